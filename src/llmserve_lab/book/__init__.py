@@ -1,0 +1,1 @@
+"""How a formula becomes a page: notation, formula, live figure, question, claim."""

@@ -1,0 +1,166 @@
+"""A formula is typed once and lives four times: page, worked example, NumPy, browser.
+
+Its expression is a lambda whose argument names are the code names of quantities. Called
+with SymPy symbols it becomes one expression; everything else is printed from that.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from llmserve_lab.book.quantity import Coefficient, Quantity
+
+if TYPE_CHECKING:
+    import sympy
+
+    from llmserve_lab.book.latex import Worked
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """``result`` = ``expr`` of quantities, some of which are results of ``uses``.
+
+    The text shows the teaching form (FLOPs over bytes); computing expands every
+    quantity that a formula in ``uses`` defines. Call a formula with keyword arguments,
+    or hand it an intermediate result and it will not ask for what lies below:
+
+    >>> from llmserve_lab.roofline.formulas import INTENSITY
+    >>> float(INTENSITY(iteration_flops=448e9, iteration_bytes=14e9))
+    32.0
+
+    ``derived`` marks an ``expr`` that SymPy works out (a limit, a solution) from other
+    formulas, so that not even its author has typed it.
+    """
+
+    result: Quantity
+    expr: Callable[..., Any]
+    number: str
+    title: str
+    source: str
+    holds: str
+    uses: tuple[Formula, ...] = ()
+    derived: bool = False
+
+    @property
+    def name(self) -> str:
+        """The code name of the result, which is also the formula's."""
+        return self.result.name
+
+    @cached_property
+    def terms(self) -> Mapping[str, Quantity]:
+        """The quantities of the teaching form, by code name."""
+        from llmserve_lab.book.notation import quantity
+
+        named = {formula.name: formula.result for formula in self.uses}
+        names = (
+            sorted(str(symbol) for symbol in self.teaching.free_symbols)
+            if self.derived
+            else inspect.signature(self.expr).parameters
+        )
+        return {name: named.get(name) or quantity(name) for name in names}
+
+    @cached_property
+    def teaching(self) -> sympy.Expr:
+        """The SymPy expression as the text shows it, intermediate results in place."""
+        import sympy
+
+        if self.derived:
+            return sympy.sympify(self.expr())
+        return sympy.sympify(self.expr(*(term.sympy for term in self.terms.values())))
+
+    def expanded(self, *, keep: frozenset[str] = frozenset()) -> sympy.Expr:
+        """The expression down to its leaves, except below the names in ``keep``."""
+        below = {
+            formula.result.sympy: formula.expanded(keep=keep)
+            for formula in self.uses
+            if formula.name not in keep
+        }
+        return self.teaching.xreplace(below)
+
+    @property
+    def full(self) -> sympy.Expr:
+        """The expression down to its leaves, coefficients replaced by their numbers."""
+        return self._numeric(frozenset())
+
+    def _numeric(self, keep: frozenset[str]) -> sympy.Expr:
+        import sympy
+
+        numbers = {
+            term.sympy: sympy.nsimplify(term.value, rational=True)
+            for term in self._known(keep).values()
+            if isinstance(term, Coefficient) and term.name not in keep
+        }
+        return self.expanded(keep=keep).xreplace(numbers)
+
+    def _known(self, keep: frozenset[str]) -> dict[str, Quantity]:
+        """Every quantity met on the way down, intermediate results included."""
+        found = dict(self.terms)
+        for formula in self.uses:
+            if formula.name not in keep:
+                found |= formula._known(keep)
+        return found
+
+    def leaves(self, *, keep: frozenset[str] = frozenset()) -> tuple[Quantity, ...]:
+        """The quantities that a caller must give, in a fixed order."""
+        known = self._known(keep)
+        names = sorted(str(symbol) for symbol in self._numeric(keep).free_symbols)
+        return tuple(known[name] for name in names)
+
+    @cached_property
+    def arguments(self) -> tuple[Quantity, ...]:
+        """What the formula must be told when nothing but leaves is known."""
+        return self.leaves()
+
+    def __call__(self, **values: Any) -> Any:
+        """Compute with NumPy in float64; arguments broadcast.
+
+        Returns:
+            A float64 scalar, or an array in the broadcast shape of the arguments, in
+            the unit of ``result``.
+
+        Raises:
+            TypeError: a name is missing or unknown, or a value is not a real number.
+            ValueError: a value is out of range, shapes do not broadcast, or the result
+                is not finite.
+        """
+        from llmserve_lab.book.numeric import evaluate
+
+        return evaluate(self, values)
+
+    @cached_property
+    def latex(self) -> str:
+        """LaTeX of the numbered equation, in its teaching form."""
+        from llmserve_lab.book.latex import equation
+
+        return equation(self)
+
+    def worked(self, *, digits: int = 3, **values: Any) -> Worked:
+        """The substitution with numbers and units, as a display of three lines."""
+        from llmserve_lab.book.latex import worked
+
+        return worked(self, values, digits=digits)
+
+    def browser(self, names: Mapping[str, str] | None = None) -> str:
+        """The Vega expression; each leaf prints as its code name, or as ``names`` says.
+
+        Raises:
+            TypeError: the formula needs a function that the browser does not offer.
+            ValueError: ``names`` renames something that is not in the formula.
+        """
+        from llmserve_lab.book.vega import vega_expression
+
+        return vega_expression(self, names or {})
+
+    def _repr_latex_(self) -> str:
+        return f"$$\n{self.latex} \\tag{{{self.number}}}\n$$"
+
+    def __repr__(self) -> str:
+        return f"({self.number}) {self.name} = {self.teaching}"
