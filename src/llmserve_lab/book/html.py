@@ -1,0 +1,90 @@
+"""The small pieces of HTML that figures and questions share.
+
+Everything is written in a fixed order with fixed names, so that the stored output of a
+cell is the same, byte for byte, whenever and wherever it is made.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from typing import Any
+
+# A built page loads the runtime itself. JupyterLab must be told where it lies; the
+# script that is fetched here brings the others along.
+LAB_BOOTSTRAP = """\
+(function(){var c=document.getElementById("jupyter-config-data"),
+s=document.createElement("script");if(!c||window.llmserveLab)return;
+s.src=window.llmserveLab=JSON.parse(c.textContent).baseUrl+"files/assets/live.js";
+document.head.appendChild(s)})()"""
+
+
+def escape(text: str) -> str:
+    """Text made safe for HTML, inside and outside attributes."""
+    return html.escape(text, quote=True)
+
+
+def tag(name: str, content: str = "", /, **attributes: str | bool | None) -> str:
+    """One element; ``content`` is HTML, attribute values are escaped here.
+
+    A trailing underscore is dropped (``class_``), other underscores become hyphens;
+    True is an attribute without a value, False and None leave it out.
+    """
+    parts = [name]
+    for key, value in attributes.items():
+        if value is True:
+            parts.append(key.rstrip("_").replace("_", "-"))
+        elif value is not None and value is not False:
+            parts.append(f'{key.rstrip("_").replace("_", "-")}="{escape(value)}"')
+    return f"<{' '.join(parts)}>" + ("" if name == "input" else f"{content}</{name}>")
+
+
+def prose(text: str) -> str:
+    r"""Paragraphs from plain text: blank lines part them, backticks set code.
+
+    Mathematics between ``\(`` and ``\)`` is left for the page to typeset.
+    """
+    paragraphs = re.split(r"\n\s*\n", text.strip())
+    return "".join(f"<p>{inline(paragraph)}</p>" for paragraph in paragraphs)
+
+
+def inline(text: str) -> str:
+    """One line of text with code between backticks, whitespace folded."""
+    folded = re.sub(r"\s+", " ", escape(text.strip()))
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", folded)
+
+
+def symbol(latex: str) -> str:
+    """A mathematical symbol that the page's MathJax typesets."""
+    return tag("span", rf"\({escape(latex)}\)", class_="math notranslate nohighlight")
+
+
+def data_script(data: Any, class_: str) -> str:
+    """Data for the runtime, in a script element that no browser executes."""
+    text = compact(data).replace("<", "\\u003c")
+    return f'<script type="application/json" class="{class_}">{text}</script>'
+
+
+def compact(data: Any) -> str:
+    """JSON without spaces, keys sorted."""
+    return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def bootstrap() -> str:
+    """The script that fetches the runtime where no page has loaded it (JupyterLab)."""
+    return f"<script>{LAB_BOOTSTRAP}</script>"
+
+
+def digest(data: Any) -> str:
+    """Eight hexadecimal digits that name a piece of data."""
+    return hashlib.sha256(compact(data).encode()).hexdigest()[:8]
+
+
+def veiled(data: Any, key: str) -> str:
+    """Data that nobody reads by accident: not a secret, only out of sight."""
+    pad = key.encode() or b"?"
+    mixed = (byte ^ pad[i % len(pad)] for i, byte in enumerate(compact(data).encode()))
+    return base64.b64encode(bytes(mixed)).decode()

@@ -1,0 +1,86 @@
+"""A drawing that goes into a page: small, its names its own, in the page's font."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+NAMESPACE = "http://www.w3.org/2000/svg"
+# The picture's frame has the description, the page has the font.
+DROPPED = re.compile(r"aria-|(class|font-family|pointer-events|role|version)$")
+DEFAULTS = {("opacity", "1"), ("stroke-width", "1"), ("font-weight", "normal")}
+NOTHING = {"", "M0,0h0v0h0Z"}
+
+
+def tidy(svg: str, *, prefix: str, decimals: int) -> str:
+    """Make an SVG document fit to stand inside an HTML page among others.
+
+    Long coordinates are rounded to ``decimals``; identifiers that are used get
+    ``prefix``, so that two figures cannot clash; groups and attributes that do nothing
+    go, and so does a style that would reach the page. Text stays as it is.
+    """
+    root = ElementTree.fromstring(svg)
+    used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg))
+    for element in root.iter():
+        _clean(element, used, prefix, decimals)
+    _prune(root)
+    root.set("xmlns", NAMESPACE)
+    root.set("aria-hidden", "true")
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _clean(element: Element, used: set[str], prefix: str, decimals: int) -> None:
+    """Keep the attributes that matter, without namespaces, in short numbers."""
+    kept = {}
+    for key, value in element.attrib.items():
+        name = _local(key)
+        idle = (name == "id" and value not in used) or value.startswith("rotate(-0 ")
+        if DROPPED.match(name) or idle or (name, value) in DEFAULTS:
+            continue
+        kept[name] = _short(f"{prefix}-{value}" if name == "id" else value, decimals)
+        kept[name] = re.sub(
+            r"(url\(|^)#(?=[a-z])", rf"\1#{prefix}-", kept[name], flags=re.I
+        )
+    element.tag, element.attrib = _local(element.tag), kept
+
+
+def _local(name: str) -> str:
+    return name.rsplit("}", 1)[-1]
+
+
+def _short(value: str, decimals: int) -> str:
+    """An attribute with rounded numbers, no spare blanks, and no list of fonts."""
+    value = re.sub(r"-?\d+\.\d{3,}", lambda m: _rounded(m.group(), decimals), value)
+    value = re.sub(r"'[^']+'(, [^;]+)?(?=;|$)", "sans-serif", value)
+    return re.sub(r"(?<=[;:]) | (?=$)", "", re.sub(r"\s+", " ", value))
+
+
+def _rounded(text: str, decimals: int) -> str:
+    short = f"{float(text):.{decimals}f}".rstrip("0").rstrip(".")
+    return "0" if short in ("-0", "") else short
+
+
+def _prune(parent: Element) -> None:
+    """Remove what draws nothing; put the children of idle groups in their place."""
+    children: list[Element] = []
+    for child in parent:
+        _prune(child)
+        child.tail = None
+        if child.tag == "g":
+            child.text = None
+        if child.tag == "g" and not child.attrib:
+            children.extend(child)
+        elif not _draws_nothing(child):
+            children.append(child)
+    parent[:] = children
+    if children:
+        parent.text = None
+
+
+def _draws_nothing(element: Element) -> bool:
+    if element.tag in ("metadata", "style", "title"):
+        return True
+    if element.tag in ("g", "defs"):
+        return len(element) == 0
+    return element.tag == "path" and element.get("d", "").strip() in NOTHING
