@@ -1,0 +1,121 @@
+"""What exists: accelerators, links, models and precisions, each number with its source.
+
+``catalog.accelerator("h100-sxm").hbm_bw`` is a :class:`Cited`; ``float()`` makes it a
+number. Nothing outside this package types such a number again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import TypeVar
+
+from llmserve_lab.catalog.accelerators import ACCELERATORS
+from llmserve_lab.catalog.articles import ARTICLE_FLOPS, ARTICLE_PARAMS, SCALING_HBM_BW
+from llmserve_lab.catalog.cited import Cited
+from llmserve_lab.catalog.device import (
+    Accelerator,
+    MemoryLevel,
+    Undisclosed,
+    UndisclosedError,
+)
+from llmserve_lab.catalog.efficiencies import EFFICIENCIES, Efficiency
+from llmserve_lab.catalog.hf_config import model_from_config
+from llmserve_lab.catalog.links import LINKS
+from llmserve_lab.catalog.models import MODELS
+from llmserve_lab.catalog.precisions import PRECISIONS, Precision
+from llmserve_lab.catalog.shape import ModelShape
+from llmserve_lab.catalog.table import (
+    accelerator_table,
+    efficiency_table,
+    link_table,
+    memory_table,
+    model_table,
+)
+from llmserve_lab.catalog.wiring import Link
+
+__all__ = [
+    "ACCELERATORS",
+    "ARTICLE_FLOPS",
+    "ARTICLE_PARAMS",
+    "EFFICIENCIES",
+    "LINKS",
+    "MODELS",
+    "PRECISIONS",
+    "SCALING_HBM_BW",
+    "Accelerator",
+    "Cited",
+    "Efficiency",
+    "Link",
+    "MemoryLevel",
+    "ModelShape",
+    "Precision",
+    "Undisclosed",
+    "UndisclosedError",
+    "accelerator",
+    "accelerator_table",
+    "efficiency",
+    "efficiency_table",
+    "link",
+    "link_table",
+    "memory_table",
+    "model",
+    "model_from_config",
+    "model_table",
+    "precision",
+]
+
+Record = TypeVar("Record")
+
+
+def accelerator(key: str) -> Accelerator:
+    """Look up an accelerator: ``accelerator("h100-sxm")``.
+
+    Raises:
+        LookupError: there is no such key; the message names those there are.
+    """
+    return _find("accelerator", ACCELERATORS, key)
+
+
+def link(key: str) -> Link:
+    """Look up a link: ``link("nvlink4")``.
+
+    Raises:
+        LookupError: there is no such key; the message names those there are.
+    """
+    return _find("link", LINKS, key)
+
+
+def model(key: str) -> ModelShape:
+    """Look up a model: ``model("llama-2-7b")``.
+
+    Raises:
+        LookupError: there is no such key; the message names those there are.
+    """
+    return _find("model", MODELS, key)
+
+
+def precision(key: str) -> Precision:
+    """Look up a precision: ``precision("fp8")``.
+
+    Raises:
+        LookupError: there is no such key; the message names those there are.
+    """
+    return _find("precision", PRECISIONS, key)
+
+
+def efficiency(key: str) -> Efficiency:
+    """Look up a named efficiency: ``efficiency("article-06")``.
+
+    Raises:
+        LookupError: there is no such key; the message names those there are.
+    """
+    return _find("efficiency", EFFICIENCIES, key)
+
+
+def _find(what: str, table: Mapping[str, Record], key: str) -> Record:
+    if key in table:
+        return table[key]
+    close = get_close_matches(str(key).lower(), table)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise LookupError(f"{what} must be one of {', '.join(table)}, got {key!r}{hint}")

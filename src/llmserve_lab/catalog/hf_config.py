@@ -1,0 +1,171 @@
+"""Any model on disk: read the shape out of a Hugging Face ``config.json``.
+
+Only the fields that change the shape are read. Defaults are used where the public
+configuration classes have one that is never wrong for that family; everything else
+that is missing is an error that names the field.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from llmserve_lab.catalog.attention import GroupedQueryAttention, LatentAttention
+from llmserve_lab.catalog.ffn import MoeFfn, SwigluFfn
+from llmserve_lab.catalog.hf_fields import ConfigFields
+from llmserve_lab.catalog.shape import ModelShape
+
+QWEN3_D_HEAD = 128  # Qwen3Config's default, whatever hidden_size is
+
+
+def _grouped_heads(config: ConfigFields) -> tuple[int, int]:
+    """Query and key–value heads; null means multi-head in every family."""
+    n_heads = config.count("num_attention_heads")
+    optional = config.fields["model_type"] == "llama"  # older files lack the field
+    null = config.is_null("num_key_value_heads")
+    default = n_heads if optional or null else None
+    n_kv_heads = config.count("num_key_value_heads", default)
+    if n_heads % n_kv_heads:
+        raise config.error(
+            "num_key_value_heads", f"must divide num_attention_heads = {n_heads}"
+        )
+    return n_heads, n_kv_heads
+
+
+def _head_width(config: ConfigFields, n_heads: int) -> int:
+    """Width of a head: given, or the family's default."""
+    if config.fields["model_type"] == "qwen3":
+        return config.count("head_dim", QWEN3_D_HEAD)
+    if config.fields.get("head_dim") is not None:
+        return config.count("head_dim")
+    d_model = config.count("hidden_size")
+    if d_model % n_heads:
+        raise config.error(
+            "hidden_size", f"must be a multiple of num_attention_heads = {n_heads}"
+        )
+    return d_model // n_heads
+
+
+def _dense(config: ConfigFields) -> tuple[GroupedQueryAttention, SwigluFfn]:
+    """llama, mistral, qwen2, qwen3: they differ in biases and in two norms."""
+    config.must_be("mlp_bias", False)
+    family = config.fields["model_type"]
+    n_heads, n_kv_heads = _grouped_heads(config)
+    bias = family in ("llama", "qwen3") and config.flag("attention_bias")
+    attention = GroupedQueryAttention(
+        n_heads=n_heads,
+        n_kv_heads=n_kv_heads,
+        d_head=_head_width(config, n_heads),
+        qkv_bias=bias or family == "qwen2",
+        out_bias=bias,
+        qk_norm=family == "qwen3",
+    )
+    return attention, SwigluFfn(d_ff=config.count("intermediate_size"))
+
+
+def _deepseek(config: ConfigFields) -> tuple[LatentAttention, MoeFfn]:
+    """deepseek_v3 and kimi_k2: MLA, dense layers first, then experts."""
+    config.must_be("attention_bias", False)
+    config.must_be("moe_layer_freq", 1)
+    attention = LatentAttention(
+        n_heads=config.count("num_attention_heads"),
+        d_head=config.count("qk_nope_head_dim"),
+        d_v=config.count("v_head_dim"),
+        d_latent=config.count("kv_lora_rank"),
+        d_rope=config.count("qk_rope_head_dim"),
+        d_q=None if config.is_null("q_lora_rank") else config.count("q_lora_rank"),
+    )
+    return attention, _experts(config)
+
+
+def _experts(config: ConfigFields) -> MoeFfn:
+    n_experts = config.count("n_routed_experts")
+    top_k = config.count("num_experts_per_tok")
+    n_dense = config.count("first_k_dense_replace", least=0)
+    if top_k > n_experts:
+        raise config.error(
+            "num_experts_per_tok", f"must be at most n_routed_experts = {n_experts}"
+        )
+    if n_dense > (n_layers := config.count("num_hidden_layers")):
+        raise config.error(
+            "first_k_dense_replace", f"must be at most num_hidden_layers = {n_layers}"
+        )
+    return MoeFfn(
+        d_ff=config.count("moe_intermediate_size"),
+        n_experts=n_experts,
+        n_shared=config.count("n_shared_experts", least=0),
+        top_k=top_k,
+        n_dense_layers=n_dense,
+        d_ff_dense=config.count("intermediate_size"),
+        router_bias=config.fields.get("topk_method", "noaux_tc") == "noaux_tc",
+    )
+
+
+FAMILIES: Mapping[str, Callable[[ConfigFields], Any]] = {
+    "llama": _dense,
+    "mistral": _dense,
+    "qwen2": _dense,
+    "qwen3": _dense,
+    "deepseek_v3": _deepseek,
+    "kimi_k2": _deepseek,
+}
+
+
+def model_from_config(
+    config: str | PathLike[str] | Mapping[str, Any], *, name: str | None = None
+) -> ModelShape:
+    """Read a model's shape from a Hugging Face ``config.json`` (a path, or its dict).
+
+    Families: llama, mistral, qwen2, qwen3, deepseek_v3, kimi_k2 (by ``model_type``).
+    A sliding window does not change the shape and is ignored, and so is a head for
+    multi-token prediction. ``name`` defaults to the folder, or else to the family.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: the file is not JSON, the family is unknown, or a field is missing,
+            of the wrong type, out of range or at odds with another one. The message
+            names the field, the family and the file.
+    """
+    fields, place = _load(config)
+    family = fields.get("model_type")
+    if not isinstance(family, str) or family not in FAMILIES:
+        known = ", ".join(FAMILIES)
+        raise ValueError(f"model_type must be one of {known}{place}, got {family!r}")
+    read = ConfigFields(fields, f"the {family} config{place}")
+    attention, ffn = FAMILIES[family](read)
+    label = name or _folder(config) or family
+    return ModelShape(
+        name=label,
+        key=label.lower().replace(" ", "-"),
+        source=f"a config.json of type {family}",
+        n_layers=read.count("num_hidden_layers"),
+        d_model=read.count("hidden_size"),
+        vocab=read.count("vocab_size"),
+        attention=attention,
+        ffn=ffn,
+        tied=read.flag("tie_word_embeddings"),
+    )
+
+
+def _load(config: str | PathLike[str] | Mapping[str, Any]) -> tuple[Any, str]:
+    """Return the fields and where they are from, as an error message says it."""
+    if isinstance(config, Mapping):
+        return config, ""
+    place = f" ({Path(config)})"
+    try:
+        fields = json.loads(Path(config).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"config must be JSON{place}: {error}") from None
+    if not isinstance(fields, dict):
+        raise ValueError(
+            f"config must be a JSON object{place}, got a {type(fields).__name__}"
+        )
+    return fields, place
+
+
+def _folder(config: str | PathLike[str] | Mapping[str, Any]) -> str:
+    """Name of the folder that the file lies in, where it is a file."""
+    return "" if isinstance(config, Mapping) else Path(config).absolute().parent.name
