@@ -1,0 +1,1 @@
+"""The roofline: which of two bills, bytes or FLOPs, an iteration has to pay."""

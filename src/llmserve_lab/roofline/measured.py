@@ -1,0 +1,52 @@
+"""A bound is honest only beside a measurement: how far from the roof is batch one?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmserve_lab import catalog
+from llmserve_lab.book.display import si
+from llmserve_lab.catalog.measurements import SMALL_BATCH, SmallBatch
+from llmserve_lab.roofline import formulas as f
+from llmserve_lab.roofline.settings import given, machine, workload
+
+if TYPE_CHECKING:
+    from llmserve_lab.book.table import Table
+    from llmserve_lab.catalog import Cited
+
+
+def bound_s(record: SmallBatch, *, chunk: int, context: int) -> float:
+    """Lower bound on the time of one iteration for the request of ``record``.
+
+    Tensor parallelism multiplies peak and bandwidth by the number of devices; the links
+    between them are free here, as everything is that a roofline does not know.
+    """
+    known = machine(catalog.accelerator(record.accelerator))
+    for rate in ("peak_flops", "hbm_bw"):
+        known[rate] *= record.num_devices
+    known |= workload(catalog.model(record.model))
+    size = {"batch": 1, "chunk": chunk, "context": context}
+    return float(f.ITERATION_S(**given(f.ITERATION_S, known, **size)))
+
+
+def bound_against_measurement() -> Table:
+    """Table of bound, measurement and their ratio for one request on eight devices."""
+    from llmserve_lab.book.table import Table
+
+    rows = []
+    for record in SMALL_BATCH.values():
+        device, prompt = catalog.accelerator(record.accelerator), record.prompt_tokens
+        where = f"{record.num_devices} × {device.name}"
+        prefill = bound_s(record, chunk=prompt, context=0)
+        decode = bound_s(record, chunk=1, context=prompt)
+        rows.append(_row(f"{where}: prompt of {prompt}", prefill, record.prompt_s))
+        rows.append(_row(f"{where}: one token", decode, record.token_s))
+    columns = ("one request alone", "bound", "measured", "measured / bound")
+    name = catalog.model(record.model).name
+    caption = f"{name}: the roofline's bound and a measurement"
+    return Table(caption, columns, rows, notes=(f"Measured: {record.token_s.source}.",))
+
+
+def _row(what: str, bound: float, measured: Cited) -> tuple[str, str, str, str]:
+    value = float(measured)
+    return what, si(bound, "s"), si(value, "s"), f"{value / bound:.1f}"
