@@ -1,0 +1,26 @@
+"""All records of the book in one place, in the order of their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from llmserve_lab.claims import article_06, scaling
+from llmserve_lab.claims.record import Claim
+
+
+def by_id(*claims: Claim) -> Mapping[str, Claim]:
+    """Put claims in order, each under its id.
+
+    Raises:
+        ValueError: an id is used twice.
+    """
+    found: dict[str, Claim] = {}
+    for claim in sorted(claims, key=lambda claim: claim.id):
+        if claim.id in found:
+            raise ValueError(f"id must be unique, got {claim.id} twice")
+        found[claim.id] = claim
+    return MappingProxyType(found)
+
+
+CLAIMS = by_id(*article_06.CLAIMS, *scaling.CLAIMS)

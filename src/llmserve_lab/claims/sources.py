@@ -1,0 +1,55 @@
+"""The sources, and how many checkable statements each of them makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text whose claims are recomputed; claim ids are ``prefix-01`` to ``-count``."""
+
+    prefix: str
+    name: str
+    title: str
+    count: int
+
+
+ALL = (
+    Source("00", "article 00", "Roadmap of the series", 4),
+    Source("01", "article 01", "An LLM, End to End", 8),
+    Source("02", "article 02", "Tensor Parallelism, Built From Scratch", 3),
+    Source("03", "article 03", "Walking Tensor Parallelism Through a Full Block", 16),
+    Source("04", "article 04", "How to Batch Many Requests", 18),
+    Source("05", "article 05", "ORCA and Chunked Prefill", 51),
+    Source("06", "article 06", "Prefill and Decode Disaggregation", 53),
+    Source("07", "article 07", "MoE and Expert Parallelism", 40),
+    Source("000", "AFD paper", "Theoretically Optimal Attention/FFN Ratios", 54),
+    Source("003", "scaling chapter", "Scaling LLM inference", 25),
+    Source("004", "DeepSeek model", "DeepSeek Inference Theoretical Model", 85),
+)
+SOURCES: Mapping[str, Source] = MappingProxyType({each.prefix: each for each in ALL})
+CLAIM_COUNTS: Mapping[str, int] = MappingProxyType(
+    {each.name: each.count for each in ALL}
+)
+
+
+def source_of(id: str) -> Source:
+    """Look up the source of a claim by the claim's id: ``"06-05"`` → article 06.
+
+    Raises:
+        ValueError: no source has such a claim.
+    """
+    prefix, dash, number = id.partition("-")
+    source = SOURCES.get(prefix)
+    if not source or not dash or len(number) != 2 or not number.isdecimal():
+        raise ValueError(
+            f"id must be like '06-05', a known source and two digits, got {id!r}"
+        )
+    if not 1 <= int(number) <= source.count:
+        raise ValueError(
+            f"id must be {prefix}-01 to {prefix}-{source.count:02}, got {id!r}"
+        )
+    return source
