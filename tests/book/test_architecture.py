@@ -1,0 +1,117 @@
+"""The shape of the code: which way imports point, and how long things may get."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median, quantiles
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "llmserve_lab"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+ROOMS = ("tests", "tools", "benchmarks")
+PYTHON = MODULES + [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+
+# Arrows run from a higher floor to a lower one.
+FLOORS = {"book": 0, "catalog": 1, "engine": 2, "cluster": 2, "transformer": 2}
+CHAPTER = 3
+ABOVE = {"claims": 4}  # recomputes what the sources say, with every chapter's formulas
+GROUND = "roofline.formulas"  # the one thing a chapter may take from another
+
+
+def room(module: str) -> str:
+    """First part of a dotted name inside the package: its room."""
+    return module.split(".")[0]
+
+
+def floor(module: str) -> int:
+    """Height of a module's room."""
+    name = room(module)
+    return ABOVE.get(name, FLOORS.get(name, CHAPTER))
+
+
+def allowed(importer: str, imported: str) -> bool:
+    """Whether the house lets `importer` see `imported` (dotted, inside the package)."""
+    if room(importer) == room(imported):
+        return True
+    if f"{imported}.".startswith(f"{GROUND}."):
+        return floor(importer) >= CHAPTER
+    return floor(importer) > floor(imported)
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Dotted names inside the package that a file imports."""
+    here = (*path.relative_to(PACKAGE).parent.parts,)
+    for node in ast.walk(ast.parse(path.read_text("utf8"))):
+        if isinstance(node, ast.Import):
+            yield from _inside(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            base = here[: len(here) - node.level + 1]
+            stem = (*base, *(node.module or "").split("."))
+            yield from (
+                ".".join(filter(None, (*stem, alias.name))) for alias in node.names
+            )
+        elif isinstance(node, ast.ImportFrom):
+            yield from _inside(f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _inside(names: Iterator[str]) -> Iterator[str]:
+    prefix = "llmserve_lab."
+    return (name.removeprefix(prefix) for name in names if name.startswith(prefix))
+
+
+def wrong_arrows(path: Path) -> list[str]:
+    """Imports of one file that point the wrong way."""
+    importer = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+    return [name for name in imports(path) if not allowed(importer, name)]
+
+
+def function_lengths(paths: list[Path]) -> list[int]:
+    """Lines of every function, its decorators left out."""
+    return [
+        (node.end_lineno or node.lineno) - node.lineno + 1
+        for path in paths
+        for node in ast.walk(ast.parse(path.read_text("utf8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_arrows_run_one_way(path: Path) -> None:
+    if path.parent != PACKAGE:  # the package's own front page may show every room
+        assert wrong_arrows(path) == []
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "verdict"),
+    [
+        ("roofline.figures", "book.live", True),
+        ("roofline.figures", "roofline.walk", True),
+        ("catalog.models", "book.quantity", True),
+        ("engine.loop", "catalog.models", True),
+        ("moe.formulas", "roofline.formulas.intensity", True),
+        ("moe.formulas", "roofline.walk", False),
+        ("engine.loop", "roofline.formulas", False),
+        ("engine.loop", "cluster.ranks", False),
+        ("book.notation", "catalog.models", False),
+        ("catalog.models", "engine.loop", False),
+        ("claims.roofline", "roofline.walk", True),
+        ("roofline.walk", "claims.roofline", False),
+    ],
+)
+def test_the_house_rules(importer: str, imported: str, verdict: bool) -> None:
+    assert allowed(importer, imported) is verdict
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_file_can_be_read_in_one_sitting(path: Path) -> None:
+    lines = path.read_text("utf8").splitlines()
+    assert len(lines) <= 300
+    assert max(map(len, lines), default=0) <= 88
+
+
+def test_functions_are_short() -> None:
+    lengths = function_lengths(MODULES)
+    assert median(lengths) <= 10
+    assert quantiles(lengths, n=10)[-1] <= 25

@@ -1,0 +1,107 @@
+"""Four gates that every formula of the book passes, because it is found, not listed."""
+
+from __future__ import annotations
+
+import functools
+import math
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import quickjs
+import sympy
+
+from llmserve_lab.book.dimensions import balances
+from llmserve_lab.book.formula import Formula
+from llmserve_lab.book.quantity import Coefficient, Quantity
+from llmserve_lab.book.registry import formulas
+from tests.counted import COUNTED, load
+
+every_formula = pytest.mark.parametrize("formula", formulas(), ids=lambda f: f.number)
+load(Path(__file__).parent.parent)
+
+
+def draw(quantity: Quantity, rng: random.Random) -> float:
+    """A value within the quantity's range, spread over several orders of magnitude."""
+    top = min(quantity.maximum, 1e6)
+    value = top * 10 ** rng.uniform(-1 if top == 1 else -6, 0)
+    return float(math.ceil(value)) if quantity.whole else value
+
+
+def samples(formula: Formula, count: int) -> Iterator[tuple[dict[str, Any], float]]:
+    """Random arguments at which the formula holds, and what NumPy makes of them."""
+    rng, found = random.Random(formula.number), 0
+    for _ in range(200 * count):
+        values = {leaf.name: draw(leaf, rng) for leaf in formula.arguments}
+        try:
+            result = float(formula(**values))
+        except ValueError:
+            continue  # outside the formula's limits, and refused: see the range tests
+        yield values, result
+        found += 1
+        if found == count:
+            return
+    pytest.fail(f"({formula.number}) holds almost nowhere: {found} of {200 * count}")
+
+
+def exact(formula: Formula, values: dict[str, float]) -> Any:
+    """Evaluate step by step as the text does, in 30 digits, without expanding."""
+    numbers = {}
+    inner = {used.name: used for used in formula.uses}
+    for name, term in formula.terms.items():
+        if name in inner:
+            numbers[term.sympy] = exact(inner[name], values)
+        elif isinstance(term, Coefficient):
+            numbers[term.sympy] = sympy.Float(term.value, 30)
+        else:
+            numbers[term.sympy] = sympy.Float(values[name], 30)
+    return formula.teaching.subs(numbers).evalf(30)
+
+
+@functools.cache
+def browser() -> quickjs.Context:
+    """A JavaScript engine in which Vega's function names mean what they do in Vega."""
+    context = quickjs.Context()
+    for name in ("min", "max", "abs", "pow", "exp", "log", "floor", "ceil", "sqrt"):
+        context.eval(f"var {name} = Math.{name};")
+    return context
+
+
+@every_formula
+def test_both_sides_have_the_same_unit(formula: Formula) -> None:
+    assert balances(formula)
+
+
+@every_formula
+def test_numpy_agrees_with_thirty_digits(formula: Formula) -> None:
+    for values, result in samples(formula, 20):
+        assert result == pytest.approx(float(exact(formula, values)), rel=1e-12)
+
+
+@every_formula
+def test_the_browser_agrees_with_numpy(formula: Formula) -> None:
+    for values, result in samples(formula, 20):
+        for name, value in values.items():
+            browser().set(name, value)
+        assert browser().eval(formula.browser()) == pytest.approx(result, rel=1e-12)
+
+
+@every_formula
+def test_the_closed_form_agrees_with_a_count(formula: Formula) -> None:
+    assert formula in COUNTED, f"({formula.number}) is checked against no count"
+    for seed in range(12):
+        case = COUNTED[formula](random.Random(seed))
+        assert case.read(float(formula(**case.values))) == pytest.approx(
+            case.counted, rel=1e-9
+        ), case
+
+
+def test_a_count_for_every_formula_and_no_other() -> None:
+    assert set(COUNTED) == set(formulas())
+
+
+def test_numbers_are_unique_and_in_order() -> None:
+    numbers = [formula.number for formula in formulas()]
+    assert len(set(numbers)) == len(numbers) > 0

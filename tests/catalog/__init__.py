@@ -1,0 +1,1 @@
+"""Every cited number, counted or read a second time."""

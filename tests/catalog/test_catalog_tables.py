@@ -1,0 +1,97 @@
+"""Looking things up, and the tables that the book prints."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from llmserve_lab import catalog
+from llmserve_lab.book.table import Table
+
+LOOKUPS: list[tuple[Callable[[str], Any], Mapping[str, Any]]] = [
+    (catalog.accelerator, catalog.ACCELERATORS),
+    (catalog.link, catalog.LINKS),
+    (catalog.model, catalog.MODELS),
+    (catalog.precision, catalog.PRECISIONS),
+    (catalog.efficiency, catalog.EFFICIENCIES),
+]
+TABLES = [
+    catalog.accelerator_table(),
+    catalog.link_table(),
+    catalog.model_table(),
+    catalog.efficiency_table(),
+    catalog.memory_table(catalog.accelerator("h100-sxm")),
+]
+
+
+@pytest.mark.parametrize(("find", "table"), LOOKUPS, ids=lambda each: "")
+def test_every_key_finds_its_record(
+    find: Callable[[str], Any], table: Mapping[str, Any]
+) -> None:
+    for key, record in table.items():
+        assert find(key) is record
+        assert record.key == key == key.lower()
+    with pytest.raises(LookupError, match=f"must be one of {next(iter(table))}.*'xyz'"):
+        find("xyz")
+
+
+@pytest.mark.parametrize("near", ["h100", "H100-SXM", "h100_sxm"])
+def test_a_near_miss_gets_a_hint(near: str) -> None:
+    with pytest.raises(LookupError, match=f"got '{near}'; did you mean 'h100-sxm'"):
+        catalog.accelerator(near)
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.caption)
+def test_every_note_is_referred_to_and_every_reference_has_a_note(table: Table) -> None:
+    cells = " ".join(
+        map(str, [*table.columns, *(c for row in table.rows for c in row)])
+    )
+    used = {int(number) for number in re.findall(r"\[(\d+)\]", cells)}
+    assert used == set(range(1, len(table.notes) + 1))
+    assert len(set(table.notes)) == len(table.notes)
+
+
+def cells(table: Table, first: str) -> list[str]:
+    """The row that begins with ``first``, references taken off."""
+    rows = [[re.sub(r" \[\d+\]", "", str(cell)) for cell in row] for row in table.rows]
+    return next(row for row in rows if row[0] == first)
+
+
+def test_the_tables_show_the_numbers_of_the_catalog() -> None:
+    accelerators, links, models, shares, levels = TABLES
+    row = ["989.4", "1978.9", "–", "80 GB", "3.35 TB/s", "NVLink 4 (H100, H200)", "8"]
+    assert cells(accelerators, "H100 SXM")[1:] == row
+    assert cells(accelerators, "Ascend 910C")[1:] == ["–"] * 7
+    row = ["scale-up", "450 GB/s", "900 GB/s", "3.33 µs", "2"]
+    assert cells(links, "NVLink 4 (H100, H200)")[1:] == row
+    row = ["MLA", "61", "7168", "128", "671.03", "36.626", "671", "70,272"]
+    assert cells(models, "DeepSeek-V3")[1:] == row
+    assert cells(models, "the articles' 512-wide model")[-2:] == ["–", "16,384"]
+    row = ["0.667", "0.896", "0.8", "h800-sxm", "bf16"]
+    assert cells(shares, "FlashMLA, measured")[1:] == row
+    assert cells(levels, "registers")[1:] == ["34.603 MB", "371.04 TB/s"]
+    assert len(accelerators.rows) == len(catalog.ACCELERATORS)
+
+
+def test_a_device_without_levels_has_no_table_of_them() -> None:
+    with pytest.raises(LookupError, match=r"memory levels listed, got mi300x"):
+        catalog.memory_table(catalog.accelerator("mi300x"))
+
+
+def test_notes_give_kind_and_source() -> None:
+    assert "datasheet: NVIDIA H200 Tensor Core GPU datasheet, 2024" in TABLES[0].notes
+    assert TABLES[0].notes[0].startswith("GB is 1e9 bytes")
+    kinds = {note.split(":")[0] for note in TABLES[1].notes}
+    assert kinds == {"datasheet", "paper", "measured"}
+
+
+def test_importing_the_catalog_stays_light() -> None:
+    heavy = {"sympy", "pint", "altair", "matplotlib", "ipywidgets", "IPython"}
+    code = f"import sys, llmserve_lab.catalog; print({heavy!r} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert run.stdout.decode().strip() == "set()"

@@ -1,0 +1,114 @@
+"""The verdict follows from digits and numbers, and a wrong record cannot be made."""
+
+import dataclasses
+from functools import partial
+from typing import Any
+
+import pytest
+
+from llmserve_lab.claims import Claim, Number, Statement, Verdict, judge
+from llmserve_lab.claims.record import Value
+
+
+def number(printed: str, value: Value, **readings: float) -> Number:
+    return Number(
+        printed,
+        "byte",
+        lambda: value,
+        readings={name: partial(float, reading) for name, reading in readings.items()},
+    )
+
+
+def claim(*parts: Number | Statement, **changes: Any) -> Claim:
+    known: dict[str, Any] = {
+        "id": "06-01",
+        "section": "§2",
+        "says": "so much",
+        "parts": parts,
+        "verdict": Verdict.WRONG if parts else Verdict.CANNOT_BE_CHECKED,
+        "why": "because",
+    }
+    return Claim(**known | changes)
+
+
+@pytest.mark.parametrize(
+    ("part", "verdict"),
+    [
+        (number("14 GB", 14e9), Verdict.EXACT),
+        (number("~14 GB", 14e9), Verdict.EXACT),
+        (number("14 GB", 14.4e9), Verdict.WITHIN_ROUNDING),
+        (number("14 GB", 14.6e9), Verdict.WRONG),
+        (number("16 GB", 17.2e9, gib=16e9), Verdict.INCONSISTENT),
+        (number("16 GB", 17.2e9, gib=15.6e9), Verdict.INCONSISTENT),
+        (number("16 GB", 17.2e9, gib=15.4e9), Verdict.WRONG),
+        (number("16 GB", 16.2e9, gib=19e9), Verdict.WITHIN_ROUNDING),
+        (number("4–8", (4.0, 8.0)), Verdict.EXACT),
+        (number("4–8", (3.6, 8.0)), Verdict.WITHIN_ROUNDING),
+        (number("4–8", (4.0, 16.0)), Verdict.WRONG),
+        (number("> 10", 35.7), Verdict.EXACT),
+        (number("> 10", 9.0), Verdict.WRONG),
+        (Statement("fits", lambda: True, lambda: "80 GB"), Verdict.EXACT),
+        (Statement("fits", lambda: False, lambda: "80 GB"), Verdict.WRONG),
+    ],
+)
+def test_verdict_of_a_part(part: Number | Statement, verdict: Verdict) -> None:
+    assert part.judge() is verdict
+    assert judge(claim(part)) is verdict
+
+
+def test_a_claim_is_as_good_as_its_worst_part() -> None:
+    exact, rounded, wrong = (number("14 GB", size * 1e9) for size in (14, 14.2, 15))
+    assert judge(claim(exact, rounded)) is Verdict.WITHIN_ROUNDING
+    assert judge(claim(exact, wrong, rounded)) is Verdict.WRONG
+
+
+def test_without_parts_it_cannot_be_checked() -> None:
+    assert judge(claim()) is Verdict.CANNOT_BE_CHECKED
+
+
+def test_the_reading_that_explains_is_named() -> None:
+    part = number("16 GB", 17.2e9, gib=16e9, other=12e9)
+    assert part.explanations() == ("gib",)
+
+
+def test_right_values_are_shown_with_their_unit() -> None:
+    assert number("16 GB", 17.18e9).right == "17.18 GB"
+    assert number("2.5 GiB", 2.5 * 2**30).right == "2.5 GiB = 2.684 GB"
+    assert Number("4–8×", "dimensionless", lambda: (4, 16), "GQA").right == "GQA 4–16×"
+    assert Number("142.9 steps/s", "1/s", lambda: 1000 / 7).right == "142.86 per s"
+
+
+def test_a_reason_may_hold_numbers() -> None:
+    assert claim(number("1", 2), why=lambda: f"{6 * 7}").reason == "42"
+    text = str(claim(number("14 GB", 15e9)))
+    assert "printed:    14 GB" in text and "recomputed: 15 GB" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"id": "06-54"}, "id must be 06-01 to 06-53, got '06-54'"),
+        ({"id": "06-00"}, "id must be 06-01 to 06-53"),
+        ({"id": "99-01"}, "a known source and two digits, got '99-01'"),
+        ({"id": "06-1"}, "two digits"),
+        ({"id": "0601"}, "two digits"),
+        ({"says": " "}, "says of 06-01 must not be empty"),
+        ({"why": ""}, "why of 06-01 must give a reason for wrong"),
+        ({"verdict": Verdict.CANNOT_BE_CHECKED}, "06-01 must have parts to recompute"),
+        ({"parts": ()}, "06-01 must have parts to recompute"),
+    ],
+)
+def test_a_record_is_checked_when_it_is_made(
+    changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(claim(number("1", 2)), **changes)
+
+
+def test_an_exact_claim_needs_no_reason() -> None:
+    assert claim(number("1", 1), verdict=Verdict.EXACT, why="").reason == ""
+
+
+def test_a_number_is_printed_in_the_unit_of_its_value() -> None:
+    with pytest.raises(ValueError, match="printed must be in byte, got '14 GFLOPs'"):
+        number("14 GFLOPs", 14e9)

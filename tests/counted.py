@@ -1,0 +1,51 @@
+"""Each closed form is checked against something that counts; here is who counts what.
+
+A chapter's tests hold ``counts*.py`` files whose functions play the mechanism out, step
+by step, and return how often something happened. The gate in
+``tests/book/test_gates.py`` runs every one and fails for a formula that has none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from llmserve_lab.book.formula import Formula
+
+
+@dataclass(frozen=True)
+class Case:
+    """Arguments, what was counted with them, and how the closed form is to be read.
+
+    ``read`` turns a closed form over the reals into a whole count: ``math.ceil`` for
+    "the first batch that …", ``math.floor`` for "as many as fit".
+    """
+
+    values: dict[str, float]
+    counted: float
+    read: Callable[[float], float] = field(default=float)
+
+
+Counter = Callable[[random.Random], Case]
+COUNTED: dict[Formula, Counter] = {}
+
+
+def counts(formula: Formula) -> Callable[[Counter], Counter]:
+    """Register a function that counts what ``formula`` states in closed form."""
+
+    def register(counter: Counter) -> Counter:
+        if formula in COUNTED:
+            raise ValueError(f"({formula.number}) is counted twice")
+        COUNTED[formula] = counter
+        return counter
+
+    return register
+
+
+def load(folder: Path) -> None:
+    """Import every ``counts*.py`` one level below the tests' folder."""
+    for path in sorted(folder.glob("*/counts*.py")):
+        importlib.import_module(f"tests.{path.parent.name}.{path.stem}")

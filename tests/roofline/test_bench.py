@@ -1,0 +1,110 @@
+"""The bench: every setting gives an answer, a wrong one a readable sentence."""
+
+import json
+from functools import cache
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llmserve_lab.book.bench import Bench, Turn
+from llmserve_lab.book.display import si
+from llmserve_lab.catalog import ACCELERATORS, MODELS
+from llmserve_lab.roofline import formulas as f
+from llmserve_lab.roofline.bench import bench
+from llmserve_lab.roofline.settings import machine, workload
+
+CONFIG = {
+    "model_type": "llama", "hidden_size": 64, "intermediate_size": 128,
+    "vocab_size": 99, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "tie_word_embeddings": False, "torch_dtype": "bfloat16",
+    "hidden_act": "silu",
+    "rms_norm_eps": 1e-6, "architectures": ["LlamaForCausalLM"],
+    "max_position_embeddings": 128, "rope_theta": 10000.0,
+}  # fmt: skip
+
+
+@cache
+def made() -> Bench:
+    return bench()
+
+
+def start() -> dict[str, Any]:
+    """The settings that the bench opens with."""
+    return {name: getattr(knob, "default", "") for name, knob in made().knobs.items()}
+
+
+def answer(**changes: Any) -> str:
+    return made().answer(**start() | changes)
+
+
+def test_the_picture_on_the_page_is_the_state_at_the_start() -> None:
+    assert made().picture.html() in answer()
+
+
+@pytest.mark.parametrize(
+    ("key", "device", "precision"),
+    [("llama-3-70b", "h200-sxm", "fp8"), ("deepseek-v3", "mi300x", "bf16")],
+)
+def test_the_answer_states_the_numbers_of_its_settings(
+    key: str, device: str, precision: str
+) -> None:
+    model, accelerator = MODELS[key], ACCELERATORS[device]
+    html = answer(
+        model=model.name, accelerator=accelerator.name, precision=precision, batch=3
+    )
+    peaks = machine(accelerator, precision=precision)
+    known: dict[str, Any] = workload(model, precision=precision) | peaks
+    known |= {"batch": 3, "context": 1024, "chunk": 1}
+    at = {leaf.name: known[leaf.name] for leaf in f.INTENSITY.arguments}
+    assert f"decode does {si(f.INTENSITY(**at), 'FLOP/byte')}" in html
+    assert f"{model.name} on {accelerator.name}, {precision}" in html
+    assert html.count("$$") == 2 * 2 * 5  # five steps for each of two phases
+    assert "{" in html and "bench-error" not in html
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"accelerator": "A100 80GB SXM", "precision": "fp8"}, "got 'fp8'"),
+        ({"config": "no/such/config.json"}, "no/such/config.json"),
+        ({"batch": 0}, "batch must be positive, got 0"),
+        ({"context": -5}, "context must be at least 0, got -5"),
+    ],
+)
+def test_a_wrong_setting_is_answered_in_a_sentence(
+    changes: dict[str, Any], message: str
+) -> None:
+    html = answer(**changes)
+    assert 'class="bench-error"' in html and "Not possible: " in html
+    assert message in unescape(html)
+    assert "Traceback" not in html
+
+
+def test_a_model_is_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(CONFIG))
+    html = answer(config=str(path))
+    assert "bench-error" not in html
+    assert "Llama-2-7B" not in html
+    path.write_text(json.dumps({k: v for k, v in CONFIG.items() if k != "hidden_size"}))
+    assert "hidden_size" in answer(config=str(path))
+    path.write_text("{ not json")
+    assert "Not possible: " in answer(config=str(path))
+
+
+def test_the_widgets_answer_when_they_are_turned() -> None:
+    made().widget()
+    turned, knob = made()._made, made().knobs["batch"]
+    assert made().picture.html() in turned["answer"].value
+    turned["accelerator"].value = "B200 SXM"
+    assert "on B200 SXM" in turned["answer"].value
+    assert isinstance(knob, Turn)
+    before = turned["answer"].value
+    turned["config"].value = "nowhere.json"
+    assert "Not possible: " in turned["answer"].value
+    turned["batch"].value = 10 * knob.high  # a typed number is kept in its range
+    assert turned["batch"].value == knob.high
+    turned["config"].value = ""
+    assert "bench-error" not in turned["answer"].value != before
