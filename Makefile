@@ -1,0 +1,90 @@
+# Two commands on a fresh machine with Python >= 3.11 and make: `make book`, `make test`.
+# `make help` lists the rest.
+
+.DEFAULT_GOAL := book
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+
+PYTHON  ?= python3
+WORKERS ?= 2
+
+BIN      := .venv/bin
+ENV      := .venv/.installed
+RUNTIME  := assets/vendor/vega.js
+PAGES    := _build/html/.stamp
+CHAPTERS := $(wildcard chapters/*.ipynb)
+SOURCES  := _config.yml _toc.yml references.bib intro.md $(CHAPTERS) \
+            $(shell find assets templates -type f -not -path 'assets/vendor/*' 2>/dev/null)
+
+# One run prints what the next one must print.
+export PYTHONHASHSEED := 0
+
+.PHONY: book test lab run bench mutants offline lint types clean help
+
+book: $(ENV) $(RUNTIME)  ## build the pages: _build/html/index.html
+	$(build_pages)
+
+test: $(ENV) $(PAGES)  ## compute every number again, and open the pages
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile \
+	    --nbval --nbval-current-env --nbval-cell-timeout=60
+
+lab: $(ENV) $(RUNTIME)  ## open the chapters in JupyterLab
+	@test -z "$(CHAPTERS)" || $(BIN)/jupyter trust $(CHAPTERS)
+	$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/chapters $(LAB_FLAGS)
+
+run: $(ENV)  ## run every chapter and store its outputs
+	@$(BIN)/python tools/run_notebooks.py --workers $(WORKERS)
+	@$(BIN)/python tools/readme_picture.py
+
+bench: $(ENV) $(PAGES)  ## print the ratios that the book must keep
+	@$(BIN)/python -m benchmarks
+
+mutants: $(ENV) $(PAGES)  ## plant defects one by one; the tests must turn red each time
+	@$(BIN)/python tools/mutants.py
+
+offline: $(ENV) $(PAGES)  ## pack the pages into one zip: dist/llmserve_lab.zip
+	@$(BIN)/python tools/offline_zip.py
+
+lint: $(ENV)  ## ruff: rules and layout
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(ENV)  ## mypy --strict
+	$(BIN)/mypy
+
+clean:  ## remove all that make made, but for the environment in .venv
+	rm -rf _build assets/vendor dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -path ./.venv -prune -o -name __pycache__ -prune -exec rm -rf {} +
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+# A warning is an error: a plain build would exit 0 with a broken page. The first page is
+# copied over Jupyter Book's redirect, which has no icon and so asks the server for one.
+define build_pages
+$(BIN)/jupyter-book build . --all -W -n --keep-going --quiet
+@cp _build/html/intro.html _build/html/index.html
+@touch $(PAGES)
+@echo "open _build/html/index.html"
+endef
+
+$(PAGES): $(ENV) $(RUNTIME) $(SOURCES)
+	$(build_pages)
+
+$(RUNTIME): $(ENV) tools/vendor_runtime.py
+	@$(BIN)/python tools/vendor_runtime.py
+	@touch $@
+
+# uv where it is installed, pip otherwise.
+$(ENV): requirements.txt constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info; \
+	    sys.exit(v < (3, 11) and f"Python 3.11 or newer is needed, got {v[0]}.{v[1]}")'
+	@if command -v uv >/dev/null; then \
+	    test -x $(BIN)/python || uv venv --quiet --seed --python "$$(command -v $(PYTHON))" .venv; \
+	    uv pip install --quiet --python $(BIN)/python -r requirements.txt -c constraints.txt; \
+	else \
+	    test -x $(BIN)/python || $(PYTHON) -m venv .venv; \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	        -r requirements.txt -c constraints.txt; \
+	fi
+	@touch $@

@@ -1,0 +1,148 @@
+"""What must hold for every stored notebook: each rule lists the faults it finds.
+
+Strict nbval proves that stored outputs are what the code prints today. It passes a cell
+that was never run, and it does not read the prose: these rules close both gaps.
+"""
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from alternative_text import without_alternative
+from prose_numbers import typed_numbers
+
+Notebook = dict[str, Any]
+Cell = dict[str, Any]
+Guard = Callable[[str, Notebook], Iterator[str]]
+
+MAX_LINES = 12
+SKIPS = {"nbval-skip", "nbval-ignore-output", "raises-exception", "skip-execution"}
+SKIP_COMMENTS = ("NBVAL_SKIP", "NBVAL_IGNORE_OUTPUT", "NBVAL_RAISES_EXCEPTION")
+SHARED = {
+    "llmserve_lab.book",
+    "llmserve_lab.catalog",
+    "llmserve_lab.claims",
+    "sympy",
+    "numpy",
+}
+PACKAGES = {"sources": "claims"}  # pages that are not named for their package
+
+
+def source(cell: Cell) -> str:
+    """A cell's text, however the file splits it."""
+    text = cell["source"]
+    return text if isinstance(text, str) else "".join(text)
+
+
+def numbered(notebook: Notebook, kind: str) -> Iterator[tuple[int, Cell]]:
+    """Cells of one kind with their place in the notebook, from 1."""
+    for number, cell in enumerate(notebook["cells"], start=1):
+        if cell["cell_type"] == kind:
+            yield number, cell
+
+
+def run_in_order(name: str, notebook: Notebook) -> Iterator[str]:
+    """Every code cell was executed, and the counts are 1 to n from top to bottom."""
+    for want, (number, cell) in enumerate(numbered(notebook, "code"), start=1):
+        got = cell.get("execution_count")
+        if got != want:
+            yield f"cell {number}: execution count must be {want}, got {got}"
+
+
+def prints_are_stored(name: str, notebook: Notebook) -> Iterator[str]:
+    """A cell that ends in an expression has an output."""
+    for number, cell in numbered(notebook, "code"):
+        body = ast.parse(source(cell)).body
+        if body and isinstance(body[-1], ast.Expr) and not cell["outputs"]:
+            yield f"cell {number}: ends in an expression and stores no output"
+
+
+def clean_outputs(name: str, notebook: Notebook) -> Iterator[str]:
+    """No error is stored, and nothing that went to stderr."""
+    for number, cell in numbered(notebook, "code"):
+        for output in cell["outputs"]:
+            if output["output_type"] == "error" or output.get("name") == "stderr":
+                yield f"cell {number}: stores an error or text from stderr"
+
+
+def nothing_skipped(name: str, notebook: Notebook) -> Iterator[str]:
+    """No cell is kept from the comparison with a fresh run."""
+    for number, cell in numbered(notebook, "code"):
+        tags = SKIPS & set(cell["metadata"].get("tags", []))
+        marks = [mark for mark in SKIP_COMMENTS if mark in source(cell)]
+        for mark in (*sorted(tags), *marks):
+            yield f"cell {number}: {mark} keeps it from being checked"
+
+
+def nothing_defined(name: str, notebook: Notebook) -> Iterator[str]:
+    """Functions and classes live in the package."""
+    defining = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+    for number, cell in numbered(notebook, "code"):
+        for node in ast.walk(ast.parse(source(cell))):
+            if isinstance(node, defining):
+                label = getattr(node, "name", "a lambda")
+                yield f"cell {number}: defines {label}; it belongs in the package"
+
+
+def one_idea(name: str, notebook: Notebook) -> Iterator[str]:
+    """A cell has at most twelve lines, and hides no output behind a semicolon."""
+    for number, cell in numbered(notebook, "code"):
+        lines = source(cell).strip().splitlines()
+        if len(lines) > MAX_LINES:
+            yield f"cell {number}: has {len(lines)} lines, at most {MAX_LINES}"
+        if lines and lines[-1].rstrip().endswith(";"):
+            yield f"cell {number}: ends in a semicolon"
+
+
+def allowed_imports(name: str, notebook: Notebook) -> Iterator[str]:
+    """A chapter imports its own package and the shared ones, nothing deeper."""
+    stem = name.removesuffix(".ipynb").split("_", 1)[-1]
+    allowed = SHARED | {f"llmserve_lab.{PACKAGES.get(stem, stem)}"}
+    for number, cell in numbered(notebook, "code"):
+        for module in imported(source(cell)):
+            if not any(f"{module}.".startswith(f"{ok}.") for ok in allowed):
+                yield f"cell {number}: imports {module}, allowed: {sorted(allowed)}"
+
+
+def imported(code: str) -> Iterator[str]:
+    """Names of the modules that some code imports."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module == "llmserve_lab":
+            yield from (f"llmserve_lab.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." * node.level + (node.module or "")
+
+
+def figures_described(name: str, notebook: Notebook) -> Iterator[str]:
+    """Every picture has alternative text."""
+    for number, cell in numbered(notebook, "code"):
+        alt = cell["metadata"].get("mystnb", {}).get("image", {}).get("alt", "")
+        for output in cell["outputs"]:
+            data = output.get("data", {})
+            if any(mime.startswith("image/") for mime in data) and not alt.strip():
+                yield f"cell {number}: a figure without mystnb.image.alt"
+            html = "".join(data.get("text/html", ""))
+            for tag in without_alternative(html):
+                yield f"cell {number}: {tag} without alternative text"
+
+
+def prose_prints_numbers(name: str, notebook: Notebook) -> Iterator[str]:
+    """Numbers reach the prose through `{glue:text}`, never by hand."""
+    for number, cell in numbered(notebook, "markdown"):
+        for word in typed_numbers(source(cell)):
+            yield f"cell {number}: {word!r} is typed; glue the number that code printed"
+
+
+GUARDS: tuple[Guard, ...] = (
+    run_in_order,
+    prints_are_stored,
+    clean_outputs,
+    nothing_skipped,
+    nothing_defined,
+    one_idea,
+    allowed_imports,
+    figures_described,
+    prose_prints_numbers,
+)

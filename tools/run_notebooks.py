@@ -1,0 +1,160 @@
+"""Run every chapter and store what it printed: the one way an output enters a page.
+
+A notebook is normalised as it is written (no times, no widget state, streams joined,
+the kernel's patch version gone), so that running it twice changes no byte.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+CHAPTERS = ROOT / "chapters"
+TIMEOUT_S = 120
+
+KERNEL = {
+    "kernelspec": {
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
+        "name": "python3",
+    },
+    "language_info": {"name": "python", "pygments_lexer": "ipython3"},
+}
+CELL_KEYS = {"jupyter", "mystnb", "tags"}
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+Node = dict[str, Any]
+
+
+def joined_streams(outputs: list[Node]) -> list[Node]:
+    """Outputs with each run of the same stream as one: how they split is chance."""
+    kept: list[Node] = []
+    for output in outputs:
+        last = kept[-1] if kept else {}
+        same = output["output_type"] == "stream" and last.get("name") == output["name"]
+        if same:
+            last["text"] = _text(last["text"]) + _text(output["text"])
+        else:
+            kept.append(dict(output))
+    return kept
+
+
+def _text(source: str | list[str]) -> str:
+    return source if isinstance(source, str) else "".join(source)
+
+
+def normalised_output(output: Node) -> Node:
+    """One output without the random model id of a widget."""
+    data = {k: v for k, v in output.get("data", {}).items() if k != WIDGET}
+    return output | {"data": data} if data else output
+
+
+def normalised_cell(cell: Node, position: int, taken: set[str]) -> Node:
+    """One cell with an id of its own and only the metadata that the book reads."""
+    cell = dict(cell)
+    metadata = cell.get("metadata", {})
+    cell["metadata"] = {k: v for k, v in metadata.items() if k in CELL_KEYS}
+    if "outputs" in cell:
+        outputs = joined_streams(cell["outputs"])
+        cell["outputs"] = [normalised_output(output) for output in outputs]
+    if cell.get("id") is None or cell["id"] in taken:
+        seed = f"{position} {_text(cell['source'])}"
+        cell["id"] = hashlib.sha256(seed.encode()).hexdigest()[:8]
+    taken.add(cell["id"])
+    return cell
+
+
+def normalised(notebook: Node) -> Node:
+    """The notebook with everything removed that a second run would write anew."""
+    taken: set[str] = set()
+    cells = [normalised_cell(c, n, taken) for n, c in enumerate(notebook["cells"])]
+    return {"cells": cells, "metadata": KERNEL, "nbformat": 4, "nbformat_minor": 5}
+
+
+def serialised(notebook: Node) -> str:
+    """The notebook as it lies on disk: nbformat's layout, LF at the end."""
+    import nbformat
+
+    text: str = nbformat.writes(nbformat.from_dict(normalised(notebook)), version=4)
+    return text.rstrip("\n") + "\n"
+
+
+def execute(path: Path, scratch: Path, progress: Any) -> bool:
+    """Run one notebook and store its outputs; return whether the file changed.
+
+    Raises:
+        RuntimeError: a cell raised, with the notebook, the cell and the traceback.
+    """
+    import nbformat
+    from nbclient import NotebookClient
+    from traitlets.config import Config
+
+    before = path.read_text("utf8")
+    started: list[int] = []
+    # Files, not ports: two notebooks that start at once cannot take the same one.
+    sockets = {"transport": "ipc", "ip": str(scratch / path.stem)}
+    client = NotebookClient(
+        nbformat.from_dict(normalised(nbformat.v4.reads(before))),
+        config=Config(KernelManager=sockets),
+        timeout=TIMEOUT_S,
+        kernel_name="python3",
+        record_timing=False,
+        store_widget_state=False,
+        resources={"metadata": {"path": str(path.parent)}},
+        on_cell_start=lambda cell, cell_index: started.append(cell_index + 1),
+        on_cell_complete=lambda cell, cell_index: progress.update(),
+    )
+    try:
+        client.execute()
+    except Exception as error:
+        cell = started[-1] if started else "none"
+        raise RuntimeError(f"{error}\n{path.name}, cell {cell}: raised this") from error
+    after = serialised(client.nb)
+    if after != before:
+        path.write_text(after, "utf8", newline="\n")
+    return after != before
+
+
+def run_all(paths: list[Path], scratch: Path, workers: int) -> list[str]:
+    """Run the notebooks, `workers` at a time; return one message for each failure."""
+    from tqdm import tqdm
+
+    cells = sum(len(json.loads(p.read_text("utf8"))["cells"]) for p in paths)
+    failures: list[str] = []
+    with (
+        tqdm(total=cells, unit="cell", disable=None) as progress,
+        ThreadPoolExecutor(workers) as pool,
+    ):
+        jobs = {path: pool.submit(execute, path, scratch, progress) for path in paths}
+        for path, job in jobs.items():
+            try:
+                word = "rewritten" if job.result() else "unchanged"
+                tqdm.write(f"{path.name}: {word}")
+            except Exception as error:  # reported, and every other notebook still runs
+                failures.append(str(error))
+    return failures
+
+
+def main() -> None:
+    """Read the command line, fix what could vary between runs, and run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("notebooks", nargs="*", type=Path, help="default: all")
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    paths = options.notebooks or sorted(CHAPTERS.glob("*.ipynb"))
+    with tempfile.TemporaryDirectory() as scratch:
+        # An empty profile: the chapters must not see how this person set up IPython.
+        os.environ |= {"PYTHONHASHSEED": "0", "IPYTHONDIR": scratch}
+        failures = run_all(paths, Path(scratch), options.workers)
+    if failures:
+        sys.exit("\n".join(failures))
+
+
+if __name__ == "__main__":
+    main()
