@@ -9,7 +9,7 @@ from typing import Any
 from llmserve_lab.book.palette import GREY, Ink
 
 
-def powers(low: float, high: float, name: str, *, steps: int = 60) -> Any:
+def powers(low: float, high: float, name: str, *, steps: int = 40) -> Any:
     """An Altair chart whose rows' field ``name`` runs from ``low`` to ``high``.
 
     The rows stand at equal ratios, made in the browser: none is stored in the page.
@@ -97,7 +97,9 @@ class Curve:
         import altair as alt
 
         style = {"color": self.ink.css, "strokeDash": list(self.dash or (1, 0))}
-        line = powers(*over, x.shorthand).mark_line(clip=True, **style)
+        line = powers(*over, x.shorthand).mark_line(
+            clip=True, interpolate="monotone", **style
+        )
         place = alt.Chart(alt.Data(values=[{x.shorthand: self.label_at}]))
         label = place.mark_text(
             text=self.name,
