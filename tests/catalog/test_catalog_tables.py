@@ -12,6 +12,8 @@ import pytest
 
 from llmserve_lab import catalog
 from llmserve_lab.book.table import Table
+from llmserve_lab.catalog.cited import Cited
+from llmserve_lab.catalog.table import _Sources
 
 LOOKUPS: list[tuple[Callable[[str], Any], Mapping[str, Any]]] = [
     (catalog.accelerator, catalog.ACCELERATORS),
@@ -76,6 +78,15 @@ def test_the_tables_show_the_numbers_of_the_catalog() -> None:
     assert cells(shares, "FlashMLA, measured")[1:] == row
     assert cells(levels, "registers")[1:] == ["34.603 MB", "371.04 TB/s"]
     assert len(accelerators.rows) == len(catalog.ACCELERATORS)
+
+
+def test_a_scaled_number_is_rounded_to_five_digits() -> None:
+    sources = _Sources()
+    peak = Cited(1.234567e15, "FLOP/s", "paper", "a paper")
+    assert sources.scaled(peak, 1e12) == "1234.6 [1]"
+    assert sources.cell(peak) == "1.2346 PFLOP/s [1]"
+    assert (sources.scaled(None, 1e12), sources.cell(None)) == ("–", "–")
+    assert sources.notes == ["paper: a paper"]
 
 
 def test_a_device_without_levels_has_no_table_of_them() -> None:

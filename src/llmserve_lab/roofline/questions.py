@@ -11,10 +11,13 @@ from llmserve_lab.roofline.settings import given, machine, workload
 
 H100 = machine(catalog.accelerator("h100-sxm"))
 H200 = machine(catalog.accelerator("h200-sxm"))
+BIG = catalog.model("llama-3-70b")
 LLAMA_2 = workload(catalog.model("llama-2-7b"))
 LLAMA_3 = workload(catalog.model("llama-3-8b"))
-LLAMA_70 = workload(catalog.model("llama-3-70b"))
-LONG, EIGHT_K = 2.0**17, 2.0**13
+LLAMA_70 = workload(BIG)
+LONG, MILLION, EIGHT_K = 2**17, 2**20, 2**13
+CHUNK, BATCH = 2048, 64
+KV_HEADS = BIG.kv_elements_per_token // (2 * BIG.n_layers * BIG.attention.d_head)
 SIDES = ("memory-bound", "compute-bound")
 
 
@@ -30,7 +33,7 @@ def side(intensity: float, ridge: float) -> float:
 
 
 def _one_million_prefill() -> float:
-    return value(f.INTENSITY, LLAMA_2, batch=1, chunk=2048, context=2.0**20)
+    return value(f.INTENSITY, LLAMA_2, batch=1, chunk=CHUNK, context=MILLION)
 
 
 def _growth(batch: float) -> float:
@@ -86,7 +89,7 @@ predict_prefill = Question(
     name="roofline.predict-prefill",
     kind="predict",
     prompt=(
-        "A chunk of two thousand new tokens attends to a million cached ones. Count "
+        f"A chunk of {CHUNK:,} new tokens attends to {MILLION:,} cached ones. Count "
         "all FLOPs, those of attention too. On an H100 this iteration is …"
     ),
     choices=SIDES,
@@ -100,8 +103,9 @@ predict_prefill = Question(
 kv_per_token = Question(
     name="roofline.kv-per-token",
     prompt=(
-        "How many bytes does one token of Llama-3-70B leave in a 16-bit cache? It has "
-        "80 layers and 8 key–value heads of width 128."
+        f"How many bytes does one token of {BIG.name} leave in a 16-bit cache? It has "
+        f"{BIG.n_layers} layers, {BIG.attention.n_heads} query heads and "
+        f"{KV_HEADS} key–value heads, all of width {BIG.attention.d_head}."
     ),
     answer=lambda: LLAMA_70["kv_bytes_per_token"],
     unit="byte/token",
@@ -109,10 +113,12 @@ kv_per_token = Question(
     rel_tol=0.01,
     hints=(
         Hint(
-            lambda: LLAMA_70["kv_bytes_per_token"] * 8,
+            lambda: LLAMA_70["kv_bytes_per_token"] * BIG.attention.n_heads / KV_HEADS,
             "That counts the query heads; only key–value heads are cached.",
         ),
-        Hint(lambda: LLAMA_70["kv_bytes_per_token"] / 80, "That is one layer."),
+        Hint(
+            lambda: LLAMA_70["kv_bytes_per_token"] / BIG.n_layers, "That is one layer."
+        ),
     ),
     why=lambda: (
         f"Equation (1.2) gives {si(LLAMA_70['kv_bytes_per_token'], 'byte/token')}."
@@ -121,10 +127,10 @@ kv_per_token = Question(
 crossover = Question(
     name="roofline.crossover",
     prompt=(
-        "Llama-3-70B decodes 64 requests in 16 bits. From which context on does an "
-        "iteration read more cache than weights?"
+        f"{BIG.name} decodes {BATCH} requests in 16 bits. From which context on does "
+        "an iteration read more cache than weights?"
     ),
-    answer=lambda: value(f.CROSSOVER_CONTEXT, LLAMA_70, batch=64),
+    answer=lambda: value(f.CROSSOVER_CONTEXT, LLAMA_70, batch=BATCH),
     unit="token/request",
     rel_tol=0.02,
     hints=(
@@ -135,14 +141,14 @@ crossover = Question(
     ),
     why=lambda: (
         "Equation (1.18): "
-        f"{si(value(f.CROSSOVER_CONTEXT, LLAMA_70, batch=64), 'token/request')}."
+        f"{si(value(f.CROSSOVER_CONTEXT, LLAMA_70, batch=BATCH), 'token/request')}."
     ),
 )
 fits = Question(
     name="roofline.fits",
     prompt=(
-        "How many requests of 8192 tokens fit beside Llama-3-8B, all in 16 bits, on "
-        "one H200? Whole requests only."
+        f"How many requests of {EIGHT_K} tokens fit beside Llama-3-8B, all in 16 bits, "
+        "on one H200? Whole requests only."
     ),
     answer=lambda: value(f.BATCH_FITS, LLAMA_3, H200, context=EIGHT_K) // 1,
     unit="request",
