@@ -225,6 +225,19 @@
     }, true);
   }
 
+  /* Paper is white: whoever reads in the dark prints the light page. */
+  function printLight(page) {
+    let theme;
+    window.addEventListener("beforeprint", () => {
+      theme = page.dataset.theme;
+      if (theme) page.dataset.theme = "light";
+    });
+    window.addEventListener("afterprint", () => {
+      if (theme) page.dataset.theme = theme;
+    });
+  }
+  printLight(document.documentElement);
+
   /* A deferred script runs when the page is read, and Vega before it; else wait for both. */
   if (window.vegaEmbed && document.readyState !== "loading") scan();
   else window.addEventListener("load", start);

@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from llmserve_lab.book.controls import Slider
+from llmserve_lab.book.controls import Choice, Slider
 from llmserve_lab.book.judge import scale_of
 from llmserve_lab.book.live import LiveFigure
 from llmserve_lab.book.question import questions
@@ -144,14 +144,39 @@ def turn_every_slider(drawn: Locator, figure: LiveFigure) -> None:
         drawn.locator(".live-reset").evaluate("button => button.click()")
 
 
-def agree(drawn: Locator, figure: LiveFigure, slider: Slider, value: float) -> None:
+def test_each_choice_shows_the_values_that_numpy_gives(unzipped: Visit) -> None:
+    for drawn in unzipped.page.locator(RUNNING).all():
+        name = drawn.locator(".live-data").evaluate("e => JSON.parse(e.text).name")
+        for choice in figures()[name].controls:
+            if isinstance(choice, Choice):
+                choose_every_option(drawn, figures()[name], choice)
+    assert unzipped.errors == []
+
+
+def choose_every_option(drawn: Locator, figure: LiveFigure, choice: Choice) -> None:
+    """Choose each option, and compare; one that does not exist cannot be chosen."""
+    select = drawn.locator(f"select[name={choice.name}]")
+    for index, option in enumerate(choice.options):
+        try:
+            figure.values(**{choice.name: option})
+        except ValueError:
+            assert select.locator("option").nth(index).is_disabled()
+        else:
+            select.select_option(index=index)
+            agree(drawn, figure, choice, option)
+    drawn.locator(".live-reset").evaluate("button => button.click()")
+
+
+def agree(
+    drawn: Locator, figure: LiveFigure, control: Slider | Choice, setting: float | str
+) -> None:
     """Numbers in full, numbers as printed, and the sentence: all as NumPy has them."""
-    found, known = shown(drawn), figure.values(**{slider.name: value})
+    found, known = shown(drawn), figure.values(**{control.name: setting})
     want = {name: known[name] for name in found.values}
-    state = f"{figure.name} at {slider.name} = {value}"
+    state = f"{figure.name} at {control.name} = {setting}"
     assert found.values == pytest.approx(want, rel=1e-9), state
     assert found.texts == {name: figure.shown(name, want[name]) for name in want}, state
-    assert found.caption == figure.caption(**{slider.name: value})
+    assert found.caption == figure.caption(**{control.name: setting})
 
 
 def test_each_question_takes_its_answer_and_unfolds(unzipped: Visit) -> None:
@@ -168,6 +193,14 @@ def test_each_question_takes_its_answer_and_unfolds(unzipped: Visit) -> None:
         assert asked.locator("details[open] p").first.is_visible()
     unzipped.page.wait_for_function(f"() => ({RAW_TEX})().length === 0", timeout=5000)
     assert unzipped.errors == []
+
+
+def test_paper_is_white_for_who_reads_in_the_dark(online: Visit) -> None:
+    show(online.page, 1280, "dark")
+    theme = "document.documentElement.dataset.theme"
+    for event, seen in (("beforeprint", "light"), ("afterprint", "dark")):
+        online.page.evaluate(f"window.dispatchEvent(new Event('{event}'))")
+        assert online.page.evaluate(theme) == seen
 
 
 def test_without_scripts_each_figure_is_a_picture_with_its_sentence(
