@@ -39,8 +39,8 @@ run: $(ENV)  ## run every chapter and store its outputs
 bench: $(ENV) $(PAGES)  ## print the ratios that the book must keep
 	@$(BIN)/python -m benchmarks
 
-mutants: $(ENV) $(PAGES)  ## plant defects one by one; the tests must turn red each time
-	@$(BIN)/python tools/mutants.py
+mutants: $(ENV)  ## plant defects one by one; the tests must turn red each time
+	@$(BIN)/python tools/mutants.py $(MUTANTS_FLAGS)
 
 offline: $(ENV) $(PAGES)  ## pack the pages into one zip: dist/llmserve_lab.zip
 	@$(BIN)/python tools/offline_zip.py

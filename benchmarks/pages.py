@@ -1,0 +1,100 @@
+"""What a reader waits for on a page with live figures, and how much of it is ours.
+
+Measured in chromium on the built pages, opened from the folder. Bytes are the same
+everywhere; milliseconds are those of this machine, as busy as it is just now.
+"""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from playwright.sync_api import Browser, sync_playwright
+from tests.book.browser import FLAGS, RUNNING, step_times, visit
+from tests.book.test_pages import OURS
+
+from benchmarks import Line
+
+ROOT = Path(__file__).resolve().parents[1]
+CHAPTERS = ROOT / "_build" / "html" / "chapters"
+SHARED = ("live.js", "question.js", "book.css")  # ours too, on every page
+OPENINGS = 5
+STEP_MS, DRAWN_S, OURS_MB = 4.0, 1.0, 0.15
+
+# Milliseconds since the reader asked for the page, noted when a figure first runs.
+NOTE_FIRST = """new MutationObserver((_, watch) => {
+  if (!document.querySelector("figure.live[data-state=running]")) return;
+  window.firstDrawn = performance.now();
+  watch.disconnect();
+}).observe(document, {subtree: true, attributeFilter: ["data-state"]});"""
+
+
+def with_figures() -> list[Path]:
+    """The chapters' pages that have a live figure."""
+    pages = sorted(CHAPTERS.glob("*.html"))
+    return [page for page in pages if 'class="live"' in page.read_text("utf8")]
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser without a window.
+
+    Raises:
+        FileNotFoundError: chromium is not installed.
+    """
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        raise FileNotFoundError("the pages are measured in chromium: install it first")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def drawn_s(browser: Browser, page: Path) -> float:
+    """Median over fresh visits: seconds from the request to the first drawn chart."""
+    times = []
+    for _ in range(OPENINGS):
+        context = browser.new_context()
+        context.add_init_script(NOTE_FIRST)
+        tab = context.new_page()
+        tab.goto(page.as_uri())
+        tab.wait_for_function("window.firstDrawn")
+        times.append(float(tab.evaluate("window.firstDrawn")) / 1e3)
+        context.close()
+    return median(times)
+
+
+def steps_ms(browser: Browser, page: Path) -> Iterator[tuple[str, float]]:
+    """For each live figure its name and the median time of a slider's step."""
+    with visit(browser, page.as_uri()) as seen:
+        waiting = seen.page.locator("figure.live:not([data-state=running])")
+        waiting.wait_for(state="detached")
+        for figure in seen.page.locator(RUNNING).all():
+            yield figure.get_attribute("id") or "", median(step_times(figure))
+
+
+def ours_mb(page: Path) -> float:
+    """Megabytes of figures, questions and benches, and of the files behind them."""
+    pieces = sum(len(piece.encode()) for piece in OURS.findall(page.read_text("utf8")))
+    files = sum((ROOT / "assets" / name).stat().st_size for name in SHARED)
+    return (pieces + files) / 1e6
+
+
+def main() -> Iterator[Line]:
+    """Yield waiting times, slider steps and size of every page with live figures."""
+    with chromium() as browser:
+        for page in with_figures():
+            name = page.stem
+            yield Line(
+                f"{name}: first chart, this machine",
+                drawn_s(browser, page),
+                DRAWN_S,
+                "s",
+            )
+            for figure, step in steps_ms(browser, page):
+                yield Line(
+                    f"{name}: slider step, this machine, {figure}", step, STEP_MS, "ms"
+                )
+            yield Line(f"{name}: ours beside the runtime", ours_mb(page), OURS_MB, "MB")

@@ -1,0 +1,72 @@
+"""One operator, number or name in every formula; one coefficient in the notation.
+
+A change that leaves the formula what it was (a·b for b·a) is no defect: SymPy compares
+the two, and what says the same is not planted.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from planted.defect import Defect, planted, python_defect
+from planted.slips import PACKAGE, Written, changes, written
+
+KIND = "formulas"
+NOTATION = f"{PACKAGE}/book/notation.py"
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two formulas say the same, in the text's form and down to the leaves."""
+    pairs = ((one.teaching, other.teaching), (one.expanded(), other.expanded()))
+    return all(left == right or left.equals(right) for left, right in pairs)
+
+
+def says_the_same(of: Written, defect: Defect) -> bool:
+    """Whether the formula, written with the defect in it, is still the same formula."""
+    source = planted(of.path.read_bytes(), [defect]).decode()
+    call = next(
+        node.value
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign) and node.lineno == of.lineno
+    )
+    try:
+        found = eval(compile(ast.Expression(call), defect.file, "eval"), of.scope)
+        return same(of.formula, found)
+    except Exception:  # it does not even evaluate: a defect
+        return False
+
+
+def in_formulas(root: Path) -> Iterator[tuple[Defect, bool]]:
+    """Every slip in every formula, and whether it is a defect at all."""
+    for of in written(root):
+        seen = set()
+        for node, slip in changes(of):
+            after = ast.unparse(slip)
+            if isinstance(slip, ast.BinOp):
+                after = f"({after})"
+            defect = python_defect(KIND, of.path, root, node, after, of.formula.number)
+            if defect not in seen:
+                seen.add(defect)
+                yield defect, not says_the_same(of, defect)
+
+
+def in_coefficients(root: Path) -> Iterator[Defect]:
+    """Value, unit and printed digit of every coefficient."""
+    path = root / NOTATION
+    for node in ast.walk(ast.parse(path.read_text("utf8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Coefficient":
+            value = next(word.value for word in node.keywords if word.arg == "value")
+            _, symbol, unit, *_ = node.args
+            for part in (value, symbol, unit):
+                after = repr(_slipped(ast.literal_eval(part)))
+                yield python_defect(KIND, path, root, part, after)
+
+
+def _slipped(part: float | str) -> float | str:
+    """One more, as a number or as its digits; a unit too many."""
+    if isinstance(part, str):
+        return str(int(part) + 1) if part.isdigit() else f"{part}*token"
+    return part + 1
