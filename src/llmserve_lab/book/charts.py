@@ -8,21 +8,7 @@ from typing import Any
 
 from llmserve_lab.book.palette import GREY, Ink
 
-
-def powers(low: float, high: float, name: str, *, steps: int = 40) -> Any:
-    """An Altair chart whose rows' field ``name`` runs from ``low`` to ``high``.
-
-    The rows stand at equal ratios, made in the browser: none is stored in the page.
-    """
-    import altair as alt
-    import numpy as np
-
-    start, stop = np.log10([low, high])
-    step = (stop - start) / steps
-    rows = alt.Chart(alt.sequence(0, steps + 1, as_="i"))
-    return rows.transform_calculate(
-        **{name: f"pow(10, {start:.6g} + {step:.6g} * datum.i)"}
-    )
+STEPS = 40  # of a line; the rows are made in the browser, none is stored
 
 
 def log_axis(title: str, low: float, high: float, **axis: Any) -> dict[str, Any]:
@@ -71,45 +57,62 @@ def landmark(channel: Any, signal: str, label: str, *, at: float = 0) -> Any:
     text = {"color": GREY.css, "align": "left", "clip": True, "text": label}
     place = {"dx": 4, "dy": 10 + at, "y": 0} if name == "x" else {"dy": -6, "x": 4 + at}
     look: dict[str, Any] = {**text, **place}
-    return alt.layer(
-        rule.encode(**{name: channel}),
-        row.mark_text(**look).encode(**{name: channel}),
-    )
+    return alt.layer(rule, row.mark_text(**look)).encode(**{name: channel})
 
 
 @dataclass(frozen=True)
 class Curve:
     """One line: its name, its Vega expression over ``datum``, its ink and dash.
 
-    The name is written so that it ends at ``label_at`` (a value on the x axis), on the
-    free side of the line: below a falling line, above a rising one.
+    The name ends at the share ``label_at`` of the line's rows, on the free side of the
+    line: below a falling one, above a rising one.
     """
 
     name: str
     expr: str
     ink: Ink
-    label_at: float
+    label_at: float = 1.0
     dash: tuple[int, ...] = ()
     rising: bool = False
 
-    def drawn(self, x: Any, y: Any, *, over: tuple[float, float]) -> Any:
-        """The line ``over`` a range of ``x``, and its name, as one Altair layer."""
-        import altair as alt
 
-        style = {"color": self.ink.css, "strokeDash": list(self.dash or (1, 0))}
-        line = powers(*over, x.shorthand).mark_line(
-            clip=True, interpolate="monotone", **style
-        )
-        place = alt.Chart(alt.Data(values=[{x.shorthand: self.label_at}]))
-        label = place.mark_text(
-            text=self.name,
-            color=self.ink.css,
+def curves(x: Any, y: Any, over: tuple[float, float], *lines: Curve) -> Any:
+    """Every line over a range of ``x``, its name beside it, as Altair layers."""
+    import altair as alt
+
+    layers = [_curve(line, x.shorthand, y.shorthand, over) for line in lines]
+    return alt.layer(*layers).encode(x=x, y=y)
+
+
+def _curve(line: Curve, x: str, y: str, over: tuple[float, float]) -> Any:
+    """Line and name of one curve, on rows that are computed once for both."""
+    import altair as alt
+
+    color = line.ink.css
+    dash = list(line.dash or (1, 0))
+    drawn = alt.Chart().mark_line(
+        clip=True, interpolate="monotone", color=color, strokeDash=dash
+    )
+    row = f"datum.i == {round(line.label_at * STEPS)}"
+    name = (
+        alt.Chart()
+        .transform_filter(row)
+        .mark_text(
+            text=line.name,
+            color=color,
             align="right",
-            dy=-9 if self.rising else 14,
+            dy=-9 if line.rising else 14,
             fontWeight="bold",
             clip=True,
         )
-        both = (part.encode(x=x, y=y) for part in (line, label))
-        return alt.layer(
-            *(part.transform_calculate(**{y.shorthand: self.expr}) for part in both)
-        )
+    )
+    rows = alt.LayerChart(data=alt.sequence(0, STEPS + 1, as_="i"), layer=[drawn, name])
+    return rows.transform_calculate(**{x: _power(*over)}).transform_calculate(
+        **{y: line.expr}
+    )
+
+
+def _power(low: float, high: float) -> str:
+    """Vega expression that runs from ``low`` to ``high`` in equal ratios."""
+    start, stop = math.log10(low), math.log10(high)
+    return f"pow(10, {start:.6g} + {(stop - start) / STEPS:.6g} * datum.i)"

@@ -25,6 +25,8 @@ def tidy(svg: str, *, prefix: str, decimals: int) -> str:
     for element in root.iter():
         _clean(element, used, prefix, decimals)
     _prune(root)
+    for group in root.iter():
+        _join_lines(group)
     root.set("xmlns", NAMESPACE)
     root.set("aria-hidden", "true")
     return ElementTree.tostring(root, encoding="unicode")
@@ -84,3 +86,32 @@ def _draws_nothing(element: Element) -> bool:
     if element.tag in ("g", "defs"):
         return len(element) == 0
     return element.tag == "path" and element.get("d", "").strip() in NOTHING
+
+
+def _join_lines(parent: Element) -> None:
+    """Make one path of neighbouring lines that look the same: ticks, a grid."""
+    joined: list[Element] = []
+    for child in parent:
+        path = _path(child)
+        last = joined[-1] if joined else None
+        if path is None:
+            joined.append(child)
+        elif last is not None and last.tag == "path" and _look(last) == _look(path):
+            last.set("d", f"{last.get('d')} {path.get('d')}")
+        else:
+            joined.append(path)
+    parent[:] = joined
+
+
+def _path(line: Element) -> Element | None:
+    """A line that starts at its own origin as a path, None for any other element."""
+    origin = re.fullmatch(r"translate\(([^)]*)\)", line.get("transform", ""))
+    if line.tag != "line" or not origin or {"x1", "y1"} & set(line.attrib):
+        return None
+    rest = {k: v for k, v in line.attrib.items() if k not in ("transform", "x2", "y2")}
+    end = f"l{line.get('x2', '0')},{line.get('y2', '0')}"
+    return Element("path", {**rest, "d": f"M{origin.group(1)}{end}"})
+
+
+def _look(element: Element) -> dict[str, str]:
+    return {key: value for key, value in element.attrib.items() if key != "d"}

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from llmserve_lab.book.charts import Curve, by_ink, landmark, log_axis
+from llmserve_lab.book.charts import Curve, by_ink, curves, landmark, log_axis
 from llmserve_lab.book.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.roofline import formulas as f
 
 PHASES = {"decode": BLUE, "prefill": VERMILLION}
 CONTEXTS = (64.0, 4e6)
-LAST = 3.6e6
 FORMS = {
-    "": (f.INTENSITY, (), LAST),
-    ", article": (f.LINEAR_INTENSITY, (5, 4), 1.5e5),
+    "": (f.INTENSITY, (), 1.0),
+    ", article": (f.LINEAR_INTENSITY, (5, 4), 0.7),
 }
 BARS = {"read weights": GREEN, "read cache": BLUE, "compute": VERMILLION}
 INTENSITY_TITLE = "arithmetic intensity (FLOP/byte)"
@@ -39,17 +38,17 @@ def roofline() -> Any:
             intensity=_by_phase("{}_intensity"), flops=_by_phase("{}_flops")
         )
         .transform_calculate(tflops="datum.flops / 1e12")
-        .encode(x=x, y=y, color=by_ink("phase", PHASES, legend=False)["color"])
+        .encode(color=by_ink("phase", PHASES, legend=False)["color"])
     )
     names = points.mark_text(
         dx=12, align="left", dy=14, fontWeight="bold", fontSize=14, clip=True
     )
-    return alt.layer(
-        landmark(x, "ridge", "ridge"),
-        line.mark_line(color=GREY.css, clip=True).encode(x=x, y=y),
+    drawn = alt.layer(
+        line.mark_line(color=GREY.css, clip=True),
         points.mark_point(size=160, opacity=1, clip=True),
         names.encode(text="phase:N"),
     )
+    return alt.layer(landmark(x, "ridge", "ridge"), drawn.encode(x=x, y=y))
 
 
 def _by_phase(template: str) -> str:
@@ -79,7 +78,7 @@ def intensity_against_context() -> Any:
         landmark(y, "ridge", "ridge"),
         landmark(x, "crossover_context", "KV = weights"),
         landmark(x, "context_fits", "memory full", at=16),
-        *(line.drawn(x, y, over=CONTEXTS) for line in lines),
+        curves(x, y, CONTEXTS, *lines),
     )
 
 
@@ -123,16 +122,13 @@ def attention_kinds(models: Mapping[str, ModelShape]) -> Any:
                 {"context": "datum.context", "chunk": "1", **literals(kind, model)}
             ),
             ink,
-            label_at=2e5 if kind == "MLA" else LAST,
+            label_at=0.73 if kind == "MLA" else 1.0,
             dash=ink.dash,
             rising=kind == "MLA",
         )
         for ink, (kind, model) in zip(SERIES, models.items(), strict=False)
     ]
-    return alt.layer(
-        landmark(y, "ridge", "ridge"),
-        *(line.drawn(x, y, over=CONTEXTS) for line in lines),
-    )
+    return alt.layer(landmark(y, "ridge", "ridge"), curves(x, y, CONTEXTS, *lines))
 
 
 def literals(kind: str, model: ModelShape) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmserve_lab.book.display import si
+from llmserve_lab.book.display import plain, si
 from llmserve_lab.book.palette import BLUE, GREY, VERMILLION
 from llmserve_lab.book.static import StaticFigure, figure_style
 from llmserve_lab.catalog import Accelerator, MemoryLevel, ModelShape
@@ -19,8 +19,8 @@ def hierarchy(accelerator: Accelerator, model: ModelShape) -> StaticFigure:
 
     levels = accelerator.memory_levels
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(4.4, 4.4))
-    _bars(upper, levels, "bytes", "capacity (bytes)")
-    _bars(lower, levels, "bandwidth", "bandwidth (bytes per second)")
+    _bars(upper, levels, "bytes", "capacity")
+    _bars(lower, levels, "bandwidth", "bandwidth")
     for axes in (upper, lower):
         axes.invert_yaxis()
     upper.axvline(model.weight_bytes(), color=VERMILLION.light, dashes=(4, 2))
@@ -51,9 +51,11 @@ def _bars(axes: Any, levels: tuple[MemoryLevel, ...], part: str, label: str) -> 
     values = [float(record) for record in records]
     axes.barh([level.name for level in levels], values, height=0.55, color=BLUE.light)
     axes.set_xscale("log")
-    axes.set_xlim(min(values) / 4, max(values) * 60)
+    axes.set_xlim(min(values) / 4, max(values) * 40)
     axes.set_xlabel(label)
     axes.minorticks_off()
+    unit = records[0].unit
+    axes.xaxis.set_major_formatter(lambda value, _: si(value, unit))
     axes.grid(axis="y", visible=False)
     for place, record in enumerate(records):
         axes.text(float(record) * 1.3, place, _shown(record), va="center")
@@ -80,6 +82,8 @@ def roof(title: str, known: dict[str, float]) -> StaticFigure:
     _point(axes, "decode", decode, _tflops(known, decode), BLUE.light)
     _point(axes, "prefill", prefill, _tflops(known, prefill), VERMILLION.light)
     axes.minorticks_off()
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: plain(value))
     axes.set_xlabel("arithmetic intensity (FLOP/byte)")
     axes.set_ylabel("compute under the roof (TFLOP/s)")
     decode_text, prefill_text, ridge_text = (
