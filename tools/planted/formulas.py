@@ -15,7 +15,7 @@ from planted.defect import Defect, planted, python_defect
 from planted.slips import PACKAGE, Written, changes, written
 
 KIND = "formulas"
-NOTATION = f"{PACKAGE}/book/notation.py"
+NOTATION = f"{PACKAGE}/book/notation"
 
 
 def same(one: Any, other: Any) -> bool:
@@ -55,14 +55,18 @@ def in_formulas(root: Path) -> Iterator[tuple[Defect, bool]]:
 
 def in_coefficients(root: Path) -> Iterator[Defect]:
     """Value, unit and printed digit of every coefficient."""
-    path = root / NOTATION
-    for node in ast.walk(ast.parse(path.read_text("utf8"))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Coefficient":
-            value = next(word.value for word in node.keywords if word.arg == "value")
-            _, symbol, unit, *_ = node.args
-            for part in (value, symbol, unit):
-                after = repr(_slipped(ast.literal_eval(part)))
-                yield python_defect(KIND, path, root, part, after)
+    for path in sorted((root / NOTATION).glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Coefficient":
+                yield from _in_coefficient(node, path, root)
+
+
+def _in_coefficient(call: ast.Call, path: Path, root: Path) -> Iterator[Defect]:
+    value = next(word.value for word in call.keywords if word.arg == "value")
+    _, symbol, unit, *_ = call.args
+    for part in (value, symbol, unit):
+        after = repr(_slipped(ast.literal_eval(part)))
+        yield python_defect(KIND, path, root, part, after)
 
 
 def _slipped(part: float | str) -> float | str:
