@@ -1,0 +1,14 @@
+"""Many ranks run one program: each holds a part, collectives make them whole.
+
+A program is a function whose first argument is its :class:`Rank`. :func:`run` runs it
+on any number of ranks, in one process (``backend="lockstep"``) or on the processes that
+``mpiexec`` has started (``backend="mpi"``), with the same result to the last bit, and
+hands back what each rank returned and a :class:`Ledger` of all that was exchanged.
+"""
+
+from llmserve_lab.cluster.launch import Run, launched, run
+from llmserve_lab.cluster.ledger import Ledger, Record
+from llmserve_lab.cluster.meeting import ClusterError
+from llmserve_lab.cluster.rank import Rank
+
+__all__ = ["ClusterError", "Ledger", "Rank", "Record", "Run", "launched", "run"]

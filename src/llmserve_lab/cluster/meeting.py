@@ -1,0 +1,136 @@
+"""A collective is a meeting: all ranks must come, and all must mean the same thing.
+
+Before any array is handed over, what every rank is about to do is laid side by side.
+Either all agree, or all learn the same thing about who did not: the message is the same
+on every rank and on both backends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+
+class ClusterError(RuntimeError):
+    """The ranks cannot go on together; the message names them, the call and the rule.
+
+    ``rank`` is the rank that raised an error of its own, where that was the reason; the
+    error itself is the ``__cause__`` on the process where it was raised.
+    """
+
+    def __init__(self, message: str, *, rank: int | None = None) -> None:
+        super().__init__(message)
+        self.rank = rank
+
+
+@dataclass(frozen=True)
+class Call:
+    """A rank has come to its ``number``-th collective; ``terms`` must be equal on all.
+
+    ``terms`` are pairs of a name and a value: ``(("shape", (4, 8)), ("axis", 1))``.
+    """
+
+    name: str
+    number: int
+    terms: tuple[tuple[str, Hashable], ...] = ()
+
+    def __str__(self) -> str:
+        return f"in {self.name} (collective {self.number})"
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A rank waits for a message of rank ``src``."""
+
+    src: int
+
+    def __str__(self) -> str:
+        return f"waiting in recv from rank {self.src}"
+
+
+@dataclass(frozen=True)
+class Returned:
+    """A rank has ended well; messages ``sent`` to and ``received`` from each rank."""
+
+    sent: tuple[int, ...]
+    received: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return "done: it returned"
+
+
+@dataclass(frozen=True)
+class Raised:
+    """A rank has ended with an error, here as text."""
+
+    error: str
+
+    def __str__(self) -> str:
+        return f"raised {self.error}"
+
+
+State = Call | Waiting | Returned | Raised
+
+
+def check(states: Sequence[State]) -> None:
+    """Refuse a meeting in which the ranks do not all mean the same.
+
+    Raises:
+        ClusterError: a rank raised, ranks are in different calls, one has returned
+            while others wait, they disagree on a term, or a message was never received.
+    """
+    _check_nobody_raised(states)
+    everyone = dict(enumerate(states))
+    if any(isinstance(state, Waiting) for state in states):
+        raise ClusterError(f"no rank can go on: {_who(everyone)}")
+    if len({(type(state), getattr(state, "name", "")) for state in states}) > 1:
+        raise ClusterError(
+            "all ranks must call the same collectives in the same order: "
+            f"{_who(everyone)}"
+        )
+    _check_terms([state for state in states if isinstance(state, Call)])
+    _check_messages([state for state in states if isinstance(state, Returned)])
+
+
+def _check_nobody_raised(states: Sequence[State]) -> None:
+    raised = {i: s for i, s in enumerate(states) if isinstance(s, Raised)}
+    others = {i: s for i, s in enumerate(states) if i not in raised}
+    if raised:
+        meanwhile = f"; meanwhile {_who(others)}" if others else ""
+        raise ClusterError(f"{_who(raised)}{meanwhile}", rank=min(raised))
+
+
+def _check_terms(calls: Sequence[Call]) -> None:
+    for terms in zip(*(call.terms for call in calls), strict=True):
+        name = terms[0][0]
+        values = [value for _, value in terms]
+        if any(value != values[0] for value in values):
+            given = _who({i: f"gave {value}" for i, value in enumerate(values)})
+            raise ClusterError(
+                f"{calls[0].name} (collective {calls[0].number}) must have the same "
+                f"{name} on every rank: {given}"
+            )
+
+
+def _check_messages(ends: Sequence[Returned]) -> None:
+    for src, end in enumerate(ends):
+        for dst, sent in enumerate(end.sent):
+            if sent != (received := ends[dst].received[src]):
+                raise ClusterError(
+                    f"every send must have its recv: rank {src} sent {sent} to rank "
+                    f"{dst}, which received {received}"
+                )
+
+
+def _who(states: Mapping[int, object]) -> str:
+    """What each rank is doing, those that do the same together."""
+    groups: dict[str, list[int]] = {}
+    for rank, state in states.items():
+        groups.setdefault(str(state), []).append(rank)
+    return ", ".join(f"{named(ranks)} {text}" for text, ranks in groups.items())
+
+
+def named(ranks: Sequence[int]) -> str:
+    """``rank 3``, ``ranks 0 and 2``, ``ranks 0, 1 and 2``."""
+    *most, last = map(str, ranks)
+    return f"ranks {', '.join(most)} and {last}" if most else f"rank {last}"

@@ -1,0 +1,1 @@
+"""Ranks and collectives: what they return, what they cost, how they refuse."""
