@@ -1,0 +1,113 @@
+"""The feed-forward half of a block: widen each row, bend it, narrow it again.
+
+Widths are read off the weights: with some columns of ``up_proj`` (and ``gate_proj``)
+and the matching rows of ``down_proj`` each function returns a part of the sum, which is
+what a tensor-parallel rank needs.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from llmserve_lab.catalog.ffn import Ffn, GeluFfn, MoeFfn
+from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Integers
+from llmserve_lab.transformer.rowwise import gelu, linear, sigmoid, silu, softmax
+from llmserve_lab.transformer.view import Entries
+
+Scores = Literal["softmax", "sigmoid"]
+
+
+def gelu_ffn(rows: Array, weights: Entries, *, run: Execution = PLAIN) -> Array:
+    """GeLU(rows · up) · down, [n, d] → [n, d]."""
+    wide = linear(rows, weights["up_proj"], run=run)
+    run.note("up_proj", "n d_ff", wide)
+    bent = gelu(wide)
+    run.note("GeLU", "n d_ff", bent)
+    narrow = linear(bent, weights["down_proj"], run=run)
+    run.note("down_proj", "n d", narrow)
+    return narrow
+
+
+def swiglu_ffn(rows: Array, weights: Entries, *, run: Execution = PLAIN) -> Array:
+    """(SiLU(rows · gate) ⊙ (rows · up)) · down, [n, d] → [n, d]."""
+    gate = linear(rows, weights["gate_proj"], run=run)
+    run.note("gate_proj", "n d_ff", gate)
+    wide = linear(rows, weights["up_proj"], run=run)
+    run.note("up_proj", "n d_ff", wide)
+    bent = silu(gate) * wide
+    run.note("SiLU(gate) ⊙ up", "n d_ff", bent)
+    narrow = linear(bent, weights["down_proj"], run=run)
+    run.note("down_proj", "n d", narrow)
+    return narrow
+
+
+def route(
+    rows: Array,
+    weights: Entries,
+    *,
+    top_k: int,
+    scores: Scores = "softmax",
+    run: Execution = PLAIN,
+) -> tuple[Integers, Array]:
+    """Which experts each row is sent to [n, k], and their weights [n, k].
+
+    A bias, where there is one, helps to choose but not to weigh (DeepSeek-V3, arXiv
+    2412.19437, section 2.1.2). The chosen experts' weights sum to 1. Of equal scores
+    the expert with the lower number wins.
+    """
+    raw = linear(rows, weights["router"], run=run)
+    score = softmax(raw, run=run) if scores == "softmax" else sigmoid(raw)
+    run.note("router scores", "n E", score)
+    preference = score + weights.get("router.bias", 0.0)
+    chosen = np.argsort(-preference, axis=-1, kind="stable")[:, :top_k]
+    weight = np.take_along_axis(score, chosen, axis=-1)
+    return chosen, weight / run.total(weight)
+
+
+def moe_ffn(
+    rows: Array,
+    weights: Entries,
+    spec: MoeFfn,
+    *,
+    scores: Scores = "softmax",
+    run: Execution = PLAIN,
+) -> Array:
+    """Each row through its ``top_k`` experts, weighted, and all shared ones."""
+    chosen, weight = route(rows, weights, top_k=spec.top_k, scores=scores, run=run)
+    run.note("experts chosen", "n k", chosen)
+    out = np.zeros_like(rows)
+    for expert in range(spec.n_experts):
+        sent, rank = np.nonzero(chosen == expert)
+        if sent.size:
+            own, seen = expert_weights(weights, "experts", expert), rows[sent]
+            done = swiglu_ffn(seen, own, run=run.inside(f"expert {expert}"))
+            out[sent] += weight[sent, rank, None] * done
+    for shared in range(spec.n_shared):
+        own = expert_weights(weights, "shared_experts", shared)
+        out += swiglu_ffn(rows, own, run=run.inside(f"shared expert {shared}"))
+    run.note("sum of experts", "n d", out)
+    return out
+
+
+def expert_weights(weights: Entries, kind: str, index: int) -> dict[str, Array]:
+    """The three matrices of one expert; ``kind`` is experts or shared_experts."""
+    names = ("gate_proj", "up_proj", "down_proj")
+    return {name: weights[f"{kind}.{name}"][index] for name in names}
+
+
+def ffn(
+    rows: Array,
+    weights: Entries,
+    spec: Ffn,
+    *,
+    scores: Scores = "softmax",
+    run: Execution = PLAIN,
+) -> Array:
+    """Rows [n, d] → [n, d], by the kind that the layer's weights belong to."""
+    if isinstance(spec, MoeFfn) and "router" in weights:
+        return moe_ffn(rows, weights, spec, scores=scores, run=run)
+    if isinstance(spec, GeluFfn):
+        return gelu_ffn(rows, weights, run=run)
+    return swiglu_ffn(rows, weights, run=run)

@@ -1,0 +1,148 @@
+"""Requests of different lengths share one stack of rows; only attention must know.
+
+``cu_seqlens = (0, 10, 40)`` says that rows 0–9 are one request and rows 10–39 another.
+Two kernels respect that: one computes every pair of rows and masks what belongs to two
+requests, the other (varlen) walks from request to request and never computes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Protocol
+
+import numpy as np
+
+from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Integers, Mask
+from llmserve_lab.transformer.attention import attend, causal_mask
+
+
+def cumulative(lengths: Sequence[int]) -> tuple[int, ...]:
+    """Lengths (10, 30) as cu_seqlens (0, 10, 40)."""
+    return tuple(accumulate(lengths, initial=0))
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Rows cu_seqlens[i] up to cu_seqlens[i + 1] are request i, after contexts[i].
+
+    ``contexts`` counts what each request has in the cache: 0 for a prefill from the
+    start, the prefix for a chunk of one, everything before the new token for decode.
+
+    Raises:
+        ValueError: cu_seqlens does not start at 0 or does not increase (a request
+            would be empty), or contexts are not one per request, or negative.
+    """
+
+    cu_seqlens: tuple[int, ...]
+    contexts: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.cu_seqlens) < 2 or self.cu_seqlens[0] != 0:
+            raise ValueError(
+                f"cu_seqlens must start at 0 and hold a request, got {self.cu_seqlens}"
+            )
+        if any(end <= start for start, end in pairwise(self.cu_seqlens)):
+            raise ValueError(
+                f"cu_seqlens must increase, every request has at least 1 token, "
+                f"got {self.cu_seqlens}"
+            )
+        if len(self.contexts) != self.num_requests or min(self.contexts) < 0:
+            raise ValueError(
+                f"contexts must be {self.num_requests} counts of cached tokens, "
+                f"got {self.contexts}"
+            )
+
+    @property
+    def num_requests(self) -> int:
+        """Requests in the stack."""
+        return len(self.cu_seqlens) - 1
+
+    @property
+    def n_rows(self) -> int:
+        """Rows in the stack."""
+        return self.cu_seqlens[-1]
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """New rows of each request."""
+        return tuple(end - start for start, end in pairwise(self.cu_seqlens))
+
+    @property
+    def cu_seqlens_k(self) -> tuple[int, ...]:
+        """Where each request's keys begin, cached ones first, then its new rows'."""
+        pairs = zip(self.contexts, self.lengths, strict=True)
+        return cumulative([context + length for context, length in pairs])
+
+    @property
+    def positions(self) -> Integers:
+        """[n] position of each row in its own request, from its context on."""
+        pairs = zip(self.contexts, self.lengths, strict=True)
+        return np.concatenate([start + np.arange(length) for start, length in pairs])
+
+    @property
+    def mask(self) -> Mask:
+        """[n, m] causal within a request, false between two."""
+        mask = np.zeros((self.n_rows, self.cu_seqlens_k[-1]), dtype=np.bool_)
+        for rows, keys in self.slices():
+            mask[rows, keys] = causal_mask(
+                rows.stop - rows.start, keys.stop - keys.start
+            )
+        return mask
+
+    def slices(self) -> list[tuple[slice, slice]]:
+        """For each request, its rows in the stack and its keys among all keys."""
+        bounds = (pairwise(self.cu_seqlens), pairwise(self.cu_seqlens_k))
+        return [
+            (slice(*rows), slice(*keys)) for rows, keys in zip(*bounds, strict=True)
+        ]
+
+
+class Kernel(Protocol):
+    """Attention over a stack: [n, h, d_k], [m, h_kv, d_k | d_v] → [n, h, d_v]."""
+
+    def __call__(
+        self,
+        query: Array,
+        key: Array,
+        value: Array,
+        packing: Packing,
+        *,
+        scale: float | None = None,
+        run: Execution = PLAIN,
+    ) -> Array:
+        """Attend within each request of ``packing``, causally."""
+
+
+def masked_attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    packing: Packing,
+    *,
+    scale: float | None = None,
+    run: Execution = PLAIN,
+) -> Array:
+    """Every row against every key, n·m pairs; those of two requests masked away."""
+    return attend(query, key, value, packing.mask, scale=scale, run=run)
+
+
+def varlen_attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    packing: Packing,
+    *,
+    scale: float | None = None,
+    run: Execution = PLAIN,
+) -> Array:
+    """Request by request, Σ nᵢ·mᵢ pairs; a pair of two requests is never computed."""
+    out = np.empty((*query.shape[:2], value.shape[-1]))
+    for i, (rows, keys) in enumerate(packing.slices()):
+        own = run if packing.num_requests == 1 else run.inside(f"request {i}")
+        mask = causal_mask(rows.stop - rows.start, keys.stop - keys.start)
+        out[rows] = attend(
+            query[rows], key[keys], value[keys], mask, scale=scale, run=own
+        )
+    return out
