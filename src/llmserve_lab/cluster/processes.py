@@ -20,6 +20,7 @@ from llmserve_lab.cluster.meeting import ClusterError, State, Waiting, check
 
 TAG = 2009  # the ring's year: apart from what else a program may send
 POLL_S = 20e-6
+GRACE_S = 0.5
 
 
 def world() -> Any:
@@ -121,5 +122,6 @@ class Processes:
             file=sys.stderr,
             flush=True,
         )
+        time.sleep(GRACE_S)  # mpiexec has to pass the message on before it ends all
         self.comm.Abort(1)
         raise SystemExit(1)  # Abort does not come back
