@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 
 PYTHON  ?= python3
-WORKERS ?= 2
+WORKERS ?= 4  # of the tests: the browser's wait, while others compute
 
 BIN      := .venv/bin
 ENV      := .venv/.installed
@@ -25,7 +25,7 @@ book: $(ENV) $(RUNTIME)  ## build the pages: _build/html/index.html
 	$(build_pages)
 
 test: $(ENV) $(PAGES)  ## compute every number again, and open the pages
-	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile \
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	    --nbval --nbval-current-env --nbval-cell-timeout=60
 
 lab: $(ENV) $(RUNTIME)  ## open the chapters in JupyterLab

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from llmserve_lab.claims import article_06, scaling
+from llmserve_lab.claims import (
+    article_01,
+    article_02_03,
+    article_04,
+    article_06,
+    scaling,
+)
 from llmserve_lab.claims.record import Claim
 
 
@@ -23,4 +29,10 @@ def by_id(*claims: Claim) -> Mapping[str, Claim]:
     return MappingProxyType(found)
 
 
-CLAIMS = by_id(*article_06.CLAIMS, *scaling.CLAIMS)
+CLAIMS = by_id(
+    *article_01.CLAIMS,
+    *article_02_03.CLAIMS,
+    *article_04.CLAIMS,
+    *article_06.CLAIMS,
+    *scaling.CLAIMS,
+)

@@ -16,6 +16,10 @@ from llmserve_lab.book.notation.model import *
 from llmserve_lab.book.notation.iteration import *
 from llmserve_lab.book.notation.machine import *
 from llmserve_lab.book.notation.roofline import *
+from llmserve_lab.book.notation.cluster import *
+from llmserve_lab.book.notation.tensor_parallel import *
+from llmserve_lab.book.notation.end_to_end import *
+from llmserve_lab.book.notation.varlen import *
 
 
 @cache

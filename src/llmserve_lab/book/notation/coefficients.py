@@ -31,3 +31,19 @@ pairs_per_row = Coefficient(
 )
 one_request = Coefficient("one_request", "1", "request", "one request alone", value=1.0)
 own_row = Coefficient("own_row", "1", "token/request", "a row sees itself", value=1.0)
+one_query = Coefficient(
+    "one_query", "1", "layer/head", "one query for each head", value=1.0
+)
+one_score = Coefficient(
+    "one_score",
+    "1",
+    "element*layer/(head*token)",
+    "one score per head and pair of rows",
+    value=1.0,
+)
+one_head = Coefficient(
+    "one_head", "1", "head/layer", "a rank keeps at least one head", value=1.0
+)
+all_reduces_per_layer = Coefficient(
+    "all_reduces_per_layer", "2", "1/layer", "two all-reduces per block", value=2.0
+)

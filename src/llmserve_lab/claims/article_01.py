@@ -1,0 +1,202 @@
+"""Article 01, an LLM end to end, recomputed by running a model; the roadmap with it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from llmserve_lab.book.display import plain
+from llmserve_lab.catalog import MODELS
+from llmserve_lab.claims import roadmap
+from llmserve_lab.claims.record import Claim, Statement
+from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.end_to_end import formulas as f
+from llmserve_lab.end_to_end.loops import both_loops
+from llmserve_lab.end_to_end.shapes import step_shape
+from llmserve_lab.end_to_end.stability import same_bits
+from llmserve_lab.end_to_end.toy import TEXT, WORDS, tokenize, toy
+
+WIDE = {"q_proj": 1, "k_proj": 1, "v_proj": 1, "up_proj": 4, "down_proj": 1}
+LONG = 500
+TOKENS = tokenize(TEXT)
+
+
+def shapes(*names: str, place: str = "block 1") -> dict[str, tuple[int, ...]]:
+    """Shapes of some intermediates when the toy reads the chapter's text."""
+    return {n: step_shape(toy(), TOKENS, place=place, step=n) for n in names}
+
+
+def scores_grow() -> float:
+    """Numbers in the score tensor for twice the tokens, over those for once."""
+    sizes = [
+        np.prod(step_shape(toy(), tokens, place="block 1", step="scores"))
+        for tokens in (TOKENS, TOKENS * 2)
+    ]
+    return float(sizes[1] / sizes[0])
+
+
+@cache
+def position_five_stays() -> bool:
+    """Whether five rows have the same bits alone and in a sequence of 500."""
+    tokens = [place % len(WORDS) for place in range(LONG)]
+    return same_bits(toy(), tokens, prefix=5)
+
+
+def pass_lengths() -> list[int]:
+    """Rows of each pass of a loop without a cache."""
+    passes = both_loops(toy(), TOKENS, len(TOKENS)).recomputed.tally.passes
+    return [each.rows for each in passes]
+
+
+def off_by(prompt: int, new: int) -> float:
+    """What (N + K)² / 2 says, over the rows that the loop really runs."""
+    rows = float(f.RECOMPUTE_ROWS(prompt_len=prompt, new_tokens=new))
+    return (prompt + new) ** 2 / 2 / rows
+
+
+def widths_that_differ() -> dict[str, tuple[int, int]]:
+    """Models whose heads side by side are not as wide as a row: h·d_h and d."""
+    sizes = {
+        m.name: (m.attention.n_heads * m.attention.d_head, m.d_model)
+        for m in MODELS.values()
+    }
+    return {name: size for name, size in sizes.items() if size[0] != size[1]}
+
+
+def _shown_widths() -> str:
+    found = widths_that_differ().items()
+    return "; ".join(f"{name}: {wide} in rows of {d}" for name, (wide, d) in found)
+
+
+CLAIMS = (
+    *roadmap.CLAIMS,
+    Claim(
+        id="01-01",
+        section="§1",
+        says="Looking up N tokens makes a tensor of N rows, d numbers wide",
+        parts=(
+            Statement(
+                "[N × d]",
+                lambda: (
+                    shapes("embedding", place="model")["embedding"]
+                    == (len(TOKENS), toy().shape.d_model)
+                ),
+                lambda: str(shapes("embedding", place="model")["embedding"]),
+            ),
+        ),
+        verdict=Verdict.EXACT,
+        why="Every block takes rows of this shape and returns them in this shape.",
+    ),
+    Claim(
+        id="01-02",
+        section="§3",
+        says="Widths inside a block: d to 3d for QKV, d to 4d and back in the FFN",
+        parts=(
+            Statement(
+                "3d, 4d, d",
+                lambda: all(
+                    shapes(name)[name] == (len(TOKENS), times * toy().shape.d_model)
+                    for name, times in WIDE.items()
+                ),
+                lambda: str(shapes(*WIDE)).strip("{}").replace("'", ""),
+            ),
+        ),
+        verdict=Verdict.EXACT,
+        why="It is so with as many key–value heads as heads and a GeLU; grouped "
+        "queries make keys and values narrower, a SwiGLU has three matrices.",
+    ),
+    Claim(
+        id="01-03",
+        section="§5",
+        says="A head is d/h wide, in real models too",
+        parts=(
+            Statement("h·d_head = d", lambda: not widths_that_differ(), _shown_widths),
+        ),
+        verdict=Verdict.WRONG,
+        why="It holds for many models; in others the heads side by side are wider than "
+        "a row, and the output projection brings them back to d.",
+    ),
+    Claim(
+        id="01-04",
+        section="§7",
+        says="The scores are h × N × N numbers, quadratic in the sequence length",
+        parts=(
+            Statement(
+                "[h × N × N]",
+                lambda: (
+                    shapes("scores")["scores"]
+                    == (toy().shape.attention.n_heads, len(TOKENS), len(TOKENS))
+                    and scores_grow() == 4
+                ),
+                lambda: (
+                    f"{shapes('scores')['scores']}, and {plain(scores_grow())} times "
+                    "as many numbers for twice the tokens"
+                ),
+            ),
+        ),
+        verdict=Verdict.EXACT,
+        why="With a cache a decoding pass has one row of scores a head, not N.",
+    ),
+    Claim(
+        id="01-05",
+        section="§6",
+        says="Position 5 has the same hidden state in 5 tokens and in 500",
+        parts=(
+            Statement(
+                "the same",
+                position_five_stays,
+                lambda: f"equal bits alone and in a sequence of {LONG}",
+            ),
+        ),
+        verdict=Verdict.EXACT,
+        why="To the last bit if sums are added in a fixed order; a fast matrix product "
+        "may round differently for another number of rows.",
+    ),
+    Claim(
+        id="01-06",
+        section="§9",
+        says="The K-th forward runs on N + K − 1 tokens",
+        parts=(
+            Statement(
+                "N + K − 1",
+                lambda: (
+                    pass_lengths()
+                    == [len(TOKENS) + k - 1 for k in range(1, len(TOKENS) + 1)]
+                ),
+                lambda: f"passes over {', '.join(map(str, pass_lengths()))} tokens",
+            ),
+        ),
+        verdict=Verdict.EXACT,
+        why="The last token generated is never run, so it is not N + K.",
+    ),
+    Claim(
+        id="01-07",
+        section="§9",
+        says="Recomputing takes about (N + K)²/2 of work, quadratic in the length",
+        parts=(
+            Statement(
+                "(N + K)²/2, for a short prompt",
+                lambda: abs(off_by(1, 1000) - 1) < 0.01,
+                lambda: f"off by a factor of {plain(off_by(1, 1000), 4)}",
+            ),
+            Statement(
+                "(N + K)²/2, for a long prompt",
+                lambda: abs(off_by(1000, 100) - 1) < 0.5,
+                lambda: f"off by a factor of {plain(off_by(1000, 100))}",
+            ),
+        ),
+        verdict=Verdict.WRONG,
+        why="The prompt's own N²/2 must be taken off, which for a prompt much longer "
+        "than the answer is nearly all of it; and the pairs of attention are cubic.",
+    ),
+    Claim(
+        id="01-08",
+        section="§9–10",
+        says="Article 05 sends its reader here for the mechanics of the KV cache",
+        parts=(),
+        verdict=Verdict.CANNOT_BE_CHECKED,
+        why="There is nothing to compute: this article asks what to remember "
+        "and where, and leaves the mechanics of the cache to later ones.",
+    ),
+)

@@ -1,0 +1,147 @@
+"""Article 04, sections 7 and 8, and what it says about blocks and other articles."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from llmserve_lab.book.display import plain, si
+from llmserve_lab.claims.article_04.setting import (
+    H100,
+    MANY,
+    ONE,
+    SHAPE,
+    WORK,
+    A,
+    B,
+    carried_out,
+    chunked_in,
+    decode_intensity,
+    half_of_qkv,
+    pointwise,
+    reduced,
+    share,
+)
+from llmserve_lab.claims.record import Claim, Number, Statement
+from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.roofline import formulas as roofline
+from llmserve_lab.varlen import formulas as f
+from llmserve_lab.varlen.settings import value
+
+in_section_8 = partial(Claim, section="§8")
+
+CLAIMS = (
+    Claim(
+        id="04-11",
+        section="§7",
+        says="All-reduces in one block",
+        parts=(
+            Number(
+                "16",
+                "dimensionless",
+                lambda: len(reduced()) / SHAPE.n_layers,
+                readings={"in the whole pass": lambda: float(len(reduced()))},
+            ),
+        ),
+        verdict=Verdict.INCONSISTENT,
+        why="That many are in the whole pass, as §2 says; a block has two.",
+    ),
+    in_section_8(
+        id="04-12",
+        says="Pairs of one request of a thousand tokens, of ten of a hundred; ratio",
+        parts=(
+            Number("1,000,000", "pair", lambda: value(f.VARLEN_PAIRS, ONE), "one"),
+            Number("100,000", "pair", lambda: value(f.VARLEN_PAIRS, MANY), "ten"),
+            Number(
+                "10×",
+                "dimensionless",
+                lambda: value(f.VARLEN_PAIRS, ONE) / value(f.VARLEN_PAIRS, MANY),
+                "ratio",
+            ),
+        ),
+        verdict=Verdict.EXACT,
+        why="(4.10) gives both, and a run that counts confirms (4.10).",
+    ),
+    in_section_8(
+        id="04-13",
+        says="In a pass over one request of a thousand tokens attention dominates",
+        parts=(
+            Statement(
+                "dominates",
+                lambda: share(ONE) > 0.5,
+                lambda: f"{plain(100 * share(ONE), 2)} % of the FLOPs",
+            ),
+        ),
+        verdict=Verdict.WRONG,
+        why=lambda: (
+            "Even with whole squares attention overtakes only at "
+            f"{si(value(f.OVERTAKE_SQUARE, WORK), 'token')}, with the causal half at "
+            f"{si(value(f.OVERTAKE_PROMPT, WORK), 'token')}."
+        ),
+    ),
+    in_section_8(
+        id="04-14",
+        says="Many short requests are bound by bandwidth in the linear layers",
+        parts=(
+            Statement(
+                "bandwidth-bound",
+                lambda: (
+                    value(f.PACKED_INTENSITY, MANY, WORK) < value(roofline.RIDGE, H100)
+                ),
+                lambda: si(value(f.PACKED_INTENSITY, MANY, WORK), "FLOP/byte"),
+            ),
+        ),
+        verdict=Verdict.WRONG,
+        why=lambda: (
+            "Ten of a hundred tokens are on the other side of an H100's ridge, "
+            f"{si(value(roofline.RIDGE, H100), 'FLOP/byte')}: rows are packed, and "
+            "packing leads to the compute peak, as the same section says."
+        ),
+    ),
+    in_section_8(
+        id="04-15",
+        says="Intensity of attention when a request decodes one token at a time",
+        parts=(Number("~1", "FLOP/byte", decode_intensity),),
+        verdict=Verdict.EXACT,
+        why="So it is for multi-head attention in 16 bits; grouped queries multiply it "
+        "by the size of the group.",
+    ),
+    Claim(
+        id="04-16",
+        section="§4",
+        says="Half the steps of a block work on one row and one element at a time",
+        parts=(
+            Statement(
+                "half",
+                lambda: 2 * pointwise()[0] == pointwise()[1],
+                lambda: f"{pointwise()[0]} of {pointwise()[1]}",
+            ),
+        ),
+        verdict=Verdict.EXACT,
+        why="Each row was sent through alone and came out with the same bits.",
+    ),
+    Claim(
+        id="04-17",
+        section="§5",
+        says="Rows and columns of the QKV projection on one of two GPUs",
+        parts=(
+            Number("40", "token", lambda: carried_out("varlen", A, B).n_rows, "rows"),
+            Number("768", "element", half_of_qkv, "columns"),
+        ),
+        verdict=Verdict.EXACT,
+        why="Queries, keys and values of four heads.",
+    ),
+    Claim(
+        id="04-18",
+        section="§1, §9",
+        says="Chunked prefill is the subject of article 06",
+        parts=(
+            Statement(
+                "06",
+                lambda: chunked_in("06"),
+                lambda: "05" if chunked_in("05") else "neither",
+            ),
+        ),
+        verdict=Verdict.WRONG,
+        why="Article 05 has it, article 06 is about two pools of GPUs.",
+    ),
+)

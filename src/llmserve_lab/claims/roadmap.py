@@ -1,0 +1,127 @@
+"""The roadmap of the series (article 00): what it announces, beside what there is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache, partial
+
+import numpy as np
+
+from llmserve_lab.book.display import plain
+from llmserve_lab.catalog import ModelShape
+from llmserve_lab.catalog.attention import GroupedQueryAttention
+from llmserve_lab.catalog.ffn import GeluFfn
+from llmserve_lab.claims.record import Claim, Statement
+from llmserve_lab.claims.sources import CLAIM_COUNTS, SOURCES
+from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.cluster import Rank, Run, run
+from llmserve_lab.end_to_end.toy import TEXT, tokenize, toy
+from llmserve_lab.transformer import PLAIN, Transformer, Weights
+from llmserve_lab.transformer.arithmetic import Array
+
+in_roadmap = partial(Claim, section="Articles")
+NUM_RANKS = 2
+CLOSE = 1e-10  # of logits near 1, in float64
+CUT = {"q_proj": 2, "k_proj": 2, "v_proj": 2, "up_proj": 2, "o_proj": 1, "down_proj": 1}
+
+
+def part_of(shape: ModelShape) -> ModelShape:
+    """The shape of what one rank holds: its share of the heads and of d_ff."""
+    whole, ffn = shape.attention, shape.ffn
+    assert isinstance(whole, GroupedQueryAttention) and isinstance(ffn, GeluFfn)
+    heads = whole.n_heads // NUM_RANKS
+    attention = replace(whole, n_heads=heads, n_kv_heads=heads)
+    return replace(shape, attention=attention, ffn=GeluFfn(d_ff=ffn.d_ff // NUM_RANKS))
+
+
+def on_a_rank(rank: Rank) -> Array:
+    """Logits from one rank's part of the toy, its partial sums reduced over all."""
+    own = {
+        name: np.split(array, NUM_RANKS, axis=CUT[name])[rank.index]
+        if name in CUT
+        else array
+        for name, array in toy().weights.arrays.items()
+    }
+    shape = part_of(toy().shape)
+    model = Transformer(shape, weights=Weights(shape, own))
+    return model.forward(tokenize(TEXT), run=replace(PLAIN, reduce=rank.all_reduce))
+
+
+@cache
+def on_two_ranks() -> Run[Array]:
+    """The toy, really cut in two, and the ledger of what was exchanged."""
+    return run(on_a_rank, NUM_RANKS)
+
+
+def same_logits() -> bool:
+    """Whether both ranks end with the logits of the uncut model."""
+    whole = toy().forward(tokenize(TEXT))
+    return all(np.abs(got - whole).max() < CLOSE for got in on_two_ranks().results)
+
+
+def all_reduces_per_block() -> float:
+    """All-reduces that a rank made, over the blocks, if it made nothing else."""
+    ledger = on_two_ranks().ledger
+    calls = ledger.calls("all_reduce", rank=0)
+    others = ledger.calls(rank=0) - calls
+    return calls / toy().shape.n_layers if not others else float("nan")
+
+
+CLAIMS = (
+    in_roadmap(
+        id="00-01",
+        says="Article 07 will be about the engineering of disaggregation",
+        parts=(
+            Statement(
+                "07 is the engineering of disaggregation",
+                lambda: "disaggregation" in SOURCES["07"].title.lower(),
+                lambda: f"07 is {SOURCES['07'].title}",
+            ),
+        ),
+        verdict=Verdict.WRONG,
+        why="Article 07 became the one on mixtures of experts; the roadmap still lists "
+        "those as planned, under another number.",
+    ),
+    in_roadmap(
+        id="00-02",
+        says="Article 01 is still to be written",
+        parts=(
+            Statement(
+                "[next]",
+                lambda: CLAIM_COUNTS["article 01"] == 0,
+                lambda: f"{CLAIM_COUNTS['article 01']} claims of it are recorded here",
+            ),
+        ),
+        verdict=Verdict.WRONG,
+        why="The article exists; the roadmap was not brought up to date.",
+    ),
+    in_roadmap(
+        id="00-03",
+        says="The articles are numbered as the roadmap numbers them",
+        parts=(
+            Statement(
+                "MoE and expert parallelism is 09",
+                lambda: "MoE" not in SOURCES["07"].title,
+                lambda: f"07 is {SOURCES['07'].title}",
+            ),
+        ),
+        verdict=Verdict.WRONG,
+        why="From 07 on the numbers of the roadmap are not those of the articles.",
+    ),
+    in_roadmap(
+        id="00-04",
+        says="Cut in two ways, a block needs two all-reduces",
+        parts=(
+            Statement(
+                "two per block",
+                lambda: all_reduces_per_block() == 2 and same_logits(),
+                lambda: (
+                    f"{plain(all_reduces_per_block())} all-reduces a block on two ranks"
+                    ", with the logits of one"
+                ),
+            ),
+        ),
+        verdict=Verdict.EXACT,
+        why="One follows attention, one the FFN, each before the residual is added.",
+    ),
+)

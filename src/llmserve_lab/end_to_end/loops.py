@@ -1,0 +1,74 @@
+"""The generation loop twice: once it runs everything again, once it remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from llmserve_lab.end_to_end.tally import Tally
+from llmserve_lab.end_to_end.toy import spell
+from llmserve_lab.transformer import Transformer, generate
+
+if TYPE_CHECKING:
+    from llmserve_lab.book.table import Table
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The tokens that a loop generated, and the tally of what that took."""
+
+    tokens: tuple[int, ...]
+    tally: Tally
+
+
+def reply(
+    model: Transformer, prompt: Sequence[int], new_tokens: int, *, cached: bool
+) -> Reply:
+    """Generate ``new_tokens`` greedily, and count.
+
+    Raises:
+        ValueError: there is no prompt, or nothing to generate.
+    """
+    tally = Tally()
+    found = generate(model, prompt, new_tokens, cached=cached, run=tally.on())
+    return Reply(tuple(found.tolist()), tally)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The same request answered by both loops."""
+
+    recomputed: Reply
+    cached: Reply
+
+    @property
+    def same_tokens(self) -> bool:
+        """Whether both loops said the same."""
+        return self.recomputed.tokens == self.cached.tokens
+
+    @property
+    def table(self) -> Table:
+        """Table of passes: the token that comes out, rows and pairs of either loop."""
+        from llmserve_lab.book.table import Table
+
+        both = (self.recomputed.tally, self.cached.tally)
+        passes = zip(*(tally.passes for tally in both), strict=True)
+        rows: list[tuple[str | int, ...]] = [
+            (spell([token]), again.rows, once.rows, again.pairs, once.pairs)
+            for token, (again, once) in zip(self.cached.tokens, passes, strict=True)
+        ]
+        again, once = both
+        rows.append(("all passes", again.rows, once.rows, again.pairs, once.pairs))
+        columns = ("token out", "rows", "rows, cached", "pairs", "pairs, cached")
+        return Table("Two loops, pass by pass", columns, rows)
+
+
+def both_loops(
+    model: Transformer, prompt: Sequence[int], new_tokens: int
+) -> Comparison:
+    """Answer ``prompt`` without a cache and with one."""
+    again, once = (
+        reply(model, prompt, new_tokens, cached=cached) for cached in (False, True)
+    )
+    return Comparison(again, once)

@@ -1,0 +1,99 @@
+"""From a model's list of tensors to the arguments of the chapter's formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from llmserve_lab.catalog.attention import GroupedQueryAttention
+from llmserve_lab.catalog.ffn import GeluFfn, SwigluFfn
+
+if TYPE_CHECKING:
+    from llmserve_lab.book.formula import Formula
+    from llmserve_lab.book.table import Table
+    from llmserve_lab.catalog import ModelShape
+
+BYTES_KV = 2
+HEAD_MATRICES = 2  # query and output, or key and value
+FFN_MATRICES = {GeluFfn: 2, SwigluFfn: 3}
+NORM_VECTORS = {"rms": 2, "layer": 4}
+OUTSIDE = ("embed_tokens", "norm", "norm.bias", "lm_head")
+
+
+def block_of(model: ModelShape) -> dict[str, float]:
+    """What (2.1) to (2.4) ask about a dense model.
+
+    Raises:
+        ValueError: its attention is latent, or its FFN a mixture of experts.
+    """
+    attention, ffn = model.attention, model.ffn
+    if not isinstance(attention, GroupedQueryAttention):
+        raise ValueError(f"model must cache keys and values, got {attention.kind}")
+    if not isinstance(ffn, GeluFfn | SwigluFfn):
+        raise ValueError(f"model must have a dense FFN, got {type(ffn).__name__}")
+    return {
+        "d_model": model.d_model,
+        "d_ff": ffn.d_ff,
+        "d_head": attention.d_head,
+        "n_heads": attention.n_heads,
+        "n_kv_heads": attention.n_kv_heads,
+        "head_matrices": HEAD_MATRICES,
+        "ffn_matrices": FFN_MATRICES[type(ffn)],
+        "norm_vectors": NORM_VECTORS[model.norm],
+    }
+
+
+def work_of(model: ModelShape) -> dict[str, float]:
+    """What (2.16) to (2.19) ask about a model whose cache is in 16 bits."""
+    return {
+        "params_active": model.params_active,
+        "attn_flops_per_pair": model.attn_flops_per_pair(),
+        "kv_bytes_per_token": model.kv_bytes_per_token(BYTES_KV),
+    }
+
+
+def given(
+    formula: Formula, known: Mapping[str, float], **more: float
+) -> dict[str, float]:
+    """Pick what ``formula`` asks for out of ``known``, with ``more`` added or changed.
+
+    Raises:
+        KeyError: neither of them gives an argument of the formula.
+    """
+    merged = {**known, **more}
+    return {leaf.name: merged[leaf.name] for leaf in formula.arguments}
+
+
+def counted_block(model: ModelShape) -> dict[str, int]:
+    """Parameters of one block by part, added up over the list of tensors."""
+    found = {"attn_params": 0, "ffn_params": 0, "norm_params": 0}
+    for tensor in model.tensors():
+        if tensor.name in OUTSIDE:
+            continue
+        found[_part(tensor.name)] += tensor.params // model.n_layers
+    return found | {"block_params": sum(found.values())}
+
+
+def _part(name: str) -> str:
+    if "layernorm" in name:
+        return "norm_params"
+    inside = ("gate_proj", "up_proj", "down_proj")
+    return "ffn_params" if name in inside else "attn_params"
+
+
+def block_table(model: ModelShape) -> Table:
+    """Table of a block's parameters: closed form beside the list of tensors."""
+    from llmserve_lab.book.table import Table
+    from llmserve_lab.end_to_end import formulas as f
+
+    known, counted = block_of(model), counted_block(model)
+    rows = [
+        (
+            f"({each.number}) {each.result.meaning}",
+            int(each(**given(each, known))),
+            counted[each.name],
+        )
+        for each in (f.ATTN_PARAMS, f.FFN_PARAMS, f.NORM_PARAMS, f.BLOCK_PARAMS)
+    ]
+    columns = ("one block", "closed form", "list of tensors")
+    return Table(f"{model.name}: what a block is made of", columns, rows)

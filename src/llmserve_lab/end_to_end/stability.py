@@ -1,0 +1,90 @@
+"""Does a token that comes later reach back and change an earlier one?
+
+With the causal mask it cannot: a row depends on rows before it. Arithmetic is run with
+its sums in a fixed order, so "the same" means the same bits, not nearly the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from llmserve_lab.transformer import (
+    ORDERED,
+    PLAIN,
+    Execution,
+    Packing,
+    Transformer,
+    attend,
+    varlen_attention,
+)
+from llmserve_lab.transformer.arithmetic import Array
+
+if TYPE_CHECKING:
+    from llmserve_lab.book.table import Table
+
+
+def unmasked_attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    packing: Packing,
+    *,
+    scale: float | None = None,
+    run: Execution = PLAIN,
+) -> Array:
+    """Attention in which every position sees every other, the future included."""
+    everything = np.ones((len(query), len(key)), dtype=np.bool_)
+    return attend(query, key, value, everything, scale=scale, run=run)
+
+
+def hidden_rows(
+    model: Transformer, tokens: Sequence[int], *, masked: bool = True
+) -> Array:
+    """Rows [n, d] after the last block, every sum added up in order."""
+    kernel = varlen_attention if masked else unmasked_attention
+    return model.hidden(tokens, (0, len(tokens)), kernel=kernel, run=ORDERED)
+
+
+def same_bits(
+    model: Transformer,
+    tokens: Sequence[int],
+    *,
+    prefix: int,
+    masked: bool = True,
+) -> bool:
+    """Whether the first ``prefix`` rows are those of the prefix run on its own.
+
+    Raises:
+        ValueError: the prefix is empty or longer than the tokens.
+    """
+    if not 1 <= prefix <= len(tokens):
+        raise ValueError(
+            f"prefix must be 1 to {len(tokens)}, the number of tokens, got {prefix}"
+        )
+    alone = hidden_rows(model, tokens[:prefix], masked=masked)
+    inside = hidden_rows(model, tokens, masked=masked)[:prefix]
+    return alone.tobytes() == inside.tobytes()
+
+
+def growth(
+    model: Transformer, tokens: Sequence[int], *, prefix: int, lengths: Sequence[int]
+) -> Table:
+    """Table: are the first rows the same bits as the sequence grows?"""
+    from llmserve_lab.book.table import Table
+
+    words = {True: "the same bits", False: "changed"}
+    rows: list[tuple[str | int, ...]] = [
+        (
+            length,
+            *(
+                words[same_bits(model, tokens[:length], prefix=prefix, masked=masked)]
+                for masked in (True, False)
+            ),
+        )
+        for length in lengths
+    ]
+    columns = ("tokens in the sequence", "causal mask", "no mask")
+    return Table(f"The first {prefix} rows, as the sequence grows", columns, rows)

@@ -1,0 +1,40 @@
+"""Add up what every pass of a loop does; SymPy turns the sum into a polynomial."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmserve_lab.book import notation as q
+from llmserve_lab.book.symbolic import at, limit, symbolic
+from llmserve_lab.roofline.formulas import ATTN_FLOPS, LINEAR_FLOPS
+
+if TYPE_CHECKING:
+    import sympy
+
+    from llmserve_lab.book.formula import Formula
+    from llmserve_lab.book.quantity import Quantity
+
+
+def over_passes(per_pass: Any, *, first: int = 0) -> sympy.Expr:
+    """Sum of ``per_pass`` for passes ``first`` to u − 1, pass j after j new tokens."""
+    import sympy
+
+    one, number = q.own_row.sympy, sympy.Dummy("number", integer=True, nonnegative=True)
+    last = sympy.Dummy("last", integer=True, positive=True)
+    summand = symbolic(per_pass).xreplace({q.step.sympy: number * one})
+    total = sympy.summation(summand, (number, first, last - 1))
+    return sympy.factor(total.xreplace({last: q.new_tokens.sympy / one}))
+
+
+def growth(formula: Formula, variable: Quantity) -> sympy.Expr:
+    """What ``formula`` comes to for large ``variable``, if it grows in proportion."""
+    import sympy
+
+    slope = limit(symbolic(formula) / variable.sympy, variable, "oo")
+    return sympy.factor(slope * variable.sympy)
+
+
+def answer_flops(rows: Quantity, pairs: Quantity) -> sympy.Expr:
+    """FLOPs of so many rows and pairs, as (1.7) and (1.11) price them."""
+    linear = at(LINEAR_FLOPS, keep=(q.n_rows,), n_rows=rows)
+    return linear + at(ATTN_FLOPS, keep=(q.attn_pairs,), attn_pairs=pairs)

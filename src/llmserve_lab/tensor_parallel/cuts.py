@@ -1,0 +1,53 @@
+"""One matrix, two cuts: by columns each rank finishes a part, by rows each has a share.
+
+Strategy A gives a rank some columns: full rows in, some features out, glued together by
+an all-gather. Strategy B gives it some rows of the matrix: some features in, a partial
+sum of every feature out, added up by an all-reduce.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from llmserve_lab.cluster import Rank, Run, run
+from llmserve_lab.transformer.arithmetic import Array
+from llmserve_lab.transformer.rowwise import linear
+
+Axis = Literal[0, 1]
+Cut = Callable[[Rank, Array, Array], Array]
+ROWS: Axis = 0
+COLUMNS: Axis = 1
+
+
+def piece(matrix: Array, rank: Rank, *, axis: int) -> Array:
+    """The part of ``matrix`` that a rank keeps: an equal slice along ``axis``.
+
+    Raises:
+        ValueError: the axis cannot be cut into one equal slice per rank.
+    """
+    length = matrix.shape[axis]
+    if length % rank.num_ranks:
+        raise ValueError(
+            f"axis {axis} must be a multiple of tp, {rank.num_ranks}, got {length}"
+        )
+    return np.asarray(np.split(matrix, rank.num_ranks, axis=axis)[rank.index])
+
+
+def by_columns(rank: Rank, rows: Array, weight: Array) -> Array:
+    """Strategy A: rows [n, d] × weight [d, k] → [n, k], one all-gather."""
+    mine = linear(rows, piece(weight, rank, axis=COLUMNS))
+    return rank.all_gather(mine, axis=1)
+
+
+def by_rows(rank: Rank, rows: Array, weight: Array) -> Array:
+    """Strategy B: rows [n, d] × weight [d, k] → [n, k], one all-reduce."""
+    features = piece(rows, rank, axis=1)
+    return rank.all_reduce(linear(features, piece(weight, rank, axis=ROWS)))
+
+
+def execute(cut: Cut, tp: int, rows: Array, weight: Array) -> Run[Array]:
+    """Run one cut product on ``tp`` ranks."""
+    return run(cut, tp, rows, weight)

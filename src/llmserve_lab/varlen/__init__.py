@@ -1,0 +1,1 @@
+"""Requests of different lengths in one forward pass: padded, masked, or varlen."""

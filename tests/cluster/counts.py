@@ -1,0 +1,101 @@
+"""The ring's closed forms, counted by ledgers of collectives that really ran."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+
+from llmserve_lab.catalog import LINKS
+from llmserve_lab.catalog.wiring import Link
+from llmserve_lab.cluster import Ledger, Rank, run
+from llmserve_lab.cluster import formulas as f
+from tests.cluster.programs import ring_all_reduce
+from tests.counted import Case, counts
+
+
+def size(rng: random.Random) -> dict[str, float]:
+    """Ranks, and a tensor of single bytes that they can share equally."""
+    ranks = rng.randint(1, 8)
+    return {"n_ranks": ranks, "tensor_bytes": ranks * rng.randint(1, 50)}
+
+
+def wires(rng: random.Random) -> tuple[Link, dict[str, float]]:
+    """A link with made-up numbers, and the same numbers by name."""
+    values = {
+        "link_bw": float(rng.randint(1, 1000)),
+        "link_latency": rng.random(),
+        "eff_link": rng.choice((0.5, 0.8, 1.0)),
+    }
+    known = LINKS["nvlink4"]
+    return replace(
+        known, bandwidth=replace(known.bandwidth, value=values["link_bw"])
+    ), values
+
+
+def ringed(values: dict[str, float]) -> Ledger:
+    """An all-reduce, executed step by step from neighbour to neighbour."""
+    x = np.ones(int(values["tensor_bytes"]), np.uint8)
+    return run(lambda rank: ring_all_reduce(rank, x), int(values["n_ranks"])).ledger
+
+
+def gathered(values: dict[str, float]) -> Ledger:
+    """An all-gather that ends in the whole tensor: the ring's second half alone."""
+    ranks = int(values["n_ranks"])
+    mine = np.ones(int(values["tensor_bytes"]) // ranks, np.uint8)
+
+    def around(rank: Rank) -> None:
+        held, beside = mine, (rank.index + 1) % ranks
+        for _ in range(ranks - 1):
+            held = rank.sendrecv(held, dst=beside, src=(rank.index - 1) % ranks)
+
+    return run(around, ranks).ledger
+
+
+def seconds(ledger: Ledger, link: Link, values: dict[str, float]) -> float:
+    return ledger.seconds(
+        link, rank=0, latency_s=values["link_latency"], eff_link=values["eff_link"]
+    )
+
+
+@counts(f.GATHER_BYTES)
+def gather_bytes(rng: random.Random) -> Case:
+    values = size(rng)
+    return Case(values, gathered(values).sent_bytes(rank=0))
+
+
+@counts(f.ALL_REDUCE_BYTES)
+def all_reduce_bytes(rng: random.Random) -> Case:
+    values = size(rng)
+    return Case(values, ringed(values).sent_bytes(rank=0))
+
+
+@counts(f.GATHER_S)
+def gather_s(rng: random.Random) -> Case:
+    link, speed = wires(rng)
+    values = size(rng) | speed
+    return Case(values, seconds(gathered(values), link, values))
+
+
+@counts(f.ALL_REDUCE_S)
+def all_reduce_s(rng: random.Random) -> Case:
+    link, speed = wires(rng)
+    values = size(rng) | speed
+    return Case(values, seconds(ringed(values), link, values))
+
+
+@counts(f.LATENCY_BYTES)
+def latency_bytes(rng: random.Random) -> Case:
+    """Lengthen the tensor until its bytes take as long as the latencies."""
+    ranks, rows = rng.randint(2, 5), rng.randint(1, 12)
+    link, values = wires(rng)
+    speed = values["link_bw"] * values["eff_link"]
+    values |= {"n_ranks": ranks, "link_latency": rows / speed}
+    for length in range(ranks, 100, ranks):
+        ledger = gathered(values | {"tensor_bytes": length})
+        waiting = seconds(ledger, link, values)
+        moving = seconds(ledger, link, values | {"link_latency": 0.0})
+        if moving >= (waiting - moving) * (1 - 1e-9):
+            return Case(values, length)
+    raise AssertionError("latency rules however long the tensor is")

@@ -1,0 +1,62 @@
+"""What an answer costs in all, read off a meter, and the cache that it leaves."""
+
+from __future__ import annotations
+
+import random
+
+from llmserve_lab.catalog import ModelShape
+from llmserve_lab.end_to_end import formulas as f
+from llmserve_lab.end_to_end.settings import BYTES_KV
+from llmserve_lab.transformer import Meter, Transformer, generate
+from tests.counted import Case, counts
+from tests.end_to_end.toys import VOCAB, played, request, shape
+
+FLOAT64 = 8
+
+
+def per_row_and_pair(model: ModelShape) -> dict[str, float]:
+    """Parameters that a row meets, and FLOPs of a pair, read off a single token."""
+    meter = Meter()
+    Transformer(model).forward([0], run=meter.on())
+    return {
+        "params_active": meter.linear_flops / 2,
+        "attn_flops_per_pair": meter.attn_flops,
+    }
+
+
+@counts(f.RECOMPUTE_FLOPS)
+def recompute_flops(rng: random.Random) -> Case:
+    size, model = request(rng), shape(rng)
+    done = played(rng, size, cached=False, model=model)
+    return Case(size | per_row_and_pair(model), done.flops)
+
+
+@counts(f.CACHED_FLOPS)
+def cached_flops(rng: random.Random) -> Case:
+    size, model = request(rng), shape(rng)
+    done = played(rng, size, cached=True, model=model)
+    return Case(size | per_row_and_pair(model), done.flops)
+
+
+@counts(f.FLOPS_RATIO)
+def flops_ratio(rng: random.Random) -> Case:
+    size, model = request(rng), shape(rng)
+    again, once = (played(rng, size, cached=c, model=model) for c in (False, True))
+    return Case(size | per_row_and_pair(model), again.flops / once.flops)
+
+
+@counts(f.KV_HELD_BYTES)
+def kv_held_bytes(rng: random.Random) -> Case:
+    """Play the loop by hand with a cache, and look how much it holds at the end."""
+    model, size = Transformer(shape(rng)), request(rng)
+    prompt = [place % VOCAB for place in range(size["prompt_len"])]
+    answer = generate(model, prompt, size["new_tokens"]).tolist()
+    cache = model.new_cache(len(prompt) + len(answer))
+    model.forward(prompt, cache)
+    for token in answer[:-1]:
+        model.forward([token], cache)
+    one = model.new_cache(1)
+    model.forward([0], one)
+    kappa = one.num_bytes * BYTES_KV / FLOAT64
+    values = size | {"kv_bytes_per_token": kappa}
+    return Case(values, cache.num_bytes * BYTES_KV / FLOAT64)

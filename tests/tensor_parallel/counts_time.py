@@ -1,0 +1,106 @@
+"""Seconds of ranks and links: a walk shared out, and the ledger of a model that ran."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from llmserve_lab.book.formula import Formula
+from llmserve_lab.catalog import LINKS, ModelShape
+from llmserve_lab.cluster import run
+from llmserve_lab.roofline.walk import walk
+from llmserve_lab.tensor_parallel import formulas as f
+from llmserve_lab.tensor_parallel.model import forward
+from llmserve_lab.transformer import Transformer
+from tests.counted import Case, counts
+from tests.tensor_parallel.counts import dealt
+from tests.tensor_parallel.small import FLOAT, block_of, sizes
+
+LINK = LINKS["nvlink4"]
+
+
+@dataclass
+class Setting:
+    """A model, a request of some rows on a context, a machine, and ranks."""
+
+    shape: ModelShape
+    n_rows: int
+    context: int
+    tp: int
+    machine: dict[str, float]
+
+    def rank_s(self, tp: int) -> float:
+        """The longer of one rank's two bills, from what a walk counts."""
+        bill = walk(
+            self.shape,
+            batch=1,
+            context=self.context,
+            chunk=self.n_rows,
+            bytes_weight=FLOAT,
+            bytes_kv=FLOAT,
+        )
+        n_kv = self.shape.attention.n_kv_heads  # type: ignore[union-attr]
+        cached = bill.kv_read_bytes / n_kv * len(dealt(n_kv, tp)[0])
+        # The walk leaves the gains of norms out, which (1.7) counts as parameters.
+        linear = 2 * self.shape.params_active * self.n_rows
+        compute_s = (linear + bill.attn_flops) / tp / self.machine["peak_flops"]
+        return max(
+            compute_s, (bill.weight_bytes / tp + cached) / self.machine["hbm_bw"]
+        )
+
+    def link_s(self) -> float:
+        """The ledger's time for one forward pass."""
+        model, tokens = Transformer(self.shape), range(self.n_rows)
+        done = run(lambda rank: forward(rank, model, list(tokens)), self.tp)
+        latency_s = self.machine["link_latency"]
+        return done.ledger.seconds(LINK, rank=0, latency_s=latency_s)
+
+    def of(self, formula: Formula) -> dict[str, float]:
+        """What ``formula`` asks about all this."""
+        more = {"batch": 1, "chunk": self.n_rows, "context": self.context}
+        return sizes(
+            formula, self.shape, **more, **self.machine, n_ranks=float(self.tp)
+        )
+
+
+def setting(rng: random.Random) -> Setting:
+    shape, n_rows = block_of(rng)
+    machine = {
+        "peak_flops": 10.0 ** rng.randint(9, 12),
+        "hbm_bw": 10.0 ** rng.randint(8, 11),
+        "link_bw": float(LINK.bandwidth),
+        "link_latency": rng.random() * 1e-6,
+    } | dict.fromkeys(("eff_compute", "eff_mem", "eff_link"), 1.0)
+    return Setting(shape, n_rows, rng.randint(0, 50), rng.choice((1, 2, 4)), machine)
+
+
+@counts(f.RANK_S)
+def rank_s(rng: random.Random) -> Case:
+    here = setting(rng)
+    return Case(here.of(f.RANK_S), here.rank_s(here.tp))
+
+
+@counts(f.LINK_S)
+def link_s(rng: random.Random) -> Case:
+    here = setting(rng)
+    return Case(here.of(f.LINK_S), here.link_s())
+
+
+@counts(f.TP_S)
+def tp_s(rng: random.Random) -> Case:
+    here = setting(rng)
+    return Case(here.of(f.TP_S), here.rank_s(here.tp) + here.link_s())
+
+
+@counts(f.LINK_SHARE)
+def link_share(rng: random.Random) -> Case:
+    here = setting(rng)
+    link = here.link_s()
+    return Case(here.of(f.LINK_SHARE), link / (here.rank_s(here.tp) + link))
+
+
+@counts(f.TP_SPEEDUP)
+def tp_speedup(rng: random.Random) -> Case:
+    here = setting(rng)
+    together = here.rank_s(here.tp) + here.link_s()
+    return Case(here.of(f.TP_SPEEDUP), here.rank_s(1) / together)

@@ -1,0 +1,145 @@
+"""The chapter's closed forms, counted: rows and pairs of passes really run."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+
+from llmserve_lab.book.formula import Formula
+from llmserve_lab.varlen import formulas as f
+from llmserve_lab.varlen.ways import Outcome
+from tests.counted import Case, counts
+from tests.varlen.batches import carried_out, drawn, model, moments, shape
+
+MODEL = {
+    "params_total": shape().params_total,
+    "params_active": sum(
+        tensor.params_active for tensor in shape().tensors() if len(tensor.shape) == 2
+    ),
+    "attn_flops_per_pair": shape().attn_flops_per_pair(),
+}
+
+
+def of(formula: Formula, lengths: list[int], **more: float) -> dict[str, float]:
+    """What ``formula`` asks about a batch of these lengths."""
+    known = moments(lengths) | MODEL | more
+    return {leaf.name: known[leaf.name] for leaf in formula.arguments}
+
+
+def played(
+    formula: Formula, way: str, read: Callable[[Outcome], float]
+) -> Callable[[random.Random], Case]:
+    """Run a way on a random batch and read one number off the outcome."""
+
+    def count(rng: random.Random) -> Case:
+        lengths = drawn(rng)
+        return Case(of(formula, lengths), read(carried_out(way, lengths)))
+
+    return counts(formula)(count)
+
+
+played(f.PADDED_ROWS, "padded", lambda done: done.n_rows)
+played(f.PACKED_ROWS, "varlen", lambda done: done.n_rows)
+played(f.PADDED_PAIRS, "padded", lambda done: done.pairs)
+played(f.MASKED_PAIRS, "masked", lambda done: done.pairs)
+played(f.VARLEN_PAIRS, "varlen", lambda done: done.pairs)
+played(f.USEFUL_PAIRS, "padded", lambda done: done.useful_pairs)
+played(f.WASTED_PAIRS, "varlen", lambda done: done.wasted_pairs)
+played(f.LINEAR_FLOPS, "varlen", lambda done: done.linear_flops)
+played(f.PADDING_SHARE, "padded", lambda done: done.wasted_rows / done.n_rows)
+
+
+@counts(f.MASKED_RATIO)
+def masked_ratio(rng: random.Random) -> Case:
+    lengths = drawn(rng)
+    masked, varlen = (carried_out(way, lengths).pairs for way in ("masked", "varlen"))
+    return Case(of(f.MASKED_RATIO, lengths), masked / varlen)
+
+
+@counts(f.ROW_PROMPT)
+def row_prompt(rng: random.Random) -> Case:
+    """Ask every row how long the request is that it belongs to."""
+    lengths = drawn(rng)
+    answers = [length for length in lengths for _ in range(length)]
+    return Case(of(f.ROW_PROMPT, lengths), sum(answers) / len(answers))
+
+
+def useful_flops(lengths: list[int]) -> float:
+    """FLOPs that a pass does on pairs that count, layer by layer, head by head."""
+    done = carried_out("varlen", lengths)
+    return done.attn_flops / done.pairs * done.useful_pairs
+
+
+@counts(f.ATTN_FLOPS)
+def attn_flops(rng: random.Random) -> Case:
+    lengths = drawn(rng)
+    return Case(of(f.ATTN_FLOPS, lengths), useful_flops(lengths))
+
+
+@counts(f.ATTN_SHARE)
+def attn_share(rng: random.Random) -> Case:
+    lengths = drawn(rng)
+    attention = useful_flops(lengths)
+    linear = carried_out("masked", lengths).linear_flops
+    return Case(of(f.ATTN_SHARE, lengths), attention / (attention + linear))
+
+
+@counts(f.PACKED_INTENSITY)
+def packed_intensity(rng: random.Random) -> Case:
+    """FLOPs of the pass over the bytes of every weight that the model holds."""
+    lengths, width = drawn(rng), rng.choice((1, 2, 4))
+    flops = useful_flops(lengths) + carried_out("varlen", lengths).linear_flops
+    read = sum(array.size * width for array in model().weights.arrays.values())
+    return Case(of(f.PACKED_INTENSITY, lengths, bytes_weight=width), flops / read)
+
+
+def one_more_token(
+    values: dict[str, float], pairs: Callable[[int], int]
+) -> tuple[dict[str, float], int]:
+    """Let one prompt grow until attention does more FLOPs than the linear layers."""
+    length = met = 0
+    flops_per_row = 2 * values["params_active"]
+    while met * values["attn_flops_per_pair"] <= length * flops_per_row:
+        length += 1
+        met += pairs(length)
+    return values, length
+
+
+def toy(rng: random.Random) -> dict[str, float]:
+    """A model whose crossover is not far, and not at a whole number."""
+    return {
+        "params_active": rng.randint(100, 900) + 0.3,
+        "attn_flops_per_pair": float(rng.randint(4, 40)),
+    }
+
+
+@counts(f.OVERTAKE_PROMPT)
+def overtake_prompt(rng: random.Random) -> Case:
+    """Each new row sees itself and all before it."""
+    values, first = one_more_token(toy(rng), lambda row: row)
+    return Case(values, first, math.ceil)
+
+
+@counts(f.OVERTAKE_SQUARE)
+def overtake_square(rng: random.Random) -> Case:
+    """Each new token adds a row and a column to the square."""
+    values, first = one_more_token(toy(rng), lambda row: 2 * row - 1)
+    return Case(values, first, math.ceil)
+
+
+@counts(f.PACKED_RIDGE_ROWS)
+def packed_ridge_rows(rng: random.Random) -> Case:
+    """Add requests of one length until computing takes longer than reading."""
+    length = rng.randint(1, 9)
+    machine = {"peak_flops": 5e5 + 0.3, "hbm_bw": 1e3, "eff_compute": 1.0}
+    known = MODEL | machine | {"eff_mem": 1.0, "bytes_weight": 2.0}
+    known |= {"row_prompt": float(length)}
+    one = useful_flops([length]) + carried_out("varlen", [length]).linear_flops
+    read_s = known["params_total"] * known["bytes_weight"] / known["hbm_bw"]
+    requests = 1
+    while requests * one / known["peak_flops"] < read_s:
+        requests += 1
+    names = [leaf.name for leaf in f.PACKED_RIDGE_ROWS.arguments]
+    values = {name: known[name] for name in names}
+    return Case(values, requests, lambda rows: math.ceil(rows / length))

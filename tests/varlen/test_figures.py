@@ -1,0 +1,64 @@
+"""The live figures say what a run counts, and every slider moves something."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from llmserve_lab.book.controls import Choice, Slider
+from llmserve_lab.book.live import LiveFigure
+from llmserve_lab.catalog import MODELS
+from llmserve_lab.varlen import figures
+from llmserve_lab.varlen.settings import batch_of
+from tests.varlen.batches import carried_out
+
+
+@pytest.mark.parametrize("lengths", [(10, 30, 0, 0), (20, 0, 5, 40), (1, 1, 1, 1)])
+def test_the_square_states_what_is_counted(lengths: tuple[int, ...]) -> None:
+    names = (f"len_{i}" for i in range(1, 5))
+    known = figures.attention_square().values(**dict(zip(names, lengths, strict=True)))
+    there = [length for length in lengths if length]
+    for way in ("padded", "masked", "varlen"):
+        done = carried_out(way, there)
+        assert known[f"{way}_pairs"] == pytest.approx(done.pairs)
+        assert known[f"{way}_wasted"] == pytest.approx(done.wasted_pairs)
+        assert known["useful_pairs"] == pytest.approx(done.useful_pairs)
+    assert known["n_rows"] == pytest.approx(sum(there))
+
+
+def test_the_square_is_drawn_from_its_sliders() -> None:
+    text = str(figures.attention_square().spec["layer"])
+    assert all(f"len_{i}" in text for i in range(1, 5)) and "way == 1" in text
+
+
+def states(control: Slider | Choice) -> tuple[Any, ...]:
+    """Every stop of a slider, every option of a choice."""
+    return control.stops if isinstance(control, Slider) else control.options
+
+
+@pytest.mark.parametrize("make", [figures.attention_square, figures.attention_share])
+def test_every_state_has_a_whole_sentence(make: Callable[[], LiveFigure]) -> None:
+    figure = make()
+    start = figure.caption()
+    for control in figure.controls:
+        assert isinstance(control, Slider | Choice)
+        for setting in states(control):
+            caption = figure.caption(**{control.name: setting})
+            assert caption.endswith(".") and not re.search(r"[{}]|nan", caption)
+            assert (caption == start) is (setting == control.default)
+
+
+def test_attention_overtakes_where_the_bill_of_flops_says() -> None:
+    for model in MODELS.values():
+        known = figures.attention_share().values(model=model.name)
+        s, pair = known["overtake_prompt"], model.attn_flops_per_pair(absorbed=False)
+        attention, linear = pair * s * (s + 1) / 2, 2 * model.params_active * s
+        assert attention == pytest.approx(linear)
+
+
+def test_a_batch_of_nothing_has_no_moments() -> None:
+    with pytest.raises(ValueError, match=r"lengths must be 1 or more requests .* \[\]"):
+        batch_of([])
+    with pytest.raises(ValueError, match=r"at least 1 token, got \[3, 0\]"):
+        batch_of([3, 0])

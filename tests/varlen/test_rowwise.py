@@ -1,0 +1,44 @@
+"""Every step but attention returns the same bits for a row in any company."""
+
+import numpy as np
+import pytest
+
+from llmserve_lab.transformer import Transformer, tiny_shape
+from llmserve_lab.varlen.rowwise import row_by_row, same_alone, steps
+from tests.varlen.batches import model
+
+ROWS = np.random.default_rng(1).standard_normal((6, 16))
+
+
+def test_only_attention_sees_who_else_is_there() -> None:
+    rows, same = ROWS, {}
+    for name, step in steps(model()):
+        same[name] = same_alone(step, rows)
+        rows = step(rows)
+    assert same.pop("attention") == 1  # the first row sees nobody else
+    assert set(same.values()) == {6} and len(same) == 9
+
+
+def test_a_step_that_looks_at_a_neighbour_is_found_out() -> None:
+    assert same_alone(lambda rows: rows - rows.mean(axis=0), ROWS) == 0
+
+
+def test_the_table_has_a_line_for_every_step() -> None:
+    rows = row_by_row(model(), ROWS).rows
+    assert len(rows) == 10
+    assert [row[1] for row in rows].count("6 of 6") == 9
+
+
+def test_the_steps_are_those_of_the_block() -> None:
+    """Put together with their residuals they are what the model itself computes."""
+    seen = [step for _, step in steps(model())]
+    query = seen[1](seen[0](ROWS))
+    assert query.shape == (6, 16 + 8 + 8)
+    assert seen[8](seen[7](seen[6](ROWS))).shape == ROWS.shape
+
+
+def test_another_block_is_refused() -> None:
+    with pytest.raises(
+        ValueError, match="model must have heads that cache and a GeLU FFN"
+    ):
+        next(steps(Transformer(tiny_shape())))
