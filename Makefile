@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 
 PYTHON  ?= python3
-WORKERS ?= 4  # of the tests: the browser's wait, while others compute
+WORKERS ?= 2
 
 BIN      := .venv/bin
 ENV      := .venv/.installed
