@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +24,7 @@ class Case:
     "the first batch that …", ``math.floor`` for "as many as fit".
     """
 
-    values: dict[str, float]
+    values: Mapping[str, float]
     counted: float
     read: Callable[[float], float] = field(default=float)
 

@@ -6,12 +6,9 @@ import random
 
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.end_to_end import formulas as f
-from llmserve_lab.end_to_end.settings import BYTES_KV
 from llmserve_lab.transformer import Meter, Transformer, generate
 from tests.counted import Case, counts
 from tests.end_to_end.toys import VOCAB, played, request, shape
-
-FLOAT64 = 8
 
 
 def per_row_and_pair(model: ModelShape) -> dict[str, float]:
@@ -57,6 +54,5 @@ def kv_held_bytes(rng: random.Random) -> Case:
         model.forward([token], cache)
     one = model.new_cache(1)
     model.forward([0], one)
-    kappa = one.num_bytes * BYTES_KV / FLOAT64
-    values = size | {"kv_bytes_per_token": kappa}
-    return Case(values, cache.num_bytes * BYTES_KV / FLOAT64)
+    values = size | {"kv_bytes_per_token": one.num_bytes}
+    return Case(values, cache.num_bytes)

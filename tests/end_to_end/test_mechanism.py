@@ -5,15 +5,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from llmserve_lab.catalog import MODELS
+from llmserve_lab.catalog import MODELS, workload
 from llmserve_lab.end_to_end import formulas as f
 from llmserve_lab.end_to_end.loops import both_loops, reply
 from llmserve_lab.end_to_end.settings import (
     block_of,
     block_table,
     counted_block,
-    given,
-    work_of,
 )
 from llmserve_lab.end_to_end.shapes import (
     around_the_blocks,
@@ -104,7 +102,7 @@ def test_a_block_is_what_its_tensors_add_up_to(key: str) -> None:
     model = MODELS[key]
     counted, known = counted_block(model), block_of(model)
     for part in PARTS:
-        assert float(part(**given(part, known))) == counted[part.name]
+        assert float(part.at(known)) == counted[part.name]
     assert len(block_table(model).rows) == len(PARTS)
 
 
@@ -115,9 +113,9 @@ def test_the_article_s_block_is_twelve_squares() -> None:
 
 
 def test_a_chapter_asks_a_model_for_what_formulas_need() -> None:
-    known = work_of(MODELS["llama-3-8b"]) | {"prompt_len": 8, "new_tokens": 4}
+    known = workload(MODELS["llama-3-8b"]) | {"prompt_len": 8, "new_tokens": 4}
     for formula in (f.FLOPS_RATIO, f.KV_HELD_BYTES):
-        assert float(formula(**given(formula, known))) > 1
+        assert float(formula.at(known)) > 1
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,9 @@ import pytest
 
 from llmserve_lab.book.bench import Bench, Turn
 from llmserve_lab.book.display import si
-from llmserve_lab.catalog import ACCELERATORS, MODELS
+from llmserve_lab.catalog import ACCELERATORS, MODELS, machine, workload
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline.bench import bench
-from llmserve_lab.roofline.settings import machine, workload
 
 CONFIG = {
     "model_type": "llama", "hidden_size": 64, "intermediate_size": 128,

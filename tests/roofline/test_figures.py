@@ -11,10 +11,9 @@ import pytest
 from llmserve_lab.book.controls import Choice, Lookup, Slider
 from llmserve_lab.book.live import LiveFigure
 from llmserve_lab.book.static import StaticFigure
-from llmserve_lab.catalog import ACCELERATORS, MODELS
+from llmserve_lab.catalog import ACCELERATORS, MODELS, machine, workload
 from llmserve_lab.roofline import figures, pictures
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.settings import machine, workload
 from llmserve_lab.roofline.walk import walk
 
 MAKERS = [figures.roofline, figures.intensity_against_context, figures.iteration_time,

@@ -6,9 +6,15 @@ The numbers are counted by walking through the model, not taken from the closed 
 import numpy as np
 import pytest
 
-from llmserve_lab.catalog import ACCELERATORS, MODELS, Accelerator, ModelShape
+from llmserve_lab.catalog import (
+    ACCELERATORS,
+    MODELS,
+    Accelerator,
+    ModelShape,
+    machine,
+    workload,
+)
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.settings import machine, workload
 from llmserve_lab.roofline.walk import Bill, walk
 
 H100 = ACCELERATORS["h100-sxm"]

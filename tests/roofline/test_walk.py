@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from llmserve_lab.book.formula import Formula
-from llmserve_lab.catalog import MODELS, PRECISIONS, ModelShape
+from llmserve_lab.catalog import MODELS, PRECISIONS, ModelShape, workload
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.settings import workload
 from llmserve_lab.roofline.walk import Bill, comparison, walk
 
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=lambda m: m.key)

@@ -12,8 +12,8 @@ import pytest
 
 from llmserve_lab.book.controls import Choice, Slider
 from llmserve_lab.book.live import LiveFigure
+from llmserve_lab.catalog import wire
 from llmserve_lab.tensor_parallel import article, charts, figures
-from llmserve_lab.tensor_parallel.settings import wire
 
 MAKERS = [figures.block, figures.tp_time, figures.speedup]
 Maker = Callable[[], LiveFigure]

@@ -13,7 +13,7 @@ from llmserve_lab.cluster import Ledger, Rank, run
 from llmserve_lab.tensor_parallel import article, midhead
 from llmserve_lab.tensor_parallel import formulas as f
 from llmserve_lab.tensor_parallel.model import forward
-from llmserve_lab.tensor_parallel.settings import DEFAULT, given, workload
+from llmserve_lab.tensor_parallel.settings import DEFAULT, sizes_of
 from llmserve_lab.tensor_parallel.shards import kv_columns
 from llmserve_lab.transformer import Transformer, tiny_shape
 from llmserve_lab.transformer.arithmetic import Array
@@ -83,10 +83,10 @@ def test_a_model_exchanges_two_all_reduces_a_layer(n_layers: int) -> None:
 
 @pytest.mark.parametrize("key", ["llama-2-7b", "llama-3-8b", "llama-3-70b"])
 def test_with_a_small_batch_more_ranks_end_up_slower(key: str) -> None:
-    known = DEFAULT | workload(MODELS[key])
+    known = DEFAULT | sizes_of(MODELS[key])
 
     def time(g: float, **size: float) -> float:
-        return float(f.TP_S(**given(f.TP_S, known, n_ranks=g, **size)))
+        return float(f.TP_S.at(known, n_ranks=g, **size))
 
     assert time(16, **ONE) > time(8, **ONE)
     prefill = ONE | {"chunk": 8192.0, "context": 0.0}

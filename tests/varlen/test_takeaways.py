@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from llmserve_lab.catalog import ACCELERATORS, MODELS
+from llmserve_lab.catalog import ACCELERATORS, MODELS, machine, workload
 from llmserve_lab.transformer import Meter, Transformer
 from llmserve_lab.varlen import formulas as f
 from llmserve_lab.varlen.ranks import forward_on_ranks
 from llmserve_lab.varlen.rowwise import same_alone, steps
-from llmserve_lab.varlen.settings import batch_of, peaks_of, value, work_of
+from llmserve_lab.varlen.settings import batch_of
 from llmserve_lab.varlen.ways import WAYS
 from tests.varlen.batches import carried_out, model, prompts
 
@@ -67,14 +67,14 @@ def test_at_a_thousand_tokens_attention_is_far_from_dominating() -> None:
 def test_real_models_are_overtaken_by_attention_beyond_twenty_thousand_tokens(
     key: str,
 ) -> None:
-    assert value(f.OVERTAKE_PROMPT, work_of(MODELS[key])) > 20_000
+    assert f.OVERTAKE_PROMPT.at(workload(MODELS[key], absorbed=False)) > 20_000
 
 
 def test_a_few_short_requests_make_a_packed_prefill_compute_bound() -> None:
     """Ten requests of 100 tokens, the batch that the article calls bandwidth-bound."""
-    batch, known = batch_of([100] * 10), work_of(ARTICLE)
+    batch, known = batch_of([100] * 10), workload(ARTICLE, absorbed=False)
     ridge = float(H100.peak("bf16")) / float(H100.hbm_bw)
-    done = value(f.PACKED_INTENSITY, batch, known)
+    done = f.PACKED_INTENSITY.at(batch, known)
     assert done > 2 * ridge
-    rows = value(f.PACKED_RIDGE_ROWS, known, peaks_of(H100), row_prompt=100.0)
+    rows = f.PACKED_RIDGE_ROWS.at(known, machine(H100), row_prompt=100.0)
     assert rows < 1000 / 2

@@ -135,6 +135,26 @@ class Formula:
 
         return evaluate(self, values)
 
+    def given(self, *known: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+        """Pick out of ``known`` what the formula asks for, ``more`` added or changed.
+
+        Raises:
+            TypeError: none of them gives an argument of the formula.
+        """
+        merged = {name: each for part in known for name, each in part.items()} | more
+        missing = [leaf.name for leaf in self.arguments if leaf.name not in merged]
+        if missing:
+            raise TypeError(f"{self.name} needs {', '.join(missing)}")
+        return {leaf.name: merged[leaf.name] for leaf in self.arguments}
+
+    def at(self, *known: Mapping[str, Any], **more: Any) -> Any:
+        """Compute with what the formula asks for out of ``known`` and ``more``.
+
+        Returns:
+            As a call does, in the unit of ``result``.
+        """
+        return self(**self.given(*known, **more))
+
     @cached_property
     def latex(self) -> str:
         """LaTeX of the numbered equation, in its teaching form."""
@@ -142,11 +162,17 @@ class Formula:
 
         return equation(self)
 
-    def worked(self, *, digits: int = 3, **values: Any) -> Worked:
-        """The substitution with numbers and units, as a display of three lines."""
+    def worked(
+        self, *known: Mapping[str, Any], digits: int = 3, **values: Any
+    ) -> Worked:
+        """The substitution with numbers and units, as a display of three lines.
+
+        Values that the formula does not ask for may stand in ``known``, not elsewhere.
+        """
         from llmserve_lab.book.latex import worked
 
-        return worked(self, values, digits=digits)
+        given = self.given(*known, **values) if known else values
+        return worked(self, given, digits=digits)
 
     def browser(self, names: Mapping[str, str] | None = None) -> str:
         """The Vega expression; each leaf prints as its code name, or as ``names`` says.

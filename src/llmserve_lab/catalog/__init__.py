@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from llmserve_lab.catalog.accelerators import ACCELERATORS
+from llmserve_lab.catalog.arguments import machine, wire, workload
 from llmserve_lab.catalog.articles import ARTICLE_FLOPS, ARTICLE_PARAMS, SCALING_HBM_BW
 from llmserve_lab.catalog.cited import Cited
 from llmserve_lab.catalog.device import (
@@ -58,11 +59,14 @@ __all__ = [
     "efficiency_table",
     "link",
     "link_table",
+    "machine",
     "memory_table",
     "model",
     "model_from_config",
     "model_table",
     "precision",
+    "wire",
+    "workload",
 ]
 
 Record = TypeVar("Record")

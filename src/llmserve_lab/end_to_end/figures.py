@@ -6,10 +6,9 @@ from llmserve_lab.book.controls import Choice, Slider
 from llmserve_lab.book.live import LiveFigure
 from llmserve_lab.book.notation import quantity
 from llmserve_lab.book.readout import Bound, Readout
-from llmserve_lab.catalog import MODELS
+from llmserve_lab.catalog import MODELS, workload
 from llmserve_lab.end_to_end import charts
 from llmserve_lab.end_to_end import formulas as f
-from llmserve_lab.end_to_end.settings import work_of
 
 LARGE = tuple(model for model in MODELS.values() if model.params_total > 1e9)
 PROMPTS = (1.0, *(2.0**i for i in range(5, 18)))
@@ -18,7 +17,7 @@ ANSWERS = (1.0, *(2.0**i for i in range(2, 17)))
 
 def again_or_once() -> LiveFigure:
     """FLOPs of an answer against its length, with a cache and without."""
-    works = [work_of(model) for model in LARGE]
+    works = [workload(model) for model in LARGE]
     sets = {name: tuple(work[name] for work in works) for name in works[0]}
     names = tuple(model.name for model in LARGE)
     return LiveFigure(

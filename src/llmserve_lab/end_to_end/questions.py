@@ -6,8 +6,9 @@ from llmserve_lab import catalog
 from llmserve_lab.book.display import si
 from llmserve_lab.book.formula import Formula
 from llmserve_lab.book.question import Hint, Question
+from llmserve_lab.catalog import workload
 from llmserve_lab.end_to_end import formulas as f
-from llmserve_lab.end_to_end.settings import block_of, given, work_of
+from llmserve_lab.end_to_end.settings import block_of
 from llmserve_lab.end_to_end.stability import same_bits
 from llmserve_lab.end_to_end.toy import TEXT, tokenize, toy
 
@@ -17,15 +18,10 @@ BIG = catalog.model("llama-3-70b")
 REQUEST: dict[str, float] = {"prompt_len": PROMPT, "new_tokens": ANSWER}
 
 
-def value(formula: Formula, known: dict[str, float], **more: float) -> float:
-    """``formula`` at those of the given numbers that it asks for."""
-    return float(formula(**given(formula, known, **more)))
-
-
 def _twice(formula: Formula) -> float:
     """How much a cost grows when an answer to a short prompt is twice as long."""
     short = {"prompt_len": 1.0, "new_tokens": 4096.0}
-    return value(formula, short, new_tokens=8192.0) / value(formula, short)
+    return float(formula.at(short, new_tokens=8192.0) / formula.at(short))
 
 
 predict_rows = Question(
@@ -36,10 +32,10 @@ predict_rows = Question(
         "whole sequence again for every token. How many times more rows go through the "
         "linear layers than if each token were run once?"
     ),
-    answer=lambda: value(f.ROWS_RATIO, REQUEST),
+    answer=lambda: f.ROWS_RATIO.at(REQUEST),
     rel_tol=0.15,
     why=lambda: (
-        f"Counted, it is {si(value(f.ROWS_RATIO, REQUEST))} times. The long prompt "
+        f"Counted, it is {si(f.ROWS_RATIO.at(REQUEST))} times. The long prompt "
         "goes through once for every token of the answer."
     ),
 )
@@ -93,24 +89,22 @@ block = Question(
         f"{BIG.attention.d_head}, SwiGLU with d_ff = {int(block_of(BIG)['d_ff'])}, "
         "RMSNorm. How many parameters has a block?"
     ),
-    answer=lambda: value(f.BLOCK_PARAMS, block_of(BIG)),
+    answer=lambda: f.BLOCK_PARAMS.at(block_of(BIG)),
     unit="parameter/layer",
     rel_tol=0.01,
     hints=(
         Hint(
-            lambda: value(f.BLOCK_PARAMS, block_of(BIG), ffn_matrices=2),
+            lambda: f.BLOCK_PARAMS.at(block_of(BIG), ffn_matrices=2),
             "A SwiGLU has three matrices: gate, up and down.",
         ),
         Hint(
-            lambda: value(
-                f.BLOCK_PARAMS, block_of(BIG), n_kv_heads=BIG.attention.n_heads
-            ),
+            lambda: f.BLOCK_PARAMS.at(block_of(BIG), n_kv_heads=BIG.attention.n_heads),
             "Keys and values have fewer heads than queries here.",
         ),
     ),
     why=lambda: (
         "Equation (2.4) gives "
-        f"{si(value(f.BLOCK_PARAMS, block_of(BIG)), 'parameter/layer')}."
+        f"{si(f.BLOCK_PARAMS.at(block_of(BIG)), 'parameter/layer')}."
     ),
 )
 held = Question(
@@ -119,19 +113,18 @@ held = Question(
         f"{LLAMA.name} has answered a prompt of {PROMPT} tokens with {ANSWER}. How "
         "many bytes does its 16-bit cache hold then?"
     ),
-    answer=lambda: value(f.KV_HELD_BYTES, work_of(LLAMA) | REQUEST),
+    answer=lambda: f.KV_HELD_BYTES.at(workload(LLAMA) | REQUEST),
     unit="byte",
     asked_in="MB",
     rel_tol=0.005,
     hints=(
         Hint(
-            lambda: value(f.KV_HELD_BYTES, work_of(LLAMA) | REQUEST, new_tokens=1),
+            lambda: f.KV_HELD_BYTES.at(workload(LLAMA) | REQUEST, new_tokens=1),
             "That is the prompt alone.",
         ),
     ),
     why=lambda: (
-        "Equation (2.19): "
-        f"{si(value(f.KV_HELD_BYTES, work_of(LLAMA) | REQUEST), 'byte')}."
+        f"Equation (2.19): {si(f.KV_HELD_BYTES.at(workload(LLAMA) | REQUEST), 'byte')}."
     ),
 )
 pairs = Question(

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from llmserve_lab.catalog.attention import GroupedQueryAttention
 from llmserve_lab.catalog.ffn import GeluFfn, SwigluFfn
 
 if TYPE_CHECKING:
-    from llmserve_lab.book.formula import Formula
     from llmserve_lab.book.table import Table
     from llmserve_lab.catalog import ModelShape
 
-BYTES_KV = 2
 HEAD_MATRICES = 2  # query and output, or key and value
 FFN_MATRICES = {GeluFfn: 2, SwigluFfn: 3}
 NORM_VECTORS = {"rms": 2, "layer": 4}
@@ -43,27 +40,6 @@ def block_of(model: ModelShape) -> dict[str, float]:
     }
 
 
-def work_of(model: ModelShape) -> dict[str, float]:
-    """What (2.16) to (2.19) ask about a model whose cache is in 16 bits."""
-    return {
-        "params_active": model.params_active,
-        "attn_flops_per_pair": model.attn_flops_per_pair(),
-        "kv_bytes_per_token": model.kv_bytes_per_token(BYTES_KV),
-    }
-
-
-def given(
-    formula: Formula, known: Mapping[str, float], **more: float
-) -> dict[str, float]:
-    """Pick what ``formula`` asks for out of ``known``, with ``more`` added or changed.
-
-    Raises:
-        KeyError: neither of them gives an argument of the formula.
-    """
-    merged = {**known, **more}
-    return {leaf.name: merged[leaf.name] for leaf in formula.arguments}
-
-
 def counted_block(model: ModelShape) -> dict[str, int]:
     """Parameters of one block by part, added up over the list of tensors."""
     found = {"attn_params": 0, "ffn_params": 0, "norm_params": 0}
@@ -90,7 +66,7 @@ def block_table(model: ModelShape) -> Table:
     rows = [
         (
             f"({each.number}) {each.result.meaning}",
-            int(each(**given(each, known))),
+            int(each.at(known)),
             counted[each.name],
         )
         for each in (f.ATTN_PARAMS, f.FFN_PARAMS, f.NORM_PARAMS, f.BLOCK_PARAMS)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from llmserve_lab.book.bench import Bench, Choose, Knob, Turn, Write
-from llmserve_lab.catalog import ModelShape, model_from_config
+from llmserve_lab.catalog import ModelShape, machine, model_from_config, workload
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline.choices import DEVICES, FORMATS, LARGE, SHARES
 from llmserve_lab.roofline.pictures import roof
-from llmserve_lab.roofline.settings import machine, workload
 
 MODELS = {model.name: model for model in LARGE}
 MACHINES = {device.name: device for device in DEVICES}

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from llmserve_lab import catalog
 from llmserve_lab.book.display import si
+from llmserve_lab.catalog import machine, workload
 from llmserve_lab.catalog.measurements import SMALL_BATCH, SmallBatch
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.settings import given, machine, workload
 
 if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
@@ -26,7 +26,7 @@ def bound_s(record: SmallBatch, *, chunk: int, context: int) -> float:
         known[rate] *= record.num_devices
     known |= workload(catalog.model(record.model))
     size = {"batch": 1, "chunk": chunk, "context": context}
-    return float(f.ITERATION_S(**given(f.ITERATION_S, known, **size)))
+    return float(f.ITERATION_S.at(known, **size))
 
 
 def bound_against_measurement() -> Table:

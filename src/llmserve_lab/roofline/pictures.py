@@ -9,7 +9,6 @@ from llmserve_lab.book.palette import BLUE, GREY, VERMILLION
 from llmserve_lab.book.static import StaticFigure, figure_style
 from llmserve_lab.catalog import Accelerator, MemoryLevel, ModelShape
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.settings import given
 
 
 @figure_style()
@@ -74,11 +73,11 @@ def roof(title: str, known: dict[str, float]) -> StaticFigure:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots()
-    ridge = float(f.RIDGE(**given(f.RIDGE, known)))
+    ridge = float(f.RIDGE.at(known))
     corners = [0.3, ridge, 30_000.0]
     axes.loglog(corners, [_tflops(known, x) for x in corners], color=GREY.light)
-    decode = float(f.INTENSITY(**given(f.INTENSITY, known, chunk=1)))
-    prefill = float(f.INTENSITY(**given(f.INTENSITY, known, batch=1)))
+    decode = float(f.INTENSITY.at(known, chunk=1))
+    prefill = float(f.INTENSITY.at(known, batch=1))
     _point(axes, "decode", decode, _tflops(known, decode), BLUE.light)
     _point(axes, "prefill", prefill, _tflops(known, prefill), VERMILLION.light)
     axes.minorticks_off()
@@ -98,7 +97,7 @@ def roof(title: str, known: dict[str, float]) -> StaticFigure:
 
 def _tflops(known: dict[str, float], intensity: float) -> float:
     """Compute under the roof at one intensity, in TFLOP/s as the axis has it."""
-    values = given(f.ATTAINABLE_FLOPS, known, intensity=intensity)
+    values = f.ATTAINABLE_FLOPS.given(known, intensity=intensity)
     return float(f.ATTAINABLE_FLOPS(**values)) / 1e12
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from llmserve_lab import catalog
 from llmserve_lab.book.display import si
-from llmserve_lab.book.formula import Formula
 from llmserve_lab.book.question import Hint, Question
+from llmserve_lab.catalog import machine, workload
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.settings import given, machine, workload
 
 H100 = machine(catalog.accelerator("h100-sxm"))
 H200 = machine(catalog.accelerator("h200-sxm"))
@@ -21,28 +20,22 @@ KV_HEADS = BIG.kv_elements_per_token // (2 * BIG.n_layers * BIG.attention.d_head
 SIDES = ("memory-bound", "compute-bound")
 
 
-def value(formula: Formula, *known: dict[str, float], **more: float) -> float:
-    """``formula`` at those of the given numbers that it asks for."""
-    together = {name: number for part in known for name, number in part.items()}
-    return float(formula(**given(formula, together, **more)))
-
-
 def side(intensity: float, ridge: float) -> float:
     """Index into ``SIDES``: the ridge itself counts as compute-bound."""
     return float(intensity >= ridge)
 
 
 def _one_million_prefill() -> float:
-    return value(f.INTENSITY, LLAMA_2, batch=1, chunk=CHUNK, context=MILLION)
+    return float(f.INTENSITY.at(LLAMA_2, batch=1, chunk=CHUNK, context=MILLION))
 
 
 def _growth(batch: float) -> float:
     """How much the article's decode intensity gains from twice the batch."""
     one, two = (
-        value(f.LINEAR_INTENSITY, LLAMA_2, batch=b, chunk=1, context=LONG)
+        f.LINEAR_INTENSITY.at(LLAMA_2, batch=b, chunk=1, context=LONG)
         for b in (batch, 2 * batch)
     )
-    return two / one
+    return float(two / one)
 
 
 predict_ridge = Question(
@@ -53,11 +46,11 @@ predict_ridge = Question(
         f"{si(H100['hbm_bw'], 'byte/s')}. How many FLOPs must it do with every byte it "
         "reads, so that neither side waits for the other?"
     ),
-    answer=lambda: value(f.RIDGE, H100),
+    answer=lambda: f.RIDGE.at(H100),
     unit="FLOP/byte",
     rel_tol=0.1,
     why=lambda: (
-        f"Peak compute over bandwidth is {si(value(f.RIDGE, H100), 'FLOP/byte')}. "
+        f"Peak compute over bandwidth is {si(f.RIDGE.at(H100), 'FLOP/byte')}. "
         "With fewer FLOPs per byte the arithmetic waits, with more the memory does."
     ),
 )
@@ -93,7 +86,7 @@ predict_prefill = Question(
         "all FLOPs, those of attention too. On an H100 this iteration is …"
     ),
     choices=SIDES,
-    answer=lambda: side(_one_million_prefill(), value(f.RIDGE, H100)),
+    answer=lambda: side(_one_million_prefill(), f.RIDGE.at(H100)),
     why=lambda: (
         f"It does {si(_one_million_prefill(), 'FLOP/byte')}: every cached byte is used "
         "by all rows of the chunk. Leave the FLOPs of attention out, as the article "
@@ -130,18 +123,18 @@ crossover = Question(
         f"{BIG.name} decodes {BATCH} requests in 16 bits. From which context on does "
         "an iteration read more cache than weights?"
     ),
-    answer=lambda: value(f.CROSSOVER_CONTEXT, LLAMA_70, batch=BATCH),
+    answer=lambda: f.CROSSOVER_CONTEXT.at(LLAMA_70, batch=BATCH),
     unit="token/request",
     rel_tol=0.02,
     hints=(
         Hint(
-            lambda: value(f.CROSSOVER_TOKENS, LLAMA_70),
+            lambda: f.CROSSOVER_TOKENS.at(LLAMA_70),
             "That is the sum over all requests.",
         ),
     ),
     why=lambda: (
         "Equation (1.18): "
-        f"{si(value(f.CROSSOVER_CONTEXT, LLAMA_70, batch=BATCH), 'token/request')}."
+        f"{si(f.CROSSOVER_CONTEXT.at(LLAMA_70, batch=BATCH), 'token/request')}."
     ),
 )
 fits = Question(
@@ -150,7 +143,7 @@ fits = Question(
         f"How many requests of {EIGHT_K} tokens fit beside Llama-3-8B, all in 16 bits, "
         "on one H200? Whole requests only."
     ),
-    answer=lambda: value(f.BATCH_FITS, LLAMA_3, H200, context=EIGHT_K) // 1,
+    answer=lambda: f.BATCH_FITS.at(LLAMA_3, H200, context=EIGHT_K) // 1,
     unit="request",
     rel_tol=0.0,
     hints=(
@@ -161,7 +154,7 @@ fits = Question(
     ),
     why=lambda: (
         "Equation (1.26), rounded down, gives "
-        f"{si(value(f.BATCH_FITS, LLAMA_3, H200, context=EIGHT_K) // 1, 'request')}."
+        f"{si(f.BATCH_FITS.at(LLAMA_3, H200, context=EIGHT_K) // 1, 'request')}."
     ),
 )
 ceiling = Question(
@@ -170,12 +163,12 @@ ceiling = Question(
         "Llama-3-8B decodes on an H100, attention FLOPs left out. From which context "
         "on can no batch, however large, bring decode to the ridge?"
     ),
-    answer=lambda: value(f.RIDGE_CONTEXT, LLAMA_3, H100, chunk=1),
+    answer=lambda: f.RIDGE_CONTEXT.at(LLAMA_3, H100, chunk=1),
     unit="token/request",
     rel_tol=0.03,
     why=lambda: (
         "Equation (1.24): "
-        f"{si(value(f.RIDGE_CONTEXT, LLAMA_3, H100, chunk=1), 'token/request')}. In an "
+        f"{si(f.RIDGE_CONTEXT.at(LLAMA_3, H100, chunk=1), 'token/request')}. In an "
         "endless batch the weights cost nothing; what is left is one request's FLOPs "
         "over one request's cache."
     ),

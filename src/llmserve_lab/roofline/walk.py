@@ -107,8 +107,8 @@ def comparison(model: ModelShape, *, batch: int, context: int, chunk: int) -> Ta
     """Table of each closed form beside what the walk counted, and their ratio."""
     from llmserve_lab.book.display import si
     from llmserve_lab.book.table import Table
+    from llmserve_lab.catalog import workload
     from llmserve_lab.roofline import formulas as f
-    from llmserve_lab.roofline.settings import given, workload
 
     size = {"batch": batch, "context": context, "chunk": chunk}
     bill, known = walk(model, **size), workload(model) | size
@@ -121,7 +121,7 @@ def comparison(model: ModelShape, *, batch: int, context: int, chunk: int) -> Ta
         f.ATTN_FLOPS,
         f.KV_WRITE_BYTES,
     ):
-        closed = float(formula(**given(formula, known)))
+        closed = float(formula.at(known))
         counted = float(getattr(bill, formula.name))
         unit = formula.result.unit
         rows.append(

@@ -8,6 +8,7 @@ from llmserve_lab.book.controls import Choice, Slider
 from llmserve_lab.book.live import LiveFigure
 from llmserve_lab.book.notation import quantity
 from llmserve_lab.book.readout import Readout, Verdict
+from llmserve_lab.catalog import machine, wire
 from llmserve_lab.tensor_parallel import article, charts
 from llmserve_lab.tensor_parallel import formulas as f
 from llmserve_lab.tensor_parallel.block import STRATEGIES
@@ -15,9 +16,7 @@ from llmserve_lab.tensor_parallel.settings import (
     CHOSEN_LINKS,
     CHOSEN_MACHINES,
     CHOSEN_MODELS,
-    machine,
-    wire,
-    workload,
+    sizes_of,
 )
 
 STOPS = {
@@ -46,7 +45,7 @@ def _choice(
 
 def _hardware() -> tuple[Choice, ...]:
     """Choices of model, accelerator and link."""
-    models = {each.name: workload(each) for each in CHOSEN_MODELS}
+    models = {each.name: sizes_of(each) for each in CHOSEN_MODELS}
     machines = {each.name: machine(each) for each in CHOSEN_MACHINES}
     links = {each.name: wire(each) for each in CHOSEN_LINKS}
     return (
@@ -60,7 +59,7 @@ def block() -> LiveFigure:
     """The article's block: every step with the shapes that one rank holds."""
     size: dict[str, Any] = {
         name: value
-        for name, value in workload(article.SHAPE).items()
+        for name, value in sizes_of(article.SHAPE).items()
         if name in ("d_model", "d_ff", "n_heads", "d_head", "bytes_act")
     } | {"batch": 1.0, "chunk": float(article.N_ROWS)}
     sent = {k: size[k] for k in ("d_model", "bytes_act", "batch", "chunk")}

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from llmserve_lab import catalog
 from llmserve_lab.book.display import plain, si
-from llmserve_lab.book.formula import Formula
 from llmserve_lab.book.question import Hint, Question
+from llmserve_lab.catalog import machine, wire
 from llmserve_lab.tensor_parallel import article
 from llmserve_lab.tensor_parallel import formulas as f
-from llmserve_lab.tensor_parallel.settings import (
-    DEFAULT,
-    given,
-    machine,
-    wire,
-    workload,
-)
+from llmserve_lab.tensor_parallel.settings import DEFAULT, sizes_of
 
-BLOCK = workload(article.SHAPE) | {"batch": 1.0, "chunk": float(article.N_ROWS)}
+BLOCK = sizes_of(article.SHAPE) | {"batch": 1.0, "chunk": float(article.N_ROWS)}
 MODEL = catalog.model("llama-3-70b")
 SMALL = (
-    workload(catalog.model("llama-3-8b"))
+    sizes_of(catalog.model("llama-3-8b"))
     | machine(catalog.accelerator("h100-sxm"))
     | wire(catalog.link("nvlink4"))
 )
@@ -29,30 +23,25 @@ KV_HEADS = int(DEFAULT["n_kv_heads"])
 DEGREES = (1, 2, 4, 8, 16)
 
 
-def value(formula: Formula, known: dict[str, float], **more: float) -> float:
-    """``formula`` at those of the given numbers that it asks for."""
-    return float(formula(**given(formula, known, **more)))
-
-
 def _fastest() -> float:
     """Index into ``DEGREES`` of the shortest iteration for one request."""
-    times = [value(f.TP_S, SMALL | ONE, n_ranks=float(g)) for g in DEGREES]
+    times = [f.TP_S.at(SMALL | ONE, n_ranks=float(g)) for g in DEGREES]
     return float(times.index(min(times)))
 
 
 def _share() -> float:
-    return value(f.PAIRED_SHARE, BLOCK)
+    return float(f.PAIRED_SHARE.at(BLOCK))
 
 
 def _kv_share() -> float:
     """One rank's part of the cache at a degree above the number of KV heads."""
-    return value(f.KV_COPIES, DEFAULT, n_ranks=float(MANY)) / MANY
+    return float(f.KV_COPIES.at(DEFAULT, n_ranks=float(MANY)) / MANY)
 
 
 def _all_reduce_bytes(factor: float = 1.0) -> float:
     """Bytes that leave a rank in a whole prefill, all layers."""
     here = {"batch": 1.0, "chunk": float(ROWS), "n_ranks": float(RANKS)}
-    return factor * MODEL.n_layers * value(f.PAIRED_BYTES, DEFAULT, **here)
+    return float(factor * MODEL.n_layers * f.PAIRED_BYTES.at(DEFAULT, **here))
 
 
 predict_bytes = Question(
@@ -83,7 +72,7 @@ predict_degree = Question(
     why=lambda: (
         "A rank reads fewer weights, but every one of the all-reduces takes longer "
         f"with each rank that the ring has. On {RANKS} ranks communication takes "
-        f"{plain(100 * value(f.LINK_SHARE, SMALL | ONE, n_ranks=float(RANKS)), 3)} % "
+        f"{plain(100 * f.LINK_SHARE.at(SMALL | ONE, n_ranks=float(RANKS)), 3)} % "
         "of the time."
     ),
 )
@@ -127,17 +116,17 @@ score_rows = Question(
         "From how many rows on is the all-reduce of scores larger than the two others "
         "together?"
     ),
-    answer=lambda: value(f.SCORE_ROWS, BLOCK, n_heads=1.0),
+    answer=lambda: f.SCORE_ROWS.at(BLOCK, n_heads=1.0),
     unit="token",
     rel_tol=0.01,
     hints=(
         Hint(
-            lambda: value(f.SCORE_ROWS, BLOCK, n_heads=1.0) / 2,
+            lambda: f.SCORE_ROWS.at(BLOCK, n_heads=1.0) / 2,
             "That is against one of the two.",
         ),
     ),
     why=lambda: (
-        f"Equation (3.12): {si(value(f.SCORE_ROWS, BLOCK, n_heads=1.0), 'token')}. "
+        f"Equation (3.12): {si(f.SCORE_ROWS.at(BLOCK, n_heads=1.0), 'token')}. "
         "Scores grow with the square of the rows."
     ),
 )
@@ -151,7 +140,7 @@ kv_share = Question(
     rel_tol=0.01,
     hints=(Hint(lambda: 1 / MANY, "A head cannot be halved: somebody holds a copy."),),
     why=lambda: (
-        f"Equation (3.13) gives {value(f.KV_COPIES, DEFAULT, n_ranks=float(MANY)):g} "
+        f"Equation (3.13) gives {f.KV_COPIES.at(DEFAULT, n_ranks=float(MANY)):g} "
         f"copies of each head, so a rank holds {si(_kv_share(), 'dimensionless')}."
     ),
 )

@@ -6,10 +6,9 @@ from llmserve_lab.book.controls import Choice, Slider
 from llmserve_lab.book.live import LiveFigure
 from llmserve_lab.book.notation import quantity
 from llmserve_lab.book.readout import Readout, Verdict
-from llmserve_lab.catalog import MODELS
+from llmserve_lab.catalog import MODELS, workload
 from llmserve_lab.varlen import charts
 from llmserve_lab.varlen import formulas as f
-from llmserve_lab.varlen.settings import work_of
 
 STEPS = (0.0, 1.0, 5.0, *(float(i) for i in range(10, 101, 10)))
 START = {"len_1": 10.0, "len_2": 30.0, "len_3": 0.0, "len_4": 0.0}
@@ -68,7 +67,7 @@ def _wasted(way: str) -> Readout:
 def attention_share() -> LiveFigure:
     """Where attention overtakes the linear layers, for any model of the catalog."""
     models = tuple(MODELS.values())
-    works = [work_of(model) for model in models]
+    works = [workload(model, absorbed=False) for model in models]
     columns = {
         name: tuple(work[name] for work in works)
         for name in ("params_active", "attn_flops_per_pair")

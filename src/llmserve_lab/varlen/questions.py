@@ -5,14 +5,15 @@ from __future__ import annotations
 from llmserve_lab import catalog
 from llmserve_lab.book.display import si
 from llmserve_lab.book.question import Hint, Question
+from llmserve_lab.catalog import machine, workload
 from llmserve_lab.varlen import formulas as f
-from llmserve_lab.varlen.settings import batch_of, peaks_of, value, work_of
+from llmserve_lab.varlen.settings import batch_of
 
 TWO, THREE = batch_of((10, 30)), batch_of((20, 50, 80))
 LONG, SHORT = batch_of((1000,)), batch_of((100,) * 10)
-ARTICLE = work_of(catalog.model("tiny-512"))
-LLAMA = work_of(catalog.model("llama-3-8b"))
-H100 = peaks_of(catalog.accelerator("h100-sxm"))
+ARTICLE = workload(catalog.model("tiny-512"), absorbed=False)
+LLAMA = workload(catalog.model("llama-3-8b"), absorbed=False)
+H100 = machine(catalog.accelerator("h100-sxm"))
 MIXED = batch_of((100, 100, 100, 3700))
 BRANCHES = ("attention", "the linear layers")
 
@@ -29,19 +30,19 @@ predict_masked = Question(
         "whole square of rows by rows before it masks. How many query–key pairs does "
         "it compute, per layer and head?"
     ),
-    answer=lambda: value(f.MASKED_PAIRS, TWO),
+    answer=lambda: f.MASKED_PAIRS.at(TWO),
     unit="pair",
     rel_tol=0.01,
     hints=(
         Hint(
-            lambda: value(f.VARLEN_PAIRS, TWO),
+            lambda: f.VARLEN_PAIRS.at(TWO),
             "That is what the two requests need; the square has more in it.",
         ),
     ),
     why=lambda: (
-        f"All {si(value(f.PACKED_ROWS, TWO), 'token')} meet each other: "
-        f"{si(value(f.MASKED_PAIRS, TWO), 'pair', 6)}. The blocks of the two requests "
-        f"are {si(value(f.VARLEN_PAIRS, TWO), 'pair', 6)}."
+        f"All {si(f.PACKED_ROWS.at(TWO), 'token')} meet each other: "
+        f"{si(f.MASKED_PAIRS.at(TWO), 'pair', 6)}. The blocks of the two requests "
+        f"are {si(f.VARLEN_PAIRS.at(TWO), 'pair', 6)}."
     ),
 )
 predict_dominates = Question(
@@ -52,11 +53,11 @@ predict_dominates = Question(
         "layers. Where are most of the FLOPs?"
     ),
     choices=BRANCHES,
-    answer=lambda: float(value(f.ATTN_SHARE, LONG, ARTICLE) < 0.5),
+    answer=lambda: float(f.ATTN_SHARE.at(LONG, ARTICLE) < 0.5),
     why=lambda: (
         "In the linear layers: attention does "
-        f"{_percent(value(f.ATTN_SHARE, LONG, ARTICLE))} of the FLOPs. It would need a "
-        f"prompt of {si(value(f.OVERTAKE_PROMPT, ARTICLE), 'token')} to draw level."
+        f"{_percent(f.ATTN_SHARE.at(LONG, ARTICLE))} of the FLOPs. It would need a "
+        f"prompt of {si(f.OVERTAKE_PROMPT.at(ARTICLE), 'token')} to draw level."
     ),
 )
 predict_split = Question(
@@ -66,17 +67,17 @@ predict_split = Question(
         "The same 1,000 tokens come as ten requests of 100 each. By what factor does "
         "varlen attention compute fewer pairs?"
     ),
-    answer=lambda: value(f.VARLEN_PAIRS, LONG) / value(f.VARLEN_PAIRS, SHORT),
+    answer=lambda: f.VARLEN_PAIRS.at(LONG) / f.VARLEN_PAIRS.at(SHORT),
     rel_tol=0.01,
     hints=(
         Hint(
-            lambda: (value(f.VARLEN_PAIRS, LONG) / value(f.VARLEN_PAIRS, SHORT)) ** 2,
+            lambda: (f.VARLEN_PAIRS.at(LONG) / f.VARLEN_PAIRS.at(SHORT)) ** 2,
             "Each block is that much smaller, but there are ten of them.",
         ),
     ),
     why=lambda: (
         "A block is a hundredth of the square and there are ten: "
-        f"{si(value(f.MASKED_RATIO, SHORT), 'dimensionless')} times fewer, the number "
+        f"{si(f.MASKED_RATIO.at(SHORT), 'dimensionless')} times fewer, the number "
         "of requests."
     ),
 )
@@ -86,17 +87,17 @@ waste = Question(
         "Requests of 20, 50 and 80 tokens are padded to the longest. Which share of "
         "the rows is padding (a number between 0 and 1)?"
     ),
-    answer=lambda: value(f.PADDING_SHARE, THREE),
+    answer=lambda: f.PADDING_SHARE.at(THREE),
     rel_tol=0.01,
     hints=(
         Hint(
-            lambda: value(f.PADDED_ROWS, THREE) / value(f.PACKED_ROWS, THREE) - 1,
+            lambda: f.PADDED_ROWS.at(THREE) / f.PACKED_ROWS.at(THREE) - 1,
             "That is padding over tokens; it was asked for padding over rows.",
         ),
     ),
     why=lambda: (
         "Equation (4.7), one minus mean over longest: "
-        f"{si(value(f.PADDING_SHARE, THREE), 'dimensionless')}."
+        f"{si(f.PADDING_SHARE.at(THREE), 'dimensionless')}."
     ),
 )
 row = Question(
@@ -105,7 +106,7 @@ row = Question(
         "Three requests of 100 tokens and one of 3,700 are packed. How long is the "
         "request that a row, picked at random, belongs to, on average?"
     ),
-    answer=lambda: value(f.ROW_PROMPT, MIXED),
+    answer=lambda: f.ROW_PROMPT.at(MIXED),
     unit="token/request",
     rel_tol=0.01,
     hints=(
@@ -116,7 +117,7 @@ row = Question(
     ),
     why=lambda: (
         "Equation (4.13), mean square over mean: "
-        f"{si(value(f.ROW_PROMPT, MIXED), 'token/request')}."
+        f"{si(f.ROW_PROMPT.at(MIXED), 'token/request')}."
     ),
 )
 overtake = Question(
@@ -125,18 +126,16 @@ overtake = Question(
         "Llama-3-8B prefills one prompt with a kernel that computes only what the "
         "causal mask allows. From which length on is more of the work in attention?"
     ),
-    answer=lambda: value(f.OVERTAKE_PROMPT, LLAMA),
+    answer=lambda: f.OVERTAKE_PROMPT.at(LLAMA),
     unit="token/request",
     rel_tol=0.02,
     hints=(
         Hint(
-            lambda: value(f.OVERTAKE_SQUARE, LLAMA),
+            lambda: f.OVERTAKE_SQUARE.at(LLAMA),
             "So it is if the masked half of the square is computed too.",
         ),
     ),
-    why=lambda: (
-        f"Equation (4.17): {si(value(f.OVERTAKE_PROMPT, LLAMA), 'token/request')}."
-    ),
+    why=lambda: f"Equation (4.17): {si(f.OVERTAKE_PROMPT.at(LLAMA), 'token/request')}.",
 )
 ridge_rows = Question(
     name="varlen.ridge-rows",
@@ -144,12 +143,12 @@ ridge_rows = Question(
         "Llama-3-8B in 16 bits on an H100, requests of 100 tokens. How many packed "
         "rows does it take to be compute-bound, attention counted?"
     ),
-    answer=lambda: value(f.PACKED_RIDGE_ROWS, LLAMA, H100, row_prompt=100.0),
+    answer=lambda: f.PACKED_RIDGE_ROWS.at(LLAMA, H100, row_prompt=100.0),
     unit="token",
     rel_tol=0.02,
     why=lambda: (
         "Equation (4.20): "
-        f"{si(value(f.PACKED_RIDGE_ROWS, LLAMA, H100, row_prompt=100.0), 'token')}, "
+        f"{si(f.PACKED_RIDGE_ROWS.at(LLAMA, H100, row_prompt=100.0), 'token')}, "
         "a handful of requests."
     ),
 )

@@ -25,7 +25,6 @@ from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.verdict import Verdict
 from llmserve_lab.roofline import formulas as roofline
 from llmserve_lab.varlen import formulas as f
-from llmserve_lab.varlen.settings import value
 
 in_section_8 = partial(Claim, section="§8")
 
@@ -49,12 +48,12 @@ CLAIMS = (
         id="04-12",
         says="Pairs of one request of a thousand tokens, of ten of a hundred; ratio",
         parts=(
-            Number("1,000,000", "pair", lambda: value(f.VARLEN_PAIRS, ONE), "one"),
-            Number("100,000", "pair", lambda: value(f.VARLEN_PAIRS, MANY), "ten"),
+            Number("1,000,000", "pair", lambda: f.VARLEN_PAIRS.at(ONE), "one"),
+            Number("100,000", "pair", lambda: f.VARLEN_PAIRS.at(MANY), "ten"),
             Number(
                 "10×",
                 "dimensionless",
-                lambda: value(f.VARLEN_PAIRS, ONE) / value(f.VARLEN_PAIRS, MANY),
+                lambda: f.VARLEN_PAIRS.at(ONE) / f.VARLEN_PAIRS.at(MANY),
                 "ratio",
             ),
         ),
@@ -74,8 +73,8 @@ CLAIMS = (
         verdict=Verdict.WRONG,
         why=lambda: (
             "Even with whole squares attention overtakes only at "
-            f"{si(value(f.OVERTAKE_SQUARE, WORK), 'token')}, with the causal half at "
-            f"{si(value(f.OVERTAKE_PROMPT, WORK), 'token')}."
+            f"{si(f.OVERTAKE_SQUARE.at(WORK), 'token')}, with the causal half at "
+            f"{si(f.OVERTAKE_PROMPT.at(WORK), 'token')}."
         ),
     ),
     in_section_8(
@@ -84,16 +83,14 @@ CLAIMS = (
         parts=(
             Statement(
                 "bandwidth-bound",
-                lambda: (
-                    value(f.PACKED_INTENSITY, MANY, WORK) < value(roofline.RIDGE, H100)
-                ),
-                lambda: si(value(f.PACKED_INTENSITY, MANY, WORK), "FLOP/byte"),
+                lambda: f.PACKED_INTENSITY.at(MANY, WORK) < roofline.RIDGE.at(H100),
+                lambda: si(f.PACKED_INTENSITY.at(MANY, WORK), "FLOP/byte"),
             ),
         ),
         verdict=Verdict.WRONG,
         why=lambda: (
             "Ten of a hundred tokens are on the other side of an H100's ridge, "
-            f"{si(value(roofline.RIDGE, H100), 'FLOP/byte')}: rows are packed, and "
+            f"{si(roofline.RIDGE.at(H100), 'FLOP/byte')}: rows are packed, and "
             "packing leads to the compute peak, as the same section says."
         ),
     ),

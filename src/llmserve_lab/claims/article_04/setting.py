@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from llmserve_lab.catalog import MODELS, accelerator
+from llmserve_lab.catalog import MODELS, accelerator, machine, workload
 from llmserve_lab.claims.sources import SOURCES
 from llmserve_lab.cluster import Rank, run
 from llmserve_lab.cluster.ledger import Record
@@ -15,12 +15,12 @@ from llmserve_lab.transformer import Transformer, tiny_shape
 from llmserve_lab.varlen import formulas as f
 from llmserve_lab.varlen.ranks import forward_on_ranks, part_of
 from llmserve_lab.varlen.rowwise import same_alone, steps
-from llmserve_lab.varlen.settings import batch_of, peaks_of, value, work_of
+from llmserve_lab.varlen.settings import batch_of
 from llmserve_lab.varlen.ways import WAYS, Outcome
 
 A, B = 10, 30
 SHAPE = MODELS["tiny-512"]
-WORK, H100 = work_of(SHAPE), peaks_of(accelerator("h100-sxm"))
+WORK, H100 = workload(SHAPE, absorbed=False), machine(accelerator("h100-sxm"))
 ONE, MANY = batch_of([1000]), batch_of([100] * 10)
 QKV = ("q_proj", "k_proj", "v_proj")
 
@@ -86,14 +86,14 @@ def squares_grow() -> bool:
 
 def share(batch: dict[str, float]) -> float:
     """Attention's share of the FLOPs if whole squares are computed."""
-    pairs = value(f.VARLEN_PAIRS, batch) * WORK["attn_flops_per_pair"]
-    return pairs / (pairs + value(f.LINEAR_FLOPS, batch, WORK))
+    pairs = f.VARLEN_PAIRS.at(batch) * WORK["attn_flops_per_pair"]
+    return float(pairs / (pairs + f.LINEAR_FLOPS.at(batch, WORK)))
 
 
 def decode_intensity() -> float:
     """FLOPs per byte of the cache when one row attends to a long context."""
     known = WORK | {"kv_bytes_per_token": SHAPE.kv_bytes_per_token(), "chunk": 1.0}
-    return value(roofline.ATTN_INTENSITY, known)
+    return float(roofline.ATTN_INTENSITY.at(known))
 
 
 def chunked_in(prefix: str) -> bool:

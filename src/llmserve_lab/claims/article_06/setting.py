@@ -9,9 +9,15 @@ from __future__ import annotations
 from functools import cache
 
 from llmserve_lab.book.formula import Formula
-from llmserve_lab.catalog import ARTICLE_PARAMS, MODELS, accelerator, efficiency
+from llmserve_lab.catalog import (
+    ARTICLE_PARAMS,
+    MODELS,
+    accelerator,
+    efficiency,
+    machine,
+    workload,
+)
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.settings import machine, workload
 
 K = 1024
 BATCH = 32

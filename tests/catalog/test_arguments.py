@@ -3,9 +3,15 @@
 import pytest
 
 from llmserve_lab.book.notation import quantity
-from llmserve_lab.catalog import ACCELERATORS, EFFICIENCIES, MODELS, PRECISIONS
+from llmserve_lab.catalog import (
+    ACCELERATORS,
+    EFFICIENCIES,
+    MODELS,
+    PRECISIONS,
+    machine,
+    workload,
+)
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.settings import machine, workload
 
 SIZE = {"batch": 4.0, "context": 100.0, "chunk": 2.0}
 
