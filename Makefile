@@ -11,7 +11,7 @@ WORKERS ?= 2
 BIN      := .venv/bin
 ENV      := .venv/.installed
 RUNTIME  := assets/vendor/vega.js
-PAGES    := _build/html/.stamp
+BUILT    := _build/html/.stamp
 CHAPTERS := $(wildcard chapters/*.ipynb)
 SOURCES  := _config.yml _toc.yml references.bib intro.md $(CHAPTERS) \
             $(shell find assets templates -type f -not -path 'assets/vendor/*' 2>/dev/null)
@@ -19,14 +19,17 @@ SOURCES  := _config.yml _toc.yml references.bib intro.md $(CHAPTERS) \
 # One run prints what the next one must print.
 export PYTHONHASHSEED := 0
 
-.PHONY: book test lab run bench mutants offline lint types clean help
+.PHONY: book test pages lab run bench mutants offline lint types clean help
 
 book: $(ENV) $(RUNTIME)  ## build the pages: _build/html/index.html
 	$(build_pages)
 
-test: $(ENV) $(PAGES)  ## compute every number again, and open the pages
-	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
+test: $(ENV)  ## compute every number again, and run every chapter
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --ignore=tests/pages \
 	    --nbval --nbval-current-env --nbval-cell-timeout=60
+
+pages: $(ENV) $(BUILT)  ## open every page in chromium, and move every slider
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadgroup tests/pages
 
 lab: $(ENV) $(RUNTIME)  ## open the chapters in JupyterLab
 	@test -z "$(CHAPTERS)" || $(BIN)/jupyter trust $(CHAPTERS)
@@ -36,13 +39,13 @@ run: $(ENV)  ## run every chapter and store its outputs
 	@$(BIN)/python tools/run_notebooks.py --workers $(WORKERS)
 	@$(BIN)/python tools/readme_picture.py
 
-bench: $(ENV) $(PAGES)  ## print the ratios that the book must keep
+bench: $(ENV) $(BUILT)  ## print the ratios that the book must keep
 	@$(BIN)/python -m benchmarks
 
 mutants: $(ENV)  ## plant defects one by one; the tests must turn red each time
 	@$(BIN)/python tools/mutants.py $(MUTANTS_FLAGS)
 
-offline: $(ENV) $(PAGES)  ## pack the pages into one zip: dist/llmserve_lab.zip
+offline: $(ENV) $(BUILT)  ## pack the pages into one zip: dist/llmserve_lab.zip
 	@$(BIN)/python tools/offline_zip.py
 
 lint: $(ENV)  ## ruff: rules and layout
@@ -64,11 +67,11 @@ help:  ## list the targets
 define build_pages
 $(BIN)/jupyter-book build . --all -W -n --keep-going --quiet
 @cp _build/html/intro.html _build/html/index.html
-@touch $(PAGES)
+@touch $(BUILT)
 @echo "open _build/html/index.html"
 endef
 
-$(PAGES): $(ENV) $(RUNTIME) $(SOURCES)
+$(BUILT): $(ENV) $(RUNTIME) $(SOURCES)
 	$(build_pages)
 
 $(RUNTIME): $(ENV) tools/vendor_runtime.py

@@ -45,7 +45,3 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             if name == "report":
                 terminalreporter.write_line(str(line))
 
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The browser's long file first, so that no worker waits for it at the end."""
-    items.sort(key=lambda item: "test_pages" not in item.nodeid)

@@ -10,11 +10,7 @@ from planted.defect import Defect
 Net = tuple[str, tuple[str, ...]]  # its name, and what pytest is told
 
 GATES = "tests/book/test_gates.py"
-SKIPPED = (
-    "chromium",
-    "pages_are_built",
-    "planted.hunt",
-)  # the built pages, and ourselves
+OTHERS = ("tests/pages", "tests/book/test_mutants.py")  # what is built, and ourselves
 
 
 def nbval(root: Path) -> tuple[str, ...]:
@@ -23,14 +19,9 @@ def nbval(root: Path) -> tuple[str, ...]:
     return tuple(re.findall(r"--nbval[\w-]*(?:=\S+)?", makefile))
 
 
-def package(root: Path) -> Net:
+def package() -> Net:
     """All tests but those of the built pages, which show what is stored."""
-    others = (
-        path.relative_to(root)
-        for path in sorted((root / "tests").glob("*/test_*.py"))
-        if any(word in path.read_text("utf8") for word in SKIPPED)
-    )
-    return "other tests", ("-x", "tests", *(f"--ignore={path}" for path in others))
+    return "other tests", ("-x", "tests", *(f"--ignore={path}" for path in OTHERS))
 
 
 def notebooks(root: Path, *files: str) -> Net:
@@ -46,7 +37,7 @@ def for_outputs(root: Path, defect: Defect | None) -> list[Net]:
 def for_formulas(root: Path, defect: Defect | None) -> list[Net]:
     """The gates of the formula itself, those of all others, then everything else."""
     own = ("-x", GATES, "-k", f"[{defect.number}]") if defect and defect.number else ()
-    nets = [("gates", own), ("gates", ("-x", GATES)), package(root)]
+    nets = [("gates", own), ("gates", ("-x", GATES)), package()]
     nets.append(notebooks(root))
     return [(name, told) for name, told in nets if told]
 
@@ -56,7 +47,7 @@ def for_catalog(root: Path, defect: Defect | None) -> list[Net]:
     return [
         ("tests/catalog", ("-x", "tests/catalog")),
         notebooks(root),
-        package(root),
+        package(),
     ]
 
 

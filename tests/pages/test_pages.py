@@ -15,7 +15,7 @@ from llmserve_lab.book.judge import scale_of
 from llmserve_lab.book.live import LiveFigure
 from llmserve_lab.book.question import questions
 from llmserve_lab.book.registry import modules
-from tests.book.browser import RUNNING, Visit, served, shown, visit
+from tests.pages.browser import RUNNING, Visit, served, shown, visit
 
 PAGES = Path(__file__).resolve().parents[2] / "_build" / "html"
 CHAPTERS = sorted(path.stem for path in PAGES.glob("chapters/*.html"))
@@ -46,7 +46,11 @@ def figures() -> dict[str, LiveFigure]:
     return {figure.name: figure for figure in made}
 
 
-@pytest.fixture(scope="module", params=CHAPTERS)
+# A page is opened by one worker, whichever that is.
+EACH = [pytest.param(stem, marks=pytest.mark.xdist_group(stem)) for stem in CHAPTERS]
+
+
+@pytest.fixture(scope="module", params=EACH)
 def chapter(request: pytest.FixtureRequest) -> str:
     """The name of a page in the folder of chapters."""
     return str(request.param)
@@ -112,18 +116,19 @@ def test_a_page_is_whole_when_opened_from_a_folder(unzipped: Visit) -> None:
     whole(unzipped)
 
 
-def test_a_page_is_whole_when_opened_from_a_server(online: Visit) -> None:
-    whole(online)
-
-
 def test_axe_finds_nothing_that_the_theme_alone_does_not(
     online: Visit, theme: set[str]
 ) -> None:
-    show(online.page, 1280, "light")
     assert set(online.axe()) - theme == set()
     show(online.page, 390, "dark")
     online.page.wait_for_timeout(500)  # the theme makes what now scrolls focusable
     assert set(online.axe(*OF_THE_LOOK)) - theme == set()
+
+
+def test_a_page_is_whole_when_opened_from_a_server(online: Visit) -> None:
+    assert online.page.evaluate(WIDER) <= 0, "the page scrolls sideways"
+    assert online.page.evaluate(RAW_TEX) == [], "mathematics is not typeset"
+    assert online.errors == [] and online.outside == []
 
 
 def test_each_slider_shows_the_values_that_numpy_gives(unzipped: Visit) -> None:
@@ -184,11 +189,12 @@ def test_each_question_takes_its_answer_and_unfolds(unzipped: Visit) -> None:
         question = questions()[asked.get_attribute("data-name") or ""]
         assert asked.locator("details").count() == 0
         if question.choices:
-            asked.locator(f"[type=radio][value='{question.right:.0f}']").check()
+            chosen = asked.locator(f"[type=radio][value='{question.right:.0f}']")
+            chosen.press(" ")
         else:
             scale = scale_of(question.shown_unit, question.unit)
             asked.locator("[type=text]").fill(f"{question.right / scale:.6g}")
-        asked.locator("[type=submit]").click()
+        asked.locator("[type=submit]").press("Enter")
         assert asked.locator("[role=status]").inner_text().startswith("Right.")
         assert asked.locator("details[open] p").first.is_visible()
     unzipped.page.wait_for_function(f"() => ({RAW_TEX})().length === 0", timeout=5000)

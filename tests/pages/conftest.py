@@ -1,5 +1,5 @@
 """Fixtures that the tests of pages share."""
 
-from tests.book.browser import chromium
+from tests.pages.browser import chromium
 
 __all__ = ["chromium"]

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from llmserve_lab.book.display import si
-from tests.book.browser import RUNNING, Visit, shown, visit
 from tests.book.example import BATCHES, BOUND, WEIGHTS, drawing, example
+from tests.pages.browser import RUNNING, Visit, shown, visit
 from vendor_runtime import RUNTIME, vendor
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
