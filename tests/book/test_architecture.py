@@ -14,10 +14,14 @@ ROOMS = ("tests", "tools", "benchmarks")
 PYTHON = MODULES + [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
 
 # Arrows run from a higher floor to a lower one.
-FLOORS = {"book": 0, "catalog": 1, "engine": 2, "cluster": 2, "transformer": 2}
-CHAPTER = 3
-ABOVE = {"claims": 4}  # recomputes what the sources say, with every chapter's formulas
-GROUND = "roofline.formulas"  # the one thing a chapter may take from another
+FLOORS = {
+    "book": 0, "catalog": 1, "engine": 2, "cluster": 2, "transformer": 2,
+    "workloads": 3,
+}  # fmt: skip
+CHAPTER = 4
+ABOVE = {"claims": 5}  # recomputes what the sources say, with every chapter's formulas
+# What an iteration and a collective cost: formulas that all rooms above stand on.
+GROUND = ("roofline.formulas", "cluster.formulas")
 
 
 def room(module: str) -> str:
@@ -35,8 +39,8 @@ def allowed(importer: str, imported: str) -> bool:
     """Whether the house lets `importer` see `imported` (dotted, inside the package)."""
     if room(importer) == room(imported):
         return True
-    if f"{imported}.".startswith(f"{GROUND}."):
-        return floor(importer) >= CHAPTER
+    if any(f"{imported}.".startswith(f"{ground}.") for ground in GROUND):
+        return floor(importer) > FLOORS["catalog"]
     return floor(importer) > floor(imported)
 
 
@@ -92,7 +96,9 @@ def test_arrows_run_one_way(path: Path) -> None:
         ("engine.loop", "catalog.models", True),
         ("moe.formulas", "roofline.formulas.intensity", True),
         ("moe.formulas", "roofline.walk", False),
-        ("engine.loop", "roofline.formulas", False),
+        ("engine.loop", "roofline.formulas", True),
+        ("engine.loop", "roofline.walk", False),
+        ("workloads.azure", "engine.request", True),
         ("engine.loop", "cluster.ranks", False),
         ("book.notation", "catalog.models", False),
         ("catalog.models", "engine.loop", False),
