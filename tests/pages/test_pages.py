@@ -1,6 +1,5 @@
 """The built pages in a real browser, as readers meet them: offline, large and small."""
 
-import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -10,11 +9,11 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from llmserve_lab.book import registry
 from llmserve_lab.book.controls import Choice, Slider
 from llmserve_lab.book.judge import scale_of
 from llmserve_lab.book.live import LiveFigure
 from llmserve_lab.book.question import questions
-from llmserve_lab.book.registry import modules
 from tests.pages.browser import RUNNING, Visit, served, shown, visit
 
 PAGES = Path(__file__).resolve().parents[2] / "_build" / "html"
@@ -35,14 +34,8 @@ WIDER = "document.documentElement.scrollWidth - document.documentElement.clientW
 
 @cache
 def figures() -> dict[str, LiveFigure]:
-    """Every live figure of the package by name."""
-    made = (
-        function()
-        for module in modules("figures")
-        for _, function in inspect.getmembers(module, inspect.isfunction)
-        if function.__module__ == module.__name__
-        and "LiveFigure" in str(inspect.signature(function).return_annotation)
-    )
+    """Every live figure of the package by the name that it bears on the page."""
+    made = (make() for make in registry.figures().values())
     return {figure.name: figure for figure in made}
 
 

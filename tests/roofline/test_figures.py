@@ -1,26 +1,18 @@
-"""The live figures: their sentence is complete, and every control changes a number."""
+"""The chapter's figures show what a walk over the model counts."""
 
-import json
 import re
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import pytest
 
-from llmserve_lab.book.controls import Choice, Lookup, Slider
-from llmserve_lab.book.live import LiveFigure
 from llmserve_lab.book.static import StaticFigure
 from llmserve_lab.catalog import ACCELERATORS, MODELS, machine, workload
 from llmserve_lab.roofline import figures, pictures
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline.walk import walk
 
-MAKERS = [figures.roofline, figures.intensity_against_context, figures.iteration_time,
-          figures.attention_kinds]  # fmt: skip
 H100, LLAMA_2 = ACCELERATORS["h100-sxm"], MODELS["llama-2-7b"]
-every_figure = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
-Maker = Callable[[], LiveFigure]
 
 
 @cache
@@ -33,87 +25,6 @@ def roof() -> StaticFigure:
     known = workload(LLAMA_2) | machine(H100)
     size = {"batch": 32.0, "context": 1024.0, "chunk": 2048.0}
     return pictures.roof("one on another", known | size)
-
-
-@cache
-def page(make: Maker) -> str:
-    """A figure as its page has it."""
-    return make()._repr_mimebundle_()["text/html"]
-
-
-def others(control: Any) -> list[Any]:
-    """Settings of a control besides its default."""
-    every = control.stops if isinstance(control, Slider) else control.options
-    return [setting for setting in every if setting != control.default]
-
-
-def states(figure: LiveFigure) -> list[tuple[str, Any]]:
-    """Each control moved alone to each of its settings."""
-    turned = [c for c in figure.controls if not isinstance(c, Lookup)]
-    return [
-        (control.name, setting) for control in turned for setting in others(control)
-    ]
-
-
-def exists(figure: LiveFigure, **settings: Any) -> bool:
-    """Whether the machine computes in the precision."""
-    try:
-        figure.values(**settings)
-    except ValueError as error:
-        assert "has no value" in str(error)
-        return False
-    return True
-
-
-@every_figure
-def test_the_caption_has_no_open_field_in_any_state(make: Maker) -> None:
-    figure = make()
-    for name, setting in states(figure):
-        if exists(figure, **{name: setting}):
-            caption = figure.caption(**{name: setting})
-            assert "{" not in caption and "nan" not in caption
-            assert caption.endswith(".")
-
-
-@every_figure
-def test_every_control_changes_a_number_or_moves_a_line(make: Maker) -> None:
-    figure = make()
-    shown = {readout.name for readout in figure.readouts}
-    start = figure.values()
-    drawn = json.dumps({k: v for k, v in figure.spec.items() if k != "params"})
-    for control in figure.controls:
-        if isinstance(control, Lookup):
-            continue
-        moved = [
-            figure.values(**{control.name: setting})
-            for setting in others(control)
-            if exists(figure, **{control.name: setting})
-        ]
-        numbers = any(after[name] != start[name] for after in moved for name in shown)
-        assert numbers or re.search(rf"\b{control.name}\b", drawn), control.name
-
-
-@every_figure
-def test_every_choice_is_told_apart_in_the_caption(make: Maker) -> None:
-    figure = make()
-    for control in figure.controls:
-        if isinstance(control, Choice) and f"{{{control.name}}}" in figure.sentence:
-            for option in control.options:
-                assert option in figure.caption(**{control.name: option})
-
-
-@every_figure
-def test_the_page_has_picture_and_alternative_text(make: Maker) -> None:
-    figure = make()
-    html = page(make)
-    label = re.search(r'role="img" aria-label="([^"]*)"', html)
-    assert label and label.group(1) == figure.caption()
-    assert "<svg" in html and figure.title in html
-
-
-@every_figure
-def test_two_calls_print_the_same_bytes(make: Maker) -> None:
-    assert make()._repr_mimebundle_()["text/html"] == page(make)
 
 
 @pytest.mark.parametrize("make", [hierarchy, roof], ids=lambda make: make.__name__)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import pkgutil
+from collections.abc import Callable
 from functools import cache
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from llmserve_lab.book.formula import Formula
+
+if TYPE_CHECKING:
+    from llmserve_lab.book.live import LiveFigure
 
 
 @cache
@@ -30,6 +36,18 @@ def formulas() -> tuple[Formula, ...]:
         if isinstance(item, Formula)
     }
     return tuple(sorted(found.values(), key=_by_number))
+
+
+@cache
+def figures() -> dict[str, Callable[[], LiveFigure]]:
+    """Every function in the chapters' ``figures`` that makes a live figure, by name."""
+    return {
+        f"{module.__name__.split('.')[-2]}.{name}": function
+        for module in modules("figures")
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__
+        and "LiveFigure" in str(inspect.signature(function).return_annotation)
+    }
 
 
 def _by_number(formula: Formula) -> list[int]:
