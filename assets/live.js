@@ -110,6 +110,7 @@
       reset.addEventListener("click", () => this.reset());
       this.root.querySelector(".live-controls").hidden = false;
       this.disableHoles();
+      this.letDrag(this.inputs.filter(({ name }) => this.data.drag?.includes(name)));
       new ResizeObserver(() => this.fit()).observe(this.picture);
     }
 
@@ -131,6 +132,41 @@
         input.value = chosen ? chosen.value : input.getAttribute("value");
       }
       this.turn(...this.inputs);
+    }
+
+    /* A value drawn along the horizontal axis ends at an edge: its slider follows it. */
+    letDrag(inputs) {
+      if (!inputs.length) return;
+      let held = null;
+      const start = (input) => this.view.signal(`${input.name}_start`);
+      const off = (input, at) => Math.abs(start(input) + this.signal(input) - at);
+      this.picture.classList.add("live-drag");
+      this.picture.addEventListener("pointerdown", (event) => {
+        const at = this.place(event);
+        held = inputs.reduce((a, b) => (off(b, at) < off(a, at) ? b : a));
+        this.picture.setPointerCapture(event.pointerId);
+      });
+      this.picture.addEventListener("pointermove", (event) => {
+        if (held) this.turnTo(held, this.place(event) - start(held));
+      });
+      for (const end of ["pointerup", "pointercancel"]) {
+        this.picture.addEventListener(end, () => { held = null; });
+      }
+    }
+
+    /* Where a pointer is on the chart's horizontal axis. */
+    place(event) {
+      const left = this.picture.querySelector("svg").getBoundingClientRect().left;
+      return this.view.scale("x").invert(event.clientX - left - this.view.origin()[0]);
+    }
+
+    /* Move a slider to the stop that is nearest to a value. */
+    turnTo(input, value) {
+      const off = this.data.stops[input.name].map((stop) => Math.abs(stop - value));
+      const nearest = String(off.indexOf(Math.min(...off)));
+      if (nearest === input.value) return;
+      input.value = nearest;
+      this.turn(input);
     }
 
     fit() {

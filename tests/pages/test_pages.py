@@ -151,6 +151,40 @@ def test_each_choice_shows_the_values_that_numpy_gives(unzipped: Visit) -> None:
     assert unzipped.errors == []
 
 
+def test_an_edge_that_is_dragged_takes_its_slider_along(unzipped: Visit) -> None:
+    for drawn in unzipped.page.locator(RUNNING).all():
+        name = drawn.locator(".live-data").evaluate("e => JSON.parse(e.text).name")
+        figure = figures()[name]
+        sliders = [slider for slider in figure.sliders if slider.name in figure.drag]
+        wide = {slider.name for slider in sliders if slider.default > 0}
+        pulled = {drag(drawn, figure, sliders, i / 16) for i in range(15) if wide}
+        assert wide <= pulled
+    assert unzipped.errors == []
+
+
+def drag(
+    drawn: Locator, figure: LiveFigure, sliders: list[Slider], share: float
+) -> str | None:
+    """Take what is nearest to a place on the picture, pull it aside, and compare."""
+    picture, mouse = drawn.locator(".live-picture"), drawn.page.mouse
+    picture.scroll_into_view_if_needed()
+    box = picture.locator("svg").bounding_box()
+    assert box is not None
+    x, y = box["x"] + share * box["width"], box["y"] + box["height"] / 2
+    mouse.move(x, y)
+    mouse.down()
+    mouse.move(x + 60, y)
+    mouse.up()
+    mouse.move(x - 60, y)  # nobody holds it any more
+    for slider in sliders:
+        turned = drawn.locator(f"input[name={slider.name}]").input_value()
+        if slider.stops[int(turned)] != slider.default:
+            agree(drawn, figure, slider, slider.stops[int(turned)])
+            drawn.locator(".live-reset").evaluate("button => button.click()")
+            return slider.name
+    return None
+
+
 def choose_every_option(drawn: Locator, figure: LiveFigure, choice: Choice) -> None:
     """Choose each option, and compare; one that does not exist cannot be chosen."""
     select = drawn.locator(f"select[name={choice.name}]")

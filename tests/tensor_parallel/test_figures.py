@@ -1,76 +1,36 @@
-"""The live figures: complete sentences, controls that matter, numbers that ran."""
+"""The live figures show what ran."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable
-from functools import cache
-from typing import Any
-
 import pytest
 
-from llmserve_lab.book.controls import Choice, Slider
-from llmserve_lab.book.live import LiveFigure
 from llmserve_lab.catalog import wire
-from llmserve_lab.tensor_parallel import article, charts, figures
+from llmserve_lab.tensor_parallel import article, block_chart, figures
 
-MAKERS = [figures.block, figures.tp_time, figures.speedup]
-Maker = Callable[[], LiveFigure]
-every_figure = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+SUMS = ("output projection", "FFN down")  # what B leaves to be added up
 
 
-@cache
-def built(make: Maker) -> LiveFigure:
-    return make()
+@pytest.mark.parametrize("tp", block_chart.DEGREES)
+@pytest.mark.parametrize("which", [0, 1])
+def test_the_picture_of_the_block_holds_the_steps_that_ran(which: int, tp: int) -> None:
+    place = (which, block_chart.DEGREES.index(tp))
+    drawn = [r for r in block_chart.rows() if (r["s"], r["t"]) == place]
+    done = article.execute(("gathered", "paired")[which], tp, article.batch())
+    assert [r["w"] for r in drawn] == [step.given[1] for step in done.steps[-1]]
+    assert [r["n"][0] == "★" for r in drawn] == [
+        step.is_collective for step in done.steps[-1]
+    ]
+    exchanges = [block_chart.STEPS[r["i"]].startswith("exchange") for r in drawn]
+    assert exchanges == [step.is_collective for step in done.steps[-1]]
 
 
-def settings(control: Any) -> list[Any]:
-    every = control.stops if isinstance(control, Slider) else control.options
-    return [setting for setting in every if setting != control.default]
-
-
-@every_figure
-def test_the_sentence_is_complete_in_every_state(make: Maker) -> None:
-    figure = built(make)
-    for control in figure.controls:
-        for setting in settings(control):
-            caption = figure.caption(**{control.name: setting})
-            assert "{" not in caption and "nan" not in caption
-            assert caption.endswith(".")
-            if isinstance(control, Choice) and f"{{{control.name}}}" in figure.sentence:
-                assert setting in caption
-
-
-@every_figure
-def test_every_control_changes_a_number_or_the_drawing(make: Maker) -> None:
-    figure = built(make)
-    start = figure.values()
-    drawn = json.dumps({k: v for k, v in figure.spec.items() if k != "params"})
-    for control in figure.controls:
-        moved = [figure.values(**{control.name: s}) for s in settings(control)]
-        numbers = any(
-            m[r.name] != start[r.name] for m in moved for r in figure.readouts
-        )
-        assert numbers or re.search(rf"\b{control.name}\b", drawn), control.name
-
-
-@every_figure
-def test_two_calls_print_the_same_bytes(make: Maker) -> None:
-    pages = [make()._repr_mimebundle_()["text/html"] for _ in range(2)]
-    assert pages[0] == pages[1]
-    assert built(make).title in pages[0]
-
-
-def test_the_picture_of_the_block_holds_the_steps_that_ran() -> None:
-    rows = charts._rows()
-    for which, name in enumerate(("gathered", "paired")):
-        for degree, tp in enumerate(charts.BLOCK_DEGREES):
-            drawn = [r for r in rows if (r["s"], r["t"]) == (which, degree)]
-            done = article.execute(name, tp, article.batch()).steps[-1]
-            assert [r["w"] for r in drawn] == [step.given[1] for step in done]
-            stars = sum(r["n"].startswith("★") for r in drawn)
-            assert stars == {"gathered": 4, "paired": 2}[name]
+def test_slices_of_all_ranks_make_up_the_row() -> None:
+    """A slice is one of so many; whole and partial rows are as wide as uncut ones."""
+    uncut = {(r["s"], r["i"]): r["w"] for r in block_chart.rows() if r["t"] == 0}
+    for r in block_chart.rows():
+        ranks = block_chart.DEGREES[r["t"]] if r["k"] == 1 else 1
+        assert r["w"] * ranks == uncut[r["s"], r["i"]]
+        assert (r["k"] == 2) == (r["s"] == 1 and block_chart.STEPS[r["i"]] in SUMS)
 
 
 def test_the_bytes_under_it_are_those_that_left_a_rank() -> None:

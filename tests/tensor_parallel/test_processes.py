@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
-
-import pytest
 
 from tests.cluster.test_processes import OPEN_MPI
 
@@ -32,13 +31,11 @@ def printed(*launcher: str) -> tuple[str, str]:
     return logits, ranks
 
 
-@pytest.mark.skipif(
-    MPIEXEC is None or importlib.util.find_spec("mpi4py") is None,
-    reason="needs the extra mpi",
-)
-def test_four_processes_print_the_logits_of_one() -> None:
-    assert MPIEXEC is not None
+def test_four_processes_print_the_logits_of_one(
+    optional: Callable[[str, object], None],
+) -> None:
+    optional("the extra mpi is not installed", MPIEXEC and find_spec("mpi4py"))
     one, alone = printed()
-    four, together = printed(MPIEXEC, "-n", "4")
+    four, together = printed(str(MPIEXEC), "-n", "4")
     assert one == four and "logits:" in one
     assert alone.split()[0] == "1" and together.split()[0] == "4"

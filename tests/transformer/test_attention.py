@@ -1,6 +1,8 @@
-"""Attention, element by element: in loops everywhere, in PyTorch where there is one."""
+"""Attention is what loops say, what mpmath says, and PyTorch where there is one."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from llmserve_lab.transformer import ORDERED, PLAIN, Execution, attend, causal_mask
 from llmserve_lab.transformer.arithmetic import Array, Mask
-from tests.transformer import loops
+from tests.transformer.others import OTHERS, Attention
 from tests.transformer.shapes import few, seeds
 
 Case = tuple[Array, Array, Array, Mask]
@@ -31,39 +33,20 @@ def cases(draw: st.DrawFn) -> Case:
     )
 
 
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
 @given(case=cases(), run=st.sampled_from([PLAIN, ORDERED]))
-def test_attention_is_what_a_loop_over_elements_says(
-    case: Case, run: Execution
+def test_attention_is_what_others_say(
+    other: Attention, case: Case, run: Execution
 ) -> None:
-    query, key, value, mask = case
     found = attend(*case, run=run)
-    group = query.shape[1] // key.shape[1]
-    for i, head in np.ndindex(query.shape[:2]):
-        own = head // group
-        seen = np.flatnonzero(mask[i])
-        expected = loops.attended(
-            query[i, head].tolist(),
-            [key[j, own].tolist() for j in seen],
-            [value[j, own].tolist() for j in seen],
-            1 / np.sqrt(query.shape[-1]),
-        )
-        assert found[i, head] == pytest.approx(expected, rel=1e-12, abs=1e-13)
+    np.testing.assert_allclose(found, other(*case), rtol=1e-12, atol=1e-13)
 
 
-@given(case=cases())
-def test_attention_is_what_pytorch_says(case: Case) -> None:
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    query, key, value, mask = case
-    group = query.shape[1] // key.shape[1]
-    by_head = [
-        torch.from_numpy(array.repeat(times, axis=1).transpose(1, 0, 2).copy())
-        for array, times in ((query, 1), (key, group), (value, group))
-    ]
-    theirs = torch.nn.functional.scaled_dot_product_attention(
-        *by_head, attn_mask=torch.from_numpy(mask)
-    )
-    ours = attend(*case).transpose(1, 0, 2)
-    np.testing.assert_allclose(ours, theirs.numpy(), rtol=1e-12, atol=1e-13)
+def test_there_always_are_others(
+    record_property: Callable[[str, object], None],
+) -> None:
+    assert len(OTHERS) >= 2
+    record_property("report", f"attention held against {', '.join(OTHERS)}")
 
 
 @given(case=cases(), seed=seeds)

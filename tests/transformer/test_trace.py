@@ -37,7 +37,7 @@ ARTICLE = {
 
 
 def test_one_block_has_the_steps_and_shapes_of_the_article() -> None:
-    steps = trace(articles_model(), [1, 2, 3, 4]).at("block 8")
+    steps = trace(articles_model(), [1, 2, 3, 4]).at("block 1")
     assert {s.name: " × ".join(map(str, s.shape)) for s in steps.steps} == ARTICLE
     assert [step.name for step in steps.steps] == list(ARTICLE)
 

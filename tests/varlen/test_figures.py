@@ -1,13 +1,7 @@
-"""The live figures say what a run counts, and every slider moves something."""
-
-import re
-from collections.abc import Callable
-from typing import Any
+"""The live figures say what a run counts."""
 
 import pytest
 
-from llmserve_lab.book.controls import Choice, Slider
-from llmserve_lab.book.live import LiveFigure
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.varlen import figures
 from llmserve_lab.varlen.settings import batch_of
@@ -30,23 +24,6 @@ def test_the_square_states_what_is_counted(lengths: tuple[int, ...]) -> None:
 def test_the_square_is_drawn_from_its_sliders() -> None:
     text = str(figures.attention_square().spec["layer"])
     assert all(f"len_{i}" in text for i in range(1, 5)) and "way == 1" in text
-
-
-def states(control: Slider | Choice) -> tuple[Any, ...]:
-    """Every stop of a slider, every option of a choice."""
-    return control.stops if isinstance(control, Slider) else control.options
-
-
-@pytest.mark.parametrize("make", [figures.attention_square, figures.attention_share])
-def test_every_state_has_a_whole_sentence(make: Callable[[], LiveFigure]) -> None:
-    figure = make()
-    start = figure.caption()
-    for control in figure.controls:
-        assert isinstance(control, Slider | Choice)
-        for setting in states(control):
-            caption = figure.caption(**{control.name: setting})
-            assert caption.endswith(".") and not re.search(r"[{}]|nan", caption)
-            assert (caption == start) is (setting == control.default)
 
 
 def test_attention_overtakes_where_the_bill_of_flops_says() -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.catalog import ModelShape
+from llmserve_lab.cluster import ClusterError
 from llmserve_lab.transformer import (
     Transformer,
     masked_attention,
@@ -50,18 +51,30 @@ def test_the_exchange_is_the_same_however_the_rows_are_divided() -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "said"),
+    "shape",
     [
-        (tiny_shape(attention=tiny_latent()), "model must cache heads, got MLA"),
-        (tiny_shape(ffn=tiny_moe()), "model must have a dense FFN"),
-        (tiny_shape(), "num_ranks must divide n_kv_heads = 2, got 4"),
+        tiny_shape(n_kv_heads=1),
+        tiny_shape(attention=tiny_latent()),
+        tiny_shape(ffn=tiny_moe()),
+    ],
+    ids=["one KV head", "latent", "experts"],
+)
+def test_every_kind_of_model_can_be_dealt_out(shape: ModelShape) -> None:
+    other, tokens, bounds = Transformer(shape), prompts([12]), BATCHES[1]
+    whole = other.forward_packed(tokens, bounds)
+    for logits in forward_on_ranks(other, tokens, bounds, num_ranks=4).results:
+        np.testing.assert_allclose(logits, whole, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("cu_seqlens", "num_ranks", "said"),
+    [
+        ((0, 2), 3, "n_heads must be a multiple of tp, 3, got 4"),
+        ((0, 2, 2), 2, "cu_seqlens must increase"),
     ],
 )
-def test_what_cannot_be_dealt_out_is_refused(other: ModelShape, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        forward_on_ranks(Transformer(other), [1, 2], (0, 2), num_ranks=4)
-
-
-def test_wrong_boundaries_are_refused_before_a_rank_starts() -> None:
-    with pytest.raises(ValueError, match="cu_seqlens must increase"):
-        forward_on_ranks(model(), [1, 2], (0, 2, 2), num_ranks=2)
+def test_what_cannot_be_dealt_out_is_refused(
+    cu_seqlens: tuple[int, ...], num_ranks: int, said: str
+) -> None:
+    with pytest.raises(ClusterError, match=said):
+        forward_on_ranks(model(), [1, 2], cu_seqlens, num_ranks=num_ranks)

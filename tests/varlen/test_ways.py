@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmserve_lab.transformer import (
@@ -27,6 +27,7 @@ every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 
 @given(lengths=LENGTHS, seed=st.integers(0, 99))
+@settings(max_examples=25)
 def test_all_ways_give_the_logits_of_each_request_alone(
     lengths: list[int], seed: int
 ) -> None:
@@ -52,6 +53,7 @@ def test_so_it_is_for_every_kind_of_block(way: Way, kind: str) -> None:
 
 
 @given(lengths=LENGTHS)
+@settings(max_examples=25)
 def test_nothing_is_lost_between_computed_useful_and_wasted(lengths: list[int]) -> None:
     done = {way: carried_out(way, lengths) for way in WAYS}
     for each in done.values():

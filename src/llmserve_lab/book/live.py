@@ -38,6 +38,8 @@ class LiveFigure:
     signals: control names, ``sets`` and lookups, and ``derived`` formulas by name.
     ``sentence`` holds fields such as ``{batch}`` or ``{intensity:2}`` (digits), each
     shown with its unit; it is the caption, the alternative text and ``text/plain``.
+    ``drag`` names sliders whose values lie along the horizontal axis, each with the
+    expression for where it begins: the reader may also take it by its far edge.
     """
 
     name: str
@@ -47,6 +49,7 @@ class LiveFigure:
     readouts: tuple[Readout | Verdict, ...]
     sentence: str
     derived: Mapping[str, Formula | Bound] = field(default_factory=dict)
+    drag: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [param["name"] for param in self.params()]
@@ -151,7 +154,8 @@ class LiveFigure:
         found = [param for control in [*turned, *tables] for param in control.params()]
         for name, bound in self.bounds.items():
             found.append({"name": name, "expr": bound.expression()})
-        return found + [param for shown in self.readouts for param in shown.params()]
+        found += [param for shown in self.readouts for param in shown.params()]
+        return found + [{"name": f"{n}_start", "expr": e} for n, e in self.drag.items()]
 
     @cached_property
     def spec(self) -> dict[str, Any]:

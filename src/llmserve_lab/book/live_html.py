@@ -13,6 +13,8 @@ from llmserve_lab.book.svg import tidy
 if TYPE_CHECKING:
     from llmserve_lab.book.live import LiveFigure
 
+DRAG = "Drag an edge in the picture, or move a slider."
+
 
 def figure_html(figure: LiveFigure) -> str:
     """The whole ``<figure>``: title, picture, controls, numbers, caption, data."""
@@ -35,6 +37,7 @@ def figure_html(figure: LiveFigure) -> str:
 
 def figure_data(figure: LiveFigure) -> dict[str, Any]:
     """What the runtime needs to know, as plain data."""
+    drag = {"drag": list(figure.drag)} if figure.drag else {}
     holes = [{"by": lk.by, "at": lk.holes()} for lk in figure.lookups if lk.holes()]
     return {
         "name": figure.name,
@@ -45,12 +48,15 @@ def figure_data(figure: LiveFigure) -> dict[str, Any]:
         "words": figure.words(),
         "readouts": [readout.name for readout in figure.readouts],
         "sentence": figure.sentence,
+        **drag,
     }
 
 
 def controls_html(figure: LiveFigure, key: str) -> str:
     """The rows of controls, hidden until the runtime has made them work."""
     rows = [_row(control, key) for control in figure.controls]
+    if figure.drag:
+        rows.insert(0, tag("p", DRAG, class_="live-hint"))
     reset = tag("button", "Reset", type="button", class_="live-reset")
     return tag(
         "div",

@@ -8,43 +8,24 @@ from functools import cache, partial
 import numpy as np
 
 from llmserve_lab.book.display import plain
-from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.attention import GroupedQueryAttention
-from llmserve_lab.catalog.ffn import GeluFfn
 from llmserve_lab.claims.record import Claim, Statement
 from llmserve_lab.claims.sources import CLAIM_COUNTS, SOURCES
 from llmserve_lab.claims.verdict import Verdict
 from llmserve_lab.cluster import Rank, Run, run
 from llmserve_lab.end_to_end.toy import TEXT, tokenize, toy
-from llmserve_lab.transformer import PLAIN, Transformer, Weights
+from llmserve_lab.transformer import PLAIN
 from llmserve_lab.transformer.arithmetic import Array
+from llmserve_lab.transformer.share import share
 
 in_roadmap = partial(Claim, section="Articles")
 NUM_RANKS = 2
 CLOSE = 1e-10  # of logits near 1, in float64
-CUT = {"q_proj": 2, "k_proj": 2, "v_proj": 2, "up_proj": 2, "o_proj": 1, "down_proj": 1}
-
-
-def part_of(shape: ModelShape) -> ModelShape:
-    """The shape of what one rank holds: its share of the heads and of d_ff."""
-    whole, ffn = shape.attention, shape.ffn
-    assert isinstance(whole, GroupedQueryAttention) and isinstance(ffn, GeluFfn)
-    heads = whole.n_heads // NUM_RANKS
-    attention = replace(whole, n_heads=heads, n_kv_heads=heads)
-    return replace(shape, attention=attention, ffn=GeluFfn(d_ff=ffn.d_ff // NUM_RANKS))
 
 
 def on_a_rank(rank: Rank) -> Array:
     """Logits from one rank's part of the toy, its partial sums reduced over all."""
-    own = {
-        name: np.split(array, NUM_RANKS, axis=CUT[name])[rank.index]
-        if name in CUT
-        else array
-        for name, array in toy().weights.arrays.items()
-    }
-    shape = part_of(toy().shape)
-    model = Transformer(shape, weights=Weights(shape, own))
-    return model.forward(tokenize(TEXT), run=replace(PLAIN, reduce=rank.all_reduce))
+    added_up = replace(PLAIN, reduce=rank.all_reduce)
+    return share(toy(), rank).forward(tokenize(TEXT), run=added_up)
 
 
 @cache

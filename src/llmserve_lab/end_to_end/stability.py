@@ -6,38 +6,23 @@ its sums in a fixed order, so "the same" means the same bits, not nearly the sam
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from llmserve_lab.transformer import (
-    ORDERED,
-    PLAIN,
-    Execution,
-    Packing,
-    Transformer,
-    attend,
-    varlen_attention,
-)
+from llmserve_lab.transformer import ORDERED, Packing, Transformer, varlen_attention
 from llmserve_lab.transformer.arithmetic import Array
+from llmserve_lab.transformer.packing import Piece
 
 if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
 
 
-def unmasked_attention(
-    query: Array,
-    key: Array,
-    value: Array,
-    packing: Packing,
-    *,
-    scale: float | None = None,
-    run: Execution = PLAIN,
-) -> Array:
+def unmasked_attention(packing: Packing) -> Iterator[Piece]:
     """Attention in which every position sees every other, the future included."""
-    everything = np.ones((len(query), len(key)), dtype=np.bool_)
-    return attend(query, key, value, everything, scale=scale, run=run)
+    everything = np.ones_like(packing.mask)
+    yield slice(None), slice(None), everything
 
 
 def hidden_rows(

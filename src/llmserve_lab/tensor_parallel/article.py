@@ -14,8 +14,7 @@ from llmserve_lab.catalog.attention import GroupedQueryAttention
 from llmserve_lab.catalog.ffn import GeluFfn
 from llmserve_lab.cluster import Ledger, Rank, run
 from llmserve_lab.tensor_parallel import steps
-from llmserve_lab.tensor_parallel.block import STRATEGIES, block
-from llmserve_lab.tensor_parallel.shards import Layer
+from llmserve_lab.tensor_parallel.block import STRATEGIES, Layer, block
 from llmserve_lab.tensor_parallel.steps import Log, Step
 from llmserve_lab.transformer import Block, Packing, View, Weights, seeded
 from llmserve_lab.transformer.arithmetic import Array

@@ -16,15 +16,17 @@ from types import MappingProxyType
 import numpy as np
 
 from llmserve_lab.catalog import ModelShape
+from llmserve_lab.catalog.attention import GroupedQueryAttention
+from llmserve_lab.catalog.ffn import MoeFfn
 from llmserve_lab.cluster import Rank
-from llmserve_lab.tensor_parallel.cuts import COLUMNS, ROWS, Axis
-from llmserve_lab.tensor_parallel.shards import Layer, attention_of, shard
 from llmserve_lab.tensor_parallel.steps import Log
 from llmserve_lab.transformer import View
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.grouped_query import project
 from llmserve_lab.transformer.rowwise import gelu, linear, merge_heads, norm, silu
+from llmserve_lab.transformer.share import COLUMNS, ROWS, Axis, shard
 
+Layer = Mapping[str, Array]
 Narrow = Callable[[Rank, str, Array, Layer, Log], Array]
 
 
@@ -77,8 +79,12 @@ def block(
     """Rows [n, d] → [n, d], the same on every rank; ``layer`` holds all the weights.
 
     Raises:
-        ValueError, TypeError: the model cannot be cut for so many ranks.
+        ValueError: the model cannot be cut for so many ranks.
+        TypeError: it has latent attention or experts, whose steps are others.
     """
+    attention_of(shape)
+    if isinstance(shape.ffn, MoeFfn):
+        raise TypeError(f"shape must have a dense FFN, got that of {shape.name}")
     mine = shard(layer, shape, rank, narrow=strategy.axis)
     log = log or Log()
     log("input", rows.shape, rows)
@@ -90,6 +96,19 @@ def block(
     bent = _widen(normed, mine, log)
     rows = rows + strategy.narrow(rank, "down_proj", bent, mine, log)
     return log("+ residual", rows.shape, rows)
+
+
+def attention_of(shape: ModelShape) -> GroupedQueryAttention:
+    """The model's attention, if its heads have keys and values of their own.
+
+    Raises:
+        TypeError: it is latent attention.
+    """
+    if not isinstance(shape.attention, GroupedQueryAttention):
+        raise TypeError(
+            f"shape must have grouped-query attention, got {shape.attention.kind}"
+        )
+    return shape.attention
 
 
 def _norm(name: str, rows: Array, layer: Layer, log: Log) -> Array:

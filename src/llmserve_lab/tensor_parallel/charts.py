@@ -1,18 +1,14 @@
-"""What the live figures draw: bars of work and waiting, and a block, step by step."""
+"""What the live figures of time draw: bars of work and waiting, and what it gains."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from llmserve_lab.book.charts import Curve, by_ink, curves, log_axis
-from llmserve_lab.book.palette import BLUE, GREEN, INK, SERIES, VERMILLION
-from llmserve_lab.tensor_parallel import article
+from llmserve_lab.book.palette import BLUE, SERIES, VERMILLION
 from llmserve_lab.tensor_parallel import formulas as f
-from llmserve_lab.tensor_parallel.block import STRATEGIES
-from llmserve_lab.tensor_parallel.steps import Step, shown
 
 DEGREES = (1, 2, 4, 8, 16)
-BLOCK_DEGREES = (1, 2, 4, 8)
 BATCHES = (1.0, 4096.0)
 LABELS_AT = (1.0, 0.8, 0.6, 0.25)
 KINDS = {"work on one rank": BLUE, "all-reduces": VERMILLION}
@@ -62,55 +58,3 @@ def speedup() -> Any:
         for g, ink, at in zip(DEGREES[1:], SERIES, LABELS_AT, strict=False)
     ]
     return curves(x, y, BATCHES, *lines)
-
-
-def _rows() -> list[dict[str, Any]]:
-    """Every step of every arrangement, as executed: what the picture shows of it."""
-    batch = article.batch()
-    return [
-        _row(step, place, which, degree)
-        for which, name in enumerate(STRATEGIES)
-        for degree, tp in enumerate(BLOCK_DEGREES)
-        for place, step in enumerate(article.execute(name, tp, batch).steps[0])
-    ]
-
-
-def _row(step: Step, place: int, strategy: int, degree: int) -> dict[str, Any]:
-    shapes = f"{shown(step.taken)} → {shown(step.given)}"
-    if step.weight:
-        shapes = f"W {shown(step.weight)}  {shapes}"
-    return {
-        "s": strategy,
-        "t": degree,
-        "i": place,
-        "n": ("★ " if step.is_collective else "") + step.name,
-        "w": step.given[1],
-        "x": shapes,
-    }
-
-
-def block() -> Any:
-    """The steps of a block from top to bottom, each with the shapes on one rank."""
-    import altair as alt
-
-    data = alt.Chart(alt.Data(values=_rows())).transform_filter(
-        "datum.s == strategy && datum.t == tp"
-    )
-    starred = "datum.n[0] == '★'"
-    y = alt.Y("i:O", axis=None)
-    width = alt.X("w:Q", title="numbers held for each token, after the step")
-    color: Any = alt.condition(starred, alt.value(VERMILLION.css), alt.value(GREEN.css))
-    ink = alt.condition(starred, alt.value(VERMILLION.css), alt.value(INK.css))
-    bars = data.mark_bar(opacity=0.22, height=19).encode(x=width, y=y, color=color)
-    text: dict[str, Any] = {
-        "baseline": "middle",
-        "fontSize": alt.expr("width < 400 ? 9.5 : 13"),
-    }
-    names = data.mark_text(align="left", x=4, **text)
-    shapes = data.mark_text(align="right", x=alt.expr("width - 2"), **text)
-    return alt.layer(
-        bars,
-        names.encode(y=y, text="n:N", color=ink),
-        shapes.encode(y=y, text="x:N", color=ink),
-        height=15 * 24,
-    )

@@ -8,32 +8,13 @@ sum of every feature out, added up by an all-reduce.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
-
-import numpy as np
 
 from llmserve_lab.cluster import Rank, Run, run
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.rowwise import linear
+from llmserve_lab.transformer.share import COLUMNS, ROWS, piece
 
-Axis = Literal[0, 1]
 Cut = Callable[[Rank, Array, Array], Array]
-ROWS: Axis = 0
-COLUMNS: Axis = 1
-
-
-def piece(matrix: Array, rank: Rank, *, axis: int) -> Array:
-    """The part of ``matrix`` that a rank keeps: an equal slice along ``axis``.
-
-    Raises:
-        ValueError: the axis cannot be cut into one equal slice per rank.
-    """
-    length = matrix.shape[axis]
-    if length % rank.num_ranks:
-        raise ValueError(
-            f"axis {axis} must be a multiple of tp, {rank.num_ranks}, got {length}"
-        )
-    return np.asarray(np.split(matrix, rank.num_ranks, axis=axis)[rank.index])
 
 
 def by_columns(rank: Rank, rows: Array, weight: Array) -> Array:

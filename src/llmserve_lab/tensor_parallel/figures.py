@@ -9,7 +9,7 @@ from llmserve_lab.book.live import LiveFigure
 from llmserve_lab.book.notation import quantity
 from llmserve_lab.book.readout import Readout, Verdict
 from llmserve_lab.catalog import machine, wire
-from llmserve_lab.tensor_parallel import article, charts
+from llmserve_lab.tensor_parallel import article, block_chart, charts
 from llmserve_lab.tensor_parallel import formulas as f
 from llmserve_lab.tensor_parallel.block import STRATEGIES
 from llmserve_lab.tensor_parallel.settings import (
@@ -56,7 +56,7 @@ def _hardware() -> tuple[Choice, ...]:
 
 
 def block() -> LiveFigure:
-    """The article's block: every step with the shapes that one rank holds."""
+    """The article's block: all steps on one rank, and a chosen one on all of them."""
     size: dict[str, Any] = {
         name: value
         for name, value in sizes_of(article.SHAPE).items()
@@ -65,12 +65,12 @@ def block() -> LiveFigure:
     sent = {k: size[k] for k in ("d_model", "bytes_act", "batch", "chunk")}
     ranks = {
         f"{tp} rank{'s' if tp > 1 else ''}": {"n_ranks": float(tp)}
-        for tp in charts.BLOCK_DEGREES
+        for tp in block_chart.DEGREES
     }
     return LiveFigure(
         name="block",
         title="A then B needs no gather: what A gives is what B takes",
-        chart=charts.block,
+        chart=block_chart.block,
         controls=(
             Choice(
                 "strategy",
@@ -79,15 +79,17 @@ def block() -> LiveFigure:
                 "A then B",
             ),
             _choice("tp", "On", ranks, "2 ranks"),
+            Choice("step", "Step", block_chart.STEPS, "attention"),
         ),
         readouts=(
             Readout(f.GATHERED_BYTES, "A everywhere: leaves a rank", **size),
             Readout(f.PAIRED_BYTES, "A then B: leaves a rank", **sent),
         ),
         sentence=(
-            "The block cut {strategy} on {tp}, shapes on one rank; a star marks an "
-            "exchange. In 16 bits {gathered_bytes} leave each rank when every matrix "
-            "is cut by columns, and {paired_bytes} when columns and rows are paired."
+            "The block cut {strategy} on {tp}: shapes on one rank, a star at each "
+            "exchange, and below what every rank holds after the {step}. In 16 bits "
+            "{gathered_bytes} leave a rank when every matrix is cut by columns, and "
+            "{paired_bytes} when columns and rows are paired."
         ),
     )
 

@@ -12,7 +12,6 @@ from llmserve_lab.catalog import (
     wire,
     workload,
 )
-from llmserve_lab.tensor_parallel.shards import attention_of
 
 BYTES_ACT = float(PRECISIONS["bf16"].bytes_weight)  # rows travel as weights do
 
@@ -20,16 +19,15 @@ BYTES_ACT = float(PRECISIONS["bf16"].bytes_weight)  # rows travel as weights do
 def sizes_of(model: ModelShape) -> dict[str, float]:
     """What the chapter's formulas ask about a model in 16 bits.
 
-    Raises:
-        TypeError: the model has latent attention, whose cache is not cut by heads.
+    A latent serves all heads, so every rank has a copy, as of a single key–value head.
     """
-    heads = attention_of(model)
+    heads = model.attention
     return workload(model) | {
         "n_layers": model.n_layers,
         "d_model": model.d_model,
         "d_ff": model.ffn.d_ff,
         "n_heads": heads.n_heads,
-        "n_kv_heads": heads.n_kv_heads,
+        "n_kv_heads": getattr(heads, "n_kv_heads", 1),
         "d_head": heads.d_head,
         "bytes_act": BYTES_ACT,
     }

@@ -1,21 +1,21 @@
 """Requests of different lengths share one stack of rows; only attention must know.
 
 ``cu_seqlens = (0, 10, 40)`` says that rows 0–9 are one request and rows 10–39 another.
-Two kernels respect that: one computes every pair of rows and masks what belongs to two
-requests, the other (varlen) walks from request to request and never computes them.
+A kernel says in which pieces the square of rows and keys is computed, each under its
+mask. Two respect requests: one takes the whole square and masks what belongs to two of
+them, the other (varlen) walks from request to request and never computes that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Protocol
 
 import numpy as np
 
-from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Integers, Mask
-from llmserve_lab.transformer.attention import attend, causal_mask
+from llmserve_lab.transformer.arithmetic import Integers, Mask
+from llmserve_lab.transformer.attention import causal_mask
 
 
 def cumulative(lengths: Sequence[int]) -> tuple[int, ...]:
@@ -85,10 +85,8 @@ class Packing:
     def mask(self) -> Mask:
         """[n, m] causal within a request, false between two."""
         mask = np.zeros((self.n_rows, self.cu_seqlens_k[-1]), dtype=np.bool_)
-        for rows, keys in self.slices():
-            mask[rows, keys] = causal_mask(
-                rows.stop - rows.start, keys.stop - keys.start
-            )
+        for rows, keys, seen in varlen_attention(self):
+            mask[rows, keys] = seen
         return mask
 
     def slices(self) -> list[tuple[slice, slice]]:
@@ -99,50 +97,17 @@ class Packing:
         ]
 
 
-class Kernel(Protocol):
-    """Attention over a stack: [n, h, d_k], [m, h_kv, d_k | d_v] → [n, h, d_v]."""
-
-    def __call__(
-        self,
-        query: Array,
-        key: Array,
-        value: Array,
-        packing: Packing,
-        *,
-        scale: float | None = None,
-        run: Execution = PLAIN,
-    ) -> Array:
-        """Attend within each request of ``packing``, causally."""
+Piece = tuple[slice, slice, Mask]  # rows [n], keys [m], which may see which [n, m]
+Kernel = Callable[[Packing], Iterable[Piece]]  # pieces of the attention square
 
 
-def masked_attention(
-    query: Array,
-    key: Array,
-    value: Array,
-    packing: Packing,
-    *,
-    scale: float | None = None,
-    run: Execution = PLAIN,
-) -> Array:
+def masked_attention(packing: Packing) -> Iterator[Piece]:
     """Every row against every key, n·m pairs; those of two requests masked away."""
-    return attend(query, key, value, packing.mask, scale=scale, run=run)
+    yield slice(None), slice(None), packing.mask
 
 
-def varlen_attention(
-    query: Array,
-    key: Array,
-    value: Array,
-    packing: Packing,
-    *,
-    scale: float | None = None,
-    run: Execution = PLAIN,
-) -> Array:
+def varlen_attention(packing: Packing) -> Iterator[Piece]:
     """Request by request, Σ nᵢ·mᵢ pairs; a pair of two requests is never computed."""
-    out = np.empty((*query.shape[:2], value.shape[-1]))
-    for i, (rows, keys) in enumerate(packing.slices()):
-        own = run if packing.num_requests == 1 else run.inside(f"request {i}")
+    for rows, keys in packing.slices():
         mask = causal_mask(rows.stop - rows.start, keys.stop - keys.start)
-        out[rows] = attend(
-            query[rows], key[keys], value[keys], mask, scale=scale, run=own
-        )
-    return out
+        yield rows, keys, mask

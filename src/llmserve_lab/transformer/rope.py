@@ -30,6 +30,6 @@ def rotate(vectors: Array, positions: Integers) -> Array:
     rates = BASE ** (-np.arange(0, width, 2) / width)
     angles = positions[:, None, None] * rates
     cos, sin = np.cos(angles), np.sin(angles)
-    first, second = np.split(vectors, 2, axis=-1)
+    first, second = vectors[..., : width // 2], vectors[..., width // 2 :]
     turned = (first * cos - second * sin, second * cos + first * sin)
     return np.concatenate(turned, axis=-1)

@@ -11,6 +11,8 @@ from llmserve_lab.varlen import formulas as f
 LENGTHS = ("len_1", "len_2", "len_3", "len_4")
 PROMPTS = (64.0, 1e6)
 SIDE = "batch * longest_prompt"  # of the square that a padded batch would make
+# The axes grow by leaps of √2: a square is seen to grow, and few steps redraw ticks.
+SHOWN = f"pow(2, ceil(2 * log({SIDE}) / LN2 - 1e-9) / 2)"
 
 
 def square() -> Any:
@@ -20,13 +22,12 @@ def square() -> Any:
     """
     import altair as alt
 
-    across = f"({SIDE}) * max(1, width / height)"  # a token is as wide as it is high
     axis: dict[str, Any] = {"grid": False, "tickCount": 5}
-    x = alt.X(
-        "start:Q", title="keys (tokens)", scale=_up_to(across), axis=alt.Axis(**axis)
-    )
-    down = _up_to(SIDE, reverse=True)
-    y = alt.Y("start:Q", title="queries (tokens)", scale=down, axis=alt.Axis(**axis))
+    across = f"({SHOWN}) * max(1, width / height)"  # a token is as wide as it is high
+    x = alt.X("start:Q", title="keys (tokens)", scale=_up_to(across), axis=axis)
+    down = _up_to(SHOWN, reverse=True)
+    y = alt.Y("start:Q", title="queries (tokens)", scale=down, axis=axis)
+    box = {"x": x, "y": y, "x2": "end", "y2": "end"}
     whole = alt.Chart(alt.Data(values=[{"start": 0}])).transform_calculate(
         end=f"way == 0 ? {SIDE} : batch * mean_prompt"
     )
@@ -36,15 +37,19 @@ def square() -> Any:
         stroke=GREY.css,
         strokeDash=[3, 3],
     )
-    box = {"x": x, "y": y, "x2": "end", "y2": "end"}
-    computed = _blocks("end").mark_rect(color=VERMILLION.css, fillOpacity=0.35)
-    return alt.layer(
-        outline.encode(**box),
-        computed.encode(**box),
-        _triangles().encode(x=x, y=y, y2="real", detail="i:N"),
-        _names().encode(x=x, y=y, text="label:N"),
-        *_legend(),
-    )
+    return alt.layer(outline.encode(**box), _blocks(box), *_legend())
+
+
+def starts() -> dict[str, str]:
+    """Where each request begins: after those before it, padded or as long as they are.
+
+    An expression for each length, by its name.
+    """
+    found = {}
+    for i, name in enumerate(LENGTHS):
+        padded = "+".join(f"({n} > 0 ? longest_prompt : 0)" for n in LENGTHS[:i])
+        found[name] = f"way == 0 ? {padded or 0} : {'+'.join(LENGTHS[:i]) or 0}"
+    return found
 
 
 def _up_to(expr: str, *, reverse: bool = False) -> Any:
@@ -55,46 +60,32 @@ def _up_to(expr: str, *, reverse: bool = False) -> Any:
     )
 
 
-def _blocks(*fields: str, corners: int = 1) -> Any:
-    """One row a request (twice for two corners): where its block starts and ends."""
+def _blocks(box: dict[str, Any]) -> Any:
+    """For each request what is computed, its name, and the triangle that counts."""
     import altair as alt
 
-    rows = [{"i": i, "corner": c} for i in range(4) for c in range(corners)]
-    lengths = f"[{', '.join(LENGTHS)}]"
-    before = "+".join(f"(datum.i > {i} ? {n} : 0)" for i, n in enumerate(LENGTHS[:3]))
-    ahead = "+".join(
-        f"(datum.i > {i} && {n} > 0 ? longest_prompt : 0)"
-        for i, n in enumerate(LENGTHS[:3])
+    one = alt.Chart()
+    computed = one.mark_rect(color=VERMILLION.css, fillOpacity=0.35).encode(**box)
+    names = one.mark_text(
+        dx=10, dy=-2, baseline="bottom", fontWeight="bold", color=GREY.css
+    ).encode(x=box["x"], y=box["y"], text="name:N")
+    useful = (  # a query sees its own token and those before it
+        one.transform_calculate(start="[datum.start, datum.real]")
+        .transform_flatten(["start"])
+        .mark_area(color=BLUE.css, fillOpacity=0.85, line=False)
+        .encode(x=box["x"], y=box["y"], y2="real", detail="i:N")
     )
+    rows = [{"i": i, "name": name} for i, name in enumerate("ABCD")]
+    starts = ", ".join(f"{name}_start" for name in LENGTHS)
     return (
-        alt.Chart(alt.Data(values=rows))
-        .transform_calculate(own=f"{lengths}[datum.i]")
+        alt.layer(computed, useful, names, data=alt.Data(values=rows))
+        .transform_calculate(own=f"[{', '.join(LENGTHS)}][datum.i]")
         .transform_filter("datum.own > 0")
-        .transform_calculate(start=f"way == 0 ? {ahead} : {before}")
+        .transform_calculate(start=f"[{starts}][datum.i]")
         .transform_calculate(
             end="datum.start + (way == 0 ? longest_prompt : datum.own)",
             real="datum.start + datum.own",
         )
-    )
-
-
-def _triangles() -> Any:
-    """The pairs that count: a query sees its own token and those before it."""
-    along = "datum.start + datum.corner * datum.own"
-    return (
-        _blocks(corners=2)
-        .transform_calculate(start=along)
-        .transform_calculate(real="datum.real")
-        .mark_area(color=BLUE.css, fillOpacity=0.85, line=False)
-    )
-
-
-def _names() -> Any:
-    """A, B, C, D at the upper right of each block."""
-    return (
-        _blocks()
-        .transform_calculate(label="['A', 'B', 'C', 'D'][datum.i]", start="datum.start")
-        .mark_text(dx=10, dy=-2, baseline="bottom", fontWeight="bold", color=GREY.css)
     )
 
 

@@ -32,6 +32,7 @@ def attention_square() -> LiveFigure:
         title="Varlen computes the blocks and never what lies between them",
         chart=charts.square,
         controls=(Choice("way", "Method", WAYS, WAYS[1]), *lengths),
+        drag=charts.starts(),
         derived={
             "batch": f.BATCH_OF_FOUR,
             "mean_prompt": f.MEAN_OF_FOUR,

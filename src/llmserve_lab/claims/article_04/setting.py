@@ -12,8 +12,9 @@ from llmserve_lab.cluster import Rank, run
 from llmserve_lab.cluster.ledger import Record
 from llmserve_lab.roofline import formulas as roofline
 from llmserve_lab.transformer import Transformer, tiny_shape
+from llmserve_lab.transformer.share import shard
 from llmserve_lab.varlen import formulas as f
-from llmserve_lab.varlen.ranks import forward_on_ranks, part_of
+from llmserve_lab.varlen.ranks import forward_on_ranks
 from llmserve_lab.varlen.rowwise import same_alone, steps
 from llmserve_lab.varlen.settings import batch_of
 from llmserve_lab.varlen.ways import WAYS, Outcome
@@ -50,7 +51,7 @@ def half_of_qkv() -> float:
     """Columns of the QKV projection on one of two ranks."""
 
     def columns(rank: Rank) -> int:
-        part = part_of(model().weights.layer(0), rank)
+        part = shard(model().weights.layer(0), SHAPE, rank)
         return sum(part[name].shape[1] for name in QKV)
 
     return float(run(columns, 2).results[0])

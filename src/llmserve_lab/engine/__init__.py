@@ -1,0 +1,42 @@
+"""One serving engine in simulated time: what is decided is real, only time is made up.
+
+``simulate(requests, Pool(IterationCost.of(model, gpu), Chunked(512)))`` gives a
+:class:`Report` of what everybody had to wait for.
+"""
+
+from llmserve_lab.engine.cost import IterationCost, Load
+from llmserve_lab.engine.drive import Driven, Slice, drive
+from llmserve_lab.engine.policies import (
+    Chunked,
+    ChunkedWithin,
+    Continuous,
+    Policy,
+    Static,
+)
+from llmserve_lab.engine.pool import Disaggregated, Pool
+from llmserve_lab.engine.prefixes import PrefixStore
+from llmserve_lab.engine.report import Report
+from llmserve_lab.engine.request import Request
+from llmserve_lab.engine.simulate import simulate
+from llmserve_lab.engine.trace import Step, Trace
+
+__all__ = [
+    "Chunked",
+    "ChunkedWithin",
+    "Continuous",
+    "Disaggregated",
+    "Driven",
+    "IterationCost",
+    "Load",
+    "Policy",
+    "Pool",
+    "PrefixStore",
+    "Report",
+    "Request",
+    "Slice",
+    "Static",
+    "Step",
+    "Trace",
+    "drive",
+    "simulate",
+]

@@ -1,0 +1,96 @@
+"""Every gap between two tokens is accounted for, without a number for each of them.
+
+A run of n iterations with b requests makes n·b gaps, and four numbers say them all. Up
+to some ten thousand runs nothing is lost; then they are poured into bins a thousandth
+wide, so that a trace of any length needs no more memory.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import numpy as np
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+MOST_RUNS = 16_384
+BINS_PER_DECADE = 2_048  # a bin is 0.11 % wide
+SHORTEST_S, DECADES = 1e-9, 15
+
+
+class Gaps:
+    """A tally of gaps in seconds: how many there were, and of what length."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.total_s = 0.0
+        self.longest_s = 0.0
+        self._runs = array("d")
+        self._bins: Floats | None = None
+
+    def add(
+        self, first_s: float, *, slope_s: float = 0.0, count: int = 1, times: int = 1
+    ) -> None:
+        """``times`` requests had gaps of first, first + slope, …, ``count`` of them."""
+        last_s = first_s + (count - 1) * slope_s
+        self.count += count * times
+        self.total_s += times * count * (first_s + last_s) / 2
+        if last_s > self.longest_s:
+            self.longest_s = last_s
+        self._runs.extend((first_s, slope_s, count, times))
+        if len(self._runs) >= 4 * MOST_RUNS:
+            self._pour()
+
+    def values(self) -> tuple[Floats, Floats]:
+        """Lengths in s in rising order, and how many gaps have each."""
+        lengths, counts = self._spread()
+        if self._bins is not None:
+            filled = np.flatnonzero(self._bins)
+            lengths = np.concatenate([lengths, _middle_s(filled)])
+            counts = np.concatenate([counts, self._bins[filled]])
+        order = np.argsort(lengths, kind="stable")
+        return lengths[order], counts[order]
+
+    def percentile(self, q: float) -> float:
+        """Shortest length in s that at least ``q`` % of the gaps do not exceed.
+
+        Raises:
+            ValueError: there is no gap, or ``q`` is not in [0, 100].
+        """
+        if not 0 <= q <= 100:
+            raise ValueError(f"q must be in [0, 100], got {q}")
+        if not self.count:
+            raise ValueError("gaps must hold at least one gap, got none")
+        lengths, counts = self.values()
+        place = np.searchsorted(np.cumsum(counts), q / 100 * self.count * (1 - 1e-12))
+        return float(lengths[min(int(place), len(lengths) - 1)])
+
+    def _spread(self) -> tuple[Floats, Floats]:
+        """Each iteration's gap, and how many requests had it."""
+        first, slope, count, times = np.array(self._runs).reshape(-1, 4).T
+        many = count.astype(np.int64)
+        run = np.repeat(np.arange(len(many)), many)
+        step = np.arange(len(run)) - np.repeat(np.cumsum(many) - many, many)
+        return first[run] + slope[run] * step, times[run]
+
+    def _pour(self) -> None:
+        """Empty the runs into the bins."""
+        lengths, counts = self._spread()
+        size = BINS_PER_DECADE * DECADES
+        found = np.bincount(_bin(lengths), weights=counts, minlength=size)
+        before = np.zeros(size) if self._bins is None else self._bins
+        self._bins = before + found
+        self._runs = array("d")
+
+
+def _bin(lengths: Floats) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The bin of each length; the outer bins hold what is beyond them."""
+    decades = np.log10(np.maximum(lengths, SHORTEST_S) / SHORTEST_S)
+    places = (decades * BINS_PER_DECADE).astype(np.int64)
+    return np.minimum(places, BINS_PER_DECADE * DECADES - 1)
+
+
+def _middle_s(places: Any) -> Floats:
+    """The length in s at the middle of each bin, on a logarithmic scale."""
+    return SHORTEST_S * 10 ** ((np.asarray(places) + 0.5) / BINS_PER_DECADE)

@@ -1,0 +1,104 @@
+"""What is deployed: replicas of one machine under one policy, in one pool or two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import TYPE_CHECKING
+
+from llmserve_lab.engine.cost import IterationCost
+from llmserve_lab.engine.policies import Policy
+from llmserve_lab.engine.prefixes import PrefixStore
+
+if TYPE_CHECKING:
+    from llmserve_lab.catalog import Link
+
+
+@dataclass(frozen=True)
+class Pool:
+    """``replicas`` times one model with its own cache of ``kv_blocks`` blocks.
+
+    A request goes to the replica that has the fewest. Without ``kv_blocks``, the cache
+    is what the weights leave of the memory. All replicas share one ``prefixes`` store.
+
+    Raises:
+        ValueError: a count is below 1.
+    """
+
+    cost: IterationCost
+    policy: Policy
+    replicas: int = 1
+    kv_blocks: int | None = None
+    block_tokens: int = 16
+    prefixes: PrefixStore | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("replicas", "block_tokens"):
+            if getattr(self, name) < 1:
+                raise ValueError(
+                    f"{name} must be at least 1, got {getattr(self, name)}"
+                )
+        if self.kv_blocks is not None and self.kv_blocks < 1:
+            raise ValueError(f"kv_blocks must be at least 1, got {self.kv_blocks}")
+
+    @cached_property
+    def num_blocks(self) -> int:
+        """Blocks of cache on each replica."""
+        if self.kv_blocks is not None:
+            return self.kv_blocks
+        return self.cost.kv_blocks(block_tokens=self.block_tokens)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disaggregated:
+    """One pool for prefill, one for decode, and between them the cache over a link.
+
+    A prefill replica sends one request after the other, at ``bytes_per_s`` in all and
+    ``latency_s`` late; ``streamed``, it begins while it still computes. It keeps the
+    blocks until all has arrived. The decode pool takes what comes, and whoever finds no
+    blocks there waits.
+
+    Raises:
+        ValueError: a policy is one of frozen batches, the rate is not positive, or the
+            latency is negative.
+    """
+
+    prefill: Pool
+    decode: Pool
+    bytes_per_s: float = inf
+    latency_s: float = 0.0
+    streamed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.prefill.policy.frozen or self.decode.policy.frozen:
+            raise ValueError(
+                "policy of both pools must schedule iteration by iteration, got "
+                f"{self.prefill.policy} and {self.decode.policy}"
+            )
+        if not self.bytes_per_s > 0:
+            raise ValueError(f"bytes_per_s must be positive, got {self.bytes_per_s}")
+        if not 0 <= self.latency_s < inf:
+            raise ValueError(f"latency_s must be >= 0, got {self.latency_s}")
+
+    @classmethod
+    def over(
+        cls,
+        link: Link,
+        *,
+        prefill: Pool,
+        decode: Pool,
+        streamed: bool = False,
+        eff_link: float = 1.0,
+    ) -> Disaggregated:
+        """Every GPU of a prefill replica sends its share over a ``link`` of its own.
+
+        Where no latency of the link is published, none is added.
+        """
+        return cls(
+            prefill=prefill,
+            decode=decode,
+            bytes_per_s=float(link.bandwidth) * eff_link * prefill.cost.n_gpus,
+            latency_s=float(link.latency or 0.0),
+            streamed=streamed,
+        )

@@ -1,0 +1,186 @@
+"""One replica of the engine works through one iteration after the other.
+
+begin → (time passes) → commit: what comes next is planned when the last is over, and
+what came of it is booked when it ends. A run of like iterations is one step, cut short
+at the next boundary when somebody arrives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+
+from llmserve_lab.engine.batch import Batch
+from llmserve_lab.engine.cost import Load
+from llmserve_lab.engine.gaps import Gaps
+from llmserve_lab.engine.ledger import Ledger
+from llmserve_lab.engine.policies import Plan
+from llmserve_lab.engine.pool import Pool
+from llmserve_lab.engine.prefixes import Prefixes
+from llmserve_lab.engine.run import Run
+from llmserve_lab.engine.sequence import Sequence
+from llmserve_lab.engine.wire import Wire
+
+
+class Replica(Batch):
+    """A batch with a clock, asked from outside whenever ``end_s`` has come.
+
+    With a ``wire``, it does not decode: a request leaves with its first token, and its
+    blocks are kept until they are given back. Without ``leap``, every run is of one
+    iteration.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        gaps: Gaps,
+        *,
+        where: tuple[str, int] = ("pool", 0),
+        prefixes: Prefixes | None = None,
+        wire: Wire | None = None,
+        leap: bool = True,
+        log: bool = False,
+    ) -> None:
+        super().__init__(pool, gaps, prefixes)
+        self.wire, self.leap = wire, leap
+        self.ledger = Ledger(where=where, log=log)
+        self.num_requests = 0  # sent here and not yet done with
+        self.leaving: list[Sequence] = []
+        self.run: Run | None = None
+        self.plan = Plan([])
+        self.decoding = False
+        self.perform: Callable[[Replica], None] | None = None
+
+    def submit(self, sequence: Sequence, now_s: float) -> None:
+        """Put a request at the end of the queue.
+
+        Raises:
+            ValueError: its cache would not fit even if it were alone.
+        """
+        stays = self.policy.reserve or self.wire is None
+        most = self.blocks(sequence.known + (sequence.left - 1 if stays else 0))
+        if most > self.num_blocks:
+            raise ValueError(
+                f"request {sequence.request.id} must fit into the {self.num_blocks} "
+                f"blocks of cache, got one of {most} blocks"
+            )
+        self.waiting.append(sequence)
+        self.num_requests += 1
+        self.wake(now_s)
+
+    def wake(self, now_s: float) -> None:
+        """Something has changed: look again at the next boundary."""
+        if self.run is not None:
+            self.run.cut(now_s)
+            self.end_s = self.run.end_s
+        elif self.end_s == inf:
+            self.end_s = now_s
+
+    def give_back(self, sequence: Sequence, now_s: float) -> None:
+        """The blocks of a request that has left are free again."""
+        self.free_blocks += self.held_by(sequence)
+        self.wake(now_s)
+
+    def begin(self) -> None:
+        """Plan what comes next and set out on it; with nothing to do, fall idle."""
+        plan = self.plan = self.policy.plan(self)
+        self.decoding = plan.decode and len(self.decoders) > 0
+        if not plan.chunks and not self.decoding:
+            self.end_s = inf
+            return
+        self.ledger.set_out(self)
+        self.run = self._run(plan)
+        self.end_s = self.run.end_s
+
+    def _run(self, plan: Plan) -> Run:
+        """The iterations for which the plan holds, each with more in cache."""
+        load = self.decode_load() if self.decoding else Load(0, 0, 0)
+        more_pairs = more_kv = plan.padded.rows if plan.padded else load.rows
+        for sequence, rows in plan.chunks:
+            load = load.plus(Load.of(chunk=rows, context=sequence.cached))
+            more_pairs += rows * rows
+            more_kv += rows
+        return Run(
+            self.cost,
+            plan.padded or load,
+            start_s=self.end_s,
+            count=self._count(plan) if self.leap else 1,
+            more_pairs=more_pairs,
+            more_kv=more_kv,
+        )
+
+    def _count(self, plan: Plan) -> int:
+        """Iterations until one is done, or the blocks run out, or the plan does."""
+        if not self.decoding:
+            return plan.repeats
+        most = min(plan.repeats, self.decoders.ticks_to_end)
+        if self.policy.reserve:
+            return most
+        return self.decoders.ticks_within(self.free_blocks, most=most)
+
+    def commit(self) -> list[Sequence]:
+        """Book the run that is over; return the requests that are answered with it."""
+        assert self.run is not None
+        if self.perform is not None:
+            self.perform(self)
+        run, self.run = self.run, None
+        if self.decoding:
+            self.grow(self.decoders.blocks_for(run.count - 1))
+        self.ledger.book(self, run)
+        answered = self._tick(run) if self.decoding else []
+        for sequence, rows in self.plan.chunks:
+            self._advance(sequence, rows, run)
+            if not sequence.pending:
+                answered += self._say_first(sequence, run.end_s)
+        released = self._release(answered)
+        while self.free_blocks < 0:
+            self.preempt()
+        return released
+
+    def slices(self) -> list[tuple[Sequence, int, int]]:
+        """Who runs how many rows in this iteration, after how many in cache."""
+        single = [(sequence, 1, ctx) for sequence, ctx in self.decoders.contexts()]
+        chunks = [(each, rows, each.cached) for each, rows in self.plan.chunks]
+        return (single if self.decoding else []) + chunks
+
+    def _tick(self, run: Run) -> list[Sequence]:
+        self.decoders.tick(run)
+        answered = self.decoders.finished()
+        self.grow(self.decoders.blocks_for_last_tick())
+        return answered
+
+    def _advance(self, sequence: Sequence, rows: int, run: Run) -> None:
+        if self.wire is not None:
+            self.wire.stream(sequence, rows, run)
+        sequence.cached += rows * run.count
+
+    def _say_first(self, sequence: Sequence, now_s: float) -> list[Sequence]:
+        """All is cached, so the model says the next token; then decode, or go."""
+        self.prefilling.remove(sequence)
+        again = sequence.emitted > 0
+        gap_s = sequence.emit(now_s)
+        if again:
+            self.gaps.add(gap_s)
+        if self.prefixes is not None:
+            self.prefixes.keep(sequence.request)
+        if sequence.left == 0:
+            return [sequence]
+        if self.wire is not None:
+            self.leaving.append(sequence)
+            self.num_requests -= 1
+        else:
+            self.grow(self.blocks(sequence.known) - self.blocks(sequence.cached))
+            self.decoders.join(sequence, now_s)
+        return []
+
+    def _release(self, answered: list[Sequence]) -> list[Sequence]:
+        """Those who may go; of a frozen batch nobody before everybody."""
+        if self.policy.frozen:
+            self.done += answered
+            if self.prefilling or len(self.decoders):
+                return []
+            answered, self.done = self.done, []
+        for sequence in answered:
+            self.free_blocks += self.held_by(sequence)
+        self.num_requests -= len(answered)
+        return answered

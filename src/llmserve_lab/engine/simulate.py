@@ -1,0 +1,62 @@
+"""Serve a workload on a deployment, and say what everybody had to wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sized
+
+from llmserve_lab.engine.pool import Disaggregated, Pool
+from llmserve_lab.engine.record import Record
+from llmserve_lab.engine.report import Report, report_of
+from llmserve_lab.engine.request import Request
+from llmserve_lab.engine.source import ClosedLoop, OpenLoop, Source
+from llmserve_lab.engine.system import Stop, System
+
+
+def simulate(
+    requests: Iterable[Request],
+    deployment: Pool | Disaggregated,
+    *,
+    clients: int | None = None,
+    think_s: float = 0.0,
+    leap: bool = True,
+    log: bool = False,
+    progress: bool = False,
+    stop: Stop | None = None,
+) -> Report:
+    """Serve ``requests`` on ``deployment``; nothing is random, nothing is measured.
+
+    Args:
+        requests: in order of arrival; read one by one, so a generator will do.
+        deployment: one pool, or two with a link between them.
+        clients: instead of arriving by themselves, requests are sent by so many
+            clients, each of which waits for its answer.
+        think_s: seconds that a client lets pass before it sends the next.
+        leap: whether iterations in which nothing changes are taken in one step; the
+            times are the same to rounding.
+        log: keep every run of iterations, for ``report.trace``.
+        progress: show a bar.
+        stop: asked now and then, with the time; if true, the run ends there. So does it
+            at Ctrl-C. The report then holds what was computed.
+
+    Raises:
+        ValueError: requests do not come in order, one can never fit into the cache, or
+            there are fewer than 1 clients.
+    """
+    source: Source = (
+        OpenLoop(requests)
+        if clients is None
+        else ClosedLoop(requests, clients=clients, think_s=think_s)
+    )
+    system = System(deployment, leap=leap, log=log)
+    record = Record(total=_length(requests), progress=progress)
+    try:
+        stopped = not system.serve(source, record, stop)
+    except KeyboardInterrupt:
+        stopped = True
+    finally:
+        record.close()
+    return report_of(system, record, stopped=stopped)
+
+
+def _length(requests: Iterable[Request]) -> int | None:
+    return len(requests) if isinstance(requests, Sized) else None

@@ -1,0 +1,146 @@
+"""What holds under every policy: nothing is lost, nothing twice, no time runs back."""
+
+from collections import Counter, defaultdict
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from llmserve_lab.engine import Chunked, Disaggregated, Pool, Report, Step
+from llmserve_lab.engine.record import Record
+from llmserve_lab.engine.source import ClosedLoop, OpenLoop
+from llmserve_lab.engine.system import System
+from tests.engine.scenarios import Scenario, scenario
+
+scenarios = st.integers(1_000, 1_000_000).map(scenario)
+few = settings(max_examples=30)
+
+
+def steps(report: Report) -> dict[tuple[str, int], list[Step]]:
+    """The trace of each replica."""
+    found: dict[tuple[str, int], list[Step]] = defaultdict(list)
+    assert report.trace is not None
+    for step in report.trace:
+        found[step.pool, step.replica].append(step)
+    return found
+
+
+def pools(given: Scenario) -> tuple[Pool, ...]:
+    deployment = given.deployment
+    if isinstance(deployment, Disaggregated):
+        return deployment.prefill, deployment.decode
+    return (deployment,)
+
+
+@few
+@given(given=scenarios)
+def test_every_request_is_answered_once_and_every_token_said_once(
+    given: Scenario,
+) -> None:
+    report = given.fast()
+    assert Counter(report.id) == Counter(request.id for request in given.requests)
+    tokens = sum(request.output_len for request in given.requests)
+    assert report.gaps.count == tokens - len(given.requests)  # each but the first
+    waited = (report.last_token_s - report.first_token_s).sum()
+    assert abs(report.gaps.total_s - waited) < 1e-9
+
+
+@few
+@given(given=scenarios)
+def test_all_blocks_come_back_and_never_are_more_than_all_taken(
+    given: Scenario,
+) -> None:
+    system, record = System(given.deployment), Record()
+    source = ClosedLoop(given.requests, clients=3)
+    assert system.serve(source, record, None)
+    for replica in system.replicas:
+        assert replica.free_blocks == replica.num_blocks
+        assert 0 < replica.ledger.kv_peak_blocks <= replica.num_blocks or (
+            not replica.ledger.iterations
+        )
+        assert not replica.waiting and not replica.size and not replica.num_requests
+        assert replica.decoders.cached == 0
+
+
+@few
+@given(given=scenarios)
+def test_time_never_runs_back(given: Scenario) -> None:
+    report = given.fast(log=True)
+    order = (
+        report.arrival_s,
+        report.scheduled_s,
+        report.first_token_s,
+        report.last_token_s,
+        report.finished_s,
+    )
+    for before, after in pairwise(order):
+        assert (before <= after).all()
+    for own in steps(report).values():
+        assert all(a.end_s <= b.start_s for a, b in pairwise(own))
+        assert all(step.start_s < step.end_s for step in own)
+
+
+@few
+@given(given=scenarios)
+def test_one_replica_starts_prompts_in_the_order_in_which_they_came(
+    given: Scenario,
+) -> None:
+    report = given.fast()
+    if all(pool.replicas == 1 for pool in pools(given)):
+        by_arrival = report.scheduled_s[np.lexsort((report.id, report.arrival_s))]
+        assert (by_arrival[:-1] <= by_arrival[1:]).all()
+
+
+@few
+@given(given=scenarios)
+def test_rows_of_prompts_are_the_prompts_and_what_preemption_repeats(
+    given: Scenario,
+) -> None:
+    report = given.fast(log=True)
+    assert report.trace is not None
+    rows = sum(step.prefill_rows * step.count for step in report.trace)
+    prompts = sum(request.prompt_len for request in given.requests)
+    if report.preemptions.any():
+        assert rows > prompts
+    else:
+        assert rows == prompts
+
+
+@few
+@given(given=scenarios)
+def test_a_chunked_iteration_keeps_its_budget_unless_decodes_alone_exceed_it(
+    given: Scenario,
+) -> None:
+    report = given.fast(log=True)
+    policies = {"pool": pools(given)[0], "prefill": pools(given)[0]}
+    policies["decode"] = pools(given)[-1]
+    for (name, _), own in steps(report).items():
+        policy = policies[name].policy
+        if isinstance(policy, Chunked):
+            for step in own:
+                rows = step.decode_rows + step.prefill_rows
+                assert rows <= policy.budget or step.prefill_rows == 0
+
+
+@few
+@given(given=scenarios)
+def test_littles_law(given: Scenario) -> None:
+    """Requests in the system on average = rate × time in it, counted step by step."""
+    record, system = Record(), System(given.deployment)
+    times, inside = [0.0], [0]
+    source = OpenLoop(given.requests)
+    for request in given.requests:
+        times.append(request.arrival_s)
+        inside.append(1)
+    system.serve(source, record, None)
+    columns = record.columns()
+    times += list(columns["finished_s"])
+    inside += [-1] * len(given.requests)
+    events = sorted(zip(times, inside, strict=True))
+    area = number = 0.0
+    for (now_s, change), (next_s, _) in pairwise(events):
+        number += change
+        area += number * (next_s - now_s)
+    spent = (columns["finished_s"] - columns["arrival_s"]).sum()
+    assert abs(area - spent) < 1e-9
