@@ -1,6 +1,6 @@
 /* Live figures: the stored picture becomes a chart that follows its controls.
  *
- * A classic script without fetch, eval or modules, so that it runs from file://. It needs
+ * A classic script without fetch or modules, so that it runs from file://. It needs
  * window.vegaEmbed; where that is missing the picture and its sentence stay as they are.
  * Every calculation is in the figure's own data, printed from the book's formulas.
  */
@@ -71,6 +71,11 @@
     return (text + " " + prefix + unitText(unit, text !== "1")).trimEnd();
   }
 
+  /* Compiled expressions are quicker; where a page may not compile, Vega walks them. */
+  function mayCompile() {
+    try { return Boolean(new Function("")); } catch { return false; }
+  }
+
   /* What has not changed is not announced again, nor laid out. */
   function write(element, text) {
     if (element.textContent !== text) element.textContent = text;
@@ -91,7 +96,7 @@
       const box = document.createElement("div");
       box.setAttribute("aria-hidden", "true"); // the picture around it has the sentence
       const options = {
-        mode: "vega-lite", renderer: "svg", ast: true, actions: false,
+        mode: "vega-lite", renderer: "svg", ast: !mayCompile(), actions: false,
         tooltip: false, hover: false, defaultStyle: false,
       };
       const spec = { ...this.data.spec, width };

@@ -17,7 +17,8 @@ from run_notebooks import normalised, serialised
 from vendor_runtime import wrapped
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAVY = {"IPython", "altair", "ipywidgets", "matplotlib", "pint", "sympy", "vl_convert"}
+HEAVY = {"IPython", "altair", "ipywidgets", "matplotlib", "pint", "scipy", "simpy"}
+HEAVY |= {"sympy", "vl_convert"}
 TEXT = {".bib", ".cff", ".css", ".ipynb", ".js", ".json", ".md", ".py", ".svg", ".toml"}
 TEXT |= {".txt", ".yml", ""}
 SKIPPED = re.compile(r"^(_build|dist|mathjax|vendor|__pycache__|\.(?!ci$|github$).+)$")
@@ -30,7 +31,7 @@ def own_files() -> list[Path]:
     found = []
     for folder, rooms, names in os.walk(ROOT):
         rooms[:] = [room for room in rooms if not SKIPPED.search(room)]
-        found += [Path(folder, name) for name in names]
+        found += [Path(folder, name) for name in names if name != ".git"]
     return sorted(path for path in found if path.suffix in TEXT)
 
 

@@ -42,7 +42,9 @@ READ = """figure => [
     o => [o.dataset.readout, o.dataset.value, o.textContent]),
   figure.querySelector("figcaption").textContent]"""
 STEP_TIMES = """async (figure) => {
-  const input = figure.querySelector("input[type=range]"), times = [];
+  const input = figure.querySelector("input[type=range]")
+    ?? figure.querySelector("select:last-of-type");
+  const last = input.max ? Number(input.max) : input.options.length - 1, times = [];
   const painted = () => new Promise(done => {
     const channel = new MessageChannel();
     channel.port1.onmessage = done;
@@ -50,7 +52,7 @@ STEP_TIMES = """async (figure) => {
   });
   for (let i = 0; i < 61; i++) {
     const start = performance.now();
-    input.value = String(i % (Number(input.max) + 1));
+    input.value = String(i % (last + 1));
     input.dispatchEvent(new Event("input", {bubbles: true}));
     await painted();
     figure.getBoundingClientRect();
@@ -158,6 +160,6 @@ def shown(figure: Locator) -> Shown:
 
 
 def step_times(figure: Locator) -> list[float]:
-    """Milliseconds from a slider's input event to the drawn picture, sixty steps."""
+    """Milliseconds from a control's input event to the drawn picture, sixty steps."""
     times: list[float] = figure.evaluate(STEP_TIMES)
     return sorted(times[1:])

@@ -4,13 +4,14 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from llmserve_lab.book.display import si
 from tests.book.example import BATCHES, BOUND, WEIGHTS, drawing, example
-from tests.pages.browser import RUNNING, Visit, shown, visit
+from tests.pages.browser import RUNNING, Visit, served, shown, visit
 from vendor_runtime import RUNTIME, vendor
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
@@ -186,3 +187,22 @@ def test_without_the_runtime_the_picture_stays(chromium: Browser, address: str) 
         empty.page.goto(address)
         expect(empty.page.locator(".live-picture > svg").first).to_be_visible()
         expect(empty.page.locator(".live-controls")).to_be_hidden()
+
+
+def test_where_a_page_may_not_compile_the_figure_moves_all_the_same(
+    chromium: Browser, address: str
+) -> None:
+    page = Path(urlsplit(address).path)
+    policy = "script-src 'self' 'unsafe-inline'"
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    strict = page.read_text("utf8").replace("<head>", f"<head>{meta}")
+    page.with_name("strict.html").write_text(strict, "utf8")
+    with (
+        served(page.parent) as home,
+        visit(chromium, f"{home}/strict.html") as seen,
+    ):
+        seen.page.wait_for_selector(RUNNING)
+        drawn = seen.page.locator(RUNNING).first
+        drawn.locator("input[name=batch]").press("End")
+        known = example().values(batch=BATCHES[-1])
+        assert shown(drawn).values["intensity"] == pytest.approx(known["intensity"])
