@@ -44,4 +44,3 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for name, line in report.user_properties:
             if name == "report":
                 terminalreporter.write_line(str(line))
-

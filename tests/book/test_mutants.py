@@ -130,7 +130,7 @@ def test_a_misread_number_is_another_number(literal: str) -> None:
 def test_every_formula_is_found_where_it_is_typed() -> None:
     assert {of.formula for of in written(ROOT)} == set(formulas())
     for of in written(ROOT):
-        assert len(list(changes(of))) >= 2, of.formula.number
+        assert len(list(changes(of))) >= 1, of.formula.number
 
 
 def of_number(number: str) -> Written:
@@ -151,7 +151,7 @@ def test_what_says_the_same_is_no_defect(
     number: str, after: str, verdict: bool
 ) -> None:
     of = of_number(number)
-    defect = python_defect("formulas", of.path, ROOT, of.expr.body, after)
+    defect = python_defect("formulas", of.path, ROOT, of.bodies[0], after)
     assert says_the_same(of, defect) is verdict
 
 

@@ -27,14 +27,16 @@ def same(one: Any, other: Any) -> bool:
 def says_the_same(of: Written, defect: Defect) -> bool:
     """Whether the formula, written with the defect in it, is still the same formula."""
     source = planted(of.path.read_bytes(), [defect]).decode()
-    call = next(
-        node.value
+    lines = [
+        node
         for node in ast.parse(source).body
-        if isinstance(node, ast.Assign) and node.lineno == of.lineno
-    )
+        if getattr(node, "name", None) == getattr(of.expr, "name", of)
+        or (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == of.name)
+    ]
+    scope = dict(of.scope)
     try:
-        found = eval(compile(ast.Expression(call), defect.file, "eval"), of.scope)
-        return same(of.formula, found)
+        exec(compile(ast.Module(lines, []), defect.file, "exec"), scope)
+        return same(of.formula, scope[of.name])
     except Exception:  # it does not even evaluate: a defect
         return False
 

@@ -47,9 +47,10 @@ class Written:
     """One ``Formula(...)`` of a source file, and the formula that came of it."""
 
     path: Path
-    lineno: int
+    name: str
     call: ast.Call
     formula: Any
+    functions: dict[str, ast.FunctionDef] = field(repr=False)
     scope: dict[str, Any] = field(repr=False)
 
     def part(self, name: str) -> ast.expr | None:
@@ -58,11 +59,21 @@ class Written:
         return found[0] if found else None
 
     @property
-    def expr(self) -> ast.Lambda:
-        """The right-hand side."""
+    def expr(self) -> ast.Lambda | ast.FunctionDef:
+        """The right-hand side: a lambda, or a function of the same file."""
         expr = self.part("expr")
+        if isinstance(expr, ast.Name):
+            return self.functions[expr.id]
         assert isinstance(expr, ast.Lambda)
         return expr
+
+    @property
+    def bodies(self) -> list[ast.expr]:
+        """What the right-hand side computes: of a function, statement by statement."""
+        if isinstance(self.expr, ast.Lambda):
+            return [self.expr.body]
+        steps = [s for s in self.expr.body if isinstance(s, ast.Assign | ast.Return)]
+        return [step.value for step in steps if step.value is not None]
 
     @property
     def arguments(self) -> Alike:
@@ -84,7 +95,7 @@ class Written:
         """Quantities that occur in the formulas that a derivation starts from."""
         from llmserve_lab.book.formula import Formula
 
-        nodes = ast.walk(self.expr.body)
+        nodes = [node for body in self.bodies for node in ast.walk(body)]
         named = [self.scope.get(n.id) for n in nodes if isinstance(n, ast.Name)]
         start = [each for each in named if isinstance(each, Formula)]
         known = [q for each in start for q in (*each.terms.values(), *each.leaves())]
@@ -96,13 +107,17 @@ def written(root: Path) -> Iterator[Written]:
     from llmserve_lab.book.formula import Formula
 
     for path in sorted((root / PACKAGE).glob("*/*.py")):
-        for node in ast.parse(path.read_text("utf8")).body:
+        tree = ast.parse(path.read_text("utf8")).body
+        functions = {
+            each.name: each for each in tree if isinstance(each, ast.FunctionDef)
+        }
+        for node in tree:
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
                 module = ".".join(path.relative_to(root / "src").with_suffix("").parts)
                 scope = vars(importlib.import_module(module))
-                formula = scope[ast.unparse(node.targets[0])]
-                if isinstance(formula, Formula):
-                    yield Written(path, node.lineno, node.value, formula, scope)
+                name = ast.unparse(node.targets[0])
+                if isinstance(formula := scope[name], Formula):
+                    yield Written(path, name, node.value, formula, functions, scope)
 
 
 def slips(node: ast.AST, of: Written, *, inside: bool) -> Iterator[ast.expr]:
@@ -128,15 +143,15 @@ def slips(node: ast.AST, of: Written, *, inside: bool) -> Iterator[ast.expr]:
             yield from map(ast.Name, others)
 
 
-def exchanges(of: Written) -> Iterator[ast.expr]:
-    """The right-hand side with two of its arguments exchanged."""
+def exchanges(of: Written, body: ast.expr) -> Iterator[ast.expr]:
+    """A body with two of the arguments exchanged."""
     for pair in combinations(of.arguments.units, 2):
         swap = dict(zip(pair, reversed(pair), strict=True))
-        body = ast.parse(ast.unparse(of.expr.body), mode="eval").body
-        for node in ast.walk(body):
+        swapped = ast.parse(ast.unparse(body), mode="eval").body
+        for node in ast.walk(swapped):
             if isinstance(node, ast.Name):
                 node.id = swap.get(node.id, node.id)
-        yield body
+        yield swapped
 
 
 def fewer(items: Sequence[ast.expr]) -> Iterator[ast.expr]:
@@ -147,13 +162,13 @@ def fewer(items: Sequence[ast.expr]) -> Iterator[ast.expr]:
 
 def changes(of: Written) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Every part of a formula's definition, with what could stand in its place."""
-    body = of.expr.body
-    for node in ast.walk(body):
-        if isinstance(node, ast.expr):
-            for slip in slips(node, of, inside=node is not body):
-                yield node, slip
-        if isinstance(node, ast.keyword) and isinstance(node.value, ast.Tuple):
-            yield from ((node.value, slip) for slip in fewer(node.value.elts))
-    yield from ((body, slip) for slip in exchanges(of))
+    for body in of.bodies:
+        for node in ast.walk(body):
+            if isinstance(node, ast.expr):
+                for slip in slips(node, of, inside=node is not body):
+                    yield node, slip
+            if isinstance(node, ast.keyword) and isinstance(node.value, ast.Tuple):
+                yield from ((node.value, slip) for slip in fewer(node.value.elts))
+        yield from ((body, slip) for slip in exchanges(of, body))
     if isinstance(uses := of.part("uses"), ast.Tuple):
         yield from ((uses, slip) for slip in fewer(uses.elts))

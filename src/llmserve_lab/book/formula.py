@@ -138,14 +138,24 @@ class Formula:
     def given(self, *known: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         """Pick out of ``known`` what the formula asks for, ``more`` added or changed.
 
+        An intermediate result in ``more`` stands for all that lies below it.
+
         Raises:
-            TypeError: none of them gives an argument of the formula.
+            TypeError: none of them gives an argument of the formula, or it does not ask
+                for one that is in ``more``.
         """
+        keep = frozenset(more) & {used.name for used in self._used()}
+        asked = [leaf.name for leaf in self.leaves(keep=keep)]
+        if unasked := sorted(set(more) - set(asked)):
+            raise TypeError(f"{self.name} does not ask for {', '.join(unasked)}")
         merged = {name: each for part in known for name, each in part.items()} | more
-        missing = [leaf.name for leaf in self.arguments if leaf.name not in merged]
-        if missing:
+        if missing := [name for name in asked if name not in merged]:
             raise TypeError(f"{self.name} needs {', '.join(missing)}")
-        return {leaf.name: merged[leaf.name] for leaf in self.arguments}
+        return {name: merged[name] for name in asked}
+
+    def _used(self) -> set[Formula]:
+        """Every formula below this one."""
+        return {*self.uses, *(each for used in self.uses for each in used._used())}
 
     def at(self, *known: Mapping[str, Any], **more: Any) -> Any:
         """Compute with what the formula asks for out of ``known`` and ``more``.

@@ -49,3 +49,149 @@ LLAMA_2_70B_H100 = SmallBatch(
 SMALL_BATCH: Mapping[str, SmallBatch] = MappingProxyType(
     {record.accelerator: record for record in (LLAMA_2_70B_A100, LLAMA_2_70B_H100)}
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChunkSize:
+    """One server with prefill in chunks of ``chunk_tokens``, decodes riding along.
+
+    ``output_per_s`` is its rate of output tokens, ``longest_gap_s`` the longest wait of
+    any request between two of its tokens.
+    """
+
+    chunk_tokens: int
+    output_per_s: Cited
+    longest_gap_s: Cited
+
+
+TINY_LLM = "tiny-llm, benchmark of chunked prefill, Qwen3-0.6B on an M4 Pro"
+_rate = partial(Cited, unit="token/s", kind="measured", source=TINY_LLM)
+_gap = partial(Cited, unit="s", kind="measured", source=TINY_LLM)
+
+CHUNK_SIZES: tuple[ChunkSize, ...] = (
+    ChunkSize(chunk_tokens=32, output_per_s=_rate(105.5), longest_gap_s=_gap(32.5e-3)),
+    ChunkSize(chunk_tokens=128, output_per_s=_rate(144.9), longest_gap_s=_gap(48.8e-3)),
+    ChunkSize(
+        chunk_tokens=512, output_per_s=_rate(157.0), longest_gap_s=_gap(122.2e-3)
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllToAll:
+    """Dispatch (FP8) and combine (BF16) of one MoE layer among ``ep`` GPUs.
+
+    Every GPU has 128 rows of width 7168, each for 8 experts, and one copy goes to each.
+    """
+
+    ep: int
+    dispatch_s: Cited
+    combine_s: Cited
+
+
+LOW_LATENCY = "DeepEP README, low-latency kernels, H800, 400 Gb/s InfiniBand, June 2025"
+_kernel = partial(Cited, unit="s", kind="measured", source=LOW_LATENCY)
+ALL_TO_ALL: tuple[AllToAll, ...] = tuple(
+    AllToAll(ep=ep, dispatch_s=_kernel(there), combine_s=_kernel(back))
+    for ep, there, back in (
+        (8, 77e-6, 114e-6),
+        (16, 118e-6, 195e-6),
+        (32, 155e-6, 273e-6),
+        (64, 173e-6, 314e-6),
+        (128, 192e-6, 369e-6),
+        (256, 194e-6, 360e-6),
+    )
+)
+ALL_TO_ALL_ROWS = Cited(128, "token", "convention", LOW_LATENCY, "rows of each GPU")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployment:
+    """DeepSeek-V3 as somebody serves it: ``n_gpus`` decode or prefill as one group.
+
+    ``gpu_tokens_per_s`` is the rate of one GPU. ``batch`` is requests per GPU, None
+    where nobody says; ``user_tokens_per_s`` what a user sees, where that is told.
+    """
+
+    name: str
+    accelerator: str
+    n_gpus: int
+    context: Cited
+    gpu_tokens_per_s: Cited
+    batch: Cited | None = None
+    user_tokens_per_s: Cited | None = None
+
+
+DAY_6 = "DeepSeek, open-infra-index, day 6, inference system overview, 2025"
+SGLANG_96 = "SGLang team, lmsys.org, 2025-05-05, 96 H100"
+SGLANG_GB200 = "SGLang team, lmsys.org, 2025-06-16, GB200 NVL72"
+_A_NODE = "published for a node of 8"
+
+
+def _per_gpu(node_rate: float, source: str) -> Cited:
+    return Cited(node_rate / 8, "token/s", "measured", source, _A_NODE)
+
+
+def _tokens(count: float, source: str, note: str = "") -> Cited:
+    return Cited(count, "token/request", "measured", source, note)
+
+
+DEEPSEEK_DECODE = Deployment(
+    name="DeepSeek, EP144",
+    accelerator="h800-sxm",
+    n_gpus=144,
+    context=_tokens(4989, DAY_6, "mean"),
+    gpu_tokens_per_s=_per_gpu(14_800, DAY_6),
+    user_tokens_per_s=Cited(
+        21, "token/(request*s)", "measured", DAY_6, "published as 20 to 22"
+    ),
+)
+SGLANG_DECODE = Deployment(
+    name="SGLang, EP72",
+    accelerator="h100-sxm",
+    n_gpus=72,
+    context=_tokens(2000, SGLANG_96),
+    gpu_tokens_per_s=_per_gpu(22_282, SGLANG_96),
+    batch=Cited(256, "request", "measured", SGLANG_96, "per GPU"),
+)
+NVL72_DECODE = Deployment(
+    name="SGLang, NVL72",
+    accelerator="gb200-nvl72",
+    n_gpus=48,
+    context=_tokens(2000, SGLANG_GB200),
+    gpu_tokens_per_s=Cited(7583, "token/s", "measured", SGLANG_GB200),
+)
+PREFILL_RATES: tuple[Deployment, ...] = tuple(
+    Deployment(
+        name=f"SGLang, prefill of {prompt}",
+        accelerator="h100-sxm",
+        n_gpus=32,
+        context=_tokens(prompt, SGLANG_96),
+        gpu_tokens_per_s=_per_gpu(rate, SGLANG_96),
+    )
+    for prompt, rate in ((1024, 57_674), (2048, 54_543), (4096, 50_302))
+)
+PREFILL_ROWS = Cited(16_384, "token", "measured", SGLANG_96, "rows in flight on a GPU")
+BALANCED_PREFILL = Cited(
+    59_337 / 8, "token/s", "measured", SGLANG_96, "4K prompts, routing made even"
+)
+PROFILED_DECODE = Deployment(
+    name="DeepSeek's profile, EP128",
+    accelerator="h800-sxm",
+    n_gpus=128,
+    context=_tokens(4096, SGLANG_96, "from DeepSeek's profile data"),
+    gpu_tokens_per_s=_per_gpu(18_598, SGLANG_96),
+    batch=Cited(128, "request", "measured", SGLANG_96, "per GPU"),
+)
+_speedup = partial(Cited, unit="dimensionless", kind="measured", source=SGLANG_96)
+OVERLAP_GAINS: Mapping[int, Cited] = MappingProxyType(
+    {256: _speedup(1.255), 32: _speedup(0.73)}
+)
+REBALANCING_GAINS: Mapping[str, Cited] = MappingProxyType(
+    {"prefill": _speedup(1.49), "decode": _speedup(2.54)}
+)
+NODE_INPUT_TOKENS = Cited(73_700, "token/s", "measured", DAY_6, "with cache hits")
+NODE_INPUT_COMPUTED = Cited(32_206, "token/s", "measured", SGLANG_96, "without hits")
+DRAFT_KEPT = Cited(
+    0.6, "dimensionless", "convention", SGLANG_96, "of one token drafted"
+)

@@ -12,7 +12,15 @@ import re
 from dataclasses import dataclass
 
 NUMERAL = r"\d+(?:,\d{3})*(?:\.\d+)?"
-PREFIXES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+PREFIXES: dict[str, float] = {
+    "": 1,
+    "k": 10**3,
+    "K": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+}
+PREFIXES |= {"m": 1e-3}
 PREFIXES |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 WORDS = {"": "", "B": "byte", "FLOP": "FLOP", "FLOPs": "FLOP", "s": "s"}
 PLAIN = {"token": "token", "tokens": "token", "steps": "1", "byte": "byte"}
@@ -22,7 +30,7 @@ RELATIONS = {"<": float.__lt__, ">": float.__gt__, "≤": float.__le__, "≥": f
 SHAPE = re.compile(
     r"(?P<about>[~≈]?)\s*(?P<relation>[<>≤≥]?)\s*(?P<times>×?)"
     rf"(?P<low>{NUMERAL})(?:\s*[–-]\s*(?P<high>{NUMERAL}))?\s*"
-    r"(?:(?P<prefix>[kKMGT]i?|)(?P<word>B|FLOPs?|s|)|(?P<plain>[a-z]+|×))"
+    r"(?:(?P<prefix>[kKMGT]i?|m(?=[BFs])|)(?P<word>B|FLOPs?|s|)|(?P<plain>[a-z]+|×))"
     r"(?:/(?P<per>[a-z]+))?"
 )
 

@@ -6,11 +6,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from llmserve_lab.claims import (
+    afd,
     article_01,
     article_02_03,
     article_04,
+    article_05,
     article_06,
+    article_07,
+    deepseek,
     scaling,
+    scaling_batching,
+    scaling_cost,
 )
 from llmserve_lab.claims.record import Claim
 
@@ -30,9 +36,15 @@ def by_id(*claims: Claim) -> Mapping[str, Claim]:
 
 
 CLAIMS = by_id(
+    *afd.CLAIMS,
     *article_01.CLAIMS,
     *article_02_03.CLAIMS,
     *article_04.CLAIMS,
+    *article_05.CLAIMS,
     *article_06.CLAIMS,
+    *article_07.CLAIMS,
+    *deepseek.CLAIMS,
     *scaling.CLAIMS,
+    *scaling_cost.CLAIMS,
+    *scaling_batching.CLAIMS,
 )

@@ -7,6 +7,7 @@ what a tensor-parallel rank needs.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,39 @@ from llmserve_lab.transformer.rowwise import gelu, linear, sigmoid, silu, softma
 from llmserve_lab.transformer.view import Entries
 
 Scores = Literal["softmax", "sigmoid"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupLimit:
+    """Experts in ``n_groups`` equal groups; a row chooses in its best ``top_groups``.
+
+    A group is as good as the sum of its ``best`` preferred experts (DeepSeek-V3, arXiv
+    2412.19437, section 2.1.2, where a group is what lies on one node).
+    """
+
+    n_groups: int
+    top_groups: int
+    best: int = 2
+
+    def __call__(self, preference: Array) -> Array:
+        """Preferences [n, E] → [n, E], −∞ outside the groups that a row may use.
+
+        Raises:
+            ValueError: the groups are not equal, or more are wanted than there are.
+        """
+        n_rows, n_experts = preference.shape
+        if n_experts % self.n_groups or not 1 <= self.top_groups <= self.n_groups:
+            raise ValueError(
+                f"n_groups must divide {n_experts} experts and be at least top_groups, "
+                f"got {self.n_groups} and {self.top_groups}"
+            )
+        grouped = preference.reshape(n_rows, self.n_groups, -1)
+        worth = np.sort(grouped, axis=-1)[..., -self.best :].sum(axis=-1)
+        ranked = np.argsort(-worth, axis=-1, kind="stable")
+        allowed = np.full(grouped.shape, -np.inf)
+        kept = ranked[:, : self.top_groups, None]
+        np.put_along_axis(allowed, kept, 0.0, axis=1)
+        return np.asarray((grouped + allowed).reshape(preference.shape))
 
 
 def gelu_ffn(rows: Array, weights: Entries, *, run: Execution = PLAIN) -> Array:
@@ -49,18 +83,21 @@ def route(
     *,
     top_k: int,
     scores: Scores = "softmax",
+    limit: GroupLimit | None = None,
     run: Execution = PLAIN,
 ) -> tuple[Integers, Array]:
     """Which experts each row is sent to [n, k], and their weights [n, k].
 
     A bias, where there is one, helps to choose but not to weigh (DeepSeek-V3, arXiv
     2412.19437, section 2.1.2). The chosen experts' weights sum to 1. Of equal scores
-    the expert with the lower number wins.
+    the expert with the lower number wins. ``limit`` narrows the choice to some groups.
     """
     raw = linear(rows, weights["router"], run=run)
     score = softmax(raw, run=run) if scores == "softmax" else sigmoid(raw)
     run.note("router scores", "n E", score)
     preference = score + weights.get("router.bias", 0.0)
+    if limit is not None:
+        preference = limit(preference)
     chosen = np.argsort(-preference, axis=-1, kind="stable")[:, :top_k]
     weight = np.take_along_axis(score, chosen, axis=-1)
     return chosen, weight / run.total(weight)
@@ -72,10 +109,13 @@ def moe_ffn(
     spec: MoeFfn,
     *,
     scores: Scores = "softmax",
+    limit: GroupLimit | None = None,
     run: Execution = PLAIN,
 ) -> Array:
     """Each row through its ``top_k`` experts, weighted, and all shared ones."""
-    chosen, weight = route(rows, weights, top_k=spec.top_k, scores=scores, run=run)
+    chosen, weight = route(
+        rows, weights, top_k=spec.top_k, scores=scores, limit=limit, run=run
+    )
     run.note("experts chosen", "n k", chosen)
     out = np.zeros_like(rows)
     for expert in range(spec.n_experts):

@@ -20,6 +20,11 @@ from llmserve_lab.book.notation.cluster import *
 from llmserve_lab.book.notation.tensor_parallel import *
 from llmserve_lab.book.notation.end_to_end import *
 from llmserve_lab.book.notation.varlen import *
+from llmserve_lab.book.notation.afd import *
+from llmserve_lab.book.notation.chunked_prefill import *
+from llmserve_lab.book.notation.disaggregation import *
+from llmserve_lab.book.notation.moe import *
+from llmserve_lab.book.notation.deepseek import *
 
 
 @cache

@@ -47,3 +47,32 @@ one_head = Coefficient(
 all_reduces_per_layer = Coefficient(
     "all_reduces_per_layer", "2", "1/layer", "two all-reduces per block", value=2.0
 )
+token_a_step = Coefficient(
+    "token_a_step", "1", "token/request", "one token per request and step", value=1.0
+)
+gated_flops = Coefficient(
+    "gated_flops",
+    "6",
+    "FLOP/(element**2*token)",
+    "three matrices, a multiplication and an addition each",
+    value=6.0,
+)
+one_layer = Coefficient("one_layer", "1", "layer", "one layer alone", value=1.0)
+one_way_row = Coefficient("one_way_row", "1", "1/token", "one row each way", value=1.0)
+draw_per_row = Coefficient(
+    "draw_per_row", "1", "1/token", "every row chooses for itself", value=1.0
+)
+router_entry = Coefficient(
+    "router_entry",
+    "1",
+    "parameter/(element*layer)",
+    "a router keeps one number per feature and expert",
+    value=1.0,
+)
+matrix_entry = Coefficient(
+    "matrix_entry",
+    "1",
+    "parameter/element**2",
+    "one number per row and column",
+    value=1.0,
+)

@@ -1,6 +1,13 @@
-"""Article 06, sections 1 to 3: the roofline, the cost of an iteration, both tables."""
+"""Article 06: the roofline, the cost of an iteration, both tables, and the split."""
 
-from llmserve_lab.claims.article_06 import cache, cost, hierarchy, phases, tables
+from llmserve_lab.claims.article_06 import (
+    cache,
+    cost,
+    hierarchy,
+    phases,
+    split,
+    tables,
+)
 
 CLAIMS = (
     *hierarchy.CLAIMS,
@@ -8,4 +15,5 @@ CLAIMS = (
     *cache.CLAIMS,
     *tables.CLAIMS,
     *phases.CLAIMS,
+    *split.CLAIMS,
 )

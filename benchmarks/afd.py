@@ -1,0 +1,95 @@
+"""Simulators against each other, and rules against simulation, over many settings.
+
+The long sweep (``python -m benchmarks.afd --slow``) takes minutes on one core, goes on
+where it was stopped, and prints the distribution of errors that the chapter speaks of.
+"""
+
+import resource
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from benchmarks import Line
+from llmserve_lab.afd import paper
+from llmserve_lab.afd.fast import simulate
+from llmserve_lab.afd.machine import replay
+from llmserve_lab.afd.sweep import FLIGHTS, MOST, SHARES, compare, off_by
+from llmserve_lab.book.sweep import sweep
+
+SLOW_SETTINGS, QUICK_SETTINGS = 200, 4
+STORE = Path("_build/afd-rule.jsonl")  # a sweep that was stopped goes on from here
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """Processor time of one run of ``work``."""
+    start = process_time()
+    work()
+    return process_time() - start
+
+
+def figure_4() -> None:
+    """The paper's Figure 4, every run of it."""
+    for ratio in paper.RATIOS:
+        simulate(paper.made(ratio), paper.served(), seed=1)
+
+
+def fast_over_machine() -> float:
+    """Time of the fast engine at r = 32 over SimPy's, from a run of a few steps."""
+    made, few = paper.made(MOST), 8
+    run = simulate(made, paper.served(), seed=1)
+    fast = seconds(lambda: simulate(made, paper.served(), seed=1))
+    machine = replay(run)
+    per_step = seconds(lambda: machine.run(few)) / few
+    return fast / (per_step * (run.end + 1))
+
+
+def memory_mb() -> float:
+    """Most memory that this process has held, in MB (1e6 bytes)."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+
+
+def large() -> None:
+    """A run of 32A–1F at a batch of 1,024."""
+    simulate(paper.made(MOST, batch=1024), paper.served(n_requests=12_000), seed=1)
+
+
+def of_rule(n_settings: int, file: Path | None = None) -> Iterator[Line]:
+    """Errors of both rules over the settings, three numbers of batches each."""
+    each = [
+        {"number": number, "n_batches": m}
+        for number in range(n_settings)
+        for m in FLIGHTS
+    ]
+    with ProcessPoolExecutor(1) as executor:
+        found = [a.result for a in sweep(compare, each, executor=executor, file=file)]
+    sharp = sum(not answer["flat"] for answer in found)
+    for whose, most, nearest in (("ours", 0.03, 1), ("the paper's", None, None)):
+        name = whose.split()[-1].removesuffix("'s")
+        errors = np.abs([answer[name] for answer in found])
+        for share, at in SHARES.items():
+            what = f"AFD rule, {whose}: {share} of {errors.size} throughputs"
+            yield Line(what, float(np.quantile(errors, at)), most)
+        what = f"AFD rule, {whose}: best ratio off by, {sharp} sharp tops"
+        yield Line(what, off_by(found, name), nearest)
+
+
+def main() -> Iterator[Line]:
+    """Yield speed, memory, and the errors of the rule over a few settings."""
+    before = memory_mb()
+    large()
+    yield Line("AFD, r = 32, B = 1024: memory", memory_mb() - before, 200, "MB")
+    yield Line("AFD paper's Figure 4, fast engine", seconds(figure_4), 1.0, "s")
+    yield Line("AFD, fast engine / SimPy, r = 32", fast_over_machine(), 0.01)
+    yield from of_rule(QUICK_SETTINGS)
+
+
+if __name__ == "__main__":
+    slow = "--slow" in sys.argv
+    STORE.parent.mkdir(exist_ok=True)
+    for line in of_rule(SLOW_SETTINGS, STORE) if slow else main():
+        print(line, flush=True)

@@ -1,0 +1,1 @@
+"""How many Attention machines for one FFN machine? Theory, simulators, correction."""

@@ -1,0 +1,139 @@
+"""The chapter's live figures: what pays, who waits, and batches going round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmserve_lab.afd import charts
+from llmserve_lab.afd import formulas as f
+from llmserve_lab.afd.bundle import ascend
+from llmserve_lab.afd.choices import START, sliders
+from llmserve_lab.afd.rounds import BUNDLES, FLIGHTS, drawn
+from llmserve_lab.book.controls import Choice, Slider
+from llmserve_lab.book.formula import Formula
+from llmserve_lab.book.live import LiveFigure
+from llmserve_lab.book.notation import quantity
+from llmserve_lab.book.readout import Bound, Readout, Verdict
+
+HIDES = ("the wire is waited for", "the wire is hidden")
+TIMES: dict[str, Any] = {"attn_s": "attn_s", "comm_s": "comm_s"}
+WHOLE = tuple(float(r) for r in range(2, 33))
+CORNERS = ("ratio_start", "ratio_attn", "ratio_loop", "ratio_end")
+
+
+def derived() -> dict[str, Formula | Bound]:
+    """Times that no ratio changes, and the ratios, each from those before it."""
+    corners: dict[str, Any] = {name: name for name in (*CORNERS, "ratio_peak")}
+    thirds: dict[str, Any] = {
+        name: name for name in ("ratio_attn", "ratio_comm", "ratio_peak")
+    }
+    return {
+        "slot_tokens": f.SLOT_TOKENS_GEOMETRIC,
+        "attn_s": f.ATTN_S,
+        "comm_s": f.COMM_S,
+        "ratio_attn": Bound(f.RATIO_ATTN, attn_s="attn_s"),
+        "ratio_comm": Bound(f.RATIO_COMM, comm_s="comm_s"),
+        "ratio_peak": f.RATIO_PEAK,
+        "ratio_best": Bound(f.RATIO_BEST, **thirds),
+        "ratio_start": Bound(f.RATIO_LOOP_START, **TIMES),
+        "ratio_loop": Bound(f.RATIO_LOOP_PEAK, **TIMES),
+        "ratio_end": Bound(f.RATIO_LOOP_END, **TIMES),
+        "ratio_pipeline": Bound(f.RATIO_PIPELINE, **corners),
+    }
+
+
+def throughput() -> LiveFigure:
+    """What each ratio pays, in the paper's model and with the loop counted."""
+    at_best = TIMES | {"af_ratio": "ratio_best"}
+    return LiveFigure(
+        name="afd-throughput",
+        title="Two batches cannot hide the wire: the top is lower and comes earlier",
+        chart=charts.throughput,
+        controls=sliders(),
+        derived=derived(),
+        readouts=(
+            Readout("ratio_best", "Best ratio, paper"),
+            Readout("ratio_pipeline", "Best ratio, loop counted"),
+            Readout(
+                f.BEST_TOKENS_PER_S, "Paper promises there", ratio_best="ratio_best"
+            ),
+            Readout(f.PIPELINE_TOKENS_PER_S, "Loop counted, there", **at_best),
+            Readout("attn_s", "Attention"),
+            Readout("comm_s", "Wire, there and back"),
+            Readout(f.HIDDEN_COMM_S, "Wire that stays hidden", attn_s="attn_s"),
+            Verdict("hidden", "At balance", "hidden_comm_s", "comm_s", HIDES),
+        ),
+        sentence=(
+            "Batch {batch}, prompts of {mean_prompt} and answers of {mean_decode}, "
+            "{n_batches} batches in flight: the paper's best ratio is {ratio_best} and "
+            "promises {best_tokens_per_s} per instance; with the loop counted it is "
+            "{ratio_pipeline}, and the paper's ratio leaves {pipeline_tokens_per_s}. "
+            "At balance, {hidden}."
+        ),
+    )
+
+
+def idle() -> LiveFigure:
+    """Who waits at each ratio, and at one ratio in numbers."""
+    return LiveFigure(
+        name="afd-idle",
+        title="Too few Attention machines and the FFN waits; too many and they do",
+        chart=charts.idle,
+        controls=(Slider(quantity("af_ratio"), WHOLE, 6.0, "Ratio"), *sliders()),
+        derived=derived(),
+        readouts=(
+            Readout("ratio_pipeline", "Best ratio, loop counted"),
+            Readout(f.PIPELINE_S, "A step takes", **TIMES),
+            Readout(f.IDLE_ATTN, "Attention waits", **TIMES),
+            Readout(f.IDLE_FFN, "FFN waits", **TIMES),
+        ),
+        sentence=(
+            "Batch {batch}, prompts of {mean_prompt} and answers of {mean_decode}, "
+            "{n_batches} batches in flight: at a ratio of {af_ratio} Attention waits "
+            "for a share of {idle_attn} of the time and the FFN for {idle_ffn}; the "
+            "best ratio is {ratio_pipeline}."
+        ),
+    )
+
+
+def rounds() -> LiveFigure:
+    """Batches going round, as the state machine logged them."""
+    known = ascend() | {"batch": START["batch"], "slot_tokens": 600.0}
+    fixed: dict[str, Any] = {**known}
+    attn: dict[str, Any] = {
+        name: known[name] for name in ("a_attn", "b_attn", "batch", "slot_tokens")
+    }
+    ffn: dict[str, Any] = {name: known[name] for name in ("a_ffn", "b_ffn", "batch")}
+    return LiveFigure(
+        name="afd-rounds",
+        title="A gap is a machine that waits: a third batch fills most of them",
+        chart=lambda: charts.rounds(drawn()),
+        controls=(
+            Choice(
+                "bundle",
+                "Bundle",
+                tuple(f"{r}A–1F" for r in BUNDLES),
+                "9A–1F",
+                {"af_ratio": tuple(float(r) for r in BUNDLES)},
+            ),
+            Choice(
+                "flight",
+                "In flight",
+                tuple(f"{m} batches" for m in FLIGHTS),
+                "2 batches",
+                {"n_batches": tuple(float(m) for m in FLIGHTS)},
+            ),
+        ),
+        readouts=(
+            Readout(f.ATTN_S, "Attention, mean load", **attn),
+            Readout(f.FFN_S, "FFN", **ffn),
+            Readout(f.PIPELINE_S, "A step, equal loads", **fixed),
+            Readout(f.IDLE_ATTN, "Attention waits, equal loads", **fixed),
+            Readout(f.IDLE_FFN, "FFN waits, equal loads", **fixed),
+        ),
+        sentence=(
+            "{bundle} with {flight} in flight, as simulated: at equal loads Attention "
+            "takes {attn_s} and the FFN {ffn_s}, a step {pipeline_s}; Attention waits "
+            "for a share of {idle_attn} of the time, the FFN for {idle_ffn}."
+        ),
+    )

@@ -1,0 +1,98 @@
+"""The paper's own setting, and its Figure 4 run again under every open choice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from llmserve_lab.afd.bundle import Bundle, Load, ascend, bundle
+from llmserve_lab.afd.fast import simulate
+from llmserve_lab.afd.laws import Geometric, Independent, Uniform
+from llmserve_lab.afd.run import Run
+
+if TYPE_CHECKING:
+    from llmserve_lab.book.table import Table
+
+BATCH, PROMPT, ANSWER = 256, 100, 500
+RATIOS = (1, 2, 4, 8, 16, 24, 32)
+REQUESTS = 10_000
+COLUMNS = (
+    "choice",
+    "r = 1: (21)",
+    "all",
+    "FFN waits",
+    "r = 32: (21)",
+    "all",
+    "A waits",
+)
+
+
+def known(
+    *, batch: int = BATCH, prompt: float = PROMPT, answer: float = ANSWER
+) -> dict[str, float]:
+    """The fitted coefficients and the setting, by code name."""
+    return ascend() | {
+        "batch": float(batch),
+        "mean_prompt": float(prompt),
+        "mean_decode": float(answer),
+        "p_stop": 1 / (1 + answer),
+    }
+
+
+def law(*, prompt: int = PROMPT, answer: float = ANSWER) -> Independent:
+    """Geometric answers; prompts from nothing to twice the mean, all alike."""
+    return Independent(Uniform(0, 2 * prompt), Geometric(answer))
+
+
+def served(**changes: Any) -> Load:
+    """What the paper serves: 10,000 requests per Attention instance."""
+    return replace(Load(law=law(), n_requests=REQUESTS), **changes)
+
+
+def made(ratio: int, *, batch: int = BATCH, **options: Any) -> Bundle:
+    """The paper's bundle at one ratio: two batches in flight."""
+    return replace(bundle(ascend(), batch=batch, n_attn=ratio), **options)
+
+
+@cache
+def figure_4(ratio: int) -> Run:
+    """One run of the paper's sweep, at this book's choices."""
+    return simulate(made(ratio), served(), seed=1)
+
+
+VARIANTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "as the book has it": ({}, {}),
+    "wire hidden": ({"comm": "hidden"}, {}),
+    "stage moves on together": ({"barrier": "stage"}, {}),
+    "stationary start": ({}, {"start": "stationary"}),
+    "stop when each has had enough": ({}, {"stop": "each"}),
+    "a step for each token": ({}, {"steps": "one each"}),
+    "one batch in flight": ({"n_batches": 1}, {}),
+    "three batches in flight": ({"n_batches": 3}, {}),
+}
+
+
+def choices_table(*, n_requests: int) -> Table:
+    """Table of the paper's metrics at both ends of its sweep, choice by choice."""
+    from llmserve_lab.book.table import Table
+
+    rows = [
+        (name, *_cells(on_bundle, on_load | {"n_requests": n_requests}))
+        for name, (on_bundle, on_load) in VARIANTS.items()
+    ]
+    caption = f"What the paper leaves open: {n_requests:,} requests per instance"
+    note = "Tokens per second and instance, in thousands."
+    return Table(caption, COLUMNS, rows, notes=(note,))
+
+
+def _cells(on_bundle: dict[str, Any], on_load: dict[str, Any]) -> tuple[str, ...]:
+    few, many = (
+        simulate(made(ratio, **on_bundle), served(**on_load), seed=1)
+        for ratio in (RATIOS[0], RATIOS[-1])
+    )
+    return (*_rates(few), f"{few.idle_ffn:.1%}", *_rates(many), f"{many.idle_attn:.1%}")
+
+
+def _rates(run: Run) -> tuple[str, str]:
+    return f"{run.completed_per_s / 1e3:.0f}", f"{run.tokens_per_s / 1e3:.0f}"

@@ -1,0 +1,98 @@
+"""Loads drift slowly and pipelines settle fast: average the period over the loads.
+
+A load needs about μ_D steps to change, a pipeline a handful to settle. So at any moment
+the bundle runs at the period (9.22) of the loads that it has just then, and the long
+run is the mean of that over the loads. What counts of them is two extremes:
+
+- the slowest *instance*, by the mean over its m batches, sets the pace of Attention;
+- the slowest *batch* on any instance sets the time of a loop.
+
+A load is a sum over many slots, so it is Gaussian; the largest of n is at its quantile
+u^(1/n) when it is at its own quantile u. Both extremes are taken at the same u, which
+runs over the midpoints of equal parts: that is the whole rule.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from llmserve_lab.afd import formulas as f
+from llmserve_lab.afd.bundle import Bundle
+from llmserve_lab.afd.laws import Floats, SlotLaw
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+NODES = 64
+
+
+def period_s(bundle: Bundle, slot: SlotLaw, ratio: ArrayLike | None = None) -> Floats:
+    """Mean time between two steps, in seconds, at one ratio or at many.
+
+    Without ``ratio`` it is the bundle's own; a ratio need not be whole.
+    """
+    given = np.asarray(bundle.ratio if ratio is None else ratio, dtype=np.float64)
+    r = given[..., None]
+    ffn_s, m = bundle.ffn(r * bundle.batch), bundle.n_batches
+    mean_s = bundle.attn(bundle.batch * slot.theta)
+    instances = r * bundle.n_ffn
+    loop_s = f.LOOP_S(
+        attn_s=mean_s + _sd_s(bundle, slot, 1) * _largest(m * instances),
+        comm_s=bundle.comm_s,
+        ffn_s=ffn_s,
+        n_batches=m,
+    )
+    attn_s = mean_s + _slowest(bundle, slot, instances)
+    at = f.PIPELINE_S(attn_s=attn_s, ffn_s=ffn_s, loop_s=loop_s)
+    mean: Floats = np.asarray(at).mean(axis=-1)
+    return mean
+
+
+def _slowest(bundle: Bundle, slot: SlotLaw, instances: Floats) -> Floats:
+    """How far the slowest instance is above the mean, in seconds, quantile by quantile.
+
+    If the stage moves on together it waits in every batch, not once in m of them.
+    """
+    each, z = _sd_s(bundle, slot, bundle.n_batches), _largest(instances)
+    if bundle.barrier == "instance":
+        return np.asarray(each * z)
+    wait = z.mean(axis=-1, keepdims=True)
+    late: Floats = _sd_s(bundle, slot, 1) * wait + each * (z - wait)
+    return late
+
+
+def _sd_s(bundle: Bundle, slot: SlotLaw, n_batches: int) -> float:
+    return float(
+        f.ATTN_SD_S(
+            a_attn=bundle.attn.slope,
+            batch=bundle.batch,
+            slot_sd=slot.variance**0.5,
+            n_batches=n_batches,
+        )
+    )
+
+
+def _largest(n: Floats) -> Floats:
+    """Quantiles of the largest of ``n`` standard normal numbers, at equal chances."""
+    from scipy.special import ndtri
+
+    chances = (np.arange(NODES) + 0.5) / NODES
+    found: Floats = ndtri(chances ** (1 / n))
+    return found
+
+
+def tokens_per_s(bundle: Bundle, slot: SlotLaw, ratio: ArrayLike | None = None) -> Any:
+    """Tokens per second and instance at one ratio or at many."""
+    return f.INSTANCE_TOKENS_PER_S(
+        af_ratio=bundle.ratio if ratio is None else ratio,
+        batch=bundle.batch,
+        cycle_s=period_s(bundle, slot, ratio),
+    )
+
+
+def best_ratio(bundle: Bundle, slot: SlotLaw, *, most: int = 64) -> int:
+    """The whole number of Attention instances, up to ``most``, that pays best."""
+    ratios = np.arange(1, most + 1)
+    return int(ratios[np.argmax(tokens_per_s(bundle, slot, ratios))])

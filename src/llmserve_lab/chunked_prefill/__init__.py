@@ -1,0 +1,1 @@
+"""Iteration-level scheduling and chunked prefill: who shares an iteration."""

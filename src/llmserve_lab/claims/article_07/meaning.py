@@ -1,0 +1,119 @@
+"""Article 07, sections 1 to 3: what is said about the numbers in words."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from llmserve_lab.book.display import plain
+from llmserve_lab.catalog.ffn import SwigluFfn
+from llmserve_lab.claims.article_07.setting import TABLE, read_ratio
+from llmserve_lab.claims.record import Claim, Statement
+from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.moe.settings import DEEPSEEK, LLAMA, QWEN, per_layer
+from llmserve_lab.tensor_parallel import article
+
+in_section_1 = partial(Claim, section="§1")
+in_section_3 = partial(Claim, section="§3")
+
+
+def ffn_share() -> float:
+    """Share of Llama-2-7B's parameters that lies in its FFNs."""
+    return LLAMA.n_layers * per_layer(LLAMA)[0] / LLAMA.params_total
+
+
+def shares() -> tuple[float, float]:
+    """Share of DeepSeek-V3 that a token touches: of the model, of an MoE layer."""
+    stored, touched = per_layer(DEEPSEEK)
+    return DEEPSEEK.params_active / DEEPSEEK.params_total, touched / stored
+
+
+CLAIMS = (
+    in_section_1(
+        id="07-03",
+        says="Well over half of the model lies in the FFNs",
+        parts=(
+            Statement(
+                "well over half",
+                lambda: ffn_share() > 0.6,
+                lambda: f"{plain(100 * ffn_share())} %",
+            ),
+        ),
+        verdict=Verdict.EXACT,
+        why="Nearly two thirds.",
+    ),
+    in_section_3(
+        id="07-14",
+        says="From stored to active is just the ratio in the picture",
+        parts=(
+            Statement(
+                "just the ratio",
+                lambda: abs(shares()[0] / shares()[1] - 1) < 0.1,
+                lambda: (
+                    f"{plain(100 * shares()[0])} % of the model, "
+                    f"{plain(100 * shares()[1])} % of an MoE layer"
+                ),
+            ),
+        ),
+        verdict=Verdict.WRONG,
+        why="The ratio is one layer's; attention, dense layers and LM head are always "
+        "active and make up a good third of what a token touches.",
+    ),
+    in_section_3(
+        id="07-33",
+        says="The last row but one of the table shows the routing combinations",
+        parts=(
+            Statement(
+                "last row but one",
+                lambda: TABLE[-2] == "routing combinations",
+                lambda: f"that row shows {TABLE[-2]}",
+            ),
+        ),
+        verdict=Verdict.WRONG,
+        why="They stand one row further up.",
+    ),
+    in_section_3(
+        id="07-34",
+        says="The bandwidth bill of decoding is set by what is active, not stored",
+        parts=(
+            Statement(
+                "active, not stored, for one request",
+                lambda: abs(read_ratio(1) - 1) < 1e-9,
+                lambda: f"{plain(read_ratio(1))} times the active bytes of a layer",
+            ),
+            Statement(
+                "active, not stored, for a batch",
+                lambda: read_ratio(64) < 2,
+                lambda: f"{plain(read_ratio(64))} times for a batch of 64",
+            ),
+        ),
+        verdict=Verdict.WRONG,
+        why="It holds for the FLOPs, and for the bytes of a single request; the tokens "
+        "of a batch choose different experts, and every one of these is read.",
+    ),
+    in_section_1(
+        id="07-36",
+        says="Article 03 walked through an FFN with a SwiGLU",
+        parts=(
+            Statement(
+                "SwiGLU",
+                lambda: isinstance(article.SHAPE.ffn, SwigluFfn),
+                lambda: f"there it is a {type(article.SHAPE.ffn).__name__}",
+            ),
+        ),
+        verdict=Verdict.WRONG,
+        why="It had two matrices and a GeLU.",
+    ),
+    in_section_3(
+        id="07-38",
+        says="A layer's active part is smaller than that of the dense model",
+        parts=(
+            Statement(
+                "smaller",
+                lambda: per_layer(DEEPSEEK)[1] < per_layer(QWEN)[1],
+                lambda: f"{plain(per_layer(DEEPSEEK)[1] / per_layer(QWEN)[1])} of it",
+            ),
+        ),
+        verdict=Verdict.EXACT,
+        why="Layer by layer; there are fewer layers too.",
+    ),
+)

@@ -1,0 +1,159 @@
+"""Section 3.1.2: how many experts a batch touches, and on the busiest GPU."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+from llmserve_lab.book.display import plain
+from llmserve_lab.claims.deepseek.setting import (
+    EXACT,
+    PLACE,
+    RACK,
+    SMALL,
+    WRONG,
+    number,
+    statement,
+)
+from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek.routing import draw
+
+SECTION = "§3.1.2"
+E, K = PLACE.experts.n_experts, PLACE.experts.top_k
+ROWS, FEW = 128, 32
+DEPLOYED = ((72, 32), (144, 32))  # GPUs and redundant experts, SGLang and DeepSeek
+
+
+def touched(rows: int) -> float:
+    """Distinct experts of a layer that ``rows`` rows touch."""
+    return float(
+        f.READ_EXPERTS(local_experts=E, top_k=K, n_experts=E, n_rows=rows, ep=1)
+    )
+
+
+def in_full() -> int:
+    """Rows after which less than half an expert is missing on average."""
+    rows = 1
+    while E - touched(rows) >= 0.5:
+        rows += 1
+    return rows
+
+
+def uncut() -> float:
+    """The printed estimate with every expert active, on 32 GPUs."""
+    gpus = SMALL.n_gpus
+    return E / gpus + math.sqrt(2 * E * math.log(gpus) / gpus)
+
+
+@cache
+def over_drawn() -> float:
+    """The estimate over what is drawn, where a GPU has all of its experts touched."""
+    drawn = draw(n_rows=512, n_experts=E, top_k=K, n_gpus=SMALL.n_gpus, times=5)
+    return uncut() / drawn.busiest
+
+
+CLAIMS = (
+    statement(
+        "004-36",
+        SECTION,
+        "Chance that N rows all miss an expert",
+        "(31/32)^N",
+        lambda: 1 - K / E == 31 / 32,
+        lambda: f"1 − {K}/{E} each",
+        EXACT,
+        "Rows choose on their own, and evenly by assumption.",
+    ),
+    statement(
+        "004-37",
+        SECTION,
+        "Beyond 128 rows all experts are loaded",
+        "loaded in full",
+        lambda: touched(ROWS) > E - 0.5,
+        lambda: f"{plain(touched(ROWS), 4)} of {E} on average",
+        WRONG,
+        lambda: (
+            "Close, but some are still missing; less than half an expert is from "
+            f"{in_full()} rows on."
+        ),
+    ),
+    statement(
+        "004-38",
+        SECTION,
+        "The sum of 1/M from M − k to M is k/M",
+        "Σ 1/M = k/M",
+        lambda: sum(1 for _ in range(E - K, E + 1)) == K,
+        lambda: f"{sum(1 for _ in range(E - K, E + 1))} terms for k = {K}",
+        WRONG,
+        "The result is right; the sum has one term too many.",
+    ),
+    statement(
+        "004-39",
+        SECTION,
+        "Touched experts on the busiest GPU, as balls in bins",
+        "n/g + √(2 n log(g)/g)",
+        lambda: uncut() <= E / SMALL.n_gpus,
+        lambda: f"{plain(uncut())} on a GPU that holds {E // SMALL.n_gpus}",
+        WRONG,
+        "Balls may share a place, experts do not; it has to be cut off.",
+    ),
+    statement(
+        "004-40",
+        SECTION,
+        "That estimate works well with many active experts",
+        "fairly well",
+        lambda: over_drawn() < 1.1,
+        lambda: f"{plain(over_drawn())} times what is drawn",
+        WRONG,
+        "With many it is at its worst; in between it is off by less.",
+    ),
+    number(
+        "004-56",
+        "§3.4",
+        "Rows at the GPU with the shared expert over those elsewhere, 16 GPUs",
+        "≈ 2.7",
+        "dimensionless",
+        lambda: (1 + K / 16) / (K / 16),
+        WRONG,
+        "All rows come for the shared expert, and an even share of the routed choices.",
+    ),
+    statement(
+        "004-57",
+        "§3.4",
+        "One GPU with all the load has balancedness one over their number",
+        "1/n",
+        lambda: math.isclose((K / RACK.n_gpus) / K, 1 / RACK.n_gpus),
+        lambda: f"mean over largest is 1/{RACK.n_gpus} for {RACK.n_gpus}",
+        EXACT,
+        "By the definition.",
+    ),
+    statement(
+        "004-58",
+        "§3.4",
+        "Routed and additional experts divide by the GPUs",
+        "mod ep = 0",
+        lambda: all((E + extra) % gpus == 0 for gpus, extra in DEPLOYED),
+        lambda: ", ".join(f"{E + x} on {gpus}" for gpus, x in DEPLOYED),
+        EXACT,
+        "So it is in both published deployments.",
+    ),
+    statement(
+        "004-59",
+        "§3.1.2",
+        "Experts of a GPU: shared, routed and additional over the GPUs, rounded up",
+        "⌈(shared + routed + additional)/n⌉",
+        lambda: all((E + extra + 1) % gpus == 0 for gpus, extra in DEPLOYED),
+        lambda: ", ".join(f"{E + x + 1} on {gpus}" for gpus, x in DEPLOYED),
+        WRONG,
+        "With the shared one counted in, what divides in the other section does not.",
+    ),
+    statement(
+        "004-75",
+        "§1",
+        "Loaded experts grow nearly linearly with the batch",
+        "nearly linearly",
+        lambda: touched(FEW) > 0.9 * min(E, FEW * K),
+        lambda: f"{plain(touched(FEW))} experts for {FEW} rows and {FEW * K} choices",
+        WRONG,
+        "Only while the choices are few beside the experts; then rows meet.",
+    ),
+)

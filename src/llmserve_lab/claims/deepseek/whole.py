@@ -1,0 +1,124 @@
+"""Sections 3.5 and 3.6: efficiencies, and two ways to write the overlap."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from llmserve_lab.book.display import plain
+from llmserve_lab.catalog import accelerator
+from llmserve_lab.catalog.efficiencies import DEEP_GEMM_FLOPS, FLASH_MLA_FLOPS
+from llmserve_lab.claims.deepseek.setting import (
+    EXACT,
+    MIXED,
+    PLACE,
+    RACK,
+    ROUNDED,
+    SMALL,
+    WRONG,
+    number,
+    statement,
+    untold,
+)
+from llmserve_lab.claims.record import Claim, Number
+from llmserve_lab.deepseek.ablations import overlap_gain
+from llmserve_lab.deepseek.choices import Choices
+from llmserve_lab.deepseek.setup import SETUPS
+from llmserve_lab.deepseek.twin import Twin
+
+H100 = accelerator("h100-sxm")
+
+
+@cache
+def best_gain() -> float:
+    """Most that two halves gain over one batch, over batches and routing."""
+    place, choices = SETUPS["18 × 8 H800"], Choices()
+    return max(overlap_gain(place, batch, 8192, choices) for batch in (256, 1024, 4096))
+
+
+def forms_differ() -> float:
+    """Step of (49) over that of section 3, for a small batch."""
+    halves, hidden = (
+        Twin(setup=PLACE, choices=choices).step_s(batch=32, context=2000)
+        for choices in (Choices(), Choices(overlap="hidden"))
+    )
+    return float(halves / hidden)
+
+
+CLAIMS = (
+    Claim(
+        "004-64",
+        "§3.5",
+        "Percent of peak that attention reaches, and the factor it makes",
+        (
+            Number(
+                "66",
+                "dimensionless",
+                lambda: 100 * float(FLASH_MLA_FLOPS) / float(H100.peak("bf16")),
+                readings={
+                    "of a round petaFLOP/s": lambda: float(FLASH_MLA_FLOPS) / 1e13
+                },
+            ),
+            Number(
+                "1.5",
+                "dimensionless",
+                lambda: float(H100.peak("bf16")) / float(FLASH_MLA_FLOPS),
+            ),
+        ),
+        MIXED,
+        "The factor is right; the percentage is of a rounder peak.",
+    ),
+    number(
+        "004-65",
+        "§3.5",
+        "Inefficiency of the expert products",
+        "1.3",
+        "dimensionless",
+        lambda: float(H100.peak("fp8")) / float(DEEP_GEMM_FLOPS),
+        ROUNDED,
+        "Peak over the best that the library printed.",
+    ),
+    untold(
+        "004-66",
+        "§3.5",
+        "A further tenth for overhead between kernels",
+        "An assumption, and named as one.",
+    ),
+    statement(
+        "004-67",
+        "§3, §3.5",
+        "With overlap a step is the larger of computing and communicating",
+        "max(t_MLA + t_EP, t_comm)",
+        lambda: forms_differ() == 1,
+        lambda: f"(49) takes {plain(forms_differ())} times as long for a small batch",
+        WRONG,
+        "Two halves each read all weights, which its later form has and this one not.",
+    ),
+    statement(
+        "004-68",
+        "§2.5",
+        "Overlap can make a step nearly twice as fast",
+        "close to a factor of two",
+        lambda: best_gain() > 1.75,
+        lambda: f"{plain(best_gain())} times as fast at best",
+        EXACT,
+        "Where computing and communicating take about as long, with a large batch.",
+    ),
+    untold(
+        "004-69",
+        "§3.6",
+        "At batch 32 the measurement beats the prediction",
+        "Neither of the two numbers is printed.",
+    ),
+    Claim(
+        "004-70",
+        "§3.6",
+        "GPUs of the three setups",
+        (
+            Number("32", "dimensionless", lambda: float(SMALL.n_gpus)),
+            Number("72", "dimensionless", lambda: float(PLACE.n_gpus)),
+            Number("48", "dimensionless", lambda: float(RACK.n_gpus)),
+        ),
+        EXACT,
+        "Nodes times GPUs in each.",
+    ),
+)

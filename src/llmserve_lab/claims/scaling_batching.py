@@ -1,0 +1,52 @@
+"""The scaling chapter on batching and chunked prefill."""
+
+from __future__ import annotations
+
+from llmserve_lab.chunked_prefill import formulas as f
+from llmserve_lab.claims.record import Claim, Number
+from llmserve_lab.claims.verdict import Verdict
+
+PROMPT, CHUNK = 10_000, 512
+
+
+def turns() -> float:
+    """Chunks of the example."""
+    return float(f.NUM_CHUNKS(prompt_len=PROMPT, chunk=CHUNK))
+
+
+def last_slice() -> float:
+    """Rows of its last chunk."""
+    return PROMPT - float(f.LAST_PREFIX(prompt_len=PROMPT, chunk=CHUNK))
+
+
+CLAIMS = (
+    Claim(
+        id="003-04",
+        section="chunked prefill",
+        says="Chunks of a prompt of 10,000 tokens at 512 a turn, and the last of them",
+        parts=(
+            Number("20", "dimensionless", turns, label="turns"),
+            Number("272 tokens", "token", last_slice, label="last"),
+        ),
+        verdict=Verdict.EXACT,
+        why="A last chunk that is not full takes its turn all the same.",
+    ),
+    Claim(
+        id="003-22",
+        section="references",
+        says="Sarathi-Serve, by its title of 2023, is where chunked prefill is from",
+        parts=(),
+        verdict=Verdict.CANNOT_BE_CHECKED,
+        why="Nothing to compute; the preprint of that title and year presents SARATHI, "
+        "and Sarathi-Serve is the system of a later paper, at OSDI 2024.",
+    ),
+    Claim(
+        id="003-25",
+        section="batching sketch",
+        says="A loop that admits requests and runs one decode step for all",
+        parts=(),
+        verdict=Verdict.CANNOT_BE_CHECKED,
+        why="The prefill is a comment: as it stands, the first decode step finds no "
+        "cache, and how prompts share an iteration is left open.",
+    ),
+)

@@ -1,0 +1,1 @@
+"""A digital twin of DeepSeek-V3 decoding: every term of a step, beside measurements."""

@@ -1,0 +1,99 @@
+"""What the paper leaves open is chosen here, by name; each choice says why.
+
+Every field of :class:`Choices` is one thing that a text on serving can leave unsaid and
+a bill cannot. The defaults follow the paper where it is definite and DeepSeek's own
+reports where it is not; :func:`llmserve_lab.deepseek.pictures.tornado` shows what each
+of them does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Literal
+
+from llmserve_lab.catalog import EFFICIENCIES, Efficiency
+from llmserve_lab.deepseek.evidence import balance_reached, link_share
+
+if TYPE_CHECKING:
+    from llmserve_lab.book.table import Table
+
+Form = Literal["absorbed", "vanilla"]
+Experts = Literal["expected", "busiest", "all"]
+Overlap = Literal["none", "hidden", "halves"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """One way to read the model, every ambiguity settled.
+
+    - ``form``: decode absorbs (each figure of the paper does); prefill never should.
+    - ``experts``: the touched experts of a GPU, expected, since the exact mean is
+      known; the paper's balls in bins, or all of them.
+    - ``overlap``: two halves of the batch, which is what (49) and both systems run; one
+      batch ``hidden`` is the form of section 3, which reads all weights once.
+    - ``n_redundant``: copies of experts, 32 in both published deployments.
+    - ``balancedness``: what uneven routing left in a published pair of runs.
+    - ``shared_travels``: the shared expert is sent to like a routed one, as in the
+      paper and DeepSeek-V3's report, section 3.4.2; at home it costs no copy.
+    - ``dense_layers_send``: only layers with experts send; the paper counts all 61.
+    - ``dispatch``, ``combine``, ``products``, ``cache``: FP8 there, BF16 back, FP8 in
+      weight products and BF16 in attention and cache, as DeepSeek's overview says.
+    - ``table_is_read``: a look-up reads rows of the embedding; the paper reads it all.
+    - ``attention_share``, ``gemm_share``: shares of peak, the paper's with its penalty.
+    - ``link_share``: from the published times of the communication library.
+    - ``usable_memory``: the usual share that a serving engine takes for itself.
+    - ``n_draft``, ``accepted``: rows of a draft that are checked along (multi-token
+      prediction), and tokens that a step leaves on average; none, as in the paper.
+    """
+
+    form: Form = "absorbed"
+    experts: Experts = "expected"
+    overlap: Overlap = "halves"
+    n_redundant: int = 32
+    balancedness: float = field(default_factory=balance_reached)
+    shared_travels: bool = True
+    dense_layers_send: bool = False
+    dispatch: str = "fp8"
+    combine: str = "bf16"
+    products: str = "fp8"
+    cache: str = "bf16"
+    table_is_read: bool = False
+    attention_share: Efficiency = EFFICIENCIES["mazurek-mla"]
+    gemm_share: Efficiency = EFFICIENCIES["mazurek-experts"]
+    link_share: float = field(default_factory=link_share)
+    usable_memory: float = 0.9
+    n_draft: int = 0
+    accepted: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("balancedness", "link_share", "usable_memory"):
+            if not 0 < (share := getattr(self, name)) <= 1:
+                raise ValueError(f"{name} must be a share in (0, 1], got {share}")
+        for name in ("n_redundant", "n_draft"):
+            if (count := getattr(self, name)) < 0:
+                raise ValueError(f"{name} must be at least 0, got {count}")
+        if not 1 <= self.accepted <= 1 + self.n_draft:
+            raise ValueError(
+                f"accepted must be 1 to {1 + self.n_draft} tokens with n_draft = "
+                f"{self.n_draft}, got {self.accepted}"
+            )
+
+    @property
+    def n_batches(self) -> int:
+        """Batches in flight, m: two halves, or one batch."""
+        return 2 if self.overlap == "halves" else 1
+
+    def table(self) -> Table:
+        """Table of every choice as it was made."""
+        from llmserve_lab.book.table import Table
+
+        rows = [(each.name, _shown(getattr(self, each.name))) for each in fields(self)]
+        return Table("What the text leaves open", ("choice", "made"), rows)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(
+        getattr(value, "name", f"{value:.3g}" if isinstance(value, float) else value)
+    )

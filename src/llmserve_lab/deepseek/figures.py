@@ -1,0 +1,115 @@
+"""The chapter's live figures: the frontier, one step as a waterfall, what fits."""
+
+from __future__ import annotations
+
+from llmserve_lab.book.formula import Formula
+from llmserve_lab.book.live import LiveFigure
+from llmserve_lab.book.readout import Bound, Readout, Verdict
+from llmserve_lab.deepseek import charts
+from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek.controls import fixed, model_choice, place_choice, sliders
+from llmserve_lab.roofline.formulas import BATCH_FITS
+
+
+def _step(formula: Formula, batch: str, **more: str | float) -> Bound:
+    """A step's formula, what no control moves tied to its number."""
+    asked = {leaf.name for leaf in formula.arguments}
+    at: dict[str, str | float] = {**fixed(), "batch": batch, "chunk": 1.0, **more}
+    return Bound(formula, **{name: at[name] for name in at if name in asked})
+
+
+def frontier() -> LiveFigure:
+    """Throughput of a GPU against what a user sees, with and without two halves."""
+    return LiveFigure(
+        name="frontier",
+        title="Two halves hide the wire from many users, and slow a few down",
+        chart=lambda: charts.frontier(fixed()),
+        controls=(
+            *sliders(gpu_requests=256.0, context=2048.0, balancedness=0.8),
+            place_choice(),
+            *model_choice(),
+        ),
+        derived={
+            "half": Bound(f.SPLIT, n_batches=2.0),
+            "whole": Bound(f.SPLIT, n_batches=1.0),
+            "hidden_s": _step(f.HIDDEN_S, "half", n_batches=2.0),
+            "turn_s": _step(f.TURN_S, "whole"),
+            "hidden_user": Bound(
+                f.USER_TOKENS_PER_S, accepted=1.0, twin_step_s="hidden_s"
+            ),
+            "turn_user": Bound(f.USER_TOKENS_PER_S, accepted=1.0, twin_step_s="turn_s"),
+            "hidden_gpu": Bound(f.GPU_TOKENS_PER_S, user_tokens_per_s="hidden_user"),
+            "turn_gpu": Bound(f.GPU_TOKENS_PER_S, user_tokens_per_s="turn_user"),
+        },
+        readouts=(
+            Readout("hidden_s", "Two halves: a step"),
+            Readout("hidden_gpu", "Two halves: a GPU makes"),
+            Readout("turn_s", "One after another: a step"),
+            Readout("turn_gpu", "One after another: a GPU makes"),
+            Verdict(
+                "better",
+                "Faster here:",
+                "hidden_s",
+                "turn_s",
+                ("two halves", "one after another"),
+            ),
+        ),
+        sentence=(
+            "{model} on {place}, {gpu_requests} per GPU with {context}: in two halves "
+            "a user sees {hidden_user} and a GPU makes {hidden_gpu}; one after "
+            "another {turn_user} and {turn_gpu}. Faster here: {better}."
+        ),
+    )
+
+
+def waterfall() -> LiveFigure:
+    """One batch through one step: what is read, computed and sent."""
+    return LiveFigure(
+        name="decode-step",
+        title="Each block lasts as long as its longer bar; then comes the next",
+        chart=charts.waterfall,
+        controls=(
+            *sliders(gpu_requests=128.0, context=4096.0, balancedness=0.8),
+            place_choice(),
+            *model_choice(),
+        ),
+        derived={
+            "whole": Bound(f.SPLIT, n_batches=1.0),
+            **{formula.name: _step(formula, "whole") for formula in charts.PARTS},
+            "turn_s": _step(f.TURN_S, "whole"),
+        },
+        readouts=(
+            Readout("mla_s", "Attention"),
+            Readout("experts_s", "Experts"),
+            Readout("wire_s", "Dispatch and combine"),
+            Readout("rest_s", "Dense layers, router, LM head"),
+            Readout("turn_s", "The step"),
+            Verdict(
+                "bound",
+                "Attention is",
+                "mla_compute_s",
+                "mla_read_s",
+                ("memory-bound", "compute-bound"),
+            ),
+        ),
+        sentence=(
+            "{model} on {place}, {gpu_requests} per GPU with {context}: attention "
+            "takes {mla_s} and is {bound}, the experts {experts_s}, the wire {wire_s}, "
+            "the rest {rest_s}; one after another that is a step of {turn_s}."
+        ),
+    )
+
+
+def memory() -> LiveFigure:
+    """The batch that fits against the context, for every setup."""
+    return LiveFigure(
+        name="batch-that-fits",
+        title="Twice the context, half the batch; more GPUs leave more room on each",
+        chart=charts.memory,
+        controls=(*sliders(context=4096.0), place_choice(), *model_choice()),
+        derived={
+            "fits": Bound(BATCH_FITS, weight_bytes="resident_bytes"),
+        },
+        readouts=(Readout("fits", "Requests that fit on a GPU"),),
+        sentence="{model} on {place}: {fits} of {context} fit on a GPU.",
+    )

@@ -1,0 +1,14 @@
+"""A decode step of a mixture of experts with latent attention, term by term.
+
+Chapter 8, equations (8.1) to (8.24), in three files:
+
+- :mod:`llmserve_lab.deepseek.attention`: latent attention, its two forms;
+- :mod:`llmserve_lab.deepseek.experts`: experts and the wire between them;
+- :mod:`llmserve_lab.deepseek.step`: the whole step, overlap, memory.
+
+Source: Mazurek and Schreiber, "DeepSeek Inference Theoretical Model", 2025.
+"""
+
+from llmserve_lab.deepseek.attention import *  # noqa: F403
+from llmserve_lab.deepseek.experts import *  # noqa: F403
+from llmserve_lab.deepseek.step import *  # noqa: F403

@@ -1,0 +1,179 @@
+"""Predictions beside published measurements, with the error printed.
+
+No share and no rate was fitted to the number that it stands beside: see
+:mod:`llmserve_lab.deepseek.evidence` for what was taken from where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from llmserve_lab.book.display import plain, si
+from llmserve_lab.book.formula import Array
+from llmserve_lab.catalog.measurements import (
+    ALL_TO_ALL,
+    BALANCED_PREFILL,
+    DEEPSEEK_DECODE,
+    NVL72_DECODE,
+    PREFILL_RATES,
+    PREFILL_ROWS,
+    PROFILED_DECODE,
+    SGLANG_DECODE,
+    AllToAll,
+    Deployment,
+)
+from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek.choices import Choices
+from llmserve_lab.deepseek.evidence import NODE, layer_wire_bytes
+from llmserve_lab.deepseek.prefill import prefill_s
+from llmserve_lab.deepseek.setup import setup, setup_of
+from llmserve_lab.deepseek.twin import Twin
+
+if TYPE_CHECKING:
+    from llmserve_lab.book.table import Table
+
+Point = tuple[str, float, float]  # what, predicted, measured
+RUN_AS: Mapping[Deployment, dict[str, Any]] = MappingProxyType(
+    {
+        DEEPSEEK_DECODE: {},
+        SGLANG_DECODE: {},
+        PROFILED_DECODE: {},
+        NVL72_DECODE: {"overlap": "none"},  # switched off, as its authors say
+    }
+)
+
+
+def batch_of(record: Deployment, twin: Twin) -> float:
+    """Requests per GPU: published, implied by two rates, or what memory holds."""
+    if record.batch is not None:
+        return float(record.batch)
+    if record.user_tokens_per_s is not None:
+        return float(record.gpu_tokens_per_s) / float(record.user_tokens_per_s)
+    return float(twin.batch_fits(float(record.context)))
+
+
+def decode_point(record: Deployment, choices: Choices) -> Point:
+    """Tokens per second of a GPU in a published decode."""
+    twin = Twin(setup=setup_of(record), choices=choices)
+    batch, context = batch_of(record, twin), float(record.context)
+    found = float(twin.gpu_tokens_per_s(batch=batch, context=context))
+    return f"{record.name}, batch {plain(batch)}", found, float(record.gpu_tokens_per_s)
+
+
+def prefill_point(record: Deployment, choices: Choices) -> Point:
+    """Tokens per second of a GPU in a published prefill."""
+    twin, rows = Twin(setup=setup_of(record), choices=choices), float(PREFILL_ROWS)
+    found = rows / prefill_s(twin, prompt=float(record.context), rows=rows)
+    return record.name, found, float(record.gpu_tokens_per_s)
+
+
+def points(choices: Choices) -> tuple[Point, ...]:
+    """All published rates, predicted with one set of choices.
+
+    Each is run as it was run: without overlap where it was off, with even routing
+    where that was simulated.
+    """
+    even = replace(choices, balancedness=1.0)
+    name, found, _ = prefill_point(PREFILL_RATES[-1], even)
+    return (
+        *(decode_point(each, replace(choices, **run)) for each, run in RUN_AS.items()),
+        *(prefill_point(record, choices) for record in PREFILL_RATES),
+        (f"{name}, even routing", found, float(BALANCED_PREFILL)),
+    )
+
+
+def error(point: Point) -> float:
+    """How far the prediction is above the measurement, as a share of it."""
+    return point[1] / point[2] - 1
+
+
+def points_table(choices: Choices, *, by: str = "the paper's factors") -> Table:
+    """Table of tokens per second and GPU, predicted ``by`` what, measured, error."""
+    from llmserve_lab.book.table import Table
+
+    rows = [
+        (
+            point[0],
+            si(point[1], "token/s"),
+            si(point[2], "token/s"),
+            signed(error(point)),
+        )
+        for point in points(choices)
+    ]
+    columns = ("deployment", "predicted", "measured", "error")
+    return Table(f"Tokens per second of a GPU, by {by}", columns, rows)
+
+
+def signed(share: float) -> str:
+    """A share as a percentage with its sign."""
+    return f"{100 * share:+.0f} %"
+
+
+def kernel_s(record: AllToAll, *precisions: str, share: float) -> float:
+    """Predicted time of one trip, or of several, in one published all-to-all run."""
+    machine = Twin(
+        setup=setup("h800-sxm", record.ep), choices=Choices(link_share=share)
+    )
+    return float(
+        f.WIRE_S(
+            wire_bytes=layer_wire_bytes(*precisions),
+            far_share=f.FAR_SHARE(n_nodes=max(1.0, record.ep / NODE)),
+            far_rate=machine.machine["far_rate"],
+            near_rate=machine.machine["near_rate"],
+        )
+    )
+
+
+def kernels_table(choices: Choices) -> Table:
+    """Table of the library's dispatch and combine: predicted, measured, error."""
+    from llmserve_lab.book.table import Table
+
+    rows: list[tuple[str, ...]] = []
+    for record in ALL_TO_ALL:
+        cells: tuple[str, ...] = (f"EP {record.ep}",)
+        for form, seconds in (
+            ("fp8", record.dispatch_s),
+            ("bf16", record.combine_s),
+        ):
+            found = kernel_s(record, form, share=choices.link_share)
+            point = ("", found, float(seconds))
+            cells += (f"{si(found, 's')} / {si(point[2], 's')}", signed(error(point)))
+        rows.append(cells)
+    columns = ("group", "dispatch", "error", "combine", "its error")
+    caption = "One all-to-all of the communication library, predicted / measured"
+    return Table(caption, columns, rows)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A prediction over the batch, and the point that was measured on it."""
+
+    name: str
+    batches: Array
+    predicted: Array
+    batch: float
+    measured: float
+
+
+def decode_curves(choices: Choices) -> tuple[Curve, ...]:
+    """One curve for each published decode, run as it was run."""
+    return tuple(
+        _curve(record, replace(choices, **change)) for record, change in RUN_AS.items()
+    )
+
+
+def _curve(record: Deployment, choices: Choices) -> Curve:
+    twin = Twin(setup=setup_of(record), choices=choices)
+    batches: Array = 2.0 ** np.arange(3, 11, dtype=np.float64)
+    return Curve(
+        record.name,
+        batches,
+        np.asarray(twin.gpu_tokens_per_s(batch=batches, context=float(record.context))),
+        batch_of(record, twin),
+        float(record.gpu_tokens_per_s),
+    )

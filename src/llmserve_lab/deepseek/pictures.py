@@ -1,0 +1,197 @@
+"""The paper's figures drawn again, with the measurements where there are any."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from llmserve_lab.book.display import plain, si
+from llmserve_lab.book.palette import BLUE, GREY, SERIES, VERMILLION
+from llmserve_lab.book.static import StaticFigure, figure_style
+from llmserve_lab.deepseek.choices import Choices
+from llmserve_lab.deepseek.measured import decode_curves, error, points, signed
+from llmserve_lab.deepseek.routing import draw
+from llmserve_lab.deepseek.sensitivity import swings
+from llmserve_lab.deepseek.setup import SETUPS, Setup, setup
+from llmserve_lab.deepseek.twin import Twin
+
+BATCHES = 2.0 ** np.arange(0, 11)
+LONG = 32_768
+FAST_ENOUGH = 20.0  # tokens per second: the paper's service level
+
+
+@figure_style()
+def experts_on_the_busiest(place: Setup) -> StaticFigure:
+    """Distinct experts of a GPU against the rows of all: three ways to count."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots()
+    rows = np.array([1, 2, 4, 8, 16, 32, 64, 128])  # of the whole group
+    exact, ball = (
+        [_touched(place, how, count) for count in rows]
+        for how in ("expected", "busiest")
+    )
+    drawn = [
+        draw(
+            n_rows=int(count),
+            n_experts=place.experts.n_experts,
+            top_k=place.experts.top_k,
+            n_gpus=place.n_gpus,
+            times=100,
+        )
+        for count in rows
+    ]
+    axes.semilogx(rows, exact, label="mean of all GPUs, exact", base=2)
+    axes.semilogx(rows, ball, label="busiest, balls in bins", base=2)
+    busiest = [each.busiest for each in drawn]
+    axes.semilogx(rows, busiest, "o", color=BLUE.light, label="busiest, drawn", base=2)
+    axes.semilogx(
+        rows, [d.mean for d in drawn], "x", color=GREY.light, label="mean, drawn"
+    )
+    axes.legend()
+    axes.minorticks_off()
+    axes.xaxis.set_major_formatter(lambda value, _: plain(value))
+    axes.set_xlabel("rows of all GPUs together")
+    axes.set_ylabel("experts that a GPU reads")
+    gaps = [b / d for b, d in zip(ball, busiest, strict=True)]
+    return StaticFigure.of(
+        figure,
+        title="Balls in bins overshoot until the cut; the mean is exact",
+        sentence=(
+            f"{place.name}, {place.local_experts(0)} experts each: for {rows[3]} rows "
+            f"the mean is {plain(exact[3])}, the busiest GPU drawn has "
+            f"{plain(busiest[3])}, balls in bins say {plain(ball[3])}; at worst "
+            f"they are {plain(max(gaps))} times what is drawn."
+        ),
+    )
+
+
+def _touched(place: Setup, how: str, rows: int) -> float:
+    """Experts of a GPU that ``rows`` rows of the whole group touch."""
+    from llmserve_lab.deepseek import formulas as f
+
+    twin = Twin(setup=place, choices=Choices(n_redundant=0, overlap="none"))
+    known = twin.arguments(batch=rows / place.n_gpus, context=1.0)
+    formula = f.BUSIEST_EXPERTS if how == "busiest" else f.READ_EXPERTS
+    return float(formula.at(known))
+
+
+@figure_style()
+def frontier_and_measured(choices: Choices) -> StaticFigure:
+    """Prediction lines over the batch, and the published points of four decodes."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots()
+    curves = decode_curves(choices)
+    for ink, curve in zip(SERIES, curves, strict=False):
+        axes.loglog(curve.batches, curve.predicted, color=ink.light, label=curve.name)
+        axes.plot(curve.batch, curve.measured, "o", color=ink.light, markersize=8)
+    axes.legend()
+    axes.minorticks_off()
+    axes.yaxis.set_major_formatter(lambda value, _: plain(value))
+    axes.xaxis.set_major_formatter(lambda value, _: plain(value))
+    axes.set_xlabel("requests on a GPU")
+    axes.set_ylabel("tokens/s of a GPU")
+    found = points(choices)[: len(curves)]
+    names = (point[0].rpartition(", batch")[0] for point in found)
+    texts = (f"{n} {signed(error(p))}" for n, p in zip(names, found, strict=True))
+    return StaticFigure.of(
+        figure,
+        title="Lines are predicted, points are measured",
+        sentence=f"Error of the prediction: {', '.join(texts)}.",
+    )
+
+
+@figure_style()
+def models_and_contexts(place: Setup) -> StaticFigure:
+    """DeepSeek-V3 beside Kimi K2, and short beside long contexts, over the batch."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots()
+    kimi = setup(place.accelerator.key, place.n_gpus, model="kimi-k2")
+    rates = {}
+    for ink, (here, context) in zip(
+        SERIES, ((place, 2048), (kimi, 2048), (place, LONG), (kimi, LONG)), strict=False
+    ):
+        name = f"{here.model.name}, {context:,} tokens"
+        rates[name] = Twin(setup=here).gpu_tokens_per_s(batch=BATCHES, context=context)
+        axes.loglog(BATCHES, rates[name], color=ink.light, label=name)
+    axes.legend()
+    axes.minorticks_off()
+    axes.yaxis.set_major_formatter(lambda value, _: plain(value))
+    axes.xaxis.set_major_formatter(lambda value, _: plain(value))
+    axes.set_xlabel("requests on a GPU")
+    axes.set_ylabel("tokens/s of a GPU")
+    short, other, long, _ = (float(rate[5]) for rate in rates.values())
+    fits = Twin(setup=place).batch_fits(LONG)
+    return StaticFigure.of(
+        figure,
+        title="Kimi K2's fewer heads pay for its experts; a long context costs",
+        sentence=(
+            f"{place.name}, {BATCHES[5]:.0f} requests a GPU: {si(short, 'token/s')} "
+            f"from DeepSeek-V3, {si(other, 'token/s')} from Kimi K2, "
+            f"{si(long, 'token/s')} from DeepSeek-V3 with {LONG:,} tokens, of which "
+            f"only {fits:.0f} requests fit."
+        ),
+    )
+
+
+@figure_style()
+def service_level(context: float = 4096.0) -> StaticFigure:
+    """Largest batch at twenty tokens per second, and the batch that fits."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots()
+    twins = {name: Twin(setup=place) for name, place in SETUPS.items()}
+    fast = [twin.batch_at(FAST_ENOUGH, context=context) for twin in twins.values()]
+    fits = [float(twin.batch_fits(context)) for twin in twins.values()]
+    place = np.arange(len(twins))
+    axes.barh(place - 0.2, fast, 0.38, color=BLUE.light, label="fast enough")
+    axes.barh(place + 0.2, fits, 0.38, color=VERMILLION.light, label="fit in memory")
+    axes.set_yticks(place, list(twins))
+    axes.invert_yaxis()
+    axes.legend(loc="lower right")
+    axes.set_xlabel("requests on a GPU")
+    pairs = zip(twins, fast, fits, strict=True)
+    texts = (f"{name} {quick} and {held:.0f}" for name, quick, held in pairs)
+    return StaticFigure.of(
+        figure,
+        title="Which limit is met first: speed or memory?",
+        sentence=(
+            f"Requests of {context:.0f} tokens on a GPU at {FAST_ENOUGH:.0f} tokens/s "
+            f"each, and as many as fit: {'; '.join(texts)}."
+        ),
+    )
+
+
+@figure_style()
+def tornado(
+    place: Setup, *, batches: tuple[float, float], context: float
+) -> StaticFigure:
+    """What each choice does to the tokens per second of a GPU, for few and for many."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(5.6, 5.6))
+    few, many = (dict(swings(place, batch=b, context=context)) for b in batches)
+    names = sorted(few, key=lambda name: -max(abs(few[name]), abs(many[name])))
+    rows = np.arange(len(names))
+    for shift, found, ink, batch in zip(
+        (-0.2, 0.2), (few, many), (BLUE, VERMILLION), batches, strict=True
+    ):
+        widths = [100 * found[name] for name in names]
+        label = f"{batch:.0f} requests on a GPU"
+        axes.barh(rows + shift, widths, 0.38, color=ink.light, label=label)
+    axes.axvline(0, color=GREY.light, linewidth=1)
+    axes.set_yticks(rows, names)
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    axes.legend(loc="lower right")
+    axes.set_xlabel("change of tokens/s of a GPU (%)")
+    texts = (f"{n} {signed(few[n])} and {signed(many[n])}" for n in names[:4])
+    return StaticFigure.of(
+        figure,
+        title="What the text leaves open, and what it is worth",
+        sentence=(
+            f"{place.name}, {context:.0f} tokens, change for {batches[0]:.0f} and for "
+            f"{batches[1]:.0f} requests on a GPU: {'; '.join(texts)}."
+        ),
+    )

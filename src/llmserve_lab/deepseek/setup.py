@@ -1,0 +1,98 @@
+"""Which GPUs, how many, how they are joined, and which model they hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from llmserve_lab import catalog
+from llmserve_lab.catalog import Accelerator, Link, ModelShape
+from llmserve_lab.catalog.attention import LatentAttention
+from llmserve_lab.catalog.ffn import MoeFfn
+from llmserve_lab.catalog.measurements import Deployment
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """``n_gpus`` of one kind, joined inside a node and, by ``far``, between nodes.
+
+    Raises:
+        ValueError: there is no GPU, or the model has no experts or no latent attention.
+    """
+
+    accelerator: Accelerator
+    n_gpus: int
+    model: ModelShape = catalog.MODELS["deepseek-v3"]
+    far: Link = catalog.LINKS["infiniband-ndr"]
+
+    def __post_init__(self) -> None:
+        if self.n_gpus < 1:
+            raise ValueError(f"n_gpus must be at least 1, got {self.n_gpus}")
+        if not isinstance(self.model.ffn, MoeFfn) or not isinstance(
+            self.model.attention, LatentAttention
+        ):
+            raise ValueError(
+                f"model must have experts and latent attention, got {self.model.name}"
+            )
+
+    @property
+    def experts(self) -> MoeFfn:
+        """The mixture of experts of the model."""
+        assert isinstance(self.model.ffn, MoeFfn)
+        return self.model.ffn
+
+    @property
+    def latent(self) -> LatentAttention:
+        """The latent attention of the model."""
+        assert isinstance(self.model.attention, LatentAttention)
+        return self.model.attention
+
+    @property
+    def n_nodes(self) -> float:
+        """Nodes of the group, 1 where it is smaller than a node."""
+        return max(1.0, self.n_gpus / self.accelerator.num_devices)
+
+    @property
+    def near(self) -> Link:
+        """The link inside a node."""
+        return catalog.link(self.accelerator.scale_up)
+
+    @property
+    def name(self) -> str:
+        """``72 × H100 SXM``."""
+        return f"{self.n_gpus} × {self.accelerator.name}"
+
+    def local_experts(self, n_redundant: int) -> int:
+        """Routed experts on one GPU; where they do not divide, the fullest GPU's."""
+        return math.ceil((self.experts.n_experts + n_redundant) / self.n_gpus)
+
+    def params(self, *parts: str) -> int:
+        """Parameters of all tensors whose name starts with one of ``parts``."""
+        tensors = self.model.tensors()
+        return sum(each.params for each in tensors if each.name.startswith(parts))
+
+
+def setup(accelerator: str, n_gpus: int, *, model: str = "deepseek-v3") -> Setup:
+    """Put a setup together from keys of the catalog."""
+    return Setup(
+        accelerator=catalog.accelerator(accelerator),
+        n_gpus=n_gpus,
+        model=catalog.model(model),
+    )
+
+
+def setup_of(record: Deployment) -> Setup:
+    """The setup of a published deployment."""
+    return setup(record.accelerator, record.n_gpus)
+
+
+SETUPS: Mapping[str, Setup] = MappingProxyType(
+    {
+        "4 × 8 H100": setup("h100-sxm", 32),
+        "9 × 8 H100": setup("h100-sxm", 72),
+        "12 × 4 GB200": setup("gb200-nvl72", 48),
+        "18 × 8 H800": setup("h800-sxm", 144),
+    }
+)

@@ -1,0 +1,120 @@
+"""From the parts to the whole: one step, two ways to overlap, and what users see.
+
+Equations (8.17) to (8.23).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmserve_lab.book import notation as q
+from llmserve_lab.book.formula import Formula
+from llmserve_lab.book.symbolic import maximum
+from llmserve_lab.deepseek.attention import MLA_S, MODEL
+from llmserve_lab.deepseek.experts import EXPERTS_S, WIRE_S
+from llmserve_lab.roofline.formulas import N_ROWS
+
+__all__ = [
+    "GPU_TOKENS_PER_S",
+    "HIDDEN_S",
+    "RESIDENT_BYTES",
+    "REST_S",
+    "SPLIT",
+    "TURN_S",
+    "USER_TOKENS_PER_S",
+]
+
+
+def _rest_s(
+    bytes_weight: Any,
+    rest_params: Any,
+    read_rate: Any,
+    flops_per_param: Any,
+    n_rows: Any,
+    gemm_rate: Any,
+) -> Any:
+    return maximum(
+        bytes_weight * rest_params / read_rate,
+        flops_per_param * rest_params * n_rows / gemm_rate,
+    )
+
+
+def _resident_bytes(
+    bytes_weight: Any,
+    mla_params: Any,
+    expert_stack: Any,
+    local_experts: Any,
+    n_shared: Any,
+    rest_params: Any,
+    table_params: Any,
+) -> Any:
+    return bytes_weight * (
+        mla_params
+        + expert_stack * (local_experts + n_shared)
+        + rest_params
+        + table_params
+    )
+
+
+REST_S = Formula(
+    result=q.rest_s,
+    expr=_rest_s,
+    uses=(N_ROWS,),
+    number="8.17",
+    title="Dense layers, router, LM head",
+    source=f"{MODEL}, §3.1.2–3.1.3; the embedding table is only looked up",
+    holds="each GPU has its own copy",
+)
+TURN_S = Formula(
+    result=q.turn_s,
+    expr=lambda mla_s, experts_s, wire_s, rest_s: mla_s + experts_s + wire_s + rest_s,
+    uses=(MLA_S, EXPERTS_S, WIRE_S, REST_S),
+    number="8.18",
+    title="A step, one thing after another",
+    source=f"{MODEL}, (48)",
+    holds="one batch, nothing overlaps between blocks",
+)
+SPLIT = Formula(
+    result=q.batch,
+    expr=lambda gpu_requests, n_batches: gpu_requests / n_batches,
+    number="8.19",
+    title="Requests in each batch in flight",
+    source=f"{MODEL}, §2.5",
+    holds="batches of equal size; half a request is an average",
+)
+HIDDEN_S = Formula(
+    result=q.hidden_s,
+    expr=lambda n_batches, mla_s, experts_s, wire_s, rest_s: (
+        n_batches * (maximum(mla_s + experts_s, wire_s) + rest_s)
+    ),
+    uses=(MLA_S, EXPERTS_S, WIRE_S, REST_S),
+    number="8.20",
+    title="A step that hides the wire",
+    source=f"{MODEL}, §3 with m = 1 and (49) with m = 2",
+    holds="one batch computes, another is on the wire; each reads all weights",
+)
+USER_TOKENS_PER_S = Formula(
+    result=q.user_tokens_per_s,
+    expr=lambda accepted, twin_step_s: accepted / twin_step_s,
+    number="8.21",
+    title="Tokens per second that a user sees",
+    source=f"{MODEL}, (50)",
+    holds="steps follow each other without a pause",
+)
+GPU_TOKENS_PER_S = Formula(
+    result=q.gpu_tokens_per_s,
+    expr=lambda gpu_requests, user_tokens_per_s: gpu_requests * user_tokens_per_s,
+    uses=(USER_TOKENS_PER_S,),
+    number="8.22",
+    title="Tokens per second of a GPU",
+    source=f"{MODEL}, (51), over the GPUs",
+    holds="all requests stay until the end",
+)
+RESIDENT_BYTES = Formula(
+    result=q.resident_bytes,
+    expr=_resident_bytes,
+    number="8.23",
+    title="Memory that weights take",
+    source="counted from the shapes",
+    holds="attention, shared expert, dense layers and tables on every GPU",
+)

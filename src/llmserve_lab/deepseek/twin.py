@@ -1,0 +1,189 @@
+"""The twin: a setup and the choices in, every term of a step out.
+
+Each method is one line of the bill, and each number a formula's. ``batch`` is what one
+GPU holds, all batches in flight together; arrays of batches and contexts broadcast.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from llmserve_lab.book.formula import Formula
+from llmserve_lab.catalog import precision, workload
+from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek.choices import Choices
+from llmserve_lab.deepseek.evidence import number_bytes
+from llmserve_lab.deepseek.setup import Setup
+from llmserve_lab.roofline.formulas import BATCH_FITS
+
+Numbers = dict[str, Any]
+ATTENTION = ("q_", "kv_", "o_proj")
+OUTSIDE = ("dense.", "router", "lm_head", "norm", "input_", "post_")
+BLOCKS = (f.MLA_S, f.EXPERTS_S, f.WIRE_S, f.REST_S)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Twin:
+    """A digital twin of ``setup``, read as ``choices`` say."""
+
+    setup: Setup
+    choices: Choices = field(default_factory=Choices)
+
+    @cached_property
+    def shape(self) -> Numbers:
+        """What the formulas ask about the model."""
+        setup, choices, experts = self.setup, self.choices, self.setup.experts
+        stack = setup.params("experts.") / experts.n_experts
+        latent = setup.latent
+        known = workload(setup.model, precision=choices.cache)
+        return known | {
+            "bytes_weight": float(precision("fp8").bytes_weight),
+            "mla_params": setup.params(*ATTENTION),
+            "up_params": setup.params("kv_b_proj"),
+            "expert_stack": stack,
+            "rest_params": setup.params(*OUTSIDE)
+            + choices.table_is_read * setup.params("embed_tokens"),
+            "n_experts": experts.n_experts,
+            "top_k": experts.top_k,
+            "n_shared": experts.n_shared,
+            "vanilla_pair_flops": f.VANILLA_PAIR_FLOPS(
+                n_layers=setup.model.n_layers,
+                n_heads=latent.n_heads,
+                d_head=latent.d_head,
+                d_rope=latent.d_rope,
+            ),
+        }
+
+    @cached_property
+    def machine(self) -> Numbers:
+        """What the formulas ask about the machine: rates reached, not peaks."""
+        setup, choices = self.setup, self.choices
+        device, link = setup.accelerator, choices.link_share
+        attention, gemm = choices.attention_share, choices.gemm_share
+        far = setup.far if setup.n_nodes > 1 else setup.near
+        return {
+            "read_rate": float(device.hbm_bw) * float(attention.memory),
+            "attn_rate": float(device.peak("bf16")) * float(attention.compute),
+            "gemm_rate": float(device.peak(choices.products)) * float(gemm.compute),
+            "far_rate": float(far.bandwidth) * link,
+            "near_rate": float(setup.near.bandwidth) * link,
+            "n_nodes": setup.n_nodes,
+            "ep": setup.n_gpus,
+        }
+
+    @cached_property
+    def traffic(self) -> Numbers:
+        """What travels: copies of a row, their bytes, and how unevenly they fall."""
+        setup, choices, experts = self.setup, self.choices, self.setup.experts
+        layers = setup.model.n_layers
+        layers -= 0 if choices.dense_layers_send else experts.n_dense_layers
+        sizes = number_bytes(choices.dispatch) + number_bytes(choices.combine)
+        return {
+            "sent_copies": experts.top_k + choices.shared_travels * experts.n_shared,
+            "copy_bytes": layers * setup.model.d_model * sizes,
+            "balancedness": choices.balancedness if setup.n_gpus > 1 else 1.0,
+            "local_experts": setup.local_experts(choices.n_redundant),
+        }
+
+    def arguments(self, *, batch: Any, context: Any) -> Numbers:
+        """Every argument of the formulas for a decode step."""
+        m = self.choices.n_batches
+        known = self.shape | self.machine | self.traffic
+        known |= {
+            "gpu_requests": np.asarray(batch, np.float64),
+            "batch": f.SPLIT(gpu_requests=batch, n_batches=m),
+            "context": np.asarray(context, np.float64),
+            "chunk": 1.0 + self.choices.n_draft,
+            "n_batches": m,
+            "accepted": self.choices.accepted,
+        }
+        return known | self._overrides(known)
+
+    def _overrides(self, known: Numbers) -> Numbers:
+        """Intermediate results that a choice replaces."""
+        found: Numbers = {}
+        if self.choices.experts == "busiest":
+            found["read_experts"] = f.BUSIEST_EXPERTS.at(known)
+        if self.choices.experts == "all":
+            found["read_experts"] = known["local_experts"]
+        if self.choices.form == "vanilla":
+            pairs = {"attn_flops_per_pair": known["vanilla_pair_flops"]}
+            again = f.EXPAND_FLOPS.at(known) / known["gemm_rate"]
+            found["mla_compute_s"] = f.MLA_COMPUTE_S.at(known, **pairs) + again
+        if self.setup.n_gpus == 1:
+            found["wire_s"] = 0.0
+        return found
+
+    def blocks(self, *, batch: Any, context: Any) -> Numbers:
+        """Seconds of attention, experts, wire and the rest, each for one batch."""
+        known = self.arguments(batch=batch, context=context)
+        return {
+            part.name: known.get(part.name, computed(part, known)) for part in BLOCKS
+        }
+
+    def step_s(self, *, batch: Any, context: Any) -> Any:
+        """Seconds of a decode step of ``batch`` requests on every GPU."""
+        blocks = self.blocks(batch=batch, context=context)
+        if self.choices.overlap == "none":
+            return f.TURN_S(**blocks)
+        return f.HIDDEN_S(n_batches=self.choices.n_batches, **blocks)
+
+    def user_tokens_per_s(self, *, batch: Any, context: Any) -> Any:
+        """Tokens per second that each user sees."""
+        step = self.step_s(batch=batch, context=context)
+        return f.USER_TOKENS_PER_S(accepted=self.choices.accepted, twin_step_s=step)
+
+    def gpu_tokens_per_s(self, *, batch: Any, context: Any) -> Any:
+        """Tokens per second that each GPU makes."""
+        rate = self.user_tokens_per_s(batch=batch, context=context)
+        return f.GPU_TOKENS_PER_S(gpu_requests=batch, user_tokens_per_s=rate)
+
+    def batch_fits(self, context: Any) -> Any:
+        """Whole requests of ``context`` tokens that fit on a GPU beside the weights.
+
+        Raises:
+            ValueError: the weights alone do not fit.
+        """
+        held = self.resident_bytes()
+        if held >= (room := self.room_bytes()):
+            raise ValueError(
+                f"weights must fit in {room / 1e9:.0f} GB, got {held / 1e9:.0f} GB"
+            )
+        size = {"hbm_bytes": room, "weight_bytes": held, "context": context}
+        return np.floor(computed(BATCH_FITS, self.shape | size))
+
+    def room_bytes(self) -> float:
+        """Bytes of a GPU's memory that weights and cache may take together."""
+        return float(self.setup.accelerator.hbm_bytes) * self.choices.usable_memory
+
+    def resident_bytes(self) -> float:
+        """Bytes of the weights that one GPU holds."""
+        tables = {"table_params": self.setup.params("embed_tokens")}
+        outside = {"rest_params": self.setup.params(*OUTSIDE)}
+        known = self.shape | self.traffic | tables | outside
+        return float(f.RESIDENT_BYTES.at(known))
+
+    def batch_at(self, tokens_per_s: float, *, context: float, most: int = 8192) -> int:
+        """Largest batch of a GPU at which every user still sees ``tokens_per_s``; or 0.
+
+        A larger batch is never faster, so this is the last one that is fast enough.
+        """
+        batches = np.arange(1, most + 1)
+        rates = self.user_tokens_per_s(batch=batches, context=context)
+        return int(np.count_nonzero(rates >= tokens_per_s))
+
+
+def computed(formula: Formula, known: Numbers) -> Any:
+    """Compute with intermediate results where ``known`` has them."""
+    asked = _asked(formula, frozenset(known))
+    return formula(**{name: known[name] for name in asked})
+
+
+@cache
+def _asked(formula: Formula, given: frozenset[str]) -> tuple[str, ...]:
+    """What ``formula`` has to be told by somebody who knows all that is ``given``."""
+    return tuple(leaf.name for leaf in formula.leaves(keep=given))

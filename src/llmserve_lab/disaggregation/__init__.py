@@ -1,0 +1,1 @@
+"""Two pools instead of one engine: what the split costs, and when it pays."""

@@ -1,0 +1,78 @@
+"""The chapter's bench: your own load on your own fleet, or a trace that you have."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from llmserve_lab.book.bench import Bench, Choose, Knob, Turn, Write
+from llmserve_lab.catalog import LINKS
+from llmserve_lab.disaggregation.choices import GPUS, ON_ONE_GPU
+from llmserve_lab.disaggregation.deployments import (
+    deployments,
+    distributions,
+    side_by_side,
+    table,
+    trace,
+)
+from llmserve_lab.engine import IterationCost, Report, Request
+from llmserve_lab.workloads import READERS
+
+MODELS = {model.name: model for model in ON_ONE_GPU}
+MACHINES = {gpu.name: gpu for gpu in GPUS}
+WIRES = {link.name: key for key, link in LINKS.items()}
+MS = 1e-3
+
+
+def bench(reports: dict[str, Report]) -> Bench:
+    """Every setting open; its picture is that of ``reports``, the chapter's example."""
+    knobs: dict[str, Knob] = {
+        "model": Choose("model", tuple(MODELS), "Llama-3-8B"),
+        "gpu": Choose("GPU", tuple(MACHINES), "H100 SXM"),
+        "link": Choose("link", tuple(WIRES), "InfiniBand NDR"),
+        "n_prefill": Turn("prefill GPUs", 1, 64, 2),
+        "n_decode": Turn("decode GPUs", 1, 64, 2),
+        "prompt": Turn("mean prompt (tokens)", 1, 100_000, 2048),
+        "output": Turn("mean answer (tokens)", 1, 10_000, 200),
+        "rate": Turn("requests in 10 s", 1, 10_000, 400),
+        "budget": Turn("rows in a chunked iteration", 16, 16_384, 512),
+        "overhead": Turn("overhead of an iteration (ms)", 0, 100, 0),
+        "reader": Choose("or a trace, read as", tuple(READERS), "azure"),
+        "file": Write("… from this file", "path of a trace on this machine"),
+    }
+    return Bench("Bench: one engine or two pools", knobs, _show, distributions(reports))
+
+
+def _show(
+    *,
+    model: str,
+    gpu: str,
+    link: str,
+    n_prefill: int,
+    n_decode: int,
+    budget: int,
+    overhead: int,
+    **load: Any,
+) -> str:
+    """The table and the picture of three deployments under one load."""
+    cost = IterationCost.of(MODELS[model], MACHINES[gpu], overhead_s=overhead * MS)
+    ways = deployments(
+        cost=cost,
+        n_prefill=n_prefill,
+        n_decode=n_decode,
+        link=WIRES[link],
+        budget=budget,
+    )
+    reports = side_by_side(requests(**load), ways)
+    return table(reports)._repr_html_() + distributions(reports).html()
+
+
+def requests(
+    *, prompt: int, output: int, rate: int, reader: str, file: str, most: int = 1000
+) -> list[Request]:
+    """The first requests of the file, or some that are made up."""
+    if file:
+        return list(islice(READERS[reader](file), most))
+    return trace(
+        prompt=prompt, output=output, rate_per_s=rate / 10, num_requests=most, seed=1
+    )

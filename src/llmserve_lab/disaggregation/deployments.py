@@ -1,0 +1,170 @@
+"""The same requests, the same GPUs, three ways to use them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from llmserve_lab import catalog
+from llmserve_lab.engine import (
+    Chunked,
+    Continuous,
+    Disaggregated,
+    IterationCost,
+    Pool,
+    Report,
+    Request,
+    simulate,
+)
+from llmserve_lab.engine.report import Metric
+from llmserve_lab.workloads import (
+    Bounded,
+    Geometric,
+    Lognormal,
+    poisson_requests,
+    published,
+)
+
+if TYPE_CHECKING:
+    from llmserve_lab.book.static import StaticFigure
+    from llmserve_lab.book.table import Table
+
+WHOLE, CHUNKS, POOLS = "one engine, whole prompts", "one engine, chunks", "two pools"
+BUDGET = 512
+TTFT: Metric = "ttft"
+TBT: Metric = "tbt"
+LATER = np.logspace(0, -3.5, 50)  # shares at which a distribution is drawn
+Deployment = Pool | Disaggregated
+
+
+def trace(
+    *, prompt: float, output: float, rate_per_s: float, num_requests: int, seed: int
+) -> list[Request]:
+    """Poisson arrivals, prompts that vary by half their mean, geometric answers."""
+    return list(
+        poisson_requests(
+            rate_per_s=rate_per_s,
+            prompt=Bounded(
+                law=Lognormal(mean=prompt, cv=0.5), high=max(1, int(4 * prompt))
+            ),
+            output=Geometric(output),
+            num_requests=num_requests,
+            seed=seed,
+        )
+    )
+
+
+def deployments(
+    *,
+    cost: IterationCost,
+    n_prefill: int,
+    n_decode: int,
+    link: str,
+    streamed: bool = True,
+    budget: int = BUDGET,
+) -> dict[str, Deployment]:
+    """As many GPUs as engines that serve both phases, or as two pools over a link.
+
+    The prefill pool takes one prompt at a time, as a whole.
+    """
+    gpus = n_prefill + n_decode
+    return {
+        WHOLE: Pool(cost, Continuous(), replicas=gpus),
+        CHUNKS: Pool(cost, Chunked(budget), replicas=gpus),
+        POOLS: Disaggregated.over(
+            catalog.link(link),
+            prefill=Pool(cost, Continuous(max_batch=1), replicas=n_prefill),
+            decode=Pool(cost, Continuous(), replicas=n_decode),
+            streamed=streamed,
+        ),
+    }
+
+
+@cache
+def example() -> dict[str, Report]:
+    """The chapter's example: four H100s, Llama-3-8B, 1000 requests at 40 per second."""
+    cost = IterationCost.of(
+        catalog.model("llama-3-8b"), catalog.accelerator("h100-sxm")
+    )
+    requests = trace(prompt=2048, output=200, rate_per_s=40, num_requests=1000, seed=1)
+    ways = deployments(cost=cost, n_prefill=2, n_decode=2, link="infiniband-ndr")
+    return side_by_side(requests, ways)
+
+
+def real_traces() -> Table:
+    """Table of the published traces that the bench reads, and where they are."""
+    return published()
+
+
+def side_by_side(
+    requests: Sequence[Request], ways: Mapping[str, Deployment]
+) -> dict[str, Report]:
+    """Each deployment's report on the same requests."""
+    return {name: simulate(requests, way) for name, way in ways.items()}
+
+
+def table(reports: Mapping[str, Report]) -> Table:
+    """Table of what users wait for, by deployment."""
+    from llmserve_lab.book.display import si
+    from llmserve_lab.book.table import Table
+
+    rows = [
+        (
+            name,
+            *(si(report.percentile("ttft", q), "s") for q in (50, 99)),
+            *(si(report.percentile("tbt", q), "s") for q in (50, 99)),
+            si(report.gaps.longest_s, "s"),
+            si(float(report.latency_s.mean()), "s"),
+        )
+        for name, report in reports.items()
+    ]
+    columns = (
+        "way",
+        "TTFT p50",
+        "TTFT p99",
+        "TBT p50",
+        "TBT p99",
+        "longest gap",
+        "answer",
+    )
+    count = next(iter(reports.values())).num_requests
+    return Table(f"{count} requests on the same GPUs", columns, rows)
+
+
+def distributions(reports: Mapping[str, Report]) -> StaticFigure:
+    """Share of first tokens, and of gaps, that came later than a time."""
+    import matplotlib.pyplot as plt
+
+    from llmserve_lab.book.display import plain, si
+    from llmserve_lab.book.palette import SERIES
+    from llmserve_lab.book.static import StaticFigure, figure_style
+
+    with figure_style():
+        figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(5.6, 3.4))
+        for (name, report), ink in zip(reports.items(), SERIES, strict=False):
+            dash = (0, ink.dash) if ink.dash else "-"
+            for axes, metric in ((left, TTFT), (right, TBT)):
+                times = [report.percentile(metric, 100 * (1 - x)) for x in LATER]
+                look = {"color": ink.light, "linestyle": dash, "label": name}
+                axes.loglog(1e3 * np.asarray(times), LATER, **look)
+        for axes, title in ((left, "first token (ms)"), (right, "gap (ms)")):
+            axes.set_xlabel(title)
+            axes.set_ylim(LATER[-1], 1)
+            axes.minorticks_off()
+            axes.xaxis.set_major_formatter(lambda value, _: plain(value))
+        left.yaxis.set_major_formatter(lambda share, _: f"{plain(100 * share)} %")
+        left.set_ylabel("share that comes later")
+        figure.legend(*left.get_legend_handles_labels(), loc="outside upper left")
+        said = (
+            f"{name}: p99 of TTFT {si(report.percentile('ttft', 99), 's')}, "
+            f"of TBT {si(report.percentile('tbt', 99), 's')}"
+            for name, report in reports.items()
+        )
+        return StaticFigure.of(
+            figure,
+            title="Two pools decode evenly; one engine answers sooner",
+            sentence=f"{'; '.join(said)}.",
+        )

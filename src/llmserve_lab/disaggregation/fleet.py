@@ -1,0 +1,182 @@
+"""The closed form says how many GPUs; a simulated backlog says whether it is so.
+
+``carried`` is what a sweep sends to its workers: plain numbers in, a plain number out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from llmserve_lab import catalog
+from llmserve_lab.book.sweep import sweep
+from llmserve_lab.catalog import machine, workload
+from llmserve_lab.disaggregation import formulas as f
+from llmserve_lab.engine import (
+    ChunkedWithin,
+    Continuous,
+    Disaggregated,
+    IterationCost,
+    Pool,
+    simulate,
+)
+from llmserve_lab.workloads import Always, closed_requests, poisson_requests
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from llmserve_lab.book.table import Table
+
+MODEL, GPU, LINK = "llama-3-8b", "h100-sxm", "nvlink4"
+ENDLESS = 10**9  # blocks: the closed forms know no end of memory
+
+
+def sizes(**more: float) -> dict[str, Any]:
+    """What the formulas ask about the fleet's model, GPU and link, and ``more``."""
+    model, gpu = catalog.model(MODEL), catalog.accelerator(GPU)
+    wire = {"link_bw": float(catalog.link(LINK).bandwidth), "eff_link": 1.0}
+    return workload(model) | machine(gpu) | wire | more
+
+
+def cost() -> IterationCost:
+    """What an iteration costs on one GPU of the fleet."""
+    return IterationCost.of(catalog.model(MODEL), catalog.accelerator(GPU))
+
+
+def two_pools(*, n_prefill: int, n_decode: int, batch: int) -> Disaggregated:
+    """One prompt at a time on each prefill GPU, ``batch`` requests on each other."""
+    return Disaggregated.over(
+        catalog.link(LINK),
+        prefill=Pool(cost(), Continuous(max_batch=1), replicas=n_prefill),
+        decode=Pool(
+            cost(),
+            Continuous(max_batch=batch),
+            replicas=n_decode,
+            kv_blocks=ENDLESS,
+        ),
+        streamed=True,
+    )
+
+
+def carried(
+    *,
+    n_prefill: int,
+    n_decode: int,
+    prompt_len: int,
+    new_tokens: int,
+    tbt_target: float,
+    shared: bool = False,
+    num_requests: int = 320,
+) -> float:
+    """Requests per second out of a backlog, from its first quarter to its third.
+
+    Two pools, or (``shared``) as many engines that serve both phases within the target.
+    """
+    size = {
+        "prompt_len": prompt_len,
+        "new_tokens": new_tokens,
+        "tbt_target": tbt_target,
+    }
+    way: Pool | Disaggregated
+    if shared:
+        policy = ChunkedWithin(tbt_target, max_batch=10**6)
+        way = Pool(cost(), policy, replicas=n_prefill + n_decode, kv_blocks=ENDLESS)
+    else:
+        batch = max(1, int(f.TBT_BATCH.at(sizes(overhead_s=0.0), size)))
+        way = two_pools(n_prefill=n_prefill, n_decode=n_decode, batch=batch)
+    requests = closed_requests(
+        prompt=Always(prompt_len),
+        output=Always(new_tokens),
+        num_requests=num_requests,
+        seed=0,
+    )
+    done = np.sort(simulate(requests, way).finished_s)
+    quarter = num_requests // 4
+    return float(2 * quarter / (done[3 * quarter] - done[quarter]))
+
+
+def wait_table(*, prompt_len: int, num_requests: int = 3200) -> Table:
+    """Table of mean TTFT by load: (6.11), and one simulated GPU that prefills."""
+    from llmserve_lab.book.display import si
+    from llmserve_lab.book.table import Table
+
+    prefill_s = float(f.PREFILL_S.at(sizes(prompt_len=prompt_len)))
+    rows = []
+    for busy in (0.2, 0.5, 0.8):
+        closed = float(f.TTFT(prefill_busy=busy, prefill_s=prefill_s))
+        requests = poisson_requests(
+            rate_per_s=busy / prefill_s,
+            prompt=Always(prompt_len),
+            output=Always(1),
+            num_requests=num_requests,
+            seed=0,
+        )
+        alone = Pool(cost(), Continuous(max_batch=1))
+        simulated = float(simulate(requests, alone).ttft_s.mean())
+        shown = (si(closed, "s"), si(simulated, "s"), f"{simulated / closed:.2f}")
+        rows.append((f"{busy:.0%} busy", *shown))
+    columns = ("load", "closed form", "simulated", "ratio")
+    return Table(f"Mean TTFT, prompts of {prompt_len} tokens", columns, rows)
+
+
+def rates_table(*prompts: int, new_tokens: int, tbt_target: float) -> Table:
+    """Table of two GPUs' rates by prompt: (6.35) and (6.33), and backlogs simulated."""
+    from llmserve_lab.book.display import plain
+    from llmserve_lab.book.table import Table
+
+    pair: dict[str, Any] = {"n_prefill": 1, "n_decode": 1}
+    rows = []
+    for prompt_len in prompts:
+        size = {"prompt_len": prompt_len, "new_tokens": new_tokens} | pair
+        size["tbt_target"] = tbt_target
+        known = sizes(overhead_s=0.0, overlap=1.0)
+        shown = [f"{prompt_len}"]
+        for formula, shared in ((f.SHARED_RATE, True), (f.POOLS_RATE, False)):
+            shown.append(plain(float(formula.at(known, size))))
+            shown.append(plain(carried(**size, shared=shared)))
+        rows.append(shown)
+    columns = (
+        "prompt",
+        "one engine: (6.35)",
+        "simulated",
+        "1P:1D: (6.33)",
+        "simulated",
+    )
+    return Table("Requests per second on two GPUs", columns, rows)
+
+
+def splits(
+    *,
+    n_gpus: int,
+    prompt_len: int,
+    new_tokens: int,
+    tbt_target: float,
+    executor: Executor | None = None,
+) -> Table:
+    """Table of every split of ``n_gpus``: the rate of (6.33), and of a backlog."""
+    from llmserve_lab.book.display import plain
+    from llmserve_lab.book.table import Table
+
+    size = {
+        "prompt_len": prompt_len,
+        "new_tokens": new_tokens,
+        "tbt_target": tbt_target,
+    }
+    settings = [
+        size | {"n_prefill": x, "n_decode": n_gpus - x} for x in range(1, n_gpus)
+    ]
+    found = {
+        answer.setting["n_prefill"]: answer.result
+        for answer in sweep(carried, settings, executor=executor)
+    }
+    rows = []
+    for each in settings:
+        closed = float(f.POOLS_RATE.at(sizes(overhead_s=0.0, overlap=1.0), each))
+        simulated = found[each["n_prefill"]]
+        name = f"{each['n_prefill']}P:{each['n_decode']}D"
+        rows.append(
+            (name, plain(closed), plain(simulated), f"{simulated / closed:.2f}")
+        )
+    columns = ("split", "closed form (requests/s)", "simulated", "ratio")
+    return Table(f"{n_gpus} GPUs, every split", columns, rows)

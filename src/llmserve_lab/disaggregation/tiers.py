@@ -1,0 +1,120 @@
+"""A prefix computed once can be fetched: hot in HBM, warm in DRAM, cold on SSD.
+
+Blocks of prompts are kept least recently used last; what falls out of one tier goes to
+the next, and out of the last one it is gone.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from llmserve_lab.catalog import machine, workload
+from llmserve_lab.catalog.tiers import TIERS
+from llmserve_lab.disaggregation import formulas as f
+from llmserve_lab.engine import Request
+from llmserve_lab.workloads import made_up
+from llmserve_lab.workloads.traces import MOONCAKE_BLOCK
+
+if TYPE_CHECKING:
+    from llmserve_lab.book.table import Table
+    from llmserve_lab.catalog import Accelerator, ModelShape
+
+NUM_REQUESTS = 1000
+
+
+class TieredStore:
+    """Blocks in tiers that hold ``capacities`` blocks each, the fastest first.
+
+    Raises:
+        ValueError: there is no tier, or one that holds less than nothing.
+    """
+
+    def __init__(self, capacities: Sequence[int]) -> None:
+        if not capacities or min(capacities) < 0:
+            raise ValueError(f"capacities must be 0 blocks or more, got {capacities}")
+        self.capacities = tuple(capacities)
+        self.tiers: list[OrderedDict[int, None]] = [OrderedDict() for _ in capacities]
+
+    def find(self, block: int) -> int | None:
+        """The tier that holds ``block``, or none."""
+        held = (i for i, tier in enumerate(self.tiers) if block in tier)
+        return next(held, None)
+
+    def put(self, block: int) -> None:
+        """Move ``block`` to the top of the fastest tier; others sink if there is none.
+
+        A block that is new is put there too.
+        """
+        for tier in self.tiers:
+            tier.pop(block, None)
+        for tier, capacity in zip(self.tiers, self.capacities, strict=True):
+            tier[block] = None
+            if len(tier) <= capacity:
+                return
+            block, _ = tier.popitem(last=False)
+
+
+@dataclass(frozen=True)
+class Reuse:
+    """Tokens of prompts: found in each tier, and computed because nobody had them."""
+
+    found_tokens: tuple[int, ...]
+    computed_tokens: int
+
+    @property
+    def share(self) -> float:
+        """Share of all prompt tokens that were found."""
+        found = sum(self.found_tokens)
+        return found / (found + self.computed_tokens)
+
+
+def replay(
+    requests: Iterable[Request], *, capacities: Sequence[int], block_tokens: int
+) -> Reuse:
+    """Look up every prompt's blocks from its beginning until one is missing.
+
+    The last token of a prompt is always computed: its logits are the answer's first.
+    """
+    store, found, computed = TieredStore(capacities), [0] * len(capacities), 0
+    for each in requests:
+        left, known = each.prompt_len, True
+        for block in each.prefix:
+            tier = store.find(block) if known else None
+            known = tier is not None
+            if tier is not None:
+                tokens = min(block_tokens, left - 1)
+                found[tier], left = found[tier] + tokens, left - tokens
+        for block in reversed(each.prefix):
+            store.put(block)
+        computed += left
+    return Reuse(tuple(found), computed)
+
+
+def table(model: ModelShape, accelerator: Accelerator, *, prefix_len: int) -> Table:
+    """Table of the tiers: what they hold, what was found there, and whether it pays.
+
+    The prompts are those of made-up conversations; the gain is that of one prefix.
+    """
+    from llmserve_lab.book.display import plain, si
+    from llmserve_lab.book.table import Table
+
+    known = workload(model) | machine(accelerator)
+    block_bytes = MOONCAKE_BLOCK * known["kv_bytes_per_token"]
+    held = [float(tier.bytes) for tier in TIERS]
+    held[0] -= model.weight_bytes()
+    capacities = [int(each // block_bytes) for each in held]
+    requests = made_up(num_requests=NUM_REQUESTS)["mooncake"]
+    reuse = replay(requests, capacities=capacities, block_tokens=MOONCAKE_BLOCK)
+    total = sum(reuse.found_tokens) + reuse.computed_tokens
+    rows = []
+    for tier, blocks, tokens in zip(TIERS, capacities, reuse.found_tokens, strict=True):
+        bandwidth = float(tier.bandwidth)
+        gain = f.TIER_GAIN.at(known, tier_bw=bandwidth, prompt_len=prefix_len)
+        size = si(blocks * block_bytes, "byte"), si(bandwidth, "byte/s")
+        rows.append((tier.name, *size, f"{tokens / total:.1%}", f"{plain(gain)}×"))
+    rows.append(("nowhere", "", "", f"{reuse.computed_tokens / total:.1%}", ""))
+    columns = ("found in", "holds", "fetched at", "tokens", "faster than computing")
+    return Table(f"{model.name}: where prompts are found", columns, rows)

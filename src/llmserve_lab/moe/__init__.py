@@ -1,0 +1,1 @@
+"""Mixture of experts: many small FFNs, a router, and ranks that share them out."""

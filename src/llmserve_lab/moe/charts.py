@@ -1,0 +1,94 @@
+"""What the other live figures draw: a curve, a matrix, and bars for layouts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmserve_lab.book.charts import Curve, by_ink, curves, landmark, log_axis
+from llmserve_lab.book.palette import BLUE, GREEN, GREY, INK, VERMILLION
+from llmserve_lab.moe import formulas as f
+
+RANKS = 8
+ROWS = (1.0, 4096.0)
+HALVES = {"around attention": GREEN, "around experts": VERMILLION}
+LAYOUTS = {
+    "TP": ("ffn_tp_bytes", "ffn_tp_bytes"),
+    "EP, a copy an expert": ("0", "ep_copies_bytes"),
+    "EP, a copy a rank": ("0", "ep_bytes"),
+    "TP × EP × SP": ("sp_bytes", "ep_bytes"),
+}
+
+
+def touched() -> Any:
+    """Distinct experts against rows, and what they would be if no two rows met."""
+    import altair as alt
+
+    x = alt.X("n", **log_axis("rows in the batch", *ROWS))
+    y = alt.Y("value", **log_axis("experts touched", 1, 1000))
+    here = f.TOUCHED_EXPERTS.browser({"n_rows": "datum.n"})
+    lines = (
+        Curve("touched", here, BLUE, label_at=0.85),
+        Curve(
+            "all different",
+            "top_k * datum.n",
+            GREY,
+            label_at=0.5,
+            dash=(4, 4),
+            rising=True,
+        ),
+    )
+    return alt.layer(
+        landmark(y, "n_experts", "all experts"),
+        landmark(x, "n_rows", "your batch"),
+        curves(x, y, ROWS, lines[0]),
+        curves(x, y, (1.0, 64.0), lines[1]),
+    )
+
+
+def traffic() -> Any:
+    """Bytes from every rank to every rank; what stays at home is grey."""
+    import altair as alt
+
+    cells = alt.Chart(alt.sequence(0, RANKS**2, as_="i")).transform_calculate(
+        to=f"datum.i % {RANKS}", from_=f"floor(datum.i / {RANKS})"
+    )
+    cells = cells.transform_calculate(
+        bytes="datum.to == 0 ? hot_bytes : cold_bytes",
+        kind="datum.to == datum.from_ ? 'at home' : 'sent'",
+    ).transform_calculate(
+        shade="datum.bytes / max(hot_bytes, 1) * 0.7",
+        text="width < 400 ? format(datum.bytes, '.2~s') : format(datum.bytes, '.3~s')",
+    )
+    axis = alt.Axis(labelAngle=0, grid=False)
+    x = alt.X("to:O", title="to rank (bytes)", axis=axis)
+    y = alt.Y("from_:O", title="from rank", axis=axis)
+    inks = alt.Scale(domain=["at home", "sent"], range=[GREY.css, VERMILLION.css])
+    boxes = cells.mark_rect().encode(
+        color=alt.Color("kind:N", scale=inks, legend=None),
+        opacity=alt.Opacity("shade:Q", scale=None, legend=None),
+    )
+    size = alt.expr("width < 400 ? 8 : 11")
+    names = cells.mark_text(color=INK.css, fontSize=size).encode(text="text:N")
+    return alt.layer(boxes, names, height=280).encode(x=x, y=y)
+
+
+def layouts() -> Any:
+    """For every layout what leaves a rank around attention, then around experts."""
+    import altair as alt
+
+    layers = [
+        alt.Chart(alt.Data(values=[{"layout": name, "half": half}]))
+        .transform_calculate(start=f"({start}) / 1e6", end=f"({end}) / 1e6")
+        .mark_bar(height=26)
+        for name, (attention, experts) in LAYOUTS.items()
+        for half, start, end in (
+            ("around attention", "0", attention),
+            ("around experts", attention, f"{attention} + {experts}"),
+        )
+    ]
+    return alt.layer(*layers, height=200).encode(
+        x=alt.X("start", type="quantitative", title="leaves a rank, a block (MB)"),
+        x2="end",
+        y=alt.Y("layout", type="nominal", sort=None, title=None),
+        color=by_ink("half", HALVES)["color"],
+    )

@@ -1,0 +1,60 @@
+"""Simulated routing: who is chosen, how many experts a batch touches, who is hot.
+
+Two ways to be uneven. A *hot rank* draws a share of all choices. A *popularity* gives
+every expert a weight, and a row draws k different experts by weight (the Gumbel trick:
+add noise to the logarithms, take the k largest).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from llmserve_lab.transformer.arithmetic import Array, Integers
+
+
+def draw(
+    popularity: Sequence[float] | Array, *, n_rows: int, top_k: int, seed: int = 0
+) -> Integers:
+    """Experts [n, k] of rows that draw k different ones by popularity [E].
+
+    Raises:
+        ValueError: there are fewer than k experts, or one has no popularity.
+    """
+    weights = np.asarray(popularity, dtype=float)
+    if top_k > len(weights) or (weights <= 0).any():
+        raise ValueError(
+            f"popularity must be positive and of at least {top_k} experts, got "
+            f"{len(weights)} with a least of {weights.min():g}"
+        )
+    noise = np.random.default_rng(seed).gumbel(size=(n_rows, len(weights)))
+    found = np.argsort(-(np.log(weights) + noise), axis=1, kind="stable")[:, :top_k]
+    return np.asarray(found)
+
+
+def zipf(n_experts: int, steepness: float = 1.0) -> Array:
+    """Popularity of the 1st, 2nd, … expert as 1/rank to a power, summing to one."""
+    weights = np.arange(1.0, n_experts + 1) ** -steepness
+    return np.asarray(weights / weights.sum())
+
+
+def rows_of_experts(chosen: Integers, n_experts: int) -> Integers:
+    """How many rows each expert gets [E]."""
+    return np.bincount(chosen.ravel(), minlength=n_experts)
+
+
+def distinct(chosen: Integers) -> int:
+    """How many experts at least one row was sent to."""
+    return len(np.unique(chosen))
+
+
+def mean_distinct(
+    popularity: Sequence[float] | Array, *, n_rows: int, top_k: int, trials: int = 20
+) -> float:
+    """Distinct experts of a batch, mean over simulated batches."""
+    found = [
+        distinct(draw(popularity, n_rows=n_rows, top_k=top_k, seed=trial))
+        for trial in range(trials)
+    ]
+    return float(np.mean(found))

@@ -1,0 +1,89 @@
+"""The chapter's still pictures: loads of ranks, and a bias at work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from llmserve_lab.book.display import plain
+from llmserve_lab.book.palette import BLUE, GREEN, GREY, VERMILLION
+from llmserve_lab.book.static import StaticFigure, figure_style
+from llmserve_lab.moe.crowd import draw, rows_of_experts, zipf
+from llmserve_lab.moe.placement import Counts, Placement, balance, contiguous, redundant
+from llmserve_lab.moe.steering import Steered
+from llmserve_lab.transformer.arithmetic import Integers
+
+
+def popular(
+    *, n_experts: int, n_rows: int, top_k: int, steepness: float, seed: int = 0
+) -> Integers:
+    """Rows of each expert [E]: popularity falls by Zipf's law, in no order."""
+    shuffled = np.random.default_rng(seed).permutation(zipf(n_experts, steepness))
+    chosen = draw(shuffled, n_rows=n_rows, top_k=top_k, seed=seed)
+    return rows_of_experts(chosen, n_experts)
+
+
+def placements(rows: Counts, num_ranks: int, extra: int) -> dict[str, Placement]:
+    """Three ways to house experts that get so many rows.
+
+    Raises:
+        ValueError: experts, or experts and copies, do not fill the ranks evenly.
+    """
+    return {
+        "in order": contiguous(len(rows), num_ranks),
+        "heaviest first": redundant(rows, num_ranks),
+        f"{extra} copies more": redundant(rows, num_ranks, extra),
+    }
+
+
+@figure_style()
+def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFigure:
+    """Rows of every rank, the busiest first, under three placements of the experts."""
+    import matplotlib.pyplot as plt
+
+    ways = placements(rows, num_ranks, extra)
+    figure, panels = plt.subplots(1, len(ways), sharey=True, figsize=(5.6, 2.9))
+    found = {name: way.loads(rows) for name, way in ways.items()}
+    inks = (VERMILLION, BLUE, GREEN)
+    for axes, (name, load), ink in zip(panels, found.items(), inks, strict=True):
+        axes.bar(range(num_ranks), np.sort(load)[::-1], color=ink.light, width=0.8)
+        axes.axhline(float(np.mean(load)), color=GREY.light, dashes=(4, 2))
+        axes.set_title(name, fontsize=9.5)
+        axes.set_xlabel("ranks, busiest first")
+        axes.set_xticks([])
+        axes.grid(axis="x", visible=False)
+    panels[0].set_ylabel("rows")
+    shown = ", ".join(f"{name} {plain(balance(load))}" for name, load in found.items())
+    return StaticFigure.of(
+        figure,
+        title="Copies of the few hot experts level all ranks",
+        sentence=f"{title}: balancedness is {shown}; the dashed line is the mean.",
+    )
+
+
+@figure_style()
+def steered(runs: dict[str, Steered]) -> StaticFigure:
+    """Balancedness of the experts while a bias is nudged after every batch."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(5.6, 2.9))
+    for name, run in runs.items():
+        axes.plot(run.balancedness, label=name)
+    axes.set_ylim(0, 1)
+    axes.set_xlabel("batches")
+    axes.set_ylabel("balancedness of experts")
+    axes.legend(loc="lower right")
+    return StaticFigure.of(
+        figure,
+        title="A nudge after every batch evens the load out",
+        sentence=f"{_ends(runs)}.",
+    )
+
+
+def _ends(runs: dict[str, Steered]) -> str:
+    parts: list[Any] = []
+    for name, run in runs.items():
+        first, last = (plain(run.balancedness[i], 2) for i in (0, -1))
+        parts.append(f"{name}: balancedness goes from {first} to {last}")
+    return "; ".join(parts)

@@ -1,0 +1,134 @@
+"""How long prompts and answers are: laws of whole numbers of tokens, at least one.
+
+A law is asked for many lengths at once and takes its randomness from the generator it
+is given; the same seed gives the same lengths.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from llmserve_lab.workloads.rules import at_least, positive
+
+Integers = np.ndarray[Any, np.dtype[np.int64]]
+MIN_KEPT = 1e-3  # share of draws that must fall between bounds: else they hardly meet
+
+
+class LengthLaw(Protocol):
+    """Anything that draws lengths."""
+
+    def draw(self, rng: np.random.Generator, size: int) -> Integers:
+        """``size`` lengths in tokens, int64."""
+
+
+@dataclass(frozen=True)
+class Always:
+    """Every length the same."""
+
+    tokens: int
+
+    def __post_init__(self) -> None:
+        at_least("tokens", self.tokens, 1)
+
+    def draw(self, rng: np.random.Generator, size: int) -> Integers:
+        """``size`` times the one length."""
+        return np.full(size, self.tokens, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Geometric:
+    """After every token the answer stops with probability π = 1 / ``mean``.
+
+    The law of one who forgets how much was said. P(D = k) = π(1 − π)^(k − 1) for
+    k ≥ 1; its standard deviation is nearly its mean.
+    """
+
+    mean: float
+
+    def __post_init__(self) -> None:
+        at_least("mean", self.mean, 1)
+
+    def draw(self, rng: np.random.Generator, size: int) -> Integers:
+        """``size`` lengths, independent."""
+        return rng.geometric(1 / self.mean, size).astype(np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lognormal:
+    """Lengths whose logarithm is normal: many short ones, and a long tail.
+
+    ``mean`` and ``cv`` (standard deviation over mean) are those of the lengths before
+    each is rounded up to whole tokens, which adds half a token on average.
+    """
+
+    mean: float
+    cv: float
+
+    def __post_init__(self) -> None:
+        positive("mean", self.mean)
+        positive("cv", self.cv)
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the logarithm."""
+        return math.sqrt(math.log1p(self.cv**2))
+
+    def draw(self, rng: np.random.Generator, size: int) -> Integers:
+        """``size`` lengths, independent."""
+        center = math.log(self.mean) - self.sigma**2 / 2
+        return np.ceil(rng.lognormal(center, self.sigma, size)).astype(np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounded:
+    """Another law between two bounds, both included; what falls outside is redrawn.
+
+    It is the law given that the length lies there, not one with heaps at the bounds.
+    """
+
+    law: LengthLaw
+    low: int = 1
+    high: int
+
+    def __post_init__(self) -> None:
+        at_least("low", self.low, 1)
+        at_least("high", self.high, self.low)
+
+    def draw(self, rng: np.random.Generator, size: int) -> Integers:
+        """``size`` lengths from ``low`` to ``high``.
+
+        Raises:
+            ValueError: hardly a length of the law lies between the bounds.
+        """
+        kept, drawn = np.empty(0, dtype=np.int64), 0
+        while kept.size < size:
+            more = self.law.draw(rng, max(size, 256))
+            drawn += more.size
+            inside = more[(self.low <= more) & (more <= self.high)]
+            kept = np.concatenate([kept, inside])
+            if kept.size < MIN_KEPT * drawn:
+                raise ValueError(
+                    f"low and high must hold a share of {MIN_KEPT:g} of {self.law}, "
+                    f"got {kept.size} of {drawn} lengths in [{self.low}, {self.high}]"
+                )
+        return kept[:size]
+
+
+@dataclass(frozen=True)
+class Empirical:
+    """Lengths that were observed, drawn again with equal chances."""
+
+    observed: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.observed:
+            raise ValueError("observed must hold at least 1 length, got none")
+        at_least("observed", min(self.observed), 1)
+
+    def draw(self, rng: np.random.Generator, size: int) -> Integers:
+        """``size`` of the observed lengths, with replacement."""
+        return rng.choice(np.asarray(self.observed, dtype=np.int64), size)

@@ -1,0 +1,86 @@
+"""A line that cannot be read is named: which file, which line, which field, and why."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+Value = TypeVar("Value")
+
+
+class MalformedLineError(ValueError):
+    """A line of a trace does not hold what its format says."""
+
+    def __init__(self, where: Line, field: str, rule: str, found: object) -> None:
+        self.path, self.line, self.field = where.path, where.number, field
+        super().__init__(
+            f"{where.path}, line {where.number}: {field} must be {rule}, got {found!r}"
+        )
+
+
+class Line:
+    """One line of a file: its fields by name, and where it stands (from 1)."""
+
+    def __init__(self, path: Path, number: int, fields: Mapping[str, Any]) -> None:
+        self.path, self.number, self.fields = path, number, fields
+
+    def __getitem__(self, field: str) -> Any:
+        if self.fields.get(field) is None:
+            raise MalformedLineError(self, field, "there", "nothing")
+        return self.fields[field]
+
+    def read(self, field: str, rule: str, reading: Callable[[Any], Value]) -> Value:
+        """The field as ``reading`` takes it, which raises ValueError if it cannot.
+
+        Raises:
+            MalformedLineError: the field is missing, or breaks ``rule``.
+        """
+        found = self[field]
+        try:
+            return reading(found)
+        except (ValueError, TypeError):
+            raise MalformedLineError(self, field, rule, found) from None
+
+    def tokens(self, field: str, *, least: int = 1) -> int:
+        """A whole number of tokens, at least ``least``."""
+        rule = f"a whole number of at least {least} token{'s' * (least != 1)}"
+        return self.read(field, rule, lambda found: _whole(found, least))
+
+
+def _whole(found: Any, least: int) -> int:
+    if isinstance(found, bool | float) or int(found) < least:
+        raise ValueError
+    return int(found)
+
+
+def csv_lines(path: Path, columns: Sequence[str]) -> Iterator[Line]:
+    """Lines of a CSV file below its heading, which must name ``columns``.
+
+    Columns are found by their names; others may stand beside them. One line is in
+    memory at a time.
+    """
+    with path.open(newline="", encoding="utf8") as file:
+        rows = csv.reader(file)
+        heading = next(rows, [])
+        for column in columns:
+            if column not in heading:
+                at = Line(path, 1, {})
+                raise MalformedLineError(at, column, "a column of the heading", heading)
+        for cells in rows:
+            fields = dict(zip(heading, cells, strict=False))
+            line = Line(path, rows.line_num, fields)
+            if len(cells) > len(heading):
+                rule = f"the last of {len(heading)} fields"
+                raise MalformedLineError(line, heading[-1], rule, cells)
+            yield line
+
+
+def in_order(line: Line, field: str, time_s: float, before_s: float) -> float:
+    """``time_s``, if it is not earlier than the line before it."""
+    if time_s < before_s:
+        raise MalformedLineError(
+            line, field, "no earlier than the line before it", line[field]
+        )
+    return time_s

@@ -1,0 +1,98 @@
+"""A workload is arrivals and lengths put together: requests, one after the other.
+
+An open loop does not care how the engine is doing: requests come when they come. In a
+closed loop a fixed number of clients wait for their answers; there the engine itself
+decides when the next request comes, and only the lengths are given here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from llmserve_lab.engine.request import Request
+from llmserve_lab.workloads.arrivals import BLOCK, at_once, bursty
+from llmserve_lab.workloads.lengths import LengthLaw
+from llmserve_lab.workloads.rules import at_least, positive
+
+
+def poisson_requests(
+    *,
+    rate_per_s: float,
+    prompt: LengthLaw,
+    output: LengthLaw,
+    num_requests: int,
+    seed: int,
+) -> Iterator[Request]:
+    """An open loop of requests that know nothing of each other."""
+    return bursty_requests(
+        rate_per_s=rate_per_s,
+        cv=1.0,
+        prompt=prompt,
+        output=output,
+        num_requests=num_requests,
+        seed=seed,
+    )
+
+
+def bursty_requests(
+    *,
+    rate_per_s: float,
+    cv: float,
+    prompt: LengthLaw,
+    output: LengthLaw,
+    num_requests: int,
+    seed: int,
+) -> Iterator[Request]:
+    """An open loop whose gaps follow a Gamma law; ``cv`` as of :func:`bursty`.
+
+    Times, prompts and outputs are drawn independently: another rate leaves the lengths
+    as they are, and stretches the same times.
+    """
+    times, *lengths = np.random.SeedSequence(seed).spawn(3)
+    arrivals = bursty(rate_per_s, cv=cv, rng=np.random.default_rng(times))
+    return _together(arrivals, prompt, output, num_requests, lengths)
+
+
+def closed_requests(
+    *, prompt: LengthLaw, output: LengthLaw, num_requests: int, seed: int
+) -> Iterator[Request]:
+    """What the clients of a closed loop ask for, in this order, all at time zero.
+
+    ``simulate(…, clients=n)`` hands the next one to the client that is answered first.
+    """
+    _, *lengths = np.random.SeedSequence(seed).spawn(3)
+    return _together(at_once(), prompt, output, num_requests, lengths)
+
+
+def _together(
+    arrivals: Iterator[float],
+    prompt: LengthLaw,
+    output: LengthLaw,
+    num_requests: int,
+    seeds: list[np.random.SeedSequence],
+) -> Iterator[Request]:
+    at_least("num_requests", num_requests, 1)
+    prompts, outputs = (
+        _drawn(law, np.random.default_rng(seed))
+        for law, seed in zip((prompt, output), seeds, strict=True)
+    )
+    drawn = zip(range(num_requests), arrivals, prompts, outputs, strict=False)
+    for number, arrival_s, prompt_len, output_len in drawn:
+        yield Request(
+            arrival_s=arrival_s, prompt_len=prompt_len, output_len=output_len, id=number
+        )
+
+
+def _drawn(law: LengthLaw, rng: np.random.Generator) -> Iterator[int]:
+    """Lengths without end, drawn a block at a time."""
+    while True:
+        yield from law.draw(rng, BLOCK).tolist()
+
+
+def faster(requests: Iterable[Request], *, times: float) -> Iterator[Request]:
+    """The same requests at ``times`` the rate: every arrival is that much earlier."""
+    positive("times", times)
+    return (replace(each, arrival_s=each.arrival_s / times) for each in requests)

@@ -1,0 +1,148 @@
+"""Real services wrote down what they were asked; here their files become requests.
+
+Every reader is a generator: one line is in memory at a time, whatever the length of the
+file. Arrivals count from the first request of the file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+
+from llmserve_lab.engine.request import Request
+from llmserve_lab.workloads.lines import Line, MalformedLineError, csv_lines, in_order
+
+AZURE = ("TIMESTAMP", "ContextTokens", "GeneratedTokens")
+BURST = ("Timestamp", "Request tokens", "Response tokens")
+MOONCAKE = ("timestamp", "input_length", "output_length", "hash_ids")
+MS_PER_S = 1000
+MOONCAKE_BLOCK = 512  # tokens that one of its hash ids stands for
+
+
+def azure(path: str | Path) -> Iterator[Request]:
+    """Requests of an Azure LLM inference trace (2023 or 2024), a CSV file.
+
+    Its columns: ``TIMESTAMP`` (a date and time, kept to a microsecond),
+    ``ContextTokens`` (the prompt), ``GeneratedTokens``.
+
+    Raises:
+        MalformedLineError: a line does not hold that, or time runs back.
+    """
+    return _timed(
+        csv_lines(Path(path), AZURE), AZURE, "a date and time", datetime_s, least=1
+    )
+
+
+def burstgpt(path: str | Path) -> Iterator[Request]:
+    """Requests of a BurstGPT trace, a CSV file, without those that it failed to answer.
+
+    Its columns: ``Timestamp`` (s), ``Request tokens``, ``Response tokens``, and others
+    that are not read. A response of 0 tokens marks a failure of the service; it leaves
+    no request, but the ids count it.
+
+    Raises:
+        MalformedLineError: a line does not hold that, or time runs back.
+    """
+    return _timed(
+        csv_lines(Path(path), BURST), BURST, "a number of s", seconds, least=0
+    )
+
+
+def _timed(
+    lines: Iterator[Line],
+    columns: tuple[str, str, str],
+    rule: str,
+    reading: Callable[[str], float],
+    *,
+    least: int,
+) -> Iterator[Request]:
+    """Requests from lines with a time, a prompt and an output in ``columns``."""
+    time, prompt, output = columns
+    start_s = before_s = -math.inf
+    for number, line in enumerate(lines):
+        now_s = in_order(line, time, line.read(time, rule, reading), before_s)
+        start_s, before_s = (now_s if number == 0 else start_s), now_s
+        prompt_len, output_len = line.tokens(prompt), line.tokens(output, least=least)
+        if output_len:
+            yield Request(
+                arrival_s=now_s - start_s,
+                prompt_len=prompt_len,
+                output_len=output_len,
+                id=number,
+            )
+
+
+def mooncake(path: str | Path) -> Iterator[Request]:
+    """Requests of a Mooncake trace, JSON lines, each with the names of its blocks.
+
+    Its keys: ``timestamp`` (ms), ``input_length``, ``output_length``, and ``hash_ids``:
+    one name for every 512 tokens of the prompt, the last block perhaps shorter. Equal
+    names up to a block mean equal prompts up to there.
+
+    Raises:
+        MalformedLineError: a line is no JSON object, does not hold that, or time runs
+            back.
+    """
+    start_s = before_s = -math.inf
+    for number, line in enumerate(json_lines(Path(path))):
+        now_s = line.read("timestamp", "a number of ms", seconds) / MS_PER_S
+        before_s = in_order(line, "timestamp", now_s, before_s)
+        start_s = now_s if number == 0 else start_s
+        prompt_len = line.tokens("input_length")
+        yield Request(
+            arrival_s=now_s - start_s,
+            prompt_len=prompt_len,
+            output_len=line.tokens("output_length"),
+            id=number,
+            prefix=_names(line, prompt_len),
+        )
+
+
+def json_lines(path: Path) -> Iterator[Line]:
+    """Lines of a file of JSON objects, one in memory at a time."""
+    with path.open(encoding="utf8") as file:
+        for number, text in enumerate(file, start=1):
+            at = Line(path, number, {})
+            try:
+                found = json.loads(text)
+            except json.JSONDecodeError:
+                raise MalformedLineError(
+                    at, "line", "JSON", text.rstrip("\n")
+                ) from None
+            if not isinstance(found, dict):
+                raise MalformedLineError(at, "line", "a JSON object", found)
+            yield Line(path, number, found)
+
+
+def _names(line: Line, prompt_len: int) -> tuple[int, ...]:
+    """The prompt's blocks, as many as its tokens fill."""
+    want = -(-prompt_len // MOONCAKE_BLOCK)
+    found = line["hash_ids"]
+    whole = isinstance(found, list) and all(type(name) is int for name in found)
+    if not whole or len(found) != want:
+        rule = f"a list of {want} whole numbers, one for every {MOONCAKE_BLOCK} tokens"
+        raise MalformedLineError(line, "hash_ids", rule, found)
+    return tuple(found)
+
+
+def datetime_s(text: str) -> float:
+    """Seconds since 1970 of an ISO date and time, UTC where it names no zone."""
+    found = datetime.fromisoformat(text)
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def seconds(found: str | float) -> float:
+    """A finite number that is not negative."""
+    number = float(found)
+    if isinstance(found, bool) or not (math.isfinite(number) and number >= 0):
+        raise ValueError
+    return number
+
+
+READERS: Mapping[str, Callable[[str | Path], Iterator[Request]]] = MappingProxyType(
+    {reader.__name__: reader for reader in (azure, burstgpt, mooncake)}
+)

@@ -1,0 +1,87 @@
+"""The best ratio, searched in whole numbers so fine that nobody sees the grain."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from llmserve_lab.afd import formulas as f
+from llmserve_lab.book.formula import Formula
+from tests.afd.counts_times import attend, in_a_row, known, of, passed
+from tests.counted import Case, counts
+
+GRAIN = 10**12  # a ratio of one
+Period = Callable[[dict[str, float], int, int, int, int], int]
+
+
+def around(attn: int, wire: int, ffn: int, m: int) -> int:
+    """m batches go round two machines: time of twenty steps of each, once it runs."""
+    back, free, busy = [0] * m, 0, 0
+    for n in range(30 * m):
+        if n == 10 * m:
+            early = busy
+        free = max(free, back[n]) + attn
+        busy = max(busy, free + wire) + ffn
+        back.append(busy)
+    return busy - early
+
+
+def in_line(v: dict[str, float], attn: int, wire: int, ffn: int, m: int) -> int:
+    return in_a_row(attn, wire, ffn)
+
+
+def on_the_loop(v: dict[str, float], attn: int, wire: int, ffn: int, m: int) -> int:
+    return around(attn, wire, ffn, m)
+
+
+def ffn_alone(v: dict[str, float], attn: int, wire: int, ffn: int, m: int) -> int:
+    return ffn
+
+
+def loop_alone(v: dict[str, float], attn: int, wire: int, ffn: int, m: int) -> int:
+    return attn + wire + ffn
+
+
+def searched(v: dict[str, float], period: Period) -> float:
+    """Where one grain more Attention stops paying."""
+    attn, wire = attend(v), passed(v, "comm", int(v["batch"]))
+    each, fixed = int(v["a_ffn"] * v["batch"]), int(v["b_ffn"])
+
+    def time(ratio: int) -> int:
+        ffn = each * ratio + fixed * GRAIN
+        return period(v, attn * GRAIN, wire * GRAIN, ffn, int(v["n_batches"]))
+
+    low, high = 0, 1000 * GRAIN
+    while high - low > 1:
+        r = (low + high) // 2
+        more = (r + 1) * (r + GRAIN) * time(r) > r * (r + 1 + GRAIN) * time(r + 1)
+        low, high = (r, high) if more else (low, r)
+    return high / GRAIN
+
+
+def best(formula: Formula, period: Period) -> None:
+    """Register a search."""
+
+    def count(rng: random.Random) -> Case:
+        values = known(rng)
+        return Case(of(formula, values), searched(values, period))
+
+    counts(formula)(count)
+
+
+best(f.RATIO_PEAK, ffn_alone)
+best(f.RATIO_LOOP_PEAK, loop_alone)
+best(f.RATIO_BEST, in_line)
+best(f.RATIO_PIPELINE, on_the_loop)
+
+
+@counts(f.BEST_TOKENS_PER_S)
+def best_tokens_per_s(rng: random.Random) -> Case:
+    """Go to the best ratio and see what comes out there."""
+    v = known(rng)
+    r = searched(v, in_line)
+    ffn = v["b_ffn"] + v["a_ffn"] * r * v["batch"]
+    scale = 10**9
+    times = (attend(v), passed(v, "comm", int(v["batch"])), ffn)
+    step_s = in_a_row(*(round(scale * time) for time in times)) / scale
+    return Case(of(f.BEST_TOKENS_PER_S, v), r * v["batch"] / step_s / (r + 1))

@@ -1,0 +1,96 @@
+"""Coefficients of a machine and a model, byte by byte and row by row."""
+
+from __future__ import annotations
+
+import random
+
+from llmserve_lab.afd import formulas as f
+from llmserve_lab.book.formula import Formula
+from tests.counted import Case, counts
+
+
+def shape(rng: random.Random) -> dict[str, float]:
+    """A small model on a slow machine."""
+    names = ("n_layers", "d_model", "d_expert", "top_k", "n_draft", "experts_per_card")
+    found = {name: float(rng.randint(1, 6)) for name in names}
+    found |= {"n_experts": float(rng.randint(6, 12)), "kv_bytes_per_token": 96.0}
+    rates = {"hbm_bw": 640.0, "peak_flops": 960.0, "link_bw": 320.0}
+    shares = {"eff_mem": 0.5, "eff_compute": 0.25, "eff_link": 0.8}
+    widths = {"bytes_sent": 1.0, "bytes_returned": 2.0}
+    return found | rates | shares | widths
+
+
+def of(formula: Formula, values: dict[str, float]) -> dict[str, float]:
+    return {leaf.name: values[leaf.name] for leaf in formula.arguments}
+
+
+@counts(f.A_ATTN)
+def a_attn(rng: random.Random) -> Case:
+    """Read one token's entries, byte after byte, and share them among the layers."""
+    v = shape(rng)
+    v["kv_bytes_per_token"] *= v["n_layers"]
+    spent = sum(1 / (v["hbm_bw"] * v["eff_mem"]) for _ in range(96))
+    return Case(of(f.A_ATTN, v), spent)
+
+
+def expert_flops(v: dict[str, float]) -> int:
+    """Gate, up and down, entry by entry."""
+    inner, outer = int(v["d_expert"]), int(v["d_model"])
+    entries = [1 for _matrix in range(3) for _row in range(outer) for _ in range(inner)]
+    return sum(2 * entry for entry in entries)
+
+
+@counts(f.EXPERT_FLOPS)
+def flops_of_a_row(rng: random.Random) -> Case:
+    v = shape(rng)
+    return Case(of(f.EXPERT_FLOPS, v), expert_flops(v))
+
+
+def dealt(v: dict[str, float]) -> list[int]:
+    """Deal the rows of as many requests as there are experts, in turn."""
+    experts = [0] * int(v["n_experts"])
+    place = 0
+    for _request in experts:
+        for _row in range(1 + int(v["n_draft"])):
+            for _choice in range(int(v["top_k"])):
+                experts[place % len(experts)] += 1
+                place += 1
+    return experts
+
+
+@counts(f.EXPERT_ROWS)
+def expert_rows(rng: random.Random) -> Case:
+    v = shape(rng)
+    return Case(of(f.EXPERT_ROWS, v), dealt(v)[0] / v["n_experts"])
+
+
+def card_rows(v: dict[str, float]) -> float:
+    """Rows of all experts on one card, per request."""
+    experts = dealt(v)
+    return sum(experts[: int(v["experts_per_card"])]) / len(experts)
+
+
+@counts(f.A_FFN)
+def a_ffn(rng: random.Random) -> Case:
+    v = shape(rng)
+    rate = v["peak_flops"] * v["eff_compute"]
+    return Case(of(f.A_FFN, v), card_rows(v) * expert_flops(v) / rate)
+
+
+def wire_bytes(v: dict[str, float]) -> float:
+    """A row's numbers go out in one format and come back in another."""
+    out = sum(v["bytes_sent"] for _ in range(int(v["d_model"])))
+    return out + sum(v["bytes_returned"] for _ in range(int(v["d_model"])))
+
+
+@counts(f.ROW_WIRE_BYTES)
+def row_wire_bytes(rng: random.Random) -> Case:
+    v = shape(rng)
+    return Case(of(f.ROW_WIRE_BYTES, v), wire_bytes(v))
+
+
+@counts(f.A_COMM)
+def a_comm(rng: random.Random) -> Case:
+    v = shape(rng)
+    rate = v["link_bw"] * v["eff_link"]
+    return Case(of(f.A_COMM, v), card_rows(v) * wire_bytes(v) / rate)

@@ -1,0 +1,155 @@
+"""Times and ratios: work done piece by piece, crossings found by trying."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+
+import numpy as np
+
+from llmserve_lab.afd import formulas as f
+from llmserve_lab.afd.pipeline import pipeline
+from llmserve_lab.book.formula import Formula
+from tests.counted import Case, counts
+
+
+def known(rng: random.Random) -> dict[str, float]:
+    """A bundle whose times are whole numbers of seconds; any stage may be longest."""
+    leader = rng.choice(("b_attn", "b_ffn", "b_comm", "none"))
+    scales = {"a_attn": 3, "b_attn": 90, "a_ffn": 6, "b_ffn": 300, "a_comm": 9}
+    found = {name: float(rng.randint(1, most)) for name, most in scales.items()}
+    size = {"batch": rng.randint(2, 9), "slot_tokens": rng.randint(1, 12)}
+    more = {"b_comm": rng.randint(1, 200), "n_batches": rng.choice((2, 2, 3, 4))}
+    values = found | size | more | {"af_ratio": float(rng.randint(1, 9))}
+    return values | ({leader: rng.randint(600, 1800)} if leader in values else {})
+
+
+def of(formula: Formula, values: dict[str, float]) -> dict[str, float]:
+    return {leaf.name: values[leaf.name] for leaf in formula.arguments}
+
+
+def attend(v: dict[str, float]) -> int:
+    """Read the tokens of every slot, one after the other."""
+    spent = int(v["b_attn"])
+    for _slot in range(int(v["batch"])):
+        for _token in range(int(v["slot_tokens"])):
+            spent += int(v["a_attn"])
+    return spent
+
+
+def passed(v: dict[str, float], part: str, requests: int) -> int:
+    """Serve so many requests, one after the other."""
+    return int(v[f"b_{part}"]) + sum(int(v[f"a_{part}"]) for _ in range(requests))
+
+
+def stages(v: dict[str, float]) -> tuple[int, int, int]:
+    """Attention, wire and FFN of one step."""
+    served = int(v["af_ratio"] * v["batch"])
+    wire, ffn = passed(v, "comm", int(v["batch"])), passed(v, "ffn", served)
+    return attend(v), wire, ffn
+
+
+def in_a_row(*times: int) -> int:
+    """Machines in a row, work without end: what lies between two that come out."""
+    free = [0] * len(times)
+    for _ in range(50):
+        before, at = free[-1], 0
+        for place, time in enumerate(times):
+            at = free[place] = max(at, free[place]) + time
+    return free[-1] - before
+
+
+def round_and_round(attn: int, wire: int, ffn: int, m: int) -> float:
+    """m batches on two machines with a wire between them: seconds per step, late."""
+    log = pipeline(
+        np.full((40 * m, 1), float(attn)), ffn, wire, n_batches=m, barrier="instance"
+    )[1]
+    return float(log[-1] - log[-1 - 20 * m]) / (20 * m)
+
+
+def played(formula: Formula, play: Callable[[dict[str, float]], float]) -> None:
+    """Register a count that plays one setting."""
+
+    def count(rng: random.Random) -> Case:
+        values = known(rng)
+        return Case(of(formula, values), play(values))
+
+    counts(formula)(count)
+
+
+def per_instance(v: dict[str, float], step_s: float) -> float:
+    """Tokens of a step over its time and over the machines that share it."""
+    return v["af_ratio"] * v["batch"] / step_s / (v["af_ratio"] + 1)
+
+
+played(f.ATTN_S, attend)
+played(f.FFN_S, lambda v: stages(v)[2])
+played(f.COMM_S, lambda v: stages(v)[1])
+played(f.CYCLE_S, lambda v: in_a_row(*stages(v)))
+played(f.INSTANCE_TOKENS_PER_S, lambda v: per_instance(v, in_a_row(*stages(v))))
+played(f.PIPELINE_S, lambda v: round_and_round(*stages(v), int(v["n_batches"])))
+played(
+    f.PIPELINE_TOKENS_PER_S,
+    lambda v: per_instance(v, round_and_round(*stages(v), int(v["n_batches"]))),
+)
+
+
+def waiting(v: dict[str, float], place: int) -> float:
+    """Share of many steps in which a stage does not work."""
+    spent = 100 * round_and_round(*stages(v), int(v["n_batches"]))
+    return (spent - sum(stages(v)[place] for _ in range(100))) / spent
+
+
+played(f.IDLE_ATTN, lambda v: waiting(v, 0))
+played(f.IDLE_FFN, lambda v: waiting(v, 2))
+
+
+@counts(f.LOOP_S)
+def loop_s(rng: random.Random) -> Case:
+    """Batches that never wait pass a post, lap after lap: seconds per passing."""
+    v, laps = known(rng), 50
+    passings = sum(1 for _lap in range(laps) for _batch in range(int(v["n_batches"])))
+    return Case(of(f.LOOP_S, v), laps * sum(stages(v)) / passings)
+
+
+Late = Callable[[float, float, float, float], bool]  # Attention, wire, FFN, batches
+
+
+def first(formula: Formula, late: Late) -> None:
+    """Register a count that adds requests to the FFN until something is late.
+
+    The closed form is a ratio; times the batch and rounded up it is that request.
+    """
+
+    def count(rng: random.Random) -> Case:
+        v, requests = known(rng), 0
+        v["a_ffn"] /= 0.73  # no ties
+        attn, wire = attend(v), stages(v)[1]
+        v["b_ffn"] = ffn = 0.01  # early with no request
+        while not late(attn, wire, ffn, v["n_batches"]):
+            ffn += v["a_ffn"]
+            requests += 1
+        batch = v["batch"]
+        return Case(of(formula, v), requests, lambda r: max(0, math.ceil(r * batch)))
+
+    counts(formula)(count)
+
+
+first(f.RATIO_ATTN, lambda attn, wire, ffn, m: ffn >= attn)
+first(f.RATIO_COMM, lambda attn, wire, ffn, m: ffn >= wire)
+first(f.RATIO_LOOP_START, lambda attn, wire, ffn, m: attn + wire + ffn >= m * attn)
+first(f.RATIO_LOOP_END, lambda attn, wire, ffn, m: m * ffn >= attn + wire + ffn)
+
+
+@counts(f.HIDDEN_COMM_S)
+def hidden_comm_s(rng: random.Random) -> Case:
+    """Lengthen the wire until somebody waits for it."""
+    v = known(rng)
+    attn, m = attend(v), int(v["n_batches"])
+    low, high = 0, 4 * attn
+    while high - low > 1:
+        half = (low + high) // 2
+        late = round_and_round(attn, half, attn, m) > attn
+        low, high = (low, half) if late else (half, high)
+    return Case(of(f.HIDDEN_COMM_S, v), low)

@@ -1,0 +1,127 @@
+"""The figures state what is simulated or solved; the bench answers; questions hold."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from functools import cache
+from html import unescape
+from typing import Any
+
+import pytest
+
+from llmserve_lab.afd import figures, paper, pictures, questions
+from llmserve_lab.afd import formulas as f
+from llmserve_lab.afd.bench import bench
+from llmserve_lab.afd.recipe import recipe
+from llmserve_lab.afd.rounds import BUNDLES, FLIGHTS, drawn
+from llmserve_lab.book.bench import Bench
+from llmserve_lab.book.display import si
+from llmserve_lab.book.judge import judge
+from llmserve_lab.book.question import LETTERS, Question, text_of
+
+MINE = [item for item in vars(questions).values() if isinstance(item, Question)]
+every_question = pytest.mark.parametrize("question", MINE, ids=lambda q: q.name)
+
+
+def test_the_curve_s_numbers_are_those_of_the_recipe() -> None:
+    known = figures.throughput().values(batch=512.0, mean_prompt=200.0)
+    advice = recipe(paper.known(batch=512, prompt=200))
+    assert known["ratio_best"] == pytest.approx(advice.best)
+    assert known["best_tokens_per_s"] == pytest.approx(advice.tokens_per_s)
+    promised = known["best_tokens_per_s"]
+    assert known["pipeline_tokens_per_s"] < promised
+    third = figures.throughput().values(n_batches=3.0)
+    assert third["ratio_pipeline"] == pytest.approx(third["ratio_best"])
+
+
+def test_who_waits_is_who_is_faster() -> None:
+    few, many = (figures.idle().values(af_ratio=r) for r in (3.0, 20.0))
+    assert few["idle_attn"] == 0 < few["idle_ffn"]
+    assert many["idle_ffn"] == 0 < many["idle_attn"]
+    assert few["pipeline_s"] < many["pipeline_s"]
+
+
+def test_a_batch_is_never_drawn_in_two_places() -> None:
+    rows = drawn()
+    cases = range(len(BUNDLES) * len(FLIGHTS))
+    assert {row["c"] for row in rows} == set(cases)
+    for case, batch in {(row["c"], row["b"]) for row in rows}:
+        own = [row for row in rows if (row["c"], row["b"]) == (case, batch)]
+        own.sort(key=lambda row: row["s"])
+        assert all(one["e"] <= two["s"] + 1 for one, two in itertools.pairwise(own))
+
+
+def test_pictures_are_drawn_the_same_twice_and_state_their_numbers() -> None:
+    one, other = pictures.latencies(), pictures.latencies()
+    assert one.svg == other.svg and "303 µs" in one.sentence
+    simulated = pictures.simulated(n_requests=150, n_seeds=2)
+    assert re.search(r"most tokens come at r = [789];", simulated.sentence)
+
+
+@cache
+def made() -> Bench:
+    return bench()
+
+
+def answer(**changes: Any) -> str:
+    start = {name: getattr(knob, "default", "") for name, knob in made().knobs.items()}
+    return unescape(made().answer(**start | {"n_requests": 200} | changes))
+
+
+def test_the_bench_answers_and_refuses_in_a_sentence() -> None:
+    html = answer(batch=64, n_batches=3, answers="uniform", barrier="stage together")
+    assert "3 batches of 64 in flight" in html and "bench-error" not in html
+    assert "all alike" in made().knobs["answers"].options  # type: ignore[union-attr]
+    assert "slope of ffn must be positive" in answer(a_ffn=0)
+
+
+@every_question
+def test_the_answer_is_taken_and_its_hints_are_not(question: Question) -> None:
+    given = LETTERS[int(question.right)] if question.choices else question.right
+    assert judge(question, given, None if question.choices else question.unit)
+    for hint in question.hints:
+        wrong: Any = float(hint.value())
+        if question.choices:
+            wrong = LETTERS[int(wrong)]
+        said = judge(question, wrong, None if question.choices else question.unit)
+        assert not said and repr(said) == text_of(hint.text)
+
+
+@every_question
+def test_the_explanation_states_the_answer_and_the_prompt_does_not(
+    question: Question,
+) -> None:
+    assert question.name.startswith("afd.")
+    if not question.choices:
+        shown = si(question.right, question.unit)
+        assert shown in text_of(question.why)
+        assert shown not in text_of(question.prompt)
+
+
+def test_the_predictions_come_true_in_a_simulation() -> None:
+    run, few = paper.figure_4(32), paper.figure_4(8)
+    waiting = run.attn_s.max(axis=1).max() / run.bundle.ffn_s
+    assert waiting < 0.5 < few.attn_s.max(axis=1).max() / few.bundle.ffn_s
+    assert questions.predict_slowest.right == 0
+    assert float(f.HIDDEN_COMM_S.at(questions.setting())) == 0
+    assert questions.predict_hidden.right == questions.predict_context.right == 2
+
+
+def test_choices_move_the_measured_and_not_the_real() -> None:
+    (_, *caught, _, _), (_, *steady, _, _) = (
+        row for row in few_choices() if row[0] in ("as the book has it", STEADY)
+    )
+    for found, least, most in ((caught, 0.8, 0.9), (steady, 0.95, 1.05)):
+        assert least < float(found[0]) / float(found[1]) < most  # (21) over all tokens
+
+
+STEADY = "stationary start"
+
+
+def few_choices() -> list[tuple[str, ...]]:
+    """Rows of the table of choices for bundles of one and two instances."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paper, "RATIOS", (1, 2))
+        table = paper.choices_table(n_requests=4000)
+    return [tuple(map(str, row)) for row in table.rows]

@@ -1,0 +1,141 @@
+"""A slot's mean and spread: by table, by trace, by looking at real slots."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from llmserve_lab.afd import formulas as f
+from llmserve_lab.afd.bundle import Load
+from llmserve_lab.afd.laws import (
+    STEPS,
+    Geometric,
+    Independent,
+    Law,
+    Trace,
+    Uniform,
+)
+from llmserve_lab.afd.measured import TRACES
+from llmserve_lab.afd.slots import fill
+from llmserve_lab.afd.study import joint
+from tests.workloads.real import FOLDER
+
+LAWS: list[Law] = [
+    Independent(Uniform(0, 40), Geometric(20)),
+    Independent(Geometric(30), Uniform(5, 30)),
+    Independent(Uniform(7, 7), Uniform(12, 12)),
+    Trace(np.array([3, 40, 7, 90]), np.array([30, 2, 0, 60])),
+]
+
+
+def looked_at(law: Law, steps: str) -> list[int]:
+    """What a look finds at every step of many requests, one after the other."""
+    prompts, decodes = law.draw(np.random.default_rng(1), 4000)
+    lasts = STEPS[steps](decodes)
+    pairs = zip(prompts.tolist(), lasts.tolist(), strict=True)
+    return [prompt + age for prompt, last in pairs for age in range(last)]
+
+
+@pytest.mark.parametrize("steps", STEPS)
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_a_slot_holds_what_a_look_finds(law: Law, steps: str) -> None:
+    slot, looks = law.slot(steps), looked_at(law, steps)
+    assert slot.theta == pytest.approx(np.mean(looks), rel=0.05)
+    assert slot.variance**0.5 == pytest.approx(np.std(looks), rel=0.06, abs=1e-9)
+    assert slot.steps == pytest.approx(len(looks) / 4000, rel=0.05)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_a_stationary_start_is_stationary(law: Law) -> None:
+    """The load does not drift: not at the first step, not later."""
+    slots, rounds = 400, 8
+    load = Load(law=law, n_requests=1, start="stationary")
+    loads = np.array([
+        fill(load, n_slots=slots, n_steps=60, batch=0, instance=i, seed=3).load(60)
+        for i in range(rounds)
+    ])  # fmt: skip
+    error = 5 * math.sqrt(law.slot().variance / slots / rounds) / law.slot().theta
+    for step in (0, 20, 59):
+        mean = loads[:, step].mean() / slots
+        assert mean == pytest.approx(law.slot().theta, rel=error + 0.005)
+
+
+def test_a_fresh_start_holds_prompts_alone_and_follows_the_recursion() -> None:
+    law = Independent(Uniform(0, 20), Geometric(15))
+    load = Load(law=law, n_requests=1)
+    loads = np.array([
+        fill(load, n_slots=300, n_steps=40, batch=0, instance=i, seed=3).load(40)
+        for i in range(10)
+    ])  # fmt: skip
+    for step in (0, 5, 39):
+        known = {"mean_prompt": 10.0, "p_stop": 1 / 16, "step_index": step}
+        expected = f.STEP_LOAD.at(known, batch=300)
+        assert loads[:, step].mean() == pytest.approx(float(expected), rel=0.03)
+
+
+def test_the_long_run_of_the_geometric_law_is_the_sum_of_means() -> None:
+    law = Independent(Uniform(0, 200), Geometric(500))
+    theta = f.SLOT_TOKENS_GEOMETRIC(mean_prompt=100, mean_decode=500)
+    assert law.slot().theta == pytest.approx(float(theta), rel=1e-6)
+    spread = f.SLOT_SD(prompt_variance=(201**2 - 1) / 12, mean_decode=500)
+    assert law.slot().variance == pytest.approx(float(spread) ** 2, rel=1e-6)
+
+
+def test_theta_of_a_trace_is_formula_9_8() -> None:
+    trace = joint()
+    steps = trace.decodes + 1.0
+    theta = f.SLOT_TOKENS(
+        mean_steps=steps.mean(),
+        mean_square_steps=(steps**2).mean(),
+        mean_prompt_steps=(trace.prompts * steps).mean(),
+    )
+    assert trace.slot().theta == pytest.approx(float(theta), rel=1e-12)
+    assert trace.correlation > 0.9
+
+
+def columns(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Prompts and answers of a real trace."""
+    from llmserve_lab.workloads import READERS
+
+    reader = READERS["mooncake" if name.endswith("jsonl") else "azure"]
+    rows = [(each.prompt_len, each.output_len) for each in reader(FOLDER / name)]
+    table = np.array(rows[:4000] if name.startswith("mooncake") else rows)
+    return table[:, 0], table[:, 1]
+
+
+@pytest.mark.parametrize("name", [name for name in TRACES if (FOLDER / name).is_file()])
+def test_a_real_trace_has_the_moments_that_are_recorded(name: str) -> None:
+    seen, (prompts, answers) = TRACES[name], columns(name)
+    steps = np.maximum(answers, 1).astype(np.float64)
+    for record, counted in (
+        (seen.prompt, prompts.mean()),
+        (seen.steps, steps.mean()),
+        (seen.square, (steps**2).mean()),
+        (seen.product, (prompts * steps).mean()),
+    ):
+        assert float(record) == pytest.approx(counted, rel=1e-5)
+    theta = Trace(prompts, answers).slot("one each").theta
+    assert seen.slot_tokens() == pytest.approx(theta, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: Geometric(0), "mean must be positive, got 0"),
+        (
+            lambda: Geometric.stopping(1.5),
+            "p_stop must be above 0 and below 1, got 1.5",
+        ),
+        (lambda: Uniform(5, 3), r"low must be in \[0, 3\], got 5"),
+        (
+            lambda: Trace(np.array([]), np.array([])),
+            "at least one request, got 0 and 0",
+        ),
+        (lambda: Trace(np.array([1]), np.array([1, 2])), "got 1 and 2"),
+    ],
+)
+def test_a_law_that_cannot_be_says_so(wrong: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        wrong()  # type: ignore[operator]

@@ -1,0 +1,155 @@
+"""The recipe, whole machines, fitted lines, and numbers that cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from llmserve_lab.afd import formulas as f
+from llmserve_lab.afd import paper, rule
+from llmserve_lab.afd.bundle import Load, ascend, bundle
+from llmserve_lab.afd.calibration import fit
+from llmserve_lab.afd.fast import simulate
+from llmserve_lab.afd.recipe import pairs, pairs_table, recipe
+from llmserve_lab.afd.settings import layer, slopes, slopes_table
+from llmserve_lab.catalog import ACCELERATORS, MODELS
+
+MANY = 3000
+RATIOS = np.geomspace(0.02, 2000, 400)[:, None]
+
+
+def many(seed: int) -> dict[str, object]:
+    """Three thousand bundles at once, each coefficient over four decades."""
+    rng = np.random.default_rng(seed)
+    spread = {name: 10 ** rng.uniform(-2, 2, MANY) for name in ascend()}
+    size = {"batch": 10 ** rng.uniform(0, 3, MANY), "slot_tokens": 10.0}
+    return spread | size
+
+
+def test_no_search_beats_the_theorem() -> None:
+    known = many(1)
+    searched = f.INSTANCE_TOKENS_PER_S.at(known, af_ratio=RATIOS).max(axis=0)
+    promised = f.BEST_TOKENS_PER_S.at(known)
+    assert (searched <= promised * (1 + 1e-12)).all()
+    assert np.median(searched / promised) > 0.999  # and the search is a fine one
+
+
+@pytest.mark.parametrize("n_batches", [2, 3, 5])
+def test_no_search_beats_the_loop_s_own_theorem(n_batches: int) -> None:
+    known = many(2) | {"n_batches": n_batches}
+    searched = f.PIPELINE_TOKENS_PER_S.at(known, af_ratio=RATIOS).max(axis=0)
+    best = f.RATIO_PIPELINE.at(known)
+    promised = f.PIPELINE_TOKENS_PER_S.at(known, af_ratio=best)
+    assert (searched <= promised * (1 + 1e-9)).all()
+
+
+def test_the_recipe_is_its_three_numbers() -> None:
+    advice = recipe(paper.known())
+    assert advice.best == pytest.approx(advice.ratio_attn)
+    assert advice.ratio_attn > advice.ratio_peak > advice.ratio_comm
+    assert advice.limits == "Attention"
+    assert recipe(paper.known(answer=100)).limits == "FFN"
+    assert "Attention decides" in repr(advice.table())
+
+
+def test_whole_machines_come_closer_the_more_there_are() -> None:
+    found = pairs(paper.known(), most_ffn=7)
+    losses = [pair.loss for pair in found]
+    assert losses == sorted(losses, reverse=True) and 0 <= losses[-1] < 1e-3
+    assert [str(pair) for pair in found][:2] == ["9A–1F", "19A–2F"]
+    assert len(pairs_table(paper.known()).rows) == len(pairs(paper.known()))
+    with pytest.raises(ValueError, match="most_ffn must be at least 1, got 0"):
+        pairs(paper.known(), most_ffn=0)
+
+
+def test_a_bundle_of_two_ffns_is_a_bundle_of_half_the_ratio() -> None:
+    """7A–2F simulated: between 3A–1F and 4A–1F, at the same instances."""
+    load = Load(law=paper.law(answer=50), n_requests=3000, start="stationary")
+    rates = [
+        simulate(paper.made(x, n_ffn=y, batch=64), load, seed=3).tokens_per_s
+        for x, y in ((3, 1), (7, 2), (4, 1))
+    ]
+    assert min(rates[0], rates[2]) * 0.98 < rates[1] < max(rates[0], rates[2]) * 1.02
+
+
+def test_a_fitted_line_holds_the_truth_as_often_as_it_says() -> None:
+    rng, held = np.random.default_rng(4), 0
+    for _ in range(200):
+        x = rng.uniform(10, 100, 12)
+        y = 2 * x + 30 + rng.normal(0, 5, 12)
+        found = fit([*zip(x, y, strict=True)], name="FFN")
+        held += found.slope[0] <= 2 <= found.slope[1]
+    assert 180 <= held <= 199
+
+
+def test_exact_rows_give_the_line_back() -> None:
+    line = fit([(x, 3 * x + 7) for x in (1, 2, 5)], name="FFN").line
+    assert (line.slope, line.intercept) == pytest.approx((3, 7))
+    assert "FFN: slope 3 s" in str(fit([(1, 10), (2, 13), (3, 16)], name="FFN"))
+
+
+def test_slopes_are_those_of_the_paper_s_appendix() -> None:
+    """DeepSeek-V3: 1,152 bytes a token, 21,504 a row, one row in sixteen requests."""
+    device = ACCELERATORS["h800-sxm"]
+    found = slopes(layer(MODELS["deepseek-v3"], device, experts_per_card=16))
+    assert found["a_attn"] == pytest.approx(1152 / float(device.hbm_bw))
+    one_row_each = 6 * 7168 * 2048 / float(device.peak("fp8"))
+    assert found["a_ffn"] == pytest.approx(one_row_each)
+    assert len(slopes_table().rows) == 7
+    with pytest.raises(ValueError, match="mixture of experts, got Llama-3-8B"):
+        layer(MODELS["llama-3-8b"], device)
+
+
+def test_the_rule_without_spread_is_the_closed_form() -> None:
+    from llmserve_lab.afd.laws import SlotLaw
+
+    flat = SlotLaw(steps=501, theta=600, variance=1e-12)
+    ratios = np.arange(1, 30)
+    known = paper.known() | {"slot_tokens": 600.0}
+    exact = f.PIPELINE_TOKENS_PER_S.at(known, af_ratio=ratios, n_batches=2)
+    np.testing.assert_allclose(
+        rule.tokens_per_s(paper.made(1), flat, ratios), exact, rtol=1e-9
+    )
+
+
+def with_coefficient(name: str, value: float) -> Callable[[], object]:
+    return lambda: bundle(ascend() | {name: value}, batch=8)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (with_coefficient("a_attn", 0.0), "slope of attn must be positive, got 0.0"),
+        (
+            with_coefficient("b_ffn", -1.0),
+            "intercept of ffn must be positive, got -1.0",
+        ),
+        (lambda: paper.made(0), "n_attn must be at least 1, got 0"),
+        (lambda: paper.made(1, comm="both"), "comm must be one of loop, hidden, got"),
+        (lambda: paper.served(n_requests=0), "n_requests must be at least 1, got 0"),
+        (lambda: paper.served(stop="soon"), "stop must be one of total, each"),
+        (lambda: recipe(paper.known() | {"a_ffn": -1.0}), "a_ffn must be positive"),
+        (lambda: f.MEAN_DECODE(p_stop=1.5), "p_stop must be positive and at most 1"),
+        (lambda: fit([(1, 2), (2, 3)], name="FFN"), "rows of FFN must be at least 3"),
+        (lambda: fit([(5, 2)] * 4, name="FFN"), "two loads or more, got 5 in all"),
+        (lambda: fit([(1, 3), (2, 2), (3, 1)], name="FFN"), "slope of FFN must be pos"),
+        (
+            lambda: fit([(1, 3), (2, np.nan), (3, 1)], name="F"),
+            "rows of F must be fini",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(
+    wrong: Callable[[], object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        wrong()
+
+
+def test_too_few_requests_are_a_warning_with_the_reason() -> None:
+    with pytest.warns(
+        UserWarning, match=r"at least 5 for each of the 512 slots.*got 99"
+    ):
+        simulate(paper.made(1), paper.served(n_requests=99), seed=1)

@@ -1,0 +1,113 @@
+"""What a reader should take away from the chapter, each a test on simulations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from llmserve_lab.afd import formulas as f
+from llmserve_lab.afd import paper, rule
+from llmserve_lab.afd.bundle import Barrier, bundle
+from llmserve_lab.afd.laws import Geometric, Independent, Law, Uniform
+from llmserve_lab.afd.pipeline import pipeline
+from llmserve_lab.afd.run import SHARE
+from llmserve_lab.afd.study import LAWS, Study, study
+from llmserve_lab.afd.sweep import compare, drawn, error_table, flat
+
+QUICK = {"n_requests": 600, "seeds": (0,)}
+
+
+def tops(law: Law, *, batch: int = 256) -> int:
+    """The best whole ratio, simulated."""
+    made = paper.made(1, batch=batch)
+    found = study(made, law, most=20, n_requests=600, seeds=(0,))
+    return 1 + int(np.argmax(found.mean("tokens_per_s")))
+
+
+def test_the_best_ratio_grows_with_context_and_batch() -> None:
+    by_batch = [tops(paper.law(), batch=batch) for batch in (64, 256, 1024)]
+    assert by_batch == sorted(by_batch) and by_batch[0] < by_batch[-1]
+    by_prompt = [tops(paper.law(prompt=prompt)) for prompt in (10, 100, 400)]
+    assert by_prompt == sorted(by_prompt) and by_prompt[0] < by_prompt[-1]
+
+
+def test_a_slot_holds_what_its_long_requests_make_it_hold() -> None:
+    """Laws with the same means: θ predicts where Attention rules, the means do not."""
+    for law in LAWS.values():
+        one = study(paper.made(1), law, most=1, n_requests=600, seeds=(0, 1))
+        seen = one.mean("tokens_per_s")[0]
+        assert one.paper[0] == pytest.approx(seen, rel=0.03)
+    thetas = [law.slot().theta for law in LAWS.values()]
+    assert max(thetas) > 1.5 * min(thetas)
+
+
+def constant(wire_s: float, n_batches: int) -> float:
+    """Period of two equal stages of one second with a wire between them."""
+    ends = pipeline(
+        np.ones((400, 1)), 1.0, wire_s, n_batches=n_batches, barrier="instance"
+    )[1]
+    return float(ends[-1] - ends[-101]) / 100
+
+
+def test_two_batches_hide_nothing_and_three_hide_attention() -> None:
+    assert constant(0.0, 2) == pytest.approx(1)
+    assert constant(0.1, 2) == pytest.approx(1.05)
+    assert constant(1.0, 3) == pytest.approx(1)
+    assert constant(1.1, 3) > 1.03
+    assert constant(2.0, 4) == pytest.approx(1)
+
+
+def test_stragglers_cost_most_at_balance() -> None:
+    """Against equal loads: nothing where the FFN rules, most near the best ratio."""
+    one = study(paper.made(1), paper.law(), most=32, n_requests=800, seeds=(0, 1))
+    known = paper.known() | {"slot_tokens": 600.0}
+    equal = f.PIPELINE_TOKENS_PER_S.at(known, af_ratio=one.ratios, n_batches=2)
+    cost = 1 - one.mean("tokens_per_s") / equal
+    assert abs(cost[-1]) < 1e-3 and cost.max() > 0.03
+    assert 5 <= one.ratios[np.argmax(cost)] <= 12
+
+
+def test_counting_completed_requests_loses_the_tokens_in_flight() -> None:
+    run = paper.figure_4(2)
+    share = run.completed_per_s / run.tokens_per_s
+    known = paper.known()
+    measured = {"n_requests": paper.REQUESTS, "measured_share": SHARE}
+    promised = f.COUNTED_SHARE.at(known, measured, n_batches=2)
+    assert share == pytest.approx(float(promised), abs=0.01)
+    assert share < 0.95
+
+
+def errors(one: Study) -> float:
+    """Worst error of the rule over ratios."""
+    return float(np.abs(one.errors()[1]).max())
+
+
+@pytest.mark.parametrize("barrier", ["instance", "stage"])
+@pytest.mark.parametrize("number", [5, 11])
+def test_the_rule_predicts_the_simulation(number: int, barrier: Barrier) -> None:
+    known, batch, law = drawn(number)
+    for m in (2, 3):
+        made = bundle(known, batch=batch, n_batches=m, barrier=barrier)
+        one = study(made, law, most=24, n_requests=1000, seeds=(0,))
+        assert errors(one) < 0.03
+
+
+def test_the_rule_beats_the_paper_s_form_where_it_matters() -> None:
+    found = [compare(number=n, n_batches=2, n_requests=800) for n in (1, 9)]
+    ours, theirs = (np.abs([a[w] for a in found]).max() for w in ("ours", "paper"))
+    assert ours < 0.03 and ours < theirs
+    assert all(abs(a["best"][1] - a["best"][0]) <= 1 or a["flat"] for a in found)
+
+
+def test_a_flat_top_has_no_best_ratio() -> None:
+    assert flat([1, 2, 2.999, 3, 2.999, 2.99])
+    assert not flat([1, 2, 3, 2, 1])
+    assert len(error_table(n_settings=1, n_requests=50).rows) == 2
+
+
+def test_a_hidden_wire_gives_two_batches_back_what_they_lost() -> None:
+    law = Independent(Uniform(100, 100), Geometric(500)).slot()
+    on_loop, hidden = (
+        rule.tokens_per_s(paper.made(9, comm=comm), law) for comm in ("loop", "hidden")
+    )
+    assert hidden > on_loop * 1.01

@@ -1,0 +1,159 @@
+"""The live figures say what the engine does, and every control moves something."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from llmserve_lab import catalog
+from llmserve_lab.catalog.measurements import CHUNK_SIZES
+from llmserve_lab.chunked_prefill import figures, measured, outcomes, pictures
+from llmserve_lab.chunked_prefill.choices import STOPS
+from llmserve_lab.chunked_prefill.chunks import prefill
+from llmserve_lab.chunked_prefill.executed import model, prompt
+from llmserve_lab.chunked_prefill.serving import (
+    LONG,
+    around_the_stall,
+    beats,
+    convoy,
+    crowd,
+    serve,
+    stall,
+    stalled,
+    within,
+)
+from llmserve_lab.chunked_prefill.settings import DECODES, as_printed, cost
+from llmserve_lab.engine import Continuous, IterationCost, Load, Pool, Static, simulate
+
+
+def test_an_iteration_takes_what_the_engine_says() -> None:
+    share = catalog.efficiency("article-06")
+    for name, key in (("Llama-2-7B", "llama-2-7b"), ("Llama-3-8B", "llama-3-8b")):
+        known = figures.iteration_against_chunk().values(model=name, chunk=512.0)
+        shape, device = catalog.model(key), catalog.accelerator("h100-sxm")
+        engine = IterationCost.of(shape, device, efficiency=share)
+        load = Load.of(chunk=512, context=65_536)
+        for _ in range(8):
+            load = load.plus(Load.of(chunk=1, context=1024))
+        assert known["iteration_s"] == pytest.approx(engine.seconds(load), rel=1e-9)
+
+
+def test_the_mask_states_what_a_run_counts() -> None:
+    done = prefill(model(), prompt(24), chunk=8)
+    known = figures.mask().values(chunk=8.0, context=16.0)
+    assert known["attn_pairs"] == done.masks[2].sum()
+    assert known["block_pairs"] == done.masks[2].size
+
+
+def test_the_price_is_the_sum_over_the_chunks() -> None:
+    known = figures.price().values()
+    loads = [Load.of(chunk=2048, context=at) for at in range(0, 65_536, 2048)]
+    computed = sum(cost().compute_s(load) for load in loads)
+    read = sum(cost().memory_s(load) for load in loads)
+    assert known["prompt_compute_s"] == pytest.approx(computed, rel=1e-9)
+    both = known["prompt_weights_s"] + known["prompt_kv_s"]
+    assert both == pytest.approx(read, rel=1e-9)
+
+
+@pytest.mark.parametrize("chunk", STOPS)
+def test_the_timeline_states_what_the_engine_ran(chunk: int) -> None:
+    known, run = figures.timeline().values(chunk=float(chunk)), stalled(chunk)
+    shown = [beat for beat in around_the_stall(run) if beat.rows]
+    assert known["num_chunks"] == len(shown)
+    assert known["iteration_s"] == pytest.approx(outcomes.longest_gap_s(run), rel=0.01)
+    assert sum(beat.rows for beat in shown) == LONG
+    assert run.preemptions.sum() == 0
+
+
+def test_the_timeline_draws_every_beat_of_every_run() -> None:
+    rows = [row for row in _rows(figures.timeline().spec) if "c" in row]
+    for chunk in STOPS:
+        drawn = [row for row in rows if row["c"] == chunk]
+        assert len(drawn) == len(around_the_stall(stalled(chunk)))
+        assert max(row["g"] for row in drawn) == pytest.approx(
+            1e3 * outcomes.longest_gap_s(stalled(chunk)), rel=0.01
+        )
+
+
+def _rows(node: Any) -> list[dict[str, Any]]:
+    """Every row of data anywhere in a specification."""
+    if isinstance(node, dict):
+        own = node["values"] if isinstance(node.get("values"), list) else []
+        below = [row for value in node.values() for row in _rows(value)]
+        return [row for row in own if isinstance(row, dict)] + below
+    return [row for item in node for row in _rows(item)] if type(node) is list else []
+
+
+def test_beats_cover_the_whole_run() -> None:
+    found = beats(serve(convoy(), Continuous(2)))
+    assert all(a.end_s == b.start_s for a, b in pairwise(found))
+    silent = simulate(convoy(), Pool(cost(), Continuous(2)))
+    with pytest.raises(ValueError, match="report must come from a run with log=True"):
+        beats(silent)
+    with pytest.raises(ValueError, match="report must come from a run with log=True"):
+        outcomes.idle_share(silent)
+
+
+def test_a_frozen_batch_idles_as_its_answers_say() -> None:
+    run = serve(convoy()[:2], Static(2))
+    decodes = run.output_len - 1  # the first token comes with the prefill
+    idle = 1 - decodes.mean() / decodes.max()
+    assert outcomes.idle_share(run) == pytest.approx(idle, rel=1e-9)
+    assert outcomes.idle_share(serve(convoy(), Continuous(2))) == 0
+
+
+def test_under_load_the_frozen_batch_makes_all_wait() -> None:
+    few = crowd(num_requests=40)
+    runs = [serve(few, policy) for policy in (Static(8), Continuous(8))]
+    frozen, free = (run.percentile("ttft", 50) for run in runs)
+    assert frozen > 50 * free
+    assert {len(run.id) for run in runs} == {len(few)}
+
+
+def test_the_tables_have_a_row_for_each_run() -> None:
+    assert [row[1] for row in outcomes.trade(8192, LONG).rows] == [12, 1]
+    assert len(outcomes.convoys().rows) == 6
+    assert len(outcomes.queue_behind().rows) == 3
+
+
+def test_still_pictures_say_what_they_show() -> None:
+    assert "4 chunks" in repr(pictures.masks(prefill(model(), prompt(20), chunk=6)))
+    chosen = pictures.chosen(within(0.05), 0.05)
+    rows = [beat.rows for beat in around_the_stall(within(0.05)) if beat.rows]
+    assert f"takes {len(rows)} iterations" in chosen.sentence
+    assert str(rows[0]) in chosen.sentence
+
+
+def test_the_measurement_is_the_one_that_was_printed() -> None:
+    printed = {32: ("105.5", "32.5"), 128: ("144.9", "48.8"), 512: ("157.0", "122.2")}
+    assert [record.chunk_tokens for record in CHUNK_SIZES] == list(printed)
+    for record in CHUNK_SIZES:
+        rate, gap_ms = map(float, printed[record.chunk_tokens])
+        assert float(record.output_per_s) == rate
+        assert float(record.longest_gap_s) == pytest.approx(gap_ms / 1000, rel=1e-12)
+        assert record.longest_gap_s.kind == record.output_per_s.kind == "measured"
+
+
+def test_two_lines_predict_the_chunk_between() -> None:
+    first, middle, last = CHUNK_SIZES
+    for end in (first, last):
+        size = end.chunk_tokens
+        assert measured.predicted_gap_s(size) == float(end.longest_gap_s)
+        rate = measured.predicted_rate_per_s(size)
+        assert rate == pytest.approx(float(end.output_per_s), rel=1e-12)
+    gap = measured.predicted_gap_s(middle.chunk_tokens)
+    assert gap == pytest.approx(float(middle.longest_gap_s), rel=0.04)
+    rate = measured.predicted_rate_per_s(middle.chunk_tokens)
+    assert rate == pytest.approx(float(middle.output_per_s), rel=0.02)
+    assert 0.02 < measured.fixed_gap_s() < float(first.longest_gap_s)
+    assert [row[3] for row in measured.trade().rows] == ["–", "+3.4 %", "–"]
+
+
+def test_the_article_and_the_engine_describe_one_machine() -> None:
+    engine, known = cost(), as_printed()
+    rate = known["peak_flops"] * known["eff_compute"]
+    assert engine.pair_s == pytest.approx(known["attn_flops_per_pair"] / rate)
+    assert known["params_total"] > 1.03 * engine.weight_bytes / known["bytes_weight"]
+    assert len(stall()) == DECODES + 1

@@ -1,0 +1,74 @@
+"""The figures show what the twin computes, and pictures are drawn alike."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from llmserve_lab.book.static import StaticFigure
+from llmserve_lab.deepseek import figures, pictures
+from llmserve_lab.deepseek.choices import Choices, Overlap
+from llmserve_lab.deepseek.controls import OFFERED
+from llmserve_lab.deepseek.setup import SETUPS, Setup, setup
+from llmserve_lab.deepseek.twin import Twin
+
+H100 = SETUPS["9 × 8 H100"]
+DRAWN: dict[str, Callable[[], StaticFigure]] = {
+    "experts": partial(pictures.experts_on_the_busiest, SETUPS["4 × 8 H100"]),
+    "measured": partial(pictures.frontier_and_measured, Choices()),
+    "models": partial(pictures.models_and_contexts, H100),
+    "level": pictures.service_level,
+    "tornado": partial(pictures.tornado, H100, batches=(32.0, 256.0), context=2048.0),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_picture_says_what_it_shows(name: str) -> None:
+    picture = DRAWN[name]()
+    assert picture.sentence.endswith(".") and picture.title
+    assert f'aria-label="{picture.sentence}"' in picture.html().replace("&#x27;", "'")
+
+
+def test_a_picture_is_drawn_the_same_twice() -> None:
+    assert DRAWN["level"]().svg == DRAWN["level"]().svg
+
+
+@pytest.mark.parametrize(
+    ("place", "model"),
+    [
+        ("9 × 8 H100", "DeepSeek-V3"),
+        ("12 × 4 GB200", "Kimi K2"),
+        ("8 × 8 MI300X", "DeepSeek-V3"),
+    ],
+)
+def test_the_frontier_is_the_twins(place: str, model: str) -> None:
+    known = figures.frontier().values(place=place, model=model, balancedness=0.7)
+    here = OFFERED[place]
+    key = {"DeepSeek-V3": "deepseek-v3", "Kimi K2": "kimi-k2"}[model]
+    held: Setup = setup(here.accelerator.key, here.n_gpus, model=key)
+    size = {"batch": 256, "context": 2048}
+    ways: dict[str, Overlap] = {"hidden": "halves", "turn": "none"}
+    for name, overlap in ways.items():
+        choices = Choices(overlap=overlap, balancedness=0.7)
+        twin = Twin(setup=held, choices=choices)
+        rate = float(twin.gpu_tokens_per_s(**size))
+        assert known[f"{name}_gpu"] == pytest.approx(rate, rel=1e-9)
+        assert known[f"{name}_user"] == pytest.approx(rate / 256, rel=1e-9)
+
+
+def test_the_bars_of_a_step_are_the_twins_blocks() -> None:
+    known = figures.waterfall().values(balancedness=1.0)
+    alone = Choices(overlap="none", balancedness=1.0)
+    blocks = Twin(setup=H100, choices=alone).blocks(batch=128, context=4096)
+    for name, seconds in blocks.items():
+        assert known[name] == pytest.approx(float(seconds), rel=1e-9)
+    assert known["turn_s"] == pytest.approx(sum(map(float, blocks.values())))
+    assert known["bound"] == (
+        0.0 if known["mla_compute_s"] < known["mla_read_s"] else 1.0
+    )
+
+
+def test_what_fits_is_the_twins() -> None:
+    known = figures.memory().values(context=16384.0)
+    fits = float(Twin(setup=H100).batch_fits(16384))
+    assert known["fits"] // 1 == fits

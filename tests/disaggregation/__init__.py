@@ -1,0 +1,1 @@
+"""Disaggregation: handed over layer by layer, queued, and served, then compared."""

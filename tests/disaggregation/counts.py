@@ -1,0 +1,135 @@
+"""The cache on its way: read, sent, layer by layer, and fetched again."""
+
+from __future__ import annotations
+
+import math
+import random
+
+from llmserve_lab.disaggregation import formulas as f
+from tests.counted import Case, counts
+from tests.disaggregation.toys import Served, served
+from tests.roofline.toys import of, run
+
+
+@counts(f.HANDOFF_BYTES)
+def handoff_bytes(rng: random.Random) -> Case:
+    one = served(rng)
+    return Case(of(f.HANDOFF_BYTES, one.values), one.cache_bytes(one.prompt_len))
+
+
+@counts(f.TRANSFER_S)
+def transfer_s(rng: random.Random) -> Case:
+    """Token after token goes over the wire."""
+    one = served(rng)
+    now_s = 0.0
+    for _ in range(one.prompt_len):
+        now_s += one.cache_bytes(1) / (one.link_bw * one.eff_link)
+    return Case(of(f.TRANSFER_S, one.values), now_s)
+
+
+@counts(f.PREFILL_FLOPS)
+def prefill_flops(rng: random.Random) -> Case:
+    one = served(rng)
+    meter = run(one.shape, batch=1, context=0, chunk=one.prompt_len)
+    return Case(of(f.PREFILL_FLOPS, one.values), meter.flops)
+
+
+@counts(f.PREFILL_COMPUTE_S)
+def prefill_compute_s(rng: random.Random) -> Case:
+    one = served(rng)
+    counted = one.compute_s() - one.answer_s()
+    return Case(of(f.PREFILL_COMPUTE_S, one.values), counted)
+
+
+@counts(f.PREFILL_S)
+def prefill_s(rng: random.Random) -> Case:
+    one = served(rng)
+    return Case(of(f.PREFILL_S, one.values), one.prefill_s())
+
+
+def late_s(one: Served) -> float:
+    """A layer is sent when it is computed and the wire is free."""
+    computed = wire_free = 0.0
+    for _ in range(one.n_layers):
+        computed += one.prefill_s() / one.n_layers
+        wire_free = max(computed, wire_free) + one.transfer_s() / one.n_layers
+    return wire_free - computed
+
+
+@counts(f.EXPOSED_S)
+def exposed_s(rng: random.Random) -> Case:
+    one = served(rng)
+    return Case(of(f.EXPOSED_S, one.values), late_s(one))
+
+
+@counts(f.SECOND_GAP_S)
+def second_gap_s(rng: random.Random) -> Case:
+    one = served(rng)
+    return Case(of(f.SECOND_GAP_S, one.values), late_s(one) + step_s(one))
+
+
+@counts(f.KV_MADE_PER_S)
+def kv_made_per_s(rng: random.Random) -> Case:
+    """Prompt after prompt, and the bytes that they leave behind."""
+    one = served(rng)
+    made = taken = 0.0
+    for _ in range(rng.randint(1, 4)):
+        made += one.cache_bytes(one.prompt_len)
+        taken += one.prefill_s()
+    return Case(of(f.KV_MADE_PER_S, one.values), made / taken)
+
+
+@counts(f.KV_MADE_SHORT)
+def kv_made_short(rng: random.Random) -> Case:
+    one = served(rng)
+    meter = run(one.shape, batch=1, context=0, chunk=one.prompt_len)
+    seconds = meter.linear_flops / one.flops_per_s
+    made = one.cache_bytes(one.prompt_len)
+    return Case(of(f.KV_MADE_SHORT, one.values), made / seconds)
+
+
+@counts(f.TIER_GAIN)
+def tier_gain(rng: random.Random) -> Case:
+    one = served(rng)
+    fetched = one.cache_bytes(one.prompt_len) / one.tier_bw
+    return Case(of(f.TIER_GAIN, one.values), one.prefill_s() / fetched)
+
+
+def step_s(one: Served) -> float:
+    """Read the weights, then every cache of the batch."""
+    meter = run(one.shape, batch=one.batch, context=one.context, chunk=1)
+    return (meter.weight_bytes + meter.kv_read_bytes) / one.bytes_per_s
+
+
+@counts(f.DECODE_S)
+def decode_s(rng: random.Random) -> Case:
+    one = served(rng)
+    return Case(of(f.DECODE_S, one.values), step_s(one))
+
+
+@counts(f.FREE_ROWS)
+def free_rows(rng: random.Random) -> Case:
+    """Add rows, one by one, as long as computing them is no longer than reading."""
+    one = served(rng)
+    one_row = run(one.shape, batch=1, context=0, chunk=1).linear_flops
+    one.values["peak_flops"] = one_row * rng.uniform(1, 9) / step_s(one)
+    rows = 0
+    while True:
+        meter = run(one.shape, batch=1, context=0, chunk=rows + 1)
+        if meter.linear_flops / one.flops_per_s > step_s(one):
+            break
+        rows += 1
+    return Case(of(f.FREE_ROWS, one.values), rows - one.batch, math.floor)
+
+
+@counts(f.DECODE_STEPS)
+def decode_steps(rng: random.Random) -> Case:
+    one = served(rng)
+    return Case(of(f.DECODE_STEPS, one.values), len(one.contexts()))
+
+
+@counts(f.MEAN_CONTEXT)
+def mean_context(rng: random.Random) -> Case:
+    one = served(rng)
+    found = one.contexts()
+    return Case(of(f.MEAN_CONTEXT, one.values), sum(found) / len(found))

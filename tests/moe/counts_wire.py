@@ -1,0 +1,174 @@
+"""Bytes on the ledger of ranks that really exchange rows, and loads of a hot one."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+from statistics import fmean
+
+import numpy as np
+
+from llmserve_lab.catalog.ffn import MoeFfn
+from llmserve_lab.cluster import Rank, run
+from llmserve_lab.cluster.group import group
+from llmserve_lab.moe import formulas as f
+from llmserve_lab.moe.layer import batch, layer_of
+from llmserve_lab.moe.parallel import pack, sliced
+from llmserve_lab.moe.placement import contiguous
+from llmserve_lab.transformer.arithmetic import Array, Integers
+from tests.counted import Case, counts
+from tests.moe.small import FLOAT
+
+WIDTH = 4
+
+
+def ranks_of(ep: int, top_k: int) -> list[tuple[int, ...]]:
+    """Every way in which k choices can fall on ranks."""
+    return list(product(range(ep), repeat=top_k))
+
+
+@counts(f.ROW_COPIES)
+def row_copies(rng: random.Random) -> Case:
+    ep, top_k = rng.randint(1, 4), rng.randint(1, 4)
+    met = fmean(len(set(each)) for each in ranks_of(ep, top_k))
+    return Case({"ep": ep, "top_k": top_k}, met)
+
+
+@counts(f.ROW_OUT_BYTES)
+def row_out_bytes(rng: random.Random) -> Case:
+    ep, top_k, width = rng.randint(1, 4), rng.randint(1, 4), rng.randint(1, 9)
+    row = np.zeros(width)
+    sent = [sum(row.nbytes for _ in set(each)) for each in ranks_of(ep, top_k)]
+    values = {"ep": ep, "top_k": top_k, "d_model": width, "bytes_act": FLOAT}
+    return Case(dict(values), fmean(sent))
+
+
+def dispatched(rank: Rank, chosen: Integers) -> None:
+    """One rank's rows to where their experts are, and answers back."""
+    weight = np.ones(chosen.shape)
+    parcels = pack(
+        chosen, weight, contiguous(rank.num_ranks, rank.num_ranks), copies="rank"
+    )
+    rows = np.zeros((len(parcels.rows), WIDTH))
+    arrived, came = rank.all_to_all(rows, parcels.counts)
+    rank.all_to_all(arrived, came)
+
+
+@counts(f.EP_BYTES)
+def ep_bytes(rng: random.Random) -> Case:
+    """Every rank has one row for each way to choose; one expert lives on each rank."""
+    ep, top_k = rng.randint(2, 4), rng.randint(1, 3)
+    ways = np.array(ranks_of(ep, top_k))
+    ledger = run(dispatched, ep, ways).ledger
+    values = {"ep": ep, "top_k": top_k, "d_model": WIDTH, "bytes_act": FLOAT}
+    values |= {"n_rows": ep * len(ways)}
+    return Case(dict(values), ledger.sent_bytes() / ep)
+
+
+def cut_experts(ep: int, n_rows: int, rng: random.Random) -> float:
+    """Bytes that leave rank 0 when every expert is sliced; so many for each half."""
+    spec = MoeFfn(
+        d_ff=2 * ep, n_experts=3, n_shared=1, top_k=2, n_dense_layers=0, d_ff_dense=1
+    )
+    layer = layer_of(spec, d_model=WIDTH, seed=rng.randint(0, 9))
+    rows = batch(n_rows, d_model=WIDTH)
+    return run(sliced, ep, rows, layer).ledger.sent_bytes(rank=0)
+
+
+@counts(f.FFN_TP_BYTES)
+def ffn_tp_bytes(rng: random.Random) -> Case:
+    ep = rng.choice((1, 2, 4))
+    n_rows = ep * rng.randint(1, 3)
+    values = {"ep": ep, "n_rows": n_rows, "d_model": WIDTH, "bytes_act": FLOAT}
+    return Case(dict(values), cut_experts(ep, n_rows, rng))
+
+
+@counts(f.TP_BLOCK_BYTES)
+def tp_block_bytes(rng: random.Random) -> Case:
+    """The sum after attention is as wide as that after the experts."""
+    ep = rng.choice((1, 2, 4))
+    n_rows = ep * rng.randint(1, 3)
+    values = {"ep": ep, "n_rows": n_rows, "d_model": WIDTH, "bytes_act": FLOAT}
+    halves = [cut_experts(ep, n_rows, rng) for _ in ("attention", "experts")]
+    return Case(dict(values), sum(halves))
+
+
+def around_attention(rank: Rank, tp: int, rows: Array) -> None:
+    team = group(rank, tp)
+    team.reduce_scatter(team.all_gather(rows, axis=0), axis=0)
+
+
+@counts(f.SP_BYTES)
+def sp_bytes(rng: random.Random) -> Case:
+    tp, teams, per_rank = rng.choice((1, 2, 4)), rng.randint(1, 2), rng.randint(1, 3)
+    ep = tp * teams
+    ledger = run(around_attention, ep, tp, np.ones((per_rank, WIDTH))).ledger
+    values = {"ep": ep, "tp": tp, "n_rows": per_rank * ep}
+    values |= {"d_model": WIDTH, "bytes_act": FLOAT}
+    return Case(dict(values), ledger.sent_bytes(rank=0))
+
+
+@counts(f.COMPOSED_BYTES)
+def composed_bytes(rng: random.Random) -> Case:
+    """Around attention in teams of two, then around one expert on each rank."""
+    tp, ep, top_k = 2, 4, rng.randint(1, 3)
+    ways = np.array(ranks_of(ep, top_k))
+
+    def block(rank: Rank) -> None:
+        around_attention(rank, tp, np.ones((len(ways), WIDTH)))
+        dispatched(rank, ways)
+
+    values = {"ep": ep, "tp": tp, "top_k": top_k, "n_rows": ep * len(ways)}
+    values |= {"d_model": WIDTH, "bytes_act": FLOAT}
+    return Case(dict(values), run(block, ep).ledger.sent_bytes() / ep)
+
+
+def hot(rng: random.Random) -> tuple[dict[str, float], list[list[int]]]:
+    """Ranks of all choices, by sender: some all on rank 0, the rest in rounds.
+
+    A row makes as many choices as divide them; which row makes which does not matter.
+    """
+    ep, drawn, rounds = rng.randint(1, 4), rng.randint(0, 5), rng.randint(1, 3)
+    sender = [0] * drawn + list(range(ep)) * rounds
+    values: dict[str, float] = {"ep": ep, "hot_share": drawn / len(sender)}
+    top_k = rng.choice([k for k in (1, 2, 3, 4) if len(sender) % k == 0])
+    values |= {"n_rows": ep * len(sender) / top_k, "top_k": top_k}
+    return values, [sender] * ep
+
+
+def arrived(senders: list[list[int]]) -> list[int]:
+    """How many choices fall on each rank."""
+    every = [rank for sender in senders for rank in sender]
+    return [every.count(rank) for rank in range(len(senders))]
+
+
+@counts(f.BUSIEST_ROWS)
+def busiest_rows(rng: random.Random) -> Case:
+    values, senders = hot(rng)
+    return Case(values, max(arrived(senders)))
+
+
+@counts(f.BALANCEDNESS)
+def balancedness(rng: random.Random) -> Case:
+    values, senders = hot(rng)
+    del values["n_rows"], values["top_k"]
+    loads = arrived(senders)
+    return Case(values, fmean(loads) / max(loads))
+
+
+@counts(f.HOT_BYTES)
+def hot_bytes(rng: random.Random) -> Case:
+    values, senders = hot(rng)
+    row = np.zeros(WIDTH)
+    sent = sum(row.nbytes for rank in senders[0] if rank == 0)
+    return Case(values | {"d_model": WIDTH, "bytes_act": FLOAT}, sent)
+
+
+@counts(f.COLD_BYTES)
+def cold_bytes(rng: random.Random) -> Case:
+    values, senders = hot(rng)
+    ep, row = int(values["ep"]), np.zeros(WIDTH)
+    if ep == 1:  # there is no other: what was not drawn here would stay
+        values["hot_share"] = 1.0
+    sent = sum(row.nbytes for rank in senders[0] if rank == 1)
+    return Case(values | {"d_model": WIDTH, "bytes_act": FLOAT}, sent)

@@ -1,0 +1,146 @@
+"""The figures, the bench and the questions state what rows and ranks do."""
+
+from __future__ import annotations
+
+from functools import cache
+from html import unescape
+from typing import Any
+
+import numpy as np
+import pytest
+
+from llmserve_lab.book.bench import Bench
+from llmserve_lab.book.display import si
+from llmserve_lab.book.judge import judge
+from llmserve_lab.book.question import LETTERS, Question, text_of
+from llmserve_lab.catalog import MODELS
+from llmserve_lab.moe import figures, pictures, questions, route_chart
+from llmserve_lab.moe import formulas as f
+from llmserve_lab.moe.bench import bench
+from llmserve_lab.moe.crowd import draw, mean_distinct
+from llmserve_lab.moe.placement import balance
+from llmserve_lab.moe.settings import inventory, moe_of, per_layer, sizes_of
+from llmserve_lab.moe.steering import skewed_layer, steer
+
+MINE = [item for item in vars(questions).values() if isinstance(item, Question)]
+every_question = pytest.mark.parametrize("question", MINE, ids=lambda q: q.name)
+
+
+def test_the_ranks_of_a_row_are_those_of_the_experts_that_are_drawn() -> None:
+    figure = figures.route()
+    for rule in route_chart.rules():
+        for k in (1, 8, 16):
+            drawn = [
+                each["e"] // route_chart.PER_RANK
+                for each in route_chart.rows()
+                if (each["u"], each["t"]) == (list(route_chart.rules()).index(rule), 2)
+                and each["j"] < k
+            ]
+            known = figure.values(row="row 3", rule=rule, top_k=float(k))
+            assert known["row_copies"] == len(set(drawn)) and len(drawn) == k
+            assert known["expert_copies_bytes"] == k * 2 * 7168
+
+
+@pytest.mark.parametrize(("n_experts", "top_k"), [(256, 8), (64, 6), (16, 16)])
+def test_the_touched_are_those_of_a_simulated_crowd(n_experts: int, top_k: int) -> None:
+    figure = figures.touched()
+    for n in (1.0, 8.0, 32.0):
+        known = figure.values(n_rows=n, n_experts=float(n_experts), top_k=float(top_k))
+        seen = mean_distinct(np.ones(n_experts), n_rows=int(n), top_k=top_k)
+        assert known["touched_experts"] == pytest.approx(seen, rel=0.05)
+    start = figure.values(n_rows=1.0)
+    assert start["read_ratio"] == pytest.approx(1)
+
+
+def test_the_matrix_on_the_page_adds_up_to_its_loads() -> None:
+    known = figures.traffic().values(hot_share=0.3, n_rows=512.0)
+    row = 2 * 7168
+    sent = known["hot_bytes"] + 7 * known["cold_bytes"]
+    assert sent == pytest.approx(512 / 8 * 8 * row)
+    loads = [8 * known["hot_bytes"] / row] + [8 * known["cold_bytes"] / row] * 7
+    assert loads[0] == pytest.approx(known["busiest_rows"])
+    assert balance(loads) == pytest.approx(known["balancedness"])
+
+
+def test_k_ranks_with_k_experts_gain_no_bytes_by_copies() -> None:
+    even = figures.layouts().values(node="8 ranks, groups of 4", top_k=8.0)
+    assert even["ep_copies_bytes"] == pytest.approx(even["ffn_tp_bytes"])
+    more = figures.layouts().values(node="64 ranks, groups of 8", top_k=8.0)
+    assert more["ep_copies_bytes"] < more["ffn_tp_bytes"] / 7
+    assert more["composed_bytes"] == more["sp_bytes"] + more["ep_bytes"]
+
+
+def test_pictures_are_drawn_the_same_twice() -> None:
+    runs = {"nudged": steer(skewed_layer(), steps=5)}
+    one, other = (pictures.steered(runs) for _ in range(2))
+    assert one.html() == other.html()
+    assert "nudged: balancedness goes from" in one.sentence
+
+
+def test_the_inventory_adds_up_to_what_is_published() -> None:
+    table = inventory(MODELS["deepseek-v3"], MODELS["llama-2-7b"])
+    assert [row[4] for row in table.rows] == ["671", "6.74"]
+    stored, touched = per_layer(MODELS["llama-2-7b"])
+    assert stored == touched == 3 * 4096 * 11008
+    with pytest.raises(TypeError, match="model must have experts, got Llama-2-7B"):
+        sizes_of(MODELS["llama-2-7b"])
+    assert moe_of(MODELS["kimi-k2"]).n_experts == 384
+
+
+@cache
+def made() -> Bench:
+    return bench()
+
+
+def answer(**changes: Any) -> str:
+    start = {name: getattr(knob, "default", "") for name, knob in made().knobs.items()}
+    return made().answer(**start | changes)
+
+
+def test_the_picture_on_the_page_is_the_state_at_the_start() -> None:
+    assert made().picture.html() in answer()
+    html = answer(n_experts=64, num_ranks=8, extra=8, steepness=0, n_rows=2000)
+    assert "2000 rows, 8 of 64 experts each, on 8 ranks, Zipf 0" in html
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_ranks": 3}, "n_experts must be a multiple of the 3 ranks, got 256"),
+        ({"extra": 5}, "experts and copies must fill 32 ranks evenly, got 261"),
+        ({"n_experts": 4}, "popularity must be positive and of at least 8 experts"),
+    ],
+)
+def test_a_wrong_setting_is_answered_in_a_sentence(
+    changes: dict[str, Any], message: str
+) -> None:
+    html = unescape(answer(**changes))
+    assert 'class="bench-error"' in html and message in html
+
+
+@every_question
+def test_the_answer_is_taken_and_explained(question: Question) -> None:
+    if question.choices:
+        assert judge(question, LETTERS[int(question.right)])
+        assert text_of(question.why)
+        return
+    assert judge(question, question.right, question.unit)
+    assert si(question.right, question.unit) in text_of(question.why)
+
+
+@every_question
+def test_what_its_own_hints_explain_is_wrong(question: Question) -> None:
+    for hint in question.hints:
+        wrong = hint.value()
+        if question.choices:
+            said = judge(question, LETTERS[int(wrong)])
+        else:
+            said = judge(question, float(wrong), question.unit)
+        assert not said and repr(said) == text_of(hint.text)
+
+
+def test_experts_that_differ_lie_on_hardly_more_ranks_than_drawn_ones() -> None:
+    """(7.14) lets a row draw an expert twice; rows that do not need 1 % more ranks."""
+    homes = draw(np.ones(256), n_rows=4000, top_k=8) // 32
+    met = np.mean([len(set(row)) for row in homes.tolist()])
+    assert 1 < met / f.ROW_COPIES(ep=8, top_k=8) < 1.02

@@ -1,0 +1,1 @@
+"""Workloads: what arrives, checked against the laws and the formats it claims."""
