@@ -16,8 +16,9 @@ CHAPTERS := $(wildcard chapters/*.ipynb)
 SOURCES  := _config.yml _toc.yml references.bib intro.md $(CHAPTERS) \
             $(shell find assets templates -type f -not -path 'assets/vendor/*' 2>/dev/null)
 
-# One run prints what the next one must print.
+# One run prints what the next one must print, on any number of cores.
 export PYTHONHASHSEED := 0
+export OPENBLAS_NUM_THREADS := 1
 
 .PHONY: book test pages lab run bench mutants offline lint types clean help
 

@@ -1,5 +1,6 @@
 """What every test may ask for: the repository's root, and how to do without a tool."""
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,8 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
+# Seven thousand tests make many objects and no garbage worth looking for so often.
+gc.set_threshold(200_000, 20, 100)
 # The same examples on every run, and no clock: a busy machine is not a defect.
 settings.register_profile("book", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("book")

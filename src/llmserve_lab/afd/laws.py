@@ -139,8 +139,8 @@ def _independent(law: Independent, steps: str) -> SlotLaw:
 
 def _moments(values: Ints, chances: Floats) -> tuple[float, float]:
     """Mean and variance of a table."""
-    mean = float(values @ chances)
-    return mean, float((values - mean) ** 2 @ chances)
+    mean = float((values * chances).sum())
+    return mean, float(((values - mean) ** 2 * chances).sum())
 
 
 @dataclass(frozen=True, eq=False)
