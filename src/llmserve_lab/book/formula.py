@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,6 +76,7 @@ class Formula:
             return sympy.sympify(self.expr())
         return sympy.sympify(self.expr(*(term.sympy for term in self.terms.values())))
 
+    @cache  # noqa: B019 - a formula lives as long as the book
     def expanded(self, *, keep: frozenset[str] = frozenset()) -> sympy.Expr:
         """The expression down to its leaves, except below the names in ``keep``."""
         below = {
@@ -90,6 +91,7 @@ class Formula:
         """The expression down to its leaves, coefficients replaced by their numbers."""
         return self._numeric(frozenset())
 
+    @cache  # noqa: B019
     def _numeric(self, keep: frozenset[str]) -> sympy.Expr:
         import sympy
 
@@ -100,6 +102,7 @@ class Formula:
         }
         return self.expanded(keep=keep).xreplace(numbers)
 
+    @cache  # noqa: B019
     def _known(self, keep: frozenset[str]) -> dict[str, Quantity]:
         """Every quantity met on the way down, intermediate results included."""
         found = dict(self.terms)
@@ -108,6 +111,7 @@ class Formula:
                 found |= formula._known(keep)
         return found
 
+    @cache  # noqa: B019
     def leaves(self, *, keep: frozenset[str] = frozenset()) -> tuple[Quantity, ...]:
         """The quantities that a caller must give, in a fixed order."""
         known = self._known(keep)
@@ -144,7 +148,7 @@ class Formula:
             TypeError: none of them gives an argument of the formula, or it does not ask
                 for one that is in ``more``.
         """
-        keep = frozenset(more) & {used.name for used in self._used()}
+        keep = frozenset(more) & {used.name for used in self._used}
         asked = [leaf.name for leaf in self.leaves(keep=keep)]
         if unasked := sorted(set(more) - set(asked)):
             raise TypeError(f"{self.name} does not ask for {', '.join(unasked)}")
@@ -153,9 +157,11 @@ class Formula:
             raise TypeError(f"{self.name} needs {', '.join(missing)}")
         return {name: merged[name] for name in asked}
 
-    def _used(self) -> set[Formula]:
+    @cached_property
+    def _used(self) -> frozenset[Formula]:
         """Every formula below this one."""
-        return {*self.uses, *(each for used in self.uses for each in used._used())}
+        below = (each for used in self.uses for each in used._used)
+        return frozenset((*self.uses, *below))
 
     def at(self, *known: Mapping[str, Any], **more: Any) -> Any:
         """Compute with what the formula asks for out of ``known`` and ``more``.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 
 from llmserve_lab.claims.printed import Printed, parse
@@ -50,7 +51,7 @@ class Number:
 
     def judge(self) -> Verdict:
         """Recompute, and compare with the printed digits."""
-        ends, printed = _ends(self.value()), self.parsed
+        ends, printed = _ends(self.value), self.parsed
         if all(map(printed.states, ends)):
             return Verdict.EXACT
         if all(map(printed.admits, ends)):
@@ -63,13 +64,13 @@ class Number:
         return tuple(
             name
             for name, reading in self.readings.items()
-            if all(map(admits, _ends(reading())))
+            if all(map(admits, _ends(reading)))
         )
 
     @property
     def right(self) -> str:
         """The number recomputed, with its unit."""
-        ends = dict.fromkeys(_shown(end, self) for end in _ends(self.value()))
+        ends = dict.fromkeys(_shown(end, self) for end in _ends(self.value))
         times = "×" if "×" in self.printed else ""
         return f"{self.label} {'–'.join(ends)}{times}".strip()
 
@@ -89,12 +90,12 @@ class Statement:
 
     def judge(self) -> Verdict:
         """Exact where it holds, wrong where it does not."""
-        return Verdict.EXACT if self.holds() else Verdict.WRONG
+        return Verdict.EXACT if _decided(self.holds) else Verdict.WRONG
 
     @property
     def right(self) -> str:
         """The numbers that decide it."""
-        return f"{self.label} {self.shown()}".strip()
+        return f"{self.label} {_said(self.shown)}".strip()
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ class Claim:
     @property
     def reason(self) -> str:
         """Why the verdict is what it is, its numbers filled in."""
-        return self.why if isinstance(self.why, str) else self.why()
+        return self.why if isinstance(self.why, str) else _said(self.why)
 
     def __str__(self) -> str:
         lines = (
@@ -166,9 +167,21 @@ def judge(claim: Claim) -> Verdict:
     return worst(tuple(part.judge() for part in claim.parts))
 
 
-def _ends(value: Value) -> tuple[float, ...]:
-    ends = value if isinstance(value, tuple) else (value,)
-    return tuple(map(float, ends))
+@cache
+def _said(words: Callable[[], str]) -> str:
+    return words()
+
+
+@cache
+def _decided(holds: Callable[[], bool]) -> bool:
+    return holds()
+
+
+@cache
+def _ends(recompute: Recompute) -> tuple[float, ...]:
+    """The number, or both ends of the range; a mechanism need not be run twice."""
+    value = recompute()
+    return tuple(map(float, value if isinstance(value, tuple) else (value,)))
 
 
 def _shown(value: float, number: Number) -> str:
