@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 
 PYTHON  ?= python3
-WORKERS ?= 2
+WORKERS ?= 3
 
 BIN      := .venv/bin
 ENV      := .venv/.installed
@@ -30,7 +30,7 @@ test: $(ENV)  ## compute every number again, and run every chapter
 	    --nbval --nbval-current-env --nbval-cell-timeout=60
 
 pages: $(ENV) $(BUILT)  ## open every page in chromium, and move every slider
-	@$(BIN)/pytest -q -n $(WORKERS) --dist loadgroup tests/pages
+	@$(BIN)/pytest -q -n 2 --dist loadgroup tests/pages
 
 lab: $(ENV) $(RUNTIME)  ## open the chapters in JupyterLab
 	@test -z "$(CHAPTERS)" || $(BIN)/jupyter trust $(CHAPTERS)

@@ -23,10 +23,9 @@ def made(name: str) -> LiveFigure:
 
 
 def settings(control: Any) -> list[Any]:
-    """Settings of a control besides its default: of a slider, three."""
+    """Settings of a control besides its default: of a slider, its ends."""
     if isinstance(control, Slider):
-        stops = control.stops
-        chosen = [stops[0], stops[len(stops) // 2], stops[-1]]
+        chosen = [control.stops[0], control.stops[-1]]
     else:
         chosen = list(control.options)
     return [setting for setting in chosen if setting != control.default]
