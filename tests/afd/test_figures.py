@@ -1,4 +1,4 @@
-"""The figures state what is simulated or solved; the bench answers; questions hold."""
+"""The figures state what is simulated or solved; the bench answers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,6 @@ from llmserve_lab.afd.bench import bench
 from llmserve_lab.afd.recipe import recipe
 from llmserve_lab.afd.rounds import BUNDLES, FLIGHTS, drawn
 from llmserve_lab.book.bench import Bench
-from llmserve_lab.book.display import si
-from llmserve_lab.book.judge import judge
-from llmserve_lab.book.question import LETTERS, Question, text_of
-
-MINE = [item for item in vars(questions).values() if isinstance(item, Question)]
-every_question = pytest.mark.parametrize("question", MINE, ids=lambda q: q.name)
 
 
 def test_the_curve_s_numbers_are_those_of_the_recipe() -> None:
@@ -74,29 +68,6 @@ def test_the_bench_answers_and_refuses_in_a_sentence() -> None:
     assert "3 batches of 64 in flight" in html and "bench-error" not in html
     assert "all alike" in made().knobs["answers"].options  # type: ignore[union-attr]
     assert "slope of ffn must be positive" in answer(a_ffn=0)
-
-
-@every_question
-def test_the_answer_is_taken_and_its_hints_are_not(question: Question) -> None:
-    given = LETTERS[int(question.right)] if question.choices else question.right
-    assert judge(question, given, None if question.choices else question.unit)
-    for hint in question.hints:
-        wrong: Any = float(hint.value())
-        if question.choices:
-            wrong = LETTERS[int(wrong)]
-        said = judge(question, wrong, None if question.choices else question.unit)
-        assert not said and repr(said) == text_of(hint.text)
-
-
-@every_question
-def test_the_explanation_states_the_answer_and_the_prompt_does_not(
-    question: Question,
-) -> None:
-    assert question.name.startswith("afd.")
-    if not question.choices:
-        shown = si(question.right, question.unit)
-        assert shown in text_of(question.why)
-        assert shown not in text_of(question.prompt)
 
 
 def test_the_predictions_come_true_in_a_simulation() -> None:

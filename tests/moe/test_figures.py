@@ -1,4 +1,4 @@
-"""The figures, the bench and the questions state what rows and ranks do."""
+"""The figures and the bench state what rows and ranks do."""
 
 from __future__ import annotations
 
@@ -10,20 +10,14 @@ import numpy as np
 import pytest
 
 from llmserve_lab.book.bench import Bench
-from llmserve_lab.book.display import si
-from llmserve_lab.book.judge import judge
-from llmserve_lab.book.question import LETTERS, Question, text_of
 from llmserve_lab.catalog import MODELS
-from llmserve_lab.moe import figures, pictures, questions, route_chart
+from llmserve_lab.moe import figures, pictures, route_chart
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.bench import bench
 from llmserve_lab.moe.crowd import draw, mean_distinct
 from llmserve_lab.moe.placement import balance
 from llmserve_lab.moe.settings import inventory, moe_of, per_layer, sizes_of
 from llmserve_lab.moe.steering import skewed_layer, steer
-
-MINE = [item for item in vars(questions).values() if isinstance(item, Question)]
-every_question = pytest.mark.parametrize("question", MINE, ids=lambda q: q.name)
 
 
 def test_the_ranks_of_a_row_are_those_of_the_experts_that_are_drawn() -> None:
@@ -116,27 +110,6 @@ def test_a_wrong_setting_is_answered_in_a_sentence(
 ) -> None:
     html = unescape(answer(**changes))
     assert 'class="bench-error"' in html and message in html
-
-
-@every_question
-def test_the_answer_is_taken_and_explained(question: Question) -> None:
-    if question.choices:
-        assert judge(question, LETTERS[int(question.right)])
-        assert text_of(question.why)
-        return
-    assert judge(question, question.right, question.unit)
-    assert si(question.right, question.unit) in text_of(question.why)
-
-
-@every_question
-def test_what_its_own_hints_explain_is_wrong(question: Question) -> None:
-    for hint in question.hints:
-        wrong = hint.value()
-        if question.choices:
-            said = judge(question, LETTERS[int(wrong)])
-        else:
-            said = judge(question, float(wrong), question.unit)
-        assert not said and repr(said) == text_of(hint.text)
 
 
 def test_experts_that_differ_lie_on_hardly_more_ranks_than_drawn_ones() -> None:

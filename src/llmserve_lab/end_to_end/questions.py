@@ -25,7 +25,7 @@ def _twice(formula: Formula) -> float:
 
 
 predict_rows = Question(
-    name="end_to_end.predict-rows",
+    name="end-to-end.predict-rows",
     kind="predict",
     prompt=(
         f"A prompt has {PROMPT} tokens and the answer gets {ANSWER}. The loop runs the "
@@ -40,7 +40,7 @@ predict_rows = Question(
     ),
 )
 predict_growth = Question(
-    name="end_to_end.predict-growth",
+    name="end-to-end.predict-growth",
     kind="predict",
     prompt=(
         "The prompt is short, and you ask for an answer twice as long. Nothing is "
@@ -60,7 +60,7 @@ predict_growth = Question(
     ),
 )
 predict_past = Question(
-    name="end_to_end.predict-past",
+    name="end-to-end.predict-past",
     kind="predict",
     prompt=(
         "A model has read five tokens. Then a sixth is appended, and the model runs "
@@ -82,7 +82,7 @@ predict_past = Question(
     ),
 )
 block = Question(
-    name="end_to_end.block",
+    name="end-to-end.block",
     prompt=(
         f"{BIG.name}: d = {BIG.d_model}, {BIG.attention.n_heads} query heads, "
         f"{int(block_of(BIG)['n_kv_heads'])} key–value heads, d_h = "
@@ -108,7 +108,7 @@ block = Question(
     ),
 )
 held = Question(
-    name="end_to_end.held",
+    name="end-to-end.held",
     prompt=(
         f"{LLAMA.name} has answered a prompt of {PROMPT} tokens with {ANSWER}. How "
         "many bytes does its 16-bit cache hold then?"
@@ -128,7 +128,7 @@ held = Question(
     ),
 )
 pairs = Question(
-    name="end_to_end.pairs",
+    name="end-to-end.pairs",
     prompt=(
         "A prompt of a single token, an answer of a thousand. How many times more "
         "query–key pairs does the loop without a cache meet?"
