@@ -19,6 +19,8 @@ SOURCES  := _config.yml _toc.yml references.bib intro.md $(CHAPTERS) \
 # One run prints what the next one must print, on any number of cores.
 export PYTHONHASHSEED := 0
 export OPENBLAS_NUM_THREADS := 1
+# Compile a module once, not in each of the many kernels and workers.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: book test pages lab run bench mutants offline lint types clean help
 

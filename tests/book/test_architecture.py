@@ -81,10 +81,10 @@ def function_lengths(paths: list[Path]) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_arrows_run_one_way(path: Path) -> None:
-    if path.parent != PACKAGE:  # the package's own front page may show every room
-        assert wrong_arrows(path) == []
+def test_arrows_run_one_way() -> None:
+    inside = [path for path in MODULES if path.parent != PACKAGE]  # the front page may
+    wrong = {str(path.relative_to(PACKAGE)): wrong_arrows(path) for path in inside}
+    assert {name: found for name, found in wrong.items() if found} == {}
 
 
 @pytest.mark.parametrize(
@@ -110,11 +110,11 @@ def test_the_house_rules(importer: str, imported: str, verdict: bool) -> None:
     assert allowed(importer, imported) is verdict
 
 
-@pytest.mark.parametrize("path", PYTHON, ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_file_can_be_read_in_one_sitting(path: Path) -> None:
-    lines = path.read_text("utf8").splitlines()
-    assert len(lines) <= 300
-    assert max(map(len, lines), default=0) <= 88
+def test_a_file_can_be_read_in_one_sitting() -> None:
+    for path in PYTHON:
+        lines = path.read_text("utf8").splitlines()
+        assert len(lines) <= 300, path
+        assert max(map(len, lines), default=0) <= 88, path
 
 
 def test_functions_are_short() -> None:

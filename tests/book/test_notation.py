@@ -10,7 +10,6 @@ from llmserve_lab.book.registry import formulas, modules
 from llmserve_lab.book.units import units
 
 EVERY = list(table().values())
-every_quantity = pytest.mark.parametrize("item", EVERY, ids=lambda item: item.name)
 
 
 def test_no_letter_has_two_meanings() -> None:
@@ -29,19 +28,17 @@ def test_a_quantity_is_found_by_the_name_that_python_knows_it_by() -> None:
             assert quantity(name) is item
 
 
-@every_quantity
-def test_every_entry_is_complete(item: Quantity) -> None:
-    assert item.meaning.strip() and item.symbol.strip()
-    assert not item.meaning.endswith(".")
-    assert item.symbol.count("{") == item.symbol.count("}")
-    units().Unit(item.unit)
-    assert item.minimum < item.maximum
+def test_every_entry_is_complete() -> None:
+    for item in EVERY:
+        assert item.meaning.strip() and item.symbol.strip(), item.name
+        assert not item.meaning.endswith("."), item.name
+        assert item.symbol.count("{") == item.symbol.count("}"), item.name
+        assert item.minimum < item.maximum, item.name
 
 
-@every_quantity
-def test_a_unit_is_written_in_base_units(item: Quantity) -> None:
-    one = units().Quantity(1.0, item.unit)
-    assert one.to_base_units().magnitude == 1.0
+@pytest.mark.parametrize("unit", sorted({item.unit for item in EVERY}))
+def test_a_unit_is_written_in_base_units(unit: str) -> None:
+    assert units().Quantity(1.0, unit).to_base_units().magnitude == 1.0
 
 
 def test_coefficients_have_values_and_show_them() -> None:

@@ -47,13 +47,11 @@ def test_a_record_reads_as_one(claim: Claim) -> None:
 
 
 @every_number
-@pytest.mark.parametrize("factor", [0.2, 5.0])
-def test_a_planted_wrong_number_is_caught(
-    claim: Claim, number: Number, factor: float
-) -> None:
-    keeps_its_bound = number.parsed.relation == ">" and factor > 1
-    planted = dataclasses.replace(number, value=times(number, factor), readings={})
-    assert planted.judge() is (Verdict.EXACT if keeps_its_bound else Verdict.WRONG)
+def test_a_planted_wrong_number_is_caught(claim: Claim, number: Number) -> None:
+    for factor in (0.2, 5.0):
+        keeps_its_bound = number.parsed.relation == ">" and factor > 1
+        planted = dataclasses.replace(number, value=times(number, factor), readings={})
+        assert planted.judge() is (Verdict.EXACT if keeps_its_bound else Verdict.WRONG)
 
 
 @every_number

@@ -48,37 +48,41 @@ def in_notebook(path: Path, root: Path, seed: int) -> Iterator[list[Defect]]:
     notebook = json.loads(text)
     if dumped(notebook) != text:
         raise ValueError(f"{path.name} must lie on disk as `make run` leaves it")
-    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     file = path.relative_to(root).as_posix()
-    for number, cell in enumerate(cells):
-        found = []
-        for place, (form, holder, key) in enumerate(stored(cell)):
-            rng = random.Random(f"{seed} {file} {number} {place}")
-            for start in marked(notebook, holder, key, rng):
-                found.append(_defect(text.encode(), file, start, rng, number, form))
-        yield found
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    chosen = [list(mark(cell, f"{seed} {file} {n}")) for n, cell in enumerate(cells)]
+    starts = places(dumped(notebook))
+    for number, found in enumerate(chosen):
+        drawn = [(form, next(starts), rng) for form, rng in found]
+        yield [
+            _defect(text.encode(), file, start, rng, number, form)
+            for form, start, rng in drawn
+        ]
 
 
-def marked(
-    notebook: dict[str, Any], holder: dict[str, Any], key: str, rng: random.Random
-) -> Iterator[int]:
-    """Where in the file a digit of one text lies, drawn at random; none has none.
+def mark(cell: dict[str, Any], seed: str) -> Iterator[tuple[str, random.Random]]:
+    """Put ``MARK`` in place of one digit of each stored text, drawn at random."""
+    for place, (form, holder, key) in enumerate(stored(cell)):
+        rng = random.Random(f"{seed} {place}")
+        whole = holder[key]
+        lines = [whole] if isinstance(whole, str) else whole
+        spots = [
+            (n, i) for n, s in enumerate(lines) for i, c in enumerate(s) if c in DIGITS
+        ]
+        if spots:
+            n, i = rng.choice(spots)
+            lines[n] = lines[n][:i] + MARK + lines[n][i + 1 :]
+            holder[key] = lines[0] if isinstance(whole, str) else lines
+            yield form, rng
 
-    The digit becomes a character that occurs nowhere else; there it is in the file.
-    """
-    whole = holder[key]
-    lines = [whole] if isinstance(whole, str) else whole
-    spots = [
-        (n, i) for n, s in enumerate(lines) for i, c in enumerate(s) if c in DIGITS
-    ]
-    if not spots:
-        return
-    n, i = rng.choice(spots)
-    changed = [*lines[:n], lines[n][:i] + MARK + lines[n][i + 1 :], *lines[n + 1 :]]
-    holder[key] = changed[0] if isinstance(whole, str) else changed
-    text = dumped(notebook)
-    holder[key] = whole
-    yield len(text[: text.index(MARK)].encode())
+
+def places(marked: str) -> Iterator[int]:
+    """Bytes before each mark, were it still the one-byte digit that was there."""
+    start = 0
+    for part in marked.split(MARK)[:-1]:
+        start += len(part.encode())
+        yield start
+        start += 1
 
 
 def _defect(
