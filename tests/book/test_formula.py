@@ -130,6 +130,21 @@ def test_a_result_out_of_its_range_is_refused_with_what_the_formula_needs() -> N
     assert str(caught.value).endswith(f"(1.23) holds for: {f.RIDGE_BATCH.holds}")
 
 
+def test_what_lies_between_is_refused_out_of_its_range_too() -> None:
+    """A square hides the sign of what was squared."""
+    room = make(q.wasted_pairs, lambda varlen_pairs, useful_pairs: (
+        varlen_pairs - useful_pairs
+    ))  # fmt: skip
+    square = make(q.batch_fits, lambda wasted_pairs, one_request: (
+        one_request * wasted_pairs**2
+    ), uses=(room,))  # fmt: skip
+    assert not room.in_range and f.N_ROWS.in_range
+    assert square(varlen_pairs=[7.0, 3.0], useful_pairs=1)[1] == 4
+    with pytest.raises(ValueError, match="wasted_pairs must be at least 0, got -2"):
+        square(varlen_pairs=[7.0, 3.0], useful_pairs=5)
+    assert square(wasted_pairs=2) == 4
+
+
 def test_an_overflow_is_refused() -> None:
     with pytest.raises(
         ValueError, match=r"n_rows must be finite, got inf; \(1.6\) hol"

@@ -7,6 +7,7 @@ with SymPy symbols it becomes one expression; everything else is printed from th
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -119,6 +120,16 @@ class Formula:
         return tuple(known[name] for name in names)
 
     @cached_property
+    def in_range(self) -> bool:
+        """Whether the signs of the terms prove that the result is in its range."""
+        least, most = self.result.minimum, self.result.maximum
+        if self.result.whole or most < math.inf or least > 0:
+            return False
+        if self.result.positive:
+            return self.teaching.is_positive is True
+        return least < 0 or self.teaching.is_nonnegative is True
+
+    @cached_property
     def arguments(self) -> tuple[Quantity, ...]:
         """What the formula must be told when nothing but leaves is known."""
         return self.leaves()
@@ -133,7 +144,7 @@ class Formula:
         Raises:
             TypeError: a name is missing or unknown, or a value is not a real number.
             ValueError: a value is out of range, shapes do not broadcast, or the result
-                is not finite.
+                or one on the way to it is not finite or out of range.
         """
         from llmserve_lab.book.numeric import evaluate
 

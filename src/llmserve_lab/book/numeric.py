@@ -1,4 +1,8 @@
-"""From an expression to NumPy: check every argument, compute once, check the result."""
+"""From an expression to NumPy: check every argument, compute once, check the result.
+
+What lies between is computed on the way, and checked too where signs do not prove that
+it is in its range: a share below zero must not hide in a result that looks sound.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +20,21 @@ BLOCK = 65_536  # elements; half a megabyte, which a core's cache holds
 
 def evaluate(formula: Formula, values: Mapping[str, Any]) -> Any:
     """Evaluate ``formula`` at ``values``; see :meth:`Formula.__call__`."""
-    wanted, function = _compiled(formula, _names(formula) & frozenset(values))
+    kept = _names(formula) & frozenset(values)
+    wanted, function = _compiled(formula, kept)
     _require_same_names(formula, wanted, values)
     checked = [wanted[name].checked(values[name]) for name in wanted]
     shape = _common_shape(formula, dict(zip(wanted, checked, strict=True)))
+    judged = _doubtful(formula, kept)
+
+    def judge(*arguments: Any) -> Any:
+        result, *between = function(*arguments)
+        for inner, value in zip(judged, between, strict=True):
+            _within_limits(inner, np.asarray(value))
+        return result
+
     with np.errstate(all="ignore"):
-        result = _elementwise(function, checked, shape)
+        result = _elementwise(judge, checked, shape)
     return _within_limits(formula, result)
 
 
@@ -35,15 +48,25 @@ def _names(formula: Formula) -> frozenset[str]:
 def _compiled(
     formula: Formula, keep: frozenset[str]
 ) -> tuple[dict[str, Any], Callable[..., Any]]:
-    """The leaves by name, and the NumPy function of them, in that order."""
+    """The leaves by name, and the NumPy function of them, in that order.
+
+    It gives the result, and then what :func:`_doubtful` lists.
+    """
     import sympy
 
     leaves = {leaf.name: leaf for leaf in formula.leaves(keep=keep)}
     symbols = [leaf.sympy for leaf in leaves.values()]
-    function = sympy.lambdify(
-        symbols, formula._numeric(keep), modules="numpy", cse=True
-    )
-    return leaves, function
+    chain = (formula, *_doubtful(formula, keep))
+    wanted = [each._numeric(keep) for each in chain]
+    return leaves, sympy.lambdify(symbols, wanted, modules="numpy", cse=True)
+
+
+@cache
+def _doubtful(formula: Formula, keep: frozenset[str]) -> tuple[Formula, ...]:
+    """What is met on the way down and might leave its range, deepest first."""
+    below = [used for used in formula.uses if used.name not in keep]
+    deeper = [each for used in below for each in _doubtful(used, keep)]
+    return tuple(dict.fromkeys((*deeper, *(f for f in below if not f.in_range))))
 
 
 def _require_same_names(

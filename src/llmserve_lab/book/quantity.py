@@ -114,6 +114,13 @@ class Coefficient(Quantity):
 
     value: float = math.nan
 
+    @property
+    def sympy(self) -> sympy.Symbol:
+        """The SymPy symbol; every coefficient is positive."""
+        import sympy
+
+        return sympy.Symbol(self.name, positive=True)
+
 
 def _split(value: Any) -> tuple[Any, str | None]:
     """A bare number and its unit, for what carries one."""
