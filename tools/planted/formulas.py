@@ -1,27 +1,48 @@
 """One operator, number or name in every formula; one coefficient in the notation.
 
-A change that leaves the formula what it was (a·b for b·a) is no defect: SymPy compares
-the two, and what says the same is not planted.
+A change that leaves the formula what it was (a·b for b·a) is no defect: the two are
+computed at many places, and what says the same is not planted.
 """
 
 from __future__ import annotations
 
 import ast
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import mpmath
+import sympy
 
 from planted.defect import Defect, planted, python_defect
 from planted.slips import PACKAGE, Written, changes, written
 
 KIND = "formulas"
 NOTATION = f"{PACKAGE}/book/notation"
+PLACES = 64
 
 
 def same(one: Any, other: Any) -> bool:
     """Whether two formulas say the same, in the text's form and down to the leaves."""
     pairs = ((one.teaching, other.teaching), (one.expanded(), other.expanded()))
-    return all(left == right or left.equals(right) for left, right in pairs)
+    return all(left == right or agree(left, right) for left, right in pairs)
+
+
+def agree(left: Any, right: Any) -> bool:
+    """Whether two expressions have the same value at every one of many random places.
+
+    Places are spread over decades, so that each branch of a maximum has its turn.
+    """
+    symbols = sorted(left.free_symbols | right.free_symbols, key=str)
+    rng = random.Random(str(symbols))
+    sides = sympy.lambdify(symbols, (left, right), "mpmath")
+    with mpmath.workdps(30):
+        for _ in range(PLACES):
+            one, other = sides(*(10 ** rng.uniform(-2, 2) for _ in symbols))
+            if not mpmath.almosteq(one, other, 1e-20):
+                return False
+    return True
 
 
 def says_the_same(of: Written, defect: Defect) -> bool:
