@@ -218,7 +218,7 @@
           const hole = this.data.holes.find(({ by, at: places }) => by.includes(select.name) &&
             places.some((place) => by.every((name, i) => wish[name] === place[i])));
           option.disabled = Boolean(hole);
-          option.textContent = this.optionText(select.name, option, hole, at);
+          write(option, this.optionText(select.name, option, hole, at));
         }
       }
     }

@@ -12,6 +12,7 @@ LENGTHS = ("len_1", "len_2", "len_3", "len_4")
 PROMPTS = (64.0, 1e6)
 SIDE = "batch * longest_prompt"  # of the square that a padded batch would make
 # The axes grow by leaps of √2: a square is seen to grow, and few steps redraw ticks.
+TRIANGLE = "M-1,-1L-1,1L1,1Z"  # below the diagonal of a square of side 2
 SHOWN = f"pow(2, ceil(2 * log({SIDE}) / LN2 - 1e-9) / 2)"
 
 
@@ -70,10 +71,13 @@ def _blocks(box: dict[str, Any]) -> Any:
         dx=10, dy=-2, baseline="bottom", fontWeight="bold", color=GREY.css
     ).encode(x=box["x"], y=box["y"], text="name:N")
     useful = (  # a query sees its own token and those before it
-        one.transform_calculate(start="[datum.start, datum.real]")
-        .transform_flatten(["start"])
-        .mark_area(color=BLUE.css, fillOpacity=0.85, line=False)
-        .encode(x=box["x"], y=box["y"], y2="real", detail="i:N")
+        one.transform_calculate(start="datum.start + datum.own / 2")
+        .mark_point(shape=TRIANGLE, color=BLUE.css, opacity=0.85, filled=True)
+        .encode(
+            x=box["x"],
+            y=box["y"],
+            size=alt.Size("pixels:Q", scale=None, legend=None),
+        )
     )
     rows = [{"i": i, "name": name} for i, name in enumerate("ABCD")]
     starts = ", ".join(f"{name}_start" for name in LENGTHS)
@@ -84,7 +88,7 @@ def _blocks(box: dict[str, Any]) -> Any:
         .transform_calculate(start=f"[{starts}][datum.i]")
         .transform_calculate(
             end="datum.start + (way == 0 ? longest_prompt : datum.own)",
-            real="datum.start + datum.own",
+            pixels=f"pow(datum.own * height / ({SHOWN}), 2)",
         )
     )
 
