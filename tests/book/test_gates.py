@@ -1,10 +1,11 @@
-"""Four gates that every formula of the book passes, because it is found, not listed."""
+"""The gates that every formula of the book passes, because it is found, not listed."""
 
 from __future__ import annotations
 
 import functools
 import math
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ import quickjs
 import sympy
 
 from llmserve_lab.book.dimensions import balances
+from llmserve_lab.book.display import si
 from llmserve_lab.book.formula import Formula
+from llmserve_lab.book.latex import _upright
 from llmserve_lab.book.quantity import Coefficient, Quantity
 from llmserve_lab.book.registry import formulas
 from tests.counted import COUNTED, load
@@ -106,6 +109,37 @@ def test_the_closed_form_agrees_with_a_count(formula: Formula) -> None:
         assert case.read(float(formula(**case.values))) == pytest.approx(
             case.counted, rel=1e-9
         ), case
+
+
+@every_formula
+def test_every_term_is_in_the_equation_but_a_coefficient_of_one(
+    formula: Formula,
+) -> None:
+    left, right = formula.latex.split(" = ", 1)
+    assert left == formula.result.symbol
+    for term in formula.terms.values():
+        if getattr(term, "value", None) != 1:
+            assert term.symbol in right
+    assert "1 \\cdot" not in right and not re.match(r"1 [^-+]", right)
+    assert "x0" not in right and "_per_" not in right  # stand-ins and code names
+
+
+@every_formula
+def test_worked_shows_number_and_unit_of_every_term(formula: Formula) -> None:
+    values, result = samples(formula)[0]
+    worked = formula.worked(**values)
+    inner = {used.name: used for used in formula.uses}
+    for name, term in formula.terms.items():
+        value = values.get(name)
+        if name in inner:
+            asked = {leaf.name: values[leaf.name] for leaf in inner[name].arguments}
+            value = float(inner[name](**asked))
+        elif isinstance(term, Coefficient):
+            value = term.value
+        assert value is not None
+        assert _upright(si(value, term.unit)) in worked.latex
+    assert worked.value == result
+    assert repr(worked) == f"{formula.name} = {si(result, formula.result.unit)}"
 
 
 def test_a_count_for_every_formula_and_no_other() -> None:
