@@ -8,9 +8,11 @@ by step, and return how often something happened. The gate in
 from __future__ import annotations
 
 import importlib
+import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from llmserve_lab.book.formula import Formula
@@ -28,6 +30,11 @@ class Case:
     counted: float
     read: Callable[[float], float] = field(default=float)
 
+    def agrees(self, formula: Formula) -> bool:
+        """Whether the closed form gives what was counted, to nine digits."""
+        closed = self.read(float(formula(**self.values)))
+        return math.isclose(closed, self.counted, rel_tol=1e-9, abs_tol=1e-12)
+
 
 Counter = Callable[[random.Random], Case]
 COUNTED: dict[Formula, Counter] = {}
@@ -43,6 +50,12 @@ def counts(formula: Formula) -> Callable[[Counter], Counter]:
         return counter
 
     return register
+
+
+@cache
+def cases(formula: Formula) -> list[Case]:
+    """The formula's mechanism, played out with six seeds."""
+    return [COUNTED[formula](random.Random(seed)) for seed in range(6)]
 
 
 def load(folder: Path) -> None:

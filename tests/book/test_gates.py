@@ -21,7 +21,7 @@ from llmserve_lab.book.formula import Formula
 from llmserve_lab.book.latex import _upright
 from llmserve_lab.book.quantity import Coefficient, Quantity
 from llmserve_lab.book.registry import formulas
-from tests.counted import COUNTED, load
+from tests.counted import COUNTED, cases, load
 
 every_formula = pytest.mark.parametrize("formula", formulas(), ids=lambda f: f.number)
 load(Path(__file__).parent.parent)
@@ -104,11 +104,8 @@ def test_the_browser_agrees_with_numpy(formula: Formula) -> None:
 @every_formula
 def test_the_closed_form_agrees_with_a_count(formula: Formula) -> None:
     assert formula in COUNTED, f"({formula.number}) is checked against no count"
-    for seed in range(6):
-        case = COUNTED[formula](random.Random(seed))
-        assert case.read(float(formula(**case.values))) == pytest.approx(
-            case.counted, rel=1e-9
-        ), case
+    for case in cases(formula):
+        assert case.agrees(formula), case
 
 
 @every_formula

@@ -12,11 +12,12 @@ import pytest
 from llmserve_lab.book.registry import formulas
 from planted.catalog import in_catalog, misread
 from planted.defect import Defect, planted, python_defect
-from planted.formulas import in_coefficients, says_the_same
+from planted.formulas import Fate, fate, in_coefficients
 from planted.nets import NETS, nbval
 from planted.outputs import runs
 from planted.sandbox import FAILED, Outcome, Sandbox
 from planted.slips import Written, changes, written
+from tests.counted import load
 
 ROOT = Path(__file__).resolve().parents[2]
 TOY = "WIDTH = 12  # ℓ\nUNSEEN = 34\n"
@@ -138,21 +139,22 @@ def of_number(number: str) -> Written:
 
 
 @pytest.mark.parametrize(
-    ("number", "after", "verdict"),
+    ("number", "after", "expected"),
     [
-        ("1.6", "batch * chunk", True),
-        ("1.6", "batch / chunk", False),
-        ("1.18", "solve(q.weight_bytes, KV_READ_BYTES, q.context)", True),
-        ("1.18", "solve(KV_READ_BYTES, q.weight_bytes, q.batch)", False),
-        ("1.18", "solve(KV_READ_BYTES, KV_READ_BYTES, q.batch)", False),
+        ("1.6", "batch * chunk", Fate.SAME),
+        ("1.6", "batch / chunk", Fate.SEEN),
+        ("1.18", "solve(q.weight_bytes, KV_READ_BYTES, q.context)", Fate.SAME),
+        ("1.18", "solve(KV_READ_BYTES, q.weight_bytes, q.batch)", Fate.SEEN),
+        ("1.18", "solve(KV_READ_BYTES, KV_READ_BYTES, q.batch)", Fate.SEEN),
     ],
 )
 def test_what_says_the_same_is_no_defect(
-    number: str, after: str, verdict: bool
+    number: str, after: str, expected: Fate
 ) -> None:
+    load(ROOT / "tests")
     of = of_number(number)
     defect = python_defect("formulas", of.path, ROOT, of.bodies[0], after)
-    assert says_the_same(of, defect) is verdict
+    assert fate(of, defect) is expected
 
 
 def test_slips_of_one_formula() -> None:

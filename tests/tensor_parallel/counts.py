@@ -110,7 +110,7 @@ def dealt(n_kv_heads: int, tp: int) -> tuple[frozenset[int], ...]:
 
 @counts(f.KV_COPIES)
 def kv_copies(rng: random.Random) -> Case:
-    n_kv, tp = rng.choice((1, 2, 4)), rng.choice((1, 2, 4, 8))
+    n_kv, tp = rng.choice((2, 4, 8)), rng.choice((1, 2, 4, 8))
     copies = sum(0 in heads for heads in dealt(n_kv, tp))
     return Case({"n_kv_heads": n_kv, "n_ranks": tp}, copies)
 

@@ -1,7 +1,8 @@
 """One operator, number or name in every formula; one coefficient in the notation.
 
 A change that leaves the formula what it was (a·b for b·a) is no defect: the two are
-computed at many places, and what says the same is not planted.
+computed at many places, and what says the same is not planted. What the gates see when
+they are asked at once is caught; only the rest needs a run of the tests.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ast
 import random
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +47,16 @@ def agree(left: Any, right: Any) -> bool:
     return True
 
 
-def says_the_same(of: Written, defect: Defect) -> bool:
-    """Whether the formula, written with the defect in it, is still the same formula."""
+class Fate(Enum):
+    """What becomes of a slip before it is planted."""
+
+    SAME = "the formula is still the same"
+    SEEN = "the gates see it, asked in this process"
+    OPEN = "it has to be planted"
+
+
+def rewritten(of: Written, defect: Defect) -> Any:
+    """The formula as it is with the defect written in it."""
     source = planted(of.path.read_bytes(), [defect]).decode()
     lines = [
         node
@@ -55,25 +65,42 @@ def says_the_same(of: Written, defect: Defect) -> bool:
         or (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == of.name)
     ]
     scope = dict(of.scope)
+    exec(compile(ast.Module(lines, []), defect.file, "exec"), scope)
+    return scope[of.name]
+
+
+def fate(of: Written, defect: Defect) -> Fate:
+    """Ask the gates of units and of counts, as the tests do, whether they see it."""
+    from tests.counted import cases
+
+    from llmserve_lab.book.dimensions import balances
+
     try:
-        exec(compile(ast.Module(lines, []), defect.file, "exec"), scope)
-        return same(of.formula, scope[of.name])
-    except Exception:  # it does not even evaluate: a defect
-        return False
+        slipped = rewritten(of, defect)
+        if same(of.formula, slipped):
+            return Fate.SAME
+        held = balances(slipped) and all(c.agrees(slipped) for c in cases(of.formula))
+    except Exception:  # it does not even evaluate
+        return Fate.SEEN
+    return Fate.OPEN if held else Fate.SEEN
 
 
-def in_formulas(root: Path) -> Iterator[tuple[Defect, bool]]:
-    """Every slip in every formula, and whether it is a defect at all."""
+def in_formulas(root: Path, pattern: str = "") -> Iterator[tuple[Defect, Fate]]:
+    """Every slip in every formula, if ``pattern`` is in its line, and its fate."""
+    from tests.counted import load
+
+    load(root / "tests")
     for of in written(root):
-        seen = set()
-        for node, slip in changes(of):
-            after = ast.unparse(slip)
-            if isinstance(slip, ast.BinOp):
-                after = f"({after})"
-            defect = python_defect(KIND, of.path, root, node, after, of.formula.number)
-            if defect not in seen:
-                seen.add(defect)
-                yield defect, not says_the_same(of, defect)
+        for defect in dict.fromkeys(_slips(root, of)):
+            if pattern in str(defect):
+                yield defect, fate(of, defect)
+
+
+def _slips(root: Path, of: Written) -> Iterator[Defect]:
+    for node, slip in changes(of):
+        after = ast.unparse(slip)
+        after = f"({after})" if isinstance(slip, ast.BinOp) else after
+        yield python_defect(KIND, of.path, root, node, after, of.formula.number)
 
 
 def in_coefficients(root: Path) -> Iterator[Defect]:
