@@ -62,8 +62,9 @@ class Written:
     def expr(self) -> ast.Lambda | ast.FunctionDef:
         """The right-hand side: a lambda, or a function of the same file."""
         expr = self.part("expr")
-        if isinstance(expr, ast.Name):
-            return self.functions[expr.id]
+        match expr:
+            case ast.Name(name) | ast.Lambda(body=ast.Call(ast.Name(name), [], [])):
+                return self.functions[name]
         assert isinstance(expr, ast.Lambda)
         return expr
 
