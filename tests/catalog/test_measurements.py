@@ -6,6 +6,7 @@ import pytest
 
 from llmserve_lab import catalog
 from llmserve_lab.catalog.measurements import SMALL_BATCH
+from llmserve_lab.catalog.servers import VLLM_ROOM
 
 # Milliseconds of the prefill of one prompt, and of one token after it.
 PRINTED_MS = {"a100-80-sxm": ("94", "44.9"), "h100-sxm": ("53.4", "29.8")}
@@ -39,3 +40,15 @@ def test_a_prefill_and_a_token_are_never_faster_than_their_roofline() -> None:
         weights_s = model.weight_bytes() / (record.num_devices * float(device.hbm_bw))
         assert float(record.token_s) > weights_s
         assert float(record.prompt_s) > weights_s
+
+
+def test_the_room_for_the_cache_is_what_the_server_said() -> None:
+    """Half a GiB for every thousand tokens, and nine tenths of at most 80 GiB."""
+    room = VLLM_ROOM
+    model, device = catalog.model(room.model), catalog.accelerator(room.accelerator)
+    block_bytes = room.block_tokens * model.kv_bytes_per_token(2)
+    assert block_bytes == 8 * 2**20
+    used = float(room.blocks) * block_bytes + model.weight_bytes()
+    most = float(device.hbm_bytes) * (2**30 / 1e9) * (1 - 0.1)
+    assert room.utilisation == 1 - 0.1 and used < most < 1.03 * used
+    assert (f"{float(room.blocks):,.0f}", room.blocks.kind) == ("7,463", "measured")

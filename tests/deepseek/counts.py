@@ -88,6 +88,29 @@ def quadratic_prompt(rng: random.Random) -> Case:
     return Case(values, prompt, lambda value: -(-value // 1))
 
 
+@counts(f.LOCAL_EXPERTS)
+def local_experts(rng: random.Random) -> Case:
+    """Deal experts and copies out in turn; the first GPU has most of them."""
+    experts, extra, gpus = rng.randint(1, 20), rng.randint(0, 5), rng.randint(1, 9)
+    dealt = [0] * gpus
+    for index in range(experts + extra):
+        dealt[index % gpus] += 1
+    return Case({"n_experts": experts, "n_redundant": extra, "ep": gpus}, dealt[0])
+
+
+@counts(f.NODES)
+def nodes(rng: random.Random) -> Case:
+    """Put GPUs into nodes; one that is not full counts as the part that is used."""
+    gpus, size = rng.randint(1, 12), rng.randint(4, 8)
+    full, used = 0, 0
+    for _ in range(gpus):
+        used += 1
+        if used == size:
+            full, used = full + 1, 0
+    part = Fraction(used, size) if full else Fraction(used > 0)
+    return Case({"ep": gpus, "node_gpus": size}, float(full + part))
+
+
 @counts(f.READ_EXPERTS)
 def read_experts(rng: random.Random) -> Case:
     """All ways in which rows can choose, one after another, and what they leave."""

@@ -36,6 +36,28 @@ def mla_s(rng: random.Random) -> Case:
     return timed(works, f.MLA_S, works.block_ticks()["mla_s"])
 
 
+@counts(f.SHARP_S)
+def sharp_s(rng: random.Random) -> Case:
+    """Both begin together; the block ends when the second of them has."""
+    read, compute = rng.randint(1, 9), rng.randint(1, 9)
+    clock = 0
+    while clock < read or clock < compute:
+        clock += 1
+    return Case({"block_read_s": read, "block_compute_s": compute}, clock)
+
+
+@counts(f.PASS_BYTES)
+def pass_bytes(rng: random.Random) -> Case:
+    works = Works(rng)
+    return Case(run_of(works, f.PASS_BYTES), works.passed())
+
+
+@counts(f.PASS_S)
+def pass_s(rng: random.Random) -> Case:
+    works = Works(rng)
+    return timed(works, f.PASS_S, works.pass_ticks())
+
+
 @counts(f.EXPERT_READ_S)
 def expert_read_s(rng: random.Random) -> Case:
     works = Works(rng)
@@ -82,7 +104,7 @@ def hidden_s(rng: random.Random) -> Case:
     works, clock = Works(rng), Fraction(0)
     block = works.block_ticks()
     for _ in range(works.n_batches):
-        device = clock + block["mla_s"] + block["experts_s"]
+        device = clock + block["mla_s"] + block["experts_s"] + block["pass_s"]
         clock = sorted([device, clock + block["wire_s"]])[-1] + block["rest_s"]
     return timed(works, f.HIDDEN_S, clock)
 

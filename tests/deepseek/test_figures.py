@@ -8,7 +8,7 @@ import pytest
 from llmserve_lab.book.static import StaticFigure
 from llmserve_lab.deepseek import figures, pictures
 from llmserve_lab.deepseek.choices import Choices, Overlap
-from llmserve_lab.deepseek.controls import OFFERED
+from llmserve_lab.deepseek.controls import DEVICES
 from llmserve_lab.deepseek.setup import SETUPS, Setup, setup
 from llmserve_lab.deepseek.twin import Twin
 
@@ -34,18 +34,20 @@ def test_a_picture_is_drawn_the_same_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "model"),
+    ("device", "n_gpus", "model"),
     [
-        ("9 × 8 H100", "DeepSeek-V3"),
-        ("12 × 4 GB200", "Kimi K2"),
-        ("8 × 8 MI300X", "DeepSeek-V3"),
+        ("H100 SXM", 72, "DeepSeek-V3"),
+        ("GB200 NVL72", 48, "Kimi K2"),
+        ("MI300X", 8, "DeepSeek-V3"),
+        ("H800 SXM", 144, "Kimi K2"),
     ],
 )
-def test_the_frontier_is_the_twins(place: str, model: str) -> None:
-    known = figures.frontier().values(place=place, model=model, balancedness=0.7)
-    here = OFFERED[place]
+def test_the_frontier_is_the_twins(device: str, n_gpus: int, model: str) -> None:
+    asked = {"device": device, "ep": float(n_gpus), "model": model}
+    known = figures.frontier().values(**asked, balancedness=0.7)
+    keys = {each.name: each.key for each in DEVICES}
     key = {"DeepSeek-V3": "deepseek-v3", "Kimi K2": "kimi-k2"}[model]
-    held: Setup = setup(here.accelerator.key, here.n_gpus, model=key)
+    held: Setup = setup(keys[device], n_gpus, model=key)
     size = {"batch": 256, "context": 2048}
     ways: dict[str, Overlap] = {"hidden": "halves", "turn": "none"}
     for name, overlap in ways.items():

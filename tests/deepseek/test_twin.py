@@ -13,6 +13,7 @@ from llmserve_lab.catalog import MODELS
 from llmserve_lab.deepseek.choices import Choices
 from llmserve_lab.deepseek.prefill import nodes_touched, prefill_s
 from llmserve_lab.deepseek.setup import SETUPS, Setup, setup
+from llmserve_lab.deepseek.shares import alike, hopper
 from llmserve_lab.deepseek.twin import BLOCKS, Twin
 
 PLACE = SETUPS["9 × 8 H100"]
@@ -53,8 +54,13 @@ def test_more_bandwidth_is_never_slower(
         for place in (PLACE, faster(PLACE, hbm_bw=ratio))
     )
     assert better <= plain * (1 + 1e-12)
-    link = replace(choices, link_share=1.0)
-    assert step(link, **size) <= plain * (1 + 1e-12)
+    reached = hopper()
+    for name in ("attention", "products", "memory", "far", "near"):
+        best: dict[str, Any] = {name: 1.0}
+        share = replace(reached, **best)
+        assert step(replace(choices, shares=alike(share)), **size) <= plain * (
+            1 + 1e-12
+        )
 
 
 @few
@@ -73,7 +79,7 @@ def test_one_gpu_sends_nothing() -> None:
     assert alone.blocks(batch=8, context=100)["wire_s"] == 0
     blocks = alone.blocks(batch=8, context=100)
     assert float(alone.step_s(batch=8, context=100)) == pytest.approx(
-        2 * (blocks["mla_s"] + blocks["experts_s"] + blocks["rest_s"])
+        2 * sum(blocks[name] for name in ("mla_s", "experts_s", "pass_s", "rest_s"))
     )
 
 
@@ -91,9 +97,8 @@ def test_the_step_is_made_of_its_blocks() -> None:
     for overlap, m in (("none", 1), ("hidden", 1), ("halves", 2)):
         choices = Choices(overlap=overlap)  # type: ignore[arg-type]
         blocks = Twin(setup=PLACE, choices=choices).blocks(batch=200, context=900)
-        mla, experts, wire, rest = (float(blocks[part.name]) for part in BLOCKS)
-        inner = mla + experts + wire
-        inner = inner if overlap == "none" else max(mla + experts, wire)
+        *busy, wire, rest = (float(blocks[part.name]) for part in BLOCKS)
+        inner = sum(busy) + wire if overlap == "none" else max(sum(busy), wire)
         found = step(choices, batch=200, context=900)
         assert found == pytest.approx(m * (inner + rest), rel=1e-12)
 
@@ -158,6 +163,7 @@ def test_prefill_grows_faster_than_its_prompt() -> None:
     ("change", "message"),
     [
         ({"balancedness": 0.0}, r"balancedness must be a share in \(0, 1\], got 0.0"),
+        ({"lent_share": 1.0}, r"lent_share must be a share in \[0, 1\), got 1.0"),
         ({"n_redundant": -1}, "n_redundant must be at least 0, got -1"),
         ({"accepted": 2.0}, "accepted must be 1 to 1 tokens with n_draft = 0, got 2.0"),
     ],

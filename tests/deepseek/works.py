@@ -20,6 +20,19 @@ def ticks(*loads: tuple[float, float]) -> Fraction:
     return time
 
 
+def rounded(read: Fraction, compute: Fraction) -> Fraction:
+    """Time at which the squares of both uses, of memory and of compute, add up to one.
+
+    Halve the interval between the longer of the two and their sum until it is narrow.
+    """
+    low, high = sorted([read, compute])[-1], read + compute
+    for _ in range(60):
+        middle = Fraction(float((low + high) / 2))
+        used = (read / middle) ** 2 + (compute / middle) ** 2
+        low, high = (middle, high) if used > 1 else (low, middle)
+    return high
+
+
 class Works:
     """Random small amounts and rates of one GPU, and what it does with them."""
 
@@ -31,7 +44,8 @@ class Works:
             "bytes_weight mla_params expert_stack rest_params table_params context "
             "kv_bytes_per_token attn_flops_per_pair local_experts copy_bytes "
             "sent_copies top_k read_rate gemm_rate attn_rate far_rate near_rate "
-            "n_batches chunk batch gpu_requests accepted"
+            "n_batches chunk batch gpu_requests accepted n_kernels start_s "
+            "row_pass_bytes copy_pass_bytes"
         )
         self.values: dict[str, Any] = {name: few() for name in names.split()}
         self.values |= {
@@ -98,6 +112,19 @@ class Works:
         )
         return ticks((routed + shared, self.gemm_rate))
 
+    def passed(self) -> Any:
+        """Bytes of every row, and of every copy that the busiest GPU gets of it."""
+        copies = self.top_k * int(1 / self.balancedness)
+        return sum(
+            self.row_pass_bytes + sum(self.copy_pass_bytes for _ in range(copies))
+            for _ in self.rows()
+        )
+
+    def pass_ticks(self) -> Fraction:
+        """Start one kernel after the other, and move the bytes."""
+        started = sum(Fraction(self.start_s) for _ in range(self.n_kernels))
+        return started + ticks((self.passed(), self.read_rate))
+
     def wire_ticks(self) -> Fraction:
         """A share for every node; one of them is at home."""
         part = Fraction(self.wire_bytes) / self.n_nodes
@@ -115,8 +142,9 @@ class Works:
         read = ticks((self.attention_bytes(), self.read_rate))
         experts = ticks((self.expert_bytes(), self.read_rate))
         return {
-            "mla_s": sorted([read, self.attention_ticks()])[-1],
-            "experts_s": sorted([experts, self.expert_ticks()])[-1],
+            "mla_s": rounded(read, self.attention_ticks()),
+            "experts_s": rounded(experts, self.expert_ticks()),
+            "pass_s": self.pass_ticks(),
             "wire_s": self.wire_ticks(),
             "rest_s": self.rest_ticks(),
         }

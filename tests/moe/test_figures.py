@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from html import unescape
 from typing import Any
 
@@ -15,9 +15,13 @@ from llmserve_lab.moe import figures, pictures, route_chart
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.bench import bench
 from llmserve_lab.moe.crowd import draw, mean_distinct
+from llmserve_lab.moe.hot import RANKS, WIDTH, exchanged
+from llmserve_lab.moe.layer import batch
 from llmserve_lab.moe.placement import balance
+from llmserve_lab.moe.rhythm import execute
 from llmserve_lab.moe.settings import inventory, moe_of, per_layer, sizes_of
 from llmserve_lab.moe.steering import skewed_layer, steer
+from tests.benches import answered
 
 
 def test_the_ranks_of_a_row_are_those_of_the_experts_that_are_drawn() -> None:
@@ -56,6 +60,25 @@ def test_the_matrix_on_the_page_adds_up_to_its_loads() -> None:
     assert balance(loads) == pytest.approx(known["balancedness"])
 
 
+def test_executed_traffic_is_that_of_the_closed_forms() -> None:
+    """Every pair of ranks, and what the ledger says left them."""
+    size = {"hot_share": 0.3, "n_rows": 512, "top_k": 4}
+    matrix, left = exchanged(**size)  # type: ignore[arg-type]
+    known = size | {"ep": RANKS, "d_model": WIDTH, "bytes_act": 8}
+    assert matrix[:, 0].mean() == pytest.approx(f.HOT_BYTES(**known), rel=0.05)
+    assert matrix[:, 1:].mean() == pytest.approx(f.COLD_BYTES(**known), rel=0.05)
+    assert matrix.sum() - np.trace(matrix) == left
+    assert matrix.sum() == 512 * 4 * WIDTH * 8
+
+
+def test_the_picture_of_layouts_tells_the_steps() -> None:
+    block = execute([batch(8, d_model=32, seed=1)], tp=4)
+    sentence = pictures.layouts(block, tp=4).sentence
+    assert sentence.index("all-gather: all rows") < sentence.index(
+        "reduce-scatter: some"
+    )
+
+
 def test_k_ranks_with_k_experts_gain_no_bytes_by_copies() -> None:
     even = figures.layouts().values(node="8 ranks, groups of 4", top_k=8.0)
     assert even["ep_copies_bytes"] == pytest.approx(even["ffn_tp_bytes"])
@@ -86,9 +109,7 @@ def made() -> Bench:
     return bench()
 
 
-def answer(**changes: Any) -> str:
-    start = {name: getattr(knob, "default", "") for name, knob in made().knobs.items()}
-    return made().answer(**start | changes)
+answer = partial(answered, made)
 
 
 def test_the_picture_on_the_page_is_the_state_at_the_start() -> None:

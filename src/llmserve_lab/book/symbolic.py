@@ -103,3 +103,10 @@ def minimum(*items: Any) -> sympy.Expr:
     import sympy
 
     return sympy.Min(*items)
+
+
+def ceiling(item: Any) -> sympy.Expr:
+    """The next whole number from a symbol or an expression on."""
+    import sympy
+
+    return sympy.ceiling(item)

@@ -52,32 +52,6 @@ SMALL_BATCH: Mapping[str, SmallBatch] = MappingProxyType(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChunkSize:
-    """One server with prefill in chunks of ``chunk_tokens``, decodes riding along.
-
-    ``output_per_s`` is its rate of output tokens, ``longest_gap_s`` the longest wait of
-    any request between two of its tokens.
-    """
-
-    chunk_tokens: int
-    output_per_s: Cited
-    longest_gap_s: Cited
-
-
-TINY_LLM = "tiny-llm, benchmark of chunked prefill, Qwen3-0.6B on an M4 Pro"
-_rate = partial(Cited, unit="token/s", kind="measured", source=TINY_LLM)
-_gap = partial(Cited, unit="s", kind="measured", source=TINY_LLM)
-
-CHUNK_SIZES: tuple[ChunkSize, ...] = (
-    ChunkSize(chunk_tokens=32, output_per_s=_rate(105.5), longest_gap_s=_gap(32.5e-3)),
-    ChunkSize(chunk_tokens=128, output_per_s=_rate(144.9), longest_gap_s=_gap(48.8e-3)),
-    ChunkSize(
-        chunk_tokens=512, output_per_s=_rate(157.0), longest_gap_s=_gap(122.2e-3)
-    ),
-)
-
-
-@dataclass(frozen=True, kw_only=True)
 class AllToAll:
     """Dispatch (FP8) and combine (BF16) of one MoE layer among ``ep`` GPUs.
 
@@ -125,6 +99,8 @@ class Deployment:
 DAY_6 = "DeepSeek, open-infra-index, day 6, inference system overview, 2025"
 SGLANG_96 = "SGLang team, lmsys.org, 2025-05-05, 96 H100"
 SGLANG_GB200 = "SGLang team, lmsys.org, 2025-06-16, GB200 NVL72"
+LAUNCH_GB200 = "SGLang, launch commands of the decode on GB200, June 2025"
+SGLANG_LATER = "SGLang team, lmsys.org, 2025-09-25, GB200 NVL72, part II"
 _A_NODE = "published for a node of 8"
 
 
@@ -160,6 +136,17 @@ NVL72_DECODE = Deployment(
     n_gpus=48,
     context=_tokens(2000, SGLANG_GB200),
     gpu_tokens_per_s=Cited(7583, "token/s", "measured", SGLANG_GB200),
+    batch=Cited(768, "request", "measured", LAUNCH_GB200, "36,864 on 48 GPUs"),
+)
+NVL72_LATER = Deployment(
+    name="SGLang, NVL72, later",
+    accelerator="gb200-nvl72",
+    n_gpus=48,
+    context=_tokens(2000, SGLANG_LATER),
+    gpu_tokens_per_s=Cited(
+        9087, "token/s", "measured", SGLANG_LATER, "BF16 attention, FP8 products"
+    ),
+    batch=Cited(768, "request", "measured", SGLANG_LATER, "per GPU, launch script"),
 )
 PREFILL_RATES: tuple[Deployment, ...] = tuple(
     Deployment(

@@ -2,7 +2,8 @@
 
 Equations (3.1) to (3.5): bytes on the wire and seconds of collectives whose chunks
 go round a ring, for chunks of equal size. What they count is
-:class:`llmserve_lab.cluster.ledger.Ledger`, chunk by chunk.
+:class:`llmserve_lab.cluster.ledger.Ledger`, chunk by chunk. And (7.6): the experts that
+rows meet, on which two chapters stand.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ __all__ = [
     "GATHER_BYTES",
     "GATHER_S",
     "LATENCY_BYTES",
+    "TOUCHED_EXPERTS",
 ]
 
 RING = "Patarasuk and Yuan 2009, section 3"
 HOCKNEY = "Hockney 1994, latency and bandwidth of a message"
+UNIFORM = "every row chooses k different experts at random, whatever the others choose"
 EQUAL = "ring algorithm, the tensor cut into equal chunks"
 ALONE = f"{EQUAL}; nothing else is on the link, no rank is late"
 
@@ -72,4 +75,14 @@ LATENCY_BYTES = Formula(
     title="Tensor below which latency is most of the time",
     source="solved from (3.3)",
     holds=f"{ALONE}; two ranks or more; the same for an all-reduce",
+)
+TOUCHED_EXPERTS = Formula(
+    result=q.touched_experts,
+    expr=lambda n_experts, top_k, draw_per_row, n_rows: (
+        n_experts * (1 - (1 - top_k / n_experts) ** (draw_per_row * n_rows))
+    ),
+    number="7.6",
+    title="Distinct experts that a batch touches",
+    source="expectation: an expert is missed by all rows or it is not",
+    holds=UNIFORM,
 )

@@ -12,7 +12,12 @@ from llmserve_lab.catalog.measurements import (
     SGLANG_DECODE,
 )
 from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.measured import decode_point, prefill_point, signed
+from llmserve_lab.deepseek.measured import (
+    BEFORE_JUNE,
+    decode_point,
+    prefill_point,
+    signed,
+)
 from llmserve_lab.deepseek.setup import Setup, setup_of
 from llmserve_lab.deepseek.twin import Twin
 
@@ -24,9 +29,9 @@ TWICE_THE_MEAN = 0.5  # assumed before rebalancing: nobody published the balance
 
 
 def overlap_gain(place: Setup, batch: int, context: float, choices: Choices) -> float:
-    """Throughput with two batches in flight over that with one."""
+    """Throughput with two batches in flight over that with one, in May 2025."""
     both, one = (
-        Twin(setup=place, choices=replace(choices, overlap=overlap))
+        Twin(setup=place, choices=replace(choices, **BEFORE_JUNE, overlap=overlap))
         for overlap in ("halves", "none")
     )
     size = {"batch": batch, "context": context}

@@ -8,11 +8,13 @@ of them does.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Literal
 
-from llmserve_lab.catalog import EFFICIENCIES, Efficiency
-from llmserve_lab.deepseek.evidence import balance_reached, link_share
+from llmserve_lab.catalog.hopper import GH100
+from llmserve_lab.catalog.kernels import LENT_SMS
+from llmserve_lab.deepseek.shares import PAPER, Generations, alike, measured_shares
 
 if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
@@ -20,6 +22,15 @@ if TYPE_CHECKING:
 Form = Literal["absorbed", "vanilla"]
 Experts = Literal["expected", "busiest", "all"]
 Overlap = Literal["none", "hidden", "halves"]
+Ridge = Literal["round", "sharp"]
+Ports = Literal["near", "far"]
+
+
+def _balance() -> float:
+    """Late, because the twin that finds it is made of choices itself."""
+    from llmserve_lab.deepseek.balance import balance_reached
+
+    return balance_reached()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,15 +43,20 @@ class Choices:
     - ``overlap``: two halves of the batch, which is what (49) and both systems run; one
       batch ``hidden`` is the form of section 3, which reads all weights once.
     - ``n_redundant``: copies of experts, 32 in both published deployments.
-    - ``balancedness``: what uneven routing left in a published pair of runs.
-    - ``shared_travels``: the shared expert is sent to like a routed one, as in the
-      paper and DeepSeek-V3's report, section 3.4.2; at home it costs no copy.
+    - ``balancedness``: at which a published pair of runs differs as it does.
+    - ``shared_travels``: the paper sends to the shared expert like to a routed one;
+      both published deployments keep it on every GPU, which costs no copy.
     - ``dense_layers_send``: only layers with experts send; the paper counts all 61.
     - ``dispatch``, ``combine``, ``products``, ``cache``: FP8 there, BF16 back, FP8 in
       weight products and BF16 in attention and cache, as DeepSeek's overview says.
     - ``table_is_read``: a look-up reads rows of the embedding; the paper reads it all.
-    - ``attention_share``, ``gemm_share``: shares of peak, the paper's with its penalty.
-    - ``link_share``: from the published times of the communication library.
+    - ``shares``: of every peak, reached by published kernels, for each generation.
+    - ``ridge``: kernels near their ridge reach neither peak (round), as their
+      published times show; the paper lets the longer of two times hide the other.
+    - ``passes``: what lies between the products takes time; the paper leaves it out.
+    - ``near_copies``: copies for the own node go through the links inside it; until
+      June 2025 the library's kernels for decode sent them to the far port as well.
+    - ``lent_share``: of the multiprocessors, what prefill lends to the communication.
     - ``usable_memory``: the usual share that a serving engine takes for itself.
     - ``n_draft``, ``accepted``: rows of a draft that are checked along (multi-token
       prediction), and tokens that a step leaves on average; none, as in the paper.
@@ -50,25 +66,31 @@ class Choices:
     experts: Experts = "expected"
     overlap: Overlap = "halves"
     n_redundant: int = 32
-    balancedness: float = field(default_factory=balance_reached)
-    shared_travels: bool = True
+    balancedness: float = field(default_factory=_balance)
+    shared_travels: bool = False
     dense_layers_send: bool = False
     dispatch: str = "fp8"
     combine: str = "bf16"
     products: str = "fp8"
     cache: str = "bf16"
     table_is_read: bool = False
-    attention_share: Efficiency = EFFICIENCIES["mazurek-mla"]
-    gemm_share: Efficiency = EFFICIENCIES["mazurek-experts"]
-    link_share: float = field(default_factory=link_share)
+    shares: Generations = field(default_factory=measured_shares)
+    ridge: Ridge = "round"
+    passes: bool = True
+    near_copies: Ports = "near"
+    lent_share: float = float(LENT_SMS) / float(GH100.num_sms)
     usable_memory: float = 0.9
     n_draft: int = 0
     accepted: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("balancedness", "link_share", "usable_memory"):
+        for name in ("balancedness", "usable_memory"):
             if not 0 < (share := getattr(self, name)) <= 1:
                 raise ValueError(f"{name} must be a share in (0, 1], got {share}")
+        if not 0 <= self.lent_share < 1:
+            raise ValueError(
+                f"lent_share must be a share in [0, 1), got {self.lent_share}"
+            )
         for name in ("n_redundant", "n_draft"):
             if (count := getattr(self, name)) < 0:
                 raise ValueError(f"{name} must be at least 0, got {count}")
@@ -91,9 +113,25 @@ class Choices:
         return Table("What the text leaves open", ("choice", "made"), rows)
 
 
+def as_printed() -> Choices:
+    """The choices that the paper's text makes, where it makes one."""
+    return Choices(
+        shares=alike(PAPER),
+        ridge="sharp",
+        passes=False,
+        shared_travels=True,
+        balancedness=1.0,
+        dense_layers_send=True,
+        table_is_read=True,
+        lent_share=0.0,
+    )
+
+
 def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}: {share.name}" for key, share in value.items())
     return str(
         getattr(value, "name", f"{value:.3g}" if isinstance(value, float) else value)
     )

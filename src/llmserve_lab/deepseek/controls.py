@@ -1,26 +1,26 @@
-"""What a reader can turn: a setup, a model, and how many requests of what length."""
+"""What a reader can turn: a GPU and how many, a model, requests of what length."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from llmserve_lab.book.controls import Choice, Control, Lookup, Slider
+from llmserve_lab.book.controls import Choice, Slider
 from llmserve_lab.book.notation import quantity
-from llmserve_lab.catalog import MODELS
+from llmserve_lab.book.readout import Bound
+from llmserve_lab.catalog import ACCELERATORS, MODELS, Accelerator
+from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.setup import SETUPS, Setup, setup
+from llmserve_lab.deepseek.setup import Setup
 from llmserve_lab.deepseek.twin import Twin
 
 CHOICES = Choices()
-MORE = {
-    "8 × 8 H200": setup("h200-sxm", 64),
-    "8 × 8 B200": setup("b200-sxm", 64),
-    "8 × 8 MI300X": setup("mi300x", 64),
-}
-OFFERED = {**SETUPS, **MORE}
-PLACES = tuple(OFFERED.values())
+DEVICES = tuple(
+    device
+    for device in ACCELERATORS.values()
+    if device.disclosed and CHOICES.products in device.peak_flops
+)
 SHAPES = (MODELS["deepseek-v3"], MODELS["kimi-k2"])
+GROUPS = (8, 16, 24, 32, 48, 64, 72, 96, 128, 144, 256, 320)
 STOPS = {
+    "ep": tuple(map(float, GROUPS)),
     "gpu_requests": tuple(2.0**i for i in range(12)),
     "context": tuple(float(1024 * 2**i) for i in range(9)),
     "balancedness": tuple(round(0.1 * i, 1) for i in range(3, 11)),
@@ -31,8 +31,8 @@ RATES = (
     "gemm_rate",
     "far_rate",
     "near_rate",
-    "n_nodes",
-    "ep",
+    "start_s",
+    "node_gpus",
 )
 SIZES = (
     "kv_bytes_per_token",
@@ -42,55 +42,96 @@ SIZES = (
     "rest_params",
     "n_experts",
     "copy_bytes",
+    "row_pass_bytes",
+    "copy_pass_bytes",
+    "n_kernels",
+)
+HELD = (
+    "kv_bytes_per_token",
+    "mla_params",
+    "expert_stack",
+    "rest_params",
+    "table_params",
+    "n_experts",
 )
 FIXED = ("bytes_weight", "top_k", "n_shared", "sent_copies")
 
 
-def twin(place: Setup, shape: int = 0) -> Twin:
-    """The twin of a place that holds one of the models."""
-    return Twin(setup=replace(place, model=SHAPES[shape]), choices=CHOICES)
+def twin(device: Accelerator, n_gpus: int, shape: int = 0) -> Twin:
+    """The twin of so many GPUs that hold one of the models."""
+    place = Setup(accelerator=device, n_gpus=n_gpus, model=SHAPES[shape])
+    return Twin(setup=place, choices=CHOICES)
 
 
 def fixed() -> dict[str, float]:
     """What is the same for every place and both models."""
-    return {name: _size(name) for name in FIXED}
+    known = {name: _size(name) for name in FIXED}
+    return known | {"n_redundant": float(CHOICES.n_redundant)}
 
 
 def _size(name: str, shape: int = 0) -> float:
     """A number of one of the models."""
-    one = twin(PLACES[0], shape)
-    return float((one.shape | one.traffic)[name])
+    one = twin(DEVICES[0], GROUPS[-1], shape)
+    return float(one.arguments(batch=1, context=1)[name])
 
 
-def place_choice() -> Choice:
-    """A choice of setup, which sets the rates that are reached."""
+def device_choice(*rates: str) -> Choice:
+    """A choice of accelerator, which sets the rates that its kernels reach.
+
+    Without names of ``rates`` it sets those that a step asks for.
+    """
+    twins = [twin(device, GROUPS[-1]) for device in DEVICES]
     sets = {
-        name: tuple(float(twin(each).machine[name]) for each in PLACES)
-        for name in RATES
+        name: tuple(float(_machine(one)[name]) for one in twins)
+        for name in rates or RATES
     }
-    sets |= {"hbm_bytes": tuple(twin(each).room_bytes() for each in PLACES)}
-    return Choice("place", "Setup", tuple(OFFERED), "9 × 8 H100", sets)
+    names = tuple(device.name for device in DEVICES)
+    return Choice("device", "GPU", names, "H100 SXM", sets)
 
 
-def model_choice() -> tuple[Control, ...]:
-    """A choice of model, and what depends on the setup as well."""
+def _machine(one: Twin) -> dict[str, float]:
+    """Rates, GPUs of a node, and the memory that may be used."""
+    device = one.setup.accelerator
+    more = {"node_gpus": device.num_devices, "hbm_bytes": one.room_bytes()}
+    return one.machine | more
+
+
+def sizes() -> dict[str, str | float]:
+    """What a step asks about DeepSeek-V3, where no other model is offered."""
+    return {name: _size(name) for name in SIZES}
+
+
+def model_choice(*names_of_sizes: str) -> Choice:
+    """A choice of model, which sets what a step asks, or the sizes that are named."""
     shapes = range(len(SHAPES))
-    sets = {name: tuple(_size(name, each) for each in shapes) for name in SIZES}
+    sets = {
+        name: tuple(_size(name, each) for each in shapes)
+        for name in names_of_sizes or SIZES
+    }
     names = tuple(each.name for each in SHAPES)
-    experts = tuple(
-        tuple(float(twin(place, each).traffic["local_experts"]) for each in shapes)
-        for place in PLACES
-    )
-    held = tuple(
-        tuple(twin(place, each).resident_bytes() for each in shapes) for place in PLACES
-    )
-    return (
-        Choice("model", "Model", names, names[0], sets),
-        Lookup("local_experts", ("place", "model"), experts),
-        Lookup("resident_bytes", ("place", "model"), held),
-    )
+    return Choice("model", "Model", names, names[0], sets)
+
+
+def group(**more: str | float) -> dict[str, Bound]:
+    """What follows from how many GPUs there are; ``more`` as a Bound takes it."""
+    extra = fixed()["n_redundant"]
+    return {
+        "local_experts": Bound(f.LOCAL_EXPERTS, n_redundant=extra, **more),
+        "n_nodes": Bound(f.NODES),
+        "far_share": Bound(f.FAR_SHARE, n_nodes="n_nodes"),
+    }
 
 
 def sliders(**defaults: float) -> tuple[Slider, ...]:
     """One slider for each quantity, at its default."""
-    return tuple(Slider(quantity(n), STOPS[n], d) for n, d in defaults.items())
+    return tuple(
+        Slider(quantity(n), STOPS[n], d, LABELS.get(n, "")) for n, d in defaults.items()
+    )
+
+
+def roomy() -> Slider:
+    """So many GPUs that either model fits on every kind: from the third stop on."""
+    return Slider(quantity("ep"), STOPS["ep"][2:], 72.0, LABELS["ep"])
+
+
+LABELS = {"ep": "GPUs in the group"}

@@ -6,12 +6,10 @@ from statistics import median
 
 from llmserve_lab import catalog
 from llmserve_lab.catalog import MODELS
-from llmserve_lab.catalog.links import IB_NDR
+from llmserve_lab.catalog.links import IB_NDR, NVLINK4_H800
 from llmserve_lab.catalog.measurements import (
     ALL_TO_ALL,
     ALL_TO_ALL_ROWS,
-    BALANCED_PREFILL,
-    PREFILL_RATES,
     AllToAll,
 )
 from llmserve_lab.deepseek import formulas as f
@@ -48,15 +46,21 @@ def layer_wire_bytes(*precisions: str) -> float:
 def share_of_link(record: AllToAll) -> float:
     """Share of InfiniBand's bandwidth that one published run reached, both trips."""
     far = float(f.FAR_SHARE(n_nodes=record.ep / NODE))
+    return far * rate(record) / float(IB_NDR.bandwidth)
+
+
+def rate(record: AllToAll) -> float:
+    """Bytes per second of all copies of one published run, both trips."""
     seconds = float(record.dispatch_s) + float(record.combine_s)
-    return layer_wire_bytes("fp8", "bf16") * far / seconds / float(IB_NDR.bandwidth)
+    return layer_wire_bytes("fp8", "bf16") / seconds
 
 
-def link_share() -> float:
+def far_share_reached() -> float:
     """The median over the published runs that leave a node."""
     return median(share_of_link(each) for each in ALL_TO_ALL if each.ep > NODE)
 
 
-def balance_reached() -> float:
-    """Throughput of prefill with the routing as it came, over that with it even."""
-    return float(PREFILL_RATES[-1].gpu_tokens_per_s) / float(BALANCED_PREFILL)
+def near_share() -> float:
+    """Share of an H800's NVLink that the run inside one node reached."""
+    (inside,) = (each for each in ALL_TO_ALL if each.ep == NODE)
+    return rate(inside) / float(NVLINK4_H800.bandwidth)

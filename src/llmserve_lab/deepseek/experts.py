@@ -1,6 +1,6 @@
 """Experts: how many a GPU has to read, what they compute, and what travels to them.
 
-Equations (8.8) to (8.16).
+Equations (8.8) to (8.16), (8.28) and (8.29).
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from typing import Any
 
 from llmserve_lab.book import notation as q
 from llmserve_lab.book.formula import Formula
-from llmserve_lab.book.symbolic import maximum, minimum
-from llmserve_lab.deepseek.attention import MODEL
+from llmserve_lab.book.symbolic import at, ceiling, maximum, minimum
+from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS
+from llmserve_lab.deepseek.attention import KERNEL_TIMES, MODEL, root_of_squares
 from llmserve_lab.roofline.formulas import N_ROWS
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "EXPERT_COMPUTE_S",
     "EXPERT_READ_S",
     "FAR_SHARE",
+    "LOCAL_EXPERTS",
+    "NODES",
     "READ_EXPERTS",
     "WIRE_BYTES",
     "WIRE_S",
@@ -51,15 +54,34 @@ def _spread(mean: Any, bins: Any) -> Any:
     return sympy.sqrt(2 * mean * sympy.log(bins))
 
 
+LOCAL_EXPERTS = Formula(
+    result=q.local_experts,
+    expr=lambda n_experts, n_redundant, ep: ceiling((n_experts + n_redundant) / ep),
+    number="8.28",
+    title="Routed experts on one GPU",
+    source=f"{MODEL}, §3.1.2",
+    holds="experts and copies dealt out in turn; the fullest GPU's",
+)
+NODES = Formula(
+    result=q.n_nodes,
+    expr=lambda ep, node_gpus: maximum(1, ep / node_gpus),
+    number="8.29",
+    title="Nodes of the group",
+    source="counted",
+    holds="a group smaller than a node is in one; fractions stay fractions",
+)
 READ_EXPERTS = Formula(
     result=q.read_experts,
-    expr=lambda local_experts, top_k, n_experts, draw_per_row, n_rows, ep: (
-        local_experts * (1 - (1 - top_k / n_experts) ** (draw_per_row * n_rows * ep))
+    expr=lambda: (
+        q.local_experts.sympy
+        / q.n_experts.sympy
+        * at(TOUCHED_EXPERTS, n_rows=q.n_rows.sympy * q.ep.sympy)
     ),
     uses=(N_ROWS,),
+    derived=True,
     number="8.8",
     title="Experts of one GPU that are touched",
-    source=f"exact expectation; for all GPUs together {MODEL}, §3.1.2",
+    source=f"(7.6) for the rows of all GPUs; for all experts {MODEL}, §3.1.2",
     holds="every row draws its experts evenly; a copy counts as an expert of its own",
 )
 BUSIEST_EXPERTS = Formula(
@@ -134,12 +156,12 @@ EXPERT_COMPUTE_S = Formula(
 )
 EXPERTS_S = Formula(
     result=q.experts_s,
-    expr=lambda expert_read_s, expert_compute_s: maximum(
+    expr=lambda expert_read_s, expert_compute_s: root_of_squares(
         expert_read_s, expert_compute_s
     ),
     uses=(EXPERT_READ_S, EXPERT_COMPUTE_S),
     number="8.16",
     title="Time of the experts",
-    source=f"{MODEL}, (47)",
-    holds="reading and computing overlap inside the block",
+    source=KERNEL_TIMES,
+    holds="as (8.7)",
 )

@@ -7,14 +7,31 @@ from llmserve_lab.book.live import LiveFigure
 from llmserve_lab.book.readout import Bound, Readout, Verdict
 from llmserve_lab.deepseek import charts
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.controls import fixed, model_choice, place_choice, sliders
+from llmserve_lab.deepseek.controls import (
+    HELD,
+    device_choice,
+    fixed,
+    group,
+    model_choice,
+    roomy,
+    sizes,
+    sliders,
+)
 from llmserve_lab.roofline.formulas import BATCH_FITS
+
+GROUP = ("local_experts", "n_nodes", "far_share")
 
 
 def _step(formula: Formula, batch: str, **more: str | float) -> Bound:
     """A step's formula, what no control moves tied to its number."""
-    asked = {leaf.name for leaf in formula.arguments}
-    at: dict[str, str | float] = {**fixed(), "batch": batch, "chunk": 1.0, **more}
+    at: dict[str, str | float] = {
+        **fixed(),
+        **{name: name for name in GROUP},
+        "batch": batch,
+        "chunk": 1.0,
+        **more,
+    }
+    asked = {leaf.name for leaf in formula.leaves(keep=frozenset(at))}
     return Bound(formula, **{name: at[name] for name in at if name in asked})
 
 
@@ -25,15 +42,15 @@ def frontier() -> LiveFigure:
         title="Two halves hide the wire from many users, and slow a few down",
         chart=lambda: charts.frontier(fixed()),
         controls=(
-            *sliders(gpu_requests=256.0, context=2048.0, balancedness=0.8),
-            place_choice(),
-            *model_choice(),
+            *sliders(gpu_requests=256.0, context=2048.0, balancedness=0.7, ep=72.0),
+            device_choice(),
+            model_choice(),
         ),
         derived={
+            **group(),
             "half": Bound(f.SPLIT, n_batches=2.0),
-            "whole": Bound(f.SPLIT, n_batches=1.0),
             "hidden_s": _step(f.HIDDEN_S, "half", n_batches=2.0),
-            "turn_s": _step(f.TURN_S, "whole"),
+            "turn_s": _step(f.TURN_S, "gpu_requests"),
             "hidden_user": Bound(
                 f.USER_TOKENS_PER_S, accepted=1.0, twin_step_s="hidden_s"
             ),
@@ -55,8 +72,8 @@ def frontier() -> LiveFigure:
             ),
         ),
         sentence=(
-            "{model} on {place}, {gpu_requests} per GPU with {context}: in two halves "
-            "a user sees {hidden_user} and a GPU makes {hidden_gpu}; one after "
+            "{model} on {ep} × {device}, {gpu_requests} per GPU with {context}: in two "
+            "halves a user sees {hidden_user} and a GPU makes {hidden_gpu}; one after "
             "another {turn_user} and {turn_gpu}. Faster here: {better}."
         ),
     )
@@ -66,21 +83,27 @@ def waterfall() -> LiveFigure:
     """One batch through one step: what is read, computed and sent."""
     return LiveFigure(
         name="decode-step",
-        title="Each block lasts as long as its longer bar; then comes the next",
+        title="One block after another; a block lasts a little longer than its bars",
         chart=charts.waterfall,
         controls=(
-            *sliders(gpu_requests=128.0, context=4096.0, balancedness=0.8),
-            place_choice(),
-            *model_choice(),
+            *sliders(gpu_requests=128.0, context=4096.0, balancedness=0.7, ep=72.0),
+            device_choice(),
         ),
         derived={
-            "whole": Bound(f.SPLIT, n_batches=1.0),
-            **{formula.name: _step(formula, "whole") for formula in charts.PARTS},
-            "turn_s": _step(f.TURN_S, "whole"),
+            **group(n_experts=sizes()["n_experts"]),
+            **{p.name: _step(p, "gpu_requests", **sizes()) for p in charts.PARTS},
+            "mla_s": _step(f.MLA_S, "gpu_requests", **_known("mla")),
+            "experts_s": _step(f.EXPERTS_S, "gpu_requests", **_known("expert")),
+            "turn_s": _step(
+                f.TURN_S,
+                "gpu_requests",
+                **{name: name for name in ("mla_s", "experts_s", *charts.WHOLE)},
+            ),
         },
         readouts=(
             Readout("mla_s", "Attention"),
             Readout("experts_s", "Experts"),
+            Readout("pass_s", "Between the products"),
             Readout("wire_s", "Dispatch and combine"),
             Readout("rest_s", "Dense layers, router, LM head"),
             Readout("turn_s", "The step"),
@@ -93,11 +116,17 @@ def waterfall() -> LiveFigure:
             ),
         ),
         sentence=(
-            "{model} on {place}, {gpu_requests} per GPU with {context}: attention "
-            "takes {mla_s} and is {bound}, the experts {experts_s}, the wire {wire_s}, "
-            "the rest {rest_s}; one after another that is a step of {turn_s}."
+            "DeepSeek-V3 on {ep} × {device}, {gpu_requests} per GPU with {context}: "
+            "attention takes {mla_s} and is {bound}, the experts {experts_s}, what "
+            "lies between the products {pass_s}, the wire {wire_s}, the rest {rest_s}; "
+            "one after another that is a step of {turn_s}."
         ),
     )
+
+
+def _known(block: str) -> dict[str, str]:
+    """The two times of a block, which are signals already."""
+    return {f"{block}_{kind}_s": f"{block}_{kind}_s" for kind in ("read", "compute")}
 
 
 def memory() -> LiveFigure:
@@ -106,10 +135,23 @@ def memory() -> LiveFigure:
         name="batch-that-fits",
         title="Twice the context, half the batch; more GPUs leave more room on each",
         chart=charts.memory,
-        controls=(*sliders(context=4096.0), place_choice(), *model_choice()),
+        controls=(
+            *sliders(context=4096.0),
+            roomy(),
+            device_choice("hbm_bytes"),
+            model_choice(*HELD),
+        ),
         derived={
+            "local_experts": group()["local_experts"],
+            "resident_bytes": _step(f.RESIDENT_BYTES, "gpu_requests"),
             "fits": Bound(BATCH_FITS, weight_bytes="resident_bytes"),
         },
-        readouts=(Readout("fits", "Requests that fit on a GPU"),),
-        sentence="{model} on {place}: {fits} of {context} fit on a GPU.",
+        readouts=(
+            Readout("fits", "Requests that fit on a GPU"),
+            Readout("resident_bytes", "Weights on a GPU"),
+        ),
+        sentence=(
+            "{model} on {ep} × {device}: beside {resident_bytes} of weights {fits} of "
+            "{context} fit on a GPU."
+        ),
     )

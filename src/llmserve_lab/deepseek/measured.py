@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from llmserve_lab.book.display import plain, si
+from llmserve_lab.book.display import plain
 from llmserve_lab.book.formula import Array
 from llmserve_lab.catalog.measurements import (
     ALL_TO_ALL,
     BALANCED_PREFILL,
     DEEPSEEK_DECODE,
     NVL72_DECODE,
+    NVL72_LATER,
     PREFILL_RATES,
     PREFILL_ROWS,
     PROFILED_DECODE,
@@ -32,35 +33,50 @@ from llmserve_lab.deepseek.choices import Choices
 from llmserve_lab.deepseek.evidence import NODE, layer_wire_bytes
 from llmserve_lab.deepseek.prefill import prefill_s
 from llmserve_lab.deepseek.setup import setup, setup_of
+from llmserve_lab.deepseek.shares import alike, hopper
 from llmserve_lab.deepseek.twin import Twin
 
 if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
 
 Point = tuple[str, float, float]  # what, predicted, measured
+BEFORE_JUNE: dict[str, Any] = {"near_copies": "far"}  # the library's kernels then
 RUN_AS: Mapping[Deployment, dict[str, Any]] = MappingProxyType(
     {
-        DEEPSEEK_DECODE: {},
-        SGLANG_DECODE: {},
-        PROFILED_DECODE: {},
+        DEEPSEEK_DECODE: BEFORE_JUNE,
+        SGLANG_DECODE: BEFORE_JUNE,
+        PROFILED_DECODE: BEFORE_JUNE | {"balancedness": 1.0},  # routing made even
         NVL72_DECODE: {"overlap": "none"},  # switched off, as its authors say
+        NVL72_LATER: {"overlap": "none"},
     }
 )
 
 
-def batch_of(record: Deployment, twin: Twin) -> float:
-    """Requests per GPU: published, implied by two rates, or what memory holds."""
+def run_as(record: Deployment, choices: Choices) -> Twin:
+    """The twin of a published decode, with what is known of how it was run."""
+    known = dict(RUN_AS[record])
+    if record is NVL72_LATER:  # new kernels, taken to be as good as Hopper's
+        known["shares"] = alike(hopper())
+    return Twin(setup=setup_of(record), choices=replace(choices, **known))
+
+
+def batch_of(record: Deployment) -> float:
+    """Requests per GPU: published, or implied by two rates.
+
+    Raises:
+        ValueError: neither is known.
+    """
     if record.batch is not None:
         return float(record.batch)
-    if record.user_tokens_per_s is not None:
-        return float(record.gpu_tokens_per_s) / float(record.user_tokens_per_s)
-    return float(twin.batch_fits(float(record.context)))
+    if record.user_tokens_per_s is None:
+        raise ValueError(f"record must tell a batch or a user's rate, got {record}")
+    return float(record.gpu_tokens_per_s) / float(record.user_tokens_per_s)
 
 
 def decode_point(record: Deployment, choices: Choices) -> Point:
-    """Tokens per second of a GPU in a published decode."""
-    twin = Twin(setup=setup_of(record), choices=choices)
-    batch, context = batch_of(record, twin), float(record.context)
+    """Tokens per second of a GPU in a published decode, run as it was run."""
+    twin = run_as(record, choices)
+    batch, context = batch_of(record), float(record.context)
     found = float(twin.gpu_tokens_per_s(batch=batch, context=context))
     return f"{record.name}, batch {plain(batch)}", found, float(record.gpu_tokens_per_s)
 
@@ -68,8 +84,8 @@ def decode_point(record: Deployment, choices: Choices) -> Point:
 def prefill_point(record: Deployment, choices: Choices) -> Point:
     """Tokens per second of a GPU in a published prefill."""
     twin, rows = Twin(setup=setup_of(record), choices=choices), float(PREFILL_ROWS)
-    found = rows / prefill_s(twin, prompt=float(record.context), rows=rows)
-    return record.name, found, float(record.gpu_tokens_per_s)
+    seconds = float(prefill_s(twin, prompt=float(record.context), rows=rows))
+    return record.name, rows / seconds, float(record.gpu_tokens_per_s)
 
 
 def points(choices: Choices) -> tuple[Point, ...]:
@@ -81,7 +97,7 @@ def points(choices: Choices) -> tuple[Point, ...]:
     even = replace(choices, balancedness=1.0)
     name, found, _ = prefill_point(PREFILL_RATES[-1], even)
     return (
-        *(decode_point(each, replace(choices, **run)) for each, run in RUN_AS.items()),
+        *(decode_point(each, choices) for each in RUN_AS),
         *(prefill_point(record, choices) for record in PREFILL_RATES),
         (f"{name}, even routing", found, float(BALANCED_PREFILL)),
     )
@@ -92,15 +108,15 @@ def error(point: Point) -> float:
     return point[1] / point[2] - 1
 
 
-def points_table(choices: Choices, *, by: str = "the paper's factors") -> Table:
+def points_table(choices: Choices, *, by: str = "shares of published kernels") -> Table:
     """Table of tokens per second and GPU, predicted ``by`` what, measured, error."""
     from llmserve_lab.book.table import Table
 
     rows = [
         (
             point[0],
-            si(point[1], "token/s"),
-            si(point[2], "token/s"),
+            plain(point[1]),
+            plain(point[2]),
             signed(error(point)),
         )
         for point in points(choices)
@@ -114,11 +130,9 @@ def signed(share: float) -> str:
     return f"{100 * share:+.0f} %"
 
 
-def kernel_s(record: AllToAll, *precisions: str, share: float) -> float:
+def kernel_s(record: AllToAll, *precisions: str, choices: Choices) -> float:
     """Predicted time of one trip, or of several, in one published all-to-all run."""
-    machine = Twin(
-        setup=setup("h800-sxm", record.ep), choices=Choices(link_share=share)
-    )
+    machine = Twin(setup=setup("h800-sxm", record.ep), choices=choices)
     return float(
         f.WIRE_S(
             wire_bytes=layer_wire_bytes(*precisions),
@@ -140,12 +154,13 @@ def kernels_table(choices: Choices) -> Table:
             ("fp8", record.dispatch_s),
             ("bf16", record.combine_s),
         ):
-            found = kernel_s(record, form, share=choices.link_share)
+            found = kernel_s(record, form, choices=choices)
             point = ("", found, float(seconds))
-            cells += (f"{si(found, 's')} / {si(point[2], 's')}", signed(error(point)))
+            times = f"{plain(1e6 * found)} / {plain(1e6 * point[2])}"
+            cells += (times, signed(error(point)))
         rows.append(cells)
     columns = ("group", "dispatch", "error", "combine", "its error")
-    caption = "One all-to-all of the communication library, predicted / measured"
+    caption = "All-to-all of the communication library, predicted / measured, in µs"
     return Table(caption, columns, rows)
 
 
@@ -154,6 +169,7 @@ class Curve:
     """A prediction over the batch, and the point that was measured on it."""
 
     name: str
+    n_gpus: int
     batches: Array
     predicted: Array
     batch: float
@@ -162,18 +178,17 @@ class Curve:
 
 def decode_curves(choices: Choices) -> tuple[Curve, ...]:
     """One curve for each published decode, run as it was run."""
-    return tuple(
-        _curve(record, replace(choices, **change)) for record, change in RUN_AS.items()
-    )
+    return tuple(_curve(record, choices) for record in RUN_AS)
 
 
 def _curve(record: Deployment, choices: Choices) -> Curve:
-    twin = Twin(setup=setup_of(record), choices=choices)
+    twin = run_as(record, choices)
     batches: Array = 2.0 ** np.arange(3, 11, dtype=np.float64)
     return Curve(
         record.name,
+        record.n_gpus,
         batches,
         np.asarray(twin.gpu_tokens_per_s(batch=batches, context=float(record.context))),
-        batch_of(record, twin),
+        batch_of(record),
         float(record.gpu_tokens_per_s),
     )

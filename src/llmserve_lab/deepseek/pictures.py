@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from llmserve_lab.book.display import plain, si
@@ -16,6 +18,7 @@ from llmserve_lab.deepseek.twin import Twin
 
 BATCHES = 2.0 ** np.arange(0, 11)
 LONG = 32_768
+SHOWN = 10  # bars of the tornado; what is left moves next to nothing
 FAST_ENOUGH = 20.0  # tokens per second: the paper's service level
 
 
@@ -30,26 +33,16 @@ def experts_on_the_busiest(place: Setup) -> StaticFigure:
         [_touched(place, how, count) for count in rows]
         for how in ("expected", "busiest")
     )
+    size = {"n_experts": place.experts.n_experts, "n_gpus": place.n_gpus, "times": 40}
     drawn = [
-        draw(
-            n_rows=int(count),
-            n_experts=place.experts.n_experts,
-            top_k=place.experts.top_k,
-            n_gpus=place.n_gpus,
-            times=100,
-        )
-        for count in rows
+        draw(n_rows=int(count), top_k=place.experts.top_k, **size) for count in rows
     ]
     axes.semilogx(rows, exact, label="mean of all GPUs, exact", base=2)
     axes.semilogx(rows, ball, label="busiest, balls in bins", base=2)
     busiest = [each.busiest for each in drawn]
     axes.semilogx(rows, busiest, "o", color=BLUE.light, label="busiest, drawn", base=2)
-    axes.semilogx(
-        rows, [d.mean for d in drawn], "x", color=GREY.light, label="mean, drawn"
-    )
     axes.legend()
-    axes.minorticks_off()
-    axes.xaxis.set_major_formatter(lambda value, _: plain(value))
+    _plainly(axes)
     axes.set_xlabel("rows of all GPUs together")
     axes.set_ylabel("experts that a GPU reads")
     gaps = [b / d for b, d in zip(ball, busiest, strict=True)]
@@ -75,22 +68,30 @@ def _touched(place: Setup, how: str, rows: int) -> float:
     return float(formula.at(known))
 
 
+def _plainly(axes: Any) -> None:
+    """No minor ticks, and numbers as the book writes them."""
+    axes.minorticks_off()
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: plain(value))
+
+
 @figure_style()
 def frontier_and_measured(choices: Choices) -> StaticFigure:
-    """Prediction lines over the batch, and the published points of four decodes."""
+    """Prediction lines and published points of four decodes: of a GPU, and of all."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots()
-    curves = decode_curves(choices)
-    for ink, curve in zip(SERIES, curves, strict=False):
-        axes.loglog(curve.batches, curve.predicted, color=ink.light, label=curve.name)
-        axes.plot(curve.batch, curve.measured, "o", color=ink.light, markersize=8)
-    axes.legend()
-    axes.minorticks_off()
-    axes.yaxis.set_major_formatter(lambda value, _: plain(value))
-    axes.xaxis.set_major_formatter(lambda value, _: plain(value))
-    axes.set_xlabel("requests on a GPU")
-    axes.set_ylabel("tokens/s of a GPU")
+    figure, both = plt.subplots(2, 1, figsize=(5.6, 6.4))
+    curves = decode_curves(choices)[:-1]  # the last is the rack once more
+    for axes, whose in zip(both, ("a GPU", "all GPUs"), strict=True):
+        for ink, curve in zip(SERIES, curves, strict=False):
+            n = 1 if whose == "a GPU" else curve.n_gpus
+            look = {"color": ink.light, "dashes": ink.dash or (1, 0)}
+            axes.loglog(n * curve.batches, n * curve.predicted, **look)
+            axes.plot(n * curve.batch, n * curve.measured, "o", color=ink.light)
+        _plainly(axes)
+        axes.set_xlabel(f"requests on {whose}")
+        axes.set_ylabel(f"tokens/s of {whose}")
+    both[0].legend(both[0].lines[::2], [curve.name for curve in curves])
     found = points(choices)[: len(curves)]
     names = (point[0].rpartition(", batch")[0] for point in found)
     texts = (f"{n} {signed(error(p))}" for n, p in zip(names, found, strict=True))
@@ -116,9 +117,7 @@ def models_and_contexts(place: Setup) -> StaticFigure:
         rates[name] = Twin(setup=here).gpu_tokens_per_s(batch=BATCHES, context=context)
         axes.loglog(BATCHES, rates[name], color=ink.light, label=name)
     axes.legend()
-    axes.minorticks_off()
-    axes.yaxis.set_major_formatter(lambda value, _: plain(value))
-    axes.xaxis.set_major_formatter(lambda value, _: plain(value))
+    _plainly(axes)
     axes.set_xlabel("requests on a GPU")
     axes.set_ylabel("tokens/s of a GPU")
     short, other, long, _ = (float(rate[5]) for rate in rates.values())
@@ -170,9 +169,11 @@ def tornado(
     """What each choice does to the tokens per second of a GPU, for few and for many."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 5.6))
+    figure, axes = plt.subplots(figsize=(5.6, 3.8))
     few, many = (dict(swings(place, batch=b, context=context)) for b in batches)
     names = sorted(few, key=lambda name: -max(abs(few[name]), abs(many[name])))
+    names, quiet = names[:SHOWN], names[SHOWN:]
+    least = max(abs(found[name]) for found in (few, many) for name in quiet)
     rows = np.arange(len(names))
     for shift, found, ink, batch in zip(
         (-0.2, 0.2), (few, many), (BLUE, VERMILLION), batches, strict=True
@@ -184,7 +185,7 @@ def tornado(
     axes.set_yticks(rows, names)
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
-    axes.legend(loc="lower right")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.2), ncol=2)
     axes.set_xlabel("change of tokens/s of a GPU (%)")
     texts = (f"{n} {signed(few[n])} and {signed(many[n])}" for n in names[:4])
     return StaticFigure.of(
@@ -192,6 +193,7 @@ def tornado(
         title="What the text leaves open, and what it is worth",
         sentence=(
             f"{place.name}, {context:.0f} tokens, change for {batches[0]:.0f} and for "
-            f"{batches[1]:.0f} requests on a GPU: {'; '.join(texts)}."
+            f"{batches[1]:.0f} requests on a GPU: {'; '.join(texts)}. Not drawn, for "
+            f"at most {plain(100 * least, 2)} %: {', '.join(quiet)}."
         ),
     )

@@ -1,18 +1,21 @@
 """Prefill with the same formulas: thousands of rows, no cache, the vanilla form.
 
-Two things differ from decode. Keys and values are made once for all rows, so absorbing
-would only widen them. And the kernels for many rows send one copy of a row to a node,
-which hands it on inside, however many of its experts live there.
+Three things differ from decode. Keys and values are made once for all rows, so
+absorbing would only widen them. The kernels for many rows send one copy of a row to a
+node, which hands it on inside, however many of its experts live there. And they run on
+multiprocessors that the products then lack.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import comb
 from typing import Any
 
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.setup import Setup
-from llmserve_lab.deepseek.twin import BLOCKS, Twin, computed
+from llmserve_lab.deepseek.shares import generation
+from llmserve_lab.deepseek.twin import Twin
 
 NODE_LIMIT = 4  # DeepSeek-V3 sends a row to at most that many nodes
 
@@ -25,18 +28,27 @@ def nodes_touched(setup: Setup) -> float:
     return min(NODE_LIMIT, nodes * (1 - missed))
 
 
-def prefill_blocks(twin: Twin, *, prompt: float, rows: float) -> dict[str, Any]:
-    """Seconds of each block of a pass over ``rows`` rows a GPU, prompts whole."""
-    known = twin.arguments(batch=rows / prompt, context=0.0)
-    known |= {"chunk": prompt, "sent_copies": nodes_touched(twin.setup)}
-    pairs = {"attn_flops_per_pair": known["vanilla_pair_flops"]}
-    known["mla_compute_s"] = f.MLA_COMPUTE_S.at(known, pairs)
-    return {part.name: computed(part, known) for part in BLOCKS}
+def prefill_blocks(
+    twin: Twin, *, prompt: float, rows: Any, **more: Any
+) -> dict[str, Any]:
+    """Seconds of each block of a pass over ``rows`` rows a GPU, prompts whole.
+
+    ``more`` are arguments of the formulas that differ from the twin's.
+    """
+    choices = replace(twin.choices, form="vanilla", near_copies="near")
+    at_once = replace(twin, choices=choices)
+    known = at_once.arguments(batch=rows / prompt, context=0.0)
+    known |= {"chunk": prompt, "sent_copies": nodes_touched(twin.setup)} | more
+    shares = choices.shares[generation(twin.setup.accelerator)]
+    known["attn_rate"] *= shares.attention_in(prompt) / shares.attention
+    for rate in ("gemm_rate", "attn_rate"):
+        known[rate] *= 1 - choices.lent_share
+    return at_once.blocks_of(known)
 
 
-def prefill_s(twin: Twin, *, prompt: float, rows: float) -> float:
+def prefill_s(twin: Twin, *, prompt: float, rows: Any, **more: Any) -> Any:
     """Seconds of that pass."""
-    blocks = prefill_blocks(twin, prompt=prompt, rows=rows)
+    blocks = prefill_blocks(twin, prompt=prompt, rows=rows, **more)
     if twin.choices.overlap == "none":
-        return float(f.TURN_S(**blocks))
-    return float(f.HIDDEN_S(n_batches=twin.choices.n_batches, **blocks))
+        return f.TURN_S(**blocks)
+    return f.HIDDEN_S(n_batches=twin.choices.n_batches, **blocks)

@@ -30,8 +30,8 @@ def _blocks() -> dict[str, float]:
 
 
 def _longest() -> float:
-    blocks = _blocks()
-    return float(max(range(3), key=lambda i: list(blocks.values())[i]))
+    blocks = [_blocks()[name] for name in ("mla_s", "experts_s", "wire_s")]
+    return float(blocks.index(max(blocks)))
 
 
 def _gain() -> float:
@@ -66,7 +66,7 @@ predict_longest = Question(
     why=lambda: (
         f"Attention takes {si(_blocks()['mla_s'], 's')}, the experts "
         f"{si(_blocks()['experts_s'], 's')}, the wire {si(_blocks()['wire_s'], 's')}: "
-        "each row goes out in nine copies and comes back in nine."
+        "each row goes out in eight copies and comes back in eight."
     ),
     hints=(Hint(lambda: 1.0, "Their weights are spread over all GPUs. And the rows?"),),
 )
@@ -81,7 +81,7 @@ predict_overlap = Question(
     answer=lambda: 0.0 if _gain() < 0.98 else (2.0 if _gain() > 1.02 else 1.0),
     why=lambda: (
         f"Its speed becomes {plain(100 * _gain())} % of what it was. Both halves read "
-        "all weights, and with few requests reading the weights is nearly all there is."
+        "all weights and start all kernels, and with few requests that is most of it."
     ),
     hints=(Hint(lambda: 2.0, "What does each half have to read from memory?"),),
 )

@@ -7,18 +7,13 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from llmserve_lab.catalog import EFFICIENCIES
 from llmserve_lab.catalog.measurements import DRAFT_KEPT
 from llmserve_lab.deepseek.choices import Choices
 from llmserve_lab.deepseek.setup import Setup
+from llmserve_lab.deepseek.shares import HEADLINES, PAPER, PEAKS, alike
 from llmserve_lab.deepseek.twin import Twin
 
 DEFAULTS = Choices()
-BEST_KERNELS = {
-    "attention_share": EFFICIENCIES["flashmla"],
-    "gemm_share": EFFICIENCIES["deepgemm"],
-}
-PEAK = EFFICIENCIES["datasheet"]
 # Each field of Choices once or more, under the name of what is changed.
 CHANGES: Mapping[str, dict[str, Any]] = MappingProxyType(
     {
@@ -29,16 +24,19 @@ CHANGES: Mapping[str, dict[str, Any]] = MappingProxyType(
         "wire hidden, one batch": {"overlap": "hidden"},
         "no redundant experts": {"n_redundant": 0},
         "even routing": {"balancedness": 1.0},
-        "shared expert at home": {"shared_travels": False},
+        "shared expert is sent to": {"shared_travels": True},
         "dense layers send too": {"dense_layers_send": True},
+        "near copies by the far port": {"near_copies": "far"},
         "dispatch in BF16": {"dispatch": "bf16"},
         "combine in FP8": {"combine": "fp8"},
         "products in BF16": {"products": "bf16"},
         "cache in FP8": {"cache": "fp8"},
         "embedding table read": {"table_is_read": True},
-        "best kernels": BEST_KERNELS,
-        "peaks reached": {"attention_share": PEAK, "gemm_share": PEAK},
-        "link at its peak": {"link_share": 1.0},
+        "a sharp roofline": {"ridge": "sharp"},
+        "nothing between products": {"passes": False},
+        "the libraries' headlines": {"shares": alike(HEADLINES)},
+        "the paper's factors": {"shares": alike(PAPER)},
+        "all peaks reached": {"shares": alike(PEAKS)},
         "one token drafted": {"n_draft": 1, "accepted": 1 + float(DRAFT_KEPT)},
     }
 )

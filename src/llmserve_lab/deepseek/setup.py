@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -12,6 +11,7 @@ from llmserve_lab.catalog import Accelerator, Link, ModelShape
 from llmserve_lab.catalog.attention import LatentAttention
 from llmserve_lab.catalog.ffn import MoeFfn
 from llmserve_lab.catalog.measurements import Deployment
+from llmserve_lab.deepseek.experts import LOCAL_EXPERTS, NODES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class Setup:
     @property
     def n_nodes(self) -> float:
         """Nodes of the group, 1 where it is smaller than a node."""
-        return max(1.0, self.n_gpus / self.accelerator.num_devices)
+        return float(NODES(ep=self.n_gpus, node_gpus=self.accelerator.num_devices))
 
     @property
     def near(self) -> Link:
@@ -66,7 +66,8 @@ class Setup:
 
     def local_experts(self, n_redundant: int) -> int:
         """Routed experts on one GPU; where they do not divide, the fullest GPU's."""
-        return math.ceil((self.experts.n_experts + n_redundant) / self.n_gpus)
+        held = {"n_experts": self.experts.n_experts, "n_redundant": n_redundant}
+        return int(LOCAL_EXPERTS(ep=self.n_gpus, **held))
 
     def params(self, *parts: str) -> int:
         """Parameters of all tensors whose name starts with one of ``parts``."""

@@ -1,6 +1,6 @@
 """From the parts to the whole: one step, two ways to overlap, and what users see.
 
-Equations (8.17) to (8.23).
+Equations (8.17) to (8.23), (8.26) and (8.27).
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from typing import Any
 from llmserve_lab.book import notation as q
 from llmserve_lab.book.formula import Formula
 from llmserve_lab.book.symbolic import maximum
-from llmserve_lab.deepseek.attention import MLA_S, MODEL
+from llmserve_lab.deepseek.attention import KERNEL_TIMES, MLA_S, MODEL
 from llmserve_lab.deepseek.experts import EXPERTS_S, WIRE_S
 from llmserve_lab.roofline.formulas import N_ROWS
 
 __all__ = [
     "GPU_TOKENS_PER_S",
     "HIDDEN_S",
+    "PASS_BYTES",
+    "PASS_S",
     "RESIDENT_BYTES",
     "REST_S",
     "SPLIT",
@@ -65,13 +67,37 @@ REST_S = Formula(
     source=f"{MODEL}, §3.1.2–3.1.3; the embedding table is only looked up",
     holds="each GPU has its own copy",
 )
+PASS_BYTES = Formula(
+    result=q.pass_bytes,
+    expr=lambda n_rows, row_pass_bytes, copy_pass_bytes, top_k, balancedness: (
+        n_rows * (row_pass_bytes + copy_pass_bytes * top_k / balancedness)
+    ),
+    uses=(N_ROWS,),
+    number="8.26",
+    title="Bytes that rows move between the products",
+    source="counted kernel by kernel",
+    holds="no kernel is fused with its neighbour; the busiest GPU decides",
+)
+PASS_S = Formula(
+    result=q.pass_s,
+    expr=lambda pass_bytes, read_rate, n_kernels, start_s: (
+        pass_bytes / read_rate + n_kernels * start_s
+    ),
+    uses=(PASS_BYTES,),
+    number="8.27",
+    title="Time between the products",
+    source=KERNEL_TIMES,
+    holds="each kernel starts when the one before it is through",
+)
 TURN_S = Formula(
     result=q.turn_s,
-    expr=lambda mla_s, experts_s, wire_s, rest_s: mla_s + experts_s + wire_s + rest_s,
-    uses=(MLA_S, EXPERTS_S, WIRE_S, REST_S),
+    expr=lambda mla_s, experts_s, pass_s, wire_s, rest_s: (
+        mla_s + experts_s + pass_s + wire_s + rest_s
+    ),
+    uses=(MLA_S, EXPERTS_S, PASS_S, WIRE_S, REST_S),
     number="8.18",
     title="A step, one thing after another",
-    source=f"{MODEL}, (48)",
+    source=f"{MODEL}, (48); the time between products added",
     holds="one batch, nothing overlaps between blocks",
 )
 SPLIT = Formula(
@@ -84,13 +110,13 @@ SPLIT = Formula(
 )
 HIDDEN_S = Formula(
     result=q.hidden_s,
-    expr=lambda n_batches, mla_s, experts_s, wire_s, rest_s: (
-        n_batches * (maximum(mla_s + experts_s, wire_s) + rest_s)
+    expr=lambda n_batches, mla_s, experts_s, pass_s, wire_s, rest_s: (
+        n_batches * (maximum(mla_s + experts_s + pass_s, wire_s) + rest_s)
     ),
-    uses=(MLA_S, EXPERTS_S, WIRE_S, REST_S),
+    uses=(MLA_S, EXPERTS_S, PASS_S, WIRE_S, REST_S),
     number="8.20",
     title="A step that hides the wire",
-    source=f"{MODEL}, §3 with m = 1 and (49) with m = 2",
+    source=f"{MODEL}, §3 with m = 1 and (49) with m = 2; as (8.18)",
     holds="one batch computes, another is on the wire; each reads all weights",
 )
 USER_TOKENS_PER_S = Formula(

@@ -7,23 +7,28 @@ GPU holds, all batches in flight together; arrays of batches and contexts broadc
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from llmserve_lab.book.formula import Formula
 from llmserve_lab.catalog import precision, workload
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.choices import Choices
 from llmserve_lab.deepseek.evidence import number_bytes
+from llmserve_lab.deepseek.known import Numbers, computed
+from llmserve_lab.deepseek.passes import passes
 from llmserve_lab.deepseek.setup import Setup
+from llmserve_lab.deepseek.shares import generation
 from llmserve_lab.roofline.formulas import BATCH_FITS
 
-Numbers = dict[str, Any]
 ATTENTION = ("q_", "kv_", "o_proj")
 OUTSIDE = ("dense.", "router", "lm_head", "norm", "input_", "post_")
-BLOCKS = (f.MLA_S, f.EXPERTS_S, f.WIRE_S, f.REST_S)
+BLOCKS = (f.MLA_S, f.EXPERTS_S, f.PASS_S, f.WIRE_S, f.REST_S)
+ROOFED = (
+    (f.MLA_S, f.MLA_READ_S, f.MLA_COMPUTE_S),
+    (f.EXPERTS_S, f.EXPERT_READ_S, f.EXPERT_COMPUTE_S),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +43,9 @@ class Twin:
         """What the formulas ask about the model."""
         setup, choices, experts = self.setup, self.choices, self.setup.experts
         stack = setup.params("experts.") / experts.n_experts
-        latent = setup.latent
+        widths = ("n_heads", "d_head", "d_rope")
+        heads = {name: getattr(setup.latent, name) for name in widths}
+        heads["n_layers"] = setup.model.n_layers
         known = workload(setup.model, precision=choices.cache)
         return known | {
             "bytes_weight": float(precision("fp8").bytes_weight),
@@ -47,30 +54,25 @@ class Twin:
             "expert_stack": stack,
             "rest_params": setup.params(*OUTSIDE)
             + choices.table_is_read * setup.params("embed_tokens"),
+            "table_params": setup.params("embed_tokens"),
             "n_experts": experts.n_experts,
             "top_k": experts.top_k,
             "n_shared": experts.n_shared,
-            "vanilla_pair_flops": f.VANILLA_PAIR_FLOPS(
-                n_layers=setup.model.n_layers,
-                n_heads=latent.n_heads,
-                d_head=latent.d_head,
-                d_rope=latent.d_rope,
-            ),
+            "vanilla_pair_flops": f.VANILLA_PAIR_FLOPS(**heads),
         }
 
     @cached_property
     def machine(self) -> Numbers:
         """What the formulas ask about the machine: rates reached, not peaks."""
-        setup, choices = self.setup, self.choices
-        device, link = setup.accelerator, choices.link_share
-        attention, gemm = choices.attention_share, choices.gemm_share
-        far = setup.far if setup.n_nodes > 1 else setup.near
+        setup, choices, device = self.setup, self.choices, self.setup.accelerator
+        share = choices.shares[generation(device)]
         return {
-            "read_rate": float(device.hbm_bw) * float(attention.memory),
-            "attn_rate": float(device.peak("bf16")) * float(attention.compute),
-            "gemm_rate": float(device.peak(choices.products)) * float(gemm.compute),
-            "far_rate": float(far.bandwidth) * link,
-            "near_rate": float(setup.near.bandwidth) * link,
+            "read_rate": float(device.hbm_bw) * share.memory,
+            "attn_rate": float(device.peak("bf16")) * share.attention,
+            "gemm_rate": float(device.peak(choices.products)) * share.products,
+            "far_rate": float(setup.far.bandwidth) * share.far,
+            "near_rate": float(setup.near.bandwidth) * share.near,
+            "start_s": share.start_s,
             "n_nodes": setup.n_nodes,
             "ep": setup.n_gpus,
         }
@@ -93,7 +95,7 @@ class Twin:
         """Every argument of the formulas for a decode step."""
         m = self.choices.n_batches
         known = self.shape | self.machine | self.traffic
-        known |= {
+        known |= passes(self.setup, self.choices.form) | {
             "gpu_requests": np.asarray(batch, np.float64),
             "batch": f.SPLIT(gpu_requests=batch, n_batches=m),
             "context": np.asarray(context, np.float64),
@@ -101,10 +103,10 @@ class Twin:
             "n_batches": m,
             "accepted": self.choices.accepted,
         }
-        return known | self._overrides(known)
+        return known
 
-    def _overrides(self, known: Numbers) -> Numbers:
-        """Intermediate results that a choice replaces."""
+    def settled(self, known: Numbers) -> Numbers:
+        """Arguments, with the intermediate results that a choice replaces."""
         found: Numbers = {}
         if self.choices.experts == "busiest":
             found["read_experts"] = f.BUSIEST_EXPERTS.at(known)
@@ -114,13 +116,34 @@ class Twin:
             pairs = {"attn_flops_per_pair": known["vanilla_pair_flops"]}
             again = f.EXPAND_FLOPS.at(known) / known["gemm_rate"]
             found["mla_compute_s"] = f.MLA_COMPUTE_S.at(known, **pairs) + again
+        if self.choices.near_copies == "far" and self.setup.n_nodes > 1:
+            found["far_share"] = 1.0
+        if not self.choices.passes:
+            found["pass_s"] = 0.0
         if self.setup.n_gpus == 1:
             found["wire_s"] = 0.0
-        return found
+        found = known | found
+        return found | self._sharp(found)
+
+    def _sharp(self, known: Numbers) -> Numbers:
+        """Blocks by the sharp roofline, where that is chosen."""
+        if self.choices.ridge == "round":
+            return {}
+        return {
+            block.name: f.SHARP_S(
+                block_read_s=computed(read, known),
+                block_compute_s=known.get(compute.name, computed(compute, known)),
+            )
+            for block, read, compute in ROOFED
+        }
 
     def blocks(self, *, batch: Any, context: Any) -> Numbers:
-        """Seconds of attention, experts, wire and the rest, each for one batch."""
-        known = self.arguments(batch=batch, context=context)
+        """Seconds of attention, experts, passes, wire and the rest, for one batch."""
+        return self.blocks_of(self.arguments(batch=batch, context=context))
+
+    def blocks_of(self, known: Numbers) -> Numbers:
+        """The same from arguments that somebody may have changed."""
+        known = self.settled(known)
         return {
             part.name: known.get(part.name, computed(part, known)) for part in BLOCKS
         }
@@ -162,10 +185,10 @@ class Twin:
 
     def resident_bytes(self) -> float:
         """Bytes of the weights that one GPU holds."""
-        tables = {"table_params": self.setup.params("embed_tokens")}
-        outside = {"rest_params": self.setup.params(*OUTSIDE)}
-        known = self.shape | self.traffic | tables | outside
-        return float(f.RESIDENT_BYTES.at(known))
+        known = self.shape | self.traffic
+        return float(
+            f.RESIDENT_BYTES.at(known, rest_params=self.setup.params(*OUTSIDE))
+        )
 
     def batch_at(self, tokens_per_s: float, *, context: float, most: int = 8192) -> int:
         """Largest batch of a GPU at which every user still sees ``tokens_per_s``; or 0.
@@ -175,15 +198,3 @@ class Twin:
         batches = np.arange(1, most + 1)
         rates = self.user_tokens_per_s(batch=batches, context=context)
         return int(np.count_nonzero(rates >= tokens_per_s))
-
-
-def computed(formula: Formula, known: Numbers) -> Any:
-    """Compute with intermediate results where ``known`` has them."""
-    asked = _asked(formula, frozenset(known))
-    return formula(**{name: known[name] for name in asked})
-
-
-@cache
-def _asked(formula: Formula, given: frozenset[str]) -> tuple[str, ...]:
-    """What ``formula`` has to be told by somebody who knows all that is ``given``."""
-    return tuple(leaf.name for leaf in formula.leaves(keep=given))

@@ -9,6 +9,7 @@ from llmserve_lab.book.palette import BLUE, GREEN, GREY, INK, VERMILLION
 from llmserve_lab.moe import formulas as f
 
 RANKS = 8
+MOST = 1.1  # of the bytes of TP alone: no layout on offer sends more than 1
 ROWS = (1.0, 4096.0)
 HALVES = {"around attention": GREEN, "around experts": VERMILLION}
 LAYOUTS = {
@@ -46,19 +47,12 @@ def touched() -> Any:
 
 
 def traffic() -> Any:
-    """Bytes from every rank to every rank; what stays at home is grey."""
+    """Bytes from every rank to every rank; rows are alike, so one has numbers."""
     import altair as alt
 
-    cells = alt.Chart(alt.sequence(0, RANKS**2, as_="i")).transform_calculate(
-        to=f"datum.i % {RANKS}", from_=f"floor(datum.i / {RANKS})"
-    )
-    cells = cells.transform_calculate(
-        bytes="datum.to == 0 ? hot_bytes : cold_bytes",
-        kind="datum.to == datum.from_ ? 'at home' : 'sent'",
-    ).transform_calculate(
-        shade="datum.bytes / max(hot_bytes, 1) * 0.7",
-        text="width < 400 ? format(datum.bytes, '.2~s') : format(datum.bytes, '.3~s')",
-    )
+    cells = alt.Chart()
+    hot, shown = "datum.to == 0", "format({}, width < 400 ? '.2~s' : '.3~s')"
+    words = [shown.format(name) for name in ("hot_bytes", "cold_bytes")]
     axis = alt.Axis(labelAngle=0, grid=False)
     x = alt.X("to:O", title="to rank (bytes)", axis=axis)
     y = alt.Y("from_:O", title="from rank", axis=axis)
@@ -68,27 +62,57 @@ def traffic() -> Any:
         opacity=alt.Opacity("shade:Q", scale=None, legend=None),
     )
     size = alt.expr("width < 400 ? 8 : 11")
-    names = cells.mark_text(color=INK.css, fontSize=size).encode(text="text:N")
-    return alt.layer(boxes, names, height=280).encode(x=x, y=y)
+    names = cells.transform_filter(f"datum.i < {RANKS}").mark_text(
+        color=INK.css, fontSize=size
+    )
+    names = names.encode(text="text:N")
+    rows = alt.LayerChart(
+        data=alt.sequence(0, RANKS**2, as_="i"), layer=[boxes, names], height=280
+    )
+    return (
+        rows.transform_calculate(
+            to=f"datum.i % {RANKS}", from_=f"floor(datum.i / {RANKS})"
+        )
+        .transform_calculate(
+            kind="datum.to == datum.from_ ? 'at home' : 'sent'",
+            shade=f"0.7 * ({hot} ? 1 : cold_bytes / max(hot_bytes, 1))",
+            text=f"{hot} ? {words[0]} : {words[1]}",
+        )
+        .encode(x=x, y=y)
+    )
 
 
 def layouts() -> Any:
     """For every layout what leaves a rank around attention, then around experts."""
     import altair as alt
 
-    layers = [
-        alt.Chart(alt.Data(values=[{"layout": name, "half": half}]))
-        .transform_calculate(start=f"({start}) / 1e6", end=f"({end}) / 1e6")
-        .mark_bar(height=26)
+    parts = [
+        (name, half, start, length)
         for name, (attention, experts) in LAYOUTS.items()
-        for half, start, end in (
+        for half, start, length in (
             ("around attention", "0", attention),
-            ("around experts", attention, f"{attention} + {experts}"),
+            ("around experts", attention, experts),
         )
     ]
-    return alt.layer(*layers, height=200).encode(
-        x=alt.X("start", type="quantitative", title="leaves a rank, a block (MB)"),
-        x2="end",
-        y=alt.Y("layout", type="nominal", sort=None, title=None),
-        color=by_ink("half", HALVES)["color"],
+    rows = [{"i": i, "layout": p[0], "half": p[1]} for i, p in enumerate(parts)]
+    start, length = (
+        f"[{', '.join(part[column] for part in parts)}][datum.i]" for column in (2, 3)
+    )
+    return (
+        alt.Chart(alt.Data(values=rows), height=200)
+        .transform_calculate(start=f"{start} / tp_block_bytes")
+        .transform_calculate(end=f"datum.start + {length} / tp_block_bytes")
+        .mark_bar(height=26, clip=True)
+        .encode(
+            x=alt.X(
+                "start",
+                type="quantitative",
+                title="leaves a rank in a block, as a share of what TP sends",
+                scale=alt.Scale(domain=[0, MOST], nice=False),
+                axis=alt.Axis(tickCount=5, format="%"),
+            ),
+            x2="end",
+            y=alt.Y("layout", type="nominal", sort=None, title=None),
+            color=by_ink("half", HALVES)["color"],
+        )
     )

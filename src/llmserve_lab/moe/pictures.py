@@ -7,12 +7,29 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.book.display import plain
-from llmserve_lab.book.palette import BLUE, GREEN, GREY, VERMILLION
+from llmserve_lab.book.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
 from llmserve_lab.book.static import StaticFigure, figure_style
 from llmserve_lab.moe.crowd import draw, rows_of_experts, zipf
 from llmserve_lab.moe.placement import Counts, Placement, balance, contiguous, redundant
+from llmserve_lab.moe.rhythm import EVERY, HEADS, PART, SOME, Danced
 from llmserve_lab.moe.steering import Steered
 from llmserve_lab.transformer.arithmetic import Integers
+
+# How a layout is cut: across its features, down its rows; and what to write on it.
+PIECES: dict[str, tuple[bool, bool, str]] = {
+    SOME: (False, True, ""),
+    EVERY: (False, False, "on\neach"),
+    HEADS: (True, False, ""),
+    PART: (False, False, "a part\non each"),
+}
+STEPS = {
+    "start": "start",
+    "all-gather": "gather",
+    "attention": "attention",
+    "output projection": "output",
+    "reduce-scatter": "scatter",
+    "dispatch, experts, combine": "experts",
+}
 
 
 def popular(
@@ -47,7 +64,8 @@ def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFi
     found = {name: way.loads(rows) for name, way in ways.items()}
     inks = (VERMILLION, BLUE, GREEN)
     for axes, (name, load), ink in zip(panels, found.items(), inks, strict=True):
-        axes.bar(range(num_ranks), np.sort(load)[::-1], color=ink.light, width=0.8)
+        edges = np.arange(num_ranks + 1) - 0.5
+        axes.stairs(np.sort(load)[::-1], edges, color=ink.light, fill=True)
         axes.axhline(float(np.mean(load)), color=GREY.light, dashes=(4, 2))
         axes.set_title(name, fontsize=9.5)
         axes.set_xlabel("ranks, busiest first")
@@ -78,6 +96,33 @@ def steered(runs: dict[str, Steered]) -> StaticFigure:
         figure,
         title="A nudge after every batch evens the load out",
         sentence=f"{_ends(runs)}.",
+    )
+
+
+@figure_style()
+def layouts(block: Danced, *, tp: int) -> StaticFigure:
+    """Rows × features of one batch after each step, a colour for each rank's piece."""
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import Rectangle
+
+    steps = [held for held in block.steps[0] if held.layout in PIECES]
+    figure, axes = plt.subplots(figsize=(4.4, 2.0))
+    for place, held in enumerate(steps):
+        across, down, note = PIECES[held.layout]
+        for piece in range(tp if across or down else 1):
+            x, y = place + 0.8 * piece / tp * across, 0.8 * piece / tp * down
+            width, height = (0.8 / tp if cut else 0.8 for cut in (across, down))
+            ink = SERIES[piece].light if across or down else GREY.light
+            axes.add_patch(Rectangle((x, y), width, height, color=ink, alpha=0.6))
+        axes.text(place + 0.4, 0.4, note, ha="center", va="center", fontsize=9)
+        axes.text(place + 0.4, -0.08, STEPS[held.step], ha="center", fontsize=9)
+    axes.set(xlim=(-0.1, len(steps)), ylim=(0.9, -0.3))
+    axes.axis("off")
+    names = ", then ".join(f"{held.step}: {held.layout}" for held in steps)
+    return StaticFigure.of(
+        figure,
+        title="Rows are cut for experts, features only inside attention",
+        sentence=f"A batch on {tp} ranks, rows down and features across. {names}.",
     )
 
 

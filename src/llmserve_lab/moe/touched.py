@@ -11,10 +11,10 @@ from typing import Any
 from llmserve_lab.book import notation as q
 from llmserve_lab.book.formula import Formula
 from llmserve_lab.book.symbolic import at, limit, solve, symbolic
+from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS, UNIFORM
 from llmserve_lab.moe.sizes import EXPERT_PARAMS, MOE_ACTIVE, ROUTER_PARAMS
 from llmserve_lab.roofline.formulas import RIDGE
 
-UNIFORM = "every row chooses k different experts at random, whatever the others choose"
 PARTS = (q.touched_experts, q.expert_params, q.router_params)
 
 __all__ = [
@@ -28,16 +28,6 @@ __all__ = [
     "TOUCHED_EXPERTS",
 ]
 
-TOUCHED_EXPERTS = Formula(
-    result=q.touched_experts,
-    expr=lambda n_experts, top_k, draw_per_row, n_rows: (
-        n_experts * (1 - (1 - top_k / n_experts) ** (draw_per_row * n_rows))
-    ),
-    number="7.6",
-    title="Distinct experts that a batch touches",
-    source="expectation: an expert is missed by all rows or it is not",
-    holds=UNIFORM,
-)
 MOE_READ_BYTES = Formula(
     result=q.moe_read_bytes,
     expr=lambda bytes_weight, touched_experts, n_shared, expert_params, router_params: (

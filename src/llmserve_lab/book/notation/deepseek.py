@@ -167,3 +167,41 @@ table_params = Positive(
 gpu_requests = Positive(
     "gpu_requests", r"B_{\mathrm{gpu}}", "request", "requests on one GPU, all batches"
 )
+row_pass_bytes = Positive(
+    "row_pass_bytes",
+    r"Q_{\mathrm{row}}",
+    "byte/token",
+    "bytes that a row moves between the products, all layers",
+)
+copy_pass_bytes = Positive(
+    "copy_pass_bytes",
+    r"Q_{\mathrm{unp}}",
+    "byte/token",
+    "bytes that each copy of a row moves there as well",
+)
+pass_bytes = Positive(
+    "pass_bytes",
+    r"Q_{\mathrm{pass}}",
+    "byte",
+    "bytes that rows move between the products of a step",
+)
+n_kernels = Positive(
+    "n_kernels", r"N_{\mathrm{ker}}", "dimensionless", "kernels started in a step"
+)
+start_s = Quantity("start_s", r"t_{\mathrm{start}}", "s", "time to start a kernel")
+pass_s = Quantity("pass_s", r"t_{\mathrm{pass}}", "s", "time between the products")
+block_read_s = Positive(
+    "block_read_s", r"t_{\mathrm{blk}}^{\mathrm{read}}", "s", "time a block reads"
+)
+block_compute_s = Positive(
+    "block_compute_s", r"t_{\mathrm{blk}}^{\mathrm{mul}}", "s", "time it computes"
+)
+sharp_s = Positive(
+    "sharp_s", r"t_{\mathrm{sharp}}", "s", "time of a block by the sharp roofline"
+)
+n_redundant = Quantity(
+    "n_redundant", r"E_{\mathrm{extra}}", "dimensionless", "redundant copies of experts"
+)
+node_gpus = Positive(
+    "node_gpus", r"g_{\mathrm{node}}", "dimensionless", "GPUs of a node", minimum=1.0
+)

@@ -1,0 +1,71 @@
+"""From the paper's reading to the twin's, one named change after the other.
+
+Each rung keeps what the rungs above it changed. So the table tells which effect moved
+which prediction, and by how much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from llmserve_lab.catalog.measurements import (
+    DEEPSEEK_DECODE,
+    NVL72_DECODE,
+    PREFILL_RATES,
+    SGLANG_DECODE,
+)
+from llmserve_lab.deepseek.choices import Choices, as_printed
+from llmserve_lab.deepseek.measured import decode_point, error, prefill_point, signed
+from llmserve_lab.deepseek.shares import alike, hopper
+
+if TYPE_CHECKING:
+    from llmserve_lab.book.table import Table
+
+OURS = Choices()
+RUNGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "shares of the kernels of an H800": ("shares",),
+        "what lies between products": ("passes",),
+        "a round roofline": ("ridge",),
+        "only what must be sent and read": (
+            "shared_travels",
+            "dense_layers_send",
+            "table_is_read",
+        ),
+        "uneven routing": ("balancedness",),
+        "multiprocessors lent in prefill": ("lent_share",),
+    }
+)
+
+
+def rungs() -> Iterator[tuple[str, Choices]]:
+    """The choices after each change, the paper's first and the default's last."""
+    choices = replace(as_printed(), n_redundant=OURS.n_redundant)
+    yield "the paper's reading", choices
+    for name, changed in RUNGS.items():
+        found: dict[str, Any] = {each: getattr(OURS, each) for each in changed}
+        if changed == ("shares",):
+            found = {"shares": alike(hopper())}
+        choices = replace(choices, **found)
+        yield name, choices
+    yield "Blackwell's attention as it was then", replace(choices, shares=OURS.shares)
+
+
+def ladder_table() -> Table:
+    """Table of the errors of four published points on every rung."""
+    from llmserve_lab.book.table import Table
+
+    decodes = (DEEPSEEK_DECODE, SGLANG_DECODE, NVL72_DECODE)
+    rows = [
+        (
+            name,
+            *(signed(error(decode_point(each, choices))) for each in decodes),
+            signed(error(prefill_point(PREFILL_RATES[-1], choices))),
+        )
+        for name, choices in rungs()
+    ]
+    names = (each.name.partition(", ")[2] for each in (*decodes, PREFILL_RATES[-1]))
+    return Table("Error after each change, top down", ("and then", *names), rows)

@@ -1,0 +1,66 @@
+"""The bench answers every setting with the twin's numbers, or says what is wrong."""
+
+from functools import cache, partial
+from html import unescape
+from typing import Any
+
+import pytest
+
+from llmserve_lab.book.bench import Bench
+from llmserve_lab.book.display import plain
+from llmserve_lab.deepseek.bench import SHARES, bench
+from llmserve_lab.deepseek.choices import Choices
+from llmserve_lab.deepseek.setup import setup
+from llmserve_lab.deepseek.twin import Twin
+from tests.benches import answered
+
+
+@cache
+def made() -> Bench:
+    return bench()
+
+
+answer = partial(answered, made)
+
+
+def test_the_picture_on_the_page_is_the_state_at_the_start() -> None:
+    assert made().picture.html() in answer()
+
+
+def test_the_answer_is_the_twins() -> None:
+    html = answer(
+        device="GB200 NVL72",
+        n_gpus=48,
+        model="Kimi K2",
+        overlap="one after another",
+        shares="the paper's factors",
+        balance=100,
+        n_draft=1,
+        kept=50,
+    )
+    choices = Choices(
+        overlap="none",
+        shares=SHARES["the paper's factors"],
+        balancedness=1.0,
+        n_draft=1,
+        accepted=1.5,
+    )
+    twin = Twin(setup=setup("gb200-nvl72", 48, model="kimi-k2"), choices=choices)
+    rate = float(twin.gpu_tokens_per_s(batch=128, context=4096))
+    assert f"{plain(rate)} from a GPU" in html
+    assert f"In memory fit {plain(float(twin.batch_fits(4096)))}." in html
+    assert html.count("$$") == 2 * 8  # seven terms, and the step
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_gpus": 8}, "weights must fit in 72 GB"),
+        ({"balance": 0}, "balancedness must be a share"),
+    ],
+)
+def test_a_wrong_setting_is_answered_in_a_sentence(
+    changes: dict[str, Any], message: str
+) -> None:
+    html = answer(**changes)
+    assert 'class="bench-error"' in html and message in unescape(html)
