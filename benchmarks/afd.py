@@ -9,7 +9,6 @@ import resource
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import closing
 from itertools import islice, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -70,12 +69,13 @@ def bundles(n: int) -> list[dict[str, int]]:
 
 def resumed(executor: Executor) -> float:
     """Answers lost or computed twice by a sweep that is stopped half-way."""
-    each = bundles(QUICK)
+    each = [setting | {"n_requests": 200} for setting in bundles(QUICK)]
     with TemporaryDirectory() as folder:
         file = Path(folder) / "answers.jsonl"
         for enough in (len(each) // 2, None):
-            with closing(sweep(compare, each, executor=executor, file=file)) as found:
-                answers = list(islice(found, enough))
+            found = sweep(compare, each, executor=executor, file=file)
+            answers = list(islice(found, enough))
+            del found  # the listener has gone, and what has not begun is cancelled
         rows = file.read_text("utf8").splitlines()
     return abs(len(answers) - len(each)) + abs(len(rows) - len(each))
 

@@ -95,7 +95,7 @@ def test_the_load_of_a_batch_is_what_its_slots_hold() -> None:
 
 def test_equal_loads_run_at_the_exact_period() -> None:
     """Answers of one length that start together never differ between instances."""
-    for seed in range(8):
+    for seed in range(5):
         rng = random.Random(seed)
         known, m = times(rng), rng.randint(2, 4)
         made = bundle(known, batch=3, n_attn=2, n_batches=m)

@@ -15,12 +15,12 @@ from llmserve_lab.afd.laws import (
     Geometric,
     Independent,
     Law,
-    Trace,
     Uniform,
 )
 from llmserve_lab.afd.measured import TRACES
 from llmserve_lab.afd.slots import fill
 from llmserve_lab.afd.study import joint
+from llmserve_lab.afd.traces import Trace
 from tests.workloads.real import FOLDER
 
 LAWS: list[Law] = [
@@ -46,6 +46,9 @@ def test_a_slot_holds_what_a_look_finds(law: Law, steps: str) -> None:
     assert slot.theta == pytest.approx(np.mean(looks), rel=0.05)
     assert slot.variance**0.5 == pytest.approx(np.std(looks), rel=0.06, abs=1e-9)
     assert slot.steps == pytest.approx(len(looks) / 4000, rel=0.05)
+    apart = np.array(looks) - np.mean(looks)
+    lopsided = np.mean(apart**3) / np.std(looks) ** 3
+    assert slot.skewness == pytest.approx(lopsided, abs=0.2)
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
@@ -82,6 +85,12 @@ def test_the_long_run_of_the_geometric_law_is_the_sum_of_means() -> None:
     assert law.slot().theta == pytest.approx(float(theta), rel=1e-6)
     spread = f.SLOT_SD(prompt_variance=(201**2 - 1) / 12, mean_decode=500)
     assert law.slot().variance == pytest.approx(float(spread) ** 2, rel=1e-6)
+
+
+def test_answers_that_always_end_at_once_hold_their_prompts() -> None:
+    law = Independent(Uniform(7, 9), Geometric.stopping(1))
+    assert (law.slot().steps, law.slot().theta) == pytest.approx((1, 8))
+    assert law.draw(np.random.default_rng(1), 5)[1].tolist() == [0] * 5
 
 
 def test_theta_of_a_trace_is_formula_9_8() -> None:
@@ -134,11 +143,9 @@ def recount(name: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda: Geometric(0), "mean must be positive, got 0"),
-        (
-            lambda: Geometric.stopping(1.5),
-            "p_stop must be above 0 and below 1, got 1.5",
-        ),
+        (lambda: Geometric(-1), "mean must be at least 0, got -1"),
+        (lambda: Geometric.stopping(0), r"p_stop must be in \(0, 1\], got 0"),
+        (lambda: Geometric.stopping(1.5), r"p_stop must be in \(0, 1\], got 1.5"),
         (lambda: Uniform(5, 3), r"low must be in \[0, 3\], got 5"),
         (
             lambda: Trace(np.array([]), np.array([])),

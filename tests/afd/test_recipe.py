@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
+from llmserve_lab.afd import derivation, paper, rule
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd import paper, rule
 from llmserve_lab.afd.bundle import Load, ascend, bundle
 from llmserve_lab.afd.calibration import fit
 from llmserve_lab.afd.fast import simulate
+from llmserve_lab.afd.laws import SlotLaw
 from llmserve_lab.afd.recipe import pairs, pairs_table, recipe
-from llmserve_lab.afd.settings import layer, slopes, slopes_table
+from llmserve_lab.afd.settings import fitted_table, layer, slopes, slopes_table
+from llmserve_lab.afd.study import Study, study
 from llmserve_lab.catalog import ACCELERATORS, MODELS
+from llmserve_lab.catalog.ffn import MoeFfn
 
 MANY = 3000
+FLAT = SlotLaw(steps=501, theta=600, variance=1e-12, third=0)
 RATIOS = np.geomspace(0.02, 2000, 400)[:, None]
 
 
@@ -102,16 +107,54 @@ def test_slopes_are_those_of_the_paper_s_appendix() -> None:
         layer(MODELS["llama-3-8b"], device)
 
 
-def test_the_rule_without_spread_is_the_closed_form() -> None:
-    from llmserve_lab.afd.laws import SlotLaw
+def test_every_machine_with_known_peaks_has_slopes_for_every_mixture() -> None:
+    mixtures = [model for model in MODELS.values() if isinstance(model.ffn, MoeFfn)]
+    known = [device for device in ACCELERATORS.values() if device.disclosed]
+    each = [slopes(layer(model, device)) for model in mixtures for device in known]
+    assert len(mixtures) >= 2 and len(known) >= 6
+    assert min(min(found.values()) for found in each) > 0
+    with pytest.raises(LookupError, match="Ascend 910C is undisclosed"):
+        layer(mixtures[0], ACCELERATORS["ascend-910c"])
+    assert [row[2] for row in fitted_table().rows][:2] == ["0.00165", "50"]
 
-    flat = SlotLaw(steps=501, theta=600, variance=1e-12)
+
+def at(answer: Any, values: dict[str, float]) -> float:
+    """SymPy's answer with numbers for the quantities in it."""
+    known = values | {"token_a_step": 1.0}
+    return float(answer.subs({each: known[each.name] for each in answer.free_symbols}))
+
+
+def test_each_step_to_the_load_is_true_in_numbers() -> None:
+    rest, shrinks, load, missing = (step.answer for step in derivation.load().steps)
+    known = {"p_stop": 0.2, "batch": 3.0, "mean_decode": 4.0}
+    after, still = float(f.NEXT_DECODE_LOAD.at(known, decode_load=7.0)), 3 * 4.0
+    assert at(rest, known) == pytest.approx(still)
+    assert at(shrinks, known) == pytest.approx((after - still) / (7 - still))
+    assert at(load, known | {"step_index": 2}) == pytest.approx(12 * (1 - 0.8**2))
+    assert at(missing, known | {"n_steps": 3}) == pytest.approx(1 + 0.8 + 0.8**2)
+
+
+def test_each_step_to_the_peak_is_a_difference_of_rates() -> None:
+    known = paper.known() | {"slot_tokens": 600.0}
+    for step, r in zip(derivation.ratio().steps[:2], (5.0, 20.0), strict=True):
+        rates = f.INSTANCE_TOKENS_PER_S.at(known, af_ratio=np.array([r, r + 1e-6]))
+        values = known | {"af_ratio": r, "attn_s": float(f.ATTN_S.at(known))}
+        assert at(step.answer, values) * 1e-6 == pytest.approx(
+            float(np.diff(rates)[0]), rel=1e-3
+        )
+
+
+def test_the_rule_without_spread_is_the_closed_form() -> None:
     ratios = np.arange(1, 30)
     known = paper.known() | {"slot_tokens": 600.0}
     exact = f.PIPELINE_TOKENS_PER_S.at(known, af_ratio=ratios, n_batches=2)
     np.testing.assert_allclose(
-        rule.tokens_per_s(paper.made(1), flat, ratios), exact, rtol=1e-9
+        rule.tokens_per_s(paper.made(1), FLAT, ratios), exact, rtol=1e-9
     )
+
+
+def curve(most: int) -> Study:
+    return study(paper.made(1), paper.law(), most=most, n_requests=9, seeds=(0,))
 
 
 def with_coefficient(name: str, value: float) -> Callable[[], object]:
@@ -130,6 +173,8 @@ def with_coefficient(name: str, value: float) -> Callable[[], object]:
         (lambda: paper.made(1, comm="both"), "comm must be one of loop, hidden, got"),
         (lambda: paper.served(n_requests=0), "n_requests must be at least 1, got 0"),
         (lambda: paper.served(stop="soon"), "stop must be one of total, each"),
+        (lambda: rule.period_s(paper.made(1), FLAT, 0), "af_ratio must be positive"),
+        (lambda: curve(0), "most must be a ratio of at least 1, got 0"),
         (lambda: recipe(paper.known() | {"a_ffn": -1.0}), "a_ffn must be positive"),
         (lambda: f.MEAN_DECODE(p_stop=1.5), "p_stop must be positive and at most 1"),
         (lambda: fit([(1, 2), (2, 3)], name="FFN"), "rows of FFN must be at least 3"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from time import monotonic
 from typing import Any
 
 from llmserve_lab.afd import paper
@@ -9,10 +11,11 @@ from llmserve_lab.afd.bundle import Bundle, bundle
 from llmserve_lab.afd.choices import LABELS
 from llmserve_lab.afd.laws import Geometric, Independent, Law, Uniform
 from llmserve_lab.afd.pictures import own
-from llmserve_lab.book.bench import Bench, Choose, Knob, Turn
-from llmserve_lab.book.static import StaticFigure
+from llmserve_lab.afd.study import Study, growing
+from llmserve_lab.book.bench import Bench, Choose, Knob, Part, Turn
 
 MOST = 16
+SOON_S = 0.25  # between two pictures
 ANSWERS = ("geometric", "all alike", "uniform")
 COMM = {"on the loop": "loop", "hidden": "hidden"}
 BARRIER = {"instance by instance": "instance", "stage together": "stage"}
@@ -34,10 +37,14 @@ def bench() -> Bench:
         "comm": Choose("wire", tuple(COMM), "on the loop"),
         "barrier": Choose("Attention moves on", tuple(BARRIER), "instance by instance"),
         "n_requests": Turn("requests per instance", 100, 20_000, 1000),
+        "n_seeds": Turn("runs", 1, 30, 3),
         **coefficients,
     }
-    start = {name: getattr(knob, "default", None) for name, knob in knobs.items()}
-    return Bench("Bench: a bundle of your own", knobs, _show, _picture(**start))
+    start: dict[str, Any] = {
+        name: getattr(knob, "default", None) for name, knob in knobs.items()
+    }
+    *_, whole = _studies(**start)
+    return Bench("Bench: a bundle of your own", knobs, _show, own(whole))
 
 
 def unit(name: str) -> str:
@@ -49,14 +56,18 @@ def _shown(name: str) -> int:
     return round(paper.known()[name] / SCALES[unit(name)])
 
 
-def _show(**settings: Any) -> str:
-    """The picture for these settings."""
-    return _picture(**settings).html()
+def _show(n_seeds: int, **settings: Any) -> Iterator[Part]:
+    """The picture after each run, but not more often than one can look: bars shrink."""
+    due = monotonic() + SOON_S
+    for done, one in enumerate(_studies(n_seeds=n_seeds, **settings), start=1):
+        if done == n_seeds or monotonic() > due:
+            yield Part(own(one).html(), done, n_seeds)
+            due = monotonic() + SOON_S
 
 
-def _picture(**settings: Any) -> StaticFigure:
+def _studies(n_seeds: int, n_requests: int, **settings: Any) -> Iterator[Study]:
     made, law = _settings(**settings)
-    return own(made, law, most=MOST, n_requests=settings["n_requests"])
+    return growing(made, law, most=MOST, n_requests=n_requests, seeds=range(n_seeds))
 
 
 def _settings(**turned: Any) -> tuple[Bundle, Law]:

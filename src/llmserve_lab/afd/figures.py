@@ -16,17 +16,29 @@ from llmserve_lab.book.notation import quantity
 from llmserve_lab.book.readout import Bound, Readout, Verdict
 
 HIDES = ("the wire is waited for", "the wire is hidden")
-TIMES: dict[str, Any] = {"attn_s": "attn_s", "comm_s": "comm_s"}
+STEP = "pipeline_s"
 WHOLE = tuple(float(r) for r in range(2, 33))
 CORNERS = ("ratio_start", "ratio_attn", "ratio_loop", "ratio_end")
 
 
+def signals(*names: str) -> dict[str, Any]:
+    """Arguments of a formula that are read where they are derived once for all."""
+    return {name: name for name in names}
+
+
+def at_start(formula: Formula, *derived: str) -> Bound:
+    """``formula`` at the paper's setting; it reads what is ``derived`` and chosen."""
+    known = {**ascend(), "batch": START["batch"], "slot_tokens": 600.0}
+    asked = formula.leaves(keep=frozenset(derived))
+    fixed = {leaf.name: known[leaf.name] for leaf in asked if leaf.name in known}
+    return Bound(formula, **signals(*derived), **fixed)
+
+
+TIMES = signals("attn_s", "comm_s")
+
+
 def derived() -> dict[str, Formula | Bound]:
     """Times that no ratio changes, and the ratios, each from those before it."""
-    corners: dict[str, Any] = {name: name for name in (*CORNERS, "ratio_peak")}
-    thirds: dict[str, Any] = {
-        name: name for name in ("ratio_attn", "ratio_comm", "ratio_peak")
-    }
     return {
         "slot_tokens": f.SLOT_TOKENS_GEOMETRIC,
         "attn_s": f.ATTN_S,
@@ -34,11 +46,13 @@ def derived() -> dict[str, Formula | Bound]:
         "ratio_attn": Bound(f.RATIO_ATTN, attn_s="attn_s"),
         "ratio_comm": Bound(f.RATIO_COMM, comm_s="comm_s"),
         "ratio_peak": f.RATIO_PEAK,
-        "ratio_best": Bound(f.RATIO_BEST, **thirds),
+        "ratio_best": Bound(
+            f.RATIO_BEST, **signals("ratio_attn", "ratio_comm", "ratio_peak")
+        ),
         "ratio_start": Bound(f.RATIO_LOOP_START, **TIMES),
         "ratio_loop": Bound(f.RATIO_LOOP_PEAK, **TIMES),
         "ratio_end": Bound(f.RATIO_LOOP_END, **TIMES),
-        "ratio_pipeline": Bound(f.RATIO_PIPELINE, **corners),
+        "ratio_pipeline": Bound(f.RATIO_PIPELINE, **signals(*CORNERS, "ratio_peak")),
     }
 
 
@@ -58,7 +72,6 @@ def throughput() -> LiveFigure:
                 f.BEST_TOKENS_PER_S, "Paper promises there", ratio_best="ratio_best"
             ),
             Readout(f.PIPELINE_TOKENS_PER_S, "Loop counted, there", **at_best),
-            Readout("attn_s", "Attention"),
             Readout("comm_s", "Wire, there and back"),
             Readout(f.HIDDEN_COMM_S, "Wire that stays hidden", attn_s="attn_s"),
             Verdict("hidden", "At balance", "hidden_comm_s", "comm_s", HIDES),
@@ -98,12 +111,6 @@ def idle() -> LiveFigure:
 
 def rounds() -> LiveFigure:
     """Batches going round, as the state machine logged them."""
-    known = ascend() | {"batch": START["batch"], "slot_tokens": 600.0}
-    fixed: dict[str, Any] = {**known}
-    attn: dict[str, Any] = {
-        name: known[name] for name in ("a_attn", "b_attn", "batch", "slot_tokens")
-    }
-    ffn: dict[str, Any] = {name: known[name] for name in ("a_ffn", "b_ffn", "batch")}
     return LiveFigure(
         name="afd-rounds",
         title="A gap is a machine that waits: a third batch fills most of them",
@@ -124,12 +131,19 @@ def rounds() -> LiveFigure:
                 {"n_batches": tuple(float(m) for m in FLIGHTS)},
             ),
         ),
+        derived={
+            "attn_s": at_start(f.ATTN_S),
+            "ffn_s": at_start(f.FFN_S),
+            STEP: at_start(f.PIPELINE_S, "attn_s", "ffn_s"),
+        },
         readouts=(
-            Readout(f.ATTN_S, "Attention, mean load", **attn),
-            Readout(f.FFN_S, "FFN", **ffn),
-            Readout(f.PIPELINE_S, "A step, equal loads", **fixed),
-            Readout(f.IDLE_ATTN, "Attention waits, equal loads", **fixed),
-            Readout(f.IDLE_FFN, "FFN waits, equal loads", **fixed),
+            Readout("attn_s", "Attention, mean load"),
+            Readout("ffn_s", "FFN"),
+            Readout(STEP, "A step, equal loads"),
+            Readout(
+                f.IDLE_ATTN, "Attention waits, equal loads", **signals("attn_s", STEP)
+            ),
+            Readout(f.IDLE_FFN, "FFN waits, equal loads", **signals("ffn_s", STEP)),
         ),
         sentence=(
             "{bundle} with {flight} in flight, as simulated: at equal loads Attention "

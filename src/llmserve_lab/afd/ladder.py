@@ -8,7 +8,7 @@ sizes side by side, so that a curve over r costs hardly more than its last point
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -62,12 +62,18 @@ class Ladder:
     idle_ffn: Floats
 
 
+@lru_cache(maxsize=64)
 def ladder(bundle: Bundle, load: Load, *, most: int, seed: int) -> Ladder:
     """Simulate 1A–1F to (``most``)A–1F of one kind of bundle, in steady state.
 
     As long as it takes for about ``load.n_requests`` requests to complete on an
     instance. Starts from a steady state, whatever ``load.start`` says.
+
+    Raises:
+        ValueError: ``most`` is below 1.
     """
+    if most < 1:
+        raise ValueError(f"most must be a ratio of at least 1, got {most}")
     m, groups = bundle.n_batches, Groups(most)
     each = load.law.slot(load.steps).steps / (bundle.batch * m)
     n_steps = 10 + int(load.n_requests * each)

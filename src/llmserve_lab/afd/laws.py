@@ -2,15 +2,16 @@
 
 A law draws pairs (prompt, answer) and knows what a full slot holds on average. A long
 answer keeps its slot for long, so a look at a slot finds it more often than a short
-one: all that theory needs to know of a law is mean and variance of the tokens that such
-a look finds.
+one: all that theory needs to know of a law is mean, variance and skewness of the tokens
+that such a look finds. Requests that were seen are a law too: see
+:mod:`llmserve_lab.afd.traces`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -39,24 +40,40 @@ STEPS: Mapping[str, Callable[[Ints], Ints]] = MappingProxyType(
 class SlotLaw:
     """What a look at a slot in steady state finds, in tokens.
 
-    ``steps`` is the mean number of steps of a request, ``theta`` and ``variance`` are
-    mean and variance of the load.
+    ``steps`` is the mean number of steps of a request; ``theta``, ``variance`` and
+    ``third`` are mean, variance and third central moment of the load.
     """
 
     steps: float
     theta: float
     variance: float
+    third: float
+
+    @property
+    def skewness(self) -> float:
+        """How lopsided the load is; 0 where it never differs."""
+        return self.third / self.variance**1.5 if self.variance else 0.0
 
 
 class Law(Protocol):
-    """Anything that draws requests and knows its slots."""
+    """Anything that draws requests and knows its slots.
+
+    Steps are counted as :data:`STEPS` says.
+    """
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[Ints, Ints]:
         """Prompts and answers of ``size`` requests, in tokens."""
         ...
 
+    def met(self, rng: np.random.Generator, size: int, steps: str) -> tuple[Ints, Ints]:
+        """The same of requests as looks at slots meet them: the more steps, the more.
+
+        Looks in steady state, at all steps alike.
+        """
+        ...
+
     def slot(self, steps: str = "end token") -> SlotLaw:
-        """What a slot holds, with steps counted as :data:`STEPS` says."""
+        """What a slot holds."""
         ...
 
 
@@ -67,14 +84,14 @@ class Geometric:
     mean: float
 
     def __post_init__(self) -> None:
-        if not self.mean > 0:
-            raise ValueError(f"mean must be positive, got {self.mean}")
+        if not self.mean >= 0:
+            raise ValueError(f"mean must be at least 0, got {self.mean}")
 
     @classmethod
     def stopping(cls, p_stop: float) -> Geometric:
         """The law that ends with chance ``p_stop`` at each step."""
-        if not 0 < p_stop < 1:
-            raise ValueError(f"p_stop must be above 0 and below 1, got {p_stop}")
+        if not 0 < p_stop <= 1:
+            raise ValueError(f"p_stop must be in (0, 1], got {p_stop}")
         return cls((1 - p_stop) / p_stop)
 
     def draw(self, rng: np.random.Generator, size: int) -> Ints:
@@ -121,9 +138,22 @@ class Independent:
         """Prompts and answers of ``size`` requests."""
         return self.prompt.draw(rng, size), self.decode.draw(rng, size)
 
+    def met(self, rng: np.random.Generator, size: int, steps: str) -> tuple[Ints, Ints]:
+        """Any prompt, and an answer as a look at a slot meets it."""
+        lengths, upto = _looks(self.decode, steps)
+        answers = lengths[picked(rng, size, upto)]
+        return self.prompt.draw(rng, size), answers
+
     def slot(self, steps: str = "end token") -> SlotLaw:
-        """Prompt and age of a slot are independent, so means and variances add."""
+        """Prompt and age of a slot are independent, so their moments add."""
         return _independent(self, steps)
+
+
+@cache
+def _looks(decode: Geometric | Uniform, steps: str) -> tuple[Ints, Floats]:
+    """Every length, and how many looks meet it or a shorter one."""
+    lengths, chances = decode.table()
+    return lengths, np.cumsum(STEPS[steps](lengths) * chances)
 
 
 @cache
@@ -132,58 +162,18 @@ def _independent(law: Independent, steps: str) -> SlotLaw:
     lasts = np.bincount(STEPS[steps](lengths), weights=chances)
     older = 1 - np.cumsum(lasts)[:-1]  # chance to last longer than each age
     mean_steps = float(older.sum())
-    age, age_variance = _moments(np.arange(older.size), older / mean_steps)
-    prompt, prompt_variance = _moments(*law.prompt.table())
-    return SlotLaw(mean_steps, age + prompt, age_variance + prompt_variance)
+    age = _moments(np.arange(older.size), older / mean_steps)
+    return SlotLaw(mean_steps, *(age + _moments(*law.prompt.table())).tolist())
 
 
-def _moments(values: Ints, chances: Floats) -> tuple[float, float]:
-    """Mean and variance of a table."""
-    mean = float((values * chances).sum())
-    return mean, float(((values - mean) ** 2 * chances).sum())
+def _moments(values: Ints, chances: Floats) -> Floats:
+    """Mean, variance and third central moment of a table."""
+    mean = (values * chances).sum()
+    apart = [((values - mean) ** power * chances).sum() for power in (2, 3)]
+    return np.array([mean, *apart])
 
 
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """Requests that were seen, drawn again at random, prompt and answer together.
-
-    Raises:
-        ValueError: there is no request, or the columns differ in length.
-    """
-
-    prompts: Ints
-    decodes: Ints
-
-    def __post_init__(self) -> None:
-        if not len(self.prompts) or len(self.prompts) != len(self.decodes):
-            raise ValueError(
-                "a trace must have one prompt for each answer and at least one "
-                f"request, got {len(self.prompts)} and {len(self.decodes)}"
-            )
-
-    def draw(self, rng: np.random.Generator, size: int) -> tuple[Ints, Ints]:
-        """Prompts and answers of ``size`` requests, rows of the trace."""
-        rows = rng.integers(0, len(self.prompts), size)
-        return self.prompts[rows], self.decodes[rows]
-
-    def slot(self, steps: str = "end token") -> SlotLaw:
-        """Look at every step of every request of the trace."""
-        lasts = STEPS[steps](np.asarray(self.decodes))
-        prompts = np.asarray(self.prompts, dtype=np.float64)
-        mean_steps = float(lasts.mean())
-        sums = _power_sums(prompts, lasts)
-        one, two = (float(total.mean()) / mean_steps for total in sums)
-        return SlotLaw(mean_steps, one, two - one**2)
-
-    @cached_property
-    def correlation(self) -> float:
-        """Pearson's correlation of prompt and answer."""
-        return float(np.corrcoef(self.prompts, self.decodes)[0, 1])
-
-
-def _power_sums(first: Floats, count: Ints) -> tuple[Floats, Floats]:
-    """Sums of x and x² over x = first, first + 1, … (count terms), row by row."""
-    n = count.astype(np.float64)
-    ones = n * (n - 1) / 2
-    twos = (n - 1) * n * (2 * n - 1) / 6
-    return n * first + ones, n * first**2 + 2 * first * ones + twos
+def picked(rng: np.random.Generator, size: int, upto: Floats | Ints) -> Ints:
+    """``size`` rows of a table, ``upto`` being the weights of all rows up to each."""
+    rows: Ints = np.searchsorted(upto, rng.random(size) * upto[-1], side="right")
+    return rows

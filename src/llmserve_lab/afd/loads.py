@@ -71,6 +71,21 @@ def in_the_long_run(load: Formula) -> Any:
     return limit(mean / q.batch.sympy, q.n_steps, "oo")
 
 
+def looked_at() -> Any:
+    """What a look finds: tokens of a request summed over its steps, per step."""
+    import sympy
+
+    s, u, age = sympy.symbols("s u age", positive=True)
+    held = sympy.Poly(sympy.summation(s + age, (age, 0, u - 1)), s, u)
+    means = {
+        (1, 1): q.mean_prompt_steps.sympy,
+        (0, 2): q.mean_square_steps.sympy,
+        (0, 1): q.token_a_step.sympy * q.mean_steps.sympy,
+    }
+    total = sum(share * means[powers] for powers, share in held.terms())
+    return sympy.together(total / q.mean_steps.sympy)
+
+
 MEAN_DECODE = Formula(
     result=q.mean_decode,
     expr=lambda token_a_step, p_stop: token_a_step * (1 - p_stop) / p_stop,
@@ -137,13 +152,11 @@ SLOT_TOKENS_GEOMETRIC = Formula(
 )
 SLOT_TOKENS = Formula(
     result=q.slot_tokens,
-    expr=lambda mean_prompt_steps, mean_square_steps, mean_steps, token_a_step: (
-        (2 * mean_prompt_steps + mean_square_steps - token_a_step * mean_steps)
-        / (2 * mean_steps)
-    ),
+    expr=lambda: looked_at(),
+    derived=True,
     number="9.8",
     title="Tokens in a slot, any law",
-    source=VERSION_3,
+    source=f"{VERSION_3}; summed over the steps of a request",
     holds="any joint law of prompt and answer, in steady state",
 )
 SLOT_SD = Formula(

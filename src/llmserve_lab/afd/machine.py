@@ -36,13 +36,14 @@ class State(Enum):
 
 @dataclass
 class Slot:
-    """One place in a batch: the request in it, and how far it is."""
+    """One place in a batch: the request in it, how far it is, and how many steps."""
 
     prompt: int
     decode: int
     first: int
     begun: int
     age: int
+    steps: int
 
     @property
     def tokens(self) -> int:
@@ -90,7 +91,8 @@ class Machine:
 
     def _next(self, step: int) -> Slot:
         prompt, decode, age = self.buffer.popleft()
-        return Slot(prompt, decode, step, age, age)
+        steps = int(STEPS[self.load.steps](np.array(decode)))
+        return Slot(prompt, decode, step, age, age, steps)
 
     def _life(self, batch: int, slots: list[list[Slot]], rounds: int) -> Process:
         """What happens to one batch, round after round."""
@@ -145,8 +147,7 @@ class Machine:
         """Each request grows by a token or makes room for the next one."""
         for instance, own in enumerate(slots):
             for place, slot in enumerate(own):
-                steps = int(STEPS[self.load.steps](np.array(slot.decode)))
-                if slot.age + 1 < steps:
+                if slot.age + 1 < slot.steps:
                     slot.age += 1
                 else:
                     where = (batch, instance, place, slot.first, step)
@@ -179,13 +180,18 @@ class Machine:
         return np.array([[found[n, i] for i in each] for n in range(n_steps)])
 
 
-def replay(run: Run) -> Machine:
-    """A machine whose buffer holds the requests of ``run``, first come, first served.
+def serving(bundle: Bundle, load: Load, requests: Requests) -> Machine:
+    """A machine whose buffer holds ``requests``, first come, first served.
 
-    The buffer is longer than the run: nobody finds it empty.
+    They must last longer than the run: nobody finds the buffer empty.
     """
-    r = run.requests.fcfs()
+    r = requests.fcfs()
     rows: Iterable[tuple[int, int, int]] = zip(
         r.prompt.tolist(), r.decode.tolist(), r.age.tolist(), strict=True
     )
-    return Machine(run.bundle, run.load, deque(rows))
+    return Machine(bundle, load, deque(rows))
+
+
+def replay(run: Run) -> Machine:
+    """A machine that serves the requests of ``run``."""
+    return serving(run.bundle, run.load, run.requests)

@@ -10,18 +10,26 @@ import numpy as np
 from llmserve_lab.afd import paper, rule
 from llmserve_lab.afd.bundle import Bundle
 from llmserve_lab.afd.laws import Law
-from llmserve_lab.afd.study import Study, study
+from llmserve_lab.afd.panels import (
+    THOUSANDS,
+    key,
+    over_ratio,
+    points,
+    quiet,
+    rates,
+    rules,
+    waits,
+)
+from llmserve_lab.afd.study import LAWS, Study, study
 from llmserve_lab.book.display import si
 from llmserve_lab.book.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
 from llmserve_lab.book.static import StaticFigure, figure_style
 
-RATIO = "Attention instances per FFN instance, r"
-MARKS = (1, 2, 4, 8, 16, 32)
-SEEN = [0, 2, 5, 8, 11, 15]  # indices of ratios that get a point
+MOST = 16  # ratio of the ablations
 
 
 @figure_style()
-def simulated(*, n_requests: int = 1200, n_seeds: int = 3) -> StaticFigure:
+def simulated(*, n_requests: int = 500, n_seeds: int = 5) -> StaticFigure:
     """Figures 4 and 5 of the paper at every whole ratio, with confidence bands."""
     import matplotlib.pyplot as plt
 
@@ -31,7 +39,8 @@ def simulated(*, n_requests: int = 1200, n_seeds: int = 3) -> StaticFigure:
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(5.6, 5.6), sharex=True)
     rates(upper, one)
     waits(lower, one)
-    over_ratio(lower)
+    over_ratio(lower, 32)
+    quiet(figure)
     of_paper, ours = (np.abs(error).max() for error in one.errors())
     seen = one.mean("tokens_per_s")
     return StaticFigure.of(
@@ -46,58 +55,8 @@ def simulated(*, n_requests: int = 1200, n_seeds: int = 3) -> StaticFigure:
     )
 
 
-def rates(axes: Any, one: Study) -> None:
-    """Throughput of one study: points with bands, and two curves."""
-    mean, half = one.mean("tokens_per_s") / 1e3, one.band("tokens_per_s") / 1e3
-    axes.plot(one.ratios, one.paper / 1e3, color=GREY.light, dashes=(4, 3))
-    axes.plot(one.ratios, one.ours / 1e3, color=BLUE.light, linestyle="-")
-    axes.fill_between(
-        one.ratios, mean - half, mean + half, color=VERMILLION.light, alpha=0.3
-    )
-    few = [i for i in range(len(mean)) if i < 12 or i % 8 == 7]
-    axes.plot(one.ratios, mean, "o", color=VERMILLION.light, ms=3.5, markevery=few)
-    axes.set_ylabel("thousand tokens/s, instance")
-    axes.set_ylim(0, 1.15 * one.paper.max() / 1e3)
-    axes.locator_params(axis="y", nbins=4)
-    last = one.ratios[-1]
-    for name, ink, where in (
-        ("paper", GREY, (last * 0.32, one.paper.max() / 1e3 * 1.01)),
-        ("our rule", BLUE, (last * 0.55, one.ours[len(mean) // 2] / 1e3 * 1.02)),
-        ("simulated", VERMILLION, (1.1, mean[0] * 0.75)),
-    ):
-        axes.text(*where, name, color=ink.light)
-
-
-def waits(axes: Any, one: Study) -> None:
-    """Idle shares of one study."""
-    for name, ink, label in (
-        ("idle_attn", BLUE, "Attention waits"),
-        ("idle_ffn", GREEN, "FFN waits"),
-    ):
-        mean, half = one.mean(name), one.band(name)
-        axes.plot(one.ratios, mean, color=ink.light, linestyle="-")
-        axes.fill_between(
-            one.ratios, mean - half, mean + half, color=ink.light, alpha=0.3
-        )
-        at = -1 if name == "idle_attn" else 0
-        align = "right" if at else "left"
-        axes.text(one.ratios[at], mean[at] + 0.04, label, color=ink.light, ha=align)
-    axes.set_ylim(0, 1)
-    axes.locator_params(axis="y", nbins=4)
-    axes.set_ylabel("share of time")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-
-
-def over_ratio(axes: Any) -> None:
-    """A logarithmic axis of ratios, labelled at powers of two."""
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(MARKS, [f"{mark}" for mark in MARKS])
-    axes.minorticks_off()
-    axes.set_xlabel(RATIO)
-
-
 @figure_style()
-def ablations(*, n_requests: int = 700) -> StaticFigure:
+def ablations(*, n_requests: int = 300) -> StaticFigure:
     """Figures 6 and 7 of the paper: batches, and lengths of prompts and answers."""
     import matplotlib.pyplot as plt
 
@@ -110,7 +69,8 @@ def ablations(*, n_requests: int = 700) -> StaticFigure:
         for s, d in ((100, 100), (100, 500), (500, 500))
     }
     tops = [_tops(upper, batches, n_requests), _tops(lower, lengths, n_requests)]
-    over_ratio(lower)
+    over_ratio(lower, MOST)
+    quiet(figure)
     (small, *_, large), (short, *_, long) = tops
     return StaticFigure.of(
         figure,
@@ -128,26 +88,58 @@ def _tops(
 ) -> list[int]:
     """Draw one panel; the best simulated ratio of each case."""
     found = []
-    for ink, (name, (made, law)) in zip(SERIES, cases.items(), strict=False):
-        one = study(made, law, most=16, n_requests=n_requests, seeds=(0,))
-        seen = one.mean("tokens_per_s")
-        axes.plot(one.ratios, one.paper / 1e3, color=ink.light, dashes=(4, 3), lw=1)
-        axes.plot(one.ratios, one.ours / 1e3, color=ink.light, linestyle="-")
-        axes.plot(
-            one.ratios,
-            seen / 1e3,
-            "o",
-            color=ink.light,
-            ms=3,
-            label=name,
-            markevery=SEEN,
-        )
-        found.append(1 + int(seen.argmax()))
+    for ink, (made, law) in zip(SERIES, cases.values(), strict=False):
+        one = study(made, law, most=MOST, n_requests=n_requests, seeds=range(5))
+        rules(axes, one, ink, ink)
+        points(axes, one, "tokens_per_s", ink, unit=1e3)
+        found.append(1 + int(one.mean("tokens_per_s").argmax()))
     axes.set_ylim(0)
-    axes.locator_params(axis="y", nbins=4)
-    axes.set_ylabel("thousand tokens/s, instance")
-    axes.legend(loc="lower center")
+    key(axes, cases)
     return found
+
+
+@figure_style()
+def laws(*, n_requests: int = 500) -> StaticFigure:
+    """Figure 3 of the paper turned round: the same means, other laws than geometric."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots()
+    made = paper.made(1)
+    studies = {
+        name: study(made, law, most=MOST, n_requests=n_requests, seeds=range(3))
+        for name, law in LAWS.items()
+        if name != "uniform"  # between two others; the table has it
+    }
+    _by_law(axes, studies)
+    over_ratio(axes, MOST)
+    quiet(figure)
+    of_geometric, *others = (
+        1 + int(each.mean("tokens_per_s").argmax()) for each in studies.values()
+    )
+    return StaticFigure.of(
+        figure,
+        title="Equal means are not equal loads: the law of the answers moves the top",
+        sentence=(
+            f"Mean prompts of {paper.PROMPT} and mean answers of {paper.ANSWER} tokens "
+            f"in all cases; simulated, the best ratio is {of_geometric} for "
+            f"geometric answers and from {min(others)} to {max(others)} for the others."
+        ),
+    )
+
+
+def _by_law(axes: Any, studies: Mapping[str, Study]) -> None:
+    """What is simulated of each law, and the one line that the means give for all."""
+    for ink, one in zip(SERIES, studies.values(), strict=False):
+        points(axes, one, "tokens_per_s", ink, unit=1e3)
+    plain = studies["geometric"]
+    rate, look = plain.paper / 1e3, {"color": GREY.light}
+    axes.plot(plain.ratios, rate, dashes=(4, 3), lw=1.2, **look)
+    axes.text(plain.ratios[-1], rate[-1] * 0.8, "paper, by means", ha="right", **look)
+    axes.set_ylim(0, 1100)
+    axes.set_ylabel(THOUSANDS)
+    axes.locator_params(axis="y", nbins=4)
+    thetas = {name: one.law.slot().theta for name, one in studies.items()}
+    key(axes, [f"{name}: θ = {theta:.0f}" for name, theta in thetas.items()])
 
 
 @figure_style()
@@ -167,6 +159,10 @@ def latencies() -> StaticFigure:
     left.text(200, 420, "Attention", color=BLUE.light, ha="right")
     right.text(5000, 600, "FFN", color=VERMILLION.light, ha="right")
     right.text(8000, 60, "wire", color=GREEN.light, ha="right")
+    for axes in (left, right):
+        axes.locator_params(axis="x", nbins=3)
+        axes.locator_params(axis="y", nbins=4)
+    quiet(figure)
     busy_s = float(made.attn(paper.BATCH * float(paper.law().slot().theta)))
     served = (busy_s - made.ffn.intercept) / made.ffn.slope
     return StaticFigure.of(
@@ -180,16 +176,17 @@ def latencies() -> StaticFigure:
 
 
 @figure_style()
-def own(made: Bundle, law: Law, *, most: int, n_requests: int) -> StaticFigure:
+def own(one: Study) -> StaticFigure:
     """Throughput over the ratio for settings of a reader's own."""
     import matplotlib.pyplot as plt
 
-    one = study(made, law, most=most, n_requests=n_requests, seeds=range(3))
     figure, axes = plt.subplots()
     rates(axes, one)
-    over_ratio(axes)
+    made, most = one.bundle, int(one.ratios[-1])
+    over_ratio(axes, most)
+    quiet(figure)
     seen = 1 + int(one.mean("tokens_per_s").argmax())
-    best = rule.best_ratio(made, law.slot(), most=most)
+    best = rule.best_ratio(made, one.law.slot(), most=most)
     return StaticFigure.of(
         figure,
         sentence=(

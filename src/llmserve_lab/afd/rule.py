@@ -7,7 +7,8 @@ run is the mean of that over the loads. What counts of them is two extremes:
 - the slowest *instance*, by the mean over its m batches, sets the pace of Attention;
 - the slowest *batch* on any instance sets the time of a loop.
 
-A load is a sum over many slots, so it is Gaussian; the largest of n is at its quantile
+A load is a sum over many slots, so it is nearly Gaussian; what few slots leave of their
+skewness shifts its quantiles (Cornish and Fisher). The largest of n is at its quantile
 u^(1/n) when it is at its own quantile u. Both extremes are taken at the same u, which
 runs over the midpoints of equal parts: that is the whole rule.
 """
@@ -21,6 +22,7 @@ import numpy as np
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.bundle import Bundle
 from llmserve_lab.afd.laws import Floats, SlotLaw
+from llmserve_lab.book import notation as q
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -32,14 +34,17 @@ def period_s(bundle: Bundle, slot: SlotLaw, ratio: ArrayLike | None = None) -> F
     """Mean time between two steps, in seconds, at one ratio or at many.
 
     Without ``ratio`` it is the bundle's own; a ratio need not be whole.
+
+    Raises:
+        ValueError: a ratio is not positive.
     """
-    given = np.asarray(bundle.ratio if ratio is None else ratio, dtype=np.float64)
-    r = given[..., None]
+    given = q.af_ratio.checked(bundle.ratio if ratio is None else ratio)
+    r = np.asarray(given)[..., None]
     ffn_s, m = bundle.ffn(r * bundle.batch), bundle.n_batches
     mean_s = bundle.attn(bundle.batch * slot.theta)
     instances = r * bundle.n_ffn
     loop_s = f.LOOP_S(
-        attn_s=mean_s + _sd_s(bundle, slot, 1) * _largest(m * instances),
+        attn_s=mean_s + _largest(bundle, slot, m * instances, n_batches=1),
         comm_s=bundle.comm_s,
         ffn_s=ffn_s,
         n_batches=m,
@@ -55,31 +60,32 @@ def _slowest(bundle: Bundle, slot: SlotLaw, instances: Floats) -> Floats:
 
     If the stage moves on together it waits in every batch, not once in m of them.
     """
-    each, z = _sd_s(bundle, slot, bundle.n_batches), _largest(instances)
+    m = bundle.n_batches
+    late = _largest(bundle, slot, instances, n_batches=m)
     if bundle.barrier == "instance":
-        return np.asarray(each * z)
-    wait = z.mean(axis=-1, keepdims=True)
-    late: Floats = _sd_s(bundle, slot, 1) * wait + each * (z - wait)
-    return late
+        return late
+    alone = _largest(bundle, slot, instances, n_batches=1)
+    found: Floats = late + (alone - late).mean(axis=-1, keepdims=True)
+    return found
 
 
-def _sd_s(bundle: Bundle, slot: SlotLaw, n_batches: int) -> float:
-    return float(
-        f.ATTN_SD_S(
-            a_attn=bundle.attn.slope,
-            batch=bundle.batch,
-            slot_sd=slot.variance**0.5,
-            n_batches=n_batches,
-        )
-    )
+def _largest(bundle: Bundle, slot: SlotLaw, n: Floats, *, n_batches: int) -> Floats:
+    """Quantiles, at equal chances, of the largest of ``n`` Attention times.
 
-
-def _largest(n: Floats) -> Floats:
-    """Quantiles of the largest of ``n`` standard normal numbers, at equal chances."""
+    In seconds above the mean; each time is the mean of ``n_batches`` batches.
+    """
     from scipy.special import ndtri
 
     chances = (np.arange(NODES) + 0.5) / NODES
-    found: Floats = ndtri(chances ** (1 / n))
+    z = ndtri(chances ** (1 / n))
+    skewness = slot.skewness / (bundle.batch * n_batches) ** 0.5
+    sd_s = f.ATTN_SD_S(
+        a_attn=bundle.attn.slope,
+        batch=bundle.batch,
+        slot_sd=slot.variance**0.5,
+        n_batches=n_batches,
+    )
+    found: Floats = sd_s * (z + skewness * (z**2 - 1) / 6)
     return found
 
 

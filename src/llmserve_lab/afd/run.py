@@ -47,8 +47,9 @@ class Run:
     @cached_property
     def order(self) -> Ints:
         """Rows of the requests in the order in which they complete."""
-        r = self.requests
-        return np.lexsort((r.slot, r.instance, self.done))
+        r, b = self.requests, self.bundle
+        place = r.instance * b.batch + r.slot  # each is met once in a step
+        return np.argsort(self.done * (b.n_attn * b.batch) + place)
 
     @cached_property
     def n_counted(self) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from llmserve_lab import catalog
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.bundle import ascend
+from llmserve_lab.afd.choices import LABELS
 from llmserve_lab.catalog import Accelerator, Efficiency, ModelShape
 from llmserve_lab.catalog.ffn import MoeFfn
 
@@ -27,20 +28,22 @@ def layer(
 ) -> dict[str, float]:
     """Everything that (9.33) to (9.38) ask about one layer of ``model``.
 
-    Cache in 16 bits, experts in 8; rows travel in 8 bits and come back in 16, on the
-    accelerator's own link.
+    Cache in 16 bits, experts in 8 (FP8, or INT8 where a machine has no other); rows
+    travel in 8 bits and come back in 16, on the accelerator's own link.
 
     Raises:
         ValueError: the model has no experts.
+        LookupError: the accelerator has no peak in 8 bits that is known.
     """
     experts = model.ffn
     if not isinstance(experts, MoeFfn):
         raise ValueError(f"model must be a mixture of experts, got {model.name}")
     reached = efficiency or catalog.efficiency("datasheet")
-    eight, sixteen = catalog.precision("fp8"), catalog.precision("bf16")
+    narrow = "fp8" if "fp8" in accelerator.peak_flops else "int8"
+    eight, sixteen = catalog.precision(narrow), catalog.precision("bf16")
     return (
         catalog.workload(model, precision="bf16")
-        | catalog.machine(accelerator, precision="fp8", efficiency=reached)
+        | catalog.machine(accelerator, precision=narrow, efficiency=reached)
         | {
             "n_layers": model.n_layers,
             "d_model": model.d_model,
@@ -77,6 +80,22 @@ def slopes_table() -> Table:
     columns = ("one layer", "a_A (ns)", "a_F (ns)", "a_C (ns)", "a_F/a_A", "a_C/a_A")
     note = f"Datasheet peaks, {EXPERTS_PER_CARD} experts a card, one drafted token."
     return Table("Slopes from first principles", columns, rows, notes=(note,))
+
+
+def fitted_table() -> Table:
+    """Table of the six coefficients that the paper fitted, its tables 2 and 4."""
+    from llmserve_lab.book.table import Table
+    from llmserve_lab.catalog import accelerator
+
+    device = accelerator("ascend-910c")
+    fitted = device.fitted  # type: ignore[attr-defined]
+    rows = [
+        (label, name, *_digits(float(fitted[name])), fitted[name].unit)
+        for name, label in LABELS.items()
+    ]
+    columns = ("time", "code name", "fitted", "unit")
+    note = "The paper's cycle is of unknown length; here it is written as 1 µs."
+    return Table(f"Coefficients of {device.name}", columns, rows, notes=(note,))
 
 
 def _cells(model: ModelShape, machine: Accelerator) -> tuple[str, ...]:

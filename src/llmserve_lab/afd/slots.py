@@ -15,8 +15,6 @@ import numpy as np
 from llmserve_lab.afd.bundle import Load
 from llmserve_lab.afd.laws import STEPS, Floats, Ints
 
-POOL = 16  # requests drawn for each that a slot is found with
-
 
 @dataclass(frozen=True, eq=False)
 class Requests:
@@ -120,10 +118,7 @@ def _found(load: Load, rng: np.random.Generator, n_slots: int) -> tuple[Ints, ..
 
     Long requests are found more often, and at any of their steps alike.
     """
-    prompt, decode = load.law.draw(rng, POOL * n_slots)
+    prompt, decode = load.law.met(rng, n_slots, load.steps)
     steps = STEPS[load.steps](decode)
-    rows = rng.choice(steps.size, n_slots, p=steps / steps.sum())
-    age = rng.integers(0, steps[rows])
-    last = steps[rows] - age - 1
-    zero = np.zeros_like(age)
-    return np.arange(n_slots), zero, last, prompt[rows], decode[rows], age
+    age = rng.integers(0, steps)
+    return np.arange(n_slots), np.zeros_like(age), steps - age - 1, prompt, decode, age

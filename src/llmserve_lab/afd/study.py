@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,8 @@ from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd import rule
 from llmserve_lab.afd.bundle import Bundle, Load
 from llmserve_lab.afd.ladder import Ladder, ladder
-from llmserve_lab.afd.laws import Floats, Geometric, Independent, Law, Trace, Uniform
+from llmserve_lab.afd.laws import Floats, Geometric, Independent, Law, Uniform
+from llmserve_lab.afd.traces import Trace
 
 if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
@@ -37,10 +38,12 @@ class Study:
         return np.asarray(self._each(name).mean(axis=0))
 
     def band(self, name: str) -> Floats:
-        """Half of its 95 % confidence interval; takes two seeds or more."""
+        """Half of its 95 % confidence interval; one seed has none that ends."""
         from scipy.special import stdtrit  # quantiles of Student's t
 
         each = self._each(name)
+        if len(each) == 1:
+            return np.full_like(each[0], np.inf)
         wide = stdtrit(len(each) - 1, 0.975) / np.sqrt(len(each))
         return np.asarray(wide * each.std(axis=0, ddof=1))
 
@@ -75,13 +78,25 @@ def coefficients(bundle: Bundle) -> dict[str, float]:
     return found | {"batch": bundle.batch, "n_batches": bundle.n_batches}
 
 
+def growing(
+    bundle: Bundle, law: Law, *, most: int, n_requests: int, seeds: Iterable[int]
+) -> Iterator[Study]:
+    """Simulate ratios 1 to ``most``, seed by seed; a study after each of them.
+
+    Each seed for ``n_requests`` per instance.
+    """
+    load, runs = Load(law=law, n_requests=n_requests), tuple[Ladder, ...]()
+    for seed in seeds:
+        runs = (*runs, ladder(bundle, load, most=most, seed=seed))
+        yield Study(bundle, law, runs)
+
+
 def study(
     bundle: Bundle, law: Law, *, most: int, n_requests: int, seeds: Iterable[int]
 ) -> Study:
-    """Simulate ratios 1 to ``most``, each seed for ``n_requests`` per instance."""
-    load = Load(law=law, n_requests=n_requests)
-    runs = (ladder(bundle, load, most=most, seed=seed) for seed in seeds)
-    return Study(bundle, law, tuple(runs))
+    """The same after the last seed."""
+    *_, whole = growing(bundle, law, most=most, n_requests=n_requests, seeds=seeds)
+    return whole
 
 
 def joint(n: int = 4000) -> Trace:
@@ -102,18 +117,21 @@ LAWS: Mapping[str, Law] = {
 }
 
 
-def laws_table(bundle: Bundle, *, ratio: int, n_requests: int) -> Table:
-    """Table of laws with equal means: what a slot holds, and what comes out."""
+def laws_table(bundle: Bundle, *, ratio: int, most: int, n_requests: int) -> Table:
+    """Table of laws with equal means: what a slot holds, and what comes out.
+
+    At one ratio of a study that goes to the ``most``.
+    """
     from llmserve_lab.book.table import Table
 
     rows = []
     for name, law in LAWS.items():
-        one = study(bundle, law, most=ratio, n_requests=n_requests, seeds=(0, 1))
-        seen = one.mean("tokens_per_s")[-1]
+        one = study(bundle, law, most=most, n_requests=n_requests, seeds=range(3))
+        seen = one.mean("tokens_per_s")[ratio - 1]
         by_mean = f.INSTANCE_TOKENS_PER_S.at(
             coefficients(bundle), slot_tokens=600.0, af_ratio=ratio
         )
-        parts = (by_mean, one.paper[-1], one.ours[-1])
+        parts = (by_mean, one.paper[ratio - 1], one.ours[ratio - 1])
         errors = (f"{part / seen - 1:+.1%}" for part in parts)
         rows.append((name, f"{law.slot().theta:.0f}", f"{seen / 1e3:.0f}", *errors))
     columns = ("law of answers", "θ", "simulated", "by μ_s + μ_D", "by θ", "our rule")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from llmserve_lab.afd.bundle import ascend, bundle
-from llmserve_lab.afd.laws import Geometric, Independent, Uniform
+from llmserve_lab.afd import paper
+from llmserve_lab.afd.bundle import Bundle, ascend, bundle
+from llmserve_lab.afd.laws import Geometric, Independent, Law, Uniform
 from llmserve_lab.afd.study import study
+from llmserve_lab.afd.traces import Trace
 
 if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
@@ -19,24 +22,53 @@ MOST = 32
 FLIGHTS = (2, 3, 4)
 FLAT = 0.01  # a top flatter than this has no one best ratio
 SHARES = {"median": 0.5, "99 in 100 below": 0.99, "worst": 1.0}
-Setting = tuple[dict[str, float], int, Independent]
+ROWS, LONGEST = 4000, 10  # of a trace; its longest request over the mean
+AS_LONG = 4  # times as many requests where rare long answers make the load restless
 
 
-def drawn(number: int) -> Setting:
+def drawn(number: int) -> tuple[Bundle, Law]:
     """Coefficients, batch and law by number, as many in every decade.
 
-    Coefficients up to three times smaller or larger than the fitted ones.
+    Coefficients are up to three times smaller or larger than the fitted ones, the wire
+    up to thirty times larger; a small batch has large requests.
     """
     rng = np.random.default_rng(number)
 
     def between(low: float, high: float) -> float:
         return math.exp(rng.uniform(math.log(low), math.log(high)))
 
-    known = {name: value * between(1 / 3, 3) for name, value in ascend().items()}
-    batch, prompt, answer = between(32, 512), between(20, 2000), between(50, 1000)
-    prompts = (Geometric(prompt), Uniform(0, int(2 * prompt)))[number % 2]
-    answers = (Geometric(answer), Uniform(0, int(2 * answer)))[number % 4 == 3]
-    return known, int(batch), Independent(prompts, answers)
+    batch = int(between(8, 512))
+    each = {name: paper.BATCH / batch if name[0] == "a" else 1 for name in ascend()}
+    most = {name: 30 if name.endswith("comm") else 3 for name in ascend()}
+    known = {
+        name: value * each[name] * between(1 / 3, most[name])
+        for name, value in ascend().items()
+    }
+    law = _law(number % 5, rng, between(20, 2000), between(50, 1000))
+    return bundle(known, batch=batch), law
+
+
+def _law(kind: int, rng: np.random.Generator, prompt: float, answer: float) -> Law:
+    """Geometric and uniform lengths in every pairing, or heavy tails."""
+    if kind == 4:
+        return heavy(rng, prompt, answer)
+    prompts = (Geometric(prompt), Uniform(0, int(2 * prompt)))[kind % 2]
+    answers = (Geometric(answer), Uniform(0, int(2 * answer)))[kind // 2]
+    return Independent(prompts, answers)
+
+
+def heavy(rng: np.random.Generator, prompt: float, answer: float) -> Trace:
+    """Log-normal lengths of about the given means; long prompts have longer answers.
+
+    No length is more than so many times its mean: every service has such a limit.
+    """
+    one, other = rng.normal(size=(2, ROWS))
+    shapes = one - 0.5, (one + other) / 2**0.5 - 0.5
+    prompts, answers = (
+        (mean * np.minimum(np.exp(shape), LONGEST)).astype(np.int64)
+        for mean, shape in zip((prompt, answer), shapes, strict=True)
+    )
+    return Trace(prompts, answers)
 
 
 def compare(*, number: int, n_batches: int, n_requests: int = 4000) -> dict[str, Any]:
@@ -45,8 +77,10 @@ def compare(*, number: int, n_batches: int, n_requests: int = 4000) -> dict[str,
     ``best`` holds the best ratio as simulated, by ours and by the paper's; ``flat``
     tells whether the top is too flat for one.
     """
-    known, batch, law = drawn(number)
-    made = bundle(known, batch=batch, n_batches=n_batches)
+    made, law = drawn(number)
+    made = replace(made, n_batches=n_batches)
+    if isinstance(law, Trace):
+        n_requests *= AS_LONG
     one = study(made, law, most=MOST, n_requests=n_requests, seeds=(number,))
     seen = one.runs[0].tokens_per_s
     of_paper, ours = one.errors()
@@ -59,10 +93,10 @@ def compare(*, number: int, n_batches: int, n_requests: int = 4000) -> dict[str,
 
 
 def flat(curve: Any) -> bool:
-    """Whether two steps from the top less than 1 % is lost on some side."""
+    """Whether a ratio two steps or more from the top loses less than 1 %."""
     at = int(np.argmax(curve))
-    beside = [curve[i] for i in (at - 2, at + 2) if 0 <= i < len(curve)]
-    return bool(max(beside) > (1 - FLAT) * curve[at])
+    beyond = [value for i, value in enumerate(curve) if abs(i - at) >= 2]
+    return bool(max(beyond) > (1 - FLAT) * curve[at])
 
 
 def off_by(answers: Iterable[dict[str, Any]], whose: str) -> int:
@@ -72,13 +106,13 @@ def off_by(answers: Iterable[dict[str, Any]], whose: str) -> int:
     return max((abs(best[place] - best[0]) for best in sharp), default=0)
 
 
-def error_table(*, n_settings: int, n_requests: int = 1000) -> Table:
-    """Table of the errors of both rules over a few settings."""
+def error_table(*, numbers: Iterable[int], n_requests: int) -> Table:
+    """Table of the errors of both rules over a few settings, by number."""
     from llmserve_lab.book.table import Table
 
     answers = [
         compare(number=number, n_batches=m, n_requests=n_requests)
-        for number in range(n_settings)
+        for number in numbers
         for m in FLIGHTS
     ]
     rows: list[tuple[str | int, ...]] = []

@@ -6,7 +6,7 @@ notebook the same object is its widgets. Nobody meets a control that does nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,42 +85,64 @@ Knob = Choose | Turn | Write
 
 
 @dataclass(frozen=True)
+class Part:
+    """What is known so far: HTML, when ``done`` of ``total`` equal pieces are done."""
+
+    html: str
+    done: int = 1
+    total: int = 1
+
+
+@dataclass(frozen=True)
 class Bench:
     """Knobs, and a function of their settings that returns HTML to show below them.
 
     ``show`` takes the knobs' names as keywords and returns HTML in which ``$$ … $$``
-    is mathematics; a ValueError, LookupError or OSError that it raises is shown to the
-    reader as the answer to a wrong setting. ``picture`` is what the page shows.
+    is mathematics. What takes long it may yield part by part instead: each is shown
+    as it comes, below a bar that says how much is done. A ValueError, LookupError or
+    OSError is shown to the reader as the answer to a wrong setting. ``picture`` is what
+    the page shows.
     """
 
     title: str
     knobs: Mapping[str, Knob]
-    show: Callable[..., str]
+    show: Callable[..., str | Iterator[Part]]
     picture: StaticFigure
     _made: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
-    def answer(self, **settings: Any) -> str:
-        """What the bench shows at these settings, an error as a readable sentence."""
+    def parts(self, **settings: Any) -> Iterator[Part]:
+        """What the bench shows at these settings, in its parts; an error ends them."""
         try:
-            return self.show(**settings)
+            shown = self.show(**settings)
+            yield from [Part(shown)] if isinstance(shown, str) else shown
         except (ValueError, LookupError, OSError) as error:
-            return tag("p", escape(f"Not possible: {error}"), class_="bench-error")
+            text = escape(f"Not possible: {error}")
+            yield Part(tag("p", text, class_="bench-error"))
+
+    def answer(self, **settings: Any) -> str:
+        """What the bench shows in the end, an error as a readable sentence."""
+        *_, last = self.parts(**settings)
+        return last.html
 
     def widget(self) -> Any:
         """The knobs above their answer, as one ipywidgets box."""
         import ipywidgets as widgets
 
         made = {name: knob.widget() for name, knob in self.knobs.items()}
+        bar = widgets.IntProgress(description="computed", **WIDE)
         below = widgets.HTMLMath()
 
         def answer(_change: Any = None) -> None:
-            below.value = self.answer(**{name: w.value for name, w in made.items()})
+            for part in self.parts(**{name: w.value for name, w in made.items()}):
+                bar.max, bar.value = part.total, part.done
+                bar.layout.display = "none" if part.done == part.total else None
+                below.value = part.html
 
         for control in made.values():
             control.observe(answer, names="value")
         answer()
         self._made.update(made, answer=below)
-        return widgets.VBox([*made.values(), below])
+        return widgets.VBox([*made.values(), bar, below])
 
     def __repr__(self) -> str:
         return f"{self.title}. {self.picture.sentence}"

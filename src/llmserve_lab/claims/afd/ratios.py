@@ -22,8 +22,8 @@ from llmserve_lab.claims.afd.setting import (
 from llmserve_lab.claims.record import Claim, Number, Statement
 
 GRID = np.geomspace(0.05, 500, 4000)
-RUN = "mean over the run of 10,000 requests, p = 1/mean"
-ZERO = "mean over a run of 12,800 requests, both means one token less"
+RUN = "run of 10,000, p = 1/mean"
+ZERO = "run of 12,800, means less one"
 
 
 def at(name: str, **changes: float) -> float:
