@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+import sympy
+
 from llmserve_lab.book.formula import Formula
 
 
@@ -54,8 +56,10 @@ def counts(formula: Formula) -> Callable[[Counter], Counter]:
 
 @cache
 def cases(formula: Formula) -> list[Case]:
-    """The formula's mechanism, played out with six seeds."""
-    return [COUNTED[formula](random.Random(seed)) for seed in range(6)]
+    """The formula's mechanism, played out; more often if each branch needs a turn."""
+    branches = formula.teaching.has(sympy.Min, sympy.Max, sympy.Piecewise)
+    seeds = range(10 if branches else 6)
+    return [COUNTED[formula](random.Random(seed)) for seed in seeds]
 
 
 def load(folder: Path) -> None:

@@ -133,10 +133,12 @@ def read_experts(rng: random.Random) -> Case:
 def busiest_experts(rng: random.Random) -> Case:
     """All choices enumerated, then spread as the paper estimates, then cut off."""
     case = read_experts(rng)
-    mean, gpus = case.counted, case.values["ep"]
+    many = rng.choice((1, 30))  # few experts are all read; of many some are spared
+    held, mean = many * case.values["local_experts"], many * case.counted
+    gpus = case.values["ep"]
     spread = sum(2 * mean / steps for steps in _harmonic(int(gpus)))
-    most = sorted([case.values["local_experts"], mean + spread**0.5])[0]
-    return Case(case.values, most)
+    most = sorted([held, mean + spread**0.5])[0]
+    return Case({**case.values, "local_experts": held}, most)
 
 
 def _harmonic(gpus: int) -> list[float]:

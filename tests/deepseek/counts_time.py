@@ -13,6 +13,9 @@ from tests.deepseek.works import Works, run_of, ticks
 GIVEN = ("read_experts", "wire_bytes")
 
 
+LINKS = ("far_rate", "near_rate")
+
+
 def timed(works: Works, formula: Formula, time: Fraction) -> Case:
     return Case(run_of(works, formula, *GIVEN), float(time))
 
@@ -102,6 +105,8 @@ def turn_s(rng: random.Random) -> Case:
 def hidden_s(rng: random.Random) -> Case:
     """For each batch the wire of another runs beside it; both must be through."""
     works, clock = Works(rng), Fraction(0)
+    slow = rng.choice((1, 2.0**-10))  # so that either may be the longer one
+    works.values |= {link: works.values[link] * slow for link in LINKS}
     block = works.block_ticks()
     for _ in range(works.n_batches):
         device = clock + block["mla_s"] + block["experts_s"] + block["pass_s"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
+from types import ModuleType
 from typing import Any, Literal
 
 Text = str | Callable[[], str]
@@ -116,11 +117,35 @@ def questions() -> dict[str, Question]:
     from llmserve_lab.book.registry import modules
 
     found: dict[str, Question] = {}
-    items = (item for module in modules("questions") for item in vars(module).values())
-    for item in items:
-        if isinstance(item, Question) and found.setdefault(item.name, item) is not item:
-            raise ValueError(f"question names must differ, got {item.name} twice")
+    for module in modules("questions"):
+        for item in asked_in(module):
+            if found.setdefault(item.name, item) is not item:
+                raise ValueError(f"question names must differ, got {item.name} twice")
     return found
+
+
+def asked_in(module: ModuleType) -> list[Question]:
+    """The questions that a module defines."""
+    return [item for item in vars(module).values() if isinstance(item, Question)]
+
+
+def named(name: str) -> Question:
+    """The question ``name``, of the chapter before its dot: no other is loaded.
+
+    Raises:
+        KeyError: there is no question of that name; the message lists those there are.
+    """
+    from llmserve_lab.book.registry import modules
+
+    chapter = name.split(".")[0].replace("-", "_")
+    near = [
+        item for module in modules("questions", chapter) for item in asked_in(module)
+    ]
+    for question in near:
+        if question.name == name:
+            return question
+    known = ", ".join(sorted(questions()))
+    raise KeyError(f"name must be one of {known}, got {name!r}")
 
 
 def check(name: str, value: Any, unit: str | None = None) -> Judgement:
@@ -135,7 +160,4 @@ def check(name: str, value: Any, unit: str | None = None) -> Judgement:
     """
     from llmserve_lab.book.judge import judge
 
-    known = questions()
-    if name not in known:
-        raise KeyError(f"name must be one of {', '.join(sorted(known))}, got {name!r}")
-    return judge(known[name], value, unit)
+    return judge(named(name), value, unit)

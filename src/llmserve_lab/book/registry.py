@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 
 @cache
-def modules(name: str) -> tuple[ModuleType, ...]:
-    """Every module called ``name`` (formulas, questions) in the chapter packages."""
+def modules(name: str, *packages: str) -> tuple[ModuleType, ...]:
+    """Every module called ``name`` (formulas, questions) in these packages, or all."""
     import llmserve_lab
 
-    packages = sorted(info.name for info in pkgutil.iter_modules(llmserve_lab.__path__))
+    found = sorted(info.name for info in pkgutil.iter_modules(llmserve_lab.__path__))
+    packages = packages or tuple(found)
     paths = [f"llmserve_lab.{package}.{name}" for package in packages]
     return tuple(importlib.import_module(path) for path in paths if _exists(path))
 
