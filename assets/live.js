@@ -18,13 +18,13 @@
 
   function unitText(unit, plural) {
     if (unit === "" || unit === "dimensionless") return "";
-    const parts = unit.replaceAll(" ", "").split("/");
-    const [head, rest] = [parts[0], parts.slice(1).join("/")];
-    const below = rest.replaceAll("**2", "²").replaceAll("*", "·");
+    const shown = unit.replaceAll(" ", "").replaceAll("**2", "²").replaceAll("*", "·");
+    const parts = shown.split("/");
+    const [head, below] = [parts[0], parts.slice(1).join("/")];
     if (head === "1") return "per " + below.replace(/^\(+|\)+$/g, "");
     const named = plural && PLURALS.has(head) ? head + "s" : head;
-    const shown = TAKES_PREFIX[head] ?? named;
-    return parts.length > 1 ? shown + "/" + below : shown;
+    const first = TAKES_PREFIX[head] ?? named;
+    return parts.length > 1 ? first + "/" + below : first;
   }
 
   /* Significant digits, and the power of ten of the first one. */

@@ -17,8 +17,8 @@ def unit_text(unit: str, *, plural: bool = False) -> str:
     """Spell a unit for a reader: ``byte/s`` becomes ``B/s``, ``1/s`` ``per s``."""
     if unit in ("", "dimensionless"):
         return ""
-    head, *rest = unit.replace(" ", "").split("/", 1)
-    below = [part.replace("**2", "²").replace("*", "·") for part in rest]
+    parts = unit.replace(" ", "").split("/", 1)
+    head, *below = (part.replace("**2", "²").replace("*", "·") for part in parts)
     if head == "1":
         return "per " + below[0].strip("()")
     head = TAKES_PREFIX.get(head, head + "s" if plural and head in PLURALS else head)

@@ -104,7 +104,9 @@ class Table:
         )
 
     def _headed(self, cells: Iterable[Cell]) -> Iterable[tuple[str, bool]]:
-        texts = (escape(cell_text(cell)) for cell in cells)
+        """Texts as HTML, in which a shape such as 4 × 512 stays on one line."""
+        shown = (escape(cell_text(cell)) for cell in cells)
+        texts = (text.replace(" × ", "&nbsp;×&nbsp;") for text in shown)
         return zip(texts, self.numeric, strict=True)
 
     def _cells(self, row: Sequence[Cell]) -> Iterable[str]:

@@ -182,6 +182,18 @@ shared_rate = Positive(
     "request/s",
     "rate that as many GPUs carry if each serves both phases",
 )
+shared_gpus = Positive(
+    "shared_gpus",
+    r"G_{\mathrm{one}}",
+    "dimensionless",
+    "GPUs that a load takes if each serves both phases",
+)
+pools_gpus = Positive(
+    "pools_gpus",
+    r"G_{\mathrm{two}}",
+    "dimensionless",
+    "GPUs that a load takes in two pools",
+)
 gpu_price = Positive("gpu_price", r"p_{\mathrm{gpu}}", "dollar/s", "price of a GPU")
 tokens_per_s = Positive(
     "tokens_per_s", r"X_{\mathrm{tok}}", "token/s", "sustained tokens of a GPU"

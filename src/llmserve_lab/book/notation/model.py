@@ -10,7 +10,7 @@ d_latent = Count("d_latent", "d_c", "element", "width of the latent that MLA cac
 d_rope = Count("d_rope", "d_r", "element", "width of the rotary key that MLA caches")
 bytes_weight = Positive("bytes_weight", "w_b", "byte/parameter", "bytes per parameter")
 bytes_kv = Positive(
-    "bytes_kv", r"\mathrm{kv}_b", "byte/element", "bytes per cached number"
+    "bytes_kv", r"\operatorname{kv}_b", "byte/element", "bytes per cached number"
 )
 params_total = Positive(
     "params_total", r"P_{\mathrm{tot}}", "parameter", "parameters stored"
