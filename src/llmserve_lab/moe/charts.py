@@ -11,7 +11,7 @@ from llmserve_lab.moe import formulas as f
 RANKS = 8
 MOST = 1.1  # of the bytes of TP alone: no layout on offer sends more than 1
 ROWS = (1.0, 4096.0)
-HALVES = {"around attention": GREEN, "around experts": VERMILLION}
+HALVES = {"attention": GREEN, "experts": VERMILLION}
 LAYOUTS = {
     "TP": ("ffn_tp_bytes", "ffn_tp_bytes"),
     "EP, a copy an expert": ("0", "ep_copies_bytes"),
@@ -90,8 +90,8 @@ def layouts() -> Any:
         (name, half, start, length)
         for name, (attention, experts) in LAYOUTS.items()
         for half, start, length in (
-            ("around attention", "0", attention),
-            ("around experts", attention, experts),
+            ("attention", "0", attention),
+            ("experts", attention, experts),
         )
     ]
     rows = [{"i": i, "layout": p[0], "half": p[1]} for i, p in enumerate(parts)]
@@ -107,7 +107,7 @@ def layouts() -> Any:
             x=alt.X(
                 "start",
                 type="quantitative",
-                title="leaves a rank in a block, as a share of what TP sends",
+                title="bytes leaving a rank, TP = 100%",
                 scale=alt.Scale(domain=[0, MOST], nice=False),
                 axis=alt.Axis(tickCount=5, format="%"),
             ),
