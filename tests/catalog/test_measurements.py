@@ -6,7 +6,7 @@ import pytest
 
 from llmserve_lab import catalog
 from llmserve_lab.catalog.measurements import SMALL_BATCH
-from llmserve_lab.catalog.servers import VLLM_ROOM
+from llmserve_lab.catalog.servers import CHUNK_SIZES, VLLM_ROOM
 
 # Milliseconds of the prefill of one prompt, and of one token after it.
 PRINTED_MS = {"a100-80-sxm": ("94", "44.9"), "h100-sxm": ("53.4", "29.8")}
@@ -52,3 +52,13 @@ def test_the_room_for_the_cache_is_what_the_server_said() -> None:
     most = float(device.hbm_bytes) * (2**30 / 1e9) * (1 - 0.1)
     assert room.utilisation == 1 - 0.1 and used < most < 1.03 * used
     assert (f"{float(room.blocks):,.0f}", room.blocks.kind) == ("7,463", "measured")
+
+
+def test_the_three_chunks_are_those_that_were_printed() -> None:
+    printed = {32: ("105.5", "32.5"), 128: ("144.9", "48.8"), 512: ("157.0", "122.2")}
+    assert [record.chunk_tokens for record in CHUNK_SIZES] == list(printed)
+    for record in CHUNK_SIZES:
+        rate, gap_ms = map(float, printed[record.chunk_tokens])
+        assert float(record.output_per_s) == rate
+        assert float(record.longest_gap_s) == pytest.approx(gap_ms / 1000, rel=1e-12)
+        assert record.longest_gap_s.kind == record.output_per_s.kind == "measured"

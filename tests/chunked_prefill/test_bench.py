@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from html import unescape
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 
 from llmserve_lab.book.bench import Bench
 from llmserve_lab.chunked_prefill.bench import SCHEDULERS, bench, read
+from tests.benches import answered
 
 TWO = "0 300 40; 0.01 4000 3"
 
@@ -19,9 +20,7 @@ def made() -> Bench:
     return bench()
 
 
-def answer(**changes: Any) -> str:
-    start = {name: getattr(knob, "default", "") for name, knob in made().knobs.items()}
-    return made().answer(**start | changes)
+answer = partial(answered, made)
 
 
 def test_the_picture_on_the_page_is_the_state_at_the_start() -> None:

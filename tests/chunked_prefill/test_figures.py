@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from csv import DictReader
+from io import StringIO
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
 from llmserve_lab import catalog
-from llmserve_lab.catalog.measurements import CHUNK_SIZES
+from llmserve_lab.catalog.servers import CHUNK_SIZES
 from llmserve_lab.chunked_prefill import figures, measured, outcomes, pictures
 from llmserve_lab.chunked_prefill.choices import STOPS
 from llmserve_lab.chunked_prefill.chunks import prefill
@@ -24,7 +26,13 @@ from llmserve_lab.chunked_prefill.serving import (
     stalled,
     within,
 )
-from llmserve_lab.chunked_prefill.settings import DECODES, as_printed, cost
+from llmserve_lab.chunked_prefill.settings import (
+    DECODES,
+    FROM_S,
+    UNTIL_S,
+    as_printed,
+    cost,
+)
 from llmserve_lab.engine import Continuous, IterationCost, Load, Pool, Static, simulate
 
 
@@ -68,7 +76,10 @@ def test_the_timeline_states_what_the_engine_ran(chunk: int) -> None:
 
 
 def test_the_timeline_draws_every_beat_of_every_run() -> None:
-    rows = [row for row in _rows(figures.timeline().spec) if "c" in row]
+    text = figures.timeline().spec["layer"][0]["data"]["values"]
+    rows = [
+        {k: float(v) for k, v in row.items() if v} for row in DictReader(StringIO(text))
+    ]
     for chunk in STOPS:
         drawn = [row for row in rows if row["c"] == chunk]
         assert len(drawn) == len(around_the_stall(stalled(chunk)))
@@ -77,13 +88,14 @@ def test_the_timeline_draws_every_beat_of_every_run() -> None:
         )
 
 
-def _rows(node: Any) -> list[dict[str, Any]]:
-    """Every row of data anywhere in a specification."""
-    if isinstance(node, dict):
-        own = node["values"] if isinstance(node.get("values"), list) else []
-        below = [row for value in node.values() for row in _rows(value)]
-        return [row for row in own if isinstance(row, dict)] + below
-    return [row for item in node for row in _rows(item)] if type(node) is list else []
+def test_a_bar_is_as_wide_as_its_iteration_lasts() -> None:
+    """They touch: together they are as wide as the time that is shown."""
+    html = figures.timeline()._repr_mimebundle_()["text/html"]
+    bars = re.findall(r'<path d="M[\d.,]*h([\d.]+)v[^"]*" fill="var\(--fig-', html)
+    widths = [float(width) for width in bars]
+    assert len(widths) == len(around_the_stall(stalled(LONG)))
+    share = outcomes.longest_gap_s(stalled(LONG)) / (UNTIL_S - FROM_S)
+    assert max(widths) / sum(widths) == pytest.approx(share, rel=0.01)
 
 
 def test_beats_cover_the_whole_run() -> None:
@@ -124,16 +136,6 @@ def test_still_pictures_say_what_they_show() -> None:
     rows = [beat.rows for beat in around_the_stall(within(0.05)) if beat.rows]
     assert f"takes {len(rows)} iterations" in chosen.sentence
     assert str(rows[0]) in chosen.sentence
-
-
-def test_the_measurement_is_the_one_that_was_printed() -> None:
-    printed = {32: ("105.5", "32.5"), 128: ("144.9", "48.8"), 512: ("157.0", "122.2")}
-    assert [record.chunk_tokens for record in CHUNK_SIZES] == list(printed)
-    for record in CHUNK_SIZES:
-        rate, gap_ms = map(float, printed[record.chunk_tokens])
-        assert float(record.output_per_s) == rate
-        assert float(record.longest_gap_s) == pytest.approx(gap_ms / 1000, rel=1e-12)
-        assert record.longest_gap_s.kind == record.output_per_s.kind == "measured"
 
 
 def test_two_lines_predict_the_chunk_between() -> None:

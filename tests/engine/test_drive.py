@@ -86,5 +86,7 @@ def test_what_does_not_fit_together_is_refused() -> None:
     shared = Pool(
         COST, Chunked(7), kv_blocks=30, prefixes=PrefixStore(capacity_tokens=999)
     )
+    with pytest.raises(ValueError, match="requests must have an id each"):
+        drive(MODEL, [*REQUESTS, REQUESTS[0]], PROMPTS, pool)
     with pytest.raises(ValueError, match="must not share prefixes"):
         drive(MODEL, REQUESTS, PROMPTS, shared)

@@ -116,6 +116,7 @@ def test_decode_waits_for_no_prompt_in_a_pool_of_its_own() -> None:
     [
         (lambda: Static(0), "batch must be at least 1, got 0"),
         (lambda: Continuous(0), "max_batch must be at least 1, got 0"),
+        (lambda: Chunked(0.5), "budget must be a whole number"),  # type: ignore
         (lambda: Chunked(0), "budget must be at least 1, got 0"),
         (lambda: ChunkedWithin(0), "tbt_s must be positive, got 0"),
         (lambda: ChunkedWithin(1, least=0), "least must be at least 1, got 0"),

@@ -1,6 +1,7 @@
 """What a report says, against lists and loops; how a run is watched and stopped."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,8 @@ def test_the_highest_since_is_found_without_looking_at_all() -> None:
         peaks.push(tick, value)
         for since in range(tick + 1):
             assert peaks.highest_since(since) == max(values[since : tick + 1])
-    assert peaks.highest_since(99) == 0
+    with pytest.raises(ValueError, match="not be after the last value, got 99"):
+        peaks.highest_since(99)
 
 
 def test_a_stopped_run_keeps_what_it_has() -> None:
@@ -157,6 +159,11 @@ def test_nothing_asked_is_nothing_done() -> None:
     assert "0 requests" in repr(empty)
 
 
+def test_long_times_are_told_in_seconds() -> None:
+    rare = replace(next(stream(1)), arrival_s=7_200.0)
+    assert "in 7,20" in simulate([rare], POOL).table().caption
+
+
 def test_what_cannot_be_served_is_refused() -> None:
     first = next(stream(1))
     late = Request(arrival_s=1, prompt_len=1, output_len=1, id=1)
@@ -167,9 +174,15 @@ def test_what_cannot_be_served_is_refused() -> None:
         simulate([long], POOL)
     with pytest.raises(ValueError, match="clients must be at least 1, got 0"):
         simulate([first], POOL, clients=0)
+    with pytest.raises(ValueError, match="think_s must be 0 where nobody waits"):
+        simulate([first], POOL, think_s=1)
+    with pytest.raises(TypeError, match="deployment must be a Pool or a Disagg"):
+        simulate([first], COST)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"q must be in \[0, 100\], got 101"):
+        simulate([first], POOL).percentile("ttft", 101)
     with pytest.raises(ValueError, match="metric must be one of"):
         simulate([first], POOL).percentile("tpt", 50)  # type: ignore[arg-type]
-    for wrong in ({"arrival_s": -1.0}, {"prompt_len": 0}, {"output_len": 0}):
+    for wrong in ({"arrival_s": -1.0}, {"prompt_len": 0}, {"output_len": 2.5}):
         fields: dict[str, Any] = {
             "arrival_s": 0.0,
             "prompt_len": 1,

@@ -1,7 +1,7 @@
 """The bench: every setting gives an answer, a wrong one a readable sentence."""
 
 import json
-from functools import cache
+from functools import cache, partial
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from llmserve_lab.book.display import si
 from llmserve_lab.catalog import ACCELERATORS, MODELS, machine, workload
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline.bench import bench
+from tests.benches import answered
 
 CONFIG = {
     "model_type": "llama", "hidden_size": 64, "intermediate_size": 128,
@@ -29,13 +30,7 @@ def made() -> Bench:
     return bench()
 
 
-def start() -> dict[str, Any]:
-    """The settings that the bench opens with."""
-    return {name: getattr(knob, "default", "") for name, knob in made().knobs.items()}
-
-
-def answer(**changes: Any) -> str:
-    return made().answer(**start() | changes)
+answer = partial(answered, made)
 
 
 def test_the_picture_on_the_page_is_the_state_at_the_start() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from html import unescape
 from typing import Any
 
@@ -14,6 +14,7 @@ from llmserve_lab.book.display import si
 from llmserve_lab.catalog import LINKS, MODELS
 from llmserve_lab.cluster import run
 from llmserve_lab.tensor_parallel.bench import bench
+from tests.benches import answered
 
 
 @cache
@@ -21,9 +22,7 @@ def made() -> Bench:
     return bench()
 
 
-def answer(**changes: Any) -> str:
-    start = {name: getattr(knob, "default", "") for name, knob in made().knobs.items()}
-    return made().answer(**start | changes)
+answer = partial(answered, made)
 
 
 def test_the_picture_on_the_page_is_the_state_at_the_start() -> None:

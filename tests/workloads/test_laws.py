@@ -194,13 +194,17 @@ def test_what_is_made_up_follows_its_seed() -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Always(0), "tokens must be at least 1, got 0"),
-        (lambda: Geometric(0.5), "mean must be at least 1, got 0.5"),
+        (lambda: Always(0), "tokens must be at least 1 token, got 0"),
+        (lambda: Geometric(0.5), "mean must be finite and at least 1, got 0.5"),
         (lambda: Lognormal(mean=0, cv=1), "mean must be positive, got 0"),
         (lambda: Lognormal(mean=1, cv=-1), "cv must be positive, got -1"),
-        (lambda: Bounded(law=Always(2), low=5, high=4), "high must be at least 5"),
+        (
+            lambda: Bounded(law=Always(2), low=5, high=4),
+            "high must be finite and at least 5",
+        ),
         (lambda: Empirical(()), "observed must hold at least 1 length, got none"),
-        (lambda: Empirical((4, 0)), "observed must be at least 1, got 0"),
+        (lambda: Empirical((2.5,)), "observed must be a whole number"),  # type: ignore
+        (lambda: Empirical((4, 0)), "observed must be at least 1 token, got 0"),
         (lambda: next(poisson(0, np.random.default_rng())), "rate_per_s must be pos"),
         (lambda: faster([], times=0), "times must be positive, got 0"),
         (lambda: next(TALK.requests(num_requests=0, seed=0)), "num_requests must be"),

@@ -138,6 +138,20 @@ def test_a_malformed_line_is_named(
     assert str(error).startswith(f"{path}, line {number}: {field} must be ")
 
 
+def test_what_is_no_text_is_a_flaw_too(tmp_path: Path) -> None:
+    path = tmp_path / "trace"
+    path.write_bytes(AZURE.encode() + b"2023-11-16 18:00:02,\xff\xfe,5\n")
+    with pytest.raises(MalformedLineError, match="line 3: ContextTokens must be"):
+        list(READERS["azure"](path))
+
+
+def test_the_mark_that_some_programs_write_first_is_passed_over(tmp_path: Path) -> None:
+    for form, text in (("azure", AZURE), ("mooncake", MOON)):
+        path = tmp_path / form
+        path.write_text(text, encoding="utf-8-sig")
+        assert len(list(READERS[form](path))) == 1
+
+
 def test_what_comes_before_a_flaw_is_read(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     path.write_text(AZURE + "2023-11-16 18:00:02,x,5\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from llmserve_lab.book.bench import Bench, Choose, Knob, Turn, Write
@@ -83,6 +84,7 @@ def read(text: str) -> list[Request]:
     return sorted(found, key=lambda request: request.arrival_s)
 
 
+@lru_cache(maxsize=1)
 def run(
     *,
     scheduler: str,
@@ -95,7 +97,7 @@ def run(
     accelerator: str,
     efficiency: str,
 ) -> tuple[str, Report]:
-    """A title, and the run at these settings.
+    """A title, and the run at these settings; the latest is remembered.
 
     Raises:
         ValueError: more tokens are asked for than can be drawn, or a prompt can never

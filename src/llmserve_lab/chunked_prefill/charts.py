@@ -166,6 +166,8 @@ def timeline(runs: Sequence[tuple[int, Sequence[Beat]]]) -> Any:
     import altair as alt
 
     rows = [_row(chunk, beat) for chunk, beats in runs for beat in beats]
+    numbers = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("cagb", "number"))
+    data = alt.Data(values="\n".join(["c,a,g,b", *rows]), format=numbers)
     x = alt.X(
         "a:Q",
         title="time since the long prompt arrived (s)",
@@ -176,7 +178,7 @@ def timeline(runs: Sequence[tuple[int, Sequence[Beat]]]) -> Any:
     over = "datum.g > 1e3 * tbt_target"
     inks = (alt.value(ink.css) for ink in (VERMILLION, BLUE))
     bars = (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(data)
         .transform_filter("datum.c == chunk")
         .transform_calculate(
             low=str(LEAST_MS), b="isValid(datum.b) ? datum.b : datum.a + datum.g / 1e3"
@@ -187,8 +189,7 @@ def timeline(runs: Sequence[tuple[int, Sequence[Beat]]]) -> Any:
     return alt.layer(bars, landmark(y, "1e3 * tbt_target", "target"))
 
 
-def _row(chunk: int, beat: Beat) -> dict[str, float]:
+def _row(chunk: int, beat: Beat) -> str:
     """Start in seconds, gap in ms; where it ends is said only if not one gap later."""
-    gap_ms = float(f"{1e3 * beat.gap_s:.3g}")
-    row = {"c": chunk, "a": round(beat.start_s, 3), "g": gap_ms}
-    return row if beat.rows else {**row, "b": round(beat.end_s, 3)}
+    end = "" if beat.rows else f"{beat.end_s:.3f}"
+    return f"{chunk},{beat.start_s:.3f},{1e3 * beat.gap_s:.3g},{end}"

@@ -57,7 +57,7 @@ def iteration_against_chunk() -> LiveFigure:
         },
         readouts=(
             Readout("iteration_s", "This iteration"),
-            Verdict("kept", "It", "tbt_target", "iteration_s", KEPT),
+            Verdict("kept", "The gap", "tbt_target", "iteration_s", KEPT),
             Readout("compute_s", "Time to compute"),
             Readout(f.MFU, "MFU", compute_s="compute_s", iteration_s="iteration_s"),
             Readout("chunk_fits", "Chunk that fits the target"),
@@ -163,7 +163,7 @@ def timeline() -> LiveFigure:
         readouts=(
             Readout(f.NUM_CHUNKS, "Iterations of the prompt", prompt_len=float(LONG)),
             Readout("iteration_s", "Longest gap"),
-            Verdict("kept", "It", "tbt_target", "iteration_s", KEPT),
+            Verdict("kept", "The gap", "tbt_target", "iteration_s", KEPT),
             Readout(f.PROMPT_COMPUTE_S, "The prompt computes for", **whole),
         ),
         sentence=(

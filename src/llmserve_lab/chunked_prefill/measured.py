@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from llmserve_lab.book.display import si
-from llmserve_lab.catalog.measurements import CHUNK_SIZES
+from llmserve_lab.catalog.servers import CHUNK_SIZES
 
 if TYPE_CHECKING:
     from llmserve_lab.book.table import Table

@@ -14,15 +14,17 @@ from llmserve_lab.chunked_prefill.serving import (
     stall,
     stalled,
 )
-from llmserve_lab.chunked_prefill.settings import DECODES
+from llmserve_lab.chunked_prefill.settings import DECODES, cost
 from llmserve_lab.engine import (
     Chunked,
     ChunkedWithin,
     Continuous,
     Policy,
+    Pool,
     Report,
     Request,
     Static,
+    simulate,
 )
 
 SLOTS = 8
@@ -73,7 +75,7 @@ def under_load() -> Table:
         ("frozen batch", Static(SLOTS)),
         ("by iteration", Continuous(SLOTS)),
     ):
-        run = serve(crowd(), policy)
+        run = simulate(crowd(), Pool(cost(), policy))
         rows.append(
             (
                 name,

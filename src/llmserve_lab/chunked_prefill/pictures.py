@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,7 @@ def chosen(report: Report, target_s: float) -> StaticFigure:
     )
 
 
+@lru_cache(maxsize=1)
 @figure_style()
 def heartbeat(report: Report, title: str) -> StaticFigure:
     """Every iteration of a run as a bar, as wide as it lasts and as high."""

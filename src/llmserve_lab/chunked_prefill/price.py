@@ -6,16 +6,11 @@ before it have left in the cache.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from llmserve_lab.book import notation as q
 from llmserve_lab.book.formula import Formula
-from llmserve_lab.book.symbolic import at, maximum, solve
+from llmserve_lab.book.symbolic import at, ceiling, maximum, solve
 from llmserve_lab.chunked_prefill.mixture import ARTICLE
 from llmserve_lab.roofline import formulas as roofline
-
-if TYPE_CHECKING:
-    import sympy
 
 __all__ = [
     "BLOCK_PAIRS",
@@ -31,16 +26,9 @@ __all__ = [
     "REREAD_TOKENS",
 ]
 
-
-def _rounded_up(ratio: sympy.Expr) -> sympy.Expr:
-    import sympy
-
-    return sympy.ceiling(ratio)
-
-
 NUM_CHUNKS = Formula(
     result=q.num_chunks,
-    expr=lambda prompt_len, chunk: _rounded_up(prompt_len / chunk),
+    expr=lambda prompt_len, chunk: ceiling(prompt_len / chunk),
     number="5.9",
     title="Chunks of a prompt",
     source=f"{ARTICLE}, §4",

@@ -128,10 +128,10 @@ def around_the_stall(report: Report) -> list[Beat]:
     ]
 
 
-def _kind(numbered: tuple[int, Step]) -> tuple[int, int]:
+def _kind(numbered: tuple[int, Step]) -> tuple[int, int | None]:
     """Iterations without a prompt are alike while as many decode; others are not."""
     number, step = numbered
-    return step.decode_rows, number if step.prefill_rows else -1
+    return step.decode_rows, number if step.prefill_rows else None
 
 
 def _beat(run: Sequence[Step]) -> Beat:

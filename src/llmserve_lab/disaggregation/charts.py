@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from llmserve_lab.book.charts import by_ink, landmark, log_axis
-from llmserve_lab.book.palette import BLUE, GREEN, GREY, NARROW, PURPLE, VERMILLION
+from llmserve_lab.book.palette import BLUE, GREEN, GREY, NARROW, VERMILLION
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.choices import BY_BANDWIDTH
 
@@ -13,13 +13,21 @@ WAYS = {"all at the end": VERMILLION, "layer by layer": BLUE}
 FLEET = 16
 FAST = {"link_bw": float(BY_BANDWIDTH[0].bandwidth), "eff_link": 1.0}
 POOLS = {"prefill pool": VERMILLION, "decode pool": BLUE}
-PROMPTS = (64.0, 131_072.0)
-MOST = 2.0
+PROMPTS, COLUMNS = (64.0, 131_072.0), 22
+LOADS, ROWS = (0.5, 64.0), 14  # GPUs that would be busy
+LOAD_TITLE = "load (busy GPUs, if each serves both phases)"
+OVERHEAD_S = 0.002  # of every iteration, in the map
+GPU_TIMES = (f.PREFILL_GPU_S, f.DECODE_GPU_S, f.SHARED_GPU_S)
 REGIONS = {
-    "either": GREEN,
-    "only one engine": BLUE,
-    "only two pools": VERMILLION,
+    "one GPU is enough": GREY,
+    "fewer in one engine": BLUE,
+    "as many": GREEN,
+    "fewer in two pools": VERMILLION,
 }
+WHO = (
+    "datum.one == 1 ? '{}' : datum.one < datum.two ? '{}' : "
+    "datum.one == datum.two ? '{}' : '{}'"
+)
 
 
 def sending() -> Any:
@@ -88,40 +96,69 @@ def pool_rates() -> Any:
 
 
 def when_to_split() -> Any:
-    """Load over prompt: what one engine carries is the line at 100 %."""
+    """A cell for each prompt and load: which arrangement takes fewer GPUs there."""
     import altair as alt
 
-    here = {"prompt_len": "datum.prompt", "n_prefill": "1", "n_decode": "1"}
-    wire = {"eff_link": "1"}
-    pools = f.BEST_POOLS_RATE.browser(here | wire)
-    shared = f.SHARED_RATE.browser(here)
-    low, high = PROMPTS
-    rows = alt.Chart(alt.sequence(0, 45, as_="i")).transform_calculate(
-        prompt=f"{low:g} * pow({high / low:g}, datum.i / 44)"
+    x = alt.X("from_prompt_len", **log_axis("prompt (tokens)", *PROMPTS))
+    y = alt.Y("from_load", **log_axis(LOAD_TITLE, *LOADS))
+    color = by_ink("who", REGIONS)["color"]
+    cells = _merged(_cells()).mark_rect(opacity=0.6)
+    return alt.layer(
+        cells.encode(x=x, x2="to_prompt_len", y=y, y2="to_load", color=color),
+        landmark(x, "prompt_len", "prompt"),
+        landmark(y, "arrival_rate * shared_gpu_s", "load"),
     )
-    rows = rows.transform_calculate(two=f"max(0, min({MOST}, ({pools}) / ({shared})))")
-    x = alt.X("prompt", **log_axis("prompt (tokens)", low, high))
-    areas = {
-        "either": ("0", "min(1, datum.two)"),
-        "only one engine": ("min(1, datum.two)", "1"),
-        "only two pools": ("1", "max(1, datum.two)"),
-    }
-    layers = [
-        rows.transform_calculate(from_=start, to=end, who=f"'{who}'").mark_area(
-            opacity=0.5, clip=True
+
+
+def _cells() -> Any:
+    """GPU times once for each prompt, then whole GPUs for each load.
+
+    A load is said as the GPUs that it would keep busy if each served both phases.
+    """
+    import altair as alt
+
+    prompt = {"prompt_len": "datum.prompt_len"}
+    size = prompt | {"overhead_s": f"{OVERHEAD_S}"}
+    times = {each.name: each.browser(size) for each in GPU_TIMES}
+    times["transfer_s"] = f.TRANSFER_S.browser(prompt | {"eff_link": "1"})
+    gpus = {name: f"datum.{name}" for name in times}
+    shared = {"shared_gpu_s": gpus.pop("shared_gpu_s")}
+    rate = {"arrival_rate": "(datum.load / datum.shared_gpu_s)"}
+    return (
+        alt.Chart(alt.sequence(0, COLUMNS, as_="i"))
+        .transform_calculate(**_step("prompt_len", "i", PROMPTS, COLUMNS))
+        .transform_calculate(**times, j=f"sequence({ROWS})")
+        .transform_filter("datum.shared_gpu_s > 0")  # else nobody keeps the target
+        .transform_flatten(["j"])
+        .transform_calculate(**_step("load", "j", LOADS, ROWS))
+        .transform_calculate(
+            one=f.SHARED_GPUS.browser(shared | rate),
+            two=f.POOLS_GPUS.browser(gpus | rate),
         )
-        for who, (start, end) in areas.items()
-    ]
-    y = alt.Y(
-        "to:Q",
-        title="load, as a share of what one engine carries",
-        scale=alt.Scale(domain=[0, MOST], nice=False),
-        axis=alt.Axis(format="%"),
+        .transform_calculate(who=WHO.format(*REGIONS))
     )
-    drawn = alt.layer(*layers).encode(
-        x=x, y=y, y2="from_:Q", color=by_ink("who", REGIONS)["color"]
+
+
+def _merged(cells: Any) -> Any:
+    """Cells of one prompt that follow each other and are alike, as one."""
+    column = {"sort": [{"field": "j"}], "groupby": ["i"]}
+    runs = (
+        cells.transform_window(before="lag(who)", **column)
+        .transform_calculate(turn="datum.who == datum.before ? 0 : 1")
+        .transform_window(run="sum(turn)", **column)
     )
-    edge = rows.mark_line(clip=True, color=PURPLE.css).encode(
-        x=x, y=alt.Y("two:Q", scale=alt.Scale(domain=[0, MOST], nice=False))
+    return runs.transform_aggregate(
+        from_load="min(from_load)",
+        to_load="max(to_load)",
+        groupby=["from_prompt_len", "to_prompt_len", "run", "who"],
     )
-    return alt.layer(drawn, edge, landmark(x, "prompt_len", "prompt"))
+
+
+def _step(
+    name: str, place: str, over: tuple[float, float], steps: int
+) -> dict[str, str]:
+    """Edges and middle of one of ``steps`` equal ratios, as Vega expressions."""
+    low, high = over
+    names = {f"from_{name}": 0, name: 0.5, f"to_{name}": 1}
+    ratio = f"{low:g} * pow({high / low:g}, (datum.{place} + "
+    return {each: f"{ratio}{up}) / {steps})" for each, up in names.items()}

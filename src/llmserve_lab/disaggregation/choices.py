@@ -13,8 +13,9 @@ GPUS = tuple(ACCELERATORS[k] for k in ("h100-sxm", "h200-sxm", "b200-sxm", "mi30
 BY_BANDWIDTH = tuple(sorted(LINKS.values(), key=lambda link: -float(link.bandwidth)))
 STOPS = {
     "prompt_len": tuple(2.0**i for i in range(7, 18)),
+    "arrival_rate": (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0),
     "new_tokens": (50.0, 100.0, 200.0, 400.0, 800.0, 1600.0),
-    "tbt_target": (0.01, 0.015, 0.02, 0.025, 0.03, 0.05, 0.1),
+    "tbt_target": (0.025, 0.03, 0.04, 0.05, 0.075, 0.1),  # longer than any weights take
     "overlap": (0.0, 0.25, 0.5, 0.75, 1.0),
     "overhead_s": (0.0, 0.001, 0.002, 0.005),
     "link_bw": (2e9, 5e9, 12.5e9, 25e9, 50e9, 100e9, 450e9),

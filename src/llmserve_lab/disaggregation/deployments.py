@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import cache, lru_cache
 
 import numpy as np
 
 from llmserve_lab import catalog
+from llmserve_lab.book.display import plain, si
+from llmserve_lab.book.palette import SERIES
+from llmserve_lab.book.static import StaticFigure, figure_style
+from llmserve_lab.book.table import Table
 from llmserve_lab.engine import (
     Chunked,
     Continuous,
@@ -27,10 +30,6 @@ from llmserve_lab.workloads import (
     poisson_requests,
     published,
 )
-
-if TYPE_CHECKING:
-    from llmserve_lab.book.static import StaticFigure
-    from llmserve_lab.book.table import Table
 
 WHOLE, CHUNKS, POOLS = "one engine, whole prompts", "one engine, chunks", "two pools"
 BUDGET = 512
@@ -102,15 +101,18 @@ def real_traces() -> Table:
 def side_by_side(
     requests: Sequence[Request], ways: Mapping[str, Deployment]
 ) -> dict[str, Report]:
-    """Each deployment's report on the same requests."""
-    return {name: simulate(requests, way) for name, way in ways.items()}
+    """Each deployment's report on the same requests; the latest are remembered."""
+    wanted = tuple(requests)
+    return {name: _served(wanted, way) for name, way in ways.items()}
+
+
+@lru_cache(maxsize=3)
+def _served(requests: tuple[Request, ...], way: Deployment) -> Report:
+    return simulate(requests, way)
 
 
 def table(reports: Mapping[str, Report]) -> Table:
     """Table of what users wait for, by deployment."""
-    from llmserve_lab.book.display import si
-    from llmserve_lab.book.table import Table
-
     rows = [
         (
             name,
@@ -136,35 +138,36 @@ def table(reports: Mapping[str, Report]) -> Table:
 
 def distributions(reports: Mapping[str, Report]) -> StaticFigure:
     """Share of first tokens, and of gaps, that came later than a time."""
+    return _drawn(*reports.items())
+
+
+@lru_cache(maxsize=1)
+@figure_style()
+def _drawn(*reports: tuple[str, Report]) -> StaticFigure:
     import matplotlib.pyplot as plt
 
-    from llmserve_lab.book.display import plain, si
-    from llmserve_lab.book.palette import SERIES
-    from llmserve_lab.book.static import StaticFigure, figure_style
-
-    with figure_style():
-        figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(5.6, 3.4))
-        for (name, report), ink in zip(reports.items(), SERIES, strict=False):
-            dash = (0, ink.dash) if ink.dash else "-"
-            for axes, metric in ((left, TTFT), (right, TBT)):
-                times = [report.percentile(metric, 100 * (1 - x)) for x in LATER]
-                look = {"color": ink.light, "linestyle": dash, "label": name}
-                axes.loglog(1e3 * np.asarray(times), LATER, **look)
-        for axes, title in ((left, "first token (ms)"), (right, "gap (ms)")):
-            axes.set_xlabel(title)
-            axes.set_ylim(LATER[-1], 1)
-            axes.minorticks_off()
-            axes.xaxis.set_major_formatter(lambda value, _: plain(value))
-        left.yaxis.set_major_formatter(lambda share, _: f"{plain(100 * share)} %")
-        left.set_ylabel("share that comes later")
-        figure.legend(*left.get_legend_handles_labels(), loc="outside upper left")
-        said = (
-            f"{name}: p99 of TTFT {si(report.percentile('ttft', 99), 's')}, "
-            f"of TBT {si(report.percentile('tbt', 99), 's')}"
-            for name, report in reports.items()
-        )
-        return StaticFigure.of(
-            figure,
-            title="Two pools decode evenly; one engine answers sooner",
-            sentence=f"{'; '.join(said)}.",
-        )
+    figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(5.6, 3.4))
+    for (name, report), ink in zip(reports, SERIES, strict=False):
+        dash = (0, ink.dash) if ink.dash else "-"
+        for axes, metric in ((left, TTFT), (right, TBT)):
+            times = [report.percentile(metric, 100 * (1 - x)) for x in LATER]
+            look = {"color": ink.light, "linestyle": dash, "label": name}
+            axes.loglog(1e3 * np.asarray(times), LATER, **look)
+    for axes, title in ((left, "first token (ms)"), (right, "gap (ms)")):
+        axes.set_xlabel(title)
+        axes.set_ylim(LATER[-1], 1)
+        axes.minorticks_off()
+        axes.xaxis.set_major_formatter(lambda value, _: plain(value))
+    left.yaxis.set_major_formatter(lambda share, _: f"{plain(100 * share)} %")
+    left.set_ylabel("share that comes later")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside upper left")
+    said = (
+        f"{name}: p99 of TTFT {si(report.percentile('ttft', 99), 's')}, "
+        f"of TBT {si(report.percentile('tbt', 99), 's')}"
+        for name, report in reports
+    )
+    return StaticFigure.of(
+        figure,
+        title="Two pools decode evenly; one engine answers sooner",
+        sentence=f"{'; '.join(said)}.",
+    )

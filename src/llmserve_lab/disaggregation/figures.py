@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from llmserve_lab.book.display import si
 from llmserve_lab.book.live import LiveFigure
 from llmserve_lab.book.readout import Bound, Readout, Verdict
 from llmserve_lab.disaggregation import charts
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.choices import hardware, link_choice, sliders
-
-ONE_WAY = {"eff_link": 1.0}
 
 
 def sending() -> LiveFigure:
@@ -83,38 +82,48 @@ def pool_rates() -> LiveFigure:
 
 
 def when_to_split() -> LiveFigure:
-    """Who carries the load: one engine, two pools, either, or neither."""
-    pair = {"n_prefill": 4.0, "n_decode": 4.0}
+    """Which arrangement takes fewer GPUs, whole ones, at every prompt and load."""
+    overhead = {"overhead_s": charts.OVERHEAD_S}
     return LiveFigure(
         name="when-to-split",
-        title="Short prompts and good overlap want one engine; long ones, two pools",
+        title="Low load, short prompts or a slow link: better one engine",
         chart=charts.when_to_split,
         controls=(
             *sliders(
                 prompt_len=8192.0,
+                arrival_rate=50.0,
                 new_tokens=200.0,
                 tbt_target=0.025,
                 overlap=0.0,
-                overhead_s=0.002,
                 link_bw=50e9,
             ),
             *hardware(),
         ),
-        derived={
-            "one": Bound(f.SHARED_RATE, **pair),
-            "two": Bound(f.BEST_POOLS_RATE, **pair, **ONE_WAY),
-        },
+        derived={each.name: Bound(each, **overhead) for each in charts.GPU_TIMES},
         readouts=(
-            Readout("one", "Eight GPUs, one engine each"),
-            Readout("two", "Eight GPUs, split at best"),
+            Readout(
+                f.SHARED_GPUS, "GPUs, one engine on each", shared_gpu_s="shared_gpu_s"
+            ),
+            Readout(
+                f.POOLS_GPUS,
+                "GPUs, two pools",
+                prefill_gpu_s="prefill_gpu_s",
+                decode_gpu_s="decode_gpu_s",
+                eff_link=1.0,
+            ),
             Verdict(
-                "more", "More is carried by", "one", "two", ("two pools", "one engine")
+                "fewer",
+                "Better",
+                "pools_gpus",
+                "shared_gpus",
+                ("two pools", "one engine"),
             ),
         ),
         sentence=(
-            "{model} on {accelerator}, a link of {link_bw}, prompts of {prompt_len}, "
-            "answers of {new_tokens} at {tbt_target} a token, overlap {overlap}: "
-            "eight GPUs carry {one} if each serves both phases and {two} if they are "
-            "split at best; more is carried by {more}."
+            "{model} on {accelerator}, {arrival_rate} with prompts of {prompt_len} and "
+            "answers of {new_tokens} at {tbt_target} a token, links of {link_bw}, "
+            f"overlap {{overlap}}, an overhead of {si(charts.OVERHEAD_S, 's')}: "
+            "{shared_gpus} GPUs if each serves both phases, {pools_gpus} in two pools; "
+            "better {fewer}."
         ),
     )

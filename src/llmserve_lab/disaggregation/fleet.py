@@ -24,12 +24,14 @@ from llmserve_lab.engine import (
 from llmserve_lab.workloads import Always, closed_requests, poisson_requests
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from concurrent.futures import Executor
 
     from llmserve_lab.book.table import Table
 
 MODEL, GPU, LINK = "llama-3-8b", "h100-sxm", "nvlink4"
 ENDLESS = 10**9  # blocks: the closed forms know no end of memory
+BACKLOG_TOKENS = 2**21  # of prompts: enough to forget how it began and how it ends
 
 
 def sizes(**more: float) -> dict[str, Any]:
@@ -37,6 +39,12 @@ def sizes(**more: float) -> dict[str, Any]:
     model, gpu = catalog.model(MODEL), catalog.accelerator(GPU)
     wire = {"link_bw": float(catalog.link(LINK).bandwidth), "eff_link": 1.0}
     return workload(model) | machine(gpu) | wire | more
+
+
+def pool_rates(*known: Mapping[str, Any]) -> dict[str, float]:
+    """Rates of the two pools, (6.31) and (6.32), by name."""
+    pools = (f.PREFILL_RATE, f.DECODE_RATE)
+    return {formula.name: float(formula.at(*known)) for formula in pools}
 
 
 def cost() -> IterationCost:
@@ -67,7 +75,6 @@ def carried(
     new_tokens: int,
     tbt_target: float,
     shared: bool = False,
-    num_requests: int = 320,
 ) -> float:
     """Requests per second out of a backlog, from its first quarter to its third.
 
@@ -85,6 +92,7 @@ def carried(
     else:
         batch = max(1, int(f.TBT_BATCH.at(sizes(overhead_s=0.0), size)))
         way = two_pools(n_prefill=n_prefill, n_decode=n_decode, batch=batch)
+    num_requests = BACKLOG_TOKENS // prompt_len
     requests = closed_requests(
         prompt=Always(prompt_len),
         output=Always(new_tokens),
@@ -132,9 +140,10 @@ def rates_table(*prompts: int, new_tokens: int, tbt_target: float) -> Table:
         size["tbt_target"] = tbt_target
         known = sizes(overhead_s=0.0, overlap=1.0)
         shown = [f"{prompt_len}"]
-        for formula, shared in ((f.SHARED_RATE, True), (f.POOLS_RATE, False)):
-            shown.append(plain(float(formula.at(known, size))))
-            shown.append(plain(carried(**size, shared=shared)))
+        shown.append(plain(float(f.SHARED_RATE.at(known, size))))
+        shown.append(plain(carried(**size, shared=True)))
+        shown.append(plain(float(f.POOLS_RATE(**pool_rates(known, size)))))
+        shown.append(plain(carried(**size, shared=False)))
         rows.append(shown)
     columns = (
         "prompt",
@@ -172,7 +181,8 @@ def splits(
     }
     rows = []
     for each in settings:
-        closed = float(f.POOLS_RATE.at(sizes(overhead_s=0.0, overlap=1.0), each))
+        known = sizes(overhead_s=0.0, overlap=1.0)
+        closed = float(f.POOLS_RATE(**pool_rates(known, each)))
         simulated = found[each["n_prefill"]]
         name = f"{each['n_prefill']}P:{each['n_decode']}D"
         rows.append(

@@ -7,6 +7,7 @@ from llmserve_lab.book.display import plain, si
 from llmserve_lab.book.question import Hint, Question
 from llmserve_lab.catalog import machine, workload
 from llmserve_lab.disaggregation import formulas as f
+from llmserve_lab.disaggregation.fleet import pool_rates
 
 H100 = machine(catalog.accelerator("h100-sxm"))
 LLAMA_2 = workload(catalog.model("llama-2-7b")) | H100
@@ -26,7 +27,8 @@ def _pools_over_shared() -> float:
     """What two pools carry at best over what one engine carries, under the roofline."""
     known = LLAMA_3 | FLEET | {"prompt_len": LONG, "n_prefill": 1, "n_decode": 1}
     wire = {"link_bw": float(catalog.link("nvlink4").bandwidth), "eff_link": 1.0}
-    return float(f.BEST_POOLS_RATE.at(known, wire) / f.SHARED_RATE.at(known))
+    best = f.BEST_POOLS_RATE.at(known, **pool_rates(known, wire))
+    return float(best / f.SHARED_RATE.at(known))
 
 
 predict_free = Question(
@@ -144,5 +146,5 @@ token_cost = Question(
     ),
     answer=_million,
     rel_tol=0.02,
-    why=lambda: f"Equation (6.36): {plain(_million())} dollars.",
+    why=lambda: f"Equation ({f.TOKEN_COST.number}): {plain(_million())} dollars.",
 )

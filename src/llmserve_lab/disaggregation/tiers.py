@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from llmserve_lab.catalog import machine, workload
@@ -93,6 +94,11 @@ def replay(
     return Reuse(tuple(found), computed)
 
 
+@cache
+def _conversations() -> tuple[Request, ...]:
+    return tuple(made_up(num_requests=NUM_REQUESTS)["mooncake"])
+
+
 def table(model: ModelShape, accelerator: Accelerator, *, prefix_len: int) -> Table:
     """Table of the tiers: what they hold, what was found there, and whether it pays.
 
@@ -106,8 +112,7 @@ def table(model: ModelShape, accelerator: Accelerator, *, prefix_len: int) -> Ta
     held = [float(tier.bytes) for tier in TIERS]
     held[0] -= model.weight_bytes()
     capacities = [int(each // block_bytes) for each in held]
-    requests = made_up(num_requests=NUM_REQUESTS)["mooncake"]
-    reuse = replay(requests, capacities=capacities, block_tokens=MOONCAKE_BLOCK)
+    reuse = replay(_conversations(), capacities=capacities, block_tokens=MOONCAKE_BLOCK)
     total = sum(reuse.found_tokens) + reuse.computed_tokens
     rows = []
     for tier, blocks, tokens in zip(TIERS, capacities, reuse.found_tokens, strict=True):

@@ -111,11 +111,10 @@ class Batch:
 
     def preempt(self) -> None:
         """Send whoever was admitted last back to the head of the queue."""
-        last = self.prefilling[-1].number if self.prefilling else 0
-        if self.decoders.youngest > last:
-            sequence = self.decoders.remove_youngest()
-        else:
-            sequence = self.prefilling.pop()
+        inside = (*self.prefilling, *self.decoders)
+        sequence = max(inside, key=lambda each: each.number)
+        group = self.prefilling if sequence in self.prefilling else self.decoders
+        group.remove(sequence)
         self.free_blocks += self.blocks(sequence.known)
         sequence.cached = 0
         sequence.preemptions += 1

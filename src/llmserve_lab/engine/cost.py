@@ -7,11 +7,15 @@ engine then adds and multiplies plain numbers, for one iteration or for a run of
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from math import inf, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
+
+from llmserve_lab.engine.rules import at_least, whole
 
 if TYPE_CHECKING:
     from llmserve_lab.catalog import Accelerator, Efficiency, Link, ModelShape
+
+MANY = 1 << 60  # of anything that nothing limits here
 
 
 class Load(NamedTuple):
@@ -26,7 +30,14 @@ class Load(NamedTuple):
         """``chunk`` new rows of one request that has ``context`` tokens in cache.
 
         Row i sees the cache and the i rows up to itself; decode is a chunk of one.
+
+        Raises:
+            ValueError: a size is negative.
         """
+        if chunk < 0 or context < 0:
+            raise ValueError(
+                f"chunk and context must be at least 0 rows, got {chunk} and {context}"
+            )
         return cls(chunk, chunk * context + chunk * (chunk + 1) // 2, context)
 
     def plus(self, other: Load) -> Load:
@@ -69,9 +80,7 @@ class IterationCost:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            if not 0 <= getattr(self, each.name) < inf:
-                value = getattr(self, each.name)
-                raise ValueError(f"{each.name} must be finite and >= 0, got {value}")
+            at_least(each.name, getattr(self, each.name), 0)
         if self.seconds(Load.of(chunk=1)) == 0:
             raise ValueError(f"an iteration of one row must take time, got {self}")
 
@@ -148,6 +157,7 @@ class IterationCost:
             ValueError: it is not known how large a token's cache is, the utilisation is
                 not in (0, 1], or not even one block is left.
         """
+        whole(of="token", block_tokens=block_tokens)
         if not 0 < utilisation <= 1:
             raise ValueError(f"utilisation must be in (0, 1], got {utilisation}")
         if not self.kv_bytes_per_token > 0:
@@ -166,8 +176,11 @@ class IterationCost:
 
 
 def _positive_root(square: float, line: float, slack: float) -> float:
-    """The x ≥ 0 at which square·x² + line·x reaches slack; 0 if slack is negative."""
+    """The x ≥ 0 at which square·x² + line·x reaches slack; 0 if slack is negative.
+
+    Where x costs nothing, there is no end to it.
+    """
     if slack <= 0:
         return 0.0
     steep = line + sqrt(line * line + 4 * square * slack)
-    return 2 * slack / steep if steep else 1e18
+    return 2 * slack / steep if steep else MANY

@@ -7,6 +7,7 @@ grows by its size at each tick, and how many need a new block is one of 16 count
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 from math import nan
 
@@ -37,6 +38,9 @@ class Decoders:
 
     def __len__(self) -> int:
         return len(self._by_end)
+
+    def __iter__(self) -> Iterator[Sequence]:
+        return (sequence for _, _, sequence in self._by_end)
 
     @property
     def ticks_to_end(self) -> int:
@@ -91,8 +95,8 @@ class Decoders:
 
     def contexts(self) -> list[tuple[Sequence, int]]:
         """Who is in, in the order of admission, and the tokens that each has cached."""
-        members = sorted((number, each) for _, number, each in self._by_end)
-        return [(each, each.cached + self.clock - each.joined) for _, each in members]
+        members = sorted(self, key=lambda each: each.number)
+        return [(each, each.cached + self.clock - each.joined) for each in members]
 
     def finished(self) -> list[Sequence]:
         """Take out those that have all their tokens."""
@@ -101,17 +105,11 @@ class Decoders:
             done.append(self._left(heappop(self._by_end)[2]))
         return done
 
-    def remove_youngest(self) -> Sequence:
-        """Take out the one that was admitted last."""
-        place = max(range(len(self)), key=lambda i: self._by_end[i][1])
-        sequence = self._by_end.pop(place)[2]
+    def remove(self, sequence: Sequence) -> None:
+        """Take out one that is not done."""
+        self._by_end = [entry for entry in self._by_end if entry[2] is not sequence]
         heapify(self._by_end)
-        return self._left(sequence)
-
-    @property
-    def youngest(self) -> int:
-        """Number of the one that was admitted last, -1 where there is none."""
-        return max((number for _, number, _ in self._by_end), default=-1)
+        self._left(sequence)
 
     def _left(self, sequence: Sequence) -> Sequence:
         """Settle what the clock has counted for one that has left."""

@@ -107,9 +107,11 @@ def drive(
     """Serve ``requests``, whose ``prompts`` are given by id, for real; greedy decoding.
 
     Raises:
-        ValueError: a prompt is not as long as its request says, or the deployment
-            shares prefixes, which have no cache of their own here.
+        ValueError: two requests have one id, a prompt is not as long as its request
+            says, or the deployment shares prefixes, which have no cache here.
     """
+    if len({each.id for each in requests}) < len(requests):
+        raise ValueError("requests must have an id each, got one of them twice")
     for request in requests:
         length, told = len(prompts[request.id]), request.prompt_len
         if length != told:

@@ -21,9 +21,15 @@ class Peaks:
         self._values.append(value)
 
     def highest_since(self, tick: int) -> float:
-        """The highest value at ``tick`` or later, 0 if there is none."""
+        """The highest value at ``tick`` or later.
+
+        Raises:
+            ValueError: there is none.
+        """
         place = bisect_left(self._ticks, tick)
-        return self._values[place] if place < len(self._values) else 0.0
+        if place == len(self._values):
+            raise ValueError(f"tick must not be after the last value, got {tick}")
+        return self._values[place]
 
     def clear(self) -> None:
         """Forget everything."""

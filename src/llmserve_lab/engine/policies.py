@@ -11,19 +11,19 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmserve_lab.engine.cost import Load
+from llmserve_lab.engine.cost import MANY, Load
+from llmserve_lab.engine.rules import positive, whole
 from llmserve_lab.engine.sequence import Sequence
 
 if TYPE_CHECKING:
     from llmserve_lab.engine.replica import Replica
 
-MANY = 1 << 60  # iterations: until something else happens
-
 
 class Plan(NamedTuple):
     """The next iteration: chunks of prompts, and whether the decoders take part.
 
-    It stays as it is for ``repeats`` iterations, unless somebody arrives or leaves.
+    It stays as it is for ``repeats`` iterations (``MANY``: until something happens),
+    unless somebody arrives or leaves.
     ``padded`` is the load where it is not just that of the tokens in it.
     """
 
@@ -44,12 +44,6 @@ class Policy(ABC):
         """Admit whom there is room for, and say what the next iteration carries."""
 
 
-def _at_least_one(**counts: int) -> None:
-    for name, count in counts.items():
-        if count < 1:
-            raise ValueError(f"{name} must be at least 1, got {count}")
-
-
 @dataclass(frozen=True)
 class Static(Policy):
     """Request-level batching: up to ``batch`` go in together and come out together.
@@ -63,7 +57,7 @@ class Static(Policy):
     frozen = True
 
     def __post_init__(self) -> None:
-        _at_least_one(batch=self.batch)
+        whole(batch=self.batch)
 
     def plan(self, replica: Replica) -> Plan:
         """Open a batch if none is running, else go on with it as it is."""
@@ -92,7 +86,7 @@ class Continuous(Policy):
     reserve: bool = False
 
     def __post_init__(self) -> None:
-        _at_least_one(max_batch=self.max_batch)
+        whole(max_batch=self.max_batch)
 
     def plan(self, replica: Replica) -> Plan:
         """Admit as many as fit, and run all that is pending."""
@@ -115,7 +109,7 @@ class Chunked(Policy):
     max_batch: int = 256
 
     def __post_init__(self) -> None:
-        _at_least_one(budget=self.budget, max_batch=self.max_batch)
+        whole(budget=self.budget, max_batch=self.max_batch)
 
     def plan(self, replica: Replica) -> Plan:
         """Fill the budget with chunks, from prompts begun and then from the queue."""
@@ -152,9 +146,8 @@ class ChunkedWithin(Policy):
     least: int = 16
 
     def __post_init__(self) -> None:
-        _at_least_one(max_batch=self.max_batch, least=self.least)
-        if not self.tbt_s > 0:
-            raise ValueError(f"tbt_s must be positive, got {self.tbt_s}")
+        whole(max_batch=self.max_batch, least=self.least)
+        positive("tbt_s", self.tbt_s)
 
     def plan(self, replica: Replica) -> Plan:
         """Add chunks to the decodes for as long as the iteration stays in time."""

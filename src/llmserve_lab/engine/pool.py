@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from llmserve_lab.engine.cost import IterationCost
 from llmserve_lab.engine.policies import Policy
 from llmserve_lab.engine.prefixes import PrefixStore
+from llmserve_lab.engine.rules import at_least, whole
 
 if TYPE_CHECKING:
     from llmserve_lab.catalog import Link
@@ -34,13 +35,9 @@ class Pool:
     prefixes: PrefixStore | None = None
 
     def __post_init__(self) -> None:
-        for name in ("replicas", "block_tokens"):
-            if getattr(self, name) < 1:
-                raise ValueError(
-                    f"{name} must be at least 1, got {getattr(self, name)}"
-                )
-        if self.kv_blocks is not None and self.kv_blocks < 1:
-            raise ValueError(f"kv_blocks must be at least 1, got {self.kv_blocks}")
+        whole(replicas=self.replicas, block_tokens=self.block_tokens)
+        if self.kv_blocks is not None:
+            whole(kv_blocks=self.kv_blocks)
 
     @cached_property
     def num_blocks(self) -> int:
@@ -78,8 +75,7 @@ class Disaggregated:
             )
         if not self.bytes_per_s > 0:
             raise ValueError(f"bytes_per_s must be positive, got {self.bytes_per_s}")
-        if not 0 <= self.latency_s < inf:
-            raise ValueError(f"latency_s must be >= 0, got {self.latency_s}")
+        at_least("latency_s", self.latency_s, 0)
 
     @classmethod
     def over(

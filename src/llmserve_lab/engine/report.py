@@ -121,6 +121,8 @@ class Report:
         if metric not in get_args(Metric):
             known = ", ".join(get_args(Metric))
             raise ValueError(f"metric must be one of {known}, got {metric!r}")
+        if not 0 <= q <= 100:
+            raise ValueError(f"q must be in [0, 100], got {q}")
         if metric == "tbt":
             return self.gaps.percentile(q)
         values = getattr(self, f"{metric}_s")
@@ -130,17 +132,16 @@ class Report:
 
     def table(self, *, quantiles: tuple[float, ...] = (50, 90, 99)) -> Table:
         """Each metric at some percentiles, and below it what the run came to."""
-        from llmserve_lab.book.display import si
         from llmserve_lab.book.table import Table
 
         rows = [
-            (meaning, *(si(self.percentile(name, q), "s") for q in quantiles))
+            (meaning, *(_seconds(self.percentile(name, q)) for q in quantiles))
             for name, meaning in MEANING.items()
             if self._has(name)
         ]
         head = ("time", *(f"p{q:g}" for q in quantiles))
         ended = " (stopped)" if self.stopped else ""
-        caption = f"{self.num_requests} requests in {si(self.elapsed_s, 's')}{ended}"
+        caption = f"{self.num_requests} requests in {_seconds(self.elapsed_s)}{ended}"
         return Table(caption, head, rows, notes=self._notes())
 
     def _has(self, metric: Metric) -> bool:
@@ -170,6 +171,13 @@ MEANING: Mapping[Metric, str] = {
     "tpot": "per token after the first, TPOT",
     "latency": "to the answer",
 }
+
+
+def _seconds(value: float) -> str:
+    """A time as people say it: milliseconds below a second, but no kiloseconds."""
+    from llmserve_lab.book.display import si
+
+    return si(value, "s") if value < 1_000 else f"{value:,.0f} s"
 
 
 def report_of(system: System, record: Record, *, stopped: bool) -> Report:

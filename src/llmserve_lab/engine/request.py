@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from llmserve_lab.engine.rules import at_least, whole
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
@@ -18,7 +20,8 @@ class Request:
             as much of a prompt as they agree in leading names.
 
     Raises:
-        ValueError: a length is below 1 token, or the arrival is not a time from 0 on.
+        ValueError: a length is no whole number from 1 on, or the arrival is not a time
+            from 0 on.
     """
 
     arrival_s: float
@@ -28,13 +31,5 @@ class Request:
     prefix: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 0 <= self.arrival_s < float("inf"):
-            raise ValueError(f"arrival_s must be finite and >= 0, got {self.arrival_s}")
-        if self.prompt_len < 1:
-            raise ValueError(
-                f"prompt_len must be at least 1 token, got {self.prompt_len}"
-            )
-        if self.output_len < 1:
-            raise ValueError(
-                f"output_len must be at least 1 token, got {self.output_len}"
-            )
+        at_least("arrival_s", self.arrival_s, 0)
+        whole(of="token", prompt_len=self.prompt_len, output_len=self.output_len)

@@ -39,9 +39,16 @@ def simulate(
             at Ctrl-C. The report then holds what was computed.
 
     Raises:
+        TypeError: the deployment is something else.
         ValueError: requests do not come in order, one can never fit into the cache, or
             there are fewer than 1 clients.
     """
+    if not isinstance(deployment, Pool | Disaggregated):
+        raise TypeError(
+            f"deployment must be a Pool or a Disaggregated, got {deployment!r}"
+        )
+    if clients is None and think_s:
+        raise ValueError(f"think_s must be 0 where nobody waits, got {think_s}")
     source: Source = (
         OpenLoop(requests)
         if clients is None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from llmserve_lab.book.notation import all_reduces_per_layer
 from llmserve_lab.catalog.arguments import machine, wire, workload
 from llmserve_lab.cluster.formulas import ALL_REDUCE_S
+from llmserve_lab.engine.rules import whole
 from llmserve_lab.roofline import formulas as f
 
 if TYPE_CHECKING:
@@ -28,10 +29,9 @@ def slopes(
     are fewer than the devices are copied, so that each device has one; a latent, which
     all heads share, is copied to every device, and counted in its absorbed form.
     """
-    if tp < 1:
-        raise ValueError(f"tp must be at least 1 device, got {tp}")
-    work = workload(model, precision=precision)
+    whole(of="device", tp=tp)
     has = machine(accelerator, precision=precision, efficiency=efficiency)
+    work = workload(model, precision=precision)
     weight_bytes = float(f.WEIGHT_BYTES.at(work))
     copies = max(1.0, tp / getattr(model.attention, "n_kv_heads", 1))
     row_flops = float(f.LINEAR_FLOPS(params_active=work["params_active"], n_rows=1))

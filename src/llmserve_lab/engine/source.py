@@ -12,6 +12,7 @@ from heapq import heappop, heappush
 from math import inf
 
 from llmserve_lab.engine.request import Request
+from llmserve_lab.engine.rules import at_least, whole
 
 
 class OpenLoop:
@@ -49,10 +50,8 @@ class ClosedLoop:
     def __init__(
         self, requests: Iterable[Request], *, clients: int, think_s: float = 0.0
     ) -> None:
-        if clients < 1:
-            raise ValueError(f"clients must be at least 1, got {clients}")
-        if not 0 <= think_s < inf:
-            raise ValueError(f"think_s must be finite and >= 0, got {think_s}")
+        whole(clients=clients)
+        at_least("think_s", think_s, 0)
         self._requests = iter(requests)
         self._think_s = think_s
         self._due: list[tuple[float, int, Request]] = []

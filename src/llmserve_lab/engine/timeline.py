@@ -67,17 +67,17 @@ def _by_replica(steps: list[Step]) -> dict[str, list[Step]]:
 
 def _panel(axes: Any, steps: list[Step]) -> None:
     """Stack the kinds of rows; where nothing runs, nothing stands."""
-    edges, places = [steps[0].start_s], list[int]()
+    edges, places = [steps[0].start_s], list[int | None]()
     for place, step in enumerate(steps):
         if step.start_s > edges[-1]:
             edges.append(step.start_s)
-            places.append(-1)
+            places.append(None)
         edges.append(step.end_s)
         places.append(place)
     below = [FLOOR] * len(places)
     for (label, ink), rows in zip(KINDS, _heights(steps), strict=True):
         above = [
-            max(foot, FLOOR) if place < 0 else rows[place]
+            max(foot, FLOOR) if place is None else rows[place]
             for place, foot in zip(places, below, strict=True)
         ]
         if above != below:

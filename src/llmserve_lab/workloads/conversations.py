@@ -15,9 +15,9 @@ from itertools import count
 import numpy as np
 
 from llmserve_lab.engine.request import Request
+from llmserve_lab.engine.rules import at_least, positive, whole
 from llmserve_lab.workloads.arrivals import poisson
 from llmserve_lab.workloads.lengths import LengthLaw
-from llmserve_lab.workloads.rules import at_least, positive
 from llmserve_lab.workloads.traces import MOONCAKE_BLOCK
 
 
@@ -43,7 +43,7 @@ class Conversations:
 
     def requests(self, *, num_requests: int, seed: int) -> Iterator[Request]:
         """The first ``num_requests`` turns of all conversations, by arrival."""
-        at_least("num_requests", num_requests, 1)
+        whole(num_requests=num_requests)
         rng = np.random.default_rng(seed)
         starts = poisson(self.rate_per_s, np.random.default_rng([seed, 1]))
         shared = self.system_len // MOONCAKE_BLOCK

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from llmserve_lab.workloads.rules import at_least, positive
+from llmserve_lab.engine.rules import at_least, positive, whole
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 MIN_KEPT = 1e-3  # share of draws that must fall between bounds: else they hardly meet
@@ -32,7 +32,7 @@ class Always:
     tokens: int
 
     def __post_init__(self) -> None:
-        at_least("tokens", self.tokens, 1)
+        whole(of="token", tokens=self.tokens)
 
     def draw(self, rng: np.random.Generator, size: int) -> Integers:
         """``size`` times the one length."""
@@ -95,7 +95,7 @@ class Bounded:
     high: int
 
     def __post_init__(self) -> None:
-        at_least("low", self.low, 1)
+        whole(of="token", low=self.low, high=self.high)
         at_least("high", self.high, self.low)
 
     def draw(self, rng: np.random.Generator, size: int) -> Integers:
@@ -127,7 +127,8 @@ class Empirical:
     def __post_init__(self) -> None:
         if not self.observed:
             raise ValueError("observed must hold at least 1 length, got none")
-        at_least("observed", min(self.observed), 1)
+        for length in self.observed:
+            whole(of="token", observed=length)
 
     def draw(self, rng: np.random.Generator, size: int) -> Integers:
         """``size`` of the observed lengths, with replacement."""

@@ -61,7 +61,7 @@ def csv_lines(path: Path, columns: Sequence[str]) -> Iterator[Line]:
     Columns are found by their names; others may stand beside them. One line is in
     memory at a time.
     """
-    with path.open(newline="", encoding="utf8") as file:
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
         rows = csv.reader(file)
         heading = next(rows, [])
         for column in columns:

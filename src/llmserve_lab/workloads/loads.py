@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from llmserve_lab.engine.request import Request
+from llmserve_lab.engine.rules import positive, whole
 from llmserve_lab.workloads.arrivals import BLOCK, at_once, bursty
 from llmserve_lab.workloads.lengths import LengthLaw
-from llmserve_lab.workloads.rules import at_least, positive
 
 
 def poisson_requests(
@@ -74,7 +74,7 @@ def _together(
     num_requests: int,
     seeds: list[np.random.SeedSequence],
 ) -> Iterator[Request]:
-    at_least("num_requests", num_requests, 1)
+    whole(num_requests=num_requests)
     prompts, outputs = (
         _drawn(law, np.random.default_rng(seed))
         for law, seed in zip((prompt, output), seeds, strict=True)

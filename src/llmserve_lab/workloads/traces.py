@@ -104,7 +104,7 @@ def mooncake(path: str | Path) -> Iterator[Request]:
 
 def json_lines(path: Path) -> Iterator[Line]:
     """Lines of a file of JSON objects, one in memory at a time."""
-    with path.open(encoding="utf8") as file:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
         for number, text in enumerate(file, start=1):
             at = Line(path, number, {})
             try:

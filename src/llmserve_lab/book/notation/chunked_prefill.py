@@ -71,7 +71,10 @@ hiding_chunk = Positive(
     "chunk behind whose arithmetic its prefix can be read",
 )
 tbt_target = Positive(
-    "tbt_target", r"\operatorname{TBT}_{\max}", "s", "longest gap between two tokens allowed"
+    "tbt_target",
+    r"\operatorname{TBT}_{\max}",
+    "s",
+    "longest gap between two tokens allowed",
 )
 spare_flops = Positive(
     "spare_flops", r"F_{\mathrm{spare}}", "FLOP", "FLOPs that a target leaves free"

@@ -4,7 +4,10 @@ from llmserve_lab.book.notation.kinds import Positive
 from llmserve_lab.book.quantity import Quantity
 
 bytes_act = Positive(
-    "bytes_act", r"\operatorname{act}_b", "byte/(element*token)", "bytes per number of a row"
+    "bytes_act",
+    r"\operatorname{act}_b",
+    "byte/(element*token)",
+    "bytes per number of a row",
 )
 hidden_bytes = Positive("hidden_bytes", "Q_d", "byte", "bytes of the rows of a batch")
 gathered_tensor_bytes = Positive(
