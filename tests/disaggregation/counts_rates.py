@@ -33,6 +33,7 @@ def tbt_batch(rng: random.Random) -> Case:
     """Admit requests in the middle of their answers while the step stays in time."""
     one = served(rng)
     middle = one.contexts()[len(one.contexts()) // 2]
+    one.values["overhead_s"] = middle_s(one) * rng.uniform(1, 3)
     one.values["tbt_target"] = (
         one.overhead_s + one.weights_s() + middle_s(one) * rng.uniform(1.1, 9)
     )
