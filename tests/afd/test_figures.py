@@ -47,9 +47,8 @@ def test_a_batch_is_never_drawn_in_two_places() -> None:
         assert all(one["e"] <= two["s"] + 1 for one, two in itertools.pairwise(own))
 
 
-def test_pictures_are_drawn_the_same_twice_and_state_their_numbers() -> None:
-    one, other = pictures.latencies(), pictures.latencies()
-    assert one.svg == other.svg and "303 µs" in one.sentence
+def test_pictures_state_their_numbers() -> None:
+    assert "303 µs" in pictures.latencies().sentence
     assert "best ratio is 8 for geometric" in pictures.laws(n_requests=300).sentence
     simulated = pictures.simulated(n_requests=150, n_seeds=2)
     assert re.search(r"most tokens come at r = [789];", simulated.sentence)

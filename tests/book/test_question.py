@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.book import question as question_module
 from llmserve_lab.book.html import veiled
 from llmserve_lab.book.judge import (
     BINARY,
@@ -21,7 +20,7 @@ from llmserve_lab.book.judge import (
     TWO,
     judge,
 )
-from llmserve_lab.book.question import Question, check
+from llmserve_lab.book.question import Question, check, named, questions
 from llmserve_lab.book.question_html import question_data
 from llmserve_lab.book.units import units
 from tests.book.engine import evaluate
@@ -137,14 +136,15 @@ def test_a_verdict_never_prints_the_answer() -> None:
         assert "14" not in repr(judge(WEIGHTS, value)).replace("14, 14e9 or 14 GB", "")
 
 
-def test_check_finds_questions_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = {q.name: q for q in (WEIGHTS, BOUND)}
-    monkeypatch.setattr(question_module, "questions", lambda: known)
-    assert repr(check("example-weights", 14, "GB")) == "Right."
-    with pytest.raises(
-        KeyError, match="one of example-bound, example-weights, got 'no'"
-    ):
-        check("no", 1)
+@pytest.mark.parametrize("name", ["no", "", "roofline.no", "no.fits"])
+def test_check_lists_the_questions_that_there_are(name: str) -> None:
+    with pytest.raises(KeyError, match=f"one of afd.*, roofline.fits, .*got '{name}'"):
+        check(name, 1)
+
+
+def test_check_finds_a_question_by_its_name() -> None:
+    for name, question in questions().items():
+        assert named(name) is question
 
 
 def test_bad_questions_are_refused() -> None:

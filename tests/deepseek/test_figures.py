@@ -1,36 +1,14 @@
-"""The figures show what the twin computes, and pictures are drawn alike."""
-
-from collections.abc import Callable
-from functools import partial
+"""The figures show what the twin computes."""
 
 import pytest
 
-from llmserve_lab.book.static import StaticFigure
-from llmserve_lab.deepseek import figures, pictures
+from llmserve_lab.deepseek import figures
 from llmserve_lab.deepseek.choices import Choices, Overlap
 from llmserve_lab.deepseek.controls import DEVICES
 from llmserve_lab.deepseek.setup import SETUPS, Setup, setup
 from llmserve_lab.deepseek.twin import Twin
 
 H100 = SETUPS["9 × 8 H100"]
-DRAWN: dict[str, Callable[[], StaticFigure]] = {
-    "experts": partial(pictures.experts_on_the_busiest, SETUPS["4 × 8 H100"]),
-    "measured": partial(pictures.frontier_and_measured, Choices()),
-    "models": partial(pictures.models_and_contexts, H100),
-    "level": pictures.service_level,
-    "tornado": partial(pictures.tornado, H100, batches=(32.0, 256.0), context=2048.0),
-}
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_a_picture_says_what_it_shows(name: str) -> None:
-    picture = DRAWN[name]()
-    assert picture.sentence.endswith(".") and picture.title
-    assert f'aria-label="{picture.sentence}"' in picture.html().replace("&#x27;", "'")
-
-
-def test_a_picture_is_drawn_the_same_twice() -> None:
-    assert DRAWN["level"]().svg == DRAWN["level"]().svg
 
 
 @pytest.mark.parametrize(
