@@ -4,7 +4,6 @@ import itertools
 import json
 from typing import Any
 
-import altair as alt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +17,8 @@ TWICE = "2 * datum.x"
 
 def drawn(over: tuple[float, float], *lines: Curve) -> list[dict[str, Any]]:
     """The layers of some curves, as Vega-Lite has them."""
+    import altair as alt
+
     x, y = (alt.X("x", type="quantitative"), alt.Y("y", type="quantitative"))
     spec = curves(x, y, over, *lines).to_dict()
     assert spec["encoding"]["x"]["field"] == "x"
@@ -94,6 +95,8 @@ def test_a_legend_can_be_left_out() -> None:
 
 @pytest.mark.parametrize("name", ["x", "y"])
 def test_a_landmark_is_a_rule_and_its_label(name: str) -> None:
+    import altair as alt
+
     channel = {"x": alt.X, "y": alt.Y}[name]("place", type="quantitative")
     spec = landmark(channel, "ridge", "the ridge", at=7).to_dict()
     assert spec["encoding"][name]["field"] == "place"

@@ -40,7 +40,7 @@ def test_the_answer_is_the_twins() -> None:
     )
     choices = Choices(
         overlap="none",
-        shares=SHARES["the paper's factors"],
+        shares=SHARES["the paper's factors"](),
         balancedness=1.0,
         n_draft=1,
         accepted=1.5,

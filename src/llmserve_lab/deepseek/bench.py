@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from llmserve_lab.book.bench import Bench, Choose, Knob, Turn
@@ -12,18 +13,25 @@ from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.choices import Choices
 from llmserve_lab.deepseek.controls import DEVICES, SHAPES
 from llmserve_lab.deepseek.setup import Setup
-from llmserve_lab.deepseek.shares import HEADLINES, PAPER, PEAKS, alike
+from llmserve_lab.deepseek.shares import (
+    HEADLINES,
+    PAPER,
+    PEAKS,
+    Shares,
+    alike,
+    measured_shares,
+)
 from llmserve_lab.deepseek.twin import BLOCKS, Twin
 
 PER_CENT = 100
 MACHINES = {device.name: device for device in DEVICES}
 MODELS = {model.name: model for model in SHAPES}
 OVERLAPS = {"two halves": "halves", "one after another": "none", "one batch": "hidden"}
-SHARES = {
-    "published kernels": Choices().shares,
-    "libraries' headlines": alike(HEADLINES),
-    "the paper's factors": alike(PAPER),
-    "all peaks": alike(PEAKS),
+SHARES: dict[str, Callable[[], Mapping[str, Shares]]] = {
+    "published kernels": measured_shares,
+    "libraries' headlines": lambda: alike(HEADLINES),
+    "the paper's factors": lambda: alike(PAPER),
+    "all peaks": lambda: alike(PEAKS),
 }
 NAMES = ("attention", "experts", "between products", "wire", "the rest")
 TERMS = (
@@ -64,7 +72,7 @@ def _twin(**knobs: Any) -> Twin:
     n_draft = knobs["n_draft"]
     choices = Choices(
         overlap=OVERLAPS[knobs["overlap"]],  # type: ignore[arg-type]
-        shares=SHARES[knobs["shares"]],
+        shares=SHARES[knobs["shares"]](),
         balancedness=knobs["balance"] / PER_CENT,
         n_redundant=knobs["n_redundant"],
         n_draft=n_draft,

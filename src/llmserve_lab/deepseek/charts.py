@@ -32,7 +32,6 @@ BARS = (
     ("wire", "send", "mla_s + experts_s + pass_s", "wire_s"),
     ("the rest", "the rest", "turn_s - rest_s", "rest_s"),
 )
-STEP_ASKS = {leaf.name for leaf in f.TURN_S.leaves(keep=frozenset({"local_experts"}))}
 CONTEXTS = (1024.0, 262_144.0)
 
 
@@ -42,7 +41,8 @@ def frontier(fixed: Mapping[str, float]) -> Any:
 
     x = alt.X("user", **log_axis("tokens/s that a user sees", 1, 300))
     y = alt.Y("gpu", **log_axis("tokens/s of a GPU", 10, 30_000))
-    names = {name: repr(value) for name, value in fixed.items() if name in STEP_ASKS}
+    asked = {leaf.name for leaf in f.TURN_S.leaves(keep=frozenset({"local_experts"}))}
+    names = {name: repr(value) for name, value in fixed.items() if name in asked}
     names |= {"chunk": "1"} | {n: n for n in ("local_experts", "far_share")}
     steps = {
         "two halves": f.HIDDEN_S.browser(

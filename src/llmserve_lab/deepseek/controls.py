@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from llmserve_lab.book.controls import Choice, Slider
 from llmserve_lab.book.notation import quantity
 from llmserve_lab.book.readout import Bound
@@ -11,11 +13,10 @@ from llmserve_lab.deepseek.choices import Choices
 from llmserve_lab.deepseek.setup import Setup
 from llmserve_lab.deepseek.twin import Twin
 
-CHOICES = Choices()
 DEVICES = tuple(
     device
     for device in ACCELERATORS.values()
-    if device.disclosed and CHOICES.products in device.peak_flops
+    if device.disclosed and Choices.products in device.peak_flops
 )
 SHAPES = (MODELS["deepseek-v3"], MODELS["kimi-k2"])
 GROUPS = (8, 16, 24, 32, 48, 64, 72, 96, 128, 144, 256, 320)
@@ -57,16 +58,22 @@ HELD = (
 FIXED = ("bytes_weight", "top_k", "n_shared", "sent_copies")
 
 
+@cache
+def choices() -> Choices:
+    """The book's choices; the reader's balancedness is on a slider."""
+    return Choices(balancedness=1.0)
+
+
 def twin(device: Accelerator, n_gpus: int, shape: int = 0) -> Twin:
     """The twin of so many GPUs that hold one of the models."""
     place = Setup(accelerator=device, n_gpus=n_gpus, model=SHAPES[shape])
-    return Twin(setup=place, choices=CHOICES)
+    return Twin(setup=place, choices=choices())
 
 
 def fixed() -> dict[str, float]:
     """What is the same for every place and both models."""
     known = {name: _size(name) for name in FIXED}
-    return known | {"n_redundant": float(CHOICES.n_redundant)}
+    return known | {"n_redundant": float(choices().n_redundant)}
 
 
 def _size(name: str, shape: int = 0) -> float:

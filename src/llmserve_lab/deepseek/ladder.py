@@ -24,7 +24,6 @@ from llmserve_lab.deepseek.shares import alike, hopper
 if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
 
-OURS = Choices()
 RUNGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "shares of the kernels of an H800": ("shares",),
@@ -43,15 +42,16 @@ RUNGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 def rungs() -> Iterator[tuple[str, Choices]]:
     """The choices after each change, the paper's first and the default's last."""
-    choices = replace(as_printed(), n_redundant=OURS.n_redundant)
+    ours = Choices()
+    choices = replace(as_printed(), n_redundant=ours.n_redundant)
     yield "the paper's reading", choices
     for name, changed in RUNGS.items():
-        found: dict[str, Any] = {each: getattr(OURS, each) for each in changed}
+        found: dict[str, Any] = {each: getattr(ours, each) for each in changed}
         if changed == ("shares",):
             found = {"shares": alike(hopper())}
         choices = replace(choices, **found)
         yield name, choices
-    yield "Blackwell's attention as it was then", replace(choices, shares=OURS.shares)
+    yield "Blackwell's attention as it was then", replace(choices, shares=ours.shares)
 
 
 def ladder_table() -> Table:

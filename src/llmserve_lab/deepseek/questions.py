@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from llmserve_lab.book.display import plain, si
 from llmserve_lab.book.question import Hint, Question
 from llmserve_lab.catalog.measurements import SGLANG_DECODE
@@ -12,13 +14,17 @@ from llmserve_lab.deepseek.setup import SETUPS, setup_of
 from llmserve_lab.deepseek.twin import Twin
 
 PLACE = SETUPS["9 × 8 H100"]
-TWIN = Twin(setup=PLACE)
 SMALL, LARGE, CONTEXT = 32, 256, 2000
 PARTS = ("attention", "the experts", "dispatch and combine")
 WAYS = ("it gets slower", "nothing changes", "it gets faster")
 GROUP_ROWS = 64
 ONE_GPU_EXPERTS = SETUPS["4 × 8 H100"].local_experts(0)
 LONG = 16_384
+
+
+@cache
+def _twin() -> Twin:
+    return Twin(setup=PLACE)
 
 
 def _blocks() -> dict[str, float]:
@@ -51,7 +57,7 @@ def _touched() -> float:
 
 
 def _expand() -> float:
-    return float(f.EXPAND_FLOPS.at(TWIN.shape, context=LONG, batch=1))
+    return float(f.EXPAND_FLOPS.at(_twin().shape, context=LONG, batch=1))
 
 
 predict_longest = Question(
@@ -94,10 +100,10 @@ predict_vanilla = Question(
         "FLOPs has …"
     ),
     choices=("vanilla", "absorbed"),
-    answer=lambda: 0.0 if f.ABSORB_ROWS.at(TWIN.shape) < LONG else 1.0,
+    answer=lambda: 0.0 if f.ABSORB_ROWS.at(_twin().shape) < LONG else 1.0,
     why=lambda: (
         "Absorbing pays while few rows look at a long cache. From "
-        f"{si(f.ABSORB_ROWS.at(TWIN.shape), 'token/request')} new rows on the wider "
+        f"{si(f.ABSORB_ROWS.at(_twin().shape), 'token/request')} new rows on the wider "
         "pairs cost more than making keys and values once."
     ),
 )
@@ -120,10 +126,10 @@ touched = Question(
 )
 expand = Question(
     name="deepseek.expand",
-    prompt=(
+    prompt=lambda: (
         f"How many FLOPs does vanilla attention spend in one decode step on making the "
         f"keys and values of {LONG} cached tokens again, in all layers? The matrices "
-        f"that do it have {TWIN.shape['up_params']:,} parameters together."
+        f"that do it have {_twin().shape['up_params']:,} parameters together."
     ),
     answer=_expand,
     unit="FLOP",
@@ -133,23 +139,25 @@ expand = Question(
 )
 fits = Question(
     name="deepseek.fits",
-    prompt=(
+    prompt=lambda: (
         f"How many requests of {LONG} tokens fit on a GPU of {PLACE.name}? The weights "
-        f"take {si(TWIN.resident_bytes(), 'byte')} of the "
-        f"{si(TWIN.room_bytes(), 'byte')} that may be used, a token "
-        f"{si(TWIN.shape['kv_bytes_per_token'], 'byte/token')}. Whole requests only."
+        f"take {si(_twin().resident_bytes(), 'byte')} of the "
+        f"{si(_twin().room_bytes(), 'byte')} that may be used, a token "
+        f"{si(_twin().shape['kv_bytes_per_token'], 'byte/token')}. Whole requests only."
     ),
-    answer=lambda: float(TWIN.batch_fits(LONG)),
+    answer=lambda: float(_twin().batch_fits(LONG)),
     unit="request",
     rel_tol=0.0,
     hints=(
         Hint(
-            lambda: TWIN.room_bytes() / (TWIN.shape["kv_bytes_per_token"] * LONG) // 1,
+            lambda: (
+                _twin().room_bytes() / (_twin().shape["kv_bytes_per_token"] * LONG) // 1
+            ),
             "The weights need room too.",
         ),
     ),
     why=lambda: (
         f"Room less weights, over the cache of a request: "
-        f"{si(float(TWIN.batch_fits(LONG)), 'request')}."
+        f"{si(float(_twin().batch_fits(LONG)), 'request')}."
     ),
 )

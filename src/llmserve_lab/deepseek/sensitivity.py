@@ -13,7 +13,6 @@ from llmserve_lab.deepseek.setup import Setup
 from llmserve_lab.deepseek.shares import HEADLINES, PAPER, PEAKS, alike
 from llmserve_lab.deepseek.twin import Twin
 
-DEFAULTS = Choices()
 # Each field of Choices once or more, under the name of what is changed.
 CHANGES: Mapping[str, dict[str, Any]] = MappingProxyType(
     {
@@ -45,9 +44,10 @@ CHANGES: Mapping[str, dict[str, Any]] = MappingProxyType(
 def swings(place: Setup, *, batch: float, context: float) -> list[tuple[str, float]]:
     """Relative change of tokens per second and GPU for each change, largest first."""
     size = {"batch": batch, "context": context}
-    base = Twin(setup=place, choices=DEFAULTS).gpu_tokens_per_s(**size)
+    ours = Choices()
+    base = Twin(setup=place, choices=ours).gpu_tokens_per_s(**size)
     found = []
     for name, change in CHANGES.items():
-        twin = Twin(setup=place, choices=replace(DEFAULTS, **change))
+        twin = Twin(setup=place, choices=replace(ours, **change))
         found.append((name, float(twin.gpu_tokens_per_s(**size) / base) - 1))
     return sorted(found, key=lambda pair: -abs(pair[1]))
