@@ -89,6 +89,9 @@
       this.inputs = [...root.querySelectorAll(".live-controls [name]")];
       this.picture = root.querySelector(".live-picture");
       this.caption = root.querySelector("figcaption");
+      this.outputs = [...root.querySelectorAll("output[data-readout]")];
+      this.labels = this.inputs.map((input) =>
+        input.closest(".live-row").querySelector(".live-value"));
     }
 
     async start() {
@@ -191,9 +194,9 @@
     }
 
     show() {
-      for (const input of this.inputs) this.label(input);
-      for (const name of this.data.readouts) {
-        const output = this.root.querySelector(`output[data-readout="${name}"]`);
+      this.inputs.forEach((input, i) => this.label(input, this.labels[i]));
+      for (const output of this.outputs) {
+        const name = output.dataset.readout;
         output.dataset.value = String(this.view.signal(name));
         write(output, this.text(name));
       }
@@ -203,9 +206,9 @@
       this.picture.setAttribute("aria-label", sentence);
     }
 
-    label(input) {
+    label(input, element) {
       const text = this.text(input.name);
-      write(input.closest(".live-row").querySelector(".live-value"), text);
+      write(element, text);
       if (input.type === "range") input.setAttribute("aria-valuetext", text);
     }
 

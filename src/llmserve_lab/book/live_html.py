@@ -46,7 +46,6 @@ def figure_data(figure: LiveFigure) -> dict[str, Any]:
         "holes": holes,
         "units": figure.units,
         "words": figure.words(),
-        "readouts": [readout.name for readout in figure.readouts],
         "sentence": figure.sentence,
         **drag,
     }
