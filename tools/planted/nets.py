@@ -35,11 +35,14 @@ def for_outputs(root: Path, defect: Defect | None) -> list[Net]:
 
 
 def for_formulas(root: Path, defect: Defect | None) -> list[Net]:
-    """The gates of the formula itself, those of all others, then everything else."""
-    own = ("-x", GATES, "-k", f"[{defect.number}]") if defect and defect.number else ()
-    nets = [("gates", own), ("gates", ("-x", GATES)), package()]
-    nets.append(notebooks(root))
-    return [(name, told) for name, told in nets if told]
+    """The formula's own gates and chapter, the gates of all, then everything else."""
+    others = [("gates", ("-x", GATES)), package(), notebooks(root)]
+    if not (defect and defect.number):
+        return others
+    chapter = f"{int(defect.number.split('.')[0]):02d}_*.ipynb"
+    shown = [str(path.relative_to(root)) for path in root.glob(f"chapters/{chapter}")]
+    own = ("-x", GATES, "-k", f"[{defect.number}]")
+    return [("gates", own), notebooks(root, *shown), *others]
 
 
 def for_catalog(root: Path, defect: Defect | None) -> list[Net]:
