@@ -193,6 +193,13 @@ def test_what_cannot_be_served_is_refused() -> None:
             Request(**{**fields, **wrong})
 
 
+@pytest.mark.parametrize("clients", [None, 2])
+@pytest.mark.parametrize("wrong", [None, (0.0, 5, 5)])
+def test_what_is_no_request_is_refused(clients: int | None, wrong: Any) -> None:
+    with pytest.raises(TypeError, match="requests must be of type Request, got "):
+        simulate([wrong], POOL, clients=clients)
+
+
 def test_one_run_is_like_the_other() -> None:
     one, two = (simulate(stream(60), Pool(COST, Continuous(), 2, 99)) for _ in "12")
     assert np.array_equal(one.finished_s, two.finished_s)

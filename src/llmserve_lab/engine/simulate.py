@@ -39,7 +39,7 @@ def simulate(
             at Ctrl-C. The report then holds what was computed.
 
     Raises:
-        TypeError: the deployment is something else.
+        TypeError: the deployment is something else, or one of the requests is.
         ValueError: requests do not come in order, one can never fit into the cache, or
             there are fewer than 1 clients.
     """

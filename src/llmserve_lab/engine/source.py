@@ -7,12 +7,21 @@ asked less.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 from math import inf
 
 from llmserve_lab.engine.request import Request
 from llmserve_lab.engine.rules import at_least, whole
+
+
+def _following(requests: Iterator[Request]) -> Request | None:
+    """The next request, nothing where they end."""
+    for request in requests:
+        if not isinstance(request, Request):
+            raise TypeError(f"requests must be of type Request, got {request!r}")
+        return request
+    return None
 
 
 class OpenLoop:
@@ -25,7 +34,7 @@ class OpenLoop:
         self._read()
 
     def _read(self) -> None:
-        last_s, self._next = self.next_s, next(self._requests, None)
+        last_s, self._next = self.next_s, _following(self._requests)
         self.next_s = inf if self._next is None else self._next.arrival_s
         if self.next_s < last_s:
             raise ValueError(
@@ -65,7 +74,7 @@ class ClosedLoop:
         return self._due[0][0] if self._due else inf
 
     def _ask(self, due_s: float) -> None:
-        request = next(self._requests, None)
+        request = _following(self._requests)
         if request is not None:
             self._asked += 1
             heappush(self._due, (due_s, self._asked, request))
