@@ -18,9 +18,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(
-    0, str(ROOT)
-)  # the gates are asked here too, before anything is planted
+# The gates, which are asked in this process too, stand in the tests.
+sys.path.insert(0, str(ROOT))
 
 from planted import catalog, formulas, outputs  # noqa: E402
 from planted.defect import Defect  # noqa: E402

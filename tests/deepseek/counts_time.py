@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from fractions import Fraction
 
 from llmserve_lab.book.formula import Formula
@@ -20,23 +21,25 @@ def timed(works: Works, formula: Formula, time: Fraction) -> Case:
     return Case(run_of(works, formula, *GIVEN), float(time))
 
 
-@counts(f.MLA_READ_S)
-def mla_read_s(rng: random.Random) -> Case:
-    works = Works(rng)
-    time = ticks((works.attention_bytes(), works.read_rate))
-    return timed(works, f.MLA_READ_S, time)
+def clocked(formula: Formula, clock: Callable[[Works], Fraction]) -> None:
+    """Register a time that the machine is seen to take."""
+
+    def count(rng: random.Random) -> Case:
+        works = Works(rng)
+        return timed(works, formula, clock(works))
+
+    counts(formula)(count)
 
 
-@counts(f.MLA_COMPUTE_S)
-def mla_compute_s(rng: random.Random) -> Case:
-    works = Works(rng)
-    return timed(works, f.MLA_COMPUTE_S, works.attention_ticks())
-
-
-@counts(f.MLA_S)
-def mla_s(rng: random.Random) -> Case:
-    works = Works(rng)
-    return timed(works, f.MLA_S, works.block_ticks()["mla_s"])
+clocked(f.MLA_READ_S, lambda w: ticks((w.attention_bytes(), w.read_rate)))
+clocked(f.MLA_COMPUTE_S, lambda w: w.attention_ticks())
+clocked(f.MLA_S, lambda w: w.block_ticks()["mla_s"])
+clocked(f.PASS_S, lambda w: w.pass_ticks())
+clocked(f.EXPERT_READ_S, lambda w: ticks((w.expert_bytes(), w.read_rate)))
+clocked(f.EXPERT_COMPUTE_S, lambda w: w.expert_ticks())
+clocked(f.EXPERTS_S, lambda w: w.block_ticks()["experts_s"])
+clocked(f.WIRE_S, lambda w: w.wire_ticks())
+clocked(f.REST_S, lambda w: w.rest_ticks())
 
 
 @counts(f.SHARP_S)
@@ -53,43 +56,6 @@ def sharp_s(rng: random.Random) -> Case:
 def pass_bytes(rng: random.Random) -> Case:
     works = Works(rng)
     return Case(run_of(works, f.PASS_BYTES), works.passed())
-
-
-@counts(f.PASS_S)
-def pass_s(rng: random.Random) -> Case:
-    works = Works(rng)
-    return timed(works, f.PASS_S, works.pass_ticks())
-
-
-@counts(f.EXPERT_READ_S)
-def expert_read_s(rng: random.Random) -> Case:
-    works = Works(rng)
-    time = ticks((works.expert_bytes(), works.read_rate))
-    return timed(works, f.EXPERT_READ_S, time)
-
-
-@counts(f.EXPERT_COMPUTE_S)
-def expert_compute_s(rng: random.Random) -> Case:
-    works = Works(rng)
-    return timed(works, f.EXPERT_COMPUTE_S, works.expert_ticks())
-
-
-@counts(f.EXPERTS_S)
-def experts_s(rng: random.Random) -> Case:
-    works = Works(rng)
-    return timed(works, f.EXPERTS_S, works.block_ticks()["experts_s"])
-
-
-@counts(f.WIRE_S)
-def wire_s(rng: random.Random) -> Case:
-    works = Works(rng)
-    return timed(works, f.WIRE_S, works.wire_ticks())
-
-
-@counts(f.REST_S)
-def rest_s(rng: random.Random) -> Case:
-    works = Works(rng)
-    return timed(works, f.REST_S, works.rest_ticks())
 
 
 @counts(f.TURN_S)

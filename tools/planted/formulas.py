@@ -23,6 +23,7 @@ from planted.slips import PACKAGE, Written, changes, written
 KIND = "formulas"
 NOTATION = f"{PACKAGE}/book/notation"
 PLACES = 64
+ENDLESS = (sympy.oo, -sympy.oo, sympy.zoo, sympy.nan)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -36,12 +37,17 @@ def agree(left: Any, right: Any) -> bool:
 
     Places are spread over decades, so that each branch of a maximum has its turn.
     """
+    if any(side.has(*ENDLESS) for side in (left, right)):
+        return False
     symbols = sorted(left.free_symbols | right.free_symbols, key=str)
     rng = random.Random(str(symbols))
     sides = sympy.lambdify(symbols, (left, right), "mpmath")
     with mpmath.workdps(30):
         for _ in range(PLACES):
-            one, other = sides(*(10 ** rng.uniform(-2, 2) for _ in symbols))
+            try:
+                one, other = sides(*(10 ** rng.uniform(-2, 2) for _ in symbols))
+            except (ArithmeticError, TypeError):  # no number there: the gates judge
+                return False
             if not mpmath.almosteq(one, other, 1e-20):
                 return False
     return True
@@ -77,10 +83,14 @@ def fate(of: Written, defect: Defect) -> Fate:
 
     try:
         slipped = rewritten(of, defect)
-        if same(of.formula, slipped):
-            return Fate.SAME
+        slipped.expanded()
+    except Exception:  # it does not even become an expression
+        return Fate.SEEN
+    if same(of.formula, slipped):
+        return Fate.SAME
+    try:
         held = balances(slipped) and all(c.agrees(slipped) for c in cases(of.formula))
-    except Exception:  # it does not even evaluate
+    except Exception:  # a gate would end in an error
         return Fate.SEEN
     return Fate.OPEN if held else Fate.SEEN
 
