@@ -1,4 +1,4 @@
-"""Calling a formula: what it asks for, what it refuses, and where expanding stops."""
+"""Calling a formula: what it asks for, what it refuses, and how far down it goes."""
 
 import itertools
 from typing import Any

@@ -146,3 +146,13 @@ def test_a_count_for_every_formula_and_no_other() -> None:
 def test_numbers_are_unique_and_in_order() -> None:
     numbers = [formula.number for formula in formulas()]
     assert len(set(numbers)) == len(numbers) > 0
+
+
+def test_within_a_formula_a_name_has_one_value() -> None:
+    """What a step below computes is what every other step means by that name."""
+    for formula in formulas():
+        results = {step.name: step for step in formula.steps()}
+        assert len(results) == len(formula.steps())
+        for step in formula.steps():
+            used = {results[name] for name in step.terms if name in results}
+            assert used <= set(step.uses), f"({formula.number}), ({step.number})"

@@ -52,7 +52,7 @@ def test_coefficients_have_values_and_show_them() -> None:
 def test_every_quantity_is_used_by_a_formula() -> None:
     used = {term for formula in formulas() for term in formula.terms}
     used |= {formula.name for formula in formulas()}
-    used |= {name for formula in formulas() for name in formula._known(frozenset())}
+    used |= {name for formula in formulas() for name in formula.known()}
     assert set(table()) - used == set()
 
 

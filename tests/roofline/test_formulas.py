@@ -40,7 +40,7 @@ def test_every_formula_has_title_source_and_limits(formula: Formula) -> None:
     assert formula.title and formula.source and formula.holds
     assert not formula.holds.endswith(".")
     uses = {used.name for used in formula.uses}
-    assert uses <= formula._known(frozenset()).keys()
+    assert uses <= formula.known().keys()
 
 
 def test_titles_are_unique() -> None:

@@ -29,9 +29,9 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 class Formula:
     """``result`` = ``expr`` of quantities, some of which are results of ``uses``.
 
-    The text shows the teaching form (FLOPs over bytes); computing expands every
-    quantity that a formula in ``uses`` defines. Call a formula with keyword arguments,
-    or hand it an intermediate result and it will not ask for what lies below:
+    The text shows the teaching form (FLOPs over bytes); computing starts with what the
+    formulas in ``uses`` define. Call a formula with keyword arguments, or hand it an
+    intermediate result and it will not ask for what lies below:
 
     >>> from llmserve_lab.roofline.formulas import INTENSITY
     >>> float(INTENSITY(iteration_flops=448e9, iteration_bytes=14e9))
@@ -90,34 +90,37 @@ class Formula:
     @property
     def full(self) -> sympy.Expr:
         """The expression down to its leaves, coefficients replaced by their numbers."""
-        return self._numeric(frozenset())
-
-    @cache  # noqa: B019
-    def _numeric(self, keep: frozenset[str]) -> sympy.Expr:
         import sympy
 
         numbers = {
             term.sympy: sympy.nsimplify(term.value, rational=True)
-            for term in self._known(keep).values()
-            if isinstance(term, Coefficient) and term.name not in keep
+            for term in self.known().values()
+            if isinstance(term, Coefficient)
         }
-        return self.expanded(keep=keep).xreplace(numbers)
+        return self.expanded().xreplace(numbers)
 
     @cache  # noqa: B019
-    def _known(self, keep: frozenset[str]) -> dict[str, Quantity]:
+    def known(self, *, keep: frozenset[str] = frozenset()) -> dict[str, Quantity]:
         """Every quantity met on the way down, intermediate results included."""
-        found = dict(self.terms)
-        for formula in self.uses:
-            if formula.name not in keep:
-                found |= formula._known(keep)
-        return found
+        steps = self.steps(keep=keep)
+        return {name: term for step in steps for name, term in step.terms.items()}
 
     @cache  # noqa: B019
     def leaves(self, *, keep: frozenset[str] = frozenset()) -> tuple[Quantity, ...]:
         """The quantities that a caller must give, in a fixed order."""
-        known = self._known(keep)
-        names = sorted(str(symbol) for symbol in self._numeric(keep).free_symbols)
-        return tuple(known[name] for name in names)
+        computed = {step.name for step in self.steps(keep=keep)}
+        return tuple(
+            term
+            for name, term in sorted(self.known(keep=keep).items())
+            if name in keep or not (name in computed or isinstance(term, Coefficient))
+        )
+
+    @cache  # noqa: B019
+    def steps(self, *, keep: frozenset[str] = frozenset()) -> tuple[Formula, ...]:
+        """What has to be computed, each after what it uses; this formula comes last."""
+        below = [used for used in self.uses if used.name not in keep]
+        deeper = (step for used in below for step in used.steps(keep=keep))
+        return tuple(dict.fromkeys((*deeper, self)))
 
     @cached_property
     def in_range(self) -> bool:
@@ -159,7 +162,7 @@ class Formula:
             TypeError: none of them gives an argument of the formula, or it does not ask
                 for one that is in ``more``.
         """
-        keep = frozenset(more) & {used.name for used in self._used}
+        keep = frozenset(more) & {step.name for step in self.steps()[:-1]}
         asked = [leaf.name for leaf in self.leaves(keep=keep)]
         if unasked := sorted(set(more) - set(asked)):
             raise TypeError(f"{self.name} does not ask for {', '.join(unasked)}")
@@ -167,12 +170,6 @@ class Formula:
         if missing := [name for name in asked if name not in merged]:
             raise TypeError(f"{self.name} needs {', '.join(missing)}")
         return {name: merged[name] for name in asked}
-
-    @cached_property
-    def _used(self) -> frozenset[Formula]:
-        """Every formula below this one."""
-        below = (each for used in self.uses for each in used._used)
-        return frozenset((*self.uses, *below))
 
     def at(self, *known: Mapping[str, Any], **more: Any) -> Any:
         """Compute with what the formula asks for out of ``known`` and ``more``.

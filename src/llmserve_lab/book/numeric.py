@@ -1,7 +1,7 @@
 """From an expression to NumPy: check every argument, compute once, check the result.
 
-What lies between is computed on the way, and checked too where signs do not prove that
-it is in its range: a share below zero must not hide in a result that looks sound.
+Step by step, as the text does it. What lies between is checked too where signs do not
+prove that it is in its range: a share below zero must not hide in a sound result.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from llmserve_lab.book.quantity import Coefficient
+
 if TYPE_CHECKING:
     from llmserve_lab.book.formula import Array, Formula
 
@@ -20,53 +22,51 @@ BLOCK = 65_536  # elements; half a megabyte, which a core's cache holds
 
 def evaluate(formula: Formula, values: Mapping[str, Any]) -> Any:
     """Evaluate ``formula`` at ``values``; see :meth:`Formula.__call__`."""
-    kept = _names(formula) & frozenset(values)
-    wanted, function = _compiled(formula, kept)
+    keep = frozenset(values) & frozenset(formula.known())
+    wanted = {leaf.name: leaf for leaf in formula.leaves(keep=keep)}
     _require_same_names(formula, wanted, values)
-    checked = [wanted[name].checked(values[name]) for name in wanted]
+    checked = [leaf.checked(values[name]) for name, leaf in wanted.items()]
     shape = _common_shape(formula, dict(zip(wanted, checked, strict=True)))
-    judged = _doubtful(formula, kept)
 
-    def judge(*arguments: Any) -> Any:
-        result, *between = function(*arguments)
-        for inner, value in zip(judged, between, strict=True):
-            _within_limits(inner, np.asarray(value))
-        return result
+    def compute(*arguments: Any) -> Any:
+        known = _coefficients(formula) | dict(zip(wanted, arguments, strict=True))
+        return _last(formula.steps(keep=keep), known)
 
     with np.errstate(all="ignore"):
-        result = _elementwise(judge, checked, shape)
+        result = _elementwise(compute, checked, shape)
     return _within_limits(formula, result)
 
 
 @cache
-def _names(formula: Formula) -> frozenset[str]:
-    """Every name met on the way down, intermediate results included."""
-    return frozenset(formula._known(frozenset()))
+def _coefficients(formula: Formula) -> dict[str, float]:
+    """Their numbers by name, of this formula and of all below it."""
+    terms = formula.known().values()
+    return {term.name: term.value for term in terms if isinstance(term, Coefficient)}
+
+
+def _last(steps: tuple[Formula, ...], known: dict[str, Any]) -> Any:
+    """Compute one after another, and check what might be out of range on the way."""
+    *between, formula = steps
+    for step in between:
+        known[step.name] = value = _step(step, known)
+        if not step.in_range:
+            _within_limits(step, np.asarray(value))
+    return _step(formula, known)
+
+
+def _step(formula: Formula, known: Mapping[str, Any]) -> Any:
+    return _compiled(formula)(*(known[name] for name in formula.terms))
 
 
 @cache
-def _compiled(
-    formula: Formula, keep: frozenset[str]
-) -> tuple[dict[str, Any], Callable[..., Any]]:
-    """The leaves by name, and the NumPy function of them, in that order.
-
-    It gives the result, and then what :func:`_doubtful` lists.
-    """
+def _compiled(formula: Formula) -> Callable[..., Any]:
+    """The NumPy function of a formula's terms, in their order."""
     import sympy
 
-    leaves = {leaf.name: leaf for leaf in formula.leaves(keep=keep)}
-    symbols = [leaf.sympy for leaf in leaves.values()]
-    chain = (formula, *_doubtful(formula, keep))
-    wanted = [each._numeric(keep) for each in chain]
-    return leaves, sympy.lambdify(symbols, wanted, modules="numpy", cse=True)
-
-
-@cache
-def _doubtful(formula: Formula, keep: frozenset[str]) -> tuple[Formula, ...]:
-    """What is met on the way down and might leave its range, deepest first."""
-    below = [used for used in formula.uses if used.name not in keep]
-    deeper = [each for used in below for each in _doubtful(used, keep)]
-    return tuple(dict.fromkeys((*deeper, *(f for f in below if not f.in_range))))
+    terms = [term.sympy for term in formula.terms.values()]
+    function: Callable[..., Any]
+    function = sympy.lambdify(terms, formula.teaching, modules="numpy", cse=True)
+    return function
 
 
 def _require_same_names(

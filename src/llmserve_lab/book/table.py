@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 
 from llmserve_lab.book.display import plain
@@ -74,7 +75,7 @@ class Table:
             if isinstance(cell, float) and not math.isfinite(cell):
                 raise ValueError(f"{where} must be finite, got {cell}")
 
-    @property
+    @cached_property
     def numeric(self) -> tuple[bool, ...]:
         """For each column, whether all its cells read as numbers (row headers: no)."""
         columns = [[row[i] for row in self.rows] for i in range(len(self.columns))]

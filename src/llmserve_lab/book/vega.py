@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from llmserve_lab.book.quantity import Coefficient, Quantity
+
 if TYPE_CHECKING:
     from llmserve_lab.book.formula import Formula
 
@@ -31,20 +33,29 @@ RELATIONS = {
 
 def vega_expression(formula: Formula, names: Mapping[str, str]) -> str:
     """Print ``formula`` for Vega; see :meth:`Formula.browser`."""
-    known = formula._known(frozenset())
+    known = formula.known()
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ValueError(
             f"names must rename quantities of {formula.name}, got {', '.join(unknown)}"
         )
-    keep = frozenset(names)
-    return _print(formula._numeric(keep), names, formula.name)
+    texts = {term.name: _number(term) for term in known.values()} | dict(names)
+    for step in formula.steps(keep=frozenset(names)):
+        texts[step.name] = _print(step.teaching, texts, formula.name)
+    return texts[formula.name]
+
+
+def _number(term: Quantity) -> str:
+    """A coefficient stands for its number, any other quantity for its name."""
+    if not isinstance(term, Coefficient):
+        return term.name
+    return f"{term.value:.0f}" if term.value % 1 == 0 else repr(term.value)
 
 
 def _print(node: Any, names: Mapping[str, str], what: str) -> str:
     kind = type(node).__name__
     if node.is_Symbol:
-        return names.get(node.name, node.name)
+        return names[node.name]
     if node.is_Rational:
         return str(node) if node.is_Integer else f"({node.p}/{node.q})"
     if node.is_Float:
@@ -72,8 +83,8 @@ def _product(node: Any, names: Mapping[str, str], what: str) -> str:
     above = [factor for factor in node.args if not _below(factor)]
     below = [1 / factor for factor in node.args if _below(factor)]
     top, bottom = (
-        [_print(factor, names, what) for factor in factors]
-        for factors in (above, below)
+        [text for factor in side if (text := _print(factor, names, what)) != "1"]
+        for side in (above, below)
     )
     text = "*".join(top) or "1"
     if len(bottom) > 1:
