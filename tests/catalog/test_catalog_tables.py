@@ -13,7 +13,7 @@ import pytest
 from llmserve_lab import catalog
 from llmserve_lab.book.table import Table
 from llmserve_lab.catalog.cited import Cited
-from llmserve_lab.catalog.table import _Sources
+from llmserve_lab.catalog.table import Sources
 
 LOOKUPS: list[tuple[Callable[[str], Any], Mapping[str, Any]]] = [
     (catalog.accelerator, catalog.ACCELERATORS),
@@ -28,6 +28,10 @@ TABLES = [
     catalog.model_table(),
     catalog.efficiency_table(),
     catalog.memory_table(catalog.accelerator("h100-sxm")),
+    catalog.tier_table(),
+    catalog.deployment_table(),
+    catalog.product_table(),
+    catalog.fact_table(),
 ]
 
 
@@ -65,7 +69,7 @@ def cells(table: Table, first: str) -> list[str]:
 
 
 def test_the_tables_show_the_numbers_of_the_catalog() -> None:
-    accelerators, links, models, shares, levels = TABLES
+    accelerators, links, models, shares, levels, tiers, served, products, facts = TABLES
     row = ["989.4", "1978.9", "–", "80 GB", "3.35 TB/s", "NVLink 4 (H100, H200)", "8"]
     assert cells(accelerators, "H100 SXM")[1:] == row
     assert cells(accelerators, "Ascend 910C")[1:] == ["–"] * 7
@@ -77,11 +81,17 @@ def test_the_tables_show_the_numbers_of_the_catalog() -> None:
     row = ["0.667", "0.896", "0.8", "h800-sxm", "bf16"]
     assert cells(shares, "FlashMLA, measured")[1:] == row
     assert cells(levels, "registers")[1:] == ["34.603 MB", "371.04 TB/s"]
+    assert cells(tiers, "SSD")[1:] == ["3.84 TB", "7.875 GB/s"]
+    row = ["H800 SXM", "144", "4989 tokens/request", "–", "1850 tokens/s"]
+    assert cells(served, "DeepSeek, EP144")[1:-1] == row
+    row = ["206 TFLOP/s", "1.688 TB/s"]
+    assert cells(products, "1 × [64, 7168]·[7168, 2112]")[1:] == row
+    assert cells(facts, "dispatch among 8")[1:] == ["77 µs", ""]
     assert len(accelerators.rows) == len(catalog.ACCELERATORS)
 
 
 def test_a_scaled_number_is_rounded_to_five_digits() -> None:
-    sources = _Sources()
+    sources = Sources()
     peak = Cited(1.234567e15, "FLOP/s", "paper", "a paper")
     assert sources.scaled(peak, 1e12) == "1234.6 [1]"
     assert sources.cell(peak) == "1.2346 PFLOP/s [1]"

@@ -10,6 +10,7 @@ from planted.defect import Defect
 Net = tuple[str, tuple[str, ...]]  # its name, and what pytest is told
 
 GATES = "tests/book/test_gates.py"
+CATALOG_PAGE = "chapters/91_catalog.ipynb"
 OTHERS = ("tests/pages", "tests/book/test_mutants.py")  # what is built, and ourselves
 
 
@@ -46,12 +47,9 @@ def for_formulas(root: Path, defect: Defect | None) -> list[Net]:
 
 
 def for_catalog(root: Path, defect: Defect | None) -> list[Net]:
-    """The catalog's own tests; the pages that show its numbers are the second net."""
-    return [
-        ("tests/catalog", ("-x", "tests/catalog")),
-        notebooks(root),
-        package(),
-    ]
+    """The catalog's own tests, then the pages that show its numbers: its own first."""
+    own = ("tests/catalog", ("-x", "tests/catalog"))
+    return [own, notebooks(root, CATALOG_PAGE), notebooks(root), package()]
 
 
 NETS = {

@@ -23,6 +23,12 @@ from llmserve_lab.catalog.device import (
 from llmserve_lab.catalog.efficiencies import EFFICIENCIES, Efficiency
 from llmserve_lab.catalog.hf_config import model_from_config
 from llmserve_lab.catalog.links import LINKS
+from llmserve_lab.catalog.measured import (
+    deployment_table,
+    fact_table,
+    product_table,
+    tier_table,
+)
 from llmserve_lab.catalog.models import MODELS
 from llmserve_lab.catalog.precisions import PRECISIONS, Precision
 from llmserve_lab.catalog.shape import ModelShape
@@ -55,8 +61,10 @@ __all__ = [
     "UndisclosedError",
     "accelerator",
     "accelerator_table",
+    "deployment_table",
     "efficiency",
     "efficiency_table",
+    "fact_table",
     "link",
     "link_table",
     "machine",
@@ -65,6 +73,8 @@ __all__ = [
     "model_from_config",
     "model_table",
     "precision",
+    "product_table",
+    "tier_table",
     "wire",
     "workload",
 ]

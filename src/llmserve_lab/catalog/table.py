@@ -26,7 +26,7 @@ GB_NOTE = (
 BF16 = PRECISIONS["bf16"]
 
 
-class _Sources:
+class Sources:
     """The numbered notes of one table, each kind and source once."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class _Sources:
 
 def accelerator_table() -> Table:
     """Dense peaks, memory and link of every accelerator, per device."""
-    sources = _Sources()
+    sources = Sources()
     size = sources.number(GB_NOTE)
     rows = [_accelerator_row(each, sources) for each in ACCELERATORS.values()]
     return Table(
@@ -74,7 +74,7 @@ def accelerator_table() -> Table:
     )
 
 
-def _accelerator_row(device: Accelerator, sources: _Sources) -> tuple[Cell, ...]:
+def _accelerator_row(device: Accelerator, sources: Sources) -> tuple[Cell, ...]:
     if not device.disclosed:
         fitted = sources.number("undisclosed: a paper prints only fitted coefficients")
         return (f"{device.name} [{fitted}]", *(NONE,) * 7)
@@ -91,7 +91,7 @@ def _accelerator_row(device: Accelerator, sources: _Sources) -> tuple[Cell, ...]
 
 def link_table() -> Table:
     """Bandwidth one way and both ways, and latency, of every link."""
-    sources = _Sources()
+    sources = Sources()
     rows = [_link_row(each, sources) for each in LINKS.values()]
     return Table(
         "Links: what one device can send (one way), and the headline (both ways)",
@@ -101,7 +101,7 @@ def link_table() -> Table:
     )
 
 
-def _link_row(link: Link, sources: _Sources) -> tuple[Cell, ...]:
+def _link_row(link: Link, sources: Sources) -> tuple[Cell, ...]:
     return (
         link.name,
         link.scope,
@@ -114,7 +114,7 @@ def _link_row(link: Link, sources: _Sources) -> tuple[Cell, ...]:
 
 def model_table() -> Table:
     """Shape of every model, and its sizes as counted from the shape, in 16 bits."""
-    sources = _Sources()
+    sources = Sources()
     rows = [_model_row(each, sources) for each in MODELS.values()]
     return Table(
         "Models: shapes, and sizes counted from them, parameters in billions",
@@ -134,7 +134,7 @@ def model_table() -> Table:
     )
 
 
-def _model_row(model: ModelShape, sources: _Sources) -> tuple[Cell, ...]:
+def _model_row(model: ModelShape, sources: Sources) -> tuple[Cell, ...]:
     shape = sources.number(f"shape: {model.source}")
     return (
         f"{model.name} [{shape}]",
@@ -151,7 +151,7 @@ def _model_row(model: ModelShape, sources: _Sources) -> tuple[Cell, ...]:
 
 def efficiency_table() -> Table:
     """Named shares of the datasheet peaks, where each was found."""
-    sources = _Sources()
+    sources = Sources()
     rows = [_efficiency_row(each, sources) for each in EFFICIENCIES.values()]
     return Table(
         "Efficiencies: share of the datasheet peak that was reached or assumed",
@@ -161,7 +161,7 @@ def efficiency_table() -> Table:
     )
 
 
-def _efficiency_row(share: Efficiency, sources: _Sources) -> tuple[Cell, ...]:
+def _efficiency_row(share: Efficiency, sources: Sources) -> tuple[Cell, ...]:
     parts = (share.compute, share.memory, share.link)
     shown = (sources.cell(part, digits=3) for part in parts)
     return (share.name, *shown, share.device, share.precision)
@@ -177,7 +177,7 @@ def memory_table(device: Accelerator) -> Table:
         raise LookupError(
             f"device must have its memory levels listed, got {device.key}"
         )
-    sources = _Sources()
+    sources = Sources()
     rows = [
         (level.name, sources.cell(level.bytes), sources.cell(level.bandwidth))
         for level in device.memory_levels

@@ -17,6 +17,7 @@ from llmserve_lab.claims import (
     scaling,
     scaling_batching,
     scaling_cost,
+    scaling_memory,
 )
 from llmserve_lab.claims.record import Claim
 
@@ -47,4 +48,5 @@ CLAIMS = by_id(
     *scaling.CLAIMS,
     *scaling_cost.CLAIMS,
     *scaling_batching.CLAIMS,
+    *scaling_memory.CLAIMS,
 )

@@ -1,0 +1,118 @@
+"""What others measured, as the book prints it: deployments, kernels, single facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from llmserve_lab.book.table import Cell, Table
+from llmserve_lab.catalog import kernels, measurements, servers
+from llmserve_lab.catalog.accelerators import ACCELERATORS
+from llmserve_lab.catalog.cited import Cited
+from llmserve_lab.catalog.measurements import Deployment
+from llmserve_lab.catalog.models import MODELS
+from llmserve_lab.catalog.table import Sources
+from llmserve_lab.catalog.tiers import TIERS
+
+DEPLOYMENTS: tuple[Deployment, ...] = (
+    measurements.DEEPSEEK_DECODE,
+    measurements.PROFILED_DECODE,
+    measurements.SGLANG_DECODE,
+    measurements.NVL72_DECODE,
+    measurements.NVL72_LATER,
+    *measurements.PREFILL_RATES,
+)
+
+
+def deployment_table() -> Table:
+    """How fast DeepSeek-V3 was served, per GPU, and under what load."""
+    sources = Sources()
+    rows = [
+        (
+            each.name,
+            ACCELERATORS[each.accelerator].name,
+            each.n_gpus,
+            sources.cell(each.context),
+            sources.cell(each.batch),
+            sources.cell(each.gpu_tokens_per_s),
+            sources.cell(each.user_tokens_per_s),
+        )
+        for each in DEPLOYMENTS
+    ]
+    return Table(
+        "Deployments of DeepSeek-V3: load and rate of one GPU",
+        ("who", "device", "GPUs", "context", "batch", "rate", "each user's rate"),
+        rows,
+        sources.notes,
+    )
+
+
+def product_table() -> Table:
+    """Rates of FP8 products of the sizes that DeepSeek-V3 needs."""
+    sources = Sources()
+    rows = [
+        (
+            f"{run.groups} × [{run.rows}, {run.n_in}]·[{run.n_in}, {run.n_out}]",
+            sources.cell(run.flops_per_s),
+            sources.cell(run.bytes_per_s),
+        )
+        for run in kernels.PRODUCT_RUNS
+    ]
+    title = "FP8 products on an H800, each alone on it"
+    return Table(title, ("product", "computed", "moved"), rows, sources.notes)
+
+
+def tier_table() -> Table:
+    """Where a cache can wait, for one GPU of a server."""
+    sources = Sources()
+    rows = [
+        (tier.name, sources.cell(tier.bytes), sources.cell(tier.bandwidth))
+        for tier in TIERS
+    ]
+    title = "Where a cache can wait: one GPU's share of a DGX H100"
+    return Table(title, ("tier", "size", "bandwidth"), rows, sources.notes)
+
+
+def fact_table() -> Table:
+    """Everything else that somebody measured and the book uses, one number a row."""
+    sources = Sources()
+    rows: list[tuple[Cell, ...]] = [
+        (what, sources.cell(cited), cited.note) for what, cited in _facts()
+    ]
+    title = "Single numbers that others measured"
+    return Table(title, ("what", "measured", "remark"), rows, sources.notes)
+
+
+def _facts() -> Iterator[tuple[str, Cited]]:
+    yield from _times()
+    for tokens, rate in kernels.CAUSAL_RUNS.items():
+        yield f"attention over {tokens} tokens, causal", rate
+    yield "MLA decode, tokens in cache", kernels.CUTLASS_MLA_CONTEXT
+    yield "MLA decode, traffic", kernels.CUTLASS_MLA_BW
+    yield "kernel of a graph", kernels.GRAPH_KERNEL_S
+    yield "step of a graph", kernels.GRAPH_STEP_S
+    yield "multiprocessors lent to the wire", kernels.LENT_SMS
+    for batch, gain in measurements.OVERLAP_GAINS.items():
+        yield f"two-batch overlap at {batch} requests, gain", gain
+    for phase, gain in measurements.REBALANCING_GAINS.items():
+        yield f"experts rebalanced in {phase}, gain", gain
+    yield "balanced prefill, a GPU", measurements.BALANCED_PREFILL
+    yield "prefill, rows of a GPU", measurements.PREFILL_ROWS
+    yield "prefill, a node of DeepSeek", measurements.NODE_INPUT_TOKENS
+    yield "prefill computed, a node of DeepSeek", measurements.NODE_INPUT_COMPUTED
+    yield "drafted tokens kept", measurements.DRAFT_KEPT
+    yield "rows of a GPU in an all-to-all", measurements.ALL_TO_ALL_ROWS
+    yield "blocks of cache, Llama-2-7B on an H100", servers.VLLM_ROOM.blocks
+
+
+def _times() -> Iterator[tuple[str, Cited]]:
+    for alone in measurements.SMALL_BATCH.values():
+        model, device = MODELS[alone.model], ACCELERATORS[alone.accelerator]
+        where = f"{model.name} on {alone.num_devices} × {device.name}"
+        yield f"{where}, prompt of {alone.prompt_tokens}", alone.prompt_s
+        yield f"{where}, a token", alone.token_s
+    for kernel in measurements.ALL_TO_ALL:
+        yield f"dispatch among {kernel.ep}", kernel.dispatch_s
+        yield f"combine among {kernel.ep}", kernel.combine_s
+    for server in servers.CHUNK_SIZES:
+        yield f"chunks of {server.chunk_tokens}, rate", server.output_per_s
+        yield f"chunks of {server.chunk_tokens}, longest gap", server.longest_gap_s
