@@ -54,7 +54,8 @@
     if (value === 0) return "0";
     const sign = value < 0 ? "-" : "";
     let [text, power] = rounded(value, digits);
-    if (PLURALS.has(unit) && Math.abs(value) >= 10 ** digits && Math.abs(value) < 1e7) {
+    const counts = unit.split("/").every((name) => PLURALS.has(name));
+    if (counts && Math.abs(value) >= 10 ** digits && Math.abs(value) < 1e7) {
       const whole = String(Math.floor(Math.abs(value) + 0.5));
       return sign + written(whole, whole.length - 1);
     }

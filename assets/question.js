@@ -63,16 +63,20 @@
   }
 
   /* "14,000", "1.4e10", "1.4×10^10", "3/4" and "14 GB" are all numbers to a reader. */
-  const NUMBER = /^([-+−]?\s*(?:\d[\d,_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?)(?:\s*[×x*]\s*10\s*\^?\s*([-+−]?\d+))?(?:\s*\/\s*(\d[\d,]*\.?\d*))?\s*(.*)$/i;
+  const WHOLE = String.raw`(?:\d{1,3}(?:[,_\s]\d{3})+|\d+)(?!\d)`;
+  const POSITIVE = String.raw`(?:${WHOLE}(?:\.\d*)?|\.\d+)`;
+  const NUMBER = new RegExp(String.raw`^([-+−]?\s*${POSITIVE}(?:[eE][-+]?\d+)?)` +
+    String.raw`(?:\s*[×x*]\s*10\s*\^?\s*([-+−]?\d{1,3}))?(?:\s*\/\s*(${POSITIVE}))?` +
+    String.raw`\s*((?:1\s*\/|\/|\p{L}|[%×$(]).*)?$`, "u");
 
   function parseNumber(text) {
-    const match = NUMBER.exec(text.trim().replace(/(\d)[\s\u00a0\u202f](?=\d{3}(\D|$))/g, "$1"));
+    const match = NUMBER.exec(text.trim());
     if (!match) return null;
     const number = (t) => Number(t.replace(/[,_\s]/g, "").replace("−", "-"));
     let value = number(match[1]);
     if (match[2]) value *= 10 ** number(match[2]);
     if (match[3]) value /= number(match[3]);
-    return { value, unit: match[4].trim() };
+    return { value, unit: (match[4] ?? "").trim() };
   }
 
   /* The verdict on what was written: { right, text }. */

@@ -83,6 +83,8 @@ def test_significant_digits_are_as_many_as_asked(value: float, digits: int) -> N
         (15.24, "FLOP/byte", 3, "15.2 FLOP/byte"),
         (295223.0, "FLOP/byte", 3, "295,000 FLOP/byte"),
         (26703, "token", 3, "26,703 tokens"),
+        (98304, "token/request", 3, "98,304 tokens/request"),
+        (98304, "token/s", 3, "98,300 tokens/s"),
         (1, "token", 3, "1 token"),
         (0, "byte", 3, "0 B"),
         (0, "token", 3, "0 tokens"),

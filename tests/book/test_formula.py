@@ -176,6 +176,21 @@ def test_a_quantity_may_stand_in_for_a_coefficient(batch: float, two: float) -> 
     assert flops == pytest.approx(batch * two)
 
 
+def test_a_coefficient_may_be_given_like_any_other_number() -> None:
+    known = {"batch": 4.0, "chunk": 2.0, "params_active": 5.0}
+    assert f.LINEAR_FLOPS.at(known, flops_per_param=4) == 160
+    assert "4" in f.LINEAR_FLOPS.worked(known, flops_per_param=4).latex
+    with pytest.raises(ValueError, match="flops_per_param must be positive, got 0"):
+        f.LINEAR_FLOPS.at(known, flops_per_param=0)
+
+
+def test_infinity_does_not_hide_between_two_finite_numbers() -> None:
+    """The weights' bytes overflow; what is divided by them would still be zero."""
+    at = {n: v for n, v in KNOWN.items() if n != "params_total"} | SIZE
+    with pytest.raises(ValueError, match=r"weight_bytes must be finite, got inf"):
+        f.INTENSITY(**at, params_total=1e308)
+
+
 def test_a_formula_says_what_it_is() -> None:
     assert repr(f.N_ROWS) == "(1.6) n_rows = batch*chunk"
     assert f.N_ROWS._repr_latex_() == "$$\nn = c B \\tag{1.6}\n$$"

@@ -76,6 +76,12 @@ def test_any_kind_of_number_becomes_float64(dtype: Any) -> None:
     assert checked.tolist() == [1.0, 2.0, 100.0]
 
 
+def test_a_mask_is_not_taken_off_in_silence() -> None:
+    masked = np.ma.masked_array([1.0, -1.0], mask=[False, True])
+    with pytest.raises(TypeError, match="batch must be an array without a mask"):
+        q.batch.checked(masked)
+
+
 def test_large_integers_do_not_wrap_around() -> None:
     edge = np.array([2**63 - 1, 2**62], dtype=np.int64)
     assert q.batch.checked(edge).tolist() == [2.0**63, 2.0**62]

@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+import numpy as np
 import pytest
 
 from llmserve_lab.book.sweep import keyed, sweep
@@ -111,6 +112,28 @@ def test_a_file_answers_what_is_asked_and_no_more(tmp_path: Path) -> None:
     list(sweep(ways, SETTINGS[:4], file=file))
     asked = SETTINGS[3:]
     assert answers(sweep(ways, asked, file=file)) == answers(sweep(ways, asked))
+
+
+def numpy_ways(*, n: int, k: int) -> Any:
+    return np.int64(comb(n, k)), np.array([n, k]), 1.5
+
+
+def test_an_answer_is_the_same_computed_and_read_again(tmp_path: Path) -> None:
+    file, asked = tmp_path / "ways.jsonl", [{"n": np.int64(5), "k": 3}]
+    computed, again = (list(sweep(numpy_ways, asked, file=file)) for _ in "12")
+    assert computed == again and computed[0].result == [10, [5, 3], 1.5]
+    assert len(file.read_text().splitlines()) == 1
+
+
+def test_what_no_file_can_hold_is_refused_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "sets.jsonl"
+    with pytest.raises(TypeError, match=r"it must be JSON, got \{1\}"):
+        list(sweep(a_set, [{"n": 1}], file=file))
+    assert [each.result for each in sweep(a_set, [{"n": 1}])] == [{1}]
+
+
+def a_set(*, n: int) -> set[int]:
+    return {n}
 
 
 def test_what_has_not_begun_is_cancelled_when_nobody_listens(opened: Opened) -> None:

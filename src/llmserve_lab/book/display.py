@@ -50,8 +50,8 @@ def plain(value: float | Decimal, digits: int = 3) -> str:
 def si(value: float, unit: str = "", digits: int = 3) -> str:
     """Format a number with its unit: ``14 GB``, ``989 TFLOP/s``, ``26,703 tokens``.
 
-    Counts (tokens, requests) below ten million are written out to the last one;
-    everything else is rounded to ``digits`` significant digits.
+    Counts (tokens, tokens per request) below ten million are written out to the last
+    one; everything else is rounded to ``digits`` significant digits.
 
     Raises:
         ValueError: the value is infinite or not a number.
@@ -74,7 +74,7 @@ def _prefix(value: float, unit: str, digits: int) -> tuple[int, str]:
 
 
 def _number(value: float, unit: str, scale: int, digits: int) -> str:
-    if unit in PLURALS and 10**digits <= abs(value) < 1e7:
+    if _counts(unit) and 10**digits <= abs(value) < 1e7:
         whole = Decimal(value).quantize(Decimal(1), ROUND_HALF_UP)
         return plain(whole, whole.adjusted() + 1)
     power = rounded(value, digits)[1] - scale if value else 0
@@ -82,6 +82,11 @@ def _number(value: float, unit: str, scale: int, digits: int) -> str:
         return plain(Decimal(value).scaleb(-scale), digits)
     text = plain(Decimal(value).scaleb(-scale - power), digits)
     return f"{text}×10{_superscript(power)}"
+
+
+def _counts(unit: str) -> bool:
+    """Whether a unit counts things, such as tokens or tokens per request."""
+    return PLURALS.issuperset(unit.split("/"))
 
 
 def _superscript(exponent: int) -> str:

@@ -156,13 +156,14 @@ class Formula:
     def given(self, *known: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         """Pick out of ``known`` what the formula asks for, ``more`` added or changed.
 
-        An intermediate result in ``more`` stands for all that lies below it.
+        An intermediate result in ``more`` stands for all that lies below it, a
+        coefficient there for its number.
 
         Raises:
             TypeError: none of them gives an argument of the formula, or it does not ask
                 for one that is in ``more``.
         """
-        keep = frozenset(more) & {step.name for step in self.steps()[:-1]}
+        keep = frozenset(more) & frozenset(self.known())
         asked = [leaf.name for leaf in self.leaves(keep=keep)]
         if unasked := sorted(set(more) - set(asked)):
             raise TypeError(f"{self.name} does not ask for {', '.join(unasked)}")

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from llmserve_lab.book.question import LETTERS, Judgement, Question, text_of
-from llmserve_lab.book.units import units
+from llmserve_lab.book.written import quantity
 
 HINT_TOL = 0.03
 RIGHT = "Right."
@@ -80,14 +80,16 @@ def judge(question: Question, value: Any, unit: str | None = None) -> Judgement:
 
 
 def _judge_choice(question: Question, value: Any) -> Judgement:
-    taken = dict(zip(LETTERS, range(len(question.choices)), strict=False))
-    taken |= {choice: i for i, choice in enumerate(question.choices)}
-    if value not in taken:
+    said = [*zip(LETTERS, range(len(question.choices)), strict=False)]
+    said += [(choice, i) for i, choice in enumerate(question.choices)]
+    taken = {words.casefold(): i for words, i in said}
+    written = str(value).strip().casefold()
+    if written not in taken:
         known = ", ".join(LETTERS[: len(question.choices)])
         return Judgement(False, f"Answer with one of {known}, or with its words.")
-    if taken[value] == question.right:
+    if taken[written] == question.right:
         return Judgement(True, RIGHT)
-    text = dict(hints(question)).get(float(taken[value]), OTHER)
+    text = dict(hints(question)).get(float(taken[written]), OTHER)
     return Judgement(False, text)
 
 
@@ -97,27 +99,26 @@ def _in_unit(question: Question, value: Any, unit: str | None) -> float | Judgem
 
     try:
         given = _quantity(value, unit, question.shown_unit)
-        number = float(given.to(question.unit or "dimensionless").magnitude)
     except pint.UndefinedUnitError as error:
         return Judgement(False, f"The book does not know this unit: {error}.")
-    except pint.DimensionalityError:
-        return Judgement(
-            False, wrong_dimension(question, f"{given.units:~}".replace(" ", ""))
-        )
-    except (TypeError, ValueError, pint.PintError):
+    except (TypeError, ValueError, OverflowError, pint.PintError):
         return Judgement(False, UNREADABLE)
+    try:
+        number = float(given.to(question.unit or "dimensionless").magnitude)
+    except pint.DimensionalityError:
+        shown = f"{given.units:~}".replace(" ", "")
+        return Judgement(False, wrong_dimension(question, shown))
     return number if math.isfinite(number) else Judgement(False, UNREADABLE)
 
 
 def _quantity(value: Any, unit: str | None, default: str) -> Any:
     """A quantity of the book's registry from a number, a text or a quantity."""
-    registry = units()
     if isinstance(value, str):
-        value = registry.parse_expression(value.replace(",", ""))
+        return quantity(value, unit or default)
     if hasattr(value, "magnitude"):
         bare = unit or (default if value.unitless else str(value.units))
-        return registry.Quantity(value.magnitude, bare or "dimensionless")
-    return registry.Quantity(float(value), unit or default or "dimensionless")
+        return float(value.magnitude) * quantity("1", bare)
+    return float(value) * quantity("1", unit or default)
 
 
 def wrong_dimension(question: Question, given: str) -> str:

@@ -1,11 +1,12 @@
 """From an expression to NumPy: check every argument, compute once, check the result.
 
-Step by step, as the text does it. What lies between is checked too where signs do not
-prove that it is in its range: a share below zero must not hide in a sound result.
+Step by step, as the text does it, whichever branch is taken later. What lies between
+is checked too: a share below zero must not hide in a sound result, nor must infinity.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -27,14 +28,20 @@ def evaluate(formula: Formula, values: Mapping[str, Any]) -> Any:
     _require_same_names(formula, wanted, values)
     checked = [leaf.checked(values[name]) for name, leaf in wanted.items()]
     shape = _common_shape(formula, dict(zip(wanted, checked, strict=True)))
+    steps, alarms = formula.steps(keep=keep), list[str]()
 
-    def compute(*arguments: Any) -> Any:
+    def last(*arguments: Any) -> Any:
         known = _coefficients(formula) | dict(zip(wanted, arguments, strict=True))
-        return _last(formula.steps(keep=keep), known)
+        for step in steps:
+            known[step.name] = _step(step, known)
+            if alarms or not step.in_range:
+                _require_limits(step, known[step.name])
+        return known[formula.name]
 
-    with np.errstate(all="ignore"):
-        result = _elementwise(compute, checked, shape)
-    return _within_limits(formula, result)
+    # Signs prove most ranges; NumPy raises an alarm where a float64 breaks them.
+    with np.errstate(all="call", call=lambda kind, _: alarms.append(kind)):
+        result = _elementwise(last, checked, shape)
+    return result[()] if result.ndim == 0 else result
 
 
 @cache
@@ -42,16 +49,6 @@ def _coefficients(formula: Formula) -> dict[str, float]:
     """Their numbers by name, of this formula and of all below it."""
     terms = formula.known().values()
     return {term.name: term.value for term in terms if isinstance(term, Coefficient)}
-
-
-def _last(steps: tuple[Formula, ...], known: dict[str, Any]) -> Any:
-    """Compute one after another, and check what might be out of range on the way."""
-    *between, formula = steps
-    for step in between:
-        known[step.name] = value = _step(step, known)
-        if not step.in_range:
-            _within_limits(step, np.asarray(value))
-    return _step(formula, known)
 
 
 def _step(formula: Formula, known: Mapping[str, Any]) -> Any:
@@ -100,11 +97,11 @@ def _elementwise(
     function: Callable[..., Any], arguments: list[Array], shape: tuple[int, ...]
 ) -> Array:
     """Compute block by block: what lies between two steps stays in the cache."""
-    result = np.empty(shape)
     alike = all(a.ndim == 0 or a.shape == shape for a in arguments)
-    if result.size <= BLOCK or not alike:
-        result[...] = function(*(a[()] for a in arguments))
-        return result
+    if math.prod(shape) <= BLOCK or not alike:
+        whole = np.asarray(function(*(a[()] for a in arguments)), dtype=np.float64)
+        return whole if whole.shape == shape else np.broadcast_to(whole, shape).copy()
+    result = np.empty(shape)
     flat, row = [a.reshape(-1) for a in arguments], result.reshape(-1)
     for start in range(0, row.size, BLOCK):
         part = slice(start, start + BLOCK)
@@ -112,7 +109,7 @@ def _elementwise(
     return result
 
 
-def _within_limits(formula: Formula, result: Array) -> Any:
+def _require_limits(formula: Formula, result: Any) -> None:
     """Refuse what the formula does not mean: infinite, NaN, or out of its range."""
     try:
         formula.result.checked(result)
@@ -120,4 +117,3 @@ def _within_limits(formula: Formula, result: Array) -> Any:
         raise ValueError(
             f"{error}; ({formula.number}) holds for: {formula.holds}"
         ) from None
-    return result[()] if result.ndim == 0 else result

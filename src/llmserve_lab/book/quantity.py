@@ -85,6 +85,8 @@ class Quantity:
         return array
 
     def _as_float64(self, value: Any) -> Array:
+        if isinstance(value, np.ma.MaskedArray):
+            raise TypeError(f"{self.name} must be an array without a mask")
         try:
             array = np.asarray(value)
         except ValueError:
@@ -112,14 +114,8 @@ class Quantity:
 class Coefficient(Quantity):
     """A number that carries a unit: the 2 of 2·P is FLOP per parameter and token."""
 
+    positive: bool = True
     value: float = math.nan
-
-    @property
-    def sympy(self) -> sympy.Symbol:
-        """The SymPy symbol; every coefficient is positive."""
-        import sympy
-
-        return sympy.Symbol(self.name, positive=True)
 
 
 def _split(value: Any) -> tuple[Any, str | None]:

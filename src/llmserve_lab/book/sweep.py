@@ -33,12 +33,14 @@ def sweep(
     """Call ``function(**setting)`` for every setting, and yield answers as they come.
 
     Settings that ``file`` already answers are yielded first and not computed again;
-    every new answer is on disk before it is yielded. Settings and results must then be
-    JSON; without a file they may be anything. A bar shows the progress in a terminal.
-    With an executor the function is one that it can send (top level of a module); if
-    the caller stops listening, what has not begun is cancelled.
+    every new answer is on disk before it is yielded, as JSON gives it back: NumPy's
+    numbers become Python's, tuples and arrays lists. Without a file, settings and
+    results may be anything. A bar shows the progress in a terminal. With an executor
+    the function is one that it can send (top level of a module); if the caller stops
+    listening, what has not begun is cancelled.
 
     Raises:
+        TypeError: a result is to be kept in ``file`` and is not of JSON's kinds.
         ValueError: a setting comes twice, or ``file`` holds another function's answers.
     """
     from tqdm import tqdm
@@ -51,7 +53,7 @@ def sweep(
         yield from (Answer(wanted[key], result) for key, result in found.items())
         for key, result in _computed(function, missing, executor):
             if file is not None:
-                _store(Path(file), name_of(function), missing[key], result)
+                result = _store(Path(file), name_of(function), missing[key], result)
             bar.update()
             yield Answer(missing[key], result)
 
@@ -71,7 +73,18 @@ def keyed(settings: Iterable[Setting]) -> dict[str, Setting]:
 
 def key_of(setting: Setting) -> str:
     """The setting as JSON with its names in order; what is no JSON as it is printed."""
-    return json.dumps(dict(setting), sort_keys=True, default=repr)
+    return json.dumps(dict(setting), sort_keys=True, default=_plain_or_printed)
+
+
+def _plain(value: Any) -> Any:
+    """A number or an array of NumPy as JSON knows it."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"to be kept in a file it must be JSON, got {value!r}")
+
+
+def _plain_or_printed(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else repr(value)
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -116,7 +129,10 @@ def _stored(path: Path, function: str) -> dict[str, Any]:
     return {key_of(row["setting"]): row["result"] for row in rows}
 
 
-def _store(path: Path, function: str, setting: Setting, result: Any) -> None:
+def _store(path: Path, function: str, setting: Setting, result: Any) -> Any:
+    """Write an answer down; return it as it will be read."""
     row = {"function": function, "setting": dict(setting), "result": result}
+    line = json.dumps(row, default=_plain)
     with path.open("a", encoding="utf8") as lines:
-        lines.write(json.dumps(row) + "\n")
+        lines.write(line + "\n")
+    return json.loads(line)["result"]

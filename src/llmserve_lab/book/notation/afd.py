@@ -147,7 +147,6 @@ counted_share = Quantity(
     r"\varphi_{\mathrm{count}}",
     "dimensionless",
     "share of all tokens that completed requests account for",
-    minimum=float("-inf"),
     maximum=1.0,
 )
 idle_attn = Quantity(

@@ -164,6 +164,9 @@ table_params = Positive(
     "parameter",
     "parameters of the embedding table",
 )
+held_bytes = Positive(
+    "held_bytes", r"M_{\mathrm{all}}", "byte", "memory of one GPU that is taken"
+)
 gpu_requests = Positive(
     "gpu_requests", r"B_{\mathrm{gpu}}", "request", "requests on one GPU, all batches"
 )

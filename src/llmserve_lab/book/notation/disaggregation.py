@@ -77,7 +77,6 @@ free_rows = Quantity(
     r"n_{\mathrm{free}}",
     "token",
     "prefill rows that a decode step carries along for free",
-    minimum=float("-inf"),
 )
 step_read_s = Positive(
     "step_read_s",
@@ -85,16 +84,20 @@ step_read_s = Positive(
     "s",
     "time to read the cache of one request, in one step",
 )
-tbt_batch = Positive(
-    "tbt_batch", r"B_{\mathrm{TBT}}", "request", "batch that decodes just in time"
+tbt_batch = Quantity(
+    "tbt_batch",
+    r"B_{\mathrm{TBT}}",
+    "request",
+    "batch that decodes just in time",
+    minimum=1.0,
 )
 prefill_gpus = Positive(
     "prefill_gpus", r"G_{\mathrm{pre}}", "dimensionless", "GPUs busy with prefill"
 )
-decode_gpus = Positive(
+decode_gpus = Quantity(
     "decode_gpus", r"G_{\mathrm{dec}}", "dimensionless", "GPUs busy with decode"
 )
-pool_ratio = Positive(
+pool_ratio = Quantity(
     "pool_ratio",
     r"\rho_{\mathrm{pool}}",
     "dimensionless",
@@ -117,7 +120,7 @@ ttft = Positive("ttft", r"\mathrm{TTFT}", "s", "mean time to the first token")
 second_gap_s = Positive(
     "second_gap_s", r"t_{2}", "s", "gap between the first token and the second"
 )
-answer_read_s = Positive(
+answer_read_s = Quantity(
     "answer_read_s",
     r"t_{\mathrm{read}}",
     "s",
@@ -143,7 +146,7 @@ compute_share = Positive(
 prefill_gpu_s = Positive(
     "prefill_gpu_s", r"g_{\mathrm{pre}}", "s", "GPU time of a prefill in its pool"
 )
-decode_gpu_s = Positive(
+decode_gpu_s = Quantity(
     "decode_gpu_s", r"g_{\mathrm{dec}}", "s", "GPU time of an answer in its pool"
 )
 shared_gpu_s = Positive(
@@ -161,7 +164,7 @@ decode_rate = Positive(
     "request/s",
     "rate that a decode pool carries",
 )
-answer_compute_s = Positive(
+answer_compute_s = Quantity(
     "answer_compute_s",
     r"t_{\mathrm{ans}}",
     "s",

@@ -1,6 +1,6 @@
 """Tensor parallelism: what a block sends when its matrices are cut, and how long."""
 
-from llmserve_lab.book.notation.kinds import Positive
+from llmserve_lab.book.notation.kinds import Count, Positive
 from llmserve_lab.book.quantity import Quantity
 
 bytes_act = Positive(
@@ -43,7 +43,7 @@ score_rows = Positive(
     "token",
     "rows whose scores weigh as much as the block's other two all-reduces",
 )
-kv_copies = Positive(
+kv_copies = Count(
     "kv_copies",
     r"N_{\mathrm{copy}}",
     "dimensionless",
@@ -54,6 +54,12 @@ kv_rank_bytes = Quantity(
     r"Q_{\mathrm{kv}}^{\mathrm{rank}}",
     "byte",
     "KV bytes that one rank reads",
+)
+rank_bytes = Positive(
+    "rank_bytes",
+    r"Q_{\mathrm{rank}}",
+    "byte",
+    "weights and cache that one rank holds",
 )
 rank_s = Positive("rank_s", r"t_{\mathrm{rank}}", "s", "iteration on one rank alone")
 link_s = Quantity("link_s", r"t_{\mathrm{link}}", "s", "all-reduces of an iteration")
