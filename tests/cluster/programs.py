@@ -9,6 +9,7 @@ import numpy as np
 
 from llmserve_lab.cluster import Rank
 from llmserve_lab.cluster.backend import Array
+from tests.cluster import in_groups
 
 Program = Callable[[Rank], Any]
 
@@ -66,6 +67,7 @@ RIGHT: dict[str, Program] = {
     "pipeline": pipeline,
     "ring": lambda rank: ring_all_reduce(rank, own(rank.index, 7)),
     "barrier": silent,
+    **in_groups.RIGHT,
 }
 
 
@@ -191,4 +193,5 @@ WRONG: dict[str, tuple[Program, str]] = {
         lambda rank: 1 / 0,
         "ranks 0 and 1 raised ZeroDivisionError: division by zero",
     ),
+    **in_groups.WRONG,
 }

@@ -58,8 +58,13 @@ def test_a_rank_that_never_calls_is_given_up() -> None:
             wake.wait()
         rank.barrier()
 
-    with pytest.raises(ClusterError, match=r"within 0\.05 s: rank 1 did not"):
+    message = (
+        "a rank must call or return within 0.05 s: rank 1 did not; "
+        "meanwhile rank 0 in barrier (collective 1)"
+    )
+    with pytest.raises(ClusterError) as caught:
         run(stuck, 3, timeout_s=0.05)
+    assert str(caught.value) == message
     wake.set()
 
 
@@ -90,6 +95,9 @@ def test_an_error_in_one_run_does_not_show_in_the_next() -> None:
         (lambda rank: rank.all_to_all(1.0, [0, 0]), "rows of x, None, got"),
         (lambda rank: rank.send([1.0], dst=rank.index), "send: dst must be another"),
         (lambda rank: rank.recv(src=7), "recv: src must be a rank from 0 to 1, got 7"),
+        (lambda rank: rank.broadcast([1], root=0.0), "root must be a whole .* got 0.0"),
+        (lambda rank: rank.send([1.0], dst=True), "send: dst must be a whole .* True"),
+        (lambda rank: rank.all_gather([1.0], axis="x"), "axis must be a whole .* 'x'"),
     ],
 )
 def test_a_wrong_argument_is_named(
@@ -104,6 +112,11 @@ def test_a_wrong_argument_is_named(
 def test_the_number_of_ranks_is_a_positive_whole_number(num_ranks: Any) -> None:
     with pytest.raises(ValueError, match="num_ranks must be a whole number >= 1, got"):
         run(lambda rank: None, num_ranks)
+
+
+def test_a_whole_number_of_numpys_will_do() -> None:
+    two: Any = np.int64(2)
+    assert run(lambda rank: rank.num_ranks, two).results == (2, 2)
 
 
 def test_the_backend_and_the_timeout_are_checked() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from llmserve_lab.book.rules import is_whole
 from llmserve_lab.cluster.backend import Array
 
 
@@ -37,8 +37,16 @@ def form(tensor: Array) -> tuple[tuple[str, Any], ...]:
     return (("shape", tensor.shape), ("dtype", tensor.dtype.name))
 
 
+def whole(argument: str, number: int) -> int:
+    """``number`` as Python's int; TypeError if it is no whole number."""
+    if not is_whole(number):
+        raise TypeError(f"{argument} must be a whole number, got {number!r}")
+    return int(number)
+
+
 def along(call: str, axis: int, tensor: Array) -> int:
     """``axis`` counted from the front; ValueError if the tensor has no such axis."""
+    axis = whole(f"{call}: axis", axis)
     if not -tensor.ndim <= axis < tensor.ndim:
         raise ValueError(
             f"{call}: axis must be one of a tensor of shape {tensor.shape}, got {axis}"
@@ -58,17 +66,13 @@ def cut_points(
     rows = tensor.shape[0] if tensor.ndim else None
     rules = {
         f"be one per rank, {num_ranks}": len(counts) == num_ranks,
-        "be whole and at least 0": all(map(_is_count, counts)),
+        "be whole and at least 0": all(is_whole(n) and n >= 0 for n in counts),
         f"add up to the rows of x, {rows}": rows is not None and sum(counts) == rows,
     }
     for rule, kept in rules.items():
         if not kept:
             raise ValueError(f"{call}: counts must {rule}, got {list(counts)}")
     return list(accumulate(counts))[:-1]
-
-
-def _is_count(item: object) -> bool:
-    return isinstance(item, Integral) and int(item) >= 0
 
 
 def _shown(x: object) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from itertools import count
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from llmserve_lab.cluster.arrays import numeric
+from llmserve_lab.cluster.arrays import numeric, whole
 from llmserve_lab.cluster.backend import Array, Backend
 from llmserve_lab.cluster.ledger import Record
 from llmserve_lab.cluster.meeting import Call, Returned
@@ -25,7 +26,7 @@ class Endpoint:
         self.num_ranks = backend.num_ranks
         self.records: list[Record] = []
         self._backend = backend
-        self._collectives = 0
+        self._collectives = count(1)
         self._sent = [0] * self.num_ranks
         self._received = [0] * self.num_ranks
 
@@ -63,31 +64,35 @@ class Endpoint:
 
     def _post(self, call: str, x: ArrayLike, dst: int) -> Array:
         tensor = numeric(call, x)
-        self._other(f"{call}: dst", dst)
-        self._backend.post(self.index, dst, tensor)
-        self._sent[dst] += 1
+        self._hand(tensor, self._other(f"{call}: dst", dst))
         return tensor
 
     def _take(self, call: str, src: int) -> Array:
-        self._other(f"{call}: src", src)
+        return self._fetch(self._other(f"{call}: src", src))
+
+    def _hand(self, tensor: Array, dst: int) -> None:
+        self._backend.post(self.index, dst, tensor)
+        self._sent[dst] += 1
+
+    def _fetch(self, src: int) -> Array:
         tensor = self._backend.take(self.index, src)
         self._received[src] += 1
         return tensor
 
-    def _known(self, argument: str, rank: int) -> None:
-        if rank not in range(self.num_ranks):
+    def _known(self, argument: str, rank: int) -> int:
+        if whole(argument, rank) not in range(self.num_ranks):
             raise ValueError(
                 f"{argument} must be a rank from 0 to {self.num_ranks - 1}, got {rank}"
             )
+        return int(rank)
 
-    def _other(self, argument: str, rank: int) -> None:
-        self._known(argument, rank)
-        if rank == self.index:
+    def _other(self, argument: str, rank: int) -> int:
+        if self._known(argument, rank) == self.index:
             raise ValueError(f"{argument} must be another rank, got {rank} on itself")
+        return int(rank)
 
     def _call(self, name: str, *terms: tuple[str, Hashable]) -> Call:
-        self._collectives += 1
-        return Call(name, self._collectives, terms)
+        return Call(name, next(self._collectives), terms)
 
     def _meet(self, call: Call, parts: Sequence[Array]) -> list[Any]:
         return self._backend.meet(self.index, call, parts)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Literal, TypeVar, TypeVarTuple
 
+from llmserve_lab.book.rules import is_whole
 from llmserve_lab.cluster.ledger import Ledger, Record
 from llmserve_lab.cluster.lockstep import Lockstep
 from llmserve_lab.cluster.meeting import ClusterError, Raised, State
@@ -62,16 +63,15 @@ def run(
         ClusterError: a rank raised (its error is the ``__cause__``), or the ranks did
             not do the same.
     """
-    if isinstance(num_ranks, bool) or not isinstance(num_ranks, int) or num_ranks < 1:
+    if not is_whole(num_ranks) or num_ranks < 1:
         raise ValueError(f"num_ranks must be a whole number >= 1, got {num_ranks!r}")
     if backend not in BACKENDS:
         raise ValueError(f"backend must be one of {BACKENDS}, got {backend!r}")
     if not 0 < timeout_s < math.inf:
         raise ValueError(f"timeout_s must be positive and finite, got {timeout_s}")
     one_rank = partial(_called, program, args)
-    if backend == "mpi":
-        return _on_processes(one_rank, num_ranks, timeout_s)
-    return _in_lockstep(one_rank, num_ranks, timeout_s)
+    start = _on_processes if backend == "mpi" else _in_lockstep
+    return start(one_rank, int(num_ranks), timeout_s)
 
 
 def _called(program: Callable[[Rank, *Ts], R], args: tuple[*Ts], rank: Rank) -> R:

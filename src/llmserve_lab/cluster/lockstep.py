@@ -26,6 +26,7 @@ from llmserve_lab.cluster.meeting import (
     State,
     Waiting,
     check,
+    meanwhile,
 )
 
 
@@ -126,9 +127,10 @@ class Lockstep:
         try:
             self._back.get(timeout=self.timeout_s)
         except Empty:
+            others = {i: s for i, s in enumerate(self._states) if s is not None}
             raise ClusterError(
                 f"a rank must call or return within {self.timeout_s:g} s: rank {index} "
-                "did not"
+                f"did not{meanwhile(others)}"
             ) from None
 
     def _hand_over(self) -> Sequence[int]:

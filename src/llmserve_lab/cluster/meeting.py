@@ -28,11 +28,13 @@ class Call:
     """A rank has come to its ``number``-th collective; ``terms`` must be equal on all.
 
     ``terms`` are pairs of a name and a value: ``(("shape", (4, 8)), ("axis", 1))``.
+    In groups of ``group_size`` neighbours they must be equal within each.
     """
 
     name: str
     number: int
     terms: tuple[tuple[str, Hashable], ...] = ()
+    group_size: int | None = None
 
     def __str__(self) -> str:
         return f"in {self.name} (collective {self.number})"
@@ -88,7 +90,7 @@ def check(states: Sequence[State]) -> None:
             "all ranks must call the same collectives in the same order: "
             f"{_who(everyone)}"
         )
-    _check_terms([state for state in states if isinstance(state, Call)])
+    _check_terms({i: s for i, s in enumerate(states) if isinstance(s, Call)})
     _check_messages([state for state in states if isinstance(state, Returned)])
 
 
@@ -96,19 +98,31 @@ def _check_nobody_raised(states: Sequence[State]) -> None:
     raised = {i: s for i, s in enumerate(states) if isinstance(s, Raised)}
     others = {i: s for i, s in enumerate(states) if i not in raised}
     if raised:
-        meanwhile = f"; meanwhile {_who(others)}" if others else ""
-        raise ClusterError(f"{_who(raised)}{meanwhile}", rank=min(raised))
+        raise ClusterError(f"{_who(raised)}{meanwhile(others)}", rank=min(raised))
 
 
-def _check_terms(calls: Sequence[Call]) -> None:
-    for terms in zip(*(call.terms for call in calls), strict=True):
-        name = terms[0][0]
-        values = [value for _, value in terms]
-        if any(value != values[0] for value in values):
-            given = _who({i: f"gave {value}" for i, value in enumerate(values)})
+def meanwhile(others: Mapping[int, State]) -> str:
+    """What the other ranks are doing, as the end of a message."""
+    return f"; meanwhile {_who(others)}" if others else ""
+
+
+def _check_terms(calls: Mapping[int, Call]) -> None:
+    groups: dict[int, dict[int, Call]] = {}
+    for rank, call in calls.items():
+        groups.setdefault(rank // (call.group_size or len(calls)), {})[rank] = call
+    for group in groups.values():
+        _check_same_terms(group)
+
+
+def _check_same_terms(calls: Mapping[int, Call]) -> None:
+    first, *others = calls.values()
+    for i, (name, value) in enumerate(first.terms):
+        if any(other.terms[i][1] != value for other in others):
+            given = {rank: f"gave {call.terms[i][1]}" for rank, call in calls.items()}
+            where = "on every rank" + " of a group" * (first.group_size is not None)
             raise ClusterError(
-                f"{calls[0].name} (collective {calls[0].number}) must have the same "
-                f"{name} on every rank: {given}"
+                f"{first.name} (collective {first.number}) must have the same "
+                f"{name} {where}: {_who(given)}"
             )
 
 

@@ -97,7 +97,7 @@ class Rank(Endpoint):
 
     def broadcast(self, x: ArrayLike | None, *, root: int) -> Array:
         """Give ``x`` of rank ``root`` to all; what others hand in is not looked at."""
-        self._known("broadcast: root", root)
+        root = self._known("broadcast: root", root)
         tensor = numeric("broadcast", x) if self.index == root else np.empty(0)
         call = self._call("broadcast", ("root", root))
         found = np.array(self._meet(call, [tensor] * self.num_ranks)[root])
