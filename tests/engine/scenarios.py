@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import simpy
 
@@ -46,6 +48,7 @@ def cost(draw: Random) -> IterationCost:
         collective_s=draw.choice([0.0, 1e-3]),
         collective_row_s=draw.choice([0.0, 1e-5]),
         overhead_s=draw.choice([0.0, 2e-3]),
+        overlap=draw.choice([1.0, 1.0, 0.5, 0.0]),
         kv_bytes_per_token=1.0,
         n_layers=draw.randint(1, 5),
     )
@@ -95,14 +98,20 @@ def scenario(seed: int) -> Scenario:
     return Scenario(tuple(requests), deployment, clients)
 
 
-def slow(scenario: Scenario) -> dict[int, Life]:
-    """Play it out on SimPy; what happened to each request, by its id."""
-    env, deployment = simpy.Environment(), scenario.deployment
+def slow(scenario: Scenario, number: Any = float) -> dict[int, Life]:
+    """Play it out on SimPy; what happened to each request, by its id.
+
+    Times are of the kind that ``number`` makes of a float.
+    """
+    env, deployment = simpy.Environment(number(0.0)), scenario.deployment
     lives: dict[int, Life] = {}
 
     def servers(of: Pool) -> list[Server]:
-        blocks, many = of.num_blocks, range(of.replicas)
-        return [Server(env, of.cost, slow_policy(of.policy), blocks) for _ in many]
+        cost = SimpleNamespace(**{k: number(v) for k, v in vars(of.cost).items()})
+        return [
+            Server(env, cost, slow_policy(of.policy, number), of.num_blocks)
+            for _ in range(of.replicas)
+        ]
 
     def send(request: Request) -> Life:
         life = lives[request.id] = Life(request, env.now)
@@ -111,7 +120,7 @@ def slow(scenario: Scenario) -> dict[int, Life]:
 
     def by_themselves() -> Process:
         for request in scenario.requests:
-            yield env.timeout(request.arrival_s - env.now)
+            yield env.timeout(number(request.arrival_s) - env.now)
             send(request)
 
     def client() -> Process:
@@ -127,7 +136,7 @@ def slow(scenario: Scenario) -> dict[int, Life]:
     if isinstance(deployment, Disaggregated):
         front, back = servers(deployment.prefill), servers(deployment.decode)
         for server in front:
-            connect(server, back, deployment)
+            connect(server, back, deployment, number)
     else:
         front = back = servers(deployment)
     todo, bells = list(scenario.requests), dict[int, simpy.Event]()
@@ -145,7 +154,9 @@ def least_busy(servers: list[Server]) -> Server:
     return min(servers, key=lambda server: server.busy_for)
 
 
-def connect(server: Server, back: list[Server], deployment: Disaggregated) -> None:
+def connect(
+    server: Server, back: list[Server], deployment: Disaggregated, number: Any
+) -> None:
     def arrive(life: Life) -> None:
         life.blocks, life.decodes = 0, False
         least_busy(back).put(life)
@@ -153,8 +164,8 @@ def connect(server: Server, back: list[Server], deployment: Disaggregated) -> No
     Link(
         server,
         arrive,
-        token_s=1.0 / deployment.bytes_per_s,
-        latency_s=deployment.latency_s,
+        token_s=1 / number(deployment.bytes_per_s),
+        latency_s=number(deployment.latency_s),
         layers=deployment.prefill.cost.n_layers,
         streamed=deployment.streamed,
     )

@@ -130,7 +130,7 @@ class Frozen(Usual):
         return [one for _ in self.slots]
 
 
-def slow_policy(policy: Any) -> Usual:
+def slow_policy(policy: Any, number: Any) -> Usual:
     """The blackboard's version of one of the engine's policies."""
     match type(policy).__name__:
         case "Static":
@@ -140,4 +140,4 @@ def slow_policy(policy: Any) -> Usual:
         case "Chunked":
             return Sarathi(policy.max_batch, policy.budget)
         case _:
-            return InTime(policy.max_batch, policy.tbt_s, policy.least)
+            return InTime(policy.max_batch, number(policy.tbt_s), policy.least)

@@ -105,20 +105,52 @@ def test_the_cache_is_read_once() -> None:
     decodes=st.integers(0, 200),
     cached=st.integers(0, 4096),
     context=st.integers(0, 100_000),
+    overlap=st.sampled_from([0.0, 0.7, 1.0]),
 )
 def test_the_chunk_found_is_the_largest_that_is_in_time(
-    target_ms: float, decodes: int, cached: int, context: int
+    target_ms: float, decodes: int, cached: int, context: int, overlap: float
 ) -> None:
     base = load(batch=decodes, chunk=1, context=cached)
     target_s = target_ms / 1e3
+    cost = replace(COST, overlap=overlap)
 
     def in_time(chunk: int) -> bool:
         total = base.plus(Load.of(chunk=chunk, context=context))
-        return COST.seconds(total) <= target_s * (1 + 1e-12)
+        return cost.seconds(total) <= target_s * (1 + 2e-12)
 
-    chunk = COST.chunk_within(target_s, load=base, context=context)
+    chunk = cost.chunk_within(target_s, load=base, context=context)
     assert chunk == 0 or in_time(chunk)
     assert not in_time(chunk + 1)
+
+
+def test_what_does_not_overlap_is_added() -> None:
+    two = Load.of(chunk=300, context=5_000)
+    bills = COST.compute_s(two), COST.memory_s(two)
+    for overlap, expected in ((1, max(bills)), (0, sum(bills))):
+        cost = replace(COST, overlap=overlap, overhead_s=0.002)
+        assert cost.seconds(two) == pytest.approx(expected + 0.002)
+    half = replace(COST, overlap=0.5).seconds(two)
+    assert half == pytest.approx((max(bills) + sum(bills)) / 2)
+
+
+def test_a_latency_may_be_given_where_none_is_published() -> None:
+    link = catalog.link("nvlink3")
+    with pytest.raises(ValueError, match="link_latency_s must be given for NVLink 3"):
+        IterationCost.of(LLAMA_3, H100, tp=8, link=link)
+    some, none = (
+        IterationCost.of(LLAMA_3, H100, tp=8, link=link, link_latency_s=latency_s)
+        for latency_s in (1e-6, 0.0)
+    )
+    steps = 2 * LLAMA_3.n_layers * 2 * (8 - 1)  # of the rings, each of one latency
+    assert some.collective_s == pytest.approx(steps * 1e-6)
+    assert none.collective_s == 0
+    assert none.collective_row_s == pytest.approx(some.collective_row_s)
+
+
+@pytest.mark.parametrize("tp", [3, 12, 128])
+def test_no_cut_falls_inside_a_head(tp: int) -> None:
+    with pytest.raises(ValueError, match=f"tp must divide the 64 heads, .* got {tp}"):
+        IterationCost.of(LLAMA_3, H100, tp=tp, link=NVLINK)
 
 
 def test_blocks_of_cache_come_near_a_published_count() -> None:
@@ -136,6 +168,12 @@ def test_blocks_of_cache_come_near_a_published_count() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ValueError, match="row_s must be finite and at least 0, got -1"):
         IterationCost(row_s=-1)
+    with pytest.raises(ValueError, match=r"overlap must be in \[0, 1\], got 2"):
+        IterationCost(row_s=1, overlap=2)
+    with pytest.raises(TypeError, match="model must be of type ModelShape, got 'llama"):
+        IterationCost.of("llama-3-8b", H100)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="link must be of type Link, got 'nvlink4'"):
+        IterationCost.of(LLAMA_2, H100, tp=2, link="nvlink4")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="one row must take time"):
         IterationCost(kv_token_s=1)
     with pytest.raises(ValueError, match="link must join the 2 devices, got None"):

@@ -83,6 +83,8 @@ def test_what_does_not_fit_together_is_refused() -> None:
     pool = Pool(COST, Chunked(7), kv_blocks=30)
     with pytest.raises(ValueError, match="request 0 must have"):
         drive(MODEL, REQUESTS, {**PROMPTS, 0: []}, pool)
+    with pytest.raises(ValueError, match="prompts must hold one for request 0"):
+        drive(MODEL, REQUESTS, {}, pool)
     shared = Pool(
         COST, Chunked(7), kv_blocks=30, prefixes=PrefixStore(capacity_tokens=999)
     )

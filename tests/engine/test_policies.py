@@ -1,5 +1,7 @@
 """What the chapters say of each policy, on the article's machine."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -109,6 +111,14 @@ def test_decode_waits_for_no_prompt_in_a_pool_of_its_own() -> None:
     ordinary = split.worst_gap_s[split.id != 8]
     assert ordinary.max() < 0.05  # the first includes the transfer; no stall of seconds
     np.testing.assert_allclose(one(split, 8, "ttft_s"), one(split, 8, "ttft_s"))
+
+
+@pytest.mark.parametrize("wrong", ["chunked", Chunked, None])
+def test_a_policy_is_an_object_with_its_settings(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="policy must be of type Policy, got "):
+        Pool(COST, wrong)
+    with pytest.raises(TypeError, match="cost must be of type IterationCost, got "):
+        Pool(wrong, Chunked())
 
 
 @pytest.mark.parametrize(

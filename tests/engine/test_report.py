@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -58,7 +57,7 @@ def test_the_mean_time_per_token_is_the_mean_gap(report: Report) -> None:
 def test_goodput_counts_who_kept_all_limits(report: Report) -> None:
     ttft_s, gap_s = report.percentile("ttft", 60), float(sorted(report.worst_gap_s)[60])
     good = sum(
-        first <= ttft_s and worst <= gap_s
+        first <= ttft_s + 1e-9 and worst <= gap_s + 1e-9
         for first, worst in zip(report.ttft_s, report.worst_gap_s, strict=True)
     )
     assert 0 < good < 100
@@ -132,8 +131,9 @@ def test_a_stopped_run_keeps_what_it_has() -> None:
 
     stopped = simulate(stream(10_000), POOL, stop=enough)
     assert stopped.stopped and looks == sorted(looks)
-    assert 300 < stopped.num_requests < 900
-    assert 20 < stopped.elapsed_s < 40
+    assert 390 < stopped.num_requests <= 401
+    assert 20 < stopped.elapsed_s == looks[-1] < 20.05
+    assert simulate(stream(5), POOL, stop=lambda now_s: True).num_requests == 0
     assert "(stopped)" in repr(stopped)
 
 
@@ -162,42 +162,6 @@ def test_nothing_asked_is_nothing_done() -> None:
 def test_long_times_are_told_in_seconds() -> None:
     rare = replace(next(stream(1)), arrival_s=7_200.0)
     assert "in 7,20" in simulate([rare], POOL).table().caption
-
-
-def test_what_cannot_be_served_is_refused() -> None:
-    first = next(stream(1))
-    late = Request(arrival_s=1, prompt_len=1, output_len=1, id=1)
-    with pytest.raises(ValueError, match="in order of arrival_s, got 0"):
-        simulate([late, first], POOL)
-    long = Request(arrival_s=0, prompt_len=6_000, output_len=500, id=7)
-    with pytest.raises(ValueError, match="request 7 must fit into the 400 blocks"):
-        simulate([long], POOL)
-    with pytest.raises(ValueError, match="clients must be at least 1, got 0"):
-        simulate([first], POOL, clients=0)
-    with pytest.raises(ValueError, match="think_s must be 0 where nobody waits"):
-        simulate([first], POOL, think_s=1)
-    with pytest.raises(TypeError, match="deployment must be a Pool or a Disagg"):
-        simulate([first], COST)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"q must be in \[0, 100\], got 101"):
-        simulate([first], POOL).percentile("ttft", 101)
-    with pytest.raises(ValueError, match="metric must be one of"):
-        simulate([first], POOL).percentile("tpt", 50)  # type: ignore[arg-type]
-    for wrong in ({"arrival_s": -1.0}, {"prompt_len": 0}, {"output_len": 2.5}):
-        fields: dict[str, Any] = {
-            "arrival_s": 0.0,
-            "prompt_len": 1,
-            "output_len": 1,
-            "id": 0,
-        }
-        with pytest.raises(ValueError, match=str(*wrong)):
-            Request(**{**fields, **wrong})
-
-
-@pytest.mark.parametrize("clients", [None, 2])
-@pytest.mark.parametrize("wrong", [None, (0.0, 5, 5)])
-def test_what_is_no_request_is_refused(clients: int | None, wrong: Any) -> None:
-    with pytest.raises(TypeError, match="requests must be of type Request, got "):
-        simulate([wrong], POOL, clients=clients)
 
 
 def test_one_run_is_like_the_other() -> None:

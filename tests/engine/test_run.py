@@ -19,6 +19,7 @@ costs = st.builds(
     weights_s=st.floats(0, 1e-2),
     kv_token_s=st.floats(0, 1e-5),
     overhead_s=st.sampled_from([0.0, 1e-3]),
+    overlap=st.sampled_from([0.0, 0.25, 1.0]),
 )
 Asked = tuple[IterationCost, int, int, int, bool]
 runs = st.tuples(
@@ -75,7 +76,7 @@ def test_a_run_ends_early_only_where_computing_and_reading_change_places(
         assert ahead[0] * ahead[1] <= 1e-15
 
 
-@given(given=runs, share=st.floats(-0.1, 1.1))
+@given(given=runs, share=st.floats(-0.1, 1.0))
 def test_it_is_cut_at_the_first_boundary_that_is_not_before(
     given: Asked, share: float
 ) -> None:
@@ -83,7 +84,19 @@ def test_it_is_cut_at_the_first_boundary_that_is_not_before(
     ends = [run.boundary_s(done) for done in range(1, run.count + 1)]
     now_s = 10.0 + share * (run.end_s - 10.0)
     run.cut(now_s)
-    assert run.end_s == next((end for end in ends if end >= now_s), ends[-1])
+    assert run.end_s == max(now_s, next(end for end in ends if end >= now_s - 1e-11))
+    assert run.boundary_s(run.count) == pytest.approx(run.end_s, abs=1e-11)
+
+
+@given(given=runs, by=st.sampled_from([-1, 1]))
+def test_a_boundary_is_where_it_would_be_without_rounding(
+    given: Asked, by: int
+) -> None:
+    run, _ = run_and_steps(given)
+    last = max(1, run.count - 1)
+    now_s = run.boundary_s(last) * (1 + by * 1e-15)
+    run.cut(now_s)
+    assert run.count == last and run.end_s >= now_s
 
 
 def test_blocks_are_needed_when_the_walk_over_all_requests_says_so() -> None:

@@ -1,6 +1,5 @@
 """What goes from pool to pool, how long that takes, and what need not go at all."""
 
-import numpy as np
 import pytest
 
 from llmserve_lab import catalog
@@ -10,8 +9,6 @@ from llmserve_lab.engine import (
     Disaggregated,
     IterationCost,
     Pool,
-    PrefixStore,
-    Request,
     Static,
     simulate,
 )
@@ -70,51 +67,6 @@ def test_a_slow_link_cannot_be_hidden() -> None:
     assert report.transfer_s[0] == pytest.approx(expected_s, rel=1e-9)
 
 
-def test_a_prefix_that_is_held_is_neither_computed_nor_sent() -> None:
-    names = tuple(range(8))
-    first = Request(
-        arrival_s=0, prompt_len=4_096, output_len=2, id=0, prefix=(*names[:7], 99)
-    )
-    second = Request(arrival_s=9, prompt_len=4_096, output_len=2, id=1, prefix=names)
-    store = PrefixStore(capacity_tokens=10_000)
-    deployment = Disaggregated(
-        prefill=Pool(COST, Continuous(), kv_blocks=ROOM, prefixes=store),
-        decode=Pool(COST, Continuous(), kv_blocks=ROOM),
-        bytes_per_s=1e10,
-    )
-    report = simulate([first, second], deployment)
-    assert list(report.hit_tokens) == [0, 7 * 512]
-    sent = report.transfer_s * 1e10 / COST.kv_bytes_per_token
-    np.testing.assert_allclose(sent, [4_096, 512])
-    assert report.ttft_s[1] < report.ttft_s[0] / 5
-
-
-def test_what_was_not_used_for_longest_makes_room() -> None:
-    def asked(number: int, *prefix: int) -> Request:
-        return Request(
-            arrival_s=number, prompt_len=11, output_len=1, id=number, prefix=prefix
-        )
-
-    store = PrefixStore(capacity_tokens=30, block_tokens=10)
-    prompts = [asked(0, 1), asked(1, 2), asked(2, 3), asked(3, 1), asked(4, 4)]
-    again = [asked(5, 1), asked(6, 2)]  # 2 had to go when 4 came
-    cost = IterationCost(row_s=1e-3)
-    pool = Pool(cost, Continuous(), kv_blocks=10, prefixes=store)
-    report = simulate([*prompts, *again], pool)
-    assert list(report.hit_tokens) == [0, 0, 0, 10, 0, 10, 0]
-
-
-def test_a_whole_prompt_in_the_store_still_runs_one_token() -> None:
-    store = PrefixStore(capacity_tokens=100, block_tokens=10)
-    requests = [
-        Request(arrival_s=number, prompt_len=20, output_len=1, id=number, prefix=(1, 2))
-        for number in range(2)
-    ]
-    cost = IterationCost(row_s=1e-3)
-    report = simulate(requests, Pool(cost, Continuous(), kv_blocks=10, prefixes=store))
-    np.testing.assert_allclose(report.ttft_s, [20e-3, 1e-3])
-
-
 def test_a_prefill_pool_needs_room_for_prompts_alone() -> None:
     deployment = Disaggregated(
         prefill=Pool(COST, Continuous(), kv_blocks=4),
@@ -135,3 +87,11 @@ def test_what_cannot_be_deployed_is_refused() -> None:
         Disaggregated(prefill=pool, decode=pool, bytes_per_s=0)
     with pytest.raises(ValueError, match="latency_s must be finite and at least 0"):
         Disaggregated(prefill=pool, decode=pool, latency_s=-1)
+    with pytest.raises(ValueError, match=r"eff_link must be in \(0, 1\], got 2"):
+        Disaggregated.over(
+            catalog.link("nvlink4"), prefill=pool, decode=pool, eff_link=2
+        )
+    with pytest.raises(TypeError, match="link must be of type Link, got 'nvlink4'"):
+        Disaggregated.over("nvlink4", prefill=pool, decode=pool)  # type: ignore
+    with pytest.raises(TypeError, match="prefill must be of type Pool, got Iteration"):
+        Disaggregated(prefill=COST, decode=pool)  # type: ignore[arg-type]

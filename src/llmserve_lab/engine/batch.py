@@ -96,7 +96,9 @@ class Batch:
         if not (sequence.emitted or sequence.preemptions):
             sequence.scheduled_s = self.end_s
         if self.prefixes is not None and not sequence.cached:
-            sequence.cached = sequence.hit = self.prefixes.match(sequence.request)
+            sequence.cached = self.prefixes.match(sequence.request)
+            if not sequence.preemptions:
+                sequence.hit = sequence.cached
         self.prefilling.append(sequence)
         return sequence
 

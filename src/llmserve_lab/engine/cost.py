@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
+from llmserve_lab.engine.moment import latest
 from llmserve_lab.engine.rules import at_least, whole
 
 if TYPE_CHECKING:
@@ -51,17 +52,18 @@ class Load(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class IterationCost:
-    """Seconds of an iteration: the longer of computing and reading, then what is fixed.
+    """Seconds of an iteration: computing and reading, less what overlaps, and the rest.
 
     ``row_s`` and ``pair_s`` are spent computing on each row and query–key pair,
-    ``weights_s`` and ``kv_token_s`` reading all weights and each token of cache,
+    ``weights_s`` and ``kv_token_s`` reading all weights and each token of cache, of
+    which the share ``overlap`` of the shorter bill is hidden behind the longer one;
     ``collective_s`` and ``collective_row_s`` in the collectives of one iteration and of
     each row, ``overhead_s`` on everything else. The rest says what is stored where:
     bytes of all ``n_gpus`` together, ``kv_bytes_per_token`` without copies and
     ``kv_copies`` of each, in ``n_layers`` layers.
 
     Raises:
-        ValueError: a number is negative, or an iteration of one row takes no time.
+        ValueError: a number is negative, an overlap above 1, or one row takes no time.
     """
 
     row_s: float = 0.0
@@ -71,6 +73,7 @@ class IterationCost:
     collective_s: float = 0.0
     collective_row_s: float = 0.0
     overhead_s: float = 0.0
+    overlap: float = 1.0
     kv_bytes_per_token: float = 0.0
     kv_copies: float = 1.0
     weight_bytes: float = 0.0
@@ -81,6 +84,8 @@ class IterationCost:
     def __post_init__(self) -> None:
         for each in fields(self):
             at_least(each.name, getattr(self, each.name), 0)
+        if self.overlap > 1:
+            raise ValueError(f"overlap must be in [0, 1], got {self.overlap}")
         if self.seconds(Load.of(chunk=1)) == 0:
             raise ValueError(f"an iteration of one row must take time, got {self}")
 
@@ -94,16 +99,21 @@ class IterationCost:
         efficiency: Efficiency | None = None,
         tp: int = 1,
         link: Link | None = None,
+        link_latency_s: float | None = None,
         overhead_s: float = 0.0,
+        overlap: float = 1.0,
     ) -> IterationCost:
         """The cost of ``model`` on ``tp`` accelerators, in one tensor-parallel group.
 
         Weights and cache are in ``precision``, rows between ranks too. Without an
-        ``efficiency`` the datasheet is taken at its word.
+        ``efficiency`` the datasheet is taken at its word. ``link_latency_s`` stands
+        for the published latency of the ``link``, and is needed where there is none.
 
         Raises:
             LookupError: the accelerator does not compute in this precision.
-            ValueError: several accelerators and no link between them, or no latency.
+            TypeError: one of them is no record of the catalog.
+            ValueError: several accelerators and no link between them, no latency of the
+                link, or heads that cannot be cut in ``tp``.
         """
         from llmserve_lab.engine.slopes import slopes
 
@@ -114,8 +124,10 @@ class IterationCost:
             efficiency=efficiency,
             tp=tp,
             link=link,
+            link_latency_s=link_latency_s,
         )
-        return cls(**known, overhead_s=overhead_s, n_layers=model.n_layers, n_gpus=tp)
+        own = {"overhead_s": overhead_s, "overlap": overlap}
+        return cls(**known, **own, n_layers=model.n_layers, n_gpus=tp)
 
     def compute_s(self, load: Load) -> float:
         """Seconds of computing."""
@@ -131,24 +143,25 @@ class IterationCost:
 
     def seconds(self, load: Load) -> float:
         """Seconds of one iteration."""
-        longer = max(self.compute_s(load), self.memory_s(load))
-        return longer + self.fixed_s(load.rows)
+        shorter, longer = sorted((self.compute_s(load), self.memory_s(load)))
+        return longer + (1 - self.overlap) * shorter + self.fixed_s(load.rows)
 
     def chunk_within(self, target_s: float, *, load: Load, context: int) -> int:
         """Rows of the largest chunk that ``load`` can take along within ``target_s``.
 
         ``context`` tokens of the chunk's own request are in cache. 0 if none fits.
         """
-        slack_s = target_s - self.fixed_s(load.rows) - self.compute_s(load)
-        line_s = self.row_s + self.collective_row_s + self.pair_s * (context + 0.5)
-        chunk = int(_positive_root(self.pair_s / 2, line_s, slack_s))
+        until_s = latest(target_s) - self.fixed_s(load.rows)
+        compute_s = self.compute_s(load)
         read_s = self.memory_s(load) + context * self.kv_token_s
-        left_s = target_s - self.fixed_s(load.rows) - read_s
-        if left_s < 0:
-            return 0
-        if self.collective_row_s:
-            chunk = min(chunk, int(left_s / self.collective_row_s))
-        return chunk
+        line_s = self.row_s + self.pair_s * (context + 0.5)
+        chunks, apart = [], 1 - self.overlap
+        for computing, reading in ((1.0, apart), (apart, 1.0)):  # whichever is longer
+            line, square = computing * line_s, computing * self.pair_s / 2
+            slack_s = until_s - computing * compute_s - reading * read_s
+            root = _positive_root(square, line + self.collective_row_s, slack_s)
+            chunks.append(int(root))
+        return min(chunks)
 
     def kv_blocks(self, *, utilisation: float = 0.9, block_tokens: int = 16) -> int:
         """Blocks of cache in what the weights leave of ``utilisation`` of the memory.
@@ -180,7 +193,7 @@ def _positive_root(square: float, line: float, slack: float) -> float:
 
     Where x costs nothing, there is no end to it.
     """
-    if slack <= 0:
+    if slack < 0:
         return 0.0
     steep = line + sqrt(line * line + 4 * square * slack)
     return 2 * slack / steep if steep else MANY

@@ -107,17 +107,10 @@ def drive(
     """Serve ``requests``, whose ``prompts`` are given by id, for real; greedy decoding.
 
     Raises:
-        ValueError: two requests have one id, a prompt is not as long as its request
-            says, or the deployment shares prefixes, which have no cache here.
+        ValueError: two requests have one id, a prompt is missing or not as long as its
+            request says, or the deployment shares prefixes, which have no cache here.
     """
-    if len({each.id for each in requests}) < len(requests):
-        raise ValueError("requests must have an id each, got one of them twice")
-    for request in requests:
-        length, told = len(prompts[request.id]), request.prompt_len
-        if length != told:
-            raise ValueError(
-                f"prompt of request {request.id} must have {told} tokens, got {length}"
-            )
+    _check(requests, prompts)
     system, record = System(deployment, leap=False), Record()
     driver = Driver(
         model,
@@ -132,3 +125,17 @@ def drive(
     said = {each.id: driver.texts[each.id][each.prompt_len :] for each in requests}
     tokens = {number: tuple(text) for number, text in said.items()}
     return Driven(tokens, driver.passes, report_of(system, record, stopped=False))
+
+
+def _check(requests: Sequence[Request], prompts: Mapping[int, Sequence[int]]) -> None:
+    """Refuse requests that share an id, and prompts that are not theirs."""
+    if len({each.id for each in requests}) < len(requests):
+        raise ValueError("requests must have an id each, got one of them twice")
+    for request in requests:
+        if request.id not in prompts:
+            raise ValueError(f"prompts must hold one for request {request.id}")
+        length, told = len(prompts[request.id]), request.prompt_len
+        if length != told:
+            raise ValueError(
+                f"prompt of request {request.id} must have {told} tokens, got {length}"
+            )

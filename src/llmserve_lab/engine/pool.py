@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from llmserve_lab.engine.cost import IterationCost
 from llmserve_lab.engine.policies import Policy
 from llmserve_lab.engine.prefixes import PrefixStore
-from llmserve_lab.engine.rules import at_least, whole
+from llmserve_lab.engine.rules import at_least, of_type, whole
 
 if TYPE_CHECKING:
     from llmserve_lab.catalog import Link
@@ -24,7 +24,9 @@ class Pool:
     is what the weights leave of the memory. All replicas share one ``prefixes`` store.
 
     Raises:
-        ValueError: a count is below 1.
+        TypeError: the cost, the policy or the store is something else.
+        ValueError: a count is below 1, or a frozen batch, which is padded alike, is to
+            reuse prefixes.
     """
 
     cost: IterationCost
@@ -35,7 +37,15 @@ class Pool:
     prefixes: PrefixStore | None = None
 
     def __post_init__(self) -> None:
+        of_type(IterationCost, cost=self.cost)
+        of_type(Policy, policy=self.policy)
+        of_type(PrefixStore | None, prefixes=self.prefixes)
         whole(replicas=self.replicas, block_tokens=self.block_tokens)
+        if self.policy.frozen and self.prefixes is not None:
+            raise ValueError(
+                "policy must schedule iteration by iteration to reuse prefixes, got "
+                f"{self.policy}"
+            )
         if self.kv_blocks is not None:
             whole(kv_blocks=self.kv_blocks)
 
@@ -68,6 +78,7 @@ class Disaggregated:
     streamed: bool = False
 
     def __post_init__(self) -> None:
+        of_type(Pool, prefill=self.prefill, decode=self.decode)
         if self.prefill.policy.frozen or self.decode.policy.frozen:
             raise ValueError(
                 "policy of both pools must schedule iteration by iteration, got "
@@ -89,8 +100,19 @@ class Disaggregated:
     ) -> Disaggregated:
         """Every GPU of a prefill replica sends its share over a ``link`` of its own.
 
-        Where no latency of the link is published, none is added.
+        ``eff_link`` is the share of its bandwidth that is reached. Where no latency of
+        the link is published, none is added.
+
+        Raises:
+            TypeError: the link is no record of the catalog.
+            ValueError: the share is not in (0, 1].
         """
+        from llmserve_lab.catalog import Link as Known
+
+        of_type(Known, link=link)
+        of_type(Pool, prefill=prefill)
+        if not 0 < eff_link <= 1:
+            raise ValueError(f"eff_link must be in (0, 1], got {eff_link}")
         return cls(
             prefill=prefill,
             decode=decode,

@@ -13,7 +13,8 @@ class PrefixStore:
     """Room for the KV of ``capacity_tokens`` tokens of prompts, in blocks.
 
     The blocks are those that requests name in ``prefix``, of ``block_tokens`` tokens;
-    the least recently used one makes room. Looking up and fetching take no time.
+    the least recently used one makes room. Looking up and fetching take no time. What a
+    decode pool holds need not be sent to it; what only the prefill pool holds, must.
 
     Raises:
         ValueError: there is no room for one block.
@@ -46,14 +47,23 @@ class Prefixes:
         """Leading tokens of the prompt that are held; never the whole of it.
 
         The model has to run at least one token, or it would not say the next.
+
+        Raises:
+            ValueError: the names are not those of the blocks of this store.
         """
-        blocks = 0
+        size, blocks = self.store.block_tokens, 0
+        wanted = -(-request.prompt_len // size)
+        if len(request.prefix) not in (0, wanted):
+            raise ValueError(
+                f"prefix of request {request.id} must name none or all {wanted} blocks "
+                f"of {size} tokens, got {len(request.prefix)} names"
+            )
         for name in request.prefix:
             if name not in self._held:
                 break
             self._held.move_to_end(name)
             blocks += 1
-        return min(blocks * self.store.block_tokens, request.prompt_len - 1)
+        return min(blocks * size, request.prompt_len - 1)
 
     def keep(self, request: Request) -> None:
         """Hold the full blocks of a prompt that has been computed."""

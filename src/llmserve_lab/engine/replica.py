@@ -73,8 +73,14 @@ class Replica(Batch):
         if self.run is not None:
             self.run.cut(now_s)
             self.end_s = self.run.end_s
-        elif self.end_s == inf:
+        elif not now_s <= self.end_s < inf:
             self.end_s = now_s
+
+    def _enter(self, blocks: int) -> Sequence:
+        sequence = super()._enter(blocks)
+        if self.wire is not None:
+            self.wire.ask(sequence)
+        return sequence
 
     def give_back(self, sequence: Sequence, now_s: float) -> None:
         """The blocks of a request that has left are free again."""

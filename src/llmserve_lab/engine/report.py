@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from llmserve_lab.engine.gaps import Floats, Gaps
+from llmserve_lab.engine.moment import latest
 from llmserve_lab.engine.record import Record
 from llmserve_lab.engine.use import Use
 
@@ -101,12 +102,14 @@ class Report:
     ) -> float:
         """Requests per second that kept all limits.
 
-        ``tbt_s`` bounds every gap of a request, ``tpot_s`` their mean.
+        ``tbt_s`` bounds every gap of a request, ``tpot_s`` their mean; rounding apart.
         """
         mean_s = np.zeros(self.num_requests)
         mean_s[self.output_len > 1] = self.tpot_s
-        good = (self.ttft_s <= ttft_s) & (self.worst_gap_s <= tbt_s)
-        return self._per_s(int((good & (mean_s <= tpot_s)).sum()))
+        spent_s = np.array([self.ttft_s, self.worst_gap_s, mean_s])
+        rounding_s = latest(self.elapsed_s) - self.elapsed_s
+        limits_s = np.array([[ttft_s], [tbt_s], [tpot_s]]) + rounding_s
+        return self._per_s(int((spent_s <= limits_s).all(axis=0).sum()))
 
     def _per_s(self, amount: float) -> float:
         return amount / self.elapsed_s if self.elapsed_s else 0.0

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import math
 from numbers import Integral
+from types import UnionType
 
 
-def whole(*, of: str = "", **counts: object) -> None:
-    """Refuse counts ``of`` something that are no whole numbers from 1 on, by name."""
+def whole(*, of: str = "", first: int = 1, **counts: object) -> None:
+    """Refuse counts ``of`` something that are no whole numbers from ``first`` on."""
     for name, count in counts.items():
         if not isinstance(count, Integral):
             raise ValueError(f"{name} must be a whole number, got {count!r}")
-        if count < 1:
-            raise ValueError(f"{name} must be at least 1{of and ' '}{of}, got {count}")
+        if count < first:
+            what = f"{first}{of and ' '}{of}"
+            raise ValueError(f"{name} must be at least {what}, got {count}")
+
+
+def of_type(kind: type | UnionType, **things: object) -> None:
+    """Refuse what is of another kind, by name."""
+    for name, thing in things.items():
+        if not isinstance(thing, kind):
+            called = getattr(kind, "__name__", kind)
+            raise TypeError(f"{name} must be of type {called}, got {thing!r}")
 
 
 def at_least(name: str, value: float, least: float) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from llmserve_lab.engine.cost import IterationCost, Load
+from llmserve_lab.engine.moment import earliest
 
 
 class Run:
@@ -51,12 +52,14 @@ class Run:
         if count > 1 and ahead * gain < 0 and count > -ahead / gain:
             count = int(-ahead / gain) + 1  # the last one before they change places
         computing = ahead > 0 or (ahead == 0 and gain >= 0)
-        longer = compute_s if computing else memory_s
-        slope = more_compute_s if computing else more_memory_s
+        both = (compute_s, more_compute_s), (memory_s, more_memory_s)
+        (longer, slope), (shorter, less) = both if computing else both[::-1]
+        apart = 1 - cost.overlap
         self.compute_s, self.more_compute_s = compute_s, more_compute_s
         self.memory_s, self.more_memory_s = memory_s, more_memory_s
         fixed_s = cost.collective_s + rows * cost.collective_row_s + cost.overhead_s
-        self.first_s, self.slope_s = longer + fixed_s, slope
+        self.first_s = longer + apart * shorter + fixed_s
+        self.slope_s = slope + apart * less
         self.count = count
         self.end_s = self.boundary_s(count)
 
@@ -66,11 +69,15 @@ class Run:
         return self.start_s + (done * self.first_s + more)
 
     def cut(self, now_s: float) -> None:
-        """End at the first boundary that is not before ``now_s``."""
+        """End at the first boundary that is not before the moment of ``now_s``.
+
+        A boundary that comes before it by rounding alone is put there.
+        """
         if self.count > 1 and now_s < self.end_s:
-            earlier = range(1, self.count)
-            self.count = 1 + bisect_left(earlier, now_s, key=self.boundary_s)
+            inner, from_s = range(1, self.count), earliest(now_s)
+            self.count = 1 + bisect_left(inner, from_s, key=self.boundary_s)
             self.end_s = self.boundary_s(self.count)
+        self.end_s = max(self.end_s, now_s)
 
     def total(self, first: float, more: float) -> float:
         """Sum of ``first`` + j·``more`` over the iterations of the run."""

@@ -29,6 +29,7 @@ class Sequence:
         "reserved",
         "scheduled_s",
         "sent_s",
+        "there",
         "transfer_s",
         "worst_gap_s",
     )
@@ -47,6 +48,7 @@ class Sequence:
         self.first_token_s = nan
         self.last_token_s = nan
         self.worst_gap_s = 0.0
+        self.there = 0  # leading tokens that the pool it will go to holds already
         self.transfer_s = 0.0
         self.sent_s = 0.0
 

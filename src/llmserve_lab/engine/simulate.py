@@ -35,8 +35,9 @@ def simulate(
             times are the same to rounding.
         log: keep every run of iterations, for ``report.trace``.
         progress: show a bar.
-        stop: asked now and then, with the time; if true, the run ends there. So does it
-            at Ctrl-C. The report then holds what was computed.
+        stop: asked with the time whenever somebody arrives or iterations end, of which
+            a leap takes many at once; if true, the run ends there. So does it at
+            Ctrl-C. The report then holds what was computed.
 
     Raises:
         TypeError: the deployment is something else, or one of the requests is.

@@ -7,8 +7,8 @@ asked less.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
-from heapq import heappop, heappush
 from math import inf
 
 from llmserve_lab.engine.request import Request
@@ -63,8 +63,7 @@ class ClosedLoop:
         at_least("think_s", think_s, 0)
         self._requests = iter(requests)
         self._think_s = think_s
-        self._due: list[tuple[float, int, Request]] = []
-        self._asked = 0
+        self._due: deque[tuple[float, Request]] = deque()
         for _ in range(clients):
             self._ask(0.0)
 
@@ -76,12 +75,11 @@ class ClosedLoop:
     def _ask(self, due_s: float) -> None:
         request = _following(self._requests)
         if request is not None:
-            self._asked += 1
-            heappush(self._due, (due_s, self._asked, request))
+            self._due.append((due_s, request))
 
     def pop(self) -> Request:
         """The request that arrives at ``next_s``."""
-        due_s, _, request = heappop(self._due)
+        due_s, request = self._due.popleft()
         return Request(
             arrival_s=due_s,
             prompt_len=request.prompt_len,

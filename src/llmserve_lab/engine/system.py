@@ -1,7 +1,7 @@
 """One loop, one event: somebody arrives, or somebody's iteration ends.
 
-Whatever comes next in time is done next; at equal times arrivals come first, so that
-who is there when an iteration is planned can be in it.
+Whatever comes next in time is done next. At the same moment iterations end first, then
+requests come in, and then is planned: who is there by then can be in the next one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from math import inf
 from operator import attrgetter
 
 from llmserve_lab.engine.gaps import Gaps
+from llmserve_lab.engine.moment import earliest, latest
 from llmserve_lab.engine.pool import Disaggregated, Pool
+from llmserve_lab.engine.prefixes import Prefixes
 from llmserve_lab.engine.record import Record
 from llmserve_lab.engine.replica import Replica
 from llmserve_lab.engine.sequence import Sequence
@@ -20,7 +22,6 @@ from llmserve_lab.engine.source import Source
 from llmserve_lab.engine.wire import Wire
 
 Stop = Callable[[float], bool]
-TURNS_BETWEEN_LOOKS = 256
 BY_END = attrgetter("end_s")
 BY_REQUESTS = attrgetter("num_requests")
 
@@ -38,16 +39,23 @@ class System:
         self._num_sent = 0
         self._leap, self._log = leap, log
         if isinstance(deployment, Disaggregated):
-            wires = [_wire(deployment) for _ in range(deployment.prefill.replicas)]
-            self._open("prefill", deployment.prefill, wires)
-            self._open("decode", deployment.decode)
+            prefill, decode = deployment.prefill, deployment.decode
+            there = _opened(decode)
+            wires = [_wire(deployment, there) for _ in range(prefill.replicas)]
+            self._open("prefill", prefill, _opened(prefill), wires)
+            self._open("decode", decode, there)
         else:
-            self._open("pool", deployment)
+            self._open("pool", deployment, _opened(deployment))
         self.front, self.back = (list(self.pools.values()) * 2)[:2]
         self.replicas = [each for pool in self.pools.values() for each in pool]
 
-    def _open(self, name: str, pool: Pool, wires: list[Wire] | None = None) -> None:
-        prefixes = pool.prefixes.opened() if pool.prefixes else None
+    def _open(
+        self,
+        name: str,
+        pool: Pool,
+        prefixes: Prefixes | None,
+        wires: list[Wire] | None = None,
+    ) -> None:
         self.pools[name] = [
             Replica(
                 pool,
@@ -63,27 +71,34 @@ class System:
 
     def serve(self, source: Source, record: Record, stop: Stop | None) -> bool:
         """Run until nothing is left to do, or until ``stop`` says so; then false."""
-        turns = 0
         while True:
-            replica = min(self.replicas, key=BY_END)
+            replica = self._next_replica()
             outside_s = source.next_s
             if self._sent and self._sent[0][0] <= outside_s:
                 outside_s = self._sent[0][0]
-            if outside_s <= replica.end_s:
-                if outside_s == inf:
-                    return True
-                self._deliver(outside_s, source)
-            elif replica.run is None:
-                replica.begin()
-            else:
+            if replica.run is not None and replica.end_s <= latest(outside_s):
                 self._commit(replica, source, record)
-            turns += 1
-            if stop and turns % TURNS_BETWEEN_LOOKS == 0 and stop(self.now_s):
+            elif outside_s == inf == replica.end_s:
+                return True
+            elif outside_s <= latest(replica.end_s):
+                self._deliver(outside_s, source)
+            else:
+                replica.begin()
+            if stop and stop(self.now_s):
                 return False
 
-    def _deliver(self, now_s: float, source: Source) -> None:
+    def _next_replica(self) -> Replica:
+        """The one that is due first; of several, one whose iteration ends."""
+        soonest = min(self.replicas, key=BY_END)
+        if len(self.replicas) == 1 or soonest.end_s == inf:
+            return soonest
+        now_s = latest(soonest.end_s)
+        due = [each for each in self.replicas if each.end_s <= now_s]
+        return next((each for each in due if each.run), due[0])
+
+    def _deliver(self, due_s: float, source: Source) -> None:
         """A prompt's cache has come over the link, or a new request has come in."""
-        self.now_s = now_s
+        self.now_s = now_s = max(self.now_s, due_s)
         if self._sent and self._sent[0][0] <= now_s:
             _, _, sequence, sender = heappop(self._sent)
             sender.give_back(sequence, now_s)
@@ -94,7 +109,7 @@ class System:
 
     def _commit(self, replica: Replica, source: Source, record: Record) -> None:
         """An iteration is over: note who has been answered, send on who must leave."""
-        self.now_s = now_s = replica.end_s
+        self.now_s = now_s = max(self.now_s, replica.end_s)
         for sequence in replica.commit():
             record.add(sequence, now_s)
             source.answered(now_s)
@@ -103,11 +118,22 @@ class System:
             sequence = replica.leaving.pop(0)
             there_s = replica.wire.arrival_s(sequence, now_s)
             sequence.transfer_s = there_s - now_s
-            self._num_sent += 1
-            heappush(self._sent, (there_s, self._num_sent, sequence, replica))
+            self._expect(there_s, sequence, replica)
+
+    def _expect(self, there_s: float, sequence: Sequence, sender: Replica) -> None:
+        """What arrives at the same moment as another arrives after it."""
+        for other_s, *_ in self._sent:
+            if earliest(there_s) <= other_s <= latest(there_s):
+                there_s = other_s
+        self._num_sent += 1
+        heappush(self._sent, (there_s, self._num_sent, sequence, sender))
 
 
-def _wire(deployment: Disaggregated) -> Wire:
+def _opened(pool: Pool) -> Prefixes | None:
+    return pool.prefixes.opened() if pool.prefixes else None
+
+
+def _wire(deployment: Disaggregated, held: Prefixes | None) -> Wire:
     cost = deployment.prefill.cost
     return Wire(
         bytes_per_s=deployment.bytes_per_s,
@@ -115,4 +141,5 @@ def _wire(deployment: Disaggregated) -> Wire:
         token_bytes=cost.kv_bytes_per_token,
         n_layers=cost.n_layers,
         streamed=deployment.streamed,
+        held=held,
     )

@@ -15,7 +15,7 @@ from itertools import count
 import numpy as np
 
 from llmserve_lab.engine.request import Request
-from llmserve_lab.engine.rules import at_least, positive, whole
+from llmserve_lab.engine.rules import positive, whole
 from llmserve_lab.workloads.arrivals import poisson
 from llmserve_lab.workloads.lengths import LengthLaw
 from llmserve_lab.workloads.traces import MOONCAKE_BLOCK
@@ -39,11 +39,12 @@ class Conversations:
     def __post_init__(self) -> None:
         positive("rate_per_s", self.rate_per_s)
         positive("think_s", self.think_s)
-        at_least("system_len", self.system_len, 0)
+        whole(of="token", first=0, system_len=self.system_len)
 
     def requests(self, *, num_requests: int, seed: int) -> Iterator[Request]:
         """The first ``num_requests`` turns of all conversations, by arrival."""
         whole(num_requests=num_requests)
+        whole(first=0, seed=seed)
         rng = np.random.default_rng(seed)
         starts = poisson(self.rate_per_s, np.random.default_rng([seed, 1]))
         shared = self.system_len // MOONCAKE_BLOCK

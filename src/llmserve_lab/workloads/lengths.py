@@ -15,6 +15,7 @@ import numpy as np
 from llmserve_lab.engine.rules import at_least, positive, whole
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
+MOST = 2.0**63  # tokens: from there on a length is no int64
 MIN_KEPT = 1e-3  # share of draws that must fall between bounds: else they hardly meet
 
 
@@ -78,9 +79,16 @@ class Lognormal:
         return math.sqrt(math.log1p(self.cv**2))
 
     def draw(self, rng: np.random.Generator, size: int) -> Integers:
-        """``size`` lengths, independent."""
+        """``size`` lengths, independent.
+
+        Raises:
+            ValueError: one is too large a number for its 64 bits.
+        """
         center = math.log(self.mean) - self.sigma**2 / 2
-        return np.ceil(rng.lognormal(center, self.sigma, size)).astype(np.int64)
+        lengths = np.ceil(rng.lognormal(center, self.sigma, size))
+        if (lengths >= MOST).any():
+            raise ValueError(f"mean must keep lengths below 2⁶³ tokens, got {self}")
+        return lengths.astype(np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,11 +128,15 @@ class Bounded:
 
 @dataclass(frozen=True)
 class Empirical:
-    """Lengths that were observed, drawn again with equal chances."""
+    """Lengths that were observed, drawn again with equal chances.
+
+    Any sequence of them will do, an array too; a tuple is kept.
+    """
 
     observed: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "observed", tuple(self.observed))
         if not self.observed:
             raise ValueError("observed must hold at least 1 length, got none")
         for length in self.observed:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 Value = TypeVar("Value")
+Content = TypeVar("Content", str, list[str])
+SHORT = reprlib.Repr()  # of what was found, in a message
+SHORT.maxstring = SHORT.maxlong = SHORT.maxother = 80
 
 
 class MalformedLineError(ValueError):
@@ -16,7 +20,8 @@ class MalformedLineError(ValueError):
     def __init__(self, where: Line, field: str, rule: str, found: object) -> None:
         self.path, self.line, self.field = where.path, where.number, field
         super().__init__(
-            f"{where.path}, line {where.number}: {field} must be {rule}, got {found!r}"
+            f"{where.path}, line {where.number}: {field} must be {rule}, "
+            f"got {SHORT.repr(found)}"
         )
 
 
@@ -40,7 +45,7 @@ class Line:
         found = self[field]
         try:
             return reading(found)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             raise MalformedLineError(self, field, rule, found) from None
 
     def tokens(self, field: str, *, least: int = 1) -> int:
@@ -50,31 +55,65 @@ class Line:
 
 
 def _whole(found: Any, least: int) -> int:
-    if isinstance(found, bool | float) or int(found) < least:
+    if isinstance(found, bool | float) or int(plain(found)) < least:
         raise ValueError
     return int(found)
+
+
+def plain(found: Any) -> Any:
+    """What was found, if it is no text that only Python takes for a number: 1_0."""
+    if isinstance(found, str) and ("_" in found or not found.isascii()):
+        raise ValueError
+    return found
 
 
 def csv_lines(path: Path, columns: Sequence[str]) -> Iterator[Line]:
     """Lines of a CSV file below its heading, which must name ``columns``.
 
     Columns are found by their names; others may stand beside them. One line is in
-    memory at a time.
+    memory at a time. Blank lines may end the file.
     """
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-        rows = csv.reader(file)
-        heading = next(rows, [])
+        rows = _rows(path, file)
+        _, heading = next(rows, (1, []))
         for column in columns:
             if column not in heading:
                 at = Line(path, 1, {})
                 raise MalformedLineError(at, column, "a column of the heading", heading)
-        for cells in rows:
-            fields = dict(zip(heading, cells, strict=False))
-            line = Line(path, rows.line_num, fields)
+        for number, cells in filled(path, rows):
+            line = Line(path, number, dict(zip(heading, cells, strict=False)))
             if len(cells) > len(heading):
                 rule = f"the last of {len(heading)} fields"
                 raise MalformedLineError(line, heading[-1], rule, cells)
             yield line
+
+
+def _rows(path: Path, file: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """Number and cells of each line."""
+    rows = csv.reader(file)
+    while True:
+        try:
+            cells = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            at = Line(path, rows.line_num, {})
+            raise MalformedLineError(at, "line", "CSV", str(error)) from None
+        yield rows.line_num, cells
+
+
+def filled(
+    path: Path, rows: Iterable[tuple[int, Content]]
+) -> Iterator[tuple[int, Content]]:
+    """Lines and their numbers; those that are blank are passed over at the end only."""
+    blank = 0
+    for number, content in rows:
+        if not content:
+            blank = blank or number
+        elif blank:
+            raise MalformedLineError(Line(path, blank, {}), "line", "filled", "")
+        else:
+            yield number, content
 
 
 def in_order(line: Line, field: str, time_s: float, before_s: float) -> float:

@@ -51,7 +51,7 @@ def bursty_requests(
     Times, prompts and outputs are drawn independently: another rate leaves the lengths
     as they are, and stretches the same times.
     """
-    times, *lengths = np.random.SeedSequence(seed).spawn(3)
+    times, *lengths = _seeds(seed)
     arrivals = bursty(rate_per_s, cv=cv, rng=np.random.default_rng(times))
     return _together(arrivals, prompt, output, num_requests, lengths)
 
@@ -63,8 +63,14 @@ def closed_requests(
 
     ``simulate(…, clients=n)`` hands the next one to the client that is answered first.
     """
-    _, *lengths = np.random.SeedSequence(seed).spawn(3)
+    _, *lengths = _seeds(seed)
     return _together(at_once(), prompt, output, num_requests, lengths)
+
+
+def _seeds(seed: int) -> list[np.random.SeedSequence]:
+    """One for the times, one for the prompts, one for the outputs."""
+    whole(first=0, seed=seed)
+    return np.random.SeedSequence(seed).spawn(3)
 
 
 def _together(

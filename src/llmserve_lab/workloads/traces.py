@@ -14,7 +14,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 from llmserve_lab.engine.request import Request
-from llmserve_lab.workloads.lines import Line, MalformedLineError, csv_lines, in_order
+from llmserve_lab.workloads.lines import (
+    Line,
+    MalformedLineError,
+    csv_lines,
+    filled,
+    in_order,
+    plain,
+)
 
 AZURE = ("TIMESTAMP", "ContextTokens", "GeneratedTokens")
 BURST = ("Timestamp", "Request tokens", "Response tokens")
@@ -103,16 +110,15 @@ def mooncake(path: str | Path) -> Iterator[Request]:
 
 
 def json_lines(path: Path) -> Iterator[Line]:
-    """Lines of a file of JSON objects, one in memory at a time."""
+    """Lines of a file of JSON objects, one in memory at a time; blanks may end it."""
     with path.open(encoding="utf-8-sig", errors="replace") as file:
-        for number, text in enumerate(file, start=1):
+        stripped = (text.strip() for text in file)
+        for number, text in filled(path, enumerate(stripped, start=1)):
             at = Line(path, number, {})
             try:
                 found = json.loads(text)
-            except json.JSONDecodeError:
-                raise MalformedLineError(
-                    at, "line", "JSON", text.rstrip("\n")
-                ) from None
+            except (ValueError, RecursionError):
+                raise MalformedLineError(at, "line", "JSON", text) from None
             if not isinstance(found, dict):
                 raise MalformedLineError(at, "line", "a JSON object", found)
             yield Line(path, number, found)
@@ -137,7 +143,7 @@ def datetime_s(text: str) -> float:
 
 def seconds(found: str | float) -> float:
     """A finite number that is not negative."""
-    number = float(found)
+    number = float(plain(found))
     if isinstance(found, bool) or not (math.isfinite(number) and number >= 0):
         raise ValueError
     return number
