@@ -1,18 +1,24 @@
 """From a catalog record to arguments: every formula finds what it asks for."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from llmserve_lab.book.notation import quantity
 from llmserve_lab.catalog import (
     ACCELERATORS,
     EFFICIENCIES,
+    LINKS,
     MODELS,
     PRECISIONS,
     machine,
+    wire,
     workload,
 )
 from llmserve_lab.roofline import formulas as f
 
+ANY_KEY: Any = "a-key"
 SIZE = {"batch": 4.0, "context": 100.0, "chunk": 2.0}
 
 
@@ -52,6 +58,28 @@ def test_a_precision_that_the_machine_does_not_compute_in_is_refused() -> None:
     assert "fp8" in PRECISIONS
     with pytest.raises(LookupError, match=r"A100.*got 'fp8'"):
         machine(ACCELERATORS["a100-80-sxm"], precision="fp8")
+
+
+def test_a_precision_that_the_catalog_has_not_is_refused() -> None:
+    with pytest.raises(LookupError, match=r"precision must be one of .*'xyz'"):
+        workload(MODELS["llama-2-7b"], precision="xyz")
+
+
+@pytest.mark.parametrize(
+    ("ask", "name"),
+    [
+        (lambda: workload(ANY_KEY), "model"),
+        (lambda: machine(ANY_KEY), "accelerator"),
+        (lambda: machine(ACCELERATORS["h100-sxm"], efficiency=ANY_KEY), "efficiency"),
+        (lambda: wire(ANY_KEY), "link"),
+        (lambda: wire(LINKS["nvlink4"], efficiency=ANY_KEY), "efficiency"),
+    ],
+)
+def test_a_key_is_no_record_and_the_message_says_how_to_find_it(
+    ask: Callable[[], object], name: str
+) -> None:
+    with pytest.raises(TypeError, match=rf"{name} must be.*catalog\.{name}\(key\)"):
+        ask()
 
 
 def test_a_machine_that_nobody_has_described_is_refused() -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import pkgutil
 from collections.abc import Iterator, Mapping
 from dataclasses import FrozenInstanceError, fields, is_dataclass
+from functools import cache
+from importlib import import_module
 from operator import add, mul, truediv
 from typing import Any
 
+import numpy as np
 import pytest
 
 from llmserve_lab import catalog
 from llmserve_lab.book.units import units
-from llmserve_lab.catalog import articles, efficiencies, hopper, measurements, models
 from llmserve_lab.catalog.cited import KINDS, Cited, fraction
 
 BANDWIDTH = Cited(3.35e12, "byte/s", "datasheet", "a datasheet")
@@ -35,27 +38,24 @@ def cited_in(thing: Any) -> Iterator[Cited]:
             yield from cited_in(getattr(thing, field.name))
 
 
+@cache
 def everything() -> list[Cited]:
-    tables = (
-        catalog.ACCELERATORS,
-        catalog.LINKS,
-        catalog.MODELS,
-        catalog.PRECISIONS,
-        catalog.EFFICIENCIES,
-    )
-    modules = (articles, efficiencies, hopper, measurements, models)
-    loose = [
-        value
+    """Every cited number that a name of the catalog's modules leads to, each once."""
+    names = [each.name for each in pkgutil.iter_modules(catalog.__path__)]
+    modules = [import_module(f"{catalog.__name__}.{name}") for name in names]
+    found = [
+        cited
         for module in modules
         for name, value in vars(module).items()
-        if name.isupper()
+        if not name.startswith("__")
+        for cited in cited_in(value)
     ]
-    return [cited for thing in (*tables, *loose) for cited in cited_in(thing)]
+    return list({id(cited): cited for cited in found}.values())
 
 
 def test_the_catalog_cites_every_kind_of_evidence() -> None:
     found = everything()
-    assert len(found) > 150
+    assert len(found) > 250
     assert {cited.kind for cited in found} == set(KINDS)
 
 
@@ -69,6 +69,12 @@ def test_every_cited_value_is_positive_and_says_who_says_so() -> None:
     for cited in everything():
         assert float(cited) > 0
         assert len(cited.source) > len("IEEE"), cited
+
+
+@pytest.mark.parametrize("value", [np.float32(2), np.float64(2), np.int64(2), 2])
+def test_a_number_of_numpy_is_a_number(value: Any) -> None:
+    cited = Cited(value, "byte", "convention", "us")
+    assert (type(cited.value), cited.value) == (float, 2.0)
 
 
 def test_float_is_the_only_way_out() -> None:
@@ -97,6 +103,8 @@ def test_it_prints_as_a_reader_sees_it() -> None:
         ({"value": math.inf}, ValueError, "value must be finite, got inf"),
         ({"value": "3"}, TypeError, "value must be a real number, got '3'"),
         ({"value": True}, TypeError, "value must be a real number, got True"),
+        ({"value": np.bool_(True)}, TypeError, "value must be a real number"),
+        ({"value": 1j}, TypeError, "value must be a real number, got 1j"),
         ({"kind": "rumour"}, ValueError, "kind must be one of .*got 'rumour'"),
         ({"unit": " "}, ValueError, "unit must say something"),
         ({"source": ""}, ValueError, "source must say something"),

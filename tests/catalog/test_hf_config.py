@@ -63,6 +63,20 @@ def test_a_model_is_called_as_told_or_after_its_folder_or_its_family(
     assert (named.name, named.key) == ("Llama Two", "llama-two")
 
 
+def test_its_folder_finds_a_file_that_begins_with_a_byte_order_mark(
+    configs: dict[str, Config], tmp_path: Path
+) -> None:
+    folder = tmp_path / "My-Llama"
+    folder.mkdir()
+    with pytest.raises(FileNotFoundError, match=r"My-Llama.config\.json"):
+        catalog.model_from_config(folder)
+    text = json.dumps(configs["llama-2-7b"])
+    (folder / "config.json").write_text(text, encoding="utf-8-sig")
+    found = catalog.model_from_config(folder)
+    assert found == catalog.model("llama-2-7b")
+    assert found.name == "My-Llama"
+
+
 def without(config: Config, *fields: str) -> Config:
     return {key: value for key, value in config.items() if key not in fields}
 

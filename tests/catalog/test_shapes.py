@@ -150,6 +150,15 @@ def test_none_shared_and_none_dense_are_allowed() -> None:
     assert names["shared_experts.up_proj"] == names["dense.up_proj"] == 0
 
 
+@pytest.mark.parametrize("width", [-2, 0, float("nan"), float("inf")])
+def test_a_number_takes_some_bytes(width: float) -> None:
+    model = catalog.model("llama-2-7b")
+    with pytest.raises(ValueError, match="bytes_kv must be positive and finite, got"):
+        model.kv_bytes_per_token(width)
+    with pytest.raises(ValueError, match="bytes_weight must be positive and finite"):
+        model.weight_bytes(width)
+
+
 @pytest.mark.parametrize("value", [2.0, True, "2"])
 def test_a_width_is_a_whole_number(value: Any) -> None:
     with pytest.raises(TypeError, match="d_ff must be a whole number"):

@@ -3,16 +3,25 @@
 import json
 from functools import cache, partial
 from html import unescape
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from llmserve_lab.book.bench import Bench, Turn
+from llmserve_lab.book.bench import Bench, Choose, Turn
 from llmserve_lab.book.display import si
-from llmserve_lab.catalog import ACCELERATORS, MODELS, machine, workload
+from llmserve_lab.catalog import (
+    ACCELERATORS,
+    EFFICIENCIES,
+    MODELS,
+    PRECISIONS,
+    machine,
+    workload,
+)
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.bench import bench
+from llmserve_lab.roofline.bench import bench, settings
+from llmserve_lab.roofline.walk import walk
 from tests.benches import answered
 
 CONFIG = {
@@ -37,6 +46,44 @@ def test_the_picture_on_the_page_is_the_state_at_the_start() -> None:
     assert made().picture.html() in answer()
 
 
+def test_everything_that_the_catalog_discloses_can_be_chosen() -> None:
+    options = {
+        name: set(knob.options)
+        for name, knob in made().knobs.items()
+        if isinstance(knob, Choose)
+    }
+    disclosed = {a.name for a in ACCELERATORS.values() if a.disclosed}
+    assert options == {
+        "model": {model.name for model in MODELS.values()},
+        "accelerator": disclosed,
+        "precision": set(PRECISIONS),
+        "efficiency": {share.name for share in EFFICIENCIES.values()},
+    }
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_machine_answers_in_what_it_computes_in(precision: str) -> None:
+    turned: dict[str, Any] = {"config": "", "batch": 1, "context": 0, "chunk": 1}
+    for device in (each for each in ACCELERATORS.values() if each.disclosed):
+        turned |= {"accelerator": device.name, "precision": precision}
+        for model, share in zip(MODELS.values(), cycle(EFFICIENCIES.values())):
+            turned |= {"model": model.name, "efficiency": share.name}
+            if precision in device.peak_flops:
+                for known in settings(**turned)[1].values():
+                    assert float(f.ITERATION_S.at(known)) > 0
+            else:
+                with pytest.raises(LookupError, match=f"got '{precision}'"):
+                    settings(**turned)
+
+
+def test_decode_works_on_latents_and_a_chunk_on_what_is_made_of_them() -> None:
+    answered = answer(model="DeepSeek-V3", context=2**17)
+    for chunk, absorbed, batch in ((1, True, 32), (2048, False, 1)):
+        bill = walk(MODELS["deepseek-v3"], batch=batch, context=2**17, chunk=chunk,
+                    absorbed=absorbed)  # fmt: skip
+        assert si(bill.iteration_flops / bill.iteration_bytes, "FLOP/byte") in answered
+
+
 @pytest.mark.parametrize(
     ("key", "device", "precision"),
     [("llama-3-70b", "h200-sxm", "fp8"), ("deepseek-v3", "mi300x", "bf16")],
@@ -51,8 +98,7 @@ def test_the_answer_states_the_numbers_of_its_settings(
     peaks = machine(accelerator, precision=precision)
     known: dict[str, Any] = workload(model, precision=precision) | peaks
     known |= {"batch": 3, "context": 1024, "chunk": 1}
-    at = {leaf.name: known[leaf.name] for leaf in f.INTENSITY.arguments}
-    assert f"decode does {si(f.INTENSITY(**at), 'FLOP/byte')}" in html
+    assert f"decode does {si(f.INTENSITY.at(known), 'FLOP/byte')}" in html
     assert f"{model.name} on {accelerator.name}, {precision}" in html
     assert html.count("$$") == 2 * 2 * 5  # five steps for each of two phases
     assert "{" in html and "bench-error" not in html

@@ -42,7 +42,7 @@ def decode(model: ModelShape, *, batch: int, context: int) -> Bill:
 
 def prefill(model: ModelShape, *, chunk: int, context: int = 0) -> Bill:
     """Walk one chunk of one prompt."""
-    return walk(model, batch=1, context=context, chunk=chunk)
+    return walk(model, batch=1, context=context, chunk=chunk, absorbed=False)
 
 
 @every_device
@@ -99,7 +99,7 @@ def test_memory_is_full_long_before_bandwidth_is_the_question(
 def test_attention_flops_keep_a_long_prefill_compute_bound(model: ModelShape) -> None:
     contexts = [2**power for power in range(17, 24)]
     bills = [prefill(model, chunk=2048, context=context) for context in contexts]
-    assert all(intensity(bill) > 2 * ridge(H100) for bill in bills)
+    assert all(intensity(bill) > ridge(H100) for bill in bills)
 
 
 def test_without_the_flops_of_attention_a_long_prefill_seems_to_sink() -> None:

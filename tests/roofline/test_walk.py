@@ -6,30 +6,32 @@ from typing import Any
 
 import pytest
 
+from llmserve_lab.book.display import si
 from llmserve_lab.book.formula import Formula
 from llmserve_lab.catalog import MODELS, PRECISIONS, ModelShape, workload
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline.walk import Bill, comparison, walk
+from llmserve_lab.transformer import Meter, Transformer, tiny_latent, tiny_shape
 
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=lambda m: m.key)
 SMALL = MODELS["llama-3-8b"]
 
 
-def sizes(seed: str, count: int = 4) -> list[dict[str, int]]:
+def sizes(seed: str, count: int = 4) -> list[dict[str, Any]]:
     rng = random.Random(seed)
     return [
         {
             "batch": rng.randint(1, 20),
             "context": rng.choice([0, rng.randint(1, 100_000)]),
             "chunk": rng.choice([1, rng.randint(2, 200)]),
+            "absorbed": rng.random() < 0.5,
         }
         for _ in range(count)
     ]
 
 
-def closed(formula: Formula, model: ModelShape, size: dict[str, int]) -> float:
-    known: dict[str, Any] = workload(model) | size
-    return float(formula(**{leaf.name: known[leaf.name] for leaf in formula.arguments}))
+def closed(formula: Formula, model: ModelShape, size: dict[str, Any]) -> float:
+    return float(formula.at(workload(model, absorbed=size["absorbed"]), size))
 
 
 def vectors(model: ModelShape) -> int:
@@ -75,7 +77,7 @@ def test_the_intensity_that_the_chapter_draws_is_the_one_walked(
 
 
 def test_precision_changes_bytes_and_no_flops() -> None:
-    size = {"batch": 3, "context": 50, "chunk": 2}
+    size: dict[str, Any] = {"batch": 3, "context": 50, "chunk": 2}
     wide, narrow = (
         walk(SMALL, **size, bytes_weight=w, bytes_kv=k) for w, k in ((2, 4), (1, 1))
     )
@@ -101,7 +103,7 @@ def test_what_the_roofline_overlooks_is_small_in_decode() -> None:
 
 
 def test_the_parts_of_a_bill_add_up() -> None:
-    bill = Bill(1, 2, 3, 4.0, 5.0, 6.0, 7.0)
+    bill = Bill(1, 2, 3, 4.0, 5.0, 6.0, 7.0, 8)
     assert bill.iteration_flops == 1 + 2
     assert bill.iteration_bytes == 4 + 5
     assert bill.overlooked_bytes == 6 + 7
@@ -113,22 +115,53 @@ def test_the_parts_of_a_bill_add_up() -> None:
         ({"batch": 0}, "batch must be at least 1, got 0"),
         ({"context": -1}, "context must be at least 0, got -1"),
         ({"chunk": 0}, "chunk must be at least 1, got 0"),
+        ({"context": 10.5}, r"context must be a whole number, got 10\.5"),
+        ({"context": math.nan}, "context must be a whole number, got nan"),
+        ({"bytes_kv": -2}, "bytes_kv must be positive and finite, got -2"),
+        ({"bytes_weight": 0}, "bytes_weight must be positive and finite, got 0"),
+        ({"bytes_act": math.inf}, "bytes_act must be positive and finite, got inf"),
     ],
 )
-def test_a_bad_size_is_named(change: dict[str, int], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_a_bad_size_is_named(change: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
         walk(SMALL, **{"batch": 1, "context": 0, "chunk": 1, **change})
 
 
 def test_the_comparison_puts_both_side_by_side() -> None:
     table = comparison(SMALL, batch=2, context=100, chunk=3)
     assert len(table.rows) == 6
-    ratios = [float(row[-1]) for row in table.rows]
+    ratios = [float(str(row[-1])) for row in table.rows]
     assert ratios == pytest.approx([1] * 6, abs=2e-3)
-    size = {"batch": 2, "context": 100, "chunk": 3}
+    size: dict[str, Any] = {"batch": 2, "context": 100, "chunk": 3}
     assert "606 pairs" not in repr(table)  # 2·(101 + 102 + 103) of them
     assert str(walk(SMALL, **size).attn_pairs) == "612"
     assert any("612 pairs" in row for row in table.rows)
+
+
+def test_an_empty_cache_is_read_by_neither_side() -> None:
+    rows = comparison(SMALL, batch=1, context=0, chunk=1).rows
+    assert [row[-1] for row in rows if "KV bytes read" in str(row[0])] == ["both none"]
+
+
+@pytest.mark.parametrize(("chunk", "absorbed"), [(1, True), (2, False)])
+def test_the_comparison_takes_the_form_of_its_phase(chunk: int, absorbed: bool) -> None:
+    size: dict[str, Any] = {"batch": 1, "context": 4096, "chunk": chunk}
+    model = MODELS["deepseek-v3"]
+    bill = walk(model, absorbed=absorbed, **size)
+    rows = comparison(model, **size).rows
+    assert any(si(bill.attn_flops, "FLOP", 5) in row[1:3] for row in rows)
+
+
+def test_a_chunk_of_latents_does_what_a_decoder_executes() -> None:
+    """Keys and values made from latents: fewer FLOPs a pair, and all cached ones."""
+    transformer = Transformer(tiny_shape(attention=tiny_latent()))
+    cache, meter = transformer.new_cache(9), Meter()
+    transformer.forward(range(4), cache)
+    transformer.forward(range(5), cache, run=meter.on())
+    bill = walk(transformer.shape, batch=1, context=4, chunk=5, absorbed=False)
+    assert meter.useful_attn_flops == bill.attn_flops
+    assert meter.linear_flops == bill.linear_flops + bill.expand_flops
+    assert bill.expand_flops > 0
 
 
 def test_a_walk_reads_what_a_precision_of_the_catalog_stores() -> None:

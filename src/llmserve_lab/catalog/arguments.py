@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from llmserve_lab.catalog import Accelerator, Efficiency, Link, ModelShape
+from llmserve_lab.catalog.device import Accelerator
+from llmserve_lab.catalog.efficiencies import EFFICIENCIES, Efficiency
+from llmserve_lab.catalog.shape import ModelShape
+from llmserve_lab.catalog.wiring import Link
 
 
 def workload(
@@ -16,10 +18,15 @@ def workload(
     ``params_total``, ``params_active``, ``bytes_weight``, ``kv_bytes_per_token`` (byte
     per token) and ``attn_flops_per_pair`` (FLOP per pair; latent attention ``absorbed``
     as decode runs it, or not, as prefill does).
-    """
-    from llmserve_lab.catalog import PRECISIONS
 
-    form = PRECISIONS[precision]
+    Raises:
+        LookupError: the catalog has no such precision.
+        TypeError: the model is no record, but its key, say.
+    """
+    from llmserve_lab import catalog
+
+    _must_be(ModelShape, "model", model)
+    form = catalog.precision(precision)
     return {
         "params_total": float(model.params_total),
         "params_active": float(model.params_active),
@@ -41,10 +48,11 @@ def machine(
 
     Raises:
         LookupError: the accelerator does not compute in this precision.
+        TypeError: an argument is no record, but its key, say.
     """
-    from llmserve_lab.catalog import EFFICIENCIES
-
+    _must_be(Accelerator, "accelerator", accelerator)
     reached = efficiency or EFFICIENCIES["datasheet"]
+    _must_be(Efficiency, "efficiency", reached)
     return {
         "peak_flops": float(accelerator.peak(precision)),
         "hbm_bw": float(accelerator.hbm_bw),
@@ -60,15 +68,25 @@ def wire(link: Link, *, efficiency: Efficiency | None = None) -> dict[str, float
     Without an ``efficiency`` the datasheet is taken at its word.
 
     Raises:
+        TypeError: an argument is no record, but its key, say.
         ValueError: nobody has published a latency for it.
     """
-    from llmserve_lab.catalog import EFFICIENCIES
-
+    _must_be(Link, "link", link)
+    reached = efficiency or EFFICIENCIES["datasheet"]
+    _must_be(Efficiency, "efficiency", reached)
     if link.latency is None:
         raise ValueError(f"link must have a latency in the catalog, got {link.name}")
-    reached = efficiency or EFFICIENCIES["datasheet"]
     return {
         "link_bw": float(link.bandwidth),
         "link_latency": float(link.latency),
         "eff_link": float(reached.link),
     }
+
+
+def _must_be(kind: type, name: str, record: Any) -> None:
+    """Refuse a key, or another kind of record, by name."""
+    if not isinstance(record, kind):
+        raise TypeError(
+            f"{name} must be a record of the catalog, "
+            f"as catalog.{name}(key) finds it, got {record!r}"
+        )

@@ -8,6 +8,7 @@ number that is ours.
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -25,7 +26,7 @@ class Cited:
     ``note`` says what a careful reader would ask next.
 
     Raises:
-        TypeError: the value is not a real number.
+        TypeError: the value is not a real number of Python or NumPy.
         ValueError: the value is not finite, the kind is unknown, or the unit or the
             source is empty.
     """
@@ -37,7 +38,7 @@ class Cited:
     note: str = ""
 
     def __post_init__(self) -> None:
-        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
+        if isinstance(self.value, bool) or not isinstance(self.value, numbers.Real):
             raise TypeError(f"value must be a real number, got {self.value!r}")
         if not math.isfinite(self.value):
             raise ValueError(f"value must be finite, got {self.value}")

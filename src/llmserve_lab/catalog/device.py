@@ -95,6 +95,18 @@ class Accelerator:
         """Whether the vendor or a paper prints this device's peaks."""
         return True
 
+    def levels(self) -> tuple[MemoryLevel, ...]:
+        """The memory hierarchy, from the fastest level down; at least one level.
+
+        Raises:
+            LookupError: the catalog has no hierarchy for this device.
+        """
+        if not self.memory_levels:
+            raise LookupError(
+                f"accelerator must have its memory levels listed, got {self.key}"
+            )
+        return self.memory_levels
+
     def peak(self, precision: str) -> Cited:
         """Dense peak at ``precision``, in FLOP/s.
 

@@ -117,7 +117,7 @@ FAMILIES: Mapping[str, Callable[[ConfigFields], Any]] = {
 def model_from_config(
     config: str | PathLike[str] | Mapping[str, Any], *, name: str | None = None
 ) -> ModelShape:
-    """Read a model's shape from a Hugging Face ``config.json`` (a path, or its dict).
+    """Read a model's shape from a ``config.json``: its path, its folder, or its dict.
 
     Families: llama, mistral, qwen2, qwen3, deepseek_v3, kimi_k2 (by ``model_type``).
     A sliding window does not change the shape and is ignored, and so is a head for
@@ -154,9 +154,10 @@ def _load(config: str | PathLike[str] | Mapping[str, Any]) -> tuple[Any, str]:
     """Return the fields and where they are from, as an error message says it."""
     if isinstance(config, Mapping):
         return config, ""
-    place = f" ({Path(config)})"
+    path = _file(config)
+    place = f" ({path})"
     try:
-        fields = json.loads(Path(config).read_text(encoding="utf-8"))
+        fields = json.loads(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise ValueError(f"config must be JSON{place}: {error}") from None
     if not isinstance(fields, dict):
@@ -166,6 +167,12 @@ def _load(config: str | PathLike[str] | Mapping[str, Any]) -> tuple[Any, str]:
     return fields, place
 
 
+def _file(config: str | PathLike[str]) -> Path:
+    """The file itself, where its folder was named."""
+    path = Path(config)
+    return path / "config.json" if path.is_dir() else path
+
+
 def _folder(config: str | PathLike[str] | Mapping[str, Any]) -> str:
     """Name of the folder that the file lies in, where it is a file."""
-    return "" if isinstance(config, Mapping) else Path(config).absolute().parent.name
+    return "" if isinstance(config, Mapping) else _file(config).absolute().parent.name

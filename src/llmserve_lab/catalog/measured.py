@@ -15,6 +15,7 @@ from llmserve_lab.catalog.tiers import TIERS
 
 DEPLOYMENTS: tuple[Deployment, ...] = (
     measurements.DEEPSEEK_DECODE,
+    measurements.DEEPSEEK_PREFILL,
     measurements.PROFILED_DECODE,
     measurements.SGLANG_DECODE,
     measurements.NVL72_DECODE,
@@ -99,6 +100,8 @@ def _facts() -> Iterator[tuple[str, Cited]]:
     yield "prefill, rows of a GPU", measurements.PREFILL_ROWS
     yield "prefill, a node of DeepSeek", measurements.NODE_INPUT_TOKENS
     yield "prefill computed, a node of DeepSeek", measurements.NODE_INPUT_COMPUTED
+    for rate in measurements.DEEPSEEK_USER_RATES:
+        yield "a user of DeepSeek", rate
     yield "drafted tokens kept", measurements.DRAFT_KEPT
     yield "rows of a GPU in an all-to-all", measurements.ALL_TO_ALL_ROWS
     yield "blocks of cache, Llama-2-7B on an H100", servers.VLLM_ROOM.blocks

@@ -122,6 +122,21 @@ DEEPSEEK_DECODE = Deployment(
         21, "token/(request*s)", "measured", DAY_6, "published as 20 to 22"
     ),
 )
+DEEPSEEK_USER_RATES: tuple[Cited, ...] = tuple(
+    Cited(rate, "token/(request*s)", "measured", DAY_6, f"{end} of the range")
+    for rate, end in ((20, "lower end"), (22, "upper end"))
+)
+NODE_INPUT_TOKENS = Cited(73_700, "token/s", "measured", DAY_6, "with cache hits")
+NODE_INPUT_COMPUTED = Cited(32_206, "token/s", "measured", SGLANG_96, "without hits")
+DEEPSEEK_PREFILL = Deployment(
+    name="DeepSeek, prefill, EP32",
+    accelerator="h800-sxm",
+    n_gpus=32,
+    context=_tokens(
+        float(DEEPSEEK_DECODE.context), DAY_6, "that of decode; prompts are not told"
+    ),
+    gpu_tokens_per_s=_per_gpu(float(NODE_INPUT_COMPUTED), SGLANG_96),
+)
 SGLANG_DECODE = Deployment(
     name="SGLang, EP72",
     accelerator="h100-sxm",
@@ -177,8 +192,6 @@ OVERLAP_GAINS: Mapping[int, Cited] = MappingProxyType(
 REBALANCING_GAINS: Mapping[str, Cited] = MappingProxyType(
     {"prefill": _speedup(1.49), "decode": _speedup(2.54)}
 )
-NODE_INPUT_TOKENS = Cited(73_700, "token/s", "measured", DAY_6, "with cache hits")
-NODE_INPUT_COMPUTED = Cited(32_206, "token/s", "measured", SGLANG_96, "without hits")
 DRAFT_KEPT = Cited(
     0.6, "dimensionless", "convention", SGLANG_96, "of one token drafted"
 )

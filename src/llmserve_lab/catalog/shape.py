@@ -16,7 +16,7 @@ from typing import Literal
 from llmserve_lab.catalog.attention import Attention
 from llmserve_lab.catalog.cited import Cited
 from llmserve_lab.catalog.ffn import Ffn, MoeFfn
-from llmserve_lab.catalog.tensor import Tensor, whole_numbers
+from llmserve_lab.catalog.tensor import Tensor, positive, whole_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,12 +87,20 @@ class ModelShape:
         return self.n_layers * self.attention.kv_elements
 
     def kv_bytes_per_token(self, bytes_kv: float | Cited = 2) -> float:
-        """Bytes that one token leaves in the cache, κ; ``bytes_kv`` each (16 bits)."""
-        return self.kv_elements_per_token * float(bytes_kv)
+        """Bytes that one token leaves in the cache, κ; ``bytes_kv`` each (16 bits).
+
+        Raises:
+            ValueError: ``bytes_kv`` is not positive and finite.
+        """
+        return self.kv_elements_per_token * positive("bytes_kv", bytes_kv)
 
     def weight_bytes(self, bytes_weight: float | Cited = 2) -> float:
-        """Bytes of all weights at ``bytes_weight`` bytes a parameter (16 bits)."""
-        return self.params_total * float(bytes_weight)
+        """Bytes of all weights at ``bytes_weight`` bytes a parameter (16 bits).
+
+        Raises:
+            ValueError: ``bytes_weight`` is not positive and finite.
+        """
+        return self.params_total * positive("bytes_weight", bytes_weight)
 
     def attn_flops_per_pair(self, *, absorbed: bool = True) -> int:
         """FLOPs of attention per query–key pair, all layers and heads.

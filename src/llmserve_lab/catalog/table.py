@@ -173,14 +173,10 @@ def memory_table(device: Accelerator) -> Table:
     Raises:
         LookupError: the catalog has no hierarchy for this device.
     """
-    if not device.memory_levels:
-        raise LookupError(
-            f"device must have its memory levels listed, got {device.key}"
-        )
     sources = Sources()
     rows = [
         (level.name, sources.cell(level.bytes), sources.cell(level.bandwidth))
-        for level in device.memory_levels
+        for level in device.levels()
     ]
     title = f"{device.name}: memory hierarchy, whole chip"
     return Table(title, ("level", "size", "bandwidth"), rows, sources.notes)

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from llmserve_lab.book.rules import is_whole
+
 Weight = tuple[str, tuple[int, ...]]
 
 
@@ -37,8 +39,29 @@ def whole_numbers(record: Any, *fields: str) -> None:
         ValueError: a field is below 1.
     """
     for field in fields:
-        value = getattr(record, field)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"{field} must be a whole number, got {value!r}")
-        if value < 1:
-            raise ValueError(f"{field} must be at least 1, got {value}")
+        whole_number(field, getattr(record, field))
+
+
+def whole_number(name: str, value: Any, *, least: int = 1) -> None:
+    """Check that ``value``, called ``name``, is a whole number of at least ``least``.
+
+    Raises:
+        TypeError: it is not an int.
+        ValueError: it is too small.
+    """
+    if not is_whole(value):
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}")
+
+
+def positive(name: str, value: Any) -> float:
+    """Return ``value``, called ``name``, as a float that is finite and above zero.
+
+    Raises:
+        ValueError: it is not.
+    """
+    number = float(value)
+    if not 0 < number < math.inf:
+        raise ValueError(f"{name} must be positive and finite, got {number:g}")
+    return number

@@ -12,6 +12,7 @@ from llmserve_lab.roofline import formulas as f
 
 PHASES = {"decode": BLUE, "prefill": VERMILLION}
 CONTEXTS = (64.0, 4e6)
+INTENSITIES = (0.02, 1e6)
 FORMS = {
     "": (f.INTENSITY, (), 1.0),
     ", article": (f.LINEAR_INTENSITY, (5, 4), 0.7),
@@ -25,12 +26,13 @@ def roofline() -> Any:
     """The roof, the ridge, and a point for each phase."""
     import altair as alt
 
-    x = alt.X("intensity", **log_axis(INTENSITY_TITLE, 0.3, 30_000))
-    y = alt.Y("tflops", **log_axis("compute under the roof (TFLOP/s)", 0.5, 8000))
+    x = alt.X("intensity", **log_axis(INTENSITY_TITLE, *INTENSITIES))
+    y = alt.Y("tflops", **log_axis("compute under the roof (TFLOP/s)", 0.03, 8000))
     roof = f.ATTAINABLE_FLOPS.browser({"intensity": "datum.intensity"})
     corners = alt.Chart(alt.Data(values=[{"i": i} for i in range(3)]))
+    left, right = INTENSITIES
     line = corners.transform_calculate(
-        intensity="[0.3, ridge, 30000][datum.i]"
+        intensity=f"[{left}, ridge, {right}][datum.i]"
     ).transform_calculate(tflops=f"{roof} / 1e12")
     points = (
         alt.Chart(alt.Data(values=[{"phase": phase} for phase in PHASES]))
@@ -62,7 +64,7 @@ def intensity_against_context() -> Any:
     import altair as alt
 
     x = alt.X("context", **log_axis(CONTEXT_TITLE, *CONTEXTS))
-    y = alt.Y("value", **log_axis(INTENSITY_TITLE, 0.03, 30_000))
+    y = alt.Y("value", **log_axis(INTENSITY_TITLE, 0.03, 3e5))
     lines = [
         Curve(
             phase + form,
@@ -114,7 +116,7 @@ def attention_kinds(models: Mapping[str, ModelShape]) -> Any:
     import altair as alt
 
     x = alt.X("context", **log_axis(CONTEXT_TITLE, *CONTEXTS))
-    y = alt.Y("value", **log_axis("decode intensity (FLOP/byte)", 0.3, 3000))
+    y = alt.Y("value", **log_axis("decode intensity (FLOP/byte)", 0.03, 3000))
     lines = [
         Curve(
             f"{kind} ({model.name})",

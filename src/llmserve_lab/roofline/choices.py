@@ -18,7 +18,7 @@ LARGE = tuple(model for model in MODELS.values() if model.params_total > 1e9)
 SHARES = tuple(EFFICIENCIES[key] for key in ("datasheet", "article-06", "flashmla"))
 STOPS = {
     "batch": tuple(2.0**i for i in range(11)),
-    "chunk": tuple(2.0**i for i in range(7, 14)),
+    "chunk": tuple(2.0**i for i in range(8, 14)),
     "context": (0.0, *(2.0**i for i in range(7, 21))),
 }
 
@@ -26,11 +26,17 @@ STOPS = {
 def model_choice(
     default: str = "Llama-2-7B", models: tuple[ModelShape, ...] = LARGE
 ) -> tuple[Choice, Lookup]:
-    """A choice of model, and its κ, which depends on the precision too."""
+    """A choice of model, and its κ, which depends on the precision too.
+
+    Latent attention works absorbed in decode, on keys and values made in prefill.
+    """
     sizes = {
         "params_total": tuple(model.params_total for model in models),
         "params_active": tuple(model.params_active for model in models),
         "attn_flops_per_pair": tuple(model.attn_flops_per_pair() for model in models),
+        "prefill_pair_flops": tuple(
+            model.attn_flops_per_pair(absorbed=False) for model in models
+        ),
     }
     names = tuple(model.name for model in models)
     choice = Choice("model", "Model", names, default, sizes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmserve_lab.book.live import LiveFigure
-from llmserve_lab.book.readout import Bound, Readout, Verdict
+from llmserve_lab.book.readout import Bound, Readout, Value, Verdict
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.roofline import charts
 from llmserve_lab.roofline import formulas as f
@@ -17,6 +17,15 @@ from llmserve_lab.roofline.choices import (
 )
 
 SIDES = ("memory-bound", "compute-bound")
+DECODE: dict[str, Value] = {"chunk": 1.0}
+PREFILL: dict[str, Value] = {"batch": 1.0, "attn_flops_per_pair": "prefill_pair_flops"}
+HELD = Verdict(
+    "held",
+    "In one device weights and cache",
+    "hbm_bytes",
+    "held_bytes",
+    ("do not fit", "fit"),
+)
 ON_ONE_DEVICE = tuple(m for m in LARGE if m.weight_bytes() < 80e9)
 KINDS = tuple(MODELS[key] for key in ("llama-2-7b", "llama-3-70b", "deepseek-v3"))
 
@@ -35,10 +44,11 @@ def roofline() -> LiveFigure:
         ),
         derived={
             "ridge": f.RIDGE,
-            "decode_intensity": Bound(f.INTENSITY, chunk=1.0),
-            "prefill_intensity": Bound(f.INTENSITY, batch=1.0),
+            "decode_intensity": Bound(f.INTENSITY, **DECODE),
+            "prefill_intensity": Bound(f.INTENSITY, **PREFILL),
             "decode_flops": Bound(f.ATTAINABLE_FLOPS, intensity="decode_intensity"),
             "prefill_flops": Bound(f.ATTAINABLE_FLOPS, intensity="prefill_intensity"),
+            "held_bytes": f.ITERATION_BYTES,
         },
         readouts=(
             Readout("ridge", "Ridge"),
@@ -48,11 +58,13 @@ def roofline() -> LiveFigure:
             Readout("prefill_intensity", "Prefill: intensity"),
             Verdict("prefill_side", "Prefill is", "prefill_intensity", "ridge", SIDES),
             Readout("prefill_flops", "Prefill: compute reached"),
+            HELD,
         ),
         sentence=(
             "{model} on {accelerator}: decoding {batch} with {context} in cache does "
             "{decode_intensity} and is {decode_side}; a prefill chunk of {chunk} does "
-            "{prefill_intensity} and is {prefill_side}. The ridge is at {ridge}."
+            "{prefill_intensity} and is {prefill_side}. The ridge is at {ridge}. "
+            "Weights and cache take {held_bytes} and {held} in one device's memory."
         ),
     )
 
@@ -62,7 +74,7 @@ def intensity_against_context() -> LiveFigure:
     return LiveFigure(
         name="intensity-against-context",
         title=(
-            "As the context grows decode sinks at once; prefill, counted fully, never"
+            "Without the FLOPs of attention both phases sink; with them each settles"
         ),
         chart=charts.intensity_against_context,
         controls=(
@@ -83,16 +95,14 @@ def intensity_against_context() -> LiveFigure:
         sentence=(
             "{model} on {accelerator}, decoding {batch}: the cache outweighs the "
             "weights from {crossover_context}, memory is full at {context_fits}; "
-            "decode sinks to {decode_limit}, a chunk of {chunk} never falls below "
-            "{prefill_limit} once the FLOPs of attention are counted, and the ridge is "
-            "at {ridge}."
+            "with the FLOPs of attention decode ends at {decode_limit} and a chunk of "
+            "{chunk} at {prefill_limit}; the ridge is at {ridge}."
         ),
     )
 
 
 def iteration_time() -> LiveFigure:
     """The time of one iteration, split into weights, cache and compute."""
-    decode, prefill = {"chunk": 1.0}, {"batch": 1.0}
     return LiveFigure(
         name="iteration-time",
         title="An iteration lasts as long as the longer of its two bars",
@@ -106,24 +116,27 @@ def iteration_time() -> LiveFigure:
         derived={
             "weights_s": f.WEIGHTS_S,
             "decode_kv_s": f.KV_S,
-            "decode_compute_s": Bound(f.COMPUTE_S, **decode),
-            "prefill_kv_s": Bound(f.KV_S, **prefill),
-            "prefill_compute_s": Bound(f.COMPUTE_S, **prefill),
+            "decode_compute_s": Bound(f.COMPUTE_S, **DECODE),
+            "prefill_kv_s": Bound(f.KV_S, batch=1.0),
+            "prefill_compute_s": Bound(f.COMPUTE_S, **PREFILL),
+            "held_bytes": f.ITERATION_BYTES,
         },
         readouts=(
             Readout("weights_s", "Read the weights"),
             Readout("decode_kv_s", "Decode: read the cache"),
             Readout("decode_compute_s", "Decode: compute"),
-            Readout(f.ITERATION_S, "Decode: iteration", name="decode_s", **decode),
+            Readout(f.ITERATION_S, "Decode: iteration", name="decode_s", **DECODE),
             Readout("prefill_kv_s", "Prefill: read the cache"),
             Readout("prefill_compute_s", "Prefill: compute"),
-            Readout(f.ITERATION_S, "Prefill: iteration", name="prefill_s", **prefill),
+            Readout(f.ITERATION_S, "Prefill: iteration", name="prefill_s", **PREFILL),
+            HELD,
         ),
         sentence=(
             "{model} on {accelerator}: one decode iteration for {batch} takes at least "
             "{decode_s}, of which computing needs {decode_compute_s}; a prefill chunk "
             "of {chunk} takes {prefill_s}, of which reading needs {weights_s} for "
-            "weights and {prefill_kv_s} for the cache."
+            "weights and {prefill_kv_s} for the cache. Weights and cache of the batch "
+            "take {held_bytes} and {held} in one device's memory."
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from llmserve_lab.book.display import plain, si
@@ -9,14 +10,21 @@ from llmserve_lab.book.palette import BLUE, GREY, VERMILLION
 from llmserve_lab.book.static import StaticFigure, figure_style
 from llmserve_lab.catalog import Accelerator, MemoryLevel, ModelShape
 from llmserve_lab.roofline import formulas as f
+from llmserve_lab.roofline.charts import PHASES
+
+SPAN = (0.3, 3e4)  # of the roof in FLOP/byte, wider where a point lies beyond
 
 
 @figure_style()
 def hierarchy(accelerator: Accelerator, model: ModelShape) -> StaticFigure:
-    """Capacity and bandwidth of each memory level; the model's weights as a line."""
+    """Capacity and bandwidth of each memory level; the model's weights as a line.
+
+    Raises:
+        LookupError: the catalog has no hierarchy for this accelerator.
+    """
     import matplotlib.pyplot as plt
 
-    levels = accelerator.memory_levels
+    levels = accelerator.levels()
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(4.4, 4.4))
     _bars(upper, levels, "bytes", "capacity")
     _bars(lower, levels, "bandwidth", "bandwidth")
@@ -34,14 +42,23 @@ def hierarchy(accelerator: Accelerator, model: ModelShape) -> StaticFigure:
     top, bottom = levels[0], levels[-1]
     return StaticFigure.of(
         figure,
-        title="Only the slowest memory is large enough for the weights",
+        title=_who_holds(model.weight_bytes(), levels),
         sentence=(
-            f"{accelerator.name}: from {top.name} to {bottom.name} the capacity grows "
-            f"from {_shown(top.bytes)} to {_shown(bottom.bytes)} while the bandwidth "
-            f"falls from {_shown(top.bandwidth)} to {_shown(bottom.bandwidth)}; the "
-            f"weights of {model.name} take {si(model.weight_bytes(), 'byte')}."
+            f"{accelerator.name}: {top.name} hold {_shown(top.bytes)} and deliver "
+            f"{_shown(top.bandwidth)}, {bottom.name} {_shown(bottom.bytes)} and "
+            f"{_shown(bottom.bandwidth)}; the weights of {model.name} take "
+            f"{si(model.weight_bytes(), 'byte')}."
         ),
     )
+
+
+def _who_holds(weight_bytes: float, levels: tuple[MemoryLevel, ...]) -> str:
+    """The finding: which levels are large enough for the weights."""
+    large = [level for level in levels if float(level.bytes) >= weight_bytes]
+    if large == [levels[-1]]:
+        return "Only the slowest memory is large enough for the weights"
+    names = ", ".join(level.name for level in large) or "none of these memories"
+    return f"Large enough for the weights: {names}"
 
 
 def _bars(axes: Any, levels: tuple[MemoryLevel, ...], part: str, label: str) -> None:
@@ -65,40 +82,41 @@ def _shown(record: Any) -> str:
 
 
 @figure_style()
-def roof(title: str, known: dict[str, float]) -> StaticFigure:
+def roof(
+    title: str, *, decode: Mapping[str, float], prefill: Mapping[str, float]
+) -> StaticFigure:
     """The roof of one machine with a decode and a prefill point of one workload.
 
-    ``known`` holds every argument of (1.13) and (1.16) but the intensity.
+    Each phase holds every argument of (1.13) and (1.16) but the intensity, and the
+    ``hbm_bytes`` of the machine, which is the same in both.
     """
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots()
-    ridge = float(f.RIDGE.at(known))
-    corners = [0.3, ridge, 30_000.0]
-    axes.loglog(corners, [_tflops(known, x) for x in corners], color=GREY.light)
-    decode = float(f.INTENSITY.at(known, chunk=1))
-    prefill = float(f.INTENSITY.at(known, batch=1))
-    _point(axes, "decode", decode, _tflops(known, decode), BLUE.light)
-    _point(axes, "prefill", prefill, _tflops(known, prefill), VERMILLION.light)
+    ridge = float(f.RIDGE.at(decode))
+    points = [float(f.INTENSITY.at(phase)) for phase in (decode, prefill)]
+    line = sorted((*SPAN, ridge, *points))
+    axes.loglog(line, [_tflops(decode, x) for x in line], color=GREY.light)
+    for x, (name, ink) in zip(points, PHASES.items(), strict=True):
+        _point(axes, name, x, _tflops(decode, x), ink.light)
     axes.minorticks_off()
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: plain(value))
     axes.set_xlabel("arithmetic intensity (FLOP/byte)")
     axes.set_ylabel("compute under the roof (TFLOP/s)")
-    decode_text, prefill_text, ridge_text = (
-        si(value, "FLOP/byte") for value in (decode, prefill, ridge)
-    )
+    does = [si(x, "FLOP/byte") for x in (*points, ridge)]
+    held = si(float(f.ITERATION_BYTES.at(decode)), "byte")
     return StaticFigure.of(
         figure,
-        sentence=f"{title}: decode does {decode_text} and prefill does {prefill_text}; "
-        f"the ridge is at {ridge_text}.",
+        sentence=f"{title}: decode does {does[0]} and prefill does {does[1]}; the "
+        f"ridge is at {does[2]}. Weights and cache take {held} where "
+        f"{si(decode['hbm_bytes'], 'byte')} can be held.",
     )
 
 
-def _tflops(known: dict[str, float], intensity: float) -> float:
+def _tflops(known: Mapping[str, float], intensity: float) -> float:
     """Compute under the roof at one intensity, in TFLOP/s as the axis has it."""
-    values = f.ATTAINABLE_FLOPS.given(known, intensity=intensity)
-    return float(f.ATTAINABLE_FLOPS(**values)) / 1e12
+    return float(f.ATTAINABLE_FLOPS.at(known, intensity=intensity)) / 1e12
 
 
 def _point(axes: Any, name: str, x: float, y: float, color: str) -> None:

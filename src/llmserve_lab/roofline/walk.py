@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from llmserve_lab.catalog.tensor import positive, whole_number
+
 if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
     from llmserve_lab.catalog import ModelShape
@@ -28,10 +30,11 @@ class Bill:
     kv_read_bytes: float = 0.0
     kv_write_bytes: float = 0.0
     activation_bytes: float = 0.0
+    expand_flops: int = 0
 
     @property
     def iteration_flops(self) -> int:
-        """Linear layers and attention together."""
+        """Linear layers and attention together; what (1.12) counts."""
         return self.linear_flops + self.attn_flops
 
     @property
@@ -51,6 +54,7 @@ def walk(
     batch: int,
     context: int,
     chunk: int,
+    absorbed: bool = True,
     bytes_weight: float = 2,
     bytes_kv: float = 2,
     bytes_act: float = 2,
@@ -58,22 +62,25 @@ def walk(
     """Count one iteration: ``batch`` requests, ``context`` cached, ``chunk`` new rows.
 
     Every expert's weights are read (a large batch touches them all), but a row is
-    multiplied only with those that it is sent to. MLA is counted in its absorbed form.
+    multiplied only with those that it is sent to. MLA works on its latents, as in
+    decode; or, not ``absorbed``, on keys and values made from them, as in prefill.
 
     Raises:
-        ValueError: a count is negative, or there is no request or no row.
+        TypeError: a count is no whole number.
+        ValueError: a count is negative, there is no request or no row, or a number
+            takes no bytes.
     """
-    for name, value, least in (
-        ("batch", batch, 1),
-        ("context", context, 0),
-        ("chunk", chunk, 1),
-    ):
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, got {value}")
+    whole_number("batch", batch)
+    whole_number("context", context, least=0)
+    whole_number("chunk", chunk)
+    positive("bytes_weight", bytes_weight)
+    positive("bytes_act", bytes_act)
     bill = Bill()
     _linear_layers(bill, model, batch * chunk, bytes_weight, bytes_act)
     for _ in range(batch):
-        _attention(bill, model, context, chunk, bytes_kv)
+        _attention(bill, model, context, chunk, bytes_kv, absorbed)
+        if not absorbed:
+            _expansion(bill, model, context)
     return bill
 
 
@@ -90,28 +97,46 @@ def _linear_layers(
             bill.activation_bytes += (inputs + outputs) * passes * bytes_act
 
 
+def _expansion(bill: Bill, model: ModelShape, context: int) -> None:
+    """Make keys and values of one request's cached latents again; MLA alone has any."""
+    for tensor in model.tensors():
+        if tensor.name == "kv_b_proj":
+            bill.expand_flops += FLOPS_PER_MAC * tensor.params_active * context
+
+
 def _attention(
-    bill: Bill, model: ModelShape, context: int, chunk: int, bytes_kv: float
+    bill: Bill,
+    model: ModelShape,
+    context: int,
+    chunk: int,
+    bytes_kv: float,
+    absorbed: bool,
 ) -> None:
     """Read one request's cache; walk down the rows of its causal mask."""
     one_token = model.kv_bytes_per_token(bytes_kv)
+    one_pair = model.attn_flops_per_pair(absorbed=absorbed)
     bill.kv_read_bytes += context * one_token
     for row in range(chunk):
         visible = context + row + 1
         bill.attn_pairs += visible
-        bill.attn_flops += visible * model.attn_flops_per_pair()
+        bill.attn_flops += visible * one_pair
         bill.kv_write_bytes += one_token
 
 
 def comparison(model: ModelShape, *, batch: int, context: int, chunk: int) -> Table:
-    """Table of each closed form beside what the walk counted, and their ratio."""
+    """Table of each closed form beside what the walk counted, and their ratio.
+
+    One row works on the latents of MLA, a chunk on keys and values made from them.
+    """
     from llmserve_lab.book.display import si
     from llmserve_lab.book.table import Table
     from llmserve_lab.catalog import workload
     from llmserve_lab.roofline import formulas as f
 
     size = {"batch": batch, "context": context, "chunk": chunk}
-    bill, known = walk(model, **size), workload(model) | size
+    absorbed = chunk == 1
+    bill = walk(model, absorbed=absorbed, **size)
+    known = workload(model, absorbed=absorbed) | size
     rows = []
     for formula in (
         f.WEIGHT_BYTES,
@@ -129,7 +154,7 @@ def comparison(model: ModelShape, *, batch: int, context: int, chunk: int) -> Ta
                 f"({formula.number}) {formula.result.meaning}",
                 si(closed, unit, 5),
                 si(counted, unit, 5),
-                f"{closed / counted:.4f}",
+                "both none" if closed == counted == 0 else f"{closed / counted:.4f}",
             )
         )
     caption = f"{model.name}: closed form against the walk"
