@@ -15,6 +15,7 @@ from llmserve_lab.end_to_end.settings import (
 )
 from llmserve_lab.end_to_end.shapes import (
     around_the_blocks,
+    heads_are_independent,
     inside_a_block,
     next_distribution,
     seen_mask,
@@ -30,10 +31,12 @@ from llmserve_lab.end_to_end.toy import (
     tokenize,
     toy,
 )
-from llmserve_lab.transformer import Transformer, tiny_moe, tiny_shape
+from llmserve_lab.transformer import Transformer, tiny_latent, tiny_moe, tiny_shape
 
 TOKENS = tokenize(TEXT)
 PARTS = (f.ATTN_PARAMS, f.FFN_PARAMS, f.NORM_PARAMS, f.BLOCK_PARAMS)
+LATENT = Transformer(tiny_shape(attention=tiny_latent()))
+EXPERTS = Transformer(tiny_shape(ffn=tiny_moe()))
 DENSE = ("llama-2-7b", "llama-3-8b", "llama-3-70b", "llama-3.1-405b", "tiny-512")
 
 
@@ -58,8 +61,7 @@ def test_a_tally_changes_no_bit() -> None:
 
 
 def test_experts_see_different_rows() -> None:
-    shape = tiny_shape(ffn=tiny_moe(), n_layers=2)
-    done = reply(Transformer(shape), [1, 2, 3], 2, cached=True)
+    done = reply(EXPERTS, [1, 2, 3], 2, cached=True)
     with pytest.raises(ValueError, match="rows must be the same everywhere, got"):
         _ = done.tally.rows
     with pytest.raises(ValueError, match=r"pairs must be .* got \[\]"):
@@ -70,6 +72,11 @@ def test_the_table_of_passes_adds_up() -> None:
     *rows, total = both_loops(toy(), TOKENS, 7).table.rows
     for column in range(1, 5):
         assert sum(int(row[column]) for row in rows) == total[column]
+
+
+def test_the_table_of_another_vocabulary_shows_ids() -> None:
+    both = both_loops(Transformer(tiny_shape()), [1, 2, 3], 3)
+    assert [row[0] for row in both.table.rows[:-1]] == [*map(str, both.cached.tokens)]
 
 
 def test_the_mask_is_the_lower_triangle() -> None:
@@ -127,6 +134,14 @@ def test_a_chapter_asks_a_model_for_what_formulas_need() -> None:
         (lambda: same_bits(toy(), TOKENS, prefix=7), "prefix must be 1 to 6, .* got 7"),
         (lambda: block_of(MODELS["deepseek-v3"]), "keys and values, got MLA"),
         (lambda: block_of(tiny_shape(ffn=tiny_moe())), "have a dense FFN, got Moe"),
+        (lambda: block_table(MODELS["qwen2.5-72b"]), "must have no qkv_bias"),
+        (lambda: block_table(MODELS["qwen3-32b"]), "no qk_norm, .* got Qwen3-32B"),
+        (lambda: both_loops(LATENT, [1], 2), "must cache keys and values, got MLA"),
+        (lambda: both_loops(EXPERTS, [1], 2), "must have a dense FFN, got MoeFfn"),
+        (lambda: heads_are_independent(toy(), [3]), "tokens must be at least 2, .* 1"),
+        (lambda: heads_are_independent(LATENT, [1, 2]), "keys and values, got MLA"),
+        (lambda: growth(toy(), TOKENS, prefix=5, lengths=(5, 50)), "6, got 50"),
+        (lambda: growth(toy(), TOKENS, prefix=5, lengths=(4,)), "prefix, 5, .* got 4"),
         (lambda: reply(toy(), TOKENS, 0, cached=True), "num_tokens must be at least 1"),
     ],
 )  # fmt: skip

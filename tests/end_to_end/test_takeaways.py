@@ -11,6 +11,7 @@ from llmserve_lab.end_to_end.settings import counted_block
 from llmserve_lab.end_to_end.shapes import (
     all_blocks_alike,
     heads_are_independent,
+    inside_a_block,
     step_shape,
 )
 from llmserve_lab.end_to_end.stability import same_bits
@@ -41,6 +42,10 @@ def test_the_scores_are_the_one_square() -> None:
         tokens = TOKENS * times
         scores = step_shape(toy(), tokens, place="block 1", step="scores")
         assert scores == (toy().shape.attention.n_heads, n, n)
+    once, twice = (inside_a_block(toy(), TOKENS * times).steps for times in (1, 2))
+    pairs = zip(once, twice, strict=True)
+    square = [a.name for a, b in pairs if b.num_bytes == 4 * a.num_bytes]
+    assert square == ["mask", "scores", "masked scores", "attention weights"]
 
 
 def test_heads_do_not_hear_each_other() -> None:

@@ -1,9 +1,9 @@
-"""Seconds of ranks and links: a walk shared out, and the ledger of a model that ran."""
+"""Seconds of ranks and links: a walk through one rank's share, and a ledger."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from llmserve_lab.book.formula import Formula
 from llmserve_lab.catalog import LINKS, ModelShape
@@ -12,11 +12,32 @@ from llmserve_lab.roofline.walk import walk
 from llmserve_lab.tensor_parallel import formulas as f
 from llmserve_lab.tensor_parallel.model import forward
 from llmserve_lab.transformer import Transformer
+from llmserve_lab.transformer.share import CACHED, shape_of_share
 from tests.counted import Case, counts
 from tests.tensor_parallel.counts import dealt
 from tests.tensor_parallel.small import FLOAT, block_of, sizes
 
 LINK = LINKS["nvlink4"]
+
+
+def in_matrices(shape: ModelShape, copies: int = 1) -> tuple[float, float]:
+    """Parameters of the matrices, stored and active; gains of norms are left out.
+
+    Of key and value projections that ``copies`` ranks hold, each counts its part.
+    """
+    found = [each for each in shape.tensors() if len(each.shape) == 2]
+    part = {each.name: 1 / copies if each.name in CACHED else 1.0 for each in found}
+    return (
+        sum(each.params * part[each.name] for each in found),
+        sum(each.params_active * part[each.name] for each in found),
+    )
+
+
+def one_share(shape: ModelShape, tp: int) -> tuple[ModelShape, int]:
+    """A rank's share, the vocabulary cut too, and how many ranks have its heads."""
+    held = replace(shape_of_share(shape, tp), vocab=shape.vocab // tp)
+    heads = dealt(shape.attention.n_kv_heads, tp)  # type: ignore[union-attr]
+    return held, heads.count(heads[0])
 
 
 @dataclass
@@ -29,24 +50,25 @@ class Setting:
     tp: int
     machine: dict[str, float]
 
-    def rank_s(self, tp: int) -> float:
-        """The longer of one rank's two bills, from what a walk counts."""
+    def rank_bill(self, tp: int) -> tuple[float, float]:
+        """FLOPs and bytes of one rank: its matrices, and a walk through its cache."""
+        held, copies = one_share(self.shape, tp)
         bill = walk(
-            self.shape,
+            held,
             batch=1,
             context=self.context,
             chunk=self.n_rows,
             bytes_weight=FLOAT,
             bytes_kv=FLOAT,
         )
-        n_kv = self.shape.attention.n_kv_heads  # type: ignore[union-attr]
-        cached = bill.kv_read_bytes / n_kv * len(dealt(n_kv, tp)[0])
-        # The walk leaves the gains of norms out, which (1.7) counts as parameters.
-        linear = 2 * self.shape.params_active * self.n_rows
-        compute_s = (linear + bill.attn_flops) / tp / self.machine["peak_flops"]
-        return max(
-            compute_s, (bill.weight_bytes / tp + cached) / self.machine["hbm_bw"]
-        )
+        stored, active = in_matrices(held, copies)
+        linear_flops = 2 * active * self.n_rows
+        return linear_flops + bill.attn_flops, stored * FLOAT + bill.kv_read_bytes
+
+    def rank_s(self, tp: int) -> float:
+        """The longer of one rank's two bills."""
+        flops, moved = self.rank_bill(tp)
+        return max(flops / self.machine["peak_flops"], moved / self.machine["hbm_bw"])
 
     def link_s(self) -> float:
         """The ledger's time for one forward pass."""
@@ -57,7 +79,13 @@ class Setting:
 
     def of(self, formula: Formula) -> dict[str, float]:
         """What ``formula`` asks about all this."""
-        more = {"batch": 1, "chunk": self.n_rows, "context": self.context}
+        more: dict[str, float] = {
+            "batch": 1,
+            "chunk": self.n_rows,
+            "context": self.context,
+        }
+        stored, active = in_matrices(self.shape)
+        more |= {"params_total": stored, "params_active": active}
         return sizes(
             formula, self.shape, **more, **self.machine, n_ranks=float(self.tp)
         )
@@ -104,3 +132,9 @@ def tp_speedup(rng: random.Random) -> Case:
     here = setting(rng)
     together = here.rank_s(here.tp) + here.link_s()
     return Case(here.of(f.TP_SPEEDUP), here.rank_s(1) / together)
+
+
+@counts(f.RANK_BYTES)
+def rank_bytes(rng: random.Random) -> Case:
+    here = setting(rng)
+    return Case(here.of(f.RANK_BYTES), here.rank_bill(here.tp)[1])

@@ -18,6 +18,7 @@ def block_of(rng: random.Random) -> tuple[ModelShape, int]:
     shape = tiny_shape(
         n_layers=rng.randint(1, 3),
         d_model=8 * rng.randint(1, 3),
+        vocab=64,
         n_heads=4 * rng.randint(1, 2),
         n_kv_heads=rng.choice((1, 2, 4)),
         d_head=2 * rng.randint(1, 3),

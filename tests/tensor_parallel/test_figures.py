@@ -6,6 +6,8 @@ import pytest
 
 from llmserve_lab.catalog import wire
 from llmserve_lab.tensor_parallel import article, block_chart, figures
+from llmserve_lab.tensor_parallel import formulas as f
+from llmserve_lab.tensor_parallel.settings import DEFAULT
 
 SUMS = ("output projection", "FFN down")  # what B leaves to be added up
 
@@ -44,6 +46,24 @@ def test_work_and_links_add_up() -> None:
     known = figures.tp_time().values(n_ranks=4.0)
     assert known["tp_s"] == pytest.approx(known["rank_s"] + known["link_s"])
     assert known["link_share"] == pytest.approx(known["link_s"] / known["tp_s"])
+
+
+def test_a_rank_holds_its_share_or_has_no_room() -> None:
+    one, eight = (figures.tp_time().values(n_ranks=g) for g in (1.0, 8.0))
+    assert one["rank_bytes"] > one["hbm_bytes"] and one["fits"] == 1
+    assert eight["rank_bytes"] == one["rank_bytes"] / 8 and eight["fits"] == 0
+
+
+def test_sixteen_ranks_lose_to_eight_unless_they_have_much_to_compute() -> None:
+    decode = figures.speedup().values()
+    for batch in (1, 1024):
+        assert decode[f"speedup_16_{batch}"] < decode[f"speedup_8_{batch}"]
+    at = DEFAULT | {"batch": 2048.0, "chunk": 1.0, "context": 1024.0}
+    eight, sixteen = (f.TP_SPEEDUP.at(at, n_ranks=g) for g in (8.0, 16.0))
+    assert sixteen < eight  # and to the right of it there is no room
+    assert f.RANK_BYTES.at(at, n_ranks=16.0) > at["hbm_bytes"]
+    prefill = figures.speedup().values(chunk=2048.0, context=0.0)
+    assert prefill["speedup_16_1"] > prefill["speedup_8_1"]
 
 
 def test_a_link_of_unknown_latency_is_refused() -> None:

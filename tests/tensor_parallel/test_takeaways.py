@@ -73,6 +73,12 @@ def test_beyond_its_kv_heads_a_model_copies_its_cache() -> None:
     assert [run(kept, tp, weight).results[0] for tp in (1, 2, 4, 8)] == [6, 3, 3, 3]
 
 
+def test_heads_are_copied_whole_or_not_at_all() -> None:
+    assert f.KV_COPIES(n_ranks=16, n_kv_heads=8) == 2
+    with pytest.raises(ValueError, match=r"kv_copies must be a whole .* got 1\.5"):
+        f.KV_COPIES(n_ranks=12, n_kv_heads=8)
+
+
 @pytest.mark.parametrize("n_layers", [1, 2, 5])
 def test_a_model_exchanges_two_all_reduces_a_layer(n_layers: int) -> None:
     model = Transformer(tiny_shape(n_layers=n_layers))

@@ -9,10 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmserve_lab.transformer import Transformer, generate, next_token, tiny_shape
+from llmserve_lab.transformer import (
+    Packing,
+    Transformer,
+    generate,
+    next_token,
+    tiny_shape,
+)
 from tests.transformer.shapes import models, prompt, seeds
 
 MODEL = Transformer(tiny_shape())
+HALF: Any = 2.5
 
 
 @given(
@@ -67,11 +74,39 @@ def test_of_equal_logits_the_lower_id_wins_and_the_impossible_is_never_drawn() -
     assert {next_token(scores, temperature=1, rng=rng) for _ in range(50)} == {1}
 
 
+def test_next_to_zero_a_temperature_is_greedy() -> None:
+    rng, scores = np.random.default_rng(0), np.array([1.0, 3.0, 2.0])
+    assert {next_token(scores, temperature=1e-320, rng=rng) for _ in range(9)} == {1}
+
+
+@pytest.mark.parametrize(
+    "logits", [[np.nan, 1], [np.inf, 1], [-np.inf] * 2, [[1, 2]], []]
+)
+def test_scores_that_no_token_can_follow_from_are_refused(logits: Any) -> None:
+    with pytest.raises(ValueError, match=r"logits must be \[V\] with a finite largest"):
+        next_token(np.array(logits, dtype=np.float64))
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: generate(MODEL, [1], HALF), "num_tokens"),
+        (lambda: MODEL.new_cache(HALF), "capacity_tokens"),
+        (lambda: MODEL.forward_packed([1, 2, 3], (0, HALF, 3)), "cu_seqlens"),
+        (lambda: Packing((0, 3), (True,)), "contexts"),
+    ],
+)
+def test_tokens_come_in_whole_numbers(call: Any, argument: str) -> None:
+    with pytest.raises(TypeError, match=f"{argument} must be whole numbers, got"):
+        call()
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"num_tokens": 0}, "num_tokens must be at least 1 token, got 0"),
-        ({"temperature": -1}, "temperature must not be negative, got -1"),
+        ({"temperature": -1}, "temperature must be finite and not negative, got -1"),
+        ({"temperature": np.nan}, "temperature must be finite and .* got nan"),
         ({"temperature": 1}, "rng must be given to sample at temperature 1"),
         ({"prompt": []}, "tokens must be a list of at least 1 id"),
         ({"prompt": [99]}, "tokens must be ids from 0 to 60, got 99"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,3 +126,10 @@ def test_a_head_of_odd_width_cannot_be_turned() -> None:
     odd = GroupedQueryAttention(n_heads=2, n_kv_heads=1, d_head=3)
     with pytest.raises(ValueError, match=r"width must be even .* got 3"):
         Transformer(tiny_shape(attention=odd)).forward([1])
+
+
+@pytest.mark.parametrize("scores", ["Softmax", "tanh", None])
+def test_experts_are_scored_in_one_of_two_ways(scores: Any) -> None:
+    message = f"router_scores must be one of softmax, sigmoid, got {scores!r}"
+    with pytest.raises(ValueError, match=message):
+        Transformer(KINDS["gpt"], router_scores=scores)

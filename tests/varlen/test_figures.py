@@ -1,5 +1,7 @@
 """The live figures say what a run counts."""
 
+from typing import Any
+
 import pytest
 
 from llmserve_lab.catalog import MODELS
@@ -39,3 +41,6 @@ def test_a_batch_of_nothing_has_no_moments() -> None:
         batch_of([])
     with pytest.raises(ValueError, match=r"at least 1 token, got \[3, 0\]"):
         batch_of([3, 0])
+    lengths: Any = [1.5]
+    with pytest.raises(TypeError, match=r"lengths must be whole numbers, got 1\.5"):
+        batch_of(lengths)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from llmserve_lab.transformer import Transformer, tiny_shape
+from llmserve_lab.catalog import ModelShape
+from llmserve_lab.transformer import Transformer, tiny_latent, tiny_shape
 from llmserve_lab.varlen.rowwise import row_by_row, same_alone, steps
 from tests.varlen.batches import model
 
@@ -37,8 +38,13 @@ def test_the_steps_are_those_of_the_block() -> None:
     assert seen[8](seen[7](seen[6](ROWS))).shape == ROWS.shape
 
 
-def test_another_block_is_refused() -> None:
-    with pytest.raises(
-        ValueError, match="model must have heads that cache and a GeLU FFN"
-    ):
-        next(steps(Transformer(tiny_shape())))
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        (tiny_shape(), "model must have a GeLU FFN, got SwigluFfn"),
+        (tiny_shape(attention=tiny_latent()), "must have heads that cache, got MLA"),
+    ],
+)
+def test_another_block_is_refused(shape: ModelShape, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        next(steps(Transformer(shape)))

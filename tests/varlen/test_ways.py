@@ -1,6 +1,7 @@
 """Three ways, one answer: the logits of each request alone; wrong use is refused."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,6 +98,13 @@ def test_lengths_that_do_not_fit_are_refused(
     way: Way, lengths: list[int], said: str
 ) -> None:
     with pytest.raises(ValueError, match=said):
+        way(model(), prompts([5]), lengths)
+
+
+@every_way
+def test_a_length_is_a_whole_number(way: Way) -> None:
+    lengths: Any = (2.0, 3.0)
+    with pytest.raises(TypeError, match=r"lengths must be whole numbers, got 2\.0"):
         way(model(), prompts([5]), lengths)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from llmserve_lab.end_to_end.settings import cached_heads, dense_ffn
 from llmserve_lab.end_to_end.tally import Tally
-from llmserve_lab.end_to_end.toy import spell
+from llmserve_lab.end_to_end.toy import WORDS
 from llmserve_lab.transformer import Transformer, generate
 
 if TYPE_CHECKING:
@@ -37,10 +38,11 @@ def reply(
 
 @dataclass(frozen=True)
 class Comparison:
-    """The same request answered by both loops."""
+    """The same request answered by both loops, ``words`` of the tokens generated."""
 
     recomputed: Reply
     cached: Reply
+    words: tuple[str, ...]
 
     @property
     def same_tokens(self) -> bool:
@@ -55,8 +57,8 @@ class Comparison:
         both = (self.recomputed.tally, self.cached.tally)
         passes = zip(*(tally.passes for tally in both), strict=True)
         rows: list[tuple[str | int, ...]] = [
-            (spell([token]), again.rows, once.rows, again.pairs, once.pairs)
-            for token, (again, once) in zip(self.cached.tokens, passes, strict=True)
+            (word, again.rows, once.rows, again.pairs, once.pairs)
+            for word, (again, once) in zip(self.words, passes, strict=True)
         ]
         again, once = both
         rows.append(("all passes", again.rows, once.rows, again.pairs, once.pairs))
@@ -67,8 +69,19 @@ class Comparison:
 def both_loops(
     model: Transformer, prompt: Sequence[int], new_tokens: int
 ) -> Comparison:
-    """Answer ``prompt`` without a cache and with one."""
+    """Answer ``prompt`` without a cache and with one.
+
+    Words are those of the toy for a vocabulary as large as its own, or else the ids.
+
+    Raises:
+        ValueError: as :func:`reply`; or the model has latent attention or experts, in
+            which some matrices see more rows than others.
+    """
+    cached_heads(model.shape)
+    dense_ffn(model.shape)
     again, once = (
         reply(model, prompt, new_tokens, cached=cached) for cached in (False, True)
     )
-    return Comparison(again, once)
+    known = model.shape.vocab == len(WORDS)
+    words = (WORDS[token] if known else str(token) for token in once.tokens)
+    return Comparison(again, once, tuple(words))

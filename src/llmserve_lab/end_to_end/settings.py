@@ -17,17 +17,44 @@ NORM_VECTORS = {"rms": 2, "layer": 4}
 OUTSIDE = ("embed_tokens", "norm", "norm.bias", "lm_head")
 
 
+def cached_heads(model: ModelShape) -> GroupedQueryAttention:
+    """The attention of a model whose heads have keys and values of their own.
+
+    Raises:
+        ValueError: its attention is latent.
+    """
+    if not isinstance(model.attention, GroupedQueryAttention):
+        raise ValueError(
+            f"model must cache keys and values, got {model.attention.kind}"
+        )
+    return model.attention
+
+
+def dense_ffn(model: ModelShape) -> GeluFfn | SwigluFfn:
+    """The FFN of a model that sends every row through the same matrices.
+
+    Raises:
+        ValueError: it is a mixture of experts.
+    """
+    if not isinstance(model.ffn, GeluFfn | SwigluFfn):
+        raise ValueError(f"model must have a dense FFN, got {type(model.ffn).__name__}")
+    return model.ffn
+
+
 def block_of(model: ModelShape) -> dict[str, float]:
     """What (2.1) to (2.4) ask about a dense model.
 
     Raises:
-        ValueError: its attention is latent, or its FFN a mixture of experts.
+        ValueError: its attention is latent, its FFN a mixture of experts, or it has
+            what the formulas leave out, biases or a norm on queries and keys.
     """
-    attention, ffn = model.attention, model.ffn
-    if not isinstance(attention, GroupedQueryAttention):
-        raise ValueError(f"model must cache keys and values, got {attention.kind}")
-    if not isinstance(ffn, GeluFfn | SwigluFfn):
-        raise ValueError(f"model must have a dense FFN, got {type(ffn).__name__}")
+    attention, ffn = cached_heads(model), dense_ffn(model)
+    for option in ("qkv_bias", "out_bias", "qk_norm"):
+        if getattr(attention, option):
+            raise ValueError(
+                f"model must have no {option}, (2.1) to (2.4) do not count it, "
+                f"got {model.name}"
+            )
     return {
         "d_model": model.d_model,
         "d_ff": ffn.d_ff,

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from llmserve_lab.end_to_end.settings import cached_heads
 from llmserve_lab.transformer import (
     PLAIN,
     Trace,
@@ -80,8 +81,16 @@ def heads_are_independent(model: Transformer, tokens: Sequence[int]) -> bool:
 
     The queries of head 0 are turned around in the first block; the block's attention
     outputs [n, h, d_h] are compared head by head.
+
+    Raises:
+        ValueError: there is one token, whose only key gets all the weight whatever the
+            query, or the model has latent attention.
     """
-    shape, outputs = model.shape.attention, list[Array]()
+    shape, outputs = cached_heads(model.shape), list[Array]()
+    if len(tokens) < 2:
+        raise ValueError(
+            f"tokens must be at least 2, or no query has a choice, got {len(tokens)}"
+        )
     for sign in (1.0, -1.0):
         turned = {name: array.copy() for name, array in model.weights.arrays.items()}
         turned["q_proj"][0, :, : shape.d_head] *= sign

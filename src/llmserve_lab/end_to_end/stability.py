@@ -57,9 +57,19 @@ def same_bits(
 def growth(
     model: Transformer, tokens: Sequence[int], *, prefix: int, lengths: Sequence[int]
 ) -> Table:
-    """Table: are the first rows the same bits as the sequence grows?"""
+    """Table: are the first rows the same bits as the sequence grows?
+
+    Raises:
+        ValueError: a length is below the prefix, or beyond the tokens that there are.
+    """
     from llmserve_lab.book.table import Table
 
+    for length in lengths:
+        if not prefix <= length <= len(tokens):
+            raise ValueError(
+                f"lengths must be from the prefix, {prefix}, to the number of tokens, "
+                f"{len(tokens)}, got {length}"
+            )
     words = {True: "the same bits", False: "changed"}
     rows: list[tuple[str | int, ...]] = [
         (

@@ -25,6 +25,7 @@ STOPS = {
     "context": (0.0, *(2.0**i for i in range(9, 18))),
     "n_ranks": tuple(map(float, charts.DEGREES)),
 }
+FITS = ("it fits", "it does not fit")
 WORK = ("the ranks' own work", "communication")
 
 
@@ -107,7 +108,7 @@ def tp_time() -> LiveFigure:
             _slider("context", 1024.0),
             *_hardware(),
         ),
-        derived={"rank_s": f.RANK_S, "link_s": f.LINK_S},
+        derived={"rank_s": f.RANK_S, "link_s": f.LINK_S, "rank_bytes": f.RANK_BYTES},
         readouts=(
             Readout("rank_s", "A rank's own work"),
             Readout("link_s", "All-reduces"),
@@ -115,11 +116,14 @@ def tp_time() -> LiveFigure:
             Readout(f.LINK_SHARE, "Share of communication"),
             Readout(f.TP_SPEEDUP, "Times as fast as one rank"),
             Verdict("most", "Most of the time goes to", "link_s", "rank_s", WORK),
+            Readout("rank_bytes", "A rank holds"),
+            Verdict("fits", "In its memory", "rank_bytes", "hbm_bytes", FITS),
         ),
         sentence=(
             "{model} on {n_ranks} × {accelerator} over {link}, {batch} with {context} "
             "in cache and {chunk} new: {rank_s} of work and {link_s} of all-reduces, "
-            "{tp_speedup} times as fast as one rank; most of it is {most}."
+            "{tp_speedup} times as fast as one rank with room for it; most of it is "
+            "{most}. A rank holds {rank_bytes}: {fits}."
         ),
     )
 
@@ -139,12 +143,13 @@ def speedup() -> LiveFigure:
                 n_ranks=float(g),
                 batch=batch,
             )
-            for batch in (1.0, 256.0)
-            for g in (4, 16)
+            for batch in (1.0, 1024.0)
+            for g in (8, 16)
         ),
         sentence=(
             "{model} on {accelerator} over {link}, {context} in cache and {chunk} new: "
-            "for a batch of one, 4 ranks are {speedup_4_1} and 16 ranks {speedup_16_1} "
-            "times as fast as one; for 256 it is {speedup_4_256} and {speedup_16_256}."
+            "for a batch of one, 8 ranks are {speedup_8_1} and 16 ranks {speedup_16_1} "
+            "times as fast as one; for 1,024 it is {speedup_8_1024} and "
+            "{speedup_16_1024}."
         ),
     )

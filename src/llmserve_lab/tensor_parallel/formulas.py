@@ -2,7 +2,7 @@
 
 Chapter 3. Equations (3.1) to (3.5) are the ring's and live with the collectives, in
 :mod:`llmserve_lab.cluster.formulas`; (3.6) to (3.14) say what a block sends and keeps
-(:mod:`llmserve_lab.tensor_parallel.traffic`), (3.15) to (3.19) how long it all takes
+(:mod:`llmserve_lab.tensor_parallel.traffic`), (3.15) to (3.20) how long it all takes
 (:mod:`llmserve_lab.tensor_parallel.times`).
 
 Sources: articles 02 and 03; Patarasuk and Yuan 2009 for the ring.

@@ -1,6 +1,6 @@
 """More ranks share the work, and none of the waiting: the roofline with links.
 
-Equations (3.15) to (3.19).
+Equations (3.15) to (3.20).
 """
 
 from __future__ import annotations
@@ -13,11 +13,21 @@ from llmserve_lab.roofline.formulas import (
     COMPUTE_S,
     ITERATION_S,
     KV_S,
+    WEIGHT_BYTES,
     WEIGHTS_S,
 )
-from llmserve_lab.tensor_parallel.traffic import HIDDEN_BYTES, KV_COPIES
+from llmserve_lab.tensor_parallel.traffic import (
+    HIDDEN_BYTES,
+    KV_COPIES,
+    KV_RANK_BYTES,
+)
 
-__all__ = ["LINK_S", "LINK_SHARE", "RANK_S", "TP_S", "TP_SPEEDUP"]
+__all__ = ["LINK_S", "LINK_SHARE", "RANK_BYTES", "RANK_S", "TP_S", "TP_SPEEDUP"]
+
+ALL_CUT = (
+    "every matrix is cut, embedding and LM head too; gains of norms, and key and value "
+    "projections that are copied with their heads, are small"
+)
 
 RANK_S = Formula(
     result=q.rank_s,
@@ -28,7 +38,7 @@ RANK_S = Formula(
     number="3.15",
     title="An iteration on one rank, alone",
     source="(1.31), shared out",
-    holds="every matrix is cut, and the pieces run as efficiently as the whole",
+    holds=f"{ALL_CUT}; the pieces run as efficiently as the whole",
 )
 LINK_S = Formula(
     result=q.link_s,
@@ -70,4 +80,15 @@ TP_SPEEDUP = Formula(
     title="What the ranks gain",
     source="(1.31) over (3.17)",
     holds="as (3.17); one rank could hold the model",
+)
+RANK_BYTES = Formula(
+    result=q.rank_bytes,
+    expr=lambda weight_bytes, n_ranks, kv_rank_bytes: (
+        weight_bytes / n_ranks + kv_rank_bytes
+    ),
+    uses=(WEIGHT_BYTES, KV_RANK_BYTES),
+    number="3.20",
+    title="What one rank holds",
+    source="(1.1) shared out, and (3.14)",
+    holds=f"{ALL_CUT}; before the new tokens leave their entries",
 )

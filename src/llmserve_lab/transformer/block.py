@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.attention import LatentAttention
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution
-from llmserve_lab.transformer.ffn import Scores, ffn
+from llmserve_lab.transformer.ffn import Scores, check_scores, ffn
 from llmserve_lab.transformer.grouped_query import grouped_query
 from llmserve_lab.transformer.latent import latent_attention
 from llmserve_lab.transformer.rowwise import norm
@@ -23,11 +23,17 @@ class Block:
 
     ``absorbed`` is the form of MLA, ``router_scores`` that of a mixture of experts;
     other models have no use for them.
+
+    Raises:
+        ValueError: the router's scores are of no known kind.
     """
 
     shape: ModelShape
     absorbed: bool = False
     router_scores: Scores = "softmax"
+
+    def __post_init__(self) -> None:
+        check_scores(self.router_scores)
 
     def __call__(
         self, rows: Array, weights: Entries, view: View, *, run: Execution = PLAIN

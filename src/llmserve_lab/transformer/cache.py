@@ -15,6 +15,7 @@ from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.attention import GroupedQueryAttention
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.view import Entries
+from llmserve_lab.transformer.whole import check_whole
 
 
 def cache_parts(shape: ModelShape) -> dict[str, tuple[int, ...]]:
@@ -30,10 +31,12 @@ class KVCache:
     """Room for ``capacity_tokens`` tokens of one request, of which ``length`` are used.
 
     Raises:
-        ValueError: the capacity is below 1 token.
+        TypeError: the capacity is no whole number.
+        ValueError: it is below 1 token.
     """
 
     def __init__(self, shape: ModelShape, *, capacity_tokens: int) -> None:
+        check_whole("capacity_tokens", [capacity_tokens])
         if capacity_tokens < 1:
             raise ValueError(
                 f"capacity_tokens must be at least 1 token, got {capacity_tokens}"

@@ -8,7 +8,7 @@ what a tensor-parallel rank needs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -77,6 +77,15 @@ def swiglu_ffn(rows: Array, weights: Entries, *, run: Execution = PLAIN) -> Arra
     return narrow
 
 
+def check_scores(scores: Scores) -> None:
+    """Refuse, with a ValueError, what is no way to score experts."""
+    if scores not in get_args(Scores):
+        raise ValueError(
+            f"router_scores must be one of {', '.join(get_args(Scores))}, "
+            f"got {scores!r}"
+        )
+
+
 def route(
     rows: Array,
     weights: Entries,
@@ -91,7 +100,11 @@ def route(
     A bias, where there is one, helps to choose but not to weigh (DeepSeek-V3, arXiv
     2412.19437, section 2.1.2). The chosen experts' weights sum to 1. Of equal scores
     the expert with the lower number wins. ``limit`` narrows the choice to some groups.
+
+    Raises:
+        ValueError: the scores are of no known kind.
     """
+    check_scores(scores)
     raw = linear(rows, weights["router"], run=run)
     score = softmax(raw, run=run) if scores == "softmax" else sigmoid(raw)
     run.note("router scores", "n E", score)

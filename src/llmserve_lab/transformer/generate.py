@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,6 +11,7 @@ from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Integer
 from llmserve_lab.transformer.inputs import token_ids
 from llmserve_lab.transformer.model import Transformer
 from llmserve_lab.transformer.rowwise import softmax
+from llmserve_lab.transformer.whole import check_whole
 
 
 def next_token(
@@ -20,15 +23,24 @@ def next_token(
     is drawn from ``rng`` and looked up in the cumulative probabilities.
 
     Raises:
-        ValueError: the temperature is negative, or positive without a generator.
+        ValueError: the temperature is negative or not finite, or positive without a
+            generator; the logits are no list, or their largest is not finite.
     """
-    if temperature < 0:
-        raise ValueError(f"temperature must not be negative, got {temperature}")
+    if not 0 <= temperature < math.inf:
+        raise ValueError(
+            f"temperature must be finite and not negative, got {temperature}"
+        )
+    if logits.ndim != 1 or not np.isfinite(largest := logits.max(initial=-np.inf)):
+        raise ValueError(
+            f"logits must be [V] with a finite largest, got {logits.max(initial=0)} "
+            f"in shape {logits.shape}"
+        )
     if temperature == 0:
         return int(np.argmax(logits))
     if rng is None:
         raise ValueError(f"rng must be given to sample at temperature {temperature}")
-    reached = np.cumsum(softmax(logits / temperature))
+    with np.errstate(over="ignore"):  # what is out of reach when it is cold is −∞
+        reached = np.cumsum(softmax((logits - largest) / temperature))
     return int(np.searchsorted(reached, rng.random() * reached[-1], side="right"))
 
 
@@ -49,8 +61,9 @@ def generate(
 
     Raises:
         TypeError, ValueError: as :meth:`Transformer.forward` and :func:`next_token`,
-            or if ``num_tokens`` is below 1.
+            or if ``num_tokens`` is no whole number, or below 1.
     """
+    check_whole("num_tokens", [num_tokens])
     if num_tokens < 1:
         raise ValueError(f"num_tokens must be at least 1 token, got {num_tokens}")
     sequence = token_ids(prompt, vocab=model.shape.vocab)

@@ -35,7 +35,8 @@ class Transformer:
         router_scores: how a mixture of experts turns router outputs into weights.
 
     Raises:
-        ValueError: ``weights`` are those of another shape.
+        ValueError: ``weights`` are those of another shape, or the router's scores are
+            of no known kind.
     """
 
     def __init__(

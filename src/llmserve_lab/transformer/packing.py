@@ -16,6 +16,7 @@ import numpy as np
 
 from llmserve_lab.transformer.arithmetic import Integers, Mask
 from llmserve_lab.transformer.attention import causal_mask
+from llmserve_lab.transformer.whole import check_whole
 
 
 def cumulative(lengths: Sequence[int]) -> tuple[int, ...]:
@@ -31,6 +32,7 @@ class Packing:
     start, the prefix for a chunk of one, everything before the new token for decode.
 
     Raises:
+        TypeError: one of them is no whole number.
         ValueError: cu_seqlens does not start at 0 or does not increase (a request
             would be empty), or contexts are not one per request, or negative.
     """
@@ -39,6 +41,8 @@ class Packing:
     contexts: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        check_whole("cu_seqlens", self.cu_seqlens)
+        check_whole("contexts", self.contexts)
         if len(self.cu_seqlens) < 2 or self.cu_seqlens[0] != 0:
             raise ValueError(
                 f"cu_seqlens must start at 0 and hold a request, got {self.cu_seqlens}"

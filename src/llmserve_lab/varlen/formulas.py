@@ -123,15 +123,6 @@ USEFUL_PAIRS = Formula(
     source=COUNTED,
     holds="causal attention within each request",
 )
-WASTED_PAIRS = Formula(
-    result=q.wasted_pairs,
-    expr=lambda varlen_pairs, useful_pairs: varlen_pairs - useful_pairs,
-    uses=(VARLEN_PAIRS, USEFUL_PAIRS),
-    number="4.21",
-    title="Pairs that varlen wastes",
-    source=COUNTED,
-    holds="lengths of at least 1; for another way put its pairs in the place of varlen",
-)
 MASKED_RATIO = Formula(
     result=q.masked_ratio,
     expr=lambda: symbolic(MASKED_PAIRS) / symbolic(VARLEN_PAIRS),
@@ -139,7 +130,7 @@ MASKED_RATIO = Formula(
     number="4.12",
     title="What one square costs over its blocks",
     source="(4.9) over (4.10)",
-    holds="any lengths; for equal ones it is their number",
+    holds="the moments of some lengths; for equal ones it is their number",
 )
 ROW_PROMPT = Formula(
     result=q.row_prompt,
@@ -147,7 +138,7 @@ ROW_PROMPT = Formula(
     number="4.13",
     title="Whose row is it?",
     source=COUNTED,
-    holds="a row picked at random; long requests have more rows",
+    holds="a row picked at random, the moments of some lengths",
 )
 ATTN_FLOPS = Formula(
     result=q.attn_flops,
@@ -228,5 +219,14 @@ PACKED_RIDGE_ROWS = Formula(
     number="4.20",
     title="Packed rows that reach the ridge",
     source="(4.19) solved",
-    holds="weights are read once, scores never leave the chip",
+    holds="as (4.19); where it is less than a prompt, one prompt is beyond the ridge",
+)
+WASTED_PAIRS = Formula(
+    result=q.wasted_pairs,
+    expr=lambda varlen_pairs, useful_pairs: varlen_pairs - useful_pairs,
+    uses=(VARLEN_PAIRS, USEFUL_PAIRS),
+    number="4.21",
+    title="Pairs that varlen wastes",
+    source=COUNTED,
+    holds="lengths of at least 1; for another way put its pairs in the place of varlen",
 )

@@ -7,7 +7,7 @@ from llmserve_lab.book.display import si
 from llmserve_lab.book.question import Hint, Question
 from llmserve_lab.catalog import machine, workload
 from llmserve_lab.varlen import formulas as f
-from llmserve_lab.varlen.settings import batch_of
+from llmserve_lab.varlen.settings import batch_of, square_share
 
 TWO, THREE = batch_of((10, 30)), batch_of((20, 50, 80))
 LONG, SHORT = batch_of((1000,)), batch_of((100,) * 10)
@@ -56,8 +56,9 @@ predict_dominates = Question(
     answer=lambda: float(f.ATTN_SHARE.at(LONG, ARTICLE) < 0.5),
     why=lambda: (
         "In the linear layers: attention does "
-        f"{_percent(f.ATTN_SHARE.at(LONG, ARTICLE))} of the FLOPs. It would need a "
-        f"prompt of {si(f.OVERTAKE_PROMPT.at(ARTICLE), 'token')} to draw level."
+        f"{_percent(f.ATTN_SHARE.at(LONG, ARTICLE))} of the FLOPs, or "
+        f"{_percent(square_share(LONG, ARTICLE))} where the masked half is computed "
+        f"too. It draws level at {si(f.OVERTAKE_PROMPT.at(ARTICLE), 'token/request')}."
     ),
 )
 predict_split = Question(

@@ -37,10 +37,10 @@ def steps(model: Transformer, layer: int = 0) -> Iterator[tuple[str, Step]]:
         ValueError: the attention is latent, or the FFN is not of the GeLU kind.
     """
     spec, ffn = model.shape.attention, model.shape.ffn
-    if not isinstance(spec, GroupedQueryAttention) or not isinstance(ffn, GeluFfn):
-        raise ValueError(
-            f"model must have heads that cache and a GeLU FFN, got {spec.kind}"
-        )
+    if not isinstance(spec, GroupedQueryAttention):
+        raise ValueError(f"model must have heads that cache, got {spec.kind}")
+    if not isinstance(ffn, GeluFfn):
+        raise ValueError(f"model must have a GeLU FFN, got {type(ffn).__name__}")
     weights = model.weights.layer(layer)
 
     def normed(name: str) -> Step:

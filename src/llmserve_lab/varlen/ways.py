@@ -25,6 +25,7 @@ from llmserve_lab.transformer import (
 )
 from llmserve_lab.transformer.arithmetic import Array, Integers
 from llmserve_lab.transformer.packing import Kernel
+from llmserve_lab.transformer.whole import check_whole
 
 PADDING = 0  # any token id will do: nobody looks at what comes out for it
 
@@ -101,9 +102,11 @@ def bounds(tokens: npt.ArrayLike, lengths: Sequence[int]) -> tuple[int, ...]:
     """``cu_seqlens`` of ``lengths``: where each request begins, and where all end.
 
     Raises:
+        TypeError: a length is no whole number.
         ValueError: there is no request, one of them is empty, or together they have
             more or fewer tokens than there are.
     """
+    check_whole("lengths", lengths)
     if len(lengths) == 0:
         raise ValueError("lengths must hold at least 1 request, got none")
     for request, length in enumerate(lengths):
