@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from llmserve_lab.book.bench import Bench
+from llmserve_lab.chunked_prefill import bench as module
 from llmserve_lab.chunked_prefill.bench import SCHEDULERS, bench, read
 from tests.benches import answered
 
@@ -49,7 +50,7 @@ def test_every_scheduler_serves(scheduler: str) -> None:
         ({"requests": "0 10"}, "a request must be 'arrival prompt answer', got '0 10'"),
         ({"requests": "0 10 x"}, "got '0 10 x'"),
         ({"requests": "0 10 0"}, "got '0 10 0'"),
-        ({"requests": "0 10 300000"}, "answers must be at most 200000 tokens"),
+        ({"requests": "0 10 300000"}, "request 0 must fit"),
         ({"prompt": 900_000}, "cache"),
         ({"budget": 0}, "budget must be at least 1, got 0"),
     ],
@@ -60,6 +61,12 @@ def test_a_wrong_setting_is_answered_in_a_sentence(
     html = unescape(answer(**changes))
     assert "Not possible: " in html and message in html
     assert "Traceback" not in html
+
+
+def test_a_run_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_LOOKS", 600)
+    html = answer(budget=1)
+    assert "an iteration must carry more" in html and "is not over" in html
 
 
 def test_the_widgets_answer_when_they_are_turned() -> None:

@@ -10,8 +10,7 @@ from itertools import pairwise
 import pytest
 
 from llmserve_lab import catalog
-from llmserve_lab.catalog.servers import CHUNK_SIZES
-from llmserve_lab.chunked_prefill import figures, measured, outcomes, pictures
+from llmserve_lab.chunked_prefill import figures, outcomes, pictures
 from llmserve_lab.chunked_prefill.choices import STOPS
 from llmserve_lab.chunked_prefill.chunks import prefill
 from llmserve_lab.chunked_prefill.executed import model, prompt
@@ -116,6 +115,14 @@ def test_a_frozen_batch_idles_as_its_answers_say() -> None:
     assert outcomes.idle_share(serve(convoy(), Continuous(2))) == 0
 
 
+@pytest.mark.parametrize("batch", [1, 2, 8, 32])
+def test_the_more_share_a_frozen_batch_the_more_of_it_idles(batch: int) -> None:
+    """The longest of n exponential answers lasts 1 + 1/2 + … + 1/n means."""
+    longest = sum(1 / place for place in range(1, batch + 1))
+    idle = outcomes.idle_of_geometric(batch)
+    assert idle == pytest.approx(1 - 1 / longest, abs=0.03)
+
+
 def test_under_load_the_frozen_batch_makes_all_wait() -> None:
     few = crowd(num_requests=40)
     runs = [serve(few, policy) for policy in (Static(8), Continuous(8))]
@@ -136,21 +143,6 @@ def test_still_pictures_say_what_they_show() -> None:
     rows = [beat.rows for beat in around_the_stall(within(0.05)) if beat.rows]
     assert f"takes {len(rows)} iterations" in chosen.sentence
     assert str(rows[0]) in chosen.sentence
-
-
-def test_two_lines_predict_the_chunk_between() -> None:
-    first, middle, last = CHUNK_SIZES
-    for end in (first, last):
-        size = end.chunk_tokens
-        assert measured.predicted_gap_s(size) == float(end.longest_gap_s)
-        rate = measured.predicted_rate_per_s(size)
-        assert rate == pytest.approx(float(end.output_per_s), rel=1e-12)
-    gap = measured.predicted_gap_s(middle.chunk_tokens)
-    assert gap == pytest.approx(float(middle.longest_gap_s), rel=0.04)
-    rate = measured.predicted_rate_per_s(middle.chunk_tokens)
-    assert rate == pytest.approx(float(middle.output_per_s), rel=0.02)
-    assert 0.02 < measured.fixed_gap_s() < float(first.longest_gap_s)
-    assert [row[3] for row in measured.trade().rows] == ["–", "+3.4 %", "–"]
 
 
 def test_the_article_and_the_engine_describe_one_machine() -> None:

@@ -14,7 +14,7 @@ from llmserve_lab.chunked_prefill.driven import (
     driven,
 )
 from llmserve_lab.chunked_prefill.executed import model, prompt
-from llmserve_lab.chunked_prefill.outcomes import long_ttft_s, longest_gap_s
+from llmserve_lab.chunked_prefill.outcomes import long_ttft_s, longest_gap_s, loops
 from llmserve_lab.chunked_prefill.serving import (
     ARRIVES_S,
     LONG,
@@ -47,6 +47,18 @@ def test_at_iteration_level_a_free_slot_is_taken_at_once() -> None:
     assert run.scheduled_s[late] < run.last_token_s[long] / 10
     freed = max(run.arrival_s[late], run.last_token_s[short])
     assert run.scheduled_s[late] - freed < 0.01
+
+
+def test_clients_who_wait_hide_the_queue_that_a_crowd_makes() -> None:
+    closed, sparse, crowded = loops().values()
+    assert closed.queue_s.max() == 0  # never more requests than slots
+    for run in (closed, sparse, crowded):
+        prompts = (cost().seconds(Load.of(chunk=int(s))) for s in run.prompt_len)
+        prefill_s = (run.ttft_s - run.queue_s).mean()
+        assert prefill_s == pytest.approx(np.mean(list(prompts)), rel=0.2)
+    assert crowded.ttft_s.mean() > 5 * sparse.ttft_s.mean() > 25 * closed.ttft_s.mean()
+    rate = [len(run.id) / run.elapsed_s for run in (closed, crowded)]
+    assert rate[1] == pytest.approx(rate[0], rel=0.06)
 
 
 def test_a_long_prompt_is_the_gap_of_everyone_who_decodes() -> None:

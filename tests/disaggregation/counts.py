@@ -112,7 +112,8 @@ def free_rows(rng: random.Random) -> Case:
     """Add rows, one by one, as long as computing them is no longer than reading."""
     one = served(rng)
     one_row = run(one.shape, batch=1, context=0, chunk=1).linear_flops
-    one.values["peak_flops"] = one_row * rng.uniform(1, 9) / step_s(one)
+    some = one.batch + rng.uniform(0, 9)
+    one.values["peak_flops"] = one_row * some / step_s(one) / one.eff_compute
 
     def late(rows: int) -> bool:
         meter = run(one.shape, batch=1, context=0, chunk=rows)

@@ -10,8 +10,10 @@ import pytest
 
 from llmserve_lab.book.bench import Bench
 from llmserve_lab.book.controls import Choice
+from llmserve_lab.catalog import ACCELERATORS, MODELS
 from llmserve_lab.disaggregation import bench as module
 from llmserve_lab.disaggregation import figures
+from llmserve_lab.disaggregation.charts import OVERHEAD_S, REGIONS
 from llmserve_lab.disaggregation.deployments import (
     CHUNKS,
     POOLS,
@@ -54,32 +56,62 @@ def test_the_map_turns_with_overlap_prompt_load_and_link() -> None:
 
 @pytest.mark.parametrize("build", [figures.pool_rates, figures.when_to_split])
 def test_every_model_keeps_every_target_on_every_gpu(build: Any) -> None:
-    """Else a step leaves less than nothing, and the browser divides by that."""
+    """Else a step leaves less than one cache takes, and the formulas refuse."""
     figure = build()
     choices = {c.name: c.options for c in figure.controls if isinstance(c, Choice)}
-    tightest = {"tbt_target": 0.025, "overlap": 0.0}
+    ends = {slider.name: slider.stops for slider in figure.sliders}
+    tightest = {name: ends[name][-1] for name in ("prompt_len", "new_tokens")}
+    tightest |= {name: ends[name][0] for name in ("tbt_target", "overlap")}
     if figure.name == "pool-rates":
-        tightest["overhead_s"] = 0.005
+        tightest["overhead_s"] = ends["overhead_s"][-1]
     for model in choices["model"]:
         for gpu in choices["accelerator"]:
             known = figure.values(model=model, accelerator=gpu, **tightest)
             assert all(value >= 0 for value in known.values())
 
 
-@pytest.mark.parametrize(("i", "j"), [(0, 0), (3, 9), (9, 4), (18, 12)])
-def test_a_cell_of_the_map_is_what_the_formulas_say(i: int, j: int) -> None:
-    """The browser's steps, one after the other, against NumPy's readouts."""
+def cell_of_the_map(i: int, j: int, **settings: Any) -> dict[str, Any]:
+    """What the browser works out for a column and a row, step after step."""
     figure = figures.when_to_split()
     cell: dict[str, Any] = {"i": i, "j": j}
+    known = figure.values(**settings)
     for step in figure.spec["layer"][0]["transform"]:
         if step.get("as", "j") not in cell and "calculate" in step:
-            known = figure.values() | {"datum": cell}
-            cell[step["as"]] = evaluate(step["calculate"], **known)
+            cell[step["as"]] = evaluate(step["calculate"], **known, datum=cell)
+    return cell
+
+
+@pytest.mark.parametrize(("i", "j"), [(0, 0), (3, 9), (9, 4), (18, 12)])
+def test_a_cell_of_the_map_is_what_the_formulas_say(i: int, j: int) -> None:
+    """The browser's steps against NumPy's readouts."""
+    figure, cell = figures.when_to_split(), cell_of_the_map(i, j)
     rate = cell["load"] / cell["shared_gpu_s"]
     stated = figure.values(prompt_len=cell["prompt_len"], arrival_rate=rate)
     assert cell["one"] == stated["shared_gpus"] == math.ceil(cell["load"])
     assert cell["two"] == stated["pools_gpus"]
     assert (cell["who"] == "fewer in two pools") == (stated["fewer"] == 0)
+
+
+@pytest.mark.parametrize(
+    ("key", "i", "target", "served"),
+    [
+        ("llama-2-7b", 20, 0.025, True),
+        ("qwen3-32b", 18, 0.025, True),
+        ("qwen3-32b", 19, 0.025, False),
+        ("qwen3-32b", 20, 0.1, False),
+    ],
+)
+def test_the_map_says_where_no_gpu_serves(
+    key: str, i: int, target: float, served: bool
+) -> None:
+    """Counted: bytes of one cache against the room, and against a step's reading."""
+    model, h100 = MODELS[key], ACCELERATORS["h100-sxm"]
+    cell = cell_of_the_map(i, 0, model=model.name, tbt_target=target)
+    one_bytes = (cell["prompt_len"] + 200) * model.kv_bytes_per_token(2)
+    spare_s = target - OVERHEAD_S - model.weight_bytes() / float(h100.hbm_bw)
+    room = float(h100.hbm_bytes) - model.weight_bytes()
+    assert served == (one_bytes < min(room, spare_s * float(h100.hbm_bw)))
+    assert served == (cell["who"] != next(iter(REGIONS)))
 
 
 @cache
@@ -103,6 +135,20 @@ def test_the_bench_reads_a_trace(tmp_path: Path) -> None:
     wrong = unescape(answer(file=str(tmp_path / "burstgpt.csv"), reader="azure"))
     assert "Not possible: " in wrong and "line 1: TIMESTAMP must be a column" in wrong
     assert "Not possible: " in answer(file="nowhere.csv")
+
+
+def test_the_bench_makes_a_trace_up_in_every_format(tmp_path: Path) -> None:
+    write_made_up(tmp_path, num_requests=20)
+    laws = {"prompt": 1, "output": 1, "rate": 1, "most": 20}
+    for path in tmp_path.iterdir():
+        own = module.requests(reader=path.stem, file=module.MADE_UP, **laws)
+        read = module.requests(reader=path.stem, file=str(path), **laws)
+        assert [r.prompt_len for r in own] == [r.prompt_len for r in read]
+
+
+def test_answers_of_one_token_have_no_gaps() -> None:
+    html = answer(output=1, rate=1000)
+    assert "bench-error" not in html and html.count("<td>–</td>") == 9
 
 
 def test_a_model_that_does_not_fit_is_answered_in_a_sentence() -> None:

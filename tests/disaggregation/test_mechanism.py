@@ -1,23 +1,31 @@
-"""The pipeline, the tiers and the fleet do what they say, and refuse what cannot be."""
+"""The pipeline and the fleet do what they say, and refuse what cannot be."""
 
-import random
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from llmserve_lab.catalog.tiers import HOST_DRAM, NVME_SSD, TIERS
+from llmserve_lab import catalog
+from llmserve_lab.catalog import machine, workload
 from llmserve_lab.disaggregation import fleet
 from llmserve_lab.disaggregation import formulas as f
-from llmserve_lab.disaggregation.handoff import hand_over, late_s, timeline
-from llmserve_lab.disaggregation.tiers import TieredStore, replay
-from llmserve_lab.engine import Request
+from llmserve_lab.disaggregation.handoff import hand_over, late_s, routes, timeline
+from llmserve_lab.disaggregation.tiers import TieredStore
+from llmserve_lab.disaggregation.waits import wait_table
 
 times = st.floats(0.01, 100)
+LONG = (
+    workload(catalog.model("llama-2-7b"))
+    | machine(catalog.accelerator("h100-sxm"))
+    | {"prompt_len": 131_072, "new_tokens": 200, "tbt_target": 0.025, "overlap": 0}
+    | {"overhead_s": 0.002, "link_bw": 5e10, "eff_link": 1, "arrival_rate": 50}
+)
 
 
 @given(st.integers(1, 40), times, times)
@@ -55,6 +63,22 @@ def test_the_timeline_says_what_outlasts_the_prefill() -> None:
     assert "NDR, at the end 10.7 ms; NDR, by layers 2.68 ms" in drawn.sentence
 
 
+def test_host_memory_is_two_copies_more() -> None:
+    """Copied down, sent, copied up: each counted by its own bytes and bandwidth."""
+    rows = {row[0]: row[2] for row in routes(fleet.sizes(), prompt_len=4096).rows}
+    made = 4096 * catalog.model("llama-3-8b").kv_bytes_per_token(2)
+    bandwidths = [
+        float(catalog.link(k).bandwidth) for k in ("infiniband-ndr", "pcie-gen5")
+    ]
+    sent, copied = (made / each for each in bandwidths)
+    near, direct, hosted = (
+        float(str(each).removesuffix(" ms")) for each in rows.values()
+    )
+    assert direct == pytest.approx(1e3 * sent, rel=5e-3)
+    assert hosted == pytest.approx(1e3 * (sent + 2 * copied), rel=5e-3)
+    assert near < direct / 5
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -66,6 +90,12 @@ def test_the_timeline_says_what_outlasts_the_prefill() -> None:
             lambda: hand_over(n_layers=1, prefill_s=-1, transfer_s=1, streamed=True),
             "prefill_s must be at least 0, got -1",
         ),
+        (lambda: f.SHARED_GPUS.at(LONG), "tbt_batch must be at least 1, got 0.9"),
+        (lambda: f.POOLS_GPUS.at(LONG), "tbt_batch must be at least 1, got 0.9"),
+        (
+            lambda: f.FREE_ROWS.at(fleet.sizes(batch=5000, context=256)),
+            "free_rows must be at least 0, got -",
+        ),
         (lambda: TieredStore(()), "capacities must be 0 blocks or more"),
         (lambda: TieredStore((1, -1)), "capacities must be 0 blocks or more"),
     ],
@@ -75,76 +105,12 @@ def test_what_cannot_be_is_refused(build: Callable[[], object], message: str) ->
         build()
 
 
-@settings(max_examples=30)
-@given(st.lists(st.integers(0, 9), max_size=60), st.tuples(*[st.integers(0, 4)] * 3))
-def test_tiers_hold_the_latest_blocks_in_order(
-    blocks: list[int], capacities: tuple[int, int, int]
-) -> None:
-    """One list in order of use, cut where the tiers end."""
-    store, latest = TieredStore(capacities), list[int]()
-    for block in blocks:
-        ends = [sum(capacities[: i + 1]) for i in range(3)]
-        where = latest.index(block) if block in latest else None
-        want = None
-        if where is not None:
-            want = next((i for i, end in enumerate(ends) if where < end), None)
-        assert store.find(block) == want
-        store.put(block)
-        latest = [block, *(each for each in latest if each != block)]
-    held = sum(len(tier) for tier in store.tiers)
-    assert held == min(len(latest), sum(capacities))
-
-
-def prompts(rng: random.Random, count: int) -> list[Request]:
-    """Prompts that share beginnings: blocks of 4 tokens, the last perhaps shorter."""
-    found = []
-    for number in range(count):
-        shared, own = rng.randint(0, 3), rng.randint(1, 3)
-        prefix = (*range(shared), *(100 * number + i for i in range(own)))
-        length = 4 * len(prefix) - rng.randint(0, 3)
-        found.append(
-            Request(
-                arrival_s=number,
-                prompt_len=length,
-                output_len=1,
-                id=number,
-                prefix=prefix,
-            )
-        )
-    return found
-
-
-def test_every_token_is_found_or_computed() -> None:
-    requests = prompts(random.Random(1), 60)
-    total = sum(each.prompt_len for each in requests)
-    for capacities in ((0, 0), (3, 5), (1000, 0)):
-        reuse = replay(requests, capacities=capacities, block_tokens=4)
-        assert sum(reuse.found_tokens) + reuse.computed_tokens == total
-        assert 0 <= reuse.share < 1
-    assert reuse.found_tokens[0] > 0 == reuse.found_tokens[1]
-
-
-def test_an_endless_store_finds_all_that_was_seen() -> None:
-    """Against a reader who remembers every block of every prompt."""
-    requests = prompts(random.Random(2), 60)
-    seen: set[int] = set()
-    want = 0
-    for each in requests:
-        known = 0
-        while known < len(each.prefix) and each.prefix[known] in seen:
-            known += 1
-        want += min(4 * known, each.prompt_len - 1)
-        seen.update(each.prefix)
-    reuse = replay(requests, capacities=(10**6,), block_tokens=4)
-    assert reuse.found_tokens == (want,)
-
-
-def test_tiers_grow_as_they_slow_down() -> None:
-    sizes = [float(tier.bytes) for tier in TIERS]
-    rates = [float(tier.bandwidth) for tier in TIERS]
-    assert sizes == sorted(sizes) and rates == sorted(rates, reverse=True)
-    assert float(NVME_SSD.bandwidth) == 31.5e9 / 4
-    assert "2 TB for 8" in HOST_DRAM.bytes.note
+def test_answers_of_one_token_take_no_decode_gpu() -> None:
+    known = fleet.sizes(prompt_len=2048, new_tokens=1, tbt_target=0.025, overlap=1)
+    known |= {"overhead_s": 0, "arrival_rate": 20}
+    assert f.DECODE_GPUS.at(known) == f.POOL_RATIO.at(known) == 0
+    busy = float(f.PREFILL_GPU_S.at(known)) * 20
+    assert f.POOLS_GPUS.at(known) == math.ceil(busy)
 
 
 def test_a_sweep_of_splits_is_what_each_split_is() -> None:
@@ -158,8 +124,18 @@ def test_a_sweep_of_splits_is_what_each_split_is() -> None:
     assert all(float(str(row[3])) == pytest.approx(1, abs=0.06) for row in found.rows)
 
 
-def test_the_simulated_rates_are_those_of_the_closed_forms() -> None:
-    found = fleet.rates_table(32_768, new_tokens=50, tbt_target=0.02)
+@pytest.mark.parametrize(
+    ("prompt_len", "more"),
+    [
+        (32_768, {"tbt_target": 0.02}),
+        (16_384, {"tbt_target": 0.025, "overlap": 0.0, "overhead_s": 0.002}),
+        (16_384, {"tbt_target": 0.025, "overlap": 0.5, "n_prefill": 2}),
+    ],
+)
+def test_the_simulated_rates_are_those_of_the_closed_forms(
+    prompt_len: int, more: dict[str, Any]
+) -> None:
+    found = fleet.rates_table(prompt_len, new_tokens=50, **more)
     for row in found.rows:
         _, one, one_simulated, two, two_simulated = (float(str(cell)) for cell in row)
         assert one_simulated == pytest.approx(one, rel=0.03)
@@ -167,5 +143,5 @@ def test_the_simulated_rates_are_those_of_the_closed_forms() -> None:
 
 
 def test_the_simulated_wait_is_that_of_a_queue() -> None:
-    for row in fleet.wait_table(prompt_len=2048).rows:
+    for row in wait_table(prompt_len=2048).rows:
         assert float(str(row[3])) == pytest.approx(1, abs=0.06)

@@ -4,6 +4,7 @@ Served by the engine, replayed or sent layer by layer; the closed forms are not 
 """
 
 from math import ceil
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,6 @@ from llmserve_lab.engine import (
     IterationCost,
     Load,
     Pool,
-    Report,
     Request,
     simulate,
 )
@@ -28,10 +28,12 @@ from llmserve_lab.roofline.walk import walk
 H100 = accelerator("h100-sxm")
 LLAMA_2, LLAMA_3 = MODELS["llama-2-7b"], MODELS["llama-3-8b"]
 PROMPTS = (2048, 8192, 32_768)
-
-
-def reports() -> dict[str, Report]:
-    return example()
+APART: dict[str, Any] = {
+    "new_tokens": 200,
+    "tbt_target": 0.025,
+    "overlap": 0.0,
+    "overhead_s": 0.002,
+}
 
 
 def prefill(model_key: str, prompt_len: int) -> tuple[float, float]:
@@ -96,14 +98,14 @@ def test_a_slow_tier_is_not_worth_fetching_from(prompt_len: int) -> None:
 
 
 def test_two_pools_never_stall_and_whole_prompts_do() -> None:
-    whole, chunks, pools = (reports()[name] for name in (WHOLE, CHUNKS, POOLS))
+    whole, chunks, pools = (example()[name] for name in (WHOLE, CHUNKS, POOLS))
     assert whole.percentile("tbt", 99) > 5 * pools.percentile("tbt", 99)
     assert whole.gaps.longest_s > 5 * pools.gaps.longest_s
     assert pools.percentile("tbt", 99) < chunks.percentile("tbt", 99)
 
 
 def test_the_first_token_comes_later_from_fewer_prefill_gpus() -> None:
-    whole, chunks, pools = (reports()[name] for name in (WHOLE, CHUNKS, POOLS))
+    whole, chunks, pools = (example()[name] for name in (WHOLE, CHUNKS, POOLS))
     for shared in (whole, chunks):
         assert pools.percentile("ttft", 99) > 1.2 * shared.percentile("ttft", 99)
         assert pools.ttft_s.mean() > shared.ttft_s.mean()
@@ -136,9 +138,7 @@ def test_rows_that_ride_along_make_a_decode_step_no_longer() -> None:
 
 def test_without_overlap_long_prompts_want_two_pools_and_short_ones_do_not() -> None:
     """The rates themselves are counted in ``counts_rates.py``, at every overlap."""
-    known = fleet.sizes(
-        new_tokens=200, tbt_target=0.025, n_prefill=4, n_decode=4, overhead_s=0.002
-    )
+    known = fleet.sizes(n_prefill=4, n_decode=4, **APART)
 
     def gain(prompt_len: int, overlap: float) -> float:
         size = known | {"prompt_len": prompt_len, "overlap": overlap}
@@ -146,13 +146,14 @@ def test_without_overlap_long_prompts_want_two_pools_and_short_ones_do_not() -> 
 
     assert gain(128, 0) < 0.8 < 1.1 < gain(8192, 0) < gain(65_536, 0)
     assert all(gain(prompt_len, 1) < 1 for prompt_len in (128, *PROMPTS))
+    (row,) = fleet.rates_table(8192, n_prefill=3, n_decode=2, **APART).rows
+    one, two = (float(str(row[place])) for place in (2, 4))  # simulated
+    assert two > 1.1 * one
 
 
 def test_at_low_load_whole_gpus_make_the_split_dear() -> None:
     """Where the split saves GPU time, it saves GPUs only once the load fills many."""
-    size = fleet.sizes(
-        prompt_len=16_384, new_tokens=200, tbt_target=0.025, overhead_s=0.002, overlap=0
-    )
+    size = fleet.sizes(prompt_len=16_384, **APART)
     one_s = float(f.SHARED_GPU_S.at(size))
     prefill_s, decode_s = (
         float(each.at(size)) for each in (f.PREFILL_GPU_S, f.DECODE_GPU_S)
@@ -189,9 +190,7 @@ def test_the_best_split_depends_on_lengths_and_not_on_the_rate() -> None:
 
     assert best(8192, 200) == 5
     assert best(8192, 400) < 5
-    rates = [
-        f.POOL_RATIO.at(fleet.sizes(overhead_s=0), new_tokens=200, prompt_len=8192,
-                        tbt_target=0.015)
-    ]  # fmt: skip
-    assert 3 / 5 * 0.7 < rates[0] < 3 / 5 * 1.3
+    size = {"new_tokens": 200, "prompt_len": 8192, "tbt_target": 0.015}
+    ratio = f.POOL_RATIO.at(fleet.sizes(overhead_s=0), size)
+    assert 3 / 5 * 0.7 < ratio < 3 / 5 * 1.3
     assert "arrival_rate" not in {leaf.name for leaf in f.POOL_RATIO.arguments}

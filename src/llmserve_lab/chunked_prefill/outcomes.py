@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+import numpy as np
+
 from llmserve_lab.book.display import si
 from llmserve_lab.book.table import Table
+from llmserve_lab.chunked_prefill import formulas as f
 from llmserve_lab.chunked_prefill.serving import (
     ARRIVES_S,
     LONG,
@@ -26,6 +31,7 @@ from llmserve_lab.engine import (
     Static,
     simulate,
 )
+from llmserve_lab.workloads import faster
 
 SLOTS = 8
 SHORT = 100  # tokens of a prompt that comes just behind the long one
@@ -46,7 +52,7 @@ def convoys() -> Table:
         for number, who in enumerate(("short", "long", "late")):
             ttft_s, latency_s = found[number]
             rows.append((f"{who}, {name}", si(ttft_s, "s"), si(latency_s, "s")))
-    columns = ("request", "to its first token", "to its answer")
+    columns = ("request", "first token made", "answer sent")
     return Table("Three requests, two slots", columns, rows)
 
 
@@ -68,6 +74,15 @@ def frozen_share() -> float:
     return idle_share(serve(convoy()[:2], Static(2)))
 
 
+def idle_of_geometric(
+    batch: int, *, mean: float = 200, num_batches: int = 500
+) -> float:
+    """Share of slots that stay idle in frozen batches of geometric answers."""
+    answers = np.random.default_rng(0).geometric(1 / mean, (num_batches, batch))
+    longest = answers.max(axis=1).mean()
+    return float(f.IDLE_SLOTS(mean_answer=answers.mean(), longest_answer=longest))
+
+
 def under_load() -> Table:
     """Table of one crowd under a frozen batch and by iteration, in eight slots."""
     rows = []
@@ -87,6 +102,35 @@ def under_load() -> Table:
         )
     columns = ("batch", "tokens/s", "TTFT, median", "TTFT, p99", "answer, median")
     return Table("The same requests, eight slots", columns, rows)
+
+
+@cache
+def loops(num_requests: int = 400) -> dict[str, Report]:
+    """As many clients as slots; then the same requests, as many per second, arrive."""
+    pool, asked = Pool(cost(), Continuous(SLOTS)), crowd(num_requests=num_requests)
+    closed = simulate(asked, pool, clients=SLOTS)
+    sooner = asked[-1].arrival_s / closed.elapsed_s
+    runs = {f"{SLOTS} clients, who wait": closed}
+    for share in (0.7, 1.0):
+        arrived = faster(asked, times=sooner * share)
+        runs[f"a crowd, {share:.0%} of their rate"] = simulate(arrived, pool)
+    return runs
+
+
+def loops_table() -> Table:
+    """Table of the mean TTFT in its two parts, by who sends the requests."""
+    rows = [
+        (
+            name,
+            si(run.queue_s.mean(), "s"),
+            si((run.ttft_s - run.queue_s).mean(), "s"),
+            si(run.ttft_s.mean(), "s"),
+            si(run.percentile("ttft", 99), "s"),
+        )
+        for name, run in loops().items()
+    ]
+    parts = ("in the queue", "prefill", "TTFT, mean", "TTFT, p99")
+    return Table("The same requests in eight slots", ("sent by", *parts), rows)
 
 
 def long_ttft_s(report: Report) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +13,7 @@ from llmserve_lab.book.palette import BLUE, GREY, VERMILLION
 from llmserve_lab.book.static import StaticFigure, figure_style
 from llmserve_lab.chunked_prefill import formulas as f
 from llmserve_lab.chunked_prefill.chunks import Prefill
-from llmserve_lab.chunked_prefill.serving import around_the_stall, beats
+from llmserve_lab.chunked_prefill.serving import Beat, around_the_stall, beats
 from llmserve_lab.chunked_prefill.settings import CONTEXT, DECODES, article_setting
 from llmserve_lab.engine import Report
 from llmserve_lab.transformer.arithmetic import Mask
@@ -97,6 +98,18 @@ def chosen(report: Report, target_s: float) -> StaticFigure:
     )
 
 
+def _skyline(shown: Sequence[Beat], floor_s: float) -> tuple[list[float], list[float]]:
+    """Edges and heights of bars as one line, at the floor where there is no bar."""
+    edges, tops = [0.0], list[float]()
+    for beat in shown:
+        if beat.start_s > edges[-1]:
+            edges.append(beat.start_s)
+            tops.append(floor_s)
+        edges.append(beat.end_s)
+        tops.append(beat.gap_s)
+    return edges, tops
+
+
 @lru_cache(maxsize=1)
 @figure_style()
 def heartbeat(report: Report, title: str) -> StaticFigure:
@@ -104,16 +117,13 @@ def heartbeat(report: Report, title: str) -> StaticFigure:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots()
+    shown = beats(report)
+    floor_s = min(beat.gap_s for beat in shown) / 2
     for riding, ink, label in ((False, BLUE, "decodes"), (True, VERMILLION, "prompts")):
-        shown = [beat for beat in beats(report) if bool(beat.rows) is riding]
-        axes.bar(
-            [beat.start_s for beat in shown],
-            [beat.gap_s for beat in shown],
-            [beat.end_s - beat.start_s for beat in shown],
-            align="edge",
-            color=ink.light,
-            label=label,
-        )
+        own = [beat for beat in shown if bool(beat.rows) is riding]
+        edges, tops = _skyline(own, floor_s)
+        look: dict[str, Any] = {"color": ink.light, "label": label}
+        axes.stairs(tops, edges, fill=True, baseline=floor_s, **look)
     axes.set(yscale="log", xlabel="time (s)", ylabel="time of the iteration")
     axes.yaxis.set_major_formatter(lambda value, _: si(value, "s"))
     axes.minorticks_off()

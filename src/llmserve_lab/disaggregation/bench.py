@@ -16,12 +16,13 @@ from llmserve_lab.disaggregation.deployments import (
     trace,
 )
 from llmserve_lab.engine import IterationCost, Report, Request
-from llmserve_lab.workloads import READERS
+from llmserve_lab.workloads import READERS, made_up
 
 MODELS = {model.name: model for model in ON_ONE_GPU}
 MACHINES = {gpu.name: gpu for gpu in GPUS}
 WIRES = {link.name: key for key, link in LINKS.items()}
 MS = 1e-3
+MADE_UP = "made up"
 
 
 def bench(reports: dict[str, Report]) -> Bench:
@@ -33,12 +34,12 @@ def bench(reports: dict[str, Report]) -> Bench:
         "n_prefill": Turn("prefill GPUs", 1, 64, 2),
         "n_decode": Turn("decode GPUs", 1, 64, 2),
         "prompt": Turn("mean prompt (tokens)", 1, 100_000, 2048),
-        "output": Turn("mean answer (tokens)", 1, 10_000, 200),
+        "output": Turn("mean answer (tokens)", 1, 4000, 200),
         "rate": Turn("requests in 10 s", 1, 10_000, 400),
         "budget": Turn("rows in a chunked iteration", 16, 16_384, 512),
         "overhead": Turn("overhead of an iteration (ms)", 0, 100, 0),
         "reader": Choose("or a trace, read as", tuple(READERS), "azure"),
-        "file": Write("… from this file", "path of a trace on this machine"),
+        "file": Write("… from this file", f"path of a trace, or: {MADE_UP}"),
     }
     return Bench("Bench: one engine or two pools", knobs, _show, distributions(reports))
 
@@ -70,7 +71,9 @@ def _show(
 def requests(
     *, prompt: int, output: int, rate: int, reader: str, file: str, most: int = 1000
 ) -> list[Request]:
-    """The first requests of the file, or some that are made up."""
+    """The first requests of the file, of a made-up trace like it, or of the laws."""
+    if file.strip() == MADE_UP:
+        return list(made_up(num_requests=most)[reader])
     if file:
         return list(islice(READERS[reader](file), most))
     return trace(

@@ -49,7 +49,7 @@ DECODE_RATE = Formula(
     number="6.32",
     title="Rate of the decode pool",
     source="GPUs over the GPU time of an answer",
-    holds="as (6.29)",
+    holds="as (6.29); a request has decode steps",
 )
 POOLS_RATE = Formula(
     result=q.pools_rate,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from llmserve_lab.book.charts import by_ink, landmark, log_axis
-from llmserve_lab.book.palette import BLUE, GREEN, GREY, NARROW, VERMILLION
+from llmserve_lab.book.palette import BLUE, GOLD, GREEN, GREY, NARROW, VERMILLION
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.choices import BY_BANDWIDTH
+from llmserve_lab.roofline.formulas import BATCH_FITS
 
 WAYS = {"all at the end": VERMILLION, "layer by layer": BLUE}
 FLEET = 16
@@ -19,13 +20,14 @@ LOAD_TITLE = "load (busy GPUs, if each serves both phases)"
 OVERHEAD_S = 0.002  # of every iteration, in the map
 GPU_TIMES = (f.PREFILL_GPU_S, f.DECODE_GPU_S, f.SHARED_GPU_S)
 REGIONS = {
-    "one GPU is enough": GREY,
+    "no room, or not in time": GREY,
+    "one GPU is enough": GOLD,
     "fewer in one engine": BLUE,
     "as many": GREEN,
     "fewer in two pools": VERMILLION,
 }
 WHO = (
-    "datum.one == 1 ? '{}' : datum.one < datum.two ? '{}' : "
+    "!datum.served ? '{}' : datum.one == 1 ? '{}' : datum.one < datum.two ? '{}' : "
     "datum.one == datum.two ? '{}' : '{}'"
 )
 
@@ -113,7 +115,8 @@ def when_to_split() -> Any:
 def _cells() -> Any:
     """GPU times once for each prompt, then whole GPUs for each load.
 
-    A load is said as the GPUs that it would keep busy if each served both phases.
+    A load is said as the GPUs that it would keep busy if each served both phases. No
+    prompt is served whose cache does not fit, or cannot be read in time.
     """
     import altair as alt
 
@@ -121,14 +124,15 @@ def _cells() -> Any:
     size = prompt | {"overhead_s": f"{OVERHEAD_S}"}
     times = {each.name: each.browser(size) for each in GPU_TIMES}
     times["transfer_s"] = f.TRANSFER_S.browser(prompt | {"eff_link": "1"})
+    full = {"context": "(datum.prompt_len + new_tokens)"}
+    fits = f"{BATCH_FITS.browser(full)} >= 1 && {f.TBT_BATCH.browser(size)} >= 1"
     gpus = {name: f"datum.{name}" for name in times}
     shared = {"shared_gpu_s": gpus.pop("shared_gpu_s")}
     rate = {"arrival_rate": "(datum.load / datum.shared_gpu_s)"}
     return (
         alt.Chart(alt.sequence(0, COLUMNS, as_="i"))
         .transform_calculate(**_step("prompt_len", "i", PROMPTS, COLUMNS))
-        .transform_calculate(**times, j=f"sequence({ROWS})")
-        .transform_filter("datum.shared_gpu_s > 0")  # else nobody keeps the target
+        .transform_calculate(**times, served=fits, j=f"sequence({ROWS})")
         .transform_flatten(["j"])
         .transform_calculate(**_step("load", "j", LOADS, ROWS))
         .transform_calculate(

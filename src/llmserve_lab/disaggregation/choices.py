@@ -11,21 +11,25 @@ from llmserve_lab.catalog import ACCELERATORS, LINKS, MODELS, machine, workload
 ON_ONE_GPU = tuple(MODELS[key] for key in ("llama-3-8b", "llama-2-7b", "qwen3-32b"))
 GPUS = tuple(ACCELERATORS[k] for k in ("h100-sxm", "h200-sxm", "b200-sxm", "mi300x"))
 BY_BANDWIDTH = tuple(sorted(LINKS.values(), key=lambda link: -float(link.bandwidth)))
-STOPS = {
+Stops = Mapping[str, tuple[float, ...]]
+STOPS: dict[str, tuple[float, ...]] = {
     "prompt_len": tuple(2.0**i for i in range(7, 18)),
     "arrival_rate": (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0),
     "new_tokens": (50.0, 100.0, 200.0, 400.0, 800.0, 1600.0),
     "tbt_target": (0.025, 0.03, 0.04, 0.05, 0.075, 0.1),  # longer than any weights take
     "overlap": (0.0, 0.25, 0.5, 0.75, 1.0),
-    "overhead_s": (0.0, 0.001, 0.002, 0.005),
+    "overhead_s": (0.0, 0.001, 0.002),
     "link_bw": (2e9, 5e9, 12.5e9, 25e9, 50e9, 100e9, 450e9),
+}
+IN_TIME: Stops = STOPS | {  # every GPU reads the cache of such a prompt in any target
+    "prompt_len": tuple(size for size in STOPS["prompt_len"] if size <= 32_768)
 }
 
 
-def sliders(**defaults: float) -> tuple[Slider, ...]:
+def sliders(stops: Stops = STOPS, **defaults: float) -> tuple[Slider, ...]:
     """Sliders for quantities of the chapter, in the order in which they are named."""
     return tuple(
-        Slider(quantity(name), STOPS[name], value) for name, value in defaults.items()
+        Slider(quantity(name), stops[name], value) for name, value in defaults.items()
     )
 
 
@@ -40,7 +44,7 @@ def hardware(
     }
     return (
         choice("model", "Model", models, model),
-        choice("accelerator", "GPU", {each.name: _rates(each.key) for each in GPUS}),
+        choice("accelerator", "GPU", {each.name: machine(each) for each in GPUS}),
     )
 
 
@@ -62,8 +66,3 @@ def choice(
         signal: tuple(each[signal] for each in options.values()) for signal in signals
     }
     return Choice(name, label, tuple(options), default or next(iter(options)), columns)
-
-
-def _rates(key: str) -> dict[str, float]:
-    found = machine(ACCELERATORS[key])
-    return {name: value for name, value in found.items() if name != "hbm_bytes"}

@@ -7,7 +7,12 @@ from llmserve_lab.book.live import LiveFigure
 from llmserve_lab.book.readout import Bound, Readout, Verdict
 from llmserve_lab.disaggregation import charts
 from llmserve_lab.disaggregation import formulas as f
-from llmserve_lab.disaggregation.choices import hardware, link_choice, sliders
+from llmserve_lab.disaggregation.choices import (
+    IN_TIME,
+    hardware,
+    link_choice,
+    sliders,
+)
 
 
 def sending() -> LiveFigure:
@@ -53,6 +58,7 @@ def pool_rates() -> LiveFigure:
         chart=charts.pool_rates,
         controls=(
             *sliders(
+                IN_TIME,
                 prompt_len=2048.0,
                 new_tokens=200.0,
                 tbt_target=0.025,
@@ -90,6 +96,7 @@ def when_to_split() -> LiveFigure:
         chart=charts.when_to_split,
         controls=(
             *sliders(
+                IN_TIME,
                 prompt_len=8192.0,
                 arrival_rate=50.0,
                 new_tokens=200.0,

@@ -21,7 +21,7 @@ from llmserve_lab.engine import (
     Pool,
     simulate,
 )
-from llmserve_lab.workloads import Always, closed_requests, poisson_requests
+from llmserve_lab.workloads import Always, closed_requests
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MODEL, GPU, LINK = "llama-3-8b", "h100-sxm", "nvlink4"
 ENDLESS = 10**9  # blocks: the closed forms know no end of memory
-BACKLOG_TOKENS = 2**21  # of prompts: enough to forget how it began and how it ends
+BACKLOG_TOKENS = 2**21  # of prompts, for two GPUs: enough to forget how it began
 
 
 def sizes(**more: float) -> dict[str, Any]:
@@ -47,24 +47,37 @@ def pool_rates(*known: Mapping[str, Any]) -> dict[str, float]:
     return {formula.name: float(formula.at(*known)) for formula in pools}
 
 
-def cost() -> IterationCost:
+def cost(*, overlap: float = 1.0, overhead_s: float = 0.0) -> IterationCost:
     """What an iteration costs on one GPU of the fleet."""
-    return IterationCost.of(catalog.model(MODEL), catalog.accelerator(GPU))
+    return IterationCost.of(
+        catalog.model(MODEL),
+        catalog.accelerator(GPU),
+        overlap=overlap,
+        overhead_s=overhead_s,
+    )
 
 
-def two_pools(*, n_prefill: int, n_decode: int, batch: int) -> Disaggregated:
+def two_pools(
+    each: IterationCost, *, n_prefill: int, n_decode: int, batch: int
+) -> Disaggregated:
     """One prompt at a time on each prefill GPU, ``batch`` requests on each other."""
     return Disaggregated.over(
         catalog.link(LINK),
-        prefill=Pool(cost(), Continuous(max_batch=1), replicas=n_prefill),
+        prefill=Pool(each, Continuous(max_batch=1), replicas=n_prefill),
         decode=Pool(
-            cost(),
+            each,
             Continuous(max_batch=batch),
             replicas=n_decode,
             kv_blocks=ENDLESS,
         ),
         streamed=True,
     )
+
+
+def held(known: Mapping[str, Any]) -> int:
+    """Requests on a decode GPU whose steps last as long as the target: Little's law."""
+    steps = f.DECODE_STEPS.at(known)
+    return int(steps * known["tbt_target"] / f.DECODE_GPU_S.at(known))
 
 
 def carried(
@@ -75,6 +88,8 @@ def carried(
     new_tokens: int,
     tbt_target: float,
     shared: bool = False,
+    overlap: float = 1.0,
+    overhead_s: float = 0.0,
 ) -> float:
     """Requests per second out of a backlog, from its first quarter to its third.
 
@@ -85,14 +100,16 @@ def carried(
         "new_tokens": new_tokens,
         "tbt_target": tbt_target,
     }
+    beside = {"overlap": overlap, "overhead_s": overhead_s}
     way: Pool | Disaggregated
+    gpus, each = n_prefill + n_decode, cost(**beside)
     if shared:
         policy = ChunkedWithin(tbt_target, max_batch=10**6)
-        way = Pool(cost(), policy, replicas=n_prefill + n_decode, kv_blocks=ENDLESS)
+        way = Pool(each, policy, replicas=gpus, kv_blocks=ENDLESS)
     else:
-        batch = max(1, int(f.TBT_BATCH.at(sizes(overhead_s=0.0), size)))
-        way = two_pools(n_prefill=n_prefill, n_decode=n_decode, batch=batch)
-    num_requests = BACKLOG_TOKENS // prompt_len
+        batch = held(sizes(**size, **beside))
+        way = two_pools(each, n_prefill=n_prefill, n_decode=n_decode, batch=batch)
+    num_requests = BACKLOG_TOKENS * gpus // (2 * prompt_len)
     requests = closed_requests(
         prompt=Always(prompt_len),
         output=Always(new_tokens),
@@ -104,55 +121,41 @@ def carried(
     return float(2 * quarter / (done[3 * quarter] - done[quarter]))
 
 
-def wait_table(*, prompt_len: int, num_requests: int = 3200) -> Table:
-    """Table of mean TTFT by load: (6.11), and one simulated GPU that prefills."""
-    from llmserve_lab.book.display import si
-    from llmserve_lab.book.table import Table
-
-    prefill_s = float(f.PREFILL_S.at(sizes(prompt_len=prompt_len)))
-    rows = []
-    for busy in (0.2, 0.5, 0.8):
-        closed = float(f.TTFT(prefill_busy=busy, prefill_s=prefill_s))
-        requests = poisson_requests(
-            rate_per_s=busy / prefill_s,
-            prompt=Always(prompt_len),
-            output=Always(1),
-            num_requests=num_requests,
-            seed=0,
-        )
-        alone = Pool(cost(), Continuous(max_batch=1))
-        simulated = float(simulate(requests, alone).ttft_s.mean())
-        shown = (si(closed, "s"), si(simulated, "s"), f"{simulated / closed:.2f}")
-        rows.append((f"{busy:.0%} busy", *shown))
-    columns = ("load", "closed form", "simulated", "ratio")
-    return Table(f"Mean TTFT, prompts of {prompt_len} tokens", columns, rows)
-
-
-def rates_table(*prompts: int, new_tokens: int, tbt_target: float) -> Table:
-    """Table of two GPUs' rates by prompt: (6.35) and (6.33), and backlogs simulated."""
+def rates_table(
+    *prompts: int,
+    new_tokens: int,
+    tbt_target: float,
+    n_prefill: int = 1,
+    n_decode: int = 1,
+    overlap: float = 1.0,
+    overhead_s: float = 0.0,
+) -> Table:
+    """Table of rates by prompt: (6.35) and (6.33), and backlogs simulated."""
     from llmserve_lab.book.display import plain
     from llmserve_lab.book.table import Table
 
-    pair: dict[str, Any] = {"n_prefill": 1, "n_decode": 1}
+    fleet: dict[str, Any] = {
+        "n_prefill": n_prefill,
+        "n_decode": n_decode,
+        "new_tokens": new_tokens,
+        "tbt_target": tbt_target,
+        "overlap": overlap,
+        "overhead_s": overhead_s,
+    }
     rows = []
     for prompt_len in prompts:
-        size = {"prompt_len": prompt_len, "new_tokens": new_tokens} | pair
-        size["tbt_target"] = tbt_target
-        known = sizes(overhead_s=0.0, overlap=1.0)
-        shown = [f"{prompt_len}"]
-        shown.append(plain(float(f.SHARED_RATE.at(known, size))))
-        shown.append(plain(carried(**size, shared=True)))
-        shown.append(plain(float(f.POOLS_RATE(**pool_rates(known, size)))))
-        shown.append(plain(carried(**size, shared=False)))
-        rows.append(shown)
-    columns = (
-        "prompt",
-        "one engine: (6.35)",
-        "simulated",
-        "1P:1D: (6.33)",
-        "simulated",
-    )
-    return Table("Requests per second on two GPUs", columns, rows)
+        size = fleet | {"prompt_len": prompt_len}
+        known = sizes(**size)
+        found = (
+            float(f.SHARED_RATE.at(known)),
+            carried(**size, shared=True),
+            float(f.POOLS_RATE(**pool_rates(known))),
+            carried(**size),
+        )
+        rows.append((f"{prompt_len}", *map(plain, found)))
+    two = f"{n_prefill}P:{n_decode}D: (6.33)"
+    columns = ("prompt", "one engine: (6.35)", "simulated", two, "simulated")
+    return Table(f"Requests/s on {n_prefill + n_decode} GPUs", columns, rows)
 
 
 def splits(

@@ -9,7 +9,12 @@ from llmserve_lab.book import notation as q
 from llmserve_lab.book.formula import Formula
 from llmserve_lab.book.symbolic import at, maximum, minimum
 from llmserve_lab.disaggregation.handing import PREFILL_COMPUTE_S
-from llmserve_lab.disaggregation.pools import DECODE_STEPS, MEAN_CONTEXT, STEP_READ_S
+from llmserve_lab.disaggregation.pools import (
+    DECODE_STEPS,
+    MEAN_CONTEXT,
+    STEP_READ_S,
+    TBT_BATCH,
+)
 from llmserve_lab.roofline.formulas import COMPUTE_S, WEIGHTS_S
 
 __all__ = [
@@ -64,14 +69,14 @@ ANSWER_COMPUTE_S = Formula(
 )
 READ_SHARE = Formula(
     result=q.read_share,
-    expr=lambda weights_s, overhead_s, tbt_target: (
-        1 - (weights_s + overhead_s) / tbt_target
+    expr=lambda tbt_batch, step_read_s, one_request, tbt_target: (
+        tbt_batch * step_read_s / (one_request * tbt_target)
     ),
-    uses=(WEIGHTS_S,),
+    uses=(TBT_BATCH, STEP_READ_S),
     number="6.26",
     title="What a step leaves for reading caches",
     source="a step that lasts as long as the target allows",
-    holds="the target is longer than what is left out here",
+    holds="as (6.17)",
 )
 COMPUTE_SHARE = Formula(
     result=q.compute_share,
@@ -81,8 +86,8 @@ COMPUTE_SHARE = Formula(
     uses=(WEIGHTS_S,),
     number="6.27",
     title="What a step leaves for computing",
-    source="as (6.26); what does not overlap is added",
-    holds="the target is longer than what is left out here",
+    source="as (6.26): what weights and overhead take is taken off",
+    holds="as (6.17)",
 )
 PREFILL_GPU_S = Formula(
     result=q.prefill_gpu_s,

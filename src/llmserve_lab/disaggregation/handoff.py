@@ -15,6 +15,14 @@ from llmserve_lab.disaggregation import formulas as f
 
 if TYPE_CHECKING:
     from llmserve_lab.book.static import StaticFigure
+    from llmserve_lab.book.table import Table
+
+
+ROUTES = {
+    "in one node": ("nvlink4",),
+    "to another, GPUDirect RDMA": ("infiniband-ndr",),
+    "to another, by host memory": ("pcie-gen5", "infiniband-ndr", "pcie-gen5"),
+}
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,28 @@ def hand_over(
 def late_s(layers: tuple[Layer, ...]) -> float:
     """What outlasts the prefill, in s."""
     return layers[-1].sent_s - layers[-1].made_s
+
+
+def routes(known: Mapping[str, float], *, prompt_len: int) -> Table:
+    """Table of ways to one cache: each link of a way takes it when the last is done.
+
+    ``known`` holds what (6.5) asks about model and machine, and κ.
+    """
+    from llmserve_lab.book.display import si
+    from llmserve_lab.book.table import Table
+
+    prefill_s = float(f.PREFILL_S.at(known, prompt_len=prompt_len))
+    rows = []
+    for name, keys in ROUTES.items():
+        hops = [catalog.link(key) for key in keys]
+        wires = ({"link_bw": float(hop.bandwidth), "eff_link": 1.0} for hop in hops)
+        sent_s = sum(
+            float(f.TRANSFER_S.at(known, wire, prompt_len=prompt_len)) for wire in wires
+        )
+        by = ", ".join(hop.name for hop in hops)
+        rows.append((name, by, si(sent_s, "s"), f"{sent_s / prefill_s:.0%}"))
+    columns = ("from GPU to GPU", "by", "sent in", "of the prefill")
+    return Table(f"A cache of {prompt_len} tokens on its way", columns, rows)
 
 
 def timeline(

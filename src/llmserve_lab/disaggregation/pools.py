@@ -105,7 +105,7 @@ TBT_BATCH = Formula(
     number="6.17",
     title="Batch that keeps the target",
     source="(6.12), solved for the batch",
-    holds="the target leaves time for a cache; all caches fit in memory",
+    holds="the target leaves time to read one cache; all of them fit in memory",
 )
 PREFILL_GPUS = Formula(
     result=q.prefill_gpus,
@@ -169,5 +169,5 @@ FREE_ROWS = Formula(
     number="6.22",
     title="Rows that ride along for free",
     source="(1.28), solved for the rows computed while a decode step reads",
-    holds="computing and reading overlap completely; FLOPs of attention left out",
+    holds="overlap is complete; the decodes alone leave some; no FLOPs of attention",
 )

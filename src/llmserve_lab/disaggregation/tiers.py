@@ -13,7 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from llmserve_lab.catalog import machine, workload
-from llmserve_lab.catalog.tiers import TIERS
+from llmserve_lab.catalog.device import MemoryLevel
+from llmserve_lab.catalog.tiers import HOST_DRAM, NVME_SSD
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.engine import Request
 from llmserve_lab.workloads import made_up
@@ -99,23 +100,46 @@ def _conversations() -> tuple[Request, ...]:
     return tuple(made_up(num_requests=NUM_REQUESTS)["mooncake"])
 
 
+def room_bytes(model: ModelShape, accelerator: Accelerator) -> float:
+    """What the weights leave of an accelerator's memory.
+
+    Raises:
+        ValueError: they leave nothing.
+    """
+    from llmserve_lab.book.display import si
+
+    hbm_bytes, weight_bytes = float(accelerator.hbm_bytes), model.weight_bytes()
+    if weight_bytes >= hbm_bytes:
+        raise ValueError(
+            f"model must be smaller than {accelerator.name} with "
+            f"{si(hbm_bytes, 'byte')}, got {model.name} with {si(weight_bytes, 'byte')}"
+        )
+    return hbm_bytes - weight_bytes
+
+
 def table(model: ModelShape, accelerator: Accelerator, *, prefix_len: int) -> Table:
     """Table of the tiers: what they hold, what was found there, and whether it pays.
 
     The prompts are those of made-up conversations; the gain is that of one prefix.
+
+    Raises:
+        ValueError: the weights leave no room on the accelerator.
     """
     from llmserve_lab.book.display import plain, si
     from llmserve_lab.book.table import Table
 
     known = workload(model) | machine(accelerator)
     block_bytes = MOONCAKE_BLOCK * known["kv_bytes_per_token"]
-    held = [float(tier.bytes) for tier in TIERS]
-    held[0] -= model.weight_bytes()
+    hbm = MemoryLevel("HBM", accelerator.hbm_bytes, accelerator.hbm_bw)
+    levels = (hbm, HOST_DRAM, NVME_SSD)
+    held = [room_bytes(model, accelerator), *(float(t.bytes) for t in levels[1:])]
     capacities = [int(each // block_bytes) for each in held]
     reuse = replay(_conversations(), capacities=capacities, block_tokens=MOONCAKE_BLOCK)
     total = sum(reuse.found_tokens) + reuse.computed_tokens
     rows = []
-    for tier, blocks, tokens in zip(TIERS, capacities, reuse.found_tokens, strict=True):
+    for tier, blocks, tokens in zip(
+        levels, capacities, reuse.found_tokens, strict=True
+    ):
         bandwidth = float(tier.bandwidth)
         gain = f.TIER_GAIN.at(known, tier_bw=bandwidth, prompt_len=prefix_len)
         size = si(blocks * block_bytes, "byte"), si(bandwidth, "byte/s")
