@@ -177,6 +177,13 @@ def resident_bytes(rng: random.Random) -> Case:
     return Case(run_of(works, f.RESIDENT_BYTES), works.held())
 
 
+@counts(f.HELD_BYTES)
+def held_bytes(rng: random.Random) -> Case:
+    """Weights are put in, then one token after the other of every request."""
+    works = Works(rng)
+    return Case(run_of(works, f.HELD_BYTES), works.held() + works.cached())
+
+
 @counts(f.MLA_BYTES)
 def mla_bytes(rng: random.Random) -> Case:
     works = Works(rng)

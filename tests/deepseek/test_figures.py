@@ -34,6 +34,8 @@ def test_the_frontier_is_the_twins(device: str, n_gpus: int, model: str) -> None
         rate = float(twin.gpu_tokens_per_s(**size))
         assert known[f"{name}_gpu"] == pytest.approx(rate, rel=1e-9)
         assert known[f"{name}_user"] == pytest.approx(rate / 256, rel=1e-9)
+    fits = float(twin.batch_fits(2048)) >= 256
+    assert known["room"] == float(fits)
 
 
 def test_the_bars_of_a_step_are_the_twins_blocks() -> None:
@@ -43,6 +45,8 @@ def test_the_bars_of_a_step_are_the_twins_blocks() -> None:
     for name, seconds in blocks.items():
         assert known[name] == pytest.approx(float(seconds), rel=1e-9)
     assert known["turn_s"] == pytest.approx(sum(map(float, blocks.values())))
+    assert known["room"] == 1.0
+    assert figures.waterfall().values(ep=8.0)["room"] == 0.0
     assert known["bound"] == (
         0.0 if known["mla_compute_s"] < known["mla_read_s"] else 1.0
     )

@@ -3,10 +3,13 @@
 from dataclasses import fields
 from functools import cache
 
+import numpy as np
 import pytest
 
 from llmserve_lab.catalog.measurements import (
     ALL_TO_ALL,
+    DEEPSEEK_DECODE,
+    DEEPSEEK_PREFILL,
     OVERLAP_GAINS,
     REBALANCING_GAINS,
     SGLANG_DECODE,
@@ -17,12 +20,19 @@ from llmserve_lab.deepseek.ablations import (
     rebalancing_gain,
 )
 from llmserve_lab.deepseek.choices import Choices, as_printed
+from llmserve_lab.deepseek.doubts import (
+    balance_table,
+    production_at,
+    production_table,
+    user_rates,
+)
 from llmserve_lab.deepseek.evidence import far_share_reached, share_of_link
+from llmserve_lab.deepseek.kernels import headlines_table, kernels_table
 from llmserve_lab.deepseek.ladder import ladder_table
 from llmserve_lab.deepseek.measured import (
     Point,
+    decode_curves,
     error,
-    kernels_table,
     points,
     points_table,
     signed,
@@ -36,8 +46,47 @@ def predicted() -> tuple[Point, ...]:
     return points(Choices())
 
 
-def test_all_published_points_are_within_fifteen_percent() -> None:
-    assert [point[0] for point in predicted() if abs(error(point)) > 0.15] == []
+def test_all_published_points_but_one_are_within_fifteen_percent() -> None:
+    """The mean of a day is no saturated machine: its prefill is missed by far."""
+    missed = [point for point in predicted() if abs(error(point)) > 0.15]
+    assert [point[0] for point in missed] == [DEEPSEEK_PREFILL.name]
+    assert error(missed[0]) > 0.5
+
+
+def test_a_users_rate_alone_predicts_production_less_well() -> None:
+    """Each found batch keeps the rate, one request more does not."""
+    measured, misses = float(DEEPSEEK_DECODE.gpu_tokens_per_s), []
+    for rate in user_rates():
+        batch, found = production_at(rate, Choices())
+        assert found / batch >= rate > found / batch * 0.98
+        misses.append(found / measured - 1)
+    assert misses == sorted(misses, reverse=True)
+    assert misses[0] > 0.15 > misses[-1] > 0.1
+    assert [row[-1] for row in production_table(Choices()).rows] == [
+        signed(miss) for miss in misses
+    ]
+
+
+def test_the_balancedness_decides_several_errors() -> None:
+    """Two rows know of none: even routing was simulated there."""
+    table = balance_table(Choices())
+    moved = {str(row[0]): row[1] != row[-1] for row in table.rows}
+    assert [name for name, moves in moved.items() if not moves] == [
+        name for name in moved if "profile" in name or "even" in name
+    ]
+    ours = [str(column) for column in table.columns].index("0.713")
+    for tried in {1, 2, 3, 4} - {ours}:  # elsewhere more than one is missed
+        off = [abs(int(str(row[tried]).split()[0])) > 15 for row in table.rows]
+        assert sum(off) > 1
+    assert [row[ours] for row in table.rows] == [
+        signed(error(point)) for point in predicted()
+    ]
+
+
+def test_the_twin_takes_no_more_than_the_headlines() -> None:
+    for row in headlines_table().rows:
+        best, taken = (float(str(cell).split()[0]) for cell in row[2:])
+        assert 50 < taken <= best <= 100
 
 
 def test_as_the_paper_reads_most_are_not() -> None:
@@ -61,8 +110,14 @@ def test_the_ladder_ends_where_the_points_are() -> None:
 
 def test_the_error_is_printed() -> None:
     rows = points_table(Choices()).rows
-    assert len(rows) == len(predicted()) == 9
+    assert len(rows) == len(predicted()) == 10
     assert all(str(row[-1]).endswith(" %") for row in rows)
+
+
+def test_what_was_measured_fits_in_memory() -> None:
+    for curve in decode_curves(Choices()):
+        assert curve.batch <= curve.batches[-1]
+        assert (np.diff(curve.batches) > 0).all()
 
 
 def test_overlap_gains_have_the_measured_sign() -> None:

@@ -48,6 +48,13 @@ def test_the_same_seed_draws_the_same() -> None:
     assert draw(n_rows=5, times=3, **SIZE) == draw(n_rows=5, times=3, **SIZE)
 
 
+@pytest.mark.parametrize("name", ["n_rows", "times", "top_k", "n_gpus"])
+def test_nothing_is_not_drawn(name: str) -> None:
+    size = SIZE | {"n_rows": 1, "times": 1} | {name: 0}
+    with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
+        draw(**size)
+
+
 def test_more_choices_than_experts_are_refused() -> None:
     with pytest.raises(ValueError, match="top_k must be at most n_experts = 2, got 3"):
         draw(n_rows=1, n_experts=2, top_k=3, n_gpus=1, times=1)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.prefill import nodes_touched, prefill_s
 from llmserve_lab.deepseek.setup import SETUPS, Setup, setup
 from llmserve_lab.deepseek.shares import alike, hopper
 from llmserve_lab.deepseek.twin import BLOCKS, Twin
@@ -79,8 +78,32 @@ def test_one_gpu_sends_nothing() -> None:
     assert alone.blocks(batch=8, context=100)["wire_s"] == 0
     blocks = alone.blocks(batch=8, context=100)
     assert float(alone.step_s(batch=8, context=100)) == pytest.approx(
-        2 * sum(blocks[name] for name in ("mla_s", "experts_s", "pass_s", "rest_s"))
+        sum(blocks[name] for name in ("mla_s", "experts_s", "pass_s", "rest_s"))
     )
+
+
+def test_one_gpu_holds_the_checkpoint_once() -> None:
+    alone = Twin(setup=setup("h200-sxm", 1))
+    total = MODELS["deepseek-v3"].params_total
+    assert alone.resident_bytes() == pytest.approx(total, rel=1e-4)
+    with pytest.raises(ValueError, match="n_redundant must be at most 256, one copy"):
+        Twin(setup=setup("h200-sxm", 2), choices=Choices(n_redundant=257))
+
+
+def test_weights_are_as_wide_as_what_they_are_multiplied_in() -> None:
+    at = {"setup": SETUPS["12 × 4 GB200"]}
+    held = {
+        form: Twin(**at, choices=Choices(products=form)).resident_bytes()
+        for form in ("fp4", "fp8", "bf16")
+    }
+    assert held["fp8"] == 2 * held["fp4"] == held["bf16"] / 2
+    wide, narrow = (
+        Twin(**at, choices=Choices(attention=form)).blocks(batch=768, context=2000)
+        for form in ("bf16", "fp8")
+    )
+    assert narrow["mla_s"] < 0.8 * wide["mla_s"]
+    with pytest.raises(LookupError, match="precision must be one that H100 SXM"):
+        Twin(setup=PLACE, choices=Choices(products="fp4")).step_s(batch=1, context=1)
 
 
 def test_without_end_a_batch_is_bound_by_link_or_compute() -> None:
@@ -117,6 +140,13 @@ def test_the_service_level_is_kept_and_one_more_request_breaks_it() -> None:
     rates = twin.user_tokens_per_s(batch=np.array([batch, batch + 1]), context=4096)
     assert rates[0] >= 20 > rates[1]
     assert twin.batch_at(1e6, context=4096) == 0
+    assert twin.batch_at(0.1, context=16) > 10_000
+    fits = twin.batch_fits(32_768)
+    assert twin.batch_at(5, context=32_768, in_memory=True) == fits
+    assert twin.batch_at(5, context=32_768) > fits
+    for rate in (0.0, -1.0, float("nan")):
+        with pytest.raises(ValueError, match="tokens_per_s must be above 0, got"):
+            twin.batch_at(rate, context=4096)
 
 
 def test_what_fits_does_and_one_more_does_not() -> None:
@@ -150,34 +180,6 @@ def test_a_draft_is_paid_for_and_may_pay() -> None:
             for c in (Choices(), draft)
         )
         assert bool(drafted > plain) is better
-
-
-def test_prefill_grows_faster_than_its_prompt() -> None:
-    twin = Twin(setup=setup("h100-sxm", 32))
-    short, long = (prefill_s(twin, prompt=n, rows=65_536) for n in (1024, 65_536))
-    assert long > short
-    assert 1 < nodes_touched(PLACE) <= 4
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"balancedness": 0.0}, r"balancedness must be a share in \(0, 1\], got 0.0"),
-        ({"lent_share": 1.0}, r"lent_share must be a share in \[0, 1\), got 1.0"),
-        ({"n_redundant": -1}, "n_redundant must be at least 0, got -1"),
-        ({"accepted": 2.0}, "accepted must be 1 to 1 tokens with n_draft = 0, got 2.0"),
-    ],
-)
-def test_impossible_choices_are_refused(change: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Choices(**change)
-
-
-def test_impossible_setups_are_refused() -> None:
-    with pytest.raises(ValueError, match="n_gpus must be at least 1, got 0"):
-        setup("h100-sxm", 0)
-    with pytest.raises(ValueError, match=r"model must have experts.*, got Llama-2-7B"):
-        setup("h100-sxm", 8, model="llama-2-7b")
 
 
 def test_a_thousand_setups_are_searched_in_seconds() -> None:

@@ -72,6 +72,11 @@ class Works:
         others = ("mla_params", "rest_params", "table_params")
         return self.bytes_weight * (experts + sum(self.values[name] for name in others))
 
+    def cached(self) -> Any:
+        """Every token of every request on the GPU, one after the other."""
+        requests, tokens = range(self.gpu_requests), range(self.context)
+        return sum(self.kv_bytes_per_token for _ in requests for _ in tokens)
+
     def attention_bytes(self) -> Any:
         """Weights once, then every cached token of every request."""
         cached = sum(

@@ -115,6 +115,8 @@ def test_what_cannot_be_dealt_out_is_refused() -> None:
     layer = mixture(random.Random(0), 3)
     with pytest.raises(ValueError, match="n_experts must be a multiple of the 2 ranks"):
         execute(layer, [batch(1, d_model=4)] * 2)
+    with pytest.raises(ValueError, match="tp must be at least 1, got 0"):
+        rhythm.execute([batch(8, d_model=32)], tp=0)
     with pytest.raises(ValueError, match="batch must have a multiple of 4 rows, got 6"):
         rhythm.execute([batch(6, d_model=32)], tp=4)
     with pytest.raises(TypeError, match="shape must have an MoE FFN"):

@@ -119,8 +119,7 @@ def test_the_picture_on_the_page_is_the_state_at_the_start() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"num_ranks": 3}, "n_experts must be a multiple of the 3 ranks, got 256"),
-        ({"extra": 5}, "experts and copies must fill 32 ranks evenly, got 261"),
+        ({"num_ranks": 5}, "must fill 5 ranks evenly, got 256 and 32"),
         ({"n_experts": 4}, "popularity must be positive and of at least 8 experts"),
     ],
 )
@@ -129,6 +128,29 @@ def test_a_wrong_setting_is_answered_in_a_sentence(
 ) -> None:
     html = unescape(answer(**changes))
     assert 'class="bench-error"' in html and message in html
+
+
+@pytest.mark.parametrize(
+    ("num_ranks", "extra", "missing"),
+    [
+        (72, 32, ["in order", "heaviest first"]),
+        (144, 32, ["in order", "heaviest first"]),
+        (32, 5, ["5 copies more"]),
+    ],
+)
+def test_a_published_size_is_housed_in_the_ways_that_fill_it(
+    num_ranks: int, extra: int, missing: list[str]
+) -> None:
+    html = unescape(answer(num_ranks=num_ranks, extra=extra))
+    assert "bench-error" not in html
+    told = [f"Not {name}: ranks would differ." in html for name in pictures.ways(extra)]
+    assert told == [name in missing for name in pictures.ways(extra)]
+
+
+@pytest.mark.parametrize("n_rows", [0, 5, 100])
+def test_rows_that_cannot_be_dealt_out_are_not_sent(n_rows: int) -> None:
+    with pytest.raises(ValueError, match=f"must be a multiple of 8, got {n_rows}"):
+        exchanged(hot_share=0.1, n_rows=n_rows, top_k=2)
 
 
 def test_experts_that_differ_lie_on_hardly_more_ranks_than_drawn_ones() -> None:

@@ -1,8 +1,9 @@
-"""The router: who is chosen, how they are weighed, and what narrows or nudges it."""
+"""The router: who is chosen, how they are weighed, what narrows or nudges it."""
 
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from llmserve_lab.cluster import Rank, run
 from llmserve_lab.cluster.group import group
 from llmserve_lab.moe import crowd, placement, route_chart, steering
 from llmserve_lab.moe.layer import batch, layer_of
+from llmserve_lab.moe.parallel import pack
 from llmserve_lab.moe.steering import skewed_layer, steer
 from llmserve_lab.transformer.ffn import GroupLimit
 
@@ -47,6 +49,32 @@ def test_groups_that_do_not_fit_are_refused(n_groups: int, top_groups: int) -> N
         GroupLimit(n_groups=n_groups, top_groups=top_groups)(np.ones((1, 12)))
 
 
+@pytest.mark.parametrize(
+    ("n_groups", "top_groups", "message"),
+    [
+        (0, 1, "limit must use some of the groups that divide 12 experts, got 1 of 0"),
+        (4, 5, "limit must use some of the groups that divide 12 experts, got 5 of 4"),
+        (6, 1, "limit must leave top_k = 3 experts, got 2"),
+    ],
+)
+def test_a_layer_with_a_limit_that_does_not_fit_is_refused(
+    n_groups: int, top_groups: int, message: str
+) -> None:
+    limit = GroupLimit(n_groups=n_groups, top_groups=top_groups)
+    with pytest.raises(ValueError, match=message):
+        layer_of(SPEC, limit=limit)
+
+
+def test_unknown_words_are_refused() -> None:
+    known = "scores must be one of softmax, sigmoid, got 'relu'"
+    with pytest.raises(ValueError, match=known):
+        layer_of(SPEC, scores="relu")  # type: ignore[arg-type]
+    asked = layer_of(SPEC).route(batch(2))
+    node: Any = "node"
+    with pytest.raises(ValueError, match="copies must be one of expert, rank, got"):
+        pack(*asked, placement.contiguous(12, 2), copies=node)
+
+
 def test_a_row_of_the_figure_stays_on_four_ranks_where_it_is_told_to() -> None:
     met = dict(zip(route_chart.rules(), route_chart.ranks_met(), strict=True))
     narrow = met["sigmoid, on four ranks at most"]
@@ -71,8 +99,13 @@ def test_rows_draw_different_experts_by_popularity() -> None:
     assert share == pytest.approx([0.25, 0.25, 0.5], abs=0.02)
     many = crowd.draw(crowd.zipf(8), n_rows=50, top_k=5)
     assert all(len(set(row)) == 5 for row in many.tolist())
-    with pytest.raises(ValueError, match="popularity must be positive"):
-        crowd.draw([1.0, 0.0], n_rows=1, top_k=1)
+    for odd in (0.0, float("nan")):
+        with pytest.raises(ValueError, match="popularity must be positive"):
+            crowd.draw([1.0, odd], n_rows=1, top_k=1)
+    with pytest.raises(ValueError, match="top_k must be at least 1, got -1"):
+        crowd.draw([1.0, 1.0], n_rows=1, top_k=-1)
+    with pytest.raises(ValueError, match="trials must be at least 1, got 0"):
+        crowd.mean_distinct([1.0, 1.0], n_rows=1, top_k=1, trials=0)
 
 
 def test_heaviest_first_is_never_worse_than_four_thirds_of_the_best() -> None:
@@ -94,6 +127,8 @@ def test_heaviest_first_is_never_worse_than_four_thirds_of_the_best() -> None:
         ([1, 2, 3], 2, 0, "must fill 2 ranks evenly, got 3"),
         ([1, 2], 2, 4, "extra must leave one copy a rank, got 4"),
         ([1, 2], 2, -2, "must fill 2 ranks evenly, got 0"),
+        ([1, -1], 2, 0, "rows_of_experts must be 0 or more, got -1"),
+        ([1, float("nan")], 2, 0, "rows_of_experts must be 0 or more, got nan"),
     ],
 )
 def test_experts_that_cannot_be_housed(

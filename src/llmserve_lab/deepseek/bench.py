@@ -126,6 +126,6 @@ def _show(**knobs: Any) -> str:
     last = f.TURN_S if twin.choices.overlap == "none" else f.HIDDEN_S
     shown: dict[str, Any] = {part.name: float(blocks[part.name]) for part in BLOCKS}
     if last is f.HIDDEN_S:
-        shown["n_batches"] = twin.choices.n_batches
+        shown["n_batches"] = twin.n_batches
     parts.append(f"$${last.worked(**shown).latex}$$")
     return "\n".join(parts)

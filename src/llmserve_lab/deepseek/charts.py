@@ -36,7 +36,7 @@ CONTEXTS = (1024.0, 262_144.0)
 
 
 def frontier(fixed: Mapping[str, float]) -> Any:
-    """Both ways to run a step as a curve over the batch, and the reader's point."""
+    """Both ways to run a step, as far as memory goes, and the reader's point."""
     import altair as alt
 
     x = alt.X("user", **log_axis("tokens/s that a user sees", 1, 300))
@@ -50,9 +50,13 @@ def frontier(fixed: Mapping[str, float]) -> Any:
         ),
         "one after another": f.TURN_S.browser(names | {"batch": "datum.b"}),
     }
+    held = f.HELD_BYTES.browser(
+        {"resident_bytes": "resident_bytes", "gpu_requests": "datum.b"}
+    )
     layers = [
         alt.Chart(alt.sequence(0, 23, as_="i"))
         .transform_calculate(b="pow(2, datum.i / 2)")
+        .transform_filter(f"{held} <= hbm_bytes")
         .transform_calculate(t=steps[way], way=repr(way))
         .transform_calculate(user="1 / datum.t", gpu="datum.b / datum.t")
         .mark_line(clip=True)
@@ -65,7 +69,7 @@ def frontier(fixed: Mapping[str, float]) -> Any:
             user="datum.way == 'two halves' ? hidden_user : turn_user",
             gpu="datum.way == 'two halves' ? hidden_gpu : turn_gpu",
         )
-        .mark_point(size=160, opacity=1, clip=True)
+        .mark_point(size=160, opacity=alt.expr("room ? 1 : 0.3"), clip=True)
         .encode(color=by_ink("way", WAYS)["color"])
     )
     return alt.layer(*layers, points).encode(x=x, y=y)

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from llmserve_lab.book.rules import is_whole
+from llmserve_lab.catalog import PRECISIONS
 from llmserve_lab.catalog.hopper import GH100
 from llmserve_lab.catalog.kernels import LENT_SMS
 from llmserve_lab.deepseek.shares import PAPER, Generations, alike, measured_shares
@@ -24,6 +27,25 @@ Experts = Literal["expected", "busiest", "all"]
 Overlap = Literal["none", "hidden", "halves"]
 Ridge = Literal["round", "sharp"]
 Ports = Literal["near", "far"]
+FORMATS = tuple(PRECISIONS)
+OPTIONS: Mapping[str, tuple[Any, ...]] = MappingProxyType(
+    {
+        "form": get_args(Form),
+        "experts": get_args(Experts),
+        "overlap": get_args(Overlap),
+        "ridge": get_args(Ridge),
+        "near_copies": get_args(Ports),
+        **dict.fromkeys(
+            ("dispatch", "combine", "products", "attention", "cache"), FORMATS
+        ),
+        **dict.fromkeys(
+            ("shared_travels", "dense_layers_send", "table_is_read", "passes"),
+            (False, True),
+        ),
+    }
+)
+COUNTS = ("n_redundant", "n_draft")
+GENERATIONS = {"hopper", "blackwell"}
 
 
 def _balance() -> float:
@@ -47,8 +69,9 @@ class Choices:
     - ``shared_travels``: the paper sends to the shared expert like to a routed one;
       both published deployments keep it on every GPU, which costs no copy.
     - ``dense_layers_send``: only layers with experts send; the paper counts all 61.
-    - ``dispatch``, ``combine``, ``products``, ``cache``: FP8 there, BF16 back, FP8 in
-      weight products and BF16 in attention and cache, as DeepSeek's overview says.
+    - ``dispatch``, ``combine``, ``products``, ``attention``, ``cache``: FP8 there, BF16
+      back, FP8 in weight products (and so a byte a weight) and BF16 in attention and
+      cache, as DeepSeek's overview says.
     - ``table_is_read``: a look-up reads rows of the embedding; the paper reads it all.
     - ``shares``: of every peak, reached by published kernels, for each generation.
     - ``ridge``: kernels near their ridge reach neither peak (round), as their
@@ -59,7 +82,12 @@ class Choices:
     - ``lent_share``: of the multiprocessors, what prefill lends to the communication.
     - ``usable_memory``: the usual share that a serving engine takes for itself.
     - ``n_draft``, ``accepted``: rows of a draft that are checked along (multi-token
-      prediction), and tokens that a step leaves on average; none, as in the paper.
+      prediction), and tokens that a step leaves on average; none, as in the paper. The
+      layer that drafts them is not charged.
+
+    Raises:
+        ValueError: an option is unknown, a share or a count is out of range, or shares
+            are missing for a generation of GPUs.
     """
 
     form: Form = "absorbed"
@@ -72,6 +100,7 @@ class Choices:
     dispatch: str = "fp8"
     combine: str = "bf16"
     products: str = "fp8"
+    attention: str = "bf16"
     cache: str = "bf16"
     table_is_read: bool = False
     shares: Generations = field(default_factory=measured_shares)
@@ -84,6 +113,10 @@ class Choices:
     accepted: float = 1.0
 
     def __post_init__(self) -> None:
+        for name, known in OPTIONS.items():
+            if (made := getattr(self, name)) not in known:
+                among = ", ".join(map(str, known))
+                raise ValueError(f"{name} must be one of {among}, got {made!r}")
         for name in ("balancedness", "usable_memory"):
             if not 0 < (share := getattr(self, name)) <= 1:
                 raise ValueError(f"{name} must be a share in (0, 1], got {share}")
@@ -91,19 +124,26 @@ class Choices:
             raise ValueError(
                 f"lent_share must be a share in [0, 1), got {self.lent_share}"
             )
-        for name in ("n_redundant", "n_draft"):
-            if (count := getattr(self, name)) < 0:
-                raise ValueError(f"{name} must be at least 0, got {count}")
-        if not 1 <= self.accepted <= 1 + self.n_draft:
+        self._check_counts()
+        if set(self.shares) != GENERATIONS:
             raise ValueError(
-                f"accepted must be 1 to {1 + self.n_draft} tokens with n_draft = "
-                f"{self.n_draft}, got {self.accepted}"
+                f"shares must be those of {', '.join(sorted(GENERATIONS))}, got "
+                f"{', '.join(self.shares) or 'none'}"
             )
 
-    @property
-    def n_batches(self) -> int:
-        """Batches in flight, m: two halves, or one batch."""
-        return 2 if self.overlap == "halves" else 1
+    def _check_counts(self) -> None:
+        for name in COUNTS:
+            count = getattr(self, name)
+            if not is_whole(count) or count < 0:
+                raise ValueError(
+                    f"{name} must be a whole number, 0 or more, got {count}"
+                )
+        most = 1 + self.n_draft
+        if not 1 <= self.accepted <= most:
+            raise ValueError(
+                f"accepted must be 1 to {most} tokens with n_draft = "
+                f"{self.n_draft}, got {self.accepted}"
+            )
 
     def table(self) -> Table:
         """Table of every choice as it was made."""

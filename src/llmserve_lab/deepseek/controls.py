@@ -41,6 +41,7 @@ SIZES = (
     "mla_params",
     "expert_stack",
     "rest_params",
+    "table_params",
     "n_experts",
     "copy_bytes",
     "row_pass_bytes",

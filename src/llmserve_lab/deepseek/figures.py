@@ -9,6 +9,7 @@ from llmserve_lab.deepseek import charts
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.controls import (
     HELD,
+    RATES,
     device_choice,
     fixed,
     group,
@@ -20,6 +21,9 @@ from llmserve_lab.deepseek.controls import (
 from llmserve_lab.roofline.formulas import BATCH_FITS
 
 GROUP = ("local_experts", "n_nodes", "far_share")
+ROOM = Verdict(
+    "room", "Weights and cache", "hbm_bytes", "held_bytes", ("do not fit", "fit")
+)
 
 
 def _step(formula: Formula, batch: str, **more: str | float) -> Bound:
@@ -35,6 +39,15 @@ def _step(formula: Formula, batch: str, **more: str | float) -> Bound:
     return Bound(formula, **{name: at[name] for name in at if name in asked})
 
 
+def _held(**more: str | float) -> dict[str, Bound]:
+    """Memory that weights take, and that all takes."""
+    whole = {**more, "resident_bytes": "resident_bytes"}
+    return {
+        "resident_bytes": _step(f.RESIDENT_BYTES, "gpu_requests", **more),
+        "held_bytes": _step(f.HELD_BYTES, "gpu_requests", **whole),
+    }
+
+
 def frontier() -> LiveFigure:
     """Throughput of a GPU against what a user sees, with and without two halves."""
     return LiveFigure(
@@ -43,11 +56,12 @@ def frontier() -> LiveFigure:
         chart=lambda: charts.frontier(fixed()),
         controls=(
             *sliders(gpu_requests=256.0, context=2048.0, balancedness=0.7, ep=72.0),
-            device_choice(),
+            device_choice(*RATES, "hbm_bytes"),
             model_choice(),
         ),
         derived={
             **group(),
+            **_held(),
             "half": Bound(f.SPLIT, n_batches=2.0),
             "hidden_s": _step(f.HIDDEN_S, "half", n_batches=2.0),
             "turn_s": _step(f.TURN_S, "gpu_requests"),
@@ -70,11 +84,13 @@ def frontier() -> LiveFigure:
                 "turn_s",
                 ("two halves", "one after another"),
             ),
+            ROOM,
         ),
         sentence=(
             "{model} on {ep} × {device}, {gpu_requests} per GPU with {context}: in two "
             "halves a user sees {hidden_user} and a GPU makes {hidden_gpu}; one after "
-            "another {turn_user} and {turn_gpu}. Faster here: {better}."
+            "another {turn_user} and {turn_gpu}. Faster here: {better}. Weights and "
+            "cache {room}; the curves end where memory is full."
         ),
     )
 
@@ -87,10 +103,11 @@ def waterfall() -> LiveFigure:
         chart=charts.waterfall,
         controls=(
             *sliders(gpu_requests=128.0, context=4096.0, balancedness=0.7, ep=72.0),
-            device_choice(),
+            device_choice(*RATES, "hbm_bytes"),
         ),
         derived={
             **group(n_experts=sizes()["n_experts"]),
+            **_held(**sizes()),
             **{p.name: _step(p, "gpu_requests", **sizes()) for p in charts.PARTS},
             "mla_s": _step(f.MLA_S, "gpu_requests", **_known("mla")),
             "experts_s": _step(f.EXPERTS_S, "gpu_requests", **_known("expert")),
@@ -114,12 +131,13 @@ def waterfall() -> LiveFigure:
                 "mla_read_s",
                 ("memory-bound", "compute-bound"),
             ),
+            ROOM,
         ),
         sentence=(
             "DeepSeek-V3 on {ep} × {device}, {gpu_requests} per GPU with {context}: "
             "attention takes {mla_s} and is {bound}, the experts {experts_s}, what "
             "lies between the products {pass_s}, the wire {wire_s}, the rest {rest_s}; "
-            "one after another that is a step of {turn_s}."
+            "one after another that is a step of {turn_s}. Weights and cache {room}."
         ),
     )
 
@@ -143,7 +161,7 @@ def memory() -> LiveFigure:
         ),
         derived={
             "local_experts": group()["local_experts"],
-            "resident_bytes": _step(f.RESIDENT_BYTES, "gpu_requests"),
+            "resident_bytes": _held()["resident_bytes"],
             "fits": Bound(BATCH_FITS, weight_bytes="resident_bytes"),
         },
         readouts=(

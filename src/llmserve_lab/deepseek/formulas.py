@@ -1,6 +1,6 @@
 """A decode step of a mixture of experts with latent attention, term by term.
 
-Chapter 8, equations (8.1) to (8.29), in three files:
+Chapter 8, equations (8.1) to (8.30), in three files:
 
 - :mod:`llmserve_lab.deepseek.attention`: latent attention, its two forms;
 - :mod:`llmserve_lab.deepseek.experts`: experts and the wire between them;

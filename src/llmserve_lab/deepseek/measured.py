@@ -1,7 +1,8 @@
 """Predictions beside published measurements, with the error printed.
 
 No share and no rate was fitted to the number that it stands beside: see
-:mod:`llmserve_lab.deepseek.evidence` for what was taken from where.
+:mod:`llmserve_lab.deepseek.shares` for what was taken from where, and
+:mod:`llmserve_lab.deepseek.doubts` for two numbers that do come from deployments.
 """
 
 from __future__ import annotations
@@ -16,23 +17,20 @@ import numpy as np
 from llmserve_lab.book.display import plain
 from llmserve_lab.book.formula import Array
 from llmserve_lab.catalog.measurements import (
-    ALL_TO_ALL,
     BALANCED_PREFILL,
     DEEPSEEK_DECODE,
+    DEEPSEEK_PREFILL,
     NVL72_DECODE,
     NVL72_LATER,
     PREFILL_RATES,
     PREFILL_ROWS,
     PROFILED_DECODE,
     SGLANG_DECODE,
-    AllToAll,
     Deployment,
 )
-from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.evidence import NODE, layer_wire_bytes
 from llmserve_lab.deepseek.prefill import prefill_s
-from llmserve_lab.deepseek.setup import setup, setup_of
+from llmserve_lab.deepseek.setup import setup_of
 from llmserve_lab.deepseek.shares import alike, hopper
 from llmserve_lab.deepseek.twin import Twin
 
@@ -48,6 +46,16 @@ RUN_AS: Mapping[Deployment, dict[str, Any]] = MappingProxyType(
         PROFILED_DECODE: BEFORE_JUNE | {"balancedness": 1.0},  # routing made even
         NVL72_DECODE: {"overlap": "none"},  # switched off, as its authors say
         NVL72_LATER: {"overlap": "none"},
+    }
+)
+PREFILLS = (DEEPSEEK_PREFILL, *PREFILL_RATES)
+NOTES: Mapping[str, str] = MappingProxyType(  # by how the name of a row begins
+    {
+        DEEPSEEK_DECODE.name: "the batch is one measured rate over the other",
+        DEEPSEEK_PREFILL.name: "a day's mean; prompts taken as long as the contexts "
+        "in decode, rows in flight as many as in the runs below",
+        PREFILL_RATES[-1].name: "the balancedness makes these two differ as measured, "
+        "so that their error is one",
     }
 )
 
@@ -98,7 +106,7 @@ def points(choices: Choices) -> tuple[Point, ...]:
     name, found, _ = prefill_point(PREFILL_RATES[-1], even)
     return (
         *(decode_point(each, choices) for each in RUN_AS),
-        *(prefill_point(record, choices) for record in PREFILL_RATES),
+        *(prefill_point(record, choices) for record in PREFILLS),
         (f"{name}, even routing", found, float(BALANCED_PREFILL)),
     )
 
@@ -113,55 +121,23 @@ def points_table(choices: Choices, *, by: str = "shares of published kernels") -
     from llmserve_lab.book.table import Table
 
     rows = [
-        (
-            point[0],
-            plain(point[1]),
-            plain(point[2]),
-            signed(error(point)),
-        )
+        (noted(point[0]), *map(plain, point[1:]), signed(error(point)))
         for point in points(choices)
     ]
     columns = ("deployment", "predicted", "measured", "error")
-    return Table(f"Tokens per second of a GPU, by {by}", columns, rows)
+    title = f"Tokens per second of a GPU, by {by}"
+    return Table(title, columns, rows, [*NOTES.values()])
+
+
+def noted(name: str) -> str:
+    """The name of a row, with the number of its note if it has one."""
+    found = [f" [{i}]" for i, of in enumerate(NOTES, 1) if name.startswith(of)]
+    return "".join([name, *found])
 
 
 def signed(share: float) -> str:
     """A share as a percentage with its sign."""
     return f"{100 * share:+.0f} %"
-
-
-def kernel_s(record: AllToAll, *precisions: str, choices: Choices) -> float:
-    """Predicted time of one trip, or of several, in one published all-to-all run."""
-    machine = Twin(setup=setup("h800-sxm", record.ep), choices=choices)
-    return float(
-        f.WIRE_S(
-            wire_bytes=layer_wire_bytes(*precisions),
-            far_share=f.FAR_SHARE(n_nodes=max(1.0, record.ep / NODE)),
-            far_rate=machine.machine["far_rate"],
-            near_rate=machine.machine["near_rate"],
-        )
-    )
-
-
-def kernels_table(choices: Choices) -> Table:
-    """Table of the library's dispatch and combine: predicted, measured, error."""
-    from llmserve_lab.book.table import Table
-
-    rows: list[tuple[str, ...]] = []
-    for record in ALL_TO_ALL:
-        cells: tuple[str, ...] = (f"EP {record.ep}",)
-        for form, seconds in (
-            ("fp8", record.dispatch_s),
-            ("bf16", record.combine_s),
-        ):
-            found = kernel_s(record, form, choices=choices)
-            point = ("", found, float(seconds))
-            times = f"{plain(1e6 * found)} / {plain(1e6 * point[2])}"
-            cells += (times, signed(error(point)))
-        rows.append(cells)
-    columns = ("group", "dispatch", "error", "combine", "its error")
-    caption = "All-to-all of the communication library, predicted / measured, in µs"
-    return Table(caption, columns, rows)
 
 
 @dataclass(frozen=True)
@@ -176,6 +152,11 @@ class Curve:
     measured: float
 
 
+def up_to(batches: Array, most: float) -> Array:
+    """Those of ``batches`` [n] that are below ``most``, and that one."""
+    return np.append(batches[batches < most], most)
+
+
 def decode_curves(choices: Choices) -> tuple[Curve, ...]:
     """One curve for each published decode, run as it was run."""
     return tuple(_curve(record, choices) for record in RUN_AS)
@@ -183,7 +164,8 @@ def decode_curves(choices: Choices) -> tuple[Curve, ...]:
 
 def _curve(record: Deployment, choices: Choices) -> Curve:
     twin = run_as(record, choices)
-    batches: Array = 2.0 ** np.arange(3, 11, dtype=np.float64)
+    fits = float(twin.batch_fits(float(record.context)))
+    batches = up_to(np.exp2(np.arange(3, 11, dtype=np.float64)), fits)
     return Curve(
         record.name,
         record.n_gpus,

@@ -10,15 +10,16 @@ from llmserve_lab.book.display import plain, si
 from llmserve_lab.book.palette import BLUE, GREY, SERIES, VERMILLION
 from llmserve_lab.book.static import StaticFigure, figure_style
 from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.measured import decode_curves, error, points, signed
+from llmserve_lab.deepseek.measured import decode_curves, error, points, signed, up_to
 from llmserve_lab.deepseek.routing import draw
 from llmserve_lab.deepseek.sensitivity import swings
 from llmserve_lab.deepseek.setup import SETUPS, Setup, setup
 from llmserve_lab.deepseek.twin import Twin
 
-BATCHES = 2.0 ** np.arange(0, 11)
-LONG = 32_768
-SHOWN = 10  # bars of the tornado; what is left moves next to nothing
+BATCHES = np.exp2(np.arange(11, dtype=np.float64))
+SHORT, LONG = 2048, 32_768
+FEW = 4  # where in BATCHES the models are compared
+SHOWN = 11  # bars of the tornado; what is left moves next to nothing
 FAST_ENOUGH = 20.0  # tokens per second: the paper's service level
 
 
@@ -109,27 +110,27 @@ def models_and_contexts(place: Setup) -> StaticFigure:
 
     figure, axes = plt.subplots()
     kimi = setup(place.accelerator.key, place.n_gpus, model="kimi-k2")
-    rates = {}
-    for ink, (here, context) in zip(
-        SERIES, ((place, 2048), (kimi, 2048), (place, LONG), (kimi, LONG)), strict=False
-    ):
+    cases = ((place, SHORT), (kimi, SHORT), (place, LONG), (kimi, LONG))
+    found = []
+    for ink, (here, context) in zip(SERIES, cases, strict=False):
+        fits = float(Twin(setup=here).batch_fits(context))
+        batches = up_to(BATCHES, fits)
+        rates = Twin(setup=here).gpu_tokens_per_s(batch=batches, context=context)
         name = f"{here.model.name}, {context:,} tokens"
-        rates[name] = Twin(setup=here).gpu_tokens_per_s(batch=BATCHES, context=context)
-        axes.loglog(BATCHES, rates[name], color=ink.light, label=name)
+        axes.loglog(batches, rates, color=ink.light, label=name)
+        found.append((float(rates[FEW]), fits))
     axes.legend()
     _plainly(axes)
-    axes.set_xlabel("requests on a GPU")
-    axes.set_ylabel("tokens/s of a GPU")
-    short, other, long, _ = (float(rate[5]) for rate in rates.values())
-    fits = Twin(setup=place).batch_fits(LONG)
+    axes.set(xlabel="requests on a GPU, as many as fit", ylabel="tokens/s of a GPU")
+    (short, most), (other, _), (long, few), _ = found
+    made = [si(rate, "token/s") for rate in (short, other, long)]
     return StaticFigure.of(
         figure,
         title="Kimi K2's fewer heads pay for its experts; a long context costs",
         sentence=(
-            f"{place.name}, {BATCHES[5]:.0f} requests a GPU: {si(short, 'token/s')} "
-            f"from DeepSeek-V3, {si(other, 'token/s')} from Kimi K2, "
-            f"{si(long, 'token/s')} from DeepSeek-V3 with {LONG:,} tokens, of which "
-            f"only {fits:.0f} requests fit."
+            f"{place.name}, {BATCHES[FEW]:.0f} requests a GPU: {made[0]} from "
+            f"DeepSeek-V3, {made[1]} from Kimi K2, {made[2]} from DeepSeek-V3 with "
+            f"{LONG:,} tokens, of which {few:.0f} requests fit instead of {most:.0f}."
         ),
     )
 

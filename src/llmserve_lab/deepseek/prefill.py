@@ -2,43 +2,63 @@
 
 Three things differ from decode. Keys and values are made once for all rows, so
 absorbing would only widen them. The kernels for many rows send one copy of a row to a
-node, which hands it on inside, however many of its experts live there. And they run on
+node, which hands one to each of its GPUs that has an expert of the row. And they run on
 multiprocessors that the products then lack.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from math import comb
 from typing import Any
 
+import numpy as np
+
+from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.setup import Setup
 from llmserve_lab.deepseek.shares import generation
 from llmserve_lab.deepseek.twin import Twin
 
-NODE_LIMIT = 4  # DeepSeek-V3 sends a row to at most that many nodes
+
+def touched(setup: Setup, *, places: float) -> float:
+    """How many of a node's ``places`` equal places a row needs, over all of its nodes.
+
+    One place a node counts nodes; as many as its GPUs counts GPUs. Each of the row's
+    experts is drawn evenly from those nodes that it may use, as in (7.14).
+    """
+    among = setup.nodes_of_a_row * places
+    draws = {"top_k": 1, "n_rows": setup.experts.top_k}
+    return float(TOUCHED_EXPERTS(n_experts=among, **draws))
 
 
-def nodes_touched(setup: Setup) -> float:
-    """Nodes that hold an expert of a row, on average, at most four of them."""
-    experts, nodes = setup.experts, setup.n_nodes
-    elsewhere = int(experts.n_experts * (1 - 1 / nodes))
-    missed = comb(elsewhere, experts.top_k) / comb(experts.n_experts, experts.top_k)
-    return min(NODE_LIMIT, nodes * (1 - missed))
+def copies(setup: Setup) -> dict[str, float]:
+    """Copies of a row, all together, and the share of them that leaves the node.
+
+    Between nodes goes one for each node, inside one for each GPU; a GPU's own is among
+    them, as it is in the rate that the library reached inside a node.
+    """
+    far = touched(setup, places=1) * float(f.FAR_SHARE(n_nodes=setup.n_nodes))
+    near = touched(setup, places=setup.n_gpus / setup.n_nodes)
+    return {"sent_copies": far + near, "far_share": far / (far + near)}
 
 
 def prefill_blocks(
-    twin: Twin, *, prompt: float, rows: Any, **more: Any
+    twin: Twin, *, prompt: Any, rows: Any, **more: Any
 ) -> dict[str, Any]:
     """Seconds of each block of a pass over ``rows`` rows a GPU, prompts whole.
 
-    ``more`` are arguments of the formulas that differ from the twin's.
+    Every prompt has ``prompt`` tokens, none of them cached; both may be arrays, which
+    broadcast. ``more`` are arguments of the formulas that differ from the twin's.
+    Equations (8.4) to (8.17) with as many new rows as a prompt has.
+
+    Raises:
+        ValueError: a prompt is shorter than a token, or rows are fewer than a prompt.
     """
+    _check(prompt, rows)
     choices = replace(twin.choices, form="vanilla", near_copies="near")
     at_once = replace(twin, choices=choices)
-    known = at_once.arguments(batch=rows / prompt, context=0.0)
-    known |= {"chunk": prompt, "sent_copies": nodes_touched(twin.setup)} | more
+    known = at_once.arguments(batch=np.divide(rows, prompt), context=0.0)
+    known |= {"chunk": np.asarray(prompt, np.float64)} | copies(twin.setup) | more
     shares = choices.shares[generation(twin.setup.accelerator)]
     known["attn_rate"] *= shares.attention_in(prompt) / shares.attention
     for rate in ("gemm_rate", "attn_rate"):
@@ -46,9 +66,20 @@ def prefill_blocks(
     return at_once.blocks_of(known)
 
 
-def prefill_s(twin: Twin, *, prompt: float, rows: Any, **more: Any) -> Any:
-    """Seconds of that pass."""
+def prefill_s(twin: Twin, *, prompt: Any, rows: Any, **more: Any) -> Any:
+    """Seconds of that pass, equation (8.18) or (8.20).
+
+    Raises:
+        ValueError: as :func:`prefill_blocks`.
+    """
     blocks = prefill_blocks(twin, prompt=prompt, rows=rows, **more)
     if twin.choices.overlap == "none":
         return f.TURN_S(**blocks)
-    return f.HIDDEN_S(n_batches=twin.choices.n_batches, **blocks)
+    return f.HIDDEN_S(n_batches=twin.n_batches, **blocks)
+
+
+def _check(prompt: Any, rows: Any) -> None:
+    if not np.all(np.asarray(prompt) >= 1):
+        raise ValueError(f"prompt must be at least 1 token, got {prompt}")
+    if not np.all(np.asarray(rows) >= prompt):
+        raise ValueError(f"rows must be those of a prompt of {prompt}, got {rows}")

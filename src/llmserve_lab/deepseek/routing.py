@@ -32,8 +32,12 @@ def draw(
     over the largest number of rows of a GPU, which even routing does not make 1.
 
     Raises:
-        ValueError: a row is to draw more experts than there are.
+        ValueError: a count is below 1, or a row is to draw more experts than there are.
     """
+    counts = {"n_rows": n_rows, "top_k": top_k, "n_gpus": n_gpus, "times": times}
+    for name, count in counts.items():
+        if count < 1:
+            raise ValueError(f"{name} must be at least 1, got {count}")
     if top_k > n_experts:
         raise ValueError(f"top_k must be at most n_experts = {n_experts}, got {top_k}")
     home = np.arange(n_experts, dtype=np.int64) * n_gpus // n_experts

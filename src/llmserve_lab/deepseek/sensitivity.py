@@ -29,6 +29,7 @@ CHANGES: Mapping[str, dict[str, Any]] = MappingProxyType(
         "dispatch in BF16": {"dispatch": "bf16"},
         "combine in FP8": {"combine": "fp8"},
         "products in BF16": {"products": "bf16"},
+        "attention in FP8": {"attention": "fp8"},
         "cache in FP8": {"cache": "fp8"},
         "embedding table read": {"table_is_read": True},
         "a sharp roofline": {"ridge": "sharp"},

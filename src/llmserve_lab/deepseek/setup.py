@@ -13,6 +13,9 @@ from llmserve_lab.catalog.ffn import MoeFfn
 from llmserve_lab.catalog.measurements import Deployment
 from llmserve_lab.deepseek.experts import LOCAL_EXPERTS, NODES
 
+# Most nodes that a router sends a row to (arXiv 2412.19437, section 2.1.2).
+NODES_OF_A_ROW: Mapping[str, float] = MappingProxyType({"deepseek-v3": 4.0})
+
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
@@ -53,6 +56,11 @@ class Setup:
     def n_nodes(self) -> float:
         """Nodes of the group, 1 where it is smaller than a node."""
         return float(NODES(ep=self.n_gpus, node_gpus=self.accelerator.num_devices))
+
+    @property
+    def nodes_of_a_row(self) -> float:
+        """Nodes among which a row chooses: all, or as many as its router allows."""
+        return min(self.n_nodes, NODES_OF_A_ROW.get(self.model.key, self.n_nodes))
 
     @property
     def near(self) -> Link:

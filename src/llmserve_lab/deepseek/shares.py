@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -60,15 +61,15 @@ class Shares:
         if self.start_s < 0:
             raise ValueError(f"start_s must be at least 0 s, got {self.start_s}")
 
-    def attention_in(self, prompt: float) -> float:
-        """Share of attention's compute in prefill of ``prompt`` tokens.
+    def attention_in(self, prompt: Any) -> Any:
+        """Share of attention's compute in prefill of ``prompt`` tokens, or of each.
 
         Shorter and longer prompts than were measured are taken to reach as much as
         the shortest and the longest.
         """
         if not self.prompts:
             return self.attention
-        return float(np.interp(prompt, [*self.prompts], [*self.prompts.values()]))
+        return np.interp(prompt, [*self.prompts], [*self.prompts.values()])
 
 
 Generations = Mapping[str, Shares]

@@ -1,6 +1,6 @@
 """From the parts to the whole: one step, two ways to overlap, and what users see.
 
-Equations (8.17) to (8.23), (8.26) and (8.27).
+Equations (8.17) to (8.23), (8.26), (8.27) and (8.30).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from llmserve_lab.roofline.formulas import N_ROWS
 
 __all__ = [
     "GPU_TOKENS_PER_S",
+    "HELD_BYTES",
     "HIDDEN_S",
     "PASS_BYTES",
     "PASS_S",
@@ -143,4 +144,15 @@ RESIDENT_BYTES = Formula(
     title="Memory that weights take",
     source="counted from the shapes",
     holds="attention, shared expert, dense layers and tables on every GPU",
+)
+HELD_BYTES = Formula(
+    result=q.held_bytes,
+    expr=lambda resident_bytes, kv_bytes_per_token, context, gpu_requests: (
+        resident_bytes + kv_bytes_per_token * context * gpu_requests
+    ),
+    uses=(RESIDENT_BYTES,),
+    number="8.30",
+    title="Memory that weights and cache take",
+    source="counted",
+    holds="every request has its whole context in the cache",
 )

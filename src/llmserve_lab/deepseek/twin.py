@@ -6,24 +6,21 @@ GPU holds, all batches in flight together; arrays of batches and contexts broadc
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from llmserve_lab.catalog import precision, workload
 from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek import terms
 from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.evidence import number_bytes
 from llmserve_lab.deepseek.known import Numbers, computed
 from llmserve_lab.deepseek.passes import passes
 from llmserve_lab.deepseek.setup import Setup
-from llmserve_lab.deepseek.shares import generation
 from llmserve_lab.roofline.formulas import BATCH_FITS
 
-ATTENTION = ("q_", "kv_", "o_proj")
-OUTSIDE = ("dense.", "router", "lm_head", "norm", "input_", "post_")
 BLOCKS = (f.MLA_S, f.EXPERTS_S, f.PASS_S, f.WIRE_S, f.REST_S)
 ROOFED = (
     (f.MLA_S, f.MLA_READ_S, f.MLA_COMPUTE_S),
@@ -33,67 +30,55 @@ ROOFED = (
 
 @dataclass(frozen=True, kw_only=True)
 class Twin:
-    """A digital twin of ``setup``, read as ``choices`` say."""
+    """A digital twin of ``setup``, read as ``choices`` say.
+
+    One GPU alone holds every expert once, sends nothing and has nothing to hide: there
+    it is run without copies, in one batch.
+
+    Raises:
+        ValueError: there are more redundant experts than GPUs without a copy.
+    """
 
     setup: Setup
     choices: Choices = field(default_factory=Choices)
 
+    def __post_init__(self) -> None:
+        most = self.setup.experts.n_experts * (self.setup.n_gpus - 1)
+        if self.n_redundant > most:
+            raise ValueError(
+                f"n_redundant must be at most {most}, one copy on each of "
+                f"{self.setup.n_gpus} GPUs, got {self.n_redundant}"
+            )
+
+    @property
+    def n_redundant(self) -> int:
+        """Copies of experts, none where there is one GPU."""
+        return self.choices.n_redundant if self.setup.n_gpus > 1 else 0
+
+    @property
+    def n_batches(self) -> int:
+        """Batches in flight, m: two halves, or one batch."""
+        return 2 if self.choices.overlap == "halves" and self.setup.n_gpus > 1 else 1
+
     @cached_property
     def shape(self) -> Numbers:
         """What the formulas ask about the model."""
-        setup, choices, experts = self.setup, self.choices, self.setup.experts
-        stack = setup.params("experts.") / experts.n_experts
-        widths = ("n_heads", "d_head", "d_rope")
-        heads = {name: getattr(setup.latent, name) for name in widths}
-        heads["n_layers"] = setup.model.n_layers
-        known = workload(setup.model, precision=choices.cache)
-        return known | {
-            "bytes_weight": float(precision("fp8").bytes_weight),
-            "mla_params": setup.params(*ATTENTION),
-            "up_params": setup.params("kv_b_proj"),
-            "expert_stack": stack,
-            "rest_params": setup.params(*OUTSIDE)
-            + choices.table_is_read * setup.params("embed_tokens"),
-            "table_params": setup.params("embed_tokens"),
-            "n_experts": experts.n_experts,
-            "top_k": experts.top_k,
-            "n_shared": experts.n_shared,
-            "vanilla_pair_flops": f.VANILLA_PAIR_FLOPS(**heads),
-        }
+        return terms.shape(self.setup, self.choices)
 
     @cached_property
     def machine(self) -> Numbers:
         """What the formulas ask about the machine: rates reached, not peaks."""
-        setup, choices, device = self.setup, self.choices, self.setup.accelerator
-        share = choices.shares[generation(device)]
-        return {
-            "read_rate": float(device.hbm_bw) * share.memory,
-            "attn_rate": float(device.peak("bf16")) * share.attention,
-            "gemm_rate": float(device.peak(choices.products)) * share.products,
-            "far_rate": float(setup.far.bandwidth) * share.far,
-            "near_rate": float(setup.near.bandwidth) * share.near,
-            "start_s": share.start_s,
-            "n_nodes": setup.n_nodes,
-            "ep": setup.n_gpus,
-        }
+        return terms.machine(self.setup, self.choices)
 
     @cached_property
     def traffic(self) -> Numbers:
         """What travels: copies of a row, their bytes, and how unevenly they fall."""
-        setup, choices, experts = self.setup, self.choices, self.setup.experts
-        layers = setup.model.n_layers
-        layers -= 0 if choices.dense_layers_send else experts.n_dense_layers
-        sizes = number_bytes(choices.dispatch) + number_bytes(choices.combine)
-        return {
-            "sent_copies": experts.top_k + choices.shared_travels * experts.n_shared,
-            "copy_bytes": layers * setup.model.d_model * sizes,
-            "balancedness": choices.balancedness if setup.n_gpus > 1 else 1.0,
-            "local_experts": setup.local_experts(choices.n_redundant),
-        }
+        held = {"local_experts": self.setup.local_experts(self.n_redundant)}
+        return terms.traffic(self.setup, self.choices) | held
 
     def arguments(self, *, batch: Any, context: Any) -> Numbers:
         """Every argument of the formulas for a decode step."""
-        m = self.choices.n_batches
+        m = self.n_batches
         known = self.shape | self.machine | self.traffic
         known |= passes(self.setup, self.choices.form) | {
             "gpu_requests": np.asarray(batch, np.float64),
@@ -153,7 +138,7 @@ class Twin:
         blocks = self.blocks(batch=batch, context=context)
         if self.choices.overlap == "none":
             return f.TURN_S(**blocks)
-        return f.HIDDEN_S(n_batches=self.choices.n_batches, **blocks)
+        return f.HIDDEN_S(n_batches=self.n_batches, **blocks)
 
     def user_tokens_per_s(self, *, batch: Any, context: Any) -> Any:
         """Tokens per second that each user sees."""
@@ -185,16 +170,30 @@ class Twin:
 
     def resident_bytes(self) -> float:
         """Bytes of the weights that one GPU holds."""
-        known = self.shape | self.traffic
-        return float(
-            f.RESIDENT_BYTES.at(known, rest_params=self.setup.params(*OUTSIDE))
-        )
+        known, rest = self.shape | self.traffic, self.setup.params(*terms.OUTSIDE)
+        return float(f.RESIDENT_BYTES.at(known, rest_params=rest))
 
-    def batch_at(self, tokens_per_s: float, *, context: float, most: int = 8192) -> int:
+    def batch_at(
+        self, tokens_per_s: float, *, context: float, in_memory: bool = False
+    ) -> int:
         """Largest batch of a GPU at which every user still sees ``tokens_per_s``; or 0.
 
         A larger batch is never faster, so this is the last one that is fast enough.
+        Whether it fits is not asked unless ``in_memory``; see :meth:`batch_fits`.
+
+        Raises:
+            ValueError: ``tokens_per_s`` is not above 0, or, ``in_memory``, the weights
+                alone do not fit.
         """
-        batches = np.arange(1, most + 1)
-        rates = self.user_tokens_per_s(batch=batches, context=context)
-        return int(np.count_nonzero(rates >= tokens_per_s))
+        if not tokens_per_s > 0:
+            raise ValueError(f"tokens_per_s must be above 0, got {tokens_per_s}")
+
+        def slow(batch: int) -> bool:
+            rate = self.user_tokens_per_s(batch=batch, context=context)
+            return bool(rate < tokens_per_s)
+
+        most = 1
+        while not slow(most):
+            most *= 2
+        fast = bisect_left(range(1, most + 1), True, key=slow)
+        return min(fast, int(self.batch_fits(context))) if in_memory else fast

@@ -34,8 +34,8 @@ def _picture(settings: dict[str, int]) -> tuple[StaticFigure, Integers]:
     """The picture, and the rows of each expert at these settings.
 
     Raises:
-        ValueError: experts and copies do not fill the ranks evenly, or top_k is more
-            than there are experts.
+        ValueError: experts fill the ranks evenly neither alone nor with copies, or
+            top_k is more than there are experts.
     """
     known = dict(settings)
     num_ranks, extra = known.pop("num_ranks"), known.pop("extra")

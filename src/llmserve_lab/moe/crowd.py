@@ -20,10 +20,14 @@ def draw(
     """Experts [n, k] of rows that draw k different ones by popularity [E].
 
     Raises:
-        ValueError: there are fewer than k experts, or one has no popularity.
+        ValueError: k or the rows are below 1, there are fewer than k experts, or one
+            has no popularity.
     """
+    for name, count in (("n_rows", n_rows), ("top_k", top_k)):
+        if count < 1:
+            raise ValueError(f"{name} must be at least 1, got {count}")
     weights = np.asarray(popularity, dtype=float)
-    if top_k > len(weights) or (weights <= 0).any():
+    if top_k > len(weights) or not (weights > 0).all():
         raise ValueError(
             f"popularity must be positive and of at least {top_k} experts, got "
             f"{len(weights)} with a least of {weights.min():g}"
@@ -52,7 +56,13 @@ def distinct(chosen: Integers) -> int:
 def mean_distinct(
     popularity: Sequence[float] | Array, *, n_rows: int, top_k: int, trials: int = 20
 ) -> float:
-    """Distinct experts of a batch, mean over simulated batches."""
+    """Distinct experts of a batch, mean over simulated batches.
+
+    Raises:
+        ValueError: there is no trial, or as in :func:`draw`.
+    """
+    if trials < 1:
+        raise ValueError(f"trials must be at least 1, got {trials}")
     found = [
         distinct(draw(popularity, n_rows=n_rows, top_k=top_k, seed=trial))
         for trial in range(trials)

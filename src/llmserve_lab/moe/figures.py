@@ -136,7 +136,7 @@ def layouts() -> LiveFigure:
     }
     return LiveFigure(
         name="moe-layouts",
-        title="Rows that travel to their experts are fewer bytes than sums over all",
+        title="A copy for each rank is always fewer bytes than a sum over all ranks",
         chart=charts.layouts,
         controls=(
             Choice("node", "Laid out on", options, options[1], columns),

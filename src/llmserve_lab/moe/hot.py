@@ -35,7 +35,12 @@ def exchanged(*, hot_share: float, n_rows: int, top_k: int) -> tuple[Array, int]
     """Bytes from every rank to every rank [g, g], and all that left a rank by ledger.
 
     Rows are drawn one expert at a time, so that a popular one may be drawn again.
+
+    Raises:
+        ValueError: the rows cannot be dealt out to the ranks evenly.
     """
+    if n_rows < RANKS or n_rows % RANKS:
+        raise ValueError(f"n_rows must be a multiple of {RANKS}, got {n_rows}")
     where = contiguous(N_EXPERTS, RANKS)
 
     def program(rank: Rank) -> tuple[int, ...]:

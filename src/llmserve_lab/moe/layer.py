@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from llmserve_lab.book.rules import one_of
 from llmserve_lab.catalog.ffn import MoeFfn
 from llmserve_lab.transformer import Weights, seeded, tiny_shape
 from llmserve_lab.transformer.arithmetic import Array, Integers
@@ -29,12 +30,35 @@ ROUTED, SHARED = "experts", "shared_experts"
 
 @dataclass(frozen=True, eq=False)
 class MoeLayer:
-    """Weights of one layer, how many experts it has, and how its router chooses."""
+    """Weights of one layer, how many experts it has, and how its router chooses.
+
+    Raises:
+        ValueError: ``scores`` is unknown, or the groups that a row may use do not exist
+            or have fewer experts than it needs.
+    """
 
     weights: Mapping[str, Array]
     spec: MoeFfn
     scores: Scores = "softmax"
     limit: GroupLimit | None = None
+
+    def __post_init__(self) -> None:
+        one_of("scores", self.scores, Scores)
+        if self.limit is not None:
+            self._check(self.limit)
+
+    def _check(self, limit: GroupLimit) -> None:
+        """Equal groups, and room for k experts in those that a row may use."""
+        groups, used, experts = limit.n_groups, limit.top_groups, self.spec.n_experts
+        if groups < 1 or experts % groups or not 1 <= used <= groups:
+            raise ValueError(
+                f"limit must use some of the groups that divide {experts} experts, got "
+                f"{used} of {groups}"
+            )
+        if (held := used * experts // groups) < self.spec.top_k:
+            raise ValueError(
+                f"limit must leave top_k = {self.spec.top_k} experts, got {held}"
+            )
 
     def route(self, rows: Array) -> tuple[Integers, Array]:
         """Experts [n, k] that rows [n, d] are sent to, and their weights [n, k]."""

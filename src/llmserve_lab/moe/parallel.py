@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from llmserve_lab.book.rules import one_of
 from llmserve_lab.cluster import Ledger, Rank, run
 from llmserve_lab.moe.layer import MoeLayer
 from llmserve_lab.moe.placement import Placement, contiguous
@@ -40,7 +41,12 @@ class Parcels:
 def pack(
     chosen: Integers, weight: Array, placement: Placement, *, copies: Copies
 ) -> Parcels:
-    """Sort what the router said, [n, k] twice, into parcels for ranks."""
+    """Sort what the router said, [n, k] twice, into parcels for ranks.
+
+    Raises:
+        ValueError: ``copies`` is neither "expert" nor "rank".
+    """
+    one_of("copies", copies, Copies)
     wanted: dict[tuple[int, int, int], dict[int, float]] = {}
     for row, experts in enumerate(chosen.tolist()):
         for rank_in_row, expert in enumerate(experts):

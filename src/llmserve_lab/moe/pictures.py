@@ -22,6 +22,7 @@ PIECES: dict[str, tuple[bool, bool, str]] = {
     HEADS: (True, False, ""),
     PART: (False, False, "a part\non each"),
 }
+INKS = {"in order": VERMILLION, "heaviest first": BLUE}
 STEPS = {
     "start": "start",
     "all-gather": "gather",
@@ -41,17 +42,30 @@ def popular(
     return rows_of_experts(chosen, n_experts)
 
 
+def ways(extra: int) -> tuple[str, str, str]:
+    """Names of three ways to house experts, the last with copies of some."""
+    return "in order", "heaviest first", f"{extra} copies more"
+
+
 def placements(rows: Counts, num_ranks: int, extra: int) -> dict[str, Placement]:
-    """Three ways to house experts that get so many rows.
+    """Experts that get so many rows, housed in those ways that fill the ranks evenly.
 
     Raises:
-        ValueError: experts, or experts and copies, do not fill the ranks evenly.
+        ValueError: none does.
     """
-    return {
-        "in order": contiguous(len(rows), num_ranks),
-        "heaviest first": redundant(rows, num_ranks),
-        f"{extra} copies more": redundant(rows, num_ranks, extra),
-    }
+    plain, sorted_, copied = ways(extra)
+    found: dict[str, Placement] = {}
+    if len(rows) % num_ranks == 0:
+        found[plain] = contiguous(len(rows), num_ranks)
+        found[sorted_] = redundant(rows, num_ranks)
+    if (len(rows) + extra) % num_ranks == 0:
+        found[copied] = redundant(rows, num_ranks, extra)
+    if not found:
+        raise ValueError(
+            f"experts, alone or with copies, must fill {num_ranks} ranks evenly, got "
+            f"{len(rows)} and {extra}"
+        )
+    return found
 
 
 @figure_style()
@@ -59,12 +73,14 @@ def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFi
     """Rows of every rank, the busiest first, under three placements of the experts."""
     import matplotlib.pyplot as plt
 
-    ways = placements(rows, num_ranks, extra)
-    figure, panels = plt.subplots(1, len(ways), sharey=True, figsize=(5.6, 2.9))
-    found = {name: way.loads(rows) for name, way in ways.items()}
-    inks = (VERMILLION, BLUE, GREEN)
-    for axes, (name, load), ink in zip(panels, found.items(), inks, strict=True):
+    housed = placements(rows, num_ranks, extra)
+    figure, (panels,) = plt.subplots(
+        1, len(housed), sharey=True, squeeze=False, figsize=(5.6, 2.9)
+    )
+    found = {name: way.loads(rows) for name, way in housed.items()}
+    for axes, (name, load) in zip(panels, found.items(), strict=True):
         edges = np.arange(num_ranks + 1) - 0.5
+        ink = INKS.get(name, GREEN)
         axes.stairs(np.sort(load)[::-1], edges, color=ink.light, fill=True)
         axes.axhline(float(np.mean(load)), color=GREY.light, dashes=(4, 2))
         axes.set_title(name, fontsize=9.5)
@@ -72,11 +88,13 @@ def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFi
         axes.set_xticks([])
         axes.grid(axis="x", visible=False)
     panels[0].set_ylabel("rows")
+    missing = [name for name in ways(extra) if name not in found]
     shown = ", ".join(f"{name} {plain(balance(load))}" for name, load in found.items())
     return StaticFigure.of(
         figure,
         title="Copies of the few hot experts level all ranks",
-        sentence=f"{title}: balancedness is {shown}; the dashed line is the mean.",
+        sentence=f"{title}: balancedness is {shown}; the dashed line is the mean."
+        + "".join(f" Not {name}: ranks would differ." for name in missing),
     )
 
 

@@ -82,10 +82,12 @@ def redundant(rows_of_experts: Counts, num_ranks: int, extra: int = 0) -> Placem
     """Experts with ``extra`` copies of the busiest ones, placed heaviest first.
 
     Raises:
-        ValueError: experts and copies do not fill the ranks evenly, or an expert
-            would need two seats on one rank.
+        ValueError: rows are negative or no number, experts and copies do not fill the
+            ranks evenly, or an expert would need two seats on one rank.
     """
     rows = np.asarray(rows_of_experts, dtype=float)
+    if not (rows >= 0).all():
+        raise ValueError(f"rows_of_experts must be 0 or more, got {rows.min():g}")
     total = len(rows) + extra
     if extra < 0 or num_ranks < 1 or total % num_ranks:
         raise ValueError(

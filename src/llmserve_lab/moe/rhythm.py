@@ -161,7 +161,7 @@ def execute(
     """One block: ``tp`` ranks for each batch [n_i, d], experts over all ranks.
 
     Raises:
-        ValueError: a batch cannot be dealt out to ``tp`` ranks evenly.
+        ValueError: ``tp`` is below 1, or does not divide the rows of a batch.
         ClusterError: heads or experts cannot; its cause says which.
     """
     slices = [part for batch in batches for part in _dealt(batch, tp)]
@@ -186,6 +186,8 @@ def all_reduced(rows: Array, *, num_ranks: int) -> Ledger:
 
 
 def _dealt(batch: Array, tp: int) -> list[Array]:
+    if tp < 1:
+        raise ValueError(f"tp must be at least 1, got {tp}")
     if len(batch) % tp:
         raise ValueError(f"batch must have a multiple of {tp} rows, got {len(batch)}")
     return np.split(batch, tp)

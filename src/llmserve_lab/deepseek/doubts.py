@@ -1,0 +1,61 @@
+"""Two numbers of the prediction come from deployments: what if they were not known?
+
+One is the balancedness, found in a pair of prefill runs. The other is the batch of a
+production system, which is its rate over the rate that a user sees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from llmserve_lab.book.display import plain
+from llmserve_lab.catalog.measurements import DEEPSEEK_DECODE, DEEPSEEK_USER_RATES
+from llmserve_lab.deepseek.choices import Choices
+from llmserve_lab.deepseek.measured import error, points, run_as, signed
+
+if TYPE_CHECKING:
+    from llmserve_lab.book.table import Table
+
+BALANCES = (0.6, 0.8, 1.0)
+
+
+def balance_table(choices: Choices) -> Table:
+    """Table of every point's error at other balancednesses, and at that of choices."""
+    from llmserve_lab.book.table import Table
+
+    tried = sorted({*BALANCES, choices.balancedness})
+    found = [points(replace(choices, balancedness=balance)) for balance in tried]
+    rows = [
+        (each[0][0], *(signed(error(point)) for point in each))
+        for each in zip(*found, strict=True)
+    ]
+    columns = ("deployment", *(plain(balance) for balance in tried))
+    return Table("Error by balancedness", columns, rows)
+
+
+def user_rates() -> tuple[float, ...]:
+    """Tokens per second that a user saw in production: both ends, and the middle."""
+    low, high = map(float, DEEPSEEK_USER_RATES)
+    return low, (low + high) / 2, high
+
+
+def production_at(user_rate: float, choices: Choices) -> tuple[int, float]:
+    """Largest batch that keeps a user's rate in production, and the GPU's rate then."""
+    twin, context = run_as(DEEPSEEK_DECODE, choices), float(DEEPSEEK_DECODE.context)
+    batch = twin.batch_at(user_rate, context=context)
+    return batch, float(twin.gpu_tokens_per_s(batch=batch, context=context))
+
+
+def production_table(choices: Choices) -> Table:
+    """Table of a production decode, told no more than what a user saw."""
+    from llmserve_lab.book.table import Table
+
+    measured = float(DEEPSEEK_DECODE.gpu_tokens_per_s)
+    rows = []
+    for rate in user_rates():
+        batch, found = production_at(rate, choices)
+        off = signed(error(("", found, measured)))
+        rows.append((f"{rate:.0f} tokens/s", batch, plain(found), plain(measured), off))
+    columns = ("a user sees", "batch", "predicted", "measured", "error")
+    return Table(f"{DEEPSEEK_DECODE.name}, from a user's rate alone", columns, rows)
