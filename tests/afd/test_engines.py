@@ -19,7 +19,8 @@ from llmserve_lab.afd.machine import Machine, State, replay
 from llmserve_lab.afd.run import Run
 from tests.afd.bundles import LAW, drawn, ran, times
 
-METRICS = ("completed_per_s", "tokens_per_s", "tpot_s", "idle_attn", "idle_ffn")
+RATES = ("completed_per_s", "tokens_per_s", "generated_per_s")
+METRICS = (*RATES, "tpot_s", "idle_attn", "idle_ffn")
 SEEDS = range(60)
 
 
@@ -31,7 +32,6 @@ def played(seed: int) -> tuple[Run, Machine, Run]:
     return run, machine, machine.run(len(run.ffn_end))
 
 
-@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_both_engines_write_the_same_log(seed: int) -> None:
     run, _, reference = played(seed)
@@ -150,6 +150,14 @@ def test_a_ladder_is_its_single_bundles(barrier: Barrier) -> None:
         assert found.tokens_per_s[r - 1] == pytest.approx(alone.tokens_per_s, rel=0.03)
         assert found.idle_ffn[r - 1] == pytest.approx(alone.idle_ffn, abs=0.02)
         assert found.idle_attn[r - 1] == pytest.approx(alone.idle_attn, abs=0.02)
+
+
+def test_a_machine_runs_once_and_as_long_as_its_buffer() -> None:
+    run, machine, _ = played(1)
+    with pytest.raises(ValueError, match="run must be called once"):
+        machine.run(3)
+    with pytest.raises(ValueError, match="buffer must outlast the run, got none left"):
+        replay(run).run(100_000)
 
 
 def test_slots_are_vacated_in_the_order_of_the_buffer() -> None:

@@ -47,6 +47,21 @@ def test_a_batch_is_never_drawn_in_two_places() -> None:
         assert all(one["e"] <= two["s"] + 1 for one, two in itertools.pairwise(own))
 
 
+def test_the_gaps_drawn_are_those_that_are_said() -> None:
+    """Away from balance one side waits, whatever is in flight; a third batch helps."""
+    seen = {
+        (r, m): figures.rounds().values(bundle=f"{r}A–1F", flight=f"{m} batches")
+        for r in BUNDLES
+        for m in FLIGHTS
+    }
+    for m in FLIGHTS:
+        assert seen[3, m]["seen_ffn"] > 0.4 and seen[24, m]["seen_attn"] > 0.4
+    for side in ("seen_attn", "seen_ffn"):
+        two, three = seen[9, 2][side], seen[9, 3][side]
+        assert two / 2 < three < two < 0.1
+    assert 0 < seen[9, 2]["idle_attn"] < seen[9, 2]["seen_attn"]
+
+
 def test_pictures_state_their_numbers() -> None:
     assert "303 µs" in pictures.latencies().sentence
     assert "best ratio is 8 for geometric" in pictures.laws(n_requests=300).sentence
@@ -68,6 +83,7 @@ def test_the_bench_answers_and_refuses_in_a_sentence() -> None:
     assert "3 batches of 64 in flight" in html and "bench-error" not in html
     assert "all alike" in made().knobs["answers"].options  # type: ignore[union-attr]
     assert "slope of ffn must be positive" in answer(a_ffn=0)
+    assert "must be at most 10,000,000" in answer(batch=1, answer=100_000)
 
 
 def test_the_bench_shows_each_run_as_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:

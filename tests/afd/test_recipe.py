@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,16 @@ from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.bundle import Load, ascend, bundle
 from llmserve_lab.afd.calibration import fit
 from llmserve_lab.afd.fast import simulate
-from llmserve_lab.afd.laws import SlotLaw
+from llmserve_lab.afd.laws import Geometric, Independent, SlotLaw, Uniform
 from llmserve_lab.afd.recipe import pairs, pairs_table, recipe
 from llmserve_lab.afd.settings import fitted_table, layer, slopes, slopes_table
-from llmserve_lab.afd.study import Study, study
+from llmserve_lab.afd.study import study
 from llmserve_lab.catalog import ACCELERATORS, MODELS
 from llmserve_lab.catalog.ffn import MoeFfn
 
 MANY = 3000
 FLAT = SlotLaw(steps=501, theta=600, variance=1e-12, third=0)
+BUNDLE, STILL = paper.made(1), paper.served(start="stationary")
 RATIOS = np.geomspace(0.02, 2000, 400)[:, None]
 
 
@@ -153,48 +153,24 @@ def test_the_rule_without_spread_is_the_closed_form() -> None:
     )
 
 
-def curve(most: int) -> Study:
-    return study(paper.made(1), paper.law(), most=most, n_requests=9, seeds=(0,))
+def test_loads_that_never_differ_need_no_spread() -> None:
+    """The rule is then the closed form, and so is the simulation."""
+    still = Independent(Uniform(100, 100), Uniform(0, 0))
+    one = study(paper.made(1, batch=8), still, most=3, n_requests=100, seeds=(0,))
+    assert np.abs(one.errors()[1]).max() < 1e-9
 
 
-def with_coefficient(name: str, value: float) -> Callable[[], object]:
-    return lambda: bundle(ascend() | {name: value}, batch=8)
+def test_one_slot_never_holds_less_than_nothing() -> None:
+    """Quantiles of a wide law go below no load at all; times do not."""
+    law = Independent(Uniform(0, 2), Geometric(500)).slot()
+    known = ascend() | {"a_attn": 256 * ascend()["a_attn"], "b_attn": 1e-9}
+    made = bundle(known, batch=1, n_batches=1)
+    assert (rule.period_s(made, law, [1, 2, 4]) > made.ffn.intercept).all()
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (with_coefficient("a_attn", 0.0), "slope of attn must be positive, got 0.0"),
-        (
-            with_coefficient("b_ffn", -1.0),
-            "intercept of ffn must be positive, got -1.0",
-        ),
-        (lambda: paper.made(0), "n_attn must be at least 1, got 0"),
-        (lambda: paper.made(1, comm="both"), "comm must be one of loop, hidden, got"),
-        (lambda: paper.served(n_requests=0), "n_requests must be at least 1, got 0"),
-        (lambda: paper.served(stop="soon"), "stop must be one of total, each"),
-        (lambda: rule.period_s(paper.made(1), FLAT, 0), "af_ratio must be positive"),
-        (lambda: curve(0), "most must be a ratio of at least 1, got 0"),
-        (lambda: recipe(paper.known() | {"a_ffn": -1.0}), "a_ffn must be positive"),
-        (lambda: f.MEAN_DECODE(p_stop=1.5), "p_stop must be positive and at most 1"),
-        (lambda: fit([(1, 2), (2, 3)], name="FFN"), "rows of FFN must be at least 3"),
-        (lambda: fit([(5, 2)] * 4, name="FFN"), "two loads or more, got 5 in all"),
-        (lambda: fit([(1, 3), (2, 2), (3, 1)], name="FFN"), "slope of FFN must be pos"),
-        (
-            lambda: fit([(1, 3), (2, np.nan), (3, 1)], name="F"),
-            "rows of F must be fini",
-        ),
-    ],
-)
-def test_what_cannot_be_is_refused_by_name(
-    wrong: Callable[[], object], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        wrong()
-
-
-def test_too_few_requests_are_a_warning_with_the_reason() -> None:
-    with pytest.warns(
-        UserWarning, match=r"at least 5 for each of the 512 slots.*got 99"
-    ):
-        simulate(paper.made(1), paper.served(n_requests=99), seed=1)
+def test_the_best_ratio_is_searched_as_far_as_it_is() -> None:
+    long = paper.law(prompt=20_000).slot()
+    best = rule.best_ratio(paper.made(1), long)
+    around = rule.tokens_per_s(paper.made(1), long, [best - 1, best, best + 1])
+    assert best > rule.FAR and around.argmax() == 1
+    assert rule.best_ratio(paper.made(1), long, most=16) == 16

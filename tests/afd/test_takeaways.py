@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd import paper, rule
+from llmserve_lab.afd import horizon, paper, rule
 from llmserve_lab.afd.bundle import Barrier
 from llmserve_lab.afd.laws import Geometric, Independent, Law, Uniform
 from llmserve_lab.afd.pipeline import pipeline
@@ -94,6 +94,26 @@ def test_the_rule_predicts_the_simulation(number: int, barrier: Barrier) -> None
         made = replace(made, n_batches=m, barrier=barrier)
         one = study(made, law, most=24, n_requests=1000, seeds=(0,))
         assert errors(one) < 0.03
+
+
+def test_the_rule_predicts_a_run_with_its_start() -> None:
+    """The paper's run, by both ways to count; in steady state it would be too slow."""
+    load = paper.served()
+    for r in (2, 8):
+        run, made = paper.figure_4(r), paper.made(r)
+        all_slots = float(horizon.tokens_per_s(made, load))
+        counted = float(horizon.completed_per_s(made, load))
+        assert all_slots == pytest.approx(run.tokens_per_s, rel=0.015)
+        assert counted == pytest.approx(run.completed_per_s, rel=0.015)
+        assert rule.tokens_per_s(made, load.law.slot()) < 0.985 * run.tokens_per_s
+
+
+def test_slots_fill_up_by_the_recursion() -> None:
+    load, known = paper.served(), paper.known(batch=1)
+    for step in (0, 3, 400):
+        held = f.STEP_LOAD.at(known, step_index=step)
+        theta = horizon.slot_after(load, step).theta
+        assert theta == pytest.approx(float(held), rel=1e-9)
 
 
 def test_a_few_slots_are_lopsided_and_the_rule_knows() -> None:

@@ -15,6 +15,7 @@ from llmserve_lab.afd.study import Study, growing
 from llmserve_lab.book.bench import Bench, Choose, Knob, Part, Turn
 
 MOST = 16
+LONGEST = 1e7  # steps of all instances in a run: seconds, and half a gigabyte
 SOON_S = 0.25  # between two pictures
 ANSWERS = ("geometric", "all alike", "uniform")
 COMM = {"on the loop": "loop", "hidden": "hidden"}
@@ -67,6 +68,13 @@ def _show(n_seeds: int, **settings: Any) -> Iterator[Part]:
 
 def _studies(n_seeds: int, n_requests: int, **settings: Any) -> Iterator[Study]:
     made, law = _settings(**settings)
+    steps = n_requests * law.slot().steps / made.batch * MOST
+    if steps > LONGEST:
+        raise ValueError(
+            "requests × steps of one × instances / batch must be at most "
+            f"{LONGEST:,.0f}, or a run takes too much memory, got {steps:,.0f}: take "
+            "fewer requests, shorter answers or a larger batch"
+        )
     return growing(made, law, most=MOST, n_requests=n_requests, seeds=range(n_seeds))
 
 

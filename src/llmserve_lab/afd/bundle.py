@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from llmserve_lab import catalog
+from llmserve_lab.book.rules import is_whole, one_of
 
 if TYPE_CHECKING:
     from llmserve_lab.afd.laws import Law
@@ -57,7 +58,7 @@ class Bundle:
     next one at once, or the whole Attention stage moves on together.
 
     Raises:
-        ValueError: a count is below 1, or an option is unknown.
+        ValueError: a count is not whole or below 1, or an option is unknown.
     """
 
     attn: Line
@@ -72,10 +73,7 @@ class Bundle:
 
     def __post_init__(self) -> None:
         for name in ("batch", "n_attn", "n_ffn", "n_batches"):
-            if getattr(self, name) < 1:
-                raise ValueError(
-                    f"{name} must be at least 1, got {getattr(self, name)}"
-                )
+            at_least_one(name, getattr(self, name))
         one_of("comm", self.comm, Comm)
         one_of("barrier", self.barrier, Barrier)
 
@@ -138,7 +136,7 @@ class Load:
     :data:`llmserve_lab.afd.laws.STEPS`.
 
     Raises:
-        ValueError: fewer than one request, or an option is unknown.
+        ValueError: ``n_requests`` is not whole or below 1, or an option is unknown.
     """
 
     law: Law
@@ -148,15 +146,13 @@ class Load:
     steps: str = "end token"
 
     def __post_init__(self) -> None:
-        if self.n_requests < 1:
-            raise ValueError(f"n_requests must be at least 1, got {self.n_requests}")
+        at_least_one("n_requests", self.n_requests)
         one_of("start", self.start, Start)
         one_of("stop", self.stop, Stop)
         one_of("steps", self.steps, Literal["end token", "one each"])
 
 
-def one_of(name: str, value: str, options: object) -> None:
-    """Refuse an option that is not among those of a ``Literal``."""
-    known = get_args(options)
-    if value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+def at_least_one(name: str, value: float) -> None:
+    """Refuse what is not a whole number from 1 on."""
+    if not (is_whole(value) and value >= 1):
+        raise ValueError(f"{name} must be a whole number, at least 1, got {value}")

@@ -37,12 +37,13 @@ def fit(
     """Fit seconds = slope · load + intercept to rows of (load, seconds).
 
     Raises:
-        ValueError: fewer than three rows, all of one load, a number that is not finite,
-            a confidence outside (0, 1), or a line that is not a positive time.
+        ValueError: a row is no pair, there are fewer than three or all of one load, a
+            load is negative or a number not finite, confidence is outside (0, 1), or
+            the line is not a positive time.
     """
     from scipy.special import stdtrit  # quantiles of Student's t
 
-    table = np.asarray(rows, dtype=np.float64).reshape(-1, 2)
+    table = np.asarray(rows, dtype=np.float64)
     _check(table, name, confidence)
     (slope, intercept), spread = np.polyfit(table[:, 0], table[:, 1], 1, cov=True)
     line = Line(float(slope), float(intercept), name)
@@ -57,6 +58,10 @@ def fit(
 
 
 def _check(table: Floats, name: str, confidence: float) -> None:
+    if len(table) and table.shape[1:] != (2,):
+        raise ValueError(
+            f"rows of {name} must be pairs of load and seconds, got {table.shape}"
+        )
     if len(table) < FEWEST:
         raise ValueError(
             f"rows of {name} must be at least {FEWEST}, to judge a line by them, "
@@ -64,6 +69,10 @@ def _check(table: Floats, name: str, confidence: float) -> None:
         )
     if not np.isfinite(table).all():
         raise ValueError(f"rows of {name} must be finite, got {table.tolist()}")
+    if table[:, 0].min() < 0:
+        raise ValueError(
+            f"loads of {name} must be at least 0, got {table[:, 0].min():g}"
+        )
     if np.ptp(table[:, 0]) == 0:
         raise ValueError(
             f"rows of {name} must have two loads or more, got {table[0, 0]:g} in all"

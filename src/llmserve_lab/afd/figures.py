@@ -8,8 +8,8 @@ from llmserve_lab.afd import charts
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.bundle import ascend
 from llmserve_lab.afd.choices import START, sliders
-from llmserve_lab.afd.rounds import BUNDLES, FLIGHTS, drawn
-from llmserve_lab.book.controls import Choice, Slider
+from llmserve_lab.afd.rounds import BUNDLES, FLIGHTS, drawn, times
+from llmserve_lab.book.controls import Choice, Lookup, Slider
 from llmserve_lab.book.formula import Formula
 from llmserve_lab.book.live import LiveFigure
 from llmserve_lab.book.notation import quantity
@@ -111,9 +111,11 @@ def idle() -> LiveFigure:
 
 def rounds() -> LiveFigure:
     """Batches going round, as the state machine logged them."""
+    (step_s, attn_s), by = times(), ("bundle", "flight")
+    seen = {"pipeline_s": "seen_step_s"}
     return LiveFigure(
         name="afd-rounds",
-        title="A gap is a machine that waits: a third batch fills most of them",
+        title="A gap is a machine that waits: a third batch fills few of them",
         chart=lambda: charts.rounds(drawn()),
         controls=(
             Choice(
@@ -130,6 +132,8 @@ def rounds() -> LiveFigure:
                 "2 batches",
                 {"n_batches": tuple(float(m) for m in FLIGHTS)},
             ),
+            Lookup("seen_step_s", by, step_s),
+            Lookup("seen_attn_s", by, attn_s),
         ),
         derived={
             "attn_s": at_start(f.ATTN_S),
@@ -139,6 +143,21 @@ def rounds() -> LiveFigure:
         readouts=(
             Readout("attn_s", "Attention, mean load"),
             Readout("ffn_s", "FFN"),
+            Readout("seen_step_s", "A step, as drawn"),
+            Readout(
+                f.IDLE_ATTN,
+                "Attention waits, as drawn",
+                name="seen_attn",
+                attn_s="seen_attn_s",
+                **seen,
+            ),
+            Readout(
+                f.IDLE_FFN,
+                "FFN waits, as drawn",
+                name="seen_ffn",
+                **signals("ffn_s"),
+                **seen,
+            ),
             Readout(STEP, "A step, equal loads"),
             Readout(
                 f.IDLE_ATTN, "Attention waits, equal loads", **signals("attn_s", STEP)
@@ -146,8 +165,9 @@ def rounds() -> LiveFigure:
             Readout(f.IDLE_FFN, "FFN waits, equal loads", **signals("ffn_s", STEP)),
         ),
         sentence=(
-            "{bundle} with {flight} in flight, as simulated: at equal loads Attention "
-            "takes {attn_s} and the FFN {ffn_s}, a step {pipeline_s}; Attention waits "
-            "for a share of {idle_attn} of the time, the FFN for {idle_ffn}."
+            "{bundle} with {flight} in flight: as simulated and drawn Attention waits "
+            "for a share of {seen_attn} of the time and the FFN for {seen_ffn}. At "
+            "equal loads Attention takes {attn_s}, the FFN {ffn_s} and a step "
+            "{pipeline_s}, and they wait for {idle_attn} and {idle_ffn}."
         ),
     )

@@ -7,14 +7,20 @@ sizes side by side, so that a curve over r costs hardly more than its last point
 
 from __future__ import annotations
 
+import warnings
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import islice
 
 import numpy as np
 
 from llmserve_lab.afd.bundle import Bundle, Load
 from llmserve_lab.afd.laws import Floats, Ints
 from llmserve_lab.afd.slots import fill
+
+SOME = 0.1  # requests per slot: below, a run is one look at its loads
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,11 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """What each whole ratio from 1 on comes to in steady state, arrays over ratios."""
+    """What each whole ratio from 1 on comes to in steady state, arrays over ratios.
+
+    ``tokens_per_s`` is slots times steps, the paper's (6), as that of
+    :class:`~llmserve_lab.afd.run.Run`.
+    """
 
     ratios: Ints
     period_s: Floats
@@ -67,13 +77,13 @@ def ladder(bundle: Bundle, load: Load, *, most: int, seed: int) -> Ladder:
     """Simulate 1A–1F to (``most``)A–1F of one kind of bundle, in steady state.
 
     As long as it takes for about ``load.n_requests`` requests to complete on an
-    instance. Starts from a steady state, whatever ``load.start`` says.
+    instance. Starts from a steady state, whatever ``load.start`` says. Warns where so
+    few complete that loads hardly change.
 
     Raises:
-        ValueError: ``most`` is below 1.
+        ValueError: ``most`` is below 1, or the bundle has more than one FFN instance.
     """
-    if most < 1:
-        raise ValueError(f"most must be a ratio of at least 1, got {most}")
+    _check(bundle, load, most)
     m, groups = bundle.n_batches, Groups(most)
     each = load.law.slot(load.steps).steps / (bundle.batch * m)
     n_steps = 10 + int(load.n_requests * each)
@@ -81,9 +91,10 @@ def ladder(bundle: Bundle, load: Load, *, most: int, seed: int) -> Ladder:
     ratios = np.arange(1, most + 1)
     ffn_s = bundle.ffn(groups.sizes * bundle.batch)
     work = _together if bundle.barrier == "stage" else _alone
-    out = work(attn_s, ffn_s, bundle.comm_s / 2, m, groups)
-    skip = 5 * m
-    period_s = groups.by_ratio((out[-1] - out[skip - 1]) / (len(out) - skip))
+    skip, out = 5 * m, work(attn_s, ffn_s, bundle.comm_s / 2, m, groups)
+    begun = next(islice(out, skip - 1, None))
+    (ended,) = deque(out, maxlen=1)
+    period_s = groups.by_ratio((ended - begun) / (len(attn_s) - skip))
     busy_s = groups.by_ratio(
         np.add.reduceat(attn_s[skip:].mean(axis=0)[groups.members], groups.starts)
         / groups.sizes
@@ -97,12 +108,29 @@ def ladder(bundle: Bundle, load: Load, *, most: int, seed: int) -> Ladder:
     )
 
 
+def _check(bundle: Bundle, load: Load, most: int) -> None:
+    if most < 1:
+        raise ValueError(f"most must be a ratio of at least 1, got {most}")
+    if bundle.n_ffn != 1:
+        raise ValueError(
+            "n_ffn must be 1, for every whole ratio is a number of Attention "
+            f"instances then, got {bundle.n_ffn}"
+        )
+    slots = bundle.batch * bundle.n_batches
+    if load.n_requests < SOME * slots:
+        warnings.warn(
+            f"n_requests should be at least {SOME:g} for each of the {slots} slots of "
+            f"an instance, or loads hardly change; got {load.n_requests}",
+            stacklevel=3,
+        )
+
+
 def attention_s(
     bundle: Bundle, load: Load, *, n_steps: int, most: int, seed: int
 ) -> Floats:
     """Attention times, shape (steps of all batches, ``most`` instances), in seconds."""
     steady, m = replace(load, start="stationary"), bundle.n_batches
-    loads = np.empty((n_steps, m, most))
+    times = np.empty((n_steps, m, most))
     for batch in range(m):
         for instance in range(most):
             found = fill(
@@ -113,35 +141,37 @@ def attention_s(
                 instance=instance,
                 seed=seed,
             )
-            loads[:, batch, instance] = found.load(n_steps)
-    times: Floats = bundle.attn(loads.reshape(n_steps * m, most))
-    return times
+            times[:, batch, instance] = bundle.attn(found.load(n_steps))
+    return times.reshape(n_steps * m, most)
 
 
 def _alone(
     attn_s: Floats, ffn_s: Floats, half_s: float, m: int, groups: Groups
-) -> Floats:
-    """Each instance moves on to the next batch as soon as it can."""
-    out = np.full((m + len(attn_s), ffn_s.size), -half_s)
+) -> Iterator[Floats]:
+    """Each instance moves on to the next batch as soon as it can.
+
+    When each step leaves the FFN of each bundle, one step after the other.
+    """
+    out = deque([np.full(ffn_s.size, -half_s)] * m, maxlen=m)
     free, busy = np.zeros(groups.members.size), np.zeros(ffn_s.size)
-    for n, work in enumerate(attn_s):
-        np.maximum(free, (out[n] + half_s)[groups.owner], out=free)
+    for work in attn_s:
+        np.maximum(free, (out[0] + half_s)[groups.owner], out=free)
         free += work[groups.members]
         busy = np.maximum(np.maximum.reduceat(free, groups.starts) + half_s, busy)
         busy += ffn_s
-        out[n + m] = busy
-    return out[m:]
+        out.append(busy)
+        yield busy
 
 
 def _together(
     attn_s: Floats, ffn_s: Floats, half_s: float, m: int, groups: Groups
-) -> Floats:
+) -> Iterator[Floats]:
     """The stage waits for its slowest instance before it takes the next batch."""
-    out = np.full((m + len(attn_s), ffn_s.size), -half_s)
+    out = deque([np.full(ffn_s.size, -half_s)] * m, maxlen=m)
     free, busy = np.zeros(ffn_s.size), np.zeros(ffn_s.size)
-    for n, work in enumerate(attn_s):
+    for work in attn_s:
         slowest = np.maximum.reduceat(work[groups.members], groups.starts)
-        free = np.maximum(free, out[n] + half_s) + slowest
+        free = np.maximum(free, out[0] + half_s) + slowest
         busy = np.maximum(free + half_s, busy) + ffn_s
-        out[n + m] = busy
-    return out[m:]
+        out.append(busy)
+        yield busy

@@ -1,10 +1,9 @@
 """A request is a prompt and an answer; a slot sees their law weighted by its steps.
 
 A law draws pairs (prompt, answer) and knows what a full slot holds on average. A long
-answer keeps its slot for long, so a look at a slot finds it more often than a short
-one: all that theory needs to know of a law is mean, variance and skewness of the tokens
-that such a look finds. Requests that were seen are a law too: see
-:mod:`llmserve_lab.afd.traces`.
+answer keeps its slot for long, so a look finds it more often than a short one: all that
+theory needs of a law is mean, variance and skewness of the tokens that a look finds.
+Requests that were seen are a law too: see :mod:`llmserve_lab.afd.traces`.
 """
 
 from __future__ import annotations
@@ -36,6 +35,13 @@ STEPS: Mapping[str, Callable[[Ints], Ints]] = MappingProxyType(
 )
 
 
+def steps_of(decode: Ints, steps: str) -> Ints:
+    """Steps that answers take, counted as :data:`STEPS` says."""
+    if steps not in STEPS:
+        raise ValueError(f"steps must be one of {', '.join(STEPS)}, got {steps!r}")
+    return STEPS[steps](decode)
+
+
 @dataclass(frozen=True)
 class SlotLaw:
     """What a look at a slot in steady state finds, in tokens.
@@ -49,6 +55,12 @@ class SlotLaw:
     variance: float
     third: float
 
+    def __post_init__(self) -> None:
+        for name in ("steps", "theta", "variance"):
+            if not 0 <= getattr(self, name) < np.inf:
+                value = getattr(self, name)
+                raise ValueError(f"{name} must be at least 0 and finite, got {value}")
+
     @property
     def skewness(self) -> float:
         """How lopsided the load is; 0 where it never differs."""
@@ -56,10 +68,7 @@ class SlotLaw:
 
 
 class Law(Protocol):
-    """Anything that draws requests and knows its slots.
-
-    Steps are counted as :data:`STEPS` says.
-    """
+    """Anything that draws requests and knows its slots; steps as in :data:`STEPS`."""
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[Ints, Ints]:
         """Prompts and answers of ``size`` requests, in tokens."""
@@ -77,6 +86,18 @@ class Law(Protocol):
         ...
 
 
+class Lengths(Protocol):
+    """A law of one length, bounded or nearly so; equal ones must hash alike."""
+
+    def draw(self, rng: np.random.Generator, size: int) -> Ints:
+        """``size`` lengths."""
+        ...
+
+    def table(self) -> tuple[Ints, Floats]:
+        """Every length that matters, with its probability."""
+        ...
+
+
 @dataclass(frozen=True)
 class Geometric:
     """Lengths 0, 1, 2, … that end with the same chance after every token."""
@@ -84,8 +105,8 @@ class Geometric:
     mean: float
 
     def __post_init__(self) -> None:
-        if not self.mean >= 0:
-            raise ValueError(f"mean must be at least 0, got {self.mean}")
+        if not 0 <= self.mean < np.inf:
+            raise ValueError(f"mean must be at least 0 and finite, got {self.mean}")
 
     @classmethod
     def stopping(cls, p_stop: float) -> Geometric:
@@ -129,10 +150,10 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Independent:
-    """Prompt and answer drawn independently of each other."""
+    """Prompt and answer drawn independently of each other, each by any law."""
 
-    prompt: Geometric | Uniform
-    decode: Geometric | Uniform
+    prompt: Lengths
+    decode: Lengths
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[Ints, Ints]:
         """Prompts and answers of ``size`` requests."""
@@ -140,7 +161,7 @@ class Independent:
 
     def met(self, rng: np.random.Generator, size: int, steps: str) -> tuple[Ints, Ints]:
         """Any prompt, and an answer as a look at a slot meets it."""
-        lengths, upto = _looks(self.decode, steps)
+        lengths, upto = _looks(self, steps)
         answers = lengths[picked(rng, size, upto)]
         return self.prompt.draw(rng, size), answers
 
@@ -150,23 +171,23 @@ class Independent:
 
 
 @cache
-def _looks(decode: Geometric | Uniform, steps: str) -> tuple[Ints, Floats]:
-    """Every length, and how many looks meet it or a shorter one."""
-    lengths, chances = decode.table()
-    return lengths, np.cumsum(STEPS[steps](lengths) * chances)
+def _looks(law: Independent, steps: str) -> tuple[Ints, Floats]:
+    """Every answer's length, and how many looks meet it or a shorter one."""
+    lengths, chances = law.decode.table()
+    return lengths, np.cumsum(steps_of(lengths, steps) * chances)
 
 
 @cache
 def _independent(law: Independent, steps: str) -> SlotLaw:
     lengths, chances = law.decode.table()
-    lasts = np.bincount(STEPS[steps](lengths), weights=chances)
+    lasts = np.bincount(steps_of(lengths, steps), weights=chances)
     older = 1 - np.cumsum(lasts)[:-1]  # chance to last longer than each age
     mean_steps = float(older.sum())
-    age = _moments(np.arange(older.size), older / mean_steps)
-    return SlotLaw(mean_steps, *(age + _moments(*law.prompt.table())).tolist())
+    age = moments(np.arange(older.size), older / mean_steps)
+    return SlotLaw(mean_steps, *(age + moments(*law.prompt.table())).tolist())
 
 
-def _moments(values: Ints, chances: Floats) -> Floats:
+def moments(values: Ints, chances: Floats) -> Floats:
     """Mean, variance and third central moment of a table."""
     mean = (values * chances).sum()
     apart = [((values - mean) ** power * chances).sum() for power in (2, 3)]

@@ -69,9 +69,11 @@ class Machine:
     where: dict[int, State] = field(default_factory=dict)
 
     def run(self, n_steps: int) -> Run:
-        """Run until ``n_steps`` steps, over all batches, are back at Attention."""
+        """Run, once, until ``n_steps`` steps over all batches are back at Attention."""
         import simpy
 
+        if self.log:
+            raise ValueError("run must be called once, the requests of a run are gone")
         self.env = simpy.Environment()
         stage = self.bundle.barrier == "stage"
         places = 1 if stage else self.bundle.n_attn
@@ -90,6 +92,8 @@ class Machine:
         return [[self._next(0) for _ in range(b.batch)] for _ in range(b.n_attn)]
 
     def _next(self, step: int) -> Slot:
+        if not self.buffer:
+            raise ValueError(f"buffer must outlast the run, got none left at {step}")
         prompt, decode, age = self.buffer.popleft()
         steps = int(STEPS[self.load.steps](np.array(decode)))
         return Slot(prompt, decode, step, age, age, steps)
@@ -181,10 +185,7 @@ class Machine:
 
 
 def serving(bundle: Bundle, load: Load, requests: Requests) -> Machine:
-    """A machine whose buffer holds ``requests``, first come, first served.
-
-    They must last longer than the run: nobody finds the buffer empty.
-    """
+    """A machine whose buffer holds ``requests``; they must outlast the run."""
     r = requests.fcfs()
     rows: Iterable[tuple[int, int, int]] = zip(
         r.prompt.tolist(), r.decode.tolist(), r.age.tolist(), strict=True

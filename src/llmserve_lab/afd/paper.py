@@ -6,9 +6,14 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from llmserve_lab.afd import formulas as f
+from llmserve_lab.afd import horizon
 from llmserve_lab.afd.bundle import Bundle, Load, ascend, bundle
 from llmserve_lab.afd.fast import simulate
 from llmserve_lab.afd.laws import Geometric, Independent, Uniform
+from llmserve_lab.afd.recipe import with_slot_tokens
 from llmserve_lab.afd.run import Run
 
 if TYPE_CHECKING:
@@ -61,6 +66,27 @@ def made(ratio: int, *, batch: int = BATCH, **options: Any) -> Bundle:
 def figure_4(ratio: int) -> Run:
     """One run of the paper's sweep, at this book's choices."""
     return simulate(made(ratio), served(), seed=1)
+
+
+def figure_4_table() -> Table:
+    """Table of the paper's experiment: its metrics, and what two rules say."""
+    from llmserve_lab.book.table import Table
+
+    load, rows = served(), list[tuple[str | int, ...]]()
+    by_paper = f.INSTANCE_TOKENS_PER_S.at(
+        with_slot_tokens(known()), af_ratio=np.array(RATIOS)
+    )
+    ours = horizon.completed_per_s(made(1), load, RATIOS)
+    for i, ratio in enumerate(RATIOS):
+        run = figure_4(ratio)
+        seen = run.completed_per_s
+        errors = (f"{rate[i] / seen - 1:+.1%}" for rate in (by_paper, ours))
+        waits = (f"{share:.1%}" for share in (run.idle_attn, run.idle_ffn))
+        rows.append((ratio, f"{seen / 1e3:.0f}", *errors, *waits))
+    columns = ("r", "(21)", "the paper's form", "our rule", "A waits", "FFN waits")
+    caption = f"The paper's Figures 4 and 5: {REQUESTS:,} requests per instance"
+    note = "(21): thousand tokens per second and instance; then errors of two rules."
+    return Table(caption, columns, rows, notes=(note,))
 
 
 VARIANTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

@@ -30,7 +30,7 @@ MOST = 16  # ratio of the ablations
 
 @figure_style()
 def simulated(*, n_requests: int = 500, n_seeds: int = 5) -> StaticFigure:
-    """Figures 4 and 5 of the paper at every whole ratio, with confidence bands."""
+    """The paper's setting in steady state at every ratio, with confidence bands."""
     import matplotlib.pyplot as plt
 
     one = study(
@@ -47,9 +47,9 @@ def simulated(*, n_requests: int = 500, n_seeds: int = 5) -> StaticFigure:
         figure,
         title="The closed form is right at both ends and wrong where it matters",
         sentence=(
-            f"The paper's setting from {n_seeds} seeds: the most tokens come at r = "
-            f"{1 + seen.argmax()}; our rule says {1 + one.ours.argmax()} and is off by "
-            f"at most {ours:.1%} at any ratio; the paper's form says "
+            f"The paper's setting in steady state, {n_seeds} seeds: the most tokens "
+            f"come at r = {1 + seen.argmax()}; our rule says {1 + one.ours.argmax()} "
+            f"and is off by at most {ours:.1%} at any ratio; the paper's form says "
             f"{1 + one.paper.argmax()} and is off by up to {of_paper:.1%}."
         ),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llmserve_lab.afd import formulas as f
+from llmserve_lab.book.notation import quantity
 
 if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
@@ -58,6 +59,8 @@ def recipe(known: Mapping[str, float]) -> Advice:
         TypeError: something is missing.
         ValueError: a coefficient or a mean is out of its range.
     """
+    for name, value in known.items():
+        quantity(name).checked(value)
     known = with_slot_tokens(known)
     found = {
         formula.name: float(formula.at(known))

@@ -10,7 +10,8 @@ run is the mean of that over the loads. What counts of them is two extremes:
 A load is a sum over many slots, so it is nearly Gaussian; what few slots leave of their
 skewness shifts its quantiles (Cornish and Fisher). The largest of n is at its quantile
 u^(1/n) when it is at its own quantile u. Both extremes are taken at the same u, which
-runs over the midpoints of equal parts: that is the whole rule.
+runs over the midpoints of equal parts: that is the whole rule. It is that of a steady
+state; what a short run from fresh slots shows is :mod:`llmserve_lab.afd.horizon`.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 NODES = 64
+FAR = 64  # ratios searched first
 
 
 def period_s(bundle: Bundle, slot: SlotLaw, ratio: ArrayLike | None = None) -> Floats:
-    """Mean time between two steps, in seconds, at one ratio or at many.
+    """Mean time between two steps in steady state, in seconds, at one ratio or many.
 
     Without ``ratio`` it is the bundle's own; a ratio need not be whole.
 
@@ -42,14 +44,16 @@ def period_s(bundle: Bundle, slot: SlotLaw, ratio: ArrayLike | None = None) -> F
     r = np.asarray(given)[..., None]
     ffn_s, m = bundle.ffn(r * bundle.batch), bundle.n_batches
     mean_s = bundle.attn(bundle.batch * slot.theta)
+    empty_s = bundle.attn.intercept  # quantiles of few slots would go below no load
     instances = r * bundle.n_ffn
+    slowest_s = mean_s + _largest(bundle, slot, m * instances, n_batches=1)
     loop_s = f.LOOP_S(
-        attn_s=mean_s + _largest(bundle, slot, m * instances, n_batches=1),
+        attn_s=np.maximum(slowest_s, empty_s),
         comm_s=bundle.comm_s,
         ffn_s=ffn_s,
         n_batches=m,
     )
-    attn_s = mean_s + _slowest(bundle, slot, instances)
+    attn_s = np.maximum(mean_s + _slowest(bundle, slot, instances), empty_s)
     at = f.PIPELINE_S(attn_s=attn_s, ffn_s=ffn_s, loop_s=loop_s)
     mean: Floats = np.asarray(at).mean(axis=-1)
     return mean
@@ -76,6 +80,8 @@ def _largest(bundle: Bundle, slot: SlotLaw, n: Floats, *, n_batches: int) -> Flo
     """
     from scipy.special import ndtri
 
+    if slot.variance == 0:
+        return np.zeros((*n.shape[:-1], NODES))
     chances = (np.arange(NODES) + 0.5) / NODES
     z = ndtri(chances ** (1 / n))
     skewness = slot.skewness / (bundle.batch * n_batches) ** 0.5
@@ -90,7 +96,12 @@ def _largest(bundle: Bundle, slot: SlotLaw, n: Floats, *, n_batches: int) -> Flo
 
 
 def tokens_per_s(bundle: Bundle, slot: SlotLaw, ratio: ArrayLike | None = None) -> Any:
-    """Tokens per second and instance at one ratio or at many."""
+    """Tokens per second and instance in steady state, at one ratio or at many.
+
+    As the paper's (6) counts: one for every slot in every step. Where the last step of
+    a request finds its end and writes nothing, (u − 1)/u of it are tokens, u being
+    ``slot.steps``.
+    """
     return f.INSTANCE_TOKENS_PER_S(
         af_ratio=bundle.ratio if ratio is None else ratio,
         batch=bundle.batch,
@@ -98,7 +109,19 @@ def tokens_per_s(bundle: Bundle, slot: SlotLaw, ratio: ArrayLike | None = None) 
     )
 
 
-def best_ratio(bundle: Bundle, slot: SlotLaw, *, most: int = 64) -> int:
-    """The whole number of Attention instances, up to ``most``, that pays best."""
-    ratios = np.arange(1, most + 1)
-    return int(ratios[np.argmax(tokens_per_s(bundle, slot, ratios))])
+def best_ratio(bundle: Bundle, slot: SlotLaw, *, most: int | None = None) -> int:
+    """The whole number of Attention instances, up to ``most``, that pays best.
+
+    Without ``most`` the search goes on until the top is not its last ratio.
+
+    Raises:
+        ValueError: ``most`` is below 1.
+    """
+    if most is not None and most < 1:
+        raise ValueError(f"most must be a ratio of at least 1, got {most}")
+    ratios = np.arange(1, (most or FAR) + 1)
+    while True:
+        best = int(ratios[np.argmax(tokens_per_s(bundle, slot, ratios))])
+        if most is not None or best < ratios.size:
+            return best
+        ratios = np.arange(1, 2 * ratios.size + 1)

@@ -29,8 +29,9 @@ AS_LONG = 4  # times as many requests where rare long answers make the load rest
 def drawn(number: int) -> tuple[Bundle, Law]:
     """Coefficients, batch and law by number, as many in every decade.
 
-    Coefficients are up to three times smaller or larger than the fitted ones, the wire
-    up to thirty times larger; a small batch has large requests.
+    Fixed times are up to three times smaller or larger than the fitted ones, slopes
+    too after they are multiplied by 256 over the batch; the wire is up to thirty times
+    slower.
     """
     rng = np.random.default_rng(number)
 
@@ -38,14 +39,19 @@ def drawn(number: int) -> tuple[Bundle, Law]:
         return math.exp(rng.uniform(math.log(low), math.log(high)))
 
     batch = int(between(8, 512))
-    each = {name: paper.BATCH / batch if name[0] == "a" else 1 for name in ascend()}
     most = {name: 30 if name.endswith("comm") else 3 for name in ascend()}
     known = {
-        name: value * each[name] * between(1 / 3, most[name])
-        for name, value in ascend().items()
+        name: value * between(1 / 3, most[name])
+        for name, value in _stretched(batch).items()
     }
     law = _law(number % 5, rng, between(20, 2000), between(50, 1000))
     return bundle(known, batch=batch), law
+
+
+def _stretched(batch: int) -> dict[str, float]:
+    """The fitted coefficients, slopes so that any batch takes as long."""
+    each = {name: paper.BATCH / batch if name[0] == "a" else 1 for name in ascend()}
+    return {name: value * each[name] for name, value in ascend().items()}
 
 
 def _law(kind: int, rng: np.random.Generator, prompt: float, answer: float) -> Law:
@@ -57,15 +63,24 @@ def _law(kind: int, rng: np.random.Generator, prompt: float, answer: float) -> L
     return Independent(prompts, answers)
 
 
-def heavy(rng: np.random.Generator, prompt: float, answer: float) -> Trace:
+def heavy(
+    rng: np.random.Generator,
+    prompt: float,
+    answer: float,
+    *,
+    spread: float = 1.0,
+    longest: float = LONGEST,
+) -> Trace:
     """Log-normal lengths of about the given means; long prompts have longer answers.
 
-    No length is more than so many times its mean: every service has such a limit.
+    ``spread`` is that of their logarithms. No length is more than ``longest`` times
+    its mean: every service has such a limit.
     """
-    one, other = rng.normal(size=(2, ROWS))
-    shapes = one - 0.5, (one + other) / 2**0.5 - 0.5
+    one, other = spread * rng.normal(size=(2, ROWS))
+    half = spread**2 / 2
+    shapes = one - half, (one + other) / 2**0.5 - half
     prompts, answers = (
-        (mean * np.minimum(np.exp(shape), LONGEST)).astype(np.int64)
+        (mean * np.minimum(np.exp(shape), longest)).astype(np.int64)
         for mean, shape in zip((prompt, answer), shapes, strict=True)
     )
     return Trace(prompts, answers)
@@ -123,3 +138,33 @@ def error_table(*, numbers: Iterable[int], n_requests: int) -> Table:
     columns = ("error of throughput", *SHARES, "best ratio off by")
     caption = f"{len(answers)} bundles at ratios 1 to {MOST}"
     return Table(caption, columns, rows)
+
+
+def outside() -> dict[str, tuple[int, int, Law]]:
+    """Batch, requests and law by name, where the rule's assumptions wear thin."""
+    rng, prompts = np.random.default_rng(1), Geometric(2000)
+    wild = heavy(rng, 2000, 50, spread=1.5, longest=100)
+    return {
+        "answers of one token": (21, 1500, Independent(prompts, Uniform(1, 1))),
+        "answers of 5 tokens": (21, 3000, Independent(prompts, Geometric(5))),
+        "answers of 20 tokens": (21, 3000, Independent(prompts, Geometric(20))),
+        "one slot, tails of 100 means": (1, 300, wild),
+    }
+
+
+def limits_table() -> Table:
+    """Table of the worst errors of our rule where its assumptions wear thin.
+
+    Coefficients as fitted, slopes for a batch of 256; long prompts, three batches.
+    """
+    from llmserve_lab.book.table import Table
+
+    rows = []
+    for name, (batch, n_requests, law) in outside().items():
+        made = bundle(_stretched(batch), batch=batch, n_batches=3)
+        one = study(made, law, most=MOST, n_requests=n_requests, seeds=(0,))
+        errors = one.errors()[1]
+        worst = int(np.abs(errors).argmax())
+        rows.append((name, batch, f"{errors[worst]:+.1%}", 1 + worst))
+    columns = ("three batches in flight", "batch", "rule is off by", "at r")
+    return Table(f"Worst errors of our rule at ratios 1 to {MOST}", columns, rows)
