@@ -69,6 +69,12 @@ def _shown_widths() -> str:
     return "; ".join(f"{name}: {wide} in rows of {d}" for name, (wide, d) in found)
 
 
+def other_claims() -> list[str]:
+    """What article 01 itself says, as recorded here."""
+    own = [each for each in CLAIMS if each.id.startswith("01-")]
+    return [each.says for each in own if each.id != "01-08"]
+
+
 CLAIMS = (
     *roadmap.CLAIMS,
     Claim(
@@ -194,9 +200,15 @@ CLAIMS = (
         id="01-08",
         section="§9–10",
         says="Article 05 sends its reader here for the mechanics of the KV cache",
-        parts=(),
-        verdict=Verdict.CANNOT_BE_CHECKED,
-        why="There is nothing to compute: this article asks what to remember "
-        "and where, and leaves the mechanics of the cache to later ones.",
+        parts=(
+            Statement(
+                "the KV cache is in article 01",
+                lambda: any("cache" in claim.lower() for claim in other_claims()),
+                lambda: f"in none of its {len(other_claims())} other claims",
+            ),
+        ),
+        verdict=Verdict.WRONG,
+        why="It ends with the question what to remember and where, and has no word on "
+        "a cache: the loop that it describes runs everything again.",
     ),
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from llmserve_lab.chunked_prefill import formulas as f
-from llmserve_lab.claims.record import Claim, Number
+from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.verdict import Verdict
 
 PROMPT, CHUNK = 10_000, 512
+PAPERS = {2023: "SARATHI", 2024: "Sarathi-Serve"}  # arXiv 2308.16369, and at OSDI
 
 
 def turns() -> float:
@@ -35,10 +36,16 @@ CLAIMS = (
         id="003-22",
         section="references",
         says="Sarathi-Serve, by its title of 2023, is where chunked prefill is from",
-        parts=(),
-        verdict=Verdict.CANNOT_BE_CHECKED,
-        why="Nothing to compute; the preprint of that title and year presents SARATHI, "
-        "and Sarathi-Serve is the system of a later paper, at OSDI 2024.",
+        parts=(
+            Statement(
+                "Sarathi-Serve … Piggybacking Decodes with Chunked Prefills. 2023",
+                lambda: PAPERS[2023] == "Sarathi-Serve",
+                lambda: f"{PAPERS[2023]} in 2023, {PAPERS[2024]} in 2024",
+            ),
+        ),
+        verdict=Verdict.WRONG,
+        why="The preprint of that title and year presents SARATHI; Sarathi-Serve is "
+        "the system of a later paper, at OSDI.",
     ),
     Claim(
         id="003-25",

@@ -67,14 +67,17 @@ CLAIMS = (
             Statement(
                 "dominates",
                 lambda: share(ONE) > 0.5,
-                lambda: f"{plain(100 * share(ONE), 2)} % of the FLOPs",
+                lambda: (
+                    f"{plain(100 * share(ONE), 2)} % of the FLOPs in whole squares, "
+                    f"{plain(100 * f.ATTN_SHARE.at(ONE, WORK), 2)} % in causal pairs"
+                ),
             ),
         ),
         verdict=Verdict.WRONG,
         why=lambda: (
             "Even with whole squares attention overtakes only at "
-            f"{si(f.OVERTAKE_SQUARE.at(WORK), 'token')}, with the causal half at "
-            f"{si(f.OVERTAKE_PROMPT.at(WORK), 'token')}."
+            f"{si(f.OVERTAKE_SQUARE.at(WORK), 'token/request')}, with the causal half "
+            f"at {si(f.OVERTAKE_PROMPT.at(WORK), 'token/request')}."
         ),
     ),
     in_section_8(

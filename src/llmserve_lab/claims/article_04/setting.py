@@ -13,10 +13,9 @@ from llmserve_lab.cluster.ledger import Record
 from llmserve_lab.roofline import formulas as roofline
 from llmserve_lab.transformer import Transformer, tiny_shape
 from llmserve_lab.transformer.share import shard
-from llmserve_lab.varlen import formulas as f
 from llmserve_lab.varlen.ranks import forward_on_ranks
 from llmserve_lab.varlen.rowwise import same_alone, steps
-from llmserve_lab.varlen.settings import batch_of
+from llmserve_lab.varlen.settings import batch_of, square_share
 from llmserve_lab.varlen.ways import WAYS, Outcome
 
 A, B = 10, 30
@@ -87,8 +86,7 @@ def squares_grow() -> bool:
 
 def share(batch: dict[str, float]) -> float:
     """Attention's share of the FLOPs if whole squares are computed."""
-    pairs = f.VARLEN_PAIRS.at(batch) * WORK["attn_flops_per_pair"]
-    return float(pairs / (pairs + f.LINEAR_FLOPS.at(batch, WORK)))
+    return square_share(batch, WORK)
 
 
 def decode_intensity() -> float:

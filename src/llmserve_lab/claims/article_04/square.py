@@ -65,10 +65,15 @@ CLAIMS = (
                 "2×",
                 "dimensionless",
                 lambda: carried_out("padded", A, B).n_rows / (A + B),
+                readings={
+                    "against request B alone": lambda: (
+                        carried_out("padded", A, B).n_rows / B
+                    )
+                },
             ),
         ),
         verdict=Verdict.WITHIN_ROUNDING,
-        why="One and a half, against the rows of both requests; it is two only against "
+        why="One and a half rounds to two, but only just: exactly two it is against "
         "request B alone. A third of the padded batch is waste.",
     ),
     in_section_3(

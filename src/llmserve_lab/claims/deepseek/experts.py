@@ -114,7 +114,11 @@ CLAIMS = (
         "dimensionless",
         lambda: (1 + K / 16) / (K / 16),
         WRONG,
-        "All rows come for the shared expert, and an even share of the routed choices.",
+        lambda: (
+            "All rows come for the shared expert, and an even share of the routed "
+            "choices; with the shared one counted there too, as printed, it is "
+            f"{plain((1 + (K + 1) / 16) / ((K + 1) / 16))}."
+        ),
     ),
     statement(
         "004-57",
