@@ -77,10 +77,11 @@ def fact_table() -> Table:
     """Everything else that somebody measured and the book uses, one number a row."""
     sources = Sources()
     rows: list[tuple[Cell, ...]] = [
-        (what, sources.cell(cited), cited.note) for what, cited in _facts()
+        (f"{what} ({cited.note})" if cited.note else what, sources.cell(cited))
+        for what, cited in _facts()
     ]
     title = "Single numbers that others measured"
-    return Table(title, ("what", "measured", "remark"), rows, sources.notes)
+    return Table(title, ("what", "measured"), rows, sources.notes)
 
 
 def _facts() -> Iterator[tuple[str, Cited]]:
