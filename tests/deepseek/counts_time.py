@@ -90,9 +90,11 @@ def user_tokens_per_s(rng: random.Random) -> Case:
 
 @counts(f.GPU_TOKENS_PER_S)
 def gpu_tokens_per_s(rng: random.Random) -> Case:
-    requests, rate = rng.randint(1, 9), rng.randint(1, 9)
-    made = sum(rate for _ in range(requests))
-    return Case({"gpu_requests": requests, "user_tokens_per_s": rate}, made)
+    """A second of steps, each of which gives every request what was accepted."""
+    requests, steps, accepted = (rng.randint(1, 9) for _ in range(3))
+    made = sum(accepted for _ in range(steps) for _ in range(requests))
+    known = {"gpu_requests": requests, "accepted": accepted, "twin_step_s": 1 / steps}
+    return Case(known, made)
 
 
 @counts(f.SPLIT)
