@@ -69,8 +69,19 @@ def data_script(data: Any, class_: str) -> str:
 
 
 def compact(data: Any) -> str:
-    """JSON without spaces, keys sorted."""
-    return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    """JSON without spaces, keys sorted, 1024.0 as 1024."""
+    short = _whole(data)
+    return json.dumps(short, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def _whole(data: Any) -> Any:
+    """The same data; floats without a fraction as whole numbers, which are shorter."""
+    if isinstance(data, dict):
+        return {key: _whole(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_whole(value) for value in data]
+    is_short = isinstance(data, float) and data.is_integer() and abs(data) < 1e15
+    return int(data) if is_short else data
 
 
 def bootstrap() -> str:

@@ -84,7 +84,6 @@ def vega_config() -> dict[str, Any]:
         "legend": {**quiet, **sizes, **legend},
         "line": {"color": BLUE.css, "strokeWidth": 2.25},
         "point": {"filled": True, "size": 90},
-        "range": {"category": [ink.css for ink in SERIES]},
         "rule": {"color": GREY.css},
         "text": {"color": INK.css, "fontSize": 12},
         "view": {"stroke": None},
