@@ -10,7 +10,7 @@ from llmserve_lab.catalog.accelerators import ACCELERATORS
 from llmserve_lab.catalog.cited import Cited
 from llmserve_lab.catalog.measurements import Deployment
 from llmserve_lab.catalog.models import MODELS
-from llmserve_lab.catalog.table import Sources
+from llmserve_lab.catalog.table import Sources, level_table
 from llmserve_lab.catalog.tiers import TIERS
 
 DEPLOYMENTS: tuple[Deployment, ...] = (
@@ -64,13 +64,8 @@ def product_table() -> Table:
 
 def tier_table() -> Table:
     """Where a cache can wait, for one GPU of a server."""
-    sources = Sources()
-    rows = [
-        (tier.name, sources.cell(tier.bytes), sources.cell(tier.bandwidth))
-        for tier in TIERS
-    ]
     title = "Where a cache can wait: one GPU's share of a DGX H100"
-    return Table(title, ("tier", "size", "bandwidth"), rows, sources.notes)
+    return level_table(title, "tier", TIERS)
 
 
 def fact_table() -> Table:

@@ -6,11 +6,13 @@ says so.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from llmserve_lab.book.display import plain
 from llmserve_lab.book.table import Cell, Table
 from llmserve_lab.catalog.accelerators import ACCELERATORS
 from llmserve_lab.catalog.cited import Cited
-from llmserve_lab.catalog.device import Accelerator
+from llmserve_lab.catalog.device import Accelerator, MemoryLevel
 from llmserve_lab.catalog.efficiencies import EFFICIENCIES, Efficiency
 from llmserve_lab.catalog.links import LINKS
 from llmserve_lab.catalog.models import MODELS
@@ -173,10 +175,15 @@ def memory_table(device: Accelerator) -> Table:
     Raises:
         LookupError: the catalog has no hierarchy for this device.
     """
+    title = f"{device.name}: memory hierarchy, whole chip"
+    return level_table(title, "level", device.levels())
+
+
+def level_table(title: str, what: str, levels: Iterable[MemoryLevel]) -> Table:
+    """Size and bandwidth of some levels of memory, a ``what`` each."""
     sources = Sources()
     rows = [
         (level.name, sources.cell(level.bytes), sources.cell(level.bandwidth))
-        for level in device.levels()
+        for level in levels
     ]
-    title = f"{device.name}: memory hierarchy, whole chip"
-    return Table(title, ("level", "size", "bandwidth"), rows, sources.notes)
+    return Table(title, (what, "size", "bandwidth"), rows, sources.notes)
