@@ -5,8 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from llmserve_lab.deepseek.prefill import copies, prefill_s, touched
+from llmserve_lab.deepseek.choices import Choices
+from llmserve_lab.deepseek.prefill import (
+    copies,
+    lent,
+    prefill_blocks,
+    prefill_s,
+    touched,
+)
 from llmserve_lab.deepseek.setup import SETUPS, setup
+from llmserve_lab.deepseek.shares import hopper
 from llmserve_lab.deepseek.twin import Twin
 
 PLACE = SETUPS["9 × 8 H100"]
@@ -47,8 +55,50 @@ def test_inside_a_node_more_gpus_are_more_copies() -> None:
         ({"prompt": 0, "rows": 8}, "prompt must be at least 1 token, got 0"),
         ({"prompt": -5, "rows": 8}, "prompt must be at least 1 token, got -5"),
         ({"prompt": 16, "rows": 1}, "rows must be those of a prompt of 16, got 1"),
+        (
+            {"prompt": 1, "rows": 1, "cached": -1},
+            "cached must be at least 0 tokens, got -1",
+        ),
     ],
 )
 def test_impossible_prefills_are_refused(size: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         prefill_s(Twin(setup=PLACE), **size)
+
+
+def test_multiprocessors_are_lent_only_where_something_overlaps() -> None:
+    many, one = setup("h100-sxm", 32), setup("h100-sxm", 1)
+    share = Choices().lent_share
+    for overlap, found in (("none", 0), ("halves", share), ("hidden", share)):
+        choices = Choices(overlap=overlap)  # type: ignore[arg-type]
+        assert lent(Twin(setup=many, choices=choices)) == found
+        assert lent(Twin(setup=one, choices=choices)) == 0
+    size = {"prompt": 4096, "rows": 65_536}
+    alone, beside = (
+        prefill_blocks(Twin(setup=many, choices=Choices(overlap=overlap)), **size)
+        for overlap in ("none", "hidden")
+    )
+    assert alone["wire_s"] == beside["wire_s"]
+    assert alone["mla_s"] < beside["mla_s"]
+    assert alone["experts_s"] < beside["experts_s"]
+
+
+def test_a_cached_prefix_is_attended_to_and_expanded() -> None:
+    """Each new row meets each cached one, and each of those is made again, once."""
+    twin = Twin(setup=setup("h100-sxm", 32), choices=Choices(ridge="sharp"))
+    long = 16_384  # beyond the longest prompt of which the share is known
+    size = {"prompt": long, "rows": 4 * long}
+    none, half = (prefill_blocks(twin, **size, cached=n) for n in (0, long))
+    spec, layers = twin.setup.latent, twin.setup.model.n_layers
+    pairs = 2 * long * long  # of one half of the batch, two prompts
+    attended = pairs * layers * spec.flops_per_pair(absorbed=False)
+    wide = spec.n_heads * (spec.d_head + spec.d_v)
+    again = 2 * long * layers * 2 * spec.d_latent * wide
+    shares, alone = hopper(), 1 - twin.choices.lent_share
+    device = twin.setup.accelerator
+    attn_rate = shares.attention_in(long) * float(device.peak("bf16")) * alone
+    gemm_rate = shares.products * float(device.peak("fp8")) * alone
+    more = attended / attn_rate + again / gemm_rate
+    assert half["mla_s"] - none["mla_s"] == pytest.approx(more, rel=1e-12)
+    rest = {"experts_s", "pass_s", "wire_s", "rest_s"}
+    assert {name: none[name] for name in rest} == {name: half[name] for name in rest}

@@ -5,31 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from llmserve_lab.book.table import Cell, Table
-from llmserve_lab.catalog import kernels, measurements, servers
+from llmserve_lab.catalog import deployments, kernels, measurements, servers
 from llmserve_lab.catalog.accelerators import ACCELERATORS
 from llmserve_lab.catalog.cited import Cited
-from llmserve_lab.catalog.measurements import Deployment
+from llmserve_lab.catalog.deployments import DEPLOYMENTS
 from llmserve_lab.catalog.models import MODELS
 from llmserve_lab.catalog.table import Sources, level_table
 from llmserve_lab.catalog.tiers import TIERS
 
-DEPLOYMENTS: tuple[Deployment, ...] = (
-    measurements.DEEPSEEK_DECODE,
-    measurements.DEEPSEEK_PREFILL,
-    measurements.PROFILED_DECODE,
-    measurements.SGLANG_DECODE,
-    measurements.NVL72_DECODE,
-    measurements.NVL72_LATER,
-    *measurements.PREFILL_RATES,
-)
-
 
 def deployment_table() -> Table:
-    """How fast DeepSeek-V3 was served, per GPU, and under what load."""
+    """How fast models with experts were served, per GPU, and under what load."""
     sources = Sources()
     rows = [
         (
             each.name,
+            MODELS[each.model].name,
             ACCELERATORS[each.accelerator].name,
             each.n_gpus,
             sources.cell(each.context),
@@ -40,8 +31,8 @@ def deployment_table() -> Table:
         for each in DEPLOYMENTS
     ]
     return Table(
-        "Deployments of DeepSeek-V3: load and rate of one GPU",
-        ("who", "device", "GPUs", "context", "batch", "rate", "each user's rate"),
+        "Deployments: load and rate of one GPU",
+        ("who", "model", "device", "GPUs", *("context", "batch", "rate"), "a user's"),
         rows,
         sources.notes,
     )
@@ -88,19 +79,27 @@ def _facts() -> Iterator[tuple[str, Cited]]:
     yield "kernel of a graph", kernels.GRAPH_KERNEL_S
     yield "step of a graph", kernels.GRAPH_STEP_S
     yield "multiprocessors lent to the wire", kernels.LENT_SMS
-    for batch, gain in measurements.OVERLAP_GAINS.items():
-        yield f"two-batch overlap at {batch} requests, gain", gain
-    for phase, gain in measurements.REBALANCING_GAINS.items():
-        yield f"experts rebalanced in {phase}, gain", gain
-    yield "balanced prefill, a GPU", measurements.BALANCED_PREFILL
-    yield "prefill, rows of a GPU", measurements.PREFILL_ROWS
-    yield "prefill, a node of DeepSeek", measurements.NODE_INPUT_TOKENS
-    yield "prefill computed, a node of DeepSeek", measurements.NODE_INPUT_COMPUTED
-    for rate in measurements.DEEPSEEK_USER_RATES:
+    yield from _gains()
+    yield "prefill, rows of a GPU", deployments.PREFILL_ROWS
+    yield "prefill, a node of DeepSeek", deployments.NODE_INPUT_TOKENS
+    yield "prefill computed, a node of DeepSeek", deployments.NODE_INPUT_COMPUTED
+    for rate in deployments.DEEPSEEK_USER_RATES:
         yield "a user of DeepSeek", rate
-    yield "drafted tokens kept", measurements.DRAFT_KEPT
+    yield "drafted tokens kept", deployments.DRAFT_KEPT
+    yield "redundant experts of Kimi K2", deployments.KIMI_REDUNDANT
     yield "rows of a GPU in an all-to-all", measurements.ALL_TO_ALL_ROWS
     yield "blocks of cache, Llama-2-7B on an H100", servers.VLLM_ROOM.blocks
+
+
+def _gains() -> Iterator[tuple[str, Cited]]:
+    for batch, gain in deployments.OVERLAP_GAINS.items():
+        yield f"two-batch overlap at {batch} requests, gain", gain
+    yield "two-batch overlap, gain", deployments.DRAFTED_OVERLAP_GAIN
+    for gain in deployments.PREFILL_OVERLAP_GAINS:
+        yield "two-batch overlap in prefill, gain", gain
+    yield "the same, rows", deployments.PREFILL_OVERLAP_ROWS
+    for phase, gain in deployments.REBALANCING_GAINS.items():
+        yield f"experts rebalanced in {phase}, gain", gain
 
 
 def _times() -> Iterator[tuple[str, Cited]]:

@@ -2,65 +2,91 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from llmserve_lab.catalog.measurements import (
+from llmserve_lab.catalog.deployments import (
+    DRAFTED_OVERLAP_GAIN,
     OVERLAP_GAINS,
+    PREFILL_OVERLAP_GAINS,
+    PREFILL_OVERLAP_ROWS,
     PREFILL_RATES,
     REBALANCING_GAINS,
     SGLANG_DECODE,
+    SGLANG_DRAFTED,
+    Deployment,
 )
 from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.measured import (
-    BEFORE_JUNE,
-    decode_point,
-    prefill_point,
-    signed,
+from llmserve_lab.deepseek.measured import signed
+from llmserve_lab.deepseek.runs import (
+    batch_of,
+    decode_rate,
+    decodes,
+    prefill_rate,
+    run_as,
 )
-from llmserve_lab.deepseek.setup import Setup, setup_of
-from llmserve_lab.deepseek.twin import Twin
 
 if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
 
-GAIN_CONTEXT = float(SGLANG_DECODE.context)
 TWICE_THE_MEAN = 0.5  # assumed before rebalancing: nobody published the balancedness
 
 
-def overlap_gain(place: Setup, batch: int, context: float, choices: Choices) -> float:
-    """Throughput with two batches in flight over that with one, in May 2025."""
+def overlap_gain(record: Deployment, choices: Choices, **size: Any) -> float:
+    """Throughput with two batches in flight over that with one, as ``record`` was run.
+
+    ``size`` is a ``batch`` and, if not the published one, a ``context`` in decode, and
+    as many ``rows`` in prefill.
+    """
     both, one = (
-        Twin(setup=place, choices=replace(choices, **BEFORE_JUNE, overlap=overlap))
+        _rate(record, replace(choices, overlap=overlap), **size)
         for overlap in ("halves", "none")
     )
-    size = {"batch": batch, "context": context}
-    return float(one.step_s(**size) / both.step_s(**size))
+    return both / one
+
+
+def _rate(record: Deployment, choices: Choices, **size: Any) -> float:
+    if not decodes(record):
+        return prefill_rate(record, choices, **size)
+    twin = run_as(record, choices)
+    size = {"context": float(record.context)} | size
+    return float(twin.gpu_tokens_per_s(**size))
 
 
 def rebalancing_gain(phase: str, choices: Choices) -> float:
     """Throughput of a published run over that with a busiest GPU of twice the mean."""
     uneven = replace(choices, balancedness=TWICE_THE_MEAN, n_redundant=0)
-    if phase == "prefill":
-        record = PREFILL_RATES[-1]
-        return prefill_point(record, choices)[1] / prefill_point(record, uneven)[1]
-    return (
-        decode_point(SGLANG_DECODE, choices)[1] / decode_point(SGLANG_DECODE, uneven)[1]
-    )
+    rate, record = {
+        "prefill": (prefill_rate, PREFILL_RATES[-1]),
+        "decode": (decode_rate, SGLANG_DECODE),
+    }[phase]
+    return rate(record, choices) / rate(record, uneven)
+
+
+def ablations(choices: Choices) -> Iterator[tuple[str, float, tuple[float, ...]]]:
+    """What was changed, the gain predicted, and the gain or the range measured."""
+    for batch, measured in OVERLAP_GAINS.items():
+        gain = overlap_gain(SGLANG_DECODE, choices, batch=batch)
+        yield f"two batches in flight, {batch} requests", gain, (float(measured),)
+    drafted = batch_of(SGLANG_DRAFTED)
+    gain = overlap_gain(SGLANG_DRAFTED, choices, batch=drafted)
+    what = f"two batches in flight, {drafted:.0f} requests, drafts simulated"
+    yield what, gain, (float(DRAFTED_OVERLAP_GAIN),)
+    rows = float(PREFILL_OVERLAP_ROWS)
+    gain = overlap_gain(PREFILL_RATES[-1], choices, rows=rows)
+    yield "two batches in flight, prefill", gain, (*map(float, PREFILL_OVERLAP_GAINS),)
+    for phase, measured in REBALANCING_GAINS.items():
+        gain = rebalancing_gain(phase, choices)
+        yield f"experts rebalanced, {phase}", gain, (float(measured),)
 
 
 def ablations_table(choices: Choices) -> Table:
     """Table of published gains beside the twin's."""
     from llmserve_lab.book.table import Table
 
-    place = setup_of(SGLANG_DECODE)
-    rows = []
-    for batch, measured in OVERLAP_GAINS.items():
-        gain = overlap_gain(place, batch, GAIN_CONTEXT, choices)
-        what = f"two batches in flight, {batch} requests a GPU"
-        rows.append((what, signed(gain - 1), signed(float(measured) - 1)))
-    for phase, measured in REBALANCING_GAINS.items():
-        gain = rebalancing_gain(phase, choices)
-        what = f"experts rebalanced, {phase}"
-        rows.append((what, signed(gain - 1), signed(float(measured) - 1)))
+    rows = [
+        (what, signed(gain - 1), " to ".join(signed(each - 1) for each in measured))
+        for what, gain, measured in ablations(choices)
+    ]
     return Table("Ablations", ("change", "predicted", "measured"), rows)

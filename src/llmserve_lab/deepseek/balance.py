@@ -11,8 +11,8 @@ from functools import cache
 
 import numpy as np
 
-from llmserve_lab.catalog.measurements import (
-    BALANCED_PREFILL,
+from llmserve_lab.catalog.deployments import (
+    EVEN_PREFILL,
     PREFILL_RATES,
     PREFILL_ROWS,
 )
@@ -28,7 +28,7 @@ TRIED = np.linspace(0.3, 1.0, 701)
 def balance_reached() -> float:
     """The balancedness of the busiest GPU, between 0.3 and 1."""
     record = PREFILL_RATES[-1]
-    gain = float(BALANCED_PREFILL) / float(record.gpu_tokens_per_s)
+    gain = float(EVEN_PREFILL.gpu_tokens_per_s) / float(record.gpu_tokens_per_s)
     twin = Twin(setup=setup_of(record), choices=Choices(balancedness=1.0))
     size = {"prompt": float(record.context), "rows": float(PREFILL_ROWS)}
     slower = prefill_s(twin, **size, balancedness=TRIED) / prefill_s(twin, **size)

@@ -79,7 +79,8 @@ class Choices:
     - ``passes``: what lies between the products takes time; the paper leaves it out.
     - ``near_copies``: copies for the own node go through the links inside it; until
       June 2025 the library's kernels for decode sent them to the far port as well.
-    - ``lent_share``: of the multiprocessors, what prefill lends to the communication.
+    - ``lent_share``: of the multiprocessors, what prefill lends to the communication
+      while the two overlap.
     - ``usable_memory``: the usual share that a serving engine takes for itself.
     - ``n_draft``, ``accepted``: rows of a draft that are checked along (multi-token
       prediction), and tokens that a step leaves on average; none, as in the paper. The

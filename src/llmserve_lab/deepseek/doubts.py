@@ -1,7 +1,8 @@
 """Two numbers of the prediction come from deployments: what if they were not known?
 
 One is the balancedness, found in a pair of prefill runs. The other is the batch of a
-production system, which is its rate over the rate that a user sees.
+production system, which is its rate over the rate that a user sees. And a third number
+is not known at all: how busy that system was while it prefilled.
 """
 
 from __future__ import annotations
@@ -10,9 +11,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmserve_lab.book.display import plain
-from llmserve_lab.catalog.measurements import DEEPSEEK_DECODE, DEEPSEEK_USER_RATES
+from llmserve_lab.catalog.deployments import (
+    DEEPSEEK_DECODE,
+    DEEPSEEK_PREFILL,
+    DEEPSEEK_USER_RATES,
+    PROFILED_PREFILL,
+)
 from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.measured import error, points, run_as, signed
+from llmserve_lab.deepseek.measured import error, points, signed
+from llmserve_lab.deepseek.runs import prefill_rate, run_as
 
 if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
@@ -59,3 +66,20 @@ def production_table(choices: Choices) -> Table:
         rows.append((f"{rate:.0f} tokens/s", batch, plain(found), plain(measured), off))
     columns = ("a user sees", "batch", "predicted", "measured", "error")
     return Table(f"{DEEPSEEK_DECODE.name}, from a user's rate alone", columns, rows)
+
+
+def busy_table(choices: Choices) -> Table:
+    """Table of how much of each full machine's rate a day's prefill came to."""
+    from llmserve_lab.book.table import Table
+
+    made = float(DEEPSEEK_PREFILL.gpu_tokens_per_s)
+    full = {
+        "DeepSeek's profile, measured": float(PROFILED_PREFILL.gpu_tokens_per_s),
+        "DeepSeek's profile, predicted": prefill_rate(PROFILED_PREFILL, choices),
+        "the same on such a day, predicted": prefill_rate(DEEPSEEK_PREFILL, choices),
+    }
+    rows = [
+        (what, plain(rate), f"{100 * made / rate:.0f} %") for what, rate in full.items()
+    ]
+    columns = ("a full machine", "tokens/s of a GPU", "the day's mean is")
+    return Table("How busy was DeepSeek's prefill?", columns, rows)

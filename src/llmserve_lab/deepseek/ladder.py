@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from llmserve_lab.catalog.measurements import (
+from llmserve_lab.catalog.deployments import (
     DEEPSEEK_DECODE,
     NVL72_DECODE,
     PREFILL_RATES,

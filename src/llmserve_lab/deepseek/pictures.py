@@ -9,14 +9,21 @@ import numpy as np
 from llmserve_lab.book.display import plain, si
 from llmserve_lab.book.palette import BLUE, GREY, SERIES, VERMILLION
 from llmserve_lab.book.static import StaticFigure, figure_style
+from llmserve_lab.catalog.deployments import (
+    DEEPSEEK_DECODE,
+    NVL72_DECODE,
+    PROFILED_DECODE,
+    SGLANG_DECODE,
+)
 from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.measured import decode_curves, error, points, signed, up_to
+from llmserve_lab.deepseek.measured import curve, decode_point, error, signed, up_to
 from llmserve_lab.deepseek.routing import draw
 from llmserve_lab.deepseek.sensitivity import swings
 from llmserve_lab.deepseek.setup import SETUPS, Setup, setup
 from llmserve_lab.deepseek.twin import Twin
 
 BATCHES = np.exp2(np.arange(11, dtype=np.float64))
+DRAWN = (DEEPSEEK_DECODE, SGLANG_DECODE, PROFILED_DECODE, NVL72_DECODE)
 SHORT, LONG = 2048, 32_768
 FEW = 4  # where in BATCHES the models are compared
 SHOWN = 11  # bars of the tornado; what is left moves next to nothing
@@ -82,20 +89,19 @@ def frontier_and_measured(choices: Choices) -> StaticFigure:
     import matplotlib.pyplot as plt
 
     figure, both = plt.subplots(2, 1, figsize=(5.6, 6.4))
-    curves = decode_curves(choices)[:-1]  # the last is the rack once more
+    curves = [curve(record, choices) for record in DRAWN]
     for axes, whose in zip(both, ("a GPU", "all GPUs"), strict=True):
-        for ink, curve in zip(SERIES, curves, strict=False):
-            n = 1 if whose == "a GPU" else curve.n_gpus
+        for ink, found in zip(SERIES, curves, strict=False):
+            n = 1 if whose == "a GPU" else found.n_gpus
             look = {"color": ink.light, "dashes": ink.dash or (1, 0)}
-            axes.loglog(n * curve.batches, n * curve.predicted, **look)
-            axes.plot(n * curve.batch, n * curve.measured, "o", color=ink.light)
+            axes.loglog(n * found.batches, n * found.predicted, **look)
+            axes.plot(n * found.batch, n * found.measured, "o", color=ink.light)
         _plainly(axes)
         axes.set_xlabel(f"requests on {whose}")
         axes.set_ylabel(f"tokens/s of {whose}")
-    both[0].legend(both[0].lines[::2], [curve.name for curve in curves])
-    found = points(choices)[: len(curves)]
-    names = (point[0].rpartition(", batch")[0] for point in found)
-    texts = (f"{n} {signed(error(p))}" for n, p in zip(names, found, strict=True))
+    both[0].legend(both[0].lines[::2], [found.name for found in curves])
+    errors = (signed(error(decode_point(record, choices))) for record in DRAWN)
+    texts = (f"{each.name} {off}" for each, off in zip(curves, errors, strict=True))
     return StaticFigure.of(
         figure,
         title="Lines are predicted, points are measured",

@@ -2,8 +2,8 @@
 
 Three things differ from decode. Keys and values are made once for all rows, so
 absorbing would only widen them. The kernels for many rows send one copy of a row to a
-node, which hands one to each of its GPUs that has an expert of the row. And they run on
-multiprocessors that the products then lack.
+node, which hands one to each of its GPUs that has an expert of the row. And where they
+run while products do, they run on multiprocessors that the products then lack.
 """
 
 from __future__ import annotations
@@ -43,43 +43,56 @@ def copies(setup: Setup) -> dict[str, float]:
 
 
 def prefill_blocks(
-    twin: Twin, *, prompt: Any, rows: Any, **more: Any
+    twin: Twin, *, prompt: Any, rows: Any, cached: Any = 0.0, **more: Any
 ) -> dict[str, Any]:
     """Seconds of each block of a pass over ``rows`` rows a GPU, prompts whole.
 
-    Every prompt has ``prompt`` tokens, none of them cached; both may be arrays, which
-    broadcast. ``more`` are arguments of the formulas that differ from the twin's.
-    Equations (8.4) to (8.17) with as many new rows as a prompt has.
+    Every prompt brings ``prompt`` new tokens; ``cached`` more before them are in the
+    cache. All three may be arrays, which broadcast. ``more`` are arguments of the
+    formulas that differ from the twin's. Equations (8.1) to (8.17) with as many new
+    rows as a prompt has new tokens.
 
     Raises:
-        ValueError: a prompt is shorter than a token, or rows are fewer than a prompt.
+        ValueError: a prompt is shorter than a token, rows are fewer than a prompt, or
+            less than nothing is cached.
     """
-    _check(prompt, rows)
+    _check(prompt, rows, cached)
     choices = replace(twin.choices, form="vanilla", near_copies="near")
     at_once = replace(twin, choices=choices)
-    known = at_once.arguments(batch=np.divide(rows, prompt), context=0.0)
+    known = at_once.arguments(batch=np.divide(rows, prompt), context=cached)
     known |= {"chunk": np.asarray(prompt, np.float64)} | copies(twin.setup) | more
     shares = choices.shares[generation(twin.setup.accelerator)]
-    known["attn_rate"] *= shares.attention_in(prompt) / shares.attention
+    length = np.add(prompt, cached)
+    known["attn_rate"] *= shares.attention_in(length) / shares.attention
     for rate in ("gemm_rate", "attn_rate"):
-        known[rate] *= 1 - choices.lent_share
+        known[rate] *= 1 - lent(at_once)
     return at_once.blocks_of(known)
 
 
-def prefill_s(twin: Twin, *, prompt: Any, rows: Any, **more: Any) -> Any:
+def lent(twin: Twin) -> float:
+    """Share of the multiprocessors that the products lack: none if they run alone."""
+    at_once = twin.choices.overlap != "none" and twin.setup.n_gpus > 1
+    return twin.choices.lent_share if at_once else 0.0
+
+
+def prefill_s(
+    twin: Twin, *, prompt: Any, rows: Any, cached: Any = 0.0, **more: Any
+) -> Any:
     """Seconds of that pass, equation (8.18) or (8.20).
 
     Raises:
         ValueError: as :func:`prefill_blocks`.
     """
-    blocks = prefill_blocks(twin, prompt=prompt, rows=rows, **more)
+    blocks = prefill_blocks(twin, prompt=prompt, rows=rows, cached=cached, **more)
     if twin.choices.overlap == "none":
         return f.TURN_S(**blocks)
     return f.HIDDEN_S(n_batches=twin.n_batches, **blocks)
 
 
-def _check(prompt: Any, rows: Any) -> None:
+def _check(prompt: Any, rows: Any, cached: Any) -> None:
     if not np.all(np.asarray(prompt) >= 1):
         raise ValueError(f"prompt must be at least 1 token, got {prompt}")
     if not np.all(np.asarray(rows) >= prompt):
         raise ValueError(f"rows must be those of a prompt of {prompt}, got {rows}")
+    if not np.all(np.asarray(cached) >= 0):
+        raise ValueError(f"cached must be at least 0 tokens, got {cached}")

@@ -6,11 +6,11 @@ from functools import cache
 
 from llmserve_lab.book.display import plain, si
 from llmserve_lab.book.question import Hint, Question
-from llmserve_lab.catalog.measurements import SGLANG_DECODE
+from llmserve_lab.catalog.deployments import SGLANG_DECODE
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.ablations import overlap_gain
 from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.setup import SETUPS, setup_of
+from llmserve_lab.deepseek.setup import SETUPS
 from llmserve_lab.deepseek.twin import Twin
 
 PLACE = SETUPS["9 × 8 H100"]
@@ -41,7 +41,7 @@ def _longest() -> float:
 
 
 def _gain() -> float:
-    return overlap_gain(setup_of(SGLANG_DECODE), SMALL, CONTEXT, Choices())
+    return overlap_gain(SGLANG_DECODE, Choices(), batch=SMALL)
 
 
 def _touched() -> float:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from llmserve_lab.catalog.measurements import DRAFT_KEPT
+from llmserve_lab.catalog.deployments import DRAFT_KEPT
 from llmserve_lab.deepseek.choices import Choices
 from llmserve_lab.deepseek.setup import Setup
 from llmserve_lab.deepseek.shares import HEADLINES, PAPER, PEAKS, alike

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from llmserve_lab import catalog
 from llmserve_lab.catalog import Accelerator, Link, ModelShape
 from llmserve_lab.catalog.attention import LatentAttention
+from llmserve_lab.catalog.deployments import Deployment
 from llmserve_lab.catalog.ffn import MoeFfn
-from llmserve_lab.catalog.measurements import Deployment
 from llmserve_lab.deepseek.experts import LOCAL_EXPERTS, NODES
 
 # Most nodes that a router sends a row to (arXiv 2412.19437, section 2.1.2).
@@ -94,7 +94,7 @@ def setup(accelerator: str, n_gpus: int, *, model: str = "deepseek-v3") -> Setup
 
 def setup_of(record: Deployment) -> Setup:
     """The setup of a published deployment."""
-    return setup(record.accelerator, record.n_gpus)
+    return setup(record.accelerator, record.n_gpus, model=record.model)
 
 
 SETUPS: Mapping[str, Setup] = MappingProxyType(

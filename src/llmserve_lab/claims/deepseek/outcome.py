@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llmserve_lab.book.display import si
 from llmserve_lab.catalog import accelerator
-from llmserve_lab.catalog.measurements import (
+from llmserve_lab.catalog.deployments import (
     DEEPSEEK_DECODE,
     NODE_INPUT_COMPUTED,
     NODE_INPUT_TOKENS,

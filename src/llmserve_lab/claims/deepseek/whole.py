@@ -6,6 +6,7 @@ from functools import cache
 
 from llmserve_lab.book.display import plain
 from llmserve_lab.catalog import accelerator
+from llmserve_lab.catalog.deployments import DEEPSEEK_DECODE
 from llmserve_lab.catalog.efficiencies import DEEP_GEMM_FLOPS, FLASH_MLA_FLOPS
 from llmserve_lab.claims.deepseek.setting import (
     EXACT,
@@ -22,7 +23,6 @@ from llmserve_lab.claims.deepseek.setting import (
 from llmserve_lab.claims.record import Claim, Number
 from llmserve_lab.deepseek.ablations import overlap_gain
 from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.setup import SETUPS
 from llmserve_lab.deepseek.twin import Twin
 
 H100 = accelerator("h100-sxm")
@@ -31,8 +31,10 @@ H100 = accelerator("h100-sxm")
 @cache
 def best_gain() -> float:
     """Most that two halves gain over one batch, over batches and routing."""
-    place, choices = SETUPS["18 × 8 H800"], Choices()
-    return max(overlap_gain(place, batch, 8192, choices) for batch in (256, 1024, 4096))
+    return max(
+        overlap_gain(DEEPSEEK_DECODE, Choices(), batch=batch, context=8192.0)
+        for batch in (256.0, 1024.0, 4096.0)
+    )
 
 
 def forms_differ() -> float:

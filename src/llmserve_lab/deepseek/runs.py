@@ -1,0 +1,111 @@
+"""How each published deployment was run, as far as its authors tell.
+
+Each runs with one set of choices; only what is known to have been otherwise differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from llmserve_lab.catalog.deployments import (
+    DEEPSEEK_DECODE,
+    DEPLOYMENTS,
+    DRAFT_KEPT,
+    EVEN_PREFILL,
+    KIMI_DECODE,
+    KIMI_REDUNDANT,
+    NVL72_DECODE,
+    NVL72_LATER,
+    NVL72_LOW,
+    NVL72_PREFILL,
+    PREFILL_ROWS,
+    PROFILED_DECODE,
+    PROFILED_PREFILL,
+    SGLANG_DECODE,
+    SGLANG_DRAFTED,
+    Deployment,
+)
+from llmserve_lab.deepseek.choices import Choices
+from llmserve_lab.deepseek.prefill import prefill_s
+from llmserve_lab.deepseek.setup import setup_of
+from llmserve_lab.deepseek.shares import alike, hopper
+from llmserve_lab.deepseek.twin import Twin
+
+BEFORE_JUNE: dict[str, Any] = {"near_copies": "far"}  # the library's kernels then
+EVEN: dict[str, Any] = {"balancedness": 1.0}  # routing made even
+IN_TURN: dict[str, Any] = {"overlap": "none"}  # switched off, as the authors say
+DRAFTED: dict[str, Any] = {"n_draft": 1, "accepted": 1 + float(DRAFT_KEPT)}
+LOW: dict[str, Any] = {
+    "dispatch": "fp4",
+    "products": "fp4",
+    "attention": "fp8",
+    "cache": "fp8",
+}
+
+
+@cache
+def known_runs() -> Mapping[Deployment, dict[str, Any]]:
+    """What is known of each run. Kernels of September are taken as good as Hopper's."""
+    later = IN_TURN | {"shares": alike(hopper())}
+    return MappingProxyType(
+        {
+            DEEPSEEK_DECODE: BEFORE_JUNE,
+            PROFILED_DECODE: BEFORE_JUNE | EVEN,
+            SGLANG_DECODE: BEFORE_JUNE,
+            SGLANG_DRAFTED: BEFORE_JUNE | DRAFTED,
+            NVL72_DECODE: IN_TURN,
+            NVL72_LATER: later,
+            NVL72_LOW: later | LOW,
+            KIMI_DECODE: {"n_redundant": int(float(KIMI_REDUNDANT))},
+            PROFILED_PREFILL: EVEN,
+            EVEN_PREFILL: EVEN,
+            NVL72_PREFILL: later,
+        }
+    )
+
+
+def run_as(record: Deployment, choices: Choices) -> Twin:
+    """The twin of a published deployment, with what is known of how it was run."""
+    known = known_runs().get(record, {})
+    return Twin(setup=setup_of(record), choices=replace(choices, **known))
+
+
+def decodes(record: Deployment) -> bool:
+    """Whether a deployment decodes: its batch, or what a user saw, was published."""
+    return record.batch is not None or record.user_tokens_per_s is not None
+
+
+DECODES = tuple(filter(decodes, DEPLOYMENTS))
+PREFILLS = tuple(each for each in DEPLOYMENTS if not decodes(each))
+
+
+def batch_of(record: Deployment) -> float:
+    """Requests per GPU: published, or implied by two rates.
+
+    Raises:
+        ValueError: neither is known.
+    """
+    if record.batch is not None:
+        return float(record.batch)
+    if record.user_tokens_per_s is None:
+        raise ValueError(f"record must tell a batch or a user's rate, got {record}")
+    return float(record.gpu_tokens_per_s) / float(record.user_tokens_per_s)
+
+
+def decode_rate(record: Deployment, choices: Choices) -> float:
+    """Tokens per second of a GPU in a published decode."""
+    twin, batch = run_as(record, choices), batch_of(record)
+    return float(twin.gpu_tokens_per_s(batch=batch, context=float(record.context)))
+
+
+def prefill_rate(
+    record: Deployment, choices: Choices, *, rows: float = float(PREFILL_ROWS)
+) -> float:
+    """Tokens per second that a GPU computes in a published prefill."""
+    cached = 0.0 if record.cached is None else float(record.cached)
+    size = {"prompt": float(record.context) - cached, "cached": cached, "rows": rows}
+    return rows / float(prefill_s(run_as(record, choices), **size))
