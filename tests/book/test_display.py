@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmserve_lab.book.display import plain, rounded, si, unit_text
+from llmserve_lab.book.display import plain, rounded, said, si, unit_text
 
 PREFIX = {"P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3, "m": 1e-3, "µ": 1e-6,
           "n": 1e-9, "": 1.0}  # fmt: skip
@@ -110,6 +110,21 @@ def test_significant_digits_are_as_many_as_asked(value: float, digits: int) -> N
 )
 def test_examples(value: float, unit: str, digits: int, text: str) -> None:
     assert si(value, unit, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (98304, "token/request", "98,304 tokens"),
+        (11.73, "token/(request*s)", "11.7 tokens/s"),
+        (131072, "byte/token", "131 kB/token"),
+        (1, "token/request", "1 token"),
+    ],
+)
+def test_beside_its_name_nothing_is_said_to_be_per_request(
+    value: float, unit: str, text: str
+) -> None:
+    assert said(value, unit) == text
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

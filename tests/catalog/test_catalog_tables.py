@@ -82,7 +82,7 @@ def test_the_tables_show_the_numbers_of_the_catalog() -> None:
     assert cells(shares, "FlashMLA, measured")[1:] == row
     assert cells(levels, "registers")[1:] == ["34.603 MB", "371.04 TB/s"]
     assert cells(tiers, "SSD")[1:] == ["3.84 TB", "7.875 GB/s"]
-    row = ["H800 SXM", "144", "4989 tokens/request", "–", "1850 tokens/s"]
+    row = ["H800 SXM", "144", "4989 tokens", "–", "1850 tokens/s"]
     assert cells(served, "Kimi K2, EP96")[1] == "Kimi K2"
     assert cells(served, "DeepSeek, EP144")[2:-1] == row
     row = ["206 TFLOP/s", "1.688 TB/s"]

@@ -101,7 +101,7 @@ slot = Question(
         "average? The first step of a request sees its prompt alone."
     ),
     answer=lambda: float(f.SLOT_TOKENS(**_two_kinds())),
-    unit="token/request",
+    unit="token",
     rel_tol=0.005,
     hints=(
         Hint(
@@ -110,7 +110,7 @@ slot = Question(
     ),
     why=lambda: (
         "Of every eight looks six find the long kind. Equation (9.8): "
-        f"{si(float(f.SLOT_TOKENS(**_two_kinds())), 'token/request')}."
+        f"{si(float(f.SLOT_TOKENS(**_two_kinds())), 'token')}."
     ),
 )
 loop = Question(

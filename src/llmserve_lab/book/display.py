@@ -9,6 +9,8 @@ PREFIXES = ((15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k"))
 SMALL = ((-3, "m"), (-6, "µ"), (-9, "n"))
 TAKES_PREFIX = {"byte": "B", "FLOP": "FLOP", "s": "s"}
 NO_PREFIX = frozenset({"FLOP/byte"})  # intensities are compared with each other
+# What is said beside a name: "a prompt of 512 tokens", "a user sees 20 tokens/s".
+OF_ONE_REQUEST = {"token/request": "token", "token/(request*s)": "token/s"}
 COUNTED = "token request parameter layer head pair element device iteration dollar"
 PLURALS = frozenset(COUNTED.split(" "))
 
@@ -62,6 +64,22 @@ def si(value: float, unit: str = "", digits: int = 3) -> str:
     scale, prefix = _prefix(value, unit, digits)
     text = _number(value, unit, scale, digits)
     return f"{text} {prefix}{unit_text(unit, plural=text != '1')}".rstrip()
+
+
+def said(value: float, unit: str = "", digits: int = 3) -> str:
+    """Format a number that stands beside its name: no "per request" needs saying there.
+
+    Where units are multiplied and cancelled, :func:`si` writes them in full.
+
+    Raises:
+        ValueError: the value is infinite or not a number.
+    """
+    return si(value, said_unit(unit), digits)
+
+
+def said_unit(unit: str) -> str:
+    """A unit as it is said beside a name: tokens of one request are just tokens."""
+    return OF_ONE_REQUEST.get(unit, unit)
 
 
 def _prefix(value: float, unit: str, digits: int) -> tuple[int, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llmserve_lab.book.display import si
+from llmserve_lab.book.display import said
 
 Gluable = str | tuple[float, str]
 PREFIX = "application/papermill.record/"
@@ -11,8 +11,8 @@ PREFIX = "application/papermill.record/"
 def glue(**numbers: Gluable) -> None:
     """Store numbers in the cell's output for the text's ``{glue:text}`` role.
 
-    A value is a text, or a pair of number and unit that :func:`si` formats. The output
-    is stored, compared by the notebook tests, and shown nowhere but in the text.
+    A value is a text, or a pair of number and unit that :func:`said` formats. The
+    output is stored, compared by the notebook tests, and shown only in the text.
 
     Raises:
         TypeError: a value is neither a text nor a pair.
@@ -30,4 +30,4 @@ def _text(name: str, value: Gluable) -> str:
         return value
     if not (isinstance(value, tuple) and len(value) == 2):
         raise TypeError(f"{name} must be a text or (value, unit), got {value!r}")
-    return si(value[0], value[1])
+    return said(value[0], value[1])

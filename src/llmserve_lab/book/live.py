@@ -21,7 +21,7 @@ from llmserve_lab.book.controls import (
     Param,
     Slider,
 )
-from llmserve_lab.book.display import si
+from llmserve_lab.book.display import said
 from llmserve_lab.book.formula import Formula
 from llmserve_lab.book.palette import vega_config
 from llmserve_lab.book.readout import Bound, Readout, Verdict
@@ -133,7 +133,9 @@ class LiveFigure:
         if name not in self.units:
             raise ValueError(f"{self.name} does not know the unit of {name}")
         turned = any(slider.name == name for slider in self.sliders)
-        return si(value, self.units[name], digits or (CONTROL_DIGITS if turned else 3))
+        return said(
+            value, self.units[name], digits or (CONTROL_DIGITS if turned else 3)
+        )
 
     def caption(self, **settings: Any) -> str:
         """The sentence at these settings, its numbers computed by NumPy."""

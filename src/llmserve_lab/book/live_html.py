@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmserve_lab.book.controls import CONTROL_DIGITS, Choice, Control, Lookup, Slider
-from llmserve_lab.book.display import si
+from llmserve_lab.book.display import said, said_unit
 from llmserve_lab.book.html import bootstrap, data_script, digest, escape, symbol, tag
 from llmserve_lab.book.readout import Readout, Verdict
 from llmserve_lab.book.svg import tidy
@@ -44,7 +44,7 @@ def figure_data(figure: LiveFigure) -> dict[str, Any]:
         "spec": figure.spec,
         "stops": {slider.name: slider.stops for slider in figure.sliders},
         "holes": holes,
-        "units": figure.units,
+        "units": {name: said_unit(unit) for name, unit in figure.units.items()},
         "words": figure.words(),
         "sentence": figure.sentence,
         **drag,
@@ -80,7 +80,7 @@ def _row(control: Control, key: str) -> str:
 
 def _slider(slider: Slider, key: str) -> tuple[str, str]:
     quantity = slider.quantity
-    shown = si(slider.default, quantity.unit, CONTROL_DIGITS)
+    shown = said(slider.default, quantity.unit, CONTROL_DIGITS)
     label = tag("label", escape(slider.label or quantity.meaning), for_=key)
     label = tag("span", f"{label} {symbol(quantity.symbol)}")
     value = tag("span", shown, class_="live-value", aria_hidden="true")

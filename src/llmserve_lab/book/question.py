@@ -13,6 +13,8 @@ from functools import cache, cached_property
 from types import ModuleType
 from typing import Any, Literal
 
+from llmserve_lab.book.display import unit_text
+
 Text = str | Callable[[], str]
 LETTERS = "abcdefgh"
 
@@ -61,6 +63,11 @@ class Question:
         """The unit in which a bare number is read."""
         return self.asked_in or self.unit
 
+    @property
+    def unit_label(self) -> str:
+        """That unit as it is written beside the field, empty where there is none."""
+        return unit_text(self.shown_unit, plural=True)
+
     @cached_property
     def right(self) -> float:
         """The answer in ``unit``."""
@@ -78,8 +85,8 @@ class Question:
         if self.choices:
             pairs = zip(LETTERS, self.choices, strict=False)
             lines += [f"  ({letter}) {choice}" for letter, choice in pairs]
-        elif self.shown_unit not in ("", "dimensionless"):
-            lines.append(f"  Answer in {self.shown_unit}.")
+        elif self.unit_label:
+            lines.append(f"  Answer in {self.unit_label}.")
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, **_kwargs: Any) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from llmserve_lab.book import judge
-from llmserve_lab.book.display import si
+from llmserve_lab.book.display import said
 from llmserve_lab.book.html import bootstrap, escape, inline, prose, tag, veiled
 from llmserve_lab.book.question import LETTERS, Question, text_of
 
@@ -52,7 +52,7 @@ def question_data(question: Question) -> dict[str, Any]:
         "unit": base,
         "asked": question.shown_unit,
         "scale": judge.scale_of(question.shown_unit, base) if numeric else 1.0,
-        "said": si(question.right, question.unit) if numeric else "",
+        "said": said(question.right, question.unit) if numeric else "",
         "say": {
             "right": judge.RIGHT,
             "high": judge.HIGH,
@@ -76,8 +76,7 @@ def _form(question: Question, key: str) -> str:
 
 
 def _field(question: Question, key: str) -> str:
-    unit = question.shown_unit
-    unit = "" if unit == "dimensionless" else unit
+    unit = question.unit_label
     field = tag(
         "input",
         id=f"{key}-field",

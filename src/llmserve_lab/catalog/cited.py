@@ -58,9 +58,9 @@ class Cited:
 
     def shown(self, digits: int = 5) -> str:
         """Print the value as a reader sees it, rounded to ``digits``: ``3.35 TB/s``."""
-        from llmserve_lab.book.display import si
+        from llmserve_lab.book.display import said
 
-        return si(self.value, self.unit, digits)
+        return said(self.value, self.unit, digits)
 
 
 def fraction(part: Cited, whole: Cited, *, note: str = "") -> Cited:

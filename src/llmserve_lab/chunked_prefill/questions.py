@@ -130,7 +130,7 @@ reread = Question(
         "again, in each layer?"
     ),
     answer=lambda: f.REREAD_TOKENS(prompt_len=32_768, chunk=1024),
-    unit="token/request",
+    unit="token",
     rel_tol=0.001,
     hints=(
         Hint(
@@ -140,7 +140,7 @@ reread = Question(
     ),
     why=lambda: (
         f"Equation ({f.REREAD_TOKENS.number}): "
-        f"{si(f.REREAD_TOKENS(prompt_len=32_768, chunk=1024), 'token/request')}."
+        f"{si(f.REREAD_TOKENS(prompt_len=32_768, chunk=1024), 'token')}."
     ),
 )
 chunk_fits = Question(
@@ -151,12 +151,12 @@ chunk_fits = Question(
         "tokens, if the iteration is to take 50 ms at most?"
     ),
     answer=lambda: fits(HALF_WAY),
-    unit="token/request",
+    unit="token",
     rel_tol=0.02,
     hints=(Hint(lambda: fits(0), "So many fit at the start of the prompt."),),
     why=lambda: (
         f"Equation ({f.CHUNK_FITS.number}), rounded down: "
-        f"{si(fits(HALF_WAY), 'token/request')}."
+        f"{si(fits(HALF_WAY), 'token')}."
     ),
 )
 hiding = Question(
@@ -166,7 +166,7 @@ hiding = Question(
         "prefix hide behind the arithmetic on it?"
     ),
     answer=lambda: f.HIDING_CHUNK.at(LLAMA_3, H100),
-    unit="token/request",
+    unit="token",
     rel_tol=0.02,
     hints=(
         Hint(
@@ -176,6 +176,6 @@ hiding = Question(
     ),
     why=lambda: (
         f"Equation ({f.HIDING_CHUNK.number}): "
-        f"{si(f.HIDING_CHUNK.at(LLAMA_3, H100), 'token/request')}."
+        f"{si(f.HIDING_CHUNK.at(LLAMA_3, H100), 'token')}."
     ),
 )

@@ -186,10 +186,10 @@ def _ends(recompute: Recompute) -> tuple[float, ...]:
 
 def _shown(value: float, number: Number) -> str:
     """With its unit; as printed and in SI where the source prints a binary unit."""
-    from llmserve_lab.book.display import plain, si
+    from llmserve_lab.book.display import plain, said
 
     printed = number.parsed
-    text = si(value, number.unit, max(4, printed.digits + 1))
+    text = said(value, number.unit, max(4, printed.digits + 1))
     if printed.prefix.endswith("i"):
         text = f"{plain(value / printed.scale)} {printed.prefix}B = {text}"
     return text

@@ -103,7 +103,7 @@ predict_vanilla = Question(
     answer=lambda: 0.0 if f.ABSORB_ROWS.at(_twin().shape) < LONG else 1.0,
     why=lambda: (
         "Absorbing pays while few rows look at a long cache. From "
-        f"{si(f.ABSORB_ROWS.at(_twin().shape), 'token/request')} new rows on the wider "
+        f"{si(f.ABSORB_ROWS.at(_twin().shape), 'token')} new rows on the wider "
         "pairs cost more than making keys and values once."
     ),
 )

@@ -124,7 +124,7 @@ crossover = Question(
         "an iteration read more cache than weights?"
     ),
     answer=lambda: f.CROSSOVER_CONTEXT.at(LLAMA_70, batch=BATCH),
-    unit="token/request",
+    unit="token",
     rel_tol=0.02,
     hints=(
         Hint(
@@ -134,7 +134,7 @@ crossover = Question(
     ),
     why=lambda: (
         "Equation (1.18): "
-        f"{si(f.CROSSOVER_CONTEXT.at(LLAMA_70, batch=BATCH), 'token/request')}."
+        f"{si(f.CROSSOVER_CONTEXT.at(LLAMA_70, batch=BATCH), 'token')}."
     ),
 )
 fits = Question(
@@ -164,11 +164,11 @@ ceiling = Question(
         "on can no batch, however large, bring decode to the ridge?"
     ),
     answer=lambda: f.RIDGE_CONTEXT.at(LLAMA_3, H100, chunk=1),
-    unit="token/request",
+    unit="token",
     rel_tol=0.03,
     why=lambda: (
         "Equation (1.24): "
-        f"{si(f.RIDGE_CONTEXT.at(LLAMA_3, H100, chunk=1), 'token/request')}. In an "
+        f"{si(f.RIDGE_CONTEXT.at(LLAMA_3, H100, chunk=1), 'token')}. In an "
         "endless batch the weights cost nothing; what is left is one request's FLOPs "
         "over one request's cache."
     ),

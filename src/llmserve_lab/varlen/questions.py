@@ -58,7 +58,7 @@ predict_dominates = Question(
         "In the linear layers: attention does "
         f"{_percent(f.ATTN_SHARE.at(LONG, ARTICLE))} of the FLOPs, or "
         f"{_percent(square_share(LONG, ARTICLE))} where the masked half is computed "
-        f"too. It draws level at {si(f.OVERTAKE_PROMPT.at(ARTICLE), 'token/request')}."
+        f"too. It draws level at {si(f.OVERTAKE_PROMPT.at(ARTICLE), 'token')}."
     ),
 )
 predict_split = Question(
@@ -108,7 +108,7 @@ row = Question(
         "request that a row, picked at random, belongs to, on average?"
     ),
     answer=lambda: f.ROW_PROMPT.at(MIXED),
-    unit="token/request",
+    unit="token",
     rel_tol=0.01,
     hints=(
         Hint(
@@ -118,7 +118,7 @@ row = Question(
     ),
     why=lambda: (
         "Equation (4.13), mean square over mean: "
-        f"{si(f.ROW_PROMPT.at(MIXED), 'token/request')}."
+        f"{si(f.ROW_PROMPT.at(MIXED), 'token')}."
     ),
 )
 overtake = Question(
@@ -128,7 +128,7 @@ overtake = Question(
         "causal mask allows. From which length on is more of the work in attention?"
     ),
     answer=lambda: f.OVERTAKE_PROMPT.at(LLAMA),
-    unit="token/request",
+    unit="token",
     rel_tol=0.02,
     hints=(
         Hint(
@@ -136,7 +136,7 @@ overtake = Question(
             "So it is if the masked half of the square is computed too.",
         ),
     ),
-    why=lambda: f"Equation (4.17): {si(f.OVERTAKE_PROMPT.at(LLAMA), 'token/request')}.",
+    why=lambda: f"Equation (4.17): {si(f.OVERTAKE_PROMPT.at(LLAMA), 'token')}.",
 )
 ridge_rows = Question(
     name="varlen.ridge-rows",

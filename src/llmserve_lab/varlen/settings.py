@@ -57,5 +57,5 @@ def overtaken() -> Table:
         square = round(f.OVERTAKE_SQUARE.at(work))
         rows.append((model.name, model.d_model, causal, square))
     columns = ("model", "d", "causal pairs", "whole squares")
-    caption = "Where attention overtakes the linear layers, in tokens/request"
+    caption = "Where attention overtakes the linear layers, in tokens"
     return Table(caption, columns, rows)

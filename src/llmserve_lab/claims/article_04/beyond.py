@@ -76,8 +76,8 @@ CLAIMS = (
         verdict=Verdict.WRONG,
         why=lambda: (
             "Even with whole squares attention overtakes only at "
-            f"{si(f.OVERTAKE_SQUARE.at(WORK), 'token/request')}, with the causal half "
-            f"at {si(f.OVERTAKE_PROMPT.at(WORK), 'token/request')}."
+            f"{si(f.OVERTAKE_SQUARE.at(WORK), 'token')}, with the causal half "
+            f"at {si(f.OVERTAKE_PROMPT.at(WORK), 'token')}."
         ),
     ),
     in_section_8(
