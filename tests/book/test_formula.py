@@ -13,6 +13,9 @@ from llmserve_lab.book import notation as q
 from llmserve_lab.book.formula import Formula
 from llmserve_lab.book.numeric import BLOCK
 from llmserve_lab.catalog import Cited
+from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS
+from llmserve_lab.moe.formulas import MOE_READ_BYTES
+from llmserve_lab.moe.settings import DEFAULT
 from llmserve_lab.roofline import formulas as f
 from tests.book.example import make
 
@@ -143,6 +146,17 @@ def test_what_lies_between_is_refused_out_of_its_range_too() -> None:
     with pytest.raises(ValueError, match="wasted_pairs must be at least 0, got -2"):
         square(varlen_pairs=[7.0, 3.0], useful_pairs=5)
     assert square(wasted_pairs=2) == 4
+
+
+def test_terms_in_the_wrong_order_are_refused() -> None:
+    """A row cannot choose more experts than there are; nor can one of several rows."""
+    message = "top_k must be at most n_experts, got 9 with n_experts = 8"
+    with pytest.raises(ValueError, match=message):
+        TOUCHED_EXPERTS(n_experts=[16.0, 8.0], top_k=9, n_rows=1)
+    above = MOE_READ_BYTES.given(DEFAULT, n_rows=2) | {"top_k": 9, "n_experts": 8}
+    with pytest.raises(ValueError, match=message):  # also below the formula asked
+        MOE_READ_BYTES(**above)
+    assert TOUCHED_EXPERTS(n_experts=8, top_k=8, n_rows=1) == 8
 
 
 def test_an_overflow_is_refused() -> None:

@@ -45,6 +45,7 @@ EXPERT_ROWS = Formula(
     title="Rows that an expert gets, per request",
     source=f"{PAPER}, equation 31",
     holds="experts chosen alike",
+    ordered=(("top_k", "n_experts"),),
 )
 A_FFN = Formula(
     result=q.a_ffn,

@@ -38,7 +38,8 @@ class Formula:
     32.0
 
     ``derived`` marks an ``expr`` that SymPy works out (a limit, a solution) from other
-    formulas, so that not even its author has typed it.
+    formulas, so that not even its author has typed it. ``ordered`` names pairs of terms
+    of which the first is never the larger.
     """
 
     result: Quantity
@@ -49,6 +50,7 @@ class Formula:
     holds: str
     uses: tuple[Formula, ...] = ()
     derived: bool = False
+    ordered: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -146,8 +148,9 @@ class Formula:
 
         Raises:
             TypeError: a name is missing or unknown, or a value is not a real number.
-            ValueError: a value is out of range, shapes do not broadcast, or the result
-                or one on the way to it is not finite or out of range.
+            ValueError: a value is out of range, two of them are in the wrong order,
+                shapes do not broadcast, or the result or one on the way to it is not
+                finite or out of range.
         """
         from llmserve_lab.book.numeric import evaluate
 

@@ -33,6 +33,7 @@ def evaluate(formula: Formula, values: Mapping[str, Any]) -> Any:
     def last(*arguments: Any) -> Any:
         known = _coefficients(formula) | dict(zip(wanted, arguments, strict=True))
         for step in steps:
+            _require_order(step, known)
             known[step.name] = _step(step, known)
             if alarms or not step.in_range:
                 _require_limits(step, known[step.name])
@@ -107,6 +108,16 @@ def _elementwise(
         part = slice(start, start + BLOCK)
         row[part] = function(*(a[part] if a.size > 1 else a[0] for a in flat))
     return result
+
+
+def _require_order(formula: Formula, known: Mapping[str, Any]) -> None:
+    for less, more in formula.ordered:
+        pair = np.broadcast_arrays(known[less], known[more])
+        if np.any(wrong := pair[0] > pair[1]):
+            found, most = (float(each[wrong][0]) for each in pair)
+            raise ValueError(
+                f"{less} must be at most {more}, got {found:g} with {more} = {most:g}"
+            )
 
 
 def _require_limits(formula: Formula, result: Any) -> None:

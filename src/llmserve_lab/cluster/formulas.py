@@ -85,4 +85,5 @@ TOUCHED_EXPERTS = Formula(
     title="Distinct experts that a batch touches",
     source="expectation: an expert is missed by all rows or it is not",
     holds=UNIFORM,
+    ordered=(("top_k", "n_experts"),),
 )

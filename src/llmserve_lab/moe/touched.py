@@ -59,6 +59,7 @@ ROWS_PER_EXPERT = Formula(
     title="Mean rows of an expert",
     source="article 07, §5",
     holds="any routing: it is the mean over all routed experts",
+    ordered=(("top_k", "n_experts"),),
 )
 EXPERT_INTENSITY = Formula(
     result=q.expert_intensity,
