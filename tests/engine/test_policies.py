@@ -127,6 +127,7 @@ def test_a_policy_is_an_object_with_its_settings(wrong: Any) -> None:
         (lambda: Static(0), "batch must be at least 1, got 0"),
         (lambda: Continuous(0), "max_batch must be at least 1, got 0"),
         (lambda: Chunked(0.5), "budget must be a whole number"),  # type: ignore
+        (lambda: Chunked(True), "budget must be a whole number, got True"),
         (lambda: Chunked(0), "budget must be at least 1, got 0"),
         (lambda: ChunkedWithin(0), "tbt_s must be positive, got 0"),
         (lambda: ChunkedWithin(1, least=0), "least must be at least 1, got 0"),

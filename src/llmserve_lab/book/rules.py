@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import get_args
+from typing import TypeGuard, get_args
 
 
-def is_whole(value: object) -> bool:
+def is_whole(value: object) -> TypeGuard[int]:
     """Whether it is a whole number of Python's or NumPy's; a truth value is none."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 

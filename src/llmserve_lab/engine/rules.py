@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral
 from types import UnionType
+
+from llmserve_lab.book.rules import is_whole
 
 
 def whole(*, of: str = "", first: int = 1, **counts: object) -> None:
     """Refuse counts ``of`` something that are no whole numbers from ``first`` on."""
     for name, count in counts.items():
-        if not isinstance(count, Integral):
+        if not is_whole(count):
             raise ValueError(f"{name} must be a whole number, got {count!r}")
         if count < first:
             what = f"{first}{of and ' '}{of}"
