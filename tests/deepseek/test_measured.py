@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from llmserve_lab.book.display import plain
 from llmserve_lab.catalog.deployments import (
     DEEPSEEK_DECODE,
     DEEPSEEK_PREFILL,
@@ -17,12 +18,20 @@ from llmserve_lab.deepseek.choices import Choices, as_printed
 from llmserve_lab.deepseek.doubts import (
     balance_table,
     busy_table,
+    hidden_table,
     production_at,
     production_table,
+    small_table,
+    told_table,
     user_rates,
 )
-from llmserve_lab.deepseek.evidence import far_share_reached, share_of_link
-from llmserve_lab.deepseek.kernels import headlines_table, kernels_table
+from llmserve_lab.deepseek.evidence import (
+    far_share_reached,
+    layer_wire_bytes,
+    share_of_link,
+    trip_rates,
+)
+from llmserve_lab.deepseek.kernels import headlines_table, kernel_s, kernels_table
 from llmserve_lab.deepseek.ladder import ladder_table
 from llmserve_lab.deepseek.measured import (
     Point,
@@ -32,9 +41,23 @@ from llmserve_lab.deepseek.measured import (
     points_table,
     signed,
 )
-from llmserve_lab.deepseek.runs import DECODES, PREFILLS, batch_of, known_runs, run_as
-from llmserve_lab.deepseek.sensitivity import CHANGES, swings
-from llmserve_lab.deepseek.setup import SETUPS
+from llmserve_lab.deepseek.runs import (
+    DECODES,
+    PREFILLS,
+    batch_of,
+    known_runs,
+    rate_of,
+    run_as,
+)
+from llmserve_lab.deepseek.sensitivity import (
+    CHANGES,
+    silent_table,
+    swings,
+    swings_table,
+)
+from llmserve_lab.deepseek.setup import SETUPS, setup_of
+from llmserve_lab.deepseek.shares import trips_started
+from llmserve_lab.deepseek.twin import Twin
 
 
 @cache
@@ -46,7 +69,7 @@ def test_all_published_points_but_one_are_within_fifteen_percent() -> None:
     """The mean of a day is no saturated machine: its prefill is missed by far."""
     missed = [point for point in predicted() if abs(error(point)) > 0.15]
     assert [point[0] for point in missed] == [DEEPSEEK_PREFILL.name]
-    assert error(missed[0]) > 0.5
+    assert error(missed[0]) > 0.3
 
 
 def test_a_users_rate_alone_predicts_production_less_well() -> None:
@@ -57,7 +80,7 @@ def test_a_users_rate_alone_predicts_production_less_well() -> None:
         assert found / batch >= rate > found / batch * 0.98
         misses.append(found / measured - 1)
     assert misses == sorted(misses, reverse=True)
-    assert misses[0] > 0.15 > misses[-1] > 0.1
+    assert misses[0] > 0.1 > misses[-1] > 0
     assert [row[-1] for row in production_table(Choices()).rows] == [
         signed(miss) for miss in misses
     ]
@@ -70,7 +93,8 @@ def test_the_balancedness_decides_several_errors() -> None:
     assert [name for name, moves in moved.items() if not moves] == [
         name for name in moved if "profile" in name or "even" in name
     ]
-    ours = [str(column) for column in table.columns].index("0.713")
+    at = plain(Choices().balancedness)
+    ours = [str(column) for column in table.columns].index(at)
     for tried in {1, 2, 3, 4} - {ours}:  # elsewhere more than one is missed
         off = [abs(int(str(row[tried]).split()[0])) > 15 for row in table.rows]
         assert sum(off) > 1
@@ -101,7 +125,13 @@ def test_the_ladder_ends_where_the_points_are() -> None:
     ends = {_short(point[0]): signed(error(point)) for point in predicted()}
     columns = ladder_table().columns[1:]
     assert [str(cell) for cell in last[1:]] == [ends[name] for name in columns]
-    assert first[0] == "the paper's reading"
+    assert (first[0], first[-1]) == ("the paper's reading", "–")
+    printed = as_printed()
+    for cell, record in zip(first[1:], DECODES[:1], strict=False):
+        twin = Twin(setup=setup_of(record), choices=printed)
+        made = rate_of(record, twin) / float(record.gpu_tokens_per_s)
+        assert cell == signed(made - 1)
+    assert twin.choices.overlap == "halves" and printed.near_copies == "near"
 
 
 def test_the_error_is_printed() -> None:
@@ -150,7 +180,9 @@ def test_a_day_in_production_is_half_of_what_its_own_machine_can() -> None:
     ]
     profile, same, day = shares
     assert 45 < profile < 55 and same == pytest.approx(profile, abs=5)
-    assert profile < day < 70  # cached tokens are attended to, and routing is uneven
+    assert (
+        profile + 10 < day < 80
+    )  # cached tokens are attended to, and routing is uneven
 
 
 def test_the_far_share_is_one_of_those_measured_and_none_passes_the_peak() -> None:
@@ -162,6 +194,66 @@ def test_the_far_share_is_one_of_those_measured_and_none_passes_the_peak() -> No
 def test_kernels_between_nodes_are_met_within_a_fifth() -> None:
     errors = [row[i] for row in kernels_table(Choices()).rows[1:] for i in (2, 4)]
     assert all(abs(float(str(each).removesuffix(" %"))) < 20 for each in errors)
+
+
+def test_what_deepseek_does_not_tell_moves_its_rows() -> None:
+    """Its batch and its drafting: the published rows are the first and the fourth."""
+    rows = told_table(Choices()).rows
+    errors = [int(str(row[-1]).split()[0]) for row in rows]
+    ours = {point[0]: signed(error(point)) for point in predicted()}
+    assert rows[0][-1] == ours["DeepSeek, EP144, batch 88.1"]
+    assert rows[3][-1] == ours["DeepSeek's profile, EP128, batch 128"]
+    assert errors[0] < errors[1] <= 15 < errors[2] and errors[3] < 15 < errors[4]
+
+
+def test_the_racks_later_runs_lie_between_nothing_hidden_and_all() -> None:
+    for row in hidden_table(Choices()).rows:
+        none, everything = (int(str(cell).split()[0]) for cell in row[1:])
+        assert none < everything
+
+
+def test_with_few_requests_a_step_is_too_short_whatever_their_number() -> None:
+    """What is missing does not grow with the batch; a start of trips is part of it."""
+    rows = small_table(Choices()).rows
+    for row in rows:
+        off, started = (int(str(cell).split()[0]) for cell in row[-2:])
+        assert off > 20 and 0 < started < 0.7 * off
+    missing = [float(str(row[3]).split()[0]) for row in rows[:4]]
+    batches = [float(str(row[1])) for row in rows[:4]]
+    assert max(missing) < 1.4 * min(missing) and max(batches) > 8 * min(batches)
+
+
+def test_a_start_of_trips_describes_the_kernels_better() -> None:
+    def worst(choices: Choices) -> int:
+        table = kernels_table(choices)
+        return max(
+            abs(int(str(row[i]).split()[0])) for row in table.rows for i in (2, 4)
+        )
+
+    assert worst(Choices(shares=trips_started())) < 9 < 15 < worst(Choices())
+
+
+def test_the_start_is_that_of_trips_that_have_one() -> None:
+    """Times made up with a known start and known rates are read off again."""
+    start, far, near = trip_rates()
+    for run in ALL_TO_ALL:
+        for form in ("fp8", "bf16"):
+            choices = Choices(shares=trips_started())
+            made = kernel_s(run, form, choices=choices)
+            share = 1 - 8 / run.ep if run.ep > 8 else 0.0
+            size = layer_wire_bytes(form)
+            by_far, by_near = (
+                size * share / 50e9 / far,
+                size * (1 - share) / 200e9 / near,
+            )
+            assert made == pytest.approx(start + max(by_far, by_near))
+
+
+def test_every_change_is_in_the_table_and_the_silent_ones_beside_it() -> None:
+    table = swings_table(SETUPS["9 × 8 H100"], batches=(32.0, 256.0), context=2048.0)
+    assert [row[0] for row in table.rows] == [*CHANGES]
+    lent, memory = silent_table(SETUPS["4 × 8 H100"], context=4096.0).rows
+    assert str(lent[-1]).startswith("+") and str(memory[-1]).startswith("-")
 
 
 def test_the_ablations_are_set_beside() -> None:

@@ -102,3 +102,17 @@ def test_a_cached_prefix_is_attended_to_and_expanded() -> None:
     assert half["mla_s"] - none["mla_s"] == pytest.approx(more, rel=1e-12)
     rest = {"experts_s", "pass_s", "wire_s", "rest_s"}
     assert {name: none[name] for name in rest} == {name: half[name] for name in rest}
+
+
+def test_what_the_twin_does_not_know_is_refused() -> None:
+    twin = Twin(setup=setup("h100-sxm", 32))
+    size = {"prompt": 1024, "rows": 65_536}
+    with pytest.raises(TypeError, match="the twin does not know balancednes"):
+        prefill_s(twin, **size, balancednes=0.1)
+    slower = prefill_s(twin, **size, balancedness=0.1)
+    assert slower > 2 * prefill_s(twin, **size)
+
+
+def test_a_node_that_is_not_full_is_refused() -> None:
+    with pytest.raises(ValueError, match="n_gpus must fill whole nodes of 8"):
+        prefill_s(Twin(setup=setup("h100-sxm", 12)), prompt=64, rows=64)

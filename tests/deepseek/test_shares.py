@@ -113,6 +113,8 @@ def test_a_share_is_a_share(name: str) -> None:
         Shares(name="wrong", **(parts | {name: 2.0}))
     with pytest.raises(ValueError, match="start_s must be at least 0 s, got -1"):
         Shares(name="wrong", start_s=-1, **parts)
+    with pytest.raises(ValueError, match="trip_s must be at least 0 s, got nan"):
+        Shares(name="wrong", trip_s=float("nan"), **parts)
 
 
 def played(*numbers: tuple[int, type]) -> int:
@@ -129,31 +131,42 @@ def test_a_row_moves_what_arrays_of_its_layer_hold() -> None:
         *[(query, HALF)] * 2,
         *[(latent, HALF)] * 2,
         *[(query, HALF), (query, BYTE)],
+        *[(model, BYTE), (query + latent + rotary, HALF)],  # products, down and up
+        *[(query, BYTE), (heads * (128 + rotary), HALF)],
     )
     after = played(
-        *[(latent + rotary, HALF)] * 2, (heads * 128, HALF), (heads * 128, BYTE)
+        *[(latent + rotary, HALF)] * 2,
+        *[(heads * 128, HALF), (heads * 128, BYTE)],
+        *[(heads * 128, BYTE), (model, HALF)],  # the product of the output
     )
     absorbed = played(
         *[((heads + 1) * rotary, HALF)] * 2,
         *[(heads * 128, HALF), (heads * latent, HALF)] * 2,
+        *[(heads * (latent + rotary), HALF), (heads * latent, HALF)],  # attention
     )
     vanilla = played(
         *[(heads * (128 + rotary), HALF)] * 2,
         *[(latent, HALF), (latent, BYTE)],
+        *[(latent, BYTE), (heads * 2 * 128, HALF)],  # keys and values made
         *[(heads * 128, HALF), (heads * (128 + rotary), HALF)],
+        *[(heads * (128 + rotary), HALF)] * 2,  # attention: queries and keys
+        *[(heads * 128, HALF)] * 2,  # values in, results out
     )
     assert moved(ABSORBED, PLACE) == before + after + absorbed
     assert moved(VANILLA, PLACE) == before + after + vanilla
     assert moved(AT_HOME, PLACE) == played(
         *[(model, HALF)] * 4,
+        (model, HALF),  # router
         *[(model, HALF), (model, BYTE)] * 2,
+        *[(model, BYTE), (2 * expert, HALF)],  # the shared expert, up
         *[(expert, HALF)] * 3,
         *[(expert, HALF), (expert, BYTE)],
+        *[(expert, BYTE), (model, HALF)],  # and down
         *[(model, HALF)] * 4,
     )
     assert moved(OF_A_COPY, PLACE) == played(
         *[(model, BYTE)] * 2,
-        *[(expert, HALF)] * 2,
-        (expert, BYTE),
+        *[(expert, HALF)] * 4,  # up writes two, activating reads them
+        *[(expert, BYTE)] * 2,  # and writes one, which down reads
         *[(model, HALF)] * 3,
     )

@@ -5,7 +5,7 @@ import pytest
 
 from llmserve_lab.deepseek.choices import Choices
 from llmserve_lab.deepseek.mla import execute
-from llmserve_lab.deepseek.setup import SETUPS, setup
+from llmserve_lab.deepseek.setup import SETUPS, Setup, setup
 from llmserve_lab.deepseek.twin import Twin
 
 H100 = SETUPS["9 × 8 H100"]
@@ -27,17 +27,26 @@ def test_absorbing_saves_decode_and_costs_prefill() -> None:
         assert min(runs, key=lambda form: runs[form].flops) == cheaper
 
 
-def test_between_nodes_the_wire_takes_longest() -> None:
-    for batch in (64, 256):
-        blocks = Twin(setup=H100, choices=Choices(overlap="none")).blocks(
-            batch=batch, context=2048
-        )
-        assert max(blocks, key=lambda name: blocks[name]) == "wire_s"
+def longest(place: Setup, batch: float, context: float) -> str:
+    """Which block of one batch takes longest, one block after another."""
+    twin = Twin(setup=place, choices=Choices(overlap="none"))
+    blocks = twin.blocks(batch=batch, context=context)
+    return max(blocks, key=lambda name: float(blocks[name]))
 
 
-def test_inside_one_rack_it_does_not() -> None:
-    blocks = Twin(setup=SETUPS["12 × 4 GB200"]).blocks(batch=256, context=2048)
-    assert max(blocks, key=lambda name: blocks[name]) == "mla_s"
+@pytest.mark.parametrize("context", [1024, 2048, 4096])
+def test_with_many_requests_the_wire_between_nodes_takes_longest(context: int) -> None:
+    for place in (H100, SETUPS["18 × 8 H800"]):
+        for batch in (32, 64, 128):
+            assert longest(place, batch, context) == "wire_s"
+
+
+@pytest.mark.parametrize("context", [2048, 4096, 16_384])
+def test_inside_one_rack_it_never_does(context: int) -> None:
+    rack = SETUPS["12 × 4 GB200"]
+    fits = float(Twin(setup=rack).batch_fits(context))
+    for batch in (8, 64, 256, fits):
+        assert longest(rack, min(batch, fits), context) != "wire_s"
 
 
 def test_two_halves_pay_for_many_requests_and_cost_for_few() -> None:
@@ -50,24 +59,30 @@ def test_a_balanced_router_is_worth_what_it_balances() -> None:
     assert rate(8, balancedness=1.0) == pytest.approx(rate(8), rel=0.02)
 
 
-def test_more_gpus_serve_more_users_on_each() -> None:
+@pytest.mark.parametrize("context", [4096, 8192, 16_384])
+def test_with_long_contexts_more_gpus_serve_more_users_on_each(context: int) -> None:
     """Weights spread thinner: more room for the cache, fewer experts to read."""
     small, large = (Twin(setup=setup("h100-sxm", n)) for n in (32, 128))
-    assert large.batch_fits(8192) > 1.2 * small.batch_fits(8192)
-    assert large.step_s(batch=32, context=2048) < small.step_s(batch=32, context=2048)
+    assert large.batch_fits(context) > 1.2 * small.batch_fits(context)
+    assert large.batch_at(20, context=context) > 1.2 * small.batch_at(
+        20, context=context
+    )
 
 
-def test_with_few_requests_the_time_between_products_passes_that_of_experts() -> None:
-    for batch, longer in ((16, True), (256, False)):
-        blocks = Twin(setup=H100, choices=Choices(overlap="none")).blocks(
-            batch=batch, context=2048
-        )
-        assert bool(blocks["pass_s"] > blocks["experts_s"]) is longer
+@pytest.mark.parametrize("context", [1024, 2048])
+def test_with_few_requests_a_large_group_waits_longest_between_its_products(
+    context: int,
+) -> None:
+    for place in (H100, SETUPS["12 × 4 GB200"], SETUPS["18 × 8 H800"]):
+        for batch in (4, 8):
+            assert longest(place, batch, context) == "pass_s"
+    assert longest(H100, 128, context) != "pass_s"
 
 
-def test_speed_stops_every_group_before_memory_does() -> None:
+@pytest.mark.parametrize("context", [1024, 2048, 4096, 8192, 16_384])
+def test_speed_stops_every_group_before_memory_does(context: int) -> None:
     """At twenty tokens per second; the rack takes most requests."""
-    fast = {n: Twin(setup=s).batch_at(20, context=4096) for n, s in SETUPS.items()}
+    fast = {n: Twin(setup=s).batch_at(20, context=context) for n, s in SETUPS.items()}
     for name, place in SETUPS.items():
-        assert 0.5 < fast[name] / float(Twin(setup=place).batch_fits(4096)) < 0.9
+        assert fast[name] < float(Twin(setup=place).batch_fits(context))
     assert max(fast, key=lambda name: fast[name]) == "12 × 4 GB200"

@@ -45,7 +45,7 @@ class Works:
             "kv_bytes_per_token attn_flops_per_pair local_experts copy_bytes "
             "sent_copies top_k read_rate gemm_rate attn_rate far_rate near_rate "
             "n_batches chunk batch gpu_requests accepted n_kernels start_s "
-            "row_pass_bytes copy_pass_bytes"
+            "row_pass_bytes copy_pass_bytes trips_s"
         )
         self.values: dict[str, Any] = {name: few() for name in names.split()}
         self.values |= {
@@ -131,10 +131,10 @@ class Works:
         return started + ticks((self.passed(), self.read_rate))
 
     def wire_ticks(self) -> Fraction:
-        """A share for every node; one of them is at home."""
+        """Start, then a share for every node; one of them is at home."""
         part = Fraction(self.wire_bytes) / self.n_nodes
         far = ticks(*[(part, self.far_rate)] * (self.n_nodes - 1))
-        return sorted([far, ticks((part, self.near_rate))])[-1]
+        return Fraction(self.trips_s) + sorted([far, ticks((part, self.near_rate))])[-1]
 
     def rest_ticks(self) -> Fraction:
         """Read all, or multiply all, whichever ends later."""

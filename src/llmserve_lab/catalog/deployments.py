@@ -36,7 +36,9 @@ SGLANG_96 = "SGLang team, lmsys.org, 2025-05-05, 96 H100"
 SGLANG_GB200 = "SGLang team, lmsys.org, 2025-06-16, GB200 NVL72"
 LAUNCH_GB200 = "SGLang, launch commands of the decode on GB200, June 2025"
 SGLANG_LATER = "SGLang team, lmsys.org, 2025-09-25, GB200 NVL72, part II"
-KIMI_128 = "Mooncake team, lmsys.org, 2025-07-17, Kimi K2 on 128 H200"
+KIMI_128 = "Mooncake team, lmsys.org, 2025-07-20, Kimi K2 on 128 H200"
+EIGEN = "Eigen AI team, lmsys.org, 2025-07-17, multiple token prediction, case 1"
+INFERENCEX = "SemiAnalysis, InferenceX, runs of early 2026 (Apache-2.0)"
 _A_NODE = "published for a node of 8"
 
 
@@ -184,6 +186,39 @@ KIMI_PREFILL = Deployment(
     context=_tokens(2000, KIMI_128),
     gpu_tokens_per_s=_per_gpu(56_000, KIMI_128),
     model="kimi-k2",
+)
+# The batch that SGLang's table gives DeepSeek's decode; DeepSeek itself gives none.
+TABLED_BATCH = _requests(128, SGLANG_96)
+
+
+def _raced(
+    name: str, accelerator: str, n_gpus: int, context: float, rate: float, step_s: float
+) -> Deployment:
+    """A run of a benchmark suite; requests are rate times time, by Little's law."""
+    batch = _requests(rate * step_s, INFERENCEX, "rate times time between tokens")
+    return Deployment(
+        name=name,
+        accelerator=accelerator,
+        n_gpus=n_gpus,
+        context=_tokens(context, INFERENCEX, "nine tenths of the nominal lengths"),
+        gpu_tokens_per_s=Cited(rate, "token/s", "measured", INFERENCEX),
+        batch=batch,
+    )
+
+
+SMALL_BATCHES: tuple[Deployment, ...] = (
+    _raced("InferenceX, 8 H200", "h200-sxm", 8, 1382, 90.25, 27.467e-3),
+    _raced("InferenceX, 8 H200", "h200-sxm", 8, 1382, 522.092, 39.004e-3),
+    _raced("InferenceX, 8 H200", "h200-sxm", 8, 7834, 209.886, 34.687e-3),
+    _raced("InferenceX, 8 H200", "h200-sxm", 8, 7834, 410.274, 42.735e-3),
+    Deployment(
+        name="SGLang, 16 H200",
+        accelerator="h200-sxm",
+        n_gpus=16,
+        context=_tokens(67_584, EIGEN, "65,536 and half of the answer"),
+        gpu_tokens_per_s=Cited(60.4, "token/s", "measured", EIGEN),
+        batch=_requests(2, EIGEN),
+    ),
 )
 DEPLOYMENTS: tuple[Deployment, ...] = (
     DEEPSEEK_DECODE,

@@ -22,8 +22,8 @@ from llmserve_lab.deepseek.measured import signed
 from llmserve_lab.deepseek.runs import (
     batch_of,
     decode_rate,
-    decodes,
     prefill_rate,
+    rate_of,
     run_as,
 )
 
@@ -40,18 +40,10 @@ def overlap_gain(record: Deployment, choices: Choices, **size: Any) -> float:
     as many ``rows`` in prefill.
     """
     both, one = (
-        _rate(record, replace(choices, overlap=overlap), **size)
+        rate_of(record, run_as(record, replace(choices, overlap=overlap)), **size)
         for overlap in ("halves", "none")
     )
     return both / one
-
-
-def _rate(record: Deployment, choices: Choices, **size: Any) -> float:
-    if not decodes(record):
-        return prefill_rate(record, choices, **size)
-    twin = run_as(record, choices)
-    size = {"context": float(record.context)} | size
-    return float(twin.gpu_tokens_per_s(**size))
 
 
 def rebalancing_gain(phase: str, choices: Choices) -> float:

@@ -20,6 +20,7 @@ from llmserve_lab.deepseek.shares import (
     Shares,
     alike,
     measured_shares,
+    trips_started,
 )
 from llmserve_lab.deepseek.twin import BLOCKS, Twin
 
@@ -29,6 +30,7 @@ MODELS = {model.name: model for model in SHAPES}
 OVERLAPS = {"two halves": "halves", "one after another": "none", "one batch": "hidden"}
 SHARES: dict[str, Callable[[], Mapping[str, Shares]]] = {
     "published kernels": measured_shares,
+    "published kernels, trips started": trips_started,
     "libraries' headlines": lambda: alike(HEADLINES),
     "the paper's factors": lambda: alike(PAPER),
     "all peaks": lambda: alike(PEAKS),

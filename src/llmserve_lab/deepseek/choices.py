@@ -157,6 +157,7 @@ class Choices:
 def as_printed() -> Choices:
     """The choices that the paper's text makes, where it makes one."""
     return Choices(
+        experts="busiest",
         shares=alike(PAPER),
         ridge="sharp",
         passes=False,

@@ -56,7 +56,7 @@ HELD = (
     "table_params",
     "n_experts",
 )
-FIXED = ("bytes_weight", "top_k", "n_shared", "sent_copies")
+FIXED = ("bytes_weight", "top_k", "n_shared", "sent_copies", "trips_s")
 
 
 @cache

@@ -15,11 +15,24 @@ from llmserve_lab.catalog.deployments import (
     DEEPSEEK_DECODE,
     DEEPSEEK_PREFILL,
     DEEPSEEK_USER_RATES,
+    NVL72_LATER,
+    NVL72_LOW,
+    NVL72_PREFILL,
+    PROFILED_DECODE,
     PROFILED_PREFILL,
+    SMALL_BATCHES,
+    TABLED_BATCH,
 )
 from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.measured import error, points, signed
-from llmserve_lab.deepseek.runs import prefill_rate, run_as
+from llmserve_lab.deepseek.measured import decode_point, error, points, signed
+from llmserve_lab.deepseek.runs import (
+    DRAFTED,
+    batch_of,
+    prefill_rate,
+    rate_of,
+    run_as,
+)
+from llmserve_lab.deepseek.shares import trips_started
 
 if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
@@ -83,3 +96,60 @@ def busy_table(choices: Choices) -> Table:
     ]
     columns = ("a full machine", "tokens/s of a GPU", "the day's mean is")
     return Table("How busy was DeepSeek's prefill?", columns, rows)
+
+
+def told_table(choices: Choices) -> Table:
+    """Table of DeepSeek's decodes if their batch or their drafting was another."""
+    from llmserve_lab.book.table import Table
+
+    drafted = replace(choices, **DRAFTED)
+    implied, tabled = batch_of(DEEPSEEK_DECODE), float(TABLED_BATCH)
+    profiled = batch_of(PROFILED_DECODE)
+    cases = (
+        (DEEPSEEK_DECODE, choices, implied, "the batch from two rates"),
+        (DEEPSEEK_DECODE, drafted, implied, "and one token drafted"),
+        (DEEPSEEK_DECODE, choices, tabled, "the batch of SGLang's table"),
+        (PROFILED_DECODE, choices, profiled, "nothing drafted"),
+        (PROFILED_DECODE, drafted, profiled, "one token drafted"),
+    )
+    rows = []
+    for record, made, batch, what in cases:
+        found = rate_of(record, run_as(record, made), batch=batch)
+        off = signed(error(("", found, float(record.gpu_tokens_per_s))))
+        rows.append((f"{record.name}, {what}", f"{batch:.4g}", plain(found), off))
+    columns = ("if it was", "batch", "predicted", "error")
+    return Table("What DeepSeek does not tell of its decode", columns, rows)
+
+
+def hidden_table(choices: Choices) -> Table:
+    """Table of the rack's later runs, nothing of the wire hidden or all of it."""
+    from llmserve_lab.book.table import Table
+
+    rows = []
+    for record in (NVL72_LATER, NVL72_LOW, NVL72_PREFILL):
+        none, measured = run_as(record, choices), float(record.gpu_tokens_per_s)
+        both = (none, replace(none, choices=replace(none.choices, overlap="hidden")))
+        off = (signed(error(("", rate_of(record, twin), measured))) for twin in both)
+        rows.append((record.name, *off))
+    columns = ("deployment", "nothing hidden", "all hidden")
+    return Table("Error with no overlap, and with the most there can be", columns, rows)
+
+
+def small_table(choices: Choices) -> Table:
+    """Table of steps with few requests: measured, too short by, and with a start."""
+    from llmserve_lab.book.table import Table
+
+    started = replace(choices, shares=trips_started())
+    rows = []
+    for record in SMALL_BATCHES:
+        point, other = (decode_point(record, each) for each in (choices, started))
+        step, found = (1e3 * batch_of(record) / rate for rate in (point[2], point[1]))
+        name = f"{record.name}, context {float(record.context):,.0f}"
+        batch = f"{batch_of(record):.3g}"
+        times = (f"{step:.1f} ms", f"{step - found:.1f} ms")
+        rows.append((name, batch, *times, signed(error(point)), signed(error(other))))
+    columns = (
+        *("deployment", "batch", "step", "too short by", "error"),
+        "error, trips started",
+    )
+    return Table("Decodes with few requests on a GPU", columns, rows)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from statistics import median
+
+import numpy as np
 
 from llmserve_lab import catalog
 from llmserve_lab.catalog import MODELS
@@ -58,6 +61,29 @@ def rate(record: AllToAll) -> float:
 def far_share_reached() -> float:
     """The median over the published runs that leave a node."""
     return median(share_of_link(each) for each in ALL_TO_ALL if each.ep > NODE)
+
+
+@cache
+def trip_rates() -> tuple[float, float, float]:
+    """Seconds before a trip's first byte, and the shares of both links after that.
+
+    Least squares of the relative error over all published trips, there and back. Each
+    moves other bytes at the same rate, which is what tells a start from a rate.
+    """
+    rows = []
+    for run in ALL_TO_ALL:
+        far = float(f.FAR_SHARE(n_nodes=max(1.0, run.ep / NODE)))
+        for form, seconds in (("fp8", run.dispatch_s), ("bf16", run.combine_s)):
+            moved = layer_wire_bytes(form)
+            parts = (
+                (far * moved / float(IB_NDR.bandwidth), 0.0)
+                if run.ep > NODE
+                else (0.0, moved / float(NVLINK4_H800.bandwidth))
+            )
+            rows.append(np.array([1.0, *parts]) / float(seconds))
+    start, *slow = np.linalg.lstsq(np.array(rows), np.ones(len(rows)))[0]
+    far_share, near = (float(1 / each) for each in slow)
+    return float(start), far_share, near
 
 
 def near_share() -> float:

@@ -116,14 +116,17 @@ FAR_SHARE = Formula(
 )
 WIRE_S = Formula(
     result=q.wire_s,
-    expr=lambda wire_bytes, far_share, far_rate, near_rate: maximum(
-        wire_bytes * far_share / far_rate, wire_bytes * (1 - far_share) / near_rate
+    expr=lambda trips_s, wire_bytes, far_share, far_rate, near_rate: (
+        trips_s
+        + maximum(
+            wire_bytes * far_share / far_rate, wire_bytes * (1 - far_share) / near_rate
+        )
     ),
     uses=(WIRE_BYTES, FAR_SHARE),
     number="8.12",
     title="Time of dispatch and combine",
-    source=f"{MODEL}, §3.3.2",
-    holds="both networks work at the same time; latencies left out",
+    source=f"{MODEL}, §3.3.2, which has no start of a trip",
+    holds="both networks work at the same time",
 )
 EXPERT_BYTES = Formula(
     result=q.expert_bytes,

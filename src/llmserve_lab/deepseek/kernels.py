@@ -17,7 +17,7 @@ from llmserve_lab.deepseek.choices import Choices
 from llmserve_lab.deepseek.evidence import NODE, layer_wire_bytes
 from llmserve_lab.deepseek.measured import error, signed
 from llmserve_lab.deepseek.setup import setup
-from llmserve_lab.deepseek.shares import KERNELS_ON, hopper
+from llmserve_lab.deepseek.shares import KERNELS_ON, generation, hopper
 from llmserve_lab.deepseek.twin import Twin
 
 if TYPE_CHECKING:
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 def kernel_s(record: AllToAll, *precisions: str, choices: Choices) -> float:
     """Time of one trip, or of several, in one published all-to-all run, by (8.12)."""
     machine = Twin(setup=setup(KERNELS_ON, record.ep), choices=choices)
+    shares = choices.shares[generation(machine.setup.accelerator)]
     return float(
         f.WIRE_S(
+            trips_s=len(precisions) * shares.trip_s,
             wire_bytes=layer_wire_bytes(*precisions),
             far_share=f.FAR_SHARE(n_nodes=max(1.0, record.ep / NODE)),
             far_rate=machine.machine["far_rate"],
@@ -54,7 +56,9 @@ def kernels_table(choices: Choices) -> Table:
             cells += (times, signed(error(point)))
         rows.append(cells)
     columns = ("group", "dispatch", "error", "combine", "its error")
-    caption = "All-to-all of the communication library, by two shares / measured, in µs"
+    started = choices.shares["hopper"].trip_s
+    by = f"two shares and {si(started, 's')} a trip" if started else "two shares"
+    caption = f"All-to-all of the communication library, by {by} / measured, in µs"
     return Table(caption, columns, rows)
 
 

@@ -16,10 +16,14 @@ from llmserve_lab.catalog.deployments import (
     NVL72_DECODE,
     PREFILL_RATES,
     SGLANG_DECODE,
+    Deployment,
 )
 from llmserve_lab.deepseek.choices import Choices, as_printed
 from llmserve_lab.deepseek.measured import decode_point, error, prefill_point, signed
+from llmserve_lab.deepseek.runs import rate_of
+from llmserve_lab.deepseek.setup import setup_of
 from llmserve_lab.deepseek.shares import alike, hopper
+from llmserve_lab.deepseek.twin import Twin
 
 if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
@@ -30,6 +34,7 @@ RUNGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "what lies between products": ("passes",),
         "a round roofline": ("ridge",),
         "only what must be sent and read": (
+            "experts",
             "shared_travels",
             "dense_layers_send",
             "table_is_read",
@@ -40,11 +45,14 @@ RUNGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 
+DECODES = (DEEPSEEK_DECODE, SGLANG_DECODE, NVL72_DECODE)
+
+
 def rungs() -> Iterator[tuple[str, Choices]]:
     """The choices after each change, the paper's first and the default's last."""
     ours = Choices()
     choices = replace(as_printed(), n_redundant=ours.n_redundant)
-    yield "the paper's reading", choices
+    yield "each as it was run", choices
     for name, changed in RUNGS.items():
         found: dict[str, Any] = {each: getattr(ours, each) for each in changed}
         if changed == ("shares",):
@@ -54,18 +62,30 @@ def rungs() -> Iterator[tuple[str, Choices]]:
     yield "Blackwell's attention as it was then", replace(choices, shares=ours.shares)
 
 
+def as_the_paper_reads(record: Deployment) -> str:
+    """Error of the paper's own choices, whatever is known of how the thing was run."""
+    twin = Twin(setup=setup_of(record), choices=as_printed())
+    made = rate_of(record, twin)
+    return signed(error(("", made, float(record.gpu_tokens_per_s))))
+
+
 def ladder_table() -> Table:
-    """Table of the errors of four published points on every rung."""
+    """Table of the errors of four published points on every rung.
+
+    The paper predicts no prefill; there the ladder begins on its second rung.
+    """
     from llmserve_lab.book.table import Table
 
-    decodes = (DEEPSEEK_DECODE, SGLANG_DECODE, NVL72_DECODE)
-    rows = [
+    rows: list[tuple[str, ...]] = [
+        ("the paper's reading", *map(as_the_paper_reads, DECODES), "–")
+    ]
+    rows += [
         (
             name,
-            *(signed(error(decode_point(each, choices))) for each in decodes),
+            *(signed(error(decode_point(each, choices))) for each in DECODES),
             signed(error(prefill_point(PREFILL_RATES[-1], choices))),
         )
         for name, choices in rungs()
     ]
-    names = (each.name.partition(", ")[2] for each in (*decodes, PREFILL_RATES[-1]))
+    names = (each.name.partition(", ")[2] for each in (*DECODES, PREFILL_RATES[-1]))
     return Table("Error after each change, top down", ("and then", *names), rows)

@@ -21,9 +21,11 @@ from llmserve_lab.catalog.deployments import (
     DEEPSEEK_PREFILL,
     KIMI_DECODE,
     KIMI_PREFILL,
+    NVL72_LATER,
     NVL72_LOW,
     NVL72_PREFILL,
     PREFILL_RATES,
+    SGLANG_DRAFTED,
     Deployment,
 )
 from llmserve_lab.deepseek.choices import Choices
@@ -40,17 +42,22 @@ if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
 
 Point = tuple[str, float, float]  # what, predicted, measured
+_PARTLY = "part of the combine was hidden behind products, here nothing is"
 _LINKS = "between nodes InfiniBand as in the other runs"
 NOTES: Mapping[str, str] = MappingProxyType(
     {
         DEEPSEEK_DECODE.name: "the batch is one measured rate over the other",
-        NVL72_LOW.name: "all products taken in FP4; some of attention's were in FP8",
+        SGLANG_DRAFTED.name: "attention was slowed down to that of DeepSeek's profile",
+        NVL72_LATER.name: _PARTLY,
+        NVL72_LOW.name: f"{_PARTLY}; all products taken in FP4, some of attention's "
+        "were in FP8",
         KIMI_DECODE.name: _LINKS,
         DEEPSEEK_PREFILL.name: "a day's mean; prompts taken as long as the contexts "
         "in decode, rows in flight as many as in the runs below",
         PREFILL_RATES[-1].name: "the balancedness makes these two differ as measured, "
         "so that their error is one",
-        NVL72_PREFILL.name: "weights beyond the memory wait on the host, at no cost",
+        NVL72_PREFILL.name: f"{_PARTLY}; weights beyond the memory wait on the host, "
+        "at no cost",
         KIMI_PREFILL.name: _LINKS,
     }
 )
@@ -100,7 +107,8 @@ def numbered() -> list[str]:
 
 def noted(name: str) -> str:
     """The name of a row, with the number of its note if it has one."""
-    own = (note for of, note in NOTES.items() if name.startswith(of))
+    whole = (of for of in NOTES if name.partition(", batch")[0] == of)
+    own = (NOTES[of] for of in whole)
     return "".join([name, *(f" [{numbered().index(note) + 1}]" for note in own)])
 
 

@@ -1,8 +1,8 @@
-"""Between two products every row goes through memory again, and somebody starts it all.
+"""Between two kernels every row goes through memory again, and somebody starts it all.
 
-Norms, scales, rotations, activations, packing and unpacking multiply next to nothing.
-They read what the last kernel has written and write what the next one reads. Each
-kernel of a layer stands here once, with the bytes that it moves for a row.
+Each reads what the last one has written and writes what the next one reads; norms,
+scales, rotations, activations, packing and unpacking do nothing else. Each kernel of a
+layer stands here once, with the bytes that it moves for a row.
 """
 
 from __future__ import annotations
@@ -46,16 +46,19 @@ class Widths:
         )
 
 
+Count = Callable[[Widths], int]
+
+
 @dataclass(frozen=True)
 class Kernel:
     """One kernel: numbers that it reads and writes for a row, and bytes of each.
 
-    A product's operands are counted with the product and not again here.
+    Weights and the cache are not among them: those are read once for all rows.
     """
 
     name: str
-    reads: Callable[[Widths], int] = lambda _: 0
-    writes: Callable[[Widths], int] = lambda _: 0
+    reads: Count = lambda _: 0
+    writes: Count = lambda _: 0
     into: int = WIDE
     out: int = WIDE
 
@@ -64,72 +67,99 @@ class Kernel:
         return self.into * self.reads(widths) + self.out * self.writes(widths)
 
 
-def _scaled(name: str, width: Callable[[Widths], int]) -> Kernel:
+def _scaled(name: str, width: Count) -> Kernel:
     return Kernel(name, width, width, out=NARROW)
 
 
-def _same(name: str, width: Callable[[Widths], int]) -> Kernel:
+def _same(name: str, width: Count) -> Kernel:
     return Kernel(name, width, width)
+
+
+def _product(
+    name: str, n_in: Callable[[Widths], int], n_out: Callable[[Widths], int]
+) -> Kernel:
+    return Kernel(name, n_in, n_out, into=NARROW)
 
 
 BEFORE = (
     _same("add the residual, normalise", lambda w: 2 * w.model),
     _scaled("scale to FP8", lambda w: w.model),
-    Kernel("product: queries and latents, down"),
+    _product(
+        "product: queries and latents, down",
+        lambda w: w.model,
+        lambda w: w.query + w.latent + w.rotary,
+    ),
     _same("normalise queries", lambda w: w.query),
     _same("normalise latents", lambda w: w.latent),
     _scaled("scale queries", lambda w: w.query),
-    Kernel("product: queries, up"),
+    _product("product: queries, up", lambda w: w.query, lambda w: _queries(w)),
 )
 AFTER = (
-    _same("write the cache", lambda w: w.latent + w.rotary),
-    Kernel("attention"),
     _scaled("scale results", lambda w: w.heads * w.head),
-    Kernel("product: output"),
+    _product("product: output", lambda w: w.heads * w.head, lambda w: w.model),
 )
+CACHE = _same("write the cache", lambda w: w.latent + w.rotary)
 ABSORBED = (
     *BEFORE,
     _same("rotate", lambda w: (w.heads + 1) * w.rotary),
     Kernel("product: absorb keys", lambda w: w.heads * w.head, lambda w: _latents(w)),
-    *AFTER,
+    CACHE,
+    Kernel(
+        "attention",
+        lambda w: _latents(w) + w.heads * w.rotary,
+        lambda w: _latents(w),
+    ),
     Kernel("merge pieces of attention"),
     Kernel("product: absorb values", lambda w: _latents(w), lambda w: w.heads * w.head),
+    *AFTER,
 )
 VANILLA = (
     *BEFORE,
-    _same("rotate, join queries", lambda w: w.heads * (w.head + w.rotary)),
+    _same("rotate, join queries", lambda w: _queries(w)),
     _scaled("scale latents", lambda w: w.latent),
-    Kernel("product: keys and values, up"),
+    _product(
+        "product: keys and values, up",
+        lambda w: w.latent,
+        lambda w: 2 * w.heads * w.head,
+    ),
+    Kernel("join keys", lambda w: w.heads * w.head, lambda w: _queries(w)),
+    CACHE,
+    # queries, keys and values once each
     Kernel(
-        "join keys",
+        "attention",
+        lambda w: 2 * _queries(w) + w.heads * w.head,
         lambda w: w.heads * w.head,
-        lambda w: w.heads * (w.head + w.rotary),
     ),
     *AFTER,
 )
 AT_HOME = (
     _same("add the residual, normalise", lambda w: 2 * w.model),
-    Kernel("product: router"),
+    Kernel("product: router", lambda w: w.model),
     Kernel("choose experts"),
     _scaled("pack for the way", lambda w: w.model),
     _scaled("scale to FP8", lambda w: w.model),
-    Kernel("product: shared expert, up"),
+    _product("product: shared expert, up", lambda w: w.model, lambda w: 2 * w.expert),
     Kernel("activate", lambda w: 2 * w.expert, lambda w: w.expert),
     _scaled("scale", lambda w: w.expert),
-    Kernel("product: shared expert, down"),
+    _product("product: shared expert, down", lambda w: w.expert, lambda w: w.model),
     # writes the sum of the copies, too: that is one row and not one for each copy
     _same("add shared and routed", lambda w: 2 * w.model),
 )
+# What comes in to an expert and what goes out is in (8.13).
 OF_A_COPY = (
     Kernel("unpack", lambda w: w.model, lambda w: w.model, NARROW, NARROW),
-    Kernel("product: experts, up"),
+    Kernel("product: experts, up", writes=lambda w: 2 * w.expert),
     Kernel(
         "activate and scale", lambda w: 2 * w.expert, lambda w: w.expert, out=NARROW
     ),
-    Kernel("product: experts, down"),
+    Kernel("product: experts, down", lambda w: w.expert, into=NARROW),
     _same("pack for the way back", lambda w: w.model),
     Kernel("add up what came back", lambda w: w.model),
 )
+
+
+def _queries(widths: Widths) -> int:
+    return widths.heads * (widths.head + widths.rotary)
 
 
 def _latents(widths: Widths) -> int:

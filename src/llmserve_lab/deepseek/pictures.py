@@ -17,6 +17,7 @@ from llmserve_lab.catalog.deployments import (
 )
 from llmserve_lab.deepseek.choices import Choices
 from llmserve_lab.deepseek.measured import curve, decode_point, error, signed, up_to
+from llmserve_lab.deepseek.prefill import prefill_s
 from llmserve_lab.deepseek.routing import draw
 from llmserve_lab.deepseek.sensitivity import swings
 from llmserve_lab.deepseek.setup import SETUPS, Setup, setup
@@ -85,21 +86,30 @@ def _plainly(axes: Any) -> None:
 
 @figure_style()
 def frontier_and_measured(choices: Choices) -> StaticFigure:
-    """Prediction lines and published points of four decodes: of a GPU, and of all."""
+    """Prediction lines and published points of four decodes: of a GPU, and of all.
+
+    Figures 13 and 14 of the paper, whose smallest group nobody else has measured.
+    """
     import matplotlib.pyplot as plt
 
     figure, both = plt.subplots(2, 1, figsize=(5.6, 6.4))
     curves = [curve(record, choices) for record in DRAWN]
+    alone = Twin(setup=SETUPS["4 × 8 H100"], choices=choices)
+    batches = up_to(BATCHES[3:], float(alone.batch_fits(SHORT)))
+    rates = np.asarray(alone.gpu_tokens_per_s(batch=batches, context=SHORT))
     for axes, whose in zip(both, ("a GPU", "all GPUs"), strict=True):
         for ink, found in zip(SERIES, curves, strict=False):
             n = 1 if whose == "a GPU" else found.n_gpus
             look = {"color": ink.light, "dashes": ink.dash or (1, 0)}
             axes.loglog(n * found.batches, n * found.predicted, **look)
             axes.plot(n * found.batch, n * found.measured, "o", color=ink.light)
+        n = 1 if whose == "a GPU" else alone.setup.n_gpus
+        axes.loglog(n * batches, n * rates, color=GREY.light, dashes=(1, 2))
         _plainly(axes)
         axes.set_xlabel(f"requests on {whose}")
         axes.set_ylabel(f"tokens/s of {whose}")
-    both[0].legend(both[0].lines[::2], [found.name for found in curves])
+    names = [*(found.name for found in curves), alone.setup.name]
+    both[0].legend(both[0].lines[::2], names)
     errors = (signed(error(decode_point(record, choices))) for record in DRAWN)
     texts = (f"{each.name} {off}" for each, off in zip(curves, errors, strict=True))
     return StaticFigure.of(
@@ -202,5 +212,38 @@ def tornado(
             f"{place.name}, {context:.0f} tokens, change for {batches[0]:.0f} and for "
             f"{batches[1]:.0f} requests on a GPU: {'; '.join(texts)}. Not drawn, for "
             f"at most {plain(100 * least, 2)} %: {', '.join(quiet)}."
+        ),
+    )
+
+
+@figure_style()
+def long_contexts(place: Setup, *, batch: float = 4.0) -> StaticFigure:
+    """Tokens per second of a GPU, reading a prompt and decoding, over the length.
+
+    Figure 16 of the paper.
+    """
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots()
+    twin, lengths = Twin(setup=place), np.exp2(np.arange(10, 18, dtype=np.float64))
+    rows = lengths[-1]
+    read = rows / np.asarray(prefill_s(twin, prompt=lengths, rows=rows))
+    made = np.asarray(twin.gpu_tokens_per_s(batch=batch, context=lengths))
+    axes.loglog(lengths, read, color=BLUE.light, label="prefill")
+    label = f"decode, {batch:.0f} requests"
+    axes.loglog(lengths, made, color=VERMILLION.light, dashes=(4, 2), label=label)
+    axes.legend()
+    _plainly(axes)
+    axes.set(xlabel="tokens of prompt or context", ylabel="tokens/s of a GPU")
+    first, last = (
+        [si(float(rates[at]), "token/s") for rates in (read, made)] for at in (0, -1)
+    )
+    return StaticFigure.of(
+        figure,
+        title="A long prompt slows prefill first: it pays for pairs",
+        sentence=(
+            f"{place.name}: from {lengths[0]:,.0f} to {rows:,.0f} tokens the prefill "
+            f"of a GPU falls from {first[0]} to {last[0]}, its decode with "
+            f"{batch:.0f} requests from {first[1]} to {last[1]}."
         ),
     )

@@ -25,7 +25,15 @@ def touched(setup: Setup, *, places: float) -> float:
 
     One place a node counts nodes; as many as its GPUs counts GPUs. Each of the row's
     experts is drawn evenly from those nodes that it may use, as in (7.14).
+
+    Raises:
+        ValueError: the GPUs do not fill their nodes.
     """
+    if setup.n_nodes % 1:
+        raise ValueError(
+            f"n_gpus must fill whole nodes of {setup.accelerator.num_devices} in "
+            f"prefill, got {setup.n_gpus}"
+        )
     among = setup.nodes_of_a_row * places
     draws = {"top_k": 1, "n_rows": setup.experts.top_k}
     return float(TOUCHED_EXPERTS(n_experts=among, **draws))
@@ -50,16 +58,20 @@ def prefill_blocks(
     Every prompt brings ``prompt`` new tokens; ``cached`` more before them are in the
     cache. All three may be arrays, which broadcast. ``more`` are arguments of the
     formulas that differ from the twin's. Equations (8.1) to (8.17) with as many new
-    rows as a prompt has new tokens.
+    rows as a prompt has new tokens. Two halves may each have half of a prompt, as in
+    the published profile.
 
     Raises:
-        ValueError: a prompt is shorter than a token, rows are fewer than a prompt, or
-            less than nothing is cached.
+        TypeError: ``more`` holds something that the twin does not know.
+        ValueError: a prompt is shorter than a token, rows are fewer than a prompt,
+            less than nothing is cached, or the GPUs do not fill their nodes.
     """
     _check(prompt, rows, cached)
     choices = replace(twin.choices, form="vanilla", near_copies="near")
     at_once = replace(twin, choices=choices)
     known = at_once.arguments(batch=np.divide(rows, prompt), context=cached)
+    if unknown := sorted(set(more) - set(known)):
+        raise TypeError(f"the twin does not know {', '.join(unknown)}")
     known |= {"chunk": np.asarray(prompt, np.float64)} | copies(twin.setup) | more
     shares = choices.shares[generation(twin.setup.accelerator)]
     length = np.add(prompt, cached)
@@ -81,7 +93,7 @@ def prefill_s(
     """Seconds of that pass, equation (8.18) or (8.20).
 
     Raises:
-        ValueError: as :func:`prefill_blocks`.
+        TypeError, ValueError: as :func:`prefill_blocks`.
     """
     blocks = prefill_blocks(twin, prompt=prompt, rows=rows, cached=cached, **more)
     if twin.choices.overlap == "none":

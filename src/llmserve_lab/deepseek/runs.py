@@ -27,6 +27,7 @@ from llmserve_lab.catalog.deployments import (
     PROFILED_PREFILL,
     SGLANG_DECODE,
     SGLANG_DRAFTED,
+    SMALL_BATCHES,
     Deployment,
 )
 from llmserve_lab.deepseek.choices import Choices
@@ -37,7 +38,8 @@ from llmserve_lab.deepseek.twin import Twin
 
 BEFORE_JUNE: dict[str, Any] = {"near_copies": "far"}  # the library's kernels then
 EVEN: dict[str, Any] = {"balancedness": 1.0}  # routing made even
-IN_TURN: dict[str, Any] = {"overlap": "none"}  # switched off, as the authors say
+IN_TURN: dict[str, Any] = {"overlap": "none"}  # one batch after another
+FEW: dict[str, Any] = IN_TURN | {"n_redundant": 0}  # none is told of
 DRAFTED: dict[str, Any] = {"n_draft": 1, "accepted": 1 + float(DRAFT_KEPT)}
 LOW: dict[str, Any] = {
     "dispatch": "fp4",
@@ -49,7 +51,11 @@ LOW: dict[str, Any] = {
 
 @cache
 def known_runs() -> Mapping[Deployment, dict[str, Any]]:
-    """What is known of each run. Kernels of September are taken as good as Hopper's."""
+    """What is known of each run.
+
+    Kernels of September are taken as good as Hopper's. Those runs hid part of the
+    combine behind products, which the twin cannot: it hides all or nothing.
+    """
     later = IN_TURN | {"shares": alike(hopper())}
     return MappingProxyType(
         {
@@ -64,6 +70,7 @@ def known_runs() -> Mapping[Deployment, dict[str, Any]]:
             PROFILED_PREFILL: EVEN,
             EVEN_PREFILL: EVEN,
             NVL72_PREFILL: later,
+            **dict.fromkeys(SMALL_BATCHES, FEW),
         }
     )
 
@@ -98,14 +105,32 @@ def batch_of(record: Deployment) -> float:
 
 def decode_rate(record: Deployment, choices: Choices) -> float:
     """Tokens per second of a GPU in a published decode."""
-    twin, batch = run_as(record, choices), batch_of(record)
-    return float(twin.gpu_tokens_per_s(batch=batch, context=float(record.context)))
+    return rate_of(record, run_as(record, choices))
 
 
 def prefill_rate(
     record: Deployment, choices: Choices, *, rows: float = float(PREFILL_ROWS)
 ) -> float:
     """Tokens per second that a GPU computes in a published prefill."""
+    return rate_of(record, run_as(record, choices), rows=rows)
+
+
+def rate_of(
+    record: Deployment,
+    twin: Twin,
+    *,
+    batch: float | None = None,
+    context: float | None = None,
+    rows: float = float(PREFILL_ROWS),
+) -> float:
+    """Tokens per second of a GPU of ``twin`` under the load of a published run.
+
+    ``batch`` and ``context`` stand for what was published, ``rows`` in prefill.
+    """
+    context = float(record.context) if context is None else context
+    if decodes(record):
+        batch = batch_of(record) if batch is None else batch
+        return float(twin.gpu_tokens_per_s(batch=batch, context=context))
     cached = 0.0 if record.cached is None else float(record.cached)
-    size = {"prompt": float(record.context) - cached, "cached": cached, "rows": rows}
-    return rows / float(prefill_s(run_as(record, choices), **size))
+    prompt = {"prompt": context - cached, "cached": cached}
+    return rows / float(prefill_s(twin, rows=rows, **prompt))

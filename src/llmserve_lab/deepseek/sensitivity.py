@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from llmserve_lab.catalog.deployments import DRAFT_KEPT
+from llmserve_lab.catalog.deployments import DRAFT_KEPT, PREFILL_ROWS
 from llmserve_lab.deepseek.choices import Choices
+from llmserve_lab.deepseek.prefill import prefill_s
 from llmserve_lab.deepseek.setup import Setup
-from llmserve_lab.deepseek.shares import HEADLINES, PAPER, PEAKS, alike
+from llmserve_lab.deepseek.shares import HEADLINES, PAPER, PEAKS, alike, trips_started
 from llmserve_lab.deepseek.twin import Twin
 
+if TYPE_CHECKING:
+    from llmserve_lab.book.table import Table
+
+TENTH = 0.1
 # Each field of Choices once or more, under the name of what is changed.
 CHANGES: Mapping[str, dict[str, Any]] = MappingProxyType(
     {
@@ -37,6 +42,7 @@ CHANGES: Mapping[str, dict[str, Any]] = MappingProxyType(
         "the libraries' headlines": {"shares": alike(HEADLINES)},
         "the paper's factors": {"shares": alike(PAPER)},
         "all peaks reached": {"shares": alike(PEAKS)},
+        "every trip has a start": {"shares": trips_started()},
         "one token drafted": {"n_draft": 1, "accepted": 1 + float(DRAFT_KEPT)},
     }
 )
@@ -52,3 +58,43 @@ def swings(place: Setup, *, batch: float, context: float) -> list[tuple[str, flo
         twin = Twin(setup=place, choices=replace(ours, **change))
         found.append((name, float(twin.gpu_tokens_per_s(**size) / base) - 1))
     return sorted(found, key=lambda pair: -abs(pair[1]))
+
+
+def swings_table(place: Setup, *, batches: tuple[float, ...], context: float) -> Table:
+    """Table of every change and what it does, for each of ``batches``."""
+    from llmserve_lab.book.table import Table
+
+    found = [dict(swings(place, batch=batch, context=context)) for batch in batches]
+    rows = [(name, *(_change(1 + each[name]) for each in found)) for name in CHANGES]
+    columns = ("change", *(f"{batch:.0f} requests" for batch in batches))
+    return Table("Change of tokens/s of a GPU, choice by choice", columns, rows)
+
+
+def silent_table(place: Setup, *, context: float) -> Table:
+    """Table of the choices that no decode step feels: of prefill and of memory."""
+    from llmserve_lab.book.table import Table
+
+    ours = Choices()
+    lent, kept = (
+        prefill_s(
+            Twin(setup=place, choices=replace(ours, lent_share=share)),
+            prompt=context,
+            rows=PREFILL_ROWS.value,
+        )
+        for share in (ours.lent_share, 0.0)
+    )
+    usual, less = (
+        Twin(setup=place, choices=replace(ours, usable_memory=share))
+        for share in (ours.usable_memory, ours.usable_memory - TENTH)
+    )
+    fewer = less.batch_fits(context) / usual.batch_fits(context)
+    rows = [
+        ("nothing lent to the wire", "prefill, tokens/s", _change(lent / kept)),
+        ("a tenth less memory", "requests that fit", _change(fewer)),
+    ]
+    title = f"What a decode step does not feel: {context:,.0f} tokens"
+    return Table(title, ("change", "of what", "by"), rows)
+
+
+def _change(ratio: Any) -> str:
+    return f"{round(100 * (float(ratio) - 1)):+d} %"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from llmserve_lab import catalog
+from llmserve_lab.book.rules import is_whole
 from llmserve_lab.catalog import Accelerator, Link, ModelShape
 from llmserve_lab.catalog.attention import LatentAttention
 from llmserve_lab.catalog.deployments import Deployment
@@ -22,7 +23,8 @@ class Setup:
     """``n_gpus`` of one kind, joined inside a node and, by ``far``, between nodes.
 
     Raises:
-        ValueError: there is no GPU, or the model has no experts or no latent attention.
+        ValueError: the GPUs are no whole number, or the model has no experts or no
+            latent attention.
     """
 
     accelerator: Accelerator
@@ -31,8 +33,10 @@ class Setup:
     far: Link = catalog.LINKS["infiniband-ndr"]
 
     def __post_init__(self) -> None:
-        if self.n_gpus < 1:
-            raise ValueError(f"n_gpus must be at least 1, got {self.n_gpus}")
+        if not is_whole(self.n_gpus) or self.n_gpus < 1:
+            raise ValueError(
+                f"n_gpus must be a whole number, 1 or more, got {self.n_gpus}"
+            )
         if not isinstance(self.model.ffn, MoeFfn) or not isinstance(
             self.model.attention, LatentAttention
         ):

@@ -27,7 +27,12 @@ from llmserve_lab.catalog.kernels import (
     GRAPH_STEP_S,
     PRODUCT_RUNS,
 )
-from llmserve_lab.deepseek.evidence import DEEPSEEK, far_share_reached, near_share
+from llmserve_lab.deepseek.evidence import (
+    DEEPSEEK,
+    far_share_reached,
+    near_share,
+    trip_rates,
+)
 
 KERNELS_ON = "h800-sxm"  # where they were timed
 BLACKWELL = frozenset({"b200-sxm", "gb200-nvl72"})
@@ -39,8 +44,9 @@ SHARES = ("attention", "products", "memory", "far", "near")
 class Shares:
     """Shares in (0, 1] of the peaks of attention's compute, products, memory, links.
 
-    ``start_s`` is what a kernel costs before its first byte, in seconds. ``prompts``
-    are the shares of attention's compute in prefill by the length of the prompt; where
+    ``start_s`` is what a kernel costs before its first byte, in seconds, ``trip_s``
+    what a dispatch or a combine costs before its first. ``prompts`` are the shares of
+    attention's compute in prefill by the length of the prompt; where
     there are none, it is ``attention``.
     """
 
@@ -51,6 +57,7 @@ class Shares:
     far: float
     near: float
     start_s: float = 0.0
+    trip_s: float = 0.0
     prompts: Mapping[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -58,8 +65,9 @@ class Shares:
             value, is_share = getattr(self, each.name), each.name in SHARES
             if is_share and not 0 < value <= 1:
                 raise ValueError(f"{each.name} must be a share in (0, 1], got {value}")
-        if self.start_s < 0:
-            raise ValueError(f"start_s must be at least 0 s, got {self.start_s}")
+        for name in ("start_s", "trip_s"):
+            if not 0 <= (seconds := getattr(self, name)) < np.inf:
+                raise ValueError(f"{name} must be at least 0 s, got {seconds}")
 
     def attention_in(self, prompt: Any) -> Any:
         """Share of attention's compute in prefill of ``prompt`` tokens, or of each.
@@ -132,6 +140,19 @@ def hopper() -> Shares:
 def blackwell() -> Shares:
     """Hopper's, with the attention kernel that served in June 2025."""
     return replace(hopper(), name="June's kernels", attention=cutlass_share())
+
+
+def with_trips(shares: Shares) -> Shares:
+    """The same with a start for every trip, and the shares of the links that leaves."""
+    trip_s, far, near = trip_rates()
+    name = f"{shares.name}, trips started"
+    return replace(shares, name=name, trip_s=trip_s, far=far, near=near)
+
+
+def trips_started() -> Generations:
+    """The default sets, each with a start for every trip."""
+    made = {name: with_trips(shares) for name, shares in measured_shares().items()}
+    return MappingProxyType(made)
 
 
 def cutlass_share() -> float:

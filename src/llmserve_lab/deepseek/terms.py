@@ -11,6 +11,7 @@ from llmserve_lab.deepseek.setup import Setup
 from llmserve_lab.deepseek.shares import generation
 
 ATTENTION = ("q_", "kv_", "o_proj")
+TRIPS = 2  # of a row in a layer: there, and back
 OUTSIDE = ("dense.", "router", "lm_head", "norm", "input_", "post_")
 
 
@@ -63,7 +64,9 @@ def traffic(setup: Setup, choices: Choices) -> Numbers:
     layers = setup.model.n_layers
     layers -= 0 if choices.dense_layers_send else experts.n_dense_layers
     sizes = number_bytes(choices.dispatch) + number_bytes(choices.combine)
+    share = choices.shares[generation(setup.accelerator)]
     return {
+        "trips_s": TRIPS * layers * share.trip_s if setup.n_gpus > 1 else 0.0,
         "sent_copies": experts.top_k + choices.shared_travels * experts.n_shared,
         "copy_bytes": layers * setup.model.d_model * sizes,
         "balancedness": choices.balancedness if setup.n_gpus > 1 else 1.0,

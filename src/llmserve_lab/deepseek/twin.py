@@ -83,7 +83,7 @@ class Twin:
         known |= passes(self.setup, self.choices.form) | {
             "gpu_requests": np.asarray(batch, np.float64),
             "batch": f.SPLIT(gpu_requests=batch, n_batches=m),
-            "context": np.asarray(context, np.float64),
+            "context": context,
             "chunk": 1.0 + self.choices.n_draft,
             "n_batches": m,
             "accepted": self.choices.accepted,

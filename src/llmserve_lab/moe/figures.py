@@ -15,7 +15,7 @@ from llmserve_lab.moe.settings import DEFAULT, EP
 NODES = ((8, 2), (8, 4), (8, 8), (16, 8), (32, 8), (64, 8))
 STOPS = {
     "top_k": (1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0),
-    "n_experts": tuple(2.0**i for i in range(4, 10)),
+    "n_experts": (16.0, 32.0, 64.0, 128.0, 256.0, 384.0, 512.0),
     "n_rows": tuple(2.0**i for i in range(13)),
     "hot_share": (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9),
 }

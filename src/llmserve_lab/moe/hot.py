@@ -37,8 +37,11 @@ def exchanged(*, hot_share: float, n_rows: int, top_k: int) -> tuple[Array, int]
     Rows are drawn one expert at a time, so that a popular one may be drawn again.
 
     Raises:
-        ValueError: the rows cannot be dealt out to the ranks evenly.
+        ValueError: the rows cannot be dealt out to the ranks evenly, or the share is
+            none.
     """
+    if not 0 <= hot_share <= 1:
+        raise ValueError(f"hot_share must be in [0, 1], got {hot_share}")
     if n_rows < RANKS or n_rows % RANKS:
         raise ValueError(f"n_rows must be a multiple of {RANKS}, got {n_rows}")
     where = contiguous(N_EXPERTS, RANKS)

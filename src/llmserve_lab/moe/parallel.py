@@ -134,9 +134,15 @@ def execute(
     """Run the layer on one rank for each share of rows, [n_i, d] each.
 
     Raises:
-        ValueError: the experts cannot be dealt out evenly.
+        ValueError: the experts cannot be dealt out evenly, or the placement is for
+            another number of experts.
     """
     where = placement or contiguous(layer.spec.n_experts, len(shares))
+    if (placed := len(where.homes)) != layer.spec.n_experts:
+        raise ValueError(
+            f"placement must place the {layer.spec.n_experts} experts of the layer, "
+            f"got {placed}"
+        )
 
     def program(rank: Rank) -> Array:
         return expert_parallel(rank, shares[rank.index], layer, where, copies)

@@ -39,10 +39,10 @@ def steer(
     """Nudge a bias by ``speed`` after each batch of fresh rows.
 
     Raises:
-        ValueError: the speed is negative.
+        ValueError: the speed is negative or no finite number.
     """
-    if speed < 0:
-        raise ValueError(f"speed must not be negative, got {speed}")
+    if not 0 <= speed < np.inf:
+        raise ValueError(f"speed must be finite and not negative, got {speed}")
     bias, found = np.zeros(layer.spec.n_experts), []
     for step in range(steps):
         chosen, _ = layer.pulled(bias).route(batch(n_rows, seed=step))

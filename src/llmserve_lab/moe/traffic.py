@@ -87,6 +87,7 @@ SP_BYTES = Formula(
     ),
     derived=True,
     number="7.19",
+    ordered=(("tp", "ep"),),
     title="All-gather and reduce-scatter: bytes that leave a rank",
     source="(3.1), twice, in a group with its share of the rows",
     holds="groups of equal size with equally many rows",

@@ -122,6 +122,12 @@ far_share = Quantity(
     "share of copies that leave the node",
     maximum=1.0,
 )
+trips_s = Quantity(
+    "trips_s",
+    r"t_{\mathrm{trip}}",
+    "s",
+    "what all dispatches and combines of a step take before their first byte",
+)
 wire_s = Quantity("wire_s", r"t_{\mathrm{wire}}", "s", "time of dispatch and combine")
 expert_bytes = Positive(
     "expert_bytes", r"Q_{\mathrm{ex}}", "byte", "bytes that experts read in a step"

@@ -8,6 +8,7 @@ from functools import cache
 from llmserve_lab.book.display import plain
 from llmserve_lab.claims.deepseek.setting import (
     EXACT,
+    MIXED,
     PLACE,
     RACK,
     SMALL,
@@ -113,12 +114,14 @@ CLAIMS = (
         "≈ 2.7",
         "dimensionless",
         lambda: (1 + K / 16) / (K / 16),
-        WRONG,
+        MIXED,
         lambda: (
             "All rows come for the shared expert, and an even share of the routed "
-            "choices; with the shared one counted there too, as printed, it is "
-            f"{plain((1 + (K + 1) / 16) / ((K + 1) / 16))}."
+            "choices. Over the mean of all GPUs instead of the others, with the shared "
+            "one counted among the choices, it is as printed; over the others so "
+            f"counted {plain((1 + (K + 1) / 16) / ((K + 1) / 16))}."
         ),
+        over_the_mean_of_all_GPUs=lambda: (1 + K / 16) / ((K + 1) / 16),
     ),
     statement(
         "004-57",
