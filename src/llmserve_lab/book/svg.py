@@ -44,6 +44,8 @@ def _clean(element: Element, used: set[str], prefix: str, decimals: int) -> None
         kept[name] = re.sub(
             r"(url\(|^)#(?=[a-z])", rf"\1#{prefix}-", kept[name], flags=re.I
         )
+        if name == "d":
+            kept[name] = re.sub(r"\s*([A-Za-z])\s*", r"\1", kept[name])
     element.tag, element.attrib = _local(element.tag), kept
 
 
@@ -52,9 +54,9 @@ def _local(name: str) -> str:
 
 
 def _short(value: str, decimals: int) -> str:
-    """An attribute with rounded numbers, no spare blanks, and no list of fonts."""
+    """An attribute with rounded numbers, no spare blanks, and the page's font."""
     value = re.sub(r"-?\d+\.\d{3,}", lambda m: _rounded(m.group(), decimals), value)
-    value = re.sub(r"'[^']+'(, [^;]+)?(?=;|$)", "sans-serif", value)
+    value = re.sub(r"font-family:[^;]+;?", "", value)
     return re.sub(r"(?<=[;:]) | (?=$)", "", re.sub(r"\s+", " ", value))
 
 
@@ -85,7 +87,8 @@ def _draws_nothing(element: Element) -> bool:
         return True
     if element.tag in ("g", "defs"):
         return len(element) == 0
-    return element.tag == "path" and element.get("d", "").strip() in NOTHING
+    bare = element.get("style") == "fill:none" and "stroke" not in element.attrib
+    return element.tag == "path" and (bare or element.get("d", "").strip() in NOTHING)
 
 
 def _join_lines(parent: Element) -> None:
