@@ -19,7 +19,7 @@ from llmserve_lab.moe.hot import RANKS, WIDTH, exchanged
 from llmserve_lab.moe.layer import batch
 from llmserve_lab.moe.placement import balance
 from llmserve_lab.moe.rhythm import execute
-from llmserve_lab.moe.settings import inventory, moe_of, per_layer, sizes_of
+from llmserve_lab.moe.settings import DEFAULT, inventory, moe_of, per_layer, sizes_of
 from llmserve_lab.moe.steering import skewed_layer, steer
 from tests.benches import answered
 
@@ -158,3 +158,14 @@ def test_experts_that_differ_lie_on_hardly_more_ranks_than_drawn_ones() -> None:
     homes = draw(np.ones(256), n_rows=4000, top_k=8) // 32
     met = np.mean([len(set(row)) for row in homes.tolist()])
     assert 1 < met / f.ROW_COPIES(ep=8, top_k=8) < 1.02
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
+def test_a_hot_share_is_a_share(share: float) -> None:
+    with pytest.raises(ValueError, match=r"hot_share must be in \[0, 1\], got"):
+        exchanged(hot_share=share, n_rows=8, top_k=2)
+
+
+def test_a_group_cannot_be_cut_into_more_than_it_has() -> None:
+    with pytest.raises(ValueError, match="tp must be at most ep, got 16 with ep = 8"):
+        f.SP_BYTES.at(DEFAULT, n_rows=8, tp=16, ep=8)
