@@ -116,9 +116,9 @@ def test_what_cannot_be_dealt_out_is_refused() -> None:
     with pytest.raises(ValueError, match="n_experts must be a multiple of the 2 ranks"):
         execute(layer, [batch(1, d_model=4)] * 2)
     for others in (4, 16):
-        known = {"placement": contiguous(others, 2)}
+        rows, where = [batch(1, d_model=4)] * 2, contiguous(others, 2)
         with pytest.raises(ValueError, match="placement must place the 3 experts"):
-            execute(layer, [batch(1, d_model=4)] * 2, **known)
+            execute(layer, rows, placement=where)
     with pytest.raises(ValueError, match="tp must be at least 1, got 0"):
         rhythm.execute([batch(8, d_model=32)], tp=0)
     with pytest.raises(ValueError, match="batch must have a multiple of 4 rows, got 6"):
