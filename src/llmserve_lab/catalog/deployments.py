@@ -207,10 +207,10 @@ def _raced(
 
 
 SMALL_BATCHES: tuple[Deployment, ...] = (
-    _raced("InferenceX, 8 H200", "h200-sxm", 8, 1382, 90.25, 27.467e-3),
-    _raced("InferenceX, 8 H200", "h200-sxm", 8, 1382, 522.092, 39.004e-3),
-    _raced("InferenceX, 8 H200", "h200-sxm", 8, 7834, 209.886, 34.687e-3),
-    _raced("InferenceX, 8 H200", "h200-sxm", 8, 7834, 410.274, 42.735e-3),
+    _raced("InferenceX, 8 H200", "h200-sxm", 8, 1382, 90.25, 27.47e-3),
+    _raced("InferenceX, 8 H200", "h200-sxm", 8, 1382, 522.1, 39.0e-3),
+    _raced("InferenceX, 8 H200", "h200-sxm", 8, 7834, 209.9, 34.69e-3),
+    _raced("InferenceX, 8 H200", "h200-sxm", 8, 7834, 410.3, 42.74e-3),
     Deployment(
         name="SGLang, 16 H200",
         accelerator="h200-sxm",

@@ -8,7 +8,7 @@ from llmserve_lab.book.table import Cell, Table
 from llmserve_lab.catalog import deployments, kernels, measurements, servers
 from llmserve_lab.catalog.accelerators import ACCELERATORS
 from llmserve_lab.catalog.cited import Cited
-from llmserve_lab.catalog.deployments import DEPLOYMENTS
+from llmserve_lab.catalog.deployments import DEPLOYMENTS, SMALL_BATCHES
 from llmserve_lab.catalog.models import MODELS
 from llmserve_lab.catalog.table import Sources, level_table
 from llmserve_lab.catalog.tiers import TIERS
@@ -28,7 +28,7 @@ def deployment_table() -> Table:
             sources.cell(each.gpu_tokens_per_s),
             sources.cell(each.user_tokens_per_s),
         )
-        for each in DEPLOYMENTS
+        for each in (*DEPLOYMENTS, *SMALL_BATCHES)
     ]
     return Table(
         "Deployments: load and rate of one GPU",
