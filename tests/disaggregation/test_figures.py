@@ -177,7 +177,7 @@ def test_every_deployment_answers_every_request() -> None:
         prompt=50, output=5, rate=100, reader="azure", file="", most=30
     )
     pools: dict[str, Pool | Disaggregated] = deployments(
-        cost=cost, n_prefill=1, n_decode=1, link="pcie-gen5"
+        cost=cost, n_prefill=1, n_decode=1, link="pcie-gen5", link_latency_s=0.0
     )
     for report in side_by_side(requests, pools).values():
         assert report.num_requests == 30

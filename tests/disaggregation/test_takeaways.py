@@ -72,7 +72,9 @@ def test_the_transfer_delays_the_second_token_and_not_the_first() -> None:
     pool = Pool(cost, Continuous())
     times = {}
     for key in ("nvlink4", "infiniband-hdr"):
-        split = Disaggregated.over(LINKS[key], prefill=pool, decode=pool)
+        split = Disaggregated.over(
+            LINKS[key], prefill=pool, decode=pool, link_latency_s=0.0
+        )
         one = Request(arrival_s=0, prompt_len=4096, output_len=4, id=0)
         times[key] = simulate([one], split)
     fast, slow = times.values()

@@ -21,6 +21,7 @@ def transfer_s(*, streamed: bool, link: str, chunk: int = 4_096) -> float:
         prefill=Pool(COST, Chunked(chunk), kv_blocks=ROOM),
         decode=Pool(COST, Continuous(), kv_blocks=ROOM),
         streamed=streamed,
+        link_latency_s=None if catalog.link(link).latency else 0.0,
     )
     report = simulate([request(0, 0.0, 4_096, 5)], deployment)
     return float(report.transfer_s[0])
@@ -91,6 +92,12 @@ def test_what_cannot_be_deployed_is_refused() -> None:
         Disaggregated.over(
             catalog.link("nvlink4"), prefill=pool, decode=pool, eff_link=2
         )
+    with pytest.raises(ValueError, match="link_latency_s must be given for PCIe Gen5"):
+        Disaggregated.over(catalog.link("pcie-gen5"), prefill=pool, decode=pool)
+    slow = Disaggregated.over(
+        catalog.link("pcie-gen5"), prefill=pool, decode=pool, link_latency_s=1e-3
+    )
+    assert slow.latency_s == 1e-3
     with pytest.raises(TypeError, match="link must be of type Link, got 'nvlink4'"):
         Disaggregated.over("nvlink4", prefill=pool, decode=pool)  # type: ignore
     with pytest.raises(TypeError, match="prefill must be of type Pool, got Iteration"):

@@ -21,7 +21,7 @@ from llmserve_lab.workloads import READERS, made_up
 MODELS = {model.name: model for model in ON_ONE_GPU}
 MACHINES = {gpu.name: gpu for gpu in GPUS}
 WIRES = {link.name: key for key, link in LINKS.items()}
-MS = 1e-3
+MS, MICRO = 1e-3, 1e-6
 MADE_UP = "made up"
 
 
@@ -31,6 +31,7 @@ def bench(reports: dict[str, Report]) -> Bench:
         "model": Choose("model", tuple(MODELS), "Llama-3-8B"),
         "gpu": Choose("GPU", tuple(MACHINES), "H100 SXM"),
         "link": Choose("link", tuple(WIRES), "InfiniBand NDR"),
+        "latency": Turn("its latency, where none is published (µs)", 0, 1000, 0),
         "n_prefill": Turn("prefill GPUs", 1, 64, 2),
         "n_decode": Turn("decode GPUs", 1, 64, 2),
         "prompt": Turn("mean prompt (tokens)", 1, 100_000, 2048),
@@ -49,6 +50,7 @@ def _show(
     model: str,
     gpu: str,
     link: str,
+    latency: int,
     n_prefill: int,
     n_decode: int,
     budget: int,
@@ -63,6 +65,7 @@ def _show(
         n_decode=n_decode,
         link=WIRES[link],
         budget=budget,
+        link_latency_s=latency * MICRO if LINKS[WIRES[link]].latency is None else None,
     )
     reports = side_by_side(requests(**load), ways)
     return table(reports)._repr_html_() + distributions(reports).html()

@@ -65,10 +65,12 @@ def deployments(
     link: str,
     streamed: bool = True,
     budget: int = BUDGET,
+    link_latency_s: float | None = None,
 ) -> dict[str, Deployment]:
     """As many GPUs as engines that serve both phases, or as two pools over a link.
 
-    The prefill pool takes one prompt at a time, as a whole.
+    The prefill pool takes one prompt at a time, as a whole. ``link_latency_s`` stands
+    for the latency of the link, which must be given where none is published.
     """
     gpus = n_prefill + n_decode
     return {
@@ -79,6 +81,7 @@ def deployments(
             prefill=Pool(cost, Continuous(max_batch=1), replicas=n_prefill),
             decode=Pool(cost, Continuous(), replicas=n_decode),
             streamed=streamed,
+            link_latency_s=link_latency_s,
         ),
     }
 

@@ -97,15 +97,16 @@ class Disaggregated:
         decode: Pool,
         streamed: bool = False,
         eff_link: float = 1.0,
+        link_latency_s: float | None = None,
     ) -> Disaggregated:
         """Every GPU of a prefill replica sends its share over a ``link`` of its own.
 
-        ``eff_link`` is the share of its bandwidth that is reached. Where no latency of
-        the link is published, none is added.
+        ``eff_link`` is the share of its bandwidth that is reached. ``link_latency_s``
+        stands for the link's own latency, or for one that nobody has published.
 
         Raises:
             TypeError: the link is no record of the catalog.
-            ValueError: the share is not in (0, 1].
+            ValueError: the share is not in (0, 1], or there is no latency.
         """
         from llmserve_lab.catalog import Link as Known
 
@@ -113,10 +114,15 @@ class Disaggregated:
         of_type(Pool, prefill=prefill)
         if not 0 < eff_link <= 1:
             raise ValueError(f"eff_link must be in (0, 1], got {eff_link}")
+        latency = link.latency if link_latency_s is None else link_latency_s
+        if latency is None:
+            raise ValueError(
+                f"link_latency_s must be given for {link.name}: the catalog has none"
+            )
         return cls(
             prefill=prefill,
             decode=decode,
             bytes_per_s=float(link.bandwidth) * eff_link * prefill.cost.n_gpus,
-            latency_s=float(link.latency or 0.0),
+            latency_s=float(latency),
             streamed=streamed,
         )

@@ -71,7 +71,10 @@ def first_token_s(link: Link) -> float:
     """Time to the first token of one request whose cache is sent over ``link``."""
     cost = IterationCost.of(MODELS["llama-2-7b"], accelerator("h100-sxm"))
     pool = Pool(cost, Continuous())
-    split = Disaggregated.over(link, prefill=pool, decode=pool)
+    latency_s = float(link.latency or 0.0)  # the article leaves it out
+    split = Disaggregated.over(
+        link, prefill=pool, decode=pool, link_latency_s=latency_s
+    )
     one = Request(arrival_s=0.0, prompt_len=PROMPT, output_len=3, id=0)
     return float(simulate([one], split).ttft_s[0])
 
