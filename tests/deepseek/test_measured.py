@@ -13,6 +13,7 @@ from llmserve_lab.catalog.deployments import (
     DEPLOYMENTS,
 )
 from llmserve_lab.catalog.measurements import ALL_TO_ALL
+from llmserve_lab.deepseek import ladder
 from llmserve_lab.deepseek.ablations import ablations, ablations_table
 from llmserve_lab.deepseek.choices import Choices, as_printed
 from llmserve_lab.deepseek.doubts import (
@@ -41,16 +42,9 @@ from llmserve_lab.deepseek.measured import (
     points_table,
     signed,
 )
-from llmserve_lab.deepseek.runs import (
-    DECODES,
-    PREFILLS,
-    batch_of,
-    known_runs,
-    rate_of,
-    run_as,
-)
+from llmserve_lab.deepseek.runs import batch_of, decodes, known_runs, rate_of, run_as
 from llmserve_lab.deepseek.sensitivity import (
-    CHANGES,
+    changes,
     silent_table,
     swings,
     swings_table,
@@ -58,6 +52,8 @@ from llmserve_lab.deepseek.sensitivity import (
 from llmserve_lab.deepseek.setup import SETUPS, setup_of
 from llmserve_lab.deepseek.shares import trips_started
 from llmserve_lab.deepseek.twin import Twin
+
+DECODES = [record for record in DEPLOYMENTS if decodes(record)]
 
 
 @cache
@@ -69,7 +65,7 @@ def test_all_published_points_but_one_are_within_fifteen_percent() -> None:
     """The mean of a day is no saturated machine: its prefill is missed by far."""
     missed = [point for point in predicted() if abs(error(point)) > 0.15]
     assert [point[0] for point in missed] == [DEEPSEEK_PREFILL.name]
-    assert error(missed[0]) > 0.3
+    assert error(missed[0]) > 0.4
 
 
 def test_a_users_rate_alone_predicts_production_less_well() -> None:
@@ -127,7 +123,7 @@ def test_the_ladder_ends_where_the_points_are() -> None:
     assert [str(cell) for cell in last[1:]] == [ends[name] for name in columns]
     assert (first[0], first[-1]) == ("the paper's reading", "–")
     printed = as_printed()
-    for cell, record in zip(first[1:], DECODES[:1], strict=False):
+    for cell, record in zip(first[1:-1], ladder.DECODES, strict=True):
         twin = Twin(setup=setup_of(record), choices=printed)
         made = rate_of(record, twin) / float(record.gpu_tokens_per_s)
         assert cell == signed(made - 1)
@@ -153,8 +149,8 @@ def test_every_gain_has_the_measured_sign() -> None:
 
 
 def test_a_deployment_decodes_or_prefills() -> None:
-    assert {*DECODES, *PREFILLS} == {*DEPLOYMENTS}
-    for record in PREFILLS:
+    assert len(predicted()) == len(DEPLOYMENTS) > len(DECODES)
+    for record in {*DEPLOYMENTS} - {*DECODES}:
         with pytest.raises(ValueError, match="record must tell a batch or a user's"):
             batch_of(record)
 
@@ -180,9 +176,7 @@ def test_a_day_in_production_is_half_of_what_its_own_machine_can() -> None:
     ]
     profile, same, day = shares
     assert 45 < profile < 55 and same == pytest.approx(profile, abs=5)
-    assert (
-        profile + 10 < day < 80
-    )  # cached tokens are attended to, and routing is uneven
+    assert profile + 10 < day < 80  # routing is uneven, cached tokens count
 
 
 def test_the_far_share_is_one_of_those_measured_and_none_passes_the_peak() -> None:
@@ -251,7 +245,7 @@ def test_the_start_is_that_of_trips_that_have_one() -> None:
 
 def test_every_change_is_in_the_table_and_the_silent_ones_beside_it() -> None:
     table = swings_table(SETUPS["9 × 8 H100"], batches=(32.0, 256.0), context=2048.0)
-    assert [row[0] for row in table.rows] == [*CHANGES]
+    assert [row[0] for row in table.rows] == [*changes()]
     lent, memory = silent_table(SETUPS["4 × 8 H100"], context=4096.0).rows
     assert str(lent[-1]).startswith("+") and str(memory[-1]).startswith("-")
 
@@ -263,7 +257,7 @@ def test_the_ablations_are_set_beside() -> None:
 
 
 def test_every_choice_is_changed_by_something() -> None:
-    changed = {name for change in CHANGES.values() for name in change}
+    changed = {name for change in changes().values() for name in change}
     # what fits; and what only prefill lends
     silent = {"usable_memory", "lent_share"}
     assert {field.name for field in fields(Choices)} - changed == silent

@@ -114,5 +114,7 @@ def test_what_the_twin_does_not_know_is_refused() -> None:
 
 
 def test_a_node_that_is_not_full_is_refused() -> None:
-    with pytest.raises(ValueError, match="n_gpus must fill whole nodes of 8"):
+    with pytest.raises(
+        ValueError, match=r"n_gpus must fill whole nodes of 8 .*, got 12"
+    ):
         prefill_s(Twin(setup=setup("h100-sxm", 12)), prompt=64, rows=64)

@@ -191,26 +191,23 @@ KIMI_PREFILL = Deployment(
 TABLED_BATCH = _requests(128, SGLANG_96)
 
 
-def _raced(
-    name: str, accelerator: str, n_gpus: int, context: float, rate: float, step_s: float
-) -> Deployment:
+def _raced(context: float, rate: float, step_s: float) -> Deployment:
     """A run of a benchmark suite; requests are rate times time, by Little's law."""
-    batch = _requests(rate * step_s, INFERENCEX, "rate times time between tokens")
     return Deployment(
-        name=name,
-        accelerator=accelerator,
-        n_gpus=n_gpus,
+        name="InferenceX, 8 H200",
+        accelerator="h200-sxm",
+        n_gpus=8,
         context=_tokens(context, INFERENCEX, "nine tenths of the nominal lengths"),
         gpu_tokens_per_s=Cited(rate, "token/s", "measured", INFERENCEX),
-        batch=batch,
+        batch=_requests(rate * step_s, INFERENCEX, "rate times time between tokens"),
     )
 
 
 SMALL_BATCHES: tuple[Deployment, ...] = (
-    _raced("InferenceX, 8 H200", "h200-sxm", 8, 1382, 90.25, 27.47e-3),
-    _raced("InferenceX, 8 H200", "h200-sxm", 8, 1382, 522.1, 39.0e-3),
-    _raced("InferenceX, 8 H200", "h200-sxm", 8, 7834, 209.9, 34.69e-3),
-    _raced("InferenceX, 8 H200", "h200-sxm", 8, 7834, 410.3, 42.74e-3),
+    _raced(1382, 90.25, 27.47e-3),
+    _raced(1382, 522.1, 39.0e-3),
+    _raced(7834, 209.9, 34.69e-3),
+    _raced(7834, 410.3, 42.74e-3),
     Deployment(
         name="SGLang, 16 H200",
         accelerator="h200-sxm",

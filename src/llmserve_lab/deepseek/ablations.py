@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmserve_lab.catalog.deployments import (
     DRAFTED_OVERLAP_GAIN,
@@ -19,13 +19,7 @@ from llmserve_lab.catalog.deployments import (
 )
 from llmserve_lab.deepseek.choices import Choices
 from llmserve_lab.deepseek.measured import signed
-from llmserve_lab.deepseek.runs import (
-    batch_of,
-    decode_rate,
-    prefill_rate,
-    rate_of,
-    run_as,
-)
+from llmserve_lab.deepseek.runs import batch_of, rate_as_run
 
 if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
@@ -33,14 +27,14 @@ if TYPE_CHECKING:
 TWICE_THE_MEAN = 0.5  # assumed before rebalancing: nobody published the balancedness
 
 
-def overlap_gain(record: Deployment, choices: Choices, **size: Any) -> float:
+def overlap_gain(record: Deployment, choices: Choices, **size: float) -> float:
     """Throughput with two batches in flight over that with one, as ``record`` was run.
 
     ``size`` is a ``batch`` and, if not the published one, a ``context`` in decode, and
     as many ``rows`` in prefill.
     """
     both, one = (
-        rate_of(record, run_as(record, replace(choices, overlap=overlap)), **size)
+        rate_as_run(record, replace(choices, overlap=overlap), **size)
         for overlap in ("halves", "none")
     )
     return both / one
@@ -49,11 +43,8 @@ def overlap_gain(record: Deployment, choices: Choices, **size: Any) -> float:
 def rebalancing_gain(phase: str, choices: Choices) -> float:
     """Throughput of a published run over that with a busiest GPU of twice the mean."""
     uneven = replace(choices, balancedness=TWICE_THE_MEAN, n_redundant=0)
-    rate, record = {
-        "prefill": (prefill_rate, PREFILL_RATES[-1]),
-        "decode": (decode_rate, SGLANG_DECODE),
-    }[phase]
-    return rate(record, choices) / rate(record, uneven)
+    record = {"prefill": PREFILL_RATES[-1], "decode": SGLANG_DECODE}[phase]
+    return rate_as_run(record, choices) / rate_as_run(record, uneven)
 
 
 def ablations(choices: Choices) -> Iterator[tuple[str, float, tuple[float, ...]]]:

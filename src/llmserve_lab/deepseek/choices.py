@@ -14,10 +14,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from llmserve_lab.book.rules import is_whole
-from llmserve_lab.catalog import PRECISIONS
+from llmserve_lab.catalog import PRECISIONS, Accelerator
 from llmserve_lab.catalog.hopper import GH100
 from llmserve_lab.catalog.kernels import LENT_SMS
-from llmserve_lab.deepseek.shares import PAPER, Generations, alike, measured_shares
+from llmserve_lab.deepseek.shares import (
+    PAPER,
+    Generations,
+    Shares,
+    alike,
+    generation,
+    measured_shares,
+)
 
 if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
@@ -145,6 +152,10 @@ class Choices:
                 f"accepted must be 1 to {most} tokens with n_draft = "
                 f"{self.n_draft}, got {self.accepted}"
             )
+
+    def shares_on(self, device: Accelerator) -> Shares:
+        """What is reached on a GPU of this generation."""
+        return self.shares[generation(device)]
 
     def table(self) -> Table:
         """Table of every choice as it was made."""

@@ -24,11 +24,11 @@ from llmserve_lab.catalog.deployments import (
     TABLED_BATCH,
 )
 from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.measured import decode_point, error, points, signed
+from llmserve_lab.deepseek.measured import beside, error, points, signed
 from llmserve_lab.deepseek.runs import (
     DRAFTED,
     batch_of,
-    prefill_rate,
+    rate_as_run,
     rate_of,
     run_as,
 )
@@ -75,7 +75,7 @@ def production_table(choices: Choices) -> Table:
     rows = []
     for rate in user_rates():
         batch, found = production_at(rate, choices)
-        off = signed(error(("", found, measured)))
+        off = beside(found, measured)
         rows.append((f"{rate:.0f} tokens/s", batch, plain(found), plain(measured), off))
     columns = ("a user sees", "batch", "predicted", "measured", "error")
     return Table(f"{DEEPSEEK_DECODE.name}, from a user's rate alone", columns, rows)
@@ -88,8 +88,8 @@ def busy_table(choices: Choices) -> Table:
     made = float(DEEPSEEK_PREFILL.gpu_tokens_per_s)
     full = {
         "DeepSeek's profile, measured": float(PROFILED_PREFILL.gpu_tokens_per_s),
-        "DeepSeek's profile, predicted": prefill_rate(PROFILED_PREFILL, choices),
-        "the same on such a day, predicted": prefill_rate(DEEPSEEK_PREFILL, choices),
+        "DeepSeek's profile, predicted": rate_as_run(PROFILED_PREFILL, choices),
+        "the same on such a day, predicted": rate_as_run(DEEPSEEK_PREFILL, choices),
     }
     rows = [
         (what, plain(rate), f"{100 * made / rate:.0f} %") for what, rate in full.items()
@@ -114,8 +114,8 @@ def told_table(choices: Choices) -> Table:
     )
     rows = []
     for record, made, batch, what in cases:
-        found = rate_of(record, run_as(record, made), batch=batch)
-        off = signed(error(("", found, float(record.gpu_tokens_per_s))))
+        found = rate_as_run(record, made, batch=batch)
+        off = beside(found, float(record.gpu_tokens_per_s))
         rows.append((f"{record.name}, {what}", f"{batch:.4g}", plain(found), off))
     columns = ("if it was", "batch", "predicted", "error")
     return Table("What DeepSeek does not tell of its decode", columns, rows)
@@ -129,7 +129,7 @@ def hidden_table(choices: Choices) -> Table:
     for record in (NVL72_LATER, NVL72_LOW, NVL72_PREFILL):
         none, measured = run_as(record, choices), float(record.gpu_tokens_per_s)
         both = (none, replace(none, choices=replace(none.choices, overlap="hidden")))
-        off = (signed(error(("", rate_of(record, twin), measured))) for twin in both)
+        off = (beside(rate_of(record, twin), measured) for twin in both)
         rows.append((record.name, *off))
     columns = ("deployment", "nothing hidden", "all hidden")
     return Table("Error with no overlap, and with the most there can be", columns, rows)
@@ -142,12 +142,14 @@ def small_table(choices: Choices) -> Table:
     started = replace(choices, shares=trips_started())
     rows = []
     for record in SMALL_BATCHES:
-        point, other = (decode_point(record, each) for each in (choices, started))
-        step, found = (1e3 * batch_of(record) / rate for rate in (point[2], point[1]))
+        measured = float(record.gpu_tokens_per_s)
+        found, other = (rate_as_run(record, each) for each in (choices, started))
+        step, short = (1e3 * batch_of(record) / rate for rate in (measured, found))
         name = f"{record.name}, context {float(record.context):,.0f}"
         batch = f"{batch_of(record):.3g}"
-        times = (f"{step:.1f} ms", f"{step - found:.1f} ms")
-        rows.append((name, batch, *times, signed(error(point)), signed(error(other))))
+        times = (f"{step:.1f} ms", f"{step - short:.1f} ms")
+        off = (beside(made, measured) for made in (found, other))
+        rows.append((name, batch, *times, *off))
     columns = (
         *("deployment", "batch", "step", "too short by", "error"),
         "error, trips started",

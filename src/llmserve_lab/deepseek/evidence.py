@@ -48,8 +48,12 @@ def layer_wire_bytes(*precisions: str) -> float:
 
 def share_of_link(record: AllToAll) -> float:
     """Share of InfiniBand's bandwidth that one published run reached, both trips."""
-    far = float(f.FAR_SHARE(n_nodes=record.ep / NODE))
-    return far * rate(record) / float(IB_NDR.bandwidth)
+    return far_share(record) * rate(record) / float(IB_NDR.bandwidth)
+
+
+def far_share(record: AllToAll) -> float:
+    """Share of the copies of one published run that left their node."""
+    return float(f.FAR_SHARE(n_nodes=f.NODES(ep=record.ep, node_gpus=NODE)))
 
 
 def rate(record: AllToAll) -> float:
@@ -72,7 +76,7 @@ def trip_rates() -> tuple[float, float, float]:
     """
     rows = []
     for run in ALL_TO_ALL:
-        far = float(f.FAR_SHARE(n_nodes=max(1.0, run.ep / NODE)))
+        far = far_share(run)
         for form, seconds in (("fp8", run.dispatch_s), ("bf16", run.combine_s)):
             moved = layer_wire_bytes(form)
             parts = (
@@ -82,8 +86,8 @@ def trip_rates() -> tuple[float, float, float]:
             )
             rows.append(np.array([1.0, *parts]) / float(seconds))
     start, *slow = np.linalg.lstsq(np.array(rows), np.ones(len(rows)))[0]
-    far_share, near = (float(1 / each) for each in slow)
-    return float(start), far_share, near
+    far, near = (float(1 / each) for each in slow)
+    return float(start), far, near
 
 
 def near_share() -> float:

@@ -14,10 +14,10 @@ from llmserve_lab.catalog.efficiencies import (
 from llmserve_lab.catalog.measurements import ALL_TO_ALL, AllToAll
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.evidence import NODE, layer_wire_bytes
-from llmserve_lab.deepseek.measured import error, signed
+from llmserve_lab.deepseek.evidence import far_share, layer_wire_bytes
+from llmserve_lab.deepseek.measured import beside
 from llmserve_lab.deepseek.setup import setup
-from llmserve_lab.deepseek.shares import KERNELS_ON, generation, hopper
+from llmserve_lab.deepseek.shares import KERNELS_ON, hopper
 from llmserve_lab.deepseek.twin import Twin
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 def kernel_s(record: AllToAll, *precisions: str, choices: Choices) -> float:
     """Time of one trip, or of several, in one published all-to-all run, by (8.12)."""
     machine = Twin(setup=setup(KERNELS_ON, record.ep), choices=choices)
-    shares = choices.shares[generation(machine.setup.accelerator)]
+    shares = choices.shares_on(machine.setup.accelerator)
     return float(
         f.WIRE_S(
             trips_s=len(precisions) * shares.trip_s,
             wire_bytes=layer_wire_bytes(*precisions),
-            far_share=f.FAR_SHARE(n_nodes=max(1.0, record.ep / NODE)),
+            far_share=far_share(record),
             far_rate=machine.machine["far_rate"],
             near_rate=machine.machine["near_rate"],
         )
@@ -51,12 +51,11 @@ def kernels_table(choices: Choices) -> Table:
             ("bf16", record.combine_s),
         ):
             found = kernel_s(record, form, choices=choices)
-            point = ("", found, float(seconds))
-            times = f"{plain(1e6 * found)} / {plain(1e6 * point[2])}"
-            cells += (times, signed(error(point)))
+            times = f"{plain(1e6 * found)} / {plain(1e6 * float(seconds))}"
+            cells += (times, beside(found, float(seconds)))
         rows.append(cells)
     columns = ("group", "dispatch", "error", "combine", "its error")
-    started = choices.shares["hopper"].trip_s
+    started = choices.shares_on(catalog.accelerator(KERNELS_ON)).trip_s
     by = f"two shares and {si(started, 's')} a trip" if started else "two shares"
     caption = f"All-to-all of the communication library, by {by} / measured, in µs"
     return Table(caption, columns, rows)

@@ -19,7 +19,7 @@ from llmserve_lab.catalog.deployments import (
     Deployment,
 )
 from llmserve_lab.deepseek.choices import Choices, as_printed
-from llmserve_lab.deepseek.measured import decode_point, error, prefill_point, signed
+from llmserve_lab.deepseek.measured import beside, error, point, signed
 from llmserve_lab.deepseek.runs import rate_of
 from llmserve_lab.deepseek.setup import setup_of
 from llmserve_lab.deepseek.shares import alike, hopper
@@ -43,9 +43,8 @@ RUNGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "multiprocessors lent in prefill": ("lent_share",),
     }
 )
-
-
 DECODES = (DEEPSEEK_DECODE, SGLANG_DECODE, NVL72_DECODE)
+STOOD_ON = (*DECODES, PREFILL_RATES[-1])
 
 
 def rungs() -> Iterator[tuple[str, Choices]]:
@@ -65,8 +64,7 @@ def rungs() -> Iterator[tuple[str, Choices]]:
 def as_the_paper_reads(record: Deployment) -> str:
     """Error of the paper's own choices, whatever is known of how the thing was run."""
     twin = Twin(setup=setup_of(record), choices=as_printed())
-    made = rate_of(record, twin)
-    return signed(error(("", made, float(record.gpu_tokens_per_s))))
+    return beside(rate_of(record, twin), float(record.gpu_tokens_per_s))
 
 
 def ladder_table() -> Table:
@@ -80,12 +78,8 @@ def ladder_table() -> Table:
         ("the paper's reading", *map(as_the_paper_reads, DECODES), "–")
     ]
     rows += [
-        (
-            name,
-            *(signed(error(decode_point(each, choices))) for each in DECODES),
-            signed(error(prefill_point(PREFILL_RATES[-1], choices))),
-        )
+        (name, *(signed(error(point(each, choices))) for each in STOOD_ON))
         for name, choices in rungs()
     ]
-    names = (each.name.partition(", ")[2] for each in (*DECODES, PREFILL_RATES[-1]))
+    names = (each.name.partition(", ")[2] for each in STOOD_ON)
     return Table("Error after each change, top down", ("and then", *names), rows)

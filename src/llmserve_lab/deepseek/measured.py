@@ -19,6 +19,7 @@ from llmserve_lab.book.formula import Array
 from llmserve_lab.catalog.deployments import (
     DEEPSEEK_DECODE,
     DEEPSEEK_PREFILL,
+    DEPLOYMENTS,
     KIMI_DECODE,
     KIMI_PREFILL,
     NVL72_LATER,
@@ -30,11 +31,9 @@ from llmserve_lab.catalog.deployments import (
 )
 from llmserve_lab.deepseek.choices import Choices
 from llmserve_lab.deepseek.runs import (
-    DECODES,
-    PREFILLS,
     batch_of,
-    decode_rate,
-    prefill_rate,
+    decodes,
+    rate_as_run,
     run_as,
 )
 
@@ -63,23 +62,16 @@ NOTES: Mapping[str, str] = MappingProxyType(
 )
 
 
-def decode_point(record: Deployment, choices: Choices) -> Point:
-    """Tokens per second of a GPU in a published decode, run as it was run."""
-    name = f"{record.name}, batch {batch_of(record):.4g}"
-    return name, decode_rate(record, choices), float(record.gpu_tokens_per_s)
-
-
-def prefill_point(record: Deployment, choices: Choices) -> Point:
-    """Tokens per second of a GPU in a published prefill, run as it was run."""
-    return record.name, prefill_rate(record, choices), float(record.gpu_tokens_per_s)
+def point(record: Deployment, choices: Choices) -> Point:
+    """Tokens per second of a GPU in a published deployment, run as it was run."""
+    batch = f", batch {batch_of(record):.4g}" if decodes(record) else ""
+    made = rate_as_run(record, choices)
+    return f"{record.name}{batch}", made, float(record.gpu_tokens_per_s)
 
 
 def points(choices: Choices) -> tuple[Point, ...]:
     """All published rates, predicted with one set of choices."""
-    return (
-        *(decode_point(record, choices) for record in DECODES),
-        *(prefill_point(record, choices) for record in PREFILLS),
-    )
+    return tuple(point(record, choices) for record in DEPLOYMENTS)
 
 
 def error(point: Point) -> float:
@@ -87,13 +79,18 @@ def error(point: Point) -> float:
     return point[1] / point[2] - 1
 
 
+def beside(predicted: float, measured: float) -> str:
+    """How far a prediction is above its measurement, as a percentage."""
+    return signed(predicted / measured - 1)
+
+
 def points_table(choices: Choices, *, by: str = "shares of published kernels") -> Table:
     """Table of tokens per second and GPU, predicted ``by`` what, measured, error."""
     from llmserve_lab.book.table import Table
 
     rows = [
-        (noted(point[0]), *map(plain, point[1:]), signed(error(point)))
-        for point in points(choices)
+        (noted(name), plain(made), plain(measured), beside(made, measured))
+        for name, made, measured in points(choices)
     ]
     columns = ("deployment", "predicted", "measured", "error")
     title = f"Tokens per second of a GPU, by {by}"

@@ -16,7 +16,7 @@ from llmserve_lab.catalog.deployments import (
     SGLANG_DECODE,
 )
 from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.measured import curve, decode_point, error, signed, up_to
+from llmserve_lab.deepseek.measured import curve, error, point, signed, up_to
 from llmserve_lab.deepseek.prefill import prefill_s
 from llmserve_lab.deepseek.routing import draw
 from llmserve_lab.deepseek.sensitivity import swings
@@ -110,7 +110,7 @@ def frontier_and_measured(choices: Choices) -> StaticFigure:
         axes.set_ylabel(f"tokens/s of {whose}")
     names = [*(found.name for found in curves), alone.setup.name]
     both[0].legend(both[0].lines[::2], names)
-    errors = (signed(error(decode_point(record, choices))) for record in DRAWN)
+    errors = (signed(error(point(record, choices))) for record in DRAWN)
     texts = (f"{each.name} {off}" for each, off in zip(curves, errors, strict=True))
     return StaticFigure.of(
         figure,

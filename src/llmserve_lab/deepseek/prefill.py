@@ -16,7 +16,6 @@ import numpy as np
 from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.setup import Setup
-from llmserve_lab.deepseek.shares import generation
 from llmserve_lab.deepseek.twin import Twin
 
 
@@ -73,7 +72,7 @@ def prefill_blocks(
     if unknown := sorted(set(more) - set(known)):
         raise TypeError(f"the twin does not know {', '.join(unknown)}")
     known |= {"chunk": np.asarray(prompt, np.float64)} | copies(twin.setup) | more
-    shares = choices.shares[generation(twin.setup.accelerator)]
+    shares = choices.shares_on(twin.setup.accelerator)
     length = np.add(prompt, cached)
     known["attn_rate"] *= shares.attention_in(length) / shares.attention
     for rate in ("gemm_rate", "attn_rate"):
@@ -96,9 +95,7 @@ def prefill_s(
         TypeError, ValueError: as :func:`prefill_blocks`.
     """
     blocks = prefill_blocks(twin, prompt=prompt, rows=rows, cached=cached, **more)
-    if twin.choices.overlap == "none":
-        return f.TURN_S(**blocks)
-    return f.HIDDEN_S(n_batches=twin.n_batches, **blocks)
+    return twin.together(blocks)
 
 
 def _check(prompt: Any, rows: Any, cached: Any) -> None:

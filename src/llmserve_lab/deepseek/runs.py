@@ -13,7 +13,6 @@ from typing import Any
 
 from llmserve_lab.catalog.deployments import (
     DEEPSEEK_DECODE,
-    DEPLOYMENTS,
     DRAFT_KEPT,
     EVEN_PREFILL,
     KIMI_DECODE,
@@ -86,10 +85,6 @@ def decodes(record: Deployment) -> bool:
     return record.batch is not None or record.user_tokens_per_s is not None
 
 
-DECODES = tuple(filter(decodes, DEPLOYMENTS))
-PREFILLS = tuple(each for each in DEPLOYMENTS if not decodes(each))
-
-
 def batch_of(record: Deployment) -> float:
     """Requests per GPU: published, or implied by two rates.
 
@@ -103,16 +98,12 @@ def batch_of(record: Deployment) -> float:
     return float(record.gpu_tokens_per_s) / float(record.user_tokens_per_s)
 
 
-def decode_rate(record: Deployment, choices: Choices) -> float:
-    """Tokens per second of a GPU in a published decode."""
-    return rate_of(record, run_as(record, choices))
+def rate_as_run(record: Deployment, choices: Choices, **load: float) -> float:
+    """Tokens per second of a GPU in a published deployment, run as it was run.
 
-
-def prefill_rate(
-    record: Deployment, choices: Choices, *, rows: float = float(PREFILL_ROWS)
-) -> float:
-    """Tokens per second that a GPU computes in a published prefill."""
-    return rate_of(record, run_as(record, choices), rows=rows)
+    ``load`` is what :func:`rate_of` may be told.
+    """
+    return rate_of(record, run_as(record, choices), **load)
 
 
 def rate_of(

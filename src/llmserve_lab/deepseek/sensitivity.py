@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from llmserve_lab.catalog.deployments import DRAFT_KEPT, PREFILL_ROWS
 from llmserve_lab.deepseek.choices import Choices
+from llmserve_lab.deepseek.measured import signed
 from llmserve_lab.deepseek.prefill import prefill_s
 from llmserve_lab.deepseek.setup import Setup
 from llmserve_lab.deepseek.shares import HEADLINES, PAPER, PEAKS, alike, trips_started
@@ -18,34 +20,38 @@ if TYPE_CHECKING:
     from llmserve_lab.book.table import Table
 
 TENTH = 0.1
-# Each field of Choices once or more, under the name of what is changed.
-CHANGES: Mapping[str, dict[str, Any]] = MappingProxyType(
-    {
-        "vanilla attention": {"form": "vanilla"},
-        "all experts read": {"experts": "all"},
-        "busiest by balls in bins": {"experts": "busiest"},
-        "one after another": {"overlap": "none"},
-        "wire hidden, one batch": {"overlap": "hidden"},
-        "no redundant experts": {"n_redundant": 0},
-        "even routing": {"balancedness": 1.0},
-        "shared expert is sent to": {"shared_travels": True},
-        "dense layers send too": {"dense_layers_send": True},
-        "near copies by the far port": {"near_copies": "far"},
-        "dispatch in BF16": {"dispatch": "bf16"},
-        "combine in FP8": {"combine": "fp8"},
-        "products in BF16": {"products": "bf16"},
-        "attention in FP8": {"attention": "fp8"},
-        "cache in FP8": {"cache": "fp8"},
-        "embedding table read": {"table_is_read": True},
-        "a sharp roofline": {"ridge": "sharp"},
-        "nothing between products": {"passes": False},
-        "the libraries' headlines": {"shares": alike(HEADLINES)},
-        "the paper's factors": {"shares": alike(PAPER)},
-        "all peaks reached": {"shares": alike(PEAKS)},
-        "every trip has a start": {"shares": trips_started()},
-        "one token drafted": {"n_draft": 1, "accepted": 1 + float(DRAFT_KEPT)},
-    }
-)
+
+
+@cache
+def changes() -> Mapping[str, dict[str, Any]]:
+    """Each field of Choices once or more, under the name of what is changed."""
+    return MappingProxyType(
+        {
+            "vanilla attention": {"form": "vanilla"},
+            "all experts read": {"experts": "all"},
+            "busiest by balls in bins": {"experts": "busiest"},
+            "one after another": {"overlap": "none"},
+            "wire hidden, one batch": {"overlap": "hidden"},
+            "no redundant experts": {"n_redundant": 0},
+            "even routing": {"balancedness": 1.0},
+            "shared expert is sent to": {"shared_travels": True},
+            "dense layers send too": {"dense_layers_send": True},
+            "near copies by the far port": {"near_copies": "far"},
+            "dispatch in BF16": {"dispatch": "bf16"},
+            "combine in FP8": {"combine": "fp8"},
+            "products in BF16": {"products": "bf16"},
+            "attention in FP8": {"attention": "fp8"},
+            "cache in FP8": {"cache": "fp8"},
+            "embedding table read": {"table_is_read": True},
+            "a sharp roofline": {"ridge": "sharp"},
+            "nothing between products": {"passes": False},
+            "the libraries' headlines": {"shares": alike(HEADLINES)},
+            "the paper's factors": {"shares": alike(PAPER)},
+            "all peaks reached": {"shares": alike(PEAKS)},
+            "every trip has a start": {"shares": trips_started()},
+            "one token drafted": {"n_draft": 1, "accepted": 1 + float(DRAFT_KEPT)},
+        }
+    )
 
 
 def swings(place: Setup, *, batch: float, context: float) -> list[tuple[str, float]]:
@@ -54,7 +60,7 @@ def swings(place: Setup, *, batch: float, context: float) -> list[tuple[str, flo
     ours = Choices()
     base = Twin(setup=place, choices=ours).gpu_tokens_per_s(**size)
     found = []
-    for name, change in CHANGES.items():
+    for name, change in changes().items():
         twin = Twin(setup=place, choices=replace(ours, **change))
         found.append((name, float(twin.gpu_tokens_per_s(**size) / base) - 1))
     return sorted(found, key=lambda pair: -abs(pair[1]))
@@ -65,7 +71,7 @@ def swings_table(place: Setup, *, batches: tuple[float, ...], context: float) ->
     from llmserve_lab.book.table import Table
 
     found = [dict(swings(place, batch=batch, context=context)) for batch in batches]
-    rows = [(name, *(_change(1 + each[name]) for each in found)) for name in CHANGES]
+    rows = [(name, *(signed(each[name]) for each in found)) for name in changes()]
     columns = ("change", *(f"{batch:.0f} requests" for batch in batches))
     return Table("Change of tokens/s of a GPU, choice by choice", columns, rows)
 
@@ -87,14 +93,11 @@ def silent_table(place: Setup, *, context: float) -> Table:
         Twin(setup=place, choices=replace(ours, usable_memory=share))
         for share in (ours.usable_memory, ours.usable_memory - TENTH)
     )
-    fewer = less.batch_fits(context) / usual.batch_fits(context)
+    faster = float(lent / kept) - 1
+    fewer = float(less.batch_fits(context) / usual.batch_fits(context)) - 1
     rows = [
-        ("nothing lent to the wire", "prefill, tokens/s", _change(lent / kept)),
-        ("a tenth less memory", "requests that fit", _change(fewer)),
+        ("nothing lent to the wire", "prefill, tokens/s", signed(faster)),
+        ("a tenth less memory", "requests that fit", signed(fewer)),
     ]
     title = f"What a decode step does not feel: {context:,.0f} tokens"
     return Table(title, ("change", "of what", "by"), rows)
-
-
-def _change(ratio: Any) -> str:
-    return f"{round(100 * (float(ratio) - 1)):+d} %"

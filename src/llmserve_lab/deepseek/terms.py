@@ -8,7 +8,6 @@ from llmserve_lab.deepseek.choices import Choices
 from llmserve_lab.deepseek.evidence import number_bytes
 from llmserve_lab.deepseek.known import Numbers
 from llmserve_lab.deepseek.setup import Setup
-from llmserve_lab.deepseek.shares import generation
 
 ATTENTION = ("q_", "kv_", "o_proj")
 TRIPS = 2  # of a row in a layer: there, and back
@@ -45,7 +44,7 @@ def machine(setup: Setup, choices: Choices) -> Numbers:
         LookupError: the GPU does not compute in a precision that was chosen.
     """
     device = setup.accelerator
-    share = choices.shares[generation(device)]
+    share = choices.shares_on(device)
     return {
         "read_rate": float(device.hbm_bw) * share.memory,
         "attn_rate": float(device.peak(choices.attention)) * share.attention,
@@ -64,9 +63,9 @@ def traffic(setup: Setup, choices: Choices) -> Numbers:
     layers = setup.model.n_layers
     layers -= 0 if choices.dense_layers_send else experts.n_dense_layers
     sizes = number_bytes(choices.dispatch) + number_bytes(choices.combine)
-    share = choices.shares[generation(setup.accelerator)]
+    share = choices.shares_on(setup.accelerator)
     return {
-        "trips_s": TRIPS * layers * share.trip_s if setup.n_gpus > 1 else 0.0,
+        "trips_s": TRIPS * layers * share.trip_s,
         "sent_copies": experts.top_k + choices.shared_travels * experts.n_shared,
         "copy_bytes": layers * setup.model.d_model * sizes,
         "balancedness": choices.balancedness if setup.n_gpus > 1 else 1.0,

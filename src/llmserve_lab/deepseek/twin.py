@@ -135,7 +135,10 @@ class Twin:
 
     def step_s(self, *, batch: Any, context: Any) -> Any:
         """Seconds of a decode step of ``batch`` requests on every GPU."""
-        blocks = self.blocks(batch=batch, context=context)
+        return self.together(self.blocks(batch=batch, context=context))
+
+    def together(self, blocks: Numbers) -> Any:
+        """Seconds of all batches in flight from the blocks of one, (8.18) or (8.20)."""
         if self.choices.overlap == "none":
             return f.TURN_S(**blocks)
         return f.HIDDEN_S(n_batches=self.n_batches, **blocks)
