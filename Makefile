@@ -28,11 +28,11 @@ book: $(ENV) $(RUNTIME)  ## build the pages: _build/html/index.html
 	$(build_pages)
 
 test: $(ENV)  ## compute every number again, and run every chapter
-	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --ignore=tests/pages \
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --ignore=tests/browser \
 	    --nbval --nbval-current-env --nbval-cell-timeout=60
 
 pages: $(ENV) $(BUILT)  ## open every page in chromium, and move every slider
-	@$(BIN)/pytest -q -n 2 --dist loadgroup tests/pages
+	@$(BIN)/pytest -q -n 2 --dist loadgroup tests/browser
 
 lab: $(ENV) $(RUNTIME)  ## open the chapters in JupyterLab
 	@test -z "$(CHAPTERS)" || $(BIN)/jupyter trust $(CHAPTERS)

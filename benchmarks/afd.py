@@ -18,11 +18,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks import Line
-from llmserve_lab.afd import paper
-from llmserve_lab.afd.fast import simulate
-from llmserve_lab.afd.machine import replay
-from llmserve_lab.afd.sweep import FLIGHTS, MOST, SHARES, compare, off_by
-from llmserve_lab.book.sweep import sweep
+from llmserve_lab.afd.experiments import paper_setup
+from llmserve_lab.afd.experiments.random_settings import (
+    FLIGHTS,
+    MOST,
+    SHARES,
+    compare,
+    off_by,
+)
+from llmserve_lab.afd.simulation.event_simulator import replay
+from llmserve_lab.afd.simulation.vectorized_simulator import simulate
+from llmserve_lab.sweep import sweep
 
 SLOW, QUICK, RESUMED = 1000, 201, 15  # settings: bundles with m in flight
 SHORT = 300  # requests per instance, unless the answer is in doubt
@@ -39,15 +45,15 @@ def seconds(work: Callable[[], Any]) -> float:
 
 def figure_4() -> None:
     """The paper's Figure 4, every run of it."""
-    for ratio in paper.RATIOS:
-        simulate(paper.made(ratio), paper.served(), seed=1)
+    for ratio in paper_setup.RATIOS:
+        simulate(paper_setup.made(ratio), paper_setup.served(), seed=1)
 
 
 def fast_over_machine() -> float:
     """Time of the fast engine at r = 32 over SimPy's, from a run of a few steps."""
-    made, few = paper.made(MOST), 8
-    run = simulate(made, paper.served(), seed=1)
-    fast = seconds(lambda: simulate(made, paper.served(), seed=1))
+    made, few = paper_setup.made(MOST), 8
+    run = simulate(made, paper_setup.served(), seed=1)
+    fast = seconds(lambda: simulate(made, paper_setup.served(), seed=1))
     machine = replay(run)
     per_step = seconds(lambda: machine.run(few)) / few
     return fast / (per_step * (run.end + 1))
@@ -60,7 +66,11 @@ def memory_mb() -> float:
 
 def large() -> None:
     """A run of 32A–1F at a batch of 1,024."""
-    simulate(paper.made(MOST, batch=1024), paper.served(n_requests=12_000), seed=1)
+    simulate(
+        paper_setup.made(MOST, batch=1024),
+        paper_setup.served(n_requests=12_000),
+        seed=1,
+    )
 
 
 def bundles(n: int) -> list[dict[str, int]]:

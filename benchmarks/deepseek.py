@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks import Line
-from llmserve_lab.deepseek.setup import setup
-from llmserve_lab.deepseek.twin import Twin
+from llmserve_lab.deepseek.model.setup import setup
+from llmserve_lab.deepseek.model.step_model import Twin
 
 N_SETUPS, CONTEXT = 1000, 2048.0
 

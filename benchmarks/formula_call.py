@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import Line
-from llmserve_lab.book.formula import Array, Formula
+from llmserve_lab.formula.formula import Array, Formula
 from llmserve_lab.roofline import formulas as f
 
 POINTS = 1_000_000

@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import median
 
 from playwright.sync_api import Browser, sync_playwright
-from tests.pages.browser import FLAGS, RUNNING, step_times, visit
-from tests.pages.test_pages import OURS
+from tests.browser.browser import FLAGS, RUNNING, step_times, visit
+from tests.browser.test_pages import OURS
 
 from benchmarks import Line
 

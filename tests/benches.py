@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llmserve_lab.book.bench import Bench
+from llmserve_lab.page.widget import Bench
 
 
 def answered(made: Callable[[], Bench], **changes: Any) -> str:

@@ -2,7 +2,7 @@
 
 A chapter's tests hold ``counts*.py`` files whose functions play the mechanism out, step
 by step, and return how often something happened. The gate in
-``tests/book/test_gates.py`` runs every one and fails for a formula that has none.
+``tests/formula/test_gates.py`` runs every one and fails for a formula that has none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import sympy
 
-from llmserve_lab.book.formula import Formula
+from llmserve_lab.formula.formula import Formula
 
 
 @dataclass(frozen=True)

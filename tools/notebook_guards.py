@@ -15,17 +15,35 @@ Notebook = dict[str, Any]
 Cell = dict[str, Any]
 Guard = Callable[[str, Notebook], Iterator[str]]
 
-MAX_LINES = 12
+MAX_LINES = 30
+LESSON = "lesson"  # a cell in which writing a function is what is learned
 SKIPS = {"nbval-skip", "nbval-ignore-output", "raises-exception", "skip-execution"}
 SKIP_COMMENTS = ("NBVAL_SKIP", "NBVAL_IGNORE_OUTPUT", "NBVAL_RAISES_EXCEPTION")
 SHARED = {
-    "llmserve_lab.book",
     "llmserve_lab.catalog",
     "llmserve_lab.claims",
+    "llmserve_lab.formula",
+    "llmserve_lab.notation",
+    "llmserve_lab.page",
     "sympy",
     "numpy",
 }
-PACKAGES = {"sources": "claims"}  # pages that are not named for their package
+# The library as a reader would use it: what a package offers, nothing below.
+TOP = {
+    "llmserve_lab",
+    "llmserve_lab.cluster",
+    "llmserve_lab.engine",
+    "llmserve_lab.transformer",
+    "llmserve_lab.workloads",
+}
+# Pages that are not named for their package.
+PACKAGES = {
+    "attention_ffn": "afd",
+    "deepseek_twin": "deepseek",
+    "mixture_of_experts": "moe",
+    "sources": "claims",
+    "varlen_batching": "varlen",
+}
 
 
 def source(cell: Cell) -> str:
@@ -75,17 +93,20 @@ def nothing_skipped(name: str, notebook: Notebook) -> Iterator[str]:
 
 
 def nothing_defined(name: str, notebook: Notebook) -> Iterator[str]:
-    """Functions and classes live in the package."""
+    """Functions and classes live in the package; a lesson may write a function."""
     defining = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
     for number, cell in numbered(notebook, "code"):
+        lesson = LESSON in cell["metadata"].get("tags", [])
         for node in ast.walk(ast.parse(source(cell))):
+            if lesson and not isinstance(node, ast.ClassDef):
+                continue
             if isinstance(node, defining):
                 label = getattr(node, "name", "a lambda")
                 yield f"cell {number}: defines {label}; it belongs in the package"
 
 
 def one_idea(name: str, notebook: Notebook) -> Iterator[str]:
-    """A cell has at most twelve lines, and hides no output behind a semicolon."""
+    """A cell has at most thirty lines, and hides no output behind a semicolon."""
     for number, cell in numbered(notebook, "code"):
         lines = source(cell).strip().splitlines()
         if len(lines) > MAX_LINES:
@@ -95,11 +116,13 @@ def one_idea(name: str, notebook: Notebook) -> Iterator[str]:
 
 
 def allowed_imports(name: str, notebook: Notebook) -> Iterator[str]:
-    """A chapter imports its own package and the shared ones, nothing deeper."""
-    stem = name.removesuffix(".ipynb").split("_", 1)[-1]
+    """A chapter imports its own package, the shared ones, and what others offer."""
+    stem = name.removesuffix(".ipynb")
     allowed = SHARED | {f"llmserve_lab.{PACKAGES.get(stem, stem)}"}
     for number, cell in numbered(notebook, "code"):
         for module in imported(source(cell)):
+            if module in TOP:
+                continue
             if not any(f"{module}.".startswith(f"{ok}.") for ok in allowed):
                 yield f"cell {number}: imports {module}, allowed: {sorted(allowed)}"
 

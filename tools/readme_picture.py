@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from llmserve_lab.book.palette import on_paper
-from llmserve_lab.roofline.figures import roofline
+from llmserve_lab.page.palette import on_paper
+from llmserve_lab.roofline.page.figures import roofline
 
 PICTURE = Path(__file__).resolve().parents[1] / "assets" / "roofline.svg"
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import random
 import warnings
 
-from llmserve_lab.afd.bundle import Bundle, Load, bundle
-from llmserve_lab.afd.fast import simulate
-from llmserve_lab.afd.laws import Geometric, Independent, Uniform
-from llmserve_lab.afd.run import Run
+from llmserve_lab.afd.simulation.bundle import Bundle, Load, bundle
+from llmserve_lab.afd.simulation.length_distributions import (
+    Geometric,
+    Independent,
+    Uniform,
+)
+from llmserve_lab.afd.simulation.run import Run
+from llmserve_lab.afd.simulation.vectorized_simulator import simulate
 
 SCALES = {"a_attn": 0.01, "b_attn": 1, "a_ffn": 0.3, "b_ffn": 1, "a_comm": 0.1}
 LAW = Independent(Uniform(0, 9), Geometric(6))

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.book.formula import Formula
+from llmserve_lab.formula.formula import Formula
 from tests.afd.counts_times import attend, in_a_row, known, of, passed
 from tests.counted import Case, counts
 

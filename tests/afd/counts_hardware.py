@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.book.formula import Formula
+from llmserve_lab.formula.formula import Formula
 from tests.counted import Case, counts
 
 

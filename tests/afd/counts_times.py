@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd.pipeline import pipeline
-from llmserve_lab.book.formula import Formula
+from llmserve_lab.afd.simulation.pipeline import pipeline
+from llmserve_lab.formula.formula import Formula
 from tests.counted import Case, counts
 
 

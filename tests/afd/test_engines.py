@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd.bundle import Barrier, Load, bundle
-from llmserve_lab.afd.fast import simulate
-from llmserve_lab.afd.ladder import ladder
-from llmserve_lab.afd.laws import STEPS, Independent, Uniform
-from llmserve_lab.afd.machine import Machine, State, replay
-from llmserve_lab.afd.run import Run
+from llmserve_lab.afd.simulation.bundle import Barrier, Load, bundle
+from llmserve_lab.afd.simulation.event_simulator import Machine, State, replay
+from llmserve_lab.afd.simulation.length_distributions import STEPS, Independent, Uniform
+from llmserve_lab.afd.simulation.ratio_sweep import ladder
+from llmserve_lab.afd.simulation.run import Run
+from llmserve_lab.afd.simulation.vectorized_simulator import simulate
 from tests.afd.bundles import LAW, drawn, ran, times
 
 RATES = ("completed_per_s", "tokens_per_s", "generated_per_s")

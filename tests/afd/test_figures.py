@@ -10,18 +10,19 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.afd import figures, paper, pictures, questions
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd.bench import bench
-from llmserve_lab.afd.recipe import recipe
-from llmserve_lab.afd.rounds import BUNDLES, FLIGHTS, drawn
-from llmserve_lab.book.bench import Bench
+from llmserve_lab.afd.experiments import paper_setup
+from llmserve_lab.afd.page import figures, questions, stills
+from llmserve_lab.afd.page.gantt import BUNDLES, FLIGHTS, drawn
+from llmserve_lab.afd.page.playground import bench
+from llmserve_lab.afd.theory.paper_recipe import recipe
+from llmserve_lab.page.widget import Bench
 from tests.benches import answered
 
 
 def test_the_curve_s_numbers_are_those_of_the_recipe() -> None:
     known = figures.throughput().values(batch=512.0, mean_prompt=200.0)
-    advice = recipe(paper.known(batch=512, prompt=200))
+    advice = recipe(paper_setup.known(batch=512, prompt=200))
     assert known["ratio_best"] == pytest.approx(advice.best)
     assert known["best_tokens_per_s"] == pytest.approx(advice.tokens_per_s)
     promised = known["best_tokens_per_s"]
@@ -63,9 +64,9 @@ def test_the_gaps_drawn_are_those_that_are_said() -> None:
 
 
 def test_pictures_state_their_numbers() -> None:
-    assert "303 µs" in pictures.latencies().sentence
-    assert "best ratio is 8 for geometric" in pictures.laws(n_requests=300).sentence
-    simulated = pictures.simulated(n_requests=150, n_seeds=2)
+    assert "303 µs" in stills.latencies().sentence
+    assert "best ratio is 8 for geometric" in stills.laws(n_requests=300).sentence
+    simulated = stills.simulated(n_requests=150, n_seeds=2)
     assert re.search(r"most tokens come at r = [789];", simulated.sentence)
 
 
@@ -87,7 +88,7 @@ def test_the_bench_answers_and_refuses_in_a_sentence() -> None:
 
 
 def test_the_bench_shows_each_run_as_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llmserve_lab.afd.bench.SOON_S", 0.0)
+    monkeypatch.setattr("llmserve_lab.afd.page.playground.SOON_S", 0.0)
     small = {"n_requests": 100, "n_seeds": 2}
     defaults = {name: getattr(k, "default", None) for name, k in made().knobs.items()}
     parts = [*made().parts(**defaults | small)]
@@ -96,7 +97,7 @@ def test_the_bench_shows_each_run_as_it_ends(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_predictions_come_true_in_a_simulation() -> None:
-    run, few = paper.figure_4(32), paper.figure_4(8)
+    run, few = paper_setup.figure_4(32), paper_setup.figure_4(8)
     waiting = run.attn_s.max(axis=1).max() / run.bundle.ffn_s
     assert waiting < 0.5 < few.attn_s.max(axis=1).max() / few.bundle.ffn_s
     assert questions.predict_slowest.right == 0
@@ -106,7 +107,7 @@ def test_the_predictions_come_true_in_a_simulation() -> None:
 
 def test_choices_move_the_measured_and_not_the_real() -> None:
     """(21) counts all tokens from a stationary start, fewer from a fresh one."""
-    table = paper.choices_table(n_requests=4000)
+    table = paper_setup.choices_table(n_requests=4000)
     rows = {str(row[0]): [str(cell) for cell in row[1:]] for row in table.rows}
     for name, least, most in (
         ("as the book has it", 0.8, 0.9),

@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd.bundle import Load
-from llmserve_lab.afd.laws import (
+from llmserve_lab.afd.experiments.replications import joint
+from llmserve_lab.afd.experiments.trace_moments import TRACES
+from llmserve_lab.afd.simulation.bundle import Load
+from llmserve_lab.afd.simulation.empirical_lengths import Trace
+from llmserve_lab.afd.simulation.length_distributions import (
     STEPS,
     Floats,
     Geometric,
@@ -21,10 +24,7 @@ from llmserve_lab.afd.laws import (
     Law,
     Uniform,
 )
-from llmserve_lab.afd.measured import TRACES
-from llmserve_lab.afd.slots import fill
-from llmserve_lab.afd.study import joint
-from llmserve_lab.afd.traces import Trace
+from llmserve_lab.afd.simulation.slots import fill
 from tests.workloads.real import FOLDER
 
 LAWS: list[Law] = [

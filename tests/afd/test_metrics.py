@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from llmserve_lab.afd.bundle import Load, bundle
-from llmserve_lab.afd.laws import STEPS, Independent, Uniform
+from llmserve_lab.afd.simulation.bundle import Load, bundle
+from llmserve_lab.afd.simulation.length_distributions import STEPS, Independent, Uniform
 from tests.afd.bundles import drawn, ran, times
 
 

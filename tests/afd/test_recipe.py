@@ -7,21 +7,33 @@ from typing import Any
 import numpy as np
 import pytest
 
-from llmserve_lab.afd import derivation, paper, rule
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd.bundle import Load, ascend, bundle
-from llmserve_lab.afd.calibration import fit
-from llmserve_lab.afd.fast import simulate
-from llmserve_lab.afd.laws import Geometric, Independent, SlotLaw, Uniform
-from llmserve_lab.afd.recipe import pairs, pairs_table, recipe
-from llmserve_lab.afd.settings import fitted_table, layer, slopes, slopes_table
-from llmserve_lab.afd.study import study
+from llmserve_lab.afd.experiments import paper_setup
+from llmserve_lab.afd.experiments.replications import study
+from llmserve_lab.afd.formulas import derivation
+from llmserve_lab.afd.simulation.bundle import Load, ascend, bundle
+from llmserve_lab.afd.simulation.length_distributions import (
+    Geometric,
+    Independent,
+    SlotLaw,
+    Uniform,
+)
+from llmserve_lab.afd.simulation.vectorized_simulator import simulate
+from llmserve_lab.afd.theory import corrected_model
+from llmserve_lab.afd.theory.calibration import fit
+from llmserve_lab.afd.theory.coefficients import (
+    fitted_table,
+    layer,
+    slopes,
+    slopes_table,
+)
+from llmserve_lab.afd.theory.paper_recipe import pairs, pairs_table, recipe
 from llmserve_lab.catalog import ACCELERATORS, MODELS
-from llmserve_lab.catalog.ffn import MoeFfn
+from llmserve_lab.catalog.records.ffn import MoeFfn
 
 MANY = 3000
 FLAT = SlotLaw(steps=501, theta=600, variance=1e-12, third=0)
-BUNDLE, STILL = paper.made(1), paper.served(start="stationary")
+BUNDLE, STILL = paper_setup.made(1), paper_setup.served(start="stationary")
 RATIOS = np.geomspace(0.02, 2000, 400)[:, None]
 
 
@@ -51,29 +63,29 @@ def test_no_search_beats_the_loop_s_own_theorem(n_batches: int) -> None:
 
 
 def test_the_recipe_is_its_three_numbers() -> None:
-    advice = recipe(paper.known())
+    advice = recipe(paper_setup.known())
     assert advice.best == pytest.approx(advice.ratio_attn)
     assert advice.ratio_attn > advice.ratio_peak > advice.ratio_comm
     assert advice.limits == "Attention"
-    assert recipe(paper.known(answer=100)).limits == "FFN"
+    assert recipe(paper_setup.known(answer=100)).limits == "FFN"
     assert "Attention decides" in repr(advice.table())
 
 
 def test_whole_machines_come_closer_the_more_there_are() -> None:
-    found = pairs(paper.known(), most_ffn=7)
+    found = pairs(paper_setup.known(), most_ffn=7)
     losses = [pair.loss for pair in found]
     assert losses == sorted(losses, reverse=True) and 0 <= losses[-1] < 1e-3
     assert [str(pair) for pair in found][:2] == ["9A–1F", "19A–2F"]
-    assert len(pairs_table(paper.known()).rows) == len(pairs(paper.known()))
+    assert len(pairs_table(paper_setup.known()).rows) == len(pairs(paper_setup.known()))
     with pytest.raises(ValueError, match="most_ffn must be at least 1, got 0"):
-        pairs(paper.known(), most_ffn=0)
+        pairs(paper_setup.known(), most_ffn=0)
 
 
 def test_a_bundle_of_two_ffns_is_a_bundle_of_half_the_ratio() -> None:
     """7A–2F simulated: between 3A–1F and 4A–1F, at the same instances."""
-    load = Load(law=paper.law(answer=50), n_requests=3000, start="stationary")
+    load = Load(law=paper_setup.law(answer=50), n_requests=3000, start="stationary")
     rates = [
-        simulate(paper.made(x, n_ffn=y, batch=64), load, seed=3).tokens_per_s
+        simulate(paper_setup.made(x, n_ffn=y, batch=64), load, seed=3).tokens_per_s
         for x, y in ((3, 1), (7, 2), (4, 1))
     ]
     assert min(rates[0], rates[2]) * 0.98 < rates[1] < max(rates[0], rates[2]) * 1.02
@@ -135,7 +147,7 @@ def test_each_step_to_the_load_is_true_in_numbers() -> None:
 
 
 def test_each_step_to_the_peak_is_a_difference_of_rates() -> None:
-    known = paper.known() | {"slot_tokens": 600.0}
+    known = paper_setup.known() | {"slot_tokens": 600.0}
     for step, r in zip(derivation.ratio().steps[:2], (5.0, 20.0), strict=True):
         rates = f.INSTANCE_TOKENS_PER_S.at(known, af_ratio=np.array([r, r + 1e-6]))
         values = known | {"af_ratio": r, "attn_s": float(f.ATTN_S.at(known))}
@@ -146,17 +158,19 @@ def test_each_step_to_the_peak_is_a_difference_of_rates() -> None:
 
 def test_the_rule_without_spread_is_the_closed_form() -> None:
     ratios = np.arange(1, 30)
-    known = paper.known() | {"slot_tokens": 600.0}
+    known = paper_setup.known() | {"slot_tokens": 600.0}
     exact = f.PIPELINE_TOKENS_PER_S.at(known, af_ratio=ratios, n_batches=2)
     np.testing.assert_allclose(
-        rule.tokens_per_s(paper.made(1), FLAT, ratios), exact, rtol=1e-9
+        corrected_model.tokens_per_s(paper_setup.made(1), FLAT, ratios),
+        exact,
+        rtol=1e-9,
     )
 
 
 def test_loads_that_never_differ_need_no_spread() -> None:
     """The rule is then the closed form, and so is the simulation."""
     still = Independent(Uniform(100, 100), Uniform(0, 0))
-    one = study(paper.made(1, batch=8), still, most=3, n_requests=100, seeds=(0,))
+    one = study(paper_setup.made(1, batch=8), still, most=3, n_requests=100, seeds=(0,))
     assert np.abs(one.errors()[1]).max() < 1e-9
 
 
@@ -165,12 +179,14 @@ def test_one_slot_never_holds_less_than_nothing() -> None:
     law = Independent(Uniform(0, 2), Geometric(500)).slot()
     known = ascend() | {"a_attn": 256 * ascend()["a_attn"], "b_attn": 1e-9}
     made = bundle(known, batch=1, n_batches=1)
-    assert (rule.period_s(made, law, [1, 2, 4]) > made.ffn.intercept).all()
+    assert (corrected_model.period_s(made, law, [1, 2, 4]) > made.ffn.intercept).all()
 
 
 def test_the_best_ratio_is_searched_as_far_as_it_is() -> None:
-    long = paper.law(prompt=20_000).slot()
-    best = rule.best_ratio(paper.made(1), long)
-    around = rule.tokens_per_s(paper.made(1), long, [best - 1, best, best + 1])
-    assert best > rule.FAR and around.argmax() == 1
-    assert rule.best_ratio(paper.made(1), long, most=16) == 16
+    long = paper_setup.law(prompt=20_000).slot()
+    best = corrected_model.best_ratio(paper_setup.made(1), long)
+    around = corrected_model.tokens_per_s(
+        paper_setup.made(1), long, [best - 1, best, best + 1]
+    )
+    assert best > corrected_model.FAR and around.argmax() == 1
+    assert corrected_model.best_ratio(paper_setup.made(1), long, most=16) == 16

@@ -9,13 +9,24 @@ import numpy as np
 import pytest
 
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd import horizon, paper, rule
-from llmserve_lab.afd.bundle import Barrier
-from llmserve_lab.afd.laws import Geometric, Independent, Law, Uniform
-from llmserve_lab.afd.pipeline import pipeline
-from llmserve_lab.afd.run import SHARE
-from llmserve_lab.afd.study import LAWS, Study, study
-from llmserve_lab.afd.sweep import compare, drawn, error_table, flat
+from llmserve_lab.afd.experiments import paper_setup
+from llmserve_lab.afd.experiments.random_settings import (
+    compare,
+    drawn,
+    error_table,
+    flat,
+)
+from llmserve_lab.afd.experiments.replications import LAWS, Study, study
+from llmserve_lab.afd.simulation.bundle import Barrier
+from llmserve_lab.afd.simulation.length_distributions import (
+    Geometric,
+    Independent,
+    Law,
+    Uniform,
+)
+from llmserve_lab.afd.simulation.pipeline import pipeline
+from llmserve_lab.afd.simulation.run import SHARE
+from llmserve_lab.afd.theory import corrected_model, finite_run
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = {"n_requests": 600, "seeds": (0,)}
@@ -23,22 +34,22 @@ QUICK = {"n_requests": 600, "seeds": (0,)}
 
 def tops(law: Law, *, batch: int = 256) -> int:
     """The best whole ratio, simulated."""
-    made = paper.made(1, batch=batch)
+    made = paper_setup.made(1, batch=batch)
     found = study(made, law, most=20, n_requests=600, seeds=(0,))
     return 1 + int(np.argmax(found.mean("tokens_per_s")))
 
 
 def test_the_best_ratio_grows_with_context_and_batch() -> None:
-    by_batch = [tops(paper.law(), batch=batch) for batch in (64, 256, 1024)]
+    by_batch = [tops(paper_setup.law(), batch=batch) for batch in (64, 256, 1024)]
     assert by_batch == sorted(by_batch) and by_batch[0] < by_batch[-1]
-    by_prompt = [tops(paper.law(prompt=prompt)) for prompt in (10, 100, 400)]
+    by_prompt = [tops(paper_setup.law(prompt=prompt)) for prompt in (10, 100, 400)]
     assert by_prompt == sorted(by_prompt) and by_prompt[0] < by_prompt[-1]
 
 
 def test_a_slot_holds_what_its_long_requests_make_it_hold() -> None:
     """Laws with the same means: θ predicts where Attention rules, the means do not."""
     for law in LAWS.values():
-        one = study(paper.made(1), law, most=1, n_requests=600, seeds=(0, 1))
+        one = study(paper_setup.made(1), law, most=1, n_requests=600, seeds=(0, 1))
         seen = one.mean("tokens_per_s")[0]
         assert one.paper[0] == pytest.approx(seen, rel=0.03)
     thetas = [law.slot().theta for law in LAWS.values()]
@@ -63,8 +74,10 @@ def test_two_batches_hide_nothing_and_three_hide_attention() -> None:
 
 def test_stragglers_cost_most_at_balance() -> None:
     """Against equal loads: nothing where the FFN rules, most near the best ratio."""
-    one = study(paper.made(1), paper.law(), most=32, n_requests=800, seeds=(0, 1))
-    known = paper.known() | {"slot_tokens": 600.0}
+    one = study(
+        paper_setup.made(1), paper_setup.law(), most=32, n_requests=800, seeds=(0, 1)
+    )
+    known = paper_setup.known() | {"slot_tokens": 600.0}
     equal = f.PIPELINE_TOKENS_PER_S.at(known, af_ratio=one.ratios, n_batches=2)
     cost = 1 - one.mean("tokens_per_s") / equal
     assert abs(cost[-1]) < 1e-3 and cost.max() > 0.03
@@ -72,10 +85,10 @@ def test_stragglers_cost_most_at_balance() -> None:
 
 
 def test_counting_completed_requests_loses_the_tokens_in_flight() -> None:
-    run = paper.figure_4(2)
+    run = paper_setup.figure_4(2)
     share = run.completed_per_s / run.tokens_per_s
-    known = paper.known()
-    measured = {"n_requests": paper.REQUESTS, "measured_share": SHARE}
+    known = paper_setup.known()
+    measured = {"n_requests": paper_setup.REQUESTS, "measured_share": SHARE}
     promised = f.COUNTED_SHARE.at(known, measured, n_batches=2)
     assert share == pytest.approx(float(promised), abs=0.01)
     assert share < 0.95
@@ -98,21 +111,24 @@ def test_the_rule_predicts_the_simulation(number: int, barrier: Barrier) -> None
 
 def test_the_rule_predicts_a_run_with_its_start() -> None:
     """The paper's run, by both ways to count; in steady state it would be too slow."""
-    load = paper.served()
+    load = paper_setup.served()
     for r in (2, 8):
-        run, made = paper.figure_4(r), paper.made(r)
-        all_slots = float(horizon.tokens_per_s(made, load))
-        counted = float(horizon.completed_per_s(made, load))
+        run, made = paper_setup.figure_4(r), paper_setup.made(r)
+        all_slots = float(finite_run.tokens_per_s(made, load))
+        counted = float(finite_run.completed_per_s(made, load))
         assert all_slots == pytest.approx(run.tokens_per_s, rel=0.015)
         assert counted == pytest.approx(run.completed_per_s, rel=0.015)
-        assert rule.tokens_per_s(made, load.law.slot()) < 0.985 * run.tokens_per_s
+        assert (
+            corrected_model.tokens_per_s(made, load.law.slot())
+            < 0.985 * run.tokens_per_s
+        )
 
 
 def test_slots_fill_up_by_the_recursion() -> None:
-    load, known = paper.served(), paper.known(batch=1)
+    load, known = paper_setup.served(), paper_setup.known(batch=1)
     for step in (0, 3, 400):
         held = f.STEP_LOAD.at(known, step_index=step)
-        theta = horizon.slot_after(load, step).theta
+        theta = finite_run.slot_after(load, step).theta
         assert theta == pytest.approx(float(held), rel=1e-9)
 
 
@@ -120,7 +136,9 @@ def test_a_few_slots_are_lopsided_and_the_rule_knows() -> None:
     """Nine slots of heavy-tailed requests: as Gaussian loads they would be too good."""
     made, law = drawn(29)
     one = study(made, law, most=16, n_requests=1000, seeds=(0,))
-    even = rule.tokens_per_s(made, replace(law.slot(), third=0.0), one.ratios)
+    even = corrected_model.tokens_per_s(
+        made, replace(law.slot(), third=0.0), one.ratios
+    )
     too_good = (even / one.mean("tokens_per_s") - 1).max()
     assert made.batch == 9
     assert errors(one) < 0.02 < too_good
@@ -149,6 +167,7 @@ def test_a_flat_top_has_no_best_ratio() -> None:
 def test_a_hidden_wire_gives_two_batches_back_what_they_lost() -> None:
     law = Independent(Uniform(100, 100), Geometric(500)).slot()
     on_loop, hidden = (
-        rule.tokens_per_s(paper.made(9, comm=comm), law) for comm in ("loop", "hidden")
+        corrected_model.tokens_per_s(paper_setup.made(9, comm=comm), law)
+        for comm in ("loop", "hidden")
     )
     assert hidden > on_loop * 1.01

@@ -11,17 +11,18 @@ import numpy as np
 import pytest
 
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd import horizon, paper, rule
-from llmserve_lab.afd.bundle import Bundle, ascend, bundle
-from llmserve_lab.afd.calibration import fit
-from llmserve_lab.afd.fast import simulate
-from llmserve_lab.afd.laws import Geometric, SlotLaw, Uniform
-from llmserve_lab.afd.recipe import recipe
-from llmserve_lab.afd.study import Study, study
-from llmserve_lab.afd.traces import Trace
+from llmserve_lab.afd.experiments import paper_setup
+from llmserve_lab.afd.experiments.replications import Study, study
+from llmserve_lab.afd.simulation.bundle import Bundle, ascend, bundle
+from llmserve_lab.afd.simulation.empirical_lengths import Trace
+from llmserve_lab.afd.simulation.length_distributions import Geometric, SlotLaw, Uniform
+from llmserve_lab.afd.simulation.vectorized_simulator import simulate
+from llmserve_lab.afd.theory import corrected_model, finite_run
+from llmserve_lab.afd.theory.calibration import fit
+from llmserve_lab.afd.theory.paper_recipe import recipe
 
 FLAT = SlotLaw(steps=501, theta=600, variance=1e-12, third=0)
-BUNDLE, STILL = paper.made(1), paper.served(start="stationary")
+BUNDLE, STILL = paper_setup.made(1), paper_setup.served(start="stationary")
 NO_NUMBER: Any = math.nan
 HALVES: Any = 8.5
 TRIPLES: Any = [(1, 2, 3), (4, 5, 6)]
@@ -51,7 +52,7 @@ def trace(prompts: Any, decodes: Any) -> Trace:
         (lambda: trace([5, np.nan], [2, 4]), "prompts must be whole .*, got nan"),
         (lambda: trace(np.ones((3, 2)), np.ones(3)), "prompts must be one row"),
         (
-            lambda: paper.law().slot("each"),
+            lambda: paper_setup.law().slot("each"),
             "steps must be one of end token, one",
         ),
     ],
@@ -62,11 +63,11 @@ def test_a_law_that_cannot_be_says_so(wrong: object, message: str) -> None:
 
 
 def curve(most: int, made: Bundle = BUNDLE) -> Study:
-    return study(made, paper.law(), most=most, n_requests=9, seeds=(0,))
+    return study(made, paper_setup.law(), most=most, n_requests=9, seeds=(0,))
 
 
 def counted(n_requests: int) -> object:
-    known = paper.known() | {"n_requests": n_requests, "measured_share": 0.8}
+    known = paper_setup.known() | {"n_requests": n_requests, "measured_share": 0.8}
     return f.COUNTED_SHARE.at(known, n_batches=2)
 
 
@@ -82,29 +83,47 @@ def with_coefficient(name: str, value: float) -> Callable[[], object]:
             with_coefficient("b_ffn", -1.0),
             "intercept of ffn must be positive, got -1.0",
         ),
-        (lambda: paper.made(0), "n_attn must be a whole number, at least 1, got 0"),
-        (lambda: paper.made(1, comm="both"), "comm must be one of loop, hidden, got"),
-        (lambda: paper.made(NO_NUMBER), "n_attn must be a whole number.*got nan"),
-        (lambda: paper.made(1, batch=HALVES), "batch must be a whole .*got 8.5"),
-        (lambda: paper.served(n_requests=0), "n_requests must be a whole .*got 0"),
-        (lambda: rule.best_ratio(paper.made(1), FLAT, most=0), "most must be .*got 0"),
-        (lambda: curve(2, paper.made(2, n_ffn=2)), "n_ffn must be 1, .*got 2"),
         (
-            lambda: recipe(paper.known() | {"p_stop": 1.5}),
+            lambda: paper_setup.made(0),
+            "n_attn must be a whole number, at least 1, got 0",
+        ),
+        (
+            lambda: paper_setup.made(1, comm="both"),
+            "comm must be one of loop, hidden, got",
+        ),
+        (lambda: paper_setup.made(NO_NUMBER), "n_attn must be a whole number.*got nan"),
+        (lambda: paper_setup.made(1, batch=HALVES), "batch must be a whole .*got 8.5"),
+        (
+            lambda: paper_setup.served(n_requests=0),
+            "n_requests must be a whole .*got 0",
+        ),
+        (
+            lambda: corrected_model.best_ratio(paper_setup.made(1), FLAT, most=0),
+            "most must be .*got 0",
+        ),
+        (lambda: curve(2, paper_setup.made(2, n_ffn=2)), "n_ffn must be 1, .*got 2"),
+        (
+            lambda: recipe(paper_setup.known() | {"p_stop": 1.5}),
             "p_stop must be positive",
         ),
         (lambda: counted(300), "counted_share must be at least 0 and at most 1, got -"),
         (
-            lambda: horizon.period_s(BUNDLE, STILL),
+            lambda: finite_run.period_s(BUNDLE, STILL),
             "load must start fresh and have geometric",
         ),
         (lambda: fit(TRIPLES, name="F"), r"pairs .*, got \(2, 3\)"),
         (lambda: fit([(-1, 1), (2, 2), (3, 3)], name="F"), "loads of F .*, got -1"),
-        (lambda: paper.served(stop="soon"), "stop must be one of total, each"),
-        (lambda: rule.period_s(paper.made(1), FLAT, 0), "af_ratio must be positive"),
+        (lambda: paper_setup.served(stop="soon"), "stop must be one of total, each"),
+        (
+            lambda: corrected_model.period_s(paper_setup.made(1), FLAT, 0),
+            "af_ratio must be positive",
+        ),
         (lambda: curve(0), "most must be a ratio of at least 1, got 0"),
         (lambda: replace(FLAT, variance=-4.0), "variance must be at least 0 .*got -4"),
-        (lambda: recipe(paper.known() | {"a_ffn": -1.0}), "a_ffn must be positive"),
+        (
+            lambda: recipe(paper_setup.known() | {"a_ffn": -1.0}),
+            "a_ffn must be positive",
+        ),
         (lambda: f.MEAN_DECODE(p_stop=1.5), "p_stop must be positive and at most 1"),
         (lambda: fit([(1, 2), (2, 3)], name="FFN"), "rows of FFN must be at least 3"),
         (lambda: fit([(5, 2)] * 4, name="FFN"), "two loads or more, got 5 in all"),
@@ -128,4 +147,4 @@ def test_too_few_requests_are_a_warning_with_the_reason() -> None:
     with pytest.warns(
         UserWarning, match=r"at least 5 for each of the 512 slots.*got 99"
     ):
-        simulate(paper.made(1), paper.served(n_requests=99), seed=1)
+        simulate(paper_setup.made(1), paper_setup.served(n_requests=99), seed=1)

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.book.notation import quantity
 from llmserve_lab.catalog import (
     ACCELERATORS,
     EFFICIENCIES,
@@ -16,6 +15,7 @@ from llmserve_lab.catalog import (
     wire,
     workload,
 )
+from llmserve_lab.notation import quantity
 from llmserve_lab.roofline import formulas as f
 
 ANY_KEY: Any = "a-key"

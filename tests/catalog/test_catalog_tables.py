@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from llmserve_lab import catalog
-from llmserve_lab.book.table import Table
-from llmserve_lab.catalog.cited import Cited
-from llmserve_lab.catalog.table import Sources
+from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.catalog.tables import Sources
+from llmserve_lab.page.table import Table
 
 LOOKUPS: list[tuple[Callable[[str], Any], Mapping[str, Any]]] = [
     (catalog.accelerator, catalog.ACCELERATORS),

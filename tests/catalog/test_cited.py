@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from llmserve_lab import catalog
-from llmserve_lab.book.units import units
-from llmserve_lab.catalog.cited import KINDS, Cited, fraction
+from llmserve_lab.catalog.records.cited import KINDS, Cited, fraction
+from llmserve_lab.formula.units import units
 
 BANDWIDTH = Cited(3.35e12, "byte/s", "datasheet", "a datasheet")
 
@@ -41,16 +41,16 @@ def cited_in(thing: Any) -> Iterator[Cited]:
 @cache
 def everything() -> list[Cited]:
     """Every cited number that a name of the catalog's modules leads to, each once."""
-    names = [each.name for each in pkgutil.iter_modules(catalog.__path__)]
-    modules = [import_module(f"{catalog.__name__}.{name}") for name in names]
-    found = [
+    found = pkgutil.walk_packages(catalog.__path__, f"{catalog.__name__}.")
+    modules = [import_module(each.name) for each in found]
+    cited_ones = [
         cited
         for module in modules
         for name, value in vars(module).items()
         if not name.startswith("__")
         for cited in cited_in(value)
     ]
-    return list({id(cited): cited for cited in found}.values())
+    return list({id(cited): cited for cited in cited_ones}.values())
 
 
 def test_the_catalog_cites_every_kind_of_evidence() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from llmserve_lab import catalog
-from llmserve_lab.catalog import deployments as d
-from llmserve_lab.catalog.ffn import MoeFfn
+from llmserve_lab.catalog.evidence import deployments as d
+from llmserve_lab.catalog.records.ffn import MoeFfn
 
 
 def ratio(one: d.Deployment, other: d.Deployment) -> float:

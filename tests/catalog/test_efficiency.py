@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from llmserve_lab import catalog
-from llmserve_lab.catalog import efficiencies as found
-from llmserve_lab.catalog.cited import Cited
+from llmserve_lab.catalog.data import efficiencies as found
+from llmserve_lab.catalog.records.cited import Cited
 
 # Numbers that nothing counts, read a second time, in the units of their sources.
 PRINTED = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from llmserve_lab import catalog
-from llmserve_lab.catalog.measurements import SMALL_BATCH
-from llmserve_lab.catalog.servers import CHUNK_SIZES, VLLM_ROOM
+from llmserve_lab.catalog.evidence.measurements import SMALL_BATCH
+from llmserve_lab.catalog.evidence.servers import CHUNK_SIZES, VLLM_ROOM
 
 # Milliseconds of the prefill of one prompt, and of one token after it.
 PRINTED_MS = {"a100-80-sxm": ("94", "44.9"), "h100-sxm": ("53.4", "29.8")}

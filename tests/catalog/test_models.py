@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from llmserve_lab import catalog
-from llmserve_lab.catalog.models import KIMI_K2_REPORT
+from llmserve_lab.catalog.data.models import KIMI_K2_REPORT
 
 Agrees = Callable[[float, float], bool]
 Config = dict[str, Any]

@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from llmserve_lab import catalog
-from llmserve_lab.catalog.attention import GroupedQueryAttention, LatentAttention
-from llmserve_lab.catalog.ffn import GeluFfn, MoeFfn, SwigluFfn
-from llmserve_lab.catalog.tensor import Tensor
+from llmserve_lab.catalog.records.attention import (
+    GroupedQueryAttention,
+    LatentAttention,
+)
+from llmserve_lab.catalog.records.ffn import GeluFfn, MoeFfn, SwigluFfn
+from llmserve_lab.catalog.records.tensor import Tensor
 
 GQA: dict[str, Any] = {"n_heads": 4, "n_kv_heads": 2, "d_head": 3}
 MLA: dict[str, Any] = {

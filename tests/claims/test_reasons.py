@@ -21,7 +21,7 @@ from llmserve_lab.claims.article_06.setting import (
     setting,
 )
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.walk import walk
+from llmserve_lab.roofline.iteration_count import walk
 
 
 def article_walk(context: int) -> float:

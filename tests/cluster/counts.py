@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from llmserve_lab.catalog import LINKS
-from llmserve_lab.catalog.wiring import Link
+from llmserve_lab.catalog.records.link import Link
 from llmserve_lab.cluster import Ledger, Rank, run
 from llmserve_lab.cluster import formulas as f
 from tests.cluster.programs import ring_all_reduce

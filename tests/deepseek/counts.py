@@ -6,9 +6,9 @@ import random
 from fractions import Fraction
 from itertools import product
 
-from llmserve_lab.catalog.attention import LatentAttention
+from llmserve_lab.catalog.records.attention import LatentAttention
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.mla import execute
+from llmserve_lab.deepseek.executed.mla import execute
 from tests.counted import Case, counts
 from tests.deepseek.works import Works, run_of
 

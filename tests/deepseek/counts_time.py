@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable
 from fractions import Fraction
 
-from llmserve_lab.book.formula import Formula
 from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.formula.formula import Formula
 from tests.counted import Case, counts
 from tests.deepseek.works import Works, run_of, ticks
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.book.bench import Bench
-from llmserve_lab.book.display import plain
-from llmserve_lab.deepseek.bench import SHARES, bench
-from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.setup import setup
-from llmserve_lab.deepseek.twin import Twin
+from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.deepseek.model.setup import setup
+from llmserve_lab.deepseek.model.step_model import Twin
+from llmserve_lab.deepseek.page.playground import SHARES, bench
+from llmserve_lab.formula.text import plain
+from llmserve_lab.page.widget import Bench
 from tests.benches import answered
 
 

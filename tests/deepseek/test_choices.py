@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.setup import setup
+from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.deepseek.model.setup import setup
 
 
 @pytest.mark.parametrize(

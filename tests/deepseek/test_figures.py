@@ -2,11 +2,11 @@
 
 import pytest
 
-from llmserve_lab.deepseek import figures
-from llmserve_lab.deepseek.choices import Choices, Overlap
-from llmserve_lab.deepseek.controls import DEVICES
-from llmserve_lab.deepseek.setup import SETUPS, Setup, setup
-from llmserve_lab.deepseek.twin import Twin
+from llmserve_lab.deepseek.model.assumptions import Choices, Overlap
+from llmserve_lab.deepseek.model.setup import SETUPS, Setup, setup
+from llmserve_lab.deepseek.model.step_model import Twin
+from llmserve_lab.deepseek.page import figures
+from llmserve_lab.deepseek.page.controls import DEVICES
 
 H100 = SETUPS["9 × 8 H100"]
 

@@ -6,17 +6,23 @@ from functools import cache
 import numpy as np
 import pytest
 
-from llmserve_lab.book.display import plain
-from llmserve_lab.catalog.deployments import (
+from llmserve_lab.catalog.evidence.deployments import (
     DEEPSEEK_DECODE,
     DEEPSEEK_PREFILL,
     DEPLOYMENTS,
 )
-from llmserve_lab.catalog.measurements import ALL_TO_ALL
-from llmserve_lab.deepseek import ladder
-from llmserve_lab.deepseek.ablations import ablations, ablations_table
-from llmserve_lab.deepseek.choices import Choices, as_printed
-from llmserve_lab.deepseek.doubts import (
+from llmserve_lab.catalog.evidence.measurements import ALL_TO_ALL
+from llmserve_lab.deepseek.calibration.kernel_efficiency import trips_started
+from llmserve_lab.deepseek.calibration.link_efficiency import (
+    far_share_reached,
+    layer_wire_bytes,
+    share_of_link,
+    trip_rates,
+)
+from llmserve_lab.deepseek.evaluation import attribution
+from llmserve_lab.deepseek.evaluation.ablations import ablations, ablations_table
+from llmserve_lab.deepseek.evaluation.attribution import ladder_table
+from llmserve_lab.deepseek.evaluation.caveats import (
     balance_table,
     busy_table,
     hidden_table,
@@ -26,15 +32,12 @@ from llmserve_lab.deepseek.doubts import (
     told_table,
     user_rates,
 )
-from llmserve_lab.deepseek.evidence import (
-    far_share_reached,
-    layer_wire_bytes,
-    share_of_link,
-    trip_rates,
+from llmserve_lab.deepseek.evaluation.kernels import (
+    headlines_table,
+    kernel_s,
+    kernels_table,
 )
-from llmserve_lab.deepseek.kernels import headlines_table, kernel_s, kernels_table
-from llmserve_lab.deepseek.ladder import ladder_table
-from llmserve_lab.deepseek.measured import (
+from llmserve_lab.deepseek.evaluation.predictions import (
     Point,
     curve,
     error,
@@ -42,16 +45,23 @@ from llmserve_lab.deepseek.measured import (
     points_table,
     signed,
 )
-from llmserve_lab.deepseek.runs import batch_of, decodes, known_runs, rate_of, run_as
-from llmserve_lab.deepseek.sensitivity import (
+from llmserve_lab.deepseek.evaluation.published_runs import (
+    batch_of,
+    decodes,
+    known_runs,
+    rate_of,
+    run_as,
+)
+from llmserve_lab.deepseek.evaluation.sensitivity import (
     changes,
     silent_table,
     swings,
     swings_table,
 )
-from llmserve_lab.deepseek.setup import SETUPS, setup_of
-from llmserve_lab.deepseek.shares import trips_started
-from llmserve_lab.deepseek.twin import Twin
+from llmserve_lab.deepseek.model.assumptions import Choices, as_printed
+from llmserve_lab.deepseek.model.setup import SETUPS, setup_of
+from llmserve_lab.deepseek.model.step_model import Twin
+from llmserve_lab.formula.text import plain
 
 DECODES = [record for record in DEPLOYMENTS if decodes(record)]
 
@@ -123,7 +133,7 @@ def test_the_ladder_ends_where_the_points_are() -> None:
     assert [str(cell) for cell in last[1:]] == [ends[name] for name in columns]
     assert (first[0], first[-1]) == ("the paper's reading", "–")
     printed = as_printed()
-    for cell, record in zip(first[1:-1], ladder.DECODES, strict=True):
+    for cell, record in zip(first[1:-1], attribution.DECODES, strict=True):
         twin = Twin(setup=setup_of(record), choices=printed)
         made = rate_of(record, twin) / float(record.gpu_tokens_per_s)
         assert cell == signed(made - 1)

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmserve_lab.catalog import MODELS
-from llmserve_lab.catalog.attention import LatentAttention
+from llmserve_lab.catalog.records.attention import LatentAttention
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.mla import TINY, beside, execute
+from llmserve_lab.deepseek.executed.mla import TINY, beside, execute
 
 specs = st.builds(
     LatentAttention,

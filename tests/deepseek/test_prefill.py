@@ -5,17 +5,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.prefill import (
+from llmserve_lab.deepseek.calibration.kernel_efficiency import hopper
+from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.deepseek.model.prefill import (
     copies,
     lent,
     prefill_blocks,
     prefill_s,
     touched,
 )
-from llmserve_lab.deepseek.setup import SETUPS, setup
-from llmserve_lab.deepseek.shares import hopper
-from llmserve_lab.deepseek.twin import Twin
+from llmserve_lab.deepseek.model.setup import SETUPS, setup
+from llmserve_lab.deepseek.model.step_model import Twin
 
 PLACE = SETUPS["9 × 8 H100"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.routing import draw
+from llmserve_lab.deepseek.executed.routing import draw
 
 SIZE = {"n_experts": 64, "top_k": 4, "n_gpus": 8}
 

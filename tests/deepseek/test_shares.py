@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 from llmserve_lab import catalog
-from llmserve_lab.catalog.kernels import CAUSAL_RUNS, PRODUCT_RUNS, ProductRun
-from llmserve_lab.deepseek.balance import balance_reached
-from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.passes import ABSORBED, AT_HOME, OF_A_COPY, VANILLA, moved
-from llmserve_lab.deepseek.setup import SETUPS
-from llmserve_lab.deepseek.shares import (
+from llmserve_lab.catalog.evidence.kernels import CAUSAL_RUNS, PRODUCT_RUNS, ProductRun
+from llmserve_lab.deepseek.calibration.kernel_efficiency import (
     HEADLINES,
     PEAKS,
     Shares,
@@ -20,6 +16,16 @@ from llmserve_lab.deepseek.shares import (
     hopper,
     product_rates,
 )
+from llmserve_lab.deepseek.calibration.routing_balance import balance_reached
+from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.deepseek.model.elementwise_kernels import (
+    ABSORBED,
+    AT_HOME,
+    OF_A_COPY,
+    VANILLA,
+    moved,
+)
+from llmserve_lab.deepseek.model.setup import SETUPS
 
 PLACE = SETUPS["9 × 8 H100"]
 SIZES = [56, 53_888, 289_984, 150_528]  # groups, rows, columns out, columns in

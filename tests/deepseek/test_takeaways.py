@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.mla import execute
-from llmserve_lab.deepseek.setup import SETUPS, Setup, setup
-from llmserve_lab.deepseek.twin import Twin
+from llmserve_lab.deepseek.executed.mla import execute
+from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.deepseek.model.setup import SETUPS, Setup, setup
+from llmserve_lab.deepseek.model.step_model import Twin
 
 H100 = SETUPS["9 × 8 H100"]
 

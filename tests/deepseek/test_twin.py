@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmserve_lab.catalog import MODELS
-from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.setup import SETUPS, Setup, setup
-from llmserve_lab.deepseek.shares import alike, hopper
-from llmserve_lab.deepseek.twin import BLOCKS, Twin
+from llmserve_lab.deepseek.calibration.kernel_efficiency import alike, hopper
+from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.deepseek.model.setup import SETUPS, Setup, setup
+from llmserve_lab.deepseek.model.step_model import BLOCKS, Twin
 
 PLACE = SETUPS["9 × 8 H100"]
 overlaps = st.sampled_from(["none", "hidden", "halves"])

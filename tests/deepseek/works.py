@@ -6,7 +6,7 @@ import random
 from fractions import Fraction
 from typing import Any
 
-from llmserve_lab.book.formula import Formula
+from llmserve_lab.formula.formula import Formula
 
 
 def ticks(*loads: tuple[float, float]) -> Fraction:

@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.book.bench import Bench
-from llmserve_lab.book.controls import Choice
 from llmserve_lab.catalog import ACCELERATORS, MODELS
-from llmserve_lab.disaggregation import bench as module
-from llmserve_lab.disaggregation import figures
-from llmserve_lab.disaggregation.charts import OVERHEAD_S, REGIONS
-from llmserve_lab.disaggregation.deployments import (
+from llmserve_lab.disaggregation.page import figures
+from llmserve_lab.disaggregation.page import playground as module
+from llmserve_lab.disaggregation.page.charts import OVERHEAD_S, REGIONS
+from llmserve_lab.disaggregation.topologies import (
     CHUNKS,
     POOLS,
     WHOLE,
@@ -25,9 +23,11 @@ from llmserve_lab.disaggregation.deployments import (
     table,
 )
 from llmserve_lab.engine import Disaggregated, IterationCost, Pool
+from llmserve_lab.page.live.controls import Choice
+from llmserve_lab.page.widget import Bench
 from llmserve_lab.workloads import write_made_up
 from tests.benches import answered
-from tests.book.engine import evaluate
+from tests.formula.javascript import evaluate
 
 
 def test_a_link_hides_the_cache_or_falls_behind() -> None:

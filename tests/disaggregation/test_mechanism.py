@@ -13,11 +13,16 @@ from hypothesis import strategies as st
 
 from llmserve_lab import catalog
 from llmserve_lab.catalog import machine, workload
-from llmserve_lab.disaggregation import fleet
+from llmserve_lab.disaggregation import capacity_sim
 from llmserve_lab.disaggregation import formulas as f
-from llmserve_lab.disaggregation.handoff import hand_over, late_s, routes, timeline
+from llmserve_lab.disaggregation.kv_transfer_timeline import (
+    hand_over,
+    late_s,
+    routes,
+    timeline,
+)
+from llmserve_lab.disaggregation.queueing import wait_table
 from llmserve_lab.disaggregation.tiers import TieredStore
-from llmserve_lab.disaggregation.waits import wait_table
 
 times = st.floats(0.01, 100)
 LONG = (
@@ -57,7 +62,7 @@ def test_no_layer_is_sent_before_it_is_made_nor_two_at_once(
 
 
 def test_the_timeline_says_what_outlasts_the_prefill() -> None:
-    known = fleet.sizes(n_layers=4)
+    known = capacity_sim.sizes(n_layers=4)
     keys = ("infiniband-ndr",)
     drawn = timeline(known, prompt_len=4096, links=keys)
     assert "NDR, at the end 10.7 ms; NDR, by layers 2.68 ms" in drawn.sentence
@@ -65,7 +70,9 @@ def test_the_timeline_says_what_outlasts_the_prefill() -> None:
 
 def test_host_memory_is_two_copies_more() -> None:
     """Copied down, sent, copied up: each counted by its own bytes and bandwidth."""
-    rows = {row[0]: row[2] for row in routes(fleet.sizes(), prompt_len=4096).rows}
+    rows = {
+        row[0]: row[2] for row in routes(capacity_sim.sizes(), prompt_len=4096).rows
+    }
     made = 4096 * catalog.model("llama-3-8b").kv_bytes_per_token(2)
     bandwidths = [
         float(catalog.link(k).bandwidth) for k in ("infiniband-ndr", "pcie-gen5")
@@ -93,7 +100,7 @@ def test_host_memory_is_two_copies_more() -> None:
         (lambda: f.SHARED_GPUS.at(LONG), "tbt_batch must be at least 1, got 0.9"),
         (lambda: f.POOLS_GPUS.at(LONG), "tbt_batch must be at least 1, got 0.9"),
         (
-            lambda: f.FREE_ROWS.at(fleet.sizes(batch=5000, context=256)),
+            lambda: f.FREE_ROWS.at(capacity_sim.sizes(batch=5000, context=256)),
             "free_rows must be at least 0, got -",
         ),
         (lambda: TieredStore(()), "capacities must be 0 blocks or more"),
@@ -106,7 +113,9 @@ def test_what_cannot_be_is_refused(build: Callable[[], object], message: str) ->
 
 
 def test_answers_of_one_token_take_no_decode_gpu() -> None:
-    known = fleet.sizes(prompt_len=2048, new_tokens=1, tbt_target=0.025, overlap=1)
+    known = capacity_sim.sizes(
+        prompt_len=2048, new_tokens=1, tbt_target=0.025, overlap=1
+    )
     known |= {"overhead_s": 0, "arrival_rate": 20}
     assert f.DECODE_GPUS.at(known) == f.POOL_RATIO.at(known) == 0
     busy = float(f.PREFILL_GPU_S.at(known)) * 20
@@ -115,7 +124,11 @@ def test_answers_of_one_token_take_no_decode_gpu() -> None:
 
 def test_a_sweep_of_splits_is_what_each_split_is() -> None:
     splits = partial(
-        fleet.splits, n_gpus=3, prompt_len=16_384, new_tokens=20, tbt_target=0.015
+        capacity_sim.splits,
+        n_gpus=3,
+        prompt_len=16_384,
+        new_tokens=20,
+        tbt_target=0.015,
     )
     with ThreadPoolExecutor(2) as executor:
         found = splits(executor=executor)
@@ -135,7 +148,7 @@ def test_a_sweep_of_splits_is_what_each_split_is() -> None:
 def test_the_simulated_rates_are_those_of_the_closed_forms(
     prompt_len: int, more: dict[str, Any]
 ) -> None:
-    found = fleet.rates_table(prompt_len, new_tokens=50, **more)
+    found = capacity_sim.rates_table(prompt_len, new_tokens=50, **more)
     for row in found.rows:
         _, one, one_simulated, two, two_simulated = (float(str(cell)) for cell in row)
         assert one_simulated == pytest.approx(one, rel=0.03)

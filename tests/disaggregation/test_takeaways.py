@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from llmserve_lab.catalog import LINKS, MODELS, PRECISIONS, accelerator
-from llmserve_lab.catalog.tiers import TIERS
-from llmserve_lab.disaggregation import fleet
+from llmserve_lab.catalog.evidence.tiers import TIERS
+from llmserve_lab.disaggregation import capacity_sim
 from llmserve_lab.disaggregation import formulas as f
-from llmserve_lab.disaggregation.deployments import CHUNKS, POOLS, WHOLE, example
-from llmserve_lab.disaggregation.handoff import hand_over, late_s
+from llmserve_lab.disaggregation.kv_transfer_timeline import hand_over, late_s
+from llmserve_lab.disaggregation.topologies import CHUNKS, POOLS, WHOLE, example
 from llmserve_lab.engine import (
     Continuous,
     Disaggregated,
@@ -23,7 +23,7 @@ from llmserve_lab.engine import (
     Request,
     simulate,
 )
-from llmserve_lab.roofline.walk import walk
+from llmserve_lab.roofline.iteration_count import walk
 
 H100 = accelerator("h100-sxm")
 LLAMA_2, LLAMA_3 = MODELS["llama-2-7b"], MODELS["llama-3-8b"]
@@ -116,7 +116,7 @@ def test_the_first_token_comes_later_from_fewer_prefill_gpus() -> None:
 @pytest.mark.parametrize("prompt_len", [8192, 32_768])
 def test_under_a_roofline_one_engine_carries_more(prompt_len: int) -> None:
     one, two = (
-        fleet.carried(
+        capacity_sim.carried(
             n_prefill=1,
             n_decode=1,
             prompt_len=prompt_len,
@@ -140,7 +140,7 @@ def test_rows_that_ride_along_make_a_decode_step_no_longer() -> None:
 
 def test_without_overlap_long_prompts_want_two_pools_and_short_ones_do_not() -> None:
     """The rates themselves are counted in ``counts_rates.py``, at every overlap."""
-    known = fleet.sizes(n_prefill=4, n_decode=4, **APART)
+    known = capacity_sim.sizes(n_prefill=4, n_decode=4, **APART)
 
     def gain(prompt_len: int, overlap: float) -> float:
         size = known | {"prompt_len": prompt_len, "overlap": overlap}
@@ -148,14 +148,14 @@ def test_without_overlap_long_prompts_want_two_pools_and_short_ones_do_not() -> 
 
     assert gain(128, 0) < 0.8 < 1.1 < gain(8192, 0) < gain(65_536, 0)
     assert all(gain(prompt_len, 1) < 1 for prompt_len in (128, *PROMPTS))
-    (row,) = fleet.rates_table(8192, n_prefill=3, n_decode=2, **APART).rows
+    (row,) = capacity_sim.rates_table(8192, n_prefill=3, n_decode=2, **APART).rows
     one, two = (float(str(row[place])) for place in (2, 4))  # simulated
     assert two > 1.1 * one
 
 
 def test_at_low_load_whole_gpus_make_the_split_dear() -> None:
     """Where the split saves GPU time, it saves GPUs only once the load fills many."""
-    size = fleet.sizes(prompt_len=16_384, **APART)
+    size = capacity_sim.sizes(prompt_len=16_384, **APART)
     one_s = float(f.SHARED_GPU_S.at(size))
     prefill_s, decode_s = (
         float(each.at(size)) for each in (f.PREFILL_GPU_S, f.DECODE_GPU_S)
@@ -179,7 +179,7 @@ def test_the_best_split_depends_on_lengths_and_not_on_the_rate() -> None:
 
     def best(prompt_len: int, new_tokens: int) -> int:
         rates = {
-            x: fleet.carried(
+            x: capacity_sim.carried(
                 n_prefill=x,
                 n_decode=8 - x,
                 prompt_len=prompt_len,
@@ -193,6 +193,6 @@ def test_the_best_split_depends_on_lengths_and_not_on_the_rate() -> None:
     assert best(8192, 200) == 5
     assert best(8192, 400) < 5
     size = {"new_tokens": 200, "prompt_len": 8192, "tbt_target": 0.015}
-    ratio = f.POOL_RATIO.at(fleet.sizes(overhead_s=0), size)
+    ratio = f.POOL_RATIO.at(capacity_sim.sizes(overhead_s=0), size)
     assert 3 / 5 * 0.7 < ratio < 3 / 5 * 1.3
     assert "arrival_rate" not in {leaf.name for leaf in f.POOL_RATIO.arguments}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmserve_lab import catalog
-from llmserve_lab.catalog.tiers import HOST_DRAM, NVME_SSD, TIERS
+from llmserve_lab.catalog.evidence.tiers import HOST_DRAM, NVME_SSD, TIERS
 from llmserve_lab.disaggregation import tiers
 from llmserve_lab.disaggregation.tiers import TieredStore, replay
 from llmserve_lab.engine import Request

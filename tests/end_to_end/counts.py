@@ -7,7 +7,7 @@ import random
 
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.end_to_end import formulas as f
-from llmserve_lab.end_to_end.settings import block_of
+from llmserve_lab.end_to_end.arguments import block_of
 from llmserve_lab.end_to_end.tally import Pass
 from llmserve_lab.transformer import Transformer
 from tests.counted import Case, counts

@@ -4,11 +4,11 @@ from functools import cache
 
 import pytest
 
-from llmserve_lab.book.live import LiveFigure
 from llmserve_lab.catalog import MODELS
-from llmserve_lab.end_to_end import figures, pictures
 from llmserve_lab.end_to_end.loops import both_loops
+from llmserve_lab.end_to_end.page import figures, stills
 from llmserve_lab.end_to_end.toy import TEXT, tokenize, toy
+from llmserve_lab.page.live.figure import LiveFigure
 
 TINY = {"prompt_len": 32.0, "new_tokens": 16.0}
 
@@ -33,6 +33,6 @@ def test_the_cache_of_the_figure_is_the_catalog_s() -> None:
 
 def test_the_mask_states_how_many_pairs_it_lets_through() -> None:
     tokens = tokenize(TEXT)
-    one, n = pictures.causal_mask(tokens), len(tokens)
+    one, n = stills.causal_mask(tokens), len(tokens)
     assert f"Of the {n * n} pairs" in one.sentence
     assert f"lets {n * (n + 1) // 2} through" in one.sentence

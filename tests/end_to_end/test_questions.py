@@ -2,8 +2,8 @@
 
 import pytest
 
-from llmserve_lab.end_to_end import questions as module
 from llmserve_lab.end_to_end.loops import both_loops
+from llmserve_lab.end_to_end.page import questions as module
 from llmserve_lab.end_to_end.toy import article_shape
 from llmserve_lab.transformer import Transformer
 

@@ -6,8 +6,8 @@ The numbers are counted while a model runs, not taken from the closed forms.
 import pytest
 
 from llmserve_lab.catalog import MODELS
+from llmserve_lab.end_to_end.arguments import counted_block
 from llmserve_lab.end_to_end.loops import both_loops
-from llmserve_lab.end_to_end.settings import counted_block
 from llmserve_lab.end_to_end.shapes import (
     all_blocks_alike,
     heads_are_independent,

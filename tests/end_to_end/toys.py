@@ -6,11 +6,11 @@ import random
 from itertools import pairwise
 from typing import Literal
 
-from llmserve_lab.book.formula import Formula
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.ffn import GeluFfn, SwigluFfn
+from llmserve_lab.catalog.records.ffn import GeluFfn, SwigluFfn
 from llmserve_lab.end_to_end.loops import reply
 from llmserve_lab.end_to_end.tally import Tally
+from llmserve_lab.formula.formula import Formula
 from llmserve_lab.transformer import Transformer, tiny_shape
 
 VOCAB = 16

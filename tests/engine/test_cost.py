@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from llmserve_lab import catalog
 from llmserve_lab.catalog.arguments import machine, wire, workload
-from llmserve_lab.catalog.attention import GroupedQueryAttention
-from llmserve_lab.catalog.servers import VLLM_ROOM
+from llmserve_lab.catalog.evidence.servers import VLLM_ROOM
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.cluster import formulas as wires
 from llmserve_lab.engine import IterationCost, Load
 from llmserve_lab.roofline import formulas as f

@@ -17,7 +17,7 @@ from llmserve_lab.engine import (
     Request,
     Static,
 )
-from llmserve_lab.engine.drive import drive
+from llmserve_lab.engine.execute import drive
 from llmserve_lab.transformer import Transformer, generate, tiny_shape
 
 MODEL = Transformer(tiny_shape(), seed=3)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmserve_lab.engine import Chunked, Disaggregated, Pool, Report, Step
-from llmserve_lab.engine.record import Record
-from llmserve_lab.engine.source import ClosedLoop, OpenLoop
+from llmserve_lab.engine.arrivals import ClosedLoop, OpenLoop
+from llmserve_lab.engine.metrics.request_log import Record
 from llmserve_lab.engine.system import System
 from tests.engine.scenarios import Scenario, scenario
 

@@ -13,11 +13,11 @@ from llmserve_lab.engine import (
     Pool,
     Report,
     Request,
-    gaps,
     simulate,
 )
-from llmserve_lab.engine.gaps import Gaps
-from llmserve_lab.engine.peaks import Peaks
+from llmserve_lab.engine.metrics import tbt_histogram
+from llmserve_lab.engine.metrics.suffix_max import Peaks
+from llmserve_lab.engine.metrics.tbt_histogram import Gaps
 
 COST = IterationCost(row_s=1e-4, weights_s=5e-3, kv_token_s=1e-6)
 POOL = Pool(COST, Chunked(64), kv_blocks=400)
@@ -88,7 +88,7 @@ def test_it_prints_as_a_table(report: Report) -> None:
 
 def test_many_gaps_are_poured_into_narrow_bins(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = simulate(stream(400), POOL).gaps
-    monkeypatch.setattr(gaps, "MOST_RUNS", 50)
+    monkeypatch.setattr(tbt_histogram, "MOST_RUNS", 50)
     binned = simulate(stream(400), POOL).gaps
     assert binned.count == exact.count
     assert binned.values()[1].sum() == exact.count

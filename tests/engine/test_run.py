@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmserve_lab.engine import IterationCost, Load, Request
-from llmserve_lab.engine.decoders import Decoders
-from llmserve_lab.engine.gaps import Gaps
-from llmserve_lab.engine.run import Run
-from llmserve_lab.engine.sequence import Sequence
+from llmserve_lab.engine.metrics.tbt_histogram import Gaps
+from llmserve_lab.engine.scheduler.decode_batch import Decoders
+from llmserve_lab.engine.scheduler.sequence import Sequence
+from llmserve_lab.engine.timing.iteration_span import Run
 
 costs = st.builds(
     IterationCost,

@@ -8,8 +8,8 @@ from statistics import fmean
 
 import numpy as np
 
-from llmserve_lab.book.formula import Formula
-from llmserve_lab.catalog.ffn import MoeFfn
+from llmserve_lab.catalog.records.ffn import MoeFfn
+from llmserve_lab.formula.formula import Formula
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.layer import MoeLayer, batch, layer_of
 from tests.counted import Case, counts

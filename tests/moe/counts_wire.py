@@ -8,7 +8,7 @@ from statistics import fmean
 
 import numpy as np
 
-from llmserve_lab.catalog.ffn import MoeFfn
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.cluster import Rank, run
 from llmserve_lab.cluster.group import group
 from llmserve_lab.moe import formulas as f

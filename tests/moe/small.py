@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterator
 from itertools import combinations
 
-from llmserve_lab.book.formula import Formula
-from llmserve_lab.catalog.ffn import MoeFfn
+from llmserve_lab.catalog.records.ffn import MoeFfn
+from llmserve_lab.formula.formula import Formula
 
 FLOAT = 8  # bytes of a number in NumPy
 

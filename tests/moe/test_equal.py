@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmserve_lab.catalog.ffn import MoeFfn
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.cluster import ClusterError, Rank, run
-from llmserve_lab.moe import rhythm
+from llmserve_lab.moe import hybrid_parallel_block
 from llmserve_lab.moe.layer import MoeLayer, batch, layer_of
 from llmserve_lab.moe.parallel import Copies, execute, sliced
 from llmserve_lab.moe.placement import Placement, contiguous, redundant
 from llmserve_lab.transformer import tiny_latent, tiny_shape
 from llmserve_lab.transformer.ffn import GroupLimit, Scores
-from llmserve_lab.transformer.share import Seat
+from llmserve_lab.transformer.shard import Seat
 
 CLOSE = 1e-12
 COPIES: tuple[Copies, ...] = ("expert", "rank")
@@ -85,9 +85,13 @@ def test_a_block_on_ranks_is_the_block_on_none(seed: int) -> None:
     batches = [
         batch(tp * rng.randint(1, 2), d_model=8, seed=seed + i) for i in range(teams)
     ]
-    done = rhythm.execute(batches, tp=tp, shape=shape, copies=rng.choice(COPIES))
+    done = hybrid_parallel_block.execute(
+        batches, tp=tp, shape=shape, copies=rng.choice(COPIES)
+    )
     for found, rows in zip(done.outputs, batches, strict=True):
-        assert np.allclose(found, rhythm.uncut(rows, shape), atol=CLOSE, rtol=0)
+        assert np.allclose(
+            found, hybrid_parallel_block.uncut(rows, shape), atol=CLOSE, rtol=0
+        )
 
 
 @pytest.mark.parametrize("ranks", [2, 4, 8])
@@ -120,11 +124,11 @@ def test_what_cannot_be_dealt_out_is_refused() -> None:
         with pytest.raises(ValueError, match="placement must place the 3 experts"):
             execute(layer, rows, placement=where)
     with pytest.raises(ValueError, match="tp must be at least 1, got 0"):
-        rhythm.execute([batch(8, d_model=32)], tp=0)
+        hybrid_parallel_block.execute([batch(8, d_model=32)], tp=0)
     with pytest.raises(ValueError, match="batch must have a multiple of 4 rows, got 6"):
-        rhythm.execute([batch(6, d_model=32)], tp=4)
+        hybrid_parallel_block.execute([batch(6, d_model=32)], tp=4)
     with pytest.raises(TypeError, match="shape must have an MoE FFN"):
-        rhythm.moe_of(tiny_shape(), {})
+        hybrid_parallel_block.moe_of(tiny_shape(), {})
 
 
 def in_threes(rank: Rank) -> Seat:

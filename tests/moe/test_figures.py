@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from llmserve_lab.book.bench import Bench
 from llmserve_lab.catalog import MODELS
-from llmserve_lab.moe import figures, pictures, route_chart
 from llmserve_lab.moe import formulas as f
-from llmserve_lab.moe.bench import bench
-from llmserve_lab.moe.crowd import draw, mean_distinct
-from llmserve_lab.moe.hot import RANKS, WIDTH, exchanged
+from llmserve_lab.moe.aux_loss_free_balancing import skewed_layer, steer
+from llmserve_lab.moe.hot_rank import RANKS, WIDTH, exchanged
+from llmserve_lab.moe.hybrid_parallel_block import execute
 from llmserve_lab.moe.layer import batch
+from llmserve_lab.moe.models import DEFAULT, inventory, moe_of, per_layer, sizes_of
+from llmserve_lab.moe.page import figures, route_chart, stills
+from llmserve_lab.moe.page.playground import bench
 from llmserve_lab.moe.placement import balance
-from llmserve_lab.moe.rhythm import execute
-from llmserve_lab.moe.settings import DEFAULT, inventory, moe_of, per_layer, sizes_of
-from llmserve_lab.moe.steering import skewed_layer, steer
+from llmserve_lab.moe.routing_sampler import draw, mean_distinct
+from llmserve_lab.page.widget import Bench
 from tests.benches import answered
 
 
@@ -73,7 +73,7 @@ def test_executed_traffic_is_that_of_the_closed_forms() -> None:
 
 def test_the_picture_of_layouts_tells_the_steps() -> None:
     block = execute([batch(8, d_model=32, seed=1)], tp=4)
-    sentence = pictures.layouts(block, tp=4).sentence
+    sentence = stills.layouts(block, tp=4).sentence
     assert sentence.index("all-gather: all rows") < sentence.index(
         "reduce-scatter: some"
     )
@@ -88,7 +88,7 @@ def test_k_ranks_with_k_experts_gain_no_bytes_by_copies() -> None:
 
 
 def test_a_picture_states_its_numbers() -> None:
-    picture = pictures.steered({"nudged": steer(skewed_layer(), steps=5)})
+    picture = stills.steered({"nudged": steer(skewed_layer(), steps=5)})
     assert "nudged: balancedness goes from" in picture.sentence
 
 
@@ -143,8 +143,8 @@ def test_a_published_size_is_housed_in_the_ways_that_fill_it(
 ) -> None:
     html = unescape(answer(num_ranks=num_ranks, extra=extra))
     assert "bench-error" not in html
-    told = [f"Not {name}: ranks would differ." in html for name in pictures.ways(extra)]
-    assert told == [name in missing for name in pictures.ways(extra)]
+    told = [f"Not {name}: ranks would differ." in html for name in stills.ways(extra)]
+    assert told == [name in missing for name in stills.ways(extra)]
 
 
 @pytest.mark.parametrize("n_rows", [0, 5, 100])

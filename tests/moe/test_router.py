@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from llmserve_lab.catalog.ffn import MoeFfn
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.cluster import Rank, run
 from llmserve_lab.cluster.group import group
-from llmserve_lab.moe import crowd, placement, route_chart, steering
+from llmserve_lab.moe import aux_loss_free_balancing, placement, routing_sampler
+from llmserve_lab.moe.aux_loss_free_balancing import skewed_layer, steer
 from llmserve_lab.moe.layer import batch, layer_of
+from llmserve_lab.moe.page import route_chart
 from llmserve_lab.moe.parallel import pack
-from llmserve_lab.moe.steering import skewed_layer, steer
 from llmserve_lab.transformer.ffn import GroupLimit
 
 SPEC = MoeFfn(d_ff=2, n_experts=12, n_shared=0, top_k=3, n_dense_layers=0, d_ff_dense=2)
@@ -90,22 +91,22 @@ def test_a_nudged_bias_evens_the_load_out_and_none_does_not() -> None:
     assert np.mean(left.balancedness[-10:]) < 1.2 * left.balancedness[0]
     assert nudged.bias[0] < 0 < nudged.bias[-1]  # against the pull
     with pytest.raises(ValueError, match=r"speed must be .*not negative, got -1"):
-        steering.steer(layer, speed=-1)
+        aux_loss_free_balancing.steer(layer, speed=-1)
 
 
 def test_rows_draw_different_experts_by_popularity() -> None:
-    chosen = crowd.draw([1.0, 1.0, 2.0], n_rows=9000, top_k=1)
-    share = crowd.rows_of_experts(chosen, 3) / 9000
+    chosen = routing_sampler.draw([1.0, 1.0, 2.0], n_rows=9000, top_k=1)
+    share = routing_sampler.rows_of_experts(chosen, 3) / 9000
     assert share == pytest.approx([0.25, 0.25, 0.5], abs=0.02)
-    many = crowd.draw(crowd.zipf(8), n_rows=50, top_k=5)
+    many = routing_sampler.draw(routing_sampler.zipf(8), n_rows=50, top_k=5)
     assert all(len(set(row)) == 5 for row in many.tolist())
     for odd in (0.0, float("nan")):
         with pytest.raises(ValueError, match="popularity must be positive"):
-            crowd.draw([1.0, odd], n_rows=1, top_k=1)
+            routing_sampler.draw([1.0, odd], n_rows=1, top_k=1)
     with pytest.raises(ValueError, match="top_k must be at least 1, got -1"):
-        crowd.draw([1.0, 1.0], n_rows=1, top_k=-1)
+        routing_sampler.draw([1.0, 1.0], n_rows=1, top_k=-1)
     with pytest.raises(ValueError, match="trials must be at least 1, got 0"):
-        crowd.mean_distinct([1.0, 1.0], n_rows=1, top_k=1, trials=0)
+        routing_sampler.mean_distinct([1.0, 1.0], n_rows=1, top_k=1, trials=0)
 
 
 def test_heaviest_first_is_never_worse_than_four_thirds_of_the_best() -> None:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from llmserve_lab.catalog import MODELS, accelerator
-from llmserve_lab.moe import rhythm
-from llmserve_lab.moe.crowd import draw, mean_distinct, rows_of_experts
+from llmserve_lab.moe import hybrid_parallel_block
 from llmserve_lab.moe.layer import MoeLayer, batch, layer_of
+from llmserve_lab.moe.models import moe_of, per_layer
+from llmserve_lab.moe.page.stills import popular
 from llmserve_lab.moe.parallel import execute, execute_sliced, pack, row_bytes
-from llmserve_lab.moe.pictures import popular
 from llmserve_lab.moe.placement import balance, contiguous, redundant
-from llmserve_lab.moe.settings import moe_of, per_layer
+from llmserve_lab.moe.routing_sampler import draw, mean_distinct, rows_of_experts
 from llmserve_lab.transformer.arithmetic import Array
 
 DEEPSEEK = MODELS["deepseek-v3"]
@@ -26,7 +26,9 @@ WIDTH = 16
 
 def small() -> tuple[MoeLayer, Array]:
     """A layer of sixteen experts, and some rows."""
-    layer = layer_of(moe_of(rhythm.SMALL), d_model=WIDTH, scores="sigmoid")
+    layer = layer_of(
+        moe_of(hybrid_parallel_block.SMALL), d_model=WIDTH, scores="sigmoid"
+    )
     return layer, batch(32, d_model=WIDTH)
 
 
@@ -105,8 +107,8 @@ def test_a_copy_for_each_rank_sends_less() -> None:
 
 def test_scatter_and_gather_send_what_an_all_reduce_sends() -> None:
     rows = [batch(8, d_model=32, seed=i) for i in range(2)]
-    ledger = rhythm.execute(rows, tp=4).ledger
-    whole = rhythm.all_reduced(rows[0], num_ranks=4)
+    ledger = hybrid_parallel_block.execute(rows, tp=4).ledger
+    whole = hybrid_parallel_block.all_reduced(rows[0], num_ranks=4)
     for rank in range(8):
         scatter, gather = (
             ledger.sent_bytes(c, rank=rank) for c in ("reduce_scatter", "all_gather")

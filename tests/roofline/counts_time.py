@@ -7,7 +7,7 @@ import random
 from fractions import Fraction
 from typing import Any
 
-from llmserve_lab.book.formula import Formula
+from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline import formulas as f
 from tests.counted import Case, counts
 from tests.roofline.clock import Unit, unit_for

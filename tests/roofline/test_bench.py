@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.book.bench import Bench, Choose, Turn
-from llmserve_lab.book.display import si
 from llmserve_lab.catalog import (
     ACCELERATORS,
     EFFICIENCIES,
@@ -19,9 +17,11 @@ from llmserve_lab.catalog import (
     machine,
     workload,
 )
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.widget import Bench, Choose, Turn
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.bench import bench, settings
-from llmserve_lab.roofline.walk import walk
+from llmserve_lab.roofline.iteration_count import walk
+from llmserve_lab.roofline.page.playground import bench, settings
 from tests.benches import answered
 
 CONFIG = {

@@ -9,10 +9,6 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.book.controls import Choice, Lookup
-from llmserve_lab.book.display import si
-from llmserve_lab.book.live import LiveFigure
-from llmserve_lab.book.static import StaticFigure
 from llmserve_lab.catalog import (
     ACCELERATORS,
     MODELS,
@@ -21,24 +17,28 @@ from llmserve_lab.catalog import (
     machine,
     workload,
 )
-from llmserve_lab.roofline import charts, figures, pictures
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.live.controls import Choice, Lookup
+from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.choices import DEVICES, LARGE
-from llmserve_lab.roofline.walk import walk
+from llmserve_lab.roofline.iteration_count import walk
+from llmserve_lab.roofline.page import charts, figures, stills
+from llmserve_lab.roofline.page.controls import DEVICES, LARGE
 
 H100, LLAMA_2 = ACCELERATORS["h100-sxm"], MODELS["llama-2-7b"]
 
 
 @cache
 def hierarchy() -> StaticFigure:
-    return pictures.hierarchy(H100, LLAMA_2)
+    return stills.hierarchy(H100, LLAMA_2)
 
 
 @cache
 def roof() -> StaticFigure:
     known = workload(LLAMA_2) | machine(H100) | {"context": 1024.0}
     decode, prefill = {"batch": 32.0, "chunk": 1.0}, {"batch": 1.0, "chunk": 2048.0}
-    return pictures.roof("A on B", decode=known | decode, prefill=known | prefill)
+    return stills.roof("A on B", decode=known | decode, prefill=known | prefill)
 
 
 @pytest.mark.parametrize("make", [hierarchy, roof], ids=lambda make: make.__name__)
@@ -67,13 +67,13 @@ def test_the_title_of_the_hierarchy_follows_the_model() -> None:
         (MODELS["deepseek-v3"], "none of these memories"),
         (replace(MODELS["tiny-512"], n_layers=5), "registers, L2, HBM"),
     ):
-        html = pictures.hierarchy(H100, model).html()
+        html = stills.hierarchy(H100, model).html()
         assert f"Large enough for the weights: {large}<" in html
 
 
 def test_a_machine_without_a_hierarchy_is_refused() -> None:
     with pytest.raises(LookupError, match=r"memory levels listed, got a100-80-sxm"):
-        pictures.hierarchy(ACCELERATORS["a100-80-sxm"], LLAMA_2)
+        stills.hierarchy(ACCELERATORS["a100-80-sxm"], LLAMA_2)
 
 
 def test_the_roof_states_both_intensities_and_the_ridge() -> None:

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from llmserve_lab.book.formula import Formula
-from llmserve_lab.book.registry import formulas
 from llmserve_lab.catalog import MODELS
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.registry import formulas
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline import limits, times, work
+from llmserve_lab.roofline.formulas import limits, times, work
 
 MINE = [formula for formula in formulas() if formula.number.startswith("1.")]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from llmserve_lab.roofline import questions as module
-from llmserve_lab.roofline.walk import walk
+from llmserve_lab.roofline.iteration_count import walk
+from llmserve_lab.roofline.page import questions as module
 
 
 def test_the_predictions_come_true_in_a_walk() -> None:

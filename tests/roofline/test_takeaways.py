@@ -15,7 +15,7 @@ from llmserve_lab.catalog import (
     workload,
 )
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.walk import Bill, walk
+from llmserve_lab.roofline.iteration_count import Bill, walk
 
 H100 = ACCELERATORS["h100-sxm"]
 LLAMA_2 = MODELS["llama-2-7b"]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.book.display import si
-from llmserve_lab.book.formula import Formula
 from llmserve_lab.catalog import MODELS, PRECISIONS, ModelShape, workload
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.text import si
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.walk import Bill, comparison, walk
+from llmserve_lab.roofline.iteration_count import Bill, comparison, walk
 from llmserve_lab.transformer import Meter, Transformer, tiny_latent, tiny_shape
 
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=lambda m: m.key)

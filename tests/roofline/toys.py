@@ -6,7 +6,7 @@ import random
 from functools import cache
 from typing import Any
 
-from llmserve_lab.book.formula import Formula
+from llmserve_lab.formula.formula import Formula
 from tests.roofline.machine import Machine, Meter, Toy
 
 

@@ -11,7 +11,7 @@ from llmserve_lab.cluster import Rank, run
 from llmserve_lab.tensor_parallel import article, midhead
 from llmserve_lab.tensor_parallel import formulas as f
 from llmserve_lab.transformer.arithmetic import Array
-from llmserve_lab.transformer.share import kv_columns
+from llmserve_lab.transformer.shard import kv_columns
 from tests.counted import Case, counts
 from tests.tensor_parallel.small import FLOAT, block_of, sizes
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 
-from llmserve_lab.book.formula import Formula
 from llmserve_lab.catalog import LINKS, ModelShape
 from llmserve_lab.cluster import run
-from llmserve_lab.roofline.walk import walk
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.roofline.iteration_count import walk
 from llmserve_lab.tensor_parallel import formulas as f
 from llmserve_lab.tensor_parallel.model import forward
 from llmserve_lab.transformer import Transformer
-from llmserve_lab.transformer.share import CACHED, shape_of_share
+from llmserve_lab.transformer.shard import CACHED, shape_of_share
 from tests.counted import Case, counts
 from tests.tensor_parallel.counts import dealt
 from tests.tensor_parallel.small import FLOAT, block_of, sizes

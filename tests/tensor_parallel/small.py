@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
-from llmserve_lab.book.formula import Formula
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.attention import GroupedQueryAttention
-from llmserve_lab.catalog.ffn import GeluFfn
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.catalog.records.ffn import GeluFfn
+from llmserve_lab.formula.formula import Formula
 from llmserve_lab.transformer import tiny_shape
 
 FLOAT = 8  # bytes of a number in NumPy

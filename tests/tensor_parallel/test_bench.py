@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from llmserve_lab.book.bench import Bench
-from llmserve_lab.book.display import si
 from llmserve_lab.catalog import LINKS, MODELS
 from llmserve_lab.cluster import run
-from llmserve_lab.tensor_parallel.bench import bench
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.widget import Bench
+from llmserve_lab.tensor_parallel.page.playground import bench
 from tests.benches import answered
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.attention import GroupedQueryAttention
-from llmserve_lab.catalog.ffn import GeluFfn, SwigluFfn
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.catalog.records.ffn import GeluFfn, SwigluFfn
 from llmserve_lab.cluster import ClusterError, Rank, run
 from llmserve_lab.tensor_parallel import article
 from llmserve_lab.tensor_parallel.block import PAIRED, STRATEGIES, Strategy, block

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from llmserve_lab.catalog import wire
-from llmserve_lab.tensor_parallel import article, block_chart, figures
+from llmserve_lab.tensor_parallel import article
 from llmserve_lab.tensor_parallel import formulas as f
-from llmserve_lab.tensor_parallel.settings import DEFAULT
+from llmserve_lab.tensor_parallel.arguments import DEFAULT
+from llmserve_lab.tensor_parallel.page import block_chart, figures
 
 SUMS = ("output projection", "FFN down")  # what B leaves to be added up
 

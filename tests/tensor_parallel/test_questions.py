@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmserve_lab.tensor_parallel import article, midhead
-from llmserve_lab.tensor_parallel import questions as module
+from llmserve_lab.tensor_parallel.page import questions as module
 
 
 def test_the_predictions_come_true_on_ranks() -> None:

@@ -12,11 +12,11 @@ from llmserve_lab.catalog import MODELS
 from llmserve_lab.cluster import Ledger, Rank, run
 from llmserve_lab.tensor_parallel import article, midhead
 from llmserve_lab.tensor_parallel import formulas as f
+from llmserve_lab.tensor_parallel.arguments import DEFAULT, sizes_of
 from llmserve_lab.tensor_parallel.model import forward
-from llmserve_lab.tensor_parallel.settings import DEFAULT, sizes_of
 from llmserve_lab.transformer import Transformer, tiny_shape
 from llmserve_lab.transformer.arithmetic import Array
-from llmserve_lab.transformer.share import kv_columns
+from llmserve_lab.transformer.shard import kv_columns
 
 ONE = {"batch": 1.0, "chunk": 1.0, "context": 1024.0}
 

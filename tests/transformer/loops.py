@@ -11,8 +11,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from llmserve_lab.catalog.attention import GroupedQueryAttention
-from llmserve_lab.catalog.ffn import GeluFfn
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.catalog.records.ffn import GeluFfn
 from llmserve_lab.transformer import Transformer
 
 Row = list[float]

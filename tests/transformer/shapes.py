@@ -10,12 +10,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 from llmserve_lab.catalog import ModelShape, model
-from llmserve_lab.catalog.attention import (
+from llmserve_lab.catalog.records.attention import (
     Attention,
     GroupedQueryAttention,
     LatentAttention,
 )
-from llmserve_lab.catalog.ffn import Ffn, GeluFfn, MoeFfn, SwigluFfn
+from llmserve_lab.catalog.records.ffn import Ffn, GeluFfn, MoeFfn, SwigluFfn
 from llmserve_lab.transformer import Transformer, tiny_shape
 from llmserve_lab.transformer.arithmetic import Integers
 

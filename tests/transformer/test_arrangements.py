@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.ffn import MoeFfn
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.cluster import Rank, Run, run
 from llmserve_lab.cluster.formulas import ALL_REDUCE_BYTES
 from llmserve_lab.transformer import PLAIN, Execution, Transformer, cumulative
 from llmserve_lab.transformer.arithmetic import Array, Integers
-from llmserve_lab.transformer.share import check_degree, share
-from llmserve_lab.varlen.ways import WAYS
+from llmserve_lab.transformer.shard import check_degree, share
+from llmserve_lab.varlen.strategies import WAYS
 from tests.transformer.shapes import prompt, seeds, shapes
 
 CASES = 500

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmserve_lab.catalog.ffn import GeluFfn
+from llmserve_lab.catalog.records.ffn import GeluFfn
 from llmserve_lab.transformer import ORDERED, Execution, Transformer
 from llmserve_lab.transformer.arithmetic import (
     PLAIN,

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.attention import LatentAttention
-from llmserve_lab.roofline.walk import walk
+from llmserve_lab.catalog.records.attention import LatentAttention
+from llmserve_lab.roofline.iteration_count import walk
 from llmserve_lab.transformer import (
     Execution,
     Meter,

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.attention import GroupedQueryAttention
-from llmserve_lab.catalog.ffn import GeluFfn
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.catalog.records.ffn import GeluFfn
 from llmserve_lab.transformer import (
     Transformer,
     Weights,
@@ -19,7 +19,7 @@ from llmserve_lab.transformer import (
     tiny_moe,
     tiny_shape,
 )
-from llmserve_lab.transformer.share import shape_of_share, share
+from llmserve_lab.transformer.shard import shape_of_share, share
 
 BIASED = GroupedQueryAttention(
     n_heads=4, n_kv_heads=2, d_head=4, qkv_bias=True, out_bias=True

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmserve_lab.book.table import Table
+from llmserve_lab.page.table import Table
 from llmserve_lab.transformer import ORDERED, Tracer, Transformer, trace
 from tests.transformer.shapes import articles_model, models, prompt, seeds
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.attention import GroupedQueryAttention
-from llmserve_lab.catalog.ffn import GeluFfn, MoeFfn
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.catalog.records.ffn import GeluFfn, MoeFfn
 from llmserve_lab.transformer import (
     Transformer,
     Weights,

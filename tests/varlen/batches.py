@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.ffn import GeluFfn
+from llmserve_lab.catalog.records.ffn import GeluFfn
 from llmserve_lab.transformer import Transformer, tiny_shape
 from llmserve_lab.transformer.arithmetic import Integers
-from llmserve_lab.varlen.ways import WAYS, Outcome
+from llmserve_lab.varlen.strategies import WAYS, Outcome
 
 
 def shape(n_layers: int = 2) -> ModelShape:

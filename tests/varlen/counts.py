@@ -6,9 +6,9 @@ import math
 import random
 from collections.abc import Callable
 
-from llmserve_lab.book.formula import Formula
+from llmserve_lab.formula.formula import Formula
 from llmserve_lab.varlen import formulas as f
-from llmserve_lab.varlen.ways import Outcome
+from llmserve_lab.varlen.strategies import Outcome
 from tests.counted import Case, counts
 from tests.varlen.batches import carried_out, drawn, model, moments, shape
 

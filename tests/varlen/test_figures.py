@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from llmserve_lab.catalog import MODELS
-from llmserve_lab.varlen import figures
-from llmserve_lab.varlen.settings import batch_of
+from llmserve_lab.varlen.arguments import batch_of
+from llmserve_lab.varlen.page import figures
 from tests.varlen.batches import carried_out
 
 

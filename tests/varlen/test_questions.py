@@ -1,6 +1,6 @@
 """What a question asks to foresee comes true where it is carried out."""
 
-from llmserve_lab.varlen import questions as module
+from llmserve_lab.varlen.page import questions as module
 from tests.varlen.batches import carried_out
 
 

@@ -6,10 +6,10 @@ import pytest
 from llmserve_lab.catalog import ACCELERATORS, MODELS, machine, workload
 from llmserve_lab.transformer import Meter, Transformer, Weights
 from llmserve_lab.varlen import formulas as f
+from llmserve_lab.varlen.arguments import batch_of
 from llmserve_lab.varlen.ranks import forward_on_ranks
 from llmserve_lab.varlen.rowwise import same_alone, steps
-from llmserve_lab.varlen.settings import batch_of
-from llmserve_lab.varlen.ways import WAYS
+from llmserve_lab.varlen.strategies import WAYS
 from tests.varlen.batches import carried_out, model, prompts
 
 ARTICLE, H100 = MODELS["tiny-512"], ACCELERATORS["h100-sxm"]

@@ -15,7 +15,7 @@ from llmserve_lab.transformer import (
     tiny_moe,
     tiny_shape,
 )
-from llmserve_lab.varlen.ways import WAYS, Way, bounds, comparison, varlen
+from llmserve_lab.varlen.strategies import WAYS, Way, bounds, comparison, varlen
 from tests.varlen.batches import carried_out, model, prompts
 
 LENGTHS = st.lists(st.integers(1, 8), min_size=1, max_size=5)
@@ -71,7 +71,7 @@ def test_what_padding_is_made_of_does_not_matter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = carried_out("padded", [2, 6]).logits
-    monkeypatch.setattr("llmserve_lab.varlen.ways.PADDING", 9)
+    monkeypatch.setattr("llmserve_lab.varlen.strategies.PADDING", 9)
     for one, other in zip(before, carried_out("padded", [2, 6]).logits, strict=True):
         np.testing.assert_array_equal(one, other)
 

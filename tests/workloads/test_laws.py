@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmserve_lab.engine.request import Request
+from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.workloads import (
     Always,
     Bounded,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from llmserve_lab.engine.request import Request
+from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.workloads import READERS, made_up, published
 from llmserve_lab.workloads.synthetic import START, WRITERS, write_made_up
 from llmserve_lab.workloads.traces import MOONCAKE_BLOCK, datetime_s

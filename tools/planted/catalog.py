@@ -36,7 +36,7 @@ def misread(literal: str, rng: random.Random) -> str:
 
 def in_catalog(root: Path, seed: int) -> Iterator[Defect]:
     """A wrong digit for each literal of each file of the catalog."""
-    for path in sorted((root / FOLDER).glob("*.py")):
+    for path in sorted((root / FOLDER).rglob("*.py")):
         text = path.read_text("utf8")
         for node in numbers(text):
             rng = random.Random(f"{seed} {path.name} {node.lineno} {node.col_offset}")

@@ -21,7 +21,7 @@ from planted.defect import Defect, planted, python_defect
 from planted.slips import PACKAGE, Written, changes, written
 
 KIND = "formulas"
-NOTATION = f"{PACKAGE}/book/notation"
+NOTATION = f"{PACKAGE}/notation"
 PLACES = 64
 ENDLESS = (sympy.oo, -sympy.oo, sympy.zoo, sympy.nan)
 
@@ -79,7 +79,7 @@ def fate(of: Written, defect: Defect) -> Fate:
     """Ask the gates of units and of counts, as the tests do, whether they see it."""
     from tests.counted import cases
 
-    from llmserve_lab.book.dimensions import balances
+    from llmserve_lab.formula.dimensions import balances
 
     try:
         slipped = rewritten(of, defect)

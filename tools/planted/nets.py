@@ -9,9 +9,12 @@ from planted.defect import Defect
 
 Net = tuple[str, tuple[str, ...]]  # its name, and what pytest is told
 
-GATES = "tests/book/test_gates.py"
-CATALOG_PAGE = "chapters/91_catalog.ipynb"
-OTHERS = ("tests/pages", "tests/book/test_mutants.py")  # what is built, and ourselves
+GATES = "tests/formula/test_gates.py"
+CATALOG_PAGE = "chapters/catalog.ipynb"
+OTHERS = (
+    "tests/browser",
+    "tests/house/test_mutants.py",
+)  # what is built, and ourselves
 
 
 def nbval(root: Path) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ class Written:
     @property
     def formulas(self) -> Alike:
         """Formulas that a derivation could start from by mistake."""
-        from llmserve_lab.book.formula import Formula
+        from llmserve_lab.formula.formula import Formula
 
         found = {n: v for n, v in self.scope.items() if isinstance(v, Formula)}
         others = {n: v for n, v in found.items() if v is not self.formula}
@@ -94,7 +94,7 @@ class Written:
     @property
     def quantities(self) -> Alike:
         """Quantities that occur in the formulas that a derivation starts from."""
-        from llmserve_lab.book.formula import Formula
+        from llmserve_lab.formula.formula import Formula
 
         nodes = [node for body in self.bodies for node in ast.walk(body)]
         named = [self.scope.get(n.id) for n in nodes if isinstance(n, ast.Name)]
@@ -105,9 +105,9 @@ class Written:
 
 def written(root: Path) -> Iterator[Written]:
     """Every formula of the book where it is typed."""
-    from llmserve_lab.book.formula import Formula
+    from llmserve_lab.formula.formula import Formula
 
-    for path in sorted((root / PACKAGE).glob("*/*.py")):
+    for path in sorted((root / PACKAGE).rglob("formulas/*.py")):
         tree = ast.parse(path.read_text("utf8")).body
         functions = {
             each.name: each for each in tree if isinstance(each, ast.FunctionDef)

@@ -10,36 +10,40 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TypeVar
 
-from llmserve_lab.catalog.accelerators import ACCELERATORS
 from llmserve_lab.catalog.arguments import machine, wire, workload
-from llmserve_lab.catalog.articles import ARTICLE_FLOPS, ARTICLE_PARAMS, SCALING_HBM_BW
-from llmserve_lab.catalog.cited import Cited
-from llmserve_lab.catalog.device import (
-    Accelerator,
-    MemoryLevel,
-    Undisclosed,
-    UndisclosedError,
+from llmserve_lab.catalog.data.accelerators import ACCELERATORS
+from llmserve_lab.catalog.data.efficiencies import EFFICIENCIES, Efficiency
+from llmserve_lab.catalog.data.links import LINKS
+from llmserve_lab.catalog.data.models import MODELS
+from llmserve_lab.catalog.data.precisions import PRECISIONS, Precision
+from llmserve_lab.catalog.evidence.articles import (
+    ARTICLE_FLOPS,
+    ARTICLE_PARAMS,
+    SCALING_HBM_BW,
 )
-from llmserve_lab.catalog.efficiencies import EFFICIENCIES, Efficiency
 from llmserve_lab.catalog.hf_config import model_from_config
-from llmserve_lab.catalog.links import LINKS
-from llmserve_lab.catalog.measured import (
+from llmserve_lab.catalog.measured_tables import (
     deployment_table,
     fact_table,
     product_table,
     tier_table,
 )
-from llmserve_lab.catalog.models import MODELS
-from llmserve_lab.catalog.precisions import PRECISIONS, Precision
-from llmserve_lab.catalog.shape import ModelShape
-from llmserve_lab.catalog.table import (
+from llmserve_lab.catalog.records.accelerator import (
+    Accelerator,
+    MemoryLevel,
+    Undisclosed,
+    UndisclosedError,
+)
+from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.catalog.records.link import Link
+from llmserve_lab.catalog.records.shape import ModelShape
+from llmserve_lab.catalog.tables import (
     accelerator_table,
     efficiency_table,
     link_table,
     memory_table,
     model_table,
 )
-from llmserve_lab.catalog.wiring import Link
 
 __all__ = [
     "ACCELERATORS",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmserve_lab.catalog.device import Accelerator
-from llmserve_lab.catalog.efficiencies import EFFICIENCIES, Efficiency
-from llmserve_lab.catalog.shape import ModelShape
-from llmserve_lab.catalog.wiring import Link
+from llmserve_lab.catalog.data.efficiencies import EFFICIENCIES, Efficiency
+from llmserve_lab.catalog.records.accelerator import Accelerator
+from llmserve_lab.catalog.records.link import Link
+from llmserve_lab.catalog.records.shape import ModelShape
 
 
 def workload(

@@ -13,10 +13,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from llmserve_lab.catalog.attention import GroupedQueryAttention, LatentAttention
-from llmserve_lab.catalog.ffn import MoeFfn, SwigluFfn
 from llmserve_lab.catalog.hf_fields import ConfigFields
-from llmserve_lab.catalog.shape import ModelShape
+from llmserve_lab.catalog.records.attention import (
+    GroupedQueryAttention,
+    LatentAttention,
+)
+from llmserve_lab.catalog.records.ffn import MoeFfn, SwigluFfn
+from llmserve_lab.catalog.records.shape import ModelShape
 
 QWEN3_D_HEAD = 128  # Qwen3Config's default, whatever hidden_size is
 

@@ -6,7 +6,6 @@ from functools import cache
 
 import numpy as np
 
-from llmserve_lab.book.display import plain
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.claims import roadmap
 from llmserve_lab.claims.record import Claim, Statement
@@ -16,6 +15,7 @@ from llmserve_lab.end_to_end.loops import both_loops
 from llmserve_lab.end_to_end.shapes import step_shape
 from llmserve_lab.end_to_end.stability import same_bits
 from llmserve_lab.end_to_end.toy import TEXT, WORDS, tokenize, toy
+from llmserve_lab.formula.text import plain
 
 WIDE = {"q_proj": 1, "k_proj": 1, "v_proj": 1, "up_proj": 4, "down_proj": 1}
 LONG = 500

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from llmserve_lab.book.display import plain, si
 from llmserve_lab.claims.cuts_executed import (
     CLOSE,
     N_BLOCKS,
@@ -25,6 +24,7 @@ from llmserve_lab.claims.cuts_executed import (
 )
 from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.formula.text import plain, si
 from llmserve_lab.tensor_parallel.cuts import by_columns, by_rows
 
 

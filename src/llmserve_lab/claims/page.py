@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from llmserve_lab.book.table import Cell, Table
 from llmserve_lab.claims.coverage import recorded, verdicts
 from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.records import CLAIMS
 from llmserve_lab.claims.sources import CLAIM_COUNTS
 from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.page.table import Cell, Table
 
 COLUMNS = ("claim", "what it says", "printed → recomputed", "verdict")
 EMPTY = "–"

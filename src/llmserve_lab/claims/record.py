@@ -186,7 +186,7 @@ def _ends(recompute: Recompute) -> tuple[float, ...]:
 
 def _shown(value: float, number: Number) -> str:
     """With its unit; as printed and in SI where the source prints a binary unit."""
-    from llmserve_lab.book.display import plain, said
+    from llmserve_lab.formula.text import plain, said
 
     printed = number.parsed
     text = said(value, number.unit, max(4, printed.digits + 1))

@@ -7,15 +7,15 @@ from functools import cache, partial
 
 import numpy as np
 
-from llmserve_lab.book.display import plain
 from llmserve_lab.claims.record import Claim, Statement
 from llmserve_lab.claims.sources import CLAIM_COUNTS, SOURCES
 from llmserve_lab.claims.verdict import Verdict
 from llmserve_lab.cluster import Rank, Run, run
 from llmserve_lab.end_to_end.toy import TEXT, tokenize, toy
+from llmserve_lab.formula.text import plain
 from llmserve_lab.transformer import PLAIN
 from llmserve_lab.transformer.arithmetic import Array
-from llmserve_lab.transformer.share import share
+from llmserve_lab.transformer.shard import share
 
 in_roadmap = partial(Claim, section="Articles")
 NUM_RANKS = 2

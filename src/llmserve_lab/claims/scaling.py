@@ -6,11 +6,11 @@ import math
 from functools import cache
 from typing import cast
 
-from llmserve_lab.book.display import si
 from llmserve_lab.catalog import ARTICLE_PARAMS, MODELS, PRECISIONS, SCALING_HBM_BW
-from llmserve_lab.catalog.attention import GroupedQueryAttention
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.formula.text import si
 from llmserve_lab.roofline import formulas as f
 
 SHAPE = MODELS["llama-3-70b"]  # the chapter names no model; its shape is this one's

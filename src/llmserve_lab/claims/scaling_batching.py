@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from llmserve_lab.chunked_prefill import formulas as f
 from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.continuous_batching import formulas as f
 
 PROMPT, CHUNK = 10_000, 512
 PAPERS = {2023: "SARATHI", 2024: "Sarathi-Serve"}  # arXiv 2308.16369, and at OSDI

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from llmserve_lab.book.display import plain
 from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.scaling import CONTEXT, batch_of
 from llmserve_lab.claims.verdict import Verdict
 from llmserve_lab.disaggregation import formulas as f
+from llmserve_lab.formula.text import plain
 
 PER_HOUR = 3.0  # dollars, the chapter's example
 BATCHED, STARVED = 2500.0, 250.0  # tokens per second, the chapter's example

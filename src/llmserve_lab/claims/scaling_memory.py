@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache, partial
 from math import ceil, floor
 
-from llmserve_lab.book.display import plain
 from llmserve_lab.catalog import ARTICLE_PARAMS, PRECISIONS
 from llmserve_lab.claims.record import Claim, Number
 from llmserve_lab.claims.scaling import kv_bytes
 from llmserve_lab.claims.verdict import Verdict
 from llmserve_lab.engine import Continuous, IterationCost, Pool, Request, simulate
+from llmserve_lab.formula.text import plain
 from llmserve_lab.roofline import formulas as f
 
 MAX_CONTEXT, BLOCK = 4096, 16  # tokens, the chapter's example

@@ -8,7 +8,7 @@ hands back what each rank returned and a :class:`Ledger` of all that was exchang
 
 from llmserve_lab.cluster.launch import Run, launched, run
 from llmserve_lab.cluster.ledger import Ledger, Record
-from llmserve_lab.cluster.meeting import ClusterError
 from llmserve_lab.cluster.rank import Rank
+from llmserve_lab.cluster.rendezvous import ClusterError
 
 __all__ = ["ClusterError", "Ledger", "Rank", "Record", "Run", "launched", "run"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from llmserve_lab.book.rules import is_whole
+from llmserve_lab.checks import is_whole
 from llmserve_lab.cluster.backend import Array
 
 

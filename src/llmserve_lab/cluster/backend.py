@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from llmserve_lab.cluster.meeting import State
+from llmserve_lab.cluster.rendezvous import State
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from llmserve_lab.cluster.arrays import whole
 from llmserve_lab.cluster.backend import Array
-from llmserve_lab.cluster.meeting import Call, State
 from llmserve_lab.cluster.rank import Rank
+from llmserve_lab.cluster.rendezvous import Call, State
 
 NOTHING = np.empty(0)
 

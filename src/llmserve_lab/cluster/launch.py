@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Literal, TypeVar, TypeVarTuple
 
-from llmserve_lab.book.rules import is_whole
+from llmserve_lab.checks import is_whole
 from llmserve_lab.cluster.ledger import Ledger, Record
 from llmserve_lab.cluster.lockstep import Lockstep
-from llmserve_lab.cluster.meeting import ClusterError, Raised, State
 from llmserve_lab.cluster.processes import Processes, world
 from llmserve_lab.cluster.rank import Rank
+from llmserve_lab.cluster.rendezvous import ClusterError, Raised, State
 
 R = TypeVar("R")
 Ts = TypeVarTuple("Ts")

@@ -11,10 +11,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llmserve_lab.book.display import si
-from llmserve_lab.book.table import Cell, Table
-from llmserve_lab.catalog.wiring import Link
+from llmserve_lab.catalog.records.link import Link
 from llmserve_lab.cluster.ring import Traffic
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.table import Cell, Table
 
 CALLS = (
     "all_reduce",

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.cluster.backend import Array
-from llmserve_lab.cluster.meeting import (
+from llmserve_lab.cluster.rendezvous import (
     Call,
     ClusterError,
     Raised,

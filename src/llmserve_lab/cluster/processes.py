@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from llmserve_lab.cluster.backend import Array
-from llmserve_lab.cluster.meeting import ClusterError, State, Waiting, check
+from llmserve_lab.cluster.rendezvous import ClusterError, State, Waiting, check
 
 TAG = 2009  # the ring's year: apart from what else a program may send
 POLL_S = 20e-6

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from llmserve_lab.cluster import ring
 from llmserve_lab.cluster.arrays import along, cut_points, form, numeric, summable
 from llmserve_lab.cluster.backend import Array
-from llmserve_lab.cluster.endpoint import Endpoint
+from llmserve_lab.cluster.p2p import Endpoint
 
 
 class Rank(Endpoint):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from llmserve_lab.end_to_end.settings import cached_heads
+from llmserve_lab.end_to_end.arguments import cached_heads
 from llmserve_lab.transformer import (
     PLAIN,
     Trace,

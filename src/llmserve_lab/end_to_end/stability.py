@@ -16,7 +16,7 @@ from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.packing import Piece
 
 if TYPE_CHECKING:
-    from llmserve_lab.book.table import Table
+    from llmserve_lab.page.table import Table
 
 
 def unmasked_attention(packing: Packing) -> Iterator[Piece]:
@@ -62,7 +62,7 @@ def growth(
     Raises:
         ValueError: a length is below the prefix, or beyond the tokens that there are.
     """
-    from llmserve_lab.book.table import Table
+    from llmserve_lab.page.table import Table
 
     for length in lengths:
         if not prefix <= length <= len(tokens):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.ffn import GeluFfn
+from llmserve_lab.catalog.records.ffn import GeluFfn
 from llmserve_lab.transformer import Transformer, tiny_shape
 
 WORDS = (

@@ -4,21 +4,21 @@
 :class:`Report` of what everybody had to wait for.
 """
 
-from llmserve_lab.engine.cost import IterationCost, Load
-from llmserve_lab.engine.drive import Driven, Slice, drive
-from llmserve_lab.engine.policies import (
+from llmserve_lab.engine.execute import Driven, Slice, drive
+from llmserve_lab.engine.metrics.report import Report
+from llmserve_lab.engine.metrics.trace import Step, Trace
+from llmserve_lab.engine.pool import Disaggregated, Pool
+from llmserve_lab.engine.scheduler.policies import (
     Chunked,
     ChunkedWithin,
     Continuous,
     Policy,
     Static,
 )
-from llmserve_lab.engine.pool import Disaggregated, Pool
-from llmserve_lab.engine.prefixes import PrefixStore
-from llmserve_lab.engine.report import Report
-from llmserve_lab.engine.request import Request
+from llmserve_lab.engine.scheduler.prefix_cache import PrefixStore
+from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.engine.simulate import simulate
-from llmserve_lab.engine.trace import Step, Trace
+from llmserve_lab.engine.timing.cost import IterationCost, Load
 
 __all__ = [
     "Chunked",

@@ -7,10 +7,10 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
 
-from llmserve_lab.engine.cost import IterationCost
-from llmserve_lab.engine.policies import Policy
-from llmserve_lab.engine.prefixes import PrefixStore
-from llmserve_lab.engine.rules import at_least, of_type, whole
+from llmserve_lab.checks import at_least, of_type, whole
+from llmserve_lab.engine.scheduler.policies import Policy
+from llmserve_lab.engine.scheduler.prefix_cache import PrefixStore
+from llmserve_lab.engine.timing.cost import IterationCost
 
 if TYPE_CHECKING:
     from llmserve_lab.catalog import Link

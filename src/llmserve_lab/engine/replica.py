@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
-from llmserve_lab.engine.batch import Batch
-from llmserve_lab.engine.cost import Load
-from llmserve_lab.engine.gaps import Gaps
-from llmserve_lab.engine.ledger import Ledger
-from llmserve_lab.engine.policies import Plan
+from llmserve_lab.engine.kv_transfer import Wire
+from llmserve_lab.engine.metrics.counters import Ledger
+from llmserve_lab.engine.metrics.tbt_histogram import Gaps
 from llmserve_lab.engine.pool import Pool
-from llmserve_lab.engine.prefixes import Prefixes
-from llmserve_lab.engine.run import Run
-from llmserve_lab.engine.sequence import Sequence
-from llmserve_lab.engine.wire import Wire
+from llmserve_lab.engine.scheduler.policies import Plan
+from llmserve_lab.engine.scheduler.prefix_cache import Prefixes
+from llmserve_lab.engine.scheduler.sequence import Sequence
+from llmserve_lab.engine.scheduler.state import Batch
+from llmserve_lab.engine.timing.cost import Load
+from llmserve_lab.engine.timing.iteration_span import Run
 
 
 class Replica(Batch):

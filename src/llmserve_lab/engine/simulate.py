@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sized
 
+from llmserve_lab.engine.arrivals import ClosedLoop, OpenLoop, Source
+from llmserve_lab.engine.metrics.report import Report, report_of
+from llmserve_lab.engine.metrics.request_log import Record
 from llmserve_lab.engine.pool import Disaggregated, Pool
-from llmserve_lab.engine.record import Record
-from llmserve_lab.engine.report import Report, report_of
-from llmserve_lab.engine.request import Request
-from llmserve_lab.engine.source import ClosedLoop, OpenLoop, Source
+from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.engine.system import Stop, System
 
 

@@ -11,15 +11,15 @@ from heapq import heappop, heappush
 from math import inf
 from operator import attrgetter
 
-from llmserve_lab.engine.gaps import Gaps
-from llmserve_lab.engine.moment import earliest, latest
+from llmserve_lab.engine.arrivals import Source
+from llmserve_lab.engine.kv_transfer import Wire
+from llmserve_lab.engine.metrics.request_log import Record
+from llmserve_lab.engine.metrics.tbt_histogram import Gaps
 from llmserve_lab.engine.pool import Disaggregated, Pool
-from llmserve_lab.engine.prefixes import Prefixes
-from llmserve_lab.engine.record import Record
 from llmserve_lab.engine.replica import Replica
-from llmserve_lab.engine.sequence import Sequence
-from llmserve_lab.engine.source import Source
-from llmserve_lab.engine.wire import Wire
+from llmserve_lab.engine.scheduler.prefix_cache import Prefixes
+from llmserve_lab.engine.scheduler.sequence import Sequence
+from llmserve_lab.engine.timing.time_tolerance import earliest, latest
 
 Stop = Callable[[float], bool]
 BY_END = attrgetter("end_s")

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from llmserve_lab.book.rules import one_of
-from llmserve_lab.catalog.ffn import MoeFfn
+from llmserve_lab.catalog.records.ffn import MoeFfn
+from llmserve_lab.checks import one_of
 from llmserve_lab.transformer import Weights, seeded, tiny_shape
 from llmserve_lab.transformer.arithmetic import Array, Integers
 from llmserve_lab.transformer.ffn import (

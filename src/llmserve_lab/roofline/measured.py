@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmserve_lab import catalog
-from llmserve_lab.book.display import si
 from llmserve_lab.catalog import machine, workload
-from llmserve_lab.catalog.measurements import SMALL_BATCH, SmallBatch
+from llmserve_lab.catalog.evidence.measurements import SMALL_BATCH, SmallBatch
+from llmserve_lab.formula.text import si
 from llmserve_lab.roofline import formulas as f
 
 if TYPE_CHECKING:
-    from llmserve_lab.book.table import Table
     from llmserve_lab.catalog import Cited
+    from llmserve_lab.page.table import Table
 
 
 def bound_s(record: SmallBatch, *, chunk: int, context: int) -> float:
@@ -31,7 +31,7 @@ def bound_s(record: SmallBatch, *, chunk: int, context: int) -> float:
 
 def bound_against_measurement() -> Table:
     """Table of bound, measurement and their ratio for one request on eight devices."""
-    from llmserve_lab.book.table import Table
+    from llmserve_lab.page.table import Table
 
     rows = []
     for record in SMALL_BATCH.values():

@@ -8,11 +8,11 @@ from functools import cache
 
 import numpy as np
 
-from llmserve_lab.book.table import Table
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.attention import GroupedQueryAttention
-from llmserve_lab.catalog.ffn import GeluFfn
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.catalog.records.ffn import GeluFfn
 from llmserve_lab.cluster import Ledger, Rank, run
+from llmserve_lab.page.table import Table
 from llmserve_lab.tensor_parallel import steps
 from llmserve_lab.tensor_parallel.block import STRATEGIES, Layer, block
 from llmserve_lab.tensor_parallel.steps import Log, Step

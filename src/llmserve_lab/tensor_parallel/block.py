@@ -16,15 +16,15 @@ from types import MappingProxyType
 import numpy as np
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.attention import GroupedQueryAttention
-from llmserve_lab.catalog.ffn import MoeFfn
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.cluster import Rank
 from llmserve_lab.tensor_parallel.steps import Log
 from llmserve_lab.transformer import View
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.grouped_query import project
 from llmserve_lab.transformer.rowwise import gelu, linear, merge_heads, norm, silu
-from llmserve_lab.transformer.share import COLUMNS, ROWS, Axis, shard
+from llmserve_lab.transformer.shard import COLUMNS, ROWS, Axis, shard
 
 Layer = Mapping[str, Array]
 Narrow = Callable[[Rank, str, Array, Layer, Log], Array]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from llmserve_lab.cluster import Rank, Run, run
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.rowwise import linear
-from llmserve_lab.transformer.share import COLUMNS, ROWS, piece
+from llmserve_lab.transformer.shard import COLUMNS, ROWS, piece
 
 Cut = Callable[[Rank, Array, Array], Array]
 

@@ -13,7 +13,7 @@ from llmserve_lab.cluster import Rank, Run, run
 from llmserve_lab.transformer import attend, causal_mask
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.rowwise import linear, merge_heads, softmax
-from llmserve_lab.transformer.share import piece
+from llmserve_lab.transformer.shard import piece
 
 Projections = dict[str, Array]
 PARTS = ("query", "key", "value")

@@ -21,7 +21,7 @@ from llmserve_lab.transformer import (
     tiny_shape,
 )
 from llmserve_lab.transformer.arithmetic import Array
-from llmserve_lab.transformer.share import share
+from llmserve_lab.transformer.shard import share
 
 TOKENS = (5, 17, 3, 42)
 SMALL = tiny_shape(n_layers=2, n_heads=8, n_kv_heads=2, d_model=64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llmserve_lab.book.table import Table
+from llmserve_lab.page.table import Table
 from llmserve_lab.transformer.arithmetic import Array
 
 Shape = tuple[int, ...]

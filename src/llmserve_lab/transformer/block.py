@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.attention import LatentAttention
+from llmserve_lab.catalog.records.attention import LatentAttention
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution
+from llmserve_lab.transformer.attention_context import Entries, View
 from llmserve_lab.transformer.ffn import Scores, check_scores, ffn
 from llmserve_lab.transformer.grouped_query import grouped_query
 from llmserve_lab.transformer.latent import latent_attention
 from llmserve_lab.transformer.rowwise import norm
-from llmserve_lab.transformer.view import Entries, View
 
 
 @dataclass(frozen=True, kw_only=True)

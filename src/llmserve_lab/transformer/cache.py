@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.attention import GroupedQueryAttention
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.transformer.arithmetic import Array
-from llmserve_lab.transformer.view import Entries
+from llmserve_lab.transformer.attention_context import Entries
 from llmserve_lab.transformer.whole import check_whole
 
 

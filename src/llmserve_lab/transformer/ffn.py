@@ -12,10 +12,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from llmserve_lab.catalog.ffn import Ffn, GeluFfn, MoeFfn
+from llmserve_lab.catalog.records.ffn import Ffn, GeluFfn, MoeFfn
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Integers
+from llmserve_lab.transformer.attention_context import Entries
 from llmserve_lab.transformer.rowwise import gelu, linear, sigmoid, silu, softmax
-from llmserve_lab.transformer.view import Entries
 
 Scores = Literal["softmax", "sigmoid"]
 

@@ -7,11 +7,11 @@ gets its part of the sum.
 
 from __future__ import annotations
 
-from llmserve_lab.catalog.attention import GroupedQueryAttention
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Integers
+from llmserve_lab.transformer.attention_context import Entries, View
 from llmserve_lab.transformer.rope import rotate
 from llmserve_lab.transformer.rowwise import linear, merge_heads, rms_norm, split_heads
-from llmserve_lab.transformer.view import Entries, View
 
 
 def project(

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from llmserve_lab.catalog.attention import LatentAttention
+from llmserve_lab.catalog.records.attention import LatentAttention
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Integers
+from llmserve_lab.transformer.attention_context import Entries, View
 from llmserve_lab.transformer.rope import rotate
 from llmserve_lab.transformer.rowwise import linear, merge_heads, rms_norm, split_heads
-from llmserve_lab.transformer.view import Entries, View
 
 
 def latent_query(

@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution
+from llmserve_lab.transformer.attention_context import View
 from llmserve_lab.transformer.block import Block
 from llmserve_lab.transformer.cache import KVCache
+from llmserve_lab.transformer.cache_session import Recollection
 from llmserve_lab.transformer.ffn import Scores
 from llmserve_lab.transformer.inputs import rotary_positions, token_ids
 from llmserve_lab.transformer.packing import Kernel, varlen_attention
-from llmserve_lab.transformer.recollection import Recollection
 from llmserve_lab.transformer.rowwise import linear, norm
-from llmserve_lab.transformer.view import View
 from llmserve_lab.transformer.weights import Weights, seeded
 
 

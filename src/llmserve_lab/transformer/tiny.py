@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.attention import (
+from llmserve_lab.catalog.records.attention import (
     Attention,
     GroupedQueryAttention,
     LatentAttention,
 )
-from llmserve_lab.catalog.ffn import Ffn, MoeFfn, SwigluFfn
+from llmserve_lab.catalog.records.ffn import Ffn, MoeFfn, SwigluFfn
 
 
 def tiny_latent(*, n_heads: int = 4, d_head: int = 8) -> LatentAttention:

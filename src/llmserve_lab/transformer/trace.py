@@ -13,7 +13,7 @@ from llmserve_lab.transformer.arithmetic import PLAIN, Execution
 from llmserve_lab.transformer.model import Transformer
 
 if TYPE_CHECKING:
-    from llmserve_lab.book.table import Table
+    from llmserve_lab.page.table import Table
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Trace:
     @property
     def table(self) -> Table:
         """Steps as rows: name, axes, shape, and the place if there is more than one."""
-        from llmserve_lab.book.table import Table
+        from llmserve_lab.page.table import Table
 
         columns = ("step", "axes", "shape", "place")
         rows = [

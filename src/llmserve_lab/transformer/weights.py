@@ -13,8 +13,8 @@ from types import MappingProxyType
 import numpy as np
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.ffn import MoeFfn
-from llmserve_lab.catalog.tensor import Tensor
+from llmserve_lab.catalog.records.ffn import MoeFfn
+from llmserve_lab.catalog.records.tensor import Tensor
 from llmserve_lab.transformer.arithmetic import Array
 
 OUTSIDE = ("embed_tokens", "norm", "norm.bias", "lm_head")

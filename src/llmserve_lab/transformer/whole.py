@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from llmserve_lab.book.rules import is_whole
+from llmserve_lab.checks import is_whole
 
 
 def check_whole(argument: str, numbers: Iterable[object]) -> None:

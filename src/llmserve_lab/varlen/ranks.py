@@ -15,7 +15,7 @@ from llmserve_lab.cluster import Rank, Run, run
 from llmserve_lab.transformer import PLAIN, Transformer, varlen_attention
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.packing import Kernel
-from llmserve_lab.transformer.share import share
+from llmserve_lab.transformer.shard import share
 
 
 def forward_on_ranks(

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from llmserve_lab.book.table import Table
-from llmserve_lab.catalog.attention import GroupedQueryAttention
-from llmserve_lab.catalog.ffn import GeluFfn
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.catalog.records.ffn import GeluFfn
+from llmserve_lab.page.table import Table
 from llmserve_lab.transformer import ORDERED, Transformer, attend, causal_mask
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.rowwise import (

@@ -10,7 +10,7 @@ from itertools import repeat
 
 import numpy as np
 
-from llmserve_lab.engine.rules import positive
+from llmserve_lab.checks import positive
 
 BLOCK = 1024  # gaps drawn at once; how many are taken changes no number
 

@@ -14,8 +14,8 @@ from itertools import count
 
 import numpy as np
 
-from llmserve_lab.engine.request import Request
-from llmserve_lab.engine.rules import positive, whole
+from llmserve_lab.checks import positive, whole
+from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.workloads.arrivals import poisson
 from llmserve_lab.workloads.lengths import LengthLaw
 from llmserve_lab.workloads.traces import MOONCAKE_BLOCK

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from llmserve_lab.engine.rules import at_least, positive, whole
+from llmserve_lab.checks import at_least, positive, whole
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 MOST = 2.0**63  # tokens: from there on a length is no int64

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from llmserve_lab.engine.request import Request
-from llmserve_lab.engine.rules import positive, whole
+from llmserve_lab.checks import positive, whole
+from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.workloads.arrivals import BLOCK, at_once, bursty
 from llmserve_lab.workloads.lengths import LengthLaw
 

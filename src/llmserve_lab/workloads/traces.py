@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
-from llmserve_lab.engine.request import Request
+from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.workloads.lines import (
     Line,
     MalformedLineError,

@@ -6,11 +6,11 @@ from functools import cache, partial
 
 from llmserve_lab import catalog
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd.bundle import CYCLE_S, ascend
-from llmserve_lab.afd.settings import layer
-from llmserve_lab.book.formula import Formula
+from llmserve_lab.afd.simulation.bundle import CYCLE_S, ascend
+from llmserve_lab.afd.theory.coefficients import layer
 from llmserve_lab.claims.afd.setting import OPEN, ROUNDED, exact, wrong
 from llmserve_lab.claims.record import Claim, Number, Statement
+from llmserve_lab.formula.formula import Formula
 
 V3 = catalog.model("deepseek-v3")
 PRINTED = {

@@ -7,8 +7,9 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd import paper, rule
-from llmserve_lab.afd.laws import Floats
+from llmserve_lab.afd.experiments import paper_setup
+from llmserve_lab.afd.simulation.length_distributions import Floats
+from llmserve_lab.afd.theory import corrected_model
 from llmserve_lab.claims.afd.setting import (
     baseline,
     best_simulated,
@@ -32,23 +33,25 @@ def promised(ratio: object) -> Floats:
 
 def gap_percent() -> float:
     """How far equation 21 lies below the formula at r = 32, in per cent."""
-    return float(100 * (1 - paper.figure_4(32).completed_per_s / promised(32)))
+    return float(100 * (1 - paper_setup.figure_4(32).completed_per_s / promised(32)))
 
 
 def all_tokens_gap() -> float:
     """The same with every token counted."""
-    return float(1 - paper.figure_4(32).tokens_per_s / promised(32))
+    return float(1 - paper_setup.figure_4(32).tokens_per_s / promised(32))
 
 
 def stragglers() -> float:
     """Share of the throughput at r = 32 that the slowest instance costs."""
-    real = float(rule.tokens_per_s(paper.made(32), paper.law().slot()))
+    real = float(
+        corrected_model.tokens_per_s(paper_setup.made(32), paper_setup.law().slot())
+    )
     return float(1 - real / promised(32))
 
 
 def nearest_on_grid() -> float:
     """The ratio of the paper's sweep at which both idle shares are most alike."""
-    runs = {ratio: paper.figure_4(ratio) for ratio in paper.RATIOS}
+    runs = {ratio: paper_setup.figure_4(ratio) for ratio in paper_setup.RATIOS}
     return float(min(runs, key=lambda r: abs(runs[r].idle_attn - runs[r].idle_ffn)))
 
 
@@ -71,7 +74,7 @@ def worst_error() -> float:
 
 def lost_to_flight() -> float:
     """Share of the tokens that equation 21 does not count, at r = 1."""
-    run = paper.figure_4(1)
+    run = paper_setup.figure_4(1)
     return 1 - run.completed_per_s / run.tokens_per_s
 
 
@@ -89,7 +92,7 @@ CLAIMS = (
         ),
         why=lambda: (
             "By a hair; in a run from empty slots Attention is faster at first, and it "
-            f"is {paper.figure_4(1).idle_ffn:.1%}."
+            f"is {paper_setup.figure_4(1).idle_ffn:.1%}."
         ),
     ),
     exact(
@@ -99,8 +102,8 @@ CLAIMS = (
         parts=(
             Statement(
                 "more than 60 %",
-                lambda: paper.figure_4(32).idle_attn > 0.6,
-                lambda: f"{paper.figure_4(32).idle_attn:.1%}",
+                lambda: paper_setup.figure_4(32).idle_attn > 0.6,
+                lambda: f"{paper_setup.figure_4(32).idle_attn:.1%}",
             ),
         ),
         why="The FFN takes more than twice the time of Attention there.",
@@ -165,7 +168,10 @@ CLAIMS = (
         parts=(
             Statement(
                 "seven ratios",
-                lambda: best_simulated(256) in paper.RATIOS and len(paper.RATIOS) == 7,
+                lambda: (
+                    best_simulated(256) in paper_setup.RATIOS
+                    and len(paper_setup.RATIOS) == 7
+                ),
                 lambda: f"the best whole ratio is {best_simulated(256)}",
             ),
         ),

@@ -5,20 +5,25 @@ from __future__ import annotations
 from math import isclose
 
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd import paper, rule
-from llmserve_lab.afd.laws import Geometric, Independent, Uniform
-from llmserve_lab.afd.measured import TRACES
+from llmserve_lab.afd.experiments import paper_setup
+from llmserve_lab.afd.experiments.trace_moments import TRACES
+from llmserve_lab.afd.simulation.length_distributions import (
+    Geometric,
+    Independent,
+    Uniform,
+)
+from llmserve_lab.afd.theory import corrected_model
 from llmserve_lab.claims.afd.setting import OPEN, exact, wrong
 from llmserve_lab.claims.record import Claim, Statement
 from llmserve_lab.roofline import formulas as roofline
 
-KNOWN = paper.known()
+KNOWN = paper_setup.known()
 SAME = {"rel_tol": 1e-6}
 
 
 def planned() -> float:
     """Steps of the paper's run by (9.5)."""
-    return float(f.N_STEPS.at(KNOWN, n_requests=paper.REQUESTS))
+    return float(f.N_STEPS.at(KNOWN, n_requests=paper_setup.REQUESTS))
 
 
 def mean_of_law() -> float:
@@ -62,18 +67,18 @@ def over_the_run() -> float:
 def shortened() -> float:
     """The same as appendix A.2 writes it: a term in B² over N less."""
     batch = KNOWN["batch"]
-    return settled() - KNOWN["mean_decode"] * batch**2 / paper.REQUESTS
+    return settled() - KNOWN["mean_decode"] * batch**2 / paper_setup.REQUESTS
 
 
 def steps_of_run() -> int:
     """Steps that a simulated run makes, over all batches."""
-    return paper.figure_4(1).end + 1
+    return paper_setup.figure_4(1).end + 1
 
 
 def by_prompts(prompt: Geometric | Uniform) -> float:
     """Tokens per second and instance at r = 8 with these prompts, by the rule."""
     law = Independent(prompt, Geometric(500))
-    return float(rule.tokens_per_s(paper.made(8), law.slot()))
+    return float(corrected_model.tokens_per_s(paper_setup.made(8), law.slot()))
 
 
 def prompts_matter() -> float:

@@ -8,8 +8,8 @@ from math import isclose
 import numpy as np
 
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd import paper
-from llmserve_lab.afd.recipe import recipe, with_slot_tokens
+from llmserve_lab.afd.experiments import paper_setup
+from llmserve_lab.afd.theory.paper_recipe import recipe, with_slot_tokens
 from llmserve_lab.claims.afd.setting import (
     ROUNDED,
     baseline,
@@ -59,7 +59,7 @@ def nothing_beats_it() -> bool:
 
 def on_the_ffn_line() -> bool:
     """At r* the step takes as long as the FFN, in every setting of section 5."""
-    found = (with_slot_tokens(paper.known(batch=b)) for b in (128, 256, 512))
+    found = (with_slot_tokens(paper_setup.known(batch=b)) for b in (128, 256, 512))
     return all(
         isclose(
             float(f.CYCLE_S.at(known, af_ratio=recipe(known).best)),

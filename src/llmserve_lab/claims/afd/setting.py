@@ -12,10 +12,10 @@ from functools import cache, partial
 import numpy as np
 
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd import paper
-from llmserve_lab.afd.laws import Floats
-from llmserve_lab.afd.recipe import recipe, with_slot_tokens
-from llmserve_lab.afd.study import study
+from llmserve_lab.afd.experiments import paper_setup
+from llmserve_lab.afd.experiments.replications import study
+from llmserve_lab.afd.simulation.length_distributions import Floats
+from llmserve_lab.afd.theory.paper_recipe import recipe, with_slot_tokens
 from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Verdict
 
@@ -32,12 +32,12 @@ mixed = partial(Claim, verdict=MIXED)
 @cache
 def baseline() -> dict[str, float]:
     """The paper's baseline: coefficients, sizes, and θ of a run without end."""
-    return with_slot_tokens(paper.known())
+    return with_slot_tokens(paper_setup.known())
 
 
 def without_end(*, batch: int = 256, prompt: int = 100, answer: int = 500) -> float:
     """r* by the recipe as printed: the load of a run without end."""
-    return recipe(paper.known(batch=batch, prompt=prompt, answer=answer)).best
+    return recipe(paper_setup.known(batch=batch, prompt=prompt, answer=answer)).best
 
 
 def over_a_run(
@@ -45,10 +45,10 @@ def over_a_run(
     batch: int = 256,
     prompt: float = 100,
     answer: float = 500,
-    n_requests: int = paper.REQUESTS,
+    n_requests: int = paper_setup.REQUESTS,
 ) -> float:
     """r* with the load averaged over a run from empty slots, p = 1/``answer``."""
-    known = paper.known(batch=batch, prompt=prompt, answer=answer - ONE_LESS)
+    known = paper_setup.known(batch=batch, prompt=prompt, answer=answer - ONE_LESS)
     known["n_steps"] = float(f.N_STEPS.at(known, n_requests=n_requests))
     known["slot_tokens"] = float(f.HORIZON_LOAD.at(known)) / batch
     return recipe(known).best
@@ -62,8 +62,8 @@ def from_zero(batch: int) -> float:
 @cache
 def simulated(batch: int = 256, prompt: int = 100, answer: int = 500) -> Floats:
     """Tokens per second and instance at ratios 1 to 24, in steady state."""
-    law = paper.law(prompt=prompt, answer=answer)
-    made = paper.made(1, batch=batch)
+    law = paper_setup.law(prompt=prompt, answer=answer)
+    made = paper_setup.made(1, batch=batch)
     found = study(made, law, most=24, n_requests=800, seeds=range(3))
     return found.mean("tokens_per_s")
 

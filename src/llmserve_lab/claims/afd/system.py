@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd import paper
-from llmserve_lab.afd.machine import State
-from llmserve_lab.afd.recipe import recipe, with_slot_tokens
+from llmserve_lab.afd.experiments import paper_setup
+from llmserve_lab.afd.simulation.event_simulator import State
+from llmserve_lab.afd.theory.paper_recipe import recipe, with_slot_tokens
 from llmserve_lab.claims.afd.setting import ROUNDED, baseline, exact, simulated, wrong
 from llmserve_lab.claims.record import Claim, Number, Statement
 
 
 def twice_the_wire() -> float:
     """The shortest stage of section 5 over the time on the wire."""
-    found = (with_slot_tokens(paper.known(batch=b)) for b in (128, 256, 512))
+    found = (with_slot_tokens(paper_setup.known(batch=b)) for b in (128, 256, 512))
     return min(
         min(float(f.ATTN_S.at(k)), float(f.FFN_S.at(k, af_ratio=1)))
         / float(f.COMM_S.at(k))
@@ -84,10 +84,10 @@ CLAIMS = (
         parts=(
             Statement(
                 "defined for all",
-                lambda: not (paper.figure_4(1).requests.decode == 0).any(),
+                lambda: not (paper_setup.figure_4(1).requests.decode == 0).any(),
                 lambda: (
-                    f"{int((paper.figure_4(1).requests.decode == 0).sum())} requests "
-                    "of a run generate no token"
+                    f"{int((paper_setup.figure_4(1).requests.decode == 0).sum())} "
+                    "requests of a run generate no token"
                 ),
             ),
         ),
@@ -114,7 +114,9 @@ CLAIMS = (
         id="000-39",
         section="§3.1",
         says="7A–2F is this ratio",
-        parts=(Number("3.5", "dimensionless", lambda: paper.made(7, n_ffn=2).ratio),),
+        parts=(
+            Number("3.5", "dimensionless", lambda: paper_setup.made(7, n_ffn=2).ratio),
+        ),
         why="Seven over two.",
     ),
     wrong(

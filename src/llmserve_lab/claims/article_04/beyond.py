@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from llmserve_lab.book.display import plain, si
 from llmserve_lab.claims.article_04.setting import (
     H100,
     MANY,
@@ -23,6 +22,7 @@ from llmserve_lab.claims.article_04.setting import (
 )
 from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as roofline
 from llmserve_lab.varlen import formulas as f
 

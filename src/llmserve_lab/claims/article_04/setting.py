@@ -12,11 +12,11 @@ from llmserve_lab.cluster import Rank, run
 from llmserve_lab.cluster.ledger import Record
 from llmserve_lab.roofline import formulas as roofline
 from llmserve_lab.transformer import Transformer, tiny_shape
-from llmserve_lab.transformer.share import shard
+from llmserve_lab.transformer.shard import shard
+from llmserve_lab.varlen.arguments import batch_of, square_share
 from llmserve_lab.varlen.ranks import forward_on_ranks
 from llmserve_lab.varlen.rowwise import same_alone, steps
-from llmserve_lab.varlen.settings import batch_of, square_share
-from llmserve_lab.varlen.ways import WAYS, Outcome
+from llmserve_lab.varlen.strategies import WAYS, Outcome
 
 A, B = 10, 30
 SHAPE = MODELS["tiny-512"]

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from llmserve_lab.book.display import si
 from llmserve_lab.claims.article_04.setting import (
     SHAPE,
     A,
@@ -18,7 +17,8 @@ from llmserve_lab.claims.article_04.setting import (
 )
 from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.verdict import Verdict
-from llmserve_lab.varlen.ways import bounds
+from llmserve_lab.formula.text import si
+from llmserve_lab.varlen.strategies import bounds
 
 in_section_2 = partial(Claim, section="§2")
 in_section_3 = partial(Claim, section="§3")

@@ -6,10 +6,6 @@ from functools import cache, partial
 
 import numpy as np
 
-from llmserve_lab.book.display import plain, si
-from llmserve_lab.chunked_prefill import formulas as f
-from llmserve_lab.chunked_prefill.chunks import Prefill, pieces, prefill, tile_reads
-from llmserve_lab.chunked_prefill.piggyback import Part, packing
 from llmserve_lab.claims.article_05.setting import (
     BUDGET_S,
     CHUNK,
@@ -20,6 +16,10 @@ from llmserve_lab.claims.article_05.setting import (
 )
 from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.continuous_batching import formulas as f
+from llmserve_lab.continuous_batching.chunks import Prefill, pieces, prefill, tile_reads
+from llmserve_lab.continuous_batching.piggyback import Part, packing
+from llmserve_lab.formula.text import plain, si
 from llmserve_lab.transformer import ORDERED, Transformer, tiny_shape
 
 in_section_4 = partial(Claim, section="§4")

@@ -6,9 +6,9 @@ decode with a thousand tokens each. Its k is 1000 in most cells and 1024 in one.
 
 from __future__ import annotations
 
-from llmserve_lab.book.formula import Formula
-from llmserve_lab.chunked_prefill import formulas as f
-from llmserve_lab.chunked_prefill.settings import as_printed
+from llmserve_lab.continuous_batching import formulas as f
+from llmserve_lab.continuous_batching.article_machine import as_printed
+from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline import formulas as roofline
 
 K = 1000

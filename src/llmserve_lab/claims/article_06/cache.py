@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from llmserve_lab.book.display import plain
 from llmserve_lab.catalog import MODELS, ModelShape
 from llmserve_lab.claims.article_06.setting import at, kib_as_kb, setting
 from llmserve_lab.claims.record import Claim, Number
 from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.formula.text import plain
 from llmserve_lab.roofline import formulas as f
 
 DEEPSEEK = MODELS["deepseek-v3"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from llmserve_lab.book.display import plain, si
 from llmserve_lab.claims.article_06.setting import (
     BATCH,
     CHUNK,
@@ -19,6 +18,7 @@ from llmserve_lab.claims.article_06.setting import (
 )
 from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as f
 
 in_section_2 = partial(Claim, section="§2")

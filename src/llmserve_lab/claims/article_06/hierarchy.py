@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from math import log10
 
-from llmserve_lab.book.display import plain, si
 from llmserve_lab.claims.article_06.setting import H100, at
 from llmserve_lab.claims.record import Claim, Number
 from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as f
 
 LEVELS = {level.name: level for level in H100.memory_levels}

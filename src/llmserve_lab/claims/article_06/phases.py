@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from llmserve_lab.book.display import plain, si
 from llmserve_lab.claims.article_06.setting import (
     CHUNK,
     K,
@@ -16,6 +15,7 @@ from llmserve_lab.claims.article_06.setting import (
 from llmserve_lab.claims.article_06.tables import Row
 from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as f
 
 FIRST, LAST = Row("decode", decode, 1), Row("decode", decode, 64)

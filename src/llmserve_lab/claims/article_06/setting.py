@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import cache
 
-from llmserve_lab.book.formula import Formula
 from llmserve_lab.catalog import (
     ARTICLE_PARAMS,
     MODELS,
@@ -17,6 +16,7 @@ from llmserve_lab.catalog import (
     machine,
     workload,
 )
+from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline import formulas as f
 
 K = 1024

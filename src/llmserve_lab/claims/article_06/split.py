@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache, partial
 from math import log10
 
-from llmserve_lab.book.display import plain, si
 from llmserve_lab.catalog import LINKS, MODELS, Link, accelerator
 from llmserve_lab.claims.article_06.setting import K, setting
 from llmserve_lab.claims.record import Claim, Number, Statement
@@ -19,6 +18,7 @@ from llmserve_lab.engine import (
     Request,
     simulate,
 )
+from llmserve_lab.formula.text import plain, si
 
 PROMPT = 4 * K
 FEW_HUNDRED = (200.0, 400.0)

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from llmserve_lab.book.display import plain, si
-from llmserve_lab.book.formula import Formula
 from llmserve_lab.claims.article_06.setting import (
     at,
     decode,
@@ -20,6 +18,8 @@ from llmserve_lab.claims.article_06.setting import (
 )
 from llmserve_lab.claims.record import Claim, Number, Recompute
 from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as f
 
 ROUNDED, MIXED = Verdict.WITHIN_ROUNDING, Verdict.INCONSISTENT

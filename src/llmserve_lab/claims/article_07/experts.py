@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from llmserve_lab.book.display import plain, si
 from llmserve_lab.catalog import PRECISIONS
 from llmserve_lab.claims.article_07.setting import (
     CARDS,
@@ -18,9 +17,10 @@ from llmserve_lab.claims.article_07.setting import (
 )
 from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.formula.text import plain, si
 from llmserve_lab.moe import formulas as f
+from llmserve_lab.moe.models import DEEPSEEK, DEFAULT, per_layer
 from llmserve_lab.moe.placement import contiguous
-from llmserve_lab.moe.settings import DEEPSEEK, DEFAULT, per_layer
 
 in_section_4 = partial(Claim, section="§4")
 in_section_5 = partial(Claim, section="§5")

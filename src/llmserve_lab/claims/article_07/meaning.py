@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from llmserve_lab.book.display import plain
-from llmserve_lab.catalog.ffn import SwigluFfn
+from llmserve_lab.catalog.records.ffn import SwigluFfn
 from llmserve_lab.claims.article_07.setting import TABLE, read_ratio
 from llmserve_lab.claims.record import Claim, Statement
 from llmserve_lab.claims.verdict import Verdict
-from llmserve_lab.moe.settings import DEEPSEEK, LLAMA, QWEN, per_layer
+from llmserve_lab.formula.text import plain
+from llmserve_lab.moe.models import DEEPSEEK, LLAMA, QWEN, per_layer
 from llmserve_lab.tensor_parallel import article
 
 in_section_1 = partial(Claim, section="§1")

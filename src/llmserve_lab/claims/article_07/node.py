@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from llmserve_lab.book.display import si
 from llmserve_lab.claims.article_07.setting import (
     TP,
     block,
@@ -17,9 +16,10 @@ from llmserve_lab.claims.article_07.setting import (
 )
 from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.verdict import Verdict
-from llmserve_lab.moe import rhythm
-from llmserve_lab.moe.settings import DEEPSEEK
-from llmserve_lab.transformer.share import shape_of_share
+from llmserve_lab.formula.text import si
+from llmserve_lab.moe import hybrid_parallel_block
+from llmserve_lab.moe.models import DEEPSEEK
+from llmserve_lab.transformer.shard import shape_of_share
 
 in_section_6 = partial(Claim, section="§6")
 
@@ -100,8 +100,11 @@ CLAIMS = (
         parts=(
             Statement(
                 "a slice of features",
-                lambda: held("all-gather")[1] < rhythm.SMALL.d_model,
-                lambda: f"{held('all-gather')} of rows {rhythm.SMALL.d_model} wide",
+                lambda: held("all-gather")[1] < hybrid_parallel_block.SMALL.d_model,
+                lambda: (
+                    f"{held('all-gather')} of rows "
+                    f"{hybrid_parallel_block.SMALL.d_model} wide"
+                ),
             ),
         ),
         verdict=Verdict.WRONG,

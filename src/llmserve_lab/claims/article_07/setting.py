@@ -8,14 +8,14 @@ import numpy as np
 
 from llmserve_lab.catalog import PRECISIONS, accelerator, machine
 from llmserve_lab.moe import formulas as f
-from llmserve_lab.moe import parallel, rhythm
-from llmserve_lab.moe.crowd import draw
+from llmserve_lab.moe import hybrid_parallel_block, parallel
 from llmserve_lab.moe.layer import MoeLayer, batch, layer_of
+from llmserve_lab.moe.models import DEEPSEEK, DEFAULT, moe_of
 from llmserve_lab.moe.placement import contiguous
-from llmserve_lab.moe.settings import DEEPSEEK, DEFAULT, moe_of
+from llmserve_lab.moe.routing_sampler import draw
 from llmserve_lab.transformer import Meter
 from llmserve_lab.transformer.ffn import moe_ffn
-from llmserve_lab.transformer.share import shape_of_share
+from llmserve_lab.transformer.shard import shape_of_share
 
 CARDS, TP, WIDTH, ROWS = 8, 4, 16, 24
 H200, H100 = accelerator("h200-sxm"), accelerator("h100-sxm")
@@ -58,7 +58,9 @@ def slice_reaches() -> tuple[float, float]:
 @cache
 def layer() -> MoeLayer:
     """A layer with so many experts that each of eight cards has two."""
-    return layer_of(moe_of(rhythm.SMALL), d_model=WIDTH, scores="sigmoid")
+    return layer_of(
+        moe_of(hybrid_parallel_block.SMALL), d_model=WIDTH, scores="sigmoid"
+    )
 
 
 @cache
@@ -104,11 +106,11 @@ def work_share() -> tuple[float, float]:
 
 
 @cache
-def block() -> rhythm.Danced:
+def block() -> hybrid_parallel_block.Danced:
     """A block on the article's node: two groups of four cards, a batch for each."""
-    width = rhythm.SMALL.d_model
+    width = hybrid_parallel_block.SMALL.d_model
     batches = [batch(CARDS, d_model=width, seed=seed) for seed in range(CARDS // TP)]
-    return rhythm.execute(batches, tp=TP)
+    return hybrid_parallel_block.execute(batches, tp=TP)
 
 
 def held(step: str) -> tuple[int, ...]:
@@ -118,7 +120,7 @@ def held(step: str) -> tuple[int, ...]:
 
 def exchanges() -> float:
     """Collectives of rows in the block, on one card."""
-    width = rhythm.SMALL.d_model
+    width = hybrid_parallel_block.SMALL.d_model
     calls = block().ledger.select(rank=0)
     return float(sum(each.shape[1] == width for each in calls))
 
@@ -129,7 +131,9 @@ def halves() -> tuple[int, int, int]:
     scatter, gather = (
         ledger.sent_bytes(call, rank=0) for call in ("reduce_scatter", "all_gather")
     )
-    whole = rhythm.all_reduced(batch(CARDS, d_model=rhythm.SMALL.d_model), num_ranks=TP)
+    whole = hybrid_parallel_block.all_reduced(
+        batch(CARDS, d_model=hybrid_parallel_block.SMALL.d_model), num_ranks=TP
+    )
     return scatter, gather, whole.sent_bytes(rank=0)
 
 

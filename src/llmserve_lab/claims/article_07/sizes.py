@@ -8,7 +8,7 @@ from collections.abc import Callable
 from llmserve_lab.claims.article_07.setting import SPEC
 from llmserve_lab.claims.record import Claim, Number
 from llmserve_lab.claims.verdict import Verdict
-from llmserve_lab.moe.settings import DEEPSEEK, LLAMA, QWEN, per_layer
+from llmserve_lab.moe.models import DEEPSEEK, LLAMA, QWEN, per_layer
 
 TENSORS = "Added up tensor by tensor; it rounds to the digits printed."
 ALL_LAYERS = "Times the layers; it rounds to the digits printed."

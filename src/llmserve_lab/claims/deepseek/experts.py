@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from functools import cache
 
-from llmserve_lab.book.display import plain
 from llmserve_lab.claims.deepseek.setting import (
     EXACT,
     MIXED,
@@ -17,7 +16,8 @@ from llmserve_lab.claims.deepseek.setting import (
     statement,
 )
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.routing import draw
+from llmserve_lab.deepseek.executed.routing import draw
+from llmserve_lab.formula.text import plain
 
 SECTION = "§3.1.2"
 E, K = PLACE.experts.n_experts, PLACE.experts.top_k

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from llmserve_lab.book.display import plain
 from llmserve_lab.catalog import workload
 from llmserve_lab.claims.deepseek.setting import (
     EXACT,
@@ -20,8 +19,9 @@ from llmserve_lab.claims.deepseek.setting import (
 )
 from llmserve_lab.claims.record import Claim
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.mla import D_MODEL, TINY, execute
-from llmserve_lab.deepseek.twin import Twin
+from llmserve_lab.deepseek.executed.mla import D_MODEL, TINY, execute
+from llmserve_lab.deepseek.model.step_model import Twin
+from llmserve_lab.formula.text import plain
 from llmserve_lab.transformer import Meter
 
 MEAN_CONTEXT, PROMPT = 4989, 4096

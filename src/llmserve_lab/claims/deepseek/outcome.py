@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from llmserve_lab.book.display import si
 from llmserve_lab.catalog import accelerator
-from llmserve_lab.catalog.deployments import (
+from llmserve_lab.catalog.evidence.deployments import (
     DEEPSEEK_DECODE,
     NODE_INPUT_COMPUTED,
     NODE_INPUT_TOKENS,
@@ -22,8 +21,9 @@ from llmserve_lab.claims.deepseek.setting import (
     untold,
 )
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.setup import SETUPS
-from llmserve_lab.deepseek.twin import Twin
+from llmserve_lab.deepseek.model.setup import SETUPS
+from llmserve_lab.deepseek.model.step_model import Twin
+from llmserve_lab.formula.text import si
 
 H100 = accelerator("h100-sxm")
 LONG, LEVEL = 32_768, 20.0

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.claims.record import Claim, Number, Recompute, Statement
 from llmserve_lab.claims.verdict import Verdict
-from llmserve_lab.deepseek.setup import SETUPS, Setup
-from llmserve_lab.deepseek.terms import ATTENTION
+from llmserve_lab.deepseek.model.arguments import ATTENTION
+from llmserve_lab.deepseek.model.setup import SETUPS, Setup
 
 EXACT, ROUNDED = Verdict.EXACT, Verdict.WITHIN_ROUNDING
 MIXED, WRONG = Verdict.INCONSISTENT, Verdict.WRONG

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from llmserve_lab.book.display import plain
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.claims.deepseek.setting import (
     EXACT,
@@ -19,6 +18,7 @@ from llmserve_lab.claims.deepseek.setting import (
     statement,
 )
 from llmserve_lab.claims.record import Claim, Number
+from llmserve_lab.formula.text import plain
 
 QWEN, LLAMA, DENSE = (
     MODELS[key] for key in ("qwen3-32b", "llama-3.1-405b", "llama-3-70b")

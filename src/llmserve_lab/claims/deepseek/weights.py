@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from llmserve_lab.book.display import plain, si
 from llmserve_lab.claims.deepseek.setting import (
     EXACT,
     MIXED,
@@ -18,6 +17,7 @@ from llmserve_lab.claims.deepseek.setting import (
     statement,
 )
 from llmserve_lab.claims.record import Claim
+from llmserve_lab.formula.text import plain, si
 
 SECTION, LATENT, FFN = "§3.1.1", PLACE.latent, PLACE.experts
 HEADS = LATENT.n_heads

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from llmserve_lab.book.display import plain
 from llmserve_lab.catalog import accelerator
-from llmserve_lab.catalog.deployments import DEEPSEEK_DECODE
-from llmserve_lab.catalog.efficiencies import DEEP_GEMM_FLOPS, FLASH_MLA_FLOPS
+from llmserve_lab.catalog.data.efficiencies import DEEP_GEMM_FLOPS, FLASH_MLA_FLOPS
+from llmserve_lab.catalog.evidence.deployments import DEEPSEEK_DECODE
 from llmserve_lab.claims.deepseek.setting import (
     EXACT,
     MIXED,
@@ -21,9 +20,10 @@ from llmserve_lab.claims.deepseek.setting import (
     untold,
 )
 from llmserve_lab.claims.record import Claim, Number
-from llmserve_lab.deepseek.ablations import overlap_gain
-from llmserve_lab.deepseek.choices import Choices
-from llmserve_lab.deepseek.twin import Twin
+from llmserve_lab.deepseek.evaluation.ablations import overlap_gain
+from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.deepseek.model.step_model import Twin
+from llmserve_lab.formula.text import plain
 
 H100 = accelerator("h100-sxm")
 

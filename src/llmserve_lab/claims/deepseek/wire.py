@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from llmserve_lab.book.display import plain
 from llmserve_lab.catalog import EFFICIENCIES, LINKS
-from llmserve_lab.catalog.efficiencies import DEEP_EP_BW
+from llmserve_lab.catalog.data.efficiencies import DEEP_EP_BW
 from llmserve_lab.claims.deepseek.setting import (
     EXACT,
     KIMI,
@@ -21,7 +20,8 @@ from llmserve_lab.claims.deepseek.setting import (
 )
 from llmserve_lab.claims.record import Claim, Number
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.choices import Choices
+from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.formula.text import plain
 
 FFN = PLACE.experts
 COPIES = FFN.top_k + FFN.n_shared

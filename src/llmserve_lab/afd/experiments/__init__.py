@@ -1,0 +1,1 @@
+"""Studies: the paper's setup, replications, random settings, real traces."""

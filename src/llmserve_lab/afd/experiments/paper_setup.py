@@ -1,0 +1,132 @@
+"""The paper's own setting, and its Figure 4 run again under every open choice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from llmserve_lab.afd import formulas as f
+from llmserve_lab.afd.simulation.bundle import Bundle, Load, ascend, bundle
+from llmserve_lab.afd.simulation.length_distributions import (
+    Geometric,
+    Independent,
+    Uniform,
+)
+from llmserve_lab.afd.simulation.run import Run
+from llmserve_lab.afd.simulation.vectorized_simulator import simulate
+from llmserve_lab.afd.theory import finite_run
+from llmserve_lab.afd.theory.paper_recipe import with_slot_tokens
+
+if TYPE_CHECKING:
+    from llmserve_lab.page.table import Table
+
+BATCH, PROMPT, ANSWER = 256, 100, 500
+RATIOS = (1, 2, 4, 8, 16, 24, 32)
+REQUESTS = 10_000
+SMALL, BEST = 1, 8  # the paper's smallest ratio, and the one that pays best
+COLUMNS = (
+    "choice",
+    f"r = {SMALL}: (21)",
+    "all",
+    "FFN waits",
+    f"r = {BEST}: (21)",
+    "all",
+    "FFN waits",
+    "A waits",
+)
+
+
+def known(
+    *, batch: int = BATCH, prompt: float = PROMPT, answer: float = ANSWER
+) -> dict[str, float]:
+    """The fitted coefficients and the setting, by code name."""
+    return ascend() | {
+        "batch": float(batch),
+        "mean_prompt": float(prompt),
+        "mean_decode": float(answer),
+        "p_stop": 1 / (1 + answer),
+    }
+
+
+def law(*, prompt: int = PROMPT, answer: float = ANSWER) -> Independent:
+    """Geometric answers; prompts from nothing to twice the mean, all alike."""
+    return Independent(Uniform(0, 2 * prompt), Geometric(answer))
+
+
+def served(**changes: Any) -> Load:
+    """What the paper serves: 10,000 requests per Attention instance."""
+    return replace(Load(law=law(), n_requests=REQUESTS), **changes)
+
+
+def made(ratio: int, *, batch: int = BATCH, **options: Any) -> Bundle:
+    """The paper's bundle at one ratio: two batches in flight."""
+    return replace(bundle(ascend(), batch=batch, n_attn=ratio), **options)
+
+
+@cache
+def figure_4(ratio: int) -> Run:
+    """One run of the paper's sweep, at this book's choices."""
+    return simulate(made(ratio), served(), seed=1)
+
+
+def figure_4_table() -> Table:
+    """Table of the paper's experiment: its metrics, and what two rules say."""
+    from llmserve_lab.page.table import Table
+
+    load, rows = served(), list[tuple[str | int, ...]]()
+    by_paper = f.INSTANCE_TOKENS_PER_S.at(
+        with_slot_tokens(known()), af_ratio=np.array(RATIOS)
+    )
+    ours = finite_run.completed_per_s(made(1), load, RATIOS)
+    for i, ratio in enumerate(RATIOS):
+        run = figure_4(ratio)
+        seen = run.completed_per_s
+        errors = (f"{rate[i] / seen - 1:+.1%}" for rate in (by_paper, ours))
+        waits = (f"{share:.1%}" for share in (run.idle_attn, run.idle_ffn))
+        rows.append((ratio, f"{seen / 1e3:.0f}", *errors, *waits))
+    columns = ("r", "(21)", "the paper's form", "our rule", "A waits", "FFN waits")
+    caption = f"The paper's Figures 4 and 5: {REQUESTS:,} requests per instance"
+    note = "(21): thousand tokens per second and instance; then errors of two rules."
+    return Table(caption, columns, rows, notes=(note,))
+
+
+VARIANTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "as the book has it": ({}, {}),
+    "wire hidden": ({"comm": "hidden"}, {}),
+    "stage moves on together": ({"barrier": "stage"}, {}),
+    "stationary start": ({}, {"start": "stationary"}),
+    "stop when each has had enough": ({}, {"stop": "each"}),
+    "a step for each token": ({}, {"steps": "one each"}),
+    "one batch in flight": ({"n_batches": 1}, {}),
+    "three batches in flight": ({"n_batches": 3}, {}),
+}
+
+
+def choices_table(*, n_requests: int) -> Table:
+    """Table of the paper's metrics at its smallest and best ratio, by choice."""
+    from llmserve_lab.page.table import Table
+
+    rows = [
+        (name, *_cells(on_bundle, on_load | {"n_requests": n_requests}))
+        for name, (on_bundle, on_load) in VARIANTS.items()
+    ]
+    caption = f"What the paper leaves open: {n_requests:,} requests per instance"
+    note = "Tokens per second and instance, in thousands."
+    return Table(caption, COLUMNS, rows, notes=(note,))
+
+
+def _cells(on_bundle: dict[str, Any], on_load: dict[str, Any]) -> tuple[str, ...]:
+    few, best = (
+        simulate(made(ratio, **on_bundle), served(**on_load), seed=1)
+        for ratio in (SMALL, BEST)
+    )
+    return (*_metrics(few), *_metrics(best), f"{best.idle_attn:.1%}")
+
+
+def _metrics(run: Run) -> tuple[str, ...]:
+    """Throughputs by (21) and by all tokens, and the share that the FFN waits."""
+    rates = (run.completed_per_s, run.tokens_per_s)
+    return (*(f"{rate / 1e3:.0f}" for rate in rates), f"{run.idle_ffn:.1%}")

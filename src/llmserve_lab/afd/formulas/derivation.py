@@ -1,0 +1,104 @@
+"""Every step between what is assumed and what is found, worked out by SymPy.
+
+A step is a sentence and an equation. The left side says what is asked; the right side
+is what SymPy answers when this module runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from llmserve_lab import notation as q
+from llmserve_lab.afd import formulas as f
+from llmserve_lab.formula.derive import at, solve
+
+
+@dataclass(frozen=True)
+class Step:
+    """What was done, what was asked (LaTeX), and SymPy's answer."""
+
+    does: str
+    asked: str
+    answer: Any
+
+    @property
+    def latex(self) -> str:
+        """The answer in the book's letters."""
+        from llmserve_lab.formula.latex import print_latex
+
+        names = [symbol.name for symbol in self.answer.free_symbols]
+        right = print_latex(self.answer, {n: q.quantity(n).symbol for n in names})
+        return rf"&\text{{{self.does}}} \\ &\qquad {self.asked} = {right}"
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """Steps, one below the other."""
+
+    steps: tuple[Step, ...]
+
+    def _repr_latex_(self) -> str:
+        lines = " \\\\[4pt]\n".join(step.latex for step in self.steps)
+        return f"$$\n\\begin{{aligned}}\n{lines}\n\\end{{aligned}}\n$$"
+
+    def __repr__(self) -> str:
+        lines = enumerate(self.steps, start=1)
+        return "\n".join(f"{n}. {step.does}: {step.answer}" for n, step in lines)
+
+
+def load() -> Derivation:
+    """From the recursion (9.2) to the mean over a run (9.6)."""
+    import sympy
+
+    i, steps, stop = (each.sympy for each in (q.step_index, q.n_steps, q.p_stop))
+    held, after = q.decode_load.sympy, f.NEXT_DECODE_LOAD.teaching
+    settled = solve(after, q.decode_load, q.decode_load)
+    slots = sympy.simplify(settled / f.MEAN_DECODE.teaching)
+    shrinks = sympy.simplify((after - settled) / (held - settled))
+    ratio = sympy.Symbol("ratio", positive=True)
+    each = sympy.Sum(ratio**i, (i, 0, steps - 1)).doit().args[-1][0]
+    left, now = q.decode_load.symbol, r"\overline{D}"
+    return Derivation(
+        (
+            Step("It stays where it is at", now, slots * q.mean_decode.sympy),
+            Step(
+                "What a step leaves of the gap to that",
+                rf"({q.next_decode_load.symbol} - {now}) / ({left} - {now})",
+                shrinks,
+            ),
+            Step("So from empty slots", left, f.DECODE_LOAD.teaching),
+            Step(
+                "The gap, over a run, in first gaps",
+                rf"\textstyle\sum_{{i<{q.n_steps.symbol}}} (1 - {q.p_stop.symbol})^i",
+                sympy.simplify(each.subs(ratio, 1 - stop)),
+            ),
+        )
+    )
+
+
+def ratio() -> Derivation:
+    """What one more Attention instance brings, in either regime, up to (9.18)."""
+    import sympy
+
+    rate, r = f.INSTANCE_TOKENS_PER_S, q.af_ratio.sympy
+    slopes = [
+        sympy.factor(sympy.diff(at(rate.teaching, cycle_s=longest), r))
+        for longest in (q.attn_s, f.FFN_S)
+    ]
+    asked = rf"\partial {rate.result.symbol} / \partial {q.af_ratio.symbol}"
+    return Derivation(
+        (
+            Step(
+                "Attention or wire longest: more pays",
+                asked,
+                slopes[0],
+            ),
+            Step("FFN longest: it pays up to a point", asked, slopes[1]),
+            Step(
+                "That point",
+                f.RATIO_PEAK.result.symbol,
+                f.RATIO_PEAK.teaching,
+            ),
+        )
+    )

@@ -1,0 +1,187 @@
+"""A batch must come round before it can start again: what m batches cannot hide.
+
+Equations (9.20) to (9.32): what the paper's best ratio pays in its model, then the same
+bundle with the batch's own loop counted, the ratio that is best then, and what the
+paper's measurement leaves out.
+"""
+
+from __future__ import annotations
+
+from llmserve_lab import notation as q
+from llmserve_lab.afd.formulas.load import PAPER, root
+from llmserve_lab.afd.formulas.regimes import (
+    ATTN_S,
+    COMM_S,
+    FFN_S,
+    INSTANCE_TOKENS_PER_S,
+    PERFECT,
+    RATIO_ATTN,
+    RATIO_BEST,
+    RATIO_PEAK,
+    peak_of,
+)
+from llmserve_lab.formula.derive import at, maximum, minimum, solve
+from llmserve_lab.formula.formula import Formula
+
+EQUAL = "loads equal at every step and on every instance"
+
+__all__ = [
+    "ATTN_SD_S",
+    "BEST_TOKENS_PER_S",
+    "COUNTED_SHARE",
+    "HIDDEN_COMM_S",
+    "IDLE_ATTN",
+    "IDLE_FFN",
+    "LOOP_S",
+    "PIPELINE_S",
+    "PIPELINE_TOKENS_PER_S",
+    "RATIO_LOOP_END",
+    "RATIO_LOOP_PEAK",
+    "RATIO_LOOP_START",
+    "RATIO_PIPELINE",
+]
+
+
+BEST_TOKENS_PER_S = Formula(
+    result=q.best_tokens_per_s,
+    expr=lambda: at(
+        at(INSTANCE_TOKENS_PER_S.teaching, cycle_s=FFN_S), af_ratio=q.ratio_best
+    ),
+    uses=(RATIO_BEST,),
+    derived=True,
+    number="9.20",
+    title="Tokens per second and instance at the best ratio",
+    source=f"{PAPER}, equation 20",
+    holds=PERFECT,
+)
+LOOP_S = Formula(
+    result=q.loop_s,
+    expr=lambda attn_s, comm_s, ffn_s, n_batches: (attn_s + comm_s + ffn_s) / n_batches,
+    uses=(ATTN_S, COMM_S, FFN_S),
+    number="9.21",
+    title="A loop, shared by the batches in flight",
+    source="ours",
+    holds=EQUAL,
+)
+PIPELINE_S = Formula(
+    result=q.pipeline_s,
+    expr=lambda attn_s, ffn_s, loop_s: maximum(attn_s, ffn_s, loop_s),
+    uses=(ATTN_S, FFN_S, LOOP_S),
+    number="9.22",
+    title="Time between two steps, loop counted",
+    source="ours",
+    holds=f"{EQUAL}; every instance has a wire of its own",
+)
+PIPELINE_TOKENS_PER_S = Formula(
+    result=q.pipeline_tokens_per_s,
+    expr=lambda: at(INSTANCE_TOKENS_PER_S.teaching, cycle_s=q.pipeline_s),
+    uses=(PIPELINE_S,),
+    derived=True,
+    number="9.23",
+    title="Tokens per second and instance, loop counted",
+    source="(9.15) with the period of (9.22)",
+    holds=EQUAL,
+)
+HIDDEN_COMM_S = Formula(
+    result=q.hidden_comm_s,
+    expr=lambda: solve(
+        at(LOOP_S.teaching, ffn_s=q.attn_s),
+        q.attn_s,
+        q.comm_s,
+    ),
+    uses=(ATTN_S,),
+    derived=True,
+    number="9.24",
+    title="Time on the wire that m batches hide at balance",
+    source="solved from (9.21)",
+    holds="Attention and FFN take the same time; two batches or more",
+)
+RATIO_LOOP_START = Formula(
+    result=q.ratio_start,
+    expr=lambda: solve(
+        at(LOOP_S.teaching, ffn_s=FFN_S),
+        q.attn_s,
+        q.af_ratio,
+    ),
+    uses=(ATTN_S, COMM_S),
+    derived=True,
+    number="9.25",
+    title="From here on the loop is longer than Attention",
+    source="solved from (9.21)",
+    holds=EQUAL,
+)
+RATIO_LOOP_END = Formula(
+    result=q.ratio_end,
+    expr=lambda: solve(FFN_S, solve(LOOP_S.teaching, q.ffn_s, q.ffn_s), q.af_ratio),
+    uses=(ATTN_S, COMM_S),
+    derived=True,
+    number="9.26",
+    title="From here on the FFN is longer than the loop",
+    source="solved from (9.21)",
+    holds=f"{EQUAL}; two batches or more",
+)
+RATIO_LOOP_PEAK = Formula(
+    result=q.ratio_loop,
+    expr=lambda: peak_of(
+        at(
+            INSTANCE_TOKENS_PER_S.teaching,
+            cycle_s=at(LOOP_S.teaching, ffn_s=FFN_S),
+        )
+    ),
+    uses=(ATTN_S, COMM_S),
+    derived=True,
+    number="9.27",
+    title="Where more Attention stops paying, loop alone",
+    source="from the derivative of (9.15)",
+    holds="the loop is the longest",
+)
+RATIO_PIPELINE = Formula(
+    result=q.ratio_pipeline,
+    expr=lambda ratio_start, ratio_attn, ratio_loop, ratio_end, ratio_peak: maximum(
+        minimum(ratio_start, ratio_attn),
+        minimum(ratio_loop, maximum(ratio_end, ratio_peak)),
+    ),
+    uses=(RATIO_LOOP_START, RATIO_ATTN, RATIO_LOOP_PEAK, RATIO_LOOP_END, RATIO_PEAK),
+    number="9.28",
+    title="The best ratio, loop counted",
+    source="ours",
+    holds=f"{EQUAL}; two batches or more",
+)
+ATTN_SD_S = Formula(
+    result=q.attn_sd_s,
+    expr=lambda a_attn, batch, slot_sd, n_batches, one_request: (
+        a_attn * slot_sd * root(one_request * batch / n_batches)
+    ),
+    number="9.29",
+    title="Spread of an instance's mean Attention time",
+    source="ours; version 3 of the AFD paper has a Gaussian barrier",
+    holds="slots independent of each other",
+)
+COUNTED_SHARE = Formula(
+    result=q.counted_share,
+    expr=lambda p_stop, n_batches, batch, n_requests, measured_share: (
+        (1 - p_stop) * (1 - n_batches * batch / (measured_share * n_requests))
+    ),
+    number="9.30",
+    title="Share of the tokens that equation 21 of the paper counts",
+    source=f"{PAPER}, equation 21",
+    holds="fresh start, geometric answers, runs far longer than an answer",
+)
+IDLE_ATTN = Formula(
+    result=q.idle_attn,
+    expr=lambda attn_s, pipeline_s: 1 - attn_s / pipeline_s,
+    uses=(ATTN_S, PIPELINE_S),
+    number="9.31",
+    title="Share of the time in which Attention waits",
+    source=f"{PAPER}, equation 23",
+    holds=EQUAL,
+)
+IDLE_FFN = Formula(
+    result=q.idle_ffn,
+    expr=lambda ffn_s, pipeline_s: 1 - ffn_s / pipeline_s,
+    uses=(FFN_S, PIPELINE_S),
+    number="9.32",
+    title="Share of the time in which the FFN waits",
+    source=f"{PAPER}, equation 23",
+    holds=EQUAL,
+)

@@ -1,0 +1,147 @@
+"""What to guess before reading the chapter, and what to work out after it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from llmserve_lab.afd import formulas as f
+from llmserve_lab.afd.experiments import paper_setup
+from llmserve_lab.afd.theory import corrected_model
+from llmserve_lab.afd.theory.paper_recipe import recipe, with_slot_tokens
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.question.question import Hint, Question
+
+
+@cache
+def setting(prompt: int = paper_setup.PROMPT, n_batches: float = 2) -> dict[str, float]:
+    """The paper's baseline, with θ and the batches in flight."""
+    return with_slot_tokens(paper_setup.known(prompt=prompt)) | {"n_batches": n_batches}
+
+
+def _best_of(batch: int) -> float:
+    return recipe(paper_setup.known(batch=batch)).best
+
+
+predict_context = Question(
+    name="afd.predict-context",
+    kind="predict",
+    prompt=(
+        "Prompts get longer; batch and answers stay. For one FFN machine you want …"
+    ),
+    choices=("fewer Attention machines", "as many as before", "more of them"),
+    answer=lambda: (
+        2.0 if recipe(setting(prompt=500)).best > recipe(setting()).best else 0.0
+    ),
+    why=lambda: (
+        "Attention reads every cached token; the FFN sees one row a request whatever "
+        f"its length. From mean prompts of 100 to 500 tokens the paper's ratio goes "
+        f"from {recipe(setting()).best:.2f} to {recipe(setting(prompt=500)).best:.2f}."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "Which of the two reads the cache?"),
+        Hint(lambda: 1.0, "The FFN does not notice. And Attention?"),
+    ),
+)
+predict_hidden = Question(
+    name="afd.predict-hidden",
+    kind="predict",
+    prompt=(
+        "Two batches are in flight, Attention and FFN take the same time. The wire "
+        "takes a tenth of that, there and back. How much of it stays hidden?"
+    ),
+    choices=("all of it", "half of it", "none of it"),
+    answer=lambda: 2.0 if float(f.HIDDEN_COMM_S.at(setting())) == 0 else 0.0,
+    why=(
+        "While one batch is in the FFN the other is in Attention, and both end at the "
+        "same time. Then both are on the wire, and both machines wait. With a third "
+        "batch there is always one to work on."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "Draw it: what does Attention do while both travel?"),
+        Hint(lambda: 1.0, "Each batch pays for its own way, there and back."),
+    ),
+)
+predict_slowest = Question(
+    name="afd.predict-slowest",
+    kind="predict",
+    prompt=(
+        "Every step waits for the slowest Attention instance. Take 32 of them instead "
+        "of 8, and the FFN is the bottleneck. What do the slow instances cost?"
+    ),
+    choices=("nearly nothing", "about 15 % of the throughput", "a third of it"),
+    answer=lambda: float(_cost_of_stragglers() > 0.05),
+    why=lambda: (
+        f"The FFN takes so much longer that nobody waits for a straggler: at r = 32 "
+        f"they cost {_cost_of_stragglers():.1%}. They cost most near the best ratio, "
+        "where Attention and FFN take equally long."
+    ),
+    hints=(Hint(lambda: 1.0, "Who waits for whom when the FFN is the slowest?"),),
+)
+best_ratio = Question(
+    name="afd.best-ratio",
+    prompt=(
+        "Use the recipe: the paper's coefficients, a batch of 512, prompts of 100 and "
+        "answers of 500 tokens in the mean. Which ratio is best in its model?"
+    ),
+    answer=lambda: _best_of(512),
+    rel_tol=0.01,
+    hints=(
+        Hint(lambda: _best_of(256), "That is for a batch of 256."),
+        Hint(
+            lambda: float(f.RATIO_PEAK.at(paper_setup.known(batch=512))),
+            "That is the smallest of the three; the recipe takes the largest.",
+        ),
+    ),
+    why=lambda: f"Equation (9.19): {si(_best_of(512))}.",
+)
+slot = Question(
+    name="afd.slot",
+    prompt=(
+        "Two kinds of requests come equally often: prompts of 5 tokens that take 2 "
+        "steps, and prompts of 16 that take 6. How many tokens does a slot hold on "
+        "average? The first step of a request sees its prompt alone."
+    ),
+    answer=lambda: float(f.SLOT_TOKENS(**_two_kinds())),
+    unit="token",
+    rel_tol=0.005,
+    hints=(
+        Hint(
+            lambda: 12.5, "That weighs both kinds alike; a look finds long ones more."
+        ),
+    ),
+    why=lambda: (
+        "Of every eight looks six find the long kind. Equation (9.8): "
+        f"{si(float(f.SLOT_TOKENS(**_two_kinds())), 'token')}."
+    ),
+)
+loop = Question(
+    name="afd.loop",
+    prompt=(
+        "The paper's setting with two batches in flight, loop counted, loads equal: "
+        "which ratio is best?"
+    ),
+    answer=lambda: float(f.RATIO_PIPELINE.at(setting())),
+    rel_tol=0.01,
+    hints=(
+        Hint(lambda: recipe(setting()).best, "That is the paper's, loop not counted."),
+    ),
+    why=lambda: f"Equation (9.28): {si(float(f.RATIO_PIPELINE.at(setting())))}.",
+)
+
+
+def _two_kinds() -> dict[str, float]:
+    kinds = ((5, 2), (16, 6))
+    return {
+        "mean_steps": sum(steps for _, steps in kinds) / 2,
+        "mean_square_steps": sum(steps**2 for _, steps in kinds) / 2,
+        "mean_prompt_steps": sum(prompt * steps for prompt, steps in kinds) / 2,
+    }
+
+
+def _cost_of_stragglers() -> float:
+    """Throughput lost at r = 32 against equal loads, by the rule."""
+    equal = float(f.PIPELINE_TOKENS_PER_S.at(setting(), af_ratio=32))
+    real = float(
+        corrected_model.tokens_per_s(paper_setup.made(32), paper_setup.law().slot())
+    )
+    return 1 - real / equal

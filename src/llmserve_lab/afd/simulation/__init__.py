@@ -1,0 +1,1 @@
+"""Attention–FFN disaggregation simulated: lengths, slots, pipelines, ratio sweeps."""

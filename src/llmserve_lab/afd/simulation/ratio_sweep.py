@@ -1,0 +1,177 @@
+"""Every whole ratio at once: small bundles are cut out of one large set of instances.
+
+With R instances simulated, a bundle of r can be made of them ⌊R/r⌋ times without using
+any twice. The recursion is that of ``simulation.pipeline``, all bundles of all
+sizes side by side, so that a curve over r costs hardly more than its last point.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import islice
+
+import numpy as np
+
+from llmserve_lab.afd.simulation.bundle import Bundle, Load
+from llmserve_lab.afd.simulation.length_distributions import Floats, Ints
+from llmserve_lab.afd.simulation.slots import fill
+
+SOME = 0.1  # requests per slot: below, a run is one look at its loads
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The bundles: which instances are in each, one after the other in one row."""
+
+    most: int
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Instances of each bundle."""
+        each = [[r] * (self.most // r) for r in range(1, self.most + 1)]
+        return np.array([r for sizes in each for r in sizes])
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Where each bundle begins in the row."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    @cached_property
+    def owner(self) -> Ints:
+        """The bundle of each place in the row."""
+        return np.repeat(np.arange(self.sizes.size), self.sizes)
+
+    @cached_property
+    def members(self) -> Ints:
+        """The instance at each place in the row."""
+        each = [range(self.most // r * r) for r in range(1, self.most + 1)]
+        return np.array([i for members in each for i in members])
+
+    def by_ratio(self, values: Floats) -> Floats:
+        """Mean over the bundles of each size, for sizes from 1 to the most."""
+        total = np.bincount(self.sizes, values)[1:]
+        return np.asarray(total / np.bincount(self.sizes)[1:])
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """What each whole ratio from 1 on comes to in steady state, arrays over ratios.
+
+    ``tokens_per_s`` is slots times steps, the paper's (6), as that of
+    :class:`~llmserve_lab.afd.simulation.run.Run`.
+    """
+
+    ratios: Ints
+    period_s: Floats
+    tokens_per_s: Floats
+    idle_attn: Floats
+    idle_ffn: Floats
+
+
+@lru_cache(maxsize=64)
+def ladder(bundle: Bundle, load: Load, *, most: int, seed: int) -> Ladder:
+    """Simulate 1A–1F to (``most``)A–1F of one kind of bundle, in steady state.
+
+    As long as it takes for about ``load.n_requests`` requests to complete on an
+    instance. Starts from a steady state, whatever ``load.start`` says. Warns where so
+    few complete that loads hardly change.
+
+    Raises:
+        ValueError: ``most`` is below 1, or the bundle has more than one FFN instance.
+    """
+    _check(bundle, load, most)
+    m, groups = bundle.n_batches, Groups(most)
+    each = load.law.slot(load.steps).steps / (bundle.batch * m)
+    n_steps = 10 + int(load.n_requests * each)
+    attn_s = attention_s(bundle, load, n_steps=n_steps, most=most, seed=seed)
+    ratios = np.arange(1, most + 1)
+    ffn_s = bundle.ffn(groups.sizes * bundle.batch)
+    work = _together if bundle.barrier == "stage" else _alone
+    skip, out = 5 * m, work(attn_s, ffn_s, bundle.comm_s / 2, m, groups)
+    begun = next(islice(out, skip - 1, None))
+    (ended,) = deque(out, maxlen=1)
+    period_s = groups.by_ratio((ended - begun) / (len(attn_s) - skip))
+    busy_s = groups.by_ratio(
+        np.add.reduceat(attn_s[skip:].mean(axis=0)[groups.members], groups.starts)
+        / groups.sizes
+    )
+    return Ladder(
+        ratios,
+        period_s,
+        ratios * bundle.batch / period_s / (ratios + 1),
+        1 - busy_s / period_s,
+        1 - groups.by_ratio(ffn_s) / period_s,
+    )
+
+
+def _check(bundle: Bundle, load: Load, most: int) -> None:
+    if most < 1:
+        raise ValueError(f"most must be a ratio of at least 1, got {most}")
+    if bundle.n_ffn != 1:
+        raise ValueError(
+            "n_ffn must be 1, for every whole ratio is a number of Attention "
+            f"instances then, got {bundle.n_ffn}"
+        )
+    slots = bundle.batch * bundle.n_batches
+    if load.n_requests < SOME * slots:
+        warnings.warn(
+            f"n_requests should be at least {SOME:g} for each of the {slots} slots of "
+            f"an instance, or loads hardly change; got {load.n_requests}",
+            stacklevel=3,
+        )
+
+
+def attention_s(
+    bundle: Bundle, load: Load, *, n_steps: int, most: int, seed: int
+) -> Floats:
+    """Attention times, shape (steps of all batches, ``most`` instances), in seconds."""
+    steady, m = replace(load, start="stationary"), bundle.n_batches
+    times = np.empty((n_steps, m, most))
+    for batch in range(m):
+        for instance in range(most):
+            found = fill(
+                steady,
+                n_slots=bundle.batch,
+                n_steps=n_steps,
+                batch=batch,
+                instance=instance,
+                seed=seed,
+            )
+            times[:, batch, instance] = bundle.attn(found.load(n_steps))
+    return times.reshape(n_steps * m, most)
+
+
+def _alone(
+    attn_s: Floats, ffn_s: Floats, half_s: float, m: int, groups: Groups
+) -> Iterator[Floats]:
+    """Each instance moves on to the next batch as soon as it can.
+
+    When each step leaves the FFN of each bundle, one step after the other.
+    """
+    out = deque([np.full(ffn_s.size, -half_s)] * m, maxlen=m)
+    free, busy = np.zeros(groups.members.size), np.zeros(ffn_s.size)
+    for work in attn_s:
+        np.maximum(free, (out[0] + half_s)[groups.owner], out=free)
+        free += work[groups.members]
+        busy = np.maximum(np.maximum.reduceat(free, groups.starts) + half_s, busy)
+        busy += ffn_s
+        out.append(busy)
+        yield busy
+
+
+def _together(
+    attn_s: Floats, ffn_s: Floats, half_s: float, m: int, groups: Groups
+) -> Iterator[Floats]:
+    """The stage waits for its slowest instance before it takes the next batch."""
+    out = deque([np.full(ffn_s.size, -half_s)] * m, maxlen=m)
+    free, busy = np.zeros(ffn_s.size), np.zeros(ffn_s.size)
+    for work in attn_s:
+        slowest = np.maximum.reduceat(work[groups.members], groups.starts)
+        free = np.maximum(free, out[0] + half_s) + slowest
+        busy = np.maximum(free + half_s, busy) + ffn_s
+        out.append(busy)
+        yield busy

@@ -1,0 +1,1 @@
+"""Closed forms for the ratio: the paper's recipe, corrected, and over a finite run."""

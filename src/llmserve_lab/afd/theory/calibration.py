@@ -1,0 +1,81 @@
+"""A straight line through measured times, with the doubt that the scatter leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from llmserve_lab.afd.simulation.bundle import Line
+from llmserve_lab.afd.simulation.length_distributions import Floats
+
+FEWEST = 3  # two points fix a line and leave nothing to judge it by
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A line, and the intervals that hold slope and intercept with the given chance."""
+
+    line: Line
+    slope: tuple[float, float]
+    intercept: tuple[float, float]
+    confidence: float
+
+    def __str__(self) -> str:
+        (a, b), (c, d) = self.slope, self.intercept
+        return (
+            f"{self.line.name}: slope {self.line.slope:.4g} s ({a:.4g} to {b:.4g}), "
+            f"intercept {self.line.intercept:.4g} s ({c:.4g} to {d:.4g}), "
+            f"{self.confidence:.0%} confidence"
+        )
+
+
+def fit(
+    rows: Sequence[tuple[float, float]], *, name: str, confidence: float = 0.95
+) -> Fit:
+    """Fit seconds = slope · load + intercept to rows of (load, seconds).
+
+    Raises:
+        ValueError: a row is no pair, there are fewer than three or all of one load, a
+            load is negative or a number not finite, confidence is outside (0, 1), or
+            the line is not a positive time.
+    """
+    from scipy.special import stdtrit  # quantiles of Student's t
+
+    table = np.asarray(rows, dtype=np.float64)
+    _check(table, name, confidence)
+    (slope, intercept), spread = np.polyfit(table[:, 0], table[:, 1], 1, cov=True)
+    line = Line(float(slope), float(intercept), name)
+    wide = float(stdtrit(len(table) - 2, (1 + confidence) / 2))
+    by_slope, by_intercept = (float(w) for w in wide * np.sqrt(np.diag(spread)))
+    return Fit(
+        line,
+        (line.slope - by_slope, line.slope + by_slope),
+        (line.intercept - by_intercept, line.intercept + by_intercept),
+        confidence,
+    )
+
+
+def _check(table: Floats, name: str, confidence: float) -> None:
+    if len(table) and table.shape[1:] != (2,):
+        raise ValueError(
+            f"rows of {name} must be pairs of load and seconds, got {table.shape}"
+        )
+    if len(table) < FEWEST:
+        raise ValueError(
+            f"rows of {name} must be at least {FEWEST}, to judge a line by them, "
+            f"got {len(table)}"
+        )
+    if not np.isfinite(table).all():
+        raise ValueError(f"rows of {name} must be finite, got {table.tolist()}")
+    if table[:, 0].min() < 0:
+        raise ValueError(
+            f"loads of {name} must be at least 0, got {table[:, 0].min():g}"
+        )
+    if np.ptp(table[:, 0]) == 0:
+        raise ValueError(
+            f"rows of {name} must have two loads or more, got {table[0, 0]:g} in all"
+        )
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be in (0, 1), got {confidence}")

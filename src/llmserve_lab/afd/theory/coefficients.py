@@ -1,0 +1,110 @@
+"""Coefficients of one layer, from a machine and a mixture-of-experts model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmserve_lab import catalog
+from llmserve_lab.afd import formulas as f
+from llmserve_lab.afd.page.controls import LABELS
+from llmserve_lab.afd.simulation.bundle import ascend
+from llmserve_lab.catalog import Accelerator, Efficiency, ModelShape
+from llmserve_lab.catalog.records.ffn import MoeFfn
+
+if TYPE_CHECKING:
+    from llmserve_lab.page.table import Table
+
+EXPERTS_PER_CARD = 8
+SLOPES = (f.A_ATTN, f.A_FFN, f.A_COMM)
+
+
+def layer(
+    model: ModelShape,
+    accelerator: Accelerator,
+    *,
+    n_draft: int = 1,
+    experts_per_card: float = EXPERTS_PER_CARD,
+    efficiency: Efficiency | None = None,
+) -> dict[str, float]:
+    """Everything that (9.33) to (9.38) ask about one layer of ``model``.
+
+    Cache in 16 bits, experts in 8 (FP8, or INT8 where a machine has no other); rows
+    travel in 8 bits and come back in 16, on the accelerator's own link.
+
+    Raises:
+        ValueError: the model has no experts.
+        LookupError: the accelerator has no peak in 8 bits that is known.
+    """
+    experts = model.ffn
+    if not isinstance(experts, MoeFfn):
+        raise ValueError(f"model must be a mixture of experts, got {model.name}")
+    reached = efficiency or catalog.efficiency("datasheet")
+    narrow = "fp8" if "fp8" in accelerator.peak_flops else "int8"
+    eight, sixteen = catalog.precision(narrow), catalog.precision("bf16")
+    return (
+        catalog.workload(model, precision="bf16")
+        | catalog.machine(accelerator, precision=narrow, efficiency=reached)
+        | {
+            "n_layers": model.n_layers,
+            "d_model": model.d_model,
+            "d_expert": experts.d_ff,
+            "n_experts": experts.n_experts,
+            "top_k": experts.top_k,
+            "n_draft": n_draft,
+            "experts_per_card": experts_per_card,
+            "bytes_sent": float(eight.bytes_weight),
+            "bytes_returned": float(sixteen.bytes_weight),
+            "link_bw": float(catalog.link(accelerator.scale_up).bandwidth),
+            "eff_link": float(reached.link),
+        }
+    )
+
+
+def slopes(known: dict[str, float]) -> dict[str, float]:
+    """The three slopes, in seconds per token or request, by code name."""
+    return {formula.name: float(formula.at(known)) for formula in SLOPES}
+
+
+def slopes_table() -> Table:
+    """Table of slopes for machines and models, beside those that the paper fitted."""
+    from llmserve_lab.page.table import Table
+
+    rows = []
+    for key in ("deepseek-v3", "kimi-k2"):
+        for device in ("h800-sxm", "b200-sxm", "mi300x"):
+            model, machine = catalog.model(key), catalog.accelerator(device)
+            rows.append((f"{model.name} on {machine.name}", *_cells(model, machine)))
+    fitted = ascend()
+    ratios = (fitted[f"a_{part}"] / fitted["a_attn"] for part in ("ffn", "comm"))
+    rows.append(("DeepSeek-V3 on Ascend 910C, fitted", *3 * ("–",), *_digits(*ratios)))
+    columns = ("one layer", "a_A (ns)", "a_F (ns)", "a_C (ns)", "a_F/a_A", "a_C/a_A")
+    note = f"Datasheet peaks, {EXPERTS_PER_CARD} experts a card, one drafted token."
+    return Table("Slopes from first principles", columns, rows, notes=(note,))
+
+
+def fitted_table() -> Table:
+    """Table of the six coefficients that the paper fitted, its tables 2 and 4."""
+    from llmserve_lab.catalog import accelerator
+    from llmserve_lab.page.table import Table
+
+    device = accelerator("ascend-910c")
+    fitted = device.fitted  # type: ignore[attr-defined]
+    rows = [
+        (label, name, *_digits(float(fitted[name])), fitted[name].unit)
+        for name, label in LABELS.items()
+    ]
+    columns = ("time", "code name", "fitted", "unit")
+    note = "The paper's cycle is of unknown length; here it is written as 1 µs."
+    return Table(f"Coefficients of {device.name}", columns, rows, notes=(note,))
+
+
+def _cells(model: ModelShape, machine: Accelerator) -> tuple[str, ...]:
+    found = list(slopes(layer(model, machine)).values())
+    ratios = (value / found[0] for value in found[1:])
+    return (*_digits(*(value * 1e9 for value in found)), *_digits(*ratios))
+
+
+def _digits(*values: float) -> tuple[str, ...]:
+    from llmserve_lab.formula.text import plain
+
+    return tuple(plain(value) for value in values)

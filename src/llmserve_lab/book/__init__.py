@@ -1,1 +1,0 @@
-"""How a formula becomes a page: notation, formula, live figure, question, claim."""

@@ -1,0 +1,1 @@
+"""The records themselves: accelerators, links, models, precisions, efficiencies."""

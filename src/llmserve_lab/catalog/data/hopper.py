@@ -1,0 +1,173 @@
+"""Ampere and Hopper: A100, H100, H200 and H800, with the H100's memory hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+
+from llmserve_lab.catalog.records.accelerator import (
+    GIB,
+    Accelerator,
+    ComputeArray,
+    HbmStacks,
+    MemoryLevel,
+)
+from llmserve_lab.catalog.records.cited import Cited
+
+AMPERE_PAPER = "NVIDIA A100 Tensor Core GPU Architecture, whitepaper, 2020"
+A100_SHEET = "NVIDIA A100 80GB datasheet, 2022"
+HOPPER_PAPER = "NVIDIA H100 Tensor Core GPU Architecture, whitepaper V1.04, 2023"
+H100_SHEET = "NVIDIA H100 Tensor Core GPU datasheet, 2024"
+H200_SHEET = "NVIDIA H200 Tensor Core GPU datasheet, 2024"
+JEDEC = "JEDEC JESD235 and JESD238, High Bandwidth Memory"
+NVIDIA_SMI = "memory clock that nvidia-smi reports, twice per cycle"
+HALVED = "the datasheet prints the sparse number, which is twice this one"
+PACKAGE = "datasheet digits × 1e9; the stacks hold that many GiB"
+
+HBM_BUS = Cited(1024, "bit", "paper", JEDEC, "per stack")
+
+_a100 = partial(Cited, kind="datasheet", source=A100_SHEET)
+_ampere = partial(Cited, kind="datasheet", source=AMPERE_PAPER)
+_hopper = partial(Cited, kind="datasheet", source=HOPPER_PAPER)
+_h100 = partial(Cited, kind="datasheet", source=H100_SHEET)
+_h200 = partial(Cited, kind="datasheet", source=H200_SHEET)
+
+
+def tensor_peaks(**peaks: Cited) -> Mapping[str, Cited]:
+    """Peaks by precision; FP16 runs at the BF16 rate on every device of the catalog."""
+    return MappingProxyType(peaks | {"fp16": peaks["bf16"]})
+
+
+GA100 = ComputeArray(
+    num_sms=_ampere(108, "dimensionless"),
+    boost_clock=_ampere(1410e6, "cycle/s"),
+    flops_per_cycle=tensor_peaks(
+        bf16=_ampere(2048, "FLOP/cycle"), int8=_ampere(4096, "FLOP/cycle")
+    ),
+)
+GH100 = ComputeArray(
+    num_sms=_hopper(132, "dimensionless"),
+    boost_clock=_hopper(1830e6, "cycle/s", note="the clock of the tensor-core peaks"),
+    flops_per_cycle=tensor_peaks(
+        bf16=_hopper(4096, "FLOP/cycle"),
+        fp8=_hopper(8192, "FLOP/cycle"),
+        int8=_hopper(8192, "FLOP/cycle"),
+    ),
+)
+HOPPER_PEAKS = tensor_peaks(
+    bf16=_hopper(989.4e12, "FLOP/s", note=HALVED),
+    fp8=_hopper(1978.9e12, "FLOP/s", note=HALVED),
+    int8=_hopper(1978.9e12, "FLOP/s", note=HALVED),
+)
+HBM3 = HbmStacks(
+    num_stacks=_hopper(5, "dimensionless"),
+    stack_bytes=_hopper(16 * GIB, "byte"),
+    bus_bits=HBM_BUS,
+    pin_rate=Cited(5.238e9, "bit/s", "measured", NVIDIA_SMI),
+)
+
+
+def _per_sm(name: str, kib: Cited, per_cycle: Cited) -> MemoryLevel:
+    """Add up a level that every SM has a piece of, at the tensor-core clock."""
+    num_sms, clock = float(GH100.num_sms), float(GH100.boost_clock)
+    size = num_sms * float(kib) * 1024
+    speed = num_sms * float(per_cycle) * clock
+    kib_note = f"{kib.value:g} KiB in each of {num_sms:g} SMs"
+    rate_note = f"{per_cycle.value:g} bytes per cycle and SM; {per_cycle.note}"
+    return MemoryLevel(
+        name,
+        Cited(size, "byte", kib.kind, kib.source, kib_note),
+        Cited(speed, "byte/s", per_cycle.kind, per_cycle.source, rate_note),
+    )
+
+
+_CUDA = "NVIDIA CUDA C++ Programming Guide, compute capability 9.0"
+H100_LEVELS = (
+    _per_sm(
+        "registers",
+        _hopper(256, "kibibyte"),
+        Cited(
+            1536, "byte/cycle", "estimate", _CUDA, "128 lanes × 3 operands × 4 bytes"
+        ),
+    ),
+    _per_sm(
+        "shared memory",
+        _hopper(228, "kibibyte"),
+        Cited(128, "byte/cycle", "estimate", _CUDA, "32 banks × 4 bytes"),
+    ),
+    MemoryLevel(
+        "L2",
+        _hopper(50e6, "byte"),
+        Cited(
+            5e12,
+            "byte/s",
+            "paper",
+            "article 06, figure in section 1",
+            "an effective rate; 5120 bytes per cycle would allow 9 TB/s",
+        ),
+    ),
+    MemoryLevel("HBM", _h100(80e9, "byte", note=PACKAGE), _h100(3.35e12, "byte/s")),
+)
+L1_BYTES_PER_SM = _hopper(
+    256 * 1024, "byte", note="L1 and shared memory together; a kernel can use 228 KiB"
+)
+
+A100_80 = Accelerator(
+    name="A100 80GB SXM",
+    key="a100-80-sxm",
+    peak_flops=tensor_peaks(bf16=_a100(312e12, "FLOP/s"), int8=_a100(624e12, "FLOP/s")),
+    hbm_bytes=_a100(80e9, "byte", note=PACKAGE),
+    hbm_bw=_a100(2.039e12, "byte/s"),
+    scale_up="nvlink3",
+    num_devices=8,
+    compute_array=GA100,
+    hbm_stacks=HbmStacks(
+        num_stacks=_ampere(5, "dimensionless"),
+        stack_bytes=_a100(16 * GIB, "byte"),
+        bus_bits=HBM_BUS,
+        pin_rate=Cited(3.186e9, "bit/s", "measured", NVIDIA_SMI),
+    ),
+)
+H100 = Accelerator(
+    name="H100 SXM",
+    key="h100-sxm",
+    peak_flops=HOPPER_PEAKS,
+    hbm_bytes=H100_LEVELS[-1].bytes,
+    hbm_bw=H100_LEVELS[-1].bandwidth,
+    scale_up="nvlink4",
+    num_devices=8,
+    compute_array=GH100,
+    hbm_stacks=HBM3,
+    memory_levels=H100_LEVELS,
+)
+_SAME_DIE = "the compute die of the H100"
+H200 = Accelerator(
+    name="H200 SXM",
+    key="h200-sxm",
+    peak_flops=HOPPER_PEAKS,
+    hbm_bytes=_h200(141e9, "byte", note="of 6 stacks of 24 GB, 3 GB are held back"),
+    hbm_bw=_h200(4.8e12, "byte/s"),
+    scale_up="nvlink4",
+    num_devices=8,
+    compute_array=GH100,
+    hbm_stacks=HbmStacks(
+        num_stacks=_h200(6, "dimensionless"),
+        stack_bytes=_h200(24 * GIB, "byte"),
+        bus_bits=HBM_BUS,
+        pin_rate=Cited(
+            6.25e9, "bit/s", "estimate", H200_SHEET, "what 4.8 TB/s on 6144 bits needs"
+        ),
+    ),
+)
+H800 = Accelerator(
+    name="H800 SXM",
+    key="h800-sxm",
+    peak_flops=HOPPER_PEAKS,
+    hbm_bytes=_h100(80e9, "byte", note=f"{_SAME_DIE}; only links and FP64 are cut"),
+    hbm_bw=_h100(3.35e12, "byte/s", note=_SAME_DIE),
+    scale_up="nvlink4-h800",
+    num_devices=8,
+    compute_array=GH100,
+    hbm_stacks=HBM3,
+)

@@ -1,0 +1,1 @@
+"""Published measurements, to stand beside what a formula predicts."""

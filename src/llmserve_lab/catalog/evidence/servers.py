@@ -1,0 +1,64 @@
+"""What servers reported of themselves: chunks and gaps, and the room for the cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from llmserve_lab.catalog.records.cited import Cited
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChunkSize:
+    """One server with prefill in chunks of ``chunk_tokens``, decodes riding along.
+
+    ``output_per_s`` is its rate of output tokens, ``longest_gap_s`` the longest wait of
+    any request between two of its tokens.
+    """
+
+    chunk_tokens: int
+    output_per_s: Cited
+    longest_gap_s: Cited
+
+
+TINY_LLM = "tiny-llm, benchmark of chunked prefill, Qwen3-0.6B on an M4 Pro"
+_rate = partial(Cited, unit="token/s", kind="measured", source=TINY_LLM)
+_gap = partial(Cited, unit="s", kind="measured", source=TINY_LLM)
+
+CHUNK_SIZES: tuple[ChunkSize, ...] = (
+    ChunkSize(chunk_tokens=32, output_per_s=_rate(105.5), longest_gap_s=_gap(32.5e-3)),
+    ChunkSize(chunk_tokens=128, output_per_s=_rate(144.9), longest_gap_s=_gap(48.8e-3)),
+    ChunkSize(
+        chunk_tokens=512, output_per_s=_rate(157.0), longest_gap_s=_gap(122.2e-3)
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheRoom:
+    """Blocks of KV cache that a server found room for on one device, at its start.
+
+    They fill what weights and working memory leave of a share ``utilisation`` of the
+    device's memory.
+    """
+
+    model: str
+    accelerator: str
+    utilisation: float
+    block_tokens: int
+    blocks: Cited
+
+
+VLLM_ROOM = CacheRoom(
+    model="llama-2-7b",
+    accelerator="h100-sxm",
+    utilisation=0.9,
+    block_tokens=16,
+    blocks=Cited(
+        7463,
+        "dimensionless",
+        "measured",
+        "vLLM, published run logs, Llama-2-7B on one H100 of 80 GB",
+        "what else it needs while it runs is taken off before",
+    ),
+)

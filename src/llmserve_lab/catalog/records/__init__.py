@@ -1,0 +1,1 @@
+"""What a record of the catalog holds, each number with its source."""

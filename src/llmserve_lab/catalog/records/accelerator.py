@@ -1,0 +1,153 @@
+"""An accelerator is two numbers to a roofline, and both can be counted from the chip.
+
+Peak compute is multiprocessors × clock × FLOPs per cycle; memory bandwidth is pins ×
+bits per second. A record keeps the headline numbers of the datasheet *and* the parts
+they are made of, so that a test can multiply the parts and compare.
+
+Sizes follow the book: GB is 1e9 bytes. A datasheet's "80 GB" is kept as 80e9 bytes.
+The stacks really hold 80 GiB (85.9e9 bytes), and the driver shows a little less than
+that, so the capacity here is a floor of some 7 % under what is on the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NoReturn
+
+from llmserve_lab.catalog.records.cited import Cited
+
+GIB = 1024**3
+BITS_PER_BYTE = 8
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComputeArray:
+    """What peak compute is made of: multiprocessors, their clock, FLOPs per cycle.
+
+    ``flops_per_cycle`` is per multiprocessor (SM, or compute unit) and precision,
+    dense, one multiplication and one addition counted as 2.
+    """
+
+    num_sms: Cited
+    boost_clock: Cited
+    flops_per_cycle: Mapping[str, Cited]
+
+    def counted_flops_per_s(self, precision: str) -> float:
+        """Multiply the parts: dense FLOP/s of the whole chip at ``precision``."""
+        per_cycle = float(self.num_sms) * float(self.flops_per_cycle[precision])
+        return per_cycle * float(self.boost_clock)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HbmStacks:
+    """What memory is made of: stacks, bytes in each, bus bits, bits/s on a pin."""
+
+    num_stacks: Cited
+    stack_bytes: Cited
+    bus_bits: Cited
+    pin_rate: Cited
+
+    def counted_bytes(self) -> float:
+        """Bytes on the package, before anything is held back from the user."""
+        return float(self.num_stacks) * float(self.stack_bytes)
+
+    def counted_bytes_per_s(self) -> float:
+        """Multiply the parts: bytes per second over all pins of all stacks."""
+        pins = float(self.num_stacks) * float(self.bus_bits)
+        return pins * float(self.pin_rate) / BITS_PER_BYTE
+
+
+@dataclass(frozen=True)
+class MemoryLevel:
+    """One level of the memory hierarchy, for the whole chip: bytes and bytes/s."""
+
+    name: str
+    bytes: Cited
+    bandwidth: Cited
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Accelerator:
+    """One device: dense peaks by precision, memory, and the domain it scales up in.
+
+    ``peak_flops`` maps a precision (``"bf16"``, ``"fp8"``, …) to FLOP/s without
+    sparsity; integer operations count as FLOPs. ``hbm_bytes`` and ``hbm_bw`` are byte
+    and byte/s of one device. ``scale_up`` is the key of its link and ``num_devices``
+    how many of them that link joins. All peaks are what the datasheet promises;
+    efficiencies are kept apart in :mod:`llmserve_lab.catalog.data.efficiencies`.
+    """
+
+    name: str
+    key: str
+    peak_flops: Mapping[str, Cited]
+    hbm_bytes: Cited
+    hbm_bw: Cited
+    scale_up: str
+    num_devices: int
+    compute_array: ComputeArray | None = None
+    hbm_stacks: HbmStacks | None = None
+    memory_levels: tuple[MemoryLevel, ...] = ()
+
+    @property
+    def disclosed(self) -> bool:
+        """Whether the vendor or a paper prints this device's peaks."""
+        return True
+
+    def levels(self) -> tuple[MemoryLevel, ...]:
+        """The memory hierarchy, from the fastest level down; at least one level.
+
+        Raises:
+            LookupError: the catalog has no hierarchy for this device.
+        """
+        if not self.memory_levels:
+            raise LookupError(
+                f"accelerator must have its memory levels listed, got {self.key}"
+            )
+        return self.memory_levels
+
+    def peak(self, precision: str) -> Cited:
+        """Dense peak at ``precision``, in FLOP/s.
+
+        Raises:
+            LookupError: the device has no such precision, or its peaks are undisclosed.
+        """
+        if precision not in self.peak_flops:
+            known = ", ".join(self.peak_flops)
+            raise LookupError(
+                f"precision must be one that {self.name} computes in ({known}), "
+                f"got {precision!r}"
+            )
+        return self.peak_flops[precision]
+
+
+class UndisclosedError(LookupError, AttributeError):
+    """A number was asked for that nobody has published."""
+
+
+class Undisclosed(Accelerator):
+    """A device whose peaks nobody has published, only what was fitted to its traces."""
+
+    reason: str
+    fitted: Mapping[str, Cited]
+
+    def __init__(
+        self, *, name: str, key: str, reason: str, fitted: Mapping[str, Cited]
+    ) -> None:
+        vars(self).update(name=name, key=key, reason=reason)
+        vars(self).update(fitted=MappingProxyType(dict(fitted)))
+
+    def __getattr__(self, field: str) -> NoReturn:
+        if field in Accelerator.__dataclass_fields__:
+            what = f"{field} of {self.name}"
+            raise UndisclosedError(f"{what} is undisclosed: {self.reason}")
+        raise AttributeError(f"{type(self).__name__} has no attribute {field!r}")
+
+    def __repr__(self) -> str:
+        return f"Undisclosed(key={self.key!r}, fitted={list(self.fitted)})"
+
+    @property
+    def disclosed(self) -> bool:
+        """Never: that is what this record is for."""
+        return False

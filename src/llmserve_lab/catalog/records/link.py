@@ -1,0 +1,56 @@
+"""A link's number is one way and per device; the headline is usually both ways.
+
+Half the confusion about NVLink is a factor of two: "900 GB/s" is what goes in plus what
+comes out. Here ``bandwidth`` is always what one device can send, and the headline is
+kept beside it. Each is the product of its wires: links × lanes × bits per second ×
+the share of the bits that is payload.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from llmserve_lab.catalog.records.accelerator import BITS_PER_BYTE
+from llmserve_lab.catalog.records.cited import Cited
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wires:
+    """What a link is made of: links, lanes in each, bits per second on a lane.
+
+    ``payload`` of every ``line`` bits carry data: 128 of 130 on PCIe; where the rate
+    is already one of data, all of them.
+    """
+
+    num_links: int
+    lanes_per_link: int
+    lane_rate: Cited
+    payload: int = 1
+    line: int = 1
+
+    def counted_bytes_per_s(self) -> float:
+        """Multiply the parts: bytes per second that one device can send."""
+        bits = self.num_links * self.lanes_per_link * float(self.lane_rate)
+        return bits * self.payload / self.line / BITS_PER_BYTE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """One kind of connection between devices, or between a device and its host.
+
+    ``bandwidth`` is byte/s one way and per device; ``bidirectional`` the headline, both
+    ways. ``latency`` is the one-way time of a small message in s, where one was
+    published. A switched fabric gives every device its full bandwidth to any other:
+    it says how many it joins and their ``total``, both ways.
+    """
+
+    name: str
+    key: str
+    scope: Literal["scale-up", "scale-out", "host"]
+    bandwidth: Cited
+    bidirectional: Cited
+    wires: Wires
+    latency: Cited | None = None
+    num_devices: int = 2
+    total: Cited | None = None

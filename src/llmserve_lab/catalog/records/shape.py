@@ -1,0 +1,111 @@
+"""A model is its shape: write down every weight tensor, and its sizes are counted.
+
+Conventions. ``params_total`` is everything stored, without a multi-token-prediction
+head. ``params_active`` is what one token is multiplied with: the experts it is sent to,
+and the LM head, but not the embedding table, of which it only reads a row. A tied table
+is stored once and used as the LM head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from llmserve_lab.catalog.records.attention import Attention
+from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.catalog.records.ffn import Ffn, MoeFfn
+from llmserve_lab.catalog.records.tensor import Tensor, positive, whole_numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelShape:
+    """The shape of a decoder-only transformer, and what follows from it.
+
+    ``norm`` is ``"rms"`` (one gain per feature) or ``"layer"`` (gain and bias).
+    ``published`` holds totals that others print, to compare with; two shapes are equal
+    when their numbers are, whatever they are called and whoever published them.
+    """
+
+    name: str = field(compare=False)
+    key: str = field(compare=False)
+    source: str = field(compare=False)
+    n_layers: int
+    d_model: int
+    vocab: int
+    attention: Attention
+    ffn: Ffn
+    norm: Literal["rms", "layer"] = "rms"
+    tied: bool = False
+    published: Mapping[str, Cited] = field(
+        default_factory=lambda: MappingProxyType({}), compare=False
+    )
+
+    def __post_init__(self) -> None:
+        whole_numbers(self, "n_layers", "d_model", "vocab")
+        if self.norm not in ("rms", "layer"):
+            raise ValueError(f"norm must be 'rms' or 'layer', got {self.norm!r}")
+        if isinstance(self.ffn, MoeFfn) and self.ffn.n_dense_layers > self.n_layers:
+            raise ValueError(
+                f"n_dense_layers must be at most n_layers = {self.n_layers}, "
+                f"got {self.ffn.n_dense_layers}"
+            )
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Every weight tensor of the model, from the embedding to the LM head."""
+        n, table = self.n_layers, (self.vocab, self.d_model)
+        attention = self.attention.weights(self.d_model)
+        return (
+            Tensor("embed_tokens", table, 1, 1 if self.tied else 0),
+            *self._norms("input_layernorm", n),
+            *(Tensor(name, shape, n, n) for name, shape in attention),
+            *self._norms("post_attention_layernorm", n),
+            *self.ffn.tensors(self.d_model, n),
+            *self._norms("norm", 1),
+            *(() if self.tied else (Tensor("lm_head", table[::-1], 1, 1),)),
+        )
+
+    def _norms(self, name: str, copies: int) -> tuple[Tensor, ...]:
+        parts = {"rms": ("",), "layer": ("", ".bias")}[self.norm]
+        shape = (self.d_model,)
+        return tuple(Tensor(name + part, shape, copies, copies) for part in parts)
+
+    @property
+    def params_total(self) -> int:
+        """Parameters stored, P_tot."""
+        return sum(tensor.params for tensor in self.tensors())
+
+    @property
+    def params_active(self) -> int:
+        """Parameters one token is multiplied with, P_act."""
+        return sum(tensor.params_active for tensor in self.tensors())
+
+    @property
+    def kv_elements_per_token(self) -> int:
+        """Numbers that one token leaves in the cache, all layers."""
+        return self.n_layers * self.attention.kv_elements
+
+    def kv_bytes_per_token(self, bytes_kv: float | Cited = 2) -> float:
+        """Bytes that one token leaves in the cache, κ; ``bytes_kv`` each (16 bits).
+
+        Raises:
+            ValueError: ``bytes_kv`` is not positive and finite.
+        """
+        return self.kv_elements_per_token * positive("bytes_kv", bytes_kv)
+
+    def weight_bytes(self, bytes_weight: float | Cited = 2) -> float:
+        """Bytes of all weights at ``bytes_weight`` bytes a parameter (16 bits).
+
+        Raises:
+            ValueError: ``bytes_weight`` is not positive and finite.
+        """
+        return self.params_total * positive("bytes_weight", bytes_weight)
+
+    def attn_flops_per_pair(self, *, absorbed: bool = True) -> int:
+        """FLOPs of attention per query–key pair, all layers and heads.
+
+        ``absorbed`` matters for MLA only: work on the latent, or on keys and values
+        made from it.
+        """
+        return self.n_layers * self.attention.flops_per_pair(absorbed=absorbed)

@@ -1,0 +1,142 @@
+"""A prompt in chunks, executed: the cache makes it possible, the mask makes it right.
+
+Each chunk is one pass. It finds the keys and values of all chunks before it in the
+cache, sees all of them, and of its own rows those up to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from llmserve_lab.transformer import ORDERED, PLAIN, Execution, Meter, Transformer
+from llmserve_lab.transformer.arithmetic import Array, Mask
+
+if TYPE_CHECKING:
+    from llmserve_lab.page.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prefill:
+    """Logits [s, V] of a prompt, and what it took to get them, chunk by chunk.
+
+    ``masks`` holds one mask [rows, prefix + rows] for each chunk. Pairs are counted per
+    layer and head, FLOPs over the whole model.
+    """
+
+    logits: Array
+    masks: tuple[Mask, ...]
+    meter: Meter
+    n_layers: int
+
+    @property
+    def prefixes(self) -> tuple[int, ...]:
+        """Cached tokens that each chunk reads."""
+        return tuple(mask.shape[1] - mask.shape[0] for mask in self.masks)
+
+    @property
+    def reread_tokens(self) -> int:
+        """Cached tokens that all chunks read, in every layer."""
+        return sum(self.prefixes)
+
+    @property
+    def block_pairs(self) -> int:
+        """Pairs in all blocks, what the masks hide included."""
+        return self.meter.pairs // self.n_layers
+
+    @property
+    def useful_pairs(self) -> int:
+        """Pairs that the masks let through."""
+        return self.meter.useful_pairs // self.n_layers
+
+
+def pieces(tokens: npt.ArrayLike, chunk: int) -> list[npt.NDArray[np.int64]]:
+    """``tokens`` [s] cut into chunks, all full but the last.
+
+    Raises:
+        ValueError: a chunk has no row.
+    """
+    if chunk < 1:
+        raise ValueError(f"chunk must be at least 1 token, got {chunk}")
+    flat = np.asarray(tokens)
+    return [flat[start : start + chunk] for start in range(0, len(flat), chunk)]
+
+
+def prefill(
+    model: Transformer, tokens: npt.ArrayLike, *, chunk: int, run: Execution = PLAIN
+) -> Prefill:
+    """Take token ids [s] through ``model``, one chunk a pass.
+
+    Raises:
+        TypeError, ValueError: the chunk has no row, or the model refuses the tokens.
+    """
+    meter, seen = Meter(), list[Mask]()
+    watched = meter.on(replace(run, see=seen.append))
+    cache = model.new_cache(max(1, np.size(tokens)))
+    logits = [model.forward(p, cache, run=watched) for p in pieces(tokens, chunk)]
+    layers = model.shape.n_layers
+    return Prefill(
+        logits=np.concatenate(logits),
+        masks=tuple(seen[::layers]),  # the mask is the same in every layer
+        meter=meter,
+        n_layers=layers,
+    )
+
+
+def comparison(
+    model: Transformer,
+    tokens: npt.ArrayLike,
+    chunks: Sequence[int],
+    run: Execution = ORDERED,
+) -> Table:
+    """Table of what each chunk costs, and whether its logits are those of one pass."""
+    from llmserve_lab.page.table import Table
+
+    whole = prefill(model, tokens, chunk=np.size(tokens), run=run)
+    rows = []
+    for chunk in chunks:
+        done = prefill(model, tokens, chunk=chunk, run=run)
+        rows.append(
+            (
+                chunk,
+                len(done.masks),
+                done.meter.linear_flops,
+                done.useful_pairs,
+                done.block_pairs,
+                done.reread_tokens,
+                _likeness(done.logits, whole.logits),
+            )
+        )
+    columns = ("chunk", "passes", "linear FLOPs", "pairs", "in blocks", "read again")
+    caption = f"A prompt of {np.size(tokens)} tokens, cut; its logits beside one pass"
+    return Table(caption, (*columns, "logits"), rows)
+
+
+def _likeness(one: Array, other: Array) -> str:
+    if np.array_equal(one, other):
+        return "same bits"
+    return "yes" if np.abs(one - other).max() < 1e-10 else "no"
+
+
+def tile_reads(*, prompt_len: int, chunk: int, tile: int) -> int:
+    """Keys that a tiled kernel fetches for a prompt in chunks, per layer and head.
+
+    Queries are worked off in tiles of ``tile`` rows; each tile fetches every key that
+    its last row may see, cached or new.
+
+    Raises:
+        ValueError: a count is below 1.
+    """
+    sizes = {"prompt_len": prompt_len, "chunk": chunk, "tile": tile}
+    for name, value in sizes.items():
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1 token, got {value}")
+    fetched = 0
+    for prefix in range(0, prompt_len, chunk):
+        end = min(prefix + chunk, prompt_len)
+        fetched += sum(min(start + tile, end) for start in range(prefix, end, tile))
+    return fetched

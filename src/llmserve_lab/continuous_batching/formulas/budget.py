@@ -1,0 +1,95 @@
+"""How large a chunk may be, if no decode is to wait longer than a target.
+
+Equations (5.20) to (5.24). A budget of rows is not a budget of time: the further the
+prompt has come, the more a row of it costs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmserve_lab import notation as q
+from llmserve_lab.continuous_batching.formulas.chunk_cost import PROMPT_COMPUTE_S
+from llmserve_lab.continuous_batching.formulas.mixed_batch import MIXED_COMPUTE_S
+from llmserve_lab.formula.derive import at, limit
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.roofline import formulas as roofline
+
+if TYPE_CHECKING:
+    import sympy
+
+__all__ = ["CHUNK_FITS", "DECODES_S", "NUM_ITERATIONS", "ROW_FLOPS", "SPARE_FLOPS"]
+
+DECODES_S = Formula(
+    result=q.decodes_s,
+    expr=lambda: limit(MIXED_COMPUTE_S, q.chunk, 0).collect(
+        q.attn_flops_per_pair.sympy
+    ),
+    derived=True,
+    number="5.20",
+    title="Time to compute the decodes alone",
+    source="(5.5) without a chunk",
+    holds="memory keeps up",
+)
+SPARE_FLOPS = Formula(
+    result=q.spare_flops,
+    expr=lambda peak_flops, eff_compute, tbt_target, decodes_s: (
+        peak_flops * eff_compute * (tbt_target - decodes_s)
+    ),
+    uses=(DECODES_S,),
+    number="5.21",
+    title="FLOPs that a target leaves",
+    source="counted",
+    holds="the decodes alone take less than the target",
+)
+
+
+def _slope(order: int) -> sympy.Expr:
+    """Derivative of a chunk's FLOPs, (1.12), after its rows, at no rows at all."""
+    flops = at(roofline.ITERATION_FLOPS, batch=q.one_request)
+    return flops.diff(q.chunk.sympy, order).subs(q.chunk.sympy, 0).factor()
+
+
+ROW_FLOPS = Formula(
+    result=q.row_flops,
+    expr=lambda: _slope(1),
+    derived=True,
+    number="5.22",
+    title="FLOPs of one row more",
+    source="(1.12), its slope",
+    holds="after a prefix of ℓ tokens; what the chunk sees of itself comes on top",
+)
+
+
+def _root() -> sympy.Expr:
+    """The chunk that uses up what is spare, in the form of the root that is exact.
+
+    The usual form subtracts two numbers that are almost equal when the chunk is small.
+    """
+    import sympy
+
+    spare, row = q.spare_flops.sympy, q.row_flops.sympy
+    return 2 * spare / (row + sympy.sqrt(row**2 + 2 * _slope(2) * spare))
+
+
+CHUNK_FITS = Formula(
+    result=q.chunk_fits,
+    expr=lambda: _root(),
+    uses=(ROW_FLOPS, SPARE_FLOPS),
+    derived=True,
+    number="5.23",
+    title="Largest chunk within a target",
+    source="(1.12) solved for the chunk",
+    holds="reading takes no longer than the target; rounded down",
+)
+NUM_ITERATIONS = Formula(
+    result=q.num_iterations,
+    expr=lambda prompt_compute_s, tbt_target, decodes_s: (
+        prompt_compute_s / (tbt_target - decodes_s)
+    ),
+    uses=(PROMPT_COMPUTE_S, DECODES_S),
+    number="5.24",
+    title="Iterations of a prompt under a target",
+    source="work over what one iteration may do",
+    holds="every iteration is filled up to the target; rounded up",
+)

@@ -1,0 +1,115 @@
+"""One iteration, two kinds of rows: a chunk of one prompt, and a row of every decode.
+
+Equations (5.1) to (5.8). The times are those of the roofline, (1.28) to (1.31), with
+rows, pairs and cache bytes of the mixture put in; nobody has typed them again.
+"""
+
+from __future__ import annotations
+
+from llmserve_lab import notation as q
+from llmserve_lab.formula.derive import at, symbolic
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.roofline import formulas as roofline
+
+__all__ = [
+    "IDLE_SLOTS",
+    "MFU",
+    "MIXED_COMPUTE_S",
+    "MIXED_ITERATION_S",
+    "MIXED_KV_BYTES",
+    "MIXED_KV_S",
+    "MIXED_PAIRS",
+    "MIXED_ROWS",
+]
+ARTICLE = "article 05"
+
+IDLE_SLOTS = Formula(
+    result=q.idle_slots,
+    expr=lambda longest_answer, mean_answer: (
+        (longest_answer - mean_answer) / longest_answer
+    ),
+    number="5.1",
+    title="Idle slots of a frozen batch",
+    source=f"{ARTICLE}, §1",
+    holds="the batch runs until its longest answer is done; prefill is not counted",
+)
+MIXED_ROWS = Formula(
+    result=q.n_rows,
+    expr=lambda one_request, chunk, own_row, n_decodes: (
+        one_request * chunk + own_row * n_decodes
+    ),
+    number="5.2",
+    title="Rows of a mixed iteration",
+    source=f"{ARTICLE}, §2 and §5",
+    holds="one prompt brings a chunk, every other request a row",
+)
+MIXED_PAIRS = Formula(
+    result=q.attn_pairs,
+    expr=lambda: (
+        at(roofline.ATTN_PAIRS, batch=q.one_request).factor()
+        + at(
+            roofline.ATTN_PAIRS,
+            batch=q.n_decodes,
+            chunk=q.own_row,
+            context=q.decode_context,
+        )
+    ),
+    derived=True,
+    number="5.3",
+    title="Query–key pairs of a mixed iteration",
+    source="(1.8) for the chunk and, with one row each, for the decodes",
+    holds="the chunk has a prefix of ℓ tokens; no request sees another",
+)
+MIXED_KV_BYTES = Formula(
+    result=q.kv_read_bytes,
+    expr=lambda: (
+        at(roofline.KV_READ_BYTES, batch=q.one_request)
+        + at(roofline.KV_READ_BYTES, batch=q.n_decodes, context=q.decode_context)
+    ).factor(),
+    derived=True,
+    number="5.4",
+    title="KV bytes read in a mixed iteration",
+    source="(1.4) for the chunk and for the decodes",
+    holds="every cache is read once; the chunk's own keys are still on the chip",
+)
+MIXED_COMPUTE_S = Formula(
+    result=q.compute_s,
+    expr=lambda: symbolic(roofline.COMPUTE_S, (q.n_rows, q.attn_pairs)),
+    uses=(MIXED_ROWS, MIXED_PAIRS),
+    derived=True,
+    number="5.5",
+    title="Time to compute a mixed iteration",
+    source="(1.28) with the rows and pairs of (5.2) and (5.3)",
+    holds="memory keeps up",
+)
+MIXED_KV_S = Formula(
+    result=q.kv_s,
+    expr=lambda: roofline.KV_S.teaching,
+    uses=(MIXED_KV_BYTES,),
+    derived=True,
+    number="5.6",
+    title="Time to read the caches of a mixed iteration",
+    source="(1.30) with the bytes of (5.4)",
+    holds="compute keeps up",
+)
+MIXED_ITERATION_S = Formula(
+    result=q.iteration_s,
+    expr=lambda: roofline.ITERATION_S.teaching,
+    uses=(MIXED_COMPUTE_S, roofline.WEIGHTS_S, MIXED_KV_S),
+    derived=True,
+    number="5.7",
+    title="Time of a mixed iteration",
+    source="(1.31) with the times of (5.5) and (5.6)",
+    holds="computing and reading overlap completely; launch overheads are not counted",
+)
+MFU = Formula(
+    result=q.mfu,
+    expr=lambda eff_compute, compute_s, iteration_s: (
+        eff_compute * compute_s / iteration_s
+    ),
+    uses=(MIXED_COMPUTE_S, MIXED_ITERATION_S),
+    number="5.8",
+    title="Model FLOPs utilisation",
+    source=f"{ARTICLE}, §6",
+    holds="as (5.7); FLOPs of attention counted as useful",
+)

@@ -1,0 +1,1 @@
+"""The chapter on the page: live figures, stills, questions, playground."""

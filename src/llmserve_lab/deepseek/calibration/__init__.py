@@ -1,0 +1,1 @@
+"""Efficiencies read off measurements of single kernels and links."""

@@ -1,0 +1,1 @@
+"""Predictions beside published runs: errors, attribution, ablations, caveats."""

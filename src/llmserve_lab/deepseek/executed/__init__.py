@@ -1,0 +1,1 @@
+"""Latent attention and routing, executed and counted."""

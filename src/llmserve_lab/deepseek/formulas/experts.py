@@ -1,0 +1,174 @@
+"""Experts: how many a GPU has to read, what they compute, and what travels to them.
+
+Equations (8.8) to (8.16), (8.28) and (8.29).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmserve_lab import notation as q
+from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS
+from llmserve_lab.deepseek.formulas.attention import (
+    KERNEL_TIMES,
+    MODEL,
+    root_of_squares,
+)
+from llmserve_lab.formula.derive import at, ceiling, maximum, minimum
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.roofline.formulas import N_ROWS
+
+__all__ = [
+    "BUSIEST_EXPERTS",
+    "EXPERTS_S",
+    "EXPERT_BYTES",
+    "EXPERT_COMPUTE_S",
+    "EXPERT_READ_S",
+    "FAR_SHARE",
+    "LOCAL_EXPERTS",
+    "NODES",
+    "READ_EXPERTS",
+    "WIRE_BYTES",
+    "WIRE_S",
+]
+
+
+def _expert_compute_s(
+    flops_per_param: Any,
+    expert_stack: Any,
+    n_rows: Any,
+    top_k: Any,
+    balancedness: Any,
+    n_shared: Any,
+    gemm_rate: Any,
+) -> Any:
+    return (
+        flops_per_param
+        * expert_stack
+        * n_rows
+        * (top_k / balancedness + n_shared)
+        / gemm_rate
+    )
+
+
+def _spread(mean: Any, bins: Any) -> Any:
+    """How far the fullest of ``bins`` stands out, asymptotically."""
+    import sympy
+
+    return sympy.sqrt(2 * mean * sympy.log(bins))
+
+
+LOCAL_EXPERTS = Formula(
+    result=q.local_experts,
+    expr=lambda n_experts, n_redundant, ep: ceiling((n_experts + n_redundant) / ep),
+    number="8.28",
+    title="Routed experts on one GPU",
+    source=f"{MODEL}, §3.1.2",
+    holds="experts and copies dealt out in turn; the fullest GPU's",
+)
+NODES = Formula(
+    result=q.n_nodes,
+    expr=lambda ep, node_gpus: maximum(1, ep / node_gpus),
+    number="8.29",
+    title="Nodes of the group",
+    source="counted",
+    holds="a group smaller than a node is in one; fractions stay fractions",
+)
+READ_EXPERTS = Formula(
+    result=q.read_experts,
+    expr=lambda: (
+        q.local_experts.sympy
+        / q.n_experts.sympy
+        * at(TOUCHED_EXPERTS, n_rows=q.n_rows.sympy * q.ep.sympy)
+    ),
+    uses=(N_ROWS,),
+    derived=True,
+    number="8.8",
+    title="Experts of one GPU that are touched",
+    source=f"(7.6) for the rows of all GPUs; for all experts {MODEL}, §3.1.2",
+    holds="every row draws its experts evenly; a copy counts as an expert of its own",
+)
+BUSIEST_EXPERTS = Formula(
+    result=q.busiest_experts,
+    expr=lambda local_experts, read_experts, ep: minimum(
+        local_experts, read_experts + _spread(read_experts, ep)
+    ),
+    uses=(READ_EXPERTS,),
+    number="8.9",
+    title="The busiest GPU, as balls in bins",
+    source=f"{MODEL}, §3.1.2, cut off at what a GPU holds",
+    holds="an estimate: balls fall anywhere, but experts have places",
+)
+WIRE_BYTES = Formula(
+    result=q.wire_bytes,
+    expr=lambda copy_bytes, sent_copies, n_rows, balancedness: (
+        copy_bytes * sent_copies * n_rows / balancedness
+    ),
+    uses=(N_ROWS,),
+    number="8.10",
+    title="Bytes through the busiest GPU's ports",
+    source=f"{MODEL}, §3.3.3",
+    holds="each GPU sends its rows and receives those of others; the busiest decides",
+)
+FAR_SHARE = Formula(
+    result=q.far_share,
+    expr=lambda n_nodes: 1 - 1 / n_nodes,
+    number="8.11",
+    title="Share of copies that leave the node",
+    source=f"{MODEL}, §3.3.2",
+    holds="experts spread evenly over nodes, routing blind to them",
+)
+WIRE_S = Formula(
+    result=q.wire_s,
+    expr=lambda trips_s, wire_bytes, far_share, far_rate, near_rate: (
+        trips_s
+        + maximum(
+            wire_bytes * far_share / far_rate, wire_bytes * (1 - far_share) / near_rate
+        )
+    ),
+    uses=(WIRE_BYTES, FAR_SHARE),
+    number="8.12",
+    title="Time of dispatch and combine",
+    source=f"{MODEL}, §3.3.2, which has no start of a trip",
+    holds="both networks work at the same time",
+)
+EXPERT_BYTES = Formula(
+    result=q.expert_bytes,
+    expr=lambda bytes_weight, expert_stack, read_experts, n_shared, wire_bytes: (
+        bytes_weight * expert_stack * (read_experts + n_shared) + wire_bytes
+    ),
+    uses=(READ_EXPERTS, WIRE_BYTES),
+    number="8.13",
+    title="Bytes that experts read and write",
+    source=f"{MODEL}, §3.1.2",
+    holds="what arrives is read, what leaves is written, once each",
+)
+EXPERT_READ_S = Formula(
+    result=q.expert_read_s,
+    expr=lambda expert_bytes, read_rate: expert_bytes / read_rate,
+    uses=(EXPERT_BYTES,),
+    number="8.14",
+    title="Time experts read",
+    source=f"{MODEL}, §3.5",
+    holds="compute keeps up",
+)
+EXPERT_COMPUTE_S = Formula(
+    result=q.expert_compute_s,
+    expr=_expert_compute_s,
+    uses=(N_ROWS,),
+    number="8.15",
+    title="Time experts compute",
+    source=f"{MODEL}, §3.2.4",
+    holds="every GPU has its own shared expert",
+)
+EXPERTS_S = Formula(
+    result=q.experts_s,
+    expr=lambda expert_read_s, expert_compute_s: root_of_squares(
+        expert_read_s, expert_compute_s
+    ),
+    uses=(EXPERT_READ_S, EXPERT_COMPUTE_S),
+    number="8.16",
+    title="Time of the experts",
+    source=KERNEL_TIMES,
+    holds="as (8.7)",
+)

@@ -1,0 +1,1 @@
+"""The step model: setup, assumptions, and every term of a decode step."""

@@ -1,0 +1,145 @@
+"""What a reader can turn: a GPU and how many, a model, requests of what length."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from llmserve_lab.catalog import ACCELERATORS, MODELS, Accelerator
+from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.deepseek.model.setup import Setup
+from llmserve_lab.deepseek.model.step_model import Twin
+from llmserve_lab.notation import quantity
+from llmserve_lab.page.live.controls import Choice, Slider
+from llmserve_lab.page.live.readout import Bound
+
+DEVICES = tuple(
+    device
+    for device in ACCELERATORS.values()
+    if device.disclosed and Choices.products in device.peak_flops
+)
+SHAPES = (MODELS["deepseek-v3"], MODELS["kimi-k2"])
+GROUPS = (8, 16, 24, 32, 48, 64, 72, 96, 128, 144, 256, 320)
+STOPS = {
+    "ep": tuple(map(float, GROUPS)),
+    "gpu_requests": tuple(2.0**i for i in range(12)),
+    "context": tuple(float(1024 * 2**i) for i in range(9)),
+    "balancedness": tuple(round(0.1 * i, 1) for i in range(3, 11)),
+}
+RATES = (
+    "read_rate",
+    "attn_rate",
+    "gemm_rate",
+    "far_rate",
+    "near_rate",
+    "start_s",
+    "node_gpus",
+)
+SIZES = (
+    "kv_bytes_per_token",
+    "attn_flops_per_pair",
+    "mla_params",
+    "expert_stack",
+    "rest_params",
+    "table_params",
+    "n_experts",
+    "copy_bytes",
+    "row_pass_bytes",
+    "copy_pass_bytes",
+    "n_kernels",
+)
+HELD = (
+    "kv_bytes_per_token",
+    "mla_params",
+    "expert_stack",
+    "rest_params",
+    "table_params",
+    "n_experts",
+)
+FIXED = ("bytes_weight", "top_k", "n_shared", "sent_copies", "trips_s")
+
+
+@cache
+def choices() -> Choices:
+    """The book's choices; the reader's balancedness is on a slider."""
+    return Choices(balancedness=1.0)
+
+
+def twin(device: Accelerator, n_gpus: int, shape: int = 0) -> Twin:
+    """The twin of so many GPUs that hold one of the models."""
+    place = Setup(accelerator=device, n_gpus=n_gpus, model=SHAPES[shape])
+    return Twin(setup=place, choices=choices())
+
+
+def fixed() -> dict[str, float]:
+    """What is the same for every place and both models."""
+    known = {name: _size(name) for name in FIXED}
+    return known | {"n_redundant": float(choices().n_redundant)}
+
+
+def _size(name: str, shape: int = 0) -> float:
+    """A number of one of the models."""
+    one = twin(DEVICES[0], GROUPS[-1], shape)
+    return float(one.arguments(batch=1, context=1)[name])
+
+
+def device_choice(*rates: str) -> Choice:
+    """A choice of accelerator, which sets the rates that its kernels reach.
+
+    Without names of ``rates`` it sets those that a step asks for.
+    """
+    twins = [twin(device, GROUPS[-1]) for device in DEVICES]
+    sets = {
+        name: tuple(float(_machine(one)[name]) for one in twins)
+        for name in rates or RATES
+    }
+    names = tuple(device.name for device in DEVICES)
+    return Choice("device", "GPU", names, "H100 SXM", sets)
+
+
+def _machine(one: Twin) -> dict[str, float]:
+    """Rates, GPUs of a node, and the memory that may be used."""
+    device = one.setup.accelerator
+    more = {"node_gpus": device.num_devices, "hbm_bytes": one.room_bytes()}
+    return one.machine | more
+
+
+def sizes() -> dict[str, str | float]:
+    """What a step asks about DeepSeek-V3, where no other model is offered."""
+    return {name: _size(name) for name in SIZES}
+
+
+def model_choice(*names_of_sizes: str) -> Choice:
+    """A choice of model, which sets what a step asks, or the sizes that are named."""
+    shapes = range(len(SHAPES))
+    sets = {
+        name: tuple(_size(name, each) for each in shapes)
+        for name in names_of_sizes or SIZES
+    }
+    names = tuple(each.name for each in SHAPES)
+    return Choice("model", "Model", names, names[0], sets)
+
+
+def group(**more: str | float) -> dict[str, Bound]:
+    """What follows from how many GPUs there are; ``more`` as a Bound takes it."""
+    extra = fixed()["n_redundant"]
+    return {
+        "local_experts": Bound(f.LOCAL_EXPERTS, n_redundant=extra, **more),
+        "n_nodes": Bound(f.NODES),
+        "far_share": Bound(f.FAR_SHARE, n_nodes="n_nodes"),
+    }
+
+
+def sliders(**defaults: float) -> tuple[Slider, ...]:
+    """One slider for each quantity, at its default."""
+    return tuple(
+        Slider(quantity(n), STOPS[n], d, LABELS.get(n, "")) for n, d in defaults.items()
+    )
+
+
+def roomy() -> Slider:
+    """So many GPUs that either model fits on every kind: from the third stop on."""
+    return Slider(quantity("ep"), STOPS["ep"][2:], 72.0, LABELS["ep"])
+
+
+LABELS = {"ep": "GPUs in the group"}

@@ -1,0 +1,133 @@
+"""The chapter's bench: any GPUs, either model, any load, every choice within reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek.calibration.kernel_efficiency import (
+    HEADLINES,
+    PAPER,
+    PEAKS,
+    Shares,
+    alike,
+    measured_shares,
+    trips_started,
+)
+from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.deepseek.model.setup import Setup
+from llmserve_lab.deepseek.model.step_model import BLOCKS, Twin
+from llmserve_lab.deepseek.page.controls import DEVICES, SHAPES
+from llmserve_lab.formula.text import plain, si
+from llmserve_lab.page.palette import BLUE
+from llmserve_lab.page.still import StaticFigure, figure_style
+from llmserve_lab.page.widget import Bench, Choose, Knob, Turn
+
+PER_CENT = 100
+MACHINES = {device.name: device for device in DEVICES}
+MODELS = {model.name: model for model in SHAPES}
+OVERLAPS = {"two halves": "halves", "one after another": "none", "one batch": "hidden"}
+SHARES: dict[str, Callable[[], Mapping[str, Shares]]] = {
+    "published kernels": measured_shares,
+    "published kernels, trips started": trips_started,
+    "libraries' headlines": lambda: alike(HEADLINES),
+    "the paper's factors": lambda: alike(PAPER),
+    "all peaks": lambda: alike(PEAKS),
+}
+NAMES = ("attention", "experts", "between products", "wire", "the rest")
+TERMS = (
+    f.MLA_READ_S,
+    f.MLA_COMPUTE_S,
+    f.EXPERT_READ_S,
+    f.EXPERT_COMPUTE_S,
+    f.PASS_S,
+    f.WIRE_S,
+    f.REST_S,
+)
+
+
+def bench() -> Bench:
+    """A decode step with every setting open; its picture is the state at the start."""
+    start = Choices()
+    knobs: dict[str, Knob] = {
+        "device": Choose("GPU", tuple(MACHINES), "H100 SXM"),
+        "n_gpus": Turn("GPUs in the group", 1, 1024, 72),
+        "model": Choose("model", tuple(MODELS), "DeepSeek-V3"),
+        "batch": Turn("requests on a GPU", 1, 8192, 128),
+        "context": Turn("tokens in cache each", 1, 1_000_000, 4096),
+        "overlap": Choose("wire", tuple(OVERLAPS), "two halves"),
+        "shares": Choose("shares of the peaks", tuple(SHARES), "published kernels"),
+        "balance": Turn(
+            "balancedness, in %", 1, PER_CENT, round(PER_CENT * start.balancedness)
+        ),
+        "n_redundant": Turn("redundant experts", 0, 1024, start.n_redundant),
+        "n_draft": Turn("tokens drafted", 0, 8, 0),
+        "kept": Turn("of them kept, in %", 0, PER_CENT, 60),
+    }
+    given = {name: getattr(knob, "default", "") for name, knob in knobs.items()}
+    return Bench("Bench: a decode step of your own", knobs, _show, _picture(**given))
+
+
+def _twin(**knobs: Any) -> Twin:
+    """The twin at these settings."""
+    n_draft = knobs["n_draft"]
+    choices = Choices(
+        overlap=OVERLAPS[knobs["overlap"]],  # type: ignore[arg-type]
+        shares=SHARES[knobs["shares"]](),
+        balancedness=knobs["balance"] / PER_CENT,
+        n_redundant=knobs["n_redundant"],
+        n_draft=n_draft,
+        accepted=1 + n_draft * knobs["kept"] / PER_CENT,
+    )
+    place = Setup(
+        accelerator=MACHINES[knobs["device"]],
+        n_gpus=knobs["n_gpus"],
+        model=MODELS[knobs["model"]],
+    )
+    return Twin(setup=place, choices=choices)
+
+
+@figure_style()
+def _picture(**knobs: Any) -> StaticFigure:
+    """The blocks of one batch in flight, one after another."""
+    import matplotlib.pyplot as plt
+
+    twin, size = _twin(**knobs), {n: knobs[n] for n in ("batch", "context")}
+    blocks = [1e3 * float(value) for value in twin.blocks(**size).values()]
+    figure, axes = plt.subplots(figsize=(5.6, 2.2))
+    starts = [sum(blocks[:i]) for i in range(len(blocks))]
+    axes.barh(NAMES, blocks, left=starts, color=BLUE.light)
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel("time of one batch in flight (ms)")
+    step = float(twin.step_s(**size))
+    rates = twin.user_tokens_per_s(**size), twin.gpu_tokens_per_s(**size)
+    user, gpu = (plain(float(rate)) for rate in rates)
+    return StaticFigure.of(
+        figure,
+        title=f"{twin.setup.name}, {twin.setup.model.name}",
+        sentence=(
+            f"{knobs['batch']} requests of {knobs['context']} tokens on a GPU: a step "
+            f"of {si(step, 's')}, {user} tokens/s for a user, {gpu} from a GPU."
+        ),
+    )
+
+
+def _show(**knobs: Any) -> str:
+    """The picture, whether it fits, and the worked substitution of each term."""
+    twin = _twin(**knobs)
+    fits = f"<p>In memory fit {plain(float(twin.batch_fits(knobs['context'])))}.</p>"
+    known = twin.settled(twin.arguments(batch=knobs["batch"], context=knobs["context"]))
+    parts = [_picture(**knobs).html(), fits]
+    for term in TERMS:
+        asked = {leaf.name for leaf in term.leaves(keep=frozenset(known))}
+        values: dict[str, Any] = {n: float(known[n]) for n in sorted(asked)}
+        parts.append(f"$${term.worked(**values).latex}$$")
+    blocks = twin.blocks(batch=knobs["batch"], context=knobs["context"])
+    last = f.TURN_S if twin.choices.overlap == "none" else f.HIDDEN_S
+    shown: dict[str, Any] = {part.name: float(blocks[part.name]) for part in BLOCKS}
+    if last is f.HIDDEN_S:
+        shown["n_batches"] = twin.n_batches
+    parts.append(f"$${last.worked(**shown).latex}$$")
+    return "\n".join(parts)

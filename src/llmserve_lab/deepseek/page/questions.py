@@ -1,0 +1,163 @@
+"""What to guess before reading about the twin, and what to work out after it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from llmserve_lab.catalog.evidence.deployments import SGLANG_DECODE
+from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek.evaluation.ablations import overlap_gain
+from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.deepseek.model.setup import SETUPS
+from llmserve_lab.deepseek.model.step_model import Twin
+from llmserve_lab.formula.text import plain, si
+from llmserve_lab.page.question.question import Hint, Question
+
+PLACE = SETUPS["9 × 8 H100"]
+SMALL, LARGE, CONTEXT = 32, 256, 2000
+PARTS = ("attention", "the experts", "dispatch and combine")
+WAYS = ("it gets slower", "nothing changes", "it gets faster")
+GROUP_ROWS = 64
+ONE_GPU_EXPERTS = SETUPS["4 × 8 H100"].local_experts(0)
+LONG = 16_384
+
+
+@cache
+def _twin() -> Twin:
+    return Twin(setup=PLACE)
+
+
+def _blocks() -> dict[str, float]:
+    alone = Twin(setup=PLACE, choices=Choices(overlap="none"))
+    return {
+        name: float(value)
+        for name, value in alone.blocks(batch=LARGE, context=CONTEXT).items()
+    }
+
+
+def _longest() -> float:
+    blocks = [_blocks()[name] for name in ("mla_s", "experts_s", "wire_s")]
+    return float(blocks.index(max(blocks)))
+
+
+def _gain() -> float:
+    return overlap_gain(SGLANG_DECODE, Choices(), batch=SMALL)
+
+
+def _touched() -> float:
+    return float(
+        f.READ_EXPERTS(
+            local_experts=ONE_GPU_EXPERTS,
+            top_k=PLACE.experts.top_k,
+            n_experts=PLACE.experts.n_experts,
+            n_rows=1.0,
+            ep=GROUP_ROWS,
+        )
+    )
+
+
+def _expand() -> float:
+    return float(f.EXPAND_FLOPS.at(_twin().shape, context=LONG, batch=1))
+
+
+predict_longest = Question(
+    name="deepseek.predict-longest",
+    kind="predict",
+    prompt=(
+        f"{PLACE.name} over InfiniBand decode DeepSeek-V3 with {LARGE} requests of "
+        f"{CONTEXT} tokens on every GPU. What takes longest in a step?"
+    ),
+    choices=PARTS,
+    answer=_longest,
+    why=lambda: (
+        f"Attention takes {si(_blocks()['mla_s'], 's')}, the experts "
+        f"{si(_blocks()['experts_s'], 's')}, the wire {si(_blocks()['wire_s'], 's')}: "
+        "each row goes out in eight copies and comes back in eight."
+    ),
+    hints=(Hint(lambda: 1.0, "Their weights are spread over all GPUs. And the rows?"),),
+)
+predict_overlap = Question(
+    name="deepseek.predict-overlap",
+    kind="predict",
+    prompt=(
+        f"The same machines, only {SMALL} requests on a GPU. You cut the batch in two "
+        "so that one half computes while the other is on the wire. The step …"
+    ),
+    choices=WAYS,
+    answer=lambda: 0.0 if _gain() < 0.98 else (2.0 if _gain() > 1.02 else 1.0),
+    why=lambda: (
+        f"Its speed becomes {plain(100 * _gain())} % of what it was. Both halves read "
+        "all weights and start all kernels, and with few requests that is most of it."
+    ),
+    hints=(Hint(lambda: 2.0, "What does each half have to read from memory?"),),
+)
+predict_vanilla = Question(
+    name="deepseek.predict-vanilla",
+    kind="predict",
+    prompt=(
+        "A prompt of thousands of rows is read at once. Latent attention can make "
+        "keys and values first (vanilla) or work on the latents (absorbed). Fewer "
+        "FLOPs has …"
+    ),
+    choices=("vanilla", "absorbed"),
+    answer=lambda: 0.0 if f.ABSORB_ROWS.at(_twin().shape) < LONG else 1.0,
+    why=lambda: (
+        "Absorbing pays while few rows look at a long cache. From "
+        f"{si(f.ABSORB_ROWS.at(_twin().shape), 'token')} new rows on the wider "
+        "pairs cost more than making keys and values once."
+    ),
+)
+touched = Question(
+    name="deepseek.touched",
+    prompt=(
+        f"{GROUP_ROWS} rows in the whole group each choose {PLACE.experts.top_k} of "
+        f"{PLACE.experts.n_experts} experts evenly. Of the {ONE_GPU_EXPERTS} experts "
+        "on one GPU, how many are touched on average?"
+    ),
+    answer=_touched,
+    rel_tol=0.01,
+    hints=(
+        Hint(
+            lambda: GROUP_ROWS * PLACE.experts.top_k / SETUPS["4 × 8 H100"].n_gpus,
+            "That counts an expert as often as it is chosen.",
+        ),
+    ),
+    why=lambda: f"Equation (8.8): {si(_touched(), 'dimensionless')}.",
+)
+expand = Question(
+    name="deepseek.expand",
+    prompt=lambda: (
+        f"How many FLOPs does vanilla attention spend in one decode step on making the "
+        f"keys and values of {LONG} cached tokens again, in all layers? The matrices "
+        f"that do it have {_twin().shape['up_params']:,} parameters together."
+    ),
+    answer=_expand,
+    unit="FLOP",
+    asked_in="TFLOP",
+    rel_tol=0.01,
+    why=lambda: f"Equation (8.1): {si(_expand(), 'FLOP')}, for one new row.",
+)
+fits = Question(
+    name="deepseek.fits",
+    prompt=lambda: (
+        f"How many requests of {LONG} tokens fit on a GPU of {PLACE.name}? The weights "
+        f"take {si(_twin().resident_bytes(), 'byte')} of the "
+        f"{si(_twin().room_bytes(), 'byte')} that may be used, a token "
+        f"{si(_twin().shape['kv_bytes_per_token'], 'byte/token')}. Whole requests only."
+    ),
+    answer=lambda: float(_twin().batch_fits(LONG)),
+    unit="request",
+    rel_tol=0.0,
+    hints=(
+        Hint(
+            lambda: (
+                _twin().room_bytes() / (_twin().shape["kv_bytes_per_token"] * LONG) // 1
+            ),
+            "The weights need room too.",
+        ),
+    ),
+    why=lambda: (
+        f"Room less weights, over the cache of a request: "
+        f"{si(float(_twin().batch_fits(LONG)), 'request')}."
+    ),
+)

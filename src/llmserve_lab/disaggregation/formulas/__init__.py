@@ -1,0 +1,17 @@
+"""Two pools instead of one engine: what is handed over, how many GPUs, what they carry.
+
+Chapter 6, equations (6.1) to (6.38), in four files:
+
+- ``kv_transfer``: the cache that travels;
+- ``pools``: GPUs for each phase, and what a user feels;
+- ``gpu_time``: the GPU time of a request;
+- ``capacity``: one engine or two pools.
+
+Sources: article 06 ("Prefill and decode disaggregation") §4–7, and the sections of
+the scaling chapter on disaggregation and cost.
+"""
+
+from llmserve_lab.disaggregation.formulas.capacity import *  # noqa: F403
+from llmserve_lab.disaggregation.formulas.gpu_time import *  # noqa: F403
+from llmserve_lab.disaggregation.formulas.kv_transfer import *  # noqa: F403
+from llmserve_lab.disaggregation.formulas.pools import *  # noqa: F403

@@ -1,0 +1,37 @@
+"""A GPU that prefills one prompt after the other is a queue; (6.10) knows its wait."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmserve_lab.disaggregation import capacity_sim
+from llmserve_lab.disaggregation import formulas as f
+from llmserve_lab.engine import Continuous, Pool, simulate
+from llmserve_lab.workloads import Always, poisson_requests
+
+if TYPE_CHECKING:
+    from llmserve_lab.page.table import Table
+
+
+def wait_table(*, prompt_len: int, num_requests: int = 3200) -> Table:
+    """Table of mean TTFT by load: (6.11), and one simulated GPU that prefills."""
+    from llmserve_lab.formula.text import si
+    from llmserve_lab.page.table import Table
+
+    prefill_s = float(f.PREFILL_S.at(capacity_sim.sizes(prompt_len=prompt_len)))
+    rows = []
+    for busy in (0.2, 0.5, 0.8):
+        closed = float(f.TTFT(prefill_busy=busy, prefill_s=prefill_s))
+        requests = poisson_requests(
+            rate_per_s=busy / prefill_s,
+            prompt=Always(prompt_len),
+            output=Always(1),
+            num_requests=num_requests,
+            seed=0,
+        )
+        alone = Pool(capacity_sim.cost(), Continuous(max_batch=1))
+        simulated = float(simulate(requests, alone).ttft_s.mean())
+        shown = (si(closed, "s"), si(simulated, "s"), f"{simulated / closed:.2f}")
+        rows.append((f"{busy:.0%} busy", *shown))
+    columns = ("load", "closed form", "simulated", "ratio")
+    return Table(f"Mean TTFT, prompts of {prompt_len} tokens", columns, rows)

@@ -1,0 +1,102 @@
+"""From a model's list of tensors to the arguments of the chapter's formulas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.catalog.records.ffn import GeluFfn, SwigluFfn
+
+if TYPE_CHECKING:
+    from llmserve_lab.catalog import ModelShape
+    from llmserve_lab.page.table import Table
+
+HEAD_MATRICES = 2  # query and output, or key and value
+FFN_MATRICES = {GeluFfn: 2, SwigluFfn: 3}
+NORM_VECTORS = {"rms": 2, "layer": 4}
+OUTSIDE = ("embed_tokens", "norm", "norm.bias", "lm_head")
+
+
+def cached_heads(model: ModelShape) -> GroupedQueryAttention:
+    """The attention of a model whose heads have keys and values of their own.
+
+    Raises:
+        ValueError: its attention is latent.
+    """
+    if not isinstance(model.attention, GroupedQueryAttention):
+        raise ValueError(
+            f"model must cache keys and values, got {model.attention.kind}"
+        )
+    return model.attention
+
+
+def dense_ffn(model: ModelShape) -> GeluFfn | SwigluFfn:
+    """The FFN of a model that sends every row through the same matrices.
+
+    Raises:
+        ValueError: it is a mixture of experts.
+    """
+    if not isinstance(model.ffn, GeluFfn | SwigluFfn):
+        raise ValueError(f"model must have a dense FFN, got {type(model.ffn).__name__}")
+    return model.ffn
+
+
+def block_of(model: ModelShape) -> dict[str, float]:
+    """What (2.1) to (2.4) ask about a dense model.
+
+    Raises:
+        ValueError: its attention is latent, its FFN a mixture of experts, or it has
+            what the formulas leave out, biases or a norm on queries and keys.
+    """
+    attention, ffn = cached_heads(model), dense_ffn(model)
+    for option in ("qkv_bias", "out_bias", "qk_norm"):
+        if getattr(attention, option):
+            raise ValueError(
+                f"model must have no {option}, (2.1) to (2.4) do not count it, "
+                f"got {model.name}"
+            )
+    return {
+        "d_model": model.d_model,
+        "d_ff": ffn.d_ff,
+        "d_head": attention.d_head,
+        "n_heads": attention.n_heads,
+        "n_kv_heads": attention.n_kv_heads,
+        "head_matrices": HEAD_MATRICES,
+        "ffn_matrices": FFN_MATRICES[type(ffn)],
+        "norm_vectors": NORM_VECTORS[model.norm],
+    }
+
+
+def counted_block(model: ModelShape) -> dict[str, int]:
+    """Parameters of one block by part, added up over the list of tensors."""
+    found = {"attn_params": 0, "ffn_params": 0, "norm_params": 0}
+    for tensor in model.tensors():
+        if tensor.name in OUTSIDE:
+            continue
+        found[_part(tensor.name)] += tensor.params // model.n_layers
+    return found | {"block_params": sum(found.values())}
+
+
+def _part(name: str) -> str:
+    if "layernorm" in name:
+        return "norm_params"
+    inside = ("gate_proj", "up_proj", "down_proj")
+    return "ffn_params" if name in inside else "attn_params"
+
+
+def block_table(model: ModelShape) -> Table:
+    """Table of a block's parameters: closed form beside the list of tensors."""
+    from llmserve_lab.end_to_end import formulas as f
+    from llmserve_lab.page.table import Table
+
+    known, counted = block_of(model), counted_block(model)
+    rows = [
+        (
+            f"({each.number}) {each.result.meaning}",
+            int(each.at(known)),
+            counted[each.name],
+        )
+        for each in (f.ATTN_PARAMS, f.FFN_PARAMS, f.NORM_PARAMS, f.BLOCK_PARAMS)
+    ]
+    columns = ("one block", "closed form", "list of tensors")
+    return Table(f"{model.name}: what a block is made of", columns, rows)

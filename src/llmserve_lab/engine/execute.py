@@ -1,0 +1,141 @@
+"""The scheduler's decisions, carried out on a real transformer, row by row.
+
+Every iteration of the simulated engine becomes one forward pass over one stack of rows:
+chunks of prompts and single tokens. The policy decides when a row is run and with whom
+it travels; what is said must not depend on it. Padding is not run, only simulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from llmserve_lab.engine.arrivals import OpenLoop
+from llmserve_lab.engine.metrics.report import Report, report_of
+from llmserve_lab.engine.metrics.request_log import Record
+from llmserve_lab.engine.pool import Disaggregated, Pool
+from llmserve_lab.engine.replica import Replica
+from llmserve_lab.engine.scheduler.request import Request
+from llmserve_lab.engine.system import System
+
+
+class Slice(NamedTuple):
+    """What one request brings into a forward pass: new rows, after those in cache."""
+
+    id: int
+    rows: int
+    context: int
+
+
+class Cache(Protocol):
+    """The KV cache of one request."""
+
+    length: int
+
+
+class Model(Protocol):
+    """What is asked of a transformer, as the book's own gives it."""
+
+    def new_cache(self, capacity_tokens: int) -> Any:
+        """An empty cache for one request."""
+
+    def forward_packed(
+        self, tokens: Any, cu_seqlens: Sequence[int], caches: Sequence[Any] | None
+    ) -> Any:
+        """Token ids [n] of several requests → logits [n, V]; caches grow by theirs."""
+
+
+@dataclass(frozen=True)
+class Driven:
+    """Token ids by request, the passes that they came from, and the simulated times."""
+
+    tokens: Mapping[int, tuple[int, ...]]
+    passes: Sequence[tuple[Slice, ...]]
+    report: Report
+
+
+@dataclass
+class Driver:
+    """Holds the text and the cache of every request, and runs what it is told to."""
+
+    model: Model
+    texts: dict[int, list[int]]
+    room_tokens: dict[int, int]
+    caches: dict[int, Any] = field(default_factory=dict)
+    passes: list[tuple[Slice, ...]] = field(default_factory=list)
+
+    def perform(self, replica: Replica) -> None:
+        """Run the iteration that ``replica`` has just simulated."""
+        slices = tuple(
+            Slice(sequence.request.id, rows, context)
+            for sequence, rows, context in replica.slices()
+        )
+        for each in slices:
+            if each.context == 0:  # a new request, or one that was preempted
+                self.caches[each.id] = self.model.new_cache(self.room_tokens[each.id])
+            held = self.caches[each.id].length
+            if held != each.context:
+                raise RuntimeError(f"{each} must continue its cache, which has {held}")
+        self._forward(slices)
+        self.passes.append(slices)
+
+    def _forward(self, slices: Sequence[Slice]) -> None:
+        """One pass; whoever has nothing pending afterwards says a token."""
+        parts = [
+            self.texts[each.id][each.context : each.context + each.rows]
+            for each in slices
+        ]
+        bounds = list(accumulate((each.rows for each in slices), initial=0))
+        stack = np.array([token for part in parts for token in part])
+        caches = [self.caches[each.id] for each in slices]
+        logits = self.model.forward_packed(stack, bounds, caches)
+        for each, end in zip(slices, bounds[1:], strict=True):
+            if each.context + each.rows == len(self.texts[each.id]):
+                self.texts[each.id].append(int(np.argmax(logits[end - 1])))
+
+
+def drive(
+    model: Model,
+    requests: Sequence[Request],
+    prompts: Mapping[int, Sequence[int]],
+    deployment: Pool | Disaggregated,
+) -> Driven:
+    """Serve ``requests``, whose ``prompts`` are given by id, for real; greedy decoding.
+
+    Raises:
+        ValueError: two requests have one id, a prompt is missing or not as long as its
+            request says, or the deployment shares prefixes, which have no cache here.
+    """
+    _check(requests, prompts)
+    system, record = System(deployment, leap=False), Record()
+    driver = Driver(
+        model,
+        texts={each.id: list(prompts[each.id]) for each in requests},
+        room_tokens={each.id: each.prompt_len + each.output_len for each in requests},
+    )
+    for replica in system.replicas:
+        if replica.prefixes is not None:
+            raise ValueError("deployment must not share prefixes, got a PrefixStore")
+        replica.perform = driver.perform
+    system.serve(OpenLoop(requests), record, stop=None)
+    said = {each.id: driver.texts[each.id][each.prompt_len :] for each in requests}
+    tokens = {number: tuple(text) for number, text in said.items()}
+    return Driven(tokens, driver.passes, report_of(system, record, stopped=False))
+
+
+def _check(requests: Sequence[Request], prompts: Mapping[int, Sequence[int]]) -> None:
+    """Refuse requests that share an id, and prompts that are not theirs."""
+    if len({each.id for each in requests}) < len(requests):
+        raise ValueError("requests must have an id each, got one of them twice")
+    for request in requests:
+        if request.id not in prompts:
+            raise ValueError(f"prompts must hold one for request {request.id}")
+        length, told = len(prompts[request.id]), request.prompt_len
+        if length != told:
+            raise ValueError(
+                f"prompt of request {request.id} must have {told} tokens, got {length}"
+            )

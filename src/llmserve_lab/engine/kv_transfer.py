@@ -1,0 +1,77 @@
+"""The cache of a prompt goes over a link, in one piece or layer by layer.
+
+Streamed, the first layer leaves as soon as it is computed. What is sent last is the
+last layer's share, and if the link keeps up with the prefill, only that is waited for.
+What the prefill found in a store need not be computed, but it has to be sent, unless
+the other side has it in a store of its own.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+from llmserve_lab.engine.scheduler.prefix_cache import Prefixes
+from llmserve_lab.engine.scheduler.sequence import Sequence
+from llmserve_lab.engine.timing.iteration_span import Run
+
+
+class Wire:
+    """One replica's link: a request after the other, at ``bytes_per_s``.
+
+    An iteration computes ``n_layers`` layers in equal times; each leaves
+    ``token_bytes``/``n_layers`` a token. ``latency_s`` is added at the end. ``held``
+    is the store of the other side.
+    """
+
+    def __init__(
+        self,
+        *,
+        bytes_per_s: float = inf,
+        latency_s: float = 0.0,
+        token_bytes: float = 0.0,
+        n_layers: int = 1,
+        streamed: bool = False,
+        held: Prefixes | None = None,
+    ) -> None:
+        self.token_s = token_bytes / bytes_per_s
+        self.latency_s = latency_s
+        self.n_layers, self.streamed = n_layers, streamed
+        self.held = held
+        self.free_s = 0.0
+
+    def ask(self, sequence: Sequence) -> None:
+        """Find out what need not be sent of a prompt that is taken up now.
+
+        It is assumed to stay there until the rest arrives.
+        """
+        if self.held is not None:
+            sequence.there = self.held.match(sequence.request)
+
+    def stream(self, sequence: Sequence, rows: int, run: Run) -> None:
+        """Send what each iteration of a run adds, while it is still computed."""
+        if not self.streamed:
+            return
+        found = sequence.hit - sequence.there
+        if sequence.cached == sequence.hit and found > 0:  # its first chunk
+            self.free_s = max(self.free_s, run.start_s) + found * self.token_s
+        for done in range(run.count):
+            begin_s, end_s = run.boundary_s(done), run.boundary_s(done + 1)
+            until = sequence.cached + rows * (done + 1)
+            new = min(rows, until - sequence.there)
+            if new > 0:
+                sequence.sent_s = self._send(new, begin_s=begin_s, end_s=end_s)
+
+    def arrival_s(self, sequence: Sequence, now_s: float) -> float:
+        """When all of a prompt that was ready at ``now_s`` has arrived."""
+        if not self.streamed:
+            rows = sequence.cached - sequence.there
+            self.free_s = max(self.free_s, now_s) + rows * self.token_s
+            sequence.sent_s = self.free_s
+        return sequence.sent_s + self.latency_s
+
+    def _send(self, rows: int, *, begin_s: float, end_s: float) -> float:
+        """Send rows that are computed from begin to end, a layer as soon as it is."""
+        whole_s, layer_s = rows * self.token_s, rows * self.token_s / self.n_layers
+        first_s = begin_s + (end_s - begin_s) / self.n_layers
+        self.free_s = max(max(self.free_s, first_s) + whole_s, end_s + layer_s)
+        return self.free_s

@@ -1,0 +1,1 @@
+"""Serving metrics: TTFT, inter-token latency, utilization, traces, reports."""

@@ -1,0 +1,1 @@
+"""Continuous batching: requests, batch state, scheduling policies, prefix cache."""

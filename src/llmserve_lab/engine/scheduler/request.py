@@ -1,0 +1,41 @@
+"""A request is a time and two lengths: when it comes, what it brings, what it wants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+
+from llmserve_lab.checks import at_least, whole
+
+MOST_IDS = 1 << 53  # from there on a float cannot tell each from the next
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request: it arrives, its prompt is read once, its tokens come one by one.
+
+    Args:
+        arrival_s: when it arrives, in seconds from the start of the run.
+        prompt_len: tokens of the prompt, at least 1.
+        output_len: tokens produced, at least 1; the first is emitted by the prefill.
+        id: tells it from the others of its workload; a whole number below 2⁵³, so that
+            a report can hold it.
+        prefix: names of the prompt's blocks from its beginning on; two requests share
+            as much of a prompt as they agree in leading names.
+
+    Raises:
+        ValueError: a length is no whole number from 1 on, the arrival is not a time
+            from 0 on, or the id is none.
+    """
+
+    arrival_s: float
+    prompt_len: int
+    output_len: int
+    id: int
+    prefix: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        at_least("arrival_s", self.arrival_s, 0)
+        whole(of="token", prompt_len=self.prompt_len, output_len=self.output_len)
+        if not (isinstance(self.id, Integral) and abs(self.id) < MOST_IDS):
+            raise ValueError(f"id must be a whole number below 2⁵³, got {self.id!r}")

@@ -1,0 +1,80 @@
+"""A request inside the engine: what is known of it, and how much of that is cached.
+
+A prompt of 1,000 tokens is 1,000 known tokens and none cached; while it is decoded, all
+known tokens but the newest are cached. Whatever is known and not cached is pending, and
+when nothing is pending the model has said the next token. Decode is pending one.
+"""
+
+from __future__ import annotations
+
+from math import nan
+
+from llmserve_lab.engine.scheduler.request import Request
+
+
+class Sequence:
+    """One request on its way, mutable; times in seconds, lengths in tokens."""
+
+    __slots__ = (
+        "cached",
+        "emitted",
+        "first_token_s",
+        "hit",
+        "joined",
+        "known",
+        "last_token_s",
+        "number",
+        "preemptions",
+        "request",
+        "reserved",
+        "scheduled_s",
+        "sent_s",
+        "there",
+        "transfer_s",
+        "worst_gap_s",
+    )
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.known = request.prompt_len
+        self.cached = 0
+        self.emitted = 0
+        self.hit = 0  # tokens of the prompt that a prefix store spared us
+        self.number = 0  # its place in the order of admission
+        self.reserved = 0  # blocks held whatever is cached; 0 where they grow
+        self.joined = 0  # the decoders' clock when it became one of them
+        self.preemptions = 0
+        self.scheduled_s = nan
+        self.first_token_s = nan
+        self.last_token_s = nan
+        self.worst_gap_s = 0.0
+        self.there = 0  # leading tokens that the pool it will go to holds already
+        self.transfer_s = 0.0
+        self.sent_s = 0.0
+
+    @property
+    def pending(self) -> int:
+        """Tokens known and not cached: rows that the model has to run."""
+        return self.known - self.cached
+
+    @property
+    def left(self) -> int:
+        """Tokens still to be produced."""
+        return self.request.output_len - self.emitted
+
+    def emit(self, now_s: float) -> float:
+        """Take the next token; return the gap since the last one, NaN at the first."""
+        self.emitted += 1
+        self.known += 1
+        gap_s, self.last_token_s = now_s - self.last_token_s, now_s
+        if self.emitted == 1:
+            self.first_token_s = now_s
+        elif gap_s > self.worst_gap_s:
+            self.worst_gap_s = gap_s
+        return gap_s
+
+    def __repr__(self) -> str:
+        return (
+            f"Sequence(id={self.request.id}, known={self.known}, "
+            f"cached={self.cached}, emitted={self.emitted})"
+        )

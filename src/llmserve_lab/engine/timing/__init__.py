@@ -1,0 +1,1 @@
+"""Iteration time: cost model, and spans of iterations in closed form."""

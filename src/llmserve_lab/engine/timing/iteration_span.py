@@ -1,0 +1,101 @@
+"""Iterations in which nothing changes but the cache form a run, timed in closed form.
+
+Every token that the requests of a run cache makes the next iteration longer by the same
+amount: the j-th takes first + j·slope seconds, and their sum is a quadratic in j.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from llmserve_lab.engine.timing.cost import IterationCost, Load
+from llmserve_lab.engine.timing.time_tolerance import earliest
+
+
+class Run:
+    """``count`` iterations from ``start_s`` on, the first carrying ``load``.
+
+    From one to the next, ``more_pairs`` pairs and ``more_kv`` tokens of cache come on
+    top. A run ends at the latest where computing and reading change places.
+    """
+
+    __slots__ = (
+        "compute_s",
+        "count",
+        "end_s",
+        "first_s",
+        "load",
+        "memory_s",
+        "more_compute_s",
+        "more_memory_s",
+        "slope_s",
+        "start_s",
+    )
+
+    def __init__(
+        self,
+        cost: IterationCost,
+        load: Load,
+        *,
+        start_s: float,
+        count: int,
+        more_pairs: int,
+        more_kv: int,
+    ) -> None:
+        rows, pairs, kv_tokens = load
+        self.load, self.start_s = load, start_s
+        compute_s = rows * cost.row_s + pairs * cost.pair_s
+        memory_s = cost.weights_s + kv_tokens * cost.kv_token_s
+        more_compute_s = more_pairs * cost.pair_s
+        more_memory_s = more_kv * cost.kv_token_s
+        ahead, gain = compute_s - memory_s, more_compute_s - more_memory_s
+        if count > 1 and ahead * gain < 0 and count > -ahead / gain:
+            count = int(-ahead / gain) + 1  # the last one before they change places
+        computing = ahead > 0 or (ahead == 0 and gain >= 0)
+        both = (compute_s, more_compute_s), (memory_s, more_memory_s)
+        (longer, slope), (shorter, less) = both if computing else both[::-1]
+        apart = 1 - cost.overlap
+        self.compute_s, self.more_compute_s = compute_s, more_compute_s
+        self.memory_s, self.more_memory_s = memory_s, more_memory_s
+        fixed_s = cost.collective_s + rows * cost.collective_row_s + cost.overhead_s
+        self.first_s = longer + apart * shorter + fixed_s
+        self.slope_s = slope + apart * less
+        self.count = count
+        self.end_s = self.boundary_s(count)
+
+    def boundary_s(self, done: int) -> float:
+        """When ``done`` of the iterations are over."""
+        more = self.slope_s * (done * (done - 1) / 2)
+        return self.start_s + (done * self.first_s + more)
+
+    def cut(self, now_s: float) -> None:
+        """End at the first boundary that is not before the moment of ``now_s``.
+
+        A boundary that comes before it by rounding alone is put there.
+        """
+        if self.count > 1 and now_s < self.end_s:
+            inner, from_s = range(1, self.count), earliest(now_s)
+            self.count = 1 + bisect_left(inner, from_s, key=self.boundary_s)
+            self.end_s = self.boundary_s(self.count)
+        self.end_s = max(self.end_s, now_s)
+
+    def total(self, first: float, more: float) -> float:
+        """Sum of ``first`` + j·``more`` over the iterations of the run."""
+        return self.count * first + more * (self.count * (self.count - 1) / 2)
+
+    @property
+    def compute_total_s(self) -> float:
+        """Seconds in which the run computes."""
+        return self.total(self.compute_s, self.more_compute_s)
+
+    @property
+    def memory_total_s(self) -> float:
+        """Seconds in which the run reads."""
+        return self.total(self.memory_s, self.more_memory_s)
+
+    def weighted_total(self, first: float, more: float) -> float:
+        """Sum of (``first`` + j·``more``) · seconds of iteration j."""
+        n = self.count
+        ones, twos = n * (n - 1) / 2, (n - 1) * n * (2 * n - 1) / 6
+        line = first * self.slope_s + more * self.first_s
+        return first * self.first_s * n + line * ones + more * self.slope_s * twos

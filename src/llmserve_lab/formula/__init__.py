@@ -1,0 +1,1 @@
+"""Formulas: quantities with units, one expression, and what is made of it."""

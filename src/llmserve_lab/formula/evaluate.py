@@ -1,0 +1,130 @@
+"""From an expression to NumPy: check every argument, compute once, check the result.
+
+Step by step, as the text does it, whichever branch is taken later. What lies between
+is checked too: a share below zero must not hide in a sound result, nor must infinity.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from llmserve_lab.formula.quantity import Coefficient
+
+if TYPE_CHECKING:
+    from llmserve_lab.formula.formula import Array, Formula
+
+BLOCK = 65_536  # elements; half a megabyte, which a core's cache holds
+
+
+def evaluate(formula: Formula, values: Mapping[str, Any]) -> Any:
+    """Evaluate ``formula`` at ``values``; see :meth:`Formula.__call__`."""
+    keep = frozenset(values) & frozenset(formula.known())
+    wanted = {leaf.name: leaf for leaf in formula.leaves(keep=keep)}
+    _require_same_names(formula, wanted, values)
+    checked = [leaf.checked(values[name]) for name, leaf in wanted.items()]
+    shape = _common_shape(formula, dict(zip(wanted, checked, strict=True)))
+    steps, alarms = formula.steps(keep=keep), list[str]()
+
+    def last(*arguments: Any) -> Any:
+        known = _coefficients(formula) | dict(zip(wanted, arguments, strict=True))
+        for step in steps:
+            _require_order(step, known)
+            known[step.name] = _step(step, known)
+            if alarms or not step.in_range:
+                _require_limits(step, known[step.name])
+        return known[formula.name]
+
+    # Signs prove most ranges; NumPy raises an alarm where a float64 breaks them.
+    with np.errstate(all="call", call=lambda kind, _: alarms.append(kind)):
+        result = _elementwise(last, checked, shape)
+    return result[()] if result.ndim == 0 else result
+
+
+@cache
+def _coefficients(formula: Formula) -> dict[str, float]:
+    """Their numbers by name, of this formula and of all below it."""
+    terms = formula.known().values()
+    return {term.name: term.value for term in terms if isinstance(term, Coefficient)}
+
+
+def _step(formula: Formula, known: Mapping[str, Any]) -> Any:
+    return _compiled(formula)(*(known[name] for name in formula.terms))
+
+
+@cache
+def _compiled(formula: Formula) -> Callable[..., Any]:
+    """The NumPy function of a formula's terms, in their order."""
+    import sympy
+
+    terms = [term.sympy for term in formula.terms.values()]
+    function: Callable[..., Any]
+    function = sympy.lambdify(terms, formula.teaching, modules="numpy", cse=True)
+    return function
+
+
+def _require_same_names(
+    formula: Formula, wanted: Mapping[str, Any], values: Mapping[str, Any]
+) -> None:
+    missing = [name for name in wanted if name not in values]
+    unknown = [name for name in values if name not in wanted]
+    if missing:
+        raise TypeError(
+            f"{formula.name} needs {', '.join(missing)}, which "
+            f"{'was' if len(missing) == 1 else 'were'} not given"
+        )
+    if unknown:
+        raise TypeError(
+            f"{formula.name} does not take {', '.join(unknown)}; "
+            f"it takes {', '.join(wanted)}"
+        )
+
+
+def _common_shape(formula: Formula, arrays: Mapping[str, Any]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {a.shape}" for name, a in arrays.items() if a.ndim)
+        raise ValueError(
+            f"arguments of {formula.name} must broadcast to one shape, got {shapes}"
+        ) from None
+
+
+def _elementwise(
+    function: Callable[..., Any], arguments: list[Array], shape: tuple[int, ...]
+) -> Array:
+    """Compute block by block: what lies between two steps stays in the cache."""
+    alike = all(a.ndim == 0 or a.shape == shape for a in arguments)
+    if math.prod(shape) <= BLOCK or not alike:
+        whole = np.asarray(function(*(a[()] for a in arguments)), dtype=np.float64)
+        return whole if whole.shape == shape else np.broadcast_to(whole, shape).copy()
+    result = np.empty(shape)
+    flat, row = [a.reshape(-1) for a in arguments], result.reshape(-1)
+    for start in range(0, row.size, BLOCK):
+        part = slice(start, start + BLOCK)
+        row[part] = function(*(a[part] if a.size > 1 else a[0] for a in flat))
+    return result
+
+
+def _require_order(formula: Formula, known: Mapping[str, Any]) -> None:
+    for less, more in formula.ordered:
+        pair = np.broadcast_arrays(known[less], known[more])
+        if np.any(wrong := pair[0] > pair[1]):
+            found, most = (float(each[wrong][0]) for each in pair)
+            raise ValueError(
+                f"{less} must be at most {more}, got {found:g} with {more} = {most:g}"
+            )
+
+
+def _require_limits(formula: Formula, result: Any) -> None:
+    """Refuse what the formula does not mean: infinite, NaN, or out of its range."""
+    try:
+        formula.result.checked(result)
+    except ValueError as error:
+        raise ValueError(
+            f"{error}; ({formula.number}) holds for: {formula.holds}"
+        ) from None

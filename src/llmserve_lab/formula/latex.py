@@ -1,0 +1,145 @@
+"""From an expression to the page: the equation, and the equation with numbers in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from llmserve_lab.formula.names import quantity, rank
+from llmserve_lab.formula.quantity import Coefficient, Quantity
+from llmserve_lab.formula.text import si
+
+if TYPE_CHECKING:
+    import sympy
+
+    from llmserve_lab.formula.formula import Formula
+
+
+@dataclass(frozen=True)
+class Worked:
+    """A substitution with numbers and units, and the value it comes to."""
+
+    name: str
+    value: float
+    unit: str
+    latex: str
+    text: str
+
+    def _repr_latex_(self) -> str:
+        return f"$$\n{self.latex}\n$$"
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def equation(formula: Formula) -> str:
+    """LaTeX of ``result = expression``, factors in the order of the notation table."""
+    right = print_latex(formula.teaching, _symbols(formula))
+    return f"{formula.result.symbol} = {right}"
+
+
+def worked(formula: Formula, values: Mapping[str, Any], *, digits: int) -> Worked:
+    """Substitute ``values`` into the teaching form; see :meth:`Formula.worked`."""
+    value = formula(**values)
+    if value.ndim:
+        raise TypeError(
+            f"worked needs one number for each argument of {formula.name}, "
+            f"got arrays of shape {value.shape}"
+        )
+    inner = {**_intermediate(formula, values), **values}
+    numbers = {
+        name: _number(term, inner.get(name), digits)
+        for name, term in formula.terms.items()
+    }
+    middle = print_latex(formula.teaching, numbers, numeric=True)
+    shown = si(value, formula.result.unit, digits)
+    lines = [
+        print_latex(formula.teaching, _symbols(formula)),
+        middle,
+        rf"\mathbf{{{_upright(shown)}}}",
+    ]
+    body = " \\\\\n&= ".join(lines)
+    latex = f"\\begin{{aligned}}\n{formula.result.symbol} &= {body}\n\\end{{aligned}}"
+    return Worked(
+        formula.name,
+        float(value),
+        formula.result.unit,
+        latex,
+        f"{formula.name} = {shown}",
+    )
+
+
+def _intermediate(formula: Formula, values: Mapping[str, Any]) -> dict[str, float]:
+    """Values of the formulas in ``uses`` that the caller did not give."""
+    found = {}
+    for used in formula.uses:
+        if used.name in formula.terms and used.name not in values:
+            asked = used.leaves(keep=frozenset(values))
+            found[used.name] = float(used(**{q.name: values[q.name] for q in asked}))
+    return found
+
+
+def _symbols(formula: Formula) -> dict[str, str]:
+    return {name: term.symbol for name, term in formula.terms.items()}
+
+
+def _number(term: Quantity, value: Any, digits: int) -> str:
+    if isinstance(term, Coefficient) and value is None:
+        value = term.value
+    return _upright(si(float(term.checked(value)), term.unit, digits))
+
+
+def _upright(shown: str) -> str:
+    """``7×10⁹ parameters`` as LaTeX: number, thin space, upright unit."""
+    number, _, unit = shown.partition(" ")
+    number = number.replace(",", "{,}")
+    base, times, power = number.partition("×10")
+    power = power.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
+    number = rf"{base} \times 10^{{{power}}}" if times else number
+    unit = unit.replace("µ", r"\mu{}").replace("·", r"\cdot{}").replace(" ", r"\ ")
+    return rf"{number}\,\mathrm{{{unit}}}" if unit else number
+
+
+def print_latex(
+    expr: sympy.Expr, names: Mapping[str, str], *, numeric: bool = False
+) -> str:
+    """Print ``expr`` with each symbol written as ``names`` says.
+
+    Symbols are ordered as in the notation table, not by the alphabet: each is replaced
+    by a stand-in whose name is its rank there. A coefficient of one is left out.
+    """
+    import sympy
+
+    stand_ins = {
+        symbol: sympy.Symbol(f"x{rank(symbol.name):04d}")
+        for symbol in expr.free_symbols
+    }
+    texts = {stand_ins[symbol]: names[symbol.name] for symbol in expr.free_symbols}
+    if not numeric:
+        ones = {s: 1 for s in stand_ins if getattr(quantity(s.name), "value", 0) == 1}
+        stand_ins |= ones
+    settings = {"symbol_names": texts, "mul_symbol": "dot" if numeric else None}
+    return str(_printer()(settings).doprint(expr.xreplace(stand_ins)))
+
+
+@cache
+def _printer() -> type[Any]:
+    """A LaTeX printer with the habits of a blackboard (made at the first use)."""
+    from sympy.printing.latex import LatexPrinter
+
+    class BlackboardPrinter(LatexPrinter):  # type: ignore[misc]
+        def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
+            """Symbols first, then bare numbers, then what is subtracted."""
+            terms = super()._as_ordered_terms(expr, order=order)
+            terms = sorted(terms, key=lambda term: term.is_number)
+            return sorted(terms, key=lambda term: term.could_extract_minus_sign())
+
+        def _print_Pow(self, expr: Any) -> str:  # noqa: N802
+            """A substituted number stands in brackets before its power."""
+            text, base = str(super()._print_Pow(expr)), self._print(expr.base)
+            bare = expr.base.is_Symbol and r"\," in base and text.startswith(base + "^")
+            return rf"\left({base}\right)" + text[len(base) :] if bare else text
+
+    return BlackboardPrinter

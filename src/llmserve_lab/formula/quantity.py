@@ -1,0 +1,150 @@
+"""One letter, one meaning: a quantity knows its name, symbol, unit and range."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from llmserve_lab.formula.units import convert
+
+if TYPE_CHECKING:
+    import sympy
+
+    from llmserve_lab.formula.formula import Array
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A named, dimensioned thing that formulas are about.
+
+    ``name`` is the keyword that functions use, ``symbol`` the LaTeX, ``unit`` a string
+    that :func:`llmserve_lab.formula.units.units` parses. Values lie between ``minimum``
+    and ``maximum``, both included; ``positive`` excludes zero, ``whole`` fractions.
+    """
+
+    name: str
+    symbol: str
+    unit: str
+    meaning: str
+    minimum: float = 0.0
+    maximum: float = math.inf
+    positive: bool = False
+    whole: bool = False
+
+    @property
+    def sympy(self) -> sympy.Symbol:
+        """The SymPy symbol, named by the code name and known to be real."""
+        import sympy
+
+        if self.positive:
+            return sympy.Symbol(self.name, positive=True)
+        if self.minimum >= 0:
+            return sympy.Symbol(self.name, nonnegative=True)
+        return sympy.Symbol(self.name, real=True)
+
+    @property
+    def rule(self) -> str:
+        """The range in words, as an error message says it."""
+        least = "positive" if self.positive else f"at least {self.minimum:g}"
+        return (
+            least
+            if math.isinf(self.maximum)
+            else f"{least} and at most {self.maximum:g}"
+        )
+
+    def checked(self, value: Any) -> Array:
+        """Return ``value`` as float64 after checking type, unit and range.
+
+        A number, an array, or anything with ``value`` and ``unit`` (a catalog record)
+        or ``magnitude`` and ``units`` (a pint quantity) will do.
+
+        Raises:
+            TypeError: the value is not a real number or an array of them.
+            ValueError: it is not finite, out of range, or in a foreign unit.
+        """
+        number, unit = _split(value)
+        array = self._as_float64(number)
+        if unit is not None:
+            with np.errstate(over="ignore"):  # what overflows is refused below
+                array = np.asarray(convert(array, unit, to=self.unit, what=self.name))
+        low, high = _extremes(array)
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise ValueError(f"{self.name} must be finite, got {_offender(array)}")
+        too_low = low <= 0 if self.positive else low < self.minimum
+        if too_low or high > self.maximum:
+            shown = low if too_low else high
+            raise ValueError(f"{self.name} must be {self.rule}, got {_shown(shown)}")
+        if self.whole and (part := array[array != np.floor(array)]).size:
+            raise ValueError(
+                f"{self.name} must be a whole number, got {_shown(part.flat[0])}"
+            )
+        return array
+
+    def _as_float64(self, value: Any) -> Array:
+        if isinstance(value, np.ma.MaskedArray):
+            raise TypeError(f"{self.name} must be an array without a mask")
+        try:
+            array = np.asarray(value)
+        except ValueError:
+            raise ValueError(
+                f"{self.name} must be a number or a rectangular array, got {value!r}"
+            ) from None
+        if array.dtype == object and all(map(_is_real, array.flat)):
+            return self._from_objects(array)
+        if array.dtype.kind not in "iuf":
+            raise TypeError(f"{self.name} must be a real number, got {value!r}")
+        return array.astype(np.float64, copy=False)
+
+    def _from_objects(self, array: Any) -> Array:
+        """Numbers too large for int64; NumPy keeps them as Python objects."""
+        try:
+            return array.astype(np.float64)  # type: ignore[no-any-return]
+        except OverflowError:
+            power = int(math.log10(max(abs(int(item)) for item in array.flat)))
+            raise ValueError(
+                f"{self.name} must fit a float64 (below 1.8e308), got about 1e{power}"
+            ) from None
+
+
+@dataclass(frozen=True)
+class Coefficient(Quantity):
+    """A number that carries a unit: the 2 of 2·P is FLOP per parameter and token."""
+
+    positive: bool = True
+    value: float = math.nan
+
+
+def _split(value: Any) -> tuple[Any, str | None]:
+    """A bare number and its unit, for what carries one."""
+    if hasattr(value, "magnitude") and hasattr(value, "units"):
+        return value.magnitude, str(value.units)
+    if hasattr(value, "value") and isinstance(getattr(value, "unit", None), str):
+        return value.value, value.unit
+    return value, None
+
+
+def _is_real(item: Any) -> bool:
+    return isinstance(item, Real) and not isinstance(item, bool)
+
+
+def _shown(value: float) -> str:
+    """Short where that is exact, so that 1.0000001 is not shown as 1."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
+def _extremes(array: Array) -> tuple[float, float]:
+    """Smallest and largest element; either is NaN where any element is."""
+    if array.ndim == 0:
+        return float(array), float(array)
+    if array.size == 0:
+        return 1.0, 1.0  # nothing to object to: an empty array has no bad element
+    return float(np.min(array)), float(np.max(array))
+
+
+def _offender(array: Array) -> str:
+    return str(array[~np.isfinite(array)].flat[0]) if array.ndim else str(array)

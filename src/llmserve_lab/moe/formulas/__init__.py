@@ -1,0 +1,16 @@
+"""A mixture of experts stores much and touches little; the batch decides how little.
+
+Chapter 7, equations (7.1) to (7.24), in four files:
+
+- ``moe_params``: parameters stored, parameters touched;
+- ``active_experts``: what a whole batch touches, and what a slice reaches;
+- ``traffic``: what ranks send each other;
+- ``load_imbalance``: what happens when all want the same experts.
+
+Source: article 07 ("MoE and Expert Parallelism").
+"""
+
+from llmserve_lab.moe.formulas.active_experts import *  # noqa: F403
+from llmserve_lab.moe.formulas.load_imbalance import *  # noqa: F403
+from llmserve_lab.moe.formulas.moe_params import *  # noqa: F403
+from llmserve_lab.moe.formulas.traffic import *  # noqa: F403

@@ -1,0 +1,171 @@
+"""The chapter's live figures: one row, one batch, one hot rank, and four layouts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmserve_lab.moe import formulas as f
+from llmserve_lab.moe.models import DEFAULT, EP
+from llmserve_lab.moe.page import charts, route_chart
+from llmserve_lab.notation import quantity
+from llmserve_lab.page.live.controls import Choice, Lookup, Slider
+from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.live.readout import Bound, Readout, Verdict
+
+NODES = ((8, 2), (8, 4), (8, 8), (16, 8), (32, 8), (64, 8))
+STOPS = {
+    "top_k": (1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0),
+    "n_experts": (16.0, 32.0, 64.0, 128.0, 256.0, 384.0, 512.0),
+    "n_rows": tuple(2.0**i for i in range(13)),
+    "hot_share": (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9),
+}
+ROW: dict[str, Any] = {"d_model": DEFAULT["d_model"], "bytes_act": DEFAULT["bytes_act"]}
+WEIGHTS: dict[str, Any] = {
+    name: DEFAULT[name] for name in ("d_model", "d_expert", "ffn_matrices", "n_shared")
+}
+
+
+def _slider(name: str, default: float, stops: tuple[float, ...] = ()) -> Slider:
+    return Slider(quantity(name), stops or STOPS[name], default)
+
+
+def route() -> LiveFigure:
+    """Which experts one row is sent to, on which ranks, by four rules."""
+    names = tuple(route_chart.rules())
+    words = tuple(f"row {i}" for i in range(1, route_chart.N_ROWS + 1))
+    return LiveFigure(
+        name="moe-route",
+        title="A few of many: one row meets few experts, but on most ranks",
+        chart=route_chart.route,
+        controls=(
+            Choice("row", "Row", words, words[0]),
+            Choice("rule", "Chosen by", names, names[1]),
+            _slider("top_k", 8.0),
+            Lookup("row_copies", ("rule", "row", "top_k"), route_chart.ranks_met()),
+        ),
+        readouts=(
+            Readout("row_copies", "Ranks that it is sent to"),
+            Readout(
+                f.ROW_OUT_BYTES, "A copy for each rank", row_copies="row_copies", **ROW
+            ),
+            Readout(
+                f.ROW_OUT_BYTES,
+                "A copy for each expert",
+                name="expert_copies_bytes",
+                row_copies="top_k",
+                **ROW,
+            ),
+        ),
+        sentence=(
+            "Of 256 experts on 8 ranks {row} is sent to {top_k}, chosen by {rule}; "
+            "they lie on {row_copies} ranks. With DeepSeek-V3's width in 16 bits that "
+            "is {row_out_bytes} with a copy for each rank, and {expert_copies_bytes} "
+            "with one for each expert."
+        ),
+    )
+
+
+def touched() -> LiveFigure:
+    """Distinct experts against the batch, for any number of experts and any k."""
+    return LiveFigure(
+        name="moe-touched",
+        title="Only a single row pays for its active parameters alone",
+        chart=charts.touched,
+        controls=(
+            _slider("n_rows", 64.0),
+            _slider("n_experts", 256.0),
+            _slider("top_k", 8.0),
+        ),
+        derived={"touched_experts": f.TOUCHED_EXPERTS},
+        readouts=(
+            Readout("touched_experts", "Experts touched"),
+            Readout(f.ROWS_PER_EXPERT, "Rows of an expert, mean"),
+            Readout(f.READ_RATIO, "Bytes read, over the active ones", **WEIGHTS),
+            Readout(
+                f.EXPERT_INTENSITY,
+                "Intensity of the experts",
+                bytes_weight=DEFAULT["bytes_weight"],
+            ),
+        ),
+        sentence=(
+            "{n_rows}, each sent to {top_k} of {n_experts} experts, touch "
+            "{touched_experts} of them: the batch reads {read_ratio} times the bytes "
+            "of the parameters that one row is active in, and does {expert_intensity}."
+        ),
+    )
+
+
+def traffic() -> LiveFigure:
+    """The all-to-all as a matrix, while one rank's experts grow popular."""
+    fixed: dict[str, Any] = {**ROW, "ep": EP}
+    shared: dict[str, Any] = {"ep": EP}
+    return LiveFigure(
+        name="moe-traffic",
+        title="One hot rank, and seven wait for it",
+        chart=charts.traffic,
+        controls=(
+            _slider("hot_share", 0.1),
+            _slider("n_rows", 1024.0, STOPS["n_rows"][4:]),
+            _slider("top_k", 8.0),
+        ),
+        derived={
+            "hot_bytes": Bound(f.HOT_BYTES, **fixed),
+            "cold_bytes": Bound(f.COLD_BYTES, **fixed),
+        },
+        readouts=(
+            Readout("hot_bytes", "From each to the hot rank"),
+            Readout("cold_bytes", "From each to another"),
+            Readout(f.BUSIEST_ROWS, "Copies that the hot rank gets", **shared),
+            Readout(f.BALANCEDNESS, "Balancedness", **shared),
+        ),
+        sentence=(
+            "{n_rows} on 8 ranks, {top_k} experts each, {hot_share} of all choices "
+            "drawn to rank 0: every rank has {hot_bytes} for it and {cold_bytes} for "
+            "any other, {busiest_rows} arrive there, and balancedness is "
+            "{balancedness}."
+        ),
+    )
+
+
+def layouts() -> LiveFigure:
+    """What leaves a rank in one block: TP, EP in two ways, and TP × EP × SP."""
+    options = tuple(f"{ep} ranks, groups of {tp}" for ep, tp in NODES)
+    columns = {
+        "ep": tuple(float(ep) for ep, _ in NODES),
+        "tp": tuple(float(tp) for _, tp in NODES),
+    }
+    return LiveFigure(
+        name="moe-layouts",
+        title="A copy for each rank is always fewer bytes than a sum over all ranks",
+        chart=charts.layouts,
+        controls=(
+            Choice("node", "Laid out on", options, options[1], columns),
+            _slider("n_rows", 1024.0, STOPS["n_rows"][4:]),
+            _slider("top_k", 8.0),
+        ),
+        derived={
+            "ffn_tp_bytes": Bound(f.FFN_TP_BYTES, **ROW),
+            "ep_bytes": Bound(f.EP_BYTES, **ROW),
+            "ep_copies_bytes": Bound(f.EP_BYTES, row_copies="top_k", **ROW),
+            "sp_bytes": Bound(f.SP_BYTES, **ROW),
+        },
+        readouts=(
+            Readout(f.TP_BLOCK_BYTES, "TP", **ROW),
+            Readout("ep_copies_bytes", "EP, a copy an expert"),
+            Readout("ep_bytes", "EP, a copy a rank"),
+            Readout(f.COMPOSED_BYTES, "TP × EP × SP, a copy a rank", **ROW),
+            Verdict(
+                "cheaper",
+                "Around the experts, less leaves with",
+                "ep_copies_bytes",
+                "ffn_tp_bytes",
+                ("EP, a copy an expert", "TP, or neither"),
+            ),
+        ),
+        sentence=(
+            "{n_rows} on {node}, {top_k} experts each: in a block of DeepSeek-V3's "
+            "width {tp_block_bytes} leave a rank with TP alone, {ep_copies_bytes} with "
+            "EP and a copy for each expert, {ep_bytes} with one for each rank, and "
+            "{composed_bytes} with TP × EP × SP."
+        ),
+    )

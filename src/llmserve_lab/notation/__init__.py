@@ -1,0 +1,38 @@
+"""The whole book's notation: every letter here has this meaning everywhere.
+
+One file a subject; a new chapter adds a file, or lines to one. Order matters: factors
+and terms are printed in the order of the imports below, then in that of each file.
+"""
+
+# isort: skip_file
+# ruff: noqa: F403
+from __future__ import annotations
+
+from functools import cache
+
+from llmserve_lab.formula.names import hand_in, quantity as quantity, rank as rank
+from llmserve_lab.formula.quantity import Quantity
+from llmserve_lab.notation.coefficients import *
+from llmserve_lab.notation.model import *
+from llmserve_lab.notation.iteration import *
+from llmserve_lab.notation.machine import *
+from llmserve_lab.notation.roofline import *
+from llmserve_lab.notation.cluster import *
+from llmserve_lab.notation.tensor_parallel import *
+from llmserve_lab.notation.end_to_end import *
+from llmserve_lab.notation.varlen import *
+from llmserve_lab.notation.afd import *
+from llmserve_lab.notation.continuous_batching import *
+from llmserve_lab.notation.disaggregation import *
+from llmserve_lab.notation.moe import *
+from llmserve_lab.notation.deepseek import *
+
+
+@cache
+def table() -> dict[str, Quantity]:
+    """Every quantity by code name, in the order of the book."""
+    found = [item for item in globals().values() if isinstance(item, Quantity)]
+    return {item.name: item for item in found}
+
+
+hand_in(table)

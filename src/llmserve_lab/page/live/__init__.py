@@ -1,0 +1,1 @@
+"""Live figures: a Vega-Lite chart, its controls and its readouts."""

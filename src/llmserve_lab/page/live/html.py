@@ -1,0 +1,136 @@
+"""A live figure as HTML: a picture that needs nothing, then the means to move it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmserve_lab.formula.text import said, said_unit
+from llmserve_lab.page.html import bootstrap, data_script, digest, escape, symbol, tag
+from llmserve_lab.page.live.controls import (
+    CONTROL_DIGITS,
+    Choice,
+    Control,
+    Lookup,
+    Slider,
+)
+from llmserve_lab.page.live.readout import Readout, Verdict
+from llmserve_lab.page.svg import tidy
+
+if TYPE_CHECKING:
+    from llmserve_lab.page.live.figure import LiveFigure
+
+DRAG = "Drag an edge in the picture, or move a slider."
+
+
+def figure_html(figure: LiveFigure) -> str:
+    """The whole ``<figure>``: title, picture, controls, numbers, caption, data."""
+    data = figure_data(figure)
+    key = f"live-{digest(data)}"
+    sentence = figure.caption()
+    svg = tidy(figure.picture(), prefix=key, decimals=1)
+    body = [
+        tag("p", escape(figure.title), class_="live-title", id=f"{key}-title"),
+        tag("div", svg, class_="live-picture", role="img", aria_label=sentence),
+        controls_html(figure, key),
+        readouts_html(figure),
+        tag("figcaption", escape(sentence)),
+        data_script(data, "live-data"),
+        bootstrap(),
+    ]
+    attributes = {"class_": "live", "id": key, "aria_labelledby": f"{key}-title"}
+    return tag("figure", "\n".join(body), **attributes)
+
+
+def figure_data(figure: LiveFigure) -> dict[str, Any]:
+    """What the runtime needs to know, as plain data."""
+    drag = {"drag": list(figure.drag)} if figure.drag else {}
+    holes = [{"by": lk.by, "at": lk.holes()} for lk in figure.lookups if lk.holes()]
+    return {
+        "name": figure.name,
+        "spec": figure.spec,
+        "stops": {slider.name: slider.stops for slider in figure.sliders},
+        "holes": holes,
+        "units": {name: said_unit(unit) for name, unit in figure.units.items()},
+        "words": figure.words(),
+        "sentence": figure.sentence,
+        **drag,
+    }
+
+
+def controls_html(figure: LiveFigure, key: str) -> str:
+    """The rows of controls, hidden until the runtime has made them work."""
+    rows = [_row(control, key) for control in figure.controls]
+    if figure.drag:
+        rows.insert(0, tag("p", DRAG, class_="live-hint"))
+    reset = tag("button", "Reset", type="button", class_="live-reset")
+    return tag(
+        "div",
+        "".join(rows) + reset,
+        class_="live-controls",
+        role="group",
+        aria_label=f"Settings: {figure.title}",
+        hidden=True,
+    )
+
+
+def _row(control: Control, key: str) -> str:
+    if isinstance(control, Lookup):
+        return ""
+    key = f"{key}-{control.name}"
+    if isinstance(control, Choice):
+        head, turn = _choice(control, key)
+    else:
+        head, turn = _slider(control, key)
+    return tag("div", tag("div", head, class_="live-label") + turn, class_="live-row")
+
+
+def _slider(slider: Slider, key: str) -> tuple[str, str]:
+    quantity = slider.quantity
+    shown = said(slider.default, quantity.unit, CONTROL_DIGITS)
+    label = tag("label", escape(slider.label or quantity.meaning), for_=key)
+    label = tag("span", f"{label} {symbol(quantity.symbol)}")
+    value = tag("span", shown, class_="live-value", aria_hidden="true")
+    at = str(slider.stops.index(slider.default))
+    turn = tag(
+        "input",
+        id=key,
+        type="range",
+        name=slider.name,
+        min="0",
+        max=str(len(slider.stops) - 1),
+        step="1",
+        value=at,
+        aria_valuetext=shown,
+        autocomplete="off",
+    )
+    return label + value, turn
+
+
+def _choice(choice: Choice, key: str) -> tuple[str, str]:
+    options = "".join(
+        tag("option", escape(text), value=str(i), selected=text == choice.default)
+        for i, text in enumerate(choice.options)
+    )
+    label = tag("label", escape(choice.label), for_=key)
+    printed = tag("span", escape(choice.default), class_="live-value live-printed")
+    select = tag("select", options, id=key, name=choice.name, autocomplete="off")
+    return label + printed, select
+
+
+def readouts_html(figure: LiveFigure) -> str:
+    """The numbers at the defaults, in regions that announce their changes."""
+    known = figure.values()
+    tiles = [_tile(figure, readout, known[readout.name]) for readout in figure.readouts]
+    return tag("div", "".join(tiles), class_="live-readouts")
+
+
+def _tile(figure: LiveFigure, readout: Readout | Verdict, value: float) -> str:
+    label = tag("span", escape(readout.label), class_="live-readout-label")
+    output = tag(
+        "output",
+        escape(figure.shown(readout.name, value)),
+        data_readout=readout.name,
+        data_value=f"{value:.12g}",
+        aria_live="polite",
+    )
+    return tag("div", label + output, class_="live-readout")

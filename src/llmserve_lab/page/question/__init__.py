@@ -1,0 +1,1 @@
+"""Questions: asked before and after, judged, answered with a reason."""

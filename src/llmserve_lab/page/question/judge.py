@@ -1,0 +1,127 @@
+"""A wrong number is rarely random: it is off by a two, an eight, a prefix, or inverted.
+
+The list of wrong values with their hints is made here, once, for a question; the page
+receives it with the question, and :func:`judge` reads it in a notebook.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+from llmserve_lab.page.question.answer import quantity
+from llmserve_lab.page.question.question import LETTERS, Judgement, Question, text_of
+
+HINT_TOL = 0.03
+RIGHT = "Right."
+HIGH = "Not yet: your number is too high."
+LOW = "Not yet: your number is too low."
+OTHER = "Not this one. Think again before you take the next."
+UNREADABLE = "Write a number, such as 14, 14e9 or 14 GB."
+TWO_FLOP = (
+    "You are off by a factor of 2: a multiplication and an addition are two FLOP."
+)
+TWO = "You are off by a factor of 2: is something counted twice, or only once?"
+BITS = "You are off by a factor of 8: bits or bytes?"
+PREFIX = "You are off by a power of 1000: look at the prefix of the unit."
+BINARY = "You may have counted in GiB: here a GB is 10⁹ bytes."
+INVERSE = "Your ratio is upside down."
+SIGN = "The size is right, the sign is not."
+
+
+def hints(question: Question) -> list[tuple[float, str]]:
+    """Wrong values in the question's unit with what to say, most specific first."""
+    own = [(float(hint.value()), text_of(hint.text)) for hint in question.hints]
+    if question.choices:
+        return own
+    usual = ((question.right * ratio, text) for ratio, text in _usual(question))
+    return [(v, t) for v, t in [*own, *usual] if v and not question.accepts(v)]
+
+
+def _usual(question: Question) -> list[tuple[float, str]]:
+    """Ratios of a wrong answer to the right one that have a usual reason."""
+    data = "byte" in question.unit
+    twice = TWO_FLOP if "FLOP" in question.unit else TWO
+    found = [(2.0, twice), (0.5, twice)]
+    found += [(8.0, BITS), (0.125, BITS)] if data else []
+    found += [(1000.0**k, PREFIX) for k in (-4, -3, -2, -1, 1, 2, 3, 4)]
+    found += [(1.024**k, BINARY) for k in (-4, -3, 3, 4)] if data else []
+    right, scale = question.right, scale_of(question.shown_unit, question.unit)
+    found += [((scale / right) ** 2, INVERSE), (1 / right**2, INVERSE)] if right else []
+    return [*found, (-1.0, SIGN)]
+
+
+@cache
+def scale_of(unit: str, base: str) -> float:
+    """How many ``base`` one ``unit`` is.
+
+    Raises:
+        ValueError: they do not measure the same thing.
+    """
+    from llmserve_lab.formula.units import convert
+
+    return float(convert(1.0, unit or "dimensionless", to=base, what="asked_in"))
+
+
+def judge(question: Question, value: Any, unit: str | None = None) -> Judgement:
+    """Judge ``value``; see :func:`llmserve_lab.page.question.question.check`."""
+    if question.choices:
+        return _judge_choice(question, value)
+    number = _in_unit(question, value, unit)
+    if isinstance(number, Judgement):
+        return number
+    if question.accepts(number):
+        return Judgement(True, RIGHT)
+    for wrong, text in hints(question):
+        if abs(number - wrong) <= HINT_TOL * abs(wrong):
+            return Judgement(False, text)
+    return Judgement(False, HIGH if number > question.right else LOW)
+
+
+def _judge_choice(question: Question, value: Any) -> Judgement:
+    said = [*zip(LETTERS, range(len(question.choices)), strict=False)]
+    said += [(choice, i) for i, choice in enumerate(question.choices)]
+    taken = {words.casefold(): i for words, i in said}
+    written = str(value).strip().casefold()
+    if written not in taken:
+        known = ", ".join(LETTERS[: len(question.choices)])
+        return Judgement(False, f"Answer with one of {known}, or with its words.")
+    if taken[written] == question.right:
+        return Judgement(True, RIGHT)
+    text = dict(hints(question)).get(float(taken[written]), OTHER)
+    return Judgement(False, text)
+
+
+def _in_unit(question: Question, value: Any, unit: str | None) -> float | Judgement:
+    """The answer as a number in the question's unit, or what is wrong with it."""
+    import pint
+
+    try:
+        given = _quantity(value, unit, question.shown_unit)
+    except pint.UndefinedUnitError as error:
+        return Judgement(False, f"The book does not know this unit: {error}.")
+    except (TypeError, ValueError, OverflowError, pint.PintError):
+        return Judgement(False, UNREADABLE)
+    try:
+        number = float(given.to(question.unit or "dimensionless").magnitude)
+    except pint.DimensionalityError:
+        shown = f"{given.units:~}".replace(" ", "")
+        return Judgement(False, wrong_dimension(question, shown))
+    return number if math.isfinite(number) else Judgement(False, UNREADABLE)
+
+
+def _quantity(value: Any, unit: str | None, default: str) -> Any:
+    """A quantity of the book's registry from a number, a text or a quantity."""
+    if isinstance(value, str):
+        return quantity(value, unit or default)
+    if hasattr(value, "magnitude"):
+        bare = unit or (default if value.unitless else str(value.units))
+        return float(value.magnitude) * quantity("1", bare)
+    return float(value) * quantity("1", unit or default)
+
+
+def wrong_dimension(question: Question, given: str) -> str:
+    """The message for an answer of another kind, such as GB where GB/s is asked."""
+    asked = question.shown_unit
+    return f"Your answer is in {given or 'no unit'}, but the question asks for {asked}."

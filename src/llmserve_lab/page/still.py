@@ -1,0 +1,107 @@
+"""What was counted or simulated is drawn once, with the same inks as what moves.
+
+matplotlib draws; what comes out is one SVG element that stands in the page, follows its
+theme, says in a sentence what it shows, and is the same byte for byte on every run.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from llmserve_lab.page.html import digest, escape, tag
+from llmserve_lab.page.palette import GREY, GRID, INK, SERIES, on_paper, themed
+from llmserve_lab.page.svg import tidy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDTH, HEIGHT = 5.6, 3.3  # inches, small enough that the text is legible on a phone
+
+
+def style() -> Any:
+    """The matplotlib parameters of the book, by name."""
+    from cycler import cycler
+
+    dashes = [(0, ink.dash) if ink.dash else "-" for ink in SERIES]
+    cycle = cycler(color=[ink.light for ink in SERIES]) + cycler(linestyle=dashes)
+    colours = dict.fromkeys(("text.color", "axes.titlecolor"), INK.light)
+    quiet = ("axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor")
+    lines = ("axes.edgecolor", "xtick.color", "ytick.color", "patch.edgecolor")
+    return {
+        **colours,
+        **dict.fromkeys((*quiet, *lines), GREY.light),
+        "axes.axisbelow": True,
+        "axes.grid": True,
+        "axes.prop_cycle": cycle,
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "figure.constrained_layout.use": True,
+        "figure.figsize": (WIDTH, HEIGHT),
+        "font.family": "DejaVu Sans",
+        "font.size": 9.5,
+        "grid.color": GRID.light,
+        "grid.linewidth": 0.75,
+        "legend.frameon": False,
+        "legend.handlelength": 3.0,
+        "lines.linewidth": 1.7,
+        "savefig.transparent": True,
+        "svg.fonttype": "none",
+    }
+
+
+@contextmanager
+def figure_style() -> Iterator[None]:
+    """Set the book's style for a with-block, or as a decorator for a function."""
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(style())
+        yield
+
+
+@dataclass(frozen=True)
+class StaticFigure:
+    """A drawing with the sentence that states what it shows, its numbers included."""
+
+    svg: str
+    sentence: str
+    title: str = ""
+
+    @classmethod
+    def of(cls, figure: Figure, *, sentence: str, title: str = "") -> StaticFigure:
+        """Take what matplotlib has drawn; the figure is closed."""
+        import matplotlib as mpl
+        import matplotlib.pyplot as plt
+
+        page = io.StringIO()
+        with mpl.rc_context({**style(), "svg.hashsalt": "llmserve_lab"}):
+            figure.savefig(page, format="svg", metadata={"Date": None, "Creator": None})
+        plt.close(figure)
+        return cls(page.getvalue(), sentence, title)
+
+    def save(self, path: str) -> None:
+        """Write the drawing as it looks on paper, for a picture outside the book."""
+        with open(path, "w", encoding="utf-8") as page:
+            page.write(on_paper(self.svg))
+
+    def __repr__(self) -> str:
+        return self.sentence
+
+    def _repr_mimebundle_(self, **_kwargs: Any) -> dict[str, str]:
+        return {"text/plain": self.sentence, "text/html": self.html()}
+
+    def html(self) -> str:
+        """The ``<figure>``: title, drawing with its alternative text, caption."""
+        key = f"static-{digest([self.svg, self.sentence])}"
+        svg = themed(tidy(self.svg, prefix=key, decimals=1))
+        title = tag("p", escape(self.title), class_="live-title") if self.title else ""
+        picture = tag(
+            "div", svg, class_="live-picture", role="img", aria_label=self.sentence
+        )
+        caption = tag("figcaption", escape(self.sentence))
+        return tag("figure", f"{title}\n{picture}\n{caption}", class_="static", id=key)

@@ -1,0 +1,145 @@
+"""One table for the whole book: readable as text, and as HTML by eye and by ear.
+
+Text is what a terminal and a diff show; HTML is what the page shows: a caption, column
+and row headers with a scope, numbers aligned to the right, and a frame that scrolls
+sideways on a narrow screen and can be reached with the keyboard.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+
+from llmserve_lab.formula.text import plain
+
+Cell = str | int | float
+NUMBER_LIKE = re.compile(r"[~≈<>≤≥]?\s*[-−+]?\.?\d")
+EMPTY = ("", "–", "—")
+WRAP = "table-wrap tex2jax_process mathjax_process"  # cells may hold \( … \)
+
+
+def cell_text(cell: Cell, digits: int = 4) -> str:
+    """Print a cell: whole numbers in full, other numbers to ``digits`` digits."""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, int):
+        return f"{cell:,}" if abs(cell) >= 10**4 else str(cell)
+    return plain(cell, digits)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A caption, column headings, rows of cells (text or numbers), notes below.
+
+    The first column names the row unless ``row_headers`` is false. A column in which
+    every cell is a number, or begins like one (``"14 GB"``), is aligned to the right.
+    A cell may refer to a note by its number: ``"80 GB [2]"``.
+
+    Raises:
+        TypeError: a cell is neither text nor a number.
+        ValueError: the caption is empty, there is no column, a row has another length
+            than the heading, or a number is not finite.
+    """
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    notes: Sequence[str] = ()
+    row_headers: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.caption.strip():
+            raise ValueError(
+                "caption must say what the table shows, got an empty string"
+            )
+        if not self.columns:
+            raise ValueError("columns must name at least one column, got none")
+        object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "rows", tuple(tuple(row) for row in self.rows))
+        object.__setattr__(self, "notes", tuple(self.notes))
+        for number, row in enumerate(self.rows, start=1):
+            self._check(number, row)
+
+    def _check(self, number: int, row: Sequence[Cell]) -> None:
+        want = len(self.columns)
+        if len(row) != want:
+            raise ValueError(f"row {number} must have {want} cells, got {len(row)}")
+        for column, cell in zip(self.columns, row, strict=True):
+            where = f"row {number}, column {column!r}"
+            if isinstance(cell, bool) or not isinstance(cell, str | int | float):
+                raise TypeError(f"{where} must be text or a number, got {cell!r}")
+            if isinstance(cell, float) and not math.isfinite(cell):
+                raise ValueError(f"{where} must be finite, got {cell}")
+
+    @cached_property
+    def numeric(self) -> tuple[bool, ...]:
+        """For each column, whether all its cells read as numbers (row headers: no)."""
+        columns = [[row[i] for row in self.rows] for i in range(len(self.columns))]
+        found = [_reads_as_numbers(cells) for cells in columns]
+        return (False, *found[1:]) if self.row_headers else tuple(found)
+
+    def __repr__(self) -> str:
+        """Aligned plain text: caption, heading, rule, rows, numbered notes."""
+        grid = [list(self.columns), *([cell_text(c) for c in row] for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
+        lines = [_line(row, widths, self.numeric) for row in grid]
+        rule = "  ".join("─" * width for width in widths)
+        notes = [f"[{i}] {note}" for i, note in enumerate(self.notes, start=1)]
+        below = ["", *notes] if notes else []
+        return "\n".join([self.caption, "", lines[0], rule, *lines[1:], *below])
+
+    def _repr_html_(self) -> str:
+        """Semantic HTML, the same bytes every time, everything escaped."""
+        caption = escape(self.caption)
+        head = "".join(_heading(*pair) for pair in self._headed(self.columns))
+        body = "\n".join(f"<tr>{''.join(self._cells(row))}</tr>" for row in self.rows)
+        return (
+            f'<div class="{WRAP}" tabindex="0" role="region" aria-label="{caption}">\n'
+            f'<table class="catalog">\n<caption>{caption}</caption>\n'
+            f"<thead>\n<tr>{head}</tr>\n</thead>\n"
+            f"<tbody>\n{body}\n</tbody>\n</table>\n</div>" + self._notes()
+        )
+
+    def _headed(self, cells: Iterable[Cell]) -> Iterable[tuple[str, bool]]:
+        """Texts as HTML, in which a shape such as 4 × 512 stays on one line."""
+        shown = (escape(cell_text(cell)) for cell in cells)
+        texts = (text.replace(" × ", "&nbsp;×&nbsp;") for text in shown)
+        return zip(texts, self.numeric, strict=True)
+
+    def _cells(self, row: Sequence[Cell]) -> Iterable[str]:
+        for index, (text, number) in enumerate(self._headed(row)):
+            if index == 0 and self.row_headers:
+                yield f'<th scope="row">{text}</th>'
+            else:
+                yield f"<td{_align(number)}>{text}</td>"
+
+    def _notes(self) -> str:
+        items = "\n".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        return f'\n<ol class="table-notes">\n{items}\n</ol>' if items else ""
+
+
+def _reads_as_numbers(cells: Sequence[Cell]) -> bool:
+    """Whether a column holds numbers only; empty cells and dashes do not count."""
+    texts = [cell_text(cell) for cell in cells]
+    filled = [text for text in texts if text not in EMPTY]
+    return bool(filled) and all(NUMBER_LIKE.match(text) for text in filled)
+
+
+def _line(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    cells = (
+        text.rjust(width) if number else text.ljust(width)
+        for text, width, number in zip(row, widths, numeric, strict=True)
+    )
+    return "  ".join(cells).rstrip()
+
+
+def _heading(text: str, number: bool) -> str:
+    return f'<th scope="col"{_align(number)}>{text}</th>'
+
+
+def _align(number: bool) -> str:
+    return ' class="num"' if number else ""

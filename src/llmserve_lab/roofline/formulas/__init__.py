@@ -1,0 +1,17 @@
+"""An iteration costs what it reads and what it multiplies; the larger bill decides.
+
+Chapter 1, equations (1.1) to (1.33). One iteration takes B requests, each with ℓ tokens
+in cache, through the model with c new rows each. Decode is c = 1 row; prefill is B = 1
+and c in the thousands. The formulas stand in three files:
+
+- ``work``: what an iteration reads and multiplies;
+- ``limits``: intensity, ridge, and what crosses it;
+- ``times``: seconds.
+
+Sources: article 06 ("Prefill and decode disaggregation") §1–3, and Williams, Waterman
+and Patterson 2009 for the roofline itself.
+"""
+
+from llmserve_lab.roofline.formulas.limits import *  # noqa: F403
+from llmserve_lab.roofline.formulas.times import *  # noqa: F403
+from llmserve_lab.roofline.formulas.work import *  # noqa: F403

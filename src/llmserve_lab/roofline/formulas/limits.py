@@ -1,0 +1,192 @@
+"""FLOPs over bytes against the ridge, and what it takes to cross it.
+
+Equations (1.13) to (1.27): the intensity, the roof, and what follows from the two by
+limits and solutions. The derived ones are worked out by SymPy; nobody has typed them.
+"""
+
+from __future__ import annotations
+
+from llmserve_lab import notation as q
+from llmserve_lab.formula.derive import at, leading, limit, minimum, solve
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.roofline.formulas.work import (
+    ARTICLE,
+    ITERATION_BYTES,
+    ITERATION_FLOPS,
+    KV_READ_BYTES,
+    LINEAR_FLOPS,
+    N_ROWS,
+    WEIGHT_BYTES,
+)
+
+ROOFLINE = "Williams et al. 2009"
+
+__all__ = [
+    "ATTAINABLE_FLOPS",
+    "ATTN_INTENSITY",
+    "BATCH_FITS",
+    "CONTEXT_FITS",
+    "CROSSOVER_CONTEXT",
+    "CROSSOVER_TOKENS",
+    "INTENSITY",
+    "LINEAR_INTENSITY",
+    "LONG_INTENSITY",
+    "PREFILL_REACH",
+    "RIDGE",
+    "RIDGE_BATCH",
+    "RIDGE_CONTEXT",
+    "RIDGE_ROWS",
+    "SHORT_INTENSITY",
+]
+
+INTENSITY = Formula(
+    result=q.intensity,
+    expr=lambda iteration_flops, iteration_bytes: iteration_flops / iteration_bytes,
+    uses=(ITERATION_FLOPS, ITERATION_BYTES),
+    number="1.13",
+    title="Arithmetic intensity",
+    source=f"{ROOFLINE}; {ARTICLE}, §1",
+    holds="perfect reuse on chip: each byte is read once",
+)
+LINEAR_INTENSITY = Formula(
+    result=q.linear_intensity,
+    expr=lambda linear_flops, iteration_bytes: linear_flops / iteration_bytes,
+    uses=(LINEAR_FLOPS, ITERATION_BYTES),
+    number="1.14",
+    title="Intensity as the article writes it",
+    source=f"{ARTICLE}, §2",
+    holds="the FLOPs of attention are left out, its bytes are not",
+)
+RIDGE = Formula(
+    result=q.ridge,
+    expr=lambda peak_flops, eff_compute, hbm_bw, eff_mem: (
+        peak_flops * eff_compute / (hbm_bw * eff_mem)
+    ),
+    number="1.15",
+    title="Ridge point",
+    source=f"{ROOFLINE}; {ARTICLE}, §1",
+    holds="one memory level, one kind of arithmetic",
+)
+ATTAINABLE_FLOPS = Formula(
+    result=q.attainable_flops,
+    expr=lambda peak_flops, eff_compute, hbm_bw, eff_mem, intensity: minimum(
+        peak_flops * eff_compute, hbm_bw * eff_mem * intensity
+    ),
+    number="1.16",
+    title="The roofline",
+    source=ROOFLINE,
+    holds="computing and reading overlap completely",
+)
+SHORT_INTENSITY = Formula(
+    result=q.short_intensity,
+    expr=lambda: limit(LINEAR_INTENSITY, q.context, 0, keep=(q.n_rows,)),
+    uses=(N_ROWS,),
+    derived=True,
+    number="1.17",
+    title="Intensity, KV term off",
+    source=f"{ARTICLE}, §2, part 1",
+    holds="nothing in the cache",
+)
+CROSSOVER_CONTEXT = Formula(
+    result=q.crossover_context,
+    expr=lambda: solve(KV_READ_BYTES, q.weight_bytes, q.context),
+    uses=(WEIGHT_BYTES,),
+    derived=True,
+    number="1.18",
+    title="Context where KV equals weights",
+    source=f"{ARTICLE}, §2, part 2",
+    holds="every request holds the same context",
+)
+CROSSOVER_TOKENS = Formula(
+    result=q.crossover_tokens,
+    expr=lambda: CROSSOVER_CONTEXT.teaching * q.batch.sympy,
+    uses=(WEIGHT_BYTES,),
+    derived=True,
+    number="1.19",
+    title="Cached tokens whose KV equals the weights",
+    source=f"{ARTICLE}, §2, part 2",
+    holds="any mix of contexts: only their sum counts",
+)
+LONG_INTENSITY = Formula(
+    result=q.long_intensity,
+    expr=lambda: leading(LINEAR_INTENSITY, q.context),
+    derived=True,
+    number="1.20",
+    title="Intensity, cache dominating",
+    source=f"{ARTICLE}, §2, part 2",
+    holds="context far past the crossover; the FLOPs of attention left out",
+)
+ATTN_INTENSITY = Formula(
+    result=q.attn_intensity,
+    expr=lambda: limit(INTENSITY, q.context, "oo"),
+    derived=True,
+    number="1.21",
+    title="Where the intensity really ends",
+    source="limit of (1.13)",
+    holds="context without end, the FLOPs of attention counted",
+)
+RIDGE_ROWS = Formula(
+    result=q.ridge_rows,
+    expr=lambda: solve(SHORT_INTENSITY, q.ridge, q.n_rows, keep=(q.n_rows,)),
+    uses=(RIDGE,),
+    derived=True,
+    number="1.22",
+    title="Rows that reach the ridge",
+    source=f"{ARTICLE}, §2, part 1",
+    holds="nothing in the cache",
+)
+RIDGE_BATCH = Formula(
+    result=q.ridge_batch,
+    expr=lambda: solve(LINEAR_INTENSITY, q.ridge, q.batch),
+    uses=(RIDGE,),
+    derived=True,
+    number="1.23",
+    title="Batch that reaches the ridge",
+    source="solved from (1.14)",
+    holds="context below the ridge context (1.24); beyond it no batch does",
+)
+RIDGE_CONTEXT = Formula(
+    result=q.ridge_context,
+    expr=lambda: solve(limit(LINEAR_INTENSITY, q.batch, "oo"), q.ridge, q.context),
+    uses=(RIDGE,),
+    derived=True,
+    number="1.24",
+    title="Context beyond which batching cannot help",
+    source="limit of (1.14), solved",
+    holds="the FLOPs of attention left out",
+)
+PREFILL_REACH = Formula(
+    result=q.prefill_reach,
+    expr=lambda: solve(
+        at(LINEAR_INTENSITY, keep=(q.weight_bytes,), batch=q.one_request),
+        q.ridge,
+        q.context,
+    ),
+    uses=(WEIGHT_BYTES, RIDGE),
+    derived=True,
+    number="1.25",
+    title="Prefix up to which a chunk is compute-bound",
+    source=f"{ARTICLE}, §3, solved",
+    holds="one request; chunk above the ridge rows; the FLOPs of attention left out",
+)
+BATCH_FITS = Formula(
+    result=q.batch_fits,
+    expr=lambda hbm_bytes, weight_bytes, kv_bytes_per_token, context: (
+        (hbm_bytes - weight_bytes) / (kv_bytes_per_token * context)
+    ),
+    uses=(WEIGHT_BYTES,),
+    number="1.26",
+    title="Requests that fit in memory",
+    source=f"{ARTICLE}, §3",
+    holds="the weights fit, with nothing else in memory; fractions stay fractions",
+)
+CONTEXT_FITS = Formula(
+    result=q.context_fits,
+    expr=lambda: solve(BATCH_FITS, q.batch, q.context, keep=(q.weight_bytes,)),
+    uses=(WEIGHT_BYTES,),
+    derived=True,
+    number="1.27",
+    title="Context that fits in memory",
+    source=f"{ARTICLE}, §3",
+    holds="the weights fit, with nothing else in memory",
+)

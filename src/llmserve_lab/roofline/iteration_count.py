@@ -1,0 +1,161 @@
+"""Walk an iteration through a model, matrix by matrix, row by row, and keep the bill.
+
+The closed forms of the chapter say what the bill must come to. The walk knows none of
+them: it looks at one weight tensor after the other and at every row of the causal mask.
+It also notes what the closed forms leave out, so that the text can say how much it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from llmserve_lab.catalog.records.tensor import positive, whole_number
+
+if TYPE_CHECKING:
+    from llmserve_lab.catalog import ModelShape
+    from llmserve_lab.page.table import Table
+
+FLOPS_PER_MAC = 2
+
+
+@dataclass
+class Bill:
+    """FLOPs done and bytes moved by one iteration, over all layers."""
+
+    linear_flops: int = 0
+    attn_flops: int = 0
+    attn_pairs: int = 0
+    weight_bytes: float = 0.0
+    kv_read_bytes: float = 0.0
+    kv_write_bytes: float = 0.0
+    activation_bytes: float = 0.0
+    expand_flops: int = 0
+
+    @property
+    def iteration_flops(self) -> int:
+        """Linear layers and attention together; what (1.12) counts."""
+        return self.linear_flops + self.attn_flops
+
+    @property
+    def iteration_bytes(self) -> float:
+        """What the roofline counts: weights and cache, read once."""
+        return self.weight_bytes + self.kv_read_bytes
+
+    @property
+    def overlooked_bytes(self) -> float:
+        """What it leaves out: the new cache entries, and rows between two kernels."""
+        return self.kv_write_bytes + self.activation_bytes
+
+
+def walk(
+    model: ModelShape,
+    *,
+    batch: int,
+    context: int,
+    chunk: int,
+    absorbed: bool = True,
+    bytes_weight: float = 2,
+    bytes_kv: float = 2,
+    bytes_act: float = 2,
+) -> Bill:
+    """Count one iteration: ``batch`` requests, ``context`` cached, ``chunk`` new rows.
+
+    Every expert's weights are read (a large batch touches them all), but a row is
+    multiplied only with those that it is sent to. MLA works on its latents, as in
+    decode; or, not ``absorbed``, on keys and values made from them, as in prefill.
+
+    Raises:
+        TypeError: a count is no whole number.
+        ValueError: a count is negative, there is no request or no row, or a number
+            takes no bytes.
+    """
+    whole_number("batch", batch)
+    whole_number("context", context, least=0)
+    whole_number("chunk", chunk)
+    positive("bytes_weight", bytes_weight)
+    positive("bytes_act", bytes_act)
+    bill = Bill()
+    _linear_layers(bill, model, batch * chunk, bytes_weight, bytes_act)
+    for _ in range(batch):
+        _attention(bill, model, context, chunk, bytes_kv, absorbed)
+        if not absorbed:
+            _expansion(bill, model, context)
+    return bill
+
+
+def _linear_layers(
+    bill: Bill, model: ModelShape, n_rows: int, bytes_weight: float, bytes_act: float
+) -> None:
+    """Read every tensor once; multiply every row with the matrices on its way."""
+    for tensor in model.tensors():
+        bill.weight_bytes += tensor.params * bytes_weight
+        if len(tensor.shape) == 2:
+            inputs, outputs = tensor.shape
+            passes = n_rows * tensor.active
+            bill.linear_flops += FLOPS_PER_MAC * inputs * outputs * passes
+            bill.activation_bytes += (inputs + outputs) * passes * bytes_act
+
+
+def _expansion(bill: Bill, model: ModelShape, context: int) -> None:
+    """Make keys and values of one request's cached latents again; MLA alone has any."""
+    for tensor in model.tensors():
+        if tensor.name == "kv_b_proj":
+            bill.expand_flops += FLOPS_PER_MAC * tensor.params_active * context
+
+
+def _attention(
+    bill: Bill,
+    model: ModelShape,
+    context: int,
+    chunk: int,
+    bytes_kv: float,
+    absorbed: bool,
+) -> None:
+    """Read one request's cache; walk down the rows of its causal mask."""
+    one_token = model.kv_bytes_per_token(bytes_kv)
+    one_pair = model.attn_flops_per_pair(absorbed=absorbed)
+    bill.kv_read_bytes += context * one_token
+    for row in range(chunk):
+        visible = context + row + 1
+        bill.attn_pairs += visible
+        bill.attn_flops += visible * one_pair
+        bill.kv_write_bytes += one_token
+
+
+def comparison(model: ModelShape, *, batch: int, context: int, chunk: int) -> Table:
+    """Table of each closed form beside what the walk counted, and their ratio.
+
+    One row works on the latents of MLA, a chunk on keys and values made from them.
+    """
+    from llmserve_lab.catalog import workload
+    from llmserve_lab.formula.text import si
+    from llmserve_lab.page.table import Table
+    from llmserve_lab.roofline import formulas as f
+
+    size = {"batch": batch, "context": context, "chunk": chunk}
+    absorbed = chunk == 1
+    bill = walk(model, absorbed=absorbed, **size)
+    known = workload(model, absorbed=absorbed) | size
+    rows = []
+    for formula in (
+        f.WEIGHT_BYTES,
+        f.KV_READ_BYTES,
+        f.LINEAR_FLOPS,
+        f.ATTN_PAIRS,
+        f.ATTN_FLOPS,
+        f.KV_WRITE_BYTES,
+    ):
+        closed = float(formula.at(known))
+        counted = float(getattr(bill, formula.name))
+        unit = formula.result.unit
+        rows.append(
+            (
+                f"({formula.number}) {formula.result.meaning}",
+                si(closed, unit, 5),
+                si(counted, unit, 5),
+                "both none" if closed == counted == 0 else f"{closed / counted:.4f}",
+            )
+        )
+    caption = f"{model.name}: closed form against the walk"
+    return Table(caption, ("quantity", "closed form", "counted", "ratio"), rows)

@@ -1,0 +1,81 @@
+"""The chapter's bench: any machine, any model, your own config.json, your own load."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmserve_lab.catalog import (
+    ACCELERATORS,
+    EFFICIENCIES,
+    MODELS,
+    PRECISIONS,
+    machine,
+    model_from_config,
+    workload,
+)
+from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
+from llmserve_lab.roofline import formulas as f
+from llmserve_lab.roofline.page.stills import roof
+
+SHAPES = {model.name: model for model in MODELS.values()}
+MACHINES = {each.name: each for each in ACCELERATORS.values() if each.disclosed}
+REACHED = {share.name: share for share in EFFICIENCIES.values()}
+STEPS = (f.ITERATION_BYTES, f.ITERATION_FLOPS, f.INTENSITY, f.RIDGE, f.ITERATION_S)
+
+
+def bench() -> Bench:
+    """The roofline with every setting open; its picture is the state at the start."""
+    knobs: dict[str, Knob] = {
+        "model": Choose("model", tuple(SHAPES), "Llama-2-7B"),
+        "config": Write("or a config.json", "path of a config.json on this machine"),
+        "accelerator": Choose("accelerator", tuple(MACHINES), "H100 SXM"),
+        "precision": Choose("precision", tuple(PRECISIONS), "bf16"),
+        "efficiency": Choose("share of peak", tuple(REACHED), "datasheet"),
+        "batch": Turn("requests in the batch", 1, 100_000, 32),
+        "context": Turn("tokens in cache each", 0, 10_000_000, 1024),
+        "chunk": Turn("prefill chunk", 1, 1_000_000, 2048),
+    }
+    start: dict[str, Any] = {
+        name: getattr(knob, "default", "") for name, knob in knobs.items()
+    }
+    title, phases = settings(**start)
+    return Bench("Bench: a roofline of your own", knobs, _show, roof(title, **phases))
+
+
+def settings(
+    *,
+    model: str,
+    config: str,
+    accelerator: str,
+    precision: str,
+    efficiency: str,
+    batch: int,
+    context: int,
+    chunk: int,
+) -> tuple[str, dict[str, dict[str, float]]]:
+    """A title, and for each phase every argument of the chapter's formulas.
+
+    Raises:
+        LookupError: the machine does not compute in this precision.
+        OSError, ValueError: no model can be read from the file ``config``.
+    """
+    shape = model_from_config(config) if config else SHAPES[model]
+    device = MACHINES[accelerator]
+    chip = machine(device, precision=precision, efficiency=REACHED[efficiency])
+    phases = {
+        "decode": workload(shape, precision=precision) | {"batch": batch, "chunk": 1},
+        "prefill": workload(shape, precision=precision, absorbed=False)
+        | {"batch": 1, "chunk": chunk},
+    }
+    title = f"{shape.name} on {device.name}, {precision}"
+    return title, {p: chip | work | {"context": context} for p, work in phases.items()}
+
+
+def _show(**turned: Any) -> str:
+    """The picture, and the worked substitution of each step for both phases."""
+    title, phases = settings(**turned)
+    parts = [roof(title, **phases).html()]
+    for phase, known in phases.items():
+        parts.append(f"<h4>{phase.capitalize()}</h4>")
+        parts += [f"$${formula.worked(known).latex}$$" for formula in STEPS]
+    return "\n".join(parts)

@@ -1,0 +1,61 @@
+"""From a list of lengths to the arguments of the formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from llmserve_lab.transformer.whole import check_whole
+
+if TYPE_CHECKING:
+    from llmserve_lab.page.table import Table
+
+
+def batch_of(lengths: Sequence[int]) -> dict[str, float]:
+    """The moments of ``lengths`` by code name, whatever the list.
+
+    Raises:
+        TypeError: a length is no whole number.
+        ValueError: there is no request, or one of them is empty.
+    """
+    check_whole("lengths", lengths)
+    if len(lengths) == 0 or min(lengths) < 1:
+        raise ValueError(
+            f"lengths must be 1 or more requests of at least 1 token, got {lengths}"
+        )
+    return {
+        "batch": float(len(lengths)),
+        "mean_prompt": float(np.mean(lengths)),
+        "mean_square_prompt": float(np.mean(np.square(lengths, dtype=np.float64))),
+        "longest_prompt": float(max(lengths)),
+    }
+
+
+def square_share(batch: Mapping[str, float], work: Mapping[str, float]) -> float:
+    """Attention's share of the FLOPs if whole blocks are computed, not triangles.
+
+    ``batch`` as from :func:`batch_of`, ``work`` as from the catalog's ``workload``.
+    """
+    from llmserve_lab.varlen import formulas as f
+
+    squares = f.VARLEN_PAIRS.at(batch) * work["attn_flops_per_pair"]
+    return float(squares / (squares + f.LINEAR_FLOPS.at(batch, work)))
+
+
+def overtaken() -> Table:
+    """Table of the catalog's models: prompt from which attention does most FLOPs."""
+    from llmserve_lab.catalog import MODELS, workload
+    from llmserve_lab.page.table import Table
+    from llmserve_lab.varlen import formulas as f
+
+    rows = []
+    for model in MODELS.values():
+        work = workload(model, absorbed=False)
+        causal = round(f.OVERTAKE_PROMPT.at(work))
+        square = round(f.OVERTAKE_SQUARE.at(work))
+        rows.append((model.name, model.d_model, causal, square))
+    columns = ("model", "d", "causal pairs", "whole squares")
+    caption = "Where attention overtakes the linear layers, in tokens"
+    return Table(caption, columns, rows)

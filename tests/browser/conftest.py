@@ -1,0 +1,5 @@
+"""Fixtures that the tests of pages share."""
+
+from tests.browser.browser import chromium
+
+__all__ = ["chromium"]

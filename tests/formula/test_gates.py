@@ -1,0 +1,158 @@
+"""The gates that every formula of the book passes, because it is found, not listed."""
+
+from __future__ import annotations
+
+import functools
+import math
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import pytest
+import quickjs
+import sympy
+
+from llmserve_lab.formula.dimensions import balances
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.latex import _upright
+from llmserve_lab.formula.quantity import Coefficient, Quantity
+from llmserve_lab.formula.registry import formulas
+from llmserve_lab.formula.text import si
+from tests.counted import COUNTED, cases, load
+
+every_formula = pytest.mark.parametrize("formula", formulas(), ids=lambda f: f.number)
+load(Path(__file__).parent.parent)
+
+
+def draw(quantity: Quantity, rng: random.Random) -> float:
+    """A value within the quantity's range, spread over several orders of magnitude."""
+    top = min(quantity.maximum, 1e6)
+    value = top * 10 ** rng.uniform(-1 if top == 1 else -6, 0)
+    return float(math.ceil(value)) if quantity.whole else value
+
+
+@functools.cache
+def samples(formula: Formula, count: int = 20) -> list[tuple[dict[str, Any], float]]:
+    """Random arguments at which the formula holds, and what NumPy makes of them."""
+    rng, found = random.Random(formula.number), []
+    for _ in range(200 * count):
+        values = {leaf.name: draw(leaf, rng) for leaf in formula.arguments}
+        try:
+            found.append((values, float(formula(**values))))
+        except ValueError:
+            continue  # outside the formula's limits, and refused: see the range tests
+        if len(found) == count:
+            return found
+    pytest.fail(f"({formula.number}) holds almost nowhere: {found} of {200 * count}")
+
+
+@functools.cache
+def step(formula: Formula) -> Callable[..., Any]:
+    """The teaching form alone, for mpmath to compute with."""
+    terms = [term.sympy for term in formula.terms.values()]
+    function: Callable[..., Any] = sympy.lambdify(terms, formula.teaching, "mpmath")
+    return function
+
+
+def exact(formula: Formula, values: dict[str, float]) -> Any:
+    """Evaluate step by step as the text does, in 30 digits, without expanding."""
+    inner = {used.name: used for used in formula.uses}
+    numbers = []
+    for name, term in formula.terms.items():
+        if name in inner:
+            numbers.append(exact(inner[name], values))
+        elif isinstance(term, Coefficient):
+            numbers.append(mpmath.mpf(term.value))
+        else:
+            numbers.append(mpmath.mpf(values[name]))
+    return step(formula)(*numbers)
+
+
+@functools.cache
+def browser() -> quickjs.Context:
+    """A JavaScript engine in which Vega's function names mean what they do in Vega."""
+    context = quickjs.Context()
+    for name in ("min", "max", "abs", "pow", "exp", "log", "floor", "ceil", "sqrt"):
+        context.eval(f"var {name} = Math.{name};")
+    return context
+
+
+@every_formula
+def test_both_sides_have_the_same_unit(formula: Formula) -> None:
+    assert balances(formula)
+
+
+@every_formula
+def test_numpy_agrees_with_thirty_digits(formula: Formula) -> None:
+    with mpmath.workdps(30):
+        for values, result in samples(formula):
+            assert result == pytest.approx(float(exact(formula, values)), rel=1e-12)
+
+
+@every_formula
+def test_the_browser_agrees_with_numpy(formula: Formula) -> None:
+    expression = formula.browser()
+    for values, result in samples(formula):
+        for name, value in values.items():
+            browser().set(name, value)
+        assert browser().eval(expression) == pytest.approx(result, rel=1e-12)
+
+
+@every_formula
+def test_the_closed_form_agrees_with_a_count(formula: Formula) -> None:
+    assert formula in COUNTED, f"({formula.number}) is checked against no count"
+    for case in cases(formula):
+        assert case.agrees(formula), case
+
+
+@every_formula
+def test_every_term_is_in_the_equation_but_a_coefficient_of_one(
+    formula: Formula,
+) -> None:
+    left, right = formula.latex.split(" = ", 1)
+    assert left == formula.result.symbol
+    for term in formula.terms.values():
+        if getattr(term, "value", None) != 1:
+            assert term.symbol in right
+    assert "1 \\cdot" not in right and not re.match(r"1 [^-+]", right)
+    assert "x0" not in right and "_per_" not in right  # stand-ins and code names
+
+
+@every_formula
+def test_worked_shows_number_and_unit_of_every_term(formula: Formula) -> None:
+    values, result = samples(formula)[0]
+    worked = formula.worked(**values)
+    inner = {used.name: used for used in formula.uses}
+    for name, term in formula.terms.items():
+        value = values.get(name)
+        if name in inner:
+            asked = {leaf.name: values[leaf.name] for leaf in inner[name].arguments}
+            value = float(inner[name](**asked))
+        elif isinstance(term, Coefficient):
+            value = term.value
+        assert value is not None
+        assert _upright(si(value, term.unit)) in worked.latex
+    assert worked.value == result
+    assert repr(worked) == f"{formula.name} = {si(result, formula.result.unit)}"
+
+
+def test_a_count_for_every_formula_and_no_other() -> None:
+    assert set(COUNTED) == set(formulas())
+
+
+def test_numbers_are_unique_and_in_order() -> None:
+    numbers = [formula.number for formula in formulas()]
+    assert len(set(numbers)) == len(numbers) > 0
+
+
+def test_within_a_formula_a_name_has_one_value() -> None:
+    """What a step below computes is what every other step means by that name."""
+    for formula in formulas():
+        results = {step.name: step for step in formula.steps()}
+        assert len(results) == len(formula.steps())
+        for step in formula.steps():
+            used = {results[name] for name in step.terms if name in results}
+            assert used <= set(step.uses), f"({formula.number}), ({step.number})"

@@ -1,0 +1,92 @@
+"""One letter, one meaning: the notation table is complete, unique and in use."""
+
+from collections import Counter
+
+import pytest
+
+from llmserve_lab.formula.quantity import Coefficient, Quantity
+from llmserve_lab.formula.registry import formulas, modules
+from llmserve_lab.formula.units import units
+from llmserve_lab.notation import quantity, rank, table
+
+EVERY = list(table().values())
+
+
+def test_no_letter_has_two_meanings() -> None:
+    symbols = Counter(i.symbol for i in EVERY if not isinstance(i, Coefficient))
+    assert [symbol for symbol, count in symbols.items() if count > 1] == []
+    meanings = Counter(item.meaning for item in EVERY)
+    assert max(meanings.values()) == 1
+
+
+def test_a_quantity_is_found_by_the_name_that_python_knows_it_by() -> None:
+    from llmserve_lab import notation
+
+    for name, item in vars(notation).items():
+        if isinstance(item, Quantity):
+            assert item.name == name
+            assert quantity(name) is item
+
+
+def test_every_entry_is_complete() -> None:
+    for item in EVERY:
+        assert item.meaning.strip() and item.symbol.strip(), item.name
+        assert not item.meaning.endswith("."), item.name
+        assert item.symbol.count("{") == item.symbol.count("}"), item.name
+        assert item.minimum < item.maximum, item.name
+
+
+@pytest.mark.parametrize("unit", sorted({item.unit for item in EVERY}))
+def test_a_unit_is_written_in_base_units(unit: str) -> None:
+    assert units().Quantity(1.0, unit).to_base_units().magnitude == 1.0
+
+
+def test_coefficients_have_values_and_show_them() -> None:
+    coefficients = [item for item in EVERY if isinstance(item, Coefficient)]
+    assert coefficients
+    for item in coefficients:
+        assert float(item.checked(item.value)) == float(item.symbol)
+        assert item.unit != "dimensionless"  # a plain number needs no coefficient
+
+
+def test_every_quantity_is_used_by_a_formula() -> None:
+    used = {term for formula in formulas() for term in formula.terms}
+    used |= {formula.name for formula in formulas()}
+    used |= {name for formula in formulas() for name in formula.known()}
+    assert set(table()) - used == set()
+
+
+def test_every_formula_computes_a_quantity_of_the_table() -> None:
+    for formula in formulas():
+        assert formula.result is quantity(formula.name)
+        assert not isinstance(formula.result, Coefficient)
+        assert all(term is quantity(name) for name, term in formula.terms.items())
+
+
+def test_the_order_of_the_table_is_the_order_of_print() -> None:
+    ranks = [rank(name) for name in table()]
+    assert ranks == list(range(len(EVERY)))
+    first = max(rank(i.name) for i in EVERY if isinstance(i, Coefficient))
+    assert first < min(rank(i.name) for i in EVERY if not isinstance(i, Coefficient))
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(KeyError, match="must be in the notation table, got 'B'"):
+        quantity("B")
+
+
+def test_every_formula_is_found_once() -> None:
+    """Also the one that its module forgets to hand on."""
+    import importlib
+    import pkgutil
+
+    from llmserve_lab.formula.formula import Formula
+
+    found = formulas()
+    assert len({id(formula) for formula in found}) == len(found)
+    for module in modules("formulas"):
+        package = importlib.import_module(module.__package__ or "")
+        for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            items = vars(importlib.import_module(info.name)).values()
+            defined = {id(item) for item in items if isinstance(item, Formula)}
+            assert defined <= {id(formula) for formula in found}, info.name
