@@ -9,7 +9,7 @@ from llmserve_lab.formula.units import units
 if TYPE_CHECKING:
     from llmserve_lab.formula.formula import Formula
 
-PLAIN = frozenset(["log", "exp"])
+PLAIN = frozenset(["log", "exp", "NoneDrawn"])
 KEEPS_UNIT = frozenset(["Abs", "floor", "ceiling"])
 ALIKE = frozenset(
     ["Max", "Min", "LessThan", "StrictLessThan", "GreaterThan", "StrictGreaterThan"]
@@ -52,8 +52,8 @@ def _walk(node: Any, known: dict[Any, Any], what: str) -> Any:
         return _product(parts)
     if node.is_Add or kind in ALIKE:
         return _same(parts, node, what)
-    if kind in PLAIN and not parts[0].unitless:
-        raise ValueError(f"{what} takes {kind} of {parts[0].units}")
+    if kind in PLAIN and (odd := [part for part in parts if not part.unitless]):
+        raise ValueError(f"{what} takes {kind} of {odd[0].units}")
     if kind not in {*PLAIN, *KEEPS_UNIT}:
         raise ValueError(f"{what} uses {kind}, whose unit is not known")
     return parts[0]

@@ -64,6 +64,8 @@ def _print(node: Any, names: Mapping[str, str], what: str) -> str:
         return _product(node, names, what)
     if kind == "Piecewise":
         return _piecewise(node, names, what)
+    if kind == "NoneDrawn":  # it has no loops: each factor stands there
+        return _print(node.unrolled(), names, what)
     if kind not in {"Add", "Pow", *FUNCTIONS, *RELATIONS}:
         raise TypeError(
             f"{what} uses {kind}, which the browser's expressions do not offer"

@@ -1,7 +1,7 @@
 """A twin of a deployment: blocks of a decode step, rates reached, copies sent."""
 
 from llmserve_lab.formula.quantity import Quantity
-from llmserve_lab.notation.kinds import Positive
+from llmserve_lab.notation.kinds import Positive, Share
 
 mla_params = Positive(
     "mla_params",
@@ -21,8 +21,8 @@ expert_stack = Positive(
     "parameter",
     "parameters of one expert, all layers that have one",
 )
-rest_params = Positive(
-    "rest_params",
+other_params = Positive(
+    "other_params",
     r"P_{\mathrm{rest}}",
     "parameter",
     "parameters outside attention and experts that a step multiplies with",
@@ -60,8 +60,8 @@ busiest_experts = Positive(
     "dimensionless",
     "touched experts on the busiest GPU, as balls in bins",
 )
-sent_copies = Positive(
-    "sent_copies",
+dispatched_copies = Positive(
+    "dispatched_copies",
     r"k_{\mathrm{sent}}",
     "dimensionless",
     "copies in which a row goes out",
@@ -108,10 +108,43 @@ mla_compute_s = Positive(
     "s",
     "time to compute attention",
 )
+attn_gemm_row_bytes = Quantity(
+    "attn_gemm_row_bytes",
+    r"q_{\mathrm{att}}^{\mathrm{mm}}",
+    "byte/token",
+    "bytes of a row in and out of attention's GEMMs, all layers",
+)
+attn_gemm_read_s = Positive(
+    "attn_gemm_read_s",
+    r"t_{\mathrm{att}}^{\mathrm{read}}",
+    "s",
+    "time that attention's GEMMs read and write",
+)
+attn_gemm_compute_s = Positive(
+    "attn_gemm_compute_s",
+    r"t_{\mathrm{att}}^{\mathrm{mul}}",
+    "s",
+    "time that attention's GEMMs compute",
+)
+attn_gemm_s = Positive(
+    "attn_gemm_s", r"t_{\mathrm{att}}^{\mathrm{mm}}", "s", "time of attention's GEMMs"
+)
+cache_rate = Positive(
+    "cache_rate",
+    r"W_{\mathrm{KV}}",
+    "byte/s",
+    "memory bandwidth that the attention kernel reaches",
+)
+attn_kernel_s = Quantity(
+    "attn_kernel_s",
+    r"t_{\mathrm{att}}^{\mathrm{KV}}",
+    "s",
+    "time of the attention kernel",
+)
 mla_s = Positive("mla_s", r"t_{\mathrm{MLA}}", "s", "time of attention in a step")
-wire_bytes = Positive(
-    "wire_bytes",
-    r"Q_{\mathrm{wire}}",
+all_to_all_bytes = Positive(
+    "all_to_all_bytes",
+    r"Q_{\mathrm{a2a}}",
     "byte",
     "bytes through the busiest GPU's ports in dispatch and combine",
 )
@@ -122,13 +155,46 @@ far_share = Quantity(
     "share of copies that leave the node",
     maximum=1.0,
 )
-trips_s = Quantity(
-    "trips_s",
-    r"t_{\mathrm{trip}}",
+transfer_starts_s = Quantity(
+    "transfer_starts_s",
+    r"t_{\mathrm{a2a}}^{0}",
     "s",
     "what all dispatches and combines of a step take before their first byte",
 )
-wire_s = Quantity("wire_s", r"t_{\mathrm{wire}}", "s", "time of dispatch and combine")
+flight_s = Quantity(
+    "flight_s",
+    r"t_{\mathrm{a2a}}^{\mathrm{fly}}",
+    "s",
+    "time that dispatch and combine are under way",
+)
+dispatch_share = Share(
+    "dispatch_share",
+    r"\varphi_{\mathrm{disp}}",
+    "dimensionless",
+    "dispatch's share of the bytes of dispatch and combine",
+)
+overlap_slowdown = Quantity(
+    "overlap_slowdown",
+    r"s_{\mathrm{both}}",
+    "dimensionless",
+    "by how much computing and sending at once slow each other down",
+    maximum=1.0,
+)
+all_to_all_s = Quantity(
+    "all_to_all_s", r"t_{\mathrm{a2a}}", "s", "time of dispatch and combine"
+)
+moe_gemm_row_bytes = Quantity(
+    "moe_gemm_row_bytes",
+    r"q_{\mathrm{ex}}^{\mathrm{mm}}",
+    "byte/token",
+    "bytes of a row in and out of router and shared expert, all layers",
+)
+moe_gemm_copy_bytes = Quantity(
+    "moe_gemm_copy_bytes",
+    r"q_{\mathrm{copy}}^{\mathrm{mm}}",
+    "byte/token",
+    "bytes of a copy of a row between an expert's GEMMs, all layers",
+)
 expert_bytes = Positive(
     "expert_bytes", r"Q_{\mathrm{ex}}", "byte", "bytes that experts read in a step"
 )
@@ -139,14 +205,47 @@ expert_compute_s = Positive(
     "expert_compute_s", r"t_{\mathrm{ex}}^{\mathrm{mul}}", "s", "time experts compute"
 )
 experts_s = Positive("experts_s", r"t_{\mathrm{ex}}", "s", "time of experts in a step")
-rest_s = Positive(
-    "rest_s", r"t_{\mathrm{rest}}", "s", "time of dense layers, router and LM head"
+other_read_s = Positive(
+    "other_read_s",
+    r"t_{\mathrm{rest}}^{\mathrm{read}}",
+    "s",
+    "time that dense layers, router and LM head read",
+)
+other_compute_s = Positive(
+    "other_compute_s",
+    r"t_{\mathrm{rest}}^{\mathrm{mul}}",
+    "s",
+    "time that they compute",
+)
+other_s = Positive(
+    "other_s", r"t_{\mathrm{rest}}", "s", "time of dense layers, router and LM head"
+)
+host_s = Quantity(
+    "host_s",
+    r"t_{\mathrm{host}}",
+    "s",
+    "time of a step that no kernel accounts for: launches, sampling, synchronisation",
 )
 turn_s = Positive(
     "turn_s", r"t_{\mathrm{turn}}", "s", "time of a step, one thing after another"
 )
+attn_phase_s = Positive(
+    "attn_phase_s", r"t_{\mathrm{A}}^{m}", "s", "one batch's time in attention"
+)
+moe_phase_s = Positive(
+    "moe_phase_s", r"t_{\mathrm{E}}^{m}", "s", "one batch's time in the experts"
+)
 hidden_s = Positive(
-    "hidden_s", r"t_{\mathrm{hide}}", "s", "time of a step that hides the wire"
+    "hidden_s", r"t_{\mathrm{hide}}", "s", "time of a step that hides the all-to-alls"
+)
+stages_s = Positive(
+    "stages_s",
+    r"t_{\mathrm{stage}}",
+    "s",
+    "time of the stages of two halves that wait for each other",
+)
+halves_s = Positive(
+    "halves_s", r"t_{\mathrm{half}}", "s", "time of a step in two halves"
 )
 accepted = Positive(
     "accepted", r"a_{\mathrm{tok}}", "token/request", "tokens that a step leaves"
@@ -176,29 +275,49 @@ held_bytes = Positive(
 gpu_requests = Positive(
     "gpu_requests", r"B_{\mathrm{gpu}}", "request", "requests on one GPU, all batches"
 )
-row_pass_bytes = Positive(
-    "row_pass_bytes",
-    r"Q_{\mathrm{row}}",
+launch_s = Quantity("launch_s", r"t_{\mathrm{launch}}", "s", "time to launch a kernel")
+attn_row_bytes = Quantity(
+    "attn_row_bytes",
+    r"q_{\mathrm{att}}",
     "byte/token",
-    "bytes that a row moves between the products, all layers",
+    "bytes of a row in attention's elementwise kernels, all layers",
 )
-copy_pass_bytes = Positive(
-    "copy_pass_bytes",
-    r"Q_{\mathrm{unp}}",
+attn_launches = Quantity(
+    "attn_launches",
+    r"N_{\mathrm{att}}",
+    "dimensionless",
+    "kernels launched for attention in a step",
+)
+attn_elementwise_s = Quantity(
+    "attn_elementwise_s",
+    r"t_{\mathrm{att}}^{\mathrm{el}}",
+    "s",
+    "time of attention's elementwise kernels and launches",
+)
+moe_row_bytes = Quantity(
+    "moe_row_bytes",
+    r"q_{\mathrm{ex}}",
     "byte/token",
-    "bytes that each copy of a row moves there as well",
+    "bytes of a row in elementwise kernels around the experts, all layers",
 )
-pass_bytes = Positive(
-    "pass_bytes",
-    r"Q_{\mathrm{pass}}",
-    "byte",
-    "bytes that rows move between the products of a step",
+moe_copy_bytes = Quantity(
+    "moe_copy_bytes",
+    r"q_{\mathrm{copy}}",
+    "byte/token",
+    "bytes of a copy of a row in elementwise kernels, all layers",
 )
-n_kernels = Positive(
-    "n_kernels", r"N_{\mathrm{ker}}", "dimensionless", "kernels started in a step"
+moe_launches = Quantity(
+    "moe_launches",
+    r"N_{\mathrm{ex}}",
+    "dimensionless",
+    "kernels launched around the experts in a step",
 )
-start_s = Quantity("start_s", r"t_{\mathrm{start}}", "s", "time to start a kernel")
-pass_s = Quantity("pass_s", r"t_{\mathrm{pass}}", "s", "time between the products")
+moe_elementwise_s = Quantity(
+    "moe_elementwise_s",
+    r"t_{\mathrm{ex}}^{\mathrm{el}}",
+    "s",
+    "time of elementwise kernels and launches around the experts",
+)
 block_read_s = Positive(
     "block_read_s", r"t_{\mathrm{blk}}^{\mathrm{read}}", "s", "time a block reads"
 )

@@ -10,7 +10,7 @@ n_shared = Quantity(
     "n_shared", "E_s", "dimensionless", "shared experts, which see all rows", whole=True
 )
 top_k = Count(
-    "top_k", "k", "dimensionless", "experts that a row is sent to", maximum=4096
+    "top_k", "k", "dimensionless", "experts that a row is sent to", maximum=32
 )
 d_expert = Count("d_expert", r"d_{\mathrm{e}}", "element", "width inside an expert")
 ep = Count(
