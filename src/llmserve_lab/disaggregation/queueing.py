@@ -1,4 +1,4 @@
-"""A GPU that prefills one prompt after the other is a queue; (6.10) knows its wait."""
+"""A GPU that prefills one prompt after the other is a queue: ``prefill_wait_s``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def wait_table(*, prompt_len: int, num_requests: int = 3200) -> Table:
-    """Table of mean TTFT by load: (6.11), and one simulated GPU that prefills."""
+    """Table of mean TTFT by load: ``ttft``, and one simulated GPU that prefills."""
     from llmserve_lab.formula.text import si
     from llmserve_lab.page.table import Table
 
