@@ -30,6 +30,15 @@ def vega_expression(formula: Formula, names: Mapping[str, str]) -> str:
     return texts[formula.name]
 
 
+def printed(expression: Any, names: Mapping[str, str], what: str) -> str:
+    """Print a SymPy expression or condition for Vega; each symbol as ``names`` says.
+
+    Raises:
+        TypeError: it needs a function that the browser does not offer.
+    """
+    return str(VegaPrinter(names, what).doprint(expression))
+
+
 def _number(term: Quantity) -> str:
     """A coefficient stands for its number, any other quantity for its name."""
     if not isinstance(term, Coefficient):
@@ -117,6 +126,12 @@ class VegaPrinter(Printer):  # type: ignore[misc]
 
     _print_StrictLessThan = _print_LessThan = _relation
     _print_StrictGreaterThan = _print_GreaterThan = _relation
+
+    def _print_And(self, expr: Any) -> str:
+        return "(" + " && ".join(self._parts(expr)) + ")"
+
+    def _print_Or(self, expr: Any) -> str:
+        return "(" + " || ".join(self._parts(expr)) + ")"
 
     def _parts(self, expr: Any) -> list[str]:
         return [self._print(arg) for arg in expr.args]
