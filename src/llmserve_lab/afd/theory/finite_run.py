@@ -10,9 +10,10 @@ the mean of its periods. That is what all slots bring; of it (21) counts the sha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.simulation.bundle import Bundle, Load
@@ -25,9 +26,6 @@ from llmserve_lab.afd.simulation.length_distributions import (
 )
 from llmserve_lab.afd.simulation.run import SHARE
 from llmserve_lab.afd.theory import corrected_model
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 MOMENTS = 32  # of a run, at which the rule is asked
 
