@@ -32,7 +32,7 @@ MOST = 16  # ratio of the ablations
 @figure_style()
 def simulated(*, n_requests: int = 500, n_seeds: int = 5) -> StaticFigure:
     """The paper's setting in steady state at every ratio, with confidence bands."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     one = study(
         paper_setup.made(1),
@@ -50,6 +50,7 @@ def simulated(*, n_requests: int = 500, n_seeds: int = 5) -> StaticFigure:
     seen = one.mean("tokens_per_s")
     return StaticFigure.of(
         figure,
+        name="afd.simulated",
         title="The closed form is right at both ends and wrong where it matters",
         sentence=(
             f"The paper's setting in steady state, {n_seeds} seeds: the most tokens "
@@ -63,7 +64,7 @@ def simulated(*, n_requests: int = 500, n_seeds: int = 5) -> StaticFigure:
 @figure_style()
 def ablations(*, n_requests: int = 300) -> StaticFigure:
     """Figures 6 and 7 of the paper: batches, and lengths of prompts and answers."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(5.6, 6.2), sharex=True)
     batches = {
@@ -83,6 +84,7 @@ def ablations(*, n_requests: int = 300) -> StaticFigure:
     (small, *_, large), (short, *_, long) = tops
     return StaticFigure.of(
         figure,
+        name="afd.ablations",
         title="Larger batches and longer contexts want more Attention machines",
         sentence=(
             "From the smallest to the largest batch the simulated best ratio goes "
@@ -110,7 +112,7 @@ def _tops(
 @figure_style()
 def laws(*, n_requests: int = 500) -> StaticFigure:
     """Figure 3 of the paper turned round: the same means, other laws than geometric."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     made = paper_setup.made(1)
@@ -127,6 +129,7 @@ def laws(*, n_requests: int = 500) -> StaticFigure:
     )
     return StaticFigure.of(
         figure,
+        name="afd.laws",
         title="Equal means are not equal loads: the law of the answers moves the top",
         sentence=(
             f"Mean prompts of {paper_setup.PROMPT} and mean answers of "
@@ -155,7 +158,7 @@ def _by_law(axes: Any, studies: Mapping[str, Study]) -> None:
 @figure_style()
 def latencies() -> StaticFigure:
     """Figure 8 of the paper: the three straight lines."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     made = paper_setup.made(1)
     figure, (left, right) = plt.subplots(1, 2, figsize=(5.6, 2.6), sharey=True)
@@ -177,6 +180,7 @@ def latencies() -> StaticFigure:
     served = (busy_s - made.ffn.intercept) / made.ffn.slope
     return StaticFigure.of(
         figure,
+        name="afd.latencies",
         title="Attention pays for tokens, the FFN for requests",
         sentence=(
             f"At the paper's batch and lengths Attention takes {si(busy_s, 's')}; in "
@@ -188,7 +192,7 @@ def latencies() -> StaticFigure:
 @figure_style()
 def own(one: Study) -> StaticFigure:
     """Throughput over the ratio for settings of a reader's own."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     rates(axes, one)

@@ -21,6 +21,7 @@ from llmserve_lab.claims.deepseek.setting import (
     untold,
 )
 from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.model.setup import SETUPS
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.formula.text import si
@@ -32,13 +33,17 @@ PAPER_ROOM = 20e9  # bytes: its own assumption, in the claim about requests
 
 def rate(place: str, batch: float) -> float:
     """Tokens per second and GPU with the context of the measurements."""
-    return float(Twin(setup=SETUPS[place]).gpu_tokens_per_s(batch=batch, context=2000))
+    return float(
+        Twin(setup=SETUPS[place], assumptions=book_assumptions()).gpu_tokens_per_s(
+            batch=batch, context=2000
+        )
+    )
 
 
 def room(usable: float | None = None) -> float:
     """Bytes left for the cache on a GPU of the small setup."""
-    twin = Twin(setup=SMALL)
-    share = twin.choices.usable_memory if usable is None else usable
+    twin = Twin(setup=SMALL, assumptions=book_assumptions())
+    share = twin.assumptions.usable_memory if usable is None else usable
     return share * float(H100.hbm_bytes) - twin.resident_bytes()
 
 
@@ -49,7 +54,9 @@ def requests(kappa: float) -> float:
 
 def level(place: str) -> int:
     """Largest batch at the service level."""
-    return Twin(setup=SETUPS[place]).batch_at(LEVEL, context=4096)
+    return Twin(setup=SETUPS[place], assumptions=book_assumptions()).batch_at(
+        LEVEL, context=4096
+    )
 
 
 CLAIMS = (

@@ -26,7 +26,7 @@ from llmserve_lab.transformer.arithmetic import Mask
 @figure_style()
 def masks(done: Prefill) -> StaticFigure:
     """The mask of each chunk below the one before: prefix blue, own rows vermillion."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     heights = [len(mask) for mask in done.masks]
     figure, panels = plt.subplots(
@@ -40,6 +40,7 @@ def masks(done: Prefill) -> StaticFigure:
     last = done.masks[-1]
     return StaticFigure.of(
         figure,
+        name="continuous_batching.masks",
         title="Together the masks of all chunks are the mask of the whole prompt",
         sentence=(
             f"{len(heights)} chunks, executed: each sees all of its prefix (blue) and "
@@ -66,7 +67,7 @@ def _panel(axes: Any, mask: Mask, name: str) -> None:
 @figure_style()
 def chosen(report: Report, target_s: float) -> StaticFigure:
     """Rows that a scheduler under a target gave a prompt, and the closed form."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     pieces = [beat.rows for beat in around_the_stall(report) if beat.rows]
@@ -86,13 +87,13 @@ def chosen(report: Report, target_s: float) -> StaticFigure:
         context=prefixes,
         tbt_target=target_s,
     )
-    closed = f"equation ({f.CHUNK_FITS.number})"
-    axes.plot(prefixes[some], fits[some], color=BLUE.light, label=closed)
+    axes.plot(prefixes[some], fits[some], color=BLUE.light, label="closed form")
     axes.set(ylim=(0, None), xlabel="prefix (tokens)", ylabel="chunk (rows)")
     axes.xaxis.set_major_formatter(lambda value, _: plain(value))
     axes.legend()
     return StaticFigure.of(
         figure,
+        name="continuous_batching.chosen",
         title="A chunk that keeps the target has to shrink",
         sentence=(
             f"To keep {si(target_s, 's')} the engine takes {len(pieces)} iterations: "
@@ -118,7 +119,7 @@ def _skyline(shown: Sequence[Beat], floor_s: float) -> tuple[list[float], list[f
 @figure_style()
 def heartbeat(report: Report, title: str) -> StaticFigure:
     """Every iteration of a run as a bar, as wide as it lasts and as high."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     shown = beats(report)

@@ -48,7 +48,7 @@ class Transfer:
 
 
 def transfer_s(record: AllToAll, precision: str, assumed: Assumptions) -> float:
-    """Time of one transfer in one published all-to-all run, by (8.12)."""
+    """Time of one transfer in one published all-to-all run, by ``all_to_all_s``."""
     place = Twin(setup=setup(KERNELS_ON, record.ep), assumptions=assumed)
     rates = place.machine
     return float(

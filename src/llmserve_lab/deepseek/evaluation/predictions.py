@@ -35,7 +35,7 @@ from llmserve_lab.deepseek.evaluation.published_runs import (
     run_as,
 )
 from llmserve_lab.deepseek.model.assumptions import Assumptions
-from llmserve_lab.formula.formula import Array
+from llmserve_lab.formula.arrays import Array
 
 _PARTLY = "part of the combine was hidden behind GEMMs, here nothing is"
 _LINKS = "between nodes InfiniBand as in the other runs"

@@ -1,8 +1,7 @@
 """Latent attention has two forms with equal outputs; FLOPs decide when to use which.
 
-Equations (8.1) to (8.7), (8.24), (8.25) and (8.31) to (8.34). Vanilla makes keys and
-values of every cached token again in each step. Absorbed never does, but works on wider
-vectors for every pair.
+Vanilla makes keys and values of every cached token again in each step. Absorbed never
+does, but works on wider vectors for every pair.
 """
 
 from __future__ import annotations
@@ -76,7 +75,6 @@ EXPAND_FLOPS = Formula(
     expr=lambda flops_per_param, up_params, context, batch: (
         flops_per_param * up_params * context * batch
     ),
-    number="8.1",
     title="Making keys and values of the cache again",
     source=COUNTED,
     holds="vanilla form; what the new rows need is in the parameters of attention",
@@ -86,7 +84,6 @@ VANILLA_PAIR_FLOPS = Formula(
     expr=lambda flops_per_product, n_layers, n_heads, d_head, d_rope: (
         flops_per_product * n_layers * n_heads * ((d_head + d_rope) + d_head)
     ),
-    number="8.2",
     title="Attention FLOPs per pair, MLA vanilla",
     source=COUNTED,
     holds="values as wide as keys without their rotary part",
@@ -94,9 +91,8 @@ VANILLA_PAIR_FLOPS = Formula(
 ABSORB_ROWS = Formula(
     result=q.absorb_rows,
     expr=_absorb_rows,
-    number="8.3",
     title="Rows from which vanilla is cheaper",
-    source="(8.1) against the pairs of a chunk with its cache",
+    source="[expand_flops](#eq-expand_flops) against a chunk's pairs with its cache",
     holds="one request; pairs inside the chunk left out, which only favour vanilla",
 )
 MLA_BYTES = Formula(
@@ -105,7 +101,6 @@ MLA_BYTES = Formula(
         bytes_weight * mla_params + kv_read_bytes
     ),
     uses=(KV_READ_BYTES,),
-    number="8.4",
     title="Bytes that attention reads",
     source=f"{MODEL}, §3.1.1",
     holds="data-parallel attention: every GPU holds and reads all of its weights",
@@ -114,7 +109,6 @@ MLA_READ_S = Formula(
     result=q.mla_read_s,
     expr=lambda mla_bytes, read_rate: mla_bytes / read_rate,
     uses=(MLA_BYTES,),
-    number="8.5",
     title="Time to read them, as the paper has it",
     source=f"{MODEL}, §3.5",
     holds="weights and cache at one rate; compute keeps up",
@@ -123,7 +117,6 @@ MLA_COMPUTE_S = Formula(
     result=q.mla_compute_s,
     expr=_mla_compute_s,
     uses=(N_ROWS, ATTN_PAIRS),
-    number="8.6",
     title="Time to compute attention, as the paper has it",
     source=COUNTED,
     holds="absorbed form; softmax, norms and rotation left out",
@@ -134,7 +127,6 @@ ATTN_GEMM_READ_S = Formula(
         (bytes_weight * mla_params + n_rows * attn_gemm_row_bytes) / read_rate
     ),
     uses=(N_ROWS,),
-    number="8.31",
     title="Time that attention's GEMMs read and write",
     source="counted kernel by kernel",
     holds="weights once for all rows; each row into and out of every GEMM",
@@ -145,7 +137,6 @@ ATTN_GEMM_COMPUTE_S = Formula(
         flops_per_param * mla_params * n_rows / gemm_rate
     ),
     uses=(N_ROWS,),
-    number="8.32",
     title="Time that attention's GEMMs compute",
     source=COUNTED,
     holds="absorbed form, or prefill of rows without a cache",
@@ -156,7 +147,6 @@ ATTN_GEMM_S = Formula(
         attn_gemm_read_s, attn_gemm_compute_s
     ),
     uses=(ATTN_GEMM_READ_S, ATTN_GEMM_COMPUTE_S),
-    number="8.33",
     title="Time of attention's GEMMs",
     source=KERNEL_TIMES,
     holds="reading and computing overlap, less well where they take as long; the "
@@ -170,7 +160,6 @@ ATTN_KERNEL_S = Formula(
         )
     ),
     uses=(KV_READ_BYTES, ATTN_PAIRS),
-    number="8.34",
     title="Time of the attention kernel",
     source="FlashMLA 2025, its two published rates",
     holds="each rate is that of the whole kernel, its reads overlapped: they are "
@@ -180,7 +169,6 @@ MLA_S = Formula(
     result=q.mla_s,
     expr=lambda attn_gemm_s, attn_kernel_s: attn_gemm_s + attn_kernel_s,
     uses=(ATTN_GEMM_S, ATTN_KERNEL_S),
-    number="8.7",
     title="Time of attention",
     source="one kernel after another",
     holds="what lies between its kernels is not in it",
@@ -188,7 +176,6 @@ MLA_S = Formula(
 SHARP_S = Formula(
     result=q.sharp_s,
     expr=lambda block_read_s, block_compute_s: maximum(block_read_s, block_compute_s),
-    number="8.25",
     title="Time of a block, by the sharp roofline",
     source=f"{MODEL}, (46) and (47)",
     holds="reading and computing overlap completely",
@@ -198,7 +185,6 @@ QUADRATIC_PROMPT = Formula(
     expr=lambda flops_per_param, params_active, vanilla_pair_flops, pairs_per_row: (
         2 * flops_per_param * params_active / (pairs_per_row * vanilla_pair_flops)
     ),
-    number="8.24",
     title="Where the quadratic part takes over",
     source="half of s² pairs against s rows",
     holds="prefill of one prompt at once, in the vanilla form",

@@ -1,7 +1,4 @@
-"""Experts: how many a GPU has to read, what they compute, and what is sent to them.
-
-Equations (8.8) to (8.16), (8.28), (8.29) and (8.35).
-"""
+"""Experts: how many a GPU has to read, what they compute, and what is sent to them."""
 
 from __future__ import annotations
 
@@ -79,7 +76,6 @@ def _spread(mean: Any, bins: Any) -> Any:
 LOCAL_EXPERTS = Formula(
     result=q.local_experts,
     expr=lambda n_experts, n_redundant, ep: ceiling((n_experts + n_redundant) / ep),
-    number="8.28",
     title="Routed experts on one GPU",
     source=f"{MODEL}, §3.1.2",
     holds="experts and copies dealt out in turn; the fullest GPU's",
@@ -87,7 +83,6 @@ LOCAL_EXPERTS = Formula(
 NODES = Formula(
     result=q.n_nodes,
     expr=lambda ep, node_gpus: maximum(1, ep / node_gpus),
-    number="8.29",
     title="Nodes of the group",
     source="counted",
     holds="a group smaller than a node is in one; fractions stay fractions",
@@ -101,9 +96,9 @@ READ_EXPERTS = Formula(
     ),
     uses=(N_ROWS,),
     derived=True,
-    number="8.8",
     title="Experts of one GPU that are touched",
-    source=f"(7.6) for the rows of all GPUs; for all experts {MODEL}, §3.1.2",
+    source="[touched_experts](#eq-touched_experts) for the rows of all GPUs; for all "
+    f"experts {MODEL}, §3.1.2",
     holds="every row draws its experts evenly; a copy counts as an expert of its own",
 )
 BUSIEST_EXPERTS = Formula(
@@ -112,7 +107,6 @@ BUSIEST_EXPERTS = Formula(
         local_experts, read_experts + _spread(read_experts, ep)
     ),
     uses=(READ_EXPERTS,),
-    number="8.9",
     title="The busiest GPU, as balls in bins",
     source=f"{MODEL}, §3.1.2, cut off at what a GPU holds",
     holds="an estimate: balls fall anywhere, but experts have places",
@@ -123,7 +117,6 @@ ALL_TO_ALL_BYTES = Formula(
         copy_bytes * dispatched_copies * n_rows / balancedness
     ),
     uses=(N_ROWS,),
-    number="8.10",
     title="Bytes through the busiest GPU's ports",
     source=f"{MODEL}, §3.3.3",
     holds="each GPU sends its rows and receives those of others; the busiest decides",
@@ -131,7 +124,6 @@ ALL_TO_ALL_BYTES = Formula(
 FAR_SHARE = Formula(
     result=q.far_share,
     expr=lambda n_nodes: 1 - 1 / n_nodes,
-    number="8.11",
     title="Share of copies that leave the node",
     source=f"{MODEL}, §3.3.2",
     holds="experts spread evenly over nodes, routing blind to them",
@@ -143,7 +135,6 @@ FLIGHT_S = Formula(
         all_to_all_bytes * (1 - far_share) / near_rate,
     ),
     uses=(ALL_TO_ALL_BYTES, FAR_SHARE),
-    number="8.35",
     title="Time that dispatch and combine are under way",
     source=f"{MODEL}, §3.3.2",
     holds="both networks work at the same time",
@@ -152,7 +143,6 @@ ALL_TO_ALL_S = Formula(
     result=q.all_to_all_s,
     expr=lambda transfer_starts_s, flight_s: transfer_starts_s + flight_s,
     uses=(FLIGHT_S,),
-    number="8.12",
     title="Time of the all-to-alls",
     source="DeepEP 2025, twelve published times",
     holds="each dispatch and each combine has a start before its first byte",
@@ -161,7 +151,6 @@ EXPERT_BYTES = Formula(
     result=q.expert_bytes,
     expr=_expert_bytes,
     uses=(READ_EXPERTS, ALL_TO_ALL_BYTES, N_ROWS),
-    number="8.13",
     title="Bytes that the experts' GEMMs read and write",
     source=f"{MODEL}, §3.1.2; rows between the GEMMs added",
     holds="weights once; what arrives is read, what leaves is written, once each",
@@ -170,7 +159,6 @@ EXPERT_READ_S = Formula(
     result=q.expert_read_s,
     expr=lambda expert_bytes, read_rate: expert_bytes / read_rate,
     uses=(EXPERT_BYTES,),
-    number="8.14",
     title="Time experts read",
     source=f"{MODEL}, §3.5",
     holds="compute keeps up",
@@ -179,7 +167,6 @@ EXPERT_COMPUTE_S = Formula(
     result=q.expert_compute_s,
     expr=_expert_compute_s,
     uses=(N_ROWS,),
-    number="8.15",
     title="Time experts compute",
     source=f"{MODEL}, §3.2.4",
     holds="every GPU has its own shared expert",
@@ -190,8 +177,7 @@ EXPERTS_S = Formula(
         expert_read_s, expert_compute_s
     ),
     uses=(EXPERT_READ_S, EXPERT_COMPUTE_S),
-    number="8.16",
     title="Time of the experts",
     source=KERNEL_TIMES,
-    holds="as (8.33)",
+    holds="as [attn_gemm_s](#eq-attn_gemm_s)",
 )

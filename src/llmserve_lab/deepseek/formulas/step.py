@@ -1,7 +1,4 @@
-"""From the parts to the whole: one step, two ways to overlap, and what users see.
-
-Equations (8.17) to (8.23), (8.26), (8.27), (8.30) and (8.36) to (8.41).
-"""
+"""From the parts to the whole: one step, two ways to overlap, and what users see."""
 
 from __future__ import annotations
 
@@ -125,7 +122,6 @@ OTHER_READ_S = Formula(
     expr=lambda bytes_weight, other_params, read_rate: (
         bytes_weight * other_params / read_rate
     ),
-    number="8.36",
     title="Time that dense layers, router and LM head read",
     source=f"{MODEL}, §3.1.2–3.1.3; the embedding table is only looked up",
     holds="each GPU has its own copy; their rows are left out",
@@ -136,7 +132,6 @@ OTHER_COMPUTE_S = Formula(
         flops_per_param * other_params * n_rows / gemm_rate
     ),
     uses=(N_ROWS,),
-    number="8.37",
     title="Time that they compute",
     source=f"{MODEL}, §3.2",
     holds="every row meets all of them",
@@ -147,10 +142,9 @@ OTHER_S = Formula(
         other_read_s, other_compute_s
     ),
     uses=(OTHER_READ_S, OTHER_COMPUTE_S),
-    number="8.17",
     title="Dense layers, router, LM head",
     source=KERNEL_TIMES,
-    holds="as (8.33)",
+    holds="as [attn_gemm_s](#eq-attn_gemm_s)",
 )
 ATTN_ELEMENTWISE_S = Formula(
     result=q.attn_elementwise_s,
@@ -158,7 +152,6 @@ ATTN_ELEMENTWISE_S = Formula(
         n_rows * attn_row_bytes / read_rate + attn_launches * launch_s
     ),
     uses=(N_ROWS,),
-    number="8.26",
     title="Elementwise kernels and launches of attention",
     source=f"counted kernel by kernel; {KERNEL_TIMES}",
     holds="no kernel is fused with its neighbour; each starts when the last is through",
@@ -167,10 +160,9 @@ MOE_ELEMENTWISE_S = Formula(
     result=q.moe_elementwise_s,
     expr=_moe_elementwise_s,
     uses=(N_ROWS,),
-    number="8.27",
     title="Elementwise kernels and launches of the experts",
     source=f"counted kernel by kernel; {KERNEL_TIMES}",
-    holds="as (8.26); the busiest GPU decides",
+    holds="as [attn_elementwise_s](#eq-attn_elementwise_s); the busiest GPU decides",
 )
 TURN_S = Formula(
     result=q.turn_s,
@@ -183,7 +175,6 @@ TURN_S = Formula(
         ALL_TO_ALL_S,
         OTHER_S,
     ),
-    number="8.18",
     title="A step, one thing after another",
     source=f"{MODEL}, (48); elementwise kernels and the host added",
     holds="one batch, nothing overlaps between blocks",
@@ -191,7 +182,6 @@ TURN_S = Formula(
 SPLIT = Formula(
     result=q.batch,
     expr=lambda gpu_requests, n_batches: gpu_requests / n_batches,
-    number="8.19",
     title="Requests in each batch in flight",
     source=f"{MODEL}, §2.5",
     holds="batches of equal size; half a request is an average",
@@ -200,7 +190,6 @@ ATTN_PHASE_S = Formula(
     result=q.attn_phase_s,
     expr=lambda mla_s, attn_elementwise_s: mla_s + attn_elementwise_s,
     uses=(MLA_S, ATTN_ELEMENTWISE_S),
-    number="8.38",
     title="One half's time in attention",
     source="one kernel after another",
     holds="all layers together",
@@ -209,7 +198,6 @@ MOE_PHASE_S = Formula(
     result=q.moe_phase_s,
     expr=lambda experts_s, moe_elementwise_s: experts_s + moe_elementwise_s,
     uses=(EXPERTS_S, MOE_ELEMENTWISE_S),
-    number="8.39",
     title="One half's time in the experts",
     source="one kernel after another",
     holds="all layers together",
@@ -218,16 +206,14 @@ HIDDEN_S = Formula(
     result=q.hidden_s,
     expr=_hidden_s,
     uses=(ATTN_PHASE_S, MOE_PHASE_S, ALL_TO_ALL_S, OTHER_S),
-    number="8.20",
     title="A step that hides the all-to-alls",
-    source=f"{MODEL}, §3 with m = 1 and (49) with m = 2; as (8.18)",
+    source=f"{MODEL}, §3 with m = 1 and (49) with m = 2; as [turn_s](#eq-turn_s)",
     holds="one batch computes, another is sent; none waits, none slows the other down",
 )
 STAGES_S = Formula(
     result=q.stages_s,
     expr=_stages_s,
     uses=(ATTN_PHASE_S, MOE_PHASE_S, FLIGHT_S),
-    number="8.40",
     title="Two halves that wait for each other",
     source="in steady state, each phase of one half beside one transfer of the other",
     holds="compute in the order attention, experts of the other half, experts, "
@@ -237,7 +223,6 @@ HALVES_S = Formula(
     result=q.halves_s,
     expr=_halves_s,
     uses=(STAGES_S, ATTN_PHASE_S, MOE_PHASE_S, FLIGHT_S, OTHER_S),
-    number="8.41",
     title="A step in two halves",
     source="max + s·min in each stage; slowdown as published",
     holds="while one half computes and the other is sent, both take 1 + s times as "
@@ -246,7 +231,6 @@ HALVES_S = Formula(
 USER_TOKENS_PER_S = Formula(
     result=q.user_tokens_per_s,
     expr=lambda accepted, twin_step_s: accepted / twin_step_s,
-    number="8.21",
     title="Tokens per second that a user sees",
     source=f"{MODEL}, (50)",
     holds="steps follow each other without a pause",
@@ -255,7 +239,6 @@ GPU_TOKENS_PER_S = Formula(
     result=q.gpu_tokens_per_s,
     expr=lambda gpu_requests, user_tokens_per_s: gpu_requests * user_tokens_per_s,
     uses=(USER_TOKENS_PER_S,),
-    number="8.22",
     title="Tokens per second of a GPU",
     source=f"{MODEL}, (51), over the GPUs",
     holds="all requests stay until the end",
@@ -263,7 +246,6 @@ GPU_TOKENS_PER_S = Formula(
 RESIDENT_BYTES = Formula(
     result=q.resident_bytes,
     expr=_resident_bytes,
-    number="8.23",
     title="Memory that weights take",
     source="counted from the shapes",
     holds="attention, shared expert, dense layers and tables on every GPU",
@@ -274,7 +256,6 @@ HELD_BYTES = Formula(
         resident_bytes + kv_bytes_per_token * context * gpu_requests
     ),
     uses=(RESIDENT_BYTES,),
-    number="8.30",
     title="Memory that weights and cache take",
     source="counted",
     holds="every request has its whole context in the cache",

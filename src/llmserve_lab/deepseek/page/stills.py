@@ -37,7 +37,7 @@ FAST_ENOUGH = 20.0  # tokens per second: the paper's service level
 @figure_style()
 def experts_on_the_busiest(place: Setup) -> StaticFigure:
     """Distinct experts of a GPU against the rows of all: three ways to count."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     rows = np.array([1, 2, 4, 8, 16, 32, 64, 128])  # of the whole group
@@ -60,6 +60,7 @@ def experts_on_the_busiest(place: Setup) -> StaticFigure:
     gaps = [b / d for b, d in zip(ball, busiest, strict=True)]
     return StaticFigure.of(
         figure,
+        name="deepseek.experts_on_the_busiest",
         title="Balls in bins overshoot until the cut; the mean is exact",
         sentence=(
             f"{place.name}, {place.local_experts(0)} experts each: for {rows[3]} rows "
@@ -96,7 +97,7 @@ def frontier_and_measured(assumed: Assumptions) -> StaticFigure:
 
     Figures 13 and 14 of the paper, whose smallest group nobody else has measured.
     """
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, both = plt.subplots(2, 1, figsize=(5.6, 6.4))
     curves = [curve(record, assumed) for record in DRAWN]
@@ -120,6 +121,7 @@ def frontier_and_measured(assumed: Assumptions) -> StaticFigure:
     texts = (f"{each.name} {off}" for each, off in zip(curves, errors, strict=True))
     return StaticFigure.of(
         figure,
+        name="deepseek.frontier_and_measured",
         title="Lines are predicted, points are measured",
         sentence=f"Error of the prediction: {', '.join(texts)}.",
     )
@@ -128,7 +130,7 @@ def frontier_and_measured(assumed: Assumptions) -> StaticFigure:
 @figure_style()
 def models_and_contexts(place: Setup) -> StaticFigure:
     """DeepSeek-V3 beside Kimi K2, and short beside long contexts, over the batch."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     kimi = setup(place.accelerator.key, place.n_gpus, model="kimi-k2")
@@ -152,6 +154,7 @@ def models_and_contexts(place: Setup) -> StaticFigure:
     made = [si(rate, "token/s") for rate in (short, other, long)]
     return StaticFigure.of(
         figure,
+        name="deepseek.models_and_contexts",
         title="Kimi K2's fewer heads pay for its experts; a long context costs",
         sentence=(
             f"{place.name}, {BATCHES[FEW]:.0f} requests a GPU: {made[0]} from "
@@ -164,7 +167,7 @@ def models_and_contexts(place: Setup) -> StaticFigure:
 @figure_style()
 def service_level(context: float = 4096.0) -> StaticFigure:
     """Largest batch at twenty tokens per second, and the batch that fits."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     twins = {
@@ -184,6 +187,7 @@ def service_level(context: float = 4096.0) -> StaticFigure:
     texts = (f"{name} {quick} and {held:.0f}" for name, quick, held in pairs)
     return StaticFigure.of(
         figure,
+        name="deepseek.service_level",
         title="Which limit is met first: speed or memory?",
         sentence=(
             f"Requests of {context:.0f} tokens on a GPU at {FAST_ENOUGH:.0f} tokens/s "
@@ -197,7 +201,7 @@ def tornado(
     place: Setup, *, batches: tuple[float, float], context: float
 ) -> StaticFigure:
     """What each choice does to the tokens per second of a GPU, for few and for many."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(5.6, 3.8))
     few, many = (dict(swings(place, batch=b, context=context)) for b in batches)
@@ -220,6 +224,7 @@ def tornado(
     texts = (f"{n} {signed(few[n])} and {signed(many[n])}" for n in names[:4])
     return StaticFigure.of(
         figure,
+        name="deepseek.tornado",
         title="What the text leaves open, and what it is worth",
         sentence=(
             f"{place.name}, {context:.0f} tokens, change for {batches[0]:.0f} and for "
@@ -235,7 +240,7 @@ def long_contexts(place: Setup, *, batch: float = 4.0) -> StaticFigure:
 
     Figure 16 of the paper.
     """
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     twin, lengths = (
@@ -256,6 +261,7 @@ def long_contexts(place: Setup, *, batch: float = 4.0) -> StaticFigure:
     )
     return StaticFigure.of(
         figure,
+        name="deepseek.long_contexts",
         title="A long prompt slows prefill first: it pays for pairs",
         sentence=(
             f"{place.name}: from {lengths[0]:,.0f} to {rows:,.0f} tokens the prefill "

@@ -33,7 +33,7 @@ def timeline(
     Raises:
         ValueError: nothing happens in that time, or on more than six replicas.
     """
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     end_s = max((step.end_s for step in trace), default=0.0)
     until_s = end_s if until_s is None else until_s
@@ -55,7 +55,9 @@ def timeline(
     axes.set_xlabel("time (s)")
     handles, labels = _legend(grid[:, 0])
     figure.legend(handles, labels, loc="outside upper right", ncols=len(labels))
-    return StaticFigure.of(figure, sentence=_sentence(steps), title=title)
+    return StaticFigure.of(
+        figure, name="engine.timeline", sentence=_sentence(steps), title=title
+    )
 
 
 def _by_replica(steps: list[Step]) -> dict[str, list[Step]]:

@@ -22,7 +22,7 @@ def hierarchy(accelerator: Accelerator, model: ModelShape) -> StaticFigure:
     Raises:
         LookupError: the catalog has no hierarchy for this accelerator.
     """
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     levels = accelerator.levels()
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(4.4, 4.4))
@@ -42,6 +42,7 @@ def hierarchy(accelerator: Accelerator, model: ModelShape) -> StaticFigure:
     top, bottom = levels[0], levels[-1]
     return StaticFigure.of(
         figure,
+        name="roofline.hierarchy",
         title=_who_holds(model.weight_bytes(), levels),
         sentence=(
             f"{accelerator.name}: {top.name} hold {_shown(top.bytes)} and deliver "
@@ -87,10 +88,10 @@ def roof(
 ) -> StaticFigure:
     """The roof of one machine with a decode and a prefill point of one workload.
 
-    Each phase holds every argument of (1.13) and (1.16) but the intensity, and the
-    ``hbm_bytes`` of the machine, which is the same in both.
+    Each phase holds every argument of ``intensity`` and ``attainable_flops`` but the
+    intensity, and the ``hbm_bytes`` of the machine, which is the same in both.
     """
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     ridge = float(f.RIDGE.at(decode))

@@ -16,9 +16,9 @@ def degrees(
 ) -> StaticFigure:
     """A bar for each feasible degree: a rank's own work, then what it waits for links.
 
-    ``known`` holds every argument of (3.17), the chosen degree among them.
+    ``known`` holds every argument of ``tp_s``, the chosen degree among them.
     """
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     names = [f"{tp:g}" for tp in feasible]
