@@ -31,20 +31,21 @@ LONG, LEVEL = 32_768, 20.0
 PAPER_ROOM = 20e9  # bytes: its own assumption, in the claim about requests
 
 
+def twin(place: str) -> Twin:
+    """The twin of one of the paper's setups."""
+    return Twin(setup=SETUPS[place], assumptions=book_assumptions())
+
+
 def rate(place: str, batch: float) -> float:
     """Tokens per second and GPU with the context of the measurements."""
-    return float(
-        Twin(setup=SETUPS[place], assumptions=book_assumptions()).gpu_tokens_per_s(
-            batch=batch, context=2000
-        )
-    )
+    return float(twin(place).gpu_tokens_per_s(batch=batch, context=2000))
 
 
 def room(usable: float | None = None) -> float:
     """Bytes left for the cache on a GPU of the small setup."""
-    twin = Twin(setup=SMALL, assumptions=book_assumptions())
-    share = twin.assumptions.usable_memory if usable is None else usable
-    return share * float(H100.hbm_bytes) - twin.resident_bytes()
+    small = Twin(setup=SMALL, assumptions=book_assumptions())
+    share = small.assumptions.usable_memory if usable is None else usable
+    return share * float(H100.hbm_bytes) - small.resident_bytes()
 
 
 def requests(kappa: float) -> float:
@@ -54,9 +55,7 @@ def requests(kappa: float) -> float:
 
 def level(place: str) -> int:
     """Largest batch at the service level."""
-    return Twin(setup=SETUPS[place], assumptions=book_assumptions()).batch_at(
-        LEVEL, context=4096
-    )
+    return twin(place).batch_at(LEVEL, context=4096)
 
 
 CLAIMS = (
