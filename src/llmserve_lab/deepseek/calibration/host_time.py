@@ -78,7 +78,7 @@ def fit_host(assumed: Assumptions, runs: Iterable[DecodeRun] = DECODE_RUNS) -> f
     Raises:
         ValueError: there are no runs.
     """
-    from scipy.optimize import least_squares
+    from llmserve_lab.extras import optimize
 
     if not (runs := tuple(runs)):
         raise ValueError("runs must be at least 1, got 0")
@@ -88,7 +88,7 @@ def fit_host(assumed: Assumptions, runs: Iterable[DecodeRun] = DECODE_RUNS) -> f
     off: Callable[..., Any] = lambda host: np.log(  # noqa: E731
         (kernels + host) / measured
     )
-    found = least_squares(
+    found = optimize.least_squares(
         off, [1e-3], bounds=(0, np.inf), loss="soft_l1", f_scale=OUTLIER, x_scale=1e-3
     )
     return float(found.x[0])

@@ -52,14 +52,14 @@ def fit_gemm() -> tuple[float, float, float]:
     A kernel takes start + √(read² + compute²), the law under which a step uses them.
     Least squares of the logarithm.
     """
-    from scipy.optimize import least_squares
+    from llmserve_lab.extras import optimize
 
     seconds = np.array([run.seconds for run in PRODUCT_RUNS])
     first = np.log([float(DEEP_GEMM_FLOPS), float(FLASH_MLA_BW), 1e-6])
     off: Callable[..., np.ndarray] = lambda found: np.log(  # noqa: E731
         gemm_s(*np.exp(found)) / seconds
     )
-    found = least_squares(off, first, x_scale=1e-2, xtol=1e-12, ftol=1e-12).x
+    found = optimize.least_squares(off, first, x_scale=1e-2, xtol=1e-12, ftol=1e-12).x
     compute, read, start = (float(value) for value in np.exp(found))
     return compute, read, start
 

@@ -30,7 +30,7 @@ def fit_balancedness(assumed: Assumptions) -> float:
     Raises:
         ValueError: no balancedness in that range makes the two runs differ so.
     """
-    from scipy.optimize import brentq
+    from llmserve_lab.extras import optimize
 
     record = PREFILL_RATES[-1]
     gain = float(EVEN_PREFILL.gpu_tokens_per_s) / float(record.gpu_tokens_per_s)
@@ -41,4 +41,4 @@ def fit_balancedness(assumed: Assumptions) -> float:
     def off(balance: float) -> float:
         return float(prefill_s(twin, **size, balancedness=balance) / even - gain)
 
-    return float(np.float64(brentq(off, LEAST, 1.0, xtol=1e-9)))
+    return float(np.float64(optimize.brentq(off, LEAST, 1.0, xtol=1e-9)))

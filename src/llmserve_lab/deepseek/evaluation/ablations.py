@@ -66,14 +66,14 @@ def rebalancing_gain(
 
 def balance_before(phase: str, assumed: Assumptions) -> float:
     """Balancedness before rebalancing at which the twin gains what was measured."""
-    from scipy.optimize import brentq
+    from llmserve_lab.extras import optimize
 
     measured = float(REBALANCING_GAINS[phase])
 
     def off(before: float) -> float:
         return rebalancing_gain(phase, assumed, before=before) - measured
 
-    return float(brentq(off, LEAST_BALANCE, assumed.balancedness))
+    return float(optimize.brentq(off, LEAST_BALANCE, assumed.balancedness))
 
 
 def overlap_ablations(assumed: Assumptions) -> Iterator[Ablation]:

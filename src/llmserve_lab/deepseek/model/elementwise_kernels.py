@@ -187,7 +187,7 @@ def moved(kernels: tuple[Kernel, ...], setup: Setup, *kinds: Kind) -> int:
 
     >>> from llmserve_lab.deepseek.model.setup import SETUPS
     >>> moved(AT_HOME, SETUPS["9 × 8 H100"], "elementwise")
-    134144
+    176128
     """
     widths = Widths.of(setup)
     return sum(k.moved(widths) for k in kernels if not kinds or k.kind in kinds)
