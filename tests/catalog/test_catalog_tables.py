@@ -30,6 +30,7 @@ TABLES = [
     catalog.memory_table(catalog.accelerator("h100-sxm")),
     catalog.tier_table(),
     catalog.deployment_table(),
+    catalog.decode_run_table(),
     catalog.product_table(),
     catalog.fact_table(),
 ]

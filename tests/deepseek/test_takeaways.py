@@ -41,7 +41,9 @@ def longest(place: Setup, batch: float, context: float) -> str:
 
 
 @pytest.mark.parametrize("context", [1024, 2048, 4096])
-def test_with_many_requests_the_all_to_alls_between_nodes_take_longest(context: int) -> None:
+def test_with_many_requests_the_all_to_alls_between_nodes_take_longest(
+    context: int,
+) -> None:
     for place in (H100, SETUPS["18 × 8 H800"]):
         for batch in (32, 64, 128):
             assert longest(place, batch, context) == "all_to_all_s"

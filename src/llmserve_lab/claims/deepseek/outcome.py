@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.catalog.evidence.deployments import (
     DEEPSEEK_DECODE,
@@ -54,8 +56,10 @@ def requests(kappa: float) -> float:
 
 
 def level(place: str) -> int:
-    """Largest batch at the service level."""
-    return twin(place).batch_at(LEVEL, context=4096)
+    """Largest batch at the service level, in halves or one after another."""
+    ours = twin(place)
+    turn = replace(ours, assumptions=replace(ours.assumptions, overlap="none"))
+    return max(way.batch_at(LEVEL, context=4096) for way in (ours, turn))
 
 
 CLAIMS = (
