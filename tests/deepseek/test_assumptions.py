@@ -1,15 +1,19 @@
 """Assumptions are plain data; what cannot be assumed is refused, with the rule."""
 
+import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from llmserve_lab import catalog
+from llmserve_lab import catalog, deepseek
 from llmserve_lab.deepseek import defaults
 from llmserve_lab.deepseek.calibration import kernel_efficiency
 from llmserve_lab.deepseek.model.setup import SETUPS, setup
 from llmserve_lab.formula.formula import Formula
 from tests.deepseek.twins import assume, twin
+
+PACKAGE = Path(deepseek.__file__).parent
 
 
 def test_making_the_books_assumptions_evaluates_no_formula(
@@ -29,6 +33,34 @@ def test_making_the_books_assumptions_evaluates_no_formula(
     monkeypatch.setattr(Formula, "__call__", refuse)
     book, paper = (make() for make in fresh)
     assert book == defaults.book_assumptions() and paper.host_s == 0
+
+
+STOREYS = (
+    "formulas",
+    "model",
+    "calibration",
+    "defaults",
+    "executed",
+    "evaluation",
+    "page",
+)
+
+
+def test_rooms_import_only_from_rooms_below_them() -> None:
+    """Imports inside functions counted: settings know nothing of the model's runs."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        here = path.relative_to(PACKAGE).with_suffix("").parts[0]
+        if here == "__init__":
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf8"))):
+            if not isinstance(node, ast.ImportFrom):
+                continue
+            name = node.module or ""
+            if not name.startswith("llmserve_lab.deepseek"):
+                continue
+            rooms = name.split(".")[2:3] or [each.name for each in node.names]
+            for room in rooms:
+                assert STOREYS.index(room) <= STOREYS.index(here), (path, name)
 
 
 def test_an_unknown_architecture_is_refused_by_name() -> None:
