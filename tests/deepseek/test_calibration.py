@@ -108,6 +108,13 @@ def test_one_constant_describes_decode_workers_that_it_was_not_fitted_to() -> No
         leave_one_out(ours, "colour")
 
 
+def test_the_fit_is_the_same_from_wherever_it_starts() -> None:
+    """Twenty starts between a microsecond and a second."""
+    ours = book_assumptions()
+    found = [fit_host(ours, start_s=start) for start in np.geomspace(1e-6, 1.0, 20)]
+    assert found == pytest.approx([ours.host_s] * 20, rel=1e-5)
+
+
 def test_labels_that_are_exchanged_are_described_worse() -> None:
     """The runs' times dealt out anew: what is predicted has to do with the run."""
     ours, rng = book_assumptions(), np.random.default_rng(0)

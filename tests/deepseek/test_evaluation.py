@@ -100,6 +100,9 @@ def test_scores_are_taken_apart() -> None:
     assert seen.mean_error == pytest.approx(0.15) and seen.bias == pytest.approx(-0.05)
     assert (seen.worst, seen.share_within) == (-0.2, 0.5)
     assert (blind.worst, blind.share_within) == (-0.3, 0.0)
+    assert seen.mean_interval[0] <= seen.mean_error <= seen.mean_interval[1]
+    assert seen.bias_interval == pytest.approx((-0.2, 0.1))  # either run, twice
+    assert blind.mean_interval == pytest.approx((0.3, 0.3))
     with pytest.raises(ValueError, match="errors must be at least 1, got 0"):
         score("seen", ())
     with pytest.raises(ValueError, match="errors must be finite, got"):
@@ -181,7 +184,7 @@ def test_every_gain_has_the_measured_sign() -> None:
 
 
 def test_the_balancedness_before_makes_the_gain_what_it_was() -> None:
-    """It was uneven before, and more so in decode; nobody published how much."""
+    """It was uneven before, and more so in decode; how much was not published."""
     ours = book_assumptions()
     before = {phase: balance_before(phase, ours) for phase in ("prefill", "decode")}
     assert 0.2 < before["decode"] < before["prefill"] < 0.5 < ours.balancedness

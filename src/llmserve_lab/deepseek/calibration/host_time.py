@@ -8,7 +8,7 @@ group that it was not fitted to is found by leaving one group out at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS, DecodeRun
 from llmserve_lab.deepseek.model.assumptions import Assumptions
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
+from llmserve_lab.formula.arrays import Array
 
 MEAN_LENGTH = 0.9  # of the nominal lengths, which are drawn evenly between 0.8 and 1
 GROUPS = ("accelerator", "engine", "precision", "ep")
@@ -69,8 +70,13 @@ def predicted_s(run: DecodeRun, assumed: Assumptions) -> float:
     return float(twin.step_s(**size))
 
 
-def fit_host(assumed: Assumptions, runs: Iterable[DecodeRun] = DECODE_RUNS) -> float:
-    """Host time that describes the runs best, in seconds.
+def fit_host(
+    assumed: Assumptions,
+    runs: Iterable[DecodeRun] = DECODE_RUNS,
+    *,
+    start_s: float = 1e-3,
+) -> float:
+    """Host time that describes the runs best, in seconds, searched from ``start_s``.
 
     Least squares of the logarithm, in which an error beyond a tenth weighs less than
     its square (soft L1).
@@ -85,11 +91,17 @@ def fit_host(assumed: Assumptions, runs: Iterable[DecodeRun] = DECODE_RUNS) -> f
     without = replace(assumed, host_s=0.0)
     kernels = np.array([predicted_s(run, without) for run in runs])
     measured = np.array([run.tpot_s for run in runs])
-    off: Callable[..., Any] = lambda host: np.log(  # noqa: E731
-        (kernels + host) / measured
-    )
+
+    def off(host: Array) -> Array:
+        return np.asarray(np.log((kernels + host) / measured))
+
     found = optimize.least_squares(
-        off, [1e-3], bounds=(0, np.inf), loss="soft_l1", f_scale=OUTLIER, x_scale=1e-3
+        off,
+        [start_s],
+        bounds=(0, np.inf),
+        loss="soft_l1",
+        f_scale=OUTLIER,
+        x_scale=1e-3,
     )
     return float(found.x[0])
 

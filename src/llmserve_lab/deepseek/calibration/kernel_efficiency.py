@@ -7,7 +7,6 @@ lent to them off what three libraries print of themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
@@ -36,11 +35,12 @@ from llmserve_lab.deepseek.calibration.constants import (
 )
 from llmserve_lab.deepseek.model.efficiency import KernelEfficiency, Kernels, on_every
 from llmserve_lab.deepseek.model.setup import DEEPSEEK
+from llmserve_lab.formula.arrays import Array
 
 KERNELS_ON = "h800-sxm"  # where they were timed
 
 
-def gemm_s(compute: float, read: float, start: float) -> np.ndarray:
+def gemm_s(compute: float, read: float, start: float) -> Array:
     """Seconds of each published GEMM at FLOP/s, byte/s and seconds to start."""
     work = np.array([(run.flops, run.traffic_bytes) for run in PRODUCT_RUNS])
     return np.asarray(start + np.hypot(*(work / (compute, read)).T))
@@ -56,9 +56,10 @@ def fit_gemm() -> tuple[float, float, float]:
 
     seconds = np.array([run.seconds for run in PRODUCT_RUNS])
     first = np.log([float(DEEP_GEMM_FLOPS), float(FLASH_MLA_BW), 1e-6])
-    off: Callable[..., np.ndarray] = lambda found: np.log(  # noqa: E731
-        gemm_s(*np.exp(found)) / seconds
-    )
+
+    def off(found: Array) -> Array:
+        return np.asarray(np.log(gemm_s(*np.exp(found)) / seconds))
+
     found = optimize.least_squares(off, first, x_scale=1e-2, xtol=1e-12, ftol=1e-12).x
     compute, read, start = (float(value) for value in np.exp(found))
     return compute, read, start

@@ -83,7 +83,7 @@ predict_overlap = Question(
     kind="predict",
     prompt=(
         f"The same machines, only {SMALL} requests on a GPU. You cut the batch in two "
-        "so that one half computes while the other is on the wire. The step …"
+        "so that one half computes while rows of the other are sent. The step …"
     ),
     choices=WAYS,
     answer=lambda: 0.0 if _gain() < 0.98 else (2.0 if _gain() > 1.02 else 1.0),

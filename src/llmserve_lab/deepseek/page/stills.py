@@ -95,7 +95,7 @@ def _plainly(axes: Any) -> None:
 def frontier_and_measured(assumed: Assumptions) -> StaticFigure:
     """Prediction lines and published points of four decodes: of a GPU, and of all.
 
-    Figures 13 and 14 of the paper, whose smallest group nobody else has measured.
+    Figures 13 and 14 of the paper, whose smallest group was measured by no other.
     """
     from llmserve_lab.extras import pyplot as plt
 

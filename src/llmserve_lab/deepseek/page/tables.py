@@ -116,8 +116,15 @@ def points(assumed: Assumptions) -> Table:
 
 def _scored(what: str, found: Iterable[Score]) -> Iterable[Row]:
     for each in found:
-        sizes = (tenths(each.mean_error), tenths(each.bias, "+"), signed(each.worst))
-        yield (what, each.status, str(each.n_runs), *sizes, per_cent(each.share_within))
+        low, high = each.mean_interval
+        left, right = each.bias_interval
+        yield (
+            *(what, each.status, str(each.n_runs)),
+            f"{tenths(each.mean_error)} ({tenths(low)} to {tenths(high)})",
+            f"{tenths(each.bias, '+')} ({tenths(left, '+')} to {tenths(right, '+')})",
+            signed(each.worst),
+            per_cent(each.share_within),
+        )
 
 
 def scores(assumed: Assumptions) -> Table:
@@ -129,8 +136,11 @@ def scores(assumed: Assumptions) -> Table:
         *_scored("step of a decode worker", decode_scores.scores(steps)),
     ]
     columns = ("what", "runs", "many", "mean error", "bias", "worst", "within 15 %")
-    note = "the mean of a day's prefill, which no saturated machine gives, left out"
-    return Table("Scores, by what a run was used for", columns, rows, [note])
+    notes = [
+        "in brackets, 95 of 100 samples of as many runs, drawn with replacement",
+        "the mean of a day's prefill, which no saturated machine gives, left out",
+    ]
+    return Table("Scores, by what a run was used for", columns, rows, notes)
 
 
 def left_out(assumed: Assumptions) -> Table:
