@@ -32,8 +32,8 @@ OTHER_FROM = f"{SENT_FROM} + all_to_all_s"
 HOST = f"turn_s - ({OTHER_FROM} + other_s)"
 # lane, kind, when its block starts, how long the bar is
 BARS = (
-    ("attention's GEMMs: read", "read", "0", "attn_gemm_read_s"),
-    ("attention's GEMMs: compute", "compute", "0", "attn_gemm_compute_s"),
+    ("projections: read", "read", "0", "attn_gemm_read_s"),
+    ("projections: compute", "compute", "0", "attn_gemm_compute_s"),
     ("attention kernel", "compute", "mla_s - attn_kernel_s", "attn_kernel_s"),
     ("attention, elementwise", "read", "mla_s", "attn_elementwise_s"),
     ("experts: read", "read", MOE_FROM, "expert_read_s"),
@@ -50,7 +50,7 @@ def frontier(fixed: Mapping[str, float]) -> Any:
     """Both ways to run a step, as far as memory goes, and the reader's point."""
     from llmserve_lab.extras import altair as alt
 
-    x = alt.X("user", **log_axis("tokens/s that a user sees", 1, 300))
+    x = alt.X("user", **log_axis("tokens/s that a user sees", 1, 100))
     y = alt.Y("gpu", **log_axis("tokens/s of a GPU", 10, 30_000))
     asked = {leaf.name for leaf in f.TURN_S.leaves(keep=frozenset({"local_experts"}))}
     names = {name: repr(value) for name, value in fixed.items() if name in asked}
