@@ -43,10 +43,14 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def pages(book: Path) -> dict[str, str]:
     """The built chapters by name; a warning is an error."""
-    command = [Path(sys.executable).parent / "jupyter-book", "build", "."]
+    program = str(Path(sys.executable).parent / "jupyter-book")
     options = ["--all", "-W", "-n", "--keep-going", "--quiet"]
     done = subprocess.run(
-        [*command, *options], cwd=book, capture_output=True, text=True, check=False
+        [program, "build", ".", *options],
+        cwd=book,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found = (book / "_build" / "html" / "chapters").glob("*.html")
