@@ -46,4 +46,4 @@ def formula_index() -> Table:
         "source",
         "made by",
     ]
-    return Table("Formulas by name", columns.split(", "), rows)
+    return Table("Formulas by name", columns, rows)
