@@ -215,6 +215,8 @@ def test_every_letter_of_a_formula_is_recognised_and_no_other(formula: Formula) 
         ("B^2 = 4", {"batch"}),
         ("\\min\\left(B, n\\right)", {"batch", "n_rows"}),
         ("\\ell\\cdot B", {"context", "batch"}),
+        ("\\overline{B} = n", {"n_rows"}),
+        ("n \\\\[4pt] B", {"n_rows", "batch"}),
         ("\\begin{aligned}B &= 2\\end{aligned}", {"batch"}),
     ],
 )
