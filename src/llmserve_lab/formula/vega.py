@@ -29,6 +29,7 @@ RELATIONS = {
     "StrictGreaterThan": ">",
     "GreaterThan": ">=",
 }
+JOINED = {"And": " && ", "Or": " || "}
 
 
 def vega_expression(formula: Formula, names: Mapping[str, str]) -> str:
@@ -43,6 +44,15 @@ def vega_expression(formula: Formula, names: Mapping[str, str]) -> str:
     for step in formula.steps(keep=frozenset(names)):
         texts[step.name] = _print(step.teaching, texts, formula.name)
     return texts[formula.name]
+
+
+def printed(expression: Any, names: Mapping[str, str], what: str) -> str:
+    """Print a SymPy expression or condition for Vega; each symbol as ``names`` says.
+
+    Raises:
+        TypeError: it needs a function that the browser does not offer.
+    """
+    return _print(expression, names, what)
 
 
 def _number(term: Quantity) -> str:
@@ -64,13 +74,13 @@ def _print(node: Any, names: Mapping[str, str], what: str) -> str:
         return _product(node, names, what)
     if kind == "Piecewise":
         return _piecewise(node, names, what)
-    if kind not in {"Add", "Pow", *FUNCTIONS, *RELATIONS}:
+    if kind not in {"Add", "Pow", *FUNCTIONS, *RELATIONS, *JOINED}:
         raise TypeError(
             f"{what} uses {kind}, which the browser's expressions do not offer"
         )
     parts = [_print(arg, names, what) for arg in node.args]
-    if kind == "Add":
-        return "(" + " + ".join(parts) + ")"
+    if kind == "Add" or kind in JOINED:
+        return "(" + JOINED.get(kind, " + ").join(parts) + ")"
     if kind == "Pow":
         return _power(node, parts)
     if kind in FUNCTIONS:
