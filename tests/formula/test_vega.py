@@ -62,7 +62,7 @@ def refused() -> dict[str, Any]:
         "sin": sp.sin,
         "Mod": lambda b: b % 3,
         "Pi": lambda b: b * sp.pi,
-        "And": lambda b: sp.Piecewise((b, (b > 1) & (b < 3)), (2, True)),
+        "Xor": lambda b: sp.Piecewise((b, sp.Xor(b > 1, b < 3)), (2, True)),
     }
 
 

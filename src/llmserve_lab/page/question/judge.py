@@ -164,7 +164,7 @@ def _in_unit(question: Question, value: Any, unit: str | None) -> float | Judgem
         given = _quantity(value, unit, question.shown_unit)
     except pint.UndefinedUnitError as error:
         return Judgement(False, f"The book does not know this unit: {error}.")
-    except (TypeError, ValueError, OverflowError, pint.PintError):
+    except (TypeError, ValueError, ArithmeticError, pint.PintError):
         return Judgement(False, UNREADABLE)
     try:
         number = float(given.to(question.unit or "dimensionless").magnitude)
