@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import vl_convert as vl_convert
     from matplotlib import patches as patches
     from matplotlib import pyplot as pyplot
-    from pygments import lexers as lexers
+    from pygments import lexers as lexers  # type: ignore[import-untyped]
     from scipy import optimize as optimize
     from scipy import special as special
     from scipy import stats as stats
