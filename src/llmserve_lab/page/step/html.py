@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from llmserve_lab.page.html import bootstrap, data_script, digest, escape, tag
+from llmserve_lab.page.html import (
+    bootstrap,
+    data_script,
+    digest,
+    escape,
+    number_of_figure,
+    tag,
+)
 from llmserve_lab.page.live.goal import goal_html
 from llmserve_lab.page.palette import GREY, HATCH, MEANINGS
 from llmserve_lab.page.svg import tidy
@@ -19,8 +26,9 @@ def step_html(figure: StepFigure) -> str:
     """The whole ``<figure>``: title, legend, player, stills, data."""
     data = step_data(figure)
     key = f"step-{digest(data)}"
+    head = number_of_figure(figure.name) + escape(figure.title)
     body = [
-        tag("p", escape(figure.title), class_="live-title", id=f"{key}-title"),
+        tag("p", head, class_="live-title", id=f"{key}-title"),
         _hatch(key) if figure.hatched else "",
         _legend(figure),
         _player(figure, key),
