@@ -51,6 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pieces = (example(goal=RIDGE), steps(), WEIGHTS, BOUND, anchor)
     write(found, "index.html", *pieces, navigation=LINKS)
     write(found, "other.html", READ, navigation=LINKS)
+    write(found, "plain.html", "<p>Nothing is asked.</p>", navigation=LINKS)
     return found
 
 
@@ -89,7 +90,7 @@ def moved(page: Page) -> str:
     """Move both figures; return the address that they write."""
     page.get_by_label("requests in one batch").press("End")
     page.get_by_label("model").select_option("large")
-    page.get_by_label("continuous").check()
+    page.get_by_role("radio", name="continuous").check()
     page.locator("input[name=frame]").press("End")
     page.wait_for_function("location.hash.includes('frame=8')")
     return str(page.evaluate("location.href"))
@@ -115,7 +116,7 @@ def test_the_address_brings_both_figures_back(page: Page) -> None:
     opened(page, address)
     assert shown(page.locator("figure.live")) == before
     expect(page.get_by_label("model")).to_have_value("1")
-    expect(page.get_by_label("continuous")).to_be_checked()
+    expect(page.get_by_role("radio", name="continuous")).to_be_checked()
     expect(page.locator(".step-at")).to_have_text("8 of 8")
     expect(page.locator(".live-notice:visible")).to_have_count(0)
 
@@ -309,6 +310,9 @@ def test_the_navigation_counts_each_page(page: Page, folder: Path) -> None:
     expect(note).to_have_text("Kept in this browser only; nothing is sent.")
     answer(page, READ, "400")
     expect(marks).to_have_text([" 2 of 4", " 1 of 1"])
+    page.goto((folder / "plain.html").as_uri())
+    expect(marks).to_have_text([" 2 of 4", " 1 of 1"])
+    expect(page.locator(".progress-bar")).to_have_count(0)
 
 
 def test_one_button_clears_everything(page: Page, folder: Path) -> None:

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from llmserve_lab.page.step.figure import Place, StepFigure, StepLog
 
 SWATCH = 14  # CSS pixels
+# In the element, for places that have no style sheet of ours, such as nbviewer.
+SIDE_BY_SIDE = (
+    "display: grid; gap: 1rem; "
+    "grid-template-columns: repeat(auto-fit, minmax(min(100%, 14rem), 1fr))"
+)
 
 
 def step_html(figure: StepFigure) -> str:
@@ -171,7 +176,7 @@ def _counters(figure: StepFigure, texts: list[str]) -> str:
 
 def _stills(figure: StepFigure, key: str) -> str:
     stills = [_still(figure, at, f"{key}-{i}") for i, at in enumerate(figure.stills)]
-    return tag("div", "".join(stills), class_="step-stills")
+    return tag("div", "".join(stills), class_="step-stills", style=SIDE_BY_SIDE)
 
 
 def _still(figure: StepFigure, at: Place, key: str) -> str:
