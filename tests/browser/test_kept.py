@@ -105,7 +105,7 @@ def test_the_navigation_counts_each_page(page: Page, folder: Path) -> None:
     expect(marks).to_have_text([" 2 of 4", " 1 of 1"])
     page.goto((folder / "plain.html").as_uri())
     expect(marks).to_have_text([" 2 of 4", " 1 of 1"])
-    expect(page.locator(".progress-bar")).to_have_count(0)
+    expect(page.locator(".book-progress")).to_have_count(0)
 
 
 def test_one_button_clears_everything(page: Page, folder: Path) -> None:
