@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from llmserve_lab.formula.names import quantity
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     import sympy
 
     from llmserve_lab.formula.latex import Worked
-
-Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,17 +16,15 @@ state; what a short run from fresh slots shows is ``theory.finite_run``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from llmserve_lab import notation as q
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.simulation.bundle import Bundle
 from llmserve_lab.afd.simulation.length_distributions import Floats, SlotLaw
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 NODES = 64
 FAR = 64  # ratios searched first
@@ -78,12 +76,12 @@ def _largest(bundle: Bundle, slot: SlotLaw, n: Floats, *, n_batches: int) -> Flo
 
     In seconds above the mean; each time is the mean of ``n_batches`` batches.
     """
-    from scipy.special import ndtri
+    from llmserve_lab.extras import special
 
     if slot.variance == 0:
         return np.zeros((*n.shape[:-1], NODES))
     chances = (np.arange(NODES) + 0.5) / NODES
-    z = ndtri(chances ** (1 / n))
+    z = special.ndtri(chances ** (1 / n))
     skewness = slot.skewness / (bundle.batch * n_batches) ** 0.5
     sd_s = f.ATTN_SD_S(
         a_attn=bundle.attn.slope,

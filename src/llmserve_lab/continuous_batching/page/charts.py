@@ -20,9 +20,15 @@ CHUNK_TITLE = "chunk (rows of the prompt in one iteration)"
 LANE = 34  # CSS pixels
 
 
+<<<<<<< HEAD
 def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
     """A tick for each token in each lane, and below them what is read of the prompt."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
+=======
+def iteration_against_chunk() -> Any:
+    """One iteration's time as its chunk grows, with this prefix and with none."""
+    from llmserve_lab.extras import altair as alt
+>>>>>>> main
 
     rows = [_row(chunk, beat) for chunk, beats in runs for beat in beats]
     numbers = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("cabp", "number"))
@@ -57,7 +63,7 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
 
 def _longest(mine: Any, x: Any) -> Any:
     """How long the longest hole is, written into it where it is wide enough."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     words = "format(1e3 * datum.gap, ',.3~r') + ' ms without a token'"
     return (
@@ -77,7 +83,7 @@ def _row(chunk: int, beat: Beat) -> str:
 
 def _between_lanes() -> list[Any]:
     """Strips of the page's colour that part the lanes."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     strip: dict[str, Any] = {"color": PAGE, "x": 0, "x2": "width", "height": 10}
     return [
@@ -88,7 +94,7 @@ def _between_lanes() -> list[Any]:
 
 def _names() -> list[Any]:
     """The name of each lane at its left, on the page's colour."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     names = [*LETTERS[:DECODES], "F"]
     look: dict[str, Any] = {"align": "right", "x": -8, "fontWeight": "bold"}
@@ -102,7 +108,7 @@ def _names() -> list[Any]:
 
 def chunk_from_target() -> Any:
     """An iteration's time as its chunk grows, with this prefix and with none."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     x = alt.X("rows", **_linear(CHUNK_TITLE, MOST_ROWS))
     y = alt.Y("ms", **_linear("time of the iteration (ms)", MOST_MS))
@@ -125,7 +131,7 @@ def chunk_from_target() -> Any:
 
 def _linear(title: str, most: float) -> dict[str, Any]:
     """Keywords of a channel: from nothing to ``most``."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     scale = alt.Scale(domain=[0, most], nice=False)
     return {
@@ -137,7 +143,7 @@ def _linear(title: str, most: float) -> dict[str, Any]:
 
 
 def _line(name: str, context: str, ink: Any, dash: tuple[int, int]) -> Any:
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     at = {"chunk": "datum.rows", "context": context, "decode_context": str(PROMPT)}
     ms = f"1e3 * {iteration_s(**at)}"
@@ -155,9 +161,15 @@ def iteration_s(**at: str) -> str:
     return f.MIXED_ITERATION_S.browser(parts)
 
 
+<<<<<<< HEAD
 def price(most: float) -> Any:
     """Seconds of a whole prompt against the chunk: computing, and reading again."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
+=======
+def mask() -> Any:
+    """The block of one chunk: what its rows see of prefix and selves, or not."""
+    from llmserve_lab.extras import altair as alt
+>>>>>>> main
 
     over = (16.0, most)
     x = alt.X("rows", **log_axis(CHUNK_TITLE, *over))
@@ -176,21 +188,74 @@ def price(most: float) -> Any:
     )
 
 
+<<<<<<< HEAD
 def _at_right(text: str) -> Any:
     """The name of a horizontal line, above its right end."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     return (
         alt.Chart(alt.Data(values=[{}]))
         .transform_calculate(s="prompt_compute_s")
         .mark_text(
             text=text,
+=======
+def _rows(start: str, end: str) -> Any:
+    """One bar a query row, as long as the expressions say; none beyond the chunk."""
+    from llmserve_lab.extras import altair as alt
+
+    return (
+        alt.Chart(alt.sequence(0, MOST_ROWS, as_="i"))
+        .transform_filter("datum.i < chunk")
+        .transform_calculate(start=start, end=end)
+        .transform_calculate(top="datum.i + 0.06", below="datum.i + 0.94")
+    )
+
+
+def _legend() -> list[Any]:
+    """What this block is called, and what the colours are, at the lower right."""
+    from llmserve_lab.extras import altair as alt
+
+    name = "chunk == 1 ? 'a decode' : context == 0 ? 'a first chunk' : 'a later chunk'"
+    lines = (
+        (name, GREY),
+        ("'cached prefix: all visible'", BLUE),
+        ("'own rows: up to itself'", VERMILLION),
+    )
+    return [
+        alt.Chart(alt.Data(values=[{}])).mark_text(
+            text={"expr": text},
+            color=ink.css,
+>>>>>>> main
             align="right",
             x={"expr": "width - 4"},
             dy=-7,
             color=GREY.css,
             clip=True,
         )
+<<<<<<< HEAD
+=======
+        for row, (text, ink) in enumerate(lines)
+    ]
+
+
+def price() -> Any:
+    """Seconds of a whole prompt against the chunk, and the gap that it makes."""
+    from llmserve_lab.extras import altair as alt
+
+    x = alt.X("rows", **log_axis(CHUNK_TITLE, *CHUNKS))
+    y = alt.Y("s", **log_axis("time (s)", 0.002, 200))
+    again = {"num_chunks": "prompt_len / datum.rows"}  # not rounded: a smooth line
+    lines = (
+        Curve("weights again", f.PROMPT_WEIGHTS_S.browser(again), GREEN, 0.3, (2, 2)),
+        Curve("cache again", _cache_again(again), BLUE, 0.86, (5, 4)),
+        Curve("longest gap", _longest_gap(), PURPLE, 0.8, PURPLE.dash, rising=True),
+    )
+    return alt.layer(
+        landmark(x, "chunk", "this chunk"),
+        landmark(x, "hiding_chunk", "hidden from here", at=16),
+        landmark(y, "prompt_compute_s", "compute", at=8),
+        curves(x, y, CHUNKS, *lines),
+>>>>>>> main
     )
 
 
@@ -198,3 +263,47 @@ def _cache_again(again: dict[str, str]) -> str:
     """Nothing is drawn where the prompt is one chunk: nothing is read again."""
     seconds = f.PROMPT_KV_S.browser({"chunk": "datum.rows", **again})
     return f"datum.rows < prompt_len ? {seconds} : null"
+<<<<<<< HEAD
+=======
+
+
+def _longest_gap() -> str:
+    """The last chunk of the prompt, beside the decodes."""
+    last, before = "min(datum.rows, prompt_len)", "max(0, prompt_len - datum.rows)"
+    calm = {"n_decodes": str(DECODES), "decode_context": str(CONTEXT)}
+    return _iteration_s(chunk=last, context=before, **calm)
+
+
+def timeline(runs: Sequence[tuple[int, Sequence[Beat]]]) -> Any:
+    """Every iteration of one of the runs, as wide and as high as the gap it makes."""
+    from llmserve_lab.extras import altair as alt
+
+    rows = [_row(chunk, beat) for chunk, beats in runs for beat in beats]
+    numbers = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("cagb", "number"))
+    data = alt.Data(values="\n".join(["c,a,g,b", *rows]), format=numbers)
+    x = alt.X(
+        "a:Q",
+        title="time since the long prompt arrived (s)",
+        scale=alt.Scale(domain=[FROM_S, UNTIL_S], nice=False),
+        axis=alt.Axis(values=list(range(10)), grid=False),
+    )
+    y = alt.Y("g", **log_axis("gap between two tokens (ms)", LEAST_MS, 20_000))
+    over = "datum.g > 1e3 * tbt_target"
+    inks = (alt.value(ink.css) for ink in (VERMILLION, BLUE))
+    bars = (
+        alt.Chart(data)
+        .transform_filter("datum.c == chunk")
+        .transform_calculate(
+            low=str(LEAST_MS), b="isValid(datum.b) ? datum.b : datum.a + datum.g / 1e3"
+        )
+        .mark_bar(clip=True)
+        .encode(x=x, x2="b", y=y, y2="low:Q", color=alt.condition(over, *inks))
+    )
+    return alt.layer(bars, landmark(y, "1e3 * tbt_target", "target"))
+
+
+def _row(chunk: int, beat: Beat) -> str:
+    """Start in seconds, gap in ms; where it ends is said only if not one gap later."""
+    end = "" if beat.rows else f"{beat.end_s:.3f}"
+    return f"{chunk},{beat.start_s:.3f},{1e3 * beat.gap_s:.3g},{end}"
+>>>>>>> main

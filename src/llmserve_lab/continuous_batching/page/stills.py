@@ -21,7 +21,7 @@ INKS = {"static": VERMILLION, "continuous": BLUE}
 @figure_style()
 def sweep(points: dict[str, Sequence[Point]], slots: int) -> StaticFigure:
     """Throughput and median TTFT against the rate of arrivals, by scheduler."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(5.6, 5.0))
     for name, found in points.items():
@@ -64,7 +64,7 @@ def _saturation(axes: Any, found: Sequence[Point], ink: Ink) -> None:
 @figure_style()
 def one_request(report: Report, number: int) -> StaticFigure:
     """The times of one request on one line: arrival, first token, every token after."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     (i,) = (k for k in range(report.num_requests) if report.id[k] == number)
     arrival, first = float(report.arrival_s[i]), float(report.first_token_s[i])
@@ -109,7 +109,7 @@ def _span(
 @figure_style()
 def chosen(report: Report, target_s: float) -> StaticFigure:
     """Rows that a scheduler under a target gave a prompt, and the closed form."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     rows = [beat.rows for beat in pieces(report)]
@@ -150,7 +150,7 @@ def _skyline(shown: Sequence[Any], floor_s: float) -> tuple[list[float], list[fl
 @figure_style()
 def heartbeat(report: Report, title: str) -> StaticFigure:
     """Every iteration of a run as a bar, as wide as it lasts and as high."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     shown = beats(report)
