@@ -1,4 +1,4 @@
-"""The book's running example: Llama-3.1-8B in 16 bits on one H100, served to its limits.
+"""The book's running example: Llama-3.1-8B in 16 bits on one H100, and its requests.
 
 One model, one GPU, one prompt and one answer for the whole chapter. What the machine
 achieves of its datasheet is chosen here, once, for every figure and every number.

@@ -142,8 +142,8 @@ def _story(run: Sequence[Moment]) -> list[tuple[int, str]]:
         ),
         (
             lost + 4,
-            "Both need one more block. B, admitted last, is preempted: it gives all its "
-            "blocks back and goes to the head of the queue.",
+            "Both need one more block. B, admitted last, is preempted: it gives all "
+            "its blocks back and goes to the head of the queue.",
         ),
         (
             back - 3,

@@ -10,7 +10,7 @@ from llmserve_lab.continuous_batching.lanes import Beat
 from llmserve_lab.continuous_batching.machine import DECODES, PROMPT
 from llmserve_lab.continuous_batching.workloads import LETTERS
 from llmserve_lab.page.live.marks import Curve, curves, landmark, log_axis
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, INK, MEANINGS, VERMILLION
+from llmserve_lab.page.palette import BLUE, GREY, INK, MEANINGS, VERMILLION
 
 FROM_S = -0.25  # before the long prompt arrives
 PAGE = "var(--book-page, #fff)"
@@ -18,17 +18,12 @@ MOST_ROWS, STEPS = 4096, 64
 MOST_MS = 150
 CHUNK_TITLE = "chunk (rows of the prompt in one iteration)"
 LANE = 34  # CSS pixels
+CUT = {"chunk": "datum.rows"}
 
 
-<<<<<<< HEAD
 def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
     """A tick for each token in each lane, and below them what is read of the prompt."""
     from llmserve_lab.extras import altair as alt
-=======
-def iteration_against_chunk() -> Any:
-    """One iteration's time as its chunk grows, with this prefix and with none."""
-    from llmserve_lab.extras import altair as alt
->>>>>>> main
 
     rows = [_row(chunk, beat) for chunk, beats in runs for beat in beats]
     numbers = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("cabp", "number"))
@@ -43,7 +38,7 @@ def iteration_against_chunk() -> Any:
     bottom, top = {"expr": f"{LANE * DECODES}"}, {"expr": "0"}
     height = LANE * (DECODES + 1)
     streams = mine.encode(x=x, y=alt.value(bottom), y2=alt.value(top))
-    tokens = {"color": MEANINGS["new"].css, "clip": True}
+    tokens: dict[str, Any] = {"color": MEANINGS["new"].css, "clip": True}
     reading = mine.transform_filter("datum.p > 0").mark_rect(
         color=MEANINGS["F"].css, stroke=PAGE, strokeWidth=0.5, clip=True
     )
@@ -65,7 +60,8 @@ def _longest(mine: Any, x: Any) -> Any:
     """How long the longest hole is, written into it where it is wide enough."""
     from llmserve_lab.extras import altair as alt
 
-    words = "format(1e3 * datum.gap, ',.3~r') + ' ms without a token'"
+    shown = "datum.gap < 1 ? format(1e3 * datum.gap, '.3~r') + ' ms' : "
+    words = f"({shown}format(datum.gap, '.3~r') + ' s') + ' without a token'"
     return (
         mine.transform_filter("datum.p > 0")
         .transform_calculate(gap="datum.b - datum.a")
@@ -161,34 +157,24 @@ def iteration_s(**at: str) -> str:
     return f.MIXED_ITERATION_S.browser(parts)
 
 
-<<<<<<< HEAD
 def price(most: float) -> Any:
     """Seconds of a whole prompt against the chunk: computing, and reading again."""
     from llmserve_lab.extras import altair as alt
-=======
-def mask() -> Any:
-    """The block of one chunk: what its rows see of prefix and selves, or not."""
-    from llmserve_lab.extras import altair as alt
->>>>>>> main
 
     over = (16.0, most)
     x = alt.X("rows", **log_axis(CHUNK_TITLE, *over))
     y = alt.Y("s", **log_axis("time (s)", 0.001, 100))
     again = {"num_chunks": "prompt_len / datum.rows"}  # not rounded: a smooth line
-    lines = (
-        Curve("weights", f.PROMPT_WEIGHTS_S.browser(again), BLUE, 0.35, (2, 2)),
-        Curve("cache", _cache_again(again), GREEN, 0.6, (5, 4)),
-    )
+    read = f"{f.PROMPT_WEIGHTS_S.browser(again)} + {f.PROMPT_KV_S.browser(again | CUT)}"
+    line = Curve("reading weights and cache", read, BLUE, 0.75, (5, 4))
     return alt.layer(
-        landmark(x, "chunk", "this chunk", at=16),
-        landmark(x, "hiding_chunk", "reading hides from here"),
+        landmark(x, "chunk", "this chunk"),
         landmark(y, "prompt_compute_s", ""),
         _at_right("computing the prompt").encode(y=y),
-        curves(x, y, over, *lines),
+        curves(x, y, over, line),
     )
 
 
-<<<<<<< HEAD
 def _at_right(text: str) -> Any:
     """The name of a horizontal line, above its right end."""
     from llmserve_lab.extras import altair as alt
@@ -198,112 +184,10 @@ def _at_right(text: str) -> Any:
         .transform_calculate(s="prompt_compute_s")
         .mark_text(
             text=text,
-=======
-def _rows(start: str, end: str) -> Any:
-    """One bar a query row, as long as the expressions say; none beyond the chunk."""
-    from llmserve_lab.extras import altair as alt
-
-    return (
-        alt.Chart(alt.sequence(0, MOST_ROWS, as_="i"))
-        .transform_filter("datum.i < chunk")
-        .transform_calculate(start=start, end=end)
-        .transform_calculate(top="datum.i + 0.06", below="datum.i + 0.94")
-    )
-
-
-def _legend() -> list[Any]:
-    """What this block is called, and what the colours are, at the lower right."""
-    from llmserve_lab.extras import altair as alt
-
-    name = "chunk == 1 ? 'a decode' : context == 0 ? 'a first chunk' : 'a later chunk'"
-    lines = (
-        (name, GREY),
-        ("'cached prefix: all visible'", BLUE),
-        ("'own rows: up to itself'", VERMILLION),
-    )
-    return [
-        alt.Chart(alt.Data(values=[{}])).mark_text(
-            text={"expr": text},
-            color=ink.css,
->>>>>>> main
             align="right",
             x={"expr": "width - 4"},
             dy=-7,
             color=GREY.css,
             clip=True,
         )
-<<<<<<< HEAD
-=======
-        for row, (text, ink) in enumerate(lines)
-    ]
-
-
-def price() -> Any:
-    """Seconds of a whole prompt against the chunk, and the gap that it makes."""
-    from llmserve_lab.extras import altair as alt
-
-    x = alt.X("rows", **log_axis(CHUNK_TITLE, *CHUNKS))
-    y = alt.Y("s", **log_axis("time (s)", 0.002, 200))
-    again = {"num_chunks": "prompt_len / datum.rows"}  # not rounded: a smooth line
-    lines = (
-        Curve("weights again", f.PROMPT_WEIGHTS_S.browser(again), GREEN, 0.3, (2, 2)),
-        Curve("cache again", _cache_again(again), BLUE, 0.86, (5, 4)),
-        Curve("longest gap", _longest_gap(), PURPLE, 0.8, PURPLE.dash, rising=True),
     )
-    return alt.layer(
-        landmark(x, "chunk", "this chunk"),
-        landmark(x, "hiding_chunk", "hidden from here", at=16),
-        landmark(y, "prompt_compute_s", "compute", at=8),
-        curves(x, y, CHUNKS, *lines),
->>>>>>> main
-    )
-
-
-def _cache_again(again: dict[str, str]) -> str:
-    """Nothing is drawn where the prompt is one chunk: nothing is read again."""
-    seconds = f.PROMPT_KV_S.browser({"chunk": "datum.rows", **again})
-    return f"datum.rows < prompt_len ? {seconds} : null"
-<<<<<<< HEAD
-=======
-
-
-def _longest_gap() -> str:
-    """The last chunk of the prompt, beside the decodes."""
-    last, before = "min(datum.rows, prompt_len)", "max(0, prompt_len - datum.rows)"
-    calm = {"n_decodes": str(DECODES), "decode_context": str(CONTEXT)}
-    return _iteration_s(chunk=last, context=before, **calm)
-
-
-def timeline(runs: Sequence[tuple[int, Sequence[Beat]]]) -> Any:
-    """Every iteration of one of the runs, as wide and as high as the gap it makes."""
-    from llmserve_lab.extras import altair as alt
-
-    rows = [_row(chunk, beat) for chunk, beats in runs for beat in beats]
-    numbers = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("cagb", "number"))
-    data = alt.Data(values="\n".join(["c,a,g,b", *rows]), format=numbers)
-    x = alt.X(
-        "a:Q",
-        title="time since the long prompt arrived (s)",
-        scale=alt.Scale(domain=[FROM_S, UNTIL_S], nice=False),
-        axis=alt.Axis(values=list(range(10)), grid=False),
-    )
-    y = alt.Y("g", **log_axis("gap between two tokens (ms)", LEAST_MS, 20_000))
-    over = "datum.g > 1e3 * tbt_target"
-    inks = (alt.value(ink.css) for ink in (VERMILLION, BLUE))
-    bars = (
-        alt.Chart(data)
-        .transform_filter("datum.c == chunk")
-        .transform_calculate(
-            low=str(LEAST_MS), b="isValid(datum.b) ? datum.b : datum.a + datum.g / 1e3"
-        )
-        .mark_bar(clip=True)
-        .encode(x=x, x2="b", y=y, y2="low:Q", color=alt.condition(over, *inks))
-    )
-    return alt.layer(bars, landmark(y, "1e3 * tbt_target", "target"))
-
-
-def _row(chunk: int, beat: Beat) -> str:
-    """Start in seconds, gap in ms; where it ends is said only if not one gap later."""
-    end = "" if beat.rows else f"{beat.end_s:.3f}"
-    return f"{chunk},{beat.start_s:.3f},{1e3 * beat.gap_s:.3g},{end}"
->>>>>>> main

@@ -53,16 +53,14 @@ def lanes() -> LiveFigure:
     return LiveFigure(
         name="lanes-of-tokens",
         title="Five readers' streams while a long prompt, F, is read",
-        chart=lambda: charts.lanes(
-            [(c, beats(in_chunks(c))) for c in CHUNKS], until_s
-        ),
+        chart=lambda: charts.lanes([(c, beats(in_chunks(c))) for c in CHUNKS], until_s),
         controls=(
             Slider(quantity("chunk"), STOPS, float(LONG), "Chunk"),
             Slider(quantity("tbt_target"), TARGETS, TARGET_S, "Target for the gap"),
         ),
         derived={
             "last_prefix": Bound(f.LAST_PREFIX, prompt_len=float(LONG)),
-            **mixed(**{"context": "last_prefix", **fixed}),
+            **mixed(context="last_prefix", **fixed),
             "chunk_fits": Bound(
                 f.CHUNK_FITS,
                 **f.CHUNK_FITS.given(
@@ -71,7 +69,7 @@ def lanes() -> LiveFigure:
             ),
         },
         readouts=(
-            Readout("iteration_s", "Longest gap"),
+            Readout("iteration_s", "Longest gap: one iteration"),
             Verdict("kept", "The gap", "tbt_target", "iteration_s", KEPT),
             Readout(f.NUM_CHUNKS, "Iterations for the prompt", prompt_len=float(LONG)),
         ),
@@ -121,14 +119,13 @@ def price() -> LiveFigure:
     """A whole prompt in chunks: what is computed, and what is read again."""
     return LiveFigure(
         name="price-of-chunks",
-        title="Reading again costs time only where chunks are shorter than the ridge",
+        title="Reading again costs time only where it takes longer than computing",
         chart=lambda: charts.price(PRICED[-1]),
         controls=(
             Slider(quantity("chunk"), PRICED, 512.0, "Chunk"),
             Slider(quantity("prompt_len"), PROMPTS, float(LONG), "Prompt"),
             device_choice(),
         ),
-        derived={"hiding_chunk": f.HIDING_CHUNK},
         readouts=(
             Readout(f.PROMPT_COMPUTE_S, "Computing the prompt"),
             Readout(f.PROMPT_WEIGHTS_S, "Reading the weights"),

@@ -155,7 +155,7 @@ def _frozen(found: Sequence[Stay]) -> list[tuple[int, str]]:
 
 def _living(found: Sequence[Stay]) -> list[tuple[int, str]]:
     """Continuous batching, moment by moment."""
-    a, b, c, d = sorted(found, key=lambda stay: stay.id)
+    _, b, c, d = sorted(found, key=lambda stay: stay.id)
     return [
         *_opening(found),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from llmserve_lab.continuous_batching import formulas as f
@@ -76,14 +77,20 @@ def one_request(report: Report, number: int) -> StaticFigure:
     axes.plot([0], [0.5], ">", color=GREY.light, markersize=9)
     spans = (
         (0, first - arrival, f"TTFT {si(first - arrival, 's')}", 1.35, BLUE),
-        (first - arrival, last - arrival, "ITL: each gap; TPOT: their mean", 1.35, GREEN),
+        (
+            first - arrival,
+            last - arrival,
+            "ITL: each gap; TPOT: their mean",
+            1.35,
+            GREEN,
+        ),
         (0, last - arrival, f"E2E latency {si(last - arrival, 's')}", -0.45, GREY),
     )
     for start, end, text, height, ink in spans:
         _span(axes, start, end, text, height, ink)
     axes.set(ylim=(-1.0, 2.1), yticks=[], xlabel="time since the request arrived (s)")
     axes.grid(visible=False)
-    gaps = [b - a for a, b in zip(ticks, ticks[1:], strict=False)]
+    gaps = [b - a for a, b in pairwise(ticks)]
     return StaticFigure.of(
         figure,
         title="One request, four numbers",

@@ -56,7 +56,11 @@ def mixed_iterations() -> StepFigure:
             **{letter: f"{letter}, decoding" for letter in "ABC"},
             "D": "D, whose prompt is read",
         },
-        counters=(Counter("rows"), Counter("tokens made"), Counter("left of D's prompt")),
+        counters=(
+            Counter("rows"),
+            Counter("tokens made"),
+            Counter("left of D's prompt"),
+        ),
     )
 
 
