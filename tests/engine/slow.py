@@ -115,7 +115,7 @@ class Server:
         for life in [life for life in spoke if life.wants == 0]:
             self.batch.remove(life)
             self.done.append(life)
-        if not (self.policy.frozen and self.batch):
+        if not (self.policy.static_batch and self.batch):
             for life in self.done:
                 self.answer(life)
             self.done.clear()
@@ -125,7 +125,7 @@ class Server:
                 self.batch.remove(life)
                 self.busy_for -= 1
                 self.link.hand_over(life)
-        if not self.policy.reserve:
+        if not self.policy.reserve_output:
             self.grow([life for life in self.batch if life in spoke])
 
     def answer(self, life: Life) -> None:

@@ -13,8 +13,8 @@ Rows = list[tuple[Life, int]]
 
 
 class Usual:
-    frozen = False
-    reserve: bool
+    static_batch = False
+    reserve_output: bool
     max_batch: int
 
     def padded(self, server: Server, plan: Rows) -> list[tuple[int, int]]:
@@ -25,7 +25,7 @@ class Usual:
         if len(server.batch) >= self.max_batch or not server.waiting:
             return None
         life = server.waiting[0]
-        tokens = life.known + (life.wants - 1 if self.reserve else 0)
+        tokens = life.known + (life.wants - 1 if self.reserve_output else 0)
         return life if server.admit(life, tokens=tokens) else None
 
 
@@ -33,7 +33,7 @@ class Usual:
 class Orca(Usual):
     max_batch: int
     mixed: bool
-    reserve: bool
+    reserve_output: bool
 
     def rows(self, server: Server) -> Rows:
         while self.next_in(server):
@@ -49,7 +49,7 @@ class Orca(Usual):
 class Sarathi(Usual):
     max_batch: int
     budget: int
-    reserve: bool = False
+    reserve_output: bool = False
 
     def rows(self, server: Server) -> Rows:
         plan = [(life, 1) for life in server.batch if life.decodes]
@@ -67,7 +67,7 @@ class InTime(Usual):
     max_batch: int
     tbt_s: float
     least: int
-    reserve: bool = False
+    reserve_output: bool = False
 
     def most(self, server: Server, plan: Rows, cached: int) -> int:
         """Try one row more, and another, until the iteration is too long."""
@@ -98,8 +98,8 @@ class InTime(Usual):
 @dataclass
 class Frozen(Usual):
     batch: int
-    frozen = True
-    reserve: bool = True
+    static_batch = True
+    reserve_output: bool = True
     width: int = 0
 
     def rows(self, server: Server) -> Rows:
@@ -136,7 +136,7 @@ def slow_policy(policy: Any, number: Any) -> Usual:
         case "Static":
             return Frozen(policy.batch)
         case "Continuous":
-            return Orca(policy.max_batch, policy.mixed, policy.reserve)
+            return Orca(policy.max_batch, policy.mixed, policy.reserve_output)
         case "Chunked":
             return Sarathi(policy.max_batch, policy.budget)
         case _:

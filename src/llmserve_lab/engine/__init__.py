@@ -4,9 +4,9 @@
 :class:`Report` of what everybody had to wait for.
 """
 
-from llmserve_lab.engine.execute import Driven, Slice, drive
+from llmserve_lab.engine.execute import ExecutedRun, ScheduledTokens, execute
+from llmserve_lab.engine.metrics.iteration_log import IterationLog, IterationRecord
 from llmserve_lab.engine.metrics.report import Report
-from llmserve_lab.engine.metrics.trace import Step, Trace
 from llmserve_lab.engine.pool import Disaggregated, Pool
 from llmserve_lab.engine.scheduler.policies import (
     Chunked,
@@ -15,28 +15,28 @@ from llmserve_lab.engine.scheduler.policies import (
     Policy,
     Static,
 )
-from llmserve_lab.engine.scheduler.prefix_cache import PrefixStore
+from llmserve_lab.engine.scheduler.prefix_cache import PrefixCache
 from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.engine.simulate import simulate
-from llmserve_lab.engine.timing.cost import IterationCost, Load
+from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
 
 __all__ = [
     "Chunked",
     "ChunkedWithin",
     "Continuous",
     "Disaggregated",
-    "Driven",
+    "ExecutedRun",
     "IterationCost",
-    "Load",
+    "IterationLoad",
+    "IterationLog",
+    "IterationRecord",
     "Policy",
     "Pool",
-    "PrefixStore",
+    "PrefixCache",
     "Report",
     "Request",
-    "Slice",
+    "ScheduledTokens",
     "Static",
-    "Step",
-    "Trace",
-    "drive",
+    "execute",
     "simulate",
 ]

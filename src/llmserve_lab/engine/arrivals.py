@@ -93,4 +93,4 @@ class ClosedLoop:
         self._ask(now_s + self._think_s)
 
 
-Source = OpenLoop | ClosedLoop
+ArrivalSource = OpenLoop | ClosedLoop

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from math import inf
 
-from llmserve_lab.engine.scheduler.prefix_cache import Prefixes
+from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
 from llmserve_lab.engine.scheduler.sequence import Sequence
-from llmserve_lab.engine.timing.iteration_span import Run
+from llmserve_lab.engine.timing.iteration_span import IterationSpan
 
 
-class Wire:
+class KVTransfer:
     """One replica's link: a request after the other, at ``bytes_per_s``.
 
     An iteration computes ``n_layers`` layers in equal times; each leaves
@@ -31,7 +31,7 @@ class Wire:
         token_bytes: float = 0.0,
         n_layers: int = 1,
         streamed: bool = False,
-        held: Prefixes | None = None,
+        held: CachedPrefixes | None = None,
     ) -> None:
         self.token_s = token_bytes / bytes_per_s
         self.latency_s = latency_s
@@ -45,26 +45,26 @@ class Wire:
         It is assumed to stay there until the rest arrives.
         """
         if self.held is not None:
-            sequence.there = self.held.match(sequence.request)
+            sequence.remote_prefix_tokens = self.held.match(sequence.request)
 
-    def stream(self, sequence: Sequence, rows: int, run: Run) -> None:
+    def stream(self, sequence: Sequence, rows: int, run: IterationSpan) -> None:
         """Send what each iteration of a run adds, while it is still computed."""
         if not self.streamed:
             return
-        found = sequence.hit - sequence.there
-        if sequence.cached == sequence.hit and found > 0:  # its first chunk
+        found = sequence.hit_tokens - sequence.remote_prefix_tokens
+        if sequence.cached == sequence.hit_tokens and found > 0:  # its first chunk
             self.free_s = max(self.free_s, run.start_s) + found * self.token_s
         for done in range(run.count):
             begin_s, end_s = run.boundary_s(done), run.boundary_s(done + 1)
             until = sequence.cached + rows * (done + 1)
-            new = min(rows, until - sequence.there)
+            new = min(rows, until - sequence.remote_prefix_tokens)
             if new > 0:
                 sequence.sent_s = self._send(new, begin_s=begin_s, end_s=end_s)
 
     def arrival_s(self, sequence: Sequence, now_s: float) -> float:
         """When all of a prompt that was ready at ``now_s`` has arrived."""
         if not self.streamed:
-            rows = sequence.cached - sequence.there
+            rows = sequence.cached - sequence.remote_prefix_tokens
             self.free_s = max(self.free_s, now_s) + rows * self.token_s
             sequence.sent_s = self.free_s
         return sequence.sent_s + self.latency_s

@@ -10,43 +10,43 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
-from llmserve_lab.engine.kv_transfer import Wire
-from llmserve_lab.engine.metrics.counters import Ledger
-from llmserve_lab.engine.metrics.tbt_histogram import Gaps
+from llmserve_lab.engine.kv_transfer import KVTransfer
+from llmserve_lab.engine.metrics.counters import ReplicaCounters
+from llmserve_lab.engine.metrics.tbt_histogram import TbtHistogram
 from llmserve_lab.engine.pool import Pool
 from llmserve_lab.engine.scheduler.policies import Plan
-from llmserve_lab.engine.scheduler.prefix_cache import Prefixes
+from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
 from llmserve_lab.engine.scheduler.sequence import Sequence
-from llmserve_lab.engine.scheduler.state import Batch
-from llmserve_lab.engine.timing.cost import Load
-from llmserve_lab.engine.timing.iteration_span import Run
+from llmserve_lab.engine.scheduler.state import BatchState
+from llmserve_lab.engine.timing.cost import IterationLoad
+from llmserve_lab.engine.timing.iteration_span import IterationSpan
 
 
-class Replica(Batch):
+class Replica(BatchState):
     """A batch with a clock, asked from outside whenever ``end_s`` has come.
 
-    With a ``wire``, it does not decode: a request leaves with its first token, and its
-    blocks are kept until they are given back. Without ``leap``, every run is of one
-    iteration.
+    With a ``kv_transfer``, it does not decode: a request leaves with its first token,
+    and its blocks are kept until they are given back. Without ``leap``, every span is
+    of one iteration.
     """
 
     def __init__(
         self,
         pool: Pool,
-        gaps: Gaps,
+        gaps: TbtHistogram,
         *,
         where: tuple[str, int] = ("pool", 0),
-        prefixes: Prefixes | None = None,
-        wire: Wire | None = None,
+        prefix_cache: CachedPrefixes | None = None,
+        kv_transfer: KVTransfer | None = None,
         leap: bool = True,
         log: bool = False,
     ) -> None:
-        super().__init__(pool, gaps, prefixes)
-        self.wire, self.leap = wire, leap
-        self.ledger = Ledger(where=where, log=log)
+        super().__init__(pool, gaps, prefix_cache)
+        self.kv_transfer, self.leap = kv_transfer, leap
+        self.counters = ReplicaCounters(where=where, log=log)
         self.num_requests = 0  # sent here and not yet done with
         self.leaving: list[Sequence] = []
-        self.run: Run | None = None
+        self.run: IterationSpan | None = None
         self.plan = Plan([])
         self.decoding = False
         self.perform: Callable[[Replica], None] | None = None
@@ -57,7 +57,7 @@ class Replica(Batch):
         Raises:
             ValueError: its cache would not fit even if it were alone.
         """
-        stays = self.policy.reserve or self.wire is None
+        stays = self.policy.reserve_output or self.kv_transfer is None
         most = self.blocks(sequence.known + (sequence.left - 1 if stays else 0))
         if most > self.num_blocks:
             raise ValueError(
@@ -78,8 +78,8 @@ class Replica(Batch):
 
     def _enter(self, blocks: int) -> Sequence:
         sequence = super()._enter(blocks)
-        if self.wire is not None:
-            self.wire.ask(sequence)
+        if self.kv_transfer is not None:
+            self.kv_transfer.ask(sequence)
         return sequence
 
     def give_back(self, sequence: Sequence, now_s: float) -> None:
@@ -90,23 +90,23 @@ class Replica(Batch):
     def begin(self) -> None:
         """Plan what comes next and set out on it; with nothing to do, fall idle."""
         plan = self.plan = self.policy.plan(self)
-        self.decoding = plan.decode and len(self.decoders) > 0
+        self.decoding = plan.decode and len(self.decode_batch) > 0
         if not plan.chunks and not self.decoding:
             self.end_s = inf
             return
-        self.ledger.set_out(self)
+        self.counters.set_out(self)
         self.run = self._run(plan)
         self.end_s = self.run.end_s
 
-    def _run(self, plan: Plan) -> Run:
+    def _run(self, plan: Plan) -> IterationSpan:
         """The iterations for which the plan holds, each with more in cache."""
-        load = self.decode_load() if self.decoding else Load(0, 0, 0)
+        load = self.decode_load() if self.decoding else IterationLoad(0, 0, 0)
         more_pairs = more_kv = plan.padded.rows if plan.padded else load.rows
         for sequence, rows in plan.chunks:
-            load = load.plus(Load.of(chunk=rows, context=sequence.cached))
+            load = load.plus(IterationLoad.of(chunk=rows, context=sequence.cached))
             more_pairs += rows * rows
             more_kv += rows
-        return Run(
+        return IterationSpan(
             self.cost,
             plan.padded or load,
             start_s=self.end_s,
@@ -119,10 +119,10 @@ class Replica(Batch):
         """Iterations until one is done, or the blocks run out, or the plan does."""
         if not self.decoding:
             return plan.repeats
-        most = min(plan.repeats, self.decoders.ticks_to_end)
-        if self.policy.reserve:
+        most = min(plan.repeats, self.decode_batch.ticks_to_end)
+        if self.policy.reserve_output:
             return most
-        return self.decoders.ticks_within(self.free_blocks, most=most)
+        return self.decode_batch.ticks_within(self.free_blocks, most=most)
 
     def commit(self) -> list[Sequence]:
         """Book the run that is over; return the requests that are answered with it."""
@@ -131,8 +131,8 @@ class Replica(Batch):
             self.perform(self)
         run, self.run = self.run, None
         if self.decoding:
-            self.grow(self.decoders.blocks_for(run.count - 1))
-        self.ledger.book(self, run)
+            self.grow(self.decode_batch.blocks_for(run.count - 1))
+        self.counters.book(self, run)
         answered = self._tick(run) if self.decoding else []
         for sequence, rows in self.plan.chunks:
             self._advance(sequence, rows, run)
@@ -145,19 +145,19 @@ class Replica(Batch):
 
     def slices(self) -> list[tuple[Sequence, int, int]]:
         """Who runs how many rows in this iteration, after how many in cache."""
-        single = [(sequence, 1, ctx) for sequence, ctx in self.decoders.contexts()]
+        single = [(sequence, 1, ctx) for sequence, ctx in self.decode_batch.contexts()]
         chunks = [(each, rows, each.cached) for each, rows in self.plan.chunks]
         return (single if self.decoding else []) + chunks
 
-    def _tick(self, run: Run) -> list[Sequence]:
-        self.decoders.tick(run)
-        answered = self.decoders.finished()
-        self.grow(self.decoders.blocks_for_last_tick())
+    def _tick(self, run: IterationSpan) -> list[Sequence]:
+        self.decode_batch.tick(run)
+        answered = self.decode_batch.finished()
+        self.grow(self.decode_batch.blocks_for_last_tick())
         return answered
 
-    def _advance(self, sequence: Sequence, rows: int, run: Run) -> None:
-        if self.wire is not None:
-            self.wire.stream(sequence, rows, run)
+    def _advance(self, sequence: Sequence, rows: int, run: IterationSpan) -> None:
+        if self.kv_transfer is not None:
+            self.kv_transfer.stream(sequence, rows, run)
         sequence.cached += rows * run.count
 
     def _say_first(self, sequence: Sequence, now_s: float) -> list[Sequence]:
@@ -167,23 +167,23 @@ class Replica(Batch):
         gap_s = sequence.emit(now_s)
         if again:
             self.gaps.add(gap_s)
-        if self.prefixes is not None:
-            self.prefixes.keep(sequence.request)
+        if self.prefix_cache is not None:
+            self.prefix_cache.keep(sequence.request)
         if sequence.left == 0:
             return [sequence]
-        if self.wire is not None:
+        if self.kv_transfer is not None:
             self.leaving.append(sequence)
             self.num_requests -= 1
         else:
             self.grow(self.blocks(sequence.known) - self.blocks(sequence.cached))
-            self.decoders.join(sequence, now_s)
+            self.decode_batch.join(sequence, now_s)
         return []
 
     def _release(self, answered: list[Sequence]) -> list[Sequence]:
         """Those who may go; of a frozen batch nobody before everybody."""
-        if self.policy.frozen:
+        if self.policy.static_batch:
             self.done += answered
-            if self.prefilling or len(self.decoders):
+            if self.prefilling or len(self.decode_batch):
                 return []
             answered, self.done = self.done, []
         for sequence in answered:

@@ -11,17 +11,17 @@ from heapq import heappop, heappush
 from math import inf
 from operator import attrgetter
 
-from llmserve_lab.engine.arrivals import Source
-from llmserve_lab.engine.kv_transfer import Wire
-from llmserve_lab.engine.metrics.request_log import Record
-from llmserve_lab.engine.metrics.tbt_histogram import Gaps
+from llmserve_lab.engine.arrivals import ArrivalSource
+from llmserve_lab.engine.kv_transfer import KVTransfer
+from llmserve_lab.engine.metrics.request_log import RequestLog
+from llmserve_lab.engine.metrics.tbt_histogram import TbtHistogram
 from llmserve_lab.engine.pool import Disaggregated, Pool
 from llmserve_lab.engine.replica import Replica
-from llmserve_lab.engine.scheduler.prefix_cache import Prefixes
+from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
 from llmserve_lab.engine.scheduler.sequence import Sequence
 from llmserve_lab.engine.timing.time_tolerance import earliest, latest
 
-Stop = Callable[[float], bool]
+StopCondition = Callable[[float], bool]
 BY_END = attrgetter("end_s")
 BY_REQUESTS = attrgetter("num_requests")
 
@@ -32,7 +32,7 @@ class System:
     def __init__(
         self, deployment: Pool | Disaggregated, *, leap: bool = True, log: bool = False
     ) -> None:
-        self.gaps = Gaps()
+        self.gaps = TbtHistogram()
         self.now_s = 0.0
         self.pools: dict[str, list[Replica]] = {}
         self._sent: list[tuple[float, int, Sequence, Replica]] = []
@@ -53,23 +53,25 @@ class System:
         self,
         name: str,
         pool: Pool,
-        prefixes: Prefixes | None,
-        wires: list[Wire] | None = None,
+        prefixes: CachedPrefixes | None,
+        wires: list[KVTransfer] | None = None,
     ) -> None:
         self.pools[name] = [
             Replica(
                 pool,
                 self.gaps,
                 where=(name, place),
-                prefixes=prefixes,
-                wire=wires[place] if wires else None,
+                prefix_cache=prefixes,
+                kv_transfer=wires[place] if wires else None,
                 leap=self._leap,
                 log=self._log,
             )
             for place in range(pool.replicas)
         ]
 
-    def serve(self, source: Source, record: Record, stop: Stop | None) -> bool:
+    def serve(
+        self, source: ArrivalSource, record: RequestLog, stop: StopCondition | None
+    ) -> bool:
         """Run until nothing is left to do, or until ``stop`` says so; then false."""
         while True:
             replica = self._next_replica()
@@ -96,7 +98,7 @@ class System:
         due = [each for each in self.replicas if each.end_s <= now_s]
         return next((each for each in due if each.run), due[0])
 
-    def _deliver(self, due_s: float, source: Source) -> None:
+    def _deliver(self, due_s: float, source: ArrivalSource) -> None:
         """A prompt's cache has come over the link, or a new request has come in."""
         self.now_s = now_s = max(self.now_s, due_s)
         if self._sent and self._sent[0][0] <= now_s:
@@ -107,16 +109,18 @@ class System:
             sequence = Sequence(source.pop())
             min(self.front, key=BY_REQUESTS).submit(sequence, now_s)
 
-    def _commit(self, replica: Replica, source: Source, record: Record) -> None:
+    def _commit(
+        self, replica: Replica, source: ArrivalSource, record: RequestLog
+    ) -> None:
         """An iteration is over: note who has been answered, send on who must leave."""
         self.now_s = now_s = max(self.now_s, replica.end_s)
         for sequence in replica.commit():
             record.add(sequence, now_s)
             source.answered(now_s)
         while replica.leaving:
-            assert replica.wire is not None
+            assert replica.kv_transfer is not None
             sequence = replica.leaving.pop(0)
-            there_s = replica.wire.arrival_s(sequence, now_s)
+            there_s = replica.kv_transfer.arrival_s(sequence, now_s)
             sequence.transfer_s = there_s - now_s
             self._expect(there_s, sequence, replica)
 
@@ -129,13 +133,13 @@ class System:
         heappush(self._sent, (there_s, self._num_sent, sequence, sender))
 
 
-def _opened(pool: Pool) -> Prefixes | None:
-    return pool.prefixes.opened() if pool.prefixes else None
+def _opened(pool: Pool) -> CachedPrefixes | None:
+    return pool.prefix_cache.opened() if pool.prefix_cache else None
 
 
-def _wire(deployment: Disaggregated, held: Prefixes | None) -> Wire:
+def _wire(deployment: Disaggregated, held: CachedPrefixes | None) -> KVTransfer:
     cost = deployment.prefill.cost
-    return Wire(
+    return KVTransfer(
         bytes_per_s=deployment.bytes_per_s,
         latency_s=deployment.latency_s,
         token_bytes=cost.kv_bytes_per_token,

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmserve_lab.engine.metrics.trace import Step
-from llmserve_lab.engine.timing.iteration_span import Run
+from llmserve_lab.engine.metrics.iteration_log import IterationRecord
+from llmserve_lab.engine.timing.iteration_span import IterationSpan
 
 if TYPE_CHECKING:
     from llmserve_lab.engine.replica import Replica
 
 
-class Ledger:
+class ReplicaCounters:
     """Iterations, seconds busy, of which computing and reading, and cache over time."""
 
     def __init__(self, *, where: tuple[str, int] = ("pool", 0), log: bool) -> None:
@@ -25,17 +25,17 @@ class Ledger:
         self.memory_s = 0.0
         self.kv_token_s = 0.0  # tokens in cache × seconds that they were held
         self.kv_peak_blocks = 0
-        self.steps: list[Step] | None = [] if log else None
+        self.steps: list[IterationRecord] | None = [] if log else None
         self._held = self._more = 0
 
     def set_out(self, replica: Replica) -> None:
         """Note what is in cache as a run begins, and how fast it grows."""
         self._held = replica.cached
         chunks = sum(rows for _, rows in replica.plan.chunks)
-        self._more = chunks + (len(replica.decoders) if replica.decoding else 0)
+        self._more = chunks + (len(replica.decode_batch) if replica.decoding else 0)
         self._note_peak(replica)
 
-    def book(self, replica: Replica, run: Run) -> None:
+    def book(self, replica: Replica, run: IterationSpan) -> None:
         """Add a run that is over, before anything else has changed."""
         self.iterations += run.count
         self.busy_s += run.end_s - run.start_s
@@ -51,7 +51,7 @@ class Ledger:
         if used > self.kv_peak_blocks:
             self.kv_peak_blocks = used
 
-    def _step(self, replica: Replica, run: Run) -> Step:
+    def _step(self, replica: Replica, run: IterationSpan) -> IterationRecord:
         chunks = tuple(
             (sequence.request.id, rows, sequence.cached)
             for sequence, rows in replica.plan.chunks
@@ -60,13 +60,14 @@ class Ledger:
         singles = len(replica.plan.chunks) - len(
             chunks
         )  # with their prompt behind them
-        return Step(
+        return IterationRecord(
             start_s=run.start_s,
             end_s=run.end_s,
             count=run.count,
             pool=self.where[0],
             replica=self.where[1],
-            decode_rows=singles + (len(replica.decoders) if replica.decoding else 0),
+            decode_rows=singles
+            + (len(replica.decode_batch) if replica.decoding else 0),
             load=run.load,
             compute_s=run.compute_total_s,
             memory_s=run.memory_total_s,

@@ -15,7 +15,7 @@ from llmserve_lab.page.palette import BLUE, GREY, INK, VERMILLION
 from llmserve_lab.page.still import HEIGHT, WIDTH, StaticFigure, figure_style
 
 if TYPE_CHECKING:
-    from llmserve_lab.engine.metrics.trace import Step, Trace
+    from llmserve_lab.engine.metrics.iteration_log import IterationLog, IterationRecord
 
 KINDS = (("decodes", BLUE), ("prompt rows", VERMILLION), ("padding", GREY))
 FLOOR = 0.5  # rows; on a logarithmic axis the foot of a bar of one row
@@ -26,7 +26,11 @@ MOST_BEATS = 1_000
 
 @figure_style()
 def timeline(
-    trace: Trace, *, from_s: float = 0.0, until_s: float | None = None, title: str = ""
+    trace: IterationLog,
+    *,
+    from_s: float = 0.0,
+    until_s: float | None = None,
+    title: str = "",
 ) -> StaticFigure:
     """Draw the steps of ``trace`` that lie in the time, a panel for each replica.
 
@@ -58,14 +62,14 @@ def timeline(
     return StaticFigure.of(figure, sentence=_sentence(steps), title=title)
 
 
-def _by_replica(steps: list[Step]) -> dict[str, list[Step]]:
+def _by_replica(steps: list[IterationRecord]) -> dict[str, list[IterationRecord]]:
     """The steps of each replica, by its name."""
     order = sorted(steps, key=lambda s: (s.pool == "decode", s.replica, s.start_s))
     groups = groupby(order, key=lambda step: (step.pool, step.replica))
     return {f"{pool} {number}": list(own) for (pool, number), own in groups}
 
 
-def _panel(axes: Any, steps: list[Step]) -> None:
+def _panel(axes: Any, steps: list[IterationRecord]) -> None:
     """Stack the kinds of rows; where nothing runs, nothing stands."""
     edges, places = [steps[0].start_s], list[int | None]()
     for place, step in enumerate(steps):
@@ -97,7 +101,7 @@ def _panel(axes: Any, steps: list[Step]) -> None:
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
-def _heartbeat(axes: Any, steps: list[Step]) -> None:
+def _heartbeat(axes: Any, steps: list[IterationRecord]) -> None:
     """A tick where an iteration ends; of very many, some."""
     ends = [
         step.end_s - step.seconds * left
@@ -128,14 +132,14 @@ def _legend(panels: Any) -> tuple[list[Any], list[str]]:
     return list(found.values()), list(found)
 
 
-def _heights(steps: list[Step]) -> list[list[float]]:
+def _heights(steps: list[IterationRecord]) -> list[list[float]]:
     """Up to where each kind reaches, of each step."""
     decodes = [max(FLOOR, step.decode_rows) for step in steps]
     real = [max(FLOOR, step.decode_rows + step.prefill_rows) for step in steps]
     return [decodes, real, [max(FLOOR, step.load.rows) for step in steps]]
 
 
-def _sentence(steps: list[Step]) -> str:
+def _sentence(steps: list[IterationRecord]) -> str:
     longest = max(steps, key=lambda step: step.seconds)
     shortest = min(steps, key=lambda step: step.seconds)
     many = sum(step.count for step in steps)

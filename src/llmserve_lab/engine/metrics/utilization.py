@@ -8,7 +8,7 @@ from llmserve_lab.engine.replica import Replica
 
 
 @dataclass(frozen=True)
-class Use:
+class Utilization:
     """How busy the replicas of one pool were, all of them together, in seconds."""
 
     replicas: int
@@ -22,9 +22,9 @@ class Use:
     elapsed_s: float
 
     @classmethod
-    def of(cls, replicas: list[Replica], elapsed_s: float) -> Use:
+    def of(cls, replicas: list[Replica], elapsed_s: float) -> Utilization:
         """Add up what the replicas have booked over ``elapsed_s`` seconds."""
-        books = [each.ledger for each in replicas]
+        books = [each.counters for each in replicas]
         rooms = [each.num_blocks for each in replicas]
         return cls(
             replicas=len(replicas),

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 from math import nan
 
-from llmserve_lab.engine.metrics.suffix_max import Peaks
-from llmserve_lab.engine.metrics.tbt_histogram import Gaps
+from llmserve_lab.engine.metrics.suffix_max import SuffixMax
+from llmserve_lab.engine.metrics.tbt_histogram import TbtHistogram
 from llmserve_lab.engine.scheduler.sequence import Sequence
-from llmserve_lab.engine.timing.iteration_span import Run
+from llmserve_lab.engine.timing.iteration_span import IterationSpan
 
 
-class Decoders:
+class DecodeBatch:
     """The batch that decodes; ``block_tokens`` tokens of cache are one block.
 
     ``clock`` counts its ticks, ``cached`` the tokens that its members have in cache,
@@ -25,7 +25,7 @@ class Decoders:
     which have joined since.
     """
 
-    def __init__(self, block_tokens: int, gaps: Gaps) -> None:
+    def __init__(self, block_tokens: int, gaps: TbtHistogram) -> None:
         self.block_tokens = block_tokens
         self.gaps = gaps
         self.clock = 0
@@ -34,7 +34,7 @@ class Decoders:
         self.fresh: list[Sequence] = []
         self._by_end: list[tuple[int, int, Sequence]] = []
         self._phases = [0] * block_tokens
-        self._peaks = Peaks()
+        self._peaks = SuffixMax()
 
     def __len__(self) -> int:
         return len(self._by_end)
@@ -53,12 +53,12 @@ class Decoders:
             self.last_tick_s = now_s
         elif now_s != self.last_tick_s:
             self.fresh.append(sequence)
-        sequence.joined = self.clock
+        sequence.joined_at_step = self.clock
         heappush(self._by_end, (self.clock + sequence.left, sequence.number, sequence))
         self.cached += sequence.cached
         self._phases[(sequence.known - self.clock) % self.block_tokens] += 1
 
-    def tick(self, run: Run) -> None:
+    def tick(self, run: IterationSpan) -> None:
         """Everyone gets a token in each iteration of ``run``."""
         if self.fresh or run.start_s != self.last_tick_s:
             self._first_tick(run)
@@ -68,7 +68,7 @@ class Decoders:
             self._more_ticks(run, skipped=0)
         self.last_tick_s = run.end_s
 
-    def _first_tick(self, run: Run) -> None:
+    def _first_tick(self, run: IterationSpan) -> None:
         """The gaps before it may differ: some wait since their prefill, some longer."""
         now_s = run.boundary_s(1)
         self.clock += 1
@@ -76,7 +76,7 @@ class Decoders:
         for sequence in self.fresh:
             self.gaps.add(sequence.emit(now_s))
             sequence.cached += 1
-            sequence.joined = self.clock
+            sequence.joined_at_step = self.clock
         steady = len(self) - len(self.fresh)
         if steady:
             gap_s = now_s - self.last_tick_s
@@ -84,7 +84,7 @@ class Decoders:
             self._peaks.push(self.clock, gap_s)
         self.fresh.clear()
 
-    def _more_ticks(self, run: Run, *, skipped: int) -> None:
+    def _more_ticks(self, run: IterationSpan, *, skipped: int) -> None:
         """The iterations of ``run`` but the first ``skipped``: each is a gap."""
         count, size = run.count - skipped, len(self)
         first_s = run.first_s + skipped * run.slope_s
@@ -96,7 +96,9 @@ class Decoders:
     def contexts(self) -> list[tuple[Sequence, int]]:
         """Who is in, in the order of admission, and the tokens that each has cached."""
         members = sorted(self, key=lambda each: each.number)
-        return [(each, each.cached + self.clock - each.joined) for each in members]
+        return [
+            (each, each.cached + self.clock - each.joined_at_step) for each in members
+        ]
 
     def finished(self) -> list[Sequence]:
         """Take out those that have all their tokens."""
@@ -113,13 +115,13 @@ class Decoders:
 
     def _left(self, sequence: Sequence) -> Sequence:
         """Settle what the clock has counted for one that has left."""
-        ticks = self.clock - sequence.joined
+        ticks = self.clock - sequence.joined_at_step
         if ticks:
             sequence.emitted += ticks
             sequence.known += ticks
             sequence.cached += ticks
             sequence.last_token_s = self.last_tick_s
-            worst_s = self._peaks.highest_since(sequence.joined + 1)
+            worst_s = self._peaks.highest_since(sequence.joined_at_step + 1)
             sequence.worst_gap_s = max(sequence.worst_gap_s, worst_s)
         self.cached -= sequence.cached
         self._phases[(sequence.known - self.clock) % self.block_tokens] -= 1

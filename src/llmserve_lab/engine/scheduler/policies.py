@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmserve_lab.checks import positive, whole
 from llmserve_lab.engine.scheduler.sequence import Sequence
-from llmserve_lab.engine.timing.cost import MANY, Load
+from llmserve_lab.engine.timing.cost import MANY, IterationLoad
 
 if TYPE_CHECKING:
     from llmserve_lab.engine.replica import Replica
@@ -30,14 +30,14 @@ class Plan(NamedTuple):
     chunks: list[tuple[Sequence, int]]
     decode: bool = True
     repeats: int = 1
-    padded: Load | None = None
+    padded: IterationLoad | None = None
 
 
 class Policy(ABC):
     """What every policy offers to the replica that follows it."""
 
-    reserve = False  # whether room for all tokens is set aside at admission
-    frozen = False  # whether those who are done wait for the rest of their batch
+    reserve_output = False  # whether room for all tokens is set aside at admission
+    static_batch = False  # whether those who are done wait for the rest of their batch
 
     @abstractmethod
     def plan(self, replica: Replica) -> Plan:
@@ -53,8 +53,8 @@ class Static(Policy):
     """
 
     batch: int = 8
-    reserve = True
-    frozen = True
+    reserve_output = True
+    static_batch = True
 
     def __post_init__(self) -> None:
         whole(batch=self.batch)
@@ -66,10 +66,12 @@ class Static(Policy):
         slots, width = replica.slots, replica.width
         chunks = [(sequence, sequence.pending) for sequence in replica.prefilling]
         if chunks:
-            pairs = slots * Load.of(chunk=width).pairs
-            return Plan(chunks, padded=Load(slots * width, pairs, 0))
-        cached = slots * (width + replica.decoders.clock - replica.opened_at)
-        return Plan([], repeats=MANY, padded=Load(slots, cached + slots, cached))
+            pairs = slots * IterationLoad.of(chunk=width).pairs
+            return Plan(chunks, padded=IterationLoad(slots * width, pairs, 0))
+        cached = slots * (width + replica.decode_batch.clock - replica.opened_at)
+        return Plan(
+            [], repeats=MANY, padded=IterationLoad(slots, cached + slots, cached)
+        )
 
 
 @dataclass(frozen=True)
@@ -77,13 +79,13 @@ class Continuous(Policy):
     """Iteration-level batching (ORCA): at each iteration some leave and some join.
 
     Whoever joins brings the whole prompt. Where prompts and decodes are not ``mixed``,
-    prompts go first, and everyone who decodes waits for them. ``reserve`` sets room for
-    the whole reply aside, so that nobody is ever preempted.
+    prompts go first, and everyone who decodes waits for them. ``reserve_output`` sets
+    room for the whole reply aside, so that nobody is ever preempted.
     """
 
     max_batch: int = 256
     mixed: bool = True
-    reserve: bool = False
+    reserve_output: bool = False
 
     def __post_init__(self) -> None:
         whole(max_batch=self.max_batch)
@@ -114,7 +116,7 @@ class Chunked(Policy):
     def plan(self, replica: Replica) -> Plan:
         """Fill the budget with chunks, from prompts begun and then from the queue."""
         chunks: list[tuple[Sequence, int]] = []
-        room = self.budget - len(replica.decoders)
+        room = self.budget - len(replica.decode_batch)
         while room > 0:
             sequence = replica.next_prompt(len(chunks), self.max_batch)
             if sequence is None:
@@ -162,8 +164,8 @@ class ChunkedWithin(Policy):
             if rows == 0:
                 break
             chunks.append((sequence, rows))
-            load = load.plus(Load.of(chunk=rows, context=sequence.cached))
+            load = load.plus(IterationLoad.of(chunk=rows, context=sequence.cached))
         return Plan(chunks, repeats=1 if chunks else MANY)
 
-    def _room(self, replica: Replica, load: Load, context: int) -> int:
+    def _room(self, replica: Replica, load: IterationLoad, context: int) -> int:
         return replica.cost.chunk_within(self.tbt_s, load=load, context=context)

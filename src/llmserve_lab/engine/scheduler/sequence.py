@@ -19,17 +19,17 @@ class Sequence:
         "cached",
         "emitted",
         "first_token_s",
-        "hit",
-        "joined",
+        "hit_tokens",
+        "joined_at_step",
         "known",
         "last_token_s",
         "number",
         "preemptions",
+        "remote_prefix_tokens",
         "request",
         "reserved",
         "scheduled_s",
         "sent_s",
-        "there",
         "transfer_s",
         "worst_gap_s",
     )
@@ -39,16 +39,18 @@ class Sequence:
         self.known = request.prompt_len
         self.cached = 0
         self.emitted = 0
-        self.hit = 0  # tokens of the prompt that a prefix store spared us
+        self.hit_tokens = 0  # tokens of the prompt that a prefix store spared us
         self.number = 0  # its place in the order of admission
         self.reserved = 0  # blocks held whatever is cached; 0 where they grow
-        self.joined = 0  # the decoders' clock when it became one of them
+        self.joined_at_step = 0  # the decoders' clock when it became one of them
         self.preemptions = 0
         self.scheduled_s = nan
         self.first_token_s = nan
         self.last_token_s = nan
         self.worst_gap_s = 0.0
-        self.there = 0  # leading tokens that the pool it will go to holds already
+        self.remote_prefix_tokens = (
+            0  # leading tokens that the pool it will go to holds already
+        )
         self.transfer_s = 0.0
         self.sent_s = 0.0
 

@@ -10,29 +10,31 @@ from __future__ import annotations
 from collections import deque
 from math import inf
 
-from llmserve_lab.engine.metrics.tbt_histogram import Gaps
+from llmserve_lab.engine.metrics.tbt_histogram import TbtHistogram
 from llmserve_lab.engine.pool import Pool
-from llmserve_lab.engine.scheduler.decode_batch import Decoders
-from llmserve_lab.engine.scheduler.prefix_cache import Prefixes
+from llmserve_lab.engine.scheduler.decode_batch import DecodeBatch
+from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
 from llmserve_lab.engine.scheduler.sequence import Sequence
-from llmserve_lab.engine.timing.cost import Load
+from llmserve_lab.engine.timing.cost import IterationLoad
 
 
-class Batch:
+class BatchState:
     """The state that a policy looks at, and the moves that it may make.
 
     ``prefilling`` are in the middle of a prompt, the oldest first. ``end_s`` is when
     the running iteration ends; between two, it is now; infinite while idle.
     """
 
-    def __init__(self, pool: Pool, gaps: Gaps, prefixes: Prefixes | None) -> None:
+    def __init__(
+        self, pool: Pool, gaps: TbtHistogram, prefix_cache: CachedPrefixes | None
+    ) -> None:
         self.cost, self.policy = pool.cost, pool.policy
         self.block_tokens, self.num_blocks = pool.block_tokens, pool.num_blocks
         self.free_blocks = self.num_blocks
-        self.gaps, self.prefixes = gaps, prefixes
+        self.gaps, self.prefix_cache = gaps, prefix_cache
         self.waiting: deque[Sequence] = deque()
         self.prefilling: list[Sequence] = []
-        self.decoders = Decoders(self.block_tokens, gaps)
+        self.decode_batch = DecodeBatch(self.block_tokens, gaps)
         self.done: list[Sequence] = []  # of a frozen batch, which keeps them to its end
         self.slots = self.width = self.opened_at = 0  # of a frozen batch
         self.end_s = inf
@@ -41,18 +43,18 @@ class Batch:
     @property
     def size(self) -> int:
         """Requests in the batch, done ones that must stay included."""
-        return len(self.prefilling) + len(self.decoders) + len(self.done)
+        return len(self.prefilling) + len(self.decode_batch) + len(self.done)
 
     @property
     def cached(self) -> int:
         """Tokens that the requests of the batch have in cache."""
         others = sum(sequence.cached for sequence in (*self.prefilling, *self.done))
-        return self.decoders.cached + others
+        return self.decode_batch.cached + others
 
-    def decode_load(self) -> Load:
+    def decode_load(self) -> IterationLoad:
         """What the decoders bring into the next iteration."""
-        rows, cached = len(self.decoders), self.decoders.cached
-        return Load(rows, cached + rows, cached)
+        rows, cached = len(self.decode_batch), self.decode_batch.cached
+        return IterationLoad(rows, cached + rows, cached)
 
     def blocks(self, tokens: int) -> int:
         """Blocks that hold so many tokens."""
@@ -63,7 +65,7 @@ class Batch:
         if not self.waiting:
             return None
         sequence = self.waiting[0]
-        reply = sequence.left - 1 if self.policy.reserve else 0
+        reply = sequence.left - 1 if self.policy.reserve_output else 0
         blocks = self.blocks(sequence.known + reply)
         return self._enter(blocks) if blocks <= self.free_blocks else None
 
@@ -83,22 +85,22 @@ class Batch:
             if slots == most or blocks * (slots + 1) > self.num_blocks:
                 break
             slots, room, self.width = slots + 1, blocks, width
-        self.slots, self.opened_at = slots, self.decoders.clock
+        self.slots, self.opened_at = slots, self.decode_batch.clock
         for _ in range(slots):
             self._enter(room)
 
     def _enter(self, blocks: int) -> Sequence:
         sequence = self.waiting.popleft()
         self.free_blocks -= blocks
-        sequence.reserved = blocks if self.policy.reserve else 0
+        sequence.reserved = blocks if self.policy.reserve_output else 0
         self._admissions += 1
         sequence.number = self._admissions
         if not (sequence.emitted or sequence.preemptions):
             sequence.scheduled_s = self.end_s
-        if self.prefixes is not None and not sequence.cached:
-            sequence.cached = self.prefixes.match(sequence.request)
+        if self.prefix_cache is not None and not sequence.cached:
+            sequence.cached = self.prefix_cache.match(sequence.request)
             if not sequence.preemptions:
-                sequence.hit = sequence.cached
+                sequence.hit_tokens = sequence.cached
         self.prefilling.append(sequence)
         return sequence
 
@@ -108,14 +110,14 @@ class Batch:
 
     def grow(self, blocks: int) -> None:
         """Take blocks that are needed, even if they have to be taken from somebody."""
-        if not self.policy.reserve:
+        if not self.policy.reserve_output:
             self.free_blocks -= blocks
 
     def preempt(self) -> None:
         """Send whoever was admitted last back to the head of the queue."""
-        inside = (*self.prefilling, *self.decoders)
+        inside = (*self.prefilling, *self.decode_batch)
         sequence = max(inside, key=lambda each: each.number)
-        group = self.prefilling if sequence in self.prefilling else self.decoders
+        group = self.prefilling if sequence in self.prefilling else self.decode_batch
         group.remove(sequence)
         self.free_blocks += self.blocks(sequence.known)
         sequence.cached = 0

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmserve_lab.engine.timing.cost import Load
+from llmserve_lab.engine.timing.cost import IterationLoad
 
 if TYPE_CHECKING:
     from llmserve_lab.engine.system import System
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class IterationRecord:
     """``count`` like iterations of one replica, from ``start_s`` to ``end_s``.
 
     ``load`` is that of the first, padding included; ``decode_rows`` of its rows are
@@ -33,7 +33,7 @@ class Step:
     pool: str
     replica: int
     decode_rows: int
-    load: Load
+    load: IterationLoad
     compute_s: float
     memory_s: float
     waiting: int
@@ -62,24 +62,24 @@ class Step:
 
 
 @dataclass(frozen=True, repr=False)
-class Trace:
+class IterationLog:
     """All steps of a run, in the order in which they ended."""
 
-    steps: Sequence[Step]
+    steps: Sequence[IterationRecord]
 
     def __len__(self) -> int:
         return len(self.steps)
 
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[IterationRecord]:
         return iter(self.steps)
 
-    def __getitem__(self, place: int) -> Step:
+    def __getitem__(self, place: int) -> IterationRecord:
         return self.steps[place]
 
-    def between(self, from_s: float, until_s: float) -> Trace:
+    def between(self, from_s: float, until_s: float) -> IterationLog:
         """The steps that lie in this time, at least in part."""
         inside = (s for s in self.steps if s.end_s > from_s and s.start_s < until_s)
-        return Trace(tuple(inside))
+        return IterationLog(tuple(inside))
 
     def table(self, limit: int = 20) -> Table:
         """The first ``limit`` steps, a row each."""
@@ -124,9 +124,9 @@ class Trace:
         return timeline(self, from_s=from_s, until_s=until_s, title=title)
 
 
-def trace_of(system: System) -> Trace | None:
+def log_of(system: System) -> IterationLog | None:
     """Everything that the replicas have logged, or None if they were not asked to."""
-    steps = [step for each in system.replicas for step in each.ledger.steps or ()]
-    logged = any(each.ledger.steps is not None for each in system.replicas)
+    steps = [step for each in system.replicas for step in each.counters.steps or ()]
+    logged = any(each.counters.steps is not None for each in system.replicas)
     steps.sort(key=lambda step: (step.end_s, step.pool, step.replica))
-    return Trace(tuple(steps)) if logged else None
+    return IterationLog(tuple(steps)) if logged else None
