@@ -10,25 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from llmserve_lab.engine.arrivals import OpenLoop
+from llmserve_lab.engine.metrics.iteration_record import ScheduledTokens
 from llmserve_lab.engine.metrics.report import Report, report_of
 from llmserve_lab.engine.metrics.request_log import RequestLog
 from llmserve_lab.engine.pool import Disaggregated, Pool
 from llmserve_lab.engine.replica import Replica
 from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.engine.system import System
-
-
-class ScheduledTokens(NamedTuple):
-    """What one request brings into a forward pass: new rows, after those in cache."""
-
-    id: int
-    rows: int
-    context: int
 
 
 class Cache(Protocol):
@@ -70,10 +63,7 @@ class ModelRunner:
 
     def perform(self, replica: Replica) -> None:
         """Run the iteration that ``replica`` has just simulated."""
-        slices = tuple(
-            ScheduledTokens(sequence.request.id, rows, context)
-            for sequence, rows, context in replica.slices()
-        )
+        slices = tuple(replica.scheduled())
         for each in slices:
             if each.context == 0:  # a new request, or one that was preempted
                 self.caches[each.id] = self.model.new_cache(self.room_tokens[each.id])
@@ -111,7 +101,7 @@ def execute(
             request says, or the deployment shares prefixes, which have no cache here.
     """
     _check(requests, prompts)
-    system, record = System(deployment, leap=False), RequestLog()
+    system, record = System(deployment, leap=False, log=True), RequestLog()
     driver = ModelRunner(
         model,
         texts={each.id: list(prompts[each.id]) for each in requests},

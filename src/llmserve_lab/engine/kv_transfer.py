@@ -1,9 +1,9 @@
-"""The cache of a prompt goes over a link, in one piece or layer by layer.
+"""KV transfer from a prefill to a decode replica, in one piece or layer by layer.
 
 Streamed, the first layer leaves as soon as it is computed. What is sent last is the
 last layer's share, and if the link keeps up with the prefill, only that is waited for.
-What the prefill found in a store need not be computed, but it has to be sent, unless
-the other side has it in a store of its own.
+What prefill found in its prefix cache need not be computed, but it has to be sent,
+unless the decode pool has it in a prefix cache of its own.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from llmserve_lab.engine.timing.iteration_span import IterationSpan
 
 
 class KVTransfer:
-    """One replica's link: a request after the other, at ``bytes_per_s``.
+    """The link of one prefill replica: it sends one request after the other.
 
-    An iteration computes ``n_layers`` layers in equal times; each leaves
-    ``token_bytes``/``n_layers`` a token. ``latency_s`` is added at the end. ``held``
-    is the store of the other side.
+    It carries ``bytes_per_s``. An iteration computes ``n_layers`` layers in equal
+    times; each leaves ``token_bytes``/``n_layers`` a token. ``latency_s`` is added at
+    the end. ``held`` is the prefix cache of the decode pool.
     """
 
     def __init__(
@@ -39,10 +39,10 @@ class KVTransfer:
         self.held = held
         self.free_s = 0.0
 
-    def ask(self, sequence: Sequence) -> None:
-        """Find out what need not be sent of a prompt that is taken up now.
+    def find_remote_prefix(self, sequence: Sequence) -> None:
+        """Set ``remote_prefix_tokens``: leading tokens the decode pool already caches.
 
-        It is assumed to stay there until the rest arrives.
+        They are assumed to stay there until the rest arrives.
         """
         if self.held is not None:
             sequence.remote_prefix_tokens = self.held.match(sequence.request)
@@ -51,8 +51,9 @@ class KVTransfer:
         """Send what each iteration of a run adds, while it is still computed."""
         if not self.streamed:
             return
+        # What the prefix cache spared is ready before the first chunk is computed.
         found = sequence.hit_tokens - sequence.remote_prefix_tokens
-        if sequence.cached == sequence.hit_tokens and found > 0:  # its first chunk
+        if sequence.cached == sequence.hit_tokens and found > 0:
             self.free_s = max(self.free_s, run.start_s) + found * self.token_s
         for done in range(run.count):
             begin_s, end_s = run.boundary_s(done), run.boundary_s(done + 1)
@@ -70,7 +71,11 @@ class KVTransfer:
         return sequence.sent_s + self.latency_s
 
     def _send(self, rows: int, *, begin_s: float, end_s: float) -> float:
-        """Send rows that are computed from begin to end, a layer as soon as it is."""
+        """Send rows that are computed from begin to end, a layer as soon as it is.
+
+        Two things can be last: the link, which from the first layer on never rests, or
+        the computing, after which one layer is still to be sent.
+        """
         whole_s, layer_s = rows * self.token_s, rows * self.token_s / self.n_layers
         first_s = begin_s + (end_s - begin_s) / self.n_layers
         self.free_s = max(max(self.free_s, first_s) + whole_s, end_s + layer_s)

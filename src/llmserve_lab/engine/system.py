@@ -1,7 +1,8 @@
-"""One loop, one event: somebody arrives, or somebody's iteration ends.
+"""The event loop: a request arrives, a KV transfer arrives, or an iteration ends.
 
 Whatever comes next in time is done next. At the same moment iterations end first, then
-requests come in, and then is planned: who is there by then can be in the next one.
+requests come in, and then the next iteration is planned, so that a request that arrives
+at a boundary is in the iteration that begins there.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ BY_REQUESTS = attrgetter("num_requests")
 
 
 class System:
-    """All replicas, by pool, and what is on its way from one pool to the next."""
+    """All replicas by pool, and the KV caches on their way from one to the next."""
 
     def __init__(
         self, deployment: Pool | Disaggregated, *, leap: bool = True, log: bool = False
@@ -46,7 +47,8 @@ class System:
             self._open("decode", decode, there)
         else:
             self._open("pool", deployment, _opened(deployment))
-        self.front, self.back = (list(self.pools.values()) * 2)[:2]
+        pools = list(self.pools.values())
+        self.front, self.back = pools[0], pools[-1]  # one and the same if not split
         self.replicas = [each for pool in self.pools.values() for each in pool]
 
     def _open(
@@ -81,6 +83,7 @@ class System:
             if replica.run is not None and replica.end_s <= latest(outside_s):
                 self._commit(replica, source, record)
             elif outside_s == inf == replica.end_s:
+                self._check_all_served()
                 return True
             elif outside_s <= latest(replica.end_s):
                 self._deliver(outside_s, source)
@@ -89,8 +92,20 @@ class System:
             if stop and stop(self.now_s):
                 return False
 
+    def _check_all_served(self) -> None:
+        """An order that admits nobody into an idle replica would leave it idle."""
+        left = sum(len(each.waiting) for each in self.replicas)
+        if left:
+            raise RuntimeError(
+                f"next must admit a request where none runs, got None with {left} left"
+            )
+
     def _next_replica(self) -> Replica:
-        """The one that is due first; of several, one whose iteration ends."""
+        """The one that is due first; of several, one whose iteration ends.
+
+        Replicas that are due at the same moment but only wait to plan come after, so
+        that what the ended iterations send on can be in their plans.
+        """
         soonest = min(self.replicas, key=BY_END)
         if len(self.replicas) == 1 or soonest.end_s == inf:
             return soonest
@@ -112,7 +127,7 @@ class System:
     def _commit(
         self, replica: Replica, source: ArrivalSource, record: RequestLog
     ) -> None:
-        """An iteration is over: note who has been answered, send on who must leave."""
+        """End an iteration: log the requests it answered, send on those that leave."""
         self.now_s = now_s = max(self.now_s, replica.end_s)
         for sequence in replica.commit():
             record.add(sequence, now_s)
@@ -125,7 +140,7 @@ class System:
             self._expect(there_s, sequence, replica)
 
     def _expect(self, there_s: float, sequence: Sequence, sender: Replica) -> None:
-        """What arrives at the same moment as another arrives after it."""
+        """Queue an arrival; at the same moment, in the order in which it was sent."""
         for other_s, *_ in self._sent:
             if earliest(there_s) <= other_s <= latest(there_s):
                 there_s = other_s

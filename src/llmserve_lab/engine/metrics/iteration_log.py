@@ -1,4 +1,4 @@
-"""The log of a run: which rows every iteration carried, and how long it took.
+"""The log of a run: which rows every iteration carried, how long it took, what happened.
 
 It prints as a table and draws itself: one bar an iteration, as wide as it lasts, as
 high as the rows in it, prompts stacked on decodes.
@@ -10,62 +10,57 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llmserve_lab.engine.timing.cost import IterationLoad
+from llmserve_lab.engine.metrics.events import RequestEvent
+from llmserve_lab.engine.metrics.iteration_record import (
+    IterationRecord,
+    ScheduledTokens,
+)
 
 if TYPE_CHECKING:
-    from llmserve_lab.engine.system import System
     from llmserve_lab.page.still import StaticFigure
     from llmserve_lab.page.table import Table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IterationRecord:
-    """``count`` like iterations of one replica, from ``start_s`` to ``end_s``.
+BEFORE = ("arrived", "admitted")  # an iteration that begins at this moment
 
-    ``load`` is that of the first, padding included; ``decode_rows`` of its rows are
-    decodes, and ``chunks`` are (request id, rows, context in cache) of the prompts.
-    ``compute_s`` and ``memory_s`` are sums over the iterations.
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """One iteration as a step figure or a dashboard shows it: plain data.
+
+    ``events`` are (kind, request id) in the order in which they happened since the
+    iteration before: arrivals and admissions come before it, and first tokens, ends and
+    preemptions with its end. ``running`` says what each request ran in it, ``waiting``
+    who stood in the queue, the head first; ``used_blocks`` of ``kv_blocks`` were held
+    while it ran.
     """
 
     start_s: float
     end_s: float
-    count: int
     pool: str
     replica: int
-    decode_rows: int
-    load: IterationLoad
-    compute_s: float
-    memory_s: float
-    waiting: int
-    kv_tokens_held: int
-    chunks: tuple[tuple[int, int, int], ...]
+    running: tuple[ScheduledTokens, ...]
+    waiting: tuple[int, ...]
+    used_blocks: int
+    kv_blocks: int
+    events: tuple[tuple[str, int], ...]
 
     @property
-    def seconds(self) -> float:
-        """Mean time of one of the iterations."""
-        return (self.end_s - self.start_s) / self.count
+    def free_blocks(self) -> int:
+        """KV blocks that nothing holds."""
+        return self.kv_blocks - self.used_blocks
 
-    @property
-    def prefill_rows(self) -> int:
-        """Rows of prompts in one iteration."""
-        return sum(rows for _, rows, _ in self.chunks)
-
-    @property
-    def padding_rows(self) -> int:
-        """Rows that are computed for nobody."""
-        return self.load.rows - self.decode_rows - self.prefill_rows
-
-    @property
-    def binds(self) -> str:
-        """Which of the two takes longer."""
-        return "compute" if self.compute_s >= self.memory_s else "memory"
+    def ids(self, kind: str) -> tuple[int, ...]:
+        """Requests to which this happened, such as ``admitted``."""
+        return tuple(number for each, number in self.events if each == kind)
 
 
 @dataclass(frozen=True, repr=False)
 class IterationLog:
-    """All steps of a run, in the order in which they ended."""
+    """All iterations of a run, and all events, in the order in which they ended."""
 
     steps: Sequence[IterationRecord]
+    events: Sequence[RequestEvent] = ()
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -79,7 +74,58 @@ class IterationLog:
     def between(self, from_s: float, until_s: float) -> IterationLog:
         """The steps that lie in this time, at least in part."""
         inside = (s for s in self.steps if s.end_s > from_s and s.start_s < until_s)
-        return IterationLog(tuple(inside))
+        shown = (e for e in self.events if from_s <= e.time_s <= until_s)
+        return IterationLog(tuple(inside), tuple(shown))
+
+    def frames(self, pool: str | None = None, replica: int = 0) -> list[Frame]:
+        """One replica's iterations as plain records, a frame each.
+
+        Args:
+            pool: ``prefill`` or ``decode``; not needed where there is but one.
+            replica: its place in the pool.
+
+        Raises:
+            ValueError: the pool is not in the log, or iterations were leapt over, so
+                that they cannot be told apart.
+        """
+        pools = sorted({step.pool for step in self.steps})
+        pool = pools[0] if pool is None and len(pools) == 1 else pool
+        if pool not in pools:
+            raise ValueError(f"pool must be one of {', '.join(pools)}, got {pool}")
+        own = (pool, replica)
+        events = [e for e in self.events if (e.pool, e.replica) == own]
+        return [
+            self._frame(step, events)
+            for step in self.steps
+            if (step.pool, step.replica) == own
+        ]
+
+    @staticmethod
+    def _frame(step: IterationRecord, events: list[RequestEvent]) -> Frame:
+        if step.count > 1 or not step.scheduled:
+            raise ValueError(
+                "leap must be False for one frame an iteration, got a span of "
+                f"{step.count} iterations"
+            )
+        found = []
+        while (
+            events
+            and events[0].time_s <= step.end_s
+            and not (events[0].time_s == step.end_s and events[0].kind in BEFORE)
+        ):
+            event = events.pop(0)
+            found.append((event.kind, event.id))
+        return Frame(
+            start_s=step.start_s,
+            end_s=step.end_s,
+            pool=step.pool,
+            replica=step.replica,
+            running=step.scheduled,
+            waiting=step.queue,
+            used_blocks=step.used_blocks,
+            kv_blocks=step.num_blocks,
+            events=tuple(found),
+        )
 
     def table(self, limit: int = 20) -> Table:
         """The first ``limit`` steps, a row each."""
@@ -122,11 +168,3 @@ class IterationLog:
         from llmserve_lab.engine.metrics.timeline import timeline
 
         return timeline(self, from_s=from_s, until_s=until_s, title=title)
-
-
-def log_of(system: System) -> IterationLog | None:
-    """Everything that the replicas have logged, or None if they were not asked to."""
-    steps = [step for each in system.replicas for step in each.counters.steps or ()]
-    logged = any(each.counters.steps is not None for each in system.replicas)
-    steps.sort(key=lambda step: (step.end_s, step.pool, step.replica))
-    return IterationLog(tuple(steps)) if logged else None

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from llmserve_lab.engine.metrics.iteration_log import IterationLog
 from llmserve_lab.engine.metrics.request_log import RequestLog
 from llmserve_lab.engine.metrics.tbt_histogram import Floats, TbtHistogram
 from llmserve_lab.engine.metrics.utilization import Utilization
 from llmserve_lab.engine.timing.time_tolerance import latest
 
 if TYPE_CHECKING:
-    from llmserve_lab.engine.metrics.iteration_log import IterationLog
     from llmserve_lab.engine.system import System
     from llmserve_lab.page.table import Table
 
@@ -185,8 +185,6 @@ def _seconds(value: float) -> str:
 
 def report_of(system: System, record: RequestLog, *, stopped: bool) -> Report:
     """Close the books of a run."""
-    from llmserve_lab.engine.metrics.iteration_log import log_of
-
     return Report(
         **record.columns(),
         gaps=system.gaps,
@@ -198,3 +196,15 @@ def report_of(system: System, record: RequestLog, *, stopped: bool) -> Report:
         stopped=stopped,
         log=log_of(system),
     )
+
+
+def log_of(system: System) -> IterationLog | None:
+    """All iterations and events of the replicas, or None if they were not logged."""
+    if not any(each.events is not None for each in system.replicas):
+        return None
+    steps = [step for each in system.replicas for step in each.counters.records or ()]
+    steps.sort(key=lambda step: (step.end_s, step.pool, step.replica))
+    logs = [each.events for each in system.replicas if each.events is not None]
+    events = [event for log in logs for event in log.events]
+    events.sort(key=lambda event: event.time_s)
+    return IterationLog(tuple(steps), tuple(events))
