@@ -38,7 +38,7 @@ def timeline(
     Raises:
         ValueError: nothing happens in that time, or on more than six replicas.
     """
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     known = list(records)
     end_s = max((step.end_s for step in known), default=0.0)
