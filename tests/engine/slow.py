@@ -11,6 +11,7 @@ from typing import Any
 import simpy
 
 from llmserve_lab.engine import Request
+from tests.engine.slow_orders import last_out
 
 Process = Generator[simpy.Event, Any, None]
 HOPS = 6  # from a server's end over the link to another, all in no time
@@ -135,14 +136,14 @@ class Server:
         self.on_answer(life)
 
     def grow(self, spoke: list[Life]) -> None:
-        """From the oldest on, one block where one is full; the youngest pays."""
+        """From the oldest on, one block where one is full; the victims pay."""
         for life in spoke:
             while life in self.batch and life.blocks * self.size < life.known:
                 if self.free:
                     self.free -= 1
                     life.blocks += 1
                 else:
-                    self.preempt(self.batch[-1])
+                    self.preempt(last_out(self.policy.order, self))
 
     def preempt(self, life: Life) -> None:
         self.batch.remove(life)

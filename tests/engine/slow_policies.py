@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.engine.slow import Life, Server, iteration_s
+from tests.engine.slow_orders import first_in
 
 Rows = list[tuple[Life, int]]
 
 
 class Usual:
+    order: Any = None
     static_batch = False
     reserve_output: bool
     max_batch: int
@@ -21,10 +23,10 @@ class Usual:
         return [(rows, life.cached) for life, rows in plan]
 
     def next_in(self, server: Server) -> Life | None:
-        """The head of the queue, if it may come in."""
+        """The first of the queue, if it may come in."""
         if len(server.batch) >= self.max_batch or not server.waiting:
             return None
-        life = server.waiting[0]
+        life = sorted(server.waiting, key=first_in(self.order, server))[0]
         tokens = life.known + (life.wants - 1 if self.reserve_output else 0)
         return life if server.admit(life, tokens=tokens) else None
 
@@ -109,7 +111,8 @@ class Frozen(Usual):
 
     def open(self, server: Server) -> None:
         group: list[Life] = []
-        for life in server.waiting[: self.batch]:
+        queue = sorted(server.waiting, key=first_in(self.order, server))
+        for life in queue[: self.batch]:
             if self.room(server, [*group, life]) * (len(group) + 1) > server.free:
                 break
             group.append(life)
@@ -131,7 +134,13 @@ class Frozen(Usual):
 
 
 def slow_policy(policy: Any, number: Any) -> Usual:
-    """The blackboard's version of one of the engine's policies."""
+    """The blackboard's version of one of the engine's policies, and of its order."""
+    made = _rows_of(policy, number)
+    made.order = policy.order
+    return made
+
+
+def _rows_of(policy: Any, number: Any) -> Usual:
     match type(policy).__name__:
         case "Static":
             return Frozen(policy.batch)

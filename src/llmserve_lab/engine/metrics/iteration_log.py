@@ -1,4 +1,4 @@
-"""The log of a run: which rows every iteration carried, how long it took, what happened.
+"""The log of a run: rows and time of each iteration, and what happened to requests.
 
 It prints as a table and draws itself: one bar an iteration, as wide as it lasts, as
 high as the rows in it, prompts stacked on decodes.

@@ -24,8 +24,9 @@ class IterationRecord:
     decodes, and ``chunks`` are (request id, rows, context in cache) of the prompts.
     ``compute_s`` and ``memory_s`` are sums over the iterations. ``waiting`` requests
     are in the queue at the end, and ``used_blocks`` of ``num_blocks`` KV blocks were
-    held in the last of the iterations. Where each iteration has a record of its own (``leap=False``),
-    ``scheduled`` names what every request ran in it, and ``queue`` the ids that wait.
+    held in the last of the iterations. Where each iteration has a record of its own
+    (``leap=False``), ``scheduled`` names what every request ran in it, and ``queue``
+    the ids that wait.
     """
 
     start_s: float

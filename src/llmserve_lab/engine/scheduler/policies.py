@@ -39,12 +39,12 @@ class Policy(ABC):
 
     **It may read** of the :class:`BatchState`: ``waiting``, ``prefilling``,
     ``len(decode_batch)``, ``decode_load()``, ``running()``, ``size``, ``cached``,
-    ``free_blocks``, ``num_blocks``, ``blocks()``, ``cost``, and ``end_s``, which is now.
+    ``free_blocks``, ``num_blocks``, ``blocks()``, ``cost``; ``end_s``, which is now.
     Of a request in it: ``request``, ``known``, ``cached``, ``pending``, ``emitted``,
-    ``left``, ``preemptions``, ``number`` (the order of admission). Those of a decoding
-    request are up to date only as ``running()`` returns it. **It may call** ``admit()``,
-    ``next_prompt()`` and, with ``static_batch``, ``open_batch()``. It changes nothing
-    else. It may keep no state of its own: one policy object serves all replicas.
+    ``left``, ``preemptions``, ``number`` (the order of admission); those of a decoding
+    request are up to date only as ``running()`` returns it. **It may call**
+    ``admit()``, ``next_prompt()`` and, with ``static_batch``, ``open_batch()``. It
+    changes nothing else and keeps no state: one policy object serves all replicas.
 
     **``Plan.repeats`` promises** that so many iterations in a row would be planned
     alike, each chunk beginning where the last one ended, for as long as no request
