@@ -61,7 +61,7 @@ def policy(draw: Random, *, frozen: bool) -> Policy:
             *([Static(draw.randint(1, 5))] if frozen else []),
             Continuous(max_batch),
             Continuous(max_batch, mixed=False),
-            Continuous(max_batch, reserve=True),
+            Continuous(max_batch, reserve_output=True),
             Chunked(draw.randint(3, 40), max_batch),
             ChunkedWithin(draw.uniform(0.005, 0.03), max_batch, least=2),
         ]

@@ -11,6 +11,7 @@ from typing import Any
 import simpy
 
 from llmserve_lab.engine import Request
+from tests.engine.slow_orders import last_out
 
 Process = Generator[simpy.Event, Any, None]
 HOPS = 6  # from a server's end over the link to another, all in no time
@@ -115,7 +116,7 @@ class Server:
         for life in [life for life in spoke if life.wants == 0]:
             self.batch.remove(life)
             self.done.append(life)
-        if not (self.policy.frozen and self.batch):
+        if not (self.policy.static_batch and self.batch):
             for life in self.done:
                 self.answer(life)
             self.done.clear()
@@ -125,7 +126,7 @@ class Server:
                 self.batch.remove(life)
                 self.busy_for -= 1
                 self.link.hand_over(life)
-        if not self.policy.reserve:
+        if not self.policy.reserve_output:
             self.grow([life for life in self.batch if life in spoke])
 
     def answer(self, life: Life) -> None:
@@ -135,14 +136,14 @@ class Server:
         self.on_answer(life)
 
     def grow(self, spoke: list[Life]) -> None:
-        """From the oldest on, one block where one is full; the youngest pays."""
+        """From the oldest on, one block where one is full; the victims pay."""
         for life in spoke:
             while life in self.batch and life.blocks * self.size < life.known:
                 if self.free:
                     self.free -= 1
                     life.blocks += 1
                 else:
-                    self.preempt(self.batch[-1])
+                    self.preempt(last_out(self.policy.order, self))
 
     def preempt(self, life: Life) -> None:
         self.batch.remove(life)

@@ -7,9 +7,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmserve_lab.engine import Chunked, Disaggregated, Pool, Report, Step
+from llmserve_lab.engine import Chunked, Disaggregated, IterationRecord, Pool, Report
 from llmserve_lab.engine.arrivals import ClosedLoop, OpenLoop
-from llmserve_lab.engine.metrics.request_log import Record
+from llmserve_lab.engine.metrics.request_log import RequestLog
 from llmserve_lab.engine.system import System
 from tests.engine.scenarios import Scenario, scenario
 
@@ -17,11 +17,11 @@ scenarios = st.integers(1_000, 1_000_000).map(scenario)
 few = settings(max_examples=30)
 
 
-def steps(report: Report) -> dict[tuple[str, int], list[Step]]:
+def steps(report: Report) -> dict[tuple[str, int], list[IterationRecord]]:
     """The trace of each replica."""
-    found: dict[tuple[str, int], list[Step]] = defaultdict(list)
-    assert report.trace is not None
-    for step in report.trace:
+    found: dict[tuple[str, int], list[IterationRecord]] = defaultdict(list)
+    assert report.log is not None
+    for step in report.log:
         found[step.pool, step.replica].append(step)
     return found
 
@@ -51,16 +51,16 @@ def test_every_request_is_answered_once_and_every_token_said_once(
 def test_all_blocks_come_back_and_never_are_more_than_all_taken(
     given: Scenario,
 ) -> None:
-    system, record = System(given.deployment), Record()
+    system, record = System(given.deployment), RequestLog()
     source = ClosedLoop(given.requests, clients=3)
     assert system.serve(source, record, None)
     for replica in system.replicas:
         assert replica.free_blocks == replica.num_blocks
-        assert 0 < replica.ledger.kv_peak_blocks <= replica.num_blocks or (
-            not replica.ledger.iterations
+        assert 0 < replica.counters.kv_peak_blocks <= replica.num_blocks or (
+            not replica.counters.iterations
         )
         assert not replica.waiting and not replica.size and not replica.num_requests
-        assert replica.decoders.cached == 0
+        assert replica.decode_batch.cached == 0
 
 
 @few
@@ -98,8 +98,8 @@ def test_rows_of_prompts_are_the_prompts_and_what_preemption_repeats(
     given: Scenario,
 ) -> None:
     report = given.fast(log=True)
-    assert report.trace is not None
-    rows = sum(step.prefill_rows * step.count for step in report.trace)
+    assert report.log is not None
+    rows = sum(step.prefill_rows * step.count for step in report.log)
     prompts = sum(request.prompt_len for request in given.requests)
     if report.preemptions.any():
         assert rows > prompts
@@ -127,7 +127,7 @@ def test_a_chunked_iteration_keeps_its_budget_unless_decodes_alone_exceed_it(
 @given(given=scenarios)
 def test_littles_law(given: Scenario) -> None:
     """Requests in the system on average = rate × time in it, counted step by step."""
-    record, system = Record(), System(given.deployment)
+    record, system = RequestLog(), System(given.deployment)
     times, inside = [0.0], [0]
     source = OpenLoop(given.requests)
     for request in given.requests:

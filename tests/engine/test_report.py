@@ -16,8 +16,8 @@ from llmserve_lab.engine import (
     simulate,
 )
 from llmserve_lab.engine.metrics import tbt_histogram
-from llmserve_lab.engine.metrics.suffix_max import Peaks
-from llmserve_lab.engine.metrics.tbt_histogram import Gaps
+from llmserve_lab.engine.metrics.suffix_max import SuffixMax
+from llmserve_lab.engine.metrics.tbt_histogram import TbtHistogram
 
 COST = IterationCost(row_s=1e-4, weights_s=5e-3, kv_token_s=1e-6)
 POOL = Pool(COST, Chunked(64), kv_blocks=400)
@@ -99,7 +99,7 @@ def test_many_gaps_are_poured_into_narrow_bins(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_run_of_gaps_is_its_gaps() -> None:
-    tally = Gaps()
+    tally = TbtHistogram()
     tally.add(1.0, slope_s=0.5, count=3, times=2)
     tally.add(1.5)
     lengths, counts = tally.values()
@@ -108,12 +108,12 @@ def test_a_run_of_gaps_is_its_gaps() -> None:
     with pytest.raises(ValueError, match=r"q must be in \[0, 100\], got 101"):
         tally.percentile(101)
     with pytest.raises(ValueError, match="at least one gap"):
-        Gaps().percentile(50)
+        TbtHistogram().percentile(50)
 
 
 def test_the_highest_since_is_found_without_looking_at_all() -> None:
     values = [3, 1, 4, 1, 5, 2, 2, 1]
-    peaks = Peaks()
+    peaks = SuffixMax()
     for tick, value in enumerate(values):
         peaks.push(tick, value)
         for since in range(tick + 1):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from llmserve_lab.checks import at_least, of_type, whole
 from llmserve_lab.engine.scheduler.policies import Policy
-from llmserve_lab.engine.scheduler.prefix_cache import PrefixStore
+from llmserve_lab.engine.scheduler.prefix_cache import PrefixCache
 from llmserve_lab.engine.timing.cost import IterationCost
 
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ class Pool:
     replicas: int = 1
     kv_blocks: int | None = None
     block_tokens: int = 16
-    prefixes: PrefixStore | None = None
+    prefix_cache: PrefixCache | None = None
 
     def __post_init__(self) -> None:
         of_type(IterationCost, cost=self.cost)
         of_type(Policy, policy=self.policy)
-        of_type(PrefixStore | None, prefixes=self.prefixes)
+        of_type(PrefixCache | None, prefix_cache=self.prefix_cache)
         whole(replicas=self.replicas, block_tokens=self.block_tokens)
-        if self.policy.frozen and self.prefixes is not None:
+        if self.policy.static_batch and self.prefix_cache is not None:
             raise ValueError(
                 "policy must schedule iteration by iteration to reuse prefixes, got "
                 f"{self.policy}"
@@ -79,7 +79,7 @@ class Disaggregated:
 
     def __post_init__(self) -> None:
         of_type(Pool, prefill=self.prefill, decode=self.decode)
-        if self.prefill.policy.frozen or self.decode.policy.frozen:
+        if self.prefill.policy.static_batch or self.decode.policy.static_batch:
             raise ValueError(
                 "policy of both pools must schedule iteration by iteration, got "
                 f"{self.prefill.policy} and {self.decode.policy}"

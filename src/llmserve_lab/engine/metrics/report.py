@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from llmserve_lab.engine.metrics.request_log import Record
-from llmserve_lab.engine.metrics.tbt_histogram import Floats, Gaps
-from llmserve_lab.engine.metrics.utilization import Use
+from llmserve_lab.engine.metrics.iteration_log import IterationLog
+from llmserve_lab.engine.metrics.request_log import RequestLog
+from llmserve_lab.engine.metrics.tbt_histogram import Floats, TbtHistogram
+from llmserve_lab.engine.metrics.utilization import Utilization
 from llmserve_lab.engine.timing.time_tolerance import latest
 
 if TYPE_CHECKING:
-    from llmserve_lab.engine.metrics.trace import Trace
     from llmserve_lab.engine.system import System
     from llmserve_lab.page.table import Table
 
@@ -45,11 +45,11 @@ class Report:
     finished_s: Floats
     worst_gap_s: Floats
     preemptions: Floats
-    gaps: Gaps
-    pools: Mapping[str, Use]
+    gaps: TbtHistogram
+    pools: Mapping[str, Utilization]
     elapsed_s: float
     stopped: bool = False
-    trace: Trace | None = field(default=None)
+    log: IterationLog | None = field(default=None)
 
     @property
     def num_requests(self) -> int:
@@ -183,18 +183,28 @@ def _seconds(value: float) -> str:
     return si(value, "s") if value < 1_000 else f"{value:,.0f} s"
 
 
-def report_of(system: System, record: Record, *, stopped: bool) -> Report:
+def report_of(system: System, record: RequestLog, *, stopped: bool) -> Report:
     """Close the books of a run."""
-    from llmserve_lab.engine.metrics.trace import trace_of
-
     return Report(
         **record.columns(),
         gaps=system.gaps,
         pools={
-            name: Use.of(replicas, system.now_s)
+            name: Utilization.of(replicas, system.now_s)
             for name, replicas in system.pools.items()
         },
         elapsed_s=system.now_s,
         stopped=stopped,
-        trace=trace_of(system),
+        log=log_of(system),
     )
+
+
+def log_of(system: System) -> IterationLog | None:
+    """All iterations and events of the replicas, or None if they were not logged."""
+    if not any(each.events is not None for each in system.replicas):
+        return None
+    steps = [step for each in system.replicas for step in each.counters.records or ()]
+    steps.sort(key=lambda step: (step.end_s, step.pool, step.replica))
+    logs = [each.events for each in system.replicas if each.events is not None]
+    events = [event for log in logs for event in log.events]
+    events.sort(key=lambda event: event.time_s)
+    return IterationLog(tuple(steps), tuple(events))

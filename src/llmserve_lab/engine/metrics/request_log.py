@@ -24,7 +24,7 @@ COLUMNS = (
 )
 
 
-class Record:
+class RequestLog:
     """What is known of the answered requests, in the order in which they were."""
 
     def __init__(self, *, total: int | None = None, progress: bool = False) -> None:
@@ -44,7 +44,7 @@ class Record:
                 request.arrival_s,
                 request.prompt_len,
                 request.output_len,
-                sequence.hit,
+                sequence.hit_tokens,
                 sequence.scheduled_s,
                 sequence.first_token_s,
                 sequence.transfer_s,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 
-class Peaks:
+class SuffixMax:
     """Values by rising tick; each is higher than all that came after it."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ BINS_PER_DECADE = 2_048  # a bin is 0.11 % wide
 SHORTEST_S, DECADES = 1e-9, 15
 
 
-class Gaps:
+class TbtHistogram:
     """A tally of gaps in seconds: how many there were, and of what length."""
 
     def __init__(self) -> None:

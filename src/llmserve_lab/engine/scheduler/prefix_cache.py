@@ -9,7 +9,7 @@ from llmserve_lab.engine.scheduler.request import Request
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrefixStore:
+class PrefixCache:
     """Room for the KV of ``capacity_tokens`` tokens of prompts, in blocks.
 
     The blocks are those that requests name in ``prefix``, of ``block_tokens`` tokens;
@@ -30,15 +30,15 @@ class PrefixStore:
                 f"tokens, got {self.capacity_tokens}"
             )
 
-    def opened(self) -> Prefixes:
+    def opened(self) -> CachedPrefixes:
         """An empty store for one run."""
-        return Prefixes(self)
+        return CachedPrefixes(self)
 
 
-class Prefixes:
+class CachedPrefixes:
     """A store during a run: which blocks it holds, the least recently used first."""
 
-    def __init__(self, store: PrefixStore) -> None:
+    def __init__(self, store: PrefixCache) -> None:
         self.store = store
         self.most_blocks = store.capacity_tokens // store.block_tokens
         self._held: OrderedDict[int, None] = OrderedDict()

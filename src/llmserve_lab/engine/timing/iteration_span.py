@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from llmserve_lab.engine.timing.cost import IterationCost, Load
+from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
 from llmserve_lab.engine.timing.time_tolerance import earliest
 
 
-class Run:
+class IterationSpan:
     """``count`` iterations from ``start_s`` on, the first carrying ``load``.
 
     From one to the next, ``more_pairs`` pairs and ``more_kv`` tokens of cache come on
@@ -35,7 +35,7 @@ class Run:
     def __init__(
         self,
         cost: IterationCost,
-        load: Load,
+        load: IterationLoad,
         *,
         start_s: float,
         count: int,

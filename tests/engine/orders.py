@@ -1,0 +1,38 @@
+"""Orders as a reader would write them: one small class each, outside the engine."""
+
+from dataclasses import dataclass
+
+from llmserve_lab.engine import BatchState, Order
+from llmserve_lab.engine.scheduler.sequence import Sequence
+
+
+@dataclass(frozen=True)
+class FairShare(Order):
+    """Of the user who has the fewest requests in the batch."""
+
+    def next(self, state: BatchState) -> Sequence:
+        users = [each.request.user for each in state.running()]
+        return min(state.waiting, key=lambda each: users.count(each.request.user))
+
+
+@dataclass(frozen=True)
+class LongestYields(Order):
+    """Preempts the request that holds the most, so that one preemption frees most."""
+
+    def victim(self, state: BatchState) -> Sequence:
+        return max(state.running(), key=lambda each: each.known)
+
+
+@dataclass(frozen=True)
+class Aging(Order):
+    """Shortest prompt first, but a second of waiting is worth so many tokens."""
+
+    tokens_per_s: float = 300.0
+    steady = False
+
+    def next(self, state: BatchState) -> Sequence:
+        def length(each: Sequence) -> float:
+            waited_s = state.end_s - each.request.arrival_s
+            return each.request.prompt_len - self.tokens_per_s * waited_s
+
+        return min(state.waiting, key=length)
