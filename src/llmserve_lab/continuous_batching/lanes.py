@@ -12,25 +12,24 @@ from functools import cache
 from itertools import groupby
 
 from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S, cost
+from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.workloads import BOOK_ARRIVES_S, beside_a_book
 from llmserve_lab.engine import (
     Chunked,
     ChunkedWithin,
     Continuous,
+    IterationRecord,
     Policy,
-    Pool,
     Report,
     Request,
-    Step,
-    simulate,
 )
 
 CHUNKS = (256, 512, 1024, 2048, 4096, 8192, 16_384, LONG)  # each divides the prompt
 
 
-def logged(requests: Sequence[Request], policy: Policy) -> Report:
+def served(requests: Sequence[Request], policy: Policy) -> Report:
     """Serve ``requests`` on the default machine, every iteration logged."""
-    return simulate(requests, Pool(cost(), policy), log=True, leap=False)
+    return logged(requests, policy, cost())
 
 
 @cache
@@ -39,19 +38,19 @@ def in_chunks(chunk: int) -> Report:
 
     The token budget is the chunk and a row for each decode.
     """
-    return logged(beside_a_book(), Chunked(chunk + DECODES))
+    return served(beside_a_book(), Chunked(chunk + DECODES))
 
 
 @cache
 def whole() -> Report:
     """The long prompt in one piece."""
-    return logged(beside_a_book(), Continuous())
+    return served(beside_a_book(), Continuous())
 
 
 @cache
 def within(target_s: float = TARGET_S) -> Report:
     """The long prompt under a scheduler that keeps a target."""
-    return logged(beside_a_book(), ChunkedWithin(target_s))
+    return served(beside_a_book(), ChunkedWithin(target_s))
 
 
 @dataclass(frozen=True)
@@ -74,9 +73,9 @@ def beats(report: Report) -> list[Beat]:
     Raises:
         ValueError: the run was not logged.
     """
-    if report.trace is None:
+    if report.log is None:
         raise ValueError("report must come from a run with log=True, got no log")
-    runs = groupby(enumerate(report.trace), _kind)
+    runs = groupby(enumerate(report.log), _kind)
     return [_beat([step for _, step in run]) for _, run in runs]
 
 
@@ -85,13 +84,13 @@ def pieces(report: Report) -> list[Beat]:
     return [beat for beat in beats(report) if beat.rows and beat.start_s > 0]
 
 
-def _kind(numbered: tuple[int, Step]) -> tuple[int, int | None]:
+def _kind(numbered: tuple[int, IterationRecord]) -> tuple[int, int | None]:
     """Iterations without a prompt are alike while as many decode; others are not."""
     number, step = numbered
     return step.decode_rows, number if step.prefill_rows else None
 
 
-def _beat(run: Sequence[Step]) -> Beat:
+def _beat(run: Sequence[IterationRecord]) -> Beat:
     return Beat(
         start_s=run[0].start_s - BOOK_ARRIVES_S,
         end_s=run[-1].end_s - BOOK_ARRIVES_S,

@@ -1,21 +1,40 @@
-"""Which request held which slot, and which blocks, in every iteration of a logged run.
+"""Which request held which slot, and which blocks, in each iteration of a logged run.
 
-The engine logs when iterations begin and end, and when each request was scheduled, got
-its last token and was let go. What is drawn as slots and blocks is read off that log.
+The engine decides and logs; here is only read off what the chapter's pictures show.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llmserve_lab.engine import Pool, Report, Request
-from llmserve_lab.engine.arrivals import OpenLoop
-from llmserve_lab.engine.metrics.request_log import Record
-from llmserve_lab.engine.replica import Replica
-from llmserve_lab.engine.system import System
-from llmserve_lab.engine.timing.time_tolerance import earliest, latest
+from llmserve_lab.engine import Policy, Pool, Report, Request, simulate
+from llmserve_lab.engine.metrics.iteration_log import Frame
+from llmserve_lab.engine.timing.cost import IterationCost
+
+
+def logged(
+    requests: Sequence[Request],
+    policy: Policy,
+    cost: IterationCost,
+    *,
+    kv_blocks: int | None = None,
+) -> Report:
+    """Serve ``requests`` on one replica, every iteration logged by itself."""
+    pool = Pool(cost, policy, kv_blocks=kv_blocks)
+    return simulate(requests, pool, log=True, leap=False)
+
+
+def frames(report: Report) -> list[Frame]:
+    """The iterations of a logged run.
+
+    Raises:
+        ValueError: the run was not logged, or its iterations were leapt over.
+    """
+    if report.log is None:
+        raise ValueError("report must come from a run with log=True, got no log")
+    return report.log.frames()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,96 +60,42 @@ class Stay:
 
 
 def stays(report: Report) -> list[Stay]:
-    """The stays of all requests, by admission; each takes the lowest free slot.
-
-    Raises:
-        ValueError: the run was not logged.
-    """
-    starts, ends = _iterations(report)
-    order = sorted(range(report.num_requests), key=lambda i: _admitted(report, i))
+    """The stays of all requests, by admission; each takes the lowest free slot."""
+    run = frames(report)
+    ends = [frame.end_s for frame in run]
     found: list[Stay] = []
-    for i in order:
-        first = bisect_left(starts, earliest(report.scheduled_s[i]))
-        held = {stay.slot for stay in found if stay.left > first}
+    for number in _by_admission(run):
+        (at,) = (i for i in range(report.num_requests) if report.id[i] == number)
+        rows = [i for i, frame in enumerate(run) if number in _running(frame)]
+        held = {stay.slot for stay in found if stay.left > rows[0]}
         found.append(
             Stay(
-                id=int(report.id[i]),
+                id=number,
                 slot=min(set(range(len(held) + 1)) - held),
-                arrived=bisect_right(ends, latest(report.arrival_s[i])),
-                first=first,
-                done=bisect_right(ends, latest(report.last_token_s[i])),
-                left=bisect_right(ends, latest(report.finished_s[i])),
+                arrived=bisect_right(ends, float(report.arrival_s[at])),
+                first=rows[0],
+                done=rows[-1] + 1,
+                left=1 + ends.index(report.finished_s[at]),
             )
         )
     return found
 
 
-def _admitted(report: Report, i: int) -> tuple[float, float]:
-    return float(report.scheduled_s[i]), float(report.id[i])
+def _running(frame: Frame) -> set[int]:
+    return {part.id for part in frame.running}
 
 
-def _iterations(report: Report) -> tuple[list[float], list[float]]:
-    """When each iteration begins and ends, runs of like ones taken apart."""
-    if report.trace is None:
-        raise ValueError("report must come from a run with log=True, got no log")
-    starts, ends = list[float](), list[float]()
-    for step in report.trace:
-        if step.count != 1:
-            raise ValueError(
-                f"report must come from a run with leap=False, got {step.count} "
-                "iterations in one step"
-            )
-        starts.append(step.start_s)
-        ends.append(step.end_s)
-    return starts, ends
+def _by_admission(run: Sequence[Frame]) -> list[int]:
+    """Ids in the order in which the requests first ran."""
+    return list(dict.fromkeys(part.id for frame in run for part in frame.running))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Moment:
-    """One iteration of one replica: blocks held by each request, in admission order.
+def held_blocks(frame: Frame, block_tokens: int = 16) -> dict[int, int]:
+    """Blocks of each running request: room for all its tokens, this iteration's too.
 
-    ``rows`` are the rows that each brought, ``waiting`` the requests in the queue.
+    They add up to the blocks that the engine says are used.
     """
-
-    end_s: float
-    held: tuple[tuple[int, int], ...]
-    rows: dict[int, int]
-    waiting: tuple[int, ...]
-    free: int
-
-
-def moments(requests: Sequence[Request], pool: Pool) -> list[Moment]:
-    """Serve ``requests`` and note after each iteration's plan who holds which blocks.
-
-    Raises:
-        ValueError: the pool has several replicas.
-    """
-    if pool.replicas != 1:
-        raise ValueError(f"replicas must be 1 to watch one, got {pool.replicas}")
-    system, found = System(pool, leap=False), list[Moment]()
-    system.replicas[0].perform = lambda replica: found.append(_moment(replica))
-    system.serve(OpenLoop(requests), Record(), stop=None)
-    return found
-
-
-def _moment(replica: Replica) -> Moment:
-    """What a replica holds while it runs an iteration.
-
-    A request in the batch holds blocks for all its tokens, the one that this iteration
-    adds included.
-    """
-    tokens = {s.request.id: context + n for s, n, context in replica.slices()}
-    rows = {s.request.id: n for s, n, _ in replica.slices()}
-    inside = (*replica.prefilling, *(s for s, _ in replica.decoders.contexts()))
-    held = [
-        (s.request.id, replica.blocks(max(s.known, tokens.get(s.request.id, 0))))
-        for s in sorted(inside, key=lambda each: each.number)
-    ]
-    queue = tuple(s.request.id for s in replica.waiting)
-    return Moment(
-        end_s=replica.end_s,
-        held=tuple(held),
-        rows=rows,
-        waiting=queue,
-        free=replica.free_blocks,
-    )
+    return {
+        part.id: -(-(part.context + part.rows) // block_tokens)
+        for part in frame.running
+    }

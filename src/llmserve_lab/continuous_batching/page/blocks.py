@@ -7,9 +7,10 @@ from itertools import groupby
 from typing import Any
 
 from llmserve_lab.continuous_batching.machine import cost
-from llmserve_lab.continuous_batching.occupancy import Moment, moments
+from llmserve_lab.continuous_batching.occupancy import frames, held_blocks, logged
 from llmserve_lab.continuous_batching.workloads import LETTERS, short_of_blocks
-from llmserve_lab.engine import Continuous, Pool
+from llmserve_lab.engine import Continuous
+from llmserve_lab.engine.metrics.iteration_log import Frame as Iteration
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Axis, Cells, Scene
 
@@ -20,10 +21,9 @@ A, B, C = range(3)
 Row = dict[str, Any]
 
 
-def watched() -> list[Moment]:
+def watched() -> list[Iteration]:
     """Three requests in a cache of eight blocks, iteration by iteration."""
-    pool = Pool(cost(), Continuous(), kv_blocks=BLOCKS, block_tokens=BLOCK_TOKENS)
-    return moments(short_of_blocks(), pool)
+    return frames(logged(short_of_blocks(), Continuous(), cost(), kv_blocks=BLOCKS))
 
 
 def blocks_run_out() -> StepFigure:
@@ -57,7 +57,7 @@ def blocks_run_out() -> StepFigure:
     )
 
 
-def _held(run: Sequence[Moment]) -> list[Row]:
+def _held(run: Sequence[Iteration]) -> list[Row]:
     """Each block's holders over the iterations."""
     places = _numbered(run)
     rows = []
@@ -68,7 +68,7 @@ def _held(run: Sequence[Moment]) -> list[Row]:
     return rows
 
 
-def _numbered(run: Sequence[Moment]) -> list[list[str | None]]:
+def _numbered(run: Sequence[Iteration]) -> list[list[str | None]]:
     """The holder of each block in each iteration.
 
     The engine only counts blocks. Here they get numbers: a request keeps what it has,
@@ -77,7 +77,7 @@ def _numbered(run: Sequence[Moment]) -> list[list[str | None]]:
     now: list[str | None] = [None] * BLOCKS
     found = []
     for moment in run:
-        held = {LETTERS[request]: count for request, count in moment.held}
+        held = {LETTERS[i]: count for i, count in held_blocks(moment).items()}
         now = [letter if letter in held else None for letter in now]
         for letter, count in held.items():
             for _ in range(count - now.count(letter)):
@@ -86,7 +86,7 @@ def _numbered(run: Sequence[Moment]) -> list[list[str | None]]:
     return found
 
 
-def _waits(run: Sequence[Moment]) -> list[Row]:
+def _waits(run: Sequence[Iteration]) -> list[Row]:
     rows = []
     for place, y in enumerate(WAITS):
         queue = [
@@ -109,31 +109,32 @@ def _stretches(letters: Sequence[str | None]) -> list[tuple[str, int, int]]:
     return found
 
 
-def _frame(run: Sequence[Moment], at: int, sentence: str) -> Frame:
+def _frame(run: Sequence[Iteration], at: int, sentence: str) -> Frame:
     moment = run[at]
-    rows = sum(moment.rows.values())
-    free = BLOCKS - sum(count for _, count in moment.held)
-    counters = (float(free), float(len(moment.waiting)), float(rows))
+    rows = sum(part.rows for part in moment.running)
+    free, waits = moment.free_blocks, len(moment.waiting)
+    counters = (float(free), float(waits), float(rows))
     return Frame(sentence, counters, at=at + 1.0)
 
 
-def _story(run: Sequence[Moment]) -> list[tuple[int, str]]:
+def _story(run: Sequence[Iteration]) -> list[tuple[int, str]]:
     """The moments that matter, found in the run."""
     waits = _first(run, lambda m: C in m.waiting)
-    full = _first(run, lambda m: sum(n for _, n in m.held) == BLOCKS)
+    full = _first(run, lambda m: m.free_blocks == 0)
     lost = _first(run, lambda m: B in m.waiting)
-    back = next(i for i in range(lost, len(run)) if B in run[i].rows)
-    need = dict(run[0].held)[A]
+    back = next(i for i in range(lost, len(run)) if B in held_blocks(run[i]))
+    need = held_blocks(run[0])[A]
     return [
         (
             0,
-            f"A and B are admitted. A prompt of {run[0].rows[A]} tokens takes {need} "
+            f"A and B are admitted. A prompt of {_rows(run[0], A)} tokens takes {need} "
             f"blocks of {BLOCK_TOKENS} tokens each.",
         ),
         (
             waits + 2,
-            f"C has arrived and needs {need} blocks; {run[waits].free} are free. There "
-            "are slots enough, but no room in the cache: C is not admitted.",
+            f"C has arrived and needs {need} blocks; {run[waits].free_blocks} are "
+            "free. There are slots enough, but no room in the cache: C is not "
+            "admitted.",
         ),
         (
             full + 6,
@@ -147,13 +148,13 @@ def _story(run: Sequence[Moment]) -> list[tuple[int, str]]:
         ),
         (
             back - 3,
-            f"{run[back - 3].free} blocks are free. B has to wait until all its tokens "
-            "fit again; C stands behind it.",
+            f"{run[back - 3].free_blocks} blocks are free. B has to wait until all its "
+            "tokens fit again; C stands behind it.",
         ),
         (
             back,
             f"A is complete. B returns, and its prompt and what it had written are "
-            f"computed again: {run[back].rows[B]} rows. C finds room, too.",
+            f"computed again: {_rows(run[back], B)} rows. C finds room, too.",
         ),
         (
             len(run) - 1,
@@ -162,5 +163,10 @@ def _story(run: Sequence[Moment]) -> list[tuple[int, str]]:
     ]
 
 
-def _first(run: Sequence[Moment], holds: Any) -> int:
+def _first(run: Sequence[Iteration], holds: Any) -> int:
     return next(i for i, moment in enumerate(run) if holds(moment))
+
+
+def _rows(moment: Iteration, request: int) -> int:
+    """Rows that a request runs in an iteration."""
+    return next(part.rows for part in moment.running if part.id == request)

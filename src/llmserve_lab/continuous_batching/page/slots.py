@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from llmserve_lab.continuous_batching.machine import cost
-from llmserve_lab.continuous_batching.occupancy import Stay, stays
+from llmserve_lab.continuous_batching.occupancy import Stay, logged, stays
 from llmserve_lab.continuous_batching.workloads import LETTERS, four
-from llmserve_lab.engine import Continuous, Policy, Pool, Report, Static, simulate
+from llmserve_lab.engine import Continuous, Policy, Report, Static
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Axis, Cells, Scene
@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 def served(policy: Policy) -> Report:
     """The four requests under one scheduler, every iteration logged."""
-    return simulate(four(), Pool(cost(), policy), log=True, leap=False)
+    return logged(four(), policy, cost())
 
 
 def slots_by_iteration() -> StepFigure:

@@ -10,6 +10,7 @@ from typing import Any
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.lanes import beats, pieces
 from llmserve_lab.continuous_batching.machine import ANSWER, decodes, setting
+from llmserve_lab.continuous_batching.occupancy import frames
 from llmserve_lab.continuous_batching.sweep import Point
 from llmserve_lab.engine import Report
 from llmserve_lab.formula.text import plain, si
@@ -70,8 +71,7 @@ def one_request(report: Report, number: int) -> StaticFigure:
     (i,) = (k for k in range(report.num_requests) if report.id[k] == number)
     arrival, first = float(report.arrival_s[i]), float(report.first_token_s[i])
     last = float(report.last_token_s[i])
-    assert report.trace is not None
-    ticks = [s.end_s for s in report.trace if first <= s.end_s <= last]
+    ticks = [f.end_s for f in frames(report) if first <= f.end_s <= last]
     figure, axes = plt.subplots(figsize=(5.6, 1.9))
     axes.vlines([t - arrival for t in ticks], 0, 1, color=VERMILLION.light, lw=1.6)
     axes.plot([0], [0.5], ">", color=GREY.light, markersize=9)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from llmserve_lab.continuous_batching.machine import cost
-from llmserve_lab.continuous_batching.occupancy import Moment, moments
+from llmserve_lab.continuous_batching.occupancy import frames, logged
 from llmserve_lab.continuous_batching.workloads import LETTERS
-from llmserve_lab.engine import Chunked, Continuous, Policy, Pool, Request
+from llmserve_lab.engine import Chunked, Continuous, Policy, Request
+from llmserve_lab.engine.metrics.iteration_log import Frame as Iteration
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Axis, Cells, Labels, Scene
 
@@ -33,10 +34,10 @@ def requests() -> list[Request]:
 def mixed_iterations() -> StepFigure:
     """Each iteration a strip: a cell is a row of the flat batch."""
     runs = {
-        name: moments(requests(), Pool(cost(), policy))[:SHOWN]
+        name: frames(logged(requests(), policy, cost()))[:SHOWN]
         for name, policy in POLICIES.items()
     }
-    most = max(sum(m.rows.values()) for run in runs.values() for m in run)
+    most = max(sum(_rows(m).values()) for run in runs.values() for m in run)
     first, other = runs
     return StepFigure(
         name="strips",
@@ -64,35 +65,40 @@ def mixed_iterations() -> StepFigure:
     )
 
 
-def _log(run: Sequence[Moment]) -> StepLog:
+def _rows(moment: Iteration) -> dict[int, int]:
+    """Rows of each request in one iteration."""
+    return {part.id: part.rows for part in moment.running}
+
+
+def _log(run: Sequence[Iteration]) -> StepLog:
     frames, rows = list[Frame](), list[Row]()
     read = 0
     for number, moment in enumerate(run):
         place = 0
-        for request, count in moment.rows.items():
+        for request, count in _rows(moment).items():
             letter, y = LETTERS[request], f"iteration {number + 1}"
             for _ in range(count):
                 cell = {"x": place, "y": y, "ink": letter, "text": letter}
                 rows.append({**cell, "since": number})
                 place += 1
-        read += moment.rows.get(len(SIZES) - 1, 0)
+        read += _rows(moment).get(len(SIZES) - 1, 0)
         frames.append(_frame(moment, place, read))
     return StepLog(tuple(frames), {"rows": rows, "limit": []})
 
 
-def _frame(moment: Moment, rows: int, read: int) -> Frame:
+def _frame(moment: Iteration, rows: int, read: int) -> Frame:
     last = len(SIZES) - 1
     prompt = SIZES[last][1]
-    left, chunk = max(0, prompt - read), moment.rows.get(last, 0)
-    made = len(moment.rows) - (1 if left and chunk else 0)
+    left, chunk = max(0, prompt - read), _rows(moment).get(last, 0)
+    made = len(_rows(moment)) - (1 if left and chunk else 0)
     counters = (float(rows), float(made), float(left))
     return Frame(_sentence(moment, chunk, left), counters)
 
 
-def _sentence(moment: Moment, chunk: int, left: int) -> str:
-    others = len(moment.rows) - (1 if chunk else 0)
+def _sentence(moment: Iteration, chunk: int, left: int) -> str:
+    others = len(_rows(moment)) - (1 if chunk else 0)
     if not chunk:
-        kind = "prompts" if max(moment.rows.values()) > 1 else "decodes, a row each"
+        kind = "prompts" if max(_rows(moment).values()) > 1 else "decodes, a row each"
         return f"{others} requests share the iteration: {kind}."
     if chunk == 1:
         return "D decodes as well: one row for each of the four."
