@@ -24,9 +24,9 @@ class ModelShape:
     """The shape of a decoder-only transformer, and what follows from it.
 
     ``norm`` is ``"rms"`` (one gain per feature) or ``"layer"`` (gain and bias).
-    ``published`` holds totals that others print, to compare with; ``max_context`` is the
-    number of tokens that prompt and answer may have together, where the model's config
-    says so. Two shapes are equal when the numbers of their tensors are, whatever they
+    ``published`` holds totals that others print, to compare with; ``max_context`` is
+    how many tokens prompt and answer may have together, where the model's config says
+    so. Two shapes are equal when the numbers of their tensors are, whatever they
     are called, whoever published them and however far they may read.
     """
 

@@ -42,6 +42,7 @@ def sweep(points: dict[str, Sequence[Point]], slots: int) -> StaticFigure:
     static, continuous = (max(p.tokens_per_s for p in points[n]) for n in INKS)
     return StaticFigure.of(
         figure,
+        name="continuous_batching.sweep",
         title="The static batch saturates early; then the queue grows without end",
         sentence=(
             f"With {slots} slots the static batch saturates at {static:,.0f} tokens/s, "
@@ -93,6 +94,7 @@ def one_request(report: Report, number: int) -> StaticFigure:
     gaps = [b - a for a, b in pairwise(ticks)]
     return StaticFigure.of(
         figure,
+        name="continuous_batching.request",
         title="One request, four numbers",
         sentence=(
             f"A request of the engine: it arrives at 0, its first token comes after "
@@ -132,6 +134,7 @@ def chosen(report: Report, target_s: float) -> StaticFigure:
     axes.legend()
     return StaticFigure.of(
         figure,
+        name="continuous_batching.chosen",
         title="A chunk that keeps the target has to shrink",
         sentence=(
             f"To keep {si(target_s, 's')} the engine takes {len(rows)} iterations: "
