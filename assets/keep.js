@@ -146,6 +146,13 @@
     }
   }
 
+  /* A page that asks nothing shows what is done on the others. */
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
+  else begin();
+  function begin() {
+    if (!inLab && !tasks.size) showNavigation(known(read("pages")));
+  }
+
   /* ---- The address: #anchor&fig=name.version:signal=value,…&fig=… ---- */
   const figures = new Map(); // name -> { version, state(): {…}, set({…}): bool, tell(text) }
   const PART = /^fig=([a-z0-9-]+)\.([0-9a-f]+):((?:[A-Za-z_]\w*=[-+.\w]+(?:,|$))*)$/;

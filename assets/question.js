@@ -15,7 +15,7 @@
     for (const word of [text, text.replace(/s$/, "")]) {
       for (const [name, [dimension, size]] of Object.entries(units)) {
         const prefix = word.slice(0, word.length - name.length);
-        if (word.endsWith(name) && Object.hasOwn(prefixes, prefix)) {
+        if (word.endsWith(name) && Object.prototype.hasOwnProperty.call(prefixes, prefix)) {
           return [dimension, size * prefixes[prefix]];
         }
       }
@@ -81,6 +81,8 @@
       value = below ? value / part.value : value * part.value;
       if (part.unit) units.push([part.unit, below ? -1 : 1]);
     }
+    // In "28e9/2 B" the unit belongs to the whole.
+    if (units.length === 1 && parsePart(pieces[pieces.length - 1]).unit) units[0][1] = 1;
     return { value, units };
   }
 

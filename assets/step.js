@@ -6,7 +6,7 @@
 (function () {
   "use strict";
   if (window.llmserveStep) return;
-  const PAUSE_MS = 1100;
+  const PAUSE_MS = { longest: 1100, shortest: 250, all: 30000 };
 
   /* Rows with their fields once become the objects that Vega reads. */
   function unpacked({ fields, rows }) {
@@ -126,7 +126,7 @@
       this.timer = setInterval(() => {
         this.go(this.frame + 1);
         if (this.frame === this.last) this.stop();
-      }, PAUSE_MS);
+      }, Math.max(PAUSE_MS.shortest, Math.min(PAUSE_MS.longest, PAUSE_MS.all / this.last)));
       write(this.play, "Pause");
     }
 

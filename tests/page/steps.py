@@ -4,7 +4,7 @@ from typing import Any
 
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.pictures import slot_grid
+from llmserve_lab.page.step.pictures import around, message, ring, slot_grid
 
 LENGTHS = {"A": 3, "B": 8, "C": 4}
 SLOTS = ("slot 1", "slot 2")
@@ -64,3 +64,27 @@ def steps(**changes: Any) -> StepFigure:
         ),
     }  # fmt: skip
     return StepFigure(**{**parts, **changes})
+
+
+def ringed() -> StepFigure:
+    """Four GPUs pass their shards around a ring, each step executed on lists."""
+    names = ("GPU 0", "GPU 1", "GPU 2", "GPU 3")
+    held, where = [[i] for i in range(4)], around(names)
+    frames, messages = [Frame("Each GPU holds one shard.", (1.0,))], []
+    for step in range(3):
+        sent = [shards[-1] for shards in held]
+        for i, shard in enumerate(sent):
+            row = {"since": step + 1, "until": step + 2, "text": f"shard {shard}"}
+            messages.append(message(where, names[i], names[(i + 1) % 4], **row))
+            held[(i + 1) % 4].append(shard)
+        said = f"Step {step + 1}: every GPU sends one shard to its neighbour."
+        frames.append(Frame(said, (float(len(held[0])),)))
+    return StepFigure(
+        name="ring-all-gather",
+        title="Three steps give four GPUs all four shards",
+        scene=ring(names),
+        logs={"ring": StepLog(tuple(frames), {"messages": messages})},
+        stills=(("ring", 0), ("ring", 1), ("ring", 3)),
+        legend={"communication": "a shard on its way"},
+        counters=(Counter("shards on each GPU"),),
+    )

@@ -95,9 +95,11 @@ def source(obj: Any, concept: str = "") -> Source:
 
 def highlighted(lines: list[str]) -> list[str]:
     """Each line as HTML; keywords, strings, comments, numbers and names are marked."""
-    from pygments.lexers import PythonLexer
+    from llmserve_lab.extras import lexers
 
-    tokens = PythonLexer(stripnl=False).get_tokens("\n".join(lines))
+    tokens = lexers.get_lexer_by_name("python", stripnl=False).get_tokens(
+        "\n".join(lines)
+    )
     text = "".join(_marked(str(kind), value) for kind, value in tokens)
     return text.rstrip("\n").split("\n")
 

@@ -37,14 +37,20 @@ def quantity(text: str, default: str) -> Any:
     """
     written = with_points(text.strip().replace("**", "^"))
     first, *rest = BETWEEN.split(written)
-    value, bare = _part(first)
-    for sign, part in zip(rest[::2], rest[1::2], strict=True):
-        factor, plain = _part(part)
-        bare = bare and plain
-        if sign == "/" and not factor.magnitude:
+    parts = [_part(part) for part in (first, *rest[1::2])]
+    value, unit, bare = 1.0, _unit("dimensionless"), _unit(default or "dimensionless")
+    with_unit = [i for i, (_, name) in enumerate(parts) if name]
+    for i, (number, name) in enumerate(parts):
+        below = i > 0 and rest[2 * i - 2] == "/"
+        if below and not number:
             raise ValueError(f"text must not divide by zero, got {text!r}")
-        value = value / factor if sign == "/" else value * factor
-    return value * _unit(default or "dimensionless") if bare else value
+        value = value / number if below else value * number
+        # In "28e9/2 B" the unit belongs to the whole.
+        alone = with_unit == [len(parts) - 1]
+        unit = unit * _unit(name or "dimensionless") ** (
+            -1 if below and not alone else 1
+        )
+    return value * (unit if with_unit else bare)
 
 
 def with_points(text: str) -> str:
@@ -57,13 +63,13 @@ def _decimal(whole: str, rest: str) -> bool:
     return len(rest) != 3 or len(whole) > 3 or whole.startswith("0")
 
 
-def _part(text: str) -> tuple[Any, bool]:
-    """One number with its unit, and whether it has none."""
+def _part(text: str) -> tuple[float, str]:
+    """One number and its unit, empty where there is none."""
     found = PART.fullmatch(text)
     if not found:
         raise ValueError(f"text must be a number, maybe with a unit, got {text!r}")
-    value = _number(found["number"]) ** int(_digits(found["power"] or "1"))
-    return value * _unit(found["unit"] or "dimensionless"), not found["unit"]
+    power = int(_digits(found["power"] or "1"))
+    return _number(found["number"]) ** power, found["unit"] or ""
 
 
 def _digits(text: str) -> str:

@@ -11,7 +11,7 @@ import re
 from functools import cache
 from typing import Any
 
-from llmserve_lab.formula.text import plain, said, si
+from llmserve_lab.formula.text import plain, said, si, without_links
 from llmserve_lab.page.question.answer import quantity
 from llmserve_lab.page.question.question import LETTERS, Judgement, Question, text_of
 
@@ -38,7 +38,10 @@ SIGN = "The size is right, the sign is not."
 
 def hints(question: Question) -> list[tuple[float, str]]:
     """Wrong values in the question's unit with what to say, most specific first."""
-    own = [(float(hint.value()), text_of(hint.text)) for hint in question.hints]
+    own = [
+        (float(hint.value()), without_links(text_of(hint.text)))
+        for hint in question.hints
+    ]
     if question.choices:
         return own
     usual = ((question.right * ratio, text) for ratio, text in _usual(question))
@@ -152,7 +155,7 @@ def chosen(question: Question, index: int, hint: str = "") -> str:
 def spoken_choices(question: Question) -> list[str]:
     """The choices as plain text; one with mathematics in it by its letter alone."""
     pairs = zip(LETTERS, question.choices, strict=False)
-    bare = ((f"({a})", re.sub(r"`|\[([^]]+)\]\([^)]*\)", r"\1", t)) for a, t in pairs)
+    bare = ((f"({a})", without_links(t).replace("`", "")) for a, t in pairs)
     return [a if "\\(" in text else f"{a} {text}" for a, text in bare]
 
 
@@ -164,7 +167,7 @@ def _in_unit(question: Question, value: Any, unit: str | None) -> float | Judgem
         given = _quantity(value, unit, question.shown_unit)
     except pint.UndefinedUnitError as error:
         return Judgement(False, f"The book does not know this unit: {error}.")
-    except (TypeError, ValueError, OverflowError, pint.PintError):
+    except (TypeError, ValueError, ArithmeticError, pint.PintError):
         return Judgement(False, UNREADABLE)
     try:
         number = float(given.to(question.unit or "dimensionless").magnitude)

@@ -199,7 +199,7 @@ class StepFigure:
 
     def picture(self, log: str, frame: int) -> str:
         """One frame as an SVG document, as wide as a still."""
-        import vl_convert
+        from llmserve_lab.extras import vl_convert
 
         spec = self.spec(log, frame, width=STILL_WIDTH) | {"datasets": self.rows}
         svg = str(vl_convert.vegalite_to_svg(spec))

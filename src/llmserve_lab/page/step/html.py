@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from llmserve_lab.page.html import bootstrap, data_script, digest, escape, tag
+from llmserve_lab.page.html import (
+    bootstrap,
+    data_script,
+    digest,
+    escape,
+    number_of_figure,
+    tag,
+)
 from llmserve_lab.page.live.goal import goal_html
 from llmserve_lab.page.palette import GREY, HATCH, MEANINGS
 from llmserve_lab.page.svg import tidy
@@ -13,14 +20,20 @@ if TYPE_CHECKING:
     from llmserve_lab.page.step.figure import Place, StepFigure, StepLog
 
 SWATCH = 14  # CSS pixels
+# In the element, for places that have no style sheet of ours, such as nbviewer.
+SIDE_BY_SIDE = (
+    "display: grid; gap: 1rem; "
+    "grid-template-columns: repeat(auto-fit, minmax(min(100%, 14rem), 1fr))"
+)
 
 
 def step_html(figure: StepFigure) -> str:
     """The whole ``<figure>``: title, legend, player, stills, data."""
     data = step_data(figure)
     key = f"step-{digest(data)}"
+    head = number_of_figure(figure.name) + escape(figure.title)
     body = [
-        tag("p", escape(figure.title), class_="live-title", id=f"{key}-title"),
+        tag("p", head, class_="live-title", id=f"{key}-title"),
         _hatch(key) if figure.hatched else "",
         _legend(figure),
         _player(figure, key),
@@ -163,7 +176,7 @@ def _counters(figure: StepFigure, texts: list[str]) -> str:
 
 def _stills(figure: StepFigure, key: str) -> str:
     stills = [_still(figure, at, f"{key}-{i}") for i, at in enumerate(figure.stills)]
-    return tag("div", "".join(stills), class_="step-stills")
+    return tag("div", "".join(stills), class_="step-stills", style=SIDE_BY_SIDE)
 
 
 def _still(figure: StepFigure, at: Place, key: str) -> str:
