@@ -47,6 +47,8 @@ class Page:
 
         def link(match: re.Match[str]) -> str:
             address, words = self.link(match[2], match[4])
+            if "fig-number" in match[1]:  # the title of the figure itself
+                words = words.capitalize()
             return f'<a{match[1]} href="{address}"{match[3]}>{words}</a>'
 
         return LINK.sub(link, ANCHOR.sub(self._anchor, text))
@@ -61,7 +63,9 @@ class Page:
 
 def worded(target: str, text: str, place: Place) -> str:
     """The words of a reference: its number for its name, or after other words."""
-    number = place.text(target)
-    if not number or not text or text == target.partition("-")[2]:
-        return number or text or target.partition("-")[2]
-    return f"{text} {number}"
+    name, number = target.partition("-")[2], place.text(target)
+    if not number:
+        return text or name
+    if text in ("", name):
+        return number
+    return f"{text} {number}" if number.startswith("(") else f"{text} ({number})"
