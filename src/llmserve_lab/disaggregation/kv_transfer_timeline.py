@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llmserve_lab import catalog
 from llmserve_lab.disaggregation import formulas as f
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.still import StaticFigure
-    from llmserve_lab.page.table import Table
-
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.palette import BLUE, VERMILLION
+from llmserve_lab.page.still import StaticFigure, figure_style
+from llmserve_lab.page.table import Table
 
 ROUTES = {
     "in one node": ("nvlink4",),
@@ -69,11 +68,8 @@ def late_s(layers: tuple[Layer, ...]) -> float:
 def routes(known: Mapping[str, float], *, prompt_len: int) -> Table:
     """Table of ways to one cache: each link of a way takes it when the last is done.
 
-    ``known`` holds what (6.5) asks about model and machine, and κ.
+    ``known`` holds what ``prefill_s`` asks about model and machine, and κ.
     """
-    from llmserve_lab.formula.text import si
-    from llmserve_lab.page.table import Table
-
     prefill_s = float(f.PREFILL_S.at(known, prompt_len=prompt_len))
     rows = []
     for name, keys in ROUTES.items():
@@ -93,12 +89,9 @@ def timeline(
 ) -> StaticFigure:
     """Making above, sending below, over links by key: in one block, and by layers.
 
-    ``known`` holds what (6.5) asks about model and machine, κ and the layers.
+    ``known`` holds what ``prefill_s`` asks about model and machine, κ and the layers.
     """
     from llmserve_lab.extras import pyplot as plt
-    from llmserve_lab.formula.text import si
-    from llmserve_lab.page.palette import BLUE, VERMILLION
-    from llmserve_lab.page.still import StaticFigure, figure_style
 
     prefill_s = float(f.PREFILL_S.at(known, prompt_len=prompt_len))
     with figure_style():
@@ -124,6 +117,7 @@ def timeline(
         axes.grid(axis="y", visible=False)
         return StaticFigure.of(
             figure,
+            name="disaggregation.timeline",
             title="Sent while it is made, the cache arrives with the last layer",
             sentence=f"A prefill of {si(prefill_s, 's')} above, its cache on the wire "
             f"below. What outlasts the prefill: {'; '.join(said)}.",

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.ffn import GeluFfn, SwigluFfn
-
-if TYPE_CHECKING:
-    from llmserve_lab.catalog import ModelShape
-    from llmserve_lab.page.table import Table
+from llmserve_lab.end_to_end import formulas as f
+from llmserve_lab.page.table import Table
 
 HEAD_MATRICES = 2  # query and output, or key and value
 FFN_MATRICES = {GeluFfn: 2, SwigluFfn: 3}
@@ -42,7 +39,7 @@ def dense_ffn(model: ModelShape) -> GeluFfn | SwigluFfn:
 
 
 def block_of(model: ModelShape) -> dict[str, float]:
-    """What (2.1) to (2.4) ask about a dense model.
+    """What ``attn_params`` to ``block_params`` ask about a dense model.
 
     Raises:
         ValueError: its attention is latent, its FFN a mixture of experts, or it has
@@ -52,7 +49,8 @@ def block_of(model: ModelShape) -> dict[str, float]:
     for option in ("qkv_bias", "out_bias", "qk_norm"):
         if getattr(attention, option):
             raise ValueError(
-                f"model must have no {option}, (2.1) to (2.4) do not count it, "
+                f"model must have no {option}, attn_params to block_params "
+                "do not count it, "
                 f"got {model.name}"
             )
     return {
@@ -86,13 +84,10 @@ def _part(name: str) -> str:
 
 def block_table(model: ModelShape) -> Table:
     """Table of a block's parameters: closed form beside the list of tensors."""
-    from llmserve_lab.end_to_end import formulas as f
-    from llmserve_lab.page.table import Table
-
     known, counted = block_of(model), counted_block(model)
     rows = [
         (
-            f"({each.number}) {each.result.meaning}",
+            f"{each.result.meaning}, {each.link}",
             int(each.at(known)),
             counted[each.name],
         )

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from llmserve_lab import notation as q
 from llmserve_lab.formula.derive import at, limit, symbolic
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.roofline.formulas import ATTN_FLOPS, LINEAR_FLOPS
 
 if TYPE_CHECKING:
     import sympy
-
-    from llmserve_lab.formula.formula import Formula
-    from llmserve_lab.formula.quantity import Quantity
 
 
 def over_passes(per_pass: Any, *, first: int = 0) -> sympy.Expr:
@@ -35,6 +34,6 @@ def growth(formula: Formula, variable: Quantity) -> sympy.Expr:
 
 
 def answer_flops(rows: Quantity, pairs: Quantity) -> sympy.Expr:
-    """FLOPs of so many rows and pairs, as (1.7) and (1.11) price them."""
+    """FLOPs of so many rows and pairs, by ``linear_flops`` and ``attn_flops``."""
     linear = at(LINEAR_FLOPS, keep=(q.n_rows,), n_rows=rows)
     return linear + at(ATTN_FLOPS, keep=(q.attn_pairs,), attn_pairs=pairs)

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from llmserve_lab.formula.arrays import Array
 from llmserve_lab.formula.quantity import Coefficient
+from llmserve_lab.formula.text import without_links
 
 if TYPE_CHECKING:
-    from llmserve_lab.formula.formula import Array, Formula
+    from llmserve_lab.formula.formula import Formula
 
 BLOCK = 65_536  # elements; half a megabyte, which a core's cache holds
 
@@ -126,5 +128,5 @@ def _require_limits(formula: Formula, result: Any) -> None:
         formula.result.checked(result)
     except ValueError as error:
         raise ValueError(
-            f"{error}; ({formula.number}) holds for: {formula.holds}"
+            f"{error}; {formula.label} holds for: {without_links(formula.holds)}"
         ) from None

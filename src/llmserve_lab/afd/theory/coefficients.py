@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from llmserve_lab import catalog
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.page.controls import LABELS
 from llmserve_lab.afd.simulation.bundle import ascend
-from llmserve_lab.catalog import Accelerator, Efficiency, ModelShape
+from llmserve_lab.catalog import Accelerator, Efficiency, ModelShape, accelerator
 from llmserve_lab.catalog.records.ffn import MoeFfn
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
+from llmserve_lab.formula.text import plain
+from llmserve_lab.page.table import Table
 
 EXPERTS_PER_CARD = 8
 SLOPES = (f.A_ATTN, f.A_FFN, f.A_COMM)
@@ -26,7 +23,7 @@ def layer(
     experts_per_card: float = EXPERTS_PER_CARD,
     efficiency: Efficiency | None = None,
 ) -> dict[str, float]:
-    """Everything that (9.33) to (9.38) ask about one layer of ``model``.
+    """Everything that ``a_attn`` to ``a_comm`` ask about one layer of ``model``.
 
     Cache in 16 bits, experts in 8 (FP8, or INT8 where a machine has no other); rows
     travel in 8 bits and come back in 16, on the accelerator's own link.
@@ -67,8 +64,6 @@ def slopes(known: dict[str, float]) -> dict[str, float]:
 
 def slopes_table() -> Table:
     """Table of slopes for machines and models, beside those that the paper fitted."""
-    from llmserve_lab.page.table import Table
-
     rows = []
     for key in ("deepseek-v3", "kimi-k2"):
         for device in ("h800-sxm", "b200-sxm", "mi300x"):
@@ -84,9 +79,6 @@ def slopes_table() -> Table:
 
 def fitted_table() -> Table:
     """Table of the six coefficients that the paper fitted, its tables 2 and 4."""
-    from llmserve_lab.catalog import accelerator
-    from llmserve_lab.page.table import Table
-
     device = accelerator("ascend-910c")
     fitted = device.fitted  # type: ignore[attr-defined]
     rows = [
@@ -105,6 +97,5 @@ def _cells(model: ModelShape, machine: Accelerator) -> tuple[str, ...]:
 
 
 def _digits(*values: float) -> tuple[str, ...]:
-    from llmserve_lab.formula.text import plain
 
     return tuple(plain(value) for value in values)

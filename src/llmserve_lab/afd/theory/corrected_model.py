@@ -1,8 +1,8 @@
 """Loads drift slowly and pipelines settle fast: average the period over the loads.
 
 A load needs about μ_D steps to change, a pipeline a handful to settle. So at any moment
-the bundle runs at the period (9.22) of the loads that it has just then, and the long
-run is the mean of that over the loads. What counts of them is two extremes:
+the bundle runs at the period ``pipeline_s`` of the loads that it has just then, and the
+long run is the mean of that over the loads. What counts of them is two extremes:
 
 - the slowest *instance*, by the mean over its m batches, sets the pace of Attention;
 - the slowest *batch* on any instance sets the time of a loop.
@@ -16,17 +16,15 @@ state; what a short run from fresh slots shows is ``theory.finite_run``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from llmserve_lab import notation as q
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.simulation.bundle import Bundle
 from llmserve_lab.afd.simulation.length_distributions import Floats, SlotLaw
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 NODES = 64
 FAR = 64  # ratios searched first
