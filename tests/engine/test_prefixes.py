@@ -114,6 +114,27 @@ def test_what_was_not_used_for_longest_makes_room() -> None:
     assert list(report.hit_tokens) == [0, 0, 0, 10, 0, 10, 0]
 
 
+def test_what_was_found_counts_as_used_before_it_is_computed_again() -> None:
+    """By hand: room for two blocks; 1 was looked up after 2 was kept, so 2 must go."""
+
+    def named(number: int, *names: int) -> Request:
+        return Request(
+            arrival_s=0,
+            prompt_len=10 * len(names),
+            output_len=1,
+            id=number,
+            prefix=names,
+        )
+
+    held = PrefixCache(capacity_tokens=20, block_tokens=10).opened()
+    held.keep(named(0, 1))
+    held.keep(named(1, 2))
+    assert held.match(named(2, 1, 9)) == 10
+    held.keep(named(3, 3))
+    assert held.match(named(4, 1, 8)) == 10
+    assert held.match(named(5, 2, 8)) == 0
+
+
 def test_a_whole_prompt_in_the_store_still_runs_one_token() -> None:
     store = PrefixCache(capacity_tokens=100, block_tokens=10)
     requests = [
