@@ -90,12 +90,15 @@ def test_who_is_preempted_is_no_hit_when_it_finds_its_own_prompt() -> None:
         Request(arrival_s=0, prompt_len=20, output_len=40, id=number, prefix=names)
         for number, names in enumerate(((1, 2), (3, 4)))
     ]
-    cost = IterationCost(row_s=1e-3)
-    report = simulate(
-        requests, Pool(cost, Continuous(), kv_blocks=6, prefix_cache=store)
+    pool = Pool(
+        IterationCost(row_s=1e-3), Continuous(), kv_blocks=6, prefix_cache=store
     )
+    report = simulate(requests, pool, log=True)
     assert report.preemptions.any()
     assert not report.hit_tokens.any()
+    assert report.log is not None  # what it finds is not computed again
+    rows = sum((s.decode_rows + s.prefill_rows) * s.count for s in report.log)
+    assert rows == 2 * (20 + 40 - 1) + report.recomputed_tokens
 
 
 def test_what_was_not_used_for_longest_makes_room() -> None:
