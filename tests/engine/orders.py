@@ -24,15 +24,16 @@ class LongestYields(Order):
 
 
 @dataclass(frozen=True)
-class Aging(Order):
-    """Shortest prompt first, but a second of waiting is worth so many tokens."""
+class Patience(Order):
+    """Longest prompt first, but before it those that waited too long for theirs."""
 
-    tokens_per_s: float = 300.0
+    token_s: float = 2e-3  # what each token of a prompt adds to the patience
     steady = False
 
     def next(self, state: BatchState) -> Sequence:
-        def length(each: Sequence) -> float:
+        def turn(each: Sequence) -> tuple[bool, int]:
+            length = each.request.prompt_len
             waited_s = state.end_s - each.request.arrival_s
-            return each.request.prompt_len - self.tokens_per_s * waited_s
+            return waited_s < length * self.token_s, -length
 
-        return min(state.waiting, key=length)
+        return min(state.waiting, key=turn)

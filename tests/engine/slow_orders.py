@@ -20,10 +20,11 @@ def first_in(order: Any, server: Any) -> Key:
         case "FairShare":
             users = [life.request.user for life in server.batch]
             return lambda life: (users.count(life.request.user),)
-        case "Aging":
-            now_s, rate = server.env.now, order.tokens_per_s
+        case "Patience":
+            now_s, token_s = server.env.now, order.token_s
             return lambda life: (
-                life.request.prompt_len - rate * (now_s - life.arrived_s),
+                now_s - life.arrived_s < life.request.prompt_len * token_s,
+                -life.request.prompt_len,
             )
         case _:
             return lambda life: ()

@@ -109,6 +109,39 @@ def test_rows_of_prompts_are_the_prompts_and_what_preemption_repeats(
 
 @few
 @given(given=scenarios)
+def test_every_row_is_a_token_of_a_request_or_is_computed_again(
+    given: Scenario,
+) -> None:
+    """Rows = prompts + outputs but the last of each + recomputed tokens."""
+    report = given.fast(log=True)
+    assert report.log is not None
+    rows = sum((s.decode_rows + s.prefill_rows) * s.count for s in report.log)
+    tokens = sum(each.prompt_len + each.output_len - 1 for each in given.requests)
+    assert rows == tokens + report.recomputed_tokens
+    assert report.num_preemptions == report.preemptions.sum()
+    assert (report.recomputed_tokens > 0) == (report.num_preemptions > 0)
+
+
+@few
+@given(given=scenarios)
+def test_occupancy_counts_the_room_of_all_replicas(given: Scenario) -> None:
+    """Token-seconds over the cache of every replica, added up from the log."""
+    report = given.fast(log=True, leap=False)
+    assert report.log is not None
+    by_name = {"pool": pools(given)[0], "prefill": pools(given)[0]}
+    by_name["decode"] = pools(given)[-1]
+    for name, use in report.pools.items():
+        own = [step for step in report.log if step.pool == name]
+        held = sum(s.kv_tokens_held * (s.end_s - s.start_s) for s in own)
+        room = by_name[name].replicas * by_name[name].num_blocks * 16
+        expected = held / (room * report.elapsed_s)
+        assert abs(use.kv_occupancy - expected) < 1e-9
+        most = max((step.used_blocks for step in own), default=0)
+        assert use.kv_peak >= most / by_name[name].num_blocks
+
+
+@few
+@given(given=scenarios)
 def test_a_chunked_iteration_keeps_its_budget_unless_decodes_alone_exceed_it(
     given: Scenario,
 ) -> None:

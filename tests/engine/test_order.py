@@ -27,7 +27,7 @@ from llmserve_lab.engine import (
     simulate,
 )
 from llmserve_lab.engine.scheduler.sequence import Sequence
-from tests.engine.orders import Aging, FairShare, LongestYields
+from tests.engine.orders import FairShare, LongestYields, Patience
 from tests.engine.scenarios import Scenario, scenario, slow
 from tests.engine.test_against_simpy import same
 
@@ -37,7 +37,7 @@ ORDERS: tuple[Order, ...] = (
     Priority(),
     FairShare(),
     LongestYields(),
-    Aging(),
+    Patience(),
 )
 
 
@@ -172,6 +172,17 @@ def test_users_share_the_batch() -> None:
         report = simulate(requests, pool)
         waits[type(order)] = float(report.queue_s[report.id == 20][0])
     assert waits[FairShare] < waits[Fcfs] / 5
+
+
+@pytest.mark.parametrize("leap", [True, False])
+def test_a_choice_that_changes_with_time_is_asked_for_in_time(leap: bool) -> None:
+    """By hand: the long prompt does not fit; after 20 ms the short one is next."""
+    late = [replace(ask(n, size), arrival_s=0.005) for n, size in ((1, 80), (2, 10))]
+    ten_ms = IterationCost(weights_s=0.01)
+    pool = Pool(ten_ms, Continuous(order=Patience()), kv_blocks=6)
+    report = simulate([ask(0, 16, 40), *late], pool, leap=leap)
+    assert list(report.id) == [2, 0, 1]
+    assert report.scheduled_s[0] == pytest.approx(0.03)
 
 
 class Wrong(Order):

@@ -90,12 +90,15 @@ def test_who_is_preempted_is_no_hit_when_it_finds_its_own_prompt() -> None:
         Request(arrival_s=0, prompt_len=20, output_len=40, id=number, prefix=names)
         for number, names in enumerate(((1, 2), (3, 4)))
     ]
-    cost = IterationCost(row_s=1e-3)
-    report = simulate(
-        requests, Pool(cost, Continuous(), kv_blocks=6, prefix_cache=store)
+    pool = Pool(
+        IterationCost(row_s=1e-3), Continuous(), kv_blocks=6, prefix_cache=store
     )
+    report = simulate(requests, pool, log=True)
     assert report.preemptions.any()
     assert not report.hit_tokens.any()
+    assert report.log is not None  # what it finds is not computed again
+    rows = sum((s.decode_rows + s.prefill_rows) * s.count for s in report.log)
+    assert rows == 2 * (20 + 40 - 1) + report.recomputed_tokens
 
 
 def test_what_was_not_used_for_longest_makes_room() -> None:
@@ -112,6 +115,27 @@ def test_what_was_not_used_for_longest_makes_room() -> None:
     pool = Pool(cost, Continuous(), kv_blocks=10, prefix_cache=store)
     report = simulate([*prompts, *again], pool)
     assert list(report.hit_tokens) == [0, 0, 0, 10, 0, 10, 0]
+
+
+def test_what_was_found_counts_as_used_before_it_is_computed_again() -> None:
+    """By hand: room for two blocks; 1 was looked up after 2 was kept, so 2 must go."""
+
+    def named(number: int, *names: int) -> Request:
+        return Request(
+            arrival_s=0,
+            prompt_len=10 * len(names),
+            output_len=1,
+            id=number,
+            prefix=names,
+        )
+
+    held = PrefixCache(capacity_tokens=20, block_tokens=10).opened()
+    held.keep(named(0, 1))
+    held.keep(named(1, 2))
+    assert held.match(named(2, 1, 9)) == 10
+    held.keep(named(3, 3))
+    assert held.match(named(4, 1, 8)) == 10
+    assert held.match(named(5, 2, 8)) == 0
 
 
 def test_a_whole_prompt_in_the_store_still_runs_one_token() -> None:
