@@ -82,17 +82,17 @@ class Mixing:
 _s = partial(Cited, unit="s", kind="measured", source=SARATHI, note=SARATHI_SETTING)
 MIXING: tuple[Mixing, ...] = (
     Mixing(
-        scheduler="whole prompts beside decodes",
+        scheduler="mixing only",
         chat=(_s(0.53), _s(0.68)),
         papers=(_s(3.78), _s(1.38)),
     ),
     Mixing(
-        scheduler="chunks, but no decodes beside them",
+        scheduler="chunks only",
         chat=(_s(1.04), _s(0.17)),
         papers=(_s(5.38), _s(0.20)),
     ),
     Mixing(
-        scheduler="chunks beside decodes",
+        scheduler="both",
         chat=(_s(0.76), _s(0.14)),
         papers=(_s(3.90), _s(0.17)),
     ),

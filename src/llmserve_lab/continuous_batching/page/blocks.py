@@ -44,10 +44,11 @@ def blocks_run_out() -> StepFigure:
                 Cells(table="held", x2="x2", text="text", grows=True),
                 Cells(table="waits", x2="x2", text="text", opacity="faint", grows=True),
             ),
-            height=270,
+            height=225,
         ),
         logs={name: log},
         stills=((name, 1), (name, 4), (name, 6)),
+        start=len(log.frames) - 1,
         legend={letter: f"request {letter}" for letter in "ABC"},
         counters=(
             Counter("free blocks"),

@@ -122,6 +122,7 @@ def chunk_from_target() -> Any:
         landmark(y, "1e3 * tbt_target", "target"),
         landmark(x, "chunk_fits", "longest chunk that fits"),
         drawn.encode(x=x, y=y),
+        height=240,
     )
 
 
@@ -163,7 +164,7 @@ def price(most: float) -> Any:
 
     over = (16.0, most)
     x = alt.X("rows", **log_axis(CHUNK_TITLE, *over))
-    y = alt.Y("s", **log_axis("time (s)", 0.001, 100))
+    y = alt.Y("s", **log_axis("time (s)", 0.01, 100))
     again = {"num_chunks": "prompt_len / datum.rows"}  # not rounded: a smooth line
     read = f"{f.PROMPT_WEIGHTS_S.browser(again)} + {f.PROMPT_KV_S.browser(again | CUT)}"
     line = Curve("reading weights and cache", read, BLUE, 0.75, (5, 4))
@@ -172,6 +173,7 @@ def price(most: float) -> Any:
         landmark(y, "prompt_compute_s", ""),
         _at_right("computing the prompt").encode(y=y),
         curves(x, y, over, line),
+        height=230,
     )
 
 

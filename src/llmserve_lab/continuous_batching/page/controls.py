@@ -1,30 +1,29 @@
-"""What a reader can change on this page: the GPU, the chunk, the prompt, the target.
+"""What a reader can change on this page: chunk, prompt, prefix, target.
 
-The model stays the running example, and no stop exceeds its maximum context.
+Model and machine stay the running example; no stop exceeds its maximum context.
 """
 
 from __future__ import annotations
 
-from llmserve_lab.catalog import ACCELERATORS, machine, workload
-from llmserve_lab.continuous_batching.lanes import CHUNKS
-from llmserve_lab.continuous_batching.machine import LONG, model, share
-from llmserve_lab.page.live.controls import Choice
+from typing import Any
 
-DEVICES = ("h100-sxm", "h200-sxm", "b200-sxm", "mi300x", "a100-80-sxm")
+from llmserve_lab.continuous_batching.lanes import CHUNKS
+from llmserve_lab.continuous_batching.machine import LONG, setting
+from llmserve_lab.page.live.controls import Lookup
+
 STOPS = tuple(map(float, CHUNKS))
 PRICED = tuple(2.0**i for i in range(4, 15))  # chunks
 PREFIXES = (0.0, *(2.0**i for i in range(10, 17)), float(LONG))
 PROMPTS = (1024.0, 4096.0, 16_384.0, 65_536.0, float(LONG))
-CROWDS = (0.0, 5.0, 32.0, 128.0)
 TARGETS = (0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.2)
 
 
-def device_choice() -> Choice:
-    """The model on each accelerator that holds it, as efficient as the default one."""
-    devices = [ACCELERATORS[key] for key in DEVICES]
-    work = workload(model())
-    columns = [work | machine(device, efficiency=share()) for device in devices]
-    sets = {name: tuple(each[name] for each in columns) for name in columns[0]}
-    del sets["hbm_bytes"]
-    names = tuple(device.name for device in devices)
-    return Choice("accelerator", "GPU", names, names[0], sets)
+def constants(**known: float) -> tuple[Lookup, ...]:
+    """Signals that the reader cannot change: model, machine, what is ``known``."""
+    found = {k: v for k, v in setting().items() if k != "hbm_bytes"} | known
+    return tuple(_constant(name, value) for name, value in found.items())
+
+
+def _constant(name: str, value: Any) -> Lookup:
+    """A table of one number, which no choice leads to."""
+    return Lookup(name, (), value)

@@ -14,13 +14,12 @@ from llmserve_lab.continuous_batching.machine import (
 )
 from llmserve_lab.continuous_batching.page import charts
 from llmserve_lab.continuous_batching.page.controls import (
-    CROWDS,
     PREFIXES,
     PRICED,
     PROMPTS,
     STOPS,
     TARGETS,
-    device_choice,
+    constants,
 )
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Slider
@@ -69,13 +68,11 @@ def lanes() -> LiveFigure:
             ),
         },
         readouts=(
-            Readout("iteration_s", "Longest gap: one iteration"),
             Verdict("kept", "The gap", "tbt_target", "iteration_s", KEPT),
             Readout(f.NUM_CHUNKS, "Iterations for the prompt", prompt_len=float(LONG)),
         ),
         sentence=(
-            "A prompt in chunks of {chunk} beside five requests that decode: the "
-            "longest gap in their streams is {iteration_s}, which {kept} of "
+            "In chunks of {chunk} the longest gap is {iteration_s}; the target is "
             "{tbt_target}."
         ),
         goal=Goal(
@@ -96,21 +93,16 @@ def chunk_from_target() -> LiveFigure:
         controls=(
             Slider(quantity("tbt_target"), TARGETS, TARGET_S, "Target for the gap"),
             Slider(quantity("context"), PREFIXES, 65_536.0, "Prefix of the chunk"),
-            Slider(quantity("n_decodes"), CROWDS, float(DECODES), "Decodes"),
-            device_choice(),
+            *constants(n_decodes=float(DECODES)),
         ),
         derived={
             "weights_s": Bound(roofline.WEIGHTS_S),
-            "decodes_s": Bound(f.DECODES_S, **held),
             "chunk_fits": Bound(f.CHUNK_FITS, **held),
         },
-        readouts=(
-            Readout("chunk_fits", "Longest chunk"),
-            Readout("decodes_s", "Computing the decodes"),
-        ),
+        readouts=(),
         sentence=(
-            "On one {accelerator}, beside {n_decodes} that decode and after a prefix "
-            "of {context}, a chunk of {chunk_fits} fits a target of {tbt_target}."
+            "Beside {n_decodes} that decode and after a prefix of {context}, a chunk "
+            "of {chunk_fits} fits a target of {tbt_target}."
         ),
     )
 
@@ -124,17 +116,17 @@ def price() -> LiveFigure:
         controls=(
             Slider(quantity("chunk"), PRICED, 512.0, "Chunk"),
             Slider(quantity("prompt_len"), PROMPTS, float(LONG), "Prompt"),
-            device_choice(),
+            *constants(),
         ),
         readouts=(
             Readout(f.PROMPT_COMPUTE_S, "Computing the prompt"),
             Readout(f.PROMPT_WEIGHTS_S, "Reading the weights"),
             Readout(f.PROMPT_KV_S, "Reading the cache again"),
-            Readout(f.PROMPT_S, "Prefill, at least"),
+            Readout(f.PROMPT_S, "Prefill in chunks"),
         ),
         sentence=(
-            "On one {accelerator}, a prompt of {prompt_len} in chunks of {chunk} "
-            "computes for {prompt_compute_s}; meanwhile weights are read for "
-            "{prompt_weights_s} and cache for {prompt_kv_s}."
+            "A prompt of {prompt_len} in chunks of {chunk} computes for "
+            "{prompt_compute_s}; meanwhile weights are read for {prompt_weights_s} and "
+            "cache for {prompt_kv_s}."
         ),
     )

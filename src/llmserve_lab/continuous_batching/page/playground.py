@@ -9,7 +9,6 @@ from typing import Any
 
 from llmserve_lab.catalog import ACCELERATORS, EFFICIENCIES, MODELS
 from llmserve_lab.continuous_batching.machine import DECODES, SHARE
-from llmserve_lab.continuous_batching.page.controls import DEVICES
 from llmserve_lab.continuous_batching.page.stills import heartbeat
 from llmserve_lab.continuous_batching.workloads import beside_a_book
 from llmserve_lab.engine import (
@@ -26,6 +25,7 @@ from llmserve_lab.engine import (
 )
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
 
+DEVICES = ("h100-sxm", "h200-sxm", "b200-sxm", "mi300x", "a100-80-sxm")
 ON_ONE_DEVICE = tuple(MODELS[k] for k in ("llama-3.1-8b", "llama-3-8b", "llama-2-7b"))
 MODEL_NAMES = tuple(model.name for model in ON_ONE_DEVICE)
 DEVICE_NAMES = tuple(ACCELERATORS[key].name for key in DEVICES)

@@ -56,6 +56,13 @@ def _added() -> float:
     return float(cut / once)
 
 
+def crossing() -> float:
+    """Chunk at which reading takes as long as computing, for the long prompt."""
+    known = {"prompt_len": LONG, "chunk": 1.0}  # both readings fall as one over it
+    read = f.PROMPT_WEIGHTS_S.at(setting(), known) + f.PROMPT_KV_S.at(setting(), known)
+    return float(read / f.PROMPT_COMPUTE_S.at(setting(), known))
+
+
 def _price() -> float:
     return float(_added() > 1.25) + float(_added() > 2)
 
@@ -152,7 +159,7 @@ idle = Question(
     prompt=(
         f"A static batch of four; the answers have {ANSWERS[0]}, {ANSWERS[1]}, "
         f"{ANSWERS[2]} and {ANSWERS[3]} tokens. Draw the four slots on paper. What "
-        "share of the slot-steps is computed in vain?"
+        "share of the slot-steps is computed in vain? Write 0.5 or 50%, say."
     ),
     answer=_idle,
     rel_tol=0.01,
@@ -188,8 +195,8 @@ num_chunks = Question(
     ),
     why=lambda: (
         f"The decodes take {MANY} rows of the budget, which leaves chunks of "
-        f"{DEFAULT_BUDGET - MANY:,} rows. {f.NUM_CHUNKS.link} with 100,000 tokens gives "
-        f"{_iterations():.0f}, the last one not full."
+        f"{DEFAULT_BUDGET - MANY:,} rows. With 100,000 tokens {f.NUM_CHUNKS.link} "
+        f"gives {_iterations():.0f}, the last one not full."
     ),
 )
 freeze = Question(

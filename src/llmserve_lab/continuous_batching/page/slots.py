@@ -34,7 +34,7 @@ def slots_by_iteration() -> StepFigure:
     logs = {name: _log(name, report) for name, report in reports.items()}
     longest = max(stay.left for report in reports.values() for stay in stays(report))
     static = next(iter(logs))
-    last = len(logs["continuous batching"].frames) - 1
+    last = len(logs[static].frames) - 1
     return StepFigure(
         name="slots",
         title="Two slots, four requests: who holds a slot in which iteration",
@@ -45,10 +45,11 @@ def slots_by_iteration() -> StepFigure:
                 Cells(table="waits", x2="x2", text="text", opacity="faint", grows=True),
                 Cells(table="runs", x2="x2", text="text", grows=True),
             ),
-            height=190,
+            height=170,
         ),
         logs=logs,
         stills=((static, 3), (static, 6), ("continuous batching", last)),
+        start=last,
         legend={
             **{letter: f"request {letter}" for letter in LETTERS[: len(four())]},
             "idle": "slot held, token thrown away",
@@ -168,6 +169,10 @@ def _living(found: Sequence[Stay]) -> list[tuple[int, str]]:
             "D has arrived. Both slots are taken, so it waits for the first free one.",
         ),
         (d.first + 20, "C is complete and has left; D has taken its slot."),
+        (
+            (d.left + b.left) // 2,
+            "D is complete. Nothing waits, so slot 1 is free and costs nothing.",
+        ),
         (
             max(b.left, d.left),
             f"All answers are out after {max(b.left, d.left):,} iterations, and no "

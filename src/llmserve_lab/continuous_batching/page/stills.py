@@ -21,46 +21,53 @@ INKS = {"static": VERMILLION, "continuous": BLUE}
 
 
 @figure_style()
-def sweep(points: dict[str, Sequence[Point]], slots: int) -> StaticFigure:
-    """Throughput and median TTFT against the rate of arrivals, by scheduler."""
+def sweep(
+    points: dict[str, Sequence[Point]], most: dict[str, float], slots: int
+) -> StaticFigure:
+    """Throughput and median TTFT against the rate of arrivals, by scheduler.
+
+    ``most`` is what each scheduler delivers where requests never cease to wait.
+    """
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(5.6, 5.0))
+    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(5.6, 3.8))
     for name, found in points.items():
         ink, rates = INKS[name], [point.per_s for point in found]
         look: dict[str, Any] = {"color": ink.light, "marker": "o", "markersize": 3.5}
         upper.plot(rates, [p.tokens_per_s for p in found], label=name, **look)
         lower.plot(rates, [p.ttft_s for p in found], **look)
-        _saturation(upper, found, ink)
+        _saturation(upper, rates[-1], most[name], ink)
     last = next(iter(points.values()))[-1].per_s
-    asked = [0, min(last, 1.1 * max(p.tokens_per_s for p in found) / ANSWER)]
+    asked = [0, min(last, 1.15 * max(most.values()) / ANSWER)]
     upper.plot(asked, [ANSWER * r for r in asked], ":", color=GREY.light, lw=1)
-    upper.set(ylabel="output tokens/s", ylim=(0, None), xlim=(0, last))
+    upper.set(ylabel="output tokens/s", xlim=(0, last))
+    upper.set_ylim(0, 1.3 * max(most.values()))
     lower.set(ylabel="median TTFT (s)", ylim=(-0.2, 10))
     lower.set_xlabel("requests that arrive per second")
-    upper.legend(title=f"{slots} slots", loc="upper left")
-    static, continuous = (max(p.tokens_per_s for p in points[n]) for n in INKS)
+    upper.legend(loc="upper left")
+    static, continuous = (most[name] for name in INKS)
     return StaticFigure.of(
         figure,
         name="continuous_batching.sweep",
-        title="The static batch saturates early; then the queue grows without end",
+        title="Static batching saturates early, and then its queue grows without end",
         sentence=(
-            f"With {slots} slots the static batch saturates at {static:,.0f} tokens/s, "
+            f"With {slots} slots static batching saturates at {static:,.0f} tokens/s, "
             f"continuous batching at {continuous:,.0f}. Dotted: the tokens that are "
-            "asked for. Where a line leaves it, the queue grows for as long as the "
-            "requests keep coming."
+            "asked for. Where a line leaves it, the queue grows."
         ),
     )
 
 
-def _saturation(axes: Any, found: Sequence[Point], ink: Ink) -> None:
+def _saturation(axes: Any, last: float, most: float, ink: Ink) -> None:
     """A thin line at the most that a scheduler delivers."""
-    most = max(point.tokens_per_s for point in found)
     axes.axhline(most, color=ink.light, linewidth=0.8, linestyle=(0, (2, 3)))
-    text = f"saturates at {most:,.0f}"
-    place = (found[-1].per_s, most)
     axes.annotate(
-        text, place, (-4, -12), textcoords="offset points", ha="right", color=ink.light
+        f"saturates at {most:,.0f}",
+        (last, most),
+        (-4, 5),
+        textcoords="offset points",
+        ha="right",
+        color=ink.light,
     )
 
 
@@ -73,11 +80,11 @@ def one_request(report: Report, number: int) -> StaticFigure:
     arrival, first = float(report.arrival_s[i]), float(report.first_token_s[i])
     last = float(report.last_token_s[i])
     ticks = [f.end_s for f in frames(report) if first <= f.end_s <= last]
-    figure, axes = plt.subplots(figsize=(5.6, 1.9))
+    figure, axes = plt.subplots(figsize=(5.6, 1.7))
     axes.vlines([t - arrival for t in ticks], 0, 1, color=VERMILLION.light, lw=1.6)
     axes.plot([0], [0.5], ">", color=GREY.light, markersize=9)
     spans = (
-        (0, first - arrival, f"TTFT {si(first - arrival, 's')}", 1.35, BLUE),
+        (0, first - arrival, "TTFT", 1.35, BLUE),
         (
             first - arrival,
             last - arrival,
@@ -162,7 +169,7 @@ def heartbeat(report: Report, title: str) -> StaticFigure:
     """Every iteration of a run as a bar, as wide as it lasts and as high."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots()
+    figure, axes = plt.subplots(figsize=(5.6, 2.2))
     shown = beats(report)
     floor_s = min(beat.gap_s for beat in shown) / 2
     for riding, ink, label in ((False, BLUE, "decodes"), (True, VERMILLION, "prompts")):

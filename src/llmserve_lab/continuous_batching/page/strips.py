@@ -49,10 +49,11 @@ def mixed_iterations() -> StepFigure:
                 Cells(table="rows", text="text"),
                 Labels(table="limit", x="x", y="y", text="text", align="left"),
             ),
-            height=270,
+            height=215,
         ),
         logs={name: _log(run) for name, run in runs.items()},
         stills=((first, 0), (first, SHOWN - 1), (other, SHOWN - 1)),
+        start=SHOWN - 1,
         legend={
             **{letter: f"{letter}, decoding" for letter in "ABC"},
             "D": "D, whose prompt is read",

@@ -1,25 +1,27 @@
-"""Chunks fill the causal triangle, stepped: the masks of a prompt that really ran."""
+"""Chunks fill the causal triangle, stepped: masks of a prompt and of two decodes.
+
+Every mask was seen by the small transformer as it ran.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from llmserve_lab.continuous_batching.chunks import Prefill, prefill
+from llmserve_lab.continuous_batching.chunks import prefill
 from llmserve_lab.continuous_batching.toy import model, prompt
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Axis, Cells, Scene
+from llmserve_lab.transformer.arithmetic import Mask
 
-TOKENS = 12
-CHUNKS = {"chunks of 4 rows": 4, "the whole prompt": TOKENS, "one row at a time": 1}
+PROMPT, TOKENS = 12, 14  # of the prompt; with two tokens of the answer
+CHUNKS = {"chunks of 4 rows": 4, "the whole prompt": PROMPT, "one row at a time": 1}
 Row = dict[str, Any]
 
 
 def chunks_fill_the_triangle() -> StepFigure:
     """The mask of each chunk, below those of the chunks before it."""
-    logs = {
-        name: _log(prefill(model(), prompt(TOKENS), chunk=chunk))
-        for name, chunk in CHUNKS.items()
-    }
+    logs = {name: _log(masks(chunk)) for name, chunk in CHUNKS.items()}
     first = next(iter(logs))
     return StepFigure(
         name="triangle",
@@ -28,25 +30,33 @@ def chunks_fill_the_triangle() -> StepFigure:
             x=Axis((0, TOKENS), "keys (tokens that are looked at)"),
             y=Axis((TOKENS, 0), "rows (tokens that look)"),
             marks=(Cells(table="pairs", x2="x2", opacity="faint"),),
-            height=300,
+            height=230,
         ),
         logs=logs,
+        start=3,
         stills=tuple((first, frame) for frame in (1, 2, 3)),
         legend={"cache": "keys in the cache", "new": "keys of the chunk itself"},
         counters=(
             Counter("rows in this iteration"),
             Counter("pairs so far"),
-            Counter("cached tokens read again, so far"),
+            Counter("cached keys read again"),
         ),
     )
 
 
-def _log(done: Prefill) -> StepLog:
-    """A frame before, and one for each chunk."""
-    start = "Nothing has been computed: twelve rows are to come."
+def masks(chunk: int) -> list[Mask]:
+    """The masks of the prompt in chunks, then of the decodes, a row each."""
+    read = prefill(model(), prompt(PROMPT), chunk=chunk).masks
+    written = prefill(model(), prompt(TOKENS), chunk=1).masks[PROMPT:]
+    return [*read, *written]
+
+
+def _log(seen: Sequence[Mask]) -> StepLog:
+    """A frame before, and one for each chunk and each decode."""
+    start = "Nothing has been computed: twelve rows of the prompt are to come."
     frames, rows = [Frame(start, (0.0, 0.0, 0.0))], list[Row]()
     pairs = read = 0
-    for number, mask in enumerate(done.masks, start=1):
+    for number, mask in enumerate(seen, start=1):
         new, keys = mask.shape
         prefix = keys - new
         pairs, read = pairs + int(mask.sum()), read + prefix
@@ -74,10 +84,8 @@ def _past(frame: int) -> Row:
 
 def _sentence(prefix: int, new: int) -> str:
     if new == 1 and prefix:
-        return (
-            f"Row {prefix}: it looks at every cached key before it and at "
-            "itself. That is what a decode does."
-        )
+        kind = "a decode" if prefix >= PROMPT else "a chunk of one row"
+        return f"Row {prefix}, {kind}: it looks at every cached key and at itself."
     if new == 1:
         return "Row 0: nothing is cached, it looks at itself."
     own = "at the chunk's own keys up to itself"
