@@ -112,7 +112,7 @@
   }
 
   function makeBar() {
-    bar = element("div", "progress-bar");
+    bar = element("div", "book-progress");
     bar.setAttribute("role", "group");
     bar.setAttribute("aria-label", "Your progress on this page");
     const count = element("span", "progress-count");
@@ -121,7 +121,8 @@
     button.type = "button";
     button.addEventListener("click", forgetAll);
     bar.append(count, element("span", "progress-note"), button);
-    const title = document.querySelector("article h1, main h1");
+    // Not the theme's own title for paper, which stands before the article.
+    const title = document.querySelector("article h1") ?? document.querySelector("main h1");
     if (title) title.after(bar);
     else document.body.prepend(bar);
   }

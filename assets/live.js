@@ -358,7 +358,9 @@
     new MutationObserver(start).observe(document.body, { childList: true, subtree: true });
     window.addEventListener("keydown", (event) => {
       const ours = event.target.closest?.("figure.live, figure.step, .question");
-      if (ours && event.key !== "Escape") event.stopPropagation();
+      if (!ours || event.key === "Escape") return;
+      event.stopPropagation();
+      ours.takeKey?.(event); // what the figure would have heard
     }, true);
   }
 

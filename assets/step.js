@@ -72,6 +72,7 @@
         radio.addEventListener("change", () => this.change(Number(radio.value)));
       }
       this.player.addEventListener("keydown", (event) => this.key(event));
+      this.root.takeKey = (event) => this.key(event); // JupyterLab lets no key through
       new ResizeObserver(() => this.fit()).observe(this.picture);
       this.goal = window.llmserveLive.goalOf(this.root, this.data, this.view);
       window.llmserveLive.share(this, this.root.querySelector(".live-actions"));

@@ -229,6 +229,11 @@ def test_each_question_takes_its_answer_and_unfolds(unzipped: Visit) -> None:
         assert asked.get_attribute("data-done") == "true"
         assert asked.locator("details[open] p").first.is_visible()
     unzipped.page.wait_for_function(f"() => ({RAW_TEX})().length === 0", timeout=5000)
+    count = unzipped.page.locator(".question").count()
+    if count:
+        mark = unzipped.page.locator("nav.bd-links .progress-mark")
+        expect(mark).to_contain_text(re.compile(rf"^ {count} of "))
+        expect(unzipped.page.locator("article .progress-count")).to_be_visible()
     assert unzipped.errors == []
 
 

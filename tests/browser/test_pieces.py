@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -9,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from llmserve_lab.formula.text import si
+from llmserve_lab.page.live.controls import Choice
 from llmserve_lab.page.question.judge import EMPTY, UNCHOSEN, judge
 from tests.browser.browser import RUNNING, Visit, served, shown, visit
 from tests.browser.pieces import prepare, write
@@ -187,6 +189,24 @@ def test_without_scripts_there_is_a_picture_its_sentence_and_no_control(
         expect(quiet.page.locator("details summary").first).to_be_visible()
         expect(quiet.page.get_by_text("(b) compute")).to_be_visible()
         expect(quiet.page.locator(".question-room")).to_be_visible()
+
+
+def test_markup_in_a_name_never_becomes_html(chromium: Browser, tmp_path: Path) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    choice = Choice("device", evil, (evil, "new"), evil)
+    parts = [choice if c.name == "device" else c for c in example().controls]
+    asked = replace(BOUND, choices=("memory", evil), prompt=evil, why=evil)
+    prepare(tmp_path)
+    figure = example(controls=tuple(parts), title=evil)
+    address = write(tmp_path, "evil.html", figure, asked).as_uri()
+    with visit(chromium, address) as bad:
+        bad.page.wait_for_selector(RUNNING)
+        expect(bad.page.locator("figcaption")).to_contain_text(evil)
+        answered = bad.page.locator(".question")
+        answered.locator("input").last.check()
+        answered.get_by_role("button", name="Check").click()
+        expect(answered.get_by_role("status")).to_contain_text(evil)
+        assert bad.page.locator("img").count() == 0 and bad.errors == []
 
 
 def test_without_the_runtime_the_picture_stays(chromium: Browser, address: str) -> None:

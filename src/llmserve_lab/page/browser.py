@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmserve_lab import __version__
 from llmserve_lab.formula import text
 from llmserve_lab.formula.units import DEFINITIONS, units
 from llmserve_lab.page.html import compact
@@ -18,10 +17,10 @@ from llmserve_lab.page.question.answer import SHORT, SPOKEN
 HEAD = "/* Written by tools/browser_tables.py from the package's own tables. */\n"
 
 
-def tables() -> dict[str, Any]:
+def tables(version: str) -> dict[str, Any]:
     """Version of the book, units a reader may write, how numbers and verdicts read."""
     return {
-        "version": __version__,
+        "version": version,
         "prefixes": {"": 1.0, **prefixes()},
         "units": atoms(),
         "say": {
@@ -76,6 +75,6 @@ def _atom(name: str) -> list[Any]:
     return ["s" if unit == "second" else str(unit), float(base.magnitude)]
 
 
-def script() -> str:
-    """The file ``assets/tables.js``."""
-    return f"{HEAD}window.llmserveTables = {compact(tables())};\n"
+def script(version: str) -> str:
+    """The file ``assets/tables.js`` for a version of the book."""
+    return f"{HEAD}window.llmserveTables = {compact(tables(version))};\n"

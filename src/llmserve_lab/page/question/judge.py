@@ -43,7 +43,7 @@ def hints(question: Question) -> list[tuple[float, str]]:
         for hint in question.hints
     ]
     if question.choices:
-        return own
+        return [(index, text) for index, text in own if index != question.right]
     usual = ((question.right * ratio, text) for ratio, text in _usual(question))
     return [(v, t) for v, t in [*own, *usual] if v and not question.accepts(v)]
 
@@ -75,7 +75,7 @@ def scale_of(unit: str, base: str) -> float:
 
 
 def judge(question: Question, value: Any, unit: str | None = None) -> Judgement:
-    """Judge ``value``; see :func:`llmserve_lab.page.question.ask.check`."""
+    """Judge ``value``; see :func:`llmserve_lab.page.question.question.check`."""
     if question.choices:
         return _judge_choice(question, value)
     if isinstance(value, str) and not value.strip():
