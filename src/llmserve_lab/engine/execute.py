@@ -1,8 +1,8 @@
-"""The scheduler's decisions, carried out on a real transformer, row by row.
+"""Execution on a real transformer of what the scheduler decides, row by row.
 
 Every iteration of the simulated engine becomes one forward pass over one stack of rows:
-chunks of prompts and single tokens. The policy decides when a row is run and with whom
-it travels; what is said must not depend on it. Padding is not run, only simulated.
+chunks of prompts and single tokens. The policy decides when a row is run and beside
+which others; the tokens must not depend on it. Padding is not run, only simulated.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class ModelRunner:
         self.passes.append(slices)
 
     def _forward(self, slices: Sequence[ScheduledTokens]) -> None:
-        """One pass; whoever has nothing pending afterwards says a token."""
+        """One pass; a request with nothing pending after it has its next token."""
         parts = [
             self.texts[each.id][each.context : each.context + each.rows]
             for each in slices

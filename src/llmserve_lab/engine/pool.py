@@ -1,4 +1,4 @@
-"""What is deployed: replicas of one machine under one policy, in one pool or two."""
+"""Deployment: replicas of one machine under one policy, in one pool or two."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pool:
-    """``replicas`` times one model with its own cache of ``kv_blocks`` blocks.
+    """Replicas of one model, each with a KV cache of ``kv_blocks`` blocks.
 
-    A request goes to the replica that has the fewest. Without ``kv_blocks``, the cache
-    is what the weights leave of the memory. All replicas share one ``prefixes`` store.
+    A request goes to the replica that has the fewest (least-loaded routing). Without
+    ``kv_blocks``, the cache is what the weights leave of the memory. All replicas share
+    one ``prefix_cache``.
 
     Raises:
-        TypeError: the cost, the policy or the store is something else.
-        ValueError: a count is below 1, or a frozen batch, which is padded alike, is to
+        TypeError: the cost, the policy or the prefix cache is something else.
+        ValueError: a count is below 1, or a static batch, which is padded alike, is to
             reuse prefixes.
     """
 
@@ -59,15 +60,15 @@ class Pool:
 
 @dataclass(frozen=True, kw_only=True)
 class Disaggregated:
-    """One pool for prefill, one for decode, and between them the cache over a link.
+    """Prefill-decode disaggregation: a pool for each, and KV transfer over a link.
 
     A prefill replica sends one request after the other, at ``bytes_per_s`` in all and
     ``latency_s`` late; ``streamed``, it begins while it still computes. It keeps the
-    blocks until all has arrived. The decode pool takes what comes, and whoever finds no
-    blocks there waits.
+    blocks until all has arrived. The decode pool takes what comes; a request that finds
+    no blocks there waits.
 
     Raises:
-        ValueError: a policy is one of frozen batches, the rate is not positive, or the
+        ValueError: a policy is one of static batches, the rate is not positive, or the
             latency is negative.
     """
 
@@ -102,7 +103,7 @@ class Disaggregated:
         """Every GPU of a prefill replica sends its share over a ``link`` of its own.
 
         ``eff_link`` is the share of its bandwidth that is reached. ``link_latency_s``
-        stands for the link's own latency, or for one that nobody has published.
+        stands for the link's own latency, or for one that is not published.
 
         Raises:
             TypeError: the link is no record of the catalog.

@@ -95,7 +95,7 @@ class BatchState:
     def admit(self) -> Sequence | None:
         """Move the request that is next into the batch if there are blocks for it.
 
-        Where there are not, nobody is admitted in its place (head-of-line blocking).
+        Where there are not, none is admitted in its place (head-of-line blocking).
         """
         sequence = self._choose_next(self) if self.waiting else None
         if sequence is None:
