@@ -32,8 +32,8 @@ class Frame:
     ``events`` are (kind, request id) in the order in which they happened since the
     iteration before: arrivals and admissions come before it, and first tokens, ends and
     preemptions with its end. ``running`` says what each request ran in it, ``waiting``
-    which ones stood in the queue, the head first; ``used_blocks`` of ``kv_blocks`` were held
-    while it ran.
+    which ones stood in the queue, the head first; ``used_blocks`` of ``kv_blocks`` were
+    held while it ran.
     """
 
     start_s: float
