@@ -102,7 +102,7 @@ def execute(
     """
     _check(requests, prompts)
     system, record = System(deployment, leap=False, log=True), RequestLog()
-    driver = ModelRunner(
+    runner = ModelRunner(
         model,
         texts={each.id: list(prompts[each.id]) for each in requests},
         room_tokens={each.id: each.prompt_len + each.output_len for each in requests},
@@ -110,11 +110,11 @@ def execute(
     for replica in system.replicas:
         if replica.prefix_cache is not None:
             raise ValueError("deployment must not share prefixes, got a PrefixCache")
-        replica.perform = driver.perform
+        replica.perform = runner.perform
     system.serve(OpenLoop(requests), record, stop=None)
-    said = {each.id: driver.texts[each.id][each.prompt_len :] for each in requests}
+    said = {each.id: runner.texts[each.id][each.prompt_len :] for each in requests}
     tokens = {number: tuple(text) for number, text in said.items()}
-    return ExecutedRun(tokens, driver.passes, report_of(system, record, stopped=False))
+    return ExecutedRun(tokens, runner.passes, report_of(system, record, stopped=False))
 
 
 def _check(requests: Sequence[Request], prompts: Mapping[int, Sequence[int]]) -> None:
