@@ -7,7 +7,7 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
 
-from llmserve_lab.checks import at_least, of_type, whole
+from llmserve_lab.checks import at_least, of_type, positive, whole
 from llmserve_lab.engine.scheduler.policies import Policy
 from llmserve_lab.engine.scheduler.prefix_cache import PrefixCache
 from llmserve_lab.engine.timing.cost import IterationCost
@@ -24,9 +24,13 @@ class Pool:
     ``kv_blocks``, the cache is what the weights leave of the memory. All replicas share
     one ``prefix_cache``.
 
+    Preemption is by recomputation, the only way that vLLM has kept. With
+    ``swap_bytes_per_s``, the rate at which a replica copies to the host's memory and
+    back, it is by swapping; the next iteration waits for the copies.
+
     Raises:
         TypeError: the cost, the policy or the prefix cache is something else.
-        ValueError: a count is below 1, or a static batch, which is padded alike, is to
+        ValueError: a count is below 1, swapping has no rate or no bytes, or a static batch, which is padded alike, is to
             reuse prefixes.
     """
 
@@ -36,12 +40,16 @@ class Pool:
     kv_blocks: int | None = None
     block_tokens: int = 16
     prefix_cache: PrefixCache | None = None
+    swap_bytes_per_s: float | None = None
 
     def __post_init__(self) -> None:
         of_type(IterationCost, cost=self.cost)
         of_type(Policy, policy=self.policy)
         of_type(PrefixCache | None, prefix_cache=self.prefix_cache)
         whole(replicas=self.replicas, block_tokens=self.block_tokens)
+        if self.swap_bytes_per_s is not None:
+            positive("swap_bytes_per_s", self.swap_bytes_per_s)
+            positive("kv_bytes_per_token", self.cost.kv_bytes_per_token)
         if self.policy.static_batch and self.prefix_cache is not None:
             raise ValueError(
                 "policy must schedule iteration by iteration to reuse prefixes, got "
@@ -49,6 +57,14 @@ class Pool:
             )
         if self.kv_blocks is not None:
             whole(kv_blocks=self.kv_blocks)
+
+    @property
+    def swap_token_s(self) -> float | None:
+        """Seconds to copy the KV of a token one way; None where nothing is swapped."""
+        if self.swap_bytes_per_s is None:
+            return None
+        token_bytes = self.cost.kv_bytes_per_token * self.cost.kv_copies
+        return token_bytes / self.swap_bytes_per_s
 
     @cached_property
     def num_blocks(self) -> int:

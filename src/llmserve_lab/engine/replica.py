@@ -51,6 +51,7 @@ class Replica(BatchState):
             choose_next=pool.policy.order.next,
             choose_victim=pool.policy.order.victim,
             reserve_output=pool.policy.reserve_output,
+            swap_token_s=pool.swap_token_s,
             gaps=gaps,
             prefix_cache=prefix_cache,
             events=EventLog(*where) if log else None,
@@ -117,6 +118,9 @@ class Replica(BatchState):
             self._growth += rows
         self.counters.note_blocks(self.num_blocks - self.free_blocks)
         self.run = self._run(plan)
+        if self.copy_s:
+            self.run.delay(self.copy_s)
+            self.copy_s = 0.0
         self.end_s = self.run.end_s
 
     def _run(self, plan: Plan) -> IterationSpan:
@@ -142,7 +146,7 @@ class Replica(BatchState):
 
     def _count(self, plan: Plan) -> int:
         """Iterations until one is done, or the blocks run out, or the plan does."""
-        if self.waiting and not self.policy.order.steady:
+        if self.copy_s or (self.waiting and not self.policy.order.steady):
             return 1
         if not self.decoding:
             return plan.repeats

@@ -83,6 +83,11 @@ class IterationSpan:
             self.end_s = self.boundary_s(self.count)
         self.end_s = max(self.end_s, now_s)
 
+    def delay(self, seconds: float) -> None:
+        """Let the one iteration of the span begin later, its inputs being copied."""
+        self.first_s += seconds
+        self.end_s += seconds
+
     def total(self, first: float, more: float) -> float:
         """Sum of ``first`` + j·``more`` over the iterations of the run."""
         return self.count * first + more * (self.count * (self.count - 1) / 2)
