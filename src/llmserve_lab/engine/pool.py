@@ -30,8 +30,8 @@ class Pool:
 
     Raises:
         TypeError: the cost, the policy or the prefix cache is something else.
-        ValueError: a count is below 1, swapping has no rate or no bytes, or a static batch, which is padded alike, is to
-            reuse prefixes.
+        ValueError: a count is below 1, swapping has no rate or no bytes, or a static
+            batch, which is padded alike, is to reuse prefixes.
     """
 
     cost: IterationCost
