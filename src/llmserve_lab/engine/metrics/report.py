@@ -293,17 +293,5 @@ def report_of(system: System, record: RequestLog, *, stopped: bool) -> Report:
         },
         elapsed_s=system.now_s,
         stopped=stopped,
-        log=log_of(system),
+        log=IterationLog.of(system.replicas),
     )
-
-
-def log_of(system: System) -> IterationLog | None:
-    """All iterations and events of the replicas, or None if they were not logged."""
-    if not any(each.events is not None for each in system.replicas):
-        return None
-    steps = [step for each in system.replicas for step in each.counters.records or ()]
-    steps.sort(key=lambda step: (step.end_s, step.pool, step.replica))
-    logs = [each.events for each in system.replicas if each.events is not None]
-    events = [event for log in logs for event in log.events]
-    events.sort(key=lambda event: event.time_s)
-    return IterationLog(tuple(steps), tuple(events))
