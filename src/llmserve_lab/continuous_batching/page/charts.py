@@ -34,7 +34,8 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
         scale=alt.Scale(domain=[FROM_S, until_s], nice=False),
         axis=alt.Axis(grid=False, tickCount=8),
     )
-    mine = alt.Chart(data).transform_filter("datum.c == chunk")
+    # The rows stand once, in the layered chart; its layers only filter them.
+    mine = alt.Chart().transform_filter("datum.c == chunk")
     bottom, top = {"expr": f"{LANE * DECODES}"}, {"expr": "0"}
     height = LANE * (DECODES + 1)
     streams = mine.encode(x=x, y=alt.value(bottom), y2=alt.value(top))
@@ -52,6 +53,7 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
         reading.encode(x=x, x2="b", y=alt.value(foot), y2=alt.value(head)),
         _longest(mine, x),
         *_names(),
+        data=data,
         height=height,
     )
 
@@ -74,7 +76,7 @@ def _longest(mine: Any, x: Any) -> Any:
 
 
 def _row(chunk: int, beat: Beat) -> str:
-    return f"{chunk},{beat.start_s:.4f},{beat.end_s:.4f},{beat.rows}"
+    return f"{chunk},{beat.start_s:.3f},{beat.end_s:.3f},{int(beat.rows > 0)}"
 
 
 def _between_lanes() -> list[Any]:

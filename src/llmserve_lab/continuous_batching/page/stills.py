@@ -33,7 +33,7 @@ def sweep(
     figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(5.6, 3.8))
     for name, found in points.items():
         ink, rates = INKS[name], [point.per_s for point in found]
-        look: dict[str, Any] = {"color": ink.light, "marker": "o", "markersize": 3.5}
+        look: dict[str, Any] = {"color": ink.light}
         upper.plot(rates, [p.tokens_per_s for p in found], label=name, **look)
         lower.plot(rates, [p.ttft_s for p in found], **look)
         _saturation(upper, rates[-1], most[name], ink)
@@ -130,8 +130,8 @@ def chosen(report: Report, target_s: float) -> StaticFigure:
     figure, axes = plt.subplots()
     rows = [beat.rows for beat in pieces(report)]
     prefixes = [sum(rows[:number]) for number in range(len(rows))]
-    some = slice(None, None, 5)
-    label = "scheduler, every fifth iteration"
+    some = slice(None, None, 8)
+    label = "scheduler, every eighth iteration"
     axes.plot(prefixes[some], rows[some], "o", color=VERMILLION.light, label=label)
     held = {"context": prefixes, "tbt_target": target_s}
     fits = f.CHUNK_FITS.at(setting(), decodes(), held)
