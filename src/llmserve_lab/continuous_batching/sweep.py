@@ -17,7 +17,7 @@ from llmserve_lab.workloads import faster
 
 SLOTS = 32
 RATES = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 20.0, 24.0)
-CLIENTS_RATE = 10.0  # of the crowd that is compared with clients
+CLIENTS, CLIENTS_RATE = 8, 3.0  # as many slots; the rate only orders the requests
 
 
 def policies(slots: int = SLOTS) -> dict[str, Policy]:
@@ -72,10 +72,10 @@ def idle_of_geometric(
 def loops(num_requests: int = 400) -> dict[str, Report]:
     """As many clients as slots; then the same requests, as many per second, arrive."""
     asked = crowd(per_s=CLIENTS_RATE, num_requests=num_requests)
-    pool = Pool(cost(), Continuous(SLOTS))
-    closed = simulate(asked, pool, clients=SLOTS)
+    pool = Pool(cost(), Continuous(CLIENTS))
+    closed = simulate(asked, pool, clients=CLIENTS)
     sooner = asked[-1].arrival_s / closed.elapsed_s
-    runs = {f"{SLOTS} clients that wait": closed}
+    runs = {f"{CLIENTS} clients that wait": closed}
     for share in (0.7, 1.0):
         arrived = faster(asked, times=sooner * share)
         runs[f"a crowd, {share:.0%} of their rate"] = simulate(arrived, pool)
@@ -95,4 +95,4 @@ def loops_table() -> Table:
         for name, run in loops().items()
     ]
     parts = ("in the queue", "prefill", "TTFT, mean", "TTFT, p99")
-    return Table(f"The same requests in {SLOTS} slots", ("sent by", *parts), rows)
+    return Table(f"The same requests in {CLIENTS} slots", ("sent by", *parts), rows)

@@ -52,10 +52,23 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
         *_between_lanes(),
         reading.encode(x=x, x2="b", y=alt.value(foot), y2=alt.value(head)),
         _longest(mine, x),
+        *_target(x),
         *_names(),
         data=data,
         height=height,
     )
+
+
+def _target(x: Any) -> list[Any]:
+    """The gap that the target allows, as long as it is, between the lanes and F."""
+    from llmserve_lab.extras import altair as alt
+
+    foot = alt.value(LANE * DECODES + 2)
+    row = alt.Chart(alt.Data(values=[{}])).transform_calculate(a="0", b="tbt_target")
+    bar = row.mark_rule(strokeWidth=4, color=INK.css).encode(x=x, x2="b", y=foot)
+    text: dict[str, Any] = {"align": "left", "dx": 6, "dy": -7, "color": INK.css}
+    words = row.transform_calculate(a="datum.b").mark_text(text="target", **text)
+    return [bar, words.encode(x=x, y=foot)]
 
 
 def _longest(mine: Any, x: Any) -> Any:

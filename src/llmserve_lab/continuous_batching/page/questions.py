@@ -173,7 +173,7 @@ idle = Question(
     why=lambda: (
         f"The batch runs for {max(ANSWERS)} iterations in four slots, "
         f"{4 * max(ANSWERS):,} slot-steps. The answers need {sum(ANSWERS):,} of them: "
-        f"{_idle():.2%} are idle."
+        f"{si(_idle())} of them are idle."
     ),
 )
 num_chunks = Question(
@@ -196,7 +196,7 @@ num_chunks = Question(
     why=lambda: (
         f"The decodes take {MANY} rows of the budget, which leaves chunks of "
         f"{DEFAULT_BUDGET - MANY:,} rows. With 100,000 tokens {f.NUM_CHUNKS.link} "
-        f"gives {_iterations():.0f}, the last one not full."
+        f"gives {si(_iterations(), 'iteration')}, the last one not full."
     ),
 )
 freeze = Question(
