@@ -1,4 +1,4 @@
-"""Attention in a dozen lines of NumPy: one head, one sentence, with and without a cache.
+"""Attention in a dozen lines of NumPy: one head, with and without a cache.
 
 The transformer of the book has the same with heads, masks and meters
 (:func:`llmserve_lab.transformer.attend`); tests compare the two.
@@ -49,4 +49,5 @@ def read_next(
     w_q, w_k, w_v = weights
     keys.append(row @ w_k)
     values.append(row @ w_v)
-    return attend((row @ w_q)[None], np.array(keys), np.array(values))[0]
+    mixed = attend((row @ w_q)[None], np.array(keys), np.array(values))
+    return np.asarray(mixed[0])

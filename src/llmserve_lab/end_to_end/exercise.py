@@ -42,5 +42,7 @@ def check(top_p_ids: KeptIds) -> str:
             return f"not yet: {chances} you keep {kept}, only {total:.2f} together."
         fewest = len(largest_until(probabilities, top_p))
         if len(kept) > fewest:
-            return f"not yet: {chances} {fewest} words are enough, you keep {len(kept)}."
+            return (
+                f"not yet: {chances} {fewest} words are enough, you keep {len(kept)}."
+            )
     return "well done: the fewest likeliest words that reach p, in every case."

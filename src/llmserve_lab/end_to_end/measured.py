@@ -44,4 +44,6 @@ def table() -> Table:
     ]
     rows.append(("ratio", f"{speed_up():.1f}", f"{counted():.0f}"))
     columns = ("loop", "measured", "rows through the model, counted")
-    return Table("GPT-2 small, a prompt of 4 and an answer of 200 tokens", columns, rows)
+    return Table(
+        "GPT-2 small, a prompt of 4 and an answer of 200 tokens", columns, rows
+    )

@@ -97,12 +97,14 @@ def model() -> Transformer:
     wanted = next_words()
     rows = np.stack([final_row(drawn, begin) for begin in wanted])
     logits = np.log(np.stack(list(wanted.values())))
-    head, *_ = np.linalg.lstsq(rows, logits, rcond=None)
-    arrays = dict(drawn.weights.arrays) | {"lm_head": head[None]}
+    solved, *_ = np.linalg.lstsq(rows, logits, rcond=None)
+    head = np.asarray(solved, dtype=np.float64)
+    arrays = {**drawn.weights.arrays, "lm_head": head[None]}
     return Transformer(shape, weights=replace(drawn.weights, arrays=arrays))
 
 
 def final_row(model: Transformer, tokens: Sequence[int]) -> Array:
     """The last row [d] after the last norm: what the LM head is multiplied with."""
     rows = model.hidden(list(tokens), (0, len(tokens)))
-    return norm(rows, *model.weights.final_norm)[-1]
+    normed: Array = norm(rows, *model.weights.final_norm)
+    return np.asarray(normed[-1])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 
 RANKS: Mapping[str, int] = {
     ".": 13, "G": 38, "a": 64, "b": 65, "c": 66, "d": 67, "e": 68, "f": 69, "g": 70,
@@ -40,7 +41,7 @@ def words(text: str) -> list[str]:
 
 def merge(pieces: list[str], ranks: Mapping[str, int] = RANKS) -> list[str]:
     """Join the neighbours whose union has the lowest rank; as they are if none has."""
-    pairs = [a + b for a, b in zip(pieces, pieces[1:], strict=False)]
+    pairs = [a + b for a, b in pairwise(pieces)]
     known = [pair for pair in pairs if pair in ranks]
     if not known:
         return pieces

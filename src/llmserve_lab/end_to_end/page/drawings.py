@@ -1,4 +1,4 @@
-"""Still pictures of the model: the block, its heads, rotary positions, its parameters."""
+"""Still pictures of the model: a block, heads, rotary positions, parameters."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def heads(model: ModelShape) -> StaticFigure:
     n, shared = attention.n_heads, attention.n_kv_heads
     figure, axes = plt.subplots(figsize=(5.6, 1.9))
     _plain(axes, (-0.2, n + 0.2), (0, 4.2))
+    look: dict[str, Any] = {"facecolor": VERMILLION.light, "edgecolor": "none"}
     for i in range(n):
-        look = {"facecolor": VERMILLION.light, "edgecolor": "none"}
         axes.add_patch(patches.Rectangle((i + 0.12, 2.6), 0.76, 0.76, **look))
     each = n // shared
+    look = {"facecolor": GREEN.light, "edgecolor": "none"}
     for j in range(shared):
         left = j * each
-        look = {"facecolor": GREEN.light, "edgecolor": "none"}
         middle = left + each / 2
         axes.add_patch(patches.Rectangle((middle - 0.9, 0.9), 1.8, 0.76, **look))
         for i in range(each):
@@ -114,8 +114,8 @@ def rope() -> StaticFigure:
         sentence=(
             "The same key and the same query, two positions apart, at the start of a "
             "text and later. Both arrows turn by an angle for each position; the angle "
-            f"between them, and so the score ({_minus(scores[0])} and {_minus(scores[1])}), "
-            "stays."
+            "between them, and so the score "
+            f"({_minus(scores[0])} and {_minus(scores[1])}), stays."
         ),
     )
 
@@ -140,7 +140,8 @@ def _dial(axes: Any, key_at: int, query_at: int) -> float:
         axes.text(1.5 * x, 1.25 * y, f"{name} {at}", **where)
         tips.append((x, y))
     axes.set_title(f"positions {key_at} and {query_at}", fontsize=9.5)
-    return float(np.dot(*tips))
+    (x, y), (x2, y2) = tips
+    return float(x * x2 + y * y2)
 
 
 @figure_style()
@@ -154,7 +155,7 @@ def parameters(model: ModelShape) -> StaticFigure:
     left = 0.0
     for name in ("embedding", "attention", "ffn", "head"):
         width = parts[name] / 1e9
-        look = {"color": BLUE.light, "edgecolor": GRID.light, "lw": 2}
+        look: dict[str, Any] = {"color": BLUE.light, "edgecolor": GRID.light, "lw": 2}
         axes.barh(0, width, left=left, height=0.6, **look)
         label = f"{name.replace('ffn', 'FFN')}\n{width:.2f}"
         at = left + width / 2 - (0.35 if name == "embedding" else 0)
@@ -177,8 +178,6 @@ def parameters(model: ModelShape) -> StaticFigure:
     )
 
 
-
-
 def _plain(axes: Any, x: tuple[float, float], y: tuple[float, float]) -> None:
     axes.set(xlim=x, ylim=y)
     axes.axis("off")
@@ -196,13 +195,11 @@ def _arrow(
     axes.annotate("", xy=end, xytext=start, arrowprops=look)
 
 
-def _box(
-    axes: Any, at: tuple[float, float, float, float], text: str, ink: str
-) -> None:
+def _box(axes: Any, at: tuple[float, float, float, float], text: str, ink: str) -> None:
     from llmserve_lab.extras import patches
 
     x, y, width, height = at
-    look = {"facecolor": GRID.light, "edgecolor": ink, "lw": 1.6}
+    look: dict[str, Any] = {"facecolor": GRID.light, "edgecolor": ink, "lw": 1.6}
     axes.add_patch(
         patches.FancyBboxPatch((x, y), width, height, boxstyle="round,pad=0.05", **look)
     )

@@ -22,7 +22,7 @@ RARE, WANTED = " seed", 0.1
 
 def logits() -> Array:
     """Logits [V] of the small model after the prompt."""
-    return model().forward(tokenize(PROMPT))[-1]
+    return np.asarray(model().forward(tokenize(PROMPT))[-1])
 
 
 def heat() -> StepFigure:

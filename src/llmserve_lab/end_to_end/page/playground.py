@@ -53,7 +53,7 @@ def show(**settings: Any) -> str:
     """The answer, and a row for each pass."""
     found = run(**settings)
     text = spell(found.prompt) + found.text
-    rows = [
+    rows: list[tuple[str | int, ...]] = [
         (number, one.computed, one.reused, WORDS[one.token].replace(" ", "␣"))
         for number, one in enumerate(found.passes, start=1)
     ]

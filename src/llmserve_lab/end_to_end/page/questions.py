@@ -27,7 +27,7 @@ def _twice(formula: Formula) -> float:
 
 
 def _same_the() -> float:
-    """0 where the last row looks more at the first "the", 1 at the second, 2 equally."""
+    """Choice 0: more to the first "the"; 1: to the second; 2: to both the same."""
     weights = example().weights[-1]
     if weights[1] == weights[3]:
         return 2.0
@@ -146,9 +146,11 @@ per_token = Question(
             "That is one block.",
         ),
         Hint(
-            lambda: BIG.kv_bytes_per_token()
-            * BIG.attention.n_heads
-            / block_of(BIG)["n_kv_heads"],
+            lambda: (
+                BIG.kv_bytes_per_token()
+                * BIG.attention.n_heads
+                / block_of(BIG)["n_kv_heads"]
+            ),
             "Query heads share their keys and values.",
         ),
     ),
