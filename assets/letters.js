@@ -56,6 +56,7 @@
     shape.setAttribute("jax", "CHTML");
     shape.setAttribute("aria-hidden", "true");
     const body = document.createElement("mjx-math");
+    body.className = "MJX-TEX";
     body.append(letter.cloneNode(true));
     shape.append(body);
     row.append(shape, ` ${meaning}`);

@@ -167,6 +167,16 @@ def test_a_figure_has_its_number_in_its_title(tmp_path: Path) -> None:
     assert warned == "" and "Figure 1.1" in seen and "See it (figure 1.1)." in seen
 
 
+def test_a_label_in_a_docstring_that_is_shown_leads_to_its_equation() -> None:
+    known = {"eq-ridge": Place("roofline", "2.3")}
+    page = Page("other", known, lambda name: f"{name}.html")
+    shown = page.html('<span class="sd">"""By ``ridge``, not ``rigde``."""</span>')
+    assert shown == (
+        '<span class="sd">"""By <a class="named" href="roofline.html#eq-ridge" '
+        'title="(2.3)">``ridge``</a>, not ``rigde``."""</span>'
+    )
+
+
 def test_what_no_chapter_shows_has_a_place_and_no_number() -> None:
     shown = {"a": ["eq-x", "fig-y", "eq-x"], "index": ["eq-x", "eq-z"]}
     found = places(["index", "a"], shown, {"a": 1})
@@ -205,6 +215,8 @@ def test_every_letter_of_a_formula_is_recognised_and_no_other(formula: Formula) 
         ("B^2 = 4", {"batch"}),
         ("\\min\\left(B, n\\right)", {"batch", "n_rows"}),
         ("\\ell\\cdot B", {"context", "batch"}),
+        ("\\overline{B} = n", {"n_rows"}),
+        ("n \\\\[4pt] B", {"n_rows", "batch"}),
         ("\\begin{aligned}B &= 2\\end{aligned}", {"batch"}),
     ],
 )

@@ -20,6 +20,8 @@ LINK = re.compile(
     rf'<a((?: (?!href)[\w-]+="[^"<>]*")*) href="#((?:eq|fig)-[\w.-]+)"{REST}>'
     r"([^<]*)</a>"
 )
+# A formula's label in a docstring that a page shows.
+CODE = re.compile(r"``([a-z]\w*(?:-\w+)?)``")
 ANCHOR = re.compile(r' id="((?:eq|fig)-[\w.-]+)"')
 
 
@@ -51,7 +53,14 @@ class Page:
                 words = words.capitalize()
             return f'<a{match[1]} href="{address}"{match[3]}>{words}</a>'
 
-        return LINK.sub(link, ANCHOR.sub(self._anchor, text))
+        return CODE.sub(self._code, LINK.sub(link, ANCHOR.sub(self._anchor, text)))
+
+    def _code(self, match: re.Match[str]) -> str:
+        target = f"eq-{match[1]}"
+        if target not in self.known:
+            return match[0]
+        address, number = self.link(target, "")
+        return f'<a class="named" href="{address}" title="{number}">{match[0]}</a>'
 
     def _anchor(self, match: re.Match[str]) -> str:
         place = self.known.get(match[1])
