@@ -116,6 +116,7 @@ def mixing_table() -> Table:
     )
     note = (
         f"Measured: {SARATHI}; {SARATHI_SETTING}. Mixing: prompts share iterations "
-        "with decodes; chunks: long prompts are cut."
+        "with decodes; chunks: long prompts are cut. p50: median; p99: one in a "
+        "hundred exceeds it."
     )
     return Table("What chunks do, measured", columns, rows, (note,))

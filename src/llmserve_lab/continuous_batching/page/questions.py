@@ -10,6 +10,7 @@ from llmserve_lab.continuous_batching.machine import (
     LONG,
     PROMPT,
     TARGET_S,
+    cost,
     decodes,
     setting,
 )
@@ -117,10 +118,10 @@ predict_late = Question(
 predict_freeze = Question(
     name="continuous-batching.predict-freeze",
     kind="predict",
-    prompt=(
-        "Llama-3.1-8B on one H100. Five requests decode, each gets a token every 5 ms "
-        f"or so. A prompt of {LONG:,} tokens joins their next iteration in one piece. "
-        "How long until their next token?"
+    prompt=lambda: (
+        "Llama-3.1-8B on one H100. Five requests decode; each gets a token every "
+        f"{1e3 * cost().weights_s:.0f} ms or so. A prompt of {LONG:,} tokens joins "
+        "their next iteration in one piece. How long until their next token?"
     ),
     choices=FREEZES,
     answer=_freeze,
