@@ -252,7 +252,7 @@ class Report:
 
     def _notes(self) -> list[str]:
         rate = f"{self.throughput_tokens_per_s:,.0f} tokens/s"
-        return [f"{rate}, {self.iterations:,} iterations"] + [
+        return [f"{rate}, {self.iterations:,} iterations; percentiles are linear"] + [
             f"{name}: busy {use.utilisation:.0%}, computing "
             f"{use.compute_utilisation:.0%}, reading {use.memory_utilisation:.0%}, "
             f"cache filled {use.kv_occupancy:.0%}, at most {use.kv_peak:.0%}"
