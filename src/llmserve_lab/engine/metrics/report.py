@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from llmserve_lab.checks import one_of
-from llmserve_lab.engine.metrics.export import csv_text, summary, written
+from llmserve_lab.engine.metrics.export import csv_text, data_frame, summary, written
 from llmserve_lab.engine.metrics.iteration_log import IterationLog
 from llmserve_lab.engine.metrics.request_log import RequestLog
 from llmserve_lab.engine.metrics.tbt_histogram import (
@@ -210,9 +210,7 @@ class Report:
         Raises:
             ModuleNotFoundError: pandas is not installed.
         """
-        from llmserve_lab.extras import pandas
-
-        return pandas.DataFrame(self.columns())
+        return data_frame(self.columns())
 
     def columns(self) -> dict[str, Floats]:
         """Columns with an entry for each request: lengths, latencies in s, counts."""
