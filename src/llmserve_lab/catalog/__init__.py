@@ -26,6 +26,7 @@ from llmserve_lab.catalog.lookup import (
     precision,
 )
 from llmserve_lab.catalog.measured_tables import (
+    decode_run_table,
     deployment_table,
     fact_table,
     product_table,
@@ -68,6 +69,7 @@ __all__ = [
     "UndisclosedError",
     "accelerator",
     "accelerator_table",
+    "decode_run_table",
     "deployment_table",
     "efficiency",
     "efficiency_table",
