@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "src" / "llmserve_lab"
 Graph = dict[str, set[str]]
 # How many a room may have: a class asks its printers, and they are about the class.
 # In page/ these are the live figure, the question and the step figure.
-ALLOWED = {"formula": 1, "page": 3, "deepseek": 1}
+ALLOWED = {"formula": 1, "page": 3}
 
 
 def modules(package: Path) -> dict[str, Path]:
