@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import pickle
 from collections.abc import Callable, Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Literal, TypeVar, TypeVarTuple
 
-from llmserve_lab.checks import is_whole
+from llmserve_lab.checks import positive, whole
 from llmserve_lab.cluster.ledger import Ledger, Record
 from llmserve_lab.cluster.lockstep import Lockstep
 from llmserve_lab.cluster.processes import Processes, world
@@ -63,12 +62,10 @@ def run(
         ClusterError: a rank raised (its error is the ``__cause__``), or the ranks did
             not do the same.
     """
-    if not is_whole(num_ranks) or num_ranks < 1:
-        raise ValueError(f"num_ranks must be a whole number >= 1, got {num_ranks!r}")
+    whole(num_ranks=num_ranks)
     if backend not in BACKENDS:
         raise ValueError(f"backend must be one of {BACKENDS}, got {backend!r}")
-    if not 0 < timeout_s < math.inf:
-        raise ValueError(f"timeout_s must be positive and finite, got {timeout_s}")
+    positive("timeout_s", timeout_s)
     one_rank = partial(_called, program, args)
     start = _on_processes if backend == "mpi" else _in_lockstep
     return start(one_rank, int(num_ranks), timeout_s)

@@ -7,11 +7,11 @@ and the larger of what goes out and what comes in, over the link's one-way bandw
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llmserve_lab.catalog.records.link import Link
+from llmserve_lab.checks import at_least
 from llmserve_lab.cluster.ring import Traffic
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Cell, Table
@@ -51,8 +51,7 @@ class Wire:
                     f"latency_s must be given for {link.name}: the catalog has none"
                 )
             latency_s = float(link.latency)
-        if not 0 <= latency_s < math.inf:
-            raise ValueError(f"latency_s must be finite and >= 0, got {latency_s}")
+        at_least("latency_s", latency_s, 0)
         if not 0 < eff_link <= 1:
             raise ValueError(f"eff_link must be in (0, 1], got {eff_link}")
         return cls(latency_s=latency_s, bytes_per_s=float(link.bandwidth) * eff_link)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llmserve_lab.checks import at_least
 from llmserve_lab.moe.layer import MoeLayer, batch, layer_of
 from llmserve_lab.moe.placement import balance
 from llmserve_lab.moe.routing_sampler import rows_of_experts
@@ -41,8 +42,7 @@ def steer(
     Raises:
         ValueError: the speed is negative or no finite number.
     """
-    if not 0 <= speed < np.inf:
-        raise ValueError(f"speed must be finite and not negative, got {speed}")
+    at_least("speed", speed, 0)
     bias, found = np.zeros(layer.spec.n_experts), []
     for step in range(steps):
         chosen, _ = layer.pulled(bias).route(batch(n_rows, seed=step))

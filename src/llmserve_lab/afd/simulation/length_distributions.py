@@ -16,6 +16,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from llmserve_lab.checks import at_least
+
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -57,9 +59,7 @@ class SlotLaw:
 
     def __post_init__(self) -> None:
         for name in ("steps", "theta", "variance"):
-            if not 0 <= getattr(self, name) < np.inf:
-                value = getattr(self, name)
-                raise ValueError(f"{name} must be at least 0 and finite, got {value}")
+            at_least(name, getattr(self, name), 0)
 
     @property
     def skewness(self) -> float:
@@ -105,8 +105,7 @@ class Geometric:
     mean: float
 
     def __post_init__(self) -> None:
-        if not 0 <= self.mean < np.inf:
-            raise ValueError(f"mean must be at least 0 and finite, got {self.mean}")
+        at_least("mean", self.mean, 0)
 
     @classmethod
     def stopping(cls, p_stop: float) -> Geometric:
