@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 
-from llmserve_lab.formula.text import plain
+from llmserve_lab.formula.text import plain, without_links
+from llmserve_lab.page.html import linked
 
 Cell = str | int | float
 NUMBER_LIKE = re.compile(r"[~≈<>≤≥]?\s*[-−+]?\.?\d")
@@ -84,11 +85,14 @@ class Table:
 
     def __repr__(self) -> str:
         """Aligned plain text: caption, heading, rule, rows, numbered notes."""
-        grid = [list(self.columns), *([cell_text(c) for c in row] for row in self.rows)]
+        rows = (self.columns, *self.rows)
+        grid = [[without_links(cell_text(cell)) for cell in row] for row in rows]
         widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
         lines = [_line(row, widths, self.numeric) for row in grid]
         rule = "  ".join("─" * width for width in widths)
-        notes = [f"[{i}] {note}" for i, note in enumerate(self.notes, start=1)]
+        notes = [
+            f"[{i}] {without_links(note)}" for i, note in enumerate(self.notes, start=1)
+        ]
         below = ["", *notes] if notes else []
         return "\n".join([self.caption, "", lines[0], rule, *lines[1:], *below])
 
@@ -106,7 +110,7 @@ class Table:
 
     def _headed(self, cells: Iterable[Cell]) -> Iterable[tuple[str, bool]]:
         """Texts as HTML, in which a shape such as 4 × 512 stays on one line."""
-        shown = (escape(cell_text(cell)) for cell in cells)
+        shown = (linked(escape(cell_text(cell))) for cell in cells)
         texts = (text.replace(" × ", "&nbsp;×&nbsp;") for text in shown)
         return zip(texts, self.numeric, strict=True)
 
@@ -118,7 +122,7 @@ class Table:
                 yield f"<td{_align(number)}>{text}</td>"
 
     def _notes(self) -> str:
-        items = "\n".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        items = "\n".join(f"<li>{linked(escape(note))}</li>" for note in self.notes)
         return f'\n<ol class="table-notes">\n{items}\n</ol>' if items else ""
 
 
