@@ -14,7 +14,7 @@ from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.experiments.replications import Study, study
 from llmserve_lab.afd.simulation.bundle import Bundle, ascend, bundle
-from llmserve_lab.afd.simulation.empirical_lengths import Trace
+from llmserve_lab.afd.simulation.empirical_lengths import JointLengths
 from llmserve_lab.afd.simulation.length_distributions import Geometric, SlotLaw, Uniform
 from llmserve_lab.afd.simulation.vectorized_simulator import simulate
 from llmserve_lab.afd.theory import corrected_model, finite_run
@@ -28,16 +28,19 @@ HALVES: Any = 8.5
 TRIPLES: Any = [(1, 2, 3), (4, 5, 6)]
 
 
-def trace(prompts: Any, decodes: Any) -> Trace:
-    return Trace(prompts, decodes)
+def trace(prompts: Any, decodes: Any) -> JointLengths:
+    return JointLengths(prompts, decodes)
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda: Geometric(-1), "mean must be finite and at least 0, got -1"),
-        (lambda: Geometric.stopping(0), r"p_stop must be in \(0, 1\], got 0"),
-        (lambda: Geometric.stopping(1.5), r"p_stop must be in \(0, 1\], got 1.5"),
+        (lambda: Geometric(-1, least=0), "mean must be finite and at least 0, got -1"),
+        (lambda: Geometric.stopping(0, least=0), r"p_stop must be in \(0, 1\], got 0"),
+        (
+            lambda: Geometric.stopping(1.5, least=0),
+            r"p_stop must be in \(0, 1\], got 1.5",
+        ),
         (lambda: Uniform(5, 3), r"low must be in \[0, 3\], got 5"),
         (
             lambda: trace(np.array([]), np.array([])),

@@ -23,7 +23,7 @@ STARTED = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")  # set by mpiexec of MPICH, Open 
 
 
 @dataclass(frozen=True)
-class Run(Generic[R]):
+class ClusterRun(Generic[R]):
     """``results[rank]`` of the program, and the ledger of what the ranks exchanged.
 
     Every process has them all. ``local_ranks`` are the ranks that ran in this process:
@@ -47,7 +47,7 @@ def run(
     *args: *Ts,
     backend: Literal["lockstep", "mpi"] = "lockstep",
     timeout_s: float = 120.0,
-) -> Run[R]:
+) -> ClusterRun[R]:
     """Run ``program(rank, *args)`` on every rank, to the end of all.
 
     ``args`` are the same for every rank (one object, in lockstep: do not write to it).
@@ -77,7 +77,7 @@ def _called(program: Callable[[Rank, *Ts], R], args: tuple[*Ts], rank: Rank) -> 
 
 def _in_lockstep(
     program: Callable[[Rank], R], num_ranks: int, timeout_s: float
-) -> Run[R]:
+) -> ClusterRun[R]:
     conductor = Lockstep(num_ranks, timeout_s)
     ranks = [Rank(conductor, index) for index in range(num_ranks)]
     results: dict[int, R] = {}
@@ -91,7 +91,7 @@ def _in_lockstep(
         return rank.end()
 
     conductor.conduct([partial(body, rank) for rank in ranks])
-    return Run(
+    return ClusterRun(
         results=tuple(results[index] for index in range(num_ranks)),
         ledger=_ledger([rank.records for rank in ranks]),
         local_ranks=tuple(range(num_ranks)),
@@ -100,7 +100,7 @@ def _in_lockstep(
 
 def _on_processes(
     program: Callable[[Rank], R], num_ranks: int, timeout_s: float
-) -> Run[R]:
+) -> ClusterRun[R]:
     here = Processes(world(), timeout_s)
     if num_ranks != here.num_ranks:
         raise ValueError(
@@ -115,7 +115,9 @@ def _on_processes(
         cause, state = error, _raised(error)
     pages = map(pickle.loads, _at_the_end(here, state, page, cause))
     results, records = zip(*pages, strict=True)
-    return Run(results=results, ledger=_ledger(records), local_ranks=(here.index,))
+    return ClusterRun(
+        results=results, ledger=_ledger(records), local_ranks=(here.index,)
+    )
 
 
 def _at_the_end(

@@ -11,7 +11,7 @@ import numpy as np
 
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.simulation.bundle import Bundle, Load
-from llmserve_lab.afd.simulation.empirical_lengths import Trace
+from llmserve_lab.afd.simulation.empirical_lengths import JointLengths
 from llmserve_lab.afd.simulation.length_distributions import (
     Floats,
     Geometric,
@@ -103,18 +103,18 @@ def study(
     return whole
 
 
-def joint(n: int = 4000) -> Trace:
+def joint(n: int = 4000) -> JointLengths:
     """Long prompts with long answers: mean prompt 100, mean answer 500, no law's name.
 
     Three kinds of requests in equal parts, in tokens.
     """
     kinds = ((20, 100), (80, 400), (200, 1000))
     rows = np.array([kinds[i % 3] for i in range(n // 3 * 3)])
-    return Trace(rows[:, 0], rows[:, 1])
+    return JointLengths(rows[:, 0], rows[:, 1])
 
 
 LAWS: Mapping[str, Law] = {
-    "geometric": Independent(Uniform(0, 200), Geometric(500)),
+    "geometric": Independent(Uniform(0, 200), Geometric(500, least=0)),
     "all answers alike": Independent(Uniform(0, 200), Uniform(500, 500)),
     "uniform": Independent(Uniform(0, 200), Uniform(0, 1000)),
     "long prompts, long answers": joint(),

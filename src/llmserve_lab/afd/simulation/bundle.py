@@ -21,7 +21,7 @@ Stop = Literal["total", "each"]
 
 
 @dataclass(frozen=True)
-class Line:
+class AffineTime:
     """``slope``·x + ``intercept``, in seconds; ``name`` is what errors call it."""
 
     slope: float
@@ -56,9 +56,9 @@ class Bundle:
         ValueError: a count is not whole or below 1, or an option is unknown.
     """
 
-    attn: Line
-    ffn: Line
-    wire: Line
+    attn: AffineTime
+    ffn: AffineTime
+    wire: AffineTime
     batch: int
     n_attn: int = 1
     n_ffn: int = 1
@@ -104,7 +104,7 @@ def bundle(
 ) -> Bundle:
     """A bundle from coefficients by code name, ``a_attn`` to ``b_comm``."""
     attn, ffn, wire = (
-        Line(known[f"a_{part}"], known[f"b_{part}"], part)
+        AffineTime(known[f"a_{part}"], known[f"b_{part}"], part)
         for part in ("attn", "ffn", "comm")
     )
     return Bundle(

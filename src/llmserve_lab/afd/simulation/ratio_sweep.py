@@ -62,7 +62,7 @@ class Ladder:
     """What each whole ratio from 1 on comes to in steady state, arrays over ratios.
 
     ``tokens_per_s`` is slots times steps, the paper's (6), as that of
-    :class:`~llmserve_lab.afd.simulation.run.Run`.
+    :class:`~llmserve_lab.afd.simulation.run.BundleRun`.
     """
 
     ratios: Ints

@@ -18,7 +18,7 @@ SHARE = 0.8  # of the requests: the paper measures its throughput on the first o
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class BundleRun:
     """The log of one run, step by step; both engines write the same one.
 
     ``attn_s`` and ``attn_end`` have shape (steps, instances), ``ffn_end`` (steps,), in

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from llmserve_lab.afd.simulation.bundle import Line
+from llmserve_lab.afd.simulation.bundle import AffineTime
 from llmserve_lab.afd.simulation.length_distributions import Floats
 
 FEWEST = 3  # two points fix a line and leave nothing to judge it by
@@ -17,7 +17,7 @@ FEWEST = 3  # two points fix a line and leave nothing to judge it by
 class Fit:
     """A line, and the intervals that hold slope and intercept with the given chance."""
 
-    line: Line
+    line: AffineTime
     slope: tuple[float, float]
     intercept: tuple[float, float]
     confidence: float
@@ -46,7 +46,7 @@ def fit(
     table = np.asarray(rows, dtype=np.float64)
     _check(table, name, confidence)
     (slope, intercept), spread = np.polyfit(table[:, 0], table[:, 1], 1, cov=True)
-    line = Line(float(slope), float(intercept), name)
+    line = AffineTime(float(slope), float(intercept), name)
     wide = float(special.stdtrit(len(table) - 2, (1 + confidence) / 2))
     by_slope, by_intercept = (float(w) for w in wide * np.sqrt(np.diag(spread)))
     return Fit(
