@@ -42,7 +42,10 @@ class Study:
         return np.asarray(self._each(name).mean(axis=0))
 
     def band(self, name: str) -> Floats:
-        """Half of its 95 % confidence interval; one seed has none that ends."""
+        """Half-width of its 95 % confidence interval over seeds (Student's t).
+
+        Infinite for one seed, which says nothing of the scatter.
+        """
         from llmserve_lab.extras import special
 
         each = self._each(name)
