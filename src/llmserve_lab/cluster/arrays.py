@@ -1,4 +1,4 @@
-"""What a rank may hand to a collective, checked before anyone is told."""
+"""What a rank may hand to a collective, checked before the other ranks are told."""
 
 from __future__ import annotations
 

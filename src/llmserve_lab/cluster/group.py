@@ -1,4 +1,4 @@
-"""Some of the ranks form a group: the same collectives, among its members alone.
+"""Process groups: the same collectives, among some of the ranks alone.
 
 All ranks belong to one group of the same size, and all groups make the same calls at
 the same time, each with arrays of its own; between groups nothing is sent. What a

@@ -1,4 +1,4 @@
-"""The ledger says what was exchanged: calls, bytes, and the seconds a link would need.
+"""Communication log: calls, bytes, and the seconds that a link would need for them.
 
 Bytes on the wire are those that leave a rank under the ring algorithm, counted chunk by
 chunk (:mod:`llmserve_lab.cluster.ring`). A call takes as long as its steps' latencies
@@ -132,7 +132,7 @@ class Ledger:
     ) -> float:
         """Time that one rank spends on the link, its calls one after another.
 
-        Errors as in :meth:`Wire.of`. Nothing overlaps, and nobody waits for the late.
+        Errors as in :meth:`Wire.of`. Nothing overlaps, and no rank is a straggler.
         """
         wire = Wire.of(link, latency_s, eff_link)
         return sum(wire.seconds(each.wire) for each in self.select(call, rank=rank))

@@ -1,4 +1,4 @@
-"""Two ranks and one array: send and receive, under all that the others build on."""
+"""Point-to-point communication: send and receive, on which the others build."""
 
 from __future__ import annotations
 

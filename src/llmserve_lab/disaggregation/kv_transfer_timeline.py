@@ -1,4 +1,4 @@
-"""A prefill makes the cache layer by layer; nothing says that it must wait to send it.
+"""Layer-wise KV transfer: a layer's cache is sent while the next layer is computed.
 
 The wire is a second worker behind the first: it takes a layer when the layer is made
 and the one before it is through.

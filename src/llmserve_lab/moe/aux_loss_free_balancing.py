@@ -1,6 +1,6 @@
-"""A bias for each expert, nudged after every batch, keeps the load even.
+"""Auxiliary-loss-free balancing: a bias for each expert, nudged after every batch.
 
-Whoever got more rows than the mean is made a little less attractive, whoever got fewer
+An expert with more rows than the mean becomes a little less attractive, one with fewer
 a little more. The bias helps to choose and never weighs, so what an expert says counts
 as much as its score (DeepSeek-V3, arXiv 2412.19437, section 2.1.2).
 """

@@ -1,4 +1,4 @@
-"""Three parallelisms in one block: heads are cut, rows dealt out, experts housed.
+"""One block under TP attention, DP rows and EP experts, executed on ranks.
 
 Ranks form groups of ``tp``, each with a batch of its own. Between blocks a rank holds
 some whole rows. Attention wants all rows of the batch, for its own heads: all-gather

@@ -1,4 +1,4 @@
-"""Expert parallelism: the rows travel to the weights, are worked on, and travel back.
+"""Expert parallelism: rows travel to the weights (dispatch) and back (combine).
 
 Route, dispatch, local experts, combine. A row goes out either once for every expert it
 was sent to, as the article tells it, or once for every rank that holds one of them;

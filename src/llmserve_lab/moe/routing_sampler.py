@@ -1,4 +1,4 @@
-"""Simulated routing: who is chosen, how many experts a batch touches, who is hot.
+"""Sampled routing: experts chosen (Gumbel top-k), experts touched, and hot ones.
 
 Two ways to be uneven. A *hot rank* draws a share of all choices. A *popularity* gives
 every expert a weight, and a row draws k different experts by weight (the Gumbel trick:

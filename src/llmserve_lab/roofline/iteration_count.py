@@ -1,4 +1,4 @@
-"""Walk an iteration through a model, matrix by matrix, row by row, and keep the bill.
+"""Count FLOPs and bytes of an iteration, matrix by matrix and row by row.
 
 The closed forms of the chapter say what the bill must come to. The walk knows none of
 them: it looks at one weight tensor after the other and at every row of the causal mask.

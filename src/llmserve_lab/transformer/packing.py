@@ -1,4 +1,4 @@
-"""Requests of different lengths share one stack of rows; only attention must know.
+"""Packed (varlen) batch: requests share one stack of rows; only attention must know.
 
 ``cu_seqlens = (0, 10, 40)`` says that rows 0–9 are one request and rows 10–39 another.
 A kernel says in which pieces the square of rows and keys is computed, each under its

@@ -1,7 +1,7 @@
 """Ranks that each hold some heads, and requests end to end: neither knows of the other.
 
 Boundaries are read inside the kernel, on the heads that a rank has. What ranks exchange
-is a stack of rows, whoever they belong to.
+is a stack of rows, whatever request they belong to.
 """
 
 from __future__ import annotations

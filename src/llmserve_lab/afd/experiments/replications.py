@@ -1,4 +1,4 @@
-"""Curves over the ratio: simulated from several seeds, beside what two rules say."""
+"""Replications: curves over the ratio from several seeds, beside what two rules say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who had which batch, and when: what the state machine wrote while it ran."""
+"""Gantt chart of a run: which machine had which batch, and when, from its log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""x Attention instances feed y FFN instances; m batches take turns on both.
+"""Bundle of disaggregated Attention and FFN: xA–yF, with m batches in flight.
 
 Every time is a straight line: attention in the tokens that it reads, the FFN and the
 wire in the requests that pass. What the paper leaves open is an option with a name.

@@ -1,4 +1,4 @@
-"""The bundle as a state machine: six states, one event after another.
+"""Discrete-event simulation (SimPy) of a bundle: six states, one event after another.
 
 A batch goes round: it waits for Attention, is in Attention, on the wire, waits for the
 FFN, is in the FFN, on the wire back. Instances and FFN serve one batch at a time, in

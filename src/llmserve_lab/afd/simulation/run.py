@@ -1,4 +1,4 @@
-"""What a run leaves behind, and the paper's three metrics read off it."""
+"""Log of one run, and the paper's metrics: throughput, TPOT and idle shares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slots that are always full: who is in each of them, and from which step to which.
+"""Slot occupancy: which request is in each slot, from which step to which.
 
 Nothing here walks from step to step. A slot's requests follow one another, so their
 first steps are cumulative sums, and the load of all slots is a cumulative sum of what

@@ -1,4 +1,4 @@
-"""The fast engine: fill the slots, add up their loads, run the pipeline."""
+"""Vectorized simulation: fill the slots, add up their loads, run the pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run has a start and an end: from fresh slots its loads are light at first.
+"""Transient of a finite run: from fresh slots, loads are light at first.
 
 The paper measures up to the step in which the first 80 % of the requests are complete.
 Until then a batch, which shares them with the other batches, makes so many steps:

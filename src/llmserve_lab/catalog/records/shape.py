@@ -26,7 +26,7 @@ class ModelShape:
 
     ``norm`` is ``"rms"`` (one gain per feature) or ``"layer"`` (gain and bias).
     ``published`` holds totals that others print, to compare with; two shapes are equal
-    when their numbers are, whatever they are called and whoever published them.
+    when their numbers are, whatever they are called and wherever they were published.
     """
 
     name: str = field(compare=False)

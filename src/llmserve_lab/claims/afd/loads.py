@@ -46,7 +46,7 @@ def solved(steps: float) -> float:
 
 
 def prompts_after(steps: int) -> float:
-    """Expected prompt tokens: those who stay, and the share that is replaced."""
+    """Expected prompt tokens: of requests that stay, and of the share replaced."""
     mean = KNOWN["batch"] * KNOWN["mean_prompt"]
     load, stop = mean, KNOWN["p_stop"]
     for _ in range(steps):
