@@ -22,7 +22,7 @@ export OPENBLAS_NUM_THREADS := 1
 # Compile a module once, not in each of the many kernels and workers.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: book test pages lab run bench mutants offline lint types clean help
+.PHONY: book test test-deep pages lab run bench mutants offline lint types clean help
 
 book: $(ENV) $(RUNTIME)  ## build the pages: _build/html/index.html
 	$(build_pages)
@@ -30,6 +30,11 @@ book: $(ENV) $(RUNTIME)  ## build the pages: _build/html/index.html
 test: $(ENV)  ## compute every number again, and run every chapter
 	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --ignore=tests/browser \
 	    --nbval --nbval-current-env --nbval-cell-timeout=60
+
+test-deep: $(ENV)  ## more random inputs, and a sample of planted defects
+	@DEEP=4 $(BIN)/pytest -q -n $(WORKERS) --dist loadfile \
+	    $$(grep -rl --include='test_*.py' hypothesis tests)
+	@$(BIN)/python tools/mutants.py --sample 300 --green --workers 2
 
 pages: $(ENV) $(BUILT)  ## open every page in chromium, and move every slider
 	@$(BIN)/pytest -q -n 2 --dist loadgroup tests/browser
@@ -64,7 +69,7 @@ clean:  ## remove all that make made, but for the environment in .venv
 	find . -path ./.venv -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 # A warning is an error: a plain build would exit 0 with a broken page. The first page is
 # copied over Jupyter Book's redirect, which has no icon and so asks the server for one.

@@ -33,11 +33,6 @@ def notebooks(root: Path, *files: str) -> Net:
     return "stored outputs", (*nbval(root), *(files or ("chapters",)))
 
 
-def for_outputs(root: Path, defect: Defect | None) -> list[Net]:
-    """Every cell of the notebook, each on its own."""
-    return [notebooks(root, *([defect.file] if defect else []))]
-
-
 def for_formulas(root: Path, defect: Defect | None) -> list[Net]:
     """The formula's own gates and chapter, the gates of all, then everything else."""
     others = [("gates", ("-x", GATES)), package(), notebooks(root)]
@@ -58,7 +53,6 @@ def for_catalog(root: Path, defect: Defect | None) -> list[Net]:
 
 
 NETS = {
-    "outputs": for_outputs,
     "formulas": for_formulas,
     "catalog": for_catalog,
 }
