@@ -17,7 +17,7 @@ from llmserve_lab.moe.parallel import Copies, execute, sliced
 from llmserve_lab.moe.placement import Placement, contiguous, redundant
 from llmserve_lab.transformer import tiny_latent, tiny_shape
 from llmserve_lab.transformer.ffn import GroupLimit, Scores
-from llmserve_lab.transformer.shard import Seat
+from llmserve_lab.transformer.shard import RankInfo
 from tests.deep import examples
 
 CLOSE = 1e-12
@@ -132,7 +132,7 @@ def test_what_cannot_be_dealt_out_is_refused() -> None:
         hybrid_parallel_block.moe_of(tiny_shape(), {})
 
 
-def in_threes(rank: Rank) -> Seat:
+def in_threes(rank: Rank) -> RankInfo:
     from llmserve_lab.cluster.group import group
 
     return group(rank, 3)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from llmserve_lab.catalog.records.attention import LatentAttention
-from llmserve_lab.transformer import Meter, Packing, View, tiny_latent
+from llmserve_lab.transformer import AttentionContext, Meter, Packing, tiny_latent
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.attention_context import Entries
 from llmserve_lab.transformer.latent import latent_attention
@@ -66,7 +66,7 @@ def execute(
         return {name: np.concatenate([cached[name], fresh[name]]) for name in cached}
 
     packing = Packing((0, n_rows), (context,))
-    view = View(packing, packing.positions, recall=recall)
+    view = AttentionContext(packing, packing.positions, recall=recall)
     absorbed = FORMS[form]
     output = latent_attention(
         rows, weights, spec, view, absorbed=absorbed, run=meter.on()
