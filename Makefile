@@ -28,10 +28,11 @@ book: $(ENV) $(RUNTIME)  ## build the pages: _build/html/index.html
 	$(build_pages)
 
 test: $(ENV)  ## compute every number again, and run every chapter
-	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --ignore=tests/browser \
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --ignore=tests/browser --ignore=tests/deep \
 	    --nbval --nbval-current-env --nbval-cell-timeout=60
 
-test-deep: $(ENV)  ## more random inputs, and a sample of planted defects
+test-deep: $(ENV)  ## what takes long: a chapter more, more random inputs, planted defects
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile tests/deep
 	@DEEP=4 $(BIN)/pytest -q -n $(WORKERS) --dist loadfile \
 	    $$(grep -rl --include='test_*.py' hypothesis tests)
 	@$(BIN)/python tools/mutants.py --sample 300 --green --workers 2

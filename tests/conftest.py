@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.deep import examples
+from tests.depth import examples
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -11,7 +11,7 @@ from llmserve_lab.catalog.evidence.tiers import HOST_DRAM, NVME_SSD, TIERS
 from llmserve_lab.disaggregation import tiers
 from llmserve_lab.disaggregation.tiers import TieredStore, replay
 from llmserve_lab.engine import Request
-from tests.deep import examples
+from tests.depth import examples
 
 
 @settings(max_examples=examples(30))

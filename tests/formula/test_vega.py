@@ -10,7 +10,7 @@ from llmserve_lab import notation as q
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.vega import printed
 from llmserve_lab.roofline import formulas as f
-from tests.deep import examples
+from tests.depth import examples
 from tests.formula.example import make
 from tests.formula.javascript import evaluate
 

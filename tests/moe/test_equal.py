@@ -18,7 +18,7 @@ from llmserve_lab.moe.placement import Placement, contiguous, redundant
 from llmserve_lab.transformer import tiny_latent, tiny_shape
 from llmserve_lab.transformer.ffn import GroupLimit, Scores
 from llmserve_lab.transformer.shard import RankInfo
-from tests.deep import examples
+from tests.depth import examples
 
 CLOSE = 1e-12
 COPIES: tuple[Copies, ...] = ("expert", "rank")

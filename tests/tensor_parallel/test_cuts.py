@@ -18,7 +18,7 @@ from llmserve_lab.tensor_parallel.block import PAIRED, STRATEGIES, Strategy, blo
 from llmserve_lab.tensor_parallel.cuts import by_columns, by_rows
 from llmserve_lab.transformer import Transformer, tiny_latent, tiny_moe, tiny_shape
 from llmserve_lab.transformer.arithmetic import Array
-from tests.deep import examples
+from tests.depth import examples
 
 DEGREES = (1, 2, 4, 8)
 every_degree = pytest.mark.parametrize("tp", DEGREES)

@@ -18,7 +18,7 @@ from llmserve_lab.transformer import PLAIN, Execution, Transformer, cumulative
 from llmserve_lab.transformer.arithmetic import Array, Integers
 from llmserve_lab.transformer.shard import check_degree, share
 from llmserve_lab.varlen.strategies import WAYS
-from tests.deep import examples
+from tests.depth import examples
 from tests.transformer.shapes import prompt, seeds, shapes
 
 CASES = 500

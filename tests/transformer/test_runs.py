@@ -18,7 +18,7 @@ from llmserve_lab.transformer import (
     tiny_shape,
 )
 from llmserve_lab.transformer.arithmetic import Array, Integers
-from tests.deep import examples
+from tests.depth import examples
 from tests.transformer import loops
 from tests.transformer.shapes import grouped, latents, models, prompt, seeds
 

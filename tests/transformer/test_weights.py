@@ -20,7 +20,7 @@ from llmserve_lab.transformer import (
     tiny_moe,
     tiny_shape,
 )
-from tests.deep import examples
+from tests.depth import examples
 from tests.transformer.shapes import seeds, shapes
 
 KINDS = {

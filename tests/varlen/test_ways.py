@@ -16,7 +16,7 @@ from llmserve_lab.transformer import (
     tiny_shape,
 )
 from llmserve_lab.varlen.strategies import WAYS, Way, bounds, comparison, varlen
-from tests.deep import examples
+from tests.depth import examples
 from tests.varlen.batches import carried_out, model, prompts
 
 LENGTHS = st.lists(st.integers(1, 8), min_size=1, max_size=5)

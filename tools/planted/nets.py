@@ -13,6 +13,7 @@ GATES = "tests/formula/test_gates.py"
 CATALOG_PAGE = "chapters/catalog.ipynb"
 OTHERS = (
     "tests/browser",
+    "tests/deep",
     "tests/house/test_mutants.py",
 )  # what is built, and ourselves
 
