@@ -23,6 +23,7 @@ from llmserve_lab.catalog.evidence.articles import (
 )
 from llmserve_lab.catalog.hf_config import model_from_config
 from llmserve_lab.catalog.measured_tables import (
+    decode_run_table,
     deployment_table,
     fact_table,
     product_table,
@@ -65,6 +66,7 @@ __all__ = [
     "UndisclosedError",
     "accelerator",
     "accelerator_table",
+    "decode_run_table",
     "deployment_table",
     "efficiency",
     "efficiency_table",
