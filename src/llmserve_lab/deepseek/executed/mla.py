@@ -22,7 +22,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Run:
+class MlaRun:
     """One layer executed: its output [n, d], and a meter that read along."""
 
     output: Array
@@ -42,7 +42,7 @@ def execute(
     spec: LatentAttention = TINY,
     d_model: int = D_MODEL,
     seed: int = 0,
-) -> Run:
+) -> MlaRun:
     """Run ``n_rows`` new rows of one request against ``context`` cached latents.
 
     Raises:
@@ -68,7 +68,7 @@ def execute(
     output = latent_attention(
         rows, weights, spec, view, absorbed=absorbed, run=meter.on()
     )
-    return Run(output, meter)
+    return MlaRun(output, meter)
 
 
 @dataclass(frozen=True)
