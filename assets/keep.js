@@ -191,7 +191,25 @@
     const { anchor, states } = parseHash(window.location.hash);
     if (!states.has(name)) return;
     apply(name, states.get(name));
-    if (!anchor && [...states.keys()][0] === name) figure.root.scrollIntoView();
+    if (!anchor && [...states.keys()][0] === name) jumpTo(figure.root);
+  }
+
+  /* Show a figure, and again when mathematics above it has its height; unless the reader
+     has begun to look elsewhere. */
+  function jumpTo(root) {
+    let busy = false;
+    for (const event of ["wheel", "touchstart", "keydown", "pointerdown"]) {
+      window.addEventListener(event, () => { busy = true; }, { once: true, passive: true });
+    }
+    for (let fold = root.closest("details"); fold; fold = fold.parentElement.closest("details")) {
+      fold.open = true;
+    }
+    const jump = () => { if (!busy) root.scrollIntoView(); };
+    jump();
+    if (document.readyState === "complete") return;
+    window.addEventListener("load", () => {
+      Promise.resolve(window.MathJax?.startup?.promise).then(jump);
+    });
   }
 
   function apply(name, found) {

@@ -18,6 +18,8 @@ from tests.browser.kept import (
     ready,
     write_pages,
 )
+from tests.browser.pieces import write
+from tests.page.steps import steps
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +76,24 @@ def test_a_link_within_the_page_sets_the_figures(page: Page) -> None:
     page.evaluate("hash => { location.hash = hash; }", address.split("#")[1])
     expect(page.locator(".step-at")).to_have_text("8 of 8")
     expect(page.get_by_label("model")).to_have_value("1")
+
+
+def test_a_link_opens_at_its_figure_even_in_a_fold(
+    chromium: Browser, folder: Path
+) -> None:
+    above = '<p style="height: 2000px">text</p><details><summary>More</summary>'
+    write(folder, "fold.html", above, steps(), "</details>")
+    page = (folder / "fold.html").as_uri()
+    with visit(chromium, page) as folded:
+        version = folded.page.locator(".step-data").evaluate(VERSION)
+        folded.page.goto("about:blank")
+        folded.page.goto(f"{page}#fig=static-or-continuous.{version}:log=0,frame=3")
+        figure = folded.page.locator("figure.step")
+        expect(figure).to_be_in_viewport()
+        expect(figure.locator(".step-at")).to_have_text("3 of 12")
+        wide = figure.locator(".live-picture").first.bounding_box()
+        drawn = figure.locator(".live-picture svg").first.bounding_box()
+        assert wide and drawn and abs(wide["width"] - drawn["width"]) < 2
 
 
 def test_anchors_work_beside_figures(page: Page, address: str) -> None:

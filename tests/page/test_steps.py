@@ -201,7 +201,13 @@ def test_blocks_and_nodes_have_their_places() -> None:
 @pytest.mark.parametrize(
     ("scene", "tables"),
     [
-        (matrix(2, 3), {"cells": [{"column": 2, "row": 1, "ink": "new", "text": "7"}]}),
+        (
+            matrix(2, 3),
+            {
+                "cells": [{"column": 2, "row": 1, "ink": "new", "text": "7"}],
+                "words": [{"x": 1.5, "y": 1, "text": "A"}],
+            },
+        ),
         (
             lanes(("A", "B"), 2.0),
             {

@@ -73,8 +73,12 @@ class BatchState:
     @property
     def cached(self) -> int:
         """Tokens of the running requests that have a KV entry."""
-        others = sum(sequence.cached for sequence in (*self.prefilling, *self.done))
-        return self.decode_batch.cached + others
+        tokens = self.decode_batch.cached
+        for sequence in self.prefilling:
+            tokens += sequence.cached
+        for sequence in self.done:
+            tokens += sequence.cached
+        return tokens
 
     def running(self) -> list[Sequence]:
         """Requests that run and are not done, in order of admission."""

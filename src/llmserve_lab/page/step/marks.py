@@ -215,8 +215,16 @@ class Links(Mark):
             found.append(self._layer(head, {**there, **color}, *middle))
         if self.text:
             words = {"type": "text", "dy": -13, "fontWeight": "bold"}
-            label = {"text": {"field": self.text}, "color": {"value": INK.css}}
-            found.append(self._layer(words, {**there, **label}, *middle))
+            halo = {
+                **words,
+                "stroke": PAGE_CSS,
+                "strokeWidth": 5,
+                "strokeJoin": "round",
+            }
+            label = {**there, "text": {"field": self.text}}
+            found.append(self._layer(halo, label, *middle))
+            ink = {"color": {"value": INK.css}}
+            found.append(self._layer(words, {**label, **ink}, *middle))
         return found
 
     def _angle(self) -> str:

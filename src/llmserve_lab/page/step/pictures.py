@@ -72,13 +72,14 @@ def matrix(
     """A matrix from its upper left corner: numbers, a mask, or blocks of memory.
 
     Table ``cells``: ``column``, ``row`` (from 0), ``ink``, ``text``, and ``opacity``
-    where it is given.
+    where it is given; table ``words``: ``x``, ``y``, ``text``, for what stands beside
+    or between several matrices (``A``, ``×``).
     """
     cells = Cells(table="cells", x="column", y="row", text="text", opacity="opacity")
     return Scene(
         x=Axis((0, columns), across, shown=bool(across)),
         y=Axis((rows, 0), down, shown=bool(down)),
-        marks=(cells,),
+        marks=(cells, Labels(table="words")),
         height=max(cell_px * rows, 2 * cell_px),
         width=cell_px * columns + 70,
     )
