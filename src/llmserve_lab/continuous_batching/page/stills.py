@@ -11,7 +11,7 @@ from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.lanes import beats, pieces
 from llmserve_lab.continuous_batching.machine import ANSWER, decodes, setting
 from llmserve_lab.continuous_batching.occupancy import frames
-from llmserve_lab.continuous_batching.sweep import Point
+from llmserve_lab.continuous_batching.sweep import RatePoint
 from llmserve_lab.engine import Report
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION, Ink
@@ -22,7 +22,7 @@ INKS = {"static": VERMILLION, "continuous": BLUE}
 
 @figure_style()
 def sweep(
-    points: dict[str, Sequence[Point]], most: dict[str, float], slots: int
+    points: dict[str, Sequence[RatePoint]], most: dict[str, float], slots: int
 ) -> StaticFigure:
     """Throughput and median TTFT against the rate of arrivals, by scheduler.
 
