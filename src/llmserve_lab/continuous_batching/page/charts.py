@@ -34,29 +34,32 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
         scale=alt.Scale(domain=[FROM_S, until_s], nice=False),
         axis=alt.Axis(grid=False, tickCount=8),
     )
-    # The rows stand once, in the layered chart; its layers only filter them.
-    mine = alt.Chart().transform_filter("datum.c == chunk")
+    # The rows stand once, in the layered chart, which picks those of the chunk.
+    mine = alt.Chart()
     bottom, top = {"expr": f"{LANE * DECODES}"}, {"expr": "0"}
     height = LANE * (DECODES + 1)
     streams = mine.encode(x=x, y=alt.value(bottom), y2=alt.value(top))
     tokens: dict[str, Any] = {"color": MEANINGS["new"].css, "clip": True}
-    reading = mine.transform_filter("datum.p > 0").mark_rect(
-        color=MEANINGS["F"].css, stroke=PAGE, strokeWidth=0.5, clip=True
-    )
+    read = mine.transform_filter("datum.p > 0")
+    whole = read.transform_aggregate(a="min(a)", b="max(b)")
+    seams = read.transform_filter("datum.b - datum.a > 0.03")  # wide enough to be seen
     foot, head = {"expr": f"{height - 4}"}, {"expr": f"{LANE * DECODES + 6}"}
-    return alt.layer(
+    lane: dict[str, Any] = {"y": alt.value(foot), "y2": alt.value(head)}
+    chart = alt.layer(
         streams.transform_filter("datum.p == 0").mark_rect(**tokens).encode(x2="b"),
         streams.transform_filter("datum.p > 0")
         .transform_calculate(a="datum.b")
         .mark_rule(strokeWidth=1.5, **tokens),
         *_between_lanes(),
-        reading.encode(x=x, x2="b", y=alt.value(foot), y2=alt.value(head)),
+        whole.mark_rect(color=MEANINGS["F"].css, clip=True).encode(x=x, x2="b", **lane),
+        seams.mark_rule(color=PAGE, clip=True).encode(x=x, **lane),
         _longest(mine, x),
         *_target(x),
         *_names(),
         data=data,
         height=height,
     )
+    return chart.transform_filter("datum.c == chunk")
 
 
 def _target(x: Any) -> list[Any]:

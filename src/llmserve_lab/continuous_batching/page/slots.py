@@ -64,7 +64,7 @@ def slots_by_iteration() -> StepFigure:
 
 def _log(name: str, report: Report) -> StepLog:
     found = stays(report)
-    moments = _frozen(found) if name.startswith("static") else _living(found)
+    moments = _static(found) if name.startswith("static") else _continuous(found)
     frames = [
         Frame(sentence, _counters(found, at, report), at=float(at))
         for at, sentence in moments
@@ -122,7 +122,7 @@ def _opening(found: Sequence[Stay]) -> list[tuple[int, str]]:
     ]
 
 
-def _frozen(found: Sequence[Stay]) -> list[tuple[int, str]]:
+def _static(found: Sequence[Stay]) -> list[tuple[int, str]]:
     """The static batch, moment by moment."""
     a, b, c, d = sorted(found, key=lambda stay: stay.id)
     batch = a.left
@@ -154,7 +154,7 @@ def _frozen(found: Sequence[Stay]) -> list[tuple[int, str]]:
     ]
 
 
-def _living(found: Sequence[Stay]) -> list[tuple[int, str]]:
+def _continuous(found: Sequence[Stay]) -> list[tuple[int, str]]:
     """Continuous batching, moment by moment."""
     _, b, c, d = sorted(found, key=lambda stay: stay.id)
     return [
