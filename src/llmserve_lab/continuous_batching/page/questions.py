@@ -130,8 +130,8 @@ predict_freeze = Question(
         Hint(lambda: 1.0, "The linear layers alone take longer; attention doubles it."),
     ),
     why=lambda: (
-        f"{si(longest_gap_s(whole()), 's')}: no request gets a token before the iteration "
-        "is over, and it lasts as long as its largest piece of work."
+        f"{si(longest_gap_s(whole()), 's')}: no request gets a token before the "
+        "iteration is over, and it lasts as long as its largest piece of work."
     ),
 )
 predict_price = Question(
