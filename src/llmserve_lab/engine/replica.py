@@ -156,6 +156,7 @@ class Replica(BatchState):
         if self.perform is not None:
             self.perform(self)
         run, self.run = self.run, None
+        self.waited = self.waited + run.count if self.plan.waits else 0
         if self.decoding:
             self.grow(self.decode_batch.blocks_for(run.count - 1))
         self.counters.add(run, self._progress(run))

@@ -54,6 +54,7 @@ class BatchState:
         self.slots = self.width = self.opened_at = 0  # of a static batch
         self.end_s = inf
         self.preemptions = self.recomputed_tokens = 0
+        self.waited = 0  # iterations for which admission has waited for company
         self._admissions = 0
 
     @property
@@ -81,7 +82,7 @@ class BatchState:
     def decode_load(self) -> IterationLoad:
         """What the decoding requests bring into the next iteration."""
         rows, cached = len(self.decode_batch), self.decode_batch.cached
-        return IterationLoad(rows, cached + rows, cached)
+        return IterationLoad(rows, cached + rows, cached, rows)
 
     def blocks(self, tokens: int) -> int:
         """KV blocks that hold so many tokens."""
@@ -92,12 +93,16 @@ class BatchState:
         output = sequence.left - 1 if self.reserve_output else 0
         return self.blocks(sequence.known + output)
 
+    def next_waiting(self) -> Sequence | None:
+        """The request that is next to be admitted, if any waits."""
+        return self._choose_next(self) if self.waiting else None
+
     def admit(self) -> Sequence | None:
         """Move the request that is next into the batch if there are blocks for it.
 
         Where there are not, nobody is admitted in its place (head-of-line blocking).
         """
-        sequence = self._choose_next(self) if self.waiting else None
+        sequence = self.next_waiting()
         if sequence is None:
             return None
         blocks = self.blocks_to_admit(sequence)
