@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     import altair as altair
     import ipywidgets as ipywidgets  # type: ignore[import-untyped]
     import matplotlib as matplotlib
-    import pandas as pandas
     import simpy as simpy
     import tqdm as tqdm
     import vl_convert as vl_convert
     from matplotlib import patches as patches
     from matplotlib import pyplot as pyplot
+    from pygments import lexers as lexers  # type: ignore[import-untyped]
     from scipy import optimize as optimize
     from scipy import special as special
     from scipy import stats as stats
@@ -31,8 +31,8 @@ LIBRARIES = {
     "patches": ("matplotlib.patches", "plot"),
     "pyplot": ("matplotlib.pyplot", "plot"),
     "vl_convert": ("vl_convert", "plot"),
-    "pandas": ("pandas", "pandas"),
     "ipywidgets": ("ipywidgets", "notebook"),
+    "lexers": ("pygments.lexers", "notebook"),
     "tqdm": ("tqdm.auto", "notebook"),
     "optimize": ("scipy.optimize", "science"),
     "special": ("scipy.special", "science"),

@@ -59,6 +59,8 @@ class Server:
     def __init__(self, env: Any, cost: Any, policy: Any, blocks: int) -> None:
         self.env, self.cost, self.policy = env, cost, policy
         self.size, self.free = 16, blocks
+        self.swap_s: Any = None  # seconds to copy a token, or nothing is swapped
+        self.copy_s: Any = 0
         self.waiting: list[Life] = []
         self.batch: list[Life] = []
         self.done: list[Life] = []
@@ -86,6 +88,8 @@ class Server:
         life.blocks = need
         self.waiting.remove(life)
         self.batch.append(life)
+        if life.preemptions and self.swap_s is not None:
+            self.copy_s += life.cached * self.swap_s
         if life.scheduled_s < 0:
             life.scheduled_s = self.env.now
         return True
@@ -100,7 +104,8 @@ class Server:
                 yield self.bell
                 continue
             carried = self.policy.padded(self, plan)
-            length_s = iteration_s(self.cost, carried)
+            length_s = iteration_s(self.cost, carried) + self.copy_s
+            self.copy_s = 0
             if self.link is not None:
                 self.link.watch(plan, length_s)
             yield self.env.timeout(length_s)
@@ -149,7 +154,11 @@ class Server:
         self.batch.remove(life)
         self.waiting.insert(0, life)
         self.free += life.blocks
-        life.blocks = life.cached = 0
+        life.blocks = 0
+        if self.swap_s is None:
+            life.cached = 0
+        else:
+            self.copy_s += life.cached * self.swap_s
         life.decodes = False
         life.preemptions += 1
 

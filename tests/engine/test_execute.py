@@ -77,6 +77,9 @@ def test_a_pass_carries_what_the_trace_says() -> None:
     rows = np.array([sum(each.rows for each in one) for one in executed.passes])
     assert rows.max() == 7
     assert any({each.rows for each in one} > {1} for one in executed.passes)  # mixed
+    log = executed.report.log
+    assert log is not None
+    assert [frame.running for frame in log.frames()] == list(executed.passes)
 
 
 def test_what_does_not_fit_together_is_refused() -> None:

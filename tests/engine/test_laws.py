@@ -124,14 +124,38 @@ def test_every_row_is_a_token_of_a_request_or_is_computed_again(
 
 @few
 @given(given=scenarios)
-def test_occupancy_counts_the_room_of_all_replicas(given: Scenario) -> None:
-    """Token-seconds over the cache of every replica, added up from the log."""
+def test_whatever_is_admitted_is_preempted_or_freed_and_said_in_order(
+    given: Scenario,
+) -> None:
+    report = given.fast(log=True)
+    assert report.log is not None
+    kinds = Counter((e.pool, e.kind) for e in report.log.events)
+    for pool in {event.pool for event in report.log.events}:
+        out = kinds[pool, "preempted"] + kinds[pool, "freed"]
+        assert kinds[pool, "admitted"] == out
+        assert kinds[pool, "arrived"] == kinds[pool, "freed"]
+    count = len(given.requests)
+    assert sum(n for (_, kind), n in kinds.items() if kind == "first_token") == count
+    assert sum(n for (_, kind), n in kinds.items() if kind == "finished") == count
+    assert kinds["prefill", "sent"] == kinds["decode", "arrived"]
+    times_s = [event.time_s for event in report.log.events]
+    assert times_s == sorted(times_s)
+
+
+@few
+@given(given=scenarios)
+def test_utilization_counts_all_replicas(given: Scenario) -> None:
+    """Seconds, and token-seconds over the cache of each, added up from the log."""
     report = given.fast(log=True, leap=False)
     assert report.log is not None
     by_name = {"pool": pools(given)[0], "prefill": pools(given)[0]}
     by_name["decode"] = pools(given)[-1]
     for name, use in report.pools.items():
         own = [step for step in report.log if step.pool == name]
+        for name_s in ("compute_s", "memory_s"):
+            logged_s = sum(getattr(step, name_s) for step in own)
+            assert abs(getattr(use, name_s) - logged_s) < 1e-9
+        assert abs(use.busy_s - sum(step.end_s - step.start_s for step in own)) < 1e-9
         held = sum(s.kv_tokens_held * (s.end_s - s.start_s) for s in own)
         room = by_name[name].replicas * by_name[name].num_blocks * 16
         expected = held / (room * report.elapsed_s)

@@ -1,8 +1,8 @@
-"""The scheduler's decisions, carried out on a real transformer, row by row.
+"""Execution on a real transformer of what the scheduler decides, row by row.
 
 Every iteration of the simulated engine becomes one forward pass over one stack of rows:
-chunks of prompts and single tokens. The policy decides when a row is run and with whom
-it travels; what is said must not depend on it. Padding is not run, only simulated.
+chunks of prompts and single tokens. The policy decides when a row is run and beside
+which others; the tokens must not depend on it. Padding is not run, only simulated.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class ModelRunner:
         self.passes.append(slices)
 
     def _forward(self, slices: Sequence[ScheduledTokens]) -> None:
-        """One pass; whoever has nothing pending afterwards says a token."""
+        """One pass; a request with nothing pending after it has its next token."""
         parts = [
             self.texts[each.id][each.context : each.context + each.rows]
             for each in slices
@@ -102,7 +102,7 @@ def execute(
     """
     _check(requests, prompts)
     system, record = System(deployment, leap=False, log=True), RequestLog()
-    driver = ModelRunner(
+    runner = ModelRunner(
         model,
         texts={each.id: list(prompts[each.id]) for each in requests},
         room_tokens={each.id: each.prompt_len + each.output_len for each in requests},
@@ -110,11 +110,11 @@ def execute(
     for replica in system.replicas:
         if replica.prefix_cache is not None:
             raise ValueError("deployment must not share prefixes, got a PrefixCache")
-        replica.perform = driver.perform
+        replica.perform = runner.perform
     system.serve(OpenLoop(requests), record, stop=None)
-    said = {each.id: driver.texts[each.id][each.prompt_len :] for each in requests}
+    said = {each.id: runner.texts[each.id][each.prompt_len :] for each in requests}
     tokens = {number: tuple(text) for number, text in said.items()}
-    return ExecutedRun(tokens, driver.passes, report_of(system, record, stopped=False))
+    return ExecutedRun(tokens, runner.passes, report_of(system, record, stopped=False))
 
 
 def _check(requests: Sequence[Request], prompts: Mapping[int, Sequence[int]]) -> None:

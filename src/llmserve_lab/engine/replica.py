@@ -51,6 +51,7 @@ class Replica(BatchState):
             choose_next=pool.policy.order.next,
             choose_victim=pool.policy.order.victim,
             reserve_output=pool.policy.reserve_output,
+            swap_token_s=pool.swap_token_s,
             gaps=gaps,
             prefix_cache=prefix_cache,
             events=EventLog(*where) if log else None,
@@ -111,11 +112,16 @@ class Replica(BatchState):
         if not plan.chunks and not self.decoding:
             self.end_s = inf
             return
-        chunk_rows = sum(rows for _, rows in plan.chunks)
         self._cached = self.cached
-        self._growth = chunk_rows + (len(self.decode_batch) if self.decoding else 0)
-        self.counters.note_blocks(self.used_blocks)
+        self._growth = len(self.decode_batch) if self.decoding else 0
+        for _, rows in plan.chunks:
+            self._growth += rows
+        if self.kv_transfer is not None:  # blocks may be given back before it ends
+            self.counters.note_blocks(self.used_blocks)
         self.run = self._run(plan)
+        if self.copy_s:
+            self.run.delay(self.copy_s)
+            self.copy_s = 0.0
         self.end_s = self.run.end_s
 
     def _run(self, plan: Plan) -> IterationSpan:
@@ -141,7 +147,7 @@ class Replica(BatchState):
 
     def _count(self, plan: Plan) -> int:
         """Iterations until one is done, or the blocks run out, or the plan does."""
-        if self.waiting and not self.policy.order.steady:
+        if self.copy_s or (self.waiting and not self.policy.order.steady):
             return 1
         if not self.decoding:
             return plan.repeats
@@ -159,7 +165,10 @@ class Replica(BatchState):
         self.waited = self.waited + run.count if self.plan.waits else 0
         if self.decoding:
             self.grow(self.decode_batch.blocks_for(run.count - 1))
-        self.counters.add(run, self._progress(run))
+        used_blocks = self.num_blocks - self.free_blocks
+        self.counters.add(run, self._cached, self._growth, used_blocks)
+        if self.events is not None:
+            self.counters.log(run, self._progress())
         answered = self._tick(run) if self.decoding else []
         for sequence, rows in self.plan.chunks:
             self._advance(sequence, rows, run)
@@ -181,11 +190,8 @@ class Replica(BatchState):
             ),
         ]
 
-    def _progress(self, run: IterationSpan) -> Progress:
-        """What the counters take down of a span, before anything follows from it."""
-        held = (self._cached, self._growth, self.used_blocks)
-        if self.events is None:
-            return Progress(*held)
+    def _progress(self) -> Progress:
+        """What is logged of the present span, before anything follows from it."""
         chunks = tuple(
             (each.request.id, rows, each.cached)
             for each, rows in self.plan.chunks
@@ -193,7 +199,9 @@ class Replica(BatchState):
         )
         decodes = len(self.decode_batch) if self.decoding else 0
         return Progress(
-            *held,
+            cached_tokens=self._cached,
+            growth=self._growth,
+            used_blocks=self.used_blocks,
             decode_rows=decodes + len(self.plan.chunks) - len(chunks),
             waiting=len(self.waiting),
             chunks=chunks,
@@ -236,8 +244,9 @@ class Replica(BatchState):
 
     def _release(self, answered: list[Sequence]) -> list[Sequence]:
         """The requests that may go; those of a static batch go all together."""
-        for sequence in answered:
-            self.note("finished", sequence)
+        if self.events is not None:
+            for sequence in answered:
+                self.note("finished", sequence)
         if self.policy.static_batch:
             self.done += answered
             if self.prefilling or len(self.decode_batch):

@@ -1,4 +1,4 @@
-"""Serve a workload on a deployment, and say what everybody had to wait for."""
+"""Simulation of a workload on a deployment: from requests to a report."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ def simulate(
         think_s: seconds that a client lets pass before it sends the next.
         leap: whether iterations in which nothing changes are taken in one step; the
             times are the same to rounding.
-        log: keep every run of iterations, for ``report.log``.
+        log: keep iterations and events for ``report.log``; with ``leap=False``, one
+            record for each iteration, from which ``report.log.frames()`` are made.
         progress: show a bar.
-        stop: asked with the time whenever somebody arrives or iterations end, of which
+        stop: asked with the time whenever a request arrives or iterations end, of which
             a leap takes many at once; if true, the run ends there. So does it at
             Ctrl-C. The report then holds what was computed.
 

@@ -93,7 +93,7 @@ class System:
                 return False
 
     def _check_all_served(self) -> None:
-        """An order that admits nobody into an idle replica would leave it idle."""
+        """Refuse an order that leaves a replica idle although requests wait."""
         left = sum(len(each.waiting) for each in self.replicas)
         if left:
             raise RuntimeError(

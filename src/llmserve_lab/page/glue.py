@@ -1,4 +1,8 @@
-"""Prose states a number only after a cell has computed it: ``glue`` hands it over."""
+"""Prose states a number only after a cell has computed it: ``glue`` hands it over.
+
+In the text it stands as ``[295 FLOP/byte](#num-ridge)``; ``make run`` writes what is
+between the brackets.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ PREFIX = "application/papermill.record/"
 
 
 def glue(**numbers: Gluable) -> None:
-    """Store numbers in the cell's output for the text's ``{glue:text}`` role.
+    """Store numbers in the cell's output, for links such as ``[?](#num-ridge)``.
 
     A value is a text, or a pair of number and unit that :func:`said` formats. The
     output is stored, compared by the notebook tests, and shown only in the text.

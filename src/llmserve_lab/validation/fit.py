@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from llmserve_lab.extras import optimize
 from llmserve_lab.validation.bill import Floats
 from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.prediction import Predictor
@@ -35,6 +34,8 @@ def fit(
 
     ``free`` names those that are fitted; the others stay as in ``start``.
     """
+    from llmserve_lab.extras import optimize
+
     begin = np.log([getattr(start, name) for name in free])
     residuals = _residuals(predictor, free, start)
     found = optimize.least_squares(residuals, begin, x_scale=0.1)

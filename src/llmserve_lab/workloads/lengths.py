@@ -1,4 +1,4 @@
-"""How long prompts and answers are: laws of whole numbers of tokens, at least one.
+"""Length laws of prompts and outputs: whole numbers of tokens, at least one.
 
 A law is asked for many lengths at once and takes its randomness from the generator it
 is given; the same seed gives the same lengths.
@@ -42,10 +42,9 @@ class Always:
 
 @dataclass(frozen=True)
 class Geometric:
-    """After every token the answer stops with probability π = 1 / ``mean``.
+    """Geometric (memoryless) law: every token is the last with chance π = 1 / ``mean``.
 
-    The law of one who forgets how much was said. P(D = k) = π(1 − π)^(k − 1) for
-    k ≥ 1; its standard deviation is nearly its mean.
+    P(D = k) = π(1 − π)^(k − 1) for k ≥ 1; the standard deviation is nearly the mean.
     """
 
     mean: float

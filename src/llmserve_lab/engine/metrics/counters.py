@@ -16,21 +16,20 @@ from llmserve_lab.engine.timing.iteration_span import IterationSpan
 
 
 class Progress(NamedTuple):
-    """What a replica hands over with a span that has ended, before it acts on it.
+    """What a replica hands over of a span that has ended, before it acts on it.
 
     ``cached_tokens`` were in the KV cache in its first iteration, and ``growth`` more
-    in each later one. Of ``scheduled``, which is filled only if iterations are logged,
-    the prompts are ``chunks``.
+    in each later one. ``chunks`` are the prompts among ``scheduled``.
     """
 
     cached_tokens: int
     growth: int
     used_blocks: int
-    decode_rows: int = 0
-    waiting: int = 0
-    chunks: tuple[tuple[int, int, int], ...] = ()
-    scheduled: tuple[ScheduledTokens, ...] = ()
-    queue: tuple[int, ...] = ()
+    decode_rows: int
+    waiting: int
+    chunks: tuple[tuple[int, int, int], ...]
+    scheduled: tuple[ScheduledTokens, ...]
+    queue: tuple[int, ...]
 
 
 class ReplicaCounters:
@@ -53,14 +52,20 @@ class ReplicaCounters:
         if used_blocks > self.kv_peak_blocks:
             self.kv_peak_blocks = used_blocks
 
-    def add(self, span: IterationSpan, progress: Progress) -> None:
-        """Count a span that has ended."""
+    def add(
+        self, span: IterationSpan, cached_tokens: int, growth: int, used_blocks: int
+    ) -> None:
+        """Count a span that has ended; the terms are those of :class:`Progress`."""
         self.iterations += span.count
         self.busy_s += span.end_s - span.start_s
         self.compute_s += span.compute_total_s
         self.memory_s += span.memory_total_s
-        self.kv_token_s += span.weighted_total(progress.cached_tokens, progress.growth)
-        self.note_blocks(progress.used_blocks)
+        self.kv_token_s += span.weighted_total(cached_tokens, growth)
+        if used_blocks > self.kv_peak_blocks:
+            self.kv_peak_blocks = used_blocks
+
+    def log(self, span: IterationSpan, progress: Progress) -> None:
+        """Keep a record of a span that has ended, if iterations are logged."""
         if self.records is not None:
             self.records.append(self._record(span, progress))
 

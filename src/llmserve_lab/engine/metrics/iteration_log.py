@@ -6,7 +6,7 @@ high as the rows in it, prompts stacked on decodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from llmserve_lab.engine.metrics.iteration_record import (
     IterationRecord,
     ScheduledTokens,
 )
+from llmserve_lab.engine.replica import Replica
 
 if TYPE_CHECKING:
     from llmserve_lab.page.still import StaticFigure
@@ -31,8 +32,8 @@ class Frame:
     ``events`` are (kind, request id) in the order in which they happened since the
     iteration before: arrivals and admissions come before it, and first tokens, ends and
     preemptions with its end. ``running`` says what each request ran in it, ``waiting``
-    who stood in the queue, the head first; ``used_blocks`` of ``kv_blocks`` were held
-    while it ran.
+    which ones stood in the queue, the head first; ``used_blocks`` of ``kv_blocks`` were
+    held while it ran.
     """
 
     start_s: float
@@ -61,6 +62,18 @@ class IterationLog:
 
     steps: Sequence[IterationRecord]
     events: Sequence[RequestEvent] = ()
+
+    @classmethod
+    def of(cls, replicas: Iterable[Replica]) -> IterationLog | None:
+        """All that the replicas have logged, or None if nothing was logged."""
+        logged = [each for each in replicas if each.events is not None]
+        if not logged:
+            return None
+        steps = [step for each in logged for step in each.counters.records or ()]
+        steps.sort(key=lambda step: (step.end_s, step.pool, step.replica))
+        events = [e for each in logged if each.events for e in each.events.events]
+        events.sort(key=lambda event: event.time_s)
+        return cls(tuple(steps), tuple(events))
 
     def __len__(self) -> int:
         return len(self.steps)

@@ -14,7 +14,7 @@ class Utilization:
     ``kv_token_s`` is the sum over tokens in cache of the seconds that they were held,
     ``kv_tokens`` the room of all replicas, ``kv_peak`` the largest share of blocks that
     any replica held. ``recomputed_tokens`` had their KV thrown away by ``preemptions``
-    and were prefilled again.
+    and were prefilled again; ``swapped_tokens`` had it copied out and back.
     """
 
     replicas: int
@@ -28,6 +28,7 @@ class Utilization:
     elapsed_s: float
     preemptions: int = 0
     recomputed_tokens: int = 0
+    swapped_tokens: int = 0
 
     @classmethod
     def of(cls, replicas: list[Replica], elapsed_s: float) -> Utilization:
@@ -48,6 +49,7 @@ class Utilization:
             elapsed_s=elapsed_s,
             preemptions=sum(each.preemptions for each in replicas),
             recomputed_tokens=sum(each.recomputed_tokens for each in replicas),
+            swapped_tokens=sum(each.swapped_tokens for each in replicas),
         )
 
     def _share(self, busy_s: float) -> float:

@@ -26,7 +26,7 @@ class Order:
     steady = True
 
     def next(self, state: BatchState) -> Sequence | None:
-        """The waiting request that is admitted next, or None to admit nobody now."""
+        """The waiting request that is admitted next, or None to admit none now."""
         return state.waiting[0]
 
     def victim(self, state: BatchState) -> Sequence:

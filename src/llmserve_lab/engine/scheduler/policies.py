@@ -1,8 +1,9 @@
 """Scheduling policies: between two iterations, what the next one is made of.
 
 Static batching, continuous batching and chunked prefill differ here and nowhere else.
-How many rows of whom an iteration runs is said by a :class:`Policy`; who is admitted
-next and who is preempted by its :class:`~llmserve_lab.engine.scheduler.order.Order`.
+A :class:`Policy` says how many rows of which request an iteration runs; its
+:class:`~llmserve_lab.engine.scheduler.order.Order` says which request is admitted next
+and which is preempted.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ class Policy(ABC):
     doubt, 1: the times are the same, and only the simulation is slower.
     """
 
-    order: Order = FCFS  # who is admitted next, who is preempted
+    order: Order = FCFS  # which request is admitted next, which is preempted
     reserve_output = False  # whether room for all tokens is set aside at admission
-    static_batch = False  # whether those who are done wait for the rest of their batch
+    static_batch = False  # whether requests that are done wait for their batch
 
     @abstractmethod
     def plan(self, state: BatchState) -> Plan:

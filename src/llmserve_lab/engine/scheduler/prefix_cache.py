@@ -1,4 +1,4 @@
-"""What one request has computed of a prompt, the next that begins alike can reuse."""
+"""Prefix caching: a prompt that begins as an earlier one did reuses its KV blocks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from llmserve_lab.engine.scheduler.request import Request
 
 @dataclass(frozen=True, kw_only=True)
 class PrefixCache:
-    """Room for the KV of ``capacity_tokens`` tokens of prompts, in blocks.
+    """Prefix cache with room for ``capacity_tokens`` tokens of prompts, in blocks.
 
     The blocks are those that requests name in ``prefix``, of ``block_tokens`` tokens;
-    the least recently used one makes room. Looking up and fetching take no time. What a
-    decode pool holds need not be sent to it; what only the prefill pool holds, must.
+    the least recently used one is evicted (LRU). Looking up and fetching take no time.
+    What a decode pool holds need not be sent to it; what only the prefill pool holds,
+    must.
 
     Raises:
         ValueError: there is no room for one block.
@@ -31,12 +32,12 @@ class PrefixCache:
             )
 
     def opened(self) -> CachedPrefixes:
-        """An empty store for one run."""
+        """An empty cache for one run."""
         return CachedPrefixes(self)
 
 
 class CachedPrefixes:
-    """A store during a run: which blocks it holds, the least recently used first."""
+    """Contents of a prefix cache during a run, the least recently used block first."""
 
     def __init__(self, store: PrefixCache) -> None:
         self.store = store

@@ -31,6 +31,7 @@ class Sequence:
         "reserved",
         "scheduled_s",
         "sent_s",
+        "swapped",
         "transfer_s",
         "worst_gap_s",
     )
@@ -47,6 +48,7 @@ class Sequence:
         self.joined_at_step = 0  # the decode batch's clock when it joined
         self.preemptions = 0
         self.dropped = 0  # tokens whose KV the last preemption threw away
+        self.swapped = False  # whether its KV is in the host's memory
         self.scheduled_s = nan
         self.first_token_s = nan
         self.last_token_s = nan

@@ -1,8 +1,9 @@
 """Scheduler state: the waiting queue, the running batch, and its KV blocks.
 
 A running request holds blocks for all its known tokens, from admission on. A new token
-may need a new block. Where none is free, one request is preempted by recomputation: it
-gives its blocks back, returns to the head of the queue, and is prefilled again.
+may need a new block. Where none is free, one request is preempted: it gives its blocks
+back and returns to the head of the queue. By recomputation, it is prefilled again; by
+swapping, its KV is copied to the host's memory and back.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class BatchState:
         choose_next: Callable[[BatchState], Sequence | None],
         choose_victim: Callable[[BatchState], Sequence],
         reserve_output: bool = False,
+        swap_token_s: float | None = None,
         gaps: TbtHistogram | None = None,
         prefix_cache: CachedPrefixes | None = None,
         events: EventLog | None = None,
@@ -44,6 +46,7 @@ class BatchState:
         self.cost = cost
         self.num_blocks = self.free_blocks = num_blocks
         self.block_tokens, self.reserve_output = block_tokens, reserve_output
+        self.swap_token_s = swap_token_s  # None: preemption by recomputation
         self._choose_next, self._choose_victim = choose_next, choose_victim
         self.gaps = TbtHistogram() if gaps is None else gaps
         self.prefix_cache, self.events = prefix_cache, events
@@ -53,8 +56,9 @@ class BatchState:
         self.done: list[Sequence] = []  # of a static batch, which keeps them to its end
         self.slots = self.width = self.opened_at = 0  # of a static batch
         self.end_s = inf
-        self.preemptions = self.recomputed_tokens = 0
         self.waited = 0  # iterations for which admission has waited for company
+        self.preemptions = self.recomputed_tokens = self.swapped_tokens = 0
+        self.copy_s = 0.0  # of swapping, before the next iteration can start
         self._admissions = 0
 
     @property
@@ -70,8 +74,12 @@ class BatchState:
     @property
     def cached(self) -> int:
         """Tokens of the running requests that have a KV entry."""
-        others = sum(sequence.cached for sequence in (*self.prefilling, *self.done))
-        return self.decode_batch.cached + others
+        tokens = self.decode_batch.cached
+        for sequence in self.prefilling:
+            tokens += sequence.cached
+        for sequence in self.done:
+            tokens += sequence.cached
+        return tokens
 
     def running(self) -> list[Sequence]:
         """Requests that run and are not done, in order of admission."""
@@ -100,7 +108,7 @@ class BatchState:
     def admit(self) -> Sequence | None:
         """Move the request that is next into the batch if there are blocks for it.
 
-        Where there are not, nobody is admitted in its place (head-of-line blocking).
+        Where there are not, none is admitted in its place (head-of-line blocking).
         """
         sequence = self.next_waiting()
         if sequence is None:
@@ -154,7 +162,10 @@ class BatchState:
         sequence.number = self._admissions
         if not (sequence.emitted or sequence.preemptions):
             sequence.scheduled_s = self.end_s
-        if self.prefix_cache is not None and not sequence.cached:
+        if sequence.swapped:
+            sequence.swapped = False
+            self._copy(sequence.cached)
+        elif self.prefix_cache is not None and not sequence.cached:
             sequence.cached = self.prefix_cache.match(sequence.request)
             if sequence.preemptions:
                 spared = min(sequence.cached, sequence.dropped)
@@ -174,7 +185,7 @@ class BatchState:
             self.free_blocks -= blocks
 
     def preempt(self) -> None:
-        """Preempt the victim by recomputation: its blocks are free, its KV is gone."""
+        """Preempt the victim: its blocks are free; its KV is swapped out or dropped."""
         sequence = self._choose_victim(self)
         if sequence in self.prefilling:
             self.prefilling.remove(sequence)
@@ -182,11 +193,20 @@ class BatchState:
             self.decode_batch.remove(sequence)
         self.free_blocks += self.blocks(sequence.known)
         self.preemptions += 1
-        self.recomputed_tokens += sequence.cached
-        sequence.dropped, sequence.cached = sequence.cached, 0
         sequence.preemptions += 1
+        if self.swap_token_s is None:
+            self.recomputed_tokens += sequence.cached
+            sequence.dropped, sequence.cached = sequence.cached, 0
+        else:
+            sequence.swapped = True
+            self.swapped_tokens += sequence.cached
+            self._copy(sequence.cached)
         self.waiting.appendleft(sequence)
         self.note("preempted", sequence)
+
+    def _copy(self, tokens: int) -> None:
+        """Let the next iteration wait for a copy to or from the host's memory."""
+        self.copy_s += tokens * (self.swap_token_s or 0.0)
 
     def note(self, kind: EventKind, sequence: Sequence) -> None:
         """Log what happens to a request at ``end_s``, if anything is logged."""

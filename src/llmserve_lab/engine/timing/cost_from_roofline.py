@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import get_args
+from typing import Literal, get_args
 
 from llmserve_lab.catalog import (
     PRECISIONS,
@@ -17,9 +17,10 @@ from llmserve_lab.catalog.arguments import machine, wire, workload
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import at_least, of_type, whole
 from llmserve_lab.cluster.formulas import ALL_REDUCE_S
-from llmserve_lab.engine.timing.cost import WeightsRead
 from llmserve_lab.notation import all_reduces_per_layer
 from llmserve_lab.roofline import formulas as f
+
+WeightsRead = Literal["all", "touched"]
 
 
 def slopes(

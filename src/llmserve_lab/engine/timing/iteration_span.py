@@ -1,7 +1,10 @@
-"""Iterations in which nothing changes but the cache form a run, timed in closed form.
+"""A span of like iterations, timed in closed form: what the engine leaps over.
 
-Every token that the requests of a run cache makes the next iteration longer by the same
-amount: the j-th takes first + j·slope seconds, and their sum is a quadratic in j.
+While the same requests run, each iteration caches the same number of tokens, and each
+of them makes the next iteration longer by the same amount: the j-th takes first +
+j·slope seconds, and n of them a quadratic in n. An iteration is the longer of two
+times, computing and reading, so a span ends where they change places: beyond that
+point another line holds.
 """
 
 from __future__ import annotations
@@ -42,26 +45,28 @@ class IterationSpan:
         more_pairs: int,
         more_kv: int,
     ) -> None:
-        rows, pairs, kv_tokens = load[:3]
+        rows, pairs, kv_tokens, requests, prompts = load
         self.load, self.start_s = load, start_s
-        compute_s = rows * cost.row_s + pairs * cost.pair_s
-        memory_s = cost.read_s(rows) + kv_tokens * cost.kv_token_s
+        row_s = rows * cost.row_s
+        read_s = cost.read_s(rows) if cost.experts_s else cost.weights_s
+        pair_s, cache_s = pairs * cost.pair_s, kv_tokens * cost.kv_token_s
         more_compute_s = more_pairs * cost.pair_s
         more_memory_s = more_kv * cost.kv_token_s
-        both = (compute_s, more_compute_s), (memory_s, more_memory_s)
-        if (
-            cost.attention_apart
-        ):  # what grows is added to products that stay as they are
-            product_s = (rows * cost.row_s, 0.0), (cost.read_s(rows), 0.0)
-            first_s, slope_s, count = _overlapped(product_s, cost.overlap, count)
-            first_s += pairs * cost.pair_s + kv_tokens * cost.kv_token_s
-            slope_s += more_compute_s + more_memory_s
+        fixed_s = cost.collective_s + rows * cost.collective_row_s + cost.overhead_s
+        fixed_s += requests * cost.request_s
+        if prompts:
+            fixed_s += cost.prompt_s
+        if cost.attention_apart:  # it is added to products that stay as they are
+            bills = (row_s, 0.0), (read_s, 0.0)
+            fixed_s += pair_s + cache_s
+            growth_s = more_compute_s + more_memory_s
         else:
-            first_s, slope_s, count = _overlapped(both, cost.overlap, count)
-        self.compute_s, self.more_compute_s = compute_s, more_compute_s
-        self.memory_s, self.more_memory_s = memory_s, more_memory_s
-        self.first_s = first_s + cost.fixed_s(rows) + cost.host_s(load)
-        self.slope_s = slope_s
+            bills = (row_s + pair_s, more_compute_s), (read_s + cache_s, more_memory_s)
+            growth_s = 0.0
+        first_s, slope_s, count = _overlapped(bills, cost.overlap, count)
+        self.compute_s, self.more_compute_s = row_s + pair_s, more_compute_s
+        self.memory_s, self.more_memory_s = read_s + cache_s, more_memory_s
+        self.first_s, self.slope_s = first_s + fixed_s, slope_s + growth_s
         self.count = count
         self.end_s = self.boundary_s(count)
 
@@ -73,13 +78,19 @@ class IterationSpan:
     def cut(self, now_s: float) -> None:
         """End at the first boundary that is not before the moment of ``now_s``.
 
-        A boundary that comes before it by rounding alone is put there.
+        A boundary that comes before it by rounding alone is put there, or the clock of
+        the engine would run back.
         """
         if self.count > 1 and now_s < self.end_s:
             inner, from_s = range(1, self.count), earliest(now_s)
             self.count = 1 + bisect_left(inner, from_s, key=self.boundary_s)
             self.end_s = self.boundary_s(self.count)
         self.end_s = max(self.end_s, now_s)
+
+    def delay(self, seconds: float) -> None:
+        """Let the one iteration of the span begin later, its inputs being copied."""
+        self.first_s += seconds
+        self.end_s += seconds
 
     def total(self, first: float, more: float) -> float:
         """Sum of ``first`` + j·``more`` over the iterations of the run."""
@@ -96,7 +107,10 @@ class IterationSpan:
         return self.total(self.memory_s, self.more_memory_s)
 
     def weighted_total(self, first: float, more: float) -> float:
-        """Sum of (``first`` + j·``more``) · seconds of iteration j."""
+        """Sum of (``first`` + j·``more``) · seconds of iteration j.
+
+        A product of two lines in j, so it takes Σ 1 = n, Σ j and Σ j².
+        """
         n = self.count
         ones, twos = n * (n - 1) / 2, (n - 1) * n * (2 * n - 1) / 6
         line = first * self.slope_s + more * self.first_s
