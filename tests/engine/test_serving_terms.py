@@ -202,10 +202,20 @@ def test_blocks_are_those_that_vllm_counted(
     assert cost.kv_blocks(reserved_bytes=1.33e9) == pytest.approx(published, rel=0.02)
 
 
+@pytest.mark.parametrize(
+    ("key", "gib"), [("h100-sxm", 79.19), ("h200-sxm", 139.80), ("b200-sxm", 178.35)]
+)
+def test_the_memory_that_the_driver_shows_read_a_second_time(
+    key: str, gib: float
+) -> None:
+    assert float(catalog.accelerator(key).usable_bytes) == gib * 2**30
+
+
 def test_memory_that_no_driver_is_known_for_is_an_estimate() -> None:
     assert catalog.accelerator("h200-sxm").usable_bytes.kind == "measured"
     guess = catalog.accelerator("mi300x").usable_bytes
     assert guess.kind == "estimate"
+    assert float(guess) == pytest.approx(202e9)  # of 192e9, as 25.25 of 24
     known = [
         float(each.usable_bytes) / float(each.hbm_bytes)
         for each in catalog.ACCELERATORS.values()

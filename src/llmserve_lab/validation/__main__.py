@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from llmserve_lab.validation.constants import ServingConstants
-from llmserve_lab.validation.fit import FREE, WITH_EXPONENT, fit
+from llmserve_lab.validation.fit import FREE, START, WITH_EXPONENT, fit
 from llmserve_lab.validation.prediction import KINDS, Predictor, errors
 from llmserve_lab.validation.rows import SHA256, dense_rows, every
 from llmserve_lab.validation.scores import (
@@ -23,6 +23,7 @@ from llmserve_lab.validation.scores import (
     left_out,
     per_engine,
     permuted,
+    score,
     scores,
 )
 from llmserve_lab.validation.terms import ladder
@@ -81,9 +82,37 @@ def _scored(rows: Predictor, reached: ServingConstants) -> dict[str, Any]:
         "ladder": [
             (name, tpot.mean, ttft.mean) for name, tpot, ttft in ladder(rows, reached)
         ],
+        "forms": _forms(rows),
         "permuted": permuted(rows, times=PERMUTATIONS).tolist(),
         "errors": by_model,
     }
+
+
+# What else the form could have been: free constants, and numbers set otherwise.
+FORMS: dict[str, tuple[tuple[str, ...], dict[str, float]]] = {
+    "as chosen": (FREE, {}),
+    "exponent fitted": (WITH_EXPONENT, {}),
+    "nothing hidden": (FREE, {"overlap": 0.0}),
+    "the shorter bill hidden": (FREE, {"overlap": 1.0}),
+    "no launches": (FREE, {"prompt_layers": 1.0}),
+    "six constants alone": (WITH_EXPONENT, {"overlap": 1.0, "prompt_layers": 1.0}),
+}
+
+
+def _forms(rows: Predictor) -> dict[str, dict[str, float]]:
+    """TPOT and TTFT with other forms, the model or the engine left out."""
+    found = {}
+    for name, (free, values) in FORMS.items():
+        start = replace(START, **values)
+        times = {
+            by: left_out(rows, by, free=free, start=start) for by in ("model", "engine")
+        }
+        found[name] = {
+            f"{kind}, {by}": score(rows, each, kind).mean
+            for by, each in times.items()
+            for kind in ("tpot", "ttft")
+        }
+    return found
 
 
 def _sets(public: Predictor) -> dict[str, dict[str, float]]:

@@ -14,7 +14,8 @@ import numpy as np
 
 from llmserve_lab.checks import whole
 from llmserve_lab.validation.bill import Floats
-from llmserve_lab.validation.fit import FREE, WITH_EXPONENT, fit
+from llmserve_lab.validation.constants import ServingConstants
+from llmserve_lab.validation.fit import FREE, START, WITH_EXPONENT, fit
 from llmserve_lab.validation.prediction import KINDS, Kind, Predictor, Times, errors
 from llmserve_lab.validation.rows import MeasuredRow
 
@@ -38,7 +39,13 @@ class Score:
     high: float
 
 
-def left_out(predictor: Predictor, by: str, *, free: tuple[str, ...] = FREE) -> Times:
+def left_out(
+    predictor: Predictor,
+    by: str,
+    *,
+    free: tuple[str, ...] = FREE,
+    start: ServingConstants = START,
+) -> Times:
     """Times of each row from constants fitted to the rows that differ in ``by``.
 
     Raises:
@@ -51,7 +58,7 @@ def left_out(predictor: Predictor, by: str, *, free: tuple[str, ...] = FREE) -> 
     times = {kind: np.empty(len(label)) for kind in KINDS}
     for name in names:
         tested = label == name
-        reached = fit(predictor.subset(~tested), free=free)
+        reached = fit(predictor.subset(~tested), free=free, start=start)
         found = predictor.subset(tested).predict(reached)
         for kind in KINDS:
             times[kind][tested] = getattr(found, kind)

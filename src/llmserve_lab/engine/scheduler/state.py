@@ -110,7 +110,7 @@ class BatchState:
 
         Where there are not, none is admitted in its place (head-of-line blocking).
         """
-        sequence = self.next_waiting()
+        sequence = self._choose_next(self) if self.waiting else None
         if sequence is None:
             return None
         blocks = self.blocks_to_admit(sequence)
