@@ -144,11 +144,11 @@ class Accelerator:
 
 
 class UndisclosedError(LookupError, AttributeError):
-    """A number was asked for that nobody has published."""
+    """A number was asked for that is not published."""
 
 
 class Undisclosed(Accelerator):
-    """A device whose peaks nobody has published, only what was fitted to its traces."""
+    """A device with unpublished peaks: only what was fitted to its traces is known."""
 
     reason: str
     fitted: Mapping[str, Cited]
