@@ -53,7 +53,7 @@ def test_notice_and_licence_lie_beside_the_rows() -> None:
         ({"precision": "int3"}, "precision must be one of bf16, fp8, fp4, got int3"),
         ({"clients": "0"}, "clients must be at least 1, got 0"),
         ({"osl": "1"}, "output_len must be at least 2 token, got 1"),
-        ({"tpot_ms": "nan"}, "tpot_s must be positive, got nan"),
+        ({"tpot_ms": "nan"}, "tpot_s must be finite, got nan"),
         ({"ttft_ms": "-3"}, "ttft_s must be positive"),
     ],
 )

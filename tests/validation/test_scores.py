@@ -154,5 +154,5 @@ def test_bands_refuse_by_name() -> None:
         band("power", HERE)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="clients must be at least 1, got 0"):
         replace(HERE, clients=0)
-    with pytest.raises(ValueError, match="params must be positive, got nan"):
+    with pytest.raises(ValueError, match="params must be finite, got nan"):
         replace(HERE, params=float("nan"))

@@ -13,14 +13,14 @@ from llmserve_lab.validation.constants import (
 )
 from llmserve_lab.validation.prediction import Predictor, Times, errors
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows, sort_rows
-from llmserve_lab.validation.scores import Score, left_out, score, scores
+from llmserve_lab.validation.scores import ErrorScore, left_out, score, scores
 
 __all__ = [
     "DATASHEET",
     "Band",
+    "ErrorScore",
     "MeasuredRow",
     "Predictor",
-    "Score",
     "ServingConstants",
     "Setting",
     "Times",

@@ -35,7 +35,7 @@ class Protocol:
 
     Of a device's memory, the cache gets the share ``memory`` less weights and
     ``reserved_bytes``; or, ``of_free``, that share of what these leave. Numbers in it
-    take ``kv_bytes``. ``inferred`` names what nobody has published of it.
+    take ``kv_bytes``. ``inferred`` names what is not published of it.
     """
 
     policy: Policy

@@ -24,7 +24,7 @@ DRAWS, SEED = 2000, 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Score:
+class ErrorScore:
     """Absolute relative errors of ``n`` rows: their mean, with an interval, and median.
 
     ``low`` and ``high`` bound 95 % of the means of servers drawn again with
@@ -81,7 +81,7 @@ def per_engine(predictor: Predictor) -> Times:
     return Times(**times)
 
 
-def score(predictor: Predictor, predicted: Times, kind: Kind) -> Score:
+def score(predictor: Predictor, predicted: Times, kind: Kind) -> ErrorScore:
     """Errors of one kind; of TTFT those of rows with a public protocol.
 
     Raises:
@@ -94,7 +94,7 @@ def score(predictor: Predictor, predicted: Times, kind: Kind) -> Score:
     if not len(error):
         raise ValueError(f"rows must have a public protocol to score {kind}, got none")
     low, high = _interval(np.abs(error), server)
-    return Score(
+    return ErrorScore(
         n=len(error),
         mean=float(np.abs(error).mean()),
         median=float(np.median(np.abs(error))),
@@ -104,7 +104,7 @@ def score(predictor: Predictor, predicted: Times, kind: Kind) -> Score:
     )
 
 
-def scores(predictor: Predictor, predicted: Times) -> Mapping[Kind, Score]:
+def scores(predictor: Predictor, predicted: Times) -> Mapping[Kind, ErrorScore]:
     """A score for each kind of time that has rows."""
     kinds = KINDS if predictor.public.any() else ("tpot", "e2e")
     return {kind: score(predictor, predicted, kind) for kind in kinds}

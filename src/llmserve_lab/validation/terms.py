@@ -9,7 +9,7 @@ from typing import Any
 
 from llmserve_lab.validation.constants import DATASHEET, ServingConstants
 from llmserve_lab.validation.prediction import Predictor
-from llmserve_lab.validation.scores import Score, score
+from llmserve_lab.validation.scores import ErrorScore, score
 
 # What each rung takes over from the fitted set, in this order.
 RUNGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -48,7 +48,7 @@ def without(reached: ServingConstants, rung: str) -> ServingConstants:
 
 def ladder(
     predictor: Predictor, reached: ServingConstants
-) -> list[tuple[str, Score, Score]]:
+) -> list[tuple[str, ErrorScore, ErrorScore]]:
     """Scores of TPOT and TTFT at each rung."""
     found = []
     for name, machine in rungs(reached):
