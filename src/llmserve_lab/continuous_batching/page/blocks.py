@@ -12,7 +12,7 @@ from llmserve_lab.continuous_batching.workloads import LETTERS, short_of_blocks
 from llmserve_lab.engine import Continuous
 from llmserve_lab.engine.metrics.iteration_log import Frame as Iteration
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Axis, Cells, Labels, Scene
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 
 BLOCKS, BLOCK_TOKENS = 8, 16
 WAITS = ("1st in queue", "2nd in queue")
@@ -38,8 +38,8 @@ def blocks_run_out() -> StepFigure:
         name="blocks",
         title="A cache of eight blocks: admitted, grown, preempted, computed again",
         scene=Scene(
-            x=Axis((0, len(run)), "iteration"),
-            y=Axis(ROWS),
+            x=SceneAxis((0, len(run)), "iteration"),
+            y=SceneAxis(ROWS),
             marks=(
                 Cells(table="held", x2="x2", text="text", grows=True),
                 Cells(table="waits", x2="x2", opacity="faint", grows=True),

@@ -141,7 +141,7 @@ predict_price = Question(
         f"Cut into chunks of {CHUNK:.0f} rows, the prompt of {LONG:,} tokens takes "
         f"{f.NUM_CHUNKS(prompt_len=LONG, chunk=CHUNK):.0f} iterations. Each reads all "
         "weights again, and the cache of all tokens before it. How much longer does "
-        "the prefill take than in one piece?"
+        "the prefill take than in one piece, on our ideal machine?"
     ),
     choices=PRICES,
     answer=_price,
