@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import altair as altair
     import ipywidgets as ipywidgets  # type: ignore[import-untyped]
     import matplotlib as matplotlib
-    import pandas as pandas
     import simpy as simpy
     import tqdm as tqdm
     import vl_convert as vl_convert
@@ -32,7 +31,6 @@ LIBRARIES = {
     "patches": ("matplotlib.patches", "plot"),
     "pyplot": ("matplotlib.pyplot", "plot"),
     "vl_convert": ("vl_convert", "plot"),
-    "pandas": ("pandas", "pandas"),
     "ipywidgets": ("ipywidgets", "notebook"),
     "lexers": ("pygments.lexers", "notebook"),
     "tqdm": ("tqdm.auto", "notebook"),

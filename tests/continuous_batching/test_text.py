@@ -9,6 +9,7 @@ from llmserve_lab.catalog.evidence.servers import VLLM_TOKEN_BUDGET
 from llmserve_lab.continuous_batching import lanes, sweep
 from llmserve_lab.continuous_batching.machine import DECODES, LONG, PROMPT, model
 from llmserve_lab.continuous_batching.page import questions, slots
+from llmserve_lab.continuous_batching.published import machines, machines_table
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd, four
 from llmserve_lab.engine import (
     Chunked,
@@ -36,7 +37,7 @@ def test_the_part_of_attention_grows_from_negligible_to_the_larger_one(
         assert low < 1 - linear_s / all_s < high
 
 
-@each
+@pytest.mark.parametrize("share", SHARES[:-1])  # ideal ones: no launches to pay for
 def test_a_small_chunk_rides_for_free_and_a_large_one_does_not(share: str) -> None:
     machine = on(share)
     free = int(machine.weights_s / machine.row_s)
@@ -53,10 +54,10 @@ def test_both_keep_up_at_a_low_rate_and_one_waits(share: str) -> None:
         simulate(asked, Pool(on(share), policy(sweep.SLOTS)))
         for policy in (Static, Continuous)
     ]
-    frozen, free = (run.throughput_tokens_per_s for run in runs)
-    assert frozen == pytest.approx(free, rel=0.05)
-    frozen, free = (run.percentile("ttft", 50) for run in runs)
-    assert frozen > 10 * free
+    static, free = (run.throughput_tokens_per_s for run in runs)
+    assert static == pytest.approx(free, rel=0.05)
+    static, free = (run.percentile("ttft", 50) for run in runs)
+    assert static > 10 * free
 
 
 @each
@@ -122,3 +123,15 @@ def test_the_exercises_are_what_the_engine_counts() -> None:
     assert questions.freeze.right == pytest.approx(machine.compute_s(load))
     assert questions.num_chunks.right == -(-100_000 // (8192 - questions.MANY))
     assert DECODES == 5
+
+
+def test_a_measured_server_pays_for_every_chunk() -> None:
+    found = {name: fitted for name, (_, fitted) in machines().items()}
+    assert found["512-ttft"] > 1.2 * found["whole-ttft"]
+    assert found["whole-ttft"] < found["2048-ttft"] < found["512-ttft"]
+    assert found["512-gap"] < found["2048-gap"] < found["whole-gap"]
+    assert found["continuous"] > 2 * found["static"]
+    for name, (ideal, fitted) in machines().items():
+        rate = name in ("static", "continuous")
+        assert (fitted < ideal) is rate, name  # times grow, rates fall
+    assert len(machines_table().rows) == len(found)

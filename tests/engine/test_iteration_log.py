@@ -47,6 +47,8 @@ def test_it_adds_up_to_the_report() -> None:
     assert rows == report.gaps.count
     use = report.pools["pool"]
     assert sum(step.compute_s for step in trace) == pytest.approx(use.compute_s)
+    busy_s = sum(step.seconds * step.count for step in trace)
+    assert busy_s == pytest.approx(use.busy_s) and max(s.count for s in trace) > 1
     decoding_s = sum(s.decode_rows * (s.end_s - s.start_s) for s in trace)
     assert decoding_s == pytest.approx(
         report.gaps.total_s

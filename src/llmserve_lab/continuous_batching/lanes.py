@@ -24,7 +24,7 @@ from llmserve_lab.engine import (
     Request,
 )
 
-CHUNKS = (256, 512, 1024, 2048, 4096, 8192, 16_384, LONG)  # each divides the prompt
+CHUNKS = (512, 1024, 2048, 4096, 8192, 16_384, LONG)  # each divides the prompt
 
 
 def served(requests: Sequence[Request], policy: Policy) -> Report:

@@ -6,9 +6,10 @@ achieves of its datasheet is chosen here, once, for every figure and every numbe
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
-from llmserve_lab import catalog
+from llmserve_lab import catalog, validation
 from llmserve_lab.catalog import Accelerator, Efficiency, ModelShape, machine, workload
 from llmserve_lab.engine import IterationCost
 
@@ -42,6 +43,27 @@ def setting() -> dict[str, float]:
 def decodes() -> dict[str, float]:
     """The requests that decode beside a long prompt, as arguments of the formulas."""
     return {"n_decodes": float(DECODES), "decode_context": float(PROMPT)}
+
+
+@cache
+def achieved() -> IterationCost:
+    """The same model and GPU as measured servers reach them, fitted to their rows."""
+    reached = validation.achieved()
+    shares = replace(
+        catalog.efficiency("datasheet"),
+        compute=reached.cited("compute"),
+        memory=reached.cited("memory"),
+    )
+    return IterationCost.of(
+        model(),
+        device(),
+        efficiency=shares,
+        overlap=reached.overlap,
+        layer_s=reached.layer_s,
+        prompt_layer_s=(reached.prompt_layers - 1) * reached.layer_s,
+        request_s=reached.request_s,
+        attention_apart=True,
+    )
 
 
 @cache

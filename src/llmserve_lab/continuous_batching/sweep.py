@@ -26,7 +26,7 @@ def policies(slots: int = SLOTS) -> dict[str, Policy]:
 
 
 @dataclass(frozen=True)
-class Point:
+class RatePoint:
     """What a scheduler makes of a rate of arrivals."""
 
     per_s: float
@@ -42,7 +42,7 @@ def served(name: str, per_s: float, slots: int = SLOTS) -> Report:
 
 def points(
     rates: tuple[float, ...] = RATES, slots: int = SLOTS
-) -> dict[str, list[Point]]:
+) -> dict[str, list[RatePoint]]:
     """Throughput and median TTFT of both schedulers at each rate."""
     return {
         name: [_point(rate, served(name, rate, slots)) for rate in rates]
@@ -50,8 +50,8 @@ def points(
     }
 
 
-def _point(rate: float, run: Report) -> Point:
-    return Point(rate, run.throughput_tokens_per_s, run.percentile("ttft", 50))
+def _point(rate: float, run: Report) -> RatePoint:
+    return RatePoint(rate, run.throughput_tokens_per_s, run.percentile("ttft", 50))
 
 
 def saturation(name: str, slots: int = SLOTS) -> float:

@@ -116,7 +116,8 @@ class Replica(BatchState):
         self._growth = len(self.decode_batch) if self.decoding else 0
         for _, rows in plan.chunks:
             self._growth += rows
-        self.counters.note_blocks(self.num_blocks - self.free_blocks)
+        if self.kv_transfer is not None:  # blocks may be given back before it ends
+            self.counters.note_blocks(self.used_blocks)
         self.run = self._run(plan)
         if self.copy_s:
             self.run.delay(self.copy_s)
@@ -161,6 +162,10 @@ class Replica(BatchState):
         if self.perform is not None:
             self.perform(self)
         run, self.run = self.run, None
+        if self.plan.waits:
+            self.waited += run.count
+        else:
+            self.waited = 0
         if self.decoding:
             self.grow(self.decode_batch.blocks_for(run.count - 1))
         used_blocks = self.num_blocks - self.free_blocks

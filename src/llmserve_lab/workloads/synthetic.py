@@ -1,4 +1,4 @@
-"""Synthetic traces in the public formats, for a machine that has no real one.
+"""Small made-up traces in the public formats, where no real one is at hand.
 
 They are drawn from laws with a seed, and written as the services write theirs: what
 reads one reads the other. Where the real ones are published, :func:`published` tells.

@@ -16,7 +16,8 @@ from typing import Literal
 from llmserve_lab.catalog.records.attention import Attention
 from llmserve_lab.catalog.records.cited import Cited
 from llmserve_lab.catalog.records.ffn import Ffn, MoeFfn
-from llmserve_lab.catalog.records.tensor import Tensor, positive, whole_numbers
+from llmserve_lab.catalog.records.tensor import Tensor
+from llmserve_lab.checks import positive, whole_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class ModelShape:
     ``published`` holds totals that others print, to compare with; ``max_context`` is
     how many tokens prompt and answer may have together, where the model's config says
     so. Two shapes are equal when the numbers of their tensors are, whatever they
-    are called, whoever published them and however far they may read.
+    are called, wherever they were published and however far they read.
     """
 
     name: str = field(compare=False)
@@ -46,9 +47,9 @@ class ModelShape:
     )
 
     def __post_init__(self) -> None:
-        whole_numbers(self, "n_layers", "d_model", "vocab")
+        whole_fields(self, "n_layers", "d_model", "vocab")
         if self.max_context is not None:
-            whole_numbers(self, "max_context")
+            whole_fields(self, "max_context")
         if self.norm not in ("rms", "layer"):
             raise ValueError(f"norm must be 'rms' or 'layer', got {self.norm!r}")
         if isinstance(self.ffn, MoeFfn) and self.ffn.n_dense_layers > self.n_layers:

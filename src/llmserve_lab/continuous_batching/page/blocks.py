@@ -12,7 +12,7 @@ from llmserve_lab.continuous_batching.workloads import LETTERS, short_of_blocks
 from llmserve_lab.engine import Continuous
 from llmserve_lab.engine.metrics.iteration_log import Frame as Iteration
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Axis, Cells, Scene
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 
 BLOCKS, BLOCK_TOKENS = 8, 16
 WAITS = ("1st in queue", "2nd in queue")
@@ -38,11 +38,12 @@ def blocks_run_out() -> StepFigure:
         name="blocks",
         title="A cache of eight blocks: admitted, grown, preempted, computed again",
         scene=Scene(
-            x=Axis((0, len(run)), "iteration"),
-            y=Axis(ROWS),
+            x=SceneAxis((0, len(run)), "iteration"),
+            y=SceneAxis(ROWS),
             marks=(
                 Cells(table="held", x2="x2", text="text", grows=True),
-                Cells(table="waits", x2="x2", text="text", opacity="faint", grows=True),
+                Cells(table="waits", x2="x2", opacity="faint", grows=True),
+                Labels(table="waits", x="mid", grows=True),
             ),
             height=225,
         ),
@@ -95,7 +96,7 @@ def _waits(run: Sequence[Iteration]) -> list[Row]:
         ]
         for letter, start, end in _stretches(queue):
             cell = {"x": start, "x2": end, "y": y, "ink": letter, "text": letter}
-            rows.append({**cell, "faint": 0.4})
+            rows.append({**cell, "mid": (start + end) / 2, "faint": 0.4})
     return rows
 
 

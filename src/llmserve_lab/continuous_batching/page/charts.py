@@ -18,6 +18,8 @@ MOST_ROWS, STEPS = 4096, 64
 MOST_MS = 150
 CHUNK_TITLE = "chunk (rows of the prompt in one iteration)"
 LANE = 34  # CSS pixels
+STREAMS = LANE * DECODES  # the lanes above that of the long prompt
+HEIGHT = STREAMS + 46
 CUT = {"chunk": "datum.rows"}
 
 
@@ -34,28 +36,40 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
         scale=alt.Scale(domain=[FROM_S, until_s], nice=False),
         axis=alt.Axis(grid=False, tickCount=8),
     )
-    # The rows stand once, in the layered chart; its layers only filter them.
-    mine = alt.Chart().transform_filter("datum.c == chunk")
-    bottom, top = {"expr": f"{LANE * DECODES}"}, {"expr": "0"}
-    height = LANE * (DECODES + 1)
-    streams = mine.encode(x=x, y=alt.value(bottom), y2=alt.value(top))
+    # The rows stand once, in the layered chart, which picks those of the chunk.
+    mine = alt.Chart()
+    streams = mine.encode(x=x, y=alt.value(STREAMS), y2=alt.value(0))
     tokens: dict[str, Any] = {"color": MEANINGS["new"].css, "clip": True}
-    reading = mine.transform_filter("datum.p > 0").mark_rect(
-        color=MEANINGS["F"].css, stroke=PAGE, strokeWidth=0.5, clip=True
-    )
-    foot, head = {"expr": f"{height - 4}"}, {"expr": f"{LANE * DECODES + 6}"}
-    return alt.layer(
+    read = mine.transform_filter("datum.p > 0 && datum.b > 0")
+    whole = read.transform_aggregate(a="min(a)", b="max(b)")
+    seams = read.transform_filter("datum.b - datum.a > 0.03")  # wide enough to be seen
+    lane: dict[str, Any] = {"y": alt.value(HEIGHT - 4), "y2": alt.value(STREAMS + 18)}
+    chart = alt.layer(
         streams.transform_filter("datum.p == 0").mark_rect(**tokens).encode(x2="b"),
-        streams.transform_filter("datum.p > 0")
-        .transform_calculate(a="datum.b")
-        .mark_rule(strokeWidth=1.5, **tokens),
+        _tokens(read, x),
         *_between_lanes(),
-        reading.encode(x=x, x2="b", y=alt.value(foot), y2=alt.value(head)),
+        whole.mark_rect(color=MEANINGS["F"].css, clip=True).encode(x=x, x2="b", **lane),
+        seams.mark_rule(color=PAGE, clip=True).encode(x=x, **lane),
         _longest(mine, x),
         *_target(x),
         *_names(),
         data=data,
-        height=height,
+        height=HEIGHT,
+    )
+    return chart.transform_filter("datum.c == chunk")
+
+
+def _tokens(read: Any, x: Any) -> Any:
+    """A stroke through the lanes where an iteration ends: one path, which is fast."""
+    from llmserve_lab.extras import altair as alt
+
+    foot = round(1 - STREAMS / HEIGHT, 6)  # the rest of the height is F's
+    scale = alt.Scale(domain=[0, 1], nice=False)
+    return (
+        read.transform_calculate(a="datum.b", v=f"[{foot}, 1, null]")
+        .transform_flatten(["v"])
+        .mark_line(color=MEANINGS["new"].css, strokeWidth=1.5, clip=True)
+        .encode(x=x, y=alt.Y("v:Q", axis=None, scale=scale), order=alt.value(0))
     )
 
 
@@ -63,10 +77,10 @@ def _target(x: Any) -> list[Any]:
     """The gap that the target allows, as long as it is, between the lanes and F."""
     from llmserve_lab.extras import altair as alt
 
-    foot = alt.value(LANE * DECODES + 2)
+    foot = alt.value(STREAMS + 8)
     row = alt.Chart(alt.Data(values=[{}])).transform_calculate(a="0", b="tbt_target")
     bar = row.mark_rule(strokeWidth=4, color=INK.css).encode(x=x, x2="b", y=foot)
-    text: dict[str, Any] = {"align": "left", "dx": 6, "dy": -7, "color": INK.css}
+    text: dict[str, Any] = {"align": "left", "dx": 6, "fontSize": 11, "color": INK.css}
     words = row.transform_calculate(a="datum.b").mark_text(text="target", **text)
     return [bar, words.encode(x=x, y=foot)]
 
@@ -84,7 +98,7 @@ def _longest(mine: Any, x: Any) -> Any:
         .transform_filter("datum.gap == datum.longest && datum.gap > 0.8")
         .transform_calculate(a="(datum.a + datum.b) / 2", says=words)
         .mark_text(fontWeight="bold", fontSize=13, color=INK.css, clip=True)
-        .encode(x=x, y=alt.value(LANE * DECODES / 2), text="says:N")
+        .encode(x=x, y=alt.value(STREAMS / 2), text="says:N")
     )
 
 
@@ -108,12 +122,14 @@ def _names() -> list[Any]:
     from llmserve_lab.extras import altair as alt
 
     names = [*LETTERS[:DECODES], "F"]
+    places = [LANE * number + LANE // 2 + 2 for number in range(DECODES)]
+    places.append((HEIGHT + STREAMS) // 2 + 7)
     look: dict[str, Any] = {"align": "right", "x": -8, "fontWeight": "bold"}
     return [
         alt.Chart(alt.Data(values=[{}])).mark_text(
-            text=name, y=LANE * number + LANE // 2 + 2, color=GREY.css, **look
+            text=name, y=y, color=GREY.css, **look
         )
-        for number, name in enumerate(names)
+        for name, y in zip(names, places, strict=True)
     ]
 
 

@@ -10,6 +10,7 @@ from llmserve_lab.continuous_batching.machine import (
     LONG,
     PROMPT,
     TARGET_S,
+    cost,
     decodes,
     setting,
 )
@@ -117,10 +118,10 @@ predict_late = Question(
 predict_freeze = Question(
     name="continuous-batching.predict-freeze",
     kind="predict",
-    prompt=(
-        "Llama-3.1-8B on one H100. Five requests decode, each gets a token every 5 ms "
-        f"or so. A prompt of {LONG:,} tokens joins their next iteration in one piece. "
-        "How long until their next token?"
+    prompt=lambda: (
+        "Llama-3.1-8B on one H100. Five requests decode; each gets a token every "
+        f"{1e3 * cost().weights_s:.0f} ms or so. A prompt of {LONG:,} tokens joins "
+        "their next iteration in one piece. How long until their next token?"
     ),
     choices=FREEZES,
     answer=_freeze,
@@ -129,8 +130,8 @@ predict_freeze = Question(
         Hint(lambda: 1.0, "The linear layers alone take longer; attention doubles it."),
     ),
     why=lambda: (
-        f"{si(longest_gap_s(whole()), 's')}: nobody gets a token before the iteration "
-        "is over, and it lasts as long as its largest piece of work."
+        f"{si(longest_gap_s(whole()), 's')}: no request gets a token before the "
+        "iteration is over, and it lasts as long as its largest piece of work."
     ),
 )
 predict_price = Question(
@@ -140,7 +141,7 @@ predict_price = Question(
         f"Cut into chunks of {CHUNK:.0f} rows, the prompt of {LONG:,} tokens takes "
         f"{f.NUM_CHUNKS(prompt_len=LONG, chunk=CHUNK):.0f} iterations. Each reads all "
         "weights again, and the cache of all tokens before it. How much longer does "
-        "the prefill take than in one piece?"
+        "the prefill take than in one piece, on our ideal machine?"
     ),
     choices=PRICES,
     answer=_price,

@@ -11,7 +11,7 @@ from llmserve_lab.continuous_batching.workloads import LETTERS, four
 from llmserve_lab.engine import Continuous, Policy, Report, Static
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Axis, Cells, Scene
+from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
 
 SLOTS = 2
 LATE = 2  # C, whose wait is counted
@@ -39,8 +39,8 @@ def slots_by_iteration() -> StepFigure:
         name="slots",
         title="Two slots, four requests: who holds a slot in which iteration",
         scene=Scene(
-            x=Axis((0, longest), "iteration"),
-            y=Axis(ROWS),
+            x=SceneAxis((0, longest), "iteration"),
+            y=SceneAxis(ROWS),
             marks=(
                 Cells(table="waits", x2="x2", text="text", opacity="faint", grows=True),
                 Cells(table="runs", x2="x2", text="text", grows=True),
@@ -64,7 +64,7 @@ def slots_by_iteration() -> StepFigure:
 
 def _log(name: str, report: Report) -> StepLog:
     found = stays(report)
-    moments = _frozen(found) if name.startswith("static") else _living(found)
+    moments = _static(found) if name.startswith("static") else _continuous(found)
     frames = [
         Frame(sentence, _counters(found, at, report), at=float(at))
         for at, sentence in moments
@@ -122,7 +122,7 @@ def _opening(found: Sequence[Stay]) -> list[tuple[int, str]]:
     ]
 
 
-def _frozen(found: Sequence[Stay]) -> list[tuple[int, str]]:
+def _static(found: Sequence[Stay]) -> list[tuple[int, str]]:
     """The static batch, moment by moment."""
     a, b, c, d = sorted(found, key=lambda stay: stay.id)
     batch = a.left
@@ -154,7 +154,7 @@ def _frozen(found: Sequence[Stay]) -> list[tuple[int, str]]:
     ]
 
 
-def _living(found: Sequence[Stay]) -> list[tuple[int, str]]:
+def _continuous(found: Sequence[Stay]) -> list[tuple[int, str]]:
     """Continuous batching, moment by moment."""
     _, b, c, d = sorted(found, key=lambda stay: stay.id)
     return [

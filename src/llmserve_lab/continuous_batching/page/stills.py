@@ -11,7 +11,7 @@ from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.lanes import beats, pieces
 from llmserve_lab.continuous_batching.machine import ANSWER, decodes, setting
 from llmserve_lab.continuous_batching.occupancy import frames
-from llmserve_lab.continuous_batching.sweep import Point
+from llmserve_lab.continuous_batching.sweep import RatePoint
 from llmserve_lab.engine import Report
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION, Ink
@@ -22,7 +22,7 @@ INKS = {"static": VERMILLION, "continuous": BLUE}
 
 @figure_style()
 def sweep(
-    points: dict[str, Sequence[Point]], most: dict[str, float], slots: int
+    points: dict[str, Sequence[RatePoint]], most: dict[str, float], slots: int
 ) -> StaticFigure:
     """Throughput and median TTFT against the rate of arrivals, by scheduler.
 
@@ -34,9 +34,9 @@ def sweep(
     for name, found in points.items():
         ink, rates = INKS[name], [point.per_s for point in found]
         look: dict[str, Any] = {"color": ink.light}
-        upper.plot(rates, [p.tokens_per_s for p in found], label=name, **look)
+        upper.plot(rates, [p.tokens_per_s for p in found], **look)
         lower.plot(rates, [p.ttft_s for p in found], **look)
-        _saturation(upper, rates[-1], most[name], ink)
+        _saturation(upper, name, rates[-1], most[name])
     last = next(iter(points.values()))[-1].per_s
     asked = [0, min(last, 1.15 * max(most.values()) / ANSWER)]
     upper.plot(asked, [ANSWER * r for r in asked], ":", color=GREY.light, lw=1)
@@ -44,7 +44,6 @@ def sweep(
     upper.set_ylim(0, 1.3 * max(most.values()))
     lower.set(ylabel="median TTFT (s)", ylim=(-0.2, 10))
     lower.set_xlabel("requests that arrive per second")
-    upper.legend(loc="upper left")
     static, continuous = (most[name] for name in INKS)
     return StaticFigure.of(
         figure,
@@ -58,15 +57,15 @@ def sweep(
     )
 
 
-def _saturation(axes: Any, last: float, most: float, ink: Ink) -> None:
-    """A thin line at the most that a scheduler delivers."""
+def _saturation(axes: Any, name: str, last: float, most: float) -> None:
+    """A thin line at the most that a scheduler delivers, and its name on it."""
+    ink = INKS[name]
     axes.axhline(most, color=ink.light, linewidth=0.8, linestyle=(0, (2, 3)))
     axes.annotate(
-        f"saturates at {most:,.0f}",
-        (last, most),
-        (-4, 5),
+        f"{name} batching: {most:,.0f}",
+        (0, most),
+        (5, 4),
         textcoords="offset points",
-        ha="right",
         color=ink.light,
     )
 

@@ -11,7 +11,7 @@ from llmserve_lab.continuous_batching.workloads import LETTERS
 from llmserve_lab.engine import Chunked, Continuous, Policy, Request
 from llmserve_lab.engine.metrics.iteration_log import Frame as Iteration
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Axis, Cells, Labels, Scene
+from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
 
 BUDGET = 8
 SIZES = ((0.0, 2, 12), (0.0, 3, 12), (0.0, 2, 12), (0.012, 13, 4))  # s, prompt, answer
@@ -43,12 +43,9 @@ def mixed_iterations() -> StepFigure:
         name="strips",
         title="Each iteration is one strip of rows",
         scene=Scene(
-            x=Axis((0, most), "rows of the iteration"),
-            y=Axis(tuple(f"iteration {i + 1}" for i in range(SHOWN))),
-            marks=(
-                Cells(table="rows", text="text"),
-                Labels(table="limit", x="x", y="y", text="text", align="left"),
-            ),
+            x=SceneAxis((0, most), "rows of the iteration"),
+            y=SceneAxis(tuple(f"iteration {i + 1}" for i in range(SHOWN))),
+            marks=(Cells(table="rows", text="text"),),
             height=195,
         ),
         logs={name: _log(run) for name, run in runs.items()},
@@ -85,7 +82,7 @@ def _log(run: Sequence[Iteration]) -> StepLog:
                 place += 1
         read += _rows(moment).get(len(SIZES) - 1, 0)
         frames.append(_frame(moment, place, read))
-    return StepLog(tuple(frames), {"rows": rows, "limit": []})
+    return StepLog(tuple(frames), {"rows": rows})
 
 
 def _frame(moment: Iteration, rows: int, read: int) -> Frame:

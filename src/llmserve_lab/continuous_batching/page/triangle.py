@@ -11,7 +11,7 @@ from typing import Any
 from llmserve_lab.continuous_batching.chunks import prefill
 from llmserve_lab.continuous_batching.toy import model, prompt
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Axis, Cells, Scene
+from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
 from llmserve_lab.transformer.arithmetic import Mask
 
 PROMPT, TOKENS = 12, 14  # of the prompt; with two tokens of the answer
@@ -27,8 +27,8 @@ def chunks_fill_the_triangle() -> StepFigure:
         name="triangle",
         title="Whatever the chunk, the same triangle is filled",
         scene=Scene(
-            x=Axis((0, TOKENS), "keys (tokens that are looked at)"),
-            y=Axis((TOKENS, 0), "rows (tokens that look)"),
+            x=SceneAxis((0, TOKENS), "keys (tokens that are looked at)"),
+            y=SceneAxis((TOKENS, 0), "rows (tokens that look)"),
             marks=(Cells(table="pairs", x2="x2", opacity="faint"),),
             height=230,
         ),

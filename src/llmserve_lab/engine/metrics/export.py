@@ -73,6 +73,21 @@ def _gap_moments(
     }
 
 
+def data_frame(columns: Mapping[str, Floats]) -> Any:
+    """Columns as a pandas ``DataFrame``.
+
+    Raises:
+        ModuleNotFoundError: pandas is not installed.
+    """
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "to_pandas needs pandas: pip install pandas", name="pandas"
+        ) from None
+    return pandas.DataFrame(columns)
+
+
 def csv_text(columns: Mapping[str, Floats]) -> str:
     """Columns as CSV with a header; whole numbers without a point, nothing for NaN."""
     text = StringIO()

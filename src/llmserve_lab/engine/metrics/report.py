@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from llmserve_lab.checks import one_of
-from llmserve_lab.engine.metrics.export import csv_text, summary, written
+from llmserve_lab.engine.metrics.export import csv_text, data_frame, summary, written
 from llmserve_lab.engine.metrics.iteration_log import IterationLog
 from llmserve_lab.engine.metrics.request_log import RequestLog
 from llmserve_lab.engine.metrics.tbt_histogram import (
@@ -210,9 +210,7 @@ class Report:
         Raises:
             ModuleNotFoundError: pandas is not installed.
         """
-        from llmserve_lab.extras import pandas
-
-        return pandas.DataFrame(self.columns())
+        return data_frame(self.columns())
 
     def columns(self) -> dict[str, Floats]:
         """Columns with an entry for each request: lengths, latencies in s, counts."""
@@ -252,7 +250,7 @@ class Report:
 
     def _notes(self) -> list[str]:
         rate = f"{self.throughput_tokens_per_s:,.0f} tokens/s"
-        return [f"{rate}, {self.iterations:,} iterations"] + [
+        return [f"{rate}, {self.iterations:,} iterations; percentiles are linear"] + [
             f"{name}: busy {use.utilisation:.0%}, computing "
             f"{use.compute_utilisation:.0%}, reading {use.memory_utilisation:.0%}, "
             f"cache filled {use.kv_occupancy:.0%}, at most {use.kv_peak:.0%}"
