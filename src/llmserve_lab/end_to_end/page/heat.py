@@ -10,7 +10,7 @@ from llmserve_lab.end_to_end.sampling import chances, nucleus
 from llmserve_lab.end_to_end.story import PROMPT, WORDS, model, tokenize
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Axis, Cells, Scene
+from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
 from llmserve_lab.transformer.arithmetic import Array
 
 Row = dict[str, Any]
@@ -32,8 +32,8 @@ def heat() -> StepFigure:
         name="temperature",
         title="A low temperature favours the likeliest word, a high one levels all",
         scene=Scene(
-            x=Axis((0, 1), "probability of the next word (the five likeliest)"),
-            y=Axis(tuple(WORDS[i].strip() for i in _likeliest())),
+            x=SceneAxis((0, 1), "probability of the next word (the five likeliest)"),
+            y=SceneAxis(tuple(WORDS[i].strip() for i in _likeliest())),
             marks=(Cells(table="bars", x="start", x2="end", y="word", text="text"),),
             height=28 * SHOWN,
         ),

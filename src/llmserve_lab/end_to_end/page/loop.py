@@ -11,7 +11,7 @@ from llmserve_lab import catalog
 from llmserve_lab.end_to_end.replies import Reply, reply
 from llmserve_lab.end_to_end.story import END, PROMPT, WORDS
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Axis, Cells, Labels, Scene
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 
 Row = dict[str, Any]
 LOGS = {"with a KV cache": True, "everything again": False}
@@ -29,8 +29,8 @@ def loop() -> StepFigure:
         name="generation-loop",
         title="Each pass writes one token; a cache keeps what was computed for it",
         scene=Scene(
-            x=Axis((-1.6, columns), shown=False),
-            y=Axis((3.1, -0.8), shown=False),
+            x=SceneAxis((-1.6, columns), shown=False),
+            y=SceneAxis((3.1, -0.8), shown=False),
             marks=(
                 Cells(table="cells", text="text", y2="y2"),
                 Labels(table="names", align="left"),

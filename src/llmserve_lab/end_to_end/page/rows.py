@@ -6,7 +6,7 @@ from typing import Any
 
 from llmserve_lab.end_to_end.example import FEATURES, Example, example
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Axis, Cells, Labels, Links, Scene
+from llmserve_lab.page.step.marks import Cells, Labels, Links, Scene, SceneAxis
 
 Row = dict[str, Any]
 WIDEST = 26  # pixels of a line of weight 1
@@ -17,8 +17,8 @@ def attention_rows() -> StepFigure:
     one = example()
     frames = tuple(_frame(one, i) for i in range(len(one.words)))
     scene = Scene(
-        x=Axis((0, len(one.words)), shown=False),
-        y=Axis((4.2, -0.6), shown=False),
+        x=SceneAxis((0, len(one.words)), shown=False),
+        y=SceneAxis((4.2, -0.6), shown=False),
         marks=(
             Links(table="lines", width="width", arrow=False),
             Cells(table="cells", y2="y2", text="text", opacity="faint"),

@@ -16,7 +16,7 @@ from llmserve_lab.end_to_end import tokens
 from llmserve_lab.end_to_end.sampling import chances
 from llmserve_lab.end_to_end.story import PROMPT, WORDS, model, tokenize
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Axis, Cells, Labels, Scene
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.transformer import PLAIN
 from llmserve_lab.transformer.arithmetic import Array
 
@@ -33,8 +33,8 @@ def way() -> StepFigure:
         name="one-pass",
         title="One pass: text goes in at the top, one new token comes out",
         scene=Scene(
-            x=Axis((0, 10), shown=False),
-            y=Axis((len(BANDS), 0), shown=False),
+            x=SceneAxis((0, 10), shown=False),
+            y=SceneAxis((len(BANDS), 0), shown=False),
             marks=(
                 Cells(table="cells", x2="x2", y2="y2", text="text"),
                 Labels(table="names", align="left"),
