@@ -13,7 +13,7 @@ LONGEST = 24  # tokens of an answer, unless it ends before
 
 
 @dataclass(frozen=True)
-class Pass:
+class LoopPass:
     """One run of the model: rows computed, columns found in the cache, the choice."""
 
     computed: int
@@ -22,11 +22,11 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class Reply:
+class LoopRun:
     """An answer and the passes that made it."""
 
     prompt: tuple[int, ...]
-    passes: tuple[Pass, ...]
+    passes: tuple[LoopPass, ...]
 
     @property
     def text(self) -> str:
@@ -41,7 +41,7 @@ def reply(
     top_p: float = 1.0,
     seed: int = 0,
     cached: bool = True,
-) -> Reply:
+) -> LoopRun:
     """Answer ``text``; temperature 0 is greedy.
 
     Raises:
@@ -50,7 +50,7 @@ def reply(
     small, rng = model(), np.random.default_rng(seed)
     prompt, end = tokenize(text), WORDS.index(END)
     cache = small.new_cache(len(prompt) + LONGEST) if cached else None
-    tokens, passes = list(prompt), list[Pass]()
+    tokens, passes = list(prompt), list[LoopPass]()
     while len(passes) < LONGEST and tokens[-1] != end:
         reused = cache.length if cache else 0
         logits = small.forward(tokens[reused:], cache)[-1]
@@ -58,6 +58,6 @@ def reply(
             token = int(np.argmax(logits))
         else:
             token = draw(chances(logits, temperature, top_p), rng)
-        passes.append(Pass(len(tokens) - reused, reused, token))
+        passes.append(LoopPass(len(tokens) - reused, reused, token))
         tokens.append(token)
-    return Reply(tuple(prompt), tuple(passes))
+    return LoopRun(tuple(prompt), tuple(passes))

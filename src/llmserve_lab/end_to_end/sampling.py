@@ -30,6 +30,8 @@ def chances(logits: Array, temperature: float = 1.0, top_p: float = 1.0) -> Arra
 
 def nucleus(probabilities: Array, top_p: float) -> Mask:
     """The fewest likeliest tokens whose probabilities reach p, as a mask [V]."""
+    if top_p == 1:
+        return np.ones(len(probabilities), dtype=bool)
     order = np.argsort(-probabilities, kind="stable")
     before = np.cumsum(probabilities[order]) - probabilities[order]
     kept = np.zeros(len(probabilities), dtype=bool)

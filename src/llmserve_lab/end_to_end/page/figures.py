@@ -8,6 +8,7 @@ from llmserve_lab.end_to_end.page import charts
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Slider
 from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout
 
 # Latent attention runs a prompt in another form than a row: the twin prices both.
@@ -44,6 +45,11 @@ def again_or_once() -> LiveFigure:
             Readout(f.ROWS_RATIO, "Rows, again over once"),
             Readout(f.PAIRS_RATIO, "Pairs, again over once"),
             Readout(f.KV_HELD_BYTES, "The cache then holds"),
+        ),
+        goal=Goal(
+            "find a request for which the cache saves less than half of the work",
+            lambda flops_ratio: flops_ratio < 2,
+            {"new_tokens": 1.0},
         ),
         sentence=(
             "{model}, a prompt of {prompt_len} and an answer of {new_tokens}: running "

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from llmserve_lab import catalog
-from llmserve_lab.end_to_end.replies import Reply, reply
+from llmserve_lab.end_to_end.replies import LoopRun, reply
 from llmserve_lab.end_to_end.story import END, PROMPT, WORDS
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
@@ -61,7 +61,7 @@ def _names() -> list[Row]:
     return [{"x": -1.55, "y": y + 0.5, "text": name} for y, name in enumerate(names)]
 
 
-def _log(run: Reply, *, cached: bool) -> StepLog:
+def _log(run: LoopRun, *, cached: bool) -> StepLog:
     """A frame for each pass, with the columns that it computed and those it found."""
     one = catalog.model(LLAMA).kv_bytes_per_token()
     frames, cells, so_far = list[Frame](), list[Row](), 0
@@ -84,7 +84,7 @@ def _log(run: Reply, *, cached: bool) -> StepLog:
     return StepLog(tuple(frames), tables)
 
 
-def _phases(run: Reply) -> list[Row]:
+def _phases(run: LoopRun) -> list[Row]:
     """Which columns come from the prefill, and which from passes of decode."""
     prompt, last = len(run.prompt), len(run.prompt) + len(run.passes)
     decoded = {"x": (prompt + last) / 2, "text": "decode, pass by pass"}

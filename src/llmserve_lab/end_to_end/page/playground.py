@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmserve_lab.end_to_end.replies import Reply, reply
+from llmserve_lab.end_to_end.replies import LoopRun, reply
 from llmserve_lab.end_to_end.story import END, PROMPT, WORDS, spell
 from llmserve_lab.page.html import escape, tag
 from llmserve_lab.page.palette import GREEN, GREY, VERMILLION
@@ -34,7 +34,7 @@ def run(
     top_p: int = 100,
     seed: int = 0,
     loop: str = "with a KV cache",
-) -> Reply:
+) -> LoopRun:
     """The answer at these settings; without a prompt, that of the chapter.
 
     Raises:
@@ -65,7 +65,7 @@ def show(**settings: Any) -> str:
 
 
 @figure_style()
-def passes(found: Reply) -> StaticFigure:
+def passes(found: LoopRun) -> StaticFigure:
     """Rows computed and columns reused, pass by pass."""
     from llmserve_lab.extras import pyplot as plt
 

@@ -129,7 +129,13 @@ def _frames() -> tuple[Frame, ...]:
         ("The first block lets the rows look at each other, and changes them.", rows),
         (f"The next block does the same again. Llama-3.1-8B has {last} of them.", rows),
         ("The LM head gives each row a score for every word: logits.", scores),
-        (f"The last row decides: “{word}” has probability {chance:.2f}.", ("1", "1")),
-        (f"“{word}” is appended, and the next pass begins.", (f"{n + 1}", f"{n + 1}")),
+        (
+            f"The last row decides: “{word.strip()}” has probability {chance:.2f}.",
+            ("1", "1"),
+        ),
+        (
+            f"“{word.strip()}” is appended, and the next pass begins.",
+            (f"{n + 1}", f"{n + 1}"),
+        ),
     )
     return tuple(Frame(sentence, counters) for sentence, counters in said)
