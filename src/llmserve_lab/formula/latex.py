@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from llmserve_lab.formula.names import quantity, rank
+from llmserve_lab.formula.origin import Computed
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 from llmserve_lab.formula.text import si
 
@@ -26,6 +27,7 @@ class Worked:
     unit: str
     latex: str
     text: str
+    of: Computed
 
     def _repr_latex_(self) -> str:
         return f"$$\n{self.latex}\n$$"
@@ -68,6 +70,7 @@ def worked(formula: Formula, values: Mapping[str, Any], *, digits: int) -> Worke
         formula.result.unit,
         latex,
         f"{formula.name} = {shown}",
+        Computed(formula, values, float(value)),
     )
 
 

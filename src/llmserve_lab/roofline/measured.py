@@ -21,12 +21,12 @@ def bound_s(record: SmallBatch, *, chunk: int, context: int) -> float:
     Tensor parallelism multiplies peak and bandwidth by the number of devices; the links
     between them are free here, as everything is that a roofline does not know.
     """
-    known = machine(catalog.accelerator(record.accelerator))
-    for rate in ("peak_flops", "hbm_bw"):
-        known[rate] *= record.num_devices
-    known |= workload(catalog.model(record.model))
+    one = machine(catalog.accelerator(record.accelerator))
+    known = one | workload(catalog.model(record.model))
+    rates = ("peak_flops", "hbm_bw")
+    all_of_them = {rate: float(one[rate]) * record.num_devices for rate in rates}
     size = {"batch": 1, "chunk": chunk, "context": context}
-    return float(f.ITERATION_S.at(known, **size))
+    return float(f.ITERATION_S.at(known, **all_of_them, **size))
 
 
 def bound_against_measurement() -> Table:

@@ -7,16 +7,18 @@ from llmserve_lab.catalog import (
     LINKS,
     MODELS,
     PRECISIONS,
+    Given,
     ModelShape,
     machine,
     wire,
     workload,
 )
+from llmserve_lab.notation import bytes_act
 
-BYTES_ACT = float(PRECISIONS["bf16"].bytes_weight)  # rows travel as weights do
+BYTES_ACT = PRECISIONS["bf16"].bytes_in(bytes_act.unit)  # rows travel as weights do
 
 
-def sizes_of(model: ModelShape) -> dict[str, float]:
+def sizes_of(model: ModelShape) -> dict[str, Given]:
     """What the chapter's formulas ask about a model in 16 bits.
 
     A latent serves all heads, so every rank has a copy, as of a single key–value head.
@@ -39,8 +41,8 @@ LINK_KEYS = ("nvlink4", "nvlink4-h800", "infiniband-ndr")
 CHOSEN_MODELS = tuple(MODELS[key] for key in MODEL_KEYS)
 CHOSEN_MACHINES = tuple(ACCELERATORS[key] for key in MACHINE_KEYS)
 CHOSEN_LINKS = tuple(LINKS[key] for key in LINK_KEYS)
-DEFAULT = (
-    sizes_of(MODELS["llama-3-70b"])
-    | machine(ACCELERATORS["h100-sxm"])
-    | wire(LINKS["nvlink4"])
-)
+DEFAULT: dict[str, Given] = {
+    **sizes_of(MODELS["llama-3-70b"]),
+    **machine(ACCELERATORS["h100-sxm"]),
+    **wire(LINKS["nvlink4"]),
+}

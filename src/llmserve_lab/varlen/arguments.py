@@ -10,6 +10,7 @@ import numpy as np
 from llmserve_lab.transformer.whole import check_whole
 
 if TYPE_CHECKING:
+    from llmserve_lab.catalog import Given
     from llmserve_lab.page.table import Table
 
 
@@ -33,14 +34,14 @@ def batch_of(lengths: Sequence[int]) -> dict[str, float]:
     }
 
 
-def square_share(batch: Mapping[str, float], work: Mapping[str, float]) -> float:
+def square_share(batch: Mapping[str, float], work: Mapping[str, Given]) -> float:
     """Attention's share of the FLOPs if whole blocks are computed, not triangles.
 
     ``batch`` as from :func:`batch_of`, ``work`` as from the catalog's ``workload``.
     """
     from llmserve_lab.varlen import formulas as f
 
-    squares = f.VARLEN_PAIRS.at(batch) * work["attn_flops_per_pair"]
+    squares = f.VARLEN_PAIRS.at(batch) * float(work["attn_flops_per_pair"])
     return float(squares / (squares + f.LINEAR_FLOPS.at(batch, work)))
 
 

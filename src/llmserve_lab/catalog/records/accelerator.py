@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NoReturn
 
-from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.catalog.data.links import LINKS
+from llmserve_lab.catalog.records.cited import Cited, cite_in
+from llmserve_lab.catalog.records.link import BITS_PER_BYTE
+from llmserve_lab.catalog.records.tensor import whole_numbers
 
 GIB = 1024**3
-BITS_PER_BYTE = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,6 +35,10 @@ class ComputeArray:
     num_sms: Cited
     boost_clock: Cited
     flops_per_cycle: Mapping[str, Cited]
+
+    def __post_init__(self) -> None:
+        cite_in(self, num_sms="dimensionless", boost_clock="cycle/s")
+        cite_in(self, flops_per_cycle="FLOP/cycle")
 
     def counted_flops_per_s(self, precision: str) -> float:
         """Multiply the parts: dense FLOP/s of the whole chip at ``precision``."""
@@ -48,6 +54,10 @@ class HbmStacks:
     stack_bytes: Cited
     bus_bits: Cited
     pin_rate: Cited
+
+    def __post_init__(self) -> None:
+        cite_in(self, num_stacks="dimensionless", stack_bytes="byte")
+        cite_in(self, bus_bits="bit", pin_rate="bit/s")
 
     def counted_bytes(self) -> float:
         """Bytes on the package, before anything is held back from the user."""
@@ -67,6 +77,9 @@ class MemoryLevel:
     bytes: Cited
     bandwidth: Cited
 
+    def __post_init__(self) -> None:
+        cite_in(self, bytes="byte", bandwidth="byte/s")
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Accelerator:
@@ -77,6 +90,11 @@ class Accelerator:
     and byte/s of one device. ``scale_up`` is the key of its link and ``num_devices``
     how many of them that link joins. All peaks are what the datasheet promises;
     efficiencies are kept apart in :mod:`llmserve_lab.catalog.data.efficiencies`.
+
+    Raises:
+        TypeError: a number has no source, or ``num_devices`` is not an int.
+        ValueError: a number is in a foreign unit, ``num_devices`` is below 1, or the
+            catalog has no such link.
     """
 
     name: str
@@ -89,6 +107,14 @@ class Accelerator:
     compute_array: ComputeArray | None = None
     hbm_stacks: HbmStacks | None = None
     memory_levels: tuple[MemoryLevel, ...] = ()
+
+    def __post_init__(self) -> None:
+        cite_in(self, peak_flops="FLOP/s", hbm_bytes="byte", hbm_bw="byte/s")
+        whole_numbers(self, "num_devices")
+        if self.scale_up not in LINKS:
+            raise ValueError(
+                f"scale_up must be one of {', '.join(LINKS)}, got {self.scale_up!r}"
+            )
 
     @property
     def disclosed(self) -> bool:

@@ -14,9 +14,17 @@ from types import MappingProxyType
 from typing import Literal
 
 from llmserve_lab.catalog.records.attention import Attention
-from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.catalog.records.cited import Cited, cite_in
 from llmserve_lab.catalog.records.ffn import Ffn, MoeFfn
 from llmserve_lab.catalog.records.tensor import Tensor, positive, whole_numbers
+
+PUBLISHED_UNITS = MappingProxyType(
+    {
+        "params_total": "parameter",
+        "params_active": "parameter",
+        "kv_bytes_per_token": "byte/token",
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +51,7 @@ class ModelShape:
     )
 
     def __post_init__(self) -> None:
+        cite_in(self, published=PUBLISHED_UNITS)
         whole_numbers(self, "n_layers", "d_model", "vocab")
         if self.norm not in ("rms", "layer"):
             raise ValueError(f"norm must be 'rms' or 'layer', got {self.norm!r}")

@@ -27,6 +27,10 @@ def _twin() -> Twin:
     return Twin(setup=PLACE)
 
 
+def _kv_bytes() -> float:
+    return float(_twin().shape["kv_bytes_per_token"])
+
+
 def _blocks() -> dict[str, float]:
     alone = Twin(setup=PLACE, choices=Choices(overlap="none"))
     return {
@@ -150,9 +154,7 @@ fits = Question(
     rel_tol=0.0,
     hints=(
         Hint(
-            lambda: (
-                _twin().room_bytes() / (_twin().shape["kv_bytes_per_token"] * LONG) // 1
-            ),
+            lambda: _twin().room_bytes() / (_kv_bytes() * LONG) // 1,
             "The weights need room too.",
         ),
     ),

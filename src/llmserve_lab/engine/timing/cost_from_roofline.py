@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from llmserve_lab.catalog import (
@@ -42,28 +43,34 @@ def slopes(
     has = machine(accelerator, precision=precision, efficiency=efficiency)
     work = workload(model, precision=precision)
     along = _wire(link, link_latency_s, efficiency, tp) if tp > 1 else {}
+    if link and link.scope == "scale-up" and tp > accelerator.num_devices:
+        raise ValueError(
+            f"tp must be at most {accelerator.num_devices}, the devices that "
+            f"{link.name} joins, got {tp}"
+        )
     weight_bytes = float(f.WEIGHT_BYTES.at(work))
     row_flops = float(f.LINEAR_FLOPS(params_active=work["params_active"], n_rows=1))
-    kv_bytes = work["kv_bytes_per_token"]
+    pair_flops = float(work["attn_flops_per_pair"])
+    kv_bytes = float(work["kv_bytes_per_token"])
     return {
         "row_s": _compute_s(row_flops / tp, has),
-        "pair_s": _compute_s(work["attn_flops_per_pair"] / tp, has),
+        "pair_s": _compute_s(pair_flops / tp, has),
         "weights_s": _read_s(weight_bytes / tp, has),
         "kv_token_s": _read_s(kv_bytes * copies / tp, has),
         **_collectives(model, precision=precision, tp=tp, along=along),
         "kv_bytes_per_token": kv_bytes,
         "kv_copies": copies,
         "weight_bytes": weight_bytes,
-        "hbm_bytes": has["hbm_bytes"] * tp,
+        "hbm_bytes": float(has["hbm_bytes"]) * tp,
     }
 
 
-def _compute_s(flops: float, has: dict[str, float]) -> float:
+def _compute_s(flops: float, has: Mapping[str, Cited]) -> float:
     peak, share = has["peak_flops"], has["eff_compute"]
     return float(f.COMPUTE_S(iteration_flops=flops, peak_flops=peak, eff_compute=share))
 
 
-def _read_s(weight_bytes: float, has: dict[str, float]) -> float:
+def _read_s(weight_bytes: float, has: Mapping[str, Cited]) -> float:
     bandwidth, share = has["hbm_bw"], has["eff_mem"]
     return float(
         f.WEIGHTS_S(weight_bytes=weight_bytes, hbm_bw=bandwidth, eff_mem=share)
@@ -84,7 +91,7 @@ def _copies(model: ModelShape, tp: int) -> float:
 
 def _wire(
     link: Link | None, latency_s: float | None, efficiency: Efficiency | None, tp: int
-) -> dict[str, float]:
+) -> dict[str, Cited]:
     """What the formulas ask of a link, whose latency may be given by hand."""
     if link is None:
         raise ValueError(f"link must join the {tp} devices, got None")
@@ -101,12 +108,12 @@ def _wire(
 
 
 def _collectives(
-    model: ModelShape, *, precision: str, tp: int, along: dict[str, float]
+    model: ModelShape, *, precision: str, tp: int, along: Mapping[str, Cited]
 ) -> dict[str, float]:
     """Two all-reduces a layer: what they take with nothing to send, and for a row."""
     if tp == 1:
         return {}
-    known = along | {"n_ranks": tp}
+    known = {**along, "n_ranks": tp}
     row_bytes = model.d_model * float(PRECISIONS[precision].bytes_weight)
     times = model.n_layers * all_reduces_per_layer.value
     one_row_s = float(ALL_REDUCE_S.at(known, tensor_bytes=row_bytes))

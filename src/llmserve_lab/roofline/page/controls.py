@@ -55,12 +55,12 @@ def kv_lookup(signal: str, models: tuple[ModelShape, ...], *by: str) -> Lookup:
 def machine_choice(default: str = "H100 SXM") -> tuple[Choice, Choice, Lookup]:
     """A choice of accelerator, one of precision, and the peak that the two have."""
     memory = {
-        "hbm_bw": tuple(float(a.hbm_bw) for a in DEVICES),
-        "hbm_bytes": tuple(float(a.hbm_bytes) for a in DEVICES),
+        "hbm_bw": tuple(a.hbm_bw for a in DEVICES),
+        "hbm_bytes": tuple(a.hbm_bytes for a in DEVICES),
     }
-    widths = {"bytes_weight": tuple(float(PRECISIONS[p].bytes_weight) for p in FORMATS)}
+    widths = {"bytes_weight": tuple(PRECISIONS[p].bytes_weight for p in FORMATS)}
     peaks = tuple(
-        tuple(float(a.peak(p)) if p in a.peak_flops else None for p in FORMATS)
+        tuple(a.peak(p) if p in a.peak_flops else None for p in FORMATS)
         for a in DEVICES
     )
     devices = tuple(a.name for a in DEVICES)
@@ -75,8 +75,8 @@ def machine_choice(default: str = "H100 SXM") -> tuple[Choice, Choice, Lookup]:
 def share_choice() -> Choice:
     """A choice of how much of the datasheet's peaks is reached."""
     shares = {
-        "eff_compute": tuple(float(share.compute) for share in SHARES),
-        "eff_mem": tuple(float(share.memory) for share in SHARES),
+        "eff_compute": tuple(share.compute for share in SHARES),
+        "eff_mem": tuple(share.memory for share in SHARES),
     }
     names = tuple(share.name for share in SHARES)
     return Choice("efficiency", "Share of peak reached", names, names[0], shares)
