@@ -43,13 +43,13 @@ def sweep(
         TypeError: a result is to be kept in ``file`` and is not of JSON's kinds.
         ValueError: a setting comes twice, or ``file`` holds another function's answers.
     """
-    from tqdm import tqdm
+    from llmserve_lab.extras import tqdm
 
     wanted = keyed(settings)
     known = {} if file is None else _stored(Path(file), name_of(function))
     found = {key: known[key] for key in wanted if key in known}
     missing = {key: each for key, each in wanted.items() if key not in found}
-    with tqdm(total=len(wanted), initial=len(found), disable=None) as bar:
+    with tqdm.tqdm(total=len(wanted), initial=len(found), disable=None) as bar:
         yield from (Answer(wanted[key], result) for key, result in found.items())
         for key, result in _computed(function, missing, executor):
             if file is not None:

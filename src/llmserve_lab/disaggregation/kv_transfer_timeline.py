@@ -95,8 +95,7 @@ def timeline(
 
     ``known`` holds what (6.5) asks about model and machine, κ and the layers.
     """
-    import matplotlib.pyplot as plt
-
+    from llmserve_lab.extras import pyplot as plt
     from llmserve_lab.formula.text import si
     from llmserve_lab.page.palette import BLUE, VERMILLION
     from llmserve_lab.page.still import StaticFigure, figure_style

@@ -159,7 +159,7 @@ def distributions(reports: Mapping[str, Report]) -> StaticFigure:
 @lru_cache(maxsize=1)
 @figure_style()
 def _drawn(*reports: tuple[str, Report]) -> StaticFigure:
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(5.6, 3.4))
     for (name, report), ink in zip(reports, SERIES, strict=False):

@@ -56,7 +56,7 @@ def style() -> Any:
 @contextmanager
 def figure_style() -> Iterator[None]:
     """Set the book's style for a with-block, or as a decorator for a function."""
-    import matplotlib as mpl
+    from llmserve_lab.extras import matplotlib as mpl
 
     with mpl.rc_context():
         mpl.rcdefaults()
@@ -75,8 +75,8 @@ class StaticFigure:
     @classmethod
     def of(cls, figure: Figure, *, sentence: str, title: str = "") -> StaticFigure:
         """Take what matplotlib has drawn; the figure is closed."""
-        import matplotlib as mpl
-        import matplotlib.pyplot as plt
+        from llmserve_lab.extras import matplotlib as mpl
+        from llmserve_lab.extras import pyplot as plt
 
         page = io.StringIO()
         with mpl.rc_context({**style(), "svg.hashsalt": "llmserve_lab"}):

@@ -29,7 +29,7 @@ class Choose:
 
     def widget(self) -> Any:
         """The ipywidgets control."""
-        import ipywidgets as widgets  # type: ignore[import-untyped]
+        from llmserve_lab.extras import ipywidgets as widgets
 
         return widgets.Dropdown(
             options=self.options, value=self.default, description=self.label, **WIDE
@@ -47,7 +47,7 @@ class Turn:
 
     def widget(self) -> Any:
         """The ipywidgets control."""
-        import ipywidgets as widgets
+        from llmserve_lab.extras import ipywidgets as widgets
 
         return widgets.BoundedIntText(
             value=self.default,
@@ -67,7 +67,7 @@ class Write:
 
     def widget(self) -> Any:
         """The ipywidgets control."""
-        import ipywidgets as widgets
+        from llmserve_lab.extras import ipywidgets as widgets
 
         return widgets.Text(
             description=self.label,
@@ -126,7 +126,7 @@ class Bench:
 
     def widget(self) -> Any:
         """The knobs above their answer, as one ipywidgets box."""
-        import ipywidgets as widgets
+        from llmserve_lab.extras import ipywidgets as widgets
 
         made = {name: knob.widget() for name, knob in self.knobs.items()}
         bar = widgets.IntProgress(description="computed", **WIDE)

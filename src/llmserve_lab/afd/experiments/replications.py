@@ -45,12 +45,12 @@ class Study:
 
     def band(self, name: str) -> Floats:
         """Half of its 95 % confidence interval; one seed has none that ends."""
-        from scipy.special import stdtrit  # quantiles of Student's t
+        from llmserve_lab.extras import special
 
         each = self._each(name)
         if len(each) == 1:
             return np.full_like(each[0], np.inf)
-        wide = stdtrit(len(each) - 1, 0.975) / np.sqrt(len(each))
+        wide = special.stdtrit(len(each) - 1, 0.975) / np.sqrt(len(each))
         return np.asarray(wide * each.std(axis=0, ddof=1))
 
     def _each(self, name: str) -> Floats:

@@ -18,7 +18,7 @@ OVER = {"af_ratio": "datum.af_ratio", "attn_s": "attn_s", "comm_s": "comm_s"}
 
 
 def _ratio_axis() -> Any:
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     marks: dict[str, Any] = {
         "values": [2, 3, 4, 6, 8, 12, 16, 24, 32],
@@ -29,7 +29,7 @@ def _ratio_axis() -> Any:
 
 def _along(field: str = "af_ratio") -> Any:
     """The same scale, for what leaves the drawing of the axis to the curves."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     kept = log_axis(RATIO_TITLE, *RATIOS)
     return alt.X(field, **{name: kept[name] for name in ("type", "title", "scale")})
@@ -37,7 +37,7 @@ def _along(field: str = "af_ratio") -> Any:
 
 def _shade() -> Any:
     """Which is the slowest: the ratios at which it is the FFN are tinted."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     low, high = RATIOS
     look: dict[str, Any] = {"dy": 12, "color": GREY.css, "clip": True}
@@ -61,7 +61,7 @@ def _shade() -> Any:
 
 def _percent(title: str, low: float, high: float) -> Any:
     """A vertical axis of shares whose scale stays, whatever is turned."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     axis = alt.Axis(format="%", tickCount=5)
     scale = alt.Scale(domain=[low, high], nice=False)
@@ -73,7 +73,7 @@ def throughput() -> Any:
 
     As a share of what the paper promises at its best ratio.
     """
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     paper, loop = (
         f"{formula.browser(OVER)} / best_tokens_per_s"
@@ -95,7 +95,7 @@ def throughput() -> Any:
 
 def idle() -> Any:
     """Shares of the time in which either side waits."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     return alt.layer(
         _shade(),
@@ -117,7 +117,7 @@ def _down(name: str, expr: str, ink: Ink) -> Curve:
 
 def rounds(rows: list[dict[str, int]]) -> Any:
     """One lane a machine, and the wire between them: which batch it has, and when."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     lanes, batches = json.dumps(LANES), json.dumps([*BATCHES])
     lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]

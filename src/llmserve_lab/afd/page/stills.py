@@ -32,7 +32,7 @@ MOST = 16  # ratio of the ablations
 @figure_style()
 def simulated(*, n_requests: int = 500, n_seeds: int = 5) -> StaticFigure:
     """The paper's setting in steady state at every ratio, with confidence bands."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     one = study(
         paper_setup.made(1),
@@ -63,7 +63,7 @@ def simulated(*, n_requests: int = 500, n_seeds: int = 5) -> StaticFigure:
 @figure_style()
 def ablations(*, n_requests: int = 300) -> StaticFigure:
     """Figures 6 and 7 of the paper: batches, and lengths of prompts and answers."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(5.6, 6.2), sharex=True)
     batches = {
@@ -110,7 +110,7 @@ def _tops(
 @figure_style()
 def laws(*, n_requests: int = 500) -> StaticFigure:
     """Figure 3 of the paper turned round: the same means, other laws than geometric."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     made = paper_setup.made(1)
@@ -155,7 +155,7 @@ def _by_law(axes: Any, studies: Mapping[str, Study]) -> None:
 @figure_style()
 def latencies() -> StaticFigure:
     """Figure 8 of the paper: the three straight lines."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     made = paper_setup.made(1)
     figure, (left, right) = plt.subplots(1, 2, figsize=(5.6, 2.6), sharey=True)
@@ -188,7 +188,7 @@ def latencies() -> StaticFigure:
 @figure_style()
 def own(one: Study) -> StaticFigure:
     """Throughput over the ratio for settings of a reader's own."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     rates(axes, one)

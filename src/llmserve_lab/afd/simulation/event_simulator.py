@@ -70,7 +70,7 @@ class Machine:
 
     def run(self, n_steps: int) -> Run:
         """Run, once, until ``n_steps`` steps over all batches are back at Attention."""
-        import simpy
+        from llmserve_lab.extras import simpy
 
         if self.log:
             raise ValueError("run must be called once, the requests of a run are gone")

@@ -41,13 +41,13 @@ def fit(
             load is negative or a number not finite, confidence is outside (0, 1), or
             the line is not a positive time.
     """
-    from scipy.special import stdtrit  # quantiles of Student's t
+    from llmserve_lab.extras import special
 
     table = np.asarray(rows, dtype=np.float64)
     _check(table, name, confidence)
     (slope, intercept), spread = np.polyfit(table[:, 0], table[:, 1], 1, cov=True)
     line = Line(float(slope), float(intercept), name)
-    wide = float(stdtrit(len(table) - 2, (1 + confidence) / 2))
+    wide = float(special.stdtrit(len(table) - 2, (1 + confidence) / 2))
     by_slope, by_intercept = (float(w) for w in wide * np.sqrt(np.diag(spread)))
     return Fit(
         line,

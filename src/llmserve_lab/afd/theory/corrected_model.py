@@ -78,12 +78,12 @@ def _largest(bundle: Bundle, slot: SlotLaw, n: Floats, *, n_batches: int) -> Flo
 
     In seconds above the mean; each time is the mean of ``n_batches`` batches.
     """
-    from scipy.special import ndtri
+    from llmserve_lab.extras import special
 
     if slot.variance == 0:
         return np.zeros((*n.shape[:-1], NODES))
     chances = (np.arange(NODES) + 0.5) / NODES
-    z = ndtri(chances ** (1 / n))
+    z = special.ndtri(chances ** (1 / n))
     skewness = slot.skewness / (bundle.batch * n_batches) ** 0.5
     sd_s = f.ATTN_SD_S(
         a_attn=bundle.attn.slope,

@@ -26,7 +26,7 @@ CHUNK_TITLE = "chunk (rows of the prompt in one iteration)"
 
 def iteration_against_chunk() -> Any:
     """One iteration's time as its chunk grows, with this prefix and with none."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     x = alt.X("rows", **log_axis(CHUNK_TITLE, *CHUNKS))
     y = alt.Y("ms", **log_axis("time of the iteration (ms)", 2, 20_000))
@@ -69,7 +69,7 @@ def _iteration_s(**at: str) -> str:
 
 def mask() -> Any:
     """The block of one chunk: what its rows see of prefix and selves, or not."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     x = alt.X(
         "start:Q",
@@ -100,7 +100,7 @@ def mask() -> Any:
 
 def _rows(start: str, end: str) -> Any:
     """One bar a query row, as long as the expressions say; none beyond the chunk."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     return (
         alt.Chart(alt.sequence(0, MOST_ROWS, as_="i"))
@@ -112,7 +112,7 @@ def _rows(start: str, end: str) -> Any:
 
 def _legend() -> list[Any]:
     """What this block is called, and what the colours are, at the lower right."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     name = "chunk == 1 ? 'a decode' : context == 0 ? 'a first chunk' : 'a later chunk'"
     lines = (
@@ -135,7 +135,7 @@ def _legend() -> list[Any]:
 
 def price() -> Any:
     """Seconds of a whole prompt against the chunk, and the gap that it makes."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     x = alt.X("rows", **log_axis(CHUNK_TITLE, *CHUNKS))
     y = alt.Y("s", **log_axis("time (s)", 0.002, 200))
@@ -168,7 +168,7 @@ def _longest_gap() -> str:
 
 def timeline(runs: Sequence[tuple[int, Sequence[Beat]]]) -> Any:
     """Every iteration of one of the runs, as wide and as high as the gap it makes."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     rows = [_row(chunk, beat) for chunk, beats in runs for beat in beats]
     numbers = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("cagb", "number"))

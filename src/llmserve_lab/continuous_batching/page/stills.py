@@ -26,7 +26,7 @@ from llmserve_lab.transformer.arithmetic import Mask
 @figure_style()
 def masks(done: Prefill) -> StaticFigure:
     """The mask of each chunk below the one before: prefix blue, own rows vermillion."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     heights = [len(mask) for mask in done.masks]
     figure, panels = plt.subplots(
@@ -66,7 +66,7 @@ def _panel(axes: Any, mask: Mask, name: str) -> None:
 @figure_style()
 def chosen(report: Report, target_s: float) -> StaticFigure:
     """Rows that a scheduler under a target gave a prompt, and the closed form."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     pieces = [beat.rows for beat in around_the_stall(report) if beat.rows]
@@ -118,7 +118,7 @@ def _skyline(shown: Sequence[Beat], floor_s: float) -> tuple[list[float], list[f
 @figure_style()
 def heartbeat(report: Report, title: str) -> StaticFigure:
     """Every iteration of a run as a bar, as wide as it lasts and as high."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     shown = beats(report)

@@ -37,7 +37,7 @@ CONTEXTS = (1024.0, 262_144.0)
 
 def frontier(fixed: Mapping[str, float]) -> Any:
     """Both ways to run a step, as far as memory goes, and the reader's point."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     x = alt.X("user", **log_axis("tokens/s that a user sees", 1, 300))
     y = alt.Y("gpu", **log_axis("tokens/s of a GPU", 10, 30_000))
@@ -77,7 +77,7 @@ def frontier(fixed: Mapping[str, float]) -> Any:
 
 def waterfall() -> Any:
     """For each block a bar for reading and one for computing, from where it starts."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     lanes, kinds, starts, lengths = zip(*BARS, strict=True)
     rows = [{"i": i, "lane": lanes[i], "kind": kinds[i]} for i in range(len(BARS))]
@@ -103,7 +103,7 @@ def waterfall() -> Any:
 
 def memory() -> Any:
     """Requests that fit while the context grows, and the chosen point."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     x = alt.X("context", **log_axis("context (tokens per request)", *CONTEXTS))
     y = alt.Y("value", **log_axis("requests that fit on a GPU", 0.3, 6000))

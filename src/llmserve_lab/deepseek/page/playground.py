@@ -91,7 +91,7 @@ def _twin(**knobs: Any) -> Twin:
 @figure_style()
 def _picture(**knobs: Any) -> StaticFigure:
     """The blocks of one batch in flight, one after another."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     twin, size = _twin(**knobs), {n: knobs[n] for n in ("batch", "context")}
     blocks = [1e3 * float(value) for value in twin.blocks(**size).values()]

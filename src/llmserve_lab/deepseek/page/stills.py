@@ -40,7 +40,7 @@ FAST_ENOUGH = 20.0  # tokens per second: the paper's service level
 @figure_style()
 def experts_on_the_busiest(place: Setup) -> StaticFigure:
     """Distinct experts of a GPU against the rows of all: three ways to count."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     rows = np.array([1, 2, 4, 8, 16, 32, 64, 128])  # of the whole group
@@ -96,7 +96,7 @@ def frontier_and_measured(choices: Choices) -> StaticFigure:
 
     Figures 13 and 14 of the paper, whose smallest group nobody else has measured.
     """
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, both = plt.subplots(2, 1, figsize=(5.6, 6.4))
     curves = [curve(record, choices) for record in DRAWN]
@@ -128,7 +128,7 @@ def frontier_and_measured(choices: Choices) -> StaticFigure:
 @figure_style()
 def models_and_contexts(place: Setup) -> StaticFigure:
     """DeepSeek-V3 beside Kimi K2, and short beside long contexts, over the batch."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     kimi = setup(place.accelerator.key, place.n_gpus, model="kimi-k2")
@@ -160,7 +160,7 @@ def models_and_contexts(place: Setup) -> StaticFigure:
 @figure_style()
 def service_level(context: float = 4096.0) -> StaticFigure:
     """Largest batch at twenty tokens per second, and the batch that fits."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     twins = {name: Twin(setup=place) for name, place in SETUPS.items()}
@@ -190,7 +190,7 @@ def tornado(
     place: Setup, *, batches: tuple[float, float], context: float
 ) -> StaticFigure:
     """What each choice does to the tokens per second of a GPU, for few and for many."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(5.6, 3.8))
     few, many = (dict(swings(place, batch=b, context=context)) for b in batches)
@@ -228,7 +228,7 @@ def long_contexts(place: Setup, *, batch: float = 4.0) -> StaticFigure:
 
     Figure 16 of the paper.
     """
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     twin, lengths = Twin(setup=place), np.exp2(np.arange(10, 18, dtype=np.float64))

@@ -34,7 +34,7 @@ WHO = (
 
 def sending() -> Any:
     """For each link two bars of delay: the whole cache at the end, or by layers."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     here = {"link_bw": "datum.bw", "eff_link": "1", "handoff_bytes": "handoff_bytes"}
     whole = f.TRANSFER_S.browser(here)
@@ -68,7 +68,7 @@ def sending() -> Any:
 
 def pool_rates() -> Any:
     """For every split of sixteen GPUs the rate of each pool; the lower one counts."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     rates = {
         "pre": "datum.x * prefill_one / best_pools_rate",
@@ -99,7 +99,7 @@ def pool_rates() -> Any:
 
 def when_to_split() -> Any:
     """A cell for each prompt and load: which arrangement takes fewer GPUs there."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     x = alt.X("from_prompt_len", **log_axis("prompt (tokens)", *PROMPTS))
     y = alt.Y("from_load", **log_axis(LOAD_TITLE, *LOADS))
@@ -118,7 +118,7 @@ def _cells() -> Any:
     A load is said as the GPUs that it would keep busy if each served both phases. No
     prompt is served whose cache does not fit, or cannot be read in time.
     """
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     prompt = {"prompt_len": "datum.prompt_len"}
     size = prompt | {"overhead_s": f"{OVERHEAD_S}"}

@@ -14,7 +14,7 @@ FLOPS = (1e9, 3e22)
 
 def again_or_once() -> Any:
     """FLOPs of the whole answer against its length."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     x = alt.X("answer", **log_axis("tokens of the answer", *ANSWERS))
     y = alt.Y("flops", **log_axis("FLOPs of the answer", *FLOPS))

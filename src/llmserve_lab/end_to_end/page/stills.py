@@ -13,14 +13,16 @@ from llmserve_lab.page.still import StaticFigure, figure_style
 @figure_style()
 def causal_mask(tokens: list[int]) -> StaticFigure:
     """Which position sees which, as the model really ran it."""
-    import matplotlib.pyplot as plt
-    from matplotlib.patches import Rectangle
+    from llmserve_lab.extras import patches
+    from llmserve_lab.extras import pyplot as plt
 
     mask = seen_mask(toy(), tokens)
     n, seen = len(tokens), int(mask.sum())
     figure, axes = plt.subplots(figsize=(3.9, 3.5))
     for i, j in zip(*mask.nonzero(), strict=True):
-        axes.add_patch(Rectangle((j - 0.45, i - 0.45), 0.9, 0.9, **_look(i == j)))
+        axes.add_patch(
+            patches.Rectangle((j - 0.45, i - 0.45), 0.9, 0.9, **_look(i == j))
+        )
     words = spell(tokens).split()
     axes.set(xlim=(-0.6, n - 0.4), ylim=(n - 0.4, -0.6), aspect="equal")
     axes.set_xticks(range(n), words, rotation=45)

@@ -31,9 +31,9 @@ class Record:
         self._numbers = array("d")
         self._bar: Any = None
         if progress:
-            from tqdm.auto import tqdm
+            from llmserve_lab.extras import tqdm
 
-            self._bar = tqdm(total=total, unit="request", mininterval=0.5)
+            self._bar = tqdm.tqdm(total=total, unit="request", mininterval=0.5)
 
     def add(self, sequence: Sequence, finished_s: float) -> None:
         """Note a request that has been answered."""

@@ -33,7 +33,7 @@ def timeline(
     Raises:
         ValueError: nothing happens in that time, or on more than six replicas.
     """
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     end_s = max((step.end_s for step in trace), default=0.0)
     until_s = end_s if until_s is None else until_s

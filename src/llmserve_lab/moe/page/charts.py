@@ -22,7 +22,7 @@ LAYOUTS = {
 
 def touched() -> Any:
     """Distinct experts against rows, and what they would be if no two rows met."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     x = alt.X("n", **log_axis("rows in the batch", *ROWS))
     y = alt.Y("value", **log_axis("experts touched", 1, 1000))
@@ -48,7 +48,7 @@ def touched() -> Any:
 
 def traffic() -> Any:
     """Bytes from every rank to every rank; rows are alike, so one has numbers."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     cells = alt.Chart()
     hot, shown = "datum.to == 0", "format({}, width < 400 ? '.2~s' : '.3~s')"
@@ -84,7 +84,7 @@ def traffic() -> Any:
 
 def layouts() -> Any:
     """For every layout what leaves a rank around attention, then around experts."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     parts = [
         (name, half, start, length)

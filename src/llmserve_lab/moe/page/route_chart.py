@@ -78,7 +78,7 @@ def ranks_met() -> tuple[tuple[tuple[float, ...], ...], ...]:
 
 def route() -> Any:
     """All experts, a line a rank; those chosen, the darker the more they weigh."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     axis = alt.Axis(
         values=list(range(PER_RANK + 1)),

@@ -71,7 +71,7 @@ def placements(rows: Counts, num_ranks: int, extra: int) -> dict[str, Placement]
 @figure_style()
 def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFigure:
     """Rows of every rank, the busiest first, under three placements of the experts."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     housed = placements(rows, num_ranks, extra)
     figure, (panels,) = plt.subplots(
@@ -101,7 +101,7 @@ def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFi
 @figure_style()
 def steered(runs: dict[str, Steered]) -> StaticFigure:
     """Balancedness of the experts while a bias is nudged after every batch."""
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(5.6, 2.9))
     for name, run in runs.items():
@@ -120,8 +120,8 @@ def steered(runs: dict[str, Steered]) -> StaticFigure:
 @figure_style()
 def layouts(block: Danced, *, tp: int) -> StaticFigure:
     """Rows × features of one batch after each step, a colour for each rank's piece."""
-    import matplotlib.pyplot as plt
-    from matplotlib.patches import Rectangle
+    from llmserve_lab.extras import patches
+    from llmserve_lab.extras import pyplot as plt
 
     steps = [held for held in block.steps[0] if held.layout in PIECES]
     figure, axes = plt.subplots(figsize=(4.4, 2.0))
@@ -131,7 +131,9 @@ def layouts(block: Danced, *, tp: int) -> StaticFigure:
             x, y = place + 0.8 * piece / tp * across, 0.8 * piece / tp * down
             width, height = (0.8 / tp if cut else 0.8 for cut in (across, down))
             ink = SERIES[piece].light if across or down else GREY.light
-            axes.add_patch(Rectangle((x, y), width, height, color=ink, alpha=0.6))
+            axes.add_patch(
+                patches.Rectangle((x, y), width, height, color=ink, alpha=0.6)
+            )
         axes.text(place + 0.4, 0.4, note, ha="center", va="center", fontsize=9)
         axes.text(place + 0.4, -0.08, STEPS[held.step], ha="center", fontsize=9)
     axes.set(xlim=(-0.1, len(steps)), ylim=(0.9, -0.3))

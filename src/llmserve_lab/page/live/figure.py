@@ -179,7 +179,7 @@ class LiveFigure:
 
     def picture(self) -> str:
         """The chart at its defaults as an SVG document, as Vega draws it."""
-        import vl_convert
+        from llmserve_lab.extras import vl_convert
 
         # Vega numbers its clips on from figure to figure; here each starts at 0.
         svg, numbers = str(vl_convert.vegalite_to_svg(self.spec)), dict[str, str]()

@@ -13,7 +13,7 @@ STEPS = 40  # of a line; the rows are made in the browser, none is stored
 
 def log_axis(title: str, low: float, high: float, **axis: Any) -> dict[str, Any]:
     """Keywords of a channel: logarithmic, fixed domain, one grid line a decade."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     decades = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
     shown = "format(datum.value, datum.value < 1 ? '~g' : '~s')"
@@ -28,7 +28,7 @@ def log_axis(title: str, low: float, high: float, **axis: Any) -> dict[str, Any]
 
 def by_ink(field: str, inks: dict[str, Ink], *, legend: bool = True) -> dict[str, Any]:
     """Colour and dash channels that give each value of ``field`` its ink."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     names = list(inks)
     colors = alt.Scale(domain=names, range=[ink.css for ink in inks.values()])
@@ -47,7 +47,7 @@ def landmark(channel: Any, signal: str, label: str, *, at: float = 0) -> Any:
 
     ``label`` stands at its end, ``at`` pixels down from the top (or from the left).
     """
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     name = type(channel).__name__.lower()
     row = alt.Chart(alt.Data(values=[{}])).transform_calculate(
@@ -78,7 +78,7 @@ class Curve:
 
 def curves(x: Any, y: Any, over: tuple[float, float], *lines: Curve) -> Any:
     """Every line over a range of ``x``, its name beside it, as Altair layers."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     layers = [_curve(line, x.shorthand, y.shorthand, over) for line in lines]
     return alt.layer(*layers).encode(x=x, y=y)
@@ -86,7 +86,7 @@ def curves(x: Any, y: Any, over: tuple[float, float], *lines: Curve) -> Any:
 
 def _curve(line: Curve, x: str, y: str, over: tuple[float, float]) -> Any:
     """Line and name of one curve, on rows that are computed once for both."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     color = line.ink.css
     dash = list(line.dash or (1, 0))

@@ -24,7 +24,7 @@ CONTEXT_TITLE = "context in cache (tokens per request)"
 
 def roofline() -> Any:
     """The roof, the ridge, and a point for each phase."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     x = alt.X("intensity", **log_axis(INTENSITY_TITLE, *INTENSITIES))
     y = alt.Y("tflops", **log_axis("compute under the roof (TFLOP/s)", 0.03, 8000))
@@ -61,7 +61,7 @@ def _by_phase(template: str) -> str:
 
 def intensity_against_context() -> Any:
     """Two phases, each with and without the FLOPs of attention, and three landmarks."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     x = alt.X("context", **log_axis(CONTEXT_TITLE, *CONTEXTS))
     y = alt.Y("value", **log_axis(INTENSITY_TITLE, 0.03, 3e5))
@@ -86,7 +86,7 @@ def intensity_against_context() -> Any:
 
 def iteration_time() -> Any:
     """For each phase a bar of reading (weights, then cache) and a bar of computing."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     bars = {
         "read weights": ("read", "0", "weights_s"),
@@ -113,7 +113,7 @@ def iteration_time() -> Any:
 
 def attention_kinds(models: Mapping[str, ModelShape]) -> Any:
     """One line a model: decode intensity while the context grows."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     x = alt.X("context", **log_axis(CONTEXT_TITLE, *CONTEXTS))
     y = alt.Y("value", **log_axis("decode intensity (FLOP/byte)", 0.03, 3000))

@@ -22,7 +22,7 @@ def hierarchy(accelerator: Accelerator, model: ModelShape) -> StaticFigure:
     Raises:
         LookupError: the catalog has no hierarchy for this accelerator.
     """
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     levels = accelerator.levels()
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(4.4, 4.4))
@@ -90,7 +90,7 @@ def roof(
     Each phase holds every argument of (1.13) and (1.16) but the intensity, and the
     ``hbm_bytes`` of the machine, which is the same in both.
     """
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     ridge = float(f.RIDGE.at(decode))

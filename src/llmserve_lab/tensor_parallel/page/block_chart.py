@@ -71,7 +71,7 @@ def _row(step: Step, uncut: Step) -> dict[str, Any]:
 
 def block() -> Any:
     """Above, the steps with the shapes on one rank; below, one step on every rank."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     steps = alt.Chart().transform_calculate(top="datum.i", bottom="datum.i + 0.9")
     ranks = (
@@ -101,7 +101,7 @@ def block() -> Any:
 
 def _bars(data: Any, start: Any, end: str) -> Any:
     """Rows held for each token, the chosen step darker; exchanges in their own ink."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     x = start.title(AXIS).axis(grid=False, tickCount=5)
     ink = alt.condition(EXCHANGE, alt.value(VERMILLION.css), alt.value(GREEN.css))
@@ -115,7 +115,7 @@ def _bars(data: Any, start: Any, end: str) -> Any:
 
 def _texts(data: Any) -> list[Any]:
     """The name at the left, the shapes at the right."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     ink = alt.condition(EXCHANGE, alt.value(VERMILLION.css), alt.value(INK.css))
     size = alt.expr("width < 400 ? 9.5 : 13")
@@ -132,7 +132,7 @@ def _texts(data: Any) -> list[Any]:
 
 
 def _down(field: str) -> Any:
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     scale = alt.Scale(domain=[0, TOP + RANKS], reverse=True, nice=False)
     return alt.Y(f"{field}:Q", axis=None, scale=scale)

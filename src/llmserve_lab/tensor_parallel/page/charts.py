@@ -16,7 +16,7 @@ KINDS = {"work on one rank": BLUE, "all-reduces": VERMILLION}
 
 def tp_time() -> Any:
     """For each degree a bar: a rank's own work, then what it waits for the links."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     here = {"n_ranks": "datum.g"}
     work, link = f.RANK_S.browser(here), f.LINK_S.browser(here)
@@ -42,7 +42,7 @@ def tp_time() -> Any:
 
 def speedup() -> Any:
     """One line a degree: how much faster than one rank, while the batch grows."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     x = alt.X("batch", **log_axis("requests in the batch", *BATCHES))
     y = alt.Y("value", **log_axis("times as fast as one rank", 0.2, 20))

@@ -19,7 +19,7 @@ def degrees(
 
     ``known`` holds every argument of (3.17), the chosen degree among them.
     """
-    import matplotlib.pyplot as plt
+    from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
     names = [f"{tp:g}" for tp in feasible]

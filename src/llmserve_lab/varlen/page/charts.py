@@ -21,7 +21,7 @@ def square() -> Any:
 
     Queries run down, keys to the right. ``way`` is 0 padded, 1 masked, 2 varlen.
     """
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     axis: dict[str, Any] = {"grid": False, "tickCount": 5}
     across = f"({SHOWN}) * max(1, width / height)"  # a token is as wide as it is high
@@ -54,7 +54,7 @@ def starts() -> dict[str, str]:
 
 
 def _up_to(expr: str, *, reverse: bool = False) -> Any:
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     return alt.Scale(
         domainMin=0, domainMax={"expr": expr}, nice=False, reverse=reverse, zero=True
@@ -63,7 +63,7 @@ def _up_to(expr: str, *, reverse: bool = False) -> Any:
 
 def _blocks(box: dict[str, Any]) -> Any:
     """For each request what is computed, its name, and the triangle that counts."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     one = alt.Chart()
     computed = one.mark_rect(color=VERMILLION.css, fillOpacity=0.35).encode(**box)
@@ -95,7 +95,7 @@ def _blocks(box: dict[str, Any]) -> Any:
 
 def _legend() -> list[Any]:
     """Two lines in their own inks: at the upper right, on a phone at the lower left."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     narrow = f"width < {NARROW}"
     corner: dict[str, Any] = {
@@ -117,7 +117,7 @@ def _legend() -> list[Any]:
 
 def share() -> Any:
     """Attention's share of the FLOPs as the prompt grows, and where it is a half."""
-    import altair as alt
+    from llmserve_lab.extras import altair as alt
 
     x = alt.X("prompt", **log_axis("prompt of the average row (tokens)", *PROMPTS))
     y = alt.Y(
