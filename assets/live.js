@@ -86,6 +86,7 @@
   class Figure {
     constructor(root) {
       this.root = root;
+      root.llmserveFigure = this; // provenance.js asks for the present setting
       this.data = JSON.parse(root.querySelector("script.live-data").textContent);
       this.inputs = [...root.querySelectorAll(".live-controls [name]")];
       this.picture = root.querySelector(".live-picture");
@@ -260,7 +261,8 @@
     const base = window.llmserveLab.replace("live.js", "");
     const style = Object.assign(document.createElement("link"), { rel: "stylesheet" });
     style.href = base + "book.css";
-    const files = ["vendor/vega.js", "question.js"].map((file) =>
+    document.head.append(Object.assign(style.cloneNode(), { href: base + "provenance.css" }));
+    const files = ["vendor/vega.js", "question.js", "provenance.js"].map((file) =>
       Object.assign(document.createElement("script"), { src: base + file, onload: start }));
     document.head.append(style, ...files);
     new MutationObserver(start).observe(document.body, { childList: true, subtree: true });

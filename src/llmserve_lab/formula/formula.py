@@ -59,6 +59,11 @@ class Formula:
         """The code name of the result, which is also the formula's."""
         return self.result.name
 
+    @property
+    def label(self) -> str:
+        """The formula's own name."""
+        return self.name
+
     @cached_property
     def terms(self) -> Mapping[str, Quantity]:
         """The quantities of the teaching form, by code name."""

@@ -74,6 +74,18 @@ def worked(formula: Formula, values: Mapping[str, Any], *, digits: int) -> Worke
     )
 
 
+def template(formula: Formula) -> str:
+    r"""LaTeX of the right side with a slot ``⟦name\,⟧`` for each term.
+
+    The page fills the slots with letters, or with the numbers of the moment.
+    """
+    slots = {
+        name: "1" if getattr(term, "value", 0) == 1 else rf"⟦{name}\,⟧"
+        for name, term in formula.terms.items()
+    }
+    return print_latex(formula.teaching, slots)
+
+
 def _intermediate(formula: Formula, values: Mapping[str, Any]) -> dict[str, float]:
     """Values of the formulas in ``uses`` that the caller did not give."""
     found = {}

@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 
+from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import plain
+from llmserve_lab.page.cell import this_run
+from llmserve_lab.page.provenance import Provenance, marked
 
 Cell = str | int | float
 NUMBER_LIKE = re.compile(r"[~≈<>≤≥]?\s*[-−+]?\.?\d")
@@ -94,14 +97,19 @@ class Table:
 
     def _repr_html_(self) -> str:
         """Semantic HTML, the same bytes every time, everything escaped."""
-        caption = escape(self.caption)
+        caption, book = escape(self.caption), Provenance()
+        run = None if self._has_origins() else this_run()
+        mark = f' data-run="{book.number(run)}"' if run else ""
         head = "".join(_heading(*pair) for pair in self._headed(self.columns))
-        body = "\n".join(f"<tr>{''.join(self._cells(row))}</tr>" for row in self.rows)
+        rows = ("".join(self._cells(row, book)) for row in self.rows)
+        body = "\n".join(f"<tr>{row}</tr>" for row in rows)
         return (
             f'<div class="{WRAP}" tabindex="0" role="region" aria-label="{caption}">\n'
-            f'<table class="catalog">\n<caption>{caption}</caption>\n'
+            f'<table class="catalog"{mark}>\n<caption>{caption}</caption>\n'
             f"<thead>\n<tr>{head}</tr>\n</thead>\n"
-            f"<tbody>\n{body}\n</tbody>\n</table>\n</div>" + self._notes()
+            f"<tbody>\n{body}\n</tbody>\n</table>\n</div>"
+            + self._notes()
+            + book.script()
         )
 
     def _headed(self, cells: Iterable[Cell]) -> Iterable[tuple[str, bool]]:
@@ -110,8 +118,14 @@ class Table:
         texts = (text.replace(" × ", "&nbsp;×&nbsp;") for text in shown)
         return zip(texts, self.numeric, strict=True)
 
-    def _cells(self, row: Sequence[Cell]) -> Iterable[str]:
+    def _has_origins(self) -> bool:
+        """Whether a cell says where it is from; else all are from the run."""
+        return any(isinstance(cell, Sourced) for row in self.rows for cell in row)
+
+    def _cells(self, row: Sequence[Cell], book: Provenance) -> Iterable[str]:
         for index, (text, number) in enumerate(self._headed(row)):
+            if isinstance(cell := row[index], Sourced):
+                text = marked(text, book.number(cell.origin))
             if index == 0 and self.row_headers:
                 yield f'<th scope="row">{text}</th>'
             else:

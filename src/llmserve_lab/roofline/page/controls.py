@@ -8,6 +8,7 @@ from llmserve_lab.catalog import (
     MODELS,
     PRECISIONS,
     ModelShape,
+    workload,
 )
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Lookup, Slider
@@ -30,23 +31,21 @@ def model_choice(
 
     Latent attention works absorbed in decode, on keys and values made in prefill.
     """
-    sizes = {
-        "params_total": tuple(model.params_total for model in models),
-        "params_active": tuple(model.params_active for model in models),
-        "attn_flops_per_pair": tuple(model.attn_flops_per_pair() for model in models),
-        "prefill_pair_flops": tuple(
-            model.attn_flops_per_pair(absorbed=False) for model in models
-        ),
-    }
-    names = tuple(model.name for model in models)
-    choice = Choice("model", "Model", names, default, sizes)
+    works = [workload(model) for model in models]
+    names = ("params_total", "params_active", "attn_flops_per_pair")
+    sizes = {name: tuple(work[name] for work in works) for name in names}
+    sizes["prefill_pair_flops"] = tuple(
+        workload(model, absorbed=False)["attn_flops_per_pair"] for model in models
+    )
+    options = tuple(model.name for model in models)
+    choice = Choice("model", "Model", options, default, sizes)
     return choice, kv_lookup("kv_bytes_per_token", models, "model")
 
 
 def kv_lookup(signal: str, models: tuple[ModelShape, ...], *by: str) -> Lookup:
     """κ as a signal: by precision, and by the choice of model where there is one."""
     rows = tuple(
-        tuple(model.kv_bytes_per_token(PRECISIONS[p].bytes_kv) for p in FORMATS)
+        tuple(workload(model, precision=p)["kv_bytes_per_token"] for p in FORMATS)
         for model in models
     )
     return Lookup(signal, (*by, "precision"), rows if by else rows[0])

@@ -1,0 +1,1 @@
+"""What happens to a page when the book is built."""
