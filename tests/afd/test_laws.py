@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +24,7 @@ from llmserve_lab.afd.simulation.length_distributions import (
     Uniform,
 )
 from llmserve_lab.afd.simulation.slots import fill
-from tests.workloads.real import FOLDER
+from tests.workloads.real import lengths
 
 LAWS: list[Law] = [
     Independent(Uniform(0, 40), Geometric(20)),
@@ -109,16 +108,6 @@ def test_theta_of_a_trace_is_formula_9_8() -> None:
     assert trace.correlation > 0.9
 
 
-def columns(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Prompts and answers of a real trace."""
-    from llmserve_lab.workloads import READERS
-
-    reader = READERS["mooncake" if name.endswith("jsonl") else "azure"]
-    rows = [(each.prompt_len, each.output_len) for each in reader(FOLDER / name)]
-    table = np.array(rows[:4000] if name.startswith("mooncake") else rows)
-    return table[:, 0], table[:, 1]
-
-
 def test_a_trace_is_counted_in_64_bits_whatever_it_comes_in() -> None:
     rows: list[Any] = [np.array([250, 255], dtype=kind) for kind in ("u1", "i8", "f4")]
     few, many, real, plain = (Trace(row, row).slot() for row in [*rows, [250, 255]])
@@ -144,19 +133,9 @@ def test_a_law_of_one_length_is_anything_that_draws_and_knows_its_chances() -> N
     assert law.slot().theta == pytest.approx(np.mean(looks), rel=0.05)
 
 
-def test_real_traces_have_the_moments_that_are_recorded(
-    record_property: Callable[[str, object], None],
-) -> None:
-    """Those that are here: the book has none, and says where they are published."""
-    here = [name for name in TRACES if (FOLDER / name).is_file()]
-    for name in here:
-        recount(name)
-    found = ", ".join(here) or "none here, so none recounted (see LLMSERVE_TRACES)"
-    record_property("report", f"real traces recounted: {found}")
-
-
-def recount(name: str) -> None:
-    seen, (prompts, answers) = TRACES[name], columns(name)
+@pytest.mark.parametrize("name", TRACES)
+def test_real_traces_have_the_moments_that_are_recorded(name: str) -> None:
+    seen, (prompts, answers) = TRACES[name], lengths(name)
     steps = np.maximum(answers, 1).astype(np.float64)
     for record, counted in (
         (seen.prompt, prompts.mean()),

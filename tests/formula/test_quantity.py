@@ -19,7 +19,7 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 
 @given(finite)
 def test_what_is_in_range_comes_back_and_nothing_else(value: float) -> None:
-    thing = Quantity("thing", "x", "byte", "a thing", minimum=-3.0, maximum=5.0)
+    thing = Quantity("x", "byte", "a thing", minimum=-3.0, maximum=5.0, name="thing")
     if -3 <= value <= 5:
         assert float(thing.checked(value)) == value
     else:
@@ -151,12 +151,12 @@ def test_a_value_is_checked_after_it_was_converted() -> None:
 
 
 def test_a_coefficient_is_a_quantity_with_its_value() -> None:
-    two = Coefficient("two", "2", "FLOP/(parameter*token)", "two", value=2.0)
+    two = Coefficient("2", "FLOP/(parameter*token)", "two", value=2.0, name="two")
     assert float(two.checked(two)) == 2.0
 
 
 def test_symbols_know_the_sign_of_what_they_stand_for() -> None:
     assert q.batch.sympy.is_positive
     assert q.context.sympy.is_nonnegative and not q.context.sympy.is_positive
-    either = Quantity("either", "x", "s", "of either sign", minimum=-math.inf)
+    either = Quantity("x", "s", "of either sign", minimum=-math.inf, name="either")
     assert either.sympy.is_real and either.sympy.is_nonnegative is None

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from llmserve_lab import notation as q
 from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.vega import printed
 from llmserve_lab.roofline import formulas as f
 from tests.formula.example import make
 from tests.formula.javascript import evaluate
@@ -62,7 +63,7 @@ def refused() -> dict[str, Any]:
         "sin": sp.sin,
         "Mod": lambda b: b % 3,
         "Pi": lambda b: b * sp.pi,
-        "And": lambda b: sp.Piecewise((b, (b > 1) & (b < 3)), (2, True)),
+        "Xor": lambda b: sp.Piecewise((b, sp.Xor(b > 1, b < 3)), (2, True)),
     }
 
 
@@ -71,6 +72,15 @@ def test_what_the_browser_does_not_offer_is_refused_by_name(name: str) -> None:
     message = f"batch_fits uses {name}, which the browser's expressions do not offer"
     with pytest.raises(TypeError, match=message):
         of_batch(refused()[name]).browser()
+
+
+def test_conditions_may_be_joined() -> None:
+    import sympy
+
+    x = sympy.Symbol("x")
+    text = printed((x > 1) & ((x < 3) | (x > 5)), {"x": "batch"}, "goal")
+    for value in (0, 2, 4, 6):
+        assert evaluate(text, batch=value) == (value in (2, 6))
 
 
 def test_a_piecewise_needs_a_last_branch() -> None:

@@ -22,10 +22,34 @@ def test_the_example_runs_as_printed(root: Path) -> None:
     assert failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
+PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_what_it_links_to_exists(root: Path, page: str) -> None:
     links = re.findall(r"\]\(([^)#:]+)\)", (root / page).read_text("utf8"))
     assert [link for link in links if not (root / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_paths_it_names_exist(root: Path, page: str) -> None:
+    """Whole paths in code spans; a part such as ``<chapter>/`` stands for any."""
+    spans = re.findall(r"`([\w./-]+/[\w./-]*)`", (root / page).read_text("utf8"))
+    package = root / "src" / "llmserve_lab"
+    absent = [
+        span
+        for span in spans
+        if not any((base / span).exists() for base in (root, package, package / "afd"))
+        and not any(package.glob(f"*/{span}"))
+    ]
+    assert absent == []
+
+
+def test_the_rooms_of_the_map_are_the_rooms_there_are(root: Path) -> None:
+    text = (root / "ARCHITECTURE.md").read_text("utf8")
+    package = root / "src" / "llmserve_lab"
+    rooms = [path.parent.name for path in package.glob("*/__init__.py")]
+    assert [room for room in rooms if f"{room}/" not in text] == []
 
 
 def test_every_chapter_is_in_the_table(root: Path) -> None:

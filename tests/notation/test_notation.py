@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from llmserve_lab.formula.quantity import Coefficient, Quantity
+from llmserve_lab.formula.quantity import Coefficient, Quantity, named_by_variable
 from llmserve_lab.formula.registry import formulas, modules
 from llmserve_lab.formula.units import units
 from llmserve_lab.notation import quantity, rank, table
@@ -19,13 +19,12 @@ def test_no_letter_has_two_meanings() -> None:
     assert max(meanings.values()) == 1
 
 
-def test_a_quantity_is_found_by_the_name_that_python_knows_it_by() -> None:
-    from llmserve_lab import notation
-
-    for name, item in vars(notation).items():
-        if isinstance(item, Quantity):
-            assert item.name == name
-            assert quantity(name) is item
+def test_a_quantity_has_the_name_of_its_variable_and_no_other() -> None:
+    one = Quantity("x", "byte", "a thing")
+    assert named_by_variable({"thing": one, "text": "x"}) == {"thing": one}
+    assert one.name == "thing" and str(one.sympy) == "thing"
+    with pytest.raises(ValueError, match="thing must have one name, got other"):
+        named_by_variable({"thing": one, "other": one})
 
 
 def test_every_entry_is_complete() -> None:

@@ -129,7 +129,10 @@ def test_every_point_lies_inside_the_roofline() -> None:
     figure = figures.roofline()
     slow = corners(figure, efficiency="FlashMLA, measured")
     known = [figure.values(**state) for state in slow]
-    for channel, shown, unit in (("x", "intensity", 1), ("y", "flops", 1e12)):
+    for channel, shown, unit in (
+        ("x", "intensity", 1),
+        ("y", "attainable_flops", 1e12),
+    ):
         ((low, high),) = set(domains(figure.spec, channel))
         points = [each[f"{phase}_{shown}"] for each in known for phase in charts.PHASES]
         assert low * unit < min(points) < max(points) < high * unit

@@ -5,6 +5,7 @@ import tracemalloc
 from collections import deque
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.workloads import READERS, made_up, published
 from llmserve_lab.workloads.synthetic import START, WRITERS, write_made_up
 from llmserve_lab.workloads.traces import MOONCAKE_BLOCK, datetime_s
-from tests.workloads.real import real
+from tests.workloads.real import LENGTHS, SAMPLES, lengths, real, samples
 from tests.workloads.test_flaws import AZURE, BURST
 
 LONG = 5_000
@@ -32,10 +33,10 @@ def made(folder: Path) -> list[tuple[str, Path]]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Made-up traces always; each real one where it exists, and none is skipped."""
+    """Made-up traces, first lines of real ones, whole ones where a machine has them."""
     if "real_trace" in metafunc.fixturenames:
         found: list[tuple[str, Path | None]] = [(form, None) for form in READERS]
-        found += real()
+        found += [*samples(), *real()]
         names = [path.name if path else f"made-up {form}" for form, path in found]
         metafunc.parametrize("real_trace", found, ids=names)
 
@@ -74,6 +75,20 @@ def test_a_trace_is_read_line_by_line_by_hand(trace: tuple[str, Path]) -> None:
     assert [(each.prompt_len, each.output_len) for each in found] == answered
     times = [each.arrival_s for each in found]
     assert times == sorted(times) and times[0] >= 0
+
+
+def test_the_samples_are_those_that_were_published() -> None:
+    """Checksums, and that lengths agree with the lines that are kept whole."""
+    for line in (SAMPLES / "SHA256SUMS").read_text("utf8").splitlines():
+        digest, name = line.split()
+        assert sha256((SAMPLES / name).read_bytes()).hexdigest() == digest, name
+    for (form, path), name in zip(samples(), sorted(LENGTHS), strict=True):
+        prompts, answers = lengths(name)
+        for number, each in enumerate(READERS[form](path)):
+            assert (each.prompt_len, each.output_len) == (
+                prompts[number],
+                answers[number],
+            )
 
 
 def test_names_of_blocks_fill_the_prompt(trace: tuple[str, Path]) -> None:

@@ -123,7 +123,7 @@ def in_coefficients(root: Path) -> Iterator[Defect]:
 
 def _in_coefficient(call: ast.Call, path: Path, root: Path) -> Iterator[Defect]:
     value = next(word.value for word in call.keywords if word.arg == "value")
-    _, symbol, unit, *_ = call.args
+    symbol, unit, *_ = call.args
     for part in (value, symbol, unit):
         after = repr(_slipped(ast.literal_eval(part)))
         yield python_defect(KIND, path, root, part, after)

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from llmserve_lab.claims.printed import Printed, parse
 from llmserve_lab.claims.sources import Source, source_of
 from llmserve_lab.claims.verdict import Verdict, worst
+from llmserve_lab.formula.text import plain, said
 
 Value = float | tuple[float, float]  # a number, or the ends of a range
 Recompute = Callable[[], Value]
@@ -186,8 +187,6 @@ def _ends(recompute: Recompute) -> tuple[float, ...]:
 
 def _shown(value: float, number: Number) -> str:
     """With its unit; as printed and in SI where the source prints a binary unit."""
-    from llmserve_lab.formula.text import plain, said
-
     printed = number.parsed
     text = said(value, number.unit, max(4, printed.digits + 1))
     if printed.prefix.endswith("i"):

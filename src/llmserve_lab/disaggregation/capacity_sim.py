@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from typing import Any
 
 import numpy as np
 
@@ -20,14 +22,10 @@ from llmserve_lab.engine import (
     Pool,
     simulate,
 )
+from llmserve_lab.formula.text import plain
+from llmserve_lab.page.table import Table
 from llmserve_lab.sweep import sweep
 from llmserve_lab.workloads import Always, closed_requests
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from concurrent.futures import Executor
-
-    from llmserve_lab.page.table import Table
 
 MODEL, GPU, LINK = "llama-3-8b", "h100-sxm", "nvlink4"
 ENDLESS = 10**9  # blocks: the closed forms know no end of memory
@@ -131,9 +129,6 @@ def rates_table(
     overhead_s: float = 0.0,
 ) -> Table:
     """Table of rates by prompt: (6.35) and (6.33), and backlogs simulated."""
-    from llmserve_lab.formula.text import plain
-    from llmserve_lab.page.table import Table
-
     fleet: dict[str, Any] = {
         "n_prefill": n_prefill,
         "n_decode": n_decode,
@@ -167,9 +162,6 @@ def splits(
     executor: Executor | None = None,
 ) -> Table:
     """Table of every split of ``n_gpus``: the rate of (6.33), and of a backlog."""
-    from llmserve_lab.formula.text import plain
-    from llmserve_lab.page.table import Table
-
     size = {
         "prompt_len": prompt_len,
         "new_tokens": new_tokens,

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llmserve_lab import catalog
 from llmserve_lab.disaggregation import formulas as f
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.still import StaticFigure
-    from llmserve_lab.page.table import Table
-
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.palette import BLUE, VERMILLION
+from llmserve_lab.page.still import StaticFigure, figure_style
+from llmserve_lab.page.table import Table
 
 ROUTES = {
     "in one node": ("nvlink4",),
@@ -71,9 +70,6 @@ def routes(known: Mapping[str, float], *, prompt_len: int) -> Table:
 
     ``known`` holds what (6.5) asks about model and machine, and κ.
     """
-    from llmserve_lab.formula.text import si
-    from llmserve_lab.page.table import Table
-
     prefill_s = float(f.PREFILL_S.at(known, prompt_len=prompt_len))
     rows = []
     for name, keys in ROUTES.items():
@@ -96,9 +92,6 @@ def timeline(
     ``known`` holds what (6.5) asks about model and machine, κ and the layers.
     """
     from llmserve_lab.extras import pyplot as plt
-    from llmserve_lab.formula.text import si
-    from llmserve_lab.page.palette import BLUE, VERMILLION
-    from llmserve_lab.page.still import StaticFigure, figure_style
 
     prefill_s = float(f.PREFILL_S.at(known, prompt_len=prompt_len))
     with figure_style():

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from llmserve_lab.disaggregation import capacity_sim
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.engine import Continuous, Pool, simulate
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.table import Table
 from llmserve_lab.workloads import Always, poisson_requests
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
 
 
 def wait_table(*, prompt_len: int, num_requests: int = 3200) -> Table:
     """Table of mean TTFT by load: (6.11), and one simulated GPU that prefills."""
-    from llmserve_lab.formula.text import si
-    from llmserve_lab.page.table import Table
-
     prefill_s = float(f.PREFILL_S.at(capacity_sim.sizes(prompt_len=prompt_len)))
     rows = []
     for busy in (0.2, 0.5, 0.8):

@@ -10,19 +10,16 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
-from llmserve_lab.catalog import machine, workload
+from llmserve_lab.catalog import Accelerator, ModelShape, machine, workload
 from llmserve_lab.catalog.evidence.tiers import HOST_DRAM, NVME_SSD
 from llmserve_lab.catalog.records.accelerator import MemoryLevel
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.engine import Request
+from llmserve_lab.formula.text import plain, si
+from llmserve_lab.page.table import Table
 from llmserve_lab.workloads import made_up
 from llmserve_lab.workloads.traces import MOONCAKE_BLOCK
-
-if TYPE_CHECKING:
-    from llmserve_lab.catalog import Accelerator, ModelShape
-    from llmserve_lab.page.table import Table
 
 NUM_REQUESTS = 1000
 
@@ -106,8 +103,6 @@ def room_bytes(model: ModelShape, accelerator: Accelerator) -> float:
     Raises:
         ValueError: they leave nothing.
     """
-    from llmserve_lab.formula.text import si
-
     hbm_bytes, weight_bytes = float(accelerator.hbm_bytes), model.weight_bytes()
     if weight_bytes >= hbm_bytes:
         raise ValueError(
@@ -125,9 +120,6 @@ def table(model: ModelShape, accelerator: Accelerator, *, prefix_len: int) -> Ta
     Raises:
         ValueError: the weights leave no room on the accelerator.
     """
-    from llmserve_lab.formula.text import plain, si
-    from llmserve_lab.page.table import Table
-
     known = workload(model) | machine(accelerator)
     block_bytes = MOONCAKE_BLOCK * float(known["kv_bytes_per_token"])
     hbm = MemoryLevel("HBM", accelerator.hbm_bytes, accelerator.hbm_bw)

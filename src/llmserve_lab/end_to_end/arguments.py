@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.ffn import GeluFfn, SwigluFfn
-
-if TYPE_CHECKING:
-    from llmserve_lab.catalog import ModelShape
-    from llmserve_lab.page.table import Table
+from llmserve_lab.end_to_end import formulas as f
+from llmserve_lab.page.table import Table
 
 HEAD_MATRICES = 2  # query and output, or key and value
 FFN_MATRICES = {GeluFfn: 2, SwigluFfn: 3}
@@ -86,9 +83,6 @@ def _part(name: str) -> str:
 
 def block_table(model: ModelShape) -> Table:
     """Table of a block's parameters: closed form beside the list of tensors."""
-    from llmserve_lab.end_to_end import formulas as f
-    from llmserve_lab.page.table import Table
-
     known, counted = block_of(model), counted_block(model)
     rows = [
         (

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from llmserve_lab.end_to_end.arguments import cached_heads, dense_ffn
 from llmserve_lab.end_to_end.tally import Tally
 from llmserve_lab.end_to_end.toy import WORDS
+from llmserve_lab.page.table import Table
 from llmserve_lab.transformer import Transformer, generate
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
 
 
 @dataclass(frozen=True)
@@ -52,8 +49,6 @@ class Comparison:
     @property
     def table(self) -> Table:
         """Table of passes: the token that comes out, rows and pairs of either loop."""
-        from llmserve_lab.page.table import Table
-
         both = (self.recomputed.tally, self.cached.tally)
         passes = zip(*(tally.passes for tally in both), strict=True)
         rows: list[tuple[str | int, ...]] = [

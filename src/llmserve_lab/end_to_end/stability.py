@@ -7,16 +7,13 @@ its sums in a fixed order, so "the same" means the same bits, not nearly the sam
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from llmserve_lab.page.table import Table
 from llmserve_lab.transformer import ORDERED, Packing, Transformer, varlen_attention
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.packing import Piece
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
 
 
 def unmasked_attention(packing: Packing) -> Iterator[Piece]:
@@ -62,8 +59,6 @@ def growth(
     Raises:
         ValueError: a length is below the prefix, or beyond the tokens that there are.
     """
-    from llmserve_lab.page.table import Table
-
     for length in lengths:
         if not prefix <= length <= len(tokens):
             raise ValueError(

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from llmserve_lab import notation as q
 from llmserve_lab.formula.derive import at, limit, symbolic
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.roofline.formulas import ATTN_FLOPS, LINEAR_FLOPS
 
 if TYPE_CHECKING:
     import sympy
-
-    from llmserve_lab.formula.formula import Formula
-    from llmserve_lab.formula.quantity import Quantity
 
 
 def over_passes(per_pass: Any, *, first: int = 0) -> sympy.Expr:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sympy.printing.printer import Printer
+
+from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.units import units
-
-if TYPE_CHECKING:
-    from llmserve_lab.formula.formula import Formula
-
-PLAIN = frozenset(["log", "exp"])
-KEEPS_UNIT = frozenset(["Abs", "floor", "ceiling"])
-ALIKE = frozenset(
-    ["Max", "Min", "LessThan", "StrictLessThan", "GreaterThan", "StrictGreaterThan"]
-)
 
 
 def unit_of(formula: Formula) -> Any:
@@ -23,10 +17,7 @@ def unit_of(formula: Formula) -> Any:
         ValueError: it adds or compares unlike units, or hands a unit to a function
             that takes plain numbers.
     """
-    one_of_each = {
-        term.sympy: units().Quantity(1.0, term.unit) for term in formula.terms.values()
-    }
-    return _walk(formula.teaching, one_of_each, formula.name).units
+    return UnitWalker(formula)._print(formula.teaching).units
 
 
 def balances(formula: Formula) -> bool:
@@ -36,56 +27,87 @@ def balances(formula: Formula) -> bool:
     return bool(left.units == right.units and left.magnitude == right.magnitude)
 
 
-def _walk(node: Any, known: dict[Any, Any], what: str) -> Any:
-    kind = type(node).__name__
-    if node.is_Symbol:
-        return known[node]
-    if node.is_number:
-        return units().Quantity(1.0, "dimensionless")
-    if node.is_Pow:
-        return _power(node, known, what)
-    if kind == "Piecewise":
-        return _branches(node, known, what)
-    # Nothing is nothing in any unit: a zero may stand beside bytes.
-    parts = [_walk(arg, known, what) for arg in node.args if arg != 0]
-    if node.is_Mul:
-        return _product(parts)
-    if node.is_Add or kind in ALIKE:
-        return _same(parts, node, what)
-    if kind in PLAIN and not parts[0].unitless:
-        raise ValueError(f"{what} takes {kind} of {parts[0].units}")
-    if kind not in {*PLAIN, *KEEPS_UNIT}:
-        raise ValueError(f"{what} uses {kind}, whose unit is not known")
-    return parts[0]
+class UnitWalker(Printer):  # type: ignore[misc]
+    """Dimensional analysis as a SymPy printer: each node prints as one of its unit.
 
+    The printer's dispatch by class is the whitelist: a function without a method here
+    has no known unit and is refused.
+    """
 
-def _product(parts: list[Any]) -> Any:
-    total = units().Quantity(1.0, "dimensionless")
-    for part in parts:
-        total = total * part
-    return total
+    def __init__(self, formula: Formula) -> None:
+        super().__init__()
+        self.what = formula.name
+        self.known = {
+            term.sympy: units().Quantity(1.0, term.unit)
+            for term in formula.terms.values()
+        }
 
+    def _print(self, expr: Any, **kwargs: Any) -> Any:
+        if expr.is_number:
+            return units().Quantity(1.0, "dimensionless")
+        return super()._print(expr, **kwargs)
 
-def _power(node: Any, known: dict[Any, Any], what: str) -> Any:
-    base = _walk(node.base, known, what)
-    if node.exp.is_number:
-        return base ** float(node.exp)
-    exponent = _walk(node.exp, known, what)
-    if not (base.unitless and exponent.unitless):
-        raise ValueError(f"{what} raises {base.units} to the power of {exponent.units}")
-    return base
+    def emptyPrinter(self, expr: Any) -> Any:
+        """Refuse what no method prints."""
+        kind = type(expr).__name__
+        raise ValueError(f"{self.what} uses {kind}, whose unit is not known")
 
+    def _print_Symbol(self, expr: Any) -> Any:
+        return self.known[expr]
 
-def _branches(node: Any, known: dict[Any, Any], what: str) -> Any:
-    """Every branch of a Piecewise has one unit; every condition compares like units."""
-    for _, condition in node.args:
-        if condition.args:
-            _walk(condition, known, what)
-    return _same([_walk(value, known, what) for value, _ in node.args], node, what)
+    def _print_Mul(self, expr: Any) -> Any:
+        total = units().Quantity(1.0, "dimensionless")
+        for part in self._parts(expr):
+            total = total * part
+        return total
 
+    def _print_Pow(self, expr: Any) -> Any:
+        base = self._print(expr.base)
+        if expr.exp.is_number:
+            return base ** float(expr.exp)
+        power = self._print(expr.exp)
+        if not (base.unitless and power.unitless):
+            raise ValueError(
+                f"{self.what} raises {base.units} to the power of {power.units}"
+            )
+        return base
 
-def _same(parts: list[Any], node: Any, what: str) -> Any:
-    odd = [part.units for part in parts if part.units != parts[0].units]
-    if odd:
-        raise ValueError(f"{what} mixes {parts[0].units} with {odd[0]} in {node}")
-    return parts[0]
+    def _print_Piecewise(self, expr: Any) -> Any:
+        """Every branch has one unit; every condition compares like units."""
+        for _, condition in expr.args:
+            if condition.args:
+                self._print(condition)
+        return self._same([self._print(value) for value, _ in expr.args], expr)
+
+    def _alike(self, expr: Any) -> Any:
+        return self._same(self._parts(expr), expr)
+
+    _print_Add = _print_Max = _print_Min = _alike
+    _print_LessThan = _print_StrictLessThan = _alike
+    _print_GreaterThan = _print_StrictGreaterThan = _alike
+
+    def _keeps(self, expr: Any) -> Any:
+        return self._parts(expr)[0]
+
+    _print_Abs = _print_floor = _print_ceiling = _keeps
+
+    def _plain(self, expr: Any) -> Any:
+        part = self._parts(expr)[0]
+        if not part.unitless:
+            kind = type(expr).__name__
+            raise ValueError(f"{self.what} takes {kind} of {part.units}")
+        return part
+
+    _print_log = _print_exp = _plain
+
+    def _parts(self, expr: Any) -> list[Any]:
+        # Nothing is nothing in any unit: a zero may stand beside bytes.
+        return [self._print(arg) for arg in expr.args if arg != 0]
+
+    def _same(self, parts: list[Any], expr: Any) -> Any:
+        odd = [part.units for part in parts if part.units != parts[0].units]
+        if odd:
+            raise ValueError(
+                f"{self.what} mixes {parts[0].units} with {odd[0]} in {expr}"
+            )
+        return parts[0]

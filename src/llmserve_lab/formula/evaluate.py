@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from llmserve_lab.formula.arrays import Array
 from llmserve_lab.formula.quantity import Coefficient
 
 if TYPE_CHECKING:
-    from llmserve_lab.formula.formula import Array, Formula
+    from llmserve_lab.formula.formula import Formula
 
 BLOCK = 65_536  # elements; half a megabyte, which a core's cache holds
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from llmserve_lab.formula.names import quantity
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
 
     from llmserve_lab.formula.latex import Worked
     from llmserve_lab.formula.origin import Computed, Sourced
-
-Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)

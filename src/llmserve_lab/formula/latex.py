@@ -151,7 +151,7 @@ def _printer() -> type[Any]:
             terms = sorted(terms, key=lambda term: term.is_number)
             return sorted(terms, key=lambda term: term.could_extract_minus_sign())
 
-        def _print_Pow(self, expr: Any) -> str:  # noqa: N802
+        def _print_Pow(self, expr: Any) -> str:
             """A substituted number stands in brackets before its power."""
             text, base = str(super()._print_Pow(expr)), self._print(expr.base)
             bare = expr.base.is_Symbol and r"\," in base and text.startswith(base + "^")

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from llmserve_lab.formula.arrays import Array
 from llmserve_lab.formula.units import convert
 
 if TYPE_CHECKING:
     import sympy
-
-    from llmserve_lab.formula.formula import Array
 
 
 @dataclass(frozen=True)
 class Quantity:
     """A named, dimensioned thing that formulas are about.
 
-    ``name`` is the keyword that functions use, ``symbol`` the LaTeX, ``unit`` a string
-    that :func:`llmserve_lab.formula.units.units` parses. Values lie between ``minimum``
-    and ``maximum``, both included; ``positive`` excludes zero, ``whole`` fractions.
+    ``symbol`` is the LaTeX, ``unit`` a string that
+    :func:`llmserve_lab.formula.units.units` parses. Values lie between ``minimum`` and
+    ``maximum``, both included; ``positive`` excludes zero, ``whole`` fractions.
+
+    ``name`` is the keyword that functions use: that of the variable to which the
+    notation assigns the quantity, see :func:`named_by_variable`.
     """
 
-    name: str
     symbol: str
     unit: str
     meaning: str
@@ -34,6 +36,7 @@ class Quantity:
     maximum: float = math.inf
     positive: bool = False
     whole: bool = False
+    name: str = field(default="", kw_only=True)
 
     @property
     def sympy(self) -> sympy.Symbol:
@@ -116,6 +119,24 @@ class Coefficient(Quantity):
 
     positive: bool = True
     value: float = math.nan
+
+
+def named_by_variable(namespace: Mapping[str, object]) -> dict[str, Quantity]:
+    """Give each quantity in ``namespace`` the name of its variable, in their order.
+
+    A module has no ``__set_name__``, and a code name that is typed twice can differ.
+
+    Raises:
+        ValueError: one quantity has two variables.
+    """
+    found: dict[str, Quantity] = {}
+    for name, item in namespace.items():
+        if isinstance(item, Quantity):
+            if item.name not in ("", name):
+                raise ValueError(f"{item.name} must have one name, got {name} as well")
+            object.__setattr__(item, "name", name)
+            found[name] = item
+    return found
 
 
 def _split(value: Any) -> tuple[Any, str | None]:

@@ -6,8 +6,6 @@ ranks exchange it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from llmserve_lab.cluster import Rank, run
@@ -16,10 +14,8 @@ from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.parallel import pack, row_bytes
 from llmserve_lab.moe.placement import contiguous
 from llmserve_lab.moe.routing_sampler import draw
+from llmserve_lab.page.table import Table
 from llmserve_lab.transformer.arithmetic import Array, Integers
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
 
 RANKS, N_EXPERTS, WIDTH = 8, 256, 2
 
@@ -65,8 +61,6 @@ def _chosen(hot_share: float, n_draws: int, seed: int) -> Integers:
 
 def exchanged_table(*, hot_share: float, n_rows: int, top_k: int) -> Table:
     """Table of bytes to the hot rank and to any other: counted, and by closed form."""
-    from llmserve_lab.page.table import Table
-
     matrix, _ = exchanged(hot_share=hot_share, n_rows=n_rows, top_k=top_k)
     size = {
         "n_rows": n_rows,

@@ -8,10 +8,8 @@ and terms are printed in the order of the imports below, then in that of each fi
 # ruff: noqa: F403
 from __future__ import annotations
 
-from functools import cache
-
 from llmserve_lab.formula.names import hand_in, quantity as quantity, rank as rank
-from llmserve_lab.formula.quantity import Quantity
+from llmserve_lab.formula.quantity import Quantity, named_by_variable
 from llmserve_lab.notation.coefficients import *
 from llmserve_lab.notation.model import *
 from llmserve_lab.notation.iteration import *
@@ -27,12 +25,12 @@ from llmserve_lab.notation.disaggregation import *
 from llmserve_lab.notation.moe import *
 from llmserve_lab.notation.deepseek import *
 
+_TABLE = named_by_variable(globals())
 
-@cache
+
 def table() -> dict[str, Quantity]:
     """Every quantity by code name, in the order of the book."""
-    found = [item for item in globals().values() if isinstance(item, Quantity)]
-    return {item.name: item for item in found}
+    return _TABLE
 
 
 hand_in(table)

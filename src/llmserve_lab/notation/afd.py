@@ -5,178 +5,124 @@ from llmserve_lab.notation.kinds import Count, Positive, Share
 
 RATIO = "Attention instances per FFN instance "
 
-p_stop = Share(
-    "p_stop", r"\pi", "dimensionless", "chance that an answer ends at a step"
-)
-mean_decode = Quantity(
-    "mean_decode", r"\mu_D", "token/request", "mean of D, tokens generated"
-)
-n_requests = Positive(
-    "n_requests", r"N_{\mathrm{req}}", "request", "requests per Attention instance"
-)
-step_index = Quantity(
-    "step_index", "i", "dimensionless", "steps of a batch so far", whole=True
-)
-n_steps = Positive("n_steps", "K", "dimensionless", "steps of a batch in a run")
+p_stop = Share(r"\pi", "dimensionless", "chance that an answer ends at a step")
+mean_decode = Quantity(r"\mu_D", "token/request", "mean of D, tokens generated")
+n_requests = Positive(r"N_{\mathrm{req}}", "request", "requests per Attention instance")
+step_index = Quantity("i", "dimensionless", "steps of a batch so far", whole=True)
+n_steps = Positive("K", "dimensionless", "steps of a batch in a run")
 decode_load = Quantity(
-    "decode_load", r"\overline{D}_i", "token", "expected generated tokens in the slots"
+    r"\overline{D}_i", "token", "expected generated tokens in the slots"
 )
-next_decode_load = Quantity(
-    "next_decode_load", r"\overline{D}_{i+1}", "token", "the same one step later"
-)
+next_decode_load = Quantity(r"\overline{D}_{i+1}", "token", "the same one step later")
 step_load = Quantity(
-    "step_load", r"\overline{T}_i", "token", "expected tokens in all slots at a step"
+    r"\overline{T}_i", "token", "expected tokens in all slots at a step"
 )
-horizon_load = Quantity(
-    "horizon_load", r"\overline{T}_K", "token", "expected tokens, mean over a run"
-)
+horizon_load = Quantity(r"\overline{T}_K", "token", "expected tokens, mean over a run")
 slot_tokens = Positive(
-    "slot_tokens", r"\theta", "token/request", "tokens that a slot holds on average"
+    r"\theta", "token/request", "tokens that a slot holds on average"
 )
 mean_steps = Positive(
-    "mean_steps", r"\overline{u}", "token/request", "mean steps that a request takes"
+    r"\overline{u}", "token/request", "mean steps that a request takes"
 )
 mean_square_steps = Positive(
-    "mean_square_steps",
-    r"\overline{u^2}",
-    "token**2/request**2",
-    "mean square of the steps of a request",
+    r"\overline{u^2}", "token**2/request**2", "mean square of the steps of a request"
 )
 mean_prompt_steps = Quantity(
-    "mean_prompt_steps",
     r"\overline{s u}",
     "token**2/request**2",
     "mean product of prompt and steps of a request",
 )
 prompt_variance = Quantity(
-    "prompt_variance",
-    r"\sigma_s^2",
-    "token**2/request**2",
-    "variance of the prompts",
+    r"\sigma_s^2", "token**2/request**2", "variance of the prompts"
 )
-slot_sd = Positive(
-    "slot_sd", r"\sigma_\theta", "token/request", "spread of the tokens in a slot"
-)
-a_attn = Positive("a_attn", "a_A", "s/token", "Attention time per token that it reads")
-b_attn = Positive("b_attn", "b_A", "s", "Attention time that no token adds to")
-a_ffn = Positive("a_ffn", "a_F", "s/request", "FFN time per request")
-b_ffn = Positive("b_ffn", "b_F", "s", "FFN time that no request adds to")
-a_comm = Positive("a_comm", "a_C", "s/request", "round trip on the wire per request")
-b_comm = Positive("b_comm", "b_C", "s", "round trip that no request adds to")
-n_batches = Count("n_batches", "m", "dimensionless", "batches in flight")
-token_load = Positive("token_load", "T", "token", "tokens attended to in a step")
-af_ratio = Positive("af_ratio", "r", "dimensionless", RATIO.strip())
-attn_s = Positive("attn_s", "t_A", "s", "Attention time of a step")
-ffn_s = Positive("ffn_s", "t_F", "s", "FFN time of a step")
-comm_s = Quantity("comm_s", "t_C", "s", "time of a step on the wire, both ways")
-attn_sd_s = Positive(
-    "attn_sd_s", r"\sigma_A", "s", "spread of an instance's mean Attention time"
-)
-cycle_s = Positive("cycle_s", r"\tau", "s", "time between two steps, as in the paper")
-loop_s = Positive("loop_s", r"t_{\circlearrowleft}", "s", "share of a step in its loop")
-pipeline_s = Positive("pipeline_s", r"\tau_m", "s", "time between two steps, loop seen")
-instance_tokens_per_s = Positive(
-    "instance_tokens_per_s", "X", "token/s", "tokens per second and instance"
-)
-pipeline_tokens_per_s = Positive(
-    "pipeline_tokens_per_s", "X_m", "token/s", "the same, loop seen"
-)
+slot_sd = Positive(r"\sigma_\theta", "token/request", "spread of the tokens in a slot")
+a_attn = Positive("a_A", "s/token", "Attention time per token that it reads")
+b_attn = Positive("b_A", "s", "Attention time that no token adds to")
+a_ffn = Positive("a_F", "s/request", "FFN time per request")
+b_ffn = Positive("b_F", "s", "FFN time that no request adds to")
+a_comm = Positive("a_C", "s/request", "round trip on the wire per request")
+b_comm = Positive("b_C", "s", "round trip that no request adds to")
+n_batches = Count("m", "dimensionless", "batches in flight")
+token_load = Positive("T", "token", "tokens attended to in a step")
+af_ratio = Positive("r", "dimensionless", RATIO.strip())
+attn_s = Positive("t_A", "s", "Attention time of a step")
+ffn_s = Positive("t_F", "s", "FFN time of a step")
+comm_s = Quantity("t_C", "s", "time of a step on the wire, both ways")
+attn_sd_s = Positive(r"\sigma_A", "s", "spread of an instance's mean Attention time")
+cycle_s = Positive(r"\tau", "s", "time between two steps, as in the paper")
+loop_s = Positive(r"t_{\circlearrowleft}", "s", "share of a step in its loop")
+pipeline_s = Positive(r"\tau_m", "s", "time between two steps, loop seen")
+instance_tokens_per_s = Positive("X", "token/s", "tokens per second and instance")
+pipeline_tokens_per_s = Positive("X_m", "token/s", "the same, loop seen")
 ratio_attn = Quantity(
-    "ratio_attn",
     "r_A",
     "dimensionless",
     RATIO + "at which Attention and FFN balance",
     minimum=float("-inf"),
 )
 ratio_comm = Quantity(
-    "ratio_comm",
     "r_C",
     "dimensionless",
     RATIO + "at which wire and FFN balance",
     minimum=float("-inf"),
 )
 ratio_peak = Positive(
-    "ratio_peak",
-    r"r_{\mathrm{peak}}",
-    "dimensionless",
-    RATIO + "best for the FFN alone",
+    r"r_{\mathrm{peak}}", "dimensionless", RATIO + "best for the FFN alone"
 )
-ratio_best = Positive(
-    "ratio_best", "r^*", "dimensionless", RATIO + "best in the paper's model"
-)
+ratio_best = Positive("r^*", "dimensionless", RATIO + "best in the paper's model")
 best_tokens_per_s = Positive(
-    "best_tokens_per_s", "X^*", "token/s", "tokens per second and instance at the best"
+    "X^*", "token/s", "tokens per second and instance at the best"
 )
 ratio_start = Quantity(
-    "ratio_start",
     r"r_{\vdash}",
     "dimensionless",
     RATIO + "from which the loop is longer than Attention",
     minimum=float("-inf"),
 )
 ratio_end = Quantity(
-    "ratio_end",
     r"r_{\dashv}",
     "dimensionless",
     RATIO + "up to which the loop is longer than the FFN",
     minimum=float("-inf"),
 )
 ratio_loop = Positive(
-    "ratio_loop",
-    r"r_{\circlearrowleft}",
-    "dimensionless",
-    RATIO + "best for the loop alone",
+    r"r_{\circlearrowleft}", "dimensionless", RATIO + "best for the loop alone"
 )
 ratio_pipeline = Positive(
-    "ratio_pipeline", "r_m^*", "dimensionless", RATIO + "best with m batches in flight"
+    "r_m^*", "dimensionless", RATIO + "best with m batches in flight"
 )
 hidden_comm_s = Quantity(
-    "hidden_comm_s",
-    r"t_C^{\max}",
-    "s",
-    "time on the wire that m batches hide at balance",
+    r"t_C^{\max}", "s", "time on the wire that m batches hide at balance"
 )
 measured_share = Share(
-    "measured_share",
-    r"\varphi_N",
-    "dimensionless",
-    "share of the requests of a run that is measured",
+    r"\varphi_N", "dimensionless", "share of the requests of a run that is measured"
 )
 counted_share = Quantity(
-    "counted_share",
     r"\varphi_{\mathrm{count}}",
     "dimensionless",
     "share of all tokens that completed requests account for",
     maximum=1.0,
 )
 idle_attn = Quantity(
-    "idle_attn", r"\varphi_A", "dimensionless", "share of time that Attention waits"
+    r"\varphi_A", "dimensionless", "share of time that Attention waits"
 )
-idle_ffn = Quantity(
-    "idle_ffn", r"\varphi_F", "dimensionless", "share of time that the FFN waits"
-)
-n_draft = Quantity("n_draft", r"\gamma", "token/request", "drafted tokens per step")
+idle_ffn = Quantity(r"\varphi_F", "dimensionless", "share of time that the FFN waits")
+n_draft = Quantity(r"\gamma", "token/request", "drafted tokens per step")
 experts_per_card = Positive(
-    "experts_per_card",
-    r"E_{\mathrm{card}}",
-    "dimensionless",
-    "routed experts that an FFN card holds",
+    r"E_{\mathrm{card}}", "dimensionless", "routed experts that an FFN card holds"
 )
-expert_flops = Positive(
-    "expert_flops", r"F_{\mathrm{e}}", "FLOP/token", "FLOPs of a row in one expert"
-)
+expert_flops = Positive(r"F_{\mathrm{e}}", "FLOP/token", "FLOPs of a row in one expert")
 expert_rows = Positive(
-    "expert_rows",
     r"n_{\mathrm{e}}",
     "token/request",
     "rows that an expert gets, per request in the aggregated batch",
 )
 row_wire_bytes = Positive(
-    "row_wire_bytes", r"Q_{\mathrm{e}}", "byte/token", "bytes of a row, there and back"
+    r"Q_{\mathrm{e}}", "byte/token", "bytes of a row, there and back"
 )
 bytes_sent = Positive(
-    "bytes_sent", r"w_{\to}", "byte/element", "bytes per number on the way to the FFN"
+    r"w_{\to}", "byte/element", "bytes per number on the way to the FFN"
 )
 bytes_returned = Positive(
-    "bytes_returned", r"w_{\leftarrow}", "byte/element", "bytes per number coming back"
+    r"w_{\leftarrow}", "byte/element", "bytes per number coming back"
 )

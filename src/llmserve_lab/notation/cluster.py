@@ -3,40 +3,26 @@
 from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.notation.kinds import Count, Positive, Share
 
-n_ranks = Count("n_ranks", "g", "dimensionless", "ranks in one group")
+n_ranks = Count("g", "dimensionless", "ranks in one group")
 tensor_bytes = Positive(
-    "tensor_bytes",
-    "Q_x",
-    "byte",
-    "bytes of the whole tensor that a collective is about",
+    "Q_x", "byte", "bytes of the whole tensor that a collective is about"
 )
 gather_bytes = Quantity(
-    "gather_bytes",
-    r"Q_{\mathrm{ag}}",
-    "byte",
-    "bytes that leave a rank in an all-gather",
+    r"Q_{\mathrm{ag}}", "byte", "bytes that leave a rank in an all-gather"
 )
 all_reduce_bytes = Quantity(
-    "all_reduce_bytes",
-    r"Q_{\mathrm{ar}}",
-    "byte",
-    "bytes that leave a rank in an all-reduce",
+    r"Q_{\mathrm{ar}}", "byte", "bytes that leave a rank in an all-reduce"
 )
 link_bw = Positive(
-    "link_bw", r"W_{\mathrm{link}}", "byte/s", "datasheet bandwidth of a link, one way"
+    r"W_{\mathrm{link}}", "byte/s", "datasheet bandwidth of a link, one way"
 )
-eff_link = Share("eff_link", "e_l", "dimensionless", "share of link bandwidth reached")
-link_latency = Quantity(
-    "link_latency", r"t_{\mathrm{hop}}", "s", "latency of one step on a link"
-)
+eff_link = Share("e_l", "dimensionless", "share of link bandwidth reached")
+link_latency = Quantity(r"t_{\mathrm{hop}}", "s", "latency of one step on a link")
 gather_s = Quantity(
-    "gather_s", r"t_{\mathrm{ag}}", "s", "time of an all-gather or a reduce-scatter"
+    r"t_{\mathrm{ag}}", "s", "time of an all-gather or a reduce-scatter"
 )
-all_reduce_s = Quantity(
-    "all_reduce_s", r"t_{\mathrm{ar}}", "s", "time of an all-reduce"
-)
+all_reduce_s = Quantity(r"t_{\mathrm{ar}}", "s", "time of an all-reduce")
 latency_bytes = Quantity(
-    "latency_bytes",
     r"Q_{\mathrm{hop}}",
     "byte",
     "tensor whose collective waits for latency as long as for bytes",

@@ -3,204 +3,130 @@
 from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.notation.kinds import Count, Positive
 
-arrival_rate = Positive(
-    "arrival_rate", r"\lambda", "request/s", "requests that arrive per second"
-)
-n_prefill = Count("n_prefill", "x", "dimensionless", "GPUs that prefill")
-n_decode = Count("n_decode", "y", "dimensionless", "GPUs that decode")
+arrival_rate = Positive(r"\lambda", "request/s", "requests that arrive per second")
+n_prefill = Count("x", "dimensionless", "GPUs that prefill")
+n_decode = Count("y", "dimensionless", "GPUs that decode")
 overhead_s = Quantity(
-    "overhead_s",
-    "t_0",
-    "s",
-    "time of an iteration that is neither computing nor reading",
+    "t_0", "s", "time of an iteration that is neither computing nor reading"
 )
 overlap = Quantity(
-    "overlap",
     "o",
     "dimensionless",
     "share of the shorter bill that overlaps the longer",
     maximum=1.0,
 )
-handoff_bytes = Positive(
-    "handoff_bytes", r"Q_{\mathrm{hand}}", "byte", "cache of a prompt, handed over"
-)
-prefill_flops = Positive(
-    "prefill_flops", r"F_{\mathrm{pre}}", "FLOP", "FLOPs of a prompt, read at once"
-)
+handoff_bytes = Positive(r"Q_{\mathrm{hand}}", "byte", "cache of a prompt, handed over")
+prefill_flops = Positive(r"F_{\mathrm{pre}}", "FLOP", "FLOPs of a prompt, read at once")
 prefill_compute_s = Positive(
-    "prefill_compute_s", r"t_{c,\mathrm{pre}}", "s", "time to compute a prompt at once"
+    r"t_{c,\mathrm{pre}}", "s", "time to compute a prompt at once"
 )
-prefill_s = Positive(
-    "prefill_s", r"t_{\mathrm{pre}}", "s", "lower bound on a prefill at once"
-)
-transfer_s = Positive(
-    "transfer_s", r"t_{\mathrm{hand}}", "s", "time to send the cache of a prompt"
-)
+prefill_s = Positive(r"t_{\mathrm{pre}}", "s", "lower bound on a prefill at once")
+transfer_s = Positive(r"t_{\mathrm{hand}}", "s", "time to send the cache of a prompt")
 exposed_s = Positive(
-    "exposed_s",
     r"t_{\mathrm{late}}",
     "s",
     "part of the sending that outlasts the prefill, layer by layer",
 )
-kv_made_per_s = Positive(
-    "kv_made_per_s", r"W_{\mathrm{made}}", "byte/s", "cache that a prefill makes"
-)
+kv_made_per_s = Positive(r"W_{\mathrm{made}}", "byte/s", "cache that a prefill makes")
 kv_made_short = Positive(
-    "kv_made_short",
     r"W_{\mathrm{made}}^{0}",
     "byte/s",
     "cache that a prefill makes, FLOPs of attention left out",
 )
 tier_bw = Positive(
-    "tier_bw", r"W_{\mathrm{tier}}", "byte/s", "bandwidth from a memory tier to a GPU"
+    r"W_{\mathrm{tier}}", "byte/s", "bandwidth from a memory tier to a GPU"
 )
 tier_gain = Positive(
-    "tier_gain",
     r"\rho_{\mathrm{tier}}",
     "dimensionless",
     "time to compute a prefix over time to fetch it",
 )
-decode_steps = Quantity(
-    "decode_steps", "D", "dimensionless", "decode steps of a request"
-)
+decode_steps = Quantity("D", "dimensionless", "decode steps of a request")
 mean_context = Positive(
-    "mean_context",
     r"\overline{\ell}",
     "token/request",
     "tokens in cache, mean over the decode steps of a request",
 )
 decode_s = Positive(
-    "decode_s", r"t_{\mathrm{step}}", "s", "lower bound on a decode step, memory-bound"
+    r"t_{\mathrm{step}}", "s", "lower bound on a decode step, memory-bound"
 )
 free_rows = Quantity(
-    "free_rows",
     r"n_{\mathrm{free}}",
     "token",
     "prefill rows that a decode step carries along for free",
 )
 step_read_s = Positive(
-    "step_read_s",
-    r"t_{\mathrm{kv},1}",
-    "s",
-    "time to read the cache of one request, in one step",
+    r"t_{\mathrm{kv},1}", "s", "time to read the cache of one request, in one step"
 )
 tbt_batch = Quantity(
-    "tbt_batch",
-    r"B_{\mathrm{TBT}}",
-    "request",
-    "batch that decodes just in time",
-    minimum=1.0,
+    r"B_{\mathrm{TBT}}", "request", "batch that decodes just in time", minimum=1.0
 )
-prefill_gpus = Positive(
-    "prefill_gpus", r"G_{\mathrm{pre}}", "dimensionless", "GPUs busy with prefill"
-)
-decode_gpus = Quantity(
-    "decode_gpus", r"G_{\mathrm{dec}}", "dimensionless", "GPUs busy with decode"
-)
+prefill_gpus = Positive(r"G_{\mathrm{pre}}", "dimensionless", "GPUs busy with prefill")
+decode_gpus = Quantity(r"G_{\mathrm{dec}}", "dimensionless", "GPUs busy with decode")
 pool_ratio = Quantity(
-    "pool_ratio",
-    r"\rho_{\mathrm{pool}}",
-    "dimensionless",
-    "decode GPUs for each prefill GPU",
+    r"\rho_{\mathrm{pool}}", "dimensionless", "decode GPUs for each prefill GPU"
 )
-handoff_per_s = Positive(
-    "handoff_per_s", r"X_{\mathrm{hand}}", "byte/s", "cache sent between the pools"
-)
+handoff_per_s = Positive(r"X_{\mathrm{hand}}", "byte/s", "cache sent between the pools")
 prefill_busy = Quantity(
-    "prefill_busy",
     r"\rho_{\mathrm{pre}}",
     "dimensionless",
     "share of the time in which a prefill GPU is busy",
     maximum=1.0,
 )
-prefill_wait_s = Quantity(
-    "prefill_wait_s", r"t_{\mathrm{wait}}", "s", "mean wait for one prefill GPU"
-)
-ttft = Positive("ttft", r"\mathrm{TTFT}", "s", "mean time to the first token")
-second_gap_s = Positive(
-    "second_gap_s", r"t_{2}", "s", "gap between the first token and the second"
-)
+prefill_wait_s = Quantity(r"t_{\mathrm{wait}}", "s", "mean wait for one prefill GPU")
+ttft = Positive(r"\mathrm{TTFT}", "s", "mean time to the first token")
+second_gap_s = Positive(r"t_{2}", "s", "gap between the first token and the second")
 answer_read_s = Quantity(
-    "answer_read_s",
-    r"t_{\mathrm{read}}",
-    "s",
-    "time to read a request's cache, all steps",
+    r"t_{\mathrm{read}}", "s", "time to read a request's cache, all steps"
 )
 request_compute_s = Positive(
-    "request_compute_s", r"t_{\mathrm{comp}}", "s", "time to compute a whole request"
+    r"t_{\mathrm{comp}}", "s", "time to compute a whole request"
 )
 read_share = Positive(
-    "read_share",
     r"\varphi_{\mathrm{read}}",
     "dimensionless",
     "share of a step that reading caches can take",
     maximum=1.0,
 )
 compute_share = Positive(
-    "compute_share",
     r"\varphi_{\mathrm{comp}}",
     "dimensionless",
     "share of a mixed iteration that computing can take",
     maximum=1.0,
 )
-prefill_gpu_s = Positive(
-    "prefill_gpu_s", r"g_{\mathrm{pre}}", "s", "GPU time of a prefill in its pool"
-)
-decode_gpu_s = Quantity(
-    "decode_gpu_s", r"g_{\mathrm{dec}}", "s", "GPU time of an answer in its pool"
-)
-shared_gpu_s = Positive(
-    "shared_gpu_s", r"g_{\mathrm{one}}", "s", "GPU time of a request in one engine"
-)
+prefill_gpu_s = Positive(r"g_{\mathrm{pre}}", "s", "GPU time of a prefill in its pool")
+decode_gpu_s = Quantity(r"g_{\mathrm{dec}}", "s", "GPU time of an answer in its pool")
+shared_gpu_s = Positive(r"g_{\mathrm{one}}", "s", "GPU time of a request in one engine")
 prefill_rate = Positive(
-    "prefill_rate",
-    r"\lambda_{\mathrm{pre}}",
-    "request/s",
-    "rate that a prefill pool carries",
+    r"\lambda_{\mathrm{pre}}", "request/s", "rate that a prefill pool carries"
 )
 decode_rate = Positive(
-    "decode_rate",
-    r"\lambda_{\mathrm{dec}}",
-    "request/s",
-    "rate that a decode pool carries",
+    r"\lambda_{\mathrm{dec}}", "request/s", "rate that a decode pool carries"
 )
 answer_compute_s = Quantity(
-    "answer_compute_s",
-    r"t_{\mathrm{ans}}",
-    "s",
-    "time to compute all decode steps of a request",
+    r"t_{\mathrm{ans}}", "s", "time to compute all decode steps of a request"
 )
 pools_rate = Positive(
-    "pools_rate", r"\lambda_{\mathrm{two}}", "request/s", "rate that two pools carry"
+    r"\lambda_{\mathrm{two}}", "request/s", "rate that two pools carry"
 )
 best_pools_rate = Positive(
-    "best_pools_rate",
     r"\lambda_{\mathrm{two}}^{*}",
     "request/s",
     "rate that two pools carry, split at best",
 )
 shared_rate = Positive(
-    "shared_rate",
     r"\lambda_{\mathrm{one}}",
     "request/s",
     "rate that as many GPUs carry if each serves both phases",
 )
 shared_gpus = Positive(
-    "shared_gpus",
     r"G_{\mathrm{one}}",
     "dimensionless",
     "GPUs that a load takes if each serves both phases",
 )
 pools_gpus = Positive(
-    "pools_gpus",
-    r"G_{\mathrm{two}}",
-    "dimensionless",
-    "GPUs that a load takes in two pools",
+    r"G_{\mathrm{two}}", "dimensionless", "GPUs that a load takes in two pools"
 )
-gpu_price = Positive("gpu_price", r"p_{\mathrm{gpu}}", "dollar/s", "price of a GPU")
-tokens_per_s = Positive(
-    "tokens_per_s", r"X_{\mathrm{tok}}", "token/s", "sustained tokens of a GPU"
-)
-token_cost = Positive(
-    "token_cost", r"p_{\mathrm{tok}}", "dollar/token", "cost of a token"
-)
+gpu_price = Positive(r"p_{\mathrm{gpu}}", "dollar/s", "price of a GPU")
+tokens_per_s = Positive(r"X_{\mathrm{tok}}", "token/s", "sustained tokens of a GPU")
+token_cost = Positive(r"p_{\mathrm{tok}}", "dollar/token", "cost of a token")

@@ -4,104 +4,77 @@ from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.notation.kinds import Count, Positive
 
 head_matrices = Count(
-    "head_matrices",
     r"N_{\mathrm{head}}",
     "parameter/(element**2*head)",
     "weight matrices d × d_h of each head",
 )
 ffn_matrices = Count(
-    "ffn_matrices",
     r"N_{\mathrm{ffn}}",
     "parameter/(element**2*layer)",
     "weight matrices d × d_ff of the FFN: 2 with GeLU, 3 with SwiGLU",
 )
 norm_vectors = Count(
-    "norm_vectors",
     r"N_{\mathrm{norm}}",
     "parameter/(element*layer)",
     "vectors of the two norms: 2 with RMSNorm, 4 with LayerNorm",
 )
-d_model = Count("d_model", "d", "element", "width of a row, the hidden dimension")
-d_ff = Count("d_ff", r"d_{\mathrm{ff}}", "element", "width inside the FFN")
+d_model = Count("d", "element", "width of a row, the hidden dimension")
+d_ff = Count(r"d_{\mathrm{ff}}", "element", "width inside the FFN")
 attn_params = Positive(
-    "attn_params", r"P_{\mathrm{att}}", "parameter/layer", "parameters of attention"
+    r"P_{\mathrm{att}}", "parameter/layer", "parameters of attention"
 )
-ffn_params = Positive(
-    "ffn_params", r"P_{\mathrm{ffn}}", "parameter/layer", "parameters of the FFN"
-)
+ffn_params = Positive(r"P_{\mathrm{ffn}}", "parameter/layer", "parameters of the FFN")
 norm_params = Positive(
-    "norm_params", r"P_{\mathrm{norm}}", "parameter/layer", "parameters of the norms"
+    r"P_{\mathrm{norm}}", "parameter/layer", "parameters of the norms"
 )
 block_params = Positive(
-    "block_params", r"P_{\mathrm{block}}", "parameter/layer", "parameters of a block"
+    r"P_{\mathrm{block}}", "parameter/layer", "parameters of a block"
 )
-prompt_len = Positive("prompt_len", "s", "token/request", "tokens of the prompt")
-new_tokens = Positive("new_tokens", "u", "token/request", "tokens to generate")
-step = Quantity("step", "j", "token/request", "tokens generated before this pass")
-step_len = Positive("step_len", "n_j", "token/request", "length of the sequence so far")
+prompt_len = Positive("s", "token/request", "tokens of the prompt")
+new_tokens = Positive("u", "token/request", "tokens to generate")
+step = Quantity("j", "token/request", "tokens generated before this pass")
+step_len = Positive("n_j", "token/request", "length of the sequence so far")
 step_pairs = Positive(
-    "step_pairs", r"N_{\mathrm{pair},j}", "pair", "pairs of one pass over all of it"
+    r"N_{\mathrm{pair},j}", "pair", "pairs of one pass over all of it"
 )
-recompute_rows = Positive(
-    "recompute_rows", r"n_{\mathrm{again}}", "token", "rows of an answer, no cache"
-)
-cached_rows = Positive(
-    "cached_rows", r"n_{\mathrm{once}}", "token", "rows of an answer, with a cache"
-)
+recompute_rows = Positive(r"n_{\mathrm{again}}", "token", "rows of an answer, no cache")
+cached_rows = Positive(r"n_{\mathrm{once}}", "token", "rows of an answer, with a cache")
 recompute_pairs = Positive(
-    "recompute_pairs",
     r"N_{\mathrm{pair}}^{\mathrm{again}}",
     "pair",
     "query–key pairs of an answer, no cache",
 )
 cached_pairs = Positive(
-    "cached_pairs",
     r"N_{\mathrm{pair}}^{\mathrm{once}}",
     "pair",
     "query–key pairs of an answer, with a cache",
 )
 rows_ratio = Positive(
-    "rows_ratio", r"\rho_{\mathrm{row}}", "dimensionless", "rows again over rows once"
+    r"\rho_{\mathrm{row}}", "dimensionless", "rows again over rows once"
 )
 pairs_ratio = Positive(
-    "pairs_ratio",
-    r"\rho_{\mathrm{pair}}",
-    "dimensionless",
-    "pairs again over pairs once",
+    r"\rho_{\mathrm{pair}}", "dimensionless", "pairs again over pairs once"
 )
 long_prompt_ratio = Positive(
-    "long_prompt_ratio",
-    r"\rho_{s \to \infty}",
-    "dimensionless",
-    "again over once, for a prompt without end",
+    r"\rho_{s \to \infty}", "dimensionless", "again over once, for a prompt without end"
 )
 long_answer_rows = Positive(
-    "long_answer_rows",
     r"\rho_{\mathrm{row}}^{u \to \infty}",
     "dimensionless",
     "rows again over once, for a very long answer",
 )
 long_answer_pairs = Positive(
-    "long_answer_pairs",
     r"\rho_{\mathrm{pair}}^{u \to \infty}",
     "dimensionless",
     "pairs again over once, for a very long answer",
 )
 recompute_flops = Positive(
-    "recompute_flops",
-    r"F_{\mathrm{again}}",
-    "FLOP",
-    "FLOPs of an answer, no cache",
+    r"F_{\mathrm{again}}", "FLOP", "FLOPs of an answer, no cache"
 )
 cached_flops = Positive(
-    "cached_flops", r"F_{\mathrm{once}}", "FLOP", "FLOPs of an answer, with a cache"
+    r"F_{\mathrm{once}}", "FLOP", "FLOPs of an answer, with a cache"
 )
-flops_ratio = Positive(
-    "flops_ratio", r"\rho_{F}", "dimensionless", "FLOPs again over FLOPs once"
-)
+flops_ratio = Positive(r"\rho_{F}", "dimensionless", "FLOPs again over FLOPs once")
 kv_held_bytes = Positive(
-    "kv_held_bytes",
-    r"Q_{\mathrm{kv}}^{\mathrm{held}}",
-    "byte",
-    "cache that an answer leaves behind",
+    r"Q_{\mathrm{kv}}^{\mathrm{held}}", "byte", "cache that an answer leaves behind"
 )

@@ -2,12 +2,8 @@
 
 from llmserve_lab.notation.kinds import Positive, Share
 
-peak_flops = Positive(
-    "peak_flops", r"C_{\mathrm{peak}}", "FLOP/s", "datasheet peak compute"
-)
-hbm_bw = Positive("hbm_bw", r"W_{\mathrm{hbm}}", "byte/s", "datasheet memory bandwidth")
-hbm_bytes = Positive("hbm_bytes", r"M_{\mathrm{hbm}}", "byte", "memory capacity")
-eff_compute = Share(
-    "eff_compute", "e_c", "dimensionless", "share of peak compute reached"
-)
-eff_mem = Share("eff_mem", "e_m", "dimensionless", "share of memory bandwidth reached")
+peak_flops = Positive(r"C_{\mathrm{peak}}", "FLOP/s", "datasheet peak compute")
+hbm_bw = Positive(r"W_{\mathrm{hbm}}", "byte/s", "datasheet memory bandwidth")
+hbm_bytes = Positive(r"M_{\mathrm{hbm}}", "byte", "memory capacity")
+eff_compute = Share("e_c", "dimensionless", "share of peak compute reached")
+eff_mem = Share("e_m", "dimensionless", "share of memory bandwidth reached")

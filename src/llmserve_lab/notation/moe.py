@@ -3,147 +3,106 @@
 from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.notation.kinds import Count, Positive, Share
 
-n_experts = Count(
-    "n_experts", "E", "dimensionless", "routed experts of a layer", maximum=4096
-)
+n_experts = Count("E", "dimensionless", "routed experts of a layer", maximum=4096)
 n_shared = Quantity(
-    "n_shared", "E_s", "dimensionless", "shared experts, which see all rows", whole=True
+    "E_s", "dimensionless", "shared experts, which see all rows", whole=True
 )
-top_k = Count(
-    "top_k", "k", "dimensionless", "experts that a row is sent to", maximum=4096
-)
-d_expert = Count("d_expert", r"d_{\mathrm{e}}", "element", "width inside an expert")
+top_k = Count("k", "dimensionless", "experts that a row is sent to", maximum=4096)
+d_expert = Count(r"d_{\mathrm{e}}", "element", "width inside an expert")
 ep = Count(
-    "ep", r"g_{\mathrm{ep}}", "dimensionless", "ranks that share out the experts",
+    r"g_{\mathrm{ep}}", "dimensionless", "ranks that share out the experts",
     maximum=4096,
 )  # fmt: skip
-tp = Count(
-    "tp", r"g_{\mathrm{tp}}", "dimensionless", "ranks that share out one attention"
-)
+tp = Count(r"g_{\mathrm{tp}}", "dimensionless", "ranks that share out one attention")
 expert_params = Positive(
-    "expert_params", r"P_{\mathrm{e}}", "parameter/layer", "parameters of one expert"
+    r"P_{\mathrm{e}}", "parameter/layer", "parameters of one expert"
 )
 router_params = Positive(
-    "router_params", r"P_{\mathrm{r}}", "parameter/layer", "parameters of the router"
+    r"P_{\mathrm{r}}", "parameter/layer", "parameters of the router"
 )
 moe_params = Positive(
-    "moe_params", r"P_{\mathrm{moe}}", "parameter/layer", "parameters of an MoE FFN"
+    r"P_{\mathrm{moe}}", "parameter/layer", "parameters of an MoE FFN"
 )
 moe_active = Positive(
-    "moe_active",
     r"P_{\mathrm{moe}}^{\mathrm{act}}",
     "parameter/layer",
     "parameters of an MoE FFN that a row touches",
 )
 active_share = Share(
-    "active_share",
-    r"\varphi_{\mathrm{act}}",
-    "dimensionless",
-    "share of an MoE FFN that a row touches",
+    r"\varphi_{\mathrm{act}}", "dimensionless", "share of an MoE FFN that a row touches"
 )
 touched_experts = Positive(
-    "touched_experts",
     r"E_{\mathrm{n}}",
     "dimensionless",
     "routed experts that at least one row of a batch is sent to",
 )
 moe_read_bytes = Positive(
-    "moe_read_bytes",
-    r"Q_{\mathrm{moe}}",
-    "byte/layer",
-    "bytes of an MoE FFN that a batch reads",
+    r"Q_{\mathrm{moe}}", "byte/layer", "bytes of an MoE FFN that a batch reads"
 )
 read_ratio = Positive(
-    "read_ratio",
     r"\rho_{\mathrm{act}}",
     "dimensionless",
     "bytes of an MoE FFN that a batch reads, over those of its active parameters",
 )
 rows_per_expert = Positive(
-    "rows_per_expert", r"\overline{n}_{\mathrm{e}}", "token", "mean rows of an expert"
+    r"\overline{n}_{\mathrm{e}}", "token", "mean rows of an expert"
 )
 expert_intensity = Positive(
-    "expert_intensity",
     r"I_{\mathrm{e}}",
     "FLOP/byte",
     "FLOPs of the experts over the bytes of those that are touched",
 )
 moe_ridge_rows = Positive(
-    "moe_ridge_rows",
-    r"n_{\mathrm{ridge}}^{\mathrm{e}}",
-    "token",
-    "rows that bring experts to the ridge",
+    r"n_{\mathrm{ridge}}^{\mathrm{e}}", "token", "rows that bring experts to the ridge"
 )
 slice_intensity = Positive(
-    "slice_intensity",
     r"I_{\mathrm{slice}}",
     "FLOP/byte",
     "intensity of one matrix of an expert, cut by columns",
 )
 slice_limit = Positive(
-    "slice_limit",
-    r"I_{\mathrm{slice}}^{\infty}",
-    "FLOP/byte",
-    "the same with rows without end",
+    r"I_{\mathrm{slice}}^{\infty}", "FLOP/byte", "the same with rows without end"
 )
 row_copies = Positive(
-    "row_copies",
     "N_c",
     "dimensionless",
     "copies in which a row goes out, one that stays at home included",
 )
 row_out_bytes = Positive(
-    "row_out_bytes", r"Q_{\mathrm{out}}", "byte/token", "bytes of all copies of a row"
+    r"Q_{\mathrm{out}}", "byte/token", "bytes of all copies of a row"
 )
 ep_bytes = Quantity(
-    "ep_bytes",
-    r"Q_{\mathrm{ep}}",
-    "byte",
-    "bytes that leave a rank in dispatch and combine",
+    r"Q_{\mathrm{ep}}", "byte", "bytes that leave a rank in dispatch and combine"
 )
 ffn_tp_bytes = Quantity(
-    "ffn_tp_bytes",
-    r"Q_{\mathrm{tp}}",
-    "byte",
-    "bytes that leave a rank when every expert is sliced",
+    r"Q_{\mathrm{tp}}", "byte", "bytes that leave a rank when every expert is sliced"
 )
 tp_block_bytes = Quantity(
-    "tp_block_bytes",
     r"Q_{\mathrm{tp}}^{\mathrm{block}}",
     "byte",
     "bytes that leave a rank in a block, both halves sliced",
 )
 sp_bytes = Quantity(
-    "sp_bytes",
     r"Q_{\mathrm{sp}}",
     "byte",
     "bytes that leave a rank in all-gather and reduce-scatter around attention",
 )
 composed_bytes = Quantity(
-    "composed_bytes",
     r"Q_{\mathrm{tp\times ep\times sp}}",
     "byte",
     "bytes that leave a rank in a block, TP × EP × SP",
 )
 hot_share = Quantity(
-    "hot_share",
     r"\varphi_{\mathrm{hot}}",
     "dimensionless",
     "share of all choices that is drawn to the experts of one rank",
     maximum=1.0,
 )
-busiest_rows = Positive(
-    "busiest_rows", r"n_{\max}", "token", "rows that the busiest rank is sent"
-)
+busiest_rows = Positive(r"n_{\max}", "token", "rows that the busiest rank is sent")
 balancedness = Share(
-    "balancedness",
-    r"\beta_{\mathrm{bal}}",
-    "dimensionless",
-    "mean over largest load of a rank",
+    r"\beta_{\mathrm{bal}}", "dimensionless", "mean over largest load of a rank"
 )
 hot_bytes = Positive(
-    "hot_bytes", r"Q_{\mathrm{hot}}", "byte", "bytes that a rank has for the busiest"
+    r"Q_{\mathrm{hot}}", "byte", "bytes that a rank has for the busiest"
 )
-cold_bytes = Quantity(
-    "cold_bytes", r"Q_{\mathrm{cold}}", "byte", "bytes that a rank has for another"
-)
+cold_bytes = Quantity(r"Q_{\mathrm{cold}}", "byte", "bytes that a rank has for another")

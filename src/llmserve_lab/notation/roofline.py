@@ -3,72 +3,49 @@
 from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.notation.kinds import Positive
 
-intensity = Positive("intensity", "I", "FLOP/byte", "arithmetic intensity")
+intensity = Positive("I", "FLOP/byte", "arithmetic intensity")
 linear_intensity = Positive(
-    "linear_intensity",
-    r"I_{\mathrm{lin}}",
-    "FLOP/byte",
-    "intensity without the FLOPs of attention",
+    r"I_{\mathrm{lin}}", "FLOP/byte", "intensity without the FLOPs of attention"
 )
-short_intensity = Positive(
-    "short_intensity", r"I_{0}", "FLOP/byte", "intensity with nothing in the cache"
-)
+short_intensity = Positive(r"I_{0}", "FLOP/byte", "intensity with nothing in the cache")
 long_intensity = Positive(
-    "long_intensity", r"I_{\ell}", "FLOP/byte", "intensity when the cache dominates"
+    r"I_{\ell}", "FLOP/byte", "intensity when the cache dominates"
 )
 attn_intensity = Positive(
-    "attn_intensity", r"I_{\mathrm{att}}", "FLOP/byte", "intensity of attention alone"
+    r"I_{\mathrm{att}}", "FLOP/byte", "intensity of attention alone"
 )
-ridge = Positive("ridge", r"I_{\mathrm{ridge}}", "FLOP/byte", "ridge point")
-attainable_flops = Positive(
-    "attainable_flops", r"C_{\mathrm{roof}}", "FLOP/s", "compute under the roof"
-)
+ridge = Positive(r"I_{\mathrm{ridge}}", "FLOP/byte", "ridge point")
+attainable_flops = Positive(r"C_{\mathrm{roof}}", "FLOP/s", "compute under the roof")
 crossover_context = Positive(
-    "crossover_context",
-    r"\ell_{\times}",
-    "token/request",
-    "context where KV equals weights",
+    r"\ell_{\times}", "token/request", "context where KV equals weights"
 )
 crossover_tokens = Positive(
-    "crossover_tokens",
-    r"N_{\times}",
-    "token",
-    "cached tokens whose KV equals the weights",
+    r"N_{\times}", "token", "cached tokens whose KV equals the weights"
 )
 ridge_rows = Positive(
-    "ridge_rows",
-    r"n_{\mathrm{ridge}}",
-    "token",
-    "rows that reach the ridge, empty cache",
+    r"n_{\mathrm{ridge}}", "token", "rows that reach the ridge, empty cache"
 )
-ridge_batch = Positive(
-    "ridge_batch", r"B_{\mathrm{ridge}}", "request", "batch that reaches the ridge"
-)
+ridge_batch = Positive(r"B_{\mathrm{ridge}}", "request", "batch that reaches the ridge")
 ridge_context = Positive(
-    "ridge_context",
     r"\ell_{\mathrm{ridge}}",
     "token/request",
     "context from which no batch reaches the ridge",
 )
 prefill_reach = Positive(
-    "prefill_reach",
     r"\ell_{\mathrm{reach}}",
     "token/request",
     "prefix up to which one chunk stays compute-bound, attention FLOPs ignored",
 )
 batch_fits = Positive(
-    "batch_fits", r"B_{\mathrm{fit}}", "request", "requests whose cache fits in memory"
+    r"B_{\mathrm{fit}}", "request", "requests whose cache fits in memory"
 )
 context_fits = Positive(
-    "context_fits",
     r"\ell_{\mathrm{fit}}",
     "token/request",
     "context at which the batch's cache fills memory",
 )
-compute_s = Positive("compute_s", "t_c", "s", "time to compute, if memory were free")
-weights_s = Positive("weights_s", "t_w", "s", "time to read the weights")
-kv_s = Quantity("kv_s", r"t_{\mathrm{kv}}", "s", "time to read the KV cache")
-iteration_s = Positive("iteration_s", "t", "s", "lower bound on one iteration")
-iterations_per_s = Positive(
-    "iterations_per_s", r"\nu", "1/s", "upper bound on iterations per second"
-)
+compute_s = Positive("t_c", "s", "time to compute, if memory were free")
+weights_s = Positive("t_w", "s", "time to read the weights")
+kv_s = Quantity(r"t_{\mathrm{kv}}", "s", "time to read the KV cache")
+iteration_s = Positive("t", "s", "lower bound on one iteration")
+iterations_per_s = Positive(r"\nu", "1/s", "upper bound on iterations per second")

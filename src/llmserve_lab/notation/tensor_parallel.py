@@ -4,72 +4,44 @@ from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.notation.kinds import Count, Positive
 
 bytes_act = Positive(
-    "bytes_act",
-    r"\operatorname{act}_b",
-    "byte/(element*token)",
-    "bytes per number of a row",
+    r"\operatorname{act}_b", "byte/(element*token)", "bytes per number of a row"
 )
-hidden_bytes = Positive("hidden_bytes", "Q_d", "byte", "bytes of the rows of a batch")
+hidden_bytes = Positive("Q_d", "byte", "bytes of the rows of a batch")
 gathered_tensor_bytes = Positive(
-    "gathered_tensor_bytes",
-    r"Q_{\mathrm{4}}",
-    "byte",
-    "bytes of the four tensors that a block gathers",
+    r"Q_{\mathrm{4}}", "byte", "bytes of the four tensors that a block gathers"
 )
 gathered_bytes = Quantity(
-    "gathered_bytes",
-    r"Q_{\mathrm{A}}",
-    "byte",
-    "bytes that leave a rank in a block, A everywhere",
+    r"Q_{\mathrm{A}}", "byte", "bytes that leave a rank in a block, A everywhere"
 )
 paired_bytes = Quantity(
-    "paired_bytes",
-    r"Q_{\mathrm{AB}}",
-    "byte",
-    "bytes that leave a rank in a block, A then B",
+    r"Q_{\mathrm{AB}}", "byte", "bytes that leave a rank in a block, A then B"
 )
 paired_share = Positive(
-    "paired_share",
     r"\rho_{\mathrm{AB}}",
     "dimensionless",
     "bytes of A then B over those of A everywhere",
 )
-score_bytes = Positive(
-    "score_bytes", r"Q_{\mathrm{s}}", "byte", "bytes of all scores of a layer"
-)
+score_bytes = Positive(r"Q_{\mathrm{s}}", "byte", "bytes of all scores of a layer")
 score_rows = Positive(
-    "score_rows",
     r"n_{\mathrm{s}}",
     "token",
     "rows whose scores weigh as much as the block's other two all-reduces",
 )
 kv_copies = Count(
-    "kv_copies",
-    r"N_{\mathrm{copy}}",
-    "dimensionless",
-    "ranks that keep the same key–value head",
+    r"N_{\mathrm{copy}}", "dimensionless", "ranks that keep the same key–value head"
 )
 kv_rank_bytes = Quantity(
-    "kv_rank_bytes",
-    r"Q_{\mathrm{kv}}^{\mathrm{rank}}",
-    "byte",
-    "KV bytes that one rank reads",
+    r"Q_{\mathrm{kv}}^{\mathrm{rank}}", "byte", "KV bytes that one rank reads"
 )
 rank_bytes = Positive(
-    "rank_bytes",
-    r"Q_{\mathrm{rank}}",
-    "byte",
-    "weights and cache that one rank holds",
+    r"Q_{\mathrm{rank}}", "byte", "weights and cache that one rank holds"
 )
-rank_s = Positive("rank_s", r"t_{\mathrm{rank}}", "s", "iteration on one rank alone")
-link_s = Quantity("link_s", r"t_{\mathrm{link}}", "s", "all-reduces of an iteration")
-tp_s = Positive("tp_s", r"t_{\mathrm{tp}}", "s", "iteration on all ranks of a group")
+rank_s = Positive(r"t_{\mathrm{rank}}", "s", "iteration on one rank alone")
+link_s = Quantity(r"t_{\mathrm{link}}", "s", "all-reduces of an iteration")
+tp_s = Positive(r"t_{\mathrm{tp}}", "s", "iteration on all ranks of a group")
 link_share = Quantity(
-    "link_share",
     r"\varphi_{\mathrm{link}}",
     "dimensionless",
     "share of an iteration that goes to communication",
 )
-tp_speedup = Positive(
-    "tp_speedup", r"S_{\mathrm{tp}}", "dimensionless", "times faster than one rank"
-)
+tp_speedup = Positive(r"S_{\mathrm{tp}}", "dimensionless", "times faster than one rank")

@@ -8,13 +8,12 @@ It also notes what the closed forms leave out, so that the text can say how much
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from llmserve_lab.catalog import ModelShape, workload
 from llmserve_lab.catalog.records.tensor import positive, whole_number
-
-if TYPE_CHECKING:
-    from llmserve_lab.catalog import ModelShape
-    from llmserve_lab.page.table import Table
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.table import Table
+from llmserve_lab.roofline import formulas as f
 
 FLOPS_PER_MAC = 2
 
@@ -128,11 +127,6 @@ def comparison(model: ModelShape, *, batch: int, context: int, chunk: int) -> Ta
 
     One row works on the latents of MLA, a chunk on keys and values made from them.
     """
-    from llmserve_lab.catalog import workload
-    from llmserve_lab.formula.text import si
-    from llmserve_lab.page.table import Table
-    from llmserve_lab.roofline import formulas as f
-
     size = {"batch": batch, "context": context, "chunk": chunk}
     absorbed = chunk == 1
     bill = walk(model, absorbed=absorbed, **size)

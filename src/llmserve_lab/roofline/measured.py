@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from llmserve_lab import catalog
-from llmserve_lab.catalog import machine, workload
+from llmserve_lab.catalog import Cited, machine, workload
 from llmserve_lab.catalog.evidence.measurements import SMALL_BATCH, SmallBatch
 from llmserve_lab.formula.text import si
+from llmserve_lab.page.table import Table
 from llmserve_lab.roofline import formulas as f
-
-if TYPE_CHECKING:
-    from llmserve_lab.catalog import Cited
-    from llmserve_lab.page.table import Table
 
 
 def bound_s(record: SmallBatch, *, chunk: int, context: int) -> float:
@@ -31,8 +26,6 @@ def bound_s(record: SmallBatch, *, chunk: int, context: int) -> float:
 
 def bound_against_measurement() -> Table:
     """Table of bound, measurement and their ratio for one request on eight devices."""
-    from llmserve_lab.page.table import Table
-
     rows = []
     for record in SMALL_BATCH.values():
         device, prompt = catalog.accelerator(record.accelerator), record.prompt_tokens

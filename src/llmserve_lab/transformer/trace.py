@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from llmserve_lab.page.table import Table
 from llmserve_lab.transformer.arithmetic import PLAIN, Execution
 from llmserve_lab.transformer.model import Transformer
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
 
 
 @dataclass(frozen=True)
@@ -53,8 +51,6 @@ class Trace:
     @property
     def table(self) -> Table:
         """Steps as rows: name, axes, shape, and the place if there is more than one."""
-        from llmserve_lab.page.table import Table
-
         columns = ("step", "axes", "shape", "place")
         rows = [
             (step.name, _shape(step.axes), _shape(step.shape), step.place)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from llmserve_lab.catalog import MODELS, Given, workload
+from llmserve_lab.page.table import Table
 from llmserve_lab.transformer.whole import check_whole
-
-if TYPE_CHECKING:
-    from llmserve_lab.catalog import Given
-    from llmserve_lab.page.table import Table
+from llmserve_lab.varlen import formulas as f
 
 
 def batch_of(lengths: Sequence[int]) -> dict[str, float]:
@@ -39,18 +37,12 @@ def square_share(batch: Mapping[str, float], work: Mapping[str, Given]) -> float
 
     ``batch`` as from :func:`batch_of`, ``work`` as from the catalog's ``workload``.
     """
-    from llmserve_lab.varlen import formulas as f
-
     squares = f.VARLEN_PAIRS.at(batch) * float(work["attn_flops_per_pair"])
     return float(squares / (squares + f.LINEAR_FLOPS.at(batch, work)))
 
 
 def overtaken() -> Table:
     """Table of the catalog's models: prompt from which attention does most FLOPs."""
-    from llmserve_lab.catalog import MODELS, workload
-    from llmserve_lab.page.table import Table
-    from llmserve_lab.varlen import formulas as f
-
     rows = []
     for model in MODELS.values():
         work = workload(model, absorbed=False)

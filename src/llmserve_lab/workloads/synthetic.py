@@ -11,16 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from llmserve_lab.engine.scheduler.request import Request
+from llmserve_lab.page.table import Table
 from llmserve_lab.workloads.conversations import Conversations
 from llmserve_lab.workloads.lengths import Bounded, Geometric, Lognormal
 from llmserve_lab.workloads.loads import bursty_requests
 from llmserve_lab.workloads.traces import AZURE, BURST, MOONCAKE, MS_PER_S
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
 
 START = datetime(2023, 11, 16, 18, tzinfo=UTC)
 
@@ -101,8 +98,6 @@ def write_made_up(
 
 def published() -> Table:
     """Table of the real traces: what they hold, who publishes them, the licence."""
-    from llmserve_lab.page.table import Table
-
     rows = (
         (
             "azure",

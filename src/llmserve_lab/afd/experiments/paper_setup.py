@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,7 @@ from llmserve_lab.afd.simulation.run import Run
 from llmserve_lab.afd.simulation.vectorized_simulator import simulate
 from llmserve_lab.afd.theory import finite_run
 from llmserve_lab.afd.theory.paper_recipe import with_slot_tokens
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
+from llmserve_lab.page.table import Table
 
 BATCH, PROMPT, ANSWER = 256, 100, 500
 RATIOS = (1, 2, 4, 8, 16, 24, 32)
@@ -74,8 +72,6 @@ def figure_4(ratio: int) -> Run:
 
 def figure_4_table() -> Table:
     """Table of the paper's experiment: its metrics, and what two rules say."""
-    from llmserve_lab.page.table import Table
-
     load, rows = served(), list[tuple[str | int, ...]]()
     by_paper = f.INSTANCE_TOKENS_PER_S.at(
         with_slot_tokens(known()), af_ratio=np.array(RATIOS)
@@ -107,8 +103,6 @@ VARIANTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 def choices_table(*, n_requests: int) -> Table:
     """Table of the paper's metrics at its smallest and best ratio, by choice."""
-    from llmserve_lab.page.table import Table
-
     rows = [
         (name, *_cells(on_bundle, on_load | {"n_requests": n_requests}))
         for name, (on_bundle, on_load) in VARIANTS.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,7 @@ from llmserve_lab.afd.simulation.length_distributions import (
     Law,
     Uniform,
 )
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
+from llmserve_lab.page.table import Table
 
 MOST = 32
 FLIGHTS = (2, 3, 4)
@@ -130,8 +128,6 @@ def off_by(answers: Iterable[dict[str, Any]], whose: str) -> int:
 
 def error_table(*, numbers: Iterable[int], n_requests: int) -> Table:
     """Table of the errors of both rules over a few settings, by number."""
-    from llmserve_lab.page.table import Table
-
     answers = [
         compare(number=number, n_batches=m, n_requests=n_requests)
         for number in numbers
@@ -164,8 +160,6 @@ def limits_table() -> Table:
 
     Coefficients as fitted, slopes for a batch of 256; long prompts, three batches.
     """
-    from llmserve_lab.page.table import Table
-
     rows = []
     for name, (batch, n_requests, law) in outside().items():
         made = bundle(_stretched(batch), batch=batch, n_batches=3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,7 @@ from llmserve_lab.afd.simulation.length_distributions import (
 )
 from llmserve_lab.afd.simulation.ratio_sweep import Ladder, ladder
 from llmserve_lab.afd.theory import corrected_model
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
+from llmserve_lab.page.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +126,6 @@ def laws_table(bundle: Bundle, *, ratio: int, most: int, n_requests: int) -> Tab
 
     At one ratio of a study that goes to the ``most``.
     """
-    from llmserve_lab.page.table import Table
-
     rows = []
     for name, law in LAWS.items():
         one = study(bundle, law, most=most, n_requests=n_requests, seeds=range(3))

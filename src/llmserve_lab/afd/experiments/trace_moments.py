@@ -10,13 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.catalog import Cited
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
+from llmserve_lab.page.table import Table
 
 AZURE = "Azure LLM inference trace, November 2023 (CC BY 4.0)"
 MOONCAKE = "Mooncake conversation trace, its first 4,000 requests (Apache-2.0)"
@@ -92,8 +89,6 @@ TRACES: Mapping[str, Moments] = MappingProxyType(
 
 def traces_table() -> Table:
     """Table of θ for each trace: by means alone, and from its joint law."""
-    from llmserve_lab.page.table import Table
-
     rows = []
     for each in TRACES.values():
         theta, guess = each.slot_tokens(), each.by_means()

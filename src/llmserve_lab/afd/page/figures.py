@@ -69,7 +69,9 @@ def throughput() -> LiveFigure:
             Readout("ratio_best", "Best ratio, paper"),
             Readout("ratio_pipeline", "Best ratio, loop counted"),
             Readout(
-                f.BEST_TOKENS_PER_S, "Paper promises there", ratio_best="ratio_best"
+                f.BEST_TOKENS_PER_S,
+                "Tokens/s the paper promises there",
+                ratio_best="ratio_best",
             ),
             Readout(f.PIPELINE_TOKENS_PER_S, "Loop counted, there", **at_best),
             Readout("comm_s", "Wire, there and back"),

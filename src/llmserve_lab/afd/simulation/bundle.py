@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from llmserve_lab import catalog
+from llmserve_lab.afd.simulation.length_distributions import Law
 from llmserve_lab.checks import is_whole, one_of
-
-if TYPE_CHECKING:
-    from llmserve_lab.afd.simulation.length_distributions import Law
 
 CYCLE_S = 1e-6  # the paper never says how long its cycle is; no ratio depends on it
 Comm = Literal["loop", "hidden"]

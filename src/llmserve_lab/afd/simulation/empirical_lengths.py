@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from llmserve_lab.afd.simulation.length_distributions import (
     Floats,
@@ -19,9 +20,6 @@ from llmserve_lab.afd.simulation.length_distributions import (
     picked,
     steps_of,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, isnan, nan
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from llmserve_lab.afd.simulation.bundle import Bundle, Load
 from llmserve_lab.afd.simulation.length_distributions import Floats, Ints
 from llmserve_lab.afd.simulation.slots import Requests
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.table import Table
 
 SHARE = 0.8  # of the requests: the paper measures its throughput on the first of them
 
@@ -138,9 +136,6 @@ class Run:
 
     def table(self) -> Table:
         """The metrics as a table."""
-        from llmserve_lab.formula.text import si
-        from llmserve_lab.page.table import Table
-
         rows = [
             ("tokens of completed requests, (21)", si(self.completed_per_s, "token/s")),
             ("all tokens generated", si(self.generated_per_s, "token/s")),

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from llmserve_lab import catalog
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.page.controls import LABELS
 from llmserve_lab.afd.simulation.bundle import ascend
-from llmserve_lab.catalog import Accelerator, Efficiency, Given, ModelShape
+from llmserve_lab.catalog import Accelerator, Efficiency, Given, ModelShape, accelerator
 from llmserve_lab.catalog.records.ffn import MoeFfn
+from llmserve_lab.formula.text import plain
 from llmserve_lab.notation import bytes_returned, bytes_sent
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
+from llmserve_lab.page.table import Table
 
 EXPERTS_PER_CARD = 8
 SLOPES = (f.A_ATTN, f.A_FFN, f.A_COMM)
@@ -67,8 +65,6 @@ def slopes(known: Mapping[str, Given]) -> dict[str, float]:
 
 def slopes_table() -> Table:
     """Table of slopes for machines and models, beside those that the paper fitted."""
-    from llmserve_lab.page.table import Table
-
     rows = []
     for key in ("deepseek-v3", "kimi-k2"):
         for device in ("h800-sxm", "b200-sxm", "mi300x"):
@@ -84,9 +80,6 @@ def slopes_table() -> Table:
 
 def fitted_table() -> Table:
     """Table of the six coefficients that the paper fitted, its tables 2 and 4."""
-    from llmserve_lab.catalog import accelerator
-    from llmserve_lab.page.table import Table
-
     device = accelerator("ascend-910c")
     fitted = device.fitted  # type: ignore[attr-defined]
     rows = [
@@ -105,6 +98,5 @@ def _cells(model: ModelShape, machine: Accelerator) -> tuple[str, ...]:
 
 
 def _digits(*values: float) -> tuple[str, ...]:
-    from llmserve_lab.formula.text import plain
 
     return tuple(plain(value) for value in values)

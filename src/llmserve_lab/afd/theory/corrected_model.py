@@ -16,17 +16,15 @@ state; what a short run from fresh slots shows is ``theory.finite_run``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from llmserve_lab import notation as q
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.simulation.bundle import Bundle
 from llmserve_lab.afd.simulation.length_distributions import Floats, SlotLaw
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 NODES = 64
 FAR = 64  # ratios searched first

@@ -9,9 +9,10 @@ periods. That is what all slots bring; of it (21) counts the share (9.30).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.simulation.bundle import Bundle, Load
@@ -24,9 +25,6 @@ from llmserve_lab.afd.simulation.length_distributions import (
 )
 from llmserve_lab.afd.simulation.run import SHARE
 from llmserve_lab.afd.theory import corrected_model
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 MOMENTS = 32  # of a run, at which the rule is asked
 

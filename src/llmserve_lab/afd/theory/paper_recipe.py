@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from llmserve_lab.afd import formulas as f
+from llmserve_lab.formula.text import si
 from llmserve_lab.notation import quantity
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
+from llmserve_lab.page.table import Table
 
 REGIMES = {
     "ratio_attn": "Attention",
@@ -35,9 +33,6 @@ class Advice:
 
     def table(self) -> Table:
         """The advice, line by line."""
-        from llmserve_lab.formula.text import si
-        from llmserve_lab.page.table import Table
-
         rows = [
             ("Attention and FFN balance, r_A", f"{self.ratio_attn:.2f}"),
             ("wire and FFN balance, r_C", f"{self.ratio_comm:.2f}"),
@@ -119,8 +114,6 @@ def _pair(known: Mapping[str, float], x: int, y: int, most_per_s: float) -> Pair
 
 def pairs_table(known: Mapping[str, float], *, most_ffn: int = 8) -> Table:
     """Table of the bundles and of what rounding costs."""
-    from llmserve_lab.page.table import Table
-
     rows = [
         (str(pair), pair.n_attn / pair.n_ffn, f"{pair.loss:.2%}")
         for pair in pairs(known, most_ffn=most_ffn)

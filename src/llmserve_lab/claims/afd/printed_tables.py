@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from llmserve_lab.claims.afd.ratios import CLAIMS, NINE
 from llmserve_lab.claims.record import Number
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
+from llmserve_lab.page.table import Table
 
 
 def printed_table() -> Table:
     """Table of every printed best ratio: by the recipe, and by the choice behind it."""
-    from llmserve_lab.page.table import Table
-
     rows = [
         (f"{claim.section}: {claim.says}", *_cells(part))
         for claim in CLAIMS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from llmserve_lab.claims.article_06.setting import decode, prefill
 from llmserve_lab.claims.article_06.tables import (
@@ -17,12 +16,10 @@ from llmserve_lab.claims.article_06.tables import (
     Printed,
     Row,
 )
+from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.text import plain, si
+from llmserve_lab.page.table import Table
 from llmserve_lab.roofline import formulas as f
-
-if TYPE_CHECKING:
-    from llmserve_lab.formula.formula import Formula
-    from llmserve_lab.page.table import Table
 
 ABSENT = "–"
 
@@ -46,8 +43,6 @@ def _beside(
     printed: tuple[Printed, ...],
 ) -> Table:
     """One cell a claim, "printed → recomputed", and the intensity with attention."""
-    from llmserve_lab.page.table import Table
-
     rows = []
     for _, thousands, cells in printed:
         row = Row(caption, phase, thousands)

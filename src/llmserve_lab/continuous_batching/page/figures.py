@@ -130,7 +130,7 @@ def price() -> LiveFigure:
             Readout(f.PROMPT_WEIGHTS_S, "Read the weights again"),
             Readout(f.PROMPT_KV_S, "Read the cache again"),
             Readout(f.PROMPT_S, "Prefill, at least"),
-            Readout("iteration_s", "Longest gap"),
+            Readout("iteration_s", "Longest gap: one iteration"),
             Readout("hiding_chunk", "The cache is read for free from"),
         ),
         sentence=(
@@ -166,7 +166,7 @@ def timeline() -> LiveFigure:
         },
         readouts=(
             Readout(f.NUM_CHUNKS, "Iterations of the prompt", prompt_len=float(LONG)),
-            Readout("iteration_s", "Longest gap"),
+            Readout("iteration_s", "Longest gap: one iteration"),
             Verdict("kept", "The gap", "tbt_target", "iteration_s", KEPT),
             Readout(f.PROMPT_COMPUTE_S, "The prompt computes for", **whole),
         ),

@@ -34,7 +34,7 @@ from llmserve_lab.deepseek.evaluation.published_runs import (
     run_as,
 )
 from llmserve_lab.deepseek.model.assumptions import Choices
-from llmserve_lab.formula.formula import Array
+from llmserve_lab.formula.arrays import Array
 from llmserve_lab.formula.text import plain
 
 if TYPE_CHECKING:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from llmserve_lab.catalog import ACCELERATORS, LINKS, MODELS, Given, machine, workload
+from llmserve_lab.catalog import LINKS, MODELS, Given, machine, workload
+from llmserve_lab.catalog.selection import in_servers
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Slider
 
 ON_ONE_GPU = tuple(MODELS[key] for key in ("llama-3-8b", "llama-2-7b", "qwen3-32b"))
-GPUS = tuple(ACCELERATORS[k] for k in ("h100-sxm", "h200-sxm", "b200-sxm", "mi300x"))
+GPUS = in_servers("fp8")
 BY_BANDWIDTH = tuple(sorted(LINKS.values(), key=lambda link: -float(link.bandwidth)))
 Stops = Mapping[str, tuple[float, ...]]
 STOPS: dict[str, tuple[float, ...]] = {

@@ -31,7 +31,7 @@ def sending() -> LiveFigure:
             Readout(f.HANDOFF_BYTES, "To hand over"),
             Readout("prefill_s", "Prefill"),
             Readout("made", "Cache is made at"),
-            Readout(f.TRANSFER_S, "Sent at the end", eff_link=1.0),
+            Readout(f.TRANSFER_S, "Time to send the cache at the end", eff_link=1.0),
             Readout(f.EXPOSED_S, "Sent layer by layer, seen", eff_link=1.0),
             Verdict(
                 "hides",

@@ -44,9 +44,12 @@ def route() -> LiveFigure:
             Lookup("row_copies", ("rule", "row", "top_k"), route_chart.ranks_met()),
         ),
         readouts=(
-            Readout("row_copies", "Ranks that it is sent to"),
+            Readout("row_copies", "Copies of the row that go out"),
             Readout(
-                f.ROW_OUT_BYTES, "A copy for each rank", row_copies="row_copies", **ROW
+                f.ROW_OUT_BYTES,
+                "Bytes of a copy for each rank",
+                row_copies="row_copies",
+                **ROW,
             ),
             Readout(
                 f.ROW_OUT_BYTES,

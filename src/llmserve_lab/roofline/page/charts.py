@@ -5,41 +5,44 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from llmserve_lab import notation as q
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.page.live.marks import Curve, by_ink, curves, landmark, log_axis
+from llmserve_lab.formula.quantity import Quantity
+from llmserve_lab.page.live.axes import Axis, Drawn, bound_curves
+from llmserve_lab.page.live.marks import by_ink, landmark
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
 from llmserve_lab.roofline import formulas as f
 
 PHASES = {"decode": BLUE, "prefill": VERMILLION}
-CONTEXTS = (64.0, 4e6)
-INTENSITIES = (0.02, 1e6)
+WEAK, STRONG = 0.02, 1e6  # FLOP/byte
+INTENSITY = Axis(q.intensity, domain=(WEAK, STRONG), log=True)
+COMPUTE = Axis(q.attainable_flops, "TFLOP/s", domain=(0.03, 8000), log=True)
+CONTEXT = Axis(q.context, domain=(64.0, 4e6), log=True)
+TIME = Axis(q.iteration_s, "ms", words="time of an iteration")
 FORMS = {
     "": (f.INTENSITY, (), 1.0),
     ", article": (f.LINEAR_INTENSITY, (5, 4), 0.7),
 }
 BARS = {"read weights": GREEN, "read cache": BLUE, "compute": VERMILLION}
-INTENSITY_TITLE = "arithmetic intensity (FLOP/byte)"
-CONTEXT_TITLE = "context in cache (tokens per request)"
 
 
 def roofline() -> Any:
     """The roof, the ridge, and a point for each phase."""
     from llmserve_lab.extras import altair as alt
 
-    x = alt.X("intensity", **log_axis(INTENSITY_TITLE, *INTENSITIES))
-    y = alt.Y("tflops", **log_axis("compute under the roof (TFLOP/s)", 0.03, 8000))
-    roof = f.ATTAINABLE_FLOPS.browser({"intensity": "datum.intensity"})
+    x, y = INTENSITY.of("x", "intensity"), COMPUTE.of("y", "roof")
     corners = alt.Chart(alt.Data(values=[{"i": i} for i in range(3)]))
-    left, right = INTENSITIES
     line = corners.transform_calculate(
-        intensity=f"[{left}, ridge, {right}][datum.i]"
-    ).transform_calculate(tflops=f"{roof} / 1e12")
+        intensity=f"[{WEAK}, {INTENSITY.reads(q.ridge)}, {STRONG}][datum.i]"
+    ).transform_calculate(
+        roof=COMPUTE.draws(f.ATTAINABLE_FLOPS, intensity="datum.intensity")
+    )
     points = (
         alt.Chart(alt.Data(values=[{"phase": phase} for phase in PHASES]))
         .transform_calculate(
-            intensity=_by_phase("{}_intensity"), flops=_by_phase("{}_flops")
+            intensity=_by_phase(INTENSITY, q.intensity),
+            roof=_by_phase(COMPUTE, q.attainable_flops),
         )
-        .transform_calculate(tflops="datum.flops / 1e12")
         .encode(color=by_ink("phase", PHASES, legend=False)["color"])
     )
     names = points.mark_text(
@@ -53,34 +56,28 @@ def roofline() -> Any:
     return alt.layer(landmark(x, "ridge", "ridge"), drawn.encode(x=x, y=y))
 
 
-def _by_phase(template: str) -> str:
+def _by_phase(axis: Axis, quantity: Quantity) -> str:
     """A Vega expression that picks the signal of the row's phase."""
-    decode, prefill = (template.format(phase) for phase in PHASES)
-    return f"datum.phase == 'decode' ? {decode} : {prefill}"
+    each = [f"'{p}': {axis.reads(quantity, f'{p}_{quantity.name}')}" for p in PHASES]
+    return f"({{{', '.join(each)}}})[datum.phase]"
 
 
 def intensity_against_context() -> Any:
     """Two phases, each with and without the FLOPs of attention, and three landmarks."""
     from llmserve_lab.extras import altair as alt
 
-    x = alt.X("context", **log_axis(CONTEXT_TITLE, *CONTEXTS))
-    y = alt.Y("value", **log_axis(INTENSITY_TITLE, 0.03, 3e5))
+    y = Axis(q.intensity, domain=(0.03, 3e5), log=True)
+    across, up = CONTEXT.of("x", "context"), y.of("y", "value")
     lines = [
-        Curve(
-            phase + form,
-            formula.browser({"context": "datum.context", name: "1"}),
-            ink,
-            label_at=at,
-            dash=dash,
-        )
+        Drawn(phase + form, formula, ink, {one: "1"}, label_at=at, dash=dash)
         for form, (formula, dash, at) in FORMS.items()
-        for (phase, ink), name in zip(PHASES.items(), ("chunk", "batch"), strict=True)
+        for (phase, ink), one in zip(PHASES.items(), ("chunk", "batch"), strict=True)
     ]
     return alt.layer(
-        landmark(y, "ridge", "ridge"),
-        landmark(x, "crossover_context", "KV = weights"),
-        landmark(x, "context_fits", "memory full", at=16),
-        curves(x, y, CONTEXTS, *lines),
+        landmark(up, y.reads(q.ridge), "ridge"),
+        landmark(across, CONTEXT.reads(q.crossover_context), "KV = weights"),
+        landmark(across, CONTEXT.reads(q.context_fits), "memory full", at=16),
+        bound_curves(CONTEXT, y, *lines),
     )
 
 
@@ -88,26 +85,27 @@ def iteration_time() -> Any:
     """For each phase a bar of reading (weights, then cache) and a bar of computing."""
     from llmserve_lab.extras import altair as alt
 
-    bars = {
-        "read weights": ("read", "0", "weights_s"),
-        "read cache": ("read", "weights_s", "weights_s + {}_kv_s"),
-        "compute": ("compute", "0", "{}_compute_s"),
-    }
-    layers = [
-        alt.Chart(alt.Data(values=[{"lane": f"{phase}: {lane}", "kind": kind}]))
-        .transform_calculate(
-            start=f"1e3 * ({start.format(phase)})", end=f"1e3 * ({end.format(phase)})"
-        )
-        .mark_bar(height=26)
-        for phase in PHASES
-        for kind, (lane, start, end) in bars.items()
-    ]
-    color = by_ink("kind", BARS)["color"]
+    weights = TIME.reads(q.weights_s)
+    layers = []
+    for phase in PHASES:
+        cache = TIME.reads(q.kv_s, f"{phase}_kv_s")
+        compute = TIME.reads(q.compute_s, f"{phase}_compute_s")
+        bars = {
+            "read weights": ("read", "0", weights),
+            "read cache": ("read", weights, f"{weights} + {cache}"),
+            "compute": ("compute", "0", compute),
+        }
+        layers += [
+            alt.Chart(alt.Data(values=[{"lane": f"{phase}: {lane}", "kind": kind}]))
+            .transform_calculate(start=start, end=end)
+            .mark_bar(height=26)
+            for kind, (lane, start, end) in bars.items()
+        ]
     return alt.layer(*layers, height=200).encode(
-        x=alt.X("start", type="quantitative", title="time (ms)"),
+        x=TIME.of("x", "start"),
         x2="end",
         y=alt.Y("lane", type="nominal", sort=None, title=None),
-        color=color,
+        color=by_ink("kind", BARS)["color"],
     )
 
 
@@ -115,22 +113,21 @@ def attention_kinds(models: Mapping[str, ModelShape]) -> Any:
     """One line a model: decode intensity while the context grows."""
     from llmserve_lab.extras import altair as alt
 
-    x = alt.X("context", **log_axis(CONTEXT_TITLE, *CONTEXTS))
-    y = alt.Y("value", **log_axis("decode intensity (FLOP/byte)", 0.03, 3000))
+    y = Axis(q.intensity, words="decode intensity", domain=(0.03, 3000), log=True)
     lines = [
-        Curve(
+        Drawn(
             f"{kind} ({model.name})",
-            f.INTENSITY.browser(
-                {"context": "datum.context", "chunk": "1", **literals(kind, model)}
-            ),
+            f.INTENSITY,
             ink,
+            {"chunk": "1", **literals(kind, model)},
             label_at=0.73 if kind == "MLA" else 1.0,
             dash=ink.dash,
             rising=kind == "MLA",
         )
         for ink, (kind, model) in zip(SERIES, models.items(), strict=False)
     ]
-    return alt.layer(landmark(y, "ridge", "ridge"), curves(x, y, CONTEXTS, *lines))
+    ridge = landmark(y.of("y", "value"), y.reads(q.ridge), "ridge")
+    return alt.layer(ridge, bound_curves(CONTEXT, y, *lines))
 
 
 def literals(kind: str, model: ModelShape) -> dict[str, str]:

@@ -46,18 +46,22 @@ def roofline() -> LiveFigure:
             "ridge": f.RIDGE,
             "decode_intensity": Bound(f.INTENSITY, **DECODE),
             "prefill_intensity": Bound(f.INTENSITY, **PREFILL),
-            "decode_flops": Bound(f.ATTAINABLE_FLOPS, intensity="decode_intensity"),
-            "prefill_flops": Bound(f.ATTAINABLE_FLOPS, intensity="prefill_intensity"),
+            "decode_attainable_flops": Bound(
+                f.ATTAINABLE_FLOPS, intensity="decode_intensity"
+            ),
+            "prefill_attainable_flops": Bound(
+                f.ATTAINABLE_FLOPS, intensity="prefill_intensity"
+            ),
             "held_bytes": f.ITERATION_BYTES,
         },
         readouts=(
             Readout("ridge", "Ridge"),
             Readout("decode_intensity", "Decode: intensity"),
             Verdict("decode_side", "Decode is", "decode_intensity", "ridge", SIDES),
-            Readout("decode_flops", "Decode: compute reached"),
+            Readout("decode_attainable_flops", "Decode: compute reached"),
             Readout("prefill_intensity", "Prefill: intensity"),
             Verdict("prefill_side", "Prefill is", "prefill_intensity", "ridge", SIDES),
-            Readout("prefill_flops", "Prefill: compute reached"),
+            Readout("prefill_attainable_flops", "Prefill: compute reached"),
             HELD,
         ),
         sentence=(
