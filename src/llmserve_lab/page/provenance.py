@@ -137,6 +137,28 @@ class Provenance:
         return self.source(table) if isinstance(table, Evidence) else None
 
 
+def beside(computed: Computed, text: str) -> str:
+    """Small print under a worked line: the result, and who says what was put in."""
+    book = Provenance()
+    by_source: dict[str, list[str]] = {}
+    for name, value in sorted(computed.given.items()):
+        if isinstance(value, Evidence):
+            term = computed.formula.known()[name]
+            by_source.setdefault(_cited(value), []).append(escape(term.meaning))
+    said = "; ".join(f"{', '.join(names)}: {who}" for who, names in by_source.items())
+    number = book.mark(text, computed)
+    line = f"{number} · {said or 'all values are chosen here'}"
+    return tag("p", line, class_="worked-sources") + book.script()
+
+
+def _cited(evidence: Evidence) -> str:
+    """A source in short, linked where it is on the web, and its kind."""
+    short = escape(evidence.source.split(",")[0])
+    is_web = evidence.url.startswith("https://")
+    who = tag("a", short, href=evidence.url) if is_web else short
+    return f"{who} ({evidence.kind})"
+
+
 def marked(html: str, key: str) -> str:
     """A piece of HTML as a number that can be asked where it is from."""
     return tag("span", html, class_="sourced", data_sourced=key)
