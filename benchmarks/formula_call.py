@@ -37,7 +37,7 @@ def spread(low: float, high: float, seed: int) -> Array:
 
 
 def intensity(v: dict[str, Any]) -> Any:
-    """Equation (1.13), by hand."""
+    """Equation ``intensity``, by hand."""
     half = (v["chunk"] + 1) / 2
     attention = v["attn_flops_per_pair"]
     return (
@@ -51,7 +51,7 @@ def intensity(v: dict[str, Any]) -> Any:
 
 
 def ridge_batch(v: dict[str, Any]) -> Any:
-    """Equation (1.23), by hand."""
+    """Equation ``ridge_batch``, by hand."""
     ridge = v["peak_flops"] * v["eff_compute"] / (v["hbm_bw"] * v["eff_mem"])
     return (v["bytes_weight"] * v["params_total"] * ridge) / (
         2 * v["params_active"] * v["chunk"]
@@ -60,7 +60,7 @@ def ridge_batch(v: dict[str, Any]) -> Any:
 
 
 def attainable_flops(v: dict[str, Any]) -> Any:
-    """Equation (1.16), by hand."""
+    """Equation ``attainable_flops``, by hand."""
     return np.minimum(
         v["peak_flops"] * v["eff_compute"], v["hbm_bw"] * v["eff_mem"] * v["intensity"]
     )
@@ -105,7 +105,7 @@ def main() -> Iterator[Line]:
     ratios = {formula: ratio(formula, line, at) for formula, line, at in cases()}
     yield Line("formula call / NumPy line", max(ratios.values()), LIMIT)
     for formula, found in ratios.items():
-        yield Line(f"  ({formula.number}) {formula.title}", found, LIMIT)
+        yield Line(f"  {formula.label}: {formula.title}", found, LIMIT)
     pair = {"batch": spread(1, 1e3, seed=5), "chunk": spread(1, 1e3, seed=6)}
     alone = ratio(f.N_ROWS, lambda v: v["batch"] * v["chunk"], pair)
-    yield Line("  (1.6) a single product", alone)
+    yield Line("  n_rows: a single product", alone)

@@ -47,7 +47,7 @@ def counts(formula: Formula) -> Callable[[Counter], Counter]:
 
     def register(counter: Counter) -> Counter:
         if formula in COUNTED:
-            raise ValueError(f"({formula.number}) is counted twice")
+            raise ValueError(f"{formula.label} is counted twice")
         COUNTED[formula] = counter
         return counter
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from alternative_text import without_alternative
+from named_links import glued, typed_references, wrong_numbers
 from prose_numbers import typed_numbers
 
 Notebook = dict[str, Any]
@@ -152,10 +153,20 @@ def figures_described(name: str, notebook: Notebook) -> Iterator[str]:
 
 
 def prose_prints_numbers(name: str, notebook: Notebook) -> Iterator[str]:
-    """Numbers reach the prose through `{glue:text}`, never by hand."""
+    """Numbers reach the prose from `glue`, by `make run`, never by hand."""
+    printed = glued(notebook)
     for number, cell in numbered(notebook, "markdown"):
         for word in typed_numbers(source(cell)):
             yield f"cell {number}: {word!r} is typed; glue the number that code printed"
+        for fault in wrong_numbers(source(cell), printed):
+            yield f"cell {number}: {fault}"
+
+
+def numbered_by_name(name: str, notebook: Notebook) -> Iterator[str]:
+    """Equations, chapters and exercises are referred to by name, never by number."""
+    for number, cell in enumerate(notebook["cells"], start=1):
+        for text in typed_references(source(cell)):
+            yield f"cell {number}: {text!r} is typed; refer to it by its name"
 
 
 GUARDS: tuple[Guard, ...] = (
@@ -168,4 +179,5 @@ GUARDS: tuple[Guard, ...] = (
     allowed_imports,
     figures_described,
     prose_prints_numbers,
+    numbered_by_name,
 )

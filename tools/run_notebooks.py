@@ -14,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from named_links import filled, glued
+
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
 TIMEOUT_S = 120
@@ -72,8 +74,11 @@ def normalised_cell(cell: Node, position: int, taken: set[str]) -> Node:
 
 def normalised(notebook: Node) -> Node:
     """The notebook with everything removed that a second run would write anew."""
-    taken: set[str] = set()
+    taken, numbers = set[str](), glued(notebook)
     cells = [normalised_cell(c, n, taken) for n, c in enumerate(notebook["cells"])]
+    for cell in cells:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = filled(_text(cell["source"]), numbers)
     return {"cells": cells, "metadata": KERNEL, "nbformat": 4, "nbformat_minor": 5}
 
 

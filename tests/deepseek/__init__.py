@@ -1,1 +1,1 @@
-"""Chapter 8: what counts."""
+"""The twin of DeepSeek-V3: what counts."""

@@ -13,7 +13,7 @@ from llmserve_lab.page.palette import VERMILLION, decades
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.page.still import StaticFigure, figure_style
 
-make = partial(Formula, number="9.9", title="an example", source="none", holds="always")
+make = partial(Formula, title="an example", source="none", holds="always")
 
 
 def smaller(a: Any, b: Any) -> Any:

@@ -130,7 +130,10 @@ def test_a_result_out_of_its_range_is_refused_with_what_the_formula_needs() -> N
     with pytest.raises(ValueError) as caught:
         f.RIDGE_BATCH(**known, **at, chunk=1, context=[1.0, 1e6])
     assert str(caught.value).startswith("ridge_batch must be positive, got -")
-    assert str(caught.value).endswith(f"(1.23) holds for: {f.RIDGE_BATCH.holds}")
+    assert str(caught.value).endswith(
+        "; ridge_batch holds for: context below the ridge context "
+        "ridge_context; beyond it no batch does"
+    )
 
 
 def test_what_lies_between_is_refused_out_of_its_range_too() -> None:
@@ -161,7 +164,7 @@ def test_terms_in_the_wrong_order_are_refused() -> None:
 
 def test_an_overflow_is_refused() -> None:
     with pytest.raises(
-        ValueError, match=r"n_rows must be finite, got inf; \(1.6\) hol"
+        ValueError, match=r"n_rows must be finite, got inf; n_rows holds"
     ):
         f.N_ROWS(batch=1e200, chunk=1e200)
 
@@ -206,8 +209,11 @@ def test_infinity_does_not_hide_between_two_finite_numbers() -> None:
 
 
 def test_a_formula_says_what_it_is() -> None:
-    assert repr(f.N_ROWS) == "(1.6) n_rows = batch*chunk"
-    assert f.N_ROWS._repr_latex_() == "$$\nn = c B \\tag{1.6}\n$$"
+    assert repr(f.N_ROWS) == "n_rows = batch*chunk"
+    assert repr(f.KV_BYTES_PER_TOKEN_MLA).startswith("kv_bytes_per_token (mla) = ")
+    assert f.KV_BYTES_PER_TOKEN_MLA.link == (
+        "[kv_bytes_per_token-mla](#eq-kv_bytes_per_token-mla)"
+    )
     assert [leaf.name for leaf in f.N_ROWS.arguments] == ["batch", "chunk"]
 
 

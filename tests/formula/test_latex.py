@@ -18,7 +18,11 @@ def test_the_worked_substitution_has_three_lines() -> None:
     assert r"w_b P_{\mathrm{tot}}" in symbols
     assert r"2\,\mathrm{B/parameter} \cdot 6.74 \times 10^{9}\,\mathrm{par" in numbers
     assert r"&= \mathbf{13.5\,\mathrm{GB}}" in result
-    assert f.WEIGHT_BYTES.worked(**NUMBERS)._repr_latex_().startswith("$$\n")
+    assert (
+        f.WEIGHT_BYTES.worked(**NUMBERS)
+        ._repr_html_()
+        .startswith('<div class="worked">')
+    )
 
 
 def test_more_digits_on_request() -> None:

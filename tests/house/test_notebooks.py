@@ -21,7 +21,7 @@ SOUND: Notebook = {
         {
             "cell_type": "markdown",
             "metadata": {},
-            "source": "{glue:text}`ridge_15.2`, see (1.4) and §3.1 for the H100.",
+            "source": "See [ridge](#eq-ridge), [15.2](#num-r) and §3.1 for the H100.",
         },
         {
             "cell_type": "code",
@@ -31,7 +31,12 @@ SOUND: Notebook = {
                 {
                     "output_type": "execute_result",
                     "data": {"text/plain": "2", "image/png": "…"},
-                }
+                },
+                {
+                    "output_type": "display_data",
+                    "data": {"application/papermill.record/text/plain": "'15.2'"},
+                    "metadata": {"scrapbook": {"name": "r"}},
+                },
             ],
             "source": "import numpy as np\n\nnp.add(1, 1)",
         },
@@ -75,6 +80,14 @@ PLANTED: list[tuple[str, int, Callable[[Cell], object]]] = [
         store(output_type="display_data", data={"text/html": "<img src='a.png'>"}),
     ),
     ("prose_prints_numbers", 0, write("The ridge is at 142 FLOP/byte.")),
+    ("prose_prints_numbers", 0, write("It is [15.3](#num-r).")),
+    ("prose_prints_numbers", 0, write("It is [15.2](#num-ridge).")),
+    ("prose_prints_numbers", 0, write("It is {glue:text}`r`.")),
+    ("numbered_by_name", 0, write("See (1.7).")),
+    ("numbered_by_name", 0, write("See chapter 5.")),
+    ("numbered_by_name", 0, write("See equation 2.5.")),
+    ("numbered_by_name", 0, write("See exercise 3.")),
+    ("numbered_by_name", 1, write("ridge = 2  # Figure 2.1")),
 ]
 
 
@@ -129,8 +142,8 @@ def test_a_result_in_prose_is_found(text: str) -> None:
     [
         "two phases, 1 GPU, 100 %, 0.5",
         "H100, GB200 NVL72, Llama-2-7B, A100-80, FP8, BF16, Qwen2.5-72B",
-        "equation (1.14), §3.12, §1–3, article 06, Table 12",
-        "{glue:text}`ridge_142` and {eq}`eq-12` and {cite}`song2026afd`",
+        "the paper's equation 14, §3.12, §1–3, article 06, Table 12",
+        "[142 FLOP/byte](#num-ridge) and {cite}`song2026afd`",
         "(Williams et al., 2009), September 2025, arXiv:2601.21351",
         "(eq-142)=\n",
         "12. the twelfth item",

@@ -154,7 +154,7 @@ def test_rows_that_cannot_be_dealt_out_are_not_sent(n_rows: int) -> None:
 
 
 def test_experts_that_differ_lie_on_hardly_more_ranks_than_drawn_ones() -> None:
-    """(7.14) lets a row draw an expert twice; rows that do not need 1 % more ranks."""
+    """``row_copies`` draws experts with replacement; without, rows need 1 % more."""
     homes = draw(np.ones(256), n_rows=4000, top_k=8) // 32
     met = np.mean([len(set(row)) for row in homes.tolist()])
     assert 1 < met / f.ROW_COPIES(ep=8, top_k=8) < 1.02

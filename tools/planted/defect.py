@@ -16,7 +16,7 @@ class Defect:
     """Bytes ``start`` to ``end`` of ``file`` become ``after``.
 
     ``file`` is relative to the root of the tree. ``aim`` is the one test that must fail
-    (a cell of a notebook); without it any failure will do. ``number`` is that of the
+    (a cell of a notebook); without it any failure will do. ``label`` is that of the
     formula that is hit, where it is one.
     """
 
@@ -28,10 +28,10 @@ class Defect:
     before: str
     after: str
     aim: str = ""
-    number: str = ""
+    label: str = ""
 
     def __str__(self) -> str:
-        where = self.number or self.aim.rpartition("::")[2]
+        where = self.label or self.aim.rpartition("::")[2]
         place = f"{self.file}:{self.line}" + (f" ({where})" if where else "")
         return " ".join(f"{place}: {self.before} → {self.after}".split())
 
@@ -44,7 +44,7 @@ def planted(data: bytes, defects: Iterable[Defect]) -> bytes:
 
 
 def python_defect(
-    kind: str, path: Path, root: Path, node: ast.expr, after: str, number: str = ""
+    kind: str, path: Path, root: Path, node: ast.expr, after: str, label: str = ""
 ) -> Defect:
     """Replace the source of ``node`` in the Python file ``path`` by ``after``."""
     text = path.read_text("utf8")
@@ -57,7 +57,7 @@ def python_defect(
         line=node.lineno,
         before=text.encode()[start:end].decode(),
         after=after,
-        number=number,
+        label=label,
     )
 
 

@@ -110,7 +110,7 @@ def _slips(root: Path, of: Written) -> Iterator[Defect]:
     for node, slip in changes(of):
         after = ast.unparse(slip)
         after = f"({after})" if isinstance(slip, ast.BinOp) else after
-        yield python_defect(KIND, of.path, root, node, after, of.formula.number)
+        yield python_defect(KIND, of.path, root, node, after, of.formula.label)
 
 
 def in_coefficients(root: Path) -> Iterator[Defect]:

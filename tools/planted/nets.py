@@ -41,12 +41,14 @@ def for_outputs(root: Path, defect: Defect | None) -> list[Net]:
 def for_formulas(root: Path, defect: Defect | None) -> list[Net]:
     """The formula's own gates and chapter, the gates of all, then everything else."""
     others = [("gates", ("-x", GATES)), package(), notebooks(root)]
-    if not (defect and defect.number):
+    if not (defect and defect.label):
         return others
-    chapter = f"{int(defect.number.split('.')[0]):02d}_*.ipynb"
-    shown = [str(path.relative_to(root)) for path in root.glob(f"chapters/{chapter}")]
-    own = ("-x", GATES, "-k", f"[{defect.number}]")
-    return [("gates", own), notebooks(root, *shown), *others]
+    target = f"#eq-{defect.label}\\"  # as JSON writes it before a quotation mark
+    chapters = sorted(root.glob("chapters/*.ipynb"))
+    shown = [path for path in chapters if target in path.read_text("utf8")]
+    names = [str(path.relative_to(root)) for path in shown]
+    own = ("-x", GATES, "-k", f"[{defect.label}]")
+    return [("gates", own), notebooks(root, *names), *others]
 
 
 def for_catalog(root: Path, defect: Defect | None) -> list[Net]:

@@ -35,7 +35,7 @@ def cache_shape() -> dict[str, float]:
 
 
 def kv_bytes(*, batch: float, context: float, **shape: float) -> float:
-    """Bytes of cache of a whole batch, through (1.2) and (1.4)."""
+    """Bytes of cache of a whole batch, as ``kv_read_bytes`` has them."""
     per_token = f.KV_BYTES_PER_TOKEN(**shape)
     return float(
         f.KV_READ_BYTES(kv_bytes_per_token=per_token, context=context, batch=batch)

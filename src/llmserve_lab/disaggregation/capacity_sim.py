@@ -40,7 +40,7 @@ def sizes(**more: float) -> dict[str, Any]:
 
 
 def pool_rates(*known: Mapping[str, Any]) -> dict[str, float]:
-    """Rates of the two pools, (6.31) and (6.32), by name."""
+    """Rates of the two pools, ``prefill_rate`` and ``decode_rate``, by name."""
     pools = (f.PREFILL_RATE, f.DECODE_RATE)
     return {formula.name: float(formula.at(*known)) for formula in pools}
 
@@ -128,7 +128,7 @@ def rates_table(
     overlap: float = 1.0,
     overhead_s: float = 0.0,
 ) -> Table:
-    """Table of rates by prompt: (6.35) and (6.33), and backlogs simulated."""
+    """Table of rates by prompt: ``shared_rate``, ``pools_rate``, and simulated ones."""
     fleet: dict[str, Any] = {
         "n_prefill": n_prefill,
         "n_decode": n_decode,
@@ -148,8 +148,14 @@ def rates_table(
             carried(**size),
         )
         rows.append((f"{prompt_len}", *map(plain, found)))
-    two = f"{n_prefill}P:{n_decode}D: (6.33)"
-    columns = ("prompt", "one engine: (6.35)", "simulated", two, "simulated")
+    two = f"{n_prefill}P:{n_decode}D: [pools_rate](#eq-pools_rate)"
+    columns = (
+        "prompt",
+        "one engine: [shared_rate](#eq-shared_rate)",
+        "simulated",
+        two,
+        "simulated",
+    )
     return Table(f"Requests/s on {n_prefill + n_decode} GPUs", columns, rows)
 
 
@@ -161,7 +167,7 @@ def splits(
     tbt_target: float,
     executor: Executor | None = None,
 ) -> Table:
-    """Table of every split of ``n_gpus``: the rate of (6.33), and of a backlog."""
+    """Table of every split of ``n_gpus``: ``pools_rate``, and that of a backlog."""
     size = {
         "prompt_len": prompt_len,
         "new_tokens": new_tokens,

@@ -68,7 +68,7 @@ def late_s(layers: tuple[Layer, ...]) -> float:
 def routes(known: Mapping[str, float], *, prompt_len: int) -> Table:
     """Table of ways to one cache: each link of a way takes it when the last is done.
 
-    ``known`` holds what (6.5) asks about model and machine, and κ.
+    ``known`` holds what ``prefill_s`` asks about model and machine, and κ.
     """
     prefill_s = float(f.PREFILL_S.at(known, prompt_len=prompt_len))
     rows = []
@@ -89,7 +89,7 @@ def timeline(
 ) -> StaticFigure:
     """Making above, sending below, over links by key: in one block, and by layers.
 
-    ``known`` holds what (6.5) asks about model and machine, κ and the layers.
+    ``known`` holds what ``prefill_s`` asks about model and machine, κ and the layers.
     """
     from llmserve_lab.extras import pyplot as plt
 
@@ -117,6 +117,7 @@ def timeline(
         axes.grid(axis="y", visible=False)
         return StaticFigure.of(
             figure,
+            name="disaggregation.timeline",
             title="Sent while it is made, the cache arrives with the last layer",
             sentence=f"A prefill of {si(prefill_s, 's')} above, its cache on the wire "
             f"below. What outlasts the prefill: {'; '.join(said)}.",

@@ -1,4 +1,4 @@
-"""A GPU that prefills one prompt after the other is a queue; (6.10) knows its wait."""
+"""A GPU that prefills one prompt after the other is a queue: ``prefill_wait_s``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from llmserve_lab.workloads import Always, poisson_requests
 
 
 def wait_table(*, prompt_len: int, num_requests: int = 3200) -> Table:
-    """Table of mean TTFT by load: (6.11), and one simulated GPU that prefills."""
+    """Table of mean TTFT by load: ``ttft``, and one simulated GPU that prefills."""
     prefill_s = float(f.PREFILL_S.at(capacity_sim.sizes(prompt_len=prompt_len)))
     rows = []
     for busy in (0.2, 0.5, 0.8):

@@ -184,6 +184,7 @@ def _drawn(*reports: tuple[str, Report]) -> StaticFigure:
     )
     return StaticFigure.of(
         figure,
+        name="disaggregation.distributions",
         title="Of first tokens and of gaps, the share that comes later than a time",
         sentence=f"{'; '.join(said)}.",
     )

@@ -39,7 +39,7 @@ def dense_ffn(model: ModelShape) -> GeluFfn | SwigluFfn:
 
 
 def block_of(model: ModelShape) -> dict[str, float]:
-    """What (2.1) to (2.4) ask about a dense model.
+    """What ``attn_params`` to ``block_params`` ask about a dense model.
 
     Raises:
         ValueError: its attention is latent, its FFN a mixture of experts, or it has
@@ -49,7 +49,8 @@ def block_of(model: ModelShape) -> dict[str, float]:
     for option in ("qkv_bias", "out_bias", "qk_norm"):
         if getattr(attention, option):
             raise ValueError(
-                f"model must have no {option}, (2.1) to (2.4) do not count it, "
+                f"model must have no {option}, attn_params to block_params "
+                "do not count it, "
                 f"got {model.name}"
             )
     return {
@@ -86,7 +87,7 @@ def block_table(model: ModelShape) -> Table:
     known, counted = block_of(model), counted_block(model)
     rows = [
         (
-            f"({each.number}) {each.result.meaning}",
+            f"{each.result.meaning}, {each.link}",
             int(each.at(known)),
             counted[each.name],
         )

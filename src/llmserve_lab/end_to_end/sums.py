@@ -34,6 +34,6 @@ def growth(formula: Formula, variable: Quantity) -> sympy.Expr:
 
 
 def answer_flops(rows: Quantity, pairs: Quantity) -> sympy.Expr:
-    """FLOPs of so many rows and pairs, as (1.7) and (1.11) price them."""
+    """FLOPs of so many rows and pairs, by ``linear_flops`` and ``attn_flops``."""
     linear = at(LINEAR_FLOPS, keep=(q.n_rows,), n_rows=rows)
     return linear + at(ATTN_FLOPS, keep=(q.attn_pairs,), attn_pairs=pairs)

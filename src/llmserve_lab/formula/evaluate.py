@@ -15,6 +15,7 @@ import numpy as np
 
 from llmserve_lab.formula.arrays import Array
 from llmserve_lab.formula.quantity import Coefficient
+from llmserve_lab.formula.text import without_links
 
 if TYPE_CHECKING:
     from llmserve_lab.formula.formula import Formula
@@ -127,5 +128,5 @@ def _require_limits(formula: Formula, result: Any) -> None:
         formula.result.checked(result)
     except ValueError as error:
         raise ValueError(
-            f"{error}; ({formula.number}) holds for: {formula.holds}"
+            f"{error}; {formula.label} holds for: {without_links(formula.holds)}"
         ) from None

@@ -37,28 +37,34 @@ class Formula:
 
     ``derived`` marks an ``expr`` that SymPy works out (a limit, a solution) from other
     formulas, so that not even its author has typed it. ``ordered`` names pairs of terms
-    of which the first is never the larger.
+    of which the first is never the larger. ``variant`` tells apart formulas for one
+    result: a label is used once in the book.
     """
 
     result: Quantity
     expr: Callable[..., Any]
-    number: str
     title: str
     source: str
     holds: str
     uses: tuple[Formula, ...] = ()
     derived: bool = False
     ordered: tuple[tuple[str, str], ...] = ()
+    variant: str = ""
 
     @property
     def name(self) -> str:
-        """The code name of the result, which is also the formula's."""
+        """The code name of the result."""
         return self.result.name
 
     @property
     def label(self) -> str:
-        """The formula's own name."""
-        return self.name
+        """The formula's own name: ``iteration_s``, or ``iteration_s-mixed``."""
+        return f"{self.name}-{self.variant}" if self.variant else self.name
+
+    @property
+    def link(self) -> str:
+        """A reference to the equation in Markdown; the built page prints its number."""
+        return f"[{self.label}](#eq-{self.label})"
 
     @cached_property
     def terms(self) -> Mapping[str, Quantity]:
@@ -205,7 +211,7 @@ class Formula:
 
     @cached_property
     def latex(self) -> str:
-        """LaTeX of the numbered equation, in its teaching form."""
+        """LaTeX of the equation, in its teaching form."""
         from llmserve_lab.formula.latex import equation
 
         return equation(self)
@@ -233,8 +239,11 @@ class Formula:
 
         return vega_expression(self, names or {})
 
-    def _repr_latex_(self) -> str:
-        return f"$$\n{self.latex} \\tag{{{self.number}}}\n$$"
+    def _repr_html_(self) -> str:
+        from llmserve_lab.formula.html import formula_html
+
+        return formula_html(self)
 
     def __repr__(self) -> str:
-        return f"({self.number}) {self.name} = {self.teaching}"
+        which = f" ({self.variant})" if self.variant else ""
+        return f"{self.name}{which} = {self.teaching}"

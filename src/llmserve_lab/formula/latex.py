@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from llmserve_lab.formula.breaking import aligned
+from llmserve_lab.formula.html import display
 from llmserve_lab.formula.names import quantity, rank
-from llmserve_lab.formula.origin import Computed
+from llmserve_lab.formula.origin import Computed, small_print
 from llmserve_lab.formula.quantity import Coefficient, Quantity
-from llmserve_lab.formula.text import si
+from llmserve_lab.formula.text import plain, si
 
 if TYPE_CHECKING:
     import sympy
@@ -29,8 +31,10 @@ class Worked:
     text: str
     of: Computed
 
-    def _repr_latex_(self) -> str:
-        return f"$$\n{self.latex}\n$$"
+    def _repr_html_(self) -> str:
+        said = self.text.rpartition(" = ")[2]
+        beside = small_print(self.of, said)
+        return f'<div class="worked">{display(self.latex)}{beside}</div>'
 
     def __repr__(self) -> str:
         return self.text
@@ -55,20 +59,18 @@ def worked(formula: Formula, values: Mapping[str, Any], *, digits: int) -> Worke
         name: _number(term, inner.get(name), digits)
         for name, term in formula.terms.items()
     }
-    middle = print_latex(formula.teaching, numbers, numeric=True)
+    middle = print_latex(formula.teaching, numbers, dots=True)
     shown = si(value, formula.result.unit, digits)
-    lines = [
+    steps = [
         print_latex(formula.teaching, _symbols(formula)),
         middle,
         rf"\mathbf{{{_upright(shown)}}}",
     ]
-    body = " \\\\\n&= ".join(lines)
-    latex = f"\\begin{{aligned}}\n{formula.result.symbol} &= {body}\n\\end{{aligned}}"
     return Worked(
         formula.name,
         float(value),
         formula.result.unit,
-        latex,
+        aligned(formula.result.symbol, steps),
         f"{formula.name} = {shown}",
         Computed(formula, values, float(value)),
     )
@@ -83,7 +85,7 @@ def template(formula: Formula) -> str:
         name: "1" if getattr(term, "value", 0) == 1 else rf"⟦{name}\,⟧"
         for name, term in formula.terms.items()
     }
-    return print_latex(formula.teaching, slots)
+    return print_latex(formula.teaching, slots, dots=True)
 
 
 def _intermediate(formula: Formula, values: Mapping[str, Any]) -> dict[str, float]:
@@ -101,8 +103,9 @@ def _symbols(formula: Formula) -> dict[str, str]:
 
 
 def _number(term: Quantity, value: Any, digits: int) -> str:
-    if isinstance(term, Coefficient) and value is None:
-        value = term.value
+    """A number with its unit; the plain number where it is a coefficient."""
+    if isinstance(term, Coefficient):
+        return term.symbol if value is None else _upright(plain(value, digits))
     return _upright(si(float(term.checked(value)), term.unit, digits))
 
 
@@ -118,12 +121,13 @@ def _upright(shown: str) -> str:
 
 
 def print_latex(
-    expr: sympy.Expr, names: Mapping[str, str], *, numeric: bool = False
+    expr: sympy.Expr, names: Mapping[str, str], *, dots: bool = False
 ) -> str:
     """Print ``expr`` with each symbol written as ``names`` says.
 
     Symbols are ordered as in the notation table, not by the alphabet: each is replaced
     by a stand-in whose name is its rank there. A coefficient of one is left out.
+    Numbers have ``dots`` between them.
     """
     import sympy
 
@@ -132,11 +136,14 @@ def print_latex(
         for symbol in expr.free_symbols
     }
     texts = {stand_ins[symbol]: names[symbol.name] for symbol in expr.free_symbols}
-    if not numeric:
-        ones = {s: 1 for s in stand_ins if getattr(quantity(s.name), "value", 0) == 1}
-        stand_ins |= ones
-    settings = {"symbol_names": texts, "mul_symbol": "dot" if numeric else None}
-    return str(_printer()(settings).doprint(expr.xreplace(stand_ins)))
+    ones = {s: 1 for s in stand_ins if _is_one(s.name, names[s.name])}
+    settings = {"symbol_names": texts, "mul_symbol": "dot" if dots else None}
+    return str(_printer()(settings).doprint(expr.xreplace(stand_ins | ones)))
+
+
+def _is_one(name: str, printed: str) -> bool:
+    """Whether a term is a coefficient of one that nobody has given another value."""
+    return printed == "1" and isinstance(quantity(name), Coefficient)
 
 
 @cache

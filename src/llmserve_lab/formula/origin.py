@@ -6,7 +6,7 @@ computes it to the page that shows it. Everything else takes it for plain text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -77,6 +77,20 @@ class Run:
 
 
 Origin = Computed | Evidence | Run
+
+
+Show = Callable[[Computed, str], str]
+_SHOWN: list[Show] = []
+
+
+def hand_in(show: Show) -> None:
+    """Make ``show`` what writes the sources under a worked line; the page does so."""
+    _SHOWN[:] = [show]
+
+
+def small_print(computed: Computed, text: str) -> str:
+    """HTML under a worked line: who says what was put in; empty without a page."""
+    return _SHOWN[0](computed, text) if _SHOWN else ""
 
 
 class Sourced(str):

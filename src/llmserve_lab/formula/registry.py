@@ -23,18 +23,17 @@ def modules(name: str, *packages: str) -> tuple[ModuleType, ...]:
 
 
 def formulas() -> tuple[Formula, ...]:
-    """Every formula of the book, in the order of its number."""
-    found = {
-        id(item): item
-        for module in modules("formulas")
-        for item in vars(module).values()
-        if isinstance(item, Formula)
-    }
-    return tuple(sorted(found.values(), key=_by_number))
+    """Every formula of the book, chapter by chapter, as they are defined.
 
-
-def _by_number(formula: Formula) -> list[int]:
-    return [int(part) for part in formula.number.split(".")]
+    Raises:
+        ValueError: two formulas have the same label.
+    """
+    found: dict[str, Formula] = {}
+    for module in modules("formulas"):
+        for item in vars(module).values():
+            if isinstance(item, Formula) and found.setdefault(item.label, item) != item:
+                raise ValueError(f"label must be used once, got {item.label} twice")
+    return tuple(found.values())
 
 
 def _exists(path: str) -> bool:

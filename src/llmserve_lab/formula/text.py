@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 PREFIXES = ((15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k"))
@@ -13,6 +14,14 @@ NO_PREFIX = frozenset({"FLOP/byte"})  # intensities are compared with each other
 OF_ONE_REQUEST = {"token/request": "token", "token/(request*s)": "token/s"}
 COUNTED = "token request parameter layer head pair element device iteration dollar"
 PLURALS = frozenset(COUNTED.split(" "))
+
+# The one form of a reference in text: Markdown, to something that has a name.
+LINK = re.compile(r"\[([^\[\]]*)\]\(#((?:eq|fig)-[\w.-]+)\)")
+
+
+def without_links(text: str) -> str:
+    """Text for a terminal: a reference is its words alone."""
+    return LINK.sub(r"\1", text)
 
 
 def unit_text(unit: str, *, plural: bool = False) -> str:

@@ -13,6 +13,8 @@ import json
 import re
 from typing import Any
 
+from llmserve_lab.formula.text import LINK
+
 # A built page loads the runtime itself. JupyterLab must be told where it lies; the
 # script that is fetched here brings the others along.
 LAB_BOOTSTRAP = """\
@@ -52,9 +54,22 @@ def prose(text: str) -> str:
 
 
 def inline(text: str) -> str:
-    """One line of text with code between backticks, whitespace folded."""
+    """One line of text with code between backticks and links, whitespace folded."""
     folded = re.sub(r"\s+", " ", escape(text.strip()))
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", folded)
+    return linked(re.sub(r"`([^`]+)`", r"<code>\1</code>", folded))
+
+
+def linked(markup: str) -> str:
+    """Escaped text in which ``[words](#eq-name)`` is a link; the build numbers it."""
+    return LINK.sub(r'<a class="named" href="#\2">\1</a>', markup)
+
+
+def number_of_figure(name: str) -> str:
+    """Where the number of a figure will stand: its name, which can be referred to."""
+    if not name:
+        return ""
+    target = f"fig-{name}"
+    return tag("a", escape(name), class_="fig-number", id=target, href=f"#{target}")
 
 
 def symbol(latex: str) -> str:

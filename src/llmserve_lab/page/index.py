@@ -31,11 +31,11 @@ def coefficient_table() -> Table:
 
 
 def formula_index() -> Table:
-    """Every formula of the book: number, equation, when it holds, where it is from."""
+    """Every formula of the book: name, equation, when it holds, where it is from."""
     rows = []
-    for f in formulas():
+    for f in sorted(formulas(), key=lambda each: each.label):
         made = "SymPy" if f.derived else "hand"
-        number, equation = f"({f.number})", rf"\({f.latex}\)"
-        rows.append((number, f.title, equation, f.holds, f.source, made))
-    columns = ("number", "what it states", "equation", "holds for", "source", "made by")
-    return Table("Formulas by number", columns, rows)
+        equation = rf"\({f.latex}\)"
+        rows.append((f.link, f.title, equation, f.holds, f.source, made))
+    columns = ("name", "what it states", "equation", "holds for", "source", "made by")
+    return Table("Formulas by name", columns, rows)

@@ -13,9 +13,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from llmserve_lab.formula.latex import template
-from llmserve_lab.formula.origin import Computed, Evidence, Origin, Run
+from llmserve_lab.formula.origin import Computed, Evidence, Origin, Run, hand_in
 from llmserve_lab.formula.quantity import Coefficient, Quantity
-from llmserve_lab.formula.text import said_unit
+from llmserve_lab.formula.text import said_unit, without_links
 from llmserve_lab.formula.tree import prefix_form
 from llmserve_lab.page.html import data_script, digest, escape, tag
 from llmserve_lab.page.live.readout import Readout
@@ -192,8 +192,8 @@ def _formula(formula: Formula) -> dict[str, Any]:
         "uses": uses,
         "tree": prefix_form(formula),
         "latex": template(formula),
-        "holds": formula.holds,
-        "from": formula.source,
+        "holds": without_links(formula.holds),
+        "from": without_links(formula.source),
     }
     return {name: value for name, value in record.items() if value}
 
@@ -207,3 +207,6 @@ def _quantities(formula: Formula) -> dict[str, list[str]]:
         for term in terms
         if not isinstance(term, Coefficient)
     }
+
+
+hand_in(beside)

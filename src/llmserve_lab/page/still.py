@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from llmserve_lab.page.html import digest, escape, tag
+from llmserve_lab.page.html import digest, escape, number_of_figure, tag
 from llmserve_lab.page.palette import GREY, GRID, INK, SERIES, on_paper, themed
 from llmserve_lab.page.svg import tidy
 
@@ -66,14 +66,20 @@ def figure_style() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class StaticFigure:
-    """A drawing with the sentence that states what it shows, its numbers included."""
+    """A drawing with the sentence that states what it shows, its numbers included.
+
+    Under its ``name`` (chapter and function) the text refers to it.
+    """
 
     svg: str
     sentence: str
     title: str = ""
+    name: str = ""
 
     @classmethod
-    def of(cls, figure: Figure, *, sentence: str, title: str = "") -> StaticFigure:
+    def of(
+        cls, figure: Figure, *, sentence: str, title: str = "", name: str = ""
+    ) -> StaticFigure:
         """Take what matplotlib has drawn; the figure is closed."""
         from llmserve_lab.extras import matplotlib as mpl
         from llmserve_lab.extras import pyplot as plt
@@ -82,7 +88,7 @@ class StaticFigure:
         with mpl.rc_context({**style(), "svg.hashsalt": "llmserve_lab"}):
             figure.savefig(page, format="svg", metadata={"Date": None, "Creator": None})
         plt.close(figure)
-        return cls(page.getvalue(), sentence, title)
+        return cls(page.getvalue(), sentence, title, name)
 
     def save(self, path: str) -> None:
         """Write the drawing as it looks on paper, for a picture outside the book."""
@@ -99,7 +105,8 @@ class StaticFigure:
         """The ``<figure>``: title, drawing with its alternative text, caption."""
         key = f"static-{digest([self.svg, self.sentence])}"
         svg = themed(tidy(self.svg, prefix=key, decimals=1))
-        title = tag("p", escape(self.title), class_="live-title") if self.title else ""
+        head = number_of_figure(self.name) + escape(self.title)
+        title = tag("p", head, class_="live-title") if head else ""
         picture = tag(
             "div", svg, class_="live-picture", role="img", aria_label=self.sentence
         )

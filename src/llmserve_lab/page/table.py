@@ -15,8 +15,9 @@ from functools import cached_property
 from html import escape
 
 from llmserve_lab.formula.origin import Sourced
-from llmserve_lab.formula.text import plain
+from llmserve_lab.formula.text import plain, without_links
 from llmserve_lab.page.cell import this_run
+from llmserve_lab.page.html import linked
 from llmserve_lab.page.provenance import Provenance, marked
 
 Cell = str | int | float
@@ -87,18 +88,21 @@ class Table:
 
     def __repr__(self) -> str:
         """Aligned plain text: caption, heading, rule, rows, numbered notes."""
-        grid = [list(self.columns), *([cell_text(c) for c in row] for row in self.rows)]
+        rows = (self.columns, *self.rows)
+        grid = [[without_links(cell_text(cell)) for cell in row] for row in rows]
         widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
         lines = [_line(row, widths, self.numeric) for row in grid]
         rule = "  ".join("─" * width for width in widths)
-        notes = [f"[{i}] {note}" for i, note in enumerate(self.notes, start=1)]
+        notes = [
+            f"[{i}] {without_links(note)}" for i, note in enumerate(self.notes, start=1)
+        ]
         below = ["", *notes] if notes else []
         return "\n".join([self.caption, "", lines[0], rule, *lines[1:], *below])
 
     def _repr_html_(self) -> str:
         """Semantic HTML, the same bytes every time, everything escaped."""
         caption, book = escape(self.caption), Provenance()
-        run = None if self._has_origins() else this_run()
+        run = this_run()  # what every cell is from that does not say otherwise
         mark = f' data-run="{book.number(run)}"' if run else ""
         head = "".join(_heading(*pair) for pair in self._headed(self.columns))
         rows = ("".join(self._cells(row, book)) for row in self.rows)
@@ -114,13 +118,9 @@ class Table:
 
     def _headed(self, cells: Iterable[Cell]) -> Iterable[tuple[str, bool]]:
         """Texts as HTML, in which a shape such as 4 × 512 stays on one line."""
-        shown = (escape(cell_text(cell)) for cell in cells)
+        shown = (linked(escape(cell_text(cell))) for cell in cells)
         texts = (text.replace(" × ", "&nbsp;×&nbsp;") for text in shown)
         return zip(texts, self.numeric, strict=True)
-
-    def _has_origins(self) -> bool:
-        """Whether a cell says where it is from; else all are from the run."""
-        return any(isinstance(cell, Sourced) for row in self.rows for cell in row)
 
     def _cells(self, row: Sequence[Cell], book: Provenance) -> Iterable[str]:
         for index, (text, number) in enumerate(self._headed(row)):
@@ -132,7 +132,7 @@ class Table:
                 yield f"<td{_align(number)}>{text}</td>"
 
     def _notes(self) -> str:
-        items = "\n".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        items = "\n".join(f"<li>{linked(escape(note))}</li>" for note in self.notes)
         return f'\n<ol class="table-notes">\n{items}\n</ol>' if items else ""
 
 

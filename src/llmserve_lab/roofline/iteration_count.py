@@ -33,7 +33,7 @@ class Bill:
 
     @property
     def iteration_flops(self) -> int:
-        """Linear layers and attention together; what (1.12) counts."""
+        """Linear layers and attention together; what ``iteration_flops`` counts."""
         return self.linear_flops + self.attn_flops
 
     @property
@@ -145,7 +145,7 @@ def comparison(model: ModelShape, *, batch: int, context: int, chunk: int) -> Ta
         unit = formula.result.unit
         rows.append(
             (
-                f"({formula.number}) {formula.result.meaning}",
+                f"{formula.result.meaning}, {formula.link}",
                 si(closed, unit, 5),
                 si(counted, unit, 5),
                 "both none" if closed == counted == 0 else f"{closed / counted:.4f}",

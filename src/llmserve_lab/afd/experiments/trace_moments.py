@@ -35,7 +35,7 @@ class Moments:
     product: Cited
 
     def slot_tokens(self) -> float:
-        """θ by (9.8)."""
+        """θ by ``slot_tokens``."""
         return float(
             f.SLOT_TOKENS(
                 mean_steps=float(self.steps),
@@ -45,7 +45,7 @@ class Moments:
         )
 
     def by_means(self) -> float:
-        """θ by (9.7), as if answers were geometric and independent of prompts."""
+        """θ by ``slot_tokens-geometric``: answers geometric, apart from prompts."""
         mean = float(self.prompt), float(self.steps)
         return float(f.SLOT_TOKENS_GEOMETRIC(mean_prompt=mean[0], mean_decode=mean[1]))
 

@@ -1,6 +1,6 @@
 """Attention in the tokens it reads, the FFN in the requests it serves: which ratio?
 
-Chapter 9, equations (9.1) to (9.38), in four files:
+In four files:
 
 - ``load``: how many tokens a full batch attends to;
 - ``regimes``: the paper's period, throughput and best ratio;

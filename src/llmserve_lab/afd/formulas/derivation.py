@@ -12,6 +12,7 @@ from typing import Any
 from llmserve_lab import notation as q
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.formula.derive import at, solve
+from llmserve_lab.formula.html import display
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,9 @@ class Derivation:
 
     steps: tuple[Step, ...]
 
-    def _repr_latex_(self) -> str:
+    def _repr_html_(self) -> str:
         lines = " \\\\[4pt]\n".join(step.latex for step in self.steps)
-        return f"$$\n\\begin{{aligned}}\n{lines}\n\\end{{aligned}}\n$$"
+        return display(f"\\begin{{aligned}}\n{lines}\n\\end{{aligned}}")
 
     def __repr__(self) -> str:
         lines = enumerate(self.steps, start=1)
@@ -48,7 +49,7 @@ class Derivation:
 
 
 def load() -> Derivation:
-    """From the recursion (9.2) to the mean over a run (9.6)."""
+    """From the recursion ``next_decode_load`` to the mean ``horizon_load``."""
     import sympy
 
     i, steps, stop = (each.sympy for each in (q.step_index, q.n_steps, q.p_stop))
@@ -78,7 +79,7 @@ def load() -> Derivation:
 
 
 def ratio() -> Derivation:
-    """What one more Attention instance brings, in either regime, up to (9.18)."""
+    """What one more Attention instance brings, either side of ``ratio_peak``."""
     import sympy
 
     rate, r = f.INSTANCE_TOKENS_PER_S, q.af_ratio.sympy

@@ -1,6 +1,6 @@
 """Where the coefficients come from: bytes of a cached token, FLOPs of an expert.
 
-Equations (9.33) to (9.38), for one layer, as in the paper's appendix B.
+For one layer, as in the paper's appendix B.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ A_ATTN = Formula(
     expr=lambda kv_bytes_per_token, n_layers, one_layer, hbm_bw, eff_mem: (
         kv_bytes_per_token * one_layer / (n_layers * hbm_bw * eff_mem)
     ),
-    number="9.33",
     title="Attention time per token that it reads",
     source=f"{PAPER}, equation 26",
     holds="memory-bound; one layer",
@@ -31,7 +30,6 @@ A_ATTN = Formula(
 EXPERT_FLOPS = Formula(
     result=q.expert_flops,
     expr=lambda gated_flops, d_model, d_expert: gated_flops * d_model * d_expert,
-    number="9.34",
     title="FLOPs of a row in an expert",
     source=f"{PAPER}, equation 27",
     holds="SwiGLU experts",
@@ -41,7 +39,6 @@ EXPERT_ROWS = Formula(
     expr=lambda top_k, token_a_step, n_draft, n_experts: (
         top_k * (token_a_step + n_draft) / n_experts
     ),
-    number="9.35",
     title="Rows that an expert gets, per request",
     source=f"{PAPER}, equation 31",
     holds="experts chosen alike",
@@ -53,7 +50,6 @@ A_FFN = Formula(
         experts_per_card * expert_rows * expert_flops / (peak_flops * eff_compute)
     ),
     uses=(EXPERT_ROWS, EXPERT_FLOPS),
-    number="9.36",
     title="FFN time per request in the aggregated batch",
     source=f"{PAPER}, equation 33",
     holds="compute-bound; one layer; shared experts not counted",
@@ -63,7 +59,6 @@ ROW_WIRE_BYTES = Formula(
     expr=lambda bytes_sent, bytes_returned, d_model, one_way_row: (
         (bytes_sent + bytes_returned) * d_model * one_way_row
     ),
-    number="9.37",
     title="Bytes of a row, there and back",
     source=f"{PAPER}, equation 34",
     holds="8 bits on the way to the experts, 16 bits back",
@@ -74,7 +69,6 @@ A_COMM = Formula(
         experts_per_card * expert_rows * row_wire_bytes / (link_bw * eff_link)
     ),
     uses=(EXPERT_ROWS, ROW_WIRE_BYTES),
-    number="9.38",
     title="Round trip on the wire per request",
     source=f"{PAPER}, equation 38",
     holds="a card's wire carries the rows of all its experts; one layer",

@@ -1,6 +1,6 @@
 """How many tokens a full batch attends to: a recursion, its solution, its long run.
 
-Equations (9.1) to (9.10). The recursion is typed; what follows from it is not.
+The recursion is typed; what follows from it is not.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def root(square: Any) -> Any:
 
 
 def solved(recursion: Formula) -> Any:
-    """A recursion like (9.2) from empty slots on, solved by SymPy."""
+    """A recursion like ``next_decode_load`` from empty slots on, solved by SymPy."""
     import sympy
 
     k, load = sympy.Symbol("k", integer=True), sympy.Function("load")
@@ -89,7 +89,6 @@ def looked_at() -> Any:
 MEAN_DECODE = Formula(
     result=q.mean_decode,
     expr=lambda token_a_step, p_stop: token_a_step * (1 - p_stop) / p_stop,
-    number="9.1",
     title="Mean answer, geometric",
     source=f"{PAPER}, §3.3",
     holds=MEMORYLESS,
@@ -99,7 +98,6 @@ NEXT_DECODE_LOAD = Formula(
     expr=lambda p_stop, decode_load, token_a_step, batch: (
         (1 - p_stop) * (decode_load + token_a_step * batch)
     ),
-    number="9.2",
     title="Generated tokens, one step on",
     source=f"{PAPER}, appendix A.1",
     holds=MEMORYLESS,
@@ -109,16 +107,16 @@ DECODE_LOAD = Formula(
     expr=lambda: solved(NEXT_DECODE_LOAD),
     uses=(MEAN_DECODE,),
     derived=True,
-    number="9.3",
     title="Generated tokens after i steps",
-    source=f"{PAPER}, equation 10; solved from (9.2)",
+    source=(
+        f"{PAPER}, equation 10; solved from [next_decode_load](#eq-next_decode_load)"
+    ),
     holds=f"{MEMORYLESS}; every slot starts with a new request",
 )
 STEP_LOAD = Formula(
     result=q.step_load,
     expr=lambda batch, mean_prompt, decode_load: batch * mean_prompt + decode_load,
     uses=(DECODE_LOAD,),
-    number="9.4",
     title="Tokens in all slots after i steps",
     source=f"{PAPER}, equation 11",
     holds=MEMORYLESS,
@@ -126,7 +124,6 @@ STEP_LOAD = Formula(
 N_STEPS = Formula(
     result=q.n_steps,
     expr=lambda n_requests, batch, p_stop: n_requests / (batch * p_stop),
-    number="9.5",
     title="Steps of a run",
     source=f"{PAPER}, equation 12",
     holds=f"{MEMORYLESS}; one batch holds all slots of an instance",
@@ -136,25 +133,23 @@ HORIZON_LOAD = Formula(
     expr=lambda: averaged(STEP_LOAD),
     uses=(MEAN_DECODE,),
     derived=True,
-    number="9.6",
     title="Tokens in all slots, mean over a run",
-    source=f"{PAPER}, appendix A.2; summed from (9.4)",
+    source=f"{PAPER}, appendix A.2; summed from [step_load](#eq-step_load)",
     holds=f"{MEMORYLESS}; every slot starts with a new request",
 )
 SLOT_TOKENS_GEOMETRIC = Formula(
     result=q.slot_tokens,
     expr=lambda: in_the_long_run(HORIZON_LOAD),
     derived=True,
-    number="9.7",
+    variant="geometric",
     title="Tokens in a slot, geometric answers",
-    source=f"{PAPER}, equation 14; limit of (9.6)",
+    source=f"{PAPER}, equation 14; limit of [horizon_load](#eq-horizon_load)",
     holds=f"{MEMORYLESS}; prompt and answer independent",
 )
 SLOT_TOKENS = Formula(
     result=q.slot_tokens,
     expr=lambda: looked_at(),
     derived=True,
-    number="9.8",
     title="Tokens in a slot, any law",
     source=f"{VERSION_3}; summed over the steps of a request",
     holds="any joint law of prompt and answer, in steady state",
@@ -164,7 +159,6 @@ SLOT_SD = Formula(
     expr=lambda prompt_variance, mean_decode, token_a_step: root(
         prompt_variance + mean_decode * (token_a_step + mean_decode)
     ),
-    number="9.9",
     title="Spread of the tokens in a slot, geometric answers",
     source="ours",
     holds=f"{MEMORYLESS}; prompt and answer independent",
@@ -172,7 +166,6 @@ SLOT_SD = Formula(
 TOKEN_LOAD = Formula(
     result=q.token_load,
     expr=lambda batch, slot_tokens: batch * slot_tokens,
-    number="9.10",
     title="Tokens that attention reads",
     source=f"{PAPER}, equation 14",
     holds="steady state",

@@ -1,6 +1,6 @@
 """A batch must come round before it can start again: what m batches cannot hide.
 
-Equations (9.20) to (9.32): what the paper's best ratio pays in its model, then the same
+What the paper's best ratio pays in its model, then the same
 bundle with the batch's own loop counted, the ratio that is best then, and what the
 paper's measurement leaves out.
 """
@@ -49,7 +49,6 @@ BEST_TOKENS_PER_S = Formula(
     ),
     uses=(RATIO_BEST,),
     derived=True,
-    number="9.20",
     title="Tokens per second and instance at the best ratio",
     source=f"{PAPER}, equation 20",
     holds=PERFECT,
@@ -58,7 +57,6 @@ LOOP_S = Formula(
     result=q.loop_s,
     expr=lambda attn_s, comm_s, ffn_s, n_batches: (attn_s + comm_s + ffn_s) / n_batches,
     uses=(ATTN_S, COMM_S, FFN_S),
-    number="9.21",
     title="A loop, shared by the batches in flight",
     source="ours",
     holds=EQUAL,
@@ -67,7 +65,6 @@ PIPELINE_S = Formula(
     result=q.pipeline_s,
     expr=lambda attn_s, ffn_s, loop_s: maximum(attn_s, ffn_s, loop_s),
     uses=(ATTN_S, FFN_S, LOOP_S),
-    number="9.22",
     title="Time between two steps, loop counted",
     source="ours",
     holds=f"{EQUAL}; every instance has a wire of its own",
@@ -77,9 +74,11 @@ PIPELINE_TOKENS_PER_S = Formula(
     expr=lambda: at(INSTANCE_TOKENS_PER_S.teaching, cycle_s=q.pipeline_s),
     uses=(PIPELINE_S,),
     derived=True,
-    number="9.23",
     title="Tokens per second and instance, loop counted",
-    source="(9.15) with the period of (9.22)",
+    source=(
+        "[instance_tokens_per_s](#eq-instance_tokens_per_s) with the period of "
+        "[pipeline_s](#eq-pipeline_s)"
+    ),
     holds=EQUAL,
 )
 HIDDEN_COMM_S = Formula(
@@ -91,9 +90,8 @@ HIDDEN_COMM_S = Formula(
     ),
     uses=(ATTN_S,),
     derived=True,
-    number="9.24",
     title="Time on the wire that m batches hide at balance",
-    source="solved from (9.21)",
+    source="solved from [loop_s](#eq-loop_s)",
     holds="Attention and FFN take the same time; two batches or more",
 )
 RATIO_LOOP_START = Formula(
@@ -105,9 +103,8 @@ RATIO_LOOP_START = Formula(
     ),
     uses=(ATTN_S, COMM_S),
     derived=True,
-    number="9.25",
     title="From here on the loop is longer than Attention",
-    source="solved from (9.21)",
+    source="solved from [loop_s](#eq-loop_s)",
     holds=EQUAL,
 )
 RATIO_LOOP_END = Formula(
@@ -115,9 +112,8 @@ RATIO_LOOP_END = Formula(
     expr=lambda: solve(FFN_S, solve(LOOP_S.teaching, q.ffn_s, q.ffn_s), q.af_ratio),
     uses=(ATTN_S, COMM_S),
     derived=True,
-    number="9.26",
     title="From here on the FFN is longer than the loop",
-    source="solved from (9.21)",
+    source="solved from [loop_s](#eq-loop_s)",
     holds=f"{EQUAL}; two batches or more",
 )
 RATIO_LOOP_PEAK = Formula(
@@ -130,9 +126,8 @@ RATIO_LOOP_PEAK = Formula(
     ),
     uses=(ATTN_S, COMM_S),
     derived=True,
-    number="9.27",
     title="Where more Attention stops paying, loop alone",
-    source="from the derivative of (9.15)",
+    source="from the derivative of [instance_tokens_per_s](#eq-instance_tokens_per_s)",
     holds="the loop is the longest",
 )
 RATIO_PIPELINE = Formula(
@@ -142,7 +137,6 @@ RATIO_PIPELINE = Formula(
         minimum(ratio_loop, maximum(ratio_end, ratio_peak)),
     ),
     uses=(RATIO_LOOP_START, RATIO_ATTN, RATIO_LOOP_PEAK, RATIO_LOOP_END, RATIO_PEAK),
-    number="9.28",
     title="The best ratio, loop counted",
     source="ours",
     holds=f"{EQUAL}; two batches or more",
@@ -152,7 +146,6 @@ ATTN_SD_S = Formula(
     expr=lambda a_attn, batch, slot_sd, n_batches, one_request: (
         a_attn * slot_sd * root(one_request * batch / n_batches)
     ),
-    number="9.29",
     title="Spread of an instance's mean Attention time",
     source="ours; version 3 of the AFD paper has a Gaussian barrier",
     holds="slots independent of each other",
@@ -162,7 +155,6 @@ COUNTED_SHARE = Formula(
     expr=lambda p_stop, n_batches, batch, n_requests, measured_share: (
         (1 - p_stop) * (1 - n_batches * batch / (measured_share * n_requests))
     ),
-    number="9.30",
     title="Share of the tokens that equation 21 of the paper counts",
     source=f"{PAPER}, equation 21",
     holds="fresh start, geometric answers, runs far longer than an answer",
@@ -171,7 +163,6 @@ IDLE_ATTN = Formula(
     result=q.idle_attn,
     expr=lambda attn_s, pipeline_s: 1 - attn_s / pipeline_s,
     uses=(ATTN_S, PIPELINE_S),
-    number="9.31",
     title="Share of the time in which Attention waits",
     source=f"{PAPER}, equation 23",
     holds=EQUAL,
@@ -180,7 +171,6 @@ IDLE_FFN = Formula(
     result=q.idle_ffn,
     expr=lambda ffn_s, pipeline_s: 1 - ffn_s / pipeline_s,
     uses=(FFN_S, PIPELINE_S),
-    number="9.32",
     title="Share of the time in which the FFN waits",
     source=f"{PAPER}, equation 23",
     holds=EQUAL,

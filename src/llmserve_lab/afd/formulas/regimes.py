@@ -1,6 +1,6 @@
 """Three straight lines, the longest of them, and the ratio that pays best.
 
-Equations (9.11) to (9.19): the paper's model. The crossings and the peak are solved.
+The paper's model. The crossings and the peak are solved.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ ATTN_S = Formula(
     result=q.attn_s,
     expr=lambda a_attn, token_load, b_attn: a_attn * token_load + b_attn,
     uses=(TOKEN_LOAD,),
-    number="9.11",
     title="Attention time",
     source=f"{PAPER}, equation 2",
     holds="reading the cache is what takes time",
@@ -50,7 +49,6 @@ ATTN_S = Formula(
 FFN_S = Formula(
     result=q.ffn_s,
     expr=lambda a_ffn, af_ratio, batch, b_ffn: a_ffn * af_ratio * batch + b_ffn,
-    number="9.12",
     title="FFN time",
     source=f"{PAPER}, equation 3",
     holds="the aggregated batch is large enough to be compute-bound",
@@ -58,7 +56,6 @@ FFN_S = Formula(
 COMM_S = Formula(
     result=q.comm_s,
     expr=lambda a_comm, batch, b_comm: a_comm * batch + b_comm,
-    number="9.13",
     title="Time on the wire, there and back",
     source=f"{PAPER}, equation 4",
     holds="each instance has a wire of its own",
@@ -67,7 +64,6 @@ CYCLE_S = Formula(
     result=q.cycle_s,
     expr=lambda attn_s, comm_s, ffn_s: maximum(attn_s, comm_s, ffn_s),
     uses=(ATTN_S, COMM_S, FFN_S),
-    number="9.14",
     title="Time between two steps",
     source=f"{PAPER}, equation 5",
     holds=PERFECT,
@@ -78,7 +74,6 @@ INSTANCE_TOKENS_PER_S = Formula(
         token_a_step * af_ratio * batch / ((af_ratio + 1) * cycle_s)
     ),
     uses=(CYCLE_S,),
-    number="9.15",
     title="Tokens per second and instance",
     source=f"{PAPER}, equation 6",
     holds="r Attention instances and one FFN instance share the credit",
@@ -88,9 +83,10 @@ RATIO_ATTN = Formula(
     expr=lambda: solve(FFN_S, q.attn_s, q.af_ratio),
     uses=(ATTN_S,),
     derived=True,
-    number="9.16",
     title="Attention and FFN balance",
-    source=f"{PAPER}, equation 15; solved from (9.11) and (9.12)",
+    source=(
+        f"{PAPER}, equation 15; solved from [attn_s](#eq-attn_s) and [ffn_s](#eq-ffn_s)"
+    ),
     holds="negative where the FFN is the slower one at any ratio",
 )
 RATIO_COMM = Formula(
@@ -98,18 +94,21 @@ RATIO_COMM = Formula(
     expr=lambda: solve(FFN_S, q.comm_s, q.af_ratio),
     uses=(COMM_S,),
     derived=True,
-    number="9.17",
     title="Wire and FFN balance",
-    source=f"{PAPER}, equation 16; solved from (9.12) and (9.13)",
+    source=(
+        f"{PAPER}, equation 16; solved from [ffn_s](#eq-ffn_s) and [comm_s](#eq-comm_s)"
+    ),
     holds="negative where the FFN is the slower one at any ratio",
 )
 RATIO_PEAK = Formula(
     result=q.ratio_peak,
     expr=lambda: peak_of(at(INSTANCE_TOKENS_PER_S.teaching, cycle_s=FFN_S)),
     derived=True,
-    number="9.18",
     title="Where more Attention stops paying, FFN alone",
-    source=f"{PAPER}, equation 18; from the derivative of (9.15)",
+    source=(
+        f"{PAPER}, equation 18; from the derivative of "
+        "[instance_tokens_per_s](#eq-instance_tokens_per_s)"
+    ),
     holds="the FFN is the slowest",
 )
 RATIO_BEST = Formula(
@@ -118,7 +117,6 @@ RATIO_BEST = Formula(
         ratio_attn, ratio_comm, ratio_peak
     ),
     uses=(RATIO_ATTN, RATIO_COMM, RATIO_PEAK),
-    number="9.19",
     title="The best ratio",
     source=f"{PAPER}, theorem 4.4",
     holds=PERFECT,

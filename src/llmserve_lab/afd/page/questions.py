@@ -92,7 +92,7 @@ best_ratio = Question(
             "That is the smallest of the three; the recipe takes the largest.",
         ),
     ),
-    why=lambda: f"Equation (9.19): {si(_best_of(512))}.",
+    why=lambda: f"Equation [ratio_best](#eq-ratio_best): {si(_best_of(512))}.",
 )
 slot = Question(
     name="afd.slot",
@@ -110,7 +110,8 @@ slot = Question(
         ),
     ),
     why=lambda: (
-        "Of every eight looks six find the long kind. Equation (9.8): "
+        "Of every eight looks six find the long kind. Equation "
+        "[slot_tokens](#eq-slot_tokens): "
         f"{si(float(f.SLOT_TOKENS(**_two_kinds())), 'token')}."
     ),
 )
@@ -125,7 +126,10 @@ loop = Question(
     hints=(
         Hint(lambda: recipe(setting()).best, "That is the paper's, loop not counted."),
     ),
-    why=lambda: f"Equation (9.28): {si(float(f.RATIO_PIPELINE.at(setting())))}.",
+    why=lambda: (
+        f"Equation {f.RATIO_PIPELINE.link}: "
+        f"{si(float(f.RATIO_PIPELINE.at(setting())))}."
+    ),
 )
 
 

@@ -50,6 +50,7 @@ def simulated(*, n_requests: int = 500, n_seeds: int = 5) -> StaticFigure:
     seen = one.mean("tokens_per_s")
     return StaticFigure.of(
         figure,
+        name="afd.simulated",
         title="The closed form is right at both ends and wrong where it matters",
         sentence=(
             f"The paper's setting in steady state, {n_seeds} seeds: the most tokens "
@@ -83,6 +84,7 @@ def ablations(*, n_requests: int = 300) -> StaticFigure:
     (small, *_, large), (short, *_, long) = tops
     return StaticFigure.of(
         figure,
+        name="afd.ablations",
         title="Larger batches and longer contexts want more Attention machines",
         sentence=(
             "From the smallest to the largest batch the simulated best ratio goes "
@@ -127,6 +129,7 @@ def laws(*, n_requests: int = 500) -> StaticFigure:
     )
     return StaticFigure.of(
         figure,
+        name="afd.laws",
         title="Equal means are not equal loads: the law of the answers moves the top",
         sentence=(
             f"Mean prompts of {paper_setup.PROMPT} and mean answers of "
@@ -177,6 +180,7 @@ def latencies() -> StaticFigure:
     served = (busy_s - made.ffn.intercept) / made.ffn.slope
     return StaticFigure.of(
         figure,
+        name="afd.latencies",
         title="Attention pays for tokens, the FFN for requests",
         sentence=(
             f"At the paper's batch and lengths Attention takes {si(busy_s, 's')}; in "

@@ -26,7 +26,7 @@ def layer(
     experts_per_card: float = EXPERTS_PER_CARD,
     efficiency: Efficiency | None = None,
 ) -> dict[str, Given]:
-    """Everything that (9.33) to (9.38) ask about one layer of ``model``.
+    """Everything that ``a_attn`` to ``a_comm`` ask about one layer of ``model``.
 
     Cache in 16 bits, experts in 8 (FP8, or INT8 where a machine has no other); rows
     travel in 8 bits and come back in 16, on the accelerator's own link.

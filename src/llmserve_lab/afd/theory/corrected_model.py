@@ -1,8 +1,8 @@
 """Loads drift slowly and pipelines settle fast: average the period over the loads.
 
 A load needs about μ_D steps to change, a pipeline a handful to settle. So at any moment
-the bundle runs at the period (9.22) of the loads that it has just then, and the long
-run is the mean of that over the loads. What counts of them is two extremes:
+the bundle runs at the period ``pipeline_s`` of the loads that it has just then, and the
+long run is the mean of that over the loads. What counts of them is two extremes:
 
 - the slowest *instance*, by the mean over its m batches, sets the pace of Attention;
 - the slowest *batch* on any instance sets the time of a loop.

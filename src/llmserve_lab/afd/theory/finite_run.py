@@ -1,10 +1,11 @@
 """A run has a start and an end: from fresh slots its loads are light at first.
 
 The paper measures up to the step in which the first 80 % of the requests are complete.
-Until then a batch, which shares them with the other batches, makes so many steps: (9.5)
-with the slots of all batches. Slots fill up on the way, by (9.4). A pipeline settles
-faster than they do, so the rule holds at each moment, and the run is the mean of its
-periods. That is what all slots bring; of it (21) counts the share (9.30).
+Until then a batch, which shares them with the other batches, makes so many steps:
+``n_steps`` with the slots of all batches. Slots fill up on the way, by ``step_load``. A
+pipeline settles faster than they do, so the rule holds at each moment, and the run is
+the mean of its periods. That is what all slots bring; of it (21) counts the share
+``counted_share``.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def recipe(known: Mapping[str, float]) -> Advice:
 
 
 def with_slot_tokens(known: Mapping[str, float]) -> dict[str, float]:
-    """``known`` with θ by (9.7), if it is not there."""
+    """``known`` with θ by ``slot_tokens-geometric``, if it is not there."""
     if "slot_tokens" in known:
         return dict(known)
     return {**known, "slot_tokens": float(f.SLOT_TOKENS_GEOMETRIC.at(known))}

@@ -22,7 +22,7 @@ SAME = {"rel_tol": 1e-6}
 
 
 def planned() -> float:
-    """Steps of the paper's run by (9.5)."""
+    """Steps of the paper's run by ``n_steps``."""
     return float(f.N_STEPS.at(KNOWN, n_requests=paper_setup.REQUESTS))
 
 
@@ -33,7 +33,7 @@ def mean_of_law() -> float:
 
 
 def walked(steps: int) -> float:
-    """The recursion (9.2), step by step from nothing."""
+    """The recursion ``next_decode_load``, step by step from nothing."""
     load = 0.0
     for _ in range(steps):
         load = float(f.NEXT_DECODE_LOAD.at(KNOWN, decode_load=load))
@@ -41,7 +41,7 @@ def walked(steps: int) -> float:
 
 
 def solved(steps: float) -> float:
-    """The solution (9.3)."""
+    """The solution ``decode_load``."""
     return float(f.DECODE_LOAD.at(KNOWN, step_index=steps))
 
 

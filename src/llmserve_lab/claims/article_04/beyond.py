@@ -58,7 +58,10 @@ CLAIMS = (
             ),
         ),
         verdict=Verdict.EXACT,
-        why="(4.10) gives both, and a run that counts confirms (4.10).",
+        why=(
+            "[varlen_pairs](#eq-varlen_pairs) gives both, and a run that counts "
+            "confirms [varlen_pairs](#eq-varlen_pairs)."
+        ),
     ),
     in_section_8(
         id="04-13",

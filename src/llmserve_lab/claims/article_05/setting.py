@@ -34,7 +34,7 @@ def attn_flops(attn_pairs: float) -> float:
 
 
 def seconds(*, n_rows: float, attn_pairs: float, kv_read_bytes: float) -> float:
-    """Time of any iteration, (1.31), from its rows, pairs and cache bytes."""
+    """Time of any iteration, ``iteration_s``, from its rows, pairs and cache bytes."""
     sums = {
         "n_rows": n_rows,
         "attn_pairs": attn_pairs,

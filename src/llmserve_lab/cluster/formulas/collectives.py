@@ -1,9 +1,8 @@
 """On a ring nearly the whole tensor leaves every rank, however many ranks there are.
 
-Equations (3.1) to (3.5): bytes on the wire and seconds of collectives whose chunks
-go round a ring, for chunks of equal size. What they count is
-:class:`llmserve_lab.cluster.ledger.Ledger`, chunk by chunk. And (7.6): the experts that
-rows meet, on which two chapters stand.
+Bytes on the wire and seconds of collectives whose chunks go round a ring, for chunks of
+equal size. What they count is :class:`llmserve_lab.cluster.ledger.Ledger`, chunk by
+chunk. And ``touched_experts``: the experts that rows meet, on which two chapters stand.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ ALONE = f"{EQUAL}; nothing else is on the link, no rank is late"
 GATHER_BYTES = Formula(
     result=q.gather_bytes,
     expr=lambda n_ranks, tensor_bytes: (n_ranks - 1) / n_ranks * tensor_bytes,
-    number="3.1",
     title="All-gather, reduce-scatter: bytes that leave a rank",
     source=RING,
     holds=f"{EQUAL}; also an all-to-all with equal counts, and the mean over the ranks "
@@ -40,7 +38,6 @@ ALL_REDUCE_BYTES = Formula(
     result=q.all_reduce_bytes,
     expr=lambda gather_bytes: 2 * gather_bytes,
     uses=(GATHER_BYTES,),
-    number="3.2",
     title="All-reduce: bytes that leave a rank",
     source=RING,
     holds=EQUAL,
@@ -51,7 +48,6 @@ GATHER_S = Formula(
         (n_ranks - 1) * link_latency + gather_bytes / (link_bw * eff_link)
     ),
     uses=(GATHER_BYTES,),
-    number="3.3",
     title="All-gather, reduce-scatter: time",
     source=HOCKNEY,
     holds=ALONE,
@@ -60,7 +56,6 @@ ALL_REDUCE_S = Formula(
     result=q.all_reduce_s,
     expr=lambda gather_s: 2 * gather_s,
     uses=(GATHER_S,),
-    number="3.4",
     title="All-reduce: time",
     source=HOCKNEY,
     holds=ALONE,
@@ -71,9 +66,8 @@ LATENCY_BYTES = Formula(
         at(GATHER_S, link_latency=0), at(GATHER_S, tensor_bytes=0), q.tensor_bytes
     ),
     derived=True,
-    number="3.5",
     title="Tensor below which latency is most of the time",
-    source="solved from (3.3)",
+    source="solved from [gather_s](#eq-gather_s)",
     holds=f"{ALONE}; two ranks or more; the same for an all-reduce",
 )
 TOUCHED_EXPERTS = Formula(
@@ -81,7 +75,6 @@ TOUCHED_EXPERTS = Formula(
     expr=lambda n_experts, top_k, draw_per_row, n_rows: (
         n_experts * (1 - (1 - top_k / n_experts) ** (draw_per_row * n_rows))
     ),
-    number="7.6",
     title="Distinct experts that a batch touches",
     source="expectation: an expert is missed by all rows or it is not",
     holds=UNIFORM,

@@ -1,6 +1,6 @@
 """An iteration lasts as long as its largest piece; a chunk bounds the piece.
 
-Chapter 5, equations (5.1) to (5.24). The formulas stand in three files:
+The formulas stand in three files:
 
 - ``mixed_batch``: an iteration of a chunk and of decodes;
 - ``chunk_cost``: what cutting a prompt into chunks costs;

@@ -1,6 +1,6 @@
 """How large a chunk may be, if no decode is to wait longer than a target.
 
-Equations (5.20) to (5.24). A budget of rows is not a budget of time: the further the
+A budget of rows is not a budget of time: the further the
 prompt has come, the more a row of it costs.
 """
 
@@ -26,9 +26,8 @@ DECODES_S = Formula(
         q.attn_flops_per_pair.sympy
     ),
     derived=True,
-    number="5.20",
     title="Time to compute the decodes alone",
-    source="(5.5) without a chunk",
+    source="[compute_s-mixed](#eq-compute_s-mixed) without a chunk",
     holds="memory keeps up",
 )
 SPARE_FLOPS = Formula(
@@ -37,7 +36,6 @@ SPARE_FLOPS = Formula(
         peak_flops * eff_compute * (tbt_target - decodes_s)
     ),
     uses=(DECODES_S,),
-    number="5.21",
     title="FLOPs that a target leaves",
     source="counted",
     holds="the decodes alone take less than the target",
@@ -45,7 +43,7 @@ SPARE_FLOPS = Formula(
 
 
 def _slope(order: int) -> sympy.Expr:
-    """Derivative of a chunk's FLOPs, (1.12), after its rows, at no rows at all."""
+    """Derivative of ``iteration_flops`` of a chunk after its rows, at no rows."""
     flops = at(roofline.ITERATION_FLOPS, batch=q.one_request)
     return flops.diff(q.chunk.sympy, order).subs(q.chunk.sympy, 0).factor()
 
@@ -54,9 +52,8 @@ ROW_FLOPS = Formula(
     result=q.row_flops,
     expr=lambda: _slope(1),
     derived=True,
-    number="5.22",
     title="FLOPs of one row more",
-    source="(1.12), its slope",
+    source="[iteration_flops](#eq-iteration_flops), its slope",
     holds="after a prefix of ℓ tokens; what the chunk sees of itself comes on top",
 )
 
@@ -77,9 +74,8 @@ CHUNK_FITS = Formula(
     expr=lambda: _root(),
     uses=(ROW_FLOPS, SPARE_FLOPS),
     derived=True,
-    number="5.23",
     title="Largest chunk within a target",
-    source="(1.12) solved for the chunk",
+    source="[iteration_flops](#eq-iteration_flops) solved for the chunk",
     holds="reading takes no longer than the target; rounded down",
 )
 NUM_ITERATIONS = Formula(
@@ -88,7 +84,6 @@ NUM_ITERATIONS = Formula(
         prompt_compute_s / (tbt_target - decodes_s)
     ),
     uses=(PROMPT_COMPUTE_S, DECODES_S),
-    number="5.24",
     title="Iterations of a prompt under a target",
     source="work over what one iteration may do",
     holds="every iteration is filled up to the target; rounded up",

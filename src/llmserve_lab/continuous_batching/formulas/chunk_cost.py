@@ -1,6 +1,6 @@
 """What it costs to cut a prompt into chunks: the same FLOPs, more bytes.
 
-Equations (5.9) to (5.19). Every chunk reads the weights again, and all that the chunks
+Every chunk reads the weights again, and all that the chunks
 before it have left in the cache.
 """
 
@@ -29,7 +29,6 @@ __all__ = [
 NUM_CHUNKS = Formula(
     result=q.num_chunks,
     expr=lambda prompt_len, chunk: ceiling(prompt_len / chunk),
-    number="5.9",
     title="Chunks of a prompt",
     source=f"{ARTICLE}, §4",
     holds="every chunk but the last is full",
@@ -38,7 +37,6 @@ LAST_PREFIX = Formula(
     result=q.last_prefix,
     expr=lambda chunk, num_chunks: chunk * (num_chunks - 1),
     uses=(NUM_CHUNKS,),
-    number="5.10",
     title="Prefix of the last chunk",
     source=f"{ARTICLE}, §4",
     holds="every chunk but the last is full; the rest of the prompt is the last one",
@@ -48,7 +46,6 @@ BLOCK_PAIRS = Formula(
     expr=lambda pairs_per_row, one_request, chunk, context: (
         pairs_per_row * one_request * chunk * (context + chunk)
     ),
-    number="5.11",
     title="Pairs in the block of a chunk",
     source=f"{ARTICLE}, §4",
     holds="the whole rectangle is counted, what the mask hides included",
@@ -58,7 +55,6 @@ PROMPT_BLOCK_PAIRS = Formula(
     expr=lambda pairs_per_row, one_request, prompt_len, chunk: (
         pairs_per_row * one_request * prompt_len * (prompt_len + chunk) / 2
     ),
-    number="5.12",
     title="Pairs in all blocks of a prompt",
     source="counted; article 05, §6, has another sum",
     holds="chunks that divide the prompt",
@@ -69,16 +65,14 @@ PROMPT_COMPUTE_S = Formula(
         roofline.COMPUTE_S, batch=q.one_request, chunk=q.prompt_len, context=0
     ),
     derived=True,
-    number="5.13",
     title="Time to compute a whole prompt",
-    source="(1.28), one request, nothing in the cache",
+    source="[compute_s](#eq-compute_s), one request, nothing in the cache",
     holds="the same for any chunk: cutting changes no FLOPs",
 )
 PROMPT_WEIGHTS_S = Formula(
     result=q.prompt_weights_s,
     expr=lambda num_chunks, weights_s: num_chunks * weights_s,
     uses=(NUM_CHUNKS, roofline.WEIGHTS_S),
-    number="5.14",
     title="Time to read the weights for every chunk",
     source="counted",
     holds="compute keeps up; nothing else shares the iterations",
@@ -87,7 +81,6 @@ REREAD_TOKENS = Formula(
     result=q.reread_tokens,
     expr=lambda chunk, num_chunks: chunk * num_chunks * (num_chunks - 1) / 2,
     uses=(NUM_CHUNKS,),
-    number="5.15",
     title="Cached tokens read again",
     source=f"{ARTICLE}, §6",
     holds="each chunk reads its whole prefix once, layer by layer",
@@ -98,7 +91,6 @@ PROMPT_KV_S = Formula(
         one_request * kv_bytes_per_token * reread_tokens / (hbm_bw * eff_mem)
     ),
     uses=(REREAD_TOKENS,),
-    number="5.16",
     title="Time to read the prefix of every chunk",
     source=f"{ARTICLE}, §6",
     holds="compute keeps up; each chunk reads its whole prefix once",
@@ -114,9 +106,8 @@ REREADS = Formula(
         / q.prompt_len.sympy
     ).simplify(),
     derived=True,
-    number="5.17",
     title="How often a token is read again",
-    source="(5.15) over the prompt",
+    source="[reread_tokens](#eq-reread_tokens) over the prompt",
     holds="chunks that divide the prompt",
 )
 PROMPT_S = Formula(
@@ -125,7 +116,6 @@ PROMPT_S = Formula(
         prompt_compute_s, prompt_weights_s + prompt_kv_s
     ),
     uses=(PROMPT_COMPUTE_S, PROMPT_WEIGHTS_S, PROMPT_KV_S),
-    number="5.18",
     title="Time of a prefill in chunks",
     source=roofline.ITERATION_S.source,
     holds="all chunks on one side of the ridge; a lower bound otherwise",
@@ -135,8 +125,7 @@ HIDING_CHUNK = Formula(
     expr=lambda: solve(roofline.ATTN_INTENSITY, q.ridge, q.chunk),
     uses=(roofline.RIDGE,),
     derived=True,
-    number="5.19",
     title="Chunk that hides its own re-reading",
-    source="attention intensity (1.21) against the ridge",
+    source="attention intensity [attn_intensity](#eq-attn_intensity) against the ridge",
     holds="a long prefix; any longer one changes nothing",
 )

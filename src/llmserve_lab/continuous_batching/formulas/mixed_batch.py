@@ -1,6 +1,6 @@
 """One iteration, two kinds of rows: a chunk of one prompt, and a row of every decode.
 
-Equations (5.1) to (5.8). The times are those of the roofline, (1.28) to (1.31), with
+The times are those of the roofline, from ``compute_s`` to ``iteration_s``, with
 rows, pairs and cache bytes of the mixture put in; nobody has typed them again.
 """
 
@@ -28,7 +28,6 @@ IDLE_SLOTS = Formula(
     expr=lambda longest_answer, mean_answer: (
         (longest_answer - mean_answer) / longest_answer
     ),
-    number="5.1",
     title="Idle slots of a frozen batch",
     source=f"{ARTICLE}, §1",
     holds="the batch runs until its longest answer is done; prefill is not counted",
@@ -38,7 +37,7 @@ MIXED_ROWS = Formula(
     expr=lambda one_request, chunk, own_row, n_decodes: (
         one_request * chunk + own_row * n_decodes
     ),
-    number="5.2",
+    variant="mixed",
     title="Rows of a mixed iteration",
     source=f"{ARTICLE}, §2 and §5",
     holds="one prompt brings a chunk, every other request a row",
@@ -55,9 +54,12 @@ MIXED_PAIRS = Formula(
         )
     ),
     derived=True,
-    number="5.3",
+    variant="mixed",
     title="Query–key pairs of a mixed iteration",
-    source="(1.8) for the chunk and, with one row each, for the decodes",
+    source=(
+        "[attn_pairs](#eq-attn_pairs) for the chunk and, with one row each, for the "
+        "decodes"
+    ),
     holds="the chunk has a prefix of ℓ tokens; no request sees another",
 )
 MIXED_KV_BYTES = Formula(
@@ -67,9 +69,9 @@ MIXED_KV_BYTES = Formula(
         + at(roofline.KV_READ_BYTES, batch=q.n_decodes, context=q.decode_context)
     ).factor(),
     derived=True,
-    number="5.4",
+    variant="mixed",
     title="KV bytes read in a mixed iteration",
-    source="(1.4) for the chunk and for the decodes",
+    source="[kv_read_bytes](#eq-kv_read_bytes) for the chunk and for the decodes",
     holds="every cache is read once; the chunk's own keys are still on the chip",
 )
 MIXED_COMPUTE_S = Formula(
@@ -77,9 +79,13 @@ MIXED_COMPUTE_S = Formula(
     expr=lambda: symbolic(roofline.COMPUTE_S, (q.n_rows, q.attn_pairs)),
     uses=(MIXED_ROWS, MIXED_PAIRS),
     derived=True,
-    number="5.5",
+    variant="mixed",
     title="Time to compute a mixed iteration",
-    source="(1.28) with the rows and pairs of (5.2) and (5.3)",
+    source=(
+        "[compute_s](#eq-compute_s) with the rows and pairs of "
+        "[n_rows-mixed](#eq-n_rows-mixed) and "
+        "[attn_pairs-mixed](#eq-attn_pairs-mixed)"
+    ),
     holds="memory keeps up",
 )
 MIXED_KV_S = Formula(
@@ -87,9 +93,12 @@ MIXED_KV_S = Formula(
     expr=lambda: roofline.KV_S.teaching,
     uses=(MIXED_KV_BYTES,),
     derived=True,
-    number="5.6",
+    variant="mixed",
     title="Time to read the caches of a mixed iteration",
-    source="(1.30) with the bytes of (5.4)",
+    source=(
+        "[kv_s](#eq-kv_s) with the bytes of "
+        "[kv_read_bytes-mixed](#eq-kv_read_bytes-mixed)"
+    ),
     holds="compute keeps up",
 )
 MIXED_ITERATION_S = Formula(
@@ -97,9 +106,12 @@ MIXED_ITERATION_S = Formula(
     expr=lambda: roofline.ITERATION_S.teaching,
     uses=(MIXED_COMPUTE_S, roofline.WEIGHTS_S, MIXED_KV_S),
     derived=True,
-    number="5.7",
+    variant="mixed",
     title="Time of a mixed iteration",
-    source="(1.31) with the times of (5.5) and (5.6)",
+    source=(
+        "[iteration_s](#eq-iteration_s) with the times of "
+        "[compute_s-mixed](#eq-compute_s-mixed) and [kv_s-mixed](#eq-kv_s-mixed)"
+    ),
     holds="computing and reading overlap completely; launch overheads are not counted",
 )
 MFU = Formula(
@@ -108,8 +120,10 @@ MFU = Formula(
         eff_compute * compute_s / iteration_s
     ),
     uses=(MIXED_COMPUTE_S, MIXED_ITERATION_S),
-    number="5.8",
     title="Model FLOPs utilisation",
     source=f"{ARTICLE}, §6",
-    holds="as (5.7); FLOPs of attention counted as useful",
+    holds=(
+        "as [iteration_s-mixed](#eq-iteration_s-mixed); FLOPs of attention counted "
+        "as useful"
+    ),
 )

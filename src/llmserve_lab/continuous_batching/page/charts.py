@@ -58,7 +58,7 @@ def iteration_against_chunk() -> Any:
 
 
 def _iteration_s(**at: str) -> str:
-    """(5.7) over the signal ``weights_s``, with expressions for some of its leaves."""
+    """``iteration_s-mixed`` over ``weights_s``, with expressions for some leaves."""
     parts = {"weights_s": "weights_s"}
     for formula in (f.MIXED_COMPUTE_S, f.MIXED_KV_S):
         asked = {leaf.name for leaf in formula.arguments}

@@ -30,7 +30,7 @@ KEPT = ("breaks the target", "keeps the target")
 
 
 def mixed(**at: Value) -> dict[str, Bound]:
-    """The signals of (5.7) and of its three parts; ``at`` ties leaves to something."""
+    """The signals of ``iteration_s-mixed`` and its three parts; ``at`` ties leaves."""
     parts = (f.MIXED_COMPUTE_S, roofline.WEIGHTS_S, f.MIXED_KV_S)
     found = {}
     for formula in parts:

@@ -123,7 +123,7 @@ num_chunks = Question(
         ),
     ),
     why=lambda: (
-        f"Equation ({f.NUM_CHUNKS.number}), rounded up: "
+        f"Equation {f.NUM_CHUNKS.link}, rounded up: "
         f"{si(f.NUM_CHUNKS(prompt_len=100_000, chunk=CHUNK))}."
     ),
 )
@@ -143,7 +143,7 @@ reread = Question(
         ),
     ),
     why=lambda: (
-        f"Equation ({f.REREAD_TOKENS.number}): "
+        f"Equation {f.REREAD_TOKENS.link}: "
         f"{si(f.REREAD_TOKENS(prompt_len=32_768, chunk=1024), 'token')}."
     ),
 )
@@ -159,8 +159,7 @@ chunk_fits = Question(
     rel_tol=0.02,
     hints=(Hint(lambda: fits(0), "So many fit at the start of the prompt."),),
     why=lambda: (
-        f"Equation ({f.CHUNK_FITS.number}), rounded down: "
-        f"{si(fits(HALF_WAY), 'token')}."
+        f"Equation {f.CHUNK_FITS.link}, rounded down: {si(fits(HALF_WAY), 'token')}."
     ),
 )
 hiding = Question(
@@ -179,7 +178,7 @@ hiding = Question(
         ),
     ),
     why=lambda: (
-        f"Equation ({f.HIDING_CHUNK.number}): "
+        f"Equation {f.HIDING_CHUNK.link}: "
         f"{si(f.HIDING_CHUNK.at(LLAMA_3, H100), 'token')}."
     ),
 )

@@ -40,6 +40,7 @@ def masks(done: Prefill) -> StaticFigure:
     last = done.masks[-1]
     return StaticFigure.of(
         figure,
+        name="continuous_batching.masks",
         title="Together the masks of all chunks are the mask of the whole prompt",
         sentence=(
             f"{len(heights)} chunks, executed: each sees all of its prefix (blue) and "
@@ -86,13 +87,13 @@ def chosen(report: Report, target_s: float) -> StaticFigure:
         context=prefixes,
         tbt_target=target_s,
     )
-    closed = f"equation ({f.CHUNK_FITS.number})"
-    axes.plot(prefixes[some], fits[some], color=BLUE.light, label=closed)
+    axes.plot(prefixes[some], fits[some], color=BLUE.light, label="closed form")
     axes.set(ylim=(0, None), xlabel="prefix (tokens)", ylabel="chunk (rows)")
     axes.xaxis.set_major_formatter(lambda value, _: plain(value))
     axes.legend()
     return StaticFigure.of(
         figure,
+        name="continuous_batching.chosen",
         title="A chunk that keeps the target has to shrink",
         sentence=(
             f"To keep {si(target_s, 's')} the engine takes {len(pieces)} iterations: "

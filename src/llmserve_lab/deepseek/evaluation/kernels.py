@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def kernel_s(record: AllToAll, *precisions: str, choices: Choices) -> float:
-    """Time of one trip, or of several, in one published all-to-all run, by (8.12)."""
+    """Time of one trip or several in a published all-to-all run, by ``wire_s``."""
     machine = Twin(setup=setup(KERNELS_ON, record.ep), choices=choices)
     shares = choices.shares_on(machine.setup.accelerator)
     return float(

@@ -1,6 +1,6 @@
 """A decode step of a mixture of experts with latent attention, term by term.
 
-Chapter 8, equations (8.1) to (8.30), in three files:
+In three files:
 
 - ``attention``: latent attention, its two forms;
 - ``experts``: experts and the wire between them;

@@ -1,6 +1,6 @@
 """Latent attention has two forms with equal outputs; FLOPs decide when to use which.
 
-Equations (8.1) to (8.7), (8.24) and (8.25). Vanilla makes keys and values of every
+Vanilla makes keys and values of every
 cached token again in each step. Absorbed never does, but works on wider vectors for
 every pair.
 """
@@ -72,7 +72,6 @@ EXPAND_FLOPS = Formula(
     expr=lambda flops_per_param, up_params, context, batch: (
         flops_per_param * up_params * context * batch
     ),
-    number="8.1",
     title="Making keys and values of the cache again",
     source=COUNTED,
     holds="vanilla form; what the new rows need is in the parameters of attention",
@@ -82,7 +81,6 @@ VANILLA_PAIR_FLOPS = Formula(
     expr=lambda flops_per_product, n_layers, n_heads, d_head, d_rope: (
         flops_per_product * n_layers * n_heads * ((d_head + d_rope) + d_head)
     ),
-    number="8.2",
     title="Attention FLOPs per pair, MLA vanilla",
     source=COUNTED,
     holds="values as wide as keys without their rotary part",
@@ -90,9 +88,10 @@ VANILLA_PAIR_FLOPS = Formula(
 ABSORB_ROWS = Formula(
     result=q.absorb_rows,
     expr=_absorb_rows,
-    number="8.3",
     title="Rows from which vanilla is cheaper",
-    source="(8.1) against the pairs of a chunk with its cache",
+    source=(
+        "[expand_flops](#eq-expand_flops) against the pairs of a chunk with its cache"
+    ),
     holds="one request; pairs inside the chunk left out, which only favour vanilla",
 )
 MLA_BYTES = Formula(
@@ -101,7 +100,6 @@ MLA_BYTES = Formula(
         bytes_weight * mla_params + kv_read_bytes
     ),
     uses=(KV_READ_BYTES,),
-    number="8.4",
     title="Bytes that attention reads",
     source=f"{MODEL}, §3.1.1",
     holds="data-parallel attention: every GPU holds and reads all of its weights",
@@ -110,7 +108,6 @@ MLA_READ_S = Formula(
     result=q.mla_read_s,
     expr=lambda mla_bytes, read_rate: mla_bytes / read_rate,
     uses=(MLA_BYTES,),
-    number="8.5",
     title="Time to read them",
     source=f"{MODEL}, §3.5",
     holds="compute keeps up",
@@ -119,7 +116,6 @@ MLA_COMPUTE_S = Formula(
     result=q.mla_compute_s,
     expr=_mla_compute_s,
     uses=(N_ROWS, ATTN_PAIRS),
-    number="8.6",
     title="Time to compute attention",
     source=COUNTED,
     holds="absorbed form; softmax, norms and rotation left out",
@@ -128,7 +124,6 @@ MLA_S = Formula(
     result=q.mla_s,
     expr=lambda mla_read_s, mla_compute_s: root_of_squares(mla_read_s, mla_compute_s),
     uses=(MLA_READ_S, MLA_COMPUTE_S),
-    number="8.7",
     title="Time of attention",
     source=KERNEL_TIMES,
     holds="reading and computing overlap, less well where they take as long",
@@ -136,7 +131,6 @@ MLA_S = Formula(
 SHARP_S = Formula(
     result=q.sharp_s,
     expr=lambda block_read_s, block_compute_s: maximum(block_read_s, block_compute_s),
-    number="8.25",
     title="Time of a block, by the sharp roofline",
     source=f"{MODEL}, (46) and (47)",
     holds="reading and computing overlap completely",
@@ -146,7 +140,6 @@ QUADRATIC_PROMPT = Formula(
     expr=lambda flops_per_param, params_active, vanilla_pair_flops, pairs_per_row: (
         2 * flops_per_param * params_active / (pairs_per_row * vanilla_pair_flops)
     ),
-    number="8.24",
     title="Where the quadratic part takes over",
     source="half of s² pairs against s rows",
     holds="prefill of one prompt at once, in the vanilla form",

@@ -1,7 +1,4 @@
-"""Experts: how many a GPU has to read, what they compute, and what travels to them.
-
-Equations (8.8) to (8.16), (8.28) and (8.29).
-"""
+"""Experts: how many a GPU has to read, what they compute, and what travels to them."""
 
 from __future__ import annotations
 
@@ -61,7 +58,6 @@ def _spread(mean: Any, bins: Any) -> Any:
 LOCAL_EXPERTS = Formula(
     result=q.local_experts,
     expr=lambda n_experts, n_redundant, ep: ceiling((n_experts + n_redundant) / ep),
-    number="8.28",
     title="Routed experts on one GPU",
     source=f"{MODEL}, §3.1.2",
     holds="experts and copies dealt out in turn; the fullest GPU's",
@@ -69,7 +65,6 @@ LOCAL_EXPERTS = Formula(
 NODES = Formula(
     result=q.n_nodes,
     expr=lambda ep, node_gpus: maximum(1, ep / node_gpus),
-    number="8.29",
     title="Nodes of the group",
     source="counted",
     holds="a group smaller than a node is in one; fractions stay fractions",
@@ -83,9 +78,11 @@ READ_EXPERTS = Formula(
     ),
     uses=(N_ROWS,),
     derived=True,
-    number="8.8",
     title="Experts of one GPU that are touched",
-    source=f"(7.6) for the rows of all GPUs; for all experts {MODEL}, §3.1.2",
+    source=(
+        "[touched_experts](#eq-touched_experts) for the rows of all GPUs; for all "
+        f"experts {MODEL}, §3.1.2"
+    ),
     holds="every row draws its experts evenly; a copy counts as an expert of its own",
 )
 BUSIEST_EXPERTS = Formula(
@@ -94,7 +91,6 @@ BUSIEST_EXPERTS = Formula(
         local_experts, read_experts + _spread(read_experts, ep)
     ),
     uses=(READ_EXPERTS,),
-    number="8.9",
     title="The busiest GPU, as balls in bins",
     source=f"{MODEL}, §3.1.2, cut off at what a GPU holds",
     holds="an estimate: balls fall anywhere, but experts have places",
@@ -105,7 +101,6 @@ WIRE_BYTES = Formula(
         copy_bytes * sent_copies * n_rows / balancedness
     ),
     uses=(N_ROWS,),
-    number="8.10",
     title="Bytes through the busiest GPU's ports",
     source=f"{MODEL}, §3.3.3",
     holds="each GPU sends its rows and receives those of others; the busiest decides",
@@ -113,7 +108,6 @@ WIRE_BYTES = Formula(
 FAR_SHARE = Formula(
     result=q.far_share,
     expr=lambda n_nodes: 1 - 1 / n_nodes,
-    number="8.11",
     title="Share of copies that leave the node",
     source=f"{MODEL}, §3.3.2",
     holds="experts spread evenly over nodes, routing blind to them",
@@ -127,7 +121,6 @@ WIRE_S = Formula(
         )
     ),
     uses=(WIRE_BYTES, FAR_SHARE),
-    number="8.12",
     title="Time of dispatch and combine",
     source=f"{MODEL}, §3.3.2, which has no start of a trip",
     holds="both networks work at the same time",
@@ -138,7 +131,6 @@ EXPERT_BYTES = Formula(
         bytes_weight * expert_stack * (read_experts + n_shared) + wire_bytes
     ),
     uses=(READ_EXPERTS, WIRE_BYTES),
-    number="8.13",
     title="Bytes that experts read and write",
     source=f"{MODEL}, §3.1.2",
     holds="what arrives is read, what leaves is written, once each",
@@ -147,7 +139,6 @@ EXPERT_READ_S = Formula(
     result=q.expert_read_s,
     expr=lambda expert_bytes, read_rate: expert_bytes / read_rate,
     uses=(EXPERT_BYTES,),
-    number="8.14",
     title="Time experts read",
     source=f"{MODEL}, §3.5",
     holds="compute keeps up",
@@ -156,7 +147,6 @@ EXPERT_COMPUTE_S = Formula(
     result=q.expert_compute_s,
     expr=_expert_compute_s,
     uses=(N_ROWS,),
-    number="8.15",
     title="Time experts compute",
     source=f"{MODEL}, §3.2.4",
     holds="every GPU has its own shared expert",
@@ -167,8 +157,7 @@ EXPERTS_S = Formula(
         expert_read_s, expert_compute_s
     ),
     uses=(EXPERT_READ_S, EXPERT_COMPUTE_S),
-    number="8.16",
     title="Time of the experts",
     source=KERNEL_TIMES,
-    holds="as (8.7)",
+    holds="as [mla_s](#eq-mla_s)",
 )

@@ -1,7 +1,4 @@
-"""From the parts to the whole: one step, two ways to overlap, and what users see.
-
-Equations (8.17) to (8.23), (8.26), (8.27) and (8.30).
-"""
+"""From the parts to the whole: one step, two ways to overlap, and what users see."""
 
 from __future__ import annotations
 
@@ -63,7 +60,6 @@ REST_S = Formula(
     result=q.rest_s,
     expr=_rest_s,
     uses=(N_ROWS,),
-    number="8.17",
     title="Dense layers, router, LM head",
     source=f"{MODEL}, §3.1.2–3.1.3; the embedding table is only looked up",
     holds="each GPU has its own copy",
@@ -74,7 +70,6 @@ PASS_BYTES = Formula(
         n_rows * (row_pass_bytes + copy_pass_bytes * top_k / balancedness)
     ),
     uses=(N_ROWS,),
-    number="8.26",
     title="Bytes that rows move between the products",
     source="counted kernel by kernel",
     holds="no kernel is fused with its neighbour; the busiest GPU decides",
@@ -85,7 +80,6 @@ PASS_S = Formula(
         pass_bytes / read_rate + n_kernels * start_s
     ),
     uses=(PASS_BYTES,),
-    number="8.27",
     title="Time between the products",
     source=KERNEL_TIMES,
     holds="each kernel starts when the one before it is through",
@@ -96,7 +90,6 @@ TURN_S = Formula(
         mla_s + experts_s + pass_s + wire_s + rest_s
     ),
     uses=(MLA_S, EXPERTS_S, PASS_S, WIRE_S, REST_S),
-    number="8.18",
     title="A step, one thing after another",
     source=f"{MODEL}, (48); the time between products added",
     holds="one batch, nothing overlaps between blocks",
@@ -104,7 +97,7 @@ TURN_S = Formula(
 SPLIT = Formula(
     result=q.batch,
     expr=lambda gpu_requests, n_batches: gpu_requests / n_batches,
-    number="8.19",
+    variant="in_flight",
     title="Requests in each batch in flight",
     source=f"{MODEL}, §2.5",
     holds="batches of equal size; half a request is an average",
@@ -115,15 +108,13 @@ HIDDEN_S = Formula(
         n_batches * (maximum(mla_s + experts_s + pass_s, wire_s) + rest_s)
     ),
     uses=(MLA_S, EXPERTS_S, PASS_S, WIRE_S, REST_S),
-    number="8.20",
     title="A step that hides the wire",
-    source=f"{MODEL}, §3 with m = 1 and (49) with m = 2; as (8.18)",
+    source=f"{MODEL}, §3 with m = 1 and (49) with m = 2; as [turn_s](#eq-turn_s)",
     holds="one batch computes, another is on the wire; each reads all weights",
 )
 USER_TOKENS_PER_S = Formula(
     result=q.user_tokens_per_s,
     expr=lambda accepted, twin_step_s: accepted / twin_step_s,
-    number="8.21",
     title="Tokens per second that a user sees",
     source=f"{MODEL}, (50)",
     holds="steps follow each other without a pause",
@@ -132,7 +123,6 @@ GPU_TOKENS_PER_S = Formula(
     result=q.gpu_tokens_per_s,
     expr=lambda gpu_requests, user_tokens_per_s: gpu_requests * user_tokens_per_s,
     uses=(USER_TOKENS_PER_S,),
-    number="8.22",
     title="Tokens per second of a GPU",
     source=f"{MODEL}, (51), over the GPUs",
     holds="all requests stay until the end",
@@ -140,7 +130,6 @@ GPU_TOKENS_PER_S = Formula(
 RESIDENT_BYTES = Formula(
     result=q.resident_bytes,
     expr=_resident_bytes,
-    number="8.23",
     title="Memory that weights take",
     source="counted from the shapes",
     holds="attention, shared expert, dense layers and tables on every GPU",
@@ -151,7 +140,6 @@ HELD_BYTES = Formula(
         resident_bytes + kv_bytes_per_token * context * gpu_requests
     ),
     uses=(RESIDENT_BYTES,),
-    number="8.30",
     title="Memory that weights and cache take",
     source="counted",
     holds="every request has its whole context in the cache",

@@ -145,7 +145,7 @@ AT_HOME = (
     # writes the sum of the copies, too: that is one row and not one for each copy
     _same("add shared and routed", lambda w: 2 * w.model),
 )
-# What comes in to an expert and what goes out is in (8.13).
+# What comes in to an expert and what goes out is in ``expert_bytes``.
 OF_A_COPY = (
     Kernel("unpack", lambda w: w.model, lambda w: w.model, NARROW, NARROW),
     Kernel("product: experts, up", writes=lambda w: 2 * w.expert),

@@ -23,7 +23,7 @@ def touched(setup: Setup, *, places: float) -> float:
     """How many of a node's ``places`` equal places a row needs, over all of its nodes.
 
     One place a node counts nodes; as many as its GPUs counts GPUs. Each of the row's
-    experts is drawn evenly from those nodes that it may use, as in (7.14).
+    experts is drawn evenly from those nodes that it may use, as in ``row_copies``.
 
     Raises:
         ValueError: the GPUs do not fill their nodes.
@@ -56,7 +56,7 @@ def prefill_blocks(
 
     Every prompt brings ``prompt`` new tokens; ``cached`` more before them are in the
     cache. All three may be arrays, which broadcast. ``more`` are arguments of the
-    formulas that differ from the twin's. Equations (8.1) to (8.17) with as many new
+    formulas that differ from the twin's; the others are evaluated with as many new
     rows as a prompt has new tokens. Two halves may each have half of a prompt, as in
     the published profile.
 
@@ -89,7 +89,7 @@ def lent(twin: Twin) -> float:
 def prefill_s(
     twin: Twin, *, prompt: Any, rows: Any, cached: Any = 0.0, **more: Any
 ) -> Any:
-    """Seconds of that pass, equation (8.18) or (8.20).
+    """Seconds of that pass, equation ``turn_s`` or ``hidden_s``.
 
     Raises:
         TypeError, ValueError: as :func:`prefill_blocks`.

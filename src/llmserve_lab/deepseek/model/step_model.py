@@ -138,7 +138,7 @@ class Twin:
         return self.together(self.blocks(batch=batch, context=context))
 
     def together(self, blocks: Numbers) -> Any:
-        """Seconds of all batches in flight from the blocks of one, (8.18) or (8.20)."""
+        """Seconds of all batches from the blocks of one: ``turn_s``, ``hidden_s``."""
         if self.choices.overlap == "none":
             return f.TURN_S(**blocks)
         return f.HIDDEN_S(n_batches=self.n_batches, **blocks)

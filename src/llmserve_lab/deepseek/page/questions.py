@@ -126,7 +126,7 @@ touched = Question(
             "That counts an expert as often as it is chosen.",
         ),
     ),
-    why=lambda: f"Equation (8.8): {si(_touched(), 'dimensionless')}.",
+    why=lambda: f"Equation {f.READ_EXPERTS.link}: {si(_touched(), 'dimensionless')}.",
 )
 expand = Question(
     name="deepseek.expand",
@@ -139,7 +139,9 @@ expand = Question(
     unit="FLOP",
     asked_in="TFLOP",
     rel_tol=0.01,
-    why=lambda: f"Equation (8.1): {si(_expand(), 'FLOP')}, for one new row.",
+    why=lambda: (
+        f"Equation {f.EXPAND_FLOPS.link}: {si(_expand(), 'FLOP')}, for one new row."
+    ),
 )
 fits = Question(
     name="deepseek.fits",

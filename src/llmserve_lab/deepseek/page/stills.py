@@ -63,6 +63,7 @@ def experts_on_the_busiest(place: Setup) -> StaticFigure:
     gaps = [b / d for b, d in zip(ball, busiest, strict=True)]
     return StaticFigure.of(
         figure,
+        name="deepseek.experts_on_the_busiest",
         title="Balls in bins overshoot until the cut; the mean is exact",
         sentence=(
             f"{place.name}, {place.local_experts(0)} experts each: for {rows[3]} rows "
@@ -120,6 +121,7 @@ def frontier_and_measured(choices: Choices) -> StaticFigure:
     texts = (f"{each.name} {off}" for each, off in zip(curves, errors, strict=True))
     return StaticFigure.of(
         figure,
+        name="deepseek.frontier_and_measured",
         title="Lines are predicted, points are measured",
         sentence=f"Error of the prediction: {', '.join(texts)}.",
     )
@@ -148,6 +150,7 @@ def models_and_contexts(place: Setup) -> StaticFigure:
     made = [si(rate, "token/s") for rate in (short, other, long)]
     return StaticFigure.of(
         figure,
+        name="deepseek.models_and_contexts",
         title="Kimi K2's fewer heads pay for its experts; a long context costs",
         sentence=(
             f"{place.name}, {BATCHES[FEW]:.0f} requests a GPU: {made[0]} from "
@@ -177,6 +180,7 @@ def service_level(context: float = 4096.0) -> StaticFigure:
     texts = (f"{name} {quick} and {held:.0f}" for name, quick, held in pairs)
     return StaticFigure.of(
         figure,
+        name="deepseek.service_level",
         title="Which limit is met first: speed or memory?",
         sentence=(
             f"Requests of {context:.0f} tokens on a GPU at {FAST_ENOUGH:.0f} tokens/s "
@@ -213,6 +217,7 @@ def tornado(
     texts = (f"{n} {signed(few[n])} and {signed(many[n])}" for n in names[:4])
     return StaticFigure.of(
         figure,
+        name="deepseek.tornado",
         title="What the text leaves open, and what it is worth",
         sentence=(
             f"{place.name}, {context:.0f} tokens, change for {batches[0]:.0f} and for "
@@ -246,6 +251,7 @@ def long_contexts(place: Setup, *, batch: float = 4.0) -> StaticFigure:
     )
     return StaticFigure.of(
         figure,
+        name="deepseek.long_contexts",
         title="A long prompt slows prefill first: it pays for pairs",
         sentence=(
             f"{place.name}: from {lengths[0]:,.0f} to {rows:,.0f} tokens the prefill "

@@ -1,6 +1,6 @@
 """Two pools instead of one engine: what is handed over, how many GPUs, what they carry.
 
-Chapter 6, equations (6.1) to (6.38), in four files:
+In four files:
 
 - ``kv_transfer``: the cache that travels;
 - ``pools``: GPUs for each phase, and what a user feels;

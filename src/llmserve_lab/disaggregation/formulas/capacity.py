@@ -1,7 +1,4 @@
-"""One engine or two pools: the rate that GPUs carry, and the GPUs that a rate takes.
-
-Equations (6.31) to (6.38).
-"""
+"""One engine or two pools: the rate that GPUs carry, and the GPUs that a rate takes."""
 
 from __future__ import annotations
 
@@ -35,7 +32,6 @@ PREFILL_RATE = Formula(
         PREFILL_GPU_S,
         TRANSFER_S,
     ),
-    number="6.31",
     title="Rate of the prefill pool",
     source="one prompt after the other; a GPU cannot outrun its link",
     holds="a cache is sent while the next prompt is computed",
@@ -46,10 +42,9 @@ DECODE_RATE = Formula(
         n_decode * one_request / decode_gpu_s
     ),
     uses=(DECODE_GPU_S,),
-    number="6.32",
     title="Rate of the decode pool",
     source="GPUs over the GPU time of an answer",
-    holds="as (6.29); a request has decode steps",
+    holds="as [decode_gpu_s](#eq-decode_gpu_s); a request has decode steps",
 )
 POOLS_RATE = Formula(
     result=q.pools_rate,
@@ -58,7 +53,6 @@ POOLS_RATE = Formula(
         PREFILL_RATE,
         DECODE_RATE,
     ),
-    number="6.33",
     title="Rate of two pools",
     source="the slower of the two",
     holds="as both",
@@ -72,7 +66,6 @@ BEST_POOLS_RATE = Formula(
         PREFILL_RATE,
         DECODE_RATE,
     ),
-    number="6.34",
     title="Rate of as many GPUs, split at best",
     source="both pools equally busy",
     holds="GPUs can be divided; whole ones carry a little less",
@@ -83,10 +76,9 @@ SHARED_RATE = Formula(
         (n_prefill + n_decode) * one_request / shared_gpu_s
     ),
     uses=(SHARED_GPU_S,),
-    number="6.35",
     title="Rate of one engine on each of them",
     source="GPUs over the GPU time of a request",
-    holds="as (6.30)",
+    holds="as [shared_gpu_s](#eq-shared_gpu_s)",
 )
 SHARED_GPUS = Formula(
     result=q.shared_gpus,
@@ -94,10 +86,9 @@ SHARED_GPUS = Formula(
         arrival_rate * shared_gpu_s / one_request
     ),
     uses=(SHARED_GPU_S,),
-    number="6.36",
     title="GPUs for a load, one engine on each",
     source="Little 1961: rate times time; half a GPU is not for sale",
-    holds="as (6.30)",
+    holds="as [shared_gpu_s](#eq-shared_gpu_s)",
 )
 POOLS_GPUS = Formula(
     result=q.pools_gpus,
@@ -110,15 +101,13 @@ POOLS_GPUS = Formula(
         TRANSFER_S,
         DECODE_GPU_S,
     ),
-    number="6.37",
     title="GPUs for a load, in two pools",
-    source="as (6.36), each pool rounded up by itself",
-    holds="as (6.31) and (6.32)",
+    source="as [shared_gpus](#eq-shared_gpus), each pool rounded up by itself",
+    holds="as [prefill_rate](#eq-prefill_rate) and [decode_rate](#eq-decode_rate)",
 )
 TOKEN_COST = Formula(
     result=q.token_cost,
     expr=lambda gpu_price, tokens_per_s: gpu_price / tokens_per_s,
-    number="6.38",
     title="Cost of a token",
     source="scaling chapter, cost per token",
     holds="the GPU is paid for whether it works or waits",

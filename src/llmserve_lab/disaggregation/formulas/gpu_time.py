@@ -1,7 +1,4 @@
-"""What one request costs in GPU time: in two pools, and in one engine.
-
-Equations (6.23) to (6.30).
-"""
+"""What one request costs in GPU time: in two pools, and in one engine."""
 
 from __future__ import annotations
 
@@ -35,7 +32,6 @@ ANSWER_READ_S = Formula(
         DECODE_STEPS,
         STEP_READ_S,
     ),
-    number="6.23",
     title="Reading the cache of one request",
     source="all of its decode steps",
     holds="no part of it is shared with another request",
@@ -49,9 +45,10 @@ REQUEST_COMPUTE_S = Formula(
         chunk=q.prompt_len.sympy + q.new_tokens.sympy - q.own_row.sympy,
     ),
     derived=True,
-    number="6.24",
     title="Computing one request",
-    source="(1.28): prompt and answer make the same causal triangle",
+    source=(
+        "[compute_s](#eq-compute_s): prompt and answer make the same causal triangle"
+    ),
     holds="every row is computed once",
 )
 ANSWER_COMPUTE_S = Formula(
@@ -62,9 +59,8 @@ ANSWER_COMPUTE_S = Formula(
     ),
     uses=(DECODE_STEPS, MEAN_CONTEXT),
     derived=True,
-    number="6.25",
     title="Computing the answer alone",
-    source="(1.28), one row in each decode step",
+    source="[compute_s](#eq-compute_s), one row in each decode step",
     holds="every row is computed once",
 )
 READ_SHARE = Formula(
@@ -73,10 +69,9 @@ READ_SHARE = Formula(
         tbt_batch * step_read_s / (one_request * tbt_target)
     ),
     uses=(TBT_BATCH, STEP_READ_S),
-    number="6.26",
     title="What a step leaves for reading caches",
     source="a step that lasts as long as the target allows",
-    holds="as (6.17)",
+    holds="as [tbt_batch](#eq-tbt_batch)",
 )
 COMPUTE_SHARE = Formula(
     result=q.compute_share,
@@ -84,10 +79,11 @@ COMPUTE_SHARE = Formula(
         1 - (overhead_s + (1 - overlap) * weights_s) / tbt_target
     ),
     uses=(WEIGHTS_S,),
-    number="6.27",
     title="What a step leaves for computing",
-    source="as (6.26): what weights and overhead take is taken off",
-    holds="as (6.17)",
+    source=(
+        "as [read_share](#eq-read_share): what weights and overhead take is taken off"
+    ),
+    holds="as [tbt_batch](#eq-tbt_batch)",
 )
 PREFILL_GPU_S = Formula(
     result=q.prefill_gpu_s,
@@ -101,7 +97,6 @@ PREFILL_GPU_S = Formula(
         PREFILL_COMPUTE_S,
         WEIGHTS_S,
     ),
-    number="6.28",
     title="GPU time of a prefill",
     source="both bills, less what overlaps",
     holds="one prompt at a time on a GPU",
@@ -120,7 +115,6 @@ DECODE_GPU_S = Formula(
         ANSWER_COMPUTE_S,
         ANSWER_READ_S,
     ),
-    number="6.29",
     title="GPU time of an answer",
     source="steps filled up to the target, with decodes alone",
     holds="all caches fit in memory",
@@ -139,7 +133,6 @@ SHARED_GPU_S = Formula(
         REQUEST_COMPUTE_S,
         ANSWER_READ_S,
     ),
-    number="6.30",
     title="GPU time of a request in one engine",
     source="steps filled up to the target, with decodes and chunks",
     holds="chunks are cut to keep the target and read no prefix again; caches fit",

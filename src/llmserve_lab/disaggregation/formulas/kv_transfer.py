@@ -1,7 +1,4 @@
-"""The price of the split: a prompt's cache has to travel to the GPU that decodes.
-
-Equations (6.1) to (6.9).
-"""
+"""The price of the split: a prompt's cache has to travel to the GPU that decodes."""
 
 from __future__ import annotations
 
@@ -29,7 +26,6 @@ HANDOFF_BYTES = Formula(
     expr=lambda kv_bytes_per_token, prompt_len, one_request: (
         kv_bytes_per_token * prompt_len * one_request
     ),
-    number="6.1",
     title="Cache to hand over",
     source=f"{ARTICLE}, §5",
     holds="no part of the prompt is known where it will be decoded",
@@ -38,7 +34,6 @@ TRANSFER_S = Formula(
     result=q.transfer_s,
     expr=lambda handoff_bytes, link_bw, eff_link: handoff_bytes / (link_bw * eff_link),
     uses=(HANDOFF_BYTES,),
-    number="6.2",
     title="Time to send it",
     source=f"{ARTICLE}, §6",
     holds="one link for each GPU, nobody else on it; its latency is microseconds",
@@ -49,9 +44,10 @@ PREFILL_FLOPS = Formula(
         ITERATION_FLOPS, batch=q.one_request, context=0, chunk=q.prompt_len
     ),
     derived=True,
-    number="6.3",
     title="FLOPs of a prompt",
-    source="(1.12), one request and nothing in the cache",
+    source=(
+        "[iteration_flops](#eq-iteration_flops), one request and nothing in the cache"
+    ),
     holds="the prompt is read at once, causally",
 )
 PREFILL_COMPUTE_S = Formula(
@@ -60,18 +56,16 @@ PREFILL_COMPUTE_S = Formula(
         prefill_flops / (peak_flops * eff_compute)
     ),
     uses=(PREFILL_FLOPS,),
-    number="6.4",
     title="Time to compute a prompt",
-    source="(1.28)",
+    source="[compute_s](#eq-compute_s)",
     holds="memory keeps up",
 )
 PREFILL_S = Formula(
     result=q.prefill_s,
     expr=lambda prefill_compute_s, weights_s: maximum(prefill_compute_s, weights_s),
     uses=(PREFILL_COMPUTE_S, WEIGHTS_S),
-    number="6.5",
     title="Time of a prefill",
-    source="(1.31), one request and nothing in the cache",
+    source="[iteration_s](#eq-iteration_s), one request and nothing in the cache",
     holds="computing and reading overlap completely; overheads are not counted",
 )
 EXPOSED_S = Formula(
@@ -81,7 +75,6 @@ EXPOSED_S = Formula(
         transfer_s - prefill_s * (n_layers - one_layer) / n_layers,
     ),
     uses=(TRANSFER_S, PREFILL_S),
-    number="6.6",
     title="What is left of it, layer by layer",
     source="a pipeline of two stages",
     holds="every layer takes the same time to compute, and to send",
@@ -90,10 +83,9 @@ KV_MADE_PER_S = Formula(
     result=q.kv_made_per_s,
     expr=lambda handoff_bytes, prefill_s: handoff_bytes / prefill_s,
     uses=(HANDOFF_BYTES, PREFILL_S),
-    number="6.7",
     title="Cache that a prefill makes per second",
-    source="(6.1) over (6.5)",
-    holds="as (6.5)",
+    source="[handoff_bytes](#eq-handoff_bytes) over [prefill_s](#eq-prefill_s)",
+    holds="as [prefill_s](#eq-prefill_s)",
 )
 KV_MADE_SHORT = Formula(
     result=q.kv_made_short,
@@ -104,16 +96,17 @@ KV_MADE_SHORT = Formula(
         / at(LINEAR_FLOPS, batch=q.one_request, chunk=q.prompt_len)
     ),
     derived=True,
-    number="6.8",
     title="The same, whatever the prompt",
-    source="(6.1) over (1.28), linear layers alone",
+    source=(
+        "[handoff_bytes](#eq-handoff_bytes) over [compute_s](#eq-compute_s), linear "
+        "layers alone"
+    ),
     holds="compute-bound, the FLOPs of attention left out: an upper bound",
 )
 TIER_GAIN = Formula(
     result=q.tier_gain,
     expr=lambda tier_bw, kv_made_per_s: tier_bw / kv_made_per_s,
     uses=(KV_MADE_PER_S,),
-    number="6.9",
     title="Fetch or compute again",
     source="time to compute a prefix over time to fetch it",
     holds="s is the length of a prefix that the tier holds",

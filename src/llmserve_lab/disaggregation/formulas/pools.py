@@ -1,7 +1,4 @@
-"""How many GPUs for each phase: work that arrives per second over work that one does.
-
-Equations (6.10) to (6.22).
-"""
+"""How many GPUs for each phase: work that arrives over work that one does."""
 
 from __future__ import annotations
 
@@ -38,7 +35,6 @@ PREFILL_WAIT_S = Formula(
         prefill_busy * prefill_s / (2 * (1 - prefill_busy))
     ),
     uses=(PREFILL_S,),
-    number="6.10",
     title="Mean wait for one prefill GPU",
     source="M/D/1, Khinchine 1932",
     holds="Poisson arrivals, equal prompts, one GPU that is not overrun",
@@ -47,25 +43,22 @@ TTFT = Formula(
     result=q.ttft,
     expr=lambda prefill_wait_s, prefill_s: prefill_wait_s + prefill_s,
     uses=(PREFILL_WAIT_S, PREFILL_S),
-    number="6.11",
     title="Mean time to the first token",
     source="counted: the prefill emits it",
-    holds="as (6.10); nothing is in the transfer's way",
+    holds="as [prefill_wait_s](#eq-prefill_wait_s); nothing is in the transfer's way",
 )
 DECODE_S = Formula(
     result=q.decode_s,
     expr=lambda weights_s, kv_s: weights_s + kv_s,
     uses=(WEIGHTS_S, KV_S),
-    number="6.12",
     title="Time of a decode step",
-    source="(1.29) and (1.30)",
+    source="[weights_s](#eq-weights_s) and [kv_s](#eq-kv_s)",
     holds="memory-bound, as decode is",
 )
 SECOND_GAP_S = Formula(
     result=q.second_gap_s,
     expr=lambda exposed_s, decode_s: exposed_s + decode_s,
     uses=(EXPOSED_S, DECODE_S),
-    number="6.13",
     title="Gap before the second token",
     source="counted: the cache has to arrive first",
     holds="the request decodes in the first step after its cache has arrived",
@@ -73,7 +66,6 @@ SECOND_GAP_S = Formula(
 DECODE_STEPS = Formula(
     result=q.decode_steps,
     expr=lambda new_tokens, token_a_step: new_tokens / token_a_step - 1,
-    number="6.14",
     title="Decode steps of a request",
     source="counted: the prefill emits the first token",
     holds="one token a step",
@@ -81,7 +73,6 @@ DECODE_STEPS = Formula(
 MEAN_CONTEXT = Formula(
     result=q.mean_context,
     expr=lambda prompt_len, new_tokens, own_row: prompt_len + new_tokens / 2 - own_row,
-    number="6.15",
     title="Mean context of a decode step",
     source="counted",
     holds="at least one decode step",
@@ -91,9 +82,8 @@ STEP_READ_S = Formula(
     expr=lambda: at(KV_S, batch=q.one_request, context=q.mean_context),
     uses=(MEAN_CONTEXT,),
     derived=True,
-    number="6.16",
     title="Reading the cache of one request, in one step",
-    source="(1.30), one request in the middle of its answer",
+    source="[kv_s](#eq-kv_s), one request in the middle of its answer",
     holds="no part of it is shared with another request",
 )
 TBT_BATCH = Formula(
@@ -102,9 +92,8 @@ TBT_BATCH = Formula(
         one_request * (tbt_target - overhead_s - weights_s) / step_read_s
     ),
     uses=(WEIGHTS_S, STEP_READ_S),
-    number="6.17",
     title="Batch that keeps the target",
-    source="(6.12), solved for the batch",
+    source="[decode_s](#eq-decode_s), solved for the batch",
     holds="the target leaves time to read one cache; all of them fit in memory",
 )
 PREFILL_GPUS = Formula(
@@ -113,7 +102,6 @@ PREFILL_GPUS = Formula(
         arrival_rate * prefill_s / one_request
     ),
     uses=(PREFILL_S,),
-    number="6.18",
     title="Prefill GPUs kept busy",
     source="Little 1961: rate times time",
     holds="one prompt at a time on a GPU; the next whole number is what it takes",
@@ -124,7 +112,6 @@ DECODE_GPUS = Formula(
         arrival_rate * decode_steps * tbt_target / tbt_batch
     ),
     uses=(DECODE_STEPS, TBT_BATCH),
-    number="6.19",
     title="Decode GPUs kept busy",
     source="Little 1961: requests in decode over requests that one GPU holds",
     holds="every step lasts just as long as the target allows",
@@ -135,9 +122,11 @@ POOL_RATIO = Formula(
         decode_steps * tbt_target / tbt_batch * (one_request / prefill_s)
     ),
     uses=(DECODE_STEPS, TBT_BATCH, PREFILL_S),
-    number="6.20",
     title="Decode GPUs for each prefill GPU",
-    source="(6.19) over (6.18): the rate cancels",
+    source=(
+        "[decode_gpus](#eq-decode_gpus) over [prefill_gpus](#eq-prefill_gpus): the "
+        "rate cancels"
+    ),
     holds="as both",
 )
 HANDOFF_PER_S = Formula(
@@ -146,7 +135,6 @@ HANDOFF_PER_S = Formula(
         arrival_rate * handoff_bytes / one_request
     ),
     uses=(HANDOFF_BYTES,),
-    number="6.21",
     title="Traffic between the pools",
     source=f"{ARTICLE}, §6",
     holds="no cache is reused",
@@ -166,8 +154,10 @@ FREE_ROWS = Formula(
     ),
     uses=(DECODE_S,),
     derived=True,
-    number="6.22",
     title="Rows that ride along for free",
-    source="(1.28), solved for the rows computed while a decode step reads",
+    source=(
+        "[compute_s](#eq-compute_s), solved for the rows computed while a decode "
+        "step reads"
+    ),
     holds="overlap is complete; the decodes alone leave some; no FLOPs of attention",
 )

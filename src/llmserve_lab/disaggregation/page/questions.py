@@ -42,7 +42,8 @@ predict_free = Question(
     choices=("none", "about ten", "several hundred"),
     answer=lambda: 2.0 if _free_rows() > 200 else 1.0,
     why=lambda: (
-        f"{plain(_free_rows())} rows, equation (6.22). A decode step that carries a "
+        f"{plain(_free_rows())} rows, equation [free_rows](#eq-free_rows). A decode "
+        "step that carries a "
         "chunk of that size costs nothing more, as long as computing and reading "
         "overlap. That is what two pools give up."
     ),
@@ -99,7 +100,7 @@ handoff = Question(
         ),
     ),
     why=lambda: (
-        "Equation (6.2): "
+        "Equation [transfer_s](#eq-transfer_s): "
         f"{si(f.TRANSFER_S.at(LLAMA_2, HDR, prompt_len=PROMPT), 's')}. HDR sends "
         f"{si(HDR['link_bw'], 'byte/s')} one way."
     ),
@@ -122,7 +123,7 @@ decode_pool = Question(
         ),
     ),
     why=lambda: (
-        f"Equation (6.19) gives {plain(_decode_gpus())}, so "
+        f"Equation [decode_gpus](#eq-decode_gpus) gives {plain(_decode_gpus())}, so "
         f"{plain(-(-_decode_gpus() // 1))}."
     ),
 )
@@ -146,5 +147,5 @@ token_cost = Question(
     ),
     answer=_million,
     rel_tol=0.02,
-    why=lambda: f"Equation ({f.TOKEN_COST.number}): {plain(_million())} dollars.",
+    why=lambda: f"Equation {f.TOKEN_COST.link}: {plain(_million())} dollars.",
 )

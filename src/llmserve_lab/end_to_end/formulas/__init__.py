@@ -1,6 +1,6 @@
 """A block has so many parameters, a loop so many rows and pairs; both are counted.
 
-Chapter 2, equations (2.1) to (2.19). One request brings a prompt of s tokens and wants
+One request brings a prompt of s tokens and wants
 u new ones. The formulas stand in two files:
 
 - ``parameters``: what a block is made of;

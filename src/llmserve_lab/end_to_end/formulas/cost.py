@@ -1,6 +1,6 @@
-"""The loop twice, with everything run again or with a cache: equations (2.5) to (2.19).
+"""The loop twice, with everything run again or with a cache.
 
-What one pass does is typed, or taken from chapter 1. What the whole loop does is the
+What one pass does is typed, or taken from the roofline. What the whole loop does is the
 sum, which SymPy works out.
 """
 
@@ -37,7 +37,6 @@ __all__ = [
 STEP_LEN = Formula(
     result=q.step_len,
     expr=lambda prompt_len, step: prompt_len + step,
-    number="2.5",
     title="Length of the sequence in a pass",
     source=f"{ARTICLE}, §9",
     holds="every pass appends one token",
@@ -49,16 +48,14 @@ STEP_PAIRS = Formula(
     ).factor(),
     uses=(STEP_LEN,),
     derived=True,
-    number="2.6",
     title="Query–key pairs of a pass over all of it",
-    source="(1.8) with nothing in the cache",
+    source="[attn_pairs](#eq-attn_pairs) with nothing in the cache",
     holds="causal mask; no masked pair is computed",
 )
 RECOMPUTE_ROWS = Formula(
     result=q.recompute_rows,
     expr=lambda: over_passes(at(N_ROWS, batch=q.one_request, chunk=STEP_LEN)),
     derived=True,
-    number="2.7",
     title="Rows of an answer, without a cache",
     source=f"{ARTICLE}, §9; {SUM}",
     holds=ONE_PROMPT,
@@ -70,7 +67,6 @@ CACHED_ROWS = Formula(
         + over_passes(at(N_ROWS, batch=q.one_request, chunk=q.own_row), first=1)
     ).factor(),
     derived=True,
-    number="2.8",
     title="Rows of an answer, with a cache",
     source=SUM,
     holds=ONE_PROMPT,
@@ -79,7 +75,6 @@ RECOMPUTE_PAIRS = Formula(
     result=q.recompute_pairs,
     expr=lambda: over_passes(STEP_PAIRS),
     derived=True,
-    number="2.9",
     title="Pairs of an answer, without a cache",
     source=SUM,
     holds=ONE_PROMPT,
@@ -99,54 +94,53 @@ CACHED_PAIRS = Formula(
         )
     ).factor(),
     derived=True,
-    number="2.10",
     title="Pairs of an answer, with a cache",
-    source=f"(1.8); {SUM}",
+    source=f"[attn_pairs](#eq-attn_pairs); {SUM}",
     holds=ONE_PROMPT,
 )
 ROWS_RATIO = Formula(
     result=q.rows_ratio,
     expr=lambda recompute_rows, cached_rows: recompute_rows / cached_rows,
     uses=(RECOMPUTE_ROWS, CACHED_ROWS),
-    number="2.11",
     title="What running again costs in the linear layers",
-    source="(2.7) over (2.8)",
+    source="[recompute_rows](#eq-recompute_rows) over [cached_rows](#eq-cached_rows)",
     holds=ONE_PROMPT,
 )
 PAIRS_RATIO = Formula(
     result=q.pairs_ratio,
     expr=lambda recompute_pairs, cached_pairs: recompute_pairs / cached_pairs,
     uses=(RECOMPUTE_PAIRS, CACHED_PAIRS),
-    number="2.12",
     title="What running again costs in attention",
-    source="(2.9) over (2.10)",
+    source=(
+        "[recompute_pairs](#eq-recompute_pairs) over [cached_pairs](#eq-cached_pairs)"
+    ),
     holds=ONE_PROMPT,
 )
 LONG_PROMPT_RATIO = Formula(
     result=q.long_prompt_ratio,
     expr=lambda: limit(ROWS_RATIO, q.prompt_len, "oo"),
     derived=True,
-    number="2.13",
     title="Either ratio for a prompt without end",
-    source="limit of (2.11); (2.12) has the same",
+    source=(
+        "limit of [rows_ratio](#eq-rows_ratio); [pairs_ratio](#eq-pairs_ratio) has "
+        "the same"
+    ),
     holds="a prompt far longer than the answer",
 )
 LONG_ANSWER_ROWS = Formula(
     result=q.long_answer_rows,
     expr=lambda: growth(ROWS_RATIO, q.new_tokens),
     derived=True,
-    number="2.14",
     title="Rows, for an answer far longer than its prompt",
-    source="leading term of (2.11)",
+    source="leading term of [rows_ratio](#eq-rows_ratio)",
     holds="an answer far longer than the prompt",
 )
 LONG_ANSWER_PAIRS = Formula(
     result=q.long_answer_pairs,
     expr=lambda: growth(PAIRS_RATIO, q.new_tokens),
     derived=True,
-    number="2.15",
     title="Pairs, for an answer far longer than its prompt",
-    source="leading term of (2.12)",
+    source="leading term of [pairs_ratio](#eq-pairs_ratio)",
     holds="an answer far longer than the prompt",
 )
 RECOMPUTE_FLOPS = Formula(
@@ -154,9 +148,8 @@ RECOMPUTE_FLOPS = Formula(
     expr=lambda: answer_flops(q.recompute_rows, q.recompute_pairs),
     derived=True,
     uses=(RECOMPUTE_ROWS, RECOMPUTE_PAIRS),
-    number="2.16",
     title="FLOPs of an answer, without a cache",
-    source="(1.12) with the rows and pairs of the loop",
+    source="[iteration_flops](#eq-iteration_flops) with the rows and pairs of the loop",
     holds="the LM head scores every row; norms, activations and softmax are small",
 )
 CACHED_FLOPS = Formula(
@@ -164,26 +157,25 @@ CACHED_FLOPS = Formula(
     expr=lambda: answer_flops(q.cached_rows, q.cached_pairs),
     derived=True,
     uses=(CACHED_ROWS, CACHED_PAIRS),
-    number="2.17",
     title="FLOPs of an answer, with a cache",
-    source="(1.12) with the rows and pairs of the loop",
+    source="[iteration_flops](#eq-iteration_flops) with the rows and pairs of the loop",
     holds="the LM head scores every row; norms, activations and softmax are small",
 )
 FLOPS_RATIO = Formula(
     result=q.flops_ratio,
     expr=lambda recompute_flops, cached_flops: recompute_flops / cached_flops,
     uses=(RECOMPUTE_FLOPS, CACHED_FLOPS),
-    number="2.18",
     title="What running again costs in all",
-    source="(2.16) over (2.17)",
+    source=(
+        "[recompute_flops](#eq-recompute_flops) over [cached_flops](#eq-cached_flops)"
+    ),
     holds=ONE_PROMPT,
 )
 KV_HELD_BYTES = Formula(
     result=q.kv_held_bytes,
     expr=lambda kv_bytes_per_token, cached_rows: kv_bytes_per_token * cached_rows,
     uses=(CACHED_ROWS,),
-    number="2.19",
     title="What remembering costs",
-    source="(1.2) for every row that was run",
+    source="[kv_bytes_per_token](#eq-kv_bytes_per_token) for every row that was run",
     holds="the last token is never run, so it leaves nothing",
 )

@@ -1,4 +1,4 @@
-"""What a block is made of, in numbers stored: equations (2.1) to (2.4)."""
+"""What a block is made of, in numbers stored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ ATTN_PARAMS = Formula(
     expr=lambda head_matrices, n_heads, n_kv_heads, d_model, d_head: (
         head_matrices * (n_heads + n_kv_heads) * d_model * d_head
     ),
-    number="2.1",
     title="Parameters of attention",
     source=f"{ARTICLE}, §3 and §5",
     holds="multi-head or grouped-query attention without biases",
@@ -22,7 +21,6 @@ ATTN_PARAMS = Formula(
 FFN_PARAMS = Formula(
     result=q.ffn_params,
     expr=lambda ffn_matrices, d_model, d_ff: ffn_matrices * d_model * d_ff,
-    number="2.2",
     title="Parameters of the FFN",
     source=f"{ARTICLE}, §3",
     holds="a dense FFN without biases",
@@ -30,7 +28,6 @@ FFN_PARAMS = Formula(
 NORM_PARAMS = Formula(
     result=q.norm_params,
     expr=lambda norm_vectors, d_model: norm_vectors * d_model,
-    number="2.3",
     title="Parameters of the norms",
     source="counted",
     holds="no norm on queries or keys",
@@ -41,8 +38,7 @@ BLOCK_PARAMS = Formula(
         attn_params + ffn_params + norm_params
     ),
     uses=(ATTN_PARAMS, FFN_PARAMS, NORM_PARAMS),
-    number="2.4",
     title="Parameters of a block",
     source="counted",
-    holds="as (2.1) to (2.3)",
+    holds="as [attn_params](#eq-attn_params) to [norm_params](#eq-norm_params)",
 )

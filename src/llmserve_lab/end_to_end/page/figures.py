@@ -10,7 +10,7 @@ from llmserve_lab.page.live.controls import Choice, Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.readout import Bound, Readout
 
-# Latent attention runs a prompt in another form than a row: chapter 8 prices both.
+# Latent attention runs a prompt in another form than a row: the twin prices both.
 LARGE = tuple(
     model
     for model in MODELS.values()

@@ -103,7 +103,7 @@ block = Question(
         ),
     ),
     why=lambda: (
-        "Equation (2.4) gives "
+        "Equation [block_params](#eq-block_params) gives "
         f"{si(f.BLOCK_PARAMS.at(block_of(BIG)), 'parameter/layer')}."
     ),
 )
@@ -124,7 +124,8 @@ held = Question(
         ),
     ),
     why=lambda: (
-        f"Equation (2.19): {si(f.KV_HELD_BYTES.at(workload(LLAMA) | REQUEST), 'byte')}."
+        "Equation [kv_held_bytes](#eq-kv_held_bytes): "
+        f"{si(f.KV_HELD_BYTES.at(workload(LLAMA) | REQUEST), 'byte')}."
     ),
 )
 pairs = Question(
@@ -142,8 +143,9 @@ pairs = Question(
         ),
     ),
     why=lambda: (
-        "Equation (2.12) gives "
-        f"{si(float(f.PAIRS_RATIO(prompt_len=1, new_tokens=1000)))}, and (2.15) told "
+        "Equation [pairs_ratio](#eq-pairs_ratio) gives "
+        f"{si(float(f.PAIRS_RATIO(prompt_len=1, new_tokens=1000)))}, and "
+        "[long_answer_pairs](#eq-long_answer_pairs) told "
         "so: about a third of the answer's length."
     ),
 )

@@ -31,6 +31,7 @@ def causal_mask(tokens: list[int]) -> StaticFigure:
     axes.grid(visible=False)
     return StaticFigure.of(
         figure,
+        name="end_to_end.causal_mask",
         title="A position sees itself and what came before, nothing later",
         sentence=(
             f"Of the {n * n} pairs of {n} positions the causal mask lets {seen} "

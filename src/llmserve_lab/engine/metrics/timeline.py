@@ -55,7 +55,9 @@ def timeline(
     axes.set_xlabel("time (s)")
     handles, labels = _legend(grid[:, 0])
     figure.legend(handles, labels, loc="outside upper right", ncols=len(labels))
-    return StaticFigure.of(figure, sentence=_sentence(steps), title=title)
+    return StaticFigure.of(
+        figure, name="engine.timeline", sentence=_sentence(steps), title=title
+    )
 
 
 def _by_replica(steps: list[Step]) -> dict[str, list[Step]]:

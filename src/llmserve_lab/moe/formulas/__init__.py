@@ -1,6 +1,6 @@
 """A mixture of experts stores much and touches little; the batch decides how little.
 
-Chapter 7, equations (7.1) to (7.24), in four files:
+In four files:
 
 - ``moe_params``: parameters stored, parameters touched;
 - ``active_experts``: what a whole batch touches, and what a slice reaches;

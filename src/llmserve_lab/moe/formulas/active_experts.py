@@ -1,6 +1,6 @@
 """A row touches k experts; a batch touches nearly all, and every one is read once.
 
-Equations (7.6) to (7.13): distinct experts, the bytes and the intensity that follow,
+Distinct experts, the bytes and the intensity that follow,
 and what is left of the intensity when every expert is cut into slices.
 """
 
@@ -38,9 +38,11 @@ MOE_READ_BYTES = Formula(
         bytes_weight * ((touched_experts + n_shared) * expert_params + router_params)
     ),
     uses=(TOUCHED_EXPERTS, EXPERT_PARAMS, ROUTER_PARAMS),
-    number="7.7",
     title="Bytes of an MoE FFN that a batch reads",
-    source="(7.3) with the experts of (7.6)",
+    source=(
+        "[moe_params](#eq-moe_params) with the experts of "
+        "[touched_experts](#eq-touched_experts)"
+    ),
     holds=f"{UNIFORM}; each expert is held, and read, once",
 )
 READ_RATIO = Formula(
@@ -51,15 +53,13 @@ READ_RATIO = Formula(
     ),
     uses=(TOUCHED_EXPERTS, EXPERT_PARAMS, ROUTER_PARAMS),
     derived=True,
-    number="7.8",
     title="Bytes read over those of the active parameters",
-    source="(7.7) over (7.4)",
+    source="[moe_read_bytes](#eq-moe_read_bytes) over [moe_active](#eq-moe_active)",
     holds=UNIFORM,
 )
 ROWS_PER_EXPERT = Formula(
     result=q.rows_per_expert,
     expr=lambda n_rows, top_k, n_experts: n_rows * top_k / n_experts,
-    number="7.9",
     title="Mean rows of an expert",
     source="article 07, §5",
     holds="any routing: it is the mean over all routed experts",
@@ -71,9 +71,8 @@ EXPERT_INTENSITY = Formula(
         flops_per_param * n_rows * top_k / (bytes_weight * touched_experts)
     ),
     uses=(TOUCHED_EXPERTS,),
-    number="7.10",
     title="Intensity of the routed experts",
-    source="(1.13), for experts",
+    source="[intensity](#eq-intensity), for experts",
     holds=f"{UNIFORM}; rows cost nothing to read",
 )
 MOE_RIDGE_ROWS = Formula(
@@ -85,9 +84,8 @@ MOE_RIDGE_ROWS = Formula(
     ),
     uses=(RIDGE,),
     derived=True,
-    number="7.11",
     title="Rows that bring experts to the ridge",
-    source="solved from (7.10)",
+    source="solved from [expert_intensity](#eq-expert_intensity)",
     holds="all experts are touched, as they are by so many rows",
 )
 
@@ -113,17 +111,15 @@ def _slice_intensity(
 SLICE_INTENSITY = Formula(
     result=q.slice_intensity,
     expr=_slice_intensity,
-    number="7.12",
     title="Intensity of one matrix of an expert, cut by columns",
-    source="(1.13), rows counted: read, and written",
+    source="[intensity](#eq-intensity), rows counted: read, and written",
     holds="no kernel is fused with its neighbours; everything is read once",
 )
 SLICE_LIMIT = Formula(
     result=q.slice_limit,
     expr=lambda: limit(SLICE_INTENSITY, q.rows_per_expert, "oo"),
     derived=True,
-    number="7.13",
     title="What no batch raises that intensity above",
-    source="limit of (7.12)",
-    holds="as (7.12), rows without end",
+    source="limit of [slice_intensity](#eq-slice_intensity)",
+    holds="as [slice_intensity](#eq-slice_intensity), rows without end",
 )

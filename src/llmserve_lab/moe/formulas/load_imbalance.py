@@ -1,6 +1,6 @@
 """All wait for the busiest rank: what is lost when choices are not spread evenly.
 
-Equations (7.21) to (7.24). A share of all choices is drawn to the experts of one rank;
+A share of all choices is drawn to the experts of one rank;
 the rest is spread over all ranks, that one included.
 """
 
@@ -20,7 +20,6 @@ BUSIEST_ROWS = Formula(
     expr=lambda n_rows, top_k, hot_share, ep: (
         n_rows * top_k * (hot_share + (1 - hot_share) / ep)
     ),
-    number="7.21",
     title="Rows that the busiest rank is sent",
     source=f"{ARTICLE}, §5, last paragraph",
     holds=ONE_HOT,
@@ -31,9 +30,8 @@ BALANCEDNESS = Formula(
         q.n_rows.sympy * q.top_k.sympy / q.ep.sympy / symbolic(BUSIEST_ROWS)
     ).simplify(),
     derived=True,
-    number="7.22",
     title="Balancedness",
-    source="mean load over (7.21), the largest",
+    source="mean load over [busiest_rows](#eq-busiest_rows), the largest",
     holds=ONE_HOT,
 )
 HOT_BYTES = Formula(
@@ -42,9 +40,8 @@ HOT_BYTES = Formula(
         bytes_act * d_model * busiest_rows / ep
     ),
     uses=(BUSIEST_ROWS,),
-    number="7.23",
     title="Bytes from one rank to the hot one",
-    source="(7.21), from one of its senders",
+    source="[busiest_rows](#eq-busiest_rows), from one of its senders",
     holds=f"{ONE_HOT}; every rank has equally many rows",
 )
 COLD_BYTES = Formula(
@@ -52,7 +49,6 @@ COLD_BYTES = Formula(
     expr=lambda bytes_act, d_model, n_rows, top_k, hot_share, ep: (
         bytes_act * d_model * (n_rows / ep) * top_k * (1 - hot_share) / ep
     ),
-    number="7.24",
     title="Bytes from one rank to any other",
     source="what is left",
     holds=f"{ONE_HOT}; every rank has equally many rows",

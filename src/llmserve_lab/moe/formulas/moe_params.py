@@ -1,6 +1,6 @@
 """Parameters of a mixture of experts: those stored, and those that one row touches.
 
-Equations (7.1) to (7.5). A dense FFN is the case of one expert that every row goes to.
+A dense FFN is the case of one expert that every row goes to.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ __all__ = [
 EXPERT_PARAMS = Formula(
     result=q.expert_params,
     expr=lambda ffn_matrices, d_model, d_expert: ffn_matrices * d_model * d_expert,
-    number="7.1",
     title="Parameters of one expert",
     source=f"{ARTICLE}, §1",
     holds="gate, up and down: three matrices; a dense FFN is one wide expert",
@@ -32,7 +31,6 @@ EXPERT_PARAMS = Formula(
 ROUTER_PARAMS = Formula(
     result=q.router_params,
     expr=lambda router_entry, d_model, n_experts: router_entry * d_model * n_experts,
-    number="7.2",
     title="Parameters of the router",
     source=f"{ARTICLE}, §5",
     holds=NO_BIAS,
@@ -43,7 +41,6 @@ MOE_PARAMS = Formula(
         (n_experts + n_shared) * expert_params + router_params
     ),
     uses=(EXPERT_PARAMS, ROUTER_PARAMS),
-    number="7.3",
     title="Parameters stored in an MoE FFN",
     source=f"{ARTICLE}, §3",
     holds=NO_BIAS,
@@ -54,7 +51,6 @@ MOE_ACTIVE = Formula(
         (top_k + n_shared) * expert_params + router_params
     ),
     uses=(EXPERT_PARAMS, ROUTER_PARAMS),
-    number="7.4",
     title="Parameters that a row touches",
     source=f"{ARTICLE}, §3",
     holds=NO_BIAS,
@@ -63,8 +59,7 @@ ACTIVE_SHARE = Formula(
     result=q.active_share,
     expr=lambda moe_active, moe_params: moe_active / moe_params,
     uses=(MOE_ACTIVE, MOE_PARAMS),
-    number="7.5",
     title="Share that a row touches",
-    source="(7.4) over (7.3)",
-    holds="one row; a batch touches more, see (7.6)",
+    source="[moe_active](#eq-moe_active) over [moe_params](#eq-moe_params)",
+    holds="one row; a batch touches more, see [touched_experts](#eq-touched_experts)",
 )

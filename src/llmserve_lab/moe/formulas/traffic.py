@@ -1,6 +1,6 @@
 """Rows travel to weights: what leaves a rank in one block, for three layouts.
 
-Equations (7.14) to (7.20). n rows are in the whole group of ranks, n/g on each of them.
+n rows are in the whole group of ranks, n/g on each of them.
 """
 
 from __future__ import annotations
@@ -26,16 +26,14 @@ __all__ = [
 ROW_COPIES = Formula(
     result=q.row_copies,
     expr=lambda ep, top_k: ep * (1 - (1 - 1 / ep) ** top_k),
-    number="7.14",
     title="Copies of a row, one for each rank that it needs",
-    source="expectation, as (7.6)",
+    source="expectation, as [touched_experts](#eq-touched_experts)",
     holds=f"{SPREAD}; with a copy for each expert it is k instead",
 )
 ROW_OUT_BYTES = Formula(
     result=q.row_out_bytes,
     expr=lambda bytes_act, d_model, row_copies: bytes_act * d_model * row_copies,
     uses=(ROW_COPIES,),
-    number="7.15",
     title="Bytes of all copies of a row",
     source=f"{ARTICLE}, §5, one copy there",
     holds="copies that stay on their own rank included",
@@ -46,7 +44,6 @@ EP_BYTES = Formula(
         2 * bytes_act * d_model * (n_rows / ep) * row_copies * ((ep - 1) / ep)
     ),
     uses=(ROW_COPIES,),
-    number="7.16",
     title="Dispatch and combine: bytes that leave a rank",
     source=f"{ARTICLE}, §5, counted",
     holds="ranks are chosen alike; what comes back is as wide as what went out",
@@ -59,16 +56,14 @@ FFN_TP_BYTES = Formula(
         tensor_bytes=q.bytes_act.sympy * q.d_model.sympy * q.n_rows.sympy,
     ),
     derived=True,
-    number="7.17",
     title="Every expert sliced: bytes that leave a rank",
-    source="(3.2)",
+    source="[all_reduce_bytes](#eq-all_reduce_bytes)",
     holds="one all-reduce for the sum over all experts",
 )
 TP_BLOCK_BYTES = Formula(
     result=q.tp_block_bytes,
     expr=lambda ffn_tp_bytes: 2 * ffn_tp_bytes,
     uses=(FFN_TP_BYTES,),
-    number="7.18",
     title="TP alone: bytes that leave a rank in a block",
     source="one all-reduce after each half",
     holds="attention and experts cut over all ranks",
@@ -86,18 +81,18 @@ SP_BYTES = Formula(
         )
     ),
     derived=True,
-    number="7.19",
     ordered=(("tp", "ep"),),
     title="All-gather and reduce-scatter: bytes that leave a rank",
-    source="(3.1), twice, in a group with its share of the rows",
+    source=(
+        "[gather_bytes](#eq-gather_bytes), twice, in a group with its share of the rows"
+    ),
     holds="groups of equal size with equally many rows",
 )
 COMPOSED_BYTES = Formula(
     result=q.composed_bytes,
     expr=lambda sp_bytes, ep_bytes: sp_bytes + ep_bytes,
     uses=(SP_BYTES, EP_BYTES),
-    number="7.20",
     title="TP × EP × SP: bytes that leave a rank in a block",
     source=f"{ARTICLE}, §6, counted",
-    holds="as (7.16) and (7.19)",
+    holds="as [ep_bytes](#eq-ep_bytes) and [sp_bytes](#eq-sp_bytes)",
 )

@@ -114,7 +114,10 @@ kimi = Question(
         Hint(lambda: _stored(sizes_of(KIMI)) * 2 / 3, "A SwiGLU has three matrices."),
         Hint(lambda: float(f.MOE_ACTIVE.at(sizes_of(KIMI))), "That is one token's."),
     ),
-    why=lambda: f"Equation (7.3): {si(_stored(sizes_of(KIMI)), 'parameter/layer')}.",
+    why=lambda: (
+        f"Equation {f.MOE_PARAMS.link}: "
+        f"{si(_stored(sizes_of(KIMI)), 'parameter/layer')}."
+    ),
 )
 ridge = Question(
     name="moe.ridge",
@@ -131,7 +134,9 @@ ridge = Question(
             "So many each *expert* must get.",
         ),
     ),
-    why=lambda: f"Equation (7.11): {si(_ridge_rows(), 'token')}.",
+    why=lambda: (
+        f"Equation [moe_ridge_rows](#eq-moe_ridge_rows): {si(_ridge_rows(), 'token')}."
+    ),
 )
 ratio = Question(
     name="moe.ratio",
@@ -145,7 +150,7 @@ ratio = Question(
         Hint(lambda: FEW, "Some experts are chosen twice."),
         Hint(lambda: 1.0, "That is a single token."),
     ),
-    why=lambda: f"Equation (7.8): {si(_ratio(FEW))}.",
+    why=lambda: f"Equation [read_ratio](#eq-read_ratio): {si(_ratio(FEW))}.",
 )
 copies = Question(
     name="moe.copies",
@@ -156,5 +161,7 @@ copies = Question(
     answer=lambda: float(f.ROW_COPIES.at(DEFAULT, ep=MANY)),
     rel_tol=0.01,
     hints=(Hint(lambda: DEFAULT["top_k"], "Two experts may share a GPU."),),
-    why=lambda: f"Equation (7.14): {si(float(f.ROW_COPIES.at(DEFAULT, ep=MANY)))}.",
+    why=lambda: (
+        f"Equation {f.ROW_COPIES.link}: {si(float(f.ROW_COPIES.at(DEFAULT, ep=MANY)))}."
+    ),
 )

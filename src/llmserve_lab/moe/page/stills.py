@@ -92,6 +92,7 @@ def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFi
     shown = ", ".join(f"{name} {plain(balance(load))}" for name, load in found.items())
     return StaticFigure.of(
         figure,
+        name="moe.loads",
         title="Copies of the few hot experts level all ranks",
         sentence=f"{title}: balancedness is {shown}; the dashed line is the mean."
         + "".join(f" Not {name}: ranks would differ." for name in missing),
@@ -112,6 +113,7 @@ def steered(runs: dict[str, Steered]) -> StaticFigure:
     axes.legend(loc="lower right")
     return StaticFigure.of(
         figure,
+        name="moe.steered",
         title="A nudge after every batch evens the load out",
         sentence=f"{_ends(runs)}.",
     )
@@ -141,6 +143,7 @@ def layouts(block: Danced, *, tp: int) -> StaticFigure:
     names = ", then ".join(f"{held.step}: {held.layout}" for held in steps)
     return StaticFigure.of(
         figure,
+        name="moe.layouts",
         title="Rows are cut for experts, features only inside attention",
         sentence=f"A batch on {tp} ranks, rows down and features across. {names}.",
     )

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmserve_lab.formula.text import said, said_unit
-from llmserve_lab.page.html import bootstrap, data_script, digest, escape, symbol, tag
+from llmserve_lab.page.html import (
+    bootstrap,
+    data_script,
+    digest,
+    escape,
+    number_of_figure,
+    symbol,
+    tag,
+)
 from llmserve_lab.page.live.controls import (
     CONTROL_DIGITS,
     Choice,
@@ -29,8 +37,9 @@ def figure_html(figure: LiveFigure) -> str:
     key = f"live-{digest(data)}"
     sentence = figure.caption()
     svg = tidy(figure.picture(), prefix=key, decimals=1)
+    head = number_of_figure(figure.name) + escape(figure.title)
     body = [
-        tag("p", escape(figure.title), class_="live-title", id=f"{key}-title"),
+        tag("p", head, class_="live-title", id=f"{key}-title"),
         tag("div", svg, class_="live-picture", role="img", aria_label=sentence),
         controls_html(figure, key),
         readouts_html(figure),

@@ -1,6 +1,6 @@
 """An iteration costs what it reads and what it multiplies; the larger bill decides.
 
-Chapter 1, equations (1.1) to (1.33). One iteration takes B requests, each with ℓ tokens
+One iteration takes B requests, each with ℓ tokens
 in cache, through the model with c new rows each. Decode is c = 1 row; prefill is B = 1
 and c in the thousands. The formulas stand in three files:
 

@@ -1,6 +1,6 @@
 """FLOPs over bytes against the ridge, and what it takes to cross it.
 
-Equations (1.13) to (1.27): the intensity, the roof, and what follows from the two by
+The intensity, the roof, and what follows from the two by
 limits and solutions. The derived ones are worked out by SymPy; nobody has typed them.
 """
 
@@ -43,7 +43,6 @@ INTENSITY = Formula(
     result=q.intensity,
     expr=lambda iteration_flops, iteration_bytes: iteration_flops / iteration_bytes,
     uses=(ITERATION_FLOPS, ITERATION_BYTES),
-    number="1.13",
     title="Arithmetic intensity",
     source=f"{ROOFLINE}; {ARTICLE}, §1",
     holds="perfect reuse on chip: each byte is read once",
@@ -52,7 +51,6 @@ LINEAR_INTENSITY = Formula(
     result=q.linear_intensity,
     expr=lambda linear_flops, iteration_bytes: linear_flops / iteration_bytes,
     uses=(LINEAR_FLOPS, ITERATION_BYTES),
-    number="1.14",
     title="Intensity as the article writes it",
     source=f"{ARTICLE}, §2",
     holds="the FLOPs of attention are left out, its bytes are not",
@@ -62,7 +60,6 @@ RIDGE = Formula(
     expr=lambda peak_flops, eff_compute, hbm_bw, eff_mem: (
         peak_flops * eff_compute / (hbm_bw * eff_mem)
     ),
-    number="1.15",
     title="Ridge point",
     source=f"{ROOFLINE}; {ARTICLE}, §1",
     holds="one memory level, one kind of arithmetic",
@@ -72,7 +69,6 @@ ATTAINABLE_FLOPS = Formula(
     expr=lambda peak_flops, eff_compute, hbm_bw, eff_mem, intensity: minimum(
         peak_flops * eff_compute, hbm_bw * eff_mem * intensity
     ),
-    number="1.16",
     title="The roofline",
     source=ROOFLINE,
     holds="computing and reading overlap completely",
@@ -82,7 +78,6 @@ SHORT_INTENSITY = Formula(
     expr=lambda: limit(LINEAR_INTENSITY, q.context, 0, keep=(q.n_rows,)),
     uses=(N_ROWS,),
     derived=True,
-    number="1.17",
     title="Intensity, KV term off",
     source=f"{ARTICLE}, §2, part 1",
     holds="nothing in the cache",
@@ -92,7 +87,6 @@ CROSSOVER_CONTEXT = Formula(
     expr=lambda: solve(KV_READ_BYTES, q.weight_bytes, q.context),
     uses=(WEIGHT_BYTES,),
     derived=True,
-    number="1.18",
     title="Context where KV equals weights",
     source=f"{ARTICLE}, §2, part 2",
     holds="every request holds the same context",
@@ -102,7 +96,6 @@ CROSSOVER_TOKENS = Formula(
     expr=lambda: CROSSOVER_CONTEXT.teaching * q.batch.sympy,
     uses=(WEIGHT_BYTES,),
     derived=True,
-    number="1.19",
     title="Cached tokens whose KV equals the weights",
     source=f"{ARTICLE}, §2, part 2",
     holds="any mix of contexts: only their sum counts",
@@ -111,7 +104,6 @@ LONG_INTENSITY = Formula(
     result=q.long_intensity,
     expr=lambda: leading(LINEAR_INTENSITY, q.context),
     derived=True,
-    number="1.20",
     title="Intensity, cache dominating",
     source=f"{ARTICLE}, §2, part 2",
     holds="context far past the crossover; the FLOPs of attention left out",
@@ -120,9 +112,8 @@ ATTN_INTENSITY = Formula(
     result=q.attn_intensity,
     expr=lambda: limit(INTENSITY, q.context, "oo"),
     derived=True,
-    number="1.21",
     title="Where the intensity really ends",
-    source="limit of (1.13)",
+    source="limit of [intensity](#eq-intensity)",
     holds="context without end, the FLOPs of attention counted",
 )
 RIDGE_ROWS = Formula(
@@ -130,7 +121,6 @@ RIDGE_ROWS = Formula(
     expr=lambda: solve(SHORT_INTENSITY, q.ridge, q.n_rows, keep=(q.n_rows,)),
     uses=(RIDGE,),
     derived=True,
-    number="1.22",
     title="Rows that reach the ridge",
     source=f"{ARTICLE}, §2, part 1",
     holds="nothing in the cache",
@@ -140,19 +130,20 @@ RIDGE_BATCH = Formula(
     expr=lambda: solve(LINEAR_INTENSITY, q.ridge, q.batch),
     uses=(RIDGE,),
     derived=True,
-    number="1.23",
     title="Batch that reaches the ridge",
-    source="solved from (1.14)",
-    holds="context below the ridge context (1.24); beyond it no batch does",
+    source="solved from [linear_intensity](#eq-linear_intensity)",
+    holds=(
+        "context below the ridge context [ridge_context](#eq-ridge_context); beyond "
+        "it no batch does"
+    ),
 )
 RIDGE_CONTEXT = Formula(
     result=q.ridge_context,
     expr=lambda: solve(limit(LINEAR_INTENSITY, q.batch, "oo"), q.ridge, q.context),
     uses=(RIDGE,),
     derived=True,
-    number="1.24",
     title="Context beyond which batching cannot help",
-    source="limit of (1.14), solved",
+    source="limit of [linear_intensity](#eq-linear_intensity), solved",
     holds="the FLOPs of attention left out",
 )
 PREFILL_REACH = Formula(
@@ -164,7 +155,6 @@ PREFILL_REACH = Formula(
     ),
     uses=(WEIGHT_BYTES, RIDGE),
     derived=True,
-    number="1.25",
     title="Prefix up to which a chunk is compute-bound",
     source=f"{ARTICLE}, §3, solved",
     holds="one request; chunk above the ridge rows; the FLOPs of attention left out",
@@ -175,7 +165,6 @@ BATCH_FITS = Formula(
         (hbm_bytes - weight_bytes) / (kv_bytes_per_token * context)
     ),
     uses=(WEIGHT_BYTES,),
-    number="1.26",
     title="Requests that fit in memory",
     source=f"{ARTICLE}, §3",
     holds="the weights fit, with nothing else in memory; fractions stay fractions",
@@ -185,7 +174,6 @@ CONTEXT_FITS = Formula(
     expr=lambda: solve(BATCH_FITS, q.batch, q.context, keep=(q.weight_bytes,)),
     uses=(WEIGHT_BYTES,),
     derived=True,
-    number="1.27",
     title="Context that fits in memory",
     source=f"{ARTICLE}, §3",
     holds="the weights fit, with nothing else in memory",

@@ -1,6 +1,6 @@
 """The bill in seconds: an iteration lasts as long as the longer of its two halves.
 
-Equations (1.28) to (1.32), lower bounds all of them: computing and reading overlap.
+Lower bounds all of them: computing and reading overlap.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ COMPUTE_S = Formula(
         iteration_flops / (peak_flops * eff_compute)
     ),
     uses=(ITERATION_FLOPS,),
-    number="1.28",
     title="Time to compute",
     source=ROOFLINE,
     holds="memory keeps up",
@@ -39,7 +38,6 @@ WEIGHTS_S = Formula(
     result=q.weights_s,
     expr=lambda weight_bytes, hbm_bw, eff_mem: weight_bytes / (hbm_bw * eff_mem),
     uses=(WEIGHT_BYTES,),
-    number="1.29",
     title="Time to read the weights",
     source=f"{ARTICLE}, §2",
     holds="compute keeps up",
@@ -48,7 +46,6 @@ KV_S = Formula(
     result=q.kv_s,
     expr=lambda kv_read_bytes, hbm_bw, eff_mem: kv_read_bytes / (hbm_bw * eff_mem),
     uses=(KV_READ_BYTES,),
-    number="1.30",
     title="Time to read the KV cache",
     source=f"{ARTICLE}, §2",
     holds="compute keeps up",
@@ -57,7 +54,6 @@ ITERATION_S = Formula(
     result=q.iteration_s,
     expr=lambda compute_s, weights_s, kv_s: maximum(compute_s, weights_s + kv_s),
     uses=(COMPUTE_S, WEIGHTS_S, KV_S),
-    number="1.31",
     title="Time of one iteration",
     source=ROOFLINE,
     holds="computing and reading overlap completely; launch overheads are not counted",
@@ -67,7 +63,6 @@ ITERATIONS_PER_S = Formula(
     expr=lambda: 1 / WEIGHTS_S.teaching,
     uses=(WEIGHT_BYTES,),
     derived=True,
-    number="1.32",
     title="Upper bound on iterations per second",
     source="scaling chapter, decode bound",
     holds="empty cache, one row: reading the weights is all that takes time",

@@ -1,6 +1,6 @@
 """What one iteration reads from memory, and what it multiplies.
 
-Equations (1.1) to (1.12) and (1.33). One iteration takes B requests, each with ℓ tokens
+One iteration takes B requests, each with ℓ tokens
 in cache, through the model with c new rows each.
 """
 
@@ -30,7 +30,6 @@ __all__ = [
 WEIGHT_BYTES = Formula(
     result=q.weight_bytes,
     expr=lambda bytes_weight, params_total: bytes_weight * params_total,
-    number="1.1",
     title="Weight bytes read",
     source=f"{ARTICLE}, §2",
     holds="every parameter is read once per iteration (dense, or all experts touched)",
@@ -40,7 +39,6 @@ KV_BYTES_PER_TOKEN = Formula(
     expr=lambda keys_and_values, n_layers, n_kv_heads, d_head, bytes_kv: (
         keys_and_values * n_layers * n_kv_heads * d_head * bytes_kv
     ),
-    number="1.2",
     title="KV bytes per token",
     source=f"{ARTICLE}, §3",
     holds="multi-head or grouped-query attention, every layer caching",
@@ -50,7 +48,7 @@ KV_BYTES_PER_TOKEN_MLA = Formula(
     expr=lambda one_latent, n_layers, d_latent, d_rope, bytes_kv: (
         one_latent * n_layers * (d_latent + d_rope) * bytes_kv
     ),
-    number="1.3",
+    variant="mla",
     title="KV bytes per token, MLA",
     source="DeepSeek-V2 2024, §2.1",
     holds="multi-head latent attention: all heads share one latent and one rotary key",
@@ -60,7 +58,6 @@ KV_READ_BYTES = Formula(
     expr=lambda kv_bytes_per_token, context, batch: (
         kv_bytes_per_token * context * batch
     ),
-    number="1.4",
     title="KV bytes read",
     source=f"{ARTICLE}, §2",
     holds="each request reads its own cache once; no prefix is shared",
@@ -69,7 +66,6 @@ ITERATION_BYTES = Formula(
     result=q.iteration_bytes,
     expr=lambda weight_bytes, kv_read_bytes: weight_bytes + kv_read_bytes,
     uses=(WEIGHT_BYTES, KV_READ_BYTES),
-    number="1.5",
     title="Bytes read in one iteration",
     source=f"{ARTICLE}, §2",
     holds="activations and KV writes are small beside weights and KV reads",
@@ -77,7 +73,6 @@ ITERATION_BYTES = Formula(
 N_ROWS = Formula(
     result=q.n_rows,
     expr=lambda chunk, batch: chunk * batch,
-    number="1.6",
     title="Rows in one forward pass",
     source=f"{ARTICLE}, §2",
     holds="every request brings the same number of rows",
@@ -88,7 +83,6 @@ LINEAR_FLOPS = Formula(
         flops_per_param * params_active * n_rows
     ),
     uses=(N_ROWS,),
-    number="1.7",
     title="FLOPs of the linear layers",
     source=f"{ARTICLE}, §2",
     holds="every parameter multiplies every row; an embedding look-up is not counted",
@@ -98,7 +92,6 @@ ATTN_PAIRS = Formula(
     expr=lambda pairs_per_row, batch, chunk, context, own_row: (
         pairs_per_row * batch * chunk * (context + (chunk + own_row) / 2)
     ),
-    number="1.8",
     title="Query–key pairs",
     source="counted, causal mask",
     holds="causal attention: row i of the chunk sees the cache and the rows up to it",
@@ -108,7 +101,6 @@ ATTN_FLOPS_PER_PAIR = Formula(
     expr=lambda flops_per_product, n_layers, n_heads, d_head: (
         flops_per_product * n_layers * n_heads * (d_head + d_head)
     ),
-    number="1.9",
     title="Attention FLOPs per pair",
     source="counted: score and weighted sum",
     holds="multi-head or grouped-query attention; the softmax is not counted",
@@ -118,7 +110,7 @@ ATTN_FLOPS_PER_PAIR_MLA = Formula(
     expr=lambda flops_per_product, n_layers, n_heads, d_latent, d_rope: (
         flops_per_product * n_layers * n_heads * ((d_latent + d_rope) + d_latent)
     ),
-    number="1.10",
+    variant="mla",
     title="Attention FLOPs per pair, MLA absorbed",
     source="DeepSeek-V2 2024, §2.1",
     holds="absorbed form: scores and sums are taken in the latent",
@@ -127,7 +119,6 @@ ATTN_FLOPS = Formula(
     result=q.attn_flops,
     expr=lambda attn_flops_per_pair, attn_pairs: attn_flops_per_pair * attn_pairs,
     uses=(ATTN_PAIRS,),
-    number="1.11",
     title="FLOPs of attention",
     source="counted",
     holds="no masked pair is computed",
@@ -136,7 +127,6 @@ ITERATION_FLOPS = Formula(
     result=q.iteration_flops,
     expr=lambda linear_flops, attn_flops: linear_flops + attn_flops,
     uses=(LINEAR_FLOPS, ATTN_FLOPS),
-    number="1.12",
     title="FLOPs of one iteration",
     source="counted",
     holds="norms, activations and the softmax are small beside the products",
@@ -145,8 +135,10 @@ KV_WRITE_BYTES = Formula(
     result=q.kv_write_bytes,
     expr=lambda kv_bytes_per_token, n_rows: kv_bytes_per_token * n_rows,
     uses=(N_ROWS,),
-    number="1.33",
     title="KV bytes written",
     source="counted",
-    holds="every new row leaves its key and value; (1.5) leaves this out",
+    holds=(
+        "every new row leaves its key and value; "
+        "[iteration_bytes](#eq-iteration_bytes) leaves this out"
+    ),
 )

@@ -114,7 +114,10 @@ kv_per_token = Question(
         ),
         Hint(lambda: KV_BYTES / BIG.n_layers, "That is one layer."),
     ),
-    why=lambda: f"Equation (1.2) gives {si(KV_BYTES, 'byte/token')}.",
+    why=lambda: (
+        "Equation [kv_bytes_per_token](#eq-kv_bytes_per_token) gives "
+        f"{si(KV_BYTES, 'byte/token')}."
+    ),
 )
 crossover = Question(
     name="roofline.crossover",
@@ -132,7 +135,7 @@ crossover = Question(
         ),
     ),
     why=lambda: (
-        "Equation (1.18): "
+        "Equation [crossover_context](#eq-crossover_context): "
         f"{si(f.CROSSOVER_CONTEXT.at(LLAMA_70, batch=BATCH), 'token')}."
     ),
 )
@@ -152,7 +155,7 @@ fits = Question(
         ),
     ),
     why=lambda: (
-        "Equation (1.26), rounded down, gives "
+        "Equation [batch_fits](#eq-batch_fits), rounded down, gives "
         f"{si(f.BATCH_FITS.at(LLAMA_3, H200, context=EIGHT_K) // 1, 'request')}."
     ),
 )
@@ -166,7 +169,7 @@ ceiling = Question(
     unit="token",
     rel_tol=0.03,
     why=lambda: (
-        "Equation (1.24): "
+        "Equation [ridge_context](#eq-ridge_context): "
         f"{si(f.RIDGE_CONTEXT.at(LLAMA_3, H100, chunk=1), 'token')}. In an "
         "endless batch the weights cost nothing; what is left is one request's FLOPs "
         "over one request's cache."

@@ -42,6 +42,7 @@ def hierarchy(accelerator: Accelerator, model: ModelShape) -> StaticFigure:
     top, bottom = levels[0], levels[-1]
     return StaticFigure.of(
         figure,
+        name="roofline.hierarchy",
         title=_who_holds(model.weight_bytes(), levels),
         sentence=(
             f"{accelerator.name}: {top.name} hold {_shown(top.bytes)} and deliver "
@@ -87,8 +88,8 @@ def roof(
 ) -> StaticFigure:
     """The roof of one machine with a decode and a prefill point of one workload.
 
-    Each phase holds every argument of (1.13) and (1.16) but the intensity, and the
-    ``hbm_bytes`` of the machine, which is the same in both.
+    Each phase holds every argument of ``intensity`` and ``attainable_flops`` but the
+    intensity, and the ``hbm_bytes`` of the machine, which is the same in both.
     """
     from llmserve_lab.extras import pyplot as plt
 

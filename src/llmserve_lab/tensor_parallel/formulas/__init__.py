@@ -1,8 +1,8 @@
 """Cutting a model saves time on every rank and costs time on every link.
 
-Chapter 3. Equations (3.1) to (3.5) are the ring's and live with the collectives, in
-:mod:`llmserve_lab.cluster.formulas`; (3.6) to (3.14) say what a block sends and keeps
-(``traffic``), (3.15) to (3.20) how long it all takes
+The ring's equations live with the collectives, in
+:mod:`llmserve_lab.cluster.formulas`; here stands what a block sends and keeps
+(``traffic``), and how long it all takes
 (``times``).
 
 Sources: articles 02 and 03; Patarasuk and Yuan 2009 for the ring.

@@ -1,7 +1,4 @@
-"""More ranks share the work, and none of the waiting: the roofline with links.
-
-Equations (3.15) to (3.20).
-"""
+"""More ranks share the work, and none of the waiting: the roofline with links."""
 
 from __future__ import annotations
 
@@ -35,9 +32,8 @@ RANK_S = Formula(
         maximum(compute_s, weights_s + kv_copies * kv_s) / n_ranks
     ),
     uses=(COMPUTE_S, WEIGHTS_S, KV_COPIES, KV_S),
-    number="3.15",
     title="An iteration on one rank, alone",
-    source="(1.31), shared out",
+    source="[iteration_s](#eq-iteration_s), shared out",
     holds=f"{ALL_CUT}; the pieces run as efficiently as the whole",
 )
 LINK_S = Formula(
@@ -49,37 +45,33 @@ LINK_S = Formula(
     ),
     uses=(HIDDEN_BYTES,),
     derived=True,
-    number="3.16",
     title="Time of all all-reduces",
-    source="(3.4), two for each layer",
+    source="[all_reduce_s](#eq-all_reduce_s), two for each layer",
     holds=f"{ALONE}; A then B",
 )
 TP_S = Formula(
     result=q.tp_s,
     expr=lambda rank_s, link_s: rank_s + link_s,
     uses=(RANK_S, LINK_S),
-    number="3.17",
     title="An iteration on all ranks",
-    source="(3.15) and (3.16)",
+    source="[rank_s](#eq-rank_s) and [link_s](#eq-link_s)",
     holds="ranks wait for each all-reduce: nothing overlaps it",
 )
 LINK_SHARE = Formula(
     result=q.link_share,
     expr=lambda link_s, tp_s: link_s / tp_s,
     uses=(LINK_S, TP_S),
-    number="3.18",
     title="Share of communication",
-    source="(3.16) over (3.17)",
-    holds="as (3.17)",
+    source="[link_s](#eq-link_s) over [tp_s](#eq-tp_s)",
+    holds="as [tp_s](#eq-tp_s)",
 )
 TP_SPEEDUP = Formula(
     result=q.tp_speedup,
     expr=lambda iteration_s, tp_s: iteration_s / tp_s,
     uses=(ITERATION_S, TP_S),
-    number="3.19",
     title="What the ranks gain",
-    source="(1.31) over (3.17)",
-    holds="as (3.17); one rank could hold the model",
+    source="[iteration_s](#eq-iteration_s) over [tp_s](#eq-tp_s)",
+    holds="as [tp_s](#eq-tp_s); one rank could hold the model",
 )
 RANK_BYTES = Formula(
     result=q.rank_bytes,
@@ -87,8 +79,10 @@ RANK_BYTES = Formula(
         weight_bytes / n_ranks + kv_rank_bytes
     ),
     uses=(WEIGHT_BYTES, KV_RANK_BYTES),
-    number="3.20",
     title="What one rank holds",
-    source="(1.1) shared out, and (3.14)",
+    source=(
+        "[weight_bytes](#eq-weight_bytes) shared out, and "
+        "[kv_rank_bytes](#eq-kv_rank_bytes)"
+    ),
     holds=f"{ALL_CUT}; before the new tokens leave their entries",
 )

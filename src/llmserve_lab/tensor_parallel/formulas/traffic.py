@@ -1,7 +1,7 @@
 """What the ranks of a block send each other: four gathers, two all-reduces, or three.
 
-Equations (3.6) to (3.14). One rank's share of the bytes follows from the ring's (3.1)
-and (3.2) by substitution.
+One rank's share of the bytes follows from the ring's ``gather_bytes``
+and ``all_reduce_bytes`` by substitution.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ HIDDEN_BYTES = Formula(
     result=q.hidden_bytes,
     expr=lambda bytes_act, n_rows, d_model: bytes_act * n_rows * d_model,
     uses=(N_ROWS,),
-    number="3.6",
     title="Bytes of the rows",
     source=f"{ARTICLE}, §1",
     holds="one row for each token",
@@ -41,7 +40,6 @@ GATHERED_TENSOR_BYTES = Formula(
         bytes_act * n_rows * (one_query * n_heads * d_head + 2 * d_model + d_ff)
     ),
     uses=(N_ROWS,),
-    number="3.7",
     title="Tensors gathered in a block, A everywhere",
     source=f"{ARTICLE}, §2",
     holds="before and after the output projection, before and after FFN-down",
@@ -51,9 +49,11 @@ GATHERED_BYTES = Formula(
     expr=lambda: at(GATHER_BYTES, tensor_bytes=q.gathered_tensor_bytes),
     uses=(GATHERED_TENSOR_BYTES,),
     derived=True,
-    number="3.8",
     title="Bytes that leave a rank, A everywhere",
-    source="(3.1) with (3.7)",
+    source=(
+        "[gather_bytes](#eq-gather_bytes) with "
+        "[gathered_tensor_bytes](#eq-gathered_tensor_bytes)"
+    ),
     holds=f"{EQUAL}; one block",
 )
 PAIRED_BYTES = Formula(
@@ -61,18 +61,19 @@ PAIRED_BYTES = Formula(
     expr=lambda: 2 * at(ALL_REDUCE_BYTES, tensor_bytes=q.hidden_bytes),
     uses=(HIDDEN_BYTES,),
     derived=True,
-    number="3.9",
     title="Bytes that leave a rank, A then B",
-    source="(3.2), twice, with (3.6)",
+    source=(
+        "[all_reduce_bytes](#eq-all_reduce_bytes), twice, with "
+        "[hidden_bytes](#eq-hidden_bytes)"
+    ),
     holds=f"{EQUAL}; one block",
 )
 PAIRED_SHARE = Formula(
     result=q.paired_share,
     expr=lambda: (symbolic(PAIRED_BYTES) / symbolic(GATHERED_BYTES)).cancel(),
     derived=True,
-    number="3.10",
     title="Bytes of A then B over A everywhere",
-    source="(3.9) over (3.8)",
+    source="[paired_bytes](#eq-paired_bytes) over [gathered_bytes](#eq-gathered_bytes)",
     holds="two ranks or more; how many does not matter",
 )
 SCORE_BYTES = Formula(
@@ -81,7 +82,6 @@ SCORE_BYTES = Formula(
         bytes_act * one_score * n_heads * n_rows**2
     ),
     uses=(N_ROWS,),
-    number="3.11",
     title="Scores that a cut through heads must add up",
     source=f"{ARTICLE}, §6",
     holds="one request, nothing in the cache, masked scores sent too",
@@ -94,9 +94,11 @@ SCORE_ROWS = Formula(
         q.n_rows,
     ),
     derived=True,
-    number="3.12",
     title="Rows from which the scores outweigh the rest",
-    source="solved from (3.6) and (3.11)",
+    source=(
+        "solved from [hidden_bytes](#eq-hidden_bytes) and "
+        "[score_bytes](#eq-score_bytes)"
+    ),
     holds="one request, nothing in the cache",
 )
 KV_COPIES = Formula(
@@ -104,7 +106,6 @@ KV_COPIES = Formula(
     expr=lambda one_head, n_ranks, n_kv_heads: maximum(
         1, one_head * n_ranks / n_kv_heads
     ),
-    number="3.13",
     title="Copies of each key–value head",
     source="counted",
     holds="ranks divide the key–value heads, or the other way round",
@@ -113,7 +114,6 @@ KV_RANK_BYTES = Formula(
     result=q.kv_rank_bytes,
     expr=lambda kv_read_bytes, kv_copies, n_ranks: kv_read_bytes * kv_copies / n_ranks,
     uses=(KV_READ_BYTES, KV_COPIES),
-    number="3.14",
     title="KV bytes that one rank reads",
     source="counted",
     holds="grouped-query attention; ranks divide the query heads",

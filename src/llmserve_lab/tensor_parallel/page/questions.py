@@ -107,7 +107,10 @@ prefill_bytes = Question(
         ),
         Hint(lambda: _all_reduce_bytes(1 / MODEL.n_layers), "That is one block."),
     ),
-    why=lambda: f"Equation (3.9) times the layers: {si(_all_reduce_bytes(), 'byte')}.",
+    why=lambda: (
+        f"Equation {f.PAIRED_BYTES.link} times the layers: "
+        f"{si(_all_reduce_bytes(), 'byte')}."
+    ),
 )
 score_rows = Question(
     name="tensor-parallel.score-rows",
@@ -126,7 +129,8 @@ score_rows = Question(
         ),
     ),
     why=lambda: (
-        f"Equation (3.12): {si(f.SCORE_ROWS.at(BLOCK, n_heads=1.0), 'token')}. "
+        f"Equation {f.SCORE_ROWS.link}: "
+        f"{si(f.SCORE_ROWS.at(BLOCK, n_heads=1.0), 'token')}. "
         "Scores grow with the square of the rows."
     ),
 )
@@ -140,7 +144,8 @@ kv_share = Question(
     rel_tol=0.01,
     hints=(Hint(lambda: 1 / MANY, "A head cannot be halved: somebody holds a copy."),),
     why=lambda: (
-        f"Equation (3.13) gives {f.KV_COPIES.at(DEFAULT, n_ranks=float(MANY)):g} "
+        f"Equation {f.KV_COPIES.link} gives "
+        f"{f.KV_COPIES.at(DEFAULT, n_ranks=float(MANY)):g} "
         f"copies of each head, so a rank holds {si(_kv_share(), 'dimensionless')}."
     ),
 )

@@ -17,7 +17,7 @@ def degrees(
 ) -> StaticFigure:
     """A bar for each feasible degree: a rank's own work, then what it waits for links.
 
-    ``known`` holds every argument of (3.17), the chosen degree among them.
+    ``known`` holds every argument of ``tp_s``, the chosen degree among them.
     """
     from llmserve_lab.extras import pyplot as plt
 

@@ -97,7 +97,7 @@ waste = Question(
         ),
     ),
     why=lambda: (
-        "Equation (4.7), one minus mean over longest: "
+        "Equation [padding_share](#eq-padding_share), one minus mean over longest: "
         f"{si(f.PADDING_SHARE.at(THREE), 'dimensionless')}."
     ),
 )
@@ -117,7 +117,7 @@ row = Question(
         ),
     ),
     why=lambda: (
-        "Equation (4.13), mean square over mean: "
+        "Equation [row_prompt](#eq-row_prompt), mean square over mean: "
         f"{si(f.ROW_PROMPT.at(MIXED), 'token')}."
     ),
 )
@@ -136,7 +136,10 @@ overtake = Question(
             "So it is if the masked half of the square is computed too.",
         ),
     ),
-    why=lambda: f"Equation (4.17): {si(f.OVERTAKE_PROMPT.at(LLAMA), 'token')}.",
+    why=lambda: (
+        f"Equation {f.OVERTAKE_PROMPT.link}: "
+        f"{si(f.OVERTAKE_PROMPT.at(LLAMA), 'token')}."
+    ),
 )
 ridge_rows = Question(
     name="varlen.ridge-rows",
@@ -148,7 +151,7 @@ ridge_rows = Question(
     unit="token",
     rel_tol=0.02,
     why=lambda: (
-        "Equation (4.20): "
+        "Equation [packed_ridge_rows](#eq-packed_ridge_rows): "
         f"{si(f.PACKED_RIDGE_ROWS.at(LLAMA, H100, row_prompt=100.0), 'token')}, "
         "a handful of requests."
     ),

@@ -1,0 +1,60 @@
+"""A formula on the page: the equation, its name, and what each of its letters means.
+
+The name stands where a number will be: the built page prints that in its place and
+links it, JupyterLab shows the name as a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import TYPE_CHECKING
+
+from llmserve_lab.formula.breaking import broken
+from llmserve_lab.formula.names import rank
+from llmserve_lab.formula.quantity import Coefficient, Quantity
+from llmserve_lab.formula.text import unit_text
+
+if TYPE_CHECKING:
+    from llmserve_lab.formula.formula import Formula
+
+MATH = "math notranslate nohighlight"  # the classes that MathJax looks for
+
+
+def display(latex: str) -> str:
+    """Displayed mathematics in a frame that scrolls where it is wider than the page."""
+    return f'<div class="formula-math {MATH}">\\[{escape(latex, quote=False)}\\]</div>'
+
+
+def inline(latex: str) -> str:
+    """Mathematics in a line of text."""
+    return f'<span class="{MATH}">\\({escape(latex, quote=False)}\\)</span>'
+
+
+def formula_html(formula: Formula) -> str:
+    """The equation with its name beside it and its legend below."""
+    target = f"eq-{formula.label}"
+    name = f'<a class="eq-number" href="#{target}">{formula.label}</a>'
+    body = f'<div class="formula-row">{display(broken(formula.latex))}{name}</div>'
+    legend = f'<p class="legend">{"; ".join(map(meaning, legend_of(formula)))}</p>'
+    return f'<div class="formula" id="{target}">\n{body}\n{legend}\n</div>'
+
+
+def legend_of(formula: Formula) -> Iterator[Quantity]:
+    """What the legend explains: the result, then the letters, then the plain numbers.
+
+    A coefficient of one is not printed and so needs no word.
+    """
+    yield formula.result
+    terms = sorted(formula.terms.values(), key=lambda term: rank(term.name))
+    yield from (term for term in terms if not isinstance(term, Coefficient))
+    yield from (
+        term for term in terms if isinstance(term, Coefficient) and term.value != 1
+    )
+
+
+def meaning(term: Quantity) -> str:
+    """One entry of a legend: the letter, what it means, and its unit in brackets."""
+    unit = unit_text(term.unit)
+    shown = f" ({escape(unit)})" if unit and not isinstance(term, Coefficient) else ""
+    return f"{inline(term.symbol)} {escape(term.meaning)}{shown}"

@@ -1,0 +1,67 @@
+"""References by name, resolved when the book is built, in prose and in stored HTML.
+
+A link to ``#eq-intensity`` may stand on any page and lead to any page. Where its text
+is the name, the number takes the name's place. Any other text keeps its
+words, and the number follows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from llmserve_lab.page.build.numbers import Place
+
+TARGET = re.compile(r"#((?:eq|fig)-[\w.-]+)")
+NUMBER = re.compile(r"#num-(\w+)")
+REST = r'((?: [\w-]+="[^"<>]*")*)'  # attributes as page.html writes them
+LINK = re.compile(
+    rf'<a((?: (?!href)[\w-]+="[^"<>]*")*) href="#((?:eq|fig)-[\w.-]+)"{REST}>'
+    r"([^<]*)</a>"
+)
+ANCHOR = re.compile(r' id="((?:eq|fig)-[\w.-]+)"')
+
+
+@dataclass
+class Page:
+    """One page while its references are written: what it has shown, what is missing."""
+
+    name: str
+    known: Mapping[str, Place]
+    address: Callable[[str], str]
+    missing: list[str] = field(default_factory=list)
+    shown: set[str] = field(default_factory=set)
+
+    def link(self, target: str, text: str) -> tuple[str, str]:
+        """Address and text of a reference; what leads nowhere is noted as missing."""
+        place = self.known.get(target)
+        if place is None:
+            self.missing.append(target)
+            return f"#{target}", text
+        page = "" if place.page == self.name else self.address(place.page)
+        return f"{page}#{target}", worded(target, text, place)
+
+    def html(self, text: str) -> str:
+        """Stored HTML with its references resolved, and each anchor there only once."""
+
+        def link(match: re.Match[str]) -> str:
+            address, words = self.link(match[2], match[4])
+            return f'<a{match[1]} href="{address}"{match[3]}>{words}</a>'
+
+        return LINK.sub(link, ANCHOR.sub(self._anchor, text))
+
+    def _anchor(self, match: re.Match[str]) -> str:
+        place = self.known.get(match[1])
+        home = place is None or place.page == self.name
+        first = home and match[1] not in self.shown
+        self.shown.add(match[1])
+        return match[0] if first else ""
+
+
+def worded(target: str, text: str, place: Place) -> str:
+    """The words of a reference: its number for its name, or after other words."""
+    number = place.text(target)
+    if not number or not text or text == target.partition("-")[2]:
+        return number or text or target.partition("-")[2]
+    return f"{text} {number}"

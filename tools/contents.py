@@ -1,0 +1,64 @@
+"""The table of chapters in README.md, in the order and with the numbers of `_toc.yml`.
+
+A row's question is written by hand and stays with its chapter; place, number and title
+are not: they follow the table of contents and the notebook's own heading.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+HEAD = "| | chapter | the question it answers |\n| --- | --- | --- |\n"
+TABLE = re.compile(re.escape(HEAD) + r"(?:\|.*\n)+")
+ROW = re.compile(r"^\|[^|]*\| \[[^\]]*\]\(chapters/([\w-]+)\.ipynb\) \| (.*) \|$", re.M)
+
+
+def parts(root: Path = ROOT) -> Iterator[tuple[str, dict[str, int | None]]]:
+    """Each part of the book: its caption, and the number of each page of it, if any."""
+    toc, number = yaml.safe_load((root / "_toc.yml").read_text("utf8")), 0
+    for part in toc["parts"]:
+        pages: dict[str, int | None] = {}
+        for entry in part["chapters"]:
+            numbered = bool(part.get("numbered"))
+            number += numbered
+            pages[entry["file"].rpartition("/")[2]] = number if numbered else None
+        yield part["caption"], pages
+
+
+def title(page: str, root: Path = ROOT) -> str:
+    """The first heading of a chapter's notebook."""
+    path = root / "chapters" / f"{page}.ipynb"
+    cell = json.loads(path.read_text("utf8"))["cells"][0]
+    return str("".join(cell["source"]).splitlines()[0].removeprefix("# "))
+
+
+def table(readme: str, root: Path = ROOT) -> str:
+    """The table for README.md, with the questions that it has; a new page has none."""
+    questions = dict(ROW.findall(readme))
+    rows = []
+    for caption, pages in parts(root):
+        rows.append(f"| | **{caption}** | |")
+        for page, number in pages.items():
+            link = f"[{title(page, root)}](chapters/{page}.ipynb)"
+            rows.append(f"| {number or ''} | {link} | {questions.get(page, '')} |")
+    return HEAD + "\n".join(rows) + "\n"
+
+
+def main() -> None:
+    """Write the table anew, if it is not as it should be."""
+    path = ROOT / "README.md"
+    before = path.read_text("utf8")
+    after = TABLE.sub(lambda _: table(before), before)
+    if HEAD not in before:
+        sys.exit(f"README.md must have a table that begins with {HEAD!r}")
+    if after != before:
+        path.write_text(after, "utf8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()
