@@ -433,8 +433,8 @@
   function meant(target) {
     const mark = target.closest?.(".sourced[role=button], .origin-ask");
     if (mark) return mark;
-    const line = target.closest?.("mjx-container")?.closest(".output, .jp-OutputArea-child");
-    return line?.nextElementSibling?.querySelector(".worked-sources .sourced[role=button]") ?? null;
+    const line = target.closest?.("mjx-container")?.closest(".worked");
+    return line?.querySelector(".worked-sources .sourced[role=button]") ?? null;
   }
 
   document.addEventListener("click", (event) => {
