@@ -1,7 +1,7 @@
 """The table of chapters in README.md, in the order and with the numbers of `_toc.yml`.
 
-A row's question is written by hand and stays with its chapter; place, number and title
-are not: they follow the table of contents and the notebook's own heading.
+A row's title and question are written by hand and stay with their chapter; its place
+and number follow from the table of contents. A new chapter has its heading for a title.
 """
 
 import json
@@ -15,7 +15,9 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 HEAD = "| | chapter | the question it answers |\n| --- | --- | --- |\n"
 TABLE = re.compile(re.escape(HEAD) + r"(?:\|.*\n)+")
-ROW = re.compile(r"^\|[^|]*\| \[[^\]]*\]\(chapters/([\w-]+)\.ipynb\) \| (.*) \|$", re.M)
+ROW = re.compile(
+    r"^(?:\|[^|]*)?\| (\[[^\]]*\]\(chapters/([\w-]+)\.ipynb\) \| .* \|)$", re.M
+)
 
 
 def parts(root: Path = ROOT) -> Iterator[tuple[str, dict[str, int | None]]]:
@@ -38,14 +40,14 @@ def title(page: str, root: Path = ROOT) -> str:
 
 
 def table(readme: str, root: Path = ROOT) -> str:
-    """The table for README.md, with the questions that it has; a new page has none."""
-    questions = dict(ROW.findall(readme))
+    """The table for README.md, with the rows that it has in their places."""
+    known = {page: row for row, page in ROW.findall(readme)}
     rows = []
     for caption, pages in parts(root):
         rows.append(f"| | **{caption}** | |")
         for page, number in pages.items():
-            link = f"[{title(page, root)}](chapters/{page}.ipynb)"
-            rows.append(f"| {number or ''} | {link} | {questions.get(page, '')} |")
+            new = f"[{title(page, root)}](chapters/{page}.ipynb) | |"
+            rows.append(f"| {number or ''} | {known.get(page, new)}")
     return HEAD + "\n".join(rows) + "\n"
 
 

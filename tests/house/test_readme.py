@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import contents
 from llmserve_lab.formula.registry import formulas, modules
 from readme_picture import PICTURE, picture
 
@@ -52,10 +53,14 @@ def test_the_rooms_of_the_map_are_the_rooms_there_are(root: Path) -> None:
     assert [room for room in rooms if f"{room}/" not in text] == []
 
 
-def test_every_chapter_is_in_the_table(root: Path) -> None:
+def test_the_table_has_the_chapters_in_the_order_of_the_book(root: Path) -> None:
     text = (root / "README.md").read_text("utf8")
-    chapters = sorted(path.name for path in (root / "chapters").glob("*.ipynb"))
-    assert [name for name in chapters if f"(chapters/{name})" not in text] == []
+    assert contents.table(text) in text, "make run writes it again"
+
+
+def test_every_chapter_is_in_the_book(root: Path) -> None:
+    chapters = {path.stem for path in (root / "chapters").glob("*.ipynb")}
+    assert chapters == {page for _, pages in contents.parts() for page in pages}
 
 
 def test_every_formula_stands_in_a_chapter(root: Path) -> None:

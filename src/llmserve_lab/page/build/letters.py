@@ -17,20 +17,8 @@ from llmserve_lab.formula.text import unit_text
 from llmserve_lab.notation import table
 
 # What holds words or names instead of letters: its argument is copied as it is.
-WORDS = frozenset(
-    [
-        "mathrm",
-        "mathbf",
-        "mathbb",
-        "mathcal",
-        "text",
-        "operatorname",
-        "class",
-        "cssId",
-        "begin",
-        "end",
-    ]
-)
+WORDS = ("mathrm", "mathbf", "mathbb", "mathcal", "text", "operatorname")
+NAMES = ("class", "cssId", "begin", "end")
 COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|.)", re.DOTALL)
 INLINE = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 PIECES = re.compile(r"(<script\b.*?</script>|<svg\b.*?</svg>|<[^>]*>)", re.DOTALL)
@@ -96,7 +84,7 @@ def _end(latex: str, at: int) -> int:
         return at + 1
     command = COMMAND.match(latex, at)
     end = command.end() if command else at + 1
-    if latex[at + 1 : end].rstrip("*") in WORDS:
+    if latex[at + 1 : end].rstrip("*") in (*WORDS, *NAMES):
         return _closed(latex, end)
     return end
 
