@@ -249,7 +249,7 @@
     const { holds, from, count } = working.formula;
     const root = document.documentElement.dataset.content_root;
     const where = root === undefined ? "How this book is checked" :
-      element("a", { href: root + CHECKED + working.key }, "How this book is checked");
+      element("a", { href: root + CHECKED + working.key.replaceAll("_", "-").toLowerCase() }, "How this book is checked");
     return element("p", { class: "origin-checked" }, holds ? `Holds for: ${holds}. ` : "",
       from ? `Formula: ${from}. ` : "", count ? `Checked against a count (${count}). ` : "", where);
   }

@@ -90,7 +90,8 @@ def entry(formula: Formula, claims: list[str]) -> str:
     title = formula.title.rstrip(".")
     return (
         f"({anchor(formula.label)})=\n"
-        f"**{title}** (`{formula.label}`). {counted_by(formula)} {called_by(claims)}\n"
+        f"**{title}**, {formula.link} (`{formula.label}`). {counted_by(formula)} "
+        f"{called_by(claims)}\n"
     )
 
 
