@@ -102,7 +102,8 @@ class Table:
     def _repr_html_(self) -> str:
         """Semantic HTML, the same bytes every time, everything escaped."""
         caption, book = escape(self.caption), Provenance()
-        run = this_run()  # what every cell is from that does not say otherwise
+        # What every number is from that does not say otherwise.
+        run = this_run() if any(self.numeric) else None
         mark = f' data-run="{book.number(run)}"' if run else ""
         head = "".join(_heading(*pair) for pair in self._headed(self.columns))
         rows = ("".join(self._cells(row, book)) for row in self.rows)
