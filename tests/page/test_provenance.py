@@ -12,7 +12,7 @@ from llmserve_lab.catalog.records.cited import KINDS
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.origin import Run, Sourced
 from llmserve_lab.formula.registry import formulas
-from llmserve_lab.formula.text import said, si
+from llmserve_lab.formula.text import plain, said, si
 from llmserve_lab.page.build.provenance import ELEMENT
 from llmserve_lab.page.cell import this_argument, this_run
 from llmserve_lab.page.html import compact
@@ -39,6 +39,11 @@ evil = partial(Cited, kind="paper", source=EVIL, note="</script>" + EVIL)
 @cache
 def by_label() -> dict[str, Formula]:
     return {formula.label: formula for formula in formulas()}
+
+
+def ways(value: float, unit: str, digits: int) -> tuple[str, ...]:
+    """How a page may print a number to so many digits."""
+    return said(value, unit, digits), si(value, unit, digits), plain(value, digits)
 
 
 def given_of(record: dict[str, object]) -> dict[str, float]:
@@ -107,7 +112,7 @@ def test_the_text_on_the_page_is_the_number_of_its_record() -> None:
                 continue
             formula = by_label()[record["formula"]]
             value, unit = float(formula(**given_of(record))), formula.result.unit
-            if text in (said(value, unit), si(value, unit)):
+            if any(text in ways(value, unit, digits) for digits in range(2, 7)):
                 same += 1
             else:
                 differ.append((path.stem, key, text))  # a share in per cent, say

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from llmserve_lab.formula.origin import Run
@@ -13,13 +14,17 @@ MAX_SETTINGS = 12
 SAID = (int, float, str, bool)
 
 
-def this_run() -> Run | None:
-    """The last expression of the cell that is being run; None outside a notebook."""
+def this_run(settings: Mapping[str, Any] | None = None) -> Run | None:
+    """The last expression of the cell that is being run; None outside a notebook.
+
+    ``settings`` are those that the call does not show.
+    """
     code = _code()
     body = ast.parse(code).body if code else []
     if not body or not isinstance(body[-1], ast.Expr):
         return None
-    return _run(body[-1].value)
+    run = _run(body[-1].value)
+    return replace(run, settings={**run.settings, **(settings or {})})
 
 
 def this_argument(name: str) -> Run | None:

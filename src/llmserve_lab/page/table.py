@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
+from typing import Any
 
 from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import plain, without_links
@@ -41,7 +42,9 @@ class Table:
 
     The first column names the row unless ``row_headers`` is false. A column in which
     every cell is a number, or begins like one (``"14 GB"``), is aligned to the right.
-    A cell may refer to a note by its number: ``"80 GB [2]"``.
+    A cell may refer to a note by its number: ``"80 GB [2]"``. A :class:`Sourced` cell
+    says where its number is from; the others are from the run that made the table,
+    whose ``settings`` (text, numbers, or cited numbers) are kept with it.
 
     Raises:
         TypeError: a cell is neither text nor a number.
@@ -54,6 +57,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = ()
     row_headers: bool = True
+    settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if not self.caption.strip():
@@ -103,7 +107,7 @@ class Table:
         """Semantic HTML, the same bytes every time, everything escaped."""
         caption, book = escape(self.caption), Provenance()
         # What every number is from that does not say otherwise.
-        run = this_run() if any(self.numeric) else None
+        run = this_run(self.settings) if any(self.numeric) else None
         mark = f' data-run="{book.number(run)}"' if run else ""
         head = "".join(_heading(*pair) for pair in self._headed(self.columns))
         rows = ("".join(self._cells(row, book)) for row in self.rows)
