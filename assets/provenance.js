@@ -19,14 +19,17 @@
 
   /* --- The data: each formula, letter and source once, numbers refer to them. --- */
 
+  function add(data) {
+    for (const part of PARTS) {
+      for (const [key, record] of Object.entries(data[part] ?? {})) book[part].set(key, record);
+    }
+  }
+
   function read() {
     for (const script of document.querySelectorAll("script.provenance-data:not([data-read])")) {
       script.dataset.read = "";
       try {
-        const data = JSON.parse(script.textContent);
-        for (const part of PARTS) {
-          for (const [key, record] of Object.entries(data[part] ?? {})) book[part].set(key, record);
-        }
+        add(JSON.parse(script.textContent));
       } catch (error) {
         console.warn("These numbers stay plain text:", error);
       }
@@ -188,15 +191,15 @@
   }
 
   /* The same in one line of text, where no page typesets mathematics. */
-  function infix(node) {
-    if (!Array.isArray(node)) return String(node);
-    const [operator, ...args] = node, parts = args.map(infix);
+  function infix(node, numbers = {}) {
+    if (!Array.isArray(node)) return String(numbers[node] ?? node);
+    const [operator, ...args] = node, parts = args.map((each) => infix(each, numbers));
     if (operator === "?") return `(${parts[1]} if ${parts[0]} else ${parts[2]})`;
     return /\w/.test(operator) ? `${operator}(${parts.join(", ")})` : `(${parts.join(` ${operator} `)})`;
   }
 
   function plain(working) {
-    return `${working.formula.result} = ${infix(working.formula.tree)} = ${shown(working.value, quantity(working.formula.result).unit)}`;
+    return `${working.formula.result} = ${infix(working.formula.tree, working.formula.numbers)} = ${shown(working.value, quantity(working.formula.result).unit)}`;
   }
 
   function mathematics(working) {
@@ -273,7 +276,7 @@
 
   function storedParts(record) {
     if (record.formula) return { title: book.formulas.get(record.formula).title,
-      parts: [...workingParts(storedWorking(record)), bandLine(record.band)] };
+      formula: record.formula, parts: [...workingParts(storedWorking(record)), bandLine(record.band)] };
     if (record.source) return { title: "A number that is cited",
       parts: [element("p", {}, sourceLine(record.source)), bandLine(record.band)] };
     return { title: "A number from a run", parts: [...runParts(record.run), bandLine(record.band)] };
@@ -282,7 +285,8 @@
   function liveParts(root, readout) {
     const found = new Live(root).of(readout);
     if (!found) return null;
-    if (found.working) return { title: found.working.formula.title, parts: workingParts(found.working) };
+    if (found.working) return { title: found.working.formula.title, formula: found.working.key,
+      parts: workingParts(found.working) };
     const line = found.source ? sourceLine(found.source) : found.says;
     return { title: "A setting of this figure", parts: [element("p", {}, line)] };
   }
@@ -303,6 +307,12 @@
     if (back) opener.focus({ preventScroll: true });
   }
 
+  /* What the number is, linked to its equation where that stands on this page. */
+  function heading({ title, formula }) {
+    const here = formula && document.getElementById(`eq-${formula}`);
+    return here ? element("a", { href: `#eq-${formula}` }, title) : title;
+  }
+
   function open(from, text, content) {
     close(false);
     opener = from;
@@ -313,7 +323,7 @@
       class: "origin-card", role: "dialog", tabindex: "-1", "aria-labelledby": "origin-title",
     }, element("p", { class: "origin-title", id: "origin-title" },
       element("span", { class: "origin-hidden" }, "Where "), element("b", {}, text.trim()),
-      element("span", { class: "origin-hidden" }, " is from: "), " ", content.title), button,
+      element("span", { class: "origin-hidden" }, " is from: "), " ", heading(content)), button,
     ...content.parts);
     card.addEventListener("keydown", keys);
     document.body.append(card);
@@ -331,6 +341,10 @@
     card.style.maxHeight = `${Math.max(above, below, 220)}px`;
     const under = below >= Math.min(card.offsetHeight, above);
     card.style.left = `${Math.max(gap, left) + window.scrollX}px`;
+    if (window.innerWidth <= 600) { // a sheet at the bottom must not hide the number
+      const hidden = at.bottom + gap - (window.innerHeight - card.offsetHeight);
+      if (hidden > 0 && at.top - hidden > header) window.scrollBy(0, hidden);
+    }
     card.style.top = `${(under ? at.bottom + gap : at.top - card.offsetHeight - gap) + window.scrollY}px`;
   }
 
@@ -351,8 +365,7 @@
   /* --- Marks: which texts on the page can be asked. --- */
 
   function keyOf(mark) {
-    const named = [...mark.classList].find((name) => name.startsWith("sourced-"));
-    return mark.dataset.sourced ?? named?.slice("sourced-".length);
+    return mark.dataset.sourced ?? mark.getAttribute("href").split("#num-")[1];
   }
 
   function ask(mark) {
@@ -368,6 +381,7 @@
   }
 
   function enable(mark) {
+    mark.classList.add("sourced");
     mark.setAttribute("role", "button");
     mark.setAttribute("aria-haspopup", "dialog");
     mark.tabIndex = 0;
@@ -422,7 +436,8 @@
       table.dataset.marked = "";
       markCells(table);
     });
-    for (const mark of document.querySelectorAll(".sourced:not([role])")) {
+    const links = 'a[href*="#num-"]'; // a number in prose, where no page was built
+    for (const mark of document.querySelectorAll(`.sourced:not([role]), ${links}:not([role])`)) {
       if (book.numbers.has(keyOf(mark))) enable(mark);
     }
     document.querySelectorAll("table.catalog").forEach(rove);
@@ -440,6 +455,7 @@
   document.addEventListener("click", (event) => {
     if (card?.contains(event.target)) return;
     const mark = meant(event.target);
+    if (mark) event.preventDefault();
     if (card && mark === opener) close();
     else if (mark) ask(mark);
     else close(false);
@@ -456,7 +472,7 @@
   window.addEventListener("resize", place);
   window.addEventListener("beforeprint", () => close(false));
 
-  window.llmserveProvenance = { scan, book, evaluate, Live, storedWorking };
+  window.llmserveProvenance = { scan, add, book, evaluate, Live, storedWorking };
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", scan);
   else scan();

@@ -12,7 +12,7 @@ from typing import Any
 
 import quickjs
 
-from llmserve_lab.page.build.provenance import ELEMENT, glued_records
+from llmserve_lab.page.build.provenance import stored_records
 from llmserve_lab.page.provenance import Data, merged
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,12 +46,7 @@ def notebook_of(path: Path) -> dict[str, Any]:
 @cache
 def records_of(path: Path) -> Data:
     """All records of one chapter, as its built page holds them."""
-    stored = [
-        json.loads(found)
-        for piece in stored_html(notebook_of(path))
-        for found in ELEMENT.findall(piece)
-    ]
-    return merged(*stored, *glued_records(notebook_of(path)))
+    return merged(*stored_records(notebook_of(path)))
 
 
 def marks_of(path: Path) -> Iterator[tuple[str, str]]:

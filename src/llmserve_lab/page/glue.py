@@ -8,13 +8,11 @@ from llmserve_lab.formula.latex import Worked
 from llmserve_lab.formula.origin import Computed, Evidence, Origin, Run, Sourced
 from llmserve_lab.formula.text import said
 from llmserve_lab.page.cell import this_argument
-from llmserve_lab.page.html import compact
-from llmserve_lab.page.provenance import MIME, Provenance
+from llmserve_lab.page.provenance import Provenance
 
 Number = str | Worked | Computed | Evidence
 Gluable = Number | tuple[float, str] | tuple[float, str, Worked | Computed | Run]
 PREFIX = "application/papermill.record/"
-RECORD = PREFIX + MIME
 
 
 def glue(**numbers: Gluable) -> None:
@@ -37,8 +35,8 @@ def glue(**numbers: Gluable) -> None:
         data = {f"{PREFIX}text/plain": repr(str(text))}
         if origin is not None:
             book = Provenance()
-            book.number(origin)
-            data[RECORD] = compact(book.records())
+            book.number(origin, name)
+            data["text/html"] = book.script()  # nothing to see; a front end keeps it
         metadata = {"scrapbook": {"name": name, "mime_prefix": PREFIX}}
         display(data, raw=True, metadata=metadata)  # type: ignore[no-untyped-call]
 

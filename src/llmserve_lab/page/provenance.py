@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from llmserve_lab.page.live.figure import LiveFigure
     from llmserve_lab.page.live.readout import Bound
 
-MIME = "application/vnd.llmserve-lab.provenance+json"
 PARTS = ("formulas", "quantities", "sources", "numbers", "figures")
 SCRIPT = "provenance-data"  # class of the element that holds the records
 Data = dict[str, dict[str, Any]]
@@ -38,10 +37,13 @@ class Provenance:
     def __init__(self) -> None:
         self.data: Data = {part: {} for part in PARTS}
 
-    def number(self, origin: Origin) -> str:
-        """Record a number by its origin; returns the key that its mark refers to."""
+    def number(self, origin: Origin, name: str = "") -> str:
+        """Record a number by its origin; returns the key that its mark refers to.
+
+        The key is ``name``, if it has one, as numbers in prose do.
+        """
         record = self._record(origin) | {"band": None}  # room for an error band
-        key = digest(record)
+        key = name or digest(record)
         self.data["numbers"][key] = record
         return key
 

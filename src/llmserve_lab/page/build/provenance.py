@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llmserve_lab.page.glue import RECORD
 from llmserve_lab.page.html import data_script
 from llmserve_lab.page.provenance import SCRIPT, Data, merged
 
@@ -26,22 +25,19 @@ ELEMENT = re.compile(
 )
 
 
-def gathered(body: str, glued: list[Data]) -> str:
-    """A page's HTML with the records of its outputs and its prose in one element."""
-    stored = [json.loads(found) for found in ELEMENT.findall(body)]
-    data = merged(*stored, *glued)
+def gathered(body: str, *stored: Data) -> str:
+    """A page's HTML with all its records in one element."""
+    found = map(json.loads, ELEMENT.findall(body))
+    data = merged(*found, *stored)
     return ELEMENT.sub("", body) + (data_script(data, SCRIPT) if data else "")
 
 
-def glued_records(notebook: dict[str, Any]) -> Iterator[Data]:
-    """The records that cells have glued, each number by the name that prose uses."""
+def stored_records(notebook: dict[str, Any]) -> Iterator[Data]:
+    """The records in a notebook's outputs, those of hidden cells included."""
     for cell in notebook["cells"]:
         for output in cell.get("outputs", ()):
-            if text := output.get("data", {}).get(RECORD):
-                name = output["metadata"]["scrapbook"]["name"]
-                stored: Data = json.loads("".join(text))
-                (number,) = stored["numbers"].values()
-                yield stored | {"numbers": {name: number}}
+            html = "".join(output.get("data", {}).get("text/html", ""))
+            yield from map(json.loads, ELEMENT.findall(html))
 
 
 def gather(app: Sphinx, page: str, template: str, context: Context, tree: Any) -> None:
@@ -51,7 +47,7 @@ def gather(app: Sphinx, page: str, template: str, context: Context, tree: Any) -
     path = Path(app.env.doc2path(page))
     is_notebook = path.suffix == ".ipynb"
     notebook = json.loads(path.read_text("utf8")) if is_notebook else {"cells": []}
-    context["body"] = gathered(context["body"], list(glued_records(notebook)))
+    context["body"] = gathered(context["body"], *stored_records(notebook))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
