@@ -51,9 +51,10 @@ can be left out.
 6. **Range**: what goes in and what comes out is what the formula means, or is refused.
 
 Below, for every formula: what counts it, in which file of the repository, and which
-claims of the sources call it when they are recomputed. *Executed by* names the rooms of
-the library whose code runs while the count is made, such as the decoder, the ranks or
-the engine; *played out* says that the test goes through the steps itself.
+claims of the sources call it when they are recomputed. *Executed*: the mechanism itself
+runs, and a meter counts what it did. *Enumerated*: something smaller plays it out, item
+by item. *Unrolled*: the formula's product or sum as a loop, which catches slips of the
+pen alone. *Runs* names the rooms of the library whose code runs in a count.
 """
 
 
@@ -105,7 +106,8 @@ def counted_by(formula: Formula) -> str:
     counter = counted.COUNTED[formula]
     place = Path(inspect.getfile(counter)).resolve().relative_to(ROOT)
     ran = mechanisms(counter)
-    how = f"executed by {', '.join(ran)}" if ran else "played out"
+    kind = counted.KINDS[formula]
+    how = f"{kind}, runs {', '.join(ran)}" if ran else kind
     says = " ".join((inspect.getdoc(counter) or "").split("\n\n")[0].split())
     name = getattr(counter, "__name__", "a function")
     return f"Count: `{name}` in `{place.as_posix()}` ({how}). {says}".strip()

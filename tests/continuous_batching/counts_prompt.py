@@ -11,7 +11,7 @@ from tests.counted import Case, counts
 from tests.roofline.toys import of, setting
 
 
-@counts(f.PROMPT_COMPUTE_S)
+@counts(f.PROMPT_COMPUTE_S, by="enumerated")
 def prompt_compute_s(rng: random.Random) -> Case:
     """Cut in any way: what is computed is the same."""
     shape, values = setting(rng)
@@ -23,7 +23,7 @@ def prompt_compute_s(rng: random.Random) -> Case:
     return Case(known, ticks["flops"])
 
 
-@counts(f.PROMPT_WEIGHTS_S)
+@counts(f.PROMPT_WEIGHTS_S, by="enumerated")
 def prompt_weights_s(rng: random.Random) -> Case:
     shape, values = setting(rng)
     length, chunk = prompt(rng)
@@ -33,7 +33,7 @@ def prompt_weights_s(rng: random.Random) -> Case:
     return Case(known, ticks["bytes"])
 
 
-@counts(f.PROMPT_KV_S)
+@counts(f.PROMPT_KV_S, by="enumerated")
 def prompt_kv_s(rng: random.Random) -> Case:
     shape, values = setting(rng)
     length, chunk = prompt(rng)
@@ -43,7 +43,7 @@ def prompt_kv_s(rng: random.Random) -> Case:
     return Case(known, ticks["bytes"])
 
 
-@counts(f.PROMPT_S)
+@counts(f.PROMPT_S, by="enumerated")
 def prompt_s(rng: random.Random) -> Case:
     """On a machine so lopsided that one side waits in every chunk."""
     shape, values = setting(rng)
@@ -57,7 +57,7 @@ def prompt_s(rng: random.Random) -> Case:
     return Case(of(f.PROMPT_S, values), seconds)
 
 
-@counts(f.SPARE_FLOPS)
+@counts(f.SPARE_FLOPS, by="enumerated")
 def spare_flops(rng: random.Random) -> Case:
     """Let the decodes go first, second by second; what is left is spare."""
     shape, values, (_, *decodes) = mixture(rng)
@@ -69,7 +69,7 @@ def spare_flops(rng: random.Random) -> Case:
     return Case(of(f.SPARE_FLOPS, values), spare)
 
 
-@counts(f.ROW_FLOPS)
+@counts(f.ROW_FLOPS, by="enumerated")
 def row_flops(rng: random.Random) -> Case:
     """Of a row among many: half a pair of its own is what the first row has less."""
     shape, values = setting(rng)
@@ -79,7 +79,7 @@ def row_flops(rng: random.Random) -> Case:
     return Case(of(f.ROW_FLOPS, values), one - curve / 2)
 
 
-@counts(f.CHUNK_FITS)
+@counts(f.CHUNK_FITS, by="enumerated")
 def chunk_fits(rng: random.Random) -> Case:
     """Add one row after the other until the iteration would last too long."""
     shape, values, slices = mixture(rng)
@@ -93,7 +93,7 @@ def chunk_fits(rng: random.Random) -> Case:
     return Case(of(f.CHUNK_FITS, values), chunk, math.floor)
 
 
-@counts(f.NUM_ITERATIONS)
+@counts(f.NUM_ITERATIONS, by="enumerated")
 def num_iterations(rng: random.Random) -> Case:
     """Queue every FLOP of the prompt; each iteration serves the decodes first."""
     shape, values, (_, *decodes) = mixture(rng)

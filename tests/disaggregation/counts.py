@@ -11,13 +11,13 @@ from tests.disaggregation.toys import Served, first, served
 from tests.roofline.toys import of, run
 
 
-@counts(f.HANDOFF_BYTES)
+@counts(f.HANDOFF_BYTES, by="enumerated")
 def handoff_bytes(rng: random.Random) -> Case:
     one = served(rng)
     return Case(of(f.HANDOFF_BYTES, one.values), one.cache_bytes(one.prompt_len))
 
 
-@counts(f.TRANSFER_S)
+@counts(f.TRANSFER_S, by="enumerated")
 def transfer_s(rng: random.Random) -> Case:
     """Token after token goes over the wire."""
     one = served(rng)
@@ -27,21 +27,21 @@ def transfer_s(rng: random.Random) -> Case:
     return Case(of(f.TRANSFER_S, one.values), now_s)
 
 
-@counts(f.PREFILL_FLOPS)
+@counts(f.PREFILL_FLOPS, by="enumerated")
 def prefill_flops(rng: random.Random) -> Case:
     one = served(rng)
     meter = run(one.shape, batch=1, context=0, chunk=one.prompt_len)
     return Case(of(f.PREFILL_FLOPS, one.values), meter.flops)
 
 
-@counts(f.PREFILL_COMPUTE_S)
+@counts(f.PREFILL_COMPUTE_S, by="enumerated")
 def prefill_compute_s(rng: random.Random) -> Case:
     one = served(rng)
     counted = one.compute_s() - one.answer_s()
     return Case(of(f.PREFILL_COMPUTE_S, one.values), counted)
 
 
-@counts(f.PREFILL_S)
+@counts(f.PREFILL_S, by="enumerated")
 def prefill_s(rng: random.Random) -> Case:
     one = served(rng)
     return Case(of(f.PREFILL_S, one.values), one.prefill_s())
@@ -56,19 +56,19 @@ def late_s(one: Served) -> float:
     return wire_free - computed
 
 
-@counts(f.EXPOSED_S)
+@counts(f.EXPOSED_S, by="enumerated")
 def exposed_s(rng: random.Random) -> Case:
     one = served(rng)
     return Case(of(f.EXPOSED_S, one.values), late_s(one))
 
 
-@counts(f.SECOND_GAP_S)
+@counts(f.SECOND_GAP_S, by="enumerated")
 def second_gap_s(rng: random.Random) -> Case:
     one = served(rng)
     return Case(of(f.SECOND_GAP_S, one.values), late_s(one) + step_s(one))
 
 
-@counts(f.KV_MADE_PER_S)
+@counts(f.KV_MADE_PER_S, by="enumerated")
 def kv_made_per_s(rng: random.Random) -> Case:
     """Prompt after prompt, and the bytes that they leave behind."""
     one = served(rng)
@@ -79,7 +79,7 @@ def kv_made_per_s(rng: random.Random) -> Case:
     return Case(of(f.KV_MADE_PER_S, one.values), made / taken)
 
 
-@counts(f.KV_MADE_SHORT)
+@counts(f.KV_MADE_SHORT, by="enumerated")
 def kv_made_short(rng: random.Random) -> Case:
     one = served(rng)
     meter = run(one.shape, batch=1, context=0, chunk=one.prompt_len)
@@ -88,7 +88,7 @@ def kv_made_short(rng: random.Random) -> Case:
     return Case(of(f.KV_MADE_SHORT, one.values), made / seconds)
 
 
-@counts(f.TIER_GAIN)
+@counts(f.TIER_GAIN, by="enumerated")
 def tier_gain(rng: random.Random) -> Case:
     one = served(rng)
     fetched = one.cache_bytes(one.prompt_len) / one.tier_bw
@@ -101,13 +101,13 @@ def step_s(one: Served) -> float:
     return (meter.weight_bytes + meter.kv_read_bytes) / one.bytes_per_s
 
 
-@counts(f.DECODE_S)
+@counts(f.DECODE_S, by="enumerated")
 def decode_s(rng: random.Random) -> Case:
     one = served(rng)
     return Case(of(f.DECODE_S, one.values), step_s(one))
 
 
-@counts(f.FREE_ROWS)
+@counts(f.FREE_ROWS, by="enumerated")
 def free_rows(rng: random.Random) -> Case:
     """Add rows, one by one, as long as computing them is no longer than reading."""
     one = served(rng)
@@ -123,13 +123,13 @@ def free_rows(rng: random.Random) -> Case:
     return Case(of(f.FREE_ROWS, one.values), rows - one.batch, math.floor)
 
 
-@counts(f.DECODE_STEPS)
+@counts(f.DECODE_STEPS, by="enumerated")
 def decode_steps(rng: random.Random) -> Case:
     one = served(rng)
     return Case(of(f.DECODE_STEPS, one.values), len(one.contexts()))
 
 
-@counts(f.MEAN_CONTEXT)
+@counts(f.MEAN_CONTEXT, by="enumerated")
 def mean_context(rng: random.Random) -> Case:
     one = served(rng)
     found = one.contexts()

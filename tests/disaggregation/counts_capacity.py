@@ -11,26 +11,26 @@ from tests.disaggregation.toys import Served, first, served
 from tests.roofline.toys import of
 
 
-@counts(f.ANSWER_READ_S)
+@counts(f.ANSWER_READ_S, by="enumerated")
 def answer_read_s(rng: random.Random) -> Case:
     one = served(rng)
     return Case(of(f.ANSWER_READ_S, one.values), one.read_s())
 
 
-@counts(f.REQUEST_COMPUTE_S)
+@counts(f.REQUEST_COMPUTE_S, by="enumerated")
 def request_compute_s(rng: random.Random) -> Case:
     one = served(rng)
     return Case(of(f.REQUEST_COMPUTE_S, one.values), one.compute_s())
 
 
-@counts(f.READ_SHARE)
+@counts(f.READ_SHARE, by="enumerated")
 def read_share(rng: random.Random) -> Case:
     one = served(rng)
     left_s = one.tbt_target - one.overhead_s - one.weights_s()
     return Case(of(f.READ_SHARE, one.values), left_s / one.tbt_target)
 
 
-@counts(f.COMPUTE_SHARE)
+@counts(f.COMPUTE_SHARE, by="enumerated")
 def compute_share(rng: random.Random) -> Case:
     one = served(rng)
     alone_s = (1 - one.overlap) * one.weights_s()
@@ -38,7 +38,7 @@ def compute_share(rng: random.Random) -> Case:
     return Case(of(f.COMPUTE_SHARE, one.values), left_s / one.tbt_target)
 
 
-@counts(f.ANSWER_COMPUTE_S)
+@counts(f.ANSWER_COMPUTE_S, by="enumerated")
 def answer_compute_s(rng: random.Random) -> Case:
     one = served(rng)
     return Case(of(f.ANSWER_COMPUTE_S, one.values), one.answer_s())
@@ -90,21 +90,21 @@ def decoded_per_s(one: Served) -> float:
     return filled_per_s(one, one.n_decode, one.answer_s())
 
 
-@counts(f.PREFILL_GPU_S)
+@counts(f.PREFILL_GPU_S, by="enumerated")
 def prefill_gpu_s(rng: random.Random) -> Case:
     one = served(rng)
     counted = lasts(one, one.compute_s() - one.answer_s(), one.weights_s())
     return Case(of(f.PREFILL_GPU_S, one.values), counted)
 
 
-@counts(f.DECODE_GPU_S)
+@counts(f.DECODE_GPU_S, by="enumerated")
 def decode_pool_gpu_s(rng: random.Random) -> Case:
     one = served(rng)
     counted = one.n_decode / decoded_per_s(one)
     return Case(of(f.DECODE_GPU_S, one.values), counted)
 
 
-@counts(f.SHARED_GPU_S)
+@counts(f.SHARED_GPU_S, by="enumerated")
 def shared_gpu_s(rng: random.Random) -> Case:
     one = served(rng)
     return Case(
@@ -112,26 +112,26 @@ def shared_gpu_s(rng: random.Random) -> Case:
     )
 
 
-@counts(f.PREFILL_RATE)
+@counts(f.PREFILL_RATE, by="enumerated")
 def prefill_rate(rng: random.Random) -> Case:
     one = served(rng)
     return Case(of(f.PREFILL_RATE, one.values), prefilled_per_s(one))
 
 
-@counts(f.DECODE_RATE)
+@counts(f.DECODE_RATE, by="enumerated")
 def decode_rate(rng: random.Random) -> Case:
     one = served(rng)
     return Case(of(f.DECODE_RATE, one.values), decoded_per_s(one))
 
 
-@counts(f.POOLS_RATE)
+@counts(f.POOLS_RATE, by="enumerated")
 def pools_rate(rng: random.Random) -> Case:
     one = served(rng)
     rates = sorted([prefilled_per_s(one), decoded_per_s(one)])
     return Case(of(f.POOLS_RATE, one.values), rates[0])
 
 
-@counts(f.BEST_POOLS_RATE)
+@counts(f.BEST_POOLS_RATE, by="enumerated")
 def best_pools_rate(rng: random.Random) -> Case:
     """Move a share of all GPUs from one pool to the other until both are busy."""
     one = served(rng)
@@ -144,7 +144,7 @@ def best_pools_rate(rng: random.Random) -> Case:
     return Case(of(f.BEST_POOLS_RATE, one.values), most * gpus * prefill)
 
 
-@counts(f.SHARED_RATE)
+@counts(f.SHARED_RATE, by="enumerated")
 def shared_rate(rng: random.Random) -> Case:
     one = served(rng)
     counted = filled_per_s(one, one.n_prefill + one.n_decode, one.compute_s())
@@ -156,7 +156,7 @@ def fewest(arrival_rate: float, one_gpu_per_s: float) -> int:
     return first(lambda gpus: gpus * one_gpu_per_s >= arrival_rate)
 
 
-@counts(f.SHARED_GPUS)
+@counts(f.SHARED_GPUS, by="enumerated")
 def shared_gpus(rng: random.Random) -> Case:
     one = served(rng)
     one.values["arrival_rate"] *= rng.uniform(1, 9)
@@ -164,7 +164,7 @@ def shared_gpus(rng: random.Random) -> Case:
     return Case(of(f.SHARED_GPUS, one.values), counted)
 
 
-@counts(f.POOLS_GPUS)
+@counts(f.POOLS_GPUS, by="enumerated")
 def pools_gpus(rng: random.Random) -> Case:
     one = served(rng)
     one.values["arrival_rate"] *= rng.uniform(1, 9)
@@ -176,7 +176,7 @@ def pools_gpus(rng: random.Random) -> Case:
     return Case(of(f.POOLS_GPUS, one.values), counted)
 
 
-@counts(f.TOKEN_COST)
+@counts(f.TOKEN_COST, by="unrolled")
 def token_cost(rng: random.Random) -> Case:
     """Pay for an hour, second by second, and count what came out."""
     price, speed = rng.uniform(1e-4, 1e-2), rng.uniform(10, 9000)

@@ -22,13 +22,13 @@ def middle_s(one: Served) -> float:
     return one.cache_bytes(found[len(found) // 2]) / one.bytes_per_s
 
 
-@counts(f.STEP_READ_S)
+@counts(f.STEP_READ_S, by="enumerated")
 def step_read_s(rng: random.Random) -> Case:
     one = served(rng)
     return Case(of(f.STEP_READ_S, one.values), middle_s(one))
 
 
-@counts(f.TBT_BATCH)
+@counts(f.TBT_BATCH, by="enumerated")
 def tbt_batch(rng: random.Random) -> Case:
     """Admit requests in the middle of their answers while the step stays in time."""
     one = served(rng)
@@ -59,27 +59,27 @@ def decode_gpu_s(one: Served) -> float:
     return float(sum(share * one.tbt_target for share in shares))
 
 
-@counts(f.PREFILL_GPUS)
+@counts(f.PREFILL_GPUS, by="enumerated")
 def prefill_gpus(rng: random.Random) -> Case:
     one = served(rng)
     return Case(of(f.PREFILL_GPUS, one.values), busy_prefill(one))
 
 
-@counts(f.DECODE_GPUS)
+@counts(f.DECODE_GPUS, by="enumerated")
 def decode_gpus(rng: random.Random) -> Case:
     one = served(rng)
     counted = decode_gpu_s(one) * one.arrival_rate
     return Case(of(f.DECODE_GPUS, one.values), counted)
 
 
-@counts(f.POOL_RATIO)
+@counts(f.POOL_RATIO, by="enumerated")
 def pool_ratio(rng: random.Random) -> Case:
     one = served(rng)
     counted = decode_gpu_s(one) * one.arrival_rate / busy_prefill(one)
     return Case(of(f.POOL_RATIO, one.values), counted)
 
 
-@counts(f.HANDOFF_PER_S)
+@counts(f.HANDOFF_PER_S, by="enumerated")
 def handoff_per_s(rng: random.Random) -> Case:
     one, arrived = served(rng), rng.randint(1, 9)
     sent = sum(one.cache_bytes(one.prompt_len) for _ in range(arrived))
@@ -102,13 +102,13 @@ def wait_s(one: Served) -> float:
     return here / float(one.arrival_rate) - one.prefill_s()
 
 
-@counts(f.PREFILL_WAIT_S)
+@counts(f.PREFILL_WAIT_S, by="enumerated")
 def prefill_wait_s(rng: random.Random) -> Case:
     one = served(rng)
     return Case(of(f.PREFILL_WAIT_S, one.values), wait_s(one))
 
 
-@counts(f.TTFT)
+@counts(f.TTFT, by="enumerated")
 def ttft(rng: random.Random) -> Case:
     one = served(rng)
     return Case(of(f.TTFT, one.values), wait_s(one) + one.prefill_s())

@@ -136,39 +136,53 @@ def hot(rng: random.Random) -> tuple[dict[str, float], list[list[int]]]:
     return values, [sender] * ep
 
 
-def arrived(senders: list[list[int]]) -> list[int]:
-    """How many choices fall on each rank."""
-    every = [rank for sender in senders for rank in sender]
-    return [every.count(rank) for rank in range(len(senders))]
+def sent(rank: Rank, chosen: list[int]) -> tuple[tuple[int, ...], int]:
+    """One rank's choices, a parcel for each, to the ranks that hold the experts."""
+    wanted, ep = np.array(chosen)[:, None], rank.num_ranks
+    parcels = pack(wanted, np.ones(wanted.shape), contiguous(ep, ep), copies="expert")
+    rows = np.zeros((len(wanted), WIDTH))
+    arrived, _ = rank.all_to_all(rows[parcels.rows], parcels.counts)
+    return parcels.counts, len(arrived)
 
 
-@counts(f.BUSIEST_ROWS)
+def exchanged(
+    rng: random.Random,
+) -> tuple[dict[str, float], list[tuple[int, ...]], list[int]]:
+    """Settings; parcels from each rank to each, and those that arrive at each."""
+    values, senders = hot(rng)
+    done = run(lambda rank: sent(rank, senders[rank.index]), len(senders))
+    counts, came = zip(*done.results, strict=True)
+    return values, list(counts), list(came)
+
+
+@counts(f.BUSIEST_ROWS, by="executed")
 def busiest_rows(rng: random.Random) -> Case:
-    values, senders = hot(rng)
-    return Case(values, max(arrived(senders)))
+    values, _, came = exchanged(rng)
+    return Case(values, max(came))
 
 
-@counts(f.BALANCEDNESS)
+@counts(f.BALANCEDNESS, by="executed")
 def balancedness(rng: random.Random) -> Case:
-    values, senders = hot(rng)
+    values, _, came = exchanged(rng)
     del values["n_rows"], values["top_k"]
-    loads = arrived(senders)
-    return Case(values, fmean(loads) / max(loads))
+    return Case(values, fmean(came) / max(came))
 
 
-@counts(f.HOT_BYTES)
+@counts(f.HOT_BYTES, by="executed")
 def hot_bytes(rng: random.Random) -> Case:
-    values, senders = hot(rng)
+    values, parcels, _ = exchanged(rng)
     row = np.zeros(WIDTH)
-    sent = sum(row.nbytes for rank in senders[0] if rank == 0)
-    return Case(values | {"d_model": WIDTH, "bytes_act": FLOAT}, sent)
+    return Case(
+        values | {"d_model": WIDTH, "bytes_act": FLOAT}, parcels[-1][0] * row.nbytes
+    )
 
 
-@counts(f.COLD_BYTES)
+@counts(f.COLD_BYTES, by="executed")
 def cold_bytes(rng: random.Random) -> Case:
-    values, senders = hot(rng)
-    ep, row = int(values["ep"]), np.zeros(WIDTH)
-    if ep == 1:  # there is no other: what was not drawn here would stay
+    values, parcels, _ = exchanged(rng)
+    others = parcels[0][1:]
+    if not others:  # there is no other: what was not drawn here would stay
         values["hot_share"] = 1.0
-    sent = sum(row.nbytes for rank in senders[0] if rank == 1)
-    return Case(values | {"d_model": WIDTH, "bytes_act": FLOAT}, sent)
+    row = np.zeros(WIDTH)
+    size = {"d_model": WIDTH, "bytes_act": FLOAT}
+    return Case(values | size, sum(others[:1]) * row.nbytes)

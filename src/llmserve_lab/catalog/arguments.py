@@ -79,7 +79,7 @@ def wire(link: Link, *, efficiency: Efficiency | None = None) -> dict[str, Cited
 
     Raises:
         TypeError: an argument is no record, but its key, say.
-        ValueError: nobody has published a latency for it.
+        ValueError: no latency of it is published.
     """
     _must_be(Link, "link", link)
     reached = efficiency or EFFICIENCIES["datasheet"]

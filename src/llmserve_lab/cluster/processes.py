@@ -1,9 +1,9 @@
-"""Ranks on real processes: what each tells each other goes through MPI.
+"""MPI backend: ranks on real processes.
 
 Between two processes runs one stream of messages in order: arrays that were sent, and
 one note per meeting that says what its rank is about to do, with the part it has for
 the other. A rank that waits for an array and finds a note instead knows that the array
-will never come. Waiting is polling with a deadline: whoever waits longer stops all.
+will never come. Waiting is polling with a deadline: a rank that waits longer stops all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The closed form says how many GPUs; a simulated backlog says whether it is so.
+"""Capacity by simulation: does the backlog of as many GPUs as computed stay bounded?
 
 ``carried`` is what a sweep sends to its workers: plain numbers in, a plain number out.
 """

@@ -58,7 +58,7 @@ class TieredStore:
 
 @dataclass(frozen=True)
 class Reuse:
-    """Tokens of prompts: found in each tier, and computed because nobody had them."""
+    """Tokens of prompts: found in each tier, and computed because no tier had them."""
 
     found_tokens: tuple[int, ...]
     computed_tokens: int

@@ -1,4 +1,4 @@
-"""Three parallelisms in one block: heads are cut, rows dealt out, experts housed.
+"""One block under TP attention, DP rows and EP experts, executed on ranks.
 
 Ranks form groups of ``tp``, each with a batch of its own. Between blocks a rank holds
 some whole rows. Attention wants all rows of the batch, for its own heads: all-gather
@@ -17,6 +17,7 @@ import numpy as np
 
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.ffn import MoeFfn
+from llmserve_lab.checks import whole
 from llmserve_lab.cluster import Ledger, Rank, run
 from llmserve_lab.cluster.group import group
 from llmserve_lab.moe.layer import MoeLayer
@@ -186,8 +187,7 @@ def all_reduced(rows: Array, *, num_ranks: int) -> Ledger:
 
 
 def _dealt(batch: Array, tp: int) -> list[Array]:
-    if tp < 1:
-        raise ValueError(f"tp must be at least 1, got {tp}")
+    whole(tp=tp)
     if len(batch) % tp:
         raise ValueError(f"batch must have a multiple of {tp} rows, got {len(batch)}")
     return np.split(batch, tp)

@@ -1,4 +1,4 @@
-"""Expert parallelism: the rows travel to the weights, are worked on, and travel back.
+"""Expert parallelism: rows travel to the weights (dispatch) and back (combine).
 
 Route, dispatch, local experts, combine. A row goes out either once for every expert it
 was sent to, as the article tells it, or once for every rank that holds one of them;
@@ -112,7 +112,7 @@ def sliced(rank: Rank, rows: Array, layer: MoeLayer) -> Array:
 
 
 @dataclass(frozen=True)
-class Executed:
+class ExecutedLayer:
     """Output of every rank, rows that each rank was sent, and what was exchanged."""
 
     outputs: tuple[Array, ...]
@@ -130,7 +130,7 @@ def execute(
     *,
     placement: Placement | None = None,
     copies: Copies = "expert",
-) -> Executed:
+) -> ExecutedLayer:
     """Run the layer on one rank for each share of rows, [n_i, d] each.
 
     Raises:
@@ -148,17 +148,17 @@ def execute(
         return expert_parallel(rank, shares[rank.index], layer, where, copies)
 
     done = run(program, len(shares))
-    return Executed(done.results, done.ledger)
+    return ExecutedLayer(done.results, done.ledger)
 
 
-def execute_sliced(layer: MoeLayer, rows: Array, *, num_ranks: int) -> Executed:
+def execute_sliced(layer: MoeLayer, rows: Array, *, num_ranks: int) -> ExecutedLayer:
     """Run the layer with a slice of every expert on each rank, all rows on each.
 
     Raises:
         ClusterError: experts are not as wide as a multiple of the ranks.
     """
     done = run(sliced, num_ranks, rows, layer)
-    return Executed(done.results, done.ledger)
+    return ExecutedLayer(done.results, done.ledger)
 
 
 def row_bytes(ledger: Ledger, d_model: int, *, rank: int | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Which rank holds which experts, and what to do about those that everybody wants.
+"""Which rank holds which experts, and copies of those that most rows choose.
 
 Contiguous slices are the plain answer. Hot experts can be held more than once: first
 the copies are given out, always one more to the expert whose copies are busiest; then

@@ -1,4 +1,4 @@
-"""Walk an iteration through a model, matrix by matrix, row by row, and keep the bill.
+"""Count FLOPs and bytes of an iteration, matrix by matrix and row by row.
 
 The closed forms of the chapter say what the bill must come to. The walk knows none of
 them: it looks at one weight tensor after the other and at every row of the causal mask.
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from llmserve_lab.catalog import ModelShape, workload
-from llmserve_lab.catalog.records.tensor import positive, whole_number
+from llmserve_lab.checks import positive, whole
 from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
@@ -70,9 +70,8 @@ def walk(
         ValueError: a count is negative, there is no request or no row, or a number
             takes no bytes.
     """
-    whole_number("batch", batch)
-    whole_number("context", context, least=0)
-    whole_number("chunk", chunk)
+    whole(batch=batch, chunk=chunk)
+    whole(context=context, first=0)
     positive("bytes_weight", bytes_weight)
     positive("bytes_act", bytes_act)
     bill = Bill()

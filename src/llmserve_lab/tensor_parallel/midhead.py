@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from llmserve_lab.cluster import Rank, Run, run
+from llmserve_lab.cluster import ClusterRun, Rank, run
 from llmserve_lab.transformer import attend, causal_mask
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.rowwise import linear, merge_heads, softmax
@@ -58,7 +58,7 @@ def cut(rank: Rank, rows: Array, weights: Projections, *, synced: bool) -> Array
 
 def execute(
     tp: int, rows: Array, weights: Projections, *, synced: bool = True
-) -> Run[Array]:
+) -> ClusterRun[Array]:
     """Run :func:`cut` on ``tp`` ranks."""
     return run(lambda rank: cut(rank, rows, weights, synced=synced), tp)
 

@@ -19,7 +19,7 @@ from llmserve_lab.transformer.packing import (
     varlen_attention,
 )
 from llmserve_lab.transformer.tiny import tiny_latent, tiny_moe, tiny_shape
-from llmserve_lab.transformer.trace import Step, Trace, Tracer, trace
+from llmserve_lab.transformer.trace import ShapeAt, ShapeTrace, Tracer, trace
 from llmserve_lab.transformer.weights import Weights, seeded
 
 __all__ = [
@@ -30,8 +30,8 @@ __all__ = [
     "KVCache",
     "Meter",
     "Packing",
-    "Step",
-    "Trace",
+    "ShapeAt",
+    "ShapeTrace",
     "Tracer",
     "Transformer",
     "View",

@@ -42,7 +42,7 @@ def attend(
         value: [m, h_kv, d_v].
         mask: [n, m], true where the query may see the key.
         scale: 1/√d_k unless given.
-        run: who multiplies and who looks on.
+        run: hooks for products and for an observer.
 
     Returns:
         [n, h, d_v].

@@ -1,4 +1,4 @@
-"""A rank's share of a model is a smaller model: some heads, some features.
+"""Tensor-parallel shard: a rank's share of a model is a model with fewer heads.
 
 What widens a row (query, key, value, up, gate) is cut by columns. What narrows it
 again (output, down) is cut by rows where partial sums are added up, and by columns

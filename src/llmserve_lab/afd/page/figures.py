@@ -1,4 +1,4 @@
-"""The chapter's live figures: what pays, who waits, and batches going round."""
+"""The chapter's live figures: what pays, idle shares, and batches going round."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def throughput() -> LiveFigure:
 
 
 def idle() -> LiveFigure:
-    """Who waits at each ratio, and at one ratio in numbers."""
+    """Idle shares of Attention and FFN at each ratio, and at one ratio in numbers."""
     return LiveFigure(
         name="afd-idle",
         title="Too few Attention machines and the FFN waits; too many and they do",

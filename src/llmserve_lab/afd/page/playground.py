@@ -100,4 +100,4 @@ def _answers(turned: dict[str, Any]) -> Geometric | Uniform:
     mean = turned["answer"]
     spread = {"all alike": (mean, mean), "uniform": (0, 2 * mean)}
     kind = turned["answers"]
-    return Uniform(*spread[kind]) if kind in spread else Geometric(mean)
+    return Uniform(*spread[kind]) if kind in spread else Geometric(mean, least=0)

@@ -1,4 +1,4 @@
-"""What a run leaves behind, and the paper's three metrics read off it."""
+"""Log of one run, and the paper's metrics: throughput, TPOT and idle shares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHARE = 0.8  # of the requests: the paper measures its throughput on the first o
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class BundleRun:
     """The log of one run, step by step; both engines write the same one.
 
     ``attn_s`` and ``attn_end`` have shape (steps, instances), ``ffn_end`` (steps,), in

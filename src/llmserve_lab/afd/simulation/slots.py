@@ -1,4 +1,4 @@
-"""Slots that are always full: who is in each of them, and from which step to which.
+"""Slot occupancy: which request is in each slot, from which step to which.
 
 Nothing here walks from step to step. A slot's requests follow one another, so their
 first steps are cumulative sums, and the load of all slots is a cumulative sum of what
@@ -114,11 +114,11 @@ def _row(
 
 
 def _found(load: Load, rng: np.random.Generator, n_slots: int) -> tuple[Ints, ...]:
-    """One request for each slot as a look in steady state finds it.
+    """One request for each slot in steady state: a length-biased sample.
 
-    Long requests are found more often, and at any of their steps alike.
+    Long requests are found more often, each at any of its steps with equal chances.
     """
-    prompt, decode = load.law.met(rng, n_slots, load.steps)
+    prompt, decode = load.law.length_biased(rng, n_slots, load.steps)
     steps = STEPS[load.steps](decode)
     age = rng.integers(0, steps)
     return np.arange(n_slots), np.zeros_like(age), steps - age - 1, prompt, decode, age

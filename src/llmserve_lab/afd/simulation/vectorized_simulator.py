@@ -1,4 +1,4 @@
-"""The fast engine: fill the slots, add up their loads, run the pipeline."""
+"""Vectorized simulation: fill the slots, add up their loads, run the pipeline."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from llmserve_lab.afd.simulation.bundle import Bundle, Load
 from llmserve_lab.afd.simulation.pipeline import pipeline
-from llmserve_lab.afd.simulation.run import Run, stop_step
+from llmserve_lab.afd.simulation.run import BundleRun, stop_step
 from llmserve_lab.afd.simulation.slots import Requests, fill
 
 ENOUGH = 5  # requests per slot: below, start and end are most of the run
 
 
-def simulate(bundle: Bundle, load: Load, *, seed: int) -> Run:
+def simulate(bundle: Bundle, load: Load, *, seed: int) -> BundleRun:
     """Serve ``load`` on ``bundle``; the same seed gives the same run.
 
     Cost: requests plus steps times instances. A :class:`UserWarning` says so where
@@ -38,7 +38,7 @@ def simulate(bundle: Bundle, load: Load, *, seed: int) -> Run:
         n_steps = 1 + n_steps * 5 // 4
 
 
-def _attempt(bundle: Bundle, load: Load, n_steps: int, seed: int) -> Run | None:
+def _attempt(bundle: Bundle, load: Load, n_steps: int, seed: int) -> BundleRun | None:
     """The run, if ``n_steps`` steps of each batch are enough for it."""
     m = bundle.n_batches
     parts, loads = [], np.empty((n_steps, m, bundle.n_attn))
@@ -67,4 +67,4 @@ def _attempt(bundle: Bundle, load: Load, n_steps: int, seed: int) -> Run | None:
         n_batches=m,
         barrier=bundle.barrier,
     )
-    return Run(bundle, load, attn_s, left, out, requests)
+    return BundleRun(bundle, load, attn_s, left, out, requests)

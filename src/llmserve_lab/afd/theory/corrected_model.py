@@ -1,6 +1,6 @@
-"""Loads drift slowly and pipelines settle fast: average the period over the loads.
+"""Quasi-static model: the pipeline's period, averaged over the stationary loads.
 
-A load needs about μ_D steps to change, a pipeline a handful to settle. So at any moment
+A load drifts over about μ_D steps, a pipeline settles in a handful. So at any moment
 the bundle runs at the period ``pipeline_s`` of the loads that it has just then, and the
 long run is the mean of that over the loads. What counts of them is two extremes:
 

@@ -12,12 +12,12 @@ from llmserve_lab.catalog.records.cited import Cited
 
 @dataclass(frozen=True, kw_only=True)
 class Deployment:
-    """A model as somebody serves it: ``n_gpus`` decode or prefill as one group.
+    """A published deployment: ``n_gpus`` decode or prefill as one group.
 
     ``gpu_tokens_per_s`` is the rate of one GPU. ``context`` is the cache of a request
     in decode and its prompt in prefill, of which ``cached`` tokens need no computing.
-    ``batch`` is requests per GPU, None where nobody says; ``user_tokens_per_s`` what a
-    user sees, where that is told.
+    ``batch`` is requests per GPU, None where it is not printed; ``user_tokens_per_s``
+    what a user sees, where that is told.
     """
 
     name: str

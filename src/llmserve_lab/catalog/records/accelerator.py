@@ -19,7 +19,7 @@ from typing import NoReturn
 from llmserve_lab.catalog.data.links import LINKS
 from llmserve_lab.catalog.records.cited import Cited, cite_in
 from llmserve_lab.catalog.records.link import BITS_PER_BYTE
-from llmserve_lab.catalog.records.tensor import whole_numbers
+from llmserve_lab.checks import whole_fields
 
 GIB = 1024**3
 
@@ -110,7 +110,7 @@ class Accelerator:
 
     def __post_init__(self) -> None:
         cite_in(self, peak_flops="FLOP/s", hbm_bytes="byte", hbm_bw="byte/s")
-        whole_numbers(self, "num_devices")
+        whole_fields(self, "num_devices")
         if self.scale_up not in LINKS:
             raise ValueError(
                 f"scale_up must be one of {', '.join(LINKS)}, got {self.scale_up!r}"
@@ -149,11 +149,11 @@ class Accelerator:
 
 
 class UndisclosedError(LookupError, AttributeError):
-    """A number was asked for that nobody has published."""
+    """A number was asked for that is not published."""
 
 
 class Undisclosed(Accelerator):
-    """A device whose peaks nobody has published, only what was fitted to its traces."""
+    """A device with unpublished peaks: only what was fitted to its traces is known."""
 
     reason: str
     fitted: Mapping[str, Cited]

@@ -24,11 +24,11 @@ KINDS: tuple[str, ...] = get_args(Kind)
 
 @dataclass(frozen=True)
 class Cited:
-    """One number with its unit, what kind of evidence it is, and who says so.
+    """One number with its unit, what kind of evidence it is, and its source.
 
     ``unit`` is a string in SI base form (``"byte/s"``, ``"FLOP/s"``). ``kind`` is
     *datasheet* (the vendor promises it), *paper* (a publication prints it), *measured*
-    (found in a run), *counted* (added up by the book from a published shape),
+    (from a run), *counted* (added up by the book from a published shape),
     *convention* (agreed, not found) or *estimate* (reasoned out).
     ``note`` says what a careful reader would ask next.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from llmserve_lab.catalog.records.cited import Cited, cite_in
-from llmserve_lab.catalog.records.tensor import whole_numbers
+from llmserve_lab.checks import whole_fields
 
 BITS_PER_BYTE = 8
 
@@ -33,7 +33,7 @@ class Wires:
 
     def __post_init__(self) -> None:
         cite_in(self, lane_rate="bit/s")
-        whole_numbers(self, "num_links", "lanes_per_link", "payload", "line")
+        whole_fields(self, "num_links", "lanes_per_link", "payload", "line")
 
     def counted_bytes_per_s(self) -> float:
         """Multiply the parts: bytes per second that one device can send."""
@@ -68,4 +68,4 @@ class Link:
     def __post_init__(self) -> None:
         cite_in(self, bandwidth="byte/s", bidirectional="byte/s", total="byte/s")
         cite_in(self, latency="s")
-        whole_numbers(self, "num_devices")
+        whole_fields(self, "num_devices")

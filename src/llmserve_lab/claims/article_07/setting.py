@@ -64,7 +64,7 @@ def layer() -> MoeLayer:
 
 
 @cache
-def dispatched() -> parallel.Executed:
+def dispatched() -> parallel.ExecutedLayer:
     """Three rows of each card through experts on all of them."""
     shares = np.split(batch(ROWS, d_model=WIDTH), CARDS)
     return parallel.execute(layer(), shares)
