@@ -18,7 +18,8 @@ from benchmarks import Line
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "_build" / "html" / "chapters"
-SHARED = ("live.js", "question.js", "letters.js", "provenance.js", "book.css")  # ours too, on every page
+# Ours too, on every page.
+SHARED = ("live.js", "question.js", "letters.js", "provenance.js", "book.css")
 OPENINGS = 5
 STEP_MS, DRAWN_S, OURS_MB = 4.0, 1.0, 0.15
 FRAME_MS = 16.0  # a figure that only offers choices answers within a frame

@@ -10,7 +10,7 @@ from llmserve_lab import catalog
 from llmserve_lab.catalog import Cited, machine
 from llmserve_lab.catalog.records.cited import KINDS
 from llmserve_lab.formula.formula import Formula
-from llmserve_lab.formula.origin import Run, Sourced
+from llmserve_lab.formula.origin import CellRun, Sourced
 from llmserve_lab.formula.registry import formulas
 from llmserve_lab.formula.text import plain, said, si
 from llmserve_lab.page.build.provenance import ELEMENT
@@ -197,7 +197,7 @@ def test_outside_a_notebook_no_run_is_made_up() -> None:
 def test_the_settings_of_a_run_are_recorded_with_their_sources() -> None:
     book = Provenance()
     settings = {"slots": 8, "bandwidth": H100["hbm_bw"]}
-    key = book.number(Run("simulate(...)", "Serve.", settings))
+    key = book.number(CellRun("simulate(...)", "Serve.", settings))
     call, does, shown = book.data["numbers"][key]["run"]
     assert (call, does, shown["slots"]) == ("simulate(...)", "Serve.", "8")
     assert shown["bandwidth"][0] == "3.35 TB/s"

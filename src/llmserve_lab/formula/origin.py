@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Evidence(Protocol):
-    """A number with its unit, what kind of evidence it is, and who says so.
+    """A number with its unit, what kind of evidence it is, and its source.
 
     The catalog's ``Cited`` is one; formulas and pages need to know no more of it.
     """
@@ -35,7 +35,7 @@ class Evidence(Protocol):
 
     @property
     def source(self) -> str:
-        """Who says so."""
+        """What is cited for it."""
 
     @property
     def note(self) -> str:
@@ -68,15 +68,15 @@ class Computed:
 
 
 @dataclass(frozen=True)
-class Run:
-    """A program that printed a number: the call, what it does, and its settings."""
+class CellRun:
+    """Run of a notebook cell that printed a number: the call, and its settings."""
 
     call: str
     does: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-Origin = Computed | Evidence | Run
+Origin = Computed | Evidence | CellRun
 
 
 Show = Callable[[Computed, str], str]
@@ -89,7 +89,7 @@ def hand_in(show: Show) -> None:
 
 
 def small_print(computed: Computed, text: str) -> str:
-    """HTML under a worked line: who says what was put in; empty without a page."""
+    """HTML under a worked line: sources of what was put in; empty without a page."""
     return _SHOWN[0](computed, text) if _SHOWN else ""
 
 

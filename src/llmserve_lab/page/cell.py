@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from llmserve_lab.formula.origin import Run
+from llmserve_lab.formula.origin import CellRun
 
 MAX_SETTINGS = 12
 SAID = (int, float, str, bool)
 
 
-def this_run(settings: Mapping[str, Any] | None = None) -> Run | None:
+def this_run(settings: Mapping[str, Any] | None = None) -> CellRun | None:
     """The last expression of the cell that is being run; None outside a notebook.
 
     ``settings`` are those that the call does not show.
@@ -27,7 +27,7 @@ def this_run(settings: Mapping[str, Any] | None = None) -> Run | None:
     return replace(run, settings={**run.settings, **(settings or {})})
 
 
-def this_argument(name: str) -> Run | None:
+def this_argument(name: str) -> CellRun | None:
     """The expression that the cell hands to a call under the keyword ``name``."""
     code = _code()
     for node in ast.walk(ast.parse(code)) if code else ():
@@ -36,13 +36,13 @@ def this_argument(name: str) -> Run | None:
     return None
 
 
-def _run(node: ast.expr) -> Run:
+def _run(node: ast.expr) -> CellRun:
     """The call as it is written, what its function says it does, and its settings."""
     calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
     function = _named(calls[0].func) if calls else None
     does = (inspect.getdoc(function) or "").split("\n\n")[0] if function else ""
     settings = dict(_settings(calls[0], function)) if function else {}
-    return Run(ast.unparse(node), " ".join(does.split()), settings)
+    return CellRun(ast.unparse(node), " ".join(does.split()), settings)
 
 
 def _settings(call: ast.Call, function: Any) -> Iterator[tuple[str, str]]:

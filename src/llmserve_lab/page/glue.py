@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from llmserve_lab.formula.latex import Worked
-from llmserve_lab.formula.origin import Computed, Evidence, Origin, Run, Sourced
+from llmserve_lab.formula.origin import CellRun, Computed, Evidence, Origin, Sourced
 from llmserve_lab.formula.text import said
 from llmserve_lab.page.cell import this_argument
 from llmserve_lab.page.provenance import Provenance
 
 Number = str | Worked | Computed | Evidence
-Gluable = Number | tuple[float, str] | tuple[float, str, Worked | Computed | Run]
+Gluable = Number | tuple[float, str] | tuple[float, str, Worked | Computed | CellRun]
 PREFIX = "application/papermill.record/"
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from llmserve_lab.formula.latex import template
-from llmserve_lab.formula.origin import Computed, Evidence, Origin, Run, hand_in
+from llmserve_lab.formula.origin import CellRun, Computed, Evidence, Origin, hand_in
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 from llmserve_lab.formula.text import said_unit, without_links
 from llmserve_lab.formula.tree import prefix_form
@@ -68,7 +68,7 @@ class Provenance:
                 for name, value in sorted(origin.given.items())
             }
             return {"formula": origin.formula.label, "given": given}
-        if isinstance(origin, Run):
+        if isinstance(origin, CellRun):
             settings = {n: self._setting(v) for n, v in origin.settings.items()}
             return {"run": [origin.call, origin.does, settings]}
         return {"source": self.source(origin)}
