@@ -22,14 +22,17 @@ export OPENBLAS_NUM_THREADS := 1
 # Compile a module once, not in each of the many kernels and workers.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: book test pages lab run bench mutants offline lint types clean help
+.PHONY: book test test-deep pages lab run bench mutants offline lint types clean help
 
 book: $(ENV) $(RUNTIME)  ## build the pages: _build/html/index.html
 	$(build_pages)
 
 test: $(ENV)  ## compute every number again, and run every chapter
-	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --ignore=tests/browser \
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --ignore=tests/browser --ignore=tests/deep \
 	    --nbval --nbval-current-env --nbval-cell-timeout=60
+
+test-deep: $(ENV)  ## what takes long: the whole book built with a chapter more
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile tests/deep
 
 pages: $(ENV) $(BUILT)  ## open every page in chromium, and move every slider
 	@$(BIN)/pytest -q -n 2 --dist loadgroup tests/browser
@@ -65,7 +68,7 @@ clean:  ## remove all that make made, but for the environment in .venv
 	find . -path ./.venv -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 # A warning is an error: a plain build would exit 0 with a broken page. The first page is
 # copied over Jupyter Book's redirect, which has no icon and so asks the server for one.

@@ -22,7 +22,7 @@
   card.id = card.className = "letters-card";
   card.setAttribute("role", "tooltip");
   card.hidden = true;
-  document.body.append(card);
+  (document.querySelector("main, [role=main]") ?? document.body).append(card);
   let owner = null, timer = 0;
 
   /* The name of the quantity that an element stands for, if it is a letter of ours. */
@@ -56,6 +56,7 @@
     shape.setAttribute("jax", "CHTML");
     shape.setAttribute("aria-hidden", "true");
     const body = document.createElement("mjx-math");
+    body.className = "MJX-TEX";
     body.append(letter.cloneNode(true));
     shape.append(body);
     row.append(shape, ` ${meaning}`);
@@ -81,11 +82,13 @@
   /* Below the letter, or above it where the window ends; never beside the page. */
   function place(at) {
     const { clientWidth: width, clientHeight: height } = document.documentElement;
-    const left = Math.min(Math.max(at.left, 8), width - card.offsetWidth - 8);
+    const left = Math.max(8, Math.min(at.left, width - card.offsetWidth - 8));
     const under = at.bottom + 6 + card.offsetHeight <= height || at.top < height / 2;
     const top = under ? at.bottom + 6 : at.top - card.offsetHeight - 6;
-    card.style.left = `${left + window.scrollX}px`;
-    card.style.top = `${top + window.scrollY}px`;
+    card.style.left = card.style.top = "0";
+    const origin = card.getBoundingClientRect();
+    card.style.left = `${left - origin.left}px`;
+    card.style.top = `${top - origin.top}px`;
   }
 
   function hide() {

@@ -132,5 +132,8 @@ def drawing() -> StaticFigure:
     axes.plot([0, 1, 2], [1, 1, 2], label="up")
     axes.legend()
     return StaticFigure.of(
-        figure, sentence="Two lines, the higher at π.", title="Lines"
+        figure,
+        name="example.lines",
+        sentence="Two lines, the higher at π.",
+        title="Lines",
     )

@@ -60,3 +60,37 @@ def test_a_substituted_number_stands_in_brackets_before_its_power() -> None:
 def test_terms_stand_in_the_order_of_the_notation() -> None:
     assert f.LINEAR_FLOPS.latex == r"F_{\mathrm{lin}} = 2 P_{\mathrm{act}} n"
     assert f.ITERATION_BYTES.latex == r"Q = Q_w + Q_{\mathrm{kv}}"
+
+
+def test_a_coefficient_is_a_plain_number_and_a_one_is_not_printed() -> None:
+    flops = f.LINEAR_FLOPS.worked(params_active=6.6e9, batch=1, chunk=1).latex
+    assert r"= 2 \cdot 6.6 \times 10^{9}" in flops
+    at: dict[str, Any] = {"batch": 4, "context": 100, "chunk": 8}
+    pairs = f.ATTN_PAIRS.worked(**at).latex
+    assert "request/token" not in pairs.split(r"\\")[1].replace("tokens/request", "")
+    assert "1 \\cdot" not in pairs
+    other = f.LINEAR_FLOPS.worked(
+        params_active=6.6e9, batch=1, chunk=1, flops_per_param=3
+    )
+    assert r"= 3 \cdot" in other.latex
+
+
+def test_the_legend_says_letter_meaning_and_unit_of_every_term() -> None:
+    html = f.KV_BYTES_PER_TOKEN._repr_html_()
+    assert html.startswith('<div class="formula" id="eq-kv_bytes_per_token">')
+    legend = html.partition('<p class="legend">')[2]
+    entries = legend.removesuffix("</p>\n</div>").split("; ")
+    assert [entry.partition("</span> ")[2] for entry in entries] == [
+        "KV bytes per token, whole model (B/token)",
+        "layers (layer)",
+        "key–value heads (head/layer)",
+        "width of one head (element)",
+        "bytes per cached number (B/element)",
+        "one key and one value",
+    ]
+    assert r"\(h_{\mathrm{kv}}\)" in entries[2] and r"\(2\)" in entries[-1]
+
+
+def test_a_legend_has_no_word_for_what_is_not_printed() -> None:
+    assert "own_row" in f.ATTN_PAIRS.terms
+    assert "a row sees itself" not in f.ATTN_PAIRS._repr_html_()

@@ -25,7 +25,7 @@ def test_nothing_of_a_drawing_reaches_the_rest_of_the_page() -> None:
     html = drawing().html()
     assert "<style" not in html and "<?xml" not in html and "<metadata" not in html
     identifiers = re.findall(r'\bid="([^"]+)"', html)
-    assert all(i.startswith("static-") for i in identifiers)
+    assert all(i.startswith(("static-", "fig-example.")) for i in identifiers)
     used = re.findall(r"(?:url\(#|href=\"#)([^)\"]+)", html)
     assert set(used) <= set(identifiers)
 

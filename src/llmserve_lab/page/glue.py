@@ -1,4 +1,8 @@
-"""Prose states a number only after a cell has computed it: ``glue`` hands it over."""
+"""Prose states a number only after a cell has computed it: ``glue`` hands it over.
+
+In the text it stands as ``[295 FLOP/byte](#num-ridge)``; ``make run`` writes what is
+between the brackets.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ PREFIX = "application/papermill.record/"
 
 
 def glue(**numbers: Gluable) -> None:
-    """Store numbers in the cell's output for the text's ``{glue:text}`` role.
+    """Store numbers in the cell's output, for links such as ``[?](#num-ridge)``.
 
     A value is a result (``RIDGE.computed(known)``), a cited number, a text, or a pair
     of number and unit that :func:`said` formats; a third part of it, or a ``Sourced``

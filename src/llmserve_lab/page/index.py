@@ -31,11 +31,19 @@ def coefficient_table() -> Table:
 
 
 def formula_index() -> Table:
-    """Every formula of the book: name, equation, when it holds, where it is from."""
+    """Every formula: name, number, equation, when it holds, where it is from."""
     rows = []
     for f in sorted(formulas(), key=lambda each: each.label):
         made = "SymPy" if f.derived else "hand"
         equation = rf"\({f.latex}\)"
-        rows.append((f.link, f.title, equation, f.holds, f.source, made))
-    columns = ("name", "what it states", "equation", "holds for", "source", "made by")
+        rows.append((f.label, f.link, f.title, equation, f.holds, f.source, made))
+    columns = [
+        "in code",
+        "number",
+        "says",
+        "equation",
+        "holds for",
+        "source",
+        "made by",
+    ]
     return Table("Formulas by name", columns, rows)

@@ -19,7 +19,9 @@ from llmserve_lab.notation import table
 # What holds words or names instead of letters: its argument is copied as it is.
 WORDS = ("mathrm", "mathbf", "mathbb", "mathcal", "text", "operatorname")
 NAMES = ("class", "cssId", "begin", "end")
-COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|.)", re.DOTALL)
+ACCENTS = ("overline", "hat", "tilde", "bar")  # with one, it is another letter
+# A line may end with the room below it: \\[4pt].
+COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|\\(?:\[[^\]]*\])?|.)", re.DOTALL)
 INLINE = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 PIECES = re.compile(r"(<script\b.*?</script>|<svg\b.*?</svg>|<[^>]*>)", re.DOTALL)
 
@@ -84,7 +86,7 @@ def _end(latex: str, at: int) -> int:
         return at + 1
     command = COMMAND.match(latex, at)
     end = command.end() if command else at + 1
-    if latex[at + 1 : end].rstrip("*") in (*WORDS, *NAMES):
+    if latex[at + 1 : end].rstrip("*") in (*WORDS, *NAMES, *ACCENTS):
         return _closed(latex, end)
     return end
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 KINDS = ("eq", "fig")
 DISPLAYED = re.compile(r'\bid="((?:eq|fig)-[\w.-]+)"')
-CHAPTER, EQUATION, FIGURE, EXERCISE = "chapter {}", "({})", "Figure {}", "exercise {}"
+CHAPTER, EQUATION, FIGURE, EXERCISE = "chapter {}", "({})", "figure {}", "exercise {}"
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ LINK = re.compile(
     rf'<a((?: (?!href)[\w-]+="[^"<>]*")*) href="#((?:eq|fig)-[\w.-]+)"{REST}>'
     r"([^<]*)</a>"
 )
+# A formula's label in a docstring that a page shows.
+CODE = re.compile(r"``([a-z]\w*(?:-\w+)?)``")
 ANCHOR = re.compile(r' id="((?:eq|fig)-[\w.-]+)"')
 
 
@@ -47,9 +49,18 @@ class Page:
 
         def link(match: re.Match[str]) -> str:
             address, words = self.link(match[2], match[4])
+            if "fig-number" in match[1]:  # the title of the figure itself
+                words = words.capitalize()
             return f'<a{match[1]} href="{address}"{match[3]}>{words}</a>'
 
-        return LINK.sub(link, ANCHOR.sub(self._anchor, text))
+        return CODE.sub(self._code, LINK.sub(link, ANCHOR.sub(self._anchor, text)))
+
+    def _code(self, match: re.Match[str]) -> str:
+        target = f"eq-{match[1]}"
+        if target not in self.known:
+            return match[0]
+        address, number = self.link(target, "")
+        return f'<a class="named" href="{address}" title="{number}">{match[0]}</a>'
 
     def _anchor(self, match: re.Match[str]) -> str:
         place = self.known.get(match[1])
@@ -61,7 +72,9 @@ class Page:
 
 def worded(target: str, text: str, place: Place) -> str:
     """The words of a reference: its number for its name, or after other words."""
-    number = place.text(target)
-    if not number or not text or text == target.partition("-")[2]:
-        return number or text or target.partition("-")[2]
-    return f"{text} {number}"
+    name, number = target.partition("-")[2], place.text(target)
+    if not number:
+        return text or name
+    if text in ("", name):
+        return number
+    return f"{text} {number}" if number.startswith("(") else f"{text} ({number})"

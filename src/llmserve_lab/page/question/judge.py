@@ -10,6 +10,7 @@ import math
 from functools import cache
 from typing import Any
 
+from llmserve_lab.formula.text import without_links
 from llmserve_lab.page.question.answer import quantity
 from llmserve_lab.page.question.question import LETTERS, Judgement, Question, text_of
 
@@ -32,7 +33,10 @@ SIGN = "The size is right, the sign is not."
 
 def hints(question: Question) -> list[tuple[float, str]]:
     """Wrong values in the question's unit with what to say, most specific first."""
-    own = [(float(hint.value()), text_of(hint.text)) for hint in question.hints]
+    own = [
+        (float(hint.value()), without_links(text_of(hint.text)))
+        for hint in question.hints
+    ]
     if question.choices:
         return own
     usual = ((question.right * ratio, text) for ratio, text in _usual(question))

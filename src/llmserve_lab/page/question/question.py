@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from types import ModuleType
 from typing import Any, Literal
 
-from llmserve_lab.formula.text import unit_text
+from llmserve_lab.formula.text import unit_text, without_links
 
 Text = str | Callable[[], str]
 LETTERS = "abcdefgh"
@@ -81,7 +81,7 @@ class Question:
         return abs(value - self.right) <= self.rel_tol * abs(self.right)
 
     def __repr__(self) -> str:
-        lines = [text_of(self.prompt)]
+        lines = [without_links(text_of(self.prompt))]
         if self.choices:
             pairs = zip(LETTERS, self.choices, strict=False)
             lines += [f"  ({letter}) {choice}" for letter, choice in pairs]

@@ -1,0 +1,1 @@
+"""Tests of the whole that take long: `make test-deep`."""
