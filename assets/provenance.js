@@ -55,6 +55,11 @@
     return OPERATORS.get(operator)(...args.map((each) => evaluate(each, of)));
   }
 
+  /* The code name of a formula's result: its label, unless there are several. */
+  function resultOf(label) {
+    return book.formulas.get(label).result ?? label;
+  }
+
   /* --- One number's working: a formula and where its arguments come from. --- */
 
   class Working {
@@ -71,14 +76,15 @@
       if (given) return { name, ...given };
       const number = this.formula.numbers?.[name];
       if (number !== undefined) return { name, value: number, coefficient: true };
-      const below = this.formula.uses?.[name];
+      const below = this.formula.uses?.find((label) => resultOf(label) === name);
       if (!below) throw new Error(`nothing gives ${name} to ${this.key}`);
       const working = new Working(below, this.given);
       return { name, value: working.value, working };
     }
 
     get terms() {
-      return this.formula.terms.map((name) => this.term(name));
+      const slots = this.formula.latex.matchAll(/⟦(\w+)/g);
+      return [...new Set([...slots].map(([, name]) => name))].map((name) => this.term(name));
     }
 
     get value() {
@@ -135,7 +141,9 @@
         const source = looked.by.reduce((at, name) => at?.[this.signal(name)], looked.sources);
         return { value, source, says: "chosen with the controls" };
       }
-      return { value, says: "set with the slider" };
+      const start = this.data.starts?.[signal];
+      return start && value === this.data.now[signal] ? { value, source: start }
+        : { value, says: "set with the slider" };
     }
   }
 
@@ -171,7 +179,7 @@
 
   /* The equation, then the same with the values put in, then what it comes to. */
   function equation(working) {
-    const { symbol, unit } = quantity(working.formula.result);
+    const { symbol, unit } = quantity(resultOf(working.key));
     const letters = working.formula.latex.replaceAll(" \\cdot ", " ")
       .replace(/\\left\(⟦(\w+)\\,⟧\\right\)|⟦(\w+)\\,⟧/g, (_, a, b) => letter(working, a ?? b));
     const filled = working.formula.latex.replace(/⟦(\w+)\\,⟧/g, (_, name) => number(working, name));
@@ -199,7 +207,7 @@
   }
 
   function plain(working) {
-    return `${working.formula.result} = ${infix(working.formula.tree, working.formula.numbers)} = ${shown(working.value, quantity(working.formula.result).unit)}`;
+    return `${resultOf(working.key)} = ${infix(working.formula.tree, working.formula.numbers)} = ${shown(working.value, quantity(resultOf(working.key)).unit)}`;
   }
 
   function mathematics(working) {

@@ -117,6 +117,11 @@ class Provenance:
             "derived": derived,
             "lookups": {lookup.name: self._lookup(lookup) for lookup in figure.lookups},
             "now": figure.values(),
+            "starts": {
+                slider.name: self.source(slider.source)
+                for slider in figure.sliders
+                if slider.source is not None
+            },
         }
 
     def _bound(self, bound: Bound) -> dict[str, Any]:
@@ -183,15 +188,11 @@ def _formula(formula: Formula) -> dict[str, Any]:
         for name, term in formula.terms.items()
         if isinstance(term, Coefficient)
     }
-    uses = {
-        used.name: used.label for used in formula.uses if used.name in formula.terms
-    }
     record = {
         "title": formula.title,
-        "result": formula.name,
-        "terms": list(formula.terms),
+        "result": formula.name if formula.variant else "",
         "numbers": coefficients,
-        "uses": uses,
+        "uses": [used.label for used in formula.uses if used.name in formula.terms],
         "tree": prefix_form(formula),
         "latex": template(formula),
         "holds": without_links(formula.holds),

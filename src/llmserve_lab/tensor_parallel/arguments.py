@@ -13,7 +13,7 @@ from llmserve_lab.catalog import (
     wire,
     workload,
 )
-from llmserve_lab.notation import bytes_act
+from llmserve_lab.notation import bytes_act, quantity
 
 BYTES_ACT = PRECISIONS["bf16"].bytes_in(bytes_act.unit)  # rows travel as weights do
 
@@ -24,15 +24,16 @@ def sizes_of(model: ModelShape) -> dict[str, Given]:
     A latent serves all heads, so every rank has a copy, as of a single key–value head.
     """
     heads = model.attention
-    return workload(model) | {
+    shape = {
         "n_layers": model.n_layers,
         "d_model": model.d_model,
         "d_ff": model.ffn.d_ff,
         "n_heads": heads.n_heads,
         "n_kv_heads": getattr(heads, "n_kv_heads", 1),
         "d_head": heads.d_head,
-        "bytes_act": BYTES_ACT,
     }
+    cited = {n: model.cited(value, quantity(n).unit) for n, value in shape.items()}
+    return {**workload(model), **cited, "bytes_act": BYTES_ACT}
 
 
 MODEL_KEYS = ("llama-2-7b", "llama-3-8b", "llama-3-70b", "llama-3.1-405b")

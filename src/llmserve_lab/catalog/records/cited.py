@@ -28,7 +28,7 @@ class Cited:
 
     ``unit`` is a string in SI base form (``"byte/s"``, ``"FLOP/s"``). ``kind`` is
     *datasheet* (the vendor promises it), *paper* (a publication prints it), *measured*
-    (from a run), *counted* (added up by the book from a published shape),
+    (from a run), *counted* (read off or added up from a published shape),
     *convention* (agreed, not found) or *estimate* (reasoned out).
     ``note`` says what a careful reader would ask next.
 

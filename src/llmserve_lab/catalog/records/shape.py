@@ -62,6 +62,10 @@ class ModelShape:
                 f"got {self.ffn.n_dense_layers}"
             )
 
+    def cited(self, value: float, unit: str) -> Cited:
+        """A number that follows from this shape, with the shape's source."""
+        return Cited(value, unit, "counted", self.source, self.name)
+
     def tensors(self) -> tuple[Tensor, ...]:
         """Every weight tensor of the model, from the embedding to the LM head."""
         n, table = self.n_layers, (self.vocab, self.d_model)
