@@ -45,6 +45,7 @@ run: $(ENV)  ## run every chapter and store its outputs
 	@$(BIN)/python tools/run_notebooks.py --workers $(WORKERS)
 	@$(BIN)/python tools/readme_picture.py
 	@$(BIN)/python tools/how_checked.py
+	@$(BIN)/python tools/browser_tables.py
 	@$(BIN)/python tools/contents.py
 
 bench: $(ENV) $(BUILT)  ## print the ratios that the book must keep

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import Line
+from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
 
@@ -23,14 +24,15 @@ def seconds(work: Callable[[], Any]) -> float:
 def frontier() -> None:
     """Every batch up to 1,024 of one setup."""
     batches = np.arange(1, 1025)
-    Twin(setup=setup("h100-sxm", 72)).gpu_tokens_per_s(batch=batches, context=CONTEXT)
+    twin = Twin(setup=setup("h100-sxm", 72), assumptions=book_assumptions())
+    twin.gpu_tokens_per_s(batch=batches, context=CONTEXT)
 
 
 def search() -> None:
     """A thousand setups, eleven batches each."""
     batches = 2.0 ** np.arange(11)
     for n_gpus in range(8, 8 + N_SETUPS):
-        twin = Twin(setup=setup("h100-sxm", n_gpus))
+        twin = Twin(setup=setup("h100-sxm", n_gpus), assumptions=book_assumptions())
         twin.gpu_tokens_per_s(batch=batches, context=CONTEXT)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from math import log2
 
 import pytest
@@ -84,6 +85,14 @@ def test_peak_is_multiprocessors_times_clock_times_flops_per_cycle(
     num_sms, megahertz = PRINTED[device.key].chip or (0, 0)
     assert float(device.compute_array.num_sms) == num_sms
     assert float(device.compute_array.boost_clock) == megahertz * 10**6
+
+
+def test_one_compute_array_is_one_architecture() -> None:
+    """Two devices with the same multiprocessors run the same kernels."""
+    assert all(each.architecture for each in catalog.ACCELERATORS.values())
+    for one, other in combinations(COUNTED, 2):
+        same = one.compute_array is other.compute_array
+        assert (one.architecture == other.architecture) is same
 
 
 @pytest.mark.parametrize("device", COUNTED, ids=lambda each: each.key)

@@ -30,6 +30,7 @@ TABLES = [
     catalog.memory_table(catalog.accelerator("h100-sxm")),
     catalog.tier_table(),
     catalog.deployment_table(),
+    catalog.decode_run_table(),
     catalog.product_table(),
     catalog.fact_table(),
 ]
@@ -69,7 +70,8 @@ def cells(table: Table, first: str) -> list[str]:
 
 
 def test_the_tables_show_the_numbers_of_the_catalog() -> None:
-    accelerators, links, models, shares, levels, tiers, served, products, facts = TABLES
+    accelerators, links, models, shares, levels, tiers, *measured = TABLES
+    served, decoded, products, facts = measured
     row = ["989.4", "1978.9", "–", "80 GB", "3.35 TB/s", "NVLink 4 (H100, H200)", "8"]
     assert cells(accelerators, "H100 SXM")[1:] == row
     assert cells(accelerators, "Ascend 910C")[1:] == ["–"] * 7
@@ -84,7 +86,10 @@ def test_the_tables_show_the_numbers_of_the_catalog() -> None:
     assert cells(tiers, "SSD")[1:] == ["3.84 TB", "7.875 GB/s"]
     row = ["H800 SXM", "144", "4989 tokens", "–", "1850 tokens/s"]
     assert cells(served, "Kimi K2, EP96")[1] == "Kimi K2"
-    assert cells(served, "DeepSeek, EP144")[2:-1] == row
+    assert cells(served, "DeepSeek, EP144")[2:-2] == row
+    assert cells(served, "DeepSeek, EP144")[-1] == "seen, 2026-11-22"
+    row = ["sglang", "fp8", "8", "8192 / 1024", "32", "29.64 s", "42.7 ms"]
+    assert cells(decoded, "H200 SXM")[1:-1] == row
     row = ["206 TFLOP/s", "1.688 TB/s"]
     assert cells(products, "1 × [64, 7168]·[7168, 2112]")[1:] == row
     assert cells(facts, "dispatch among 8")[1:] == ["77 µs"]

@@ -146,15 +146,15 @@ def _harmonic(gpus: int) -> list[float]:
     return [] if gpus == 1 else [2.0**i * i for i in range(1, 60)]
 
 
-@counts(f.WIRE_BYTES)
-def wire_bytes(rng: random.Random) -> Case:
+@counts(f.ALL_TO_ALL_BYTES)
+def all_to_all_bytes(rng: random.Random) -> Case:
     """Every copy of every row pays for itself; the busiest GPU has more of them."""
     rows, copies, size = rng.randint(1, 5), rng.randint(1, 4), rng.randint(1, 9)
     share = 2.0 ** -rng.randint(0, 3)
     sent = sum(size for _ in range(rows) for _ in range(copies))
     values = {
         "copy_bytes": size,
-        "sent_copies": copies,
+        "dispatched_copies": copies,
         "batch": rows,
         "chunk": 1,
         "balancedness": share,
@@ -193,5 +193,5 @@ def mla_bytes(rng: random.Random) -> Case:
 @counts(f.EXPERT_BYTES)
 def expert_bytes(rng: random.Random) -> Case:
     works = Works(rng)
-    values = run_of(works, f.EXPERT_BYTES, "read_experts", "wire_bytes")
+    values = run_of(works, f.EXPERT_BYTES, "read_experts", "all_to_all_bytes")
     return Case(values, works.expert_bytes())

@@ -9,9 +9,9 @@ from fractions import Fraction
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.formula.formula import Formula
 from tests.counted import Case, counts
-from tests.deepseek.works import Works, run_of, ticks
+from tests.deepseek.works import Works, rounded, run_of, ticks, two_halves
 
-GIVEN = ("read_experts", "wire_bytes")
+GIVEN = ("read_experts", "all_to_all_bytes")
 
 
 LINKS = ("far_rate", "near_rate")
@@ -33,13 +33,23 @@ def clocked(formula: Formula, clock: Callable[[Works], Fraction]) -> None:
 
 clocked(f.MLA_READ_S, lambda w: ticks((w.attention_bytes(), w.read_rate)))
 clocked(f.MLA_COMPUTE_S, lambda w: w.attention_ticks())
+clocked(f.ATTN_GEMM_READ_S, lambda w: w.attention_gemm_ticks()[0])
+clocked(f.ATTN_GEMM_COMPUTE_S, lambda w: w.attention_gemm_ticks()[1])
+clocked(f.ATTN_GEMM_S, lambda w: rounded(*w.attention_gemm_ticks()))
+clocked(f.ATTN_KERNEL_S, lambda w: w.attention_kernel_ticks())
 clocked(f.MLA_S, lambda w: w.block_ticks()["mla_s"])
-clocked(f.PASS_S, lambda w: w.pass_ticks())
+clocked(f.ATTN_ELEMENTWISE_S, lambda w: w.attention_elementwise_ticks())
+clocked(f.MOE_ELEMENTWISE_S, lambda w: w.expert_elementwise_ticks())
 clocked(f.EXPERT_READ_S, lambda w: ticks((w.expert_bytes(), w.read_rate)))
 clocked(f.EXPERT_COMPUTE_S, lambda w: w.expert_ticks())
 clocked(f.EXPERTS_S, lambda w: w.block_ticks()["experts_s"])
-clocked(f.WIRE_S, lambda w: w.wire_ticks())
-clocked(f.REST_S, lambda w: w.rest_ticks())
+clocked(f.FLIGHT_S, lambda w: w.flight_ticks())
+clocked(f.ALL_TO_ALL_S, lambda w: w.block_ticks()["all_to_all_s"])
+clocked(f.OTHER_READ_S, lambda w: w.other_ticks()[0])
+clocked(f.OTHER_COMPUTE_S, lambda w: w.other_ticks()[1])
+clocked(f.OTHER_S, lambda w: w.block_ticks()["other_s"])
+clocked(f.ATTN_PHASE_S, lambda w: w.phases()[0])
+clocked(f.MOE_PHASE_S, lambda w: w.phases()[1])
 
 
 @counts(f.SHARP_S)
@@ -52,32 +62,49 @@ def sharp_s(rng: random.Random) -> Case:
     return Case({"block_read_s": read, "block_compute_s": compute}, clock)
 
 
-@counts(f.PASS_BYTES)
-def pass_bytes(rng: random.Random) -> Case:
-    works = Works(rng)
-    return Case(run_of(works, f.PASS_BYTES), works.passed())
-
-
 @counts(f.TURN_S)
 def turn_s(rng: random.Random) -> Case:
-    """One block begins when the one before it has ended."""
+    """One block begins when the one before it has ended; the host comes last."""
     works, clock = Works(rng), Fraction(0)
     for length in works.block_ticks().values():
         clock += length
-    return timed(works, f.TURN_S, clock)
+    return timed(works, f.TURN_S, clock + works.host_s)
 
 
 @counts(f.HIDDEN_S)
 def hidden_s(rng: random.Random) -> Case:
-    """For each batch the wire of another runs beside it; both must be through."""
-    works, clock = Works(rng), Fraction(0)
-    slow = rng.choice((1, 2.0**-6))  # so that either may be the longer one
-    works.values |= {link: works.values[link] * slow for link in LINKS}
-    block = works.block_ticks()
+    """For each batch another is sent beside it; both must be through."""
+    works, clock = slowly_sent(rng), Fraction(0)
+    block, (attention, experts, *_) = works.block_ticks(), works.phases()
     for _ in range(works.n_batches):
-        device = clock + block["mla_s"] + block["experts_s"] + block["pass_s"]
-        clock = sorted([device, clock + block["wire_s"]])[-1] + block["rest_s"]
-    return timed(works, f.HIDDEN_S, clock)
+        device = clock + attention + experts
+        clock = sorted([device, clock + block["all_to_all_s"]])[-1] + block["other_s"]
+    return timed(works, f.HIDDEN_S, clock + works.host_s)
+
+
+def slowly_sent(rng: random.Random) -> Works:
+    """Works whose links are slow or not, so that either time may be the longer one."""
+    works = Works(rng)
+    slow = 2.0 ** -rng.randint(0, 6)
+    works.values |= {link: works.values[link] * slow for link in LINKS}
+    return works
+
+
+@counts(f.STAGES_S)
+def stages_s(rng: random.Random) -> Case:
+    """Two halves on a GPU and its ports, event by event; neither slows the other."""
+    works = slowly_sent(rng)
+    return timed(works, f.STAGES_S, two_halves(*works.phases(), Fraction(0)))
+
+
+@counts(f.HALVES_S)
+def halves_s(rng: random.Random) -> Case:
+    """The same, slowing each other down; starts and the rest once for each half."""
+    works = slowly_sent(rng)
+    clock = two_halves(*works.phases(), Fraction(works.overlap_slowdown))
+    for _ in ("A", "B"):
+        clock += works.transfer_starts_s + works.block_ticks()["other_s"]
+    return timed(works, f.HALVES_S, clock + works.host_s)
 
 
 @counts(f.USER_TOKENS_PER_S)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from itertools import product
+from itertools import combinations
 from statistics import fmean
 
 import numpy as np
@@ -22,33 +22,44 @@ from tests.moe.small import FLOAT
 WIDTH = 4
 
 
-def ranks_of(ep: int, top_k: int) -> list[tuple[int, ...]]:
-    """Every way in which k choices can fall on ranks."""
-    return list(product(range(ep), repeat=top_k))
+def routings(ep: int, per_rank: int, top_k: int) -> list[tuple[int, ...]]:
+    """Every way in which a row can choose k different experts, as many on each rank."""
+    return list(combinations(range(ep * per_rank), top_k))
+
+
+def group_of(rng: random.Random) -> tuple[dict[str, int], list[tuple[int, ...]]]:
+    """A few ranks with a few experts each, and every way to choose among them."""
+    ep, per_rank = rng.randint(2, 4), rng.randint(1, 3)
+    top_k = rng.randint(1, min(4, ep * per_rank))
+    values = {"ep": ep, "n_experts": ep * per_rank, "top_k": top_k}
+    return values, routings(ep, per_rank, top_k)
+
+
+def met(values: dict[str, int], chosen: tuple[int, ...]) -> int:
+    """Ranks on which the chosen experts lie, each counted once."""
+    per_rank = values["n_experts"] // values["ep"]
+    return len({expert // per_rank for expert in chosen})
 
 
 @counts(f.ROW_COPIES)
 def row_copies(rng: random.Random) -> Case:
-    ep, top_k = rng.randint(1, 4), rng.randint(1, 4)
-    met = fmean(len(set(each)) for each in ranks_of(ep, top_k))
-    return Case({"ep": ep, "top_k": top_k}, met)
+    """All choices of different experts, enumerated; the ranks of each are counted."""
+    values, ways = group_of(rng)
+    return Case(dict(values), fmean(met(values, each) for each in ways))
 
 
 @counts(f.ROW_OUT_BYTES)
 def row_out_bytes(rng: random.Random) -> Case:
-    ep, top_k, width = rng.randint(1, 4), rng.randint(1, 4), rng.randint(1, 9)
-    row = np.zeros(width)
-    sent = [sum(row.nbytes for _ in set(each)) for each in ranks_of(ep, top_k)]
-    values = {"ep": ep, "top_k": top_k, "d_model": width, "bytes_act": FLOAT}
-    return Case(dict(values), fmean(sent))
+    values, ways = group_of(rng)
+    row = np.zeros(rng.randint(1, 9))
+    sent = [sum(row.nbytes for _ in range(met(values, each))) for each in ways]
+    return Case({**values, "d_model": row.size, "bytes_act": FLOAT}, fmean(sent))
 
 
-def dispatched(rank: Rank, chosen: Integers) -> None:
+def dispatched(rank: Rank, chosen: Integers, n_experts: int) -> None:
     """One rank's rows to where their experts are, and answers back."""
     weight = np.ones(chosen.shape)
-    parcels = pack(
-        chosen, weight, contiguous(rank.num_ranks, rank.num_ranks), copies="rank"
-    )
+    parcels = pack(chosen, weight, contiguous(n_experts, rank.num_ranks), copies="rank")
     rows = np.zeros((len(parcels.rows), WIDTH))
     arrived, came = rank.all_to_all(rows, parcels.counts)
     rank.all_to_all(arrived, came)
@@ -56,13 +67,12 @@ def dispatched(rank: Rank, chosen: Integers) -> None:
 
 @counts(f.EP_BYTES)
 def ep_bytes(rng: random.Random) -> Case:
-    """Every rank has one row for each way to choose; one expert lives on each rank."""
-    ep, top_k = rng.randint(2, 4), rng.randint(1, 3)
-    ways = np.array(ranks_of(ep, top_k))
-    ledger = run(dispatched, ep, ways).ledger
-    values = {"ep": ep, "top_k": top_k, "d_model": WIDTH, "bytes_act": FLOAT}
-    values |= {"n_rows": ep * len(ways)}
-    return Case(dict(values), ledger.sent_bytes() / ep)
+    """Every rank has one row for each way to choose different experts."""
+    values, ways = group_of(rng)
+    ep, n_experts = values["ep"], values["n_experts"]
+    ledger = run(dispatched, ep, np.array(ways), n_experts).ledger
+    more = {"d_model": WIDTH, "bytes_act": FLOAT, "n_rows": ep * len(ways)}
+    return Case({**values, **more}, ledger.sent_bytes() / ep)
 
 
 def cut_experts(ep: int, n_rows: int, rng: random.Random) -> float:
@@ -110,16 +120,16 @@ def sp_bytes(rng: random.Random) -> Case:
 
 @counts(f.COMPOSED_BYTES)
 def composed_bytes(rng: random.Random) -> Case:
-    """Around attention in teams of two, then around one expert on each rank."""
-    tp, ep, top_k = 2, 4, rng.randint(1, 3)
-    ways = np.array(ranks_of(ep, top_k))
+    """Around attention in teams of two, then around two experts on each rank."""
+    tp, ep, n_experts, top_k = 2, 4, 8, rng.randint(1, 3)
+    ways = np.array(routings(ep, n_experts // ep, top_k))
 
     def block(rank: Rank) -> None:
         around_attention(rank, tp, np.ones((len(ways), WIDTH)))
-        dispatched(rank, ways)
+        dispatched(rank, ways, n_experts)
 
     values = {"ep": ep, "tp": tp, "top_k": top_k, "n_rows": ep * len(ways)}
-    values |= {"d_model": WIDTH, "bytes_act": FLOAT}
+    values |= {"d_model": WIDTH, "bytes_act": FLOAT, "n_experts": n_experts}
     return Case(dict(values), run(block, ep).ledger.sent_bytes() / ep)
 
 

@@ -153,11 +153,13 @@ def test_rows_that_cannot_be_dealt_out_are_not_sent(n_rows: int) -> None:
         exchanged(hot_share=0.1, n_rows=n_rows, top_k=2)
 
 
-def test_experts_that_differ_lie_on_hardly_more_ranks_than_drawn_ones() -> None:
-    """``row_copies`` draws experts with replacement; without, rows need 1 % more."""
-    homes = draw(np.ones(256), n_rows=4000, top_k=8) // 32
+def test_rows_that_are_drawn_meet_as_many_ranks_as_the_closed_form_says() -> None:
+    """A row never draws an expert twice; one that could would meet 1 % fewer ranks."""
+    homes = draw(np.ones(256), n_rows=20_000, top_k=8) // 32
     met = np.mean([len(set(row)) for row in homes.tolist()])
-    assert 1 < met / f.ROW_COPIES(ep=8, top_k=8) < 1.02
+    closed = float(f.ROW_COPIES(ep=8, n_experts=256, top_k=8))
+    assert met == pytest.approx(closed, rel=3e-3)
+    assert closed > 1.007 * 8 * (1 - (7 / 8) ** 8)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from llmserve_lab.catalog.data.accelerators import ACCELERATORS
 from llmserve_lab.catalog.data.models import MODELS
 from llmserve_lab.catalog.evidence import deployments, kernels, measurements, servers
+from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS
+from llmserve_lab.catalog.evidence.decode_runs import SOURCE as DECODE_SOURCE
 from llmserve_lab.catalog.evidence.deployments import DEPLOYMENTS, SMALL_BATCHES
 from llmserve_lab.catalog.evidence.tiers import TIERS
 from llmserve_lab.catalog.records.cited import Cited
@@ -27,15 +29,41 @@ def deployment_table() -> Table:
             sources.cell(each.batch),
             sources.cell(each.gpu_tokens_per_s),
             sources.cell(each.user_tokens_per_s),
+            f"{each.status.kind}, {each.status.date}",
         )
         for each in (*DEPLOYMENTS, *SMALL_BATCHES)
     ]
+    load = ("context", "batch", "rate", "a user's")
     return Table(
         "Deployments: load and rate of one GPU",
-        ("who", "model", "device", "GPUs", *("context", "batch", "rate"), "a user's"),
+        ("deployment", "model", "device", "GPUs", *load, "the run was"),
         rows,
         sources.notes,
     )
+
+
+def decode_run_table() -> Table:
+    """Steps of decode workers, as a benchmark suite measured them."""
+    rows = [
+        (
+            ACCELERATORS[run.accelerator].name,
+            run.engine,
+            run.precision,
+            run.ep,
+            f"{run.prompt_tokens} / {run.output_tokens}",
+            f"{run.requests_per_gpu:g}",
+            f"{run.ttft_s:.2f} s",
+            f"{1e3 * run.tpot_s:.1f} ms [1]",
+            f"{run.status.kind}, {run.status.date}",
+        )
+        for run in DECODE_RUNS
+    ]
+    columns = (
+        *("device", "engine", "weights", "GPUs", "prompt / output"),
+        *("requests on a GPU", "first token", "each token", "the run was"),
+    )
+    title = "Decode workers of DeepSeek-V3, lengths nominal"
+    return Table(title, columns, rows, [f"measured: {DECODE_SOURCE}"])
 
 
 def product_table() -> Table:

@@ -6,6 +6,7 @@ expression, so that a derived formula is the outcome of its derivation and not a
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from llmserve_lab.formula.names import quantity
@@ -109,3 +110,62 @@ def ceiling(item: Any) -> sympy.Expr:
     import sympy
 
     return sympy.ceiling(item)
+
+
+MOST_DRAWS = 32  # factors that the browser is given; no model draws more experts
+
+
+def none_drawn(total: Any, marked: Any, draws: Any) -> sympy.Expr:
+    """Chance that none of ``marked`` things is among ``draws`` out of ``total``.
+
+    Hypergeometric, each thing drawn once at most: C(n - m, k) / C(n, k), which is the
+    product of (n - m - i) / (n - i) over the draws i, and zero where nothing else is
+    left to draw. ``marked`` need not be whole.
+    """
+    return _none_drawn()(total, marked, draws)
+
+
+def _left(total: Any, marked: Any, draws: Any) -> Any:
+    """The product, factor by factor, for numbers of any kind and for arrays."""
+    import numpy as np
+
+    if not any(isinstance(each, np.ndarray) for each in (total, marked, draws)):
+        chance: Any = 1
+        for i in range(int(draws)):
+            chance = chance * max(0, (total - marked - i) / (total - i))
+        return chance
+    chance = np.ones(np.broadcast_shapes(*map(np.shape, (total, marked, draws))))
+    for i in range(int(np.max(draws))):
+        drawn = np.maximum(0, (total - marked - i) / np.maximum(total - i, 1))
+        chance = np.where(i < draws, chance * drawn, chance)
+    return chance
+
+
+@cache
+def _none_drawn() -> Any:
+    """The function of SymPy (made at the first use)."""
+    import sympy
+
+    class NoneDrawn(sympy.Function):  # type: ignore[misc]
+        nargs = 3
+        is_nonnegative = True
+        _imp_ = staticmethod(_left)
+
+        def _latex(self, printer: Any) -> str:
+            total, marked, draws = self.args
+            top, bottom, many = map(printer._print, (total - marked, total, draws))
+            return rf"\binom{{{top}}}{{{many}}} \Big/ \binom{{{bottom}}}{{{many}}}"
+
+        def unrolled(self) -> sympy.Expr:
+            """Factor by factor, as far as a model may draw."""
+            total, marked, draws = self.args
+            factors = (
+                sympy.Piecewise(
+                    (sympy.Max(0, (total - marked - i) / (total - i)), i < draws),
+                    (1, True),
+                )
+                for i in range(MOST_DRAWS)
+            )
+            return sympy.Mul(*factors, evaluate=False)
+
+    return NoneDrawn

@@ -92,13 +92,13 @@ class UnitWalker(Printer):  # type: ignore[misc]
     _print_Abs = _print_floor = _print_ceiling = _keeps
 
     def _plain(self, expr: Any) -> Any:
-        part = self._parts(expr)[0]
-        if not part.unitless:
+        parts = self._parts(expr)
+        if odd := [part for part in parts if not part.unitless]:
             kind = type(expr).__name__
-            raise ValueError(f"{self.what} takes {kind} of {part.units}")
-        return part
+            raise ValueError(f"{self.what} takes {kind} of {odd[0].units}")
+        return parts[0]
 
-    _print_log = _print_exp = _plain
+    _print_log = _print_exp = _print_NoneDrawn = _plain
 
     def _parts(self, expr: Any) -> list[Any]:
         # Nothing is nothing in any unit: a zero may stand beside bytes.

@@ -133,6 +133,10 @@ class VegaPrinter(Printer):  # type: ignore[misc]
     def _print_Or(self, expr: Any) -> str:
         return "(" + " || ".join(self._parts(expr)) + ")"
 
+    def _print_NoneDrawn(self, expr: Any) -> str:
+        """It has no loops: each factor stands there."""
+        return str(self._print(expr.unrolled()))
+
     def _parts(self, expr: Any) -> list[str]:
         return [self._print(arg) for arg in expr.args]
 

@@ -1,10 +1,12 @@
 """A twin of a deployment: blocks of a decode step, rates reached, copies sent."""
 
 from llmserve_lab.formula.quantity import Quantity
-from llmserve_lab.notation.kinds import Positive
+from llmserve_lab.notation.kinds import Positive, Share
 
 mla_params = Positive(
-    r"P_{\mathrm{MLA}}", "parameter", "parameters of latent attention, all layers"
+    r"P_{\mathrm{MLA}}",
+    "parameter",
+    "parameters of latent attention, all layers",
 )
 up_params = Positive(
     r"P_{\uparrow}",
@@ -16,7 +18,7 @@ expert_stack = Positive(
     "parameter",
     "parameters of one expert, all layers that have one",
 )
-rest_params = Positive(
+other_params = Positive(
     r"P_{\mathrm{rest}}",
     "parameter",
     "parameters outside attention and experts that a step multiplies with",
@@ -40,10 +42,14 @@ read_experts = Positive(
     "routed experts of one GPU that a batch touches",
 )
 busiest_experts = Positive(
-    r"E_{\max}", "dimensionless", "touched experts on the busiest GPU, as balls in bins"
+    r"E_{\max}",
+    "dimensionless",
+    "touched experts on the busiest GPU, as balls in bins",
 )
-sent_copies = Positive(
-    r"k_{\mathrm{sent}}", "dimensionless", "copies in which a row goes out"
+dispatched_copies = Positive(
+    r"k_{\mathrm{sent}}",
+    "dimensionless",
+    "copies in which a row goes out",
 )
 copy_bytes = Positive(
     r"Q_{\mathrm{copy}}",
@@ -51,7 +57,9 @@ copy_bytes = Positive(
     "bytes of one copy of a row, out and back, all layers",
 )
 expand_flops = Quantity(
-    r"F_{\uparrow}", "FLOP", "FLOPs that make keys and values of the cache again"
+    r"F_{\uparrow}",
+    "FLOP",
+    "FLOPs that make keys and values of the cache again",
 )
 vanilla_pair_flops = Positive(
     r"f_{\mathrm{pair}}^{\uparrow}",
@@ -73,11 +81,41 @@ mla_bytes = Positive(
 )
 mla_read_s = Positive(r"t_{\mathrm{MLA}}^{\mathrm{read}}", "s", "time to read them")
 mla_compute_s = Positive(
-    r"t_{\mathrm{MLA}}^{\mathrm{mul}}", "s", "time to compute attention"
+    r"t_{\mathrm{MLA}}^{\mathrm{mul}}",
+    "s",
+    "time to compute attention",
+)
+attn_gemm_row_bytes = Quantity(
+    r"q_{\mathrm{att}}^{\mathrm{mm}}",
+    "byte/token",
+    "bytes of a row in and out of attention's GEMMs, all layers",
+)
+attn_gemm_read_s = Positive(
+    r"t_{\mathrm{att}}^{\mathrm{read}}",
+    "s",
+    "time that attention's GEMMs read and write",
+)
+attn_gemm_compute_s = Positive(
+    r"t_{\mathrm{att}}^{\mathrm{mul}}",
+    "s",
+    "time that attention's GEMMs compute",
+)
+attn_gemm_s = Positive(
+    r"t_{\mathrm{att}}^{\mathrm{mm}}", "s", "time of attention's GEMMs"
+)
+cache_rate = Positive(
+    r"W_{\mathrm{KV}}",
+    "byte/s",
+    "memory bandwidth that the attention kernel reaches",
+)
+attn_kernel_s = Quantity(
+    r"t_{\mathrm{att}}^{\mathrm{KV}}",
+    "s",
+    "time of the attention kernel",
 )
 mla_s = Positive(r"t_{\mathrm{MLA}}", "s", "time of attention in a step")
-wire_bytes = Positive(
-    r"Q_{\mathrm{wire}}",
+all_to_all_bytes = Positive(
+    r"Q_{\mathrm{a2a}}",
     "byte",
     "bytes through the busiest GPU's ports in dispatch and combine",
 )
@@ -87,25 +125,80 @@ far_share = Quantity(
     "share of copies that leave the node",
     maximum=1.0,
 )
-trips_s = Quantity(
-    r"t_{\mathrm{trip}}",
+transfer_starts_s = Quantity(
+    r"t_{\mathrm{a2a}}^{0}",
     "s",
     "what all dispatches and combines of a step take before their first byte",
 )
-wire_s = Quantity(r"t_{\mathrm{wire}}", "s", "time of dispatch and combine")
+flight_s = Quantity(
+    r"t_{\mathrm{a2a}}^{\mathrm{fly}}",
+    "s",
+    "time that dispatch and combine are under way",
+)
+dispatch_share = Share(
+    r"\varphi_{\mathrm{disp}}",
+    "dimensionless",
+    "dispatch's share of the bytes of dispatch and combine",
+)
+overlap_slowdown = Quantity(
+    r"s_{\mathrm{both}}",
+    "dimensionless",
+    "by how much computing and sending at once slow each other down",
+    maximum=1.0,
+)
+all_to_all_s = Quantity(r"t_{\mathrm{a2a}}", "s", "time of dispatch and combine")
+moe_gemm_row_bytes = Quantity(
+    r"q_{\mathrm{ex}}^{\mathrm{mm}}",
+    "byte/token",
+    "bytes of a row in and out of router and shared expert, all layers",
+)
+moe_gemm_copy_bytes = Quantity(
+    r"q_{\mathrm{copy}}^{\mathrm{mm}}",
+    "byte/token",
+    "bytes of a copy of a row between an expert's GEMMs, all layers",
+)
 expert_bytes = Positive(r"Q_{\mathrm{ex}}", "byte", "bytes that experts read in a step")
 expert_read_s = Positive(r"t_{\mathrm{ex}}^{\mathrm{read}}", "s", "time experts read")
 expert_compute_s = Positive(
     r"t_{\mathrm{ex}}^{\mathrm{mul}}", "s", "time experts compute"
 )
 experts_s = Positive(r"t_{\mathrm{ex}}", "s", "time of experts in a step")
-rest_s = Positive(r"t_{\mathrm{rest}}", "s", "time of dense layers, router and LM head")
+other_read_s = Positive(
+    r"t_{\mathrm{rest}}^{\mathrm{read}}",
+    "s",
+    "time that dense layers, router and LM head read",
+)
+other_compute_s = Positive(
+    r"t_{\mathrm{rest}}^{\mathrm{mul}}",
+    "s",
+    "time that they compute",
+)
+other_s = Positive(
+    r"t_{\mathrm{rest}}", "s", "time of dense layers, router and LM head"
+)
+host_s = Quantity(
+    r"t_{\mathrm{host}}",
+    "s",
+    "time of a step that no kernel accounts for: launches, sampling, synchronisation",
+)
 turn_s = Positive(r"t_{\mathrm{turn}}", "s", "time of a step, one thing after another")
-hidden_s = Positive(r"t_{\mathrm{hide}}", "s", "time of a step that hides the wire")
+attn_phase_s = Positive(r"t_{\mathrm{A}}^{m}", "s", "one batch's time in attention")
+moe_phase_s = Positive(r"t_{\mathrm{E}}^{m}", "s", "one batch's time in the experts")
+hidden_s = Positive(
+    r"t_{\mathrm{hide}}", "s", "time of a step that hides the all-to-alls"
+)
+stages_s = Positive(
+    r"t_{\mathrm{stage}}",
+    "s",
+    "time of the stages of two halves that wait for each other",
+)
+halves_s = Positive(r"t_{\mathrm{half}}", "s", "time of a step in two halves")
 accepted = Positive(r"a_{\mathrm{tok}}", "token/request", "tokens that a step leaves")
 twin_step_s = Positive(r"t_{\mathrm{twin}}", "s", "time of a step")
 user_tokens_per_s = Positive(
-    r"X_{\mathrm{user}}", "token/(request*s)", "tokens per second that one user sees"
+    r"X_{\mathrm{user}}",
+    "token/(request*s)",
+    "tokens per second that one user sees",
 )
 gpu_tokens_per_s = Positive(
     r"X_{\mathrm{gpu}}", "token/s", "tokens per second of one GPU"
@@ -114,28 +207,50 @@ resident_bytes = Positive(
     r"M_{\mathrm{fix}}", "byte", "memory of one GPU that weights take"
 )
 table_params = Positive(
-    r"P_{\mathrm{emb}}", "parameter", "parameters of the embedding table"
+    r"P_{\mathrm{emb}}",
+    "parameter",
+    "parameters of the embedding table",
 )
 held_bytes = Positive(r"M_{\mathrm{all}}", "byte", "memory of one GPU that is taken")
 gpu_requests = Positive(
     r"B_{\mathrm{gpu}}", "request", "requests on one GPU, all batches"
 )
-row_pass_bytes = Positive(
-    r"Q_{\mathrm{row}}",
+launch_s = Quantity(r"t_{\mathrm{launch}}", "s", "time to launch a kernel")
+attn_row_bytes = Quantity(
+    r"q_{\mathrm{att}}",
     "byte/token",
-    "bytes that a row moves between the products, all layers",
+    "bytes of a row in attention's elementwise kernels, all layers",
 )
-copy_pass_bytes = Positive(
-    r"Q_{\mathrm{unp}}",
+attn_launches = Quantity(
+    r"N_{\mathrm{att}}",
+    "dimensionless",
+    "kernels launched for attention in a step",
+)
+attn_elementwise_s = Quantity(
+    r"t_{\mathrm{att}}^{\mathrm{el}}",
+    "s",
+    "time of attention's elementwise kernels and launches",
+)
+moe_row_bytes = Quantity(
+    r"q_{\mathrm{ex}}",
     "byte/token",
-    "bytes that each copy of a row moves there as well",
+    "bytes of a row in elementwise kernels around the experts, all layers",
 )
-pass_bytes = Positive(
-    r"Q_{\mathrm{pass}}", "byte", "bytes that rows move between the products of a step"
+moe_copy_bytes = Quantity(
+    r"q_{\mathrm{copy}}",
+    "byte/token",
+    "bytes of a copy of a row in elementwise kernels, all layers",
 )
-n_kernels = Positive(r"N_{\mathrm{ker}}", "dimensionless", "kernels started in a step")
-start_s = Quantity(r"t_{\mathrm{start}}", "s", "time to start a kernel")
-pass_s = Quantity(r"t_{\mathrm{pass}}", "s", "time between the products")
+moe_launches = Quantity(
+    r"N_{\mathrm{ex}}",
+    "dimensionless",
+    "kernels launched around the experts in a step",
+)
+moe_elementwise_s = Quantity(
+    r"t_{\mathrm{ex}}^{\mathrm{el}}",
+    "s",
+    "time of elementwise kernels and launches around the experts",
+)
 block_read_s = Positive(r"t_{\mathrm{blk}}^{\mathrm{read}}", "s", "time a block reads")
 block_compute_s = Positive(r"t_{\mathrm{blk}}^{\mathrm{mul}}", "s", "time it computes")
 sharp_s = Positive(r"t_{\mathrm{sharp}}", "s", "time of a block by the sharp roofline")

@@ -7,7 +7,7 @@ n_experts = Count("E", "dimensionless", "routed experts of a layer", maximum=409
 n_shared = Quantity(
     "E_s", "dimensionless", "shared experts, which see all rows", whole=True
 )
-top_k = Count("k", "dimensionless", "experts that a row is sent to", maximum=4096)
+top_k = Count("k", "dimensionless", "experts that a row is sent to", maximum=32)
 d_expert = Count(r"d_{\mathrm{e}}", "element", "width inside an expert")
 ep = Count(
     r"g_{\mathrm{ep}}", "dimensionless", "ranks that share out the experts",

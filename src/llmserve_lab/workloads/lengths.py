@@ -168,6 +168,7 @@ class Bounded:
         """
         kept, drawn = np.empty(0, dtype=np.int64), 0
         while kept.size < size:
+            # At least 256 at a time: the share that falls inside is judged by them.
             more = self.law.draw(rng, max(size, 256))
             drawn += more.size
             inside = more[(self.low <= more) & (more <= self.high)]

@@ -57,6 +57,7 @@ HBM3E = HbmStacks(
 B200 = Accelerator(
     name="B200 SXM",
     key="b200-sxm",
+    architecture="blackwell",
     peak_flops=tensor_peaks(
         bf16=_b200(2.25e15, "FLOP/s", note=HALVED),
         fp8=_b200(4.5e15, "FLOP/s", note=HALVED),
@@ -72,6 +73,7 @@ B200 = Accelerator(
 GB200 = Accelerator(
     name="GB200 NVL72",
     key="gb200-nvl72",
+    architecture="blackwell",
     peak_flops=tensor_peaks(
         bf16=_gb200(2.5e15, "FLOP/s", note=HALVED),
         fp8=_gb200(5e15, "FLOP/s", note=HALVED),
@@ -87,6 +89,7 @@ GB200 = Accelerator(
 MI300X = Accelerator(
     name="MI300X",
     key="mi300x",
+    architecture="cdna3",
     peak_flops=tensor_peaks(
         bf16=_mi300x(1307.4e12, "FLOP/s"),
         fp8=_mi300x(2614.9e12, "FLOP/s"),
@@ -115,6 +118,7 @@ MI300X = Accelerator(
 ASCEND_910C = Undisclosed(
     name="Ascend 910C",
     key="ascend-910c",
+    architecture="da-vinci",
     reason=f"the paper ({AFD_PAPER}) gives only coefficients fitted to its traces; "
     "they are in .fitted, in cycles",
     fitted={

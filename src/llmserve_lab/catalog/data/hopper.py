@@ -116,6 +116,7 @@ L1_BYTES_PER_SM = _hopper(
 A100_80 = Accelerator(
     name="A100 80GB SXM",
     key="a100-80-sxm",
+    architecture="ampere",
     peak_flops=tensor_peaks(bf16=_a100(312e12, "FLOP/s"), int8=_a100(624e12, "FLOP/s")),
     hbm_bytes=_a100(80e9, "byte", note=PACKAGE),
     hbm_bw=_a100(2.039e12, "byte/s"),
@@ -132,6 +133,7 @@ A100_80 = Accelerator(
 H100 = Accelerator(
     name="H100 SXM",
     key="h100-sxm",
+    architecture="hopper",
     peak_flops=HOPPER_PEAKS,
     hbm_bytes=H100_LEVELS[-1].bytes,
     hbm_bw=H100_LEVELS[-1].bandwidth,
@@ -145,6 +147,7 @@ _SAME_DIE = "the compute die of the H100"
 H200 = Accelerator(
     name="H200 SXM",
     key="h200-sxm",
+    architecture="hopper",
     peak_flops=HOPPER_PEAKS,
     hbm_bytes=_h200(141e9, "byte", note="of 6 stacks of 24 GB, 3 GB are held back"),
     hbm_bw=_h200(4.8e12, "byte/s"),
@@ -163,6 +166,7 @@ H200 = Accelerator(
 H800 = Accelerator(
     name="H800 SXM",
     key="h800-sxm",
+    architecture="hopper",
     peak_flops=HOPPER_PEAKS,
     hbm_bytes=_h100(80e9, "byte", note=f"{_SAME_DIE}; only links and FP64 are cut"),
     hbm_bw=_h100(3.35e12, "byte/s", note=_SAME_DIE),

@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
+from llmserve_lab.catalog.evidence.status import Status
 from llmserve_lab.catalog.records.cited import Cited
+
+SEEN = Status("seen", "2026-11-22")
+CALIBRATED = Status("calibrated", "2026-11-22")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Deployment:
-    """A published deployment: ``n_gpus`` decode or prefill as one group.
+    """A model as it was served in public: ``n_gpus`` decode or prefill as one group.
 
     ``gpu_tokens_per_s`` is the rate of one GPU. ``context`` is the cache of a request
     in decode and its prompt in prefill, of which ``cached`` tokens need no computing.
-    ``batch`` is requests per GPU, None where it is not printed; ``user_tokens_per_s``
-    what a user sees, where that is told.
+    ``batch`` is requests per GPU, None where that is not told; ``user_tokens_per_s``
+    what a user sees, where that is. ``status`` says whether the run was looked at
+    while the models of this book were made.
     """
 
     name: str
@@ -29,6 +34,7 @@ class Deployment:
     user_tokens_per_s: Cited | None = None
     cached: Cited | None = None
     model: str = "deepseek-v3"
+    status: Status = SEEN
 
 
 DAY_6 = "DeepSeek, open-infra-index, day 6, inference system overview, 2025"
@@ -114,6 +120,7 @@ SGLANG_DRAFTED = Deployment(
 DRAFT_KEPT = Cited(
     0.6, "dimensionless", "convention", SGLANG_96, "of one token drafted"
 )
+EVEN_PROMPT = 4096  # the two prefills whose ratio gives the balancedness
 PREFILL_RATES: tuple[Deployment, ...] = tuple(
     Deployment(
         name=f"SGLang, prefill of {prompt}",
@@ -121,6 +128,7 @@ PREFILL_RATES: tuple[Deployment, ...] = tuple(
         n_gpus=32,
         context=_tokens(prompt, SGLANG_96),
         gpu_tokens_per_s=_per_gpu(rate, SGLANG_96),
+        status=CALIBRATED if prompt == EVEN_PROMPT else SEEN,
     )
     for prompt, rate in ((1024, 57_674), (2048, 54_543), (4096, 50_302))
 )
@@ -128,8 +136,9 @@ EVEN_PREFILL = Deployment(
     name="SGLang, prefill of 4096, even routing",
     accelerator="h100-sxm",
     n_gpus=32,
-    context=_tokens(4096, SGLANG_96),
+    context=_tokens(EVEN_PROMPT, SGLANG_96),
     gpu_tokens_per_s=_per_gpu(59_337, SGLANG_96),
+    status=CALIBRATED,
 )
 PREFILL_ROWS = Cited(16_384, "token", "measured", SGLANG_96, "rows in flight on a GPU")
 NVL72_DECODE = Deployment(
@@ -191,7 +200,9 @@ KIMI_PREFILL = Deployment(
 TABLED_BATCH = _requests(128, SGLANG_96)
 
 
-def _raced(context: float, rate: float, step_s: float) -> Deployment:
+def _raced(
+    context: float, rate: float, step_s: float, status: Status = SEEN
+) -> Deployment:
     """A run of a benchmark suite; requests are rate times time, by Little's law."""
     return Deployment(
         name="InferenceX, 8 H200",
@@ -200,14 +211,15 @@ def _raced(context: float, rate: float, step_s: float) -> Deployment:
         context=_tokens(context, INFERENCEX, "nine tenths of the nominal lengths"),
         gpu_tokens_per_s=Cited(rate, "token/s", "measured", INFERENCEX),
         batch=_requests(rate * step_s, INFERENCEX, "rate times time between tokens"),
+        status=status,
     )
 
 
 SMALL_BATCHES: tuple[Deployment, ...] = (
     _raced(1382, 90.25, 27.47e-3),
     _raced(1382, 522.1, 39.0e-3),
-    _raced(7834, 209.9, 34.69e-3),
-    _raced(7834, 410.3, 42.74e-3),
+    _raced(7834, 209.9, 34.69e-3, CALIBRATED),  # both are among the decode runs
+    _raced(7834, 410.3, 42.74e-3, CALIBRATED),
     Deployment(
         name="SGLang, 16 H200",
         accelerator="h200-sxm",

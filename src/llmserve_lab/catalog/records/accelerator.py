@@ -85,6 +85,8 @@ class MemoryLevel:
 class Accelerator:
     """One device: dense peaks by precision, memory, and the domain it scales up in.
 
+    ``architecture`` is the generation of the chip (``"hopper"``): kernels are written
+    for one, so that shares of a peak that were reached are known by its name.
     ``peak_flops`` maps a precision (``"bf16"``, ``"fp8"``, …) to FLOP/s without
     sparsity; integer operations count as FLOPs. ``hbm_bytes`` and ``hbm_bw`` are byte
     and byte/s of one device. ``scale_up`` is the key of its link and ``num_devices``
@@ -99,6 +101,7 @@ class Accelerator:
 
     name: str
     key: str
+    architecture: str
     peak_flops: Mapping[str, Cited]
     hbm_bytes: Cited
     hbm_bw: Cited
@@ -159,9 +162,15 @@ class Undisclosed(Accelerator):
     fitted: Mapping[str, Cited]
 
     def __init__(
-        self, *, name: str, key: str, reason: str, fitted: Mapping[str, Cited]
+        self,
+        *,
+        name: str,
+        key: str,
+        architecture: str,
+        reason: str,
+        fitted: Mapping[str, Cited],
     ) -> None:
-        vars(self).update(name=name, key=key, reason=reason)
+        vars(self).update(name=name, key=key, architecture=architecture, reason=reason)
         vars(self).update(fitted=MappingProxyType(dict(fitted)))
 
     def __getattr__(self, field: str) -> NoReturn:

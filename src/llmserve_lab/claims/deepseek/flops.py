@@ -19,6 +19,7 @@ from llmserve_lab.claims.deepseek.setting import (
 )
 from llmserve_lab.claims.record import Claim
 from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.executed.mla import D_MODEL, TINY, execute
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.formula.text import plain
@@ -31,7 +32,7 @@ KEY = TINY.d_head + TINY.d_rope
 @cache
 def shape() -> Mapping[str, Any]:
     """What the formulas ask about DeepSeek-V3."""
-    return Twin(setup=PLACE).shape
+    return Twin(setup=PLACE, assumptions=book_assumptions()).shape
 
 
 @cache

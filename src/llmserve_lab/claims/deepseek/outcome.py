@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.catalog.evidence.deployments import (
     DEEPSEEK_DECODE,
@@ -21,6 +23,7 @@ from llmserve_lab.claims.deepseek.setting import (
     untold,
 )
 from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.model.setup import SETUPS
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.formula.text import si
@@ -30,16 +33,21 @@ LONG, LEVEL = 32_768, 20.0
 PAPER_ROOM = 20e9  # bytes: its own assumption, in the claim about requests
 
 
+def twin(place: str) -> Twin:
+    """The twin of one of the paper's setups."""
+    return Twin(setup=SETUPS[place], assumptions=book_assumptions())
+
+
 def rate(place: str, batch: float) -> float:
     """Tokens per second and GPU with the context of the measurements."""
-    return float(Twin(setup=SETUPS[place]).gpu_tokens_per_s(batch=batch, context=2000))
+    return float(twin(place).gpu_tokens_per_s(batch=batch, context=2000))
 
 
 def room(usable: float | None = None) -> float:
     """Bytes left for the cache on a GPU of the small setup."""
-    twin = Twin(setup=SMALL)
-    share = twin.choices.usable_memory if usable is None else usable
-    return share * float(H100.hbm_bytes) - twin.resident_bytes()
+    small = Twin(setup=SMALL, assumptions=book_assumptions())
+    share = small.assumptions.usable_memory if usable is None else usable
+    return share * float(H100.hbm_bytes) - small.resident_bytes()
 
 
 def requests(kappa: float) -> float:
@@ -48,8 +56,10 @@ def requests(kappa: float) -> float:
 
 
 def level(place: str) -> int:
-    """Largest batch at the service level."""
-    return Twin(setup=SETUPS[place]).batch_at(LEVEL, context=4096)
+    """Largest batch at the service level, in halves or one after another."""
+    ours = twin(place)
+    turn = replace(ours, assumptions=replace(ours.assumptions, overlap="none"))
+    return max(way.batch_at(LEVEL, context=4096) for way in (ours, turn))
 
 
 CLAIMS = (

@@ -20,7 +20,7 @@ from llmserve_lab.claims.deepseek.setting import (
 )
 from llmserve_lab.claims.record import Claim, Number
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.formula.text import plain
 
 FFN = PLACE.experts
@@ -102,8 +102,8 @@ CLAIMS = (
         "§3, §3.3.1, §3.5",
         "Dispatch is in BF16",
         "dispatch in BF16",
-        lambda: Choices().dispatch == "bf16",
-        lambda: f"{Choices().dispatch} out, {Choices().combine} back",
+        lambda: book_assumptions().dispatch == "bf16",
+        lambda: f"{book_assumptions().dispatch} out, {book_assumptions().combine} back",
         WRONG,
         "Its own formula, and DeepSeek's overview, have it the other way round.",
     ),

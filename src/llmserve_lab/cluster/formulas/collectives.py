@@ -2,13 +2,14 @@
 
 Bytes on the wire and seconds of collectives whose chunks go round a ring, for chunks of
 equal size. What they count is :class:`llmserve_lab.cluster.ledger.Ledger`, chunk by
-chunk. And ``touched_experts``: the experts that rows meet, on which two chapters stand.
+chunk. And ``touched_experts`` and ``row_copies``: the experts that rows meet and the
+ranks that a row needs, on which two chapters stand.
 """
 
 from __future__ import annotations
 
 from llmserve_lab import notation as q
-from llmserve_lab.formula.derive import at, solve
+from llmserve_lab.formula.derive import at, none_drawn, solve
 from llmserve_lab.formula.formula import Formula
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "GATHER_BYTES",
     "GATHER_S",
     "LATENCY_BYTES",
+    "ROW_COPIES",
     "TOUCHED_EXPERTS",
 ]
 
@@ -69,6 +71,17 @@ LATENCY_BYTES = Formula(
     title="Tensor below which latency is most of the time",
     source="solved from [gather_s](#eq-gather_s)",
     holds=f"{ALONE}; two ranks or more; the same for an all-reduce",
+)
+ROW_COPIES = Formula(
+    result=q.row_copies,
+    expr=lambda ep, n_experts, top_k: (
+        ep * (1 - none_drawn(n_experts, n_experts / ep, top_k))
+    ),
+    title="Copies of a row, one for each rank that it needs",
+    source="expectation: a rank is missed by all of the row's experts or it is not",
+    holds=f"{UNIFORM}; equally many experts on each rank; with a copy for each expert "
+    "it is k instead",
+    ordered=(("top_k", "n_experts"), ("ep", "n_experts")),
 )
 TOUCHED_EXPERTS = Formula(
     result=q.touched_experts,

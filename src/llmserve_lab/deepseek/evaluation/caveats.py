@@ -1,14 +1,13 @@
-"""Two numbers of the prediction come from deployments: what if they were not known?
+"""Caveats: what of a prediction comes from deployments, and what is not told of them.
 
-One is the balancedness, found in a pair of prefill runs. The other is the batch of a
-production system, which is its rate over the rate that a user sees. And a third number
-is not known at all: how busy that system was while it prefilled.
+The balancedness was found in a pair of prefill runs, the batch of a production system
+is its rate over the rate that a user sees, and how busy that system was while it
+prefilled is not known at all.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 from llmserve_lab.catalog.evidence.deployments import (
     DEEPSEEK_DECODE,
@@ -21,9 +20,9 @@ from llmserve_lab.catalog.evidence.deployments import (
     PROFILED_PREFILL,
     SMALL_BATCHES,
     TABLED_BATCH,
+    Deployment,
 )
-from llmserve_lab.deepseek.calibration.kernel_efficiency import trips_started
-from llmserve_lab.deepseek.evaluation.predictions import beside, error, points, signed
+from llmserve_lab.deepseek.evaluation.predictions import Point, point, points
 from llmserve_lab.deepseek.evaluation.published_runs import (
     DRAFTED,
     batch_of,
@@ -31,27 +30,15 @@ from llmserve_lab.deepseek.evaluation.published_runs import (
     rate_of,
     run_as,
 )
-from llmserve_lab.deepseek.model.assumptions import Choices
-from llmserve_lab.formula.text import plain
+from llmserve_lab.deepseek.model.assumptions import Assumptions
 
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
-
-BALANCES = (0.6, 0.8, 1.0)
+BALANCES = (0.6, 0.9, 1.0)
 
 
-def balance_table(choices: Choices) -> Table:
-    """Table of every point's error at other balancednesses, and at that of choices."""
-    from llmserve_lab.page.table import Table
-
-    tried = sorted({*BALANCES, choices.balancedness})
-    found = [points(replace(choices, balancedness=balance)) for balance in tried]
-    rows = [
-        (each[0][0], *(signed(error(point)) for point in each))
-        for each in zip(*found, strict=True)
-    ]
-    columns = ("deployment", *(plain(balance) for balance in tried))
-    return Table("Error by balancedness", columns, rows)
+def by_balance(assumed: Assumptions) -> dict[float, tuple[Point, ...]]:
+    """Every point at other balancednesses, and at the assumed one."""
+    tried = sorted({*BALANCES, assumed.balancedness})
+    return {each: points(replace(assumed, balancedness=each)) for each in tried}
 
 
 def user_rates() -> tuple[float, ...]:
@@ -60,98 +47,131 @@ def user_rates() -> tuple[float, ...]:
     return low, (low + high) / 2, high
 
 
-def production_at(user_rate: float, choices: Choices) -> tuple[int, float]:
-    """Largest batch that keeps a user's rate in production, and the GPU's rate then."""
-    twin, context = run_as(DEEPSEEK_DECODE, choices), float(DEEPSEEK_DECODE.context)
-    batch = twin.batch_at(user_rate, context=context)
-    return batch, float(twin.gpu_tokens_per_s(batch=batch, context=context))
+@dataclass(frozen=True)
+class Production:
+    """A production decode, told no more than what a user saw, in tokens per second."""
+
+    user_rate: float
+    batch: int
+    predicted: float
+    measured: float
+
+    @property
+    def error(self) -> float:
+        """How far the prediction is above the measurement, as a share of it."""
+        return self.predicted / self.measured - 1
 
 
-def production_table(choices: Choices) -> Table:
-    """Table of a production decode, told no more than what a user saw."""
-    from llmserve_lab.page.table import Table
-
-    measured = float(DEEPSEEK_DECODE.gpu_tokens_per_s)
-    rows = []
+def production(assumed: Assumptions) -> tuple[Production, ...]:
+    """Largest batch that keeps each rate of a user, and the GPU's rate then."""
+    twin, context = run_as(DEEPSEEK_DECODE, assumed), float(DEEPSEEK_DECODE.context)
+    found = []
     for rate in user_rates():
-        batch, found = production_at(rate, choices)
-        off = beside(found, measured)
-        rows.append((f"{rate:.0f} tokens/s", batch, plain(found), plain(measured), off))
-    columns = ("a user sees", "batch", "predicted", "measured", "error")
-    return Table(f"{DEEPSEEK_DECODE.name}, from a user's rate alone", columns, rows)
+        batch = twin.batch_at(rate, context=context)
+        made = float(twin.gpu_tokens_per_s(batch=batch, context=context))
+        measured = float(DEEPSEEK_DECODE.gpu_tokens_per_s)
+        found.append(Production(rate, batch, made, measured))
+    return tuple(found)
 
 
-def busy_table(choices: Choices) -> Table:
-    """Table of how much of each full machine's rate a day's prefill came to."""
-    from llmserve_lab.page.table import Table
+@dataclass(frozen=True)
+class Full:
+    """A machine that always has work: its rate, and what share of it a day came to."""
 
+    name: str
+    tokens_per_s: float
+    day_share: float
+
+
+def full_machines(assumed: Assumptions) -> tuple[Full, ...]:
+    """How much of each full machine's rate a day's prefill came to."""
     made = float(DEEPSEEK_PREFILL.gpu_tokens_per_s)
-    full = {
+    rates = {
         "DeepSeek's profile, measured": float(PROFILED_PREFILL.gpu_tokens_per_s),
-        "DeepSeek's profile, predicted": rate_as_run(PROFILED_PREFILL, choices),
-        "the same on such a day, predicted": rate_as_run(DEEPSEEK_PREFILL, choices),
+        "DeepSeek's profile, predicted": rate_as_run(PROFILED_PREFILL, assumed),
+        "the same on such a day, predicted": rate_as_run(DEEPSEEK_PREFILL, assumed),
     }
-    rows = [
-        (what, plain(rate), f"{100 * made / rate:.0f} %") for what, rate in full.items()
-    ]
-    columns = ("a full machine", "tokens/s of a GPU", "the day's mean is")
-    return Table("How busy was DeepSeek's prefill?", columns, rows)
+    return tuple(Full(name, rate, made / rate) for name, rate in rates.items())
 
 
-def told_table(choices: Choices) -> Table:
-    """Table of DeepSeek's decodes if their batch or their drafting was another."""
-    from llmserve_lab.page.table import Table
+@dataclass(frozen=True)
+class IfSo:
+    """A decode predicted as if something untold were so."""
 
-    drafted = replace(choices, **DRAFTED)
+    record: Deployment
+    what: str
+    batch: float
+    predicted: float
+
+    @property
+    def error(self) -> float:
+        """How far the prediction is above the measurement, as a share of it."""
+        return self.predicted / float(self.record.gpu_tokens_per_s) - 1
+
+
+def untold(assumed: Assumptions) -> tuple[IfSo, ...]:
+    """DeepSeek's decodes if their batch or their drafting was another."""
+    drafted = replace(assumed, **DRAFTED)
     implied, tabled = batch_of(DEEPSEEK_DECODE), float(TABLED_BATCH)
     profiled = batch_of(PROFILED_DECODE)
     cases = (
-        (DEEPSEEK_DECODE, choices, implied, "the batch from two rates"),
+        (DEEPSEEK_DECODE, assumed, implied, "the batch from two rates"),
         (DEEPSEEK_DECODE, drafted, implied, "and one token drafted"),
-        (DEEPSEEK_DECODE, choices, tabled, "the batch of SGLang's table"),
-        (PROFILED_DECODE, choices, profiled, "nothing drafted"),
+        (DEEPSEEK_DECODE, assumed, tabled, "the batch of SGLang's table"),
+        (PROFILED_DECODE, assumed, profiled, "nothing drafted"),
         (PROFILED_DECODE, drafted, profiled, "one token drafted"),
     )
-    rows = []
-    for record, made, batch, what in cases:
-        found = rate_as_run(record, made, batch=batch)
-        off = beside(found, float(record.gpu_tokens_per_s))
-        rows.append((f"{record.name}, {what}", f"{batch:.4g}", plain(found), off))
-    columns = ("if it was", "batch", "predicted", "error")
-    return Table("What DeepSeek does not tell of its decode", columns, rows)
-
-
-def hidden_table(choices: Choices) -> Table:
-    """Table of the rack's later runs, nothing of the wire hidden or all of it."""
-    from llmserve_lab.page.table import Table
-
-    rows = []
-    for record in (NVL72_LATER, NVL72_LOW, NVL72_PREFILL):
-        none, measured = run_as(record, choices), float(record.gpu_tokens_per_s)
-        both = (none, replace(none, choices=replace(none.choices, overlap="hidden")))
-        off = (beside(rate_of(record, twin), measured) for twin in both)
-        rows.append((record.name, *off))
-    columns = ("deployment", "nothing hidden", "all hidden")
-    return Table("Error with no overlap, and with the most there can be", columns, rows)
-
-
-def small_table(choices: Choices) -> Table:
-    """Table of steps with few requests: measured, too short by, and with a start."""
-    from llmserve_lab.page.table import Table
-
-    started = replace(choices, shares=trips_started())
-    rows = []
-    for record in SMALL_BATCHES:
-        measured = float(record.gpu_tokens_per_s)
-        found, other = (rate_as_run(record, each) for each in (choices, started))
-        step, short = (1e3 * batch_of(record) / rate for rate in (measured, found))
-        name = f"{record.name}, context {float(record.context):,.0f}"
-        batch = f"{batch_of(record):.3g}"
-        times = (f"{step:.1f} ms", f"{step - short:.1f} ms")
-        off = (beside(made, measured) for made in (found, other))
-        rows.append((name, batch, *times, *off))
-    columns = (
-        *("deployment", "batch", "step", "too short by", "error"),
-        "error, trips started",
+    return tuple(
+        IfSo(record, what, batch, rate_as_run(record, made, batch=batch))
+        for record, made, batch, what in cases
     )
-    return Table("Decodes with few requests on a GPU", columns, rows)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Errors of a run with nothing of the all-to-alls hidden, and with all of them."""
+
+    record: Deployment
+    none: float
+    everything: float
+
+
+def hiding_bounds(assumed: Assumptions) -> tuple[Bounds, ...]:
+    """The rack's later runs, nothing of the all-to-alls hidden or all of them."""
+    found = []
+    for record in (NVL72_LATER, NVL72_LOW, NVL72_PREFILL):
+        none, measured = run_as(record, assumed), float(record.gpu_tokens_per_s)
+        hidden = replace(none.assumptions, overlap="hidden")
+        both = (none, replace(none, assumptions=hidden))
+        found.append(
+            Bounds(record, *(rate_of(record, twin) / measured - 1 for twin in both))
+        )
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class FewRequests:
+    """A decode with few requests: seconds of a step, measured, and what is missing.
+
+    ``without_host_s`` is the step that kernels and links alone account for.
+    """
+
+    point: Point
+    context: float
+    step_s: float
+    predicted_s: float
+    without_host_s: float
+
+
+def few_requests(assumed: Assumptions) -> tuple[FewRequests, ...]:
+    """Steps with few requests: measured, predicted, and by kernels and links alone."""
+    found = []
+    for record in SMALL_BATCHES:
+        ours, bare = (
+            point(record, each) for each in (assumed, replace(assumed, host_s=0.0))
+        )
+        rates = (ours.measured, ours.predicted, bare.predicted)
+        measured, made, kernels = (batch_of(record) / rate for rate in rates)
+        context = float(record.context)
+        found.append(FewRequests(ours, context, measured, made, kernels))
+    return tuple(found)

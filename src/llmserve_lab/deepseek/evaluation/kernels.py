@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from statistics import median
+from types import MappingProxyType
 
 from llmserve_lab import catalog
 from llmserve_lab.catalog.data.efficiencies import (
@@ -11,75 +14,107 @@ from llmserve_lab.catalog.data.efficiencies import (
     FLASH_MLA_FLOPS,
 )
 from llmserve_lab.catalog.evidence.measurements import ALL_TO_ALL, AllToAll
+from llmserve_lab.catalog.records.cited import Cited
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.calibration.kernel_efficiency import KERNELS_ON, hopper
 from llmserve_lab.deepseek.calibration.link_efficiency import (
+    NODE,
     far_share,
-    layer_wire_bytes,
+    layer_bytes,
+    link_times,
+    seconds_of,
 )
-from llmserve_lab.deepseek.evaluation.predictions import beside
-from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.deepseek.model.assumptions import Assumptions
+from llmserve_lab.deepseek.model.efficiency import KernelEfficiency
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
-from llmserve_lab.formula.text import plain, si
 
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
+KINDS: Mapping[str, str] = MappingProxyType({"fp8": "dispatch", "bf16": "combine"})
 
 
-def kernel_s(record: AllToAll, *precisions: str, choices: Choices) -> float:
-    """Time of one trip or several in a published all-to-all run, by ``wire_s``."""
-    machine = Twin(setup=setup(KERNELS_ON, record.ep), choices=choices)
-    shares = choices.shares_on(machine.setup.accelerator)
+@dataclass(frozen=True)
+class Transfer:
+    """One dispatch or combine of the library: seconds by the twin, and as published."""
+
+    ep: int
+    kind: str
+    predicted_s: float
+    measured_s: float
+
+    @property
+    def error(self) -> float:
+        """How far the prediction is above the measurement, as a share of it."""
+        return self.predicted_s / self.measured_s - 1
+
+
+def transfer_s(record: AllToAll, precision: str, assumed: Assumptions) -> float:
+    """Time of one transfer in one published all-to-all run, by ``all_to_all_s``."""
+    place = Twin(setup=setup(KERNELS_ON, record.ep), assumptions=assumed)
+    rates = place.machine
     return float(
-        f.WIRE_S(
-            trips_s=len(precisions) * shares.trip_s,
-            wire_bytes=layer_wire_bytes(*precisions),
+        f.ALL_TO_ALL_S(
+            transfer_starts_s=assumed.kernels_on(
+                place.setup.accelerator
+            ).transfer_start_s,
+            all_to_all_bytes=layer_bytes(precision),
             far_share=far_share(record),
-            far_rate=machine.machine["far_rate"],
-            near_rate=machine.machine["near_rate"],
+            far_rate=rates["far_rate"],
+            near_rate=rates["near_rate"],
         )
     )
 
 
-def kernels_table(choices: Choices) -> Table:
-    """Table of the library's dispatch and combine: by two shares, measured, error."""
-    from llmserve_lab.page.table import Table
-
-    rows: list[tuple[str, ...]] = []
-    for record in ALL_TO_ALL:
-        cells: tuple[str, ...] = (f"EP {record.ep}",)
-        for form, seconds in (
-            ("fp8", record.dispatch_s),
-            ("bf16", record.combine_s),
-        ):
-            found = kernel_s(record, form, choices=choices)
-            times = f"{plain(1e6 * found)} / {plain(1e6 * float(seconds))}"
-            cells += (times, beside(found, float(seconds)))
-        rows.append(cells)
-    columns = ("group", "dispatch", "error", "combine", "its error")
-    started = choices.shares_on(catalog.accelerator(KERNELS_ON)).trip_s
-    by = f"two shares and {si(started, 's')} a trip" if started else "two shares"
-    caption = f"All-to-all of the communication library, by {by} / measured, in µs"
-    return Table(caption, columns, rows)
+def transfers(assumed: Assumptions) -> tuple[Transfer, ...]:
+    """The library's twelve transfers."""
+    return tuple(
+        Transfer(record.ep, KINDS[form], transfer_s(record, form, assumed), seconds)
+        for record in ALL_TO_ALL
+        for form, seconds in seconds_of(record)
+    )
 
 
-def headlines_table() -> Table:
-    """Table of the best that two libraries print, and what the twin takes instead."""
-    from llmserve_lab.page.table import Table
+def without_starts(assumed: Assumptions) -> Assumptions:
+    """The same with transfers that start at once, at the rates both trips came to.
 
-    device, used = catalog.accelerator(KERNELS_ON), hopper()
-    rows = [
-        (what, si(float(best), best.unit), _per_cent(float(best) / peak), _per_cent(of))
-        for what, best, peak, of in (
-            ("attention", FLASH_MLA_FLOPS, float(device.peak("bf16")), used.attention),
-            ("memory", FLASH_MLA_BW, float(device.hbm_bw), used.memory),
-            ("products", DEEP_GEMM_FLOPS, float(device.peak("fp8")), used.products),
+    Links' shares are then medians of bytes over seconds, as the paper takes them.
+    """
+
+    def share(inside: bool) -> float:
+        return median(
+            sum(max(link_times(run, form)) for form, _ in seconds_of(run))
+            / sum(seconds for _, seconds in seconds_of(run))
+            for run in ALL_TO_ALL
+            if (run.ep == NODE) is inside
         )
-    ]
-    columns = ("what", "headline", "of the peak", "the twin takes")
-    return Table(f"Two libraries' headlines on an {device.name}", columns, rows)
+
+    def started(kernels: KernelEfficiency) -> KernelEfficiency:
+        return replace(
+            kernels, transfer_start_s=0.0, far=share(False), near=share(True)
+        )
+
+    found = {name: started(kernels) for name, kernels in assumed.kernels.items()}
+    return replace(assumed, kernels=MappingProxyType(found))
 
 
-def _per_cent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+@dataclass(frozen=True)
+class Headline:
+    """A library's best, its share of the peak, and the share that the twin takes."""
+
+    what: str
+    best: Cited
+    of_peak: float
+    taken: float
+
+
+def headlines() -> tuple[Headline, ...]:
+    """The best that two libraries print, and what the twin takes instead."""
+    device, used = catalog.accelerator(KERNELS_ON), hopper()
+    return tuple(
+        Headline(what, best, float(best) / float(peak), taken)
+        for what, best, peak, taken in (
+            ("attention", FLASH_MLA_FLOPS, device.peak("bf16"), used.attention),
+            ("the cache's reads", FLASH_MLA_BW, device.hbm_bw, used.cache),
+            ("GEMMs", DEEP_GEMM_FLOPS, device.peak("fp8"), used.gemm),
+            ("GEMMs' reads", FLASH_MLA_BW, device.hbm_bw, used.memory),
+        )
+    )

@@ -1,6 +1,7 @@
-"""How each published deployment was run, as far as its authors tell.
+"""Published runs: how each deployment was run, as far as its authors tell.
 
-Each runs with one set of choices; only what is known to have been otherwise differs.
+Each runs with one set of assumptions; only what is known to have been otherwise
+differs.
 """
 
 from __future__ import annotations
@@ -29,20 +30,19 @@ from llmserve_lab.catalog.evidence.deployments import (
     SMALL_BATCHES,
     Deployment,
 )
-from llmserve_lab.deepseek.calibration.kernel_efficiency import alike, hopper
-from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.deepseek.model.assumptions import Assumptions
 from llmserve_lab.deepseek.model.prefill import prefill_s
 from llmserve_lab.deepseek.model.setup import setup_of
 from llmserve_lab.deepseek.model.step_model import Twin
 
-BEFORE_JUNE: dict[str, Any] = {"near_copies": "far"}  # the library's kernels then
+BEFORE_JUNE: dict[str, Any] = {"own_node_copies": "far"}  # the library's kernels then
 EVEN: dict[str, Any] = {"balancedness": 1.0}  # routing made even
 IN_TURN: dict[str, Any] = {"overlap": "none"}  # one batch after another
 FEW: dict[str, Any] = IN_TURN | {"n_redundant": 0}  # none is told of
 DRAFTED: dict[str, Any] = {"n_draft": 1, "accepted": 1 + float(DRAFT_KEPT)}
 LOW: dict[str, Any] = {
     "dispatch": "fp4",
-    "products": "fp4",
+    "gemm": "fp4",
     "attention": "fp8",
     "cache": "fp8",
 }
@@ -52,10 +52,10 @@ LOW: dict[str, Any] = {
 def known_runs() -> Mapping[Deployment, dict[str, Any]]:
     """What is known of each run.
 
-    Kernels of September are taken as good as Hopper's. Those runs hid part of the
-    combine behind products, which the twin cannot: it hides all or nothing.
+    The rack's later runs hid part of the combine behind GEMMs, which the twin cannot:
+    it hides all or nothing. How good their kernels were is not published: they are
+    predicted with those of June.
     """
-    later = IN_TURN | {"shares": alike(hopper())}
     return MappingProxyType(
         {
             DEEPSEEK_DECODE: BEFORE_JUNE,
@@ -63,21 +63,21 @@ def known_runs() -> Mapping[Deployment, dict[str, Any]]:
             SGLANG_DECODE: BEFORE_JUNE,
             SGLANG_DRAFTED: BEFORE_JUNE | DRAFTED,
             NVL72_DECODE: IN_TURN,
-            NVL72_LATER: later,
-            NVL72_LOW: later | LOW,
+            NVL72_LATER: IN_TURN,
+            NVL72_LOW: IN_TURN | LOW,
             KIMI_DECODE: {"n_redundant": int(float(KIMI_REDUNDANT))},
             PROFILED_PREFILL: EVEN,
             EVEN_PREFILL: EVEN,
-            NVL72_PREFILL: later,
+            NVL72_PREFILL: IN_TURN,
             **dict.fromkeys(SMALL_BATCHES, FEW),
         }
     )
 
 
-def run_as(record: Deployment, choices: Choices) -> Twin:
+def run_as(record: Deployment, assumed: Assumptions) -> Twin:
     """The twin of a published deployment, with what is known of how it was run."""
     known = known_runs().get(record, {})
-    return Twin(setup=setup_of(record), choices=replace(choices, **known))
+    return Twin(setup=setup_of(record), assumptions=replace(assumed, **known))
 
 
 def decodes(record: Deployment) -> bool:
@@ -98,12 +98,12 @@ def batch_of(record: Deployment) -> float:
     return float(record.gpu_tokens_per_s) / float(record.user_tokens_per_s)
 
 
-def rate_as_run(record: Deployment, choices: Choices, **load: float) -> float:
+def rate_as_run(record: Deployment, assumed: Assumptions, **load: float) -> float:
     """Tokens per second of a GPU in a published deployment, run as it was run.
 
     ``load`` is what :func:`rate_of` may be told.
     """
-    return rate_of(record, run_as(record, choices), **load)
+    return rate_of(record, run_as(record, assumed), **load)
 
 
 def rate_of(

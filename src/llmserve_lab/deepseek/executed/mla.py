@@ -6,7 +6,6 @@ The outputs are equal; what is paid for them is not. Nothing here knows a closed
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,12 +15,10 @@ from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.attention_context import Entries
 from llmserve_lab.transformer.latent import latent_attention
 
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
-
 D_MODEL = 48
 FORMS = {"vanilla": False, "absorbed": True}
 TINY = tiny_latent()
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -74,31 +71,34 @@ def execute(
     return Run(output, meter)
 
 
-def beside(
-    *cases: tuple[int, int], spec: LatentAttention = TINY, d_model: int = D_MODEL
-) -> Table:
-    """Table of (rows, context): FLOPs of both forms as counted, and how they differ."""
-    from llmserve_lab.page.table import Table
+@dataclass(frozen=True)
+class Compared:
+    """Both forms executed on the same rows: their FLOPs, and how outputs differ.
 
-    rows = []
+    ``gap`` is the largest difference of any two numbers of the outputs.
+    """
+
+    n_rows: int
+    context: int
+    vanilla_flops: int
+    absorbed_flops: int
+    gap: float
+
+    @property
+    def equal(self) -> bool:
+        """Whether the outputs are the same but for rounding."""
+        return self.gap < ROUNDING
+
+
+def compare(
+    *cases: tuple[int, int], spec: LatentAttention = TINY, d_model: int = D_MODEL
+) -> tuple[Compared, ...]:
+    """Both forms for each (rows, context): FLOPs as counted, and how they differ."""
+    found = []
     for n_rows, context in cases:
         size = {"n_rows": n_rows, "context": context, "d_model": d_model}
         vanilla, absorbed = (execute(form, spec=spec, **size) for form in FORMS)
         gap = float(np.abs(vanilla.output - absorbed.output).max())
-        rows.append(
-            (
-                f"{n_rows} on {context}",
-                vanilla.flops,
-                absorbed.flops,
-                vanilla.flops / absorbed.flops,
-                "yes" if gap < 1e-12 else f"no, by {gap:.1e}",
-            )
-        )
-    columns = (
-        "new rows on cached",
-        "FLOPs, vanilla",
-        "FLOPs, absorbed",
-        "vanilla / absorbed",
-        "equal outputs",
-    )
-    return Table("One layer of a tiny MLA, executed", columns, rows)
+        flops = (vanilla.flops, absorbed.flops)
+        found.append(Compared(n_rows, context, *flops, gap))
+    return tuple(found)

@@ -3,7 +3,7 @@
 In three files:
 
 - ``attention``: latent attention, its two forms;
-- ``experts``: experts and the wire between them;
+- ``experts``: experts and the all-to-alls between them;
 - ``step``: the whole step, overlap, memory.
 
 Source: Mazurek and Schreiber, "DeepSeek Inference Theoretical Model", 2025.

@@ -1,8 +1,7 @@
 """Latent attention has two forms with equal outputs; FLOPs decide when to use which.
 
-Vanilla makes keys and values of every
-cached token again in each step. Absorbed never does, but works on wider vectors for
-every pair.
+Vanilla makes keys and values of every cached token again in each step. Absorbed never
+does, but works on wider vectors for every pair.
 """
 
 from __future__ import annotations
@@ -20,6 +19,10 @@ KERNEL_TIMES = "published kernel times, DeepGEMM 2025"
 
 __all__ = [
     "ABSORB_ROWS",
+    "ATTN_GEMM_COMPUTE_S",
+    "ATTN_GEMM_READ_S",
+    "ATTN_GEMM_S",
+    "ATTN_KERNEL_S",
     "EXPAND_FLOPS",
     "MLA_BYTES",
     "MLA_COMPUTE_S",
@@ -89,9 +92,7 @@ ABSORB_ROWS = Formula(
     result=q.absorb_rows,
     expr=_absorb_rows,
     title="Rows from which vanilla is cheaper",
-    source=(
-        "[expand_flops](#eq-expand_flops) against the pairs of a chunk with its cache"
-    ),
+    source="[expand_flops](#eq-expand_flops) against a chunk's pairs with its cache",
     holds="one request; pairs inside the chunk left out, which only favour vanilla",
 )
 MLA_BYTES = Formula(
@@ -108,25 +109,69 @@ MLA_READ_S = Formula(
     result=q.mla_read_s,
     expr=lambda mla_bytes, read_rate: mla_bytes / read_rate,
     uses=(MLA_BYTES,),
-    title="Time to read them",
+    title="Time to read them, as the paper has it",
     source=f"{MODEL}, §3.5",
-    holds="compute keeps up",
+    holds="weights and cache at one rate; compute keeps up",
 )
 MLA_COMPUTE_S = Formula(
     result=q.mla_compute_s,
     expr=_mla_compute_s,
     uses=(N_ROWS, ATTN_PAIRS),
-    title="Time to compute attention",
+    title="Time to compute attention, as the paper has it",
     source=COUNTED,
     holds="absorbed form; softmax, norms and rotation left out",
 )
+ATTN_GEMM_READ_S = Formula(
+    result=q.attn_gemm_read_s,
+    expr=lambda bytes_weight, mla_params, n_rows, attn_gemm_row_bytes, read_rate: (
+        (bytes_weight * mla_params + n_rows * attn_gemm_row_bytes) / read_rate
+    ),
+    uses=(N_ROWS,),
+    title="Time that attention's GEMMs read and write",
+    source="counted kernel by kernel",
+    holds="weights once for all rows; each row into and out of every GEMM",
+)
+ATTN_GEMM_COMPUTE_S = Formula(
+    result=q.attn_gemm_compute_s,
+    expr=lambda flops_per_param, mla_params, n_rows, gemm_rate: (
+        flops_per_param * mla_params * n_rows / gemm_rate
+    ),
+    uses=(N_ROWS,),
+    title="Time that attention's GEMMs compute",
+    source=COUNTED,
+    holds="absorbed form, or prefill of rows without a cache",
+)
+ATTN_GEMM_S = Formula(
+    result=q.attn_gemm_s,
+    expr=lambda attn_gemm_read_s, attn_gemm_compute_s: root_of_squares(
+        attn_gemm_read_s, attn_gemm_compute_s
+    ),
+    uses=(ATTN_GEMM_READ_S, ATTN_GEMM_COMPUTE_S),
+    title="Time of attention's GEMMs",
+    source=KERNEL_TIMES,
+    holds="reading and computing overlap, less well where they take as long; the "
+    "rates were fitted under this law",
+)
+ATTN_KERNEL_S = Formula(
+    result=q.attn_kernel_s,
+    expr=lambda kv_read_bytes, cache_rate, attn_flops_per_pair, attn_pairs, attn_rate: (
+        maximum(
+            kv_read_bytes / cache_rate, attn_flops_per_pair * attn_pairs / attn_rate
+        )
+    ),
+    uses=(KV_READ_BYTES, ATTN_PAIRS),
+    title="Time of the attention kernel",
+    source="FlashMLA 2025, its two published rates",
+    holds="each rate is that of the whole kernel, its reads overlapped: they are "
+    "charged once",
+)
 MLA_S = Formula(
     result=q.mla_s,
-    expr=lambda mla_read_s, mla_compute_s: root_of_squares(mla_read_s, mla_compute_s),
-    uses=(MLA_READ_S, MLA_COMPUTE_S),
+    expr=lambda attn_gemm_s, attn_kernel_s: attn_gemm_s + attn_kernel_s,
+    uses=(ATTN_GEMM_S, ATTN_KERNEL_S),
     title="Time of attention",
-    source=KERNEL_TIMES,
-    holds="reading and computing overlap, less well where they take as long",
+    source="one kernel after another",
+    holds="what lies between its kernels is not in it",
 )
 SHARP_S = Formula(
     result=q.sharp_s,

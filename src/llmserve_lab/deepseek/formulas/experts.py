@@ -1,4 +1,4 @@
-"""Experts: how many a GPU has to read, what they compute, and what travels to them."""
+"""Experts: how many a GPU has to read, what they compute, and what is sent to them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.formulas import N_ROWS
 
 __all__ = [
+    "ALL_TO_ALL_BYTES",
+    "ALL_TO_ALL_S",
     "BUSIEST_EXPERTS",
     "EXPERTS_S",
     "EXPERT_BYTES",
     "EXPERT_COMPUTE_S",
     "EXPERT_READ_S",
     "FAR_SHARE",
+    "FLIGHT_S",
     "LOCAL_EXPERTS",
     "NODES",
     "READ_EXPERTS",
-    "WIRE_BYTES",
-    "WIRE_S",
 ]
 
 
@@ -46,6 +47,23 @@ def _expert_compute_s(
         * (top_k / balancedness + n_shared)
         / gemm_rate
     )
+
+
+def _expert_bytes(
+    bytes_weight: Any,
+    expert_stack: Any,
+    read_experts: Any,
+    n_shared: Any,
+    all_to_all_bytes: Any,
+    n_rows: Any,
+    moe_gemm_row_bytes: Any,
+    moe_gemm_copy_bytes: Any,
+    top_k: Any,
+    balancedness: Any,
+) -> Any:
+    weights = bytes_weight * expert_stack * (read_experts + n_shared)
+    rows = moe_gemm_row_bytes + moe_gemm_copy_bytes * top_k / balancedness
+    return weights + all_to_all_bytes + n_rows * rows
 
 
 def _spread(mean: Any, bins: Any) -> Any:
@@ -79,10 +97,8 @@ READ_EXPERTS = Formula(
     uses=(N_ROWS,),
     derived=True,
     title="Experts of one GPU that are touched",
-    source=(
-        "[touched_experts](#eq-touched_experts) for the rows of all GPUs; for all "
-        f"experts {MODEL}, §3.1.2"
-    ),
+    source="[touched_experts](#eq-touched_experts) for the rows of all GPUs; for all "
+    f"experts {MODEL}, §3.1.2",
     holds="every row draws its experts evenly; a copy counts as an expert of its own",
 )
 BUSIEST_EXPERTS = Formula(
@@ -95,10 +111,10 @@ BUSIEST_EXPERTS = Formula(
     source=f"{MODEL}, §3.1.2, cut off at what a GPU holds",
     holds="an estimate: balls fall anywhere, but experts have places",
 )
-WIRE_BYTES = Formula(
-    result=q.wire_bytes,
-    expr=lambda copy_bytes, sent_copies, n_rows, balancedness: (
-        copy_bytes * sent_copies * n_rows / balancedness
+ALL_TO_ALL_BYTES = Formula(
+    result=q.all_to_all_bytes,
+    expr=lambda copy_bytes, dispatched_copies, n_rows, balancedness: (
+        copy_bytes * dispatched_copies * n_rows / balancedness
     ),
     uses=(N_ROWS,),
     title="Bytes through the busiest GPU's ports",
@@ -112,28 +128,32 @@ FAR_SHARE = Formula(
     source=f"{MODEL}, §3.3.2",
     holds="experts spread evenly over nodes, routing blind to them",
 )
-WIRE_S = Formula(
-    result=q.wire_s,
-    expr=lambda trips_s, wire_bytes, far_share, far_rate, near_rate: (
-        trips_s
-        + maximum(
-            wire_bytes * far_share / far_rate, wire_bytes * (1 - far_share) / near_rate
-        )
+FLIGHT_S = Formula(
+    result=q.flight_s,
+    expr=lambda all_to_all_bytes, far_share, far_rate, near_rate: maximum(
+        all_to_all_bytes * far_share / far_rate,
+        all_to_all_bytes * (1 - far_share) / near_rate,
     ),
-    uses=(WIRE_BYTES, FAR_SHARE),
-    title="Time of dispatch and combine",
-    source=f"{MODEL}, §3.3.2, which has no start of a trip",
+    uses=(ALL_TO_ALL_BYTES, FAR_SHARE),
+    title="Time that dispatch and combine are under way",
+    source=f"{MODEL}, §3.3.2",
     holds="both networks work at the same time",
+)
+ALL_TO_ALL_S = Formula(
+    result=q.all_to_all_s,
+    expr=lambda transfer_starts_s, flight_s: transfer_starts_s + flight_s,
+    uses=(FLIGHT_S,),
+    title="Time of the all-to-alls",
+    source="DeepEP 2025, twelve published times",
+    holds="each dispatch and each combine has a start before its first byte",
 )
 EXPERT_BYTES = Formula(
     result=q.expert_bytes,
-    expr=lambda bytes_weight, expert_stack, read_experts, n_shared, wire_bytes: (
-        bytes_weight * expert_stack * (read_experts + n_shared) + wire_bytes
-    ),
-    uses=(READ_EXPERTS, WIRE_BYTES),
-    title="Bytes that experts read and write",
-    source=f"{MODEL}, §3.1.2",
-    holds="what arrives is read, what leaves is written, once each",
+    expr=_expert_bytes,
+    uses=(READ_EXPERTS, ALL_TO_ALL_BYTES, N_ROWS),
+    title="Bytes that the experts' GEMMs read and write",
+    source=f"{MODEL}, §3.1.2; rows between the GEMMs added",
+    holds="weights once; what arrives is read, what leaves is written, once each",
 )
 EXPERT_READ_S = Formula(
     result=q.expert_read_s,
@@ -159,5 +179,5 @@ EXPERTS_S = Formula(
     uses=(EXPERT_READ_S, EXPERT_COMPUTE_S),
     title="Time of the experts",
     source=KERNEL_TIMES,
-    holds="as [mla_s](#eq-mla_s)",
+    holds="as [attn_gemm_s](#eq-attn_gemm_s)",
 )

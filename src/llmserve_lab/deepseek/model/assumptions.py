@@ -1,38 +1,31 @@
-"""What the paper leaves open is chosen here, by name; each choice says why.
+"""Modelling assumptions: what a text on serving leaves open, each settled by name.
 
-Every field of :class:`Choices` is one thing that a text on serving can leave unsaid and
-a bill cannot. The defaults follow the paper where it is definite and DeepSeek's own
-reports where it is not; ``page.stills.tornado`` shows what each
-of them does.
+Plain data, frozen: making a set of assumptions computes nothing. The book's own set, in
+which the calibrated numbers are put beside these defaults, is in
+:mod:`llmserve_lab.deepseek.defaults`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
+
+import numpy as np
 
 from llmserve_lab.catalog import PRECISIONS, Accelerator
-from llmserve_lab.catalog.data.hopper import GH100
-from llmserve_lab.catalog.evidence.kernels import LENT_SMS
 from llmserve_lab.checks import is_whole
-from llmserve_lab.deepseek.calibration.kernel_efficiency import (
-    PAPER,
-    Generations,
-    Shares,
-    alike,
-    generation,
-    measured_shares,
+from llmserve_lab.deepseek.model.efficiency import (
+    KernelEfficiency,
+    Kernels,
+    kernels_on,
 )
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
 
 Form = Literal["absorbed", "vanilla"]
 Experts = Literal["expected", "busiest", "all"]
-Overlap = Literal["none", "hidden", "halves"]
-Ridge = Literal["round", "sharp"]
+Overlap = Literal["none", "hidden", "halves", "ideal halves"]
+Roofline = Literal["round", "sharp"]
 Ports = Literal["near", "far"]
 FORMATS = tuple(PRECISIONS)
 OPTIONS: Mapping[str, tuple[Any, ...]] = MappingProxyType(
@@ -40,51 +33,50 @@ OPTIONS: Mapping[str, tuple[Any, ...]] = MappingProxyType(
         "form": get_args(Form),
         "experts": get_args(Experts),
         "overlap": get_args(Overlap),
-        "ridge": get_args(Ridge),
-        "near_copies": get_args(Ports),
+        "roofline": get_args(Roofline),
+        "own_node_copies": get_args(Ports),
+        **dict.fromkeys(("dispatch", "combine", "gemm", "attention", "cache"), FORMATS),
         **dict.fromkeys(
-            ("dispatch", "combine", "products", "attention", "cache"), FORMATS
-        ),
-        **dict.fromkeys(
-            ("shared_travels", "dense_layers_send", "table_is_read", "passes"),
+            (
+                "shared_expert_sent",
+                "dense_layers_send",
+                "embedding_table_read",
+                "elementwise",
+            ),
             (False, True),
         ),
     }
 )
 COUNTS = ("n_redundant", "n_draft")
-GENERATIONS = {"hopper", "blackwell"}
-
-
-def _balance() -> float:
-    """Late, because the twin that finds it is made of choices itself."""
-    from llmserve_lab.deepseek.calibration.routing_balance import balance_reached
-
-    return balance_reached()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choices:
+class Assumptions:
     """One way to read the model, every ambiguity settled.
 
+    - ``kernels``: kernel efficiency by the architecture of the GPU.
+    - ``balancedness``: mean load of a GPU over that of the busiest.
+    - ``host_s``: time of a step that no kernel accounts for, in seconds: launches from
+      the host, sampling, synchronisation. Once a step.
+    - ``overlap_slowdown``: by how much computing and sending at once slow each other.
     - ``form``: decode absorbs (each figure of the paper does); prefill never should.
     - ``experts``: the touched experts of a GPU, expected, since the exact mean is
       known; the paper's balls in bins, or all of them.
-    - ``overlap``: two halves of the batch, which is what (49) and both systems run; one
-      batch ``hidden`` is the form of section 3, which reads all weights once.
+    - ``overlap``: two-batch overlap in ``halves`` that wait for each other, as both
+      published systems run it; ``ideal halves`` never wait, which is the paper's (49);
+      one batch ``hidden`` is the form of its section 3, which reads all weights once.
     - ``n_redundant``: copies of experts, 32 in both published deployments.
-    - ``balancedness``: at which a published pair of runs differs as it does.
-    - ``shared_travels``: the paper sends to the shared expert like to a routed one;
+    - ``shared_expert_sent``: the paper sends to the shared expert like to a routed one;
       both published deployments keep it on every GPU, which costs no copy.
     - ``dense_layers_send``: only layers with experts send; the paper counts all 61.
-    - ``dispatch``, ``combine``, ``products``, ``attention``, ``cache``: FP8 there, BF16
-      back, FP8 in weight products (and so a byte a weight) and BF16 in attention and
-      cache, as DeepSeek's overview says.
-    - ``table_is_read``: a look-up reads rows of the embedding; the paper reads it all.
-    - ``shares``: of every peak, reached by published kernels, for each generation.
-    - ``ridge``: kernels near their ridge reach neither peak (round), as their
+    - ``dispatch``, ``combine``, ``gemm``, ``attention``, ``cache``: FP8 there, BF16
+      back, FP8 in GEMMs (and so a byte a weight) and BF16 in attention and cache, as
+      DeepSeek's overview says.
+    - ``embedding_table_read``: a look-up reads rows of it; the paper reads it all.
+    - ``roofline``: kernels near their ridge reach neither peak (round), as their
       published times show; the paper lets the longer of two times hide the other.
-    - ``passes``: what lies between the products takes time; the paper leaves it out.
-    - ``near_copies``: copies for the own node go through the links inside it; until
+    - ``elementwise``: what lies between GEMMs takes time; the paper leaves it out.
+    - ``own_node_copies``: copies for the own node go through the links inside it; until
       June 2025 the library's kernels for decode sent them to the far port as well.
     - ``lent_share``: of the multiprocessors, what prefill lends to the communication
       while the two overlap.
@@ -94,28 +86,30 @@ class Choices:
       layer that drafts them is not charged.
 
     Raises:
-        ValueError: an option is unknown, a share or a count is out of range, or shares
-            are missing for a generation of GPUs.
+        ValueError: an option is unknown, a share, a time or a count is out of range,
+            or no kernels are given.
     """
 
+    kernels: Kernels
+    balancedness: float
+    host_s: float
+    overlap_slowdown: float
+    lent_share: float
     form: Form = "absorbed"
     experts: Experts = "expected"
     overlap: Overlap = "halves"
     n_redundant: int = 32
-    balancedness: float = field(default_factory=_balance)
-    shared_travels: bool = False
+    shared_expert_sent: bool = False
     dense_layers_send: bool = False
     dispatch: str = "fp8"
     combine: str = "bf16"
-    products: str = "fp8"
+    gemm: str = "fp8"
     attention: str = "bf16"
     cache: str = "bf16"
-    table_is_read: bool = False
-    shares: Generations = field(default_factory=measured_shares)
-    ridge: Ridge = "round"
-    passes: bool = True
-    near_copies: Ports = "near"
-    lent_share: float = float(LENT_SMS) / float(GH100.num_sms)
+    embedding_table_read: bool = False
+    roofline: Roofline = "round"
+    elementwise: bool = True
+    own_node_copies: Ports = "near"
     usable_memory: float = 0.9
     n_draft: int = 0
     accepted: float = 1.0
@@ -128,16 +122,14 @@ class Choices:
         for name in ("balancedness", "usable_memory"):
             if not 0 < (share := getattr(self, name)) <= 1:
                 raise ValueError(f"{name} must be a share in (0, 1], got {share}")
-        if not 0 <= self.lent_share < 1:
-            raise ValueError(
-                f"lent_share must be a share in [0, 1), got {self.lent_share}"
-            )
+        for name in ("lent_share", "overlap_slowdown"):
+            if not 0 <= (share := getattr(self, name)) < 1:
+                raise ValueError(f"{name} must be a share in [0, 1), got {share}")
+        if not 0 <= self.host_s < np.inf:
+            raise ValueError(f"host_s must be at least 0 s, got {self.host_s}")
+        if not self.kernels:
+            raise ValueError("kernels must be those of an architecture, got none")
         self._check_counts()
-        if set(self.shares) != GENERATIONS:
-            raise ValueError(
-                f"shares must be those of {', '.join(sorted(GENERATIONS))}, got "
-                f"{', '.join(self.shares) or 'none'}"
-            )
 
     def _check_counts(self) -> None:
         for name in COUNTS:
@@ -153,38 +145,10 @@ class Choices:
                 f"{self.n_draft}, got {self.accepted}"
             )
 
-    def shares_on(self, device: Accelerator) -> Shares:
-        """What is reached on a GPU of this generation."""
-        return self.shares[generation(device)]
+    def kernels_on(self, device: Accelerator) -> KernelEfficiency:
+        """Kernel efficiency on a GPU of this architecture.
 
-    def table(self) -> Table:
-        """Table of every choice as it was made."""
-        from llmserve_lab.page.table import Table
-
-        rows = [(each.name, _shown(getattr(self, each.name))) for each in fields(self)]
-        return Table("What the text leaves open", ("choice", "made"), rows)
-
-
-def as_printed() -> Choices:
-    """The choices that the paper's text makes, where it makes one."""
-    return Choices(
-        experts="busiest",
-        shares=alike(PAPER),
-        ridge="sharp",
-        passes=False,
-        shared_travels=True,
-        balancedness=1.0,
-        dense_layers_send=True,
-        table_is_read=True,
-        lent_share=0.0,
-    )
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, Mapping):
-        return "; ".join(f"{key}: {share.name}" for key, share in value.items())
-    return str(
-        getattr(value, "name", f"{value:.3g}" if isinstance(value, float) else value)
-    )
+        Raises:
+            LookupError: none is known for it.
+        """
+        return kernels_on(self.kernels, device)

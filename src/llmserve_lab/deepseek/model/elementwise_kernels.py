@@ -1,22 +1,22 @@
-"""Between two kernels every row goes through memory again, and somebody starts it all.
+"""Elementwise kernels: memory traffic of a row between the GEMMs, one launch each.
 
-Each reads what the last one has written and writes what the next one reads; norms,
-scales, rotations, activations, packing and unpacking do nothing else. Each kernel of a
-layer stands here once, with the bytes that it moves for a row.
+Each kernel reads what the last one has written and writes what the next one reads;
+norms, scales, rotations, activations, packing and unpacking do nothing else. Each
+kernel of a layer stands here once, with the bytes that it moves for a row. Those of a
+GEMM overlap with its computing and are charged there; those of the attention kernel
+are in its published rate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from llmserve_lab.deepseek.model.setup import Setup
 
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
-
-WIDE, NARROW = 2, 1  # bytes of a number: BF16 between kernels, FP8 into a product
+WIDE, NARROW = 2, 1  # bytes of a number: BF16 between kernels, FP8 into a GEMM
+Kind = Literal["elementwise", "gemm", "attention"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ class Kernel:
     writes: Count = lambda _: 0
     into: int = WIDE
     out: int = WIDE
+    kind: Kind = "elementwise"
 
     def moved(self, widths: Widths) -> int:
         """Bytes of a row, in and out."""
@@ -75,50 +76,59 @@ def _same(name: str, width: Count) -> Kernel:
     return Kernel(name, width, width)
 
 
-def _product(
-    name: str, n_in: Callable[[Widths], int], n_out: Callable[[Widths], int]
-) -> Kernel:
-    return Kernel(name, n_in, n_out, into=NARROW)
+def _gemm(name: str, n_in: Count, n_out: Count) -> Kernel:
+    return Kernel(f"GEMM: {name}", n_in, n_out, into=NARROW, kind="gemm")
 
 
 BEFORE = (
     _same("add the residual, normalise", lambda w: 2 * w.model),
     _scaled("scale to FP8", lambda w: w.model),
-    _product(
-        "product: queries and latents, down",
+    _gemm(
+        "queries and latents, down",
         lambda w: w.model,
         lambda w: w.query + w.latent + w.rotary,
     ),
     _same("normalise queries", lambda w: w.query),
     _same("normalise latents", lambda w: w.latent),
     _scaled("scale queries", lambda w: w.query),
-    _product("product: queries, up", lambda w: w.query, lambda w: _queries(w)),
+    _gemm("queries, up", lambda w: w.query, lambda w: _queries(w)),
 )
 AFTER = (
     _scaled("scale results", lambda w: w.heads * w.head),
-    _product("product: output", lambda w: w.heads * w.head, lambda w: w.model),
+    _gemm("output", lambda w: w.heads * w.head, lambda w: w.model),
 )
 CACHE = _same("write the cache", lambda w: w.latent + w.rotary)
 ABSORBED = (
     *BEFORE,
     _same("rotate", lambda w: (w.heads + 1) * w.rotary),
-    Kernel("product: absorb keys", lambda w: w.heads * w.head, lambda w: _latents(w)),
+    Kernel(
+        "GEMM: absorb keys",
+        lambda w: w.heads * w.head,
+        lambda w: _latents(w),
+        kind="gemm",
+    ),
     CACHE,
     Kernel(
         "attention",
         lambda w: _latents(w) + w.heads * w.rotary,
         lambda w: _latents(w),
+        kind="attention",
     ),
     Kernel("merge pieces of attention"),
-    Kernel("product: absorb values", lambda w: _latents(w), lambda w: w.heads * w.head),
+    Kernel(
+        "GEMM: absorb values",
+        lambda w: _latents(w),
+        lambda w: w.heads * w.head,
+        kind="gemm",
+    ),
     *AFTER,
 )
 VANILLA = (
     *BEFORE,
     _same("rotate, join queries", lambda w: _queries(w)),
     _scaled("scale latents", lambda w: w.latent),
-    _product(
-        "product: keys and values, up",
+    _gemm(
+        "keys and values, up",
         lambda w: w.latent,
         lambda w: 2 * w.heads * w.head,
     ),
@@ -129,30 +139,31 @@ VANILLA = (
         "attention",
         lambda w: 2 * _queries(w) + w.heads * w.head,
         lambda w: w.heads * w.head,
+        kind="attention",
     ),
     *AFTER,
 )
 AT_HOME = (
     _same("add the residual, normalise", lambda w: 2 * w.model),
-    Kernel("product: router", lambda w: w.model),
+    Kernel("GEMM: router", lambda w: w.model, kind="gemm"),
     Kernel("choose experts"),
     _scaled("pack for the way", lambda w: w.model),
     _scaled("scale to FP8", lambda w: w.model),
-    _product("product: shared expert, up", lambda w: w.model, lambda w: 2 * w.expert),
+    _gemm("shared expert, up", lambda w: w.model, lambda w: 2 * w.expert),
     Kernel("activate", lambda w: 2 * w.expert, lambda w: w.expert),
     _scaled("scale", lambda w: w.expert),
-    _product("product: shared expert, down", lambda w: w.expert, lambda w: w.model),
+    _gemm("shared expert, down", lambda w: w.expert, lambda w: w.model),
     # writes the sum of the copies, too: that is one row and not one for each copy
     _same("add shared and routed", lambda w: 2 * w.model),
 )
 # What comes in to an expert and what goes out is in ``expert_bytes``.
 OF_A_COPY = (
     Kernel("unpack", lambda w: w.model, lambda w: w.model, NARROW, NARROW),
-    Kernel("product: experts, up", writes=lambda w: 2 * w.expert),
+    Kernel("GEMM: experts, up", writes=lambda w: 2 * w.expert, kind="gemm"),
     Kernel(
         "activate and scale", lambda w: 2 * w.expert, lambda w: w.expert, out=NARROW
     ),
-    Kernel("product: experts, down", lambda w: w.expert, into=NARROW),
+    Kernel("GEMM: experts, down", lambda w: w.expert, into=NARROW, kind="gemm"),
     _same("pack for the way back", lambda w: w.model),
     Kernel("add up what came back", lambda w: w.model),
 )
@@ -171,47 +182,67 @@ def attention_kernels(form: str) -> tuple[Kernel, ...]:
     return ABSORBED if form == "absorbed" else VANILLA
 
 
-def moved(kernels: tuple[Kernel, ...], setup: Setup) -> int:
-    """Bytes of a row in one layer."""
+def moved(kernels: tuple[Kernel, ...], setup: Setup, *kinds: Kind) -> int:
+    """Bytes of a row in one layer, in kernels of these kinds; in all, if none is named.
+
+    >>> from llmserve_lab.deepseek.model.setup import SETUPS
+    >>> moved(AT_HOME, SETUPS["9 × 8 H100"], "elementwise")
+    176128
+    """
     widths = Widths.of(setup)
-    return sum(kernel.moved(widths) for kernel in kernels)
+    return sum(k.moved(widths) for k in kernels if not kinds or k.kind in kinds)
 
 
-def passes(setup: Setup, form: str) -> dict[str, float]:
-    """Bytes of a row and of a copy, and kernels started, over all layers.
+def row_traffic(setup: Setup, form: str) -> dict[str, float]:
+    """Bytes of a row and of a copy over all layers, and kernels launched.
 
     The few dense layers are counted as attention only.
     """
     layers = setup.model.n_layers
     with_experts = layers - setup.experts.n_dense_layers
     attention = attention_kernels(form)
-    row = layers * moved(attention, setup) + with_experts * moved(AT_HOME, setup)
     others = with_experts * (len(AT_HOME) + len(OF_A_COPY))
     return {
-        "row_pass_bytes": float(row),
-        "copy_pass_bytes": float(with_experts * moved(OF_A_COPY, setup)),
-        "n_kernels": float(layers * len(attention) + others),
+        "attn_gemm_row_bytes": float(layers * moved(attention, setup, "gemm")),
+        "attn_row_bytes": float(layers * moved(attention, setup, "elementwise")),
+        "attn_launches": float(layers * len(attention)),
+        "moe_gemm_row_bytes": float(with_experts * moved(AT_HOME, setup, "gemm")),
+        "moe_gemm_copy_bytes": float(with_experts * moved(OF_A_COPY, setup, "gemm")),
+        "moe_row_bytes": float(with_experts * moved(AT_HOME, setup, "elementwise")),
+        "moe_copy_bytes": float(with_experts * moved(OF_A_COPY, setup, "elementwise")),
+        "moe_launches": float(others),
     }
 
 
-def passes_table(setup: Setup) -> Table:
-    """Table of the kernels of a layer and the bytes that each moves for a row."""
-    from llmserve_lab.page.table import Table
+@dataclass(frozen=True)
+class Place:
+    """Kernels of one place in a layer: how many, bytes of a row, and which moves most.
 
+    ``gemm_bytes`` and ``elementwise_bytes`` are of one row, or of one copy of it.
+    """
+
+    name: str
+    n_kernels: int
+    gemm_bytes: int
+    elementwise_bytes: int
+    largest: str
+
+
+def places(setup: Setup) -> tuple[Place, ...]:
+    """The kernels of one layer of a decode step, place by place."""
     widths = Widths.of(setup)
-    places = (
+    found = (
         ("attention", ABSORBED),
         ("at home", AT_HOME),
         ("for each copy", OF_A_COPY),
     )
-    rows = [
-        (
-            where,
+    return tuple(
+        Place(
+            name,
             len(kernels),
-            moved(kernels, setup) / 1e3,
+            moved(kernels, setup, "gemm"),
+            moved(kernels, setup, "elementwise"),
             max(kernels, key=lambda kernel: kernel.moved(widths)).name,
         )
-        for where, kernels in places
-    ]
-    columns = ("where", "kernels", "kB for a row", "most of it")
-    return Table("One layer of a decode step, kernel by kernel", columns, rows)
+        for name, kernels in found
+    )

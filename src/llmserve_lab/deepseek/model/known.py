@@ -1,4 +1,4 @@
-"""Formulas are told what is known, results on the way included, and ask for no more."""
+"""Evaluate a formula, reusing intermediate results that are already known."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def computed(formula: Formula, known: Numbers) -> Any:
 
 @cache
 def _asked(formula: Formula, given: frozenset[str]) -> tuple[str, ...]:
-    """What ``formula`` has to be told by somebody who knows all that is ``given``."""
+    """Names of the arguments that ``formula`` needs when all of ``given`` is known."""
     return tuple(leaf.name for leaf in formula.leaves(keep=given))

@@ -3,7 +3,7 @@
 Three things differ from decode. Keys and values are made once for all rows, so
 absorbing would only widen them. The kernels for many rows send one copy of a row to a
 node, which hands one to each of its GPUs that has an expert of the row. And where they
-run while products do, they run on multiprocessors that the products then lack.
+run while GEMMs do, they run on multiprocessors that the GEMMs then lack.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS
+from llmserve_lab.cluster.formulas import ROW_COPIES
 from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek.model.known import Numbers
 from llmserve_lab.deepseek.model.setup import Setup
 from llmserve_lab.deepseek.model.step_model import Twin
 
@@ -34,8 +35,9 @@ def touched(setup: Setup, *, places: float) -> float:
             f"prefill, got {setup.n_gpus}"
         )
     among = setup.nodes_of_a_row * places
-    draws = {"top_k": 1, "n_rows": setup.experts.top_k}
-    return float(TOUCHED_EXPERTS(n_experts=among, **draws))
+    share = setup.nodes_of_a_row / setup.n_nodes
+    experts = round(setup.experts.n_experts * share)  # of those nodes
+    return float(ROW_COPIES(ep=among, n_experts=experts, top_k=setup.experts.top_k))
 
 
 def copies(setup: Setup) -> dict[str, float]:
@@ -46,12 +48,12 @@ def copies(setup: Setup) -> dict[str, float]:
     """
     far = touched(setup, places=1) * float(f.FAR_SHARE(n_nodes=setup.n_nodes))
     near = touched(setup, places=setup.n_gpus / setup.n_nodes)
-    return {"sent_copies": far + near, "far_share": far / (far + near)}
+    return {"dispatched_copies": far + near, "far_share": far / (far + near)}
 
 
 def prefill_blocks(
     twin: Twin, *, prompt: Any, rows: Any, cached: Any = 0.0, **more: Any
-) -> dict[str, Any]:
+) -> Numbers:
     """Seconds of each block of a pass over ``rows`` rows a GPU, prompts whole.
 
     Every prompt brings ``prompt`` new tokens; ``cached`` more before them are in the
@@ -65,37 +67,48 @@ def prefill_blocks(
         ValueError: a prompt is shorter than a token, rows are fewer than a prompt,
             less than nothing is cached, or the GPUs do not fill their nodes.
     """
-    _check(prompt, rows, cached)
-    choices = replace(twin.choices, form="vanilla", near_copies="near")
-    at_once = replace(twin, choices=choices)
-    known = at_once.arguments(batch=np.divide(rows, prompt), context=cached)
-    if unknown := sorted(set(more) - set(known)):
-        raise TypeError(f"the twin does not know {', '.join(unknown)}")
-    known |= {"chunk": np.asarray(prompt, np.float64)} | copies(twin.setup) | more
-    shares = choices.shares_on(twin.setup.accelerator)
-    length = np.add(prompt, cached)
-    known["attn_rate"] *= shares.attention_in(length) / shares.attention
-    for rate in ("gemm_rate", "attn_rate"):
-        known[rate] *= 1 - lent(at_once)
-    return at_once.blocks_of(known)
-
-
-def lent(twin: Twin) -> float:
-    """Share of the multiprocessors that the products lack: none if they run alone."""
-    at_once = twin.choices.overlap != "none" and twin.setup.n_gpus > 1
-    return twin.choices.lent_share if at_once else 0.0
+    at_once = _in_prefill(twin)
+    return at_once.blocks_of(_arguments(at_once, prompt, rows, cached, more))
 
 
 def prefill_s(
     twin: Twin, *, prompt: Any, rows: Any, cached: Any = 0.0, **more: Any
 ) -> Any:
-    """Seconds of that pass, equation ``turn_s`` or ``hidden_s``.
+    """Seconds of that pass: ``turn_s``, ``hidden_s`` or ``halves_s``.
 
     Raises:
         TypeError, ValueError: as :func:`prefill_blocks`.
     """
-    blocks = prefill_blocks(twin, prompt=prompt, rows=rows, cached=cached, **more)
-    return twin.together(blocks)
+    at_once = _in_prefill(twin)
+    return at_once.step_of(_arguments(at_once, prompt, rows, cached, more))
+
+
+def _in_prefill(twin: Twin) -> Twin:
+    """The same twin with the form and the kernels of prefill."""
+    assumed = replace(twin.assumptions, form="vanilla", own_node_copies="near")
+    return replace(twin, assumptions=assumed)
+
+
+def _arguments(
+    twin: Twin, prompt: Any, rows: Any, cached: Any, more: Numbers
+) -> Numbers:
+    """Arguments of the formulas for such a pass."""
+    _check(prompt, rows, cached)
+    known = twin.arguments(batch=np.divide(rows, prompt), context=cached)
+    if unknown := sorted(set(more) - set(known)):
+        raise TypeError(f"the twin does not know {', '.join(unknown)}")
+    known |= {"chunk": np.asarray(prompt, np.float64)} | copies(twin.setup) | more
+    shares = twin.assumptions.kernels_on(twin.setup.accelerator)
+    length = np.add(prompt, cached)
+    known["attn_rate"] *= shares.attention_in(length) / shares.attention
+    for rate in ("gemm_rate", "attn_rate"):
+        known[rate] *= 1 - lent(twin)
+    return known
+
+
+def lent(twin: Twin) -> float:
+    """Share of the multiprocessors that the GEMMs lack: none if they run alone."""
+    return twin.assumptions.lent_share if twin.overlap != "none" else 0.0
 
 
 def _check(prompt: Any, rows: Any, cached: Any) -> None:

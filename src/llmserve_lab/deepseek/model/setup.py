@@ -1,4 +1,4 @@
-"""Which GPUs, how many, how they are joined, and which model they hold."""
+"""Setup: which GPUs, how many, how they are joined, and which model they hold."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import is_whole
 from llmserve_lab.deepseek.formulas.experts import LOCAL_EXPERTS, NODES
 
+DEEPSEEK = catalog.MODELS["deepseek-v3"]
 # Most nodes that a router sends a row to (arXiv 2412.19437, section 2.1.2).
 NODES_OF_A_ROW: Mapping[str, float] = MappingProxyType({"deepseek-v3": 4.0})
 
@@ -29,7 +30,7 @@ class Setup:
 
     accelerator: Accelerator
     n_gpus: int
-    model: ModelShape = catalog.MODELS["deepseek-v3"]
+    model: ModelShape = DEEPSEEK
     far: Link = catalog.LINKS["infiniband-ndr"]
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The twin: a setup and the choices in, every term of a step out.
+"""The twin: a setup and the assumptions in, every term of a step out.
 
 Each method is one line of the bill, and each number a formula's. ``batch`` is what one
 GPU holds, all batches in flight together; arrays of batches and contexts broadcast.
@@ -7,30 +7,40 @@ GPU holds, all batches in flight together; arrays of batches and contexts broadc
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.model import arguments as terms
-from llmserve_lab.deepseek.model.assumptions import Choices
-from llmserve_lab.deepseek.model.elementwise_kernels import passes
+from llmserve_lab.deepseek.model import arguments
+from llmserve_lab.deepseek.model.assumptions import Assumptions, Overlap
+from llmserve_lab.deepseek.model.elementwise_kernels import row_traffic
 from llmserve_lab.deepseek.model.known import Numbers, computed
 from llmserve_lab.deepseek.model.setup import Setup
+from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.formulas import BATCH_FITS
 
-BLOCKS = (f.MLA_S, f.EXPERTS_S, f.PASS_S, f.WIRE_S, f.REST_S)
+PARTS = (
+    f.MLA_S,
+    f.ATTN_ELEMENTWISE_S,
+    f.EXPERTS_S,
+    f.MOE_ELEMENTWISE_S,
+    f.ALL_TO_ALL_S,
+    f.OTHER_S,
+)
+HOST = "host_s"
 ROOFED = (
     (f.MLA_S, f.MLA_READ_S, f.MLA_COMPUTE_S),
     (f.EXPERTS_S, f.EXPERT_READ_S, f.EXPERT_COMPUTE_S),
+    (f.OTHER_S, f.OTHER_READ_S, f.OTHER_COMPUTE_S),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Twin:
-    """A digital twin of ``setup``, read as ``choices`` say.
+    """Step model of ``setup``, a digital twin read as ``assumptions`` say.
 
     One GPU alone holds every expert once, sends nothing and has nothing to hide: there
     it is run without copies, in one batch.
@@ -40,7 +50,7 @@ class Twin:
     """
 
     setup: Setup
-    choices: Choices = field(default_factory=Choices)
+    assumptions: Assumptions
 
     def __post_init__(self) -> None:
         most = self.setup.experts.n_experts * (self.setup.n_gpus - 1)
@@ -53,66 +63,88 @@ class Twin:
     @property
     def n_redundant(self) -> int:
         """Copies of experts, none where there is one GPU."""
-        return self.choices.n_redundant if self.setup.n_gpus > 1 else 0
+        return self.assumptions.n_redundant if self.setup.n_gpus > 1 else 0
+
+    @property
+    def overlap(self) -> Overlap:
+        """Two-batch overlap or none of it: a GPU alone has nothing to hide."""
+        return self.assumptions.overlap if self.setup.n_gpus > 1 else "none"
 
     @property
     def n_batches(self) -> int:
         """Batches in flight, m: two halves, or one batch."""
-        return 2 if self.choices.overlap == "halves" and self.setup.n_gpus > 1 else 1
+        return 2 if self.overlap in ("halves", "ideal halves") else 1
+
+    @property
+    def step(self) -> Formula:
+        """The formula of a step, by the overlap."""
+        if self.overlap == "none":
+            return f.TURN_S
+        return f.HALVES_S if self.overlap == "halves" else f.HIDDEN_S
 
     @cached_property
     def shape(self) -> Numbers:
         """What the formulas ask about the model."""
-        return terms.shape(self.setup, self.choices)
+        return arguments.shape(self.setup, self.assumptions)
 
     @cached_property
     def machine(self) -> Numbers:
         """What the formulas ask about the machine: rates reached, not peaks."""
-        return terms.machine(self.setup, self.choices)
+        return arguments.machine(self.setup, self.assumptions)
 
     @cached_property
     def traffic(self) -> Numbers:
-        """What travels: copies of a row, their bytes, and how unevenly they fall."""
+        """What is sent: copies of a row, their bytes, and how unevenly they fall."""
         held = {"local_experts": self.setup.local_experts(self.n_redundant)}
-        return terms.traffic(self.setup, self.choices) | held
+        return arguments.traffic(self.setup, self.assumptions) | held
+
+    @cached_property
+    def rows(self) -> Numbers:
+        """Bytes that a row moves through memory, and kernels launched; or nothing."""
+        found = row_traffic(self.setup, self.assumptions.form)
+        return found if self.assumptions.elementwise else dict.fromkeys(found, 0.0)
 
     def arguments(self, *, batch: Any, context: Any) -> Numbers:
         """Every argument of the formulas for a decode step."""
         m = self.n_batches
-        known = self.shape | self.machine | self.traffic
-        known |= passes(self.setup, self.choices.form) | {
+        known = self.shape | self.machine | self.traffic | self.rows
+        return known | {
             "gpu_requests": np.asarray(batch, np.float64),
             "batch": f.SPLIT(gpu_requests=batch, n_batches=m),
             "context": context,
-            "chunk": 1.0 + self.choices.n_draft,
+            "chunk": 1.0 + self.assumptions.n_draft,
             "n_batches": m,
-            "accepted": self.choices.accepted,
+            "accepted": self.assumptions.accepted,
         }
-        return known
 
     def settled(self, known: Numbers) -> Numbers:
-        """Arguments, with the intermediate results that a choice replaces."""
+        """Arguments after applying the assumptions that override a formula."""
         found: Numbers = {}
-        if self.choices.experts == "busiest":
+        if self.assumptions.experts == "busiest":
             found["read_experts"] = f.BUSIEST_EXPERTS.at(known)
-        if self.choices.experts == "all":
+        if self.assumptions.experts == "all":
             found["read_experts"] = known["local_experts"]
-        if self.choices.form == "vanilla":
-            pairs = {"attn_flops_per_pair": known["vanilla_pair_flops"]}
-            again = f.EXPAND_FLOPS.at(known) / known["gemm_rate"]
-            found["mla_compute_s"] = f.MLA_COMPUTE_S.at(known, **pairs) + again
-        if self.choices.near_copies == "far" and self.setup.n_nodes > 1:
+        if self.assumptions.form == "vanilla":
+            found |= self._vanilla(known)
+        if self.assumptions.own_node_copies == "far" and self.setup.n_nodes > 1:
             found["far_share"] = 1.0
-        if not self.choices.passes:
-            found["pass_s"] = 0.0
         if self.setup.n_gpus == 1:
-            found["wire_s"] = 0.0
+            found |= {"flight_s": 0.0, "transfer_starts_s": 0.0}
         found = known | found
         return found | self._sharp(found)
 
+    def _vanilla(self, known: Numbers) -> Numbers:
+        """Keys and values of the cache made again; the pairs are narrower."""
+        pairs = {"attn_flops_per_pair": known["vanilla_pair_flops"]}
+        again = f.EXPAND_FLOPS.at(known) / known["gemm_rate"]
+        return pairs | {
+            formula.name: formula.at(known | pairs) + again
+            for formula in (f.MLA_COMPUTE_S, f.ATTN_GEMM_COMPUTE_S)
+        }
+
     def _sharp(self, known: Numbers) -> Numbers:
-        """Blocks by the sharp roofline, where that is chosen."""
-        if self.choices.ridge == "round":
+        """Blocks by the sharp roofline, where that is assumed."""
+        if self.assumptions.roofline == "round":
             return {}
         return {
             block.name: f.SHARP_S(
@@ -123,30 +155,29 @@ class Twin:
         }
 
     def blocks(self, *, batch: Any, context: Any) -> Numbers:
-        """Seconds of attention, experts, passes, wire and the rest, for one batch."""
+        """Seconds of each part of one batch in flight, and of the host."""
         return self.blocks_of(self.arguments(batch=batch, context=context))
 
     def blocks_of(self, known: Numbers) -> Numbers:
-        """The same from arguments that somebody may have changed."""
+        """The same from arguments that may have been changed."""
         known = self.settled(known)
-        return {
-            part.name: known.get(part.name, computed(part, known)) for part in BLOCKS
+        found = {
+            part.name: known.get(part.name, computed(part, known)) for part in PARTS
         }
+        return found | {HOST: known[HOST]}
 
     def step_s(self, *, batch: Any, context: Any) -> Any:
         """Seconds of a decode step of ``batch`` requests on every GPU."""
-        return self.together(self.blocks(batch=batch, context=context))
+        return self.step_of(self.arguments(batch=batch, context=context))
 
-    def together(self, blocks: Numbers) -> Any:
-        """Seconds of all batches from the blocks of one: ``turn_s``, ``hidden_s``."""
-        if self.choices.overlap == "none":
-            return f.TURN_S(**blocks)
-        return f.HIDDEN_S(n_batches=self.n_batches, **blocks)
+    def step_of(self, known: Numbers) -> Any:
+        """The same from arguments that may have been changed."""
+        return computed(self.step, self.settled(known))
 
     def user_tokens_per_s(self, *, batch: Any, context: Any) -> Any:
         """Tokens per second that each user sees."""
         step = self.step_s(batch=batch, context=context)
-        return f.USER_TOKENS_PER_S(accepted=self.choices.accepted, twin_step_s=step)
+        return f.USER_TOKENS_PER_S(accepted=self.assumptions.accepted, twin_step_s=step)
 
     def gpu_tokens_per_s(self, *, batch: Any, context: Any) -> Any:
         """Tokens per second that each GPU makes."""
@@ -169,12 +200,13 @@ class Twin:
 
     def room_bytes(self) -> float:
         """Bytes of a GPU's memory that weights and cache may take together."""
-        return float(self.setup.accelerator.hbm_bytes) * self.choices.usable_memory
+        share = self.assumptions.usable_memory
+        return float(self.setup.accelerator.hbm_bytes) * share
 
     def resident_bytes(self) -> float:
         """Bytes of the weights that one GPU holds."""
-        known, rest = self.shape | self.traffic, self.setup.params(*terms.OUTSIDE)
-        return float(f.RESIDENT_BYTES.at(known, rest_params=rest))
+        known, other = self.shape | self.traffic, self.setup.params(*arguments.OUTSIDE)
+        return float(f.RESIDENT_BYTES.at(known, other_params=other))
 
     def batch_at(
         self, tokens_per_s: float, *, context: float, in_memory: bool = False

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from llmserve_lab.catalog import ACCELERATORS, MODELS, Accelerator
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.model.assumptions import Assumptions
 from llmserve_lab.deepseek.model.setup import Setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Slider
 from llmserve_lab.page.live.readout import Bound
 
-DEVICES = tuple(
-    device
-    for device in ACCELERATORS.values()
-    if device.disclosed and Choices.products in device.peak_flops
-)
+
+def known(device: Accelerator) -> bool:
+    """Whether kernels are known for it, and it computes GEMMs in what is assumed."""
+    assumed = book_assumptions()
+    return (
+        device.disclosed
+        and device.architecture in assumed.kernels
+        and assumed.gemm in device.peak_flops
+    )
+
+
+DEVICES = tuple(filter(known, ACCELERATORS.values()))
 SHAPES = (MODELS["deepseek-v3"], MODELS["kimi-k2"])
 GROUPS = (8, 16, 24, 32, 48, 64, 72, 96, 128, 144, 256, 320)
 STOPS = {
@@ -28,53 +37,71 @@ STOPS = {
 }
 RATES = (
     "read_rate",
+    "cache_rate",
     "attn_rate",
     "gemm_rate",
     "far_rate",
     "near_rate",
-    "start_s",
+    "launch_s",
     "node_gpus",
+)
+ROW_TRAFFIC = (
+    "attn_gemm_row_bytes",
+    "attn_row_bytes",
+    "attn_launches",
+    "moe_gemm_row_bytes",
+    "moe_gemm_copy_bytes",
+    "moe_row_bytes",
+    "moe_copy_bytes",
+    "moe_launches",
 )
 SIZES = (
     "kv_bytes_per_token",
     "attn_flops_per_pair",
     "mla_params",
     "expert_stack",
-    "rest_params",
+    "other_params",
     "table_params",
     "n_experts",
     "copy_bytes",
-    "row_pass_bytes",
-    "copy_pass_bytes",
-    "n_kernels",
+    "transfer_starts_s",
+    *ROW_TRAFFIC,
 )
 HELD = (
     "kv_bytes_per_token",
     "mla_params",
     "expert_stack",
-    "rest_params",
+    "other_params",
     "table_params",
     "n_experts",
 )
-FIXED = ("bytes_weight", "top_k", "n_shared", "sent_copies", "trips_s")
+FIXED = (
+    "bytes_weight",
+    "top_k",
+    "n_shared",
+    "dispatched_copies",
+    "dispatch_share",
+    "overlap_slowdown",
+    "host_s",
+)
 
 
 @cache
-def choices() -> Choices:
-    """The book's choices; the reader's balancedness is on a slider."""
-    return Choices(balancedness=1.0)
+def assumed() -> Assumptions:
+    """The book's assumptions; the reader's balancedness is on a slider."""
+    return replace(book_assumptions(), balancedness=1.0)
 
 
 def twin(device: Accelerator, n_gpus: int, shape: int = 0) -> Twin:
     """The twin of so many GPUs that hold one of the models."""
     place = Setup(accelerator=device, n_gpus=n_gpus, model=SHAPES[shape])
-    return Twin(setup=place, choices=choices())
+    return Twin(setup=place, assumptions=assumed())
 
 
 def fixed() -> dict[str, float]:
     """What is the same for every place and both models."""
     known = {name: _size(name) for name in FIXED}
-    return known | {"n_redundant": float(choices().n_redundant)}
+    return known | {"n_redundant": float(assumed().n_redundant)}
 
 
 def _size(name: str, shape: int = 0) -> float:

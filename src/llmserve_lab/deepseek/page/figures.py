@@ -52,7 +52,7 @@ def frontier() -> LiveFigure:
     """Throughput of a GPU against what a user sees, with and without two halves."""
     return LiveFigure(
         name="frontier",
-        title="Two halves hide the wire from many users, and slow a few down",
+        title="Two halves hide the all-to-alls of many requests, and slow a few down",
         chart=lambda: charts.frontier(fixed()),
         controls=(
             *sliders(gpu_requests=256.0, context=2048.0, balancedness=0.7, ep=72.0),
@@ -63,24 +63,24 @@ def frontier() -> LiveFigure:
             **group(),
             **_held(),
             "half": Bound(f.SPLIT, n_batches=2.0),
-            "hidden_s": _step(f.HIDDEN_S, "half", n_batches=2.0),
+            "halves_s": _step(f.HALVES_S, "half"),
             "turn_s": _step(f.TURN_S, "gpu_requests"),
-            "hidden_user": Bound(
-                f.USER_TOKENS_PER_S, accepted=1.0, twin_step_s="hidden_s"
+            "halves_user": Bound(
+                f.USER_TOKENS_PER_S, accepted=1.0, twin_step_s="halves_s"
             ),
             "turn_user": Bound(f.USER_TOKENS_PER_S, accepted=1.0, twin_step_s="turn_s"),
-            "hidden_gpu": Bound(f.GPU_TOKENS_PER_S, user_tokens_per_s="hidden_user"),
+            "halves_gpu": Bound(f.GPU_TOKENS_PER_S, user_tokens_per_s="halves_user"),
             "turn_gpu": Bound(f.GPU_TOKENS_PER_S, user_tokens_per_s="turn_user"),
         },
         readouts=(
-            Readout("hidden_s", "Two halves: a step"),
-            Readout("hidden_gpu", "Two halves: a GPU makes"),
+            Readout("halves_s", "Two halves: a step"),
+            Readout("halves_gpu", "Two halves: a GPU makes"),
             Readout("turn_s", "One after another: a step"),
             Readout("turn_gpu", "One after another: a GPU makes"),
             Verdict(
                 "better",
                 "Faster here:",
-                "hidden_s",
+                "halves_s",
                 "turn_s",
                 ("two halves", "one after another"),
             ),
@@ -88,7 +88,7 @@ def frontier() -> LiveFigure:
         ),
         sentence=(
             "{model} on {ep} × {device}, {gpu_requests} per GPU with {context}: in two "
-            "halves a user sees {hidden_user} and a GPU makes {hidden_gpu}; one after "
+            "halves a user sees {halves_user} and a GPU makes {halves_gpu}; one after "
             "another {turn_user} and {turn_gpu}. Faster here: {better}. Weights and "
             "cache {room}; the curves end where memory is full."
         ),
@@ -109,42 +109,45 @@ def waterfall() -> LiveFigure:
             **group(n_experts=sizes()["n_experts"]),
             **_held(**sizes()),
             **{p.name: _step(p, "gpu_requests", **sizes()) for p in charts.PARTS},
-            "mla_s": _step(f.MLA_S, "gpu_requests", **_known("mla")),
-            "experts_s": _step(f.EXPERTS_S, "gpu_requests", **_known("expert")),
+            "mla_s": _step(f.MLA_S, "gpu_requests", **_known(charts.ATTENTION)),
+            "experts_s": _step(f.EXPERTS_S, "gpu_requests", **_known(charts.EXPERTS)),
             "turn_s": _step(
                 f.TURN_S,
                 "gpu_requests",
-                **{name: name for name in ("mla_s", "experts_s", *charts.WHOLE)},
+                **_known(("mla_s", "experts_s", *charts.WHOLE)),
             ),
         },
         readouts=(
             Readout("mla_s", "Attention"),
             Readout("experts_s", "Experts"),
-            Readout("pass_s", "Between the products"),
-            Readout("wire_s", "Dispatch and combine"),
-            Readout("rest_s", "Dense layers, router, LM head"),
+            Readout("attn_elementwise_s", "Attention, elementwise"),
+            Readout("moe_elementwise_s", "Experts, elementwise"),
+            Readout("all_to_all_s", "Dispatch and combine"),
+            Readout("other_s", "Dense layers, router, LM head"),
             Readout("turn_s", "The step"),
             Verdict(
                 "bound",
-                "Attention is",
-                "mla_compute_s",
-                "mla_read_s",
+                "The experts are",
+                "expert_compute_s",
+                "expert_read_s",
                 ("memory-bound", "compute-bound"),
             ),
             ROOM,
         ),
         sentence=(
             "DeepSeek-V3 on {ep} × {device}, {gpu_requests} per GPU with {context}: "
-            "attention takes {mla_s} and is {bound}, the experts {experts_s}, what "
-            "lies between the products {pass_s}, the wire {wire_s}, the rest {rest_s}; "
-            "one after another that is a step of {turn_s}. Weights and cache {room}."
+            "attention takes {mla_s}, the experts {experts_s} and are {bound}, "
+            "elementwise kernels and launches {attn_elementwise_s} and "
+            "{moe_elementwise_s}, the all-to-alls {all_to_all_s}, the rest {other_s}; "
+            "one after another, and with the time on the host, that is a step of "
+            "{turn_s}. Weights and cache {room}."
         ),
     )
 
 
-def _known(block: str) -> dict[str, str]:
-    """The two times of a block, which are signals already."""
-    return {f"{block}_{kind}_s": f"{block}_{kind}_s" for kind in ("read", "compute")}
+def _known(names: tuple[str, ...]) -> dict[str, str]:
+    """Results that are signals already."""
+    return {name: name for name in names}
 
 
 def memory() -> LiveFigure:

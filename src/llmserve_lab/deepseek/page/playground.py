@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from llmserve_lab.deepseek import formulas as f
@@ -10,14 +11,13 @@ from llmserve_lab.deepseek.calibration.kernel_efficiency import (
     HEADLINES,
     PAPER,
     PEAKS,
-    Shares,
     alike,
-    measured_shares,
-    trips_started,
+    measured_kernels,
 )
-from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.model.efficiency import Kernels
 from llmserve_lab.deepseek.model.setup import Setup
-from llmserve_lab.deepseek.model.step_model import BLOCKS, Twin
+from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page.controls import DEVICES, SHAPES
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.palette import BLUE
@@ -27,37 +27,49 @@ from llmserve_lab.page.widget import Bench, Choose, Knob, Turn
 PER_CENT = 100
 MACHINES = {device.name: device for device in DEVICES}
 MODELS = {model.name: model for model in SHAPES}
-OVERLAPS = {"two halves": "halves", "one after another": "none", "one batch": "hidden"}
-SHARES: dict[str, Callable[[], Mapping[str, Shares]]] = {
-    "published kernels": measured_shares,
-    "published kernels, trips started": trips_started,
+OVERLAPS = {
+    "two halves": "halves",
+    "one after another": "none",
+    "one batch": "hidden",
+    "halves that never wait": "ideal halves",
+}
+KERNELS: dict[str, Callable[[], Kernels]] = {
+    "published kernels": measured_kernels,
     "libraries' headlines": lambda: alike(HEADLINES),
     "the paper's factors": lambda: alike(PAPER),
     "all peaks": lambda: alike(PEAKS),
 }
-NAMES = ("attention", "experts", "between products", "wire", "the rest")
+NAMES = (
+    "attention",
+    "attention, elementwise",
+    "experts",
+    "experts, elementwise",
+    "all-to-alls",
+    "the rest",
+    "host",
+)
 TERMS = (
-    f.MLA_READ_S,
-    f.MLA_COMPUTE_S,
+    f.ATTN_GEMM_S,
+    f.ATTN_KERNEL_S,
     f.EXPERT_READ_S,
     f.EXPERT_COMPUTE_S,
-    f.PASS_S,
-    f.WIRE_S,
-    f.REST_S,
+    f.FLIGHT_S,
+    f.ALL_TO_ALL_S,
+    f.OTHER_S,
 )
 
 
 def bench() -> Bench:
     """A decode step with every setting open; its picture is the state at the start."""
-    start = Choices()
+    start = book_assumptions()
     knobs: dict[str, Knob] = {
         "device": Choose("GPU", tuple(MACHINES), "H100 SXM"),
         "n_gpus": Turn("GPUs in the group", 1, 1024, 72),
         "model": Choose("model", tuple(MODELS), "DeepSeek-V3"),
         "batch": Turn("requests on a GPU", 1, 8192, 128),
         "context": Turn("tokens in cache each", 1, 1_000_000, 4096),
-        "overlap": Choose("wire", tuple(OVERLAPS), "two halves"),
-        "shares": Choose("shares of the peaks", tuple(SHARES), "published kernels"),
+        "overlap": Choose("overlap", tuple(OVERLAPS), "two halves"),
+        "kernels": Choose("shares of the peaks", tuple(KERNELS), "published kernels"),
         "balance": Turn(
             "balancedness, in %", 1, PER_CENT, round(PER_CENT * start.balancedness)
         ),
@@ -72,9 +84,10 @@ def bench() -> Bench:
 def _twin(**knobs: Any) -> Twin:
     """The twin at these settings."""
     n_draft = knobs["n_draft"]
-    choices = Choices(
+    assumed = replace(
+        book_assumptions(),
         overlap=OVERLAPS[knobs["overlap"]],  # type: ignore[arg-type]
-        shares=SHARES[knobs["shares"]](),
+        kernels=KERNELS[knobs["kernels"]](),
         balancedness=knobs["balance"] / PER_CENT,
         n_redundant=knobs["n_redundant"],
         n_draft=n_draft,
@@ -85,7 +98,7 @@ def _twin(**knobs: Any) -> Twin:
         n_gpus=knobs["n_gpus"],
         model=MODELS[knobs["model"]],
     )
-    return Twin(setup=place, choices=choices)
+    return Twin(setup=place, assumptions=assumed)
 
 
 @figure_style()
@@ -124,10 +137,9 @@ def _show(**knobs: Any) -> str:
         asked = {leaf.name for leaf in term.leaves(keep=frozenset(known))}
         values: dict[str, Any] = {n: float(known[n]) for n in sorted(asked)}
         parts.append(f"$${term.worked(**values).latex}$$")
-    blocks = twin.blocks(batch=knobs["batch"], context=knobs["context"])
-    last = f.TURN_S if twin.choices.overlap == "none" else f.HIDDEN_S
-    shown: dict[str, Any] = {part.name: float(blocks[part.name]) for part in BLOCKS}
-    if last is f.HIDDEN_S:
-        shown["n_batches"] = twin.n_batches
-    parts.append(f"$${last.worked(**shown).latex}$$")
+    shown: dict[str, Any] = {
+        leaf.name: float(known[leaf.name])
+        for leaf in twin.step.leaves(keep=frozenset(known))
+    }
+    parts.append(f"$${twin.step.worked(**shown).latex}$$")
     return "\n".join(parts)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from llmserve_lab.catalog.evidence.deployments import SGLANG_DECODE
 from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.ablations import overlap_gain
-from llmserve_lab.deepseek.model.assumptions import Choices
 from llmserve_lab.deepseek.model.setup import SETUPS
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.formula.text import plain, si
@@ -24,7 +25,7 @@ LONG = 16_384
 
 @cache
 def _twin() -> Twin:
-    return Twin(setup=PLACE)
+    return Twin(setup=PLACE, assumptions=book_assumptions())
 
 
 def _kv_bytes() -> float:
@@ -32,7 +33,7 @@ def _kv_bytes() -> float:
 
 
 def _blocks() -> dict[str, float]:
-    alone = Twin(setup=PLACE, choices=Choices(overlap="none"))
+    alone = Twin(setup=PLACE, assumptions=replace(book_assumptions(), overlap="none"))
     return {
         name: float(value)
         for name, value in alone.blocks(batch=LARGE, context=CONTEXT).items()
@@ -40,12 +41,12 @@ def _blocks() -> dict[str, float]:
 
 
 def _longest() -> float:
-    blocks = [_blocks()[name] for name in ("mla_s", "experts_s", "wire_s")]
+    blocks = [_blocks()[name] for name in ("mla_s", "experts_s", "all_to_all_s")]
     return float(blocks.index(max(blocks)))
 
 
 def _gain() -> float:
-    return overlap_gain(SGLANG_DECODE, Choices(), batch=SMALL)
+    return overlap_gain(SGLANG_DECODE, book_assumptions(), batch=SMALL)
 
 
 def _touched() -> float:
@@ -75,17 +76,25 @@ predict_longest = Question(
     answer=_longest,
     why=lambda: (
         f"Attention takes {si(_blocks()['mla_s'], 's')}, the experts "
-        f"{si(_blocks()['experts_s'], 's')}, the wire {si(_blocks()['wire_s'], 's')}: "
+        f"{si(_blocks()['experts_s'], 's')}, the all-to-alls "
+        f"{si(_blocks()['all_to_all_s'], 's')}: "
         "each row goes out in eight copies and comes back in eight."
     ),
-    hints=(Hint(lambda: 1.0, "Their weights are spread over all GPUs. And the rows?"),),
+    hints=(
+        Hint(lambda: 1.0, "Their weights are spread over all GPUs. And the rows?"),
+        Hint(
+            lambda: 0.0,
+            "Its cache is large, and yet quick to read beside the rows that cross "
+            "InfiniBand in eight copies.",
+        ),
+    ),
 )
 predict_overlap = Question(
     name="deepseek.predict-overlap",
     kind="predict",
     prompt=(
         f"The same machines, only {SMALL} requests on a GPU. You cut the batch in two "
-        "so that one half computes while the other is on the wire. The step …"
+        "so that one half computes while rows of the other are sent. The step …"
     ),
     choices=WAYS,
     answer=lambda: 0.0 if _gain() < 0.98 else (2.0 if _gain() > 1.02 else 1.0),
@@ -93,7 +102,13 @@ predict_overlap = Question(
         f"Its speed becomes {plain(100 * _gain())} % of what it was. Both halves read "
         "all weights and start all kernels, and with few requests that is most of it."
     ),
-    hints=(Hint(lambda: 2.0, "What does each half have to read from memory?"),),
+    hints=(
+        Hint(lambda: 2.0, "What does each half have to read from memory?"),
+        Hint(
+            lambda: 1.0,
+            "Two halves read all the weights twice: something changes.",
+        ),
+    ),
 )
 predict_vanilla = Question(
     name="deepseek.predict-vanilla",
@@ -109,6 +124,12 @@ predict_vanilla = Question(
         "Absorbing pays while few rows look at a long cache. From "
         f"{si(f.ABSORB_ROWS.at(_twin().shape), 'token')} new rows on the wider "
         "pairs cost more than making keys and values once."
+    ),
+    hints=(
+        Hint(
+            lambda: 1.0,
+            "That pays where few rows look at a long cache, as in decode.",
+        ),
     ),
 )
 touched = Question(

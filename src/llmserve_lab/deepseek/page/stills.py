@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,19 +13,15 @@ from llmserve_lab.catalog.evidence.deployments import (
     PROFILED_DECODE,
     SGLANG_DECODE,
 )
-from llmserve_lab.deepseek.evaluation.predictions import (
-    curve,
-    error,
-    point,
-    signed,
-    up_to,
-)
+from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.evaluation.predictions import curve, point, up_to
 from llmserve_lab.deepseek.evaluation.sensitivity import swings
 from llmserve_lab.deepseek.executed.routing import draw
-from llmserve_lab.deepseek.model.assumptions import Choices
+from llmserve_lab.deepseek.model.assumptions import Assumptions, Overlap
 from llmserve_lab.deepseek.model.prefill import prefill_s
 from llmserve_lab.deepseek.model.setup import SETUPS, Setup, setup
 from llmserve_lab.deepseek.model.step_model import Twin
+from llmserve_lab.deepseek.page.tables import signed
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.palette import BLUE, GREY, SERIES, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
@@ -78,7 +75,10 @@ def _touched(place: Setup, how: str, rows: int) -> float:
     """Experts of a GPU that ``rows`` rows of the whole group touch."""
     from llmserve_lab.deepseek import formulas as f
 
-    twin = Twin(setup=place, choices=Choices(n_redundant=0, overlap="none"))
+    twin = Twin(
+        setup=place,
+        assumptions=replace(book_assumptions(), n_redundant=0, overlap="none"),
+    )
     known = twin.arguments(batch=rows / place.n_gpus, context=1.0)
     formula = f.BUSIEST_EXPERTS if how == "busiest" else f.READ_EXPERTS
     return float(formula.at(known))
@@ -92,16 +92,16 @@ def _plainly(axes: Any) -> None:
 
 
 @figure_style()
-def frontier_and_measured(choices: Choices) -> StaticFigure:
+def frontier_and_measured(assumed: Assumptions) -> StaticFigure:
     """Prediction lines and published points of four decodes: of a GPU, and of all.
 
-    Figures 13 and 14 of the paper, whose smallest group nobody else has measured.
+    Figures 13 and 14 of the paper, whose smallest group was measured by no other.
     """
     from llmserve_lab.extras import pyplot as plt
 
     figure, both = plt.subplots(2, 1, figsize=(5.6, 6.4))
-    curves = [curve(record, choices) for record in DRAWN]
-    alone = Twin(setup=SETUPS["4 × 8 H100"], choices=choices)
+    curves = [curve(record, assumed) for record in DRAWN]
+    alone = Twin(setup=SETUPS["4 × 8 H100"], assumptions=assumed)
     batches = up_to(BATCHES[3:], float(alone.batch_fits(SHORT)))
     rates = np.asarray(alone.gpu_tokens_per_s(batch=batches, context=SHORT))
     for axes, whose in zip(both, ("a GPU", "all GPUs"), strict=True):
@@ -117,7 +117,7 @@ def frontier_and_measured(choices: Choices) -> StaticFigure:
         axes.set_ylabel(f"tokens/s of {whose}")
     names = [*(found.name for found in curves), alone.setup.name]
     both[0].legend(both[0].lines[::2], names)
-    errors = (signed(error(point(record, choices))) for record in DRAWN)
+    errors = (signed(point(record, assumed).error) for record in DRAWN)
     texts = (f"{each.name} {off}" for each, off in zip(curves, errors, strict=True))
     return StaticFigure.of(
         figure,
@@ -137,9 +137,13 @@ def models_and_contexts(place: Setup) -> StaticFigure:
     cases = ((place, SHORT), (kimi, SHORT), (place, LONG), (kimi, LONG))
     found = []
     for ink, (here, context) in zip(SERIES, cases, strict=False):
-        fits = float(Twin(setup=here).batch_fits(context))
+        fits = float(
+            Twin(setup=here, assumptions=book_assumptions()).batch_fits(context)
+        )
         batches = up_to(BATCHES, fits)
-        rates = Twin(setup=here).gpu_tokens_per_s(batch=batches, context=context)
+        rates = Twin(setup=here, assumptions=book_assumptions()).gpu_tokens_per_s(
+            batch=batches, context=context
+        )
         name = f"{here.model.name}, {context:,} tokens"
         axes.loglog(batches, rates, color=ink.light, label=name)
         found.append((float(rates[FEW]), fits))
@@ -166,8 +170,11 @@ def service_level(context: float = 4096.0) -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
-    twins = {name: Twin(setup=place) for name, place in SETUPS.items()}
-    fast = [twin.batch_at(FAST_ENOUGH, context=context) for twin in twins.values()]
+    twins = {
+        name: Twin(setup=place, assumptions=book_assumptions())
+        for name, place in SETUPS.items()
+    }
+    fast = [_fast_enough(place, context) for place in SETUPS.values()]
     fits = [float(twin.batch_fits(context)) for twin in twins.values()]
     place = np.arange(len(twins))
     axes.barh(place - 0.2, fast, 0.38, color=BLUE.light, label="fast enough")
@@ -187,6 +194,17 @@ def service_level(context: float = 4096.0) -> StaticFigure:
             f"each, and as many as fit: {'; '.join(texts)}."
         ),
     )
+
+
+def _fast_enough(place: Setup, context: float) -> int:
+    """Largest batch at the service level, in halves or one after another."""
+    ways: tuple[Overlap, ...] = ("halves", "none")
+    ours = book_assumptions()
+    twins = (
+        Twin(setup=place, assumptions=replace(ours, overlap=overlap))
+        for overlap in ways
+    )
+    return max(twin.batch_at(FAST_ENOUGH, context=context) for twin in twins)
 
 
 @figure_style()
@@ -236,7 +254,10 @@ def long_contexts(place: Setup, *, batch: float = 4.0) -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
-    twin, lengths = Twin(setup=place), np.exp2(np.arange(10, 18, dtype=np.float64))
+    twin, lengths = (
+        Twin(setup=place, assumptions=book_assumptions()),
+        np.exp2(np.arange(10, 18, dtype=np.float64)),
+    )
     rows = lengths[-1]
     read = rows / np.asarray(prefill_s(twin, prompt=lengths, rows=rows))
     made = np.asarray(twin.gpu_tokens_per_s(batch=batch, context=lengths))

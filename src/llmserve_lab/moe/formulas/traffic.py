@@ -6,12 +6,10 @@ n rows are in the whole group of ranks, n/g on each of them.
 from __future__ import annotations
 
 from llmserve_lab import notation as q
-from llmserve_lab.cluster.formulas import ALL_REDUCE_BYTES, GATHER_BYTES
+from llmserve_lab.cluster.formulas import ALL_REDUCE_BYTES, GATHER_BYTES, ROW_COPIES
 from llmserve_lab.formula.derive import at
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.moe.formulas.moe_params import ARTICLE
-
-SPREAD = "a row's experts lie on ranks drawn at random, many experts on each"
 
 __all__ = [
     "COMPOSED_BYTES",
@@ -23,13 +21,6 @@ __all__ = [
     "TP_BLOCK_BYTES",
 ]
 
-ROW_COPIES = Formula(
-    result=q.row_copies,
-    expr=lambda ep, top_k: ep * (1 - (1 - 1 / ep) ** top_k),
-    title="Copies of a row, one for each rank that it needs",
-    source="expectation, as [touched_experts](#eq-touched_experts)",
-    holds=f"{SPREAD}; with a copy for each expert it is k instead",
-)
 ROW_OUT_BYTES = Formula(
     result=q.row_out_bytes,
     expr=lambda bytes_act, d_model, row_copies: bytes_act * d_model * row_copies,

@@ -20,6 +20,7 @@ STOPS = {
     "hot_share": (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9),
 }
 ROW: dict[str, Any] = {"d_model": DEFAULT["d_model"], "bytes_act": DEFAULT["bytes_act"]}
+SPREAD = ROW | {"n_experts": DEFAULT["n_experts"]}
 WEIGHTS: dict[str, Any] = {
     name: DEFAULT[name] for name in ("d_model", "d_expert", "ffn_matrices", "n_shared")
 }
@@ -148,7 +149,7 @@ def layouts() -> LiveFigure:
         ),
         derived={
             "ffn_tp_bytes": Bound(f.FFN_TP_BYTES, **ROW),
-            "ep_bytes": Bound(f.EP_BYTES, **ROW),
+            "ep_bytes": Bound(f.EP_BYTES, **SPREAD),
             "ep_copies_bytes": Bound(f.EP_BYTES, row_copies="top_k", **ROW),
             "sp_bytes": Bound(f.SP_BYTES, **ROW),
         },
@@ -156,7 +157,7 @@ def layouts() -> LiveFigure:
             Readout(f.TP_BLOCK_BYTES, "TP", **ROW),
             Readout("ep_copies_bytes", "EP, a copy an expert"),
             Readout("ep_bytes", "EP, a copy a rank"),
-            Readout(f.COMPOSED_BYTES, "TP × EP × SP, a copy a rank", **ROW),
+            Readout(f.COMPOSED_BYTES, "TP × EP × SP, a copy a rank", **SPREAD),
             Verdict(
                 "cheaper",
                 "Around the experts, less leaves with",

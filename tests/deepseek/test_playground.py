@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.deepseek.model.assumptions import Choices
 from llmserve_lab.deepseek.model.setup import setup
-from llmserve_lab.deepseek.model.step_model import Twin
-from llmserve_lab.deepseek.page.playground import SHARES, bench
+from llmserve_lab.deepseek.page.playground import KERNELS, bench
 from llmserve_lab.formula.text import plain
 from llmserve_lab.page.widget import Bench
 from tests.benches import answered
+from tests.deepseek.twins import twin
 
 
 @cache
@@ -33,22 +32,22 @@ def test_the_answer_is_the_twins() -> None:
         n_gpus=48,
         model="Kimi K2",
         overlap="one after another",
-        shares="the paper's factors",
+        kernels="the paper's factors",
         balance=100,
         n_draft=1,
         kept=50,
     )
-    choices = Choices(
+    place = twin(
+        setup("gb200-nvl72", 48, model="kimi-k2"),
         overlap="none",
-        shares=SHARES["the paper's factors"](),
+        kernels=KERNELS["the paper's factors"](),
         balancedness=1.0,
         n_draft=1,
         accepted=1.5,
     )
-    twin = Twin(setup=setup("gb200-nvl72", 48, model="kimi-k2"), choices=choices)
-    rate = float(twin.gpu_tokens_per_s(batch=128, context=4096))
+    rate = float(place.gpu_tokens_per_s(batch=128, context=4096))
     assert f"{plain(rate)} from a GPU" in html
-    assert f"In memory fit {plain(float(twin.batch_fits(4096)))}." in html
+    assert f"In memory fit {plain(float(place.batch_fits(4096)))}." in html
     assert html.count("$$") == 2 * 8  # seven terms, and the step
 
 

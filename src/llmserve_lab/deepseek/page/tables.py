@@ -1,0 +1,203 @@
+"""Tables of the chapter: records of the evaluation, rendered for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from llmserve_lab.deepseek.calibration.host_time import GROUPS, leave_one_out
+from llmserve_lab.deepseek.evaluation import decode_scores, kernels, predictions
+from llmserve_lab.deepseek.evaluation.predictions import NOTES, Point, Score
+from llmserve_lab.deepseek.executed.mla import Compared
+from llmserve_lab.deepseek.model.assumptions import Assumptions
+from llmserve_lab.deepseek.model.elementwise_kernels import places
+from llmserve_lab.deepseek.model.setup import Setup
+from llmserve_lab.formula.text import plain, si
+from llmserve_lab.page.table import Table
+
+Row = tuple[str, ...]
+PER_CENT = 100
+
+
+def signed(share: float) -> str:
+    """A share as a percentage with its sign."""
+    return f"{round(PER_CENT * share):+d} %"
+
+
+def per_cent(share: float) -> str:
+    """A share as a percentage."""
+    return f"{PER_CENT * share:.0f} %"
+
+
+def tenths(share: float, sign: str = "") -> str:
+    """A share as a percentage to one decimal."""
+    return f"{PER_CENT * share:{sign}.1f} %"
+
+
+def assumptions(assumed: Assumptions) -> Table:
+    """Every assumption as it was made."""
+    rows = [(name, _shown(value)) for name, value in vars(assumed).items()]
+    return Table("What the text leaves open", ("assumption", "made"), rows)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if hasattr(value, "items"):
+        return "; ".join(f"{key}: {kernels.name}" for key, kernels in value.items())
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def elementwise(setup: Setup) -> Table:
+    """Kernels of a layer and the bytes that each moves for a row."""
+    rows = [
+        (
+            place.name,
+            place.n_kernels,
+            place.gemm_bytes / 1e3,
+            place.elementwise_bytes / 1e3,
+            place.largest,
+        )
+        for place in places(setup)
+    ]
+    columns = ("where", "kernels", "kB in GEMMs", "kB elementwise", "most of it")
+    return Table("One layer of a decode step, kernel by kernel", columns, rows)
+
+
+def two_forms(found: Iterable[Compared]) -> Table:
+    """FLOPs of both forms of latent attention as counted, and how they differ."""
+    rows = [
+        (
+            f"{each.n_rows} on {each.context}",
+            each.vanilla_flops,
+            each.absorbed_flops,
+            each.vanilla_flops / each.absorbed_flops,
+            "yes" if each.equal else f"no, by {each.gap:.1e}",
+        )
+        for each in found
+    ]
+    columns = (
+        "new rows on cached",
+        "FLOPs, vanilla",
+        "FLOPs, absorbed",
+        "vanilla / absorbed",
+        "equal outputs",
+    )
+    return Table("One layer of a tiny MLA, executed", columns, rows)
+
+
+def numbered() -> list[str]:
+    """The notes below the table of points, each once."""
+    return list(dict.fromkeys(NOTES.values()))
+
+
+def noted(point: Point) -> str:
+    """The name of a point, with the number of its note if it has one."""
+    note = NOTES.get(point.record.name)
+    return (
+        point.name if note is None else f"{point.name} [{numbered().index(note) + 1}]"
+    )
+
+
+def points(assumed: Assumptions) -> Table:
+    """Tokens per second of a GPU, predicted and measured, with error and status."""
+    rows = [
+        (
+            noted(each),
+            plain(each.predicted),
+            plain(each.measured),
+            signed(each.error),
+            each.status,
+        )
+        for each in predictions.points(assumed)
+    ]
+    columns = ("deployment", "predicted", "measured", "error", "the run was")
+    return Table("Tokens per second of a GPU", columns, rows, numbered())
+
+
+def _scored(what: str, found: Iterable[Score]) -> Iterable[Row]:
+    for each in found:
+        low, high = each.mean_interval
+        left, right = each.bias_interval
+        yield (
+            *(what, each.status, str(each.n_runs)),
+            f"{tenths(each.mean_error)} ({tenths(low)} to {tenths(high)})",
+            f"{tenths(each.bias, '+')} ({tenths(left, '+')} to {tenths(right, '+')})",
+            signed(each.worst),
+            per_cent(each.share_within),
+        )
+
+
+def scores(assumed: Assumptions) -> Table:
+    """Errors apart by what the runs were used for."""
+    found = [(p.status, p.error) for p in predictions.saturated(assumed)]
+    steps = decode_scores.predictions(assumed)
+    rows = [
+        *_scored("rate of a deployment", predictions.by_status(found)),
+        *_scored("step of a decode worker", decode_scores.scores(steps)),
+    ]
+    columns = ("what", "runs", "many", "mean error", "bias", "worst", "within 15 %")
+    notes = [
+        "in brackets, 95 of 100 samples of as many runs, drawn with replacement",
+        "the mean of a day's prefill, which no saturated machine gives, left out",
+    ]
+    return Table("Scores, by what a run was used for", columns, rows, notes)
+
+
+def left_out(assumed: Assumptions) -> Table:
+    """Cross-validation of the time on the host over the decode runs."""
+    rows = []
+    for by in GROUPS:
+        for each in leave_one_out(assumed, by):
+            total = predictions.score("calibrated", each.errors)
+            errors = (tenths(total.mean_error), tenths(total.bias, "+"))
+            rows.append((by, each.group, total.n_runs, si(each.host_s, "s"), *errors))
+    columns = ("left out", "which", "runs", "host, of the others", "mean error", "bias")
+    return Table("Each group predicted with the time of all others", columns, rows)
+
+
+def decode_runs(assumed: Assumptions) -> Table:
+    """Steps of decode workers, predicted and measured."""
+    rows = [
+        (
+            each.run.name,
+            f"{each.requests:.3g}",
+            f"{1e3 * each.predicted_s:.1f} ms",
+            f"{1e3 * each.measured_s:.1f} ms",
+            signed(each.error),
+        )
+        for each in decode_scores.predictions(assumed)
+    ]
+    columns = ("run", "decoding on a GPU", "predicted", "measured", "error")
+    return Table("A step of a decode worker, runs calibrated on", columns, rows)
+
+
+def transfers(assumed: Assumptions) -> Table:
+    """The library's dispatch and combine: predicted, measured, error."""
+    found = kernels.transfers(assumed)
+    rows: list[Row] = []
+    for there, back in zip(found[::2], found[1::2], strict=True):
+        cells = [f"EP {there.ep}"]
+        for each in (there, back):
+            both = (plain(1e6 * s) for s in (each.predicted_s, each.measured_s))
+            cells += [" / ".join(both), signed(each.error)]
+        rows.append(tuple(cells))
+    columns = ("group", "dispatch", "error", "combine", "its error")
+    start = next(iter(assumed.kernels.values())).transfer_start_s
+    by = f"two shares and {si(start, 's')} a transfer" if start else "two shares"
+    caption = f"All-to-all of the communication library, by {by} / measured, in µs"
+    return Table(caption, columns, rows)
+
+
+def headlines() -> Table:
+    """The best that two libraries print, and what the twin takes instead."""
+    rows = [
+        (
+            each.what,
+            si(float(each.best), each.best.unit),
+            per_cent(each.of_peak),
+            per_cent(each.taken),
+        )
+        for each in kernels.headlines()
+    ]
+    columns = ("what", "headline", "of the peak", "the twin takes")
+    return Table("Two libraries' headlines on an H800 SXM", columns, rows)
