@@ -43,8 +43,15 @@
     "^": (a, b) => Math.pow(a, b),
     "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b,
     max: Math.max, min: Math.min, abs: Math.abs, exp: Math.exp, log: Math.log,
-    floor: Math.floor, ceil: Math.ceil,
+    floor: Math.floor, ceil: Math.ceil, none_drawn: noneDrawn,
   }));
+
+  /* C(n - m, k) / C(n, k): no marked thing is among so many draws, factor by factor. */
+  function noneDrawn(total, marked, draws) {
+    let chance = 1;
+    for (let i = 0; i < draws; i++) chance *= Math.max(0, (total - marked - i) / (total - i));
+    return chance;
+  }
 
   /* The value of a formula in prefix form; `of` gives the value of a name. */
   function evaluate(node, of) {

@@ -22,6 +22,7 @@ OPERATORS = {
     "log": "log",
     "floor": "floor",
     "ceiling": "ceil",
+    "NoneDrawn": "none_drawn",
     "StrictLessThan": "<",
     "LessThan": "<=",
     "StrictGreaterThan": ">",
