@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.formula.formula import Formula
-from tests.afd.counts_times import attend, in_a_row, known, of, passed
+from tests.afd.counts_times import attend, in_a_row, known, passed
 from tests.counted import Case, Kind, counts
 
 GRAIN = 10**12  # a ratio of one
@@ -64,7 +64,7 @@ def best(formula: Formula, period: Period, *, by: Kind) -> None:
 
     def count(rng: random.Random) -> Case:
         values = known(rng)
-        return Case(of(formula, values), searched(values, period))
+        return Case(formula.given(values), searched(values, period))
 
     counts(formula, by=by)(count)
 
@@ -84,4 +84,4 @@ def best_tokens_per_s(rng: random.Random) -> Case:
     scale = 10**9
     times = (attend(v), passed(v, "comm", int(v["batch"])), ffn)
     step_s = in_a_row(*(round(scale * time) for time in times)) / scale
-    return Case(of(f.BEST_TOKENS_PER_S, v), r * v["batch"] / step_s / (r + 1))
+    return Case(f.BEST_TOKENS_PER_S.given(v), r * v["batch"] / step_s / (r + 1))

@@ -8,7 +8,6 @@ import numpy as np
 
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.cluster import Rank, run
-from llmserve_lab.formula.formula import Formula
 from llmserve_lab.transformer.ffn import swiglu_ffn
 from llmserve_lab.transformer.meter import Meter
 from tests.counted import Case, counts
@@ -25,17 +24,13 @@ def shape(rng: random.Random) -> dict[str, float]:
     return found | rates | shares | widths
 
 
-def of(formula: Formula, values: dict[str, float]) -> dict[str, float]:
-    return {leaf.name: values[leaf.name] for leaf in formula.arguments}
-
-
 @counts(f.A_ATTN, by="unrolled")
 def a_attn(rng: random.Random) -> Case:
     """Read one token's entries, byte after byte, and share them among the layers."""
     v = shape(rng)
     v["kv_bytes_per_token"] *= v["n_layers"]
     spent = sum(1 / (v["hbm_bw"] * v["eff_mem"]) for _ in range(96))
-    return Case(of(f.A_ATTN, v), spent)
+    return Case(f.A_ATTN.given(v), spent)
 
 
 def expert_flops(v: dict[str, float]) -> int:
@@ -51,7 +46,7 @@ def expert_flops(v: dict[str, float]) -> int:
 @counts(f.EXPERT_FLOPS, by="executed")
 def flops_of_a_row(rng: random.Random) -> Case:
     v = shape(rng)
-    return Case(of(f.EXPERT_FLOPS, v), expert_flops(v))
+    return Case(f.EXPERT_FLOPS.given(v), expert_flops(v))
 
 
 def dealt(v: dict[str, float]) -> list[int]:
@@ -69,7 +64,7 @@ def dealt(v: dict[str, float]) -> list[int]:
 @counts(f.EXPERT_ROWS, by="enumerated")
 def expert_rows(rng: random.Random) -> Case:
     v = shape(rng)
-    return Case(of(f.EXPERT_ROWS, v), dealt(v)[0] / v["n_experts"])
+    return Case(f.EXPERT_ROWS.given(v), dealt(v)[0] / v["n_experts"])
 
 
 def card_rows(v: dict[str, float]) -> float:
@@ -82,7 +77,7 @@ def card_rows(v: dict[str, float]) -> float:
 def a_ffn(rng: random.Random) -> Case:
     v = shape(rng)
     rate = v["peak_flops"] * v["eff_compute"]
-    return Case(of(f.A_FFN, v), card_rows(v) * expert_flops(v) / rate)
+    return Case(f.A_FFN.given(v), card_rows(v) * expert_flops(v) / rate)
 
 
 def wire_bytes(v: dict[str, float]) -> float:
@@ -103,11 +98,11 @@ def wire_bytes(v: dict[str, float]) -> float:
 @counts(f.ROW_WIRE_BYTES, by="executed")
 def row_wire_bytes(rng: random.Random) -> Case:
     v = shape(rng)
-    return Case(of(f.ROW_WIRE_BYTES, v), wire_bytes(v))
+    return Case(f.ROW_WIRE_BYTES.given(v), wire_bytes(v))
 
 
 @counts(f.A_COMM, by="executed")
 def a_comm(rng: random.Random) -> Case:
     v = shape(rng)
     rate = v["link_bw"] * v["eff_link"]
-    return Case(of(f.A_COMM, v), card_rows(v) * wire_bytes(v) / rate)
+    return Case(f.A_COMM.given(v), card_rows(v) * wire_bytes(v) / rate)

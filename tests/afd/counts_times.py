@@ -29,10 +29,6 @@ def known(rng: random.Random) -> dict[str, float]:
     return values | ({leader: rng.randint(600, 1800)} if leader in values else {})
 
 
-def of(formula: Formula, values: dict[str, float]) -> dict[str, float]:
-    return {leaf.name: values[leaf.name] for leaf in formula.arguments}
-
-
 def attend(v: dict[str, float]) -> int:
     """Read the tokens of every slot, one after the other."""
     spent = int(v["b_attn"])
@@ -95,7 +91,7 @@ def played(
 
     def count(rng: random.Random) -> Case:
         values = known(rng)
-        return Case(of(formula, values), play(values))
+        return Case(formula.given(values), play(values))
 
     counts(formula, by=by)(count)
 
@@ -145,7 +141,7 @@ def loop_s(rng: random.Random) -> Case:
     """Batches that never wait pass a post, lap after lap: seconds per passing."""
     v, laps = known(rng), 50
     passings = sum(1 for _lap in range(laps) for _batch in range(int(v["n_batches"])))
-    return Case(of(f.LOOP_S, v), laps * sum(stages(v)) / passings)
+    return Case(f.LOOP_S.given(v), laps * sum(stages(v)) / passings)
 
 
 Late = Callable[[float, float, float, float], bool]  # Attention, wire, FFN, batches
@@ -166,7 +162,7 @@ def first(formula: Formula, late: Late) -> None:
             ffn += v["a_ffn"]
             requests += 1
         batch = v["batch"]
-        return Case(of(formula, v), requests, lambda r: max(0, math.ceil(r * batch)))
+        return Case(formula.given(v), requests, lambda r: max(0, math.ceil(r * batch)))
 
     counts(formula, by="unrolled")(count)
 
@@ -187,4 +183,4 @@ def hidden_comm_s(rng: random.Random) -> Case:
         half = (low + high) // 2
         late = round_and_round(attn, half, attn, m) > attn
         low, high = (low, half) if late else (half, high)
-    return Case(of(f.HIDDEN_COMM_S, v), low)
+    return Case(f.HIDDEN_COMM_S.given(v), low)

@@ -9,7 +9,7 @@ from llmserve_lab.continuous_batching import formulas as f
 from tests.continuous_batching.play import cut, mixture, prompt, timed, together
 from tests.counted import Case, counts
 from tests.roofline.counts_time import first, with_ridge
-from tests.roofline.toys import of, run, setting
+from tests.roofline.toys import run, setting
 
 
 @counts(f.IDLE_SLOTS, by="enumerated")
@@ -27,19 +27,19 @@ def idle_slots(rng: random.Random) -> Case:
 @counts(f.MIXED_ROWS, by="enumerated")
 def mixed_rows(rng: random.Random) -> Case:
     _, values, slices = mixture(rng)
-    return Case(of(f.MIXED_ROWS, values), sum(rows for _, rows in slices))
+    return Case(f.MIXED_ROWS.given(values), sum(rows for _, rows in slices))
 
 
 @counts(f.MIXED_PAIRS, by="enumerated")
 def mixed_pairs(rng: random.Random) -> Case:
     shape, values, slices = mixture(rng)
-    return Case(of(f.MIXED_PAIRS, values), together(shape, slices).pairs)
+    return Case(f.MIXED_PAIRS.given(values), together(shape, slices).pairs)
 
 
 @counts(f.MIXED_KV_BYTES, by="enumerated")
 def mixed_kv_bytes(rng: random.Random) -> Case:
     shape, values, slices = mixture(rng)
-    return Case(of(f.MIXED_KV_BYTES, values), together(shape, slices).kv_read_bytes)
+    return Case(f.MIXED_KV_BYTES.given(values), together(shape, slices).kv_read_bytes)
 
 
 @counts(f.MIXED_COMPUTE_S, by="enumerated")
@@ -142,4 +142,4 @@ def hiding_chunk(rng: random.Random) -> Case:
     target = of_the_cache(1) * rng.uniform(1.5, 9)
     chunk = first(lambda rows: of_the_cache(rows) >= target)
     values |= with_ridge(rng, target)
-    return Case(of(f.HIDING_CHUNK, values), chunk, math.ceil)
+    return Case(f.HIDING_CHUNK.given(values), chunk, math.ceil)

@@ -11,7 +11,7 @@ from llmserve_lab.end_to_end.arguments import block_of
 from llmserve_lab.end_to_end.tally import Pass
 from llmserve_lab.transformer import Transformer
 from tests.counted import Case, counts
-from tests.end_to_end.toys import differences, of, played, request, shape, tally
+from tests.end_to_end.toys import differences, played, request, shape, tally
 
 NORMS = ("input_layernorm", "post_attention_layernorm")
 HEADS = ("q_proj", "k_proj", "v_proj", "o_proj")
@@ -27,25 +27,25 @@ def stored(model: ModelShape, *names: str) -> int:
 @counts(f.ATTN_PARAMS, by="executed")
 def attn_params(rng: random.Random) -> Case:
     model = shape(rng)
-    return Case(of(f.ATTN_PARAMS, block_of(model)), stored(model, *HEADS))
+    return Case(f.ATTN_PARAMS.given(block_of(model)), stored(model, *HEADS))
 
 
 @counts(f.FFN_PARAMS, by="executed")
 def ffn_params(rng: random.Random) -> Case:
     model = shape(rng)
-    return Case(of(f.FFN_PARAMS, block_of(model)), stored(model, *WIDE))
+    return Case(f.FFN_PARAMS.given(block_of(model)), stored(model, *WIDE))
 
 
 @counts(f.NORM_PARAMS, by="executed")
 def norm_params(rng: random.Random) -> Case:
     model = shape(rng)
-    return Case(of(f.NORM_PARAMS, block_of(model)), stored(model, *NORMS))
+    return Case(f.NORM_PARAMS.given(block_of(model)), stored(model, *NORMS))
 
 
 @counts(f.BLOCK_PARAMS, by="executed")
 def block_params(rng: random.Random) -> Case:
     model = shape(rng)
-    return Case(of(f.BLOCK_PARAMS, block_of(model)), stored(model, ""))
+    return Case(f.BLOCK_PARAMS.given(block_of(model)), stored(model, ""))
 
 
 @counts(f.STEP_LEN, by="executed")

@@ -8,7 +8,7 @@ import random
 from llmserve_lab.roofline import formulas as f
 from tests.counted import Case, counts
 from tests.roofline.machine import Machine
-from tests.roofline.toys import metered, of, run, setting, shape_values, toy
+from tests.roofline.toys import metered, run, setting, shape_values, toy
 
 
 @counts(f.WEIGHT_BYTES, by="enumerated")
@@ -46,7 +46,7 @@ def kv_write_bytes(rng: random.Random) -> Case:
         run(shape, batch=batch, context=tokens, chunk=1).kv_read_bytes
         for tokens in (context, context + chunk)
     )
-    return Case(of(f.KV_WRITE_BYTES, values), after - before)
+    return Case(f.KV_WRITE_BYTES.given(values), after - before)
 
 
 @counts(f.ITERATION_BYTES, by="enumerated")
@@ -119,7 +119,7 @@ def linear_intensity(rng: random.Random) -> Case:
 def short_intensity(rng: random.Random) -> Case:
     shape, values = setting(rng)
     meter = run(shape, batch=values["batch"], context=0, chunk=values["chunk"])
-    return Case(of(f.SHORT_INTENSITY, values), meter.linear_flops / meter.bytes_read)
+    return Case(f.SHORT_INTENSITY.given(values), meter.linear_flops / meter.bytes_read)
 
 
 @counts(f.LONG_INTENSITY, by="enumerated")
@@ -144,7 +144,7 @@ def crossover_context(rng: random.Random) -> Case:
     while True:
         meter = run(shape, batch=values["batch"], context=context, chunk=1)
         if meter.kv_read_bytes >= meter.weight_bytes:
-            return Case(of(f.CROSSOVER_CONTEXT, values), context, math.ceil)
+            return Case(f.CROSSOVER_CONTEXT.given(values), context, math.ceil)
         context += 1
 
 
@@ -156,5 +156,5 @@ def crossover_tokens(rng: random.Random) -> Case:
     while True:
         meter = Machine(shape).iteration(contexts=contexts, chunk=1)
         if meter.kv_read_bytes >= meter.weight_bytes:
-            return Case(of(f.CROSSOVER_TOKENS, values), sum(contexts), math.ceil)
+            return Case(f.CROSSOVER_TOKENS.given(values), sum(contexts), math.ceil)
         contexts[rng.randrange(len(contexts))] += 1

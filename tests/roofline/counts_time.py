@@ -12,7 +12,7 @@ from llmserve_lab.roofline import formulas as f
 from tests.counted import Case, counts
 from tests.roofline.clock import Unit, unit_for
 from tests.roofline.machine import Toy
-from tests.roofline.toys import of, run, setting
+from tests.roofline.toys import run, setting
 
 
 def machine_values(compute: Unit, memory: Unit) -> dict[str, float]:
@@ -80,7 +80,7 @@ def ridge_rows(rng: random.Random) -> Case:
         lambda n: linear_intensity(shape, batch=1, context=0, chunk=n) >= target
     )
     values |= with_ridge(rng, target)
-    return Case(of(f.RIDGE_ROWS, values), rows, math.ceil)
+    return Case(f.RIDGE_ROWS.given(values), rows, math.ceil)
 
 
 @counts(f.RIDGE_BATCH, by="enumerated")
@@ -91,7 +91,7 @@ def ridge_batch(rng: random.Random) -> Case:
     target = one.linear_flops / one.kv_read_bytes * rng.uniform(0.2, 0.8)
     batch = first(lambda b: linear_intensity(shape, batch=b, **size) >= target)
     values |= with_ridge(rng, target)
-    return Case(of(f.RIDGE_BATCH, values), batch, math.ceil)
+    return Case(f.RIDGE_BATCH.given(values), batch, math.ceil)
 
 
 @counts(f.RIDGE_CONTEXT, by="enumerated")
@@ -108,7 +108,7 @@ def ridge_context(rng: random.Random) -> Case:
     target = of_one_more(1) / rng.uniform(1, 9)
     context = first(lambda tokens: of_one_more(tokens) < target)
     values |= with_ridge(rng, target)
-    return Case(of(f.RIDGE_CONTEXT, values), context - 1, math.floor)
+    return Case(f.RIDGE_CONTEXT.given(values), context - 1, math.floor)
 
 
 @counts(f.PREFILL_REACH, by="enumerated")
@@ -118,7 +118,7 @@ def prefill_reach(rng: random.Random) -> Case:
     target = linear_intensity(shape, context=0, **size) * rng.uniform(0.3, 0.95)
     context = first(lambda n: linear_intensity(shape, context=n, **size) < target)
     values |= with_ridge(rng, target)
-    return Case(of(f.PREFILL_REACH, values), context - 1, math.floor)
+    return Case(f.PREFILL_REACH.given(values), context - 1, math.floor)
 
 
 @counts(f.BATCH_FITS, by="enumerated")
@@ -130,7 +130,7 @@ def batch_fits(rng: random.Random) -> Case:
     free, admitted = values["hbm_bytes"] - one.weight_bytes, 0
     while free >= one.kv_read_bytes:
         free, admitted = free - one.kv_read_bytes, admitted + 1
-    return Case(of(f.BATCH_FITS, values), admitted, math.floor)
+    return Case(f.BATCH_FITS.given(values), admitted, math.floor)
 
 
 @counts(f.CONTEXT_FITS, by="enumerated")
@@ -145,7 +145,7 @@ def context_fits(rng: random.Random) -> Case:
             run(shape, batch=batch, context=n, chunk=1).bytes_read > values["hbm_bytes"]
         )
     )
-    return Case(of(f.CONTEXT_FITS, values), full - 1, math.floor)
+    return Case(f.CONTEXT_FITS.given(values), full - 1, math.floor)
 
 
 def timed(
@@ -160,7 +160,7 @@ def timed(
         unit_for(getattr(meter, name), **rate) if name else random_unit(rng)
         for name in (compute, memory)
     ]
-    return of(formula, values | machine_values(*units)), meter, units[0], units[1]
+    return formula.given(values | machine_values(*units)), meter, units[0], units[1]
 
 
 @counts(f.COMPUTE_S, by="enumerated")

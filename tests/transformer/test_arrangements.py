@@ -18,6 +18,7 @@ from llmserve_lab.transformer import PLAIN, Execution, Transformer, cumulative
 from llmserve_lab.transformer.arithmetic import Array, Integers
 from llmserve_lab.transformer.shard import check_degree, share
 from llmserve_lab.varlen.strategies import WAYS
+from tests.depth import examples
 from tests.transformer.shapes import prompt, seeds, shapes
 
 CASES = 500
@@ -118,7 +119,7 @@ def test_every_arrangement_gives_the_same_logits(
     seen: list[int] = []
 
     @given(case=cases())
-    @settings(max_examples=CASES)
+    @settings(max_examples=examples(CASES))
     def every_case(case: Case) -> None:
         check(case)
         seen.append(len(case.degrees))

@@ -24,7 +24,7 @@ MODEL = {
 def of(formula: Formula, lengths: list[int], **more: float) -> dict[str, float]:
     """What ``formula`` asks about a batch of these lengths."""
     known = moments(lengths) | MODEL | more
-    return {leaf.name: known[leaf.name] for leaf in formula.arguments}
+    return formula.given(known)
 
 
 def played(
@@ -140,6 +140,5 @@ def packed_ridge_rows(rng: random.Random) -> Case:
     requests = 1
     while requests * one / known["peak_flops"] < read_s:
         requests += 1
-    names = [leaf.name for leaf in f.PACKED_RIDGE_ROWS.arguments]
-    values = {name: known[name] for name in names}
+    values = f.PACKED_RIDGE_ROWS.given(known)
     return Case(values, requests, lambda rows: math.ceil(rows / length))

@@ -13,6 +13,7 @@ GATES = "tests/formula/test_gates.py"
 CATALOG_PAGE = "chapters/catalog.ipynb"
 OTHERS = (
     "tests/browser",
+    "tests/deep",
     "tests/house/test_mutants.py",
 )  # what is built, and ourselves
 
@@ -31,11 +32,6 @@ def package() -> Net:
 def notebooks(root: Path, *files: str) -> Net:
     """Stored outputs of some chapters, or of all."""
     return "stored outputs", (*nbval(root), *(files or ("chapters",)))
-
-
-def for_outputs(root: Path, defect: Defect | None) -> list[Net]:
-    """Every cell of the notebook, each on its own."""
-    return [notebooks(root, *([defect.file] if defect else []))]
 
 
 def for_formulas(root: Path, defect: Defect | None) -> list[Net]:
@@ -58,7 +54,6 @@ def for_catalog(root: Path, defect: Defect | None) -> list[Net]:
 
 
 NETS = {
-    "outputs": for_outputs,
     "formulas": for_formulas,
     "catalog": for_catalog,
 }

@@ -109,6 +109,7 @@ class Lockstep:
     def _round(self, ready: Iterable[int]) -> Sequence[int]:
         """Give each rank that can go on a turn; return those that can go on then."""
         for index in ready:
+            # None while it has the turn: so a rank that never gives it back is known.
             self._states[index] = None
             self._turns[index].put(None)
             self._await(index)
@@ -118,6 +119,8 @@ class Lockstep:
             for index, state in enumerate(states)
             if isinstance(state, Waiting) and self._mail[state.src, index]
         ]
+        # Messages first: a rank that can go on may still come to the meeting that the
+        # others wait for, so it is too early to call this a deadlock.
         if served:
             return served
         check(states)
@@ -148,5 +151,7 @@ class Lockstep:
             if not isinstance(state, Returned | Raised):
                 self._turns[index].put(None)
             if isinstance(state, Call | Waiting):
+                # One after another, so that two ranks never write to the same thing at
+                # the end.
                 with suppress(Empty):  # it may not want to end
                     self._back.get(timeout=self.timeout_s)

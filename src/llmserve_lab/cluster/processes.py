@@ -57,6 +57,8 @@ class Processes:
         for peer, part in enumerate(parts):
             if peer != index:
                 self._send(peer, (state, part))
+        # Every peer's note is read before any is checked: each process then checks the
+        # same list, and all raise the same error or none does.
         notes = [
             (state, parts[index]) if peer == index else self._note(peer, state)
             for peer in range(self.num_ranks)
@@ -110,6 +112,8 @@ class Processes:
                 self._abort(f"rank {self.index} {state}: it has", peer)
             time.sleep(POLL_S)
         content = message.recv()
+        # Arrays are the only messages that are no tuple; a tag each would let a later
+        # note overtake an array that was sent before it.
         if isinstance(content, tuple):
             self._notes[peer] = content
         else:

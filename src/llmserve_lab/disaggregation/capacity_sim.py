@@ -117,6 +117,8 @@ def carried(
         seed=0,
     )
     done = np.sort(simulate(requests, way).finished_s)
+    # The first quarter fills the machines and the last one empties them; the middle is
+    # the rate that lasts.
     quarter = num_requests // 4
     return float(2 * quarter / (done[3 * quarter] - done[quarter]))
 

@@ -51,9 +51,12 @@ def pack(
     for row, experts in enumerate(chosen.tolist()):
         for rank_in_row, expert in enumerate(experts):
             rank = placement.rank_of(expert, row)
+            # With copies="rank" all experts of a row on one rank fall under one key,
+            # and the row travels there once.
             alone = expert if copies == "expert" else -1
             asked = wanted.setdefault((rank, row, alone), {})
             asked[expert] = float(weight[row, rank_in_row])
+    # Sorted by rank: an all-to-all takes one stack of rows cut by counts.
     ordered = sorted(wanted)
     gates = np.zeros((len(ordered), len(placement.homes)))
     scale = np.ones(len(ordered))
@@ -92,6 +95,7 @@ def expert_parallel(
     sent, came = rank.all_to_all(rows[parcels.rows], parcels.counts)
     answers, _ = rank.all_to_all(local_experts(layer, sent, gates), came)
     out = layer.shared(rows)
+    # Not out[rows] += …: a row comes back several times, and that would add it once.
     np.add.at(out, parcels.rows, parcels.scale[:, None] * answers)
     return out
 

@@ -31,6 +31,8 @@ def draw(
             f"popularity must be positive and of at least {top_k} experts, got "
             f"{len(weights)} with a least of {weights.min():g}"
         )
+    # Gumbel top-k: the k largest of log-weight plus noise are a draw without
+    # replacement by weight, for all rows at once.
     noise = np.random.default_rng(seed).gumbel(size=(n_rows, len(weights)))
     found = np.argsort(-(np.log(weights) + noise), axis=1, kind="stable")[:, :top_k]
     return np.asarray(found)

@@ -20,7 +20,7 @@ FLOPS_PER_MAC = 2
 
 
 @dataclass
-class Bill:
+class IterationCount:
     """FLOPs done and bytes moved by one iteration, over all layers."""
 
     linear_flops: int = 0
@@ -58,7 +58,7 @@ def walk(
     bytes_weight: float = 2,
     bytes_kv: float = 2,
     bytes_act: float = 2,
-) -> Bill:
+) -> IterationCount:
     """Count one iteration: ``batch`` requests, ``context`` cached, ``chunk`` new rows.
 
     Every expert's weights are read (a large batch touches them all), but a row is
@@ -74,7 +74,7 @@ def walk(
     whole(context=context, first=0)
     positive("bytes_weight", bytes_weight)
     positive("bytes_act", bytes_act)
-    bill = Bill()
+    bill = IterationCount()
     _linear_layers(bill, model, batch * chunk, bytes_weight, bytes_act)
     for _ in range(batch):
         _attention(bill, model, context, chunk, bytes_kv, absorbed)
@@ -84,7 +84,11 @@ def walk(
 
 
 def _linear_layers(
-    bill: Bill, model: ModelShape, n_rows: int, bytes_weight: float, bytes_act: float
+    bill: IterationCount,
+    model: ModelShape,
+    n_rows: int,
+    bytes_weight: float,
+    bytes_act: float,
 ) -> None:
     """Read every tensor once; multiply every row with the matrices on its way."""
     for tensor in model.tensors():
@@ -96,7 +100,7 @@ def _linear_layers(
             bill.activation_bytes += (inputs + outputs) * passes * bytes_act
 
 
-def _expansion(bill: Bill, model: ModelShape, context: int) -> None:
+def _expansion(bill: IterationCount, model: ModelShape, context: int) -> None:
     """Make keys and values of one request's cached latents again; MLA alone has any."""
     for tensor in model.tensors():
         if tensor.name == "kv_b_proj":
@@ -104,7 +108,7 @@ def _expansion(bill: Bill, model: ModelShape, context: int) -> None:
 
 
 def _attention(
-    bill: Bill,
+    bill: IterationCount,
     model: ModelShape,
     context: int,
     chunk: int,

@@ -16,7 +16,7 @@ from llmserve_lab.page.table import Table
 from llmserve_lab.tensor_parallel import steps
 from llmserve_lab.tensor_parallel.block import STRATEGIES, Layer, block
 from llmserve_lab.tensor_parallel.steps import Log, RankStep
-from llmserve_lab.transformer import Block, Packing, View, Weights, seeded
+from llmserve_lab.transformer import AttentionContext, Block, Packing, Weights, seeded
 from llmserve_lab.transformer.arithmetic import Array
 
 N_ROWS = 4
@@ -54,10 +54,10 @@ def batch(shape: ModelShape = SHAPE, n_rows: int = N_ROWS, seed: int = 0) -> Arr
     return np.random.default_rng(seed).standard_normal((n_rows, shape.d_model))
 
 
-def view_of(n_rows: int) -> View:
+def view_of(n_rows: int) -> AttentionContext:
     """The rows are one request, from its first token on."""
     packing = Packing((0, n_rows), (0,))
-    return View(packing, packing.positions)
+    return AttentionContext(packing, packing.positions)
 
 
 @cache

@@ -46,6 +46,8 @@ def cut(rank: Rank, rows: Array, weights: Projections, *, synced: bool) -> Array
     query, key, value = (
         np.tensordot(rows, mine[part], 1).transpose(1, 0, 2) for part in PARTS
     )
+    # Each rank's scores are sums over its own features alone; the scale is that of the
+    # whole head, or the parts would not add up to it.
     scores = query @ key.transpose(0, 2, 1) * weights["query"].shape[2] ** -0.5
     if synced:
         scores = rank.all_reduce(scores)

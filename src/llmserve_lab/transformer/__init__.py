@@ -6,7 +6,7 @@ are functions of rows and weights, so that ranks and batches use the same ones.
 
 from llmserve_lab.transformer.arithmetic import ORDERED, PLAIN, Execution
 from llmserve_lab.transformer.attention import attend, causal_mask
-from llmserve_lab.transformer.attention_context import View
+from llmserve_lab.transformer.attention_context import AttentionContext
 from llmserve_lab.transformer.block import Block
 from llmserve_lab.transformer.cache import KVCache
 from llmserve_lab.transformer.generate import generate, next_token
@@ -25,6 +25,7 @@ from llmserve_lab.transformer.weights import Weights, seeded
 __all__ = [
     "ORDERED",
     "PLAIN",
+    "AttentionContext",
     "Block",
     "Execution",
     "KVCache",
@@ -34,7 +35,6 @@ __all__ = [
     "ShapeTrace",
     "Tracer",
     "Transformer",
-    "View",
     "Weights",
     "attend",
     "causal_mask",

@@ -29,9 +29,7 @@ def signals(*names: str) -> dict[str, Any]:
 def at_start(formula: Formula, *derived: str) -> Bound:
     """``formula`` at the paper's setting; it reads what is ``derived`` and chosen."""
     known = {**ascend(), "batch": START["batch"], "slot_tokens": 600.0}
-    asked = formula.leaves(keep=frozenset(derived))
-    fixed = {leaf.name: known[leaf.name] for leaf in asked if leaf.name in known}
-    return Bound(formula, **signals(*derived), **fixed)
+    return Bound.tied(formula, known, *derived)
 
 
 TIMES = signals("attn_s", "comm_s")

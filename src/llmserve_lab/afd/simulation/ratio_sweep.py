@@ -97,6 +97,7 @@ def ladder(bundle: Bundle, load: Load, *, most: int, seed: int) -> Ladder:
     _check(bundle, load, most)
     m, groups = bundle.n_batches, Groups(most)
     each = load.law.slot(load.steps).steps / (bundle.batch * m)
+    # Ten more than requests need: the first five rounds are thrown away as start-up.
     n_steps = 10 + int(load.n_requests * each)
     attn_s = attention_s(bundle, load, n_steps=n_steps, most=most, seed=seed)
     ratios = np.arange(1, most + 1)

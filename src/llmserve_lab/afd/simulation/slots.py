@@ -59,6 +59,9 @@ class Requests:
         At step k a request holds its prompt and k − first tokens (and those of its
         age): k times the slots in use, and a constant for each request that is there.
         """
+        # Its load at step k is prompt + age + (k − first): constant but for k, which
+        # all slots share. So two histograms and a running sum replace a table of slots
+        # × steps.
         alive = self.prompt + self.age - self.first
         come = _per_step(self.first, alive, n_steps)
         gone = _per_step(self.last + 1, alive, n_steps)
@@ -89,6 +92,8 @@ def fill(
         begin = parts[0][2] + 1
     mean = load.law.slot(load.steps).steps
     while behind.size:
+        # As many as the slot furthest behind needs on average; those that fall short go
+        # round again, so that nothing is cut off and little is drawn in vain.
         wide = 1 + int((n_steps - begin[behind].min()) / mean)
         part, ends = _row(load, rng, behind, begin[behind], wide)
         parts.append(part)

@@ -30,6 +30,8 @@ def simulate(bundle: Bundle, load: Load, *, seed: int) -> BundleRun:
             stacklevel=2,
         )
     mean = load.law.slot(load.steps).steps
+    # A first guess: the steps of the requests, half a request for those in flight, and
+    # two standard deviations of how unevenly the slots finish.
     n_steps = int(mean * (1.5 + per_slot + 2 * sqrt(per_slot / bundle.batch)))
     while True:
         run = _attempt(bundle, load, n_steps, seed)
@@ -57,7 +59,8 @@ def _attempt(bundle: Bundle, load: Load, n_steps: int, seed: int) -> BundleRun |
     requests = Requests.joined(parts)
     done = requests.last * m + requests.batch
     end = stop_step(load, bundle, requests, done)
-    if end < 0 or end >= (n_steps - 1) * m:
+    # The last round is cut off by n_steps: a batch may still miss requests in it.
+    if end is None or end >= (n_steps - 1) * m:
         return None
     attn_s = bundle.attn(loads.reshape(n_steps * m, -1)[: end + m])
     left, out = pipeline(

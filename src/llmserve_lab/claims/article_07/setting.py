@@ -106,7 +106,7 @@ def work_share() -> tuple[float, float]:
 
 
 @cache
-def block() -> hybrid_parallel_block.Danced:
+def block() -> hybrid_parallel_block.HybridRun:
     """A block on the article's node: two groups of four cards, a batch for each."""
     width = hybrid_parallel_block.SMALL.d_model
     batches = [batch(CARDS, d_model=width, seed=seed) for seed in range(CARDS // TP)]
