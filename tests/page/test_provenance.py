@@ -204,6 +204,12 @@ def test_the_settings_of_a_run_are_recorded_with_their_sources() -> None:
     assert book.data["sources"][shown["bandwidth"][1]][0] == "datasheet"
 
 
+@every_chapter
+def test_no_record_holds_what_the_build_takes_for_a_reference(path: Path) -> None:
+    text = compact(records_of(path))
+    assert "`" not in text and "](#" not in text
+
+
 def test_a_run_names_the_call_of_its_cell() -> None:
     for path in CHAPTERS:
         code = "".join(

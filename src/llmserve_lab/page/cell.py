@@ -42,7 +42,7 @@ def _run(node: ast.expr) -> CellRun:
     function = _named(calls[0].func) if calls else None
     does = (inspect.getdoc(function) or "").split("\n\n")[0] if function else ""
     settings = dict(_settings(calls[0], function)) if function else {}
-    return CellRun(ast.unparse(node), " ".join(does.split()), settings)
+    return CellRun(ast.unparse(node), " ".join(does.replace("`", "").split()), settings)
 
 
 def _settings(call: ast.Call, function: Any) -> Iterator[tuple[str, str]]:
