@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Literal, get_args
 
 from llmserve_lab.catalog import (
     PRECISIONS,
@@ -14,10 +15,13 @@ from llmserve_lab.catalog import (
     ModelShape,
 )
 from llmserve_lab.catalog.arguments import machine, wire, workload
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import at_least, of_type, whole
 from llmserve_lab.cluster.formulas import ALL_REDUCE_S
 from llmserve_lab.notation import all_reduces_per_layer
 from llmserve_lab.roofline import formulas as f
+
+WeightsRead = Literal["all", "touched"]
 
 
 def slopes(
@@ -29,6 +33,9 @@ def slopes(
     tp: int,
     link: Link | None,
     link_latency_s: float | None,
+    precision_exponent: float,
+    weights_read: WeightsRead,
+    usable: bool,
 ) -> dict[str, float]:
     """Seconds and bytes by the field names of an IterationCost, for ``tp`` devices.
 
@@ -40,8 +47,11 @@ def slopes(
     of_type(Accelerator, accelerator=accelerator)
     of_type(Efficiency | None, efficiency=efficiency)
     copies = _copies(model, tp)
-    has = machine(accelerator, precision=precision, efficiency=efficiency)
-    work = workload(model, precision=precision)
+    chip = machine(accelerator, precision=precision, efficiency=efficiency)
+    has = {name: float(value) for name, value in chip.items()}
+    has["peak_flops"] = _peak(accelerator, precision, precision_exponent)
+    shape = workload(model, precision=precision)
+    work = {name: float(value) for name, value in shape.items()}
     along = _wire(link, link_latency_s, efficiency, tp) if tp > 1 else {}
     if link and link.scope == "scale-up" and tp > accelerator.num_devices:
         raise ValueError(
@@ -50,27 +60,63 @@ def slopes(
         )
     weight_bytes = float(f.WEIGHT_BYTES.at(work))
     row_flops = float(f.LINEAR_FLOPS(params_active=work["params_active"], n_rows=1))
-    pair_flops = float(work["attn_flops_per_pair"])
-    kv_bytes = float(work["kv_bytes_per_token"])
+    kv_bytes = work["kv_bytes_per_token"]
+    hbm_bytes = float(accelerator.usable_bytes) if usable else has["hbm_bytes"]
     return {
         "row_s": _compute_s(row_flops / tp, has),
-        "pair_s": _compute_s(pair_flops / tp, has),
-        "weights_s": _read_s(weight_bytes / tp, has),
+        "pair_s": _compute_s(work["attn_flops_per_pair"] / tp, has),
+        **_reading(model, weights_read, weight_bytes / tp, has),
         "kv_token_s": _read_s(kv_bytes * copies / tp, has),
         **_collectives(model, precision=precision, tp=tp, along=along),
         "kv_bytes_per_token": kv_bytes,
         "kv_copies": copies,
         "weight_bytes": weight_bytes,
-        "hbm_bytes": float(has["hbm_bytes"]) * tp,
+        "hbm_bytes": tp * hbm_bytes,
     }
 
 
-def _compute_s(flops: float, has: Mapping[str, Cited]) -> float:
+def _peak(accelerator: Accelerator, precision: str, exponent: float) -> float:
+    """Peak that scales with a power of what fewer bits promise over 16."""
+    at_least("precision_exponent", exponent, 0)
+    of_16, of_these = (float(accelerator.peak(each)) for each in ("bf16", precision))
+    return float(of_16 * (of_these / of_16) ** exponent)
+
+
+def _reading(
+    model: ModelShape, read: WeightsRead, weight_bytes: float, has: Mapping[str, float]
+) -> dict[str, float]:
+    """Seconds of reading the weights, of which the experts may not all be needed.
+
+    Of the embedding table an iteration reads the rows of its tokens, which are few; of
+    an untied one nothing else.
+    """
+    if read not in get_args(WeightsRead):
+        raise ValueError(f"weights_read must be 'all' or 'touched', got {read!r}")
+    whole_s = _read_s(weight_bytes, has)
+    if read == "all":
+        return {"weights_s": whole_s}
+    second_s = whole_s / model.params_total  # of one parameter
+    table = 0 if model.tied else model.vocab * model.d_model
+    experts = sum(
+        tensor.params
+        for tensor in model.tensors()
+        if tensor.name.startswith("experts.")
+    )
+    if not isinstance(model.ffn, MoeFfn):
+        return {"weights_s": whole_s - table * second_s}
+    return {
+        "weights_s": whole_s - (table + experts) * second_s,
+        "experts_s": experts * second_s,
+        "expert_miss": 1 - model.ffn.top_k / model.ffn.n_experts,
+    }
+
+
+def _compute_s(flops: float, has: Mapping[str, float]) -> float:
     peak, share = has["peak_flops"], has["eff_compute"]
     return float(f.COMPUTE_S(iteration_flops=flops, peak_flops=peak, eff_compute=share))
 
 
-def _read_s(weight_bytes: float, has: Mapping[str, Cited]) -> float:
+def _read_s(weight_bytes: float, has: Mapping[str, float]) -> float:
     bandwidth, share = has["hbm_bw"], has["eff_mem"]
     return float(
         f.WEIGHTS_S(weight_bytes=weight_bytes, hbm_bw=bandwidth, eff_mem=share)
