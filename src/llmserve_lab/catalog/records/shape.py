@@ -14,10 +14,18 @@ from types import MappingProxyType
 from typing import Literal
 
 from llmserve_lab.catalog.records.attention import Attention
-from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.catalog.records.cited import Cited, cite_in
 from llmserve_lab.catalog.records.ffn import Ffn, MoeFfn
 from llmserve_lab.catalog.records.tensor import Tensor
 from llmserve_lab.checks import positive, whole_fields
+
+PUBLISHED_UNITS = MappingProxyType(
+    {
+        "params_total": "parameter",
+        "params_active": "parameter",
+        "kv_bytes_per_token": "byte/token",
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +55,7 @@ class ModelShape:
     )
 
     def __post_init__(self) -> None:
+        cite_in(self, published=PUBLISHED_UNITS)
         whole_fields(self, "n_layers", "d_model", "vocab")
         if self.max_context is not None:
             whole_fields(self, "max_context")
@@ -69,6 +78,10 @@ class ModelShape:
                 f"prompt and answer must have at most {self.max_context:,} tokens, the "
                 f"maximum context of {self.name}, got {tokens:,}"
             )
+
+    def cited(self, value: float, unit: str) -> Cited:
+        """A number that follows from this shape, with the shape's source."""
+        return Cited(value, unit, "counted", self.source, self.name)
 
     def tensors(self) -> tuple[Tensor, ...]:
         """Every weight tensor of the model, from the embedding to the LM head."""
