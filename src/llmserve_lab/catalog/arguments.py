@@ -23,7 +23,7 @@ def workload(
         LookupError: the catalog has no such precision.
         TypeError: the model is no record, but its key, say.
     """
-    from llmserve_lab import catalog
+    from llmserve_lab.catalog import lookup as catalog
 
     _must_be(ModelShape, "model", model)
     form = catalog.precision(precision)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MANY = 1 << 60  # of anything that nothing limits here
 
 
-class Load(NamedTuple):
+class IterationLoad(NamedTuple):
     """What one iteration carries: new rows, query–key pairs, tokens read from cache."""
 
     rows: int
@@ -27,7 +27,7 @@ class Load(NamedTuple):
     kv_tokens: int
 
     @classmethod
-    def of(cls, *, chunk: int, context: int = 0) -> Load:
+    def of(cls, *, chunk: int, context: int = 0) -> IterationLoad:
         """``chunk`` new rows of one request that has ``context`` tokens in cache.
 
         Row i sees the cache and the i rows up to itself; decode is a chunk of one.
@@ -41,9 +41,9 @@ class Load(NamedTuple):
             )
         return cls(chunk, chunk * context + chunk * (chunk + 1) // 2, context)
 
-    def plus(self, other: Load) -> Load:
+    def plus(self, other: IterationLoad) -> IterationLoad:
         """Both in one iteration."""
-        return Load(
+        return IterationLoad(
             self.rows + other.rows,
             self.pairs + other.pairs,
             self.kv_tokens + other.kv_tokens,
@@ -86,7 +86,7 @@ class IterationCost:
             at_least(each.name, getattr(self, each.name), 0)
         if self.overlap > 1:
             raise ValueError(f"overlap must be in [0, 1], got {self.overlap}")
-        if self.seconds(Load.of(chunk=1)) == 0:
+        if self.seconds(IterationLoad.of(chunk=1)) == 0:
             raise ValueError(f"an iteration of one row must take time, got {self}")
 
     @classmethod
@@ -129,11 +129,11 @@ class IterationCost:
         own = {"overhead_s": overhead_s, "overlap": overlap}
         return cls(**known, **own, n_layers=model.n_layers, n_gpus=tp)
 
-    def compute_s(self, load: Load) -> float:
+    def compute_s(self, load: IterationLoad) -> float:
         """Seconds of computing."""
         return load.rows * self.row_s + load.pairs * self.pair_s
 
-    def memory_s(self, load: Load) -> float:
+    def memory_s(self, load: IterationLoad) -> float:
         """Seconds of reading weights and cache."""
         return self.weights_s + load.kv_tokens * self.kv_token_s
 
@@ -141,12 +141,14 @@ class IterationCost:
         """Seconds that overlap with neither: collectives and overhead."""
         return self.collective_s + rows * self.collective_row_s + self.overhead_s
 
-    def seconds(self, load: Load) -> float:
+    def seconds(self, load: IterationLoad) -> float:
         """Seconds of one iteration."""
         shorter, longer = sorted((self.compute_s(load), self.memory_s(load)))
         return longer + (1 - self.overlap) * shorter + self.fixed_s(load.rows)
 
-    def chunk_within(self, target_s: float, *, load: Load, context: int) -> int:
+    def chunk_within(
+        self, target_s: float, *, load: IterationLoad, context: int
+    ) -> int:
         """Rows of the largest chunk that ``load`` can take along within ``target_s``.
 
         ``context`` tokens of the chunk's own request are in cache. 0 if none fits.

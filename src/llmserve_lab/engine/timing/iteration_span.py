@@ -1,18 +1,21 @@
-"""Iterations in which nothing changes but the cache form a run, timed in closed form.
+"""A span of like iterations, timed in closed form: what the engine leaps over.
 
-Every token that the requests of a run cache makes the next iteration longer by the same
-amount: the j-th takes first + j·slope seconds, and their sum is a quadratic in j.
+While the same requests run, each iteration caches the same number of tokens, and each
+of them makes the next iteration longer by the same amount: the j-th takes first +
+j·slope seconds, and n of them a quadratic in n. An iteration is the longer of two
+times, computing and reading, so a span ends where they change places: beyond that
+point another line holds.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 
-from llmserve_lab.engine.timing.cost import IterationCost, Load
+from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
 from llmserve_lab.engine.timing.time_tolerance import earliest
 
 
-class Run:
+class IterationSpan:
     """``count`` iterations from ``start_s`` on, the first carrying ``load``.
 
     From one to the next, ``more_pairs`` pairs and ``more_kv`` tokens of cache come on
@@ -35,7 +38,7 @@ class Run:
     def __init__(
         self,
         cost: IterationCost,
-        load: Load,
+        load: IterationLoad,
         *,
         start_s: float,
         count: int,
@@ -71,13 +74,19 @@ class Run:
     def cut(self, now_s: float) -> None:
         """End at the first boundary that is not before the moment of ``now_s``.
 
-        A boundary that comes before it by rounding alone is put there.
+        A boundary that comes before it by rounding alone is put there, or the clock of
+        the engine would run back.
         """
         if self.count > 1 and now_s < self.end_s:
             inner, from_s = range(1, self.count), earliest(now_s)
             self.count = 1 + bisect_left(inner, from_s, key=self.boundary_s)
             self.end_s = self.boundary_s(self.count)
         self.end_s = max(self.end_s, now_s)
+
+    def delay(self, seconds: float) -> None:
+        """Let the one iteration of the span begin later, its inputs being copied."""
+        self.first_s += seconds
+        self.end_s += seconds
 
     def total(self, first: float, more: float) -> float:
         """Sum of ``first`` + j·``more`` over the iterations of the run."""
@@ -94,7 +103,10 @@ class Run:
         return self.total(self.memory_s, self.more_memory_s)
 
     def weighted_total(self, first: float, more: float) -> float:
-        """Sum of (``first`` + j·``more``) · seconds of iteration j."""
+        """Sum of (``first`` + j·``more``) · seconds of iteration j.
+
+        A product of two lines in j, so it takes Σ 1 = n, Σ j and Σ j².
+        """
         n = self.count
         ones, twos = n * (n - 1) / 2, (n - 1) * n * (2 * n - 1) / 6
         line = first * self.slope_s + more * self.first_s
