@@ -22,7 +22,7 @@ from llmserve_lab.page.palette import Ink
 
 
 @dataclass(frozen=True)
-class Axis:
+class QuantityAxis:
     """A quantitative axis: one quantity, shown in one unit.
 
     Args:
@@ -32,7 +32,7 @@ class Axis:
             a word of the meaning (or of the code name) in it.
         domain: both ends in the unit shown; open if left out.
         log: equal ratios at equal lengths; needs a domain.
-        ticks: keywords of Altair's ``Axis``.
+        ticks: keywords of Altair's ``QuantityAxis``.
 
     Raises:
         ValueError: the unit measures something else, the words name something else, or
@@ -113,7 +113,7 @@ class Axis:
         look: dict[str, Any] = {"type": "quantitative", "title": self.title}
         if self.domain:
             look["scale"] = alt.Scale(domain=list(self.domain), nice=False)
-        return make(data, axis=alt.Axis(**self.ticks), **look)
+        return make(data, axis=alt.QuantityAxis(**self.ticks), **look)
 
     def _scaled(self, expr: str, quantity: Quantity) -> str:
         factor = self._factor(quantity)
@@ -146,7 +146,7 @@ class Drawn:
     rising: bool = False
 
 
-def bound_curves(x: Axis, y: Axis, *drawn: Drawn) -> Any:
+def bound_curves(x: QuantityAxis, y: QuantityAxis, *drawn: Drawn) -> Any:
     """Curves of formulas over ``x``, each called by what it shows, as Altair layers.
 
     Raises:

@@ -8,17 +8,17 @@ from typing import Any
 from llmserve_lab import notation as q
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.formula.quantity import Quantity
-from llmserve_lab.page.live.axes import Axis, Drawn, bound_curves
+from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
 from llmserve_lab.page.live.marks import by_ink, landmark
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
 from llmserve_lab.roofline import formulas as f
 
 PHASES = {"decode": BLUE, "prefill": VERMILLION}
 WEAK, STRONG = 0.02, 1e6  # FLOP/byte
-INTENSITY = Axis(q.intensity, domain=(WEAK, STRONG), log=True)
-COMPUTE = Axis(q.attainable_flops, "TFLOP/s", domain=(0.03, 8000), log=True)
-CONTEXT = Axis(q.context, domain=(64.0, 4e6), log=True)
-TIME = Axis(q.iteration_s, "ms", words="time of an iteration")
+INTENSITY = QuantityAxis(q.intensity, domain=(WEAK, STRONG), log=True)
+COMPUTE = QuantityAxis(q.attainable_flops, "TFLOP/s", domain=(0.03, 8000), log=True)
+CONTEXT = QuantityAxis(q.context, domain=(64.0, 4e6), log=True)
+TIME = QuantityAxis(q.iteration_s, "ms", words="time of an iteration")
 FORMS = {
     "": (f.INTENSITY, (), 1.0),
     ", article": (f.LINEAR_INTENSITY, (5, 4), 0.7),
@@ -56,7 +56,7 @@ def roofline() -> Any:
     return alt.layer(landmark(x, "ridge", "ridge"), drawn.encode(x=x, y=y))
 
 
-def _by_phase(axis: Axis, quantity: Quantity) -> str:
+def _by_phase(axis: QuantityAxis, quantity: Quantity) -> str:
     """A Vega expression that picks the signal of the row's phase."""
     each = [f"'{p}': {axis.reads(quantity, f'{p}_{quantity.name}')}" for p in PHASES]
     return f"({{{', '.join(each)}}})[datum.phase]"
@@ -66,7 +66,7 @@ def intensity_against_context() -> Any:
     """Two phases, each with and without the FLOPs of attention, and three landmarks."""
     from llmserve_lab.extras import altair as alt
 
-    y = Axis(q.intensity, domain=(0.03, 3e5), log=True)
+    y = QuantityAxis(q.intensity, domain=(0.03, 3e5), log=True)
     across, up = CONTEXT.of("x", "context"), y.of("y", "value")
     lines = [
         Drawn(phase + form, formula, ink, {one: "1"}, label_at=at, dash=dash)
@@ -113,7 +113,9 @@ def attention_kinds(models: Mapping[str, ModelShape]) -> Any:
     """One line a model: decode intensity while the context grows."""
     from llmserve_lab.extras import altair as alt
 
-    y = Axis(q.intensity, words="decode intensity", domain=(0.03, 3000), log=True)
+    y = QuantityAxis(
+        q.intensity, words="decode intensity", domain=(0.03, 3000), log=True
+    )
     lines = [
         Drawn(
             f"{kind} ({model.name})",
