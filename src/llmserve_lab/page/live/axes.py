@@ -32,7 +32,7 @@ class QuantityAxis:
             a word of the meaning (or of the code name) in it.
         domain: both ends in the unit shown; open if left out.
         log: equal ratios at equal lengths; needs a domain.
-        ticks: keywords of Altair's ``QuantityAxis``.
+        ticks: keywords of Altair's ``Axis``.
 
     Raises:
         ValueError: the unit measures something else, the words name something else, or
@@ -113,7 +113,7 @@ class QuantityAxis:
         look: dict[str, Any] = {"type": "quantitative", "title": self.title}
         if self.domain:
             look["scale"] = alt.Scale(domain=list(self.domain), nice=False)
-        return make(data, axis=alt.QuantityAxis(**self.ticks), **look)
+        return make(data, axis=alt.Axis(**self.ticks), **look)
 
     def _scaled(self, expr: str, quantity: Quantity) -> str:
         factor = self._factor(quantity)
