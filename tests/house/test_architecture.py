@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median, quantiles
 
-import numpy as np
 import pytest
-from scipy.sparse.csgraph import connected_components
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "llmserve_lab"
@@ -81,28 +79,6 @@ def function_lengths(paths: list[Path]) -> list[int]:
         for node in ast.walk(ast.parse(path.read_text("utf8")))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
-
-
-def circles() -> list[list[str]]:
-    """Groups of modules that import each other; lazy and type-only imports count."""
-    names = [
-        ".".join(path.relative_to(PACKAGE).with_suffix("").parts) for path in MODULES
-    ]
-    places = {name.removesuffix(".__init__"): i for i, name in enumerate(names)}
-    arrows = np.zeros((len(names), len(names)), dtype=bool)
-    for here, path in enumerate(MODULES):
-        for name in imports(path):
-            home = name if name in places else name.rpartition(".")[0]
-            if home in places and places[home] != here:
-                arrows[here, places[home]] = True
-    count, group = connected_components(arrows, connection="strong")
-    members = [[n for n, g in zip(names, group, strict=True) if g == i]
-               for i in range(count)]  # fmt: skip
-    return [each for each in members if len(each) > 1]
-
-
-def test_modules_hardly_import_each_other_in_circles() -> None:
-    assert len(circles()) <= 1, circles()
 
 
 def test_arrows_run_one_way() -> None:
