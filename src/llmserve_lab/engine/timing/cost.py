@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from math import sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from llmserve_lab.catalog import Accelerator, Efficiency, Link, ModelShape
 from llmserve_lab.checks import at_least, whole
 from llmserve_lab.engine.timing.time_tolerance import latest
-
-if TYPE_CHECKING:
-    from llmserve_lab.catalog import Accelerator, Efficiency, Link, ModelShape
 
 MANY = 1 << 60  # of anything that nothing limits here
 
