@@ -89,7 +89,8 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 def test_what_hooks_and_makefile_run_is_there() -> None:
     for name in (".pre-commit-config.yaml", "Makefile", ".ci/run"):
-        named = re.findall(r"\b(?:tests|tools)/[\w./]+", (ROOT / name).read_text("utf8"))
+        text = (ROOT / name).read_text("utf8")
+        named = re.findall(r"\b(?:tests|tools)/[\w./]+", text)
         assert [path for path in named if not (ROOT / path).exists()] == [], name
 
 
