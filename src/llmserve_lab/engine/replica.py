@@ -162,6 +162,10 @@ class Replica(BatchState):
         if self.perform is not None:
             self.perform(self)
         run, self.run = self.run, None
+        if self.plan.waits:
+            self.waited += run.count
+        else:
+            self.waited = 0
         if self.decoding:
             self.grow(self.decode_batch.blocks_for(run.count - 1))
         used_blocks = self.num_blocks - self.free_blocks

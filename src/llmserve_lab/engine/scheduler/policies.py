@@ -23,13 +23,15 @@ class Plan(NamedTuple):
     """The next iteration: chunks of prompts as (request, rows), and decode or not.
 
     ``repeats`` such iterations may follow each other (``MANY``: until something
-    happens). ``padded`` is the load where it is not that of the tokens alone.
+    happens). ``padded`` is the load where it is not that of the tokens alone. While it
+    ``waits``, requests that could be admitted are kept back for company.
     """
 
     chunks: list[tuple[Sequence, int]]
     decode: bool = True
     repeats: int = 1
     padded: IterationLoad | None = None
+    waits: bool = False
 
 
 class Policy(ABC):
@@ -40,12 +42,14 @@ class Policy(ABC):
 
     **It may read** of the :class:`BatchState`: ``waiting``, ``prefilling``,
     ``len(decode_batch)``, ``decode_load()``, ``running()``, ``size``, ``cached``,
-    ``free_blocks``, ``num_blocks``, ``blocks()``, ``cost``; ``end_s``, which is now.
+    ``free_blocks``, ``num_blocks``, ``blocks()``, ``cost``; ``end_s``, which is now;
+    ``waited``, the iterations in a row whose plans said ``waits``.
     Of a request in it: ``request``, ``known``, ``cached``, ``pending``, ``emitted``,
     ``left``, ``preemptions``, ``number`` (the order of admission); those of a decoding
     request are up to date only as ``running()`` returns it. **It may call**
-    ``admit()``, ``next_prompt()`` and, with ``static_batch``, ``open_batch()``. It
-    changes nothing else and keeps no state: one policy object serves all replicas.
+    ``next_waiting()``, ``admit()``, ``next_prompt()`` and, with ``static_batch``,
+    ``open_batch()``. It changes nothing else and keeps no state: one policy object
+    serves all replicas.
 
     **``Plan.repeats`` promises** that so many iterations in a row would be planned
     alike, each chunk beginning where the last one ended, for as long as no request
@@ -103,25 +107,90 @@ class Continuous(Policy):
     A request joins with its whole prompt. Where prefill and decode are not ``mixed``,
     prompts go first, and all decodes wait for them. ``reserve_output`` sets room for
     the whole output aside, so that no request is ever preempted.
+
+    With ``max_num_batched_tokens``, an iteration has no more rows than that: a prompt
+    that does not fit whole waits for the next. With ``batch_wait``, prompts that would
+    interrupt decodes wait for company, for so many iterations at most, or until the
+    iteration would fill the share ``wait_until_full`` of that budget.
+
+    Raises:
+        ValueError: a count is below 1, a wait has no budget to fill, or (while it runs)
+            a prompt is longer than the budget.
     """
 
     max_batch: int = 256
     mixed: bool = True
     reserve_output: bool = False
     _: KW_ONLY
+    max_num_batched_tokens: int | None = None
+    batch_wait: int = 0
+    wait_until_full: float = 0.9
     order: Order = FCFS
 
     def __post_init__(self) -> None:
         whole(max_batch=self.max_batch)
+        whole(first=0, batch_wait=self.batch_wait)
         of_type(Order, order=self.order)
+        if self.max_num_batched_tokens is not None:
+            whole(max_num_batched_tokens=self.max_num_batched_tokens)
+        elif self.batch_wait:
+            raise ValueError(
+                "max_num_batched_tokens must be a budget that batch_wait can fill, "
+                "got None"
+            )
+        if not 0 < self.wait_until_full <= 1:
+            raise ValueError(
+                f"wait_until_full must be in (0, 1], got {self.wait_until_full}"
+            )
 
     def plan(self, state: BatchState) -> Plan:
         """Admit as many as fit, and run all that is pending."""
-        while state.size < self.max_batch and state.admit():
-            pass
+        room = MANY
+        if self.max_num_batched_tokens is not None:
+            decodes = len(state.decode_batch) if self.mixed else 0
+            room = self.max_num_batched_tokens - decodes
+            if decodes and self._waits(state, room):
+                # free blocks shrink while it waits, unless they are reserved
+                repeats = self.batch_wait - state.waited if self.reserve_output else 1
+                return Plan([], repeats=repeats, waits=True)
+        while state.size < self.max_batch and self._fits(state, room):
+            sequence = state.admit()
+            if sequence is None:
+                break
+            room -= sequence.pending
         chunks = [(sequence, sequence.pending) for sequence in state.prefilling]
         paused = not self.mixed and any(rows > 1 for _, rows in chunks)
         return Plan(chunks, decode=not paused, repeats=1 if chunks else MANY)
+
+    def _fits(self, state: BatchState, room: int) -> bool:
+        """Whether the request that is next leaves the iteration within its budget."""
+        sequence, most = state.next_waiting(), self.max_num_batched_tokens
+        if sequence is None or most is None:
+            return sequence is not None
+        if sequence.pending > most:
+            raise ValueError(
+                f"request {sequence.request.id} must have at most "
+                f"max_num_batched_tokens = {most} tokens to run, got {sequence.pending}"
+            )
+        return sequence.pending <= room
+
+    def _waits(self, state: BatchState, room: int) -> bool:
+        """Whether prompts that could be admitted are kept back for company.
+
+        They are counted in the order of the queue, as far as blocks and budget go.
+        """
+        if state.waited >= self.batch_wait:
+            return False
+        budget, slots = room, self.max_batch - state.size
+        free, company = state.free_blocks, 0
+        for sequence in state.waiting:
+            free -= state.blocks_to_admit(sequence)
+            if slots == 0 or free < 0 or sequence.pending > budget - company:
+                break
+            slots, company = slots - 1, company + sequence.pending
+        rows = company + len(state.decode_batch)
+        most = self.max_num_batched_tokens or 0
+        return company > 0 and rows < self.wait_until_full * most
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ class BatchState:
         self.done: list[Sequence] = []  # of a static batch, which keeps them to its end
         self.slots = self.width = self.opened_at = 0  # of a static batch
         self.end_s = inf
+        self.waited = 0  # iterations for which admission has waited for company
         self.preemptions = self.recomputed_tokens = self.swapped_tokens = 0
         self.copy_s = 0.0  # of swapping, before the next iteration can start
         self._admissions = 0
@@ -89,7 +90,7 @@ class BatchState:
     def decode_load(self) -> IterationLoad:
         """What the decoding requests bring into the next iteration."""
         rows, cached = len(self.decode_batch), self.decode_batch.cached
-        return IterationLoad(rows, cached + rows, cached)
+        return IterationLoad(rows, cached + rows, cached, rows)
 
     def blocks(self, tokens: int) -> int:
         """KV blocks that hold so many tokens."""
@@ -99,6 +100,10 @@ class BatchState:
         """KV blocks that must be free for a waiting request to be admitted."""
         output = sequence.left - 1 if self.reserve_output else 0
         return self.blocks(sequence.known + output)
+
+    def next_waiting(self) -> Sequence | None:
+        """The request that is next to be admitted, if any waits."""
+        return self._choose_next(self) if self.waiting else None
 
     def admit(self) -> Sequence | None:
         """Move the request that is next into the batch if there are blocks for it.

@@ -45,24 +45,28 @@ class IterationSpan:
         more_pairs: int,
         more_kv: int,
     ) -> None:
-        rows, pairs, kv_tokens = load
+        rows, pairs, kv_tokens, requests, prompts = load
         self.load, self.start_s = load, start_s
-        compute_s = rows * cost.row_s + pairs * cost.pair_s
-        memory_s = cost.weights_s + kv_tokens * cost.kv_token_s
+        row_s = rows * cost.row_s
+        read_s = cost.read_s(rows) if cost.experts_s else cost.weights_s
+        pair_s, cache_s = pairs * cost.pair_s, kv_tokens * cost.kv_token_s
         more_compute_s = more_pairs * cost.pair_s
         more_memory_s = more_kv * cost.kv_token_s
-        ahead, gain = compute_s - memory_s, more_compute_s - more_memory_s
-        if count > 1 and ahead * gain < 0 and count > -ahead / gain:
-            count = int(-ahead / gain) + 1  # the last one before they change places
-        computing = ahead > 0 or (ahead == 0 and gain >= 0)
-        both = (compute_s, more_compute_s), (memory_s, more_memory_s)
-        (longer, slope), (shorter, less) = both if computing else both[::-1]
-        apart = 1 - cost.overlap
-        self.compute_s, self.more_compute_s = compute_s, more_compute_s
-        self.memory_s, self.more_memory_s = memory_s, more_memory_s
         fixed_s = cost.collective_s + rows * cost.collective_row_s + cost.overhead_s
-        self.first_s = longer + apart * shorter + fixed_s
-        self.slope_s = slope + apart * less
+        fixed_s += requests * cost.request_s
+        if prompts:
+            fixed_s += cost.prompt_s
+        if cost.attention_apart:  # it is added to products that stay as they are
+            bills = (row_s, 0.0), (read_s, 0.0)
+            fixed_s += pair_s + cache_s
+            growth_s = more_compute_s + more_memory_s
+        else:
+            bills = (row_s + pair_s, more_compute_s), (read_s + cache_s, more_memory_s)
+            growth_s = 0.0
+        first_s, slope_s, count = _overlapped(bills, cost.overlap, count)
+        self.compute_s, self.more_compute_s = row_s + pair_s, more_compute_s
+        self.memory_s, self.more_memory_s = read_s + cache_s, more_memory_s
+        self.first_s, self.slope_s = first_s + fixed_s, slope_s + growth_s
         self.count = count
         self.end_s = self.boundary_s(count)
 
@@ -111,3 +115,20 @@ class IterationSpan:
         ones, twos = n * (n - 1) / 2, (n - 1) * n * (2 * n - 1) / 6
         line = first * self.slope_s + more * self.first_s
         return first * self.first_s * n + line * ones + more * self.slope_s * twos
+
+
+def _overlapped(
+    bills: tuple[tuple[float, float], tuple[float, float]], overlap: float, count: int
+) -> tuple[float, float, int]:
+    """First time and slope of two bills that overlap, and for how many iterations.
+
+    A bill is what it comes to at first and how much more from one to the next: until
+    the two change places, the longer counts and of the shorter what is not hidden.
+    """
+    (compute_s, more_compute_s), (memory_s, more_memory_s) = bills
+    ahead, gain = compute_s - memory_s, more_compute_s - more_memory_s
+    if count > 1 and ahead * gain < 0 and count > -ahead / gain:
+        count = int(-ahead / gain) + 1  # the last one before they change places
+    computing = ahead > 0 or (ahead == 0 and gain >= 0)
+    (longer, slope), (shorter, less) = bills if computing else bills[::-1]
+    return longer + (1 - overlap) * shorter, slope + (1 - overlap) * less, count
