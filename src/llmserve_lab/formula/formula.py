@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from llmserve_lab.formula import evaluate
 from llmserve_lab.formula.equation import Equation
-from llmserve_lab.formula.evaluate import evaluate
 from llmserve_lab.formula.html import formula_html
 from llmserve_lab.formula.latex import Worked, equation, worked
 
@@ -42,7 +42,7 @@ class Formula(Equation):
                 shapes do not broadcast, or the result or one on the way to it is not
                 finite or out of range.
         """
-        return evaluate(self, values)
+        return evaluate.evaluate(self, values)
 
     def given(self, *known: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         """Pick out of ``known`` what the formula asks for, ``more`` added or changed.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from llmserve_lab.formula import evaluate
 from llmserve_lab.formula.breaking import aligned
 from llmserve_lab.formula.equation import Equation
-from llmserve_lab.formula.evaluate import evaluate
 from llmserve_lab.formula.html import display
 from llmserve_lab.formula.names import quantity, rank
 from llmserve_lab.formula.quantity import Coefficient, Quantity
@@ -44,7 +44,7 @@ def equation(formula: Equation) -> str:
 
 def worked(formula: Equation, values: Mapping[str, Any], *, digits: int) -> Worked:
     """Substitute ``values`` into the teaching form; see :meth:`Formula.worked`."""
-    value = evaluate(formula, values)
+    value = evaluate.evaluate(formula, values)
     if value.ndim:
         raise TypeError(
             f"worked needs one number for each argument of {formula.name}, "
@@ -78,7 +78,7 @@ def _intermediate(formula: Equation, values: Mapping[str, Any]) -> dict[str, flo
         if used.name in formula.terms and used.name not in values:
             asked = used.leaves(keep=frozenset(values))
             found[used.name] = float(
-                evaluate(used, {q.name: values[q.name] for q in asked})
+                evaluate.evaluate(used, {q.name: values[q.name] for q in asked})
             )
     return found
 
