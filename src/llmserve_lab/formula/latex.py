@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from llmserve_lab.formula import evaluate
 from llmserve_lab.formula.breaking import aligned
 from llmserve_lab.formula.equation import Equation
-from llmserve_lab.formula.evaluate import evaluate
 from llmserve_lab.formula.html import display
 from llmserve_lab.formula.names import quantity, rank
+from llmserve_lab.formula.origin import Computed, small_print
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 from llmserve_lab.formula.text import plain, si
 
@@ -28,9 +29,12 @@ class Worked:
     unit: str
     latex: str
     text: str
+    of: Computed
 
     def _repr_html_(self) -> str:
-        return f'<div class="worked">{display(self.latex)}</div>'
+        said = self.text.rpartition(" = ")[2]
+        beside = small_print(self.of, said)
+        return f'<div class="worked">{display(self.latex)}{beside}</div>'
 
     def __repr__(self) -> str:
         return self.text
@@ -44,7 +48,7 @@ def equation(formula: Equation) -> str:
 
 def worked(formula: Equation, values: Mapping[str, Any], *, digits: int) -> Worked:
     """Substitute ``values`` into the teaching form; see :meth:`Formula.worked`."""
-    value = evaluate(formula, values)
+    value = evaluate.evaluate(formula, values)
     if value.ndim:
         raise TypeError(
             f"worked needs one number for each argument of {formula.name}, "
@@ -68,7 +72,20 @@ def worked(formula: Equation, values: Mapping[str, Any], *, digits: int) -> Work
         formula.result.unit,
         aligned(formula.result.symbol, steps),
         f"{formula.name} = {shown}",
+        Computed(formula, values, float(value)),
     )
+
+
+def template(formula: Equation) -> str:
+    r"""LaTeX of the right side with a slot ``⟦name\,⟧`` for each term.
+
+    The page fills the slots with letters, or with the numbers of the moment.
+    """
+    slots = {
+        name: "1" if getattr(term, "value", 0) == 1 else rf"⟦{name}\,⟧"
+        for name, term in formula.terms.items()
+    }
+    return print_latex(formula.teaching, slots, dots=True)
 
 
 def _intermediate(formula: Equation, values: Mapping[str, Any]) -> dict[str, float]:
@@ -78,7 +95,7 @@ def _intermediate(formula: Equation, values: Mapping[str, Any]) -> dict[str, flo
         if used.name in formula.terms and used.name not in values:
             asked = used.leaves(keep=frozenset(values))
             found[used.name] = float(
-                evaluate(used, {q.name: values[q.name] for q in asked})
+                evaluate.evaluate(used, {q.name: values[q.name] for q in asked})
             )
     return found
 
