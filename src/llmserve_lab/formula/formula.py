@@ -15,6 +15,8 @@ from llmserve_lab.formula import evaluate
 from llmserve_lab.formula.equation import Equation
 from llmserve_lab.formula.html import formula_html
 from llmserve_lab.formula.latex import Worked, equation, worked
+from llmserve_lab.formula.origin import Computed, Sourced
+from llmserve_lab.formula.text import said
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +72,20 @@ class Formula(Equation):
             As a call does, in the unit of ``result``.
         """
         return self(**self.given(*known, **more))
+
+    def computed(self, *known: Mapping[str, Any], **more: Any) -> Computed:
+        """The result together with the arguments that went in; see :meth:`at`.
+
+        Raises:
+            TypeError: an argument is missing, unknown, or an array.
+        """
+        given = self.given(*known, **more)
+        return Computed(self, given, float(self(**given)))
+
+    def said(self, *known: Mapping[str, Any], digits: int = 3, **more: Any) -> Sourced:
+        """The result as a text with its unit that knows where it is from."""
+        found = self.computed(*known, **more)
+        return Sourced(said(found.value, found.unit, digits), found)
 
     @cached_property
     def latex(self) -> str:
