@@ -363,16 +363,20 @@
     card.style.top = `${(under ? at.bottom + gap : at.top - card.offsetHeight - gap) + window.scrollY}px`;
   }
 
+  /* What the Tab key stops at on the card, folded parts left out. */
+  function stops() {
+    const all = [...card.querySelectorAll("a, button, summary, [tabindex='0']")];
+    const around = (each) => (each.matches("summary") ? each.parentElement.parentElement : each);
+    return all.filter((each) => !around(each).closest("details:not([open])"));
+  }
+
   function keys(event) {
     if (event.key === "Escape") close();
     else if (event.key === "Tab") {
-      const stops = [...card.querySelectorAll("a, button, summary, [tabindex='0']")]
-        .filter((each) => each.offsetParent);
-      const last = event.shiftKey ? stops[0] : stops[stops.length - 1];
-      const onCard = document.activeElement === card;
-      if (document.activeElement !== last && !(event.shiftKey && onCard)) return;
       event.preventDefault();
-      stops[event.shiftKey ? stops.length - 1 : 0].focus();
+      const all = stops(), at = all.indexOf(document.activeElement);
+      const next = event.shiftKey ? (at > 0 ? at : all.length) - 1 : (at + 1) % all.length;
+      all[next].focus();
     } else return;
     event.stopPropagation();
   }
@@ -477,8 +481,8 @@
   });
   document.addEventListener("keydown", (event) => {
     const mark = event.target.closest?.(".sourced[role=button]");
-    if (!mark) {
-      if (event.key === "Escape" && card) close();
+    if (!mark) { // the focus was on what has just been typeset anew
+      if (card && (event.key === "Escape" || event.key === "Tab")) keys(event);
     } else if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
       ask(mark);
