@@ -44,6 +44,7 @@ lab: $(ENV) $(RUNTIME)  ## open the chapters in JupyterLab
 run: $(ENV)  ## run every chapter and store its outputs
 	@$(BIN)/python tools/run_notebooks.py --workers $(WORKERS)
 	@$(BIN)/python tools/readme_picture.py
+	@$(BIN)/python tools/browser_tables.py
 	@$(BIN)/python tools/contents.py
 
 bench: $(ENV) $(BUILT)  ## print the ratios that the book must keep

@@ -8,13 +8,9 @@
   "use strict";
   if (window.llmserveLive) return;
 
-  /* Numbers as llmserve_lab.book.display.si prints them; the tests compare the two. */
-  const PREFIXES = [[15, "P"], [12, "T"], [9, "G"], [6, "M"], [3, "k"]];
-  const SMALL = [[-3, "m"], [-6, "µ"], [-9, "n"]];
-  const TAKES_PREFIX = { byte: "B", FLOP: "FLOP", s: "s" };
-  const NO_PREFIX = new Set(["FLOP/byte"]);
-  const PLURALS = new Set(("token request parameter layer head pair element device " +
-    "iteration dollar").split(" "));
+  /* Numbers as llmserve_lab.formula.text.si prints them; the tests compare the two. Units
+     and prefixes are those of the package, written into tables.js. */
+  const words = () => window.llmserveTables.text;
 
   function unitText(unit, plural) {
     if (unit === "" || unit === "dimensionless") return "";
@@ -22,8 +18,8 @@
     const parts = shown.split("/");
     const [head, below] = [parts[0], parts.slice(1).join("/")];
     if (head === "1") return "per " + below.replace(/^\(+|\)+$/g, "");
-    const named = plural && PLURALS.has(head) ? head + "s" : head;
-    const first = TAKES_PREFIX[head] ?? named;
+    const named = plural && words().counted.includes(head) ? head + "s" : head;
+    const first = words().takes_prefix[head] ?? named;
     return parts.length > 1 ? first + "/" + below : first;
   }
 
@@ -43,10 +39,11 @@
   }
 
   function scaleOf(value, unit, digits) {
-    const takes = !NO_PREFIX.has(unit) && unit.split("/")[0] in TAKES_PREFIX;
+    const { large, small, takes_prefix, no_prefix } = words();
+    const takes = !no_prefix.includes(unit) && unit.split("/")[0] in takes_prefix;
     if (!takes || value === 0) return [0, ""];
     const power = rounded(value, digits)[1];
-    const steps = power >= 0 ? PREFIXES : SMALL;
+    const steps = power >= 0 ? large : small;
     return steps.find(([size]) => power >= size) ?? [0, ""];
   }
 
@@ -54,7 +51,7 @@
     if (value === 0) return "0";
     const sign = value < 0 ? "-" : "";
     let [text, power] = rounded(value, digits);
-    const counts = unit.split("/").every((name) => PLURALS.has(name));
+    const counts = unit.split("/").every((name) => words().counted.includes(name));
     if (counts && Math.abs(value) >= 10 ** digits && Math.abs(value) < 1e7) {
       const whole = String(Math.floor(Math.abs(value) + 0.5));
       return sign + written(whole, whole.length - 1);
@@ -82,6 +79,64 @@
     if (element.textContent !== text) element.textContent = text;
   }
 
+  async function embed(box, spec) {
+    const options = {
+      mode: "vega-lite", renderer: "svg", ast: !mayCompile(), actions: false,
+      tooltip: false, hover: false, defaultStyle: false,
+    };
+    return (await window.vegaEmbed(box, spec, options)).view;
+  }
+
+  /* A function that says whether the goal of a figure is reached, if it has one. What was
+     reached once stays done. */
+  function goalOf(root, data, view) {
+    if (!data.goal) return null;
+    const { read, write: keep, drop, task, done } = window.llmserveKeep;
+    const key = `goal/${data.name}`;
+    const goal = root.querySelector(".live-goal");
+    const said = goal.querySelector(".goal-said");
+    let before = read(key) === data.version;
+    function look() {
+      const there = Boolean(view.signal("goal_reached"));
+      if (there && !before) {
+        before = true;
+        keep(key, data.version);
+        done(key);
+      }
+      write(said, there ? "You are there." : before ? "You have been there." : "");
+      goal.dataset.reached = String(there || before);
+    }
+    if (read(key) !== null && !before) drop(key); // it was the goal of another version
+    task(key, () => { before = false; look(); });
+    done(key, before);
+    look();
+    goal.hidden = false;
+    return look;
+  }
+
+  /* A figure's state in the address, a button that copies it, a line for what is wrong. */
+  function share(figure, row) {
+    const { enter, copyButton, inLab } = window.llmserveKeep;
+    const { name, version } = figure.data;
+    if (inLab) return;
+    const notice = Object.assign(document.createElement("p"), { className: "live-notice" });
+    notice.setAttribute("role", "status");
+    notice.hidden = true;
+    figure.picture.before(notice);
+    row.prepend(copyButton(name));
+    enter(name, {
+      version,
+      root: figure.root,
+      state: () => figure.state(),
+      set: (settings) => figure.set(settings),
+      tell(text) {
+        if (text) figure.set({});
+        write(notice, text);
+        notice.hidden = !text;
+      },
+    });
+  }
+
   /* One figure: its signals hold what the reader has set; the page shows what they say. */
   class Figure {
     constructor(root) {
@@ -99,12 +154,7 @@
       const width = this.width() || this.data.spec.width;
       const box = document.createElement("div");
       box.setAttribute("aria-hidden", "true"); // the picture around it has the sentence
-      const options = {
-        mode: "vega-lite", renderer: "svg", ast: !mayCompile(), actions: false,
-        tooltip: false, hover: false, defaultStyle: false,
-      };
-      const spec = { ...this.data.spec, width };
-      this.view = (await window.vegaEmbed(box, spec, options)).view;
+      this.view = await embed(box, { ...this.data.spec, width });
       this.picture.replaceChildren(box);
       this.connect();
       this.show();
@@ -121,6 +171,8 @@
       this.disableHoles();
       this.letDrag(this.inputs.filter(({ name }) => this.data.drag?.includes(name)));
       new ResizeObserver(() => this.fit()).observe(this.picture);
+      this.goal = goalOf(this.root, this.data, this.view);
+      share(this, this.root.querySelector(".live-actions"));
     }
 
     signal(input) {
@@ -133,6 +185,8 @@
       this.view.run();
       this.show();
       if (inputs.some((input) => input.tagName === "SELECT")) this.disableHoles();
+      this.goal?.();
+      window.llmserveKeep.move(this.data.name);
     }
 
     reset() {
@@ -141,6 +195,41 @@
         input.value = chosen ? chosen.value : input.getAttribute("value");
       }
       this.turn(...this.inputs);
+    }
+
+    /* The part of the address: each slider's value, the index of each choice. */
+    state() {
+      return Object.fromEntries(this.inputs.map((input) => [input.name, this.signal(input)]));
+    }
+
+    /* Put the figure into a state, the rest at its default; false where one cannot be. */
+    set(settings) {
+      const wanted = this.inputs.map((input) => this.placeOf(input, settings[input.name]));
+      const known = this.inputs.map((input) => input.name);
+      const fits = Object.keys(settings).every((name) => known.includes(name)) &&
+        wanted.every((place) => place !== null) && !this.hole(known, wanted);
+      this.reset();
+      if (!fits) return false;
+      this.inputs.forEach((input, i) => { input.value = wanted[i]; });
+      this.turn(...this.inputs);
+      return true;
+    }
+
+    /* Where an input has to stand for a value from the address; null if nowhere. */
+    placeOf(input, text) {
+      const chosen = input.querySelector("option[selected]");
+      if (text === undefined) return chosen ? chosen.value : input.getAttribute("value");
+      const stops = this.data.stops[input.name];
+      const at = stops ? stops.findIndex((stop) => String(stop) === text)
+        : [...input.options].findIndex((option) => option.value === text);
+      return at < 0 ? null : String(at);
+    }
+
+    /* Whether a combination of choices does not exist. */
+    hole(names, places) {
+      const at = Object.fromEntries(names.map((name, i) => [name, Number(places[i])]));
+      return this.data.holes.some((one) =>
+        one.at.some((place) => one.by.every((name, i) => at[name] === place[i])));
     }
 
     /* A value drawn along the horizontal axis ends at an edge: its slider follows it. */
@@ -248,10 +337,12 @@
     }
   }
 
-  window.llmserveLive = { si, scan };
+  window.llmserveLive = { si, scan, embed, goalOf, share };
 
   function start() {
-    if (window.vegaEmbed) scan();
+    if (!window.vegaEmbed || !window.llmserveKeep || !window.llmserveTables) return;
+    scan();
+    window.llmserveStep?.scan();
   }
 
   /* JupyterLab has no page to load the rest; it adds outputs at any time, and takes the
@@ -260,13 +351,16 @@
     const base = window.llmserveLab.replace("live.js", "");
     const style = Object.assign(document.createElement("link"), { rel: "stylesheet" });
     style.href = base + "book.css";
-    const files = ["vendor/vega.js", "question.js"].map((file) =>
-      Object.assign(document.createElement("script"), { src: base + file, onload: start }));
+    const names = ["vendor/vega.js", "tables.js", "keep.js", "step.js", "question.js"];
+    const files = names.map((file) => Object.assign(
+      document.createElement("script"), { src: base + file, async: false, onload: start }));
     document.head.append(style, ...files);
     new MutationObserver(start).observe(document.body, { childList: true, subtree: true });
     window.addEventListener("keydown", (event) => {
-      const ours = event.target.closest?.("figure.live, .question");
-      if (ours && event.key !== "Escape") event.stopPropagation();
+      const ours = event.target.closest?.("figure.live, figure.step, .question");
+      if (!ours || event.key === "Escape") return;
+      event.stopPropagation();
+      ours.takeKey?.(event); // what the figure would have heard
     }, true);
   }
 
@@ -284,7 +378,7 @@
   printLight(document.documentElement);
 
   /* A deferred script runs when the page is read, and Vega before it; else wait for both. */
-  if (window.vegaEmbed && document.readyState !== "loading") scan();
+  if (window.vegaEmbed && document.readyState !== "loading") start();
   else window.addEventListener("load", start);
   if (window.llmserveLab) followLab();
 })();

@@ -1,38 +1,22 @@
 /* Questions in the page: judge a guess, give the hint that fits it, then unfold the reason.
  *
- * The right answer, the wrong ones and their hints come with the question, out of sight but
- * not secret. llmserve_lab.book.judge judges alike in a notebook; the tests compare the two.
+ * The right answer, the wrong ones and their hints come with the question. The package's
+ * page/question/judge.py judges alike in a notebook; the tests compare the two. What the
+ * reader answered stays in the reader's browser (keep.js).
  */
 (function () {
   "use strict";
   if (window.llmserveQuestion) return;
-  const inLab = Boolean(window.llmserveLab);
-
-  const PREFIX = new Map(Object.entries({
-    "": 1, k: 1e3, K: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, m: 1e-3, u: 1e-6, "µ": 1e-6,
-    "μ": 1e-6, n: 1e-9, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40,
-    kilo: 1e3, mega: 1e6, giga: 1e9, tera: 1e12, peta: 1e15, milli: 1e-3, micro: 1e-6,
-    nano: 1e-9, kibi: 2 ** 10, mebi: 2 ** 20, gibi: 2 ** 30,
-  }));
-  const ATOMS = {
-    B: ["byte", 1], byte: ["byte", 1], bit: ["byte", 1 / 8], FLOP: ["FLOP", 1],
-    flop: ["FLOP", 1], s: ["s", 1], sec: ["s", 1], second: ["s", 1], min: ["s", 60],
-    minute: ["s", 60], h: ["s", 3600], hour: ["s", 3600], token: ["token", 1],
-    tok: ["token", 1], request: ["request", 1], req: ["request", 1],
-    parameter: ["parameter", 1], param: ["parameter", 1], element: ["element", 1],
-    layer: ["layer", 1], head: ["head", 1], pair: ["pair", 1], device: ["device", 1],
-    GPU: ["device", 1], dollar: ["dollar", 1], $: ["dollar", 1],
-    iteration: ["iteration", 1], step: ["iteration", 1], dimensionless: ["", 1],
-    x: ["", 1], "×": ["", 1], times: ["", 1], "%": ["", 0.01], percent: ["", 0.01],
-  };
+  const say = () => window.llmserveTables.say;
 
   /* One factor of a unit, such as GB or tokens: its dimension and its size. */
   function atom(text) {
+    const { units, prefixes } = window.llmserveTables;
     for (const word of [text, text.replace(/s$/, "")]) {
-      for (const name of Object.keys(ATOMS)) {
+      for (const [name, [dimension, size]] of Object.entries(units)) {
         const prefix = word.slice(0, word.length - name.length);
-        if (word.endsWith(name) && PREFIX.has(prefix)) {
-          return [ATOMS[name][0], ATOMS[name][1] * PREFIX.get(prefix)];
+        if (word.endsWith(name) && Object.prototype.hasOwnProperty.call(prefixes, prefix)) {
+          return [dimension, size * prefixes[prefix]];
         }
       }
     }
@@ -43,7 +27,7 @@
   function parseUnit(text) {
     const dims = {};
     let scale = 1, sign = 1;
-    const spelt = text.replace(/\bper\b/g, "/").replace(/\*\*|\^/g, "^").replace(/[()]/g, "");
+    const spelt = text.replace(/\bper\b/g, "/").replace(/\*\*/g, "^").replace(/²/g, "^2").replace(/[()]/g, "");
     for (const part of spelt.split(/([/*·\s]+)/)) {
       const mark = part.trim();
       if (/^[/*·\s]*$/.test(part)) { if (mark.includes("/")) sign = -1; continue; }
@@ -62,106 +46,235 @@
     return [...names].every((name) => (a[name] ?? 0) === (b[name] ?? 0));
   }
 
-  /* "14,000", "1.4e10", "1.4×10^10", "3/4" and "14 GB" are all numbers to a reader. */
+  /* "14,000", "1.4e10", "1.4×10^10", "3/4", "14 GB" and "989 TFLOP/s / 3.35 TB/s" are all
+     numbers to a reader. */
   const WHOLE = String.raw`(?:\d{1,3}(?:[,_\s]\d{3})+|\d+)(?!\d)`;
   const POSITIVE = String.raw`(?:${WHOLE}(?:\.\d*)?|\.\d+)`;
-  const NUMBER = new RegExp(String.raw`^([-+−]?\s*${POSITIVE}(?:[eE][-+]?\d+)?)` +
-    String.raw`(?:\s*[×x*]\s*10\s*\^?\s*([-+−]?\d{1,3}))?(?:\s*\/\s*(${POSITIVE}))?` +
+  const PART = new RegExp(String.raw`^([-+−]?\s*${POSITIVE}(?:[eE][-+]?\d+)?)` +
+    String.raw`(?:\s*\^\s*([-+−]?\d{1,3}))?` +
     String.raw`\s*((?:1\s*\/|\/|\p{L}|[%×$(]).*)?$`, "u");
+  const BETWEEN = /\s*([/*×·x])\s*(?=[-+−]?\s*[\d.])/;
 
-  function parseNumber(text) {
-    const match = NUMBER.exec(text.trim());
+  /* Decimal commas as points: 0,125 and 1,4 but not 14,000, which is a thousand's. */
+  function withPoints(text) {
+    return text.replace(/(^|[^\d.,])(\d+),(\d+)(?![\d.,])/g, (all, before, whole, rest) =>
+      rest.length !== 3 || whole.length > 3 || whole.startsWith("0") ? `${before}${whole}.${rest}` : all);
+  }
+
+  function parsePart(text) {
+    const match = PART.exec(text);
     if (!match) return null;
     const number = (t) => Number(t.replace(/[,_\s]/g, "").replace("−", "-"));
-    let value = number(match[1]);
-    if (match[2]) value *= 10 ** number(match[2]);
-    if (match[3]) value /= number(match[3]);
-    return { value, unit: (match[4] ?? "").trim() };
+    const value = number(match[1]) ** (match[2] ? number(match[2]) : 1);
+    return { value, unit: (match[3] ?? "").trim() };
   }
 
-  /* The verdict on what was written: { right, text }. */
+  /* { value, units: [[unit, +1 or -1], …] }, or null. */
+  function parseNumber(text) {
+    const pieces = withPoints(text.trim().replaceAll("**", "^")).split(BETWEEN);
+    let value = 1;
+    const units = [];
+    for (let i = 0; i < pieces.length; i += 2) {
+      const part = parsePart(pieces[i]);
+      if (!part) return null;
+      const below = i > 0 && pieces[i - 1] === "/";
+      value = below ? value / part.value : value * part.value;
+      if (part.unit) units.push([part.unit, below ? -1 : 1]);
+    }
+    // In "28e9/2 B" the unit belongs to the whole.
+    if (units.length === 1 && parsePart(pieces[pieces.length - 1]).unit) units[0][1] = 1;
+    return { value, units };
+  }
+
+  /* The product of units: { dims, scale }, or the text of one that is not known. */
+  function productOf(units) {
+    const dims = {};
+    let scale = 1;
+    for (const [text, sign] of units) {
+      const unit = parseUnit(text);
+      if (!unit) return text;
+      scale *= unit.scale ** sign;
+      for (const [name, power] of Object.entries(unit.dims)) dims[name] = (dims[name] ?? 0) + sign * power;
+    }
+    return { dims, scale };
+  }
+
+  const wrong = (text) => ({ right: false, counts: false, text });
+
+  /* The verdict on what was written: { right, counts, text }; what cannot be read does
+     not count as an answer. */
   function judge(data, text) {
+    if (!text.trim()) return wrong(say().empty);
     const given = parseNumber(text);
-    if (!given || !Number.isFinite(given.value)) return { right: false, text: data.say.unreadable };
-    let value = given.value * data.scale;
-    if (given.unit) {
-      const unit = parseUnit(given.unit);
-      if (!unit) return { right: false, text: `The book does not know the unit ${given.unit}.` };
-      if (!sameDimension(unit.dims, parseUnit(data.unit).dims)) {
-        const asked = data.asked === "dimensionless" ? "a plain number" : data.asked;
-        return { right: false, text: `Your answer is in ${given.unit}, but the question asks for ${asked}.` };
-      }
-      value = given.value * unit.scale;
+    if (!given || !Number.isFinite(given.value)) return wrong(say().unreadable);
+    if (!given.units.length) return judgeValue(data, given.value * data.scale, text);
+    const unit = productOf(given.units);
+    if (typeof unit === "string") return wrong(`The book does not know the unit ${unit}.`);
+    if (!sameDimension(unit.dims, parseUnit(data.unit).dims)) {
+      const asked = data.asked === "dimensionless" ? "a plain number" : data.asked;
+      const shown = given.units.map(([name]) => name).join(" and ");
+      return wrong(`Your answer is in ${shown}, but the question asks for ${asked}.`);
     }
-    return judgeValue(data, value);
+    return judgeValue(data, given.value * unit.scale, text);
   }
 
-  function judgeValue(data, value) {
-    if (Math.abs(value - data.answer) <= data.tol * Math.abs(data.answer)) {
-      return { right: true, text: data.say.right + (data.said ? ` ${data.said}.` : "") };
-    }
-    const near = ([wrong]) => Math.abs(value - wrong) <= data.hint_tol * Math.abs(wrong);
-    const hint = data.hints.find(near);
-    return { right: false, text: hint ? hint[1] : value > data.answer ? data.say.high : data.say.low };
+  function judgeValue(data, value, text) {
+    const right = Math.abs(value - data.answer) <= data.tol * Math.abs(data.answer);
+    const hint = right ? "" : hintFor(data, value, text);
+    if (data.kind === "predict") return { right, counts: true, text: answered(data, value, right, hint) };
+    if (right) return { right, counts: true, text: `${say().right} ${data.said}.` };
+    return { right, counts: true, text: hint || (value > data.answer ? say().high : say().low) };
+  }
+
+  function hintFor(data, value, text) {
+    const near = ([off]) => Math.abs(value - off) <= data.hint_tol * Math.abs(off);
+    const hint = data.hints.find(near)?.[1] ?? "";
+    return hint === say().prefix && text.includes(",") ? say().thousands : hint;
+  }
+
+  /* A prediction is answered with both numbers and how far they are apart. */
+  function answered(data, value, right, hint) {
+    const guess = window.llmserveLive.si(value, data.said_unit);
+    if (right) return `You said ${guess}; it is ${data.said}. Well guessed.`;
+    return `You said ${guess}; it is ${data.said}${compared(data.answer, value)}.` + (hint && ` ${hint}`);
+  }
+
+  function compared(right, guess) {
+    if (!(guess * right > 0)) return "";
+    const side = Math.abs(right) > Math.abs(guess) ? "more" : "less";
+    const ratio = Math.max(right / guess, guess / right);
+    const { si } = window.llmserveLive;
+    if (ratio < 1.5) return `, ${si(100 * Math.abs(right / guess - 1), "", 2)} % ${side}`;
+    return `, ${si(ratio, "", 2)} times ${side}`;
   }
 
   function judgeChoice(data, index) {
-    if (index === data.answer) return { right: true, text: data.say.right };
-    const hint = data.hints.find(([wrong]) => wrong === index);
-    return { right: false, text: hint ? hint[1] : data.say.other };
+    const right = index === data.answer;
+    const hint = data.hints.find(([off]) => off === index)?.[1] ?? "";
+    const verdict = (text) => ({ right, counts: true, text });
+    const { choices, kind } = data;
+    if (kind === "predict" && right) return verdict(`You said ${choices[index]}. That is it.`);
+    if (kind === "predict") {
+      return verdict(`You said ${choices[index]}; it is ${choices[data.answer]}. ${hint}`.trim());
+    }
+    if (right) return verdict(say().right);
+    return verdict(hint || (choices.length === 2 ? say().of_two : say().other));
   }
 
-  function unveil(text, key) {
-    const pad = new TextEncoder().encode(key || "?");
-    const bytes = Uint8Array.from(atob(text), (c, i) => c.charCodeAt(0) ^ pad[i % pad.length]);
-    return JSON.parse(new TextDecoder().decode(bytes));
-  }
-
-  function begin(root) {
-    const data = unveil(root.dataset.veiled, root.dataset.name);
-    const [form, why] = [root.querySelector("form"), root.querySelector("details")];
-    const [result, more] = [form.querySelector("[role=status]"), form.querySelector("[type=button]")];
-    let tries = 0;
-
-    /* Out of the page, so that nobody finds it by searching; JupyterLab has to typeset it
-       when the cell is drawn, so there it is only hidden. */
-    const place = document.createComment("explanation");
-    if (inLab) why.hidden = true;
-    else why.replaceWith(place);
-
-    function unfold() {
-      if (place.parentNode) place.replaceWith(why);
-      why.hidden = false;
-      why.open = true;
-      more.hidden = true;
-      window.MathJax?.typesetPromise?.([why]);
+  class Question {
+    constructor(root) {
+      this.root = root;
+      this.data = JSON.parse(root.querySelector(".question-data").textContent);
+      this.key = `question/${root.dataset.name}`;
+      [this.form, this.why] = [root.querySelector("form"), root.querySelector("details")];
+      this.result = this.form.querySelector("[role=status]");
+      this.more = this.form.querySelector("[type=button]");
+      this.inputs = [...this.form.querySelectorAll("input")];
+      this.tries = 0;
     }
 
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      const answer = new FormData(form).get("answer");
-      if (answer === null || answer.trim() === "") return;
-      const choice = form.querySelector("[type=radio]");
-      const verdict = choice ? judgeChoice(data, Number(answer)) : judge(data, answer);
-      tries += verdict.text === data.say.unreadable ? 0 : 1;
-      result.textContent = verdict.text;
-      result.dataset.right = String(verdict.right);
-      if (verdict.right || (data.kind === "predict" && tries)) unfold();
-      else more.hidden = tries < 2 || Boolean(why.open && why.isConnected);
-    });
-    more.addEventListener("click", unfold);
-    form.hidden = false;
-    root.dataset.state = "running";
+    start() {
+      this.form.addEventListener("submit", (event) => {
+        event.preventDefault();
+        this.check();
+      });
+      this.more.addEventListener("click", () => {
+        this.unfold();
+        this.keep();
+      });
+      for (const input of this.inputs) input.hidden = false;
+      this.form.querySelector(".question-buttons").hidden = false;
+      this.why.hidden = true; // so that nobody finds it by searching the page
+      this.root.dataset.state = "running";
+      window.llmserveKeep.task(this.key, () => this.forget());
+      this.restore();
+    }
+
+    get answer() { return new FormData(this.form).get("answer"); }
+
+    verdict() {
+      const { answer, data } = this;
+      if (!data.choices) return judge(data, answer ?? "");
+      return answer === null ? wrong(say().unchosen) : judgeChoice(data, Number(answer));
+    }
+
+    check() {
+      const verdict = this.verdict();
+      if (verdict.counts) this.tries += 1;
+      this.show(verdict);
+      if (verdict.counts) this.keep();
+    }
+
+    show({ right, counts, text }) {
+      const { data } = this;
+      const over = right || data.kind === "predict" || data.choices?.length === 2;
+      this.result.textContent = text;
+      this.result.dataset.right = String(right);
+      this.result.dataset.kind = counts ? data.kind : "";
+      if (counts && over) {
+        this.unfold();
+        this.root.dataset.done = "true";
+        window.llmserveKeep.done(this.key);
+      } else this.more.hidden = this.tries < 2 || this.why.open;
+    }
+
+    unfold() {
+      const first = this.why.hidden;
+      this.why.hidden = false;
+      this.why.open = true;
+      this.more.hidden = true;
+      if (first) window.MathJax?.typesetPromise?.([this.why]);
+    }
+
+    keep() {
+      const { answer, tries, why, data } = this;
+      window.llmserveKeep.write(this.key, { version: data.version, answer, tries, open: why.open });
+    }
+
+    /* What was answered before, if it still fits; else it is dropped. */
+    restore() {
+      const stored = window.llmserveKeep.read(this.key);
+      if (stored === null) return;
+      if (!this.fits(stored)) return window.llmserveKeep.drop(this.key);
+      const { answer, tries, open } = stored;
+      if (this.data.choices) this.inputs[Number(answer)].checked = true;
+      else this.inputs[0].value = answer;
+      this.tries = tries;
+      this.show(this.verdict());
+      if (open) this.unfold();
+    }
+
+    fits(stored) {
+      const { version, answer, tries } = Object(stored);
+      const { data, inputs } = this;
+      if (version !== data.version || typeof answer !== "string" || answer.length > 200) return false;
+      if (!Number.isInteger(tries) || tries < 0) return false;
+      return data.choices ? /^\d$/.test(answer) && Number(answer) < inputs.length
+        : judge(data, answer).counts;
+    }
+
+    forget() {
+      this.form.reset();
+      this.tries = 0;
+      this.result.textContent = "";
+      this.why.open = false;
+      this.why.hidden = true;
+      this.more.hidden = true;
+      delete this.root.dataset.done;
+    }
   }
 
   function scan() {
-    document.querySelectorAll(".question:not([data-state])").forEach(begin);
+    if (!window.llmserveKeep || !window.llmserveTables || !window.llmserveLive) return;
+    for (const root of document.querySelectorAll(".question:not([data-state])")) {
+      new Question(root).start();
+    }
   }
 
-  window.llmserveQuestion = { judge, judgeChoice, parseNumber, parseUnit, scan };
+  window.llmserveQuestion = { judge, judgeChoice, compared, parseNumber, parseUnit, scan };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", scan);
   else scan();
-  if (inLab) {
+  if (window.llmserveLab) {
     new MutationObserver(scan).observe(document.body, { childList: true, subtree: true });
   }
 })();

@@ -12,16 +12,17 @@ from statistics import median
 
 from playwright.sync_api import Browser, sync_playwright
 from tests.browser.browser import FLAGS, RUNNING, step_times, visit
+from tests.browser.pieces import SCRIPTS
 from tests.browser.test_pages import OURS
 
 from benchmarks import Line
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "_build" / "html" / "chapters"
-SHARED = ("live.js", "question.js", "letters.js", "book.css")  # ours too, on every page
+SHARED = (*SCRIPTS, "letters.js", "book.css")  # ours too, on every page
 OPENINGS = 5
-STEP_MS, DRAWN_S, OURS_MB = 4.0, 1.0, 0.15
-FRAME_MS = 16.0  # a figure that only offers choices answers within a frame
+STEP_MS, DRAWN_S, OURS_MB = 4.0, 1.0, 0.2
+FRAME_MS = 16.0  # a choice, or a step of a step figure, takes no more than a frame
 
 # Milliseconds since the reader asked for the page, noted when a figure first runs.
 NOTE_FIRST = """new MutationObserver((_, watch) => {
@@ -68,15 +69,18 @@ def drawn_s(browser: Browser, page: Path) -> float:
 
 
 def steps(browser: Browser, page: Path) -> Iterator[Line]:
-    """For each live figure the median time of a slider's step, or of a choice."""
+    """For each figure the median time of a slider's step, a choice, or a frame."""
     with visit(browser, page.as_uri()) as seen:
-        waiting = seen.page.locator("figure.live:not([data-state=running])")
+        waiting = seen.page.locator(":is(.live, .step):not([data-state=running])")
         waiting.wait_for(state="detached")
         for figure in seen.page.locator(RUNNING).all():
             slides = figure.locator("input[type=range]").count()
             kind, limit = ("slider step", STEP_MS) if slides else ("choice", FRAME_MS)
             title = f"{page.stem}: {kind}, this machine, {figure.get_attribute('id')}"
             yield Line(title, median(step_times(figure)), limit, "ms")
+        for figure in seen.page.locator("figure.step").all():
+            title = f"{page.stem}: step, this machine, {figure.get_attribute('id')}"
+            yield Line(title, median(step_times(figure)), FRAME_MS, "ms")
 
 
 def ours_mb(page: Path) -> float:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import vl_convert as vl_convert
     from matplotlib import patches as patches
     from matplotlib import pyplot as pyplot
+    from pygments import lexers as lexers  # type: ignore[import-untyped]
     from scipy import optimize as optimize
     from scipy import special as special
     from scipy import stats as stats
@@ -31,6 +32,7 @@ LIBRARIES = {
     "pyplot": ("matplotlib.pyplot", "plot"),
     "vl_convert": ("vl_convert", "plot"),
     "ipywidgets": ("ipywidgets", "notebook"),
+    "lexers": ("pygments.lexers", "notebook"),
     "tqdm": ("tqdm.auto", "notebook"),
     "optimize": ("scipy.optimize", "science"),
     "special": ("scipy.special", "science"),

@@ -1,5 +1,6 @@
 """The built pages in a real browser, as readers meet them: offline, large and small."""
 
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -22,7 +23,7 @@ THEME_ALONE = "genindex.html"  # a page of the theme with none of our pieces
 OF_THE_LOOK = ("color-contrast", "scrollable-region-focusable", "target-size")
 OURS_BYTES = 150_000
 OURS = re.compile(
-    r'<figure [^>]*class="(?:live|static)".*?</figure>'
+    r'<figure [^>]*class="(?:live|static|step)".*?</figure>'
     r'|<div [^>]*class="question".*?</details>',
     re.DOTALL,
 )
@@ -81,7 +82,7 @@ def theme(chromium: Browser, server: str) -> set[str]:
 def ready(seen: Visit) -> None:
     """Wait until mathematics is set and every live figure has been drawn."""
     seen.page.evaluate("() => window.MathJax?.startup?.promise.then(() => null)")
-    waiting = seen.page.locator("figure.live:not([data-state=running])")
+    waiting = seen.page.locator(":is(.live, .step):not([data-state=running])")
     expect(waiting).to_have_count(0)
 
 
@@ -214,7 +215,7 @@ def agree(
 def test_each_question_takes_its_answer_and_unfolds(unzipped: Visit) -> None:
     for asked in unzipped.page.locator(".question[data-state=running]").all():
         question = questions()[asked.get_attribute("data-name") or ""]
-        assert asked.locator("details").count() == 0
+        expect(asked.locator("details")).to_be_hidden()
         if question.choices:
             chosen = asked.locator(f"[type=radio][value='{question.right:.0f}']")
             chosen.press(" ")
@@ -222,9 +223,33 @@ def test_each_question_takes_its_answer_and_unfolds(unzipped: Visit) -> None:
             scale = scale_of(question.shown_unit, question.unit)
             asked.locator("[type=text]").fill(f"{question.right / scale:.6g}")
         asked.locator("[type=submit]").press("Enter")
-        assert asked.locator("[role=status]").inner_text().startswith("Right.")
+        said = asked.locator("[role=status]").inner_text()
+        right = ("Right.", "You said")
+        assert said.startswith(right[question.kind == "predict"])
+        assert asked.get_attribute("data-done") == "true"
         assert asked.locator("details[open] p").first.is_visible()
     unzipped.page.wait_for_function(f"() => ({RAW_TEX})().length === 0", timeout=5000)
+    count = unzipped.page.locator(".question").count()
+    if count:
+        mark = unzipped.page.locator("nav.bd-links .progress-mark")
+        expect(mark).to_contain_text(re.compile(rf"^ {count} of "))
+        expect(unzipped.page.locator("article .progress-count")).to_be_visible()
+    assert unzipped.errors == []
+
+
+def test_each_step_figure_goes_through_its_frames(unzipped: Visit) -> None:
+    for played in unzipped.page.locator("figure.step").all():
+        data = json.loads(played.locator(".step-data").text_content() or "")
+        slider, say = played.locator("input[name=frame]"), played.locator(".step-say")
+        for log, known in enumerate(data["logs"]):
+            if len(data["logs"]) > 1:
+                played.locator(".step-logs input").nth(log).check()
+            for key, frame in (("Home", 0), ("ArrowRight", 1), ("End", -1)):
+                slider.press(key)
+                expect(say).to_have_text(known["say"][frame])
+                assert (
+                    played.locator("output").all_inner_texts() == known["count"][frame]
+                )
     assert unzipped.errors == []
 
 
@@ -246,6 +271,10 @@ def test_without_scripts_each_figure_is_a_picture_with_its_sentence(
             sentence = drawn.locator("figcaption").inner_text()
             image = drawn.locator("[role=img]")
             assert sentence == image.get_attribute("aria-label") != ""
+        for still in seen.page.locator(".step-still").all():
+            expect(still.locator("[role=img] > svg")).to_be_visible()
+            sentence = still.locator("p").last.inner_text()
+            assert sentence == still.locator("[role=img]").get_attribute("aria-label")
         controls = ":is(figure, .question) :is(input, select, button):visible"
         assert seen.page.locator(controls).count() == 0
 

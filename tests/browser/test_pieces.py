@@ -1,8 +1,8 @@
 """The book's pieces on a bare page: they move, they tell, they do without scripts."""
 
 import re
-import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -10,36 +10,20 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from llmserve_lab.formula.text import si
+from llmserve_lab.page.live.controls import Choice
+from llmserve_lab.page.question.judge import EMPTY, UNCHOSEN, judge
 from tests.browser.browser import RUNNING, Visit, served, shown, visit
+from tests.browser.pieces import prepare, write
 from tests.formula.example import BATCHES, BOUND, WEIGHTS, drawing, example
-from vendor_runtime import RUNTIME, vendor
-
-ASSETS = Path(__file__).resolve().parents[2] / "assets"
-PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width"><title>Pieces</title>
-<link rel="icon" href="data:,"><link rel="stylesheet" href="book.css">
-<style>html[data-theme=dark] {{ background: #121212; color-scheme: dark; }}</style>
-<script defer src="vega.js"></script><script defer src="live.js"></script>
-<script defer src="question.js"></script></head>
-<body><main><h1>Pieces</h1>{pieces}</main></body></html>"""
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A page with every piece, on disk."""
     folder = tmp_path_factory.mktemp("pieces")
-    for name in ("live.js", "question.js", "book.css"):
-        shutil.copy(ASSETS / name, folder)
-    if RUNTIME.is_file():
-        shutil.copy(RUNTIME, folder / "vega.js")
-    else:
-        vendor(folder / "vega.js")
-    bundles = [
-        item._repr_mimebundle_() for item in (example(), WEIGHTS, BOUND, drawing())
-    ]
-    pieces = "\n".join(bundle["text/html"] for bundle in bundles)
-    (folder / "index.html").write_text(PAGE.format(pieces=pieces), "utf8")
-    return (folder / "index.html").as_uri()
+    prepare(folder)
+    pieces = (example(), WEIGHTS, BOUND, drawing())
+    return write(folder, "index.html", *pieces).as_uri()
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +36,7 @@ def seen(chromium: Browser, address: str) -> Iterator[Visit]:
 @pytest.fixture
 def page(seen: Visit) -> Iterator[Page]:
     """The page as it was opened; afterwards it must have nothing to complain about."""
+    seen.page.evaluate("localStorage.clear()")
     seen.page.reload()
     seen.page.wait_for_selector(RUNNING)
     yield seen.page
@@ -126,23 +111,31 @@ def test_a_phone_gets_a_narrow_chart_and_large_targets(page: Page) -> None:
     heights = turns.evaluate_all(
         "all => all.map(e => e.getBoundingClientRect().height)"
     )
-    assert len(heights) == 9 and min(heights) >= 44
+    assert len(heights) == 11 and min(heights) >= 44
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
 def test_a_wrong_guess_gets_its_hint_and_two_a_way_out(page: Page) -> None:
     question = page.locator("#question-example-weights")
     reason, field = question.locator("details"), question.locator("input")
-    expect(reason).to_have_count(0)
+    expect(reason).to_be_hidden()
     assert "14.0" not in question.inner_text()
     for given, want in (("7", "One byte"), ("28 GB", "factor of 2")):
         expect(question.get_by_text("Show the solution")).to_be_hidden()
         field.fill(given)
         field.press("Enter")
         expect(question.get_by_role("status")).to_contain_text(want)
-        expect(reason).to_have_count(0)
+        expect(reason).to_be_hidden()
     question.get_by_text("Show the solution").click()
     expect(reason).to_contain_text("the result is 14.0 GB")
+
+
+def test_an_empty_answer_is_told_what_to_do(page: Page) -> None:
+    for name, want in (("weights", EMPTY), ("bound", UNCHOSEN)):
+        question = page.locator(f"#question-example-{name}")
+        question.get_by_role("button", name="Check").click()
+        expect(question.get_by_role("status")).to_have_text(want)
+        expect(question.locator("details")).to_be_hidden()
 
 
 def test_the_right_answer_unfolds_the_reason(page: Page) -> None:
@@ -155,11 +148,26 @@ def test_the_right_answer_unfolds_the_reason(page: Page) -> None:
 
 def test_a_prediction_unfolds_after_any_guess(page: Page) -> None:
     question = page.locator("#question-example-bound")
-    expect(question.locator("details")).to_have_count(0)
+    expect(question.locator("details")).to_be_hidden()
     question.get_by_label("(b) compute").check()
     question.get_by_role("button", name="Check").click()
-    expect(question.get_by_role("status")).to_contain_text("How many FLOP")
+    expect(question.get_by_role("status")).to_have_text(judge(BOUND, "b").text)
     expect(question.locator("details")).to_contain_text("far below the ridge")
+
+
+def test_on_paper_there_are_the_options_and_no_solution(page: Page) -> None:
+    question = page.locator("#question-example-bound")
+    question.get_by_label("(b) compute").check()
+    question.get_by_role("button", name="Check").click()
+    expect(question.locator("details")).to_be_visible()
+    page.emulate_media(media="print")
+    expect(question.locator("label").first).to_be_visible()
+    expect(question.locator("details")).to_be_hidden()
+    expect(question.get_by_role("status")).to_be_hidden()
+    room = page.locator("#question-example-weights .question-room")
+    expect(room).to_be_visible()
+    page.emulate_media(media="screen")
+    expect(room).to_be_hidden()
 
 
 def test_axe_finds_nothing_in_either_theme(page: Page, seen: Visit) -> None:
@@ -179,6 +187,26 @@ def test_without_scripts_there_is_a_picture_its_sentence_and_no_control(
             quiet.page.locator("input:visible, select:visible, button:visible")
         ).to_have_count(0)
         expect(quiet.page.locator("details summary").first).to_be_visible()
+        expect(quiet.page.get_by_text("(b) compute")).to_be_visible()
+        expect(quiet.page.locator(".question-room")).to_be_visible()
+
+
+def test_markup_in_a_name_never_becomes_html(chromium: Browser, tmp_path: Path) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    choice = Choice("device", evil, (evil, "new"), evil)
+    parts = [choice if c.name == "device" else c for c in example().controls]
+    asked = replace(BOUND, choices=("memory", evil), prompt=evil, why=evil)
+    prepare(tmp_path)
+    figure = example(controls=tuple(parts), title=evil)
+    address = write(tmp_path, "evil.html", figure, asked).as_uri()
+    with visit(chromium, address) as bad:
+        bad.page.wait_for_selector(RUNNING)
+        expect(bad.page.locator("figcaption")).to_contain_text(evil)
+        answered = bad.page.locator(".question")
+        answered.locator("input").last.check()
+        answered.get_by_role("button", name="Check").click()
+        expect(answered.get_by_role("status")).to_contain_text(evil)
+        assert bad.page.locator("img").count() == 0 and bad.errors == []
 
 
 def test_without_the_runtime_the_picture_stays(chromium: Browser, address: str) -> None:

@@ -111,6 +111,16 @@ WEIGHTS = Question(
     hints=(Hint(lambda: 7e9, "One byte a parameter? BF16 has two."),),
     why=lambda: r"Two bytes each, \(P w_b\): the result is 14.0 GB.",
 )
+READ = Question(
+    name="example-read",
+    prompt="How long does it take to read 14 GB at 3.35 TB/s?",
+    answer=lambda: 14e9 / 3.35e12,
+    unit="s",
+    asked_in="ms",
+    hints=(Hint(lambda: 14e9 / 2.04e12, "That is the older device."),),
+    why="14 GB over 3.35 TB/s are 4.18 ms.",
+    kind="predict",
+)
 BOUND = Question(
     name="example-bound",
     prompt="Which roof limits decode at batch 1?",

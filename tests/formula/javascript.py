@@ -17,10 +17,10 @@ var {min, max, pow, exp, log, floor, ceil, abs, sqrt} = Math;
 
 @cache
 def engine() -> quickjs.Context:
-    """A JavaScript engine with both scripts loaded and Vega's functions by name."""
+    """A JavaScript engine with all scripts loaded and Vega's functions by name."""
     context = quickjs.Context()
     context.eval(PAGE)
-    for name in ("live.js", "question.js"):
+    for name in ("tables.js", "keep.js", "live.js", "step.js", "question.js"):
         context.eval((ASSETS / name).read_text("utf8"))
     return context
 

@@ -1,32 +1,36 @@
 """A question judges a number with its unit, hints at slips, and tells nothing."""
 
-import json
 import math
 import random
 import re
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import pytest
 
 from llmserve_lab.formula.units import units
-from llmserve_lab.page.html import veiled
 from llmserve_lab.page.question.html import question_data
 from llmserve_lab.page.question.judge import (
     BINARY,
     BITS,
+    EMPTY,
     HIGH,
     INVERSE,
     LOW,
     PREFIX,
     SIGN,
+    THOUSANDS,
     TWO,
+    UNCHOSEN,
+    UNREADABLE,
     judge,
 )
 from llmserve_lab.page.question.question import Question, check, named, questions
-from tests.formula.example import BOUND, WEIGHTS
+from tests.formula.example import BOUND, READ, WEIGHTS
 from tests.formula.javascript import evaluate
 
 OWN = "One byte a parameter? BF16 has two."
+KINDS: tuple[Literal["predict", "check"], ...] = ("predict", "check")
 GIVEN: list[tuple[str, str]] = [
     ("14", "right"), ("14 GB", "right"), ("14.4", "right"), ("14e9 B", "right"),
     ("14,000 MB", "right"), ("14 000 MB", "right"), ("1.4×10^10 bytes", "right"),
@@ -35,8 +39,12 @@ GIVEN: list[tuple[str, str]] = [
     ("15.03", BINARY), ("-14", SIGN), ("20", HIGH), ("10", LOW),
     (str(1 / 14), INVERSE), ("-", "unreadable"), ("about 14", "unreadable"),
     ("14 GB/s", "is in GB/s"), ("14 tokens", "is in token"), ("14 furlong", "not know"),
-    ("14,00", "unreadable"), ("1,4", "unreadable"), ("14 GB)", "right"),
-    ("", "unreadable"), ("GB", "unreadable"), ("(", "unreadable"),
+    ("14,00", "right"), ("1,4", LOW), ("0,014 TB", "right"), ("14 GB)", "right"),
+    ("14,000", THOUSANDS), ("14,000,000 kB", "right"), ("1.234,5", "unreadable"),
+    ("28e9/2 B", "right"), ("28 GB / 2", "right"), ("7e9*2/1e9", "right"),
+    ("2 × 7 GB", "right"), ("14 TB / 1000", "right"), ("14e9 B / 1e9 B", "is in"),
+    ("14 TB/s / 1e3/s", "right"), ("2^1 * 7", "right"), ("0x", "is in"),
+    ("", EMPTY), ("  ", EMPTY), ("GB", "unreadable"), ("(", "unreadable"),
     ("1/0", "unreadable"), ("'14'", "unreadable"), ("14;", "unreadable"),
     ("9**9**9", "unreadable"), ("14 GB//token", "is in"), ("1400 %", "is in"),
     ("14 G//", "not know"),
@@ -111,13 +119,67 @@ def test_every_unit_of_the_book_is_read_on_the_page() -> None:
 def test_choices_are_judged_by_letter_or_words() -> None:
     assert judge(BOUND, "a") and judge(BOUND, "memory") and judge(BOUND, " Memory ")
     assert "one of a, b" in judge(BOUND, ["a"]).text
-    assert judge(BOUND, "b").text == "How many FLOP does it do for each byte?"
     assert "one of a, b" in judge(BOUND, "d").text
-    data = question_data(BOUND)
-    source = "[0, 1].map(i => window.llmserveQuestion.judgeChoice(data, i))"
-    first, second = evaluate(source, data=data)
-    assert first["right"] and not second["right"]
-    assert second["text"] == judge(BOUND, "b").text
+    assert judge(BOUND, "").text == UNCHOSEN
+    for kind in KINDS:
+        asked = replace(BOUND, kind=kind)
+        source = "[0, 1].map(i => window.llmserveQuestion.judgeChoice(data, i))"
+        found = evaluate(source, data=question_data(asked))
+        assert [v["text"] for v in found] == [judge(asked, x).text for x in "ab"]
+        assert [v["right"] for v in found] == [True, False]
+
+
+def test_a_predicted_choice_is_answered_and_not_scolded() -> None:
+    want = "You said (b) compute; it is (a) memory. How many FLOP does it do"
+    assert judge(BOUND, "b").text.startswith(want)
+    assert judge(BOUND, "a").text == "You said (a) memory. That is it."
+
+
+def test_the_second_of_two_wrong_choices_needs_no_second_thought() -> None:
+    plain = replace(BOUND, kind="check", hints=())
+    assert judge(plain, "b").text == "It is the other one."
+    third = replace(plain, choices=("memory", "compute", "neither"))
+    assert judge(third, "c").text == "Not this one."
+
+
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [
+        ("4.18", "You said 4.18 ms; it is 4.18 ms. Well guessed."),
+        ("0.4", "You said 400 µs; it is 4.18 ms, 10 times more."),
+        ("400 ms", "You said 400 ms; it is 4.18 ms, 96 times less."),
+        ("3.8", "You said 3.8 ms; it is 4.18 ms, 10 % more."),
+        ("5", "You said 5 ms; it is 4.18 ms, 16 % less."),
+        ("0", "You said 0 s; it is 4.18 ms."),
+        ("6.86", "You said 6.86 ms; it is 4.18 ms, 1.6 times less. That is the older"),
+        ("14 GB / 3.35 TB/s", "Well guessed."),
+    ],
+)
+def test_a_prediction_is_answered_with_both_numbers(given: str, want: str) -> None:
+    page = evaluate(
+        "window.llmserveQuestion.judge(data, given)",
+        data=question_data(READ),
+        given=given,
+    )
+    assert want in judge(READ, given).text
+    assert page["text"] == judge(READ, given).text
+
+
+def test_page_and_notebook_answer_any_prediction_alike() -> None:
+    draw = random.Random(5)
+    values = [READ.right * 10 ** draw.uniform(-6, 6) for _ in range(300)]
+    texts = [f"{value!r} s" for value in values]
+    source = "texts.map(t => window.llmserveQuestion.judge(data, t).text)"
+    found = evaluate(source, data=question_data(READ), texts=texts)
+    assert found == [judge(READ, text).text for text in texts]
+    scolds = ("Not yet", "Think again", "wrong")
+    assert not any(scold in text for text in found for scold in scolds)
+
+
+def test_one_token_for_a_thousand_is_no_slip_of_a_prefix() -> None:
+    parts: dict[str, Any] = {"name": "n", "prompt": "p", "why": "w", "unit": "token"}
+    tokens = Question(**parts, answer=lambda: 1024)
+    assert judge(tokens, "1").text == LOW and judge(tokens, "1e6").text == HIGH
 
 
 def test_text_plain_asks_and_does_not_answer() -> None:
@@ -126,18 +188,25 @@ def test_text_plain_asks_and_does_not_answer() -> None:
     assert repr(BOUND).endswith("(a) memory\n  (b) compute")
 
 
-def test_the_answer_is_nowhere_in_clear_but_in_the_folded_reason() -> None:
+def test_the_answer_is_nowhere_to_be_read_but_in_the_folded_reason() -> None:
     html = WEIGHTS._repr_mimebundle_()["text/html"]
-    open_part = re.sub(r"<details.*?</details>", "", html, flags=re.S)
-    assert "14000000000" not in open_part and "14.0" not in open_part
-    assert OWN not in html and html == WEIGHTS._repr_mimebundle_()["text/html"]
+    hidden = r"<details.*?</details>|<script.*?</script>"
+    seen = re.sub(hidden, "", html, flags=re.S)
+    assert "14000000000" not in seen and "14.0" not in seen and OWN not in seen
+    assert html == WEIGHTS._repr_mimebundle_()["text/html"]
     assert "<summary>Answer and explanation</summary>" in html
-    assert json.dumps(WEIGHTS.right) not in veiled(question_data(WEIGHTS), WEIGHTS.name)
+
+
+def test_without_a_script_there_are_the_options_and_room_to_answer() -> None:
+    html = BOUND._repr_mimebundle_()["text/html"]
+    assert re.search(r"<label [^>]*>\(a\) memory</label>", html)
+    assert all(" hidden" in found for found in re.findall(r"<input[^>]*>", html))
+    assert "Your answer:" in WEIGHTS._repr_mimebundle_()["text/html"]
 
 
 def test_a_verdict_never_prints_the_answer() -> None:
     for value in (7, 14, 28, 20, 15.03, "x"):
-        assert "14" not in repr(judge(WEIGHTS, value)).replace("14, 14e9 or 14 GB", "")
+        assert "14" not in repr(judge(WEIGHTS, value)).replace(UNREADABLE, "")
 
 
 @pytest.mark.parametrize("name", ["no", "", "roofline.no", "no.fits"])

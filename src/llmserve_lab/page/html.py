@@ -6,7 +6,6 @@ cell is the same, byte for byte, whenever and wherever it is made.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import html
 import json
@@ -107,10 +106,3 @@ def bootstrap() -> str:
 def digest(data: Any) -> str:
     """Eight hexadecimal digits that name a piece of data."""
     return hashlib.sha256(compact(data).encode()).hexdigest()[:8]
-
-
-def veiled(data: Any, key: str) -> str:
-    """Data that nobody reads by accident: not a secret, only out of sight."""
-    pad = key.encode() or b"?"
-    mixed = (byte ^ pad[i % len(pad)] for i, byte in enumerate(compact(data).encode()))
-    return base64.b64encode(bytes(mixed)).decode()

@@ -18,12 +18,16 @@ FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 @dataclass(frozen=True)
 class Ink:
-    """A colour, ``light`` for paper and ``dark`` for a dark page, and its dash."""
+    """A colour, ``light`` for paper and ``dark`` for a dark page, and its dash.
+
+    An area that is not ``solid`` is pale or hatched: letters on it are dark.
+    """
 
     name: str
     light: str
     dark: str
     dash: tuple[int, ...] = ()
+    solid: bool = True
 
     @property
     def css(self) -> str:
@@ -33,7 +37,7 @@ class Ink:
 
 INK = Ink("ink", "#1d2329", "#e6e9ed")
 GREY = Ink("grey", "#5c6670", "#a9b4bf")
-GRID = Ink("grid", "#dfe3e8", "#333c48")
+GRID = Ink("grid", "#dfe3e8", "#333c48", solid=False)
 BLUE = Ink("blue", "#0067a5", "#5fb4ec")
 VERMILLION = Ink("vermillion", "#b84a00", "#ff9a5a", (7, 3))
 GREEN = Ink("green", "#00785a", "#3ecb9c", (2, 2))
@@ -41,7 +45,46 @@ PURPLE = Ink("purple", "#9c3f77", "#e79cc8", (8, 3, 2, 3))
 GOLD = Ink("gold", "#846000", "#eec14a", (4, 2, 1, 2))
 
 SERIES = (BLUE, VERMILLION, GREEN, PURPLE, GOLD)
-INKS = (INK, GREY, GRID, *SERIES)
+
+# Six requests, told apart by lightness as well as by hue: to a reader with a colour
+# vision deficiency many hues look alike. Each cell bears its letter, too.
+REQUESTS = (
+    Ink("a", "#4048e8", "#8f8afc"),
+    Ink("b", "#6b3d00", "#f5a623"),
+    Ink("c", "#0b4a4f", "#4fe3c1"),
+    Ink("d", "#99107c", "#e36cbf"),
+    Ink("e", "#757000", "#dde79a"),
+    Ink("f", "#5a1a9a", "#dccaf8"),
+)
+INKS = (INK, GREY, GRID, *SERIES, *REQUESTS)
+
+PAGE_CSS = "var(--book-page, #fff)"  # what lies behind every figure
+HATCH = "url(#fig-idle)"  # a pattern; each figure brings it under an id of its own
+
+
+class Hatching(Ink):
+    """The ink of what is idle: grey strokes, which no colour stands for."""
+
+    @property
+    def css(self) -> str:
+        """The pattern that the figure brings along."""
+        return HATCH
+
+
+IDLE = Hatching("idle", GREY.light, GREY.dark, solid=False)
+
+# One colour, one meaning, in the whole book. A chart that shows none of these things
+# may use the first five as series.
+MEANINGS = {
+    "weights": BLUE,
+    "cache": GREEN,
+    "new": VERMILLION,
+    "communication": PURPLE,
+    "idle": IDLE,
+    **{ink.name.upper(): ink for ink in REQUESTS},
+    "empty": GRID,
+    "other": GREY,
+}
 
 
 def variables(*, dark: bool) -> str:

@@ -13,12 +13,13 @@ DEFAULTS = {("opacity", "1"), ("stroke-width", "1"), ("font-weight", "normal")}
 NOTHING = {"", "M0,0h0v0h0Z"}
 
 
-def tidy(svg: str, *, prefix: str, decimals: int) -> str:
+def tidy(svg: str, *, prefix: str, decimals: int, join: bool = False) -> str:
     """Make an SVG document fit to stand inside an HTML page among others.
 
     Long coordinates are rounded to ``decimals``; identifiers that are used get
     ``prefix``, so that two figures cannot clash; groups and attributes that do nothing
-    go, and so does a style that would reach the page. Text stays as it is.
+    go, and so does a style that would reach the page. Text stays as it is. With
+    ``join`` neighbouring areas that look the same become one.
     """
     root = ElementTree.fromstring(svg)
     used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg))
@@ -27,9 +28,31 @@ def tidy(svg: str, *, prefix: str, decimals: int) -> str:
     _prune(root)
     for group in root.iter():
         _join_lines(group)
+        if join:
+            _join_cells(group)
     root.set("xmlns", NAMESPACE)
     root.set("aria-hidden", "true")
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _join_cells(parent: Element) -> None:
+    """Make one path of neighbouring paths that look the same: the cells of a grid.
+
+    Only of paths without a transform, whose coordinates are absolute.
+    """
+    joined: list[Element] = []
+    for child in parent:
+        last = joined[-1] if joined else None
+        alike = last is not None and _joins(last) and _joins(child)
+        if alike and last is not None and _look(last) == _look(child):
+            last.set("d", f"{last.get('d')}{child.get('d')}")
+        else:
+            joined.append(child)
+    parent[:] = joined
+
+
+def _joins(element: Element) -> bool:
+    return element.tag == "path" and "transform" not in element.attrib
 
 
 def _clean(element: Element, used: set[str], prefix: str, decimals: int) -> None:

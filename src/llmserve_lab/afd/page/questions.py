@@ -75,7 +75,14 @@ predict_slowest = Question(
         f"they cost {_cost_of_stragglers():.1%}. They cost most near the best ratio, "
         "where Attention and FFN take equally long."
     ),
-    hints=(Hint(lambda: 1.0, "Who waits for whom when the FFN is the slowest?"),),
+    hints=(
+        Hint(lambda: 1.0, "Who waits for whom when the FFN is the slowest?"),
+        Hint(
+            lambda: 2.0,
+            "Stragglers are felt where Attention and FFN take equally long; here the "
+            "FFN hides them.",
+        ),
+    ),
 )
 best_ratio = Question(
     name="afd.best-ratio",

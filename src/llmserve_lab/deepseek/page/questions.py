@@ -76,7 +76,14 @@ predict_longest = Question(
         f"{si(_blocks()['all_to_all_s'], 's')}: "
         "each row goes out in eight copies and comes back in eight."
     ),
-    hints=(Hint(lambda: 1.0, "Their weights are spread over all GPUs. And the rows?"),),
+    hints=(
+        Hint(lambda: 1.0, "Their weights are spread over all GPUs. And the rows?"),
+        Hint(
+            lambda: 0.0,
+            "Its cache is large, and yet quick to read beside the rows that cross "
+            "InfiniBand in eight copies.",
+        ),
+    ),
 )
 predict_overlap = Question(
     name="deepseek.predict-overlap",
@@ -91,7 +98,13 @@ predict_overlap = Question(
         f"Its speed becomes {plain(100 * _gain())} % of what it was. Both halves read "
         "all weights and start all kernels, and with few requests that is most of it."
     ),
-    hints=(Hint(lambda: 2.0, "What does each half have to read from memory?"),),
+    hints=(
+        Hint(lambda: 2.0, "What does each half have to read from memory?"),
+        Hint(
+            lambda: 1.0,
+            "Two halves read all the weights twice: something changes.",
+        ),
+    ),
 )
 predict_vanilla = Question(
     name="deepseek.predict-vanilla",
@@ -107,6 +120,12 @@ predict_vanilla = Question(
         "Absorbing pays while few rows look at a long cache. From "
         f"{si(f.ABSORB_ROWS.at(_twin().shape), 'token')} new rows on the wider "
         "pairs cost more than making keys and values once."
+    ),
+    hints=(
+        Hint(
+            lambda: 1.0,
+            "That pays where few rows look at a long cache, as in decode.",
+        ),
     ),
 )
 touched = Question(

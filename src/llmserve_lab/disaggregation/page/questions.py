@@ -47,6 +47,17 @@ predict_free = Question(
         "chunk of that size costs nothing more, as long as computing and reading "
         "overlap. That is what two pools give up."
     ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "Compare the rows of a decode step with the ridge: computing ends long "
+            "before reading does.",
+        ),
+        Hint(
+            lambda: 1.0,
+            "The ridge is at hundreds of rows, and decode fills few of them.",
+        ),
+    ),
 )
 predict_hide = Question(
     name="disaggregation.predict-hide",
@@ -67,6 +78,13 @@ predict_hide = Question(
         f"tokens and {si(f.KV_MADE_PER_S.at(LLAMA_2, prompt_len=LONG), 'byte/s')} at "
         f"{LONG}, a little less because attention takes its share of the time."
     ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "Twice the prompt also takes twice the time to compute, so the link has "
+            "twice the time.",
+        ),
+    ),
 )
 predict_rate = Question(
     name="disaggregation.predict-rate",
@@ -81,6 +99,17 @@ predict_rate = Question(
         f"Two pools carry {_pools_over_shared():.0%} of what one engine does: in each "
         "pool one half of the machine waits, compute here and memory there. The split "
         "needs other reasons, and there are some."
+    ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "That is the hope. But in each pool one half of the machine waits.",
+        ),
+        Hint(
+            lambda: 2.0,
+            "The work is the same, but only an iteration that mixes prefill and "
+            "decode can read and compute at once.",
+        ),
     ),
 )
 handoff = Question(

@@ -65,7 +65,14 @@ predict_touched = Question(
         "wants others. The batch reads "
         f"{plain(_ratio(ROWS))} times the bytes of the active parameters."
     ),
-    hints=(Hint(lambda: 0.0, "That is one token. And the others?"),),
+    hints=(
+        Hint(lambda: 0.0, "That is one token. And the others?"),
+        Hint(
+            lambda: 1.0,
+            "The tokens make twice as many choices as there are experts: few experts "
+            "are chosen by none.",
+        ),
+    ),
 )
 predict_bytes = Question(
     name="moe.predict-bytes",
@@ -81,6 +88,16 @@ predict_bytes = Question(
         f"The ratio is {plain(copies_over_sums())}: it is k over the number of GPUs. "
         "Expert parallelism wins bytes with more GPUs than experts a token, or by "
         "sending one copy to each GPU instead of one to each expert."
+    ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "It would with fewer experts a token than GPUs.",
+        ),
+        Hint(
+            lambda: 2.0,
+            "It would with more experts a token than GPUs.",
+        ),
     ),
 )
 predict_skew = Question(

@@ -23,10 +23,12 @@ from llmserve_lab.page.live.controls import (
     Param,
     Slider,
 )
+from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 from llmserve_lab.page.palette import vega_config
 
 WIDTH = 640  # of the stored picture, in CSS pixels; on a page the container decides
+NAME = re.compile(r"[a-z][a-z0-9-]*")  # of a figure, as it may stand in an address
 FIELD = re.compile(r"\{(\w+)(?::(\d+))?\}")
 
 
@@ -39,7 +41,8 @@ class LiveFigure:
     ``sentence`` holds fields such as ``{batch}`` or ``{intensity:2}`` (digits), each
     shown with its unit; it is the caption, the alternative text and ``text/plain``.
     ``drag`` names sliders whose values lie along the horizontal axis, each with the
-    expression for where it begins: the reader may also take it by its far edge.
+    expression for where it begins: the reader may also take it by its far edge. A
+    ``goal`` is what to bring the figure to; the page says when the reader is there.
     """
 
     name: str
@@ -50,8 +53,11 @@ class LiveFigure:
     sentence: str
     derived: Mapping[str, Formula | Bound] = field(default_factory=dict)
     drag: Mapping[str, str] = field(default_factory=dict)
+    goal: Goal | None = None
 
     def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise ValueError(f"name must be of a-z, 0-9 and -, got {self.name!r}")
         names = [param["name"] for param in self.params()]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -157,7 +163,8 @@ class LiveFigure:
         for name, bound in self.bounds.items():
             found.append({"name": name, "expr": bound.expression()})
         found += [param for shown in self.readouts for param in shown.params()]
-        return found + [{"name": f"{n}_start", "expr": e} for n, e in self.drag.items()]
+        found += [{"name": f"{n}_start", "expr": e} for n, e in self.drag.items()]
+        return found + ([self.goal.param()] if self.goal else [])
 
     @cached_property
     def spec(self) -> dict[str, Any]:

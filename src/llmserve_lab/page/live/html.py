@@ -21,6 +21,7 @@ from llmserve_lab.page.live.controls import (
     Lookup,
     Slider,
 )
+from llmserve_lab.page.live.goal import goal_html
 from llmserve_lab.page.live.readout import Readout, Verdict
 from llmserve_lab.page.svg import tidy
 
@@ -39,6 +40,7 @@ def figure_html(figure: LiveFigure) -> str:
     head = number_of_figure(figure.name) + escape(figure.title)
     body = [
         tag("p", head, class_="live-title", id=f"{key}-title"),
+        goal_html(figure.goal) if figure.goal else "",
         tag("div", svg, class_="live-picture", role="img", aria_label=sentence),
         controls_html(figure, key),
         readouts_html(figure),
@@ -47,22 +49,26 @@ def figure_html(figure: LiveFigure) -> str:
         bootstrap(),
     ]
     attributes = {"class_": "live", "id": key, "aria_labelledby": f"{key}-title"}
-    return tag("figure", "\n".join(body), **attributes)
+    return tag("figure", "\n".join(part for part in body if part), **attributes)
 
 
 def figure_data(figure: LiveFigure) -> dict[str, Any]:
     """What the runtime needs to know, as plain data."""
     drag = {"drag": list(figure.drag)} if figure.drag else {}
     holes = [{"by": lk.by, "at": lk.holes()} for lk in figure.lookups if lk.holes()]
+    goal = {"goal": True} if figure.goal else {}
+    stops = {slider.name: slider.stops for slider in figure.sliders}
     return {
         "name": figure.name,
+        "version": digest([stops, figure.words()])[:4],
         "spec": figure.spec,
-        "stops": {slider.name: slider.stops for slider in figure.sliders},
+        "stops": stops,
         "holes": holes,
         "units": {name: said_unit(unit) for name, unit in figure.units.items()},
         "words": figure.words(),
         "sentence": figure.sentence,
         **drag,
+        **goal,
     }
 
 
@@ -74,7 +80,7 @@ def controls_html(figure: LiveFigure, key: str) -> str:
     reset = tag("button", "Reset", type="button", class_="live-reset")
     return tag(
         "div",
-        "".join(rows) + reset,
+        "".join(rows) + tag("div", reset, class_="live-actions"),
         class_="live-controls",
         role="group",
         aria_label=f"Settings: {figure.title}",

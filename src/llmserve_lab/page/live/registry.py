@@ -1,22 +1,40 @@
-"""Live figures are found, not listed: a new one is covered at once."""
+"""Live figures and step figures are found, not listed: a new one is covered at once."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import pkgutil
+from collections.abc import Callable, Iterable
 from functools import cache
+from types import ModuleType
+from typing import Any
 
 from llmserve_lab.formula.registry import modules
 from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.step.figure import StepFigure
 
 
 @cache
 def figures() -> dict[str, Callable[[], LiveFigure]]:
     """Every function in the chapters' ``figures`` that makes a live figure, by name."""
+    return _makers("LiveFigure", modules("page.figures"))
+
+
+@cache
+def steps() -> dict[str, Callable[[], StepFigure]]:
+    """Every function in the chapters' page rooms that makes a step figure, by name."""
+    paths = [path for room in modules("page") for path in getattr(room, "__path__", ())]
+    names = {info.name for info in pkgutil.iter_modules(paths)}
+    found = (each for name in sorted(names) for each in modules(f"page.{name}"))
+    return _makers("StepFigure", found)
+
+
+def _makers(kind: str, places: Iterable[ModuleType]) -> dict[str, Callable[[], Any]]:
+    """Functions of these modules that are annotated to return ``kind``."""
     return {
         f"{module.__name__.split('.')[1]}.{name}": function
-        for module in modules("page.figures")
+        for module in places
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if function.__module__ == module.__name__
-        and "LiveFigure" in str(inspect.signature(function).return_annotation)
+        and kind in str(inspect.signature(function).return_annotation)
     }

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmserve_lab.formula.text import said
-from llmserve_lab.page.html import bootstrap, escape, inline, prose, tag, veiled
+from llmserve_lab.formula.text import said, said_unit
+from llmserve_lab.page.html import (
+    bootstrap,
+    data_script,
+    digest,
+    escape,
+    inline,
+    prose,
+    tag,
+)
 from llmserve_lab.page.question import judge
 from llmserve_lab.page.question.question import LETTERS, Question, text_of
 
@@ -13,7 +21,10 @@ TITLES = {"predict": "Predict before you look", "check": "Check yourself"}
 
 
 def question_html(question: Question) -> str:
-    """The whole question: without scripts the prompt and its folded explanation."""
+    """The whole question: without scripts the prompt, its options, room to write.
+
+    What a script is needed for is hidden until there is one.
+    """
     key = f"question-{question.name}"
     math = "question-text tex2jax_process mathjax_process"
     body = [
@@ -21,6 +32,7 @@ def question_html(question: Question) -> str:
         tag("div", prose(text_of(question.prompt)), class_=math, id=f"{key}-prompt"),
         _form(question, key),
         tag("details", _why(question), class_=math),
+        data_script(question_data(question), "question-data"),
         bootstrap(),
     ]
     return tag(
@@ -31,7 +43,6 @@ def question_html(question: Question) -> str:
         role="group",
         aria_labelledby=f"{key}-kind",
         data_name=question.name,
-        data_veiled=veiled(question_data(question), question.name),
     )
 
 
@@ -41,41 +52,38 @@ def _why(question: Question) -> str:
 
 def question_data(question: Question) -> dict[str, Any]:
     """What the page needs to judge an answer, in the question's own unit."""
-    numeric = not question.choices
     base = question.unit or "dimensionless"
-    return {
-        "answer": question.right,
-        "tol": question.rel_tol,
-        "hints": judge.hints(question),
-        "hint_tol": judge.HINT_TOL,
-        "kind": question.kind,
-        "unit": base,
-        "asked": question.shown_unit,
-        "scale": judge.scale_of(question.shown_unit, base) if numeric else 1.0,
-        "said": said(question.right, question.unit) if numeric else "",
-        "say": {
-            "right": judge.RIGHT,
-            "high": judge.HIGH,
-            "low": judge.LOW,
-            "other": judge.OTHER,
-            "unreadable": judge.UNREADABLE,
-        },
-    }
+    common = {"answer": question.right, "kind": question.kind}
+    if question.choices:
+        own: dict[str, Any] = {"choices": judge.spoken_choices(question)}
+    else:
+        own = {
+            "tol": question.rel_tol,
+            "hint_tol": judge.HINT_TOL,
+            "unit": base,
+            "asked": question.shown_unit,
+            "scale": judge.scale_of(question.shown_unit, base),
+            "said": said(question.right, question.unit),
+            "said_unit": said_unit(question.unit),
+        }
+    whole = {**common, **own, "hints": judge.hints(question)}
+    return {**whole, "version": digest([whole, text_of(question.prompt)])[:6]}
 
 
 def _form(question: Question, key: str) -> str:
-    """The fields, hidden until the runtime can judge what is written into them."""
+    """The fields; the buttons appear when the runtime can judge what is written."""
     fields = _choices(question, key) if question.choices else _field(question, key)
     button = tag("button", "Check", type="submit")
     more = tag("button", "Show the solution", type="button", hidden=True)
     legend = tag("legend", "Your answer")
     fieldset = tag("fieldset", legend + fields, aria_describedby=f"{key}-prompt")
     result = tag("p", "", class_="question-result", role="status", aria_live="polite")
-    row = tag("div", button + more, class_="question-buttons")
-    return tag("form", fieldset + row + result, hidden=True, novalidate=True)
+    row = tag("div", button + more, class_="question-buttons", hidden=True)
+    return tag("form", fieldset + row + result, novalidate=True)
 
 
 def _field(question: Question, key: str) -> str:
+    """A text field, and a line to write on where nothing can be typed."""
     unit = question.unit_label
     field = tag(
         "input",
@@ -85,16 +93,19 @@ def _field(question: Question, key: str) -> str:
         autocomplete="off",
         spellcheck="false",
         aria_label=f"Your answer in {unit}" if unit else "Your answer",
+        hidden=True,
     )
-    return field + (tag("span", escape(unit), class_="question-unit") if unit else "")
+    room = tag("span", "Your answer:", class_="question-room")
+    return room + field + tag("span", escape(unit), class_="question-unit")
 
 
 def _choices(question: Question, key: str) -> str:
     rows = []
     for i, (letter, text) in enumerate(zip(LETTERS, question.choices, strict=False)):
+        at = f"{key}-{letter}"
         radio = tag(
-            "input", id=f"{key}-{letter}", type="radio", name="answer", value=str(i)
+            "input", id=at, type="radio", name="answer", value=str(i), hidden=True
         )
-        label = tag("label", f"({letter}) {inline(text)}", for_=f"{key}-{letter}")
+        label = tag("label", f"({letter}) {inline(text)}", for_=at)
         rows.append(tag("div", radio + label, class_="question-choice"))
     return "".join(rows)

@@ -7,10 +7,11 @@ receives it with the question, and :func:`judge` reads it in a notebook.
 from __future__ import annotations
 
 import math
+import re
 from functools import cache
 from typing import Any
 
-from llmserve_lab.formula.text import without_links
+from llmserve_lab.formula.text import plain, said, si, without_links
 from llmserve_lab.page.question.answer import quantity
 from llmserve_lab.page.question.question import LETTERS, Judgement, Question, text_of
 
@@ -18,8 +19,12 @@ HINT_TOL = 0.03
 RIGHT = "Right."
 HIGH = "Not yet: your number is too high."
 LOW = "Not yet: your number is too low."
-OTHER = "Not this one. Think again before you take the next."
-UNREADABLE = "Write a number, such as 14, 14e9 or 14 GB."
+OTHER = "Not this one."
+OF_TWO = "It is the other one."
+EMPTY = "Write your answer into the field first, such as 14 or 14 GB."
+UNCHOSEN = "Choose one of the answers first."
+UNREADABLE = "Write a number, such as 14, 14e9, 2.5 or 14 GB."
+THOUSANDS = "A comma groups thousands here: write the decimal point as a point."
 TWO_FLOP = (
     "You are off by a factor of 2: a multiplication and an addition are two FLOP."
 )
@@ -38,7 +43,7 @@ def hints(question: Question) -> list[tuple[float, str]]:
         for hint in question.hints
     ]
     if question.choices:
-        return own
+        return [(index, text) for index, text in own if index != question.right]
     usual = ((question.right * ratio, text) for ratio, text in _usual(question))
     return [(v, t) for v, t in [*own, *usual] if v and not question.accepts(v)]
 
@@ -49,7 +54,8 @@ def _usual(question: Question) -> list[tuple[float, str]]:
     twice = TWO_FLOP if "FLOP" in question.unit else TWO
     found = [(2.0, twice), (0.5, twice)]
     found += [(8.0, BITS), (0.125, BITS)] if data else []
-    found += [(1000.0**k, PREFIX) for k in (-4, -3, -2, -1, 1, 2, 3, 4)]
+    if {"byte", "FLOP", "s"} & set(re.findall(r"\w+", question.unit)):
+        found += [(1000.0**k, PREFIX) for k in (-4, -3, -2, -1, 1, 2, 3, 4)]
     found += [(1.024**k, BINARY) for k in (-4, -3, 3, 4)] if data else []
     right, scale = question.right, scale_of(question.shown_unit, question.unit)
     found += [((scale / right) ** 2, INVERSE), (1 / right**2, INVERSE)] if right else []
@@ -72,15 +78,50 @@ def judge(question: Question, value: Any, unit: str | None = None) -> Judgement:
     """Judge ``value``; see :func:`llmserve_lab.page.question.question.check`."""
     if question.choices:
         return _judge_choice(question, value)
+    if isinstance(value, str) and not value.strip():
+        return Judgement(False, EMPTY)
     number = _in_unit(question, value, unit)
     if isinstance(number, Judgement):
         return number
+    hint = _hint(question, number, str(value))
+    right = question.accepts(number)
+    if question.kind == "predict":
+        return Judgement(right, answered(question, number, hint))
+    return Judgement(right, RIGHT if right else hint or _side(question, number))
+
+
+def _hint(question: Question, number: float, written: str) -> str:
+    """The text that fits a wrong number, empty where none does."""
     if question.accepts(number):
-        return Judgement(True, RIGHT)
+        return ""
     for wrong, text in hints(question):
         if abs(number - wrong) <= HINT_TOL * abs(wrong):
-            return Judgement(False, text)
-    return Judgement(False, HIGH if number > question.right else LOW)
+            return THOUSANDS if text == PREFIX and "," in written else text
+    return ""
+
+
+def _side(question: Question, number: float) -> str:
+    return HIGH if number > question.right else LOW
+
+
+def answered(question: Question, number: float, hint: str = "") -> str:
+    """What a prediction is answered with: both numbers, and how far they are apart."""
+    said_, is_ = (said(v, question.unit) for v in (number, question.right))
+    if question.accepts(number):
+        return f"You said {said_}; it is {is_}. Well guessed."
+    apart = compared(question.right, number)
+    return f"You said {said_}; it is {is_}{apart}.{' ' if hint else ''}{hint}"
+
+
+def compared(right: float, guess: float) -> str:
+    """How much more or less the answer is than the guess, in words."""
+    if guess * right <= 0:
+        return ""
+    side = "more" if abs(right) > abs(guess) else "less"
+    ratio = max(right / guess, guess / right)
+    if ratio < 1.5:
+        return f", {plain(100 * abs(right / guess - 1), 2)} % {side}"
+    return f", {si(ratio, '', 2)} times {side}"
 
 
 def _judge_choice(question: Question, value: Any) -> Judgement:
@@ -88,13 +129,34 @@ def _judge_choice(question: Question, value: Any) -> Judgement:
     said += [(choice, i) for i, choice in enumerate(question.choices)]
     taken = {words.casefold(): i for words, i in said}
     written = str(value).strip().casefold()
+    if not written:
+        return Judgement(False, UNCHOSEN)
     if written not in taken:
         known = ", ".join(LETTERS[: len(question.choices)])
         return Judgement(False, f"Answer with one of {known}, or with its words.")
-    if taken[written] == question.right:
-        return Judgement(True, RIGHT)
-    text = dict(hints(question)).get(float(taken[written]), OTHER)
-    return Judgement(False, text)
+    index = taken[written]
+    hint = dict(hints(question)).get(float(index), "")
+    right = index == question.right
+    if question.kind == "predict":
+        return Judgement(right, chosen(question, index, hint))
+    two = OF_TWO if len(question.choices) == 2 else OTHER
+    return Judgement(right, RIGHT if right else hint or two)
+
+
+def chosen(question: Question, index: int, hint: str = "") -> str:
+    """What a predicted choice is answered with."""
+    names = spoken_choices(question)
+    if index == question.right:
+        return f"You said {names[index]}. That is it."
+    answer = f"You said {names[index]}; it is {names[int(question.right)]}."
+    return f"{answer} {hint}".rstrip()
+
+
+def spoken_choices(question: Question) -> list[str]:
+    """The choices as plain text; one with mathematics in it by its letter alone."""
+    pairs = zip(LETTERS, question.choices, strict=False)
+    bare = ((f"({a})", without_links(t).replace("`", "")) for a, t in pairs)
+    return [a if "\\(" in text else f"{a} {text}" for a, text in bare]
 
 
 def _in_unit(question: Question, value: Any, unit: str | None) -> float | Judgement:
@@ -105,7 +167,7 @@ def _in_unit(question: Question, value: Any, unit: str | None) -> float | Judgem
         given = _quantity(value, unit, question.shown_unit)
     except pint.UndefinedUnitError as error:
         return Judgement(False, f"The book does not know this unit: {error}.")
-    except (TypeError, ValueError, OverflowError, pint.PintError):
+    except (TypeError, ValueError, ArithmeticError, pint.PintError):
         return Judgement(False, UNREADABLE)
     try:
         number = float(given.to(question.unit or "dimensionless").magnitude)

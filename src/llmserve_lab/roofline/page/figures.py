@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Value, Verdict
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline.page import charts
@@ -69,6 +70,13 @@ def roofline() -> LiveFigure:
             "{decode_intensity} and is {decode_side}; a prefill chunk of {chunk} does "
             "{prefill_intensity} and is {prefill_side}. The ridge is at {ridge}. "
             "Weights and cache take {held_bytes} and {held} in one device's memory."
+        ),
+        goal=Goal(
+            "bring decode to the ridge while weights and cache fit into one device.",
+            lambda decode_intensity, ridge, held_bytes, hbm_bytes: (
+                (decode_intensity >= ridge) & (held_bytes <= hbm_bytes)
+            ),
+            {"model": "Llama-3-8B", "batch": 1024.0, "context": 128.0},
         ),
     )
 

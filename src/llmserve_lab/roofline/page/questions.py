@@ -92,6 +92,13 @@ predict_prefill = Question(
         "by all rows of the chunk. Leave the FLOPs of attention out, as the article "
         "does, and the same iteration seems to sink below the ridge."
     ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "With one new token it would be. Here all rows of the chunk use each byte "
+            "of the cache.",
+        ),
+    ),
 )
 kv_per_token = Question(
     name="roofline.kv-per-token",

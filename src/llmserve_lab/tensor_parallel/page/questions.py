@@ -21,12 +21,19 @@ ONE = {"batch": 1.0, "chunk": 1.0, "context": 1024.0}
 ROWS, RANKS, MANY = 2048, 8, 16
 KV_HEADS = int(DEFAULT["n_kv_heads"])
 DEGREES = (1, 2, 4, 8, 16)
+FEWER = "With fewer ranks each reads more weights, and the ring is short yet."
+MORE = "With more ranks the weights are read sooner, but the ring takes longer."
 
 
 def _fastest() -> float:
     """Index into ``DEGREES`` of the shortest iteration for one request."""
     times = [f.TP_S.at(SMALL | ONE, n_ranks=float(g)) for g in DEGREES]
     return float(times.index(min(times)))
+
+
+def _degree_hint(index: int) -> Hint:
+    """What to say of a degree that is not the fastest."""
+    return Hint(lambda: float(index), lambda: FEWER if index < _fastest() else MORE)
 
 
 def _share() -> float:
@@ -58,7 +65,13 @@ predict_bytes = Question(
         f"a gather of the same rows sends. In the article's block {plain(_share(), 3)} "
         "of the bytes are left."
     ),
-    hints=(Hint(lambda: 1.0, "That is the calls. Does each send as much?"),),
+    hints=(
+        Hint(lambda: 1.0, "That is the calls. Does each send as much?"),
+        Hint(
+            lambda: 0.0,
+            "There are half as many calls, and each sends more.",
+        ),
+    ),
 )
 predict_degree = Question(
     name="tensor-parallel.predict-degree",
@@ -75,6 +88,7 @@ predict_degree = Question(
         f"{plain(100 * f.LINK_SHARE.at(SMALL | ONE, n_ranks=float(RANKS)), 3)} % "
         "of the time."
     ),
+    hints=tuple(_degree_hint(i) for i in range(len(DEGREES))),
 )
 predict_head = Question(
     name="tensor-parallel.predict-head",

@@ -60,6 +60,12 @@ predict_dominates = Question(
         f"{_percent(square_share(LONG, ARTICLE))} where the masked half is computed "
         f"too. It draws level at {si(f.OVERTAKE_PROMPT.at(ARTICLE), 'token')}."
     ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "Attention grows with the square of the length, but from a small start.",
+        ),
+    ),
 )
 predict_split = Question(
     name="varlen.predict-split",

@@ -1,0 +1,296 @@
+/* What the reader's browser keeps: answers, progress, and the settings in the address.
+ *
+ * Nothing is sent. Where the browser refuses storage, or is full, everything still works
+ * until the page is closed, and the page says so. Text from storage and from the address
+ * is checked against the page's own data and never becomes HTML.
+ */
+(function () {
+  "use strict";
+  if (window.llmserveKeep) return;
+  const inLab = Boolean(window.llmserveLab);
+  const prefix = () => `llmserve_lab/${window.llmserveTables.version}/`;
+
+  /* ---- Storage: strings by key; a copy in memory serves where nothing is stored. ---- */
+  const memory = new Map();
+  let refused = false;
+
+  function read(key) {
+    if (memory.has(key)) return memory.get(key);
+    let text = null;
+    try { text = window.localStorage.getItem(prefix() + key); } catch { refused = true; }
+    try { return text === null ? null : JSON.parse(text); } catch { return null; }
+  }
+
+  function write(key, value) {
+    memory.set(key, value);
+    try {
+      window.localStorage.setItem(prefix() + key, JSON.stringify(value));
+      memory.delete(key);
+    } catch { refused = true; } // refused, or full
+  }
+
+  function drop(key) {
+    memory.delete(key);
+    try { window.localStorage.removeItem(prefix() + key); } catch { refused = true; }
+  }
+
+  function clear() {
+    memory.clear();
+    try {
+      const ours = Object.keys(window.localStorage).filter((k) => k.startsWith("llmserve_lab/"));
+      for (const key of ours) window.localStorage.removeItem(key);
+    } catch { refused = true; }
+  }
+
+  /* ---- Progress: what a page asks, and what of it is done. ---- */
+  const tasks = new Map(); // name -> { done, forget }
+  let bar = null;
+
+  function task(name, forget) {
+    tasks.set(name, { done: false, forget });
+    later(report);
+  }
+
+  function done(name, is = true) {
+    const known = tasks.get(name);
+    if (!known || known.done === is) return;
+    known.done = is;
+    later(report);
+  }
+
+  /* Many tasks report at once when a page opens: one answer for all of them. */
+  let waiting = false;
+  function later(action) {
+    if (waiting) return;
+    waiting = true;
+    Promise.resolve().then(() => { waiting = false; action(); });
+  }
+
+  function counts() {
+    const all = [...tasks.values()];
+    return [all.filter((one) => one.done).length, all.length];
+  }
+
+  const here = () => decodeURIComponent(window.location.pathname);
+
+  function report() {
+    if (!tasks.size || inLab) return;
+    const pages = known(read("pages"));
+    const [ready, total] = counts();
+    pages[here()] = [ready, total];
+    write("pages", pages);
+    showBar(ready, total, Object.keys(pages).length);
+    showNavigation(pages);
+  }
+
+  /* Only entries of the form path: [done, total]; whatever else lies there is dropped. */
+  function known(stored) {
+    const whole = (n) => Number.isInteger(n) && n >= 0 && n < 1000;
+    const entries = Object.entries(stored ?? {}).filter(([, pair]) =>
+      Array.isArray(pair) && pair.length === 2 && pair.every(whole) && pair[0] <= pair[1]);
+    return Object.fromEntries(entries);
+  }
+
+  function element(name, className, text) {
+    return Object.assign(document.createElement(name), { className, textContent: text ?? "" });
+  }
+
+  function where(pages) {
+    if (refused) return "This browser stores nothing for this page: progress lasts until you close it.";
+    if (window.location.protocol === "file:" && pages < 2) {
+      return "Kept in this browser, for this page: pages opened from a folder may not share it.";
+    }
+    return "Kept in this browser only; nothing is sent.";
+  }
+
+  function showBar(ready, total, pages) {
+    if (!bar) makeBar();
+    const text = `${ready} of ${total} done`;
+    const [count, note] = bar.querySelectorAll("span");
+    if (count.textContent !== text) count.textContent = text;
+    note.textContent = where(pages);
+  }
+
+  function makeBar() {
+    bar = element("div", "book-progress");
+    bar.setAttribute("role", "group");
+    bar.setAttribute("aria-label", "Your progress on this page");
+    const count = element("span", "progress-count");
+    count.setAttribute("role", "status");
+    const button = element("button", "", "Clear my answers");
+    button.type = "button";
+    button.addEventListener("click", forgetAll);
+    bar.append(count, element("span", "progress-note"), button);
+    // Not the theme's own title for paper, which stands before the article.
+    const title = document.querySelector("article h1") ?? document.querySelector("main h1");
+    if (title) title.after(bar);
+    else document.body.prepend(bar);
+  }
+
+  function forgetAll() {
+    clear();
+    for (const one of tasks.values()) {
+      one.done = false;
+      one.forget();
+    }
+    report();
+  }
+
+  function showNavigation(pages) {
+    for (const link of document.querySelectorAll("nav.bd-links a.internal")) {
+      const pair = pages[decodeURIComponent(new URL(link.href).pathname)];
+      let mark = link.querySelector(".progress-mark");
+      if (!pair) { mark?.remove(); continue; }
+      if (!mark) link.append(mark = element("span", "progress-mark"));
+      mark.textContent = ` ${pair[0]} of ${pair[1]}`;
+      mark.classList.toggle("progress-full", pair[0] === pair[1]);
+    }
+  }
+
+  /* A page that asks nothing shows what is done on the others. */
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
+  else begin();
+  function begin() {
+    if (!inLab && !tasks.size) showNavigation(known(read("pages")));
+  }
+
+  /* ---- The address: #anchor&fig=name.version:signal=value,…&fig=… ---- */
+  const figures = new Map(); // name -> { version, state(): {…}, set({…}): bool, tell(text) }
+  const PART = /^fig=([a-z0-9-]+)\.([0-9a-f]+):((?:[A-Za-z_]\w*=[-+.\w]+(?:,|$))*)$/;
+
+  /* { anchor, states: name -> {version, settings} or null where it cannot be read } */
+  function parseHash(hash) {
+    const states = new Map();
+    const parts = hash.replace(/^#/, "").split("&").map(decoded);
+    const anchor = parts[0].startsWith("fig=") ? "" : parts.shift();
+    for (const part of parts) {
+      const found = PART.exec(part);
+      const name = /^fig=([a-z0-9-]+)/.exec(part)?.[1];
+      if (!name) continue;
+      const pairs = found && found[3].split(",").filter(Boolean).map((p) => p.split("="));
+      states.set(name, found && { version: found[2], settings: Object.fromEntries(pairs) });
+    }
+    return { anchor, states };
+  }
+
+  function decoded(text) {
+    try { return decodeURIComponent(text); } catch { return text; }
+  }
+
+  function formatState(name, version, settings) {
+    const pairs = Object.entries(settings).map(([key, value]) => `${key}=${value}`);
+    return `fig=${name}.${version}:${pairs.join(",")}`;
+  }
+
+  const BAD = "The link to this figure cannot be read; here is its usual state.";
+  const OLD = "The link is for another version of this figure; here is its usual state.";
+
+  /* Enter a figure that can be put into a state; its part of the address is applied. */
+  function enter(name, figure) {
+    figures.set(name, figure);
+    const { anchor, states } = parseHash(window.location.hash);
+    if (!states.has(name)) return;
+    apply(name, states.get(name));
+    if (!anchor && [...states.keys()][0] === name) jumpTo(figure.root);
+  }
+
+  /* Show a figure, and again when mathematics above it has its height; unless the reader
+     has begun to look elsewhere. */
+  function jumpTo(root) {
+    let busy = false;
+    for (const event of ["wheel", "touchstart", "keydown", "pointerdown"]) {
+      window.addEventListener(event, () => { busy = true; }, { once: true, passive: true });
+    }
+    for (let fold = root.closest("details"); fold; fold = fold.parentElement.closest("details")) {
+      fold.open = true;
+    }
+    const jump = () => { if (!busy) root.scrollIntoView(); };
+    jump();
+    if (document.readyState === "complete") return;
+    window.addEventListener("load", () => {
+      Promise.resolve(window.MathJax?.startup?.promise).then(jump);
+    });
+  }
+
+  function apply(name, found) {
+    const figure = figures.get(name);
+    if (!found) figure.tell(BAD);
+    else if (found.version !== figure.version) figure.tell(OLD);
+    else figure.tell(figure.set(found.settings) ? "" : BAD);
+  }
+
+  window.addEventListener?.("hashchange", () => {
+    const { states } = parseHash(window.location.hash);
+    for (const [name, found] of states) if (figures.has(name)) apply(name, found);
+  });
+
+  function addressOf(names) {
+    const parts = names.map((name) => {
+      const figure = figures.get(name);
+      return formatState(name, figure.version, figure.state());
+    });
+    return window.location.href.split("#")[0] + "#" + parts.join("&");
+  }
+
+  /* The figures that were moved are written into the address, when the reader rests. */
+  const moved = new Set();
+  let timer = 0;
+
+  function move(name) {
+    if (inLab) return;
+    moved.add(name);
+    clearTimeout(timer);
+    timer = setTimeout(writeAddress, 300);
+  }
+
+  function writeAddress() {
+    const { anchor, states } = parseHash(window.location.hash);
+    const names = [...figures.keys()].filter((name) => moved.has(name) || states.has(name));
+    const [page, parts] = addressOf(names).split("#");
+    const hash = [anchor && encodeURIComponent(anchor), parts].filter(Boolean).join("&");
+    try { window.history.replaceState(window.history.state, "", `${page}#${hash}`); } catch { /* stays */ }
+  }
+
+  /* "Copy link": the clipboard where there is one, else a field with the link selected. */
+  async function copy(name, box) {
+    const link = addressOf([name]);
+    const status = box.querySelector("[role=status]") ?? box.appendChild(said());
+    try {
+      await window.navigator.clipboard.writeText(link);
+      box.querySelector("input")?.remove();
+      status.textContent = "Link copied.";
+    } catch {
+      const field = box.querySelector("input") ?? box.insertBefore(linkField(), status);
+      field.value = link;
+      field.focus();
+      field.select();
+      status.textContent = "Copy the selected link.";
+    }
+  }
+
+  function said() {
+    const status = element("span", "copy-status");
+    status.setAttribute("role", "status");
+    return status;
+  }
+
+  function linkField() {
+    const field = element("input", "copy-field");
+    Object.assign(field, { type: "text", readOnly: true });
+    field.setAttribute("aria-label", "Link to this figure as it is set");
+    return field;
+  }
+
+  function copyButton(name) {
+    const box = element("span", "copy-link");
+    const button = element("button", "", "Copy link");
+    button.type = "button";
+    button.addEventListener("click", () => copy(name, box));
+    box.append(button, said());
+    return box;
+  }
+
+  window.llmserveKeep = {
+    read, write, drop, task, done, enter, move, copyButton, parseHash, formatState, known, inLab,
+  };
+})();

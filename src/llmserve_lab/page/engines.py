@@ -1,0 +1,96 @@
+"""What the book's mechanisms are called in vLLM: one table, one pinned release.
+
+Every name was read in the sources of that release; ``path`` is relative to its root.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ENGINE, VERSION = "vLLM", "0.33.0"
+SOURCE = "https://github.com/vllm-project/vllm/blob/v0.33.0/"
+SCHEDULER = "vllm/v1/core/sched/scheduler.py"
+SCHEDULER_CONFIG = "vllm/config/scheduler.py"
+CACHE = "vllm/v1/core/kv_cache_manager.py"
+BLOCKS = "vllm/v1/core/block_pool.py"
+CACHE_CONFIG = "vllm/config/cache.py"
+BENCH = "vllm/benchmarks/serve.py"
+CONNECTOR = "vllm/distributed/kv_transfer/kv_connector/v1/base.py"
+PARALLEL_CONFIG = "vllm/config/parallel.py"
+
+
+@dataclass(frozen=True)
+class Named:
+    """A name in the engine, the file where it stands, and what to know beside it."""
+
+    name: str
+    path: str
+    note: str = ""
+
+    @property
+    def url(self) -> str:
+        """The file in the pinned release."""
+        return SOURCE + self.path
+
+
+NAMES: dict[str, Named] = {
+    "engine-loop": Named(
+        "EngineCore.step()",
+        "vllm/v1/engine/core.py",
+        "schedule, execute the model, update from its output",
+    ),
+    "scheduler": Named(
+        "Scheduler.schedule()",
+        SCHEDULER,
+        "requests that run come first, then those that wait, within one token budget",
+    ),
+    "policy": Named("--scheduling-policy", SCHEDULER_CONFIG, "fcfs or priority"),
+    "slots": Named("--max-num-seqs", SCHEDULER_CONFIG),
+    "token-budget": Named("--max-num-batched-tokens", SCHEDULER_CONFIG),
+    "chunked-prefill": Named("--enable-chunked-prefill", SCHEDULER_CONFIG),
+    "chunk-cap": Named(
+        "--long-prefill-token-threshold", SCHEDULER_CONFIG, "0, its default, is no cap"
+    ),
+    "admission": Named(
+        "scheduler_reserve_full_isl",
+        SCHEDULER_CONFIG,
+        "a request is admitted if its whole present sequence fits into free blocks",
+    ),
+    "preemption": Named(
+        "Scheduler._preempt_request()", SCHEDULER, "blocks are freed and recomputed"
+    ),
+    "max-context": Named("--max-model-len", "vllm/config/model.py"),
+    "block-size": Named("--block-size", CACHE_CONFIG, "16 tokens by default"),
+    "memory-share": Named("--gpu-memory-utilization", CACHE_CONFIG),
+    "cache-manager": Named("KVCacheManager", CACHE),
+    "allocate": Named("KVCacheManager.allocate_slots()", CACHE, "blocks, or None"),
+    "free": Named("KVCacheManager.free()", CACHE),
+    "prefix-lookup": Named("KVCacheManager.get_computed_blocks()", CACHE),
+    "prefix-caching": Named("--enable-prefix-caching", CACHE_CONFIG),
+    "block-pool": Named("BlockPool.get_new_blocks()", BLOCKS),
+    "block-sharing": Named("BlockPool.touch()", BLOCKS, "one reference more"),
+    "free-list": Named("FreeKVCacheBlockQueue", "vllm/v1/core/kv_cache_utils.py"),
+    "block-hash": Named("hash_block_tokens()", "vllm/v1/core/kv_cache_utils.py"),
+    "speculation": Named("--speculative-config", "vllm/config/speculative.py"),
+    "rejection": Named("RejectionSampler", "vllm/v1/sample/rejection_sampler.py"),
+    "kv-transfer": Named("KVConnectorBase_V1", CONNECTOR),
+    "expert-parallel": Named("--enable-expert-parallel", PARALLEL_CONFIG),
+    "all-to-all": Named("--all2all-backend", PARALLEL_CONFIG),
+    "expert-balance": Named("--enable-eplb", PARALLEL_CONFIG),
+    "two-batch-overlap": Named("--enable-dbo", PARALLEL_CONFIG),
+    "goodput": Named("--goodput", BENCH, "requests within every limit, per second"),
+    "percentiles": Named(
+        "--metric-percentiles", BENCH, "NumPy's linear interpolation between ranks"
+    ),
+}
+
+
+def named(concept: str) -> Named:
+    """What the engine calls ``concept``.
+
+    Raises:
+        ValueError: the table has no such concept; the message lists those it has.
+    """
+    if concept not in NAMES:
+        raise ValueError(f"concept must be one of {', '.join(NAMES)}, got {concept!r}")
+    return NAMES[concept]

@@ -1,0 +1,1 @@
+"""Step figures: an executed log, frame by frame."""
