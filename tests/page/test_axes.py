@@ -16,7 +16,7 @@ CONTEXT = Axis(q.context, domain=(64, 1e6), log=True)
 def test_title_and_unit_are_those_of_the_quantity() -> None:
     assert Axis(q.intensity).title == "arithmetic intensity (FLOP/byte)"
     assert TIME.title == "time of an iteration (ms)"
-    channel = Axis(q.attainable_flops, "TFLOP/s", domain=(1, 100)).of("y", "roof")
+    channel = Axis(q.attainable_flops, "TFLOP/s", domain=(1, 100)).on("y", "roof")
     assert channel.to_dict()["title"] == "compute under the roof (TFLOP/s)"
     assert channel.to_dict()["scale"] == {"domain": [1, 100], "nice": False}
 

@@ -17,7 +17,7 @@ from llmserve_lab.formula.text import unit_text
 from llmserve_lab.formula.units import convert
 from llmserve_lab.page.live.marks import Curve, curves, log_axis
 from llmserve_lab.page.live.readout import Bound
-from llmserve_lab.page.live.wording import best_named, named, shares_a_word
+from llmserve_lab.page.live.wording import named, shares_a_word, stems, told_apart
 from llmserve_lab.page.palette import Ink
 
 
@@ -30,6 +30,8 @@ class Axis:
         unit: the unit shown, of the quantity's dimension; the quantity's own if empty.
         words: the title before the unit; the quantity's meaning if empty. It must have
             a word of the meaning (or of the code name) in it.
+        of: what the quantity is shown as a share of, in percent; the signal of that
+            name holds it, and the words name it too.
         domain: both ends in the unit shown; open if left out.
         log: equal ratios at equal lengths; needs a domain.
         ticks: keywords of Altair's ``Axis``.
@@ -42,18 +44,16 @@ class Axis:
     quantity: Quantity
     unit: str = ""
     words: str = ""
+    of: Quantity | None = None
     domain: tuple[float, float] | None = None
     log: bool = False
     ticks: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._factor(self.quantity)
-        own = f"{self.quantity.meaning} {self.quantity.name}"
-        if self.words and not shares_a_word(self.words, own):
-            raise ValueError(
-                f"words of an axis of {self.quantity.name} must name it "
-                f"({self.quantity.meaning}), got {self.words!r}"
-            )
+        for each in (self.quantity, self.of) if self.of else (self.quantity,):
+            if self.words or self.of:
+                check_named(f"words of an axis of {each.name}", self.words, each)
         if self.log and (self.domain is None or self.domain[0] <= 0):
             raise ValueError(
                 f"a logarithmic axis of {self.quantity.name} needs a domain above 0, "
@@ -62,15 +62,20 @@ class Axis:
 
     @property
     def shown(self) -> str:
-        """The unit in which the axis shows its quantity."""
-        return self.unit or self.quantity.unit
+        """The unit in which the axis shows its quantity, or what it is a share of."""
+        return self.unit or (self.of or self.quantity).unit
 
     @property
     def title(self) -> str:
         """What lies along the axis, and its unit."""
-        unit = unit_text(self.shown, plural=True)
+        unit = "" if self.percent else unit_text(self.shown, plural=True)
         said = self.words or self.quantity.meaning
         return f"{said} ({unit})" if unit and unit not in said else said
+
+    @property
+    def percent(self) -> bool:
+        """Whether numbers are shown in percent: what is a share of something."""
+        return self.of is not None or self.quantity.meaning.startswith("share ")
 
     def draws(self, source: Formula | Bound, **at: Any) -> str:
         """Vega expression of a formula's result, in the unit of the axis.
@@ -103,20 +108,35 @@ class Axis:
             )
         return self._scaled(name, quantity)
 
-    def of(self, channel: str, data: str) -> Any:
-        """The Altair channel ``x`` or ``y`` that shows the field ``data``."""
+    def value(self, number: float) -> float:
+        """A number in the quantity's unit as it stands on the axis."""
+        return number * self._factor(self.quantity)
+
+    def on(
+        self, channel: str, data: str, kind: str = "quantitative", *, bare: bool = False
+    ) -> Any:
+        """The Altair channel ``x`` or ``y`` that shows the field ``data``.
+
+        A ``bare`` one leaves the drawing of the axis to the marks beside it.
+        """
         from llmserve_lab.extras import altair as alt
 
         make = {"x": alt.X, "y": alt.Y}[channel]
         if self.log and self.domain:
-            return make(data, **log_axis(self.title, *self.domain, **self.ticks))
-        look: dict[str, Any] = {"type": "quantitative", "title": self.title}
-        if self.domain:
-            look["scale"] = alt.Scale(domain=list(self.domain), nice=False)
-        return make(data, axis=alt.Axis(**self.ticks), **look)
+            look = log_axis(self.title, *self.domain, **self.ticks)
+        else:
+            percent = {"format": "%"} if self.percent else {}
+            look = {"title": self.title, "axis": alt.Axis(**percent, **self.ticks)}
+            if self.domain:
+                look["scale"] = alt.Scale(domain=list(self.domain), nice=False)
+        if bare:
+            look.pop("axis")
+        return make(data, **look | {"type": kind})
 
     def _scaled(self, expr: str, quantity: Quantity) -> str:
         factor = self._factor(quantity)
+        if self.of:
+            expr = f"({expr}) / {self.of.name}"
         return expr if factor == 1 else f"{factor:g} * ({expr})"
 
     def _factor(self, quantity: Quantity) -> float:
@@ -127,6 +147,23 @@ class Axis:
         """
         what = f"an axis of {self.quantity.name} that shows {quantity.name}"
         return float(convert(1.0, quantity.unit, to=self.shown, what=what))
+
+
+def check_named(what: str, text: str, quantity: Quantity, signal: str = "") -> None:
+    """Refuse a text that has no word of the quantity that it stands for.
+
+    Raises:
+        ValueError: the text names something else; ``what`` it is, is in the message.
+    """
+    if not shares_a_word(text, f"{quantity.meaning} {quantity.name} {signal}"):
+        raise ValueError(f"{what} must name it ({quantity.meaning}), got {text!r}")
+
+
+def words_of(source: Formula | Quantity, signal: str = "") -> frozenset[str]:
+    """All words by which a result, or a signal that holds it, may be called."""
+    if isinstance(source, Formula):
+        return named(source.result, signal) | stems(source.title)
+    return named(source, signal)
 
 
 @dataclass(frozen=True)
@@ -153,14 +190,7 @@ def bound_curves(x: Axis, y: Axis, *drawn: Drawn) -> Any:
         ValueError: a formula's result does not belong on ``y``; or the name of a curve
             says more of another formula that is drawn beside it.
     """
-    results = {each.formula.name: named(each.formula.result) for each in drawn}
-    for each in drawn:
-        called = best_named(each.name, results)  # none where the name is that of a case
-        if called and each.formula.name not in called:
-            raise ValueError(
-                f"a curve of {each.formula.name} must be called by it "
-                f"({each.formula.result.meaning}), got {each.name!r}"
-            )
+    told_apart([(each.name, words_of(each.formula)) for each in drawn])
     if x.domain is None:
         raise ValueError(f"the axis of {x.quantity.name} needs a domain for curves")
     along = {x.quantity.name: f"datum.{x.quantity.name}"}
@@ -175,5 +205,5 @@ def bound_curves(x: Axis, y: Axis, *drawn: Drawn) -> Any:
         )
         for each in drawn
     ]
-    across, up = x.of("x", x.quantity.name), y.of("y", "value")
+    across, up = x.on("x", x.quantity.name), y.on("y", "value")
     return curves(across, up, x.domain, *lines)
