@@ -55,4 +55,4 @@ def test_the_bars_of_a_step_are_the_twins_blocks() -> None:
 def test_what_fits_is_the_twins() -> None:
     known = figures.memory().values(context=16384.0)
     fits = float(twin(H100).batch_fits(16384))
-    assert known["fits"] // 1 == fits
+    assert known["batch_fits"] // 1 == fits

@@ -83,14 +83,14 @@ class Axis:
         ``at`` ties its arguments: to a field (``"datum.context"``), a signal, a number.
         """
         if isinstance(source, Bound):
-            return self._scaled(source.expression(), source.formula.result)
+            return self.scaled(source.expression(), source.formula.result)
         asked = {leaf.name for leaf in source.leaves(keep=frozenset(at))}
         tied = {
             name: value if isinstance(value, str) else f"({value!r})"
             for name, value in at.items()
             if name in asked
         }
-        return self._scaled(source.browser(tied), source.result)
+        return self.scaled(source.browser(tied), source.result)
 
     def reads(self, quantity: Quantity, signal: str = "") -> str:
         """Vega expression of a signal that holds ``quantity``, in the unit of the axis.
@@ -106,7 +106,7 @@ class Axis:
             raise ValueError(
                 f"signal must be called like {quantity.name}, got {name!r}"
             )
-        return self._scaled(name, quantity)
+        return self.scaled(name, quantity)
 
     def value(self, number: float) -> float:
         """A number in the quantity's unit as it stands on the axis."""
@@ -133,7 +133,8 @@ class Axis:
             look.pop("axis")
         return make(data, **look | {"type": kind})
 
-    def _scaled(self, expr: str, quantity: Quantity) -> str:
+    def scaled(self, expr: str, quantity: Quantity) -> str:
+        """An expression of ``quantity`` in its own unit, as it stands on the axis."""
         factor = self._factor(quantity)
         if self.of:
             expr = f"({expr}) / {self.of.name}"
@@ -171,7 +172,9 @@ class Drawn:
     """A curve bound to a formula: what it is called, its ink, and what it is drawn at.
 
     ``at`` ties arguments of the formula to numbers or signals, beside those that run
-    along the other axis. The rest is the look of a :class:`~.marks.Curve`.
+    along the other axis. ``expr`` is drawn in its place, in the unit of its result,
+    and ``means`` says what it computes. ``over`` is a part of the other axis. The rest
+    is the look of a :class:`~.marks.Curve`.
     """
 
     name: str
@@ -181,29 +184,36 @@ class Drawn:
     label_at: float = 1.0
     dash: tuple[int, ...] = ()
     rising: bool = False
+    expr: str = ""
+    means: str = ""
+    over: tuple[float, float] | None = None
+
+    def curve(self, y: Axis, along: str) -> Curve:
+        """The curve, its data in the unit of ``y``, over the quantity ``along``."""
+        if self.expr:
+            expr = y.scaled(self.expr, self.formula.result)
+        else:
+            expr = y.draws(self.formula, **{along: f"datum.{along}"} | dict(self.at))
+        look: dict[str, Any] = {"label_at": self.label_at, "dash": self.dash}
+        return Curve(self.name, expr, self.ink, rising=self.rising, **look)
 
 
 def bound_curves(x: Axis, y: Axis, *drawn: Drawn) -> Any:
     """Curves of formulas over ``x``, each called by what it shows, as Altair layers.
 
     Raises:
-        ValueError: a formula's result does not belong on ``y``; or the name of a curve
-            says more of another formula that is drawn beside it.
+        ValueError: a formula's result does not belong on ``y``; or two curves could
+            change names, and each would be called as well by what it shows.
     """
-    told_apart([(each.name, words_of(each.formula)) for each in drawn])
+    from llmserve_lab.extras import altair as alt
+
+    told_apart([(d.name, stems(d.means) or words_of(d.formula)) for d in drawn])
     if x.domain is None:
         raise ValueError(f"the axis of {x.quantity.name} needs a domain for curves")
-    along = {x.quantity.name: f"datum.{x.quantity.name}"}
-    lines = [
-        Curve(
-            each.name,
-            y.draws(each.formula, **along | dict(each.at)),
-            each.ink,
-            label_at=each.label_at,
-            dash=each.dash,
-            rising=each.rising,
-        )
-        for each in drawn
-    ]
-    across, up = x.on("x", x.quantity.name), y.on("y", "value")
-    return curves(across, up, x.domain, *lines)
+    along = x.quantity.name
+    across, up = x.on("x", along), y.on("y", "value")
+    ranges: dict[tuple[float, float], list[Curve]] = {}
+    for each in drawn:
+        ranges.setdefault(each.over or x.domain, []).append(each.curve(y, along))
+    layers = [curves(across, up, over, *lines) for over, lines in ranges.items()]
+    return layers[0] if len(layers) == 1 else alt.layer(*layers)

@@ -40,9 +40,24 @@ class Mark:
         source = self.source
         return source.result if isinstance(source, Formula) else source
 
+    @property
+    def formula(self) -> Formula:
+        """The formula of what the mark draws.
+
+        Raises:
+            TypeError: the mark reads a quantity that its chart does not compute.
+        """
+        if not isinstance(self.source, Formula):
+            raise TypeError(f"source of {self.name} must be a formula, got a quantity")
+        return self.source
+
     def read(self, axis: Axis) -> str:
         """Vega expression of the signal, in the unit of the axis."""
         return axis.reads(self.quantity, self.signal)
+
+    def draw(self, axis: Axis, **at: Any) -> str:
+        """Vega expression of the formula, in the unit of the axis."""
+        return axis.draws(self.formula, **at)
 
 
 @dataclass(frozen=True)
@@ -85,18 +100,20 @@ class Cases:
 
     def reads(self, axis: Axis, quantity: Quantity) -> str:
         """Vega expression of the signal that belongs to the row's case."""
-        return self.pick(
-            {c.name: axis.reads(quantity, c.signal(quantity)) for c in self.cases}
+        signals = {c.name: c.signal(quantity) for c in self.cases}
+        return picked(
+            self.field, {n: axis.reads(quantity, signals[n]) for n in signals}
         )
-
-    def pick(self, exprs: Mapping[str, str]) -> str:
-        """Vega expression that picks the one of the row's case, by its name."""
-        names = ", ".join(f"'{name}': {expr}" for name, expr in exprs.items())
-        return f"({{{names}}})[datum.{self.field}]"
 
     def color(self, *, legend: bool = True) -> Any:
         """The colour channel that gives each case its ink."""
         return by_ink(self.field, self.inks, legend=legend)["color"]
+
+
+def picked(field: str, exprs: Mapping[str, str]) -> str:
+    """Vega expression that picks the one of the row's name in ``field``."""
+    names = ", ".join(f"'{name}': {expr}" for name, expr in exprs.items())
+    return f"({{{names}}})[datum.{field}]"
 
 
 class Marks(tuple[Mark, ...]):
@@ -119,12 +136,22 @@ class Marks(tuple[Mark, ...]):
 
 @dataclass(frozen=True)
 class Place:
-    """A landmark: what it is called, and the quantity at whose value it stands."""
+    """A landmark: what it is called, and the quantity at whose value it stands.
+
+    ``expr`` computes it in the quantity's unit where no signal holds it.
+    """
 
     name: str
     quantity: Quantity
     signal: str = ""
     down: float = 0
+    expr: str = ""
+
+    def on(self, axis: Axis) -> str:
+        """Vega expression of where it stands on the axis."""
+        if self.expr:
+            return axis.scaled(self.expr, self.quantity)
+        return axis.reads(self.quantity, self.signal)
 
 
 def landmarks(
@@ -139,12 +166,7 @@ def landmarks(
     for p in places:
         check_named(f"a landmark at {p.quantity.name}", p.name, p.quantity, p.signal)
     across = axis.on(channel, data, bare=bare)
-    return [
-        landmark(
-            across, axis.reads(each.quantity, each.signal), each.name, at=each.down
-        )
-        for each in places
-    ]
+    return [landmark(across, p.on(axis), p.name, at=p.down) for p in places]
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,8 @@ def stem(word: str) -> str:
     """A word without its ending, so that *reads* and *reading* are one."""
     low = word.lower()
     ending = next((e for e in ENDINGS if len(low) > 4 and low.endswith(e)), "")
+    if len(low) == 4 and low.endswith("s") and not low.endswith("ss"):
+        ending = "s"
     return low.removesuffix(ending)[:5]
 
 
