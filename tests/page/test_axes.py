@@ -46,7 +46,7 @@ def test_what_is_drawn_is_in_the_unit_of_the_title() -> None:
                 Drawn("read the weights", f.KV_S, BLUE),
                 Drawn("read the KV cache", f.WEIGHTS_S, BLUE),
             ),
-            "a curve of kv_s must be .*'read the weights'",
+            "names of marks must fit .*'read the weights' for .*kv",
         ),
         (
             lambda: bound_curves(Axis(q.context), TIME, Drawn("", f.KV_S, BLUE)),

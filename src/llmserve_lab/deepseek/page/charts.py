@@ -51,7 +51,7 @@ BLOCKS = (
     (q.other_s, _bar("other layers, and the host", f.OTHER_S, "the rest")),
 )
 BARS = Marks(*(mark for _, *bars in BLOCKS for mark, _ in bars))
-PARTS = tuple(bar.source for bar in BARS)
+PARTS = tuple(bar.formula for bar in BARS)
 ATTENTION, EXPERTS = (
     tuple(mark.quantity.name for mark, _ in bars)
     for block, *bars in BLOCKS

@@ -82,7 +82,7 @@ def pool_rates() -> LiveFigure:
         sentence=(
             "{model} on {accelerator}, prompts of {prompt_len} and answers of "
             "{new_tokens} at {tbt_target} a token: {pool_ratio} decode GPUs for each "
-            "that prefills, and at most {best_pools_rate} on sixteen."
+            "that prefills, and a rate of at most {best_pools_rate} on sixteen."
         ),
     )
 

@@ -62,9 +62,10 @@ def route() -> LiveFigure:
         ),
         sentence=(
             "Of 256 experts on 8 ranks {row} is sent to {top_k}, chosen by {rule}; "
-            "they lie on {row_copies} ranks. With DeepSeek-V3's width in 16 bits that "
-            "is {row_out_bytes} with a copy for each rank, and {expert_copies_bytes} "
-            "with one for each expert."
+            "they lie on {row_copies} ranks, so that as many copies go out. With "
+            "DeepSeek-V3's width in 16 bits the bytes of all copies are "
+            "{row_out_bytes} with one for each rank, and {expert_copies_bytes} with "
+            "one for each expert."
         ),
     )
 

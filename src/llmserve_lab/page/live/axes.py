@@ -121,12 +121,13 @@ class Axis:
         """
         from llmserve_lab.extras import altair as alt
 
-        make = {"x": alt.X, "y": alt.Y}[channel]
+        make, ticks = {"x": alt.X, "y": alt.Y}[channel], dict[str, Any]()
         if self.log and self.domain:
             look = log_axis(self.title, *self.domain, **self.ticks)
         else:
-            percent = {"format": "%"} if self.percent else {}
-            look = {"title": self.title, "axis": alt.Axis(**percent, **self.ticks)}
+            ticks = {"format": "%"} if self.percent else {}
+            ticks |= self.ticks
+            look = {"title": self.title, "axis": alt.Axis(**ticks)}
             if self.domain:
                 look["scale"] = alt.Scale(domain=list(self.domain), nice=False)
         if bare:

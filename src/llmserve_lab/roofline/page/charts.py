@@ -10,7 +10,7 @@ from llmserve_lab.catalog import ModelShape
 from llmserve_lab.page.live.axes import Axis, Drawn, bound_curves
 from llmserve_lab.page.live.bound import Case, Cases, Mark, Marks, Place, landmarks
 from llmserve_lab.page.live.marks import by_ink
-from llmserve_lab.page.palette import GREY, MEANINGS, SERIES, series
+from llmserve_lab.page.palette import GREY, MEANINGS, SERIES, Ink, series
 from llmserve_lab.roofline import formulas as f
 
 PHASES = Cases(
@@ -93,7 +93,7 @@ def iteration_time() -> Any:
     """For each phase a bar of reading (weights, then cache) and a bar of computing."""
     from llmserve_lab.extras import altair as alt
 
-    layers, inks = [], {}
+    layers, inks = [], dict[str, Ink]()
     for phase in PHASES.cases:
         weights, cache, compute = bars = Marks(
             Mark("read weights", q.weights_s, MEANINGS["weights"]),
