@@ -11,7 +11,7 @@ import pytest
 from llmserve_lab.catalog import ACCELERATORS, MODELS
 from llmserve_lab.disaggregation.page import figures
 from llmserve_lab.disaggregation.page import playground as module
-from llmserve_lab.disaggregation.page.charts import OVERHEAD_S, INKS
+from llmserve_lab.disaggregation.page.charts import INKS, OVERHEAD_S
 from llmserve_lab.disaggregation.topologies import (
     CHUNKS,
     POOLS,

@@ -18,6 +18,8 @@ from llmserve_lab.engine import (
 from llmserve_lab.engine.metrics import tbt_histogram
 from llmserve_lab.engine.metrics.suffix_max import Peaks
 from llmserve_lab.engine.metrics.tbt_histogram import Gaps
+from llmserve_lab.engine.metrics.utilization import Use
+from llmserve_lab.engine.replica import Replica
 
 COST = IterationCost(row_s=1e-4, weights_s=5e-3, kv_token_s=1e-6)
 POOL = Pool(COST, Chunked(64), kv_blocks=400)
@@ -168,3 +170,13 @@ def test_one_run_is_like_the_other() -> None:
     one, two = (simulate(stream(60), Pool(COST, Continuous(), 2, 99)) for _ in "12")
     assert np.array_equal(one.finished_s, two.finished_s)
     assert repr(one) == repr(two)
+
+
+def test_replicas_have_the_room_of_all_of_them_together() -> None:
+    """Blocks times their size, added up; what one fills is half of what two have."""
+    one, other = (Replica(POOL, Gaps(), where=("pool", i)) for i in range(2))
+    one.ledger.kv_token_s = float(one.num_blocks * one.block_tokens)  # full for 1 s
+    alone, both = Use.of([one], 1.0), Use.of([one, other], 1.0)
+    assert alone.kv_tokens == one.num_blocks * one.block_tokens
+    assert both.kv_tokens == alone.kv_tokens + Use.of([other], 1.0).kv_tokens
+    assert (alone.kv_occupancy, both.kv_occupancy) == (1.0, 0.5)
