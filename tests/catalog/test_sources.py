@@ -1,4 +1,4 @@
-"""A number is cited from its own product's paper, or from that of a documented parent."""
+"""A number is cited from its own product's paper, or from its documented parent's."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,8 @@ from llmserve_lab.catalog.records.cited import Cited
 
 # Words of vendors' papers that name one product or one generation.
 PRODUCTS = re.compile(
-    r"A100|H100|H200|H800|GB200|B200|MI300X|MI325X|Ampere|Hopper|Blackwell|CDNA ?\d|910C"
+    r"A100|H100|H200|H800|GB200|B200|MI300X|MI325X|910C"
+    r"|Ampere|Hopper|Blackwell|CDNA ?\d"
 )
 PAPER = re.compile(r"whitepaper|data ?sheet|brief", re.IGNORECASE)
 # Whose paper may be cited: the product's own, its generation's, its parent's. H200 and

@@ -131,3 +131,17 @@ def test_a_store_takes_the_names_of_its_own_blocks_alone() -> None:
             simulate([asked], Pool(COST, Continuous(), prefixes=store))
     with pytest.raises(ValueError, match="policy must schedule iteration by iteration"):
         Pool(COST, Static(), prefixes=PrefixStore(capacity_tokens=10_000))
+
+
+def test_what_is_found_again_is_not_the_next_to_make_room() -> None:
+    """Three blocks in a room of two: a look at the older one keeps it."""
+    held = PrefixStore(capacity_tokens=2 * 512).opened()
+    first, second, third = (
+        Request(arrival_s=0, prompt_len=513, output_len=1, id=i, prefix=(i, 9))
+        for i in range(3)
+    )
+    held.keep(first)
+    held.keep(second)
+    assert held.match(first) == 512
+    held.keep(third)
+    assert [held.match(each) for each in (first, second, third)] == [512, 0, 512]
