@@ -1,7 +1,8 @@
 """Plant one defect at a time and demand that the tests turn red.
 
-Three kinds: one digit in every stored output, every slip in every formula, one digit in
-every number of the catalog. Defects are planted in copies of the tree, never in the
+Four kinds: one digit in every stored output, every slip in every formula, one digit in
+every number of the catalog, swaps of marks, labels, inks and hints in every chart,
+figure and question. Defects are planted in copies of the tree, never in the
 tree itself; most slips in formulas fail a gate in this very process, and need no copy.
 Before the first one, all the tests that will be asked must be green.
 """
@@ -21,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # The gates, which are asked in this process too, stand in the tests.
 sys.path.insert(0, str(ROOT))
 
-from planted import catalog, formulas, outputs  # noqa: E402
+from planted import catalog, charts, formulas, outputs  # noqa: E402
 from planted.defect import Defect  # noqa: E402
 from planted.formulas import Fate  # noqa: E402
 from planted.hunt import Caught, Together, hunt  # noqa: E402
@@ -47,6 +48,8 @@ def plan(kinds: Iterable[str], pattern: str, seed: int) -> Plan:
         made.runs += outputs.runs(ROOT, seed)
     if catalog.KIND in kinds:
         made.runs += [(misread,) for misread in catalog.in_catalog(ROOT, seed)]
+    if charts.KIND in kinds:
+        made.runs += [(swap,) for swap in charts.in_charts(ROOT)]
     kept = (tuple(d for d in together if pattern in str(d)) for together in made.runs)
     made.runs = [(slip,) for slip in made.fates[Fate.OPEN]] + list(filter(None, kept))
     return made

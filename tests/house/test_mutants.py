@@ -11,6 +11,7 @@ import pytest
 
 from llmserve_lab.formula.registry import formulas
 from planted.catalog import in_catalog, misread
+from planted.charts import in_charts
 from planted.defect import Defect, planted, python_defect
 from planted.formulas import Fate, fate, in_coefficients
 from planted.nets import NETS, nbval
@@ -134,6 +135,20 @@ def test_every_formula_is_found_where_it_is_typed() -> None:
         assert len(list(changes(of))) >= 1, of.formula.label
 
 
+def test_swaps_in_charts_are_of_every_sort_and_change_the_source() -> None:
+    swaps = list(in_charts(ROOT))
+    assert {swap.label for swap in swaps} == {
+        *("names", "sources", "inks", "unit", "title", "factor", "meanings"),
+        *("shown", "labels", "verdict", "cases", "derived", "fields"),
+        *("answers", "hints", "choices", "prompt"),
+    }
+    for swap in swaps:
+        data = (ROOT / swap.file).read_bytes()
+        wrong = planted(data, [swap]).decode()
+        assert wrong.encode() != data
+        ast.parse(wrong)
+
+
 def of_label(label: str) -> Written:
     return next(of for of in written(ROOT) if of.formula.label == label)
 
@@ -181,5 +196,6 @@ def test_slips_of_one_formula() -> None:
 def test_there_is_something_of_every_kind_to_plant() -> None:
     kinds = [next(runs(ROOT, 0))[0].kind]
     kinds += [next(in_coefficients(ROOT)).kind, next(in_catalog(ROOT, 0)).kind]
+    kinds += [next(in_charts(ROOT)).kind]
     assert sorted(kinds) == sorted(NETS)
     assert "--nbval" in nbval(ROOT) and "--nbval-lax" not in nbval(ROOT)
