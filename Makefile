@@ -31,8 +31,11 @@ test: $(ENV)  ## compute every number again, and run every chapter
 	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --ignore=tests/browser --ignore=tests/deep \
 	    --nbval --nbval-current-env --nbval-cell-timeout=60
 
-test-deep: $(ENV)  ## what takes long: the whole book built with a chapter more
+test-deep: $(ENV)  ## what takes long: a chapter more, more random inputs, planted defects
 	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile tests/deep
+	@DEEP=4 $(BIN)/pytest -q -n $(WORKERS) --dist loadfile \
+	    $$(grep -rl --include='test_*.py' hypothesis tests)
+	@$(BIN)/python tools/mutants.py --sample 300 --green --workers 2
 
 pages: $(ENV) $(BUILT)  ## open every page in chromium, and move every slider
 	@$(BIN)/pytest -q -n 2 --dist loadgroup tests/browser

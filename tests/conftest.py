@@ -8,12 +8,16 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.depth import examples
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # Seven thousand tests make many objects and no garbage worth looking for so often.
 gc.set_threshold(200_000, 20, 100)
 # The same examples on every run, and no clock: a busy machine is not a defect.
-settings.register_profile("book", derandomize=True, deadline=None, max_examples=30)
+settings.register_profile(
+    "book", derandomize=True, deadline=None, max_examples=examples(30)
+)
 settings.load_profile("book")
 
 

@@ -10,13 +10,16 @@ from __future__ import annotations
 import importlib
 import math
 import random
+from collections import Counter as Counts
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Literal, get_args
 
 import sympy
 
+from llmserve_lab.checks import one_of
 from llmserve_lab.formula.formula import Formula
 
 
@@ -40,10 +43,20 @@ class Case:
 
 Counter = Callable[[random.Random], Case]
 COUNTED: dict[Formula, Counter] = {}
+# executed: the mechanism itself runs, and a meter counts what it did;
+# enumerated: something smaller plays it out, item by item, step by step;
+# unrolled: the author's product or sum as a loop. It catches slips of the pen alone.
+Kind = Literal["executed", "enumerated", "unrolled"]
+KINDS: dict[Formula, Kind] = {}
 
 
-def counts(formula: Formula) -> Callable[[Counter], Counter]:
-    """Register a function that counts what ``formula`` states in closed form."""
+def counts(formula: Formula, *, by: Kind = "unrolled") -> Callable[[Counter], Counter]:
+    """Register a function that counts what ``formula`` states in closed form.
+
+    A count that does not say how it counts is taken for the weakest kind.
+    """
+    one_of("by", by, Kind)
+    KINDS[formula] = by
 
     def register(counter: Counter) -> Counter:
         if formula in COUNTED:
@@ -60,6 +73,12 @@ def cases(formula: Formula) -> list[Case]:
     branches = formula.teaching.has(sympy.Min, sympy.Max, sympy.Piecewise)
     seeds = range(10 if branches else 6)
     return [COUNTED[formula](random.Random(seed)) for seed in seeds]
+
+
+def share_of_kinds() -> str:
+    """How many counts there are of each kind, in words."""
+    each = Counts(KINDS.values())
+    return ", ".join(f"{each[kind]} {kind}" for kind in get_args(Kind))
 
 
 def load(folder: Path) -> None:

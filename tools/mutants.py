@@ -1,10 +1,11 @@
 """Plant one defect at a time and demand that the tests turn red.
 
-Four kinds: one digit in every stored output, every slip in every formula, one digit in
-every number of the catalog, swaps of marks, labels, inks and hints in every chart,
-figure and question. Defects are planted in copies of the tree, never in the
-tree itself; most slips in formulas fail a gate in this very process, and need no copy.
-Before the first one, all the tests that will be asked must be green.
+Three kinds: every slip in every formula, one digit in every number of the catalog, a
+swap of marks, labels, inks and hints in every chart, figure and question. (A wrong
+digit in a stored output needs no planting: strict nbval compares each of them.)
+Defects are planted in copies of the tree, never in the tree itself; most slips in
+formulas fail a gate in this very process, and need no copy. Before the first one, all
+the tests that will be asked must be green.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 
 from tqdm import tqdm
 
@@ -22,36 +24,42 @@ ROOT = Path(__file__).resolve().parents[1]
 # The gates, which are asked in this process too, stand in the tests.
 sys.path.insert(0, str(ROOT))
 
-from planted import catalog, charts, formulas, outputs  # noqa: E402
+from planted import catalog, charts, formulas  # noqa: E402
 from planted.defect import Defect  # noqa: E402
 from planted.formulas import Fate  # noqa: E402
-from planted.hunt import Caught, Together, hunt  # noqa: E402
+from planted.hunt import Caught, hunt  # noqa: E402
 from planted.nets import NETS  # noqa: E402
+from planted.slips import Written  # noqa: E402
 
 
 @dataclass
 class Plan:
-    """What is planted together, and what became of the slips in formulas before."""
+    """What became of each defect before any was planted."""
 
-    runs: list[Together] = field(default_factory=list)
     fates: dict[Fate, list[Defect]] = field(default_factory=lambda: defaultdict(list))
 
 
-def plan(kinds: Iterable[str], pattern: str, seed: int) -> Plan:
-    """What to plant of these kinds, if its line in the list contains ``pattern``."""
-    made = Plan()
+Slip = tuple[Written | None, Defect]  # the formula, where it is one
+
+
+def plan(kinds: Iterable[str], pattern: str, seed: int, sample: int | None) -> Plan:
+    """What to plant of these kinds, if its line in the list contains ``pattern``.
+
+    A ``sample`` is drawn from all of them by ``seed``.
+    """
+    made, every = Plan(), list[Slip]()
     if formulas.KIND in kinds:
-        for slip, fate in tqdm(formulas.in_formulas(ROOT, pattern), "formulas"):
-            made.fates[fate] += [slip]
-        made.runs += [(slip,) for slip in formulas.in_coefficients(ROOT)]
-    if outputs.KIND in kinds:
-        made.runs += outputs.runs(ROOT, seed)
+        every += formulas.slips(ROOT)
+        every += [(None, slip) for slip in formulas.in_coefficients(ROOT)]
     if catalog.KIND in kinds:
-        made.runs += [(misread,) for misread in catalog.in_catalog(ROOT, seed)]
+        every += [(None, misread) for misread in catalog.in_catalog(ROOT, seed)]
     if charts.KIND in kinds:
-        made.runs += [(swap,) for swap in charts.in_charts(ROOT)]
-    kept = (tuple(d for d in together if pattern in str(d)) for together in made.runs)
-    made.runs = [(slip,) for slip in made.fates[Fate.OPEN]] + list(filter(None, kept))
+        every += [(None, swap) for swap in charts.in_charts(ROOT)]
+    every = [(of, defect) for of, defect in every if pattern in str(defect)]
+    if sample is not None:
+        every = Random(seed).sample(every, min(sample, len(every)))
+    for of, slip in tqdm(every, "gates at once"):
+        made.fates[formulas.fate(of, slip) if of else Fate.OPEN] += [slip]
     return made
 
 
@@ -85,6 +93,8 @@ def options() -> argparse.Namespace:
     add("--only", default="", metavar="PATTERN", help="part of a line of --list")
     add("--list", action="store_true", help="print the defects, plant none")
     add("--seed", type=int, default=0, help="which digits are drawn")
+    add("--sample", type=int, help="so many of them, drawn by the seed")
+    add("--green", action="store_true", help="the tests are known to be green")
     add("--workers", type=int, default=2)
     return parser.parse_args()
 
@@ -92,19 +102,17 @@ def options() -> argparse.Namespace:
 def main() -> None:
     """Plant, report, and fail if a defect survives."""
     given = options()
-    made = plan(given.kind or list(NETS), given.only, given.seed)
-    seen = made.fates[Fate.SEEN]
+    made = plan(given.kind or list(NETS), given.only, given.seed, given.sample)
+    seen, runs = made.fates[Fate.SEEN], made.fates[Fate.OPEN]
     if given.list:
-        planted = (defect for together in made.runs for defect in together)
-        print(*seen, *planted, sep="\n")
+        print(*seen, *runs, sep="\n")
         return
     results: list[Caught] = [(slip, "gates at once") for slip in seen]
-    with tqdm(total=sum(map(len, made.runs)), unit="defect") as progress:
-        for judged in hunt(ROOT, made.runs, NETS, given.workers):
-            results += judged
-            progress.update(len(judged))
-            for defect in (defect for defect, net in judged if not net):
-                progress.write(f"survived: {defect}")
+    judged = hunt(ROOT, runs, NETS, given.workers, green=given.green)
+    for defect, net in tqdm(judged, "planted", total=len(runs)):
+        results.append((defect, net))
+        if not net:
+            tqdm.write(f"survived: {defect}")
     sys.exit(not report(results, len(made.fates[Fate.SAME])))
 
 

@@ -5,6 +5,7 @@ that was never run, and it does not read the prose: these rules close both gaps.
 """
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -44,6 +45,18 @@ PACKAGES = {
     "mixture_of_experts": "moe",
     "sources": "claims",
     "varlen_batching": "varlen",
+}
+# Chapters whose takeaways are still names of tests: the list only gets shorter.
+NAMES_OF_TESTS = {
+    "attention_ffn",
+    "continuous_batching",
+    "deepseek_twin",
+    "disaggregation",
+    "end_to_end",
+    "mixture_of_experts",
+    "roofline",
+    "tensor_parallel",
+    "varlen_batching",
 }
 
 
@@ -169,6 +182,17 @@ def numbered_by_name(name: str, notebook: Notebook) -> Iterator[str]:
             yield f"cell {number}: {text!r} is typed; refer to it by its name"
 
 
+def takeaways_are_sentences(name: str, notebook: Notebook) -> Iterator[str]:
+    """A takeaway says what to remember; the test that holds it is only linked."""
+    if name.removesuffix(".ipynb") in NAMES_OF_TESTS:
+        return
+    for number, cell in numbered(notebook, "markdown"):
+        for word in re.findall(
+            r"\btest_\w+", re.sub(r"\]\([^)]*\)", "]", source(cell))
+        ):
+            yield f"cell {number}: {word} is the name of a test; write a sentence"
+
+
 GUARDS: tuple[Guard, ...] = (
     run_in_order,
     prints_are_stored,
@@ -180,4 +204,5 @@ GUARDS: tuple[Guard, ...] = (
     figures_described,
     prose_prints_numbers,
     numbered_by_name,
+    takeaways_are_sentences,
 )

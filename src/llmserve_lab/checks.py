@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from numbers import Integral
 from types import UnionType
-from typing import TypeGuard, get_args
+from typing import SupportsFloat, TypeGuard, get_args
 
 
 def is_whole(value: object) -> TypeGuard[int]:
@@ -24,14 +25,47 @@ def one_of(name: str, value: object, options: object) -> None:
         raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
 
 
+class NotWholeError(TypeError, ValueError):
+    """A count that is no whole number: 2.5 has a wrong value and a wrong type."""
+
+
+def whole_number(
+    name: str, value: object, *, of: str = "", first: int | None = 1
+) -> int:
+    """Return a count ``of`` something as Python's int; from ``first`` on, if not None.
+
+    Raises:
+        NotWholeError: it is no whole number of Python's or NumPy's.
+        ValueError: it is too small.
+    """
+    if not is_whole(value):
+        raise NotWholeError(f"{name} must be a whole number, got {value!r}")
+    if first is not None and value < first:
+        what = f"{first}{of and ' '}{of}"
+        raise ValueError(f"{name} must be at least {what}, got {value}")
+    return int(value)
+
+
 def whole(*, of: str = "", first: int = 1, **counts: object) -> None:
     """Refuse counts ``of`` something that are no whole numbers from ``first`` on."""
     for name, count in counts.items():
-        if not is_whole(count):
-            raise ValueError(f"{name} must be a whole number, got {count!r}")
-        if count < first:
-            what = f"{first}{of and ' '}{of}"
-            raise ValueError(f"{name} must be at least {what}, got {count}")
+        whole_number(name, count, of=of, first=first)
+
+
+def whole_fields(record: object, *fields: str) -> None:
+    """Refuse a record whose ``fields`` are no whole numbers from 1 on."""
+    whole(**{field: getattr(record, field) for field in fields})
+
+
+def whole_numbers(name: str, numbers: Iterable[object]) -> None:
+    """Refuse a sequence in which something is no whole number, such as 1.5 tokens.
+
+    Raises:
+        NotWholeError: one is not; the message shows it.
+    """
+    for number in numbers:
+        if not is_whole(number):
+            raise NotWholeError(f"{name} must be whole numbers, got {number!r}")
 
 
 def of_type(kind: type | UnionType, **things: object) -> None:
@@ -48,7 +82,15 @@ def at_least(name: str, value: float, least: float) -> None:
         raise ValueError(f"{name} must be finite and at least {least:g}, got {value}")
 
 
-def positive(name: str, value: float) -> None:
-    """Refuse zero, what is below it, infinite or not a number."""
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be positive, got {value}")
+def positive(name: str, value: SupportsFloat) -> float:
+    """Return a value as a float; refuse zero, what is below it, infinite or no number.
+
+    Raises:
+        ValueError: it is one of these.
+    """
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, got {number}")
+    if number <= 0:
+        raise ValueError(f"{name} must be positive, got {number:g}")
+    return number

@@ -116,6 +116,8 @@ def _stored(path: Path, function: str) -> dict[str, Any]:
     if not path.exists():
         return {}
     text = path.read_text("utf8")
+    # A run that was stopped while it wrote leaves half a line: dropping it costs one
+    # result, reading it would cost all.
     whole = text[: text.rfind("\n") + 1]
     if whole != text:
         path.write_text(whole, "utf8")

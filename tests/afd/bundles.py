@@ -11,11 +11,11 @@ from llmserve_lab.afd.simulation.length_distributions import (
     Independent,
     Uniform,
 )
-from llmserve_lab.afd.simulation.run import Run
+from llmserve_lab.afd.simulation.run import BundleRun
 from llmserve_lab.afd.simulation.vectorized_simulator import simulate
 
 SCALES = {"a_attn": 0.01, "b_attn": 1, "a_ffn": 0.3, "b_ffn": 1, "a_comm": 0.1}
-LAW = Independent(Uniform(0, 9), Geometric(6))
+LAW = Independent(Uniform(0, 9), Geometric(6, least=0))
 
 
 def times(rng: random.Random) -> dict[str, float]:
@@ -35,7 +35,7 @@ def drawn(rng: random.Random) -> tuple[Bundle, Load]:
         comm=rng.choice(("loop", "hidden")),
         barrier=rng.choice(("instance", "stage")),
     )
-    answers = (Geometric(rng.uniform(0.5, 9)), Uniform(0, rng.randint(1, 12)))
+    answers = (Geometric(rng.uniform(0.5, 9), least=0), Uniform(0, rng.randint(1, 12)))
     load = Load(
         law=Independent(Uniform(0, rng.randint(0, 30)), rng.choice(answers)),
         n_requests=rng.randint(4, 30),
@@ -46,7 +46,7 @@ def drawn(rng: random.Random) -> tuple[Bundle, Load]:
     return made, load
 
 
-def ran(made: Bundle, load: Load, seed: int) -> Run:
+def ran(made: Bundle, load: Load, seed: int) -> BundleRun:
     """A run that nobody warns about being short."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

@@ -13,7 +13,7 @@ from tests.afd.chains import Chain, drawn, mean
 from tests.counted import Case, counts
 
 
-@counts(f.MEAN_DECODE)
+@counts(f.MEAN_DECODE, by="enumerated")
 def mean_decode(rng: random.Random) -> Case:
     """Generate until hardly anyone is left, and count the tokens."""
     p_stop, alive, tokens = rng.uniform(0.05, 0.9), 1.0, 0.0
@@ -23,7 +23,7 @@ def mean_decode(rng: random.Random) -> Case:
     return Case({"p_stop": p_stop}, tokens)
 
 
-@counts(f.NEXT_DECODE_LOAD)
+@counts(f.NEXT_DECODE_LOAD, by="enumerated")
 def next_decode_load(rng: random.Random) -> Case:
     chain, slots = drawn(rng)
     before = slots * chain.walk(rng.randint(0, 9)).age
@@ -31,14 +31,14 @@ def next_decode_load(rng: random.Random) -> Case:
     return Case(values, slots * chain.walk(1).age)
 
 
-@counts(f.DECODE_LOAD)
+@counts(f.DECODE_LOAD, by="enumerated")
 def decode_load(rng: random.Random) -> Case:
     (chain, slots), steps = drawn(rng), rng.randint(0, 30)
     values = {"p_stop": chain.p_stop, "batch": slots, "step_index": steps}
     return Case(values, slots * chain.walk(steps).age)
 
 
-@counts(f.STEP_LOAD)
+@counts(f.STEP_LOAD, by="enumerated")
 def step_load(rng: random.Random) -> Case:
     (chain, slots), steps = drawn(rng), rng.randint(0, 30)
     values = {"p_stop": chain.p_stop, "batch": slots, "step_index": steps}
@@ -46,7 +46,7 @@ def step_load(rng: random.Random) -> Case:
     return Case(values, slots * chain.walk(steps).tokens)
 
 
-@counts(f.N_STEPS)
+@counts(f.N_STEPS, by="enumerated")
 def n_steps(rng: random.Random) -> Case:
     """Serve until as many requests are expected to have completed."""
     p_stop, batch = Fraction(1, rng.randint(3, 97)), rng.randint(1, 9)
@@ -58,7 +58,7 @@ def n_steps(rng: random.Random) -> Case:
     return Case(values, steps, lambda real: math.ceil(real - 1e-9))
 
 
-@counts(f.HORIZON_LOAD)
+@counts(f.HORIZON_LOAD, by="enumerated")
 def horizon_load(rng: random.Random) -> Case:
     (chain, slots), steps, total = drawn(rng), rng.randint(1, 30), 0.0
     for _ in range(steps):
@@ -68,7 +68,7 @@ def horizon_load(rng: random.Random) -> Case:
     return Case(values | {"mean_prompt": mean(chain.prompts)}, total / steps)
 
 
-@counts(f.SLOT_TOKENS_GEOMETRIC)
+@counts(f.SLOT_TOKENS_GEOMETRIC, by="enumerated")
 def slot_tokens_geometric(rng: random.Random) -> Case:
     chain, _ = drawn(rng)
     answer = (1 - chain.p_stop) / chain.p_stop
@@ -76,7 +76,7 @@ def slot_tokens_geometric(rng: random.Random) -> Case:
     return Case(values, chain.walk(400).tokens)
 
 
-@counts(f.SLOT_SD)
+@counts(f.SLOT_SD, by="enumerated")
 def slot_sd(rng: random.Random) -> Case:
     chain, _ = drawn(rng)
     answer = (1 - chain.p_stop) / chain.p_stop
@@ -85,7 +85,7 @@ def slot_sd(rng: random.Random) -> Case:
     return Case(values, chain.walk(400).variance ** 0.5)
 
 
-@counts(f.SLOT_TOKENS)
+@counts(f.SLOT_TOKENS, by="enumerated")
 def slot_tokens(rng: random.Random) -> Case:
     """Look at every step of every request; long prompts may have long answers."""
     seen = [(rng.randint(0, 50), rng.randint(1, 20)) for _ in range(rng.randint(1, 9))]
@@ -98,13 +98,13 @@ def slot_tokens(rng: random.Random) -> Case:
     return Case(values, mean(looks))
 
 
-@counts(f.TOKEN_LOAD)
+@counts(f.TOKEN_LOAD, by="unrolled")
 def token_load(rng: random.Random) -> Case:
     slots = [rng.randint(1, 99) for _ in range(rng.randint(1, 9))]
     return Case({"batch": len(slots), "slot_tokens": mean(slots)}, sum(slots))
 
 
-@counts(f.ATTN_SD_S)
+@counts(f.ATTN_SD_S, by="enumerated")
 def attn_sd_s(rng: random.Random) -> Case:
     """Every way in which the slots of an instance can be filled, all alike likely."""
     held = [rng.randint(0, 20) for _ in range(3)] + [21]
@@ -119,7 +119,7 @@ def attn_sd_s(rng: random.Random) -> Case:
     return Case(values, math.sqrt(spread))
 
 
-@counts(f.COUNTED_SHARE)
+@counts(f.COUNTED_SHARE, by="enumerated")
 def counted_share(rng: random.Random) -> Case:
     """Tokens of those who have left, over all steps of all slots."""
     chain, slots = Chain(rng.uniform(0.2, 0.7), [0]), rng.randint(1, 6)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.formula.formula import Formula
-from tests.afd.counts_times import attend, in_a_row, known, of, passed
-from tests.counted import Case, counts
+from tests.afd.counts_times import attend, in_a_row, known, passed
+from tests.counted import Case, Kind, counts
 
 GRAIN = 10**12  # a ratio of one
 Period = Callable[[dict[str, float], int, int, int, int], int]
@@ -59,23 +59,23 @@ def searched(v: dict[str, float], period: Period) -> float:
     return high / GRAIN
 
 
-def best(formula: Formula, period: Period) -> None:
+def best(formula: Formula, period: Period, *, by: Kind) -> None:
     """Register a search."""
 
     def count(rng: random.Random) -> Case:
         values = known(rng)
-        return Case(of(formula, values), searched(values, period))
+        return Case(formula.given(values), searched(values, period))
 
-    counts(formula)(count)
-
-
-best(f.RATIO_PEAK, ffn_alone)
-best(f.RATIO_LOOP_PEAK, loop_alone)
-best(f.RATIO_BEST, in_line)
-best(f.RATIO_PIPELINE, on_the_loop)
+    counts(formula, by=by)(count)
 
 
-@counts(f.BEST_TOKENS_PER_S)
+best(f.RATIO_PEAK, ffn_alone, by="unrolled")
+best(f.RATIO_LOOP_PEAK, loop_alone, by="unrolled")
+best(f.RATIO_BEST, in_line, by="enumerated")
+best(f.RATIO_PIPELINE, on_the_loop, by="enumerated")
+
+
+@counts(f.BEST_TOKENS_PER_S, by="enumerated")
 def best_tokens_per_s(rng: random.Random) -> Case:
     """Go to the best ratio and see what comes out there."""
     v = known(rng)
@@ -84,4 +84,4 @@ def best_tokens_per_s(rng: random.Random) -> Case:
     scale = 10**9
     times = (attend(v), passed(v, "comm", int(v["batch"])), ffn)
     step_s = in_a_row(*(round(scale * time) for time in times)) / scale
-    return Case(of(f.BEST_TOKENS_PER_S, v), r * v["batch"] / step_s / (r + 1))
+    return Case(f.BEST_TOKENS_PER_S.given(v), r * v["batch"] / step_s / (r + 1))

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
+
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.formula.formula import Formula
+from llmserve_lab.cluster import Rank, run
+from llmserve_lab.transformer.ffn import swiglu_ffn
+from llmserve_lab.transformer.meter import Meter
 from tests.counted import Case, counts
 
 
@@ -20,30 +24,29 @@ def shape(rng: random.Random) -> dict[str, float]:
     return found | rates | shares | widths
 
 
-def of(formula: Formula, values: dict[str, float]) -> dict[str, float]:
-    return {leaf.name: values[leaf.name] for leaf in formula.arguments}
-
-
-@counts(f.A_ATTN)
+@counts(f.A_ATTN, by="unrolled")
 def a_attn(rng: random.Random) -> Case:
     """Read one token's entries, byte after byte, and share them among the layers."""
     v = shape(rng)
     v["kv_bytes_per_token"] *= v["n_layers"]
     spent = sum(1 / (v["hbm_bw"] * v["eff_mem"]) for _ in range(96))
-    return Case(of(f.A_ATTN, v), spent)
+    return Case(f.A_ATTN.given(v), spent)
 
 
 def expert_flops(v: dict[str, float]) -> int:
-    """Gate, up and down, entry by entry."""
+    """FLOPs of one row through one gated expert, read off a meter."""
     inner, outer = int(v["d_expert"]), int(v["d_model"])
-    entries = [1 for _matrix in range(3) for _row in range(outer) for _ in range(inner)]
-    return sum(2 * entry for entry in entries)
+    shapes = {"gate": (outer, inner), "up": (outer, inner), "down": (inner, outer)}
+    weights = {f"{name}_proj": np.ones(shape) for name, shape in shapes.items()}
+    meter = Meter()
+    swiglu_ffn(np.ones((1, outer)), weights, run=meter.on())
+    return meter.linear_flops
 
 
-@counts(f.EXPERT_FLOPS)
+@counts(f.EXPERT_FLOPS, by="executed")
 def flops_of_a_row(rng: random.Random) -> Case:
     v = shape(rng)
-    return Case(of(f.EXPERT_FLOPS, v), expert_flops(v))
+    return Case(f.EXPERT_FLOPS.given(v), expert_flops(v))
 
 
 def dealt(v: dict[str, float]) -> list[int]:
@@ -58,10 +61,10 @@ def dealt(v: dict[str, float]) -> list[int]:
     return experts
 
 
-@counts(f.EXPERT_ROWS)
+@counts(f.EXPERT_ROWS, by="enumerated")
 def expert_rows(rng: random.Random) -> Case:
     v = shape(rng)
-    return Case(of(f.EXPERT_ROWS, v), dealt(v)[0] / v["n_experts"])
+    return Case(f.EXPERT_ROWS.given(v), dealt(v)[0] / v["n_experts"])
 
 
 def card_rows(v: dict[str, float]) -> float:
@@ -70,27 +73,36 @@ def card_rows(v: dict[str, float]) -> float:
     return sum(experts[: int(v["experts_per_card"])]) / len(experts)
 
 
-@counts(f.A_FFN)
+@counts(f.A_FFN, by="executed")
 def a_ffn(rng: random.Random) -> Case:
     v = shape(rng)
     rate = v["peak_flops"] * v["eff_compute"]
-    return Case(of(f.A_FFN, v), card_rows(v) * expert_flops(v) / rate)
+    return Case(f.A_FFN.given(v), card_rows(v) * expert_flops(v) / rate)
 
 
 def wire_bytes(v: dict[str, float]) -> float:
-    """A row's numbers go out in one format and come back in another."""
-    out = sum(v["bytes_sent"] for _ in range(int(v["d_model"])))
-    return out + sum(v["bytes_returned"] for _ in range(int(v["d_model"])))
+    """Two ranks: a row goes out in FP8's width and comes back in BF16's; the ledger."""
+    width = int(v["d_model"])
+
+    def there_and_back(rank: Rank) -> None:
+        if rank.index == 0:
+            rank.send(np.zeros(width, np.uint8), dst=1)
+            rank.recv(src=1)
+        else:
+            row = rank.recv(src=0)
+            rank.send(row.astype(np.float16), dst=0)
+
+    return float(run(there_and_back, 2).ledger.sent_bytes())
 
 
-@counts(f.ROW_WIRE_BYTES)
+@counts(f.ROW_WIRE_BYTES, by="executed")
 def row_wire_bytes(rng: random.Random) -> Case:
     v = shape(rng)
-    return Case(of(f.ROW_WIRE_BYTES, v), wire_bytes(v))
+    return Case(f.ROW_WIRE_BYTES.given(v), wire_bytes(v))
 
 
-@counts(f.A_COMM)
+@counts(f.A_COMM, by="executed")
 def a_comm(rng: random.Random) -> Case:
     v = shape(rng)
     rate = v["link_bw"] * v["eff_link"]
-    return Case(of(f.A_COMM, v), card_rows(v) * wire_bytes(v) / rate)
+    return Case(f.A_COMM.given(v), card_rows(v) * wire_bytes(v) / rate)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import random
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
 
 from llmserve_lab.afd import formulas as f
+from llmserve_lab.afd.simulation.bundle import Load, bundle
+from llmserve_lab.afd.simulation.event_simulator import Machine, State
+from llmserve_lab.afd.simulation.length_distributions import Independent, Uniform
 from llmserve_lab.afd.simulation.pipeline import pipeline
 from llmserve_lab.formula.formula import Formula
-from tests.counted import Case, counts
+from tests.counted import Case, Kind, counts
 
 
 def known(rng: random.Random) -> dict[str, float]:
@@ -23,10 +27,6 @@ def known(rng: random.Random) -> dict[str, float]:
     more = {"b_comm": rng.randint(1, 200), "n_batches": rng.choice((2, 2, 3, 4))}
     values = found | size | more | {"af_ratio": float(rng.randint(1, 9))}
     return values | ({leader: rng.randint(600, 1800)} if leader in values else {})
-
-
-def of(formula: Formula, values: dict[str, float]) -> dict[str, float]:
-    return {leaf.name: values[leaf.name] for leaf in formula.arguments}
 
 
 def attend(v: dict[str, float]) -> int:
@@ -41,6 +41,22 @@ def attend(v: dict[str, float]) -> int:
 def passed(v: dict[str, float], part: str, requests: int) -> int:
     """Serve so many requests, one after the other."""
     return int(v[f"b_{part}"]) + sum(int(v[f"a_{part}"]) for _ in range(requests))
+
+
+def first_stay(v: dict[str, float], *states: State) -> float:
+    """Seconds that a first batch spends in states of the discrete-event simulator."""
+    size, m = int(v["batch"]), int(v["n_batches"])
+    made = bundle(v, batch=size, n_attn=int(v["af_ratio"]), n_batches=m)
+    requests = [(int(v["slot_tokens"]), 9, 0)] * (size * made.n_attn * m)
+    load = Load(law=Independent(Uniform(1, 1), Uniform(9, 9)), n_requests=1)
+    machine = Machine(made, load, deque(requests))
+    machine.run(2 * m)
+    stays = {
+        state: end - start
+        for batch, state, start, end in reversed([*machine.stays()])
+        if batch == 0
+    }
+    return sum(stays[state] for state in states)
 
 
 def stages(v: dict[str, float]) -> tuple[int, int, int]:
@@ -68,14 +84,16 @@ def round_and_round(attn: int, wire: int, ffn: int, m: int) -> float:
     return float(log[-1] - log[-1 - 20 * m]) / (20 * m)
 
 
-def played(formula: Formula, play: Callable[[dict[str, float]], float]) -> None:
+def played(
+    formula: Formula, play: Callable[[dict[str, float]], float], *, by: Kind
+) -> None:
     """Register a count that plays one setting."""
 
     def count(rng: random.Random) -> Case:
         values = known(rng)
-        return Case(of(formula, values), play(values))
+        return Case(formula.given(values), play(values))
 
-    counts(formula)(count)
+    counts(formula, by=by)(count)
 
 
 def per_instance(v: dict[str, float], step_s: float) -> float:
@@ -83,15 +101,28 @@ def per_instance(v: dict[str, float], step_s: float) -> float:
     return v["af_ratio"] * v["batch"] / step_s / (v["af_ratio"] + 1)
 
 
-played(f.ATTN_S, attend)
-played(f.FFN_S, lambda v: stages(v)[2])
-played(f.COMM_S, lambda v: stages(v)[1])
-played(f.CYCLE_S, lambda v: in_a_row(*stages(v)))
-played(f.INSTANCE_TOKENS_PER_S, lambda v: per_instance(v, in_a_row(*stages(v))))
-played(f.PIPELINE_S, lambda v: round_and_round(*stages(v), int(v["n_batches"])))
+played(f.ATTN_S, lambda v: first_stay(v, State.ATTENTION), by="executed")
+played(f.FFN_S, lambda v: first_stay(v, State.FFN), by="executed")
+played(
+    f.COMM_S,
+    lambda v: first_stay(v, State.TO_FFN, State.TO_ATTENTION),
+    by="executed",
+)
+played(f.CYCLE_S, lambda v: in_a_row(*stages(v)), by="enumerated")
+played(
+    f.INSTANCE_TOKENS_PER_S,
+    lambda v: per_instance(v, in_a_row(*stages(v))),
+    by="enumerated",
+)
+played(
+    f.PIPELINE_S,
+    lambda v: round_and_round(*stages(v), int(v["n_batches"])),
+    by="executed",
+)
 played(
     f.PIPELINE_TOKENS_PER_S,
     lambda v: per_instance(v, round_and_round(*stages(v), int(v["n_batches"]))),
+    by="executed",
 )
 
 
@@ -101,16 +132,16 @@ def waiting(v: dict[str, float], place: int) -> float:
     return (spent - sum(stages(v)[place] for _ in range(100))) / spent
 
 
-played(f.IDLE_ATTN, lambda v: waiting(v, 0))
-played(f.IDLE_FFN, lambda v: waiting(v, 2))
+played(f.IDLE_ATTN, lambda v: waiting(v, 0), by="executed")
+played(f.IDLE_FFN, lambda v: waiting(v, 2), by="executed")
 
 
-@counts(f.LOOP_S)
+@counts(f.LOOP_S, by="unrolled")
 def loop_s(rng: random.Random) -> Case:
     """Batches that never wait pass a post, lap after lap: seconds per passing."""
     v, laps = known(rng), 50
     passings = sum(1 for _lap in range(laps) for _batch in range(int(v["n_batches"])))
-    return Case(of(f.LOOP_S, v), laps * sum(stages(v)) / passings)
+    return Case(f.LOOP_S.given(v), laps * sum(stages(v)) / passings)
 
 
 Late = Callable[[float, float, float, float], bool]  # Attention, wire, FFN, batches
@@ -131,9 +162,9 @@ def first(formula: Formula, late: Late) -> None:
             ffn += v["a_ffn"]
             requests += 1
         batch = v["batch"]
-        return Case(of(formula, v), requests, lambda r: max(0, math.ceil(r * batch)))
+        return Case(formula.given(v), requests, lambda r: max(0, math.ceil(r * batch)))
 
-    counts(formula)(count)
+    counts(formula, by="unrolled")(count)
 
 
 first(f.RATIO_ATTN, lambda attn, wire, ffn, m: ffn >= attn)
@@ -142,7 +173,7 @@ first(f.RATIO_LOOP_START, lambda attn, wire, ffn, m: attn + wire + ffn >= m * at
 first(f.RATIO_LOOP_END, lambda attn, wire, ffn, m: m * ffn >= attn + wire + ffn)
 
 
-@counts(f.HIDDEN_COMM_S)
+@counts(f.HIDDEN_COMM_S, by="executed")
 def hidden_comm_s(rng: random.Random) -> Case:
     """Lengthen the wire until somebody waits for it."""
     v = known(rng)
@@ -152,4 +183,4 @@ def hidden_comm_s(rng: random.Random) -> Case:
         half = (low + high) // 2
         late = round_and_round(attn, half, attn, m) > attn
         low, high = (low, half) if late else (half, high)
-    return Case(of(f.HIDDEN_COMM_S, v), low)
+    return Case(f.HIDDEN_COMM_S.given(v), low)

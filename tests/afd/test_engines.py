@@ -15,7 +15,7 @@ from llmserve_lab.afd.simulation.bundle import Barrier, Load, bundle
 from llmserve_lab.afd.simulation.event_simulator import Machine, State, replay
 from llmserve_lab.afd.simulation.length_distributions import STEPS, Independent, Uniform
 from llmserve_lab.afd.simulation.ratio_sweep import ladder
-from llmserve_lab.afd.simulation.run import Run
+from llmserve_lab.afd.simulation.run import BundleRun
 from llmserve_lab.afd.simulation.vectorized_simulator import simulate
 from tests.afd.bundles import LAW, drawn, ran, times
 
@@ -24,7 +24,7 @@ METRICS = (*RATES, "tpot_s", "idle_attn", "idle_ffn")
 SEEDS = range(60)
 
 
-def played(seed: int) -> tuple[Run, Machine, Run]:
+def played(seed: int) -> tuple[BundleRun, Machine, BundleRun]:
     """A random bundle on the fast engine, then its requests on the machine."""
     made, load = drawn(random.Random(seed))
     run = ran(made, load, seed)

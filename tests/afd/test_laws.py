@@ -13,7 +13,7 @@ from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.experiments.replications import joint
 from llmserve_lab.afd.experiments.trace_moments import TRACES
 from llmserve_lab.afd.simulation.bundle import Load
-from llmserve_lab.afd.simulation.empirical_lengths import Trace
+from llmserve_lab.afd.simulation.empirical_lengths import JointLengths
 from llmserve_lab.afd.simulation.length_distributions import (
     STEPS,
     Floats,
@@ -27,10 +27,10 @@ from llmserve_lab.afd.simulation.slots import fill
 from tests.workloads.real import lengths
 
 LAWS: list[Law] = [
-    Independent(Uniform(0, 40), Geometric(20)),
-    Independent(Geometric(30), Uniform(5, 30)),
+    Independent(Uniform(0, 40), Geometric(20, least=0)),
+    Independent(Geometric(30, least=0), Uniform(5, 30)),
     Independent(Uniform(7, 7), Uniform(12, 12)),
-    Trace(np.array([3, 40, 7, 90]), np.array([30, 2, 0, 60])),
+    JointLengths(np.array([3, 40, 7, 90]), np.array([30, 2, 0, 60])),
 ]
 
 
@@ -70,7 +70,7 @@ def test_a_stationary_start_is_stationary(law: Law) -> None:
 
 
 def test_a_fresh_start_holds_prompts_alone_and_follows_the_recursion() -> None:
-    law = Independent(Uniform(0, 20), Geometric(15))
+    law = Independent(Uniform(0, 20), Geometric(15, least=0))
     load = Load(law=law, n_requests=1)
     loads = np.array([
         fill(load, n_slots=300, n_steps=40, batch=0, instance=i, seed=3).load(40)
@@ -83,7 +83,7 @@ def test_a_fresh_start_holds_prompts_alone_and_follows_the_recursion() -> None:
 
 
 def test_the_long_run_of_the_geometric_law_is_the_sum_of_means() -> None:
-    law = Independent(Uniform(0, 200), Geometric(500))
+    law = Independent(Uniform(0, 200), Geometric(500, least=0))
     theta = f.SLOT_TOKENS_GEOMETRIC(mean_prompt=100, mean_decode=500)
     assert law.slot().theta == pytest.approx(float(theta), rel=1e-6)
     spread = f.SLOT_SD(prompt_variance=(201**2 - 1) / 12, mean_decode=500)
@@ -91,7 +91,7 @@ def test_the_long_run_of_the_geometric_law_is_the_sum_of_means() -> None:
 
 
 def test_answers_that_always_end_at_once_hold_their_prompts() -> None:
-    law = Independent(Uniform(7, 9), Geometric.stopping(1))
+    law = Independent(Uniform(7, 9), Geometric.stopping(1, least=0))
     assert (law.slot().steps, law.slot().theta) == pytest.approx((1, 8))
     assert law.draw(np.random.default_rng(1), 5)[1].tolist() == [0] * 5
 
@@ -110,9 +110,11 @@ def test_theta_of_a_trace_is_formula_9_8() -> None:
 
 def test_a_trace_is_counted_in_64_bits_whatever_it_comes_in() -> None:
     rows: list[Any] = [np.array([250, 255], dtype=kind) for kind in ("u1", "i8", "f4")]
-    few, many, real, plain = (Trace(row, row).slot() for row in [*rows, [250, 255]])
+    few, many, real, plain = (
+        JointLengths(row, row).slot() for row in [*rows, [250, 255]]
+    )
     assert few == many == real == plain
-    alike = Trace(np.full(7, 100_003), np.zeros(7, dtype=np.int64)).slot()
+    alike = JointLengths(np.full(7, 100_003), np.zeros(7, dtype=np.int64)).slot()
     assert (alike.theta, alike.variance, alike.skewness) == (100_003, 0, 0)
 
 
@@ -128,7 +130,7 @@ class Coin:
 
 
 def test_a_law_of_one_length_is_anything_that_draws_and_knows_its_chances() -> None:
-    law = Independent(Coin(), Geometric(20))
+    law = Independent(Coin(), Geometric(20, least=0))
     looks = looked_at(law, "end token")
     assert law.slot().theta == pytest.approx(np.mean(looks), rel=0.05)
 
@@ -144,5 +146,5 @@ def test_real_traces_have_the_moments_that_are_recorded(name: str) -> None:
         (seen.product, (prompts * steps).mean()),
     ):
         assert float(record) == pytest.approx(counted, rel=1e-5)
-    theta = Trace(prompts, answers).slot("one each").theta
+    theta = JointLengths(prompts, answers).slot("one each").theta
     assert seen.slot_tokens() == pytest.approx(theta, rel=1e-4)

@@ -176,7 +176,7 @@ def test_loads_that_never_differ_need_no_spread() -> None:
 
 def test_one_slot_never_holds_less_than_nothing() -> None:
     """Quantiles of a wide law go below no load at all; times do not."""
-    law = Independent(Uniform(0, 2), Geometric(500)).slot()
+    law = Independent(Uniform(0, 2), Geometric(500, least=0)).slot()
     known = ascend() | {"a_attn": 256 * ascend()["a_attn"], "b_attn": 1e-9}
     made = bundle(known, batch=1, n_batches=1)
     assert (corrected_model.period_s(made, law, [1, 2, 4]) > made.ffn.intercept).all()

@@ -179,7 +179,7 @@ def test_a_flat_top_has_no_best_ratio() -> None:
 
 
 def test_a_hidden_wire_gives_two_batches_back_what_they_lost() -> None:
-    law = Independent(Uniform(100, 100), Geometric(500)).slot()
+    law = Independent(Uniform(100, 100), Geometric(500, least=0)).slot()
     on_loop, hidden = (
         corrected_model.tokens_per_s(paper_setup.made(9, comm=comm), law)
         for comm in ("loop", "hidden")

@@ -14,7 +14,7 @@ from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.experiments.replications import Study, study
 from llmserve_lab.afd.simulation.bundle import Bundle, ascend, bundle
-from llmserve_lab.afd.simulation.empirical_lengths import Trace
+from llmserve_lab.afd.simulation.empirical_lengths import JointLengths
 from llmserve_lab.afd.simulation.length_distributions import Geometric, SlotLaw, Uniform
 from llmserve_lab.afd.simulation.vectorized_simulator import simulate
 from llmserve_lab.afd.theory import corrected_model, finite_run
@@ -28,16 +28,19 @@ HALVES: Any = 8.5
 TRIPLES: Any = [(1, 2, 3), (4, 5, 6)]
 
 
-def trace(prompts: Any, decodes: Any) -> Trace:
-    return Trace(prompts, decodes)
+def trace(prompts: Any, decodes: Any) -> JointLengths:
+    return JointLengths(prompts, decodes)
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda: Geometric(-1), "mean must be at least 0 and finite, got -1"),
-        (lambda: Geometric.stopping(0), r"p_stop must be in \(0, 1\], got 0"),
-        (lambda: Geometric.stopping(1.5), r"p_stop must be in \(0, 1\], got 1.5"),
+        (lambda: Geometric(-1, least=0), "mean must be finite and at least 0, got -1"),
+        (lambda: Geometric.stopping(0, least=0), r"p_stop must be in \(0, 1\], got 0"),
+        (
+            lambda: Geometric.stopping(1.5, least=0),
+            r"p_stop must be in \(0, 1\], got 1.5",
+        ),
         (lambda: Uniform(5, 3), r"low must be in \[0, 3\], got 5"),
         (
             lambda: trace(np.array([]), np.array([])),
@@ -78,14 +81,14 @@ def with_coefficient(name: str, value: float) -> Callable[[], object]:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (with_coefficient("a_attn", 0.0), "slope of attn must be positive, got 0.0"),
+        (with_coefficient("a_attn", 0.0), "slope of attn must be positive, got 0"),
         (
             with_coefficient("b_ffn", -1.0),
-            "intercept of ffn must be positive, got -1.0",
+            "intercept of ffn must be positive, got -1",
         ),
         (
             lambda: paper_setup.made(0),
-            "n_attn must be a whole number, at least 1, got 0",
+            "n_attn must be at least 1, got 0",
         ),
         (
             lambda: paper_setup.made(1, comm="both"),
@@ -95,7 +98,7 @@ def with_coefficient(name: str, value: float) -> Callable[[], object]:
         (lambda: paper_setup.made(1, batch=HALVES), "batch must be a whole .*got 8.5"),
         (
             lambda: paper_setup.served(n_requests=0),
-            "n_requests must be a whole .*got 0",
+            "n_requests must be at least 1, got 0",
         ),
         (
             lambda: corrected_model.best_ratio(paper_setup.made(1), FLAT, most=0),
@@ -119,7 +122,10 @@ def with_coefficient(name: str, value: float) -> Callable[[], object]:
             "af_ratio must be positive",
         ),
         (lambda: curve(0), "most must be a ratio of at least 1, got 0"),
-        (lambda: replace(FLAT, variance=-4.0), "variance must be at least 0 .*got -4"),
+        (
+            lambda: replace(FLAT, variance=-4.0),
+            "variance must be finite and at least 0, got -4",
+        ),
         (
             lambda: recipe(paper_setup.known() | {"a_ffn": -1.0}),
             "a_ffn must be positive",

@@ -156,9 +156,9 @@ def test_none_shared_and_none_dense_are_allowed() -> None:
 @pytest.mark.parametrize("width", [-2, 0, float("nan"), float("inf")])
 def test_a_number_takes_some_bytes(width: float) -> None:
     model = catalog.model("llama-2-7b")
-    with pytest.raises(ValueError, match="bytes_kv must be positive and finite, got"):
+    with pytest.raises(ValueError, match=r"bytes_kv must be (positive|finite), got"):
         model.kv_bytes_per_token(width)
-    with pytest.raises(ValueError, match="bytes_weight must be positive and finite"):
+    with pytest.raises(ValueError, match=r"bytes_weight must be (positive|finite)"):
         model.weight_bytes(width)
 
 

@@ -59,33 +59,33 @@ def seconds(ledger: Ledger, link: Link, values: dict[str, float]) -> float:
     )
 
 
-@counts(f.GATHER_BYTES)
+@counts(f.GATHER_BYTES, by="executed")
 def gather_bytes(rng: random.Random) -> Case:
     values = size(rng)
     return Case(values, gathered(values).sent_bytes(rank=0))
 
 
-@counts(f.ALL_REDUCE_BYTES)
+@counts(f.ALL_REDUCE_BYTES, by="executed")
 def all_reduce_bytes(rng: random.Random) -> Case:
     values = size(rng)
     return Case(values, ringed(values).sent_bytes(rank=0))
 
 
-@counts(f.GATHER_S)
+@counts(f.GATHER_S, by="executed")
 def gather_s(rng: random.Random) -> Case:
     link, speed = wires(rng)
     values = size(rng) | speed
     return Case(values, seconds(gathered(values), link, values))
 
 
-@counts(f.ALL_REDUCE_S)
+@counts(f.ALL_REDUCE_S, by="executed")
 def all_reduce_s(rng: random.Random) -> Case:
     link, speed = wires(rng)
     values = size(rng) | speed
     return Case(values, seconds(ringed(values), link, values))
 
 
-@counts(f.LATENCY_BYTES)
+@counts(f.LATENCY_BYTES, by="executed")
 def latency_bytes(rng: random.Random) -> Case:
     """Lengthen the tensor until its bytes take as long as the latencies."""
     ranks, rows = rng.randint(2, 5), rng.randint(1, 12)

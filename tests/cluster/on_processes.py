@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.cluster import ClusterError, Rank, Run, launched, run
+from llmserve_lab.cluster import ClusterError, ClusterRun, Rank, launched, run
 from llmserve_lab.cluster.backend import Array
 from tests.cluster.programs import RIGHT, WRONG
 
@@ -23,7 +23,7 @@ def plain(item: Any) -> Any:
     return item
 
 
-def told(done: Run[Any]) -> Any:
+def told(done: ClusterRun[Any]) -> Any:
     """What the ranks returned, and their ledger as text."""
     return [plain(done.results), repr(done.ledger)]
 

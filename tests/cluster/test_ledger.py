@@ -163,7 +163,9 @@ def test_a_wrong_question_is_refused() -> None:
         ledger.calls("allreduce")
     with pytest.raises(ValueError, match="rank must be from 0 to 1, got 2"):
         ledger.calls(rank=2)
-    with pytest.raises(ValueError, match="latency_s must be finite and >= 0, got -1"):
+    with pytest.raises(
+        ValueError, match="latency_s must be finite and at least 0, got"
+    ):
         ledger.seconds(NVLINK, rank=0, latency_s=-1)
     with pytest.raises(ValueError, match=r"eff_link must be in \(0, 1\], got 0"):
         ledger.seconds(NVLINK, rank=0, eff_link=0)

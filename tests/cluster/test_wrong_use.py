@@ -110,7 +110,7 @@ def test_a_wrong_argument_is_named(
 
 @pytest.mark.parametrize("num_ranks", [0, -1, 2.0, True, "2"])
 def test_the_number_of_ranks_is_a_positive_whole_number(num_ranks: Any) -> None:
-    with pytest.raises(ValueError, match="num_ranks must be a whole number >= 1, got"):
+    with pytest.raises(ValueError, match=r"num_ranks must be (a whole|at least)"):
         run(lambda rank: None, num_ranks)
 
 
@@ -122,5 +122,5 @@ def test_a_whole_number_of_numpys_will_do() -> None:
 def test_the_backend_and_the_timeout_are_checked() -> None:
     with pytest.raises(ValueError, match=r"backend must be one of .* got 'nccl'"):
         run(lambda rank: None, 2, backend="nccl")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"timeout_s must be positive .* got 0"):
+    with pytest.raises(ValueError, match="timeout_s must be positive, got 0"):
         run(lambda rank: None, 2, timeout_s=0)

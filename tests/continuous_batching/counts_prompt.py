@@ -8,10 +8,10 @@ import random
 from llmserve_lab.continuous_batching import formulas as f
 from tests.continuous_batching.play import cut, mixture, prompt, timed, together
 from tests.counted import Case, counts
-from tests.roofline.toys import of, setting
+from tests.roofline.toys import setting
 
 
-@counts(f.PROMPT_COMPUTE_S)
+@counts(f.PROMPT_COMPUTE_S, by="enumerated")
 def prompt_compute_s(rng: random.Random) -> Case:
     """Cut in any way: what is computed is the same."""
     shape, values = setting(rng)
@@ -23,7 +23,7 @@ def prompt_compute_s(rng: random.Random) -> Case:
     return Case(known, ticks["flops"])
 
 
-@counts(f.PROMPT_WEIGHTS_S)
+@counts(f.PROMPT_WEIGHTS_S, by="enumerated")
 def prompt_weights_s(rng: random.Random) -> Case:
     shape, values = setting(rng)
     length, chunk = prompt(rng)
@@ -33,7 +33,7 @@ def prompt_weights_s(rng: random.Random) -> Case:
     return Case(known, ticks["bytes"])
 
 
-@counts(f.PROMPT_KV_S)
+@counts(f.PROMPT_KV_S, by="enumerated")
 def prompt_kv_s(rng: random.Random) -> Case:
     shape, values = setting(rng)
     length, chunk = prompt(rng)
@@ -43,7 +43,7 @@ def prompt_kv_s(rng: random.Random) -> Case:
     return Case(known, ticks["bytes"])
 
 
-@counts(f.PROMPT_S)
+@counts(f.PROMPT_S, by="enumerated")
 def prompt_s(rng: random.Random) -> Case:
     """On a machine so lopsided that one side waits in every chunk."""
     shape, values = setting(rng)
@@ -54,10 +54,10 @@ def prompt_s(rng: random.Random) -> Case:
     seconds = sum(max(p.flops / peak, p.bytes_read / bandwidth) for p in parts)
     values |= {"prompt_len": length, "chunk": chunk, "eff_compute": 1, "eff_mem": 1}
     values |= {"peak_flops": peak, "hbm_bw": bandwidth}
-    return Case(of(f.PROMPT_S, values), seconds)
+    return Case(f.PROMPT_S.given(values), seconds)
 
 
-@counts(f.SPARE_FLOPS)
+@counts(f.SPARE_FLOPS, by="enumerated")
 def spare_flops(rng: random.Random) -> Case:
     """Let the decodes go first, second by second; what is left is spare."""
     shape, values, (_, *decodes) = mixture(rng)
@@ -66,20 +66,20 @@ def spare_flops(rng: random.Random) -> Case:
     spare = sum(per_second for _ in range(seconds)) - flops
     half_idle = {"peak_flops": 2 * per_second, "eff_compute": 0.5}
     values |= {"tbt_target": seconds, **half_idle}
-    return Case(of(f.SPARE_FLOPS, values), spare)
+    return Case(f.SPARE_FLOPS.given(values), spare)
 
 
-@counts(f.ROW_FLOPS)
+@counts(f.ROW_FLOPS, by="enumerated")
 def row_flops(rng: random.Random) -> Case:
     """Of a row among many: half a pair of its own is what the first row has less."""
     shape, values = setting(rng)
     context = values["context"]
     one, two = (together(shape, [(context, rows)]).flops for rows in (1, 2))
     curve = two - 2 * one  # what the second row sees of the first
-    return Case(of(f.ROW_FLOPS, values), one - curve / 2)
+    return Case(f.ROW_FLOPS.given(values), one - curve / 2)
 
 
-@counts(f.CHUNK_FITS)
+@counts(f.CHUNK_FITS, by="enumerated")
 def chunk_fits(rng: random.Random) -> Case:
     """Add one row after the other until the iteration would last too long."""
     shape, values, slices = mixture(rng)
@@ -90,10 +90,10 @@ def chunk_fits(rng: random.Random) -> Case:
     chunk = 0
     while together(shape, [(context, chunk + 1), *decodes]).flops < flops + 0.5:
         chunk += 1
-    return Case(of(f.CHUNK_FITS, values), chunk, math.floor)
+    return Case(f.CHUNK_FITS.given(values), chunk, math.floor)
 
 
-@counts(f.NUM_ITERATIONS)
+@counts(f.NUM_ITERATIONS, by="enumerated")
 def num_iterations(rng: random.Random) -> Case:
     """Queue every FLOP of the prompt; each iteration serves the decodes first."""
     shape, values, (_, *decodes) = mixture(rng)
@@ -105,4 +105,4 @@ def num_iterations(rng: random.Random) -> Case:
         waiting, iterations = waiting - (budget - busy), iterations + 1
     values |= {"prompt_len": length, "tbt_target": budget}
     values |= {"peak_flops": 1, "eff_compute": 1}
-    return Case(of(f.NUM_ITERATIONS, values), iterations, math.ceil)
+    return Case(f.NUM_ITERATIONS.given(values), iterations, math.ceil)

@@ -9,7 +9,7 @@ from llmserve_lab.formula.formula import Formula
 from tests.roofline.clock import unit_for
 from tests.roofline.counts_time import machine_values, random_unit
 from tests.roofline.machine import Meter, Toy
-from tests.roofline.toys import of, run, setting
+from tests.roofline.toys import run, setting
 
 Slice = tuple[int, int]  # tokens in cache, new rows
 
@@ -67,4 +67,4 @@ def timed(
     }
     ticks = {name: units[name].ticks_for(amount) for name, amount in amounts.items()}
     peaks = machine_values(units["flops"], units["bytes"])
-    return of(formula, values | peaks), ticks
+    return formula.given(values | peaks), ticks

@@ -33,7 +33,14 @@ from llmserve_lab.continuous_batching.serving import (
     within,
 )
 from llmserve_lab.continuous_batching.toy import model, prompt
-from llmserve_lab.engine import Continuous, IterationCost, Load, Pool, Static, simulate
+from llmserve_lab.engine import (
+    Continuous,
+    IterationCost,
+    IterationLoad,
+    Pool,
+    Static,
+    simulate,
+)
 
 
 def test_an_iteration_takes_what_the_engine_says() -> None:
@@ -42,9 +49,9 @@ def test_an_iteration_takes_what_the_engine_says() -> None:
         known = figures.iteration_against_chunk().values(model=name, chunk=512.0)
         shape, device = catalog.model(key), catalog.accelerator("h100-sxm")
         engine = IterationCost.of(shape, device, efficiency=share)
-        load = Load.of(chunk=512, context=65_536)
+        load = IterationLoad.of(chunk=512, context=65_536)
         for _ in range(8):
-            load = load.plus(Load.of(chunk=1, context=1024))
+            load = load.plus(IterationLoad.of(chunk=1, context=1024))
         assert known["iteration_s"] == pytest.approx(engine.seconds(load), rel=1e-9)
 
 
@@ -57,7 +64,7 @@ def test_the_mask_states_what_a_run_counts() -> None:
 
 def test_the_price_is_the_sum_over_the_chunks() -> None:
     known = figures.price().values()
-    loads = [Load.of(chunk=2048, context=at) for at in range(0, 65_536, 2048)]
+    loads = [IterationLoad.of(chunk=2048, context=at) for at in range(0, 65_536, 2048)]
     computed = sum(cost().compute_s(load) for load in loads)
     read = sum(cost().memory_s(load) for load in loads)
     assert known["prompt_compute_s"] == pytest.approx(computed, rel=1e-9)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from llmserve_lab.continuous_batching.article_machine import cost
 from llmserve_lab.continuous_batching.page import questions as module
-from llmserve_lab.engine import Load
+from llmserve_lab.engine import IterationLoad
 
 
 def test_the_chunk_that_fits_is_the_one_that_the_engine_takes() -> None:
-    calm = Load(0, 0, 0)
+    calm = IterationLoad(0, 0, 0)
     for _ in range(8):
-        calm = calm.plus(Load.of(chunk=1, context=1024))
+        calm = calm.plus(IterationLoad.of(chunk=1, context=1024))
     for prefix in (0, module.HALF_WAY):
         rows = cost().chunk_within(0.05, load=calm, context=prefix)
         assert module.fits(prefix) == rows

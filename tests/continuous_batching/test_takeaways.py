@@ -26,10 +26,10 @@ from llmserve_lab.continuous_batching.serving import (
     within,
 )
 from llmserve_lab.continuous_batching.toy import model, prompt
-from llmserve_lab.engine import Chunked, Continuous, Load, Request, Static
+from llmserve_lab.engine import Chunked, Continuous, IterationLoad, Request, Static
 from llmserve_lab.transformer import ORDERED, generate
 
-CALM = Load.of(chunk=1, context=1024)
+CALM = IterationLoad.of(chunk=1, context=1024)
 
 
 def test_who_comes_late_to_a_frozen_batch_waits_for_its_longest_answer() -> None:
@@ -53,7 +53,9 @@ def test_clients_who_wait_hide_the_queue_that_a_crowd_makes() -> None:
     closed, sparse, crowded = loops().values()
     assert closed.queue_s.max() == 0  # never more requests than slots
     for run in (closed, sparse, crowded):
-        prompts = (cost().seconds(Load.of(chunk=int(s))) for s in run.prompt_len)
+        prompts = (
+            cost().seconds(IterationLoad.of(chunk=int(s))) for s in run.prompt_len
+        )
         prefill_s = (run.ttft_s - run.queue_s).mean()
         assert prefill_s == pytest.approx(np.mean(list(prompts)), rel=0.2)
     assert crowded.ttft_s.mean() > 5 * sparse.ttft_s.mean() > 25 * closed.ttft_s.mean()
@@ -64,7 +66,7 @@ def test_clients_who_wait_hide_the_queue_that_a_crowd_makes() -> None:
 def test_a_long_prompt_is_the_gap_of_everyone_who_decodes() -> None:
     run = serve(stall(), Continuous())
     decoders = run.id < DECODES
-    whole = cost().seconds(Load.of(chunk=LONG))
+    whole = cost().seconds(IterationLoad.of(chunk=LONG))
     assert whole > 7
     assert np.all(run.worst_gap_s[decoders] >= whole)
     assert np.all(run.worst_gap_s[decoders] < 1.01 * whole)
@@ -119,7 +121,9 @@ def test_above_the_ridge_chunks_cost_no_time() -> None:
 
     def seconds(chunk: int) -> float:
         starts = range(0, 32_768, chunk)
-        return sum(cost().seconds(Load.of(chunk=chunk, context=s)) for s in starts)
+        return sum(
+            cost().seconds(IterationLoad.of(chunk=chunk, context=s)) for s in starts
+        )
 
     whole = seconds(32_768)
     for chunk in (256, 1024, 4096):

@@ -32,7 +32,7 @@ def made(of: LatentAttention) -> int:
     return sum(1 for _ in product(*map(range, shape)))
 
 
-@counts(f.EXPAND_FLOPS)
+@counts(f.EXPAND_FLOPS, by="executed")
 def expand_flops(rng: random.Random) -> Case:
     """A row on a cache, and the same row alone: what its weight products cost more."""
     of, context, batch = spec(rng), rng.randint(0, 9), rng.randint(1, 3)
@@ -45,7 +45,7 @@ def expand_flops(rng: random.Random) -> Case:
     return Case(values, spent)
 
 
-@counts(f.VANILLA_PAIR_FLOPS)
+@counts(f.VANILLA_PAIR_FLOPS, by="executed")
 def vanilla_pair_flops(rng: random.Random) -> Case:
     of, layers = spec(rng), rng.randint(1, 4)
     done = 0
@@ -61,7 +61,7 @@ def vanilla_pair_flops(rng: random.Random) -> Case:
     return Case(values, done)
 
 
-@counts(f.ABSORB_ROWS)
+@counts(f.ABSORB_ROWS, by="unrolled")
 def absorb_rows(rng: random.Random) -> Case:
     """Add rows until making keys of the cache costs less than wide pairs with it."""
     cached, narrow = rng.randint(1, 9), rng.randint(1, 5)
@@ -77,7 +77,7 @@ def absorb_rows(rng: random.Random) -> Case:
     return Case(values, rows, lambda value: -(-value // 1))
 
 
-@counts(f.QUADRATIC_PROMPT)
+@counts(f.QUADRATIC_PROMPT, by="unrolled")
 def quadratic_prompt(rng: random.Random) -> Case:
     """Grow a prompt token by token until its rectangle's half outweighs its rows."""
     active, pair = rng.randint(5, 40), rng.randint(1, 6)
@@ -88,7 +88,7 @@ def quadratic_prompt(rng: random.Random) -> Case:
     return Case(values, prompt, lambda value: -(-value // 1))
 
 
-@counts(f.LOCAL_EXPERTS)
+@counts(f.LOCAL_EXPERTS, by="enumerated")
 def local_experts(rng: random.Random) -> Case:
     """Deal experts and copies out in turn; the first GPU has most of them."""
     experts, extra, gpus = rng.randint(1, 20), rng.randint(0, 5), rng.randint(1, 9)
@@ -98,7 +98,7 @@ def local_experts(rng: random.Random) -> Case:
     return Case({"n_experts": experts, "n_redundant": extra, "ep": gpus}, dealt[0])
 
 
-@counts(f.NODES)
+@counts(f.NODES, by="enumerated")
 def nodes(rng: random.Random) -> Case:
     """Put GPUs into nodes; one that is not full counts as the part that is used."""
     gpus, size = rng.randint(1, 12), rng.randint(4, 8)
@@ -111,7 +111,7 @@ def nodes(rng: random.Random) -> Case:
     return Case({"ep": gpus, "node_gpus": size}, float(full + part))
 
 
-@counts(f.READ_EXPERTS)
+@counts(f.READ_EXPERTS, by="enumerated")
 def read_experts(rng: random.Random) -> Case:
     """All ways in which rows can choose, one after another, and what they leave."""
     experts, local = rng.randint(2, 4), rng.randint(1, 3)
@@ -129,7 +129,7 @@ def read_experts(rng: random.Random) -> Case:
     return Case(values, local * touched / len(outcomes))
 
 
-@counts(f.BUSIEST_EXPERTS)
+@counts(f.BUSIEST_EXPERTS, by="unrolled")
 def busiest_experts(rng: random.Random) -> Case:
     """All choices enumerated, then spread as the paper estimates, then cut off."""
     case = read_experts(rng)
@@ -146,7 +146,7 @@ def _harmonic(gpus: int) -> list[float]:
     return [] if gpus == 1 else [2.0**i * i for i in range(1, 60)]
 
 
-@counts(f.ALL_TO_ALL_BYTES)
+@counts(f.ALL_TO_ALL_BYTES, by="unrolled")
 def all_to_all_bytes(rng: random.Random) -> Case:
     """Every copy of every row pays for itself; the busiest GPU has more of them."""
     rows, copies, size = rng.randint(1, 5), rng.randint(1, 4), rng.randint(1, 9)
@@ -162,7 +162,7 @@ def all_to_all_bytes(rng: random.Random) -> Case:
     return Case(values, sum(sent for _ in range(int(1 / share))))
 
 
-@counts(f.FAR_SHARE)
+@counts(f.FAR_SHARE, by="enumerated")
 def far_share(rng: random.Random) -> Case:
     """Every pair of nodes once: how many are two?"""
     nodes = rng.randint(1, 6)
@@ -171,26 +171,26 @@ def far_share(rng: random.Random) -> Case:
     return Case({"n_nodes": nodes}, far / len(pairs))
 
 
-@counts(f.RESIDENT_BYTES)
+@counts(f.RESIDENT_BYTES, by="unrolled")
 def resident_bytes(rng: random.Random) -> Case:
     works = Works(rng)
     return Case(run_of(works, f.RESIDENT_BYTES), works.held())
 
 
-@counts(f.HELD_BYTES)
+@counts(f.HELD_BYTES, by="unrolled")
 def held_bytes(rng: random.Random) -> Case:
     """Weights are put in, then one token after the other of every request."""
     works = Works(rng)
     return Case(run_of(works, f.HELD_BYTES), works.held() + works.cached())
 
 
-@counts(f.MLA_BYTES)
+@counts(f.MLA_BYTES, by="unrolled")
 def mla_bytes(rng: random.Random) -> Case:
     works = Works(rng)
     return Case(run_of(works, f.MLA_BYTES), works.attention_bytes())
 
 
-@counts(f.EXPERT_BYTES)
+@counts(f.EXPERT_BYTES, by="unrolled")
 def expert_bytes(rng: random.Random) -> Case:
     works = Works(rng)
     values = run_of(works, f.EXPERT_BYTES, "read_experts", "all_to_all_bytes")

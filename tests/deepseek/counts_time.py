@@ -28,7 +28,7 @@ def clocked(formula: Formula, clock: Callable[[Works], Fraction]) -> None:
         works = Works(rng)
         return timed(works, formula, clock(works))
 
-    counts(formula)(count)
+    counts(formula, by="unrolled")(count)
 
 
 clocked(f.MLA_READ_S, lambda w: ticks((w.attention_bytes(), w.read_rate)))
@@ -52,7 +52,7 @@ clocked(f.ATTN_PHASE_S, lambda w: w.phases()[0])
 clocked(f.MOE_PHASE_S, lambda w: w.phases()[1])
 
 
-@counts(f.SHARP_S)
+@counts(f.SHARP_S, by="unrolled")
 def sharp_s(rng: random.Random) -> Case:
     """Both begin together; the block ends when the second of them has."""
     read, compute = rng.randint(1, 9), rng.randint(1, 9)
@@ -62,7 +62,7 @@ def sharp_s(rng: random.Random) -> Case:
     return Case({"block_read_s": read, "block_compute_s": compute}, clock)
 
 
-@counts(f.TURN_S)
+@counts(f.TURN_S, by="unrolled")
 def turn_s(rng: random.Random) -> Case:
     """One block begins when the one before it has ended; the host comes last."""
     works, clock = Works(rng), Fraction(0)
@@ -71,7 +71,7 @@ def turn_s(rng: random.Random) -> Case:
     return timed(works, f.TURN_S, clock + works.host_s)
 
 
-@counts(f.HIDDEN_S)
+@counts(f.HIDDEN_S, by="enumerated")
 def hidden_s(rng: random.Random) -> Case:
     """For each batch another is sent beside it; both must be through."""
     works, clock = slowly_sent(rng), Fraction(0)
@@ -90,14 +90,14 @@ def slowly_sent(rng: random.Random) -> Works:
     return works
 
 
-@counts(f.STAGES_S)
+@counts(f.STAGES_S, by="enumerated")
 def stages_s(rng: random.Random) -> Case:
     """Two halves on a GPU and its ports, event by event; neither slows the other."""
     works = slowly_sent(rng)
     return timed(works, f.STAGES_S, two_halves(*works.phases(), Fraction(0)))
 
 
-@counts(f.HALVES_S)
+@counts(f.HALVES_S, by="enumerated")
 def halves_s(rng: random.Random) -> Case:
     """The same, slowing each other down; starts and the rest once for each half."""
     works = slowly_sent(rng)
@@ -107,7 +107,7 @@ def halves_s(rng: random.Random) -> Case:
     return timed(works, f.HALVES_S, clock + works.host_s)
 
 
-@counts(f.USER_TOKENS_PER_S)
+@counts(f.USER_TOKENS_PER_S, by="unrolled")
 def user_tokens_per_s(rng: random.Random) -> Case:
     """Take steps for a while, and count what one request has got."""
     kept, steps, step_s = rng.randint(1, 4), rng.randint(1, 9), rng.randint(1, 5)
@@ -115,7 +115,7 @@ def user_tokens_per_s(rng: random.Random) -> Case:
     return Case({"accepted": kept, "twin_step_s": step_s}, got / (steps * step_s))
 
 
-@counts(f.GPU_TOKENS_PER_S)
+@counts(f.GPU_TOKENS_PER_S, by="unrolled")
 def gpu_tokens_per_s(rng: random.Random) -> Case:
     """A second of steps, each of which gives every request what was accepted."""
     requests, steps, accepted = (rng.randint(1, 9) for _ in range(3))
@@ -124,7 +124,7 @@ def gpu_tokens_per_s(rng: random.Random) -> Case:
     return Case(known, made)
 
 
-@counts(f.SPLIT)
+@counts(f.SPLIT, by="unrolled")
 def split(rng: random.Random) -> Case:
     """Deal requests out in turn, as often as there are batches."""
     requests, batches = 12 * rng.randint(1, 9), rng.randint(1, 4)

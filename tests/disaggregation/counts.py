@@ -8,43 +8,43 @@ import random
 from llmserve_lab.disaggregation import formulas as f
 from tests.counted import Case, counts
 from tests.disaggregation.toys import Served, first, served
-from tests.roofline.toys import of, run
+from tests.roofline.toys import run
 
 
-@counts(f.HANDOFF_BYTES)
+@counts(f.HANDOFF_BYTES, by="enumerated")
 def handoff_bytes(rng: random.Random) -> Case:
     one = served(rng)
-    return Case(of(f.HANDOFF_BYTES, one.values), one.cache_bytes(one.prompt_len))
+    return Case(f.HANDOFF_BYTES.given(one.values), one.cache_bytes(one.prompt_len))
 
 
-@counts(f.TRANSFER_S)
+@counts(f.TRANSFER_S, by="enumerated")
 def transfer_s(rng: random.Random) -> Case:
     """Token after token goes over the wire."""
     one = served(rng)
     now_s = 0.0
     for _ in range(one.prompt_len):
         now_s += one.cache_bytes(1) / (one.link_bw * one.eff_link)
-    return Case(of(f.TRANSFER_S, one.values), now_s)
+    return Case(f.TRANSFER_S.given(one.values), now_s)
 
 
-@counts(f.PREFILL_FLOPS)
+@counts(f.PREFILL_FLOPS, by="enumerated")
 def prefill_flops(rng: random.Random) -> Case:
     one = served(rng)
     meter = run(one.shape, batch=1, context=0, chunk=one.prompt_len)
-    return Case(of(f.PREFILL_FLOPS, one.values), meter.flops)
+    return Case(f.PREFILL_FLOPS.given(one.values), meter.flops)
 
 
-@counts(f.PREFILL_COMPUTE_S)
+@counts(f.PREFILL_COMPUTE_S, by="enumerated")
 def prefill_compute_s(rng: random.Random) -> Case:
     one = served(rng)
     counted = one.compute_s() - one.answer_s()
-    return Case(of(f.PREFILL_COMPUTE_S, one.values), counted)
+    return Case(f.PREFILL_COMPUTE_S.given(one.values), counted)
 
 
-@counts(f.PREFILL_S)
+@counts(f.PREFILL_S, by="enumerated")
 def prefill_s(rng: random.Random) -> Case:
     one = served(rng)
-    return Case(of(f.PREFILL_S, one.values), one.prefill_s())
+    return Case(f.PREFILL_S.given(one.values), one.prefill_s())
 
 
 def late_s(one: Served) -> float:
@@ -56,19 +56,19 @@ def late_s(one: Served) -> float:
     return wire_free - computed
 
 
-@counts(f.EXPOSED_S)
+@counts(f.EXPOSED_S, by="enumerated")
 def exposed_s(rng: random.Random) -> Case:
     one = served(rng)
-    return Case(of(f.EXPOSED_S, one.values), late_s(one))
+    return Case(f.EXPOSED_S.given(one.values), late_s(one))
 
 
-@counts(f.SECOND_GAP_S)
+@counts(f.SECOND_GAP_S, by="enumerated")
 def second_gap_s(rng: random.Random) -> Case:
     one = served(rng)
-    return Case(of(f.SECOND_GAP_S, one.values), late_s(one) + step_s(one))
+    return Case(f.SECOND_GAP_S.given(one.values), late_s(one) + step_s(one))
 
 
-@counts(f.KV_MADE_PER_S)
+@counts(f.KV_MADE_PER_S, by="enumerated")
 def kv_made_per_s(rng: random.Random) -> Case:
     """Prompt after prompt, and the bytes that they leave behind."""
     one = served(rng)
@@ -76,23 +76,23 @@ def kv_made_per_s(rng: random.Random) -> Case:
     for _ in range(rng.randint(1, 4)):
         made += one.cache_bytes(one.prompt_len)
         taken += one.prefill_s()
-    return Case(of(f.KV_MADE_PER_S, one.values), made / taken)
+    return Case(f.KV_MADE_PER_S.given(one.values), made / taken)
 
 
-@counts(f.KV_MADE_SHORT)
+@counts(f.KV_MADE_SHORT, by="enumerated")
 def kv_made_short(rng: random.Random) -> Case:
     one = served(rng)
     meter = run(one.shape, batch=1, context=0, chunk=one.prompt_len)
     seconds = meter.linear_flops / one.flops_per_s
     made = one.cache_bytes(one.prompt_len)
-    return Case(of(f.KV_MADE_SHORT, one.values), made / seconds)
+    return Case(f.KV_MADE_SHORT.given(one.values), made / seconds)
 
 
-@counts(f.TIER_GAIN)
+@counts(f.TIER_GAIN, by="enumerated")
 def tier_gain(rng: random.Random) -> Case:
     one = served(rng)
     fetched = one.cache_bytes(one.prompt_len) / one.tier_bw
-    return Case(of(f.TIER_GAIN, one.values), one.prefill_s() / fetched)
+    return Case(f.TIER_GAIN.given(one.values), one.prefill_s() / fetched)
 
 
 def step_s(one: Served) -> float:
@@ -101,13 +101,13 @@ def step_s(one: Served) -> float:
     return (meter.weight_bytes + meter.kv_read_bytes) / one.bytes_per_s
 
 
-@counts(f.DECODE_S)
+@counts(f.DECODE_S, by="enumerated")
 def decode_s(rng: random.Random) -> Case:
     one = served(rng)
-    return Case(of(f.DECODE_S, one.values), step_s(one))
+    return Case(f.DECODE_S.given(one.values), step_s(one))
 
 
-@counts(f.FREE_ROWS)
+@counts(f.FREE_ROWS, by="enumerated")
 def free_rows(rng: random.Random) -> Case:
     """Add rows, one by one, as long as computing them is no longer than reading."""
     one = served(rng)
@@ -120,17 +120,17 @@ def free_rows(rng: random.Random) -> Case:
         return meter.linear_flops / one.flops_per_s > step_s(one)
 
     rows = first(late) - 1
-    return Case(of(f.FREE_ROWS, one.values), rows - one.batch, math.floor)
+    return Case(f.FREE_ROWS.given(one.values), rows - one.batch, math.floor)
 
 
-@counts(f.DECODE_STEPS)
+@counts(f.DECODE_STEPS, by="enumerated")
 def decode_steps(rng: random.Random) -> Case:
     one = served(rng)
-    return Case(of(f.DECODE_STEPS, one.values), len(one.contexts()))
+    return Case(f.DECODE_STEPS.given(one.values), len(one.contexts()))
 
 
-@counts(f.MEAN_CONTEXT)
+@counts(f.MEAN_CONTEXT, by="enumerated")
 def mean_context(rng: random.Random) -> Case:
     one = served(rng)
     found = one.contexts()
-    return Case(of(f.MEAN_CONTEXT, one.values), sum(found) / len(found))
+    return Case(f.MEAN_CONTEXT.given(one.values), sum(found) / len(found))

@@ -8,40 +8,39 @@ from collections.abc import Callable
 from llmserve_lab.disaggregation import formulas as f
 from tests.counted import Case, counts
 from tests.disaggregation.toys import Served, first, served
-from tests.roofline.toys import of
 
 
-@counts(f.ANSWER_READ_S)
+@counts(f.ANSWER_READ_S, by="enumerated")
 def answer_read_s(rng: random.Random) -> Case:
     one = served(rng)
-    return Case(of(f.ANSWER_READ_S, one.values), one.read_s())
+    return Case(f.ANSWER_READ_S.given(one.values), one.read_s())
 
 
-@counts(f.REQUEST_COMPUTE_S)
+@counts(f.REQUEST_COMPUTE_S, by="enumerated")
 def request_compute_s(rng: random.Random) -> Case:
     one = served(rng)
-    return Case(of(f.REQUEST_COMPUTE_S, one.values), one.compute_s())
+    return Case(f.REQUEST_COMPUTE_S.given(one.values), one.compute_s())
 
 
-@counts(f.READ_SHARE)
+@counts(f.READ_SHARE, by="enumerated")
 def read_share(rng: random.Random) -> Case:
     one = served(rng)
     left_s = one.tbt_target - one.overhead_s - one.weights_s()
-    return Case(of(f.READ_SHARE, one.values), left_s / one.tbt_target)
+    return Case(f.READ_SHARE.given(one.values), left_s / one.tbt_target)
 
 
-@counts(f.COMPUTE_SHARE)
+@counts(f.COMPUTE_SHARE, by="enumerated")
 def compute_share(rng: random.Random) -> Case:
     one = served(rng)
     alone_s = (1 - one.overlap) * one.weights_s()
     left_s = one.tbt_target - one.overhead_s - alone_s
-    return Case(of(f.COMPUTE_SHARE, one.values), left_s / one.tbt_target)
+    return Case(f.COMPUTE_SHARE.given(one.values), left_s / one.tbt_target)
 
 
-@counts(f.ANSWER_COMPUTE_S)
+@counts(f.ANSWER_COMPUTE_S, by="enumerated")
 def answer_compute_s(rng: random.Random) -> Case:
     one = served(rng)
-    return Case(of(f.ANSWER_COMPUTE_S, one.values), one.answer_s())
+    return Case(f.ANSWER_COMPUTE_S.given(one.values), one.answer_s())
 
 
 def lasts(one: Served, computing: float, reading: float) -> float:
@@ -90,48 +89,48 @@ def decoded_per_s(one: Served) -> float:
     return filled_per_s(one, one.n_decode, one.answer_s())
 
 
-@counts(f.PREFILL_GPU_S)
+@counts(f.PREFILL_GPU_S, by="enumerated")
 def prefill_gpu_s(rng: random.Random) -> Case:
     one = served(rng)
     counted = lasts(one, one.compute_s() - one.answer_s(), one.weights_s())
-    return Case(of(f.PREFILL_GPU_S, one.values), counted)
+    return Case(f.PREFILL_GPU_S.given(one.values), counted)
 
 
-@counts(f.DECODE_GPU_S)
+@counts(f.DECODE_GPU_S, by="enumerated")
 def decode_pool_gpu_s(rng: random.Random) -> Case:
     one = served(rng)
     counted = one.n_decode / decoded_per_s(one)
-    return Case(of(f.DECODE_GPU_S, one.values), counted)
+    return Case(f.DECODE_GPU_S.given(one.values), counted)
 
 
-@counts(f.SHARED_GPU_S)
+@counts(f.SHARED_GPU_S, by="enumerated")
 def shared_gpu_s(rng: random.Random) -> Case:
     one = served(rng)
     return Case(
-        of(f.SHARED_GPU_S, one.values), 1 / filled_per_s(one, 1, one.compute_s())
+        f.SHARED_GPU_S.given(one.values), 1 / filled_per_s(one, 1, one.compute_s())
     )
 
 
-@counts(f.PREFILL_RATE)
+@counts(f.PREFILL_RATE, by="enumerated")
 def prefill_rate(rng: random.Random) -> Case:
     one = served(rng)
-    return Case(of(f.PREFILL_RATE, one.values), prefilled_per_s(one))
+    return Case(f.PREFILL_RATE.given(one.values), prefilled_per_s(one))
 
 
-@counts(f.DECODE_RATE)
+@counts(f.DECODE_RATE, by="enumerated")
 def decode_rate(rng: random.Random) -> Case:
     one = served(rng)
-    return Case(of(f.DECODE_RATE, one.values), decoded_per_s(one))
+    return Case(f.DECODE_RATE.given(one.values), decoded_per_s(one))
 
 
-@counts(f.POOLS_RATE)
+@counts(f.POOLS_RATE, by="enumerated")
 def pools_rate(rng: random.Random) -> Case:
     one = served(rng)
     rates = sorted([prefilled_per_s(one), decoded_per_s(one)])
-    return Case(of(f.POOLS_RATE, one.values), rates[0])
+    return Case(f.POOLS_RATE.given(one.values), rates[0])
 
 
-@counts(f.BEST_POOLS_RATE)
+@counts(f.BEST_POOLS_RATE, by="enumerated")
 def best_pools_rate(rng: random.Random) -> Case:
     """Move a share of all GPUs from one pool to the other until both are busy."""
     one = served(rng)
@@ -141,14 +140,14 @@ def best_pools_rate(rng: random.Random) -> Case:
         decoded_per_s(one) / one.n_decode,
     )
     most = largest(lambda share: share < 1 and share * prefill < (1 - share) * decode)
-    return Case(of(f.BEST_POOLS_RATE, one.values), most * gpus * prefill)
+    return Case(f.BEST_POOLS_RATE.given(one.values), most * gpus * prefill)
 
 
-@counts(f.SHARED_RATE)
+@counts(f.SHARED_RATE, by="enumerated")
 def shared_rate(rng: random.Random) -> Case:
     one = served(rng)
     counted = filled_per_s(one, one.n_prefill + one.n_decode, one.compute_s())
-    return Case(of(f.SHARED_RATE, one.values), counted)
+    return Case(f.SHARED_RATE.given(one.values), counted)
 
 
 def fewest(arrival_rate: float, one_gpu_per_s: float) -> int:
@@ -156,15 +155,15 @@ def fewest(arrival_rate: float, one_gpu_per_s: float) -> int:
     return first(lambda gpus: gpus * one_gpu_per_s >= arrival_rate)
 
 
-@counts(f.SHARED_GPUS)
+@counts(f.SHARED_GPUS, by="enumerated")
 def shared_gpus(rng: random.Random) -> Case:
     one = served(rng)
     one.values["arrival_rate"] *= rng.uniform(1, 9)
     counted = fewest(one.arrival_rate, filled_per_s(one, 1, one.compute_s()))
-    return Case(of(f.SHARED_GPUS, one.values), counted)
+    return Case(f.SHARED_GPUS.given(one.values), counted)
 
 
-@counts(f.POOLS_GPUS)
+@counts(f.POOLS_GPUS, by="enumerated")
 def pools_gpus(rng: random.Random) -> Case:
     one = served(rng)
     one.values["arrival_rate"] *= rng.uniform(1, 9)
@@ -173,10 +172,10 @@ def pools_gpus(rng: random.Random) -> Case:
     counted = sum(
         fewest(one.arrival_rate, per_s) for per_s in (one_prefills, one_decodes)
     )
-    return Case(of(f.POOLS_GPUS, one.values), counted)
+    return Case(f.POOLS_GPUS.given(one.values), counted)
 
 
-@counts(f.TOKEN_COST)
+@counts(f.TOKEN_COST, by="unrolled")
 def token_cost(rng: random.Random) -> Case:
     """Pay for an hour, second by second, and count what came out."""
     price, speed = rng.uniform(1e-4, 1e-2), rng.uniform(10, 9000)

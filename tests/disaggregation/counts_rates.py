@@ -10,7 +10,7 @@ import numpy as np
 from llmserve_lab.disaggregation import formulas as f
 from tests.counted import Case, counts
 from tests.disaggregation.toys import Served, first, served
-from tests.roofline.toys import of, run
+from tests.roofline.toys import run
 
 STATES = 90  # of a queue; at most six tenths busy, it is never longer
 
@@ -22,13 +22,13 @@ def middle_s(one: Served) -> float:
     return one.cache_bytes(found[len(found) // 2]) / one.bytes_per_s
 
 
-@counts(f.STEP_READ_S)
+@counts(f.STEP_READ_S, by="enumerated")
 def step_read_s(rng: random.Random) -> Case:
     one = served(rng)
-    return Case(of(f.STEP_READ_S, one.values), middle_s(one))
+    return Case(f.STEP_READ_S.given(one.values), middle_s(one))
 
 
-@counts(f.TBT_BATCH)
+@counts(f.TBT_BATCH, by="enumerated")
 def tbt_batch(rng: random.Random) -> Case:
     """Admit requests in the middle of their answers while the step stays in time."""
     one = served(rng)
@@ -43,7 +43,7 @@ def tbt_batch(rng: random.Random) -> Case:
         read_s = (meter.weight_bytes + meter.kv_read_bytes) / one.bytes_per_s
         return bool(read_s + one.overhead_s > one.tbt_target)
 
-    return Case(of(f.TBT_BATCH, one.values), first(late) - 1, math.floor)
+    return Case(f.TBT_BATCH.given(one.values), first(late) - 1, math.floor)
 
 
 def busy_prefill(one: Served) -> float:
@@ -59,32 +59,32 @@ def decode_gpu_s(one: Served) -> float:
     return float(sum(share * one.tbt_target for share in shares))
 
 
-@counts(f.PREFILL_GPUS)
+@counts(f.PREFILL_GPUS, by="enumerated")
 def prefill_gpus(rng: random.Random) -> Case:
     one = served(rng)
-    return Case(of(f.PREFILL_GPUS, one.values), busy_prefill(one))
+    return Case(f.PREFILL_GPUS.given(one.values), busy_prefill(one))
 
 
-@counts(f.DECODE_GPUS)
+@counts(f.DECODE_GPUS, by="enumerated")
 def decode_gpus(rng: random.Random) -> Case:
     one = served(rng)
     counted = decode_gpu_s(one) * one.arrival_rate
-    return Case(of(f.DECODE_GPUS, one.values), counted)
+    return Case(f.DECODE_GPUS.given(one.values), counted)
 
 
-@counts(f.POOL_RATIO)
+@counts(f.POOL_RATIO, by="enumerated")
 def pool_ratio(rng: random.Random) -> Case:
     one = served(rng)
     counted = decode_gpu_s(one) * one.arrival_rate / busy_prefill(one)
-    return Case(of(f.POOL_RATIO, one.values), counted)
+    return Case(f.POOL_RATIO.given(one.values), counted)
 
 
-@counts(f.HANDOFF_PER_S)
+@counts(f.HANDOFF_PER_S, by="enumerated")
 def handoff_per_s(rng: random.Random) -> Case:
     one, arrived = served(rng), rng.randint(1, 9)
     sent = sum(one.cache_bytes(one.prompt_len) for _ in range(arrived))
     counted = sent / (arrived / one.arrival_rate)
-    return Case(of(f.HANDOFF_PER_S, one.values), counted)
+    return Case(f.HANDOFF_PER_S.given(one.values), counted)
 
 
 def wait_s(one: Served) -> float:
@@ -102,13 +102,13 @@ def wait_s(one: Served) -> float:
     return here / float(one.arrival_rate) - one.prefill_s()
 
 
-@counts(f.PREFILL_WAIT_S)
+@counts(f.PREFILL_WAIT_S, by="enumerated")
 def prefill_wait_s(rng: random.Random) -> Case:
     one = served(rng)
-    return Case(of(f.PREFILL_WAIT_S, one.values), wait_s(one))
+    return Case(f.PREFILL_WAIT_S.given(one.values), wait_s(one))
 
 
-@counts(f.TTFT)
+@counts(f.TTFT, by="enumerated")
 def ttft(rng: random.Random) -> Case:
     one = served(rng)
-    return Case(of(f.TTFT, one.values), wait_s(one) + one.prefill_s())
+    return Case(f.TTFT.given(one.values), wait_s(one) + one.prefill_s())

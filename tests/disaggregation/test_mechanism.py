@@ -95,7 +95,7 @@ def test_host_memory_is_two_copies_more() -> None:
         ),
         (
             lambda: hand_over(n_layers=1, prefill_s=-1, transfer_s=1, streamed=True),
-            "prefill_s must be at least 0, got -1",
+            "prefill_s must be finite and at least 0, got -1",
         ),
         (lambda: f.SHARED_GPUS.at(LONG), "tbt_batch must be at least 1, got 0.9"),
         (lambda: f.POOLS_GPUS.at(LONG), "tbt_batch must be at least 1, got 0.9"),

@@ -18,7 +18,7 @@ from llmserve_lab.engine import (
     Continuous,
     Disaggregated,
     IterationCost,
-    Load,
+    IterationLoad,
     Pool,
     Request,
     simulate,
@@ -131,10 +131,10 @@ def test_under_a_roofline_one_engine_carries_more(prompt_len: int) -> None:
 
 def test_rows_that_ride_along_make_a_decode_step_no_longer() -> None:
     cost = IterationCost.of(LLAMA_2, H100)
-    alone = Load(rows=32, pairs=32 * 1025, kv_tokens=32 * 1024)
+    alone = IterationLoad(rows=32, pairs=32 * 1025, kv_tokens=32 * 1024)
     rows = cost.chunk_within(cost.seconds(alone), load=alone, context=0)
     assert 500 < rows < 700
-    carrying = alone.plus(Load.of(chunk=rows))
+    carrying = alone.plus(IterationLoad.of(chunk=rows))
     assert cost.seconds(carrying) == cost.seconds(alone)
 
 

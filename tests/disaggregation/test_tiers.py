@@ -11,9 +11,10 @@ from llmserve_lab.catalog.evidence.tiers import HOST_DRAM, NVME_SSD, TIERS
 from llmserve_lab.disaggregation import tiers
 from llmserve_lab.disaggregation.tiers import TieredStore, replay
 from llmserve_lab.engine import Request
+from tests.depth import examples
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.integers(0, 9), max_size=60), st.tuples(*[st.integers(0, 4)] * 3))
 def test_tiers_hold_the_latest_blocks_in_order(
     blocks: list[int], capacities: tuple[int, int, int]

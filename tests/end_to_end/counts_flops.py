@@ -21,28 +21,28 @@ def per_row_and_pair(model: ModelShape) -> dict[str, float]:
     }
 
 
-@counts(f.RECOMPUTE_FLOPS)
+@counts(f.RECOMPUTE_FLOPS, by="executed")
 def recompute_flops(rng: random.Random) -> Case:
     size, model = request(rng), shape(rng)
     done = played(rng, size, cached=False, model=model)
     return Case(size | per_row_and_pair(model), done.flops)
 
 
-@counts(f.CACHED_FLOPS)
+@counts(f.CACHED_FLOPS, by="executed")
 def cached_flops(rng: random.Random) -> Case:
     size, model = request(rng), shape(rng)
     done = played(rng, size, cached=True, model=model)
     return Case(size | per_row_and_pair(model), done.flops)
 
 
-@counts(f.FLOPS_RATIO)
+@counts(f.FLOPS_RATIO, by="executed")
 def flops_ratio(rng: random.Random) -> Case:
     size, model = request(rng), shape(rng)
     again, once = (played(rng, size, cached=c, model=model) for c in (False, True))
     return Case(size | per_row_and_pair(model), again.flops / once.flops)
 
 
-@counts(f.KV_HELD_BYTES)
+@counts(f.KV_HELD_BYTES, by="executed")
 def kv_held_bytes(rng: random.Random) -> Case:
     """Play the loop by hand with a cache, and look how much it holds at the end."""
     model, size = Transformer(shape(rng)), request(rng)

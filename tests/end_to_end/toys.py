@@ -10,7 +10,6 @@ from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.ffn import GeluFfn, SwigluFfn
 from llmserve_lab.end_to_end.loops import reply
 from llmserve_lab.end_to_end.tally import Tally
-from llmserve_lab.formula.formula import Formula
 from llmserve_lab.transformer import Transformer, tiny_shape
 
 VOCAB = 16
@@ -54,11 +53,6 @@ def played(
         new=size["new_tokens"],
         cached=cached,
     )
-
-
-def of(formula: Formula, values: dict[str, float]) -> dict[str, float]:
-    """Those of ``values`` that ``formula`` asks for."""
-    return {leaf.name: values[leaf.name] for leaf in formula.arguments}
 
 
 def differences(values: list[int], order: int) -> int:

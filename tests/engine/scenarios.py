@@ -61,7 +61,7 @@ def policy(draw: Random, *, frozen: bool) -> Policy:
             *([Static(draw.randint(1, 5))] if frozen else []),
             Continuous(max_batch),
             Continuous(max_batch, mixed=False),
-            Continuous(max_batch, reserve=True),
+            Continuous(max_batch, reserve_output=True),
             Chunked(draw.randint(3, 40), max_batch),
             ChunkedWithin(draw.uniform(0.005, 0.03), max_batch, least=2),
         ]
@@ -108,10 +108,14 @@ def slow(scenario: Scenario, number: Any = float) -> dict[int, Life]:
 
     def servers(of: Pool) -> list[Server]:
         cost = SimpleNamespace(**{k: number(v) for k, v in vars(of.cost).items()})
-        return [
+        made = [
             Server(env, cost, slow_policy(of.policy, number), of.num_blocks)
             for _ in range(of.replicas)
         ]
+        for server in made if of.swap_bytes_per_s else []:
+            bytes_per_s = number(of.swap_bytes_per_s)
+            server.swap_s = cost.kv_bytes_per_token * cost.kv_copies / bytes_per_s
+        return made
 
     def send(request: Request) -> Life:
         life = lives[request.id] = Life(request, env.now)

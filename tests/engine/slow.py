@@ -11,6 +11,7 @@ from typing import Any
 import simpy
 
 from llmserve_lab.engine import Request
+from tests.engine.slow_orders import last_out
 
 Process = Generator[simpy.Event, Any, None]
 HOPS = 6  # from a server's end over the link to another, all in no time
@@ -58,6 +59,8 @@ class Server:
     def __init__(self, env: Any, cost: Any, policy: Any, blocks: int) -> None:
         self.env, self.cost, self.policy = env, cost, policy
         self.size, self.free = 16, blocks
+        self.swap_s: Any = None  # seconds to copy a token, or nothing is swapped
+        self.copy_s: Any = 0
         self.waiting: list[Life] = []
         self.batch: list[Life] = []
         self.done: list[Life] = []
@@ -85,6 +88,8 @@ class Server:
         life.blocks = need
         self.waiting.remove(life)
         self.batch.append(life)
+        if life.preemptions and self.swap_s is not None:
+            self.copy_s += life.cached * self.swap_s
         if life.scheduled_s < 0:
             life.scheduled_s = self.env.now
         return True
@@ -99,7 +104,8 @@ class Server:
                 yield self.bell
                 continue
             carried = self.policy.padded(self, plan)
-            length_s = iteration_s(self.cost, carried)
+            length_s = iteration_s(self.cost, carried) + self.copy_s
+            self.copy_s = 0
             if self.link is not None:
                 self.link.watch(plan, length_s)
             yield self.env.timeout(length_s)
@@ -115,7 +121,7 @@ class Server:
         for life in [life for life in spoke if life.wants == 0]:
             self.batch.remove(life)
             self.done.append(life)
-        if not (self.policy.frozen and self.batch):
+        if not (self.policy.static_batch and self.batch):
             for life in self.done:
                 self.answer(life)
             self.done.clear()
@@ -125,7 +131,7 @@ class Server:
                 self.batch.remove(life)
                 self.busy_for -= 1
                 self.link.hand_over(life)
-        if not self.policy.reserve:
+        if not self.policy.reserve_output:
             self.grow([life for life in self.batch if life in spoke])
 
     def answer(self, life: Life) -> None:
@@ -135,20 +141,24 @@ class Server:
         self.on_answer(life)
 
     def grow(self, spoke: list[Life]) -> None:
-        """From the oldest on, one block where one is full; the youngest pays."""
+        """From the oldest on, one block where one is full; the victims pay."""
         for life in spoke:
             while life in self.batch and life.blocks * self.size < life.known:
                 if self.free:
                     self.free -= 1
                     life.blocks += 1
                 else:
-                    self.preempt(self.batch[-1])
+                    self.preempt(last_out(self.policy.order, self))
 
     def preempt(self, life: Life) -> None:
         self.batch.remove(life)
         self.waiting.insert(0, life)
         self.free += life.blocks
-        life.blocks = life.cached = 0
+        life.blocks = 0
+        if self.swap_s is None:
+            life.cached = 0
+        else:
+            self.copy_s += life.cached * self.swap_s
         life.decodes = False
         life.preemptions += 1
 

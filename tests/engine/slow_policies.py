@@ -8,24 +8,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.engine.slow import Life, Server, iteration_s
+from tests.engine.slow_orders import first_in
 
 Rows = list[tuple[Life, int]]
 
 
 class Usual:
-    frozen = False
-    reserve: bool
+    order: Any = None
+    static_batch = False
+    reserve_output: bool
     max_batch: int
 
     def padded(self, server: Server, plan: Rows) -> list[tuple[int, int]]:
         return [(rows, life.cached) for life, rows in plan]
 
     def next_in(self, server: Server) -> Life | None:
-        """The head of the queue, if it may come in."""
+        """The first of the queue, if it may come in."""
         if len(server.batch) >= self.max_batch or not server.waiting:
             return None
-        life = server.waiting[0]
-        tokens = life.known + (life.wants - 1 if self.reserve else 0)
+        life = sorted(server.waiting, key=first_in(self.order, server))[0]
+        tokens = life.known + (life.wants - 1 if self.reserve_output else 0)
         return life if server.admit(life, tokens=tokens) else None
 
 
@@ -33,7 +35,7 @@ class Usual:
 class Orca(Usual):
     max_batch: int
     mixed: bool
-    reserve: bool
+    reserve_output: bool
 
     def rows(self, server: Server) -> Rows:
         while self.next_in(server):
@@ -49,7 +51,7 @@ class Orca(Usual):
 class Sarathi(Usual):
     max_batch: int
     budget: int
-    reserve: bool = False
+    reserve_output: bool = False
 
     def rows(self, server: Server) -> Rows:
         plan = [(life, 1) for life in server.batch if life.decodes]
@@ -67,7 +69,7 @@ class InTime(Usual):
     max_batch: int
     tbt_s: float
     least: int
-    reserve: bool = False
+    reserve_output: bool = False
 
     def most(self, server: Server, plan: Rows, cached: int) -> int:
         """Try one row more, and another, until the iteration is too long."""
@@ -98,8 +100,8 @@ class InTime(Usual):
 @dataclass
 class Frozen(Usual):
     batch: int
-    frozen = True
-    reserve: bool = True
+    static_batch = True
+    reserve_output: bool = True
     width: int = 0
 
     def rows(self, server: Server) -> Rows:
@@ -109,7 +111,8 @@ class Frozen(Usual):
 
     def open(self, server: Server) -> None:
         group: list[Life] = []
-        for life in server.waiting[: self.batch]:
+        queue = sorted(server.waiting, key=first_in(self.order, server))
+        for life in queue[: self.batch]:
             if self.room(server, [*group, life]) * (len(group) + 1) > server.free:
                 break
             group.append(life)
@@ -131,12 +134,18 @@ class Frozen(Usual):
 
 
 def slow_policy(policy: Any, number: Any) -> Usual:
-    """The blackboard's version of one of the engine's policies."""
+    """The blackboard's version of one of the engine's policies, and of its order."""
+    made = _rows_of(policy, number)
+    made.order = policy.order
+    return made
+
+
+def _rows_of(policy: Any, number: Any) -> Usual:
     match type(policy).__name__:
         case "Static":
             return Frozen(policy.batch)
         case "Continuous":
-            return Orca(policy.max_batch, policy.mixed, policy.reserve)
+            return Orca(policy.max_batch, policy.mixed, policy.reserve_output)
         case "Chunked":
             return Sarathi(policy.max_batch, policy.budget)
         case _:

@@ -69,7 +69,7 @@ def test_a_leap_is_the_steps_it_skips() -> None:
 
 
 def runs(given: Scenario) -> int:
-    trace = given.fast(log=True).trace
+    trace = given.fast(log=True).log
     assert trace is not None
     return len(trace)
 

@@ -11,7 +11,7 @@ from llmserve_lab.catalog.arguments import machine, wire, workload
 from llmserve_lab.catalog.evidence.servers import VLLM_ROOM
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.cluster import formulas as wires
-from llmserve_lab.engine import IterationCost, Load
+from llmserve_lab.engine import IterationCost, IterationLoad
 from llmserve_lab.roofline import formulas as f
 
 H100 = catalog.accelerator("h100-sxm")
@@ -21,16 +21,17 @@ NVLINK = catalog.link("nvlink4")
 COST = IterationCost.of(LLAMA_2, H100)
 
 
-def load(*, batch: int, chunk: int, context: int) -> Load:
-    total = Load(0, 0, 0)
+def load(*, batch: int, chunk: int, context: int) -> IterationLoad:
+    total = IterationLoad(0, 0, 0)
     for _ in range(batch):
-        total = total.plus(Load.of(chunk=chunk, context=context))
+        total = total.plus(IterationLoad.of(chunk=chunk, context=context))
     return total
 
 
 def test_pairs_are_counted_row_by_row() -> None:
-    assert Load.of(chunk=3, context=5) == (3, 6 + 7 + 8, 5)
-    assert Load.of(chunk=1, context=9) == (1, 10, 9)  # decode is a chunk of one
+    assert IterationLoad.of(chunk=3, context=5)[:3] == (3, 6 + 7 + 8, 5)
+    # decode is a chunk of one, and no prompt
+    assert IterationLoad.of(chunk=1, context=9) == (1, 10, 9, 1, 0)
 
 
 @given(
@@ -90,12 +91,14 @@ def test_a_latent_is_copied_to_every_device() -> None:
 
 def test_no_result_lies_below_the_floor_of_reading_the_weights() -> None:
     floor_s = LLAMA_2.weight_bytes() / float(H100.hbm_bw)
-    assert COST.seconds(Load.of(chunk=1)) >= floor_s
-    assert COST.seconds(Load.of(chunk=1)) == pytest.approx(floor_s, rel=1e-3)
+    assert COST.seconds(IterationLoad.of(chunk=1)) >= floor_s
+    assert COST.seconds(IterationLoad.of(chunk=1)) == pytest.approx(floor_s, rel=1e-3)
 
 
 def test_the_cache_is_read_once() -> None:
-    more = COST.memory_s(Load(1, 1, 1_000)) - COST.memory_s(Load(1, 1, 0))
+    more = COST.memory_s(IterationLoad(1, 1, 1_000)) - COST.memory_s(
+        IterationLoad(1, 1, 0)
+    )
     once = 1_000 * LLAMA_2.kv_bytes_per_token() / float(H100.hbm_bw)
     assert more == pytest.approx(once)
 
@@ -115,7 +118,7 @@ def test_the_chunk_found_is_the_largest_that_is_in_time(
     cost = replace(COST, overlap=overlap)
 
     def in_time(chunk: int) -> bool:
-        total = base.plus(Load.of(chunk=chunk, context=context))
+        total = base.plus(IterationLoad.of(chunk=chunk, context=context))
         return cost.seconds(total) <= target_s * (1 + 2e-12)
 
     chunk = cost.chunk_within(target_s, load=base, context=context)
@@ -124,7 +127,7 @@ def test_the_chunk_found_is_the_largest_that_is_in_time(
 
 
 def test_what_does_not_overlap_is_added() -> None:
-    two = Load.of(chunk=300, context=5_000)
+    two = IterationLoad.of(chunk=300, context=5_000)
     bills = COST.compute_s(two), COST.memory_s(two)
     for overlap, expected in ((1, max(bills)), (0, sum(bills))):
         cost = replace(COST, overlap=overlap, overhead_s=0.002)
@@ -189,6 +192,6 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ValueError, match="block_tokens must be at least 1 token"):
         COST.kv_blocks(block_tokens=0)
     with pytest.raises(ValueError, match="chunk and context must be at least 0 rows"):
-        Load.of(chunk=-1)
+        IterationLoad.of(chunk=-1)
     with pytest.raises(ValueError, match="kv_bytes_per_token must be positive"):
         IterationCost(row_s=1).kv_blocks()

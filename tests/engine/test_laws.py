@@ -7,9 +7,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmserve_lab.engine import Chunked, Disaggregated, Pool, Report, Step
+from llmserve_lab.engine import Chunked, Disaggregated, IterationRecord, Pool, Report
 from llmserve_lab.engine.arrivals import ClosedLoop, OpenLoop
-from llmserve_lab.engine.metrics.request_log import Record
+from llmserve_lab.engine.metrics.request_log import RequestLog
 from llmserve_lab.engine.system import System
 from tests.engine.scenarios import Scenario, scenario
 
@@ -17,11 +17,11 @@ scenarios = st.integers(1_000, 1_000_000).map(scenario)
 few = settings(max_examples=30)
 
 
-def steps(report: Report) -> dict[tuple[str, int], list[Step]]:
+def steps(report: Report) -> dict[tuple[str, int], list[IterationRecord]]:
     """The trace of each replica."""
-    found: dict[tuple[str, int], list[Step]] = defaultdict(list)
-    assert report.trace is not None
-    for step in report.trace:
+    found: dict[tuple[str, int], list[IterationRecord]] = defaultdict(list)
+    assert report.log is not None
+    for step in report.log:
         found[step.pool, step.replica].append(step)
     return found
 
@@ -51,16 +51,16 @@ def test_every_request_is_answered_once_and_every_token_said_once(
 def test_all_blocks_come_back_and_never_are_more_than_all_taken(
     given: Scenario,
 ) -> None:
-    system, record = System(given.deployment), Record()
+    system, record = System(given.deployment), RequestLog()
     source = ClosedLoop(given.requests, clients=3)
     assert system.serve(source, record, None)
     for replica in system.replicas:
         assert replica.free_blocks == replica.num_blocks
-        assert 0 < replica.ledger.kv_peak_blocks <= replica.num_blocks or (
-            not replica.ledger.iterations
+        assert 0 < replica.counters.kv_peak_blocks <= replica.num_blocks or (
+            not replica.counters.iterations
         )
         assert not replica.waiting and not replica.size and not replica.num_requests
-        assert replica.decoders.cached == 0
+        assert replica.decode_batch.cached == 0
 
 
 @few
@@ -98,13 +98,70 @@ def test_rows_of_prompts_are_the_prompts_and_what_preemption_repeats(
     given: Scenario,
 ) -> None:
     report = given.fast(log=True)
-    assert report.trace is not None
-    rows = sum(step.prefill_rows * step.count for step in report.trace)
+    assert report.log is not None
+    rows = sum(step.prefill_rows * step.count for step in report.log)
     prompts = sum(request.prompt_len for request in given.requests)
     if report.preemptions.any():
         assert rows > prompts
     else:
         assert rows == prompts
+
+
+@few
+@given(given=scenarios)
+def test_every_row_is_a_token_of_a_request_or_is_computed_again(
+    given: Scenario,
+) -> None:
+    """Rows = prompts + outputs but the last of each + recomputed tokens."""
+    report = given.fast(log=True)
+    assert report.log is not None
+    rows = sum((s.decode_rows + s.prefill_rows) * s.count for s in report.log)
+    tokens = sum(each.prompt_len + each.output_len - 1 for each in given.requests)
+    assert rows == tokens + report.recomputed_tokens
+    assert report.num_preemptions == report.preemptions.sum()
+    assert (report.recomputed_tokens > 0) == (report.num_preemptions > 0)
+
+
+@few
+@given(given=scenarios)
+def test_whatever_is_admitted_is_preempted_or_freed_and_said_in_order(
+    given: Scenario,
+) -> None:
+    report = given.fast(log=True)
+    assert report.log is not None
+    kinds = Counter((e.pool, e.kind) for e in report.log.events)
+    for pool in {event.pool for event in report.log.events}:
+        out = kinds[pool, "preempted"] + kinds[pool, "freed"]
+        assert kinds[pool, "admitted"] == out
+        assert kinds[pool, "arrived"] == kinds[pool, "freed"]
+    count = len(given.requests)
+    assert sum(n for (_, kind), n in kinds.items() if kind == "first_token") == count
+    assert sum(n for (_, kind), n in kinds.items() if kind == "finished") == count
+    assert kinds["prefill", "sent"] == kinds["decode", "arrived"]
+    times_s = [event.time_s for event in report.log.events]
+    assert times_s == sorted(times_s)
+
+
+@few
+@given(given=scenarios)
+def test_utilization_counts_all_replicas(given: Scenario) -> None:
+    """Seconds, and token-seconds over the cache of each, added up from the log."""
+    report = given.fast(log=True, leap=False)
+    assert report.log is not None
+    by_name = {"pool": pools(given)[0], "prefill": pools(given)[0]}
+    by_name["decode"] = pools(given)[-1]
+    for name, use in report.pools.items():
+        own = [step for step in report.log if step.pool == name]
+        for name_s in ("compute_s", "memory_s"):
+            logged_s = sum(getattr(step, name_s) for step in own)
+            assert abs(getattr(use, name_s) - logged_s) < 1e-9
+        assert abs(use.busy_s - sum(step.end_s - step.start_s for step in own)) < 1e-9
+        held = sum(s.kv_tokens_held * (s.end_s - s.start_s) for s in own)
+        room = by_name[name].replicas * by_name[name].num_blocks * 16
+        expected = held / (room * report.elapsed_s)
+        assert abs(use.kv_occupancy - expected) < 1e-9
+        most = max((step.used_blocks for step in own), default=0)
+        assert use.kv_peak >= most / by_name[name].num_blocks
 
 
 @few
@@ -127,7 +184,7 @@ def test_a_chunked_iteration_keeps_its_budget_unless_decodes_alone_exceed_it(
 @given(given=scenarios)
 def test_littles_law(given: Scenario) -> None:
     """Requests in the system on average = rate × time in it, counted step by step."""
-    record, system = Record(), System(given.deployment)
+    record, system = RequestLog(), System(given.deployment)
     times, inside = [0.0], [0]
     source = OpenLoop(given.requests)
     for request in given.requests:

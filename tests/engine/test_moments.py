@@ -15,7 +15,7 @@ from llmserve_lab.engine import (
     Continuous,
     Disaggregated,
     IterationCost,
-    Load,
+    IterationLoad,
     Policy,
     Pool,
     Report,
@@ -51,7 +51,7 @@ def pool(draw: Random, *, replicas: int, frozen: bool) -> Pool:
     policies: list[Policy] = [
         Continuous(most),
         Continuous(most, mixed=False),
-        Continuous(most, reserve=True),
+        Continuous(most, reserve_output=True),
         Chunked(draw.choice([4, 10, 20]), most),
         ChunkedWithin(draw.choice([0.02, 0.03, 0.05]), most, least=2),
         *([Static(draw.randint(1, 4))] * frozen),
@@ -165,7 +165,7 @@ def test_a_chunk_that_meets_the_target_exactly_is_in_time() -> None:
     for rows in range(1, 60):
         target_s = rows / 1000
         found = IterationCost(row_s=1e-3).chunk_within(
-            target_s, load=Load(0, 0, 0), context=0
+            target_s, load=IterationLoad(0, 0, 0), context=0
         )
         assert found == rows
 

@@ -14,7 +14,7 @@ from llmserve_lab.engine import (
     IterationCost,
     Policy,
     Pool,
-    PrefixStore,
+    PrefixCache,
     Report,
     Request,
     Static,
@@ -71,8 +71,8 @@ def test_a_target_for_the_gap_is_kept_where_a_fixed_chunk_breaks_it() -> None:
     chosen = serve([*EIGHT, LONG], ChunkedWithin(target_s), log=True)
     assert chosen.gaps.longest_s <= target_s * (1 + 1e-9)
     assert serve([*EIGHT, LONG], Chunked(2048)).gaps.longest_s > target_s
-    assert chosen.trace is not None
-    sizes = [rows for step in chosen.trace for id_, rows, _ in step.chunks if id_ == 8]
+    assert chosen.log is not None
+    sizes = [rows for step in chosen.log for id_, rows, _ in step.chunks if id_ == 8]
     assert sizes[0] > 2 * sizes[-2]  # the cache grows, so the chunk must shrink
 
 
@@ -94,8 +94,8 @@ def test_padding_is_computed_and_paid_for() -> None:
     mixed = [request(0, 0.0, 1_000, 50)] + [request(i, 0.0, 10, 5) for i in (1, 2, 3)]
     full, padded = serve(alike, Static(4)), serve(mixed, Static(4), log=True)
     assert full.elapsed_s == padded.elapsed_s
-    assert padded.trace is not None
-    assert padded.trace[0].padding_rows == 3 * 990
+    assert padded.log is not None
+    assert padded.log[0].padding_rows == 3 * 990
     assert serve(mixed, Continuous()).elapsed_s < 0.8 * full.elapsed_s
 
 
@@ -132,7 +132,7 @@ def test_a_policy_is_an_object_with_its_settings(wrong: Any) -> None:
         (lambda: ChunkedWithin(0), "tbt_s must be positive, got 0"),
         (lambda: ChunkedWithin(1, least=0), "least must be at least 1, got 0"),
         (lambda: Pool(COST, Chunked(), 0), "replicas must be at least 1, got 0"),
-        (lambda: PrefixStore(capacity_tokens=9), "one block of 512 tokens, got 9"),
+        (lambda: PrefixCache(capacity_tokens=9), "one block of 512 tokens, got 9"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(make: object, message: str) -> None:

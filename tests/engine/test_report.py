@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from llmserve_lab.engine import (
     Chunked,
@@ -16,10 +19,8 @@ from llmserve_lab.engine import (
     simulate,
 )
 from llmserve_lab.engine.metrics import tbt_histogram
-from llmserve_lab.engine.metrics.suffix_max import Peaks
-from llmserve_lab.engine.metrics.tbt_histogram import Gaps
-from llmserve_lab.engine.metrics.utilization import Use
-from llmserve_lab.engine.replica import Replica
+from llmserve_lab.engine.metrics.suffix_max import SuffixMax
+from llmserve_lab.engine.metrics.tbt_histogram import TbtHistogram
 
 COST = IterationCost(row_s=1e-4, weights_s=5e-3, kv_token_s=1e-6)
 POOL = Pool(COST, Chunked(64), kv_blocks=400)
@@ -40,14 +41,36 @@ def report() -> Report:
     return simulate(stream(100), POOL)
 
 
-def test_percentiles_are_those_of_the_sorted_list(report: Report) -> None:
+@pytest.mark.parametrize("method", ["linear", "inverted_cdf"])
+def test_percentiles_are_those_of_the_sorted_list(report: Report, method: Any) -> None:
     lengths, counts = report.gaps.values()
     one_by_one = np.repeat(lengths, counts.astype(int))
-    for q in (0, 1, 50, 90, 99, 99.9, 100):
-        expected = np.percentile(one_by_one, q, method="inverted_cdf")
-        assert report.percentile("tbt", q) == expected
-    assert report.percentile("ttft", 50) == sorted(report.ttft_s)[49]
+    for q in (0, 1, 37.123, 50, 90, 99, 99.9, 100):
+        expected = np.percentile(one_by_one, q, method=method)
+        found = report.percentile("tbt", q, method=method)
+        assert found == pytest.approx(expected, rel=1e-12)
+        found = report.percentile("latency", q, method=method)
+        assert found == np.percentile(report.latency_s, q, method=method)
+    middle = sorted(report.ttft_s)[49:51]
+    halves = {"linear": sum(middle) / 2, "inverted_cdf": middle[0]}
+    found = report.percentile("ttft", 50, method=method)
+    assert found == pytest.approx(halves[method], rel=1e-15)
     assert report.percentile("latency", 100) == max(report.latency_s)
+
+
+@given(
+    gaps=st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), min_size=1),
+    q=st.floats(0, 100),
+)
+def test_a_histogram_interpolates_as_the_list_of_its_gaps_does(
+    gaps: list[tuple[int, int]], q: float
+) -> None:
+    histogram = TbtHistogram()
+    for length_s, times in gaps:
+        histogram.add(length_s, times=times)
+    one_by_one = [length for length, times in gaps for _ in range(times)]
+    expected = np.percentile(one_by_one, q)
+    assert histogram.percentile(q) == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_mean_time_per_token_is_the_mean_gap(report: Report) -> None:
@@ -68,6 +91,16 @@ def test_goodput_counts_who_kept_all_limits(report: Report) -> None:
     assert report.goodput(ttft_s=99) == report.requests_per_s
     assert report.goodput(ttft_s=99, tpot_s=0.0) < report.requests_per_s
     assert report.goodput(ttft_s=99, tpot_s=99) == report.requests_per_s
+    share = report.slo_attainment(ttft_s=ttft_s, tbt_s=gap_s)
+    assert share == good / 100
+    slowest_s = float(report.latency_s.max())
+    assert report.slo_attainment(latency_s=slowest_s) == 1
+    assert report.slo_attainment(latency_s=slowest_s * 0.999) < 1
+    assert report.goodput() == report.requests_per_s
+    ones = float((report.output_len == 1).mean())  # as vLLM: they keep any limit
+    assert 0 < report.slo_attainment(tpot_s=0.0) == ones
+    with pytest.raises(ValueError, match=r"limit must be one of ttft_s, .* got itl"):
+        report.goodput(itl_s=1.0)
 
 
 def test_rates_and_shares(report: Report) -> None:
@@ -101,7 +134,7 @@ def test_many_gaps_are_poured_into_narrow_bins(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_run_of_gaps_is_its_gaps() -> None:
-    tally = Gaps()
+    tally = TbtHistogram()
     tally.add(1.0, slope_s=0.5, count=3, times=2)
     tally.add(1.5)
     lengths, counts = tally.values()
@@ -110,12 +143,12 @@ def test_a_run_of_gaps_is_its_gaps() -> None:
     with pytest.raises(ValueError, match=r"q must be in \[0, 100\], got 101"):
         tally.percentile(101)
     with pytest.raises(ValueError, match="at least one gap"):
-        Gaps().percentile(50)
+        TbtHistogram().percentile(50)
 
 
 def test_the_highest_since_is_found_without_looking_at_all() -> None:
     values = [3, 1, 4, 1, 5, 2, 2, 1]
-    peaks = Peaks()
+    peaks = SuffixMax()
     for tick, value in enumerate(values):
         peaks.push(tick, value)
         for since in range(tick + 1):
@@ -170,13 +203,3 @@ def test_one_run_is_like_the_other() -> None:
     one, two = (simulate(stream(60), Pool(COST, Continuous(), 2, 99)) for _ in "12")
     assert np.array_equal(one.finished_s, two.finished_s)
     assert repr(one) == repr(two)
-
-
-def test_replicas_have_the_room_of_all_of_them_together() -> None:
-    """Blocks times their size, added up; what one fills is half of what two have."""
-    one, other = (Replica(POOL, Gaps(), where=("pool", i)) for i in range(2))
-    one.ledger.kv_token_s = float(one.num_blocks * one.block_tokens)  # full for 1 s
-    alone, both = Use.of([one], 1.0), Use.of([one, other], 1.0)
-    assert alone.kv_tokens == one.num_blocks * one.block_tokens
-    assert both.kv_tokens == alone.kv_tokens + Use.of([other], 1.0).kv_tokens
-    assert (alone.kv_occupancy, both.kv_occupancy) == (1.0, 0.5)

@@ -80,6 +80,20 @@ def test_a_prefill_pool_needs_room_for_prompts_alone() -> None:
         simulate([request(0, 0.0, 65, 500)], deployment)
 
 
+def test_the_peak_counts_blocks_that_are_given_back_within_an_iteration() -> None:
+    """By hand: the second prompt starts while the first is sent, and ends after it."""
+    deployment = Disaggregated(
+        prefill=Pool(COST, Continuous(), kv_blocks=16),
+        decode=Pool(COST, Continuous(), kv_blocks=40),
+        latency_s=1e-6,
+    )
+    requests = [request(0, 0.0, 64, 5), request(1, 0.0001, 64, 5)]
+    report = simulate(requests, deployment, leap=False, log=True)
+    assert report.log is not None
+    assert [step.used_blocks for step in report.log.frames("prefill")] == [4, 4]
+    assert report.pools["prefill"].kv_peak == 8 / 16
+
+
 def test_what_cannot_be_deployed_is_refused() -> None:
     pool = Pool(COST, Continuous())
     with pytest.raises(ValueError, match="iteration by iteration"):

@@ -21,7 +21,7 @@ from llmserve_lab.formula.latex import _upright
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 from llmserve_lab.formula.registry import formulas
 from llmserve_lab.formula.text import si
-from tests.counted import COUNTED, cases, load
+from tests.counted import COUNTED, cases, load, share_of_kinds
 
 every_formula = pytest.mark.parametrize("formula", formulas(), ids=lambda f: f.label)
 load(Path(__file__).parent.parent)
@@ -140,8 +140,11 @@ def test_worked_shows_number_and_unit_of_every_term(formula: Formula) -> None:
     assert repr(worked) == f"{formula.name} = {si(result, formula.result.unit)}"
 
 
-def test_a_count_for_every_formula_and_no_other() -> None:
+def test_a_count_for_every_formula_and_no_other(
+    record_property: Callable[[str, object], None],
+) -> None:
     assert set(COUNTED) == set(formulas())
+    record_property("report", f"{len(COUNTED)} formulas counted: {share_of_kinds()}")
 
 
 def test_labels_are_unique_and_can_stand_in_an_address() -> None:

@@ -10,6 +10,7 @@ from llmserve_lab import notation as q
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.vega import printed
 from llmserve_lab.roofline import formulas as f
+from tests.depth import examples
 from tests.formula.example import make
 from tests.formula.javascript import evaluate
 
@@ -42,7 +43,7 @@ def cases() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", cases())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(batch=st.one_of(st.integers(1, 12), st.floats(0.01, 900)))
 def test_the_browser_computes_what_numpy_does(name: str, batch: float) -> None:
     formula = of_batch(cases()[name])

@@ -1,7 +1,6 @@
 """Planting defects works: one that matters is caught, one that does not survives."""
 
 import ast
-import json
 import random
 import subprocess
 import sys
@@ -15,8 +14,7 @@ from planted.charts import in_charts
 from planted.defect import Defect, planted, python_defect
 from planted.formulas import Fate, fate, in_coefficients
 from planted.nets import NETS, nbval
-from planted.outputs import runs
-from planted.sandbox import FAILED, Outcome, Sandbox
+from planted.sandbox import Sandbox
 from planted.slips import Written, changes, written
 from tests.counted import load
 
@@ -36,14 +34,14 @@ print(hunt.red_already(nets))
 for start in map(int, sys.argv[2:]):
     place = {"file": "src/toy.py", "start": start, "end": start + 1, "line": 0}
     defect = Defect(kind="toy", before="", after="7", **place)
-    print([net for _, net in hunt.judge((defect,), nets)])
+    print(hunt.judge(defect, nets)[1])
 """
 
 
-def at(start: int, after: str, aim: str = "") -> Defect:
+def at(start: int, after: str) -> Defect:
     return Defect(
         kind="toy", file="src/toy.py", start=start, end=start + 1, line=1,
-        before="", after=after, aim=aim,
+        before="", after=after,
     )  # fmt: skip
 
 
@@ -66,7 +64,7 @@ def test_a_defect_is_caught_by_its_net_and_an_unseen_one_survives(tree: Path) ->
     command = [sys.executable, "-c", HUNT, str(tree), *map(str, seen)]
     paths = {"PYTHONPATH": str(ROOT / "tools"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=paths)
-    want = ["[]", "['first']", "['second']", "['']"]
+    want = ["[]", "first", "second", ""]
     assert done.stdout.splitlines() == want, done.stderr
     assert (tree / "src/toy.py").read_text("utf8") == TOY
 
@@ -87,38 +85,6 @@ def test_several_defects_do_not_move_each_other() -> None:
     both = [at(0, "xyz"), at(8, "ℓℓ")]
     assert planted(TOY.encode(), both) == planted(TOY.encode(), both[::-1])
     assert planted(TOY.encode(), both).decode() == "xyzIDTH = ℓℓ" + TOY[9:]
-
-
-def test_a_failure_elsewhere_does_not_count_for_a_cell() -> None:
-    outcome = Outcome(FAILED, ["a.ipynb::Cell 1"])
-    assert outcome.saw(at(0, "")) and outcome.saw(at(0, "", "a.ipynb::Cell 1"))
-    assert not outcome.saw(at(0, "", "a.ipynb::Cell 2"))
-
-
-def texts(notebook: str) -> list[str]:
-    """Every stored text of a notebook, in order."""
-    found = []
-    for cell in json.loads(notebook)["cells"]:
-        for output in cell.get("outputs", []):
-            held = [output["text"]] if "text" in output else output["data"].values()
-            found += ["".join(text) for text in held]
-    return found
-
-
-def test_each_stored_text_with_a_digit_gets_one_wrong_digit() -> None:
-    everything = list(runs(ROOT, 0))
-    for path in sorted((ROOT / "chapters").glob("*.ipynb")):
-        stored = path.read_text("utf8")
-        hit: dict[int, int] = {}
-        file = f"chapters/{path.name}"
-        for together in (run for run in everything if run[0].file == file):
-            assert len({defect.aim for defect in together}) == len(together)
-            changed = texts(planted(stored.encode(), together).decode())
-            for place, pair in enumerate(zip(texts(stored), changed, strict=True)):
-                wrong = sum(a != b for a, b in zip(*pair, strict=True))
-                hit[place] = hit.get(place, 0) + wrong
-        digits = [any(c in "0123456789" for c in text) for text in texts(stored)]
-        assert [hit[place] for place in range(len(digits))] == digits
 
 
 @pytest.mark.parametrize("literal", ["8", "0", "1e9", "32_000", "989.4e12", "0.083"])
@@ -194,8 +160,7 @@ def test_slips_of_one_formula() -> None:
 
 
 def test_there_is_something_of_every_kind_to_plant() -> None:
-    kinds = [next(runs(ROOT, 0))[0].kind]
-    kinds += [next(in_coefficients(ROOT)).kind, next(in_catalog(ROOT, 0)).kind]
+    kinds = [next(in_coefficients(ROOT)).kind, next(in_catalog(ROOT, 0)).kind]
     kinds += [next(in_charts(ROOT)).kind]
     assert sorted(kinds) == sorted(NETS)
     assert "--nbval" in nbval(ROOT) and "--nbval-lax" not in nbval(ROOT)

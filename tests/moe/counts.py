@@ -37,19 +37,19 @@ def counted(formula: Formula, rng: random.Random, count: Params) -> Case:
     return Case(sizes(formula, spec, d_model=width), count(layer))
 
 
-@counts(f.EXPERT_PARAMS)
+@counts(f.EXPERT_PARAMS, by="executed")
 def expert_params(rng: random.Random) -> Case:
     return counted(
         f.EXPERT_PARAMS, rng, lambda x: numbers(x, "experts") / x.spec.n_experts
     )
 
 
-@counts(f.ROUTER_PARAMS)
+@counts(f.ROUTER_PARAMS, by="executed")
 def router_params(rng: random.Random) -> Case:
     return counted(f.ROUTER_PARAMS, rng, lambda x: numbers(x, "router"))
 
 
-@counts(f.MOE_PARAMS)
+@counts(f.MOE_PARAMS, by="executed")
 def moe_params(rng: random.Random) -> Case:
     every = ("experts", "shared_experts", "router")
     return counted(f.MOE_PARAMS, rng, lambda x: numbers(x, *every))
@@ -62,12 +62,12 @@ def one_row(layer: MoeLayer) -> float:
     return touched(layer, chosen.ravel().tolist())
 
 
-@counts(f.MOE_ACTIVE)
+@counts(f.MOE_ACTIVE, by="executed")
 def moe_active(rng: random.Random) -> Case:
     return counted(f.MOE_ACTIVE, rng, one_row)
 
 
-@counts(f.ACTIVE_SHARE)
+@counts(f.ACTIVE_SHARE, by="executed")
 def active_share(rng: random.Random) -> Case:
     every = ("experts", "shared_experts", "router")
     return counted(f.ACTIVE_SHARE, rng, lambda x: one_row(x) / numbers(x, *every))
@@ -85,7 +85,7 @@ def met(routing: tuple[tuple[int, ...], ...]) -> set[int]:
     return {expert for row in routing for expert in row}
 
 
-@counts(f.TOUCHED_EXPERTS)
+@counts(f.TOUCHED_EXPERTS, by="enumerated")
 def touched_experts(rng: random.Random) -> Case:
     spec, n_rows, routings = crowd(rng)
     mean = fmean(len(met(each)) for each in routings)
@@ -97,7 +97,7 @@ def read(layer: MoeLayer, routings: list[tuple[tuple[int, ...], ...]]) -> float:
     return FLOAT * fmean(touched(layer, list(met(each))) for each in routings)
 
 
-@counts(f.MOE_READ_BYTES)
+@counts(f.MOE_READ_BYTES, by="executed")
 def moe_read_bytes(rng: random.Random) -> Case:
     spec, n_rows, routings = crowd(rng)
     layer = layer_of(spec, d_model=3)
@@ -105,7 +105,7 @@ def moe_read_bytes(rng: random.Random) -> Case:
     return Case(values, read(layer, routings))
 
 
-@counts(f.READ_RATIO)
+@counts(f.READ_RATIO, by="executed")
 def read_ratio(rng: random.Random) -> Case:
     spec, n_rows, routings = crowd(rng)
     layer = layer_of(spec, d_model=3)
@@ -113,7 +113,7 @@ def read_ratio(rng: random.Random) -> Case:
     return Case(values, read(layer, routings) / (FLOAT * one_row(layer)))
 
 
-@counts(f.ROWS_PER_EXPERT)
+@counts(f.ROWS_PER_EXPERT, by="executed")
 def rows_per_expert(rng: random.Random) -> Case:
     spec, n_rows = spec_of(rng), rng.randint(1, 9)
     chosen, _ = layer_of(spec).route(batch(n_rows))
@@ -121,7 +121,7 @@ def rows_per_expert(rng: random.Random) -> Case:
     return Case(sizes(f.ROWS_PER_EXPERT, spec, n_rows=n_rows), fmean(rows))
 
 
-@counts(f.EXPERT_INTENSITY)
+@counts(f.EXPERT_INTENSITY, by="enumerated")
 def expert_intensity(rng: random.Random) -> Case:
     """Multiply and add each number of an expert for each of its rows."""
     spec, n_rows, routings = crowd(rng)
@@ -132,7 +132,7 @@ def expert_intensity(rng: random.Random) -> Case:
     return Case(values, flops / bytes_read)
 
 
-@counts(f.MOE_RIDGE_ROWS)
+@counts(f.MOE_RIDGE_ROWS, by="unrolled")
 def moe_ridge_rows(rng: random.Random) -> Case:
     """Deal rows out evenly, one round of all experts after the other, to the ridge."""
     n_experts = rng.randint(2, 6)
@@ -159,14 +159,14 @@ def cut(rng: random.Random, rows: int) -> tuple[dict[str, float], float, float]:
     return values, flops, slab.nbytes + seen.nbytes + out.nbytes
 
 
-@counts(f.SLICE_INTENSITY)
+@counts(f.SLICE_INTENSITY, by="enumerated")
 def slice_intensity(rng: random.Random) -> Case:
     rows = rng.randint(1, 9)
     values, flops, moved = cut(rng, rows)
     return Case(values | {"rows_per_expert": rows}, flops / moved)
 
 
-@counts(f.SLICE_LIMIT)
+@counts(f.SLICE_LIMIT, by="enumerated")
 def slice_limit(rng: random.Random) -> Case:
     """What a thousand rows more add, once the weights have been read."""
     seed = rng.random()

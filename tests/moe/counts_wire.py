@@ -35,25 +35,27 @@ def group_of(rng: random.Random) -> tuple[dict[str, int], list[tuple[int, ...]]]
     return values, routings(ep, per_rank, top_k)
 
 
-def met(values: dict[str, int], chosen: tuple[int, ...]) -> int:
-    """Ranks on which the chosen experts lie, each counted once."""
-    per_rank = values["n_experts"] // values["ep"]
-    return len({expert // per_rank for expert in chosen})
+def packed(values: dict[str, int], ways: list[tuple[int, ...]]) -> int:
+    """Parcels that the router's choices become: one for each rank of a row."""
+    chosen = np.array(ways)
+    where = contiguous(values["n_experts"], values["ep"])
+    return len(pack(chosen, np.ones(chosen.shape), where, copies="rank").rows)
 
 
-@counts(f.ROW_COPIES)
+@counts(f.ROW_COPIES, by="executed")
 def row_copies(rng: random.Random) -> Case:
-    """All choices of different experts, enumerated; the ranks of each are counted."""
+    """All choices of different experts, packed as for the exchange."""
     values, ways = group_of(rng)
-    return Case(dict(values), fmean(met(values, each) for each in ways))
+    return Case(dict(values), packed(values, ways) / len(ways))
 
 
-@counts(f.ROW_OUT_BYTES)
+@counts(f.ROW_OUT_BYTES, by="executed")
 def row_out_bytes(rng: random.Random) -> Case:
     values, ways = group_of(rng)
     row = np.zeros(rng.randint(1, 9))
-    sent = [sum(row.nbytes for _ in range(met(values, each))) for each in ways]
-    return Case({**values, "d_model": row.size, "bytes_act": FLOAT}, fmean(sent))
+    sent = np.tile(row, (packed(values, ways), 1)).nbytes
+    more = {"d_model": row.size, "bytes_act": FLOAT}
+    return Case({**values, **more}, sent / len(ways))
 
 
 def dispatched(rank: Rank, chosen: Integers, n_experts: int) -> None:
@@ -65,7 +67,7 @@ def dispatched(rank: Rank, chosen: Integers, n_experts: int) -> None:
     rank.all_to_all(arrived, came)
 
 
-@counts(f.EP_BYTES)
+@counts(f.EP_BYTES, by="executed")
 def ep_bytes(rng: random.Random) -> Case:
     """Every rank has one row for each way to choose different experts."""
     values, ways = group_of(rng)
@@ -85,7 +87,7 @@ def cut_experts(ep: int, n_rows: int, rng: random.Random) -> float:
     return run(sliced, ep, rows, layer).ledger.sent_bytes(rank=0)
 
 
-@counts(f.FFN_TP_BYTES)
+@counts(f.FFN_TP_BYTES, by="executed")
 def ffn_tp_bytes(rng: random.Random) -> Case:
     ep = rng.choice((1, 2, 4))
     n_rows = ep * rng.randint(1, 3)
@@ -93,7 +95,7 @@ def ffn_tp_bytes(rng: random.Random) -> Case:
     return Case(dict(values), cut_experts(ep, n_rows, rng))
 
 
-@counts(f.TP_BLOCK_BYTES)
+@counts(f.TP_BLOCK_BYTES, by="executed")
 def tp_block_bytes(rng: random.Random) -> Case:
     """The sum after attention is as wide as that after the experts."""
     ep = rng.choice((1, 2, 4))
@@ -108,7 +110,7 @@ def around_attention(rank: Rank, tp: int, rows: Array) -> None:
     team.reduce_scatter(team.all_gather(rows, axis=0), axis=0)
 
 
-@counts(f.SP_BYTES)
+@counts(f.SP_BYTES, by="executed")
 def sp_bytes(rng: random.Random) -> Case:
     tp, teams, per_rank = rng.choice((1, 2, 4)), rng.randint(1, 2), rng.randint(1, 3)
     ep = tp * teams
@@ -118,7 +120,7 @@ def sp_bytes(rng: random.Random) -> Case:
     return Case(dict(values), ledger.sent_bytes(rank=0))
 
 
-@counts(f.COMPOSED_BYTES)
+@counts(f.COMPOSED_BYTES, by="executed")
 def composed_bytes(rng: random.Random) -> Case:
     """Around attention in teams of two, then around two experts on each rank."""
     tp, ep, n_experts, top_k = 2, 4, 8, rng.randint(1, 3)
@@ -146,39 +148,53 @@ def hot(rng: random.Random) -> tuple[dict[str, float], list[list[int]]]:
     return values, [sender] * ep
 
 
-def arrived(senders: list[list[int]]) -> list[int]:
-    """How many choices fall on each rank."""
-    every = [rank for sender in senders for rank in sender]
-    return [every.count(rank) for rank in range(len(senders))]
+def sent(rank: Rank, chosen: list[int]) -> tuple[tuple[int, ...], int]:
+    """One rank's choices, a parcel for each, to the ranks that hold the experts."""
+    wanted, ep = np.array(chosen)[:, None], rank.num_ranks
+    parcels = pack(wanted, np.ones(wanted.shape), contiguous(ep, ep), copies="expert")
+    rows = np.zeros((len(wanted), WIDTH))
+    arrived, _ = rank.all_to_all(rows[parcels.rows], parcels.counts)
+    return parcels.counts, len(arrived)
 
 
-@counts(f.BUSIEST_ROWS)
+def exchanged(
+    rng: random.Random,
+) -> tuple[dict[str, float], list[tuple[int, ...]], list[int]]:
+    """Settings; parcels from each rank to each, and those that arrive at each."""
+    values, senders = hot(rng)
+    done = run(lambda rank: sent(rank, senders[rank.index]), len(senders))
+    counts, came = zip(*done.results, strict=True)
+    return values, list(counts), list(came)
+
+
+@counts(f.BUSIEST_ROWS, by="executed")
 def busiest_rows(rng: random.Random) -> Case:
-    values, senders = hot(rng)
-    return Case(values, max(arrived(senders)))
+    values, _, came = exchanged(rng)
+    return Case(values, max(came))
 
 
-@counts(f.BALANCEDNESS)
+@counts(f.BALANCEDNESS, by="executed")
 def balancedness(rng: random.Random) -> Case:
-    values, senders = hot(rng)
+    values, _, came = exchanged(rng)
     del values["n_rows"], values["top_k"]
-    loads = arrived(senders)
-    return Case(values, fmean(loads) / max(loads))
+    return Case(values, fmean(came) / max(came))
 
 
-@counts(f.HOT_BYTES)
+@counts(f.HOT_BYTES, by="executed")
 def hot_bytes(rng: random.Random) -> Case:
-    values, senders = hot(rng)
+    values, parcels, _ = exchanged(rng)
     row = np.zeros(WIDTH)
-    sent = sum(row.nbytes for rank in senders[0] if rank == 0)
-    return Case(values | {"d_model": WIDTH, "bytes_act": FLOAT}, sent)
+    return Case(
+        values | {"d_model": WIDTH, "bytes_act": FLOAT}, parcels[-1][0] * row.nbytes
+    )
 
 
-@counts(f.COLD_BYTES)
+@counts(f.COLD_BYTES, by="executed")
 def cold_bytes(rng: random.Random) -> Case:
-    values, senders = hot(rng)
-    ep, row = int(values["ep"]), np.zeros(WIDTH)
-    if ep == 1:  # there is no other: what was not drawn here would stay
+    values, parcels, _ = exchanged(rng)
+    others = parcels[0][1:]
+    if not others:  # there is no other: what was not drawn here would stay
         values["hot_share"] = 1.0
-    sent = sum(row.nbytes for rank in senders[0] if rank == 1)
-    return Case(values | {"d_model": WIDTH, "bytes_act": FLOAT}, sent)
+    row = np.zeros(WIDTH)
+    size = {"d_model": WIDTH, "bytes_act": FLOAT}
+    return Case(values | size, sum(others[:1]) * row.nbytes)

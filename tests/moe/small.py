@@ -39,7 +39,7 @@ def sizes(formula: Formula, spec: MoeFfn, **more: float) -> dict[str, float]:
         "bytes_weight": FLOAT,
         "bytes_act": FLOAT,
     } | more
-    return {leaf.name: known[leaf.name] for leaf in formula.arguments}
+    return formula.given(known)
 
 
 def every_routing(

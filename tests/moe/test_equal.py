@@ -17,7 +17,8 @@ from llmserve_lab.moe.parallel import Copies, execute, sliced
 from llmserve_lab.moe.placement import Placement, contiguous, redundant
 from llmserve_lab.transformer import tiny_latent, tiny_shape
 from llmserve_lab.transformer.ffn import GroupLimit, Scores
-from llmserve_lab.transformer.shard import Seat
+from llmserve_lab.transformer.shard import RankInfo
+from tests.depth import examples
 
 CLOSE = 1e-12
 COPIES: tuple[Copies, ...] = ("expert", "rank")
@@ -48,7 +49,7 @@ def placed(rng: random.Random, n_experts: int, ranks: int) -> Placement:
     return redundant(rows, ranks, ranks)
 
 
-@settings(max_examples=360, deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(360), deadline=None, derandomize=True, database=None)
 @given(seed=seeds)
 def test_every_way_to_run_a_layer_says_the_same(seed: int) -> None:
     rng = random.Random(seed)
@@ -63,7 +64,7 @@ def test_every_way_to_run_a_layer_says_the_same(seed: int) -> None:
     assert np.allclose(done.rows, expected, atol=CLOSE, rtol=0)
 
 
-@settings(max_examples=140, deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(140), deadline=None, derandomize=True, database=None)
 @given(seed=seeds)
 def test_a_block_on_ranks_is_the_block_on_none(seed: int) -> None:
     """TP × EP × SP, batches of unequal length in one exchange."""
@@ -131,7 +132,7 @@ def test_what_cannot_be_dealt_out_is_refused() -> None:
         hybrid_parallel_block.moe_of(tiny_shape(), {})
 
 
-def in_threes(rank: Rank) -> Seat:
+def in_threes(rank: Rank) -> RankInfo:
     from llmserve_lab.cluster.group import group
 
     return group(rank, 3)

@@ -11,7 +11,7 @@ from llmserve_lab.page.live.registry import steps as found_steps
 from llmserve_lab.page.palette import MEANINGS
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.html import packed, step_data
-from llmserve_lab.page.step.marks import Axis, Cells
+from llmserve_lab.page.step.marks import Cells, SceneAxis
 from llmserve_lab.page.step.pictures import (
     around,
     graph,
@@ -188,7 +188,7 @@ def test_short_logs_and_empty_axes_are_refused() -> None:
         StepLog((Frame("alone"),), {})
     for domain in ((), (3, 3)):
         with pytest.raises(ValueError, match="domain must have an extent"):
-            Axis(domain)
+            SceneAxis(domain)
 
 
 def test_blocks_and_nodes_have_their_places() -> None:
@@ -233,7 +233,9 @@ def test_each_scene_draws_its_rows(scene: Any, tables: dict[str, Any]) -> None:
 
 
 def test_a_mark_may_have_one_ink_for_all_rows() -> None:
-    layer = Cells(table="t", ink="weights").layers(Axis((0, 1)), Axis((0, 1)), ())[0]
+    layer = Cells(table="t", ink="weights").layers(
+        SceneAxis((0, 1)), SceneAxis((0, 1)), ()
+    )[0]
     assert "--fig-blue" in json.dumps(layer["encoding"]["fill"])
 
 

@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 
 from llmserve_lab.page.still import StaticFigure, figure_style
-from llmserve_lab.page.widget import START, Bench, Choose, Knob, Part, Turn, Write
+from llmserve_lab.page.widget import (
+    START,
+    Bench,
+    Choose,
+    Knob,
+    PartialAnswer,
+    Turn,
+    Write,
+)
 
 LIVE = "application/vnd.jupyter.widget-view+json"
 
@@ -87,12 +95,12 @@ def test_a_mistake_of_the_author_is_not_hidden(bench: Bench) -> None:
         bench.answer(fruit="pear", count=1, note="type")
 
 
-def one_by_one(*, count: int) -> Iterator[Part]:
+def one_by_one(*, count: int) -> Iterator[PartialAnswer]:
     """So many pieces; the sixth is one too many."""
     for done in range(1, count + 1):
         if done > 5:
             raise ValueError(f"count must be at most 5, got {count}")
-        yield Part(f"<p>{done} picked</p>", done, count)
+        yield PartialAnswer(f"<p>{done} picked</p>", done, count)
 
 
 def test_what_takes_long_is_shown_part_by_part_below_a_bar(

@@ -8,36 +8,36 @@ import random
 from llmserve_lab.roofline import formulas as f
 from tests.counted import Case, counts
 from tests.roofline.machine import Machine
-from tests.roofline.toys import metered, of, run, setting, shape_values, toy
+from tests.roofline.toys import metered, run, setting, shape_values, toy
 
 
-@counts(f.WEIGHT_BYTES)
+@counts(f.WEIGHT_BYTES, by="enumerated")
 def weight_bytes(rng: random.Random) -> Case:
     values, meter = metered(f.WEIGHT_BYTES, rng)
     return Case(values, meter.weight_bytes)
 
 
-@counts(f.KV_BYTES_PER_TOKEN)
+@counts(f.KV_BYTES_PER_TOKEN, by="enumerated")
 def kv_bytes_per_token(rng: random.Random) -> Case:
     shape, tokens = toy(rng), rng.randint(1, 5)
     read = run(shape, batch=1, context=tokens, chunk=1).kv_read_bytes
     return Case(shape_values(f.KV_BYTES_PER_TOKEN, shape), read / tokens)
 
 
-@counts(f.KV_BYTES_PER_TOKEN_MLA)
+@counts(f.KV_BYTES_PER_TOKEN_MLA, by="enumerated")
 def kv_bytes_per_token_mla(rng: random.Random) -> Case:
     shape, tokens = toy(rng, latent=True), rng.randint(1, 5)
     read = run(shape, batch=1, context=tokens, chunk=1).kv_read_bytes
     return Case(shape_values(f.KV_BYTES_PER_TOKEN_MLA, shape), read / tokens)
 
 
-@counts(f.KV_READ_BYTES)
+@counts(f.KV_READ_BYTES, by="enumerated")
 def kv_read_bytes(rng: random.Random) -> Case:
     values, meter = metered(f.KV_READ_BYTES, rng, latent=rng.random() < 0.5)
     return Case(values, meter.kv_read_bytes)
 
 
-@counts(f.KV_WRITE_BYTES)
+@counts(f.KV_WRITE_BYTES, by="enumerated")
 def kv_write_bytes(rng: random.Random) -> Case:
     """What an iteration writes is what the next one reads more."""
     shape, values = setting(rng)
@@ -46,36 +46,36 @@ def kv_write_bytes(rng: random.Random) -> Case:
         run(shape, batch=batch, context=tokens, chunk=1).kv_read_bytes
         for tokens in (context, context + chunk)
     )
-    return Case(of(f.KV_WRITE_BYTES, values), after - before)
+    return Case(f.KV_WRITE_BYTES.given(values), after - before)
 
 
-@counts(f.ITERATION_BYTES)
+@counts(f.ITERATION_BYTES, by="enumerated")
 def iteration_bytes(rng: random.Random) -> Case:
     values, meter = metered(f.ITERATION_BYTES, rng)
     return Case(values, meter.bytes_read)
 
 
-@counts(f.N_ROWS)
+@counts(f.N_ROWS, by="unrolled")
 def n_rows(rng: random.Random) -> Case:
     batch, chunk = rng.randint(1, 9), rng.randint(1, 9)
     rows = [row for _ in range(batch) for row in range(chunk)]
     return Case({"batch": batch, "chunk": chunk}, len(rows))
 
 
-@counts(f.LINEAR_FLOPS)
+@counts(f.LINEAR_FLOPS, by="enumerated")
 def linear_flops(rng: random.Random) -> Case:
     values, meter = metered(f.LINEAR_FLOPS, rng)
     return Case(values, meter.linear_flops)
 
 
-@counts(f.ATTN_PAIRS)
+@counts(f.ATTN_PAIRS, by="enumerated")
 def attn_pairs(rng: random.Random) -> Case:
     shape, values = setting(rng)
     size = {name: values[name] for name in ("batch", "context", "chunk")}
     return Case(size, run(shape, **size).pairs / shape.n_layers)
 
 
-@counts(f.ATTN_FLOPS_PER_PAIR)
+@counts(f.ATTN_FLOPS_PER_PAIR, by="enumerated")
 def attn_flops_per_pair(rng: random.Random) -> Case:
     shape = toy(rng)
     meter = run(shape, batch=2, context=3, chunk=2)
@@ -83,7 +83,7 @@ def attn_flops_per_pair(rng: random.Random) -> Case:
     return Case(values, meter.attn_flops * shape.n_layers / meter.pairs)
 
 
-@counts(f.ATTN_FLOPS_PER_PAIR_MLA)
+@counts(f.ATTN_FLOPS_PER_PAIR_MLA, by="enumerated")
 def attn_flops_per_pair_mla(rng: random.Random) -> Case:
     shape = toy(rng, latent=True)
     meter = run(shape, batch=2, context=3, chunk=2)
@@ -91,52 +91,52 @@ def attn_flops_per_pair_mla(rng: random.Random) -> Case:
     return Case(values, meter.attn_flops * shape.n_layers / meter.pairs)
 
 
-@counts(f.ATTN_FLOPS)
+@counts(f.ATTN_FLOPS, by="enumerated")
 def attn_flops(rng: random.Random) -> Case:
     values, meter = metered(f.ATTN_FLOPS, rng, latent=rng.random() < 0.5)
     return Case(values, meter.attn_flops)
 
 
-@counts(f.ITERATION_FLOPS)
+@counts(f.ITERATION_FLOPS, by="enumerated")
 def iteration_flops(rng: random.Random) -> Case:
     values, meter = metered(f.ITERATION_FLOPS, rng)
     return Case(values, meter.flops)
 
 
-@counts(f.INTENSITY)
+@counts(f.INTENSITY, by="enumerated")
 def intensity(rng: random.Random) -> Case:
     values, meter = metered(f.INTENSITY, rng, latent=rng.random() < 0.5)
     return Case(values, meter.flops / meter.bytes_read)
 
 
-@counts(f.LINEAR_INTENSITY)
+@counts(f.LINEAR_INTENSITY, by="enumerated")
 def linear_intensity(rng: random.Random) -> Case:
     values, meter = metered(f.LINEAR_INTENSITY, rng)
     return Case(values, meter.linear_flops / meter.bytes_read)
 
 
-@counts(f.SHORT_INTENSITY)
+@counts(f.SHORT_INTENSITY, by="enumerated")
 def short_intensity(rng: random.Random) -> Case:
     shape, values = setting(rng)
     meter = run(shape, batch=values["batch"], context=0, chunk=values["chunk"])
-    return Case(of(f.SHORT_INTENSITY, values), meter.linear_flops / meter.bytes_read)
+    return Case(f.SHORT_INTENSITY.given(values), meter.linear_flops / meter.bytes_read)
 
 
-@counts(f.LONG_INTENSITY)
+@counts(f.LONG_INTENSITY, by="enumerated")
 def long_intensity(rng: random.Random) -> Case:
     """The cache dominates for good once the weights cost nothing to read."""
     values, meter = metered(f.LONG_INTENSITY, rng)
     return Case(values, meter.linear_flops / meter.kv_read_bytes)
 
 
-@counts(f.ATTN_INTENSITY)
+@counts(f.ATTN_INTENSITY, by="enumerated")
 def attn_intensity(rng: random.Random) -> Case:
     """Attention to the cache alone: what remains when the cache is all there is."""
     values, meter = metered(f.ATTN_INTENSITY, rng, latent=rng.random() < 0.5)
     return Case(values, meter.cached_attn_flops / meter.kv_read_bytes)
 
 
-@counts(f.CROSSOVER_CONTEXT)
+@counts(f.CROSSOVER_CONTEXT, by="enumerated")
 def crossover_context(rng: random.Random) -> Case:
     """Let every request grow by a token until its reads overtake the weights."""
     shape, values = setting(rng)
@@ -144,11 +144,11 @@ def crossover_context(rng: random.Random) -> Case:
     while True:
         meter = run(shape, batch=values["batch"], context=context, chunk=1)
         if meter.kv_read_bytes >= meter.weight_bytes:
-            return Case(of(f.CROSSOVER_CONTEXT, values), context, math.ceil)
+            return Case(f.CROSSOVER_CONTEXT.given(values), context, math.ceil)
         context += 1
 
 
-@counts(f.CROSSOVER_TOKENS)
+@counts(f.CROSSOVER_TOKENS, by="enumerated")
 def crossover_tokens(rng: random.Random) -> Case:
     """Hand tokens to requests at random: only how many there are matters."""
     shape, values = setting(rng)
@@ -156,5 +156,5 @@ def crossover_tokens(rng: random.Random) -> Case:
     while True:
         meter = Machine(shape).iteration(contexts=contexts, chunk=1)
         if meter.kv_read_bytes >= meter.weight_bytes:
-            return Case(of(f.CROSSOVER_TOKENS, values), sum(contexts), math.ceil)
+            return Case(f.CROSSOVER_TOKENS.given(values), sum(contexts), math.ceil)
         contexts[rng.randrange(len(contexts))] += 1

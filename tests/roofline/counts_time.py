@@ -12,7 +12,7 @@ from llmserve_lab.roofline import formulas as f
 from tests.counted import Case, counts
 from tests.roofline.clock import Unit, unit_for
 from tests.roofline.machine import Toy
-from tests.roofline.toys import of, run, setting
+from tests.roofline.toys import run, setting
 
 
 def machine_values(compute: Unit, memory: Unit) -> dict[str, float]:
@@ -36,7 +36,7 @@ def with_ridge(rng: random.Random, ridge: float) -> dict[str, float]:
     return machine_values(Unit(per_tick, duty), memory)
 
 
-@counts(f.RIDGE)
+@counts(f.RIDGE, by="enumerated")
 def ridge(rng: random.Random) -> Case:
     compute, memory = random_unit(rng), random_unit(rng)
     return Case(
@@ -44,7 +44,7 @@ def ridge(rng: random.Random) -> Case:
     )
 
 
-@counts(f.ATTAINABLE_FLOPS)
+@counts(f.ATTAINABLE_FLOPS, by="enumerated")
 def attainable_flops(rng: random.Random) -> Case:
     """Every byte that arrives brings work; the compute unit does what it can of it."""
     compute, memory, intensity = random_unit(rng), random_unit(rng), rng.randint(1, 6)
@@ -71,7 +71,7 @@ def linear_intensity(shape: Toy, *, batch: int, context: int, chunk: int) -> flo
     return meter.linear_flops / meter.bytes_read
 
 
-@counts(f.RIDGE_ROWS)
+@counts(f.RIDGE_ROWS, by="enumerated")
 def ridge_rows(rng: random.Random) -> Case:
     shape, values = setting(rng)
     one_row = linear_intensity(shape, batch=1, context=0, chunk=1)
@@ -80,10 +80,10 @@ def ridge_rows(rng: random.Random) -> Case:
         lambda n: linear_intensity(shape, batch=1, context=0, chunk=n) >= target
     )
     values |= with_ridge(rng, target)
-    return Case(of(f.RIDGE_ROWS, values), rows, math.ceil)
+    return Case(f.RIDGE_ROWS.given(values), rows, math.ceil)
 
 
-@counts(f.RIDGE_BATCH)
+@counts(f.RIDGE_BATCH, by="enumerated")
 def ridge_batch(rng: random.Random) -> Case:
     shape, values = setting(rng)
     size = {"context": values["context"], "chunk": values["chunk"]}
@@ -91,10 +91,10 @@ def ridge_batch(rng: random.Random) -> Case:
     target = one.linear_flops / one.kv_read_bytes * rng.uniform(0.2, 0.8)
     batch = first(lambda b: linear_intensity(shape, batch=b, **size) >= target)
     values |= with_ridge(rng, target)
-    return Case(of(f.RIDGE_BATCH, values), batch, math.ceil)
+    return Case(f.RIDGE_BATCH.given(values), batch, math.ceil)
 
 
-@counts(f.RIDGE_CONTEXT)
+@counts(f.RIDGE_CONTEXT, by="enumerated")
 def ridge_context(rng: random.Random) -> Case:
     """In an endless batch the FLOPs and bytes of one request more are all there is."""
     shape, values = setting(rng)
@@ -108,20 +108,20 @@ def ridge_context(rng: random.Random) -> Case:
     target = of_one_more(1) / rng.uniform(1, 9)
     context = first(lambda tokens: of_one_more(tokens) < target)
     values |= with_ridge(rng, target)
-    return Case(of(f.RIDGE_CONTEXT, values), context - 1, math.floor)
+    return Case(f.RIDGE_CONTEXT.given(values), context - 1, math.floor)
 
 
-@counts(f.PREFILL_REACH)
+@counts(f.PREFILL_REACH, by="enumerated")
 def prefill_reach(rng: random.Random) -> Case:
     shape, values = setting(rng)
     size = {"batch": 1, "chunk": values["chunk"]}
     target = linear_intensity(shape, context=0, **size) * rng.uniform(0.3, 0.95)
     context = first(lambda n: linear_intensity(shape, context=n, **size) < target)
     values |= with_ridge(rng, target)
-    return Case(of(f.PREFILL_REACH, values), context - 1, math.floor)
+    return Case(f.PREFILL_REACH.given(values), context - 1, math.floor)
 
 
-@counts(f.BATCH_FITS)
+@counts(f.BATCH_FITS, by="enumerated")
 def batch_fits(rng: random.Random) -> Case:
     """Load the weights, then admit requests until the next one does not fit."""
     shape, values = setting(rng)
@@ -130,10 +130,10 @@ def batch_fits(rng: random.Random) -> Case:
     free, admitted = values["hbm_bytes"] - one.weight_bytes, 0
     while free >= one.kv_read_bytes:
         free, admitted = free - one.kv_read_bytes, admitted + 1
-    return Case(of(f.BATCH_FITS, values), admitted, math.floor)
+    return Case(f.BATCH_FITS.given(values), admitted, math.floor)
 
 
-@counts(f.CONTEXT_FITS)
+@counts(f.CONTEXT_FITS, by="enumerated")
 def context_fits(rng: random.Random) -> Case:
     """Let all requests of a batch grow together until memory is full."""
     shape, values = setting(rng)
@@ -145,7 +145,7 @@ def context_fits(rng: random.Random) -> Case:
             run(shape, batch=batch, context=n, chunk=1).bytes_read > values["hbm_bytes"]
         )
     )
-    return Case(of(f.CONTEXT_FITS, values), full - 1, math.floor)
+    return Case(f.CONTEXT_FITS.given(values), full - 1, math.floor)
 
 
 def timed(
@@ -160,28 +160,28 @@ def timed(
         unit_for(getattr(meter, name), **rate) if name else random_unit(rng)
         for name in (compute, memory)
     ]
-    return of(formula, values | machine_values(*units)), meter, units[0], units[1]
+    return formula.given(values | machine_values(*units)), meter, units[0], units[1]
 
 
-@counts(f.COMPUTE_S)
+@counts(f.COMPUTE_S, by="enumerated")
 def compute_s(rng: random.Random) -> Case:
     values, meter, compute, _ = timed(f.COMPUTE_S, rng, compute="flops")
     return Case(values, compute.ticks_for(meter.flops))
 
 
-@counts(f.WEIGHTS_S)
+@counts(f.WEIGHTS_S, by="enumerated")
 def weights_s(rng: random.Random) -> Case:
     values, meter, _, memory = timed(f.WEIGHTS_S, rng, memory="weight_bytes")
     return Case(values, memory.ticks_for(meter.weight_bytes))
 
 
-@counts(f.KV_S)
+@counts(f.KV_S, by="enumerated")
 def kv_s(rng: random.Random) -> Case:
     values, meter, _, memory = timed(f.KV_S, rng, memory="kv_read_bytes")
     return Case(values, memory.ticks_for(meter.kv_read_bytes))
 
 
-@counts(f.ITERATION_S)
+@counts(f.ITERATION_S, by="enumerated")
 def iteration_s(rng: random.Random) -> Case:
     """Both units start together; the iteration ends when the later one is done."""
     values, meter, _, memory = timed(f.ITERATION_S, rng, memory="bytes_read")
@@ -192,7 +192,7 @@ def iteration_s(rng: random.Random) -> Case:
     return Case(values, sorted([reading, computing])[-1])
 
 
-@counts(f.ITERATIONS_PER_S)
+@counts(f.ITERATIONS_PER_S, by="enumerated")
 def iterations_per_s(rng: random.Random) -> Case:
     """Read the weights over and over for a while, and count how often."""
     values, meter, _, memory = timed(f.ITERATIONS_PER_S, rng, memory="weight_bytes")

@@ -15,7 +15,7 @@ from llmserve_lab.catalog import (
     workload,
 )
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.iteration_count import Bill, walk
+from llmserve_lab.roofline.iteration_count import IterationCount, walk
 
 H100 = ACCELERATORS["h100-sxm"]
 LLAMA_2 = MODELS["llama-2-7b"]
@@ -25,7 +25,7 @@ every_device = pytest.mark.parametrize("device", DISCLOSED, ids=lambda d: d.key)
 every_model = pytest.mark.parametrize("model", LARGE, ids=lambda m: m.key)
 
 
-def intensity(bill: Bill) -> float:
+def intensity(bill: IterationCount) -> float:
     """FLOPs done for every byte read, as walked."""
     return bill.iteration_flops / bill.iteration_bytes
 
@@ -35,12 +35,12 @@ def ridge(device: Accelerator) -> float:
     return float(device.peak("bf16")) / float(device.hbm_bw)
 
 
-def decode(model: ModelShape, *, batch: int, context: int) -> Bill:
+def decode(model: ModelShape, *, batch: int, context: int) -> IterationCount:
     """Walk one decode iteration."""
     return walk(model, batch=batch, context=context, chunk=1)
 
 
-def prefill(model: ModelShape, *, chunk: int, context: int = 0) -> Bill:
+def prefill(model: ModelShape, *, chunk: int, context: int = 0) -> IterationCount:
     """Walk one chunk of one prompt."""
     return walk(model, batch=1, context=context, chunk=chunk, absorbed=False)
 

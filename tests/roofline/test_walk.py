@@ -10,7 +10,7 @@ from llmserve_lab.catalog import MODELS, PRECISIONS, ModelShape, workload
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.text import si
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.iteration_count import Bill, comparison, walk
+from llmserve_lab.roofline.iteration_count import IterationCount, comparison, walk
 from llmserve_lab.transformer import Meter, Transformer, tiny_latent, tiny_shape
 
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=lambda m: m.key)
@@ -103,7 +103,7 @@ def test_what_the_roofline_overlooks_is_small_in_decode() -> None:
 
 
 def test_the_parts_of_a_bill_add_up() -> None:
-    bill = Bill(1, 2, 3, 4.0, 5.0, 6.0, 7.0, 8)
+    bill = IterationCount(1, 2, 3, 4.0, 5.0, 6.0, 7.0, 8)
     assert bill.iteration_flops == 1 + 2
     assert bill.iteration_bytes == 4 + 5
     assert bill.overlooked_bytes == 6 + 7
@@ -117,9 +117,9 @@ def test_the_parts_of_a_bill_add_up() -> None:
         ({"chunk": 0}, "chunk must be at least 1, got 0"),
         ({"context": 10.5}, r"context must be a whole number, got 10\.5"),
         ({"context": math.nan}, "context must be a whole number, got nan"),
-        ({"bytes_kv": -2}, "bytes_kv must be positive and finite, got -2"),
-        ({"bytes_weight": 0}, "bytes_weight must be positive and finite, got 0"),
-        ({"bytes_act": math.inf}, "bytes_act must be positive and finite, got inf"),
+        ({"bytes_kv": -2}, "bytes_kv must be positive, got -2"),
+        ({"bytes_weight": 0}, "bytes_weight must be positive, got 0"),
+        ({"bytes_act": math.inf}, "bytes_act must be finite, got inf"),
     ],
 )
 def test_a_bad_size_is_named(change: dict[str, Any], message: str) -> None:

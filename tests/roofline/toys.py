@@ -55,16 +55,11 @@ def setting(rng: random.Random, *, latent: bool = False) -> tuple[Toy, dict[str,
     }
 
 
-def of(formula: Formula, values: dict[str, Any]) -> dict[str, Any]:
-    """Those of ``values`` that ``formula`` asks for."""
-    return {leaf.name: values[leaf.name] for leaf in formula.arguments}
-
-
 def metered(formula: Formula, rng: random.Random, *, latent: bool = False) -> Any:
     """A run of the toy, with the arguments that describe it to ``formula``."""
     shape, values = setting(rng, latent=latent)
     size = {name: values[name] for name in ("batch", "context", "chunk")}
-    return of(formula, values), run(shape, **size)
+    return formula.given(values), run(shape, **size)
 
 
 def shape_values(formula: Formula, shape: Toy) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from tests.counted import Case, counts
 from tests.tensor_parallel.small import FLOAT, block_of, sizes
 
 
-@counts(f.HIDDEN_BYTES)
+@counts(f.HIDDEN_BYTES, by="executed")
 def hidden_bytes(rng: random.Random) -> Case:
     shape, n_rows = block_of(rng)
     rows = article.batch(shape, n_rows)
@@ -24,7 +24,7 @@ def hidden_bytes(rng: random.Random) -> Case:
     return Case(values, float(rows.nbytes))
 
 
-@counts(f.GATHERED_TENSOR_BYTES)
+@counts(f.GATHERED_TENSOR_BYTES, by="executed")
 def gathered_tensor_bytes(rng: random.Random) -> Case:
     shape, n_rows = block_of(rng)
     done = article.execute("gathered", 2, article.batch(shape, n_rows), shape=shape)
@@ -32,12 +32,12 @@ def gathered_tensor_bytes(rng: random.Random) -> Case:
     return Case(values, done.ledger.tensor_bytes(rank=0))
 
 
-@counts(f.GATHERED_BYTES)
+@counts(f.GATHERED_BYTES, by="executed")
 def gathered_bytes(rng: random.Random) -> Case:
     return left("gathered", rng)
 
 
-@counts(f.PAIRED_BYTES)
+@counts(f.PAIRED_BYTES, by="executed")
 def paired_bytes(rng: random.Random) -> Case:
     return left("paired", rng)
 
@@ -51,7 +51,7 @@ def left(strategy: str, rng: random.Random) -> Case:
     return Case(values, done.ledger.sent_bytes(rank=0))
 
 
-@counts(f.PAIRED_SHARE)
+@counts(f.PAIRED_SHARE, by="executed")
 def paired_share(rng: random.Random) -> Case:
     (shape, n_rows), tp = block_of(rng), rng.choice((2, 4))
     rows = article.batch(shape, n_rows)
@@ -71,7 +71,7 @@ def scores_sent(n_rows: int, d_model: int, n_heads: int) -> tuple[int, int]:
     return first.tensor_bytes, second.tensor_bytes
 
 
-@counts(f.SCORE_BYTES)
+@counts(f.SCORE_BYTES, by="executed")
 def score_bytes(rng: random.Random) -> Case:
     n_rows, n_heads = rng.randint(1, 9), rng.choice((1, 2, 4))
     values: dict[str, float] = {
@@ -83,7 +83,7 @@ def score_bytes(rng: random.Random) -> Case:
     return Case(values, scores_sent(n_rows, 8, n_heads)[0])
 
 
-@counts(f.SCORE_ROWS)
+@counts(f.SCORE_ROWS, by="executed")
 def score_rows(rng: random.Random) -> Case:
     """Lengthen the prompt until the scores weigh as much as two rows of output."""
     n_heads, d_model = rng.choice((1, 2, 4)), rng.choice((8, 16))
@@ -108,14 +108,14 @@ def dealt(n_kv_heads: int, tp: int) -> tuple[frozenset[int], ...]:
     return run(kept_heads, tp, weight, n_kv_heads).results
 
 
-@counts(f.KV_COPIES)
+@counts(f.KV_COPIES, by="executed")
 def kv_copies(rng: random.Random) -> Case:
     n_kv, tp = rng.choice((2, 4, 8)), rng.choice((1, 2, 4, 8))
     copies = sum(0 in heads for heads in dealt(n_kv, tp))
     return Case({"n_kv_heads": n_kv, "n_ranks": tp}, copies)
 
 
-@counts(f.KV_RANK_BYTES)
+@counts(f.KV_RANK_BYTES, by="executed")
 def kv_rank_bytes(rng: random.Random) -> Case:
     """Every token leaves some bytes for each head that a rank keeps."""
     n_kv, tp = rng.choice((1, 2, 4)), rng.choice((1, 2, 4, 8))

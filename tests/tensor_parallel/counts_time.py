@@ -102,39 +102,39 @@ def setting(rng: random.Random) -> Setting:
     return Setting(shape, n_rows, rng.randint(0, 50), rng.choice((1, 2, 4)), machine)
 
 
-@counts(f.RANK_S)
+@counts(f.RANK_S, by="executed")
 def rank_s(rng: random.Random) -> Case:
     here = setting(rng)
     return Case(here.of(f.RANK_S), here.rank_s(here.tp))
 
 
-@counts(f.LINK_S)
+@counts(f.LINK_S, by="executed")
 def link_s(rng: random.Random) -> Case:
     here = setting(rng)
     return Case(here.of(f.LINK_S), here.link_s())
 
 
-@counts(f.TP_S)
+@counts(f.TP_S, by="executed")
 def tp_s(rng: random.Random) -> Case:
     here = setting(rng)
     return Case(here.of(f.TP_S), here.rank_s(here.tp) + here.link_s())
 
 
-@counts(f.LINK_SHARE)
+@counts(f.LINK_SHARE, by="executed")
 def link_share(rng: random.Random) -> Case:
     here = setting(rng)
     link = here.link_s()
     return Case(here.of(f.LINK_SHARE), link / (here.rank_s(here.tp) + link))
 
 
-@counts(f.TP_SPEEDUP)
+@counts(f.TP_SPEEDUP, by="executed")
 def tp_speedup(rng: random.Random) -> Case:
     here = setting(rng)
     together = here.rank_s(here.tp) + here.link_s()
     return Case(here.of(f.TP_SPEEDUP), here.rank_s(1) / together)
 
 
-@counts(f.RANK_BYTES)
+@counts(f.RANK_BYTES, by="executed")
 def rank_bytes(rng: random.Random) -> Case:
     here = setting(rng)
     return Case(here.of(f.RANK_BYTES), here.rank_bill(here.tp)[1])

@@ -45,4 +45,4 @@ def sizes(formula: Formula, shape: ModelShape, **more: float) -> dict[str, float
         "kv_bytes_per_token": shape.kv_bytes_per_token(FLOAT),
         "attn_flops_per_pair": shape.attn_flops_per_pair(),
     } | more
-    return {leaf.name: known[leaf.name] for leaf in formula.arguments}
+    return formula.given(known)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.tensor_parallel import article, midhead
-from llmserve_lab.tensor_parallel.steps import Step
+from llmserve_lab.tensor_parallel.steps import RankStep
 
 # Article 03, sections 2 and 4: weight, input, output on each GPU; ★ marks an exchange.
 GATHERED = """
@@ -45,7 +45,7 @@ down 1024×512 4×1024 4×512
 """
 
 
-def line(step: Step) -> list[str]:
+def line(step: RankStep) -> list[str]:
     """A step's shapes as the article writes them."""
     shapes = [step.taken, step.given]
     return [

@@ -18,6 +18,7 @@ from llmserve_lab.tensor_parallel.block import PAIRED, STRATEGIES, Strategy, blo
 from llmserve_lab.tensor_parallel.cuts import by_columns, by_rows
 from llmserve_lab.transformer import Transformer, tiny_latent, tiny_moe, tiny_shape
 from llmserve_lab.transformer.arithmetic import Array
+from tests.depth import examples
 
 DEGREES = (1, 2, 4, 8)
 every_degree = pytest.mark.parametrize("tp", DEGREES)
@@ -55,7 +56,7 @@ def blocks(
     return model.logits(rows)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(
     tp=st.sampled_from(DEGREES[1:]),
     n_kv_heads=st.sampled_from(DEGREES),

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.ffn import MoeFfn
-from llmserve_lab.cluster import Rank, Run, run
+from llmserve_lab.cluster import ClusterRun, Rank, run
 from llmserve_lab.cluster.formulas import ALL_REDUCE_BYTES
 from llmserve_lab.transformer import PLAIN, Execution, Transformer, cumulative
 from llmserve_lab.transformer.arithmetic import Array, Integers
 from llmserve_lab.transformer.shard import check_degree, share
 from llmserve_lab.varlen.strategies import WAYS
+from tests.depth import examples
 from tests.transformer.shapes import prompt, seeds, shapes
 
 CASES = 500
@@ -86,7 +87,7 @@ def on_ranks(rank: Rank, case: Case) -> list[Array]:
     return [mine.forward(one, run=own), decoded(mine, one, own), packed]
 
 
-def check_the_ledger(case: Case, tp: int, done: Run[list[Array]]) -> None:
+def check_the_ledger(case: Case, tp: int, done: ClusterRun[list[Array]]) -> None:
     """Two all-reduces a layer and pass, and in all the bytes of the closed form."""
     shape, ledger, first = case.model.shape, done.ledger, case.lengths[0]
     passes, rows = 3 + first // 2, 2 * first + len(case.tokens)
@@ -118,7 +119,7 @@ def test_every_arrangement_gives_the_same_logits(
     seen: list[int] = []
 
     @given(case=cases())
-    @settings(max_examples=CASES)
+    @settings(max_examples=examples(CASES))
     def every_case(case: Case) -> None:
         check(case)
         seen.append(len(case.degrees))

@@ -18,6 +18,7 @@ from llmserve_lab.transformer import (
     tiny_shape,
 )
 from llmserve_lab.transformer.arithmetic import Array, Integers
+from tests.depth import examples
 from tests.transformer import loops
 from tests.transformer.shapes import grouped, latents, models, prompt, seeds
 
@@ -37,7 +38,7 @@ def alike(run: Execution, found: Array, expected: Array) -> None:
 
 
 @given(model=models(), n=st.integers(1, 5), seed=seeds)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_the_model_is_what_plain_python_says(
     model: Transformer, n: int, seed: int
 ) -> None:
@@ -47,7 +48,7 @@ def test_the_model_is_what_plain_python_says(
 
 
 @given(model=models(), chunks=lengths, seed=seeds, run=runs)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_chunks_through_a_cache_are_one_forward(
     model: Transformer, chunks: list[int], seed: int, run: Execution
 ) -> None:
@@ -61,7 +62,7 @@ def test_chunks_through_a_cache_are_one_forward(
 
 
 @given(model=models(), sizes=lengths, seed=seeds)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_padded_masked_and_varlen_give_each_request_its_very_bits(
     model: Transformer, sizes: list[int], seed: int
 ) -> None:
@@ -86,7 +87,7 @@ def padded(model: Transformer, requests: list[Integers], run: Execution) -> Arra
 
 
 @given(model=models(), sizes=pasts, seed=seeds, run=runs)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_prefill_chunks_and_decode_share_a_forward(
     model: Transformer, sizes: list[tuple[int, int]], seed: int, run: Execution
 ) -> None:

@@ -34,13 +34,13 @@ WHOLE = ("norm", "embed", "lm_head", "router", "q_a_proj", "kv_a_proj", "o_proj.
 
 
 @dataclass(frozen=True)
-class Seat:
+class RankInfo:
     index: int
     num_ranks: int
 
 
 def shares(model: Transformer, tp: int) -> list[Transformer]:
-    return [share(model, Seat(index, tp)) for index in range(tp)]
+    return [share(model, RankInfo(index, tp)) for index in range(tp)]
 
 
 @pytest.mark.parametrize("tp", [1, 2, 4])

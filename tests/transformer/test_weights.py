@@ -20,6 +20,7 @@ from llmserve_lab.transformer import (
     tiny_moe,
     tiny_shape,
 )
+from tests.depth import examples
 from tests.transformer.shapes import seeds, shapes
 
 KINDS = {
@@ -44,7 +45,7 @@ def test_every_parameter_of_the_shape_exists_once(shape: ModelShape, seed: int) 
 
 
 @given(shape=shapes(), seed=seeds)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_every_parameter_is_used(shape: ModelShape, seed: int) -> None:
     """Poison one number of each copy of each tensor; the logits must show it."""
     if isinstance(shape.ffn, MoeFfn):  # every expert is chosen

@@ -24,7 +24,7 @@ MODEL = {
 def of(formula: Formula, lengths: list[int], **more: float) -> dict[str, float]:
     """What ``formula`` asks about a batch of these lengths."""
     known = moments(lengths) | MODEL | more
-    return {leaf.name: known[leaf.name] for leaf in formula.arguments}
+    return formula.given(known)
 
 
 def played(
@@ -36,7 +36,7 @@ def played(
         lengths = drawn(rng)
         return Case(of(formula, lengths), read(carried_out(way, lengths)))
 
-    return counts(formula)(count)
+    return counts(formula, by="executed")(count)
 
 
 played(f.PADDED_ROWS, "padded", lambda done: done.n_rows)
@@ -50,14 +50,14 @@ played(f.LINEAR_FLOPS, "varlen", lambda done: done.linear_flops)
 played(f.PADDING_SHARE, "padded", lambda done: done.wasted_rows / done.n_rows)
 
 
-@counts(f.MASKED_RATIO)
+@counts(f.MASKED_RATIO, by="executed")
 def masked_ratio(rng: random.Random) -> Case:
     lengths = drawn(rng)
     masked, varlen = (carried_out(way, lengths).pairs for way in ("masked", "varlen"))
     return Case(of(f.MASKED_RATIO, lengths), masked / varlen)
 
 
-@counts(f.ROW_PROMPT)
+@counts(f.ROW_PROMPT, by="enumerated")
 def row_prompt(rng: random.Random) -> Case:
     """Ask every row how long the request is that it belongs to."""
     lengths = drawn(rng)
@@ -71,13 +71,13 @@ def useful_flops(lengths: list[int]) -> float:
     return done.attn_flops / done.pairs * done.useful_pairs
 
 
-@counts(f.ATTN_FLOPS)
+@counts(f.ATTN_FLOPS, by="executed")
 def attn_flops(rng: random.Random) -> Case:
     lengths = drawn(rng)
     return Case(of(f.ATTN_FLOPS, lengths), useful_flops(lengths))
 
 
-@counts(f.ATTN_SHARE)
+@counts(f.ATTN_SHARE, by="executed")
 def attn_share(rng: random.Random) -> Case:
     lengths = drawn(rng)
     attention = useful_flops(lengths)
@@ -85,7 +85,7 @@ def attn_share(rng: random.Random) -> Case:
     return Case(of(f.ATTN_SHARE, lengths), attention / (attention + linear))
 
 
-@counts(f.PACKED_INTENSITY)
+@counts(f.PACKED_INTENSITY, by="executed")
 def packed_intensity(rng: random.Random) -> Case:
     """FLOPs of the pass over the bytes of every weight that the model holds."""
     lengths, width = drawn(rng), rng.choice((1, 2, 4))
@@ -114,21 +114,21 @@ def toy(rng: random.Random) -> dict[str, float]:
     }
 
 
-@counts(f.OVERTAKE_PROMPT)
+@counts(f.OVERTAKE_PROMPT, by="unrolled")
 def overtake_prompt(rng: random.Random) -> Case:
     """Each new row sees itself and all before it."""
     values, first = one_more_token(toy(rng), lambda row: row)
     return Case(values, first, math.ceil)
 
 
-@counts(f.OVERTAKE_SQUARE)
+@counts(f.OVERTAKE_SQUARE, by="unrolled")
 def overtake_square(rng: random.Random) -> Case:
     """Each new token adds a row and a column to the square."""
     values, first = one_more_token(toy(rng), lambda row: 2 * row - 1)
     return Case(values, first, math.ceil)
 
 
-@counts(f.PACKED_RIDGE_ROWS)
+@counts(f.PACKED_RIDGE_ROWS, by="executed")
 def packed_ridge_rows(rng: random.Random) -> Case:
     """Add requests of one length until computing takes longer than reading."""
     length = rng.randint(1, 9)
@@ -140,6 +140,5 @@ def packed_ridge_rows(rng: random.Random) -> Case:
     requests = 1
     while requests * one / known["peak_flops"] < read_s:
         requests += 1
-    names = [leaf.name for leaf in f.PACKED_RIDGE_ROWS.arguments]
-    values = {name: known[name] for name in names}
+    values = f.PACKED_RIDGE_ROWS.given(known)
     return Case(values, requests, lambda rows: math.ceil(rows / length))

@@ -17,27 +17,27 @@ def four(rng: random.Random) -> tuple[dict[str, float], list[int]]:
     return given, [length for length in lengths if length]
 
 
-@counts(f.BATCH_OF_FOUR)
+@counts(f.BATCH_OF_FOUR, by="executed")
 def batch_of_four(rng: random.Random) -> Case:
     values, there = four(rng)
     return Case(values, len(carried_out("varlen", there).logits))
 
 
-@counts(f.MEAN_OF_FOUR)
+@counts(f.MEAN_OF_FOUR, by="executed")
 def mean_of_four(rng: random.Random) -> Case:
     values, there = four(rng)
     done = carried_out("varlen", there)
     return Case(values, done.n_rows / len(done.logits))
 
 
-@counts(f.MEAN_SQUARE_OF_FOUR)
+@counts(f.MEAN_SQUARE_OF_FOUR, by="executed")
 def mean_square_of_four(rng: random.Random) -> Case:
     values, there = four(rng)
     done = carried_out("varlen", there)
     return Case(values, done.pairs / len(done.logits))
 
 
-@counts(f.LONGEST_OF_FOUR)
+@counts(f.LONGEST_OF_FOUR, by="executed")
 def longest_of_four(rng: random.Random) -> Case:
     values, there = four(rng)
     done = carried_out("padded", there)

@@ -16,6 +16,7 @@ from llmserve_lab.transformer import (
     tiny_shape,
 )
 from llmserve_lab.varlen.strategies import WAYS, Way, bounds, comparison, varlen
+from tests.depth import examples
 from tests.varlen.batches import carried_out, model, prompts
 
 LENGTHS = st.lists(st.integers(1, 8), min_size=1, max_size=5)
@@ -28,7 +29,7 @@ every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 
 @given(lengths=LENGTHS, seed=st.integers(0, 99))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_all_ways_give_the_logits_of_each_request_alone(
     lengths: list[int], seed: int
 ) -> None:
@@ -54,7 +55,7 @@ def test_so_it_is_for_every_kind_of_block(way: Way, kind: str) -> None:
 
 
 @given(lengths=LENGTHS)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_nothing_is_lost_between_computed_useful_and_wasted(lengths: list[int]) -> None:
     done = {way: carried_out(way, lengths) for way in WAYS}
     for each in done.values():

@@ -15,9 +15,8 @@ DIGITS = "0123456789"
 class Defect:
     """Bytes ``start`` to ``end`` of ``file`` become ``after``.
 
-    ``file`` is relative to the root of the tree. ``aim`` is the one test that must fail
-    (a cell of a notebook); without it any failure will do. ``label`` is that of the
-    formula that is hit, where it is one.
+    ``file`` is relative to the root of the tree. ``label`` is that of the formula that
+    is hit, where it is one.
     """
 
     kind: str
@@ -27,12 +26,10 @@ class Defect:
     line: int
     before: str
     after: str
-    aim: str = ""
     label: str = ""
 
     def __str__(self) -> str:
-        where = self.label or self.aim.rpartition("::")[2]
-        place = f"{self.file}:{self.line}" + (f" ({where})" if where else "")
+        place = f"{self.file}:{self.line}" + (f" ({self.label})" if self.label else "")
         return " ".join(f"{place}: {self.before} → {self.after}".split())
 
 

@@ -95,15 +95,14 @@ def fate(of: Written, defect: Defect) -> Fate:
     return Fate.OPEN if held else Fate.SEEN
 
 
-def in_formulas(root: Path, pattern: str = "") -> Iterator[tuple[Defect, Fate]]:
-    """Every slip in every formula, if ``pattern`` is in its line, and its fate."""
+def slips(root: Path) -> Iterator[tuple[Written, Defect]]:
+    """Every slip in every formula, with the formula."""
     from tests.counted import load
 
     load(root / "tests")
     for of in written(root):
         for defect in dict.fromkeys(_slips(root, of)):
-            if pattern in str(defect):
-                yield defect, fate(of, defect)
+            yield of, defect
 
 
 def _slips(root: Path, of: Written) -> Iterator[Defect]:

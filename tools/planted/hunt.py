@@ -13,7 +13,6 @@ from planted.defect import Defect
 from planted.nets import Net
 from planted.sandbox import Sandbox, load_tools
 
-Together = tuple[Defect, ...]  # planted in one run, all in one file
 Caught = tuple[Defect, str]  # a defect, and the net that caught it: "" for none
 Nets = Callable[[Path, Defect | None], list[Net]]
 
@@ -27,17 +26,13 @@ def start(root: Path, scratch: Path) -> None:
     load_tools()
 
 
-def judge(together: Together, nets: Nets) -> list[Caught]:
-    """Plant, and ask one net after another until every defect is caught."""
-    missed, caught = list(together), []
-    with _sandbox.holding(together):
-        for name, told in nets(_sandbox.root, together[0]):
-            outcome = _sandbox.pytest(*told)
-            caught += [(defect, name) for defect in missed if outcome.saw(defect)]
-            missed = [defect for defect in missed if not outcome.saw(defect)]
-            if not missed:
-                break
-    return caught + [(defect, "") for defect in missed]
+def judge(defect: Defect, nets: Nets) -> Caught:
+    """Plant, and ask one net after another until the defect is caught."""
+    with _sandbox.holding([defect]):
+        for name, told in nets(_sandbox.root, defect):
+            if _sandbox.pytest(*told).red:
+                return defect, name
+    return defect, ""
 
 
 def red_already(nets: Nets) -> list[str]:
@@ -47,15 +42,22 @@ def red_already(nets: Nets) -> list[str]:
 
 
 def hunt(
-    root: Path, runs: Iterable[Together], nets: Mapping[str, Nets], workers: int
-) -> Iterator[list[Caught]]:
-    """Judge all runs, ``workers`` at a time, each with the nets for its kind.
+    root: Path,
+    defects: Iterable[Defect],
+    nets: Mapping[str, Nets],
+    workers: int,
+    *,
+    green: bool = False,
+) -> Iterator[Caught]:
+    """Judge all defects, ``workers`` at a time, each with the nets for its kind.
+
+    The tests are run first, unless they are known to be ``green``.
 
     Raises:
         RuntimeError: a test fails before anything is planted.
     """
-    runs = list(runs)
-    kinds = sorted({together[0].kind for together in runs})
+    defects = list(defects)
+    kinds = sorted({defect.kind for defect in defects})
     os.environ["PYTHONHASHSEED"] = "0"  # in all workers and kernels, as under make
     with (
         tempfile.TemporaryDirectory(prefix="mutants-") as scratch,
@@ -63,9 +65,10 @@ def hunt(
             workers, get_context("spawn"), start, (root, Path(scratch))
         ) as pool,
     ):
-        for failed in pool.map(red_already, [nets[kind] for kind in kinds]):
+        first = [] if green else [nets[kind] for kind in kinds]
+        for failed in pool.map(red_already, first):
             if failed:
                 raise RuntimeError(f"tests must be green first, got {failed}")
-        jobs = [pool.submit(judge, run, nets[run[0].kind]) for run in runs]
+        jobs = [pool.submit(judge, each, nets[each.kind]) for each in defects]
         for job in as_completed(jobs):
             yield job.result()

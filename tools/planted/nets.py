@@ -18,6 +18,7 @@ LOGIC = tuple(
 )
 OTHERS = (
     "tests/browser",
+    "tests/deep",
     "tests/house/test_mutants.py",
 )  # what is built, and ourselves
 
@@ -36,11 +37,6 @@ def package() -> Net:
 def notebooks(root: Path, *files: str) -> Net:
     """Stored outputs of some chapters, or of all."""
     return "stored outputs", (*nbval(root), *(files or ("chapters",)))
-
-
-def for_outputs(root: Path, defect: Defect | None) -> list[Net]:
-    """Every cell of the notebook, each on its own."""
-    return [notebooks(root, *([defect.file] if defect else []))]
 
 
 def for_formulas(root: Path, defect: Defect | None) -> list[Net]:
@@ -77,7 +73,6 @@ def for_charts(_root: Path, defect: Defect | None) -> list[Net]:
 
 
 NETS = {
-    "outputs": for_outputs,
     "formulas": for_formulas,
     "catalog": for_catalog,
     "charts": for_charts,

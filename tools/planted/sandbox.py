@@ -46,12 +46,8 @@ class Outcome:
 
     @property
     def red(self) -> bool:
-        """Whether somebody noticed."""
+        """Whether a test noticed."""
         return self.code != 0
-
-    def saw(self, defect: Defect) -> bool:
-        """Whether the defect was noticed where it must be."""
-        return defect.aim in self.failed if defect.aim else self.red
 
 
 class Failures:

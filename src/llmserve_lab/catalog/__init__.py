@@ -6,10 +6,6 @@ number. Nothing outside this package types such a number again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from difflib import get_close_matches
-from typing import TypeVar
-
 from llmserve_lab.catalog.arguments import machine, wire, workload
 from llmserve_lab.catalog.data.accelerators import ACCELERATORS
 from llmserve_lab.catalog.data.efficiencies import EFFICIENCIES, Efficiency
@@ -22,6 +18,13 @@ from llmserve_lab.catalog.evidence.articles import (
     SCALING_HBM_BW,
 )
 from llmserve_lab.catalog.hf_config import model_from_config
+from llmserve_lab.catalog.lookup import (
+    accelerator,
+    efficiency,
+    link,
+    model,
+    precision,
+)
 from llmserve_lab.catalog.measured_tables import (
     decode_run_table,
     deployment_table,
@@ -84,58 +87,3 @@ __all__ = [
     "wire",
     "workload",
 ]
-
-Record = TypeVar("Record")
-
-
-def accelerator(key: str) -> Accelerator:
-    """Look up an accelerator: ``accelerator("h100-sxm")``.
-
-    Raises:
-        LookupError: there is no such key; the message names those there are.
-    """
-    return _find("accelerator", ACCELERATORS, key)
-
-
-def link(key: str) -> Link:
-    """Look up a link: ``link("nvlink4")``.
-
-    Raises:
-        LookupError: there is no such key; the message names those there are.
-    """
-    return _find("link", LINKS, key)
-
-
-def model(key: str) -> ModelShape:
-    """Look up a model: ``model("llama-2-7b")``.
-
-    Raises:
-        LookupError: there is no such key; the message names those there are.
-    """
-    return _find("model", MODELS, key)
-
-
-def precision(key: str) -> Precision:
-    """Look up a precision: ``precision("fp8")``.
-
-    Raises:
-        LookupError: there is no such key; the message names those there are.
-    """
-    return _find("precision", PRECISIONS, key)
-
-
-def efficiency(key: str) -> Efficiency:
-    """Look up a named efficiency: ``efficiency("article-06")``.
-
-    Raises:
-        LookupError: there is no such key; the message names those there are.
-    """
-    return _find("efficiency", EFFICIENCIES, key)
-
-
-def _find(what: str, table: Mapping[str, Record], key: str) -> Record:
-    if key in table:
-        return table[key]
-    close = get_close_matches(str(key).lower(), table)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise LookupError(f"{what} must be one of {', '.join(table)}, got {key!r}{hint}")

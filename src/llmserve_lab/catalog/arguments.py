@@ -23,7 +23,7 @@ def workload(
         LookupError: the catalog has no such precision.
         TypeError: the model is no record, but its key, say.
     """
-    from llmserve_lab import catalog
+    from llmserve_lab.catalog import lookup as catalog
 
     _must_be(ModelShape, "model", model)
     form = catalog.precision(precision)
@@ -69,7 +69,7 @@ def wire(link: Link, *, efficiency: Efficiency | None = None) -> dict[str, float
 
     Raises:
         TypeError: an argument is no record, but its key, say.
-        ValueError: nobody has published a latency for it.
+        ValueError: no latency of it is published.
     """
     _must_be(Link, "link", link)
     reached = efficiency or EFFICIENCIES["datasheet"]

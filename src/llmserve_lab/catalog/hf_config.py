@@ -27,6 +27,8 @@ QWEN3_D_HEAD = 128  # Qwen3Config's default, whatever hidden_size is
 def _grouped_heads(config: ConfigFields) -> tuple[int, int]:
     """Query and key–value heads; null means multi-head in every family."""
     n_heads = config.count("num_attention_heads")
+    # Files from before grouped-query attention do not have the field: it meant one
+    # key–value head for each query head.
     optional = config.fields["model_type"] == "llama"  # older files lack the field
     null = config.is_null("num_key_value_heads")
     default = n_heads if optional or null else None

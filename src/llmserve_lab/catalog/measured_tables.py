@@ -88,7 +88,7 @@ def tier_table() -> Table:
 
 
 def fact_table() -> Table:
-    """Everything else that somebody measured and the book uses, one number a row."""
+    """Table of all other measurements that the book uses, one number a row."""
     sources = Sources()
     rows: list[tuple[Cell, ...]] = [
         (f"{what} ({cited.note})" if cited.note else what, sources.cell(cited))

@@ -1,7 +1,7 @@
 """The catalog as the book prints it: every number with its kind and its source.
 
-A cell ends in ``[n]``; note n below the table says what kind of number it is and who
-says so.
+A cell ends in ``[n]``; note n below the table says what kind of number it is and
+names its source.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.claims.sources import SOURCES
-from llmserve_lab.cluster import Rank, Run, run
+from llmserve_lab.cluster import ClusterRun, Rank, run
 from llmserve_lab.tensor_parallel import article, midhead
 from llmserve_lab.tensor_parallel.cuts import by_columns, by_rows
-from llmserve_lab.tensor_parallel.steps import Step
+from llmserve_lab.tensor_parallel.steps import RankStep
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.rowwise import softmax
 
@@ -22,18 +22,18 @@ Cut = Callable[[Rank, Array, Array], Array]
 
 
 @cache
-def layer(cut: Cut) -> Run[Array]:
+def layer(cut: Cut) -> ClusterRun[Array]:
     """One matrix as square as the article's output projection, cut over two ranks."""
     return run(cut, TP, article.batch(), np.eye(article.SHAPE.d_model))
 
 
 @cache
-def executed(strategy: str) -> article.Executed:
+def executed(strategy: str) -> article.ExecutedCut:
     """The article's block on two ranks."""
     return article.execute(strategy, TP, article.batch())
 
 
-def step(strategy: str, name: str) -> Step:
+def step(strategy: str, name: str) -> RankStep:
     """The step of the first rank whose name begins so."""
     return next(s for s in executed(strategy).steps[0] if s.name.startswith(name))
 
@@ -69,7 +69,7 @@ def equals_the_matrix(cut: Cut) -> bool:
 
 
 @cache
-def head_cut_through(synced: bool = True) -> tuple[Run[Array], float]:
+def head_cut_through(synced: bool = True) -> tuple[ClusterRun[Array], float]:
     """One head of the article's width, cut over two ranks: the run and its error."""
     weights = midhead.projections(article.SHAPE.d_model, 1)
     rows = article.batch()

@@ -1,6 +1,6 @@
 """A printed number is an interval: its last digit says how far it may be trusted.
 
-"5.7" stands for everything that rounds to it, 5.65 to 5.75; nobody has to choose a
+"5.7" stands for everything that rounds to it, 5.65 to 5.75; there is no need for a
 tolerance. Prefixes mean what SI says they mean; a KB of 1024 bytes is a *reading* that
 a claim must name (see :mod:`llmserve_lab.claims.record`).
 """

@@ -10,7 +10,7 @@ import numpy as np
 from llmserve_lab.claims.record import Claim, Statement
 from llmserve_lab.claims.sources import CLAIM_COUNTS, SOURCES
 from llmserve_lab.claims.verdict import Verdict
-from llmserve_lab.cluster import Rank, Run, run
+from llmserve_lab.cluster import ClusterRun, Rank, run
 from llmserve_lab.end_to_end.toy import TEXT, tokenize, toy
 from llmserve_lab.formula.text import plain
 from llmserve_lab.transformer import PLAIN
@@ -29,7 +29,7 @@ def on_a_rank(rank: Rank) -> Array:
 
 
 @cache
-def on_two_ranks() -> Run[Array]:
+def on_two_ranks() -> ClusterRun[Array]:
     """The toy, really cut in two, and the ledger of what was exchanged."""
     return run(on_a_rank, NUM_RANKS)
 

@@ -1,4 +1,4 @@
-"""What a rank may hand to a collective, checked before anyone is told."""
+"""What a rank may hand to a collective, checked before the other ranks are told."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from llmserve_lab.checks import is_whole
+from llmserve_lab.checks import is_whole, whole_number
 from llmserve_lab.cluster.backend import Array
 
 
@@ -37,16 +37,9 @@ def form(tensor: Array) -> tuple[tuple[str, Any], ...]:
     return (("shape", tensor.shape), ("dtype", tensor.dtype.name))
 
 
-def whole(argument: str, number: int) -> int:
-    """``number`` as Python's int; TypeError if it is no whole number."""
-    if not is_whole(number):
-        raise TypeError(f"{argument} must be a whole number, got {number!r}")
-    return int(number)
-
-
 def along(call: str, axis: int, tensor: Array) -> int:
     """``axis`` counted from the front; ValueError if the tensor has no such axis."""
-    axis = whole(f"{call}: axis", axis)
+    axis = whole_number(f"{call}: axis", axis, first=None)
     if not -tensor.ndim <= axis < tensor.ndim:
         raise ValueError(
             f"{call}: axis must be one of a tensor of shape {tensor.shape}, got {axis}"

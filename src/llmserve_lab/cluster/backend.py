@@ -1,4 +1,4 @@
-"""What a rank asks of whoever carries its arrays: three verbs, two who know them."""
+"""Backend interface: what a rank asks of its transport, in three verbs."""
 
 from __future__ import annotations
 

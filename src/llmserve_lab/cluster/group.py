@@ -1,4 +1,4 @@
-"""Some of the ranks form a group: the same collectives, among its members alone.
+"""Process groups: the same collectives, among some of the ranks alone.
 
 All ranks belong to one group of the same size, and all groups make the same calls at
 the same time, each with arrays of its own; between groups nothing is sent. What a
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.cluster.arrays import whole
+from llmserve_lab.checks import whole_number
 from llmserve_lab.cluster.backend import Array
 from llmserve_lab.cluster.rank import Rank
 from llmserve_lab.cluster.rendezvous import Call, State
@@ -63,7 +63,7 @@ def group(rank: Rank, size: int) -> Rank:
         TypeError: the size is no whole number.
         ValueError: the ranks cannot be cut into groups of that size.
     """
-    if whole("size", size) < 1 or rank.num_ranks % size:
+    if whole_number("size", size, first=None) < 1 or rank.num_ranks % size:
         raise ValueError(
             f"size must divide the number of ranks, {rank.num_ranks}, got {size}"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import pickle
 from collections.abc import Callable, Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Literal, TypeVar, TypeVarTuple
 
-from llmserve_lab.checks import is_whole
+from llmserve_lab.checks import positive, whole
 from llmserve_lab.cluster.ledger import Ledger, Record
 from llmserve_lab.cluster.lockstep import Lockstep
 from llmserve_lab.cluster.processes import Processes, world
@@ -24,7 +23,7 @@ STARTED = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")  # set by mpiexec of MPICH, Open 
 
 
 @dataclass(frozen=True)
-class Run(Generic[R]):
+class ClusterRun(Generic[R]):
     """``results[rank]`` of the program, and the ledger of what the ranks exchanged.
 
     Every process has them all. ``local_ranks`` are the ranks that ran in this process:
@@ -48,7 +47,7 @@ def run(
     *args: *Ts,
     backend: Literal["lockstep", "mpi"] = "lockstep",
     timeout_s: float = 120.0,
-) -> Run[R]:
+) -> ClusterRun[R]:
     """Run ``program(rank, *args)`` on every rank, to the end of all.
 
     ``args`` are the same for every rank (one object, in lockstep: do not write to it).
@@ -63,12 +62,10 @@ def run(
         ClusterError: a rank raised (its error is the ``__cause__``), or the ranks did
             not do the same.
     """
-    if not is_whole(num_ranks) or num_ranks < 1:
-        raise ValueError(f"num_ranks must be a whole number >= 1, got {num_ranks!r}")
+    whole(num_ranks=num_ranks)
     if backend not in BACKENDS:
         raise ValueError(f"backend must be one of {BACKENDS}, got {backend!r}")
-    if not 0 < timeout_s < math.inf:
-        raise ValueError(f"timeout_s must be positive and finite, got {timeout_s}")
+    positive("timeout_s", timeout_s)
     one_rank = partial(_called, program, args)
     start = _on_processes if backend == "mpi" else _in_lockstep
     return start(one_rank, int(num_ranks), timeout_s)
@@ -80,7 +77,7 @@ def _called(program: Callable[[Rank, *Ts], R], args: tuple[*Ts], rank: Rank) -> 
 
 def _in_lockstep(
     program: Callable[[Rank], R], num_ranks: int, timeout_s: float
-) -> Run[R]:
+) -> ClusterRun[R]:
     conductor = Lockstep(num_ranks, timeout_s)
     ranks = [Rank(conductor, index) for index in range(num_ranks)]
     results: dict[int, R] = {}
@@ -94,7 +91,7 @@ def _in_lockstep(
         return rank.end()
 
     conductor.conduct([partial(body, rank) for rank in ranks])
-    return Run(
+    return ClusterRun(
         results=tuple(results[index] for index in range(num_ranks)),
         ledger=_ledger([rank.records for rank in ranks]),
         local_ranks=tuple(range(num_ranks)),
@@ -103,7 +100,7 @@ def _in_lockstep(
 
 def _on_processes(
     program: Callable[[Rank], R], num_ranks: int, timeout_s: float
-) -> Run[R]:
+) -> ClusterRun[R]:
     here = Processes(world(), timeout_s)
     if num_ranks != here.num_ranks:
         raise ValueError(
@@ -118,7 +115,9 @@ def _on_processes(
         cause, state = error, _raised(error)
     pages = map(pickle.loads, _at_the_end(here, state, page, cause))
     results, records = zip(*pages, strict=True)
-    return Run(results=results, ledger=_ledger(records), local_ranks=(here.index,))
+    return ClusterRun(
+        results=results, ledger=_ledger(records), local_ranks=(here.index,)
+    )
 
 
 def _at_the_end(

@@ -1,4 +1,4 @@
-"""The ledger says what was exchanged: calls, bytes, and the seconds a link would need.
+"""Communication log: calls, bytes, and the seconds that a link would need for them.
 
 Bytes on the wire are those that leave a rank under the ring algorithm, counted chunk by
 chunk (:mod:`llmserve_lab.cluster.ring`). A call takes as long as its steps' latencies
@@ -7,11 +7,11 @@ and the larger of what goes out and what comes in, over the link's one-way bandw
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llmserve_lab.catalog.records.link import Link
+from llmserve_lab.checks import at_least
 from llmserve_lab.cluster.ring import Traffic
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Cell, Table
@@ -51,8 +51,7 @@ class Wire:
                     f"latency_s must be given for {link.name}: the catalog has none"
                 )
             latency_s = float(link.latency)
-        if not 0 <= latency_s < math.inf:
-            raise ValueError(f"latency_s must be finite and >= 0, got {latency_s}")
+        at_least("latency_s", latency_s, 0)
         if not 0 < eff_link <= 1:
             raise ValueError(f"eff_link must be in (0, 1], got {eff_link}")
         return cls(latency_s=latency_s, bytes_per_s=float(link.bandwidth) * eff_link)
@@ -133,7 +132,7 @@ class Ledger:
     ) -> float:
         """Time that one rank spends on the link, its calls one after another.
 
-        Errors as in :meth:`Wire.of`. Nothing overlaps, and nobody waits for the late.
+        Errors as in :meth:`Wire.of`. Nothing overlaps, and no rank is a straggler.
         """
         wire = Wire.of(link, latency_s, eff_link)
         return sum(wire.seconds(each.wire) for each in self.select(call, rank=rank))

@@ -1,7 +1,7 @@
-"""Ranks in one process take turns: one runs until it must wait, then the next.
+"""Lockstep backend: ranks in one process take turns, each until it must wait.
 
 Each rank is a thread, and only one of them ever runs, so that every run does the same
-in the same order. When all wait, either the meeting can be held or nobody will ever go
+in the same order. When all wait, either the meeting can be held or no rank will ever go
 on, and that is known at once: a deadlock is an error here, never a hang.
 """
 
@@ -107,8 +107,9 @@ class Lockstep:
         self._back.put(index)
 
     def _round(self, ready: Iterable[int]) -> Sequence[int]:
-        """Give those who can go on a turn each; say who can go on then."""
+        """Give each rank that can go on a turn; return those that can go on then."""
         for index in ready:
+            # None while it has the turn: so a rank that never gives it back is known.
             self._states[index] = None
             self._turns[index].put(None)
             self._await(index)
@@ -118,6 +119,8 @@ class Lockstep:
             for index, state in enumerate(states)
             if isinstance(state, Waiting) and self._mail[state.src, index]
         ]
+        # Messages first: a rank that can go on may still come to the meeting that the
+        # others wait for, so it is too early to call this a deadlock.
         if served:
             return served
         check(states)
@@ -134,7 +137,7 @@ class Lockstep:
             ) from None
 
     def _hand_over(self) -> Sequence[int]:
-        """Copy every part to its rank while all wait: nobody shares memory after."""
+        """Copy every part to its rank while all wait: no memory is shared after."""
         everyone = range(self.num_ranks)
         self._inbox = [
             [np.array(self._parts[src][dst]) for src in everyone] for dst in everyone
@@ -148,5 +151,7 @@ class Lockstep:
             if not isinstance(state, Returned | Raised):
                 self._turns[index].put(None)
             if isinstance(state, Call | Waiting):
+                # One after another, so that two ranks never write to the same thing at
+                # the end.
                 with suppress(Empty):  # it may not want to end
                     self._back.get(timeout=self.timeout_s)

@@ -1,4 +1,4 @@
-"""Two ranks and one array: send and receive, under all that the others build on."""
+"""Point-to-point communication: send and receive, on which the others build."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from llmserve_lab.cluster.arrays import numeric, whole
+from llmserve_lab.checks import whole_number
+from llmserve_lab.cluster.arrays import numeric
 from llmserve_lab.cluster.backend import Array, Backend
 from llmserve_lab.cluster.ledger import Record
 from llmserve_lab.cluster.rendezvous import Call, Returned
@@ -80,7 +81,7 @@ class Endpoint:
         return tensor
 
     def _known(self, argument: str, rank: int) -> int:
-        if whole(argument, rank) not in range(self.num_ranks):
+        if whole_number(argument, rank, first=None) not in range(self.num_ranks):
             raise ValueError(
                 f"{argument} must be a rank from 0 to {self.num_ranks - 1}, got {rank}"
             )

@@ -1,9 +1,9 @@
-"""Ranks on real processes: what each tells each other goes through MPI.
+"""MPI backend: ranks on real processes.
 
 Between two processes runs one stream of messages in order: arrays that were sent, and
 one note per meeting that says what its rank is about to do, with the part it has for
 the other. A rank that waits for an array and finds a note instead knows that the array
-will never come. Waiting is polling with a deadline: whoever waits longer stops all.
+will never come. Waiting is polling with a deadline: a rank that waits longer stops all.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ class Processes:
         for peer, part in enumerate(parts):
             if peer != index:
                 self._send(peer, (state, part))
+        # Every peer's note is read before any is checked: each process then checks the
+        # same list, and all raise the same error or none does.
         notes = [
             (state, parts[index]) if peer == index else self._note(peer, state)
             for peer in range(self.num_ranks)
@@ -110,6 +112,8 @@ class Processes:
                 self._abort(f"rank {self.index} {state}: it has", peer)
             time.sleep(POLL_S)
         content = message.recv()
+        # Arrays are the only messages that are no tuple; a tag each would let a later
+        # note overtake an array that was sent before it.
         if isinstance(content, tuple):
             self._notes[peer] = content
         else:

@@ -1,7 +1,7 @@
-"""A collective is a meeting: all ranks must come, and all must mean the same thing.
+"""Rendezvous of a collective: all ranks must come, and all must mean the same thing.
 
 Before any array is handed over, what every rank is about to do is laid side by side.
-Either all agree, or all learn the same thing about who did not: the message is the same
+Either all agree, or all learn which rank did not: the message is the same
 on every rank and on both backends.
 """
 

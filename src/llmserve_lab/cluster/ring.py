@@ -1,4 +1,4 @@
-"""On a ring every rank talks to one neighbour, and no link carries more than another.
+"""Ring algorithm: every rank talks to one neighbour, and all links carry the same.
 
 A tensor is cut into one chunk per rank. At each step every rank passes a chunk of it to
 the next rank and takes one from the rank before. Reduce-scatter: a chunk collects the

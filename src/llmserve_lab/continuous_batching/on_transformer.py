@@ -6,13 +6,13 @@ from llmserve_lab.continuous_batching.toy import model, prompt
 from llmserve_lab.engine import (
     Chunked,
     Continuous,
-    Driven,
+    ExecutedRun,
     IterationCost,
     Policy,
     Pool,
     Request,
     Static,
-    drive,
+    execute,
 )
 from llmserve_lab.page.table import Table
 
@@ -26,7 +26,7 @@ POLICIES: dict[str, Policy] = {
 }
 
 
-def driven(policy: Policy) -> Driven:
+def driven(policy: Policy) -> ExecutedRun:
     """Three requests, one behind the other, on the small transformer."""
     sizes = zip(PROMPTS, ANSWERS, strict=True)
     requests = [
@@ -35,7 +35,7 @@ def driven(policy: Policy) -> Driven:
     ]
     texts = {n: prompt(s, seed=n).tolist() for n, s in enumerate(PROMPTS)}
     pool = Pool(IterationCost(row_s=ROW_S), policy, kv_blocks=64)
-    return drive(model(), requests, texts, pool)
+    return execute(model(), requests, texts, pool)
 
 
 def agreement() -> Table:

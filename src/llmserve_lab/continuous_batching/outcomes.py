@@ -62,9 +62,9 @@ def idle_share(report: Report) -> float:
     Raises:
         ValueError: the run was not logged.
     """
-    if report.trace is None:
+    if report.log is None:
         raise ValueError("report must come from a run with log=True, got no trace")
-    decodes = [step for step in report.trace if not step.prefill_rows]
+    decodes = [step for step in report.log if not step.prefill_rows]
     idle = sum(step.padding_rows * step.count for step in decodes)
     return idle / sum(step.load.rows * step.count for step in decodes)
 

@@ -23,11 +23,11 @@ from llmserve_lab.continuous_batching.article_machine import (
 from llmserve_lab.engine import (
     Chunked,
     ChunkedWithin,
+    IterationRecord,
     Policy,
     Pool,
     Report,
     Request,
-    Step,
     simulate,
 )
 
@@ -112,9 +112,9 @@ def beats(report: Report) -> list[Beat]:
     Raises:
         ValueError: the run was not logged.
     """
-    if report.trace is None:
+    if report.log is None:
         raise ValueError("report must come from a run with log=True, got no trace")
-    runs = groupby(enumerate(report.trace), _kind)
+    runs = groupby(enumerate(report.log), _kind)
     return [_beat([step for _, step in run]) for _, run in runs]
 
 
@@ -128,13 +128,13 @@ def around_the_stall(report: Report) -> list[Beat]:
     ]
 
 
-def _kind(numbered: tuple[int, Step]) -> tuple[int, int | None]:
+def _kind(numbered: tuple[int, IterationRecord]) -> tuple[int, int | None]:
     """Iterations without a prompt are alike while as many decode; others are not."""
     number, step = numbered
     return step.decode_rows, number if step.prefill_rows else None
 
 
-def _beat(run: Sequence[Step]) -> Beat:
+def _beat(run: Sequence[IterationRecord]) -> Beat:
     """What like iterations in a row come to."""
     return Beat(
         start_s=run[0].start_s,

@@ -1,4 +1,4 @@
-"""The closed form says how many GPUs; a simulated backlog says whether it is so.
+"""Capacity by simulation: does the backlog of as many GPUs as computed stay bounded?
 
 ``carried`` is what a sweep sends to its workers: plain numbers in, a plain number out.
 """
@@ -115,6 +115,8 @@ def carried(
         seed=0,
     )
     done = np.sort(simulate(requests, way).finished_s)
+    # The first quarter fills the machines and the last one empties them; the middle is
+    # the rate that lasts.
     quarter = num_requests // 4
     return float(2 * quarter / (done[3 * quarter] - done[quarter]))
 

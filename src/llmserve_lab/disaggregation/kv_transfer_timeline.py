@@ -1,4 +1,4 @@
-"""A prefill makes the cache layer by layer; nothing says that it must wait to send it.
+"""Layer-wise KV transfer: a layer's cache is sent while the next layer is computed.
 
 The wire is a second worker behind the first: it takes a layer when the layer is made
 and the one before it is through.
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llmserve_lab import catalog
+from llmserve_lab.checks import at_least, whole
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.palette import BLUE, VERMILLION
@@ -46,11 +47,9 @@ def hand_over(
     Raises:
         ValueError: there is no layer, or a time is negative.
     """
-    if n_layers < 1:
-        raise ValueError(f"n_layers must be at least 1, got {n_layers}")
-    for name, value in (("prefill_s", prefill_s), ("transfer_s", transfer_s)):
-        if value < 0:
-            raise ValueError(f"{name} must be at least 0, got {value}")
+    whole(n_layers=n_layers)
+    at_least("prefill_s", prefill_s, 0)
+    at_least("transfer_s", transfer_s, 0)
     found, wire_free_s = [], 0.0 if streamed else prefill_s
     for number in range(1, n_layers + 1):
         made_s = prefill_s * number / n_layers

@@ -1,4 +1,4 @@
-"""A GPU that prefills one prompt after the other is a queue: ``prefill_wait_s``."""
+"""M/D/1 queue: a GPU that prefills one prompt after the other."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class TieredStore:
 
 @dataclass(frozen=True)
 class Reuse:
-    """Tokens of prompts: found in each tier, and computed because nobody had them."""
+    """Tokens of prompts: found in each tier, and computed because no tier had them."""
 
     found_tokens: tuple[int, ...]
     computed_tokens: int
@@ -86,6 +86,8 @@ def replay(
             if tier is not None:
                 tokens = min(block_tokens, left - 1)
                 found[tier], left = found[tier] + tokens, left - tokens
+        # Last block first, so that the beginning of a prompt is the most recent: a
+        # prefix is of use only as long as all blocks before it are still there.
         for block in reversed(each.prefix):
             store.put(block)
         computed += left

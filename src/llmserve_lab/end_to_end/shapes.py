@@ -10,7 +10,7 @@ import numpy as np
 from llmserve_lab.end_to_end.arguments import cached_heads
 from llmserve_lab.transformer import (
     PLAIN,
-    Trace,
+    ShapeTrace,
     Transformer,
     next_token,
     trace,
@@ -19,7 +19,7 @@ from llmserve_lab.transformer.arithmetic import Array, Mask
 from llmserve_lab.transformer.rowwise import softmax
 
 
-def around_the_blocks(model: Transformer, tokens: Sequence[int]) -> Trace:
+def around_the_blocks(model: Transformer, tokens: Sequence[int]) -> ShapeTrace:
     """The trace of the whole model, its blocks closed: their ends and what is outside.
 
     Raises:
@@ -28,10 +28,10 @@ def around_the_blocks(model: Transformer, tokens: Sequence[int]) -> Trace:
     whole = trace(model, tokens)
     ends = ("input", "+ residual, output")
     steps = [s for s in whole.steps if s.place == "model" or s.name in ends]
-    return Trace(f"{len(tokens)} tokens through the model", tuple(steps))
+    return ShapeTrace(f"{len(tokens)} tokens through the model", tuple(steps))
 
 
-def inside_a_block(model: Transformer, tokens: Sequence[int]) -> Trace:
+def inside_a_block(model: Transformer, tokens: Sequence[int]) -> ShapeTrace:
     """The trace of the first block, every operation."""
     block = trace(model, tokens).at("block 1")
     return replace(block, title=f"{len(tokens)} tokens through a block")

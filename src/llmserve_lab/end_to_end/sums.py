@@ -19,6 +19,7 @@ def over_passes(per_pass: Any, *, first: int = 0) -> sympy.Expr:
     import sympy
 
     one, number = q.own_row.sympy, sympy.Dummy("number", integer=True, nonnegative=True)
+    # Stand-ins without units: SymPy sums over whole numbers, and a step is tokens.
     last = sympy.Dummy("last", integer=True, positive=True)
     summand = symbolic(per_pass).xreplace({q.step.sympy: number * one})
     total = sympy.summation(summand, (number, first, last - 1))

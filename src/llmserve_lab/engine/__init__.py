@@ -1,42 +1,64 @@
-"""One serving engine in simulated time: what is decided is real, only time is made up.
+"""A serving engine in simulated time: the scheduler is real, only time is computed.
 
 ``simulate(requests, Pool(IterationCost.of(model, gpu), Chunked(512)))`` gives a
-:class:`Report` of what everybody had to wait for.
+:class:`Report` of latencies, throughput and utilization. The rooms: ``scheduler`` says
+what each iteration runs, ``timing`` how long it takes, ``metrics`` what came of it.
 """
 
-from llmserve_lab.engine.execute import Driven, Slice, drive
+from llmserve_lab.engine.execute import ExecutedRun, execute
+from llmserve_lab.engine.metrics.events import RequestEvent
+from llmserve_lab.engine.metrics.iteration_log import Frame, IterationLog
+from llmserve_lab.engine.metrics.iteration_record import (
+    IterationRecord,
+    ScheduledTokens,
+)
 from llmserve_lab.engine.metrics.report import Report
-from llmserve_lab.engine.metrics.trace import Step, Trace
 from llmserve_lab.engine.pool import Disaggregated, Pool
+from llmserve_lab.engine.scheduler.order import (
+    Fcfs,
+    Order,
+    Priority,
+    ShortestPromptFirst,
+)
 from llmserve_lab.engine.scheduler.policies import (
     Chunked,
     ChunkedWithin,
     Continuous,
+    Plan,
     Policy,
     Static,
 )
-from llmserve_lab.engine.scheduler.prefix_cache import PrefixStore
+from llmserve_lab.engine.scheduler.prefix_cache import PrefixCache
 from llmserve_lab.engine.scheduler.request import Request
+from llmserve_lab.engine.scheduler.state import BatchState
 from llmserve_lab.engine.simulate import simulate
-from llmserve_lab.engine.timing.cost import IterationCost, Load
+from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
 
 __all__ = [
+    "BatchState",
     "Chunked",
     "ChunkedWithin",
     "Continuous",
     "Disaggregated",
-    "Driven",
+    "ExecutedRun",
+    "Fcfs",
+    "Frame",
     "IterationCost",
-    "Load",
+    "IterationLoad",
+    "IterationLog",
+    "IterationRecord",
+    "Order",
+    "Plan",
     "Policy",
     "Pool",
-    "PrefixStore",
+    "PrefixCache",
+    "Priority",
     "Report",
     "Request",
-    "Slice",
+    "RequestEvent",
+    "ScheduledTokens",
+    "ShortestPromptFirst",
     "Static",
-    "Step",
-    "Trace",
-    "drive",
+    "execute",
     "simulate",
 ]

@@ -1,14 +1,15 @@
-"""Where requests come from: a trace that does not wait, or clients that do.
+"""Open-loop and closed-loop arrivals: a trace that does not wait, or clients that do.
 
-In an open loop requests come when they come. In a closed loop, as benchmarks run, each
-client sends the next request when its last one is answered, so that a slow engine is
-asked less.
+In an open loop each request has an arrival time of its own, however long the queue is.
+In a closed loop, as with ``--max-concurrency`` of a benchmark, each client sends the
+next request when its last one is answered, so that a slow engine is asked less.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from math import inf
 
 from llmserve_lab.checks import at_least, whole
@@ -50,7 +51,7 @@ class OpenLoop:
         return request
 
     def answered(self, now_s: float) -> None:
-        """A request has been answered; nobody has waited for that."""
+        """A request has been answered; an open loop does not wait for that."""
 
 
 class ClosedLoop:
@@ -80,17 +81,11 @@ class ClosedLoop:
     def pop(self) -> Request:
         """The request that arrives at ``next_s``."""
         due_s, request = self._due.popleft()
-        return Request(
-            arrival_s=due_s,
-            prompt_len=request.prompt_len,
-            output_len=request.output_len,
-            id=request.id,
-            prefix=request.prefix,
-        )
+        return replace(request, arrival_s=due_s)
 
     def answered(self, now_s: float) -> None:
         """A client has its answer, and sends the next request when it has thought."""
         self._ask(now_s + self._think_s)
 
 
-Source = OpenLoop | ClosedLoop
+ArrivalSource = OpenLoop | ClosedLoop

@@ -1,8 +1,8 @@
-"""The scheduler's decisions, carried out on a real transformer, row by row.
+"""Execution on a real transformer of what the scheduler decides, row by row.
 
 Every iteration of the simulated engine becomes one forward pass over one stack of rows:
-chunks of prompts and single tokens. The policy decides when a row is run and with whom
-it travels; what is said must not depend on it. Padding is not run, only simulated.
+chunks of prompts and single tokens. The policy decides when a row is run and beside
+which others; the tokens must not depend on it. Padding is not run, only simulated.
 """
 
 from __future__ import annotations
@@ -10,25 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from llmserve_lab.engine.arrivals import OpenLoop
+from llmserve_lab.engine.metrics.iteration_record import ScheduledTokens
 from llmserve_lab.engine.metrics.report import Report, report_of
-from llmserve_lab.engine.metrics.request_log import Record
+from llmserve_lab.engine.metrics.request_log import RequestLog
 from llmserve_lab.engine.pool import Disaggregated, Pool
 from llmserve_lab.engine.replica import Replica
 from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.engine.system import System
-
-
-class Slice(NamedTuple):
-    """What one request brings into a forward pass: new rows, after those in cache."""
-
-    id: int
-    rows: int
-    context: int
 
 
 class Cache(Protocol):
@@ -50,30 +43,27 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True)
-class Driven:
+class ExecutedRun:
     """Token ids by request, the passes that they came from, and the simulated times."""
 
     tokens: Mapping[int, tuple[int, ...]]
-    passes: Sequence[tuple[Slice, ...]]
+    passes: Sequence[tuple[ScheduledTokens, ...]]
     report: Report
 
 
 @dataclass
-class Driver:
+class ModelRunner:
     """Holds the text and the cache of every request, and runs what it is told to."""
 
     model: Model
     texts: dict[int, list[int]]
     room_tokens: dict[int, int]
     caches: dict[int, Any] = field(default_factory=dict)
-    passes: list[tuple[Slice, ...]] = field(default_factory=list)
+    passes: list[tuple[ScheduledTokens, ...]] = field(default_factory=list)
 
     def perform(self, replica: Replica) -> None:
         """Run the iteration that ``replica`` has just simulated."""
-        slices = tuple(
-            Slice(sequence.request.id, rows, context)
-            for sequence, rows, context in replica.slices()
-        )
+        slices = tuple(replica.scheduled())
         for each in slices:
             if each.context == 0:  # a new request, or one that was preempted
                 self.caches[each.id] = self.model.new_cache(self.room_tokens[each.id])
@@ -83,8 +73,8 @@ class Driver:
         self._forward(slices)
         self.passes.append(slices)
 
-    def _forward(self, slices: Sequence[Slice]) -> None:
-        """One pass; whoever has nothing pending afterwards says a token."""
+    def _forward(self, slices: Sequence[ScheduledTokens]) -> None:
+        """One pass; a request with nothing pending after it has its next token."""
         parts = [
             self.texts[each.id][each.context : each.context + each.rows]
             for each in slices
@@ -98,12 +88,12 @@ class Driver:
                 self.texts[each.id].append(int(np.argmax(logits[end - 1])))
 
 
-def drive(
+def execute(
     model: Model,
     requests: Sequence[Request],
     prompts: Mapping[int, Sequence[int]],
     deployment: Pool | Disaggregated,
-) -> Driven:
+) -> ExecutedRun:
     """Serve ``requests``, whose ``prompts`` are given by id, for real; greedy decoding.
 
     Raises:
@@ -111,20 +101,20 @@ def drive(
             request says, or the deployment shares prefixes, which have no cache here.
     """
     _check(requests, prompts)
-    system, record = System(deployment, leap=False), Record()
-    driver = Driver(
+    system, record = System(deployment, leap=False, log=True), RequestLog()
+    runner = ModelRunner(
         model,
         texts={each.id: list(prompts[each.id]) for each in requests},
         room_tokens={each.id: each.prompt_len + each.output_len for each in requests},
     )
     for replica in system.replicas:
-        if replica.prefixes is not None:
-            raise ValueError("deployment must not share prefixes, got a PrefixStore")
-        replica.perform = driver.perform
+        if replica.prefix_cache is not None:
+            raise ValueError("deployment must not share prefixes, got a PrefixCache")
+        replica.perform = runner.perform
     system.serve(OpenLoop(requests), record, stop=None)
-    said = {each.id: driver.texts[each.id][each.prompt_len :] for each in requests}
+    said = {each.id: runner.texts[each.id][each.prompt_len :] for each in requests}
     tokens = {number: tuple(text) for number, text in said.items()}
-    return Driven(tokens, driver.passes, report_of(system, record, stopped=False))
+    return ExecutedRun(tokens, runner.passes, report_of(system, record, stopped=False))
 
 
 def _check(requests: Sequence[Request], prompts: Mapping[int, Sequence[int]]) -> None:

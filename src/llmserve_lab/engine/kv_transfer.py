@@ -1,26 +1,26 @@
-"""The cache of a prompt goes over a link, in one piece or layer by layer.
+"""KV transfer from a prefill to a decode replica, in one piece or layer by layer.
 
 Streamed, the first layer leaves as soon as it is computed. What is sent last is the
 last layer's share, and if the link keeps up with the prefill, only that is waited for.
-What the prefill found in a store need not be computed, but it has to be sent, unless
-the other side has it in a store of its own.
+What prefill found in its prefix cache need not be computed, but it has to be sent,
+unless the decode pool has it in a prefix cache of its own.
 """
 
 from __future__ import annotations
 
 from math import inf
 
-from llmserve_lab.engine.scheduler.prefix_cache import Prefixes
+from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
 from llmserve_lab.engine.scheduler.sequence import Sequence
-from llmserve_lab.engine.timing.iteration_span import Run
+from llmserve_lab.engine.timing.iteration_span import IterationSpan
 
 
-class Wire:
-    """One replica's link: a request after the other, at ``bytes_per_s``.
+class KVTransfer:
+    """The link of one prefill replica: it sends one request after the other.
 
-    An iteration computes ``n_layers`` layers in equal times; each leaves
-    ``token_bytes``/``n_layers`` a token. ``latency_s`` is added at the end. ``held``
-    is the store of the other side.
+    It carries ``bytes_per_s``. An iteration computes ``n_layers`` layers in equal
+    times; each leaves ``token_bytes``/``n_layers`` a token. ``latency_s`` is added at
+    the end. ``held`` is the prefix cache of the decode pool.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Wire:
         token_bytes: float = 0.0,
         n_layers: int = 1,
         streamed: bool = False,
-        held: Prefixes | None = None,
+        held: CachedPrefixes | None = None,
     ) -> None:
         self.token_s = token_bytes / bytes_per_s
         self.latency_s = latency_s
@@ -39,38 +39,43 @@ class Wire:
         self.held = held
         self.free_s = 0.0
 
-    def ask(self, sequence: Sequence) -> None:
-        """Find out what need not be sent of a prompt that is taken up now.
+    def find_remote_prefix(self, sequence: Sequence) -> None:
+        """Set ``remote_prefix_tokens``: leading tokens the decode pool already caches.
 
-        It is assumed to stay there until the rest arrives.
+        They are assumed to stay there until the rest arrives.
         """
         if self.held is not None:
-            sequence.there = self.held.match(sequence.request)
+            sequence.remote_prefix_tokens = self.held.match(sequence.request)
 
-    def stream(self, sequence: Sequence, rows: int, run: Run) -> None:
+    def stream(self, sequence: Sequence, rows: int, run: IterationSpan) -> None:
         """Send what each iteration of a run adds, while it is still computed."""
         if not self.streamed:
             return
-        found = sequence.hit - sequence.there
-        if sequence.cached == sequence.hit and found > 0:  # its first chunk
+        # What the prefix cache spared is ready before the first chunk is computed.
+        found = sequence.hit_tokens - sequence.remote_prefix_tokens
+        if sequence.cached == sequence.hit_tokens and found > 0:
             self.free_s = max(self.free_s, run.start_s) + found * self.token_s
         for done in range(run.count):
             begin_s, end_s = run.boundary_s(done), run.boundary_s(done + 1)
             until = sequence.cached + rows * (done + 1)
-            new = min(rows, until - sequence.there)
+            new = min(rows, until - sequence.remote_prefix_tokens)
             if new > 0:
                 sequence.sent_s = self._send(new, begin_s=begin_s, end_s=end_s)
 
     def arrival_s(self, sequence: Sequence, now_s: float) -> float:
         """When all of a prompt that was ready at ``now_s`` has arrived."""
         if not self.streamed:
-            rows = sequence.cached - sequence.there
+            rows = sequence.cached - sequence.remote_prefix_tokens
             self.free_s = max(self.free_s, now_s) + rows * self.token_s
             sequence.sent_s = self.free_s
         return sequence.sent_s + self.latency_s
 
     def _send(self, rows: int, *, begin_s: float, end_s: float) -> float:
-        """Send rows that are computed from begin to end, a layer as soon as it is."""
+        """Send rows that are computed from begin to end, a layer as soon as it is.
+
+        Two things can be last: the link, which from the first layer on never rests, or
+        the computing, after which one layer is still to be sent.
+        """
         whole_s, layer_s = rows * self.token_s, rows * self.token_s / self.n_layers
         first_s = begin_s + (end_s - begin_s) / self.n_layers
         self.free_s = max(max(self.free_s, first_s) + whole_s, end_s + layer_s)

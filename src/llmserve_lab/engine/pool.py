@@ -1,4 +1,4 @@
-"""What is deployed: replicas of one machine under one policy, in one pool or two."""
+"""Deployment: replicas of one machine under one policy, in one pool or two."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
 
-from llmserve_lab.checks import at_least, of_type, whole
+from llmserve_lab.checks import at_least, of_type, positive, whole
 from llmserve_lab.engine.scheduler.policies import Policy
-from llmserve_lab.engine.scheduler.prefix_cache import PrefixStore
+from llmserve_lab.engine.scheduler.prefix_cache import PrefixCache
 from llmserve_lab.engine.timing.cost import IterationCost
 
 if TYPE_CHECKING:
@@ -18,15 +18,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pool:
-    """``replicas`` times one model with its own cache of ``kv_blocks`` blocks.
+    """Replicas of one model, each with a KV cache of ``kv_blocks`` blocks.
 
-    A request goes to the replica that has the fewest. Without ``kv_blocks``, the cache
-    is what the weights leave of the memory. All replicas share one ``prefixes`` store.
+    A request goes to the replica that has the fewest (least-loaded routing). Without
+    ``kv_blocks``, the cache is what the weights leave of the memory. All replicas share
+    one ``prefix_cache``.
+
+    Preemption is by recomputation, the only way that vLLM has kept. With
+    ``swap_bytes_per_s``, the rate at which a replica copies to the host's memory and
+    back, it is by swapping; the next iteration waits for the copies.
 
     Raises:
-        TypeError: the cost, the policy or the store is something else.
-        ValueError: a count is below 1, or a frozen batch, which is padded alike, is to
-            reuse prefixes.
+        TypeError: the cost, the policy or the prefix cache is something else.
+        ValueError: a count is below 1, swapping has no rate or no bytes, or a static
+            batch, which is padded alike, is to reuse prefixes.
     """
 
     cost: IterationCost
@@ -34,20 +39,32 @@ class Pool:
     replicas: int = 1
     kv_blocks: int | None = None
     block_tokens: int = 16
-    prefixes: PrefixStore | None = None
+    prefix_cache: PrefixCache | None = None
+    swap_bytes_per_s: float | None = None
 
     def __post_init__(self) -> None:
         of_type(IterationCost, cost=self.cost)
         of_type(Policy, policy=self.policy)
-        of_type(PrefixStore | None, prefixes=self.prefixes)
+        of_type(PrefixCache | None, prefix_cache=self.prefix_cache)
         whole(replicas=self.replicas, block_tokens=self.block_tokens)
-        if self.policy.frozen and self.prefixes is not None:
+        if self.swap_bytes_per_s is not None:
+            positive("swap_bytes_per_s", self.swap_bytes_per_s)
+            positive("kv_bytes_per_token", self.cost.kv_bytes_per_token)
+        if self.policy.static_batch and self.prefix_cache is not None:
             raise ValueError(
                 "policy must schedule iteration by iteration to reuse prefixes, got "
                 f"{self.policy}"
             )
         if self.kv_blocks is not None:
             whole(kv_blocks=self.kv_blocks)
+
+    @property
+    def swap_token_s(self) -> float | None:
+        """Seconds to copy the KV of a token one way; None where nothing is swapped."""
+        if self.swap_bytes_per_s is None:
+            return None
+        token_bytes = self.cost.kv_bytes_per_token * self.cost.kv_copies
+        return token_bytes / self.swap_bytes_per_s
 
     @cached_property
     def num_blocks(self) -> int:
@@ -59,15 +76,15 @@ class Pool:
 
 @dataclass(frozen=True, kw_only=True)
 class Disaggregated:
-    """One pool for prefill, one for decode, and between them the cache over a link.
+    """Prefill-decode disaggregation: a pool for each, and KV transfer over a link.
 
     A prefill replica sends one request after the other, at ``bytes_per_s`` in all and
     ``latency_s`` late; ``streamed``, it begins while it still computes. It keeps the
-    blocks until all has arrived. The decode pool takes what comes, and whoever finds no
-    blocks there waits.
+    blocks until all has arrived. The decode pool takes what comes; a request that finds
+    no blocks there waits.
 
     Raises:
-        ValueError: a policy is one of frozen batches, the rate is not positive, or the
+        ValueError: a policy is one of static batches, the rate is not positive, or the
             latency is negative.
     """
 
@@ -79,7 +96,7 @@ class Disaggregated:
 
     def __post_init__(self) -> None:
         of_type(Pool, prefill=self.prefill, decode=self.decode)
-        if self.prefill.policy.frozen or self.decode.policy.frozen:
+        if self.prefill.policy.static_batch or self.decode.policy.static_batch:
             raise ValueError(
                 "policy of both pools must schedule iteration by iteration, got "
                 f"{self.prefill.policy} and {self.decode.policy}"
@@ -102,7 +119,7 @@ class Disaggregated:
         """Every GPU of a prefill replica sends its share over a ``link`` of its own.
 
         ``eff_link`` is the share of its bandwidth that is reached. ``link_latency_s``
-        stands for the link's own latency, or for one that nobody has published.
+        stands for the link's own latency, or for one that is not published.
 
         Raises:
             TypeError: the link is no record of the catalog.

@@ -1,15 +1,15 @@
-"""Serve a workload on a deployment, and say what everybody had to wait for."""
+"""Simulation of a workload on a deployment: from requests to a report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sized
 
-from llmserve_lab.engine.arrivals import ClosedLoop, OpenLoop, Source
+from llmserve_lab.engine.arrivals import ArrivalSource, ClosedLoop, OpenLoop
 from llmserve_lab.engine.metrics.report import Report, report_of
-from llmserve_lab.engine.metrics.request_log import Record
+from llmserve_lab.engine.metrics.request_log import RequestLog
 from llmserve_lab.engine.pool import Disaggregated, Pool
 from llmserve_lab.engine.scheduler.request import Request
-from llmserve_lab.engine.system import Stop, System
+from llmserve_lab.engine.system import StopCondition, System
 
 
 def simulate(
@@ -21,7 +21,7 @@ def simulate(
     leap: bool = True,
     log: bool = False,
     progress: bool = False,
-    stop: Stop | None = None,
+    stop: StopCondition | None = None,
 ) -> Report:
     """Serve ``requests`` on ``deployment``; nothing is random, nothing is measured.
 
@@ -33,9 +33,10 @@ def simulate(
         think_s: seconds that a client lets pass before it sends the next.
         leap: whether iterations in which nothing changes are taken in one step; the
             times are the same to rounding.
-        log: keep every run of iterations, for ``report.trace``.
+        log: keep iterations and events for ``report.log``; with ``leap=False``, one
+            record for each iteration, from which ``report.log.frames()`` are made.
         progress: show a bar.
-        stop: asked with the time whenever somebody arrives or iterations end, of which
+        stop: asked with the time whenever a request arrives or iterations end, of which
             a leap takes many at once; if true, the run ends there. So does it at
             Ctrl-C. The report then holds what was computed.
 
@@ -50,13 +51,13 @@ def simulate(
         )
     if clients is None and think_s:
         raise ValueError(f"think_s must be 0 where nobody waits, got {think_s}")
-    source: Source = (
+    source: ArrivalSource = (
         OpenLoop(requests)
         if clients is None
         else ClosedLoop(requests, clients=clients, think_s=think_s)
     )
     system = System(deployment, leap=leap, log=log)
-    record = Record(total=_length(requests), progress=progress)
+    record = RequestLog(total=_length(requests), progress=progress)
     try:
         stopped = not system.serve(source, record, stop)
     except KeyboardInterrupt:

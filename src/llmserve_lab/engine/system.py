@@ -1,7 +1,8 @@
-"""One loop, one event: somebody arrives, or somebody's iteration ends.
+"""The event loop: a request arrives, a KV transfer arrives, or an iteration ends.
 
 Whatever comes next in time is done next. At the same moment iterations end first, then
-requests come in, and then is planned: who is there by then can be in the next one.
+requests come in, and then the next iteration is planned, so that a request that arrives
+at a boundary is in the iteration that begins there.
 """
 
 from __future__ import annotations
@@ -11,28 +12,28 @@ from heapq import heappop, heappush
 from math import inf
 from operator import attrgetter
 
-from llmserve_lab.engine.arrivals import Source
-from llmserve_lab.engine.kv_transfer import Wire
-from llmserve_lab.engine.metrics.request_log import Record
-from llmserve_lab.engine.metrics.tbt_histogram import Gaps
+from llmserve_lab.engine.arrivals import ArrivalSource
+from llmserve_lab.engine.kv_transfer import KVTransfer
+from llmserve_lab.engine.metrics.request_log import RequestLog
+from llmserve_lab.engine.metrics.tbt_histogram import TbtHistogram
 from llmserve_lab.engine.pool import Disaggregated, Pool
 from llmserve_lab.engine.replica import Replica
-from llmserve_lab.engine.scheduler.prefix_cache import Prefixes
+from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
 from llmserve_lab.engine.scheduler.sequence import Sequence
 from llmserve_lab.engine.timing.time_tolerance import earliest, latest
 
-Stop = Callable[[float], bool]
+StopCondition = Callable[[float], bool]
 BY_END = attrgetter("end_s")
 BY_REQUESTS = attrgetter("num_requests")
 
 
 class System:
-    """All replicas, by pool, and what is on its way from one pool to the next."""
+    """All replicas by pool, and the KV caches on their way from one to the next."""
 
     def __init__(
         self, deployment: Pool | Disaggregated, *, leap: bool = True, log: bool = False
     ) -> None:
-        self.gaps = Gaps()
+        self.gaps = TbtHistogram()
         self.now_s = 0.0
         self.pools: dict[str, list[Replica]] = {}
         self._sent: list[tuple[float, int, Sequence, Replica]] = []
@@ -46,30 +47,33 @@ class System:
             self._open("decode", decode, there)
         else:
             self._open("pool", deployment, _opened(deployment))
-        self.front, self.back = (list(self.pools.values()) * 2)[:2]
+        pools = list(self.pools.values())
+        self.front, self.back = pools[0], pools[-1]  # one and the same if not split
         self.replicas = [each for pool in self.pools.values() for each in pool]
 
     def _open(
         self,
         name: str,
         pool: Pool,
-        prefixes: Prefixes | None,
-        wires: list[Wire] | None = None,
+        prefixes: CachedPrefixes | None,
+        wires: list[KVTransfer] | None = None,
     ) -> None:
         self.pools[name] = [
             Replica(
                 pool,
                 self.gaps,
                 where=(name, place),
-                prefixes=prefixes,
-                wire=wires[place] if wires else None,
+                prefix_cache=prefixes,
+                kv_transfer=wires[place] if wires else None,
                 leap=self._leap,
                 log=self._log,
             )
             for place in range(pool.replicas)
         ]
 
-    def serve(self, source: Source, record: Record, stop: Stop | None) -> bool:
+    def serve(
+        self, source: ArrivalSource, record: RequestLog, stop: StopCondition | None
+    ) -> bool:
         """Run until nothing is left to do, or until ``stop`` says so; then false."""
         while True:
             replica = self._next_replica()
@@ -79,6 +83,7 @@ class System:
             if replica.run is not None and replica.end_s <= latest(outside_s):
                 self._commit(replica, source, record)
             elif outside_s == inf == replica.end_s:
+                self._check_all_served()
                 return True
             elif outside_s <= latest(replica.end_s):
                 self._deliver(outside_s, source)
@@ -87,8 +92,20 @@ class System:
             if stop and stop(self.now_s):
                 return False
 
+    def _check_all_served(self) -> None:
+        """Refuse an order that leaves a replica idle although requests wait."""
+        left = sum(len(each.waiting) for each in self.replicas)
+        if left:
+            raise RuntimeError(
+                f"next must admit a request where none runs, got None with {left} left"
+            )
+
     def _next_replica(self) -> Replica:
-        """The one that is due first; of several, one whose iteration ends."""
+        """The one that is due first; of several, one whose iteration ends.
+
+        Replicas that are due at the same moment but only wait to plan come after, so
+        that what the ended iterations send on can be in their plans.
+        """
         soonest = min(self.replicas, key=BY_END)
         if len(self.replicas) == 1 or soonest.end_s == inf:
             return soonest
@@ -96,7 +113,7 @@ class System:
         due = [each for each in self.replicas if each.end_s <= now_s]
         return next((each for each in due if each.run), due[0])
 
-    def _deliver(self, due_s: float, source: Source) -> None:
+    def _deliver(self, due_s: float, source: ArrivalSource) -> None:
         """A prompt's cache has come over the link, or a new request has come in."""
         self.now_s = now_s = max(self.now_s, due_s)
         if self._sent and self._sent[0][0] <= now_s:
@@ -107,21 +124,23 @@ class System:
             sequence = Sequence(source.pop())
             min(self.front, key=BY_REQUESTS).submit(sequence, now_s)
 
-    def _commit(self, replica: Replica, source: Source, record: Record) -> None:
-        """An iteration is over: note who has been answered, send on who must leave."""
+    def _commit(
+        self, replica: Replica, source: ArrivalSource, record: RequestLog
+    ) -> None:
+        """End an iteration: log the requests it answered, send on those that leave."""
         self.now_s = now_s = max(self.now_s, replica.end_s)
         for sequence in replica.commit():
             record.add(sequence, now_s)
             source.answered(now_s)
         while replica.leaving:
-            assert replica.wire is not None
+            assert replica.kv_transfer is not None
             sequence = replica.leaving.pop(0)
-            there_s = replica.wire.arrival_s(sequence, now_s)
+            there_s = replica.kv_transfer.arrival_s(sequence, now_s)
             sequence.transfer_s = there_s - now_s
             self._expect(there_s, sequence, replica)
 
     def _expect(self, there_s: float, sequence: Sequence, sender: Replica) -> None:
-        """What arrives at the same moment as another arrives after it."""
+        """Queue an arrival; at the same moment, in the order in which it was sent."""
         for other_s, *_ in self._sent:
             if earliest(there_s) <= other_s <= latest(there_s):
                 there_s = other_s
@@ -129,13 +148,13 @@ class System:
         heappush(self._sent, (there_s, self._num_sent, sequence, sender))
 
 
-def _opened(pool: Pool) -> Prefixes | None:
-    return pool.prefixes.opened() if pool.prefixes else None
+def _opened(pool: Pool) -> CachedPrefixes | None:
+    return pool.prefix_cache.opened() if pool.prefix_cache else None
 
 
-def _wire(deployment: Disaggregated, held: Prefixes | None) -> Wire:
+def _wire(deployment: Disaggregated, held: CachedPrefixes | None) -> KVTransfer:
     cost = deployment.prefill.cost
-    return Wire(
+    return KVTransfer(
         bytes_per_s=deployment.bytes_per_s,
         latency_s=deployment.latency_s,
         token_bytes=cost.kv_bytes_per_token,

@@ -101,6 +101,8 @@ def _elementwise(
 ) -> Array:
     """Compute block by block: what lies between two steps stays in the cache."""
     alike = all(a.ndim == 0 or a.shape == shape for a in arguments)
+    # Many steps over one block stay in the cache of a core; over a whole array each
+    # step would read and write memory again.
     if math.prod(shape) <= BLOCK or not alike:
         whole = np.asarray(function(*(a[()] for a in arguments)), dtype=np.float64)
         return whole if whole.shape == shape else np.broadcast_to(whole, shape).copy()

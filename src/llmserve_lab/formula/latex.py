@@ -125,7 +125,7 @@ def print_latex(
 
 
 def _is_one(name: str, printed: str) -> bool:
-    """Whether a term is a coefficient of one that nobody has given another value."""
+    """Whether a term is a coefficient of one that was not given another value."""
     return printed == "1" and isinstance(quantity(name), Coefficient)
 
 

@@ -1,6 +1,6 @@
-"""A bias for each expert, nudged after every batch, keeps the load even.
+"""Auxiliary-loss-free balancing: a bias for each expert, nudged after every batch.
 
-Whoever got more rows than the mean is made a little less attractive, whoever got fewer
+An expert with more rows than the mean becomes a little less attractive, one with fewer
 a little more. The bias helps to choose and never weighs, so what an expert says counts
 as much as its score (DeepSeek-V3, arXiv 2412.19437, section 2.1.2).
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llmserve_lab.checks import at_least
 from llmserve_lab.moe.layer import MoeLayer, batch, layer_of
 from llmserve_lab.moe.placement import balance
 from llmserve_lab.moe.routing_sampler import rows_of_experts
@@ -41,8 +42,7 @@ def steer(
     Raises:
         ValueError: the speed is negative or no finite number.
     """
-    if not 0 <= speed < np.inf:
-        raise ValueError(f"speed must be finite and not negative, got {speed}")
+    at_least("speed", speed, 0)
     bias, found = np.zeros(layer.spec.n_experts), []
     for step in range(steps):
         chosen, _ = layer.pulled(bias).route(batch(n_rows, seed=step))

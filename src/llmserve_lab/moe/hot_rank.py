@@ -1,4 +1,4 @@
-"""One rank's experts are popular: rows are drawn, packed and sent, and bytes counted.
+"""Hot rank (load imbalance): rows are drawn, packed and sent, and bytes counted.
 
 The closed forms say what goes from each rank to the hot one and to any other. Here the
 ranks exchange it.

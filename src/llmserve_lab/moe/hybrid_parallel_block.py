@@ -1,4 +1,4 @@
-"""Three parallelisms in one block: heads are cut, rows dealt out, experts housed.
+"""One block under TP attention, DP rows and EP experts, executed on ranks.
 
 Ranks form groups of ``tp``, each with a batch of its own. Between blocks a rank holds
 some whole rows. Attention wants all rows of the batch, for its own heads: all-gather
@@ -17,6 +17,7 @@ import numpy as np
 
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.ffn import MoeFfn
+from llmserve_lab.checks import whole
 from llmserve_lab.cluster import Ledger, Rank, run
 from llmserve_lab.cluster.group import group
 from llmserve_lab.moe.layer import MoeLayer
@@ -24,9 +25,9 @@ from llmserve_lab.moe.parallel import Copies, expert_parallel
 from llmserve_lab.moe.placement import Placement, contiguous
 from llmserve_lab.page.table import Table
 from llmserve_lab.transformer import (
+    AttentionContext,
     Block,
     Packing,
-    View,
     Weights,
     seeded,
     tiny_latent,
@@ -75,10 +76,10 @@ def weights_of(shape: ModelShape, seed: int = 0) -> Arrays:
     return Weights(shape, seeded(shape, seed)).layer(0)
 
 
-def view_of(n_rows: int) -> View:
+def view_of(n_rows: int) -> AttentionContext:
     """The rows are one request, from its first token on."""
     packing = Packing((0, n_rows), (0,))
-    return View(packing, packing.positions)
+    return AttentionContext(packing, packing.positions)
 
 
 def uncut(rows: Array, shape: ModelShape = SMALL, seed: int = 0) -> Array:
@@ -106,6 +107,8 @@ class Stage:
         log = [Held("start", rows.shape, SOME)]
         every = self.team.all_gather(rows, axis=0)
         log.append(Held("all-gather", every.shape, EVERY))
+        # The reduce-scatter adds up the heads' shares and deals the rows out in one
+        # step: an all-reduce would leave every rank with rows that it drops at once.
         part = self._attend(every, log)
         log.append(Held("output projection", part.shape, PART))
         rows = rows + self.team.reduce_scatter(part, axis=0)
@@ -131,7 +134,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Danced:
+class HybridRun:
     """Rows that left the block, by batch, what every rank held, what was exchanged."""
 
     outputs: tuple[Array, ...]
@@ -157,7 +160,7 @@ def execute(
     shape: ModelShape = SMALL,
     seed: int = 0,
     copies: Copies = "expert",
-) -> Danced:
+) -> HybridRun:
     """One block: ``tp`` ranks for each batch [n_i, d], experts over all ranks.
 
     Raises:
@@ -175,7 +178,7 @@ def execute(
     done = run(program, len(slices))
     rows, steps = zip(*done.results, strict=True)
     outputs = [rows[i : i + tp] for i in range(0, len(rows), tp)]
-    return Danced(
+    return HybridRun(
         tuple(map(np.concatenate, outputs)), tuple(map(tuple, steps)), done.ledger
     )
 
@@ -186,8 +189,7 @@ def all_reduced(rows: Array, *, num_ranks: int) -> Ledger:
 
 
 def _dealt(batch: Array, tp: int) -> list[Array]:
-    if tp < 1:
-        raise ValueError(f"tp must be at least 1, got {tp}")
+    whole(tp=tp)
     if len(batch) % tp:
         raise ValueError(f"batch must have a multiple of {tp} rows, got {len(batch)}")
     return np.split(batch, tp)

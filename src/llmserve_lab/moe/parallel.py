@@ -1,4 +1,4 @@
-"""Expert parallelism: the rows travel to the weights, are worked on, and travel back.
+"""Expert parallelism: rows travel to the weights (dispatch) and back (combine).
 
 Route, dispatch, local experts, combine. A row goes out either once for every expert it
 was sent to, as the article tells it, or once for every rank that holds one of them;
@@ -51,9 +51,12 @@ def pack(
     for row, experts in enumerate(chosen.tolist()):
         for rank_in_row, expert in enumerate(experts):
             rank = placement.rank_of(expert, row)
+            # With copies="rank" all experts of a row on one rank fall under one key,
+            # and the row travels there once.
             alone = expert if copies == "expert" else -1
             asked = wanted.setdefault((rank, row, alone), {})
             asked[expert] = float(weight[row, rank_in_row])
+    # Sorted by rank: an all-to-all takes one stack of rows cut by counts.
     ordered = sorted(wanted)
     gates = np.zeros((len(ordered), len(placement.homes)))
     scale = np.ones(len(ordered))
@@ -92,6 +95,7 @@ def expert_parallel(
     sent, came = rank.all_to_all(rows[parcels.rows], parcels.counts)
     answers, _ = rank.all_to_all(local_experts(layer, sent, gates), came)
     out = layer.shared(rows)
+    # Not out[rows] += …: a row comes back several times, and that would add it once.
     np.add.at(out, parcels.rows, parcels.scale[:, None] * answers)
     return out
 
@@ -112,7 +116,7 @@ def sliced(rank: Rank, rows: Array, layer: MoeLayer) -> Array:
 
 
 @dataclass(frozen=True)
-class Executed:
+class ExecutedLayer:
     """Output of every rank, rows that each rank was sent, and what was exchanged."""
 
     outputs: tuple[Array, ...]
@@ -130,7 +134,7 @@ def execute(
     *,
     placement: Placement | None = None,
     copies: Copies = "expert",
-) -> Executed:
+) -> ExecutedLayer:
     """Run the layer on one rank for each share of rows, [n_i, d] each.
 
     Raises:
@@ -148,17 +152,17 @@ def execute(
         return expert_parallel(rank, shares[rank.index], layer, where, copies)
 
     done = run(program, len(shares))
-    return Executed(done.results, done.ledger)
+    return ExecutedLayer(done.results, done.ledger)
 
 
-def execute_sliced(layer: MoeLayer, rows: Array, *, num_ranks: int) -> Executed:
+def execute_sliced(layer: MoeLayer, rows: Array, *, num_ranks: int) -> ExecutedLayer:
     """Run the layer with a slice of every expert on each rank, all rows on each.
 
     Raises:
         ClusterError: experts are not as wide as a multiple of the ranks.
     """
     done = run(sliced, num_ranks, rows, layer)
-    return Executed(done.results, done.ledger)
+    return ExecutedLayer(done.results, done.ledger)
 
 
 def row_bytes(ledger: Ledger, d_model: int, *, rank: int | None = None) -> int:

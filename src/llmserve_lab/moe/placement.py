@@ -1,4 +1,4 @@
-"""Which rank holds which experts, and what to do about those that everybody wants.
+"""Which rank holds which experts, and copies of those that most rows choose.
 
 Contiguous slices are the plain answer. Hot experts can be held more than once: first
 the copies are given out, always one more to the expert whose copies are busiest; then
@@ -96,6 +96,8 @@ def redundant(rows_of_experts: Counts, num_ranks: int, extra: int = 0) -> Placem
     copies = _copies(rows, extra, num_ranks)
     seats: list[list[int]] = [[] for _ in range(num_ranks)]
     loads, room = np.zeros(num_ranks), total // num_ranks
+    # Longest processing time first: what comes last is light and fills the gaps. With
+    # free seats everywhere the busiest rank is at most a third above the best (Graham).
     for expert in np.argsort(-rows / copies, kind="stable"):
         for _ in range(copies[expert]):
             rank = _place(int(expert), seats, loads, room)
@@ -108,6 +110,7 @@ def _copies(rows: Array, extra: int, most: int) -> Integers:
     """One copy each, then always one more for the expert whose copies are busiest."""
     copies = np.ones(len(rows), dtype=np.int64)
     for _ in range(extra):
+        # A copy on a rank that holds the expert already would share nothing.
         busy = np.where(copies < most, rows / copies, -1.0)
         if busy.max() < 0:
             raise ValueError(f"extra must leave one copy a rank, got {extra}")

@@ -1,4 +1,4 @@
-"""Simulated routing: who is chosen, how many experts a batch touches, who is hot.
+"""Sampled routing: experts chosen (Gumbel top-k), experts touched, and hot ones.
 
 Two ways to be uneven. A *hot rank* draws a share of all choices. A *popularity* gives
 every expert a weight, and a row draws k different experts by weight (the Gumbel trick:
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from llmserve_lab.checks import whole
 from llmserve_lab.transformer.arithmetic import Array, Integers
 
 
@@ -23,15 +24,15 @@ def draw(
         ValueError: k or the rows are below 1, there are fewer than k experts, or one
             has no popularity.
     """
-    for name, count in (("n_rows", n_rows), ("top_k", top_k)):
-        if count < 1:
-            raise ValueError(f"{name} must be at least 1, got {count}")
+    whole(n_rows=n_rows, top_k=top_k)
     weights = np.asarray(popularity, dtype=float)
     if top_k > len(weights) or not (weights > 0).all():
         raise ValueError(
             f"popularity must be positive and of at least {top_k} experts, got "
             f"{len(weights)} with a least of {weights.min():g}"
         )
+    # Gumbel top-k: the k largest of log-weight plus noise are a draw without
+    # replacement by weight, for all rows at once.
     noise = np.random.default_rng(seed).gumbel(size=(n_rows, len(weights)))
     found = np.argsort(-(np.log(weights) + noise), axis=1, kind="stable")[:, :top_k]
     return np.asarray(found)
@@ -61,8 +62,7 @@ def mean_distinct(
     Raises:
         ValueError: there is no trial, or as in :func:`draw`.
     """
-    if trials < 1:
-        raise ValueError(f"trials must be at least 1, got {trials}")
+    whole(trials=trials)
     found = [
         distinct(draw(popularity, n_rows=n_rows, top_k=top_k, seed=trial))
         for trial in range(trials)

@@ -85,7 +85,7 @@ Knob = Choose | Turn | Write
 
 
 @dataclass(frozen=True)
-class Part:
+class PartialAnswer:
     """What is known so far: HTML, when ``done`` of ``total`` equal pieces are done."""
 
     html: str
@@ -106,18 +106,18 @@ class Bench:
 
     title: str
     knobs: Mapping[str, Knob]
-    show: Callable[..., str | Iterator[Part]]
+    show: Callable[..., str | Iterator[PartialAnswer]]
     picture: StaticFigure
     _made: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
-    def parts(self, **settings: Any) -> Iterator[Part]:
+    def parts(self, **settings: Any) -> Iterator[PartialAnswer]:
         """What the bench shows at these settings, in its parts; an error ends them."""
         try:
             shown = self.show(**settings)
-            yield from [Part(shown)] if isinstance(shown, str) else shown
+            yield from [PartialAnswer(shown)] if isinstance(shown, str) else shown
         except (ValueError, LookupError, OSError) as error:
             text = escape(f"Not possible: {error}")
-            yield Part(tag("p", text, class_="bench-error"))
+            yield PartialAnswer(tag("p", text, class_="bench-error"))
 
     def answer(self, **settings: Any) -> str:
         """What the bench shows in the end, an error as a readable sentence."""

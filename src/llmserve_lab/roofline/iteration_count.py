@@ -1,4 +1,4 @@
-"""Walk an iteration through a model, matrix by matrix, row by row, and keep the bill.
+"""Count FLOPs and bytes of an iteration, matrix by matrix and row by row.
 
 The closed forms of the chapter say what the bill must come to. The walk knows none of
 them: it looks at one weight tensor after the other and at every row of the causal mask.
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from llmserve_lab.catalog import ModelShape, workload
-from llmserve_lab.catalog.records.tensor import positive, whole_number
+from llmserve_lab.checks import positive, whole
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
 from llmserve_lab.roofline import formulas as f
@@ -19,7 +19,7 @@ FLOPS_PER_MAC = 2
 
 
 @dataclass
-class Bill:
+class IterationCount:
     """FLOPs done and bytes moved by one iteration, over all layers."""
 
     linear_flops: int = 0
@@ -57,7 +57,7 @@ def walk(
     bytes_weight: float = 2,
     bytes_kv: float = 2,
     bytes_act: float = 2,
-) -> Bill:
+) -> IterationCount:
     """Count one iteration: ``batch`` requests, ``context`` cached, ``chunk`` new rows.
 
     Every expert's weights are read (a large batch touches them all), but a row is
@@ -69,12 +69,11 @@ def walk(
         ValueError: a count is negative, there is no request or no row, or a number
             takes no bytes.
     """
-    whole_number("batch", batch)
-    whole_number("context", context, least=0)
-    whole_number("chunk", chunk)
+    whole(batch=batch, chunk=chunk)
+    whole(context=context, first=0)
     positive("bytes_weight", bytes_weight)
     positive("bytes_act", bytes_act)
-    bill = Bill()
+    bill = IterationCount()
     _linear_layers(bill, model, batch * chunk, bytes_weight, bytes_act)
     for _ in range(batch):
         _attention(bill, model, context, chunk, bytes_kv, absorbed)
@@ -84,7 +83,11 @@ def walk(
 
 
 def _linear_layers(
-    bill: Bill, model: ModelShape, n_rows: int, bytes_weight: float, bytes_act: float
+    bill: IterationCount,
+    model: ModelShape,
+    n_rows: int,
+    bytes_weight: float,
+    bytes_act: float,
 ) -> None:
     """Read every tensor once; multiply every row with the matrices on its way."""
     for tensor in model.tensors():
@@ -96,7 +99,7 @@ def _linear_layers(
             bill.activation_bytes += (inputs + outputs) * passes * bytes_act
 
 
-def _expansion(bill: Bill, model: ModelShape, context: int) -> None:
+def _expansion(bill: IterationCount, model: ModelShape, context: int) -> None:
     """Make keys and values of one request's cached latents again; MLA alone has any."""
     for tensor in model.tensors():
         if tensor.name == "kv_b_proj":
@@ -104,7 +107,7 @@ def _expansion(bill: Bill, model: ModelShape, context: int) -> None:
 
 
 def _attention(
-    bill: Bill,
+    bill: IterationCount,
     model: ModelShape,
     context: int,
     chunk: int,

@@ -15,8 +15,8 @@ from llmserve_lab.cluster import Ledger, Rank, run
 from llmserve_lab.page.table import Table
 from llmserve_lab.tensor_parallel import steps
 from llmserve_lab.tensor_parallel.block import STRATEGIES, Layer, block
-from llmserve_lab.tensor_parallel.steps import Log, Step
-from llmserve_lab.transformer import Block, Packing, View, Weights, seeded
+from llmserve_lab.tensor_parallel.steps import Log, RankStep
+from llmserve_lab.transformer import AttentionContext, Block, Packing, Weights, seeded
 from llmserve_lab.transformer.arithmetic import Array
 
 N_ROWS = 4
@@ -34,12 +34,12 @@ SHAPE = ModelShape(
 
 
 @dataclass(frozen=True)
-class Executed:
+class ExecutedCut:
     """Output [n, d] of every rank, the steps of every rank, and what was exchanged."""
 
     strategy: str
     outputs: tuple[Array, ...]
-    steps: tuple[tuple[Step, ...], ...]
+    steps: tuple[tuple[RankStep, ...], ...]
     ledger: Ledger
 
     @property
@@ -54,10 +54,10 @@ def batch(shape: ModelShape = SHAPE, n_rows: int = N_ROWS, seed: int = 0) -> Arr
     return np.random.default_rng(seed).standard_normal((n_rows, shape.d_model))
 
 
-def view_of(n_rows: int) -> View:
+def view_of(n_rows: int) -> AttentionContext:
     """The rows are one request, from its first token on."""
     packing = Packing((0, n_rows), (0,))
-    return View(packing, packing.positions)
+    return AttentionContext(packing, packing.positions)
 
 
 @cache
@@ -74,7 +74,7 @@ def uncut(rows: Array, shape: ModelShape = SHAPE, seed: int = 0) -> Array:
 
 def execute(
     strategy: str, tp: int, rows: Array, *, shape: ModelShape = SHAPE, seed: int = 0
-) -> Executed:
+) -> ExecutedCut:
     """Run one block on ``tp`` ranks; ``strategy`` is ``gathered`` or ``paired``.
 
     Raises:
@@ -88,11 +88,11 @@ def execute(
     layer = layer_of(shape, seed)
     view = view_of(len(rows))
 
-    def on_rank(rank: Rank) -> tuple[Array, Sequence[Step]]:
+    def on_rank(rank: Rank) -> tuple[Array, Sequence[RankStep]]:
         log = Log()
         how = STRATEGIES[strategy]
         return block(rank, rows, layer, shape, view, how, log), log.steps
 
     done = run(on_rank, tp)
     outputs, taken = zip(*done.results, strict=True)
-    return Executed(strategy, outputs, tuple(map(tuple, taken)), done.ledger)
+    return ExecutedCut(strategy, outputs, tuple(map(tuple, taken)), done.ledger)

@@ -20,7 +20,7 @@ from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.cluster import Rank
 from llmserve_lab.tensor_parallel.steps import Log
-from llmserve_lab.transformer import View
+from llmserve_lab.transformer import AttentionContext
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.grouped_query import project
 from llmserve_lab.transformer.rowwise import gelu, linear, merge_heads, norm, silu
@@ -72,7 +72,7 @@ def block(
     rows: Array,
     layer: Layer,
     shape: ModelShape,
-    view: View,
+    view: AttentionContext,
     strategy: Strategy,
     log: Log | None = None,
 ) -> Array:
@@ -118,7 +118,12 @@ def _norm(name: str, rows: Array, layer: Layer, log: Log) -> Array:
 
 
 def _attend(
-    rank: Rank, rows: Array, layer: Layer, shape: ModelShape, view: View, log: Log
+    rank: Rank,
+    rows: Array,
+    layer: Layer,
+    shape: ModelShape,
+    view: AttentionContext,
+    log: Log,
 ) -> Array:
     """Rows [n, d] → the rank's heads side by side, [n, h/g · d_h]; nothing is sent."""
     query, key, value = project(rows, layer, attention_of(shape), view.positions)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from llmserve_lab.cluster import Rank, Run, run
+from llmserve_lab.cluster import ClusterRun, Rank, run
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.rowwise import linear
 from llmserve_lab.transformer.shard import COLUMNS, ROWS, piece
@@ -29,6 +29,6 @@ def by_rows(rank: Rank, rows: Array, weight: Array) -> Array:
     return rank.all_reduce(linear(features, piece(weight, rank, axis=ROWS)))
 
 
-def execute(cut: Cut, tp: int, rows: Array, weight: Array) -> Run[Array]:
+def execute(cut: Cut, tp: int, rows: Array, weight: Array) -> ClusterRun[Array]:
     """Run one cut product on ``tp`` ranks."""
     return run(cut, tp, rows, weight)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from llmserve_lab.cluster import Rank, Run, run
+from llmserve_lab.cluster import ClusterRun, Rank, run
 from llmserve_lab.transformer import attend, causal_mask
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.rowwise import linear, merge_heads, softmax
@@ -46,6 +46,8 @@ def cut(rank: Rank, rows: Array, weights: Projections, *, synced: bool) -> Array
     query, key, value = (
         np.tensordot(rows, mine[part], 1).transpose(1, 0, 2) for part in PARTS
     )
+    # Each rank's scores are sums over its own features alone; the scale is that of the
+    # whole head, or the parts would not add up to it.
     scores = query @ key.transpose(0, 2, 1) * weights["query"].shape[2] ** -0.5
     if synced:
         scores = rank.all_reduce(scores)
@@ -58,7 +60,7 @@ def cut(rank: Rank, rows: Array, weights: Projections, *, synced: bool) -> Array
 
 def execute(
     tp: int, rows: Array, weights: Projections, *, synced: bool = True
-) -> Run[Array]:
+) -> ClusterRun[Array]:
     """Run :func:`cut` on ``tp`` ranks."""
     return run(lambda rank: cut(rank, rows, weights, synced=synced), tp)
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.cluster import Rank, Run, run
+from llmserve_lab.cluster import ClusterRun, Rank, run
 from llmserve_lab.transformer import (
     PLAIN,
     Transformer,
@@ -47,7 +47,7 @@ def forward(rank: Rank, model: Transformer, tokens: Sequence[int]) -> Array:
 
 def execute(
     tp: int, tokens: Sequence[int] = TOKENS, shape: ModelShape = SMALL
-) -> Run[Array]:
+) -> ClusterRun[Array]:
     """Run :func:`forward` on ``tp`` ranks, a seeded model of ``shape``."""
     return run(forward, tp, Transformer(shape), tokens)
 

@@ -16,7 +16,7 @@ COLLECTIVES = ("all-gather", "all-reduce")
 
 
 @dataclass(frozen=True)
-class Step:
+class RankStep:
     """One step of one rank. ``weight`` is None where there is none.
 
     ``remark`` says what the shapes do not: which heads, or that a sum is partial.
@@ -48,7 +48,7 @@ class Log:
     """A rank's steps, in the order in which it took them."""
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[RankStep] = []
 
     def __call__(
         self,
@@ -60,11 +60,11 @@ class Log:
     ) -> Array:
         """Write a step down and hand its output on."""
         size = None if weight is None else weight.shape
-        self.steps.append(Step(name, taken, given.shape, size, remark))
+        self.steps.append(RankStep(name, taken, given.shape, size, remark))
         return given
 
 
-def table(caption: str, ranks: Sequence[Sequence[Step]]) -> Table:
+def table(caption: str, ranks: Sequence[Sequence[RankStep]]) -> Table:
     """Table of the steps, a row each, with one column for every rank."""
     columns = ("step", *(f"rank {index}" for index in range(len(ranks))))
     rows = [(steps[0].name, *map(str, steps)) for steps in zip(*ranks, strict=True)]

@@ -6,7 +6,7 @@ are functions of rows and weights, so that ranks and batches use the same ones.
 
 from llmserve_lab.transformer.arithmetic import ORDERED, PLAIN, Execution
 from llmserve_lab.transformer.attention import attend, causal_mask
-from llmserve_lab.transformer.attention_context import View
+from llmserve_lab.transformer.attention_context import AttentionContext
 from llmserve_lab.transformer.block import Block
 from llmserve_lab.transformer.cache import KVCache
 from llmserve_lab.transformer.generate import generate, next_token
@@ -19,22 +19,22 @@ from llmserve_lab.transformer.packing import (
     varlen_attention,
 )
 from llmserve_lab.transformer.tiny import tiny_latent, tiny_moe, tiny_shape
-from llmserve_lab.transformer.trace import Step, Trace, Tracer, trace
+from llmserve_lab.transformer.trace import ShapeAt, ShapeTrace, Tracer, trace
 from llmserve_lab.transformer.weights import Weights, seeded
 
 __all__ = [
     "ORDERED",
     "PLAIN",
+    "AttentionContext",
     "Block",
     "Execution",
     "KVCache",
     "Meter",
     "Packing",
-    "Step",
-    "Trace",
+    "ShapeAt",
+    "ShapeTrace",
     "Tracer",
     "Transformer",
-    "View",
     "Weights",
     "attend",
     "causal_mask",

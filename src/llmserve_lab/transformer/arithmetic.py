@@ -1,4 +1,4 @@
-"""Who multiplies the matrices, who adds up what ranks hold in part, and who looks on.
+"""Hooks of a forward pass: the matrix product, the sum over ranks, and an observer.
 
 A matrix product leaves open in which order the terms of a sum are added, and a sum of
 rounded numbers depends on that order. A BLAS library chooses it by the size of the
@@ -59,7 +59,7 @@ def whole(partial: Array) -> Array:
 
 
 def _unwatched(*_: Any) -> None:
-    """Nobody looks on."""
+    """No observer."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,7 +42,7 @@ def attend(
         value: [m, h_kv, d_v].
         mask: [n, m], true where the query may see the key.
         scale: 1/√d_k unless given.
-        run: who multiplies and who looks on.
+        run: hooks for products and for an observer.
 
     Returns:
         [n, h, d_v].
@@ -55,6 +55,8 @@ def attend(
     run.see(mask)
     run.note("mask", "n ℓ+n", mask)
     scaled = query * (query.shape[-1] ** -0.5 if scale is None else scale)
+    # [h_kv, h/h_kv, n, d]: query heads of a group meet their one key–value head by
+    # broadcasting, so that it is never copied.
     grouped = scaled.reshape(n, n_kv, -1, query.shape[-1]).transpose(1, 2, 0, 3)
     scores = run.attention(grouped, key.transpose(1, 2, 0)[:, None])
     run.note("scores", "h n ℓ+n", scores.reshape(-1, n, m))

@@ -20,7 +20,7 @@ def nothing_before(fresh: Entries) -> Entries:
 
 
 @dataclass(frozen=True)
-class View:
+class AttentionContext:
     """Positions [n] of the rows, the packing, the kernel, and the cache of one layer.
 
     ``recall(fresh)`` takes the cache entries of the n new rows, by part, each [n, …],

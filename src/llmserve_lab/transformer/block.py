@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.attention import LatentAttention
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution
-from llmserve_lab.transformer.attention_context import Entries, View
+from llmserve_lab.transformer.attention_context import AttentionContext, Entries
 from llmserve_lab.transformer.ffn import Scores, check_scores, ffn
 from llmserve_lab.transformer.grouped_query import grouped_query
 from llmserve_lab.transformer.latent import latent_attention
@@ -36,7 +36,12 @@ class Block:
         check_scores(self.router_scores)
 
     def __call__(
-        self, rows: Array, weights: Entries, view: View, *, run: Execution = PLAIN
+        self,
+        rows: Array,
+        weights: Entries,
+        view: AttentionContext,
+        *,
+        run: Execution = PLAIN,
     ) -> Array:
         """Rows [n, d] → [n, d], both halves with their residuals."""
         run.note("input", "n d", rows)
@@ -47,7 +52,12 @@ class Block:
         return rows
 
     def attention_half(
-        self, rows: Array, weights: Entries, view: View, *, run: Execution = PLAIN
+        self,
+        rows: Array,
+        weights: Entries,
+        view: AttentionContext,
+        *,
+        run: Execution = PLAIN,
     ) -> Array:
         """What attention adds to rows [n, d]: norm, attend, ``run.reduce``."""
         normed = self._norm("input_layernorm", rows, weights, run)

@@ -13,9 +13,9 @@ import numpy as np
 
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.checks import whole
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.attention_context import Entries
-from llmserve_lab.transformer.whole import check_whole
 
 
 def cache_parts(shape: ModelShape) -> dict[str, tuple[int, ...]]:
@@ -36,11 +36,7 @@ class KVCache:
     """
 
     def __init__(self, shape: ModelShape, *, capacity_tokens: int) -> None:
-        check_whole("capacity_tokens", [capacity_tokens])
-        if capacity_tokens < 1:
-            raise ValueError(
-                f"capacity_tokens must be at least 1 token, got {capacity_tokens}"
-            )
+        whole(of="token", capacity_tokens=capacity_tokens)
         self.capacity_tokens = capacity_tokens
         self.n_layers = shape.n_layers
         self.length = 0

@@ -17,7 +17,7 @@ from llmserve_lab.transformer.cache import KVCache, cache_parts
 from llmserve_lab.transformer.packing import Packing
 
 
-class Recollection:
+class CacheSession:
     """The caches of the requests of one forward pass, and each layer's new entries.
 
     Raises:

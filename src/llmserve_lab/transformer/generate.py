@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
+from llmserve_lab.checks import at_least, whole
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Integers
 from llmserve_lab.transformer.inputs import token_ids
 from llmserve_lab.transformer.model import Transformer
 from llmserve_lab.transformer.rowwise import softmax
-from llmserve_lab.transformer.whole import check_whole
 
 
 def next_token(
@@ -26,10 +24,7 @@ def next_token(
         ValueError: the temperature is negative or not finite, or positive without a
             generator; the logits are no list, or their largest is not finite.
     """
-    if not 0 <= temperature < math.inf:
-        raise ValueError(
-            f"temperature must be finite and not negative, got {temperature}"
-        )
+    at_least("temperature", temperature, 0)
     if logits.ndim != 1 or not np.isfinite(largest := logits.max(initial=-np.inf)):
         raise ValueError(
             f"logits must be [V] with a finite largest, got {logits.max(initial=0)} "
@@ -63,9 +58,7 @@ def generate(
         TypeError, ValueError: as :meth:`Transformer.forward` and :func:`next_token`,
             or if ``num_tokens`` is no whole number, or below 1.
     """
-    check_whole("num_tokens", [num_tokens])
-    if num_tokens < 1:
-        raise ValueError(f"num_tokens must be at least 1 token, got {num_tokens}")
+    whole(of="token", num_tokens=num_tokens)
     sequence = token_ids(prompt, vocab=model.shape.vocab)
     n_prompt = len(sequence)
     cache = model.new_cache(n_prompt + num_tokens - 1) if cached else None

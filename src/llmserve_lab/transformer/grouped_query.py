@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Integers
-from llmserve_lab.transformer.attention_context import Entries, View
+from llmserve_lab.transformer.attention_context import AttentionContext, Entries
 from llmserve_lab.transformer.rope import rotate
 from llmserve_lab.transformer.rowwise import linear, merge_heads, rms_norm, split_heads
 
@@ -39,7 +39,7 @@ def grouped_query(
     rows: Array,
     weights: Entries,
     spec: GroupedQueryAttention,
-    view: View,
+    view: AttentionContext,
     *,
     run: Execution = PLAIN,
 ) -> Array:

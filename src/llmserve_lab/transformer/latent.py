@@ -12,7 +12,7 @@ import numpy as np
 
 from llmserve_lab.catalog.records.attention import LatentAttention
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Integers
-from llmserve_lab.transformer.attention_context import Entries, View
+from llmserve_lab.transformer.attention_context import AttentionContext, Entries
 from llmserve_lab.transformer.rope import rotate
 from llmserve_lab.transformer.rowwise import linear, merge_heads, rms_norm, split_heads
 
@@ -50,6 +50,8 @@ def latent_entries(
     both = linear(rows, weights["kv_a_proj_with_mqa"], run=run)
     latent, rotary = np.split(both, [spec.d_latent], axis=-1)
     return {
+        # The norm goes in before the cache and the rotation too, so that nothing has to
+        # be redone when the entry is read; only the rotary key carries its position.
         "latent": rms_norm(latent, weights["kv_a_layernorm"], run=run),
         "rotary_key": rotate(rotary[:, None], positions)[:, 0],
     }
@@ -59,7 +61,7 @@ def latent_attention(
     rows: Array,
     weights: Entries,
     spec: LatentAttention,
-    view: View,
+    view: AttentionContext,
     *,
     absorbed: bool = False,
     run: Execution = PLAIN,
@@ -84,7 +86,7 @@ def _vanilla(
     known: Entries,
     kv_b_proj: Array,
     spec: LatentAttention,
-    view: View,
+    view: AttentionContext,
     run: Execution,
 ) -> Array:
     """Make keys and values of all m latents, then attend as if they had been cached."""
@@ -106,7 +108,7 @@ def _absorbed(
     known: Entries,
     kv_b_proj: Array,
     spec: LatentAttention,
-    view: View,
+    view: AttentionContext,
     run: Execution,
 ) -> Array:
     """Bring the query into the space of the latents, and only the result back."""
@@ -117,6 +119,8 @@ def _absorbed(
     run.note("query on latents", "n h d_c+d_r", query)
     latent = known["latent"][:, None]
     key = np.concatenate([latent, known["rotary_key"][:, None]], axis=-1)
+    # The latent is wider than a head, but the score is still that of d_h + d_r
+    # features: scaling by the width of what is multiplied would change the softmax.
     scale = (spec.d_head + spec.d_rope) ** -0.5
     mixed = view.attend(query, key, latent, scale=scale, run=run)
     run.note("mixed latents", "n h d_c", mixed)

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution
-from llmserve_lab.transformer.attention_context import View
+from llmserve_lab.transformer.attention_context import AttentionContext
 from llmserve_lab.transformer.block import Block
 from llmserve_lab.transformer.cache import KVCache
-from llmserve_lab.transformer.cache_session import Recollection
+from llmserve_lab.transformer.cache_session import CacheSession
 from llmserve_lab.transformer.ffn import Scores
 from llmserve_lab.transformer.inputs import rotary_positions, token_ids
 from llmserve_lab.transformer.packing import Kernel, varlen_attention
@@ -122,14 +122,14 @@ class Transformer:
     ) -> Array:
         """Rows [n, d] after the last block; arguments as of :meth:`forward_packed`."""
         ids = token_ids(tokens, vocab=self.shape.vocab)
-        past = Recollection(self.shape, cu_seqlens, caches)
+        past = CacheSession(self.shape, cu_seqlens, caches)
         turned = rotary_positions(positions, past.packing, n_rows=len(ids))
         run.note("token ids", "n", ids)
         rows = self.weights.embedding[ids]
         run.note("embedding", "n d", rows)
         for layer in range(self.shape.n_layers):
             recall = past.of_layer(layer)
-            view = View(past.packing, turned, kernel=kernel, recall=recall)
+            view = AttentionContext(past.packing, turned, kernel=kernel, recall=recall)
             inside = run.inside(f"block {layer + 1}")
             rows = self.block(rows, self.weights.layer(layer), view, run=inside)
         past.write()

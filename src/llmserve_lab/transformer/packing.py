@@ -1,4 +1,4 @@
-"""Requests of different lengths share one stack of rows; only attention must know.
+"""Packed (varlen) batch: requests share one stack of rows; only attention must know.
 
 ``cu_seqlens = (0, 10, 40)`` says that rows 0–9 are one request and rows 10–39 another.
 A kernel says in which pieces the square of rows and keys is computed, each under its
@@ -14,9 +14,9 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
+from llmserve_lab.checks import whole_numbers
 from llmserve_lab.transformer.arithmetic import Integers, Mask
 from llmserve_lab.transformer.attention import causal_mask
-from llmserve_lab.transformer.whole import check_whole
 
 
 def cumulative(lengths: Sequence[int]) -> tuple[int, ...]:
@@ -41,8 +41,8 @@ class Packing:
     contexts: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        check_whole("cu_seqlens", self.cu_seqlens)
-        check_whole("contexts", self.contexts)
+        whole_numbers("cu_seqlens", self.cu_seqlens)
+        whole_numbers("contexts", self.contexts)
         if len(self.cu_seqlens) < 2 or self.cu_seqlens[0] != 0:
             raise ValueError(
                 f"cu_seqlens must start at 0 and hold a request, got {self.cu_seqlens}"

@@ -27,6 +27,8 @@ def rotate(vectors: Array, positions: Integers) -> Array:
         raise ValueError(
             f"positions must have shape ({n_rows},), got {positions.shape}"
         )
+    # Halves, not neighbours: the checkpoints were trained with this pairing, and the
+    # other one gives wrong scores without an error.
     rates = BASE ** (-np.arange(0, width, 2) / width)
     angles = positions[:, None, None] * rates
     cos, sin = np.cos(angles), np.sin(angles)

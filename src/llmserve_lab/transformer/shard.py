@@ -1,4 +1,4 @@
-"""A rank's share of a model is a smaller model: some heads, some features.
+"""Tensor-parallel shard: a rank's share of a model is a model with fewer heads.
 
 What widens a row (query, key, value, up, gate) is cut by columns. What narrows it
 again (output, down) is cut by rows where partial sums are added up, and by columns
@@ -30,7 +30,7 @@ CACHED = ("k_proj", "v_proj")
 NARROWING = ("o_proj", "down_proj")
 
 
-class Seat(Protocol):
+class RankInfo(Protocol):
     """Which of how many ranks; every :class:`llmserve_lab.cluster.Rank` is one."""
 
     @property
@@ -42,7 +42,7 @@ class Seat(Protocol):
         """How many ranks there are."""
 
 
-def share(model: Transformer, seat: Seat) -> Transformer:
+def share(model: Transformer, seat: RankInfo) -> Transformer:
     """The model that one rank holds, a view of the weights of the whole one.
 
     It runs like any other, with its own KV cache for its own heads; what ``reduce`` of
@@ -99,6 +99,8 @@ def shape_of_share(shape: ModelShape, tp: int) -> ModelShape:
 
 def _some_heads(spec: Attention, tp: int) -> Attention:
     if isinstance(spec, GroupedQueryAttention):
+        # More ranks than key–value heads: each keeps a whole one, several keep the
+        # same.
         n_kv_heads = max(1, spec.n_kv_heads // tp)
         return replace(spec, n_heads=spec.n_heads // tp, n_kv_heads=n_kv_heads)
     return replace(spec, n_heads=spec.n_heads // tp)
@@ -111,7 +113,7 @@ def _some_features(spec: Ffn, tp: int) -> Ffn:
 
 
 def shard(
-    arrays: Arrays, shape: ModelShape, seat: Seat, *, narrow: Axis = ROWS
+    arrays: Arrays, shape: ModelShape, seat: RankInfo, *, narrow: Axis = ROWS
 ) -> dict[str, Array]:
     """What a rank keeps of a layer's arrays, or of a model's, with copies in front.
 
@@ -127,7 +129,7 @@ def shard(
 
 
 def _part(
-    name: str, array: Array, shape: ModelShape, seat: Seat, narrow: Axis
+    name: str, array: Array, shape: ModelShape, seat: RankInfo, narrow: Axis
 ) -> Array:
     """One weight, or a bias, which is cut as its matrix's columns are."""
     is_bias = name.endswith(".bias")
@@ -145,7 +147,7 @@ def _part(
     return array
 
 
-def piece(array: Array, seat: Seat, *, axis: int) -> Array:
+def piece(array: Array, seat: RankInfo, *, axis: int) -> Array:
     """The part of ``array`` that a rank keeps: an equal slice along ``axis``.
 
     Raises:
@@ -159,7 +161,7 @@ def piece(array: Array, seat: Seat, *, axis: int) -> Array:
     return np.asarray(np.split(array, seat.num_ranks, axis=axis)[seat.index])
 
 
-def kv_columns(array: Array, n_kv_heads: int, seat: Seat) -> Array:
+def kv_columns(array: Array, n_kv_heads: int, seat: RankInfo) -> Array:
     """Columns of the key–value heads that a rank's query heads attend to.
 
     With more ranks than key–value heads, neighbours keep copies of the same head.

@@ -15,7 +15,7 @@ from llmserve_lab.transformer.model import Transformer
 
 
 @dataclass(frozen=True)
-class Step:
+class ShapeAt:
     """One intermediate: where, what, its axes in the book's letters, its shape."""
 
     place: str
@@ -30,13 +30,13 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Trace:
+class ShapeTrace:
     """The steps of a forward pass; prints as a table."""
 
     title: str
-    steps: tuple[Step, ...]
+    steps: tuple[ShapeAt, ...]
 
-    def at(self, place: str) -> Trace:
+    def at(self, place: str) -> ShapeTrace:
         """The steps in one place: ``"block 1"``, ``"block 1 / request 0"``, ….
 
         Raises:
@@ -46,7 +46,7 @@ class Trace:
         if not steps:
             places = ", ".join(dict.fromkeys(step.place for step in self.steps))
             raise LookupError(f"place must be one of {places}, got {place!r}")
-        return Trace(f"{self.title}, {place}", steps)
+        return ShapeTrace(f"{self.title}, {place}", steps)
 
     @property
     def table(self) -> Table:
@@ -74,7 +74,7 @@ class Tracer:
     """Writes down the shapes of a forward pass as it happens."""
 
     def __init__(self) -> None:
-        self._steps: list[Step] = []
+        self._steps: list[ShapeAt] = []
 
     def on(self, run: Execution = PLAIN) -> Execution:
         """``run``, with this tracer looking on."""
@@ -83,19 +83,19 @@ class Tracer:
             run.note(name, axes, array)
             place, _, step = name.rpartition(" / ")
             self._steps.append(
-                Step(place or "model", step, tuple(axes.split()), array.shape)
+                ShapeAt(place or "model", step, tuple(axes.split()), array.shape)
             )
 
         return replace(run, note=note)
 
-    def trace(self, title: str) -> Trace:
+    def trace(self, title: str) -> ShapeTrace:
         """What was written down so far."""
-        return Trace(title, tuple(self._steps))
+        return ShapeTrace(title, tuple(self._steps))
 
 
 def trace(
     model: Transformer, tokens: npt.ArrayLike, *, run: Execution = PLAIN
-) -> Trace:
+) -> ShapeTrace:
     """The trace of one forward pass over token ids [n]."""
     tracer = Tracer()
     model.forward(tokens, run=tracer.on(run))

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from llmserve_lab.catalog import MODELS, workload
+from llmserve_lab.checks import whole_numbers
 from llmserve_lab.page.table import Table
-from llmserve_lab.transformer.whole import check_whole
 from llmserve_lab.varlen import formulas as f
 
 
@@ -19,7 +19,7 @@ def batch_of(lengths: Sequence[int]) -> dict[str, float]:
         TypeError: a length is no whole number.
         ValueError: there is no request, or one of them is empty.
     """
-    check_whole("lengths", lengths)
+    whole_numbers("lengths", lengths)
     if len(lengths) == 0 or min(lengths) < 1:
         raise ValueError(
             f"lengths must be 1 or more requests of at least 1 token, got {lengths}"

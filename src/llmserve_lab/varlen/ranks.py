@@ -1,7 +1,7 @@
 """Ranks that each hold some heads, and requests end to end: neither knows of the other.
 
 Boundaries are read inside the kernel, on the heads that a rank has. What ranks exchange
-is a stack of rows, whoever they belong to.
+is a stack of rows, whatever request they belong to.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy.typing as npt
 
-from llmserve_lab.cluster import Rank, Run, run
+from llmserve_lab.cluster import ClusterRun, Rank, run
 from llmserve_lab.transformer import PLAIN, Transformer, varlen_attention
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.packing import Kernel
@@ -25,7 +25,7 @@ def forward_on_ranks(
     *,
     num_ranks: int,
     kernel: Kernel = varlen_attention,
-) -> Run[Array]:
+) -> ClusterRun[Array]:
     """Logits [n, V] on each of ``num_ranks`` ranks, and the ledger of their exchange.
 
     Raises:

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from llmserve_lab.checks import whole_numbers
 from llmserve_lab.page.table import Table
 from llmserve_lab.transformer import (
     Meter,
@@ -25,7 +26,6 @@ from llmserve_lab.transformer import (
 )
 from llmserve_lab.transformer.arithmetic import Array, Integers
 from llmserve_lab.transformer.packing import Kernel
-from llmserve_lab.transformer.whole import check_whole
 
 PADDING = 0  # any token id will do: nobody looks at what comes out for it
 
@@ -106,7 +106,7 @@ def bounds(tokens: npt.ArrayLike, lengths: Sequence[int]) -> tuple[int, ...]:
         ValueError: there is no request, one of them is empty, or together they have
             more or fewer tokens than there are.
     """
-    check_whole("lengths", lengths)
+    whole_numbers("lengths", lengths)
     if len(lengths) == 0:
         raise ValueError("lengths must hold at least 1 request, got none")
     for request, length in enumerate(lengths):

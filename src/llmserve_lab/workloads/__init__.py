@@ -1,4 +1,4 @@
-"""Workloads: who asks, when, and for how much, from laws or from real traces."""
+"""Workloads: arrivals and lengths of requests, from distributions or real traces."""
 
 from llmserve_lab.workloads.arrivals import at_once, bursty, poisson
 from llmserve_lab.workloads.conversations import Conversations

@@ -1,6 +1,6 @@
 """When requests arrive: one after the other, in endless streams of times in seconds.
 
-A stream does not end and is never stored: whoever reads it takes what is needed.
+A stream does not end and is never stored: its reader takes what is needed.
 """
 
 from __future__ import annotations

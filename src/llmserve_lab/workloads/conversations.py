@@ -67,6 +67,8 @@ class Conversations:
                 prefix=prefix,
             )
             if talk.goes_on(answer):
+                # Exponential pauses keep no memory, so which conversation speaks next
+                # does not depend on how long the others have been silent.
                 later = now_s + float(rng.exponential(self.think_s))
                 heapq.heappush(waiting, (later, key, talk))
 
@@ -84,6 +86,8 @@ class _Talk:
         self.tokens += question
         whole, rest = divmod(self.tokens, MOONCAKE_BLOCK)
         self.full += [next(names) for _ in range(whole - len(self.full))]
+        # A block that is not full will be another block when the next turn has filled
+        # it, so no later prompt may claim to know it by this name.
         return (*self.full, *([next(names)] if rest else []))
 
     def goes_on(self, answer: int) -> bool:

@@ -1,4 +1,4 @@
-"""How long prompts and answers are: laws of whole numbers of tokens, at least one.
+"""Length distributions of prompts and answers, in whole tokens.
 
 A law is asked for many lengths at once and takes its randomness from the generator it
 is given; the same seed gives the same lengths.
@@ -15,6 +15,8 @@ import numpy as np
 from llmserve_lab.checks import at_least, positive, whole
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+TAIL = 40  # means, beyond which a geometric length is not worth a row of its table
 MOST = 2.0**63  # tokens: from there on a length is no int64
 MIN_KEPT = 1e-3  # share of draws that must fall between bounds: else they hardly meet
 
@@ -24,6 +26,13 @@ class LengthLaw(Protocol):
 
     def draw(self, rng: np.random.Generator, size: int) -> Integers:
         """``size`` lengths in tokens, int64."""
+
+
+class TabledLaw(LengthLaw, Protocol):
+    """A law whose probabilities are known; equal ones must hash alike."""
+
+    def table(self) -> tuple[Integers, Floats]:
+        """Every length that matters, with its probability."""
 
 
 @dataclass(frozen=True)
@@ -42,20 +51,65 @@ class Always:
 
 @dataclass(frozen=True)
 class Geometric:
-    """After every token the answer stops with probability π = 1 / ``mean``.
+    """Geometric (memoryless) lengths: after every token the answer stops with chance π.
 
-    The law of one who forgets how much was said. P(D = k) = π(1 − π)^(k − 1) for
-    k ≥ 1; its standard deviation is nearly its mean.
+    Lengths are ``least``, ``least`` + 1, … with P(``least`` + k) = π(1 − π)^k and
+    π = 1 / (``mean`` − ``least`` + 1); the standard deviation is nearly the mean.
     """
 
     mean: float
+    least: int = 1
 
     def __post_init__(self) -> None:
-        at_least("mean", self.mean, 1)
+        whole(first=0, least=self.least)
+        at_least("mean", self.mean, self.least)
+
+    @classmethod
+    def stopping(cls, p_stop: float, *, least: int = 1) -> Geometric:
+        """The law that stops with chance ``p_stop`` after every token.
+
+        Raises:
+            ValueError: ``p_stop`` is not in (0, 1].
+        """
+        if not 0 < p_stop <= 1:
+            raise ValueError(f"p_stop must be in (0, 1], got {p_stop}")
+        return cls(least + (1 - p_stop) / p_stop, least)
+
+    @property
+    def p_stop(self) -> float:
+        """Chance π to stop after a token."""
+        return 1 / (self.mean + (1 - self.least))
 
     def draw(self, rng: np.random.Generator, size: int) -> Integers:
         """``size`` lengths, independent."""
-        return rng.geometric(1 / self.mean, size).astype(np.int64)
+        return (rng.geometric(self.p_stop, size) + (self.least - 1)).astype(np.int64)
+
+    def table(self) -> tuple[Integers, Floats]:
+        """Every length that matters, with its probability; e⁻⁴⁰ is left out."""
+        values: Integers = np.arange(int(TAIL * (self.mean + (1 - self.least))))
+        chances: Any = self.p_stop * (1.0 - self.p_stop) ** values
+        return values + self.least, chances
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Every whole length from ``low`` to ``high`` alike; one length if they agree."""
+
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low <= self.high:
+            raise ValueError(f"low must be in [0, {self.high}], got {self.low}")
+
+    def draw(self, rng: np.random.Generator, size: int) -> Integers:
+        """``size`` lengths, independent."""
+        return rng.integers(self.low, self.high + 1, size)
+
+    def table(self) -> tuple[Integers, Floats]:
+        """Every length with its probability."""
+        values = np.arange(self.low, self.high + 1)
+        return values, np.full(values.size, 1 / values.size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +168,7 @@ class Bounded:
         """
         kept, drawn = np.empty(0, dtype=np.int64), 0
         while kept.size < size:
+            # At least 256 at a time: the share that falls inside is judged by them.
             more = self.law.draw(rng, max(size, 256))
             drawn += more.size
             inside = more[(self.low <= more) & (more <= self.high)]

@@ -1,8 +1,8 @@
-"""A workload is arrivals and lengths put together: requests, one after the other.
+"""Workloads: arrivals and lengths put together, requests one after the other.
 
-An open loop does not care how the engine is doing: requests come when they come. In a
-closed loop a fixed number of clients wait for their answers; there the engine itself
-decides when the next request comes, and only the lengths are given here.
+In an open loop arrivals do not depend on the engine. In a closed loop a fixed number of
+clients wait for their answers; there the engine itself decides when the next request
+comes, and only the lengths are given here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def poisson_requests(
     num_requests: int,
     seed: int,
 ) -> Iterator[Request]:
-    """An open loop of requests that know nothing of each other."""
+    """Poisson arrivals (an open loop): independent requests at a mean rate."""
     return bursty_requests(
         rate_per_s=rate_per_s,
         cv=1.0,

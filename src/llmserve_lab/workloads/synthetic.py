@@ -1,4 +1,4 @@
-"""Small made-up traces in the public formats, for those who have no real one at hand.
+"""Small made-up traces in the public formats, where no real one is at hand.
 
 They are drawn from laws with a seed, and written as the services write theirs: what
 reads one reads the other. Where the real ones are published, :func:`published` tells.
@@ -97,7 +97,7 @@ def write_made_up(
 
 
 def published() -> Table:
-    """Table of the real traces: what they hold, who publishes them, the licence."""
+    """Table of the real traces: what they hold, their publisher, the licence."""
     rows = (
         (
             "azure",

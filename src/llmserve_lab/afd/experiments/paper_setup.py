@@ -15,7 +15,7 @@ from llmserve_lab.afd.simulation.length_distributions import (
     Independent,
     Uniform,
 )
-from llmserve_lab.afd.simulation.run import Run
+from llmserve_lab.afd.simulation.run import BundleRun
 from llmserve_lab.afd.simulation.vectorized_simulator import simulate
 from llmserve_lab.afd.theory import finite_run
 from llmserve_lab.afd.theory.paper_recipe import with_slot_tokens
@@ -51,7 +51,7 @@ def known(
 
 def law(*, prompt: int = PROMPT, answer: float = ANSWER) -> Independent:
     """Geometric answers; prompts from nothing to twice the mean, all alike."""
-    return Independent(Uniform(0, 2 * prompt), Geometric(answer))
+    return Independent(Uniform(0, 2 * prompt), Geometric(answer, least=0))
 
 
 def served(**changes: Any) -> Load:
@@ -65,7 +65,7 @@ def made(ratio: int, *, batch: int = BATCH, **options: Any) -> Bundle:
 
 
 @cache
-def figure_4(ratio: int) -> Run:
+def figure_4(ratio: int) -> BundleRun:
     """One run of the paper's sweep, at this book's choices."""
     return simulate(made(ratio), served(), seed=1)
 
@@ -120,7 +120,7 @@ def _cells(on_bundle: dict[str, Any], on_load: dict[str, Any]) -> tuple[str, ...
     return (*_metrics(few), *_metrics(best), f"{best.idle_attn:.1%}")
 
 
-def _metrics(run: Run) -> tuple[str, ...]:
+def _metrics(run: BundleRun) -> tuple[str, ...]:
     """Throughputs by (21) and by all tokens, and the share that the FFN waits."""
     rates = (run.completed_per_s, run.tokens_per_s)
     return (*(f"{rate / 1e3:.0f}" for rate in rates), f"{run.idle_ffn:.1%}")

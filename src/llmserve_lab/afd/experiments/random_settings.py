@@ -12,7 +12,7 @@ import numpy as np
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.experiments.replications import study
 from llmserve_lab.afd.simulation.bundle import Bundle, ascend, bundle
-from llmserve_lab.afd.simulation.empirical_lengths import Trace
+from llmserve_lab.afd.simulation.empirical_lengths import JointLengths
 from llmserve_lab.afd.simulation.length_distributions import (
     Geometric,
     Independent,
@@ -63,8 +63,8 @@ def _law(kind: int, rng: np.random.Generator, prompt: float, answer: float) -> L
     """Geometric and uniform lengths in every pairing, or heavy tails."""
     if kind == 4:
         return heavy(rng, prompt, answer)
-    prompts = (Geometric(prompt), Uniform(0, int(2 * prompt)))[kind % 2]
-    answers = (Geometric(answer), Uniform(0, int(2 * answer)))[kind // 2]
+    prompts = (Geometric(prompt, least=0), Uniform(0, int(2 * prompt)))[kind % 2]
+    answers = (Geometric(answer, least=0), Uniform(0, int(2 * answer)))[kind // 2]
     return Independent(prompts, answers)
 
 
@@ -75,7 +75,7 @@ def heavy(
     *,
     spread: float = 1.0,
     longest: float = LONGEST,
-) -> Trace:
+) -> JointLengths:
     """Log-normal lengths of about the given means; long prompts have longer answers.
 
     ``spread`` is that of their logarithms. No length is more than ``longest`` times
@@ -88,7 +88,7 @@ def heavy(
         (mean * np.minimum(np.exp(shape), longest)).astype(np.int64)
         for mean, shape in zip((prompt, answer), shapes, strict=True)
     )
-    return Trace(prompts, answers)
+    return JointLengths(prompts, answers)
 
 
 def compare(*, number: int, n_batches: int, n_requests: int = 4000) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def compare(*, number: int, n_batches: int, n_requests: int = 4000) -> dict[str,
     """
     made, law = drawn(number)
     made = replace(made, n_batches=n_batches)
-    if isinstance(law, Trace):
+    if isinstance(law, JointLengths):
         n_requests *= AS_LONG
     one = study(made, law, most=MOST, n_requests=n_requests, seeds=(number,))
     seen = one.runs[0].tokens_per_s
@@ -145,12 +145,13 @@ def error_table(*, numbers: Iterable[int], n_requests: int) -> Table:
 
 def outside() -> dict[str, tuple[int, int, Law]]:
     """Batch, requests and law by name, where the rule's assumptions wear thin."""
-    rng, prompts = np.random.default_rng(1), Geometric(2000)
+    rng, prompts = np.random.default_rng(1), Geometric(2000, least=0)
+    few, some = (Geometric(mean, least=0) for mean in (5, 20))
     wild = heavy(rng, 2000, 50, spread=1.5, longest=100)
     return {
         "answers of one token": (21, 1500, Independent(prompts, Uniform(1, 1))),
-        "answers of 5 tokens": (21, 3000, Independent(prompts, Geometric(5))),
-        "answers of 20 tokens": (21, 3000, Independent(prompts, Geometric(20))),
+        "answers of 5 tokens": (21, 3000, Independent(prompts, few)),
+        "answers of 20 tokens": (21, 3000, Independent(prompts, some)),
         "one slot, tails of 100 means": (1, 300, wild),
     }
 

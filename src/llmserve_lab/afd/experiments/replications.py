@@ -1,4 +1,4 @@
-"""Curves over the ratio: simulated from several seeds, beside what two rules say."""
+"""Replications: curves over the ratio from several seeds, beside what two rules say."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.simulation.bundle import Bundle, Load
-from llmserve_lab.afd.simulation.empirical_lengths import Trace
+from llmserve_lab.afd.simulation.empirical_lengths import JointLengths
 from llmserve_lab.afd.simulation.length_distributions import (
     Floats,
     Geometric,
@@ -42,7 +42,10 @@ class Study:
         return np.asarray(self._each(name).mean(axis=0))
 
     def band(self, name: str) -> Floats:
-        """Half of its 95 % confidence interval; one seed has none that ends."""
+        """Half-width of its 95 % confidence interval over seeds (Student's t).
+
+        Infinite for one seed, which says nothing of the scatter.
+        """
         from llmserve_lab.extras import special
 
         each = self._each(name)
@@ -103,18 +106,18 @@ def study(
     return whole
 
 
-def joint(n: int = 4000) -> Trace:
+def joint(n: int = 4000) -> JointLengths:
     """Long prompts with long answers: mean prompt 100, mean answer 500, no law's name.
 
     Three kinds of requests in equal parts, in tokens.
     """
     kinds = ((20, 100), (80, 400), (200, 1000))
     rows = np.array([kinds[i % 3] for i in range(n // 3 * 3)])
-    return Trace(rows[:, 0], rows[:, 1])
+    return JointLengths(rows[:, 0], rows[:, 1])
 
 
 LAWS: Mapping[str, Law] = {
-    "geometric": Independent(Uniform(0, 200), Geometric(500)),
+    "geometric": Independent(Uniform(0, 200), Geometric(500, least=0)),
     "all answers alike": Independent(Uniform(0, 200), Uniform(500, 500)),
     "uniform": Independent(Uniform(0, 200), Uniform(0, 1000)),
     "long prompts, long answers": joint(),

@@ -16,7 +16,7 @@ from llmserve_lab.formula.html import display
 
 
 @dataclass(frozen=True)
-class Step:
+class DerivationStep:
     """What was done, what was asked (LaTeX), and SymPy's answer."""
 
     does: str
@@ -37,7 +37,7 @@ class Step:
 class Derivation:
     """Steps, one below the other."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[DerivationStep, ...]
 
     def _repr_html_(self) -> str:
         lines = " \\\\[4pt]\n".join(step.latex for step in self.steps)
@@ -62,14 +62,14 @@ def load() -> Derivation:
     left, now = q.decode_load.symbol, r"\overline{D}"
     return Derivation(
         (
-            Step("It stays where it is at", now, slots * q.mean_decode.sympy),
-            Step(
+            DerivationStep("It stays where it is at", now, slots * q.mean_decode.sympy),
+            DerivationStep(
                 "What a step leaves of the gap to that",
                 rf"({q.next_decode_load.symbol} - {now}) / ({left} - {now})",
                 shrinks,
             ),
-            Step("So from empty slots", left, f.DECODE_LOAD.teaching),
-            Step(
+            DerivationStep("So from empty slots", left, f.DECODE_LOAD.teaching),
+            DerivationStep(
                 "The gap, over a run, in first gaps",
                 rf"\textstyle\sum_{{i<{q.n_steps.symbol}}} (1 - {q.p_stop.symbol})^i",
                 sympy.simplify(each.subs(ratio, 1 - stop)),
@@ -90,13 +90,13 @@ def ratio() -> Derivation:
     asked = rf"\partial {rate.result.symbol} / \partial {q.af_ratio.symbol}"
     return Derivation(
         (
-            Step(
+            DerivationStep(
                 "Attention or wire longest: more pays",
                 asked,
                 slopes[0],
             ),
-            Step("FFN longest: it pays up to a point", asked, slopes[1]),
-            Step(
+            DerivationStep("FFN longest: it pays up to a point", asked, slopes[1]),
+            DerivationStep(
                 "That point",
                 f.RATIO_PEAK.result.symbol,
                 f.RATIO_PEAK.teaching,

@@ -1,4 +1,4 @@
-"""A batch must come round before it can start again: what m batches cannot hide.
+"""Pipeline of m batches in flight: a batch must come round before it starts again.
 
 What the paper's best ratio pays in its model, then the same
 bundle with the batch's own loop counted, the ratio that is best then, and what the

@@ -1,4 +1,4 @@
-"""Three straight lines, the longest of them, and the ratio that pays best.
+"""Bottleneck regimes: three straight lines, the longest of them, and the best ratio.
 
 The paper's model. The crossings and the peak are solved.
 """

@@ -1,4 +1,4 @@
-"""The chapter's live figures: what pays, who waits, and batches going round."""
+"""The chapter's live figures: what pays, idle shares, and batches going round."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ def signals(*names: str) -> dict[str, Any]:
 def at_start(formula: Formula, *derived: str) -> Bound:
     """``formula`` at the paper's setting; it reads what is ``derived`` and chosen."""
     known = {**ascend(), "batch": START["batch"], "slot_tokens": 600.0}
-    asked = formula.leaves(keep=frozenset(derived))
-    fixed = {leaf.name: known[leaf.name] for leaf in asked if leaf.name in known}
-    return Bound(formula, **signals(*derived), **fixed)
+    return Bound.tied(formula, known, *derived)
 
 
 TIMES = signals("attn_s", "comm_s")
@@ -89,7 +87,7 @@ def throughput() -> LiveFigure:
 
 
 def idle() -> LiveFigure:
-    """Who waits at each ratio, and at one ratio in numbers."""
+    """Idle shares of Attention and FFN at each ratio, and at one ratio in numbers."""
     return LiveFigure(
         name="afd-idle",
         title="Too few Attention machines and the FFN waits; too many and they do",

@@ -1,4 +1,4 @@
-"""Who had which batch, and when: what the state machine wrote while it ran."""
+"""Gantt chart of a run: which machine had which batch, and when, from its log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from llmserve_lab import notation as q
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.simulation.event_simulator import Machine, State, serving
-from llmserve_lab.afd.simulation.run import Run
+from llmserve_lab.afd.simulation.run import BundleRun
 from llmserve_lab.afd.simulation.slots import Requests, fill
 from llmserve_lab.page.live.axes import Axis
 
@@ -57,7 +57,7 @@ def _means(n_attn: int, n_batches: int) -> tuple[float, float]:
 
 
 @cache
-def _played(n_attn: int, n_batches: int) -> tuple[Machine, Run]:
+def _played(n_attn: int, n_batches: int) -> tuple[Machine, BundleRun]:
     """The paper's bundle in steady state, for a few rounds of its batches."""
     made = paper_setup.made(n_attn, n_batches=n_batches)
     load = paper_setup.served(n_requests=1, start="stationary")
@@ -70,7 +70,7 @@ def _played(n_attn: int, n_batches: int) -> tuple[Machine, Run]:
     return machine, machine.run(ROUNDS * n_batches)
 
 
-def _window(run: Run) -> tuple[float, float]:
+def _window(run: BundleRun) -> tuple[float, float]:
     """From the moment in which the first round that is drawn begins to the last's."""
     m = run.bundle.n_batches
     return float(run.back[SKIPPED * m]), float(run.back[(SKIPPED + SHOWN) * m])

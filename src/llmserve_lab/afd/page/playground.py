@@ -17,7 +17,7 @@ from llmserve_lab.afd.simulation.length_distributions import (
     Law,
     Uniform,
 )
-from llmserve_lab.page.widget import Bench, Choose, Knob, Part, Turn
+from llmserve_lab.page.widget import Bench, Choose, Knob, PartialAnswer, Turn
 
 MOST = 16
 LONGEST = 1e7  # steps of all instances in a run: seconds, and half a gigabyte
@@ -62,12 +62,12 @@ def _shown(name: str) -> int:
     return round(paper_setup.known()[name] / SCALES[unit(name)])
 
 
-def _show(n_seeds: int, **settings: Any) -> Iterator[Part]:
+def _show(n_seeds: int, **settings: Any) -> Iterator[PartialAnswer]:
     """The picture after each run, but not more often than one can look: bars shrink."""
     due = monotonic() + SOON_S
     for done, one in enumerate(_studies(n_seeds=n_seeds, **settings), start=1):
         if done == n_seeds or monotonic() > due:
-            yield Part(own(one).html(), done, n_seeds)
+            yield PartialAnswer(own(one).html(), done, n_seeds)
             due = monotonic() + SOON_S
 
 
@@ -100,4 +100,4 @@ def _answers(turned: dict[str, Any]) -> Geometric | Uniform:
     mean = turned["answer"]
     spread = {"all alike": (mean, mean), "uniform": (0, 2 * mean)}
     kind = turned["answers"]
-    return Uniform(*spread[kind]) if kind in spread else Geometric(mean)
+    return Uniform(*spread[kind]) if kind in spread else Geometric(mean, least=0)

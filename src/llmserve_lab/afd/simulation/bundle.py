@@ -1,4 +1,4 @@
-"""x Attention instances feed y FFN instances; m batches take turns on both.
+"""Bundle of disaggregated Attention and FFN: xA–yF, with m batches in flight.
 
 Every time is a straight line: attention in the tokens that it reads, the FFN and the
 wire in the requests that pass. What the paper leaves open is an option with a name.
@@ -7,12 +7,11 @@ wire in the requests that pass. What the paper leaves open is an option with a n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, Literal
 
 from llmserve_lab import catalog
 from llmserve_lab.afd.simulation.length_distributions import Law
-from llmserve_lab.checks import is_whole, one_of
+from llmserve_lab.checks import one_of, positive, whole_fields
 
 CYCLE_S = 1e-6  # the paper never says how long its cycle is; no ratio depends on it
 Comm = Literal["loop", "hidden"]
@@ -22,7 +21,7 @@ Stop = Literal["total", "each"]
 
 
 @dataclass(frozen=True)
-class Line:
+class AffineTime:
     """``slope``·x + ``intercept``, in seconds; ``name`` is what errors call it."""
 
     slope: float
@@ -31,9 +30,7 @@ class Line:
 
     def __post_init__(self) -> None:
         for part in ("slope", "intercept"):
-            value = getattr(self, part)
-            if not (isfinite(value) and value > 0):
-                raise ValueError(f"{part} of {self.name} must be positive, got {value}")
+            positive(f"{part} of {self.name}", getattr(self, part))
 
     def __call__(self, x: Any) -> Any:
         """Seconds at ``x``, a number or an array."""
@@ -59,9 +56,9 @@ class Bundle:
         ValueError: a count is not whole or below 1, or an option is unknown.
     """
 
-    attn: Line
-    ffn: Line
-    wire: Line
+    attn: AffineTime
+    ffn: AffineTime
+    wire: AffineTime
     batch: int
     n_attn: int = 1
     n_ffn: int = 1
@@ -70,8 +67,7 @@ class Bundle:
     barrier: Barrier = "instance"
 
     def __post_init__(self) -> None:
-        for name in ("batch", "n_attn", "n_ffn", "n_batches"):
-            at_least_one(name, getattr(self, name))
+        whole_fields(self, "batch", "n_attn", "n_ffn", "n_batches")
         one_of("comm", self.comm, Comm)
         one_of("barrier", self.barrier, Barrier)
 
@@ -108,7 +104,7 @@ def bundle(
 ) -> Bundle:
     """A bundle from coefficients by code name, ``a_attn`` to ``b_comm``."""
     attn, ffn, wire = (
-        Line(known[f"a_{part}"], known[f"b_{part}"], part)
+        AffineTime(known[f"a_{part}"], known[f"b_{part}"], part)
         for part in ("attn", "ffn", "comm")
     )
     return Bundle(
@@ -144,13 +140,7 @@ class Load:
     steps: str = "end token"
 
     def __post_init__(self) -> None:
-        at_least_one("n_requests", self.n_requests)
+        whole_fields(self, "n_requests")
         one_of("start", self.start, Start)
         one_of("stop", self.stop, Stop)
         one_of("steps", self.steps, Literal["end token", "one each"])
-
-
-def at_least_one(name: str, value: float) -> None:
-    """Refuse what is not a whole number from 1 on."""
-    if not (is_whole(value) and value >= 1):
-        raise ValueError(f"{name} must be a whole number, at least 1, got {value}")

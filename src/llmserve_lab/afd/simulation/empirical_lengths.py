@@ -1,7 +1,7 @@
-"""A trace is a law: what was asked once is asked again, in any order.
+"""Empirical joint distribution: the requests of a trace, resampled (bootstrap).
 
-Prompt and answer of a request stay together, so nothing is assumed of how the two hang
-together, nor of any tail.
+Prompt and answer of a request stay together, so nothing is assumed of how the two are
+correlated, nor of any tail.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from llmserve_lab.afd.simulation.length_distributions import (
     Floats,
     Ints,
     SlotLaw,
-    picked,
     steps_of,
+    weighted_rows,
 )
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
-    """Requests that were seen, drawn again at random, prompt and answer together.
+class JointLengths:
+    """Joint empirical distribution: observed requests, drawn again with equal chances.
 
     ``prompts`` and ``decodes`` are any two rows of whole numbers, in tokens.
 
@@ -50,9 +50,11 @@ class Trace:
         rows = rng.integers(0, len(self.prompts), size)
         return self.prompts[rows], self.decodes[rows]
 
-    def met(self, rng: np.random.Generator, size: int, steps: str) -> tuple[Ints, Ints]:
-        """Rows of the trace as looks at slots meet them."""
-        rows = picked(rng, size, np.cumsum(steps_of(self.decodes, steps)))
+    def length_biased(
+        self, rng: np.random.Generator, size: int, steps: str
+    ) -> tuple[Ints, Ints]:
+        """Length-biased sample of rows: each with a weight of its steps."""
+        rows = weighted_rows(rng, size, np.cumsum(steps_of(self.decodes, steps)))
         return self.prompts[rows], self.decodes[rows]
 
     def slot(self, steps: str = "end token") -> SlotLaw:

@@ -1,4 +1,4 @@
-"""The bundle as a state machine: six states, one event after another.
+"""Discrete-event simulation (SimPy) of a bundle: six states, one event after another.
 
 A batch goes round: it waits for Attention, is in Attention, on the wire, waits for the
 FFN, is in the FFN, on the wire back. Instances and FFN serve one batch at a time, in
@@ -17,7 +17,7 @@ import numpy as np
 
 from llmserve_lab.afd.simulation.bundle import Bundle, Load
 from llmserve_lab.afd.simulation.length_distributions import STEPS
-from llmserve_lab.afd.simulation.run import Run
+from llmserve_lab.afd.simulation.run import BundleRun
 from llmserve_lab.afd.simulation.slots import Requests
 
 Process = Generator[Any, Any, None]
@@ -68,7 +68,7 @@ class Machine:
     completed: list[tuple[int, ...]] = field(default_factory=list)
     where: dict[int, State] = field(default_factory=dict)
 
-    def run(self, n_steps: int) -> Run:
+    def run(self, n_steps: int) -> BundleRun:
         """Run, once, until ``n_steps`` steps over all batches are back at Attention."""
         from llmserve_lab.extras import simpy
 
@@ -167,10 +167,10 @@ class Machine:
                 yield batch, *since[batch], now
             since[batch] = state, now
 
-    def _record(self, n_steps: int) -> Run:
+    def _record(self, n_steps: int) -> BundleRun:
         """The log as the arrays that the fast engine writes."""
         columns = np.array(self.completed, dtype=np.int64).reshape(-1, 8).T
-        return Run(
+        return BundleRun(
             self.bundle,
             self.load,
             self._grid(self.attn_s, n_steps),
@@ -193,6 +193,6 @@ def serving(bundle: Bundle, load: Load, requests: Requests) -> Machine:
     return Machine(bundle, load, deque(rows))
 
 
-def replay(run: Run) -> Machine:
+def replay(run: BundleRun) -> Machine:
     """A machine that serves the requests of ``run``."""
     return serving(run.bundle, run.load, run.requests)

@@ -1,9 +1,11 @@
-"""A request is a prompt and an answer; a slot sees their law weighted by its steps.
+"""Joint length distributions of prompt and answer, and the load of a slot under them.
 
-A law draws pairs (prompt, answer) and knows what a full slot holds on average. A long
-answer keeps its slot for long, so a look finds it more often than a short one: all that
-theory needs of a law is mean, variance and skewness of the tokens that a look finds.
-Requests that were seen are a law too: see ``simulation.empirical_lengths``.
+A law draws pairs (prompt, answer) and knows what a full slot holds in steady state.
+That is a length-biased distribution (the inspection paradox): a long answer keeps its
+slot for long, so a random look finds it more often than a short one. Theory needs mean,
+variance and skewness of the tokens that a look finds. The lengths themselves are those
+of :mod:`llmserve_lab.workloads.lengths`, from 0 tokens on; observed requests are a law
+too: see ``simulation.empirical_lengths``.
 """
 
 from __future__ import annotations
@@ -12,12 +14,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+from llmserve_lab.checks import at_least
+from llmserve_lab.workloads.lengths import Floats as Floats
+from llmserve_lab.workloads.lengths import Geometric as Geometric
+from llmserve_lab.workloads.lengths import Integers, TabledLaw
+from llmserve_lab.workloads.lengths import Uniform as Uniform
+
+Ints = Integers
 
 
 def end_token(decode: Ints) -> Ints:
@@ -44,7 +51,7 @@ def steps_of(decode: Ints, steps: str) -> Ints:
 
 @dataclass(frozen=True)
 class SlotLaw:
-    """What a look at a slot in steady state finds, in tokens.
+    """Load of one slot in steady state (length-biased), in tokens.
 
     ``steps`` is the mean number of steps of a request; ``theta``, ``variance`` and
     ``third`` are mean, variance and third central moment of the load.
@@ -57,9 +64,7 @@ class SlotLaw:
 
     def __post_init__(self) -> None:
         for name in ("steps", "theta", "variance"):
-            if not 0 <= getattr(self, name) < np.inf:
-                value = getattr(self, name)
-                raise ValueError(f"{name} must be at least 0 and finite, got {value}")
+            at_least(name, getattr(self, name), 0)
 
     @property
     def skewness(self) -> float:
@@ -74,10 +79,12 @@ class Law(Protocol):
         """Prompts and answers of ``size`` requests, in tokens."""
         ...
 
-    def met(self, rng: np.random.Generator, size: int, steps: str) -> tuple[Ints, Ints]:
-        """The same of requests as looks at slots meet them: the more steps, the more.
+    def length_biased(
+        self, rng: np.random.Generator, size: int, steps: str
+    ) -> tuple[Ints, Ints]:
+        """Length-biased sample: the request in a random slot at a random step.
 
-        Looks in steady state, at all steps alike.
+        The inspection paradox: a request is found with a weight of its steps.
         """
         ...
 
@@ -86,83 +93,23 @@ class Law(Protocol):
         ...
 
 
-class Lengths(Protocol):
-    """A law of one length, bounded or nearly so; equal ones must hash alike."""
-
-    def draw(self, rng: np.random.Generator, size: int) -> Ints:
-        """``size`` lengths."""
-        ...
-
-    def table(self) -> tuple[Ints, Floats]:
-        """Every length that matters, with its probability."""
-        ...
-
-
-@dataclass(frozen=True)
-class Geometric:
-    """Lengths 0, 1, 2, … that end with the same chance after every token."""
-
-    mean: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.mean < np.inf:
-            raise ValueError(f"mean must be at least 0 and finite, got {self.mean}")
-
-    @classmethod
-    def stopping(cls, p_stop: float) -> Geometric:
-        """The law that ends with chance ``p_stop`` at each step."""
-        if not 0 < p_stop <= 1:
-            raise ValueError(f"p_stop must be in (0, 1], got {p_stop}")
-        return cls((1 - p_stop) / p_stop)
-
-    def draw(self, rng: np.random.Generator, size: int) -> Ints:
-        """``size`` lengths."""
-        return rng.geometric(1 / (1 + self.mean), size) - 1
-
-    def table(self) -> tuple[Ints, Floats]:
-        """Every length that matters, with its probability."""
-        stop = 1 / (1 + self.mean)
-        values: Ints = np.arange(int(40 * (1 + self.mean)))
-        chances: Any = stop * (1.0 - stop) ** values
-        return values, chances
-
-
-@dataclass(frozen=True)
-class Uniform:
-    """Every whole length from ``low`` to ``high`` alike; one length if they agree."""
-
-    low: int
-    high: int
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.low <= self.high:
-            raise ValueError(f"low must be in [0, {self.high}], got {self.low}")
-
-    def draw(self, rng: np.random.Generator, size: int) -> Ints:
-        """``size`` lengths."""
-        return rng.integers(self.low, self.high + 1, size)
-
-    def table(self) -> tuple[Ints, Floats]:
-        """Every length with its probability."""
-        values = np.arange(self.low, self.high + 1)
-        return values, np.full(values.size, 1 / values.size)
-
-
 @dataclass(frozen=True)
 class Independent:
     """Prompt and answer drawn independently of each other, each by any law."""
 
-    prompt: Lengths
-    decode: Lengths
+    prompt: TabledLaw
+    decode: TabledLaw
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[Ints, Ints]:
         """Prompts and answers of ``size`` requests."""
         return self.prompt.draw(rng, size), self.decode.draw(rng, size)
 
-    def met(self, rng: np.random.Generator, size: int, steps: str) -> tuple[Ints, Ints]:
-        """Any prompt, and an answer as a look at a slot meets it."""
+    def length_biased(
+        self, rng: np.random.Generator, size: int, steps: str
+    ) -> tuple[Ints, Ints]:
+        """Length-biased sample: any prompt, an answer with a weight of its steps."""
         lengths, upto = _looks(self, steps)
-        answers = lengths[picked(rng, size, upto)]
+        answers = lengths[weighted_rows(rng, size, upto)]
         return self.prompt.draw(rng, size), answers
 
     def slot(self, steps: str = "end token") -> SlotLaw:
@@ -194,7 +141,7 @@ def moments(values: Ints, chances: Floats) -> Floats:
     return np.array([mean, *apart])
 
 
-def picked(rng: np.random.Generator, size: int, upto: Floats | Ints) -> Ints:
-    """``size`` rows of a table, ``upto`` being the weights of all rows up to each."""
+def weighted_rows(rng: np.random.Generator, size: int, upto: Floats | Ints) -> Ints:
+    """Inverse-CDF sample of ``size`` rows; ``upto`` are the cumulative weights."""
     rows: Ints = np.searchsorted(upto, rng.random(size) * upto[-1], side="right")
     return rows

@@ -1,4 +1,4 @@
-"""Every whole ratio at once: small bundles are cut out of one large set of instances.
+"""Ratio sweep with common random numbers: small bundles cut out of one large set.
 
 With R instances simulated, a bundle of r can be made of them ⌊R/r⌋ times without using
 any twice. The recursion is that of ``simulation.pipeline``, all bundles of all
@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from llmserve_lab.afd.simulation.bundle import Bundle, Load
 from llmserve_lab.afd.simulation.length_distributions import Floats, Ints
+from llmserve_lab.afd.simulation.pipeline import itself, max_plus
 from llmserve_lab.afd.simulation.slots import fill
 
 SOME = 0.1  # requests per slot: below, a run is one look at its loads
@@ -51,6 +53,15 @@ class Groups:
         each = [range(self.most // r * r) for r in range(1, self.most + 1)]
         return np.array([i for members in each for i in members])
 
+    def slowest(self, times: Floats) -> Floats:
+        """Largest time in each bundle, of times in the row: that of its straggler."""
+        found: Floats = np.maximum.reduceat(times, self.starts)
+        return found
+
+    def spread(self, times: Floats) -> Floats:
+        """The time of each bundle at every place that it has in the row."""
+        return times[self.owner]
+
     def by_ratio(self, values: Floats) -> Floats:
         """Mean over the bundles of each size, for sizes from 1 to the most."""
         total = np.bincount(self.sizes, values)[1:]
@@ -62,7 +73,7 @@ class Ladder:
     """What each whole ratio from 1 on comes to in steady state, arrays over ratios.
 
     ``tokens_per_s`` is slots times steps, the paper's (6), as that of
-    :class:`~llmserve_lab.afd.simulation.run.Run`.
+    :class:`~llmserve_lab.afd.simulation.run.BundleRun`.
     """
 
     ratios: Ints
@@ -86,12 +97,12 @@ def ladder(bundle: Bundle, load: Load, *, most: int, seed: int) -> Ladder:
     _check(bundle, load, most)
     m, groups = bundle.n_batches, Groups(most)
     each = load.law.slot(load.steps).steps / (bundle.batch * m)
+    # Ten more than requests need: the first five rounds are thrown away as start-up.
     n_steps = 10 + int(load.n_requests * each)
     attn_s = attention_s(bundle, load, n_steps=n_steps, most=most, seed=seed)
     ratios = np.arange(1, most + 1)
     ffn_s = bundle.ffn(groups.sizes * bundle.batch)
-    work = _together if bundle.barrier == "stage" else _alone
-    skip, out = 5 * m, work(attn_s, ffn_s, bundle.comm_s / 2, m, groups)
+    skip, out = 5 * m, _ends(bundle, attn_s, ffn_s, groups)
     begun = next(islice(out, skip - 1, None))
     (ended,) = deque(out, maxlen=1)
     period_s = groups.by_ratio((ended - begun) / (len(attn_s) - skip))
@@ -145,33 +156,14 @@ def attention_s(
     return times.reshape(n_steps * m, most)
 
 
-def _alone(
-    attn_s: Floats, ffn_s: Floats, half_s: float, m: int, groups: Groups
+def _ends(
+    bundle: Bundle, attn_s: Floats, ffn_s: Floats, groups: Groups
 ) -> Iterator[Floats]:
-    """Each instance moves on to the next batch as soon as it can.
-
-    When each step leaves the FFN of each bundle, one step after the other.
-    """
-    out = deque([np.full(ffn_s.size, -half_s)] * m, maxlen=m)
-    free, busy = np.zeros(groups.members.size), np.zeros(ffn_s.size)
-    for work in attn_s:
-        np.maximum(free, (out[0] + half_s)[groups.owner], out=free)
-        free += work[groups.members]
-        busy = np.maximum(np.maximum.reduceat(free, groups.starts) + half_s, busy)
-        busy += ffn_s
-        out.append(busy)
-        yield busy
-
-
-def _together(
-    attn_s: Floats, ffn_s: Floats, half_s: float, m: int, groups: Groups
-) -> Iterator[Floats]:
-    """The stage waits for its slowest instance before it takes the next batch."""
-    out = deque([np.full(ffn_s.size, -half_s)] * m, maxlen=m)
-    free, busy = np.zeros(ffn_s.size), np.zeros(ffn_s.size)
-    for work in attn_s:
-        slowest = np.maximum.reduceat(work[groups.members], groups.starts)
-        free = np.maximum(free, out[0] + half_s) + slowest
-        busy = np.maximum(free + half_s, busy) + ffn_s
-        out.append(busy)
-        yield busy
+    """When each step leaves the FFN of each bundle, one step after the other."""
+    placed: Iterator[Floats] = (work[groups.members] for work in attn_s)
+    options: dict[str, Any] = {"slowest": groups.slowest, "spread": groups.spread}
+    if bundle.barrier == "stage":
+        placed = map(groups.slowest, placed)
+        options = {"slowest": itself, "spread": itself}
+    m, half_s = bundle.n_batches, bundle.comm_s / 2
+    return (out for *_, out in max_plus(placed, ffn_s, half_s, n_batches=m, **options))

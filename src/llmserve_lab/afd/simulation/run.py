@@ -1,4 +1,4 @@
-"""What a run leaves behind, and the paper's three metrics read off it."""
+"""Log of one run, and the paper's metrics: throughput, TPOT and idle shares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHARE = 0.8  # of the requests: the paper measures its throughput on the first o
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class BundleRun:
     """The log of one run, step by step; both engines write the same one.
 
     ``attn_s`` and ``attn_end`` have shape (steps, instances), ``ffn_end`` (steps,), in
@@ -57,7 +57,12 @@ class Run:
     @cached_property
     def end(self) -> int:
         """The step with which the run is over."""
-        return stop_step(self.load, self.bundle, self.requests, self.done)
+        step = stop_step(self.load, self.bundle, self.requests, self.done)
+        if step is None:
+            raise ValueError(
+                f"requests must be enough to end the run, got {len(self.requests)}"
+            )
+        return step
 
     @property
     def total_s(self) -> float:
@@ -150,17 +155,18 @@ class Run:
         return Table(caption, ("per instance", "simulated"), rows)
 
 
-def stop_step(load: Load, bundle: Bundle, requests: Requests, done: Ints) -> int:
-    """The step in which enough requests have completed; -1 if there is none such."""
+def stop_step(load: Load, bundle: Bundle, requests: Requests, done: Ints) -> int | None:
+    """The step in which enough requests have completed; None if too few have."""
     if load.stop == "total":
         return _nth(done, load.n_requests * bundle.n_attn)
     each = [
         _nth(done[requests.instance == i], load.n_requests)
         for i in range(bundle.n_attn)
     ]
-    return -1 if min(each) < 0 else max(each)
+    steps = [step for step in each if step is not None]
+    return max(steps) if len(steps) == len(each) else None
 
 
-def _nth(done: Ints, n: int) -> int:
-    """The n-th smallest, -1 if there are fewer."""
-    return int(np.partition(done, n - 1)[n - 1]) if len(done) >= n else -1
+def _nth(done: Ints, n: int) -> int | None:
+    """The n-th smallest, None if there are fewer."""
+    return int(np.partition(done, n - 1)[n - 1]) if len(done) >= n else None

@@ -1,4 +1,4 @@
-"""Slots that are always full: who is in each of them, and from which step to which.
+"""Slot occupancy: which request is in each slot, from which step to which.
 
 Nothing here walks from step to step. A slot's requests follow one another, so their
 first steps are cumulative sums, and the load of all slots is a cumulative sum of what
@@ -59,6 +59,9 @@ class Requests:
         At step k a request holds its prompt and k − first tokens (and those of its
         age): k times the slots in use, and a constant for each request that is there.
         """
+        # Its load at step k is prompt + age + (k − first): constant but for k, which
+        # all slots share. So two histograms and a running sum replace a table of slots
+        # × steps.
         alive = self.prompt + self.age - self.first
         come = _per_step(self.first, alive, n_steps)
         gone = _per_step(self.last + 1, alive, n_steps)
@@ -89,6 +92,8 @@ def fill(
         begin = parts[0][2] + 1
     mean = load.law.slot(load.steps).steps
     while behind.size:
+        # As many as the slot furthest behind needs on average; those that fall short go
+        # round again, so that nothing is cut off and little is drawn in vain.
         wide = 1 + int((n_steps - begin[behind].min()) / mean)
         part, ends = _row(load, rng, behind, begin[behind], wide)
         parts.append(part)
@@ -114,11 +119,11 @@ def _row(
 
 
 def _found(load: Load, rng: np.random.Generator, n_slots: int) -> tuple[Ints, ...]:
-    """One request for each slot as a look in steady state finds it.
+    """One request for each slot in steady state: a length-biased sample.
 
-    Long requests are found more often, and at any of their steps alike.
+    Long requests are found more often, each at any of its steps with equal chances.
     """
-    prompt, decode = load.law.met(rng, n_slots, load.steps)
+    prompt, decode = load.law.length_biased(rng, n_slots, load.steps)
     steps = STEPS[load.steps](decode)
     age = rng.integers(0, steps)
     return np.arange(n_slots), np.zeros_like(age), steps - age - 1, prompt, decode, age

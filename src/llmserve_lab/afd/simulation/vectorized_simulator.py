@@ -1,4 +1,4 @@
-"""The fast engine: fill the slots, add up their loads, run the pipeline."""
+"""Vectorized simulation: fill the slots, add up their loads, run the pipeline."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from llmserve_lab.afd.simulation.bundle import Bundle, Load
 from llmserve_lab.afd.simulation.pipeline import pipeline
-from llmserve_lab.afd.simulation.run import Run, stop_step
+from llmserve_lab.afd.simulation.run import BundleRun, stop_step
 from llmserve_lab.afd.simulation.slots import Requests, fill
 
 ENOUGH = 5  # requests per slot: below, start and end are most of the run
 
 
-def simulate(bundle: Bundle, load: Load, *, seed: int) -> Run:
+def simulate(bundle: Bundle, load: Load, *, seed: int) -> BundleRun:
     """Serve ``load`` on ``bundle``; the same seed gives the same run.
 
     Cost: requests plus steps times instances. A :class:`UserWarning` says so where
@@ -30,6 +30,8 @@ def simulate(bundle: Bundle, load: Load, *, seed: int) -> Run:
             stacklevel=2,
         )
     mean = load.law.slot(load.steps).steps
+    # A first guess: the steps of the requests, half a request for those in flight, and
+    # two standard deviations of how unevenly the slots finish.
     n_steps = int(mean * (1.5 + per_slot + 2 * sqrt(per_slot / bundle.batch)))
     while True:
         run = _attempt(bundle, load, n_steps, seed)
@@ -38,7 +40,7 @@ def simulate(bundle: Bundle, load: Load, *, seed: int) -> Run:
         n_steps = 1 + n_steps * 5 // 4
 
 
-def _attempt(bundle: Bundle, load: Load, n_steps: int, seed: int) -> Run | None:
+def _attempt(bundle: Bundle, load: Load, n_steps: int, seed: int) -> BundleRun | None:
     """The run, if ``n_steps`` steps of each batch are enough for it."""
     m = bundle.n_batches
     parts, loads = [], np.empty((n_steps, m, bundle.n_attn))
@@ -57,7 +59,8 @@ def _attempt(bundle: Bundle, load: Load, n_steps: int, seed: int) -> Run | None:
     requests = Requests.joined(parts)
     done = requests.last * m + requests.batch
     end = stop_step(load, bundle, requests, done)
-    if end < 0 or end >= (n_steps - 1) * m:
+    # The last round is cut off by n_steps: a batch may still miss requests in it.
+    if end is None or end >= (n_steps - 1) * m:
         return None
     attn_s = bundle.attn(loads.reshape(n_steps * m, -1)[: end + m])
     left, out = pipeline(
@@ -67,4 +70,4 @@ def _attempt(bundle: Bundle, load: Load, n_steps: int, seed: int) -> Run | None:
         n_batches=m,
         barrier=bundle.barrier,
     )
-    return Run(bundle, load, attn_s, left, out, requests)
+    return BundleRun(bundle, load, attn_s, left, out, requests)

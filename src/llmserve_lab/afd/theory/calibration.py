@@ -1,4 +1,4 @@
-"""A straight line through measured times, with the doubt that the scatter leaves."""
+"""Linear regression of measured times, with confidence intervals (Student's t)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from llmserve_lab.afd.simulation.bundle import Line
+from llmserve_lab.afd.simulation.bundle import AffineTime
 from llmserve_lab.afd.simulation.length_distributions import Floats
 
 FEWEST = 3  # two points fix a line and leave nothing to judge it by
@@ -17,7 +17,7 @@ FEWEST = 3  # two points fix a line and leave nothing to judge it by
 class Fit:
     """A line, and the intervals that hold slope and intercept with the given chance."""
 
-    line: Line
+    line: AffineTime
     slope: tuple[float, float]
     intercept: tuple[float, float]
     confidence: float
@@ -41,14 +41,14 @@ def fit(
             load is negative or a number not finite, confidence is outside (0, 1), or
             the line is not a positive time.
     """
-    from llmserve_lab.extras import special
+    from llmserve_lab.extras import stats
 
     table = np.asarray(rows, dtype=np.float64)
     _check(table, name, confidence)
-    (slope, intercept), spread = np.polyfit(table[:, 0], table[:, 1], 1, cov=True)
-    line = Line(float(slope), float(intercept), name)
-    wide = float(special.stdtrit(len(table) - 2, (1 + confidence) / 2))
-    by_slope, by_intercept = (float(w) for w in wide * np.sqrt(np.diag(spread)))
+    found = stats.linregress(table[:, 0], table[:, 1])
+    line = AffineTime(float(found.slope), float(found.intercept), name)
+    wide = float(stats.t.ppf((1 + confidence) / 2, df=len(table) - 2))
+    by_slope, by_intercept = wide * found.stderr, wide * found.intercept_stderr
     return Fit(
         line,
         (line.slope - by_slope, line.slope + by_slope),

@@ -1,6 +1,6 @@
-"""Loads drift slowly and pipelines settle fast: average the period over the loads.
+"""Quasi-static model: the pipeline's period, averaged over the stationary loads.
 
-A load needs about μ_D steps to change, a pipeline a handful to settle. So at any moment
+A load drifts over about μ_D steps, a pipeline settles in a handful. So at any moment
 the bundle runs at the period ``pipeline_s`` of the loads that it has just then, and the
 long run is the mean of that over the loads. What counts of them is two extremes:
 
@@ -67,6 +67,7 @@ def _slowest(bundle: Bundle, slot: SlotLaw, instances: Floats) -> Floats:
     if bundle.barrier == "instance":
         return late
     alone = _largest(bundle, slot, instances, n_batches=1)
+    # The spread is that of the mean over m batches, the level that of one batch.
     found: Floats = late + (alone - late).mean(axis=-1, keepdims=True)
     return found
 
@@ -81,6 +82,8 @@ def _largest(bundle: Bundle, slot: SlotLaw, n: Floats, *, n_batches: int) -> Flo
     if slot.variance == 0:
         return np.zeros((*n.shape[:-1], NODES))
     chances = (np.arange(NODES) + 0.5) / NODES
+    # The largest of n is below x with chance F(x)^n, so its quantile u is F's at
+    # u^(1/n).
     z = special.ndtri(chances ** (1 / n))
     skewness = slot.skewness / (bundle.batch * n_batches) ** 0.5
     sd_s = f.ATTN_SD_S(
@@ -89,6 +92,7 @@ def _largest(bundle: Bundle, slot: SlotLaw, n: Floats, *, n_batches: int) -> Flo
         slot_sd=slot.variance**0.5,
         n_batches=n_batches,
     )
+    # Cornish and Fisher to the first order: few slots with long tails are lopsided.
     found: Floats = sd_s * (z + skewness * (z**2 - 1) / 6)
     return found
 

@@ -1,4 +1,4 @@
-"""A run has a start and an end: from fresh slots its loads are light at first.
+"""Transient of a finite run: from fresh slots, loads are light at first.
 
 The paper measures up to the step in which the first 80 % of the requests are complete.
 Until then a batch, which shares them with the other batches, makes so many steps:
@@ -85,9 +85,11 @@ def completed_per_s(bundle: Bundle, load: Load, ratio: ArrayLike | None = None) 
 def _memoryless(load: Load) -> tuple[Independent, float]:
     """The law, and the chance to end at a step where it is the same at all of them."""
     law, fresh = load.law, (load.start, load.steps) == ("fresh", "end token")
-    if fresh and isinstance(law, Independent) and isinstance(law.decode, Geometric):
-        return law, 1 / (1 + law.decode.mean)
+    if fresh and isinstance(law, Independent):
+        answers = law.decode
+        if isinstance(answers, Geometric) and answers.least == 0:
+            return law, answers.p_stop
     raise ValueError(
-        "load must start fresh and have geometric answers with an end token, got "
-        f"{load}"
+        "load must start fresh and have geometric answers, from 0 tokens on, with an "
+        f"end token, got {load}"
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from llmserve_lab.afd import formulas as f
+from llmserve_lab.checks import whole_number
 from llmserve_lab.formula.text import si
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.table import Table
@@ -94,8 +95,7 @@ def pairs(known: Mapping[str, float], *, most_ffn: int = 8) -> list[Pair]:
     Raises:
         ValueError: ``most_ffn`` is below 1.
     """
-    if most_ffn < 1:
-        raise ValueError(f"most_ffn must be at least 1, got {most_ffn}")
+    whole_number("most_ffn", most_ffn)
     known, kept = with_slot_tokens(known), list[Pair]()
     advice = recipe(known)
     for n_ffn in range(1, most_ffn + 1):

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from llmserve_lab.catalog.data.hopper import (
     A100_80,
+    CUDA_RUNTIME,
     H100,
     H200,
     H800,
@@ -69,6 +70,7 @@ B200 = Accelerator(
     scale_up="nvlink5",
     num_devices=8,
     hbm_stacks=HBM3E,
+    driver_bytes=Cited(178.35 * GIB, "byte", "measured", CUDA_RUNTIME, "178.35 GiB"),
 )
 GB200 = Accelerator(
     name="GB200 NVL72",

@@ -1,4 +1,4 @@
-"""A datasheet peak is a promise; an efficiency says how much of it somebody reached.
+"""A datasheet peak is a promise; an efficiency says how much of it was reached.
 
 Peaks and efficiencies are kept apart in the whole book, so that every figure can say
 which of the two it shows. Each share is divided out of two cited numbers.

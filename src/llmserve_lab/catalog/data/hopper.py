@@ -21,12 +21,14 @@ HOPPER_PAPER = "NVIDIA H100 Tensor Core GPU Architecture, whitepaper V1.04, 2023
 H100_SHEET = "NVIDIA H100 Tensor Core GPU datasheet, 2024"
 H200_SHEET = "NVIDIA H200 Tensor Core GPU datasheet, 2024"
 JEDEC = "JEDEC JESD235 and JESD238, High Bandwidth Memory"
+CUDA_RUNTIME = "total memory of the device as the CUDA runtime reports it"
 NVIDIA_SMI = "memory clock that nvidia-smi reports, twice per cycle"
 HALVED = "the datasheet prints the sparse number, which is twice this one"
 PACKAGE = "datasheet digits × 1e9; the stacks hold that many GiB"
 
 HBM_BUS = Cited(1024, "bit", "paper", JEDEC, "per stack")
 
+_driver = partial(Cited, unit="byte", kind="measured", source=CUDA_RUNTIME)
 _a100 = partial(Cited, kind="datasheet", source=A100_SHEET)
 _ampere = partial(Cited, kind="datasheet", source=AMPERE_PAPER)
 _hopper = partial(Cited, kind="datasheet", source=HOPPER_PAPER)
@@ -142,6 +144,7 @@ H100 = Accelerator(
     compute_array=GH100,
     hbm_stacks=HBM3,
     memory_levels=H100_LEVELS,
+    driver_bytes=_driver(79.19 * GIB, note="79.19 GiB"),
 )
 _SAME_DIE = "the compute die of the H100"
 H200 = Accelerator(
@@ -162,6 +165,7 @@ H200 = Accelerator(
             6.25e9, "bit/s", "estimate", H200_SHEET, "what 4.8 TB/s on 6144 bits needs"
         ),
     ),
+    driver_bytes=_driver(139.80 * GIB, note="139.80 GiB"),
 )
 H800 = Accelerator(
     name="H800 SXM",

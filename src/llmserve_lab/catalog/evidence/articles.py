@@ -1,4 +1,4 @@
-"""The articles' own round numbers, kept apart so that nobody mistakes them for ours.
+"""The articles' own round numbers, kept apart, or they would be taken for ours.
 
 Where a table of a source is reproduced, these are the constants that reproduce it.
 Everywhere else the book counts parameters and starts from the datasheet.

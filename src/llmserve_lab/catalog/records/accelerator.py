@@ -20,6 +20,8 @@ from llmserve_lab.catalog.records.cited import Cited
 
 GIB = 1024**3
 BITS_PER_BYTE = 8
+RTX_4090_DRIVER = Cited(25.25e9, "byte", "measured", "CUDA runtime on an RTX 4090")
+RTX_4090_SHEET = Cited(24e9, "byte", "datasheet", "NVIDIA GeForce RTX 4090, 2022")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,7 +79,8 @@ class Accelerator:
     ``peak_flops`` maps a precision (``"bf16"``, ``"fp8"``, …) to FLOP/s without
     sparsity; integer operations count as FLOPs. ``hbm_bytes`` and ``hbm_bw`` are byte
     and byte/s of one device. ``scale_up`` is the key of its link and ``num_devices``
-    how many of them that link joins. All peaks are what the datasheet promises;
+    how many of them that link joins. ``driver_bytes`` is the memory that its driver
+    shows to a program, where it is known. All peaks are what the datasheet promises;
     efficiencies are kept apart in :mod:`llmserve_lab.catalog.data.efficiencies`.
     """
 
@@ -92,11 +95,26 @@ class Accelerator:
     compute_array: ComputeArray | None = None
     hbm_stacks: HbmStacks | None = None
     memory_levels: tuple[MemoryLevel, ...] = ()
+    driver_bytes: Cited | None = None
 
     @property
     def disclosed(self) -> bool:
         """Whether the vendor or a paper prints this device's peaks."""
         return True
+
+    @property
+    def usable_bytes(self) -> Cited:
+        """Memory that a program can allocate, in bytes, as the driver reports it.
+
+        Where it is not known, the datasheet's bytes times the lowest ratio that is
+        known of any device: an estimate, and marked as one.
+        """
+        if self.driver_bytes is not None:
+            return self.driver_bytes
+        ratio = float(RTX_4090_DRIVER) / float(RTX_4090_SHEET)
+        note = f"{ratio:.3f} × the datasheet's, the lowest ratio known (RTX 4090)"
+        guess = ratio * float(self.hbm_bytes)
+        return Cited(guess, "byte", "estimate", self.hbm_bytes.source, note)
 
     def levels(self) -> tuple[MemoryLevel, ...]:
         """The memory hierarchy, from the fastest level down; at least one level.
@@ -126,11 +144,11 @@ class Accelerator:
 
 
 class UndisclosedError(LookupError, AttributeError):
-    """A number was asked for that nobody has published."""
+    """A number was asked for that is not published."""
 
 
 class Undisclosed(Accelerator):
-    """A device whose peaks nobody has published, only what was fitted to its traces."""
+    """A device with unpublished peaks: only what was fitted to its traces is known."""
 
     reason: str
     fitted: Mapping[str, Cited]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from llmserve_lab.catalog.records.tensor import Weight, whole_numbers
+from llmserve_lab.catalog.records.tensor import Weight
+from llmserve_lab.checks import whole_fields
 
 FLOPS_PER_MAC = 2
 
@@ -31,7 +32,7 @@ class GroupedQueryAttention:
     qk_norm: bool = False
 
     def __post_init__(self) -> None:
-        whole_numbers(self, "n_heads", "n_kv_heads", "d_head")
+        whole_fields(self, "n_heads", "n_kv_heads", "d_head")
         if self.n_heads % self.n_kv_heads:
             raise ValueError(
                 f"n_heads must be a multiple of n_kv_heads, "
@@ -88,9 +89,9 @@ class LatentAttention:
     d_q: int | None
 
     def __post_init__(self) -> None:
-        whole_numbers(self, "n_heads", "d_head", "d_v", "d_latent", "d_rope")
+        whole_fields(self, "n_heads", "d_head", "d_v", "d_latent", "d_rope")
         if self.d_q is not None:
-            whole_numbers(self, "d_q")
+            whole_fields(self, "d_q")
 
     @property
     def kind(self) -> str:

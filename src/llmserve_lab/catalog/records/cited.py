@@ -18,11 +18,11 @@ KINDS: tuple[str, ...] = get_args(Kind)
 
 @dataclass(frozen=True)
 class Cited:
-    """One number with its unit, what kind of evidence it is, and who says so.
+    """One number with its unit, what kind of evidence it is, and its source.
 
     ``unit`` is a string in SI base form (``"byte/s"``, ``"FLOP/s"``). ``kind`` is
     *datasheet* (the vendor promises it), *paper* (a publication prints it), *measured*
-    (somebody ran it), *convention* (agreed, not found) or *estimate* (reasoned out).
+    (from a run), *convention* (agreed, not found) or *estimate* (reasoned out).
     ``note`` says what a careful reader would ask next.
 
     Raises:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from llmserve_lab.catalog.records.tensor import Tensor, Weight, whole_numbers
+from llmserve_lab.catalog.records.tensor import Tensor, Weight
+from llmserve_lab.checks import whole_fields
 
 
 def _gated(d_model: int, d_ff: int) -> Iterator[Weight]:
@@ -21,7 +22,7 @@ class GeluFfn:
     d_ff: int
 
     def __post_init__(self) -> None:
-        whole_numbers(self, "d_ff")
+        whole_fields(self, "d_ff")
 
     def tensors(self, d_model: int, n_layers: int) -> Iterator[Tensor]:
         """All weights of this kind in ``n_layers`` layers."""
@@ -36,7 +37,7 @@ class SwigluFfn:
     d_ff: int
 
     def __post_init__(self) -> None:
-        whole_numbers(self, "d_ff")
+        whole_fields(self, "d_ff")
 
     def tensors(self, d_model: int, n_layers: int) -> Iterator[Tensor]:
         """All weights of this kind in ``n_layers`` layers."""
@@ -62,7 +63,7 @@ class MoeFfn:
     router_bias: bool = True
 
     def __post_init__(self) -> None:
-        whole_numbers(self, "d_ff", "n_experts", "top_k", "d_ff_dense")
+        whole_fields(self, "d_ff", "n_experts", "top_k", "d_ff_dense")
         for field in ("n_shared", "n_dense_layers"):
             if (value := getattr(self, field)) < 0:
                 raise ValueError(f"{field} must not be negative, got {value}")

@@ -16,7 +16,8 @@ from typing import Literal
 from llmserve_lab.catalog.records.attention import Attention
 from llmserve_lab.catalog.records.cited import Cited
 from llmserve_lab.catalog.records.ffn import Ffn, MoeFfn
-from llmserve_lab.catalog.records.tensor import Tensor, positive, whole_numbers
+from llmserve_lab.catalog.records.tensor import Tensor
+from llmserve_lab.checks import positive, whole_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +26,7 @@ class ModelShape:
 
     ``norm`` is ``"rms"`` (one gain per feature) or ``"layer"`` (gain and bias).
     ``published`` holds totals that others print, to compare with; two shapes are equal
-    when their numbers are, whatever they are called and whoever published them.
+    when their numbers are, whatever they are called and wherever they were published.
     """
 
     name: str = field(compare=False)
@@ -43,7 +44,7 @@ class ModelShape:
     )
 
     def __post_init__(self) -> None:
-        whole_numbers(self, "n_layers", "d_model", "vocab")
+        whole_fields(self, "n_layers", "d_model", "vocab")
         if self.norm not in ("rms", "layer"):
             raise ValueError(f"norm must be 'rms' or 'layer', got {self.norm!r}")
         if isinstance(self.ffn, MoeFfn) and self.ffn.n_dense_layers > self.n_layers:

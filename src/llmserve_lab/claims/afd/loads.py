@@ -28,7 +28,7 @@ def planned() -> float:
 
 def mean_of_law() -> float:
     """Mean of the geometric law, summed over its table."""
-    lengths, chances = Geometric.stopping(KNOWN["p_stop"]).table()
+    lengths, chances = Geometric.stopping(KNOWN["p_stop"], least=0).table()
     return float(lengths @ chances)
 
 
@@ -46,7 +46,7 @@ def solved(steps: float) -> float:
 
 
 def prompts_after(steps: int) -> float:
-    """Expected prompt tokens: those who stay, and the share that is replaced."""
+    """Expected prompt tokens: of requests that stay, and of the share replaced."""
     mean = KNOWN["batch"] * KNOWN["mean_prompt"]
     load, stop = mean, KNOWN["p_stop"]
     for _ in range(steps):
@@ -77,13 +77,13 @@ def steps_of_run() -> int:
 
 def by_prompts(prompt: Geometric | Uniform) -> float:
     """Tokens per second and instance at r = 8 with these prompts, by the rule."""
-    law = Independent(prompt, Geometric(500))
+    law = Independent(prompt, Geometric(500, least=0))
     return float(corrected_model.tokens_per_s(paper_setup.made(8), law.slot()))
 
 
 def prompts_matter() -> float:
     """Throughput lost if prompts of the same mean differ."""
-    return 1 - by_prompts(Geometric(2000)) / by_prompts(Uniform(2000, 2000))
+    return 1 - by_prompts(Geometric(2000, least=0)) / by_prompts(Uniform(2000, 2000))
 
 
 CLAIMS: tuple[Claim, ...] = (

@@ -40,9 +40,7 @@ def seconds(*, n_rows: float, attn_pairs: float, kv_read_bytes: float) -> float:
         "attn_pairs": attn_pairs,
         "kv_read_bytes": kv_read_bytes,
     }
-    leaves = roofline.ITERATION_S.leaves(keep=frozenset(sums))
-    known = {leaf.name: (as_printed() | sums)[leaf.name] for leaf in leaves}
-    return float(roofline.ITERATION_S(**known))
+    return float(roofline.ITERATION_S.at(as_printed(), **sums))
 
 
 def _only(name: str) -> dict[str, float]:

@@ -45,10 +45,9 @@ def at(formula: Formula, **values: float) -> float:
     """Compute ``formula`` in the article's setting, with ``values`` added or changed.
 
     Raises:
-        KeyError: the formula asks for something that neither of them gives.
+        TypeError: the formula asks for something that neither of them gives.
     """
-    known = setting() | values
-    return float(formula(**{item.name: known[item.name] for item in formula.arguments}))
+    return float(formula.at(setting() | values))
 
 
 def decode(formula: Formula, thousands: float = 0) -> float:

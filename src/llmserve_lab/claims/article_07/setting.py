@@ -64,7 +64,7 @@ def layer() -> MoeLayer:
 
 
 @cache
-def dispatched() -> parallel.Executed:
+def dispatched() -> parallel.ExecutedLayer:
     """Three rows of each card through experts on all of them."""
     shares = np.split(batch(ROWS, d_model=WIDTH), CARDS)
     return parallel.execute(layer(), shares)
@@ -106,7 +106,7 @@ def work_share() -> tuple[float, float]:
 
 
 @cache
-def block() -> hybrid_parallel_block.Danced:
+def block() -> hybrid_parallel_block.HybridRun:
     """A block on the article's node: two groups of four cards, a batch for each."""
     width = hybrid_parallel_block.SMALL.d_model
     batches = [batch(CARDS, d_model=width, seed=seed) for seed in range(CARDS // TP)]

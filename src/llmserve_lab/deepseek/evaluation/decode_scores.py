@@ -2,8 +2,8 @@
 
     python -m llmserve_lab.deepseek.evaluation.decode_scores FILE.csv
 
-scores runs of a file with the columns of :data:`COLUMNS` as blind ones. Whoever opens
-such a file makes its runs seen from then on.
+scores runs of a file with the columns of :data:`COLUMNS` as blind ones. A file
+that has been opened holds no blind runs any more.
 """
 
 from __future__ import annotations

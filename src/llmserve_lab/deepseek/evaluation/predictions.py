@@ -163,7 +163,7 @@ def saturated(assumed: Assumptions) -> tuple[Point, ...]:
 
 
 @dataclass(frozen=True)
-class Curve:
+class PredictedCurve:
     """A prediction over the batch, and the point that was measured on it."""
 
     name: str
@@ -179,13 +179,13 @@ def up_to(batches: Array, most: float) -> Array:
     return np.append(batches[batches < most], most)
 
 
-def curve(record: Deployment, assumed: Assumptions) -> Curve:
+def curve(record: Deployment, assumed: Assumptions) -> PredictedCurve:
     """The curve of a published decode, run as it was run."""
     twin = run_as(record, assumed)
     context = float(record.context)
     fits = float(twin.batch_fits(context))
     batches = up_to(np.exp2(np.arange(3, 11, dtype=np.float64)), fits)
-    return Curve(
+    return PredictedCurve(
         record.name,
         record.n_gpus,
         batches,

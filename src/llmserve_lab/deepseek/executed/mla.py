@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llmserve_lab.catalog.records.attention import LatentAttention
-from llmserve_lab.transformer import Meter, Packing, View, tiny_latent
+from llmserve_lab.transformer import AttentionContext, Meter, Packing, tiny_latent
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.attention_context import Entries
 from llmserve_lab.transformer.latent import latent_attention
@@ -22,7 +22,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Run:
+class MlaRun:
     """One layer executed: its output [n, d], and a meter that read along."""
 
     output: Array
@@ -42,7 +42,7 @@ def execute(
     spec: LatentAttention = TINY,
     d_model: int = D_MODEL,
     seed: int = 0,
-) -> Run:
+) -> MlaRun:
     """Run ``n_rows`` new rows of one request against ``context`` cached latents.
 
     Raises:
@@ -63,12 +63,12 @@ def execute(
         return {name: np.concatenate([cached[name], fresh[name]]) for name in cached}
 
     packing = Packing((0, n_rows), (context,))
-    view = View(packing, packing.positions, recall=recall)
+    view = AttentionContext(packing, packing.positions, recall=recall)
     absorbed = FORMS[form]
     output = latent_attention(
         rows, weights, spec, view, absorbed=absorbed, run=meter.on()
     )
-    return Run(output, meter)
+    return MlaRun(output, meter)
 
 
 @dataclass(frozen=True)

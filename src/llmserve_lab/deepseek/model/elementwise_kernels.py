@@ -215,7 +215,7 @@ def row_traffic(setup: Setup, form: str) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Place:
+class KernelGroup:
     """Kernels of one place in a layer: how many, bytes of a row, and which moves most.
 
     ``gemm_bytes`` and ``elementwise_bytes`` are of one row, or of one copy of it.
@@ -228,7 +228,7 @@ class Place:
     largest: str
 
 
-def places(setup: Setup) -> tuple[Place, ...]:
+def places(setup: Setup) -> tuple[KernelGroup, ...]:
     """The kernels of one layer of a decode step, place by place."""
     widths = Widths.of(setup)
     found = (
@@ -237,7 +237,7 @@ def places(setup: Setup) -> tuple[Place, ...]:
         ("for each copy", OF_A_COPY),
     )
     return tuple(
-        Place(
+        KernelGroup(
             name,
             len(kernels),
             moved(kernels, setup, "gemm"),

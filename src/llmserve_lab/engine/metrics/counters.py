@@ -1,76 +1,90 @@
-"""What a replica has done so far, in a few sums; and iteration by iteration on demand.
+"""Counters of one replica: iterations, busy time and KV cache, as a few sums.
 
-Sums of a run are closed forms, so nothing here depends on how runs are cut.
+The sums over a span of iterations are closed forms, so nothing here depends on how the
+iterations are cut into spans.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-from llmserve_lab.engine.metrics.trace import Step
-from llmserve_lab.engine.timing.iteration_span import Run
+from llmserve_lab.engine.metrics.iteration_record import (
+    IterationRecord,
+    ScheduledTokens,
+)
+from llmserve_lab.engine.timing.iteration_span import IterationSpan
 
-if TYPE_CHECKING:
-    from llmserve_lab.engine.replica import Replica
+
+class Progress(NamedTuple):
+    """What a replica hands over of a span that has ended, before it acts on it.
+
+    ``cached_tokens`` were in the KV cache in its first iteration, and ``growth`` more
+    in each later one. ``chunks`` are the prompts among ``scheduled``.
+    """
+
+    cached_tokens: int
+    growth: int
+    used_blocks: int
+    decode_rows: int
+    waiting: int
+    chunks: tuple[tuple[int, int, int], ...]
+    scheduled: tuple[ScheduledTokens, ...]
+    queue: tuple[int, ...]
 
 
-class Ledger:
+class ReplicaCounters:
     """Iterations, seconds busy, of which computing and reading, and cache over time."""
 
-    def __init__(self, *, where: tuple[str, int] = ("pool", 0), log: bool) -> None:
-        self.where = where
+    def __init__(
+        self, num_blocks: int, *, where: tuple[str, int] = ("pool", 0), log: bool
+    ) -> None:
+        self.num_blocks, self.where = num_blocks, where
         self.iterations = 0
         self.busy_s = 0.0
         self.compute_s = 0.0
         self.memory_s = 0.0
         self.kv_token_s = 0.0  # tokens in cache × seconds that they were held
         self.kv_peak_blocks = 0
-        self.steps: list[Step] | None = [] if log else None
-        self._held = self._more = 0
+        self.records: list[IterationRecord] | None = [] if log else None
 
-    def set_out(self, replica: Replica) -> None:
-        """Note what is in cache as a run begins, and how fast it grows."""
-        self._held = replica.cached
-        chunks = sum(rows for _, rows in replica.plan.chunks)
-        self._more = chunks + (len(replica.decoders) if replica.decoding else 0)
-        self._note_peak(replica)
+    def note_blocks(self, used_blocks: int) -> None:
+        """Remember the most KV blocks that were ever held."""
+        if used_blocks > self.kv_peak_blocks:
+            self.kv_peak_blocks = used_blocks
 
-    def book(self, replica: Replica, run: Run) -> None:
-        """Add a run that is over, before anything else has changed."""
-        self.iterations += run.count
-        self.busy_s += run.end_s - run.start_s
-        self.compute_s += run.compute_total_s
-        self.memory_s += run.memory_total_s
-        self.kv_token_s += run.weighted_total(self._held, self._more)
-        self._note_peak(replica)
-        if self.steps is not None:
-            self.steps.append(self._step(replica, run))
+    def add(
+        self, span: IterationSpan, cached_tokens: int, growth: int, used_blocks: int
+    ) -> None:
+        """Count a span that has ended; the terms are those of :class:`Progress`."""
+        self.iterations += span.count
+        self.busy_s += span.end_s - span.start_s
+        self.compute_s += span.compute_total_s
+        self.memory_s += span.memory_total_s
+        self.kv_token_s += span.weighted_total(cached_tokens, growth)
+        if used_blocks > self.kv_peak_blocks:
+            self.kv_peak_blocks = used_blocks
 
-    def _note_peak(self, replica: Replica) -> None:
-        used = replica.num_blocks - replica.free_blocks
-        if used > self.kv_peak_blocks:
-            self.kv_peak_blocks = used
+    def log(self, span: IterationSpan, progress: Progress) -> None:
+        """Keep a record of a span that has ended, if iterations are logged."""
+        if self.records is not None:
+            self.records.append(self._record(span, progress))
 
-    def _step(self, replica: Replica, run: Run) -> Step:
-        chunks = tuple(
-            (sequence.request.id, rows, sequence.cached)
-            for sequence, rows in replica.plan.chunks
-            if not (sequence.emitted and rows == 1)
-        )
-        singles = len(replica.plan.chunks) - len(
-            chunks
-        )  # with their prompt behind them
-        return Step(
-            start_s=run.start_s,
-            end_s=run.end_s,
-            count=run.count,
+    def _record(self, span: IterationSpan, progress: Progress) -> IterationRecord:
+        return IterationRecord(
+            start_s=span.start_s,
+            end_s=span.end_s,
+            count=span.count,
             pool=self.where[0],
             replica=self.where[1],
-            decode_rows=singles + (len(replica.decoders) if replica.decoding else 0),
-            load=run.load,
-            compute_s=run.compute_total_s,
-            memory_s=run.memory_total_s,
-            waiting=len(replica.waiting),
-            kv_tokens_held=self._held,
-            chunks=chunks,
+            decode_rows=progress.decode_rows,
+            load=span.load,
+            compute_s=span.compute_total_s,
+            memory_s=span.memory_total_s,
+            waiting=progress.waiting,
+            kv_tokens_held=progress.cached_tokens,
+            chunks=progress.chunks,
+            used_blocks=progress.used_blocks,
+            num_blocks=self.num_blocks,
+            scheduled=progress.scheduled,
+            queue=progress.queue,
         )

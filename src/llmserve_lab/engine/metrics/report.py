@@ -1,21 +1,34 @@
-"""What came out: the times of every request, every gap, and how busy the pools were."""
+"""Report of a run: latencies of every request, throughput, goodput, utilization.
+
+Definitions are those of ``vllm bench serve``: TTFT counts from arrival, so queueing is
+in it; TPOT leaves the first token out; percentiles interpolate linearly.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from llmserve_lab.engine.metrics.request_log import Record
-from llmserve_lab.engine.metrics.tbt_histogram import Floats, Gaps
-from llmserve_lab.engine.metrics.utilization import Use
+from llmserve_lab.checks import one_of
+from llmserve_lab.engine.metrics.export import csv_text, data_frame, summary, written
+from llmserve_lab.engine.metrics.iteration_log import IterationLog
+from llmserve_lab.engine.metrics.request_log import RequestLog
+from llmserve_lab.engine.metrics.tbt_histogram import (
+    Floats,
+    Percentile,
+    TbtHistogram,
+    check_percentile,
+)
+from llmserve_lab.engine.metrics.utilization import Utilization
 from llmserve_lab.engine.timing.time_tolerance import latest
 
 if TYPE_CHECKING:
-    from llmserve_lab.engine.metrics.trace import Trace
     from llmserve_lab.engine.system import System
     from llmserve_lab.page.table import Table
 
@@ -24,13 +37,15 @@ Metric = Literal["ttft", "tbt", "tpot", "queue", "latency"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """What a run came to. Arrays have one entry for each request that was answered.
+    """Latencies, throughput and utilization of a run.
 
-    They are in the order of the answers; times are in seconds from the start of the
-    run. ``finished_s`` is the last token's time, or the end of a frozen batch;
-    ``hit_tokens`` of the prompt were found in a prefix store, ``transfer_s`` passed
-    between the end of the prefill and the arrival of its cache. ``gaps`` holds every
-    gap, also of requests that were not finished when the run was ``stopped``.
+    Arrays have one entry for each answered request, in the order of the answers; times
+    are in seconds from the start of the run. ``finished_s`` is the last token's time,
+    or the end of a static batch; ``hit_tokens`` of the prompt were found in the prefix
+    cache, ``transfer_s`` passed between the end of the prefill and the arrival of its
+    KV. ``gaps`` is the histogram of the times between tokens (TBT), also of requests
+    that were not finished when the run was ``stopped``. ``log`` holds each iteration
+    and event, if they were logged.
     """
 
     id: Floats
@@ -45,11 +60,11 @@ class Report:
     finished_s: Floats
     worst_gap_s: Floats
     preemptions: Floats
-    gaps: Gaps
-    pools: Mapping[str, Use]
+    gaps: TbtHistogram
+    pools: Mapping[str, Utilization]
     elapsed_s: float
     stopped: bool = False
-    trace: Trace | None = field(default=None)
+    log: IterationLog | None = field(default=None)
 
     @property
     def num_requests(self) -> int:
@@ -61,6 +76,16 @@ class Report:
         """Iterations of all replicas."""
         return sum(use.iterations for use in self.pools.values())
 
+    @property
+    def num_preemptions(self) -> int:
+        """Preemptions on all replicas."""
+        return sum(use.preemptions for use in self.pools.values())
+
+    @property
+    def recomputed_tokens(self) -> int:
+        """Tokens that were prefilled again after a preemption."""
+        return sum(use.recomputed_tokens for use in self.pools.values())
+
     @cached_property
     def ttft_s(self) -> Floats:
         """Time to first token: from arrival, so queueing is in it."""
@@ -68,17 +93,17 @@ class Report:
 
     @cached_property
     def queue_s(self) -> Floats:
-        """From arrival until an iteration first carried some of the prompt."""
+        """Queue time: from arrival until the request was first admitted to a batch."""
         return self.scheduled_s - self.arrival_s
 
     @cached_property
     def latency_s(self) -> Floats:
-        """From arrival to answer."""
+        """End-to-end latency: from arrival to the answer, in vLLM ``e2el``."""
         return self.finished_s - self.arrival_s
 
     @cached_property
     def tpot_s(self) -> Floats:
-        """Mean time per token after the first, of requests that had more than one."""
+        """Time per output token after the first, of requests of more than one token."""
         more = self.output_len > 1
         span_s = (self.last_token_s - self.first_token_s)[more]
         return span_s / (self.output_len[more] - 1)
@@ -93,48 +118,120 @@ class Report:
         """Requests answered per second."""
         return self._per_s(self.num_requests)
 
-    def goodput(
-        self,
-        *,
-        ttft_s: float,
-        tbt_s: float = float("inf"),
-        tpot_s: float = float("inf"),
-    ) -> float:
-        """Requests per second that kept all limits.
+    def goodput(self, **limits_s: float) -> float:
+        """Requests per second that kept all limits; see :meth:`slo_attainment`."""
+        return self._per_s(int(self._kept(**limits_s).sum()))
 
-        ``tbt_s`` bounds every gap of a request, ``tpot_s`` their mean; rounding apart.
+    def slo_attainment(self, **limits_s: float) -> float:
+        """Share of the answered requests that kept all limits.
+
+        Args:
+            **limits_s: in seconds, of ``ttft_s``, ``tpot_s``, ``latency_s``, and of
+                ``tbt_s``, which bounds every gap of a request. A request of one token
+                has no TPOT and keeps any limit on it, as in vLLM. Rounding apart.
+
+        Raises:
+            ValueError: there is no such metric, or no request was answered.
         """
+        if not self.num_requests:
+            raise ValueError("report must hold at least one request, got none")
+        return float(self._kept(**limits_s).mean())
+
+    def _kept(self, **limits_s: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
         mean_s = np.zeros(self.num_requests)
         mean_s[self.output_len > 1] = self.tpot_s
-        spent_s = np.array([self.ttft_s, self.worst_gap_s, mean_s])
+        spent_s = {
+            "ttft_s": self.ttft_s,
+            "tbt_s": self.worst_gap_s,
+            "tpot_s": mean_s,
+            "latency_s": self.latency_s,
+        }
         rounding_s = latest(self.elapsed_s) - self.elapsed_s
-        limits_s = np.array([[ttft_s], [tbt_s], [tpot_s]]) + rounding_s
-        return self._per_s(int((spent_s <= limits_s).all(axis=0).sum()))
+        kept = np.ones(self.num_requests, dtype=bool)
+        for name, limit_s in limits_s.items():
+            if name not in spent_s:
+                raise ValueError(
+                    f"limit must be one of {', '.join(spent_s)}, got {name}"
+                )
+            kept &= spent_s[name] <= limit_s + rounding_s
+        return kept
 
     def _per_s(self, amount: float) -> float:
         return amount / self.elapsed_s if self.elapsed_s else 0.0
 
-    def percentile(self, metric: Metric, q: float) -> float:
-        """Smallest value in s that at least ``q`` % do not exceed.
+    def percentile(
+        self, metric: Metric, q: float, *, method: Percentile = "linear"
+    ) -> float:
+        """Percentile of a metric in s, by default as NumPy and vLLM take it.
+
+        Args:
+            metric: ``tbt`` is pooled over all tokens, the others have a value for each
+                request.
+            q: in percent.
+            method: ``linear`` interpolates between the two values next to the place
+                (N − 1)·q/100 in the sorted list; ``inverted_cdf`` returns the smallest
+                value that at least ``q`` % do not exceed.
 
         Raises:
-            ValueError: there is no such metric, nothing to take it of, or ``q`` is not
-                in [0, 100].
+            ValueError: there is no such metric, nothing to take it of, ``q`` is not in
+                [0, 100], or the method is another.
         """
-        if metric not in get_args(Metric):
-            known = ", ".join(get_args(Metric))
-            raise ValueError(f"metric must be one of {known}, got {metric!r}")
-        if not 0 <= q <= 100:
-            raise ValueError(f"q must be in [0, 100], got {q}")
+        one_of("metric", metric, Metric)
+        check_percentile(q, method)
         if metric == "tbt":
-            return self.gaps.percentile(q)
+            return self.gaps.percentile(q, method=method)
         values = getattr(self, f"{metric}_s")
         if not len(values):
             raise ValueError(f"{metric} must have at least one value, got none")
-        return float(np.percentile(values, q, method="inverted_cdf"))
+        return float(np.percentile(values, q, method=method))
+
+    def to_dict(self, *, quantiles: tuple[float, ...] = (99,)) -> dict[str, float]:
+        """The run in numbers, by the names of ``vllm bench serve``, times in ms.
+
+        A metric of which there is no value is left out.
+        """
+        counts = {
+            "num_preemptions": self.num_preemptions,
+            "recomputed_tokens": self.recomputed_tokens,
+        }
+        return summary(self.columns(), self.gaps, self.elapsed_s, quantiles) | counts
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """What :meth:`to_dict` returns as JSON; with a path, written there too."""
+        return written(json.dumps(self.to_dict(), indent=2, allow_nan=False), path)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """A line for each request as CSV; with a path, written there too."""
+        return written(csv_text(self.columns()), path)
+
+    def to_pandas(self) -> Any:
+        """A row for each request as a pandas ``DataFrame``.
+
+        Raises:
+            ModuleNotFoundError: pandas is not installed.
+        """
+        return data_frame(self.columns())
+
+    def columns(self) -> dict[str, Floats]:
+        """Columns with an entry for each request: lengths, latencies in s, counts."""
+        tpot_s = np.full(self.num_requests, np.nan)
+        tpot_s[self.output_len > 1] = self.tpot_s
+        return {
+            "id": self.id,
+            "arrival_s": self.arrival_s,
+            "prompt_tokens": self.prompt_len,
+            "output_tokens": self.output_len,
+            "prefix_cache_hits": self.hit_tokens,
+            "num_preemptions": self.preemptions,
+            "queue_s": self.queue_s,
+            "ttft_s": self.ttft_s,
+            "tpot_s": tpot_s,
+            "max_itl_s": self.worst_gap_s,
+            "e2el_s": self.latency_s,
+        }
 
     def table(self, *, quantiles: tuple[float, ...] = (50, 90, 99)) -> Table:
-        """Each metric at some percentiles, and below it what the run came to."""
+        """Each metric at some percentiles (linear), and below it throughput and use."""
         from llmserve_lab.page.table import Table
 
         rows = [
@@ -153,7 +250,7 @@ class Report:
 
     def _notes(self) -> list[str]:
         rate = f"{self.throughput_tokens_per_s:,.0f} tokens/s"
-        return [f"{rate}, {self.iterations:,} iterations"] + [
+        return [f"{rate}, {self.iterations:,} iterations; percentiles are linear"] + [
             f"{name}: busy {use.utilisation:.0%}, computing "
             f"{use.compute_utilisation:.0%}, reading {use.memory_utilisation:.0%}, "
             f"cache filled {use.kv_occupancy:.0%}, at most {use.kv_peak:.0%}"
@@ -177,24 +274,22 @@ MEANING: Mapping[Metric, str] = {
 
 
 def _seconds(value: float) -> str:
-    """A time as people say it: milliseconds below a second, but no kiloseconds."""
+    """A time with its unit: milliseconds below a second, but no kiloseconds."""
     from llmserve_lab.formula.text import si
 
     return si(value, "s") if value < 1_000 else f"{value:,.0f} s"
 
 
-def report_of(system: System, record: Record, *, stopped: bool) -> Report:
+def report_of(system: System, record: RequestLog, *, stopped: bool) -> Report:
     """Close the books of a run."""
-    from llmserve_lab.engine.metrics.trace import trace_of
-
     return Report(
         **record.columns(),
         gaps=system.gaps,
         pools={
-            name: Use.of(replicas, system.now_s)
+            name: Utilization.of(replicas, system.now_s)
             for name, replicas in system.pools.items()
         },
         elapsed_s=system.now_s,
         stopped=stopped,
-        trace=trace_of(system),
+        log=IterationLog.of(system.replicas),
     )

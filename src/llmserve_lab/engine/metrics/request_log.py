@@ -1,4 +1,4 @@
-"""One line for every request that has been answered: a dozen numbers, no object."""
+"""Log of answered requests: a dozen numbers each, and no object."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ COLUMNS = (
 )
 
 
-class Record:
-    """What is known of the answered requests, in the order in which they were."""
+class RequestLog:
+    """Answered requests, in the order of the answers."""
 
     def __init__(self, *, total: int | None = None, progress: bool = False) -> None:
         self._numbers = array("d")
@@ -44,7 +44,7 @@ class Record:
                 request.arrival_s,
                 request.prompt_len,
                 request.output_len,
-                sequence.hit,
+                sequence.hit_tokens,
                 sequence.scheduled_s,
                 sequence.first_token_s,
                 sequence.transfer_s,
@@ -65,6 +65,6 @@ class Record:
         return dict(zip(COLUMNS, table.T, strict=True))
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Close the progress bar."""
         if self._bar is not None:
             self._bar.close()

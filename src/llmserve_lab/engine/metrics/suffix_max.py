@@ -1,19 +1,24 @@
-"""The longest gap since some tick: keep the gaps that no later one has exceeded."""
+"""Suffix maximum over a monotonic stack: the highest of all values since some tick."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 
 
-class Peaks:
-    """Values by rising tick; each is higher than all that came after it."""
+class SuffixMax:
+    """Maximum of all values pushed at a tick or later, in O(log n).
+
+    A value that a later one has reached can never be the answer again, so it is
+    dropped: what is kept falls from tick to tick, and the answer to "since tick t" is
+    the first that is left from t on.
+    """
 
     def __init__(self) -> None:
         self._ticks: list[int] = []
         self._values: list[float] = []
 
     def push(self, tick: int, value: float) -> None:
-        """Add a value; those that are not higher will never be asked for again."""
+        """Add a value at a tick that is not before the last one."""
         while self._values and self._values[-1] <= value:
             self._values.pop()
             self._ticks.pop()
@@ -32,6 +37,6 @@ class Peaks:
         return self._values[place]
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop all values."""
         self._ticks.clear()
         self._values.clear()

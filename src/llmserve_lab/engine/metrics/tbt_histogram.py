@@ -1,17 +1,21 @@
-"""Every gap between two tokens is accounted for, without a number for each of them.
+"""Histogram of inter-token latency (time between tokens, TBT), kept in closed form.
 
-A run of n iterations with b requests makes n·b gaps, and four numbers say them all. Up
-to some ten thousand runs nothing is lost; then they are poured into bins a thousandth
-wide, so that a trace of any length needs no more memory.
+A span of n iterations with b requests makes n·b gaps, and four numbers say them all.
+The histogram is exact for 16,384 spans; then they are poured into logarithmic bins
+0.11 % wide, so that a trace of any length needs no more memory.
 """
 
 from __future__ import annotations
 
 from array import array
-from typing import Any
+from math import ceil, floor
+from typing import Any, Literal
 
 import numpy as np
 
+from llmserve_lab.checks import one_of
+
+Percentile = Literal["linear", "inverted_cdf"]  # the rules, named as NumPy names them
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 MOST_RUNS = 16_384
@@ -19,8 +23,8 @@ BINS_PER_DECADE = 2_048  # a bin is 0.11 % wide
 SHORTEST_S, DECADES = 1e-9, 15
 
 
-class Gaps:
-    """A tally of gaps in seconds: how many there were, and of what length."""
+class TbtHistogram:
+    """Histogram of the gaps between a request's tokens, in seconds."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -52,19 +56,31 @@ class Gaps:
         order = np.argsort(lengths, kind="stable")
         return lengths[order], counts[order]
 
-    def percentile(self, q: float) -> float:
-        """Shortest length in s that at least ``q`` % of the gaps do not exceed.
+    def percentile(self, q: float, *, method: Percentile = "linear") -> float:
+        """Percentile of all gaps in s, by default as NumPy and vLLM take it.
+
+        Args:
+            q: in percent.
+            method: ``linear`` interpolates between the two gaps next to the place
+                (N − 1)·q/100 in the sorted list; ``inverted_cdf`` returns the smallest
+                gap that at least ``q`` % do not exceed, as GuideLLM does.
 
         Raises:
-            ValueError: there is no gap, or ``q`` is not in [0, 100].
+            ValueError: there is no gap, ``q`` is not in [0, 100], or the method is
+                another.
         """
-        if not 0 <= q <= 100:
-            raise ValueError(f"q must be in [0, 100], got {q}")
+        check_percentile(q, method)
         if not self.count:
             raise ValueError("gaps must hold at least one gap, got none")
         lengths, counts = self.values()
-        place = np.searchsorted(np.cumsum(counts), q / 100 * self.count * (1 - 1e-12))
-        return float(lengths[min(int(place), len(lengths) - 1)])
+        ends = np.cumsum(counts)  # 1 + the last place in the sorted list of each length
+        if method == "inverted_cdf":
+            first = np.searchsorted(ends, q / 100 * self.count * (1 - 1e-12))
+            return float(lengths[min(int(first), len(lengths) - 1)])
+        place = q / 100 * (self.count - 1)
+        below, above = np.searchsorted(ends, (floor(place), ceil(place)), side="right")
+        span_s = float(lengths[above] - lengths[below])
+        return float(lengths[below]) + (place - floor(place)) * span_s
 
     def _spread(self) -> tuple[Floats, Floats]:
         """Each iteration's gap, and how many requests had it."""
@@ -82,6 +98,13 @@ class Gaps:
         before = np.zeros(size) if self._bins is None else self._bins
         self._bins = before + found
         self._runs = array("d")
+
+
+def check_percentile(q: float, method: Percentile) -> None:
+    """Refuse a percentile beyond 100, and a rule that is not one of the two."""
+    if not 0 <= q <= 100:
+        raise ValueError(f"q must be in [0, 100], got {q}")
+    one_of("method", method, Percentile)
 
 
 def _bin(lengths: Floats) -> np.ndarray[Any, np.dtype[np.int64]]:

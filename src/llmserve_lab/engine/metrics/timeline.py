@@ -1,11 +1,12 @@
-"""A stretch of time, iteration by iteration: as wide as it lasts, as high as its rows.
+"""Timeline of iterations: bars as wide as an iteration lasts, as high as its rows.
 
 Rows of prompts are stacked on decodes, and padding on both. A tick above them is the
-end of an iteration, the engine's heartbeat: where it skips, everyone who decodes waits.
+end of an iteration: where ticks are far apart, all decodes wait (generation stall).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import groupby
 from math import nan
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from llmserve_lab.page.palette import BLUE, GREY, INK, VERMILLION
 from llmserve_lab.page.still import HEIGHT, WIDTH, StaticFigure, figure_style
 
 if TYPE_CHECKING:
-    from llmserve_lab.engine.metrics.trace import Step, Trace
+    from llmserve_lab.engine.metrics.iteration_record import IterationRecord
 
 KINDS = (("decodes", BLUE), ("prompt rows", VERMILLION), ("padding", GREY))
 FLOOR = 0.5  # rows; on a logarithmic axis the foot of a bar of one row
@@ -26,22 +27,27 @@ MOST_BEATS = 1_000
 
 @figure_style()
 def timeline(
-    trace: Trace, *, from_s: float = 0.0, until_s: float | None = None, title: str = ""
+    records: Iterable[IterationRecord],
+    *,
+    from_s: float = 0.0,
+    until_s: float | None = None,
+    title: str = "",
 ) -> StaticFigure:
-    """Draw the steps of ``trace`` that lie in the time, a panel for each replica.
+    """Draw the iterations that lie in the time, a panel for each replica.
 
     Raises:
         ValueError: nothing happens in that time, or on more than six replicas.
     """
     from llmserve_lab.extras import pyplot as plt
 
-    end_s = max((step.end_s for step in trace), default=0.0)
+    known = list(records)
+    end_s = max((step.end_s for step in known), default=0.0)
     until_s = end_s if until_s is None else until_s
-    steps = list(trace.between(from_s, until_s))
+    steps = [s for s in known if s.end_s > from_s and s.start_s < until_s]
     panels = _by_replica(steps)
     if not 1 <= len(panels) <= MOST_PANELS:
         raise ValueError(
-            f"trace must have 1 to {MOST_PANELS} busy replicas from {from_s} s to "
+            f"log must have 1 to {MOST_PANELS} busy replicas from {from_s} s to "
             f"{until_s} s, got {len(panels)}"
         )
     height = HEIGHT if len(panels) == 1 else 0.6 + 1.5 * len(panels)
@@ -60,14 +66,14 @@ def timeline(
     )
 
 
-def _by_replica(steps: list[Step]) -> dict[str, list[Step]]:
+def _by_replica(steps: list[IterationRecord]) -> dict[str, list[IterationRecord]]:
     """The steps of each replica, by its name."""
     order = sorted(steps, key=lambda s: (s.pool == "decode", s.replica, s.start_s))
     groups = groupby(order, key=lambda step: (step.pool, step.replica))
     return {f"{pool} {number}": list(own) for (pool, number), own in groups}
 
 
-def _panel(axes: Any, steps: list[Step]) -> None:
+def _panel(axes: Any, steps: list[IterationRecord]) -> None:
     """Stack the kinds of rows; where nothing runs, nothing stands."""
     edges, places = [steps[0].start_s], list[int | None]()
     for place, step in enumerate(steps):
@@ -99,7 +105,7 @@ def _panel(axes: Any, steps: list[Step]) -> None:
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
-def _heartbeat(axes: Any, steps: list[Step]) -> None:
+def _heartbeat(axes: Any, steps: list[IterationRecord]) -> None:
     """A tick where an iteration ends; of very many, some."""
     ends = [
         step.end_s - step.seconds * left
@@ -130,14 +136,14 @@ def _legend(panels: Any) -> tuple[list[Any], list[str]]:
     return list(found.values()), list(found)
 
 
-def _heights(steps: list[Step]) -> list[list[float]]:
+def _heights(steps: list[IterationRecord]) -> list[list[float]]:
     """Up to where each kind reaches, of each step."""
     decodes = [max(FLOOR, step.decode_rows) for step in steps]
     real = [max(FLOOR, step.decode_rows + step.prefill_rows) for step in steps]
     return [decodes, real, [max(FLOOR, step.load.rows) for step in steps]]
 
 
-def _sentence(steps: list[Step]) -> str:
+def _sentence(steps: list[IterationRecord]) -> str:
     longest = max(steps, key=lambda step: step.seconds)
     shortest = min(steps, key=lambda step: step.seconds)
     many = sum(step.count for step in steps)

@@ -1,4 +1,4 @@
-"""How busy the machines were: computing, reading, holding cache, or idle."""
+"""Utilization of a pool: computing, reading, holding KV cache, or idle."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from llmserve_lab.engine.replica import Replica
 
 
 @dataclass(frozen=True)
-class Use:
-    """How busy the replicas of one pool were, all of them together, in seconds."""
+class Utilization:
+    """Utilization of the replicas of one pool, all of them together, in seconds.
+
+    ``kv_token_s`` is the sum over tokens in cache of the seconds that they were held,
+    ``kv_tokens`` the room of all replicas, ``kv_peak`` the largest share of blocks that
+    any replica held. ``recomputed_tokens`` had their KV thrown away by ``preemptions``
+    and were prefilled again; ``swapped_tokens`` had it copied out and back.
+    """
 
     replicas: int
     iterations: int
@@ -20,11 +26,14 @@ class Use:
     kv_tokens: int
     kv_peak: float
     elapsed_s: float
+    preemptions: int = 0
+    recomputed_tokens: int = 0
+    swapped_tokens: int = 0
 
     @classmethod
-    def of(cls, replicas: list[Replica], elapsed_s: float) -> Use:
+    def of(cls, replicas: list[Replica], elapsed_s: float) -> Utilization:
         """Add up what the replicas have booked over ``elapsed_s`` seconds."""
-        books = [each.ledger for each in replicas]
+        books = [each.counters for each in replicas]
         rooms = [each.num_blocks for each in replicas]
         return cls(
             replicas=len(replicas),
@@ -38,6 +47,9 @@ class Use:
                 b.kv_peak_blocks / n for b, n in zip(books, rooms, strict=True)
             ),
             elapsed_s=elapsed_s,
+            preemptions=sum(each.preemptions for each in replicas),
+            recomputed_tokens=sum(each.recomputed_tokens for each in replicas),
+            swapped_tokens=sum(each.swapped_tokens for each in replicas),
         )
 
     def _share(self, busy_s: float) -> float:

@@ -1,8 +1,10 @@
-"""Requests that decode all get one token an iteration, so one clock does for them all.
+"""The decoding batch, without a walk over it: a shared counter stands for all.
 
-Nobody walks over the batch. A request joins when the clock shows some number, and is
-done when it shows that number plus the tokens it still wants. What the batch has cached
-grows by its size at each tick, and how many need a new block is one of 16 counters.
+Each decoding request gets one token per iteration, so its state is kept relative to
+``clock``, which counts the iterations. A request that joins when the clock shows 7 and
+wants 5 more tokens is done when it shows 12; the cache of all grows by the size of the
+batch at each tick. Only those that join or leave are touched, so that a leap over a
+thousand iterations of a thousand requests costs as much as one of one.
 """
 
 from __future__ import annotations
@@ -11,21 +13,23 @@ from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 from math import nan
 
-from llmserve_lab.engine.metrics.suffix_max import Peaks
-from llmserve_lab.engine.metrics.tbt_histogram import Gaps
+from llmserve_lab.engine.metrics.suffix_max import SuffixMax
+from llmserve_lab.engine.metrics.tbt_histogram import TbtHistogram
 from llmserve_lab.engine.scheduler.sequence import Sequence
-from llmserve_lab.engine.timing.iteration_span import Run
+from llmserve_lab.engine.timing.iteration_span import IterationSpan
 
 
-class Decoders:
-    """The batch that decodes; ``block_tokens`` tokens of cache are one block.
+class DecodeBatch:
+    """Requests that decode; a KV block holds ``block_tokens`` tokens.
 
-    ``clock`` counts its ticks, ``cached`` the tokens that its members have in cache,
-    ``last_tick_s`` says when all of them got their last token, but for the ``fresh``,
-    which have joined since.
+    ``clock`` counts the iterations (ticks), ``cached`` the tokens that all members have
+    in cache. ``last_tick_s`` says when the members got their last token, but for the
+    ``fresh``, which have joined since. ``_phases[p]`` counts the members whose last
+    block is full when clock ≡ −p (modulo the block): a member of ``known`` tokens is
+    always in the same class, since its tokens and the clock grow together.
     """
 
-    def __init__(self, block_tokens: int, gaps: Gaps) -> None:
+    def __init__(self, block_tokens: int, gaps: TbtHistogram) -> None:
         self.block_tokens = block_tokens
         self.gaps = gaps
         self.clock = 0
@@ -34,7 +38,7 @@ class Decoders:
         self.fresh: list[Sequence] = []
         self._by_end: list[tuple[int, int, Sequence]] = []
         self._phases = [0] * block_tokens
-        self._peaks = Peaks()
+        self._peaks = SuffixMax()
 
     def __len__(self) -> int:
         return len(self._by_end)
@@ -48,18 +52,18 @@ class Decoders:
         return self._by_end[0][0] - self.clock
 
     def join(self, sequence: Sequence, now_s: float) -> None:
-        """Take in a request that has just got a token, and holds the room for one."""
+        """Add a request that has just got a token, and holds the room for it."""
         if not self._by_end:
             self.last_tick_s = now_s
         elif now_s != self.last_tick_s:
             self.fresh.append(sequence)
-        sequence.joined = self.clock
+        sequence.joined_at_step = self.clock
         heappush(self._by_end, (self.clock + sequence.left, sequence.number, sequence))
         self.cached += sequence.cached
         self._phases[(sequence.known - self.clock) % self.block_tokens] += 1
 
-    def tick(self, run: Run) -> None:
-        """Everyone gets a token in each iteration of ``run``."""
+    def tick(self, run: IterationSpan) -> None:
+        """Give each member a token in each iteration of ``run``."""
         if self.fresh or run.start_s != self.last_tick_s:
             self._first_tick(run)
             if run.count > 1:
@@ -68,15 +72,19 @@ class Decoders:
             self._more_ticks(run, skipped=0)
         self.last_tick_s = run.end_s
 
-    def _first_tick(self, run: Run) -> None:
-        """The gaps before it may differ: some wait since their prefill, some longer."""
+    def _first_tick(self, run: IterationSpan) -> None:
+        """Book the first iteration, before which members may have waited unequally.
+
+        Those that have just joined wait since their prefill, the others since the last
+        tick: the two have gaps of their own. From then on all gaps are alike.
+        """
         now_s = run.boundary_s(1)
         self.clock += 1
         self.cached += len(self)
         for sequence in self.fresh:
             self.gaps.add(sequence.emit(now_s))
             sequence.cached += 1
-            sequence.joined = self.clock
+            sequence.joined_at_step = self.clock
         steady = len(self) - len(self.fresh)
         if steady:
             gap_s = now_s - self.last_tick_s
@@ -84,8 +92,8 @@ class Decoders:
             self._peaks.push(self.clock, gap_s)
         self.fresh.clear()
 
-    def _more_ticks(self, run: Run, *, skipped: int) -> None:
-        """The iterations of ``run`` but the first ``skipped``: each is a gap."""
+    def _more_ticks(self, run: IterationSpan, *, skipped: int) -> None:
+        """Book the iterations of ``run`` but the first ``skipped``: each is a gap."""
         count, size = run.count - skipped, len(self)
         first_s = run.first_s + skipped * run.slope_s
         self.clock += count
@@ -94,9 +102,11 @@ class Decoders:
         self._peaks.push(self.clock, first_s + (count - 1) * run.slope_s)
 
     def contexts(self) -> list[tuple[Sequence, int]]:
-        """Who is in, in the order of admission, and the tokens that each has cached."""
+        """Members in order of admission, and the tokens that each has cached."""
         members = sorted(self, key=lambda each: each.number)
-        return [(each, each.cached + self.clock - each.joined) for each in members]
+        return [
+            (each, each.cached + self.clock - each.joined_at_step) for each in members
+        ]
 
     def finished(self) -> list[Sequence]:
         """Take out those that have all their tokens."""
@@ -106,21 +116,38 @@ class Decoders:
         return done
 
     def remove(self, sequence: Sequence) -> None:
-        """Take out one that is not done."""
-        self._by_end = [entry for entry in self._by_end if entry[2] is not sequence]
+        """Take out one that is not done.
+
+        Raises:
+            ValueError: it is not in the batch.
+        """
+        rest = [entry for entry in self._by_end if entry[2] is not sequence]
+        if len(rest) == len(self._by_end):
+            raise ValueError(f"victim must be a request that runs, got {sequence!r}")
+        self._by_end = rest
         heapify(self._by_end)
         self._left(sequence)
 
+    def settle(self) -> None:
+        """Write what the clock has counted into every member, as a policy reads it."""
+        for sequence in self:
+            self._settle(sequence)
+
+    def _settle(self, sequence: Sequence) -> None:
+        ticks = self.clock - sequence.joined_at_step
+        if not ticks:
+            return
+        sequence.emitted += ticks
+        sequence.known += ticks
+        sequence.cached += ticks
+        sequence.last_token_s = self.last_tick_s
+        worst_s = self._peaks.highest_since(sequence.joined_at_step + 1)
+        sequence.worst_gap_s = max(sequence.worst_gap_s, worst_s)
+        sequence.joined_at_step = self.clock
+
     def _left(self, sequence: Sequence) -> Sequence:
-        """Settle what the clock has counted for one that has left."""
-        ticks = self.clock - sequence.joined
-        if ticks:
-            sequence.emitted += ticks
-            sequence.known += ticks
-            sequence.cached += ticks
-            sequence.last_token_s = self.last_tick_s
-            worst_s = self._peaks.highest_since(sequence.joined + 1)
-            sequence.worst_gap_s = max(sequence.worst_gap_s, worst_s)
+        """Settle a member that has left."""
+        self._settle(sequence)
         self.cached -= sequence.cached
         self._phases[(sequence.known - self.clock) % self.block_tokens] -= 1
         if sequence in self.fresh:
@@ -130,11 +157,15 @@ class Decoders:
         return sequence
 
     def blocks_for_last_tick(self) -> int:
-        """How many have just filled their last block: each must be given another."""
+        """New blocks for the token of the last tick, one for each full last block."""
         return self._phases[(1 - self.clock) % self.block_tokens]
 
     def blocks_for(self, ticks: int) -> int:
-        """New blocks that the present members need over the next ``ticks``."""
+        """New blocks that the present members need over the next ``ticks``.
+
+        In ``block_tokens`` ticks each member fills one block; of the ticks that are
+        left over, each is the turn of one class of ``_phases``.
+        """
         rounds, rest = divmod(ticks, self.block_tokens)
         need, phases, size = rounds * len(self), self._phases, self.block_tokens
         for place in range(-self.clock, -self.clock - rest, -1):
@@ -142,7 +173,10 @@ class Decoders:
         return need
 
     def ticks_within(self, blocks: int, *, most: int) -> int:
-        """Ticks, ``most`` at most, before one finds too few of so many free blocks."""
+        """Ticks, ``most`` at most, until one finds too few of so many free blocks.
+
+        With a block for each member and round, no tick can: nothing is counted then.
+        """
         if blocks >= len(self) * ((most - 1) // self.block_tokens + 1):
             return most
         for ticks in range(1, most):

@@ -1,4 +1,4 @@
-"""What one request has computed of a prompt, the next that begins alike can reuse."""
+"""Prefix caching: a prompt that begins as an earlier one did reuses its KV blocks."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from llmserve_lab.engine.scheduler.request import Request
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrefixStore:
-    """Room for the KV of ``capacity_tokens`` tokens of prompts, in blocks.
+class PrefixCache:
+    """Prefix cache with room for ``capacity_tokens`` tokens of prompts, in blocks.
 
     The blocks are those that requests name in ``prefix``, of ``block_tokens`` tokens;
-    the least recently used one makes room. Looking up and fetching take no time. What a
-    decode pool holds need not be sent to it; what only the prefill pool holds, must.
+    the least recently used one is evicted (LRU). Looking up and fetching take no time.
+    What a decode pool holds need not be sent to it; what only the prefill pool holds,
+    must.
 
     Raises:
         ValueError: there is no room for one block.
@@ -30,15 +31,15 @@ class PrefixStore:
                 f"tokens, got {self.capacity_tokens}"
             )
 
-    def opened(self) -> Prefixes:
-        """An empty store for one run."""
-        return Prefixes(self)
+    def opened(self) -> CachedPrefixes:
+        """An empty cache for one run."""
+        return CachedPrefixes(self)
 
 
-class Prefixes:
-    """A store during a run: which blocks it holds, the least recently used first."""
+class CachedPrefixes:
+    """Contents of a prefix cache during a run, the least recently used block first."""
 
-    def __init__(self, store: PrefixStore) -> None:
+    def __init__(self, store: PrefixCache) -> None:
         self.store = store
         self.most_blocks = store.capacity_tokens // store.block_tokens
         self._held: OrderedDict[int, None] = OrderedDict()

@@ -1,4 +1,4 @@
-"""A request is a time and two lengths: when it comes, what it brings, what it wants."""
+"""A request: its arrival, the length of its prompt, the tokens it is to produce."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ class Request:
             a report can hold it.
         prefix: names of the prompt's blocks from its beginning on; two requests share
             as much of a prompt as they agree in leading names.
+        priority: read by the order :class:`Priority`; the smaller is the more urgent.
+        user: number of the user who sends it, for an order that shares fairly.
 
     Raises:
         ValueError: a length is no whole number from 1 on, the arrival is not a time
-            from 0 on, or the id is none.
+            from 0 on, or the id, the priority or the user is no whole number.
     """
 
     arrival_s: float
@@ -33,9 +35,13 @@ class Request:
     output_len: int
     id: int
     prefix: tuple[int, ...] = ()
+    priority: int = 0
+    user: int = 0
 
     def __post_init__(self) -> None:
         at_least("arrival_s", self.arrival_s, 0)
         whole(of="token", prompt_len=self.prompt_len, output_len=self.output_len)
+        if type(self.priority) is not int or type(self.user) is not int:
+            whole(first=-MOST_IDS, priority=self.priority, user=self.user)
         if not (isinstance(self.id, Integral) and abs(self.id) < MOST_IDS):
             raise ValueError(f"id must be a whole number below 2⁵³, got {self.id!r}")

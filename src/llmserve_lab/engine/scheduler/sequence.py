@@ -1,8 +1,8 @@
-"""A request inside the engine: what is known of it, and how much of that is cached.
+"""A request inside the engine: its known tokens, and how many of them have KV entries.
 
 A prompt of 1,000 tokens is 1,000 known tokens and none cached; while it is decoded, all
-known tokens but the newest are cached. Whatever is known and not cached is pending, and
-when nothing is pending the model has said the next token. Decode is pending one.
+known tokens but the newest are cached. What is known and not cached is pending; when
+nothing is pending, the model has produced the next token. A decode has one pending.
 """
 
 from __future__ import annotations
@@ -13,23 +13,25 @@ from llmserve_lab.engine.scheduler.request import Request
 
 
 class Sequence:
-    """One request on its way, mutable; times in seconds, lengths in tokens."""
+    """State of one request, mutable; times in seconds, lengths in tokens."""
 
     __slots__ = (
         "cached",
+        "dropped",
         "emitted",
         "first_token_s",
-        "hit",
-        "joined",
+        "hit_tokens",
+        "joined_at_step",
         "known",
         "last_token_s",
         "number",
         "preemptions",
+        "remote_prefix_tokens",
         "request",
         "reserved",
         "scheduled_s",
         "sent_s",
-        "there",
+        "swapped",
         "transfer_s",
         "worst_gap_s",
     )
@@ -39,16 +41,18 @@ class Sequence:
         self.known = request.prompt_len
         self.cached = 0
         self.emitted = 0
-        self.hit = 0  # tokens of the prompt that a prefix store spared us
+        self.hit_tokens = 0  # of the prompt, found in the prefix cache
+        self.remote_prefix_tokens = 0  # leading tokens the decode pool already caches
         self.number = 0  # its place in the order of admission
         self.reserved = 0  # blocks held whatever is cached; 0 where they grow
-        self.joined = 0  # the decoders' clock when it became one of them
+        self.joined_at_step = 0  # the decode batch's clock when it joined
         self.preemptions = 0
+        self.dropped = 0  # tokens whose KV the last preemption threw away
+        self.swapped = False  # whether its KV is in the host's memory
         self.scheduled_s = nan
         self.first_token_s = nan
         self.last_token_s = nan
         self.worst_gap_s = 0.0
-        self.there = 0  # leading tokens that the pool it will go to holds already
         self.transfer_s = 0.0
         self.sent_s = 0.0
 

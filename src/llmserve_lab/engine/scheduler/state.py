@@ -1,71 +1,124 @@
-"""Who waits, who is in the batch, and which blocks of cache they hold.
+"""Scheduler state: the waiting queue, the running batch, and its KV blocks.
 
-Everyone in the batch holds blocks for all tokens known of it, from admission on. A new
-token may need a new block; where none is free, whoever was admitted last gives its
-blocks back, returns to the head of the queue, and will be computed again.
+A running request holds blocks for all its known tokens, from admission on. A new token
+may need a new block. Where none is free, one request is preempted: it gives its blocks
+back and returns to the head of the queue. By recomputation, it is prefilled again; by
+swapping, its KV is copied to the host's memory and back.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from math import inf
 
-from llmserve_lab.engine.metrics.tbt_histogram import Gaps
-from llmserve_lab.engine.pool import Pool
-from llmserve_lab.engine.scheduler.decode_batch import Decoders
-from llmserve_lab.engine.scheduler.prefix_cache import Prefixes
+from llmserve_lab.engine.metrics.events import EventKind, EventLog
+from llmserve_lab.engine.metrics.tbt_histogram import TbtHistogram
+from llmserve_lab.engine.scheduler.decode_batch import DecodeBatch
+from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
 from llmserve_lab.engine.scheduler.sequence import Sequence
-from llmserve_lab.engine.timing.cost import Load
+from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
 
 
-class Batch:
-    """The state that a policy looks at, and the moves that it may make.
+class BatchState:
+    """What a scheduling policy reads, and the moves that it may make.
 
-    ``prefilling`` are in the middle of a prompt, the oldest first. ``end_s`` is when
-    the running iteration ends; between two, it is now; infinite while idle.
+    ``waiting`` is the queue, its head first; ``prefilling`` are the requests in the
+    middle of a prompt, the oldest first; ``decode_batch`` holds the others that run.
+    ``end_s`` is when the present iteration ends; between two iterations it is now; it
+    is infinite while idle. What a policy may rely on is said in :class:`Policy`.
     """
 
-    def __init__(self, pool: Pool, gaps: Gaps, prefixes: Prefixes | None) -> None:
-        self.cost, self.policy = pool.cost, pool.policy
-        self.block_tokens, self.num_blocks = pool.block_tokens, pool.num_blocks
-        self.free_blocks = self.num_blocks
-        self.gaps, self.prefixes = gaps, prefixes
+    def __init__(
+        self,
+        cost: IterationCost,
+        num_blocks: int,
+        block_tokens: int = 16,
+        *,
+        choose_next: Callable[[BatchState], Sequence | None],
+        choose_victim: Callable[[BatchState], Sequence],
+        reserve_output: bool = False,
+        swap_token_s: float | None = None,
+        gaps: TbtHistogram | None = None,
+        prefix_cache: CachedPrefixes | None = None,
+        events: EventLog | None = None,
+    ) -> None:
+        self.cost = cost
+        self.num_blocks = self.free_blocks = num_blocks
+        self.block_tokens, self.reserve_output = block_tokens, reserve_output
+        self.swap_token_s = swap_token_s  # None: preemption by recomputation
+        self._choose_next, self._choose_victim = choose_next, choose_victim
+        self.gaps = TbtHistogram() if gaps is None else gaps
+        self.prefix_cache, self.events = prefix_cache, events
         self.waiting: deque[Sequence] = deque()
         self.prefilling: list[Sequence] = []
-        self.decoders = Decoders(self.block_tokens, gaps)
-        self.done: list[Sequence] = []  # of a frozen batch, which keeps them to its end
-        self.slots = self.width = self.opened_at = 0  # of a frozen batch
+        self.decode_batch = DecodeBatch(block_tokens, self.gaps)
+        self.done: list[Sequence] = []  # of a static batch, which keeps them to its end
+        self.slots = self.width = self.opened_at = 0  # of a static batch
         self.end_s = inf
+        self.waited = 0  # iterations for which admission has waited for company
+        self.preemptions = self.recomputed_tokens = self.swapped_tokens = 0
+        self.copy_s = 0.0  # of swapping, before the next iteration can start
         self._admissions = 0
 
     @property
     def size(self) -> int:
-        """Requests in the batch, done ones that must stay included."""
-        return len(self.prefilling) + len(self.decoders) + len(self.done)
+        """Running requests, those included that are done but must stay (static)."""
+        return len(self.prefilling) + len(self.decode_batch) + len(self.done)
+
+    @property
+    def used_blocks(self) -> int:
+        """KV blocks that are held."""
+        return self.num_blocks - self.free_blocks
 
     @property
     def cached(self) -> int:
-        """Tokens that the requests of the batch have in cache."""
-        others = sum(sequence.cached for sequence in (*self.prefilling, *self.done))
-        return self.decoders.cached + others
+        """Tokens of the running requests that have a KV entry."""
+        tokens = self.decode_batch.cached
+        for sequence in self.prefilling:
+            tokens += sequence.cached
+        for sequence in self.done:
+            tokens += sequence.cached
+        return tokens
 
-    def decode_load(self) -> Load:
-        """What the decoders bring into the next iteration."""
-        rows, cached = len(self.decoders), self.decoders.cached
-        return Load(rows, cached + rows, cached)
+    def running(self) -> list[Sequence]:
+        """Requests that run and are not done, in order of admission."""
+        self.decode_batch.settle()
+        inside = (*self.prefilling, *self.decode_batch)
+        return sorted(inside, key=lambda each: each.number)
+
+    def decode_load(self) -> IterationLoad:
+        """What the decoding requests bring into the next iteration."""
+        rows, cached = len(self.decode_batch), self.decode_batch.cached
+        return IterationLoad(rows, cached + rows, cached, rows)
 
     def blocks(self, tokens: int) -> int:
-        """Blocks that hold so many tokens."""
+        """KV blocks that hold so many tokens."""
         return -(-tokens // self.block_tokens)
 
+    def blocks_to_admit(self, sequence: Sequence) -> int:
+        """KV blocks that must be free for a waiting request to be admitted."""
+        output = sequence.left - 1 if self.reserve_output else 0
+        return self.blocks(sequence.known + output)
+
+    def next_waiting(self) -> Sequence | None:
+        """The request that is next to be admitted, if any waits."""
+        return self._choose_next(self) if self.waiting else None
+
     def admit(self) -> Sequence | None:
-        """Move the head of the queue into the batch if there are blocks for it."""
-        if not self.waiting:
+        """Move the request that is next into the batch if there are blocks for it.
+
+        Where there are not, none is admitted in its place (head-of-line blocking).
+        """
+        sequence = self._choose_next(self) if self.waiting else None
+        if sequence is None:
             return None
-        sequence = self.waiting[0]
-        reply = sequence.left - 1 if self.policy.reserve else 0
-        blocks = self.blocks(sequence.known + reply)
-        return self._enter(blocks) if blocks <= self.free_blocks else None
+        blocks = self.blocks_to_admit(sequence)
+        if blocks > self.free_blocks:
+            return None
+        self._take(sequence)
+        self._enter(sequence, blocks)
+        return sequence
 
     def next_prompt(self, place: int, max_batch: int) -> Sequence | None:
         """The prompt at ``place`` among those begun, or else one newly admitted."""
@@ -74,50 +127,88 @@ class Batch:
         return self.admit() if self.size < max_batch else None
 
     def open_batch(self, most: int) -> None:
-        """Admit up to ``most`` requests, with room for all of them padded alike."""
-        slots = room = width = longest = 0
-        for sequence in self.waiting:
-            width = max(width, sequence.known)
+        """Admit a static batch of up to ``most``, with room for all padded alike."""
+        group: list[Sequence] = []
+        room = longest = self.width = 0
+        while len(group) < most and self.waiting:
+            sequence = self._choose_next(self)
+            if sequence is None:
+                break
+            width = max(self.width, sequence.known)
             longest = max(longest, sequence.left)
             blocks = self.blocks(width + longest - 1)
-            if slots == most or blocks * (slots + 1) > self.num_blocks:
+            if blocks * (len(group) + 1) > self.num_blocks:
                 break
-            slots, room, self.width = slots + 1, blocks, width
-        self.slots, self.opened_at = slots, self.decoders.clock
-        for _ in range(slots):
-            self._enter(room)
+            self._take(sequence)
+            group.append(sequence)
+            room, self.width = blocks, width
+        self.slots, self.opened_at = len(group), self.decode_batch.clock
+        for sequence in group:
+            self._enter(sequence, room)
 
-    def _enter(self, blocks: int) -> Sequence:
-        sequence = self.waiting.popleft()
+    def _take(self, sequence: Sequence) -> None:
+        """Take a request out of the queue."""
+        if self.waiting[0] is sequence:
+            self.waiting.popleft()
+        elif sequence in self.waiting:
+            self.waiting.remove(sequence)
+        else:
+            raise ValueError(f"next must be one that waits, got {sequence!r}")
+
+    def _enter(self, sequence: Sequence, blocks: int) -> None:
         self.free_blocks -= blocks
-        sequence.reserved = blocks if self.policy.reserve else 0
+        sequence.reserved = blocks if self.reserve_output else 0
         self._admissions += 1
         sequence.number = self._admissions
         if not (sequence.emitted or sequence.preemptions):
             sequence.scheduled_s = self.end_s
-        if self.prefixes is not None and not sequence.cached:
-            sequence.cached = self.prefixes.match(sequence.request)
-            if not sequence.preemptions:
-                sequence.hit = sequence.cached
+        if sequence.swapped:
+            sequence.swapped = False
+            self._copy(sequence.cached)
+        elif self.prefix_cache is not None and not sequence.cached:
+            sequence.cached = self.prefix_cache.match(sequence.request)
+            if sequence.preemptions:
+                spared = min(sequence.cached, sequence.dropped)
+                self.recomputed_tokens -= spared
+            else:
+                sequence.hit_tokens = sequence.cached
         self.prefilling.append(sequence)
-        return sequence
+        self.note("admitted", sequence)
 
     def held_by(self, sequence: Sequence) -> int:
-        """Blocks that a request holds once all that is known but the last is cached."""
+        """KV blocks held while decoding (the newest token has no KV entry yet)."""
         return sequence.reserved or self.blocks(sequence.cached)
 
     def grow(self, blocks: int) -> None:
-        """Take blocks that are needed, even if they have to be taken from somebody."""
-        if not self.policy.reserve:
+        """Take blocks that new tokens need, even if a preemption must follow."""
+        if not self.reserve_output:
             self.free_blocks -= blocks
 
     def preempt(self) -> None:
-        """Send whoever was admitted last back to the head of the queue."""
-        inside = (*self.prefilling, *self.decoders)
-        sequence = max(inside, key=lambda each: each.number)
-        group = self.prefilling if sequence in self.prefilling else self.decoders
-        group.remove(sequence)
+        """Preempt the victim: its blocks are free; its KV is swapped out or dropped."""
+        sequence = self._choose_victim(self)
+        if sequence in self.prefilling:
+            self.prefilling.remove(sequence)
+        else:
+            self.decode_batch.remove(sequence)
         self.free_blocks += self.blocks(sequence.known)
-        sequence.cached = 0
+        self.preemptions += 1
         sequence.preemptions += 1
+        if self.swap_token_s is None:
+            self.recomputed_tokens += sequence.cached
+            sequence.dropped, sequence.cached = sequence.cached, 0
+        else:
+            sequence.swapped = True
+            self.swapped_tokens += sequence.cached
+            self._copy(sequence.cached)
         self.waiting.appendleft(sequence)
+        self.note("preempted", sequence)
+
+    def _copy(self, tokens: int) -> None:
+        """Let the next iteration wait for a copy to or from the host's memory."""
+        self.copy_s += tokens * (self.swap_token_s or 0.0)
+
+    def note(self, kind: EventKind, sequence: Sequence) -> None:
+        """Log what happens to a request at ``end_s``, if anything is logged."""
+        if self.events is not None:
+            self.events.add(self.end_s, kind, sequence.request.id)

@@ -8,26 +8,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from math import sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llmserve_lab.checks import at_least, whole
 from llmserve_lab.engine.timing.time_tolerance import latest
 
 if TYPE_CHECKING:
     from llmserve_lab.catalog import Accelerator, Efficiency, Link, ModelShape
+    from llmserve_lab.engine.timing.cost_from_roofline import WeightsRead
 
 MANY = 1 << 60  # of anything that nothing limits here
 
 
-class Load(NamedTuple):
-    """What one iteration carries: new rows, query–key pairs, tokens read from cache."""
+class IterationLoad(NamedTuple):
+    """What one iteration carries: new rows, query–key pairs, tokens read from cache.
+
+    They belong to ``requests``, of which ``prompts`` bring more than one row.
+    """
 
     rows: int
     pairs: int
     kv_tokens: int
+    requests: int = 0
+    prompts: int = 0
 
     @classmethod
-    def of(cls, *, chunk: int, context: int = 0) -> Load:
+    def of(cls, *, chunk: int, context: int = 0) -> IterationLoad:
         """``chunk`` new rows of one request that has ``context`` tokens in cache.
 
         Row i sees the cache and the i rows up to itself; decode is a chunk of one.
@@ -39,14 +45,17 @@ class Load(NamedTuple):
             raise ValueError(
                 f"chunk and context must be at least 0 rows, got {chunk} and {context}"
             )
-        return cls(chunk, chunk * context + chunk * (chunk + 1) // 2, context)
+        pairs = chunk * context + chunk * (chunk + 1) // 2
+        return cls(chunk, pairs, context, min(chunk, 1), int(chunk > 1))
 
-    def plus(self, other: Load) -> Load:
+    def plus(self, other: IterationLoad) -> IterationLoad:
         """Both in one iteration."""
-        return Load(
+        return IterationLoad(
             self.rows + other.rows,
             self.pairs + other.pairs,
             self.kv_tokens + other.kv_tokens,
+            self.requests + other.requests,
+            self.prompts + other.prompts,
         )
 
 
@@ -58,12 +67,17 @@ class IterationCost:
     ``weights_s`` and ``kv_token_s`` reading all weights and each token of cache, of
     which the share ``overlap`` of the shorter bill is hidden behind the longer one;
     ``collective_s`` and ``collective_row_s`` in the collectives of one iteration and of
-    each row, ``overhead_s`` on everything else. The rest says what is stored where:
+    each row, ``request_s`` on each request in it, ``prompt_s`` once where it carries a
+    prompt, ``overhead_s`` on everything else. With ``attention_apart``, pairs and cache
+    are added: attention's kernels run between the products, and nothing of theirs
+    hides. Of the experts, ``experts_s`` to read, each row misses one with the chance
+    ``expert_miss``; what all rows miss is not read. The rest says what is stored where:
     bytes of all ``n_gpus`` together, ``kv_bytes_per_token`` without copies and
     ``kv_copies`` of each, in ``n_layers`` layers.
 
     Raises:
-        ValueError: a number is negative, an overlap above 1, or one row takes no time.
+        ValueError: a number is negative, an overlap or a chance above 1, or one row
+            takes no time.
     """
 
     row_s: float = 0.0
@@ -74,6 +88,11 @@ class IterationCost:
     collective_row_s: float = 0.0
     overhead_s: float = 0.0
     overlap: float = 1.0
+    request_s: float = 0.0
+    prompt_s: float = 0.0
+    attention_apart: bool = False
+    experts_s: float = 0.0
+    expert_miss: float = 0.0
     kv_bytes_per_token: float = 0.0
     kv_copies: float = 1.0
     weight_bytes: float = 0.0
@@ -84,9 +103,10 @@ class IterationCost:
     def __post_init__(self) -> None:
         for each in fields(self):
             at_least(each.name, getattr(self, each.name), 0)
-        if self.overlap > 1:
-            raise ValueError(f"overlap must be in [0, 1], got {self.overlap}")
-        if self.seconds(Load.of(chunk=1)) == 0:
+        for name in ("overlap", "expert_miss"):
+            if (share := getattr(self, name)) > 1:
+                raise ValueError(f"{name} must be in [0, 1], got {share}")
+        if self.seconds(IterationLoad.of(chunk=1)) == 0:
             raise ValueError(f"an iteration of one row must take time, got {self}")
 
     @classmethod
@@ -102,12 +122,25 @@ class IterationCost:
         link_latency_s: float | None = None,
         overhead_s: float = 0.0,
         overlap: float = 1.0,
+        precision_exponent: float = 1.0,
+        weights_read: WeightsRead = "all",
+        layer_s: float = 0.0,
+        prompt_layer_s: float = 0.0,
+        request_s: float = 0.0,
+        attention_apart: bool = False,
+        usable_memory: bool = False,
     ) -> IterationCost:
         """The cost of ``model`` on ``tp`` accelerators, in one tensor-parallel group.
 
         Weights and cache are in ``precision``, rows between ranks too. Without an
         ``efficiency`` the datasheet is taken at its word. ``link_latency_s`` stands
         for the published latency of the ``link``, and is needed where there is none.
+
+        Fewer bits compute (ratio of the peaks)^``precision_exponent`` times as fast as
+        16. Of the weights, ``"all"`` stored ones are read, or those ``"touched"``: no
+        embedding table, and the experts that some row is sent to. A layer takes
+        ``layer_s`` on top, and ``prompt_layer_s`` more in an iteration with a prompt.
+        The memory is the datasheet's, or what the driver shows: ``usable_memory``.
 
         Raises:
             LookupError: the accelerator does not compute in this precision.
@@ -117,7 +150,7 @@ class IterationCost:
         """
         from llmserve_lab.engine.timing.cost_from_roofline import slopes
 
-        known = slopes(
+        known: dict[str, Any] = slopes(
             model,
             accelerator,
             precision=precision,
@@ -125,51 +158,115 @@ class IterationCost:
             tp=tp,
             link=link,
             link_latency_s=link_latency_s,
+            precision_exponent=precision_exponent,
+            weights_read=weights_read,
+            usable=usable_memory,
         )
-        own = {"overhead_s": overhead_s, "overlap": overlap}
-        return cls(**known, **own, n_layers=model.n_layers, n_gpus=tp)
+        return cls(
+            **known,
+            overhead_s=overhead_s + model.n_layers * layer_s,
+            overlap=overlap,
+            prompt_s=model.n_layers * prompt_layer_s,
+            request_s=request_s,
+            attention_apart=attention_apart,
+            n_layers=model.n_layers,
+            n_gpus=tp,
+        )
 
-    def compute_s(self, load: Load) -> float:
+    def compute_s(self, load: IterationLoad) -> float:
         """Seconds of computing."""
         return load.rows * self.row_s + load.pairs * self.pair_s
 
-    def memory_s(self, load: Load) -> float:
+    def memory_s(self, load: IterationLoad) -> float:
         """Seconds of reading weights and cache."""
-        return self.weights_s + load.kv_tokens * self.kv_token_s
+        return self.read_s(load.rows) + load.kv_tokens * self.kv_token_s
+
+    def read_s(self, rows: int) -> float:
+        """Seconds of reading the weights that ``rows`` rows need.
+
+        All of them, but for the experts that no row is sent to, in expectation over
+        rows that choose independently.
+        """
+        if not self.experts_s:
+            return self.weights_s
+        return self.weights_s + self.experts_s * (1 - self.expert_miss**rows)
 
     def fixed_s(self, rows: int) -> float:
         """Seconds that overlap with neither: collectives and overhead."""
         return self.collective_s + rows * self.collective_row_s + self.overhead_s
 
-    def seconds(self, load: Load) -> float:
+    def seconds(self, load: IterationLoad) -> float:
         """Seconds of one iteration."""
-        shorter, longer = sorted((self.compute_s(load), self.memory_s(load)))
-        return longer + (1 - self.overlap) * shorter + self.fixed_s(load.rows)
+        computing, reading, attention_s = self.compute_s(load), self.memory_s(load), 0.0
+        if self.attention_apart:
+            computing, reading = load.rows * self.row_s, self.read_s(load.rows)
+            attention_s = load.pairs * self.pair_s + load.kv_tokens * self.kv_token_s
+        shorter, longer = sorted((computing, reading))
+        product_s = longer + (1 - self.overlap) * shorter
+        return product_s + attention_s + self.fixed_s(load.rows) + self.host_s(load)
 
-    def chunk_within(self, target_s: float, *, load: Load, context: int) -> int:
+    def host_s(self, load: IterationLoad) -> float:
+        """Seconds for the requests as such, and for launching a prompt's kernels."""
+        return load.requests * self.request_s + (self.prompt_s if load.prompts else 0.0)
+
+    def chunk_within(
+        self, target_s: float, *, load: IterationLoad, context: int
+    ) -> int:
         """Rows of the largest chunk that ``load`` can take along within ``target_s``.
 
         ``context`` tokens of the chunk's own request are in cache. 0 if none fits.
         """
-        until_s = latest(target_s) - self.fixed_s(load.rows)
-        compute_s = self.compute_s(load)
-        read_s = self.memory_s(load) + context * self.kv_token_s
-        line_s = self.row_s + self.pair_s * (context + 0.5)
-        chunks, apart = [], 1 - self.overlap
-        for computing, reading in ((1.0, apart), (apart, 1.0)):  # whichever is longer
-            line, square = computing * line_s, computing * self.pair_s / 2
-            slack_s = until_s - computing * compute_s - reading * read_s
+        most = self._chunk_within(target_s, load, context, reading_s=self.read_s(1))
+        if not self.experts_s:
+            return most
+        # more rows touch more experts: between one row's share of them and all
+        least = self._chunk_within(target_s, load, context, reading_s=self.read_s(MANY))
+        limit_s = latest(target_s)
+        while least < most:
+            chunk = (least + most + 1) // 2
+            with_it = load.plus(IterationLoad.of(chunk=chunk, context=context))
+            if self.seconds(with_it) <= limit_s:
+                least = chunk
+            else:
+                most = chunk - 1
+        return least
+
+    def _chunk_within(
+        self, target_s: float, load: IterationLoad, context: int, *, reading_s: float
+    ) -> int:
+        """The largest chunk, where the weights take ``reading_s`` to read."""
+        until_s = latest(target_s) - self.fixed_s(load.rows) - self.request_s
+        until_s -= self.host_s(load._replace(prompts=1))
+        kv_s = (load.kv_tokens + context) * self.kv_token_s
+        pair_s, chunks, hidden = self.pair_s, [], 1 - self.overlap
+        for computing, reading in ((1.0, hidden), (hidden, 1.0)):  # whichever is longer
+            apart = self.attention_apart
+            pairs, cache = (1.0, 1.0) if apart else (computing, reading)
+            square = pairs * pair_s / 2
+            line = computing * self.row_s + pairs * pair_s * (context + 0.5)
+            busy_s = computing * load.rows * self.row_s + pairs * load.pairs * pair_s
+            slack_s = until_s - busy_s - reading * reading_s - cache * kv_s
             root = _positive_root(square, line + self.collective_row_s, slack_s)
             chunks.append(int(root))
         return min(chunks)
 
-    def kv_blocks(self, *, utilisation: float = 0.9, block_tokens: int = 16) -> int:
+    def kv_blocks(
+        self,
+        *,
+        utilisation: float = 0.9,
+        block_tokens: int = 16,
+        reserved_bytes: float = 0.0,
+    ) -> int:
         """Blocks of cache in what the weights leave of ``utilisation`` of the memory.
+
+        On each device ``reserved_bytes`` go to what is neither: activations, graphs,
+        the buffers of the collectives.
 
         Raises:
             ValueError: it is not known how large a token's cache is, the utilisation is
-                not in (0, 1], or not even one block is left.
+                not in (0, 1], the reserve is negative, or not even one block is left.
         """
+        at_least("reserved_bytes", reserved_bytes, 0)
         whole(of="token", block_tokens=block_tokens)
         if not 0 < utilisation <= 1:
             raise ValueError(f"utilisation must be in (0, 1], got {utilisation}")
@@ -179,11 +276,13 @@ class IterationCost:
                 f"got {self.kv_bytes_per_token}"
             )
         block_bytes = block_tokens * self.kv_bytes_per_token * self.kv_copies
-        room_bytes = self.hbm_bytes * utilisation - self.weight_bytes
+        taken_bytes = self.weight_bytes + reserved_bytes * self.n_gpus
+        room_bytes = self.hbm_bytes * utilisation - taken_bytes
         if room_bytes < block_bytes:
             raise ValueError(
                 f"memory must hold the weights ({self.weight_bytes:g} bytes) and a "
-                f"block of cache, got {self.hbm_bytes * utilisation:g} bytes"
+                f"block of cache, got {self.hbm_bytes * utilisation:g} bytes, of which "
+                f"{reserved_bytes * self.n_gpus:g} are reserved"
             )
         return int(room_bytes // block_bytes)
 

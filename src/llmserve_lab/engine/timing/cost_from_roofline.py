@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal, get_args
 
 from llmserve_lab.catalog import (
     PRECISIONS,
@@ -13,10 +14,13 @@ from llmserve_lab.catalog import (
     ModelShape,
 )
 from llmserve_lab.catalog.arguments import machine, wire, workload
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import at_least, of_type, whole
 from llmserve_lab.cluster.formulas import ALL_REDUCE_S
 from llmserve_lab.notation import all_reduces_per_layer
 from llmserve_lab.roofline import formulas as f
+
+WeightsRead = Literal["all", "touched"]
 
 
 def slopes(
@@ -28,6 +32,9 @@ def slopes(
     tp: int,
     link: Link | None,
     link_latency_s: float | None,
+    precision_exponent: float,
+    weights_read: WeightsRead,
+    usable: bool,
 ) -> dict[str, float]:
     """Seconds and bytes by the field names of an IterationCost, for ``tp`` devices.
 
@@ -40,21 +47,59 @@ def slopes(
     of_type(Efficiency | None, efficiency=efficiency)
     copies = _copies(model, tp)
     has = machine(accelerator, precision=precision, efficiency=efficiency)
+    has["peak_flops"] = _peak(accelerator, precision, precision_exponent)
     work = workload(model, precision=precision)
     along = _wire(link, link_latency_s, efficiency, tp) if tp > 1 else {}
     weight_bytes = float(f.WEIGHT_BYTES.at(work))
     row_flops = float(f.LINEAR_FLOPS(params_active=work["params_active"], n_rows=1))
     kv_bytes = work["kv_bytes_per_token"]
+    hbm_bytes = float(accelerator.usable_bytes) if usable else has["hbm_bytes"]
     return {
         "row_s": _compute_s(row_flops / tp, has),
         "pair_s": _compute_s(work["attn_flops_per_pair"] / tp, has),
-        "weights_s": _read_s(weight_bytes / tp, has),
+        **_reading(model, weights_read, weight_bytes / tp, has),
         "kv_token_s": _read_s(kv_bytes * copies / tp, has),
         **_collectives(model, precision=precision, tp=tp, along=along),
         "kv_bytes_per_token": kv_bytes,
         "kv_copies": copies,
         "weight_bytes": weight_bytes,
-        "hbm_bytes": has["hbm_bytes"] * tp,
+        "hbm_bytes": tp * hbm_bytes,
+    }
+
+
+def _peak(accelerator: Accelerator, precision: str, exponent: float) -> float:
+    """Peak that scales with a power of what fewer bits promise over 16."""
+    at_least("precision_exponent", exponent, 0)
+    of_16, of_these = (float(accelerator.peak(each)) for each in ("bf16", precision))
+    return float(of_16 * (of_these / of_16) ** exponent)
+
+
+def _reading(
+    model: ModelShape, read: WeightsRead, weight_bytes: float, has: dict[str, float]
+) -> dict[str, float]:
+    """Seconds of reading the weights, of which the experts may not all be needed.
+
+    Of the embedding table an iteration reads the rows of its tokens, which are few; of
+    an untied one nothing else.
+    """
+    if read not in get_args(WeightsRead):
+        raise ValueError(f"weights_read must be 'all' or 'touched', got {read!r}")
+    whole_s = _read_s(weight_bytes, has)
+    if read == "all":
+        return {"weights_s": whole_s}
+    second_s = whole_s / model.params_total  # of one parameter
+    table = 0 if model.tied else model.vocab * model.d_model
+    experts = sum(
+        tensor.params
+        for tensor in model.tensors()
+        if tensor.name.startswith("experts.")
+    )
+    if not isinstance(model.ffn, MoeFfn):
+        return {"weights_s": whole_s - table * second_s}
+    return {
+        "weights_s": whole_s - (table + experts) * second_s,
+        "experts_s": experts * second_s,
+        "expert_miss": 1 - model.ffn.top_k / model.ffn.n_experts,
     }
 
 

@@ -1,18 +1,21 @@
-"""Iterations in which nothing changes but the cache form a run, timed in closed form.
+"""A span of like iterations, timed in closed form: what the engine leaps over.
 
-Every token that the requests of a run cache makes the next iteration longer by the same
-amount: the j-th takes first + j·slope seconds, and their sum is a quadratic in j.
+While the same requests run, each iteration caches the same number of tokens, and each
+of them makes the next iteration longer by the same amount: the j-th takes first +
+j·slope seconds, and n of them a quadratic in n. An iteration is the longer of two
+times, computing and reading, so a span ends where they change places: beyond that
+point another line holds.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 
-from llmserve_lab.engine.timing.cost import IterationCost, Load
+from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
 from llmserve_lab.engine.timing.time_tolerance import earliest
 
 
-class Run:
+class IterationSpan:
     """``count`` iterations from ``start_s`` on, the first carrying ``load``.
 
     From one to the next, ``more_pairs`` pairs and ``more_kv`` tokens of cache come on
@@ -35,31 +38,35 @@ class Run:
     def __init__(
         self,
         cost: IterationCost,
-        load: Load,
+        load: IterationLoad,
         *,
         start_s: float,
         count: int,
         more_pairs: int,
         more_kv: int,
     ) -> None:
-        rows, pairs, kv_tokens = load
+        rows, pairs, kv_tokens, requests, prompts = load
         self.load, self.start_s = load, start_s
-        compute_s = rows * cost.row_s + pairs * cost.pair_s
-        memory_s = cost.weights_s + kv_tokens * cost.kv_token_s
+        row_s = rows * cost.row_s
+        read_s = cost.read_s(rows) if cost.experts_s else cost.weights_s
+        pair_s, cache_s = pairs * cost.pair_s, kv_tokens * cost.kv_token_s
         more_compute_s = more_pairs * cost.pair_s
         more_memory_s = more_kv * cost.kv_token_s
-        ahead, gain = compute_s - memory_s, more_compute_s - more_memory_s
-        if count > 1 and ahead * gain < 0 and count > -ahead / gain:
-            count = int(-ahead / gain) + 1  # the last one before they change places
-        computing = ahead > 0 or (ahead == 0 and gain >= 0)
-        both = (compute_s, more_compute_s), (memory_s, more_memory_s)
-        (longer, slope), (shorter, less) = both if computing else both[::-1]
-        apart = 1 - cost.overlap
-        self.compute_s, self.more_compute_s = compute_s, more_compute_s
-        self.memory_s, self.more_memory_s = memory_s, more_memory_s
         fixed_s = cost.collective_s + rows * cost.collective_row_s + cost.overhead_s
-        self.first_s = longer + apart * shorter + fixed_s
-        self.slope_s = slope + apart * less
+        fixed_s += requests * cost.request_s
+        if prompts:
+            fixed_s += cost.prompt_s
+        if cost.attention_apart:  # it is added to products that stay as they are
+            bills = (row_s, 0.0), (read_s, 0.0)
+            fixed_s += pair_s + cache_s
+            growth_s = more_compute_s + more_memory_s
+        else:
+            bills = (row_s + pair_s, more_compute_s), (read_s + cache_s, more_memory_s)
+            growth_s = 0.0
+        first_s, slope_s, count = _overlapped(bills, cost.overlap, count)
+        self.compute_s, self.more_compute_s = row_s + pair_s, more_compute_s
+        self.memory_s, self.more_memory_s = read_s + cache_s, more_memory_s
+        self.first_s, self.slope_s = first_s + fixed_s, slope_s + growth_s
         self.count = count
         self.end_s = self.boundary_s(count)
 
@@ -71,13 +78,19 @@ class Run:
     def cut(self, now_s: float) -> None:
         """End at the first boundary that is not before the moment of ``now_s``.
 
-        A boundary that comes before it by rounding alone is put there.
+        A boundary that comes before it by rounding alone is put there, or the clock of
+        the engine would run back.
         """
         if self.count > 1 and now_s < self.end_s:
             inner, from_s = range(1, self.count), earliest(now_s)
             self.count = 1 + bisect_left(inner, from_s, key=self.boundary_s)
             self.end_s = self.boundary_s(self.count)
         self.end_s = max(self.end_s, now_s)
+
+    def delay(self, seconds: float) -> None:
+        """Let the one iteration of the span begin later, its inputs being copied."""
+        self.first_s += seconds
+        self.end_s += seconds
 
     def total(self, first: float, more: float) -> float:
         """Sum of ``first`` + j·``more`` over the iterations of the run."""
@@ -94,8 +107,28 @@ class Run:
         return self.total(self.memory_s, self.more_memory_s)
 
     def weighted_total(self, first: float, more: float) -> float:
-        """Sum of (``first`` + j·``more``) · seconds of iteration j."""
+        """Sum of (``first`` + j·``more``) · seconds of iteration j.
+
+        A product of two lines in j, so it takes Σ 1 = n, Σ j and Σ j².
+        """
         n = self.count
         ones, twos = n * (n - 1) / 2, (n - 1) * n * (2 * n - 1) / 6
         line = first * self.slope_s + more * self.first_s
         return first * self.first_s * n + line * ones + more * self.slope_s * twos
+
+
+def _overlapped(
+    bills: tuple[tuple[float, float], tuple[float, float]], overlap: float, count: int
+) -> tuple[float, float, int]:
+    """First time and slope of two bills that overlap, and for how many iterations.
+
+    A bill is what it comes to at first and how much more from one to the next: until
+    the two change places, the longer counts and of the shorter what is not hidden.
+    """
+    (compute_s, more_compute_s), (memory_s, more_memory_s) = bills
+    ahead, gain = compute_s - memory_s, more_compute_s - more_memory_s
+    if count > 1 and ahead * gain < 0 and count > -ahead / gain:
+        count = int(-ahead / gain) + 1  # the last one before they change places
+    computing = ahead > 0 or (ahead == 0 and gain >= 0)
+    (longer, slope), (shorter, less) = bills if computing else bills[::-1]
+    return longer + (1 - overlap) * shorter, slope + (1 - overlap) * less, count

@@ -1,7 +1,7 @@
-"""Two times that differ by rounding alone are one moment.
+"""Tolerance on times: two that differ by rounding alone are one moment.
 
-Ten iterations of 10 ms end at 100 ms, however they are added up; who arrives at 100 ms
-must be there when the eleventh is planned.
+Ten iterations of 10 ms end at 100 ms, however they are added up; a request that arrives
+at 100 ms must be there when the eleventh is planned.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The chapter's bench: any number of experts, ranks and copies, and who is popular."""
+"""The chapter's bench: any number of experts, ranks and copies, and a popularity."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from llmserve_lab.formula.text import plain
 from llmserve_lab.moe.aux_loss_free_balancing import Steered
-from llmserve_lab.moe.hybrid_parallel_block import EVERY, HEADS, PART, SOME, Danced
+from llmserve_lab.moe.hybrid_parallel_block import EVERY, HEADS, PART, SOME, HybridRun
 from llmserve_lab.moe.placement import Counts, Placement, balance, contiguous, redundant
 from llmserve_lab.moe.routing_sampler import draw, rows_of_experts, zipf
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
@@ -120,7 +120,7 @@ def steered(runs: dict[str, Steered]) -> StaticFigure:
 
 
 @figure_style()
-def layouts(block: Danced, *, tp: int) -> StaticFigure:
+def layouts(block: HybridRun, *, tp: int) -> StaticFigure:
     """Rows × features of one batch after each step, a colour for each rank's piece."""
     from llmserve_lab.extras import patches
     from llmserve_lab.extras import pyplot as plt

@@ -24,6 +24,17 @@ class Bound:
         self.formula = formula
         self.at: Mapping[str, Value] = at
 
+    @classmethod
+    def tied(cls, formula: Formula, known: Mapping[str, Value], *signals: str) -> Bound:
+        """``formula`` tied to those of ``known`` that it asks for.
+
+        ``signals`` are intermediate results that are derived elsewhere, under their own
+        names, so that the formula reads them and not what lies below.
+        """
+        at: dict[str, Value] = {**known, **{name: name for name in signals}}
+        asked = [leaf.name for leaf in formula.leaves(keep=frozenset(at))]
+        return cls(formula, **{name: at[name] for name in asked if name in at})
+
     @cached_property
     def leaves(self) -> tuple[Quantity, ...]:
         """The arguments of the formula, where what is bound counts as one."""

@@ -20,7 +20,7 @@ Spec = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Axis:
+class SceneAxis:
     """One direction of a scene: numbers from low to high, or names in their order.
 
     Raises:
@@ -75,7 +75,7 @@ class Mark:
     ink: str = "ink"
     grows: bool = False
 
-    def layers(self, x: Axis, y: Axis, inks: tuple[str, ...]) -> list[Spec]:
+    def layers(self, x: SceneAxis, y: SceneAxis, inks: tuple[str, ...]) -> list[Spec]:
         """The Vega-Lite layers on these axes."""
         raise NotImplementedError
 
@@ -109,7 +109,7 @@ class Cells(Mark):
     text: str = ""
     opacity: str = ""
 
-    def layers(self, x: Axis, y: Axis, inks: tuple[str, ...]) -> list[Spec]:
+    def layers(self, x: SceneAxis, y: SceneAxis, inks: tuple[str, ...]) -> list[Spec]:
         """The rectangles, then their labels."""
         calculated = [*self._ends("x", x), *self._ends("y", y)]
         steps = [{"calculate": expr, "as": name} for name, expr in calculated]
@@ -121,7 +121,7 @@ class Cells(Mark):
         drawn = self._layer(look, {**place, **ends, **color, **faint}, *steps)
         return [drawn] + ([self._label(x, y, steps)] if self.text else [])
 
-    def _ends(self, way: str, axis: Axis) -> list[tuple[str, str]]:
+    def _ends(self, way: str, axis: SceneAxis) -> list[tuple[str, str]]:
         """Where the rectangle ends along one axis, as a calculated field."""
         if axis.named:
             return []
@@ -130,7 +130,7 @@ class Cells(Mark):
         grown = f"min({expr}, now)" if self.grows and way == "x" else expr
         return [(f"end_{way}", grown)]
 
-    def _label(self, x: Axis, y: Axis, steps: list[Spec]) -> Spec:
+    def _label(self, x: SceneAxis, y: SceneAxis, steps: list[Spec]) -> Spec:
         """The text in the middle, in the page's colour, dark on what is not solid."""
         middles = [
             {"calculate": f"(datum.{start} + datum.end_{way})/2", "as": f"mid_{way}"}
@@ -157,7 +157,7 @@ class Cells(Mark):
 class Ticks(Mark):
     """A short stroke across row ``y`` at each ``x``: a token, an arrival."""
 
-    def layers(self, x: Axis, y: Axis, inks: tuple[str, ...]) -> list[Spec]:
+    def layers(self, x: SceneAxis, y: SceneAxis, inks: tuple[str, ...]) -> list[Spec]:
         """One layer of ticks."""
         look = {"type": "tick", "thickness": 2, "opacity": 1, "bandSize": 22}
         place = {"x": x.channel(self.x), "y": y.channel(self.y)}
@@ -171,7 +171,7 @@ class Nodes(Mark):
     text: str = "text"
     size: int = 2600
 
-    def layers(self, x: Axis, y: Axis, inks: tuple[str, ...]) -> list[Spec]:
+    def layers(self, x: SceneAxis, y: SceneAxis, inks: tuple[str, ...]) -> list[Spec]:
         """The discs, then their names."""
         place = {"x": x.channel(self.x), "y": y.channel(self.y)}
         disc = {"type": "point", "filled": True, "opacity": 1, "size": self.size}
@@ -196,7 +196,7 @@ class Links(Mark):
     text: str = ""
     arrow: bool = True
 
-    def layers(self, x: Axis, y: Axis, inks: tuple[str, ...]) -> list[Spec]:
+    def layers(self, x: SceneAxis, y: SceneAxis, inks: tuple[str, ...]) -> list[Spec]:
         """The lines, their heads, their labels."""
         place = {"x": x.channel(self.x), "y": y.channel(self.y)}
         ends = {"x2": {"field": self.x2}, "y2": {"field": self.y2}}
@@ -244,7 +244,7 @@ class Labels(Mark):
     ink: str = "ink-text"
     align: str = "center"
 
-    def layers(self, x: Axis, y: Axis, inks: tuple[str, ...]) -> list[Spec]:
+    def layers(self, x: SceneAxis, y: SceneAxis, inks: tuple[str, ...]) -> list[Spec]:
         """One layer of text."""
         place = {"x": x.channel(self.x), "y": y.channel(self.y)}
         look = {"type": "text", "align": self.align, "fontWeight": "bold"}
@@ -276,8 +276,8 @@ class Scene:
     a line where the marks that grow have come to.
     """
 
-    x: Axis
-    y: Axis
+    x: SceneAxis
+    y: SceneAxis
     marks: tuple[Mark, ...]
     height: int = 220
     fixed: dict[str, list[Spec]] | None = None

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from llmserve_lab.page.step.marks import (
-    Axis,
     Cells,
     Labels,
     Links,
     Mark,
     Nodes,
     Scene,
+    SceneAxis,
     Ticks,
 )
 
@@ -39,8 +39,8 @@ def slot_grid(
     """
     cells = Cells(table="cells", x="start", x2="end", y="slot", text="text", grows=True)
     return Scene(
-        x=Axis((0, until), title),
-        y=Axis(tuple(slots)),
+        x=SceneAxis((0, until), title),
+        y=SceneAxis(tuple(slots)),
         marks=(cells,),
         height=row_px * len(slots),
         now=True,
@@ -58,8 +58,8 @@ def lanes(
     spans = Cells(table="spans", x="start", x2="end", y="lane", text="text", grows=True)
     ticks = Ticks(table="tokens", x="at", y="lane", grows=True)
     return Scene(
-        x=Axis((0, until), title),
-        y=Axis(tuple(names)),
+        x=SceneAxis((0, until), title),
+        y=SceneAxis(tuple(names)),
         marks=(spans, ticks),
         height=row_px * len(names),
         now=True,
@@ -77,8 +77,8 @@ def matrix(
     """
     cells = Cells(table="cells", x="column", y="row", text="text", opacity="opacity")
     return Scene(
-        x=Axis((0, columns), across, shown=bool(across)),
-        y=Axis((rows, 0), down, shown=bool(down)),
+        x=SceneAxis((0, columns), across, shown=bool(across)),
+        y=SceneAxis((rows, 0), down, shown=bool(down)),
         marks=(cells, Labels(table="words")),
         height=max(cell_px * rows, 2 * cell_px),
         width=cell_px * columns + 70,
@@ -112,7 +112,7 @@ def graph(fixed: Mapping[str, list[Row]], *, height: int = 300) -> Scene:
         Nodes(table="nodes"),
         Labels(table="words"),
     )
-    side = Axis((-0.15, 1.15), shown=False)
+    side = SceneAxis((-0.15, 1.15), shown=False)
     return Scene(
         x=side, y=side, marks=marks, height=height, fixed=dict(fixed), width=2 * height
     )

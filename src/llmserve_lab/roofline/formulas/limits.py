@@ -1,7 +1,7 @@
 """FLOPs over bytes against the ridge, and what it takes to cross it.
 
 The intensity, the roof, and what follows from the two by
-limits and solutions. The derived ones are worked out by SymPy; nobody has typed them.
+limits and solutions. The derived ones are worked out by SymPy and were never typed.
 """
 
 from __future__ import annotations

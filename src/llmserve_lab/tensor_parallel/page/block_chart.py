@@ -10,7 +10,7 @@ from llmserve_lab.page.live.axes import Axis
 from llmserve_lab.page.palette import INK, MEANINGS
 from llmserve_lab.tensor_parallel import article
 from llmserve_lab.tensor_parallel.block import STRATEGIES
-from llmserve_lab.tensor_parallel.steps import Step, shown
+from llmserve_lab.tensor_parallel.steps import RankStep, shown
 
 DEGREES = (1, 2, 4, 8)
 STEPS = (
@@ -63,7 +63,7 @@ def rows() -> tuple[dict[str, Any], ...]:
     return tuple(found)
 
 
-def _row(step: Step, uncut: Step) -> dict[str, Any]:
+def _row(step: RankStep, uncut: RankStep) -> dict[str, Any]:
     shapes = f"{shown(step.taken)} → {shown(step.given)}"
     kind = int(step.given[1] < uncut.given[1])
     if step.remark == "partial sum":

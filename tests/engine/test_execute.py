@@ -13,11 +13,11 @@ from llmserve_lab.engine import (
     IterationCost,
     Policy,
     Pool,
-    PrefixStore,
+    PrefixCache,
     Request,
     Static,
 )
-from llmserve_lab.engine.execute import drive
+from llmserve_lab.engine.execute import execute
 from llmserve_lab.transformer import Transformer, generate, tiny_shape
 
 MODEL = Transformer(tiny_shape(), seed=3)
@@ -51,15 +51,15 @@ POLICIES = (
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: type(p).__name__)
 def test_the_tokens_are_the_same_under_every_policy(policy: Policy) -> None:
-    assert drive(MODEL, REQUESTS, PROMPTS, Pool(COST, policy, kv_blocks=30)).tokens == (
-        ALONE
-    )
+    assert execute(
+        MODEL, REQUESTS, PROMPTS, Pool(COST, policy, kv_blocks=30)
+    ).tokens == (ALONE)
 
 
 def test_the_tokens_survive_preemption() -> None:
-    driven = drive(MODEL, REQUESTS, PROMPTS, Pool(COST, Chunked(16), kv_blocks=5))
-    assert driven.report.preemptions.any()
-    assert driven.tokens == ALONE
+    executed = execute(MODEL, REQUESTS, PROMPTS, Pool(COST, Chunked(16), kv_blocks=5))
+    assert executed.report.preemptions.any()
+    assert executed.tokens == ALONE
 
 
 def test_the_tokens_survive_the_way_from_pool_to_pool() -> None:
@@ -68,27 +68,30 @@ def test_the_tokens_survive_the_way_from_pool_to_pool() -> None:
         decode=Pool(COST, Continuous(), kv_blocks=30),
         bytes_per_s=1e3,
     )
-    assert drive(MODEL, REQUESTS, PROMPTS, split).tokens == ALONE
+    assert execute(MODEL, REQUESTS, PROMPTS, split).tokens == ALONE
 
 
 def test_a_pass_carries_what_the_trace_says() -> None:
-    driven = drive(MODEL, REQUESTS, PROMPTS, Pool(COST, Chunked(7), kv_blocks=30))
-    assert driven.report.iterations == len(driven.passes)
-    rows = np.array([sum(each.rows for each in one) for one in driven.passes])
+    executed = execute(MODEL, REQUESTS, PROMPTS, Pool(COST, Chunked(7), kv_blocks=30))
+    assert executed.report.iterations == len(executed.passes)
+    rows = np.array([sum(each.rows for each in one) for one in executed.passes])
     assert rows.max() == 7
-    assert any({each.rows for each in one} > {1} for one in driven.passes)  # mixed
+    assert any({each.rows for each in one} > {1} for one in executed.passes)  # mixed
+    log = executed.report.log
+    assert log is not None
+    assert [frame.running for frame in log.frames()] == list(executed.passes)
 
 
 def test_what_does_not_fit_together_is_refused() -> None:
     pool = Pool(COST, Chunked(7), kv_blocks=30)
     with pytest.raises(ValueError, match="request 0 must have"):
-        drive(MODEL, REQUESTS, {**PROMPTS, 0: []}, pool)
+        execute(MODEL, REQUESTS, {**PROMPTS, 0: []}, pool)
     with pytest.raises(ValueError, match="prompts must hold one for request 0"):
-        drive(MODEL, REQUESTS, {}, pool)
+        execute(MODEL, REQUESTS, {}, pool)
     shared = Pool(
-        COST, Chunked(7), kv_blocks=30, prefixes=PrefixStore(capacity_tokens=999)
+        COST, Chunked(7), kv_blocks=30, prefix_cache=PrefixCache(capacity_tokens=999)
     )
     with pytest.raises(ValueError, match="requests must have an id each"):
-        drive(MODEL, [*REQUESTS, REQUESTS[0]], PROMPTS, pool)
+        execute(MODEL, [*REQUESTS, REQUESTS[0]], PROMPTS, pool)
     with pytest.raises(ValueError, match="must not share prefixes"):
-        drive(MODEL, REQUESTS, PROMPTS, shared)
+        execute(MODEL, REQUESTS, PROMPTS, shared)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmserve_lab.engine import IterationCost, Load, Request
-from llmserve_lab.engine.metrics.tbt_histogram import Gaps
-from llmserve_lab.engine.scheduler.decode_batch import Decoders
+from llmserve_lab.engine import IterationCost, IterationLoad, Request
+from llmserve_lab.engine.metrics.tbt_histogram import TbtHistogram
+from llmserve_lab.engine.scheduler.decode_batch import DecodeBatch
 from llmserve_lab.engine.scheduler.sequence import Sequence
-from llmserve_lab.engine.timing.iteration_span import Run
+from llmserve_lab.engine.timing.iteration_span import IterationSpan
 
 costs = st.builds(
     IterationCost,
@@ -27,16 +27,16 @@ runs = st.tuples(
 )
 
 
-def run_and_steps(given: Asked) -> tuple[Run, list[Load]]:
+def run_and_steps(given: Asked) -> tuple[IterationSpan, list[IterationLoad]]:
     """A run from 10 s on, and the load of each iteration that was asked for."""
     cost, rows, cached, count, chunk = given
     more_pairs = rows * rows if chunk else rows
-    load = Load(rows, rows * cached + rows, cached)
-    run = Run(
+    load = IterationLoad(rows, rows * cached + rows, cached)
+    run = IterationSpan(
         cost, load, start_s=10.0, count=count, more_pairs=more_pairs, more_kv=rows
     )
     loads = [
-        Load(rows, load.pairs + step * more_pairs, cached + step * rows)
+        IterationLoad(rows, load.pairs + step * more_pairs, cached + step * rows)
         for step in range(count)
     ]
     return run, loads
@@ -101,7 +101,7 @@ def test_a_boundary_is_where_it_would_be_without_rounding(
 
 def test_blocks_are_needed_when_the_walk_over_all_requests_says_so() -> None:
     draw = Random(1)
-    decoders, walked = Decoders(16, Gaps()), list[int]()
+    decoders, walked = DecodeBatch(16, TbtHistogram()), list[int]()
     for number in range(40):
         sequence = Sequence(
             Request(arrival_s=0, prompt_len=1, output_len=10**6, id=number)

@@ -7,10 +7,10 @@ from llmserve_lab.engine import (
     Continuous,
     Disaggregated,
     IterationCost,
+    IterationLog,
     Pool,
     Request,
     Static,
-    Trace,
     simulate,
 )
 
@@ -21,8 +21,8 @@ REQUESTS = [
 ] + [Request(arrival_s=5.0, prompt_len=9, output_len=2, id=4)]
 
 
-def traced(deployment: Pool | Disaggregated) -> Trace:
-    trace = simulate(REQUESTS, deployment, log=True).trace
+def traced(deployment: Pool | Disaggregated) -> IterationLog:
+    trace = simulate(REQUESTS, deployment, log=True).log
     assert trace is not None
     return trace
 
@@ -35,18 +35,20 @@ SPLIT = Disaggregated(
 
 
 def test_it_is_kept_only_when_asked_for() -> None:
-    assert simulate(REQUESTS, CHUNKED).trace is None
+    assert simulate(REQUESTS, CHUNKED).log is None
 
 
 def test_it_adds_up_to_the_report() -> None:
     report = simulate(REQUESTS, CHUNKED, log=True)
-    trace = report.trace
+    trace = report.log
     assert trace is not None and len(trace) == len(list(trace))
     assert sum(step.count for step in trace) == report.iterations
     rows = sum(step.decode_rows * step.count for step in trace)
     assert rows == report.gaps.count
     use = report.pools["pool"]
     assert sum(step.compute_s for step in trace) == pytest.approx(use.compute_s)
+    busy_s = sum(step.seconds * step.count for step in trace)
+    assert busy_s == pytest.approx(use.busy_s) and max(s.count for s in trace) > 1
     decoding_s = sum(s.decode_rows * (s.end_s - s.start_s) for s in trace)
     assert decoding_s == pytest.approx(
         report.gaps.total_s
@@ -60,7 +62,7 @@ def test_the_table_shows_the_first_of_them() -> None:
     assert "memory" in text and "replica" not in text
     assert "decode 0" in repr(traced(SPLIT))
     assert "<table" in trace._repr_html_()
-    assert repr(trace[0]).startswith("Step(start_s=0.0")
+    assert repr(trace[0]).startswith("IterationRecord(start_s=0.0")
 
 
 def test_in_the_decode_pool_nobody_runs_a_prompt() -> None:

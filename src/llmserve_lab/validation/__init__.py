@@ -1,0 +1,37 @@
+"""How wrong is the book? Predictions beside measured rows, and the error of each kind.
+
+``band(kind, setting)`` says how far off predictions like one have been; ``achieved()``
+is the machine that the rows were fitted with, beside the datasheet's.
+"""
+
+from llmserve_lab.validation.bands import Band, Setting, Unmeasured, band
+from llmserve_lab.validation.constants import (
+    DATASHEET,
+    ServingConstants,
+    achieved,
+    stored,
+)
+from llmserve_lab.validation.prediction import Predictor, Times, errors
+from llmserve_lab.validation.rows import MeasuredRow, dense_rows, sort_rows
+from llmserve_lab.validation.scores import ErrorScore, left_out, score, scores
+
+__all__ = [
+    "DATASHEET",
+    "Band",
+    "ErrorScore",
+    "MeasuredRow",
+    "Predictor",
+    "ServingConstants",
+    "Setting",
+    "Times",
+    "Unmeasured",
+    "achieved",
+    "band",
+    "dense_rows",
+    "errors",
+    "left_out",
+    "score",
+    "scores",
+    "sort_rows",
+    "stored",
+]

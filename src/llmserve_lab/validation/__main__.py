@@ -1,0 +1,144 @@
+"""Write the record anew: ``python -m llmserve_lab.validation [--check]``.
+
+Fits all sets of constants, scores each row with what resembles it left out, and writes
+``data/record.json``; with ``--check``, compares with it instead. About a minute.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from llmserve_lab.validation.constants import ServingConstants
+from llmserve_lab.validation.fit import FREE, START, WITH_EXPONENT, fit
+from llmserve_lab.validation.prediction import KINDS, Predictor, errors
+from llmserve_lab.validation.rows import SHA256, dense_rows, every
+from llmserve_lab.validation.scores import (
+    LEFT_OUT,
+    left_out,
+    per_engine,
+    permuted,
+    score,
+    scores,
+)
+from llmserve_lab.validation.terms import ladder
+
+RECORD = Path(__file__).parent / "data" / "record.json"
+SAMPLE = 16  # every sixteenth row
+PERMUTATIONS = 20
+
+
+def main() -> None:
+    """Write the record, or compare with it."""
+    found = written()
+    if "--check" not in sys.argv[1:]:
+        RECORD.write_text(found + "\n", "utf8")
+    elif json.loads(found) != json.loads(RECORD.read_text("utf8")):
+        sys.exit(f"{RECORD.name} is not what the fit gives now")
+
+
+def written() -> str:
+    """The record as JSON, its numbers to five digits, a line for each list."""
+    rows = Predictor(dense_rows())
+    sample = Predictor(every(dense_rows(), SAMPLE))
+    reached = fit(rows)
+    parts = {
+        "status": "seen: the form of the model was chosen with all rows in view",
+        "rows_sha256": SHA256["dense_rows.csv"],
+        "constants": {
+            "all": _numbers(reached, FREE),
+            "sample": _numbers(fit(sample), FREE),
+            **_sets(rows.subset(rows.public)),
+        },
+        **_scored(rows, reached),
+    }
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(_short(part), ensure_ascii=False)}"
+        for name, part in parts.items()
+    ]
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _scored(rows: Predictor, reached: ServingConstants) -> dict[str, Any]:
+    public = rows.subset(rows.public)
+    times = {by: left_out(rows, by) for by in LEFT_OUT}
+    table = {by: scores(rows, each) for by, each in times.items()}
+    table["in sample"] = scores(rows, rows.predict(reached))
+    table["one set per engine and generation"] = scores(public, per_engine(public))
+    plain = {
+        by: {kind: asdict(each) for kind, each in found.items()}
+        for by, found in table.items()
+    }
+    by_model = {
+        kind: errors(times["model"], rows.measured, kind).tolist() for kind in KINDS
+    }
+    return {
+        "scores": plain,
+        "ladder": [
+            (name, tpot.mean, ttft.mean) for name, tpot, ttft in ladder(rows, reached)
+        ],
+        "forms": _forms(rows),
+        "permuted": permuted(rows, times=PERMUTATIONS).tolist(),
+        "errors": by_model,
+    }
+
+
+# What else the form could have been: free constants, and numbers set otherwise.
+FORMS: dict[str, tuple[tuple[str, ...], dict[str, float]]] = {
+    "as chosen": (FREE, {}),
+    "exponent fitted": (WITH_EXPONENT, {}),
+    "nothing hidden": (FREE, {"overlap": 0.0}),
+    "the shorter bill hidden": (FREE, {"overlap": 1.0}),
+    "no launches": (FREE, {"prompt_layers": 1.0}),
+    "six constants alone": (WITH_EXPONENT, {"overlap": 1.0, "prompt_layers": 1.0}),
+}
+
+
+def _forms(rows: Predictor) -> dict[str, dict[str, float]]:
+    """TPOT and TTFT with other forms, the model or the engine left out."""
+    found = {}
+    for name, (free, values) in FORMS.items():
+        start = replace(START, **values)
+        times = {
+            by: left_out(rows, by, free=free, start=start) for by in ("model", "engine")
+        }
+        found[name] = {
+            f"{kind}, {by}": score(rows, each, kind).mean
+            for by, each in times.items()
+            for kind in ("tpot", "ttft")
+        }
+    return found
+
+
+def _sets(public: Predictor) -> dict[str, dict[str, float]]:
+    label = np.char.add(public.label("engine"), public.label("generation"))
+    sets = {}
+    for name in np.unique(label):
+        own = public.subset(label == name)
+        title = f"{own.rows[0].engine}, {own.rows[0].generation}"
+        sets[title] = _numbers(fit(own, free=WITH_EXPONENT), WITH_EXPONENT)
+    return sets
+
+
+def _numbers(reached: ServingConstants, names: tuple[str, ...]) -> dict[str, float]:
+    return {name: getattr(reached, name) for name in names}
+
+
+def _short(part: Any) -> Any:
+    """Numbers to five digits, at every depth."""
+    if isinstance(part, float):
+        return float(f"{part:.5g}")
+    if isinstance(part, dict):
+        return {name: _short(each) for name, each in part.items()}
+    if isinstance(part, list | tuple):
+        return [_short(each) for each in part]
+    return part
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""The error band of a prediction: how far off predictions like it have been.
+
+Of the measured rows, those nearest to a setting are looked up, and the errors that the
+model made on them when it had not seen their model. A setting that is far from all of
+them is outside everything measured, and then no band is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from llmserve_lab import catalog
+from llmserve_lab.checks import positive, whole
+from llmserve_lab.validation.bill import Floats
+from llmserve_lab.validation.constants import record
+from llmserve_lab.validation.prediction import KINDS, Kind
+from llmserve_lab.validation.rows import GENERATIONS, MeasuredRow, dense_rows
+
+NEAREST = 60  # rows; a tail of 5 % is then three of them
+TAILS = (5.0, 95.0)  # percentiles of the errors that bound a band
+FARTHEST = 1.0  # doublings: a setting farther from every row in one number is outside
+OTHER_KIND = 1.0  # doublings that another precision or generation counts for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What a prediction is made for: how large, on what, for how many and how long.
+
+    ``params`` are those that a token is multiplied with; ``generation`` is that of the
+    devices, ``"Hopper"`` or ``"Blackwell"``, or another, which was not measured.
+
+    Raises:
+        ValueError: a number is not positive.
+    """
+
+    params: float
+    tp: int
+    clients: int
+    prompt_len: int
+    output_len: int
+    precision: str
+    generation: str
+    dense: bool = True
+
+    def __post_init__(self) -> None:
+        positive("params", self.params)
+        whole(tp=self.tp, clients=self.clients)
+        whole(of="token", prompt_len=self.prompt_len, output_len=self.output_len)
+
+    @classmethod
+    def of(cls, row: MeasuredRow) -> Setting:
+        """The setting of a measured row."""
+        return cls(
+            params=row.shape.params_active,
+            tp=row.tp,
+            clients=row.clients,
+            prompt_len=row.prompt_len,
+            output_len=row.output_len,
+            precision=row.precision,
+            generation=row.generation,
+        )
+
+    @classmethod
+    def on(
+        cls,
+        model: str,
+        accelerator: str,
+        *,
+        tp: int,
+        clients: int,
+        prompt_len: int,
+        output_len: int,
+        precision: str,
+    ) -> Setting:
+        """The setting of a model on an accelerator, by their keys in the catalog.
+
+        Raises:
+            LookupError: the catalog has no such record.
+        """
+        shape, device = catalog.model(model), catalog.accelerator(accelerator)
+        return cls(
+            params=shape.params_active,
+            tp=tp,
+            clients=clients,
+            prompt_len=prompt_len,
+            output_len=output_len,
+            precision=precision,
+            generation=GENERATIONS.get(device.key, device.name),
+            dense=shape.params_active + shape.vocab * shape.d_model
+            >= shape.params_total,
+        )
+
+
+@dataclass(frozen=True)
+class Band:
+    """Errors of 90 % of the ``n`` nearest measured rows, from ``low`` to ``high``.
+
+    An error is predicted / measured − 1. ``regime`` says what those rows were.
+    """
+
+    low: float
+    high: float
+    regime: str
+    n: int
+
+    def around(self, predicted: float) -> tuple[float, float]:
+        """Where the measured value would lie: predicted / (1 + error)."""
+        return predicted / (1 + self.high), predicted / (1 + self.low)
+
+    def __str__(self) -> str:
+        return f"{self.low:+.0%} … {self.high:+.0%} on {self.n} runs: {self.regime}"
+
+
+@dataclass(frozen=True)
+class Unmeasured:
+    """No band: the setting lies outside everything measured, and why."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"outside everything measured: {self.reason}"
+
+
+def band(kind: Kind, setting: Setting) -> Band | Unmeasured:
+    """The error band of a predicted time of some ``kind`` in some ``setting``.
+
+    Raises:
+        LookupError: there is no such kind of time.
+    """
+    if kind not in KINDS:
+        raise LookupError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    reason = _outside(setting)
+    if reason:
+        return Unmeasured(reason)
+    rows, error, numbers = _known(kind)
+    near = np.argsort(_distance(rows, numbers, setting), kind="stable")[:NEAREST]
+    low, high = (float(each) for each in np.percentile(error[near], TAILS))
+    return Band(low, high, _regime([rows[place] for place in near]), len(near))
+
+
+LOGS = ("params", "tp", "clients", "prompt_len", "output_len")
+
+
+@cache
+def _known(kind: Kind) -> tuple[tuple[MeasuredRow, ...], Floats, Floats]:
+    """Rows that a kind is validated on, their errors, and where they lie."""
+    chosen = [
+        (row, error)
+        for row, error in zip(dense_rows(), record()["errors"][kind], strict=True)
+        if row.public or kind != "ttft"
+    ]
+    rows = tuple(row for row, _ in chosen)
+    numbers = np.array([_logs(Setting.of(row)) for row in rows])
+    return rows, np.array([error for _, error in chosen]), numbers
+
+
+def _logs(setting: Setting) -> list[float]:
+    return [float(np.log2(getattr(setting, name))) for name in LOGS]
+
+
+def _distance(rows: Sequence[MeasuredRow], numbers: Floats, setting: Setting) -> Floats:
+    """Doublings between the setting and each row, as the crow flies."""
+    apart = ((numbers - np.array(_logs(setting))) ** 2).sum(axis=1)
+    for name in ("precision", "generation"):
+        other = [getattr(row, name) != getattr(setting, name) for row in rows]
+        apart += OTHER_KIND * np.array(other)
+    distance: Floats = np.sqrt(apart)
+    return distance
+
+
+def _outside(setting: Setting) -> str:
+    """Why nothing measured is like it; empty if something is."""
+    if not setting.dense:
+        return "a mixture of experts, and only dense models were measured"
+    for name in ("generation", "precision"):
+        known = sorted({getattr(row, name) for row in dense_rows()})
+        if getattr(setting, name) not in known:
+            return f"{name} {getattr(setting, name)}; measured: {', '.join(known)}"
+    _, _, numbers = _known("tpot")
+    asked = np.array(_logs(setting))
+    below = numbers.min(axis=0) - asked > FARTHEST
+    above = asked - numbers.max(axis=0) > FARTHEST
+    for place, name in enumerate(LOGS):
+        if below[place] or above[place]:
+            side, last = (
+                ("below", numbers[:, place].min())
+                if below[place]
+                else ("above", numbers[:, place].max())
+            )
+            return f"{name} {getattr(setting, name):g}, far {side} {2**last:.3g}"
+    return ""
+
+
+def _regime(rows: Sequence[MeasuredRow]) -> str:
+    """What some rows have in common, in a line."""
+    parts = []
+    for name in ("model", "system", "engine", "precision"):
+        parts.append("/".join(sorted({getattr(row, name) for row in rows})))
+    for name, said in (("tp", "TP {}"), ("clients", "{} clients")):
+        values = sorted({getattr(row, name) for row in rows})
+        span = f"{values[0]}–{values[-1]}" if len(values) > 1 else f"{values[0]}"
+        parts.append(said.format(span))
+    return ", ".join(parts)

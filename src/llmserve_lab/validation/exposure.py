@@ -1,0 +1,148 @@
+"""What an average TTFT or TPOT of a row consists of, counted by the engine once.
+
+In a closed loop without thinking time, a request is sent when another is answered. So
+the order of events, and what each iteration carries, does not depend on how long
+iterations take: the engine runs with every iteration lasting 1, and counts. A mean time
+to first token is then so many iterations, rows, pairs and tokens of cache, to be priced
+by any machine, exactly and without another run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from llmserve_lab.engine import IterationCost, Pool, Report, simulate
+from llmserve_lab.engine.metrics.iteration_record import IterationRecord
+from llmserve_lab.validation.bill import Floats
+from llmserve_lab.validation.protocol import (
+    BLOCK_TOKENS,
+    protocol_of,
+    requests_of,
+)
+from llmserve_lab.validation.rows import MeasuredRow
+
+Counts = np.ndarray[Any, np.dtype[np.int64]]
+ONE_ITERATION = IterationCost(overhead_s=1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Exposure:
+    """What lies in a mean time: iterations by their rows, and sums over them.
+
+    ``share[i]`` iterations have ``rows[i]`` rows. ``pairs``, ``kv_tokens``,
+    ``requests`` and ``prompts`` (iterations that carry one) are totals of them all.
+    """
+
+    rows: Floats
+    share: Floats
+    pairs: float
+    kv_tokens: float
+    requests: float
+    prompts: float
+
+    @property
+    def iterations(self) -> float:
+        """Iterations in a mean time."""
+        return float(self.share.sum())
+
+    def seconds(self, cost: IterationCost) -> float:
+        """The mean time on a machine with this cost of an iteration.
+
+        Raises:
+            ValueError: attention overlaps with the products; the sums are not enough.
+        """
+        if not cost.attention_apart:
+            raise ValueError("cost must have attention_apart, got one without")
+        reading = np.array([cost.read_s(int(rows)) for rows in self.rows])
+        products = overlapped(self.rows * cost.row_s, reading, cost.overlap)
+        return float(
+            self.share @ products
+            + self.pairs * cost.pair_s
+            + self.kv_tokens * cost.kv_token_s
+            + self.requests * cost.request_s
+            + self.prompts * cost.prompt_s
+            + self.iterations * cost.fixed_s(0)
+            + (self.share @ self.rows) * cost.collective_row_s
+        )
+
+
+@dataclass(frozen=True)
+class Exposures:
+    """Both of a row, and the tokens of its mean output."""
+
+    ttft: Exposure
+    tpot: Exposure
+    output_len: float
+
+
+def overlapped(computing: Floats, reading: Floats, overlap: float) -> Floats:
+    """Seconds of products: the longer bill, and what is not hidden of the shorter."""
+    longer = np.maximum(computing, reading)
+    return longer + (1 - overlap) * np.minimum(computing, reading)
+
+
+def exposures_of(row: MeasuredRow) -> Exposures:
+    """Run the row's benchmark in the engine, and count what its means are made of."""
+    report = run(row, ONE_ITERATION)
+    assert report.log is not None
+    loads = _loads(tuple(report.log))
+    arrival, first, last = (
+        np.rint(getattr(report, name)).astype(np.int64)
+        for name in ("arrival_s", "first_token_s", "last_token_s")
+    )
+    tokens = report.output_len - 1
+    waiting = _presence(arrival, first, np.ones(len(first)), len(loads))
+    decoding = _presence(first, last, 1 / tokens, len(loads))
+    mean_output = float(report.output_len.mean())
+    return Exposures(_exposed(loads, waiting), _exposed(loads, decoding), mean_output)
+
+
+def run(row: MeasuredRow, cost: IterationCost) -> Report:
+    """The row's benchmark in the engine: its requests, clients, policy and cache."""
+    protocol = protocol_of(row)
+    pool = Pool(
+        cost,
+        protocol.policy,
+        kv_blocks=protocol.kv_blocks(row),
+        block_tokens=BLOCK_TOKENS,
+    )
+    return simulate(requests_of(row), pool, clients=row.clients, log=True)
+
+
+def _loads(records: tuple[IterationRecord, ...]) -> Floats:
+    """Rows, pairs, cache, requests and prompts of each iteration, [iterations, 5].
+
+    In a span of like iterations, each decode sees one token more from one to the next;
+    a chunk of c rows begins c tokens later, and its rows see c² pairs more.
+    """
+    count = np.array([record.count for record in records])
+    first = np.array([record.load for record in records], dtype=np.float64)
+    growth = np.zeros_like(first)
+    for place, record in enumerate(records):
+        rows = [chunk for _, chunk, _ in record.chunks]
+        growth[place, 1] = record.decode_rows + sum(chunk * chunk for chunk in rows)
+        growth[place, 2] = record.decode_rows + sum(rows)
+    span = np.repeat(np.arange(len(count)), count)
+    step = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    loads: Floats = first[span] + growth[span] * step[:, None]
+    return loads
+
+
+def _presence(begin: Counts, end: Counts, weight: Floats, size: int) -> Floats:
+    """Mean over requests of their weights, in each iteration that they are in."""
+    edges = np.zeros(size + 1)
+    np.add.at(edges, begin, weight / len(begin))
+    np.add.at(edges, end, -weight / len(begin))
+    return np.cumsum(edges)[:-1]
+
+
+def _exposed(loads: Floats, presence: Floats) -> Exposure:
+    rows, place = np.unique(loads[:, 0], return_inverse=True)
+    share = np.bincount(place, weights=presence)
+    met = share > 1e-15 * share.max()
+    pairs, kv_tokens, requests, _ = (float(each) for each in presence @ loads[:, 1:])
+    prompts = float(presence[loads[:, 4] > 0].sum())
+    return Exposure(rows[met], share[met], pairs, kv_tokens, requests, prompts)

@@ -1,0 +1,182 @@
+"""Measured rows: what a benchmark of a served model printed, one setting a row.
+
+968 runs of dense models, from a package of NVIDIA's under Apache-2.0 (``data/NOTICE``
+says what was changed). Each is a closed loop of ``clients`` against one tensor-parallel
+group; TTFT and TPOT are means over its requests.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+
+from llmserve_lab import catalog
+from llmserve_lab.catalog.records.accelerator import Accelerator
+from llmserve_lab.catalog.records.shape import ModelShape
+from llmserve_lab.checks import positive, whole
+
+DATA = files("llmserve_lab.validation") / "data"
+SHA256: Mapping[str, str] = MappingProxyType(
+    {
+        "dense_rows.csv": (
+            "ccd3da7ba69c5e214b51f42b0b10e56acee041108c5f6e161a98b5630b2b1b67"
+        ),
+    }
+)
+# Llama-3.1-70B is Llama-3-70B in shape, and 3.1-8B is 3-8B.
+MODELS: Mapping[str, str] = MappingProxyType(
+    {
+        "meta-llama/Llama-3.1-70B": "llama-3-70b",
+        "meta-llama/Llama-3.1-8B-Instruct": "llama-3-8b",
+        "Qwen/Qwen3-32B": "qwen3-32b",
+    }
+)
+SYSTEMS: Mapping[str, str] = MappingProxyType(
+    {"h100_sxm": "h100-sxm", "h200_sxm": "h200-sxm", "b200_sxm": "b200-sxm"}
+)
+GENERATIONS: Mapping[str, str] = MappingProxyType(
+    {"h100-sxm": "Hopper", "h200-sxm": "Hopper", "b200-sxm": "Blackwell"}
+)
+ENGINES = ("vllm", "trtllm", "sglang")
+PRECISIONS = ("bf16", "fp8", "fp4")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredRow:
+    """One setting and the times measured in it, in seconds.
+
+    ``model`` and ``system`` are keys of the catalog; ``prompt_len`` and ``output_len``
+    are nominal lengths in tokens. Where the protocol is not ``public``, the queue of
+    the benchmark is not known, and TTFT is to be read with care.
+
+    Raises:
+        ValueError: a count is below 1, or a time is not positive and finite.
+    """
+
+    model: str
+    system: str
+    engine: str
+    precision: str
+    tp: int
+    prompt_len: int
+    output_len: int
+    clients: int
+    ttft_s: float
+    tpot_s: float
+    public: bool
+
+    def __post_init__(self) -> None:
+        whole(tp=self.tp, clients=self.clients)
+        whole(of="token", prompt_len=self.prompt_len)
+        whole(of="token", first=2, output_len=self.output_len)
+        positive("ttft_s", self.ttft_s)
+        positive("tpot_s", self.tpot_s)
+
+    @property
+    def group(self) -> str:
+        """Model, system, engine and precision together."""
+        return f"{self.model}, {self.system}, {self.engine}, {self.precision}"
+
+    @property
+    def server(self) -> str:
+        """The group on so many devices: rows of one server are not independent."""
+        return f"{self.group}, TP {self.tp}"
+
+    @property
+    def generation(self) -> str:
+        """Hopper or Blackwell."""
+        return GENERATIONS[self.system]
+
+    @property
+    def shape(self) -> ModelShape:
+        """The model's record in the catalog."""
+        return catalog.model(self.model)
+
+    @property
+    def accelerator(self) -> Accelerator:
+        """The device's record in the catalog."""
+        return catalog.accelerator(self.system)
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """Rows that can be predicted, and how many cannot, by reason."""
+
+    rows: tuple[MeasuredRow, ...]
+    left_out: Mapping[str, int]
+
+
+def vendored(name: str) -> str:
+    """Text of a vendored file, which must be the one whose digest is known.
+
+    Raises:
+        LookupError: there is no such file.
+        ValueError: its bytes have changed.
+    """
+    if name not in SHA256:
+        raise LookupError(f"name must be one of {', '.join(SHA256)}, got {name!r}")
+    content = (DATA / name).read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != SHA256[name]:
+        raise ValueError(f"{name} must have the digest {SHA256[name]}, got {digest}")
+    return content.decode("utf8")
+
+
+@cache
+def dense_rows() -> tuple[MeasuredRow, ...]:
+    """The 968 measured rows of dense models."""
+    found = sort_rows(csv.DictReader(vendored("dense_rows.csv").splitlines()))
+    if found.left_out:
+        raise ValueError(f"dense_rows.csv must be known in full, got {found.left_out}")
+    return found.rows
+
+
+def sort_rows(lines: Iterable[Mapping[str, str]]) -> Sorted:
+    """Make rows of lines of a table, and count by reason those that are not known.
+
+    A model, system, engine or precision without a record cannot be predicted, nor can a
+    count that is none, nor a time that is no time.
+    """
+    rows, left_out = list[MeasuredRow](), dict[str, int]()
+    for line in lines:
+        try:
+            rows.append(_row(line))
+        except (KeyError, ValueError) as error:
+            reason = str(error).strip("'\"")
+            left_out[reason] = left_out.get(reason, 0) + 1
+    return Sorted(tuple(rows), MappingProxyType(left_out))
+
+
+def _row(line: Mapping[str, str]) -> MeasuredRow:
+    return MeasuredRow(
+        model=_known("model", MODELS, line["model"]),
+        system=_known("system", SYSTEMS, line["system"]),
+        engine=_known("engine", {each: each for each in ENGINES}, line["engine"]),
+        precision=_known(
+            "precision", {each: each for each in PRECISIONS}, line["precision"]
+        ),
+        tp=int(line["tp"]),
+        prompt_len=int(line["isl"]),
+        output_len=int(line["osl"]),
+        clients=int(line["clients"]),
+        ttft_s=float(line["ttft_ms"]) / 1e3,
+        tpot_s=float(line["tpot_ms"]) / 1e3,
+        public=line["protocol"] == "public",
+    )
+
+
+def _known(name: str, records: Mapping[str, str], key: str) -> str:
+    if key not in records:
+        raise ValueError(f"{name} must be one of {', '.join(records)}, got {key}")
+    return records[key]
+
+
+def every(rows: Sequence[MeasuredRow], nth: int) -> tuple[MeasuredRow, ...]:
+    """A sample: every ``nth`` row, so that each group is in it."""
+    whole(nth=nth)
+    return tuple(rows[::nth])

@@ -1,0 +1,153 @@
+"""Leave-one-out scores: how wrong the model is on what it was not fitted to.
+
+All rows of one model (or system, engine, precision, group) are left out, the constants
+are fitted to the others, and these predict the ones left out. The form of the model was
+chosen with all rows in view: the scores are cross-validated, not blind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from llmserve_lab.checks import whole
+from llmserve_lab.validation.bill import Floats
+from llmserve_lab.validation.constants import ServingConstants
+from llmserve_lab.validation.fit import FREE, START, WITH_EXPONENT, fit
+from llmserve_lab.validation.prediction import KINDS, Kind, Predictor, Times, errors
+from llmserve_lab.validation.rows import MeasuredRow
+
+LEFT_OUT = ("model", "system", "engine", "precision", "group")
+DRAWS, SEED = 2000, 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorScore:
+    """Absolute relative errors of ``n`` rows: their mean, with an interval, and median.
+
+    ``low`` and ``high`` bound 95 % of the means of servers drawn again with
+    replacement; ``bias`` is the mean of the signed errors.
+    """
+
+    n: int
+    mean: float
+    median: float
+    bias: float
+    low: float
+    high: float
+
+
+def left_out(
+    predictor: Predictor,
+    by: str,
+    *,
+    free: tuple[str, ...] = FREE,
+    start: ServingConstants = START,
+) -> Times:
+    """Times of each row from constants fitted to the rows that differ in ``by``.
+
+    Raises:
+        ValueError: all rows agree in it, so that none would be left to fit.
+    """
+    label = predictor.label(by)
+    names = np.unique(label)
+    if len(names) < 2:
+        raise ValueError(f"by must tell rows apart, got {by!r}, always {names[0]}")
+    times = {kind: np.empty(len(label)) for kind in KINDS}
+    for name in names:
+        tested = label == name
+        reached = fit(predictor.subset(~tested), free=free, start=start)
+        found = predictor.subset(tested).predict(reached)
+        for kind in KINDS:
+            times[kind][tested] = getattr(found, kind)
+    return Times(**times)
+
+
+def per_engine(predictor: Predictor) -> Times:
+    """Times of each row from constants of its own engine and generation, in sample.
+
+    The exponent is fitted too: where all rows have one precision, it tells products in
+    few bits from attention in 16.
+    """
+    label = np.char.add(predictor.label("engine"), predictor.label("generation"))
+    times = {kind: np.empty(len(label)) for kind in KINDS}
+    for name in np.unique(label):
+        own = predictor.subset(label == name)
+        found = own.predict(fit(own, free=WITH_EXPONENT))
+        for kind in KINDS:
+            times[kind][label == name] = getattr(found, kind)
+    return Times(**times)
+
+
+def score(predictor: Predictor, predicted: Times, kind: Kind) -> ErrorScore:
+    """Errors of one kind; of TTFT those of rows with a public protocol.
+
+    Raises:
+        ValueError: there is no such row.
+    """
+    error = errors(predicted, predictor.measured, kind)
+    server = predictor.label("server")
+    if kind == "ttft":
+        error, server = error[predictor.public], server[predictor.public]
+    if not len(error):
+        raise ValueError(f"rows must have a public protocol to score {kind}, got none")
+    low, high = _interval(np.abs(error), server)
+    return ErrorScore(
+        n=len(error),
+        mean=float(np.abs(error).mean()),
+        median=float(np.median(np.abs(error))),
+        bias=float(error.mean()),
+        low=low,
+        high=high,
+    )
+
+
+def scores(predictor: Predictor, predicted: Times) -> Mapping[Kind, ErrorScore]:
+    """A score for each kind of time that has rows."""
+    kinds = KINDS if predictor.public.any() else ("tpot", "e2e")
+    return {kind: score(predictor, predicted, kind) for kind in kinds}
+
+
+def _interval(error: Floats, server: np.ndarray) -> tuple[float, float]:
+    """Bootstrap over servers, whose rows are not independent, of the mean error."""
+    names, own = np.unique(server, return_inverse=True)
+    total, count = np.bincount(own, weights=error), np.bincount(own)
+    drawn = np.random.default_rng(SEED).integers(len(names), size=(DRAWS, len(names)))
+    means = total[drawn].sum(axis=1) / count[drawn].sum(axis=1)
+    low, high = np.percentile(means, (2.5, 97.5))
+    return float(low), float(high)
+
+
+def permuted(predictor: Predictor, *, times: int, seed: int = SEED) -> Floats:
+    """Mean TPOT errors after the measured times have been dealt out anew, [times].
+
+    They are exchanged among rows of equal lengths and clients, and the constants are
+    fitted again: what is left is what the model knows without the server.
+    """
+    whole(times=times)
+    rng = np.random.default_rng(seed)
+    keys = ("prompt_len", "output_len", "clients")
+    label = np.array(
+        ["/".join(str(getattr(row, key)) for key in keys) for row in predictor.rows]
+    )
+    found = []
+    for _ in range(times):
+        dealt = Predictor(_dealt(predictor.rows, label, rng), predictor.exposures)
+        error = errors(dealt.predict(fit(dealt)), dealt.measured, "tpot")
+        found.append(float(np.abs(error).mean()))
+    return np.array(found)
+
+
+def _dealt(
+    rows: tuple[MeasuredRow, ...], label: np.ndarray, rng: np.random.Generator
+) -> list[MeasuredRow]:
+    source = np.arange(len(rows))
+    for name in np.unique(label):
+        places = np.flatnonzero(label == name)
+        source[places] = rng.permutation(places)
+    return [
+        replace(row, ttft_s=rows[place].ttft_s, tpot_s=rows[place].tpot_s)
+        for row, place in zip(rows, source, strict=True)
+    ]

@@ -1,0 +1,58 @@
+"""Refusals name the argument, the rule and the value; what is sound is let through."""
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+from llmserve_lab import checks
+
+
+@pytest.mark.parametrize("value", [1, np.int64(7), 2**70])
+def test_whole_numbers_of_python_and_numpy_are_counts(value: Any) -> None:
+    found = checks.whole_number("n", value)
+    assert found == value and type(found) is int
+    checks.whole(n=value)
+    checks.whole_numbers("n", [value, 0, -1])
+
+
+@pytest.mark.parametrize("value", [1.0, True, "1", None, math.nan, np.float64(2)])
+def test_what_is_no_whole_number_is_no_count(value: Any) -> None:
+    for error in (TypeError, ValueError):  # code that catches either is served
+        with pytest.raises(error, match="n must be a whole number, got"):
+            checks.whole(n=value)
+    with pytest.raises(TypeError, match="n must be whole numbers, got"):
+        checks.whole_numbers("n", [1, value])
+
+
+def test_a_count_says_what_it_counts() -> None:
+    with pytest.raises(ValueError, match="chunk must be at least 1 token, got 0"):
+        checks.whole(of="token", chunk=0)
+    with pytest.raises(ValueError, match="context must be at least 0, got -1"):
+        checks.whole(first=0, context=-1)
+    assert checks.whole_number("axis", -1, first=None) == -1
+
+
+@pytest.mark.parametrize(
+    ("value", "rule"),
+    [(0, "positive, got 0"), (-2.5, "positive, got -2.5"), (math.inf, "finite, got")],
+)
+def test_what_is_not_positive_is_refused(value: float, rule: str) -> None:
+    with pytest.raises(ValueError, match=f"rate must be {rule}"):
+        checks.positive("rate", value)
+    assert checks.positive("rate", np.float32(0.5)) == 0.5
+
+
+@pytest.mark.parametrize("value", [-1, math.nan, math.inf])
+def test_what_is_too_small_is_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="share must be finite and at least 0, got"):
+        checks.at_least("share", value, 0)
+    checks.at_least("share", 0, 0)
+
+
+def test_an_unknown_option_and_another_type_are_refused() -> None:
+    with pytest.raises(ValueError, match="way must be one of up, down, got 'left'"):
+        checks.one_of("way", "left", Literal["up", "down"])
+    with pytest.raises(TypeError, match="size must be of type int, got 'a'"):
+        checks.of_type(int, size="a")

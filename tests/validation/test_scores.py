@@ -1,0 +1,158 @@
+"""Scores and bands: what the record prints is reached, and chance does far worse."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from llmserve_lab.validation import (
+    Band,
+    Setting,
+    Unmeasured,
+    achieved,
+    band,
+    dense_rows,
+    errors,
+    left_out,
+    score,
+    scores,
+)
+from llmserve_lab.validation.constants import record
+from llmserve_lab.validation.scores import permuted
+from tests.validation.sample import sample
+
+# Bars, in per cent to one decimal: TPOT, end to end, TTFT.
+BARS = {
+    "model": {"tpot": 8.5, "e2e": 8.7, "ttft": 18.0},
+    "system": {"tpot": 8.5},
+    "group": {"tpot": 8.5},
+    "engine": {"tpot": 9.0},
+    "one set per engine and generation": {"tpot": 5.0, "ttft": 8.5},
+}
+
+
+@pytest.mark.parametrize("by", BARS)
+def test_recorded_scores_stay_below_their_bars(by: str) -> None:
+    for kind, bar in BARS[by].items():
+        assert round(100 * record()["scores"][by][kind]["mean"], 1) <= bar
+
+
+def test_recorded_errors_are_those_that_were_scored() -> None:
+    tpot = np.array(record()["errors"]["tpot"])
+    recorded = record()["scores"]["model"]["tpot"]
+    assert len(tpot) == recorded["n"] == len(dense_rows())
+    assert np.abs(tpot).mean() == pytest.approx(recorded["mean"], rel=1e-3)
+    assert tpot.mean() == pytest.approx(recorded["bias"], abs=1e-4)
+
+
+def test_the_sample_scores_like_all_rows() -> None:
+    found = scores(sample(), sample().predict(achieved()))
+    for kind, recorded in record()["scores"]["in sample"].items():
+        assert found[kind].mean == pytest.approx(recorded["mean"], rel=0.35)
+
+
+def test_left_out_rows_are_predicted_worse_than_fitted_ones() -> None:
+    fitted = score(sample(), sample().predict(achieved()), "tpot")
+    tested = score(sample(), left_out(sample(), "group"), "tpot")
+    assert fitted.mean < tested.mean < 0.13
+
+
+def test_the_interval_holds_the_mean_and_narrows_with_rows() -> None:
+    found = score(sample(), sample().predict(achieved()), "tpot")
+    assert found.low < found.mean < found.high
+    recorded = record()["scores"]["in sample"]["tpot"]
+    assert recorded["high"] - recorded["low"] < found.high - found.low
+
+
+def test_times_dealt_out_anew_cannot_be_predicted() -> None:
+    """Few rows of a sample can be exchanged at all; of all rows, most."""
+    true = score(sample(), sample().predict(achieved()), "tpot").mean
+    assert permuted(sample(), times=6).mean() > 1.5 * true
+    recorded = record()["scores"]["model"]["tpot"]["mean"]
+    assert min(record()["permuted"]) > 4 * recorded
+
+
+def test_scores_refuse_by_name() -> None:
+    one = sample().subset(sample().label("model") == "qwen3-32b")
+    with pytest.raises(ValueError, match="by must tell rows apart, got 'model'"):
+        left_out(one, "model")
+    with pytest.raises(ValueError, match="must have a public protocol"):
+        score(one, one.predict(achieved()), "ttft")
+    with pytest.raises(LookupError, match="kind must be one of tpot, ttft, e2e"):
+        errors(one.measured, one.measured, "itl")  # type: ignore[arg-type]
+
+
+HERE = Setting.on(
+    "llama-3-70b",
+    "h200-sxm",
+    tp=4,
+    clients=32,
+    prompt_len=1024,
+    output_len=1024,
+    precision="fp8",
+)
+
+
+def test_a_band_covers_most_of_what_was_measured() -> None:
+    measured = record()["errors"]["tpot"]
+    inside = 0
+    chosen = range(0, len(dense_rows()), 7)
+    for place in chosen:
+        found = band("tpot", Setting.of(dense_rows()[place]))
+        assert isinstance(found, Band) and found.n == 60
+        inside += found.low <= measured[place] <= found.high
+    assert 0.8 < inside / len(chosen) < 0.99
+
+
+def test_a_band_says_of_what_rows_it_is() -> None:
+    found = band("tpot", HERE)
+    assert isinstance(found, Band)
+    assert found.low < 0 < found.high < 0.5
+    assert "llama-3-70b" in found.regime and "clients" in found.regime
+    assert str(found).startswith("-") and "on 60 runs" in str(found)
+
+
+def test_a_prediction_that_was_too_long_lies_above_the_measured_value() -> None:
+    low, high = Band(-0.2, 0.25, "some", 9).around(10.0)
+    assert (low, high) == pytest.approx((8.0, 12.5))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"clients": 1024}, "clients 1024, far above 128"),
+        ({"params": 1e12}, r"params 1e\+12, far above"),
+        ({"prompt_len": 100_000}, "prompt_len 100000, far above 8.19e"),
+        ({"generation": "Ampere"}, "generation Ampere; measured: Blackwell, Hopper"),
+        ({"precision": "int4"}, "precision int4"),
+        ({"dense": False}, "a mixture of experts"),
+    ],
+)
+def test_far_settings_have_no_band(change: dict[str, object], reason: str) -> None:
+    found = band("tpot", replace(HERE, **change))  # type: ignore[arg-type]
+    assert isinstance(found, Unmeasured)
+    assert re.match(f"outside everything measured: {reason}", str(found))
+
+
+def test_settings_come_from_the_catalog() -> None:
+    experts = Setting.on(
+        "deepseek-v3", "h200-sxm", tp=8, clients=8, prompt_len=1024, output_len=1024,
+        precision="fp8",
+    )  # fmt: skip
+    assert not experts.dense and HERE.dense
+    assert isinstance(band("tpot", experts), Unmeasured)
+    old = Setting.on(
+        "llama-3-8b", "a100-80-sxm", tp=1, clients=8, prompt_len=1024, output_len=512,
+        precision="bf16",
+    )  # fmt: skip
+    assert str(band("e2e", old)).startswith("outside everything measured: generation")
+
+
+def test_bands_refuse_by_name() -> None:
+    with pytest.raises(LookupError, match="kind must be one of"):
+        band("power", HERE)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="clients must be at least 1, got 0"):
+        replace(HERE, clients=0)
+    with pytest.raises(ValueError, match="params must be finite, got nan"):
+        replace(HERE, params=float("nan"))
