@@ -73,7 +73,7 @@ def _in_chart(path: Path, root: Path, tree: ast.AST) -> Iterator[Defect]:
             yield _slip(path, root, call, f'{source}.title("time (s)")', "title")
         if _called(call) in ("reads", "draw", "read"):
             source = ast.get_source_segment(path.read_text("utf8"), call)
-            yield _slip(path, root, call, f'("1e3 * " + {source})', "factor")
+            yield _slip(path, root, call, f"('1e3 * ' + {source})", "factor")
 
 
 def _in_figures(path: Path, root: Path, tree: ast.AST) -> Iterator[Defect]:
