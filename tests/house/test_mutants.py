@@ -13,6 +13,7 @@ from planted.catalog import in_catalog, misread
 from planted.charts import in_charts
 from planted.defect import Defect, planted, python_defect
 from planted.formulas import Fate, fate, in_coefficients
+from planted.known import known
 from planted.nets import NETS, nbval
 from planted.sandbox import Sandbox
 from planted.slips import Written, changes, written
@@ -115,6 +116,12 @@ def test_swaps_in_charts_are_of_every_sort_and_change_the_source() -> None:
         ast.parse(wrong)
 
 
+def test_what_was_missed_before_can_still_be_planted() -> None:
+    for defect in known(ROOT):
+        assert (ROOT / defect.label).is_file()
+        assert planted((ROOT / defect.file).read_bytes(), [defect])
+
+
 def of_label(label: str) -> Written:
     return next(of for of in written(ROOT) if of.formula.label == label)
 
@@ -161,6 +168,6 @@ def test_slips_of_one_formula() -> None:
 
 def test_there_is_something_of_every_kind_to_plant() -> None:
     kinds = [next(in_coefficients(ROOT)).kind, next(in_catalog(ROOT, 0)).kind]
-    kinds += [next(in_charts(ROOT)).kind]
+    kinds += [next(in_charts(ROOT)).kind, next(known(ROOT)).kind]
     assert sorted(kinds) == sorted(NETS)
     assert "--nbval" in nbval(ROOT) and "--nbval-lax" not in nbval(ROOT)

@@ -89,8 +89,8 @@ def _in_figures(path: Path, root: Path, tree: ast.AST) -> Iterator[Defect]:
                 yield from _swapped(path, root, call.args[4].elts, "cases")
         for word in call.keywords:
             if word.arg == "derived" and isinstance(word.value, ast.Dict):
-                for pair in pairwise(word.value.values):
-                    yield from _swapped(path, root, list(pair), "derived")
+                for bound in pairwise(word.value.values):
+                    yield from _swapped(path, root, bound, "derived")
             if word.arg == "sentence":
                 yield from _fields(path, root, word.value)
 
@@ -103,8 +103,8 @@ def _in_questions(path: Path, root: Path, tree: ast.AST) -> Iterator[Defect]:
     for call in _calls(tree):
         for word in call.keywords:
             if word.arg == "choices" and isinstance(word.value, ast.Tuple):
-                for pair in pairwise(word.value.elts):
-                    yield from _swapped(path, root, list(pair), "choices")
+                for options in pairwise(word.value.elts):
+                    yield from _swapped(path, root, options, "choices")
             if word.arg == "prompt":
                 yield from _opposites(path, root, word.value)
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from planted.defect import Defect
+from planted.known import TOGETHER, UNSEEN
 
 Net = tuple[str, tuple[str, ...]]  # its name, and what pytest is told
 
@@ -69,11 +70,18 @@ def for_charts(_root: Path, defect: Defect | None) -> list[Net]:
         return [logic]
     chapter = parts[2]
     near = ("logic", ("-x", *LOGIC, "-k", chapter.split("_")[0]))
-    return [near, ("the chapter's tests", ("-x", f"tests/{chapter}"))]
+    return [near, logic, ("the chapter's tests", ("-x", f"tests/{chapter}"))]
+
+
+def for_known(_root: Path, defect: Defect | None) -> list[Net]:
+    """The test that is named beside it."""
+    files = [defect.label] if defect else sorted({k.net for k in (*TOGETHER, *UNSEEN)})
+    return [("its own test", ("-x", *files))]
 
 
 NETS = {
     "formulas": for_formulas,
     "catalog": for_catalog,
     "charts": for_charts,
+    "known": for_known,
 }

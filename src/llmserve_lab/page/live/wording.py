@@ -97,15 +97,17 @@ def told_apart(called: Sequence[tuple[str, frozenset[str]]]) -> None:
     """Refuse names of which two could be swapped and would say as much or more.
 
     ``called`` holds the name of each mark, and the words of what it draws. Marks that
-    draw the same with other numbers have the same words, and are told apart by those.
+    draw the same with other numbers have the same words: their names fit alike.
 
     Raises:
-        ValueError: two names fit each other's marks at least as well as their own.
+        ValueError: two names fit each other's marks at least as well as their own; or
+            two marks draw the same, and only one of them is called by it.
     """
     for (one, mine), (other, its) in combinations(called, 2):
         kept = len(stems(one) & mine) + len(stems(other) & its)
         swapped = len(stems(one) & its) + len(stems(other) & mine)
-        if mine != its and kept <= swapped:
+        same = len(stems(one) & mine) == len(stems(other) & its)
+        if (kept <= swapped) if mine != its else not same:
             raise ValueError(
                 f"names of marks must fit their own best, got {one!r} for "
                 f"{sorted(mine)} and {other!r} for {sorted(its)}"
