@@ -196,6 +196,7 @@ SPAN = Axis(q.intensity, domain=(1, 9), log=True)
         lambda: Larger(Mark("cache", q.weights_s), Mark("weights", q.kv_s)),
         lambda: landmarks(SPAN, "x", "i", Place("context", q.ridge)),
         lambda: Mark("read cache", q.kv_s, signal="decode_weights_s").read(TIME),
+        lambda: Case("compute", "weights", BLUE, f.KV_S),
         lambda: Axis(q.iteration_s, "byte"),
         lambda: Axis(q.iteration_s, words="share of time", of=q.intensity),
         lambda: Mark("compute", q.ridge).read(TIME),

@@ -66,12 +66,22 @@ class Case:
 
     The signals of a case begin with its ``prefix``: ``decode_kv_s``. ``of`` is what
     tells the case apart where the prefix is not a word of the name.
+
+    Raises:
+        ValueError: the prefix is not that of the formula.
     """
 
     name: str
     prefix: str
     ink: Ink
     of: Formula | None = None
+
+    def __post_init__(self) -> None:
+        if self.of and not self.of.name.startswith(f"{self.prefix}_"):
+            raise ValueError(
+                f"prefix of {self.name} must begin the name of {self.of.name}, "
+                f"got {self.prefix!r}"
+            )
 
     def signal(self, quantity: Quantity) -> str:
         """The signal that holds ``quantity`` in this case."""
