@@ -16,7 +16,7 @@ CONTEXT = QuantityAxis(q.context, domain=(64, 1e6), log=True)
 def test_title_and_unit_are_those_of_the_quantity() -> None:
     assert QuantityAxis(q.intensity).title == "arithmetic intensity (FLOP/byte)"
     assert TIME.title == "time of an iteration (ms)"
-    channel = QuantityAxis(q.attainable_flops, "TFLOP/s", domain=(1, 100)).of(
+    channel = QuantityAxis(q.attainable_flops, "TFLOP/s", domain=(1, 100)).on(
         "y", "roof"
     )
     assert channel.to_dict()["title"] == "compute under the roof (TFLOP/s)"
@@ -54,7 +54,7 @@ def test_what_is_drawn_is_in_the_unit_of_the_title() -> None:
                 Drawn("read the weights", f.KV_S, BLUE),
                 Drawn("read the KV cache", f.WEIGHTS_S, BLUE),
             ),
-            "a curve of kv_s must be .*'read the weights'",
+            "names of marks must fit .*'read the weights' for .*kv",
         ),
         (
             lambda: bound_curves(
