@@ -10,7 +10,14 @@ from dataclasses import replace
 from functools import cache
 
 from llmserve_lab import catalog, validation
-from llmserve_lab.catalog import Accelerator, Efficiency, ModelShape, machine, workload
+from llmserve_lab.catalog import (
+    Accelerator,
+    Cited,
+    Efficiency,
+    ModelShape,
+    machine,
+    workload,
+)
 from llmserve_lab.engine import IterationCost
 
 MODEL, DEVICE, SHARE = "llama-3.1-8b", "h100-sxm", "datasheet"
@@ -35,7 +42,7 @@ def share() -> Efficiency:
     return catalog.efficiency(SHARE)
 
 
-def setting() -> dict[str, float]:
+def setting() -> dict[str, Cited]:
     """Model and machine as arguments of the formulas."""
     return workload(model()) | machine(device(), efficiency=share())
 

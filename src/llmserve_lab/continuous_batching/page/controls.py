@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from llmserve_lab.catalog import Given
 from llmserve_lab.continuous_batching.lanes import CHUNKS
 from llmserve_lab.continuous_batching.machine import LONG, setting
 from llmserve_lab.page.live.controls import Lookup
@@ -20,7 +21,8 @@ TARGETS = (0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.2)
 
 def constants(**known: float) -> tuple[Lookup, ...]:
     """Signals that the reader cannot change: model, machine, what is ``known``."""
-    found = {k: v for k, v in setting().items() if k != "hbm_bytes"} | known
+    found: dict[str, Given] = {**setting(), **known}
+    del found["hbm_bytes"]
     return tuple(_constant(name, value) for name, value in found.items())
 
 

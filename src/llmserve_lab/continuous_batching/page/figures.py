@@ -25,14 +25,14 @@ from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
-from llmserve_lab.page.live.readout import Bound, Readout, Verdict
+from llmserve_lab.page.live.readout import Bound, Readout, Value, Verdict
 from llmserve_lab.roofline import formulas as roofline
 
 KEPT = ("breaks the target", "keeps the target")
 LARGEST_FITTING = 512.0  # of the chunks on the slider, on the default machine
 
 
-def mixed(**at: float | str) -> dict[str, Bound]:
+def mixed(**at: Value) -> dict[str, Bound]:
     """The time of a mixed iteration and its three parts; ``at`` ties some leaves."""
     parts = (f.MIXED_COMPUTE_S, roofline.WEIGHTS_S, f.MIXED_KV_S)
     found = {}
@@ -46,7 +46,7 @@ def mixed(**at: float | str) -> dict[str, Bound]:
 
 def lanes() -> LiveFigure:
     """Runs of the engine, one a chunk: each token of each reader as a tick."""
-    known = setting() | decodes()
+    known: dict[str, Value] = {**setting(), **decodes()}
     until_s = round(1.12 * max(ttft_s(in_chunks(chunk)) for chunk in CHUNKS), 1)
     fixed = {k: v for k, v in known.items() if k != "hbm_bytes"}
     return LiveFigure(

@@ -81,10 +81,15 @@ def _long_s() -> float:
     return float(f.PROMPT_COMPUTE_S.at(setting(), prompt_len=TOO_LONG))
 
 
+def _flops_per_s() -> float:
+    known = setting()
+    return float(known["peak_flops"]) * float(known["eff_compute"])
+
+
 def _linear_s() -> float:
     known = setting()
     flops = roofline.LINEAR_FLOPS.at(known, n_rows=float(TOO_LONG))
-    return float(flops / (known["peak_flops"] * known["eff_compute"]))
+    return float(flops / _flops_per_s())
 
 
 def fits(context: float) -> float:
@@ -207,8 +212,9 @@ freeze = Question(
         "piece, freezes the others. Data: "
         f"{si(roofline.LINEAR_FLOPS.at(setting(), n_rows=1.0), 'FLOP')} for each row "
         "in the linear layers, "
-        f"{si(setting()['attn_flops_per_pair'], 'FLOP')} for each query–key pair, "
-        f"{si(setting()['peak_flops'] * setting()['eff_compute'], 'FLOP/s')}."
+        f"{si(float(setting()['attn_flops_per_pair']), 'FLOP')} for each pair of query "
+        "and key, "
+        f"{si(_flops_per_s(), 'FLOP/s')}."
     ),
     answer=_long_s,
     unit="s",
