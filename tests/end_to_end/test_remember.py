@@ -85,6 +85,6 @@ def test_the_measurement_shows_that_work_is_not_time() -> None:
 
 
 def test_the_larger_model_caches_only_a_little_more() -> None:
-    large = MODELS["llama-3-70b"]
+    large = MODELS["llama-3.1-70b"]
     assert large.kv_bytes_per_token() / LLAMA.kv_bytes_per_token() == 2.5
     assert large.params_total / LLAMA.params_total == pytest.approx(8.8, abs=0.1)

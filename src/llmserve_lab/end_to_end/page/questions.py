@@ -15,7 +15,7 @@ from llmserve_lab.page.question.question import Hint, Question
 
 PROMPT, ANSWER = 1000, 200  # tokens of the book's usual request
 LLAMA = catalog.model("llama-3.1-8b")
-BIG = catalog.model("llama-3-70b")
+BIG = catalog.model("llama-3.1-70b")
 REQUEST: dict[str, float] = {"prompt_len": PROMPT, "new_tokens": ANSWER}
 LONGER: dict[str, float] = {"prompt_len": 2000, "new_tokens": 500}
 
