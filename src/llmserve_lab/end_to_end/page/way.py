@@ -83,7 +83,8 @@ def _texts() -> dict[str, list[str]]:
 
 def _short(row: Array) -> str:
     """The first two numbers of a row, with a real minus sign."""
-    return f"{row[0]:.1f} {row[1]:.1f}".replace("-", "−")
+    first, second = (round(float(x), 1) + 0.0 for x in row[:2])
+    return f"{first:.1f} {second:.1f}".replace("-", "−")
 
 
 def _rows() -> list[Row]:
