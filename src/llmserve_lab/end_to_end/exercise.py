@@ -18,7 +18,8 @@ CASES: tuple[tuple[tuple[float, ...], float], ...] = (
 
 def largest_until(probabilities: Sequence[float], top_p: float) -> list[int]:
     """The ids of the fewest likeliest words that reach p together."""
-    order = sorted(range(len(probabilities)), key=lambda i: -probabilities[i])
+    ids = range(len(probabilities))
+    order = sorted(ids, key=lambda i: -probabilities[i])
     kept, reached = [], 0.0
     for token in order:
         if reached >= top_p - 1e-12:
@@ -32,7 +33,7 @@ def check(top_p_ids: KeptIds) -> str:
     """What is still wrong, beginning with "not yet"; or that all is well."""
     for probabilities, top_p in CASES:
         kept = [int(i) for i in top_p_ids(list(probabilities), top_p)]
-        chances = f"of {list(probabilities)} with p = {top_p:g}"
+        chances = f"of {list(probabilities)} with p = {top_p:g},"
         if len(set(kept)) < len(kept):
             return f"not yet: {chances} you keep a word twice: {kept}."
         if not set(kept) <= set(range(len(probabilities))):

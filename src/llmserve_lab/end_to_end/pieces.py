@@ -13,20 +13,20 @@ EPSILON, BASE = 1e-6, 10_000.0  # Llama 3 turns more slowly: its base is 500,000
 
 
 def normalised(rows: Array, gain: Array) -> Array:
-    """RMSNorm: each row [d] divided by the root of its mean square, times a gain."""
+    """RMSNorm: a row over the root of its mean square."""
     mean_square = (rows**2).mean(axis=-1, keepdims=True)
     return np.asarray(rows / np.sqrt(mean_square + EPSILON) * gain)
 
 
 def swiglu(rows: Array, gate: Array, up: Array, down: Array) -> Array:
-    """SwiGLU: two matrices widen, one through a switch; a third one narrows."""
+    """SwiGLU: widened twice, once through a switch; narrowed."""
     opened = rows @ gate
     switch = opened / (1 + np.exp(-opened))
     return np.asarray((switch * (rows @ up)) @ down)
 
 
 def turned(vectors: Array, positions: Array) -> Array:
-    """RoPE: number p and number p + d/2 are an arrow; it turns with the position."""
+    """RoPE: numbers p and p + d/2 are an arrow that turns."""
     half = vectors.shape[-1] // 2
     angles = positions[:, None] * BASE ** (-np.arange(half) / half)
     cos, sin = np.cos(angles), np.sin(angles)
