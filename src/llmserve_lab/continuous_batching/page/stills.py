@@ -91,11 +91,11 @@ def one_request(report: Report, number: int) -> StaticFigure:
             1.35,
             GREEN,
         ),
-        (0, last - arrival, f"E2E latency {si(last - arrival, 's')}", -0.45, GREY),
+        (0, last - arrival, f"E2E latency {si(last - arrival, 's')}", -0.8, GREY),
     )
     for start, end, text, height, ink in spans:
         _span(axes, start, end, text, height, ink)
-    axes.set(ylim=(-1.0, 2.1), yticks=[], xlabel="time since the request arrived (s)")
+    axes.set(ylim=(-1.1, 2.1), yticks=[], xlabel="time since the request arrived (s)")
     axes.grid(visible=False)
     gaps = [b - a for a, b in pairwise(ticks)]
     return StaticFigure.of(
