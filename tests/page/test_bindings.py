@@ -34,11 +34,29 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
 }
 
 
+LABELS = {
+    "hidden": "At balance",
+    "better": "Faster here:",
+    "room": "Weights and cache",
+    "bound": "The experts are",
+    "hides": "The link",
+    "fewer": "Better",
+    "cheaper": "Around the experts, less leaves with",
+    "held": "In one device weights and cache",
+    "decode_side": "Decode is",
+    "prefill_side": "Prefill is",
+    "most": "Most of the time goes to",
+    "fits": "In its memory",
+    "larger": "More FLOPs are in",
+}
+
+
 @every_figure
 def test_a_verdict_says_which_one_is_less(name: str) -> None:
     for verdict in registry.figures()[name]().readouts:
         if isinstance(verdict, Verdict):
             assert VERDICTS[verdict.less, verdict.than] == verdict.cases
+            assert LABELS[verdict.name] == verdict.label
             case = verdict.name.split("_")[0]
             if verdict.less.split("_")[0] in CASES:
                 assert case == verdict.less.split("_")[0]
