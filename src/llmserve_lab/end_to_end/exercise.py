@@ -33,17 +33,15 @@ def check(top_p_ids: KeptIds) -> str:
     """What is still wrong, beginning with "not yet"; or that all is well."""
     for probabilities, top_p in CASES:
         kept = [int(i) for i in top_p_ids(list(probabilities), top_p)]
-        chances = f"of {list(probabilities)} with p = {top_p:g},"
+        chances = f"{list(probabilities)}, p = {top_p:g}:"
         if len(set(kept)) < len(kept):
             return f"not yet: {chances} you keep a word twice: {kept}."
         if not set(kept) <= set(range(len(probabilities))):
             return f"not yet: {chances} you keep ids that do not exist: {kept}."
         total = float(np.sum([probabilities[i] for i in kept]))
         if total < top_p - 1e-9:
-            return f"not yet: {chances} you keep {kept}, only {total:.2f} together."
+            return f"not yet: {chances} {kept} have only {total:.2f} together."
         fewest = len(largest_until(probabilities, top_p))
         if len(kept) > fewest:
-            return (
-                f"not yet: {chances} {fewest} words are enough, you keep {len(kept)}."
-            )
+            return f"not yet: {chances} {fewest} words do, you keep {len(kept)}."
     return "well done: the fewest likeliest words that reach p, in every case."
