@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from llmserve_lab import catalog
-from llmserve_lab.catalog import MODELS
+from llmserve_lab.catalog import MODELS, workload
 from llmserve_lab.end_to_end import formulas as f
 from llmserve_lab.end_to_end import measured, story
-from llmserve_lab.end_to_end.arguments import parts_of
+from llmserve_lab.end_to_end.arguments import last_row_only, parts_of
 from llmserve_lab.end_to_end.page import figures, questions
 from llmserve_lab.end_to_end.replies import reply
 from llmserve_lab.end_to_end.tally import Tally
@@ -68,6 +68,27 @@ def test_the_cache_saves_what_the_page_says_in_any_state_of_its_figure() -> None
     usual = figure.values()
     assert usual["flops_ratio"] == pytest.approx(183, abs=0.5)
     assert usual["kv_held_bytes"] == pytest.approx(157e6, rel=0.002)
+
+
+def test_an_engine_scores_one_row_a_pass() -> None:
+    """Added up pass by pass from the list of tensors: blocks, pairs, one scored row."""
+    blocks = sum(e.params for e in LLAMA.tensors() if e.name in MATRICES)
+    head = parts_of(LLAMA)["head"]
+    known = workload(LLAMA) | questions.REQUEST
+    texts = range(questions.PROMPT, questions.PROMPT + questions.ANSWER)
+    pair = 4 * 32 * 32 * 128
+    again = sum(2 * (blocks * n + head) + pair * n * (n + 1) / 2 for n in texts)
+    n = questions.PROMPT
+    once = 2 * (blocks * n + head) + pair * n * (n + 1) / 2
+    once += sum(2 * (blocks + head) + pair * n for n in texts[1:])
+    for total, flops, rows in (
+        (again, f.RECOMPUTE_FLOPS, f.RECOMPUTE_ROWS),
+        (once, f.CACHED_FLOPS, f.CACHED_ROWS),
+    ):
+        scored = last_row_only(flops.at(known), rows.at(known), questions.ANSWER, head)
+        # The norms' gains are in params_active: less than a part in 10,000.
+        assert scored == pytest.approx(total, rel=1e-4)
+    assert again / once == pytest.approx(181, abs=0.5)
 
 
 def test_prefill_runs_the_prompt_and_decode_one_row_a_pass() -> None:

@@ -107,3 +107,15 @@ def parts_of(model: ModelShape) -> dict[str, int]:
         part = "norms" if name.startswith("norm") else inside[_part(name)]
         found[outside.get(name, part)] += tensor.params
     return found
+
+
+def last_row_only(flops: float, rows: float, passes: int, head_params: int) -> float:
+    """FLOPs when the LM head scores one row a pass, as engines do, and not all rows.
+
+    Args:
+        flops: FLOPs with every row scored.
+        rows: Rows of all passes together.
+        passes: Passes, each of which needs the logits of its last row.
+        head_params: Parameters of the LM head; each costs a row 2 FLOPs.
+    """
+    return flops - 2.0 * head_params * (rows - passes)

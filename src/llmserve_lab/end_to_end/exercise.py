@@ -16,7 +16,10 @@ CASES: tuple[tuple[tuple[float, ...], float], ...] = (
 )
 
 
-def largest_until(probabilities: Sequence[float], top_p: float) -> list[int]:
+def largest_until(
+    probabilities: Sequence[float],
+    top_p: float,
+) -> list[int]:
     """The ids of the fewest likeliest words that reach p together."""
     ids = range(len(probabilities))
     order = sorted(ids, key=lambda i: -probabilities[i])
@@ -33,7 +36,7 @@ def check(top_p_ids: KeptIds) -> str:
     """What is still wrong, beginning with "not yet"; or that all is well."""
     for probabilities, top_p in CASES:
         kept = [int(i) for i in top_p_ids(list(probabilities), top_p)]
-        chances = f"{list(probabilities)}, p = {top_p:g}:"
+        chances = f"{list(probabilities)}, p = {top_p:g}:\n"
         if len(set(kept)) < len(kept):
             return f"not yet: {chances} you keep a word twice: {kept}."
         if not set(kept) <= set(range(len(probabilities))):

@@ -26,6 +26,7 @@ def again_or_once() -> Any:
         "flops",
         type="quantitative",
         title="FLOPs of the answer",
+        scale=alt.Scale(type="log"),
         axis=alt.Axis(format="~s", tickCount=5),
     )
     here = {"new_tokens": "datum.answer"}

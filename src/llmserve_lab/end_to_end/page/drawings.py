@@ -13,7 +13,7 @@ from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.transformer.rope import rotate
 
 CHAPTER = "end_to_end"
-PAIRS = ((1, 3), (4, 6))  # positions of a key and of a query, two apart
+PAIRS = ((1, 3), (4, 6), (1, 5))  # positions of a key and a query: two apart, four
 
 
 @figure_style()
@@ -102,10 +102,10 @@ def heads(model: ModelShape) -> StaticFigure:
 
 @figure_style()
 def rope() -> StaticFigure:
-    """Two dials: a key and a query two positions apart, early and late."""
+    """Three dials: a key and a query two positions apart, early and late, and four."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, dials = plt.subplots(1, 2, figsize=(5.6, 2.1))
+    figure, dials = plt.subplots(1, 3, figsize=(5.6, 1.9))
     scores = [_dial(axes, *pair) for axes, pair in zip(dials, PAIRS, strict=True)]
     return StaticFigure.of(
         figure,
@@ -113,9 +113,9 @@ def rope() -> StaticFigure:
         title="Rotary positions: only the angle between two rows counts",
         sentence=(
             "The same key and the same query, two positions apart, at the start of a "
-            "text and later. Both arrows turn by an angle for each position; the angle "
-            "between them, and so the score "
-            f"({_minus(scores[0])} and {_minus(scores[1])}), stays."
+            "text and later: the angle between them, and so the score "
+            f"({_minus(scores[0])} and {_minus(scores[1])}), stays. Four apart, the "
+            f"angle is wider and the score {_minus(scores[2])}."
         ),
     )
 
@@ -139,6 +139,11 @@ def _dial(axes: Any, key_at: int, query_at: int) -> float:
         where = {"ha": "center", "va": "center", "color": ink.light, "weight": "bold"}
         axes.text(1.5 * x, 1.25 * y, f"{name} {at}", **where)
         tips.append((x, y))
+    turns = sorted(float(np.degrees(np.arctan2(y, x))) for x, y in tips)
+    turns = turns if turns[1] - turns[0] <= 180 else [turns[1], turns[0] + 360]
+    arc = patches.Arc((0, 0), 0.8, 0.8, theta1=turns[0], theta2=turns[1])
+    arc.set(edgecolor=INK.light, lw=1.6)
+    axes.add_patch(arc)
     axes.set_title(f"positions {key_at} and {query_at}", fontsize=9.5)
     (x, y), (x2, y2) = tips
     return float(x * x2 + y * y2)
@@ -153,9 +158,10 @@ def parameters(model: ModelShape) -> StaticFigure:
     total = sum(parts.values())
     figure, axes = plt.subplots(figsize=(5.6, 1.7))
     left = 0.0
-    for name in ("embedding", "attention", "ffn", "head"):
+    inks = {"embedding": GREY, "attention": VERMILLION, "ffn": BLUE, "head": GREEN}
+    for name, ink in inks.items():
         width = parts[name] / 1e9
-        look: dict[str, Any] = {"color": BLUE.light, "edgecolor": GRID.light, "lw": 2}
+        look: dict[str, Any] = {"color": ink.light, "edgecolor": GRID.light, "lw": 2}
         axes.barh(0, width, left=left, height=0.6, **look)
         label = f"{name.replace('ffn', 'FFN')}\n{width:.2f}"
         at = left + width / 2 - (0.35 if name == "embedding" else 0)

@@ -17,7 +17,7 @@ PROMPT, ANSWER = 1000, 200  # tokens of the book's usual request
 LLAMA = catalog.model("llama-3.1-8b")
 BIG = catalog.model("llama-3.1-70b")
 REQUEST: dict[str, float] = {"prompt_len": PROMPT, "new_tokens": ANSWER}
-LONGER: dict[str, float] = {"prompt_len": 2000, "new_tokens": 500}
+SHORT: dict[str, float] = {"prompt_len": 20, "new_tokens": 5}
 
 
 def _twice(formula: Formula) -> float:
@@ -39,8 +39,8 @@ predict_the = Question(
     kind="predict",
     prompt=(
         "The sentence has the word “the” twice. Both are the same token, so they have "
-        "the same vector, and so the same key. To which of them does the last row, "
-        "“ball”, give more weight?"
+        "the same vector, and so, in the first block and before positions are added, "
+        "the same key. To which of them does the last row, “ball”, give more weight?"
     ),
     choices=("to the first", "to the second, its own article", "to both the same"),
     answer=_same_the,
@@ -53,7 +53,7 @@ predict_the = Question(
     ),
     why=(
         "A weight depends on the query and the key alone, and the two keys are equal. "
-        "Without a notion of position attention sees a bag of words. Rotary positions, "
+        "Without a notion of position one query sees a bag of words. Rotary positions, "
         "below, mend that."
     ),
 )
@@ -189,23 +189,27 @@ block = Question(
 held = Question(
     name="end-to-end.held",
     prompt=(
-        f"{LLAMA.name} has answered a prompt of 2,000 tokens with 500. A token leaves "
+        f"{LLAMA.name} has answered a prompt of 20 tokens with 5. A token leaves "
         f"{si(LLAMA.kv_bytes_per_token(), 'byte')}. How many bytes does the cache hold "
         "then?"
     ),
-    answer=lambda: f.KV_HELD_BYTES.at(workload(LLAMA) | LONGER),
+    answer=lambda: f.KV_HELD_BYTES.at(workload(LLAMA) | SHORT),
     unit="byte",
     asked_in="MB",
     rel_tol=0.005,
     hints=(
         Hint(
-            lambda: f.KV_HELD_BYTES.at(workload(LLAMA) | LONGER, new_tokens=1),
+            lambda: f.KV_HELD_BYTES.at(workload(LLAMA) | SHORT, new_tokens=1),
             "That is the prompt alone.",
+        ),
+        Hint(
+            lambda: f.KV_HELD_BYTES.at(workload(LLAMA) | SHORT, new_tokens=6),
+            "Every token of the text? The last one is never run.",
         ),
     ),
     why=lambda: (
         "Equation [kv_held_bytes](#eq-kv_held_bytes): "
-        f"{si(f.KV_HELD_BYTES.at(workload(LLAMA) | LONGER), 'byte')}."
+        f"{si(f.KV_HELD_BYTES.at(workload(LLAMA) | SHORT), 'byte')}."
     ),
 )
 pairs = Question(
