@@ -13,7 +13,7 @@ ENV      := .venv/.installed
 RUNTIME  := assets/vendor/vega.js
 BUILT    := _build/html/.stamp
 CHAPTERS := $(wildcard chapters/*.ipynb)
-SOURCES  := _config.yml _toc.yml references.bib intro.md $(CHAPTERS) \
+SOURCES  := _config.yml _toc.yml references.bib intro.md $(CHAPTERS) chapters/how_checked.md \
             $(shell find assets templates -type f -not -path 'assets/vendor/*' 2>/dev/null)
 
 # One run prints what the next one must print, on any number of cores.
@@ -47,6 +47,7 @@ lab: $(ENV) $(RUNTIME)  ## open the chapters in JupyterLab
 run: $(ENV)  ## run every chapter and store its outputs
 	@$(BIN)/python tools/run_notebooks.py --workers $(WORKERS)
 	@$(BIN)/python tools/readme_picture.py
+	@$(BIN)/python tools/how_checked.py
 	@$(BIN)/python tools/browser_tables.py
 	@$(BIN)/python tools/contents.py
 

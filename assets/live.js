@@ -141,6 +141,7 @@
   class Figure {
     constructor(root) {
       this.root = root;
+      root.llmserveFigure = this; // provenance.js asks for the present setting
       this.data = JSON.parse(root.querySelector("script.live-data").textContent);
       this.inputs = [...root.querySelectorAll(".live-controls [name]")];
       this.picture = root.querySelector(".live-picture");
@@ -351,7 +352,9 @@
     const base = window.llmserveLab.replace("live.js", "");
     const style = Object.assign(document.createElement("link"), { rel: "stylesheet" });
     style.href = base + "book.css";
-    const names = ["vendor/vega.js", "tables.js", "keep.js", "step.js", "question.js"];
+    document.head.append(Object.assign(style.cloneNode(), { href: base + "provenance.css" }));
+    const names = ["vendor/vega.js", "tables.js", "keep.js", "step.js", "question.js",
+      "provenance.js"];
     const files = names.map((file) => Object.assign(
       document.createElement("script"), { src: base + file, async: false, onload: start }));
     document.head.append(style, ...files);

@@ -19,7 +19,8 @@ from benchmarks import Line
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "_build" / "html" / "chapters"
-SHARED = (*SCRIPTS, "letters.js", "book.css")  # ours too, on every page
+# Ours too, on every page.
+SHARED = (*SCRIPTS, "letters.js", "provenance.js", "book.css", "provenance.css")
 OPENINGS = 5
 STEP_MS, DRAWN_S, OURS_MB = 4.0, 1.0, 0.2
 FRAME_MS = 16.0  # a choice, or a step of a step figure, takes no more than a frame

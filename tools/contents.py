@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HEAD = "| | chapter | the question it answers |\n| --- | --- | --- |\n"
 TABLE = re.compile(re.escape(HEAD) + r"(?:\|.*\n)+")
 ROW = re.compile(
-    r"^(?:\|[^|]*)?\| (\[[^\]]*\]\(chapters/([\w-]+)\.ipynb\) \| .* \|)$", re.M
+    r"^(?:\|[^|]*)?\| (\[[^\]]*\]\(chapters/([\w-]+)\.(?:ipynb|md)\) \| .* \|)$", re.M
 )
 
 
@@ -33,10 +33,18 @@ def parts(root: Path = ROOT) -> Iterator[tuple[str, dict[str, int | None]]]:
 
 
 def title(page: str, root: Path = ROOT) -> str:
-    """The first heading of a chapter's notebook."""
+    """The first heading of a page."""
+    path = file_of(page, root)
+    text = path.read_text("utf8")
+    if path.suffix == ".ipynb":
+        text = "".join(json.loads(text)["cells"][0]["source"])
+    return text.splitlines()[0].removeprefix("# ")
+
+
+def file_of(page: str, root: Path = ROOT) -> Path:
+    """The file of a page: a notebook, or text that a tool has written."""
     path = root / "chapters" / f"{page}.ipynb"
-    cell = json.loads(path.read_text("utf8"))["cells"][0]
-    return str("".join(cell["source"]).splitlines()[0].removeprefix("# "))
+    return path if path.exists() else path.with_suffix(".md")
 
 
 def table(readme: str, root: Path = ROOT) -> str:
@@ -46,7 +54,8 @@ def table(readme: str, root: Path = ROOT) -> str:
     for caption, pages in parts(root):
         rows.append(f"| | **{caption}** | |")
         for page, number in pages.items():
-            new = f"[{title(page, root)}](chapters/{page}.ipynb) | |"
+            link = f"chapters/{file_of(page, root).name}"
+            new = f"[{title(page, root)}]({link}) | |"
             rows.append(f"| {number or ''} | {known.get(page, new)}")
     return HEAD + "\n".join(rows) + "\n"
 

@@ -11,10 +11,12 @@ from llmserve_lab.catalog import (
     LINKS,
     MODELS,
     PRECISIONS,
+    Cited,
     machine,
     wire,
     workload,
 )
+from llmserve_lab.formula.origin import Computed, Sourced
 from llmserve_lab.notation import quantity
 from llmserve_lab.roofline import formulas as f
 
@@ -39,18 +41,18 @@ def test_half_the_bytes_are_half_the_cache() -> None:
     wide, narrow = (
         workload(MODELS["llama-3-8b"], precision=p) for p in ("bf16", "fp8")
     )
-    assert narrow["kv_bytes_per_token"] * 2 == wide["kv_bytes_per_token"]
-    assert narrow["bytes_weight"] * 2 == wide["bytes_weight"]
-    assert narrow["params_total"] == wide["params_total"]
+    for name in ("kv_bytes_per_token", "bytes_weight"):
+        assert float(narrow[name]) * 2 == float(wide[name])
+    assert float(narrow["params_total"]) == float(wide["params_total"])
 
 
 def test_without_an_efficiency_the_datasheet_is_taken_at_its_word() -> None:
     known = machine(ACCELERATORS["h200-sxm"])
-    assert known["eff_compute"] == known["eff_mem"] == 1.0
-    assert known["hbm_bytes"] == float(ACCELERATORS["h200-sxm"].hbm_bytes)
+    assert float(known["eff_compute"]) == float(known["eff_mem"]) == 1.0
+    assert known["hbm_bytes"] is ACCELERATORS["h200-sxm"].hbm_bytes
     share = EFFICIENCIES["flashmla"]
     reached = machine(ACCELERATORS["h200-sxm"], efficiency=share)
-    assert reached["eff_mem"] == float(share.memory)
+    assert reached["eff_mem"] is share.memory
     assert reached["peak_flops"] == known["peak_flops"]
 
 
@@ -85,3 +87,39 @@ def test_a_key_is_no_record_and_the_message_says_how_to_find_it(
 def test_a_machine_that_nobody_has_described_is_refused() -> None:
     with pytest.raises(LookupError, match="undisclosed"):
         machine(ACCELERATORS["ascend-910c"])
+
+
+def test_what_the_formulas_get_is_cited_and_in_the_unit_of_its_letter() -> None:
+    everything = (
+        workload(MODELS["deepseek-v3"])
+        | machine(ACCELERATORS["h100-sxm"])
+        | wire(LINKS["nvlink4"])
+    )
+    for name, value in everything.items():
+        assert isinstance(value, Cited), name
+        assert value.unit == quantity(name).unit
+        assert value.source.strip()
+
+
+def test_a_substitution_knows_the_sources_of_what_went_in() -> None:
+    known = machine(ACCELERATORS["h100-sxm"])
+    worked = f.RIDGE.worked(known)
+    given = worked.of.given
+    assert given["hbm_bw"] is ACCELERATORS["h100-sxm"].hbm_bw
+    assert given["peak_flops"] is ACCELERATORS["h100-sxm"].peak("bf16")
+    assert worked.of.formula is f.RIDGE and float(worked.of) == worked.value
+
+
+def test_a_formula_gives_the_same_with_and_without_sources() -> None:
+    known = workload(MODELS["llama-3-8b"]) | machine(ACCELERATORS["h100-sxm"])
+    bare = {name: float(value) for name, value in known.items()}
+    for formula in (f.ITERATION_S, f.INTENSITY, f.RIDGE_ROWS):
+        assert formula.at(known, SIZE) == formula.at(bare, SIZE)
+
+
+def test_a_result_that_is_said_keeps_its_origin() -> None:
+    text = f.RIDGE.said(machine(ACCELERATORS["h100-sxm"]))
+    assert text == "295 FLOP/byte" and isinstance(text, Sourced)
+    assert isinstance(text.origin, Computed) and text.origin.formula is f.RIDGE
+    with pytest.raises(TypeError, match="ridge does not ask for batch"):
+        f.RIDGE.said(machine(ACCELERATORS["h100-sxm"]), batch=1.0)

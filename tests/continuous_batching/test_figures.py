@@ -154,7 +154,8 @@ def test_still_pictures_say_what_they_show() -> None:
 
 
 def test_the_article_and_the_engine_describe_one_machine() -> None:
-    engine, known = cost(), as_printed()
+    engine = cost()
+    known = {name: float(value) for name, value in as_printed().items()}
     rate = known["peak_flops"] * known["eff_compute"]
     assert engine.pair_s == pytest.approx(known["attn_flops_per_pair"] / rate)
     assert known["params_total"] > 1.03 * engine.weight_bytes / known["bytes_weight"]

@@ -157,7 +157,7 @@ def test_attentions_reads_are_charged_once() -> None:
     place = twin(PLACE, overlap="none", elementwise=False)
     size = {"batch": 64, "context": 4096}
     known = place.arguments(**size)
-    flops = 64 * 4097 * known["attn_flops_per_pair"]
+    flops = 64 * 4097 * float(known["attn_flops_per_pair"])
     device, kernels = PLACE.accelerator, hopper()
     reached = flops / (kernels.attention * float(device.peak("bf16")))
     short, long = (

@@ -59,7 +59,8 @@ def test_the_table_has_the_chapters_in_the_order_of_the_book(root: Path) -> None
 
 
 def test_every_chapter_is_in_the_book(root: Path) -> None:
-    chapters = {path.stem for path in (root / "chapters").glob("*.ipynb")}
+    files = (root / "chapters").iterdir()
+    chapters = {path.stem for path in files if path.suffix in (".ipynb", ".md")}
     assert chapters == {page for _, pages in contents.parts() for page in pages}
 
 

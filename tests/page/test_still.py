@@ -71,6 +71,6 @@ def test_glue_stores_text_under_the_name_that_the_page_asks_for(
 
 def test_glue_refuses_a_bare_number() -> None:
     with pytest.raises(
-        TypeError, match=r"ridge must be a text or \(value, unit\), got 295"
+        TypeError, match=r"ridge must be a result, a text or \(value, unit\), got 295"
     ):
         glue(ridge=295.2)  # type: ignore[arg-type]

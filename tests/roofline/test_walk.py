@@ -170,5 +170,6 @@ def test_a_walk_reads_what_a_precision_of_the_catalog_stores() -> None:
     bill = walk(SMALL, batch=1, context=1, chunk=1,
                 bytes_weight=float(form.bytes_weight),
                 bytes_kv=float(form.bytes_kv))  # fmt: skip
-    assert bill.kv_read_bytes == known["kv_bytes_per_token"]
-    assert bill.weight_bytes == known["params_total"] * known["bytes_weight"]
+    sizes = {name: float(value) for name, value in known.items()}
+    assert bill.kv_read_bytes == sizes["kv_bytes_per_token"]
+    assert bill.weight_bytes == sizes["params_total"] * sizes["bytes_weight"]

@@ -62,7 +62,7 @@ def test_sixteen_ranks_lose_to_eight_unless_they_have_much_to_compute() -> None:
     at = DEFAULT | {"batch": 2048.0, "chunk": 1.0, "context": 1024.0}
     eight, sixteen = (f.TP_SPEEDUP.at(at, n_ranks=g) for g in (8.0, 16.0))
     assert sixteen < eight  # and to the right of it there is no room
-    assert f.RANK_BYTES.at(at, n_ranks=16.0) > at["hbm_bytes"]
+    assert f.RANK_BYTES.at(at, n_ranks=16.0) > float(at["hbm_bytes"])
     prefill = figures.speedup().values(chunk=2048.0, context=0.0)
     assert prefill["speedup_16_1"] > prefill["speedup_8_1"]
 

@@ -38,7 +38,7 @@ from llmserve_lab.catalog.records.accelerator import (
     Undisclosed,
     UndisclosedError,
 )
-from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.catalog.records.cited import Cited, Given
 from llmserve_lab.catalog.records.link import Link
 from llmserve_lab.catalog.records.shape import ModelShape
 from llmserve_lab.catalog.tables import (
@@ -61,6 +61,7 @@ __all__ = [
     "Accelerator",
     "Cited",
     "Efficiency",
+    "Given",
     "Link",
     "MemoryLevel",
     "ModelShape",

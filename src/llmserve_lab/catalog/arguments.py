@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from llmserve_lab.catalog.data.efficiencies import EFFICIENCIES, Efficiency
 from llmserve_lab.catalog.records.accelerator import Accelerator
+from llmserve_lab.catalog.records.cited import Cited
 from llmserve_lab.catalog.records.link import Link
 from llmserve_lab.catalog.records.shape import ModelShape
 
 
 def workload(
     model: ModelShape, *, precision: str = "bf16", absorbed: bool = True
-) -> dict[str, float]:
+) -> dict[str, Cited]:
     """What the formulas ask about a model with weights and cache in ``precision``.
 
     ``params_total``, ``params_active``, ``bytes_weight``, ``kv_bytes_per_token`` (byte
     per token) and ``attn_flops_per_pair`` (FLOP per pair; latent attention ``absorbed``
-    as decode runs it, or not, as prefill does).
+    as decode runs it, or not, as prefill does). Each is cited: what is counted over the
+    shape names the shape's source. A formula takes them as they are; ``float()`` makes
+    a bare number of one.
 
     Raises:
         LookupError: the catalog has no such precision.
@@ -27,12 +31,18 @@ def workload(
 
     _must_be(ModelShape, "model", model)
     form = catalog.precision(precision)
+    counted = partial(Cited, kind="counted", source=model.source)
+    cache, pair = model.kv_bytes_per_token, model.attn_flops_per_pair
     return {
-        "params_total": float(model.params_total),
-        "params_active": float(model.params_active),
-        "bytes_weight": float(form.bytes_weight),
-        "kv_bytes_per_token": float(model.kv_bytes_per_token(form.bytes_kv)),
-        "attn_flops_per_pair": float(model.attn_flops_per_pair(absorbed=absorbed)),
+        "params_total": counted(model.params_total, "parameter", note=model.name),
+        "params_active": counted(model.params_active, "parameter", note=model.name),
+        "bytes_weight": form.bytes_weight,
+        "kv_bytes_per_token": counted(
+            cache(form.bytes_kv), "byte/token", note=f"{model.name}, {precision} cache"
+        ),
+        "attn_flops_per_pair": counted(
+            pair(absorbed=absorbed), "FLOP/pair", note=model.name
+        ),
     }
 
 
@@ -41,7 +51,7 @@ def machine(
     *,
     precision: str = "bf16",
     efficiency: Efficiency | None = None,
-) -> dict[str, float]:
+) -> dict[str, Cited]:
     """What the formulas ask about a machine: peaks, memory, shares reached.
 
     Without an ``efficiency`` the datasheet is taken at its word.
@@ -54,15 +64,15 @@ def machine(
     reached = efficiency or EFFICIENCIES["datasheet"]
     _must_be(Efficiency, "efficiency", reached)
     return {
-        "peak_flops": float(accelerator.peak(precision)),
-        "hbm_bw": float(accelerator.hbm_bw),
-        "hbm_bytes": float(accelerator.hbm_bytes),
-        "eff_compute": float(reached.compute),
-        "eff_mem": float(reached.memory),
+        "peak_flops": accelerator.peak(precision),
+        "hbm_bw": accelerator.hbm_bw,
+        "hbm_bytes": accelerator.hbm_bytes,
+        "eff_compute": reached.compute,
+        "eff_mem": reached.memory,
     }
 
 
-def wire(link: Link, *, efficiency: Efficiency | None = None) -> dict[str, float]:
+def wire(link: Link, *, efficiency: Efficiency | None = None) -> dict[str, Cited]:
     """Bandwidth one way, latency, and share reached of a link.
 
     Without an ``efficiency`` the datasheet is taken at its word.
@@ -77,9 +87,9 @@ def wire(link: Link, *, efficiency: Efficiency | None = None) -> dict[str, float
     if link.latency is None:
         raise ValueError(f"link must have a latency in the catalog, got {link.name}")
     return {
-        "link_bw": float(link.bandwidth),
-        "link_latency": float(link.latency),
-        "eff_link": float(reached.link),
+        "link_bw": link.bandwidth,
+        "link_latency": link.latency,
+        "eff_link": reached.link,
     }
 
 

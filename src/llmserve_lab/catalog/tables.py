@@ -17,6 +17,7 @@ from llmserve_lab.catalog.records.accelerator import Accelerator, MemoryLevel
 from llmserve_lab.catalog.records.cited import Cited
 from llmserve_lab.catalog.records.link import Link
 from llmserve_lab.catalog.records.shape import ModelShape
+from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import plain
 from llmserve_lab.page.table import Cell, Table
 
@@ -45,7 +46,8 @@ class Sources:
         )
 
     def _noted(self, text: str, cited: Cited) -> str:
-        return f"{text} [{self.number(f'{cited.kind}: {cited.source}')}]"
+        number = self.number(f"{cited.kind}: {cited.source}")
+        return Sourced(f"{text} [{number}]", cited)
 
     def number(self, note: str) -> int:
         """Number of ``note``, added to the list where it is new."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from llmserve_lab import catalog
-from llmserve_lab.catalog import ARTICLE_PARAMS, machine, workload
+from llmserve_lab.catalog import ARTICLE_PARAMS, Cited, machine, workload
 from llmserve_lab.engine import IterationCost
 
 MODEL, DEVICE, SHARE = "llama-2-7b", "h100-sxm", "article-06"
@@ -13,18 +13,16 @@ DECODES, CONTEXT = 8, 1024  # who decodes beside the prompt, with what in cache
 FROM_S, UNTIL_S = -1.5, 9.0  # of the timeline, as seconds since the long prompt came
 
 
-def article_setting() -> dict[str, float]:
+def article_setting() -> dict[str, Cited]:
     """Model and machine as arguments of the formulas, parameters as shapes count."""
     chip = machine(catalog.accelerator(DEVICE), efficiency=catalog.efficiency(SHARE))
     return workload(catalog.model(MODEL)) | chip
 
 
-def as_printed() -> dict[str, float]:
+def as_printed() -> dict[str, Cited]:
     """The same with the round parameter count that the article uses in its tables."""
-    round_count = dict.fromkeys(
-        ("params_total", "params_active"), float(ARTICLE_PARAMS)
-    )
-    return article_setting() | round_count
+    names = ("params_total", "params_active")
+    return article_setting() | dict.fromkeys(names, ARTICLE_PARAMS)
 
 
 @cache

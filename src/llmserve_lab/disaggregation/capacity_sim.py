@@ -22,12 +22,14 @@ from llmserve_lab.engine import (
     Pool,
     simulate,
 )
+from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import plain
 from llmserve_lab.page.table import Table
 from llmserve_lab.sweep import sweep
 from llmserve_lab.workloads import Always, closed_requests
 
 MODEL, GPU, LINK = "llama-3-8b", "h100-sxm", "nvlink4"
+FLEET = {"model": MODEL, "GPU": GPU, "link": LINK}  # what a run's record says
 ENDLESS = 10**9  # blocks: the closed forms know no end of memory
 BACKLOG_TOKENS = 2**21  # of prompts, for two GPUs: enough to forget how it began
 
@@ -35,7 +37,7 @@ BACKLOG_TOKENS = 2**21  # of prompts, for two GPUs: enough to forget how it bega
 def sizes(**more: float) -> dict[str, Any]:
     """What the formulas ask about the fleet's model, GPU and link, and ``more``."""
     model, gpu = catalog.model(MODEL), catalog.accelerator(GPU)
-    wire = {"link_bw": float(catalog.link(LINK).bandwidth), "eff_link": 1.0}
+    wire = {"link_bw": catalog.link(LINK).bandwidth, "eff_link": 1.0}
     return workload(model) | machine(gpu) | wire | more
 
 
@@ -143,13 +145,17 @@ def rates_table(
     for prompt_len in prompts:
         size = fleet | {"prompt_len": prompt_len}
         known = sizes(**size)
-        found = (
-            float(f.SHARED_RATE.at(known)),
-            carried(**size, shared=True),
-            float(f.POOLS_RATE(**pool_rates(known))),
-            carried(**size),
+        shared = f.SHARED_RATE.computed(known)
+        pools = f.POOLS_RATE.computed(**pool_rates(known))
+        rows.append(
+            (
+                f"{prompt_len}",
+                Sourced(plain(shared.value), shared),
+                plain(carried(**size, shared=True)),
+                Sourced(plain(pools.value), pools),
+                plain(carried(**size)),
+            )
         )
-        rows.append((f"{prompt_len}", *map(plain, found)))
     two = f"{n_prefill}P:{n_decode}D: [pools_rate](#eq-pools_rate)"
     columns = (
         "prompt",
@@ -158,7 +164,8 @@ def rates_table(
         two,
         "simulated",
     )
-    return Table(f"Requests/s on {n_prefill + n_decode} GPUs", columns, rows)
+    caption = f"Requests/s on {n_prefill + n_decode} GPUs"
+    return Table(caption, columns, rows, settings=FLEET)
 
 
 def splits(
@@ -185,11 +192,17 @@ def splits(
     rows = []
     for each in settings:
         known = sizes(overhead_s=0.0, overlap=1.0)
-        closed = float(f.POOLS_RATE(**pool_rates(known, each)))
+        pools = f.POOLS_RATE.computed(**pool_rates(known, each))
+        closed = pools.value
         simulated = found[each["n_prefill"]]
         name = f"{each['n_prefill']}P:{each['n_decode']}D"
         rows.append(
-            (name, plain(closed), plain(simulated), f"{simulated / closed:.2f}")
+            (
+                name,
+                Sourced(plain(closed), pools),
+                plain(simulated),
+                f"{simulated / closed:.2f}",
+            )
         )
     columns = ("split", "closed form (requests/s)", "simulated", "ratio")
-    return Table(f"{n_gpus} GPUs, every split", columns, rows)
+    return Table(f"{n_gpus} GPUs, every split", columns, rows, settings=FLEET)

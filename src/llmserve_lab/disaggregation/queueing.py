@@ -5,6 +5,7 @@ from __future__ import annotations
 from llmserve_lab.disaggregation import capacity_sim
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.engine import Continuous, Pool, simulate
+from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
 from llmserve_lab.workloads import Always, poisson_requests
@@ -15,7 +16,7 @@ def wait_table(*, prompt_len: int, num_requests: int = 3200) -> Table:
     prefill_s = float(f.PREFILL_S.at(capacity_sim.sizes(prompt_len=prompt_len)))
     rows = []
     for busy in (0.2, 0.5, 0.8):
-        closed = float(f.TTFT(prefill_busy=busy, prefill_s=prefill_s))
+        found = f.TTFT.computed(prefill_busy=busy, prefill_s=prefill_s)
         requests = poisson_requests(
             rate_per_s=busy / prefill_s,
             prompt=Always(prompt_len),
@@ -25,7 +26,10 @@ def wait_table(*, prompt_len: int, num_requests: int = 3200) -> Table:
         )
         alone = Pool(capacity_sim.cost(), Continuous(max_batch=1))
         simulated = float(simulate(requests, alone).ttft_s.mean())
-        shown = (si(closed, "s"), si(simulated, "s"), f"{simulated / closed:.2f}")
+        closed = Sourced(si(found.value, "s"), found)
+        shown = (closed, si(simulated, "s"), f"{simulated / found.value:.2f}")
         rows.append((f"{busy:.0%} busy", *shown))
     columns = ("load", "closed form", "simulated", "ratio")
-    return Table(f"Mean TTFT, prompts of {prompt_len} tokens", columns, rows)
+    caption = f"Mean TTFT, prompts of {prompt_len} tokens"
+    settings = capacity_sim.FLEET | {"seed": 0}
+    return Table(caption, columns, rows, settings=settings)

@@ -123,7 +123,7 @@ def table(model: ModelShape, accelerator: Accelerator, *, prefix_len: int) -> Ta
         ValueError: the weights leave no room on the accelerator.
     """
     known = workload(model) | machine(accelerator)
-    block_bytes = MOONCAKE_BLOCK * known["kv_bytes_per_token"]
+    block_bytes = MOONCAKE_BLOCK * float(known["kv_bytes_per_token"])
     hbm = MemoryLevel("HBM", accelerator.hbm_bytes, accelerator.hbm_bw)
     levels = (hbm, HOST_DRAM, NVME_SSD)
     held = [room_bytes(model, accelerator), *(float(t.bytes) for t in levels[1:])]

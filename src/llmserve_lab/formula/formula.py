@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import sympy
 
     from llmserve_lab.formula.latex import Worked
+    from llmserve_lab.formula.origin import Computed, Sourced
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +189,25 @@ class Formula:
             As a call does, in the unit of ``result``.
         """
         return self(**self.given(*known, **more))
+
+    def computed(self, *known: Mapping[str, Any], **more: Any) -> Computed:
+        """The result together with the arguments that went in; see :meth:`at`.
+
+        Raises:
+            TypeError: an argument is missing, unknown, or an array.
+        """
+        from llmserve_lab.formula.origin import Computed
+
+        given = self.given(*known, **more)
+        return Computed(self, given, float(self(**given)))
+
+    def said(self, *known: Mapping[str, Any], digits: int = 3, **more: Any) -> Sourced:
+        """The result as a text with its unit that knows where it is from."""
+        from llmserve_lab.formula.origin import Sourced
+        from llmserve_lab.formula.text import said
+
+        found = self.computed(*known, **more)
+        return Sourced(said(found.value, found.unit, digits), found)
 
     @cached_property
     def latex(self) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from llmserve_lab.formula.breaking import aligned
 from llmserve_lab.formula.html import display
 from llmserve_lab.formula.names import quantity, rank
+from llmserve_lab.formula.origin import Computed, small_print
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 from llmserve_lab.formula.text import plain, si
 
@@ -28,9 +29,12 @@ class Worked:
     unit: str
     latex: str
     text: str
+    of: Computed
 
     def _repr_html_(self) -> str:
-        return f'<div class="worked">{display(self.latex)}</div>'
+        said = self.text.rpartition(" = ")[2]
+        beside = small_print(self.of, said)
+        return f'<div class="worked">{display(self.latex)}{beside}</div>'
 
     def __repr__(self) -> str:
         return self.text
@@ -68,7 +72,20 @@ def worked(formula: Formula, values: Mapping[str, Any], *, digits: int) -> Worke
         formula.result.unit,
         aligned(formula.result.symbol, steps),
         f"{formula.name} = {shown}",
+        Computed(formula, values, float(value)),
     )
+
+
+def template(formula: Formula) -> str:
+    r"""LaTeX of the right side with a slot ``⟦name\,⟧`` for each term.
+
+    The page fills the slots with letters, or with the numbers of the moment.
+    """
+    slots = {
+        name: "1" if getattr(term, "value", 0) == 1 else rf"⟦{name}\,⟧"
+        for name, term in formula.terms.items()
+    }
+    return print_latex(formula.teaching, slots, dots=True)
 
 
 def _intermediate(formula: Formula, values: Mapping[str, Any]) -> dict[str, float]:

@@ -39,6 +39,7 @@ head = [head]
 pair = [pair]
 device = [device]
 iteration = [iteration]
+cycle = [cycle]
 dollar = [money]
 """
 
@@ -72,6 +73,8 @@ def convert(value: Any, unit: str, *, to: str, what: str) -> Any:
     try:
         return units().Quantity(value, given).to(to).magnitude
     except pint.DimensionalityError:
+        if to == "dimensionless":
+            raise ValueError(f"{what} must have no unit, got {unit}") from None
         raise ValueError(
             f"{what} must be in {to} (or a multiple), got {unit}"
         ) from None

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from llmserve_lab.catalog import MODELS, PRECISIONS, ModelShape
+from llmserve_lab.catalog import MODELS, PRECISIONS, Cited, ModelShape
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.catalog.records.tensor import Tensor
 from llmserve_lab.formula.text import plain
-from llmserve_lab.notation import ffn_matrices
+from llmserve_lab.notation import ffn_matrices, quantity
 from llmserve_lab.page.table import Table
 
 LLAMA, QWEN = MODELS["llama-2-7b"], MODELS["qwen2.5-72b"]
 DEEPSEEK, KIMI = MODELS["deepseek-v3"], MODELS["kimi-k2"]
+WIDTHS = ("bytes_weight", "bytes_act")
 GATED = ("gate_proj", "up_proj", "down_proj")
 
 
@@ -27,23 +28,23 @@ def moe_of(model: ModelShape) -> MoeFfn:
     return model.ffn
 
 
-def sizes_of(model: ModelShape, *, precision: str = "bf16") -> dict[str, float]:
+def sizes_of(model: ModelShape, *, precision: str = "bf16") -> dict[str, Cited]:
     """What the chapter's formulas ask about a mixture of experts.
 
     Raises:
         TypeError: the model has a dense FFN.
     """
-    spec, width = moe_of(model), float(PRECISIONS[precision].bytes_weight)
-    return {
-        ffn_matrices.name: float(len(GATED)),
-        "d_model": float(model.d_model),
-        "d_expert": float(spec.d_ff),
-        "n_experts": float(spec.n_experts),
-        "n_shared": float(spec.n_shared),
-        "top_k": float(spec.top_k),
-        "bytes_weight": width,
-        "bytes_act": width,
+    spec, form = moe_of(model), PRECISIONS[precision]
+    shape = {
+        ffn_matrices.name: len(GATED),
+        "d_model": model.d_model,
+        "d_expert": spec.d_ff,
+        "n_experts": spec.n_experts,
+        "n_shared": spec.n_shared,
+        "top_k": spec.top_k,
     }
+    widths = {name: form.bytes_in(quantity(name).unit) for name in WIDTHS}
+    return {n: model.cited(v, quantity(n).unit) for n, v in shape.items()} | widths
 
 
 def ffn_tensors(model: ModelShape) -> Iterator[Tensor]:

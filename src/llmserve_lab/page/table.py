@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
+from typing import Any
 
+from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import plain, without_links
+from llmserve_lab.page.cell import this_run
 from llmserve_lab.page.html import linked
+from llmserve_lab.page.provenance import Provenance, marked
 
 Cell = str | int | float
 NUMBER_LIKE = re.compile(r"[~≈<>≤≥]?\s*[-−+]?\.?\d")
@@ -38,7 +42,9 @@ class Table:
 
     The first column names the row unless ``row_headers`` is false. A column in which
     every cell is a number, or begins like one (``"14 GB"``), is aligned to the right.
-    A cell may refer to a note by its number: ``"80 GB [2]"``.
+    A cell may refer to a note by its number: ``"80 GB [2]"``. A :class:`Sourced` cell
+    says where its number is from; the others are from the run that made the table,
+    whose ``settings`` (text, numbers, or cited numbers) are kept with it.
 
     Raises:
         TypeError: a cell is neither text nor a number.
@@ -51,6 +57,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = ()
     row_headers: bool = True
+    settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if not self.caption.strip():
@@ -98,14 +105,20 @@ class Table:
 
     def _repr_html_(self) -> str:
         """Semantic HTML, the same bytes every time, everything escaped."""
-        caption = escape(self.caption)
+        caption, book = escape(self.caption), Provenance()
+        # What every number is from that does not say otherwise.
+        run = this_run(self.settings) if any(self.numeric) else None
+        mark = f' data-run="{book.number(run)}"' if run else ""
         head = "".join(_heading(*pair) for pair in self._headed(self.columns))
-        body = "\n".join(f"<tr>{''.join(self._cells(row))}</tr>" for row in self.rows)
+        rows = ("".join(self._cells(row, book)) for row in self.rows)
+        body = "\n".join(f"<tr>{row}</tr>" for row in rows)
         return (
             f'<div class="{WRAP}" tabindex="0" role="region" aria-label="{caption}">\n'
-            f'<table class="catalog">\n<caption>{caption}</caption>\n'
+            f'<table class="catalog"{mark}>\n<caption>{caption}</caption>\n'
             f"<thead>\n<tr>{head}</tr>\n</thead>\n"
-            f"<tbody>\n{body}\n</tbody>\n</table>\n</div>" + self._notes()
+            f"<tbody>\n{body}\n</tbody>\n</table>\n</div>"
+            + self._notes()
+            + book.script()
         )
 
     def _headed(self, cells: Iterable[Cell]) -> Iterable[tuple[str, bool]]:
@@ -114,8 +127,10 @@ class Table:
         texts = (text.replace(" × ", "&nbsp;×&nbsp;") for text in shown)
         return zip(texts, self.numeric, strict=True)
 
-    def _cells(self, row: Sequence[Cell]) -> Iterable[str]:
+    def _cells(self, row: Sequence[Cell], book: Provenance) -> Iterable[str]:
         for index, (text, number) in enumerate(self._headed(row)):
+            if isinstance(cell := row[index], Sourced):
+                text = marked(text, book.number(cell.origin))
             if index == 0 and self.row_headers:
                 yield f'<th scope="row">{text}</th>'
             else:

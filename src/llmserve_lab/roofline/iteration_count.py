@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from llmserve_lab.catalog import ModelShape, workload
 from llmserve_lab.checks import positive, whole
+from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
 from llmserve_lab.roofline import formulas as f
@@ -143,13 +144,14 @@ def comparison(model: ModelShape, *, batch: int, context: int, chunk: int) -> Ta
         f.ATTN_FLOPS,
         f.KV_WRITE_BYTES,
     ):
-        closed = float(formula.at(known))
+        found = formula.computed(known)
+        closed = found.value
         counted = float(getattr(bill, formula.name))
         unit = formula.result.unit
         rows.append(
             (
                 f"{formula.result.meaning}, {formula.link}",
-                si(closed, unit, 5),
+                Sourced(si(closed, unit, 5), found),
                 si(counted, unit, 5),
                 "both none" if closed == counted == 0 else f"{closed / counted:.4f}",
             )

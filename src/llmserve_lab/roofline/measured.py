@@ -5,23 +5,24 @@ from __future__ import annotations
 from llmserve_lab import catalog
 from llmserve_lab.catalog import Cited, machine, workload
 from llmserve_lab.catalog.evidence.measurements import SMALL_BATCH, SmallBatch
+from llmserve_lab.formula.origin import Computed, Sourced
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
 from llmserve_lab.roofline import formulas as f
 
 
-def bound_s(record: SmallBatch, *, chunk: int, context: int) -> float:
+def bound_s(record: SmallBatch, *, chunk: int, context: int) -> Computed:
     """Lower bound on the time of one iteration for the request of ``record``.
 
     Tensor parallelism multiplies peak and bandwidth by the number of devices; the links
     between them are free here, as everything is that a roofline does not know.
     """
-    known = machine(catalog.accelerator(record.accelerator))
-    for rate in ("peak_flops", "hbm_bw"):
-        known[rate] *= record.num_devices
-    known |= workload(catalog.model(record.model))
+    one = machine(catalog.accelerator(record.accelerator))
+    known = one | workload(catalog.model(record.model))
+    rates = ("peak_flops", "hbm_bw")
+    all_of_them = {rate: float(one[rate]) * record.num_devices for rate in rates}
     size = {"batch": 1, "chunk": chunk, "context": context}
-    return float(f.ITERATION_S.at(known, **size))
+    return f.ITERATION_S.computed(known, **all_of_them, **size)
 
 
 def bound_against_measurement() -> Table:
@@ -40,6 +41,6 @@ def bound_against_measurement() -> Table:
     return Table(caption, columns, rows, notes=(f"Measured: {record.token_s.source}.",))
 
 
-def _row(what: str, bound: float, measured: Cited) -> tuple[str, str, str, str]:
-    value = float(measured)
-    return what, si(bound, "s"), si(value, "s"), f"{value / bound:.1f}"
+def _row(what: str, bound: Computed, measured: Cited) -> tuple[str, str, str, str]:
+    limit = Sourced(si(bound.value, "s"), bound)
+    return what, limit, measured.shown(3), f"{float(measured) / bound.value:.1f}"

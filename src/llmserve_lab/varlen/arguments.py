@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from llmserve_lab.catalog import MODELS, workload
+from llmserve_lab.catalog import MODELS, Given, workload
 from llmserve_lab.checks import whole_numbers
 from llmserve_lab.page.table import Table
 from llmserve_lab.varlen import formulas as f
@@ -32,12 +32,12 @@ def batch_of(lengths: Sequence[int]) -> dict[str, float]:
     }
 
 
-def square_share(batch: Mapping[str, float], work: Mapping[str, float]) -> float:
+def square_share(batch: Mapping[str, float], work: Mapping[str, Given]) -> float:
     """Attention's share of the FLOPs if whole blocks are computed, not triangles.
 
     ``batch`` as from :func:`batch_of`, ``work`` as from the catalog's ``workload``.
     """
-    squares = f.VARLEN_PAIRS.at(batch) * work["attn_flops_per_pair"]
+    squares = f.VARLEN_PAIRS.at(batch) * float(work["attn_flops_per_pair"])
     return float(squares / (squares + f.LINEAR_FLOPS.at(batch, work)))
 
 

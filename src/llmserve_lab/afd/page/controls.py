@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llmserve_lab.afd.simulation.bundle import ascend
+from llmserve_lab.afd.simulation.bundle import ascend, fitted
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Slider
 
@@ -37,6 +37,7 @@ def sliders() -> tuple[Slider, ...]:
             tuple(round(factor * value, 15) for factor in FACTORS),
             round(value, 15),
             LABELS[name],
+            fitted()[name],
         )
         for name, value in ascend().items()
     )

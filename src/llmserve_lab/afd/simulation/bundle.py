@@ -6,6 +6,7 @@ wire in the requests that pass. What the paper leaves open is an option with a n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -39,8 +40,14 @@ class AffineTime:
 
 def ascend() -> dict[str, float]:
     """The paper's fitted coefficients by code name, its cycle written as 1 µs."""
-    fitted = catalog.accelerator("ascend-910c").fitted  # type: ignore[attr-defined]
-    return {name: float(record) * CYCLE_S for name, record in fitted.items()}
+    return {name: float(record) * CYCLE_S for name, record in fitted().items()}
+
+
+def fitted() -> Mapping[str, catalog.Cited]:
+    """The coefficients as the paper prints them, in cycles."""
+    device = catalog.accelerator("ascend-910c")
+    found: Mapping[str, catalog.Cited] = device.fitted  # type: ignore[attr-defined]
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from llmserve_lab import catalog
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.page.controls import LABELS
 from llmserve_lab.afd.simulation.bundle import ascend
-from llmserve_lab.catalog import Accelerator, Efficiency, ModelShape, accelerator
+from llmserve_lab.catalog import Accelerator, Efficiency, Given, ModelShape, accelerator
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.formula.text import plain
+from llmserve_lab.notation import bytes_returned, bytes_sent
 from llmserve_lab.page.table import Table
 
 EXPERTS_PER_CARD = 8
@@ -22,7 +25,7 @@ def layer(
     n_draft: int = 1,
     experts_per_card: float = EXPERTS_PER_CARD,
     efficiency: Efficiency | None = None,
-) -> dict[str, float]:
+) -> dict[str, Given]:
     """Everything that ``a_attn`` to ``a_comm`` ask about one layer of ``model``.
 
     Cache in 16 bits, experts in 8 (FP8, or INT8 where a machine has no other); rows
@@ -38,26 +41,24 @@ def layer(
     reached = efficiency or catalog.efficiency("datasheet")
     narrow = "fp8" if "fp8" in accelerator.peak_flops else "int8"
     eight, sixteen = catalog.precision(narrow), catalog.precision("bf16")
-    return (
-        catalog.workload(model, precision="bf16")
-        | catalog.machine(accelerator, precision=narrow, efficiency=reached)
-        | {
-            "n_layers": model.n_layers,
-            "d_model": model.d_model,
-            "d_expert": experts.d_ff,
-            "n_experts": experts.n_experts,
-            "top_k": experts.top_k,
-            "n_draft": n_draft,
-            "experts_per_card": experts_per_card,
-            "bytes_sent": float(eight.bytes_weight),
-            "bytes_returned": float(sixteen.bytes_weight),
-            "link_bw": float(catalog.link(accelerator.scale_up).bandwidth),
-            "eff_link": float(reached.link),
-        }
-    )
+    return {
+        **catalog.workload(model, precision="bf16"),
+        **catalog.machine(accelerator, precision=narrow, efficiency=reached),
+        "n_layers": model.n_layers,
+        "d_model": model.d_model,
+        "d_expert": experts.d_ff,
+        "n_experts": experts.n_experts,
+        "top_k": experts.top_k,
+        "n_draft": n_draft,
+        "experts_per_card": experts_per_card,
+        "bytes_sent": eight.bytes_in(bytes_sent.unit),
+        "bytes_returned": sixteen.bytes_in(bytes_returned.unit),
+        "link_bw": catalog.link(accelerator.scale_up).bandwidth,
+        "eff_link": reached.link,
+    }
 
 
-def slopes(known: dict[str, float]) -> dict[str, float]:
+def slopes(known: Mapping[str, Given]) -> dict[str, float]:
     """The three slopes, in seconds per token or request, by code name."""
     return {formula.name: float(formula.at(known)) for formula in SLOPES}
 

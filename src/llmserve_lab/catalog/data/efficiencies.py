@@ -14,7 +14,7 @@ from types import MappingProxyType
 from llmserve_lab.catalog.data.hopper import H100, H800
 from llmserve_lab.catalog.data.links import IB_NDR
 from llmserve_lab.catalog.evidence.articles import ARTICLE_FLOPS
-from llmserve_lab.catalog.records.cited import Cited, fraction
+from llmserve_lab.catalog.records.cited import Cited, cite_in, fraction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +34,11 @@ class Efficiency:
     precision: str = "any"
 
     def __post_init__(self) -> None:
+        cite_in(self, compute="dimensionless", memory="dimensionless")
+        cite_in(self, link="dimensionless")
         for part in ("compute", "memory", "link"):
             share = getattr(self, part)
-            if share.unit != "dimensionless" or not 0 < float(share) <= 1:
+            if not 0 < float(share) <= 1:
                 raise ValueError(f"{part} must be a share in (0, 1], got {share}")
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from llmserve_lab.catalog.records.accelerator import BITS_PER_BYTE
-from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.catalog.records.cited import Cited, cite_in
+from llmserve_lab.catalog.records.link import BITS_PER_BYTE
 
 
 @dataclass(frozen=True)
@@ -17,19 +17,23 @@ class Precision:
     key: str
     bits: Cited
 
+    def __post_init__(self) -> None:
+        cite_in(self, bits="bit")
+
     @property
     def bytes_weight(self) -> Cited:
         """Bytes per parameter, w_b."""
-        return self._bytes_per("parameter")
+        return self.bytes_in("byte/parameter")
 
     @property
     def bytes_kv(self) -> Cited:
         """Bytes per number in the KV cache, kv_b."""
-        return self._bytes_per("element")
+        return self.bytes_in("byte/element")
 
-    def _bytes_per(self, thing: str) -> Cited:
+    def bytes_in(self, unit: str) -> Cited:
+        """Bytes per number of any other kind, in the ``unit`` of its quantity."""
         size = float(self.bits) / BITS_PER_BYTE
-        return Cited(size, f"byte/{thing}", self.bits.kind, self.bits.source)
+        return Cited(size, unit, self.bits.kind, self.bits.source, self.key.upper())
 
 
 def _precision(key: str, bits: int, source: str) -> tuple[str, Precision]:

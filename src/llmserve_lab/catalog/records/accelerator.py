@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NoReturn
 
-from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.catalog.data.links import LINKS
+from llmserve_lab.catalog.records.cited import Cited, cite_in
+from llmserve_lab.catalog.records.link import BITS_PER_BYTE
+from llmserve_lab.checks import whole_fields
 
 GIB = 1024**3
-BITS_PER_BYTE = 8
 RTX_4090_DRIVER = Cited(25.25e9, "byte", "measured", "CUDA runtime on an RTX 4090")
 RTX_4090_SHEET = Cited(24e9, "byte", "datasheet", "NVIDIA GeForce RTX 4090, 2022")
 
@@ -36,6 +38,10 @@ class ComputeArray:
     boost_clock: Cited
     flops_per_cycle: Mapping[str, Cited]
 
+    def __post_init__(self) -> None:
+        cite_in(self, num_sms="dimensionless", boost_clock="cycle/s")
+        cite_in(self, flops_per_cycle="FLOP/cycle")
+
     def counted_flops_per_s(self, precision: str) -> float:
         """Multiply the parts: dense FLOP/s of the whole chip at ``precision``."""
         per_cycle = float(self.num_sms) * float(self.flops_per_cycle[precision])
@@ -50,6 +56,10 @@ class HbmStacks:
     stack_bytes: Cited
     bus_bits: Cited
     pin_rate: Cited
+
+    def __post_init__(self) -> None:
+        cite_in(self, num_stacks="dimensionless", stack_bytes="byte")
+        cite_in(self, bus_bits="bit", pin_rate="bit/s")
 
     def counted_bytes(self) -> float:
         """Bytes on the package, before anything is held back from the user."""
@@ -69,6 +79,9 @@ class MemoryLevel:
     bytes: Cited
     bandwidth: Cited
 
+    def __post_init__(self) -> None:
+        cite_in(self, bytes="byte", bandwidth="byte/s")
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Accelerator:
@@ -82,6 +95,11 @@ class Accelerator:
     how many of them that link joins. ``driver_bytes`` is the memory that its driver
     shows to a program, where it is known. All peaks are what the datasheet promises;
     efficiencies are kept apart in :mod:`llmserve_lab.catalog.data.efficiencies`.
+
+    Raises:
+        TypeError: a number has no source, or ``num_devices`` is not an int.
+        ValueError: a number is in a foreign unit, ``num_devices`` is below 1, or the
+            catalog has no such link.
     """
 
     name: str
@@ -96,6 +114,15 @@ class Accelerator:
     hbm_stacks: HbmStacks | None = None
     memory_levels: tuple[MemoryLevel, ...] = ()
     driver_bytes: Cited | None = None
+
+    def __post_init__(self) -> None:
+        cite_in(self, peak_flops="FLOP/s", hbm_bytes="byte", hbm_bw="byte/s")
+        cite_in(self, driver_bytes="byte")
+        whole_fields(self, "num_devices")
+        if self.scale_up not in LINKS:
+            raise ValueError(
+                f"scale_up must be one of {', '.join(LINKS)}, got {self.scale_up!r}"
+            )
 
     @property
     def disclosed(self) -> bool:

@@ -11,8 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from llmserve_lab.catalog.records.accelerator import BITS_PER_BYTE
-from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.catalog.records.cited import Cited, cite_in
+from llmserve_lab.checks import whole_fields
+
+BITS_PER_BYTE = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +31,10 @@ class Wires:
     payload: int = 1
     line: int = 1
 
+    def __post_init__(self) -> None:
+        cite_in(self, lane_rate="bit/s")
+        whole_fields(self, "num_links", "lanes_per_link", "payload", "line")
+
     def counted_bytes_per_s(self) -> float:
         """Multiply the parts: bytes per second that one device can send."""
         bits = self.num_links * self.lanes_per_link * float(self.lane_rate)
@@ -43,6 +49,10 @@ class Link:
     ways. ``latency`` is the one-way time of a small message in s, where one was
     published. A switched fabric gives every device its full bandwidth to any other:
     it says how many it joins and their ``total``, both ways.
+
+    Raises:
+        TypeError: a number has no source, or ``num_devices`` is not an int.
+        ValueError: a number is in a foreign unit, or ``num_devices`` is below 1.
     """
 
     name: str
@@ -54,3 +64,8 @@ class Link:
     latency: Cited | None = None
     num_devices: int = 2
     total: Cited | None = None
+
+    def __post_init__(self) -> None:
+        cite_in(self, bandwidth="byte/s", bidirectional="byte/s", total="byte/s")
+        cite_in(self, latency="s")
+        whole_fields(self, "num_devices")

@@ -14,10 +14,18 @@ from types import MappingProxyType
 from typing import Literal
 
 from llmserve_lab.catalog.records.attention import Attention
-from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.catalog.records.cited import Cited, cite_in
 from llmserve_lab.catalog.records.ffn import Ffn, MoeFfn
 from llmserve_lab.catalog.records.tensor import Tensor
 from llmserve_lab.checks import positive, whole_fields
+
+PUBLISHED_UNITS = MappingProxyType(
+    {
+        "params_total": "parameter",
+        "params_active": "parameter",
+        "kv_bytes_per_token": "byte/token",
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +52,7 @@ class ModelShape:
     )
 
     def __post_init__(self) -> None:
+        cite_in(self, published=PUBLISHED_UNITS)
         whole_fields(self, "n_layers", "d_model", "vocab")
         if self.norm not in ("rms", "layer"):
             raise ValueError(f"norm must be 'rms' or 'layer', got {self.norm!r}")
@@ -52,6 +61,10 @@ class ModelShape:
                 f"n_dense_layers must be at most n_layers = {self.n_layers}, "
                 f"got {self.ffn.n_dense_layers}"
             )
+
+    def cited(self, value: float, unit: str) -> Cited:
+        """A number that follows from this shape, with the shape's source."""
+        return Cited(value, unit, "counted", self.source, self.name)
 
     def tensors(self) -> tuple[Tensor, ...]:
         """Every weight tensor of the model, from the embedding to the LM head."""

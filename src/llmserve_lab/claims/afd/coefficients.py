@@ -24,7 +24,7 @@ PRINTED = {
 
 
 @cache
-def known() -> dict[str, float]:
+def known() -> dict[str, catalog.Given]:
     """One layer of DeepSeek-V3; the machine does not matter to what is claimed."""
     return layer(V3, catalog.accelerator("h800-sxm"))
 
@@ -103,7 +103,7 @@ CLAIMS = (
         id="000-46",
         section="§B.1",
         says="Experts that a token is sent to",
-        parts=(Number("8", "dimensionless", lambda: known()["top_k"]),),
+        parts=(Number("8", "dimensionless", lambda: float(known()["top_k"])),),
         why="So does the catalog, from the public configuration.",
     ),
     exact(
@@ -114,7 +114,11 @@ CLAIMS = (
             Number(
                 "2",
                 "dimensionless",
-                lambda: at(f.EXPERT_ROWS) * known()["n_experts"] / known()["top_k"],
+                lambda: (
+                    at(f.EXPERT_ROWS)
+                    * float(known()["n_experts"])
+                    / float(known()["top_k"])
+                ),
             ),
         ),
         why="The token itself and the draft.",

@@ -44,7 +44,7 @@ def seconds(*, n_rows: float, attn_pairs: float, kv_read_bytes: float) -> float:
 
 
 def _only(name: str) -> dict[str, float]:
-    return {name: as_printed()[name]}
+    return {name: float(as_printed()[name])}
 
 
 def prompt_pairs(prompt: float) -> float:

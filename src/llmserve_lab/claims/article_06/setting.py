@@ -11,6 +11,7 @@ from functools import cache
 from llmserve_lab.catalog import (
     ARTICLE_PARAMS,
     MODELS,
+    PRECISIONS,
     accelerator,
     efficiency,
     machine,
@@ -35,10 +36,11 @@ def setting() -> dict[str, float]:
         "n_heads": LLAMA.attention.n_heads,
         "d_head": LLAMA.attention.d_head,
         "n_kv_heads": LLAMA.attention.n_heads,  # multi-head: every head caches
-        "bytes_kv": workload(LLAMA, precision="fp16")["bytes_weight"],
+        "bytes_kv": float(PRECISIONS["fp16"].bytes_weight),
     }
     chip = machine(H100, precision="fp16", efficiency=efficiency("article-06"))
-    return workload(LLAMA, precision="fp16") | params | shape | chip
+    known = workload(LLAMA, precision="fp16") | chip
+    return {name: float(value) for name, value in known.items()} | params | shape
 
 
 def at(formula: Formula, **values: float) -> float:

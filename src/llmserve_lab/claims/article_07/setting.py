@@ -52,7 +52,7 @@ def slice_reaches() -> tuple[float, float]:
     """FLOPs per byte that such a slice can reach at best, and the ridge of an H100."""
     peaks = machine(H100)
     limit = f.SLICE_LIMIT.at(DEFAULT, tp=CARDS)
-    return float(limit), peaks["peak_flops"] / peaks["hbm_bw"]
+    return float(limit), float(peaks["peak_flops"]) / float(peaks["hbm_bw"])
 
 
 @cache

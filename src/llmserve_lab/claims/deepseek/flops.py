@@ -72,12 +72,13 @@ def again_over_once() -> float:
     linear = 2 * attention_bytes()
     made = float(f.EXPAND_FLOPS.at(shape(), context=MEAN_CONTEXT, batch=1))
     vanilla = linear + made + pairs * float(shape()["vanilla_pair_flops"])
-    return vanilla / (linear + pairs * workload(V3)["attn_flops_per_pair"])
+    return vanilla / (linear + pairs * float(workload(V3)["attn_flops_per_pair"]))
 
 
 def prefill_ratio() -> float:
     """FLOPs of attention's pairs in a prompt, absorbed over vanilla."""
-    return float(workload(V3)["attn_flops_per_pair"] / shape()["vanilla_pair_flops"])
+    absorbed = float(workload(V3)["attn_flops_per_pair"])
+    return float(absorbed / shape()["vanilla_pair_flops"])
 
 
 def growth() -> float:

@@ -31,8 +31,8 @@ def machine_choices() -> tuple[Choice, Choice]:
     rates = {n: tuple(p[n] for p in peaks) for n in ("peak_flops", "hbm_bw")}
     names = tuple(device.name for device in devices)
     shares = {
-        "eff_compute": tuple(float(share.compute) for share in SHARES),
-        "eff_mem": tuple(float(share.memory) for share in SHARES),
+        "eff_compute": tuple(share.compute for share in SHARES),
+        "eff_mem": tuple(share.memory for share in SHARES),
     }
     reached = tuple(share.name for share in SHARES)
     return (

@@ -22,14 +22,14 @@ from llmserve_lab.continuous_batching.serving import LONG, around_the_stall, sta
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Slider
 from llmserve_lab.page.live.figure import LiveFigure
-from llmserve_lab.page.live.readout import Bound, Readout, Verdict
+from llmserve_lab.page.live.readout import Bound, Readout, Value, Verdict
 from llmserve_lab.roofline import formulas as roofline
 
 CALM = {"n_decodes": float(DECODES), "decode_context": float(CONTEXT)}
 KEPT = ("breaks the target", "keeps the target")
 
 
-def mixed(**at: float | str) -> dict[str, Bound]:
+def mixed(**at: Value) -> dict[str, Bound]:
     """The signals of ``iteration_s-mixed`` and its three parts; ``at`` ties leaves."""
     parts = (f.MIXED_COMPUTE_S, roofline.WEIGHTS_S, f.MIXED_KV_S)
     found = {}

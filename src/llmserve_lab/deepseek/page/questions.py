@@ -28,6 +28,10 @@ def _twin() -> Twin:
     return Twin(setup=PLACE, assumptions=book_assumptions())
 
 
+def _kv_bytes() -> float:
+    return float(_twin().shape["kv_bytes_per_token"])
+
+
 def _blocks() -> dict[str, float]:
     alone = Twin(setup=PLACE, assumptions=replace(book_assumptions(), overlap="none"))
     return {
@@ -173,9 +177,7 @@ fits = Question(
     rel_tol=0.0,
     hints=(
         Hint(
-            lambda: (
-                _twin().room_bytes() / (_twin().shape["kv_bytes_per_token"] * LONG) // 1
-            ),
+            lambda: _twin().room_bytes() / (_kv_bytes() * LONG) // 1,
             "The weights need room too.",
         ),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from llmserve_lab.catalog import LINKS, MODELS, machine, workload
+from llmserve_lab.catalog import LINKS, MODELS, Given, machine, workload
 from llmserve_lab.catalog.selection import in_servers
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Slider
@@ -38,7 +38,7 @@ def hardware(
     model: str = "Llama-3-8B", *, layers: bool = False
 ) -> tuple[Choice, Choice]:
     """Choices of a model, in BF16, and of the GPU that holds it."""
-    models = {
+    models: dict[str, dict[str, Given]] = {
         each.name: workload(each)
         | ({"n_layers": float(each.n_layers)} if layers else {})
         for each in ON_ONE_GPU
@@ -51,14 +51,14 @@ def hardware(
 
 def link_choice(default: str = "InfiniBand NDR") -> Choice:
     """A choice of link, taken at its datasheet's word, one way."""
-    links = {each.name: {"link_bw": float(each.bandwidth)} for each in BY_BANDWIDTH}
+    links = {each.name: {"link_bw": each.bandwidth} for each in BY_BANDWIDTH}
     return choice("link", "Link", links, default)
 
 
 def choice(
     name: str,
     label: str,
-    options: Mapping[str, Mapping[str, float]],
+    options: Mapping[str, Mapping[str, Given]],
     default: str | None = None,
 ) -> Choice:
     """A choice whose options each give a number to the same signals."""

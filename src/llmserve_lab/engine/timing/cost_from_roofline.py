@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -46,10 +47,17 @@ def slopes(
     of_type(Accelerator, accelerator=accelerator)
     of_type(Efficiency | None, efficiency=efficiency)
     copies = _copies(model, tp)
-    has = machine(accelerator, precision=precision, efficiency=efficiency)
+    chip = machine(accelerator, precision=precision, efficiency=efficiency)
+    has = {name: float(value) for name, value in chip.items()}
     has["peak_flops"] = _peak(accelerator, precision, precision_exponent)
-    work = workload(model, precision=precision)
+    shape = workload(model, precision=precision)
+    work = {name: float(value) for name, value in shape.items()}
     along = _wire(link, link_latency_s, efficiency, tp) if tp > 1 else {}
+    if link and link.scope == "scale-up" and tp > accelerator.num_devices:
+        raise ValueError(
+            f"tp must be at most {accelerator.num_devices}, the devices that "
+            f"{link.name} joins, got {tp}"
+        )
     weight_bytes = float(f.WEIGHT_BYTES.at(work))
     row_flops = float(f.LINEAR_FLOPS(params_active=work["params_active"], n_rows=1))
     kv_bytes = work["kv_bytes_per_token"]
@@ -75,7 +83,7 @@ def _peak(accelerator: Accelerator, precision: str, exponent: float) -> float:
 
 
 def _reading(
-    model: ModelShape, read: WeightsRead, weight_bytes: float, has: dict[str, float]
+    model: ModelShape, read: WeightsRead, weight_bytes: float, has: Mapping[str, float]
 ) -> dict[str, float]:
     """Seconds of reading the weights, of which the experts may not all be needed.
 
@@ -103,12 +111,12 @@ def _reading(
     }
 
 
-def _compute_s(flops: float, has: dict[str, float]) -> float:
+def _compute_s(flops: float, has: Mapping[str, float]) -> float:
     peak, share = has["peak_flops"], has["eff_compute"]
     return float(f.COMPUTE_S(iteration_flops=flops, peak_flops=peak, eff_compute=share))
 
 
-def _read_s(weight_bytes: float, has: dict[str, float]) -> float:
+def _read_s(weight_bytes: float, has: Mapping[str, float]) -> float:
     bandwidth, share = has["hbm_bw"], has["eff_mem"]
     return float(
         f.WEIGHTS_S(weight_bytes=weight_bytes, hbm_bw=bandwidth, eff_mem=share)
@@ -129,7 +137,7 @@ def _copies(model: ModelShape, tp: int) -> float:
 
 def _wire(
     link: Link | None, latency_s: float | None, efficiency: Efficiency | None, tp: int
-) -> dict[str, float]:
+) -> dict[str, Cited]:
     """What the formulas ask of a link, whose latency may be given by hand."""
     if link is None:
         raise ValueError(f"link must join the {tp} devices, got None")
@@ -146,12 +154,12 @@ def _wire(
 
 
 def _collectives(
-    model: ModelShape, *, precision: str, tp: int, along: dict[str, float]
+    model: ModelShape, *, precision: str, tp: int, along: Mapping[str, Cited]
 ) -> dict[str, float]:
     """Two all-reduces a layer: what they take with nothing to send, and for a row."""
     if tp == 1:
         return {}
-    known = along | {"n_ranks": tp}
+    known = {**along, "n_ranks": tp}
     row_bytes = model.d_model * float(PRECISIONS[precision].bytes_weight)
     times = model.n_layers * all_reduces_per_layer.value
     one_row_s = float(ALL_REDUCE_S.at(known, tensor_bytes=row_bytes))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from llmserve_lab.catalog import accelerator, machine
+from collections.abc import Mapping
+
+from llmserve_lab.catalog import Given, accelerator, machine
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.models import DEEPSEEK, DEFAULT, EP, KIMI, moe_of, sizes_of
@@ -26,8 +28,8 @@ def _nearest() -> float:
 
 def copies_over_sums() -> float:
     """Bytes of EP, a copy for each expert, over those of sliced experts."""
-    here = {name: DEFAULT[name] for name in ("d_model", "bytes_act")}
-    here |= {"n_rows": ROWS, "ep": EP}
+    row = {name: DEFAULT[name] for name in ("d_model", "bytes_act")}
+    here = {**row, "n_rows": ROWS, "ep": EP}
     sent = f.EP_BYTES(**here, row_copies=DEFAULT["top_k"])
     return float(sent / f.FFN_TP_BYTES(**here))
 
@@ -42,7 +44,7 @@ def _ratio(n_rows: float) -> float:
     return float(f.READ_RATIO.at(DEFAULT, n_rows=n_rows))
 
 
-def _stored(model: dict[str, float]) -> float:
+def _stored(model: Mapping[str, Given]) -> float:
     return float(f.MOE_PARAMS.at(model))
 
 
@@ -177,7 +179,7 @@ copies = Question(
     ),
     answer=lambda: float(f.ROW_COPIES.at(DEFAULT, ep=MANY)),
     rel_tol=0.01,
-    hints=(Hint(lambda: DEFAULT["top_k"], "Two experts may share a GPU."),),
+    hints=(Hint(lambda: float(DEFAULT["top_k"]), "Two experts may share a GPU."),),
     why=lambda: (
         f"Equation {f.ROW_COPIES.link}: {si(float(f.ROW_COPIES.at(DEFAULT, ep=MANY)))}."
     ),

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from llmserve_lab.formula.origin import Evidence
 from llmserve_lab.formula.quantity import Quantity
 
 CONTROL_DIGITS = 6  # what the reader has set is shown in full: 4096, not 4100
@@ -22,6 +23,8 @@ Table = tuple[Any, ...]
 class Slider:
     """One quantity, moved along ``stops`` (in the quantity's unit).
 
+    ``source`` says where the default is from, if it is not the reader's to choose.
+
     Raises:
         ValueError: fewer than two stops, stops that do not rise, a stop outside the
             quantity's range, or a default that is not a stop.
@@ -31,6 +34,7 @@ class Slider:
     stops: tuple[float, ...]
     default: float
     label: str = ""
+    source: Evidence | None = None
 
     def __post_init__(self) -> None:
         self.quantity.checked(self.stops)

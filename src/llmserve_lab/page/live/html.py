@@ -23,6 +23,7 @@ from llmserve_lab.page.live.controls import (
 )
 from llmserve_lab.page.live.goal import goal_html
 from llmserve_lab.page.live.readout import Readout, Verdict
+from llmserve_lab.page.provenance import Provenance
 from llmserve_lab.page.svg import tidy
 
 if TYPE_CHECKING:
@@ -46,10 +47,18 @@ def figure_html(figure: LiveFigure) -> str:
         readouts_html(figure),
         tag("figcaption", escape(sentence)),
         data_script(data, "live-data"),
+        _origins(figure, key),
         bootstrap(),
     ]
     attributes = {"class_": "live", "id": key, "aria_labelledby": f"{key}-title"}
     return tag("figure", "\n".join(part for part in body if part), **attributes)
+
+
+def _origins(figure: LiveFigure, key: str) -> str:
+    """Where the numbers under the figure are from, at any setting."""
+    book = Provenance()
+    book.figure(key, figure)
+    return book.script()
 
 
 def figure_data(figure: LiveFigure) -> dict[str, Any]:

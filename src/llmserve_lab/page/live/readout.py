@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.origin import Evidence
 from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.page.live.controls import Param
 
-Value = str | float
+Value = str | float | Evidence
 
 
 class Bound:
@@ -52,7 +53,7 @@ class Bound:
 
     def expression(self) -> str:
         """The Vega expression over the signals."""
-        names = {name: _literal(value) for name, value in self.at.items()}
+        names = {name: self._literal(name, value) for name, value in self.at.items()}
         return self.formula.browser(names)
 
     def value(self, known: Mapping[str, float]) -> float:
@@ -74,9 +75,15 @@ class Bound:
         }
         return float(self.formula(**given))
 
-
-def _literal(value: Value) -> str:
-    return value if isinstance(value, str) else f"({float(value)!r})"
+    def _literal(self, name: str, value: Value) -> str:
+        """A signal's name, or a number in the unit of the argument ``name``."""
+        if isinstance(value, str):
+            return value
+        term = self.formula.known().get(name)
+        if term is None:
+            raise ValueError(f"{self.formula.name} has no argument {name}")
+        number = float(term.checked(value))
+        return f"({number!r})"
 
 
 class Readout:

@@ -8,6 +8,7 @@ from llmserve_lab.catalog import (
     MODELS,
     PRECISIONS,
     ModelShape,
+    workload,
 )
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Lookup, Slider
@@ -30,23 +31,21 @@ def model_choice(
 
     Latent attention works absorbed in decode, on keys and values made in prefill.
     """
-    sizes = {
-        "params_total": tuple(model.params_total for model in models),
-        "params_active": tuple(model.params_active for model in models),
-        "attn_flops_per_pair": tuple(model.attn_flops_per_pair() for model in models),
-        "prefill_pair_flops": tuple(
-            model.attn_flops_per_pair(absorbed=False) for model in models
-        ),
-    }
-    names = tuple(model.name for model in models)
-    choice = Choice("model", "Model", names, default, sizes)
+    works = [workload(model) for model in models]
+    names = ("params_total", "params_active", "attn_flops_per_pair")
+    sizes = {name: tuple(work[name] for work in works) for name in names}
+    sizes["prefill_pair_flops"] = tuple(
+        workload(model, absorbed=False)["attn_flops_per_pair"] for model in models
+    )
+    options = tuple(model.name for model in models)
+    choice = Choice("model", "Model", options, default, sizes)
     return choice, kv_lookup("kv_bytes_per_token", models, "model")
 
 
 def kv_lookup(signal: str, models: tuple[ModelShape, ...], *by: str) -> Lookup:
     """κ as a signal: by precision, and by the choice of model where there is one."""
     rows = tuple(
-        tuple(model.kv_bytes_per_token(PRECISIONS[p].bytes_kv) for p in FORMATS)
+        tuple(workload(model, precision=p)["kv_bytes_per_token"] for p in FORMATS)
         for model in models
     )
     return Lookup(signal, (*by, "precision"), rows if by else rows[0])
@@ -55,12 +54,12 @@ def kv_lookup(signal: str, models: tuple[ModelShape, ...], *by: str) -> Lookup:
 def machine_choice(default: str = "H100 SXM") -> tuple[Choice, Choice, Lookup]:
     """A choice of accelerator, one of precision, and the peak that the two have."""
     memory = {
-        "hbm_bw": tuple(float(a.hbm_bw) for a in DEVICES),
-        "hbm_bytes": tuple(float(a.hbm_bytes) for a in DEVICES),
+        "hbm_bw": tuple(a.hbm_bw for a in DEVICES),
+        "hbm_bytes": tuple(a.hbm_bytes for a in DEVICES),
     }
-    widths = {"bytes_weight": tuple(float(PRECISIONS[p].bytes_weight) for p in FORMATS)}
+    widths = {"bytes_weight": tuple(PRECISIONS[p].bytes_weight for p in FORMATS)}
     peaks = tuple(
-        tuple(float(a.peak(p)) if p in a.peak_flops else None for p in FORMATS)
+        tuple(a.peak(p) if p in a.peak_flops else None for p in FORMATS)
         for a in DEVICES
     )
     devices = tuple(a.name for a in DEVICES)
@@ -75,8 +74,8 @@ def machine_choice(default: str = "H100 SXM") -> tuple[Choice, Choice, Lookup]:
 def share_choice() -> Choice:
     """A choice of how much of the datasheet's peaks is reached."""
     shares = {
-        "eff_compute": tuple(float(share.compute) for share in SHARES),
-        "eff_mem": tuple(float(share.memory) for share in SHARES),
+        "eff_compute": tuple(share.compute for share in SHARES),
+        "eff_mem": tuple(share.memory for share in SHARES),
     }
     names = tuple(share.name for share in SHARES)
     return Choice("efficiency", "Share of peak reached", names, names[0], shares)

@@ -9,6 +9,7 @@ from llmserve_lab.catalog import (
     EFFICIENCIES,
     MODELS,
     PRECISIONS,
+    Given,
     machine,
     model_from_config,
     workload,
@@ -52,7 +53,7 @@ def settings(
     batch: int,
     context: int,
     chunk: int,
-) -> tuple[str, dict[str, dict[str, float]]]:
+) -> tuple[str, dict[str, dict[str, Given]]]:
     """A title, and for each phase every argument of the chapter's formulas.
 
     Raises:
@@ -62,7 +63,7 @@ def settings(
     shape = model_from_config(config) if config else SHAPES[model]
     device = MACHINES[accelerator]
     chip = machine(device, precision=precision, efficiency=REACHED[efficiency])
-    phases = {
+    phases: dict[str, dict[str, Given]] = {
         "decode": workload(shape, precision=precision) | {"batch": batch, "chunk": 1},
         "prefill": workload(shape, precision=precision, absorbed=False)
         | {"batch": 1, "chunk": chunk},

@@ -14,6 +14,9 @@ BIG = catalog.model("llama-3-70b")
 LLAMA_2 = workload(catalog.model("llama-2-7b"))
 LLAMA_3 = workload(catalog.model("llama-3-8b"))
 LLAMA_70 = workload(BIG)
+KV_BYTES = float(LLAMA_70["kv_bytes_per_token"])
+KV_BYTES_8B = float(LLAMA_3["kv_bytes_per_token"])
+HBM_BYTES = float(H200["hbm_bytes"])
 LONG, MILLION, EIGHT_K = 2**17, 2**20, 2**13
 CHUNK, BATCH = 2048, 64
 KV_HEADS = BIG.kv_elements_per_token // (2 * BIG.n_layers * BIG.attention.d_head)
@@ -42,8 +45,8 @@ predict_ridge = Question(
     name="roofline.predict-ridge",
     kind="predict",
     prompt=lambda: (
-        f"An H100 computes {si(H100['peak_flops'], 'FLOP/s')} in 16 bits and reads "
-        f"{si(H100['hbm_bw'], 'byte/s')}. How many FLOPs must it do with every byte it "
+        f"An H100 computes {H100['peak_flops'].shown(3)} in 16 bits and reads "
+        f"{H100['hbm_bw'].shown(3)}. How many FLOPs must it do with every byte it "
         "reads, so that neither side waits for the other?"
     ),
     answer=lambda: f.RIDGE.at(H100),
@@ -107,22 +110,20 @@ kv_per_token = Question(
         f"{BIG.n_layers} layers, {BIG.attention.n_heads} query heads and "
         f"{KV_HEADS} key–value heads, all of width {BIG.attention.d_head}."
     ),
-    answer=lambda: LLAMA_70["kv_bytes_per_token"],
+    answer=lambda: KV_BYTES,
     unit="byte/token",
     asked_in="kB/token",
     rel_tol=0.01,
     hints=(
         Hint(
-            lambda: LLAMA_70["kv_bytes_per_token"] * BIG.attention.n_heads / KV_HEADS,
+            lambda: KV_BYTES * BIG.attention.n_heads / KV_HEADS,
             "That counts the query heads; only key–value heads are cached.",
         ),
-        Hint(
-            lambda: LLAMA_70["kv_bytes_per_token"] / BIG.n_layers, "That is one layer."
-        ),
+        Hint(lambda: KV_BYTES / BIG.n_layers, "That is one layer."),
     ),
     why=lambda: (
         "Equation [kv_bytes_per_token](#eq-kv_bytes_per_token) gives "
-        f"{si(LLAMA_70['kv_bytes_per_token'], 'byte/token')}."
+        f"{si(KV_BYTES, 'byte/token')}."
     ),
 )
 crossover = Question(
@@ -156,7 +157,7 @@ fits = Question(
     rel_tol=0.0,
     hints=(
         Hint(
-            lambda: H200["hbm_bytes"] / (LLAMA_3["kv_bytes_per_token"] * EIGHT_K) // 1,
+            lambda: HBM_BYTES / (KV_BYTES_8B * EIGHT_K) // 1,
             "The weights need room too.",
         ),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from llmserve_lab.catalog import Accelerator, MemoryLevel, ModelShape
+from llmserve_lab.catalog import Accelerator, Given, MemoryLevel, ModelShape
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.palette import BLUE, GREY, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
@@ -84,7 +84,7 @@ def _shown(record: Any) -> str:
 
 @figure_style()
 def roof(
-    title: str, *, decode: Mapping[str, float], prefill: Mapping[str, float]
+    title: str, *, decode: Mapping[str, Given], prefill: Mapping[str, Given]
 ) -> StaticFigure:
     """The roof of one machine with a decode and a prefill point of one workload.
 
@@ -111,11 +111,11 @@ def roof(
         figure,
         sentence=f"{title}: decode does {does[0]} and prefill does {does[1]}; the "
         f"ridge is at {does[2]}. Weights and cache take {held} where "
-        f"{si(decode['hbm_bytes'], 'byte')} can be held.",
+        f"{si(float(decode['hbm_bytes']), 'byte')} can be held.",
     )
 
 
-def _tflops(known: Mapping[str, float], intensity: float) -> float:
+def _tflops(known: Mapping[str, Given], intensity: float) -> float:
     """Compute under the roof at one intensity, in TFLOP/s as the axis has it."""
     return float(f.ATTAINABLE_FLOPS.at(known, intensity=intensity)) / 1e12
 

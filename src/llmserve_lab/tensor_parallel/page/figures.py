@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from llmserve_lab.catalog import machine, wire
+from llmserve_lab.catalog import Given, machine, wire
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Slider
 from llmserve_lab.page.live.figure import LiveFigure
@@ -35,7 +36,7 @@ def _slider(name: str, default: float) -> Slider:
 
 
 def _choice(
-    name: str, label: str, settings: dict[str, dict[str, float]], default: str
+    name: str, label: str, settings: Mapping[str, Mapping[str, Given]], default: str
 ) -> Choice:
     """A choice whose options each give a number to the same signals."""
     signals = next(iter(settings.values()))

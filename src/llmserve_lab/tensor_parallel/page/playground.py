@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmserve_lab.catalog import ACCELERATORS, LINKS, ModelShape, machine, wire
+from llmserve_lab.catalog import ACCELERATORS, LINKS, Given, ModelShape, machine, wire
 from llmserve_lab.catalog import MODELS as SHAPES
 from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn
@@ -40,7 +40,7 @@ def bench() -> Bench:
 
 def _picture(
     *, model: str, accelerator: str, link: str, tp: int, **load: int
-) -> tuple[StaticFigure, dict[str, float]]:
+) -> tuple[StaticFigure, dict[str, Given]]:
     """The picture, and every argument of the chapter's formulas at these settings.
 
     Raises:

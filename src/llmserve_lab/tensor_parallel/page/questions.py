@@ -19,7 +19,7 @@ SMALL = (
 )
 ONE = {"batch": 1.0, "chunk": 1.0, "context": 1024.0}
 ROWS, RANKS, MANY = 2048, 8, 16
-KV_HEADS = int(DEFAULT["n_kv_heads"])
+KV_HEADS = int(float(DEFAULT["n_kv_heads"]))
 DEGREES = (1, 2, 4, 8, 16)
 FEWER = "With fewer ranks each reads more weights, and the ring is short yet."
 MORE = "With more ranks the weights are read sooner, but the ring takes longer."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from llmserve_lab.catalog import Given
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.palette import BLUE, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
@@ -12,7 +13,7 @@ from llmserve_lab.tensor_parallel import formulas as f
 
 @figure_style()
 def degrees(
-    title: str, known: Mapping[str, float], feasible: Sequence[int]
+    title: str, known: Mapping[str, Given], feasible: Sequence[int]
 ) -> StaticFigure:
     """A bar for each feasible degree: a rank's own work, then what it waits for links.
 

@@ -1,0 +1,71 @@
+"""Where a source can be read: the address behind the name that a number cites."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+ARXIV = re.compile(r"arXiv (\d{4}\.\d{5})")
+CONFIG = re.compile(r"^config\.json of (\S+/\S+)$")
+LMSYS = "https://lmsys.org/blog"
+NVIDIA = "https://www.nvidia.com/en-us/data-center"
+# The beginning of a source's name, and its address. The longest beginning wins.
+ADDRESSES = {
+    "NVIDIA A100 Tensor Core GPU Architecture": "https://images.nvidia.com/aem-dam/"
+    "en-zz/Solutions/data-center/nvidia-ampere-architecture-whitepaper.pdf",
+    "NVIDIA A100 80GB datasheet": f"{NVIDIA}/a100/",
+    "NVIDIA H100 Tensor Core GPU Architecture": "https://resources.nvidia.com/"
+    "en-us-tensor-core/gtc22-whitepaper-hopper",
+    "NVIDIA H100 Tensor Core GPU datasheet": f"{NVIDIA}/h100/",
+    "NVIDIA H200 Tensor Core GPU datasheet": f"{NVIDIA}/h200/",
+    "NVIDIA DGX B200 datasheet": f"{NVIDIA}/dgx-b200/",
+    "NVIDIA GB200 NVL72 datasheet": f"{NVIDIA}/gb200-nvl72/",
+    "NVIDIA Blackwell Architecture": f"{NVIDIA}/technologies/blackwell-architecture/",
+    "NVIDIA NVLink and NVLink Switch": f"{NVIDIA}/nvlink/",
+    "NVIDIA CUDA C++ Programming Guide": "https://docs.nvidia.com/cuda/"
+    "cuda-c-programming-guide/",
+    "AMD Instinct MI300X data sheet": "https://www.amd.com/en/products/accelerators/"
+    "instinct/mi300/mi300x.html",
+    "AMD CDNA 3 Architecture": "https://www.amd.com/content/dam/amd/en/documents/"
+    "instinct-tech-docs/white-papers/amd-cdna-3-white-paper.pdf",
+    "InfiniBand Trade Association": "https://www.infinibandta.org/infiniband-roadmap/",
+    "PCI-SIG": "https://pcisig.com/specifications",
+    "JEDEC JESD235": "https://www.jedec.org/standards-documents/docs/jesd238a",
+    "IEEE 754": "https://standards.ieee.org/ieee/754/6210/",
+    "OCP Microscaling Formats": "https://www.opencompute.org/documents/"
+    "ocp-microscaling-formats-mx-v1-0-spec-final-pdf",
+    "FlashMLA README": "https://github.com/deepseek-ai/FlashMLA",
+    "DeepGEMM README": "https://github.com/deepseek-ai/DeepGEMM",
+    "DeepEP README": "https://github.com/deepseek-ai/DeepEP",
+    "NVIDIA DGX H100 datasheet": f"{NVIDIA}/dgx-h100/",
+    "DeepSeek, open-infra-index": "https://github.com/deepseek-ai/open-infra-index",
+    "SGLang team, lmsys.org, 2025-05-05": f"{LMSYS}/2025-05-05-large-scale-ep/",
+    "SGLang team, lmsys.org, 2025-06-16": f"{LMSYS}/2025-06-16-gb200-part-1/",
+    "SGLang team, lmsys.org, 2025-09-25": f"{LMSYS}/2025-09-25-gb200-part-2/",
+    "Eigen AI team, lmsys.org, 2025-07-17": f"{LMSYS}/2025-07-17-mtp/",
+    "Mooncake team, lmsys.org, 2025-07-20": f"{LMSYS}/2025-07-20-k2-large-scale-ep/",
+    "Kimi K2 model card": "https://huggingface.co/moonshotai/Kimi-K2-Instruct",
+    "Qwen2.5-72B model card": "https://huggingface.co/Qwen/Qwen2.5-72B",
+    "Qwen3-32B model card": "https://huggingface.co/Qwen/Qwen3-32B",
+    "SemiAnalysis, InferenceX": "https://github.com/SemiAnalysisAI/InferenceX",
+    "tiny-llm": "https://github.com/skyzh/tiny-llm",
+    "splitwise-sim": "https://github.com/Mutinifni/splitwise-sim",
+    "SGLang, pull request 6929": "https://github.com/sgl-project/sglang/pull/6929",
+    "Gray, Getting Started with CUDA Graphs": "https://developer.nvidia.com/blog/"
+    "cuda-graphs/",
+}
+
+
+@cache
+def address(source: str) -> str:
+    """Web address of a source, empty where none is known.
+
+    A number on arXiv and the name of a checkpoint say where they are; the rest is a
+    table of the documents that the catalog cites.
+    """
+    if found := ARXIV.search(source):
+        return f"https://arxiv.org/abs/{found[1]}"
+    if found := CONFIG.match(source):
+        return f"https://huggingface.co/{found[1]}"
+    known = [begin for begin in ADDRESSES if source.startswith(begin)]
+    return ADDRESSES[max(known, key=len)] if known else ""

@@ -1,0 +1,56 @@
+"""Where numbers are from, for a built page: the records of its outputs, each once.
+
+A Sphinx extension, loaded from ``_config.yml``. Stored outputs carry their own records,
+so that a notebook shows them anywhere. Here those of one page become one data element,
+which also holds the records of the numbers that cells have glued into the prose.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llmserve_lab.page.html import data_script
+from llmserve_lab.page.provenance import SCRIPT, Data, merged
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+Context = dict[str, Any]
+ELEMENT = re.compile(
+    rf'<script type="application/json" class="{SCRIPT}">(.*?)</script>\s*', re.DOTALL
+)
+
+
+def gathered(body: str, *stored: Data) -> str:
+    """A page's HTML with all its records in one element."""
+    found = map(json.loads, ELEMENT.findall(body))
+    data = merged(*found, *stored)
+    return ELEMENT.sub("", body) + (data_script(data, SCRIPT) if data else "")
+
+
+def stored_records(notebook: dict[str, Any]) -> Iterator[Data]:
+    """The records in a notebook's outputs, those of hidden cells included."""
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", ()):
+            html = "".join(output.get("data", {}).get("text/html", ""))
+            yield from map(json.loads, ELEMENT.findall(html))
+
+
+def gather(app: Sphinx, page: str, template: str, context: Context, tree: Any) -> None:
+    """Sphinx is about to write a page: put its records into one element."""
+    if "body" not in context or page not in app.env.all_docs:
+        return
+    path = Path(app.env.doc2path(page))
+    is_notebook = path.suffix == ".ipynb"
+    notebook = json.loads(path.read_text("utf8")) if is_notebook else {"cells": []}
+    context["body"] = gathered(context["body"], *stored_records(notebook))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Connect the extension to Sphinx."""
+    app.connect("html-page-context", gather)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,232 @@
+"""A reader asks a number where it is from: by mouse, by keyboard, at any setting."""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.registry import formulas
+from llmserve_lab.formula.text import said_unit, si
+from tests.browser.browser import RUNNING, Visit, visit
+
+PAGES = Path(__file__).resolve().parents[2] / "_build" / "html"
+HELD = {
+    path.stem: path
+    for path in sorted(PAGES.glob("chapters/*.html"))
+    if 'class="provenance-data"' in path.read_text("utf8")
+}
+CARD = ".origin-card"
+EACH = [pytest.param(stem, marks=pytest.mark.xdist_group(stem)) for stem in HELD]
+WITH_FIGURES = [
+    pytest.param(stem, marks=pytest.mark.xdist_group(stem))
+    for stem, path in HELD.items()
+    if 'figure class="live"' in path.read_text("utf8")
+]
+# Ask every mark in turn, and read what its card says.
+ASK_ALL = """() => [...document.querySelectorAll(".sourced[role=button]")].map(mark => {
+  mark.click();
+  const card = document.querySelector(".origin-card");
+  const found = [mark.dataset.sourced, mark.textContent, card?.textContent ?? ""];
+  card?.querySelector(".origin-close").click();
+  return found;
+})"""
+ASK_READOUTS = """figure => [...figure.querySelectorAll(".origin-ask")].map(ask => {
+  ask.click();
+  const card = document.querySelector(".origin-card");
+  const text = card.textContent;
+  card.querySelector(".origin-close").click();
+  const found = new window.llmserveProvenance.Live(figure).of(ask.dataset.asks);
+  const output = figure.querySelector(`output[data-readout="${ask.dataset.asks}"]`);
+  const value = found.working ? found.working.value : found.value;
+  const shown = Number(output.dataset.value);
+  return [ask.dataset.asks, shown, value, output.textContent, text];
+})"""
+
+
+@cache
+def by_label() -> dict[str, Formula]:
+    return {formula.label: formula for formula in formulas()}
+
+
+@cache
+def records(stem: str) -> dict[str, Any]:
+    """The records of a built page."""
+    text = HELD[stem].read_text("utf8")
+    _, _, rest = text.partition('class="provenance-data">')
+    found: dict[str, Any] = json.loads(rest.partition("</script>")[0])
+    return found
+
+
+@pytest.fixture(scope="module")
+def opened(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    """A page as it opens from a folder, without a server."""
+    stem = str(request.param)
+    with visit(chromium, HELD[stem].as_uri(), offline=True) as seen:
+        seen.page.evaluate("() => window.MathJax?.startup?.promise.then(() => null)")
+        waiting = seen.page.locator("figure.live:not([data-state=running])")
+        expect(waiting).to_have_count(0)
+        yield seen
+        assert seen.errors == [] and seen.outside == []
+
+
+def stem_of(seen: Visit) -> str:
+    return Path(seen.page.url).stem
+
+
+def ask_first(page: Page) -> Locator:
+    """Open the card of the first number in a text or table, by the keyboard."""
+    mark = page.locator(".sourced[role=button]:visible").first
+    mark.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(CARD)).to_be_visible()
+    return mark
+
+
+@pytest.mark.parametrize("opened", EACH, indirect=True)
+def test_every_number_answers_with_what_numpy_makes_of_its_record(
+    opened: Visit,
+) -> None:
+    numbers = records(stem_of(opened))["numbers"]
+    asked = opened.page.evaluate(ASK_ALL)
+    assert len(asked) >= len(numbers) - 1
+    for key, text, card in asked:
+        assert text.strip() in card
+        record = numbers[key]
+        if "formula" in record:
+            formula = by_label()[record["formula"]]
+            given = record["given"].items()
+            known = {n: v[0] if isinstance(v, list) else v for n, v in given}
+            value, unit = float(formula(**known)), said_unit(formula.result.unit)
+            assert formula.title in card
+            number, _, _ = si(value, unit, 4).partition(" ")
+            assert number.partition("×")[0] in card.replace("{,}", ",")
+        elif "source" in record:
+            source = records(stem_of(opened))["sources"][record["source"]]
+            assert source[1] in card and source[0] in card
+        else:
+            assert record["run"][0] in card
+    assert opened.page.locator(CARD).count() == 0
+
+
+@pytest.mark.parametrize("opened", WITH_FIGURES, indirect=True)
+def test_a_readout_answers_with_the_present_setting(opened: Visit) -> None:
+    for drawn in opened.page.locator(RUNNING).all():
+        cards = [compare_readouts(drawn)]
+        for key in ("Home", "End"):
+            for slider in drawn.locator("input[type=range]").all()[:2]:
+                slider.press(key)
+            cards.append(compare_readouts(drawn))
+        for select in drawn.locator("select").all()[:2]:
+            options = select.locator("option:not([disabled])")
+            last = options.nth(options.count() - 1).get_attribute("value")
+            select.select_option(value=last)
+            cards.append(compare_readouts(drawn))
+        assert not cards[0] or any(cards[0] != other for other in cards[1:])
+        drawn.locator(".live-reset").evaluate("button => button.click()")
+
+
+def compare_readouts(drawn: Locator) -> list[str]:
+    """What the cards compute is what the figure shows; the texts of the cards."""
+    found = drawn.evaluate(ASK_READOUTS)
+    for name, shown, computed, text, card in found:
+        assert computed == pytest.approx(shown, rel=1e-9), name
+        assert text in card
+    return [card for *_, card in found]
+
+
+def test_two_hundred_numbers_were_compared() -> None:
+    marks = sum(path.read_text("utf8").count('="sourced"') for path in HELD.values())
+    readouts = sum(
+        len(figure["readouts"])
+        for stem in HELD
+        for figure in records(stem).get("figures", {}).values()
+    )
+    assert marks + readouts > 300
+
+
+@pytest.mark.parametrize("opened", EACH[:2], indirect=True)
+def test_the_keyboard_opens_walks_through_and_closes_the_card(opened: Visit) -> None:
+    page = opened.page
+    mark = ask_first(page)
+    card = page.locator(CARD)
+    assert card.get_attribute("role") == "dialog"
+    assert mark.get_attribute("aria-expanded") == "true"
+    labelled = page.locator(f"#{card.get_attribute('aria-labelledby')}")
+    expect(labelled).to_contain_text(mark.text_content() or "?")
+    for key in ("Tab", "Tab", "Tab", "Shift+Tab", "Tab", "Tab", "Tab", "Tab", "Tab"):
+        page.keyboard.press(key)
+        assert page.evaluate(f"!!document.activeElement.closest('{CARD}')")
+    page.keyboard.press("Escape")
+    expect(card).to_have_count(0)
+    expect(mark).to_be_focused()
+    page.keyboard.press("Space")
+    expect(card).to_be_visible()
+    page.mouse.click(5, 5)
+    expect(card).to_have_count(0)
+
+
+@pytest.mark.parametrize("opened", EACH[:1], indirect=True)
+def test_a_table_is_one_stop_and_arrows_go_from_number_to_number(
+    opened: Visit,
+) -> None:
+    table = opened.page.locator("table.catalog:has(.sourced[role=button])").first
+    marks = table.locator(".sourced[role=button]")
+    stops = marks.evaluate_all("all => all.map(mark => mark.tabIndex)")
+    assert stops[0] == 0 and set(stops[1:]) <= {-1}
+    marks.first.focus()
+    opened.page.keyboard.press("ArrowRight")
+    expect(marks.nth(1)).to_be_focused()
+    opened.page.keyboard.press("ArrowLeft")
+    expect(marks.first).to_be_focused()
+
+
+@pytest.mark.parametrize("opened", EACH[:1], indirect=True)
+def test_on_paper_no_card_and_no_mark_is_seen(opened: Visit) -> None:
+    ask_first(opened.page)
+    opened.page.emulate_media(media="print")
+    expect(opened.page.locator(CARD)).to_be_hidden()
+    decorated = opened.page.locator(".sourced").first.evaluate(
+        "mark => getComputedStyle(mark).textDecorationLine"
+    )
+    assert decorated == "none"
+    opened.page.emulate_media(media="screen")
+    opened.page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("opened", EACH[:3], indirect=True)
+def test_axe_finds_nothing_in_an_open_card(opened: Visit) -> None:
+    ask_first(opened.page)
+    own = [found for found in opened.axe() if "origin" in found or "sourced" in found]
+    opened.page.keyboard.press("Escape")
+    assert own == []
+
+
+@pytest.mark.parametrize("opened", EACH[:3], indirect=True)
+def test_a_card_fits_a_phone(opened: Visit) -> None:
+    page = opened.page
+    page.set_viewport_size({"width": 390, "height": 800})
+    ask_first(page)
+    box = page.locator(CARD).bounding_box()
+    assert box is not None and box["x"] >= 0 and box["width"] <= 390
+    assert box["y"] + box["height"] <= 801
+    page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_every_formula_of_a_card_has_its_entry_in_how_this_book_is_checked() -> None:
+    text = (PAGES / "chapters" / "how_checked.html").read_text("utf8")
+    for stem in HELD:
+        for label in records(stem).get("formulas", {}):
+            assert f'id="check-{label.replace("_", "-").lower()}"' in text, label
+
+
+def test_without_scripts_a_number_is_plain_text(chromium: Browser) -> None:
+    address = next(iter(HELD.values())).as_uri()
+    with visit(chromium, address, java_script_enabled=False) as quiet:
+        assert quiet.page.locator(".sourced").count() > 0
+        assert quiet.page.locator(".sourced[role], .origin-ask").count() == 0
