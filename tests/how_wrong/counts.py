@@ -22,7 +22,7 @@ def relative_error(rng: random.Random) -> Case:
 
 @counts(f.MEASURED_S, by="enumerated")
 def measured_s(rng: random.Random) -> Case:
-    """Of all whole times, the one to which its own share is added for the prediction."""
+    """Of all whole times, the one that becomes the prediction with its own share."""
     true, share = rng.randint(1, 400), rng.randint(-90, 300)
     predicted = 100 * true + true * share
     (found,) = (t for t in range(1, 5000) if 100 * t + t * share == predicted)

@@ -1,4 +1,4 @@
-"""KV-cache blocks predicted: one constant, and each published count left out in turn."""
+"""KV-cache blocks predicted: one constant, each published count left out in turn."""
 
 from __future__ import annotations
 

@@ -40,8 +40,7 @@ def tpot_ms(reached: ServingConstants) -> dict[int, float]:
     """Predicted milliseconds per output token, by clients."""
     found = predictor().predict(reached).tpot
     return {
-        row.clients: 1e3 * float(each)
-        for row, each in zip(rows(), found, strict=True)
+        row.clients: 1e3 * float(each) for row, each in zip(rows(), found, strict=True)
     }
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from statistics import median
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import mean, median
 
+from llmserve_lab.how_wrong.record import row_errors
+from llmserve_lab.validation import Predictor, achieved
 from llmserve_lab.validation.protocol import BLOCK_TOKENS, protocol_of
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
 
 ALIKE = ("model", "system", "precision", "tp", "prompt_len", "output_len", "clients")
 SERVER = ("model", "system", "engine", "precision", "tp", "prompt_len", "output_len")
+
+ENDLESS = 100.0  # times the memory of a device: more than any row asks for
 
 
 def e2e_s(row: MeasuredRow) -> float:
@@ -71,3 +76,27 @@ def cache_requests(row: MeasuredRow) -> float:
     """Requests at their full nominal length for which a row's cache has room."""
     tokens = protocol_of(row).kv_blocks(row) * BLOCK_TOKENS
     return tokens / (row.prompt_len + row.output_len)
+
+
+def neighbours() -> tuple[float, float]:
+    """TPOT of rows that differ in the clients alone, from one number to the next.
+
+    Returns the mean error of the ratio of their times, and the share of the pairs whose
+    two errors have the same sign; the model is left out.
+    """
+    rows = {id(row): place for place, row in enumerate(dense_rows())}
+    error = row_errors("tpot", "model")
+    found = [
+        (float(error[rows[id(few)]]), float(error[rows[id(more)]]))
+        for server in servers()
+        for few, more in pairwise(server)
+    ]
+    ratio = mean(abs((1 + more) / (1 + few) - 1) for few, more in found)
+    return ratio, mean(float(few * more > 0) for few, more in found)
+
+
+def endless(rows: Sequence[MeasuredRow]) -> list[float]:
+    """TTFT of rows on servers whose cache has no end, predicted, in s."""
+    protocols = [replace(protocol_of(row), memory=ENDLESS) for row in rows]
+    predictor = Predictor(rows, protocols=protocols)
+    return [float(each) for each in predictor.predict(achieved()).ttft]

@@ -162,6 +162,11 @@ def ladder(found: list[tuple[str, float, float]]) -> Any:
     return alt.layer(bars, said, height=320)
 
 
+BOLD: dict[str, Any] = {"y": 23, "fontWeight": "bold", "color": INK.css}
+ENDS_OF_BAND: tuple[tuple[str, Any, int], ...] = (
+    ("low", "right", -5),
+    ("high", "left", 5),
+)
 BIN = 2.0  # per cent
 SPAN = 40.0
 
@@ -194,9 +199,9 @@ def band() -> Any:
     ends = [
         inside.transform_calculate(v=name)
         .transform_calculate(x="datum.v", s=signed)
-        .mark_text(align=side, dx=dx, y=23, fontWeight="bold", color=INK.css)
+        .mark_text(**BOLD, align=side, dx=dx)
         .encode(x=x, text="s:N")
-        for name, side, dx in (("low", "right", -5), ("high", "left", 5))
+        for name, side, dx in ENDS_OF_BAND
     ]
     none = (
         one.transform_filter("outside > half")
@@ -221,7 +226,5 @@ def _bins() -> list[dict[str, float]]:
         counts, _ = np.histogram(100 * chosen(kind, "model")[1], edges)
         for edge, count in zip(edges, counts, strict=False):
             if count:
-                found.append(
-                    {"k": index, "x": edge, "x2": edge + BIN, "n": int(count)}
-                )
+                found.append({"k": index, "x": edge, "x2": edge + BIN, "n": int(count)})
     return found

@@ -120,10 +120,12 @@ def setting_choices() -> tuple[Choice, ...]:
 def bands() -> dict[tuple[int, ...], Band | None]:
     """The band of each setting by its indices, None outside everything measured."""
     found = dict[tuple[int, ...], Band | None]()
-    axes = (KINDS.values(), MODELS.values(), GPUS.values(), CLIENTS, PROMPTS)
-    for at in product(*(range(len(axis)) for axis in axes)):
-        kind, *asked = (tuple(axis)[i] for axis, i in zip(axes, at, strict=True))
-        answer = band(kind, _setting(*asked))
+    kinds, axes = (*KINDS.values(),), ((*MODELS.values(),), (*GPUS.values(),))
+    for at in product(*(range(len(axis)) for axis in (kinds, *axes, CLIENTS, PROMPTS))):
+        setting = _setting(
+            axes[0][at[1]], axes[1][at[2]], CLIENTS[at[3]], PROMPTS[at[4]]
+        )
+        answer = band(kinds[at[0]], setting)
         found[at] = answer if isinstance(answer, Band) else None
     return found
 
@@ -142,7 +144,7 @@ def _setting(model: str, gpu: str, clients: int, prompt: int) -> Setting:
 
 
 def band_tables() -> tuple[Lookup, ...]:
-    """Ends of the band in per cent, 0 where there is none; and whether there is none."""
+    """Ends of the band in per cent, 0 where there is none; whether there is none."""
     by = ("kind", "model", "gpu", "clients", "prompt")
     ends: dict[str, Any] = {
         "low": lambda found: round(100 * found.low, 1) if found else 0.0,

@@ -95,7 +95,11 @@ def _cells(shown: list[dict[str, str]]) -> list[dict[str, Any]]:
         changes = [i for i, ink in enumerate(inks) if not i or ink != inks[i - 1]]
         start = 0
         for text, count in groups(fold.left_out):
-            place = {"model": NAMES[fold.left_out], "start": start, "end": start + count}
+            place = {
+                "model": NAMES[fold.left_out],
+                "start": start,
+                "end": start + count,
+            }
             for since, until in zip(changes, [*changes[1:], len(inks)], strict=True):
                 life = {"since": since, "until": until, "ink": inks[since]}
                 found.append({**place, "text": text, **life})
@@ -182,8 +186,13 @@ def band() -> LiveFigure:
         goal=Goal(
             "go outside everything measured by changing only the prompt.",
             lambda model, gpu, clients, outside: (
-                (outside > 0) & (model > 0) & (model < 2) & (gpu > 0) & (gpu < 2)
-                & (clients > 2) & (clients < 4)
+                (outside > 0)
+                & (model > 0)
+                & (model < 2)
+                & (gpu > 0)
+                & (gpu < 2)
+                & (clients > 2)
+                & (clients < 4)
             ),
             {"prompt": "65,536"},
         ),

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from llmserve_lab.how_wrong.page.charts import MODEL_INKS
 from llmserve_lab.how_wrong.folds import NAMES
+from llmserve_lab.how_wrong.page.charts import MODEL_INKS
 from llmserve_lab.page.palette import GREY
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.page.widget import Bench, Knob, Turn
@@ -80,7 +80,9 @@ def bench() -> Bench:
         "layer_us": Turn("time per layer (µs)", 0, 1000, 20),
         "request_us": Turn("time per request (µs)", 0, 1000, 10),
     }
-    start = {name: knob.default for name, knob in knobs.items() if isinstance(knob, Turn)}
+    start = {
+        name: knob.default for name, knob in knobs.items() if isinstance(knob, Turn)
+    }
     title = "Bench: your own constants against the rows"
     return Bench(title, knobs, show, picture(machine(**start)))
 

@@ -125,7 +125,9 @@ predict_term = Question(
     choices=TERMS,
     answer=_term,
     hints=(
-        Hint(lambda: 0.0, "A server reaches most of its memory bandwidth while it reads."),
+        Hint(
+            lambda: 0.0, "A server reaches most of its memory bandwidth while it reads."
+        ),
         Hint(lambda: 1.0, "Only several GPUs have a link, and they send little."),
         Hint(lambda: 3.0, "A few dozen requests, some microseconds each."),
     ),
@@ -228,7 +230,7 @@ grown = Question(
     name="how-wrong.cache-end",
     prompt=lambda: (
         "A server's cache has room for about "
-        f"{cache_requests(fullest()[0]):.0f} requests at their full length. Its time to "
+        f"{cache_requests(fullest()[0]):.0f} requests at full length. Its time to "
         f"first token is {si(fullest()[3].ttft_s, 's')} with {fullest()[3].clients} "
         f"clients. With {fullest()[4].clients} clients, which of the two happens?"
     ),

@@ -8,6 +8,7 @@ from statistics import mean
 import numpy as np
 
 from llmserve_lab.catalog.evidence import serving
+from llmserve_lab.catalog.evidence.status import Kind
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.decode_scores import predictions, scores
 from llmserve_lab.deepseek.evaluation.predictions import Score, by_status, points
@@ -16,7 +17,7 @@ from llmserve_lab.how_wrong.cache_blocks import predicted
 from llmserve_lab.how_wrong.drafts import fits
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.page.controls import KINDS
-from llmserve_lab.how_wrong.pairs import fullest, pairs, ratios
+from llmserve_lab.how_wrong.pairs import endless, fullest, pairs, ratios
 from llmserve_lab.how_wrong.record import (
     mean_error,
     median_error,
@@ -100,7 +101,7 @@ FORMS = {
 def forms() -> Table:
     """What the error would be with one of the three round numbers set otherwise."""
     found = validated()["forms"]
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             words,
             *(
@@ -119,7 +120,7 @@ def forms() -> Table:
 
 def seesaw() -> Table:
     """Ratios of times between rows that differ in the engine alone."""
-    rows = []
+    rows = list[tuple[str | int, ...]]()
     for other in ("sglang", "trtllm"):
         found = ratios(pairs("vllm", other))
         times = (f"× {each:.2f}" for each in (found.ttft, found.tpot, found.e2e))
@@ -136,14 +137,20 @@ def end_of_the_cache() -> Table:
     error = row_errors("ttft", "model")
     places = {id(row): place for place, row in enumerate(dense_rows())}
     rows = []
-    for row in fullest():
+    for row, free in zip(fullest(), endless(fullest()), strict=True):
         made = row.ttft_s * (1 + float(error[places[id(row)]]))
-        rows.append((str(row.clients), si(row.ttft_s, "s"), si(made, "s")))
+        times = (si(each, "s") for each in (row.ttft_s, made, free))
+        rows.append((str(row.clients), *times))
     one = fullest()[0]
     return Table(
         f"{NAMES[one.model]} on one {NAMES[one.system]}, {NAMES[one.engine]}, prompts "
         f"of {one.prompt_len:,} tokens, answers of {one.output_len:,}",
-        ("clients", "TTFT, measured", "TTFT, predicted (model left out)"),
+        (
+            "clients",
+            "TTFT, measured",
+            "predicted, model left out",
+            "no end of the cache",
+        ),
         rows,
     )
 
@@ -197,15 +204,14 @@ def twin_scores() -> Sequence[Score]:
 def twin() -> Table:
     """The twin's runs apart by whether they were seen, calibrated or blind."""
     found = {each.status: each for each in twin_scores()}
-    kinds = {
+    kinds: dict[Kind, str] = {
         "seen": "looked at while the model took its form",
         "calibrated": "a constant was fitted to them",
         "blind": "never opened before",
     }
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for status, words in kinds.items():
-        if status in found:
-            has = found[status]
+        if has := found.get(status):
             numbers = (per_cent(has.mean_error), f"{has.bias:+.1%}")
             rows.append((status, words, str(has.n_runs), *numbers))
         else:
