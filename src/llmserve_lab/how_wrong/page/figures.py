@@ -120,7 +120,7 @@ def predicted_against_measured() -> LiveFigure:
             Readout("bias", "Bias"),
         ),
         sentence=(
-            "{kind}, left out: {left}. The mean absolute percentage error is "
+            "Predicted: {kind}; left out: {left}. The mean absolute percentage error is "
             "{mean_error}, half of the rows are closer than {median_error}, and the "
             "bias is {bias}. The strip is a quarter to either side."
         ),
@@ -180,7 +180,7 @@ def band() -> LiveFigure:
             ),
         ),
         sentence=(
-            "{kind} of {model} on four {gpu}, {clients} clients, prompts of {prompt} "
+            "The {kind} of {model} on four {gpu}, {clients} clients, prompts of {prompt} "
             "tokens and answers of a thousand: {where}."
         ),
         goal=Goal(

@@ -15,9 +15,12 @@ from llmserve_lab.how_wrong.cache_blocks import (
     room,
 )
 from llmserve_lab.how_wrong.folds import folds
-from llmserve_lab.how_wrong.pairs import cache_requests, fullest, pairs, ratios
+from llmserve_lab.how_wrong.pairs import cache_requests, pairs, ratios, servers
 from llmserve_lab.page.question.question import Hint, Question
+from llmserve_lab.validation import MeasuredRow
+from llmserve_lab.validation.bill import BYTES_16, weight_bytes
 from llmserve_lab.validation.constants import record as validated
+from llmserve_lab.validation.protocol import protocol_of
 
 LEFT = ("less than 10 %", "about 25 %", "more than 50 %")
 TERMS = (
@@ -34,6 +37,8 @@ SEESAW = (
 # Four predictions and measurements in ms: made up, so that they can be worked by hand.
 MADE_UP = ((11.0, 10.0), (18.0, 20.0), (12.0, 10.0), (40.0, 40.0))
 FORECAST_S, LOW, HIGH = 0.012, -0.20, 0.25
+ON_ONE = ("b200-sxm", "trtllm", "fp8")
+LENGTHS = (1024, 8192)
 YI = 7  # the count of which a block is estimated by hand
 
 
@@ -92,6 +97,29 @@ def _told() -> str:
         f"a block of {BLOCK_TOKENS} tokens takes {si(block_bytes, 'byte', 4)}. How "
         "many blocks are there?"
     )
+
+
+def _long_answers() -> tuple[MeasuredRow, ...]:
+    """One B200 with short prompts and long answers, by clients."""
+    (found,) = (
+        rows
+        for rows in servers()
+        if (rows[0].system, rows[0].engine, rows[0].precision) == ON_ONE
+        and (rows[0].tp, rows[0].output_len) == (1, max(LENGTHS))
+    )
+    return found
+
+
+def _token_bytes() -> float:
+    row = _long_answers()[0]
+    return row.shape.kv_bytes_per_token(protocol_of(row).kv_bytes)
+
+
+def _held_bytes() -> float:
+    """Weights, the table of embeddings and the reserve."""
+    row = _long_answers()[0]
+    table = row.shape.vocab * row.shape.d_model * BYTES_16
+    return weight_bytes(row) + table + protocol_of(row).reserved_bytes
 
 
 predict_left = Question(
@@ -226,19 +254,35 @@ cache_blocks = Question(
         f"server printed {float(_count().record.blocks):,.0f}."
     ),
 )
-grown = Question(
+cache_end = Question(
     name="how-wrong.cache-end",
     prompt=lambda: (
-        "A server's cache has room for about "
-        f"{cache_requests(fullest()[0]):.0f} requests at full length. Its time to "
-        f"first token is {si(fullest()[3].ttft_s, 's')} with {fullest()[3].clients} "
-        f"clients. With {fullest()[4].clients} clients, which of the two happens?"
+        f"Llama-3.1-70B in eight bits on one B200, TensorRT-LLM. It gives the cache "
+        f"{protocol_of(_long_answers()[0]).memory:.0%} of what weights and reserve "
+        f"leave of {si(float(_long_answers()[0].accelerator.usable_bytes), 'byte')}: "
+        f"{si(_held_bytes(), 'byte')} are taken. A token of cache has "
+        f"{si(_token_bytes(), 'byte')}. Each request has "
+        f"{_long_answers()[0].prompt_len:,} tokens of prompt and "
+        f"{_long_answers()[0].output_len:,} of answer. For how many requests at full "
+        "length is there room?"
     ),
-    choices=("it doubles", "it grows more than a hundredfold"),
-    answer=lambda: float(fullest()[4].ttft_s > 20 * fullest()[3].ttft_s),
-    hints=(Hint(lambda: 0.0, "Where do the clients wait that do not fit?"),),
+    answer=lambda: cache_requests(_long_answers()[0]),
+    unit="request",
+    rel_tol=0.03,
+    hints=(
+        Hint(
+            lambda: cache_requests(_long_answers()[0]) / 0.9,
+            "Only a share of what is left goes to the cache.",
+        ),
+        Hint(
+            lambda: cache_requests(_long_answers()[0]) * 9,
+            "A request holds its answer in the cache, too.",
+        ),
+    ),
     why=lambda: (
-        f"{si(fullest()[4].ttft_s, 's')}: the clients that do not fit wait until a "
-        "whole answer is complete, and the wait counts as time to first token."
+        f"{cache_requests(_long_answers()[0]):.0f}. Measured: with "
+        f"{_long_answers()[-2].clients} clients the first token comes after "
+        f"{si(_long_answers()[-2].ttft_s, 's')}, with {_long_answers()[-1].clients} "
+        f"after {si(_long_answers()[-1].ttft_s, 's')}."
     ),
 )
