@@ -35,7 +35,7 @@ test-deep: $(ENV)  ## what takes long: a chapter more, more random inputs, plant
 	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile tests/deep
 	@DEEP=4 $(BIN)/pytest -q -n $(WORKERS) --dist loadfile \
 	    $$(grep -rl --include='test_*.py' hypothesis tests)
-	@$(BIN)/python tools/mutants.py --sample 300 --green --workers 2
+	@$(BIN)/python tools/mutants.py --sample 200 --green --workers 2
 
 pages: $(ENV) $(BUILT)  ## open every page in chromium, and move every slider
 	@$(BIN)/pytest -q -n 2 --dist loadgroup tests/browser

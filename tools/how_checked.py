@@ -25,6 +25,7 @@ from tests import counted  # noqa: E402
 from llmserve_lab.claims import judge  # noqa: E402
 from llmserve_lab.claims.records import CLAIMS  # noqa: E402
 from llmserve_lab.formula import evaluate  # noqa: E402
+from llmserve_lab.formula.equation import Equation  # noqa: E402
 from llmserve_lab.formula.formula import Formula  # noqa: E402
 from llmserve_lab.formula.registry import modules  # noqa: E402
 
@@ -159,7 +160,7 @@ def listening() -> Iterator[set[str]]:
     called: set[str] = set()
     compute: Callable[..., Any] = evaluate.evaluate
 
-    def listen(formula: Formula, values: Any) -> Any:
+    def listen(formula: Equation, values: Any) -> Any:
         called.add(formula.label)
         return compute(formula, values)
 

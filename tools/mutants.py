@@ -1,10 +1,11 @@
 """Plant one defect at a time and demand that the tests turn red.
 
-Two kinds: every slip in every formula, one digit in every number of the catalog. (A
-wrong digit in a stored output needs no planting: strict nbval compares each of them.)
-Defects are planted in copies of the tree, never in the tree itself; most slips in
-formulas fail a gate in this very process, and need no copy. Before the first one, all
-the tests that will be asked must be green.
+Four kinds: every slip in every formula, one digit in every number of the catalog, a
+swap of marks, labels, inks and hints in every chart, figure and question, and what was
+missed before. (A wrong digit in a stored output needs no planting: strict nbval
+compares each of them.) Defects are planted in copies of the tree, never in the tree
+itself; most slips in formulas fail a gate in this very process, and need no copy.
+Before the first one, all the tests that will be asked must be green.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # The gates, which are asked in this process too, stand in the tests.
 sys.path.insert(0, str(ROOT))
 
-from planted import catalog, formulas  # noqa: E402
+from planted import catalog, charts, formulas, known  # noqa: E402
 from planted.defect import Defect  # noqa: E402
 from planted.formulas import Fate  # noqa: E402
 from planted.hunt import Caught, hunt  # noqa: E402
@@ -52,6 +53,10 @@ def plan(kinds: Iterable[str], pattern: str, seed: int, sample: int | None) -> P
         every += [(None, slip) for slip in formulas.in_coefficients(ROOT)]
     if catalog.KIND in kinds:
         every += [(None, misread) for misread in catalog.in_catalog(ROOT, seed)]
+    if charts.KIND in kinds:
+        every += [(None, swap) for swap in charts.in_charts(ROOT)]
+    if known.KIND in kinds:
+        every += [(None, defect) for defect in known.known(ROOT)]
     every = [(of, defect) for of, defect in every if pattern in str(defect)]
     if sample is not None:
         every = Random(seed).sample(every, min(sample, len(every)))

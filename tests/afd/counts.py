@@ -9,6 +9,9 @@ from fractions import Fraction
 from statistics import pvariance
 
 from llmserve_lab.afd import formulas as f
+from llmserve_lab.afd.simulation.bundle import Load
+from llmserve_lab.afd.simulation.length_distributions import Independent, Uniform
+from llmserve_lab.afd.simulation.slots import fill
 from tests.afd.chains import Chain, drawn, mean
 from tests.counted import Case, counts
 
@@ -98,10 +101,15 @@ def slot_tokens(rng: random.Random) -> Case:
     return Case(values, mean(looks))
 
 
-@counts(f.TOKEN_LOAD, by="unrolled")
+@counts(f.TOKEN_LOAD, by="executed")
 def token_load(rng: random.Random) -> Case:
-    slots = [rng.randint(1, 99) for _ in range(rng.randint(1, 9))]
-    return Case({"batch": len(slots), "slot_tokens": mean(slots)}, sum(slots))
+    """Fill an instance, and add up what its slots hold at the first step."""
+    law = Independent(Uniform(1, 99), Uniform(1, 9))
+    load, slots = Load(law=law, n_requests=1), rng.randint(1, 9)
+    seed = rng.randint(0, 99)
+    found = fill(load, n_slots=slots, n_steps=1, batch=0, instance=0, seed=seed)
+    held = found.prompt[found.first == 0].tolist()
+    return Case({"batch": slots, "slot_tokens": mean(held)}, int(found.load(1)[0]))
 
 
 @counts(f.ATTN_SD_S, by="enumerated")

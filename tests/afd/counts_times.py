@@ -136,12 +136,15 @@ played(f.IDLE_ATTN, lambda v: waiting(v, 0), by="executed")
 played(f.IDLE_FFN, lambda v: waiting(v, 2), by="executed")
 
 
-@counts(f.LOOP_S, by="unrolled")
+WORKING = (State.ATTENTION, State.TO_FFN, State.FFN, State.TO_ATTENTION)
+
+
+@counts(f.LOOP_S, by="executed")
 def loop_s(rng: random.Random) -> Case:
-    """Batches that never wait pass a post, lap after lap: seconds per passing."""
-    v, laps = known(rng), 50
-    passings = sum(1 for _lap in range(laps) for _batch in range(int(v["n_batches"])))
-    return Case(f.LOOP_S.given(v), laps * sum(stages(v)) / passings)
+    """One batch alone never waits: its lap, shared by as many as there are."""
+    v = known(rng)
+    lap_s = first_stay(v | {"n_batches": 1.0}, *WORKING)
+    return Case(f.LOOP_S.given(v), lap_s / v["n_batches"])
 
 
 Late = Callable[[float, float, float, float], bool]  # Attention, wire, FFN, batches

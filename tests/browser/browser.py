@@ -27,6 +27,7 @@ FLAGS = [
 ]  # fmt: skip
 AXE = Path(__file__).resolve().parents[1] / "vendor" / "axe.min.js"
 RUNNING = "figure.live[data-state=running]"
+UNFOLD = "document.querySelectorAll('details.further').forEach(d => { d.open = true; })"
 # Docutils' citations and MyST-NB's folded cells are the theme's, wherever they stand.
 AXE_RUN = """async (rules) => {
   const theirs = ".citation-list, details.hide > summary";
@@ -118,6 +119,7 @@ def visit(
         parts = urlsplit(url)
         seen.watch(f"{parts.scheme}://{parts.netloc}/")
         seen.page.goto(url)
+        seen.page.evaluate(UNFOLD)  # what goes further is shown as a reader opens it
         yield seen
     finally:
         context.close()

@@ -49,6 +49,7 @@ def test_the_public_config_is_the_catalog_entry(
     assert catalog.model_from_config(str(tmp_path / "config.json")) == from_file
     assert catalog.model_from_config(configs[key]) == from_file
     assert from_file.params_total == catalog.model(key).params_total
+    assert from_file.max_context == catalog.model(key).max_context
 
 
 def test_a_model_is_called_as_told_or_after_its_folder_or_its_family(

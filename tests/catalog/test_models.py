@@ -19,6 +19,8 @@ CHECKPOINTS = {
     "llama-2-70b": 68_976_648_192,
     "llama-3-8b": 8_030_261_248,
     "llama-3-70b": 70_553_706_496,
+    "llama-3.1-8b": 8_030_261_248,
+    "llama-3.1-70b": 70_553_706_496,
     "llama-3.1-405b": 405_853_388_800,
     "qwen2.5-72b": 72_706_203_648,
     "qwen3-32b": 32_762_123_264,
@@ -135,3 +137,11 @@ def test_the_articles_model_has_the_matrices_that_article_03_draws() -> None:
     assert model.vocab == 1000
     assert model.kv_elements_per_token == 8 * (1536 - 512)
     assert model.attention.n_heads * model.attention.d_head == model.d_model
+
+
+def test_a_model_refuses_what_it_cannot_read() -> None:
+    long, short = catalog.model("llama-3.1-8b"), catalog.model("llama-3-8b")
+    assert long == short and long.max_context == 16 * (short.max_context or 0)
+    long.require_context(131_072)
+    with pytest.raises(ValueError, match=r"at most 8,192 tokens.* got 8,193"):
+        short.require_context(8193)

@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from llmserve_lab.catalog import LINKS
 from llmserve_lab.cluster import Ledger, Rank, run
 from llmserve_lab.cluster.backend import Array
+from llmserve_lab.cluster.ledger import ON_THE_WIRE
+from llmserve_lab.cluster.ring import broadcast
+from llmserve_lab.formula.text import si
 from tests.cluster.programs import own, ring_all_reduce, routed, swap
 
 RANKS = st.integers(1, 8)
@@ -176,3 +179,28 @@ def test_it_prints_as_a_table() -> None:
     assert repr(ledger) == repr(ledger.table())
     assert "<caption>Exchanged between 4 ranks" in ledger._repr_html_()
     assert ledger.table(NVLINK).columns[-1] == "time on NVLink 4 (H100, H200)"
+
+
+@given(num_ranks=st.integers(2, 9), root=st.integers(0, 8))
+def test_the_last_of_a_pipe_hears_after_as_many_steps_as_others(
+    num_ranks: int, root: int
+) -> None:
+    """Counted: at each step every rank that has it tells its neighbour."""
+    told, steps = {root % num_ranks}, 0
+    while len(told) < num_ranks:
+        told |= {(rank + 1) % num_ranks for rank in told}
+        steps += 1
+    for rank in range(num_ranks):
+        sent = broadcast(5, rank, root=root % num_ranks, num_ranks=num_ranks)
+        assert sent.steps == steps
+
+
+def test_a_note_states_the_bandwidth_at_which_its_seconds_were_counted() -> None:
+    ledger = ledger_of(3)
+    notes = ledger.table(NVLINK, latency_s=0.0, eff_link=0.5).notes
+    (note,) = (each for each in notes if each != ON_THE_WIRE)
+    one_way = max(ledger.sent_bytes(rank=0), ledger.received_bytes(rank=0)) / (
+        ledger.seconds(NVLINK, rank=0, latency_s=0.0, eff_link=0.5)
+    )
+    assert note == f"0 s per step, {si(one_way, 'byte/s')} one way"
+    assert one_way == pytest.approx(float(NVLINK.bandwidth) / 2)

@@ -50,8 +50,9 @@ def test_every_scheduler_serves(scheduler: str) -> None:
         ({"requests": "0 10"}, "a request must be 'arrival prompt answer', got '0 10'"),
         ({"requests": "0 10 x"}, "got '0 10 x'"),
         ({"requests": "0 10 0"}, "got '0 10 0'"),
-        ({"requests": "0 10 300000"}, "request 0 must fit"),
-        ({"prompt": 900_000}, "cache"),
+        ({"requests": "0 10 300000"}, "must have at most 131,072 tokens"),
+        ({"prompt": 900_000}, "the maximum context of Llama-3.1-8B, got 900,010"),
+        ({"model": "Llama-2-7B"}, "the maximum context of Llama-2-7B, got 65,546"),
         ({"budget": 0}, "budget must be at least 1, got 0"),
     ],
 )

@@ -1,70 +1,123 @@
-"""The live figures say what the engine does, and every control moves something."""
+"""The pictures show what the engine and the transformer did, and nothing else."""
 
 from __future__ import annotations
 
-import re
 from csv import DictReader
 from io import StringIO
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
-from llmserve_lab import catalog
-from llmserve_lab.continuous_batching import outcomes
-from llmserve_lab.continuous_batching.article_machine import (
-    DECODES,
-    FROM_S,
-    UNTIL_S,
-    as_printed,
-    cost,
+from llmserve_lab.continuous_batching import lanes, sweep
+from llmserve_lab.continuous_batching.machine import LONG, TARGET_S, cost
+from llmserve_lab.continuous_batching.occupancy import (
+    frames,
+    held_blocks,
+    logged,
+    stays,
 )
-from llmserve_lab.continuous_batching.chunks import prefill
-from llmserve_lab.continuous_batching.page import figures, stills
-from llmserve_lab.continuous_batching.page.controls import STOPS
-from llmserve_lab.continuous_batching.serving import (
-    LONG,
-    around_the_stall,
-    beats,
-    convoy,
-    crowd,
-    serve,
-    stall,
-    stalled,
-    within,
+from llmserve_lab.continuous_batching.page import (
+    blocks,
+    figures,
+    slots,
+    stills,
+    strips,
+    triangle,
 )
-from llmserve_lab.continuous_batching.toy import model, prompt
-from llmserve_lab.engine import (
-    Continuous,
-    IterationCost,
-    IterationLoad,
-    Pool,
-    Static,
-    simulate,
-)
+from llmserve_lab.continuous_batching.workloads import four
+from llmserve_lab.engine import Continuous, IterationLoad, Pool, Request, simulate
+from llmserve_lab.transformer import causal_mask
 
 
-def test_an_iteration_takes_what_the_engine_says() -> None:
-    share = catalog.efficiency("article-06")
-    for name, key in (("Llama-2-7B", "llama-2-7b"), ("Llama-3-8B", "llama-3-8b")):
-        known = figures.iteration_against_chunk().values(model=name, chunk=512.0)
-        shape, device = catalog.model(key), catalog.accelerator("h100-sxm")
-        engine = IterationCost.of(shape, device, efficiency=share)
-        load = IterationLoad.of(chunk=512, context=65_536)
-        for _ in range(8):
-            load = load.plus(IterationLoad.of(chunk=1, context=1024))
-        assert known["iteration_s"] == pytest.approx(engine.seconds(load), rel=1e-9)
+@pytest.mark.parametrize("name", slots.POLICIES)
+def test_a_slot_is_held_by_one_request_at_a_time(name: str) -> None:
+    run = slots.served(slots.POLICIES[name])
+    found = stays(run)
+    for slot in range(slots.SLOTS):
+        own = sorted((s for s in found if s.slot == slot), key=lambda s: s.first)
+        assert all(a.left <= b.first for a, b in pairwise(own))
+    for stay in found:
+        (answer,) = (r.output_len for r in four() if r.id == stay.id)
+        assert stay.done - stay.first == answer  # a token from every iteration
+        assert stay.arrived <= stay.first < stay.done <= stay.left
 
 
-def test_the_mask_states_what_a_run_counts() -> None:
-    done = prefill(model(), prompt(24), chunk=8)
-    known = figures.mask().values(chunk=8.0, context=16.0)
-    assert known["attn_pairs"] == done.masks[2].sum()
-    assert known["block_pairs"] == done.masks[2].size
+def test_the_counters_of_the_slots_are_those_of_the_log() -> None:
+    figure = slots.slots_by_iteration()
+    for name, policy in slots.POLICIES.items():
+        run = slots.served(policy)
+        assert run.log is not None
+        padded = sum(step.padding_rows for step in run.log if not step.prefill_rows)
+        idle, ttft, sent = figure.logs[name].frames[-1].counters
+        assert idle == padded
+        assert sent == "4 of 4" and ttft not in ("waiting", "not here yet")
+        first = figure.logs[name].frames[0].counters
+        assert first[0] == 0 and first[2] == "0 of 4"
+
+
+@pytest.mark.parametrize("chunk", triangle.CHUNKS.values())
+def test_the_triangle_is_filled_exactly(chunk: int) -> None:
+    seen = np.zeros((triangle.TOKENS, triangle.TOKENS), dtype=bool)
+    row = 0
+    for mask in triangle.masks(chunk):
+        seen[row : row + len(mask), : mask.shape[1]] = mask
+        row += len(mask)
+    assert np.array_equal(seen, causal_mask(triangle.TOKENS, triangle.TOKENS))
+    name = next(k for k, v in triangle.CHUNKS.items() if v == chunk)
+    last = triangle.chunks_fill_the_triangle().logs[name].frames[-1]
+    assert last.counters[1] == seen.sum()
+
+
+def test_no_strip_is_longer_than_its_budget() -> None:
+    figure = strips.mixed_iterations()
+    budget, whole = figure.logs.values()
+    assert max(frame.counters[0] for frame in budget.frames) == strips.BUDGET
+    assert max(frame.counters[0] for frame in whole.frames) == 3 + strips.SIZES[-1][1]
+    for log in (budget, whole):
+        for number, frame in enumerate(log.frames):
+            drawn = [row for row in log.tables["rows"] if row["since"] == number]
+            assert len(drawn) == frame.counters[0]
+
+
+def test_the_blocks_drawn_are_those_that_the_engine_uses() -> None:
+    run = blocks.watched()
+    drawn = blocks._numbered(run)
+    for frame, now in zip(run, drawn, strict=True):
+        assert sum(held_blocks(frame).values()) == frame.used_blocks
+        assert sum(letter is not None for letter in now) == frame.used_blocks
+    for before, after in pairwise(drawn):  # what is kept stays where it is
+        for one, other in zip(before, after, strict=True):
+            assert one == other or one is None or one not in after or other is None
+
+
+def test_the_story_of_the_blocks_happens() -> None:
+    run = blocks.watched()
+    preempted = [f.ids("preempted") for f in run if f.ids("preempted")]
+    assert preempted == [(blocks.B,)]
+    admitted = [number for frame in run for number in frame.ids("admitted")]
+    assert admitted == [blocks.A, blocks.B, blocks.B, blocks.C]
+    back = next(f for f in run[1:] if blocks.B in f.ids("admitted"))
+    (again,) = (part.rows for part in back.running if part.id == blocks.B)
+    assert again > 40  # its prompt, and what it had written
+
+
+def test_the_lanes_draw_every_iteration_of_every_run() -> None:
+    text = figures.lanes().spec["data"]["values"]
+    rows = [{k: float(v) for k, v in row.items()} for row in DictReader(StringIO(text))]
+    for chunk in lanes.CHUNKS:
+        drawn = [row for row in rows if row["c"] == chunk]
+        found = lanes.beats(lanes.in_chunks(chunk))
+        assert len(drawn) == len(found)
+        assert sum(row["p"] for row in drawn) == sum(beat.rows > 0 for beat in found)
+        assert all(a["b"] <= b["a"] + 1e-3 for a, b in pairwise(drawn))
+    pieces = lanes.pieces(lanes.in_chunks(8192))
+    assert sum(beat.rows for beat in pieces) == LONG
 
 
 def test_the_price_is_the_sum_over_the_chunks() -> None:
     known = figures.price().values()
-    loads = [IterationLoad.of(chunk=2048, context=at) for at in range(0, 65_536, 2048)]
+    loads = [IterationLoad.of(chunk=512, context=at) for at in range(0, LONG, 512)]
     computed = sum(cost().compute_s(load) for load in loads)
     read = sum(cost().memory_s(load) for load in loads)
     assert known["prompt_compute_s"] == pytest.approx(computed, rel=1e-9)
@@ -72,91 +125,46 @@ def test_the_price_is_the_sum_over_the_chunks() -> None:
     assert both == pytest.approx(read, rel=1e-9)
 
 
-@pytest.mark.parametrize("chunk", STOPS)
-def test_the_timeline_states_what_the_engine_ran(chunk: int) -> None:
-    known, run = figures.timeline().values(chunk=float(chunk)), stalled(chunk)
-    shown = [beat for beat in around_the_stall(run) if beat.rows]
-    assert known["num_chunks"] == len(shown)
-    assert known["iteration_s"] == pytest.approx(outcomes.longest_gap_s(run), rel=0.01)
-    assert sum(beat.rows for beat in shown) == LONG
-    assert run.preemptions.sum() == 0
+def test_the_chunk_from_a_target_is_the_engines() -> None:
+    known = figures.chunk_from_target().values()
+    calm = IterationLoad(5, 5 * 1001, 5 * 1000)
+    rows = cost().chunk_within(TARGET_S, load=calm, context=65_536)
+    assert int(known["chunk_fits"]) == rows
 
 
-def test_the_timeline_draws_every_beat_of_every_run() -> None:
-    text = figures.timeline().spec["layer"][0]["data"]["values"]
-    rows = [
-        {k: float(v) for k, v in row.items() if v} for row in DictReader(StringIO(text))
-    ]
-    for chunk in STOPS:
-        drawn = [row for row in rows if row["c"] == chunk]
-        assert len(drawn) == len(around_the_stall(stalled(chunk)))
-        assert max(row["g"] for row in drawn) == pytest.approx(
-            1e3 * outcomes.longest_gap_s(stalled(chunk)), rel=0.01
-        )
+def test_the_scheduler_lands_on_the_closed_form() -> None:
+    chosen = stills.chosen(lanes.within(TARGET_S), TARGET_S)
+    rows = [beat.rows for beat in lanes.pieces(lanes.within(TARGET_S))]
+    assert f"takes {len(rows)} iterations" in chosen.sentence
+    assert lanes.longest_gap_s(lanes.within(TARGET_S)) <= TARGET_S * (1 + 1e-9)
 
 
-def test_a_bar_is_as_wide_as_its_iteration_lasts() -> None:
-    """They touch: together they are as wide as the time that is shown."""
-    html = figures.timeline()._repr_mimebundle_()["text/html"]
-    bars = re.findall(r'<path d="M[\d.,]*h([\d.]+)v[^"]*" fill="var\(--fig-', html)
-    widths = [float(width) for width in bars]
-    assert len(widths) == len(around_the_stall(stalled(LONG)))
-    share = outcomes.longest_gap_s(stalled(LONG)) / (UNTIL_S - FROM_S)
-    assert max(widths) / sum(widths) == pytest.approx(share, rel=0.01)
-
-
-def test_beats_cover_the_whole_run() -> None:
-    found = beats(serve(convoy(), Continuous(2)))
-    assert all(a.end_s == b.start_s for a, b in pairwise(found))
-    silent = simulate(convoy(), Pool(cost(), Continuous(2)))
-    with pytest.raises(ValueError, match="report must come from a run with log=True"):
-        beats(silent)
-    with pytest.raises(ValueError, match="report must come from a run with log=True"):
-        outcomes.idle_share(silent)
-
-
-def test_a_frozen_batch_idles_as_its_answers_say() -> None:
-    run = serve(convoy()[:2], Static(2))
-    decodes = run.output_len - 1  # the first token comes with the prefill
-    idle = 1 - decodes.mean() / decodes.max()
-    assert outcomes.idle_share(run) == pytest.approx(idle, rel=1e-9)
-    assert outcomes.idle_share(serve(convoy(), Continuous(2))) == 0
+def test_one_request_shows_its_own_times() -> None:
+    asked = [Request(id=0, arrival_s=0.0, prompt_len=1000, output_len=24)]
+    asked.append(Request(id=1, arrival_s=0.06, prompt_len=3000, output_len=2))
+    run = logged(asked, Continuous(), cost())
+    shown = stills.one_request(run, 0)
+    assert "23 gaps" in shown.sentence
+    gap_s = float(run.worst_gap_s[run.id == 0][0])
+    assert f"{1e3 * gap_s:.3g} ms" in shown.sentence
 
 
 @pytest.mark.parametrize("batch", [1, 2, 8, 32])
-def test_the_more_share_a_frozen_batch_the_more_of_it_idles(batch: int) -> None:
+def test_the_more_share_a_static_batch_the_more_of_it_idles(batch: int) -> None:
     """The longest of n exponential answers lasts 1 + 1/2 + … + 1/n means."""
     longest = sum(1 / place for place in range(1, batch + 1))
-    idle = outcomes.idle_of_geometric(batch)
-    assert idle == pytest.approx(1 - 1 / longest, abs=0.03)
+    assert sweep.idle_of_geometric(batch) == pytest.approx(1 - 1 / longest, abs=0.03)
 
 
-def test_under_load_the_frozen_batch_makes_all_wait() -> None:
-    few = crowd(num_requests=40)
-    runs = [serve(few, policy) for policy in (Static(8), Continuous(8))]
-    frozen, free = (run.percentile("ttft", 50) for run in runs)
-    assert frozen > 50 * free
-    assert {len(run.id) for run in runs} == {len(few)}
+def test_clients_that_wait_hide_the_queue_that_a_crowd_makes() -> None:
+    closed, sparse, crowded = sweep.loops().values()
+    assert closed.queue_s.max() == 0  # never more requests than slots
+    assert crowded.ttft_s.mean() > 4 * sparse.ttft_s.mean() > 8 * closed.ttft_s.mean()
+    assert len(sweep.loops_table().rows) == 3
 
 
-def test_the_tables_have_a_row_for_each_run() -> None:
-    assert [row[1] for row in outcomes.trade(8192, LONG).rows] == [12, 1]
-    assert len(outcomes.convoys().rows) == 6
-    assert len(outcomes.queue_behind().rows) == 3
-
-
-def test_still_pictures_say_what_they_show() -> None:
-    assert "4 chunks" in repr(stills.masks(prefill(model(), prompt(20), chunk=6)))
-    chosen = stills.chosen(within(0.05), 0.05)
-    rows = [beat.rows for beat in around_the_stall(within(0.05)) if beat.rows]
-    assert f"takes {len(rows)} iterations" in chosen.sentence
-    assert str(rows[0]) in chosen.sentence
-
-
-def test_the_article_and_the_engine_describe_one_machine() -> None:
-    engine = cost()
-    known = {name: float(value) for name, value in as_printed().items()}
-    rate = known["peak_flops"] * known["eff_compute"]
-    assert engine.pair_s == pytest.approx(known["attn_flops_per_pair"] / rate)
-    assert known["params_total"] > 1.03 * engine.weight_bytes / known["bytes_weight"]
-    assert len(stall()) == DECODES + 1
+def test_a_run_without_a_log_is_refused() -> None:
+    silent = simulate(four(), Pool(cost(), Continuous(2)))
+    for read in (lanes.beats, frames, stays):
+        with pytest.raises(ValueError, match="report must come from a run with log="):
+            read(silent)

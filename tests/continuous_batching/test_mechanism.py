@@ -11,10 +11,16 @@ from hypothesis import strategies as some
 
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.chunks import (
-    comparison,
     pieces,
     prefill,
     tile_reads,
+)
+from llmserve_lab.continuous_batching.on_transformer import (
+    ANSWERS,
+    POLICIES,
+    PROMPTS,
+    agreement,
+    driven,
 )
 from llmserve_lab.continuous_batching.piggyback import (
     Part,
@@ -24,7 +30,7 @@ from llmserve_lab.continuous_batching.piggyback import (
     together,
 )
 from llmserve_lab.continuous_batching.toy import model, prompt
-from llmserve_lab.transformer import causal_mask
+from llmserve_lab.transformer import ORDERED, causal_mask, generate
 
 
 @settings(max_examples=12, deadline=None)
@@ -51,18 +57,43 @@ def test_half_the_chunk_is_a_little_more_than_twice_the_traffic() -> None:
     assert 2 < ratios[1] < ratios[0] < 3
 
 
+@pytest.mark.parametrize("chunk", [1, 5, 8, 23])
+def test_cutting_a_prompt_changes_no_logit_and_no_flop(chunk: int) -> None:
+    whole, cut = (
+        prefill(model(), prompt(23), chunk=c, run=ORDERED) for c in (23, chunk)
+    )
+    assert np.array_equal(whole.logits, cut.logits)
+    assert whole.meter.linear_flops == cut.meter.linear_flops
+    assert whole.useful_pairs == cut.useful_pairs == 23 * 24 // 2
+    assert whole.block_pairs >= cut.block_pairs
+
+
+def test_decode_is_a_chunk_of_one() -> None:
+    """An answer, read back as a prompt in chunks of one row, predicts itself again."""
+    text = prompt(6)
+    answer = generate(model(), text, 8, run=ORDERED)
+    read = np.concatenate([text, answer[:-1]])
+    again = prefill(model(), read, chunk=1, run=ORDERED)
+    assert np.array_equal(again.logits[5:].argmax(axis=1), answer)
+    assert all(mask.shape[0] == 1 and mask.all() for mask in again.masks)
+
+
+def test_every_scheduler_gives_the_same_tokens() -> None:
+    """Those of each request alone, too."""
+    alone = {
+        number: tuple(generate(model(), prompt(length, seed=number), answer).tolist())
+        for number, (length, answer) in enumerate(zip(PROMPTS, ANSWERS, strict=True))
+    }
+    for policy in POLICIES.values():
+        assert dict(driven(policy).tokens) == alone
+    assert {row[-1] for row in agreement().rows} == {"same"}
+
+
 def test_pieces_are_full_but_the_last() -> None:
     assert [len(piece) for piece in pieces(np.arange(10), 4)] == [4, 4, 2]
     assert [piece[0] for piece in pieces(np.arange(10), 4)] == [0, 4, 8]
     with pytest.raises(ValueError, match="chunk must be at least 1 token, got 0"):
         pieces(np.arange(3), 0)
-
-
-def test_the_comparison_says_when_bits_are_the_same() -> None:
-    rows = comparison(model(), prompt(9), (9, 4)).rows
-    assert [row[:2] for row in rows] == [(9, 1), (4, 3)]
-    assert {row[-1] for row in rows} == {"same bits"}
-    assert [row[-2] for row in rows] == [0, 4 + 8]
 
 
 @pytest.mark.parametrize(("length", "tile"), [(64, 8), (60, 8), (7, 8)])

@@ -31,8 +31,8 @@ def test_the_frontier_is_the_twins(device: str, n_gpus: int, model: str) -> None
     for name, overlap in ways.items():
         place = twin(held, overlap=overlap, balancedness=0.7)
         rate = float(place.gpu_tokens_per_s(**size))
-        assert known[f"{name}_gpu"] == pytest.approx(rate, rel=1e-9)
-        assert known[f"{name}_user"] == pytest.approx(rate / 256, rel=1e-9)
+        assert known[f"{name}_gpu_tokens_per_s"] == pytest.approx(rate, rel=1e-9)
+        assert known[f"{name}_user_tokens_per_s"] == pytest.approx(rate / 256, rel=1e-9)
     fits = float(place.batch_fits(2048)) >= 256
     assert known["room"] == float(fits)
 
@@ -55,4 +55,4 @@ def test_the_bars_of_a_step_are_the_twins_blocks() -> None:
 def test_what_fits_is_the_twins() -> None:
     known = figures.memory().values(context=16384.0)
     fits = float(twin(H100).batch_fits(16384))
-    assert known["fits"] // 1 == fits
+    assert known["batch_fits"] // 1 == fits

@@ -11,7 +11,7 @@ import pytest
 from llmserve_lab.catalog import ACCELERATORS, MODELS
 from llmserve_lab.disaggregation.page import figures
 from llmserve_lab.disaggregation.page import playground as module
-from llmserve_lab.disaggregation.page.charts import OVERHEAD_S, REGIONS
+from llmserve_lab.disaggregation.page.charts import INKS, OVERHEAD_S
 from llmserve_lab.disaggregation.topologies import (
     CHUNKS,
     POOLS,
@@ -111,7 +111,7 @@ def test_the_map_says_where_no_gpu_serves(
     spare_s = target - OVERHEAD_S - model.weight_bytes() / float(h100.hbm_bw)
     room = float(h100.hbm_bytes) - model.weight_bytes()
     assert served == (one_bytes < min(room, spare_s * float(h100.hbm_bw)))
-    assert served == (cell["who"] != next(iter(REGIONS)))
+    assert served == (cell["who"] != next(iter(INKS)))
 
 
 @cache

@@ -16,6 +16,8 @@ import quickjs
 import sympy
 
 from llmserve_lab.formula.dimensions import balances
+from llmserve_lab.formula.equation import Equation
+from llmserve_lab.formula.evaluate import evaluate
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.latex import _upright
 from llmserve_lab.formula.quantity import Coefficient, Quantity
@@ -50,14 +52,14 @@ def samples(formula: Formula, count: int = 20) -> list[tuple[dict[str, Any], flo
 
 
 @functools.cache
-def step(formula: Formula) -> Callable[..., Any]:
+def step(formula: Equation) -> Callable[..., Any]:
     """The teaching form alone, for mpmath to compute with."""
     terms = [term.sympy for term in formula.terms.values()]
     function: Callable[..., Any] = sympy.lambdify(terms, formula.teaching, "mpmath")
     return function
 
 
-def exact(formula: Formula, values: dict[str, float]) -> Any:
+def exact(formula: Equation, values: dict[str, float]) -> Any:
     """Evaluate step by step as the text does, in 30 digits, without expanding."""
     inner = {used.name: used for used in formula.uses}
     numbers = []
@@ -130,7 +132,7 @@ def test_worked_shows_number_and_unit_of_every_term(formula: Formula) -> None:
         value = values.get(name)
         if name in inner:
             asked = {leaf.name: values[leaf.name] for leaf in inner[name].arguments}
-            value = float(inner[name](**asked))
+            value = float(evaluate(inner[name], asked))
         elif isinstance(term, Coefficient):
             assert term.value == 1 or term.symbol in worked.latex
             continue

@@ -14,9 +14,8 @@ from scipy.sparse.csgraph import connected_components
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "llmserve_lab"
 Graph = dict[str, set[str]]
-# How many a room may have: a class asks its printers, and they are about the class.
-# In page/ these are the live figure, the question and the step figure.
-ALLOWED = {"formula": 1, "page": 3}
+# How many a room may have: a live figure asks its printer, which is about the figure.
+ALLOWED = {"page": 1}
 
 
 def modules(package: Path) -> dict[str, Path]:

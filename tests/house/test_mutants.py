@@ -10,8 +10,10 @@ import pytest
 
 from llmserve_lab.formula.registry import formulas
 from planted.catalog import in_catalog, misread
+from planted.charts import in_charts
 from planted.defect import Defect, planted, python_defect
 from planted.formulas import Fate, fate, in_coefficients
+from planted.known import known
 from planted.nets import NETS, nbval
 from planted.sandbox import Sandbox
 from planted.slips import Written, changes, written
@@ -100,6 +102,26 @@ def test_every_formula_is_found_where_it_is_typed() -> None:
         assert len(list(changes(of))) >= 1, of.formula.label
 
 
+def test_swaps_in_charts_are_of_every_sort_and_change_the_source() -> None:
+    swaps = list(in_charts(ROOT))
+    assert {swap.label for swap in swaps} == {
+        *("names", "sources", "inks", "unit", "title", "factor", "meanings"),
+        *("shown", "labels", "verdict", "cases", "derived", "fields"),
+        *("answers", "hints", "choices", "prompt"),
+    }
+    for swap in swaps:
+        data = (ROOT / swap.file).read_bytes()
+        wrong = planted(data, [swap]).decode()
+        assert wrong.encode() != data
+        ast.parse(wrong)
+
+
+def test_what_was_missed_before_can_still_be_planted() -> None:
+    for defect in known(ROOT):
+        assert (ROOT / defect.label).is_file()
+        assert planted((ROOT / defect.file).read_bytes(), [defect])
+
+
 def of_label(label: str) -> Written:
     return next(of for of in written(ROOT) if of.formula.label == label)
 
@@ -146,5 +168,6 @@ def test_slips_of_one_formula() -> None:
 
 def test_there_is_something_of_every_kind_to_plant() -> None:
     kinds = [next(in_coefficients(ROOT)).kind, next(in_catalog(ROOT, 0)).kind]
+    kinds += [next(in_charts(ROOT)).kind, next(known(ROOT)).kind]
     assert sorted(kinds) == sorted(NETS)
     assert "--nbval" in nbval(ROOT) and "--nbval-lax" not in nbval(ROOT)

@@ -87,6 +87,13 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert citation["version"] == project["version"] == llmserve_lab.__version__
 
 
+def test_what_hooks_and_makefile_run_is_there() -> None:
+    for name in (".pre-commit-config.yaml", "Makefile", ".ci/run"):
+        text = (ROOT / name).read_text("utf8")
+        named = re.findall(r"\b(?:tests|tools)/[\w./]+", text)
+        assert [path for path in named if not (ROOT / path).exists()] == [], name
+
+
 def test_licences_are_there_in_full() -> None:
     assert "Version 2.0, January 2004" in (ROOT / "LICENSE").read_text("utf8")
     text = (ROOT / "LICENSE-text").read_text("utf8")

@@ -81,10 +81,10 @@ def test_the_picture_of_layouts_tells_the_steps() -> None:
 
 def test_k_ranks_with_k_experts_gain_no_bytes_by_copies() -> None:
     even = figures.layouts().values(node="8 ranks, groups of 4", top_k=8.0)
-    assert even["ep_copies_bytes"] == pytest.approx(even["ffn_tp_bytes"])
+    assert even["expert_copy_ep_bytes"] == pytest.approx(even["ffn_tp_bytes"])
     more = figures.layouts().values(node="64 ranks, groups of 8", top_k=8.0)
-    assert more["ep_copies_bytes"] < more["ffn_tp_bytes"] / 7
-    assert more["composed_bytes"] == more["sp_bytes"] + more["ep_bytes"]
+    assert more["expert_copy_ep_bytes"] < more["ffn_tp_bytes"] / 7
+    assert more["composed_bytes"] == more["sp_bytes"] + more["rank_copy_ep_bytes"]
 
 
 def test_a_picture_states_its_numbers() -> None:

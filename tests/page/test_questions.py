@@ -4,15 +4,9 @@ import pytest
 
 from llmserve_lab.formula.registry import modules
 from llmserve_lab.formula.text import si, without_links
-from llmserve_lab.page.question.judge import hints, judge
-from llmserve_lab.page.question.question import (
-    LETTERS,
-    Hint,
-    Judgement,
-    Question,
-    questions,
-    text_of,
-)
+from llmserve_lab.page.question.content import LETTERS, Hint, text_of
+from llmserve_lab.page.question.judge import Judgement, hints, judge
+from llmserve_lab.page.question.question import Question, questions
 
 MINE = questions().values()
 every_question = pytest.mark.parametrize("question", MINE, ids=lambda q: q.name)

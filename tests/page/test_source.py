@@ -10,7 +10,7 @@ from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.units import convert, units
 from llmserve_lab.page import engines
 from llmserve_lab.page.source import SHOWN_LINES, highlighted, source
-from llmserve_lab.page.step.figure import StepFigure
+from llmserve_lab.page.step.content import StepContent
 
 
 def text_of(page: str) -> str:
@@ -25,7 +25,7 @@ def code_of(page: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "obj", [convert, StepFigure.values, StepFigure, units, StepFigure.inks]
+    "obj", [convert, StepContent.values, StepContent, units, StepContent.inks]
 )
 def test_the_page_shows_the_lines_that_run(obj: object) -> None:
     shown = source(obj)
@@ -38,9 +38,9 @@ def test_the_page_shows_the_lines_that_run(obj: object) -> None:
 
 
 def test_what_is_long_is_folded() -> None:
-    page = source(StepFigure).html()
+    page = source(StepContent).html()
     first = code_of(page.split("<details>")[0])
-    rest = len(source(StepFigure).code.splitlines()) - SHOWN_LINES
+    rest = len(source(StepContent).code.splitlines()) - SHOWN_LINES
     assert len(first.splitlines()) == SHOWN_LINES
     assert f"<summary>{rest} more lines</summary>" in page
     assert "<details>" not in source(convert).html()

@@ -2,16 +2,89 @@
 
 import re
 from collections.abc import Iterator
+from itertools import combinations
 
 import pytest
 
 from llmserve_lab import notation
 from llmserve_lab.formula.quantity import Quantity
+from llmserve_lab.formula.text import unit_text
 from llmserve_lab.page.live import registry
+from llmserve_lab.page.live.controls import Slider
 from llmserve_lab.page.live.figure import FIELD, LiveFigure
 from llmserve_lab.page.live.readout import Readout
-from llmserve_lab.page.live.wording import best_named, named, shares_a_word, stems
+from llmserve_lab.page.live.wording import (
+    best_named,
+    named,
+    shares_a_word,
+    stems,
+    told_apart,
+)
 
+# What the words of a sentence cannot tell apart, read once more: each field with what
+# stands right before it.
+ORDER: dict[str, dict[str, str]] = {
+    "afd.idle": {"af_ratio": "at a ratio of ", "ratio_pipeline": "best ratio is "},
+    "afd.rounds": {
+        "seen_attn": "drawn Attention waits for a share of ",
+        "seen_ffn": "of the time and the FFN for ",
+        "idle_attn": "{pipeline_s}, and they wait for ",
+        "idle_ffn": "{idle_attn} and ",
+    },
+    "afd.throughput": {
+        "n_batches": "answers of {mean_decode}, ",
+        "ratio_best": "the paper's best ratio is ",
+        "ratio_pipeline": "with the loop counted it is ",
+    },
+    "deepseek.frontier": {
+        "halves_gpu_tokens_per_s": "{halves_user_tokens_per_s} and a GPU makes ",
+        "turn_gpu_tokens_per_s": "{turn_user_tokens_per_s} and a GPU makes ",
+    },
+    "deepseek.waterfall": {
+        "experts_s": "attention takes {mla_s}, the experts ",
+        "attn_elementwise_s": "elementwise kernels and launches ",
+        "moe_elementwise_s": "{attn_elementwise_s} and ",
+        "other_s": "the rest ",
+    },
+    "moe.layouts": {
+        "expert_copy_ep_bytes": "with TP alone, ",
+        "rank_copy_ep_bytes": "with EP and a copy for each expert, ",
+    },
+    "moe.traffic": {
+        "n_rows": "",
+        "busiest_rows": "for any other, ",
+        "hot_bytes": "to rank 0: every rank has ",
+        "cold_bytes": "for it and ",
+    },
+    "roofline.attention_kinds": {
+        "mha_limit": "multi-head attention ends at ",
+        "gqa_limit": "grouped-query attention at ",
+        "mla_limit": "latent attention at ",
+    },
+    "roofline.iteration_time": {
+        "decode_s": "one decode iteration for {batch} takes at least ",
+        "prefill_s": "a prefill chunk of {chunk} takes ",
+    },
+    "roofline.roofline": {
+        "decode_intensity": "decoding {batch} with {context} in cache does ",
+        "prefill_intensity": "a prefill chunk of {chunk} does ",
+    },
+    "tensor_parallel.speedup": {
+        "speedup_8_1": "for a batch of one, 8 ranks are ",
+        "speedup_16_1": "and 16 ranks ",
+        "speedup_8_1024": "for 1,024 they are ",
+        "speedup_16_1024": "{speedup_8_1024} and ",
+    },
+    "varlen.attention_square": {
+        "len_1": "Lengths ",
+        "len_2": "{len_1}, ",
+        "len_3": "{len_2}, ",
+        "len_4": "{len_3} and ",
+    },
+}
+LATER = ("continuous_batching", "end_to_end")  # their charts are being rewritten
+BOUND = [name for name in registry.figures() if not name.startswith(LATER)]
+every_bound_figure = pytest.mark.parametrize("name", BOUND)
 every_figure = pytest.mark.parametrize("name", registry.figures())
 
 
@@ -21,6 +94,8 @@ def quantity_of(figure: LiveFigure, signal: str) -> Quantity | None:
     bound = readouts.get(signal) or figure.bounds.get(signal)
     if bound:
         return bound.formula.result
+    if signal in figure.words():
+        return None
     return notation.table().get(signal)
 
 
@@ -46,20 +121,84 @@ def mislabelled(figure: LiveFigure) -> Iterator[str]:
             yield f"{figure.name}: {name} is labelled {label!r}"
 
 
-def clauses(sentence: str) -> Iterator[tuple[str, str]]:
-    """Each field of a sentence with the words around it, up to the fields beside it."""
+def near(sentence: str) -> Iterator[tuple[str, str]]:
+    """Each field with the words before it and after it, up to the fields beside it."""
     pieces = re.split(r"(\{\w+(?::\d+)?\})", sentence)
     for place in range(1, len(pieces), 2):
         match = FIELD.match(pieces[place])
         assert match
-        before = pieces[place - 1].rsplit(". ", 1)[-1]
-        after = pieces[place + 1].split(". ", 1)[0]
+        before = re.split(r"\. |; ", pieces[place - 1])[-1]
+        after = re.split(r"[,.;:]", pieces[place + 1])[0]
         yield match.group(1), f"{before} {after}"
+
+
+def clauses(sentence: str) -> Iterator[tuple[str, str]]:
+    """Each field of a sentence with the words of its clause."""
+    for clause in re.split(r"(?<=[.;:]) ", sentence):
+        for match in FIELD.finditer(clause):
+            yield match.group(1), FIELD.sub(" ", clause)
+
+
+def nameless(figure: LiveFigure) -> Iterator[str]:
+    """Fields in whose clause no word, and no unit beside them, says what they are."""
+    for name, clause in clauses(figure.sentence):
+        held = quantity_of(figure, name)
+        beside = f"{clause} {unit_text(held.unit)}" if held else ""
+        if f"{{{name}}} ×" in figure.sentence:
+            continue  # a number of what follows
+        if held and not stems(beside) & named(held, name):
+            yield f"{figure.name}: {name} in {clause!r}"
+
+
+def may_swap(figure: LiveFigure, called: list[tuple[str, str]]) -> Iterator[set[str]]:
+    """Pairs of one unit, each called by a text, that could change places unnoticed."""
+    held = [(name, text, quantity_of(figure, name)) for name, text in called]
+    for (one, mine, a), (other, its, b) in combinations(held, 2):
+        if a and b and a.unit == b.unit and one != other:
+            words = (mine, named(a, one)), (its, named(b, other))
+            try:
+                told_apart(words)
+            except ValueError:
+                yield {one, other}
+
+
+def ordered(figure: LiveFigure, name: str) -> set[frozenset[str]]:
+    """Pairs whose order the table of what words cannot tell apart states."""
+    said = ORDER.get(name, {})
+    for field, before in said.items():
+        assert f"{before}{{{field}" in figure.sentence, f"{name}: {before}{field}"
+    return {frozenset(pair) for pair in combinations(said, 2)}
 
 
 @every_figure
 def test_a_readout_is_labelled_by_what_it_shows(name: str) -> None:
     assert list(mislabelled(registry.figures()[name]())) == []
+
+
+@every_bound_figure
+def test_two_labels_do_not_change_places(name: str) -> None:
+    figure = registry.figures()[name]()
+    shown = [(r.name, r.label) for r in figure.readouts if isinstance(r, Readout)]
+    assert list(may_swap(figure, shown)) == []
+
+
+@every_bound_figure
+def test_a_clause_names_its_quantity_and_two_fields_do_not_change_places(
+    name: str,
+) -> None:
+    figure = registry.figures()[name]()
+    assert list(nameless(figure)) == []
+    alike = {frozenset(pair) for pair in may_swap(figure, list(near(figure.sentence)))}
+    assert alike <= ordered(figure, name)
+
+
+@every_bound_figure
+def test_a_slider_is_called_by_what_it_moves(name: str) -> None:
+    figure = registry.figures()[name]()
+    for slider in figure.controls:
+        if isinstance(slider, Slider) and slider.label:
+            words = named(slider.quantity) | stems(unit_text(slider.quantity.unit))
+            assert stems(slider.label) & words, (slider.name, slider.label)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,17 @@ import re
 from pathlib import Path
 
 from planted.defect import Defect
+from planted.known import TOGETHER, UNSEEN
 
 Net = tuple[str, tuple[str, ...]]  # its name, and what pytest is told
 
 GATES = "tests/formula/test_gates.py"
 CATALOG_PAGE = "chapters/catalog.ipynb"
+CHAPTER_PARTS = 5  # src/llmserve_lab/CHAPTER/page/FILE
+LOGIC = tuple(
+    f"tests/page/test_{name}.py"
+    for name in ("charts", "wording", "hints", "questions", "axes", "palette")
+)
 OTHERS = (
     "tests/browser",
     "tests/deep",
@@ -53,7 +59,29 @@ def for_catalog(root: Path, defect: Defect | None) -> list[Net]:
     return [own, notebooks(root, CATALOG_PAGE), notebooks(root), package()]
 
 
+def for_charts(_root: Path, defect: Defect | None) -> list[Net]:
+    """The chapter in the tests of logic of all figures and questions, its own tests.
+
+    Stored outputs are not asked: they would show the defect once they are run again.
+    """
+    logic = ("logic of all", ("-x", *LOGIC))
+    parts = Path(defect.file).parts if defect else ()
+    if len(parts) != CHAPTER_PARTS:
+        return [logic]
+    chapter = parts[2]
+    near = ("logic", ("-x", *LOGIC, "-k", chapter.split("_")[0]))
+    return [near, logic, ("the chapter's tests", ("-x", f"tests/{chapter}"))]
+
+
+def for_known(_root: Path, defect: Defect | None) -> list[Net]:
+    """The test that is named beside it."""
+    files = [defect.label] if defect else sorted({k.net for k in (*TOGETHER, *UNSEEN)})
+    return [("its own test", ("-x", *files))]
+
+
 NETS = {
     "formulas": for_formulas,
     "catalog": for_catalog,
+    "charts": for_charts,
+    "known": for_known,
 }

@@ -152,7 +152,15 @@ def model_from_config(
         attention=attention,
         ffn=ffn,
         tied=read.flag("tie_word_embeddings"),
+        max_context=_max_context(read),
     )
+
+
+def _max_context(config: ConfigFields) -> int | None:
+    """Tokens that the model may read, where the file says so."""
+    if config.fields.get("max_position_embeddings") is None:
+        return None
+    return config.count("max_position_embeddings")
 
 
 def _load(config: str | PathLike[str] | Mapping[str, Any]) -> tuple[Any, str]:

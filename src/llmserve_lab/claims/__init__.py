@@ -11,7 +11,7 @@ from llmserve_lab.claims.page import (
 )
 from llmserve_lab.claims.record import Claim, Number, Statement, judge
 from llmserve_lab.claims.records import CLAIMS
-from llmserve_lab.claims.sources import CLAIM_COUNTS, SOURCES, Source
+from llmserve_lab.claims.sources import CLAIM_COUNTS, SOURCES, SourceText
 from llmserve_lab.claims.verdict import Verdict
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "SOURCES",
     "Claim",
     "Number",
-    "Source",
+    "SourceText",
     "Statement",
     "Verdict",
     "claims_table",

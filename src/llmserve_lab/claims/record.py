@@ -13,7 +13,7 @@ from functools import cache
 from types import MappingProxyType
 
 from llmserve_lab.claims.printed import Printed, parse
-from llmserve_lab.claims.sources import Source, source_of
+from llmserve_lab.claims.sources import SourceText, source_of
 from llmserve_lab.claims.verdict import Verdict, worst
 from llmserve_lab.formula.text import plain, said
 
@@ -133,7 +133,7 @@ class Claim:
             )
 
     @property
-    def source(self) -> Source:
+    def source(self) -> SourceText:
         """Where it is said."""
         return source_of(self.id)
 

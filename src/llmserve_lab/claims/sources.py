@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceText:
     """A text whose claims are recomputed; claim ids are ``prefix-01`` to ``-count``."""
 
     prefix: str
@@ -18,25 +18,29 @@ class Source:
 
 
 ALL = (
-    Source("00", "article 00", "Roadmap of the series", 4),
-    Source("01", "article 01", "An LLM, End to End", 8),
-    Source("02", "article 02", "Tensor Parallelism, Built From Scratch", 3),
-    Source("03", "article 03", "Walking Tensor Parallelism Through a Full Block", 16),
-    Source("04", "article 04", "How to Batch Many Requests", 18),
-    Source("05", "article 05", "ORCA and Chunked Prefill", 51),
-    Source("06", "article 06", "Prefill and Decode Disaggregation", 53),
-    Source("07", "article 07", "MoE and Expert Parallelism", 40),
-    Source("000", "AFD paper", "Theoretically Optimal Attention/FFN Ratios", 54),
-    Source("003", "scaling chapter", "Scaling LLM inference", 25),
-    Source("004", "DeepSeek model", "DeepSeek Inference Theoretical Model", 85),
+    SourceText("00", "article 00", "Roadmap of the series", 4),
+    SourceText("01", "article 01", "An LLM, End to End", 8),
+    SourceText("02", "article 02", "Tensor Parallelism, Built From Scratch", 3),
+    SourceText(
+        "03", "article 03", "Walking Tensor Parallelism Through a Full Block", 16
+    ),
+    SourceText("04", "article 04", "How to Batch Many Requests", 18),
+    SourceText("05", "article 05", "ORCA and Chunked Prefill", 51),
+    SourceText("06", "article 06", "Prefill and Decode Disaggregation", 53),
+    SourceText("07", "article 07", "MoE and Expert Parallelism", 40),
+    SourceText("000", "AFD paper", "Theoretically Optimal Attention/FFN Ratios", 54),
+    SourceText("003", "scaling chapter", "Scaling LLM inference", 25),
+    SourceText("004", "DeepSeek model", "DeepSeek Inference Theoretical Model", 85),
 )
-SOURCES: Mapping[str, Source] = MappingProxyType({each.prefix: each for each in ALL})
+SOURCES: Mapping[str, SourceText] = MappingProxyType(
+    {each.prefix: each for each in ALL}
+)
 CLAIM_COUNTS: Mapping[str, int] = MappingProxyType(
     {each.name: each.count for each in ALL}
 )
 
 
-def source_of(id: str) -> Source:
+def source_of(id: str) -> SourceText:
     """Look up the source of a claim by the claim's id: ``"06-05"`` → article 06.
 
     Raises:

@@ -6,18 +6,13 @@ cache, sees all of them, and of its own rows those up to itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from llmserve_lab.transformer import ORDERED, PLAIN, Execution, Meter, Transformer
+from llmserve_lab.transformer import PLAIN, Execution, Meter, Transformer
 from llmserve_lab.transformer.arithmetic import Array, Mask
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,41 +80,6 @@ def prefill(
         meter=meter,
         n_layers=layers,
     )
-
-
-def comparison(
-    model: Transformer,
-    tokens: npt.ArrayLike,
-    chunks: Sequence[int],
-    run: Execution = ORDERED,
-) -> Table:
-    """Table of what each chunk costs, and whether its logits are those of one pass."""
-    from llmserve_lab.page.table import Table
-
-    whole = prefill(model, tokens, chunk=np.size(tokens), run=run)
-    rows = []
-    for chunk in chunks:
-        done = prefill(model, tokens, chunk=chunk, run=run)
-        rows.append(
-            (
-                chunk,
-                len(done.masks),
-                done.meter.linear_flops,
-                done.useful_pairs,
-                done.block_pairs,
-                done.reread_tokens,
-                _likeness(done.logits, whole.logits),
-            )
-        )
-    columns = ("chunk", "passes", "linear FLOPs", "pairs", "in blocks", "read again")
-    caption = f"A prompt of {np.size(tokens)} tokens, cut; its logits beside one pass"
-    return Table(caption, (*columns, "logits"), rows)
-
-
-def _likeness(one: Array, other: Array) -> str:
-    if np.array_equal(one, other):
-        return "same bits"
-    return "yes" if np.abs(one - other).max() < 1e-10 else "no"
 
 
 def tile_reads(*, prompt_len: int, chunk: int, tile: int) -> int:

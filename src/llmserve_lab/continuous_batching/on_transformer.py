@@ -19,7 +19,7 @@ from llmserve_lab.page.table import Table
 ROW_S = 1.0  # of a made-up machine: a second a row, and nothing else
 PROMPTS, ANSWERS = (20, 7, 11), (4, 9, 6)
 POLICIES: dict[str, Policy] = {
-    "frozen batch": Static(2),
+    "static batch": Static(2),
     "whole prompts": Continuous(2),
     "budget of 6 rows": Chunked(6),
     "budget of 2 rows": Chunked(2),

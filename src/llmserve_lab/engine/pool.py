@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING
 
+from llmserve_lab.catalog import Link
 from llmserve_lab.checks import at_least, of_type, positive, whole
 from llmserve_lab.engine.scheduler.policies import Policy
 from llmserve_lab.engine.scheduler.prefix_cache import PrefixCache
 from llmserve_lab.engine.timing.cost import IterationCost
-
-if TYPE_CHECKING:
-    from llmserve_lab.catalog import Link
 
 
 @dataclass(frozen=True)
@@ -125,9 +122,7 @@ class Disaggregated:
             TypeError: the link is no record of the catalog.
             ValueError: the share is not in (0, 1], or there is no latency.
         """
-        from llmserve_lab.catalog import Link as Known
-
-        of_type(Known, link=link)
+        of_type(Link, link=link)
         of_type(Pool, prefill=prefill)
         if not 0 < eff_link <= 1:
             raise ValueError(f"eff_link must be in (0, 1], got {eff_link}")

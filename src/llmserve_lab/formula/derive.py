@@ -9,17 +9,16 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from llmserve_lab.formula.equation import Equation
 from llmserve_lab.formula.names import quantity
 from llmserve_lab.formula.quantity import Quantity
 
 if TYPE_CHECKING:
     import sympy
 
-    from llmserve_lab.formula.formula import Formula
-
 
 def symbolic(
-    item: Formula | Quantity | Any, keep: tuple[Quantity, ...] = ()
+    item: Equation | Quantity | Any, keep: tuple[Quantity, ...] = ()
 ) -> sympy.Expr:
     """SymPy's view: a quantity's symbol, or a formula expanded down to ``keep``."""
     import sympy
@@ -32,7 +31,7 @@ def symbolic(
 
 
 def limit(
-    formula: Formula | Any,
+    formula: Equation | Any,
     variable: Quantity,
     to: float | str,
     *,
@@ -51,7 +50,7 @@ def limit(
 
 
 def leading(
-    formula: Formula, variable: Quantity, *, keep: tuple[Quantity, ...] = ()
+    formula: Equation, variable: Quantity, *, keep: tuple[Quantity, ...] = ()
 ) -> sympy.Expr:
     """What a falling ``formula`` looks like for large ``variable``: limit(f·x) / x."""
     product = symbolic(formula, keep) * variable.sympy
@@ -59,8 +58,8 @@ def leading(
 
 
 def solve(
-    left: Formula | Quantity,
-    right: Formula | Quantity | Any,
+    left: Equation | Quantity,
+    right: Equation | Quantity | Any,
     unknown: Quantity,
     *,
     keep: tuple[Quantity, ...] = (),
@@ -84,7 +83,7 @@ def solve(
 
 
 def at(
-    formula: Formula | Any, *, keep: tuple[Quantity, ...] = (), **values: Any
+    formula: Equation | Any, *, keep: tuple[Quantity, ...] = (), **values: Any
 ) -> sympy.Expr:
     """``formula`` with some quantities replaced, by number, coefficient or quantity."""
     swaps = {quantity(name).sympy: symbolic(value) for name, value in values.items()}

@@ -6,11 +6,11 @@ from typing import Any
 
 from sympy.printing.printer import Printer
 
-from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.equation import Equation
 from llmserve_lab.formula.units import units
 
 
-def unit_of(formula: Formula) -> Any:
+def unit_of(formula: Equation) -> Any:
     """The unit that the right-hand side of ``formula`` comes out in, as pint has it.
 
     Raises:
@@ -20,7 +20,7 @@ def unit_of(formula: Formula) -> Any:
     return UnitWalker(formula)._print(formula.teaching).units
 
 
-def balances(formula: Formula) -> bool:
+def balances(formula: Equation) -> bool:
     """Whether both sides of ``formula`` have the same unit, no factor left over."""
     left = units().Quantity(1.0, formula.result.unit).to_base_units()
     right = units().Quantity(1.0, unit_of(formula)).to_base_units()
@@ -34,7 +34,7 @@ class UnitWalker(Printer):  # type: ignore[misc]
     has no known unit and is refused.
     """
 
-    def __init__(self, formula: Formula) -> None:
+    def __init__(self, formula: Equation) -> None:
         super().__init__()
         self.what = formula.name
         self.known = {

@@ -9,21 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from llmserve_lab.formula.arrays import Array
+from llmserve_lab.formula.equation import Equation
 from llmserve_lab.formula.quantity import Coefficient
 from llmserve_lab.formula.text import without_links
-
-if TYPE_CHECKING:
-    from llmserve_lab.formula.formula import Formula
 
 BLOCK = 65_536  # elements; half a megabyte, which a core's cache holds
 
 
-def evaluate(formula: Formula, values: Mapping[str, Any]) -> Any:
+def evaluate(formula: Equation, values: Mapping[str, Any]) -> Any:
     """Evaluate ``formula`` at ``values``; see :meth:`Formula.__call__`."""
     keep = frozenset(values) & frozenset(formula.known())
     wanted = {leaf.name: leaf for leaf in formula.leaves(keep=keep)}
@@ -48,18 +46,18 @@ def evaluate(formula: Formula, values: Mapping[str, Any]) -> Any:
 
 
 @cache
-def _coefficients(formula: Formula) -> dict[str, float]:
+def _coefficients(formula: Equation) -> dict[str, float]:
     """Their numbers by name, of this formula and of all below it."""
     terms = formula.known().values()
     return {term.name: term.value for term in terms if isinstance(term, Coefficient)}
 
 
-def _step(formula: Formula, known: Mapping[str, Any]) -> Any:
+def _step(formula: Equation, known: Mapping[str, Any]) -> Any:
     return _compiled(formula)(*(known[name] for name in formula.terms))
 
 
 @cache
-def _compiled(formula: Formula) -> Callable[..., Any]:
+def _compiled(formula: Equation) -> Callable[..., Any]:
     """The NumPy function of a formula's terms, in their order."""
     import sympy
 
@@ -70,7 +68,7 @@ def _compiled(formula: Formula) -> Callable[..., Any]:
 
 
 def _require_same_names(
-    formula: Formula, wanted: Mapping[str, Any], values: Mapping[str, Any]
+    formula: Equation, wanted: Mapping[str, Any], values: Mapping[str, Any]
 ) -> None:
     missing = [name for name in wanted if name not in values]
     unknown = [name for name in values if name not in wanted]
@@ -86,7 +84,7 @@ def _require_same_names(
         )
 
 
-def _common_shape(formula: Formula, arrays: Mapping[str, Any]) -> tuple[int, ...]:
+def _common_shape(formula: Equation, arrays: Mapping[str, Any]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*(array.shape for array in arrays.values()))
     except ValueError:
@@ -114,7 +112,7 @@ def _elementwise(
     return result
 
 
-def _require_order(formula: Formula, known: Mapping[str, Any]) -> None:
+def _require_order(formula: Equation, known: Mapping[str, Any]) -> None:
     for less, more in formula.ordered:
         pair = np.broadcast_arrays(known[less], known[more])
         if np.any(wrong := pair[0] > pair[1]):
@@ -124,7 +122,7 @@ def _require_order(formula: Formula, known: Mapping[str, Any]) -> None:
             )
 
 
-def _require_limits(formula: Formula, result: Any) -> None:
+def _require_limits(formula: Equation, result: Any) -> None:
     """Refuse what the formula does not mean: infinite, NaN, or out of its range."""
     try:
         formula.result.checked(result)

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING
 
 from llmserve_lab.formula.breaking import broken
+from llmserve_lab.formula.equation import Equation
 from llmserve_lab.formula.names import rank
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 from llmserve_lab.formula.text import unit_text
-
-if TYPE_CHECKING:
-    from llmserve_lab.formula.formula import Formula
 
 MATH = "math notranslate nohighlight"  # the classes that MathJax looks for
 
@@ -31,16 +28,16 @@ def inline(latex: str) -> str:
     return f'<span class="{MATH}">\\({escape(latex, quote=False)}\\)</span>'
 
 
-def formula_html(formula: Formula) -> str:
-    """The equation with its name beside it and its legend below."""
+def formula_html(formula: Equation, latex: str) -> str:
+    """The equation, as ``latex`` prints it, with its name and its legend."""
     target = f"eq-{formula.label}"
     name = f'<a class="eq-number" href="#{target}">{formula.label}</a>'
-    body = f'<div class="formula-row">{display(broken(formula.latex))}{name}</div>'
+    body = f'<div class="formula-row">{display(broken(latex))}{name}</div>'
     legend = f'<p class="legend">{"; ".join(map(meaning, legend_of(formula)))}</p>'
     return f'<div class="formula" id="{target}">\n{body}\n{legend}\n</div>'
 
 
-def legend_of(formula: Formula) -> Iterator[Quantity]:
+def legend_of(formula: Equation) -> Iterator[Quantity]:
     """What the legend explains: the result, then the letters, then the plain numbers.
 
     A coefficient of one is not printed and so needs no word.

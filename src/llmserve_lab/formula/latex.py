@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from llmserve_lab.formula import evaluate
 from llmserve_lab.formula.breaking import aligned
+from llmserve_lab.formula.equation import Equation
 from llmserve_lab.formula.html import display
 from llmserve_lab.formula.names import quantity, rank
 from llmserve_lab.formula.origin import Computed, small_print
@@ -16,8 +18,6 @@ from llmserve_lab.formula.text import plain, si
 
 if TYPE_CHECKING:
     import sympy
-
-    from llmserve_lab.formula.formula import Formula
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ class Worked:
         return self.text
 
 
-def equation(formula: Formula) -> str:
+def equation(formula: Equation) -> str:
     """LaTeX of ``result = expression``, factors in the order of the notation table."""
     right = print_latex(formula.teaching, _symbols(formula))
     return f"{formula.result.symbol} = {right}"
 
 
-def worked(formula: Formula, values: Mapping[str, Any], *, digits: int) -> Worked:
+def worked(formula: Equation, values: Mapping[str, Any], *, digits: int) -> Worked:
     """Substitute ``values`` into the teaching form; see :meth:`Formula.worked`."""
-    value = formula(**values)
+    value = evaluate.evaluate(formula, values)
     if value.ndim:
         raise TypeError(
             f"worked needs one number for each argument of {formula.name}, "
@@ -76,7 +76,7 @@ def worked(formula: Formula, values: Mapping[str, Any], *, digits: int) -> Worke
     )
 
 
-def template(formula: Formula) -> str:
+def template(formula: Equation) -> str:
     r"""LaTeX of the right side with a slot ``⟦name\,⟧`` for each term.
 
     The page fills the slots with letters, or with the numbers of the moment.
@@ -88,17 +88,19 @@ def template(formula: Formula) -> str:
     return print_latex(formula.teaching, slots, dots=True)
 
 
-def _intermediate(formula: Formula, values: Mapping[str, Any]) -> dict[str, float]:
+def _intermediate(formula: Equation, values: Mapping[str, Any]) -> dict[str, float]:
     """Values of the formulas in ``uses`` that the caller did not give."""
     found = {}
     for used in formula.uses:
         if used.name in formula.terms and used.name not in values:
             asked = used.leaves(keep=frozenset(values))
-            found[used.name] = float(used(**{q.name: values[q.name] for q in asked}))
+            found[used.name] = float(
+                evaluate.evaluate(used, {q.name: values[q.name] for q in asked})
+            )
     return found
 
 
-def _symbols(formula: Formula) -> dict[str, str]:
+def _symbols(formula: Equation) -> dict[str, str]:
     return {name: term.symbol for name, term in formula.terms.items()}
 
 

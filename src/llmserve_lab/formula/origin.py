@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-if TYPE_CHECKING:
-    from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.equation import Equation
 
 
 @runtime_checkable
@@ -54,7 +53,7 @@ class Computed:
     its source. ``value`` is in the unit of the formula's result.
     """
 
-    formula: Formula
+    formula: Equation
     given: Mapping[str, Any]
     value: float
 

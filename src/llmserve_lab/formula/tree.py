@@ -6,10 +6,9 @@ way itself, from nested lists such as ``["/", "iteration_flops", "iteration_byte
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.equation import Equation
 
 OPERATORS = {
     "Add": "+",
@@ -30,7 +29,7 @@ OPERATORS = {
 }
 
 
-def prefix_form(formula: Formula) -> Any:
+def prefix_form(formula: Equation) -> Any:
     """The teaching form as nested lists: a name, a number, or ``[operator, …]``.
 
     Raises:

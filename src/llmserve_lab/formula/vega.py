@@ -11,11 +11,11 @@ from typing import Any
 
 from sympy.printing.printer import Printer
 
-from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.equation import Equation
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 
 
-def vega_expression(formula: Formula, names: Mapping[str, str]) -> str:
+def vega_expression(formula: Equation, names: Mapping[str, str]) -> str:
     """Print ``formula`` for Vega; see :meth:`Formula.browser`."""
     known = formula.known()
     unknown = [name for name in names if name not in known]

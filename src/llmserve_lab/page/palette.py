@@ -79,12 +79,18 @@ MEANINGS = {
     "weights": BLUE,
     "cache": GREEN,
     "new": VERMILLION,
+    "compute": GOLD,
     "communication": PURPLE,
     "idle": IDLE,
     **{ink.name.upper(): ink for ink in REQUESTS},
     "empty": GRID,
     "other": GREY,
 }
+
+
+def series(*names: str) -> dict[str, Ink]:
+    """An ink for each of a few things that have no colour of their own, in order."""
+    return dict(zip(names, SERIES, strict=False))
 
 
 def variables(*, dark: bool) -> str:

@@ -21,7 +21,7 @@ from llmserve_lab.page.html import data_script, digest, escape, tag
 from llmserve_lab.page.live.readout import Readout
 
 if TYPE_CHECKING:
-    from llmserve_lab.formula.formula import Formula
+    from llmserve_lab.formula.equation import Equation
     from llmserve_lab.page.live.controls import Lookup
     from llmserve_lab.page.live.figure import LiveFigure
     from llmserve_lab.page.live.readout import Bound
@@ -87,7 +87,7 @@ class Provenance:
         ]
 
     def source(self, evidence: Evidence) -> str:
-        """Record who says so; returns the key."""
+        """Record a source; returns the key."""
         line = [evidence.kind, evidence.source, evidence.url, evidence.note]
         while not line[-1]:
             line.pop()
@@ -95,7 +95,7 @@ class Provenance:
         self.data["sources"][key] = line
         return key
 
-    def formula(self, formula: Formula) -> None:
+    def formula(self, formula: Equation) -> None:
         """Record a formula, its letters, and the formulas below it."""
         for step in formula.steps():
             if step.label not in self.data["formulas"]:
@@ -145,7 +145,7 @@ class Provenance:
 
 
 def beside(computed: Computed, text: str) -> str:
-    """Small print under a worked line: the result, and who says what was put in."""
+    """Small print under a worked line: the result, and sources of what was put in."""
     book = Provenance()
     by_source: dict[str, list[str]] = {}
     for name, value in sorted(computed.given.items()):
@@ -181,7 +181,7 @@ def merged(*parts: Mapping[str, Mapping[str, Any]]) -> Data:
 
 
 @cache
-def _formula(formula: Formula) -> dict[str, Any]:
+def _formula(formula: Equation) -> dict[str, Any]:
     """What a card says of a formula; the values put in come with the number."""
     coefficients = {
         name: term.value
@@ -202,7 +202,7 @@ def _formula(formula: Formula) -> dict[str, Any]:
 
 
 @cache
-def _quantities(formula: Formula) -> dict[str, list[str]]:
+def _quantities(formula: Equation) -> dict[str, list[str]]:
     """Letter, unit and meaning of a formula's terms and of its result."""
     terms = [*formula.terms.values(), formula.result]
     return {

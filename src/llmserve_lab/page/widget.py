@@ -1,7 +1,7 @@
 """A bench is for what needs Python: turn its knobs in a notebook, or read the page.
 
 On the static page a bench is its picture and one line on how to start it. In a live
-notebook the same object is its widgets. Nobody meets a control that does nothing.
+notebook the same object is its widgets. No reader meets a control that does nothing.
 """
 
 from __future__ import annotations

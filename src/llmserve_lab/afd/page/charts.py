@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
+from llmserve_lab import notation as q
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd.page.gantt import FLIGHTS, LANES
-from llmserve_lab.page.live.marks import Curve, by_ink, curves, landmark, log_axis
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION, Ink
+from llmserve_lab.afd.page.gantt import FLIGHTS, LANES, TIME
+from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
+from llmserve_lab.page.live.bound import Larger, Mark, Place, landmarks
+from llmserve_lab.page.live.marks import by_ink
+from llmserve_lab.page.palette import GREY, SERIES, series
 
 RATIOS = (2.0, 32.0)
-RATIO_TITLE = "Attention instances per FFN instance"
-BATCHES = {"batch 1": BLUE, "batch 2": VERMILLION, "batch 3": GREEN}
+MARKS: dict[str, Any] = {
+    "values": [2, 3, 4, 6, 8, 12, 16, 24, 32],
+    "labelExpr": "datum.label",
+}
+RATIO = QuantityAxis(q.af_ratio, domain=RATIOS, log=True, ticks=MARKS)
+SECONDS = QuantityAxis(q.pipeline_s)
+BATCHES = series("batch 1", "batch 2", "batch 3")
 LOW = 270  # pixels down: below the curves
-OVER = {"af_ratio": "datum.af_ratio", "attn_s": "attn_s", "comm_s": "comm_s"}
+TIMES = {"attn_s": "attn_s", "comm_s": "comm_s"}
+FEW: dict[str, Any] = {"tickCount": 5}
+LOOP = Place("best r, loop counted", q.ratio_pipeline, down=16)
+SLOWER = Larger(Mark("Attention", q.attn_s), Mark("wire", q.comm_s), "{}-bound")
 
 
-def _ratio_axis() -> Any:
-    from llmserve_lab.extras import altair as alt
-
-    marks: dict[str, Any] = {
-        "values": [2, 3, 4, 6, 8, 12, 16, 24, 32],
-        "labelExpr": "datum.label",
-    }
-    return alt.X("af_ratio", **log_axis(RATIO_TITLE, *RATIOS, **marks))
-
-
-def _along(field: str = "af_ratio") -> Any:
+def _along(data: str) -> Any:
     """The same scale, for what leaves the drawing of the axis to the curves."""
-    from llmserve_lab.extras import altair as alt
-
-    kept = log_axis(RATIO_TITLE, *RATIOS)
-    return alt.X(field, **{name: kept[name] for name in ("type", "title", "scale")})
+    return RATIO.on("x", data, bare=True)
 
 
 def _shade() -> Any:
@@ -43,29 +42,26 @@ def _shade() -> Any:
     look: dict[str, Any] = {"dy": 12, "color": GREY.css, "clip": True}
     left: dict[str, Any] = {**look, "align": "left", "dx": 6}
     right: dict[str, Any] = {**look, "align": "right", "dx": -6}
-    slower = alt.ExprRef("comm_s > attn_s ? 'wire-bound' : 'Attention-bound'")
+    slower = alt.ExprRef(SLOWER.expression(SECONDS))
     tint = alt.Chart().mark_rect(color=GREY.css, opacity=0.12, clip=True)
     names = (
         alt.Chart().mark_text(text=slower, **left).encode(x=_along("start")),
         alt.Chart().mark_text(text="FFN-bound", **right).encode(x=_along("end")),
     )
-    layers = [tint.encode(x=_along(), x2="end:Q")]
+    layers = [tint.encode(x=_along("af_ratio"), x2="end:Q")]
     layers += [name.encode(y=alt.value(0)) for name in names]
     row = alt.LayerChart(data=alt.Data(values=[{}]), layer=layers)
+    balance = (RATIO.reads(each) for each in (q.ratio_attn, q.ratio_comm))
     return row.transform_calculate(
-        af_ratio=f"max({low}, min({high}, max(ratio_attn, ratio_comm)))",
+        af_ratio=f"max({low}, min({high}, max({', '.join(balance)})))",
         start=f"{low}",
         end=f"{high}",
     )
 
 
-def _percent(title: str, low: float, high: float) -> Any:
-    """A vertical axis of shares whose scale stays, whatever is turned."""
-    from llmserve_lab.extras import altair as alt
-
-    axis = alt.Axis(format="%", tickCount=5)
-    scale = alt.Scale(domain=[low, high], nice=False)
-    return alt.Y("value", type="quantitative", title=title, axis=axis, scale=scale)
+def _places(*places: Place) -> Any:
+    """Ratios at which something happens."""
+    return landmarks(RATIO, "x", "af_ratio", *places, bare=True)
 
 
 def throughput() -> Any:
@@ -75,20 +71,26 @@ def throughput() -> Any:
     """
     from llmserve_lab.extras import altair as alt
 
-    paper, loop = (
-        f"{formula.browser(OVER)} / best_tokens_per_s"
-        for formula in (f.INSTANCE_TOKENS_PER_S, f.PIPELINE_TOKENS_PER_S)
+    y = QuantityAxis(
+        q.instance_tokens_per_s,
+        words="tokens per second, of the paper's best",
+        of=q.best_tokens_per_s,
+        domain=(0.4, 1.04),
+        ticks=FEW,
     )
+    look: dict[str, Any] = {"label_at": 0.5, "dash": (5, 4), "rising": True}
     return alt.layer(
         _shade(),
-        landmark(_along(), "ratio_best", "r*, paper", at=LOW),
-        landmark(_along(), "ratio_pipeline", "r*, loop counted", at=LOW + 18),
-        curves(
-            _ratio_axis(),
-            _percent("tokens per second, of the paper's best", 0.4, 1.04),
-            RATIOS,
-            Curve("paper", paper, GREY, label_at=0.5, dash=(5, 4), rising=True),
-            Curve("loop counted", loop, BLUE, label_at=0.8),
+        *_places(
+            Place("best r, paper", q.ratio_best, down=LOW), replace(LOOP, down=LOW + 18)
+        ),
+        bound_curves(
+            RATIO,
+            y,
+            Drawn("paper", f.INSTANCE_TOKENS_PER_S, GREY, TIMES, **look),
+            Drawn(
+                "loop counted", f.PIPELINE_TOKENS_PER_S, SERIES[0], TIMES, label_at=0.8
+            ),
         ),
     )
 
@@ -97,22 +99,20 @@ def idle() -> Any:
     """Shares of the time in which either side waits."""
     from llmserve_lab.extras import altair as alt
 
+    y = QuantityAxis(
+        q.idle_attn, words="share of the time spent waiting", domain=(0, 1), ticks=FEW
+    )
+    attn, ffn = SERIES[:2]
     return alt.layer(
         _shade(),
-        landmark(_along(), "af_ratio", "r"),
-        landmark(_along(), "ratio_pipeline", "r*, loop counted", at=16),
-        curves(
-            _ratio_axis(),
-            _percent("share of the time spent waiting", 0, 1),
-            RATIOS,
-            Curve("Attention", f.IDLE_ATTN.browser(OVER), BLUE, rising=True),
-            _down("FFN", f.IDLE_FFN.browser(OVER), VERMILLION),
+        *_places(Place("ratio r", q.af_ratio), LOOP),
+        bound_curves(
+            RATIO,
+            y,
+            Drawn("Attention", f.IDLE_ATTN, attn, TIMES, rising=True),
+            Drawn("FFN", f.IDLE_FFN, ffn, TIMES, label_at=0.25, dash=ffn.dash),
         ),
     )
-
-
-def _down(name: str, expr: str, ink: Ink) -> Curve:
-    return Curve(name, expr, ink, label_at=0.25, dash=ink.dash)
 
 
 def rounds(rows: list[dict[str, int]]) -> Any:
@@ -127,9 +127,8 @@ def rounds(rows: list[dict[str, int]]) -> Any:
         .transform_filter(f"datum.c == bundle * {len(FLIGHTS)} + flight")
         .transform_calculate(lane=f"{lanes}[datum.l]", batch=f"{batches}[datum.b]")
     )
-    ticks = alt.Axis(tickCount=6)
     return bars.mark_bar(height=30, clip=True, opacity=0.85).encode(
-        x=alt.X("s", type="quantitative", title="time (µs)", axis=ticks),
+        x=TIME.on("x", "s"),
         x2="e",
         y=alt.Y("lane", type="nominal", title=None, sort=list(LANES)),
         color=by_ink("batch", BATCHES)["color"],

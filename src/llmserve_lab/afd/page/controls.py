@@ -12,7 +12,7 @@ LABELS = {
     "a_ffn": "FFN, per request",
     "b_ffn": "FFN, fixed",
     "a_comm": "Wire, per request",
-    "b_comm": "Wire, fixed",
+    "b_comm": "Round trip, fixed",
 }
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 STOPS = {

@@ -146,14 +146,14 @@ def rounds() -> LiveFigure:
             Readout("seen_step_s", "A step, as drawn"),
             Readout(
                 f.IDLE_ATTN,
-                "Attention waits, as drawn",
+                "Attention waits, as seen",
                 name="seen_attn",
                 attn_s="seen_attn_s",
                 **seen,
             ),
             Readout(
                 f.IDLE_FFN,
-                "FFN waits, as drawn",
+                "FFN waits, as seen",
                 name="seen_ffn",
                 **signals("ffn_s"),
                 **seen,

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from functools import cache
 
+from llmserve_lab import notation as q
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.simulation.event_simulator import Machine, State, serving
 from llmserve_lab.afd.simulation.run import BundleRun
 from llmserve_lab.afd.simulation.slots import Requests, fill
+from llmserve_lab.page.live.axes import QuantityAxis
 
 BUNDLES = (3, 9, 24)
 FLIGHTS = (2, 3)
 SKIPPED, SHOWN = 2, 2  # rounds left out at the start, and rounds drawn
 ROUNDS = SKIPPED + SHOWN + 2
-LANE = {State.ATTENTION: 0, State.TO_FFN: 1, State.FFN: 2, State.TO_ATTENTION: 3}
-LANES = ("Attention", "wire →", "FFN", "← wire")
+TIME = QuantityAxis(q.pipeline_s, "µs", words="time", ticks={"tickCount": 6})
+LANE = {
+    State.ATTENTION: "Attention",
+    State.TO_FFN: "wire →",
+    State.FFN: "FFN",
+    State.TO_ATTENTION: "← wire",
+}
+LANES = tuple(LANE.values())
 Bar = dict[str, int]
 Table = tuple[tuple[float, ...], ...]
 
@@ -73,10 +81,10 @@ def _bars(n_attn: int, n_batches: int) -> list[Bar]:
     begin, end = _window(run)
     return [
         {
-            "l": LANE[state],
+            "l": [*LANE].index(state),
             "b": batch,
-            "s": round((max(since, begin) - begin) * 1e6),
-            "e": round((min(now, end) - begin) * 1e6),
+            "s": round(TIME.value(max(since, begin) - begin)),
+            "e": round(TIME.value(min(now, end) - begin)),
         }
         for batch, state, since, now in machine.stays()
         if state in LANE and since < end and now > begin

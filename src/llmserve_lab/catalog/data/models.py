@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -41,6 +42,7 @@ LLAMA_2_7B = ModelShape(
     vocab=32_000,
     attention=GroupedQueryAttention(n_heads=32, n_kv_heads=32, d_head=128),
     ffn=SwigluFfn(d_ff=11_008),
+    max_context=4096,
     published={"params_total": _params(6.738e9, source=LLAMA_2)},
 )
 LLAMA_2_70B = ModelShape(
@@ -52,6 +54,7 @@ LLAMA_2_70B = ModelShape(
     vocab=32_000,
     attention=GroupedQueryAttention(n_heads=64, n_kv_heads=8, d_head=128),
     ffn=SwigluFfn(d_ff=28_672),
+    max_context=4096,
     published={"params_total": _params(68.98e9, source=LLAMA_2)},
 )
 LLAMA_3_8B = ModelShape(
@@ -63,6 +66,7 @@ LLAMA_3_8B = ModelShape(
     vocab=128_256,
     attention=GroupedQueryAttention(n_heads=32, n_kv_heads=8, d_head=128),
     ffn=SwigluFfn(d_ff=14_336),
+    max_context=8192,
     published={"params_total": _params(8.03e9, source=LLAMA_3)},
 )
 LLAMA_3_70B = ModelShape(
@@ -74,7 +78,23 @@ LLAMA_3_70B = ModelShape(
     vocab=128_256,
     attention=GroupedQueryAttention(n_heads=64, n_kv_heads=8, d_head=128),
     ffn=SwigluFfn(d_ff=28_672),
+    max_context=8192,
     published={"params_total": _params(70.55e9, source=LLAMA_3)},
+)
+# The 3.1 models have the shapes of the 3 models; they read sixteen times as far.
+LLAMA_31_8B = replace(
+    LLAMA_3_8B,
+    name="Llama-3.1-8B",
+    key="llama-3.1-8b",
+    source=_config_of("meta-llama/Llama-3.1-8B"),
+    max_context=131_072,
+)
+LLAMA_31_70B = replace(
+    LLAMA_3_70B,
+    name="Llama-3.1-70B",
+    key="llama-3.1-70b",
+    source=_config_of("meta-llama/Llama-3.1-70B"),
+    max_context=131_072,
 )
 LLAMA_31_405B = ModelShape(
     name="Llama-3.1-405B",
@@ -85,6 +105,7 @@ LLAMA_31_405B = ModelShape(
     vocab=128_256,
     attention=GroupedQueryAttention(n_heads=128, n_kv_heads=8, d_head=128),
     ffn=SwigluFfn(d_ff=53_248),
+    max_context=131_072,
     published={
         "params_total": _params(405.85e9, source=LLAMA_3),
         "kv_bytes_per_token": _kv(516_096),
@@ -101,6 +122,7 @@ QWEN_25_72B = ModelShape(
         n_heads=64, n_kv_heads=8, d_head=128, qkv_bias=True
     ),
     ffn=SwigluFfn(d_ff=29_568),
+    max_context=131_072,
     published={
         "params_total": _params(72.7e9, source=QWEN_25),
         "kv_bytes_per_token": _kv(327_680),
@@ -115,6 +137,7 @@ QWEN_3_32B = ModelShape(
     vocab=151_936,
     attention=GroupedQueryAttention(n_heads=64, n_kv_heads=8, d_head=128, qk_norm=True),
     ffn=SwigluFfn(d_ff=25_600),
+    max_context=40_960,
     published={"params_total": _params(32.8e9, source=QWEN_3)},
 )
 DEEPSEEK_V3_671B = ModelShape(
@@ -135,6 +158,7 @@ DEEPSEEK_V3_671B = ModelShape(
         n_dense_layers=3,
         d_ff_dense=18_432,
     ),
+    max_context=163_840,
     published={
         "params_total": _params(671e9, source=DEEPSEEK_V3),
         "params_active": _params(37e9, source=DEEPSEEK_V3),
@@ -159,6 +183,7 @@ KIMI_K2_1T = ModelShape(
         n_dense_layers=1,
         d_ff_dense=18_432,
     ),
+    max_context=131_072,
     published={
         "params_total": _params(1e12, source=KIMI_K2),
         "params_active": _params(32e9, source=KIMI_K2),
@@ -191,6 +216,8 @@ MODELS: Mapping[str, ModelShape] = MappingProxyType(
             LLAMA_2_70B,
             LLAMA_3_8B,
             LLAMA_3_70B,
+            LLAMA_31_8B,
+            LLAMA_31_70B,
             LLAMA_31_405B,
             QWEN_25_72B,
             QWEN_3_32B,

@@ -62,3 +62,12 @@ VLLM_ROOM = CacheRoom(
         "what else it needs while it runs is taken off before",
     ),
 )
+
+VLLM = "vLLM 0.33.0, get_batch_defaults in vllm/engine/arg_utils.py"
+_default = partial(Cited, kind="convention", source=VLLM, note="vllm serve, H100")
+VLLM_TOKEN_BUDGET = _default(8192, "token")
+VLLM_MAX_SEQS = _default(1024, "request")
+VLLM_SMALL_BUDGET = Cited(
+    2048, "token", "convention", "vLLM 0.33.0, docs/configuration/optimization.md"
+)
+VLLM_BLOCK = Cited(16, "token", "convention", "vLLM 0.33.0, vllm/config/cache.py")

@@ -33,8 +33,10 @@ class ModelShape:
     """The shape of a decoder-only transformer, and what follows from it.
 
     ``norm`` is ``"rms"`` (one gain per feature) or ``"layer"`` (gain and bias).
-    ``published`` holds totals that others print, to compare with; two shapes are equal
-    when their numbers are, whatever they are called and wherever they were published.
+    ``published`` holds totals that others print, to compare with; ``max_context`` is
+    how many tokens prompt and answer may have together, where the model's config says
+    so. Two shapes are equal when the numbers of their tensors are, whatever they
+    are called, wherever they were published and however far they read.
     """
 
     name: str = field(compare=False)
@@ -47,6 +49,7 @@ class ModelShape:
     ffn: Ffn
     norm: Literal["rms", "layer"] = "rms"
     tied: bool = False
+    max_context: int | None = field(default=None, compare=False)
     published: Mapping[str, Cited] = field(
         default_factory=lambda: MappingProxyType({}), compare=False
     )
@@ -54,12 +57,26 @@ class ModelShape:
     def __post_init__(self) -> None:
         cite_in(self, published=PUBLISHED_UNITS)
         whole_fields(self, "n_layers", "d_model", "vocab")
+        if self.max_context is not None:
+            whole_fields(self, "max_context")
         if self.norm not in ("rms", "layer"):
             raise ValueError(f"norm must be 'rms' or 'layer', got {self.norm!r}")
         if isinstance(self.ffn, MoeFfn) and self.ffn.n_dense_layers > self.n_layers:
             raise ValueError(
                 f"n_dense_layers must be at most n_layers = {self.n_layers}, "
                 f"got {self.ffn.n_dense_layers}"
+            )
+
+    def require_context(self, tokens: int) -> None:
+        """Refuse a prompt and answer that are longer than the model can read.
+
+        Raises:
+            ValueError: they have more ``tokens`` than the maximum context.
+        """
+        if self.max_context is not None and tokens > self.max_context:
+            raise ValueError(
+                f"prompt and answer must have at most {self.max_context:,} tokens, the "
+                f"maximum context of {self.name}, got {tokens:,}"
             )
 
     def cited(self, value: float, unit: str) -> Cited:

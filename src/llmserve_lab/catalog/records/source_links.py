@@ -14,6 +14,7 @@ ADDRESSES = {
     "NVIDIA A100 Tensor Core GPU Architecture": "https://images.nvidia.com/aem-dam/"
     "en-zz/Solutions/data-center/nvidia-ampere-architecture-whitepaper.pdf",
     "NVIDIA A100 80GB datasheet": f"{NVIDIA}/a100/",
+    "NVIDIA A100 40GB datasheet": f"{NVIDIA}/a100/",
     "NVIDIA H100 Tensor Core GPU Architecture": "https://resources.nvidia.com/"
     "en-us-tensor-core/gtc22-whitepaper-hopper",
     "NVIDIA H100 Tensor Core GPU datasheet": f"{NVIDIA}/h100/",
@@ -48,6 +49,11 @@ ADDRESSES = {
     "Qwen2.5-72B model card": "https://huggingface.co/Qwen/Qwen2.5-72B",
     "Qwen3-32B model card": "https://huggingface.co/Qwen/Qwen3-32B",
     "SemiAnalysis, InferenceX": "https://github.com/SemiAnalysisAI/InferenceX",
+    "Daniel et al., continuous batching benchmark": "https://www.anyscale.com/blog/"
+    "continuous-batching-llm-inference",
+    "Agrawal et al., Sarathi-Serve": "https://www.usenix.org/conference/osdi24/"
+    "presentation/agrawal",
+    "vLLM 0.33.0": "https://github.com/vllm-project/vllm/tree/v0.33.0",
     "tiny-llm": "https://github.com/skyzh/tiny-llm",
     "splitwise-sim": "https://github.com/Mutinifni/splitwise-sim",
     "SGLang, pull request 6929": "https://github.com/sgl-project/sglang/pull/6929",

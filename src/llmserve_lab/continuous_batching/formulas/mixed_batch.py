@@ -1,7 +1,7 @@
 """One iteration, two kinds of rows: a chunk of one prompt, and a row of every decode.
 
 The times are those of the roofline, from ``compute_s`` to ``iteration_s``, with
-rows, pairs and cache bytes of the mixture put in; nobody has typed them again.
+rows, pairs and cache bytes of the mixture put in.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ IDLE_SLOTS = Formula(
     expr=lambda longest_answer, mean_answer: (
         (longest_answer - mean_answer) / longest_answer
     ),
-    title="Idle slots of a frozen batch",
+    title="Idle slots of a static batch",
     source=f"{ARTICLE}, §1",
     holds="the batch runs until its longest answer is done; prefill is not counted",
 )

@@ -1,64 +1,186 @@
-"""What the live figures draw: an iteration, a mask, and the price of a prompt."""
+"""What the live figures draw: lanes of tokens, a chunk from a target, its price."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llmserve_lab.continuous_batching import formulas as f
-from llmserve_lab.continuous_batching.article_machine import (
-    CONTEXT,
-    DECODES,
-    FROM_S,
-    UNTIL_S,
-)
+from llmserve_lab.continuous_batching.lanes import Beat
+from llmserve_lab.continuous_batching.machine import DECODES, PROMPT
+from llmserve_lab.continuous_batching.workloads import LETTERS
 from llmserve_lab.page.live.marks import Curve, curves, landmark, log_axis
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, PURPLE, VERMILLION
+from llmserve_lab.page.palette import BLUE, GREY, INK, MEANINGS, VERMILLION
 
-if TYPE_CHECKING:
-    from llmserve_lab.continuous_batching.serving import Beat
-
-CHUNKS = (8.0, 65_536.0)
-MOST_ROWS, MOST_KEYS = 16, 40
-LEAST_MS = 2.0  # where its bars stand
+FROM_S = -0.25  # before the long prompt arrives
+PAGE = "var(--book-page, #fff)"
+MOST_ROWS, STEPS = 4096, 64
+MOST_MS = 150
 CHUNK_TITLE = "chunk (rows of the prompt in one iteration)"
+LANE = 34  # CSS pixels
+STREAMS = LANE * DECODES  # the lanes above that of the long prompt
+HEIGHT = STREAMS + 46
+CUT = {"chunk": "datum.rows"}
 
 
-def iteration_against_chunk() -> Any:
-    """One iteration's time as its chunk grows, with this prefix and with none."""
+def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
+    """A tick for each token in each lane, and below them what is read of the prompt."""
     from llmserve_lab.extras import altair as alt
 
-    x = alt.X("rows", **log_axis(CHUNK_TITLE, *CHUNKS))
-    y = alt.Y("ms", **log_axis("time of the iteration (ms)", 2, 20_000))
-    row, held = "datum.rows", {"decode_context": str(CONTEXT)}
-    return alt.layer(
-        landmark(y, "1e3 * tbt_target", "target"),
-        landmark(x, "chunk", "this chunk"),
-        landmark(x, "chunk_fits", "fits", at=16),
-        curves(
-            x,
-            y,
-            CHUNKS,
-            Curve(
-                "this prefix",
-                f"1e3 * {_iteration_s(chunk=row, **held)}",
-                VERMILLION,
-                label_at=0.75,
-                rising=True,
-            ),
-            Curve(
-                "no prefix",
-                f"1e3 * {_iteration_s(chunk=row, context='0', **held)}",
-                BLUE,
-                label_at=0.3,
-                dash=(5, 4),
-            ),
-        ),
+    rows = [_row(chunk, beat) for chunk, beats in runs for beat in beats]
+    numbers = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("cabp", "number"))
+    data = alt.Data(values="\n".join(["c,a,b,p", *rows]), format=numbers)
+    x = alt.X(
+        "a:Q",
+        title="time since the long prompt arrived (s)",
+        scale=alt.Scale(domain=[FROM_S, until_s], nice=False),
+        axis=alt.Axis(grid=False, tickCount=8),
+    )
+    # The rows stand once, in the layered chart, which picks those of the chunk.
+    mine = alt.Chart()
+    streams = mine.encode(x=x, y=alt.value(STREAMS), y2=alt.value(0))
+    tokens: dict[str, Any] = {"color": MEANINGS["new"].css, "clip": True}
+    read = mine.transform_filter("datum.p > 0 && datum.b > 0")
+    whole = read.transform_aggregate(a="min(a)", b="max(b)")
+    seams = read.transform_filter("datum.b - datum.a > 0.03")  # wide enough to be seen
+    lane: dict[str, Any] = {"y": alt.value(HEIGHT - 4), "y2": alt.value(STREAMS + 18)}
+    chart = alt.layer(
+        streams.transform_filter("datum.p == 0").mark_rect(**tokens).encode(x2="b"),
+        _tokens(read, x),
+        *_between_lanes(),
+        whole.mark_rect(color=MEANINGS["F"].css, clip=True).encode(x=x, x2="b", **lane),
+        seams.mark_rule(color=PAGE, clip=True).encode(x=x, **lane),
+        _longest(mine, x),
+        *_target(x),
+        *_names(),
+        data=data,
+        height=HEIGHT,
+    )
+    return chart.transform_filter("datum.c == chunk")
+
+
+def _tokens(read: Any, x: Any) -> Any:
+    """A stroke through the lanes where an iteration ends: one path, which is fast."""
+    from llmserve_lab.extras import altair as alt
+
+    foot = round(1 - STREAMS / HEIGHT, 6)  # the rest of the height is F's
+    scale = alt.Scale(domain=[0, 1], nice=False)
+    return (
+        read.transform_calculate(a="datum.b", v=f"[{foot}, 1, null]")
+        .transform_flatten(["v"])
+        .mark_line(color=MEANINGS["new"].css, strokeWidth=1.5, clip=True)
+        .encode(x=x, y=alt.Y("v:Q", axis=None, scale=scale), order=alt.value(0))
     )
 
 
-def _iteration_s(**at: str) -> str:
-    """``iteration_s-mixed`` over ``weights_s``, with expressions for some leaves."""
+def _target(x: Any) -> list[Any]:
+    """The gap that the target allows, as long as it is, between the lanes and F."""
+    from llmserve_lab.extras import altair as alt
+
+    foot = alt.value(STREAMS + 8)
+    row = alt.Chart(alt.Data(values=[{}])).transform_calculate(a="0", b="tbt_target")
+    bar = row.mark_rule(strokeWidth=4, color=INK.css).encode(x=x, x2="b", y=foot)
+    text: dict[str, Any] = {"align": "left", "dx": 6, "fontSize": 11, "color": INK.css}
+    words = row.transform_calculate(a="datum.b").mark_text(text="target", **text)
+    return [bar, words.encode(x=x, y=foot)]
+
+
+def _longest(mine: Any, x: Any) -> Any:
+    """How long the longest hole is, written into it where it is wide enough."""
+    from llmserve_lab.extras import altair as alt
+
+    shown = "datum.gap < 1 ? format(1e3 * datum.gap, '.3~r') + ' ms' : "
+    words = f"({shown}format(datum.gap, '.3~r') + ' s') + ' without a token'"
+    return (
+        mine.transform_filter("datum.p > 0")
+        .transform_calculate(gap="datum.b - datum.a")
+        .transform_joinaggregate(longest="max(gap)")
+        .transform_filter("datum.gap == datum.longest && datum.gap > 0.8")
+        .transform_calculate(a="(datum.a + datum.b) / 2", says=words)
+        .mark_text(fontWeight="bold", fontSize=13, color=INK.css, clip=True)
+        .encode(x=x, y=alt.value(STREAMS / 2), text="says:N")
+    )
+
+
+def _row(chunk: int, beat: Beat) -> str:
+    return f"{chunk},{beat.start_s:.3f},{beat.end_s:.3f},{int(beat.rows > 0)}"
+
+
+def _between_lanes() -> list[Any]:
+    """Strips of the page's colour that part the lanes."""
+    from llmserve_lab.extras import altair as alt
+
+    strip: dict[str, Any] = {"color": PAGE, "x": 0, "x2": "width", "height": 10}
+    return [
+        alt.Chart(alt.Data(values=[{}])).mark_rect(**strip, y=LANE * number)
+        for number in range(DECODES + 1)
+    ]
+
+
+def _names() -> list[Any]:
+    """The name of each lane at its left, on the page's colour."""
+    from llmserve_lab.extras import altair as alt
+
+    names = [*LETTERS[:DECODES], "F"]
+    places = [LANE * number + LANE // 2 + 2 for number in range(DECODES)]
+    places.append((HEIGHT + STREAMS) // 2 + 7)
+    look: dict[str, Any] = {"align": "right", "x": -8, "fontWeight": "bold"}
+    return [
+        alt.Chart(alt.Data(values=[{}])).mark_text(
+            text=name, y=y, color=GREY.css, **look
+        )
+        for name, y in zip(names, places, strict=True)
+    ]
+
+
+def chunk_from_target() -> Any:
+    """An iteration's time as its chunk grows, with this prefix and with none."""
+    from llmserve_lab.extras import altair as alt
+
+    x = alt.X("rows", **_linear(CHUNK_TITLE, MOST_ROWS))
+    y = alt.Y("ms", **_linear("time of the iteration (ms)", MOST_MS))
+    rows = alt.sequence(0, STEPS + 1, as_="i")
+    line = alt.LayerChart(
+        data=rows,
+        layer=[
+            _line("no prefix", "0", BLUE, (5, 4)),
+            _line("this prefix", "context", VERMILLION, (1, 0)),
+        ],
+    )
+    each = MOST_ROWS / STEPS
+    drawn = line.transform_calculate(rows=f"max(1, {each} * datum.i)")
+    return alt.layer(
+        landmark(y, "1e3 * tbt_target", "target"),
+        landmark(x, "chunk_fits", "longest chunk that fits"),
+        drawn.encode(x=x, y=y),
+        height=240,
+    )
+
+
+def _linear(title: str, most: float) -> dict[str, Any]:
+    """Keywords of a channel: from nothing to ``most``."""
+    from llmserve_lab.extras import altair as alt
+
+    scale = alt.Scale(domain=[0, most], nice=False)
+    return {
+        "title": title,
+        "type": "quantitative",
+        "scale": scale,
+        "axis": alt.Axis(tickCount=5),
+    }
+
+
+def _line(name: str, context: str, ink: Any, dash: tuple[int, int]) -> Any:
+    from llmserve_lab.extras import altair as alt
+
+    at = {"chunk": "datum.rows", "context": context, "decode_context": str(PROMPT)}
+    ms = f"1e3 * {iteration_s(**at)}"
+    look = {"clip": True, "color": ink.css, "strokeDash": list(dash)}
+    return alt.Chart().transform_calculate(ms=ms).mark_line(**look)
+
+
+def iteration_s(**at: str) -> str:
+    """Time of a mixed iteration over ``weights_s``; expressions for some leaves."""
     parts = {"weights_s": "weights_s"}
     for formula in (f.MIXED_COMPUTE_S, f.MIXED_KV_S):
         asked = {leaf.name for leaf in formula.arguments}
@@ -67,134 +189,38 @@ def _iteration_s(**at: str) -> str:
     return f.MIXED_ITERATION_S.browser(parts)
 
 
-def mask() -> Any:
-    """The block of one chunk: what its rows see of prefix and selves, or not."""
+def price(most: float) -> Any:
+    """Seconds of a whole prompt against the chunk: computing, and reading again."""
     from llmserve_lab.extras import altair as alt
 
-    x = alt.X(
-        "start:Q",
-        title="keys (tokens)",
-        scale=alt.Scale(domain=[0, MOST_KEYS], nice=False),
-        axis=alt.Axis(grid=False, tickCount=8),
+    over = (16.0, most)
+    x = alt.X("rows", **log_axis(CHUNK_TITLE, *over))
+    y = alt.Y("s", **log_axis("time (s)", 0.01, 100))
+    again = {"num_chunks": "prompt_len / datum.rows"}  # not rounded: a smooth line
+    read = f"{f.PROMPT_WEIGHTS_S.browser(again)} + {f.PROMPT_KV_S.browser(again | CUT)}"
+    line = Curve("reading weights and cache", read, BLUE, 0.75, (5, 4))
+    return alt.layer(
+        landmark(x, "chunk", "this chunk"),
+        landmark(y, "prompt_compute_s", ""),
+        _at_right("computing the prompt").encode(y=y),
+        curves(x, y, over, line),
+        height=230,
     )
-    y = alt.Y(
-        "top:Q",
-        title="rows of the chunk",
-        scale=alt.Scale(domain=[0, MOST_ROWS], nice=False, reverse=True),
-        axis=alt.Axis(grid=False, tickCount=4),
-    )
-    seen = {
-        BLUE: ("0", "context"),
-        VERMILLION: ("context", "context + datum.i + 1"),
-        GREY: ("context + datum.i + 1", "context + chunk"),
-    }
-    bars = [
-        _rows(start, end).mark_rect(
-            color=ink.css, fillOpacity=0.12 if ink is GREY else 0.85
-        )
-        for ink, (start, end) in seen.items()
-    ]
-    blocks = alt.layer(*bars).encode(x=x, y=y, x2="end", y2="below")
-    return alt.layer(blocks, *_legend(), height=260)
 
 
-def _rows(start: str, end: str) -> Any:
-    """One bar a query row, as long as the expressions say; none beyond the chunk."""
+def _at_right(text: str) -> Any:
+    """The name of a horizontal line, above its right end."""
     from llmserve_lab.extras import altair as alt
 
     return (
-        alt.Chart(alt.sequence(0, MOST_ROWS, as_="i"))
-        .transform_filter("datum.i < chunk")
-        .transform_calculate(start=start, end=end)
-        .transform_calculate(top="datum.i + 0.06", below="datum.i + 0.94")
-    )
-
-
-def _legend() -> list[Any]:
-    """What this block is called, and what the colours are, at the lower right."""
-    from llmserve_lab.extras import altair as alt
-
-    name = "chunk == 1 ? 'a decode' : context == 0 ? 'a first chunk' : 'a later chunk'"
-    lines = (
-        (name, GREY),
-        ("'cached prefix: all visible'", BLUE),
-        ("'own rows: up to itself'", VERMILLION),
-    )
-    return [
-        alt.Chart(alt.Data(values=[{}])).mark_text(
-            text={"expr": text},
-            color=ink.css,
+        alt.Chart(alt.Data(values=[{}]))
+        .transform_calculate(s="prompt_compute_s")
+        .mark_text(
+            text=text,
             align="right",
-            fontWeight="bold",
             x={"expr": "width - 4"},
-            y={"expr": f"height - {52 - 18 * row}"},
+            dy=-7,
+            color=GREY.css,
+            clip=True,
         )
-        for row, (text, ink) in enumerate(lines)
-    ]
-
-
-def price() -> Any:
-    """Seconds of a whole prompt against the chunk, and the gap that it makes."""
-    from llmserve_lab.extras import altair as alt
-
-    x = alt.X("rows", **log_axis(CHUNK_TITLE, *CHUNKS))
-    y = alt.Y("s", **log_axis("time (s)", 0.002, 200))
-    again = {"num_chunks": "prompt_len / datum.rows"}  # not rounded: a smooth line
-    lines = (
-        Curve("weights again", f.PROMPT_WEIGHTS_S.browser(again), GREEN, 0.3, (2, 2)),
-        Curve("cache again", _cache_again(again), BLUE, 0.86, (5, 4)),
-        Curve("longest gap", _longest_gap(), PURPLE, 0.8, PURPLE.dash, rising=True),
     )
-    return alt.layer(
-        landmark(x, "chunk", "this chunk"),
-        landmark(x, "hiding_chunk", "hidden from here", at=16),
-        landmark(y, "prompt_compute_s", "compute", at=8),
-        curves(x, y, CHUNKS, *lines),
-    )
-
-
-def _cache_again(again: dict[str, str]) -> str:
-    """Nothing is drawn where the prompt is one chunk: nothing is read again."""
-    seconds = f.PROMPT_KV_S.browser({"chunk": "datum.rows", **again})
-    return f"datum.rows < prompt_len ? {seconds} : null"
-
-
-def _longest_gap() -> str:
-    """The last chunk of the prompt, beside the decodes."""
-    last, before = "min(datum.rows, prompt_len)", "max(0, prompt_len - datum.rows)"
-    calm = {"n_decodes": str(DECODES), "decode_context": str(CONTEXT)}
-    return _iteration_s(chunk=last, context=before, **calm)
-
-
-def timeline(runs: Sequence[tuple[int, Sequence[Beat]]]) -> Any:
-    """Every iteration of one of the runs, as wide and as high as the gap it makes."""
-    from llmserve_lab.extras import altair as alt
-
-    rows = [_row(chunk, beat) for chunk, beats in runs for beat in beats]
-    numbers = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("cagb", "number"))
-    data = alt.Data(values="\n".join(["c,a,g,b", *rows]), format=numbers)
-    x = alt.X(
-        "a:Q",
-        title="time since the long prompt arrived (s)",
-        scale=alt.Scale(domain=[FROM_S, UNTIL_S], nice=False),
-        axis=alt.Axis(values=list(range(10)), grid=False),
-    )
-    y = alt.Y("g", **log_axis("gap between two tokens (ms)", LEAST_MS, 20_000))
-    over = "datum.g > 1e3 * tbt_target"
-    inks = (alt.value(ink.css) for ink in (VERMILLION, BLUE))
-    bars = (
-        alt.Chart(data)
-        .transform_filter("datum.c == chunk")
-        .transform_calculate(
-            low=str(LEAST_MS), b="isValid(datum.b) ? datum.b : datum.a + datum.g / 1e3"
-        )
-        .mark_bar(clip=True)
-        .encode(x=x, x2="b", y=y, y2="low:Q", color=alt.condition(over, *inks))
-    )
-    return alt.layer(bars, landmark(y, "1e3 * tbt_target", "target"))
-
-
-def _row(chunk: int, beat: Beat) -> str:
-    """Start in seconds, gap in ms; where it ends is said only if not one gap later."""
-    end = "" if beat.rows else f"{beat.end_s:.3f}"
-    return f"{chunk},{beat.start_s:.3f},{1e3 * beat.gap_s:.3g},{end}"

@@ -7,15 +7,10 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from llmserve_lab.catalog import ACCELERATORS, EFFICIENCIES
-from llmserve_lab.continuous_batching.article_machine import DECODES
-from llmserve_lab.continuous_batching.page.controls import (
-    DEVICES,
-    ON_ONE_DEVICE,
-    SHARES,
-)
+from llmserve_lab.catalog import ACCELERATORS, EFFICIENCIES, MODELS
+from llmserve_lab.continuous_batching.machine import DECODES, SHARE
 from llmserve_lab.continuous_batching.page.stills import heartbeat
-from llmserve_lab.continuous_batching.serving import stall
+from llmserve_lab.continuous_batching.workloads import beside_a_book
 from llmserve_lab.engine import (
     Chunked,
     ChunkedWithin,
@@ -30,29 +25,32 @@ from llmserve_lab.engine import (
 )
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
 
+DEVICES = ("h100-sxm", "h200-sxm", "b200-sxm", "mi300x", "a100-80-sxm")
+ON_ONE_DEVICE = tuple(MODELS[k] for k in ("llama-3.1-8b", "llama-3-8b", "llama-2-7b"))
 MODEL_NAMES = tuple(model.name for model in ON_ONE_DEVICE)
 DEVICE_NAMES = tuple(ACCELERATORS[key].name for key in DEVICES)
+SHARES = (EFFICIENCIES[SHARE], *(e for k, e in EFFICIENCIES.items() if k != SHARE))
 SHARE_NAMES = tuple(share.name for share in SHARES)
 SCHEDULERS: dict[str, Callable[[int, float], Policy]] = {
-    "a budget of rows": lambda rows, _: Chunked(rows),
-    "a target for the gap": lambda _, target_s: ChunkedWithin(target_s),
-    "whole prompts": lambda *_: Continuous(),
-    "a frozen batch": lambda *_: Static(DECODES),
+    "chunked prefill, a token budget": lambda rows, _: Chunked(rows),
+    "chunked prefill, a target": lambda _, target_s: ChunkedWithin(target_s),
+    "continuous batching, whole prompts": lambda *_: Continuous(),
+    "static batching": lambda *_: Static(DECODES),
 }
 MOST_LOOKS = 100_000  # at the clock, two an iteration: a few seconds
 
 
 def bench() -> Bench:
-    """The stall with every setting open; its picture is the state at the start."""
+    """The freeze with every setting open; its picture is the state at the start."""
     knobs: dict[str, Knob] = {
-        "scheduler": Choose("scheduler", tuple(SCHEDULERS), "a budget of rows"),
-        "budget": Turn("rows of an iteration", 1, 1_000_000, 4096),
+        "scheduler": Choose("scheduler", tuple(SCHEDULERS), next(iter(SCHEDULERS))),
+        "budget": Turn("token budget", 1, 1_000_000, 8192),
         "target_ms": Turn("target (ms)", 1, 100_000, 50),
         "prompt": Turn("long prompt", 1, 1_000_000, 65_536),
         "decodes": Turn("decodes beside it", 0, 256, DECODES),
         "requests": Write("or your own", "arrival prompt answer; arrival prompt …"),
         "model": Choose("model", MODEL_NAMES, MODEL_NAMES[0]),
-        "accelerator": Choose("accelerator", DEVICE_NAMES, DEVICE_NAMES[0]),
+        "accelerator": Choose("GPU", DEVICE_NAMES, DEVICE_NAMES[0]),
         "efficiency": Choose("share of peak", SHARE_NAMES, SHARE_NAMES[0]),
     }
     start: dict[str, Any] = {
@@ -105,11 +103,13 @@ def run(
     """A title, and the run at these settings; the latest is remembered.
 
     Raises:
-        ValueError: the run takes more iterations than can be drawn, or a prompt can
-            never fit beside the weights.
+        ValueError: the run takes more iterations than can be drawn, a request exceeds
+            the model's maximum context, or can never fit beside the weights.
     """
-    workload = read(requests) or stall(prompt_len=prompt, n_decodes=decodes)
+    workload = read(requests) or beside_a_book(prompt_len=prompt, n_decodes=decodes)
     (shape,) = (each for each in ON_ONE_DEVICE if each.name == model)
+    for request in workload:
+        shape.require_context(request.prompt_len + request.output_len)
     (device,) = (
         ACCELERATORS[k] for k in DEVICES if ACCELERATORS[k].name == accelerator
     )
@@ -133,6 +133,6 @@ def run(
 
 
 def show(**settings: Any) -> str:
-    """The heartbeat, and the engine's own table of who waited for what."""
+    """The heartbeat, and the engine's own table of the waits."""
     title, report = run(**settings)
     return heartbeat(report, title).html() + report.table()._repr_html_()

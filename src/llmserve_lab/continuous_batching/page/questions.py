@@ -1,184 +1,251 @@
-"""What to guess before reading about iterations and chunks, and to work out after."""
+"""What to guess beside each reveal, and what to work out at the end."""
 
 from __future__ import annotations
 
-from llmserve_lab import catalog
-from llmserve_lab.catalog import machine, workload
+from llmserve_lab.catalog.evidence.servers import VLLM_TOKEN_BUDGET
 from llmserve_lab.continuous_batching import formulas as f
-from llmserve_lab.continuous_batching.article_machine import (
-    CONTEXT,
+from llmserve_lab.continuous_batching.lanes import longest_gap_s, whole
+from llmserve_lab.continuous_batching.machine import (
     DECODES,
-    article_setting,
+    LONG,
+    PROMPT,
+    TARGET_S,
+    cost,
+    decodes,
+    setting,
 )
-from llmserve_lab.continuous_batching.outcomes import longest_gap_s
-from llmserve_lab.continuous_batching.serving import LONG, convoy, serve, stalled
-from llmserve_lab.engine import Static
+from llmserve_lab.continuous_batching.page.slots import POLICIES, served
+from llmserve_lab.engine import Policy
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.roofline import formulas as roofline
 
-ARTICLE = article_setting()
-LLAMA_3 = workload(catalog.model("llama-3-8b"))
-H100 = machine(catalog.accelerator("h100-sxm"))
-CALM = {"n_decodes": float(DECODES), "decode_context": float(CONTEXT)}
-CHUNK, TARGET_S, HALF_WAY = 2048, 0.05, 50_000
-WAITS = ("about 50 ms", "about half a second", "about eight seconds")
-PRICES = ("next to nothing", "twice the time", "more than twenty times the time")
+CHUNK = 512.0
+ANSWERS = (100, 200, 300, 800)  # tokens, of a static batch
+TOO_LONG, HALF_WAY = 32_768, 49_152
+DEFAULT_BUDGET, MANY = int(VLLM_TOKEN_BUDGET.value), 32  # requests that decode
+WAITS = (
+    "a few seconds, as before",
+    "a few hundred milliseconds",
+    "a few tens of milliseconds",
+)
+FREEZES = ("about 50 ms", "about half a second", "several seconds")
+PRICES = ("next to nothing", "about half as much again", "more than twice the time")
 
 
-def late_s() -> float:
-    """Time to first token of the request that comes late to a frozen batch."""
-    run = serve(convoy(), Static(2))
-    return float(run.ttft_s[run.id == len(convoy()) - 1][0])
+def late_s(policy: Policy) -> float:
+    """Time to first token of C, in the figure of slots."""
+    run = served(policy)
+    return float(run.ttft_s[run.id == 2][0])
 
 
-def _wait() -> float:
-    gap = longest_gap_s(stalled(LONG))
+def _late() -> float:
+    found = late_s(POLICIES["continuous batching"])
+    return float(found < 1) + float(found < 0.1)
+
+
+def _freeze() -> float:
+    gap = longest_gap_s(whole())
     return float(gap > 0.1) + float(gap > 2)
 
 
-def _reread() -> float:
-    return float(f.REREADS.at(prompt_len=LONG, chunk=CHUNK))
+def _added() -> float:
+    """The prefill in chunks over the prefill in one piece."""
+    cut, once = (
+        f.PROMPT_S.at(setting(), prompt_len=LONG, chunk=c) for c in (CHUNK, LONG)
+    )
+    return float(cut / once)
+
+
+def crossing() -> float:
+    """Chunk at which reading takes as long as computing, for the long prompt."""
+    known = {"prompt_len": LONG, "chunk": 1.0}  # both readings fall as one over it
+    read = f.PROMPT_WEIGHTS_S.at(setting(), known) + f.PROMPT_KV_S.at(setting(), known)
+    return float(read / f.PROMPT_COMPUTE_S.at(setting(), known))
 
 
 def _price() -> float:
-    """Index into ``PRICES``: the prefill in chunks over the prefill in one piece."""
-    cut, whole = (
-        f.PROMPT_S.at(ARTICLE, prompt_len=LONG, chunk=c) for c in (CHUNK, LONG)
-    )
-    return float(cut / whole > 1.5) + float(cut / whole > 20)
+    return float(_added() > 1.25) + float(_added() > 2)
+
+
+def _idle() -> float:
+    mean = sum(ANSWERS) / len(ANSWERS)
+    return float(f.IDLE_SLOTS(mean_answer=mean, longest_answer=max(ANSWERS)))
+
+
+def _iterations() -> float:
+    return float(f.NUM_CHUNKS(prompt_len=100_000, chunk=DEFAULT_BUDGET - MANY))
+
+
+def _long_s() -> float:
+    return float(f.PROMPT_COMPUTE_S.at(setting(), prompt_len=TOO_LONG))
+
+
+def _flops_per_s() -> float:
+    known = setting()
+    return float(known["peak_flops"]) * float(known["eff_compute"])
+
+
+def _linear_s() -> float:
+    known = setting()
+    flops = roofline.LINEAR_FLOPS.at(known, n_rows=float(TOO_LONG))
+    return float(flops / _flops_per_s())
 
 
 def fits(context: float) -> float:
     """Rows of a chunk that keeps the target after a prefix."""
-    fitting = f.CHUNK_FITS.at(ARTICLE, CALM, context=context, tbt_target=TARGET_S)
+    fitting = f.CHUNK_FITS.at(
+        setting(), decodes(), context=context, tbt_target=TARGET_S
+    )
     return float(fitting // 1)
 
 
 predict_late = Question(
     name="continuous-batching.predict-late",
     kind="predict",
-    prompt=(
-        "Two requests start together; their answers have 50 and 1000 tokens. The batch "
-        "is frozen. A third request comes after 200 ms; an iteration takes about 4 ms. "
-        "How long does it wait for its first token?"
-    ),
-    answer=late_s,
-    unit="s",
-    rel_tol=0.15,
-    hints=(
-        Hint(
-            lambda: late_s() / 20,
-            "That is when the short answer is done; its slot stays taken.",
-        ),
-    ),
-    why=lambda: (
-        f"{si(late_s(), 's')} in the engine: it waits for the last token of the "
-        "longest answer, though a slot has been idle almost all the time."
-    ),
-)
-predict_stall = Question(
-    name="continuous-batching.predict-stall",
-    kind="predict",
-    prompt=(
-        f"Eight requests decode, one token each every 5 ms. A prompt of {LONG:,} "
-        "tokens joins their next iteration. How long until their next token?"
+    prompt=lambda: (
+        "In the static figure C waited "
+        f"{si(late_s(POLICIES['static batching']), 's')} for its first token. Now "
+        "let the server look at the queue before every iteration. When C arrives, "
+        "slot 1 is free. How long does C wait for its first token now?"
     ),
     choices=WAITS,
-    answer=_wait,
+    answer=_late,
+    hints=(
+        Hint(lambda: 0.0, "Nothing that C has to wait for takes seconds any more."),
+        Hint(lambda: 1.0, "What is left is the running iteration and C's own prefill."),
+    ),
     why=lambda: (
-        f"{si(longest_gap_s(stalled(LONG)), 's')}: nobody gets a token before the "
-        "iteration is over, and it lasts as long as its largest piece."
+        f"{si(late_s(POLICIES['continuous batching']), 's')}: what is left of the "
+        f"running iteration, and then one iteration that reads C's {PROMPT:,} tokens."
+    ),
+)
+predict_freeze = Question(
+    name="continuous-batching.predict-freeze",
+    kind="predict",
+    prompt=lambda: (
+        "Llama-3.1-8B on one H100. Five requests decode; each gets a token every "
+        f"{1e3 * cost().weights_s:.0f} ms or so. A prompt of {LONG:,} tokens joins "
+        "their next iteration in one piece. How long until their next token?"
+    ),
+    choices=FREEZES,
+    answer=_freeze,
+    hints=(
+        Hint(lambda: 0.0, "Ten times a usual iteration, for a prompt of a whole book?"),
+        Hint(lambda: 1.0, "The linear layers alone take longer; attention doubles it."),
+    ),
+    why=lambda: (
+        f"{si(longest_gap_s(whole()), 's')}: no request gets a token before the "
+        "iteration is over, and it lasts as long as its largest piece of work."
     ),
 )
 predict_price = Question(
     name="continuous-batching.predict-price",
     kind="predict",
     prompt=lambda: (
-        f"Cut into chunks of {CHUNK}, this prompt reads its cache again and again, "
-        f"the average token {_reread():.0f} times. What does that add to the "
-        "time of its prefill?"
+        f"Cut into chunks of {CHUNK:.0f} rows, the prompt of {LONG:,} tokens takes "
+        f"{f.NUM_CHUNKS(prompt_len=LONG, chunk=CHUNK):.0f} iterations. Each reads all "
+        "weights again, and the cache of all tokens before it. How much longer does "
+        "the prefill take than in one piece, on our ideal machine?"
     ),
     choices=PRICES,
     answer=_price,
+    hints=(
+        Hint(lambda: 1.0, "Does the reading go on while something else happens?"),
+        Hint(lambda: 2.0, "Does the reading go on while something else happens?"),
+    ),
     why=lambda: (
-        "Reading goes on beside computing, and computing takes "
-        f"{si(f.PROMPT_COMPUTE_S.at(ARTICLE, prompt_len=LONG), 's')}. All that is read "
-        "again takes "
-        f"{si(f.PROMPT_KV_S.at(ARTICLE, prompt_len=LONG, chunk=CHUNK), 's')}."
+        f"{_added():.2f} times as long. The arithmetic takes "
+        f"{si(f.PROMPT_COMPUTE_S.at(setting(), prompt_len=LONG), 's')} in any case, "
+        "and all that reading happens beside it."
+    ),
+)
+idle = Question(
+    name="continuous-batching.idle",
+    prompt=(
+        f"A static batch of four; the answers have {ANSWERS[0]}, {ANSWERS[1]}, "
+        f"{ANSWERS[2]} and {ANSWERS[3]} tokens. Draw the four slots on paper. What "
+        "share of the slot-steps is computed in vain? Write 0.5 or 50%, say."
+    ),
+    answer=_idle,
+    rel_tol=0.01,
+    hints=(
+        Hint(lambda: 1 - _idle(), "That is the share that is used."),
+        Hint(
+            lambda: (max(ANSWERS) - min(ANSWERS)) / max(ANSWERS),
+            "That is the slot with the shortest answer; take all four.",
+        ),
+    ),
+    why=lambda: (
+        f"The batch runs for {max(ANSWERS)} iterations in four slots, "
+        f"{4 * max(ANSWERS):,} slot-steps. The answers need {sum(ANSWERS):,} of them: "
+        f"{si(_idle())} of them are idle."
     ),
 )
 num_chunks = Question(
     name="continuous-batching.num-chunks",
     prompt=(
-        f"A prompt of 100,000 tokens, {CHUNK} rows of it in each iteration. How many "
-        "iterations?"
+        f"`vllm serve` on an H100 has a token budget of {DEFAULT_BUDGET:,} by default. "
+        f"Beside {MANY} requests that decode, a prompt of 100,000 tokens arrives. How "
+        "many iterations does its prefill take?"
     ),
-    answer=lambda: f.NUM_CHUNKS(prompt_len=100_000, chunk=CHUNK),
+    answer=_iterations,
+    unit="iteration",
     rel_tol=0.0,
     hints=(
         Hint(
-            lambda: f.NUM_CHUNKS(prompt_len=100_000, chunk=CHUNK) - 1,
+            lambda: _iterations() - 1,
             "The last chunk is not full, and takes an iteration all the same.",
         ),
+        Hint(lambda: 1.0, "The prompt is longer than the budget."),
     ),
     why=lambda: (
-        f"Equation {f.NUM_CHUNKS.link}, rounded up: "
-        f"{si(f.NUM_CHUNKS(prompt_len=100_000, chunk=CHUNK))}."
+        f"The decodes take {MANY} rows of the budget, which leaves chunks of "
+        f"{DEFAULT_BUDGET - MANY:,} rows. With 100,000 tokens {f.NUM_CHUNKS.link} "
+        f"gives {si(_iterations(), 'iteration')}, the last one not full."
     ),
 )
-reread = Question(
-    name="continuous-batching.reread",
-    prompt=(
-        "A prompt of 32,768 tokens in chunks of 1024. How many cached tokens are read "
-        "again, in each layer?"
+freeze = Question(
+    name="continuous-batching.freeze",
+    prompt=lambda: (
+        f"Estimate by hand how long a prompt of {TOO_LONG:,} tokens, read in one "
+        "piece, freezes the others. Data: "
+        f"{si(roofline.LINEAR_FLOPS.at(setting(), n_rows=1.0), 'FLOP')} for each row "
+        "in the linear layers, "
+        f"{si(float(setting()['attn_flops_per_pair']), 'FLOP')} for each pair of query "
+        "and key, "
+        f"{si(_flops_per_s(), 'FLOP/s')}."
     ),
-    answer=lambda: f.REREAD_TOKENS(prompt_len=32_768, chunk=1024),
-    unit="token",
-    rel_tol=0.001,
+    answer=_long_s,
+    unit="s",
+    rel_tol=0.06,
     hints=(
+        Hint(_linear_s, "Those are the linear layers; attention comes on top."),
         Hint(
-            lambda: f.REREAD_TOKENS(prompt_len=32_768 + 1024, chunk=1024),
-            "The first chunk finds nothing in the cache.",
+            lambda: 2 * _long_s() - _linear_s(),
+            "A row sees only the tokens before it: half of the square.",
         ),
     ),
     why=lambda: (
-        f"Equation {f.REREAD_TOKENS.link}: "
-        f"{si(f.REREAD_TOKENS(prompt_len=32_768, chunk=1024), 'token')}."
+        f"Linear layers: {TOO_LONG:,} rows, {si(_linear_s(), 's')}. Attention: half of "
+        f"{TOO_LONG:,}² pairs, {si(_long_s() - _linear_s(), 's')}. Together "
+        f"{si(_long_s(), 's')}, {f.PROMPT_COMPUTE_S.link}."
     ),
 )
 chunk_fits = Question(
     name="continuous-batching.chunk-fits",
-    prompt=(
-        "Llama-2-7B on an H100 that reaches 500 TFLOP/s, eight decodes with a context "
-        f"of {CONTEXT}. How many rows may a chunk have after a prefix of {HALF_WAY:,} "
-        "tokens, if the iteration is to take 50 ms at most?"
+    prompt=lambda: (
+        f"The book's machine, {DECODES} decodes with {PROMPT:,} tokens in cache each. "
+        f"A long prompt has come {HALF_WAY:,} tokens far. How many rows may the next "
+        f"chunk have, if the iteration is to take {si(TARGET_S, 's')} at most? Use the "
+        "figure or the formula."
     ),
     answer=lambda: fits(HALF_WAY),
     unit="token",
-    rel_tol=0.02,
+    rel_tol=0.03,
     hints=(Hint(lambda: fits(0), "So many fit at the start of the prompt."),),
     why=lambda: (
-        f"Equation {f.CHUNK_FITS.link}, rounded down: {si(fits(HALF_WAY), 'token')}."
-    ),
-)
-hiding = Question(
-    name="continuous-batching.hiding",
-    prompt=(
-        "Llama-3-8B on an H100, datasheet peaks. From which chunk on does reading the "
-        "prefix hide behind the arithmetic on it?"
-    ),
-    answer=lambda: f.HIDING_CHUNK.at(LLAMA_3, H100),
-    unit="token",
-    rel_tol=0.02,
-    hints=(
-        Hint(
-            lambda: roofline.RIDGE.at(H100),
-            "That is the ridge; four query heads share the bytes of a cached head.",
-        ),
-    ),
-    why=lambda: (
-        f"Equation {f.HIDING_CHUNK.link}: "
-        f"{si(f.HIDING_CHUNK.at(LLAMA_3, H100), 'token')}."
+        f"{f.CHUNK_FITS.link}, rounded down, gives {si(fits(HALF_WAY), 'token')}; at "
+        f"the start of the prompt {si(fits(0), 'token')} would fit."
     ),
 )

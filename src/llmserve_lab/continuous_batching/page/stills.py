@@ -1,67 +1,124 @@
-"""The chapter's still pictures: masks as they were run, chunks as they were chosen."""
+"""The chapter's still pictures: a sweep, one request's times, chunks as chosen."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from llmserve_lab.continuous_batching import formulas as f
-from llmserve_lab.continuous_batching.article_machine import (
-    CONTEXT,
-    DECODES,
-    article_setting,
-)
-from llmserve_lab.continuous_batching.chunks import Prefill
-from llmserve_lab.continuous_batching.serving import Beat, around_the_stall, beats
+from llmserve_lab.continuous_batching.lanes import beats, pieces
+from llmserve_lab.continuous_batching.machine import ANSWER, decodes, setting
+from llmserve_lab.continuous_batching.occupancy import frames
+from llmserve_lab.continuous_batching.sweep import RatePoint
 from llmserve_lab.engine import Report
 from llmserve_lab.formula.text import plain, si
-from llmserve_lab.page.palette import BLUE, GREY, VERMILLION
+from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION, Ink
 from llmserve_lab.page.still import StaticFigure, figure_style
-from llmserve_lab.transformer.arithmetic import Mask
+
+INKS = {"static": VERMILLION, "continuous": BLUE}
 
 
 @figure_style()
-def masks(done: Prefill) -> StaticFigure:
-    """The mask of each chunk below the one before: prefix blue, own rows vermillion."""
+def sweep(
+    points: dict[str, Sequence[RatePoint]], most: dict[str, float], slots: int
+) -> StaticFigure:
+    """Throughput and median TTFT against the rate of arrivals, by scheduler.
+
+    ``most`` is what each scheduler delivers where requests never cease to wait.
+    """
     from llmserve_lab.extras import pyplot as plt
 
-    heights = [len(mask) for mask in done.masks]
-    figure, panels = plt.subplots(
-        len(heights), 1, sharex=True, height_ratios=heights, figsize=(4.4, 4.4)
-    )
-    pairs = zip(np.ravel(panels), done.masks, strict=True)
-    for number, (axes, mask) in enumerate(pairs):
-        _panel(axes, mask, f"chunk {number}")
-    np.ravel(panels)[-1].set_xlabel("keys (tokens of the prompt)")
-    np.ravel(panels)[-1].set_xticks([0, *(mask.shape[1] for mask in done.masks)])
-    last = done.masks[-1]
+    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(5.6, 3.8))
+    for name, found in points.items():
+        ink, rates = INKS[name], [point.per_s for point in found]
+        look: dict[str, Any] = {"color": ink.light}
+        upper.plot(rates, [p.tokens_per_s for p in found], **look)
+        lower.plot(rates, [p.ttft_s for p in found], **look)
+        _saturation(upper, name, rates[-1], most[name])
+    last = next(iter(points.values()))[-1].per_s
+    asked = [0, min(last, 1.15 * max(most.values()) / ANSWER)]
+    upper.plot(asked, [ANSWER * r for r in asked], ":", color=GREY.light, lw=1)
+    upper.set(ylabel="output tokens/s", xlim=(0, last))
+    upper.set_ylim(0, 1.3 * max(most.values()))
+    lower.set(ylabel="median TTFT (s)", ylim=(-0.2, 10))
+    lower.set_xlabel("requests that arrive per second")
+    static, continuous = (most[name] for name in INKS)
     return StaticFigure.of(
         figure,
-        name="continuous_batching.masks",
-        title="Together the masks of all chunks are the mask of the whole prompt",
+        name="continuous_batching.sweep",
+        title="Static batching saturates early, and then its queue grows without end",
         sentence=(
-            f"{len(heights)} chunks, executed: each sees all of its prefix (blue) and "
-            f"of its own rows those up to itself (vermillion); the last has "
-            f"{last.shape[0]} rows and sees up to {last.shape[1]} keys."
+            f"With {slots} slots static batching saturates at {static:,.0f} tokens/s, "
+            f"continuous batching at {continuous:,.0f}. Dotted: the tokens that are "
+            "asked for. Where a line leaves it, the queue grows."
         ),
     )
 
 
-def _panel(axes: Any, mask: Mask, name: str) -> None:
-    """One mask, a bar a row: the keys that are let through."""
-    rows, keys = mask.shape
-    prefix = keys - rows
-    own = mask.sum(axis=1) - prefix  # visible keys of the chunk itself
-    lines = range(rows)
-    axes.barh(lines, [prefix] * rows, 0.88, align="edge", color=BLUE.light)
-    axes.barh(lines, own, 0.88, left=prefix, align="edge", color=VERMILLION.light)
-    axes.set(ylim=(rows, 0), yticks=[], ylabel=name)
-    axes.set_xlim(0, keys)
+def _saturation(axes: Any, name: str, last: float, most: float) -> None:
+    """A thin line at the most that a scheduler delivers, and its name on it."""
+    ink = INKS[name]
+    axes.axhline(most, color=ink.light, linewidth=0.8, linestyle=(0, (2, 3)))
+    axes.annotate(
+        f"{name} batching: {most:,.0f}",
+        (0, most),
+        (5, 4),
+        textcoords="offset points",
+        color=ink.light,
+    )
+
+
+@figure_style()
+def one_request(report: Report, number: int) -> StaticFigure:
+    """The times of one request on one line: arrival, first token, every token after."""
+    from llmserve_lab.extras import pyplot as plt
+
+    (i,) = (k for k in range(report.num_requests) if report.id[k] == number)
+    arrival, first = float(report.arrival_s[i]), float(report.first_token_s[i])
+    last = float(report.last_token_s[i])
+    ticks = [f.end_s for f in frames(report) if first <= f.end_s <= last]
+    figure, axes = plt.subplots(figsize=(5.6, 1.7))
+    axes.vlines([t - arrival for t in ticks], 0, 1, color=VERMILLION.light, lw=1.6)
+    axes.plot([0], [0.5], ">", color=GREY.light, markersize=9)
+    spans = (
+        (0, first - arrival, "TTFT", 1.35, BLUE),
+        (
+            first - arrival,
+            last - arrival,
+            "ITL: each gap; TPOT: their mean",
+            1.35,
+            GREEN,
+        ),
+        (0, last - arrival, f"E2E latency {si(last - arrival, 's')}", -0.45, GREY),
+    )
+    for start, end, text, height, ink in spans:
+        _span(axes, start, end, text, height, ink)
+    axes.set(ylim=(-1.0, 2.1), yticks=[], xlabel="time since the request arrived (s)")
     axes.grid(visible=False)
-    axes.axvline(prefix, color=GREY.light, linewidth=0.8)
+    gaps = [b - a for a, b in pairwise(ticks)]
+    return StaticFigure.of(
+        figure,
+        name="continuous_batching.request",
+        title="One request, four numbers",
+        sentence=(
+            f"A request of the engine: it arrives at 0, its first token comes after "
+            f"{si(first - arrival, 's')}, its last after {si(last - arrival, 's')}. "
+            f"One of its {len(gaps)} gaps lasts {si(max(gaps), 's')}, because another "
+            "prompt was read in between."
+        ),
+    )
+
+
+def _span(
+    axes: Any, start: float, end: float, text: str, height: float, ink: Ink
+) -> None:
+    """A bracket with its name above."""
+    look = {"arrowstyle": "|-|, widthA=0.3, widthB=0.3", "color": ink.light}
+    axes.annotate("", (start, height), (end, height), arrowprops=look)
+    middle = (start + end) / 2
+    axes.text(middle, height + 0.14, text, ha="center", color=ink.light)
 
 
 @figure_style()
@@ -70,23 +127,13 @@ def chosen(report: Report, target_s: float) -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
-    pieces = [beat.rows for beat in around_the_stall(report) if beat.rows]
-    prefixes = [sum(pieces[:number]) for number in range(len(pieces))]
-    some = slice(None, None, 10)
-    axes.plot(
-        prefixes[some],
-        pieces[some],
-        "o",
-        color=VERMILLION.light,
-        label="scheduler, every tenth iteration",
-    )
-    fits = f.CHUNK_FITS.at(
-        article_setting(),
-        n_decodes=DECODES,
-        decode_context=CONTEXT,
-        context=prefixes,
-        tbt_target=target_s,
-    )
+    rows = [beat.rows for beat in pieces(report)]
+    prefixes = [sum(rows[:number]) for number in range(len(rows))]
+    some = slice(None, None, 8)
+    label = "scheduler, every eighth iteration"
+    axes.plot(prefixes[some], rows[some], "o", color=VERMILLION.light, label=label)
+    held = {"context": prefixes, "tbt_target": target_s}
+    fits = f.CHUNK_FITS.at(setting(), decodes(), held)
     axes.plot(prefixes[some], fits[some], color=BLUE.light, label="closed form")
     axes.set(ylim=(0, None), xlabel="prefix (tokens)", ylabel="chunk (rows)")
     axes.xaxis.set_major_formatter(lambda value, _: plain(value))
@@ -96,16 +143,16 @@ def chosen(report: Report, target_s: float) -> StaticFigure:
         name="continuous_batching.chosen",
         title="A chunk that keeps the target has to shrink",
         sentence=(
-            f"To keep {si(target_s, 's')} the engine takes {len(pieces)} iterations: "
-            f"the first carries {si(pieces[0], 'token')} of the prompt, the last full "
-            f"one {si(pieces[-2], 'token')}; the closed form runs through the points."
+            f"To keep {si(target_s, 's')} the engine takes {len(rows)} iterations: "
+            f"the first carries {si(rows[0], 'token')} of the prompt, the last full "
+            f"one {si(rows[-2], 'token')}; the closed form runs through the points."
         ),
     )
 
 
-def _skyline(shown: Sequence[Beat], floor_s: float) -> tuple[list[float], list[float]]:
+def _skyline(shown: Sequence[Any], floor_s: float) -> tuple[list[float], list[float]]:
     """Edges and heights of bars as one line, at the floor where there is no bar."""
-    edges, tops = [0.0], list[float]()
+    edges, tops = [shown[0].start_s if shown else 0.0], list[float]()
     for beat in shown:
         if beat.start_s > edges[-1]:
             edges.append(beat.start_s)
@@ -121,7 +168,7 @@ def heartbeat(report: Report, title: str) -> StaticFigure:
     """Every iteration of a run as a bar, as wide as it lasts and as high."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots()
+    figure, axes = plt.subplots(figsize=(5.6, 2.2))
     shown = beats(report)
     floor_s = min(beat.gap_s for beat in shown) / 2
     for riding, ink, label in ((False, BLUE, "decodes"), (True, VERMILLION, "prompts")):
@@ -129,7 +176,8 @@ def heartbeat(report: Report, title: str) -> StaticFigure:
         edges, tops = _skyline(own, floor_s)
         look: dict[str, Any] = {"color": ink.light, "label": label}
         axes.stairs(tops, edges, fill=True, baseline=floor_s, **look)
-    axes.set(yscale="log", xlabel="time (s)", ylabel="time of the iteration")
+    axes.set(yscale="log", ylabel="time of the iteration")
+    axes.set_xlabel("time since the long prompt arrived (s)")
     axes.yaxis.set_major_formatter(lambda value, _: si(value, "s"))
     axes.minorticks_off()
     axes.legend()

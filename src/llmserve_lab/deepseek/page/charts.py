@@ -5,60 +5,85 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from llmserve_lab import notation as q
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.page.live.marks import Curve, by_ink, curves, log_axis
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
+from llmserve_lab.page.live.bound import Case, Cases, Mark, Marks
+from llmserve_lab.page.live.marks import by_ink
+from llmserve_lab.page.palette import MEANINGS, SERIES
 from llmserve_lab.roofline.formulas import BATCH_FITS
 
-WHOLE = ("attn_elementwise_s", "moe_elementwise_s", "all_to_all_s", "other_s")
-PARTS = (
-    f.ATTN_GEMM_READ_S,
-    f.ATTN_GEMM_COMPUTE_S,
-    f.ATTN_KERNEL_S,
-    f.ATTN_ELEMENTWISE_S,
-    f.EXPERT_READ_S,
-    f.EXPERT_COMPUTE_S,
-    f.MOE_ELEMENTWISE_S,
-    f.ALL_TO_ALL_S,
-    f.OTHER_S,
+KINDS = {
+    "read": MEANINGS["weights"],
+    "compute": MEANINGS["compute"],
+    "communication": MEANINGS["communication"],
+    "the rest": MEANINGS["other"],
+}
+
+
+def _bar(lane: str, part: Formula, kind: str) -> tuple[Mark, str]:
+    return Mark(lane, part, KINDS[kind]), kind
+
+
+# Blocks in the order of a step: the result that says how long each lasts, its bars.
+BLOCKS = (
+    (
+        q.mla_s,
+        _bar("projections: read", f.ATTN_GEMM_READ_S, "read"),
+        _bar("projections: compute", f.ATTN_GEMM_COMPUTE_S, "compute"),
+        _bar("attention kernel", f.ATTN_KERNEL_S, "compute"),
+    ),
+    (
+        q.attn_elementwise_s,
+        _bar("attention, elementwise", f.ATTN_ELEMENTWISE_S, "read"),
+    ),
+    (
+        q.experts_s,
+        _bar("experts: read", f.EXPERT_READ_S, "read"),
+        _bar("experts: compute", f.EXPERT_COMPUTE_S, "compute"),
+    ),
+    (
+        q.moe_elementwise_s,
+        _bar("experts, elementwise", f.MOE_ELEMENTWISE_S, "read"),
+    ),
+    (q.all_to_all_s, _bar("all-to-alls", f.ALL_TO_ALL_S, "communication")),
+    (q.other_s, _bar("other layers, and the host", f.OTHER_S, "the rest")),
 )
-ATTENTION = ("attn_gemm_read_s", "attn_gemm_compute_s", "attn_kernel_s")
-EXPERTS = ("expert_read_s", "expert_compute_s")
-WAYS = {"two halves": VERMILLION, "one after another": BLUE}
-KINDS = {"read": GREEN, "compute": VERMILLION, "send": BLUE, "the rest": GREY}
-MOE_FROM = "mla_s + attn_elementwise_s"
-SENT_FROM = f"{MOE_FROM} + experts_s + moe_elementwise_s"
-OTHER_FROM = f"{SENT_FROM} + all_to_all_s"
-HOST = f"turn_s - ({OTHER_FROM} + other_s)"
-# lane, kind, when its block starts, how long the bar is
-BARS = (
-    ("projections: read", "read", "0", "attn_gemm_read_s"),
-    ("projections: compute", "compute", "0", "attn_gemm_compute_s"),
-    ("attention kernel", "compute", "mla_s - attn_kernel_s", "attn_kernel_s"),
-    ("attention, elementwise", "read", "mla_s", "attn_elementwise_s"),
-    ("experts: read", "read", MOE_FROM, "expert_read_s"),
-    ("experts: compute", "compute", MOE_FROM, "expert_compute_s"),
-    ("experts, elementwise", "read", f"{MOE_FROM} + experts_s", "moe_elementwise_s"),
-    ("all-to-alls", "send", SENT_FROM, "all_to_all_s"),
-    ("the rest, and the host", "the rest", OTHER_FROM, "other_s"),
-    ("the rest, and the host", "the rest", f"{OTHER_FROM} + other_s", HOST),
+BARS = Marks(*(mark for _, *bars in BLOCKS for mark, _ in bars))
+PARTS = tuple(bar.formula for bar in BARS)
+ATTENTION, EXPERTS = (
+    tuple(mark.quantity.name for mark, _ in bars)
+    for block, *bars in BLOCKS
+    if len(bars) > 1
 )
-CONTEXTS = (1024.0, 262_144.0)
+WHOLE = tuple(block.name for block, *bars in BLOCKS if len(bars) == 1)
+WAYS = Cases(
+    "way",
+    Case("two halves", "halves", SERIES[1], f.HALVES_S),
+    Case("one after another", "turn", SERIES[0], f.TURN_S),
+)
+USER = QuantityAxis(
+    q.user_tokens_per_s, words="what a user sees", domain=(1, 100), log=True
+)
+GPU = QuantityAxis(
+    q.gpu_tokens_per_s, words="what a GPU makes", domain=(10, 30_000), log=True
+)
+TIME = QuantityAxis(q.turn_s, "ms", words="time", ticks={"tickCount": 5})
+CONTEXT = QuantityAxis(q.context, words="context", domain=(1024.0, 262_144.0), log=True)
 
 
 def frontier(fixed: Mapping[str, float]) -> Any:
     """Both ways to run a step, as far as memory goes, and the reader's point."""
     from llmserve_lab.extras import altair as alt
 
-    x = alt.X("user", **log_axis("tokens/s that a user sees", 1, 100))
-    y = alt.Y("gpu", **log_axis("tokens/s of a GPU", 10, 30_000))
     asked = {leaf.name for leaf in f.TURN_S.leaves(keep=frozenset({"local_experts"}))}
     names = {name: repr(value) for name, value in fixed.items() if name in asked}
     extra = {n: repr(fixed[n]) for n in ("dispatch_share", "overlap_slowdown")}
     names |= {"chunk": "1"} | {n: n for n in ("local_experts", "far_share")}
-    steps = {
-        "two halves": f.HALVES_S.browser(names | extra | {"batch": "(datum.b / 2)"}),
-        "one after another": f.TURN_S.browser(names | {"batch": "datum.b"}),
+    batches = {
+        f.HALVES_S: extra | {"batch": "(datum.b / 2)"},
+        f.TURN_S: {"batch": "datum.b"},
     }
     held = f.HELD_BYTES.browser(
         {"resident_bytes": "resident_bytes", "gpu_requests": "datum.b"}
@@ -67,43 +92,70 @@ def frontier(fixed: Mapping[str, float]) -> Any:
         alt.Chart(alt.sequence(0, 23, as_="i"))
         .transform_calculate(b="pow(2, datum.i / 2)")
         .transform_filter(f"{held} <= hbm_bytes")
-        .transform_calculate(t=steps[way], way=repr(way))
+        .transform_calculate(
+            t=way.of.browser(names | batches[way.of]), way=repr(way.name)
+        )
         .transform_calculate(user="1 / datum.t", gpu="datum.b / datum.t")
         .mark_line(clip=True)
-        .encode(order="i:Q", **by_ink("way", WAYS))
-        for way in WAYS
+        .encode(order="i:Q", **by_ink("way", WAYS.inks))
+        for way in WAYS.cases
+        if way.of
     ]
     points = (
-        alt.Chart(alt.Data(values=[{"way": way} for way in WAYS]))
+        alt.Chart(alt.Data(values=WAYS.rows()))
         .transform_calculate(
-            user="datum.way == 'two halves' ? halves_user : turn_user",
-            gpu="datum.way == 'two halves' ? halves_gpu : turn_gpu",
+            user=WAYS.reads(USER, q.user_tokens_per_s),
+            gpu=WAYS.reads(GPU, q.gpu_tokens_per_s),
         )
         .mark_point(size=160, opacity=alt.expr("room ? 1 : 0.3"), clip=True)
-        .encode(color=by_ink("way", WAYS)["color"])
+        .encode(color=WAYS.color())
     )
-    return alt.layer(*layers, points).encode(x=x, y=y)
+    drawn = alt.layer(*layers, points)
+    return drawn.encode(x=USER.on("x", "user"), y=GPU.on("y", "gpu"))
+
+
+def bars() -> list[dict[str, str]]:
+    """Each bar of a step: its lane, its kind, where it starts and how long it is."""
+    found, start = [], "0"
+    for block, *inside in BLOCKS:
+        for mark, kind in inside:
+            late = mark.source is f.ATTN_KERNEL_S  # after the projections
+            length = mark.read(TIME)
+            found.append(
+                {
+                    "lane": mark.name,
+                    "kind": kind,
+                    "start": f"{start} + {TIME.reads(block)} - {length}"
+                    if late
+                    else start,
+                    "length": length,
+                }
+            )
+        start = f"{start} + {TIME.reads(block)}"
+    host = {"start": start, "length": f"{TIME.reads(q.turn_s)} - ({start})"}
+    return [*found, found[-1] | host]
 
 
 def waterfall() -> Any:
     """For each block a bar for reading and one for computing, from where it starts."""
     from llmserve_lab.extras import altair as alt
 
-    lanes, kinds, starts, lengths = zip(*BARS, strict=True)
-    rows = [{"i": i, "lane": lanes[i], "kind": kinds[i]} for i in range(len(BARS))]
-    start, length = (f"[{', '.join(each)}][datum.i]" for each in (starts, lengths))
+    drawn = bars()
+    rows = [
+        {"i": i, "lane": bar["lane"], "kind": bar["kind"]}
+        for i, bar in enumerate(drawn)
+    ]
+    start, length = (
+        f"[{', '.join(bar[which] for bar in drawn)}][datum.i]"
+        for which in ("start", "length")
+    )
     return (
         alt.Chart(alt.Data(values=rows), height=250)
-        .transform_calculate(start=f"1e3 * {start}")
-        .transform_calculate(end=f"datum.start + 1e3 * {length}")
+        .transform_calculate(start=start)
+        .transform_calculate(end=f"datum.start + {length}")
         .mark_bar(height=20)
         .encode(
-            x=alt.X(
-                "start",
-                type="quantitative",
-                title="time (ms)",
-                axis=alt.Axis(tickCount=5),
-            ),
+            x=TIME.on("x", "start"),
             x2="end",
             y=alt.Y("lane", type="nominal", sort=None, title=None),
             color=by_ink("kind", KINDS, legend=False)["color"],
@@ -115,16 +167,16 @@ def memory() -> Any:
     """Requests that fit while the context grows, and the chosen point."""
     from llmserve_lab.extras import altair as alt
 
-    x = alt.X("context", **log_axis("context (tokens per request)", *CONTEXTS))
-    y = alt.Y("value", **log_axis("requests that fit on a GPU", 0.3, 6000))
-    fits = BATCH_FITS.browser(
-        {"context": "datum.context", "weight_bytes": "resident_bytes"}
+    y = QuantityAxis(
+        q.batch_fits, words="requests that fit on a GPU", domain=(0.3, 6000), log=True
     )
-    line = Curve("as many as fit", fits, BLUE, label_at=0.5)
+    ink = SERIES[0]
+    at = {"weight_bytes": "resident_bytes"}
+    line = Drawn("as many requests as fit", BATCH_FITS, ink, at, label_at=0.5)
     point = (
         alt.Chart(alt.Data(values=[{}]))
-        .transform_calculate(x="context", y="fits")
-        .mark_point(size=160, opacity=1, color=BLUE.css, clip=True)
+        .transform_calculate(x=CONTEXT.reads(q.context), y=y.reads(q.batch_fits))
+        .mark_point(size=160, opacity=1, color=ink.css, clip=True)
         .encode(x="x:Q", y="y:Q")
     )
-    return alt.layer(curves(x, y, CONTEXTS, line), point)
+    return alt.layer(bound_curves(CONTEXT, y, line), point)

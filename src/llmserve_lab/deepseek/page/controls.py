@@ -169,4 +169,4 @@ def roomy() -> Slider:
     return Slider(quantity("ep"), STOPS["ep"][2:], 72.0, LABELS["ep"])
 
 
-LABELS = {"ep": "GPUs in the group"}
+LABELS = {"ep": "Ranks in the group (GPUs)"}

@@ -65,18 +65,24 @@ def frontier() -> LiveFigure:
             "half": Bound(f.SPLIT, n_batches=2.0),
             "halves_s": _step(f.HALVES_S, "half"),
             "turn_s": _step(f.TURN_S, "gpu_requests"),
-            "halves_user": Bound(
+            "halves_user_tokens_per_s": Bound(
                 f.USER_TOKENS_PER_S, accepted=1.0, twin_step_s="halves_s"
             ),
-            "turn_user": Bound(f.USER_TOKENS_PER_S, accepted=1.0, twin_step_s="turn_s"),
-            "halves_gpu": Bound(f.GPU_TOKENS_PER_S, user_tokens_per_s="halves_user"),
-            "turn_gpu": Bound(f.GPU_TOKENS_PER_S, user_tokens_per_s="turn_user"),
+            "turn_user_tokens_per_s": Bound(
+                f.USER_TOKENS_PER_S, accepted=1.0, twin_step_s="turn_s"
+            ),
+            "halves_gpu_tokens_per_s": Bound(
+                f.GPU_TOKENS_PER_S, user_tokens_per_s="halves_user_tokens_per_s"
+            ),
+            "turn_gpu_tokens_per_s": Bound(
+                f.GPU_TOKENS_PER_S, user_tokens_per_s="turn_user_tokens_per_s"
+            ),
         },
         readouts=(
             Readout("halves_s", "Two halves: a step"),
-            Readout("halves_gpu", "Two halves: a GPU makes"),
+            Readout("halves_gpu_tokens_per_s", "Two halves: a GPU makes"),
             Readout("turn_s", "One after another: a step"),
-            Readout("turn_gpu", "One after another: a GPU makes"),
+            Readout("turn_gpu_tokens_per_s", "One after another: a GPU makes"),
             Verdict(
                 "better",
                 "Faster here:",
@@ -88,9 +94,11 @@ def frontier() -> LiveFigure:
         ),
         sentence=(
             "{model} on {ep} × {device}, {gpu_requests} per GPU with {context}: in two "
-            "halves a user sees {halves_user} and a GPU makes {halves_gpu}; one after "
-            "another {turn_user} and {turn_gpu}. Faster here: {better}. Weights and "
-            "cache {room}; the curves end where memory is full."
+            "halves a user sees {halves_user_tokens_per_s} and a GPU makes "
+            "{halves_gpu_tokens_per_s}; one after another a user sees "
+            "{turn_user_tokens_per_s} and a GPU makes {turn_gpu_tokens_per_s}. "
+            "Faster here: {better}. Weights and cache {room}; the curves end where "
+            "memory is full."
         ),
     )
 
@@ -165,14 +173,14 @@ def memory() -> LiveFigure:
         derived={
             "local_experts": group()["local_experts"],
             "resident_bytes": _held()["resident_bytes"],
-            "fits": Bound(BATCH_FITS, weight_bytes="resident_bytes"),
+            "batch_fits": Bound(BATCH_FITS, weight_bytes="resident_bytes"),
         },
         readouts=(
-            Readout("fits", "Requests that fit on a GPU"),
+            Readout("batch_fits", "Requests that fit on a GPU"),
             Readout("resident_bytes", "Weights on a GPU"),
         ),
         sentence=(
-            "{model} on {ep} × {device}: beside {resident_bytes} of weights {fits} of "
-            "{context} fit on a GPU."
+            "{model} on {ep} × {device}: beside {resident_bytes} of weights "
+            "{batch_fits} of {context} fit on a GPU."
         ),
     )

@@ -68,8 +68,8 @@ def pool_rates() -> LiveFigure:
             *hardware(),
         ),
         derived={
-            "prefill_one": Bound(f.PREFILL_RATE, n_prefill=1.0, **charts.FAST),
-            "decode_one": Bound(f.DECODE_RATE, n_decode=1.0),
+            "one_prefill_rate": Bound(f.PREFILL_RATE, n_prefill=1.0, **charts.FAST),
+            "one_decode_rate": Bound(f.DECODE_RATE, n_decode=1.0),
             "best_pools_rate": Bound(f.BEST_POOLS_RATE, **fleet),
         },
         readouts=(
@@ -82,7 +82,7 @@ def pool_rates() -> LiveFigure:
         sentence=(
             "{model} on {accelerator}, prompts of {prompt_len} and answers of "
             "{new_tokens} at {tbt_target} a token: {pool_ratio} decode GPUs for each "
-            "that prefills, and at most {best_pools_rate} on sixteen."
+            "that prefills, and a rate of at most {best_pools_rate} on sixteen."
         ),
     )
 

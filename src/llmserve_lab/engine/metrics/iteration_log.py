@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from llmserve_lab.engine.metrics.events import RequestEvent
 from llmserve_lab.engine.metrics.iteration_record import (
@@ -16,11 +15,9 @@ from llmserve_lab.engine.metrics.iteration_record import (
     ScheduledTokens,
 )
 from llmserve_lab.engine.replica import Replica
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.still import StaticFigure
-    from llmserve_lab.page.table import Table
-
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.still import StaticFigure
+from llmserve_lab.page.table import Table
 
 BEFORE = ("arrived", "admitted")  # an iteration that begins at this moment
 
@@ -142,9 +139,6 @@ class IterationLog:
 
     def table(self, limit: int = 20) -> Table:
         """The first ``limit`` steps, a row each."""
-        from llmserve_lab.formula.text import si
-        from llmserve_lab.page.table import Table
-
         shown = self.steps[:limit]
         several = len({(step.pool, step.replica) for step in self.steps}) > 1
         where = ("replica",) if several else ()

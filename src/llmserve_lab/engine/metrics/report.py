@@ -27,10 +27,11 @@ from llmserve_lab.engine.metrics.tbt_histogram import (
 )
 from llmserve_lab.engine.metrics.utilization import Utilization
 from llmserve_lab.engine.timing.time_tolerance import latest
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.table import Table
 
 if TYPE_CHECKING:
     from llmserve_lab.engine.system import System
-    from llmserve_lab.page.table import Table
 
 Metric = Literal["ttft", "tbt", "tpot", "queue", "latency"]
 
@@ -232,8 +233,6 @@ class Report:
 
     def table(self, *, quantiles: tuple[float, ...] = (50, 90, 99)) -> Table:
         """Each metric at some percentiles (linear), and below it throughput and use."""
-        from llmserve_lab.page.table import Table
-
         rows = [
             (meaning, *(_seconds(self.percentile(name, q)) for q in quantiles))
             for name, meaning in MEANING.items()
@@ -275,8 +274,6 @@ MEANING: Mapping[Metric, str] = {
 
 def _seconds(value: float) -> str:
     """A time with its unit: milliseconds below a second, but no kiloseconds."""
-    from llmserve_lab.formula.text import si
-
     return si(value, "s") if value < 1_000 else f"{value:,.0f} s"
 
 

@@ -23,7 +23,7 @@ class Request:
         prefix: names of the prompt's blocks from its beginning on; two requests share
             as much of a prompt as they agree in leading names.
         priority: read by the order :class:`Priority`; the smaller is the more urgent.
-        user: number of the user who sends it, for an order that shares fairly.
+        user: number of the user that sends it, for an order that shares fairly.
 
     Raises:
         ValueError: a length is no whole number from 1 on, the arrival is not a time

@@ -10,11 +10,11 @@ from dataclasses import dataclass, fields
 from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from llmserve_lab.catalog import Accelerator, Efficiency, Link, ModelShape
 from llmserve_lab.checks import at_least, whole
 from llmserve_lab.engine.timing.time_tolerance import latest
 
 if TYPE_CHECKING:
-    from llmserve_lab.catalog import Accelerator, Efficiency, Link, ModelShape
     from llmserve_lab.engine.timing.cost_from_roofline import WeightsRead
 
 MANY = 1 << 60  # of anything that nothing limits here

@@ -2,47 +2,77 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
+from llmserve_lab import notation as q
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.text import unit_text
 from llmserve_lab.moe import formulas as f
-from llmserve_lab.page.live.marks import Curve, by_ink, curves, landmark, log_axis
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, INK, VERMILLION
+from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves, words_of
+from llmserve_lab.page.live.bound import Place, landmarks
+from llmserve_lab.page.live.marks import by_ink
+from llmserve_lab.page.live.wording import told_apart
+from llmserve_lab.page.palette import GREY, INK, MEANINGS, SERIES, series
 
 RANKS = 8
 MOST = 1.1  # of the bytes of TP alone: no layout on offer sends more than 1
-ROWS = (1.0, 4096.0)
-HALVES = {"attention": GREEN, "experts": VERMILLION}
-LAYOUTS = {
-    "TP": ("ffn_tp_bytes", "ffn_tp_bytes"),
-    "EP, a copy an expert": ("0", "ep_copies_bytes"),
-    "EP, a copy a rank": ("0", "ep_bytes"),
-    "TP × EP × SP": ("sp_bytes", "ep_bytes"),
-}
+ROWS = QuantityAxis(q.n_rows, words="rows in the batch", domain=(1, 4096), log=True)
+TOUCHED = QuantityAxis(
+    q.touched_experts, words="experts touched", domain=(1, 1000), log=True
+)
+SENT = QuantityAxis(
+    q.composed_bytes,
+    words="bytes leaving a rank, TP = 100%",
+    of=q.tp_block_bytes,
+    domain=(0, MOST),
+    ticks={"tickCount": 5},
+)
+HALVES = series("attention", "experts")
+
+
+class Layout(NamedTuple):
+    """A way to lay a block out: what leaves a rank in its halves, by signals."""
+
+    name: str
+    attention: tuple[Formula, str] | None
+    experts: tuple[Formula, str]
+
+
+SLICED = (f.FFN_TP_BYTES, "ffn_tp_bytes")
+PER_EXPERT = (f.EP_BYTES, "expert_copy_ep_bytes")
+PER_RANK = (f.EP_BYTES, "rank_copy_ep_bytes")
+LAYOUTS = (
+    Layout("TP", SLICED, SLICED),
+    Layout("EP, a copy an expert", None, PER_EXPERT),
+    Layout("EP, a copy a rank", None, PER_RANK),
+    Layout("TP × EP × SP", (f.SP_BYTES, "sp_bytes"), PER_RANK),
+)
 
 
 def touched() -> Any:
     """Distinct experts against rows, and what they would be if no two rows met."""
     from llmserve_lab.extras import altair as alt
 
-    x = alt.X("n", **log_axis("rows in the batch", *ROWS))
-    y = alt.Y("value", **log_axis("experts touched", 1, 1000))
-    here = f.TOUCHED_EXPERTS.browser({"n_rows": "datum.n"})
-    lines = (
-        Curve("touched", here, BLUE, label_at=0.85),
-        Curve(
-            "all different",
-            "top_k * datum.n",
-            GREY,
-            label_at=0.5,
-            dash=(4, 4),
-            rising=True,
-        ),
-    )
     return alt.layer(
-        landmark(y, "n_experts", "all experts"),
-        landmark(x, "n_rows", "your batch"),
-        curves(x, y, ROWS, lines[0]),
-        curves(x, y, (1.0, 64.0), lines[1]),
+        *landmarks(TOUCHED, "y", "value", Place("all experts", q.n_experts)),
+        *landmarks(ROWS, "x", "n_rows", Place("your rows", q.n_rows)),
+        bound_curves(
+            ROWS,
+            TOUCHED,
+            Drawn("touched", f.TOUCHED_EXPERTS, SERIES[0], label_at=0.85),
+            Drawn(
+                "all different",
+                f.TOUCHED_EXPERTS,
+                GREY,
+                label_at=0.5,
+                dash=(4, 4),
+                rising=True,
+                expr="top_k * datum.n_rows",
+                means="choices of rows that all differ",
+                over=(1, 64),
+            ),
+        ),
     )
 
 
@@ -52,22 +82,25 @@ def traffic() -> Any:
 
     cells = alt.Chart()
     hot, shown = "datum.to == 0", "format({}, width < 400 ? '.2~s' : '.3~s')"
-    words = [shown.format(name) for name in ("hot_bytes", "cold_bytes")]
+    names = [bound.name for bound in (q.hot_bytes, q.cold_bytes)]
+    words = [shown.format(name) for name in names]
     axis = alt.Axis(labelAngle=0, grid=False)
-    x = alt.X("to:O", title="to rank (bytes)", axis=axis)
+    unit = unit_text(q.hot_bytes.unit, plural=True)
+    x = alt.X("to:O", title=f"to rank ({unit})", axis=axis)
     y = alt.Y("from_:O", title="from rank", axis=axis)
-    inks = alt.Scale(domain=["at home", "sent"], range=[GREY.css, VERMILLION.css])
+    kinds = {"at home": GREY, "sent": MEANINGS["communication"]}
     boxes = cells.mark_rect().encode(
-        color=alt.Color("kind:N", scale=inks, legend=None),
+        color=by_ink("kind", kinds, legend=False)["color"],
         opacity=alt.Opacity("shade:Q", scale=None, legend=None),
     )
     size = alt.expr("width < 400 ? 8 : 11")
-    names = cells.transform_filter(f"datum.i < {RANKS}").mark_text(
+    text = cells.transform_filter(f"datum.i < {RANKS}").mark_text(
         color=INK.css, fontSize=size
     )
-    names = names.encode(text="text:N")
     rows = alt.LayerChart(
-        data=alt.sequence(0, RANKS**2, as_="i"), layer=[boxes, names], height=280
+        data=alt.sequence(0, RANKS**2, as_="i"),
+        layer=[boxes, text.encode(text="text:N")],
+        height=280,
     )
     return (
         rows.transform_calculate(
@@ -75,7 +108,7 @@ def traffic() -> Any:
         )
         .transform_calculate(
             kind="datum.to == datum.from_ ? 'at home' : 'sent'",
-            shade=f"0.7 * ({hot} ? 1 : cold_bytes / max(hot_bytes, 1))",
+            shade=f"0.7 * ({hot} ? 1 : {names[1]} / max({names[0]}, 1))",
             text=f"{hot} ? {words[0]} : {words[1]}",
         )
         .encode(x=x, y=y)
@@ -86,33 +119,40 @@ def layouts() -> Any:
     """For every layout what leaves a rank around attention, then around experts."""
     from llmserve_lab.extras import altair as alt
 
-    parts = [
-        (name, half, start, length)
-        for name, (attention, experts) in LAYOUTS.items()
-        for half, start, length in (
-            ("attention", "0", attention),
-            ("experts", attention, experts),
-        )
+    told_apart([(each.name, _words(each)) for each in LAYOUTS])
+    parts = [part for each in LAYOUTS for part in _parts(each)]
+    rows = [
+        {"i": i, "layout": layout, "half": half}
+        for i, (layout, half, *_) in enumerate(parts)
     ]
-    rows = [{"i": i, "layout": p[0], "half": p[1]} for i, p in enumerate(parts)]
     start, length = (
         f"[{', '.join(part[column] for part in parts)}][datum.i]" for column in (2, 3)
     )
     return (
         alt.Chart(alt.Data(values=rows), height=200)
-        .transform_calculate(start=f"{start} / tp_block_bytes")
-        .transform_calculate(end=f"datum.start + {length} / tp_block_bytes")
+        .transform_calculate(start=start)
+        .transform_calculate(end=f"datum.start + {length}")
         .mark_bar(height=26, clip=True)
         .encode(
-            x=alt.X(
-                "start",
-                type="quantitative",
-                title="bytes leaving a rank, TP = 100%",
-                scale=alt.Scale(domain=[0, MOST], nice=False),
-                axis=alt.Axis(tickCount=5, format="%"),
-            ),
+            x=SENT.on("x", "start"),
             x2="end",
             y=alt.Y("layout", type="nominal", sort=None, title=None),
             color=by_ink("half", HALVES)["color"],
         )
     )
+
+
+def _words(layout: Layout) -> frozenset[str]:
+    """The words of all that leaves a rank in this layout."""
+    halves = (half for half in (layout.attention, layout.experts) if half)
+    return frozenset().union(*(words_of(*half) for half in halves))
+
+
+def _parts(layout: Layout) -> Iterator[tuple[str, str, str, str]]:
+    """The bars of a layout: half of the block, where it starts, and how long it is."""
+    start = "0"
+    for name in HALVES:
+        half = getattr(layout, name)
+        length = SENT.reads(half[0].result, half[1]) if half else "0"
+        yield layout.name, name, start, length
+        start = length

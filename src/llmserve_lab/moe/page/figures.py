@@ -62,9 +62,10 @@ def route() -> LiveFigure:
         ),
         sentence=(
             "Of 256 experts on 8 ranks {row} is sent to {top_k}, chosen by {rule}; "
-            "they lie on {row_copies} ranks. With DeepSeek-V3's width in 16 bits that "
-            "is {row_out_bytes} with a copy for each rank, and {expert_copies_bytes} "
-            "with one for each expert."
+            "they lie on {row_copies} ranks, so that as many copies go out. With "
+            "DeepSeek-V3's width in 16 bits the bytes of all copies are "
+            "{row_out_bytes} with one for each rank, and {expert_copies_bytes} with "
+            "one for each expert."
         ),
     )
 
@@ -149,27 +150,28 @@ def layouts() -> LiveFigure:
         ),
         derived={
             "ffn_tp_bytes": Bound(f.FFN_TP_BYTES, **ROW),
-            "ep_bytes": Bound(f.EP_BYTES, **SPREAD),
-            "ep_copies_bytes": Bound(f.EP_BYTES, row_copies="top_k", **ROW),
+            "rank_copy_ep_bytes": Bound(f.EP_BYTES, **SPREAD),
+            "expert_copy_ep_bytes": Bound(f.EP_BYTES, row_copies="top_k", **ROW),
             "sp_bytes": Bound(f.SP_BYTES, **ROW),
         },
         readouts=(
             Readout(f.TP_BLOCK_BYTES, "TP", **ROW),
-            Readout("ep_copies_bytes", "EP, a copy an expert"),
-            Readout("ep_bytes", "EP, a copy a rank"),
+            Readout("expert_copy_ep_bytes", "EP, a copy an expert"),
+            Readout("rank_copy_ep_bytes", "EP, a copy a rank"),
             Readout(f.COMPOSED_BYTES, "TP × EP × SP, a copy a rank", **SPREAD),
             Verdict(
                 "cheaper",
                 "Around the experts, less leaves with",
-                "ep_copies_bytes",
+                "expert_copy_ep_bytes",
                 "ffn_tp_bytes",
                 ("EP, a copy an expert", "TP, or neither"),
             ),
         ),
         sentence=(
             "{n_rows} on {node}, {top_k} experts each: in a block of DeepSeek-V3's "
-            "width {tp_block_bytes} leave a rank with TP alone, {ep_copies_bytes} with "
-            "EP and a copy for each expert, {ep_bytes} with one for each rank, and "
-            "{composed_bytes} with TP × EP × SP."
+            "width {tp_block_bytes} leave a rank with TP alone, "
+            "{expert_copy_ep_bytes} with EP and a copy for each expert, "
+            "{rank_copy_ep_bytes} with one for each rank, and {composed_bytes} with "
+            "TP × EP × SP."
         ),
     )

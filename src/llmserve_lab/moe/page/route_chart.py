@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from llmserve_lab import notation as q
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.moe.layer import MoeLayer, batch, layer_of
-from llmserve_lab.page.palette import BLUE, GREEN, GREY
+from llmserve_lab.page.live.axes import QuantityAxis
+from llmserve_lab.page.palette import GREY, SERIES
 from llmserve_lab.transformer.ffn import GroupLimit
 from llmserve_lab.transformer.rowwise import sigmoid, softmax
 
 RANKS, N_EXPERTS, MOST, N_ROWS = 8, 256, 16, 4
 PER_RANK = N_EXPERTS // RANKS
+CHOSEN, SHARED = SERIES[0], SERIES[2]
 GROUPS = GroupLimit(n_groups=RANKS, top_groups=4)
 SPEC = MoeFfn(
     d_ff=1,
@@ -80,13 +83,18 @@ def route() -> Any:
     """All experts, a line a rank; those chosen, the darker the more they weigh."""
     from llmserve_lab.extras import altair as alt
 
-    axis = alt.Axis(
-        values=list(range(PER_RANK + 1)),
-        labelExpr="datum.value % 8 ? '' : format(datum.value, 'd')",
-        zindex=1,
+    ticks = {
+        "values": list(range(PER_RANK + 1)),
+        "labelExpr": "datum.value % 8 ? '' : format(datum.value, 'd')",
+        "zindex": 1,
+    }
+    along = QuantityAxis(
+        q.n_experts,
+        words="experts of each rank",
+        domain=(0, PER_RANK + 4),
+        ticks=ticks,
     )
-    domain = alt.Scale(domain=[0, PER_RANK + 4])
-    x = alt.X("x:Q", title="experts of each rank", scale=domain, axis=axis)
+    x = along.on("x", "x")
     scale = alt.Scale(paddingInner=0.15)
     y = alt.Y("y:O", title="rank", axis=alt.Axis(grid=False), scale=scale)
     cells = (
@@ -101,13 +109,13 @@ def route() -> Any:
         .transform_calculate(
             **_place(), weight="0.45 + 0.55 * min(1, 2 * datum.s / datum.all)"
         )
-        .mark_rect(color=BLUE.css)
+        .mark_rect(color=CHOSEN.css)
         .encode(opacity=alt.Opacity("weight:Q", scale=None, legend=None))
     )
     shared = alt.Chart(alt.Data(values=[{"y": 0, "x": 33.6, "x2": 35.6}]))
-    copy = shared.mark_rect(color=GREEN.css)
+    copy = shared.mark_rect(color=SHARED.css)
     name = shared.mark_text(
-        text="shared", color=GREEN.css, dx=12, dy=24, fontWeight="bold"
+        text="shared", color=SHARED.css, dx=12, dy=24, fontWeight="bold"
     )
     drawn = [each.encode(x=x, x2="x2", y=y) for each in (cells, chosen, copy)]
     return alt.layer(*drawn, name.encode(x=x, y=y), height=260)

@@ -7,6 +7,8 @@ says of its quantity, and must not say more of another one in the same figure.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import combinations
 
 from llmserve_lab.formula.quantity import Quantity
 
@@ -63,6 +65,8 @@ def stem(word: str) -> str:
     """A word without its ending, so that *reads* and *reading* are one."""
     low = word.lower()
     ending = next((e for e in ENDINGS if len(low) > 4 and low.endswith(e)), "")
+    if len(low) == 4 and low.endswith("s") and not low.endswith("ss"):
+        ending = "s"
     return low.removesuffix(ending)[:5]
 
 
@@ -87,3 +91,24 @@ def best_named(label: str, others: dict[str, frozenset[str]]) -> list[str]:
     score = {name: len(stems(label) & words) for name, words in others.items()}
     most = max(score.values(), default=0)
     return [name for name, value in score.items() if value == most and most > 0]
+
+
+def told_apart(called: Sequence[tuple[str, frozenset[str]]]) -> None:
+    """Refuse names of which two could be swapped and would say as much or more.
+
+    ``called`` holds the name of each mark, and the words of what it draws. Marks that
+    draw the same with other numbers have the same words: their names fit alike.
+
+    Raises:
+        ValueError: two names fit each other's marks at least as well as their own; or
+            two marks draw the same, and only one of them is called by it.
+    """
+    for (one, mine), (other, its) in combinations(called, 2):
+        kept = len(stems(one) & mine) + len(stems(other) & its)
+        swapped = len(stems(one) & its) + len(stems(other) & mine)
+        same = len(stems(one) & mine) == len(stems(other) & its)
+        if (kept <= swapped) if mine != its else not same:
+            raise ValueError(
+                f"names of marks must fit their own best, got {one!r} for "
+                f"{sorted(mine)} and {other!r} for {sorted(its)}"
+            )

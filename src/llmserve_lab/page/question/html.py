@@ -15,12 +15,12 @@ from llmserve_lab.page.html import (
     tag,
 )
 from llmserve_lab.page.question import judge
-from llmserve_lab.page.question.question import LETTERS, Question, text_of
+from llmserve_lab.page.question.content import LETTERS, QuestionContent, text_of
 
 TITLES = {"predict": "Predict before you look", "check": "Check yourself"}
 
 
-def question_html(question: Question) -> str:
+def question_html(question: QuestionContent) -> str:
     """The whole question: without scripts the prompt, its options, room to write.
 
     What a script is needed for is hidden until there is one.
@@ -46,11 +46,11 @@ def question_html(question: Question) -> str:
     )
 
 
-def _why(question: Question) -> str:
+def _why(question: QuestionContent) -> str:
     return tag("summary", "Answer and explanation") + prose(text_of(question.why))
 
 
-def question_data(question: Question) -> dict[str, Any]:
+def question_data(question: QuestionContent) -> dict[str, Any]:
     """What the page needs to judge an answer, in the question's own unit."""
     base = question.unit or "dimensionless"
     common = {"answer": question.right, "kind": question.kind}
@@ -70,7 +70,7 @@ def question_data(question: Question) -> dict[str, Any]:
     return {**whole, "version": digest([whole, text_of(question.prompt)])[:6]}
 
 
-def _form(question: Question, key: str) -> str:
+def _form(question: QuestionContent, key: str) -> str:
     """The fields; the buttons appear when the runtime can judge what is written."""
     fields = _choices(question, key) if question.choices else _field(question, key)
     button = tag("button", "Check", type="submit")
@@ -82,7 +82,7 @@ def _form(question: Question, key: str) -> str:
     return tag("form", fieldset + row + result, novalidate=True)
 
 
-def _field(question: Question, key: str) -> str:
+def _field(question: QuestionContent, key: str) -> str:
     """A text field, and a line to write on where nothing can be typed."""
     unit = question.unit_label
     field = tag(
@@ -99,7 +99,7 @@ def _field(question: Question, key: str) -> str:
     return room + field + tag("span", escape(unit), class_="question-unit")
 
 
-def _choices(question: Question, key: str) -> str:
+def _choices(question: QuestionContent, key: str) -> str:
     rows = []
     for i, (letter, text) in enumerate(zip(LETTERS, question.choices, strict=False)):
         at = f"{key}-{letter}"

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from llmserve_lab.formula.text import plain, said, si, without_links
+from llmserve_lab.formula.units import convert
 from llmserve_lab.page.question.answer import quantity
-from llmserve_lab.page.question.question import LETTERS, Judgement, Question, text_of
+from llmserve_lab.page.question.content import LETTERS, QuestionContent, text_of
 
 HINT_TOL = 0.03
 RIGHT = "Right."
@@ -36,7 +38,21 @@ INVERSE = "Your ratio is upside down."
 SIGN = "The size is right, the sign is not."
 
 
-def hints(question: Question) -> list[tuple[float, str]]:
+@dataclass(frozen=True)
+class Judgement:
+    """Whether an answer is right, and what to say about it."""
+
+    right: bool
+    text: str
+
+    def __bool__(self) -> bool:
+        return self.right
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def hints(question: QuestionContent) -> list[tuple[float, str]]:
     """Wrong values in the question's unit with what to say, most specific first."""
     own = [
         (float(hint.value()), without_links(text_of(hint.text)))
@@ -48,7 +64,7 @@ def hints(question: Question) -> list[tuple[float, str]]:
     return [(v, t) for v, t in [*own, *usual] if v and not question.accepts(v)]
 
 
-def _usual(question: Question) -> list[tuple[float, str]]:
+def _usual(question: QuestionContent) -> list[tuple[float, str]]:
     """Ratios of a wrong answer to the right one that have a usual reason."""
     data = "byte" in question.unit
     twice = TWO_FLOP if "FLOP" in question.unit else TWO
@@ -69,12 +85,10 @@ def scale_of(unit: str, base: str) -> float:
     Raises:
         ValueError: they do not measure the same thing.
     """
-    from llmserve_lab.formula.units import convert
-
     return float(convert(1.0, unit or "dimensionless", to=base, what="asked_in"))
 
 
-def judge(question: Question, value: Any, unit: str | None = None) -> Judgement:
+def judge(question: QuestionContent, value: Any, unit: str | None = None) -> Judgement:
     """Judge ``value``; see :func:`llmserve_lab.page.question.question.check`."""
     if question.choices:
         return _judge_choice(question, value)
@@ -90,7 +104,7 @@ def judge(question: Question, value: Any, unit: str | None = None) -> Judgement:
     return Judgement(right, RIGHT if right else hint or _side(question, number))
 
 
-def _hint(question: Question, number: float, written: str) -> str:
+def _hint(question: QuestionContent, number: float, written: str) -> str:
     """The text that fits a wrong number, empty where none does."""
     if question.accepts(number):
         return ""
@@ -100,11 +114,11 @@ def _hint(question: Question, number: float, written: str) -> str:
     return ""
 
 
-def _side(question: Question, number: float) -> str:
+def _side(question: QuestionContent, number: float) -> str:
     return HIGH if number > question.right else LOW
 
 
-def answered(question: Question, number: float, hint: str = "") -> str:
+def answered(question: QuestionContent, number: float, hint: str = "") -> str:
     """What a prediction is answered with: both numbers, and how far they are apart."""
     said_, is_ = (said(v, question.unit) for v in (number, question.right))
     if question.accepts(number):
@@ -124,7 +138,7 @@ def compared(right: float, guess: float) -> str:
     return f", {si(ratio, '', 2)} times {side}"
 
 
-def _judge_choice(question: Question, value: Any) -> Judgement:
+def _judge_choice(question: QuestionContent, value: Any) -> Judgement:
     said = [*zip(LETTERS, range(len(question.choices)), strict=False)]
     said += [(choice, i) for i, choice in enumerate(question.choices)]
     taken = {words.casefold(): i for words, i in said}
@@ -143,7 +157,7 @@ def _judge_choice(question: Question, value: Any) -> Judgement:
     return Judgement(right, RIGHT if right else hint or two)
 
 
-def chosen(question: Question, index: int, hint: str = "") -> str:
+def chosen(question: QuestionContent, index: int, hint: str = "") -> str:
     """What a predicted choice is answered with."""
     names = spoken_choices(question)
     if index == question.right:
@@ -152,14 +166,16 @@ def chosen(question: Question, index: int, hint: str = "") -> str:
     return f"{answer} {hint}".rstrip()
 
 
-def spoken_choices(question: Question) -> list[str]:
+def spoken_choices(question: QuestionContent) -> list[str]:
     """The choices as plain text; one with mathematics in it by its letter alone."""
     pairs = zip(LETTERS, question.choices, strict=False)
     bare = ((f"({a})", without_links(t).replace("`", "")) for a, t in pairs)
     return [a if "\\(" in text else f"{a} {text}" for a, text in bare]
 
 
-def _in_unit(question: Question, value: Any, unit: str | None) -> float | Judgement:
+def _in_unit(
+    question: QuestionContent, value: Any, unit: str | None
+) -> float | Judgement:
     """The answer as a number in the question's unit, or what is wrong with it."""
     import pint
 
@@ -187,7 +203,7 @@ def _quantity(value: Any, unit: str | None, default: str) -> Any:
     return float(value) * quantity("1", unit or default)
 
 
-def wrong_dimension(question: Question, given: str) -> str:
+def wrong_dimension(question: QuestionContent, given: str) -> str:
     """The message for an answer of another kind, such as GB where GB/s is asked."""
     asked = question.shown_unit
     return f"Your answer is in {given or 'no unit'}, but the question asks for {asked}."

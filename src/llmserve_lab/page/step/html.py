@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llmserve_lab.page.html import (
     bootstrap,
@@ -14,10 +14,8 @@ from llmserve_lab.page.html import (
 )
 from llmserve_lab.page.live.goal import goal_html
 from llmserve_lab.page.palette import GREY, HATCH, MEANINGS
+from llmserve_lab.page.step.content import Place, StepContent, StepLog
 from llmserve_lab.page.svg import tidy
-
-if TYPE_CHECKING:
-    from llmserve_lab.page.step.figure import Place, StepFigure, StepLog
 
 SWATCH = 14  # CSS pixels
 # In the element, for places that have no style sheet of ours, such as nbviewer.
@@ -27,7 +25,7 @@ SIDE_BY_SIDE = (
 )
 
 
-def step_html(figure: StepFigure) -> str:
+def step_html(figure: StepContent) -> str:
     """The whole ``<figure>``: title, legend, player, stills, data."""
     data = step_data(figure)
     key = f"step-{digest(data)}"
@@ -48,7 +46,7 @@ def step_html(figure: StepFigure) -> str:
     return tag("figure", own, **attributes)
 
 
-def step_data(figure: StepFigure) -> dict[str, Any]:
+def step_data(figure: StepContent) -> dict[str, Any]:
     """What the runtime needs to know, as plain data."""
     logs = [_log_data(figure, log) for log in figure.logs.values()]
     signature = [figure.name, list(figure.logs), [len(lg["say"]) for lg in logs]]
@@ -63,7 +61,7 @@ def step_data(figure: StepFigure) -> dict[str, Any]:
     }
 
 
-def _log_data(figure: StepFigure, log: StepLog) -> dict[str, Any]:
+def _log_data(figure: StepContent, log: StepLog) -> dict[str, Any]:
     return {
         "say": [frame.sentence for frame in log.frames],
         "count": [figure.shown(frame) for frame in log.frames],
@@ -88,7 +86,7 @@ def _hatch(key: str) -> str:
     )
 
 
-def _legend(figure: StepFigure) -> str:
+def _legend(figure: StepContent) -> str:
     items = "".join(
         tag("li", _swatch(name) + escape(words))
         for name, words in figure.legend.items()
@@ -104,7 +102,7 @@ def _swatch(name: str) -> str:
     return f'<svg {size} aria-hidden="true">{square}</svg>'
 
 
-def _player(figure: StepFigure, key: str) -> str:
+def _player(figure: StepContent, key: str) -> str:
     """What the runtime fills and unhides: picture, buttons, counters, sentence."""
     first = figure.frame(next(iter(figure.logs)), figure.start)
     parts = [
@@ -119,7 +117,7 @@ def _player(figure: StepFigure, key: str) -> str:
     return tag("div", "".join(parts), class_="step-player", hidden=True)
 
 
-def _picture(figure: StepFigure, sentence: str, svg: str) -> str:
+def _picture(figure: StepContent, sentence: str, svg: str) -> str:
     """The frame of a picture, no wider than the scene wants it."""
     width = figure.scene.width
     wide = f"max-width: {width}px; margin-inline: auto" if width else None
@@ -127,7 +125,7 @@ def _picture(figure: StepFigure, sentence: str, svg: str) -> str:
     return tag("div", svg, **attributes, aria_label=sentence)
 
 
-def _log_choice(figure: StepFigure, key: str) -> str:
+def _log_choice(figure: StepContent, key: str) -> str:
     rows = []
     for i, name in enumerate(figure.logs):
         at = f"{key}-log-{i}"
@@ -140,7 +138,7 @@ def _log_choice(figure: StepFigure, key: str) -> str:
     return tag("fieldset", legend + "".join(rows), class_="step-logs")
 
 
-def _controls(figure: StepFigure) -> str:
+def _controls(figure: StepContent) -> str:
     last = len(next(iter(figure.logs.values())).frames) - 1
     slider = tag(
         "input", type="range", name="frame", min="0", max=str(last), step="1",
@@ -161,7 +159,7 @@ def _button(name: str, text: str, label: str | None) -> str:
     return tag("button", text, type="button", class_=f"step-{name}", aria_label=label)
 
 
-def _counters(figure: StepFigure, texts: list[str]) -> str:
+def _counters(figure: StepContent, texts: list[str]) -> str:
     tiles = [
         tag(
             "div",
@@ -174,12 +172,12 @@ def _counters(figure: StepFigure, texts: list[str]) -> str:
     return tag("div", "".join(tiles), class_="live-readouts") if tiles else ""
 
 
-def _stills(figure: StepFigure, key: str) -> str:
+def _stills(figure: StepContent, key: str) -> str:
     stills = [_still(figure, at, f"{key}-{i}") for i, at in enumerate(figure.stills)]
     return tag("div", "".join(stills), class_="step-stills", style=SIDE_BY_SIDE)
 
 
-def _still(figure: StepFigure, at: Place, key: str) -> str:
+def _still(figure: StepContent, at: Place, key: str) -> str:
     """One frame: its place in the log, the picture, the counters, the sentence."""
     log, index = at
     frame = figure.frame(log, index)

@@ -7,30 +7,32 @@ from typing import Any
 
 from llmserve_lab import notation as q
 from llmserve_lab.catalog import ModelShape
-from llmserve_lab.formula.quantity import Quantity
-from llmserve_lab.page.live.axes import Axis, Drawn, bound_curves
-from llmserve_lab.page.live.marks import by_ink, landmark
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
+from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
+from llmserve_lab.page.live.bound import Case, Cases, Mark, Marks, Place, landmarks
+from llmserve_lab.page.live.marks import by_ink
+from llmserve_lab.page.palette import GREY, MEANINGS, SERIES, Ink, series
 from llmserve_lab.roofline import formulas as f
 
-PHASES = {"decode": BLUE, "prefill": VERMILLION}
+PHASES = Cases(
+    "phase", *(Case(p, p, ink) for p, ink in series("decode", "prefill").items())
+)
 WEAK, STRONG = 0.02, 1e6  # FLOP/byte
-INTENSITY = Axis(q.intensity, domain=(WEAK, STRONG), log=True)
-COMPUTE = Axis(q.attainable_flops, "TFLOP/s", domain=(0.03, 8000), log=True)
-CONTEXT = Axis(q.context, domain=(64.0, 4e6), log=True)
-TIME = Axis(q.iteration_s, "ms", words="time of an iteration")
+INTENSITY = QuantityAxis(q.intensity, domain=(WEAK, STRONG), log=True)
+COMPUTE = QuantityAxis(q.attainable_flops, "TFLOP/s", domain=(0.03, 8000), log=True)
+CONTEXT = QuantityAxis(q.context, domain=(64.0, 4e6), log=True)
+TIME = QuantityAxis(q.iteration_s, "ms", words="time of an iteration")
 FORMS = {
     "": (f.INTENSITY, (), 1.0),
     ", article": (f.LINEAR_INTENSITY, (5, 4), 0.7),
 }
-BARS = {"read weights": GREEN, "read cache": BLUE, "compute": VERMILLION}
+ONE = {"decode": "chunk", "prefill": "batch"}  # what a phase has one of
 
 
 def roofline() -> Any:
     """The roof, the ridge, and a point for each phase."""
     from llmserve_lab.extras import altair as alt
 
-    x, y = INTENSITY.of("x", "intensity"), COMPUTE.of("y", "roof")
+    x, y = INTENSITY.on("x", "intensity"), COMPUTE.on("y", "roof")
     corners = alt.Chart(alt.Data(values=[{"i": i} for i in range(3)]))
     line = corners.transform_calculate(
         intensity=f"[{WEAK}, {INTENSITY.reads(q.ridge)}, {STRONG}][datum.i]"
@@ -38,12 +40,12 @@ def roofline() -> Any:
         roof=COMPUTE.draws(f.ATTAINABLE_FLOPS, intensity="datum.intensity")
     )
     points = (
-        alt.Chart(alt.Data(values=[{"phase": phase} for phase in PHASES]))
+        alt.Chart(alt.Data(values=PHASES.rows()))
         .transform_calculate(
-            intensity=_by_phase(INTENSITY, q.intensity),
-            roof=_by_phase(COMPUTE, q.attainable_flops),
+            intensity=PHASES.reads(INTENSITY, q.intensity),
+            roof=PHASES.reads(COMPUTE, q.attainable_flops),
         )
-        .encode(color=by_ink("phase", PHASES, legend=False)["color"])
+        .encode(color=PHASES.color(legend=False))
     )
     names = points.mark_text(
         dx=12, align="left", dy=14, fontWeight="bold", fontSize=14, clip=True
@@ -53,30 +55,36 @@ def roofline() -> Any:
         points.mark_point(size=160, opacity=1, clip=True),
         names.encode(text="phase:N"),
     )
-    return alt.layer(landmark(x, "ridge", "ridge"), drawn.encode(x=x, y=y))
-
-
-def _by_phase(axis: Axis, quantity: Quantity) -> str:
-    """A Vega expression that picks the signal of the row's phase."""
-    each = [f"'{p}': {axis.reads(quantity, f'{p}_{quantity.name}')}" for p in PHASES]
-    return f"({{{', '.join(each)}}})[datum.phase]"
+    ridge = landmarks(INTENSITY, "x", "intensity", Place("ridge", q.ridge))
+    return alt.layer(*ridge, drawn.encode(x=x, y=y))
 
 
 def intensity_against_context() -> Any:
     """Two phases, each with and without the FLOPs of attention, and three landmarks."""
     from llmserve_lab.extras import altair as alt
 
-    y = Axis(q.intensity, domain=(0.03, 3e5), log=True)
-    across, up = CONTEXT.of("x", "context"), y.of("y", "value")
+    y = QuantityAxis(q.intensity, domain=(0.03, 3e5), log=True)
     lines = [
-        Drawn(phase + form, formula, ink, {one: "1"}, label_at=at, dash=dash)
+        Drawn(
+            phase.name + form,
+            formula,
+            phase.ink,
+            {ONE[phase.name]: "1"},
+            label_at=at,
+            dash=dash,
+        )
         for form, (formula, dash, at) in FORMS.items()
-        for (phase, ink), one in zip(PHASES.items(), ("chunk", "batch"), strict=True)
+        for phase in PHASES.cases
     ]
     return alt.layer(
-        landmark(up, y.reads(q.ridge), "ridge"),
-        landmark(across, CONTEXT.reads(q.crossover_context), "KV = weights"),
-        landmark(across, CONTEXT.reads(q.context_fits), "memory full", at=16),
+        *landmarks(y, "y", "value", Place("ridge", q.ridge)),
+        *landmarks(
+            CONTEXT,
+            "x",
+            "context",
+            Place("KV = weights", q.crossover_context),
+            Place("memory full", q.context_fits, down=16),
+        ),
         bound_curves(CONTEXT, y, *lines),
     )
 
@@ -85,35 +93,48 @@ def iteration_time() -> Any:
     """For each phase a bar of reading (weights, then cache) and a bar of computing."""
     from llmserve_lab.extras import altair as alt
 
-    weights = TIME.reads(q.weights_s)
-    layers = []
-    for phase in PHASES:
-        cache = TIME.reads(q.kv_s, f"{phase}_kv_s")
-        compute = TIME.reads(q.compute_s, f"{phase}_compute_s")
-        bars = {
-            "read weights": ("read", "0", weights),
-            "read cache": ("read", weights, f"{weights} + {cache}"),
-            "compute": ("compute", "0", compute),
+    layers, inks = [], dict[str, Ink]()
+    for phase in PHASES.cases:
+        weights, cache, compute = bars = Marks(
+            Mark("read weights", q.weights_s, MEANINGS["weights"]),
+            Mark("read cache", q.kv_s, MEANINGS["cache"], phase.signal(q.kv_s)),
+            Mark(
+                "compute", q.compute_s, MEANINGS["compute"], phase.signal(q.compute_s)
+            ),
+        )
+        read = weights.read(TIME)
+        spans = {
+            weights.name: ("0", read),
+            cache.name: (read, f"{read} + {cache.read(TIME)}"),
+            compute.name: ("0", compute.read(TIME)),
         }
         layers += [
-            alt.Chart(alt.Data(values=[{"lane": f"{phase}: {lane}", "kind": kind}]))
+            alt.Chart(alt.Data(values=[_lane(phase, name)]))
             .transform_calculate(start=start, end=end)
             .mark_bar(height=26)
-            for kind, (lane, start, end) in bars.items()
+            for name, (start, end) in spans.items()
         ]
+        inks |= bars.inks
     return alt.layer(*layers, height=200).encode(
-        x=TIME.of("x", "start"),
+        x=TIME.on("x", "start"),
         x2="end",
         y=alt.Y("lane", type="nominal", sort=None, title=None),
-        color=by_ink("kind", BARS)["color"],
+        color=by_ink("kind", inks)["color"],
     )
+
+
+def _lane(phase: Case, bar: str) -> dict[str, str]:
+    """The row of a bar: its lane is called by its first word, *read* or *compute*."""
+    return {"lane": f"{phase.name}: {bar.split()[0]}", "kind": bar}
 
 
 def attention_kinds(models: Mapping[str, ModelShape]) -> Any:
     """One line a model: decode intensity while the context grows."""
     from llmserve_lab.extras import altair as alt
 
-    y = Axis(q.intensity, words="decode intensity", domain=(0.03, 3000), log=True)
+    y = QuantityAxis(
+        q.intensity, words="decode intensity", domain=(0.03, 3000), log=True
+    )
     lines = [
         Drawn(
             f"{kind} ({model.name})",
@@ -126,8 +147,8 @@ def attention_kinds(models: Mapping[str, ModelShape]) -> Any:
         )
         for ink, (kind, model) in zip(SERIES, models.items(), strict=False)
     ]
-    ridge = landmark(y.of("y", "value"), y.reads(q.ridge), "ridge")
-    return alt.layer(ridge, bound_curves(CONTEXT, y, *lines))
+    ridge = landmarks(y, "y", "value", Place("ridge", q.ridge))
+    return alt.layer(*ridge, bound_curves(CONTEXT, y, *lines))
 
 
 def literals(kind: str, model: ModelShape) -> dict[str, str]:

@@ -98,7 +98,7 @@ def roof(
     points = [float(f.INTENSITY.at(phase)) for phase in (decode, prefill)]
     line = sorted((*SPAN, ridge, *points))
     axes.loglog(line, [_tflops(decode, x) for x in line], color=GREY.light)
-    for x, (name, ink) in zip(points, PHASES.items(), strict=True):
+    for x, (name, ink) in zip(points, PHASES.inks.items(), strict=True):
         _point(axes, name, x, _tflops(decode, x), ink.light)
     axes.minorticks_off()
     for axis in (axes.xaxis, axes.yaxis):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from llmserve_lab.page.palette import GREEN, INK, VERMILLION
+from llmserve_lab import notation as q
+from llmserve_lab.page.live.axes import QuantityAxis
+from llmserve_lab.page.palette import INK, MEANINGS
 from llmserve_lab.tensor_parallel import article
 from llmserve_lab.tensor_parallel.block import STRATEGIES
 from llmserve_lab.tensor_parallel.steps import RankStep, shown
@@ -35,7 +37,12 @@ HELD = (
     "a part of every sum",
     "the whole row, now that all have sent",
 )
-AXIS = "numbers held for each token, after the step"
+HELD_AXIS = QuantityAxis(
+    q.d_model,
+    words="width held of each row, after the step",
+    ticks={"grid": False, "tickCount": 5},
+)
+SENT, ROWS_INK = MEANINGS["communication"], MEANINGS["new"]
 EXCHANGE = "datum.k == 3"
 TOP, RANKS = len(STEPS) + 0.6, 8.0  # in rows: where the ranks begin, and their height
 
@@ -90,21 +97,21 @@ def block() -> Any:
         )
     )
     return alt.layer(
-        _bars(steps, alt.X("zero:Q"), "w"),
+        _bars(steps, "zero", "w"),
         *_texts(steps),
-        _bars(ranks, alt.X("from_:Q"), "to"),
+        _bars(ranks, "from_", "to"),
         *_texts(ranks),
         data=alt.Data(values=list(rows())),
         height=21 * (TOP + RANKS),
     ).transform_filter("datum.s == strategy && datum.t == tp")
 
 
-def _bars(data: Any, start: Any, end: str) -> Any:
+def _bars(data: Any, start: str, end: str) -> Any:
     """Rows held for each token, the chosen step darker; exchanges in their own ink."""
     from llmserve_lab.extras import altair as alt
 
-    x = start.title(AXIS).axis(grid=False, tickCount=5)
-    ink = alt.condition(EXCHANGE, alt.value(VERMILLION.css), alt.value(GREEN.css))
+    x = HELD_AXIS.on("x", start)
+    ink = alt.condition(EXCHANGE, alt.value(SENT.css), alt.value(ROWS_INK.css))
     chosen = alt.condition("datum.i == step", alt.value(0.5), alt.value(0.2))
     return (
         data.transform_calculate(zero="0")
@@ -117,7 +124,7 @@ def _texts(data: Any) -> list[Any]:
     """The name at the left, the shapes at the right."""
     from llmserve_lab.extras import altair as alt
 
-    ink = alt.condition(EXCHANGE, alt.value(VERMILLION.css), alt.value(INK.css))
+    ink = alt.condition(EXCHANGE, alt.value(SENT.css), alt.value(INK.css))
     size = alt.expr("width < 400 ? 9.5 : 13")
     middle = data.transform_calculate(mid="(datum.top + datum.bottom) / 2")
     return [

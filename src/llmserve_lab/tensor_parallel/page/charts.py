@@ -4,57 +4,63 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmserve_lab.page.live.marks import Curve, by_ink, curves, log_axis
-from llmserve_lab.page.palette import BLUE, SERIES, VERMILLION
+from llmserve_lab import notation as q
+from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
+from llmserve_lab.page.live.bound import Mark, Marks
+from llmserve_lab.page.live.marks import by_ink
+from llmserve_lab.page.palette import MEANINGS, SERIES
 from llmserve_lab.tensor_parallel import formulas as f
 
 DEGREES = (1, 2, 4, 8, 16)
-BATCHES = (1.0, 4096.0)
 LABELS_AT = (1.0, 0.8, 0.6, 0.25)
-KINDS = {"work on one rank": BLUE, "all-reduces": VERMILLION}
+KINDS = Marks(
+    Mark("work on one rank", f.RANK_S, MEANINGS["compute"]),
+    Mark("all-reduces", f.LINK_S, MEANINGS["communication"]),
+)
+TIME = QuantityAxis(q.tp_s, "ms", words="time of one iteration")
+BATCH = QuantityAxis(q.batch, words="batch", domain=(1, 4096), log=True)
+GAIN = QuantityAxis(
+    q.tp_speedup, words="times as fast as one rank", domain=(0.2, 20), log=True
+)
 
 
 def tp_time() -> Any:
     """For each degree a bar: a rank's own work, then what it waits for the links."""
     from llmserve_lab.extras import altair as alt
 
-    here = {"n_ranks": "datum.g"}
-    work, link = f.RANK_S.browser(here), f.LINK_S.browser(here)
-    rows = [{"g": g, "kind": kind} for g in DEGREES for kind in KINDS]
-    first = f"datum.kind == '{next(iter(KINDS))}'"
+    first, second = (kind.draw(TIME, n_ranks="datum.n_ranks") for kind in KINDS)
+    rows = [{"n_ranks": g, "kind": kind.name} for g in DEGREES for kind in KINDS]
     bars = (
         alt.Chart(alt.Data(values=rows))
-        .transform_calculate(work=f"1e3 * ({work})", link=f"1e3 * ({link})")
+        .transform_calculate(first=first, second=second)
         .transform_calculate(
-            start=f"{first} ? 0 : datum.work",
-            end=f"{first} ? datum.work : datum.work + datum.link",
-            chosen="datum.g == n_ranks ? 1 : 0.55",
+            start=f"datum.kind == '{KINDS[0].name}' ? 0 : datum.first",
+            end=f"datum.first + (datum.kind == '{KINDS[0].name}' ? 0 : datum.second)",
+            chosen="datum.n_ranks == n_ranks ? 1 : 0.55",
         )
     )
+    ranks = QuantityAxis(q.n_ranks, words="ranks in the group", ticks={"labelAngle": 0})
     return bars.mark_bar(size=30).encode(
-        x=alt.X("g:O", title="ranks (TP degree)", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("start", type="quantitative", title="time of one iteration (ms)"),
+        x=ranks.on("x", "n_ranks", "ordinal"),
+        y=TIME.on("y", "start"),
         y2="end",
-        color=by_ink("kind", KINDS)["color"],
+        color=by_ink("kind", KINDS.inks)["color"],
         opacity=alt.Opacity("chosen", type="quantitative", scale=None, legend=None),
     )
 
 
 def speedup() -> Any:
     """One line a degree: how much faster than one rank, while the batch grows."""
-    from llmserve_lab.extras import altair as alt
-
-    x = alt.X("batch", **log_axis("requests in the batch", *BATCHES))
-    y = alt.Y("value", **log_axis("times as fast as one rank", 0.2, 20))
     lines = [
-        Curve(
+        Drawn(
             f"{g} ranks",
-            f.TP_SPEEDUP.browser({"batch": "datum.batch", "n_ranks": str(g)}),
+            f.TP_SPEEDUP,
             ink,
+            {"n_ranks": str(g)},
             label_at=at,
             dash=ink.dash,
             rising=True,
         )
         for g, ink, at in zip(DEGREES[1:], SERIES, LABELS_AT, strict=False)
     ]
-    return curves(x, y, BATCHES, *lines)
+    return bound_curves(BATCH, GAIN, *lines)

@@ -114,7 +114,7 @@ def tp_time() -> LiveFigure:
         readouts=(
             Readout("rank_s", "A rank's own work"),
             Readout("link_s", "All-reduces"),
-            Readout(f.TP_S, "Iteration"),
+            Readout(f.TP_S, "Iteration of the group"),
             Readout(f.LINK_SHARE, "Share of communication"),
             Readout(f.TP_SPEEDUP, "Times as fast as one rank"),
             Verdict("most", "Most of the time goes to", "link_s", "rank_s", WORK),
@@ -151,7 +151,7 @@ def speedup() -> LiveFigure:
         sentence=(
             "{model} on {accelerator} over {link}, {context} in cache and {chunk} new: "
             "for a batch of one, 8 ranks are {speedup_8_1} and 16 ranks {speedup_16_1} "
-            "times as fast as one; for 1,024 it is {speedup_8_1024} and "
-            "{speedup_16_1024}."
+            "times as fast as one; for 1,024 they are {speedup_8_1024} and "
+            "{speedup_16_1024} times as fast."
         ),
     )

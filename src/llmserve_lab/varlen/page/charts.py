@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmserve_lab.page.live.marks import Curve, curves, landmark, log_axis
-from llmserve_lab.page.palette import BLUE, GREY, NARROW, VERMILLION
+from llmserve_lab import notation as q
+from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
+from llmserve_lab.page.live.bound import Mark, Marks, Place, landmarks
+from llmserve_lab.page.palette import GREY, NARROW, SERIES
 from llmserve_lab.varlen import formulas as f
 
 LENGTHS = ("len_1", "len_2", "len_3", "len_4")
-PROMPTS = (64.0, 1e6)
+PROMPT = QuantityAxis(
+    q.row_prompt, words="prompt of the average row", domain=(64, 1e6), log=True
+)
+USEFUL, WASTED = COMPUTED = Marks(
+    Mark("useful", f.USEFUL_PAIRS, SERIES[0]),
+    Mark("computed for nothing", f.WASTED_PAIRS, SERIES[1]),
+)
 SIDE = "batch * longest_prompt"  # of the square that a padded batch would make
 # The axes grow by leaps of √2: a square is seen to grow, and few steps redraw ticks.
 TRIANGLE = "M-1,-1L-1,1L1,1Z"  # below the diagonal of a square of side 2
@@ -23,17 +31,18 @@ def square() -> Any:
     """
     from llmserve_lab.extras import altair as alt
 
-    axis: dict[str, Any] = {"grid": False, "tickCount": 5}
+    quiet = {"grid": False, "tickCount": 5}
     across = f"({SHOWN}) * max(1, width / height)"  # a token is as wide as it is high
-    x = alt.X("start:Q", title="keys (tokens)", scale=_up_to(across), axis=axis)
-    down = _up_to(SHOWN, reverse=True)
-    y = alt.Y("start:Q", title="queries (tokens)", scale=down, axis=axis)
+    keys = QuantityAxis(q.n_rows, words="keys, one for each row", ticks=quiet)
+    queries = QuantityAxis(q.n_rows, words="queries, one for each row", ticks=quiet)
+    x = keys.on("x", "start").scale(_up_to(across))
+    y = queries.on("y", "start").scale(_up_to(SHOWN, reverse=True))
     box = {"x": x, "y": y, "x2": "end", "y2": "end"}
     whole = alt.Chart(alt.Data(values=[{"start": 0}])).transform_calculate(
         end=f"way == 0 ? {SIDE} : batch * mean_prompt"
     )
     outline = whole.mark_rect(
-        color=VERMILLION.css,
+        color=WASTED.ink.css,
         fillOpacity={"expr": "way == 1 ? 0.35 : 0"},
         stroke=GREY.css,
         strokeDash=[3, 3],
@@ -66,13 +75,13 @@ def _blocks(box: dict[str, Any]) -> Any:
     from llmserve_lab.extras import altair as alt
 
     one = alt.Chart()
-    computed = one.mark_rect(color=VERMILLION.css, fillOpacity=0.35).encode(**box)
+    computed = one.mark_rect(color=WASTED.ink.css, fillOpacity=0.35).encode(**box)
     names = one.mark_text(
         dx=10, dy=-2, baseline="bottom", fontWeight="bold", color=GREY.css
     ).encode(x=box["x"], y=box["y"], text="name:N")
     useful = (  # a query sees its own token and those before it
         one.transform_calculate(start="datum.start + datum.own / 2")
-        .mark_point(shape=TRIANGLE, color=BLUE.css, opacity=0.85, filled=True)
+        .mark_point(shape=TRIANGLE, color=USEFUL.ink.css, opacity=0.85, filled=True)
         .encode(
             x=box["x"],
             y=box["y"],
@@ -102,16 +111,15 @@ def _legend() -> list[Any]:
         "x": {"expr": f"{narrow} ? 8 : width - 4"},
         "align": {"expr": f"{narrow} ? 'left' : 'right'"},
     }
-    lines = {"useful": BLUE, "computed for nothing": VERMILLION}
     return [
         alt.Chart(alt.Data(values=[{}])).mark_text(
-            text=text,
-            color=ink.css,
+            text=mark.name,
+            color=mark.ink.css,
             y={"expr": f"{12 + 18 * row} + ({narrow} ? height - 40 : 0)"},
             fontWeight="bold",
             **corner,
         )
-        for row, (text, ink) in enumerate(lines.items())
+        for row, mark in enumerate(COMPUTED)
     ]
 
 
@@ -119,29 +127,17 @@ def share() -> Any:
     """Attention's share of the FLOPs as the prompt grows, and where it is a half."""
     from llmserve_lab.extras import altair as alt
 
-    x = alt.X("prompt", **log_axis("prompt of the average row (tokens)", *PROMPTS))
-    y = alt.Y(
-        "value",
-        type="quantitative",
-        title="share of FLOPs in attention",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(format="%"),
-    )
-    line = Curve(
-        "attention",
-        f.ATTN_SHARE.browser(
-            {
-                "batch": "1",
-                "mean_prompt": "datum.prompt",
-                "mean_square_prompt": "pow(datum.prompt, 2)",
-            }
-        ),
-        BLUE,
-        label_at=0.3,
-        rising=True,
-    )
+    y = QuantityAxis(q.attn_share, words="share of FLOPs in attention", domain=(0, 1))
+    row = {"mean_prompt": "datum.row_prompt"}
+    at = row | {"batch": "1", "mean_square_prompt": "pow(datum.row_prompt, 2)"}
+    line = Drawn("attention", f.ATTN_SHARE, SERIES[0], at, label_at=0.3, rising=True)
     return alt.layer(
-        landmark(x, "overtake_prompt", "half"),
-        landmark(x, "row_prompt", "this batch", at=16),
-        curves(x, y, PROMPTS, line),
+        *landmarks(
+            PROMPT,
+            "x",
+            "row_prompt",
+            Place("attention overtakes", q.overtake_prompt),
+            Place("this row", q.row_prompt, down=16),
+        ),
+        bound_curves(PROMPT, y, line),
     )

@@ -94,6 +94,6 @@ def attention_share() -> LiveFigure:
         sentence=(
             "{model}: attention does more FLOPs than the linear layers from prompts of "
             "{overtake_prompt} on, or {overtake_square} if whole squares are computed; "
-            "at {row_prompt} most FLOPs are in the {larger}."
+            "with a prompt of {row_prompt} most FLOPs are in the {larger}."
         ),
     )

@@ -1,0 +1,174 @@
+"""The cache runs out, stepped: admission by free blocks, and preemption."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from llmserve_lab.continuous_batching.machine import cost
+from llmserve_lab.continuous_batching.occupancy import frames, held_blocks, logged
+from llmserve_lab.continuous_batching.workloads import LETTERS, short_of_blocks
+from llmserve_lab.engine import Continuous
+from llmserve_lab.engine.metrics.iteration_log import Frame as Iteration
+from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
+
+BLOCKS, BLOCK_TOKENS = 8, 16
+WAITS = ("1st in queue", "2nd in queue")
+ROWS = (*(f"block {i}" for i in range(BLOCKS, 0, -1)), *WAITS)
+A, B, C = range(3)
+Row = dict[str, Any]
+
+
+def watched() -> list[Iteration]:
+    """Three requests in a cache of eight blocks, iteration by iteration."""
+    return frames(logged(short_of_blocks(), Continuous(), cost(), kv_blocks=BLOCKS))
+
+
+def blocks_run_out() -> StepFigure:
+    """Who holds how many blocks, and who waits for some."""
+    run = watched()
+    log = StepLog(
+        tuple(_frame(run, at, sentence) for at, sentence in _story(run)),
+        {"held": _held(run), "waits": _waits(run)},
+    )
+    name = "continuous batching"
+    return StepFigure(
+        name="blocks",
+        title="A cache of eight blocks: admitted, grown, preempted, computed again",
+        scene=Scene(
+            x=SceneAxis((0, len(run)), "iteration"),
+            y=SceneAxis(ROWS),
+            marks=(
+                Cells(table="held", x2="x2", text="text", grows=True),
+                Cells(table="waits", x2="x2", opacity="faint", grows=True),
+                Labels(table="waits", x="mid", grows=True),
+            ),
+            height=225,
+        ),
+        logs={name: log},
+        stills=((name, 1), (name, 4), (name, 6)),
+        start=len(log.frames) - 1,
+        legend={letter: f"request {letter}" for letter in "ABC"},
+        counters=(
+            Counter("free blocks"),
+            Counter("requests waiting"),
+            Counter("rows in this iteration"),
+        ),
+    )
+
+
+def _held(run: Sequence[Iteration]) -> list[Row]:
+    """Each block's holders over the iterations."""
+    places = _numbered(run)
+    rows = []
+    for number in range(BLOCKS):
+        for holder, start, end in _stretches([place[number] for place in places]):
+            cell = {"x": start, "x2": end, "y": f"block {number + 1}", "ink": holder}
+            rows.append({**cell, "text": holder})
+    return rows
+
+
+def _numbered(run: Sequence[Iteration]) -> list[list[str | None]]:
+    """The holder of each block in each iteration.
+
+    The engine only counts blocks. Here they get numbers: a request keeps what it has,
+    and takes the lowest number that is free when it needs one more.
+    """
+    now: list[str | None] = [None] * BLOCKS
+    found = []
+    for moment in run:
+        held = {LETTERS[i]: count for i, count in held_blocks(moment).items()}
+        now = [letter if letter in held else None for letter in now]
+        for letter, count in held.items():
+            for _ in range(count - now.count(letter)):
+                now[now.index(None)] = letter
+        found.append(list(now))
+    return found
+
+
+def _waits(run: Sequence[Iteration]) -> list[Row]:
+    rows = []
+    for place, y in enumerate(WAITS):
+        queue = [
+            LETTERS[m.waiting[place]] if len(m.waiting) > place else None for m in run
+        ]
+        for letter, start, end in _stretches(queue):
+            cell = {"x": start, "x2": end, "y": y, "ink": letter, "text": letter}
+            rows.append({**cell, "mid": (start + end) / 2, "faint": 0.4})
+    return rows
+
+
+def _stretches(letters: Sequence[str | None]) -> list[tuple[str, int, int]]:
+    """Runs of the same letter: letter, first place, place after the last."""
+    found, place = [], 0
+    for letter, group in groupby(letters):
+        end = place + len(list(group))
+        if letter is not None:
+            found.append((letter, place, end))
+        place = end
+    return found
+
+
+def _frame(run: Sequence[Iteration], at: int, sentence: str) -> Frame:
+    moment = run[at]
+    rows = sum(part.rows for part in moment.running)
+    free, waits = moment.free_blocks, len(moment.waiting)
+    counters = (float(free), float(waits), float(rows))
+    return Frame(sentence, counters, at=at + 1.0)
+
+
+def _story(run: Sequence[Iteration]) -> list[tuple[int, str]]:
+    """The moments that matter, found in the run."""
+    waits = _first(run, lambda m: C in m.waiting)
+    full = _first(run, lambda m: m.free_blocks == 0)
+    lost = _first(run, lambda m: B in m.waiting)
+    back = next(i for i in range(lost, len(run)) if B in held_blocks(run[i]))
+    need = held_blocks(run[0])[A]
+    return [
+        (
+            0,
+            f"A and B are admitted. A prompt of {_rows(run[0], A)} tokens takes {need} "
+            f"blocks of {BLOCK_TOKENS} tokens each.",
+        ),
+        (
+            waits + 2,
+            f"C has arrived and needs {need} blocks; {run[waits].free_blocks} are "
+            "free. There are slots enough, but no room in the cache: C is not "
+            "admitted.",
+        ),
+        (
+            full + 6,
+            "The answers have grown: A and B have taken another block each, and the "
+            "cache is full.",
+        ),
+        (
+            lost + 4,
+            "Both need one more block. B, admitted last, is preempted: it gives all "
+            "its blocks back and goes to the head of the queue.",
+        ),
+        (
+            back - 3,
+            f"{run[back - 3].free_blocks} blocks are free. B has to wait until all its "
+            "tokens fit again; C stands behind it.",
+        ),
+        (
+            back,
+            f"A is complete. B returns, and its prompt and what it had written are "
+            f"computed again: {_rows(run[back], B)} rows. C finds room, too.",
+        ),
+        (
+            len(run) - 1,
+            "B is complete. No token of its answer was lost; its stream only paused.",
+        ),
+    ]
+
+
+def _first(run: Sequence[Iteration], holds: Any) -> int:
+    return next(i for i, moment in enumerate(run) if holds(moment))
+
+
+def _rows(moment: Iteration, request: int) -> int:
+    """Rows that a request runs in an iteration."""
+    return next(part.rows for part in moment.running if part.id == request)

@@ -1,0 +1,181 @@
+"""Static and continuous batching, stepped: which request holds which slot, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llmserve_lab.continuous_batching.machine import cost
+from llmserve_lab.continuous_batching.occupancy import Stay, logged, stays
+from llmserve_lab.continuous_batching.workloads import LETTERS, four
+from llmserve_lab.engine import Continuous, Policy, Report, Static
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
+from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
+
+SLOTS = 2
+LATE = 2  # C, whose wait is counted
+POLICIES: dict[str, Policy] = {
+    "static batching": Static(SLOTS),
+    "continuous batching": Continuous(SLOTS),
+}
+ROWS = ("slot 1", "slot 2", "C waits", "D waits")
+Row = dict[str, Any]
+
+
+def served(policy: Policy) -> Report:
+    """The four requests under one scheduler, every iteration logged."""
+    return logged(four(), policy, cost())
+
+
+def slots_by_iteration() -> StepFigure:
+    """The same four requests in two slots, under either scheduler."""
+    reports = {name: served(policy) for name, policy in POLICIES.items()}
+    logs = {name: _log(name, report) for name, report in reports.items()}
+    longest = max(stay.left for report in reports.values() for stay in stays(report))
+    static = next(iter(logs))
+    last = len(logs[static].frames) - 1
+    return StepFigure(
+        name="slots",
+        title="Two slots, four requests: who holds a slot in which iteration",
+        scene=Scene(
+            x=SceneAxis((0, longest), "iteration"),
+            y=SceneAxis(ROWS),
+            marks=(
+                Cells(table="waits", x2="x2", text="text", opacity="faint", grows=True),
+                Cells(table="runs", x2="x2", text="text", grows=True),
+            ),
+            height=170,
+        ),
+        logs=logs,
+        stills=((static, 3), (static, 6), ("continuous batching", last)),
+        start=last,
+        legend={
+            **{letter: f"request {letter}" for letter in LETTERS[: len(four())]},
+            "idle": "slot held, token thrown away",
+        },
+        counters=(
+            Counter("idle slot-steps"),
+            Counter("C's time to first token"),
+            Counter("answers sent"),
+        ),
+    )
+
+
+def _log(name: str, report: Report) -> StepLog:
+    found = stays(report)
+    moments = _static(found) if name.startswith("static") else _continuous(found)
+    frames = [
+        Frame(sentence, _counters(found, at, report), at=float(at))
+        for at, sentence in moments
+    ]
+    return StepLog(tuple(frames), {"runs": _runs(found), "waits": _waits(found)})
+
+
+def _runs(found: Sequence[Stay]) -> list[Row]:
+    """Each stay as a bar of its request, and a hatched one where it is idle."""
+    rows = []
+    for stay in found:
+        slot, letter = f"slot {stay.slot + 1}", LETTERS[stay.id]
+        rows.append(_row(stay.first, stay.done, slot, letter, letter))
+        if stay.idle:
+            rows.append(_row(stay.done, stay.left, slot, "idle", ""))
+    return rows
+
+
+def _waits(found: Sequence[Stay]) -> list[Row]:
+    """From arrival to admission, in pale."""
+    return [
+        _row(s.arrived, s.first, f"{LETTERS[s.id]} waits", LETTERS[s.id], "")
+        | {"faint": 0.4}
+        for s in found
+        if s.first > s.arrived
+    ]
+
+
+def _row(x: int, x2: int, y: str, ink: str, text: str) -> Row:
+    return {"x": x, "x2": x2, "y": y, "ink": ink, "text": text}
+
+
+def _counters(
+    found: Sequence[Stay], now: int, report: Report
+) -> tuple[float | str, ...]:
+    idle = sum(max(0, min(now, stay.left) - stay.done) for stay in found)
+    sent = sum(stay.left <= now for stay in found)
+    (late,) = (stay for stay in found if stay.id == LATE)
+    waited = "not here yet" if now < late.arrived else "waiting"
+    if now > late.first:
+        waited = si(float(report.ttft_s[report.id == LATE][0]), "s")
+    return float(idle), waited, f"{sent} of {len(found)}"
+
+
+def _opening(found: Sequence[Stay]) -> list[tuple[int, str]]:
+    """What both schedulers do alike."""
+    a, b, *_ = sorted(found, key=lambda stay: stay.id)
+    return [
+        (a.done // 2, "A and B run. Every iteration gives each of them one token."),
+        (
+            a.done,
+            f"A has its {a.done} tokens and is complete. B wants "
+            f"{b.done - a.done} more.",
+        ),
+    ]
+
+
+def _static(found: Sequence[Stay]) -> list[tuple[int, str]]:
+    """The static batch, moment by moment."""
+    a, b, c, d = sorted(found, key=lambda stay: stay.id)
+    batch = a.left
+    return [
+        *_opening(found),
+        (
+            c.arrived + 20,
+            "C has arrived. Slot 1 computes tokens for nothing, but the batch "
+            "is closed: C waits.",
+        ),
+        (
+            (d.arrived + batch) // 2,
+            "D has arrived, too. Both wait for the longest answer of the batch, B's.",
+        ),
+        (
+            batch,
+            f"B has its {b.done:,} tokens, the batch is over. Only now A's answer is "
+            "sent as well, and C and D begin.",
+        ),
+        (
+            min(c.done, d.done),
+            "The second batch does the same: its shorter answer waits for the longer.",
+        ),
+        (
+            max(c.left, d.left),
+            f"All answers are out after {max(c.left, d.left):,} iterations. "
+            f"{sum(stay.idle for stay in found):,} slot-steps were computed in vain.",
+        ),
+    ]
+
+
+def _continuous(found: Sequence[Stay]) -> list[tuple[int, str]]:
+    """Continuous batching, moment by moment."""
+    _, b, c, d = sorted(found, key=lambda stay: stay.id)
+    return [
+        *_opening(found),
+        (
+            c.first + 20,
+            "A's answer went out at once, and slot 1 was free. C has arrived and runs "
+            "from the next iteration on.",
+        ),
+        (
+            (d.arrived + d.first) // 2,
+            "D has arrived. Both slots are taken, so it waits for the first free one.",
+        ),
+        (d.first + 20, "C is complete and has left; D has taken its slot."),
+        (
+            (d.left + b.left) // 2,
+            "D is complete. Nothing waits, so slot 1 is free and costs nothing.",
+        ),
+        (
+            max(b.left, d.left),
+            f"All answers are out after {max(b.left, d.left):,} iterations, and no "
+            "token was thrown away.",
+        ),
+    ]

@@ -1,0 +1,74 @@
+"""The chapter's requests: four of unlike length, a book, a crowd, and a full cache."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from llmserve_lab.continuous_batching.machine import (
+    ANSWER,
+    DECODES,
+    LONG,
+    PROMPT,
+    model,
+)
+from llmserve_lab.engine import Request
+
+LETTERS = "ABCDEF"
+FOUR = ((0.0, 200), (0.0, 1000), (2.0, 250), (2.3, 300))  # arrival in s, answer
+LONG_ANSWER = 800  # tokens of each answer beside the book: enough to see it out
+BOOK_ARRIVES_S = 1.0
+BEHIND_S, SHORT = 0.1, 100  # a short prompt comes so long after the book
+LONGEST = 4000  # tokens of an answer in the crowd
+
+
+def four() -> list[Request]:
+    """A and B arrive together, C and D a little later; B wants by far the most."""
+    return [
+        Request(arrival_s=arrival, prompt_len=PROMPT, output_len=answer, id=number)
+        for number, (arrival, answer) in enumerate(FOUR)
+    ]
+
+
+def beside_a_book(
+    *, prompt_len: int = LONG, n_decodes: int = DECODES, short: bool = False
+) -> list[Request]:
+    """Requests that write their answers until a long prompt arrives.
+
+    With ``short``, a prompt of a hundred tokens comes just behind the long one.
+
+    Raises:
+        ValueError: the long prompt exceeds the model's maximum context.
+    """
+    model().require_context(prompt_len + 10)
+    sizes = [(0.0, PROMPT, LONG_ANSWER)] * n_decodes
+    sizes.append((BOOK_ARRIVES_S, prompt_len, 10))
+    if short:
+        sizes.append((BOOK_ARRIVES_S + BEHIND_S, SHORT, 10))
+    return [
+        Request(arrival_s=arrival, prompt_len=prompt, output_len=answer, id=number)
+        for number, (arrival, prompt, answer) in enumerate(sizes)
+    ]
+
+
+def crowd(*, per_s: float, num_requests: int = 800, seed: int = 0) -> list[Request]:
+    """Requests that arrive at random, ``per_s`` on average; answers of unlike length.
+
+    Gaps between arrivals are exponential (a Poisson process), lengths of answers
+    geometric with the running example's mean, none above ``LONGEST``.
+    """
+    rng = np.random.default_rng(seed)
+    arrivals = np.cumsum(rng.exponential(1 / per_s, num_requests))
+    answers = np.minimum(rng.geometric(1 / ANSWER, num_requests), LONGEST)
+    return [
+        Request(arrival_s=float(t), prompt_len=PROMPT, output_len=int(u), id=number)
+        for number, (t, u) in enumerate(zip(arrivals, answers, strict=True))
+    ]
+
+
+def short_of_blocks() -> list[Request]:
+    """Three requests for a cache that holds two of them only while they are short."""
+    sizes = ((0.0, 40, 50), (0.0, 40, 70), (0.02, 40, 8))
+    return [
+        Request(arrival_s=arrival, prompt_len=prompt, output_len=answer, id=number)
+        for number, (arrival, prompt, answer) in enumerate(sizes)
+    ]

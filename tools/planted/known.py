@@ -1,0 +1,159 @@
+"""Defects that tests of logic once missed, or that stored outputs alone had seen.
+
+Each names the test that must see it. The first eleven stood together in one tree, its
+outputs made anew; the others had been seen by nothing at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from planted.defect import Defect
+
+KIND = "known"
+PACKAGE = "src/llmserve_lab"
+ROOFLINE = f"{PACKAGE}/roofline/page"
+AFD = f"{PACKAGE}/afd/page"
+CHARTS = "tests/page/test_charts.py"
+HINTS = "tests/page/test_hints.py"
+WORDING = "tests/page/test_wording.py"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A change of a file, and the test file that must turn red."""
+
+    file: str
+    before: str
+    after: str
+    net: str
+
+
+TOGETHER = (
+    Known(
+        f"{ROOFLINE}/charts.py",
+        'q.weights_s, MEANINGS["weights"]',
+        'q.weights_s, MEANINGS["cache"]',
+        CHARTS,
+    ),
+    Known(
+        f"{PACKAGE}/page/palette.py",
+        '"weights": BLUE,\n    "cache": GREEN,',
+        '"weights": GREEN,\n    "cache": BLUE,',
+        CHARTS,
+    ),
+    Known(
+        f"{ROOFLINE}/charts.py",
+        "Case(p, p, ink) for p",
+        'Case(p, "decode" if p == "prefill" else "prefill", ink) for p',
+        CHARTS,
+    ),
+    Known(
+        f"{ROOFLINE}/charts.py",
+        "INTENSITY = Axis(q.intensity, domain",
+        'INTENSITY = Axis(q.intensity, "byte/FLOP", domain',
+        CHARTS,
+    ),
+    Known(
+        f"{ROOFLINE}/charts.py",
+        'x=TIME.on("x", "start")',
+        'x=TIME.on("x", "start").title("time of an iteration (s)")',
+        CHARTS,
+    ),
+    Known(
+        f"{AFD}/charts.py",
+        'Mark("Attention", q.attn_s), Mark("wire", q.comm_s)',
+        'Mark("wire", q.attn_s), Mark("Attention", q.comm_s)',
+        CHARTS,
+    ),
+    Known(f"{AFD}/charts.py", "f.IDLE_ATTN, attn", "f.IDLE_FFN, attn", CHARTS),
+    Known(
+        f"{PACKAGE}/catalog/data/hopper.py",
+        '"NVIDIA H100 Tensor Core GPU Architecture',
+        '"NVIDIA A100 Tensor Core GPU Architecture',
+        "tests/catalog/test_sources.py",
+    ),
+    Known(
+        f"{ROOFLINE}/questions.py",
+        "That is one layer.",
+        "That counts both directions.",
+        HINTS,
+    ),
+    Known(
+        f"{PACKAGE}/deepseek/page/questions.py",
+        "What takes longest in a step?",
+        "What takes shortest in a step?",
+        HINTS,
+    ),
+    Known(
+        f"{ROOFLINE}/figures.py",
+        'intensity="prefill_intensity"',
+        'intensity="decode_intensity"',
+        CHARTS,
+    ),
+    Known(f"{ROOFLINE}/figures.py", '"Read the weights"', '"Read the cache"', WORDING),
+)
+UNSEEN = (
+    Known(
+        f"{PACKAGE}/engine/metrics/utilization.py",
+        "kv_tokens=sum(",
+        "kv_tokens=max(",
+        "tests/engine/test_laws.py",
+    ),
+    Known(
+        f"{PACKAGE}/engine/scheduler/prefix_cache.py",
+        "self._held.move_to_end(name)\n            blocks",
+        "blocks",
+        "tests/engine/test_prefixes.py",
+    ),
+    Known(
+        f"{PACKAGE}/cluster/ledger.py",
+        '"one way"',
+        '"both ways"',
+        "tests/cluster/test_ledger.py",
+    ),
+    Known(
+        f"{PACKAGE}/cluster/ring.py",
+        "if place > 0 else 0,\n        steps=num_ranks - 1,",
+        "if place > 0 else 0,\n        steps=num_ranks,",
+        "tests/cluster/test_ledger.py",
+    ),
+    Known(
+        "assets/tables.js", '"Mi":1048576', '"Mi":2097152', "tests/page/test_browser.py"
+    ),
+    Known(
+        "assets/live.js",
+        "width !== this.view.width()",
+        "width < this.view.width()",
+        "tests/page/test_fit.py",
+    ),
+)
+
+
+def known(root: Path) -> Iterator[Defect]:
+    """Every one of them where it stands today.
+
+    Raises:
+        ValueError: the place is not there any more, or not alone.
+    """
+    for each in (*TOGETHER, *UNSEEN):
+        text = (root / each.file).read_text("utf8")
+        if text.count(each.before) != 1:
+            raise ValueError(
+                f"{each.file} must have {each.before!r} once, "
+                f"got {text.count(each.before)} places"
+            )
+        head = text[: text.index(each.before)]
+        start = len(head.encode())
+        yield Defect(
+            kind=KIND,
+            file=each.file,
+            start=start,
+            end=start + len(each.before.encode()),
+            line=head.count("\n") + 1,
+            before=each.before,
+            after=each.after,
+            label=each.net,
+        )
