@@ -120,8 +120,8 @@ def predicted_against_measured() -> LiveFigure:
             Readout("bias", "Bias"),
         ),
         sentence=(
-            "Predicted: {kind}; left out: {left}. The mean absolute percentage error is "
-            "{mean_error}, half of the rows are closer than {median_error}, and the "
+            "Predicted: {kind}; left out: {left}. The mean absolute percentage error "
+            "is {mean_error}, half of the rows are closer than {median_error}, and the "
             "bias is {bias}. The strip is a quarter to either side."
         ),
         goal=Goal(
@@ -180,8 +180,8 @@ def band() -> LiveFigure:
             ),
         ),
         sentence=(
-            "The {kind} of {model} on four {gpu}, {clients} clients, prompts of {prompt} "
-            "tokens and answers of a thousand: {where}."
+            "The {kind} of {model} on four {gpu}, {clients} clients, prompts of "
+            "{prompt} tokens and answers of a thousand: {where}."
         ),
         goal=Goal(
             "go outside everything measured by changing only the prompt.",
