@@ -10,7 +10,7 @@ from llmserve_lab.continuous_batching.lanes import Beat
 from llmserve_lab.continuous_batching.machine import DECODES, PROMPT
 from llmserve_lab.continuous_batching.workloads import LETTERS
 from llmserve_lab.page.live.marks import Curve, curves, landmark, log_axis
-from llmserve_lab.page.palette import BLUE, GREY, INK, MEANINGS, VERMILLION
+from llmserve_lab.page.palette import BLUE, GREY, INK, MEANINGS, VERMILLION, Ink
 
 FROM_S = -0.25  # before the long prompt arrives
 PAGE = "var(--book-page, #fff)"
@@ -153,8 +153,26 @@ def chunk_from_target() -> Any:
         landmark(y, "1e3 * tbt_target", "target"),
         landmark(x, "chunk_fits", "longest chunk that fits"),
         drawn.encode(x=x, y=y),
+        *_corner(("after this prefix", VERMILLION), ("no prefix", BLUE)),
         height=240,
     )
+
+
+def _corner(*names: tuple[str, Ink]) -> list[Any]:
+    """What the lines are called, in their inks, at the lower right."""
+    from llmserve_lab.extras import altair as alt
+
+    return [
+        alt.Chart(alt.Data(values=[{}])).mark_text(
+            text=name,
+            color=ink.css,
+            align="right",
+            fontWeight="bold",
+            x={"expr": "width - 8"},
+            y={"expr": f"height - {16 + 18 * row}"},
+        )
+        for row, (name, ink) in enumerate(names)
+    ]
 
 
 def _linear(title: str, most: float) -> dict[str, Any]:
