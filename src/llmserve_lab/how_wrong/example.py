@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
+from statistics import mean
 
+from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
 from llmserve_lab.validation import (
     DATASHEET,
     MeasuredRow,
@@ -47,6 +50,64 @@ def tpot_ms(reached: ServingConstants) -> dict[int, float]:
 def measured_ms() -> dict[int, float]:
     """Measured milliseconds per output token, by clients."""
     return {row.clients: 1e3 * row.tpot_s for row in rows()}
+
+
+@dataclass(frozen=True)
+class WorkedRow:
+    """A row of the example as it is worked by hand: time per output token and error."""
+
+    seconds: float
+    share: float
+    clients: str
+
+    @property
+    def shown(self) -> str:
+        """The time per output token."""
+        return f"{1e3 * self.seconds:.1f} ms"
+
+    @property
+    def error(self) -> str:
+        """The relative error, signed."""
+        return f"{self.share:+.1%}"
+
+
+MACHINES = ("measured", "datasheet", "achieved")
+
+
+@cache
+def worked(machine: str) -> tuple[WorkedRow, ...]:
+    """Measured rows, or their prediction by a machine, with few clients and with many.
+
+    Raises:
+        LookupError: there is no such machine.
+    """
+    if machine not in MACHINES:
+        raise LookupError(f"machine must be one of {MACHINES}, got {machine!r}")
+    reached = DATASHEET if machine == "datasheet" else achieved()
+    true = measured_ms()
+    made = true if machine == "measured" else tpot_ms(reached)
+    return tuple(
+        WorkedRow(
+            made[clients] / 1e3,
+            float(
+                RELATIVE_ERROR(
+                    predicted_s=made[clients] / 1e3, measured_s=true[clients] / 1e3
+                )
+            ),
+            str(clients),
+        )
+        for clients in BY_HAND
+    )
+
+
+def mean_of(found: tuple[WorkedRow, ...]) -> str:
+    """Mean absolute percentage error of some rows."""
+    return f"{mean(abs(each.share) for each in found):.1%}"
+
+
+def bias_of(found: tuple[WorkedRow, ...]) -> str:
+    """Mean of the signed errors of some rows."""
+    return f"{mean(each.share for each in found):+.1%}"
 
 
 def tokens_per_s() -> tuple[float, float, float]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.validation import DATASHEET, ServingConstants
+from llmserve_lab.validation import DATASHEET, ServingConstants, constants
 from llmserve_lab.validation.bill import Floats
 from llmserve_lab.validation.prediction import KINDS, Kind
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
@@ -42,6 +42,11 @@ def record() -> Mapping[str, Any]:
     """The record, as it is stored."""
     found: Mapping[str, Any] = json.loads(RECORD.read_text("utf8"))
     return found
+
+
+def validated() -> Mapping[str, Any]:
+    """What the validation wrote down of the fit: scores, ladder, other forms."""
+    return constants.record()
 
 
 def switched(reached: ServingConstants, on: Sequence[int]) -> ServingConstants:

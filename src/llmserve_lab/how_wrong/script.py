@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from llmserve_lab.engine import Continuous, Request
+from llmserve_lab.engine import ContinuousWithBudget, Request
 from llmserve_lab.validation import MeasuredRow, Predictor
 from llmserve_lab.validation.bill import BYTES_16
 from llmserve_lab.validation.exposure import exposures_of
@@ -45,7 +45,7 @@ def _protocol(row: MeasuredRow, line: str) -> Protocol:
     own = protocol_of(row)
     if line == CACHE:
         return replace(own, kv_bytes=BYTES_16)
-    if line == WAITING and isinstance(own.policy, Continuous):
+    if line == WAITING and isinstance(own.policy, ContinuousWithBudget):
         return replace(own, policy=replace(own.policy, batch_wait=0))
     return own
 

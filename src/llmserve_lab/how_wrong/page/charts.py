@@ -6,18 +6,24 @@ from typing import Any
 
 import numpy as np
 
+from llmserve_lab import notation as q
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.page.controls import KINDS, LEFT
 from llmserve_lab.how_wrong.pairs import e2e_s
 from llmserve_lab.how_wrong.record import PLACES, chosen, row_errors
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, INK, VERMILLION, Ink
+from llmserve_lab.page.live.axes import QuantityAxis
+from llmserve_lab.page.palette import GREY, INK, SERIES, Ink
 from llmserve_lab.validation.rows import dense_rows
 
 MODEL_INKS: dict[str, Ink] = {
-    "llama-3-8b": GREEN,
-    "qwen3-32b": VERMILLION,
-    "llama-3-70b": BLUE,
+    "llama-3-8b": SERIES[2],
+    "qwen3-32b": SERIES[1],
+    "llama-3-70b": SERIES[0],
 }
+MEASURED, PREDICTED = QuantityAxis(q.measured_s), QuantityAxis(q.predicted_s)
+# Axes of scores, which are counted and not computed by a formula.
+MAPE, ERROR = "mean absolute percentage error (%)", "relative error (%)"
+ROWS = "measured rows"
 ENDS: dict[str, tuple[float, float]] = {  # seconds that each kind's axes span
     "tpot": (2e-3, 0.25),
     "e2e": (0.2, 1000),
@@ -43,8 +49,8 @@ def scatter() -> Any:
         .transform_calculate(t=f"datum.m * (1 + {PLACES:g} * {picked})")
         .mark_square(size=10, opacity=0.7, clip=True)
         .encode(
-            x=alt.X("m:Q", **_log("measured (s)", low, high)),
-            y=alt.Y("t:Q", **_log("predicted (s)", low, high)),
+            x=alt.X("m:Q", **_log(MEASURED.title, low, high)),
+            y=alt.Y("t:Q", **_log(PREDICTED.title, low, high)),
             color=alt.Color("g:N", scale=_models(), title=None),
         )
     )
@@ -106,8 +112,8 @@ def _strip(low: str, high: str) -> list[Any]:
     ends = alt.Chart(alt.Data(values=[{"i": 0}, {"i": 1}])).transform_calculate(
         m=f"datum.i ? {high} : {low}"
     )
-    x = alt.X("m:Q", **_log("measured (s)", low, high))
-    y = alt.Y("t:Q", **_log("predicted (s)", low, high))
+    x = alt.X("m:Q", **_log(MEASURED.title, low, high))
+    y = alt.Y("t:Q", **_log(PREDICTED.title, low, high))
     strip = (
         ends.transform_calculate(t=f"datum.m * {WIDE}", u=f"datum.m / {WIDE}")
         .mark_area(color=GREY.css, opacity=0.16, clip=True)
@@ -146,8 +152,8 @@ def ladder(found: list[tuple[str, float, float]]) -> Any:
     y = alt.Y("r:N", sort=order, title=None, axis=alt.Axis(labelLimit=190))
     offset = alt.YOffset("k:N", sort=["TPOT", "TTFT"])
     scale = alt.Scale(domain=[0, 75], nice=False)
-    x = alt.X("v:Q", title="mean absolute percentage error (%)", scale=scale)
-    inks = alt.Scale(domain=["TPOT", "TTFT"], range=[BLUE.css, VERMILLION.css])
+    x = alt.X("v:Q", title=MAPE, scale=scale)
+    inks = alt.Scale(domain=["TPOT", "TTFT"], range=[ink.css for ink in SERIES[:2]])
     bars = base.mark_bar(clip=True).encode(
         x=x,
         y=y,
@@ -177,14 +183,14 @@ def band() -> Any:
 
     x = alt.X(
         "x:Q",
-        title="predicted / measured − 1 (%)",
+        title=ERROR,
         scale=alt.Scale(domain=[-SPAN, SPAN], nice=False),
         axis=alt.Axis(grid=False, tickCount=9),
     )
     rows = _bins()
     scale = alt.Scale(domain=[0, 1.4 * max(row["n"] for row in rows)], nice=False)
     axis = alt.Axis(grid=False, tickCount=4)
-    y = alt.Y("n:Q", title="measured rows", scale=scale, axis=axis)
+    y = alt.Y("n:Q", title=ROWS, scale=scale, axis=axis)
     bins = alt.Chart(alt.Data(values=rows)).transform_filter("datum.k == kind")
     bars = bins.mark_rect(color=GREY.css, opacity=0.35, clip=True).encode(
         x=x, x2="x2:Q", y=y, y2=alt.Y2Datum(0)
@@ -193,7 +199,12 @@ def band() -> Any:
     inside = one.transform_filter("outside < half").transform_calculate(
         x="low", x2="high"
     )
-    strip: dict[str, Any] = {"y": 14, "height": 16, "color": BLUE.css, "clip": True}
+    strip: dict[str, Any] = {
+        "y": 14,
+        "height": 16,
+        "color": SERIES[0].css,
+        "clip": True,
+    }
     bar = inside.mark_rect(**strip).encode(x=x, x2="x2:Q")
     signed = "(datum.v > 0 ? '+' : '−') + format(abs(datum.v), '.1~f') + ' %'"
     ends = [
@@ -211,7 +222,7 @@ def band() -> Any:
             y=23,
             fontSize=14,
             fontWeight="bold",
-            color=VERMILLION.css,
+            color=GREY.css,
         )
         .encode(x=x)
     )
