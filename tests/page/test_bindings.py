@@ -49,6 +49,7 @@ LABELS = {
     "most": "Most of the time goes to",
     "fits": "In its memory",
     "larger": "More FLOPs are in",
+    "where": "This setting is",
 }
 
 

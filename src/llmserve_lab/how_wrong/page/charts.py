@@ -22,7 +22,7 @@ MODEL_INKS: dict[str, Ink] = {
 }
 MEASURED, PREDICTED = QuantityAxis(q.measured_s), QuantityAxis(q.predicted_s)
 # Axes of scores, which are counted and not computed by a formula.
-MAPE, ERROR = "mean absolute percentage error (%)", "relative error (%)"
+MAPE, ERROR = "mean error (%)", "relative error (%)"
 ROWS = "measured rows"
 ENDS: dict[str, tuple[float, float]] = {  # seconds that each kind's axes span
     "tpot": (2e-3, 0.25),

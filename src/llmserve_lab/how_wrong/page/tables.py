@@ -122,7 +122,7 @@ def seesaw() -> Table:
     rows = list[tuple[str | int, ...]]()
     for other in ("sglang", "trtllm"):
         found = ratios(pairs("vllm", other))
-        times = (f"× {each:.2f}" for each in (found.ttft, found.tpot, found.e2e))
+        times = (f"{each:.2f}×" for each in (found.ttft, found.tpot, found.e2e))
         rows.append((f"{NAMES[other]} over vLLM", found.n, *times))
     return Table(
         "Measured rows alike but for the engine: medians of the ratios",
