@@ -89,7 +89,9 @@ def _in_figures(path: Path, root: Path, tree: ast.AST) -> Iterator[Defect]:
                 yield from _swapped(path, root, call.args[4].elts, "cases")
         for word in call.keywords:
             if word.arg == "derived" and isinstance(word.value, ast.Dict):
-                for bound in pairwise(word.value.values):
+                # What is unpacked there has no name, and its order says nothing.
+                pairs = zip(word.value.keys, word.value.values, strict=True)
+                for bound in pairwise([value for name, value in pairs if name]):
                     yield from _swapped(path, root, bound, "derived")
             if word.arg == "sentence":
                 yield from _fields(path, root, word.value)
