@@ -10,7 +10,7 @@ from llmserve_lab import notation as q
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.page.controls import KINDS, LEFT
 from llmserve_lab.how_wrong.pairs import e2e_s
-from llmserve_lab.how_wrong.record import PLACES, chosen, row_errors
+from llmserve_lab.how_wrong.record import chosen, row_errors
 from llmserve_lab.page.live.axes import QuantityAxis
 from llmserve_lab.page.palette import GREY, INK, SERIES, Ink
 from llmserve_lab.validation.rows import dense_rows
@@ -29,6 +29,7 @@ ENDS: dict[str, tuple[float, float]] = {  # seconds that each kind's axes span
     "e2e": (0.2, 1000),
     "ttft": (5e-3, 1000),
 }
+THOUSANDTH = 1e-3  # errors are handed over as whole thousandths
 WIDE = 1.25  # the strip around equality: a quarter more, a quarter less
 
 
@@ -37,7 +38,7 @@ def scatter() -> Any:
     from llmserve_lab.extras import altair as alt
 
     low, high = (_by_kind(end) for end in (0, 1))
-    numbers = dict.fromkeys((*"abcp", *_columns()), "number")
+    numbers = dict.fromkeys((*"nabcp", *_columns()), "number")
     data = alt.Data(
         values="\n".join(_lines()), format=alt.CsvDataFormat(type="csv", parse=numbers)
     )
@@ -45,8 +46,9 @@ def scatter() -> Any:
     points = (
         alt.Chart(data)
         .transform_filter(f"kind < {len(KINDS) - 1} || datum.p > 0")
+        .transform_calculate(g=f"{[NAMES[m] for m in MODEL_INKS]}[datum.n]")
         .transform_calculate(m="[datum.a, datum.b, datum.c][kind]")
-        .transform_calculate(t=f"datum.m * (1 + {PLACES:g} * {picked})")
+        .transform_calculate(t=f"datum.m * (1 + {THOUSANDTH:g} * {picked})")
         .mark_square(size=10, opacity=0.7, clip=True)
         .encode(
             x=alt.X("m:Q", **_log(MEASURED.title, low, high)),
@@ -92,14 +94,17 @@ def _columns() -> list[str]:
 def _lines() -> list[str]:
     """Rows as lines: model, three measured times, public or not, errors as counts."""
     errors = [
-        np.rint(row_errors(kind, left) / PLACES).astype(int)
+        np.rint(row_errors(kind, left) / THOUSANDTH).astype(int)
         for kind in KINDS.values()
         for left in LEFT.values()
     ]
-    lines = [",".join(("g", "a", "b", "c", "p", *_columns()))]
+    lines = [",".join(("n", "a", "b", "c", "p", *_columns()))]
     for place, row in enumerate(dense_rows()):
         times = (row.tpot_s, e2e_s(row), row.ttft_s)
-        cells = [NAMES[row.model], *(f"{each:.4g}" for each in times)]
+        cells = [
+            str(list(MODEL_INKS).index(row.model)),
+            *(f"{each:.3g}" for each in times),
+        ]
         cells += [str(int(row.public)), *(str(column[place]) for column in errors)]
         lines.append(",".join(cells))
     return lines

@@ -126,7 +126,7 @@ def seesaw() -> Table:
         rows.append((f"{NAMES[other]} over vLLM", found.n, *times))
     return Table(
         "Measured rows alike but for the engine: medians of the ratios",
-        ("", "pairs", "TTFT", "TPOT", "end-to-end"),
+        ("engines", "pairs", "TTFT", "TPOT", "end-to-end"),
         rows,
     )
 
