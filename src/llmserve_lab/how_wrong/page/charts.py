@@ -105,7 +105,10 @@ def _lines() -> list[str]:
             str(list(MODEL_INKS).index(row.model)),
             *(f"{each:.3g}" for each in times),
         ]
-        cells += [str(int(row.public)), *(str(column[place]) for column in errors)]
+        cells.append(str(int(row.public)))
+        scored = len(errors) if row.public else len(errors) - len(LEFT)
+        cells += [str(column[place]) for column in errors[:scored]]
+        cells += [""] * (len(errors) - scored)  # of TTFT: not shown, not handed over
         lines.append(",".join(cells))
     return lines
 
