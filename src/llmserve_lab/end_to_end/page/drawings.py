@@ -13,7 +13,7 @@ from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.transformer.rope import rotate
 
 CHAPTER = "end_to_end"
-PAIRS = ((1, 3), (4, 6), (1, 5))  # positions of a key and a query: two apart, four
+PAIRS = ((1, 3), (4, 6), (1, 2))  # positions of a key and a query: two apart, one
 
 
 @figure_style()
@@ -102,7 +102,7 @@ def heads(model: ModelShape) -> StaticFigure:
 
 @figure_style()
 def rope() -> StaticFigure:
-    """Three dials: a key and a query two positions apart, early and late, and four."""
+    """Three dials: a key and a query two positions apart, early and late, and one."""
     from llmserve_lab.extras import pyplot as plt
 
     figure, dials = plt.subplots(1, 3, figsize=(5.6, 1.9))
@@ -114,8 +114,8 @@ def rope() -> StaticFigure:
         sentence=(
             "The same key and the same query, two positions apart, at the start of a "
             "text and later: the angle between them, and so the score "
-            f"({_minus(scores[0])} and {_minus(scores[1])}), stays. Four apart, the "
-            f"angle is wider and the score {_minus(scores[2])}."
+            f"({_minus(scores[0])} and {_minus(scores[1])}), stays. One apart, the "
+            f"angle is half and the score {_minus(scores[2])}."
         ),
     )
 
@@ -137,7 +137,7 @@ def _dial(axes: Any, key_at: int, query_at: int) -> float:
         x, y = rotate(one, np.array([at]))[0, 0]
         _arrow(axes, (0, 0), (x, y), ink=ink.light, width=2.5)
         where = {"ha": "center", "va": "center", "color": ink.light, "weight": "bold"}
-        axes.text(1.5 * x, 1.25 * y, f"{name} {at}", **where)
+        axes.text(1.65 * x, 1.25 * y, f"{name} {at}", **where)
         tips.append((x, y))
     turns = sorted(float(np.degrees(np.arctan2(y, x))) for x, y in tips)
     turns = turns if turns[1] - turns[0] <= 180 else [turns[1], turns[0] + 360]

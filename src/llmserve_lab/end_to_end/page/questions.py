@@ -165,7 +165,7 @@ block = Question(
         f"{BIG.name}: d = {BIG.d_model}, {BIG.attention.n_heads} query heads, "
         f"{int(block_of(BIG)['n_kv_heads'])} key–value heads, d_h = "
         f"{BIG.attention.d_head}, SwiGLU with d_ff = {int(block_of(BIG)['d_ff'])}, "
-        "RMSNorm. How many parameters does one block have?"
+        "two RMSNorms of d gains each. How many parameters does one block have?"
     ),
     answer=lambda: f.BLOCK_PARAMS.at(block_of(BIG)),
     unit="parameter/layer",

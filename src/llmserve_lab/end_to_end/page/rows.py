@@ -31,7 +31,7 @@ def attention_rows() -> StepFigure:
     last = len(one.words) - 1
     return StepFigure(
         name="attention-rows",
-        title="A row mixes what earlier rows pass on: the wider the line, the more",
+        title="A row mixes what it and earlier rows pass on: wider is more",
         scene=scene,
         logs={"rows": StepLog(frames, _tables(one))},
         stills=(("rows", 1), ("rows", 2), ("rows", last)),
@@ -83,7 +83,7 @@ def _lines(one: Example, i: int) -> list[Row]:
     """Lines from the keys that row i sees, down to its query."""
     return [
         {
-            **{"x": j + 0.5, "y": 1.3, "x2": i + 0.5, "y2": 3.0, "ink": "cache"},
+            **{"x": j + 0.5, "y": 1.45, "x2": i + 0.5, "y2": 3.0, "ink": "cache"},
             "width": round(WIDEST * float(weight), 1),
             **{"since": i, "until": i + 1},
         }
