@@ -25,8 +25,8 @@ from llmserve_lab.continuous_batching.machine import (
     DECODES,
     LONG,
     PROMPT,
-    achieved,
     cost,
+    datasheet,
 )
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
 from llmserve_lab.engine import (
@@ -155,7 +155,7 @@ def fitted_rows() -> int:
 @cache
 def machines() -> dict[str, tuple[float, float]]:
     """Results of the page on the datasheet's machine and on the fitted one."""
-    ideal, fitted = _results(cost()), _results(achieved())
+    ideal, fitted = _results(datasheet()), _results(cost())
     return {name: (ideal[name], fitted[name]) for name in RESULTS}
 
 

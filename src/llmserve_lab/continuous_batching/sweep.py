@@ -16,7 +16,8 @@ from llmserve_lab.page.table import Table
 from llmserve_lab.workloads import faster
 
 SLOTS = 32
-RATES = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 20.0, 24.0)
+RATES = (1.0, 2.0, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0, 11.0, 12.0, 14.0, 16.0)
+REQUESTS = 4000  # enough that the first and the last of them do not matter
 CLIENTS, CLIENTS_RATE = 8, 3.0  # as many slots; the rate only orders the requests
 
 
@@ -37,7 +38,7 @@ class RatePoint:
 @cache
 def served(name: str, per_s: float, slots: int = SLOTS) -> Report:
     """The crowd at a rate, under one of the schedulers."""
-    return simulate(crowd(per_s=per_s), Pool(cost(), policies(slots)[name]))
+    return simulate(crowd(per_s=per_s, num_requests=REQUESTS), Pool(cost(), policies(slots)[name]))
 
 
 def points(
