@@ -24,7 +24,7 @@ from llmserve_lab.formula.text import si
 Split = Callable[[list[Prompt], int], list[tuple[Prompt, int]]]
 BUDGET = 512  # rows of an iteration, decodes included
 RUSH, RUSH_LEN = 150, 520  # short prompts and their tokens: each fills a budget
-SHORT_S, STILL_S, LATER = 0.5, 0.5, 1.5  # what the check accepts
+SHORT_S, STILL_S, LATER = 1.5, 0.5, 1.5  # what the check accepts
 
 
 @dataclass(frozen=True)

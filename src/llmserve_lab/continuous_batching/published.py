@@ -94,10 +94,15 @@ def worst_error() -> float:
     return max(errors, key=abs)
 
 
+def _signed(error: float) -> str:
+    """An error with a minus sign that is one."""
+    return f"{error:+.0%}".replace("-", "−")
+
+
 def batching_table() -> Table:
     """Table of throughput over static batching: measured, in the engine, the error."""
     rows = [
-        (name, f"{measured:.1f}×", f"{engine:.1f}×", f"{engine / measured - 1:+.0%}")
+        (name, f"{measured:.1f}×", f"{engine:.1f}×", _signed(engine / measured - 1))
         for name, measured, engine in ratios()
     ]
     naive, first = float(NAIVE_PER_S), float(BATCHING[0].times)

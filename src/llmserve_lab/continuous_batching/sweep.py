@@ -60,6 +60,17 @@ def saturation(name: str, slots: int = SLOTS) -> float:
     return served(name, 1e6, slots).throughput_tokens_per_s
 
 
+def factor(slots: int) -> float:
+    """What continuous batching delivers over static batching, both saturated."""
+    return saturation("continuous", slots) / saturation("static", slots)
+
+
+def asked_per_s(per_s: float) -> float:
+    """Output tokens per second that the crowd at a rate asks for, as drawn."""
+    asked = crowd(per_s=per_s, num_requests=REQUESTS)
+    return sum(request.output_len for request in asked) / asked[-1].arrival_s
+
+
 def idle_of_geometric(
     batch: int, *, mean: float = ANSWER, num_batches: int = 500
 ) -> float:

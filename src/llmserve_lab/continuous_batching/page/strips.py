@@ -52,12 +52,13 @@ def mixed_iterations() -> StepFigure:
         stills=((first, 0), (first, SHOWN - 1), (other, SHOWN - 1)),
         start=SHOWN - 1,
         legend={
-            **{letter: f"{letter}, decoding" for letter in "ABC"},
-            "D": "D, whose prompt is read",
+            **{letter: f"rows of {letter}" for letter in "ABC"},
+            "D": "rows of D, which comes with a prompt",
         },
         counters=(
+            Counter("time of it", "ms"),
             Counter("rows"),
-            Counter("tokens made"),
+            Counter("tokens written"),
             Counter("left of D's prompt"),
         ),
     )
@@ -90,7 +91,8 @@ def _frame(moment: Iteration, rows: int, read: int) -> Frame:
     prompt = SIZES[last][1]
     left, chunk = max(0, prompt - read), _rows(moment).get(last, 0)
     made = len(_rows(moment)) - (1 if left and chunk else 0)
-    counters = (float(rows), float(made), float(left))
+    took_ms = round(1e3 * (moment.end_s - moment.start_s), 1)
+    counters = (took_ms, float(rows), float(made), float(left))
     return Frame(_sentence(moment, chunk, left), counters)
 
 
