@@ -24,21 +24,21 @@ FIRST = 2  # slots of the figure; C is the first request of the second batch
 def static_wait() -> dict[str, float]:
     """C's wait in the static batch, in s: the prompts, the decodes, what is left.
 
-    Rounded to ms on the way, so that the lines add up as they are printed.
+    Rounded to a tenth of a ms on the way, so that the lines add up as they are printed.
     """
     run = logged(four(), Static(FIRST), cost())
     _, b, c, _ = four()
     batch = [frame.end_s - frame.start_s for frame in frames(run)][: b.output_len]
-    prompts, decodes = round(batch[0], 3), round(sum(batch[1:]), 3)
-    ends = round(prompts + decodes, 3)
-    wait = round(ends - c.arrival_s, 3)
+    prompts, decodes = round(batch[0], 4), round(sum(batch[1:]), 4)
+    ends = round(prompts + decodes, 4)
+    wait = round(ends - c.arrival_s, 4)
     return {
         "prompts": prompts,
         "decodes": decodes,
         "each": sum(batch[1:]) / len(batch[1:]),
         "batch": ends,
         "wait": wait,
-        "ttft": round(wait + prompts, 3),
+        "ttft": round(wait + prompts, 4),
     }
 
 

@@ -38,7 +38,9 @@ class RatePoint:
 @cache
 def served(name: str, per_s: float, slots: int = SLOTS) -> Report:
     """The crowd at a rate, under one of the schedulers."""
-    return simulate(crowd(per_s=per_s, num_requests=REQUESTS), Pool(cost(), policies(slots)[name]))
+    return simulate(
+        crowd(per_s=per_s, num_requests=REQUESTS), Pool(cost(), policies(slots)[name])
+    )
 
 
 def points(

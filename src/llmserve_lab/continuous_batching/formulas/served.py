@@ -88,8 +88,7 @@ SERVED_ITERATION_S = Formula(
 
 SERVED_SPARE_FLOPS = Formula(
     result=q.spare_flops,
-    expr=lambda peak_flops, eff_compute, tbt_target, overhead_s, overlap, weights_s,
-    kv_s, decodes_s: (
+    expr=lambda peak_flops, eff_compute, tbt_target, overhead_s, overlap, weights_s, kv_s, decodes_s: (
         peak_flops
         * eff_compute
         * (tbt_target - overhead_s - (1 - overlap) * weights_s - kv_s - decodes_s)
@@ -115,8 +114,7 @@ SERVED_CHUNK_FITS = Formula(
 )
 SERVED_PROMPT_S = Formula(
     result=q.chunks_s,
-    expr=lambda prompt_compute_s, num_chunks, overhead_s, overlap, weights_s,
-    prompt_kv_s: (
+    expr=lambda prompt_compute_s, num_chunks, overhead_s, overlap, weights_s, prompt_kv_s: (
         prompt_compute_s
         + num_chunks * (overhead_s + (1 - overlap) * weights_s)
         + prompt_kv_s

@@ -194,9 +194,7 @@ def _line(seconds: str, ink: Any, dash: tuple[int, int]) -> Any:
 
 
 def _served(context: str) -> str:
-    return iteration_s(
-        f.SERVED_ITERATION_S, {**setting(), **served()}, context=context
-    )
+    return iteration_s(f.SERVED_ITERATION_S, {**setting(), **served()}, context=context)
 
 
 def iteration_s(formula: Formula, known: Mapping[str, Any], context: str) -> str:

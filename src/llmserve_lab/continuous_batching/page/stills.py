@@ -98,7 +98,9 @@ def one_request(report: Report, number: int) -> StaticFigure:
     ticks = [f.end_s for f in frames(report) if first <= f.end_s <= last]
     tpot_s = (last - first) / (len(ticks) - 1)
     figure, axes = plt.subplots(figsize=(5.6, 1.7))
-    axes.vlines([1e3 * (t - arrival) for t in ticks], 0, 1, color=VERMILLION.light, lw=1.6)
+    axes.vlines(
+        [1e3 * (t - arrival) for t in ticks], 0, 1, color=VERMILLION.light, lw=1.6
+    )
     axes.plot([0], [0.5], ">", color=GREY.light, markersize=9)
     spans = (
         (0, first - arrival, "TTFT", 1.35, BLUE),
