@@ -16,7 +16,9 @@ from llmserve_lab.continuous_batching.machine import (
 from llmserve_lab.continuous_batching.occupancy import frames, logged
 from llmserve_lab.continuous_batching.workloads import four
 from llmserve_lab.engine import IterationLoad, Static
-from llmserve_lab.validation import Band, Setting, Unmeasured
+from llmserve_lab.validation import Band, Setting, Unmeasured, band, dense_rows
+from llmserve_lab.validation.constants import record
+from llmserve_lab.validation.prediction import KINDS, Kind
 
 FIRST = 2  # slots of the figure; C is the first request of the second batch
 
@@ -87,6 +89,21 @@ def band_setting() -> Setting:
         output_len=ANSWER,
         precision="bf16",
     )
+
+
+def mean_error(kind: Kind) -> float:
+    """Mean error of a kind of time for models that were left out of the fit."""
+    return float(record()["scores"]["model"][kind]["mean"])
+
+
+def bands() -> dict[str, str]:
+    """Bands of the time per token and of the TTFT for the usual requests."""
+    return {kind: span(band(kind, band_setting())) for kind in KINDS if kind != "e2e"}
+
+
+def longest_measured() -> int:
+    """The longest prompt among the rows that the machine was fitted to."""
+    return max(row.prompt_len for row in dense_rows())
 
 
 def span(found: Band | Unmeasured) -> str:

@@ -88,11 +88,18 @@ SERVED_ITERATION_S = Formula(
 
 SERVED_SPARE_FLOPS = Formula(
     result=q.spare_flops,
-    expr=lambda peak_flops, eff_compute, tbt_target, overhead_s, overlap, weights_s, kv_s, decodes_s: (
-        peak_flops
-        * eff_compute
-        * (tbt_target - overhead_s - (1 - overlap) * weights_s - kv_s - decodes_s)
+    expr=lambda: (
+        q.peak_flops.sympy
+        * q.eff_compute.sympy
+        * (
+            q.tbt_target.sympy
+            - q.overhead_s.sympy
+            - (1 - q.overlap.sympy) * q.weights_s.sympy
+            - q.kv_s.sympy
+            - q.decodes_s.sympy
+        )
     ),
+    derived=True,
     uses=(roofline.WEIGHTS_S, MIXED_KV_S, DECODES_S),
     variant="served",
     title="FLOPs that a target leaves on a served machine",
@@ -114,11 +121,13 @@ SERVED_CHUNK_FITS = Formula(
 )
 SERVED_PROMPT_S = Formula(
     result=q.chunks_s,
-    expr=lambda prompt_compute_s, num_chunks, overhead_s, overlap, weights_s, prompt_kv_s: (
-        prompt_compute_s
-        + num_chunks * (overhead_s + (1 - overlap) * weights_s)
-        + prompt_kv_s
+    expr=lambda: (
+        q.prompt_compute_s.sympy
+        + q.num_chunks.sympy
+        * (q.overhead_s.sympy + (1 - q.overlap.sympy) * q.weights_s.sympy)
+        + q.prompt_kv_s.sympy
     ),
+    derived=True,
     uses=(PROMPT_COMPUTE_S, NUM_CHUNKS, roofline.WEIGHTS_S, PROMPT_KV_S),
     title="Time of a prefill in chunks on a served machine",
     source="[iteration_s-served](#eq-iteration_s-served), summed over the chunks",

@@ -60,6 +60,7 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
         seams.mark_rule(color=PAGE, clip=True).encode(x=x, **lane),
         after.mark_rect(**tokens).encode(x=x, x2="b", **lane),
         _longest(mine, x),
+        *_target(x),
         *_names(),
         data=data,
         height=HEIGHT,
@@ -79,6 +80,19 @@ def _tokens(read: Any, x: Any) -> Any:
         .mark_line(color=MEANINGS["new"].css, strokeWidth=1.5, clip=True)
         .encode(x=x, y=alt.Y("v:Q", axis=None, scale=scale), order=alt.value(0))
     )
+
+
+def _target(x: Any) -> list[Any]:
+    """The gap that the target allows, as long as it is, between the lanes and F."""
+    from llmserve_lab.extras import altair as alt
+
+    foot = alt.value(STREAMS + 8)
+    row = alt.Chart(alt.Data(values=[{}])).transform_calculate(a="0", b="tbt_target")
+    bar = row.mark_rule(strokeWidth=6, color=INK.css).encode(x=x, x2="b", y=foot)
+    text: dict[str, Any] = {"align": "left", "dx": 6, "fontSize": 11, "color": INK.css}
+    words = row.transform_calculate(a="datum.b")
+    named = words.mark_text(text="← no gap longer than this", **text)
+    return [bar, named.encode(x=x, y=foot)]
 
 
 def _longest(mine: Any, x: Any) -> Any:

@@ -73,10 +73,10 @@ def lanes() -> LiveFigure:
         },
         readouts=(
             Verdict("kept", "Longest gap", "tbt_target", "iteration_s", KEPT),
-            Readout("iteration_s", "Longest gap"),
-            Readout("reading_gap_s", "Mean gap while F is read"),
+            Readout("iteration_s", "The longest iteration, a gap"),
+            Readout("reading_gap_s", "Mean gap while the prompt is read"),
             Readout(f.NUM_CHUNKS, "Tokens that each reader gets", prompt_len=long),
-            Readout("chunks_s", "Until F's prompt is read"),
+            Readout("chunks_s", "Time of the prefill in chunks"),
         ),
         sentence=(
             "In chunks of {chunk} the longest gap is {iteration_s}, the mean gap while "
@@ -112,8 +112,8 @@ def chunk_from_target() -> LiveFigure:
             ),
         },
         readouts=(
-            Readout("chunk_fits", "Longest chunk, as measured"),
-            Readout("ideal_fits", "If all of the datasheet were reached"),
+            Readout("chunk_fits", "Largest chunk on a served machine"),
+            Readout("ideal_fits", "Largest chunk, datasheet"),
         ),
         sentence=(
             f"Beside {DECODES} requests that decode and after a prefix of {{context}}, "
@@ -139,8 +139,8 @@ def price() -> LiveFigure:
             Readout(f.PROMPT_COMPUTE_S, "Computing the prompt"),
             Readout(f.PROMPT_WEIGHTS_S, "Reading the weights", **touched),
             Readout(f.PROMPT_KV_S, "Reading the cache again"),
-            Readout(f.PROMPT_S, "If all reading were hidden", **touched),
-            Readout("chunks_s", "Prefill in chunks"),
+            Readout(f.PROMPT_S, "Lower bound, if all reading hid", **touched),
+            Readout("chunks_s", "Time of a prefill on a served machine"),
         ),
         sentence=(
             "A prompt of {prompt_len} in chunks of {chunk} computes for "

@@ -232,7 +232,7 @@ freeze = Question(
 chunk_fits = Question(
     name="continuous-batching.chunk-fits",
     prompt=lambda: (
-        f"The chapter's machine, {DECODES} decodes with {PROMPT:,} tokens in cache each. "
+        f"{DECODES} requests decode, with {PROMPT:,} tokens in cache each. "
         f"A long prompt has come {FAR:,} tokens far. How many rows may the next "
         f"chunk have, if the iteration is to take {si(TARGET_S, 's')} at most? Use the "
         "figure or the formula."
