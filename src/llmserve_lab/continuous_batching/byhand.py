@@ -12,10 +12,13 @@ from llmserve_lab.continuous_batching.machine import (
     PROMPT,
     TARGET_S,
     cost,
+    setting,
 )
 from llmserve_lab.continuous_batching.occupancy import frames, logged
 from llmserve_lab.continuous_batching.workloads import four
 from llmserve_lab.engine import IterationLoad, Static
+from llmserve_lab.formula.origin import Computed
+from llmserve_lab.roofline.formulas import LINEAR_FLOPS
 from llmserve_lab.validation import Band, Setting, Unmeasured, band, dense_rows
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.prediction import KINDS, Kind
@@ -89,6 +92,11 @@ def band_setting() -> Setting:
         output_len=ANSWER,
         precision="bf16",
     )
+
+
+def row_flops() -> Computed:
+    """FLOPs of one row in the linear layers."""
+    return LINEAR_FLOPS.computed(setting(), n_rows=1.0)
 
 
 def mean_error(kind: Kind) -> float:

@@ -15,7 +15,7 @@ from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 
 BLOCKS, BLOCK_TOKENS = 8, 16
-WAITS, NOTES = ("1st in queue", "2nd in queue"), "what happens"
+WAITS, NOTES = ("1st in queue", "2nd in queue"), "event"
 ROWS = (*(f"block {i}" for i in range(BLOCKS, 0, -1)), *WAITS, NOTES)
 A, B, C = range(3)
 Row = dict[str, Any]
@@ -44,7 +44,7 @@ def blocks_run_out() -> StepFigure:
                 Cells(table="held", x2="x2", text="text", grows=True),
                 Cells(table="waits", x2="x2", opacity="faint", grows=True),
                 Labels(table="waits", x="mid", grows=True),
-                Labels(table="notes", align="left", grows=True),
+                Labels(table="notes", align="left"),
             ),
             height=250,
         ),
@@ -102,16 +102,21 @@ def _waits(run: Sequence[Iteration]) -> list[Row]:
 
 
 def _notes(run: Sequence[Iteration]) -> list[Row]:
-    """Words under the iterations in which something changes."""
+    """What has changed last, in words."""
     blocked = _first(run, lambda m: C in m.waiting)
     lost = _first(run, lambda m: B in m.waiting)
     back = next(i for i in range(lost, len(run)) if B in held_blocks(run[i]))
     said = {
-        blocked: "no room for C",
-        lost: "B preempted",
-        back: f"B back, reads {_rows(run[back], B)} rows",
+        blocked: "C arrives, no room",
+        lost: "B is preempted",
+        back: f"B is back, reads {_rows(run[back], B)} rows",
     }
-    return [{"x": at, "y": NOTES, "text": text} for at, text in said.items()]
+    frames = (1, 3, 5, None)  # of the story: a note stays until the next
+    return [
+        {"x": 0, "y": NOTES, "text": text, "since": since}
+        | ({"until": until} if until else {})
+        for text, since, until in zip(said.values(), frames, frames[1:], strict=False)
+    ]
 
 
 def _stretches(letters: Sequence[str | None]) -> list[tuple[str, int, int]]:

@@ -255,7 +255,7 @@ def _at_right(text: str, **at: str) -> Any:
         .mark_text(
             text=text,
             align="right",
-            x={"expr": "width - 4"},
+            x={"expr": "0.78 * width"},
             dy=-7,
             color=GREY.css,
             clip=True,

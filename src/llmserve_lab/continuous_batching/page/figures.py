@@ -75,7 +75,9 @@ def lanes() -> LiveFigure:
             Verdict("kept", "Longest gap", "tbt_target", "iteration_s", KEPT),
             Readout("iteration_s", "The longest iteration, a gap"),
             Readout("reading_gap_s", "Mean gap while the prompt is read"),
-            Readout(f.NUM_CHUNKS, "Tokens that each reader gets", prompt_len=long),
+            Readout(
+                f.NUM_CHUNKS, "Chunks of the prompt, a token each", prompt_len=long
+            ),
             Readout("chunks_s", "Time of the prefill in chunks"),
         ),
         sentence=(

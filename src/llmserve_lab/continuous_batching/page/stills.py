@@ -45,17 +45,15 @@ def sweep(
     upper.plot(asked, [each * r for r in asked], ":", color=GREY.light, lw=1)
     upper.set(ylabel="output tokens/s", xlim=(0, last))
     upper.set_ylim(0, 1.3 * max(most.values()))
-    lower.set(ylabel="median TTFT (s)", yscale="log", ylim=(0.02, 300))
+    lower.set(ylabel="median TTFT (s)", yscale="log", ylim=(0.01, 1000))
     lower.yaxis.set_major_formatter(lambda value, _: plain(value))
     lower.minorticks_off()
     for name, found in points.items():
-        last_one = found[-1]
         lower.annotate(
-            name,
-            (last_one.per_s, last_one.ttft_s),
-            (-4, -12),
+            f"{name} batching",
+            (found[0].per_s, found[0].ttft_s),
+            (0, 9),
             textcoords="offset points",
-            ha="right",
             color=INKS[name].light,
         )
     lower.set_xlabel("requests that arrive per second")

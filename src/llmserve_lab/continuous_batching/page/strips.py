@@ -44,7 +44,7 @@ def mixed_iterations() -> StepFigure:
         title="Each iteration is one strip of rows",
         scene=Scene(
             x=SceneAxis((0, most), "rows of the iteration"),
-            y=SceneAxis(tuple(f"iteration {i + 1}" for i in range(SHOWN))),
+            y=SceneAxis(tuple(f"iter. {i + 1}" for i in range(SHOWN))),
             marks=(Cells(table="rows", text="text"),),
             height=195,
         ),
@@ -75,7 +75,7 @@ def _log(run: Sequence[Iteration]) -> StepLog:
     for number, moment in enumerate(run):
         place = 0
         for request, count in _rows(moment).items():
-            letter, y = LETTERS[request], f"iteration {number + 1}"
+            letter, y = LETTERS[request], f"iter. {number + 1}"
             for i in range(count):
                 text = "" if i else letter  # once is enough, and keeps the page small
                 cell = {"x": place, "y": y, "ink": letter, "text": text}
