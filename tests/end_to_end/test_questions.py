@@ -2,6 +2,7 @@
 
 import pytest
 
+from llmserve_lab.end_to_end.example import example
 from llmserve_lab.end_to_end.loops import both_loops
 from llmserve_lab.end_to_end.page import questions as module
 from llmserve_lab.end_to_end.toy import article_shape
@@ -12,4 +13,16 @@ def test_the_predictions_come_true_in_a_run() -> None:
     model = Transformer(article_shape(n_layers=1, d_model=8))
     short, long = (both_loops(model, [0], new).recomputed.tally for new in (40, 80))
     assert long.pairs / short.pairs == pytest.approx(8, rel=0.05)
-    assert module.predict_growth.right == 2 and module.predict_past.right == 2
+    assert module.predict_growth.right == 2 and module.predict_past.right == 1
+
+
+def test_the_same_word_gets_the_same_weight() -> None:
+    assert module.predict_the.right == 2
+    words, weights = example().words, example().weights[-1]
+    assert words[1] == words[3] and weights[1] == weights[3]
+
+
+def test_a_request_is_run_again_as_often_as_the_page_says() -> None:
+    again = sum(1000 + done for done in range(200))
+    assert module.predict_rows.right == pytest.approx(again / 1199)
+    assert module.per_token.right == 2 * 80 * 8 * 128 * 2

@@ -12,6 +12,7 @@ from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS
 from llmserve_lab.engine import (
     Chunked,
     Continuous,
+    ContinuousWithBudget,
     IterationCost,
     IterationLoad,
     Policy,
@@ -78,7 +79,9 @@ def test_leaps_take_the_times_of_single_iterations(
     sizes: list[tuple[int, int]], overlap: float
 ) -> None:
     cost = replace(SERVED, overlap=overlap, experts_s=0.01, expert_miss=0.9)
-    waiting = Continuous(max_num_batched_tokens=400, batch_wait=7, reserve_output=True)
+    waiting = ContinuousWithBudget(
+        max_num_batched_tokens=400, batch_wait=7, reserve_output=True
+    )
     for policy in (waiting, replace(waiting, reserve_output=False), Chunked(64)):
         leaps = serve(sizes, policy, cost)
         steps = serve(sizes, policy, cost, leap=False)
@@ -91,7 +94,9 @@ def test_leaps_take_the_times_of_single_iterations(
 def test_no_iteration_has_more_rows_than_its_budget(
     sizes: list[tuple[int, int]], mixed: bool
 ) -> None:
-    policy = Continuous(mixed=mixed, max_num_batched_tokens=310, reserve_output=True)
+    policy = ContinuousWithBudget(
+        mixed=mixed, max_num_batched_tokens=310, reserve_output=True
+    )
     report = serve(sizes, policy, log=True)
     assert report.num_requests == len(sizes)
     assert report.log is not None
@@ -101,13 +106,13 @@ def test_no_iteration_has_more_rows_than_its_budget(
 def test_a_budget_that_never_binds_changes_nothing() -> None:
     sizes = [(100 + 7 * number, 50 + number) for number in range(12)]
     free = serve(sizes, Continuous(reserve_output=True))
-    bound = Continuous(reserve_output=True, max_num_batched_tokens=10_000)
+    bound = ContinuousWithBudget(reserve_output=True, max_num_batched_tokens=10_000)
     np.testing.assert_array_equal(free.finished_s, serve(sizes, bound).finished_s)
 
 
 def test_a_prompt_longer_than_the_budget_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match=r"request 0 must have at most .* = 64 .* 65"):
-        serve([(65, 3)], Continuous(max_num_batched_tokens=64))
+        serve([(65, 3)], ContinuousWithBudget(max_num_batched_tokens=64))
 
 
 UNIT = IterationCost(overhead_s=1.0)  # time counts iterations
@@ -126,19 +131,19 @@ def late(arrivals: list[float], policy: Policy, prompt: int = 10) -> list[float]
 
 
 def test_a_lone_prompt_waits_its_iterations_out() -> None:
-    waits = Continuous(max_num_batched_tokens=100, batch_wait=20)
+    waits = ContinuousWithBudget(max_num_batched_tokens=100, batch_wait=20)
     assert late([50.0], waits) == [70.0]
     assert late([50.0], replace(waits, batch_wait=0)) == [50.0]
 
 
 def test_company_of_nine_tenths_of_the_budget_ends_the_wait() -> None:
-    waits = Continuous(max_num_batched_tokens=100, batch_wait=20)
+    waits = ContinuousWithBudget(max_num_batched_tokens=100, batch_wait=20)
     assert late([50.0, 55.0], waits, prompt=40) == [70.0, 70.0]  # 80 rows and a decode
     assert late([50.0, 55.0], waits, prompt=45) == [55.0, 55.0]  # 90 and a decode
 
 
 def test_nobody_waits_where_nobody_decodes() -> None:
-    waits = Continuous(max_num_batched_tokens=100, batch_wait=20)
+    waits = ContinuousWithBudget(max_num_batched_tokens=100, batch_wait=20)
     pool = Pool(UNIT, waits, kv_blocks=1_000)
     assert simulate(requests([(10, 3)]), pool).scheduled_s == [0.0]
 
@@ -227,9 +232,11 @@ def test_memory_that_no_driver_is_known_for_is_an_estimate() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"batch_wait": 20}, "max_num_batched_tokens must be a budget"),
         ({"max_num_batched_tokens": 0}, "max_num_batched_tokens must be at least 1"),
-        ({"wait_until_full": 0.0}, r"wait_until_full must be in \(0, 1\]"),
+        (
+            {"wait_until_full": 0.0, "max_num_batched_tokens": 9},
+            r"wait_until_full must be in \(0, 1\]",
+        ),
         (
             {"batch_wait": -1, "max_num_batched_tokens": 9},
             "batch_wait must be at least",
@@ -238,7 +245,7 @@ def test_memory_that_no_driver_is_known_for_is_an_estimate() -> None:
 )
 def test_policies_refuse_by_name(fields: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Continuous(**fields)  # type: ignore[arg-type]
+        ContinuousWithBudget(**fields)  # type: ignore[arg-type]
 
 
 def test_costs_refuse_by_name() -> None:

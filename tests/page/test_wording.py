@@ -20,68 +20,8 @@ from llmserve_lab.page.live.wording import (
     stems,
     told_apart,
 )
+from tests.page.sentences import FIELDS, ORDER
 
-# What the words of a sentence cannot tell apart, read once more: each field with what
-# stands right before it.
-ORDER: dict[str, dict[str, str]] = {
-    "afd.idle": {"af_ratio": "at a ratio of ", "ratio_pipeline": "best ratio is "},
-    "afd.rounds": {
-        "seen_attn": "drawn Attention waits for a share of ",
-        "seen_ffn": "of the time and the FFN for ",
-        "idle_attn": "{pipeline_s}, and they wait for ",
-        "idle_ffn": "{idle_attn} and ",
-    },
-    "afd.throughput": {
-        "n_batches": "answers of {mean_decode}, ",
-        "ratio_best": "the paper's best ratio is ",
-        "ratio_pipeline": "with the loop counted it is ",
-    },
-    "deepseek.frontier": {
-        "halves_gpu_tokens_per_s": "{halves_user_tokens_per_s} and a GPU makes ",
-        "turn_gpu_tokens_per_s": "{turn_user_tokens_per_s} and a GPU makes ",
-    },
-    "deepseek.waterfall": {
-        "experts_s": "attention takes {mla_s}, the experts ",
-        "attn_elementwise_s": "elementwise kernels and launches ",
-        "moe_elementwise_s": "{attn_elementwise_s} and ",
-        "other_s": "the rest ",
-    },
-    "moe.layouts": {
-        "expert_copy_ep_bytes": "with TP alone, ",
-        "rank_copy_ep_bytes": "with EP and a copy for each expert, ",
-    },
-    "moe.traffic": {
-        "n_rows": "",
-        "busiest_rows": "for any other, ",
-        "hot_bytes": "to rank 0: every rank has ",
-        "cold_bytes": "for it and ",
-    },
-    "roofline.attention_kinds": {
-        "mha_limit": "multi-head attention ends at ",
-        "gqa_limit": "grouped-query attention at ",
-        "mla_limit": "latent attention at ",
-    },
-    "roofline.iteration_time": {
-        "decode_s": "one decode iteration for {batch} takes at least ",
-        "prefill_s": "a prefill chunk of {chunk} takes ",
-    },
-    "roofline.roofline": {
-        "decode_intensity": "decoding {batch} with {context} in cache does ",
-        "prefill_intensity": "a prefill chunk of {chunk} does ",
-    },
-    "tensor_parallel.speedup": {
-        "speedup_8_1": "for a batch of one, 8 ranks are ",
-        "speedup_16_1": "and 16 ranks ",
-        "speedup_8_1024": "for 1,024 they are ",
-        "speedup_16_1024": "{speedup_8_1024} and ",
-    },
-    "varlen.attention_square": {
-        "len_1": "Lengths ",
-        "len_2": "{len_1}, ",
-        "len_3": "{len_2}, ",
-        "len_4": "{len_3} and ",
-    },
-}
 LATER = ("continuous_batching", "end_to_end")  # their charts are being rewritten
 BOUND = [name for name in registry.figures() if not name.startswith(LATER)]
 every_bound_figure = pytest.mark.parametrize("name", BOUND)
@@ -150,11 +90,13 @@ def nameless(figure: LiveFigure) -> Iterator[str]:
             yield f"{figure.name}: {name} in {clause!r}"
 
 
-def may_swap(figure: LiveFigure, called: list[tuple[str, str]]) -> Iterator[set[str]]:
+def may_swap(
+    figure: LiveFigure, called: list[tuple[str, str]], *, any_unit: bool = False
+) -> Iterator[set[str]]:
     """Pairs of one unit, each called by a text, that could change places unnoticed."""
     held = [(name, text, quantity_of(figure, name)) for name, text in called]
     for (one, mine, a), (other, its, b) in combinations(held, 2):
-        if a and b and a.unit == b.unit and one != other:
+        if a and b and (any_unit or a.unit == b.unit) and one != other:
             words = (mine, named(a, one)), (its, named(b, other))
             try:
                 told_apart(words)
@@ -179,7 +121,7 @@ def test_a_readout_is_labelled_by_what_it_shows(name: str) -> None:
 def test_two_labels_do_not_change_places(name: str) -> None:
     figure = registry.figures()[name]()
     shown = [(r.name, r.label) for r in figure.readouts if isinstance(r, Readout)]
-    assert list(may_swap(figure, shown)) == []
+    assert list(may_swap(figure, shown, any_unit=True)) == []
 
 
 @every_bound_figure
@@ -190,6 +132,12 @@ def test_a_clause_names_its_quantity_and_two_fields_do_not_change_places(
     assert list(nameless(figure)) == []
     alike = {frozenset(pair) for pair in may_swap(figure, list(near(figure.sentence)))}
     assert alike <= ordered(figure, name)
+
+
+@every_bound_figure
+def test_fields_stand_where_their_words_are(name: str) -> None:
+    sentence = registry.figures()[name]().sentence
+    assert [m.group(1) for m in FIELD.finditer(sentence)] == FIELDS[name].split()
 
 
 @every_bound_figure

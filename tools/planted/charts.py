@@ -21,7 +21,7 @@ KIND = "charts"
 PACKAGE = "src/llmserve_lab"
 PALETTE = f"{PACKAGE}/page/palette.py"
 LATER = ("continuous_batching", "end_to_end")  # rewritten elsewhere, as in the tests
-MARKS = {"Mark", "Place", "Drawn", "Case", "Layout", "_bar"}
+MARKS = {"BoundMark", "Landmark", "Drawn", "Case", "Layout", "_bar"}
 SHOWN = {"Readout", "Verdict"}
 INKS = {"MEANINGS", "SERIES"}
 OPPOSITE = {
@@ -66,7 +66,7 @@ def _in_chart(path: Path, root: Path, tree: ast.AST) -> Iterator[Defect]:
             yield from _swapped(path, root, pair, what)
         yield from _swapped(path, root, [_ink(one), _ink(other)], "inks")
     for call in _calls(tree):
-        if _called(call) == "Axis" and len(call.args) > 1:
+        if _called(call) == "QuantityAxis" and len(call.args) > 1:
             yield _slip(path, root, call.args[1], '"byte"', "unit")
         if _called(call) == "on":
             source = ast.get_source_segment(path.read_text("utf8"), call)
@@ -89,7 +89,9 @@ def _in_figures(path: Path, root: Path, tree: ast.AST) -> Iterator[Defect]:
                 yield from _swapped(path, root, call.args[4].elts, "cases")
         for word in call.keywords:
             if word.arg == "derived" and isinstance(word.value, ast.Dict):
-                for bound in pairwise(word.value.values):
+                # What is unpacked there has no name, and its order says nothing.
+                pairs = zip(word.value.keys, word.value.values, strict=True)
+                for bound in pairwise([value for name, value in pairs if name]):
                     yield from _swapped(path, root, bound, "derived")
             if word.arg == "sentence":
                 yield from _fields(path, root, word.value)

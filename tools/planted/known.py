@@ -17,6 +17,8 @@ PACKAGE = "src/llmserve_lab"
 ROOFLINE = f"{PACKAGE}/roofline/page"
 AFD = f"{PACKAGE}/afd/page"
 CHARTS = "tests/page/test_charts.py"
+SOURCE = "tests/page/test_chart_source.py"
+BINDINGS = "tests/page/test_bindings.py"
 HINTS = "tests/page/test_hints.py"
 WORDING = "tests/page/test_wording.py"
 
@@ -52,20 +54,20 @@ TOGETHER = (
     ),
     Known(
         f"{ROOFLINE}/charts.py",
-        "INTENSITY = Axis(q.intensity, domain",
-        'INTENSITY = Axis(q.intensity, "byte/FLOP", domain',
+        "INTENSITY = QuantityAxis(q.intensity, domain",
+        'INTENSITY = QuantityAxis(q.intensity, "byte/FLOP", domain',
         CHARTS,
     ),
     Known(
         f"{ROOFLINE}/charts.py",
         'x=TIME.on("x", "start")',
         'x=TIME.on("x", "start").title("time of an iteration (s)")',
-        CHARTS,
+        SOURCE,
     ),
     Known(
         f"{AFD}/charts.py",
-        'Mark("Attention", q.attn_s), Mark("wire", q.comm_s)',
-        'Mark("wire", q.attn_s), Mark("Attention", q.comm_s)',
+        'BoundMark("Attention", q.attn_s), BoundMark("wire", q.comm_s)',
+        'BoundMark("wire", q.attn_s), BoundMark("Attention", q.comm_s)',
         CHARTS,
     ),
     Known(f"{AFD}/charts.py", "f.IDLE_ATTN, attn", "f.IDLE_FFN, attn", CHARTS),
@@ -91,7 +93,7 @@ TOGETHER = (
         f"{ROOFLINE}/figures.py",
         'intensity="prefill_intensity"',
         'intensity="decode_intensity"',
-        CHARTS,
+        BINDINGS,
     ),
     Known(f"{ROOFLINE}/figures.py", '"Read the weights"', '"Read the cache"', WORDING),
 )

@@ -15,7 +15,10 @@ CATALOG_PAGE = "chapters/catalog.ipynb"
 CHAPTER_PARTS = 5  # src/llmserve_lab/CHAPTER/page/FILE
 LOGIC = tuple(
     f"tests/page/test_{name}.py"
-    for name in ("charts", "wording", "hints", "questions", "axes", "palette")
+    for name in (
+        *("chart_source", "charts", "bindings", "wording"),
+        *("hints", "questions", "axes", "palette"),
+    )
 )
 OTHERS = (
     "tests/browser",

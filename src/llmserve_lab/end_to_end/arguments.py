@@ -95,3 +95,15 @@ def block_table(model: ModelShape) -> Table:
     ]
     columns = ("one block", "closed form", "list of tensors")
     return Table(f"{model.name}: what a block is made of", columns, rows)
+
+
+def parts_of(model: ModelShape) -> dict[str, int]:
+    """Parameters of a whole model by part, added up over the list of tensors."""
+    found = {"embedding": 0, "attention": 0, "ffn": 0, "head": 0, "norms": 0}
+    outside = {"embed_tokens": "embedding", "lm_head": "head"}
+    inside = {"attn_params": "attention", "ffn_params": "ffn", "norm_params": "norms"}
+    for tensor in model.tensors():
+        name = tensor.name
+        part = "norms" if name.startswith("norm") else inside[_part(name)]
+        found[outside.get(name, part)] += tensor.params
+    return found

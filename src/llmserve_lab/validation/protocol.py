@@ -16,7 +16,7 @@ import numpy as np
 
 from llmserve_lab import catalog
 from llmserve_lab.catalog.records.cited import Cited
-from llmserve_lab.engine import Chunked, Continuous, Policy, Request
+from llmserve_lab.engine import Chunked, ContinuousWithBudget, Policy, Request
 from llmserve_lab.validation.bill import BYTES_16, weight_bytes
 from llmserve_lab.validation.rows import MeasuredRow
 
@@ -93,7 +93,7 @@ def _trtllm(row: MeasuredRow) -> Protocol:
     """
     if row.public:
         short = row.prompt_len == row.output_len == 1024
-        policy: Policy = Continuous(
+        policy: Policy = ContinuousWithBudget(
             max_batch=2048,
             reserve_output=True,
             max_num_batched_tokens=16_384,
@@ -112,7 +112,9 @@ def _trtllm(row: MeasuredRow) -> Protocol:
 
 def _sglang(row: MeasuredRow) -> Protocol:
     """SGLang: prompts go first, in batches of their own; all decodes wait for them."""
-    policy = Continuous(max_batch=4096, mixed=False, max_num_batched_tokens=8192)
+    policy = ContinuousWithBudget(
+        max_batch=4096, mixed=False, max_num_batched_tokens=8192
+    )
     return Protocol(
         policy=policy,
         memory=0.8,

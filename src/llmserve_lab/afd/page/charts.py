@@ -10,7 +10,7 @@ from llmserve_lab import notation as q
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.page.gantt import FLIGHTS, LANES, TIME
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
-from llmserve_lab.page.live.bound import Larger, Mark, Place, landmarks
+from llmserve_lab.page.live.bound import BoundMark, Landmark, Larger, landmarks
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.palette import GREY, SERIES, series
 
@@ -25,8 +25,10 @@ BATCHES = series("batch 1", "batch 2", "batch 3")
 LOW = 270  # pixels down: below the curves
 TIMES = {"attn_s": "attn_s", "comm_s": "comm_s"}
 FEW: dict[str, Any] = {"tickCount": 5}
-LOOP = Place("best r, loop counted", q.ratio_pipeline, down=16)
-SLOWER = Larger(Mark("Attention", q.attn_s), Mark("wire", q.comm_s), "{}-bound")
+LOOP = Landmark("best r, loop counted", q.ratio_pipeline, down=16)
+SLOWER = Larger(
+    BoundMark("Attention", q.attn_s), BoundMark("wire", q.comm_s), "{}-bound"
+)
 
 
 def _along(data: str) -> Any:
@@ -59,7 +61,7 @@ def _shade() -> Any:
     )
 
 
-def _places(*places: Place) -> Any:
+def _places(*places: Landmark) -> Any:
     """Ratios at which something happens."""
     return landmarks(RATIO, "x", "af_ratio", *places, bare=True)
 
@@ -82,7 +84,8 @@ def throughput() -> Any:
     return alt.layer(
         _shade(),
         *_places(
-            Place("best r, paper", q.ratio_best, down=LOW), replace(LOOP, down=LOW + 18)
+            Landmark("best r, paper", q.ratio_best, down=LOW),
+            replace(LOOP, down=LOW + 18),
         ),
         bound_curves(
             RATIO,
@@ -105,7 +108,7 @@ def idle() -> Any:
     attn, ffn = SERIES[:2]
     return alt.layer(
         _shade(),
-        *_places(Place("ratio r", q.af_ratio), LOOP),
+        *_places(Landmark("ratio r", q.af_ratio), LOOP),
         bound_curves(
             RATIO,
             y,

@@ -73,7 +73,6 @@ def lanes() -> LiveFigure:
         },
         readouts=(
             Verdict("kept", "Longest gap", "tbt_target", "iteration_s", KEPT),
-            Readout("iteration_s", "The longest iteration, a gap"),
             Readout("reading_gap_s", "Mean gap while the prompt is read"),
             Readout(
                 f.NUM_CHUNKS, "Chunks of the prompt, a token each", prompt_len=long

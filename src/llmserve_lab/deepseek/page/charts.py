@@ -9,7 +9,7 @@ from llmserve_lab import notation as q
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
-from llmserve_lab.page.live.bound import Case, Cases, Mark, Marks
+from llmserve_lab.page.live.bound import BoundMark, Case, Cases, Marks
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.palette import MEANINGS, SERIES
 from llmserve_lab.roofline.formulas import BATCH_FITS
@@ -22,8 +22,8 @@ KINDS = {
 }
 
 
-def _bar(lane: str, part: Formula, kind: str) -> tuple[Mark, str]:
-    return Mark(lane, part, KINDS[kind]), kind
+def _bar(lane: str, part: Formula, kind: str) -> tuple[BoundMark, str]:
+    return BoundMark(lane, part, KINDS[kind]), kind
 
 
 # Blocks in the order of a step: the result that says how long each lasts, its bars.

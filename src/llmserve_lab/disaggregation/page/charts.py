@@ -8,14 +8,14 @@ from llmserve_lab import notation as q
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.page.controls import BY_BANDWIDTH
 from llmserve_lab.page.live.axes import QuantityAxis
-from llmserve_lab.page.live.bound import Mark, Marks, Place, landmarks, picked
+from llmserve_lab.page.live.bound import BoundMark, Landmark, Marks, landmarks, picked
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.palette import GREY, NARROW, SERIES
 from llmserve_lab.roofline.formulas import BATCH_FITS
 
 WAYS = Marks(
-    Mark("all at the end", f.TRANSFER_S, SERIES[1]),
-    Mark("layer by layer", f.EXPOSED_S, SERIES[0]),
+    BoundMark("all at the end", f.TRANSFER_S, SERIES[1]),
+    BoundMark("layer by layer", f.EXPOSED_S, SERIES[0]),
 )
 SENT = QuantityAxis(
     q.exposed_s,
@@ -27,8 +27,8 @@ SENT = QuantityAxis(
 FLEET = 16
 FAST = {"link_bw": float(BY_BANDWIDTH[0].bandwidth), "eff_link": 1.0}
 POOLS = Marks(
-    Mark("prefill pool", f.PREFILL_RATE, SERIES[1], "one_prefill_rate"),
-    Mark("decode pool", f.DECODE_RATE, SERIES[0], "one_decode_rate"),
+    BoundMark("prefill pool", f.PREFILL_RATE, SERIES[1], "one_prefill_rate"),
+    BoundMark("decode pool", f.DECODE_RATE, SERIES[0], "one_decode_rate"),
 )
 GPUS = {f.PREFILL_RATE: "datum.x", f.DECODE_RATE: f"({FLEET} - datum.x)"}
 SPLIT = QuantityAxis(
@@ -57,8 +57,8 @@ LOAD, ROWS = (
 OVERHEAD_S = 0.002  # of every iteration, in the map
 GPU_TIMES = (f.PREFILL_GPU_S, f.DECODE_GPU_S, f.SHARED_GPU_S)
 ONE, TWO = Marks(
-    Mark("one engine", f.SHARED_GPUS, SERIES[0]),
-    Mark("two pools", f.POOLS_GPUS, SERIES[1]),
+    BoundMark("one engine", f.SHARED_GPUS, SERIES[0]),
+    BoundMark("two pools", f.POOLS_GPUS, SERIES[1]),
 )
 # What is said of a cell, the first that holds: the test, the words, the ink.
 REGIONS = (
@@ -71,7 +71,7 @@ REGIONS = (
 INKS = {words: ink for _, words, ink in REGIONS}
 
 
-LOADED = Place("load", q.shared_gpus, expr="arrival_rate * shared_gpu_s")
+LOADED = Landmark("load", q.shared_gpus, expr="arrival_rate * shared_gpu_s")
 
 
 def sending() -> Any:
@@ -102,7 +102,7 @@ def sending() -> Any:
             color=by_ink("way", WAYS.inks)["color"],
         )
     )
-    rule = landmarks(SENT, "x", "ms", Place("prefill", q.prefill_s))
+    rule = landmarks(SENT, "x", "ms", Landmark("prefill", q.prefill_s))
     return alt.layer(bars, *rule, height=400)
 
 
@@ -136,7 +136,7 @@ def when_to_split() -> Any:
     cells = _merged(_cells()).mark_rect(opacity=0.6)
     return alt.layer(
         cells.encode(x=x, x2="to_prompt_len", y=y, y2="to_load", color=color),
-        *landmarks(PROMPT, "x", "from_prompt_len", Place("prompt", q.prompt_len)),
+        *landmarks(PROMPT, "x", "from_prompt_len", Landmark("prompt", q.prompt_len)),
         *landmarks(LOAD, "y", "from_load", LOADED),
     )
 

@@ -8,6 +8,7 @@ from llmserve_lab.end_to_end.page import charts
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Slider
 from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout
 
 # Latent attention runs a prompt in another form than a row: the twin prices both.
@@ -16,8 +17,9 @@ LARGE = tuple(
     for model in MODELS.values()
     if model.params_total > 1e9 and model.attention.kind != "MLA"
 )
-PROMPTS = (1.0, *(2.0**i for i in range(5, 18)))
-ANSWERS = (1.0, *(2.0**i for i in range(2, 17)))
+RUNNING = "llama-3.1-8b"
+PROMPTS = (1.0, 10.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 4000.0, 8000.0)
+ANSWERS = (1.0, 10.0, 50.0, *(100.0 * i for i in range(1, 11)))
 
 
 def again_or_once() -> LiveFigure:
@@ -27,24 +29,27 @@ def again_or_once() -> LiveFigure:
     names = tuple(model.name for model in LARGE)
     return LiveFigure(
         name="again-or-once",
-        title="The longer the answer, the more a cache saves",
+        title="Without a cache the whole text is computed again for every token",
         chart=charts.again_or_once,
         controls=(
-            Slider(quantity("prompt_len"), PROMPTS, 1024.0),
-            Slider(quantity("new_tokens"), ANSWERS, 512.0),
-            Choice("model", "Model", names, "Llama-3-8B", sets),
+            Slider(quantity("prompt_len"), PROMPTS, 1000.0),
+            Slider(quantity("new_tokens"), ANSWERS, 200.0),
+            Choice("model", "Model", names, MODELS[RUNNING].name, sets),
         ),
         derived={
             "recompute_flops": Bound(f.RECOMPUTE_FLOPS),
             "cached_flops": Bound(f.CACHED_FLOPS),
         },
         readouts=(
-            Readout("recompute_flops", "All again: FLOPs"),
-            Readout("cached_flops", "With a cache: FLOPs"),
             Readout(f.FLOPS_RATIO, "FLOPs, again over once"),
             Readout(f.ROWS_RATIO, "Rows, again over once"),
             Readout(f.PAIRS_RATIO, "Pairs, again over once"),
             Readout(f.KV_HELD_BYTES, "The cache then holds"),
+        ),
+        goal=Goal(
+            "find a request for which the cache saves less than half of the work",
+            lambda flops_ratio: flops_ratio < 2,
+            {"new_tokens": 1.0},
         ),
         sentence=(
             "{model}, a prompt of {prompt_len} and an answer of {new_tokens}: running "

@@ -1,4 +1,4 @@
-"""What to guess before reading the chapter, and what to work out after it."""
+"""What to guess while reading the chapter, and what to work out after it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from llmserve_lab import catalog
 from llmserve_lab.catalog import workload
 from llmserve_lab.end_to_end import formulas as f
 from llmserve_lab.end_to_end.arguments import block_of
+from llmserve_lab.end_to_end.example import example
 from llmserve_lab.end_to_end.stability import same_bits
-from llmserve_lab.end_to_end.toy import TEXT, tokenize, toy
+from llmserve_lab.end_to_end.story import SENTENCE, model, tokenize
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 
-PROMPT, ANSWER = 1024, 256
-LLAMA = catalog.model("llama-3-8b")
-BIG = catalog.model("llama-3-70b")
+PROMPT, ANSWER = 1000, 200  # tokens of the book's usual request
+LLAMA = catalog.model("llama-3.1-8b")
+BIG = catalog.model("llama-3.1-70b")
 REQUEST: dict[str, float] = {"prompt_len": PROMPT, "new_tokens": ANSWER}
+LONGER: dict[str, float] = {"prompt_len": 2000, "new_tokens": 500}
 
 
 def _twice(formula: Formula) -> float:
@@ -24,19 +26,82 @@ def _twice(formula: Formula) -> float:
     return float(formula.at(short, new_tokens=8192.0) / formula.at(short))
 
 
+def _same_the() -> float:
+    """Choice 0: more to the first "the"; 1: to the second; 2: to both the same."""
+    weights = example().weights[-1]
+    if weights[1] == weights[3]:
+        return 2.0
+    return float(weights[3] > weights[1])
+
+
+predict_the = Question(
+    name="end-to-end.predict-the",
+    kind="predict",
+    prompt=(
+        "The sentence has the word “the” twice. Both are the same token, so they have "
+        "the same vector, and so the same key. To which of them does the last row, "
+        "“ball”, give more weight?"
+    ),
+    choices=("to the first", "to the second, its own article", "to both the same"),
+    answer=_same_the,
+    hints=(
+        Hint(lambda: 0.0, "What could the row compare? Only its query and two keys."),
+        Hint(
+            lambda: 1.0,
+            "That is what a reader would do. But what do the two keys differ in?",
+        ),
+    ),
+    why=(
+        "A weight depends on the query and the key alone, and the two keys are equal. "
+        "Without a notion of position attention sees a bag of words. Rotary positions, "
+        "below, mend that."
+    ),
+)
+predict_past = Question(
+    name="end-to-end.predict-past",
+    kind="predict",
+    prompt=(
+        "The model has read “Give the dog the”. Then “ball” is appended, and the model "
+        "runs again over all five tokens. What happens to the first four rows, after "
+        "the last block?"
+    ),
+    choices=(
+        "they change a lot: the meaning of a sentence depends on its end",
+        "mathematically they stay exactly the same",
+        "all change a little, because the weights must add up to 1",
+    ),
+    answer=lambda: float(
+        0 if not same_bits(model(), tokenize(SENTENCE), prefix=4) else 1
+    ),
+    hints=(
+        Hint(lambda: 0.0, "Which rows may an earlier row look at?"),
+        Hint(lambda: 2.0, "Does the new row take part in the softmax of an old one?"),
+    ),
+    why=(
+        "The causal mask lets a row see itself and earlier rows only, in every block. "
+        "Nothing that comes later enters its arithmetic. (An engine may add in another "
+        "order when there are more rows; then last digits differ by rounding.)"
+    ),
+)
 predict_rows = Question(
     name="end-to-end.predict-rows",
     kind="predict",
     prompt=(
-        f"A prompt has {PROMPT} tokens and the answer gets {ANSWER}. The loop runs the "
-        "whole sequence again for every token. How many times more rows go through the "
-        "linear layers than if each token were run once?"
+        f"A prompt has {PROMPT:,} tokens and the answer gets {ANSWER}. The loop runs "
+        "the whole sequence again for every token. How many times more rows go through "
+        "the model than if each token went through once?"
     ),
     answer=lambda: f.ROWS_RATIO.at(REQUEST),
     rel_tol=0.15,
+    hints=(
+        Hint(
+            lambda: (PROMPT + ANSWER) / PROMPT,
+            "That is how much longer the text becomes. How often is it run?",
+        ),
+    ),
     why=lambda: (
-        f"Counted, it is {si(f.ROWS_RATIO.at(REQUEST))} times. The long prompt "
-        "goes through once for every token of the answer."
+        f"Counted, it is {si(f.ROWS_RATIO.at(REQUEST))} times: each of the {ANSWER} "
+        f"passes runs more than {PROMPT:,} rows, where one row would do."
     ),
 )
 predict_growth = Question(
@@ -59,26 +124,39 @@ predict_growth = Question(
         f"as much: {si(_twice(f.RECOMPUTE_PAIRS))}."
     ),
 )
-predict_past = Question(
-    name="end-to-end.predict-past",
-    kind="predict",
+per_token = Question(
+    name="end-to-end.per-token",
     prompt=(
-        "A model has read five tokens. Then a sixth is appended, and the model runs "
-        "again. What happens to the rows of the first five, after the last block?"
+        f"{BIG.name} has {BIG.n_layers} blocks, "
+        f"{int(block_of(BIG)['n_kv_heads'])} key–value heads of "
+        f"{BIG.attention.d_head} numbers, and keeps 2 bytes a number. How many bytes "
+        "does one token leave in its KV cache?"
     ),
-    choices=(
-        "they change a lot: the meaning of a sentence depends on its end",
-        "they change a little, by rounding",
-        "not a bit of them changes",
-    ),
-    answer=lambda: float(1 + same_bits(toy(), tokenize(TEXT), prefix=5)),
+    answer=BIG.kv_bytes_per_token,
+    unit="byte",
+    asked_in="kB",
+    rel_tol=0.03,
     hints=(
-        Hint(lambda: 0.0, "Which positions may an earlier one look at?"),
-        Hint(lambda: 1.0, "So it may be if sums are added in another order."),
+        Hint(
+            lambda: BIG.kv_bytes_per_token() / 2,
+            "A token leaves a key and a value.",
+        ),
+        Hint(
+            lambda: BIG.kv_bytes_per_token() / BIG.n_layers,
+            "That is one block.",
+        ),
+        Hint(
+            lambda: (
+                BIG.kv_bytes_per_token()
+                * BIG.attention.n_heads
+                / block_of(BIG)["n_kv_heads"]
+            ),
+            "Query heads share their keys and values.",
+        ),
     ),
-    why=(
-        "The causal mask lets a position see itself and earlier ones. Nothing that "
-        "comes later enters its arithmetic, and below we compare the bits."
+    why=lambda: (
+        "Two vectors, a head and a block at a time: "
+        f"{si(BIG.kv_bytes_per_token(), 'byte')}."
     ),
 )
 block = Question(
@@ -87,7 +165,7 @@ block = Question(
         f"{BIG.name}: d = {BIG.d_model}, {BIG.attention.n_heads} query heads, "
         f"{int(block_of(BIG)['n_kv_heads'])} key–value heads, d_h = "
         f"{BIG.attention.d_head}, SwiGLU with d_ff = {int(block_of(BIG)['d_ff'])}, "
-        "RMSNorm. How many parameters has a block?"
+        "RMSNorm. How many parameters does one block have?"
     ),
     answer=lambda: f.BLOCK_PARAMS.at(block_of(BIG)),
     unit="parameter/layer",
@@ -103,36 +181,38 @@ block = Question(
         ),
     ),
     why=lambda: (
-        "Equation [block_params](#eq-block_params) gives "
+        "Attention, FFN and norms together, as in "
+        "[block_params](#eq-block_params): "
         f"{si(f.BLOCK_PARAMS.at(block_of(BIG)), 'parameter/layer')}."
     ),
 )
 held = Question(
     name="end-to-end.held",
     prompt=(
-        f"{LLAMA.name} has answered a prompt of {PROMPT} tokens with {ANSWER}. How "
-        "many bytes does its 16-bit cache hold then?"
+        f"{LLAMA.name} has answered a prompt of 2,000 tokens with 500. A token leaves "
+        f"{si(LLAMA.kv_bytes_per_token(), 'byte')}. How many bytes does the cache hold "
+        "then?"
     ),
-    answer=lambda: f.KV_HELD_BYTES.at(workload(LLAMA) | REQUEST),
+    answer=lambda: f.KV_HELD_BYTES.at(workload(LLAMA) | LONGER),
     unit="byte",
     asked_in="MB",
     rel_tol=0.005,
     hints=(
         Hint(
-            lambda: f.KV_HELD_BYTES.at(workload(LLAMA) | REQUEST, new_tokens=1),
+            lambda: f.KV_HELD_BYTES.at(workload(LLAMA) | LONGER, new_tokens=1),
             "That is the prompt alone.",
         ),
     ),
     why=lambda: (
         "Equation [kv_held_bytes](#eq-kv_held_bytes): "
-        f"{si(f.KV_HELD_BYTES.at(workload(LLAMA) | REQUEST), 'byte')}."
+        f"{si(f.KV_HELD_BYTES.at(workload(LLAMA) | LONGER), 'byte')}."
     ),
 )
 pairs = Question(
     name="end-to-end.pairs",
     prompt=(
         "A prompt of a single token, an answer of a thousand. How many times more "
-        "query–key pairs does the loop without a cache meet?"
+        "query–key pairs does the loop without a cache meet than the loop with one?"
     ),
     answer=lambda: float(f.PAIRS_RATIO(prompt_len=1, new_tokens=1000)),
     rel_tol=0.02,
@@ -144,8 +224,8 @@ pairs = Question(
     ),
     why=lambda: (
         "Equation [pairs_ratio](#eq-pairs_ratio) gives "
-        f"{si(float(f.PAIRS_RATIO(prompt_len=1, new_tokens=1000)))}, and "
-        "[long_answer_pairs](#eq-long_answer_pairs) told "
-        "so: about a third of the answer's length."
+        f"{si(float(f.PAIRS_RATIO(prompt_len=1, new_tokens=1000)))}; "
+        "[long_answer_pairs](#eq-long_answer_pairs) says the same in short: about a "
+        "third of the answer's length."
     ),
 )

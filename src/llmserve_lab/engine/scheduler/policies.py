@@ -107,66 +107,77 @@ class Continuous(Policy):
     A request joins with its whole prompt. Where prefill and decode are not ``mixed``,
     prompts go first, and all decodes wait for them. ``reserve_output`` sets room for
     the whole output aside, so that no request is ever preempted.
-
-    With ``max_num_batched_tokens``, an iteration has no more rows than that: a prompt
-    that does not fit whole waits for the next. With ``batch_wait``, prompts that would
-    interrupt decodes wait for company, for so many iterations at most, or until the
-    iteration would fill the share ``wait_until_full`` of that budget.
-
-    Raises:
-        ValueError: a count is below 1, a wait has no budget to fill, or (while it runs)
-            a prompt is longer than the budget.
     """
 
     max_batch: int = 256
     mixed: bool = True
     reserve_output: bool = False
     _: KW_ONLY
-    max_num_batched_tokens: int | None = None
-    batch_wait: int = 0
-    wait_until_full: float = 0.9
     order: Order = FCFS
 
     def __post_init__(self) -> None:
         whole(max_batch=self.max_batch)
-        whole(first=0, batch_wait=self.batch_wait)
         of_type(Order, order=self.order)
-        if self.max_num_batched_tokens is not None:
-            whole(max_num_batched_tokens=self.max_num_batched_tokens)
-        elif self.batch_wait:
-            raise ValueError(
-                "max_num_batched_tokens must be a budget that batch_wait can fill, "
-                "got None"
-            )
+
+    def plan(self, state: BatchState) -> Plan:
+        """Admit as many as fit, and run all that is pending."""
+        while state.size < self.max_batch and state.admit():
+            pass
+        chunks = [(sequence, sequence.pending) for sequence in state.prefilling]
+        decode = self.mixed or all(rows == 1 for _, rows in chunks)
+        return Plan(chunks, decode, repeats=1 if chunks else MANY)
+
+
+@dataclass(frozen=True)
+class ContinuousWithBudget(Continuous):
+    """Continuous batching of whole prompts within a token budget.
+
+    An iteration has at most ``max_num_batched_tokens`` rows: a prompt that does not fit
+    whole waits for the next. With ``batch_wait``, prompts that would interrupt decodes
+    wait for company, for so many iterations at most, or until the iteration would fill
+    the share ``wait_until_full`` of that budget.
+
+    Raises:
+        ValueError: a count is below 1, a share is not in (0, 1], or (while it runs) a
+            prompt is longer than the budget.
+    """
+
+    _: KW_ONLY
+    max_num_batched_tokens: int
+    batch_wait: int = 0
+    wait_until_full: float = 0.9
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(first=0, batch_wait=self.batch_wait)
+        whole(max_num_batched_tokens=self.max_num_batched_tokens)
         if not 0 < self.wait_until_full <= 1:
             raise ValueError(
                 f"wait_until_full must be in (0, 1], got {self.wait_until_full}"
             )
 
     def plan(self, state: BatchState) -> Plan:
-        """Admit as many as fit, and run all that is pending."""
-        room = MANY
-        if self.max_num_batched_tokens is not None:
-            decodes = len(state.decode_batch) if self.mixed else 0
-            room = self.max_num_batched_tokens - decodes
-            if decodes and self._waits(state, room):
-                # free blocks shrink while it waits, unless they are reserved
-                repeats = self.batch_wait - state.waited if self.reserve_output else 1
-                return Plan([], repeats=repeats, waits=True)
+        """Wait for company, or admit as far as the budget goes."""
+        decodes = len(state.decode_batch) if self.mixed else 0
+        room = self.max_num_batched_tokens - decodes
+        if decodes and self._waits(state, room):
+            # free blocks shrink while it waits, unless they are reserved
+            repeats = self.batch_wait - state.waited if self.reserve_output else 1
+            return Plan([], repeats=repeats, waits=True)
         while state.size < self.max_batch and self._fits(state, room):
             sequence = state.admit()
             if sequence is None:
                 break
             room -= sequence.pending
         chunks = [(sequence, sequence.pending) for sequence in state.prefilling]
-        paused = not self.mixed and any(rows > 1 for _, rows in chunks)
-        return Plan(chunks, decode=not paused, repeats=1 if chunks else MANY)
+        decode = self.mixed or all(rows == 1 for _, rows in chunks)
+        return Plan(chunks, decode, repeats=1 if chunks else MANY)
 
     def _fits(self, state: BatchState, room: int) -> bool:
         """Whether the request that is next leaves the iteration within its budget."""
         sequence, most = state.next_waiting(), self.max_num_batched_tokens
-        if sequence is None or most is None:
-            return sequence is not None
+        if sequence is None:
+            return False
         if sequence.pending > most:
             raise ValueError(
                 f"request {sequence.request.id} must have at most "
@@ -189,8 +200,8 @@ class Continuous(Policy):
                 break
             slots, company = slots - 1, company + sequence.pending
         rows = company + len(state.decode_batch)
-        most = self.max_num_batched_tokens or 0
-        return company > 0 and rows < self.wait_until_full * most
+        full = self.wait_until_full * self.max_num_batched_tokens
+        return company > 0 and rows < full
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.text import unit_text
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves, words_of
-from llmserve_lab.page.live.bound import Place, landmarks
+from llmserve_lab.page.live.bound import Landmark, landmarks
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.live.wording import told_apart
 from llmserve_lab.page.palette import GREY, INK, MEANINGS, SERIES, series
@@ -55,8 +55,8 @@ def touched() -> Any:
     from llmserve_lab.extras import altair as alt
 
     return alt.layer(
-        *landmarks(TOUCHED, "y", "value", Place("all experts", q.n_experts)),
-        *landmarks(ROWS, "x", "n_rows", Place("your rows", q.n_rows)),
+        *landmarks(TOUCHED, "y", "value", Landmark("all experts", q.n_experts)),
+        *landmarks(ROWS, "x", "n_rows", Landmark("your rows", q.n_rows)),
         bound_curves(
             ROWS,
             TOUCHED,

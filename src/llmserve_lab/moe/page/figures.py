@@ -118,8 +118,8 @@ def traffic() -> LiveFigure:
             "cold_bytes": Bound(f.COLD_BYTES, **fixed),
         },
         readouts=(
-            Readout("hot_bytes", "From each to the hot rank"),
-            Readout("cold_bytes", "From each to another"),
+            Readout("hot_bytes", "Bytes from each to the hot rank"),
+            Readout("cold_bytes", "Bytes from each to another"),
             Readout(f.BUSIEST_ROWS, "Copies that the hot rank gets", **shared),
             Readout(f.BALANCEDNESS, "Balancedness", **shared),
         ),

@@ -22,7 +22,7 @@ NAMELESS = Quantity("", "dimensionless", "")  # a case that its prefix tells apa
 
 
 @dataclass(frozen=True)
-class Mark:
+class BoundMark:
     """What a mark is called, what it draws, in which ink.
 
     ``signal`` holds the quantity (or the formula's result); it is called like it, with
@@ -126,14 +126,14 @@ def picked(field: str, exprs: Mapping[str, str]) -> str:
     return f"({{{names}}})[datum.{field}]"
 
 
-class Marks(tuple[Mark, ...]):
+class Marks(tuple[BoundMark, ...]):
     """Marks that stand side by side, each called by what it draws.
 
     Raises:
         ValueError: two marks could change names.
     """
 
-    def __new__(cls, *marks: Mark) -> Marks:
+    def __new__(cls, *marks: BoundMark) -> Marks:
         """Check the names of all marks against what they draw."""
         told_apart([(m.name, words_of(m.source, m.signal)) for m in marks])
         return super().__new__(cls, marks)
@@ -145,7 +145,7 @@ class Marks(tuple[Mark, ...]):
 
 
 @dataclass(frozen=True)
-class Place:
+class Landmark:
     """A landmark: what it is called, and the quantity at whose value it stands.
 
     ``expr`` computes it in the quantity's unit where no signal holds it.
@@ -165,7 +165,7 @@ class Place:
 
 
 def landmarks(
-    axis: QuantityAxis, channel: str, data: str, *places: Place, bare: bool = False
+    axis: QuantityAxis, channel: str, data: str, *places: Landmark, bare: bool = False
 ) -> Sequence[Any]:
     """A thin rule for each place on an axis, called by what it is.
 
@@ -186,8 +186,8 @@ class Larger:
     ``text`` has ``{}`` where the word of the larger one stands.
     """
 
-    one: Mark
-    other: Mark
+    one: BoundMark
+    other: BoundMark
     text: str = "{}"
 
     def __post_init__(self) -> None:

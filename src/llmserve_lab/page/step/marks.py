@@ -201,7 +201,7 @@ class Links(Mark):
         place = {"x": x.channel(self.x), "y": y.channel(self.y)}
         ends = {"x2": {"field": self.x2}, "y2": {"field": self.y2}}
         color = {"color": self._color(inks)}
-        wide = {"strokeWidth": _as_is(self.width)} if self.width else {}
+        wide = {"size": _as_is(self.width)} if self.width else {}  # of a rule: width
         line = {"type": "rule", "strokeWidth": 3, "strokeCap": "round"}
         found = [self._layer(line, {**place, **ends, **color, **wide})]
         middle = [

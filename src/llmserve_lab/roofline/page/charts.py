@@ -8,7 +8,14 @@ from typing import Any
 from llmserve_lab import notation as q
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
-from llmserve_lab.page.live.bound import Case, Cases, Mark, Marks, Place, landmarks
+from llmserve_lab.page.live.bound import (
+    BoundMark,
+    Case,
+    Cases,
+    Landmark,
+    Marks,
+    landmarks,
+)
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.palette import GREY, MEANINGS, SERIES, Ink, series
 from llmserve_lab.roofline import formulas as f
@@ -55,7 +62,7 @@ def roofline() -> Any:
         points.mark_point(size=160, opacity=1, clip=True),
         names.encode(text="phase:N"),
     )
-    ridge = landmarks(INTENSITY, "x", "intensity", Place("ridge", q.ridge))
+    ridge = landmarks(INTENSITY, "x", "intensity", Landmark("ridge", q.ridge))
     return alt.layer(*ridge, drawn.encode(x=x, y=y))
 
 
@@ -77,13 +84,13 @@ def intensity_against_context() -> Any:
         for phase in PHASES.cases
     ]
     return alt.layer(
-        *landmarks(y, "y", "value", Place("ridge", q.ridge)),
+        *landmarks(y, "y", "value", Landmark("ridge", q.ridge)),
         *landmarks(
             CONTEXT,
             "x",
             "context",
-            Place("KV = weights", q.crossover_context),
-            Place("memory full", q.context_fits, down=16),
+            Landmark("KV = weights", q.crossover_context),
+            Landmark("memory full", q.context_fits, down=16),
         ),
         bound_curves(CONTEXT, y, *lines),
     )
@@ -96,9 +103,9 @@ def iteration_time() -> Any:
     layers, inks = [], dict[str, Ink]()
     for phase in PHASES.cases:
         weights, cache, compute = bars = Marks(
-            Mark("read weights", q.weights_s, MEANINGS["weights"]),
-            Mark("read cache", q.kv_s, MEANINGS["cache"], phase.signal(q.kv_s)),
-            Mark(
+            BoundMark("read weights", q.weights_s, MEANINGS["weights"]),
+            BoundMark("read cache", q.kv_s, MEANINGS["cache"], phase.signal(q.kv_s)),
+            BoundMark(
                 "compute", q.compute_s, MEANINGS["compute"], phase.signal(q.compute_s)
             ),
         )
@@ -147,7 +154,7 @@ def attention_kinds(models: Mapping[str, ModelShape]) -> Any:
         )
         for ink, (kind, model) in zip(SERIES, models.items(), strict=False)
     ]
-    ridge = landmarks(y, "y", "value", Place("ridge", q.ridge))
+    ridge = landmarks(y, "y", "value", Landmark("ridge", q.ridge))
     return alt.layer(*ridge, bound_curves(CONTEXT, y, *lines))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from llmserve_lab import notation as q
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
-from llmserve_lab.page.live.bound import Mark, Marks
+from llmserve_lab.page.live.bound import BoundMark, Marks
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.palette import MEANINGS, SERIES
 from llmserve_lab.tensor_parallel import formulas as f
@@ -14,8 +14,8 @@ from llmserve_lab.tensor_parallel import formulas as f
 DEGREES = (1, 2, 4, 8, 16)
 LABELS_AT = (1.0, 0.8, 0.6, 0.25)
 KINDS = Marks(
-    Mark("work on one rank", f.RANK_S, MEANINGS["compute"]),
-    Mark("all-reduces", f.LINK_S, MEANINGS["communication"]),
+    BoundMark("work on one rank", f.RANK_S, MEANINGS["compute"]),
+    BoundMark("all-reduces", f.LINK_S, MEANINGS["communication"]),
 )
 TIME = QuantityAxis(q.tp_s, "ms", words="time of one iteration")
 BATCH = QuantityAxis(q.batch, words="batch", domain=(1, 4096), log=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from llmserve_lab import notation as q
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
-from llmserve_lab.page.live.bound import Mark, Marks, Place, landmarks
+from llmserve_lab.page.live.bound import BoundMark, Landmark, Marks, landmarks
 from llmserve_lab.page.palette import GREY, NARROW, SERIES
 from llmserve_lab.varlen import formulas as f
 
@@ -15,8 +15,8 @@ PROMPT = QuantityAxis(
     q.row_prompt, words="prompt of the average row", domain=(64, 1e6), log=True
 )
 USEFUL, WASTED = COMPUTED = Marks(
-    Mark("useful", f.USEFUL_PAIRS, SERIES[0]),
-    Mark("computed for nothing", f.WASTED_PAIRS, SERIES[1]),
+    BoundMark("useful", f.USEFUL_PAIRS, SERIES[0]),
+    BoundMark("computed for nothing", f.WASTED_PAIRS, SERIES[1]),
 )
 SIDE = "batch * longest_prompt"  # of the square that a padded batch would make
 # The axes grow by leaps of √2: a square is seen to grow, and few steps redraw ticks.
@@ -136,8 +136,8 @@ def share() -> Any:
             PROMPT,
             "x",
             "row_prompt",
-            Place("attention overtakes", q.overtake_prompt),
-            Place("this row", q.row_prompt, down=16),
+            Landmark("attention overtakes", q.overtake_prompt),
+            Landmark("this row", q.row_prompt, down=16),
         ),
         bound_curves(PROMPT, y, line),
     )

@@ -1,4 +1,4 @@
-"""What a reader should take away from the chapter, each sentence a test.
+"""Laws of the chapter's mechanism, each counted while a model runs.
 
 The numbers are counted while a model runs, not taken from the closed forms.
 """

@@ -1,0 +1,207 @@
+"""Still pictures of the model: a block, heads, rotary positions, parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from llmserve_lab.catalog import ModelShape
+from llmserve_lab.end_to_end.arguments import cached_heads, parts_of
+from llmserve_lab.page.palette import BLUE, GREEN, GREY, GRID, INK, VERMILLION
+from llmserve_lab.page.still import StaticFigure, figure_style
+from llmserve_lab.transformer.rope import rotate
+
+CHAPTER = "end_to_end"
+PAIRS = ((1, 3), (4, 6))  # positions of a key and of a query, two apart
+
+
+@figure_style()
+def block() -> StaticFigure:
+    """One block: the rows pass by above, two halves add to them from below."""
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(5.6, 2.7))
+    _plain(axes, (0, 10.4), (0.6, 5.2))
+    _arrow(axes, (0.1, 4.2), (10.3, 4.2), width=5)
+    axes.text(0.1, 4.65, "rows in", color=GREY.light)
+    axes.text(10.3, 4.65, "rows out", color=GREY.light, ha="right")
+    axes.text(5.2, 4.65, "residual: the bypass", ha="center", weight="bold")
+    for left, name, says in (
+        (0.5, "attention", "rows look at\neach other"),
+        (5.5, "FFN", "each row\nfor itself"),
+    ):
+        _half(axes, left, name, says, BLUE.light)
+    return StaticFigure.of(
+        figure,
+        name=f"{CHAPTER}.block",
+        title="A block adds to its rows, twice; it never replaces them",
+        sentence=(
+            "The thick line is the residual: the rows pass by. Attention and the FFN "
+            "each read a normalised copy of the rows and add their result to them."
+        ),
+    )
+
+
+def _half(axes: Any, left: float, name: str, says: str, ink: str) -> None:
+    """Down from the residual, through a norm and the half itself, and back up."""
+    _arrow(axes, (left, 4.2), (left, 2.35), ink=ink)
+    _box(axes, (left - 0.35, 1.3, 1.2, 1.0), "norm", GREY.light)
+    _arrow(axes, (left + 0.9, 1.8), (left + 1.45, 1.8), ink=ink)
+    _box(axes, (left + 1.5, 0.9, 2.5, 1.8), f"{name}\n", ink)
+    axes.text(left + 2.75, 1.4, says, ha="center", va="center", fontsize=8)
+    _arrow(axes, (left + 3.5, 2.75), (left + 3.5, 3.85), ink=ink)
+    axes.text(
+        left + 3.5,
+        4.2,
+        "+",
+        ha="center",
+        va="center",
+        weight="bold",
+        fontsize=13,
+        color=ink,
+        bbox={"boxstyle": "circle,pad=0.15", "fc": GRID.light, "ec": ink},
+    )
+
+
+@figure_style()
+def heads(model: ModelShape) -> StaticFigure:
+    """Query heads above the key–value heads that they share."""
+    from llmserve_lab.extras import patches
+    from llmserve_lab.extras import pyplot as plt
+
+    attention = cached_heads(model)
+    n, shared = attention.n_heads, attention.n_kv_heads
+    figure, axes = plt.subplots(figsize=(5.6, 1.9))
+    _plain(axes, (-0.2, n + 0.2), (0, 4.2))
+    look: dict[str, Any] = {"facecolor": VERMILLION.light, "edgecolor": "none"}
+    for i in range(n):
+        axes.add_patch(patches.Rectangle((i + 0.12, 2.6), 0.76, 0.76, **look))
+    each = n // shared
+    look = {"facecolor": GREEN.light, "edgecolor": "none"}
+    for j in range(shared):
+        left = j * each
+        middle = left + each / 2
+        axes.add_patch(patches.Rectangle((middle - 0.9, 0.9), 1.8, 0.76, **look))
+        for i in range(each):
+            axes.plot(
+                (left + i + 0.5, middle), (2.6, 1.66), color=GREY.light, lw=0.8, ls="-"
+            )
+    axes.text(0, 3.6, f"{n} query heads", color=VERMILLION.light, weight="bold")
+    axes.text(0, 0.2, f"{shared} key–value heads", color=GREEN.light, weight="bold")
+    return StaticFigure.of(
+        figure,
+        name=f"{CHAPTER}.heads",
+        title=f"{model.name}: {each} query heads share one key–value head",
+        sentence=(
+            f"{n} query heads, {shared} key–value heads: the cache is {each} times "
+            "smaller than if each query head had keys and values of its own."
+        ),
+    )
+
+
+@figure_style()
+def rope() -> StaticFigure:
+    """Two dials: a key and a query two positions apart, early and late."""
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, dials = plt.subplots(1, 2, figsize=(5.6, 2.1))
+    scores = [_dial(axes, *pair) for axes, pair in zip(dials, PAIRS, strict=True)]
+    return StaticFigure.of(
+        figure,
+        name=f"{CHAPTER}.rope",
+        title="Rotary positions: only the angle between two rows counts",
+        sentence=(
+            "The same key and the same query, two positions apart, at the start of a "
+            "text and later. Both arrows turn by an angle for each position; the angle "
+            "between them, and so the score "
+            f"({_minus(scores[0])} and {_minus(scores[1])}), stays."
+        ),
+    )
+
+
+def _minus(x: float) -> str:
+    return f"{x:.2f}".replace("-", "−")
+
+
+def _dial(axes: Any, key_at: int, query_at: int) -> float:
+    """Draw both arrows; returns their product."""
+    from llmserve_lab.extras import patches
+
+    _plain(axes, (-1.9, 1.9), (-1.4, 1.4))
+    axes.set_aspect("equal")
+    axes.add_patch(patches.Circle((0, 0), 1, fill=False, edgecolor=GRID.light, lw=2))
+    one = np.array([[[1.0, 0.0]]])
+    tips = []
+    for at, ink, name in ((key_at, GREEN, "key"), (query_at, VERMILLION, "query")):
+        x, y = rotate(one, np.array([at]))[0, 0]
+        _arrow(axes, (0, 0), (x, y), ink=ink.light, width=2.5)
+        where = {"ha": "center", "va": "center", "color": ink.light, "weight": "bold"}
+        axes.text(1.5 * x, 1.25 * y, f"{name} {at}", **where)
+        tips.append((x, y))
+    axes.set_title(f"positions {key_at} and {query_at}", fontsize=9.5)
+    (x, y), (x2, y2) = tips
+    return float(x * x2 + y * y2)
+
+
+@figure_style()
+def parameters(model: ModelShape) -> StaticFigure:
+    """How the parameters of a model are shared out: one bar."""
+    from llmserve_lab.extras import pyplot as plt
+
+    parts = parts_of(model)
+    total = sum(parts.values())
+    figure, axes = plt.subplots(figsize=(5.6, 1.7))
+    left = 0.0
+    for name in ("embedding", "attention", "ffn", "head"):
+        width = parts[name] / 1e9
+        look: dict[str, Any] = {"color": BLUE.light, "edgecolor": GRID.light, "lw": 2}
+        axes.barh(0, width, left=left, height=0.6, **look)
+        label = f"{name.replace('ffn', 'FFN')}\n{width:.2f}"
+        at = left + width / 2 - (0.35 if name == "embedding" else 0)
+        axes.text(at, 0.4, label, ha="center", va="bottom", fontsize=8.5)
+        left += width
+    axes.set(ylim=(-0.4, 1.2), xlim=(-0.9, left + 0.5), yticks=[])
+    axes.set_xlabel("parameters (billions)")
+    axes.grid(visible=False)
+    axes.spines["left"].set_visible(False)
+    share = parts["ffn"] / total
+    return StaticFigure.of(
+        figure,
+        name=f"{CHAPTER}.parameters",
+        title=f"Most of {model.name} is its FFNs",
+        sentence=(
+            f"Of {total / 1e9:.2f} billion parameters, {share:.0%} are in the FFNs of "
+            f"its {model.n_layers} blocks, {parts['attention'] / total:.0%} in "
+            "attention."
+        ),
+    )
+
+
+def _plain(axes: Any, x: tuple[float, float], y: tuple[float, float]) -> None:
+    axes.set(xlim=x, ylim=y)
+    axes.axis("off")
+
+
+def _arrow(
+    axes: Any,
+    start: tuple[float, float],
+    end: tuple[float, float],
+    *,
+    ink: str = INK.light,
+    width: float = 1.6,
+) -> None:
+    look = {"arrowstyle": "-|>", "color": ink, "lw": width, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", xy=end, xytext=start, arrowprops=look)
+
+
+def _box(axes: Any, at: tuple[float, float, float, float], text: str, ink: str) -> None:
+    from llmserve_lab.extras import patches
+
+    x, y, width, height = at
+    look: dict[str, Any] = {"facecolor": GRID.light, "edgecolor": ink, "lw": 1.6}
+    axes.add_patch(
+        patches.FancyBboxPatch((x, y), width, height, boxstyle="round,pad=0.05", **look)
+    )
+    middle = {"ha": "center", "va": "center", "weight": "bold"}
+    axes.text(x + width / 2, y + height / 2, text, **middle)

@@ -1,0 +1,142 @@
+"""One pass through the model, stepped: from the text to the next token.
+
+The small model has run; each band shows what it made of the prompt at that station.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from llmserve_lab import catalog
+from llmserve_lab.end_to_end import tokens
+from llmserve_lab.end_to_end.sampling import chances
+from llmserve_lab.end_to_end.story import PROMPT, WORDS, model, tokenize
+from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
+from llmserve_lab.transformer import PLAIN
+from llmserve_lab.transformer.arithmetic import Array
+
+Row = dict[str, Any]
+BANDS = ("text", "tokens", "ids", "vectors", "block 1", "block 2", "logits", "sample")
+FIRST, WIDE = 1.7, 1.64  # where the tokens' columns begin, and their width
+LLAMA = "llama-3.1-8b"
+
+
+def way() -> StepFigure:
+    """The stations of a pass, one a frame; the last frame appends the new token."""
+    frames, rows = _frames(), _rows()
+    return StepFigure(
+        name="one-pass",
+        title="One pass: text goes in at the top, one new token comes out",
+        scene=Scene(
+            x=SceneAxis((0, 10), shown=False),
+            y=SceneAxis((len(BANDS), 0), shown=False),
+            marks=(
+                Cells(table="cells", x2="x2", y2="y2", text="text"),
+                Labels(table="names", align="left"),
+            ),
+            height=34 * len(BANDS),
+            fixed={"names": _names()},
+        ),
+        logs={"pass": StepLog(frames, {"cells": rows})},
+        stills=(("pass", 3), ("pass", 6), ("pass", 8)),
+        start=8,
+        legend={"new": "this station", "other": "stations before"},
+        counters=(Counter("shape here"), Counter("shape in Llama-3.1-8B")),
+    )
+
+
+def _names() -> list[Row]:
+    return [{"x": 0, "y": y + 0.5, "text": name} for y, name in enumerate(BANDS)]
+
+
+def stations() -> dict[str, Array]:
+    """Rows [n, d] by station, and the logits [n, V], as the small model made them."""
+    seen: dict[str, Array] = {}
+
+    def note(name: str, _axes: str, array: npt.NDArray[Any]) -> None:
+        seen[name] = np.asarray(array)
+
+    model().forward(tokenize(PROMPT), run=replace(PLAIN, note=note))
+    named = {"vectors": "embedding", "logits": "logits"}
+    named |= {f"block {i}": f"block {i} / + residual, output" for i in (1, 2)}
+    return {band: seen[name] for band, name in named.items()}
+
+
+def _texts() -> dict[str, list[str]]:
+    """What stands in each band, a text a column."""
+    found = stations()
+    words = tokens.pieces(PROMPT)
+    shown = {
+        "text": [PROMPT],
+        "tokens": [word.replace(" ", "␣") for word in words],
+        "ids": [f"{token:,}" for token in tokens.encode(PROMPT)],
+    }
+    for band in ("vectors", "block 1", "block 2", "logits"):
+        shown[band] = [f"{_short(row)} …" for row in found[band]]
+    return shown
+
+
+def _short(row: Array) -> str:
+    """The first two numbers of a row, with a real minus sign."""
+    first, second = (round(float(x), 1) + 0.0 for x in row[:2])
+    return f"{first:.1f} {second:.1f}".replace("-", "−")
+
+
+def _rows() -> list[Row]:
+    """Cells by band: in full colour at their station, grey from then on."""
+    found: list[Row] = []
+    for y, (band, texts) in enumerate(_texts().items()):
+        span = 4 * WIDE if band == "text" else WIDE
+        for column, text in enumerate(texts):
+            place = _place(column, y, span) | {"text": text}
+            found.append({**place, "ink": "new", "since": y, "until": y + 1})
+            found.append({**place, "ink": "other", "since": y + 1})
+    y, word = len(BANDS) - 1, _likeliest()[0].replace(" ", "␣")
+    chosen = _place(3, y, WIDE) | {"text": word}
+    found.append({**chosen, "ink": "new", "since": y, "until": y + 1})
+    found.append({**chosen, "ink": "other", "since": y + 1})
+    found.append({**_place(4, 1, WIDE), "text": word, "ink": "new", "since": y + 1})
+    return found
+
+
+def _place(column: int, y: int, span: float) -> Row:
+    x = FIRST + WIDE * column
+    return {"x": x + 0.04, "x2": x + span - 0.04, "y": y + 0.08, "y2": y + 0.92}
+
+
+def _likeliest() -> tuple[str, float]:
+    """The likeliest next token, and its probability."""
+    found = chances(stations()["logits"][-1])
+    best = int(np.argmax(found))
+    return WORDS[best], float(found[best])
+
+
+def _frames() -> tuple[Frame, ...]:
+    large, small = catalog.model(LLAMA), model().shape
+    n, (word, chance) = len(tokens.pieces(PROMPT)), _likeliest()
+    rows = (f"{n} × {small.d_model}", f"{n} × {large.d_model:,}")
+    scores = (f"{n} × {small.vocab}", f"{n} × {large.vocab:,}")
+    last = large.n_layers
+    said = (
+        ("The prompt is text.", ("–", "–")),
+        ("It is cut into tokens; ␣ stands for a space.", (f"{n}", f"{n}")),
+        ("Each token has a number, its id, in the vocabulary.", (f"{n}", f"{n}")),
+        ("Each id is looked up in a table: one row of numbers a token.", rows),
+        ("The first block lets the rows look at each other, and changes them.", rows),
+        (f"The next block does the same again. Llama-3.1-8B has {last} of them.", rows),
+        ("The LM head gives each row a score for every word: logits.", scores),
+        (
+            f"The last row decides: “{word.strip()}” has probability {chance:.2f}.",
+            ("1", "1"),
+        ),
+        (
+            f"“{word.strip()}” is appended, and the next pass begins.",
+            (f"{n + 1}", f"{n + 1}"),
+        ),
+    )
+    return tuple(Frame(sentence, counters) for sentence, counters in said)

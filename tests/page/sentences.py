@@ -1,0 +1,139 @@
+"""Sentences of live figures, read once more: where each number stands, and why."""
+
+# What the words of a sentence cannot tell apart, read once more: each field with what
+# stands right before it.
+ORDER: dict[str, dict[str, str]] = {
+    "afd.idle": {"af_ratio": "at a ratio of ", "ratio_pipeline": "best ratio is "},
+    "afd.rounds": {
+        "seen_attn": "drawn Attention waits for a share of ",
+        "seen_ffn": "of the time and the FFN for ",
+        "idle_attn": "{pipeline_s}, and they wait for ",
+        "idle_ffn": "{idle_attn} and ",
+    },
+    "afd.throughput": {
+        "n_batches": "answers of {mean_decode}, ",
+        "ratio_best": "the paper's best ratio is ",
+        "ratio_pipeline": "with the loop counted it is ",
+    },
+    "deepseek.frontier": {
+        "halves_gpu_tokens_per_s": "{halves_user_tokens_per_s} and a GPU makes ",
+        "turn_gpu_tokens_per_s": "{turn_user_tokens_per_s} and a GPU makes ",
+    },
+    "deepseek.waterfall": {
+        "experts_s": "attention takes {mla_s}, the experts ",
+        "attn_elementwise_s": "elementwise kernels and launches ",
+        "moe_elementwise_s": "{attn_elementwise_s} and ",
+        "other_s": "the rest ",
+    },
+    "moe.layouts": {
+        "expert_copy_ep_bytes": "with TP alone, ",
+        "rank_copy_ep_bytes": "with EP and a copy for each expert, ",
+    },
+    "moe.traffic": {
+        "n_rows": "",
+        "busiest_rows": "for any other, ",
+        "hot_bytes": "to rank 0: every rank has ",
+        "cold_bytes": "for it and ",
+    },
+    "roofline.attention_kinds": {
+        "mha_limit": "multi-head attention ends at ",
+        "gqa_limit": "grouped-query attention at ",
+        "mla_limit": "latent attention at ",
+    },
+    "roofline.iteration_time": {
+        "decode_s": "one decode iteration for {batch} takes at least ",
+        "prefill_s": "a prefill chunk of {chunk} takes ",
+    },
+    "roofline.roofline": {
+        "decode_intensity": "decoding {batch} with {context} in cache does ",
+        "prefill_intensity": "a prefill chunk of {chunk} does ",
+    },
+    "tensor_parallel.speedup": {
+        "speedup_8_1": "for a batch of one, 8 ranks are ",
+        "speedup_16_1": "and 16 ranks ",
+        "speedup_8_1024": "for 1,024 they are ",
+        "speedup_16_1024": "{speedup_8_1024} and ",
+    },
+    "varlen.attention_square": {
+        "len_1": "Lengths ",
+        "len_2": "{len_1}, ",
+        "len_3": "{len_2}, ",
+        "len_4": "{len_3} and ",
+    },
+}
+FIELDS = {  # of each sentence, in the order in which its words ask for them
+    "afd.idle": (
+        "batch mean_prompt mean_decode n_batches af_ratio idle_attn idle_ffn "
+        "ratio_pipeline"
+    ),
+    "afd.rounds": (
+        "bundle flight seen_attn seen_ffn attn_s ffn_s pipeline_s idle_attn idle_ffn"
+    ),
+    "afd.throughput": (
+        "batch mean_prompt mean_decode n_batches ratio_best best_tokens_per_s "
+        "ratio_pipeline pipeline_tokens_per_s hidden"
+    ),
+    "deepseek.frontier": (
+        "model ep device gpu_requests context halves_user_tokens_per_s "
+        "halves_gpu_tokens_per_s turn_user_tokens_per_s turn_gpu_tokens_per_s "
+        "better room"
+    ),
+    "deepseek.memory": ("model ep device resident_bytes batch_fits context"),
+    "deepseek.waterfall": (
+        "ep device gpu_requests context mla_s experts_s bound attn_elementwise_s "
+        "moe_elementwise_s all_to_all_s other_s turn_s room"
+    ),
+    "disaggregation.pool_rates": (
+        "model accelerator prompt_len new_tokens tbt_target pool_ratio best_pools_rate"
+    ),
+    "disaggregation.sending": (
+        "model accelerator prompt_len handoff_bytes made link hides transfer_s "
+        "exposed_s"
+    ),
+    "disaggregation.when_to_split": (
+        "model accelerator arrival_rate prompt_len new_tokens tbt_target link_bw "
+        "overlap shared_gpus pools_gpus fewer"
+    ),
+    "moe.layouts": (
+        "n_rows node top_k tp_block_bytes expert_copy_ep_bytes rank_copy_ep_bytes "
+        "composed_bytes"
+    ),
+    "moe.route": ("row top_k rule row_copies row_out_bytes expert_copies_bytes"),
+    "moe.touched": (
+        "n_rows top_k n_experts touched_experts read_ratio expert_intensity"
+    ),
+    "moe.traffic": (
+        "n_rows top_k hot_share hot_bytes cold_bytes busiest_rows balancedness"
+    ),
+    "roofline.attention_kinds": (
+        "batch accelerator mha_limit gqa_limit mla_limit ridge"
+    ),
+    "roofline.intensity_against_context": (
+        "model accelerator batch crossover_context context_fits decode_limit chunk "
+        "prefill_limit ridge"
+    ),
+    "roofline.iteration_time": (
+        "model accelerator batch decode_s decode_compute_s chunk prefill_s "
+        "weights_s prefill_kv_s held_bytes held"
+    ),
+    "roofline.roofline": (
+        "model accelerator batch context decode_intensity decode_side chunk "
+        "prefill_intensity prefill_side ridge held_bytes held"
+    ),
+    "tensor_parallel.block": ("strategy tp step gathered_bytes paired_bytes"),
+    "tensor_parallel.speedup": (
+        "model accelerator link context chunk speedup_8_1 speedup_16_1 "
+        "speedup_8_1024 speedup_16_1024"
+    ),
+    "tensor_parallel.tp_time": (
+        "model n_ranks accelerator link batch context chunk rank_s link_s "
+        "tp_speedup most rank_bytes fits"
+    ),
+    "varlen.attention_share": (
+        "model overtake_prompt overtake_square row_prompt larger"
+    ),
+    "varlen.attention_square": (
+        "len_1 len_2 len_3 len_4 way padded_pairs masked_pairs varlen_pairs "
+        "useful_pairs"
+    ),
+}
