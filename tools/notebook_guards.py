@@ -36,6 +36,7 @@ TOP = {
     "llmserve_lab.cluster",
     "llmserve_lab.engine",
     "llmserve_lab.transformer",
+    "llmserve_lab.validation",
     "llmserve_lab.workloads",
 }
 # Pages that are not named for their package.

@@ -94,6 +94,9 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "model accelerator arrival_rate prompt_len new_tokens tbt_target link_bw "
         "overlap shared_gpus pools_gpus fewer"
     ),
+    "how_wrong.band": ("kind model gpu clients prompt where"),
+    "how_wrong.ladder": ("tpot_error ttft_error"),
+    "how_wrong.predicted_against_measured": ("kind left mean_error median_error bias"),
     "moe.layouts": (
         "n_rows node top_k tp_block_bytes expert_copy_ep_bytes rank_copy_ep_bytes "
         "composed_bytes"

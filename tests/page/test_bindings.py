@@ -15,6 +15,7 @@ BOUND = [name for name in registry.figures() if not name.startswith(LATER)]
 every_figure = pytest.mark.parametrize("name", BOUND)
 
 VERDICTS = {  # what is less, than what; then the word where it is, and where it is not
+    ("outside", "half"): ("inside what was measured", "outside everything measured"),
     ("hidden_comm_s", "comm_s"): ("the wire is waited for", "the wire is hidden"),
     ("tbt_target", "iteration_s"): ("breaks the target", "keeps the target"),
     ("halves_s", "turn_s"): ("two halves", "one after another"),
@@ -48,6 +49,7 @@ LABELS = {
     "most": "Most of the time goes to",
     "fits": "In its memory",
     "larger": "More FLOPs are in",
+    "where": "This setting is",
 }
 
 

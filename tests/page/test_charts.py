@@ -61,6 +61,8 @@ SERIES = {
     **{"Attention": "blue", "attention": "blue"},
     **{"FFN": "vermillion", "experts": "vermillion", "shared": "green"},
     **{"batch 1": "blue", "batch 2": "vermillion", "batch 3": "green"},
+    **{"TPOT": "blue", "TTFT": "vermillion", "Llama-3.1-70B": "blue"},
+    **{"Qwen3-32B": "vermillion", "Llama-3.1-8B": "green"},
     **{"2 ranks": "blue", "4 ranks": "vermillion", "8 ranks": "green"},
     **{"16 ranks": "purple", "loop counted": "blue", "touched": "blue"},
     "as many requests as fit": "blue",

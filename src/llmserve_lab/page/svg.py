@@ -10,6 +10,9 @@ NAMESPACE = "http://www.w3.org/2000/svg"
 # The picture's frame has the description, the page has the font.
 DROPPED = re.compile(r"aria-|(class|font-family|pointer-events|role|version)$")
 DEFAULTS = {("opacity", "1"), ("stroke-width", "1"), ("font-weight", "normal")}
+CROWD = 500  # points that are worth joining
+MOVED = re.compile(r"translate\(([-.\d]+),\s*([-.\d]+)\)")
+FROM = re.compile(r"M([-.\d]+),([-.\d]+)(?=[hvc])")
 NOTHING = {"", "M0,0h0v0h0Z"}
 
 
@@ -28,11 +31,37 @@ def tidy(svg: str, *, prefix: str, decimals: int, join: bool = False) -> str:
     _prune(root)
     for group in root.iter():
         _join_lines(group)
+        _join_points(group)
         if join:
             _join_cells(group)
     root.set("xmlns", NAMESPACE)
     root.set("aria-hidden", "true")
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _join_points(parent: Element) -> None:
+    """Make one path of a crowd of equal points that follow each other."""
+    if len(parent) < CROWD:
+        return
+    joined: list[Element] = []
+    for child in parent:
+        moved = MOVED.fullmatch(child.get("transform", ""))
+        start = FROM.match(child.get("d", ""))
+        if child.tag != "path" or not (moved and start):
+            joined.append(child)
+            continue
+        x, y = (
+            float(a) + float(b)
+            for a, b in zip(moved.groups(), start.groups(), strict=True)
+        )
+        child.set("d", f"M{x:.1f},{y:.1f}{child.get('d', '')[start.end() :]}")
+        del child.attrib["transform"]
+        last = joined[-1] if joined else None
+        if last is not None and last.tag == "path" and _look(last) == _look(child):
+            last.set("d", f"{last.get('d')}{child.get('d')}")
+        else:
+            joined.append(child)
+    parent[:] = joined
 
 
 def _join_cells(parent: Element) -> None:

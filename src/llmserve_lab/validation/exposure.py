@@ -9,16 +9,18 @@ by any machine, exactly and without another run.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from llmserve_lab.engine import IterationCost, Pool, Report, simulate
+from llmserve_lab.engine import IterationCost, Pool, Report, Request, simulate
 from llmserve_lab.engine.metrics.iteration_record import IterationRecord
 from llmserve_lab.validation.bill import Floats
 from llmserve_lab.validation.protocol import (
     BLOCK_TOKENS,
+    Protocol,
     protocol_of,
     requests_of,
 )
@@ -84,9 +86,17 @@ def overlapped(computing: Floats, reading: Floats, overlap: float) -> Floats:
     return longer + (1 - overlap) * np.minimum(computing, reading)
 
 
-def exposures_of(row: MeasuredRow) -> Exposures:
-    """Run the row's benchmark in the engine, and count what its means are made of."""
-    report = run(row, ONE_ITERATION)
+def exposures_of(
+    row: MeasuredRow,
+    *,
+    protocol: Protocol | None = None,
+    requests: Sequence[Request] | None = None,
+) -> Exposures:
+    """Run the row's benchmark in the engine, and count what its means are made of.
+
+    Another ``protocol`` or other ``requests`` than the row's own may be tried.
+    """
+    report = run(row, ONE_ITERATION, protocol=protocol, requests=requests)
     assert report.log is not None
     loads = _loads(tuple(report.log))
     arrival, first, last = (
@@ -100,16 +110,23 @@ def exposures_of(row: MeasuredRow) -> Exposures:
     return Exposures(_exposed(loads, waiting), _exposed(loads, decoding), mean_output)
 
 
-def run(row: MeasuredRow, cost: IterationCost) -> Report:
+def run(
+    row: MeasuredRow,
+    cost: IterationCost,
+    *,
+    protocol: Protocol | None = None,
+    requests: Sequence[Request] | None = None,
+) -> Report:
     """The row's benchmark in the engine: its requests, clients, policy and cache."""
-    protocol = protocol_of(row)
+    protocol = protocol_of(row) if protocol is None else protocol
+    asked = requests_of(row) if requests is None else list(requests)
     pool = Pool(
         cost,
         protocol.policy,
         kv_blocks=protocol.kv_blocks(row),
         block_tokens=BLOCK_TOKENS,
     )
-    return simulate(requests_of(row), pool, clients=row.clients, log=True)
+    return simulate(asked, pool, clients=row.clients, log=True)
 
 
 def _loads(records: tuple[IterationRecord, ...]) -> Floats:

@@ -21,7 +21,7 @@ from llmserve_lab.validation.exposure import (
     exposures_of,
     overlapped,
 )
-from llmserve_lab.validation.protocol import protocol_of
+from llmserve_lab.validation.protocol import Protocol, protocol_of
 from llmserve_lab.validation.rows import MeasuredRow
 
 Kind = Literal["tpot", "ttft", "e2e"]
@@ -79,18 +79,32 @@ class _Stacked:
 class Predictor:
     """Measured rows with what the engine counted of them, ready to be priced.
 
+    ``protocols`` stand for the rows' own where what another one would do is asked.
+
     Raises:
         ValueError: there is no row.
     """
 
     def __init__(
-        self, rows: Sequence[MeasuredRow], exposures: Sequence[Exposures] | None = None
+        self,
+        rows: Sequence[MeasuredRow],
+        exposures: Sequence[Exposures] | None = None,
+        *,
+        protocols: Sequence[Protocol] | None = None,
     ) -> None:
         if not rows:
             raise ValueError("rows must hold at least one measured row, got none")
         self.rows = tuple(rows)
+        self.protocols = tuple(
+            [protocol_of(row) for row in rows] if protocols is None else protocols
+        )
         self.exposures = tuple(
-            [exposures_of(row) for row in rows] if exposures is None else exposures
+            [
+                exposures_of(row, protocol=protocol)
+                for row, protocol in zip(self.rows, self.protocols, strict=True)
+            ]
+            if exposures is None
+            else exposures
         )
 
     def subset(self, chosen: np.ndarray) -> Predictor:
@@ -99,6 +113,7 @@ class Predictor:
         return Predictor(
             [self.rows[place] for place in places],
             [self.exposures[place] for place in places],
+            protocols=[self.protocols[place] for place in places],
         )
 
     def predict(self, reached: ServingConstants) -> Times:
@@ -131,7 +146,10 @@ class Predictor:
     @cached_property
     def _bill(self) -> Bill[Floats]:
         return stacked(
-            [bill_of(row, kv_bytes=protocol_of(row).kv_bytes) for row in self.rows]
+            [
+                bill_of(row, kv_bytes=protocol.kv_bytes)
+                for row, protocol in zip(self.rows, self.protocols, strict=True)
+            ]
         )
 
     @cached_property

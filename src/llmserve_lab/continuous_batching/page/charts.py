@@ -214,7 +214,7 @@ def _served(context: str) -> str:
 def iteration_s(formula: Formula, known: Mapping[str, Any], context: str) -> str:
     """Time of a mixed iteration in the browser, for the rows of a line."""
     at = {"chunk": "datum.rows", "context": context}
-    at |= {name: repr(float(value)) for name, value in (known | decodes()).items()}
+    at |= {name: repr(float(value)) for name, value in {**known, **decodes()}.items()}
     keep = frozenset(at) & frozenset(formula.known())
     asked = {leaf.name for leaf in formula.leaves(keep=keep)}
     return formula.browser({k: f"({v})" for k, v in at.items() if k in asked})

@@ -7,6 +7,7 @@ dimension, or milliseconds under a title in seconds cannot be built.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -70,7 +71,8 @@ class QuantityAxis:
         """What lies along the axis, and its unit."""
         unit = "" if self.percent else unit_text(self.shown, plural=True)
         said = self.words or self.quantity.meaning
-        return f"{said} ({unit})" if unit and unit not in said else said
+        unit_word = rf"(?<!\w){re.escape(unit)}(?!\w)"  # the s of "measured" is no unit
+        return f"{said} ({unit})" if unit and not re.search(unit_word, said) else said
 
     @property
     def percent(self) -> bool:

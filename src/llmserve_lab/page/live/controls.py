@@ -65,12 +65,14 @@ class Lookup:
     """A signal read from a table by the indices of one or more choices.
 
     ``table`` nests one level for each choice in ``by``; its numbers are floats or
-    cited records, and None where a combination does not exist.
+    cited records, and None where a combination does not exist. ``unit`` is printed
+    behind the number where a readout or the sentence shows it.
     """
 
     name: str
     by: tuple[str, ...]
     table: Table
+    unit: str = ""
 
     def params(self) -> list[Param]:
         """The signal as an expression that indexes the table in the browser."""

@@ -111,10 +111,11 @@ class LiveFigure:
 
     @cached_property
     def units(self) -> dict[str, str]:
-        """Units of the signals that a formula or a slider explains, by name."""
+        """Units of the signals that a formula, slider or table explains, by name."""
         bounds = [*self.bounds.items()]
         bounds += [(r.name, r.bound) for r in self._numbers() if r.bound]
-        found = {slider.name: slider.quantity.unit for slider in self.sliders}
+        found = {lookup.name: lookup.unit for lookup in self.lookups if lookup.unit}
+        found |= {slider.name: slider.quantity.unit for slider in self.sliders}
         for name, bound in bounds:
             found = {**bound.units(), **found, name: bound.formula.result.unit}
         return found

@@ -1,0 +1,106 @@
+"""Write the chapter's record anew: ``python -m llmserve_lab.how_wrong``.
+
+Errors of every row with each label left out, the constants of each fold, the ladder's
+switches, and what each line of the benchmark's script is worth. About two minutes.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from llmserve_lab.how_wrong.record import (
+    ALL_SEEN,
+    FOLDS,
+    PLACES,
+    RECORD,
+    SHEET,
+    SWITCHES,
+    switched,
+)
+from llmserve_lab.how_wrong.script import LINES, retold
+from llmserve_lab.validation import DATASHEET, Predictor, Times, achieved, dense_rows
+from llmserve_lab.validation.fit import FREE, fit
+from llmserve_lab.validation.prediction import KINDS, errors
+from llmserve_lab.validation.rows import SHA256
+from llmserve_lab.validation.scores import score
+
+
+def main() -> None:
+    """Write the record."""
+    RECORD.write_text(written() + "\n", "utf8")
+
+
+def written() -> str:
+    """The record as JSON, a line for each part."""
+    rows = Predictor(dense_rows())
+    folds, times = _folded(rows)
+    times[ALL_SEEN] = rows.predict(achieved())
+    times[SHEET] = rows.predict(DATASHEET)
+    parts: dict[str, Any] = {
+        "rows_sha256": SHA256["dense_rows.csv"],
+        "folds": folds,
+        "errors": {
+            by: {kind: _whole(rows, found, kind) for kind in KINDS}
+            for by, found in times.items()
+        },
+        "switches": _switches(rows),
+        "script": _script(rows),
+    }
+    lines = [f"{json.dumps(name)}: {json.dumps(part)}" for name, part in parts.items()]
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _whole(rows: Predictor, times: Times, kind: Any) -> list[int]:
+    """Signed errors in ten-thousandths."""
+    found = errors(times, rows.measured, kind) / PLACES
+    return [int(each) for each in np.rint(found)]
+
+
+def _folded(rows: Predictor) -> tuple[dict[str, Any], dict[str, Times]]:
+    """Each name left out in turn: its constants, and the times of its rows."""
+    folds, times = dict[str, Any](), dict[str, Times]()
+    for by in FOLDS:
+        label = rows.label(by)
+        found = {kind: np.empty(len(label)) for kind in KINDS}
+        folds[by] = {}
+        for name in np.unique(label):
+            tested = label == name
+            reached = fit(rows.subset(~tested))
+            own = rows.subset(tested).predict(reached)
+            for kind in KINDS:
+                found[kind][tested] = getattr(own, kind)
+            values = {each: float(f"{getattr(reached, each):.5g}") for each in FREE}
+            folds[by][str(name)] = values
+        times[by] = Times(**found)
+    return folds, times
+
+
+def _switches(rows: Predictor) -> dict[str, list[float]]:
+    """TPOT and TTFT, mean error, for every setting of the switches."""
+    found = {}
+    for on in product((0, 1), repeat=len(SWITCHES)):
+        times = rows.predict(switched(achieved(), on))
+        means = [score(rows, times, kind).mean for kind in ("tpot", "ttft")]
+        found["".join(map(str, on))] = [float(f"{each:.5g}") for each in means]
+    return found
+
+
+def _script(rows: Predictor) -> dict[str, list[float]]:
+    """TPOT and TTFT of the rows with a public protocol, one line of it forgotten."""
+    public = rows.subset(rows.public)
+    told = {"as it was run": public}
+    told |= {line: retold(public, line) for line in LINES}
+    found = {}
+    for line, predictor in told.items():
+        times = predictor.predict(achieved())
+        means = [score(predictor, times, kind).mean for kind in ("tpot", "ttft")]
+        found[line] = [float(f"{each:.5g}") for each in means]
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""The chapter's running example: one measured server, and two calculators beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from statistics import mean
+
+from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
+from llmserve_lab.validation import (
+    DATASHEET,
+    MeasuredRow,
+    Predictor,
+    ServingConstants,
+    achieved,
+    dense_rows,
+)
+
+MODEL, SYSTEM, TP, LENGTH, CLIENTS = "llama-3-70b", "h100-sxm", 4, 1024, 64
+BY_HAND = (4, 16, 64)  # clients of the rows that are worked out by hand
+
+
+@cache
+def rows() -> tuple[MeasuredRow, ...]:
+    """Llama-3.1-70B on four H100, prompts and answers of a thousand tokens or so."""
+    found = [row for row in dense_rows() if _is_mine(row)]
+    return tuple(sorted(found, key=lambda row: row.clients))
+
+
+def _is_mine(row: MeasuredRow) -> bool:
+    asked = (MODEL, SYSTEM, TP, LENGTH, LENGTH)
+    has = (row.model, row.system, row.tp, row.prompt_len, row.output_len)
+    return has == asked
+
+
+@cache
+def predictor() -> Predictor:
+    """The example's rows, counted by the engine."""
+    return Predictor(rows())
+
+
+def tpot_ms(reached: ServingConstants) -> dict[int, float]:
+    """Predicted milliseconds per output token, by clients."""
+    found = predictor().predict(reached).tpot
+    return {
+        row.clients: 1e3 * float(each) for row, each in zip(rows(), found, strict=True)
+    }
+
+
+def measured_ms() -> dict[int, float]:
+    """Measured milliseconds per output token, by clients."""
+    return {row.clients: 1e3 * row.tpot_s for row in rows()}
+
+
+@dataclass(frozen=True)
+class WorkedRow:
+    """A row of the example as it is worked by hand: time per output token and error."""
+
+    seconds: float
+    share: float
+    clients: str
+
+    @property
+    def shown(self) -> str:
+        """The time per output token."""
+        return f"{1e3 * self.seconds:.1f} ms"
+
+    @property
+    def error(self) -> str:
+        """The relative error, signed."""
+        return f"{self.share:+.1%}"
+
+
+MACHINES = ("measured", "datasheet", "achieved")
+
+
+@cache
+def worked(machine: str) -> tuple[WorkedRow, ...]:
+    """Measured rows, or their prediction by a machine, with few clients and with many.
+
+    Raises:
+        LookupError: there is no such machine.
+    """
+    if machine not in MACHINES:
+        raise LookupError(f"machine must be one of {MACHINES}, got {machine!r}")
+    reached = DATASHEET if machine == "datasheet" else achieved()
+    true = measured_ms()
+    made = true if machine == "measured" else tpot_ms(reached)
+    return tuple(
+        WorkedRow(
+            made[clients] / 1e3,
+            float(
+                RELATIVE_ERROR(
+                    predicted_s=made[clients] / 1e3, measured_s=true[clients] / 1e3
+                )
+            ),
+            str(clients),
+        )
+        for clients in BY_HAND
+    )
+
+
+def mean_of(found: tuple[WorkedRow, ...]) -> str:
+    """Mean absolute percentage error of some rows."""
+    return f"{mean(abs(each.share) for each in found):.1%}"
+
+
+def bias_of(found: tuple[WorkedRow, ...]) -> str:
+    """Mean of the signed errors of some rows."""
+    return f"{mean(each.share for each in found):+.1%}"
+
+
+def tokens_per_s() -> tuple[float, float, float]:
+    """Output tokens per second: by the datasheet, by the book's machine, measured.
+
+    Each client always has one request under way, so that the rate is clients × tokens
+    of a mean answer / end-to-end time.
+    """
+    place = next(i for i, row in enumerate(rows()) if row.clients == CLIENTS)
+    tokens = CLIENTS * predictor().exposures[place].output_len
+    times = (predictor().predict(DATASHEET), predictor().predict(achieved()))
+    sheet, book = (tokens / float(each.e2e[place]) for each in times)
+    return sheet, book, tokens / float(predictor().measured.e2e[place])

@@ -1,0 +1,77 @@
+"""The reader's own model of the time per output token, scored on a sample of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from llmserve_lab.checks import of_type
+from llmserve_lab.engine import IterationCost
+from llmserve_lab.validation import MeasuredRow, achieved, dense_rows
+from llmserve_lab.validation.bill import bill_of, cost_of
+from llmserve_lab.validation.protocol import protocol_of
+from llmserve_lab.validation.rows import every
+
+Model = Callable[[MeasuredRow, IterationCost], float]
+SAMPLE = 16  # every sixteenth row
+GOOD, BIASED = 0.15, 0.10  # mean error, and bias, that the check accepts
+
+
+@cache
+def sample() -> tuple[tuple[MeasuredRow, IterationCost], ...]:
+    """Rows, and what an iteration costs on each one's server."""
+    rows = every(dense_rows(), SAMPLE)
+    return tuple((row, _cost(row)) for row in rows)
+
+
+def _cost(row: MeasuredRow) -> IterationCost:
+    return cost_of(bill_of(row, kv_bytes=protocol_of(row).kv_bytes), achieved())
+
+
+def errors_of(model: Model) -> np.ndarray:
+    """Relative errors of a model on the sample, [rows].
+
+    Raises:
+        ValueError: the model returns what is not a time.
+    """
+    found = []
+    for row, cost in sample():
+        seconds = float(model(row, cost))
+        if not (np.isfinite(seconds) and seconds > 0):
+            raise ValueError(f"model must return seconds above 0, got {seconds}")
+        found.append(seconds / row.tpot_s - 1)
+    return np.array(found)
+
+
+def check(model: Model) -> str:
+    """What is still wrong with a model, beginning with "not yet"; or that all is well.
+
+    Raises:
+        TypeError: the model is no function.
+        ValueError: it returns what is not a time.
+    """
+    of_type(Callable, model=model)  # type: ignore[arg-type]
+    error = errors_of(model)
+    mean, bias = float(np.abs(error).mean()), float(error.mean())
+    said = f"mean error {mean:.0%}, bias {bias:+.0%} on {len(error)} rows"
+    if mean > GOOD:
+        where = "too short" if bias < 0 else "too long"
+        return f"not yet: {said}; most of your times are {where}. {GOOD:.0%} would do."
+    if abs(bias) > BIASED:
+        return f"not yet: {said}; the errors have one sign."
+    return f"well done: {said}."
+
+
+def decode_and_prefill(row: MeasuredRow, cost: IterationCost) -> float:
+    """An iteration of all clients, and each one's share of the others' prompts."""
+    context = row.prompt_len + row.output_len / 2
+    step_s = (
+        cost.weights_s
+        + cost.overhead_s
+        + row.clients * context * cost.kv_token_s
+        + row.clients * cost.request_s
+    )
+    prompt_s = row.prompt_len * (cost.row_s + cost.collective_row_s)
+    return step_s + (row.clients - 1) * prompt_s / row.output_len

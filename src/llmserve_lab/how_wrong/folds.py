@@ -1,0 +1,81 @@
+"""Leave-one-out folds as they were run: what was fitted to what, and how it scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from llmserve_lab.how_wrong.record import record, row_errors
+from llmserve_lab.validation.rows import MeasuredRow, dense_rows
+
+NAMES = {
+    "llama-3-70b": "Llama-3.1-70B",
+    "qwen3-32b": "Qwen3-32B",
+    "llama-3-8b": "Llama-3.1-8B",
+    "h100-sxm": "H100",
+    "h200-sxm": "H200",
+    "b200-sxm": "B200",
+    "trtllm": "TensorRT-LLM",
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "bf16": "BF16",
+    "fp8": "FP8",
+    "fp4": "FP4",
+}
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One name left out: rows fitted to and predicted, what was fitted, the scores.
+
+    ``layer_s`` is the fitted time of a layer in s; ``mean`` and ``bias`` are those of
+    the TPOT errors of the rows left out.
+    """
+
+    left_out: str
+    n_fitted: int
+    n_predicted: int
+    layer_s: float
+    mean: float
+    bias: float
+
+
+def folds(by: str) -> tuple[Fold, ...]:
+    """A fold for each name of a label, the one with the most rows first.
+
+    Raises:
+        LookupError: nothing was left out by that label.
+    """
+    known = record()["folds"]
+    if by not in known:
+        raise LookupError(f"by must be one of {', '.join(known)}, got {by!r}")
+    label = np.array([getattr(row, by) for row in dense_rows()])
+    error = row_errors("tpot", by)
+    found = [
+        Fold(
+            name,
+            int((label != name).sum()),
+            int((label == name).sum()),
+            values["layer_s"],
+            float(np.abs(error[label == name]).mean()),
+            float(error[label == name].mean()),
+        )
+        for name, values in known[by].items()
+    ]
+    return tuple(sorted(found, key=lambda fold: -fold.n_predicted))
+
+
+def groups(model: str) -> Iterator[tuple[str, int]]:
+    """GPU and engine of a model's rows, and how many there are of each."""
+    counts = dict[str, int]()
+    for row in dense_rows():
+        if row.model == model:
+            counts[_server(row)] = counts.get(_server(row), 0) + 1
+    yield from counts.items()
+
+
+def _server(row: MeasuredRow) -> str:
+    engine = "TRT-LLM" if row.engine == "trtllm" else NAMES[row.engine]
+    return f"{NAMES[row.system]} {engine}"

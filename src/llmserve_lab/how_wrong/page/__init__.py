@@ -1,0 +1,1 @@
+"""What the page shows: figures, stills, tables, questions and the bench."""

@@ -1,0 +1,249 @@
+"""What the live figures draw: scatter, ladder with switches, a band of errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from llmserve_lab import notation as q
+from llmserve_lab.how_wrong.folds import NAMES
+from llmserve_lab.how_wrong.page.controls import KINDS, LEFT
+from llmserve_lab.how_wrong.pairs import e2e_s
+from llmserve_lab.how_wrong.record import chosen, row_errors
+from llmserve_lab.page.live.axes import QuantityAxis
+from llmserve_lab.page.palette import GREY, INK, SERIES, Ink
+from llmserve_lab.validation.rows import dense_rows
+
+MODEL_INKS: dict[str, Ink] = {
+    "llama-3-8b": SERIES[2],
+    "qwen3-32b": SERIES[1],
+    "llama-3-70b": SERIES[0],
+}
+MEASURED, PREDICTED = QuantityAxis(q.measured_s), QuantityAxis(q.predicted_s)
+# Axes of scores, which are counted and not computed by a formula.
+MAPE, ERROR = "mean error (%)", "relative error (%)"
+ROWS = "measured rows"
+ENDS: dict[str, tuple[float, float]] = {  # seconds that each kind's axes span
+    "tpot": (2e-3, 0.25),
+    "e2e": (0.2, 1000),
+    "ttft": (5e-3, 1000),
+}
+THOUSANDTH = 1e-3  # errors are handed over as whole thousandths
+WIDE = 1.25  # the strip around equality: a quarter more, a quarter less
+
+
+def scatter() -> Any:
+    """Predicted against measured, a point a row, with a strip around equality."""
+    from llmserve_lab.extras import altair as alt
+
+    low, high = (_by_kind(end) for end in (0, 1))
+    numbers = dict.fromkeys((*"nabcp", *_columns()), "number")
+    data = alt.Data(
+        values="\n".join(_lines()), format=alt.CsvDataFormat(type="csv", parse=numbers)
+    )
+    picked = "datum['e' + kind + left]"
+    points = (
+        alt.Chart(data)
+        .transform_filter(f"kind < {len(KINDS) - 1} || datum.p > 0")
+        .transform_calculate(g=f"{[NAMES[m] for m in MODEL_INKS]}[datum.n]")
+        .transform_calculate(m="[datum.a, datum.b, datum.c][kind]")
+        .transform_calculate(t=f"datum.m * (1 + {THOUSANDTH:g} * {picked})")
+        .mark_square(size=10, opacity=0.7, clip=True)
+        .encode(
+            x=alt.X("m:Q", **_log(MEASURED.title, low, high)),
+            y=alt.Y("t:Q", **_log(PREDICTED.title, low, high)),
+            color=alt.Color("g:N", scale=_models(), title=None),
+        )
+    )
+    return alt.layer(*_strip(low, high), points, height=360)
+
+
+def _by_kind(end: int) -> str:
+    """Expression of the lower or upper end of the axes, for the kind that is shown."""
+    return f"{[ENDS[kind][end] for kind in KINDS.values()]}[kind]"
+
+
+def _log(title: str, low: str, high: str) -> dict[str, Any]:
+    from llmserve_lab.extras import altair as alt
+
+    scale = alt.Scale(
+        type="log",
+        domainMin=alt.ExprRef(low),
+        domainMax=alt.ExprRef(high),
+        nice=False,
+    )
+    shown = "format(datum.value, datum.value < 1 ? '~g' : '~s')"
+    round_ones = "test(/^[125]/, format(datum.value, '.0e'))"
+    axis = alt.Axis(grid=False, labelExpr=f"{round_ones} ? {shown} : ''", tickCount=5)
+    return {"title": title, "scale": scale, "axis": axis}
+
+
+def _models() -> Any:
+    from llmserve_lab.extras import altair as alt
+
+    names = [NAMES[model] for model in MODEL_INKS]
+    return alt.Scale(domain=names, range=[ink.css for ink in MODEL_INKS.values()])
+
+
+def _columns() -> list[str]:
+    """Names of the columns of errors: kind and what is left out, by index."""
+    return [f"e{i}{j}" for i in range(len(KINDS)) for j in range(len(LEFT))]
+
+
+def _lines() -> list[str]:
+    """Rows as lines: model, three measured times, public or not, errors as counts."""
+    errors = [
+        np.rint(row_errors(kind, left) / THOUSANDTH).astype(int)
+        for kind in KINDS.values()
+        for left in LEFT.values()
+    ]
+    lines = [",".join(("n", "a", "b", "c", "p", *_columns()))]
+    for place, row in enumerate(dense_rows()):
+        times = (row.tpot_s, e2e_s(row), row.ttft_s)
+        cells = [
+            str(list(MODEL_INKS).index(row.model)),
+            *(f"{each:.3g}" for each in times),
+        ]
+        cells.append(str(int(row.public)))
+        scored = len(errors) if row.public else len(errors) - len(LEFT)
+        cells += [str(column[place]) for column in errors[:scored]]
+        cells += [""] * (len(errors) - scored)  # of TTFT: not shown, not handed over
+        lines.append(",".join(cells))
+    return lines
+
+
+def _strip(low: str, high: str) -> list[Any]:
+    """Where prediction and measurement agree, and a quarter off to either side."""
+    from llmserve_lab.extras import altair as alt
+
+    ends = alt.Chart(alt.Data(values=[{"i": 0}, {"i": 1}])).transform_calculate(
+        m=f"datum.i ? {high} : {low}"
+    )
+    x = alt.X("m:Q", **_log(MEASURED.title, low, high))
+    y = alt.Y("t:Q", **_log(PREDICTED.title, low, high))
+    strip = (
+        ends.transform_calculate(t=f"datum.m * {WIDE}", u=f"datum.m / {WIDE}")
+        .mark_area(color=GREY.css, opacity=0.16, clip=True)
+        .encode(x=x, y=y, y2="u:Q")
+    )
+    line = ends.transform_calculate(t="datum.m").mark_line(
+        color=GREY.css, strokeWidth=1, clip=True
+    )
+    return [strip, line.encode(x=x, y=y)]
+
+
+YOURS = "your switches"
+RUNG_ROWS = {
+    "datasheet": "datasheet",
+    "shares of compute and memory": "+ shares of the peaks",
+    "share of the link": "+ share of the link",
+    "time per layer": "+ time per layer",
+    "launches of a prompt": "+ launches of a prompt",
+    "time per request": "+ time per request",
+    "client": "+ client",
+}
+
+
+def ladder(found: list[tuple[str, float, float]]) -> Any:
+    """Mean errors at each rung, and of the terms that the reader has switched on."""
+    from llmserve_lab.extras import altair as alt
+
+    rows: list[dict[str, Any]] = []
+    for name, *means in found:
+        for kind, mean in zip(("TPOT", "TTFT"), means, strict=True):
+            rows.append({"r": RUNG_ROWS[name], "k": kind, "v": 100 * mean, "o": 0})
+    rows += [{"r": YOURS, "k": kind, "v": 0, "o": 1} for kind in ("TPOT", "TTFT")]
+    order = [*RUNG_ROWS.values(), YOURS]
+    own = "datum.o ? (datum.k == 'TPOT' ? tpot_error : ttft_error) : datum.v"
+    base = alt.Chart(alt.Data(values=rows)).transform_calculate(v=own)
+    y = alt.Y("r:N", sort=order, title=None, axis=alt.Axis(labelLimit=190))
+    offset = alt.YOffset("k:N", sort=["TPOT", "TTFT"])
+    scale = alt.Scale(domain=[0, 75], nice=False)
+    x = alt.X("v:Q", title=MAPE, scale=scale)
+    inks = alt.Scale(domain=["TPOT", "TTFT"], range=[ink.css for ink in SERIES[:2]])
+    bars = base.mark_bar(clip=True).encode(
+        x=x,
+        y=y,
+        yOffset=offset,
+        color=alt.Color("k:N", scale=inks, title=None),
+        opacity=alt.condition("datum.o", alt.value(1), alt.value(0.55)),
+    )
+    words = base.transform_calculate(s="format(datum.v, '.1f')").mark_text(
+        align="left", dx=4, fontSize=11, color=INK.css
+    )
+    said = words.encode(x=x, y=y, yOffset=offset, text="s:N")
+    return alt.layer(bars, said, height=320)
+
+
+BOLD: dict[str, Any] = {"y": 23, "fontWeight": "bold", "color": INK.css}
+ENDS_OF_BAND: tuple[tuple[str, Any, int], ...] = (
+    ("low", "right", -5),
+    ("high", "left", 5),
+)
+BIN = 2.0  # per cent
+SPAN = 40.0
+
+
+def band() -> Any:
+    """All errors as a pale histogram, and over it the band of the setting."""
+    from llmserve_lab.extras import altair as alt
+
+    x = alt.X(
+        "x:Q",
+        title=ERROR,
+        scale=alt.Scale(domain=[-SPAN, SPAN], nice=False),
+        axis=alt.Axis(grid=False, tickCount=9),
+    )
+    rows = _bins()
+    scale = alt.Scale(domain=[0, 1.4 * max(row["n"] for row in rows)], nice=False)
+    axis = alt.Axis(grid=False, tickCount=4)
+    y = alt.Y("n:Q", title=ROWS, scale=scale, axis=axis)
+    bins = alt.Chart(alt.Data(values=rows)).transform_filter("datum.k == kind")
+    bars = bins.mark_rect(color=GREY.css, opacity=0.35, clip=True).encode(
+        x=x, x2="x2:Q", y=y, y2=alt.Y2Datum(0)
+    )
+    one = alt.Chart(alt.Data(values=[{}]))
+    inside = one.transform_filter("outside < half").transform_calculate(
+        x="low", x2="high"
+    )
+    strip: dict[str, Any] = {
+        "y": 14,
+        "height": 16,
+        "color": SERIES[0].css,
+        "clip": True,
+    }
+    bar = inside.mark_rect(**strip).encode(x=x, x2="x2:Q")
+    signed = "(datum.v > 0 ? '+' : '−') + format(abs(datum.v), '.1~f') + ' %'"
+    ends = [
+        inside.transform_calculate(v=name)
+        .transform_calculate(x="datum.v", s=signed)
+        .mark_text(**BOLD, align=side, dx=dx)
+        .encode(x=x, text="s:N")
+        for name, side, dx in ENDS_OF_BAND
+    ]
+    none = (
+        one.transform_filter("outside > half")
+        .transform_calculate(x="0")
+        .mark_text(
+            text="outside everything measured: no band",
+            y=23,
+            fontSize=14,
+            fontWeight="bold",
+            color=GREY.css,
+        )
+        .encode(x=x)
+    )
+    return alt.layer(bars, bar, *ends, none, height=220)
+
+
+def _bins() -> list[dict[str, float]]:
+    """Rows in each bin of the error, by kind; headroom for the band is left above."""
+    found: list[dict[str, float]] = []
+    edges = np.arange(-SPAN, SPAN + BIN, BIN)
+    for index, kind in enumerate(KINDS.values()):
+        counts, _ = np.histogram(100 * chosen(kind, "model")[1], edges)
+        for edge, count in zip(edges, counts, strict=False):
+            if count:
+                found.append({"k": index, "x": edge, "x2": edge + BIN, "n": int(count)})
+    return found

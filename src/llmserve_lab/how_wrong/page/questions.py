@@ -1,0 +1,290 @@
+"""What to guess beside each reveal, and what to work out at the end."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
+from llmserve_lab.formula.text import si
+from llmserve_lab.how_wrong import formulas as f
+from llmserve_lab.how_wrong.cache_blocks import (
+    BLOCK_TOKENS,
+    UTILISATION,
+    PredictedCount,
+    predicted,
+    room,
+)
+from llmserve_lab.how_wrong.folds import folds
+from llmserve_lab.how_wrong.pairs import cache_requests, pairs, ratios, servers
+from llmserve_lab.page.question.question import Hint, Question
+from llmserve_lab.validation import MeasuredRow
+from llmserve_lab.validation.bill import BYTES_16, weight_bytes
+from llmserve_lab.validation.constants import record as validated
+from llmserve_lab.validation.protocol import protocol_of
+
+LEFT = ("less than 10 %", "about 25 %", "more than 50 %")
+TERMS = (
+    "shares of compute and memory",
+    "share of the link",
+    "time per layer",
+    "time per request",
+)
+SEESAW = (
+    "shorter first tokens, and shorter answers",
+    "later first tokens, and answers about as quick",
+    "later first tokens, and much slower answers",
+)
+# Four predictions and measurements in ms: made up, so that they can be worked by hand.
+MADE_UP = ((11.0, 10.0), (18.0, 20.0), (12.0, 10.0), (40.0, 40.0))
+FORECAST_S, LOW, HIGH = 0.012, -0.20, 0.30
+ON_ONE = ("b200-sxm", "trtllm", "fp8")
+LENGTHS = (1024, 8192)
+YI = 7  # the count of which a block is estimated by hand
+
+
+def _fold_error() -> float:
+    """The mean error of the model with the most rows."""
+    return folds("model")[0].mean
+
+
+def _left() -> float:
+    return float(_fold_error() > 0.1) + float(_fold_error() > 0.4)
+
+
+def drops() -> dict[str, float]:
+    """By how much each rung of the ladder lowers the mean error of TPOT."""
+    rungs = validated()["ladder"]
+    return {after[0]: before[1] - after[1] for before, after in pairwise(rungs)}
+
+
+def _term() -> float:
+    found = drops()
+    return float(TERMS.index(max(TERMS, key=lambda name: found[name])))
+
+
+def _seesaw() -> float:
+    found = ratios(pairs("vllm", "sglang"))
+    if found.ttft < 1:
+        return 0.0
+    return 1.0 if found.e2e < 1.2 else 2.0
+
+
+def made_up() -> tuple[float, float]:
+    """Mean absolute percentage error and bias of the four made-up rows, as shares."""
+    errors = [
+        float(f.RELATIVE_ERROR(predicted_s=made, measured_s=true))
+        for made, true in MADE_UP
+    ]
+    return sum(map(abs, errors)) / len(errors), sum(errors) / len(errors)
+
+
+def _longest_s() -> float:
+    return float(f.MEASURED_S(predicted_s=FORECAST_S, relative_error=LOW))
+
+
+def _count() -> PredictedCount:
+    return predicted()[YI]
+
+
+def _told() -> str:
+    cost, count = room(BLOCK_COUNTS[YI]), _count()
+    block_bytes = BLOCK_TOKENS * cost.kv_bytes_per_token
+    return (
+        f"{count.record.model.name} on {count.record.tp} H100. Each GPU has "
+        f"{si(cost.hbm_bytes / cost.n_gpus, 'byte')}, of which vLLM uses "
+        f"{UTILISATION:.0%}. The weights take {si(cost.weight_bytes, 'byte')} of both "
+        f"together, {si(count.reserved_bytes, 'byte')} of each GPU are reserved, and "
+        f"a block of {BLOCK_TOKENS} tokens takes {si(block_bytes, 'byte', 4)}. How "
+        "many blocks are there?"
+    )
+
+
+def _long_answers() -> tuple[MeasuredRow, ...]:
+    """One B200 with short prompts and long answers, by clients."""
+    (found,) = (
+        rows
+        for rows in servers()
+        if (rows[0].system, rows[0].engine, rows[0].precision) == ON_ONE
+        and (rows[0].tp, rows[0].output_len) == (1, max(LENGTHS))
+    )
+    return found
+
+
+def _token_bytes() -> float:
+    row = _long_answers()[0]
+    return row.shape.kv_bytes_per_token(protocol_of(row).kv_bytes)
+
+
+def _held_bytes() -> float:
+    """Weights, the table of embeddings and the reserve."""
+    row = _long_answers()[0]
+    table = row.shape.vocab * row.shape.d_model * BYTES_16
+    return weight_bytes(row) + table + protocol_of(row).reserved_bytes
+
+
+predict_left = Question(
+    name="how-wrong.predict-left",
+    kind="predict",
+    prompt=lambda: (
+        "The constants are fitted to rows of Qwen3-32B and Llama-3.1-8B, all of them "
+        "on H100. Then they predict the time per output token of Llama-3.1-70B on "
+        "H100, H200 and B200. How far off are they on average?"
+    ),
+    choices=LEFT,
+    answer=_left,
+    hints=(
+        Hint(lambda: 1.0, "What a GPU reaches of its bandwidth, it reaches anywhere."),
+        Hint(lambda: 2.0, "The datasheet alone, with nothing fitted, is that far off."),
+    ),
+    why=lambda: (
+        f"{_fold_error():.1%}. The model's size, the GPU's bandwidth and its peak are "
+        "known; the constants only say what share of them is reached, and that hardly "
+        "depends on the model."
+    ),
+)
+predict_term = Question(
+    name="how-wrong.predict-term",
+    kind="predict",
+    prompt=(
+        "A calculator multiplies bytes and FLOPs by datasheet numbers. We add what is "
+        "missing, one term after the other. Which one takes away most of the error of "
+        "the time per output token?"
+    ),
+    choices=TERMS,
+    answer=_term,
+    hints=(
+        Hint(
+            lambda: 0.0, "A server reaches most of its memory bandwidth while it reads."
+        ),
+        Hint(lambda: 1.0, "Only several GPUs have a link, and they send little."),
+        Hint(lambda: 3.0, "A few dozen requests, some microseconds each."),
+    ),
+    why=lambda: (
+        f"The time per layer: {drops()['time per layer']:.0%} of the measured time. "
+        "It is launches, synchronisation and the latency of collectives, whatever the "
+        "layer computes, and no datasheet has it."
+    ),
+)
+predict_seesaw = Question(
+    name="how-wrong.predict-seesaw",
+    kind="predict",
+    prompt=lambda: (
+        "Two engines serve the same model on the same GPU to the same clients. vLLM "
+        "reads prompts in chunks beside the decodes; SGLang, as it was set here, reads "
+        "new prompts first and lets all decodes wait. Its time per output token is "
+        f"{ratios(pairs('vllm', 'sglang')).tpot:.2f} times vLLM's. What else?"
+    ),
+    choices=SEESAW,
+    answer=_seesaw,
+    hints=(
+        Hint(lambda: 0.0, "The prompts have to be read at some time in either engine."),
+        Hint(lambda: 2.0, "The sum of work is the same: only its order differs."),
+    ),
+    why=lambda: (
+        f"The first token takes {ratios(pairs('vllm', 'sglang')).ttft:.1f} times as "
+        f"long, the whole answer {ratios(pairs('vllm', 'sglang')).e2e:.2f} times. In "
+        "the median of the pairs, prefill has been moved from one number to the other."
+    ),
+)
+mape = Question(
+    name="how-wrong.mape",
+    prompt=lambda: (
+        "Four predictions of a time per output token, in ms, and what was measured: "
+        + ", ".join(f"{made:g} for {true:g}" for made, true in MADE_UP)
+        + ". What is the mean absolute percentage error? Write 0.2 or 20%, say."
+    ),
+    answer=lambda: made_up()[0],
+    rel_tol=0.02,
+    hints=(
+        Hint(lambda: made_up()[1], "That is the bias: errors of two signs cancel."),
+        Hint(
+            lambda: sum(abs(a - b) for a, b in MADE_UP) / sum(b for _, b in MADE_UP),
+            "Each row is divided by its own measurement, before the mean is taken.",
+        ),
+    ),
+    why=lambda: (
+        "The sizes of the errors are 10 %, 10 %, 20 % and nothing: "
+        f"{made_up()[0]:.0%} in the mean, or {si(made_up()[0])}. The bias is "
+        f"{made_up()[1]:+.0%}."
+    ),
+)
+interval = Question(
+    name="how-wrong.interval",
+    prompt=lambda: (
+        f"A time per output token of {si(FORECAST_S, 's')} is predicted. On runs like "
+        f"this one 90 % of the errors lie between {LOW:+.0%} and {HIGH:+.0%}. What is "
+        "the longest time that you should be prepared for?"
+    ),
+    answer=_longest_s,
+    unit="s",
+    asked_in="ms",
+    rel_tol=0.01,
+    hints=(
+        Hint(
+            lambda: FORECAST_S * (1 + HIGH),
+            "The error is a share of the measurement, not of the prediction, and a "
+            "prediction that was too short has a negative one.",
+        ),
+        Hint(
+            lambda: FORECAST_S * (1 - LOW),
+            "Nearly: but the error is a share of the measurement. Divide.",
+        ),
+        Hint(
+            lambda: FORECAST_S / (1 + HIGH),
+            "That is the shortest: a positive error is a prediction that is too long.",
+        ),
+    ),
+    why=lambda: (
+        f"The prediction may be 20 % too short: {f.MEASURED_S.link} gives "
+        f"{si(_longest_s(), 's')}."
+    ),
+)
+cache_blocks = Question(
+    name="how-wrong.blocks",
+    prompt=_told,
+    answer=lambda: float(_count().blocks),
+    rel_tol=0.03,
+    hints=(
+        Hint(
+            lambda: float(room(BLOCK_COUNTS[YI]).kv_blocks(reserved_bytes=0.0)),
+            "Each GPU also keeps a reserve for what runs.",
+        ),
+    ),
+    why=lambda: (
+        f"What is left of both GPUs, divided by a block: "
+        f"{_count().blocks:,}, or about {si(float(_count().blocks))}. The "
+        f"server printed {float(_count().record.blocks):,.0f}."
+    ),
+)
+cache_end = Question(
+    name="how-wrong.cache-end",
+    prompt=lambda: (
+        f"Llama-3.1-70B in eight bits on one B200, TensorRT-LLM. It gives the cache "
+        f"{protocol_of(_long_answers()[0]).memory:.0%} of what weights and reserve "
+        f"leave of {si(float(_long_answers()[0].accelerator.usable_bytes), 'byte')}: "
+        f"{si(_held_bytes(), 'byte')} are taken. A token of cache has "
+        f"{si(_token_bytes(), 'byte')}. Each request has "
+        f"{_long_answers()[0].prompt_len:,} tokens of prompt and "
+        f"{_long_answers()[0].output_len:,} of answer. For how many requests at full "
+        "length is there room?"
+    ),
+    answer=lambda: cache_requests(_long_answers()[0]),
+    unit="request",
+    rel_tol=0.03,
+    hints=(
+        Hint(
+            lambda: cache_requests(_long_answers()[0]) / 0.9,
+            "Only a share of what is left goes to the cache.",
+        ),
+        Hint(
+            lambda: cache_requests(_long_answers()[0]) * 9,
+            "A request holds its answer in the cache, too.",
+        ),
+    ),
+    why=lambda: (
+        f"{si(cache_requests(_long_answers()[0]), 'request')}. Measured: with "
+        f"{_long_answers()[-2].clients} clients the first token comes after "
+        f"{si(_long_answers()[-2].ttft_s, 's')}, with {_long_answers()[-1].clients} "
+        f"after {si(_long_answers()[-1].ttft_s, 's')}."
+    ),
+)

@@ -1,0 +1,102 @@
+"""What the rows themselves show: pairs alike but for the engine; the cache's end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import mean, median
+
+from llmserve_lab.how_wrong.record import row_errors
+from llmserve_lab.validation import Predictor, achieved
+from llmserve_lab.validation.protocol import BLOCK_TOKENS, protocol_of
+from llmserve_lab.validation.rows import MeasuredRow, dense_rows
+
+ALIKE = ("model", "system", "precision", "tp", "prompt_len", "output_len", "clients")
+SERVER = ("model", "system", "engine", "precision", "tp", "prompt_len", "output_len")
+
+ENDLESS = 100.0  # times the memory of a device: more than any row asks for
+
+
+def e2e_s(row: MeasuredRow) -> float:
+    """End-to-end time of an answer of nominal length, in s."""
+    return row.ttft_s + row.tpot_s * (row.output_len - 1)
+
+
+def pairs(one: str, other: str) -> list[tuple[MeasuredRow, MeasuredRow]]:
+    """Rows of two engines that agree in all else, in the order of the rows."""
+    found = dict[tuple[object, ...], dict[str, MeasuredRow]]()
+    for row in dense_rows():
+        key = tuple(getattr(row, name) for name in ALIKE)
+        found.setdefault(key, {})[row.engine] = row
+    return [(has[one], has[other]) for has in found.values() if {one, other} <= {*has}]
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """Times of one engine over those of the other: medians over ``n`` pairs."""
+
+    n: int
+    ttft: float
+    tpot: float
+    e2e: float
+
+
+def ratios(found: Sequence[tuple[MeasuredRow, MeasuredRow]]) -> Ratios:
+    """Medians of the second's time over the first's.
+
+    Raises:
+        ValueError: there is no pair.
+    """
+    if not found:
+        raise ValueError("found must hold at least one pair, got none")
+    return Ratios(
+        len(found),
+        median(b.ttft_s / a.ttft_s for a, b in found),
+        median(b.tpot_s / a.tpot_s for a, b in found),
+        median(e2e_s(b) / e2e_s(a) for a, b in found),
+    )
+
+
+def servers() -> list[tuple[MeasuredRow, ...]]:
+    """Rows of one server and one pair of lengths, by their number of clients."""
+    found = dict[tuple[object, ...], list[MeasuredRow]]()
+    for row in dense_rows():
+        key = tuple(getattr(row, name) for name in SERVER)
+        found.setdefault(key, []).append(row)
+    return [tuple(sorted(rows, key=lambda row: row.clients)) for rows in found.values()]
+
+
+def fullest() -> tuple[MeasuredRow, ...]:
+    """The server whose time to first token grows most from few clients to many."""
+    return max(servers(), key=lambda rows: rows[-1].ttft_s / rows[0].ttft_s)
+
+
+def cache_requests(row: MeasuredRow) -> float:
+    """Requests at their full nominal length for which a row's cache has room."""
+    tokens = protocol_of(row).kv_blocks(row) * BLOCK_TOKENS
+    return tokens / (row.prompt_len + row.output_len)
+
+
+def neighbours() -> tuple[float, float]:
+    """TPOT of rows that differ in the clients alone, from one number to the next.
+
+    Returns the mean error of the ratio of their times, and the share of the pairs whose
+    two errors have the same sign; the model is left out.
+    """
+    rows = {id(row): place for place, row in enumerate(dense_rows())}
+    error = row_errors("tpot", "model")
+    found = [
+        (float(error[rows[id(few)]]), float(error[rows[id(more)]]))
+        for server in servers()
+        for few, more in pairwise(server)
+    ]
+    ratio = mean(abs((1 + more) / (1 + few) - 1) for few, more in found)
+    return ratio, mean(float(few * more > 0) for few, more in found)
+
+
+def endless(rows: Sequence[MeasuredRow]) -> list[float]:
+    """TTFT of rows on servers whose cache has no end, predicted, in s."""
+    protocols = [replace(protocol_of(row), memory=ENDLESS) for row in rows]
+    predictor = Predictor(rows, protocols=protocols)
+    return [float(each) for each in predictor.predict(achieved()).ttft]

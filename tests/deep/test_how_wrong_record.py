@@ -1,0 +1,25 @@
+"""The whole record of "How wrong is this book?", computed again: two minutes."""
+
+import json
+
+import numpy as np
+import pytest
+
+from llmserve_lab.how_wrong.__main__ import written
+from llmserve_lab.how_wrong.record import RECORD
+
+
+def test_the_record_is_what_the_rows_give_now() -> None:
+    now, recorded = json.loads(written()), json.loads(RECORD.read_text("utf8"))
+    assert now.keys() == recorded.keys()
+    assert now["rows_sha256"] == recorded["rows_sha256"]
+    for by, names in recorded["folds"].items():
+        for name, values in names.items():
+            assert now["folds"][by][name] == pytest.approx(values, rel=2e-3)
+    for left, kinds in recorded["errors"].items():
+        for kind, errors in kinds.items():
+            apart = np.array(now["errors"][left][kind]) - np.array(errors)
+            assert np.abs(apart).max() < 30  # ten-thousandths
+    for part in ("switches", "script"):
+        for name, means in recorded[part].items():
+            assert now[part][name] == pytest.approx(means, rel=2e-3)

@@ -1,0 +1,174 @@
+"""Figures, tables, exercises and the bench show what the rows say, in every state."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+
+import numpy as np
+import pytest
+
+from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS, DRAFT_CURVES
+from llmserve_lab.how_wrong import drafts, exercise, folds
+from llmserve_lab.how_wrong.cache_blocks import predicted, reserve, room
+from llmserve_lab.how_wrong.page import charts, controls, figures, questions, tables
+from llmserve_lab.how_wrong.page.playground import bench
+from llmserve_lab.how_wrong.record import SWITCHES, bias, mean_error
+from llmserve_lab.page.live.controls import Choice
+from llmserve_lab.validation import Band, Setting, band, dense_rows
+from tests.benches import answered
+
+
+def test_every_point_of_the_scatter_is_a_row() -> None:
+    lines = list(csv.DictReader(io.StringIO("\n".join(charts._lines()))))
+    assert len(lines) == len(dense_rows())
+    for line, row in zip(lines[::50], dense_rows()[::50], strict=True):
+        assert float(line["a"]) == pytest.approx(row.tpot_s, rel=6e-3)
+        assert float(line["c"]) == pytest.approx(row.ttft_s, rel=6e-3)
+    error = charts.THOUSANDTH * np.array([float(line["e00"]) for line in lines])
+    assert np.abs(error).mean() == pytest.approx(mean_error("tpot", "model"), abs=1e-4)
+
+
+def test_the_scatter_states_the_errors_of_its_state() -> None:
+    figure = figures.predicted_against_measured()
+    goal = figure.goal
+    assert goal is not None
+    for kind, left in itertools.product(controls.KINDS, controls.LEFT):
+        known = figure.values(kind=kind, left=left)
+        asked = controls.KINDS[kind], controls.LEFT[left]
+        assert known["mean_error"] == pytest.approx(100 * mean_error(*asked), abs=0.06)
+        assert known["bias"] == pytest.approx(100 * bias(*asked), abs=0.06)
+        assert goal.met(known) is (asked == ("tpot", "engine"))
+
+
+def test_all_points_lie_on_the_axes() -> None:
+    for kind, times in (
+        ("tpot", [row.tpot_s for row in dense_rows()]),
+        ("ttft", [row.ttft_s for row in dense_rows() if row.public]),
+    ):
+        low, high = charts.ENDS[kind]
+        assert low < min(times) and max(times) < high
+
+
+def test_two_terms_of_the_ladder_are_enough_and_only_these() -> None:
+    figure = figures.ladder()
+    goal = figure.goal
+    assert goal is not None
+    reached = []
+    for on in itertools.product((controls.OFF, controls.ON), repeat=5):
+        known = figure.values(**dict(zip(SWITCHES, on, strict=True)))
+        assert 0 < known["tpot_error"] <= 75 and 0 < known["ttft_error"] <= 75
+        if goal.met(known):
+            names = zip(SWITCHES, on, strict=True)
+            reached.append([name for name, set_ in names if set_ == controls.ON])
+    assert reached == [["shares", "layers"]]
+
+
+def test_the_band_figure_asks_the_band() -> None:
+    figure = figures.band()
+    picks = [c for c in figure.controls if isinstance(c, Choice)]
+    inside = 0
+    for state in itertools.islice(
+        itertools.product(*(c.options for c in picks)), 0, None, 37
+    ):
+        known = figure.values(**dict(zip((c.name for c in picks), state, strict=True)))
+        kind, model, gpu, clients, prompt = state
+        found = band(
+            controls.KINDS[kind],
+            Setting.on(
+                controls.MODELS[model],
+                controls.GPUS[gpu],
+                tp=4,
+                clients=int(clients),
+                prompt_len=int(prompt.replace(",", "")),
+                output_len=1024,
+                precision="bf16" if gpu == "A100" else "fp8",
+            ),
+        )
+        assert known["outside"] == (not isinstance(found, Band))
+        if isinstance(found, Band):
+            inside += 1
+            assert known["low"] == pytest.approx(100 * found.low, abs=0.06)
+            assert -charts.SPAN < known["low"] < known["high"] < charts.SPAN
+    assert inside > 5
+
+
+def test_the_folds_cover_every_row_once() -> None:
+    found = folds.folds("model")
+    assert sum(fold.n_predicted for fold in found) == len(dense_rows())
+    for fold in found:
+        assert fold.n_fitted + fold.n_predicted == len(dense_rows())
+        assert sum(n for _, n in folds.groups(fold.left_out)) == fold.n_predicted
+        assert fold.layer_s == pytest.approx(found[0].layer_s, rel=0.05)  # hardly moves
+    with pytest.raises(LookupError, match="by must be one of"):
+        folds.folds("weather")
+
+
+def test_no_frame_predicts_a_model_that_was_fitted_to() -> None:
+    log = figures.leave_one_out().logs["folds"]
+    for frame in range(1, len(log.frames) - 1):
+        inks = {
+            row["model"]: row["ink"]
+            for row in log.tables["cells"]
+            if row["since"] <= frame < row["until"]
+        }
+        assert sorted(inks.values()).count("weights") == 2
+
+
+def test_published_block_counts_are_predicted_within_two_per_cent() -> None:
+    sizes = [abs(each.error) for each in predicted()]
+    assert max(sizes) < 0.02 and sum(sizes) / len(sizes) < 0.006
+    for record in BLOCK_COUNTS:  # its own reserve gives the count back
+        found = room(record).kv_blocks(reserved_bytes=reserve(record))
+        assert abs(found - float(record.blocks)) <= 1
+    with pytest.raises(ValueError, match="counts must be of two models"):
+        predicted(BLOCK_COUNTS[1:3])
+
+
+def test_drafts_counted_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    chances = 0.8 * 0.9 ** np.arange(4)
+    kept = np.cumprod(rng.random((200_000, 4)) < chances, axis=1).sum(axis=1)
+    made = drafts.tokens(4, lambda position: float(chances[position - 1]))
+    assert made == pytest.approx(1 + kept.mean(), rel=0.01)
+    for curve, fit in zip(DRAFT_CURVES, drafts.fits(), strict=True):
+        assert fit.curve is curve and fit.constant_error > 0.2
+        assert abs(fit.falling_error) < 0.06
+
+
+def test_the_exercise_says_not_yet_and_well_done() -> None:
+    assert exercise.check(lambda _, cost: cost.weights_s).startswith("not yet: mean")
+    assert exercise.check(exercise.decode_and_prefill).startswith("well done")
+    biased = exercise.check(
+        lambda row, cost: 1.13 * exercise.decode_and_prefill(row, cost)
+    )
+    assert biased.startswith("not yet")
+    with pytest.raises(ValueError, match="model must return seconds above 0, got nan"):
+        exercise.check(lambda *_: float("nan"))
+
+
+def test_the_answers_to_the_exercises() -> None:
+    assert questions.mape.right == pytest.approx(0.1)
+    assert questions.interval.right == pytest.approx(0.015)
+    assert questions.TERMS[int(questions.predict_term.right)] == "time per layer"
+    assert "later first tokens" in questions.SEESAW[int(questions.predict_seesaw.right)]
+    assert questions.LEFT[int(questions.predict_left.right)] == "less than 10 %"
+    rows = questions._long_answers()
+    assert rows[-2].clients < questions.cache_end.right < rows[-1].clients
+    assert rows[-1].ttft_s > 100 * rows[-2].ttft_s
+
+
+def test_the_bench_reaches_its_goal_with_two_knobs() -> None:
+    def mean(**changes: int) -> float:
+        text = answered(bench, **changes).split("mean error of TPOT is ")[-1]
+        return float(text.split("%")[0])
+
+    assert mean() > 15 > 10 > mean(compute=72, layer_us=68)
+    assert mean(layer_us=68) > 10
+
+
+def test_the_twin_is_scored_apart_and_nothing_is_blind_without_being_so() -> None:
+    kinds = {status for _, status in tables.twin_scores()}
+    assert kinds == {"calibrated", "seen"}  # the page says that none is blind
+    assert "none yet" in repr(tables.twin())

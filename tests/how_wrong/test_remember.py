@@ -1,0 +1,115 @@
+"""The five sentences that a reader keeps, found again from the rows by other means."""
+
+from __future__ import annotations
+
+import csv
+from statistics import mean, median
+
+import numpy as np
+import pytest
+
+from llmserve_lab.how_wrong import pairs
+from llmserve_lab.how_wrong.page.questions import drops
+from llmserve_lab.how_wrong.record import mean_error, record, row_errors
+from llmserve_lab.validation import DATASHEET, achieved, dense_rows, score
+from llmserve_lab.validation.constants import record as validated
+from llmserve_lab.validation.rows import vendored
+from llmserve_lab.validation.terms import without
+from tests.validation.sample import sample
+
+
+def lines() -> list[dict[str, str]]:
+    """The vendored table as it is written, without the package's own rows."""
+    return list(csv.DictReader(vendored("dense_rows.csv").splitlines()))
+
+
+def test_a_model_left_out_is_predicted_a_little_worse_than_one_seen() -> None:
+    left, seen = mean_error("tpot", "model"), mean_error("tpot", "nothing")
+    assert seen < left < 0.085
+    assert left == pytest.approx(validated()["scores"]["model"]["tpot"]["mean"], 1e-3)
+    in_sample = validated()["scores"]["in sample"]["tpot"]["mean"]
+    assert seen == pytest.approx(in_sample, 1e-3)
+
+
+def test_the_datasheet_promises_too_much_on_every_row() -> None:
+    error = row_errors("tpot", "datasheet")
+    assert (error < 0).all() and np.abs(error).mean() > 0.5
+    found = sample().predict(DATASHEET).tpot / sample().measured.tpot - 1
+    assert (found < 0).all()
+
+
+def test_the_time_per_layer_is_the_largest_missing_term() -> None:
+    found = drops()
+    assert max(found, key=lambda name: found[name]) == "time per layer"
+    worse = {
+        rung: score(sample(), sample().predict(without(achieved(), rung)), "tpot").mean
+        for rung in ("time per layer", "share of the link", "time per request")
+    }
+    assert max(worse, key=lambda name: worse[name]) == "time per layer"
+
+
+@pytest.mark.parametrize("left", ["model", "system", "engine", "nothing"])
+def test_the_first_token_is_predicted_worse(left: str) -> None:
+    assert mean_error("ttft", left) > 1.5 * mean_error("tpot", left)
+
+
+def test_a_scheduler_moves_prefill() -> None:
+    alike = ("model", "system", "precision", "tp", "isl", "osl", "clients")
+    table = {(*(row[k] for k in alike), row["engine"]): row for row in lines()}
+    found = []
+    for (*key, engine), row in table.items():
+        other = table.get((*key, "vllm"))
+        if engine == "sglang" and other is not None:
+            times = [
+                (float(r["ttft_ms"]), float(r["tpot_ms"]), int(r["osl"]) - 1)
+                for r in (other, row)
+            ]
+            (a, b, n), (c, d, _) = times
+            found.append((c / a, d / b, (c + n * d) / (a + n * b)))
+    ttft, tpot, e2e = (median(column) for column in zip(*found, strict=True))
+    printed = pairs.ratios(pairs.pairs("vllm", "sglang"))
+    assert printed.n == len(found)
+    assert (printed.ttft, printed.tpot) == pytest.approx((ttft, tpot))
+    assert printed.e2e == pytest.approx(e2e)
+    assert ttft > 3 and tpot < 0.8 and 0.9 < e2e < 1.1
+
+
+def test_the_first_token_jumps_where_the_cache_ends() -> None:
+    rows = pairs.fullest()
+    room = pairs.cache_requests(rows[0])
+    (below,) = [i for i in range(5) if rows[i].clients < room < rows[i + 1].clients]
+    assert below == 3  # the page speaks of these two
+    assert rows[4].ttft_s > 100 * rows[3].ttft_s
+    free = pairs.endless(rows)
+    assert rows[4].ttft_s > 100 * free[4] and free[3] < 2 * rows[3].ttft_s
+    tpot = rows[4].tpot_s / rows[3].tpot_s
+    assert 1 < tpot < 1.2  # "by a tenth or so"
+    found = zip(dense_rows(), row_errors("ttft", "model"), strict=True)
+    error = {id(row): float(each) for row, each in found}
+    assert all(abs(error[id(row)]) < 0.15 for row in rows[3:])
+
+
+def test_comparisons_err_less_than_numbers() -> None:
+    ratio, same = pairs.neighbours()
+    assert ratio < 0.7 * mean_error("tpot", "model") and same > 0.75
+
+
+def test_chance_does_far_worse() -> None:
+    assert mean(validated()["permuted"]) > 4 * mean_error("tpot", "model")
+
+
+def test_leaving_out_an_engine_costs_most() -> None:
+    found = {by: mean_error("tpot", by) for by in ("model", "system", "engine")}
+    assert max(found, key=lambda by: found[by]) == "engine"
+    without_trt, without_vllm = (
+        record()["folds"]["engine"][name]["layer_s"] for name in ("trtllm", "vllm")
+    )
+    assert without_trt > achieved().layer_s > without_vllm
+
+
+def test_forgotten_lines_spoil_the_first_token() -> None:
+    as_run, *forgotten = record()["script"].values()
+    assert len(forgotten) == 3
+    for tpot, ttft in forgotten:
+        assert ttft > 1.2 * as_run[1]
+        assert tpot < 1.3 * as_run[0]
