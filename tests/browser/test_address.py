@@ -24,7 +24,10 @@ from tests.page.steps import steps
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("kept")
+    """A folder with the pages in it, whichever test asks first."""
+    made = tmp_path_factory.mktemp("kept")
+    write_pages(made)
+    return made
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,9 @@ from tests.formula.example import BOUND, READ, WEIGHTS, example
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("kept")
+    made = tmp_path_factory.mktemp("kept")
+    write_pages(made)
+    return made
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.continuous_batching import lanes, sweep
-from llmserve_lab.continuous_batching.machine import LONG, TARGET_S, cost
+from llmserve_lab.continuous_batching.machine import LONG, TARGET_S, cost, datasheet
 from llmserve_lab.continuous_batching.occupancy import (
     frames,
     held_blocks,
@@ -72,12 +72,12 @@ def test_the_triangle_is_filled_exactly(chunk: int) -> None:
 def test_no_strip_is_longer_than_its_budget() -> None:
     figure = strips.mixed_iterations()
     budget, whole = figure.logs.values()
-    assert max(frame.counters[0] for frame in budget.frames) == strips.BUDGET
-    assert max(frame.counters[0] for frame in whole.frames) == 3 + strips.SIZES[-1][1]
+    assert max(frame.counters[1] for frame in budget.frames) == strips.BUDGET
+    assert max(frame.counters[1] for frame in whole.frames) == 3 + strips.SIZES[-1][1]
     for log in (budget, whole):
         for number, frame in enumerate(log.frames):
             drawn = [row for row in log.tables["rows"] if row["since"] == number]
-            assert len(drawn) == frame.counters[0]
+            assert len(drawn) == frame.counters[1]
 
 
 def test_the_blocks_drawn_are_those_that_the_engine_uses() -> None:
@@ -123,13 +123,19 @@ def test_the_price_is_the_sum_over_the_chunks() -> None:
     assert known["prompt_compute_s"] == pytest.approx(computed, rel=1e-9)
     both = known["prompt_weights_s"] + known["prompt_kv_s"]
     assert both == pytest.approx(read, rel=1e-9)
+    # the page counts a request's share of the launches for six, the sum here for one
+    each_s = 5 * cost().request_s * len(loads)
+    seconds = sum(cost().seconds(load) for load in loads) + each_s
+    assert known["chunks_s"] == pytest.approx(seconds, rel=1e-9)
 
 
 def test_the_chunk_from_a_target_is_the_engines() -> None:
     known = figures.chunk_from_target().values()
-    calm = IterationLoad(5, 5 * 1001, 5 * 1000)
+    calm = IterationLoad(5, 5 * 1001, 5 * 1000, 5)
     rows = cost().chunk_within(TARGET_S, load=calm, context=65_536)
     assert int(known["chunk_fits"]) == rows
+    rows = datasheet().chunk_within(TARGET_S, load=calm, context=65_536)
+    assert int(known["ideal_fits"]) == rows
 
 
 def test_the_scheduler_lands_on_the_closed_form() -> None:

@@ -18,7 +18,7 @@ def test_the_ratios_are_near_and_their_errors_are_printed() -> None:
     errors = [engine / measured - 1 for _, measured, engine in published.ratios()]
     assert max(map(abs, errors)) == abs(published.worst_error()) < 0.25
     assert [row[-1] for row in published.batching_table().rows] == [
-        f"{error:+.0%}" for error in errors
+        f"{error:+.0%}".replace("-", "−") for error in errors
     ]
     static, reserved, paged = (float(each.times) for each in BATCHING)
     assert [m for _, m, _ in published.ratios()] == [reserved / static, paged / static]

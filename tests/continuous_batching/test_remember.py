@@ -20,7 +20,6 @@ from llmserve_lab.continuous_batching.machine import (
     LONG,
     PROMPT,
     TARGET_S,
-    achieved,
     cost,
     device,
     model,
@@ -30,13 +29,13 @@ from llmserve_lab.continuous_batching.page.controls import PREFIXES, TARGETS
 from llmserve_lab.continuous_batching.workloads import crowd
 from llmserve_lab.engine import IterationCost, IterationLoad
 
-SHARES = ("datasheet", "article-06", "flashmla", "mazurek-mla", "achieved")
+SHARES = ("datasheet", "article-06", "flashmla", "mazurek-mla", "as measured")
 
 
 def on(share: str) -> IterationCost:
     """The running example on a machine that achieves another share of its datasheet."""
-    if share == "achieved":
-        return achieved()
+    if share == "as measured":
+        return cost()
     return IterationCost.of(model(), device(), efficiency=catalog.efficiency(share))
 
 
@@ -67,12 +66,13 @@ def test_a_static_batch_throws_slot_steps_away() -> None:
 
 
 def test_continuous_batching_delivers_several_times_as_much() -> None:
-    answers = [request.output_len for request in crowd(per_s=1e6)]
+    asked = crowd(per_s=1e6, num_requests=sweep.REQUESTS)
+    answers = [request.output_len for request in asked]
     static, refilled = by_hand(answers, sweep.SLOTS)
     most = {name: sweep.saturation(name) for name in sweep.policies()}
     factor = most["continuous"] / most["static"]
     # The iterations of a full batch take a little longer than those of an empty one.
-    assert static / refilled * 0.7 < factor <= static / refilled
+    assert static / refilled * 0.6 < factor <= static / refilled
     assert factor > 2.5
     rates = [point.per_s for point in sweep.points()["static"]]
     for name, found in sweep.points().items():
@@ -85,7 +85,7 @@ def test_a_long_prompt_freezes_everybody_for_seconds(share: str) -> None:
     rows = np.arange(LONG, dtype=float)
     walked = (on(share).row_s + on(share).pair_s * (rows + 1)).sum()
     assert walked > 2
-    if share == "datasheet":
+    if share == "as measured":
         run = lanes.whole()
         gaps = run.worst_gap_s[run.id < DECODES]
         assert len(gaps) == DECODES
@@ -117,19 +117,21 @@ def test_the_figure_of_lanes_tells_the_truth_in_every_state() -> None:
         assert goal.met(known) is best, (chunk, target)
 
 
-def test_chunks_keep_the_target_and_cost_next_to_nothing() -> None:
+def test_chunks_keep_the_target_and_cost_time() -> None:
     run = lanes.in_chunks(512)
     assert lanes.longest_gap_s(run) <= TARGET_S
-    later = lanes.ttft_s(run) / lanes.ttft_s(lanes.whole()) - 1
-    assert 0 <= later < 0.02
-    for chunk in lanes.CHUNKS:
-        assert lanes.ttft_s(lanes.in_chunks(chunk)) < 1.02 * lanes.ttft_s(lanes.whole())
+    times = [lanes.ttft_s(lanes.in_chunks(chunk)) for chunk in lanes.CHUNKS]
+    assert all(shorter > longer for shorter, longer in pairwise(times))
+    assert 1.2 < times[0] / times[-1] < 2
+    gaps = [lanes.mean_gap_s(lanes.in_chunks(chunk)) for chunk in lanes.CHUNKS]
+    assert all(a < b for a, b in pairwise(gaps))
+    assert gaps[0] > 4 * lanes.calm_s()  # every reader is slow meanwhile
 
 
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_further_a_prompt_the_fewer_rows_fit(share: str, target: float) -> None:
-    calm = IterationLoad(DECODES, DECODES * (PROMPT + 1), DECODES * PROMPT)
+    calm = IterationLoad(DECODES, DECODES * (PROMPT + 1), DECODES * PROMPT, DECODES)
     fits = [
         on(share).chunk_within(target, load=calm, context=int(prefix))
         for prefix in PREFIXES
@@ -137,7 +139,7 @@ def test_the_further_a_prompt_the_fewer_rows_fit(share: str, target: float) -> N
     assert all(more >= less for more, less in pairwise(fits))
     if fits[0]:
         assert fits[-1] < fits[0] / 2
-    if share == "datasheet" and target == TARGET_S:
+    if share == "as measured" and target == TARGET_S:
         assert (fits[0], fits[-1]) == (questions.fits(0), questions.fits(LONG))
 
 

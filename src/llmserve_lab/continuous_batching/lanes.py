@@ -11,13 +11,20 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
-from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S, cost
+from llmserve_lab.continuous_batching.machine import (
+    DECODES,
+    LONG,
+    PROMPT,
+    TARGET_S,
+    cost,
+)
 from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.workloads import BOOK_ARRIVES_S, beside_a_book
 from llmserve_lab.engine import (
     Chunked,
     ChunkedWithin,
     Continuous,
+    IterationLoad,
     IterationRecord,
     Policy,
     Report,
@@ -103,6 +110,18 @@ def ttft_s(report: Report, prompt_len: int = LONG) -> float:
     """Time to first token of the request with a prompt of so many tokens."""
     (found,) = report.ttft_s[report.prompt_len == prompt_len]
     return float(found)
+
+
+def mean_gap_s(report: Report) -> float:
+    """Mean gap of the readers while the long prompt is read."""
+    read = pieces(report)
+    return (read[-1].end_s - read[0].start_s) / len(read)
+
+
+def calm_s(n_decodes: int = DECODES) -> float:
+    """An iteration of the readers alone."""
+    own = IterationLoad.of(chunk=1, context=PROMPT)
+    return cost().seconds(IterationLoad(*(n_decodes * each for each in own)))
 
 
 def longest_gap_s(report: Report) -> float:

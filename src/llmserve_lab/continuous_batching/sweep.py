@@ -16,7 +16,8 @@ from llmserve_lab.page.table import Table
 from llmserve_lab.workloads import faster
 
 SLOTS = 32
-RATES = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 20.0, 24.0)
+RATES = (1.0, 2.0, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0, 11.0, 12.0, 14.0, 16.0)
+REQUESTS = 4000  # enough that the first and the last of them do not matter
 CLIENTS, CLIENTS_RATE = 8, 3.0  # as many slots; the rate only orders the requests
 
 
@@ -37,7 +38,9 @@ class RatePoint:
 @cache
 def served(name: str, per_s: float, slots: int = SLOTS) -> Report:
     """The crowd at a rate, under one of the schedulers."""
-    return simulate(crowd(per_s=per_s), Pool(cost(), policies(slots)[name]))
+    return simulate(
+        crowd(per_s=per_s, num_requests=REQUESTS), Pool(cost(), policies(slots)[name])
+    )
 
 
 def points(
@@ -57,6 +60,17 @@ def _point(rate: float, run: Report) -> RatePoint:
 def saturation(name: str, slots: int = SLOTS) -> float:
     """Output tokens per second where requests never cease to wait."""
     return served(name, 1e6, slots).throughput_tokens_per_s
+
+
+def factor(slots: int) -> float:
+    """What continuous batching delivers over static batching, both saturated."""
+    return saturation("continuous", slots) / saturation("static", slots)
+
+
+def asked_per_s(per_s: float) -> float:
+    """Output tokens per second that the crowd at a rate asks for, as drawn."""
+    asked = crowd(per_s=per_s, num_requests=REQUESTS)
+    return sum(request.output_len for request in asked) / asked[-1].arrival_s
 
 
 def idle_of_geometric(

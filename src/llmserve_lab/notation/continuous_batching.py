@@ -67,3 +67,13 @@ num_iterations = Positive(
     "dimensionless",
     "iterations that a prompt needs if each is filled up to a target",
 )
+linear_s = Positive(
+    r"t_{\mathrm{lin}}", "s", "time to compute the linear layers of an iteration"
+)
+pairs_s = Positive(r"t_{\mathrm{att}}", "s", "time to compute its attention")
+chunks_s = Positive(
+    r"t^{s}_{\mathrm{chunks}}", "s", "time of a prefill in chunks on a served machine"
+)
+reading_gap_s = Positive(
+    r"\overline{\operatorname{TBT}}", "s", "mean gap while a prompt is read in chunks"
+)

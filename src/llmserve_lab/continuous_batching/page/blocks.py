@@ -15,8 +15,8 @@ from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 
 BLOCKS, BLOCK_TOKENS = 8, 16
-WAITS = ("1st in queue", "2nd in queue")
-ROWS = (*(f"block {i}" for i in range(BLOCKS, 0, -1)), *WAITS)
+WAITS, NOTES = ("1st in queue", "2nd in queue"), "event"
+ROWS = (*(f"block {i}" for i in range(BLOCKS, 0, -1)), *WAITS, NOTES)
 A, B, C = range(3)
 Row = dict[str, Any]
 
@@ -31,7 +31,7 @@ def blocks_run_out() -> StepFigure:
     run = watched()
     log = StepLog(
         tuple(_frame(run, at, sentence) for at, sentence in _story(run)),
-        {"held": _held(run), "waits": _waits(run)},
+        {"held": _held(run), "waits": _waits(run), "notes": _notes(run)},
     )
     name = "continuous batching"
     return StepFigure(
@@ -44,8 +44,9 @@ def blocks_run_out() -> StepFigure:
                 Cells(table="held", x2="x2", text="text", grows=True),
                 Cells(table="waits", x2="x2", opacity="faint", grows=True),
                 Labels(table="waits", x="mid", grows=True),
+                Labels(table="notes", align="left"),
             ),
-            height=225,
+            height=250,
         ),
         logs={name: log},
         stills=((name, 1), (name, 4), (name, 6)),
@@ -98,6 +99,24 @@ def _waits(run: Sequence[Iteration]) -> list[Row]:
             cell = {"x": start, "x2": end, "y": y, "ink": letter, "text": letter}
             rows.append({**cell, "mid": (start + end) / 2, "faint": 0.4})
     return rows
+
+
+def _notes(run: Sequence[Iteration]) -> list[Row]:
+    """What has changed last, in words."""
+    blocked = _first(run, lambda m: C in m.waiting)
+    lost = _first(run, lambda m: B in m.waiting)
+    back = next(i for i in range(lost, len(run)) if B in held_blocks(run[i]))
+    said = {
+        blocked: "C arrives, no room",
+        lost: "B is preempted",
+        back: f"B is back, reads {_rows(run[back], B)} rows",
+    }
+    frames = (1, 3, 5, None)  # of the story: a note stays until the next
+    return [
+        {"x": 0, "y": NOTES, "text": text, "since": since}
+        | ({"until": until} if until else {})
+        for text, since, until in zip(said.values(), frames, frames[1:], strict=False)
+    ]
 
 
 def _stretches(letters: Sequence[str | None]) -> list[tuple[str, int, int]]:

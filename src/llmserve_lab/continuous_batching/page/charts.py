@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.lanes import Beat
-from llmserve_lab.continuous_batching.machine import DECODES, PROMPT
+from llmserve_lab.continuous_batching.machine import (
+    DECODES,
+    decodes,
+    ideal,
+    served,
+    setting,
+)
 from llmserve_lab.continuous_batching.workloads import LETTERS
+from llmserve_lab.formula.formula import Formula
 from llmserve_lab.page.live.marks import Curve, curves, landmark, log_axis
-from llmserve_lab.page.palette import BLUE, GREY, INK, MEANINGS, VERMILLION, Ink
+from llmserve_lab.page.palette import BLUE, GREY, INK, MEANINGS, VERMILLION
 
 FROM_S = -0.25  # before the long prompt arrives
 PAGE = "var(--book-page, #fff)"
 MOST_ROWS, STEPS = 4096, 64
-MOST_MS = 150
+MOST_MS = 300
 CHUNK_TITLE = "chunk (rows of the prompt in one iteration)"
 LANE = 34  # CSS pixels
 STREAMS = LANE * DECODES  # the lanes above that of the long prompt
@@ -43,6 +50,7 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
     read = mine.transform_filter("datum.p > 0 && datum.b > 0")
     whole = read.transform_aggregate(a="min(a)", b="max(b)")
     seams = read.transform_filter("datum.b - datum.a > 0.03")  # wide enough to be seen
+    after = mine.transform_filter("datum.p == 0 && datum.a > 0")  # F writes as well
     lane: dict[str, Any] = {"y": alt.value(HEIGHT - 4), "y2": alt.value(STREAMS + 18)}
     chart = alt.layer(
         streams.transform_filter("datum.p == 0").mark_rect(**tokens).encode(x2="b"),
@@ -50,6 +58,7 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
         *_between_lanes(),
         whole.mark_rect(color=MEANINGS["F"].css, clip=True).encode(x=x, x2="b", **lane),
         seams.mark_rule(color=PAGE, clip=True).encode(x=x, **lane),
+        after.mark_rect(**tokens).encode(x=x, x2="b", **lane),
         _longest(mine, x),
         *_target(x),
         *_names(),
@@ -79,10 +88,11 @@ def _target(x: Any) -> list[Any]:
 
     foot = alt.value(STREAMS + 8)
     row = alt.Chart(alt.Data(values=[{}])).transform_calculate(a="0", b="tbt_target")
-    bar = row.mark_rule(strokeWidth=4, color=INK.css).encode(x=x, x2="b", y=foot)
+    bar = row.mark_rule(strokeWidth=6, color=INK.css).encode(x=x, x2="b", y=foot)
     text: dict[str, Any] = {"align": "left", "dx": 6, "fontSize": 11, "color": INK.css}
-    words = row.transform_calculate(a="datum.b").mark_text(text="target", **text)
-    return [bar, words.encode(x=x, y=foot)]
+    words = row.transform_calculate(a="datum.b")
+    named = words.mark_text(text="← no gap longer than this", **text)
+    return [bar, named.encode(x=x, y=foot)]
 
 
 def _longest(mine: Any, x: Any) -> Any:
@@ -140,38 +150,40 @@ def chunk_from_target() -> Any:
     x = alt.X("rows", **_linear(CHUNK_TITLE, MOST_ROWS))
     y = alt.Y("ms", **_linear("time of the iteration (ms)", MOST_MS))
     rows = alt.sequence(0, STEPS + 1, as_="i")
-    line = alt.LayerChart(
-        data=rows,
-        layer=[
-            _line("no prefix", "0", BLUE, (5, 4)),
-            _line("this prefix", "context", VERMILLION, (1, 0)),
-        ],
+    ideal_s = iteration_s(f.MIXED_ITERATION_S, ideal(), context="context")
+    lines = (
+        ("this prefix", _served("context"), VERMILLION, (1, 0)),
+        ("no prefix", _served("0"), BLUE, (5, 4)),
+        ("this prefix, datasheet", ideal_s, GREY, (2, 3)),
     )
+    line = alt.LayerChart(data=rows, layer=[_line(*each[1:]) for each in lines])
     each = MOST_ROWS / STEPS
     drawn = line.transform_calculate(rows=f"max(1, {each} * datum.i)")
     return alt.layer(
-        landmark(y, "1e3 * tbt_target", "target"),
+        landmark(y, "1e3 * tbt_target", ""),
         landmark(x, "chunk_fits", "longest chunk that fits"),
         drawn.encode(x=x, y=y),
-        *_corner(("after this prefix", VERMILLION), ("no prefix", BLUE)),
+        *(
+            mark
+            for at, (name, _, ink, dash) in enumerate(lines)
+            for mark in _key(name, ink, dash, 14 + 17 * at)
+        ),
+        _at_right("target", ms="1e3 * tbt_target").encode(y=y),
         height=240,
     )
 
 
-def _corner(*names: tuple[str, Ink]) -> list[Any]:
-    """What the lines are called, in their inks, at the lower right."""
+def _key(name: str, ink: Any, dash: tuple[int, int], y: int) -> list[Any]:
+    """A stroke and its name at the upper left, where no line runs."""
     from llmserve_lab.extras import altair as alt
 
+    one = alt.Chart(alt.Data(values=[{}]))
+    at = alt.value(y)
+    stroke = one.mark_rule(color=ink.css, strokeDash=list(dash), strokeWidth=2)
+    words = one.mark_text(text=name, color=ink.css, align="left", baseline="middle")
     return [
-        alt.Chart(alt.Data(values=[{}])).mark_text(
-            text=name,
-            color=ink.css,
-            align="right",
-            fontWeight="bold",
-            x={"expr": "width - 8"},
-            y={"expr": f"height - {16 + 18 * row}"},
-        )
-        for row, (name, ink) in enumerate(names)
+        stroke.encode(x=alt.value(10), x2=alt.value(34), y=at),
+        words.encode(x=alt.value(40), y=at),
     ]
 
 
@@ -188,55 +200,62 @@ def _linear(title: str, most: float) -> dict[str, Any]:
     }
 
 
-def _line(name: str, context: str, ink: Any, dash: tuple[int, int]) -> Any:
+def _line(seconds: str, ink: Any, dash: tuple[int, int]) -> Any:
     from llmserve_lab.extras import altair as alt
 
-    at = {"chunk": "datum.rows", "context": context, "decode_context": str(PROMPT)}
-    ms = f"1e3 * {iteration_s(**at)}"
     look = {"clip": True, "color": ink.css, "strokeDash": list(dash)}
-    return alt.Chart().transform_calculate(ms=ms).mark_line(**look)
+    return alt.Chart().transform_calculate(ms=f"1e3 * ({seconds})").mark_line(**look)
 
 
-def iteration_s(**at: str) -> str:
-    """Time of a mixed iteration over ``weights_s``; expressions for some leaves."""
-    parts = {"weights_s": "weights_s"}
-    for formula in (f.MIXED_COMPUTE_S, f.MIXED_KV_S):
-        asked = {leaf.name for leaf in formula.arguments}
-        own = {name: expr for name, expr in at.items() if name in asked}
-        parts[formula.name] = formula.browser(own)
-    return f.MIXED_ITERATION_S.browser(parts)
+def _served(context: str) -> str:
+    return iteration_s(f.SERVED_ITERATION_S, {**setting(), **served()}, context=context)
+
+
+def iteration_s(formula: Formula, known: Mapping[str, Any], context: str) -> str:
+    """Time of a mixed iteration in the browser, for the rows of a line."""
+    at = {"chunk": "datum.rows", "context": context}
+    at |= {name: repr(float(value)) for name, value in {**known, **decodes()}.items()}
+    keep = frozenset(at) & frozenset(formula.known())
+    asked = {leaf.name for leaf in formula.leaves(keep=keep)}
+    return formula.browser({k: f"({v})" for k, v in at.items() if k in asked})
 
 
 def price(most: float) -> Any:
     """Seconds of a whole prompt against the chunk: computing, and reading again."""
     from llmserve_lab.extras import altair as alt
 
-    over = (16.0, most)
+    over = (256.0, most)
     x = alt.X("rows", **log_axis(CHUNK_TITLE, *over))
     y = alt.Y("s", **log_axis("time (s)", 0.01, 100))
     again = {"num_chunks": "prompt_len / datum.rows"}  # not rounded: a smooth line
-    read = f"{f.PROMPT_WEIGHTS_S.browser(again)} + {f.PROMPT_KV_S.browser(again | CUT)}"
-    line = Curve("reading weights and cache", read, BLUE, 0.75, (5, 4))
+    again["weight_bytes"] = "weight_bytes"
+    kv = {"num_chunks": again["num_chunks"], **CUT}
+    read = f"{f.PROMPT_WEIGHTS_S.browser(again)} + {f.PROMPT_KV_S.browser(kv)}"
+    whole = f.SERVED_PROMPT_S.browser(again | CUT)
+    lines = (
+        Curve("reading weights and cache", read, BLUE, 0.75, (5, 4)),
+        Curve("prefill in chunks", whole, VERMILLION, 0.75, (1, 0)),
+    )
     return alt.layer(
         landmark(x, "chunk", "this chunk"),
         landmark(y, "prompt_compute_s", ""),
-        _at_right("computing the prompt").encode(y=y),
-        curves(x, y, over, line),
+        _at_right("computing the prompt", s="prompt_compute_s").encode(y=y),
+        *(curves(x, y, over, line) for line in lines),
         height=230,
     )
 
 
-def _at_right(text: str) -> Any:
+def _at_right(text: str, **at: str) -> Any:
     """The name of a horizontal line, above its right end."""
     from llmserve_lab.extras import altair as alt
 
     return (
         alt.Chart(alt.Data(values=[{}]))
-        .transform_calculate(s="prompt_compute_s")
+        .transform_calculate(**at)
         .mark_text(
             text=text,
             align="right",
-            x={"expr": "width - 4"},
+            x={"expr": "0.78 * width"},
             dy=-7,
             color=GREY.css,
             clip=True,

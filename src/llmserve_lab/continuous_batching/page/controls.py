@@ -13,13 +13,13 @@ from llmserve_lab.continuous_batching.machine import LONG, setting
 from llmserve_lab.page.live.controls import Lookup
 
 STOPS = tuple(map(float, CHUNKS))
-PRICED = tuple(2.0**i for i in range(4, 15))  # chunks
+PRICED = tuple(2.0**i for i in range(8, 15))  # chunks
 PREFIXES = (0.0, *(2.0**i for i in range(10, 17)), float(LONG))
 PROMPTS = (1024.0, 4096.0, 16_384.0, 65_536.0, float(LONG))
-TARGETS = (0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.2)
+TARGETS = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3)
 
 
-def constants(**known: float) -> tuple[Lookup, ...]:
+def constants(**known: Given) -> tuple[Lookup, ...]:
     """Signals that the reader cannot change: model, machine, what is ``known``."""
     found: dict[str, Given] = {**setting(), **known}
     del found["hbm_bytes"]

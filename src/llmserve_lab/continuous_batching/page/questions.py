@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from llmserve_lab.catalog.evidence.servers import VLLM_TOKEN_BUDGET
 from llmserve_lab.continuous_batching import formulas as f
-from llmserve_lab.continuous_batching.lanes import longest_gap_s, whole
+from llmserve_lab.continuous_batching.lanes import calm_s, longest_gap_s, whole
 from llmserve_lab.continuous_batching.machine import (
     DECODES,
     LONG,
     PROMPT,
     TARGET_S,
-    cost,
     decodes,
+    served,
     setting,
 )
-from llmserve_lab.continuous_batching.page.slots import POLICIES, served
+from llmserve_lab.continuous_batching.page.slots import POLICIES
+from llmserve_lab.continuous_batching.page.slots import served as run_of
 from llmserve_lab.engine import Policy
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
@@ -22,8 +23,8 @@ from llmserve_lab.roofline import formulas as roofline
 
 CHUNK = 512.0
 ANSWERS = (100, 200, 300, 800)  # tokens, of a static batch
-TOO_LONG, HALF_WAY = 32_768, 49_152
-DEFAULT_BUDGET, MANY = int(VLLM_TOKEN_BUDGET.value), 32  # requests that decode
+TOO_LONG, FAR = 32_768, 73_728
+DEFAULT_BUDGET, BESIDE = int(VLLM_TOKEN_BUDGET.value), 32  # rows; decodes
 WAITS = (
     "a few seconds, as before",
     "a few hundred milliseconds",
@@ -35,7 +36,7 @@ PRICES = ("next to nothing", "about half as much again", "more than twice the ti
 
 def late_s(policy: Policy) -> float:
     """Time to first token of C, in the figure of slots."""
-    run = served(policy)
+    run = run_of(policy)
     return float(run.ttft_s[run.id == 2][0])
 
 
@@ -51,17 +52,13 @@ def _freeze() -> float:
 
 def _added() -> float:
     """The prefill in chunks over the prefill in one piece."""
-    cut, once = (
-        f.PROMPT_S.at(setting(), prompt_len=LONG, chunk=c) for c in (CHUNK, LONG)
-    )
-    return float(cut / once)
+    return prompt_s(CHUNK) / prompt_s(LONG)
 
 
-def crossing() -> float:
-    """Chunk at which reading takes as long as computing, for the long prompt."""
-    known = {"prompt_len": LONG, "chunk": 1.0}  # both readings fall as one over it
-    read = f.PROMPT_WEIGHTS_S.at(setting(), known) + f.PROMPT_KV_S.at(setting(), known)
-    return float(read / f.PROMPT_COMPUTE_S.at(setting(), known))
+def prompt_s(chunk: float) -> float:
+    """Time of the long prompt in chunks."""
+    sizes = {"prompt_len": LONG, "chunk": chunk}
+    return float(f.SERVED_PROMPT_S.at(setting(), sizes, **served()))
 
 
 def _price() -> float:
@@ -74,7 +71,7 @@ def _idle() -> float:
 
 
 def _iterations() -> float:
-    return float(f.NUM_CHUNKS(prompt_len=100_000, chunk=DEFAULT_BUDGET - MANY))
+    return float(f.NUM_CHUNKS(prompt_len=LONG, chunk=DEFAULT_BUDGET - BESIDE))
 
 
 def _long_s() -> float:
@@ -94,8 +91,8 @@ def _linear_s() -> float:
 
 def fits(context: float) -> float:
     """Rows of a chunk that keeps the target after a prefix."""
-    fitting = f.CHUNK_FITS.at(
-        setting(), decodes(), context=context, tbt_target=TARGET_S
+    fitting = f.SERVED_CHUNK_FITS.at(
+        setting(), decodes(), **served(), context=context, tbt_target=TARGET_S
     )
     return float(fitting // 1)
 
@@ -125,7 +122,7 @@ predict_freeze = Question(
     kind="predict",
     prompt=lambda: (
         "Llama-3.1-8B on one H100. Five requests decode; each gets a token every "
-        f"{1e3 * cost().weights_s:.0f} ms or so. A prompt of {LONG:,} tokens joins "
+        f"{1e3 * calm_s():.0f} ms or so. A prompt of {LONG:,} tokens joins "
         "their next iteration in one piece. How long until their next token?"
     ),
     choices=FREEZES,
@@ -146,18 +143,18 @@ predict_price = Question(
         f"Cut into chunks of {CHUNK:.0f} rows, the prompt of {LONG:,} tokens takes "
         f"{f.NUM_CHUNKS(prompt_len=LONG, chunk=CHUNK):.0f} iterations. Each reads all "
         "weights again, and the cache of all tokens before it. How much longer does "
-        "the prefill take than in one piece, on our ideal machine?"
+        "the prefill take than in one piece?"
     ),
     choices=PRICES,
     answer=_price,
     hints=(
-        Hint(lambda: 1.0, "Does the reading go on while something else happens?"),
-        Hint(lambda: 2.0, "Does the reading go on while something else happens?"),
+        Hint(lambda: 0.0, "Some of it is not hidden, and each launch costs time, too."),
+        Hint(lambda: 2.0, "Half of the reading happens beside the arithmetic."),
     ),
     why=lambda: (
         f"{_added():.2f} times as long. The arithmetic takes "
-        f"{si(f.PROMPT_COMPUTE_S.at(setting(), prompt_len=LONG), 's')} in any case, "
-        "and all that reading happens beside it."
+        f"{si(f.PROMPT_COMPUTE_S.at(setting(), prompt_len=LONG), 's')} in any case; "
+        "launching every iteration, and the reading that does not hide, come on top."
     ),
 )
 idle = Question(
@@ -186,8 +183,8 @@ num_chunks = Question(
     name="continuous-batching.num-chunks",
     prompt=(
         f"`vllm serve` on an H100 has a token budget of {DEFAULT_BUDGET:,} by default. "
-        f"Beside {MANY} requests that decode, a prompt of 100,000 tokens arrives. How "
-        "many iterations does its prefill take?"
+        f"Beside {BESIDE} requests that decode, a prompt of {LONG:,} tokens arrives. "
+        "How many iterations does its prefill take?"
     ),
     answer=_iterations,
     unit="iteration",
@@ -195,13 +192,13 @@ num_chunks = Question(
     hints=(
         Hint(
             lambda: _iterations() - 1,
-            "The last chunk is not full, and takes an iteration all the same.",
+            "The decodes take a row each of every budget; the chunk is what is left.",
         ),
         Hint(lambda: 1.0, "The prompt is longer than the budget."),
     ),
     why=lambda: (
-        f"The decodes take {MANY} rows of the budget, which leaves chunks of "
-        f"{DEFAULT_BUDGET - MANY:,} rows. With 100,000 tokens {f.NUM_CHUNKS.link} "
+        f"The decodes take {BESIDE} rows of the budget, which leaves chunks of "
+        f"{DEFAULT_BUDGET - BESIDE:,} rows. With {LONG:,} tokens {f.NUM_CHUNKS.link} "
         f"gives {si(_iterations(), 'iteration')}, the last one not full."
     ),
 )
@@ -235,17 +232,17 @@ freeze = Question(
 chunk_fits = Question(
     name="continuous-batching.chunk-fits",
     prompt=lambda: (
-        f"The book's machine, {DECODES} decodes with {PROMPT:,} tokens in cache each. "
-        f"A long prompt has come {HALF_WAY:,} tokens far. How many rows may the next "
+        f"{DECODES} requests decode, with {PROMPT:,} tokens in cache each. "
+        f"A long prompt has come {FAR:,} tokens far. How many rows may the next "
         f"chunk have, if the iteration is to take {si(TARGET_S, 's')} at most? Use the "
         "figure or the formula."
     ),
-    answer=lambda: fits(HALF_WAY),
+    answer=lambda: fits(FAR),
     unit="token",
     rel_tol=0.03,
     hints=(Hint(lambda: fits(0), "So many fit at the start of the prompt."),),
     why=lambda: (
-        f"{f.CHUNK_FITS.link}, rounded down, gives {si(fits(HALF_WAY), 'token')}; at "
+        f"{f.SERVED_CHUNK_FITS.link}, rounded down, gives {si(fits(FAR), 'token')}; at "
         f"the start of the prompt {si(fits(0), 'token')} would fit."
     ),
 )

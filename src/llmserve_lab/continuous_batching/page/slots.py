@@ -37,7 +37,7 @@ def slots_by_iteration() -> StepFigure:
     last = len(logs[static].frames) - 1
     return StepFigure(
         name="slots",
-        title="Two slots, four requests: who holds a slot in which iteration",
+        title="A static batch holds a slot for nobody while others wait for one",
         scene=Scene(
             x=SceneAxis((0, longest), "iteration"),
             y=SceneAxis(ROWS),
@@ -52,12 +52,12 @@ def slots_by_iteration() -> StepFigure:
         start=last,
         legend={
             **{letter: f"request {letter}" for letter in LETTERS[: len(four())]},
-            "idle": "slot held, token thrown away",
+            "idle": "slot held, token for nobody",
         },
         counters=(
-            Counter("idle slot-steps"),
+            Counter("tokens for nobody"),
             Counter("C's time to first token"),
-            Counter("answers sent"),
+            Counter("answers complete"),
         ),
     )
 
@@ -101,7 +101,7 @@ def _counters(
     found: Sequence[Stay], now: int, report: Report
 ) -> tuple[float | str, ...]:
     idle = sum(max(0, min(now, stay.left) - stay.done) for stay in found)
-    sent = sum(stay.left <= now for stay in found)
+    sent = sum(stay.done <= now for stay in found)
     (late,) = (stay for stay in found if stay.id == LATE)
     waited = "not here yet" if now < late.arrived else "waiting"
     if now > late.first:
@@ -113,7 +113,11 @@ def _opening(found: Sequence[Stay]) -> list[tuple[int, str]]:
     """What both schedulers do alike."""
     a, b, *_ = sorted(found, key=lambda stay: stay.id)
     return [
-        (a.done // 2, "A and B run. Every iteration gives each of them one token."),
+        (
+            a.done // 2,
+            "A and B run. The first iteration read their prompts; each gives each of "
+            "them one token.",
+        ),
         (
             a.done,
             f"A has its {a.done} tokens and is complete. B wants "
@@ -139,8 +143,7 @@ def _static(found: Sequence[Stay]) -> list[tuple[int, str]]:
         ),
         (
             batch,
-            f"B has its {b.done:,} tokens, the batch is over. Only now A's answer is "
-            "sent as well, and C and D begin.",
+            f"B has its {b.done:,} tokens, the batch is over. Only now C and D begin.",
         ),
         (
             min(c.done, d.done),
@@ -161,7 +164,7 @@ def _continuous(found: Sequence[Stay]) -> list[tuple[int, str]]:
         *_opening(found),
         (
             c.first + 20,
-            "A's answer went out at once, and slot 1 was free. C has arrived and runs "
+            "A has left, and slot 1 was free. C has arrived and runs "
             "from the next iteration on.",
         ),
         (

@@ -7,11 +7,13 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.lanes import beats, pieces
-from llmserve_lab.continuous_batching.machine import ANSWER, decodes, setting
+from llmserve_lab.continuous_batching.machine import decodes, served, setting
 from llmserve_lab.continuous_batching.occupancy import frames
-from llmserve_lab.continuous_batching.sweep import RatePoint
+from llmserve_lab.continuous_batching.sweep import RatePoint, asked_per_s
 from llmserve_lab.engine import Report
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION, Ink
@@ -38,11 +40,22 @@ def sweep(
         lower.plot(rates, [p.ttft_s for p in found], **look)
         _saturation(upper, name, rates[-1], most[name])
     last = next(iter(points.values()))[-1].per_s
-    asked = [0, min(last, 1.15 * max(most.values()) / ANSWER)]
-    upper.plot(asked, [ANSWER * r for r in asked], ":", color=GREY.light, lw=1)
+    each = asked_per_s(last) / last  # tokens that a request asks for, as drawn
+    asked = [0, min(last, 1.15 * max(most.values()) / each)]
+    upper.plot(asked, [each * r for r in asked], ":", color=GREY.light, lw=1)
     upper.set(ylabel="output tokens/s", xlim=(0, last))
     upper.set_ylim(0, 1.3 * max(most.values()))
-    lower.set(ylabel="median TTFT (s)", ylim=(-0.2, 10))
+    lower.set(ylabel="median TTFT (s)", yscale="log", ylim=(0.01, 1000))
+    lower.yaxis.set_major_formatter(lambda value, _: plain(value))
+    lower.minorticks_off()
+    for name, found in points.items():
+        lower.annotate(
+            f"{name} batching",
+            (found[0].per_s, found[0].ttft_s),
+            (0, 9),
+            textcoords="offset points",
+            color=INKS[name].light,
+        )
     lower.set_xlabel("requests that arrive per second")
     static, continuous = (most[name] for name in INKS)
     return StaticFigure.of(
@@ -52,21 +65,22 @@ def sweep(
         sentence=(
             f"With {slots} slots static batching saturates at {static:,.0f} tokens/s, "
             f"continuous batching at {continuous:,.0f}. Dotted: the tokens that are "
-            "asked for. Where a line leaves it, the queue grows."
+            "asked for. From where a line leaves it, the queue grows, and with it "
+            "the TTFT."
         ),
     )
 
 
 def _saturation(axes: Any, name: str, last: float, most: float) -> None:
     """A thin line at the most that a scheduler delivers, and its name on it."""
-    ink, late = INKS[name], name == "static"  # where no other line runs
+    ink = INKS[name]
     axes.axhline(most, color=ink.light, linewidth=0.8, linestyle=(0, (2, 3)))
     axes.annotate(
         f"{name} batching: {most:,.0f}",
-        (last, most) if late else (0, most),
-        (-5 if late else 5, 4),
+        (last, most),
+        (-4, 5),
         textcoords="offset points",
-        ha="right" if late else "left",
+        ha="right",
         color=ink.light,
     )
 
@@ -80,23 +94,26 @@ def one_request(report: Report, number: int) -> StaticFigure:
     arrival, first = float(report.arrival_s[i]), float(report.first_token_s[i])
     last = float(report.last_token_s[i])
     ticks = [f.end_s for f in frames(report) if first <= f.end_s <= last]
+    tpot_s = (last - first) / (len(ticks) - 1)
     figure, axes = plt.subplots(figsize=(5.6, 1.7))
-    axes.vlines([t - arrival for t in ticks], 0, 1, color=VERMILLION.light, lw=1.6)
+    axes.vlines(
+        [1e3 * (t - arrival) for t in ticks], 0, 1, color=VERMILLION.light, lw=1.6
+    )
     axes.plot([0], [0.5], ">", color=GREY.light, markersize=9)
     spans = (
         (0, first - arrival, "TTFT", 1.35, BLUE),
         (
             first - arrival,
             last - arrival,
-            "ITL: each gap; TPOT: their mean",
+            f"ITL: each gap; TPOT: their mean, {si(tpot_s, 's')}",
             1.35,
             GREEN,
         ),
-        (0, last - arrival, f"E2E latency {si(last - arrival, 's')}", -0.8, GREY),
+        (0, last - arrival, f"E2E latency {si(last - arrival, 's')}", -0.45, GREY),
     )
     for start, end, text, height, ink in spans:
-        _span(axes, start, end, text, height, ink)
-    axes.set(ylim=(-1.1, 2.1), yticks=[], xlabel="time since the request arrived (s)")
+        _span(axes, 1e3 * start, 1e3 * end, text, height, ink)
+    axes.set(ylim=(-1.0, 2.1), yticks=[], xlabel="time since the request arrived (ms)")
     axes.grid(visible=False)
     gaps = [b - a for a, b in pairwise(ticks)]
     return StaticFigure.of(
@@ -133,9 +150,10 @@ def chosen(report: Report, target_s: float) -> StaticFigure:
     some = slice(None, None, 8)
     label = "scheduler, every eighth iteration"
     axes.plot(prefixes[some], rows[some], "o", color=VERMILLION.light, label=label)
-    held = {"context": prefixes, "tbt_target": target_s}
-    fits = f.CHUNK_FITS.at(setting(), decodes(), held)
-    axes.plot(prefixes[some], fits[some], color=BLUE.light, label="closed form")
+    dense = np.linspace(0, prefixes[-1], 200)
+    held = {"context": dense, "tbt_target": target_s}
+    fits = f.SERVED_CHUNK_FITS.at(setting(), decodes(), held, **served())
+    axes.plot(dense, fits, color=BLUE.light, label="closed form")
     axes.set(ylim=(0, None), xlabel="prefix (tokens)", ylabel="chunk (rows)")
     axes.xaxis.set_major_formatter(lambda value, _: plain(value))
     axes.legend()

@@ -44,20 +44,21 @@ def mixed_iterations() -> StepFigure:
         title="Each iteration is one strip of rows",
         scene=Scene(
             x=SceneAxis((0, most), "rows of the iteration"),
-            y=SceneAxis(tuple(f"iteration {i + 1}" for i in range(SHOWN))),
+            y=SceneAxis(tuple(f"iter. {i + 1}" for i in range(SHOWN))),
             marks=(Cells(table="rows", text="text"),),
-            height=195,
+            height=180,
         ),
         logs={name: _log(run) for name, run in runs.items()},
         stills=((first, 0), (first, SHOWN - 1), (other, SHOWN - 1)),
         start=SHOWN - 1,
         legend={
-            **{letter: f"{letter}, decoding" for letter in "ABC"},
-            "D": "D, whose prompt is read",
+            **{letter: f"rows of {letter}" for letter in "ABC"},
+            "D": "rows of D, which comes with a prompt",
         },
         counters=(
+            Counter("time of it", "ms"),
             Counter("rows"),
-            Counter("tokens made"),
+            Counter("tokens written"),
             Counter("left of D's prompt"),
         ),
     )
@@ -74,7 +75,7 @@ def _log(run: Sequence[Iteration]) -> StepLog:
     for number, moment in enumerate(run):
         place = 0
         for request, count in _rows(moment).items():
-            letter, y = LETTERS[request], f"iteration {number + 1}"
+            letter, y = LETTERS[request], f"iter. {number + 1}"
             for i in range(count):
                 text = "" if i else letter  # once is enough, and keeps the page small
                 cell = {"x": place, "y": y, "ink": letter, "text": text}
@@ -90,7 +91,8 @@ def _frame(moment: Iteration, rows: int, read: int) -> Frame:
     prompt = SIZES[last][1]
     left, chunk = max(0, prompt - read), _rows(moment).get(last, 0)
     made = len(_rows(moment)) - (1 if left and chunk else 0)
-    counters = (float(rows), float(made), float(left))
+    took_ms = round(1e3 * (moment.end_s - moment.start_s), 1)
+    counters = (took_ms, float(rows), float(made), float(left))
     return Frame(_sentence(moment, chunk, left), counters)
 
 

@@ -16,6 +16,7 @@ from llmserve_lab.transformer.arithmetic import Mask
 
 PROMPT, TOKENS = 12, 14  # of the prompt; with two tokens of the answer
 CHUNKS = {"chunks of 4 rows": 4, "the whole prompt": PROMPT, "one row at a time": 1}
+LEAST = 5  # the last frame of chunks of 4: three chunks and two decodes
 Row = dict[str, Any]
 
 
@@ -33,7 +34,7 @@ def chunks_fill_the_triangle() -> StepFigure:
             height=230,
         ),
         logs=logs,
-        start=3,
+        start=LEAST,
         stills=tuple((first, frame) for frame in (1, 2, 3)),
         legend={"cache": "keys in the cache", "new": "keys of the chunk itself"},
         counters=(
@@ -63,6 +64,9 @@ def _log(seen: Sequence[Mask]) -> StepLog:
         rows += _chunk(prefix, new, number)
         counters = (float(new), float(pairs), float(read))
         frames.append(Frame(_sentence(prefix, new), counters))
+    while len(frames) <= LEAST:  # every log has a frame that opens the figure
+        done = "All rows are computed; the triangle is full."
+        frames.append(Frame(done, (0.0, float(pairs), float(read))))
     return StepLog(tuple(frames), {"pairs": rows})
 
 

@@ -1,0 +1,126 @@
+"""The lines that the chapter adds up by hand, each from the run that it explains."""
+
+from __future__ import annotations
+
+from llmserve_lab.continuous_batching.lanes import longest_gap_s, whole
+from llmserve_lab.continuous_batching.machine import (
+    ANSWER,
+    DECODES,
+    DEVICE,
+    LONG,
+    MODEL,
+    PROMPT,
+    TARGET_S,
+    cost,
+    setting,
+)
+from llmserve_lab.continuous_batching.occupancy import frames, logged
+from llmserve_lab.continuous_batching.workloads import four
+from llmserve_lab.engine import IterationLoad, Static
+from llmserve_lab.formula.origin import Computed
+from llmserve_lab.roofline.formulas import LINEAR_FLOPS
+from llmserve_lab.validation import Band, Setting, Unmeasured, band, dense_rows
+from llmserve_lab.validation.constants import record
+from llmserve_lab.validation.prediction import KINDS, Kind
+
+FIRST = 2  # slots of the figure; C is the first request of the second batch
+
+
+def static_wait() -> dict[str, float]:
+    """C's wait in the static batch, in s: the prompts, the decodes, what is left.
+
+    Rounded to a tenth of a ms on the way, so that the lines add up as they are printed.
+    """
+    run = logged(four(), Static(FIRST), cost())
+    _, b, c, _ = four()
+    batch = [frame.end_s - frame.start_s for frame in frames(run)][: b.output_len]
+    prompts, decodes = round(batch[0], 4), round(sum(batch[1:]), 4)
+    ends = round(prompts + decodes, 4)
+    wait = round(ends - c.arrival_s, 4)
+    return {
+        "prompts": prompts,
+        "decodes": decodes,
+        "each": sum(batch[1:]) / len(batch[1:]),
+        "batch": ends,
+        "wait": wait,
+        "ttft": round(wait + prompts, 4),
+    }
+
+
+def freeze() -> dict[str, float]:
+    """The iteration that reads the book in one piece, in s, rounded to ms."""
+    machine = cost()
+    linear = round(LONG * machine.row_s, 3)
+    attention = round(LONG * LONG / 2 * machine.pair_s, 3)
+    total = round(longest_gap_s(whole()), 3)
+    other = round(total - linear - attention, 3)
+    return {"linear": linear, "attention": attention, "other": other, "sum": total}
+
+
+def chunk_parts(prefix: int, chunk: int = 512) -> dict[str, float]:
+    """The inequality of the chunk with numbers in it, after ``prefix`` tokens.
+
+    ``chunk`` rows each are what the price of the whole prompt is counted for.
+    """
+    machine, calm = cost(), IterationLoad.of(chunk=1, context=PROMPT)
+    beside = IterationLoad(*(DECODES * each for each in calm))
+    fixed_s = machine.overhead_s + machine.prompt_s
+    fixed_s += (DECODES + 1) * machine.request_s
+    hidden_s = (1 - machine.overlap) * machine.weights_s
+    rest_s = fixed_s + hidden_s + machine.compute_s(beside)
+    rest_s += (beside.kv_tokens + prefix) * machine.kv_token_s
+    return {
+        "fixed": fixed_s,
+        "row": machine.row_s,
+        "pair": machine.pair_s,
+        "line": machine.row_s + machine.pair_s * (prefix + 0.5),
+        "left": TARGET_S - rest_s,
+        "chunk": float(machine.chunk_within(TARGET_S, load=beside, context=prefix)),
+        "n": -(-LONG // chunk),
+        "per_chunk": fixed_s + hidden_s,
+    }
+
+
+def band_setting() -> Setting:
+    """The usual requests beside which the book arrives, as bands are looked up."""
+    return Setting.on(
+        MODEL,
+        DEVICE,
+        tp=1,
+        clients=DECODES,
+        prompt_len=PROMPT,
+        output_len=ANSWER,
+        precision="bf16",
+    )
+
+
+def row_flops() -> Computed:
+    """FLOPs of one row in the linear layers."""
+    return LINEAR_FLOPS.computed(setting(), n_rows=1.0)
+
+
+def mean_error(kind: Kind) -> float:
+    """Mean error of a kind of time for models that were left out of the fit."""
+    return float(record()["scores"]["model"][kind]["mean"])
+
+
+def bands() -> dict[str, str]:
+    """Bands of the time per token and of the TTFT for the usual requests."""
+    return {kind: span(band(kind, band_setting())) for kind in KINDS if kind != "e2e"}
+
+
+def longest_measured() -> int:
+    """The longest prompt among the rows that the machine was fitted to."""
+    return max(row.prompt_len for row in dense_rows())
+
+
+def span(found: Band | Unmeasured) -> str:
+    """A band as words: how far below and above the measured value.
+
+    Raises:
+        ValueError: nothing like it was measured.
+    """
+    if isinstance(found, Unmeasured):
+        raise ValueError(f"band must be of a measured setting, got {found.reason}")
+    low, high = (f"{abs(each):.0%}" for each in (found.low, found.high))
+    return f"{low} below and {high} above"

@@ -1,0 +1,143 @@
+"""Iterations as servers run them: half hidden, attention apart, launches on top.
+
+The roofline's times are lower bounds. Served iterations take longer, in the way to
+which the constants of :mod:`llmserve_lab.validation` were fitted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmserve_lab import notation as q
+from llmserve_lab.continuous_batching.formulas.budget import (
+    CHUNK_FITS,
+    DECODES_S,
+    ROW_FLOPS,
+)
+from llmserve_lab.continuous_batching.formulas.chunk_cost import (
+    NUM_CHUNKS,
+    PROMPT_COMPUTE_S,
+    PROMPT_KV_S,
+)
+from llmserve_lab.continuous_batching.formulas.mixed_batch import (
+    MIXED_KV_S,
+    MIXED_PAIRS,
+    MIXED_ROWS,
+)
+from llmserve_lab.formula.derive import maximum, minimum, symbolic
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.roofline import formulas as roofline
+
+if TYPE_CHECKING:
+    import sympy
+
+    from llmserve_lab.formula.quantity import Quantity
+
+__all__ = [
+    "ATTENTION_S",
+    "LINEAR_S",
+    "READING_GAP_S",
+    "SERVED_CHUNK_FITS",
+    "SERVED_ITERATION_S",
+    "SERVED_PROMPT_S",
+    "SERVED_SPARE_FLOPS",
+]
+FITTED = "llmserve_lab.validation: the form that measured rows were fitted with"
+
+
+def _on_the_machine(flops: Formula, counted: Quantity) -> sympy.Expr:
+    """How long FLOPs take at what is reached of the peak."""
+    per_s = q.peak_flops.sympy * q.eff_compute.sympy
+    return symbolic(flops, (counted,)) / per_s
+
+
+LINEAR_S = Formula(
+    result=q.linear_s,
+    expr=lambda: _on_the_machine(roofline.LINEAR_FLOPS, q.n_rows),
+    uses=(MIXED_ROWS,),
+    derived=True,
+    title="Time of the linear layers",
+    source="[compute_s](#eq-compute_s), its first part",
+    holds="memory keeps up",
+)
+ATTENTION_S = Formula(
+    result=q.pairs_s,
+    expr=lambda: _on_the_machine(roofline.ATTN_FLOPS, q.attn_pairs),
+    uses=(MIXED_PAIRS,),
+    derived=True,
+    title="Time of attention's arithmetic",
+    source="[compute_s](#eq-compute_s), its second part",
+    holds="memory keeps up",
+)
+SERVED_ITERATION_S = Formula(
+    result=q.iteration_s,
+    expr=lambda linear_s, weights_s, overlap, pairs_s, kv_s, overhead_s: (
+        maximum(linear_s, weights_s)
+        + (1 - overlap) * minimum(linear_s, weights_s)
+        + pairs_s
+        + kv_s
+        + overhead_s
+    ),
+    uses=(LINEAR_S, roofline.WEIGHTS_S, ATTENTION_S, MIXED_KV_S),
+    variant="served",
+    title="Time of a mixed iteration on a served machine",
+    source=FITTED,
+    holds="attention's kernels run between the products and hide behind nothing",
+)
+
+
+SERVED_SPARE_FLOPS = Formula(
+    result=q.spare_flops,
+    expr=lambda: (
+        q.peak_flops.sympy
+        * q.eff_compute.sympy
+        * (
+            q.tbt_target.sympy
+            - q.overhead_s.sympy
+            - (1 - q.overlap.sympy) * q.weights_s.sympy
+            - q.kv_s.sympy
+            - q.decodes_s.sympy
+        )
+    ),
+    derived=True,
+    uses=(roofline.WEIGHTS_S, MIXED_KV_S, DECODES_S),
+    variant="served",
+    title="FLOPs that a target leaves on a served machine",
+    source="[iteration_s-served](#eq-iteration_s-served) without the chunk's own work",
+    holds="the linear layers outlast the reading of the weights",
+)
+SERVED_CHUNK_FITS = Formula(
+    result=q.chunk_fits,
+    expr=lambda: CHUNK_FITS.teaching,
+    uses=(ROW_FLOPS, SERVED_SPARE_FLOPS),
+    derived=True,
+    variant="served",
+    title="Largest chunk within a target on a served machine",
+    source=(
+        "[chunk_fits](#eq-chunk_fits) with the FLOPs that are spare in "
+        "[spare_flops-served](#eq-spare_flops-served)"
+    ),
+    holds="as [spare_flops-served](#eq-spare_flops-served); rounded down",
+)
+SERVED_PROMPT_S = Formula(
+    result=q.chunks_s,
+    expr=lambda: (
+        q.prompt_compute_s.sympy
+        + q.num_chunks.sympy
+        * (q.overhead_s.sympy + (1 - q.overlap.sympy) * q.weights_s.sympy)
+        + q.prompt_kv_s.sympy
+    ),
+    derived=True,
+    uses=(PROMPT_COMPUTE_S, NUM_CHUNKS, roofline.WEIGHTS_S, PROMPT_KV_S),
+    title="Time of a prefill in chunks on a served machine",
+    source="[iteration_s-served](#eq-iteration_s-served), summed over the chunks",
+    holds="the linear layers of every chunk outlast the reading of the weights",
+)
+READING_GAP_S = Formula(
+    result=q.reading_gap_s,
+    expr=lambda chunks_s, num_chunks: chunks_s / num_chunks,
+    uses=(SERVED_PROMPT_S, NUM_CHUNKS),
+    title="Mean gap while a prompt is read",
+    source="every chunk is an iteration, and every iteration a gap",
+    holds="as [chunks_s](#eq-chunks_s); the decodes' own time is left out",
+)
