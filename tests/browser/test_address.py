@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(folder: Path) -> str:
-    return write_pages(folder)
+    return (folder / "index.html").as_uri()
 
 
 @pytest.fixture
