@@ -35,6 +35,7 @@ TOP = {
     "llmserve_lab",
     "llmserve_lab.cluster",
     "llmserve_lab.engine",
+    "llmserve_lab.running_example",
     "llmserve_lab.transformer",
     "llmserve_lab.validation",
     "llmserve_lab.workloads",

@@ -5,15 +5,10 @@ from __future__ import annotations
 import pytest
 
 from llmserve_lab.continuous_batching import byhand, formulas, lanes, tuning
-from llmserve_lab.continuous_batching.machine import (
-    LONG,
-    TARGET_S,
-    cost,
-    datasheet,
-    ideal,
-)
+from llmserve_lab.continuous_batching.machine import LONG, TARGET_S
 from llmserve_lab.continuous_batching.page.questions import late_s
 from llmserve_lab.engine import IterationLoad, Static
+from llmserve_lab.running_example import cost, datasheet, ideal
 
 
 def test_the_wait_in_the_static_batch_adds_up() -> None:

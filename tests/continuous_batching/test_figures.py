@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.continuous_batching import lanes, sweep
-from llmserve_lab.continuous_batching.machine import LONG, TARGET_S, cost, datasheet
+from llmserve_lab.continuous_batching.machine import LONG, TARGET_S
 from llmserve_lab.continuous_batching.occupancy import (
     frames,
     held_blocks,
@@ -27,6 +27,7 @@ from llmserve_lab.continuous_batching.page import (
 )
 from llmserve_lab.continuous_batching.workloads import four
 from llmserve_lab.engine import Continuous, IterationLoad, Pool, Request, simulate
+from llmserve_lab.running_example import cost, datasheet
 from llmserve_lab.transformer import causal_mask
 
 

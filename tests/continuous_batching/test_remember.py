@@ -15,19 +15,12 @@ import pytest
 
 from llmserve_lab import catalog
 from llmserve_lab.continuous_batching import lanes, sweep
-from llmserve_lab.continuous_batching.machine import (
-    DECODES,
-    LONG,
-    PROMPT,
-    TARGET_S,
-    cost,
-    device,
-    model,
-)
+from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S
 from llmserve_lab.continuous_batching.page import figures, questions
 from llmserve_lab.continuous_batching.page.controls import PREFIXES, TARGETS
 from llmserve_lab.continuous_batching.workloads import crowd
 from llmserve_lab.engine import IterationCost, IterationLoad
+from llmserve_lab.running_example import PROMPT, cost, device, model
 
 SHARES = ("datasheet", "article-06", "flashmla", "mazurek-mla", "as measured")
 

@@ -6,7 +6,7 @@ import pytest
 
 from llmserve_lab.catalog.evidence.servers import VLLM_TOKEN_BUDGET
 from llmserve_lab.continuous_batching import lanes, sweep
-from llmserve_lab.continuous_batching.machine import DECODES, LONG, PROMPT, model
+from llmserve_lab.continuous_batching.machine import DECODES, LONG
 from llmserve_lab.continuous_batching.page import questions, slots
 from llmserve_lab.continuous_batching.published import machines, machines_table
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd, four
@@ -19,6 +19,7 @@ from llmserve_lab.engine import (
     Static,
     simulate,
 )
+from llmserve_lab.running_example import PROMPT, model
 from tests.continuous_batching.test_remember import SHARES, on
 
 each = pytest.mark.parametrize("share", SHARES)

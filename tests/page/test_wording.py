@@ -117,6 +117,16 @@ def test_a_readout_is_labelled_by_what_it_shows(name: str) -> None:
     assert list(mislabelled(registry.figures()[name]())) == []
 
 
+@every_figure
+def test_a_readout_of_no_quantity_is_labelled_by_its_name(name: str) -> None:
+    """What is no quantity of the notation has nothing but its name to be called by."""
+    figure = registry.figures()[name]()
+    shown = [r for r in figure.readouts if isinstance(r, Readout)]
+    plain = {r.name: r.label for r in shown if not quantity_of(figure, r.name)}
+    words = {each: stems(each) for each in plain}
+    assert [n for n in plain if best_named(plain[n], words) != [n]] == []
+
+
 @every_bound_figure
 def test_two_labels_do_not_change_places(name: str) -> None:
     figure = registry.figures()[name]()

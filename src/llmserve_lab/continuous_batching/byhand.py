@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from llmserve_lab.continuous_batching.lanes import longest_gap_s, whole
-from llmserve_lab.continuous_batching.machine import (
-    ANSWER,
-    DECODES,
-    DEVICE,
-    LONG,
-    MODEL,
-    PROMPT,
-    TARGET_S,
-    cost,
-    setting,
-)
+from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S
 from llmserve_lab.continuous_batching.occupancy import frames, logged
 from llmserve_lab.continuous_batching.workloads import four
 from llmserve_lab.engine import IterationLoad, Static
 from llmserve_lab.formula.origin import Computed
 from llmserve_lab.roofline.formulas import LINEAR_FLOPS
+from llmserve_lab.running_example import ANSWER, DEVICE, MODEL, PROMPT, cost, setting
 from llmserve_lab.validation import Band, Setting, Unmeasured, band, dense_rows
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.prediction import KINDS, Kind

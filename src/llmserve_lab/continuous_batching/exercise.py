@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from llmserve_lab.checks import whole
 from llmserve_lab.continuous_batching.lanes import ttft_s
-from llmserve_lab.continuous_batching.machine import LONG, cost
+from llmserve_lab.continuous_batching.machine import LONG
 from llmserve_lab.continuous_batching.occupancy import frames, logged
 from llmserve_lab.continuous_batching.workloads import BOOK_ARRIVES_S, beside_a_book
 from llmserve_lab.engine import Chunked, IterationLoad, Policy, Report, Request
@@ -20,6 +20,7 @@ from llmserve_lab.engine.scheduler.policies import Plan
 from llmserve_lab.engine.scheduler.sequence import Sequence as Prompt
 from llmserve_lab.engine.scheduler.state import BatchState
 from llmserve_lab.formula.text import si
+from llmserve_lab.running_example import cost
 
 Split = Callable[[list[Prompt], int], list[tuple[Prompt, int]]]
 BUDGET = 512  # rows of an iteration, decodes included

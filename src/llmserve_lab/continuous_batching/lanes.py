@@ -11,13 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
-from llmserve_lab.continuous_batching.machine import (
-    DECODES,
-    LONG,
-    PROMPT,
-    TARGET_S,
-    cost,
-)
+from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S
 from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.workloads import BOOK_ARRIVES_S, beside_a_book
 from llmserve_lab.engine import (
@@ -30,6 +24,7 @@ from llmserve_lab.engine import (
     Report,
     Request,
 )
+from llmserve_lab.running_example import PROMPT, cost
 
 CHUNKS = (512, 1024, 2048, 4096, 8192, 16_384, LONG)  # each divides the prompt
 

@@ -21,13 +21,7 @@ from llmserve_lab.catalog.evidence.schedulers import (
     SARATHI_SETTING,
 )
 from llmserve_lab.continuous_batching import sweep
-from llmserve_lab.continuous_batching.machine import (
-    DECODES,
-    LONG,
-    PROMPT,
-    cost,
-    datasheet,
-)
+from llmserve_lab.continuous_batching.machine import DECODES, LONG
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
 from llmserve_lab.engine import (
     Chunked,
@@ -42,6 +36,7 @@ from llmserve_lab.engine import (
 )
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
+from llmserve_lab.running_example import PROMPT, cost, datasheet
 from llmserve_lab.validation import dense_rows
 
 

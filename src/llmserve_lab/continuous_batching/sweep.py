@@ -8,11 +8,11 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.continuous_batching import formulas as f
-from llmserve_lab.continuous_batching.machine import ANSWER, cost
 from llmserve_lab.continuous_batching.workloads import crowd
 from llmserve_lab.engine import Continuous, Policy, Pool, Report, Static, simulate
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
+from llmserve_lab.running_example import ANSWER, cost
 from llmserve_lab.workloads import faster
 
 SLOTS = 32

@@ -10,9 +10,9 @@ from llmserve_lab.continuous_batching.lanes import (
     served,
     ttft_s,
 )
-from llmserve_lab.continuous_batching.machine import ANSWER, PROMPT, cost
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
 from llmserve_lab.engine import Chunked, Pool, Report, simulate
+from llmserve_lab.running_example import ANSWER, PROMPT, cost
 
 BUDGET, SEQS = 906, 256  # rows within the target at the end of the book; slots
 SOURCE = "vLLM 0.33.0: vllm/engine/arg_utils.py, vllm/benchmarks/serve.py"

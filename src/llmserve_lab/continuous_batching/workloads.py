@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from llmserve_lab.continuous_batching.machine import (
-    ANSWER,
-    DECODES,
-    LONG,
-    PROMPT,
-    model,
-)
+from llmserve_lab.continuous_batching.machine import DECODES, LONG
 from llmserve_lab.engine import Request
+from llmserve_lab.running_example import ANSWER, PROMPT, model
 
 LETTERS = "ABCDEF"
 FOUR = ((0.0, 200), (0.0, 1000), (2.0, 250), (2.3, 300))  # arrival in s, answer

@@ -7,17 +7,12 @@ from typing import Any
 
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.lanes import Beat
-from llmserve_lab.continuous_batching.machine import (
-    DECODES,
-    decodes,
-    ideal,
-    served,
-    setting,
-)
+from llmserve_lab.continuous_batching.machine import DECODES, decodes, served
 from llmserve_lab.continuous_batching.workloads import LETTERS
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.page.live.marks import Curve, curves, landmark, log_axis
 from llmserve_lab.page.palette import BLUE, GREY, INK, MEANINGS, VERMILLION
+from llmserve_lab.running_example import ideal, setting
 
 FROM_S = -0.25  # before the long prompt arrives
 PAGE = "var(--book-page, #fff)"

@@ -9,8 +9,9 @@ from typing import Any
 
 from llmserve_lab.catalog import Given
 from llmserve_lab.continuous_batching.lanes import CHUNKS
-from llmserve_lab.continuous_batching.machine import LONG, setting
+from llmserve_lab.continuous_batching.machine import LONG
 from llmserve_lab.page.live.controls import Lookup
+from llmserve_lab.running_example import setting
 
 STOPS = tuple(map(float, CHUNKS))
 PRICED = tuple(2.0**i for i in range(8, 15))  # chunks

@@ -15,9 +15,7 @@ from llmserve_lab.continuous_batching.machine import (
     LONG,
     TARGET_S,
     decodes,
-    ideal,
     served,
-    setting,
 )
 from llmserve_lab.continuous_batching.page import charts
 from llmserve_lab.continuous_batching.page.controls import (
@@ -35,6 +33,7 @@ from llmserve_lab.page.live.controls import Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Value, Verdict
+from llmserve_lab.running_example import ideal, setting
 
 KEPT = ("breaks the target", "keeps the target")
 LARGEST_FITTING = 512.0  # of the chunks on the slider, on the default machine

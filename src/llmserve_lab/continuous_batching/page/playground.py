@@ -14,7 +14,7 @@ from llmserve_lab.catalog import (
     Accelerator,
     ModelShape,
 )
-from llmserve_lab.continuous_batching.machine import AS_MEASURED, DECODES, served_by
+from llmserve_lab.continuous_batching.machine import DECODES
 from llmserve_lab.continuous_batching.page.stills import heartbeat
 from llmserve_lab.continuous_batching.workloads import beside_a_book
 from llmserve_lab.engine import (
@@ -30,6 +30,7 @@ from llmserve_lab.engine import (
     simulate,
 )
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
+from llmserve_lab.running_example import AS_MEASURED, served_by
 
 DEVICES = ("h100-sxm", "h200-sxm", "b200-sxm", "mi300x", "a100-80-sxm")
 ON_ONE_DEVICE = tuple(MODELS[k] for k in ("llama-3.1-8b", "llama-3-8b", "llama-2-7b"))

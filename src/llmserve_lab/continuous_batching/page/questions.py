@@ -8,11 +8,9 @@ from llmserve_lab.continuous_batching.lanes import calm_s, longest_gap_s, whole
 from llmserve_lab.continuous_batching.machine import (
     DECODES,
     LONG,
-    PROMPT,
     TARGET_S,
     decodes,
     served,
-    setting,
 )
 from llmserve_lab.continuous_batching.page.slots import POLICIES
 from llmserve_lab.continuous_batching.page.slots import served as run_of
@@ -20,6 +18,7 @@ from llmserve_lab.engine import Policy
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.roofline import formulas as roofline
+from llmserve_lab.running_example import PROMPT, setting
 
 CHUNK = 512.0
 ANSWERS = (100, 200, 300, 800)  # tokens, of a static batch

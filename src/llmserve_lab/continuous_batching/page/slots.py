@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from llmserve_lab.continuous_batching.machine import cost
 from llmserve_lab.continuous_batching.occupancy import Stay, logged, stays
 from llmserve_lab.continuous_batching.workloads import LETTERS, four
 from llmserve_lab.engine import Continuous, Policy, Report, Static
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
+from llmserve_lab.running_example import cost
 
 SLOTS = 2
 LATE = 2  # C, whose wait is counted

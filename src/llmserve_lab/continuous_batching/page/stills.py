@@ -11,13 +11,14 @@ import numpy as np
 
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.lanes import beats, pieces
-from llmserve_lab.continuous_batching.machine import decodes, served, setting
+from llmserve_lab.continuous_batching.machine import decodes, served
 from llmserve_lab.continuous_batching.occupancy import frames
 from llmserve_lab.continuous_batching.sweep import RatePoint, asked_per_s
 from llmserve_lab.engine import Report
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION, Ink
 from llmserve_lab.page.still import StaticFigure, figure_style
+from llmserve_lab.running_example import setting
 
 INKS = {"static": VERMILLION, "continuous": BLUE}
 

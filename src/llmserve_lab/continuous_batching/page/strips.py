@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from llmserve_lab.continuous_batching.machine import cost
 from llmserve_lab.continuous_batching.occupancy import frames, logged
 from llmserve_lab.continuous_batching.workloads import LETTERS
 from llmserve_lab.engine import Chunked, Continuous, Policy, Request
 from llmserve_lab.engine.metrics.iteration_log import Frame as Iteration
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
+from llmserve_lab.running_example import cost
 
 BUDGET = 8
 SIZES = ((0.0, 2, 12), (0.0, 3, 12), (0.0, 2, 12), (0.012, 13, 4))  # s, prompt, answer

@@ -1,0 +1,89 @@
+"""The book's running example: Llama-3.1-8B in 16 bits on one H100, and its request.
+
+One model, one GPU, one prompt and one answer through the whole book. The machine is the
+one that measured servers reach, ``cost()``; the datasheet's stands beside it for
+comparison, ``datasheet()``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+from llmserve_lab import catalog, validation
+from llmserve_lab.catalog import (
+    Accelerator,
+    Cited,
+    Efficiency,
+    ModelShape,
+    machine,
+    workload,
+)
+from llmserve_lab.engine import IterationCost
+
+MODEL, DEVICE = "llama-3.1-8b", "h100-sxm"
+AS_MEASURED = "as measured"  # the default machine, beside those of the catalog
+PROMPT, ANSWER = 1000, 200  # tokens of the book's usual request
+
+
+def model() -> ModelShape:
+    """The model that the book serves on one GPU."""
+    return catalog.model(MODEL)
+
+
+def device() -> Accelerator:
+    """The GPU that serves it."""
+    return catalog.accelerator(DEVICE)
+
+
+@cache
+def share() -> Efficiency:
+    """What measured servers reach of a datasheet, fitted to their rows."""
+    reached = validation.achieved()
+    return replace(
+        catalog.efficiency("datasheet"),
+        name=AS_MEASURED,
+        compute=reached.cited("compute"),
+        memory=reached.cited("memory"),
+        link=reached.cited("link"),
+    )
+
+
+def setting() -> dict[str, Cited]:
+    """Model and machine as arguments of the formulas, at the shares reached."""
+    return workload(model()) | machine(device(), efficiency=share())
+
+
+def ideal() -> dict[str, Cited]:
+    """The same on a machine that reaches all of its datasheet."""
+    return workload(model()) | machine(device())
+
+
+def served_by(shape: ModelShape, gpu: Accelerator) -> IterationCost:
+    """A model on a GPU as measured servers reach it: the fitted machine."""
+    fitted = validation.achieved()
+    return IterationCost.of(
+        shape,
+        gpu,
+        efficiency=share(),
+        overlap=fitted.overlap,
+        layer_s=fitted.layer_s,
+        prompt_layer_s=(fitted.prompt_layers - 1) * fitted.layer_s,
+        request_s=fitted.request_s,
+        attention_apart=True,
+        weights_read="touched",
+        usable_memory=True,
+        precision_exponent=fitted.exponent,
+    )
+
+
+@cache
+def cost() -> IterationCost:
+    """An iteration of the running example, as measured, as the engine takes it."""
+    return served_by(model(), device())
+
+
+@cache
+def datasheet() -> IterationCost:
+    """Model and GPU if all of the datasheet were reached and nothing else took time."""
+    return IterationCost.of(model(), device())
