@@ -151,7 +151,7 @@
       if (!held) return null;
       if (!held.table) return { ...book.bands.get(held.of ?? held.opens), moved: Boolean(held.opens) && this.moved };
       const { by, of, at } = book.tables.get(held.table);
-      const place = Object.entries(by).reduce(
+      const place = by.reduce(
         (sum, [name, stops]) => sum * stops.length + stops.indexOf(this.signal(name)), 0);
       const band = book.bands.get(of[at[place]]);
       return held.rate ? inverse(band) : band;

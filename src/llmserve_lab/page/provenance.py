@@ -171,7 +171,7 @@ class Provenance:
         keys = [self.band(each) for each in band.times.bands(figure.controls)]
         names = [*dict.fromkeys(keys)]
         at = [names.index(key) for key in keys]
-        table = {"by": band.stops(figure.controls), "of": names, "at": at}
+        table = {"by": [*band.stops(figure.controls).items()], "of": names, "at": at}
         key = digest(table)[:6]
         self.data["tables"][key] = table
         return {"table": key} | ({"rate": True} if band.rate else {})
