@@ -152,5 +152,5 @@ def _regime(runs: list[DecodeSetting]) -> str:
 
 
 def _span(values: list[float]) -> str:
-    low, high = plain(min(values)), plain(max(values))
+    low, high = plain(min(values), 2), plain(max(values), 2)
     return low if low == high else f"{low}–{high}"
