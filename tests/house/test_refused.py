@@ -80,11 +80,11 @@ NONSENSE: dict[str, Refused] = {
         "n_gpus must be at least 2, got -1",
     ),
     "experts of no number": (
-        lambda: replace(MOE, n_shared=nan),
+        lambda: replace(MOE, n_shared=nan),  # type: ignore[arg-type]
         "n_shared must be a whole number, got nan",
     ),
     "attention as text": (
-        lambda: replace(model(), attention="abc"),
+        lambda: replace(model(), attention="abc"),  # type: ignore[arg-type]
         "attention must be of type",
     ),
     "limit of no number": (

@@ -103,8 +103,7 @@ class IterationCost:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value = getattr(self, each.name)
-            of_type(Real, **{each.name: value})
+            of_type(Real, **{each.name: (value := getattr(self, each.name))})
             at_least(each.name, value, 0)
         for name in ("overlap", "expert_miss"):
             if (share := getattr(self, name)) > 1:
