@@ -73,8 +73,6 @@ def served_by(shape: ModelShape, gpu: Accelerator) -> IterationCost:
         prompt_layer_s=(fitted.prompt_layers - 1) * fitted.layer_s,
         request_s=fitted.request_s,
         attention_apart=True,
-        weights_read="touched",
-        usable_memory=True,
         precision_exponent=fitted.exponent,
     )
 
