@@ -75,7 +75,7 @@ def weight_bytes(row: MeasuredRow) -> float:
     each = float(catalog.PRECISIONS[row.precision].bytes_weight)
     if row.precision == "fp4":
         each += float(NVFP4_SCALE)
-    return float(f.WEIGHT_BYTES(bytes_weight=each, params_total=inner)) + (
+    return float(f.WEIGHT_BYTES(bytes_weight=each, params_read=inner)) + (
         table * BYTES_16
     )
 
