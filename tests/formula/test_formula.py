@@ -171,7 +171,7 @@ def test_an_overflow_is_refused() -> None:
 
 def test_no_room_is_not_a_warning_but_an_error() -> None:
     with pytest.raises(ValueError, match="batch_fits must be finite"):
-        f.BATCH_FITS(hbm_bytes=8e10, weight_bytes=1e10, kv_bytes_per_token=1, context=0)
+        f.BATCH_FITS(hbm_bytes=8e10, stored_bytes=1e10, kv_bytes_per_token=1, context=0)
 
 
 def piecewise(batch: Any, own_row: Any, n_rows: Any) -> Any:

@@ -21,7 +21,7 @@ def weight_bytes(rng: random.Random) -> Case:
 def stored_bytes(rng: random.Random) -> Case:
     shape, rows = toy(rng), rng.randint(1, 9)  # of a table that only looks up
     width = shape.matrices[0][0]
-    held = sum(shape.bytes_weight for _ in range(rows) for _ in range(width))
+    held: float = sum(shape.bytes_weight for _ in range(rows) for _ in range(width))
     held += run(shape, batch=1, context=0, chunk=1).weight_bytes  # and the rest once
     params = shape.params + rows * width
     return Case({"params_total": params, "bytes_weight": shape.bytes_weight}, held)

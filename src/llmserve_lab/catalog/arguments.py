@@ -18,9 +18,10 @@ def workload(
     """What the formulas ask about a model with weights and cache in ``precision``.
 
     ``params_total``, ``params_read`` (all but an embedding table that only looks up),
-    ``params_active``, ``bytes_weight``, ``kv_bytes_per_token`` (byte per token) and ``attn_flops_per_pair`` (FLOP per pair; latent attention ``absorbed``
-    as decode runs it, or not, as prefill does). Each is cited: what is counted over the
-    shape names the shape's source. A formula takes them as they are; ``float()`` makes
+    ``params_active``, ``bytes_weight``, ``kv_bytes_per_token`` (byte per token) and
+    ``attn_flops_per_pair`` (FLOP per pair; latent attention ``absorbed`` as decode runs
+    it, or not, as prefill does). Each is cited: what is counted over the shape names
+    the shape's source. A formula takes them as they are; ``float()`` makes
     a bare number of one.
 
     Raises:
@@ -57,7 +58,8 @@ def machine(
 ) -> dict[str, Cited]:
     """What the formulas ask about a machine: peaks, memory, shares reached.
 
-    Without an ``efficiency`` the datasheet is taken at its word.
+    The memory is what the driver shows, estimated where that is not published. Without
+    an ``efficiency`` the datasheet is taken at its word for the rest.
 
     Raises:
         LookupError: the accelerator does not compute in this precision.
