@@ -67,14 +67,18 @@ class Bill(Generic[Number]):
         }
 
 
+def bytes_per_weight(precision: str) -> float:
+    """Bytes of a weight, the share of a scale in it included."""
+    each = float(catalog.PRECISIONS[precision].bytes_weight)
+    return each + (float(NVFP4_SCALE) if precision == "fp4" else 0.0)
+
+
 def weight_bytes(row: MeasuredRow) -> float:
     """Bytes of the weights that a group reads; scales of 4-bit numbers included."""
     model = row.shape
     table = model.vocab * model.d_model
     inner = model.params_total - 2 * table
-    each = float(catalog.PRECISIONS[row.precision].bytes_weight)
-    if row.precision == "fp4":
-        each += float(NVFP4_SCALE)
+    each = bytes_per_weight(row.precision)
     return float(f.WEIGHT_BYTES(bytes_weight=each, params_read=inner)) + (
         table * BYTES_16
     )
