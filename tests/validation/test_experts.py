@@ -75,6 +75,16 @@ def test_the_engine_itself_takes_as_long() -> None:
         assert made.ttft[place] == pytest.approx(ttft, rel=1e-9)
 
 
+def test_weights_in_four_bits_are_widened_where_nothing_computes_in_four() -> None:
+    of = {"model": "openai/gpt-oss-120b", "precision": "w4a16_mxfp4", "tp": "2"}
+    hopper, blackwell = expert_rows(
+        [line(**of, system=system) for system in ("h100_sxm", "b200_sxm")]
+    ).rows
+    kv_bytes = protocol_of(hopper).kv_bytes
+    assert bill_of(hopper, kv_bytes=kv_bytes).speedup == 1
+    assert bill_of(blackwell, kv_bytes=kv_bytes).speedup > 3
+
+
 def test_reading_all_experts_is_the_dense_bill() -> None:
     row = ROWS[1]  # two devices, eight KV heads: no copies
     dense = cost_of(bill_of(row, kv_bytes=protocol_of(row).kv_bytes), achieved())
@@ -97,6 +107,7 @@ def test_a_file_is_scored_with_one_command(
         line(clients=0),
         line(precision="int4"),
         line(tpot_ms="nan"),
+        line(tp=1),
     ]
     path = tmp_path / "rows.csv"
     with path.open("w", newline="") as out:
@@ -105,8 +116,9 @@ def test_a_file_is_scored_with_one_command(
         writer.writerows([{**a, **b} for a, b in zip(OTHERS, times, strict=True)] + bad)
     main(path)
     said = capsys.readouterr().out
+    assert "left out: 1, the weights leave no room for a cache" in said
     assert "left out: 1, tp must be at most 8, got 16" in said
-    assert said.count("left out: 1") == 5
+    assert said.count("left out: 1") == 6
     assert "all: 3 runs; tpot 25.0 %, bias +25.0 %; ttft 0.0 %, bias" in said
 
 

@@ -3,7 +3,7 @@
 from dataclasses import fields
 
 from llmserve_lab.formula.origin import Evidence, Sourced
-from llmserve_lab.validation import Predictor, ServingConstants, achieved, tables
+from llmserve_lab.validation import ServingConstants, achieved, tables
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.prediction import KINDS
 from llmserve_lab.validation.rows import dense_rows
@@ -18,7 +18,7 @@ def test_every_constant_is_shown_with_its_origin() -> None:
 
 
 def test_the_errors_are_means_over_the_rows_left_out() -> None:
-    public = Predictor(dense_rows()).public
+    public = [row.public for row in dense_rows()]
     shown = dict(zip(tables.TIMES, tables.error_table().rows, strict=True))
     assert set(shown) == set(KINDS)
     for kind in KINDS:

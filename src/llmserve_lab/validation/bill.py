@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from llmserve_lab import catalog
+from llmserve_lab.catalog.records.accelerator import Accelerator
 from llmserve_lab.catalog.records.cited import Cited
 from llmserve_lab.checks import of_type
 from llmserve_lab.cluster.formulas import ALL_REDUCE_BYTES
@@ -100,11 +101,17 @@ def bill_of(row: MeasuredRow, *, kv_bytes: float) -> Bill[float]:
         pair_flops=float(model.attn_flops_per_pair()) / tp,
         row_bytes=float(sent) * reduces,
         n_layers=float(model.n_layers),
-        speedup=float(device.peak(row.precision)) / peak_16,
+        speedup=_peak(device, row.precision) / peak_16,
         peak_16=peak_16,
         hbm_bw=float(device.hbm_bw),
         link_bw=float(catalog.link(device.scale_up).bandwidth),
     )
+
+
+def _peak(device: Accelerator, precision: str) -> float:
+    """Peak in a precision; in 16 bits where weights in fewer are widened for it."""
+    computes = precision in device.peak_flops
+    return float(device.peak(precision if computes else "bf16"))
 
 
 def stacked(bills: list[Bill[float]]) -> Bill[Floats]:

@@ -35,6 +35,18 @@ COLUMNS = (
     "model", "system", "engine", "precision", "tp", "isl", "osl", "clients", "ttft_ms",
     "tpot_ms",
 )  # fmt: skip
+# What published tables call the precision of the weights.
+PRECISIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "nvfp4": "fp4",
+        "mxfp4": "fp4",
+        "w4a16_mxfp4": "fp4",
+        "w4a8_mxfp4_mxfp8": "fp4",
+        "fp8_block": "fp8",
+        "float16": "bf16",
+        "bfloat16": "bf16",
+    }
+)
 LARGEST_TP = 8  # devices of a node; more is a product of two cuts in published rows
 
 
@@ -90,13 +102,18 @@ class ExpertRow(MeasuredRow):
     """A measured run of one of :data:`SHAPES`, by its full name.
 
     Raises:
-        ValueError: more devices than a node has, or as :class:`MeasuredRow`.
+        ValueError: more devices than a node has, no room for a cache, or as
+            :class:`MeasuredRow`.
     """
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.tp > LARGEST_TP:
             raise ValueError(f"tp must be at most {LARGEST_TP}, got {self.tp}")
+        try:
+            protocol_of(self).kv_blocks(self)
+        except ValueError:
+            raise ValueError("the weights leave no room for a cache") from None
 
     @property
     def shape(self) -> ModelShape:
@@ -116,8 +133,15 @@ def named(name: str) -> str:
 def expert_rows(lines: Iterable[Mapping[str, str]]) -> Sorted:
     """Rows that can be predicted, and how many cannot, by reason."""
     filled = ({"protocol": "unknown", **line} for line in lines)
-    named_lines = ({**line, "model": named(line["model"])} for line in filled)
-    return sort_rows(named_lines, models={each: each for each in SHAPES}, of=ExpertRow)
+    lines = (
+        {
+            **line,
+            "model": named(line["model"]),
+            "precision": PRECISIONS.get(line["precision"], line["precision"]),
+        }
+        for line in filled
+    )
+    return sort_rows(lines, models={each: each for each in SHAPES}, of=ExpertRow)
 
 
 def expert_cost(
