@@ -69,7 +69,7 @@ def test_continuous_batching_delivers_several_times_as_much() -> None:
     assert factor > 2.5
     rates = [point.per_s for point in sweep.points()["static"]]
     for name, found in sweep.points().items():
-        assert all(point.tokens_per_s <= 1.001 * most[name] for point in found)
+        assert all(point.tokens_per_s <= 1.02 * most[name] for point in found)
     assert rates[-1] * 200 > most["continuous"]  # the figure shows both saturated
 
 

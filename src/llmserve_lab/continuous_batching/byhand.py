@@ -28,7 +28,12 @@ def static_wait() -> dict[str, float]:
     prompts, decodes = round(batch[0], 4), round(sum(batch[1:]), 4)
     ends = round(prompts + decodes, 4)
     wait = round(ends - c.arrival_s, 4)
+    rows_s = round(FIRST * PROMPT * cost().row_s, 4)
+    launches_s = round(cost().overhead_s + cost().prompt_s, 4)
     return {
+        "rows": rows_s,
+        "launches": launches_s,
+        "rest": round(prompts - rows_s - launches_s, 4),
         "prompts": prompts,
         "decodes": decodes,
         "each": sum(batch[1:]) / len(batch[1:]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from llmserve_lab import validation
 from llmserve_lab.catalog import Cited
+from llmserve_lab.engine import IterationLoad
 from llmserve_lab.running_example import PROMPT, cost, model, setting
 
 LONG = 96 * 1024  # tokens of a pasted book; it fits the model's maximum context
@@ -39,3 +40,14 @@ def served() -> dict[str, Cited | float]:
 def decodes() -> dict[str, float]:
     """The requests that decode beside a long prompt, as arguments of the formulas."""
     return {"n_decodes": float(DECODES), "decode_context": float(PROMPT)}
+
+
+def beside() -> dict[str, Cited | float]:
+    """As ``served``, with what the decodes beside each chunk take counted as overhead.
+
+    What the whole prompt takes in chunks is then what the readers see of it.
+    """
+    own = IterationLoad.of(chunk=1, context=PROMPT)
+    load, known = IterationLoad(*(DECODES * each for each in own)), served()
+    own_s = cost().compute_s(load) + cost().kv_token_s * load.kv_tokens
+    return known | {"overhead_s": float(known["overhead_s"]) + own_s}

@@ -48,16 +48,26 @@ def beside_a_book(
 def crowd(*, per_s: float, num_requests: int = 800, seed: int = 0) -> list[Request]:
     """Requests that arrive at random, ``per_s`` on average; answers of unlike length.
 
-    Gaps between arrivals are exponential (a Poisson process), lengths of answers
-    geometric with the running example's mean, none above ``LONGEST``.
+    Gaps between arrivals are exponential (a Poisson process), stretched so that the
+    rate is ``per_s`` exactly. Lengths of answers are the quantiles of the geometric
+    distribution with the running example's mean, none above ``LONGEST``, in random
+    order, so that they ask for what they should in a short run, too.
     """
     rng = np.random.default_rng(seed)
     arrivals = np.cumsum(rng.exponential(1 / per_s, num_requests))
-    answers = np.minimum(rng.geometric(1 / ANSWER, num_requests), LONGEST)
+    arrivals *= num_requests / per_s / arrivals[-1]
+    answers = np.minimum(_geometric(num_requests), LONGEST)
+    rng.shuffle(answers)
     return [
         Request(arrival_s=float(t), prompt_len=PROMPT, output_len=int(u), id=number)
         for number, (t, u) in enumerate(zip(arrivals, answers, strict=True))
     ]
+
+
+def _geometric(count: int) -> np.ndarray:
+    """Quantiles of the geometric lengths in equal steps of probability, [count]."""
+    shares = (np.arange(count) + 0.5) / count
+    return np.ceil(np.log1p(-shares) / np.log1p(-1 / ANSWER)).astype(int)
 
 
 def short_of_blocks() -> list[Request]:

@@ -49,14 +49,13 @@ def mixed_iterations() -> StepFigure:
             height=180,
         ),
         logs={name: _log(run) for name, run in runs.items()},
-        stills=((first, 0), (first, SHOWN - 1), (other, SHOWN - 1)),
-        start=SHOWN - 1,
+        stills=((first, 1), (first, SHOWN - 1), (other, SHOWN - 1)),
         legend={
             **{letter: f"rows of {letter}" for letter in "ABC"},
             "D": "rows of D, which comes with a prompt",
         },
         counters=(
-            Counter("time of it", "ms"),
+            Counter("time of this iteration", "ms"),
             Counter("rows"),
             Counter("tokens written"),
             Counter("left of D's prompt"),

@@ -34,7 +34,7 @@ def chunks_fill_the_triangle() -> StepFigure:
             height=230,
         ),
         logs=logs,
-        start=LEAST,
+        start=1,
         stills=tuple((first, frame) for frame in (1, 2, 3)),
         legend={"cache": "keys in the cache", "new": "keys of the chunk itself"},
         counters=(
