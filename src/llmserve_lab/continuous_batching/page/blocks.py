@@ -47,7 +47,7 @@ def blocks_run_out() -> StepFigure:
                 Labels(table="early", align="left"),
                 Labels(table="late", align="right"),
             ),
-            height=250,
+            height=200,
         ),
         logs={name: log},
         stills=((name, 1), (name, 4), (name, 6)),

@@ -107,7 +107,7 @@ def chunk_from_target() -> LiveFigure:
         chart=charts.chunk_from_target,
         controls=(
             Slider(quantity("tbt_target"), TARGETS, TARGET_S, "Target for the gap"),
-            Slider(quantity("context"), PREFIXES, 65_536.0, "Prefix of the chunk"),
+            Slider(quantity("context"), PREFIXES, 65_536.0, "Prefix in cache"),
         ),
         derived={
             "chunk_fits": asked_by(

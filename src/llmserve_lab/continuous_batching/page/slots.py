@@ -45,7 +45,7 @@ def slots_by_iteration() -> StepFigure:
                 Cells(table="waits", x2="x2", text="text", opacity="faint", grows=True),
                 Cells(table="runs", x2="x2", text="text", grows=True),
             ),
-            height=170,
+            height=150,
         ),
         logs=logs,
         stills=((static, 0), (static, 3), (static, last)),

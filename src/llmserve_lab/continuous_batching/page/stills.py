@@ -113,8 +113,9 @@ def one_request(report: Report, number: int) -> StaticFigure:
         name="continuous_batching.request",
         title="One request, four numbers",
         sentence=(
-            f"A request of the book's engine: it arrives at 0, its first token comes "
-            f"after {si(first - arrival, 's')}, its last after {si(last - arrival, 's')}. "
+            "A request of the book's engine: it arrives at 0, its first token comes "
+            f"after {si(first - arrival, 's')}, its last after "
+            f"{si(last - arrival, 's')}. "
             f"One of its {len(gaps)} gaps lasts {si(max(gaps), 's')}, because another "
             "prompt was read in between."
         ),

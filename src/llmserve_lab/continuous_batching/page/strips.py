@@ -46,7 +46,7 @@ def mixed_iterations() -> StepFigure:
             x=SceneAxis((0, most), "rows of the iteration"),
             y=SceneAxis(tuple(f"iter. {i + 1}" for i in range(SHOWN))),
             marks=(Cells(table="rows", text="text"),),
-            height=180,
+            height=160,
         ),
         logs={name: _log(run) for name, run in runs.items()},
         stills=((first, 1), (first, SHOWN - 1), (other, SHOWN - 1)),
