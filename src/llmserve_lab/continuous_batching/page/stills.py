@@ -43,18 +43,20 @@ def sweep(
         look: dict[str, Any] = {"color": INKS[name].light}
         upper.plot(rates, [p.tokens_per_s for p in found], **look)
         lower.plot(rates, [p.ttft_s for p in found], **look)
-        _named(
-            upper, name, (last, most[name]), (-4, -13), f", at most {most[name]:,.0f}"
-        )
-        _named(lower, name, (last, found[-1].ttft_s), (-4, -14), "")
+    static, continuous = (most[name] for name in INKS)
+    most_says = f", at most {continuous:,.0f}"
+    begins, ends = points["continuous"][0], points["static"][-1]
+    _named(upper, "static", (last, static), (-4, -13), f", at most {static:,.0f}")
+    _named(upper, "continuous", (0, continuous), (6, -4), most_says, left=True)
+    _named(lower, "static", (last, ends.ttft_s), (-4, -14))
+    _named(lower, "continuous", (begins.per_s, begins.ttft_s), (0, 6), left=True)
     upper.set(ylabel="output tokens/s", xlim=(0, last))
-    upper.set_ylim(0, 1.2 * max(most.values()))
+    upper.set_ylim(0, 1.2 * continuous)
     upper.yaxis.set_major_formatter(lambda value, _: plain(value))
     lower.set(ylabel="median TTFT (s, log)", yscale="log", ylim=(0.01, 1000))
     lower.yaxis.set_major_formatter(lambda value, _: plain(value))
     lower.minorticks_off()
     lower.set_xlabel("requests that arrive per second")
-    static, continuous = (most[name] for name in INKS)
     return StaticFigure.of(
         figure,
         name="continuous_batching.sweep",
@@ -69,11 +71,17 @@ def sweep(
 
 
 def _named(
-    axes: Any, name: str, at: tuple[float, float], off: tuple[int, int], more: str
+    axes: Any,
+    name: str,
+    at: tuple[float, float],
+    off: tuple[int, int],
+    more: str = "",
+    *,
+    left: bool = False,
 ) -> None:
-    """The name of a line, below its right end."""
-    look: dict[str, Any] = {"ha": "right", "color": INKS[name].light}
-    text = f"{name} batching{more}"
+    """The name of a line beside it, where no line runs."""
+    text, ha = f"{name} batching{more}", "left" if left else "right"
+    look: dict[str, Any] = {"ha": ha, "color": INKS[name].light}
     axes.annotate(text, at, off, textcoords="offset points", **look)
 
 

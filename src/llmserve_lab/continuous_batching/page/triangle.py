@@ -31,7 +31,7 @@ def chunks_fill_the_triangle() -> StepFigure:
             x=SceneAxis((0, TOKENS), "keys (tokens that are looked at)"),
             y=SceneAxis((TOKENS, 0), "rows (tokens that look)"),
             marks=(Cells(table="pairs", x2="x2", opacity="faint"),),
-            height=190,
+            height=220,
         ),
         logs=logs,
         start=1,
