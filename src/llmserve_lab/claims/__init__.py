@@ -12,17 +12,17 @@ from llmserve_lab.claims.page import (
 from llmserve_lab.claims.record import Claim, Number, Statement, judge
 from llmserve_lab.claims.records import CLAIMS
 from llmserve_lab.claims.sources import CLAIM_COUNTS, SOURCES, SourceText
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import ClaimVerdict
 
 __all__ = [
     "CLAIMS",
     "CLAIM_COUNTS",
     "SOURCES",
     "Claim",
+    "ClaimVerdict",
     "Number",
     "SourceText",
     "Statement",
-    "Verdict",
     "claims_table",
     "coverage",
     "judge",

@@ -17,10 +17,14 @@ from llmserve_lab.afd.experiments.replications import study
 from llmserve_lab.afd.simulation.length_distributions import Floats
 from llmserve_lab.afd.theory.paper_recipe import recipe, with_slot_tokens
 from llmserve_lab.claims.record import Claim
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import ClaimVerdict
 
-EXACT, ROUNDED = Verdict.EXACT, Verdict.WITHIN_ROUNDING
-MIXED, WRONG, OPEN = Verdict.INCONSISTENT, Verdict.WRONG, Verdict.CANNOT_BE_CHECKED
+EXACT, ROUNDED = ClaimVerdict.EXACT, ClaimVerdict.WITHIN_ROUNDING
+MIXED, WRONG, OPEN = (
+    ClaimVerdict.INCONSISTENT,
+    ClaimVerdict.WRONG,
+    ClaimVerdict.CANNOT_BE_CHECKED,
+)
 ONE_LESS = 1.0  # p = 1/mean instead of a mean of (1 − p)/p
 FIGURE_6 = 12_800  # requests with which all three printed ratios come out
 

@@ -9,7 +9,7 @@ from typing import Any
 from llmserve_lab.continuous_batching.occupancy import frames, held_blocks, logged
 from llmserve_lab.continuous_batching.workloads import LETTERS, short_of_blocks
 from llmserve_lab.engine import Continuous
-from llmserve_lab.engine.metrics.iteration_log import Frame as Iteration
+from llmserve_lab.engine.metrics.iteration_log import IterationFrame as Iteration
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.running_example import cost

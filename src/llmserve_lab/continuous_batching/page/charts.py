@@ -29,6 +29,7 @@ GAP = QuantityAxis(q.tbt_target, "ms")
 WAITED = "time since the long prompt arrived"
 SERVED = series("served, no prefix", "served, after this prefix")
 PRICE = series("reading again", "prefill in chunks")
+KEY_ROW = 17  # CSS pixels
 SEAM_S = 0.12  # chunks that last less are not told apart in the lane of the prompt
 FITS = q.chunk_fits
 GAP_MS = GAP.scaled("datum.gap", q.tbt_target)
@@ -175,14 +176,18 @@ def chunk_from_target() -> Any:
     return alt.layer(
         *landmarks(CHUNK, "x", "chunk", Landmark("longest chunk that fits", FITS)),
         drawn.transform_calculate(chunk=f"max(1, {each} * datum.i)").encode(x=x, y=y),
-        *(mark for at, line in enumerate(lines()) for mark in _key(line, 14 + 17 * at)),
+        *(
+            mark
+            for at, line in enumerate(lines())
+            for mark in _key(line, KEY_ROW * at - 42)
+        ),
         _across("target", TIME, q.tbt_target).encode(y=y),
-        height=240,
+        height=200,
     )
 
 
 def _key(line: Drawn, y: int) -> list[Any]:
-    """A stroke and its name at the upper left, where no line runs."""
+    """A stroke and its name above the chart, where no line runs."""
     from llmserve_lab.extras import altair as alt
 
     one = alt.Chart(alt.Data(values=[{}]))

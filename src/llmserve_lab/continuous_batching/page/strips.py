@@ -8,7 +8,7 @@ from typing import Any
 from llmserve_lab.continuous_batching.occupancy import frames, logged
 from llmserve_lab.continuous_batching.workloads import LETTERS
 from llmserve_lab.engine import Chunked, Continuous, Policy, Request
-from llmserve_lab.engine.metrics.iteration_log import Frame as Iteration
+from llmserve_lab.engine.metrics.iteration_log import IterationFrame as Iteration
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
 from llmserve_lab.running_example import cost
