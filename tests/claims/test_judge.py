@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.claims import Claim, ClaimVerdict, Number, Statement, judge
+from llmserve_lab.claims import Claim, Number, Ruling, Statement, judge
 from llmserve_lab.claims.record import Value
 
 
@@ -25,7 +25,7 @@ def claim(*parts: Number | Statement, **changes: Any) -> Claim:
         "section": "§2",
         "says": "so much",
         "parts": parts,
-        "verdict": ClaimVerdict.WRONG if parts else ClaimVerdict.CANNOT_BE_CHECKED,
+        "verdict": Ruling.WRONG if parts else Ruling.CANNOT_BE_CHECKED,
         "why": "because",
     }
     return Claim(**known | changes)
@@ -34,36 +34,36 @@ def claim(*parts: Number | Statement, **changes: Any) -> Claim:
 @pytest.mark.parametrize(
     ("part", "verdict"),
     [
-        (number("14 GB", 14e9), ClaimVerdict.EXACT),
-        (number("~14 GB", 14e9), ClaimVerdict.EXACT),
-        (number("14 GB", 14.4e9), ClaimVerdict.WITHIN_ROUNDING),
-        (number("14 GB", 14.6e9), ClaimVerdict.WRONG),
-        (number("16 GB", 17.2e9, gib=16e9), ClaimVerdict.INCONSISTENT),
-        (number("16 GB", 17.2e9, gib=15.6e9), ClaimVerdict.INCONSISTENT),
-        (number("16 GB", 17.2e9, gib=15.4e9), ClaimVerdict.WRONG),
-        (number("16 GB", 16.2e9, gib=19e9), ClaimVerdict.WITHIN_ROUNDING),
-        (number("4–8", (4.0, 8.0)), ClaimVerdict.EXACT),
-        (number("4–8", (3.6, 8.0)), ClaimVerdict.WITHIN_ROUNDING),
-        (number("4–8", (4.0, 16.0)), ClaimVerdict.WRONG),
-        (number("> 10", 35.7), ClaimVerdict.EXACT),
-        (number("> 10", 9.0), ClaimVerdict.WRONG),
-        (Statement("fits", lambda: True, lambda: "80 GB"), ClaimVerdict.EXACT),
-        (Statement("fits", lambda: False, lambda: "80 GB"), ClaimVerdict.WRONG),
+        (number("14 GB", 14e9), Ruling.EXACT),
+        (number("~14 GB", 14e9), Ruling.EXACT),
+        (number("14 GB", 14.4e9), Ruling.WITHIN_ROUNDING),
+        (number("14 GB", 14.6e9), Ruling.WRONG),
+        (number("16 GB", 17.2e9, gib=16e9), Ruling.INCONSISTENT),
+        (number("16 GB", 17.2e9, gib=15.6e9), Ruling.INCONSISTENT),
+        (number("16 GB", 17.2e9, gib=15.4e9), Ruling.WRONG),
+        (number("16 GB", 16.2e9, gib=19e9), Ruling.WITHIN_ROUNDING),
+        (number("4–8", (4.0, 8.0)), Ruling.EXACT),
+        (number("4–8", (3.6, 8.0)), Ruling.WITHIN_ROUNDING),
+        (number("4–8", (4.0, 16.0)), Ruling.WRONG),
+        (number("> 10", 35.7), Ruling.EXACT),
+        (number("> 10", 9.0), Ruling.WRONG),
+        (Statement("fits", lambda: True, lambda: "80 GB"), Ruling.EXACT),
+        (Statement("fits", lambda: False, lambda: "80 GB"), Ruling.WRONG),
     ],
 )
-def test_verdict_of_a_part(part: Number | Statement, verdict: ClaimVerdict) -> None:
+def test_verdict_of_a_part(part: Number | Statement, verdict: Ruling) -> None:
     assert part.judge() is verdict
     assert judge(claim(part)) is verdict
 
 
 def test_a_claim_is_as_good_as_its_worst_part() -> None:
     exact, rounded, wrong = (number("14 GB", size * 1e9) for size in (14, 14.2, 15))
-    assert judge(claim(exact, rounded)) is ClaimVerdict.WITHIN_ROUNDING
-    assert judge(claim(exact, wrong, rounded)) is ClaimVerdict.WRONG
+    assert judge(claim(exact, rounded)) is Ruling.WITHIN_ROUNDING
+    assert judge(claim(exact, wrong, rounded)) is Ruling.WRONG
 
 
 def test_without_parts_it_cannot_be_checked() -> None:
-    assert judge(claim()) is ClaimVerdict.CANNOT_BE_CHECKED
+    assert judge(claim()) is Ruling.CANNOT_BE_CHECKED
 
 
 def test_the_reading_that_explains_is_named() -> None:
@@ -95,7 +95,7 @@ def test_a_reason_may_hold_numbers() -> None:
         ({"says": " "}, "says of 06-01 must not be empty"),
         ({"why": ""}, "why of 06-01 must give a reason for wrong"),
         (
-            {"verdict": ClaimVerdict.CANNOT_BE_CHECKED},
+            {"verdict": Ruling.CANNOT_BE_CHECKED},
             "06-01 must have parts to recompute",
         ),
         ({"parts": ()}, "06-01 must have parts to recompute"),
@@ -109,7 +109,7 @@ def test_a_record_is_checked_when_it_is_made(
 
 
 def test_an_exact_claim_needs_no_reason() -> None:
-    assert claim(number("1", 1), verdict=ClaimVerdict.EXACT, why="").reason == ""
+    assert claim(number("1", 1), verdict=Ruling.EXACT, why="").reason == ""
 
 
 def test_a_number_is_printed_in_the_unit_of_its_value() -> None:

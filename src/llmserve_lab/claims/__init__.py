@@ -12,15 +12,15 @@ from llmserve_lab.claims.page import (
 from llmserve_lab.claims.record import Claim, Number, Statement, judge
 from llmserve_lab.claims.records import CLAIMS
 from llmserve_lab.claims.sources import CLAIM_COUNTS, SOURCES, SourceText
-from llmserve_lab.claims.verdict import ClaimVerdict
+from llmserve_lab.claims.verdict import Ruling
 
 __all__ = [
     "CLAIMS",
     "CLAIM_COUNTS",
     "SOURCES",
     "Claim",
-    "ClaimVerdict",
     "Number",
+    "Ruling",
     "SourceText",
     "Statement",
     "claims_table",

@@ -186,12 +186,12 @@ def chunk_from_target() -> Any:
     )
 
 
-def _key(line: Drawn, y: int) -> list[Any]:
+def _key(line: Drawn, row: int) -> list[Any]:
     """A stroke and its name above the chart, where no line runs."""
     from llmserve_lab.extras import altair as alt
 
     one = alt.Chart(alt.Data(values=[{}]))
-    at, ink = alt.value(y), line.ink.css
+    at, ink = alt.value(KEY_ROW * row - 42), line.ink.css
     dash = list(line.dash or (1, 0))
     stroke = one.mark_rule(color=ink, strokeDash=dash, strokeWidth=2)
     text = one.mark_text(text=line.name, align="left", color=ink)
