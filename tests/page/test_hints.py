@@ -162,7 +162,7 @@ ASKED = {
     "continuous-batching.predict-freeze": (
         "Five requests decode",
         "a sixth of the book",
-        "in one piece",
+        "joins their next iteration in one piece",
         "How long until",
     ),
     "continuous-batching.predict-price": (

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from llmserve_lab.checks import positive, whole
+from llmserve_lab.continuous_batching.machine import (
+    BOOK_ARRIVES_S as BOOK_ARRIVES_S,
+)
 from llmserve_lab.continuous_batching.machine import DECODES, LONG
 from llmserve_lab.engine import Request
 from llmserve_lab.running_example import ANSWER, PROMPT, model
@@ -12,7 +15,6 @@ from llmserve_lab.running_example import ANSWER, PROMPT, model
 LETTERS = "ABCDEF"
 FOUR = ((0.0, 200), (0.0, 1000), (2.0, 250), (2.3, 300))  # arrival in s, answer
 LONG_ANSWER = 800  # tokens of each answer beside the book: enough to see it out
-BOOK_ARRIVES_S = 1.0
 BEHIND_S, SHORT = 0.1, 100  # a short prompt comes so long after the book
 LONGEST = 4000  # tokens of an answer in the crowd
 

@@ -20,7 +20,7 @@ from llmserve_lab.running_example import ideal, setting
 FROM_S = -0.25  # before the long prompt arrives
 PAGE = "var(--book-page, #fff)"
 MOST_ROWS, STEPS = 4096, 64
-ROWS = "chunk: rows of the prompt in one iteration (tokens/request)"
+ROWS = "chunk of the prompt (tokens/request)"
 CHUNK = QuantityAxis(q.chunk, words=ROWS, domain=(0, MOST_ROWS), ticks={"tickCount": 4})
 TIME = QuantityAxis(
     q.served_iteration_s, "ms", words="time of the iteration", domain=(0, 330)
@@ -233,7 +233,7 @@ def price(most: float) -> Any:
     look: dict[str, Any] = {"label_at": 0.75}
     return alt.layer(
         *landmarks(x, "x", "chunk", Landmark("this chunk", q.chunk)),
-        _across("computing the prompt", y, q.prompt_compute_s).encode(
+        _across("computing the prompt", y, q.prompt_compute_s, left=True).encode(
             y=y.on("y", "ms")
         ),
         bound_curves(
@@ -254,13 +254,16 @@ def price(most: float) -> Any:
     )
 
 
-def _across(text: str, axis: QuantityAxis, quantity: Quantity) -> Any:
-    """A rule across the chart at a signal, its name above its right end."""
+def _across(
+    text: str, axis: QuantityAxis, quantity: Quantity, *, left: bool = False
+) -> Any:
+    """A rule across the chart at a signal, named above its right or below its left."""
     from llmserve_lab.extras import altair as alt
 
     row = alt.Chart(alt.Data(values=[{}]))
     row = row.transform_calculate(ms=axis.reads(quantity))
     rule = row.mark_rule(color=GREY.css, strokeDash=[3, 3], clip=True)
     look: dict[str, Any] = {"align": "right", "dy": -7, "clip": True}
-    at = {"expr": "0.78 * width"}
+    look |= {"align": "left", "dy": 9} if left else {}
+    at = {"expr": f"{0.01 if left else 0.78} * width"}
     return alt.layer(rule, row.mark_text(text=text, x=at, color=GREY.css, **look))
