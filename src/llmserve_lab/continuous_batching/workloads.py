@@ -75,7 +75,8 @@ def crowd(*, per_s: float, num_requests: int = 800, seed: int = 0) -> list[Reque
 def _geometric(count: int) -> np.ndarray:
     """Quantiles of the geometric lengths in equal steps of probability, [count]."""
     shares = (np.arange(count) + 0.5) / count
-    return np.ceil(np.log1p(-shares) / np.log1p(-1 / ANSWER)).astype(int)
+    lengths: np.ndarray = np.ceil(np.log1p(-shares) / np.log1p(-1 / ANSWER))
+    return lengths.astype(int)
 
 
 def short_of_blocks() -> list[Request]:

@@ -210,7 +210,7 @@ def _line(line: Drawn) -> Any:
     at = {**{k: float(v) for k, v in known.items()}, **decodes(), **line.at}
     asked = {k: v for k, v in at.items() if k in line.formula.known()}
     expr = TIME.draws(line.formula, chunk="datum.chunk", **asked)
-    look = {
+    look: dict[str, Any] = {
         "clip": True,
         "color": line.ink.css,
         "strokeDash": list(line.dash or (1, 0)),
