@@ -176,11 +176,7 @@ def chunk_from_target() -> Any:
     return alt.layer(
         *landmarks(CHUNK, "x", "chunk", Landmark("longest chunk that fits", FITS)),
         drawn.transform_calculate(chunk=f"max(1, {each} * datum.i)").encode(x=x, y=y),
-        *(
-            mark
-            for at, line in enumerate(lines())
-            for mark in _key(line, KEY_ROW * at - 42)
-        ),
+        *(mark for at, line in enumerate(lines()) for mark in _key(line, at)),
         _across("target", TIME, q.tbt_target).encode(y=y),
         height=200,
     )
