@@ -194,7 +194,11 @@ ASKED = {
         "pairs that attention meets grow by",
     ),
     "end-to-end.per-token": ("80 blocks, 8 key–value heads", "does one token leave"),
-    "end-to-end.block": ("64 query heads, 8 key–value heads", "does one block have"),
+    "end-to-end.block": (
+        "64 query heads, 8 key–value heads",
+        "SwiGLU with d_ff",
+        "does one block have",
+    ),
     "end-to-end.held": ("prompt of 20 tokens with 5", "does the cache hold"),
     "end-to-end.pairs": (
         "prompt of a single token, an answer of a thousand",

@@ -80,14 +80,15 @@ def _texts() -> dict[str, list[str]]:
         "tokens": [word.replace(" ", "␣") for word in words],
         "ids": [f"{token:,}" for token in tokens.encode(PROMPT)],
     }
-    for band in ("vectors", "block 1", "block 2", "logits"):
-        shown[band] = [f"{_short(row)} …" for row in found[band]]
+    for band in ("vectors", "block 1", "block 2"):
+        shown[band] = [f"{_short(row[0])} …" for row in found[band]]
+    shown["logits"] = [f"… {_short(row.max())}" for row in found["logits"]]
     return shown
 
 
-def _short(row: Array) -> str:
-    """The first number of a row, with a real minus sign: it fits on a phone, too."""
-    return f"{round(float(row[0]), 1) + 0.0:.1f}".replace("-", "−")
+def _short(number: float) -> str:
+    """A number of a row, with a real minus sign: one of them fits on a phone, too."""
+    return f"{round(float(number), 1) + 0.0:.1f}".replace("-", "−")
 
 
 def _rows() -> list[Row]:
@@ -131,7 +132,7 @@ def _frames() -> tuple[Frame, ...]:
     scores = (f"{n} × {small.vocab}", f"{n} × {large.vocab:,}")
     last = large.n_layers
     said = (
-        ("The prompt is text.", (f"{len(PROMPT)} letters",) * 2),
+        ("The prompt is text.", (f"{len(PROMPT)} characters",) * 2),
         ("It is cut into tokens; ␣ stands for a space.", (f"{n}", f"{n}")),
         ("Each token has a number, its id, in the vocabulary.", (f"{n}", f"{n}")),
         ("Each id is looked up in a table: one row of numbers a token.", rows),

@@ -12,7 +12,8 @@ from typing import Any
 
 from llmserve_lab.page.palette import GREY, INK, MEANINGS, PAGE_CSS
 
-LETTER = 11  # pixels of a letter in a cell
+LETTER, SMALL = 11, 9  # pixels of a letter in a cell, and where that is too wide
+WIDE = 0.62  # of its height: a bold letter, on average
 ALIVE = "(!isValid(datum.since) || datum.since <= frame)"
 DEAD = "(!isValid(datum.until) || frame < datum.until)"
 OF_LOG = "(!isValid(datum.log) || datum.log === log)"
@@ -100,7 +101,8 @@ class Mark:
 class Cells(Mark):
     """Rectangles in row ``y``, from ``x`` to ``x2`` (one unit wide without it).
 
-    ``text`` names the field of a label, which is left out where it would not fit.
+    ``text`` names the field of a label: smaller where it is too wide, left out where
+    that would not fit either.
     ``opacity`` names a field between 0 and 1.
     """
 
@@ -146,8 +148,12 @@ class Cells(Mark):
         fits: Spec = {}
         if not x.named:
             room = f"abs(scale('x', datum.end_x) - scale('x', datum.{self.x}))"
-            need = f"{0.62 * LETTER:.3g}*length('' + datum.{self.text}) + 1"
-            fits = {"opacity": {"expr": f"{room} < {need} ? 0 : 1"}}
+            letters = f"length('' + datum.{self.text})"
+            large, small = (f"{WIDE * size:.3g}*{letters}" for size in (LETTER, SMALL))
+            fits = {
+                "opacity": {"expr": f"{room} < {small} ? 0 : 1"},
+                "fontSize": {"expr": f"{room} < {large} + 1 ? {SMALL} : {LETTER}"},
+            }
         look = {"type": "text", "fontSize": LETTER, "fontWeight": "bold", **fits}
         worded = {"filter": f"isValid(datum.{self.text}) && datum.{self.text} !== ''"}
         return self._layer(look, place, worded, *steps, *middles)
