@@ -12,8 +12,7 @@ from typing import Any
 
 from llmserve_lab.page.palette import GREY, INK, MEANINGS, PAGE_CSS
 
-LETTER, SMALL = 11, 9  # pixels of a letter in a cell, and where that is too wide
-WIDE = 0.62  # of its height: a bold letter, on average
+LETTER, SMALL, WIDE = 11, 9, 0.62  # pixels of a letter's height; its width over it
 ALIVE = "(!isValid(datum.since) || datum.since <= frame)"
 DEAD = "(!isValid(datum.until) || frame < datum.until)"
 OF_LOG = "(!isValid(datum.log) || datum.log === log)"
@@ -221,12 +220,8 @@ class Links(Mark):
             found.append(self._layer(head, {**there, **color}, *middle))
         if self.text:
             words = {"type": "text", "dy": -13, "fontWeight": "bold"}
-            halo = {
-                **words,
-                "stroke": PAGE_CSS,
-                "strokeWidth": 5,
-                "strokeJoin": "round",
-            }
+            edge = {"stroke": PAGE_CSS, "strokeWidth": 5, "strokeJoin": "round"}
+            halo = {**words, **edge}
             label = {**there, "text": {"field": self.text}}
             found.append(self._layer(halo, label, *middle))
             ink = {"color": {"value": INK.css}}
@@ -255,9 +250,8 @@ class Labels(Mark):
         place = {"x": x.channel(self.x), "y": y.channel(self.y)}
         look = {"type": "text", "align": self.align, "fontWeight": "bold"}
         color = {"value": INK.css} if self.ink == "ink-text" else self._color(inks)
-        return [
-            self._layer(look, {**place, "text": {"field": self.text}, "color": color})
-        ]
+        words = {"text": {"field": self.text}, "color": color}
+        return [self._layer(look, {**place, **words})]
 
 
 def _as_is(field: str) -> Spec:
