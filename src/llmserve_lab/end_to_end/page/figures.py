@@ -57,7 +57,7 @@ def again_or_once() -> LiveFigure:
             "{model}, a prompt of {prompt_len}, {new_tokens} to generate: recomputing "
             "everything in each pass takes {recompute_flops}, with a cache the FLOPs "
             "are {cached_flops}. The FLOPs differ by a factor of {flops_ratio}, and "
-            "the cache holds {kv_held_bytes} in the end. Here every row is charged for its "
-            "logits; an engine computes those of the last row only."
+            "the cache holds {kv_held_bytes} in the end. Every row is charged for its "
+            "logits here; an engine computes those of the last row only."
         ),
     )
