@@ -144,11 +144,11 @@ def end_of_the_cache() -> Table:
         f"TTFT of {NAMES[one.model]} ({one.precision.upper()}) on one "
         f"{NAMES[one.system]}, {NAMES[one.engine]}, prompts of {one.prompt_len:,} "
         f"tokens, answers of {one.output_len:,}",
-        ("clients", "measured", "predicted", "endless cache"),
+        ("clients", "measured", "predicted", "endless"),
         rows,
         notes=(
             "Predicted: by constants that never saw the model.",
-            "Endless cache: the same if the GPU's memory had no end.",
+            "Endless: the same if the GPU's memory had no end.",
         ),
     )
 
@@ -252,10 +252,10 @@ def afd() -> Table:
     rows = [(RULES[name], *cells) for name, *cells in found["rows"]]
     return Table(
         f"Errors of throughput against a simulation: {found['caption']}",
-        ("rule", "median", "99 of 100", "worst", "ratio off by"),
+        ("rule", "median", "99 %", "worst", "ratio"),
         rows,
         notes=(
-            "99 of 100: the size that so many of the errors stay below.",
-            "Ratio off by: best ratio by the rule, less the simulated one, at worst.",
+            "99 %: the size that so many of the errors stay below.",
+            "Ratio: best ratio by the rule, less the simulated one, at worst.",
         ),
     )
