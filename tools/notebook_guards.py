@@ -53,7 +53,6 @@ NAMES_OF_TESTS = {
     "attention_ffn",
     "deepseek_twin",
     "disaggregation",
-    "end_to_end",
     "mixture_of_experts",
     "roofline",
     "tensor_parallel",

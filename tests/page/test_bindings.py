@@ -10,9 +10,7 @@ from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 from llmserve_lab.roofline import formulas as f
 
-LATER = ("end_to_end",)  # to be emptied: rewritten elsewhere
-BOUND = [name for name in registry.figures() if not name.startswith(LATER)]
-every_figure = pytest.mark.parametrize("name", BOUND)
+every_figure = pytest.mark.parametrize("name", registry.figures())
 
 VERDICTS = {  # what is less, than what; then the word where it is, and where it is not
     ("outside", "half"): ("inside what was measured", "outside everything measured"),
