@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from math import sqrt
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llmserve_lab.catalog import Accelerator, Efficiency, Link, ModelShape
-from llmserve_lab.checks import at_least, whole
+from llmserve_lab.checks import at_least, of_type, whole
 from llmserve_lab.engine.timing.time_tolerance import latest
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ class IterationCost:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            at_least(each.name, getattr(self, each.name), 0)
+            of_type(Real, **{each.name: (value := getattr(self, each.name))})
+            at_least(each.name, value, 0)
         for name in ("overlap", "expert_miss"):
             if (share := getattr(self, name)) > 1:
                 raise ValueError(f"{name} must be in [0, 1], got {share}")
