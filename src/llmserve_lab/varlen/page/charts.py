@@ -1,4 +1,4 @@
-"""What the live figures draw: three attention squares, and attention's share of work."""
+"""What the live figures draw: three attention squares, attention's share."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ PROMPT = QuantityAxis(
 WAYS = Marks(
     BoundMark("padded", f.PADDED_PAIRS, INK),
     BoundMark("masked", f.MASKED_PAIRS, INK),
-    BoundMark("varlen: a block a request", f.VARLEN_PAIRS, INK),
+    BoundMark("varlen", f.VARLEN_PAIRS, INK),
 )
 PADDING, BETWEEN, USEFUL, FUTURE = KINDS = Marks(
-    BoundMark("padding, a share of the batch", f.PADDING_SHARE, GREY),
-    BoundMark("masked: another request", f.MASKED_PAIRS, SERIES[1]),
-    BoundMark("useful: the mask allows it", f.USEFUL_PAIRS, SERIES[0]),
-    BoundMark("for nothing: own future", f.WASTED_PAIRS, SERIES[4]),
+    BoundMark("padding", f.PADDING_SHARE, GREY),
+    BoundMark("masked: pairs of two requests", f.MASKED_PAIRS, SERIES[1]),
+    BoundMark("useful: allowed by the mask", f.USEFUL_PAIRS, SERIES[0]),
+    BoundMark("computed for nothing: own future", f.WASTED_PAIRS, SERIES[4]),
 )
 PALE, DARK = 0.45, 0.9
 # Where a kind of pair is named on a phone: beside which square, in which line.

@@ -15,6 +15,7 @@ FOUR = (100.0, 200.0, 500.0, 1200.0)  # tokens of A, B, C, D
 STOPS = (50.0, 100.0, 200.0, 300.0, 400.0, 500.0, 700.0, 1000.0, 1200.0, 1500.0)
 BATCH = 4.0  # requests in the figure
 PROMPTS = tuple(2.0**i for i in range(6, 18))
+LARGE = 1e9  # parameters of a model that is served
 SIDES = ("linear layers", "attention")
 
 
@@ -59,7 +60,7 @@ def attention_square() -> LiveFigure:
 
 def attention_share() -> LiveFigure:
     """Where attention overtakes the linear layers, for any model of the catalog."""
-    models = tuple(MODELS.values())
+    models = tuple(m for m in MODELS.values() if m.params_total > LARGE)
     works = [workload(model, absorbed=False) for model in models]
     columns = {
         name: tuple(work[name] for work in works)

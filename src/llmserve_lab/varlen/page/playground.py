@@ -12,7 +12,7 @@ from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
 from llmserve_lab.running_example import served_by
 from llmserve_lab.varlen import formulas as f
 from llmserve_lab.varlen.arguments import batch_of
-from llmserve_lab.varlen.bill import WAYS, arithmetic_s
+from llmserve_lab.varlen.bill import WAYS, arithmetic_ms
 from llmserve_lab.varlen.kernel import tiles_of
 from llmserve_lab.varlen.page.figures import FOUR
 from llmserve_lab.varlen.page.stills import bill
@@ -36,8 +36,8 @@ def bench() -> Bench:
         "accelerator": Choose("GPU", DEVICE_NAMES, DEVICE_NAMES[0]),
     }
     lengths = read("")
-    times = arithmetic_s(lengths, _cost(MODEL_NAMES[0], DEVICE_NAMES[0]))
-    picture = bill(times, _title(lengths, MODEL_NAMES[0], DEVICE_NAMES[0]))
+    times_ms = arithmetic_ms(lengths, _cost(MODEL_NAMES[0], DEVICE_NAMES[0]))
+    picture = bill(times_ms, _title(lengths, MODEL_NAMES[0], DEVICE_NAMES[0]))
     return Bench("Bench: batch your own requests", knobs, show, picture)
 
 
@@ -78,14 +78,14 @@ def _title(lengths: list[int], model: str, accelerator: str) -> str:
 def show(*, text: str, tile: int, model: str, accelerator: str) -> str:
     """The bars, and a table of what each way computes."""
     lengths = read(text)
-    times = arithmetic_s(lengths, _cost(model, accelerator))
-    picture = bill(times, _title(lengths, model, accelerator))
-    return picture.html() + _table(lengths, tile, times)._repr_html_()
+    times_ms = arithmetic_ms(lengths, _cost(model, accelerator))
+    picture = bill(times_ms, _title(lengths, model, accelerator))
+    return picture.html() + _table(lengths, tile, times_ms)._repr_html_()
 
 
-def _table(lengths: list[int], tile: int, times: dict[str, Any]) -> Table:
+def _table(lengths: list[int], tile: int, times_ms: dict[str, Any]) -> Table:
     batch = batch_of(lengths)
-    useful, varlen_s = float(f.USEFUL_PAIRS.at(batch)), sum(times["varlen"])
+    useful, varlen_ms = float(f.USEFUL_PAIRS.at(batch)), sum(times_ms["varlen"])
     rows = []
     for way, (of_rows, of_pairs) in WAYS.items():
         pairs = float(of_pairs.at(batch))
@@ -95,8 +95,8 @@ def _table(lengths: list[int], tile: int, times: dict[str, Any]) -> Table:
                 int(of_rows.at(batch)),
                 int(pairs),
                 f"{useful / pairs:.0%}",
-                f"{1e3 * sum(times[way]):.1f} ms",
-                f"{sum(times[way]) / varlen_s:.2f}",
+                f"{sum(times_ms[way]):.1f} ms",
+                f"{sum(times_ms[way]) / varlen_ms:.2f}",
             )
         )
     columns = ("way", "rows", "pairs", "of them useful", "arithmetic", "over varlen")

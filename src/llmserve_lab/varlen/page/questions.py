@@ -129,7 +129,7 @@ padding_time = Question(
     name="varlen.padding-time",
     prompt=(
         "Sixteen prompts, 500 tokens on average, the longest 1,500, are padded to the "
-        "longest. On the book's machine (Llama-3.1-8B, one H100) the linear layers take "
+        "longest. For Llama-3.1-8B on one H100, as measured, the linear layers take "
         f"{1e6 * cost().row_s:.2f} µs a row. How much time do they spend on the "
         "padding alone?"
     ),

@@ -19,7 +19,7 @@ def padding() -> StaticFigure:
     """Share of padding against the size of the batch, for two services."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 2.9))
+    figure, axes = plt.subplots(figsize=(4.7, 2.8))
     shares = {name: [padding_share(name, size) for size in SIZES] for name in SERVICES}
     for (name, found), down in zip(shares.items(), (-26, 12), strict=True):
         ink = INKS[name].light
@@ -52,7 +52,7 @@ def unpadded() -> StaticFigure:
     """Measured factor of removing padding against the padded rows of the batch."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 3.1))
+    figure, axes = plt.subplots(figsize=(4.7, 3.0))
     rows = [row.batch * row.stretched for row in UNPADDED]
     axes.plot(rows, [measured(row) for row in UNPADDED], "o", color=BLUE.light)
     order = sorted(UNPADDED, key=lambda row: row.batch * row.stretched)
@@ -76,7 +76,7 @@ def unpadded() -> StaticFigure:
     }
     for text, (x, y, ink) in words.items():
         axes.text(x, y, text, color=ink.light)
-    axes.text(24, 0.9, "below this line: slower", color=INK.light, fontsize=8.5)
+    axes.text(2500, 0.9, "below 1: slower", color=INK.light, fontsize=8.5)
     most = order[-1]
     return StaticFigure.of(
         figure,
@@ -91,27 +91,23 @@ def unpadded() -> StaticFigure:
 
 
 @figure_style()
-def bill(times: Mapping[str, tuple[float, float]], title: str) -> StaticFigure:
+def bill(times_ms: Mapping[str, tuple[float, float]], title: str) -> StaticFigure:
     """Milliseconds of the linear layers and of attention, a bar a way.
 
-    ``times`` holds both, in seconds, by the name of the way.
+    ``times_ms`` holds both by the name of the way.
     """
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 2.2))
-    names = list(times)
-    linear = [1e3 * times[name][0] for name in names]
-    attention = [1e3 * times[name][1] for name in names]
+    figure, axes = plt.subplots(figsize=(4.7, 2.2))
+    names = list(times_ms)
+    linear, attention = ([pair[i] for pair in times_ms.values()] for i in (0, 1))
     axes.barh(names, linear, color=BLUE.light, label="linear layers")
     axes.barh(names, attention, left=linear, color=VERMILLION.light, label="attention")
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("time of the arithmetic (ms)")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
-    said = ", ".join(
-        f"{name} {a + b:.1f} ms"
-        for name, a, b in zip(names, linear, attention, strict=True)
-    )
+    said = ", ".join(f"{name} {a + b:.1f} ms" for name, (a, b) in times_ms.items())
     return StaticFigure.of(
         figure, sentence=f"{title}: {said}.", title=title, name="varlen.bill"
     )

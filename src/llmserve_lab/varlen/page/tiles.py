@@ -72,8 +72,8 @@ def tiles_visited() -> StepFigure:
             fixed={"fields": _fields()},
         ),
         logs=logs,
-        start=8,
-        stills=((first, 3), (first, 8), (second, 8)),
+        start=9,
+        stills=((first, 4), (first, 9), (second, 9)),
         legend={
             **{letter: f"useful for request {letter}" for letter in "ABC"},
             "idle": "computed for nothing",
@@ -103,17 +103,19 @@ def _cell(x: float, x2: float, y: float, y2: float, ink: str) -> Row:
 
 
 def _log(skip: bool) -> StepLog:
-    """A frame for each step; in a step every kernel that is not done visits a tile."""
+    """A frame for each step; in a step every kernel that is not done visits a tile.
+
+    Before the first step there are only the rows.
+    """
     seen = {way: visits(way, skip=skip) for way in WAYS}
     steps = max(map(len, seen.values()))
     frames = [
-        Frame(_sentence(seen, step), _counters(seen, step))
-        for step in range(1, steps + 1)
+        Frame(_sentence(seen, step), _counters(seen, step)) for step in range(steps + 1)
     ]
     pairs = [
         row
         for way, found in seen.items()
-        for step, tile in enumerate(found)
+        for step, tile in enumerate(found, start=1)
         for row in _drawn(way, tile, step)
     ]
     return StepLog(tuple(frames), {"pairs": pairs, "words": _words(seen)})
@@ -157,7 +159,7 @@ def _words(seen: dict[str, list[Tile]]) -> list[Row]:
         if way != "padded":
             done = {
                 "text": f"done: {len(seen[way])} tiles",
-                "since": len(seen[way]) - 1,
+                "since": len(seen[way]),
             }
             found.append({"x": middle, "y": 18.2, **done})
     return found
@@ -179,6 +181,9 @@ def _counters(seen: dict[str, list[Tile]], step: int) -> tuple[str, ...]:
 
 def _sentence(seen: dict[str, list[Tile]], step: int) -> str:
     """How many of the useful pairs are there, and which kernel has just finished."""
+    if step == 0:
+        padded, packed = (packing(way).n_rows for way in ("padded", "varlen"))
+        return f"{padded} rows with padding, {packed} without; no pair is computed yet."
     total = _useful("varlen", seen["varlen"])
     have = [f"{way} {_useful(way, found[:step])}" for way, found in seen.items()]
     plural = "tiles" if step > 1 else "tile"
