@@ -190,7 +190,7 @@ ASKED = {
     ),
     "tensor-parallel.kv-share": ("What part of the cache does each rank hold",),
     "varlen.predict-masked": (
-        "64 prompts of 128",
+        "Sixty-four prompts of 128",
         "the whole square",
         "a block for each request",
         "How many times as many",

@@ -1,7 +1,7 @@
 """The live figures say what a run counts, and the stills what was measured."""
 
 import re
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from llmserve_lab.catalog.evidence.packing import (
     UNPADDED,
 )
 from llmserve_lab.varlen.arguments import batch_of
-from llmserve_lab.varlen.lengths import padding_share, prompts
+from llmserve_lab.varlen.lengths import SIZES, padding_share, prompts
 from llmserve_lab.varlen.measured import large, measured, off, predicted
 from llmserve_lab.varlen.page import figures, stills
 from tests.varlen.batches import carried_out
@@ -117,6 +117,6 @@ def test_the_model_is_near_where_rows_are_many_and_far_where_they_are_few() -> N
 
 
 def test_more_prompts_mean_more_padding() -> None:
-    pairs = product(AZURE_PROMPTS, zip(stills.SIZES, stills.SIZES[1:], strict=False))
+    pairs = product(AZURE_PROMPTS, pairwise(SIZES))
     for service, (less, more) in pairs:
         assert padding_share(service, less) < padding_share(service, more)

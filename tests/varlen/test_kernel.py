@@ -14,7 +14,8 @@ from llmserve_lab.transformer import (
     masked_attention,
     varlen_attention,
 )
-from llmserve_lab.transformer.packing import cumulative
+from llmserve_lab.transformer.arithmetic import Array
+from llmserve_lab.transformer.packing import Kernel, cumulative
 from llmserve_lab.varlen.kernel import attend_in_tiles, attend_packed, tiles, tiles_of
 from tests.depth import examples
 
@@ -22,13 +23,16 @@ LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=5)
 KERNELS = pytest.mark.parametrize("kernel", [masked_attention, varlen_attention])
 
 
-def head(rows: int, seed: int = 0) -> list[np.ndarray]:
+Parts = tuple[Array, Array, Array]
+
+
+def head(rows: int, seed: int = 0) -> Parts:
     """Queries, keys and values [n, 6] of one head."""
-    rng = np.random.default_rng(seed)
-    return [rng.standard_normal((rows, 6)) for _ in range(3)]
+    q, k, v = np.random.default_rng(seed).standard_normal((3, rows, 6))
+    return q, k, v
 
 
-def alone(parts: list[np.ndarray], cu: tuple[int, ...]) -> np.ndarray:
+def alone(parts: Parts, cu: tuple[int, ...]) -> Array:
     """Each request by itself, by the transformer's attention."""
     found = []
     for start, end in pairwise(cu):
@@ -52,11 +56,11 @@ def test_the_loop_over_requests_is_attention_of_each_alone(
 @given(lengths=LENGTHS, side=st.integers(1, 5), skip=st.booleans())
 @settings(max_examples=examples(25))
 def test_tiles_of_any_side_give_the_same(
-    kernel: object, lengths: list[int], side: int, skip: bool
+    kernel: Kernel, lengths: list[int], side: int, skip: bool
 ) -> None:
     cu, parts = cumulative(lengths), head(sum(lengths))
     packing = Packing(cu, (0,) * len(lengths))
-    visited = list(tiles(kernel(packing), side, skip=skip))  # type: ignore[operator]
+    visited = list(tiles(kernel(packing), side, skip=skip))
     got = attend_in_tiles(*parts, visited)
     np.testing.assert_allclose(got, alone(parts, cu), rtol=0, atol=1e-12)
     assert sum(tile.useful for tile in visited) == sum(

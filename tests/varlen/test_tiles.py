@@ -16,11 +16,11 @@ def test_the_three_kernels_of_the_figure_agree() -> None:
     for way in module.WAYS:
         rows = [module.owner(way, row) for row in range(module.packing(way).n_rows)]
         zero = np.zeros((3, 4))
-        parts = np.stack(
+        q, k, v = np.stack(
             [zero if i < 0 else tokens[f"{r}{i}"] for r, i in rows], axis=1
         )
         for skip in (False, True):
-            out = attend_in_tiles(*parts, module.visits(way, skip=skip))
+            out = attend_in_tiles(q, k, v, module.visits(way, skip=skip))
             found[way, skip] = out[[i >= 0 for _, i in rows]]
     first = found.pop(("varlen", False))
     for other in found.values():
@@ -47,7 +47,7 @@ def test_what_is_drawn_covers_each_tile_once() -> None:
 def test_varlen_is_never_the_last_to_finish() -> None:
     figure = module.tiles_visited()
     for log in figure.logs.values():
-        last = [int(text.split(" of ")[1]) for text in log.frames[-1].counters]
+        last = [int(str(text).split(" of ")[1]) for text in log.frames[-1].counters]
         assert last[2] == min(last)
         assert all(
             text.split(" of ")[0] == text.split(" of ")[1]

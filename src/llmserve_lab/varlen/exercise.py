@@ -83,5 +83,6 @@ def check(kernel: Kernel) -> str:
 
 def _alone(q: Array, k: Array, v: Array) -> Array:
     """Attention of one request, by the book's transformer."""
-    heads = (each[:, np.newaxis, :] for each in (q, k, v))
-    return np.asarray(attend(*heads, causal_mask(len(q), len(k))))[:, 0]
+    query, key, value = (each[:, np.newaxis, :] for each in (q, k, v))
+    mask = causal_mask(len(q), len(k))
+    return np.asarray(attend(query, key, value, mask))[:, 0]

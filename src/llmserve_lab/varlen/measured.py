@@ -44,6 +44,16 @@ def large() -> list[Unpadded]:
     return [row for row in UNPADDED if row.batch * row.stretched >= MANY_ROWS]
 
 
+def most_rows() -> Unpadded:
+    """The measured batch with the most rows."""
+    return max(UNPADDED, key=lambda row: row.batch * row.stretched)
+
+
+def without_gain() -> Unpadded:
+    """The measured batch whose time removing the padding changes least."""
+    return min(UNPADDED, key=lambda row: abs(measured(row) - 1))
+
+
 def unpadded_table() -> Table:
     """Table of the measured batches: rows, times, factors, and how far the model is."""
     rows = []

@@ -67,8 +67,9 @@ predict_masked = Question(
     name="varlen.predict-masked",
     kind="predict",
     prompt=(
-        "64 prompts of 128 tokens each lie end to end. One kernel computes the whole "
-        "square of rows by keys and masks it, another only a block for each request. "
+        "Sixty-four prompts of 128 tokens each lie end to end. One kernel computes "
+        "the whole square of rows by keys and masks it, another only a block for "
+        "each request. "
         "How many times as many pairs does the first compute?"
     ),
     answer=lambda: f.MASKED_RATIO.at(EQUAL),
