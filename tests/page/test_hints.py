@@ -203,15 +203,18 @@ ASKED = {
     "varlen.predict-padding": (
         "pads its prompts to the longest",
         "eight prompts at a time",
+        "with a mean of",
         "rows is padding",
     ),
     "varlen.waste": ("padded to the longest", "rows is padding"),
     "varlen.padding-time": (
         "Sixteen prompts, 500 tokens on average, the longest 1,500",
+        "are padded to the longest",
         "on the padding alone",
     ),
-    "varlen.tiles": ("64 requests of 130 tokens", "skips", "is useful"),
+    "varlen.tiles": ("64 requests of 130", "anew with each", "skips", "is useful"),
     "varlen.overtake": (
+        "multiplies each row with",
         "with a kernel",
         "only what the causal mask allows",
         "more of the work",
