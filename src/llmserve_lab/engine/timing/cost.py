@@ -125,12 +125,12 @@ class IterationCost:
         overhead_s: float = 0.0,
         overlap: float = 1.0,
         precision_exponent: float = 1.0,
-        weights_read: WeightsRead = "all",
+        weights_read: WeightsRead = "touched",
         layer_s: float = 0.0,
         prompt_layer_s: float = 0.0,
         request_s: float = 0.0,
         attention_apart: bool = False,
-        usable_memory: bool = False,
+        usable_memory: bool = True,
     ) -> IterationCost:
         """The cost of ``model`` on ``tp`` accelerators, in one tensor-parallel group.
 
@@ -139,10 +139,11 @@ class IterationCost:
         for the published latency of the ``link``, and is needed where there is none.
 
         Fewer bits compute (ratio of the peaks)^``precision_exponent`` times as fast as
-        16. Of the weights, ``"all"`` stored ones are read, or those ``"touched"``: no
-        embedding table, and the experts that some row is sent to. A layer takes
+        16. Of the weights those ``"touched"`` are read: no embedding table, and the experts
+        that some row is sent to; or ``"all"`` that are stored. A layer takes
         ``layer_s`` on top, and ``prompt_layer_s`` more in an iteration with a prompt.
-        The memory is the datasheet's, or what the driver shows: ``usable_memory``.
+        The memory is what the driver shows (estimated where that is not published),
+        or, without ``usable_memory``, the datasheet's.
 
         Raises:
             LookupError: the accelerator does not compute in this precision.
