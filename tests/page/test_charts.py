@@ -58,7 +58,7 @@ SERIES = {
     **{"fewer in two pools": "vermillion", "fewer in one engine": "blue"},
     **{"one GPU is enough": "gold", "as many": "green"},
     **{"useful: allowed by the mask": "blue", "padding": "grey"},
-    **{"computed for nothing: own future": "gold"},
+    **{"for nothing: own future": "gold"},
     "masked: pairs of two requests": "vermillion",
     **{"Attention": "blue", "attention": "blue"},
     **{"FFN": "vermillion", "experts": "vermillion", "shared": "green"},

@@ -24,7 +24,7 @@ PADDING, BETWEEN, USEFUL, FUTURE = KINDS = Marks(
     BoundMark("padding", f.PADDING_SHARE, GREY),
     BoundMark("masked: pairs of two requests", f.MASKED_PAIRS, SERIES[1]),
     BoundMark("useful: allowed by the mask", f.USEFUL_PAIRS, SERIES[0]),
-    BoundMark("computed for nothing: own future", f.WASTED_PAIRS, SERIES[4]),
+    BoundMark("for nothing: own future", f.WASTED_PAIRS, SERIES[4]),
 )
 PALE, DARK = 0.45, 0.9
 # Where a kind of pair is named on a phone: beside which square, in which line.
