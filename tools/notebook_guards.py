@@ -56,7 +56,6 @@ NAMES_OF_TESTS = {
     "mixture_of_experts",
     "roofline",
     "tensor_parallel",
-    "varlen_batching",
 }
 
 
