@@ -89,8 +89,8 @@ def test_the_loop_s_columns_are_those_of_its_passes() -> None:
             assert inks.count("cache") == loop.BLOCKS * one.reused
             totals[half] += one.computed
         counters = figure.frame("both loops", number).counters
-        assert counters[0] == f"{pair[0].computed}, {pair[1].computed}"
-        assert counters[1] == f"{totals[0]}, {totals[1]}"
+        assert counters[0] == f"{pair[0].computed} with, {pair[1].computed} without"
+        assert counters[1] == f"{totals[0]} with, {totals[1]} without"
     assert totals == [11, 60]
 
 

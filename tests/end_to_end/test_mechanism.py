@@ -7,7 +7,12 @@ import pytest
 
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.end_to_end import formulas as f
-from llmserve_lab.end_to_end.arguments import block_of, block_table, counted_block
+from llmserve_lab.end_to_end.arguments import (
+    block_of,
+    block_table,
+    counted_block,
+    generating,
+)
 from llmserve_lab.end_to_end.loops import both_loops, reply
 from llmserve_lab.end_to_end.shapes import (
     around_the_blocks,

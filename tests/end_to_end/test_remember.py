@@ -97,7 +97,7 @@ def test_scoring_every_row_changes_the_factor_little() -> None:
         )
     )
     rows = f.CACHED_ROWS.at(known)
-    pairs = f.CACHED_PAIRS.at(known) * known["attn_flops_per_pair"]
+    pairs = f.CACHED_PAIRS.at(known) * float(known["attn_flops_per_pair"])
     assert once - pairs == pytest.approx(2 * rows * float(known["params_active"]))
     assert again / once == pytest.approx(183, abs=0.5)
 

@@ -18,7 +18,7 @@ def block() -> StaticFigure:
     """One block: the rows pass by above, two halves add to them from below."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.6, 2.5))
+    figure, axes = plt.subplots(figsize=(4.0, 2.1))
     _plain(axes, (0, 10.4), (0.6, 5.2))
     _arrow(axes, (0.1, 4.2), (10.3, 4.2), width=5)
     axes.text(0.1, 4.65, "rows in", color=GREY.light)
@@ -46,7 +46,7 @@ def _half(axes: Any, left: float, name: str, says: str, ink: str) -> None:
     _box(axes, (left - 0.35, 1.3, 1.2, 1.0), "norm", GREY.light)
     _arrow(axes, (left + 0.9, 1.8), (left + 1.45, 1.8), ink=ink)
     _box(axes, (left + 1.5, 0.9, 2.5, 1.8), f"{name}\n", ink)
-    axes.text(left + 2.75, 1.4, says, ha="center", va="center", fontsize=8)
+    axes.text(left + 2.75, 1.4, says, ha="center", va="center", fontsize=9)
     _arrow(axes, (left + 3.5, 2.75), (left + 3.5, 4.0), ink=ink)
     axes.text(
         left + 3.5,
@@ -69,7 +69,7 @@ def heads(model: ModelShape) -> StaticFigure:
 
     attention = cached_heads(model)
     n, shared = attention.n_heads, attention.n_kv_heads
-    figure, axes = plt.subplots(figsize=(4.9, 1.25))
+    figure, axes = plt.subplots(figsize=(3.8, 1.25))
     _plain(axes, (-0.2, n + 0.2), (0, 4.2))
     look: dict[str, Any] = {"facecolor": VERMILLION.light, "edgecolor": "none"}
     for i in range(n):
@@ -104,7 +104,7 @@ def parameters(model: ModelShape) -> StaticFigure:
 
     parts = parts_of(model)
     total = sum(parts.values())
-    figure, axes = plt.subplots(figsize=(4.9, 1.15))
+    figure, axes = plt.subplots(figsize=(3.8, 1.2))
     left = 0.0
     inks = {"embedding": GREY, "attention": VERMILLION, "ffn": BLUE, "head": GREEN}
     for name, ink in inks.items():
@@ -112,10 +112,10 @@ def parameters(model: ModelShape) -> StaticFigure:
         look: dict[str, Any] = {"color": ink.light, "edgecolor": GRID.light, "lw": 2}
         axes.barh(0, width, left=left, height=0.6, **look)
         label = f"{CALLED.get(name, name)}\n{width:.2f}"
-        at = left + width / 2 - (0.45 if name == "embedding" else 0)
-        axes.text(at, 0.4, label, ha="center", va="bottom", fontsize=8.5)
+        at = left + width / 2 - (0.95 if name == "embedding" else 0)
+        axes.text(at, 0.4, label, ha="center", va="bottom", fontsize=9)
         left += width
-    axes.set(ylim=(-0.4, 1.2), xlim=(-0.9, left + 0.5), yticks=[])
+    axes.set(ylim=(-0.4, 1.2), xlim=(-1.6, left + 0.6), yticks=[])
     axes.set_xlabel("parameters (billions)")
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)

@@ -34,7 +34,7 @@ def heat() -> StepFigure:
         name="temperature",
         title="A low temperature favours the likeliest word, a high one levels all",
         scene=Scene(
-            x=SceneAxis((-0.03, 1.03), "probability of being drawn as the next word"),
+            x=SceneAxis((-0.03, 1.03), "probability of being drawn"),
             y=SceneAxis((*(WORDS[i].strip() for i in _likeliest()), OTHERS)),
             marks=(
                 Cells(table="bars", x="start", x2="end", y="word", text="text"),

@@ -1,6 +1,6 @@
 """The generation loop, stepped: with a cache and without, side by side.
 
-Both halves are runs of the small model; what a pass computed and found was written down.
+Both halves are runs of the small model: what each pass computed, and what it found.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from llmserve_lab.page.step.marks import Cells, Labels, Links, Scene, SceneAxis
 Row = dict[str, Any]
 HALVES = {"with a KV cache": True, "everything again": False}
 TOPS = {"with a KV cache": 2.0, "everything again": 4.8}  # of the cells of each half
+CALLED = {"with a KV cache": "with a KV cache", "everything again": "no cache"}
 BLOCKS, LLAMA = 2, "llama-3.1-8b"
 SAME = 4  # letters: shorter words get the type size of a word of four
 
@@ -33,7 +34,7 @@ def loop() -> StepFigure:
     prompt, passes = len(once.prompt), len(once.passes)
     return StepFigure(
         name="generation-loop",
-        title="Both loops write the same; a cache keeps what was computed",
+        title="A cache keeps what was computed",
         scene=Scene(
             x=SceneAxis((0, prompt + passes), shown=False),
             y=SceneAxis((7.1, -0.8), shown=False),
@@ -43,7 +44,7 @@ def loop() -> StepFigure:
                 Labels(table="names", align="left"),
                 Labels(table="phases", align="left"),
             ),
-            height=240,
+            height=220,
             fixed={"divider": _divider(prompt), "phases": _phases(prompt)},
         ),
         logs={"both loops": _log(once, again)},
@@ -55,8 +56,8 @@ def loop() -> StepFigure:
             "other": "token",
         },
         counters=(
-            Counter("rows in this pass: cached, again"),
-            Counter("rows so far: cached, again"),
+            Counter("rows in this pass"),
+            Counter("rows so far"),
             Counter("cache read, in Llama-3.1-8B", "byte"),
         ),
     )
@@ -77,7 +78,7 @@ def _log(once: LoopRun, again: LoopRun) -> StepLog:
     one = catalog.model(LLAMA).kv_bytes_per_token()
     sums = [accumulate(each.computed for each in run.passes) for run in (once, again)]
     frames, cells, names = list[Frame](), list[Row](), list[Row]()
-    tokens = list(once.prompt)
+    tokens, prompt = list(once.prompt), len(once.prompt)
     pairs = zip(once.passes, again.passes, *sums, strict=True)
     for number, (kept, anew, so_far, so_far_anew) in enumerate(pairs):
         alive = {"since": number, "until": number + 1}
@@ -94,11 +95,11 @@ def _log(once: LoopRun, again: LoopRun) -> StepLog:
             cells += [
                 cell | alive for cell in _columns(top, done.reused, done.computed)
             ]
-            said = f"{name}: {rows} rows so far"
-            names.append({"x": 0.1, "y": top - 0.4, "text": said, **alive})
+            said = f"{CALLED[name]}: {rows} rows so far"
+            names.append({"x": prompt + 0.15, "y": top - 0.4, "text": said, **alive})
         counters = (
-            f"{kept.computed}, {anew.computed}",
-            f"{so_far}, {so_far_anew}",
+            f"{kept.computed} with, {anew.computed} without",
+            f"{so_far} with, {so_far_anew} without",
             kept.reused * one,
         )
         frames.append(Frame(_sentence(number, kept.computed, chosen), counters))

@@ -39,8 +39,8 @@ predict_the = Question(
     kind="predict",
     prompt=(
         "The sentence has the word “the” twice. Both are the same token, so they have "
-        "the same vector and, in the first block, the same key (positions come later on "
-        "this page). To which of them does the last row, “ball”, give more weight?"
+        "the same vector and, in the first block, the same key (positions come later "
+        "on this page). To which of them does the last row, “ball”, give more weight?"
     ),
     choices=("to the first", "to the second, its own article", "to both the same"),
     answer=_same_the,

@@ -40,9 +40,9 @@ class Way:
 
 WAYS = {
     "as by hand": Way(),
-    "without the mask": Way(masked=False),
-    "not divided by 2": Way(divided=False),
-    "with positions (RoPE)": Way(turned=True),
+    "no mask": Way(masked=False),
+    "no division": Way(divided=False),
+    "with RoPE": Way(turned=True),
 }
 
 
@@ -52,7 +52,7 @@ def attention_rows() -> StepFigure:
     last = len(one.words) - 1
     return StepFigure(
         name="attention-rows",
-        title="A row mixes the values of the rows that it looks at",
+        title="A row mixes the values it looks at",
         scene=Scene(
             x=SceneAxis((0, len(one.words)), shown=False),
             y=SceneAxis((4.2, -0.6), shown=False),
@@ -62,7 +62,7 @@ def attention_rows() -> StepFigure:
                 Labels(table="names", align="left"),
                 Labels(table="weights"),
             ),
-            height=220,
+            height=195,
             fixed={"names": _names()},
         ),
         logs={name: _log(one, way) for name, way in WAYS.items()},

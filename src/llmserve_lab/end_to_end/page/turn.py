@@ -16,6 +16,7 @@ LOGS = {"key at position 1": 1, "key at position 4": 4}
 DISTANCES = tuple(range(6))
 START = 30.0  # degrees from the key to the query before either is turned
 STEP = float(np.degrees(1.0))  # the first pair of numbers turns a radian a position
+TABLES = ("arc", "arrows", "tips", "names", "left", "right")
 SIDES = 36  # of the polygon that stands for the circle
 
 
@@ -24,19 +25,21 @@ def turn() -> StepFigure:
     first, second = LOGS
     return StepFigure(
         name="rope",
-        title="Move key and query together: the angle between them stays",
+        title="Both move on, and their angle stays",
         scene=Scene(
-            x=SceneAxis((-1.75, 1.75), shown=False),
-            y=SceneAxis((-1.35, 1.35), shown=False),
+            x=SceneAxis((-1.6, 1.6), shown=False),
+            y=SceneAxis((-1.22, 1.22), shown=False),
             marks=(
                 Links(table="circle", width="width", arrow=False),
                 Links(table="arc", width="width", arrow=False),
                 Links(table="arrows", arrow=False),
                 Nodes(table="tips", size=110),
                 Labels(table="names"),
+                Labels(table="left", align="right"),
+                Labels(table="right", align="left"),
             ),
-            height=262,
-            width=340,
+            height=238,
+            width=312,
             fixed={"circle": _bow(0.0, 360.0, lambda _turned: 1.0, "empty")},
         ),
         logs={name: _log(key_at) for name, key_at in LOGS.items()},
@@ -51,13 +54,13 @@ def turn() -> StepFigure:
 
 
 def arrow(start: float, position: int) -> Array:
-    """An arrow [2] of length 1 that points to ``start`` degrees, turned as RoPE does."""
+    """An arrow [2] of length 1 at ``start`` degrees, turned as RoPE does."""
     way = np.array([[[np.cos(np.radians(start)), np.sin(np.radians(start))]]])
     return np.asarray(rotate(way, np.array([position]))[0, 0])
 
 
 def _log(key_at: int) -> StepLog:
-    frames, tables = list[Frame](), {"arc": [], "arrows": [], "tips": [], "names": []}
+    frames, tables = list[Frame](), {name: list[Row]() for name in TABLES}
     for distance in DISTANCES:
         alive = {"since": distance, "until": distance + 1}
         key, query = arrow(0.0, key_at), arrow(START, key_at + distance)
@@ -96,10 +99,14 @@ def _arrows(key: Array, query: Array, key_at: int, distance: int) -> dict[str, A
             for ink, at in places.items()
         ],
         "tips": [{**at, "ink": ink, "text": ""} for ink, at in places.items()],
-        "names": [
-            {"x": 1.35 * at["x"], "y": 1.2 * at["y"], "text": ends[ink][1]}
-            for ink, at in places.items()
-        ],
+        **{
+            side: [
+                {"x": 1.1 * at["x"], "y": 1.12 * at["y"], "text": ends[ink][1]}
+                for ink, at in places.items()
+                if (at["x"] >= 0) == (side == "right")
+            ]
+            for side in ("left", "right")
+        },
     }
 
 

@@ -24,7 +24,7 @@ Row = dict[str, Any]
 BANDS = ("text", "tokens", "ids", "vectors", "block 1", "block 2", "logits", "sample")
 FIRST, WIDE = 1.7, 1.64  # where the tokens' columns begin, and their width
 LLAMA = "llama-3.1-8b"
-IDS, SEAM = BANDS.index("ids"), 0.7
+IDS, SEAM = BANDS.index("ids"), 0.9
 
 
 def way() -> StepFigure:
@@ -32,7 +32,7 @@ def way() -> StepFigure:
     frames, rows = _frames(), _rows()
     return StepFigure(
         name="one-pass",
-        title="One pass: text goes in at the top, one new token comes out",
+        title="One pass: text in, one new token out",
         scene=Scene(
             x=SceneAxis((0, 10), shown=False),
             y=SceneAxis((len(BANDS) + SEAM, 0), shown=False),
@@ -41,7 +41,7 @@ def way() -> StepFigure:
                 Cells(table="cells", x2="x2", y2="y2", text="text"),
                 Labels(table="names", align="left"),
             ),
-            height=round(30 * (len(BANDS) + SEAM)),
+            height=round(27 * (len(BANDS) + SEAM)),
             fixed={"names": _names(), "seam": _seam()},
         ),
         logs={"pass": StepLog(frames, {"cells": rows})},
@@ -58,14 +58,14 @@ def way() -> StepFigure:
 
 def _names() -> list[Row]:
     found = [{"x": 0, "y": _top(y) + 0.5, "text": name} for y, name in enumerate(BANDS)]
-    said = "↑ Llama’s own ids   ↓ a small model of 16 words"
-    return [*found, {"x": FIRST, "y": IDS + 1 + SEAM / 2, "text": said}]
+    said = f"↓ from here on a small model of {len(WORDS)} words"
+    return [*found, {"x": 0, "y": IDS + 1 + 0.65 * SEAM, "text": said}]
 
 
 def _seam() -> list[Row]:
     """A line between what is Llama's and what the small model computes."""
-    y = IDS + 1 + SEAM / 2
-    return [{"x": 0, "x2": FIRST - 0.1, "y": y, "y2": y, "width": 1, "ink": "other"}]
+    y = IDS + 1 + 0.15 * SEAM
+    return [{"x": 0, "x2": 10, "y": y, "y2": y, "width": 1, "ink": "other"}]
 
 
 def _top(band: int) -> float:
@@ -96,8 +96,8 @@ def _texts() -> dict[str, list[str]]:
         "ids": [f"{token:,}" for token in tokens.encode(PROMPT)],
     }
     for band in ("vectors", "block 1", "block 2"):
-        shown[band] = [f"{_short(row[0])} …" for row in found[band]]
-    shown["logits"] = [f"… {_short(row.max())}" for row in found["logits"]]
+        shown[band] = [_short(row[0]) for row in found[band]]
+    shown["logits"] = [_short(row.max()) for row in found["logits"]]
     return shown
 
 
@@ -154,12 +154,12 @@ def _frames() -> tuple[Frame, ...]:
         ("Each token has a number, its id, in the vocabulary.", (f"{n} ids",) * 2),
         ("Each id is looked up in a table: one row of numbers a token.", rows),
         (
-            "In the first block rows look at earlier rows: the two “the” differ now.",
+            "Block 1: rows look at earlier rows, and the two “the” differ now.",
             rows,
         ),
         (f"The next block does the same again. Llama-3.1-8B has {last} of them.", rows),
         (
-            "The LM head, a last matrix, gives each row a score for every word: logits.",
+            "A last matrix, the LM head, scores every word: logits.",
             scores,
         ),
         (
