@@ -102,7 +102,7 @@ def test_the_angle_is_the_start_plus_distance_times_speed(name: str) -> None:
         query = turn.arrow(turn.START, key_at + distance)
         angle = math.radians(turn.START) + distance
         assert float(key @ query) == pytest.approx(math.cos(angle))
-        sum_, product = figure.frame(name, distance).counters
+        sum_, product = map(str, figure.frame(name, distance).counters)
         assert sum_.endswith(f"= {math.degrees(angle):.1f}°")
         assert float(product.replace("−", "-")) == pytest.approx(
             math.cos(angle), abs=0.005

@@ -18,7 +18,7 @@ TOKENS = QuantityAxis(
 FLOPS = QuantityAxis(
     q.recompute_flops,
     words="FLOP of the answer, log scale",
-    domain=(1e12, 1e18),
+    domain=(1e12, 5e17),
     log=True,
 )
 

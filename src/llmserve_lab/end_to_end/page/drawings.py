@@ -112,10 +112,13 @@ def parameters(model: ModelShape) -> StaticFigure:
         look: dict[str, Any] = {"color": ink.light, "edgecolor": GRID.light, "lw": 2}
         axes.barh(0, width, left=left, height=0.6, **look)
         label = f"{CALLED.get(name, name)}\n{width:.2f}"
-        at = left + width / 2 - (0.95 if name == "embedding" else 0)
-        axes.text(at, 0.4, label, ha="center", va="bottom", fontsize=9)
+        if name == "embedding":  # too narrow for its name: beside the bar
+            axes.text(-0.15, 0, label, ha="right", va="center", fontsize=9)
+        else:
+            look = {"ha": "center", "va": "bottom", "fontsize": 9}
+            axes.text(left + width / 2, 0.4, label, **look)
         left += width
-    axes.set(ylim=(-0.4, 1.2), xlim=(-1.6, left + 0.6), yticks=[])
+    axes.set(ylim=(-0.4, 1.2), xlim=(-2.1, left + 0.6), yticks=[])
     axes.set_xlabel("parameters (billions)")
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)

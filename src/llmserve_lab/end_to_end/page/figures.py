@@ -12,7 +12,7 @@ from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout
 
-PROMPTS = (100.0, 200.0, 500.0, 1000.0, 2000.0, 4000.0)
+PROMPTS = (100.0, 200.0, 500.0, 1000.0, 2000.0)
 ANSWERS = (1.0, 2.0, 10.0, 50.0, *(100.0 * i for i in range(1, 11)))
 RUNNING = "llama-3.1-8b"
 LARGE = tuple(MODELS[name] for name in (RUNNING, "llama-3.1-70b"))

@@ -204,7 +204,7 @@ dog = Question(
             "That looks at later rows as well.",
         ),
     ),
-    why=lambda: f"Rounded, it is {example().weights[2, 0]:.2f}.",
+    why=lambda: f"It is {si(float(example().weights[2, 0]))}.",
 )
 pairs = Question(
     name="end-to-end.pairs",
