@@ -25,9 +25,9 @@ def share_below() -> float:
     """How far below a measured TTFT a prediction came out, as a share of it.
 
     The error is that of a larger model with shorter prompts: of what is served here
-    nothing was measured.
+    nothing was measured. In whole per cent, as it is printed.
     """
-    return -prompt_band().low
+    return round(-prompt_band().low, 2)
 
 
 def safe_target_s() -> float:

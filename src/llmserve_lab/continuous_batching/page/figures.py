@@ -37,7 +37,7 @@ from llmserve_lab.page.live.controls import Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Value, Verdict
-from llmserve_lab.running_example import ideal, setting
+from llmserve_lab.running_example import PROMPT, ideal, setting
 
 KEPT = ("breaks the target", "keeps the target")
 LARGEST_FITTING = 768.0  # of the chunks on the slider, on the default machine
@@ -160,7 +160,7 @@ def price() -> LiveFigure:
             Readout(f.PROMPT_S, "Lower bound, if all reading hid", **touched),
             banded(
                 Readout("chunks_s", "Time of a prefill on a served machine"),
-                prompt_error(),
+                prompt_error(PROMPT),
             ),
         ),
         sentence=(
