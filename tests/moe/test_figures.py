@@ -113,7 +113,7 @@ answer = partial(answered, made)
 def test_the_picture_on_the_page_is_the_state_at_the_start() -> None:
     assert made().picture.html() in answer()
     html = answer(n_experts=64, num_ranks=8, extra=8, steepness=0, n_rows=2000)
-    assert "2000 rows, 8 of 64 experts each, on 8 ranks, Zipf 0" in html
+    assert "2000 tokens, 8 of 64 experts each, on 8 GPUs, Zipf 0" in html
 
 
 @pytest.mark.parametrize(

@@ -125,13 +125,13 @@ gpu_weight_bytes = Positive(
 )
 least_ep = Count(r"g_{\min}", "dimensionless", "fewest ranks on which the experts fit")
 one_copy_bytes = Positive(
-    r"b_{\mathrm{copy}}", "byte/token", "bytes of one copy of a row, one way"
+    r"b_{\mathrm{copy}}", "byte/(token*layer)", "bytes of one copy of a row, one way"
 )
 copy_start_s = Quantity(
-    r"t_{\mathrm{copy}}^{0}", "s", "time of a dispatch or combine before its bytes"
+    r"t_{\mathrm{copy}}^{0}", "s/layer", "time of a dispatch or combine before its bytes"
 )
 copies_s = Positive(
-    r"t_{\mathrm{copy}}", "s", "time of a dispatch, or of a combine, of one layer"
+    r"t_{\mathrm{copy}}", "s/layer", "time of a dispatch, or of a combine"
 )
 layer_read_s = Positive(
     r"t_{\mathrm{e}}^{\mathrm{read}}",
