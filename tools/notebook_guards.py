@@ -54,7 +54,6 @@ NAMES_OF_TESTS = {
     "deepseek_twin",
     "disaggregation",
     "end_to_end",
-    "mixture_of_experts",
     "roofline",
     "tensor_parallel",
     "varlen_batching",

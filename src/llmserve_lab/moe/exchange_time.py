@@ -16,7 +16,7 @@ import numpy as np
 from llmserve_lab.catalog.evidence.measurements import ALL_TO_ALL, AllToAll
 from llmserve_lab.formula.text import plain
 from llmserve_lab.moe import formulas as f
-from llmserve_lab.moe.serving import ROWS, copy_bytes, setting
+from llmserve_lab.moe.serving import GROUPS, ROWS, copy_bytes, layer_s, setting
 from llmserve_lab.page.table import Table
 
 WAYS = ("dispatch", "combine")
@@ -105,3 +105,30 @@ def table() -> Table:
         rows.append((str(ep), *cells))
     columns = ("GPUs", *(f"{w}, {c}" for w in WAYS for c in ("µs", "predicted", "off")))
     return Table("Dispatch and combine of one layer: DeepEP on H800", columns, rows)
+
+
+def group_table() -> Table:
+    """Table of one layer's times and of the memory, by the size of the group."""
+    rows = []
+    room = float(setting()["hbm_bytes"])
+    for ep in GROUPS[1:]:
+        held = float(f.GPU_WEIGHT_BYTES.at(setting(), ep=ep))
+        each = float(f.ROWS_PER_EXPERT.at(setting(), n_rows=ep * ROWS))
+        parts = layer_s(ep)
+        sending = exchange_s(ep)
+        experts = max(parts.values())
+        rows.append(
+            (
+                f"{ep:.0f}",
+                f"{held / 1e9:.1f}",
+                f"{(room - held) / 1e9:.1f}",
+                f"{each:.0f}",
+                f"{1e6 * experts:.0f}",
+                f"{1e6 * sending:.0f}",
+                f"{1e6 * (experts + sending):.0f}",
+            )
+        )
+    columns = ("GPUs", "weights, GB", "left, GB", "tokens an expert")
+    times = ("experts, µs", "sending, µs", "together, µs")
+    title = f"{ROWS:.0f} tokens on each H800: one GPU, one MoE layer"
+    return Table(title, (*columns, *times), rows)

@@ -32,7 +32,7 @@ SPEC = MoeFfn(
 def layer(popular: bool = False) -> MoeLayer:
     """The layer; with ``popular`` experts its router prefers those of GPU 0."""
     found = layer_of(SPEC)
-    hot = PULL * (np.arange(EXPERTS) < EXPERTS // GPUS)
+    hot = np.where(np.arange(EXPERTS) < EXPERTS // GPUS, PULL, 0.0)
     return found.pulled(hot) if popular else found
 
 

@@ -128,7 +128,9 @@ one_copy_bytes = Positive(
     r"b_{\mathrm{copy}}", "byte/(token*layer)", "bytes of one copy of a row, one way"
 )
 copy_start_s = Quantity(
-    r"t_{\mathrm{copy}}^{0}", "s/layer", "time of a dispatch or combine before its bytes"
+    r"t_{\mathrm{copy}}^{0}",
+    "s/layer",
+    "time of a dispatch or combine before its bytes",
 )
 copies_s = Positive(
     r"t_{\mathrm{copy}}", "s/layer", "time of a dispatch, or of a combine"

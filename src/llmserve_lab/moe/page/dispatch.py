@@ -24,7 +24,7 @@ LOGS: dict[str, tuple[Copies, bool]] = {
 
 
 def dispatch_and_combine() -> StepFigure:
-    """The same eight tokens, sent in two ways, and with a router that has favourites."""
+    """The same tokens, sent in two ways, and with a router that has favourites."""
     runs = {name: toy.executed(*how) for name, how in LOGS.items()}
     longest = max(len(queue) for run in runs.values() for queue in queues(run))
     first = next(iter(LOGS))

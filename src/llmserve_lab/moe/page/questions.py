@@ -47,7 +47,8 @@ def _group_rows() -> float:
     return float(f.MOE_RIDGE_ROWS.at(serving.setting()))
 
 
-def _rows_each() -> float:
+def rows_each() -> float:
+    """Tokens that an expert needs in an iteration to be compute-bound."""
     return float(f.ROWS_PER_EXPERT.at(DEFAULT, n_rows=_group_rows()))
 
 
@@ -72,7 +73,7 @@ def _slower() -> float:
     return _layer_s(LARGE) / _layer_s(SMALL)
 
 
-def _kimi() -> dict[str, float]:
+def kimi_bytes() -> dict[str, float]:
     """Bytes of Kimi's routed experts and of the rest, a byte a parameter."""
     routed = sum(t.params for t in KIMI.tensors() if t.name.startswith("experts."))
     rest = KIMI.params_total - routed
@@ -173,7 +174,7 @@ kimi = Question(
 ridge = Question(
     name="moe.ridge",
     prompt=lambda: (
-        f"DeepSeek-V3 in FP8 on H800. An expert needs {_rows_each():.0f} tokens in an "
+        f"DeepSeek-V3 in FP8 on H800. An expert needs {rows_each():.0f} tokens in an "
         f"iteration to be compute-bound; a token goes to {SPEC.top_k} of "
         f"{SPEC.n_experts}. Each GPU decodes {ROWS:.0f} requests. How many GPUs must "
         "share the experts?"
@@ -182,11 +183,11 @@ ridge = Question(
     rel_tol=0.01,
     hints=(
         Hint(
-            lambda: _rows_each() * SPEC.n_experts / ROWS,
+            lambda: rows_each() * SPEC.n_experts / ROWS,
             f"Every token goes to {SPEC.top_k} experts, not to one.",
         ),
         Hint(
-            lambda: _rows_each() / ROWS,
+            lambda: rows_each() / ROWS,
             "So many would do if all tokens went through one expert.",
         ),
     ),
@@ -200,27 +201,27 @@ ridge = Question(
 least_ep = Question(
     name="moe.least-ep",
     prompt=lambda: (
-        f"{KIMI.name} in FP8: {si(_kimi()['routed_bytes'], 'byte')} of routed experts, "
-        f"{si(_kimi()['replicated_bytes'], 'byte')} of all the rest. On each "
+        f"{KIMI.name} in FP8: {si(kimi_bytes()['routed_bytes'], 'byte')} of routed experts, "
+        f"{si(kimi_bytes()['replicated_bytes'], 'byte')} of all the rest. On each "
         f"{H200.name} ({si(float(H200.hbm_bytes), 'byte')}) keep "
         f"{si(KEPT, 'byte')} for caches. What is the fewest GPUs that hold the model, "
         "experts shared out and the rest replicated?"
     ),
-    answer=lambda: float(f.LEAST_EP(**_kimi(), **_room())),
+    answer=lambda: float(f.LEAST_EP(**kimi_bytes(), **_room())),
     rel_tol=0.0,
     hints=(
         Hint(
-            lambda: _ceiling(sum(_kimi().values()) / (float(H200.hbm_bytes) - KEPT)),
+            lambda: _ceiling(sum(kimi_bytes().values()) / (float(H200.hbm_bytes) - KEPT)),
             "The rest is not shared out: every GPU holds it.",
         ),
         Hint(
-            lambda: float(f.LEAST_EP(**_kimi(), **_room() | {"reserved_bytes": 1.0})),
+            lambda: float(f.LEAST_EP(**kimi_bytes(), **_room() | {"reserved_bytes": 1.0})),
             "Nothing is kept for caches then.",
         ),
     ),
     why=lambda: (
         f"{f.LEAST_EP.link}: the experts over what memory leaves on each GPU, rounded "
-        f"up, {float(f.LEAST_EP(**_kimi(), **_room())):.0f}."
+        f"up, {float(f.LEAST_EP(**kimi_bytes(), **_room())):.0f}."
     ),
 )
 copies = Question(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.formula.text import plain
-from llmserve_lab.moe import exchange_time, load_balancing
+from llmserve_lab.moe import exchange_time, load_balancing, serving
 from llmserve_lab.moe.aux_loss_free_balancing import Steered
 from llmserve_lab.moe.hybrid_parallel_block import EVERY, HEADS, PART, SOME, HybridRun
 from llmserve_lab.moe.placement import Counts, Placement, balance, contiguous, redundant
@@ -181,7 +181,7 @@ def exchange() -> StaticFigure:
         name="moe.exchange",
         title="Sending takes longer with more GPUs, and levels off",
         sentence=(
-            f"DeepEP on H800, {exchange_time.ROWS:.0f} tokens on each GPU; eight GPUs "
+            f"DeepEP on H800, {serving.ROWS:.0f} tokens on each GPU; eight GPUs "
             "are joined by NVLink, more by InfiniBand. Points are measured, solid "
             "lines are the model, dotted lines the wire alone. Left out of the fit, a "
             f"group size is predicted {100 * mean:.0f} % off on average; the worst, "
@@ -220,8 +220,8 @@ def balanced() -> StaticFigure:
         title="What is above the capacity is dropped; a balanced router drops nothing",
         sentence=(
             f"Tokens of each of {load_balancing.EXPERTS} experts; the dashed line is a "
-            f"capacity of {load_balancing.CAPACITY:g} times the mean, the part above it is "
-            f"dropped. {said[0].upper() + said[1:]}."
+            f"capacity of {load_balancing.CAPACITY:g} times the mean, the part above "
+            f"it is dropped. {said[0].upper() + said[1:]}."
         ),
     )
 
