@@ -11,7 +11,6 @@ import pytest
 
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.moe import formulas as f
-from llmserve_lab.moe.aux_loss_free_balancing import skewed_layer, steer
 from llmserve_lab.moe.hot_rank import RANKS, WIDTH, exchanged
 from llmserve_lab.moe.hybrid_parallel_block import execute
 from llmserve_lab.moe.layer import batch
@@ -85,11 +84,6 @@ def test_k_ranks_with_k_experts_gain_no_bytes_by_copies() -> None:
     more = figures.layouts().values(node="64 ranks, groups of 8", top_k=8.0)
     assert more["expert_copy_ep_bytes"] < more["ffn_tp_bytes"] / 7
     assert more["composed_bytes"] == more["sp_bytes"] + more["rank_copy_ep_bytes"]
-
-
-def test_a_picture_states_its_numbers() -> None:
-    picture = stills.steered({"nudged": steer(skewed_layer(), steps=5)})
-    assert "nudged: balancedness goes from" in picture.sentence
 
 
 def test_the_inventory_adds_up_to_what_is_published() -> None:

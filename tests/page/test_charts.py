@@ -66,6 +66,8 @@ SERIES = {
     **{"2 ranks": "blue", "4 ranks": "vermillion", "8 ranks": "green"},
     **{"16 ranks": "purple", "loop counted": "blue", "touched": "blue"},
     "as many requests as fit": "blue",
+    **{"read experts": "blue", "compute experts": "gold", "weights of a GPU": "blue"},
+    "dispatch and combine": "purple",
     "MHA (Llama-2-7B)": "blue",
     "GQA (Llama-3-70B)": "vermillion",
     "MLA (DeepSeek-V3)": "green",

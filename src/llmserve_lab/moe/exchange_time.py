@@ -109,26 +109,19 @@ def table() -> Table:
 
 def group_table() -> Table:
     """Table of one layer's times and of the memory, by the size of the group."""
-    rows = []
-    room = float(setting()["hbm_bytes"])
+    room, rows = float(setting()["hbm_bytes"]), []
     for ep in GROUPS[1:]:
         held = float(f.GPU_WEIGHT_BYTES.at(setting(), ep=ep))
-        each = float(f.ROWS_PER_EXPERT.at(setting(), n_rows=ep * ROWS))
-        parts = layer_s(ep)
-        sending = exchange_s(ep)
-        experts = max(parts.values())
+        experts, sending = max(layer_s(ep).values()), exchange_s(ep)
+        times = (experts, sending, experts + sending)
         rows.append(
             (
                 f"{ep:.0f}",
-                f"{held / 1e9:.1f}",
-                f"{(room - held) / 1e9:.1f}",
-                f"{each:.0f}",
-                f"{1e6 * experts:.0f}",
-                f"{1e6 * sending:.0f}",
-                f"{1e6 * (experts + sending):.0f}",
+                f"{held / 1e9:.1f} GB",
+                f"{(room - held) / 1e9:.1f} GB",
+                *(f"{1e6 * each:.0f} µs" for each in times),
             )
         )
-    columns = ("GPUs", "weights, GB", "left, GB", "tokens an expert")
-    times = ("experts, µs", "sending, µs", "together, µs")
-    title = f"{ROWS:.0f} tokens on each H800: one GPU, one MoE layer"
-    return Table(title, (*columns, *times), rows)
+    columns = ("GPUs", "weights", "left", "experts", "sending", "sum")
+    title = f"{ROWS:.0f} tokens on each H800: memory of a GPU, time of an MoE layer"
+    return Table(title, columns, rows)

@@ -7,11 +7,11 @@ at their datasheets; what a transfer costs besides is fitted in ``exchange_time`
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from llmserve_lab import running_example
 from llmserve_lab.catalog import LINKS, PRECISIONS, accelerator, link, machine
 from llmserve_lab.catalog.evidence.measurements import ALL_TO_ALL_ROWS
-from llmserve_lab.formula.origin import Evidence
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.models import DEEPSEEK, moe_of, sizes_of
 from llmserve_lab.notation import bytes_act
@@ -47,7 +47,7 @@ def stored() -> dict[str, float]:
 
 
 @cache
-def setting(gpu: str = GPUS[0]) -> dict[str, Evidence | float]:
+def setting(gpu: str = GPUS[0]) -> dict[str, Any]:
     """Model and machine as arguments of the formulas, at the shares reached."""
     device = accelerator(gpu)
     reached = machine(device, precision=PRECISION, efficiency=running_example.share())
@@ -110,7 +110,7 @@ def commands() -> str:
     ]
     heads = (
         "# one node of eight H200",
-        "# on the first of two nodes of eight H800, for decode",
+        "# the first of two nodes of eight H800, decode; the second adds --headless",
     )
     parts = (" \\\n    ".join(lines) for lines in (one, two))
     return "\n".join(f"{head}\n{part}" for head, part in zip(heads, parts, strict=True))

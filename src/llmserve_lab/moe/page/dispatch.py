@@ -12,8 +12,8 @@ from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Links, Scene, SceneAxis
 
 PER = toy.EXPERTS // toy.GPUS  # experts of a GPU
-HOME, RESULT, HELD, QUEUE = 1.9, 3.1, 7.8, 9.05  # where columns begin
-COPY, LEFT, RIGHT = 1.1, 3.1, 7.7  # width of a copy; ends of the wires
+HOME, RESULT, HELD, QUEUE = 2.2, 3.4, 8.1, 9.35  # where columns begin
+COPY, LEFT, RIGHT = 1.1, 3.4, 8.0  # width of a copy; ends of the wires
 ROUTE, SEND, RUN, BACK, SUM = 1, 2, 3, 4, 5  # frames
 Row = dict[str, Any]
 LOGS: dict[str, tuple[Copies, bool]] = {
@@ -56,7 +56,7 @@ def _scene(width: float) -> Scene:
         | {"ink": "empty", "text": "", "faint": 0.45}
         for g in range(toy.GPUS)
     ]
-    names = [{"x": 0.95, "y": PER * g + 1, "text": f"GPU {g}"} for g in range(toy.GPUS)]
+    names = [{"x": 1.05, "y": PER * g + 1, "text": f"GPU {g}"} for g in range(toy.GPUS)]
     heads = [(HOME + COPY / 2, "tokens"), (HELD + 0.55, "experts")]
     heads.append(((QUEUE + width) / 2, "received"))
     names += [{"x": x, "y": -0.35, "text": text} for x, text in heads]

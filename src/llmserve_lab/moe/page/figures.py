@@ -101,7 +101,7 @@ def touched() -> LiveFigure:
         sentence=(
             "{n_rows}, each sent to {top_k} of {n_experts} experts, touch "
             "{touched_experts} of them: the batch reads {read_ratio} times the bytes "
-            "of the parameters that one row is active in, and does {expert_intensity}."
+            "of the parameters that one row is active in, at {expert_intensity}."
         ),
     )
 
@@ -133,12 +133,12 @@ def memory() -> LiveFigure:
         readouts=(
             Readout("gpu_weight_bytes", "Weights on each GPU"),
             Readout("least_ep", "Fewest GPUs that hold it all"),
-            Verdict("fits", "Your group", "ep", "least_ep", ("does not fit", "fits")),
+            Verdict("holds", "Your group", "ep", "least_ep", ("does not fit", "fits")),
         ),
         sentence=(
-            "DeepSeek-V3 in FP8 on {ep} GPUs of type {gpu}: each holds "
-            "{gpu_weight_bytes} of weights; with {reserved_bytes} kept for caches "
-            "at least {least_ep} are needed."
+            "DeepSeek-V3 in FP8, experts shared by {ep} GPUs of type {gpu}: each holds "
+            "{gpu_weight_bytes} of weights; with {reserved_bytes} kept for caches at "
+            "least {least_ep} are needed, the fewest that fit."
         ),
         goal=Goal(
             "keep 20 GB on each H800, and find the smallest group that fits.",
@@ -189,7 +189,7 @@ def group() -> LiveFigure:
         readouts=(
             Readout("rows_per_expert", "Rows of an expert, mean"),
             Verdict(
-                "side",
+                "bound",
                 "The experts are",
                 "layer_read_s",
                 "layer_compute_s",
@@ -199,9 +199,9 @@ def group() -> LiveFigure:
             Readout("combine_copies_s", "Combine"),
         ),
         sentence=(
-            "{ep} H800 with {gpu_rows} each: an expert gets {rows_per_expert} on "
-            "average; in a layer a GPU reads its experts for {layer_read_s} and "
-            "computes for {layer_compute_s}."
+            "Experts shared by {ep} H800, each with {gpu_rows} of its own requests: an "
+            "expert gets {rows_per_expert} on average; a GPU reads its experts for "
+            "{layer_read_s} and computes for {layer_compute_s}."
         ),
         goal=Goal(
             "with 128 tokens on each GPU, find the smallest group whose experts are "

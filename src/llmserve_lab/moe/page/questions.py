@@ -201,21 +201,25 @@ ridge = Question(
 least_ep = Question(
     name="moe.least-ep",
     prompt=lambda: (
-        f"{KIMI.name} in FP8: {si(kimi_bytes()['routed_bytes'], 'byte')} of routed experts, "
-        f"{si(kimi_bytes()['replicated_bytes'], 'byte')} of all the rest. On each "
+        f"{KIMI.name} in FP8: {si(kimi_bytes()['routed_bytes'], 'byte')} of routed "
+        f"experts, {si(kimi_bytes()['replicated_bytes'], 'byte')} of all the rest. On each "
         f"{H200.name} ({si(float(H200.hbm_bytes), 'byte')}) keep "
-        f"{si(KEPT, 'byte')} for caches. What is the fewest GPUs that hold the model, "
+        f"{si(KEPT, 'byte')} for caches. What are the fewest GPUs that hold it, "
         "experts shared out and the rest replicated?"
     ),
     answer=lambda: float(f.LEAST_EP(**kimi_bytes(), **_room())),
     rel_tol=0.0,
     hints=(
         Hint(
-            lambda: _ceiling(sum(kimi_bytes().values()) / (float(H200.hbm_bytes) - KEPT)),
+            lambda: _ceiling(
+                sum(kimi_bytes().values()) / (float(H200.hbm_bytes) - KEPT)
+            ),
             "The rest is not shared out: every GPU holds it.",
         ),
         Hint(
-            lambda: float(f.LEAST_EP(**kimi_bytes(), **_room() | {"reserved_bytes": 1.0})),
+            lambda: float(
+                f.LEAST_EP(**kimi_bytes(), **_room() | {"reserved_bytes": 1.0})
+            ),
             "Nothing is kept for caches then.",
         ),
     ),

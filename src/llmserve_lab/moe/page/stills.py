@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from llmserve_lab.formula.text import plain
 from llmserve_lab.moe import exchange_time, load_balancing, serving
-from llmserve_lab.moe.aux_loss_free_balancing import Steered
 from llmserve_lab.moe.hybrid_parallel_block import EVERY, HEADS, PART, SOME, HybridRun
 from llmserve_lab.moe.placement import Counts, Placement, balance, contiguous, redundant
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
@@ -75,38 +72,18 @@ def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFi
         axes.stairs(np.sort(load)[::-1], edges, color=ink.light, fill=True)
         axes.axhline(float(np.mean(load)), color=GREY.light, dashes=(4, 2))
         axes.set_title(name, fontsize=9.5)
-        axes.set_xlabel("ranks, busiest first")
+        axes.set_xlabel("GPUs, busiest first")
         axes.set_xticks([])
         axes.grid(axis="x", visible=False)
-    panels[0].set_ylabel("rows")
+    panels[0].set_ylabel("choices")
     missing = [name for name in ways(extra) if name not in found]
     shown = ", ".join(f"{name} {plain(balance(load))}" for name, load in found.items())
     return StaticFigure.of(
         figure,
         name="moe.loads",
-        title="Copies of the few hot experts level all ranks",
+        title="Copies of a few popular experts level all GPUs",
         sentence=f"{title}: balancedness is {shown}; the dashed line is the mean."
-        + "".join(f" Not {name}: ranks would differ." for name in missing),
-    )
-
-
-@figure_style()
-def steered(runs: dict[str, Steered]) -> StaticFigure:
-    """Balancedness of the experts while a bias is nudged after every batch."""
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(5.6, 2.9))
-    for name, run in runs.items():
-        axes.plot(run.balancedness, label=name)
-    axes.set_ylim(0, 1)
-    axes.set_xlabel("batches")
-    axes.set_ylabel("balancedness of experts")
-    axes.legend(loc="lower right")
-    return StaticFigure.of(
-        figure,
-        name="moe.steered",
-        title="A nudge after every batch evens the load out",
-        sentence=f"{_ends(runs)}.",
+        + "".join(f" Not {name}: GPUs would differ." for name in missing),
     )
 
 
@@ -210,6 +187,8 @@ def balanced() -> StaticFigure:
         axes.set_xticks([])
         axes.grid(axis="x", visible=False)
     panels[0].set_ylabel("tokens")
+    panels[0].text(5.5, 1150, "dropped", color=VERMILLION.light, fontsize=9.5)
+    panels[1].text(15.5, 1.04 * room, "capacity", color=GREY.light, ha="right")
     said = "; ".join(
         f"{name}: {100 * load_balancing.dropped_share(router.loads):.0f} % dropped"
         for name, router in found.items()
@@ -224,11 +203,3 @@ def balanced() -> StaticFigure:
             f"it is dropped. {said[0].upper() + said[1:]}."
         ),
     )
-
-
-def _ends(runs: dict[str, Steered]) -> str:
-    parts: list[Any] = []
-    for name, run in runs.items():
-        first, last = (plain(run.balancedness[i], 2) for i in (0, -1))
-        parts.append(f"{name}: balancedness goes from {first} to {last}")
-    return "; ".join(parts)
