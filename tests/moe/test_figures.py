@@ -137,7 +137,7 @@ def test_a_published_size_is_housed_in_the_ways_that_fill_it(
 ) -> None:
     html = unescape(answer(num_ranks=num_ranks, extra=extra))
     assert "bench-error" not in html
-    told = [f"Not {name}: ranks would differ." in html for name in stills.ways(extra)]
+    told = [f"Not {name}: GPUs would differ." in html for name in stills.ways(extra)]
     assert told == [name in missing for name in stills.ways(extra)]
 
 

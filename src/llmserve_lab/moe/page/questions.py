@@ -202,8 +202,8 @@ least_ep = Question(
     name="moe.least-ep",
     prompt=lambda: (
         f"{KIMI.name} in FP8: {si(kimi_bytes()['routed_bytes'], 'byte')} of routed "
-        f"experts, {si(kimi_bytes()['replicated_bytes'], 'byte')} of all the rest. On each "
-        f"{H200.name} ({si(float(H200.hbm_bytes), 'byte')}) keep "
+        f"experts, {si(kimi_bytes()['replicated_bytes'], 'byte')} of all the rest. On "
+        f"each {H200.name} ({si(float(H200.hbm_bytes), 'byte')}) keep "
         f"{si(KEPT, 'byte')} for caches. What are the fewest GPUs that hold it, "
         "experts shared out and the rest replicated?"
     ),

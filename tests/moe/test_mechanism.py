@@ -1,7 +1,4 @@
-"""What a reader should take away from the chapter, each sentence a test.
-
-Experts are counted by drawing crowds, bytes on the ledgers of ranks.
-"""
+"""Experts on ranks: counted by drawing crowds, bytes on the ledgers of ranks."""
 
 from __future__ import annotations
 
