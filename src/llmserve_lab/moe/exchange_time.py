@@ -14,6 +14,7 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.catalog.evidence.measurements import ALL_TO_ALL, AllToAll
+from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.formula.text import plain
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.serving import GROUPS, ROWS, copy_bytes, layer_s, setting
@@ -70,6 +71,16 @@ def compared() -> tuple[Compared, ...]:
             took = measured_s(left_out, way)
             found.append(Compared(way, left_out.ep, took, said))
     return tuple(found)
+
+
+def band(way: str, *, gpu_rows: float) -> Band | Unmeasured:
+    """Errors of the published transfers, where as many tokens are on each GPU."""
+    if gpu_rows != ROWS:
+        return Unmeasured(f"published are times with {ROWS:.0f} tokens on each GPU")
+    errors = [each.error for each in compared() if each.way == way]
+    regime = f"{way} of DeepEP on H800, {ROWS:.0f} tokens on each GPU"
+    how = "one constant, the predicted group size left out"
+    return Band(min(errors), max(errors), regime, len(errors), how, whole=True)
 
 
 def mean_error() -> float:

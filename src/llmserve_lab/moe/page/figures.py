@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from llmserve_lab.catalog import accelerator
@@ -11,6 +12,7 @@ from llmserve_lab.moe.models import DEFAULT, EP
 from llmserve_lab.moe.page import charts, group_charts, route_chart
 from llmserve_lab.moe.page.dispatch import dispatch_and_combine as dispatch_and_combine
 from llmserve_lab.notation import quantity
+from llmserve_lab.page.banded import BandTable, banded
 from llmserve_lab.page.live.controls import Choice, Lookup, Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
@@ -195,8 +197,13 @@ def group() -> LiveFigure:
                 "layer_compute_s",
                 ("compute-bound", "memory-bound"),
             ),
-            Readout("dispatch_copies_s", "Dispatch"),
-            Readout("combine_copies_s", "Combine"),
+            *(
+                banded(
+                    Readout(f"{way}_copies_s", way.capitalize()),
+                    BandTable(partial(exchange_time.band, way), ("gpu_rows",)),
+                )
+                for way in ways
+            ),
         ),
         sentence=(
             "Experts shared by {ep} H800, each with {gpu_rows} of its own requests: an "
