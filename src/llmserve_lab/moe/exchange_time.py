@@ -24,7 +24,7 @@ WAYS = ("dispatch", "combine")
 
 
 @dataclass(frozen=True)
-class Compared:
+class TimedTransfer:
     """One published transfer beside its prediction, in seconds."""
 
     way: str
@@ -61,7 +61,7 @@ def start_s(runs: Sequence[AllToAll] = ALL_TO_ALL) -> float:
 
 
 @cache
-def compared() -> tuple[Compared, ...]:
+def compared() -> tuple[TimedTransfer, ...]:
     """All published transfers, each predicted from the other group sizes."""
     found = []
     for left_out in ALL_TO_ALL:
@@ -69,7 +69,7 @@ def compared() -> tuple[Compared, ...]:
         for way in WAYS:
             said = seconds(way, left_out.ep, start_s=start_s(others))
             took = measured_s(left_out, way)
-            found.append(Compared(way, left_out.ep, took, said))
+            found.append(TimedTransfer(way, left_out.ep, took, said))
     return tuple(found)
 
 

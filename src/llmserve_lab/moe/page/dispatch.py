@@ -37,7 +37,7 @@ def dispatch_and_combine() -> StepFigure:
         stills=((first, ROUTE), (first, SEND), (first, RUN)),
         legend={
             **{"ABCD"[g]: f"tokens of GPU {g}" for g in range(toy.GPUS)},
-            "weights": "experts (pale: not chosen)",
+            "weights": "experts (pale: not read)",
             "other": "stays on its GPU",
             "new": "sum of the answers",
         },
@@ -174,7 +174,8 @@ def _boxes(run: ExecutedLayer) -> list[Row]:
             found.append(_box(RESULT, y, "new", "Σ", **done))
     for expert, queue in enumerate(queues(run)):
         y = expert + 0.08
-        look = {"faint": 1.0 if queue else 0.35}
+        found.append(_box(HELD, y, "weights", f"E{expert}", until=RUN))
+        look = {"faint": 1.0 if queue else 0.35, "since": RUN}
         found.append(_box(HELD, y, "weights", f"E{expert}", **look))
         for place, (gpu, token) in enumerate(queue):
             x, there = QUEUE + COPY * place, {"since": SEND, "until": SUM}

@@ -10,7 +10,6 @@ from llmserve_lab.moe import exchange_time, serving
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.models import DEFAULT, EP
 from llmserve_lab.moe.page import charts, group_charts, route_chart
-from llmserve_lab.moe.page.dispatch import dispatch_and_combine as dispatch_and_combine
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.banded import BandTable, banded
 from llmserve_lab.page.live.controls import Choice, Lookup, Slider

@@ -11,7 +11,7 @@ from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
 from llmserve_lab.page.live.bound import Landmark, landmarks
 from llmserve_lab.page.palette import MEANINGS
 
-WORDS = "EP size: GPUs that share the experts, log scale"
+WORDS = "GPUs that share the experts (log)"
 FEWEST, MOST = 4, 256
 
 
@@ -64,7 +64,7 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
     y = QuantityAxis(
         q.layer_read_s,
         "µs/layer",
-        words="time, log scale",
+        words="time (log)",
         domain=(3, 2000),
         log=True,
         ticks={"values": [10, 100, 1000], "labelExpr": "format(datum.value, ',d')"},

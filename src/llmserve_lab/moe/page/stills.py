@@ -63,7 +63,7 @@ def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFi
 
     housed = placements(rows, num_ranks, extra)
     figure, (panels,) = plt.subplots(
-        1, len(housed), sharey=True, squeeze=False, figsize=(5.6, 2.9)
+        1, len(housed), sharey=True, squeeze=False, figsize=(4.6, 2.6)
     )
     found = {name: way.loads(rows) for name, way in housed.items()}
     for axes, (name, load) in zip(panels, found.items(), strict=True):
@@ -122,7 +122,7 @@ def exchange() -> StaticFigure:
     """Published times of dispatch and combine against the model's, by group size."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 3.2))
+    figure, axes = plt.subplots(figsize=(4.6, 3.3))
     start_s, found = exchange_time.start_s(), exchange_time.compared()
     ways = {"combine": ("s", VERMILLION), "dispatch": ("o", BLUE)}
     for way, (marker, ink) in ways.items():
@@ -148,10 +148,10 @@ def exchange() -> StaticFigure:
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()
-    axes.set_ylim(0, 400)
+    axes.set_ylim(0, 560)
     axes.set_xlabel("GPUs that share the experts (log scale)")
     axes.set_ylabel("time of one layer (µs)")
-    axes.legend(loc="lower right", ncols=2, fontsize=8.5, handlelength=2)
+    axes.legend(loc="upper left", ncols=2, fontsize=8.5, handlelength=1.6)
     mean, worst = exchange_time.mean_error(), exchange_time.worst_error()
     return StaticFigure.of(
         figure,
@@ -173,7 +173,7 @@ def balanced() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     found = load_balancing.methods()
-    figure, panels = plt.subplots(1, len(found), sharey=True, figsize=(5.6, 2.7))
+    figure, panels = plt.subplots(1, len(found), sharey=True, figsize=(4.6, 2.6))
     edges = np.arange(load_balancing.EXPERTS + 1) - 0.5
     for axes, (name, router) in zip(panels, found.items(), strict=True):
         mean = router.loads.mean()
