@@ -72,10 +72,10 @@ def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFi
         axes.stairs(np.sort(load)[::-1], edges, color=ink.light, fill=True)
         axes.axhline(float(np.mean(load)), color=GREY.light, dashes=(4, 2))
         axes.set_title(name, fontsize=9.5)
-        axes.set_xlabel("GPUs, busiest first")
+        axes.set_xlabel("busiest first")
         axes.set_xticks([])
         axes.grid(axis="x", visible=False)
-    panels[0].set_ylabel("choices")
+    panels[0].set_ylabel("choices of a GPU")
     missing = [name for name in ways(extra) if name not in found]
     shown = ", ".join(f"{name} {plain(balance(load))}" for name, load in found.items())
     return StaticFigure.of(
@@ -122,7 +122,7 @@ def exchange() -> StaticFigure:
     """Published times of dispatch and combine against the model's, by group size."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.6, 3.3))
+    figure, axes = plt.subplots(figsize=(4.6, 3.1))
     start_s, found = exchange_time.start_s(), exchange_time.compared()
     ways = {"combine": ("s", VERMILLION), "dispatch": ("o", BLUE)}
     for way, (marker, ink) in ways.items():
@@ -183,10 +183,10 @@ def balanced() -> StaticFigure:
         axes.stairs(np.minimum(load, room), edges, color=BLUE.light, fill=True)
         axes.axhline(room, color=GREY.light, dashes=(4, 2))
         axes.set_title(name, fontsize=9.5)
-        axes.set_xlabel("experts, busiest first")
+        axes.set_xlabel("busiest first")
         axes.set_xticks([])
         axes.grid(axis="x", visible=False)
-    panels[0].set_ylabel("tokens")
+    panels[0].set_ylabel("tokens of an expert")
     panels[0].text(5.5, 1150, "dropped", color=VERMILLION.light, fontsize=9.5)
     panels[1].text(15.5, 1.04 * room, "capacity", color=GREY.light, ha="right")
     said = "; ".join(
