@@ -62,10 +62,10 @@ def touched() -> Any:
             TOUCHED,
             Drawn("touched", f.TOUCHED_EXPERTS, SERIES[0], label_at=0.85),
             Drawn(
-                "all different",
+                "all differ",
                 f.TOUCHED_EXPERTS,
                 GREY,
-                label_at=0.5,
+                label_at=0.62,
                 dash=(4, 4),
                 rising=True,
                 expr="top_k * datum.n_rows",
