@@ -53,7 +53,6 @@ NAMES_OF_TESTS = {
     "attention_ffn",
     "deepseek_twin",
     "disaggregation",
-    "end_to_end",
     "roofline",
     "tensor_parallel",
     "varlen_batching",

@@ -26,9 +26,7 @@ from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.palette import BLUE, GREEN, MEANINGS
 from llmserve_lab.roofline import formulas as f
 
-LATER = ("continuous_batching", "end_to_end")  # to be emptied: rewritten elsewhere
-BOUND = [name for name in registry.figures() if not name.startswith(LATER)]
-every_figure = pytest.mark.parametrize("name", BOUND)
+every_figure = pytest.mark.parametrize("name", registry.figures())
 
 # One colour, one meaning: read once more, from the legend of each chart.
 INKS = {
@@ -68,6 +66,9 @@ SERIES = {
     "as many requests as fit": "blue",
     **{"read experts": "blue", "compute experts": "gold", "weights of a GPU": "blue"},
     "dispatch and combine": "purple",
+    **{"served, no prefix": "blue", "served, after this prefix": "vermillion"},
+    **{"reading again": "blue", "prefill in chunks": "vermillion"},
+    "recomputed each time": "vermillion",
     "MHA (Llama-2-7B)": "blue",
     "GQA (Llama-3-70B)": "vermillion",
     "MLA (DeepSeek-V3)": "green",

@@ -12,8 +12,7 @@ from llmserve_lab.page.question.content import text_of
 from llmserve_lab.page.question.judge import hints
 from llmserve_lab.page.question.question import Question, questions
 
-LATER = ("continuous-batching", "end-to-end")  # their questions are being rewritten
-MINE = {n: q for n, q in questions().items() if not n.startswith(LATER)}
+MINE = questions()
 NUMERIC = [name for name, question in MINE.items() if not question.choices]
 CHOICES = [name for name, question in MINE.items() if question.choices]
 MORE, LESS = "more", "less"
@@ -24,6 +23,13 @@ SLIPS: dict[str, dict[str, Slip]] = {
     "afd.best-ratio": {"batch of 256": LESS, "smallest of the three": 1 / 7.01},
     "afd.slot": {"weighs both kinds alike": ((5 + 0.5) + (16 + 2.5 + 1)) / 2 / 15.25},
     "afd.loop": {"loop not counted": MORE},
+    "continuous-batching.idle": {
+        "share that is used": 0.4375 / 0.5625,
+        "shortest": 14 / 9,
+    },
+    "continuous-batching.num-chunks": {"a row each": 12 / 13, "longer than": 1 / 13},
+    "continuous-batching.freeze": {"attention comes on top": LESS, "half of the": MORE},
+    "continuous-batching.chunk-fits": {"start of the prompt": MORE},
     "deepseek.touched": {"as often as it is chosen": 64 * 8 / 32 / 6.951},
     "deepseek.expand": {},
     "deepseek.fits": {"weights need room": 72 // (70.3e-6 * 16384) / 38},
@@ -39,6 +45,18 @@ SLIPS: dict[str, dict[str, Slip]] = {
     },
     "how-wrong.blocks": {"keeps a reserve": MORE},
     "how-wrong.cache-end": {"Only a share": 1 / 0.9, "holds its answer": 9},
+    "end-to-end.predict-rows": {"longer the text becomes": 1.2 / (219_900 / 1199)},
+    "end-to-end.per-token": {
+        "a key and a value": 1 / 2,
+        "one block": 1 / 80,
+        "Query heads share": 64 / 8,
+    },
+    "end-to-end.block": {
+        "three matrices": 1 - 28_672 * 8192 / 855_654_400,
+        "fewer heads": 1 + 2 * (64 - 8) * 128 * 8192 / 855_654_400,
+    },
+    "end-to-end.held": {"prompt alone": 20 / 24, "last one is never run": 25 / 24},
+    "end-to-end.pairs": {"grow with the cube": 500.5 / 334},
     "moe.kimi": {"three matrices": 2 / 3, "one token's": 9 / 385},
     "moe.ridge": {
         "not to one": 8 * 7198 / 64 / 113,
@@ -72,6 +90,18 @@ MISTAKES: dict[str, dict[str, str]] = {
         "about 15 % of the throughput": "Who waits for whom",
         "a third of it": "the FFN hides them",
     },
+    "continuous-batching.predict-late": {
+        "a few seconds, as before": "takes seconds any more",
+        "a few hundred milliseconds": "own prefill",
+    },
+    "continuous-batching.predict-freeze": {
+        "about 50 ms": "several times that",
+        "about a second": "with its square",
+    },
+    "continuous-batching.predict-price": {
+        "next to nothing": "each launch costs time",
+        "more than twice the time": "beside the arithmetic",
+    },
     "deepseek.predict-longest": {
         "the experts": "weights are spread over all GPUs",
         "attention": "Its cache is large",
@@ -89,6 +119,22 @@ MISTAKES: dict[str, dict[str, str]] = {
     "disaggregation.predict-rate": {
         "two pools": "one half of the machine waits",
         "both the same": "The work is the same",
+    },
+    "end-to-end.predict-the": {
+        "to the first": "Only its query and two keys",
+        "to the second, its own article": "what do the two keys differ in",
+    },
+    "end-to-end.predict-past": {
+        "they change a lot: the meaning of a sentence depends on its end": (
+            "Which rows may an earlier row look at"
+        ),
+        "all change a little, because the weights must add up to 1": (
+            "take part in the softmax of an old one"
+        ),
+    },
+    "end-to-end.predict-growth": {
+        "two": "if a token cost the same wherever it is",
+        "four": "how the rows grow",
     },
     "how-wrong.predict-left": {
         "about 25 %": "reaches of its bandwidth",
@@ -138,6 +184,25 @@ ASKED = {
     "afd.best-ratio": ("batch of 512", "prompts of 100", "of 500", "is best"),
     "afd.slot": ("prompts of 5 tokens that take 2", "of 16 that take 6", "on average"),
     "afd.loop": ("with two batches in flight, loop counted", "which ratio is best"),
+    "continuous-batching.predict-late": (
+        "before every iteration",
+        "slot 1 is free",
+        "How long does C wait",
+    ),
+    "continuous-batching.predict-freeze": (
+        "Five requests decode",
+        "a sixth of the book",
+        "joins their next iteration in one piece",
+        "How long until",
+    ),
+    "continuous-batching.predict-price": (
+        "chunks of 512 rows",
+        "How much longer does the prefill take than in one piece",
+    ),
+    "continuous-batching.idle": ("static batch of four", "computed in vain"),
+    "continuous-batching.num-chunks": ("Beside 32 requests", "How many iterations"),
+    "continuous-batching.freeze": ("32,768 tokens", "in one piece", "freezes"),
+    "continuous-batching.chunk-fits": ("How many rows may the next", "at most"),
     "deepseek.predict-longest": ("with 256 requests", "takes longest"),
     "deepseek.predict-overlap": ("only 32 requests", "The step …"),
     "deepseek.predict-vanilla": ("thousands of rows", "Fewer FLOPs has …"),
@@ -150,6 +215,36 @@ ASKED = {
     "disaggregation.handoff": ("How long does", "4096 tokens", "16 bits"),
     "disaggregation.decode-pool": ("must decode", "no step takes longer", "Round up"),
     "disaggregation.token-cost": ("2 dollars an hour", "a million tokens cost"),
+    "end-to-end.predict-the": (
+        "word “the” twice",
+        "before positions are added",
+        "To which of them does the last row",
+        "give more weight",
+    ),
+    "end-to-end.predict-past": ("“ball” is appended", "to the first four rows"),
+    "end-to-end.predict-rows": (
+        "prompt has 1,000 tokens and the answer gets 200",
+        "How many times more rows",
+        "each token went through once",
+    ),
+    "end-to-end.predict-growth": (
+        "prompt is short",
+        "answer twice as long",
+        "Nothing is cached",
+        "pairs that attention meets grow by",
+    ),
+    "end-to-end.per-token": ("80 blocks, 8 key–value heads", "does one token leave"),
+    "end-to-end.block": (
+        "64 query heads, 8 key–value heads",
+        "SwiGLU with d_ff",
+        "does one block have",
+    ),
+    "end-to-end.held": ("prompt of 20 tokens with 5", "does the cache hold"),
+    "end-to-end.pairs": (
+        "prompt of a single token, an answer of a thousand",
+        "times more",
+        "without a cache meet than the loop with one",
+    ),
     "how-wrong.predict-left": ("all of them on H100", "How far off", "on average"),
     "how-wrong.predict-term": ("takes away most", "per output token"),
     "how-wrong.predict-seesaw": ("reads new prompts first", "What else?"),
@@ -205,12 +300,18 @@ RIGHT = {
     "afd.predict-context": "more of them",
     "afd.predict-hidden": "none of it",
     "afd.predict-slowest": "nearly nothing",
+    "continuous-batching.predict-late": "a few tens of milliseconds",
+    "continuous-batching.predict-freeze": "about half a second",
+    "continuous-batching.predict-price": "about half as much again",
     "deepseek.predict-longest": "dispatch and combine",
     "deepseek.predict-overlap": "it gets slower",
     "deepseek.predict-vanilla": "vanilla",
     "disaggregation.predict-free": "several hundred",
     "disaggregation.predict-hide": "no, hardly a different one",
     "disaggregation.predict-rate": "one engine on each GPU",
+    "end-to-end.predict-the": "to both the same",
+    "end-to-end.predict-past": "mathematically they stay exactly the same",
+    "end-to-end.predict-growth": "eight",
     "how-wrong.predict-left": "less than 10 %",
     "how-wrong.predict-term": "time per layer",
     "how-wrong.predict-seesaw": "later first tokens, and answers about as quick",

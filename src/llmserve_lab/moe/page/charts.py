@@ -55,7 +55,9 @@ def touched() -> Any:
     from llmserve_lab.extras import altair as alt
 
     return alt.layer(
-        *landmarks(TOUCHED, "y", "value", Landmark("all experts", q.n_experts)),
+        *landmarks(
+            TOUCHED, "y", "value", Landmark("all experts", q.n_experts, down=-4)
+        ),
         *landmarks(ROWS, "x", "n_rows", Landmark("your rows", q.n_rows)),
         bound_curves(
             ROWS,

@@ -38,7 +38,7 @@ def memory(fixed: Mapping[str, float]) -> Any:
             y,
             "y",
             "value",
-            Landmark("memory less what is kept", q.hbm_bytes, down=-4, expr=room),
+            Landmark("memory left", q.hbm_bytes, down=-4, expr=room),
         ),
         *landmarks(x, "x", "ep", Landmark("your EP size", q.ep)),
         bound_curves(
