@@ -55,7 +55,6 @@ NAMES_OF_TESTS = {
     "disaggregation",
     "roofline",
     "tensor_parallel",
-    "varlen_batching",
 }
 
 

@@ -145,7 +145,6 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "model overtake_prompt overtake_square row_prompt larger"
     ),
     "varlen.attention_square": (
-        "len_1 len_2 len_3 len_4 way padded_pairs masked_pairs varlen_pairs "
-        "useful_pairs"
+        "len_1 len_2 len_3 len_4 padded_pairs masked_pairs varlen_pairs useful_pairs"
     ),
 }

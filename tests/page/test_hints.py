@@ -72,12 +72,11 @@ SLIPS: dict[str, dict[str, Slip]] = {
     "tensor-parallel.prefill-bytes": {"two rounds": 1 / 2, "one block": 1 / 80},
     "tensor-parallel.score-rows": {"one of the two": 1 / 2},
     "tensor-parallel.kv-share": {"cannot be halved": 8 / 16},
-    "varlen.predict-masked": {"two requests need": (100 + 900) / 1600},
-    "varlen.predict-split": {"there are ten": 10},
+    "varlen.predict-masked": {"So many blocks fit": 64},
     "varlen.waste": {"padding over tokens": 240 / 150},
-    "varlen.row": {"mean over requests": (3 * 100 + 3700) / 4 / 3430},
+    "varlen.padding-time": {"time of all rows": 24_000 / 16_000},
+    "varlen.tiles": {"upper right tile": 3 / 4, "last two tokens": 3},
     "varlen.overtake": {"masked half": 1 / 2},
-    "varlen.ridge-rows": {},
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
@@ -171,6 +170,10 @@ MISTAKES: dict[str, dict[str, str]] = {
     },
     "tensor-parallel.predict-head": {"the right output": "softmax linear"},
     "varlen.predict-dominates": {"attention": "from a small start"},
+    "varlen.predict-padding": {
+        "about 20 %": "the longest of eight decides",
+        "about 40 %": "more than twice the mean one",
+    },
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED = {
@@ -284,17 +287,36 @@ ASKED = {
         "larger than the two others together",
     ),
     "tensor-parallel.kv-share": ("What part of the cache does each rank hold",),
-    "varlen.predict-masked": ("the whole square", "before it masks", "How many"),
-    "varlen.predict-dominates": ("with eight layers", "Where are most of the FLOPs"),
-    "varlen.predict-split": ("By what factor", "compute fewer pairs"),
+    "varlen.predict-masked": (
+        "Sixty-four prompts of 128",
+        "the whole square",
+        "a block for each request",
+        "How many times as many",
+        "the first",
+    ),
+    "varlen.predict-dominates": (
+        "one prompt of 1,000 tokens",
+        "Where are most of the FLOPs",
+    ),
+    "varlen.predict-padding": (
+        "pads its prompts to the longest",
+        "eight prompts at a time",
+        "with a mean of",
+        "rows is padding",
+    ),
     "varlen.waste": ("padded to the longest", "rows is padding"),
-    "varlen.row": ("a row, picked at random", "on average"),
+    "varlen.padding-time": (
+        "Sixteen prompts, 500 tokens on average, the longest 1,500",
+        "are padded to the longest",
+        "on the padding alone",
+    ),
+    "varlen.tiles": ("64 requests of 130", "anew with each", "skips", "is useful"),
     "varlen.overtake": (
+        "multiplies each row with",
         "with a kernel",
         "only what the causal mask allows",
         "more of the work",
     ),
-    "varlen.ridge-rows": ("How many packed rows", "compute-bound, attention counted"),
 }
 RIGHT = {
     "afd.predict-context": "more of them",
@@ -323,6 +345,7 @@ RIGHT = {
     "tensor-parallel.predict-degree": "4",
     "tensor-parallel.predict-head": "a wrong output",
     "varlen.predict-dominates": "the linear layers",
+    "varlen.predict-padding": "about 60 %",
 }
 
 
