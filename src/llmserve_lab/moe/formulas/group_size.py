@@ -6,6 +6,8 @@ one set of routed experts.
 
 from __future__ import annotations
 
+from typing import Any
+
 from llmserve_lab import notation as q
 from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS, UNIFORM
 from llmserve_lab.formula.derive import ceiling, maximum, solve
@@ -24,6 +26,33 @@ __all__ = [
     "LAYER_READ_S",
     "LEAST_EP",
 ]
+
+
+def _layer_compute_s(
+    flops_per_param: Any,
+    expert_params: Any,
+    top_k: Any,
+    gpu_rows: Any,
+    peak_flops: Any,
+    eff_compute: Any,
+) -> Any:
+    flops = flops_per_param * expert_params * top_k * gpu_rows
+    return flops / (peak_flops * eff_compute)
+
+
+def _copies_s(
+    copy_start_s: Any,
+    one_copy_bytes: Any,
+    top_k: Any,
+    gpu_rows: Any,
+    far_share: Any,
+    far_rate: Any,
+    near_rate: Any,
+) -> Any:
+    """A start, then all copies of a GPU's rows through the slower of two ports."""
+    slower = maximum(far_share / far_rate, (1 - far_share) / near_rate)
+    return copy_start_s + one_copy_bytes * top_k * gpu_rows * slower
+
 
 GROUP_ROWS = Formula(
     result=q.n_rows,
@@ -65,9 +94,7 @@ LAYER_READ_S = Formula(
 )
 LAYER_COMPUTE_S = Formula(
     result=q.layer_compute_s,
-    expr=lambda flops_per_param, expert_params, top_k, gpu_rows, peak_flops, eff_compute: (  # noqa: E501
-        flops_per_param * expert_params * top_k * gpu_rows / (peak_flops * eff_compute)
-    ),
+    expr=_layer_compute_s,
     uses=(EXPERT_PARAMS,),
     title="Computing the experts of a layer",
     source="FLOPs over peak",
@@ -83,13 +110,7 @@ FAR_COPIES = Formula(
 )
 COPIES_S = Formula(
     result=q.copies_s,
-    expr=lambda copy_start_s, one_copy_bytes, top_k, gpu_rows, far_share, far_rate, near_rate: (  # noqa: E501
-        copy_start_s
-        + one_copy_bytes
-        * top_k
-        * gpu_rows
-        * maximum(far_share / far_rate, (1 - far_share) / near_rate)
-    ),
+    expr=_copies_s,
     uses=(FAR_COPIES,),
     title="Time of a dispatch, or of a combine",
     source="Hockney 1994, latency and bandwidth of a message",
