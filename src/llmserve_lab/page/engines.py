@@ -79,6 +79,11 @@ NAMES: dict[str, Named] = {
     "expert-balance": Named("--enable-eplb", PARALLEL_CONFIG),
     "two-batch-overlap": Named("--enable-dbo", PARALLEL_CONFIG),
     "goodput": Named("--goodput", BENCH, "requests within every limit, per second"),
+    "utilisation": Named(
+        "--enable-mfu-metrics",
+        "vllm/config/observability.py",
+        "off by default; FLOPs and bytes are estimated from what was scheduled",
+    ),
     "percentiles": Named(
         "--metric-percentiles", BENCH, "NumPy's linear interpolation between ranks"
     ),

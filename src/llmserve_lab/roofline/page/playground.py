@@ -16,25 +16,27 @@ from llmserve_lab.catalog import (
 )
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
 from llmserve_lab.roofline import formulas as f
+from llmserve_lab.roofline.machine import BATCH, MEAN_CONTEXT, params_read
 from llmserve_lab.roofline.page.stills import roof
+from llmserve_lab.running_example import PROMPT, model, share
 
 SHAPES = {model.name: model for model in MODELS.values()}
 MACHINES = {each.name: each for each in ACCELERATORS.values() if each.disclosed}
-REACHED = {share.name: share for share in EFFICIENCIES.values()}
+REACHED = {each.name: each for each in (*EFFICIENCIES.values(), share())}
 STEPS = (f.ITERATION_BYTES, f.ITERATION_FLOPS, f.INTENSITY, f.RIDGE, f.ITERATION_S)
 
 
 def bench() -> Bench:
     """The roofline with every setting open; its picture is the state at the start."""
     knobs: dict[str, Knob] = {
-        "model": Choose("model", tuple(SHAPES), "Llama-2-7B"),
+        "model": Choose("model", tuple(SHAPES), model().name),
         "config": Write("or a config.json", "path of a config.json on this machine"),
         "accelerator": Choose("accelerator", tuple(MACHINES), "H100 SXM"),
         "precision": Choose("precision", tuple(PRECISIONS), "bf16"),
         "efficiency": Choose("share of peak", tuple(REACHED), "datasheet"),
-        "batch": Turn("requests in the batch", 1, 100_000, 32),
-        "context": Turn("tokens in cache each", 0, 10_000_000, 1024),
-        "chunk": Turn("prefill chunk", 1, 1_000_000, 2048),
+        "batch": Turn("requests in the batch", 1, 100_000, BATCH),
+        "context": Turn("tokens in cache each", 0, 10_000_000, MEAN_CONTEXT),
+        "chunk": Turn("prefill chunk", 1, 1_000_000, PROMPT),
     }
     start: dict[str, Any] = {
         name: getattr(knob, "default", "") for name, knob in knobs.items()
@@ -63,9 +65,13 @@ def settings(
     shape = model_from_config(config) if config else SHAPES[model]
     device = MACHINES[accelerator]
     chip = machine(device, precision=precision, efficiency=REACHED[efficiency])
+    read: dict[str, Given] = {"params_total": params_read(shape)}
     phases: dict[str, dict[str, Given]] = {
-        "decode": workload(shape, precision=precision) | {"batch": batch, "chunk": 1},
+        "decode": workload(shape, precision=precision)
+        | read
+        | {"batch": batch, "chunk": 1},
         "prefill": workload(shape, precision=precision, absorbed=False)
+        | read
         | {"batch": 1, "chunk": chunk},
     }
     title = f"{shape.name} on {device.name}, {precision}"
