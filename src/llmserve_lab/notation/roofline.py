@@ -49,7 +49,5 @@ weights_s = Positive("t_w", "s", "time to read the weights")
 kv_s = Quantity(r"t_{\mathrm{kv}}", "s", "time to read the KV cache")
 iteration_s = Positive("t", "s", "lower bound on one iteration")
 iterations_per_s = Positive(r"\nu", "1/s", "upper bound on iterations per second")
-measured_s = Positive(
-    r"t_{\mathrm{meas}}", "s", "measured time of an iteration"
-)
+measured_s = Positive(r"t_{\mathrm{meas}}", "s", "measured time of an iteration")
 mbu = Share(r"\mathrm{MBU}", "dimensionless", "share of datasheet bandwidth in use")

@@ -1,4 +1,4 @@
-"""A bound is honest only beside a measurement: what servers reached, and by how much."""
+"""A bound is honest only beside a measurement: what servers reached of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from llmserve_lab.roofline.machine import (
 from llmserve_lab.roofline.machine import bound_s as datasheet_s
 from llmserve_lab.running_example import cost
 from llmserve_lab.validation import MeasuredRow, dense_rows
-from llmserve_lab.validation.constants import FITTED, record
+from llmserve_lab.validation.constants import FITTED
+from llmserve_lab.validation.constants import record as fit
 from llmserve_lab.validation.protocol import SHORTEST
 
 PROMPT_LEN, OUTPUT_LEN = 1024, 512  # nominal, of the measured servers shown
@@ -74,10 +75,12 @@ def served() -> list[Served]:
     asked = (MODEL, SYSTEM, ENGINE, PROMPT_LEN, OUTPUT_LEN, "bf16", 1)
     return [
         Served(row, context, error)
-        for row, error in zip(dense_rows(), record()["errors"]["tpot"], strict=True)
-        if (row.model, row.system, row.engine, row.prompt_len, row.output_len)
-        + (row.precision, row.tp)
-        == asked
+        for row, error in zip(dense_rows(), fit()["errors"]["tpot"], strict=True)
+        if asked
+        == (
+            *(row.model, row.system, row.engine, row.prompt_len, row.output_len),
+            *(row.precision, row.tp),
+        )
     ]
 
 
@@ -93,8 +96,8 @@ def served_table() -> Table:
                 f"{1e3 * measured * (1 + each.error):.2f} ms",
                 f"{1e3 * measured:.2f} ms",
                 f"{each.error:+.1%}",
-                Sourced(f"{each.mbu.value:.0%}", each.mbu),
-                Sourced(f"{each.mfu.value:.1%}", each.mfu),
+                f"{each.mbu.value:.0%}",
+                f"{each.mfu.value:.1%}",
             )
         )
     columns = (

@@ -1,4 +1,4 @@
-"""The chapter's figures that move: tiles, two points under a roof, batch and context."""
+"""The chapter's figures that move: tiles, points under a roof, batch and context."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from llmserve_lab.page.live.readout import Bound, Readout, Value, Verdict
 from llmserve_lab.page.step.figure import StepFigure
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline.machine import BATCH, MEAN_CONTEXT, ideal_reading
-from llmserve_lab.roofline.page import charts, reuse
+from llmserve_lab.roofline.page import charts, context_charts, reuse
 from llmserve_lab.roofline.page.controls import (
     STOPS,
     constants,
@@ -99,11 +99,13 @@ def batch_and_context() -> LiveFigure:
     of_model = ("params_active", "kv_bytes_per_token", "attn_flops_per_pair")
     held = {name: known[name] for name in (*of_model, "hbm_bytes")}
     read = float(f.WEIGHT_BYTES.at(known))
-    ends = [(batch, float(f.CONTEXT_FITS.at(ideal(), batch=batch))) for batch in BATCHES]
+    ends = [
+        (batch, float(f.CONTEXT_FITS.at(ideal(), batch=batch))) for batch in BATCHES
+    ]
     return LiveFigure(
         name="batch-and-context",
         title="The longer the context, the less a larger batch raises the intensity",
-        chart=lambda: charts.batch_and_context(ends),
+        chart=lambda: context_charts.batch_and_context(ends),
         controls=(
             Slider(quantity("batch"), STOPS["batch"], 64.0),
             Slider(quantity("context"), STOPS["context"], 4096.0),
@@ -118,7 +120,9 @@ def batch_and_context() -> LiveFigure:
         },
         readouts=(
             Readout("attn_intensity", "Attention alone: intensity"),
-            Readout(f.CONTEXT_FITS, "Cache fills memory at", weight_bytes="stored_bytes"),
+            Readout(
+                f.CONTEXT_FITS, "Cache fills memory at", weight_bytes="stored_bytes"
+            ),
             HELD,
         ),
         sentence=(
@@ -148,7 +152,7 @@ def intensity_against_context() -> LiveFigure:
         title=(
             "Without the FLOPs of attention both phases sink; with them each settles"
         ),
-        chart=charts.intensity_against_context,
+        chart=context_charts.intensity_against_context,
         controls=(
             Slider(quantity("batch"), STOPS["batch"], float(BATCH)),
             Slider(quantity("chunk"), STOPS["chunk"], 2048.0),
@@ -222,15 +226,17 @@ def attention_kinds() -> LiveFigure:
             name=f"{kind.lower()}_limit",
             chunk=1.0,
             attn_flops_per_pair=float(model.attn_flops_per_pair()),
-            kv_bytes_per_token=charts.kappa_of(kind),
+            kv_bytes_per_token=context_charts.kappa_of(kind),
         )
         for kind, model in kinds.items()
     )
-    kappas = tuple(kv_lookup(charts.kappa_of(kind), (m,)) for kind, m in kinds.items())
+    kappas = tuple(
+        kv_lookup(context_charts.kappa_of(kind), (m,)) for kind, m in kinds.items()
+    )
     return LiveFigure(
         name="attention-kinds",
         title="What the cache holds decides where decode ends up",
-        chart=lambda: charts.attention_kinds(kinds),
+        chart=lambda: context_charts.attention_kinds(kinds),
         controls=(
             Slider(quantity("batch"), STOPS["batch"], 64.0),
             *machine_choice(),

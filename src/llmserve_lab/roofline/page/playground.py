@@ -14,6 +14,7 @@ from llmserve_lab.catalog import (
     model_from_config,
     workload,
 )
+from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline.machine import BATCH, MEAN_CONTEXT, params_read
@@ -41,8 +42,7 @@ def bench() -> Bench:
     start: dict[str, Any] = {
         name: getattr(knob, "default", "") for name, knob in knobs.items()
     }
-    title, phases = settings(**start)
-    return Bench("Bench: a roofline of your own", knobs, _show, roof(title, **phases))
+    return Bench("Bench: a roofline of your own", knobs, _show, _roof(**start))
 
 
 def settings(
@@ -78,10 +78,20 @@ def settings(
     return title, {p: chip | work | {"context": context} for p, work in phases.items()}
 
 
+def _roof(**turned: Any) -> StaticFigure:
+    """The picture, which says what weights and caches hold."""
+    title, phases = settings(**turned)
+    config = turned["config"]
+    shape = model_from_config(config) if config else SHAPES[turned["model"]]
+    stored = workload(shape)["params_total"]
+    held = f.ITERATION_BYTES.at(phases["decode"], params_total=stored)
+    return roof(title, **phases, held_bytes=float(held))
+
+
 def _show(**turned: Any) -> str:
     """The picture, and the worked substitution of each step for both phases."""
-    title, phases = settings(**turned)
-    parts = [roof(title, **phases).html()]
+    _, phases = settings(**turned)
+    parts = [_roof(**turned).html()]
     for phase, known in phases.items():
         parts.append(f"<h4>{phase.capitalize()}</h4>")
         parts += [f"$${formula.worked(known).latex}$$" for formula in STEPS]

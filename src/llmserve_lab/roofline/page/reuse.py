@@ -124,9 +124,7 @@ def _sentence(done: int, count: int, share: float) -> str:
     )
 
 
-def _product(
-    frame: int, places: list[tuple[int, int]], count: int
-) -> dict[Any, Row]:
+def _product(frame: int, places: list[tuple[int, int]], count: int) -> dict[Any, Row]:
     """Rows, weights and result while tile ``frame`` is the one in use, by place."""
     i, j = places[frame]
     found: dict[Any, Row] = {}
@@ -138,12 +136,15 @@ def _product(
     high = 5.0 / max(count, PIECES)
     for n in range(count):
         at = {"y": round(1.1 + n * high, 4), "y2": round(1.1 + (n + 1) * high, 4)}
+        whole = {"x": ROWS_AT, "x2": ROWS_AT + WIDE * PIECES}
+        found["row", n] = {"ink": "new", "faint": 0.3} | at | whole
+        found["piece", n] = {"ink": "new", "faint": 1.0} | at | _across(ROWS_AT, i)
         for piece in range(PIECES):
-            old = {"ink": "new", "faint": 1.0 if piece == i else 0.3}
             sums = i + (piece <= j)  # products that have been added up here
-            new = {"ink": "compute" if sums else "empty", "faint": sums / PIECES or 1.0}
-            found["row", n, piece] = old | at | _across(ROWS_AT, piece)
-            found["result", n, piece] = new | at | _across(RESULT_AT, piece)
+            faint = 1.0 if sums in (0, PIECES) else 0.4
+            ink = "compute" if sums else "empty"
+            new = {"ink": ink, "faint": faint} | at
+            found["result", n, piece] = new | _across(RESULT_AT, piece)
     return found
 
 

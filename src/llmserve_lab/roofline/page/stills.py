@@ -148,11 +148,16 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
     axes.stackplot(batches, stacked, colors=inks, labels=list(TERM_INKS), lw=0)
     bound = [1e3 * bound_s(int(batch), context) for batch in batches]
     halo = [effects.withStroke(linewidth=5, foreground="white")]
-    look = {"color": INK.light, "lw": 2.2, "ls": (0, (4, 2)), "path_effects": halo}
+    look: dict[str, Any] = {
+        "color": INK.light,
+        "lw": 2.2,
+        "ls": (0, (4, 2)),
+        "path_effects": halo,
+    }
     axes.plot(batches, bound, label="datasheet’s bound", **look)
     end = 1.1 * full
     axes.axvspan(full, end, facecolor=GRID.light, edgecolor="none")
-    place = {"rotation": 90, "ha": "center", "va": "bottom", "size": 9}
+    place: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "bottom", "size": 9}
     axes.text((full + end) / 2, 1, "memory full", color=GREY.light, **place)
     axes.set_xlim(1, end)
     axes.set_ylim(0, 1.25 * sum(stacked[n][-1] for n in range(len(stacked))))
@@ -178,12 +183,17 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
 
 @figure_style()
 def roof(
-    title: str, *, decode: Mapping[str, Given], prefill: Mapping[str, Given]
+    title: str,
+    *,
+    decode: Mapping[str, Given],
+    prefill: Mapping[str, Given],
+    held_bytes: float,
 ) -> StaticFigure:
     """The roof of one machine with a decode and a prefill point of one workload.
 
     Each phase holds every argument of ``intensity`` and ``attainable_flops`` but the
-    intensity, and the ``hbm_bytes`` of the machine, which is the same in both.
+    intensity, and the ``hbm_bytes`` of the machine, which is the same in both;
+    ``held_bytes`` are those of the weights and of decode's caches.
     """
     from llmserve_lab.extras import pyplot as plt
 
@@ -200,7 +210,7 @@ def roof(
     axes.set_xlabel("arithmetic intensity (FLOP/byte)")
     axes.set_ylabel("compute under the roof (TFLOP/s)")
     does = [si(x, "FLOP/byte") for x in (*points, ridge)]
-    held = si(float(f.ITERATION_BYTES.at(decode)), "byte")
+    held = si(held_bytes, "byte")
     return StaticFigure.of(
         figure,
         sentence=f"{title}: decode does {does[0]} and prefill does {does[1]}; the "
