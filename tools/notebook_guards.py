@@ -55,7 +55,6 @@ NAMES_OF_TESTS = {
     "disaggregation",
     "end_to_end",
     "mixture_of_experts",
-    "roofline",
     "tensor_parallel",
     "varlen_batching",
 }

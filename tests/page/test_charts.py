@@ -65,6 +65,7 @@ SERIES = {
     **{"Qwen3-32B": "vermillion", "Llama-3.1-8B": "green"},
     **{"2 ranks": "blue", "4 ranks": "vermillion", "8 ranks": "green"},
     **{"16 ranks": "purple", "loop counted": "blue", "touched": "blue"},
+    **{"batch 8": "vermillion", "batch 64": "green", "batch 512": "purple"},
     "as many requests as fit": "blue",
     "MHA (Llama-2-7B)": "blue",
     "GQA (Llama-3-70B)": "vermillion",

@@ -16,7 +16,6 @@ from llmserve_lab.roofline.machine import (
     MEAN_CONTEXT,
     decode,
     ideal_reading,
-    reading,
     terms,
 )
 from llmserve_lab.roofline.machine import bound_s as datasheet_s
@@ -85,7 +84,7 @@ def served() -> list[Served]:
 
 
 def served_table() -> Table:
-    """Table of bound, prediction and measurement, and of what is in use."""
+    """Table of bound and measurement, the book's error, and what is in use."""
     rows = []
     for each in served():
         measured = each.row.tpot_s
@@ -93,7 +92,6 @@ def served_table() -> Table:
             (
                 f"{each.row.clients}",
                 Sourced(f"{1e3 * each.bound.value:.2f} ms", each.bound),
-                f"{1e3 * measured * (1 + each.error):.2f} ms",
                 f"{1e3 * measured:.2f} ms",
                 f"{each.error:+.1%}",
                 f"{each.mbu.value:.0%}",
@@ -101,17 +99,18 @@ def served_table() -> Table:
             )
         )
     columns = (
-        *("requests at once", "bound", "predicted", "measured", "error"),
+        *("requests", "bound", "measured", "error"),
         *("MBU", "MFU"),
     )
+    mean = (1 + SHORTEST) / 2
     caption = (
         "Time per output token of Llama-3.1-8B in BF16 on one H100, TensorRT-LLM, "
-        f"prompts of about {PROMPT_LEN * (1 + SHORTEST) / 2:.0f} tokens and answers "
-        f"of about {OUTPUT_LEN * (1 + SHORTEST) / 2:.0f}"
+        f"{mean * PROMPT_LEN:.0f} tokens of prompt and {mean * OUTPUT_LEN:.0f} of "
+        "answer on average"
     )
     note = (
-        "Measured: NVIDIA, aiconfigurator-core 0.12.0. Predicted: the machine fitted "
-        "to the rows of all other models. Bound, MBU and MFU count the decodes alone; "
+        "Measured: NVIDIA, aiconfigurator-core 0.12.0. Error: of the prediction by the "
+        "machine fitted to the rows of all other models. Bound, MBU and MFU count the decodes alone; "
         "the measured time also holds the prompts that came in between."
     )
     return Table(caption, columns, rows, notes=(note,))
@@ -123,18 +122,16 @@ def steps(batch: int = BATCH, context: int = MEAN_CONTEXT) -> Table:
     known = ideal_reading()
     weights_s, kv_s = (float(each.at(known, sizes)) for each in (f.WEIGHTS_S, f.KV_S))
     at = terms(batch, context)
-    shares = f"{float(reading()['eff_mem']):.0%} of the bandwidth is reached"
     shown = [
-        ("read the weights", weights_s, at["read weights"], shares),
-        ("read the caches", kv_s, at["read cache"], shares),
-        ("compute", 0.0, at["compute, not hidden"], "a half of it is not hidden"),
-        ("launch programs", 0.0, reached.overhead_s, "for each layer, however small"),
-        ("schedule requests", 0.0, batch * reached.request_s, "for each request"),
+        ("read the weights", weights_s, at["read weights"]),
+        ("read the caches", kv_s, at["read cache"]),
+        ("compute, not hidden", 0.0, at["compute, not hidden"]),
+        ("launch kernels", 0.0, reached.overhead_s),
+        ("schedule requests", 0.0, batch * reached.request_s),
+        ("together", datasheet_s(batch, context), sum(at.values())),
     ]
-    sums = (datasheet_s(batch, context), sum(at.values()))
-    rows = [(name, _ms(one), _ms(two), why) for name, one, two, why in shown]
-    rows.append(("together", _ms(sums[0]), _ms(sums[1]), ""))
-    columns = ("what takes time", "datasheet’s bound", "as measured", "because")
+    rows = [(name, _ms(one), _ms(two)) for name, one, two in shown]
+    columns = ("", "bound", "as measured")
     caption = (
         f"A decode iteration of {batch} requests with {context:,} tokens in cache each"
     )

@@ -80,8 +80,8 @@ def _sides() -> list[Any]:
         ground = one.mark_rect(color=ink.css, opacity=0.09, clip=True)
         marks.append(ground.encode(x=x, x2="side"))
         look: dict[str, Any] = {"align": align, "dx": dx, "clip": True, "fontSize": 13}
-        words = one.mark_text(text=name, y={"expr": "height - 12"}, **look)
-        marks.append(words.encode(x=x, color=alt.value(GREY.css)))
+        look |= {"y": {"expr": "height - 12"}, "color": GREY.css}
+        marks.append(one.mark_text(text=name, **look).encode(x=x))
     return marks
 
 
@@ -106,7 +106,7 @@ def _gap(y: Any) -> list[Any]:
             roof="sqrt(datum.roof * datum.reached)",
             says="format(datum.idle, '.0%') + ' idle'",
         )
-        .mark_text(align="left", dx=6, color=GREY.css, clip=True, fontSize=13)
+        .mark_text(align="right", dx=-6, color=GREY.css, clip=True, fontSize=13)
     )
     return [
         rule.encode(y=y, y2="reached"),

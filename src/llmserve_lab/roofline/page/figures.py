@@ -29,7 +29,7 @@ DECODE: dict[str, Value] = {"chunk": 1.0, **READ}
 PREFILL: dict[str, Value] = {"batch": 1.0, "context": 0.0, **READ}
 HELD = Verdict(
     "held",
-    "In one device weights and cache",
+    "On one GPU, weights and cache",
     "hbm_bytes",
     "held_bytes",
     ("do not fit", "fit"),
@@ -84,7 +84,7 @@ def roofline() -> LiveFigure:
             "{held_bytes} of memory."
         ),
         goal=Goal(
-            "bring decode to the ridge while weights and cache fit into one device.",
+            "bring decode to the ridge while weights and cache fit on one GPU.",
             lambda decode_intensity, ridge, held_bytes, hbm_bytes: (
                 (decode_intensity >= ridge) & (held_bytes <= hbm_bytes)
             ),

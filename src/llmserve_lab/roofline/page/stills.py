@@ -143,7 +143,7 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
     batches = np.unique(np.linspace(1, full, 24, dtype=int))
     parts = [terms(int(batch), context) for batch in batches]
     stacked = [[1e3 * part[name] for part in parts] for name in TERM_INKS]
-    figure, axes = plt.subplots(figsize=(4.6, 3.7))
+    figure, axes = plt.subplots(figsize=(4.2, 3.7))
     inks = [ink.light for ink in TERM_INKS.values()]
     axes.stackplot(batches, stacked, colors=inks, labels=list(TERM_INKS), lw=0)
     bound = [1e3 * bound_s(int(batch), context) for batch in batches]
@@ -164,7 +164,7 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
     axes.set_xticks([1, 100, 200, 300, 400])
     axes.set_xlabel("requests that decode together")
     axes.set_ylabel("time of an iteration (ms)")
-    axes.legend(loc="upper left", fontsize=9)
+    axes.legend(loc="upper left", fontsize=9.5)
     one, all_ = (sum(terms(b, context).values()) for b in (1, full))
     return StaticFigure.of(
         figure,
