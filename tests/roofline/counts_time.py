@@ -221,9 +221,9 @@ def measured(formula: Formula, rng: random.Random, *, of: str) -> Case:
     return Case(formula.given(values), in_use(unit, needed, ticks))
 
 
-@counts(f.MEASURED_MFU, by="enumerated")
+@counts(f.MFU_MEASURED, by="enumerated")
 def measured_mfu(rng: random.Random) -> Case:
-    return measured(f.MEASURED_MFU, rng, of="flops")
+    return measured(f.MFU_MEASURED, rng, of="flops")
 
 
 @counts(f.MBU, by="enumerated")

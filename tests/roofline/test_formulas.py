@@ -38,7 +38,8 @@ def test_each_part_hands_on_all_that_it_defines() -> None:
 def test_a_name_is_that_of_the_result() -> None:
     for formula in MINE:
         names = [name for name, item in vars(f).items() if item is formula]
-        assert names in ([formula.name.upper()], [f"{formula.name.upper()}_MLA"])
+        upper = formula.name.upper()
+        assert names in ([upper], [f"{upper}_MLA"], [f"{upper}_MEASURED"])
 
 
 @pytest.mark.parametrize("formula", MINE, ids=lambda formula: formula.label)

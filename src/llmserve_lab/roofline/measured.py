@@ -9,6 +9,7 @@ from llmserve_lab.catalog import Cited, machine, workload
 from llmserve_lab.catalog.evidence.measurements import SMALL_BATCH, SmallBatch
 from llmserve_lab.formula.origin import Computed, Sourced
 from llmserve_lab.formula.text import si
+from llmserve_lab.page.banded import banded
 from llmserve_lab.page.table import Table
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline.machine import (
@@ -19,7 +20,7 @@ from llmserve_lab.roofline.machine import (
     terms,
 )
 from llmserve_lab.roofline.machine import bound_s as datasheet_s
-from llmserve_lab.running_example import cost
+from llmserve_lab.running_example import band, cost
 from llmserve_lab.validation import MeasuredRow, dense_rows
 from llmserve_lab.validation.constants import FITTED
 from llmserve_lab.validation.constants import record as fit
@@ -59,7 +60,7 @@ class Served:
     @property
     def mfu(self) -> Computed:
         """Share of the datasheet's compute that its time per token makes use of."""
-        return f.MEASURED_MFU.computed(
+        return f.MFU_MEASURED.computed(
             ideal_reading(), self.size, measured_s=self.row.tpot_s
         )
 
@@ -110,8 +111,8 @@ def served_table() -> Table:
     )
     note = (
         "Measured: NVIDIA, aiconfigurator-core 0.12.0. Error: of the prediction by the "
-        "machine fitted to the rows of all other models. Bound, MBU and MFU count the decodes alone; "
-        "the measured time also holds the prompts that came in between."
+        "machine fitted to the rows of all other models. Bound, MBU and MFU count the "
+        "decodes alone; the measured time also holds the prompts that came in between."
     )
     return Table(caption, columns, rows, notes=(note,))
 
@@ -128,9 +129,10 @@ def steps(batch: int = BATCH, context: int = MEAN_CONTEXT) -> Table:
         ("compute, not hidden", 0.0, at["compute, not hidden"]),
         ("launch kernels", 0.0, reached.overhead_s),
         ("schedule requests", 0.0, batch * reached.request_s),
-        ("together", datasheet_s(batch, context), sum(at.values())),
     ]
     rows = [(name, _ms(one), _ms(two)) for name, one, two in shown]
+    whole = banded(_ms(sum(at.values())), band("decode_step", clients=batch))
+    rows.append(("together", _ms(datasheet_s(batch, context)), whole))
     columns = ("", "bound", "as measured")
     caption = (
         f"A decode iteration of {batch} requests with {context:,} tokens in cache each"

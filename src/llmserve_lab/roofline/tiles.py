@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.checks import at_least, whole
+from llmserve_lab.checks import whole
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 BYTES = 2  # of a number in 16 bits
@@ -121,7 +121,7 @@ def timeline(
     Raises:
         ValueError: ``per_tile`` is not positive or there is room for no tile.
     """
-    at_least("buffers", buffers, 1)
+    whole(buffers=buffers)
     if not per_tile > 0:
         raise ValueError(f"per_tile must be positive, got {per_tile}")
     fetched, computed = list[Busy](), list[Busy]()

@@ -10,9 +10,9 @@ from llmserve_lab import notation as q
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.formulas.work import ITERATION_BYTES, ITERATION_FLOPS
 
-__all__ = ["MBU", "MEASURED_MFU"]
+__all__ = ["MBU", "MFU_MEASURED"]
 
-MEASURED_MFU = Formula(
+MFU_MEASURED = Formula(
     result=q.mfu,
     expr=lambda iteration_flops, peak_flops, measured_s: (
         iteration_flops / (peak_flops * measured_s)
