@@ -112,9 +112,6 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "batch accelerator mha_limit gqa_limit mla_limit ridge"
     ),
     "roofline.batch_and_context": ("batch context decode_intensity ridge"),
-    "roofline.intensity_against_context": (
-        "batch crossover_context context_fits chunk ridge"
-    ),
     "roofline.iteration_time": ("model accelerator batch decode_s chunk prefill_s"),
     "roofline.roofline": (
         "model accelerator batch context decode_attainable_flops chunk "

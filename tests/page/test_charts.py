@@ -51,7 +51,6 @@ MEANT = {  # by the words of a mark's name; a name that has none is one of a ser
 }
 SERIES = {
     **{"decode": "blue", "prefill": "vermillion"},
-    **{"decode, article": "blue", "prefill, article": "vermillion"},
     **{"decode pool": "blue", "prefill pool": "vermillion"},
     **{"two halves": "vermillion", "one after another": "blue"},
     **{"all at the end": "vermillion", "layer by layer": "blue"},

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.catalog import ACCELERATORS, MODELS, PRECISIONS, machine, workload
+from llmserve_lab.catalog import ACCELERATORS, MODELS, machine, workload
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.live.controls import Choice, Lookup
 from llmserve_lab.page.live.figure import LiveFigure
@@ -230,17 +230,6 @@ def test_lines_of_batches_end_where_memory_is_full() -> None:
     ]
     assert sorted(gains, reverse=True) == gains  # what the title says
     assert gains[0] > 7 > 3 > gains[-1]
-
-
-def test_both_phases_end_where_the_readouts_say() -> None:
-    figure = figures.intensity_against_context()
-    width = float(PRECISIONS["bf16"].bytes_kv)
-    for chunk in (STOPS["chunk"][0], STOPS["chunk"][-1]):
-        known = figure.values(chunk=chunk)
-        for phase, rows in (("decode", 1), ("prefill", int(chunk))):
-            bill = walk(LLAMA, batch=1, context=10**9, chunk=rows, bytes_kv=width)
-            ends = bill.attn_flops / bill.kv_read_bytes
-            assert known[f"{phase}_limit"] == pytest.approx(ends, rel=1e-3)
 
 
 def test_the_bars_of_an_iteration_add_up() -> None:

@@ -84,6 +84,16 @@ def served() -> list[Served]:
     ]
 
 
+def fitted_rows() -> int:
+    """How many measured rows the machine was fitted to."""
+    return len(dense_rows())
+
+
+def mean_error() -> float:
+    """Mean error of the time per token for models that were left out of the fit."""
+    return float(fit()["scores"]["model"]["tpot"]["mean"])
+
+
 def served_table() -> Table:
     """Table of bound and measurement, the book's error, and what is in use."""
     rows = []

@@ -1,4 +1,4 @@
-"""Drawn against the context: intensity of batches, phases, kinds of attention."""
+"""Drawn against the context: intensity of batches, and of kinds of attention."""
 
 from __future__ import annotations
 
@@ -11,18 +11,13 @@ from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
 from llmserve_lab.page.live.bound import Landmark, landmarks
 from llmserve_lab.page.palette import GREY, SERIES
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.page.charts import FAINT, FULL, PHASES
+from llmserve_lab.roofline.page.charts import FAINT, FULL
 
 LONGEST = 131_072.0  # tokens: the maximum context of the running example
 CONTEXT = QuantityAxis(
     q.context, domain=(32.0, LONGEST), log=True, words="tokens in cache, log scale"
 )
-EIGHT = 8.0  # the batch whose line comes near the limit: its name stands aside
-FORMS = {
-    "": (f.INTENSITY, (), 1.0),
-    ", article": (f.LINEAR_INTENSITY, (5, 4), 0.7),
-}
-ONE = {"decode": "chunk", "prefill": "batch"}  # what a phase has one of
+EIGHT = 8.0  # up to this batch a line is flat or rises: its name stands above it
 
 
 def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
@@ -41,9 +36,9 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
             f.INTENSITY,
             ink,
             {"batch": batch, "chunk": "1", "weight_bytes": "weight_bytes"},
-            label_at=0.85 if batch == EIGHT else 0.5,
+            label_at=0.5,
             dash=ink.dash,
-            rising=batch == 1,
+            rising=batch <= EIGHT,
             over=(128.0, min(full, LONGEST)),
         )
         for ink, (batch, full) in zip(SERIES, batches, strict=False)
@@ -73,53 +68,6 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
         point.encode(**at),
         called.encode(**at, text="says:N"),
     )
-
-
-def intensity_against_context() -> Any:
-    """Two phases, each with and without the FLOPs of attention, and three landmarks."""
-    from llmserve_lab.extras import altair as alt
-
-    y = QuantityAxis(
-        q.intensity,
-        domain=(0.3, 3e4),
-        log=True,
-        words="arithmetic intensity, log scale",
-    )
-    lines = [
-        Drawn(
-            phase.name + form,
-            formula,
-            phase.ink,
-            {ONE[phase.name]: "1", "weight_bytes": "weight_bytes"},
-            label_at=at,
-            dash=dash,
-        )
-        for form, (formula, dash, at) in FORMS.items()
-        for phase in PHASES.cases
-    ]
-    return alt.layer(
-        _beyond(),
-        *landmarks(y, "y", "value", Landmark("ridge", q.ridge)),
-        *landmarks(
-            CONTEXT,
-            "x",
-            "context",
-            Landmark("KV = weights", q.crossover_context),
-            Landmark("memory full", q.context_fits, down=16),
-        ),
-        bound_curves(CONTEXT, y, *lines),
-    )
-
-
-def _beyond() -> Any:
-    """A grey ground where the batch's cache no longer fits into memory."""
-    from llmserve_lab.extras import altair as alt
-
-    ground = alt.Chart(alt.Data(values=[{}])).transform_calculate(
-        context=f"min({CONTEXT.reads(q.context_fits)}, {LONGEST})", end=str(LONGEST)
-    )
-    look = ground.mark_rect(color=GREY.css, opacity=0.25, clip=True)
-    return look.encode(x=CONTEXT.on("x", "context"), x2="end")
 
 
 def attention_kinds(models: Mapping[str, ModelShape]) -> Any:

@@ -142,42 +142,6 @@ def batch_and_context() -> LiveFigure:
     )
 
 
-def intensity_against_context() -> LiveFigure:
-    """Both phases as the context grows, with crossover, memory limit and ridge."""
-    known = ideal_reading()
-    of_model = ("params_active", "kv_bytes_per_token", "attn_flops_per_pair")
-    held = {name: known[name] for name in (*of_model, *RATES, "hbm_bytes")}
-    return LiveFigure(
-        name="intensity-against-context",
-        title=(
-            "Without the FLOPs of attention both phases sink; with them each settles"
-        ),
-        chart=context_charts.intensity_against_context,
-        controls=(
-            Slider(quantity("batch"), STOPS["batch"], float(BATCH)),
-            Slider(quantity("chunk"), STOPS["chunk"], 2048.0),
-            *constants(**held, weight_bytes=float(f.WEIGHT_BYTES.at(known))),
-            *constants(stored_bytes=model().weight_bytes()),
-        ),
-        derived={
-            "ridge": f.RIDGE,
-            "crossover_context": Bound(f.CROSSOVER_CONTEXT, **READ),
-            "context_fits": Bound(f.CONTEXT_FITS, weight_bytes="stored_bytes"),
-        },
-        readouts=(
-            Readout(f.RIDGE_CONTEXT, "No batch reaches the ridge from", chunk=1.0),
-            Readout(f.ATTN_INTENSITY, "Decode ends at", name="decode_limit", chunk=1.0),
-            Readout(f.ATTN_INTENSITY, "Prefill ends at", name="prefill_limit"),
-        ),
-        sentence=(
-            "Decoding {batch}: the cache outweighs the weights from "
-            "{crossover_context}, memory is full at {context_fits}; a chunk of "
-            "{chunk} stays far above the ridge at {ridge} if the FLOPs of attention "
-            "are counted."
-        ),
-    )
-
-
 def iteration_time() -> LiveFigure:
     """The time of one iteration, split into weights, cache and compute."""
     sizes = {"batch": float(BATCH), "context": float(MEAN_CONTEXT)}

@@ -1,4 +1,4 @@
-"""Matrix times vector, and matrix times matrix, tile by tile: who waits for whom.
+"""Matrix times vector, and matrix times matrix, tile by tile: what waits for what.
 
 The product ran on metered tiles; a toy GPU, whose ridge is four rows, takes its log.
 """

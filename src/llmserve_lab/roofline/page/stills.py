@@ -135,7 +135,6 @@ def _shown(record: Any) -> str:
 def served(context: int = MEAN_CONTEXT) -> StaticFigure:
     """A decode iteration against its batch, term by term, and the datasheet's bound."""
     import numpy as np
-    from matplotlib import patheffects as effects
 
     from llmserve_lab.extras import pyplot as plt
 
@@ -147,13 +146,8 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
     inks = [ink.light for ink in TERM_INKS.values()]
     axes.stackplot(batches, stacked, colors=inks, labels=list(TERM_INKS), lw=0)
     bound = [1e3 * bound_s(int(batch), context) for batch in batches]
-    halo = [effects.withStroke(linewidth=5, foreground="white")]
-    look: dict[str, Any] = {
-        "color": INK.light,
-        "lw": 2.2,
-        "ls": (0, (4, 2)),
-        "path_effects": halo,
-    }
+    axes.plot(batches, bound, color=GRID.light, lw=5, ls="-")
+    look: dict[str, Any] = {"color": INK.light, "lw": 2.2, "ls": (0, (4, 2))}
     axes.plot(batches, bound, label="datasheet’s bound", **look)
     end = 1.1 * full
     axes.axvspan(full, end, facecolor=GRID.light, edgecolor="none")
