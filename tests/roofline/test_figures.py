@@ -211,6 +211,8 @@ def test_what_one_gpu_holds_is_what_the_verdict_says() -> None:
 
 def test_lines_of_batches_end_where_memory_is_full() -> None:
     figure = figures.batch_and_context()
+    lowest = figure.sliders[0].stops[0]
+    assert figure.values(batch=lowest)["context_fits"] < (LLAMA.max_context or 0)
     for batch in figures.BATCHES:
         end = figure.values(batch=batch, context=128.0)["context_fits"]
         at, beyond = (

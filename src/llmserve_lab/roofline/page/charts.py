@@ -39,6 +39,7 @@ TIME = QuantityAxis(q.iteration_s, "ms", words="time of an iteration")
 FULL = "held_bytes > hbm_bytes"  # memory is: the batch cannot exist
 TOO_LARGE = "stored_bytes > hbm_bytes"  # the weights alone are
 FAINT = 0.25
+AT_EDGE = 6  # FLOP/byte: left of it no name fits before the point
 SEEN = 0.15  # the least share of idle time that is written into the gap
 SIDES = {  # of the ridge: the ink of what is waited for, and where its name begins
     "memory-bound": (MEANINGS["weights"], "right", -8),
@@ -100,18 +101,22 @@ def _gap(y: Any) -> list[Any]:
         .transform_calculate(idle="1 - datum.reached / datum.roof")
     )
     rule = row.mark_rule(color=GREY.css, strokeDash=[2, 3], strokeWidth=2, clip=True)
-    words = (
-        row.transform_filter(f"datum.idle > {SEEN}")
-        .transform_calculate(
-            roof="sqrt(datum.roof * datum.reached)",
-            says="format(datum.idle, '.0%') + ' idle'",
-        )
-        .mark_text(align="right", dx=-6, color=GREY.css, clip=True, fontSize=13)
+    idle = row.transform_filter(f"datum.idle > {SEEN}").transform_calculate(
+        says="format(datum.idle, '.0%') + ' idle'"
     )
-    return [
-        rule.encode(y=y, y2="reached"),
-        words.encode(text="says:N"),
-    ]
+    # At the left edge there is room on the right of the line alone, high above it.
+    marks = [rule.encode(y=y, y2="reached")]
+    for where, share, look in (
+        ("<", 0.75, {"align": "left", "dx": 6}),
+        (">=", 0.5, {"align": "right", "dx": -6}),
+    ):
+        high = f"pow(datum.roof, {share}) * pow(datum.reached, 1 - {share})"
+        words = idle.transform_filter(
+            f"datum.intensity {where} {AT_EDGE}"
+        ).transform_calculate(roof=high)
+        shown: dict[str, Any] = {"color": GREY.css, "clip": True, "fontSize": 13}
+        marks.append(words.mark_text(**look, **shown).encode(text="says:N"))
+    return marks
 
 
 def _points() -> list[Any]:

@@ -17,6 +17,8 @@ LONGEST = 131_072.0  # tokens: the maximum context of the running example
 CONTEXT = QuantityAxis(
     q.context, domain=(32.0, LONGEST), log=True, words="tokens in cache, log scale"
 )
+MIDDLE = 3000  # tokens: right of it a name stands on the left of its point
+NAMED: dict[str, Any] = {"fontWeight": "bold", "color": GREY.css, "clip": True}
 EIGHT = 8.0  # up to this batch a line is flat or rises: its name stands above it
 
 
@@ -36,7 +38,7 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
             f.INTENSITY,
             ink,
             {"batch": batch, "chunk": "1", "weight_bytes": "weight_bytes"},
-            label_at=0.5,
+            label_at=0.75 if batch == 1 else 0.5,
             dash=ink.dash,
             rising=batch <= EIGHT,
             over=(128.0, min(full, LONGEST)),
@@ -52,8 +54,6 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
     point = here.mark_point(size=170, color=GREY.css, clip=True).encode(opacity=opacity)
     called = here.transform_calculate(
         says=f"'your batch' + ({FULL} ? ' (memory full)' : '')"
-    ).mark_text(
-        align="left", dx=10, dy=-9, fontWeight="bold", color=GREY.css, clip=True
     )
     at = {"x": CONTEXT.on("x", "context"), "y": y.on("y", "value")}
     return alt.layer(
@@ -66,7 +66,12 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
         ),
         bound_curves(CONTEXT, y, *lines),
         point.encode(**at),
-        called.encode(**at, text="says:N"),
+        *(
+            called.transform_filter(f"datum.context {side} {MIDDLE}")
+            .mark_text(align=align, dx=dx, dy=-9, **NAMED)
+            .encode(**at, text="says:N")
+            for side, align, dx in (("<=", "left", 10), (">", "right", -8))
+        ),
     )
 
 

@@ -80,7 +80,7 @@ def roofline() -> LiveFigure:
         sentence=(
             "{model} on {accelerator}: decoding {batch} with {context} in cache "
             "reaches at most {decode_attainable_flops} under the roof, a prefill "
-            "of {chunk} at most {prefill_attainable_flops}; weights and cache hold "
+            "of {chunk} at most {prefill_attainable_flops}; weights and cache take "
             "{held_bytes} of memory."
         ),
         goal=Goal(
@@ -107,7 +107,7 @@ def batch_and_context() -> LiveFigure:
         title="The longer the context, the less a larger batch raises the intensity",
         chart=lambda: context_charts.batch_and_context(ends),
         controls=(
-            Slider(quantity("batch"), STOPS["batch"], 64.0),
+            Slider(quantity("batch"), STOPS["batch"][2:], 64.0),
             Slider(quantity("context"), STOPS["context"], 4096.0),
             *constants(**held, weight_bytes=read, stored_bytes=model().weight_bytes()),
             *constants(**{n: known[n] for n in RATES}),
