@@ -106,10 +106,8 @@ def _gap(y: Any) -> list[Any]:
     )
     # At the left edge there is room on the right of the line alone, high above it.
     marks = [rule.encode(y=y, y2="reached")]
-    for where, share, look in (
-        ("<", 0.75, {"align": "left", "dx": 6}),
-        (">=", 0.5, {"align": "right", "dx": -6}),
-    ):
+    for where, share, align, dx in (("<", 0.75, "left", 6), (">=", 0.5, "right", -6)):
+        look: dict[str, Any] = {"align": align, "dx": dx}
         high = f"pow(datum.roof, {share}) * pow(datum.reached, 1 - {share})"
         words = idle.transform_filter(
             f"datum.intensity {where} {AT_EDGE}"

@@ -19,6 +19,8 @@ CONTEXT = QuantityAxis(
 )
 MIDDLE = 3000  # tokens: right of it a name stands on the left of its point
 NAMED: dict[str, Any] = {"fontWeight": "bold", "color": GREY.css, "clip": True}
+BESIDE: Any = (("<=", "left", 10), (">", "right", -8))
+NAMES_AT = {1: 0.75, 8: 0.3}  # shares of a line, where no point comes
 EIGHT = 8.0  # up to this batch a line is flat or rises: its name stands above it
 
 
@@ -38,7 +40,7 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
             f.INTENSITY,
             ink,
             {"batch": batch, "chunk": "1", "weight_bytes": "weight_bytes"},
-            label_at=0.75 if batch == 1 else 0.5,
+            label_at=NAMES_AT.get(batch, 0.5),
             dash=ink.dash,
             rising=batch <= EIGHT,
             over=(128.0, min(full, LONGEST)),
@@ -52,9 +54,7 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
     )
     opacity = alt.Opacity("seen", type="quantitative", scale=None)
     point = here.mark_point(size=170, color=GREY.css, clip=True).encode(opacity=opacity)
-    called = here.transform_calculate(
-        says=f"'your batch' + ({FULL} ? ' (memory full)' : '')"
-    )
+    called = here.transform_calculate(says=f"{FULL} ? 'memory full' : 'your batch'")
     at = {"x": CONTEXT.on("x", "context"), "y": y.on("y", "value")}
     return alt.layer(
         *landmarks(
@@ -68,9 +68,9 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
         point.encode(**at),
         *(
             called.transform_filter(f"datum.context {side} {MIDDLE}")
-            .mark_text(align=align, dx=dx, dy=-9, **NAMED)
+            .mark_text(**NAMED, **{"align": align, "dx": dx, "dy": -9})
             .encode(**at, text="says:N")
-            for side, align, dx in (("<=", "left", 10), (">", "right", -8))
+            for side, align, dx in BESIDE
         ),
     )
 
