@@ -49,12 +49,11 @@ def hierarchy(accelerator: Accelerator, shape: ModelShape) -> StaticFigure:
     axes.set_aspect("equal")
     _boxes(axes, levels, shape.weight_bytes())
     _pipes(axes, levels)
-    _rectangle(axes, 0, BOX[1] + STEP * len(levels) - 0.35, WIDEST, 0.3, GREY.light)
+    _rectangle(axes, 0, BOX[1] + STEP * len(levels) - 0.35, WIDEST, 0.3, GRID.light)
     axes.text(
         WIDEST / 2,
         BOX[1] + STEP * len(levels) - 0.21,
         "tensor cores",
-        color="white",
         ha="center",
         va="center",
         weight="bold",
@@ -89,11 +88,11 @@ def _boxes(axes: Any, levels: tuple[MemoryLevel, ...], weight_bytes: float) -> N
     per_byte = BOX[0] * BOX[1] / float(bottom.bytes)  # square inches
     _rectangle(axes, 0, 0, *BOX, GRID.light)
     _rectangle(axes, 0, 0, weight_bytes * per_byte / BOX[1], BOX[1], BLUE.light)
-    axes.text(0.35, 0.58, "weights", color="white", ha="center", weight="bold", size=9)
+    beside = min(weight_bytes * per_byte / BOX[1], BOX[0] / 2) + 0.1
     held = si(weight_bytes, "byte")
-    axes.text(0.35, 0.36, held, color="white", ha="center", size=9)
+    axes.text(beside, 0.3, f"weights: {held}", va="center", color=BLUE.light)
     name = f"{bottom.name}: {_shown(bottom.bytes)}"
-    axes.text(2.1, BOX[1] / 2, name, ha="center", va="center", weight="bold")
+    axes.text(beside, 0.75, name, va="center", weight="bold")
     for place, level in enumerate(levels[-2::-1], start=1):
         side = sqrt(float(level.bytes) * per_byte)
         y = BOX[1] + STEP * place - 0.28
@@ -110,13 +109,11 @@ def _pipes(axes: Any, levels: tuple[MemoryLevel, ...]) -> None:
         gap = 0.16 if place else 0.0
         y, long = BOX[1] + STEP * place - gap, STEP - 0.36 + gap
         _rectangle(axes, (WIDEST - width) / 2, y, width, long, MEANINGS["new"].light)
-        inside = width > WIDEST / 2
+        wide = width > WIDEST / 2  # then its name stands under its left end
         axes.text(
-            WIDEST / 2 if inside else (WIDEST + width) / 2 + 0.12,
-            y + long / 2,
+            0.05 if wide else (WIDEST + width) / 2 + 0.12,
+            y - 0.13 if wide else y + long / 2,
             _shown(level.bandwidth),
-            color="white" if inside else INK.light,
-            ha="center" if inside else "left",
             va="center",
         )
 
