@@ -83,6 +83,9 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "ep device gpu_requests context mla_s experts_s bound attn_elementwise_s "
         "moe_elementwise_s all_to_all_s other_s turn_s room"
     ),
+    "continuous_batching.chunk_from_target": "context tbt_target chunk_fits",
+    "continuous_batching.lanes": "chunk chunks_s",
+    "continuous_batching.price": "prompt_len chunk prompt_compute_s chunks_s",
     "disaggregation.pool_rates": (
         "model accelerator prompt_len new_tokens tbt_target pool_ratio best_pools_rate"
     ),

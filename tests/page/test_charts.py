@@ -26,7 +26,7 @@ from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.palette import BLUE, GREEN, MEANINGS
 from llmserve_lab.roofline import formulas as f
 
-LATER = ("continuous_batching", "end_to_end")  # to be emptied: rewritten elsewhere
+LATER = ("end_to_end",)  # to be emptied: rewritten elsewhere
 BOUND = [name for name in registry.figures() if not name.startswith(LATER)]
 every_figure = pytest.mark.parametrize("name", BOUND)
 
@@ -66,6 +66,8 @@ SERIES = {
     **{"16 ranks": "purple", "loop counted": "blue", "touched": "blue"},
     **{"batch 8": "vermillion", "batch 64": "green", "batch 512": "purple"},
     "as many requests as fit": "blue",
+    **{"served, no prefix": "blue", "served, after this prefix": "vermillion"},
+    **{"reading again": "blue", "prefill in chunks": "vermillion"},
     "MHA (Llama-2-7B)": "blue",
     "GQA (Llama-3-70B)": "vermillion",
     "MLA (DeepSeek-V3)": "green",

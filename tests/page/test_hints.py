@@ -12,7 +12,7 @@ from llmserve_lab.page.question.content import text_of
 from llmserve_lab.page.question.judge import hints
 from llmserve_lab.page.question.question import Question, questions
 
-LATER = ("continuous-batching", "end-to-end")  # their questions are being rewritten
+LATER = ("end-to-end",)  # their questions are being rewritten
 MINE = {n: q for n, q in questions().items() if not n.startswith(LATER)}
 NUMERIC = [name for name, question in MINE.items() if not question.choices]
 CHOICES = [name for name, question in MINE.items() if question.choices]
@@ -24,6 +24,13 @@ SLIPS: dict[str, dict[str, Slip]] = {
     "afd.best-ratio": {"batch of 256": LESS, "smallest of the three": 1 / 7.01},
     "afd.slot": {"weighs both kinds alike": ((5 + 0.5) + (16 + 2.5 + 1)) / 2 / 15.25},
     "afd.loop": {"loop not counted": MORE},
+    "continuous-batching.idle": {
+        "share that is used": 0.4375 / 0.5625,
+        "shortest": 14 / 9,
+    },
+    "continuous-batching.num-chunks": {"a row each": 12 / 13, "longer than": 1 / 13},
+    "continuous-batching.freeze": {"attention comes on top": LESS, "half of the": MORE},
+    "continuous-batching.chunk-fits": {"start of the prompt": MORE},
     "deepseek.touched": {"as often as it is chosen": 64 * 8 / 32 / 6.951},
     "deepseek.expand": {},
     "deepseek.fits": {"weights need room": 72 // (70.3e-6 * 16384) / 38},
@@ -45,7 +52,7 @@ SLIPS: dict[str, dict[str, Slip]] = {
     "moe.copies": {"share a GPU": 8 / 7.6758},
     "roofline.predict-ridge": {},
     "roofline.kv-per-token": {"query heads": 64 / 8, "one layer": 1 / 80},
-    "roofline.fits": {"weights need room": 141e9 / (131_072 * 8192) / 116},
+    "roofline.fits": {"weights need room": 139 / 124},
     "roofline.speed": {"one byte, not two": 1 / 2},
     "tensor-parallel.prefill-bytes": {"two rounds": 1 / 2, "one block": 1 / 80},
     "tensor-parallel.score-rows": {"one of the two": 1 / 2},
@@ -67,6 +74,18 @@ MISTAKES: dict[str, dict[str, str]] = {
     "afd.predict-slowest": {
         "about 15 % of the throughput": "Who waits for whom",
         "a third of it": "the FFN hides them",
+    },
+    "continuous-batching.predict-late": {
+        "a few seconds, as before": "takes seconds any more",
+        "a few hundred milliseconds": "own prefill",
+    },
+    "continuous-batching.predict-freeze": {
+        "about 50 ms": "several times that",
+        "about a second": "with its square",
+    },
+    "continuous-batching.predict-price": {
+        "next to nothing": "each launch costs time",
+        "more than twice the time": "beside the arithmetic",
     },
     "deepseek.predict-longest": {
         "the experts": "weights are spread over all GPUs",
@@ -141,6 +160,25 @@ ASKED = {
     "afd.best-ratio": ("batch of 512", "prompts of 100", "of 500", "is best"),
     "afd.slot": ("prompts of 5 tokens that take 2", "of 16 that take 6", "on average"),
     "afd.loop": ("with two batches in flight, loop counted", "which ratio is best"),
+    "continuous-batching.predict-late": (
+        "before every iteration",
+        "slot 1 is free",
+        "How long does C wait",
+    ),
+    "continuous-batching.predict-freeze": (
+        "Five requests decode",
+        "a sixth of the book",
+        "joins their next iteration in one piece",
+        "How long until",
+    ),
+    "continuous-batching.predict-price": (
+        "chunks of 512 rows",
+        "How much longer does the prefill take than in one piece",
+    ),
+    "continuous-batching.idle": ("static batch of four", "computed in vain"),
+    "continuous-batching.num-chunks": ("Beside 32 requests", "How many iterations"),
+    "continuous-batching.freeze": ("32,768 tokens", "in one piece", "freezes"),
+    "continuous-batching.chunk-fits": ("How many rows may the next", "at most"),
     "deepseek.predict-longest": ("with 256 requests", "takes longest"),
     "deepseek.predict-overlap": ("only 32 requests", "The step …"),
     "deepseek.predict-vanilla": ("thousands of rows", "Fewer FLOPs has …"),
@@ -212,6 +250,9 @@ RIGHT = {
     "afd.predict-context": "more of them",
     "afd.predict-hidden": "none of it",
     "afd.predict-slowest": "nearly nothing",
+    "continuous-batching.predict-late": "a few tens of milliseconds",
+    "continuous-batching.predict-freeze": "about half a second",
+    "continuous-batching.predict-price": "about half as much again",
     "deepseek.predict-longest": "dispatch and combine",
     "deepseek.predict-overlap": "it gets slower",
     "deepseek.predict-vanilla": "vanilla",

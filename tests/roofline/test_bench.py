@@ -21,7 +21,6 @@ from llmserve_lab.formula.text import si
 from llmserve_lab.page.widget import Bench, Choose, Turn
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline.iteration_count import walk
-from llmserve_lab.roofline.machine import params_read
 from llmserve_lab.roofline.page.playground import bench, settings
 from llmserve_lab.running_example import AS_MEASURED
 from tests.benches import answered
@@ -83,7 +82,6 @@ def test_decode_works_on_latents_and_a_chunk_on_what_is_made_of_them() -> None:
     shape = MODELS["deepseek-v3"]
     for chunk, absorbed, batch in ((1, True, 32), (2048, False, 1)):
         bill = walk(shape, batch=batch, context=2**17, chunk=chunk, absorbed=absorbed)
-        bill.weight_bytes = 2 * float(params_read(shape))
         assert si(bill.iteration_flops / bill.iteration_bytes, "FLOP/byte") in answered
 
 
@@ -101,9 +99,9 @@ def test_the_answer_states_the_numbers_of_its_settings(
     peaks = machine(accelerator, precision=precision)
     known: dict[str, Any] = workload(model, precision=precision) | peaks
     known |= {"batch": 3, "context": 1100, "chunk": 1}
-    held = float(f.ITERATION_BYTES.at(known))
+    stored = float(f.STORED_BYTES.at(known))
+    held = float(f.ITERATION_BYTES.at(known, weight_bytes=stored))
     assert f"Weights and cache take {si(held, 'byte')} where" in html
-    known |= {"params_total": params_read(model)}
     assert f"decode does {si(f.INTENSITY.at(known), 'FLOP/byte')}" in html
     assert f"{model.name} on {accelerator.name}, {precision}" in html
     assert html.count("$$") == 2 * 2 * 5  # five steps for each of two phases
@@ -169,8 +167,9 @@ def test_the_goal_can_be_reached_on_one_gpu() -> None:
                 chunk=1000,
             )[1]  # fmt: skip
             stored = workload(MODELS["llama-3.1-70b"], precision=precision)
-            held = f.ITERATION_BYTES.at(phases["decode"] | stored)
-            fits = float(held) <= float(device.hbm_bytes)
+            weights = float(f.STORED_BYTES.at(stored))
+            held = f.ITERATION_BYTES.at(phases["decode"], weight_bytes=weights)
+            fits = float(held) <= float(device.usable_bytes)
             if fits and f.ITERATION_S.at(phases["decode"]) < 1 / 100:
                 reached.append((device.key, precision))
     assert ("b200-sxm", "fp8") in reached

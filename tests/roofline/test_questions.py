@@ -29,8 +29,9 @@ def test_the_long_batch_fits_and_reads_more_cache_than_weights() -> None:
         for batch in (module.FEW, module.TWICE)
     )
     assert few.kv_read_bytes > few.weight_bytes
-    room = float(ACCELERATORS["h100-sxm"].hbm_bytes)
-    assert 0.9 * room < twice.iteration_bytes <= room
+    room = float(ACCELERATORS["h100-sxm"].usable_bytes)
+    taken = model().weight_bytes() + twice.kv_read_bytes
+    assert 0.85 * room < taken <= room
 
 
 def test_launches_of_all_layers_are_what_the_question_multiplies() -> None:
@@ -41,15 +42,15 @@ def test_launches_of_all_layers_are_what_the_question_multiplies() -> None:
 def test_the_last_request_that_fits_does_and_one_more_does_not() -> None:
     batch = int(module.fits.right)
     held = [
-        walk(model(), batch=b, context=8192, chunk=1).iteration_bytes
+        model().weight_bytes()
+        + walk(model(), batch=b, context=8192, chunk=1).kv_read_bytes
         for b in (batch, batch + 1)
     ]
-    assert held[0] <= float(ACCELERATORS["h200-sxm"].hbm_bytes) < held[1]
+    assert held[0] <= float(ACCELERATORS["h200-sxm"].usable_bytes) < held[1]
 
 
 def test_the_bound_of_the_large_model_is_that_of_a_walk() -> None:
     bill = walk(module.BIG, batch=1, context=1000, chunk=1, bytes_weight=1, bytes_kv=1)
-    (table,) = (t for t in module.BIG.tensors() if t.name == "embed_tokens")
-    moved = bill.iteration_bytes - table.params
+    moved = bill.iteration_bytes
     rate = float(ACCELERATORS["h200-sxm"].hbm_bw)
     assert module.speed.right == pytest.approx(rate / moved, rel=1e-6)

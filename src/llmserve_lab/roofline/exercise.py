@@ -23,7 +23,9 @@ def seconds(batch: int, context: int) -> float:
 
 def held_bytes(batch: int, context: int) -> float:
     """Bytes of the weights and of all caches."""
-    return float(f.ITERATION_BYTES.at(ideal(), decode(batch, context)))
+    stored = float(f.STORED_BYTES.at(ideal()))
+    size = decode(batch, context)
+    return float(f.ITERATION_BYTES.at(ideal(), size, weight_bytes=stored))
 
 
 def hbm_bytes() -> float:

@@ -1,38 +1,13 @@
-"""The running example as this chapter prices it: what is read, and on which machine.
-
-Of the embedding table an iteration reads only the rows of its tokens, so that the
-parameters read are those stored less that table.
-"""
+"""The running example as this chapter prices it: its batch, its bound, its terms."""
 
 from __future__ import annotations
 
-from llmserve_lab.catalog import Cited, ModelShape, workload
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.running_example import ANSWER, PROMPT, cost, ideal, model, setting
+from llmserve_lab.running_example import ANSWER, PROMPT, cost, ideal
 
 MEAN_CONTEXT = PROMPT + ANSWER // 2  # tokens in cache half way through the answer
 BATCH = 32  # requests that decode together, where the page shows several
-
-
-def params_read(shape: ModelShape) -> Cited:
-    """Parameters that an iteration reads: all but an embedding table of its own."""
-    table = 0 if shape.tied else shape.vocab * shape.d_model
-    left = "" if shape.tied else ", the embedding table left out"
-    known = workload(shape)["params_total"]
-    note = f"{shape.name}{left}"
-    count = shape.params_total - table
-    return Cited(count, "parameter", known.kind, known.source, note)
-
-
-def ideal_reading() -> dict[str, Cited]:
-    """Model and datasheet as arguments of the formulas, where P_tot is what is read."""
-    return ideal() | {"params_total": params_read(model())}
-
-
-def reading() -> dict[str, Cited]:
-    """The same at the shares of the datasheet that measured servers reach."""
-    return setting() | {"params_total": params_read(model())}
 
 
 def decodes(batch: int, context: int = MEAN_CONTEXT) -> IterationLoad:
@@ -58,7 +33,7 @@ def terms(batch: int, context: int = MEAN_CONTEXT) -> dict[str, float]:
 
 def bound_s(batch: int, context: int = MEAN_CONTEXT) -> float:
     """The datasheet's bound on a decode iteration of the running example."""
-    return float(f.ITERATION_S.at(ideal_reading(), decode(batch, context)))
+    return float(f.ITERATION_S.at(ideal(), decode(batch, context)))
 
 
 def decode(batch: int, context: int = MEAN_CONTEXT) -> dict[str, float]:

@@ -16,11 +16,10 @@ from llmserve_lab.roofline.machine import (
     BATCH,
     MEAN_CONTEXT,
     decode,
-    ideal_reading,
     terms,
 )
 from llmserve_lab.roofline.machine import bound_s as datasheet_s
-from llmserve_lab.running_example import band, cost
+from llmserve_lab.running_example import band, cost, ideal
 from llmserve_lab.validation import MeasuredRow, dense_rows
 from llmserve_lab.validation.constants import FITTED
 from llmserve_lab.validation.constants import record as fit
@@ -50,19 +49,17 @@ class Served:
     @property
     def bound(self) -> Computed:
         """The datasheet's bound on an iteration in which all its requests decode."""
-        return f.ITERATION_S.computed(ideal_reading(), self.size)
+        return f.ITERATION_S.computed(ideal(), self.size)
 
     @property
     def mbu(self) -> Computed:
         """Share of the datasheet's bandwidth that its time per token makes use of."""
-        return f.MBU.computed(ideal_reading(), self.size, measured_s=self.row.tpot_s)
+        return f.MBU.computed(ideal(), self.size, measured_s=self.row.tpot_s)
 
     @property
     def mfu(self) -> Computed:
         """Share of the datasheet's compute that its time per token makes use of."""
-        return f.MFU_MEASURED.computed(
-            ideal_reading(), self.size, measured_s=self.row.tpot_s
-        )
+        return f.MFU_MEASURED.computed(ideal(), self.size, measured_s=self.row.tpot_s)
 
 
 def served() -> list[Served]:
@@ -130,7 +127,7 @@ def served_table() -> Table:
 def steps(batch: int = BATCH, context: int = MEAN_CONTEXT) -> Table:
     """Table from the datasheet's bound to a served decode iteration, term by term."""
     reached, sizes = cost(), decode(batch, context)
-    known = ideal_reading()
+    known = ideal()
     weights_s, kv_s = (float(each.at(known, sizes)) for each in (f.WEIGHTS_S, f.KV_S))
     at = terms(batch, context)
     shown = [

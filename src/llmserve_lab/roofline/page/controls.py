@@ -16,7 +16,7 @@ from llmserve_lab.catalog import (
 )
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Lookup, Slider
-from llmserve_lab.roofline.machine import MEAN_CONTEXT, params_read
+from llmserve_lab.roofline.machine import MEAN_CONTEXT
 from llmserve_lab.running_example import MODEL, PROMPT, share
 
 FORMATS = ("bf16", "fp8")
@@ -47,7 +47,7 @@ def model_choice(
     sizes = {name: tuple(work[name] for work in works) for name in names}
     options = tuple(model.name for model in models)
     choice = Choice("model", "Model", options, options[0], sizes)
-    read = tuple(float(params_read(model)) for model in models)
+    read = tuple(float(model.params_read) for model in models)
     stored = tuple(float(model.params_total) for model in models)
     return (
         choice,
@@ -77,7 +77,7 @@ def machine_choice(default: str = "H100 SXM") -> tuple[Choice, Choice, Lookup]:
     """A choice of accelerator, one of precision, and the peak that the two have."""
     memory = {
         "hbm_bw": tuple(a.hbm_bw for a in DEVICES),
-        "hbm_bytes": tuple(a.hbm_bytes for a in DEVICES),
+        "hbm_bytes": tuple(a.usable_bytes for a in DEVICES),
     }
     widths = {"bytes_weight": tuple(PRECISIONS[p].bytes_weight for p in FORMATS)}
     peaks = tuple(

@@ -10,7 +10,7 @@ from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Value, Verdict
 from llmserve_lab.page.step.figure import StepFigure
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.machine import BATCH, MEAN_CONTEXT, ideal_reading
+from llmserve_lab.roofline.machine import BATCH, MEAN_CONTEXT
 from llmserve_lab.roofline.page import charts, context_charts, reuse
 from llmserve_lab.roofline.page.controls import (
     STOPS,
@@ -95,7 +95,7 @@ def roofline() -> LiveFigure:
 
 def batch_and_context() -> LiveFigure:
     """What a larger batch gains in intensity, the longer the contexts are."""
-    known = ideal_reading()
+    known = ideal()
     of_model = ("params_active", "kv_bytes_per_token", "attn_flops_per_pair")
     held = {name: known[name] for name in (*of_model, "hbm_bytes")}
     read = float(f.WEIGHT_BYTES.at(known))
@@ -107,7 +107,7 @@ def batch_and_context() -> LiveFigure:
         title="The longer the context, the less a larger batch raises the intensity",
         chart=lambda: context_charts.batch_and_context(ends),
         controls=(
-            Slider(quantity("batch"), STOPS["batch"][2:], 64.0),
+            Slider(quantity("batch"), STOPS["batch"][3:], 64.0),
             Slider(quantity("context"), STOPS["context"], 4096.0),
             *constants(**held, weight_bytes=read, stored_bytes=model().weight_bytes()),
             *constants(**{n: known[n] for n in RATES}),
@@ -121,7 +121,7 @@ def batch_and_context() -> LiveFigure:
         readouts=(
             Readout("attn_intensity", "Attention alone: intensity"),
             Readout(
-                f.CONTEXT_FITS, "Cache fills memory at", weight_bytes="stored_bytes"
+                f.CONTEXT_FITS, "Cache fills memory at", stored_bytes="stored_bytes"
             ),
             HELD,
         ),

@@ -17,7 +17,7 @@ from llmserve_lab.catalog import (
 from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.machine import BATCH, MEAN_CONTEXT, params_read
+from llmserve_lab.roofline.machine import BATCH, MEAN_CONTEXT
 from llmserve_lab.roofline.page.stills import roof
 from llmserve_lab.running_example import PROMPT, model, share
 
@@ -65,13 +65,9 @@ def settings(
     shape = model_from_config(config) if config else SHAPES[model]
     device = MACHINES[accelerator]
     chip = machine(device, precision=precision, efficiency=REACHED[efficiency])
-    read: dict[str, Given] = {"params_total": params_read(shape)}
     phases: dict[str, dict[str, Given]] = {
-        "decode": workload(shape, precision=precision)
-        | read
-        | {"batch": batch, "chunk": 1},
+        "decode": workload(shape, precision=precision) | {"batch": batch, "chunk": 1},
         "prefill": workload(shape, precision=precision, absorbed=False)
-        | read
         | {"batch": 1, "chunk": chunk},
     }
     title = f"{shape.name} on {device.name}, {precision}"
@@ -81,10 +77,8 @@ def settings(
 def _roof(**turned: Any) -> StaticFigure:
     """The picture, which says what weights and caches hold."""
     title, phases = settings(**turned)
-    config = turned["config"]
-    shape = model_from_config(config) if config else SHAPES[turned["model"]]
-    stored = workload(shape)["params_total"]
-    held = f.ITERATION_BYTES.at(phases["decode"], params_total=stored)
+    stored = float(f.STORED_BYTES.at(phases["decode"]))
+    held = f.ITERATION_BYTES.at(phases["decode"], weight_bytes=stored)
     return roof(title, **phases, held_bytes=float(held))
 
 

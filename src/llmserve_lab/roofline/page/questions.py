@@ -12,17 +12,15 @@ from llmserve_lab.roofline.machine import (
     MEAN_CONTEXT,
     bound_s,
     decode,
-    ideal_reading,
-    params_read,
     terms,
 )
 from llmserve_lab.running_example import PROMPT, cost, ideal, model
 
-EXAMPLE = ideal_reading()
+EXAMPLE = ideal()
 H200 = machine(catalog.accelerator("h200-sxm"))
 BIG = catalog.model("llama-3.1-70b")
 LLAMA_70 = workload(BIG)
-FP8_70 = workload(BIG, precision="fp8") | {"params_total": params_read(BIG)}
+FP8_70 = workload(BIG, precision="fp8")
 KV_BYTES = float(LLAMA_70["kv_bytes_per_token"])
 KV_BYTES_8B = float(EXAMPLE["kv_bytes_per_token"])
 HBM_BYTES = float(H200["hbm_bytes"])
