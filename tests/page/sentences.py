@@ -97,6 +97,10 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "model accelerator arrival_rate prompt_len new_tokens tbt_target link_bw "
         "overlap shared_gpus pools_gpus fewer"
     ),
+    "end_to_end.again_or_once": (
+        "model prompt_len new_tokens recompute_flops cached_flops flops_ratio "
+        "kv_held_bytes"
+    ),
     "how_wrong.band": ("kind model gpu clients prompt where"),
     "how_wrong.ladder": ("tpot_error ttft_error"),
     "how_wrong.predicted_against_measured": ("kind left mean_error median_error bias"),
@@ -133,7 +137,6 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "model overtake_prompt overtake_square row_prompt larger"
     ),
     "varlen.attention_square": (
-        "len_1 len_2 len_3 len_4 way padded_pairs masked_pairs varlen_pairs "
-        "useful_pairs"
+        "len_1 len_2 len_3 len_4 padded_pairs masked_pairs varlen_pairs useful_pairs"
     ),
 }

@@ -10,9 +10,7 @@ from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 from llmserve_lab.roofline import formulas as f
 
-LATER = ("end_to_end",)  # to be emptied: rewritten elsewhere
-BOUND = [name for name in registry.figures() if not name.startswith(LATER)]
-every_figure = pytest.mark.parametrize("name", BOUND)
+every_figure = pytest.mark.parametrize("name", registry.figures())
 
 VERDICTS = {  # what is less, than what; then the word where it is, and where it is not
     ("outside", "half"): ("inside what was measured", "outside everything measured"),
@@ -74,7 +72,6 @@ NICKNAMES = {
     **{"prefill_s": "iteration_s"},
     **{f"{case}_limit": "attn_intensity" for case in (*CASES, "mha", "gqa", "mla")},
     **{f"speedup_{g}_{n}": "tp_speedup" for g, n in product((8, 16), (1, 1024))},
-    **{f"{way}_wasted": "wasted_pairs" for way in ("padded", "masked", "varlen")},
 }
 
 
