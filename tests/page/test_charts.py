@@ -49,7 +49,6 @@ MEANT = {  # by the words of a mark's name; a name that has none is one of a ser
 }
 SERIES = {
     **{"decode": "blue", "prefill": "vermillion"},
-    **{"decode, article": "blue", "prefill, article": "vermillion"},
     **{"decode pool": "blue", "prefill pool": "vermillion"},
     **{"two halves": "vermillion", "one after another": "blue"},
     **{"all at the end": "vermillion", "layer by layer": "blue"},
@@ -65,6 +64,7 @@ SERIES = {
     **{"Qwen3-32B": "vermillion", "Llama-3.1-8B": "green"},
     **{"2 ranks": "blue", "4 ranks": "vermillion", "8 ranks": "green"},
     **{"16 ranks": "purple", "loop counted": "blue", "touched": "blue"},
+    **{"batch 8": "vermillion", "batch 64": "green", "batch 512": "purple"},
     "as many requests as fit": "blue",
     **{"read experts": "blue", "compute experts": "gold", "weights of a GPU": "blue"},
     "dispatch and combine": "purple",
