@@ -45,3 +45,22 @@ link_share = Quantity(
     "share of an iteration that goes to communication",
 )
 tp_speedup = Positive(r"S_{\mathrm{tp}}", "dimensionless", "times faster than one rank")
+layer_s = Positive(
+    r"t_{\mathrm{layer}}",
+    "s/layer",
+    "time of a layer beside its work: launches, waiting for other ranks",
+)
+request_s = Positive(r"t_{\mathrm{req}}", "s/request", "time for a request as such")
+launches = Positive(
+    r"N_{\mathrm{launch}}",
+    "dimensionless",
+    "times that a layer's own time is paid: once, or four times with a prompt",
+)
+beside_s = Positive(
+    r"t_{\mathrm{beside}}", "s", "time of an iteration beside a rank's work"
+)
+ring_tp_s = Positive(
+    r"t_{\mathrm{tp}}^{\mathrm{ring}}",
+    "s",
+    "iteration on all ranks if every all-reduce went round a ring",
+)
