@@ -186,6 +186,22 @@ def ring_tp_s(rng: random.Random) -> Case:
     return Case(values, here.tp_s(here.tp) + made * later_s)
 
 
+@counts(f.RING_MORE_S, by="executed")
+def ring_more_s(rng: random.Random) -> Case:
+    here, later_s = setting(rng), rng.random() * 1e-6
+    here.machine["all_reduce_s"] = here.machine["fastest_s"] + later_s
+    made = here.passed(2).calls("all_reduce", rank=0)
+    return Case(here.of(f.RING_MORE_S), made * later_s)
+
+
+@counts(f.REST_S, by="executed")
+def rest_s(rng: random.Random) -> Case:
+    """Two all-reduces a layer take less than what a layer is given beside its work."""
+    here = setting(rng)
+    here.machine["layer_s"] += 2 * here.machine["fastest_s"]
+    return Case(here.of(f.REST_S), here.beside_s(here.tp) - here.link_s())
+
+
 @counts(f.LINK_SHARE, by="executed")
 def link_share(rng: random.Random) -> Case:
     here = setting(rng)

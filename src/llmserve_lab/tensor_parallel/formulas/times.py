@@ -32,6 +32,8 @@ __all__ = [
     "LINK_SHARE",
     "RANK_BYTES",
     "RANK_S",
+    "REST_S",
+    "RING_MORE_S",
     "RING_TP_S",
     "TP_S",
     "TP_SPEEDUP",
@@ -111,16 +113,33 @@ TP_S = Formula(
     source="[rank_s](#eq-rank_s) and [beside_s](#eq-beside_s)",
     holds="ranks wait for each all-reduce: nothing overlaps it",
 )
+REST_S = Formula(
+    result=q.rest_s,
+    expr=lambda beside_s, link_s: beside_s - link_s,
+    uses=(BESIDE_S, LINK_S),
+    title="The rest: launches, waiting, requests",
+    source="[beside_s](#eq-beside_s) without [link_s](#eq-link_s)",
+    holds="as [tp_s](#eq-tp_s); the servers fitted did their all-reduces the fastest "
+    "way",
+    ordered=(("link_s", "beside_s"),),
+)
+RING_MORE_S = Formula(
+    result=q.ring_more_s,
+    expr=lambda all_reduces_per_layer, n_layers, all_reduce_s, fastest_s: (
+        all_reduces_per_layer * n_layers * (all_reduce_s - fastest_s)
+    ),
+    title="What rings would take more",
+    source="[all_reduce_s](#eq-all_reduce_s) in place of [fastest_s](#eq-fastest_s)",
+    holds="column-parallel, then row-parallel; nothing overlaps them",
+    ordered=(("fastest_s", "all_reduce_s"),),
+)
 RING_TP_S = Formula(
     result=q.ring_tp_s,
-    expr=lambda tp_s, all_reduces_per_layer, n_layers, all_reduce_s, fastest_s: (
-        tp_s + all_reduces_per_layer * n_layers * (all_reduce_s - fastest_s)
-    ),
-    uses=(TP_S,),
+    expr=lambda tp_s, ring_more_s: tp_s + ring_more_s,
+    uses=(TP_S, RING_MORE_S),
     title="The same, if every all-reduce went round a ring",
-    source="[all_reduce_s](#eq-all_reduce_s) in place of [fastest_s](#eq-fastest_s)",
+    source="[tp_s](#eq-tp_s) and [ring_more_s](#eq-ring_more_s)",
     holds="as [tp_s](#eq-tp_s)",
-    ordered=(("fastest_s", "all_reduce_s"),),
 )
 LINK_SHARE = Formula(
     result=q.link_share,
