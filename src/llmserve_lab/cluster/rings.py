@@ -88,7 +88,7 @@ def one_shot(log: Logged) -> None:
 
 
 def numbers(ranks: int, *, gathered: bool = False) -> list[list[float | None]]:
-    """Chunk c of rank r holds (r + 1)(c + 1); for an all-gather its one finished sum."""
+    """Chunk c of rank r holds (r + 1)(c + 1); for an all-gather, one finished sum."""
     own: list[list[float | None]] = [
         [float((rank + 1) * (chunk + 1)) for chunk in range(ranks)]
         for rank in range(ranks)
