@@ -56,7 +56,6 @@ NAMES_OF_TESTS = {
     "end_to_end",
     "mixture_of_experts",
     "roofline",
-    "tensor_parallel",
     "varlen_batching",
 }
 

@@ -36,7 +36,9 @@ kv_rank_bytes = Quantity(
 rank_bytes = Positive(
     r"Q_{\mathrm{rank}}", "byte", "weights and cache that one rank holds"
 )
-rank_s = Positive(r"t_{\mathrm{rank}}", "s", "iteration on one rank alone")
+rank_s = Positive(
+    r"t_{\mathrm{rank}}", "s", "work of one rank in an iteration: computing and reading"
+)
 link_s = Quantity(r"t_{\mathrm{link}}", "s", "all-reduces of an iteration")
 tp_s = Positive(r"t_{\mathrm{tp}}", "s", "iteration on all ranks of a group")
 link_share = Quantity(

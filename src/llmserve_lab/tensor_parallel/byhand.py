@@ -67,11 +67,11 @@ def per_byte_s(kind: FittedReduce) -> float:
     return 1 / (float(known["link_bw"]) * float(known["eff_link"]))
 
 
-def line(way: str) -> str:
-    """The straight line of one-shot or in-switch on eight GPUs, as text."""
+def line(way: str, ranks: int = 8) -> str:
+    """The straight line of one-shot or in-switch on so many GPUs, as text."""
     kind = WAYS[way]()
     speed = f"{1 / per_byte_s(kind) / GIGA:.0f} GB/s"
-    bytes_ = "7 Q" if way == "one-shot" else "Q"
+    bytes_ = f"{ranks - 1} Q" if way == "one-shot" else "Q"
     return f"{kind.start_s / MICRO:.2f} µs + {bytes_} / ({speed})"
 
 

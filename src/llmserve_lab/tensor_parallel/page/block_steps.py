@@ -60,7 +60,7 @@ def block_on_two() -> StepFigure:
         counters=(
             Counter("exchanges"),
             Counter("sent by each GPU", "byte"),
-            Counter("step"),
+            Counter("features held of each row, GPU 0"),
         ),
     )
 
@@ -79,7 +79,7 @@ def _log(strategy: str) -> StepLog:
     for number, step in enumerate(done.steps[0]):
         exchanges += step.is_collective
         bytes_sent = sum(sent[:exchanges]) / FLOAT * float(BYTES_ACT)
-        counters = (float(exchanges), bytes_sent, float(number + 1))
+        counters = (float(exchanges), bytes_sent, float(step.given[1]))
         frames.append(Frame(_sentence(step), counters))
         for gpu in range(GPUS):
             rows.append(_held(gpu, done.steps[gpu][number], uncut[number], number))

@@ -120,7 +120,7 @@ def all_reduce() -> Any:
         "one_shot_s": "one-shot",
         "in_switch_s": "in-switch",
     }
-    places = {"all_reduce_s": 0.3, "one_shot_s": 0.62, "in_switch_s": 1.0}
+    places = {"all_reduce_s": 0.97, "one_shot_s": 0.62, "in_switch_s": 0.3}
     lines = [
         Drawn(
             names[name],
@@ -129,7 +129,7 @@ def all_reduce() -> Any:
             {n: v if isinstance(v, str) else float(v) for n, v in bound.at.items()},
             label_at=places[name],
             dash=inks[name].dash,
-            rising=name != "in_switch_s",
+            rising=True,
         )
         for name, bound in made.items()
     ]

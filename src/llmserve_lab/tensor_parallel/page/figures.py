@@ -32,6 +32,8 @@ STOPS = {
 }
 FITS = ("there is room", "there is no room")
 TARGET_S = 0.013
+GROUP = "GPUs in the group"
+LARGE = (4.0, 8.0)  # on two GPUs a ring and one shot send the same
 
 
 def _slider(name: str, default: float, label: str = "") -> Slider:
@@ -88,9 +90,9 @@ def tp_time() -> LiveFigure:
         title="The work is shared out; launches and all-reduces are not",
         chart=charts.tp_time,
         controls=(
-            _slider("n_ranks", 4.0),
-            _slider("batch", 32.0),
-            _slider("context", 1000.0),
+            _slider("n_ranks", 4.0, GROUP),
+            _slider("batch", 32.0, "Requests in the batch"),
+            _slider("context", 1000.0, "Tokens in each cache"),
             *_hardware(),
         ),
         derived=_derived(),
@@ -128,10 +130,10 @@ def all_reduce() -> LiveFigure:
     size = {name: sizes_of(MODEL)[name] for name in ("d_model", "bytes_act")}
     return LiveFigure(
         name="all-reduce",
-        title="No way to add up is the fastest for small and for large tensors",
+        title="Which way to add up is the fastest depends on the size and the GPUs",
         chart=charts.all_reduce,
         controls=(
-            _slider("n_ranks", 8.0),
+            Slider(quantity("n_ranks"), LARGE, 8.0, GROUP),
             _slider("chunk", 1.0, "Rows in the iteration"),
         ),
         derived={
@@ -145,7 +147,7 @@ def all_reduce() -> LiveFigure:
             Readout(wires.FASTEST_S, "The fastest"),
         ),
         sentence=(
-            "{chunk} of Llama-3.1-70B are {hidden_bytes}. To add them up on {n_ranks} "
+            "The rows of {chunk} of Llama-3.1-70B have {hidden_bytes}. To add them up on {n_ranks} "
             "H100s takes {one_shot_s} in one shot, {in_switch_s} in the switch and "
             "{all_reduce_s} on a ring; the fastest takes {fastest_s}. Dots: what "
             "vLLM's all-reduce was measured to take."
@@ -159,7 +161,7 @@ def speedup() -> LiveFigure:
         name="tp-speedup",
         title="GPUs never gain what their number promises",
         chart=charts.speedup,
-        controls=(_slider("context", 1000.0), *_hardware()),
+        controls=(_slider("context", 1000.0, "Tokens in each cache"), *_hardware()),
         readouts=tuple(
             Readout(
                 f.TP_SPEEDUP,

@@ -17,7 +17,7 @@ from llmserve_lab.tensor_parallel.arguments import (
 )
 
 BLOCK = sizes_of(article.SHAPE) | {"batch": 1.0, "chunk": float(article.N_ROWS)}
-ROWS, RANKS, MANY, TWO = 2048, 8, 16, 2
+ROWS, RANKS, MANY, TWO, FOUR = 2048, 8, 16, 2, 4
 KV_HEADS = int(float(DEFAULT["n_kv_heads"]))
 
 
@@ -164,25 +164,21 @@ fits = Question(
 turn = Question(
     name="tensor-parallel.turn",
     prompt=(
-        f"On eight GPUs a one-shot all-reduce takes {byhand.line('one-shot')}, an "
-        f"in-switch one {byhand.line('in-switch')}, where Q is the tensor that each "
-        f"GPU holds. A row of {MODEL.name} has {si(byhand.row_bytes(), 'byte')}. From "
-        "how many rows is the switch faster?"
+        f"On four GPUs a one-shot all-reduce takes {byhand.line('one-shot', FOUR)}, an "
+        f"in-switch one {byhand.line('in-switch', FOUR)}, where Q is the tensor that "
+        f"each GPU holds. A row of {MODEL.name} has {si(byhand.row_bytes(), 'byte')}. "
+        "From how many rows is the switch faster?"
     ),
-    answer=byhand.turn_rows,
+    answer=lambda: byhand.turn_rows(FOUR),
     unit="token",
     rel_tol=0.05,
     hints=(
-        Hint(
-            lambda: byhand.turn_rows(ranks=2),
-            "In one shot the tensors of all seven others arrive.",
-        ),
+        Hint(byhand.turn_rows, "That is on eight GPUs: on four, three tensors arrive."),
     ),
     why=lambda: (
         "Set both equal: the difference of the starts over that of the times per byte "
-        f"is {si(byhand.turn_bytes(), 'byte')}, {byhand.turn_rows():.0f} rows. "
-        f"vLLM {byhand.VLLM} changes over at {byhand.VLLM_ONE_SHOT_KIB} KiB, "
-        f"{byhand.VLLM_ONE_SHOT_KIB * 1024 / byhand.row_bytes():.0f} rows."
+        f"is {si(byhand.turn_bytes(FOUR), 'byte')}, {byhand.turn_rows(FOUR):.0f} rows. "
+        "With fewer GPUs fewer tensors arrive, and one shot stays ahead for longer."
     ),
 )
 kv_share = Question(

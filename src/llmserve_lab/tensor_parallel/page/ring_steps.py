@@ -160,7 +160,7 @@ def _sentence(made: Callable[[Logged], None], step: int) -> str:
         return (
             "Each GPU holds four numbers of its own: one chunk is one number here.",
             "One shot: every GPU sends all its numbers to every other one, and each "
-            "adds up for itself. One step, three times as many numbers.",
+            "adds up for itself. One step, but twice as many numbers as on the ring.",
         )[step]
     last = GPUS - 1
     if not step:

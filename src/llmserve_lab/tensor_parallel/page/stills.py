@@ -27,7 +27,7 @@ def gains() -> StaticFigure:
 
     figure, axes = plt.subplots()
     axes.plot((1, 2), (1, 2), color=GREY.light, linestyle="--", linewidth=1)
-    axes.annotate("predicted = measured", (1.72, 1.74), ha="right", color=GREY.light)
+    axes.annotate("predicted = measured", (1.98, 1.83), ha="right", color=GREY.light)
     for degree, ink in INKS.items():
         found = by_degree(degree)
         axes.plot(
