@@ -13,6 +13,7 @@ import numpy as np
 
 from llmserve_lab import catalog
 from llmserve_lab.catalog import machine, workload
+from llmserve_lab.checks import whole
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.engine import (
     ChunkedWithin,
@@ -176,7 +177,12 @@ def splits(
     tbt_target: float,
     executor: Executor | None = None,
 ) -> Table:
-    """Table of every split of ``n_gpus``: ``pools_rate``, and that of a backlog."""
+    """Table of every split of ``n_gpus``: ``pools_rate``, and that of a backlog.
+
+    Raises:
+        ValueError: there are fewer than two GPUs to split.
+    """
+    whole(n_gpus=n_gpus, first=2)
     size = {
         "prompt_len": prompt_len,
         "new_tokens": new_tokens,
