@@ -49,7 +49,7 @@ ORDER: dict[str, dict[str, str]] = {
         "prefill_intensity": "a prefill chunk of {chunk} does ",
     },
     "tensor_parallel.all_reduce": {
-        "one_shot_s": "To add them up on {n_ranks} H100s takes ",
+        "one_shot_s": "To add them up on {n_ranks} × H100 takes ",
         "in_switch_s": "{one_shot_s} in one shot, ",
         "all_reduce_s": "{in_switch_s} in the switch and ",
         "fastest_s": "the fastest takes ",

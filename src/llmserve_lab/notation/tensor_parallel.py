@@ -67,7 +67,9 @@ ring_tp_s = Positive(
     "iteration on all ranks if every all-reduce went round a ring",
 )
 rest_s = Quantity(
-    r"t_{\mathrm{rest}}", "s", "rest of the time beside the work, without all-reduces"
+    r"\Delta t_{\mathrm{beside}}",
+    "s",
+    "rest of the time beside the work, without all-reduces",
 )
 ring_more_s = Quantity(
     r"\Delta t_{\mathrm{ring}}", "s", "what rings would take more than the fastest way"

@@ -17,9 +17,9 @@ from llmserve_lab.tensor_parallel import formulas as f
 
 DEGREES = (1, 2, 4, 8)
 KINDS = Marks(
-    BoundMark("work of each GPU", f.RANK_S, MEANINGS["weights"]),
+    BoundMark("work of each GPU", f.RANK_S, MEANINGS["compute"]),
     BoundMark("all-reduces", f.LINK_S, MEANINGS["communication"]),
-    BoundMark("rest: launches, waiting", f.REST_S, MEANINGS["other"]),
+    BoundMark("the rest", f.REST_S, MEANINGS["other"]),
     BoundMark("more, if by rings", f.RING_MORE_S, MEANINGS["empty"]),
 )
 TIME = QuantityAxis(q.tp_s, "ms", words="time of one iteration")
@@ -134,7 +134,11 @@ def all_reduce() -> Any:
         for name, bound in made.items()
     ]
     rows = [
-        {"g": run.n_gpus, "tensor_bytes": run.nbytes, "value": 1e6 * float(run.seconds)}
+        {
+            "g": run.n_gpus,
+            "tensor_bytes": run.nbytes,
+            "value": REDUCE.value(float(run.seconds)),
+        }
         for run in ENGINE_RUNS
         if run.nbytes >= 4096
     ]

@@ -73,7 +73,7 @@ def _scene(height: float) -> Scene:
         x=SceneAxis((0, 2 * APART - 1), shown=False),
         y=SceneAxis((height, 0), shown=False),
         marks=(
-            Cells(table="cells", text="text", opacity="faint"),
+            Cells(table="cells", text="text"),
             Labels(table="words"),
         ),
         height=int(30 * height),
@@ -81,9 +81,8 @@ def _scene(height: float) -> Scene:
 
 
 def _cell(x: float, y: float, ink: str, number: float | None, **life: int) -> Row:
-    faint = 0.35 if ink == "empty" else 1.0
     text = "" if number is None else f"{number:g}".replace("-", "−")
-    return {"x": x, "y": y, "ink": ink, "text": text, "faint": faint, **life}
+    return {"x": x, "y": y, "ink": ink, "text": text, **life}
 
 
 def _matrix(gpu: int, top: float, whole: Array, mine: tuple[slice, slice]) -> list[Row]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from llmserve_lab import running_example
 from llmserve_lab.catalog import Given
 from llmserve_lab.cluster import formulas as wires
+from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.notation import quantity
+from llmserve_lab.page.banded import BandTable, banded
 from llmserve_lab.page.live.controls import Choice, Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
@@ -30,7 +33,7 @@ STOPS = {
     "context": (0.0, 1000.0, *(2.0**i for i in range(11, 18))),
     "n_ranks": tuple(map(float, charts.DEGREES[1:])),
 }
-FITS = ("there is room", "there is no room")
+FITS = ("it fits", "it does not fit")
 TARGET_S = 0.013
 GROUP = "GPUs in the group"
 LARGE = (4.0, 8.0)  # on two GPUs a ring and one shot send the same
@@ -70,6 +73,15 @@ def _hardware() -> tuple[Choice, ...]:
     )
 
 
+def _band(*, n_ranks: float, batch: float, model: str) -> Band | Unmeasured:
+    """How far off such decode steps were, for the book's usual request on H100s."""
+    (key,) = (each.key for each in CHOSEN_MODELS if each.name == model)
+    return running_example.band(
+        "decode_step", clients=int(batch), tp=int(n_ranks), model_key=key
+    )
+
+
+BAND = BandTable(_band, ("n_ranks", "batch", "model"))
 READ = {"params_total": "read_params_total"}
 
 
@@ -97,11 +109,11 @@ def tp_time() -> LiveFigure:
         ),
         derived=_derived(),
         readouts=(
-            Readout(f.TP_S, "Iteration", **READ),
+            banded(Readout(f.TP_S, "Iteration", **READ), BAND),
             Readout(f.RANK_S, "Work of each GPU", **READ),
             Readout(f.LINK_S, "All-reduces"),
             Readout(f.TP_SPEEDUP, "Times faster than one GPU", **READ),
-            Verdict("fits", "In each GPU's memory", "rank_bytes", "hbm_bytes", FITS),
+            Verdict("fits", "In its memory", "rank_bytes", "hbm_bytes", FITS),
         ),
         sentence=(
             "{model} on {n_ranks} × {accelerator}: {batch} with {context} in cache "
@@ -143,13 +155,13 @@ def all_reduce() -> LiveFigure:
         readouts=(
             Readout("one_shot_s", "One-shot"),
             Readout("in_switch_s", "In-switch"),
-            Readout("all_reduce_s", "Ring"),
+            Readout("all_reduce_s", "Ring all-reduce"),
             Readout(wires.FASTEST_S, "The fastest"),
         ),
         sentence=(
-            "The rows of {chunk} of Llama-3.1-70B have {hidden_bytes}. To add them up on {n_ranks} "
-            "H100s takes {one_shot_s} in one shot, {in_switch_s} in the switch and "
-            "{all_reduce_s} on a ring; the fastest takes {fastest_s}. Dots: what "
+            "The rows of {chunk} of Llama-3.1-70B have {hidden_bytes}. To add them "
+            "up on {n_ranks} × H100 takes {one_shot_s} in one shot, {in_switch_s} in "
+            "the switch and {all_reduce_s} on a ring; the fastest takes {fastest_s}. Dots: what "
             "vLLM's all-reduce was measured to take."
         ),
     )
@@ -165,7 +177,7 @@ def speedup() -> LiveFigure:
         readouts=tuple(
             Readout(
                 f.TP_SPEEDUP,
-                f"{g} GPUs, {batch:g} request{'s' if batch > 1 else ''}",
+                f"Times faster: {g} GPUs, {batch:g} in the batch",
                 name=f"speedup_{g}_{batch:g}",
                 n_ranks=float(g),
                 batch=batch,

@@ -177,7 +177,8 @@ turn = Question(
     ),
     why=lambda: (
         "Set both equal: the difference of the starts over that of the times per byte "
-        f"is {si(byhand.turn_bytes(FOUR), 'byte')}, {byhand.turn_rows(FOUR):.0f} rows. "
+        f"is {si(byhand.turn_bytes(FOUR), 'byte')}, the rows of "
+        f"{si(byhand.turn_rows(FOUR), 'token')}. "
         "With fewer GPUs fewer tensors arrive, and one shot stays ahead for longer."
     ),
 )
