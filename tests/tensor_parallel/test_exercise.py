@@ -7,7 +7,8 @@ import pytest
 
 from llmserve_lab.cluster import Rank
 from llmserve_lab.tensor_parallel import exercise
-from llmserve_lab.tensor_parallel.exercise import Array, Mlp, check
+from llmserve_lab.tensor_parallel.exercise import Mlp, check
+from llmserve_lab.transformer.arithmetic import Array
 
 
 def only_mine(rank: Rank, x: Array, up: Array, down: Array) -> Array:

@@ -21,7 +21,8 @@ USUAL = running_example.PROMPT + running_example.ANSWER
 def token_s(tp: int, batch: int = 1, context: int = running_example.PROMPT) -> float:
     """Seconds of an iteration of decodes, as the engine prices it."""
     one = IterationLoad.of(chunk=1, context=context)
-    load = IterationLoad(*(batch * each for each in one[:4]), prompts=0)
+    rows, pairs, kv_tokens, requests, _ = (batch * each for each in one)
+    load = IterationLoad(rows, pairs, kv_tokens, requests, prompts=0)
     return running_example.served_by(MODEL, DEVICE, tp=tp).seconds(load)
 
 

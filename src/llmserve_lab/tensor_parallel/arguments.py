@@ -77,7 +77,8 @@ def on(device: Accelerator) -> dict[str, Given]:
         usable.source,
         "nine tenths of what a program can allocate",
     )
-    return machine(device, efficiency=running_example.share()) | {"hbm_bytes": room}
+    chip = machine(device, efficiency=running_example.share())
+    return {**chip, "hbm_bytes": room}
 
 
 def served(

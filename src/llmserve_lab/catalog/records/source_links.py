@@ -56,6 +56,8 @@ ADDRESSES = {
     "vLLM 0.33.0": "https://github.com/vllm-project/vllm/tree/v0.33.0",
     "tiny-llm": "https://github.com/skyzh/tiny-llm",
     "splitwise-sim": "https://github.com/Mutinifni/splitwise-sim",
+    "vLLM, pull request 42324": "https://github.com/vllm-project/vllm/pull/42324",
+    "aiconfigurator-core": "https://github.com/ai-dynamo/aiconfigurator",
     "SGLang, pull request 6929": "https://github.com/sgl-project/sglang/pull/6929",
     "Gray, Getting Started with CUDA Graphs": "https://developer.nvidia.com/blog/"
     "cuda-graphs/",

@@ -10,6 +10,7 @@ from llmserve_lab.cluster import calibration
 from llmserve_lab.cluster import formulas as wires
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
 from llmserve_lab.page.live.bound import BoundMark, Landmark, Marks, landmarks
+from llmserve_lab.page.live.controls import number
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.live.readout import Bound
 from llmserve_lab.page.palette import GREY, INK, MEANINGS, SERIES
@@ -126,7 +127,7 @@ def all_reduce() -> Any:
             names[name],
             bound.formula,
             inks[name],
-            {n: v if isinstance(v, str) else float(v) for n, v in bound.at.items()},
+            {n: v if isinstance(v, str) else number(v) for n, v in bound.at.items()},
             label_at=places[name],
             dash=inks[name].dash,
             rising=True,

@@ -102,11 +102,10 @@ def _cells(gpu: int, steps: Sequence[RingStep], sums: Sequence[float]) -> list[R
 
 def _words() -> list[Row]:
     """Names of GPUs and of chunks."""
-    found = []
+    found: list[Row] = []
     for gpu, (x, y) in enumerate(PLACES):
-        above = gpu < GPUS // 2
-        found.append({"x": x + 2, "y": y - 0.7 if above else y + 1.35})
-        found[-1]["text"] = f"GPU {gpu}"
+        name = y - 0.7 if gpu < GPUS // 2 else y + 1.35
+        found.append({"x": x + 2, "y": name, "text": f"GPU {gpu}"})
         side = y - 0.22
         found += [{"x": x + c + 0.5, "y": side, "text": CHUNKS[c]} for c in range(4)]
     return found
