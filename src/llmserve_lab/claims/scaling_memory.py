@@ -54,7 +54,7 @@ def wasted(tokens: int) -> float:
 def weights(precision: str) -> float:
     """Bytes of seven billion weights."""
     bytes_weight = PRECISIONS[precision].bytes_weight
-    return float(f.WEIGHT_BYTES(params_total=ARTICLE_PARAMS, bytes_weight=bytes_weight))
+    return float(f.WEIGHT_BYTES(params_read=ARTICLE_PARAMS, bytes_weight=bytes_weight))
 
 
 def request_bytes() -> float:
@@ -64,7 +64,7 @@ def request_bytes() -> float:
 
 def room(each_bytes: float) -> float:
     """How many conversations of so many bytes the room beside all the rest is worth."""
-    hbm = {"hbm_bytes": FOR_CACHE + FOR_THE_REST, "weight_bytes": FOR_THE_REST}
+    hbm = {"hbm_bytes": FOR_CACHE + FOR_THE_REST, "stored_bytes": FOR_THE_REST}
     one = {"kv_bytes_per_token": each_bytes / MAX_CONTEXT, "context": MAX_CONTEXT}
     return float(f.BATCH_FITS(**hbm, **one))
 

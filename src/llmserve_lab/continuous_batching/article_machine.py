@@ -21,7 +21,7 @@ def article_setting() -> dict[str, Cited]:
 
 def as_printed() -> dict[str, Cited]:
     """The same with the round parameter count that the article uses in its tables."""
-    names = ("params_total", "params_active")
+    names = ("params_total", "params_read", "params_active")
     return article_setting() | dict.fromkeys(names, ARTICLE_PARAMS)
 
 

@@ -47,12 +47,6 @@ def sizes_of(model: ModelShape) -> dict[str, Given]:
     return {**workload(model), **cited, "bytes_act": BYTES_ACT}
 
 
-def params_read(model: ModelShape) -> Cited:
-    """Parameters that an iteration reads: all but the embedding table."""
-    table = 0 if model.tied else model.vocab * model.d_model
-    return model.cited(model.params_total - table, quantity("params_total").unit)
-
-
 def fitted() -> dict[str, Given]:
     """What served iterations take beside the work, and what they reach of a link."""
     reached = validation.achieved()
@@ -84,12 +78,11 @@ def on(device: Accelerator) -> dict[str, Given]:
 def served(
     model: ModelShape, device: Accelerator, *, launches: float = 1.0
 ) -> dict[str, Given]:
-    """Every argument of ``tp_s`` but the load and the ranks; weights as they are read.
+    """Every argument of ``tp_s`` but the load and the ranks.
 
     ``launches`` is how often a layer's own time is paid: four times with a prompt.
     """
-    known = sizes_of(model) | on(device) | fitted()
-    return known | {"params_total": params_read(model), "launches": launches}
+    return {**sizes_of(model), **on(device), **fitted(), "launches": launches}
 
 
 def all_reduce_times(n_ranks: float, tensor_bytes: float) -> dict[str, float]:
@@ -110,4 +103,3 @@ CHOSEN_MODELS = tuple(MODELS[key] for key in MODEL_KEYS)
 CHOSEN_MACHINES = tuple(ACCELERATORS[key] for key in MACHINE_KEYS)
 MODEL, DEVICE = MODELS["llama-3.1-70b"], ACCELERATORS["h100-sxm"]
 DEFAULT: dict[str, Given] = served(MODEL, DEVICE)
-STORED = DEFAULT | {"params_total": sizes_of(MODEL)["params_total"]}

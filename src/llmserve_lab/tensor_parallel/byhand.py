@@ -12,7 +12,6 @@ from llmserve_lab.tensor_parallel.arguments import (
     DEFAULT,
     DEVICE,
     MODEL,
-    STORED,
     all_reduce_times,
     served,
 )
@@ -104,10 +103,10 @@ def token(n_gpus: int = 4) -> dict[str, float]:
 
 def weights_gb(n_gpus: int = 1) -> float:
     """Weights that are read, in GB, on each of so many GPUs."""
-    read = float(DEFAULT["params_total"]) * float(DEFAULT["bytes_weight"])
+    read = float(DEFAULT["params_read"]) * float(DEFAULT["bytes_weight"])
     return read / GIGA / n_gpus
 
 
 def stored_bytes() -> float:
     """Weights that are stored."""
-    return float(STORED["params_total"]) * float(STORED["bytes_weight"])
+    return float(DEFAULT["params_total"]) * float(DEFAULT["bytes_weight"])

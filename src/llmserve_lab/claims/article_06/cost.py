@@ -66,7 +66,7 @@ CLAIMS = (
         why=lambda: (
             "For the round parameter count; the model's shapes hold "
             f"{plain(LLAMA.params_total / 1e9)} billion, "
-            f"{si(at(f.WEIGHT_BYTES, params_total=LLAMA.params_total), 'byte')}."
+            f"{si(at(f.WEIGHT_BYTES, params_read=LLAMA.params_total), 'byte')}."
         ),
     ),
     in_section_2(

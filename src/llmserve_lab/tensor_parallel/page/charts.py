@@ -100,11 +100,10 @@ def _parts() -> dict[str, str]:
     alone = "datum.n_ranks == 1 ? 0 : "
     work, reduced, _, more = KINDS
     ring = each["all_reduce_s"]
-    read = {"params_total": "read_params_total"}
     return {
-        "work": work.draw(TIME, **at, **read),
+        "work": work.draw(TIME, **at),
         "reduced": alone + reduced.draw(TIME, fastest_s=fastest),
-        "whole": TIME.draws(f.TP_S, **at, **read),
+        "whole": TIME.draws(f.TP_S, **at),
         "more": alone + more.draw(TIME, fastest_s=fastest, all_reduce_s=ring),
         "room": f"({f.RANK_BYTES.browser(at)}) < hbm_bytes ? 1 : 0",
     }
@@ -166,7 +165,7 @@ def speedup() -> Any:
             f"{g} GPUs",
             f.TP_SPEEDUP,
             ink,
-            {"n_ranks": str(g), "params_total": "read_params_total"},
+            {"n_ranks": str(g)},
             label_at=1.0,
             dash=ink.dash,
             rising=True,

@@ -22,7 +22,6 @@ from llmserve_lab.tensor_parallel.arguments import (
     MODEL,
     fitted,
     on,
-    params_read,
     sizes_of,
 )
 from llmserve_lab.tensor_parallel.page import charts
@@ -60,7 +59,6 @@ def _hardware() -> tuple[Choice, ...]:
         each.name: {
             **sizes_of(each),
             **fitted(),
-            "read_params_total": params_read(each),
             "chunk": 1.0,
             "launches": 1.0,
         }
@@ -82,7 +80,6 @@ def _band(*, n_ranks: float, batch: float, model: str) -> Band | Unmeasured:
 
 
 BAND = BandTable(_band, ("n_ranks", "batch", "model"))
-READ = {"params_total": "read_params_total"}
 
 
 def _derived() -> dict[str, Bound]:
@@ -109,10 +106,10 @@ def tp_time() -> LiveFigure:
         ),
         derived=_derived(),
         readouts=(
-            banded(Readout(f.TP_S, "Iteration", **READ), BAND),
-            Readout(f.RANK_S, "Work of each GPU", **READ),
+            banded(Readout(f.TP_S, "Iteration"), BAND),
+            Readout(f.RANK_S, "Work of each GPU"),
             Readout(f.LINK_S, "All-reduces"),
-            Readout(f.TP_SPEEDUP, "Times faster than one GPU", **READ),
+            Readout(f.TP_SPEEDUP, "Times faster than one GPU"),
             Verdict("fits", "In its memory", "rank_bytes", "hbm_bytes", FITS),
         ),
         sentence=(
@@ -161,8 +158,8 @@ def all_reduce() -> LiveFigure:
         sentence=(
             "The rows of {chunk} of Llama-3.1-70B have {hidden_bytes}. To add them "
             "up on {n_ranks} × H100 takes {one_shot_s} in one shot, {in_switch_s} in "
-            "the switch and {all_reduce_s} on a ring; the fastest takes {fastest_s}. Dots: what "
-            "vLLM's all-reduce was measured to take."
+            "the switch and {all_reduce_s} on a ring; the fastest takes {fastest_s}. "
+            "Dots: what vLLM's all-reduce was measured to take."
         ),
     )
 
@@ -181,7 +178,6 @@ def speedup() -> LiveFigure:
                 name=f"speedup_{g}_{batch:g}",
                 n_ranks=float(g),
                 batch=batch,
-                **READ,
             )
             for batch in (1.0, 256.0)
             for g in (2, 8)

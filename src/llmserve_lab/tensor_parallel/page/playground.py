@@ -18,7 +18,6 @@ from llmserve_lab.tensor_parallel.arguments import (
     DEVICE,
     MODEL,
     served,
-    sizes_of,
 )
 from llmserve_lab.tensor_parallel.page.stills import degrees
 from llmserve_lab.transformer.shard import check_degree
@@ -82,8 +81,7 @@ def _can_be_cut(shape: ModelShape, tp: int) -> bool:
 
 def verdict(model: str, known: dict[str, Given]) -> str:
     """Whether it fits, and whether the goal is reached."""
-    stored = {**known, "params_total": sizes_of(MODELS[model])["params_total"]}
-    held, room = float(f.RANK_BYTES.at(stored)), float(known["hbm_bytes"])
+    held, room = float(f.RANK_BYTES.at(known)), float(known["hbm_bytes"])
     fits = "fits into" if held <= room else "does not fit into"
     text = f"Each GPU holds {si(held, 'byte')}, which {fits} {si(room, 'byte')}."
     if (

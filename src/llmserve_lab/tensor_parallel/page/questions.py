@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.question.question import Hint, Question
-from llmserve_lab.roofline.formulas import WEIGHT_BYTES
+from llmserve_lab.roofline.formulas import STORED_BYTES
 from llmserve_lab.running_example import PROMPT
 from llmserve_lab.tensor_parallel import article, byhand
 from llmserve_lab.tensor_parallel import formulas as f
@@ -12,7 +12,6 @@ from llmserve_lab.tensor_parallel.arguments import (
     DEFAULT,
     DEVICE,
     MODEL,
-    STORED,
     sizes_of,
 )
 
@@ -29,7 +28,7 @@ def _token_s(n_gpus: float, batch: float = 1.0) -> float:
 def _cache_tokens(n_gpus: float = TWO) -> float:
     """Tokens of cache in the room that the weights leave."""
     room = n_gpus * float(DEFAULT["hbm_bytes"])
-    weights = float(WEIGHT_BYTES.at(STORED))
+    weights = float(STORED_BYTES.at(DEFAULT))
     return (room - weights) / float(DEFAULT["kv_bytes_per_token"])
 
 
@@ -139,7 +138,7 @@ fits = Question(
     name="tensor-parallel.fits",
     prompt=(
         f"Two {DEVICE.name} GPUs hold {MODEL.name} in 16 bits: "
-        f"{si(float(WEIGHT_BYTES.at(STORED)), 'byte')} of weights. On each GPU "
+        f"{si(float(STORED_BYTES.at(DEFAULT)), 'byte')} of weights. On each GPU "
         f"{si(float(DEFAULT['hbm_bytes']), 'byte')} may be used, and a cached token "
         f"takes {si(float(DEFAULT['kv_bytes_per_token']), 'byte')} on both together. "
         "How many tokens of cache fit?"
