@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from llmserve_lab.cluster import calibration
 from llmserve_lab.cluster.calibration import FittedReduce
+from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.page import engines
 from llmserve_lab.roofline.formulas import WEIGHTS_S
-from llmserve_lab.running_example import PROMPT
+from llmserve_lab.running_example import PROMPT, band
 from llmserve_lab.tensor_parallel import formulas as f
 from llmserve_lab.tensor_parallel.arguments import (
     DEFAULT,
@@ -110,3 +111,25 @@ def weights_gb(n_gpus: int = 1) -> float:
 def stored_bytes() -> float:
     """Weights that are stored."""
     return float(DEFAULT["params_total"]) * float(DEFAULT["bytes_weight"])
+
+
+def band_text(n_gpus: int, clients: int = 32) -> str:
+    """The band of a decode step of Llama-3.1-70B in BF16, as words.
+
+    Raises:
+        ValueError: nothing like it was measured.
+    """
+    found = band("decode_step", clients=clients, tp=n_gpus, model_key=MODEL.key)
+    if isinstance(found, Unmeasured):
+        raise ValueError(f"clients must be a measured load, got {clients}: {found}")
+    return f"{-found.low:.0%} below and {found.high:.0%} above"
+
+
+def us(seconds: float, digits: int = 1) -> str:
+    """Seconds as text in µs, with so many digits behind the point."""
+    return f"{seconds / MICRO:.{digits}f} µs"
+
+
+def ms(seconds: float, digits: int = 0) -> str:
+    """Seconds as text in ms, with so many digits behind the point."""
+    return f"{seconds / MILLI:.{digits}f} ms"
