@@ -53,10 +53,8 @@ NAMES_OF_TESTS = {
     "attention_ffn",
     "deepseek_twin",
     "disaggregation",
-    "end_to_end",
     "mixture_of_experts",
     "roofline",
-    "varlen_batching",
 }
 
 

@@ -26,9 +26,7 @@ from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.palette import BLUE, GREEN, MEANINGS
 from llmserve_lab.roofline import formulas as f
 
-LATER = ("continuous_batching", "end_to_end")  # to be emptied: rewritten elsewhere
-BOUND = [name for name in registry.figures() if not name.startswith(LATER)]
-every_figure = pytest.mark.parametrize("name", BOUND)
+every_figure = pytest.mark.parametrize("name", registry.figures())
 
 # One colour, one meaning: read once more, from the legend of each chart.
 INKS = {
@@ -57,7 +55,9 @@ SERIES = {
     **{"all at the end": "vermillion", "layer by layer": "blue"},
     **{"fewer in two pools": "vermillion", "fewer in one engine": "blue"},
     **{"one GPU is enough": "gold", "as many": "green"},
-    **{"useful": "blue", "computed for nothing": "vermillion"},
+    **{"useful: allowed by the mask": "blue", "padding": "grey"},
+    **{"for nothing: own future": "gold"},
+    "masked: pairs of two requests": "vermillion",
     **{"Attention": "blue", "attention": "blue"},
     **{"FFN": "vermillion", "experts": "vermillion", "shared": "green"},
     **{"batch 1": "blue", "batch 2": "vermillion", "batch 3": "green"},
@@ -67,6 +67,9 @@ SERIES = {
     **{"one-shot": "blue", "ring": "vermillion", "in-switch": "green"},
     **{"more, if by rings": "grid", "loop counted": "blue", "touched": "blue"},
     "as many requests as fit": "blue",
+    **{"served, no prefix": "blue", "served, after this prefix": "vermillion"},
+    **{"reading again": "blue", "prefill in chunks": "vermillion"},
+    "recomputed each time": "vermillion",
     "MHA (Llama-2-7B)": "blue",
     "GQA (Llama-3-70B)": "vermillion",
     "MLA (DeepSeek-V3)": "green",

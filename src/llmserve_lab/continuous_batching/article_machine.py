@@ -9,7 +9,7 @@ from llmserve_lab.catalog import ARTICLE_PARAMS, Cited, machine, workload
 from llmserve_lab.engine import IterationCost
 
 MODEL, DEVICE, SHARE = "llama-2-7b", "h100-sxm", "article-06"
-DECODES, CONTEXT = 8, 1024  # who decodes beside the prompt, with what in cache
+DECODES, CONTEXT = 8, 1024  # what decodes beside the prompt, with what in cache
 FROM_S, UNTIL_S = -1.5, 9.0  # of the timeline, as seconds since the long prompt came
 
 
