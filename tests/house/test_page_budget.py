@@ -16,6 +16,7 @@ TAUGHT = (
     "continuous_batching",
     "end_to_end",
     "how_wrong",
+    "mixture_of_experts",
     "tensor_parallel",
     "varlen_batching",
 )

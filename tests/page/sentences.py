@@ -110,10 +110,12 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "how_wrong.band": ("kind model gpu clients prompt where"),
     "how_wrong.ladder": ("tpot_error ttft_error"),
     "how_wrong.predicted_against_measured": ("kind left mean_error median_error bias"),
+    "moe.group": ("ep gpu_rows rows_per_expert layer_read_s layer_compute_s"),
     "moe.layouts": (
         "n_rows node top_k tp_block_bytes expert_copy_ep_bytes rank_copy_ep_bytes "
         "composed_bytes"
     ),
+    "moe.memory": ("ep gpu gpu_weight_bytes reserved_bytes least_ep"),
     "moe.route": ("row top_k rule row_copies row_out_bytes expert_copies_bytes"),
     "moe.touched": (
         "n_rows top_k n_experts touched_experts read_ratio expert_intensity"

@@ -29,6 +29,8 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("prefill_intensity", "ridge"): ("memory-bound", "compute-bound"),
     ("link_s", "rank_s"): ("the ranks' own work", "communication"),
     ("rank_bytes", "hbm_bytes"): ("it fits", "it does not fit"),
+    ("layer_read_s", "layer_compute_s"): ("compute-bound", "memory-bound"),
+    ("ep", "least_ep"): ("does not fit", "fits"),
     ("row_prompt", "overtake_prompt"): ("linear layers", "attention"),
 }
 
@@ -40,7 +42,8 @@ LABELS = {
     "bound": "The experts are",
     "hides": "The link",
     "fewer": "Better",
-    "cheaper": "Around the experts, less leaves with",
+    "cheaper": "With a copy an expert, less leaves with",
+    "holds": "Your group",
     "held": "In one device weights and cache",
     "decode_side": "Decode is",
     "prefill_side": "Prefill is",

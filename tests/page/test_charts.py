@@ -67,6 +67,8 @@ SERIES = {
     **{"one-shot": "blue", "ring": "vermillion", "in-switch": "green"},
     **{"more, if by rings": "grid", "loop counted": "blue", "touched": "blue"},
     "as many requests as fit": "blue",
+    **{"read experts": "blue", "compute experts": "gold", "weights of a GPU": "blue"},
+    "dispatch and combine": "purple",
     **{"served, no prefix": "blue", "served, after this prefix": "vermillion"},
     **{"reading again": "blue", "prefill in chunks": "vermillion"},
     "recomputed each time": "vermillion",
