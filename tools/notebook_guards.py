@@ -53,7 +53,6 @@ NAMES_OF_TESTS = {
     "attention_ffn",
     "deepseek_twin",
     "disaggregation",
-    "tensor_parallel",
 }
 
 
