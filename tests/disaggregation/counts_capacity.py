@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 
@@ -25,7 +26,7 @@ def largest(fits: Callable[[float], bool]) -> float:
 def decoding(one: Served) -> float:
     """Requests that decode in time on a GPU, and for which there is room."""
     in_time = largest(lambda batch: one.step_s(batch) <= one.tbt_target)
-    return float(min(in_time, one.batch_fits))
+    return float(min(in_time, one.fits()))
 
 
 def sharing(one: Served, hint: float) -> float:
@@ -34,7 +35,7 @@ def sharing(one: Served, hint: float) -> float:
     in_time = largest(
         lambda batch: batch < 2 * hint and one.mean_step_s(batch) <= one.tbt_target
     )
-    return float(min(in_time, one.batch_fits))
+    return float(min(in_time, one.fits()))
 
 
 def gpu_s(one: Served, batch: float, step_s: float) -> float:
@@ -95,6 +96,18 @@ def arith_batch(rng: random.Random) -> Case:
     return Case(f.ARITH_BATCH.given(one.values), counted)
 
 
+@counts(f.ROOM_BATCH, by="enumerated")
+def room_batch(rng: random.Random) -> Case:
+    """Admit requests, all their tokens at once, while there are bytes."""
+    one = served(rng)
+    left = one.hbm_bytes - run(one.shape, batch=1, context=0, chunk=1).weight_bytes
+    tokens = one.prompt_len + one.new_tokens
+    held = 0
+    while (left := left - one.cache_bytes(tokens)) >= 0:
+        held += 1
+    return Case(f.ROOM_BATCH.given(one.values), held, math.floor)
+
+
 @counts(f.DECODE_BATCH, by="enumerated")
 def decode_batch(rng: random.Random) -> Case:
     one = served(rng)
@@ -110,7 +123,7 @@ def decode_step_s(rng: random.Random) -> Case:
 @counts(f.SHARED_TIME_BATCH, by="enumerated")
 def shared_time_batch(rng: random.Random) -> Case:
     one, hint = riding(rng)
-    one.values["batch_fits"] = 1e9
+    one.values["hbm_bytes"] = 1e12
     counted = sharing(one, hint)
     return Case(f.SHARED_TIME_BATCH.given(one.values), counted)
 
@@ -167,6 +180,18 @@ def shared_gpu(one: Served, hint: float) -> float:
 def decode_pool_gpu_s(rng: random.Random) -> Case:
     one = served(rng)
     return Case(f.DECODE_GPU_S.given(one.values), decode_gpu(one))
+
+
+@counts(f.SHARED_GAP_S, by="enumerated")
+def shared_gap_s(rng: random.Random) -> Case:
+    """Each gap carries the prompts that arrived during the one before it."""
+    step_s, ride = rng.uniform(0.1, 2), rng.uniform(0.1, 2)
+    rate = rng.uniform(0.1, 0.6) / ride
+    gap_s = step_s
+    for _ in range(200):
+        gap_s = step_s + gap_s * rate * ride
+    values = {"decode_step_s": step_s, "ride_s": ride, "arrival_rate": rate}
+    return Case(values, gap_s)
 
 
 @counts(f.SHARED_GPU_S, by="enumerated")

@@ -95,6 +95,12 @@ class Served:
         steps = len(self.contexts())
         return self.step_s(batch) + batch / steps * self.ride_s(batch)
 
+    def fits(self) -> float:
+        """Requests whose caches, answers complete, fill what the weights leave."""
+        stored = run(self.shape, batch=1, context=0, chunk=1).weight_bytes
+        full = self.cache_bytes(self.prompt_len + self.new_tokens)
+        return float((self.hbm_bytes - stored) / full)
+
     def transfer_s(self) -> float:
         bytes_per_s = float(self.link_bw * self.eff_link)
         return self.cache_bytes(self.prompt_len) / bytes_per_s
@@ -125,7 +131,9 @@ def served(rng: random.Random) -> Served:
     values["eff_compute"] = rng.randint(1, 10) / 10
     one = Served(shape, values)
     one.values["tbt_target"] = one.step_s(rng.uniform(0.5, 9))
-    one.values["batch_fits"] = rng.uniform(0.3, 9)
+    tokens = one.prompt_len + one.new_tokens
+    stored = run(shape, batch=1, context=0, chunk=1).weight_bytes
+    values["hbm_bytes"] = stored + rng.uniform(0.3, 9) * one.cache_bytes(tokens)
     values["prefill_busy"] = rng.uniform(0.1, 0.6)
     values["arrival_rate"] = values["prefill_busy"] / one.prefill_s()
     return one

@@ -14,6 +14,8 @@ from llmserve_lab.catalog import (
     machine,
     workload,
 )
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.origin import Computed
 from llmserve_lab.running_example import ANSWER, PROMPT, device, model, share
 
 UTILISATION = 0.9  # of the memory, to weights and caches, as in the engine
@@ -58,10 +60,15 @@ def weights(shape: ModelShape) -> dict[str, Cited]:
     return {"weight_bytes": Cited(read, "byte", "counted", source)}
 
 
-def room(shape: ModelShape, gpu: Accelerator, tokens: float) -> float:
-    """Requests of so many tokens that fit beside all the weights of the model."""
-    free = UTILISATION * float(gpu.usable_bytes) - shape.weight_bytes()
-    return max(0.0, free) / (float(workload(shape)["kv_bytes_per_token"]) * tokens)
+def memory(shape: ModelShape, gpu: Accelerator) -> dict[str, Cited]:
+    """Memory for the weights that are read and for caches.
+
+    What the engine may use, less the embedding table.
+    """
+    known = workload(shape)
+    table = 0 if shape.tied else shape.vocab * shape.d_model
+    left = UTILISATION * float(gpu.usable_bytes) - table * float(known["bytes_weight"])
+    return {"hbm_bytes": Cited(left, "byte", "counted", gpu.usable_bytes.source)}
 
 
 def setting(
@@ -70,7 +77,7 @@ def setting(
     """Model, machine, link and fitted constants, as arguments of the formulas."""
     shape, gpu = shape or model(), gpu or device()
     known: dict[str, Any] = dict(workload(shape) | machine(gpu, efficiency=share()))
-    return known | constants(shape) | weights(shape) | wire()
+    return known | constants(shape) | weights(shape) | memory(shape, gpu) | wire()
 
 
 def load(
@@ -81,8 +88,18 @@ def load(
 
 
 def known(size: Mapping[str, float] | None = None, **more: Any) -> dict[str, Any]:
-    """``setting`` and ``load`` together, with the requests that fit in memory."""
-    has = dict(size or load())
-    tokens = has["prompt_len"] + has["new_tokens"]
-    fits = {"batch_fits": room(model(), device(), tokens)}
-    return setting() | has | fits | more
+    """``setting`` and ``load`` together."""
+    return setting() | dict(size or load()) | more
+
+
+def computed(formula: Formula, has: Mapping[str, Any], **more: Any) -> Computed:
+    """A result on this machine; what the weights weigh is handed in."""
+    stand = frozenset({"weight_bytes", *more})
+    given = {**has, **more}
+    asked = {leaf.name: given[leaf.name] for leaf in formula.leaves(keep=stand)}
+    return formula.computed(**asked)
+
+
+def value(formula: Formula, has: Mapping[str, Any], **more: Any) -> float:
+    """The number of :func:`computed`, in the unit of the result."""
+    return float(computed(formula, has, **more).value)

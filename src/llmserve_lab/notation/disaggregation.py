@@ -112,6 +112,9 @@ shared_time_batch = Quantity(
 shared_batch = Quantity(
     r"B_{\mathrm{one}}", "request", "batch that a shared GPU serves in time"
 )
+shared_gap_s = Positive(
+    r"\overline{t}_{\mathrm{gap}}", "s", "mean gap beside prompts that keep arriving"
+)
 shared_step_s = Positive(r"t_{\mathrm{one}}", "s", "mean time of a step of one engine")
 prefill_gpus = Positive(r"G_{\mathrm{pre}}", "dimensionless", "GPUs busy with prefill")
 decode_gpus = Quantity(r"G_{\mathrm{dec}}", "dimensionless", "GPUs busy with decode")
@@ -160,3 +163,9 @@ pools_gpus = Positive(
 gpu_price = Positive(r"p_{\mathrm{gpu}}", "dollar/s", "price of a GPU")
 tokens_per_s = Positive(r"X_{\mathrm{tok}}", "token/s", "sustained tokens of a GPU")
 token_cost = Positive(r"p_{\mathrm{tok}}", "dollar/token", "cost of a token")
+slo_share = Quantity(
+    r"\varphi_{\mathrm{slo}}",
+    "dimensionless",
+    "share of requests that keep the service level",
+    maximum=1.0,
+)

@@ -8,6 +8,7 @@ from llmserve_lab import notation as q
 from llmserve_lab.disaggregation.formulas.kv_transfer import FITTED, PREFILL_S
 from llmserve_lab.disaggregation.formulas.pools import (
     DECODE_STEPS,
+    ROOM_BATCH,
     ROW_S,
     STEP_OWN_S,
     STEP_READ_S,
@@ -19,6 +20,7 @@ from llmserve_lab.roofline.formulas import WEIGHTS_S
 __all__ = [
     "RIDE_S",
     "SHARED_BATCH",
+    "SHARED_GAP_S",
     "SHARED_GPU_S",
     "SHARED_STEP_S",
     "SHARED_TIME_BATCH",
@@ -105,7 +107,7 @@ SHARED_TIME_BATCH = Formula(
 SHARED_BATCH = Formula(
     result=q.shared_batch,
     expr=lambda shared_time_batch, batch_fits: minimum(shared_time_batch, batch_fits),
-    uses=(SHARED_TIME_BATCH,),
+    uses=(SHARED_TIME_BATCH, ROOM_BATCH),
     title="Batch of one engine",
     source="the least of what time and memory allow",
     holds="as [decode_batch](#eq-decode_batch)",
@@ -125,6 +127,15 @@ SHARED_STEP_S = Formula(
     title="Mean time of a step of one engine",
     source="counted: each request brings one prompt for all its decode steps",
     holds="prompts are read as fast as answers are written, each in one step",
+)
+SHARED_GAP_S = Formula(
+    result=q.shared_gap_s,
+    expr=lambda decode_step_s, arrival_rate, ride_s, one_request: (
+        decode_step_s / (1 - arrival_rate * ride_s / one_request)
+    ),
+    title="Mean gap beside prompts that keep arriving",
+    source="counted: a mean gap contains as many prompts as arrive while it lasts",
+    holds="the GPU can keep up: prompts take less than all of its time",
 )
 SHARED_GPU_S = Formula(
     result=q.shared_gpu_s,

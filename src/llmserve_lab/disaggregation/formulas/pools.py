@@ -21,6 +21,7 @@ from llmserve_lab.roofline.formulas import (
     KV_S,
     LINEAR_FLOPS,
     WEIGHTS_S,
+    WEIGHT_BYTES,
 )
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "POOL_RATIO",
     "PREFILL_GPUS",
     "PREFILL_WAIT_S",
+    "ROOM_BATCH",
     "ROW_S",
     "SECOND_GAP_S",
     "STEP_OWN_S",
@@ -156,12 +158,23 @@ ARITH_BATCH = Formula(
     source="[decode_step_s](#eq-decode_step_s) solved, the rows being the longer",
     holds="as [tbt_batch](#eq-tbt_batch)",
 )
+ROOM_BATCH = Formula(
+    result=q.batch_fits,
+    expr=lambda hbm_bytes, weight_bytes, kv_bytes_per_token, prompt_len, new_tokens: (
+        (hbm_bytes - weight_bytes) / (kv_bytes_per_token * (prompt_len + new_tokens))
+    ),
+    uses=(WEIGHT_BYTES,),
+    variant="answers",
+    title="Requests that fit in memory",
+    source="[batch_fits](#eq-batch_fits), room for the whole answer set aside",
+    holds="the weights fit; room is kept for every token of every answer",
+)
 DECODE_BATCH = Formula(
     result=q.decode_batch,
     expr=lambda tbt_batch, arith_batch, batch_fits: minimum(
         tbt_batch, arith_batch, batch_fits
     ),
-    uses=(TBT_BATCH, ARITH_BATCH),
+    uses=(TBT_BATCH, ARITH_BATCH, ROOM_BATCH),
     title="Batch of a decode GPU",
     source="the least of what reading, computing and memory allow",
     holds="below one request the model does not fit the promise on this GPU",
