@@ -25,15 +25,15 @@ def largest(fits: Callable[[float], bool]) -> float:
 
 def decoding(one: Served) -> float:
     """Requests that decode in time on a GPU, and for which there is room."""
-    in_time = largest(lambda batch: one.step_s(batch) <= one.tbt_target)
+    in_time = largest(lambda batch: one.step_s(batch) <= one.tpot_target)
     return float(min(in_time, one.fits()))
 
 
 def sharing(one: Served, hint: float) -> float:
     """The same where prompts ride along; the promise is just kept at ``hint``."""
-    one.values["tbt_target"] = one.mean_step_s(hint)
+    one.values["tpot_target"] = one.mean_step_s(hint)
     in_time = largest(
-        lambda batch: batch < 2 * hint and one.mean_step_s(batch) <= one.tbt_target
+        lambda batch: batch < 2 * hint and one.mean_step_s(batch) <= one.tpot_target
     )
     return float(min(in_time, one.fits()))
 
@@ -81,8 +81,8 @@ def tbt_batch(rng: random.Random) -> Case:
     """Arithmetic so quick that reading is the longer for any batch that fits."""
     one = served(rng)
     one.values["peak_flops"] *= 1e6
-    one.values["tbt_target"] = one.step_s(rng.uniform(0.5, 9))
-    counted = largest(lambda batch: one.step_s(batch) <= one.tbt_target)
+    one.values["tpot_target"] = one.step_s(rng.uniform(0.5, 9))
+    counted = largest(lambda batch: one.step_s(batch) <= one.tpot_target)
     return Case(f.TBT_BATCH.given(one.values), counted)
 
 
@@ -91,8 +91,8 @@ def arith_batch(rng: random.Random) -> Case:
     """Arithmetic so slow that computing is the longer already at a tenth of a row."""
     one = served(rng)
     one.values["peak_flops"] *= 1e-6
-    one.values["tbt_target"] = one.step_s(rng.uniform(0.5, 9))
-    counted = largest(lambda batch: one.step_s(batch) <= one.tbt_target)
+    one.values["tpot_target"] = one.step_s(rng.uniform(0.5, 9))
+    counted = largest(lambda batch: one.step_s(batch) <= one.tpot_target)
     return Case(f.ARITH_BATCH.given(one.values), counted)
 
 

@@ -61,7 +61,7 @@ def test_every_model_keeps_every_target_on_every_gpu(build: Any) -> None:
     choices = {c.name: c.options for c in figure.controls if isinstance(c, Choice)}
     ends = {slider.name: slider.stops for slider in figure.sliders}
     tightest = {name: ends[name][-1] for name in ("prompt_len", "new_tokens")}
-    tightest |= {name: ends[name][0] for name in ("tbt_target", "overlap")}
+    tightest |= {name: ends[name][0] for name in ("tpot_target", "overlap")}
     if figure.name == "pool-rates":
         tightest["overhead_s"] = ends["overhead_s"][-1]
     for model in choices["model"]:
@@ -106,7 +106,7 @@ def test_the_map_says_where_no_gpu_serves(
 ) -> None:
     """Counted: bytes of one cache against the room, and against a step's reading."""
     model, h100 = MODELS[key], ACCELERATORS["h100-sxm"]
-    cell = cell_of_the_map(i, 0, model=model.name, tbt_target=target)
+    cell = cell_of_the_map(i, 0, model=model.name, tpot_target=target)
     one_bytes = (cell["prompt_len"] + 200) * model.kv_bytes_per_token(2)
     spare_s = target - OVERHEAD_S - model.weight_bytes() / float(h100.hbm_bw)
     room = float(h100.hbm_bytes) - model.weight_bytes()

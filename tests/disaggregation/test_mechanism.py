@@ -28,7 +28,7 @@ times = st.floats(0.01, 100)
 LONG = (
     workload(catalog.model("llama-2-7b"))
     | machine(catalog.accelerator("h100-sxm"))
-    | {"prompt_len": 131_072, "new_tokens": 200, "tbt_target": 0.025, "overlap": 0}
+    | {"prompt_len": 131_072, "new_tokens": 200, "tpot_target": 0.025, "overlap": 0}
     | {"overhead_s": 0.002, "link_bw": 5e10, "eff_link": 1, "arrival_rate": 50}
 )
 
@@ -114,7 +114,7 @@ def test_what_cannot_be_is_refused(build: Callable[[], object], message: str) ->
 
 def test_answers_of_one_token_take_no_decode_gpu() -> None:
     known = capacity_sim.sizes(
-        prompt_len=2048, new_tokens=1, tbt_target=0.025, overlap=1
+        prompt_len=2048, new_tokens=1, tpot_target=0.025, overlap=1
     )
     known |= {"overhead_s": 0, "arrival_rate": 20}
     assert f.DECODE_GPUS.at(known) == f.POOL_RATIO.at(known) == 0
@@ -128,7 +128,7 @@ def test_a_sweep_of_splits_is_what_each_split_is() -> None:
         n_gpus=3,
         prompt_len=16_384,
         new_tokens=20,
-        tbt_target=0.015,
+        tpot_target=0.015,
     )
     with ThreadPoolExecutor(2) as executor:
         found = splits(executor=executor)
@@ -140,9 +140,9 @@ def test_a_sweep_of_splits_is_what_each_split_is() -> None:
 @pytest.mark.parametrize(
     ("prompt_len", "more"),
     [
-        (32_768, {"tbt_target": 0.02}),
-        (16_384, {"tbt_target": 0.025, "overlap": 0.0, "overhead_s": 0.002}),
-        (16_384, {"tbt_target": 0.025, "overlap": 0.5, "n_prefill": 2}),
+        (32_768, {"tpot_target": 0.02}),
+        (16_384, {"tpot_target": 0.025, "overlap": 0.0, "overhead_s": 0.002}),
+        (16_384, {"tpot_target": 0.025, "overlap": 0.5, "n_prefill": 2}),
     ],
 )
 def test_the_simulated_rates_are_those_of_the_closed_forms(

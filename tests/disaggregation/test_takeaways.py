@@ -30,7 +30,7 @@ LLAMA_2, LLAMA_3 = MODELS["llama-2-7b"], MODELS["llama-3-8b"]
 PROMPTS = (2048, 8192, 32_768)
 APART: dict[str, Any] = {
     "new_tokens": 200,
-    "tbt_target": 0.025,
+    "tpot_target": 0.025,
     "overlap": 0.0,
     "overhead_s": 0.002,
 }
@@ -121,7 +121,7 @@ def test_under_a_roofline_one_engine_carries_more(prompt_len: int) -> None:
             n_decode=1,
             prompt_len=prompt_len,
             new_tokens=200,
-            tbt_target=0.025,
+            tpot_target=0.025,
             shared=shared,
         )
         for shared in (True, False)
@@ -184,7 +184,7 @@ def test_the_best_split_depends_on_lengths_and_not_on_the_rate() -> None:
                 n_decode=8 - x,
                 prompt_len=prompt_len,
                 new_tokens=new_tokens,
-                tbt_target=0.015,
+                tpot_target=0.015,
             )
             for x in (3, 4, 5, 6)
         }
@@ -192,7 +192,7 @@ def test_the_best_split_depends_on_lengths_and_not_on_the_rate() -> None:
 
     assert best(8192, 200) == 5
     assert best(8192, 400) < 5
-    size = {"new_tokens": 200, "prompt_len": 8192, "tbt_target": 0.015}
+    size = {"new_tokens": 200, "prompt_len": 8192, "tpot_target": 0.015}
     ratio = f.POOL_RATIO.at(capacity_sim.sizes(overhead_s=0), size)
     assert 3 / 5 * 0.7 < ratio < 3 / 5 * 1.3
     assert "arrival_rate" not in {leaf.name for leaf in f.POOL_RATIO.arguments}

@@ -130,7 +130,7 @@ def served(rng: random.Random) -> Served:
     values |= {name: rng.randint(1, 10) / 10 for name in ("eff_mem", "eff_link")}
     values["eff_compute"] = rng.randint(1, 10) / 10
     one = Served(shape, values)
-    one.values["tbt_target"] = one.step_s(rng.uniform(0.5, 9))
+    one.values["tpot_target"] = one.step_s(rng.uniform(0.5, 9))
     tokens = one.prompt_len + one.new_tokens
     stored = run(shape, batch=1, context=0, chunk=1).weight_bytes
     values["hbm_bytes"] = stored + rng.uniform(0.3, 9) * one.cache_bytes(tokens)

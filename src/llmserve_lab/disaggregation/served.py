@@ -84,7 +84,7 @@ def load(
     prompt: float = PROMPT, answer: float = ANSWER, promise_s: float = PROMISE_S
 ) -> dict[str, float]:
     """A request, and the time per output token that it is promised."""
-    return {"prompt_len": prompt, "new_tokens": answer, "tbt_target": promise_s}
+    return {"prompt_len": prompt, "new_tokens": answer, "tpot_target": promise_s}
 
 
 def known(size: Mapping[str, float] | None = None, **more: Any) -> dict[str, Any]:

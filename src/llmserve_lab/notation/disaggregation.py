@@ -169,3 +169,6 @@ slo_share = Quantity(
     "share of requests that keep the service level",
     maximum=1.0,
 )
+tpot_target = Positive(
+    r"T_{\mathrm{tok}}", "s", "time per output token that is promised"
+)

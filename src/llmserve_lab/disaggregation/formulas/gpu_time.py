@@ -67,7 +67,7 @@ def _mean_step(
 
 def _root(
     one_request: Any,
-    tbt_target: Any,
+    tpot_target: Any,
     overhead_s: Any,
     weights_s: Any,
     prefill_s: Any,
@@ -82,7 +82,7 @@ def _root(
     import sympy
 
     fixed_s = overhead_s + weights_s
-    left_s = sympy.Max(0, tbt_target - fixed_s)
+    left_s = sympy.Max(0, tpot_target - fixed_s)
     line = step_own_s + (1 - overlap) * row_s + (prefill_s - fixed_s) / decode_steps
     square = (overlap * row_s - overlap_kv * step_read_s) / decode_steps
     root = sympy.sqrt(line**2 + 4 * square * left_s)

@@ -20,8 +20,8 @@ from llmserve_lab.roofline.formulas import (
     COMPUTE_S,
     KV_S,
     LINEAR_FLOPS,
-    WEIGHTS_S,
     WEIGHT_BYTES,
+    WEIGHTS_S,
 )
 
 __all__ = [
@@ -108,7 +108,7 @@ STEP_OWN_S = Formula(
 
 def _read_batch(
     one_request: Any,
-    tbt_target: Any,
+    tpot_target: Any,
     overhead_s: Any,
     weights_s: Any,
     step_own_s: Any,
@@ -118,7 +118,7 @@ def _read_batch(
     """What is left of the target over what one request adds."""
     return (
         one_request
-        * maximum(0, tbt_target - overhead_s - weights_s)
+        * maximum(0, tpot_target - overhead_s - weights_s)
         / (step_own_s + (1 - overlap) * row_s)
     )
 
@@ -135,7 +135,7 @@ TBT_BATCH = Formula(
 
 def _arith_batch(
     one_request: Any,
-    tbt_target: Any,
+    tpot_target: Any,
     overhead_s: Any,
     overlap: Any,
     weights_s: Any,
@@ -145,7 +145,7 @@ def _arith_batch(
     """The same, the rows being the longer."""
     return (
         one_request
-        * maximum(0, tbt_target - overhead_s - (1 - overlap) * weights_s)
+        * maximum(0, tpot_target - overhead_s - (1 - overlap) * weights_s)
         / (step_own_s + row_s)
     )
 

@@ -107,13 +107,13 @@ def promises() -> Any:
             **by_ink("way", {m.name: m.ink for m in (ONE, TWO)}),
         )
     )
-    promise = Landmark("promised", q.tbt_target)
+    promise = Landmark("promised", q.tpot_target)
     return alt.layer(lines, *landmarks(TOKEN, "y", "ms", promise), height=330)
 
 
 def _tied(formula: Any) -> dict[str, float]:
     """The constants of the machine, of those that the formula asks for."""
-    free = {"prompt_len", "new_tokens", "overlap", "overlap_kv", "batch_fits"}
+    free = {"prompt_len", "new_tokens", "overlap", "overlap_kv"}
     has: Mapping[str, Any] = known(load(), n_prefill=FLEET / 2, n_decode=FLEET / 2)
     stand = frozenset({"shared_batch", "decode_batch", "weight_bytes"})
     return {

@@ -19,7 +19,7 @@ Stops = Mapping[str, tuple[float, ...]]
 STOPS: dict[str, tuple[float, ...]] = {
     "prompt_len": (1000.0, 2000.0, 4000.0, 8000.0, 16_000.0, 32_000.0, 128_000.0),
     "new_tokens": (50.0, 100.0, 200.0, 400.0, 800.0),
-    "tbt_target": (0.008, 0.01, 0.012, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05),
+    "tpot_target": (0.008, 0.01, 0.012, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05),
     "overlap": (0.0, 0.25, 0.5, 0.75, 1.0),
     "overlap_kv": (0.0, 0.25, 0.5, 0.75, 1.0),
 }
@@ -27,7 +27,7 @@ FITS_ALL = (500.0, 1000.0, 2000.0, 4000.0)  # in the context of every model here
 LABELS = {
     "prompt_len": "Prompt",
     "new_tokens": "Answer",
-    "tbt_target": "Promised time per token",
+    "tpot_target": "Promised time per token",
     "overlap": "Overlap of products and weights",
     "overlap_kv": "Overlap of cache reads and prompts",
 }
@@ -42,7 +42,7 @@ def sliders(stops: Stops = STOPS, **defaults: float) -> tuple[Slider, ...]:
 
 
 def hardware() -> tuple[Choice, Choice]:
-    """Choices of a model, in BF16, and of the GPU that holds it, as servers reach it."""
+    """Choices of a model, in BF16, and of the GPU that holds it, as reached."""
     models = {
         each.name: {
             **workload(each),

@@ -118,7 +118,7 @@ def _moments(way: Way, run: Played) -> list[tuple[float, str]]:
     moments = [
         (
             quarter,
-            f"{LAYERS // 4} of {LAYERS} layers of A's prompt are computed. {_sends(way)}",
+            f"{LAYERS // 4} of {LAYERS} layers of A are computed. {_sends(way)}",
         ),
         (half, "Each layer leaves its keys and values: its part of the cache."),
         (
