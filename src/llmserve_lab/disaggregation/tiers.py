@@ -115,6 +115,21 @@ def room_bytes(model: ModelShape, accelerator: Accelerator) -> float:
     return hbm_bytes - weight_bytes
 
 
+def gain(
+    model: ModelShape, accelerator: Accelerator, tier: str, prefix_len: int
+) -> float:
+    """Time to compute a prefix over the time to fetch it from a tier by name.
+
+    Raises:
+        LookupError: there is no such tier.
+    """
+    for each in (HOST_DRAM, NVME_SSD):
+        if each.name == tier:
+            known = setting(model, accelerator) | load(prefix_len)
+            return value(f.TIER_GAIN, known, tier_bw=float(each.bandwidth))
+    raise LookupError(f"tier must be DRAM or SSD, got {tier!r}")
+
+
 def table(model: ModelShape, accelerator: Accelerator, *, prefix_len: int) -> Table:
     """Table of the tiers: what they hold, what was found there, and whether it pays.
 

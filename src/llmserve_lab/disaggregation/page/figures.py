@@ -25,6 +25,7 @@ from llmserve_lab.disaggregation.page.controls import (
     sliders,
 )
 from llmserve_lab.disaggregation.page.pools import pools_by_layer
+from llmserve_lab.disaggregation.page.router import means as router_means
 from llmserve_lab.disaggregation.page.router import routes_by_rule
 from llmserve_lab.disaggregation.served import known, load
 from llmserve_lab.formula.formula import Formula
@@ -36,7 +37,14 @@ from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 from llmserve_lab.running_example import device, model
 
-__all__ = ["goodput", "links", "pools_by_layer", "promises", "routes_by_rule"]
+__all__ = [
+    "goodput",
+    "links",
+    "pools_by_layer",
+    "promises",
+    "router_means",
+    "routes_by_rule",
+]
 MACHINE = f"{model().name}, {GPUS} × {device().name}"
 FREE = ("prompt_len", "new_tokens", "tpot_target", "overlap", "overlap_kv")
 

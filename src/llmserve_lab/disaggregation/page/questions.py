@@ -19,7 +19,7 @@ from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.question.question import Hint, Question
 
 SENT = 4000  # tokens of the prompt to send by hand
-RATE = 60.0  # requests per second of the sizing exercise
+RATE = 80.0  # requests per second of the sizing exercise
 STRICT_S, LOOSE_S = LIMITS_S[0], LIMITS_S[-1]
 SIZED_S = 0.015  # promised for a token in the sizing exercise
 STEP_S, RIDE_S, PER_GPU = 0.015, 0.026, 12.0  # of the exercise on the stretched gap
@@ -31,9 +31,9 @@ def made(prompt: float) -> float:
     return value(f.KV_MADE_PER_S, known(load(prompt)))
 
 
-def served(way: str, limit_s: float) -> float:
-    """Goodput of a way, usual load, wire alone."""
-    found = best(LOADS[0], way, kind=KINDS[0], limit_s=limit_s, hand=HANDS[0])
+def served(way: str, limit_s: float, load_at: int = 0) -> float:
+    """Goodput of a way under a promise, wire alone."""
+    found = best(LOADS[load_at], way, kind=KINDS[0], limit_s=limit_s, hand=HANDS[0])
     return found.per_s
 
 
