@@ -90,9 +90,9 @@ def deployments(
 
 @cache
 def example() -> dict[str, Report]:
-    """The running example on four GPUs, 600 requests at 40 per second."""
+    """The running example on four GPUs, 1000 requests at 40 per second."""
     requests = trace(
-        prompt=PROMPT, output=ANSWER, rate_per_s=40, num_requests=600, seed=1
+        prompt=PROMPT, output=ANSWER, rate_per_s=40, num_requests=1000, seed=1
     )
     ways = deployments(cost=cost(), n_prefill=2, n_decode=2, link="infiniband-ndr")
     return side_by_side(requests, ways)
