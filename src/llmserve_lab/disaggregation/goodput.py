@@ -31,7 +31,7 @@ from llmserve_lab.workloads import Bounded, Geometric, Lognormal, poisson_reques
 GPUS, ENOUGH, REQUESTS = 4, 0.9, 500
 TTFT_S = 0.5  # the first token that a user is promised
 LIMITS_S = (0.01, 0.015, 0.02, 0.03, 0.05)  # and the time of each further one
-WHOLE, CHUNKS, POOLS = "co-located, whole prompts", "co-located, chunks", "two pools"
+WHOLE, CHUNKS, POOLS = "whole prompts", "chunks", "two pools"
 WAYS = (WHOLE, CHUNKS, POOLS)
 BUDGETS, SPLITS = (512, 2048), (1, 2, 3)
 KINDS = ("mean gap", "every gap")

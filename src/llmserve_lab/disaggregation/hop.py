@@ -18,7 +18,7 @@ from llmserve_lab.engine import Continuous, Disaggregated, Pool, Request, simula
 from llmserve_lab.running_example import PROMPT, cost, share
 
 ANSWERS = (9, 4)  # tokens of A and of B
-SHARED_BY = 16  # GPUs on the port of the slow link
+SHARED_BY = 10  # GPUs on the port of the slow link
 
 
 @dataclass(frozen=True)

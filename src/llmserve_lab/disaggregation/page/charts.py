@@ -32,7 +32,7 @@ BANDWIDTH = QuantityAxis(
     domain=(1, 1000),
     log=True,
 )
-HIDES, BEHIND = "hides the hand-over", "falls behind"
+HIDES, BEHIND = "hides it", "falls behind"
 SIDES = {HIDES: SERIES[0], BEHIND: SERIES[1]}
 MADE = Landmark("cache is made", q.kv_made_per_s, "made_kv_made_per_s")
 FLEET = 4
@@ -128,7 +128,7 @@ def goodput() -> Any:
     from llmserve_lab.extras import altair as alt
 
     lines = [
-        f"{i},{j},{k},{way},{rate:g},{kept:.3f}"
+        f"{i},{j},{k},{WAYS.index(way)},{rate:g},{kept:.3f}"
         for i, each in enumerate(LOADS)
         for j, limit in enumerate(LIMITS_S)
         for k, hand in enumerate(HANDS)
@@ -140,16 +140,20 @@ def goodput() -> Any:
             strict=True,
         )
     ]
-    numbers = dict.fromkeys("lthrs", "number")
+    numbers = dict.fromkeys("lthwrs", "number")
     data = alt.Data(
         values="\n".join(["l,t,h,w,r,s", *lines]),
         format=alt.CsvDataFormat(type="csv", parse=numbers),
     )
     mine = "datum.l == load && datum.t == limit"
-    hand = f"(datum.h == hand || (datum.h == 0 && datum.w != '{POOLS}'))"
+    hand = f"(datum.h == hand || datum.w != {WAYS.index(POOLS)})"
     x, y = ARRIVALS.on("x", "r"), KEPT.on("y", "s")
-    drawn = alt.Chart(data).transform_filter(f"{mine} && {hand}")
-    color = by_ink("w", INKS)
+    drawn = (
+        alt.Chart(data)
+        .transform_filter(f"{mine} && {hand}")
+        .transform_calculate(way=f"{list(WAYS)}[datum.w]")
+    )
+    color = by_ink("way", INKS)
     rule = (
         alt.Chart(alt.Data(values=[{"s": ENOUGH}]))
         .mark_rule(strokeDash=[4, 3], color=GREY.css)

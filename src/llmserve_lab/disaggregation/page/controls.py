@@ -14,7 +14,11 @@ from llmserve_lab.running_example import share
 
 ON_ONE_GPU = tuple(MODELS[key] for key in ("llama-3.1-8b", "llama-2-7b", "qwen3-32b"))
 GPUS = in_servers("fp8")
-BY_BANDWIDTH = tuple(sorted(LINKS.values(), key=lambda link: -float(link.bandwidth)))
+CHOSEN = ("nvlink5", "nvlink4", "nvlink3", "pcie-gen5", "pcie-gen4")
+ACROSS = ("infiniband-ndr", "infiniband-hdr")  # from node to node
+BY_BANDWIDTH = tuple(
+    sorted((LINKS[k] for k in CHOSEN + ACROSS), key=lambda link: -float(link.bandwidth))
+)
 Stops = Mapping[str, tuple[float, ...]]
 STOPS: dict[str, tuple[float, ...]] = {
     "prompt_len": (1000.0, 2000.0, 4000.0, 8000.0, 16_000.0, 32_000.0, 128_000.0),

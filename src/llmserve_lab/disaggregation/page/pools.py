@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from llmserve_lab.disaggregation.hop import (
@@ -13,6 +14,7 @@ from llmserve_lab.disaggregation.hop import (
     Way,
     played,
 )
+from llmserve_lab.disaggregation.kv_transfer_timeline import Layer
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis, Ticks
@@ -22,6 +24,7 @@ NAMES = ("A", "B")
 LANES = ("prefill GPU", "link", "decode GPU: A", "decode GPU: B")
 MS = 1e3
 GROUP = 4  # layers in one cell
+SHORT_S = 0.001  # on the link: drawn as a stroke
 LAYERS = cost().n_layers
 Row = dict[str, Any]
 
@@ -41,6 +44,7 @@ def pools_by_layer() -> StepFigure:
             marks=(
                 Cells(table="spans", x2="x2", text="text", grows=True),
                 Ticks(table="tokens", grows=True),
+                Ticks(table="sent", grows=True),
             ),
             height=200,
             now=True,
@@ -67,21 +71,43 @@ def _log(way: Way, run: Played) -> StepLog:
         Frame(text, _counters(run, at), at=MS * at)
         for at, text in sorted(moments, key=lambda moment: moment[0])
     ]
-    return StepLog(tuple(frames), {"spans": _spans(run), "tokens": _tokens(run)})
+    return StepLog(tuple(frames), _tables(run))
+
+
+def _tables(run: Played) -> dict[str, list[Row]]:
+    """Layers on the link are a bar where they touch, a stroke where they are short."""
+    bars, strokes = [], []
+    for number, layers in run.layers.items():
+        for start_s, end_s in _joined(layers):
+            if end_s - start_s > SHORT_S:
+                bars.append(_row(LANES[1], start_s, end_s, NAMES[number]))
+            else:
+                at = {"y": LANES[1], "x": round(MS * start_s, 3)}
+                strokes.append(at | {"ink": NAMES[number]})
+    return {"spans": [*_spans(run), *bars], "tokens": _tokens(run), "sent": strokes}
+
+
+def _joined(layers: Sequence[Layer]) -> list[list[float]]:
+    """Spans of the link in which it never rests."""
+    found: list[list[float]] = []
+    for layer in layers:
+        if found and layer.begun_s <= found[-1][1] + 1e-9:
+            found[-1][1] = layer.sent_s
+        else:
+            found.append([layer.begun_s, layer.sent_s])
+    return found
 
 
 def _spans(run: Played) -> list[Row]:
     """Four layers a cell: computed above, on the link below, and the decode steps."""
     rows = []
     for number, (start_s, end_s) in run.prefills.items():
-        name, layers = NAMES[number], run.layers[number]
+        name = NAMES[number]
         groups = range(0, LAYERS, GROUP)
         each_s = (end_s - start_s) / LAYERS
         for first in groups:
             at = start_s + first * each_s
             rows.append(_row(LANES[0], at, at + GROUP * each_s, name))
-            for layer in layers[first : first + GROUP]:
-                rows.append(_row(LANES[1], layer.begun_s, layer.sent_s, name))
     for start_s, end_s, ids in run.steps:
         rows += [_row(LANES[2 + i], start_s, end_s, NAMES[i]) for i in ids]
     return rows
@@ -159,4 +185,4 @@ def _sends(way: Way) -> str:
 def _calm(run: Played, now: float) -> str:
     if now < run.prefills[1][1]:
         return "While B's prompt is read elsewhere, A gets a token from every step."
-    return "A gets a token from every step; nothing else is in them yet."
+    return "A gets a token from every step. B's cache is still on its way."
