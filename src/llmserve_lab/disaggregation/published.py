@@ -111,7 +111,8 @@ def batch_table() -> Table:
         limits = (f"{int(each):,}" for each in (read, arith, room))
         rows.append((f"{prompt:,}", si(promise_s, "s"), *limits, held))
     columns = ("prompt", "time per token", "reading", "computing", "memory", "batch")
-    caption = f"{model().name} on one {device().name}, answers of {ANSWER}: requests"
+    what = f"{model().name} on one {device().name}, answers of {ANSWER} tokens"
+    caption = f"Most requests in a batch: {what}"
     return Table(caption, columns, rows)
 
 
@@ -124,16 +125,11 @@ def fabrics_table(*prompts: int) -> Table:
     for key in ("nvlink4", "pcie-gen5", "infiniband-ndr", "infiniband-hdr"):
         over = wire(LINKS[key])
         reached = float(over["link_bw"]) * float(over["eff_link"])
-        cells = []
-        for prompt in prompts:
-            has = known(load(prompt), **LAYERS) | over
-            cells += [
-                si(value(f.TRANSFER_S, has), "s"),
-                si(value(f.EXPOSED_S, has), "s"),
-            ]
-        rows.append((LINKS[key].name, si(reached, "byte/s"), *cells))
-    heads = [
-        f"{prompt:,} tokens{what}" for prompt in prompts for what in ("", ", left over")
-    ]
-    caption = f"{model().name} on {device().name}: sending a cache"
-    return Table(caption, ("link", "reached", *heads), rows)
+        all_known = [known(load(prompt), **LAYERS) | over for prompt in prompts]
+        sent = [si(value(f.TRANSFER_S, has), "s") for has in all_known]
+        left = si(value(f.EXPOSED_S, all_known[-1]), "s")
+        rows.append((LINKS[key].name, si(reached, "byte/s"), *sent, left))
+    heads = [f"{prompt:,} tokens" for prompt in prompts]
+    caption = f"{model().name} on {device().name}: time to send a cache"
+    columns = ("link", "reached", *heads, f"left over of {heads[-1]}")
+    return Table(caption, columns, rows)

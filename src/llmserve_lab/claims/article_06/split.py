@@ -232,7 +232,7 @@ CLAIMS = (
             ),
         ),
         verdict=Verdict.INCONSISTENT,
-        why="By section 5 of the article the prefill pool emits the first token and the "
+        why="By section 5 of the article the prefill pool emits the first token, the "
         "transfer delays the second. It depends on the engine: where the decode side "
         "emits it, as with vLLM's NixlConnector, the sum is right.",
     ),

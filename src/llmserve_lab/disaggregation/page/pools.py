@@ -51,7 +51,7 @@ def pools_by_layer() -> StepFigure:
         ),
         logs=logs,
         stills=((BY_LAYERS.name, 2), (BY_LAYERS.name, 5), (BY_LAYERS.name, last)),
-        start=3,
+        start=5,
         legend={
             "A": "request A",
             "B": "request B",

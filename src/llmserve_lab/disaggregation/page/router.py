@@ -22,7 +22,7 @@ from llmserve_lab.page.step.pictures import graph
 SHOWN = 8
 HEIGHT = 300
 Row = dict[str, Any]
-PLACES = {f"D{i + 1}": (0.95, 0.95 - 0.3 * i) for i in range(4)}
+PLACES = {f"D{i + 1}": (0.75, 0.95 - 0.3 * i) for i in range(4)}
 SOURCE = (0.05, 0.5)
 
 
@@ -80,7 +80,7 @@ def _log(sent: Sequence[Sent]) -> StepLog:
         )
         for (x, y), wait_s in zip(PLACES.values(), each.queues_s, strict=True):
             said = f"busy for {si(wait_s, 's', 2)}" if wait_s else "free"
-            words.append({"x": x, "y": y - 0.13, "text": said, **alive})
+            words.append({"x": x + 0.25, "y": y, "text": said, **alive})
     return StepLog(frames, {"messages": messages, "words": words})
 
 
