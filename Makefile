@@ -42,6 +42,10 @@ pages: $(ENV) $(BUILT)  ## open every page in chromium, and move every slider
 
 lab: $(ENV) $(RUNTIME)  ## open the chapters in JupyterLab
 	@test -z "$(CHAPTERS)" || $(BIN)/jupyter trust $(CHAPTERS)
+	@if [ "$$(id -u)" -eq 0 ] && [[ "$(LAB_FLAGS)" != *--allow-root* ]]; then \
+	    echo 'Jupyter does not start as root: in a container of your own, say'; \
+	    echo '    make lab LAB_FLAGS=--allow-root'; exit 1; \
+	fi
 	$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/chapters $(LAB_FLAGS)
 
 run: $(ENV)  ## run every chapter and store its outputs
@@ -72,7 +76,7 @@ clean:  ## remove all that make made, but for the environment in .venv
 	find . -path ./.venv -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@awk -F ':.*## *' '/^[a-z-]+:.*##/ {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # A warning is an error: a plain build would exit 0 with a broken page. The first page is
 # copied over Jupyter Book's redirect, which has no icon and so asks the server for one.

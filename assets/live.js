@@ -294,6 +294,7 @@
       const sentence = this.data.sentence.replace(/\{(\w+)(?::(\d+))?\}/g,
         (_, name, digits) => this.text(name, digits && Number(digits)));
       write(this.caption, sentence);
+      window.llmserveProvenance?.followBands(this.root);
       this.picture.setAttribute("aria-label", sentence);
     }
 

@@ -9,7 +9,7 @@
   "use strict";
   if (window.llmserveProvenance) return;
 
-  const PARTS = ["formulas", "quantities", "sources", "numbers", "figures"];
+  const PARTS = ["formulas", "quantities", "sources", "texts", "bands", "tables", "numbers", "figures"];
   const book = Object.fromEntries(PARTS.map((part) => [part, new Map()]));
   const CHECKED = "chapters/how_checked.html#check-";
   const KINDS = {
@@ -104,6 +104,12 @@
     return Array.isArray(given) ? { value: given[0], source: given[1] } : { value: given };
   }
 
+  /* The error band of a rate, given that of the time that it is one over. */
+  function inverse(band) {
+    if (band.limit) return { ...band, limit: band.limit === "lower" ? "upper" : "lower" };
+    return band.outside ? band : { ...band, low: 1 / (1 + band.high) - 1, high: 1 / (1 + band.low) - 1 };
+  }
+
   /* A number that was stored: its given values stand in the record. */
   function storedWorking(record) {
     return new Working(record.formula, (name) => {
@@ -137,6 +143,23 @@
         const known = at !== name || name in this.data.now;
         return known ? this.given(at) : null;
       });
+    }
+
+    /* The error band of a readout now, and whether it is that of the first setting. */
+    band(readout) {
+      const held = this.data.bands?.[readout];
+      if (!held) return null;
+      if (!held.table) return { ...book.bands.get(held.of ?? held.opens), moved: Boolean(held.opens) && this.moved };
+      const { by, of, at } = book.tables.get(held.table);
+      const place = by.reduce(
+        (sum, [name, stops]) => sum * stops.length + stops.indexOf(this.signal(name)), 0);
+      const band = book.bands.get(of[at[place]]);
+      return held.rate ? inverse(band) : band;
+    }
+
+    get moved() {
+      const controls = this.root.querySelectorAll?.(".live-controls [name]") ?? [];
+      return [...controls].some(({ name }) => this.signal(name) !== this.data.now[name]);
     }
 
     given(signal) {
@@ -272,6 +295,10 @@
       from ? `Formula: ${from}. ` : "", count ? `Checked against a count (${count}). ` : "", where);
   }
 
+  function unitOf(working) {
+    return quantity(resultOf(working.key)).unit;
+  }
+
   function runParts([call, does, given]) {
     const settings = Object.entries(given ?? {}).map(([name, value]) =>
       Array.isArray(value)
@@ -285,25 +312,63 @@
     ];
   }
 
-  function bandLine(band) {
-    return band ? element("p", {}, `Error band: ${band}`) : "";
+  /* An error in whole per cent with its sign; Python prints the same. */
+  function perCent(error) {
+    const whole = Math.floor(Math.round(1000 * Math.abs(error)) / 10 + 0.5);
+    return whole ? `${error < 0 ? "−" : "+"}${whole}` : "0";
+  }
+
+  /* What stands beside a prediction. */
+  function bandText(band) {
+    if (band.outside) return "outside everything measured";
+    if (band.limit) return `${band.limit} bound`;
+    const errors = `${perCent(band.low)}…${perCent(band.high)} %`;
+    return band.moved ? `as it opens: ${errors}` : `${errors} on runs like this`;
+  }
+
+  function far(error) {
+    const whole = perCent(error);
+    return whole === "0" ? "right" : `${whole.slice(1)} % too ${error < 0 ? "low" : "high"}`;
+  }
+
+  /* How far off, on which runs, and where the measured value would lie. */
+  function bandSaid(band, value, unit) {
+    if (band.outside) return `Outside everything measured: ${band.outside}. Nothing is known of its error.`;
+    if (band.limit) return `No prediction but ${band.limit === "upper" ? "an" : "a"} ${bandText(band)}: ${band.why}.`;
+    const of = band.moved ? "At the setting that the figure opens with, not at this one: on" : "On";
+    const inside = value === undefined || band.moved ? "" : ` Measured would be ${shown(value / (1 + band.high), unit)} to ` +
+      `${shown(value / (1 + band.low), unit)}.`;
+    return `${of} runs like this, such predictions were ${far(band.low)} to ${far(band.high)} ` +
+      `(${band.whole ? "all" : "9 in 10"} of the ${band.n} nearest measured runs: ${band.runs}${band.how ? `; ${book.texts.get(band.how)}` : ""}).${inside}`;
+  }
+
+  function bandLine(band, value, unit) {
+    if (!band) return "";
+    return element("p", { class: "origin-band" }, element("b", {}, "Error band. "), bandSaid(band, value, unit));
   }
 
   function storedParts(record) {
-    if (record.formula) return { title: book.formulas.get(record.formula).title,
-      formula: record.formula, parts: [...workingParts(storedWorking(record)), bandLine(record.band)] };
+    const band = book.bands.get(record.band);
+    if (record.formula) {
+      const working = storedWorking(record);
+      return { title: working.formula.title, formula: record.formula,
+        parts: [bandLine(band, working.value, unitOf(working)), ...workingParts(working)] };
+    }
     if (record.source) return { title: "A number that is cited",
-      parts: [element("p", {}, sourceLine(record.source)), bandLine(record.band)] };
-    return { title: "A number from a run", parts: [...runParts(record.run), bandLine(record.band)] };
+      parts: [bandLine(band), element("p", {}, sourceLine(record.source))] };
+    return { title: "A number from a run", parts: [bandLine(band), ...runParts(record.run)] };
   }
 
   function liveParts(root, readout) {
-    const found = new Live(root).of(readout);
+    const live = new Live(root), found = live.of(readout), band = live.band(readout);
     if (!found) return null;
-    if (found.working) return { title: found.working.formula.title, formula: found.working.key,
-      parts: workingParts(found.working) };
+    if (found.working) {
+      const { working } = found;
+      return { title: working.formula.title, formula: working.key,
+        parts: [bandLine(band, working.value, unitOf(working)), ...workingParts(working)] };
+    }
     const line = found.source ? sourceLine(found.source) : found.says;
-    return { title: "A setting of this figure", parts: [element("p", {}, line)] };
+    return { title: "A setting of this figure", parts: [bandLine(band), element("p", {}, line)] };
   }
 
   /* --- The card: one for the page. --- */
@@ -447,6 +512,18 @@
         "aria-label": `Where this number is from: ${label}`,
       }));
     }
+    followBands(root);
+  }
+
+  /* The bands under a live figure, at its present setting; live.js asks after each move. */
+  function followBands(root) {
+    if (!book.figures.has(root.id)) return;
+    const live = new Live(root);
+    for (const output of root.querySelectorAll("output[data-readout]")) {
+      const band = live.band(output.dataset.readout);
+      const place = output.closest(".live-readout").querySelector("small.band")?.lastChild;
+      if (band && place && place.data !== bandText(band)) place.data = bandText(band);
+    }
   }
 
   function scan() {
@@ -491,7 +568,7 @@
   window.addEventListener("resize", place);
   window.addEventListener("beforeprint", () => close(false));
 
-  window.llmserveProvenance = { scan, add, book, evaluate, Live, storedWorking };
+  window.llmserveProvenance = { scan, add, book, evaluate, followBands, bandText, Live, storedWorking };
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", scan);
   else scan();

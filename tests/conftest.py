@@ -2,6 +2,7 @@
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,7 +47,17 @@ def optional() -> Callable[[str, object], None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what tests recorded as `record_property("report", line)`."""
+    """Print what tests recorded as `record_property("report", line)`, and each skip.
+
+    A run in which half of the tests never ran must not look like one that passed.
+    """
+    skipped = Counter(
+        str(report.longrepr[-1]).removeprefix("Skipped: ")
+        for report in terminalreporter.getreports("skipped")
+        if isinstance(report.longrepr, tuple)
+    )
+    for reason, times in skipped.items():
+        terminalreporter.write_line(f"{times} skipped: {reason}")
     for report in terminalreporter.getreports("passed"):
         for name, line in report.user_properties:
             if name == "report":

@@ -20,6 +20,8 @@ from llmserve_lab.catalog import (
     workload,
 )
 from llmserve_lab.engine import IterationCost
+from llmserve_lab.formula.band import Band, Unmeasured
+from llmserve_lab.validation.bands import Predicted
 
 MODEL, DEVICE = "llama-3.1-8b", "h100-sxm"
 AS_MEASURED = "as measured"  # the default machine, beside those of the catalog
@@ -71,8 +73,6 @@ def served_by(shape: ModelShape, gpu: Accelerator) -> IterationCost:
         prompt_layer_s=(fitted.prompt_layers - 1) * fitted.layer_s,
         request_s=fitted.request_s,
         attention_apart=True,
-        weights_read="touched",
-        usable_memory=True,
         precision_exponent=fitted.exponent,
     )
 
@@ -87,3 +87,34 @@ def cost() -> IterationCost:
 def datasheet() -> IterationCost:
     """Model and GPU if all of the datasheet were reached and nothing else took time."""
     return IterationCost.of(model(), device())
+
+
+def band(
+    kind: Predicted,
+    *,
+    clients: int,
+    prompt_len: int = PROMPT,
+    output_len: int = ANSWER,
+    tp: int = 1,
+    model_key: str = MODEL,
+    device_key: str = DEVICE,
+    precision: str = "bf16",
+) -> Band | Unmeasured:
+    """How far off predictions of this ``kind`` were on runs like the running example.
+
+    ``clients`` is the concurrency: requests under way at a time, the batch of a decode
+    step. The predictions are those of the machine as measured; see
+    :func:`llmserve_lab.validation.band`.
+    """
+    return validation.band(
+        kind,
+        validation.Setting.on(
+            model_key,
+            device_key,
+            tp=tp,
+            clients=clients,
+            prompt_len=prompt_len,
+            output_len=output_len,
+            precision=precision,
+        ),
+    )

@@ -25,6 +25,12 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+BROWSERS = (
+    *("chromium", "chromium-browser", "google-chrome"),
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+)
+HOW_TO_GET_IT = "apt-get install chromium, or brew install --cask chromium"
 AXE = Path(__file__).resolve().parents[1] / "vendor" / "axe.min.js"
 RUNNING = "figure.live[data-state=running]"
 UNFOLD = "document.querySelectorAll('details.further').forEach(d => { d.open = true; })"
@@ -96,8 +102,8 @@ class Visit:
 @pytest.fixture(scope="session")
 def chromium(optional: Callable[[str, object], None]) -> Iterator[Browser]:
     """The one browser of the session."""
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    optional("chromium is not installed", path)
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    optional(f"chromium is not installed ({HOW_TO_GET_IT})", path)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser

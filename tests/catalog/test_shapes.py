@@ -124,7 +124,7 @@ def test_two_shapes_are_equal_when_their_numbers_are() -> None:
         ),
         (lambda: LatentAttention(**MLA | {"d_q": 0}), "d_q must be at least 1"),
         (lambda: MoeFfn(**MOE | {"top_k": 5}), "top_k must be at most n_experts = 4"),
-        (lambda: MoeFfn(**MOE | {"n_shared": -1}), "n_shared must not be negative"),
+        (lambda: MoeFfn(**MOE | {"n_shared": -1}), "n_shared must be at least 0"),
         (lambda: SwigluFfn(d_ff=-1), "d_ff must be at least 1, got -1"),
         (lambda: GeluFfn(d_ff=0), "d_ff must be at least 1, got 0"),
         (lambda: replace(catalog.model("kimi-k2"), n_layers=0), "n_layers.*got 0"),

@@ -95,5 +95,5 @@ def test_what_is_compared_says_that_outputs_are_equal() -> None:
 
 
 def test_another_form_is_refused() -> None:
-    with pytest.raises(KeyError, match="melted"):
+    with pytest.raises(ValueError, match="melted"):
         execute("melted", n_rows=1, context=0)

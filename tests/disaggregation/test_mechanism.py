@@ -56,7 +56,7 @@ def test_the_layers_arrive_when_the_engine_lets_the_request_in(way: Way) -> None
     for number in (0, 1):
         first = min(step[0] for step in run.steps if number in step[2])
         before = run.arrived_s(number) - 1e-6
-            running = [step for step in run.steps if step[0] < before]
+        running = [step for step in run.steps if step[0] < before]
         free_s = running[-1][1] if running else 0.0
         assert first == pytest.approx(max(run.arrived_s(number), free_s), abs=1e-6)
     sent = PROMPT * cost().kv_bytes_per_token / bytes_per_s(way)

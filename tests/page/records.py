@@ -87,3 +87,9 @@ class Browser:
         """What the script makes of a readout at the figure's stored setting."""
         live = f"new p.Live({{id: {json.dumps(figure)}}}).of({json.dumps(name)})"
         return float(self.engine.eval(f"(f => f.working?.value ?? f.value)({live})"))
+
+    def band(self, figure: str, name: str) -> str:
+        """What the script writes beside a readout at the stored setting."""
+        root = f"{{id: {json.dumps(figure)}}}"
+        asked = f"p.bandText(new p.Live({root}).band({json.dumps(name)}))"
+        return str(self.engine.eval(asked))

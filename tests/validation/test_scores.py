@@ -6,12 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from llmserve_lab import running_example
 from llmserve_lab.validation import (
     Band,
     Setting,
     Unmeasured,
     achieved,
     band,
+    datasheet_bound,
     dense_rows,
     errors,
     left_out,
@@ -156,3 +158,25 @@ def test_bands_refuse_by_name() -> None:
         replace(HERE, clients=0)
     with pytest.raises(ValueError, match="params must be finite, got nan"):
         replace(HERE, params=float("nan"))
+
+
+def test_a_rate_has_the_inverse_band_of_its_time() -> None:
+    for rate, time in (("tokens_per_s", "e2e"), ("user_tokens_per_s", "tpot")):
+        found, of_time = band(rate, HERE), band(time, HERE)  # type: ignore[arg-type]
+        assert isinstance(found, Band) and isinstance(of_time, Band)
+        assert found.low == pytest.approx(1 / (1 + of_time.high) - 1, abs=1e-3)
+        assert found == of_time.inverse()
+    assert band("decode_step", HERE) == band("tpot", HERE)
+
+
+def test_the_datasheet_bounds_times_from_below_and_rates_from_above() -> None:
+    assert datasheet_bound("tpot").side == "lower"
+    assert datasheet_bound("tokens_per_s").side == "upper"
+    with pytest.raises(LookupError, match="kind must be one of tpot, "):
+        datasheet_bound("watts")  # type: ignore[arg-type]
+
+
+def test_the_running_example_has_bands_under_load_and_none_alone() -> None:
+    busy = running_example.band("tpot", clients=32)
+    assert isinstance(busy, Band) and "llama-3-8b" in busy.regime
+    assert isinstance(running_example.band("tpot", clients=1), Unmeasured)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llmserve_lab.catalog.records.link import Link
-from llmserve_lab.checks import at_least
+from llmserve_lab.checks import at_least, positive
 from llmserve_lab.cluster.ring import Traffic
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Cell, Table
@@ -32,10 +32,19 @@ ON_THE_WIRE = "on the wire: bytes that leave the rank under the ring algorithm"
 
 @dataclass(frozen=True, kw_only=True)
 class Wire:
-    """A link as a call sees it: seconds per step, bytes per second one way."""
+    """A link as a call sees it: seconds per step, bytes per second one way.
+
+    Raises:
+        ValueError: the latency is negative, the bandwidth is not above zero, or one of
+            them is not finite.
+    """
 
     latency_s: float
     bytes_per_s: float
+
+    def __post_init__(self) -> None:
+        at_least("latency_s", self.latency_s, 0)
+        positive("bytes_per_s", self.bytes_per_s)
 
     @classmethod
     def of(cls, link: Link, latency_s: float | None, eff_link: float) -> Wire:

@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from llmserve_lab.checks import at_least, whole
+
 
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
@@ -62,7 +64,13 @@ def all_reduce(chunk_bytes: Sequence[int], rank: int) -> Traffic:
 
 
 def broadcast(tensor_bytes: int, rank: int, *, root: int, num_ranks: int) -> Traffic:
-    """Pass the tensor on, but for the last in the pipe; the root takes nothing."""
+    """Pass the tensor on, but for the last in the pipe; the root takes nothing.
+
+    Raises:
+        ValueError: there is no rank, or the tensor has a negative size.
+    """
+    whole(num_ranks=num_ranks)
+    at_least("tensor_bytes", tensor_bytes, 0)
     place = (rank - root) % num_ranks
     return Traffic(
         sent_bytes=tensor_bytes if place < num_ranks - 1 else 0,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from llmserve_lab.checks import whole
 from llmserve_lab.transformer import ORDERED, KVCache, Packing, Transformer, cumulative
 from llmserve_lab.transformer.arithmetic import Array, Integers
 
@@ -32,10 +33,8 @@ class Part:
     context: int = 0
 
     def __post_init__(self) -> None:
-        if self.rows < 1:
-            raise ValueError(f"rows must be at least 1 token, got {self.rows}")
-        if self.context < 0:
-            raise ValueError(f"context must be at least 0 tokens, got {self.context}")
+        whole(rows=self.rows, of="token")
+        whole(context=self.context, first=0, of="tokens")
 
     @property
     def kind(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from llmserve_lab.checks import positive, whole
 from llmserve_lab.continuous_batching.machine import DECODES, LONG
 from llmserve_lab.engine import Request
 from llmserve_lab.running_example import ANSWER, PROMPT, model
@@ -50,7 +51,12 @@ def crowd(*, per_s: float, num_requests: int = 800, seed: int = 0) -> list[Reque
 
     Gaps between arrivals are exponential (a Poisson process), lengths of answers
     geometric with the running example's mean, none above ``LONGEST``.
+
+    Raises:
+        ValueError: the rate is not positive, or there is no request.
     """
+    positive("per_s", per_s)
+    whole(num_requests=num_requests)
     rng = np.random.default_rng(seed)
     arrivals = np.cumsum(rng.exponential(1 / per_s, num_requests))
     answers = np.minimum(rng.geometric(1 / ANSWER, num_requests), LONGEST)

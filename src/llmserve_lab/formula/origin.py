@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from llmserve_lab.formula.band import ErrorBand
 from llmserve_lab.formula.equation import Equation
 
 
@@ -50,12 +51,14 @@ class Computed:
     """The result of a formula with the arguments that were put in.
 
     ``given`` holds what the formula asked for, by name: bare numbers, and evidence with
-    its source. ``value`` is in the unit of the formula's result.
+    its source. ``value`` is in the unit of the formula's result. A prediction has a
+    ``band``: how far off predictions like it were.
     """
 
     formula: Equation
     given: Mapping[str, Any]
     value: float
+    band: ErrorBand | None = None
 
     @property
     def unit(self) -> str:
@@ -93,12 +96,18 @@ def small_print(computed: Computed, text: str) -> str:
 
 
 class Sourced(str):
-    """A text that knows where its number is from."""
+    """A text that knows where its number is from, and how far off such numbers were.
 
-    origin: Origin
+    Without an origin it is from the run that shows it.
+    """
 
-    def __new__(cls, text: str, origin: Origin) -> Sourced:
+    origin: Origin | None
+    band: ErrorBand | None
+
+    def __new__(
+        cls, text: str, origin: Origin | None, band: ErrorBand | None = None
+    ) -> Sourced:
         """Attach an origin to a text; the text itself stays as it is."""
         made = super().__new__(cls, text)
-        made.origin = origin
+        made.origin, made.band = origin, band
         return made

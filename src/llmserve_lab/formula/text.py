@@ -48,7 +48,13 @@ def rounded(value: float | Decimal, digits: int) -> tuple[str, int]:
 
 
 def plain(value: float | Decimal, digits: int = 3) -> str:
-    """Round to ``digits`` significant digits, no exponent, commas from 10,000."""
+    """Round to ``digits`` significant digits, no exponent, commas from 10,000.
+
+    Raises:
+        ValueError: the value is infinite or not a number.
+    """
+    if not math.isfinite(value):
+        raise ValueError(f"value must be finite to be displayed, got {value}")
     if value == 0:
         return "0"
     text, power = rounded(value, digits)

@@ -21,7 +21,13 @@ RANKS, N_EXPERTS, WIDTH = 8, 256, 2
 
 
 def popularity(hot_share: float) -> Array:
-    """Chance of every expert [E]: rank 0's share ``hot_share`` beside the even rest."""
+    """Chance of every expert [E]: rank 0's share ``hot_share`` beside the even rest.
+
+    Raises:
+        ValueError: the share is none.
+    """
+    if not 0 <= hot_share <= 1:
+        raise ValueError(f"hot_share must be in [0, 1], got {hot_share}")
     even = np.full(N_EXPERTS, (1 - hot_share) / N_EXPERTS)
     even[: N_EXPERTS // RANKS] += hot_share * RANKS / N_EXPERTS
     return even

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llmserve_lab.checks import at_least
 from llmserve_lab.transformer.arithmetic import Array, Integers
 
 Counts = Sequence[float] | npt.NDArray[Any]
@@ -131,6 +132,12 @@ def _place(expert: int, seats: list[list[int]], loads: Array, room: int) -> int:
 
 
 def balance(loads: Counts) -> float:
-    """Balancedness: mean over largest load, 1 where nothing has come at all."""
+    """Balancedness: mean over largest load, 1 where nothing has come at all.
+
+    Raises:
+        ValueError: a load is negative or not finite, or there is none.
+    """
+    for load in np.asarray(loads, float).ravel():
+        at_least("loads", load, 0)
     largest = float(np.max(loads))
     return float(np.mean(loads)) / largest if largest else 1.0

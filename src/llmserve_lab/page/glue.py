@@ -11,6 +11,7 @@ from typing import Any
 from llmserve_lab.formula.latex import Worked
 from llmserve_lab.formula.origin import CellRun, Computed, Evidence, Origin, Sourced
 from llmserve_lab.formula.text import said
+from llmserve_lab.page.banded import band_of
 from llmserve_lab.page.cell import this_argument
 from llmserve_lab.page.provenance import Provenance
 
@@ -25,8 +26,8 @@ def glue(**numbers: Gluable) -> None:
     A value is a result (``RIDGE.computed(known)``), a cited number, a text, or a pair
     of number and unit that :func:`said` formats; a third part of it, or a ``Sourced``
     text, says where the number is from. What says nothing is from the expression that
-    the cell hands in. The record is stored beside the number; both are compared by the
-    notebook tests.
+    the cell hands in. A prediction is ``banded``. The record is stored beside the
+    number; both are compared by the notebook tests.
 
     Raises:
         TypeError: a value is none of these.
@@ -39,7 +40,7 @@ def glue(**numbers: Gluable) -> None:
         data = {f"{PREFIX}text/plain": repr(str(text))}
         if origin is not None:
             book = Provenance()
-            book.number(origin, name)
+            book.number(origin, name, band_of(value))
             data["text/html"] = book.script()  # nothing to see; a front end keeps it
         metadata = {"scrapbook": {"name": name, "mime_prefix": PREFIX}}
         display(data, raw=True, metadata=metadata)  # type: ignore[no-untyped-call]

@@ -12,12 +12,14 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from llmserve_lab.formula.band import ErrorBand
 from llmserve_lab.formula.latex import template
 from llmserve_lab.formula.origin import CellRun, Computed, Evidence, Origin, hand_in
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 from llmserve_lab.formula.text import said_unit, without_links
 from llmserve_lab.formula.tree import prefix_form
 from llmserve_lab.page.html import data_script, digest, escape, tag
+from llmserve_lab.page.live.bands import BandTable, ReadoutBand, opens_with
 from llmserve_lab.page.live.readout import Readout
 
 if TYPE_CHECKING:
@@ -26,23 +28,37 @@ if TYPE_CHECKING:
     from llmserve_lab.page.live.figure import LiveFigure
     from llmserve_lab.page.live.readout import Bound
 
-PARTS = ("formulas", "quantities", "sources", "numbers", "figures")
+PARTS = (
+    "formulas",
+    "quantities",
+    "sources",
+    "texts",
+    "bands",
+    "tables",
+    "numbers",
+    "figures",
+)
 SCRIPT = "provenance-data"  # class of the element that holds the records
 Data = dict[str, dict[str, Any]]
 
 
 class Provenance:
-    """The records of one output: each formula, letter, source and number once."""
+    """The records of one output: each formula, letter, source, band, number once."""
 
     def __init__(self) -> None:
         self.data: Data = {part: {} for part in PARTS}
 
-    def number(self, origin: Origin, name: str = "") -> str:
+    def number(
+        self, origin: Origin, name: str = "", band: ErrorBand | None = None
+    ) -> str:
         """Record a number by its origin; returns the key that its mark refers to.
 
-        The key is ``name``, if it has one, as numbers in prose do.
+        The key is ``name``, if it has one, as numbers in prose do. ``band`` is its
+        error band, where the origin has none of its own.
         """
-        record = self._record(origin) | {"band": None}  # room for an error band
+        band = (origin.band if isinstance(origin, Computed) else None) or band
+        held = None if band is None else self.band(band)
+        record = self._record(origin) | {"band": held}
         key = name or digest(record)
         self.data["numbers"][key] = record
         return key
@@ -95,6 +111,21 @@ class Provenance:
         self.data["sources"][key] = line
         return key
 
+    def band(self, band: ErrorBand) -> str:
+        """Record an error band; returns the key."""
+        record = band.record()
+        if "how" in record:
+            record["how"] = self._text(record["how"])
+        key = digest(record)[:6]
+        self.data["bands"][key] = record
+        return key
+
+    def _text(self, text: str) -> str:
+        """Record what many bands say; returns the key."""
+        key = digest(text)[:6]
+        self.data["texts"][key] = text
+        return key
+
     def formula(self, formula: Equation) -> None:
         """Record a formula, its letters, and the formulas below it."""
         for step in formula.steps():
@@ -123,6 +154,27 @@ class Provenance:
                 if slider.source is not None
             },
         }
+        if bands := self._bands(figure):
+            self.data["figures"][key]["bands"] = bands
+
+    def _bands(self, figure: LiveFigure) -> dict[str, Any]:
+        """Which band a readout has, by name: of all settings, the first, or each."""
+        return {
+            readout.name: self._held(readout.band, figure)
+            for readout in figure.readouts
+            if isinstance(readout, Readout) and readout.band is not None
+        }
+
+    def _held(self, band: ReadoutBand, figure: LiveFigure) -> dict[str, Any]:
+        if not isinstance(band, BandTable):
+            return {"opens" if opens_with(band) else "of": self.band(band)}
+        keys = [self.band(each) for each in band.times.bands(figure.controls)]
+        names = [*dict.fromkeys(keys)]
+        at = [names.index(key) for key in keys]
+        table = {"by": [*band.stops(figure.controls).items()], "of": names, "at": at}
+        key = digest(table)[:6]
+        self.data["tables"][key] = table
+        return {"table": key} | ({"rate": True} if band.rate else {})
 
     def _bound(self, bound: Bound) -> dict[str, Any]:
         self.formula(bound.formula)
@@ -153,7 +205,7 @@ def beside(computed: Computed, text: str) -> str:
             term = computed.formula.known()[name]
             by_source.setdefault(_cited(value), []).append(escape(term.meaning))
     said = "; ".join(f"{', '.join(names)}: {who}" for who, names in by_source.items())
-    number = book.mark(text, computed)
+    number = book.mark(text, computed) + shown(computed.band)
     line = f"{number} · {said or 'all values are chosen here'}"
     return tag("p", line, class_="worked-sources") + book.script()
 
@@ -164,6 +216,14 @@ def _cited(evidence: Evidence) -> str:
     is_web = evidence.url.startswith("https://")
     who = tag("a", short, href=evidence.url) if is_web else short
     return f"{who} ({evidence.kind})"
+
+
+def shown(band: ErrorBand | None) -> str:
+    """An error band as HTML beside its number; empty without one."""
+    if band is None:
+        return ""
+    name = tag("span", "error band: ", class_="origin-hidden")
+    return " " + tag("small", name + escape(band.short), class_="band")
 
 
 def marked(html: str, key: str) -> str:

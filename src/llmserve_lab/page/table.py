@@ -15,11 +15,12 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
-from llmserve_lab.formula.origin import Sourced
+from llmserve_lab.formula.origin import CellRun, Sourced
 from llmserve_lab.formula.text import plain, without_links
+from llmserve_lab.page.banded import band_of
 from llmserve_lab.page.cell import this_run
 from llmserve_lab.page.html import linked
-from llmserve_lab.page.provenance import Provenance, marked
+from llmserve_lab.page.provenance import Provenance, marked, shown
 
 Cell = str | int | float
 NUMBER_LIKE = re.compile(r"[~≈<>≤≥]?\s*[-−+]?\.?\d")
@@ -43,7 +44,8 @@ class Table:
     The first column names the row unless ``row_headers`` is false. A column in which
     every cell is a number, or begins like one (``"14 GB"``), is aligned to the right.
     A cell may refer to a note by its number: ``"80 GB [2]"``. A :class:`Sourced` cell
-    says where its number is from; the others are from the run that made the table,
+    says where its number is from, one made by ``banded`` how far off such numbers were;
+    the others are from the run that made the table,
     whose ``settings`` (text, numbers, or cited numbers) are kept with it.
 
     Raises:
@@ -93,7 +95,7 @@ class Table:
     def __repr__(self) -> str:
         """Aligned plain text: caption, heading, rule, rows, numbered notes."""
         rows = (self.columns, *self.rows)
-        grid = [[without_links(cell_text(cell)) for cell in row] for row in rows]
+        grid = [[_as_text(cell) for cell in row] for row in rows]
         widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
         lines = [_line(row, widths, self.numeric) for row in grid]
         rule = "  ".join("─" * width for width in widths)
@@ -110,7 +112,7 @@ class Table:
         run = this_run(self.settings) if any(self.numeric) else None
         mark = f' data-run="{book.number(run)}"' if run else ""
         head = "".join(_heading(*pair) for pair in self._headed(self.columns))
-        rows = ("".join(self._cells(row, book)) for row in self.rows)
+        rows = ("".join(self._cells(row, book, run)) for row in self.rows)
         body = "\n".join(f"<tr>{row}</tr>" for row in rows)
         return (
             f'<div class="{WRAP}" tabindex="0" role="region" aria-label="{caption}">\n'
@@ -127,10 +129,15 @@ class Table:
         texts = (text.replace(" × ", "&nbsp;×&nbsp;") for text in shown)
         return zip(texts, self.numeric, strict=True)
 
-    def _cells(self, row: Sequence[Cell], book: Provenance) -> Iterable[str]:
+    def _cells(
+        self, row: Sequence[Cell], book: Provenance, run: CellRun | None
+    ) -> Iterable[str]:
         for index, (text, number) in enumerate(self._headed(row)):
             if isinstance(cell := row[index], Sourced):
-                text = marked(text, book.number(cell.origin))
+                band, origin = band_of(cell), cell.origin or run
+                if origin is not None:
+                    text = marked(text, book.number(origin, band=band))
+                text += shown(band)
             if index == 0 and self.row_headers:
                 yield f'<th scope="row">{text}</th>'
             else:
@@ -139,6 +146,12 @@ class Table:
     def _notes(self) -> str:
         items = "\n".join(f"<li>{linked(escape(note))}</li>" for note in self.notes)
         return f'\n<ol class="table-notes">\n{items}\n</ol>' if items else ""
+
+
+def _as_text(cell: Cell) -> str:
+    """A cell for a terminal, with its error band if it has one."""
+    band, text = band_of(cell), without_links(cell_text(cell))
+    return text if band is None else f"{text} ({band.short})"
 
 
 def _reads_as_numbers(cells: Sequence[Cell]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from llmserve_lab.checks import whole
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution
 
 EPSILON = 1e-6  # keeps a norm from dividing by zero
@@ -74,6 +75,7 @@ def split_heads(rows: Array, d_head: int) -> Array:
     Raises:
         ValueError: the width holds no whole number of heads.
     """
+    whole(d_head=d_head)
     if rows.shape[-1] % d_head:
         raise ValueError(
             f"d_head must divide the width {rows.shape[-1]}, got {d_head}: "

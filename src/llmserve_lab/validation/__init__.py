@@ -4,7 +4,8 @@
 is the machine that the rows were fitted with, beside the datasheet's.
 """
 
-from llmserve_lab.validation.bands import Band, Setting, Unmeasured, band
+from llmserve_lab.formula.band import Band, Limit, Unmeasured
+from llmserve_lab.validation.bands import Setting, band, datasheet_bound
 from llmserve_lab.validation.constants import (
     DATASHEET,
     ServingConstants,
@@ -19,6 +20,7 @@ __all__ = [
     "DATASHEET",
     "Band",
     "ErrorScore",
+    "Limit",
     "MeasuredRow",
     "Predictor",
     "ServingConstants",
@@ -27,6 +29,7 @@ __all__ = [
     "Unmeasured",
     "achieved",
     "band",
+    "datasheet_bound",
     "dense_rows",
     "errors",
     "left_out",

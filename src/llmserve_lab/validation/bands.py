@@ -7,14 +7,17 @@ them is outside everything measured, and then no band is given.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
 from llmserve_lab import catalog
 from llmserve_lab.checks import positive, whole
+from llmserve_lab.formula.band import Band, Limit, Unmeasured
 from llmserve_lab.validation.bill import Floats
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.prediction import KINDS, Kind
@@ -95,51 +98,62 @@ class Setting:
         )
 
 
-@dataclass(frozen=True)
-class Band:
-    """Errors of 90 % of the ``n`` nearest measured rows, from ``low`` to ``high``.
-
-    An error is predicted / measured − 1. ``regime`` says what those rows were.
-    """
-
-    low: float
-    high: float
-    regime: str
-    n: int
-
-    def around(self, predicted: float) -> tuple[float, float]:
-        """Where the measured value would lie: predicted / (1 + error)."""
-        return predicted / (1 + self.high), predicted / (1 + self.low)
-
-    def __str__(self) -> str:
-        return f"{self.low:+.0%} … {self.high:+.0%} on {self.n} runs: {self.regime}"
-
-
-@dataclass(frozen=True)
-class Unmeasured:
-    """No band: the setting lies outside everything measured, and why."""
-
-    reason: str
-
-    def __str__(self) -> str:
-        return f"outside everything measured: {self.reason}"
+Predicted = Literal[
+    "ttft", "tpot", "e2e", "decode_step", "tokens_per_s", "user_tokens_per_s"
+]
+# Clients in a closed loop get tokens at a rate that is one over the end-to-end time, a
+# user those after the first at one over TPOT, which lasts as long as a decode step.
+TIMES: Mapping[str, Kind] = MappingProxyType(
+    {
+        **{kind: kind for kind in KINDS},
+        "decode_step": "tpot",
+        "tokens_per_s": "e2e",
+        "user_tokens_per_s": "tpot",
+    }
+)
+HOW = "each predicted by constants fitted without its model"
+DATASHEET = Limit(
+    "lower", "all of the datasheet is reached, and nothing else takes time"
+)
 
 
-def band(kind: Kind, setting: Setting) -> Band | Unmeasured:
-    """The error band of a predicted time of some ``kind`` in some ``setting``.
+def band(kind: Predicted, setting: Setting) -> Band | Unmeasured:
+    """The error band of a prediction of some ``kind`` in some ``setting``.
+
+    Times are ``"ttft"``, ``"tpot"``, ``"e2e"`` and ``"decode_step"`` (of as many
+    requests as clients); rates ``"tokens_per_s"`` and ``"user_tokens_per_s"``. The
+    predicting machine is the fitted one, :func:`achieved`.
 
     Raises:
-        LookupError: there is no such kind of time.
+        LookupError: there is no such kind of prediction.
     """
-    if kind not in KINDS:
-        raise LookupError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    if kind not in TIMES:
+        raise LookupError(f"kind must be one of {', '.join(TIMES)}, got {kind!r}")
+    found = _of_time(TIMES[kind], setting)
+    return found.inverse() if kind.endswith("_per_s") else found
+
+
+def datasheet_bound(kind: Predicted) -> Limit:
+    """What a prediction with the whole datasheet is instead: a bound of time or rate.
+
+    Raises:
+        LookupError: there is no such kind of prediction.
+    """
+    if kind not in TIMES:
+        raise LookupError(f"kind must be one of {', '.join(TIMES)}, got {kind!r}")
+    return DATASHEET.inverse() if kind.endswith("_per_s") else DATASHEET
+
+
+@cache
+def _of_time(kind: Kind, setting: Setting) -> Band | Unmeasured:
     reason = _outside(setting)
     if reason:
         return Unmeasured(reason)
     rows, error, numbers = _known(kind)
     near = np.argsort(_distance(rows, numbers, setting), kind="stable")[:NEAREST]
     low, high = (float(each) for each in np.percentile(error[near], TAILS))
-    return Band(low, high, _regime([rows[place] for place in near]), len(near))
+    regime = _regime([rows[place] for place in near])
+    return Band(low, high, regime, len(near), HOW)
 
 
 LOGS = ("params", "tp", "clients", "prompt_len", "output_len")

@@ -12,6 +12,7 @@ import numpy as np
 
 from llmserve_lab.checks import positive
 
+BURSTIEST = 1e3  # gaps' deviation over their mean: above it a law is all zeros
 BLOCK = 1024  # gaps drawn at once; how many are taken changes no number
 
 
@@ -30,6 +31,8 @@ def bursty(
     """
     positive("rate_per_s", rate_per_s)
     positive("cv", cv)
+    if cv > BURSTIEST:
+        raise ValueError(f"cv must be at most {BURSTIEST:g}, got {cv:g}")
     shape = cv**-2
     now = 0.0
     while True:

@@ -9,14 +9,19 @@ from llmserve_lab.afd.page import charts
 from llmserve_lab.afd.page.controls import START, sliders
 from llmserve_lab.afd.page.gantt import BUNDLES, FLIGHTS, drawn, times
 from llmserve_lab.afd.simulation.bundle import ascend
+from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.notation import quantity
+from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.controls import Choice, Lookup, Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 
 HIDES = ("the wire is waited for", "the wire is hidden")
 STEP = "pipeline_s"
+UNMEASURED = Unmeasured(
+    "the paper's machine was simulated, and no measurement of one like it is published"
+)
 WHOLE = tuple(float(r) for r in range(2, 33))
 CORNERS = ("ratio_start", "ratio_attn", "ratio_loop", "ratio_end")
 
@@ -66,12 +71,18 @@ def throughput() -> LiveFigure:
         readouts=(
             Readout("ratio_best", "Best ratio, paper"),
             Readout("ratio_pipeline", "Best ratio, loop counted"),
-            Readout(
-                f.BEST_TOKENS_PER_S,
-                "Tokens/s the paper promises there",
-                ratio_best="ratio_best",
+            banded(
+                Readout(
+                    f.BEST_TOKENS_PER_S,
+                    "Tokens/s the paper promises there",
+                    ratio_best="ratio_best",
+                ),
+                UNMEASURED,
             ),
-            Readout(f.PIPELINE_TOKENS_PER_S, "Loop counted, there", **at_best),
+            banded(
+                Readout(f.PIPELINE_TOKENS_PER_S, "Loop counted, there", **at_best),
+                UNMEASURED,
+            ),
             Readout("comm_s", "Wire, there and back"),
             Readout(f.HIDDEN_COMM_S, "Wire that stays hidden", attn_s="attn_s"),
             Verdict("hidden", "At balance", "hidden_comm_s", "comm_s", HIDES),
@@ -96,7 +107,7 @@ def idle() -> LiveFigure:
         derived=derived(),
         readouts=(
             Readout("ratio_pipeline", "Best ratio, loop counted"),
-            Readout(f.PIPELINE_S, "A step takes", **TIMES),
+            banded(Readout(f.PIPELINE_S, "A step takes", **TIMES), UNMEASURED),
             Readout(f.IDLE_ATTN, "Attention waits", **TIMES),
             Readout(f.IDLE_FFN, "FFN waits", **TIMES),
         ),

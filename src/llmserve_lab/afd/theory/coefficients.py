@@ -10,6 +10,7 @@ from llmserve_lab.afd.page.controls import LABELS
 from llmserve_lab.afd.simulation.bundle import ascend
 from llmserve_lab.catalog import Accelerator, Efficiency, Given, ModelShape, accelerator
 from llmserve_lab.catalog.records.ffn import MoeFfn
+from llmserve_lab.checks import positive, whole
 from llmserve_lab.formula.text import plain
 from llmserve_lab.notation import bytes_returned, bytes_sent
 from llmserve_lab.page.table import Table
@@ -32,9 +33,11 @@ def layer(
     travel in 8 bits and come back in 16, on the accelerator's own link.
 
     Raises:
-        ValueError: the model has no experts.
+        ValueError: the model has no experts, or a count is not positive.
         LookupError: the accelerator has no peak in 8 bits that is known.
     """
+    positive("experts_per_card", experts_per_card)
+    whole(n_draft=n_draft)
     experts = model.ffn
     if not isinstance(experts, MoeFfn):
         raise ValueError(f"model must be a mixture of experts, got {model.name}")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from llmserve_lab.catalog.records.tensor import Tensor, Weight
-from llmserve_lab.checks import whole_fields
+from llmserve_lab.checks import whole, whole_fields
 
 
 def _gated(d_model: int, d_ff: int) -> Iterator[Weight]:
@@ -64,9 +64,7 @@ class MoeFfn:
 
     def __post_init__(self) -> None:
         whole_fields(self, "d_ff", "n_experts", "top_k", "d_ff_dense")
-        for field in ("n_shared", "n_dense_layers"):
-            if (value := getattr(self, field)) < 0:
-                raise ValueError(f"{field} must not be negative, got {value}")
+        whole(first=0, n_shared=self.n_shared, n_dense_layers=self.n_dense_layers)
         if self.top_k > self.n_experts:
             raise ValueError(
                 f"top_k must be at most n_experts = {self.n_experts}, got {self.top_k}"

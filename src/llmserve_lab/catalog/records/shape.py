@@ -17,7 +17,7 @@ from llmserve_lab.catalog.records.attention import Attention
 from llmserve_lab.catalog.records.cited import Cited, cite_in
 from llmserve_lab.catalog.records.ffn import Ffn, MoeFfn
 from llmserve_lab.catalog.records.tensor import Tensor
-from llmserve_lab.checks import positive, whole_fields
+from llmserve_lab.checks import of_type, positive, whole_fields
 
 PUBLISHED_UNITS = MappingProxyType(
     {
@@ -57,6 +57,8 @@ class ModelShape:
     def __post_init__(self) -> None:
         cite_in(self, published=PUBLISHED_UNITS)
         whole_fields(self, "n_layers", "d_model", "vocab")
+        of_type(Attention, attention=self.attention)
+        of_type(Ffn, ffn=self.ffn)
         if self.max_context is not None:
             whole_fields(self, "max_context")
         if self.norm not in ("rms", "layer"):

@@ -6,10 +6,12 @@ The outputs are equal; what is paid for them is not. Nothing here knows a closed
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from llmserve_lab.catalog.records.attention import LatentAttention
+from llmserve_lab.checks import one_of, whole
 from llmserve_lab.transformer import AttentionContext, Meter, Packing, tiny_latent
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.attention_context import Entries
@@ -34,6 +36,9 @@ class MlaRun:
         return self.meter.linear_flops + self.meter.useful_attn_flops
 
 
+Form = Literal["vanilla", "absorbed"]
+
+
 def execute(
     form: str,
     *,
@@ -46,8 +51,12 @@ def execute(
     """Run ``n_rows`` new rows of one request against ``context`` cached latents.
 
     Raises:
-        KeyError: ``form`` is neither "vanilla" nor "absorbed".
+        ValueError: ``form`` is neither "vanilla" nor "absorbed", there is no row, or
+            the context is negative.
     """
+    one_of("form", form, Form)
+    whole(n_rows=n_rows)
+    whole(context=context, first=0)
     rng = np.random.default_rng(seed)
     weights = {
         name: rng.standard_normal(shape) / np.sqrt(shape[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.page import charts
+from llmserve_lab.deepseek.page import bands, charts
 from llmserve_lab.deepseek.page.controls import (
     HELD,
     RATES,
@@ -16,6 +16,7 @@ from llmserve_lab.deepseek.page.controls import (
     sliders,
 )
 from llmserve_lab.formula.formula import Formula
+from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 from llmserve_lab.roofline.formulas import BATCH_FITS
@@ -79,10 +80,16 @@ def frontier() -> LiveFigure:
             ),
         },
         readouts=(
-            Readout("halves_s", "Two halves: a step"),
-            Readout("halves_gpu_tokens_per_s", "Two halves: a GPU makes"),
-            Readout("turn_s", "One after another: a step"),
-            Readout("turn_gpu_tokens_per_s", "One after another: a GPU makes"),
+            banded(Readout("halves_s", "Two halves: a step"), bands.OF_STEP),
+            banded(
+                Readout("halves_gpu_tokens_per_s", "Two halves: a GPU makes"),
+                bands.OF_GPU_RATE,
+            ),
+            banded(Readout("turn_s", "One after another: a step"), bands.OF_STEP),
+            banded(
+                Readout("turn_gpu_tokens_per_s", "One after another: a GPU makes"),
+                bands.OF_GPU_RATE,
+            ),
             Verdict(
                 "better",
                 "Faster here:",
@@ -132,7 +139,7 @@ def waterfall() -> LiveFigure:
             Readout("moe_elementwise_s", "Experts, elementwise"),
             Readout("all_to_all_s", "Dispatch and combine"),
             Readout("other_s", "Dense layers, router, LM head"),
-            Readout("turn_s", "The step"),
+            banded(Readout("turn_s", "The step"), bands.OF_STEP),
             Verdict(
                 "bound",
                 "The experts are",

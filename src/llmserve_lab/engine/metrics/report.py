@@ -154,6 +154,8 @@ class Report:
                 raise ValueError(
                     f"limit must be one of {', '.join(spent_s)}, got {name}"
                 )
+            if not limit_s >= 0:  # false for what is not a number, too
+                raise ValueError(f"{name} must be at least 0 s, got {limit_s}")
             kept &= spent_s[name] <= limit_s + rounding_s
         return kept
 

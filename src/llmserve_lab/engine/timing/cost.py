@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from math import sqrt
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llmserve_lab.catalog import Accelerator, Efficiency, Link, ModelShape
-from llmserve_lab.checks import at_least, whole
+from llmserve_lab.checks import at_least, of_type, whole
 from llmserve_lab.engine.timing.time_tolerance import latest
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ class IterationCost:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            at_least(each.name, getattr(self, each.name), 0)
+            of_type(Real, **{each.name: (value := getattr(self, each.name))})
+            at_least(each.name, value, 0)
         for name in ("overlap", "expert_miss"):
             if (share := getattr(self, name)) > 1:
                 raise ValueError(f"{name} must be in [0, 1], got {share}")
@@ -123,12 +125,12 @@ class IterationCost:
         overhead_s: float = 0.0,
         overlap: float = 1.0,
         precision_exponent: float = 1.0,
-        weights_read: WeightsRead = "all",
+        weights_read: WeightsRead = "touched",
         layer_s: float = 0.0,
         prompt_layer_s: float = 0.0,
         request_s: float = 0.0,
         attention_apart: bool = False,
-        usable_memory: bool = False,
+        usable_memory: bool = True,
     ) -> IterationCost:
         """The cost of ``model`` on ``tp`` accelerators, in one tensor-parallel group.
 
@@ -137,10 +139,11 @@ class IterationCost:
         for the published latency of the ``link``, and is needed where there is none.
 
         Fewer bits compute (ratio of the peaks)^``precision_exponent`` times as fast as
-        16. Of the weights, ``"all"`` stored ones are read, or those ``"touched"``: no
-        embedding table, and the experts that some row is sent to. A layer takes
+        16. Of the weights those ``"touched"`` are read: no embedding table, and the experts
+        that some row is sent to; or ``"all"`` that are stored. A layer takes
         ``layer_s`` on top, and ``prompt_layer_s`` more in an iteration with a prompt.
-        The memory is the datasheet's, or what the driver shows: ``usable_memory``.
+        The memory is what the driver shows (estimated where that is not published),
+        or, without ``usable_memory``, the datasheet's.
 
         Raises:
             LookupError: the accelerator does not compute in this precision.

@@ -14,6 +14,7 @@ from llmserve_lab.page.html import (
     symbol,
     tag,
 )
+from llmserve_lab.page.live.bands import band_at
 from llmserve_lab.page.live.controls import (
     CONTROL_DIGITS,
     Choice,
@@ -23,7 +24,7 @@ from llmserve_lab.page.live.controls import (
 )
 from llmserve_lab.page.live.goal import goal_html
 from llmserve_lab.page.live.readout import Readout, Verdict
-from llmserve_lab.page.provenance import Provenance
+from llmserve_lab.page.provenance import Provenance, shown
 from llmserve_lab.page.svg import tidy
 
 if TYPE_CHECKING:
@@ -157,4 +158,11 @@ def _tile(figure: LiveFigure, readout: Readout | Verdict, value: float) -> str:
         data_value=f"{value:.12g}",
         aria_live="polite",
     )
-    return tag("div", label + output, class_="live-readout")
+    return tag("div", label + output + _band(figure, readout), class_="live-readout")
+
+
+def _band(figure: LiveFigure, readout: Readout | Verdict) -> str:
+    """The error band of a number at the defaults, if it is a prediction."""
+    if isinstance(readout, Verdict) or readout.band is None:
+        return ""
+    return shown(band_at(readout.band, figure.controls, figure.values()))

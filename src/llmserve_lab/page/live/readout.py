@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.origin import Evidence
 from llmserve_lab.formula.quantity import Quantity
+from llmserve_lab.page.live.bands import ReadoutBand
 from llmserve_lab.page.live.controls import Param
 
 Value = str | float | Evidence
@@ -90,7 +92,8 @@ class Readout:
     """A number with its unit: a formula's result, or a signal called by its name.
 
     ``name`` is what the sentence and ``values()`` call it; without one it is the name
-    of the formula's result. The other keywords bind arguments, as in :class:`Bound`.
+    of the formula's result. The other keywords bind arguments, as in :class:`Bound`. A
+    prediction is ``banded``.
     """
 
     def __init__(
@@ -99,6 +102,13 @@ class Readout:
         self.bound = None if isinstance(shows, str) else Bound(shows, **at)
         self.name = name or (shows if isinstance(shows, str) else shows.name)
         self.label = label
+        self.band: ReadoutBand | None = None
+
+    def with_band(self, band: ReadoutBand) -> Readout:
+        """The same number as a prediction: with the error band of its settings."""
+        made = copy(self)
+        made.band = band
+        return made
 
     def params(self) -> list[Param]:
         """The Vega-Lite parameter that holds it; none where it shows a known signal."""

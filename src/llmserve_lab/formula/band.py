@@ -1,0 +1,119 @@
+"""Error band of a prediction: how far off predictions like it were, as plain data.
+
+What computes a band knows the measured runs (``llmserve_lab.validation``); what shows
+one knows only this: errors of runs alike, none, or a limit that is no prediction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+Data = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Band:
+    """Errors of 90 % of the ``n`` nearest measured runs, from ``low`` to ``high``.
+
+    An error is predicted / measured − 1. ``regime`` says what those runs were, and
+    ``how`` how they were predicted. ``whole`` bands hold the errors of all ``n`` runs.
+
+    Raises:
+        ValueError: an error is not above −1, or they are in the wrong order.
+    """
+
+    low: float
+    high: float
+    regime: str
+    n: int
+    how: str = ""
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        if not -1 < self.low <= self.high:
+            raise ValueError(
+                "low must be above -1 and at most high, "
+                f"got low {self.low} and high {self.high}"
+            )
+
+    def around(self, predicted: float) -> tuple[float, float]:
+        """Where the measured value would lie: predicted / (1 + error)."""
+        return predicted / (1 + self.high), predicted / (1 + self.low)
+
+    def inverse(self) -> Band:
+        """The band of a rate, given that of the time that it is one over."""
+        low, high = (1 / (1 + round(error, 3)) - 1 for error in (self.high, self.low))
+        return replace(self, low=low, high=high)
+
+    @property
+    def short(self) -> str:
+        """What stands beside the number."""
+        return f"{per_cent(self.low)}…{per_cent(self.high)} % on runs like this"
+
+    def record(self) -> Data:
+        """As a page stores it, its errors to a tenth of a per cent."""
+        errors = {"low": round(self.low, 3), "high": round(self.high, 3)}
+        how = {"how": self.how} if self.how else {}
+        share = {"whole": True} if self.whole else {}
+        return {**errors, "n": self.n, "runs": self.regime, **how, **share}
+
+    def __str__(self) -> str:
+        return f"{self.low:+.0%} … {self.high:+.0%} on {self.n} runs: {self.regime}"
+
+
+@dataclass(frozen=True)
+class Unmeasured:
+    """No band: the setting lies outside everything measured, and why."""
+
+    reason: str
+
+    def inverse(self) -> Unmeasured:
+        """That of a rate: as little measured."""
+        return self
+
+    @property
+    def short(self) -> str:
+        """What stands beside the number."""
+        return "outside everything measured"
+
+    def record(self) -> Data:
+        """As a page stores it."""
+        return {"outside": self.reason}
+
+    def __str__(self) -> str:
+        return f"outside everything measured: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """No prediction, but a limit that nothing measured goes beyond, and why."""
+
+    side: Literal["lower", "upper"]
+    reason: str
+
+    def inverse(self) -> Limit:
+        """A lower bound of a time is an upper bound of the rate."""
+        return Limit("upper" if self.side == "lower" else "lower", self.reason)
+
+    @property
+    def short(self) -> str:
+        """What stands beside the number."""
+        return f"{self.side} bound"
+
+    def record(self) -> Data:
+        """As a page stores it."""
+        return {"limit": self.side, "why": self.reason}
+
+    def __str__(self) -> str:
+        return f"{self.side} bound: {self.reason}"
+
+
+ErrorBand = Band | Unmeasured | Limit
+
+
+def per_cent(error: float) -> str:
+    """An error in whole per cent with its sign: ``−5``, ``+31``, ``0``."""
+    # Of a tenth of a per cent first: the page knows no more, and prints the same.
+    whole = int(abs(round(1000 * error)) / 10 + 0.5)
+    return "0" if not whole else f"{'−' if error < 0 else '+'}{whole}"

@@ -1,0 +1,133 @@
+"""Arguments that once gave a silent answer, or an error that named nothing."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from math import inf, nan
+
+import numpy as np
+import pytest
+
+from llmserve_lab import catalog, workloads
+from llmserve_lab.afd.theory.coefficients import layer
+from llmserve_lab.catalog import Cited
+from llmserve_lab.catalog.records.ffn import MoeFfn
+from llmserve_lab.cluster import ring
+from llmserve_lab.cluster.ledger import Wire
+from llmserve_lab.continuous_batching.piggyback import Part
+from llmserve_lab.continuous_batching.workloads import crowd
+from llmserve_lab.deepseek.executed import mla
+from llmserve_lab.disaggregation.capacity_sim import splits
+from llmserve_lab.disaggregation.kv_transfer_timeline import hand_over
+from llmserve_lab.engine import Continuous, IterationCost, Pool, Request, simulate
+from llmserve_lab.formula.text import plain
+from llmserve_lab.moe.hot_rank import popularity
+from llmserve_lab.moe.placement import balance
+from llmserve_lab.running_example import cost, device, model
+from llmserve_lab.transformer.rowwise import split_heads
+
+MOE = MoeFfn(d_ff=4, n_experts=4, n_shared=1, top_k=2, n_dense_layers=0, d_ff_dense=8)
+DEEPSEEK = catalog.model("deepseek-v3")
+POOL_OF_TWO = {"n_gpus": -1, "prompt_len": 10, "new_tokens": 2, "tbt_target": 1.0}
+
+
+def goodput(limit_s: float) -> float:
+    """Of one short request."""
+    one = [Request(arrival_s=0.0, prompt_len=10, output_len=2, id=0)]
+    return simulate(one, Pool(cost(), Continuous())).goodput(tpot_s=limit_s)
+
+
+def bursty(cv: float) -> float:
+    """The first arrival."""
+    return next(workloads.bursty(1.0, cv=cv, rng=np.random.default_rng(0)))
+
+
+Refused = tuple[Callable[[], object], str]
+NONSENSE: dict[str, Refused] = {
+    "no number shown": (lambda: plain(nan), "value must be finite"),
+    "infinity shown": (lambda: plain(-inf), "value must be finite"),
+    "latency below zero": (
+        lambda: Wire(latency_s=-1.0, bytes_per_s=1.0),
+        "latency_s must be finite and at least 0, got -1.0",
+    ),
+    "no bandwidth": (
+        lambda: Wire(latency_s=0.0, bytes_per_s=0.0),
+        "bytes_per_s must be positive, got 0",
+    ),
+    "ranks below zero": (
+        lambda: ring.broadcast(8, 0, root=0, num_ranks=-1),
+        "num_ranks must be at least 1, got -1",
+    ),
+    "share below zero": (lambda: popularity(-1), "hot_share must be in [0, 1], got -1"),
+    "load below zero": (
+        lambda: balance([-1]),
+        "loads must be finite and at least 0, got -1.0",
+    ),
+    "rows of no number": (
+        lambda: Part(name="A", rows=nan),  # type: ignore[arg-type]
+        "rows must be a whole number, got nan",
+    ),
+    "seconds of no number": (
+        lambda: hand_over(n_layers=2, prefill_s=nan, transfer_s=1, streamed=True),
+        "prefill_s must be finite and at least 0, got nan",
+    ),
+    "experts below zero": (
+        lambda: layer(DEEPSEEK, device(), experts_per_card=-1),
+        "experts_per_card must be positive, got -1",
+    ),
+    "no GPUs to split": (
+        lambda: splits(**POOL_OF_TWO),  # type: ignore[arg-type]
+        "n_gpus must be at least 2, got -1",
+    ),
+    "experts of no number": (
+        lambda: replace(MOE, n_shared=nan),  # type: ignore[arg-type]
+        "n_shared must be a whole number, got nan",
+    ),
+    "attention as text": (
+        lambda: replace(model(), attention="abc"),  # type: ignore[arg-type]
+        "attention must be of type",
+    ),
+    "limit of no number": (
+        lambda: goodput(nan),
+        "tpot_s must be at least 0 s",
+    ),
+    "row as text": (
+        lambda: IterationCost(row_s="x"),  # type: ignore[arg-type]
+        "row_s must be of type Real, got 'x'",
+    ),
+    "no rate": (lambda: crowd(per_s=0), "per_s must be positive, got 0"),
+    "no width of a head": (
+        lambda: split_heads(np.zeros((2, 4)), 0),
+        "d_head must be at least 1, got 0",
+    ),
+    "bursts without end": (
+        lambda: bursty(1e308),
+        "cv must be at most 1000",
+    ),
+    "another form": (
+        lambda: mla.execute("x", n_rows=1, context=1),
+        "form must be one of vanilla, absorbed, got 'x'",
+    ),
+    "a bandwidth in FLOP/s": (
+        lambda: replace(device(), hbm_bw=Cited(2, "FLOP/s", "datasheet", "a sheet")),
+        "hbm_bw must be in byte/s (or a multiple), got FLOP/s",
+    ),
+    "devices below zero": (
+        lambda: replace(device(), num_devices=-3),
+        "num_devices must be at least 1, got -3",
+    ),
+}
+
+
+@pytest.mark.parametrize("call", NONSENSE)
+def test_nonsense_is_refused_by_name_rule_and_value(call: str) -> None:
+    refused, message = NONSENSE[call]
+    with pytest.raises((ValueError, TypeError), match=re.escape(message)):
+        refused()
+
+
+def test_a_multiple_of_the_unit_is_the_same_device() -> None:
+    """A bandwidth in TB/s is not taken as so many bytes a second."""
+    known = device()
+    told = replace(known, hbm_bw=Cited(3.35, "TB/s", "datasheet", "a sheet"))
+    assert float(told.hbm_bw) == pytest.approx(float(known.hbm_bw))
