@@ -28,9 +28,11 @@ from llmserve_lab.disaggregation.page.pools import pools_by_layer
 from llmserve_lab.disaggregation.page.router import means as router_means
 from llmserve_lab.disaggregation.page.router import routes_by_rule
 from llmserve_lab.disaggregation.served import known, load
+from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.text import si
 from llmserve_lab.notation import quantity
+from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.controls import Choice, Lookup, Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
@@ -46,6 +48,7 @@ __all__ = [
     "routes_by_rule",
 ]
 MACHINE = f"{model().name}, {GPUS} × {device().name}"
+NO_BAND = Unmeasured("no measured row tells at which rate a promise is kept")
 FREE = ("prompt_len", "new_tokens", "tpot_target", "overlap", "overlap_kv")
 
 
@@ -128,8 +131,13 @@ def promises() -> LiveFigure:
         readouts=(
             Readout("one_shared_batch", "Batch of one engine"),
             Readout("two_decode_batch", "Batch of a decode GPU"),
-            Readout("one_shared_rate", "Rate of one engine on each GPU"),
-            Readout("two_best_pools_rate", "Rate of two pools, split at best"),
+            banded(
+                Readout("one_shared_rate", "Rate of one engine on each GPU"), NO_BAND
+            ),
+            banded(
+                Readout("two_best_pools_rate", "Rate of two pools, split at best"),
+                NO_BAND,
+            ),
             Verdict(
                 "better",
                 "More requests with",
@@ -171,7 +179,10 @@ def goodput() -> LiveFigure:
                 for way, name in names.items()
             ),
         ),
-        readouts=tuple(Readout(name, f"Goodput, {way}") for way, name in names.items()),
+        readouts=tuple(
+            banded(Readout(name, f"Goodput, {way}"), NO_BAND)
+            for way, name in names.items()
+        ),
         sentence=(
             f"{MACHINE}, {{load}}, a first token within {si(TTFT_S, 's')} and "
             "{limit} for each further one, hand-over: {hand}. Goodput: "
