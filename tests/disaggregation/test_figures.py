@@ -44,10 +44,10 @@ def test_a_link_hides_the_cache_or_falls_behind() -> None:
 
 def test_the_better_way_turns_with_the_promise() -> None:
     figure = figures.promises()
-    words = figure.words()["better"]
+    words = figure.words()["more"]
     for promise_s, better in ((0.01, "two pools"), (0.05, "one engine")):
         at = figure.values(tpot_target=promise_s)
-        assert words[int(at["better"])] == better
+        assert words[int(at["more"])] == better
 
 
 def test_no_promise_is_refused_and_no_batch_exceeds_memory() -> None:

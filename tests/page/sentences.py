@@ -83,16 +83,15 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "ep device gpu_requests context mla_s experts_s bound attn_elementwise_s "
         "moe_elementwise_s all_to_all_s other_s turn_s room"
     ),
-    "disaggregation.pool_rates": (
-        "model accelerator prompt_len new_tokens tbt_target pool_ratio best_pools_rate"
+    "disaggregation.goodput": (
+        "load limit hand whole_goodput chunks_goodput pools_goodput"
     ),
-    "disaggregation.sending": (
-        "model accelerator prompt_len handoff_bytes made link hides transfer_s "
-        "exposed_s"
+    "disaggregation.links": (
+        "model accelerator prompt_len handoff_bytes made_kv_made_per_s link "
+        "transfer_s exposed_s"
     ),
-    "disaggregation.when_to_split": (
-        "model accelerator arrival_rate prompt_len new_tokens tbt_target link_bw "
-        "overlap shared_gpus pools_gpus fewer"
+    "disaggregation.promises": (
+        "prompt_len new_tokens tpot_target one_shared_rate two_best_pools_rate"
     ),
     "how_wrong.band": ("kind model gpu clients prompt where"),
     "how_wrong.ladder": ("tpot_error ttft_error"),

@@ -22,7 +22,7 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("hbm_bytes", "held_bytes"): ("do not fit", "fit"),
     ("expert_compute_s", "expert_read_s"): ("memory-bound", "compute-bound"),
     ("made", "link_bw"): ("hides it", "falls behind"),
-    ("pools_gpus", "shared_gpus"): ("two pools", "one engine"),
+    ("one_shared_rate", "two_best_pools_rate"): ("two pools", "one engine"),
     ("expert_copy_ep_bytes", "ffn_tp_bytes"): (
         "EP, a copy an expert",
         "TP, or neither",
@@ -40,8 +40,7 @@ LABELS = {
     "better": "Faster here:",
     "room": "Weights and cache",
     "bound": "The experts are",
-    "hides": "The link",
-    "fewer": "Better",
+    "more": "More requests with",
     "cheaper": "Around the experts, less leaves with",
     "held": "In one device weights and cache",
     "decode_side": "Decode is",

@@ -9,7 +9,14 @@ from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.capacity_sim import two_pools
 from llmserve_lab.disaggregation.goodput import GPUS, LOADS, asked
 from llmserve_lab.disaggregation.served import known, load, value
-from llmserve_lab.engine import Chunked, Continuous, Pool, Report, simulate
+from llmserve_lab.engine import (
+    Chunked,
+    Continuous,
+    Disaggregated,
+    Pool,
+    Report,
+    simulate,
+)
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.formulas import WEIGHTS_S
 from llmserve_lab.running_example import cost, model
@@ -81,7 +88,7 @@ def even_overlap_kv(promise_s: float) -> float:
 
 def strict_streams(limit_s: float, per_s: float) -> dict[str, float]:
     """Share of requests of which every gap is within a limit, by way, at one rate."""
-    ways = {
+    ways: dict[str, Pool | Disaggregated] = {
         "whole": Pool(cost(), Continuous(), replicas=GPUS),
         "chunks": Pool(cost(), Chunked(512), replicas=GPUS),
         "pools": two_pools(n_prefill=GPUS // 2, n_decode=GPUS // 2, batch=10**6),

@@ -9,9 +9,8 @@ import numpy as np
 
 from llmserve_lab import catalog
 from llmserve_lab.disaggregation import formulas as f
-from llmserve_lab.disaggregation.served import LINK, computed, known, load
+from llmserve_lab.disaggregation.served import LINK, known, load, value
 from llmserve_lab.engine import Continuous, Disaggregated, Pool, simulate
-from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import ANSWER, PROMPT, cost, device, model, share
@@ -59,10 +58,10 @@ def carried(
     gpus = n_prefill + n_decode
     way: Pool | Disaggregated
     if shared:
-        held = int(computed(f.SHARED_BATCH, has).value)
+        held = int(value(f.SHARED_BATCH, has))
         way = Pool(cost(), Continuous(max_batch=held), replicas=gpus, kv_blocks=ENDLESS)
     else:
-        held = int(computed(f.DECODE_BATCH, has).value)
+        held = int(value(f.DECODE_BATCH, has))
         way = two_pools(n_prefill=n_prefill, n_decode=n_decode, batch=held)
     requests = closed_requests(
         prompt=Always(prompt_len),
@@ -85,9 +84,8 @@ def rates_table(*, n_prefill: int = 2, n_decode: int = 2) -> Table:
         has = known(load(promise_s=promise_s), **split)
         cells = [si(promise_s, "s")]
         for formula, shared in ((f.SHARED_RATE, True), (f.POOLS_RATE, False)):
-            closed = computed(formula, has)
             found = carried(promise_s=promise_s, shared=shared, **split)
-            cells += [Sourced(plain(closed.value), closed), plain(found)]
+            cells += [plain(value(formula, has)), plain(found)]
         rows.append(tuple(cells))
     columns = (
         "time per token",

@@ -14,7 +14,7 @@ from llmserve_lab.catalog.evidence.disaggregated import (
     TOGETHER,
 )
 from llmserve_lab.disaggregation import formulas as f
-from llmserve_lab.disaggregation.served import computed, known, load, value
+from llmserve_lab.disaggregation.served import known, load, value
 from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
@@ -64,7 +64,7 @@ def servers_table() -> Table:
 
 
 def handover_table() -> Table:
-    """Table of the first two times that a user waits for, by who emits, and the hop."""
+    """Table of TTFT and the gap after it, by the side that emits and the hop."""
     rows = []
     hops = (("wire alone", 0.0), ("as measured", float(ORCHESTRATION_S)))
     for side, emits in (("prefill GPU", 0.0), ("decode GPU", 1.0)):
@@ -72,15 +72,8 @@ def handover_table() -> Table:
             has = known(
                 load(), decode_emits=emits, orchestration_s=more_s, **LAYERS, **CALM
             )
-            first, second = (computed(form, has) for form in (f.TTFT, f.SECOND_GAP_S))
-            rows.append(
-                (
-                    side,
-                    hop,
-                    Sourced(si(first.value, "s"), first),
-                    Sourced(si(second.value, "s"), second),
-                )
-            )
+            times = (si(value(form, has), "s") for form in (f.TTFT, f.SECOND_GAP_S))
+            rows.append((side, hop, *times))
     note = (
         f"As measured: {si(float(HANDOVER_S), 's')} of hand-over in vLLM, of which "
         f"{si(float(ON_THE_WIRE_S), 's')} on the wire; the difference, "

@@ -24,7 +24,7 @@ PER_S = 80.0  # requests that arrive, for four GPUs
 
 
 @dataclass
-class Place:
+class DecodeGpu:
     """A decode GPU: its link, until when it is busy, and the prefixes that it holds."""
 
     name: str
@@ -55,26 +55,26 @@ class Place:
         return self.queue_s(now_s) + self.transfer_s(talk)
 
 
-Router = Callable[[Sequence[Place], int, float], Place]
+Router = Callable[[Sequence[DecodeGpu], int, float], DecodeGpu]
 
 
-def nearest(places: Sequence[Place], talk: int, now_s: float) -> Place:
+def nearest(places: Sequence[DecodeGpu], talk: int, now_s: float) -> DecodeGpu:
     """The fastest link; of several, the GPU that is free first."""
     near = [place for place in places if place.link == NEAR]
     return min(near, key=lambda place: place.free_s)
 
 
-def least_loaded(places: Sequence[Place], talk: int, now_s: float) -> Place:
+def least_loaded(places: Sequence[DecodeGpu], talk: int, now_s: float) -> DecodeGpu:
     """The GPU that is free first; of several, the first."""
     return min(places, key=lambda place: place.queue_s(now_s))
 
 
-def most_cached(places: Sequence[Place], talk: int, now_s: float) -> Place:
+def most_cached(places: Sequence[DecodeGpu], talk: int, now_s: float) -> DecodeGpu:
     """The GPU that needs the fewest tokens; of several, the one that is free first."""
     return min(places, key=lambda place: (place.missing(talk), place.free_s))
 
 
-def soonest(places: Sequence[Place], talk: int, now_s: float) -> Place:
+def soonest(places: Sequence[DecodeGpu], talk: int, now_s: float) -> DecodeGpu:
     """The GPU on which the request can decode first: queue and transfer together."""
     return min(places, key=lambda place: place.delay_s(talk, now_s))
 
@@ -100,9 +100,9 @@ class Sent:
     queues_s: tuple[float, ...]
 
 
-def four() -> list[Place]:
+def four() -> list[DecodeGpu]:
     """Two GPUs in the node of the prefill, two in another."""
-    return [Place(f"D{i + 1}", NEAR if i < 2 else FAR) for i in range(4)]
+    return [DecodeGpu(f"D{i + 1}", NEAR if i < 2 else FAR) for i in range(4)]
 
 
 def routed(router: Router, *, num_requests: int, seed: int = 0) -> list[Sent]:

@@ -98,10 +98,10 @@ arith_batch = Quantity(
     r"B_{\mathrm{comp}}", "request", "batch in time, if the rows compute the longer"
 )
 decode_batch = Quantity(
-    r"B_{\mathrm{dec}}", "request", "batch that a decode GPU serves in time"
+    r"B_{\mathrm{pool}}", "request", "batch that a decode GPU serves in time"
 )
 decode_step_s = Positive(
-    r"t_{\mathrm{dec}}", "s", "time of a decode step in a pool of its own"
+    r"t_{\mathrm{pool}}", "s", "time of a decode step in a pool of its own"
 )
 ride_s = Positive(
     r"t_{\mathrm{ride}}", "s", "time that a prompt adds to the step in which it rides"

@@ -22,7 +22,7 @@ from llmserve_lab.disaggregation.served import known, load
 from llmserve_lab.page.live.axes import QuantityAxis
 from llmserve_lab.page.live.bound import BoundMark, Landmark, Marks, landmarks, picked
 from llmserve_lab.page.live.marks import by_ink
-from llmserve_lab.page.palette import GREY, INK, NARROW, SERIES
+from llmserve_lab.page.palette import GREY, NARROW, SERIES
 from llmserve_lab.running_example import share
 
 BANDWIDTH = QuantityAxis(
@@ -161,7 +161,7 @@ def goodput() -> Any:
     )
     words = (
         alt.Chart(alt.Data(values=[{"s": ENOUGH}]))
-        .mark_text(align="left", dx=4, dy=-7, color=INK.css, text="nine in ten")
+        .mark_text(align="left", dx=4, dy=-7, color=GREY.css, text="nine in ten")
         .encode(y=KEPT.on("y", "s"), x=alt.value(0))
     )
     return alt.layer(

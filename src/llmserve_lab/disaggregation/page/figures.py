@@ -139,7 +139,7 @@ def promises() -> LiveFigure:
                 NO_BAND,
             ),
             Verdict(
-                "better",
+                "more",
                 "More requests with",
                 "one_shared_rate",
                 "two_best_pools_rate",
@@ -147,8 +147,8 @@ def promises() -> LiveFigure:
             ),
         ),
         sentence=(
-            f"{MACHINE}, {{prompt_len}} in, {{new_tokens}} out, {{tpot_target}} "
-            "promised for a token: {one_shared_rate} with one engine on each GPU, "
+            f"{MACHINE}, prompts of {{prompt_len}}, answers of {{new_tokens}} "
+            "at {tpot_target} promised for a token: {one_shared_rate} with one engine on each GPU, "
             "{two_best_pools_rate} with two pools."
         ),
         goal=Goal(

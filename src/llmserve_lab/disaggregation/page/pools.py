@@ -53,7 +53,7 @@ def pools_by_layer() -> StepFigure:
         stills=((BY_LAYERS.name, 2), (BY_LAYERS.name, 5), (BY_LAYERS.name, last)),
         start=5,
         legend={
-            "A": "request A",
+            "A": "request A, four layers a piece",
             "B": "request B",
             "new": "a token reaches the user",
         },
@@ -75,15 +75,16 @@ def _log(way: Way, run: Played) -> StepLog:
 
 
 def _tables(run: Played) -> dict[str, list[Row]]:
-    """Layers on the link are a bar where they touch, a stroke where they are short."""
+    """Layers on the link are a bar where they touch; else a stroke for every four."""
     bars, strokes = [], []
     for number, layers in run.layers.items():
-        for start_s, end_s in _joined(layers):
+        joined = _joined(layers)
+        for start_s, end_s in joined:
             if end_s - start_s > SHORT_S:
                 bars.append(_row(LANES[1], start_s, end_s, NAMES[number]))
-            else:
-                at = {"y": LANES[1], "x": round(MS * start_s, 3)}
-                strokes.append(at | {"ink": NAMES[number]})
+        for layer in layers[GROUP - 1 :: GROUP] if len(joined) > 1 else ():
+            at = {"y": LANES[1], "x": round(MS * layer.begun_s, 3)}
+            strokes.append(at | {"ink": NAMES[number]})
     return {"spans": [*_spans(run), *bars], "tokens": _tokens(run), "sent": strokes}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
+from llmserve_lab.disaggregation import byhand
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.goodput import (
     HANDS,
@@ -24,6 +25,14 @@ STRICT_S, LOOSE_S = LIMITS_S[0], LIMITS_S[-1]
 SIZED_S = 0.015  # promised for a token in the sizing exercise
 STEP_S, RIDE_S, PER_GPU = 0.015, 0.026, 12.0  # of the exercise on the stretched gap
 PRICE_PER_HOUR, SPEED = 2.0, 2000.0
+
+
+def _step_s() -> float:
+    return byhand.usual(f.DECODE_STEP_S, decode_batch=byhand.BATCH)
+
+
+def _alone_s() -> float:
+    return byhand.usual(f.PREFILL_S)
 
 
 def made(prompt: float) -> float:
@@ -89,6 +98,34 @@ predict_hide = Question(
             lambda: 0.0,
             "The longer prompt also takes twice the time to compute, so the link has "
             "twice the time.",
+        ),
+    ),
+)
+predict_ride = Question(
+    name="disaggregation.predict-ride",
+    kind="predict",
+    prompt=lambda: (
+        f"An H100 decodes {byhand.BATCH:.0f} requests of Llama-3.1-8B in steps of "
+        f"{1e3 * _step_s():.1f} ms. One more prompt, of 1,000 tokens, rides in such a "
+        f"step; alone it would take {1e3 * _alone_s():.1f} ms. How much longer does "
+        "the step become?"
+    ),
+    choices=("as long as alone", "a fifth less than alone", "next to nothing"),
+    answer=lambda: 1.0 if 0.7 < byhand.ride_s() / _alone_s() < 0.9 else 0.0,
+    why=lambda: (
+        f"{1e3 * byhand.ride_s():.1f} ms: the prompt's rows and its attention are "
+        "computed all the same, but launches and the reading of the weights are paid "
+        "for once."
+    ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "Part of what it takes alone has been paid for by the step already.",
+        ),
+        Hint(
+            lambda: 2.0,
+            "Its rows have to be computed, a thousand of them, and the GPU computes "
+            "about two hundred while it reads the weights.",
         ),
     ),
 )
