@@ -81,7 +81,7 @@ def test_prompts_stretch_the_gaps_of_a_shared_gpu() -> None:
 
 
 def test_the_split_serves_more_under_a_strict_promise_and_less_under_a_loose() -> None:
-    def per_s(way: str, limit_s: float, load: goodput.Traffic) -> float:
+    def per_s(way: str, limit_s: float, load: goodput.Demand) -> float:
         kind, hand = goodput.KINDS[0], goodput.HANDS[0]
         return goodput.best(load, way, kind=kind, limit_s=limit_s, hand=hand).per_s
 

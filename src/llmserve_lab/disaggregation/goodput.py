@@ -40,7 +40,7 @@ MANY = 10**6  # requests in a batch: memory alone bounds it
 
 
 @dataclass(frozen=True)
-class Traffic:
+class Demand:
     """Mean lengths of prompt and answer, and the rates at which requests arrive."""
 
     name: str
@@ -50,13 +50,13 @@ class Traffic:
 
 
 LOADS = (
-    Traffic(
+    Demand(
         "1,000 in, 200 out",
         PROMPT,
         ANSWER,
         tuple(float(per_s) for per_s in range(12, 145, 12)),
     ),
-    Traffic(
+    Demand(
         "4,000 in, 200 out",
         4 * PROMPT,
         ANSWER,
@@ -66,7 +66,7 @@ LOADS = (
 Kept = Mapping[tuple[str, float], float]
 
 
-def asked(load: Traffic, per_s: float, number: int = REQUESTS) -> tuple[Request, ...]:
+def asked(load: Demand, per_s: float, number: int = REQUESTS) -> tuple[Request, ...]:
     """Poisson arrivals, prompts that vary by half their mean, geometric answers."""
     law = Bounded(law=Lognormal(mean=load.prompt, cv=0.5), high=4 * load.prompt)
     found = poisson_requests(
@@ -118,7 +118,7 @@ def kept(report: Report, *, hop: bool) -> Kept:
 
 
 @cache
-def swept(load: Traffic, way: str, hand: str) -> Mapping[str, Sequence[Kept]]:
+def swept(load: Demand, way: str, hand: str) -> Mapping[str, Sequence[Kept]]:
     """What is kept at each rate of the load, by variant."""
     hop = way == POOLS and hand == HANDS[1]
     return {
@@ -152,7 +152,7 @@ class Best:
 
 
 @cache
-def best(load: Traffic, way: str, *, kind: str, limit_s: float, hand: str) -> Best:
+def best(load: Demand, way: str, *, kind: str, limit_s: float, hand: str) -> Best:
     """The best variant of a way under one promise."""
     if way != POOLS:
         hand = HANDS[0]

@@ -148,8 +148,8 @@ def promises() -> LiveFigure:
         ),
         sentence=(
             f"{MACHINE}, prompts of {{prompt_len}}, answers of {{new_tokens}} "
-            "at {tpot_target} promised for a token: {one_shared_rate} with one engine on each GPU, "
-            "{two_best_pools_rate} with two pools."
+            "at {tpot_target} promised for a token: {one_shared_rate} with one engine "
+            "on each GPU, {two_best_pools_rate} with two pools."
         ),
         goal=Goal(
             "find a promise under which one engine on each GPU carries more.",
