@@ -139,11 +139,10 @@ class IterationCost:
         for the published latency of the ``link``, and is needed where there is none.
 
         Fewer bits compute (ratio of the peaks)^``precision_exponent`` times as fast as
-        16. Of the weights those ``"touched"`` are read: no embedding table, and the experts
-        that some row is sent to; or ``"all"`` that are stored. A layer takes
-        ``layer_s`` on top, and ``prompt_layer_s`` more in an iteration with a prompt.
-        The memory is what the driver shows (estimated where that is not published),
-        or, without ``usable_memory``, the datasheet's.
+        16. Weights ``"touched"`` are read: no embedding table, and the experts that
+        some row is sent to; or ``"all"``. A layer takes ``layer_s`` on top, and
+        ``prompt_layer_s`` more in an iteration with a prompt. The memory is the
+        driver's (or an estimate), without ``usable_memory`` the datasheet's.
 
         Raises:
             LookupError: the accelerator does not compute in this precision.
