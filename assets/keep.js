@@ -105,7 +105,7 @@
 
   function showBar(ready, total, pages) {
     if (!bar) makeBar();
-    const text = `${ready} of ${total} done`;
+    const text = `${ready} of ${total} questions and goals done`;
     const [count, note] = bar.querySelectorAll("span");
     if (count.textContent !== text) count.textContent = text;
     note.textContent = where(pages);

@@ -141,7 +141,7 @@
 
     show() {
       const { say, count } = this.data.logs[this.log];
-      const text = `${this.frame} of ${this.last}`;
+      const text = `${this.frame + 1} of ${this.last + 1}`;
       this.slider.value = String(this.frame);
       this.slider.setAttribute("aria-valuetext", `step ${text}`);
       write(this.at, text);

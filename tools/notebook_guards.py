@@ -52,11 +52,9 @@ PACKAGES = {
 NAMES_OF_TESTS = {
     "attention_ffn",
     "deepseek_twin",
-    "end_to_end",
     "mixture_of_experts",
     "roofline",
     "tensor_parallel",
-    "varlen_batching",
 }
 
 

@@ -56,7 +56,7 @@ def test_the_address_brings_both_figures_back(page: Page) -> None:
     assert shown(page.locator("figure.live")) == before
     expect(page.get_by_label("model")).to_have_value("1")
     expect(page.get_by_role("radio", name="continuous")).to_be_checked()
-    expect(page.locator(".step-at")).to_have_text("8 of 8")
+    expect(page.locator(".step-at")).to_have_text("9 of 9")
     expect(page.locator(".live-notice:visible")).to_have_count(0)
 
 
@@ -68,7 +68,7 @@ def test_an_address_works_from_a_server_too(chromium: Browser, folder: Path) -> 
         ready(online.page)
         address = moved(online.page)
         opened(online.page, address)
-        expect(online.page.locator(".step-at")).to_have_text("8 of 8")
+        expect(online.page.locator(".step-at")).to_have_text("9 of 9")
 
 
 def test_a_link_within_the_page_sets_the_figures(page: Page) -> None:
@@ -77,7 +77,7 @@ def test_a_link_within_the_page_sets_the_figures(page: Page) -> None:
     page.locator("input[name=frame]").press("Home")
     page.wait_for_function("location.hash.includes('frame=0')")
     page.evaluate("hash => { location.hash = hash; }", address.split("#")[1])
-    expect(page.locator(".step-at")).to_have_text("8 of 8")
+    expect(page.locator(".step-at")).to_have_text("9 of 9")
     expect(page.get_by_label("model")).to_have_value("1")
 
 
@@ -93,7 +93,7 @@ def test_a_link_opens_at_its_figure_even_in_a_fold(
         folded.page.goto(f"{page}#fig=static-or-continuous.{version}:log=0,frame=3")
         figure = folded.page.locator("figure.step")
         expect(figure).to_be_in_viewport()
-        expect(figure.locator(".step-at")).to_have_text("3 of 12")
+        expect(figure.locator(".step-at")).to_have_text("4 of 13")
         wide = figure.locator(".live-picture").first.bounding_box()
         drawn = figure.locator(".live-picture svg").first.bounding_box()
         assert wide and drawn and abs(wide["width"] - drawn["width"]) < 2
@@ -108,9 +108,9 @@ def test_anchors_work_beside_figures(page: Page, address: str) -> None:
         page.evaluate("document.querySelector('#below').getBoundingClientRect().top")
         < 900
     )
-    expect(page.locator(".step-at")).to_have_text("0 of 12")
+    expect(page.locator(".step-at")).to_have_text("1 of 13")
     opened(page, state)
-    expect(page.locator(".step-at")).to_have_text("8 of 8")
+    expect(page.locator(".step-at")).to_have_text("9 of 9")
 
 
 WRONG = {
@@ -160,7 +160,7 @@ def test_a_frame_that_is_not_there_is_not_shown(page: Page, address: str) -> Non
         hash_ = f"fig=static-or-continuous.{version}:{wrong}"
         page.evaluate("hash => { location.hash = hash; }", hash_)
         expect(page.locator("figure.step .live-notice")).to_contain_text(BAD)
-        expect(page.locator(".step-at")).to_have_text("0 of 12")
+        expect(page.locator(".step-at")).to_have_text("1 of 13")
 
 
 def test_what_is_for_no_figure_here_is_left_alone(page: Page, address: str) -> None:
@@ -185,7 +185,7 @@ def test_copy_link_selects_the_text_where_there_is_no_clipboard(
         assert bare.page.evaluate("getSelection().toString()") == link
         assert re.search(r"#fig=static-or-continuous\.\w+:log=1,frame=8$", link)
         opened(bare.page, link)
-        expect(bare.page.locator(".step-at")).to_have_text("8 of 8")
+        expect(bare.page.locator(".step-at")).to_have_text("9 of 9")
 
 
 def test_copy_link_writes_to_the_clipboard(chromium: Browser, folder: Path) -> None:

@@ -56,9 +56,11 @@ def at(player: Locator, figure: StepFigure, log: str, frame: int) -> None:
     found = player.locator("output").all_inner_texts()
     assert found == figure.shown(known)
     last = len(figure.logs[log].frames) - 1
-    expect(player.locator(".step-at")).to_have_text(f"{frame} of {last}")
+    expect(player.locator(".step-at")).to_have_text(f"{frame + 1} of {last + 1}")
     slider = player.locator("input[name=frame]")
-    expect(slider).to_have_attribute("aria-valuetext", f"step {frame} of {last}")
+    expect(slider).to_have_attribute(
+        "aria-valuetext", f"step {frame + 1} of {last + 1}"
+    )
     assert slider.input_value() == str(frame)
     cells = [row for row in figure.logs[log].tables["cells"] if row["start"] < frame]
     expect(player.locator(".step-player .mark-rect path")).to_have_count(len(cells))
@@ -141,7 +143,7 @@ def test_nothing_moves_by_itself(chromium: Browser, address: str) -> None:
     with visit(chromium, address, reduced_motion="reduce") as calm:
         calm.page.wait_for_selector(PLAYING)
         calm.page.wait_for_timeout(1500)
-        expect(calm.page.locator(".step-at").first).to_have_text("0 of 12")
+        expect(calm.page.locator(".step-at").first).to_have_text("1 of 13")
 
 
 def test_the_picture_has_the_sentence_as_its_alternative(

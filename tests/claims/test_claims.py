@@ -14,7 +14,7 @@ from llmserve_lab.claims import (
     SOURCES,
     Claim,
     Number,
-    Verdict,
+    Ruling,
     claims_table,
     coverage,
     judge,
@@ -51,7 +51,7 @@ def test_a_planted_wrong_number_is_caught(claim: Claim, number: Number) -> None:
     for factor in (0.2, 5.0):
         keeps_its_bound = number.parsed.relation == ">" and factor > 1
         planted = dataclasses.replace(number, value=times(number, factor), readings={})
-        assert planted.judge() is (Verdict.EXACT if keeps_its_bound else Verdict.WRONG)
+        assert planted.judge() is (Ruling.EXACT if keeps_its_bound else Ruling.WRONG)
 
 
 @every_number
@@ -62,14 +62,14 @@ def test_a_misread_digit_is_caught(claim: Claim, number: Number) -> None:
     assert first
     other = str((int(first[0]) + 4) % 9 + 1)
     misread = number.printed.replace(first[0], other, 1)
-    assert dataclasses.replace(number, printed=misread).judge() is Verdict.WRONG
+    assert dataclasses.replace(number, printed=misread).judge() is Ruling.WRONG
 
 
 @every_number
 def test_a_reading_is_named_only_where_it_is_needed(
     claim: Claim, number: Number
 ) -> None:
-    explained = number.judge() is Verdict.INCONSISTENT
+    explained = number.judge() is Ruling.INCONSISTENT
     assert bool(number.explanations()) >= explained
     assert len(number.readings) <= 1
 
@@ -129,13 +129,13 @@ def test_the_page_shows_every_record_once() -> None:
 
 def test_slips_are_the_wrong_then_the_inconsistent() -> None:
     verdicts = [str(row[3]).split(".")[0] for row in slips_table().rows]
-    assert verdicts == sorted(verdicts, key=[str(v) for v in Verdict][::-1].index)
-    assert set(verdicts) == {str(Verdict.WRONG), str(Verdict.INCONSISTENT)}
+    assert verdicts == sorted(verdicts, key=[str(v) for v in Ruling][::-1].index)
+    assert set(verdicts) == {str(Ruling.WRONG), str(Ruling.INCONSISTENT)}
 
 
 def test_a_verdict_is_a_symbol_and_words() -> None:
-    assert len({verdict.symbol for verdict in Verdict}) == len(Verdict)
-    assert [row[0] for row in verdict_legend().rows] == [str(v) for v in Verdict]
+    assert len({verdict.symbol for verdict in Ruling}) == len(Ruling)
+    assert [row[0] for row in verdict_legend().rows] == [str(v) for v in Ruling]
 
 
 def test_tables_name_what_they_know() -> None:

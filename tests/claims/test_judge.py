@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.claims import Claim, Number, Statement, Verdict, judge
+from llmserve_lab.claims import Claim, Number, Ruling, Statement, judge
 from llmserve_lab.claims.record import Value
 
 
@@ -25,7 +25,7 @@ def claim(*parts: Number | Statement, **changes: Any) -> Claim:
         "section": "§2",
         "says": "so much",
         "parts": parts,
-        "verdict": Verdict.WRONG if parts else Verdict.CANNOT_BE_CHECKED,
+        "verdict": Ruling.WRONG if parts else Ruling.CANNOT_BE_CHECKED,
         "why": "because",
     }
     return Claim(**known | changes)
@@ -34,36 +34,36 @@ def claim(*parts: Number | Statement, **changes: Any) -> Claim:
 @pytest.mark.parametrize(
     ("part", "verdict"),
     [
-        (number("14 GB", 14e9), Verdict.EXACT),
-        (number("~14 GB", 14e9), Verdict.EXACT),
-        (number("14 GB", 14.4e9), Verdict.WITHIN_ROUNDING),
-        (number("14 GB", 14.6e9), Verdict.WRONG),
-        (number("16 GB", 17.2e9, gib=16e9), Verdict.INCONSISTENT),
-        (number("16 GB", 17.2e9, gib=15.6e9), Verdict.INCONSISTENT),
-        (number("16 GB", 17.2e9, gib=15.4e9), Verdict.WRONG),
-        (number("16 GB", 16.2e9, gib=19e9), Verdict.WITHIN_ROUNDING),
-        (number("4–8", (4.0, 8.0)), Verdict.EXACT),
-        (number("4–8", (3.6, 8.0)), Verdict.WITHIN_ROUNDING),
-        (number("4–8", (4.0, 16.0)), Verdict.WRONG),
-        (number("> 10", 35.7), Verdict.EXACT),
-        (number("> 10", 9.0), Verdict.WRONG),
-        (Statement("fits", lambda: True, lambda: "80 GB"), Verdict.EXACT),
-        (Statement("fits", lambda: False, lambda: "80 GB"), Verdict.WRONG),
+        (number("14 GB", 14e9), Ruling.EXACT),
+        (number("~14 GB", 14e9), Ruling.EXACT),
+        (number("14 GB", 14.4e9), Ruling.WITHIN_ROUNDING),
+        (number("14 GB", 14.6e9), Ruling.WRONG),
+        (number("16 GB", 17.2e9, gib=16e9), Ruling.INCONSISTENT),
+        (number("16 GB", 17.2e9, gib=15.6e9), Ruling.INCONSISTENT),
+        (number("16 GB", 17.2e9, gib=15.4e9), Ruling.WRONG),
+        (number("16 GB", 16.2e9, gib=19e9), Ruling.WITHIN_ROUNDING),
+        (number("4–8", (4.0, 8.0)), Ruling.EXACT),
+        (number("4–8", (3.6, 8.0)), Ruling.WITHIN_ROUNDING),
+        (number("4–8", (4.0, 16.0)), Ruling.WRONG),
+        (number("> 10", 35.7), Ruling.EXACT),
+        (number("> 10", 9.0), Ruling.WRONG),
+        (Statement("fits", lambda: True, lambda: "80 GB"), Ruling.EXACT),
+        (Statement("fits", lambda: False, lambda: "80 GB"), Ruling.WRONG),
     ],
 )
-def test_verdict_of_a_part(part: Number | Statement, verdict: Verdict) -> None:
+def test_verdict_of_a_part(part: Number | Statement, verdict: Ruling) -> None:
     assert part.judge() is verdict
     assert judge(claim(part)) is verdict
 
 
 def test_a_claim_is_as_good_as_its_worst_part() -> None:
     exact, rounded, wrong = (number("14 GB", size * 1e9) for size in (14, 14.2, 15))
-    assert judge(claim(exact, rounded)) is Verdict.WITHIN_ROUNDING
-    assert judge(claim(exact, wrong, rounded)) is Verdict.WRONG
+    assert judge(claim(exact, rounded)) is Ruling.WITHIN_ROUNDING
+    assert judge(claim(exact, wrong, rounded)) is Ruling.WRONG
 
 
 def test_without_parts_it_cannot_be_checked() -> None:
-    assert judge(claim()) is Verdict.CANNOT_BE_CHECKED
+    assert judge(claim()) is Ruling.CANNOT_BE_CHECKED
 
 
 def test_the_reading_that_explains_is_named() -> None:
@@ -94,7 +94,10 @@ def test_a_reason_may_hold_numbers() -> None:
         ({"id": "0601"}, "two digits"),
         ({"says": " "}, "says of 06-01 must not be empty"),
         ({"why": ""}, "why of 06-01 must give a reason for wrong"),
-        ({"verdict": Verdict.CANNOT_BE_CHECKED}, "06-01 must have parts to recompute"),
+        (
+            {"verdict": Ruling.CANNOT_BE_CHECKED},
+            "06-01 must have parts to recompute",
+        ),
         ({"parts": ()}, "06-01 must have parts to recompute"),
     ],
 )
@@ -106,7 +109,7 @@ def test_a_record_is_checked_when_it_is_made(
 
 
 def test_an_exact_claim_needs_no_reason() -> None:
-    assert claim(number("1", 1), verdict=Verdict.EXACT, why="").reason == ""
+    assert claim(number("1", 1), verdict=Ruling.EXACT, why="").reason == ""
 
 
 def test_a_number_is_printed_in_the_unit_of_its_value() -> None:

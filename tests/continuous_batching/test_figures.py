@@ -136,7 +136,7 @@ def test_the_chunk_from_a_target_is_the_engines() -> None:
     rows = cost().chunk_within(TARGET_S, load=calm, context=65_536)
     assert int(known["chunk_fits"]) == rows
     rows = datasheet().chunk_within(TARGET_S, load=calm, context=65_536)
-    assert int(known["ideal_fits"]) == rows
+    assert int(known["ideal_chunk_fits"]) == rows
 
 
 def test_the_scheduler_lands_on_the_closed_form() -> None:

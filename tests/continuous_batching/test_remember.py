@@ -17,7 +17,7 @@ from llmserve_lab import catalog
 from llmserve_lab.continuous_batching import lanes, sweep
 from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S
 from llmserve_lab.continuous_batching.page import figures, questions
-from llmserve_lab.continuous_batching.page.controls import PREFIXES, TARGETS
+from llmserve_lab.continuous_batching.page.controls import PREFIXES, REACHED, TARGETS
 from llmserve_lab.continuous_batching.workloads import crowd
 from llmserve_lab.engine import IterationCost, IterationLoad
 from llmserve_lab.running_example import PROMPT, cost, device, model
@@ -69,7 +69,7 @@ def test_continuous_batching_delivers_several_times_as_much() -> None:
     assert factor > 2.5
     rates = [point.per_s for point in sweep.points()["static"]]
     for name, found in sweep.points().items():
-        assert all(point.tokens_per_s <= 1.001 * most[name] for point in found)
+        assert all(point.tokens_per_s <= 1.02 * most[name] for point in found)
     assert rates[-1] * 200 > most["continuous"]  # the figure shows both saturated
 
 
@@ -89,7 +89,7 @@ def test_a_long_prompt_freezes_everybody_for_seconds(share: str) -> None:
 def states() -> Iterator[tuple[float, float]]:
     """Every chunk and every target that the figure of lanes can show."""
     for chunk in lanes.CHUNKS:
-        for target in TARGETS:
+        for target in REACHED:
             yield float(chunk), target
 
 
@@ -101,7 +101,7 @@ def test_the_figure_of_lanes_tells_the_truth_in_every_state() -> None:
         known = figure.values(chunk=chunk, tbt_target=target)
         run = lanes.in_chunks(int(chunk))
         gap_s = lanes.longest_gap_s(run)
-        assert known["iteration_s"] == pytest.approx(gap_s, rel=0.01)
+        assert known["served_iteration_s"] == pytest.approx(gap_s, rel=0.01)
         longer = [c for c in lanes.CHUNKS if c > chunk]
         keeps = gap_s <= target
         best = keeps and all(

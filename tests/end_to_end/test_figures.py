@@ -83,17 +83,42 @@ def test_the_way_ends_where_the_next_pass_begins() -> None:
     assert shown == ["4 × 64", "4 × 4,096"]
 
 
-def test_the_heat_s_goal_is_reached_first_where_it_says() -> None:
-    figure, first = heat.heat(), heat.first_frame()
+@pytest.mark.parametrize(("log", "top_p"), [(0, 1.0), (1, 0.9)])
+def test_the_heat_s_goal_is_reached_first_where_it_says(log: int, top_p: float) -> None:
+    figure, first = heat.heat(), heat.first_frame(top_p)
     assert figure.goal is not None and 0 < first < len(heat.TEMPERATURES)
     for frame in range(len(heat.TEMPERATURES)):
-        met = figure.goal.met({"frame": frame, "log": 0})
+        met = figure.goal.met({"frame": frame, "log": log})
         bar = next(
             r
             for r in figure.rows["bars"]
-            if r["word"] == "seed" and r["since"] == frame and r["log"] == 0
+            if r["word"] == "seed" and r["since"] == frame and r["log"] == log
         )
-        assert met == (bar["end"] > heat.WANTED) == (frame >= first)
+        drawn = bar["ink"] == "new" and bar["end"] > heat.WANTED
+        assert met == drawn == (frame >= first)
+
+
+def test_each_bar_has_its_number_once() -> None:
+    rows = heat.heat().rows
+    for bar, beside in zip(rows["bars"], rows["beside"], strict=True):
+        shown = [text for text in (bar["text"], beside["text"]) if text]
+        assert shown == [f"{bar['end']:.2f}"]
+        assert beside["x"] > bar["end"] and beside["word"] == bar["word"]
+
+
+def test_stations_to_come_are_pale() -> None:
+    figure = way.way()
+    for frame in range(len(figure.logs["pass"].frames)):
+        there = [
+            row
+            for row in figure.rows["cells"]
+            if row.get("since", 0) <= frame < row.get("until", 99)
+        ]
+        inks = [row["ink"] for row in there]
+        later = len(way.BANDS) - 1 - frame
+        assert len({r["y"] for r in there if r["ink"] == "empty"}) == max(later, 0)
+        assert "new" in inks
+        assert all(row["text"] for row in there if row["ink"] != "empty")
 
 
 def test_the_drawings_state_the_catalog_s_numbers() -> None:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from llmserve_lab.engine import (
     Chunked,
     Continuous,
-    Frame,
     IterationCost,
+    IterationFrame,
     Pool,
     Report,
     Request,
@@ -21,7 +21,7 @@ TEN_MS = IterationCost(weights_s=0.01)
 scenarios = st.integers(1_000, 1_000_000).map(scenario)
 
 
-def frames(report: Report) -> list[list[Frame]]:
+def frames(report: Report) -> list[list[IterationFrame]]:
     """The frames of every replica."""
     assert report.log is not None
     places = sorted({(step.pool, step.replica) for step in report.log})

@@ -29,9 +29,7 @@ SERVED = replace(
     PLAIN, overlap=0.5, request_s=3e-5, prompt_s=8e-3, attention_apart=True
 )
 DEEPSEEK = catalog.model("deepseek-v3")
-EXPERTS = IterationCost.of(
-    DEEPSEEK, H100, precision="fp8", tp=8, link=NVLINK, weights_read="touched"
-)
+EXPERTS = IterationCost.of(DEEPSEEK, H100, precision="fp8", tp=8, link=NVLINK)
 shares = st.floats(0, 1)
 lengths = st.integers(1, 300)
 
@@ -178,7 +176,9 @@ def test_experts_are_read_as_far_as_rows_touch_them(rows: int) -> None:
 
 def test_one_request_needs_few_experts_and_no_table() -> None:
     """Reading everything, a single request would pay for 256 experts a layer."""
-    every = IterationCost.of(DEEPSEEK, H100, precision="fp8", tp=8, link=NVLINK)
+    every = IterationCost.of(
+        DEEPSEEK, H100, precision="fp8", tp=8, link=NVLINK, weights_read="all"
+    )
     assert every.read_s(1) > 15 * EXPERTS.read_s(1)
     table_s = DEEPSEEK.vocab * DEEPSEEK.d_model / 8 / float(H100.hbm_bw)
     everything_s = EXPERTS.weights_s + EXPERTS.experts_s

@@ -12,8 +12,14 @@ from llmserve_lab.roofline import formulas as f
 from tests.formula.example import make
 
 scale = st.floats(0.1, 10)
-MODEL = {"params_total": 7e9, "params_active": 7e9, "bytes_weight": 2.0,
-         "kv_bytes_per_token": 5e5, "attn_flops_per_pair": 5e5}  # fmt: skip
+MODEL = {
+    "params_total": 7e9,
+    "params_read": 7e9,
+    "params_active": 7e9,
+    "bytes_weight": 2.0,
+    "kv_bytes_per_token": 5e5,
+    "attn_flops_per_pair": 5e5,
+}
 MACHINE = {"peak_flops": 1e15, "hbm_bw": 3e12, "hbm_bytes": 8e10, "eff_compute": 0.8,
            "eff_mem": 0.9}  # fmt: skip
 

@@ -19,7 +19,7 @@ from llmserve_lab.moe.models import DEFAULT
 from llmserve_lab.roofline import formulas as f
 from tests.formula.example import make
 
-KNOWN = {"params_total": 6.7e9, "params_active": 6.7e9, "bytes_weight": 2.0,
+KNOWN = {"params_read": 6.7e9, "params_active": 6.7e9, "bytes_weight": 2.0,
          "kv_bytes_per_token": 524288.0, "attn_flops_per_pair": 524288.0}  # fmt: skip
 SIZE = {"batch": 32.0, "context": 1024.0, "chunk": 1.0}
 
@@ -111,9 +111,9 @@ def test_an_intermediate_result_ends_the_expansion_there() -> None:
 
 def test_giving_what_would_have_been_computed_changes_nothing() -> None:
     full = f.INTENSITY(**KNOWN, **SIZE)
-    asked = {name for name in KNOWN if name not in ("params_total", "bytes_weight")}
+    asked = {name for name in KNOWN if name not in ("params_read", "bytes_weight")}
     known = {name: KNOWN[name] for name in asked} | SIZE
-    weights = f.WEIGHT_BYTES(params_total=6.7e9, bytes_weight=2)
+    weights = f.WEIGHT_BYTES(params_read=6.7e9, bytes_weight=2)
     assert f.INTENSITY(**known, weight_bytes=weights) == pytest.approx(full, rel=1e-15)
 
 
@@ -171,7 +171,7 @@ def test_an_overflow_is_refused() -> None:
 
 def test_no_room_is_not_a_warning_but_an_error() -> None:
     with pytest.raises(ValueError, match="batch_fits must be finite"):
-        f.BATCH_FITS(hbm_bytes=8e10, weight_bytes=1e10, kv_bytes_per_token=1, context=0)
+        f.BATCH_FITS(hbm_bytes=8e10, stored_bytes=1e10, kv_bytes_per_token=1, context=0)
 
 
 def piecewise(batch: Any, own_row: Any, n_rows: Any) -> Any:
@@ -203,9 +203,9 @@ def test_a_coefficient_may_be_given_like_any_other_number() -> None:
 
 def test_infinity_does_not_hide_between_two_finite_numbers() -> None:
     """The weights' bytes overflow; what is divided by them would still be zero."""
-    at = {n: v for n, v in KNOWN.items() if n != "params_total"} | SIZE
+    at = {n: v for n, v in KNOWN.items() if n != "params_read"} | SIZE
     with pytest.raises(ValueError, match=r"weight_bytes must be finite, got inf"):
-        f.INTENSITY(**at, params_total=1e308)
+        f.INTENSITY(**at, params_read=1e308)
 
 
 def test_a_formula_says_what_it_is() -> None:

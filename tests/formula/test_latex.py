@@ -10,12 +10,12 @@ from llmserve_lab.catalog import Cited
 from llmserve_lab.roofline import formulas as f
 from tests.formula.example import make
 
-NUMBERS: dict[str, Any] = {"bytes_weight": 2, "params_total": 6.74e9}
+NUMBERS: dict[str, Any] = {"bytes_weight": 2, "params_read": 6.74e9}
 
 
 def test_the_worked_substitution_has_three_lines() -> None:
     symbols, numbers, result = f.WEIGHT_BYTES.worked(**NUMBERS).latex.split(r"\\")
-    assert r"w_b P_{\mathrm{tot}}" in symbols
+    assert r"w_b P_{\mathrm{read}}" in symbols
     assert r"2\,\mathrm{B/parameter} \cdot 6.74 \times 10^{9}\,\mathrm{par" in numbers
     assert r"&= \mathbf{13.5\,\mathrm{GB}}" in result
     assert (

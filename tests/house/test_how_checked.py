@@ -43,7 +43,7 @@ def test_every_formula_has_one_entry_with_its_count(text: str) -> None:
 
 def test_a_claim_is_listed_where_it_calls_a_formula() -> None:
     with how_checked.listening() as called:
-        float(f.RIDGE_ROWS(ridge=2.0, bytes_weight=2.0, params_total=1.0,
+        float(f.RIDGE_ROWS(ridge=2.0, bytes_weight=2.0, params_read=1.0,
                            params_active=1.0))  # fmt: skip
     assert called == {"ridge_rows"}
     assert how_checked.called_by([]).startswith("No claim")

@@ -12,7 +12,13 @@ from page_budget import Budget, count, measured, outside, paragraphs
 
 ROOT = Path(__file__).resolve().parents[2]
 # chapters that were taught anew
-TAUGHT = ("continuous_batching", "disaggregation", "end_to_end", "how_wrong")
+TAUGHT = (
+    "continuous_batching",
+    "disaggregation",
+    "end_to_end",
+    "how_wrong",
+    "varlen_batching",
+)
 FORMULA = {"data": {"text/html": ['<div class="formula" id="eq-intensity">…</div>']}}
 WORKED = {"data": {"text/html": ['<div class="worked">…</div>']}}
 LIVE = {"data": {"text/html": ['<figure class="live" id="eq-no">…</figure>']}}

@@ -9,14 +9,18 @@ import itertools
 import numpy as np
 import pytest
 
+from llmserve_lab.afd.experiments.random_settings import compare, off_by
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS, DRAFT_CURVES
+from llmserve_lab.engine import Chunked
 from llmserve_lab.how_wrong import drafts, exercise, folds
 from llmserve_lab.how_wrong.cache_blocks import predicted, reserve, room
 from llmserve_lab.how_wrong.page import charts, controls, figures, questions, tables
 from llmserve_lab.how_wrong.page.playground import bench
-from llmserve_lab.how_wrong.record import SWITCHES, bias, mean_error
+from llmserve_lab.how_wrong.record import SWITCHES, bias, mean_error, record
+from llmserve_lab.how_wrong.script import with_all_slots
 from llmserve_lab.page.live.controls import Choice
 from llmserve_lab.validation import Band, Setting, band, dense_rows
+from llmserve_lab.validation.protocol import protocol_of
 from tests.benches import answered
 
 
@@ -119,9 +123,9 @@ def test_no_frame_predicts_a_model_that_was_fitted_to() -> None:
 def test_published_block_counts_are_predicted_within_two_per_cent() -> None:
     sizes = [abs(each.error) for each in predicted()]
     assert max(sizes) < 0.02 and sum(sizes) / len(sizes) < 0.006
-    for record in BLOCK_COUNTS:  # its own reserve gives the count back
-        found = room(record).kv_blocks(reserved_bytes=reserve(record))
-        assert abs(found - float(record.blocks)) <= 1
+    for each in BLOCK_COUNTS:  # its own reserve gives the count back
+        found = room(each).kv_blocks(reserved_bytes=reserve(each))
+        assert abs(found - float(each.blocks)) <= 1
     with pytest.raises(ValueError, match="counts must be of two models"):
         predicted(BLOCK_COUNTS[1:3])
 
@@ -172,3 +176,30 @@ def test_the_twin_is_scored_apart_and_nothing_is_blind_without_being_so() -> Non
     kinds = {status for _, status in tables.twin_scores()}
     assert kinds == {"calibrated", "seen"}  # the page says that none is blind
     assert "none yet" in repr(tables.twin())
+
+
+def test_the_corrected_rule_beats_the_printed_one_on_bundles_drawn_anew() -> None:
+    """The record's sentence, found again on other bundles than the record's."""
+    found = [compare(number=n, n_batches=2, n_requests=300) for n in (31, 33)]
+    ours, papers = (
+        max(float(np.abs(answer[whose]).max()) for answer in found)
+        for whose in ("ours", "paper")
+    )
+    assert ours < 0.03 < papers
+    assert off_by(found, "ours") == 0
+    rows = {name: cells for name, *cells in record()["afd"]["rows"]}
+    assert float(rows["our rule"][2].rstrip("%")) < 3
+    assert len(tables.afd().rows) == 2
+
+
+def test_a_missing_slot_shows_in_the_first_token() -> None:
+    few, every = record()["slots"]["one fewer"], record()["slots"]["all"]
+    assert abs(few[1]) < 0.1 and every[1] < -0.3 and few[0] < every[0]
+    rows = [row for row in dense_rows() if row.model == "llama-3-8b"][:2]
+    for row in rows:
+        own, every_one = protocol_of(row).policy, with_all_slots(row).policy
+        assert isinstance(own, Chunked) and isinstance(every_one, Chunked)
+        assert (own.max_batch, every_one.max_batch) == (row.clients - 1, row.clients)
+    other = next(row for row in dense_rows() if row.engine == "sglang")
+    with pytest.raises(TypeError, match="served in chunks"):
+        with_all_slots(other)

@@ -83,6 +83,9 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "ep device gpu_requests context mla_s experts_s bound attn_elementwise_s "
         "moe_elementwise_s all_to_all_s other_s turn_s room"
     ),
+    "continuous_batching.chunk_from_target": "context tbt_target chunk_fits",
+    "continuous_batching.lanes": "chunk chunks_s",
+    "continuous_batching.price": "prompt_len chunk prompt_compute_s chunks_s",
     "disaggregation.goodput": (
         "load limit hand whole_goodput chunks_goodput pools_goodput"
     ),
@@ -92,6 +95,10 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     ),
     "disaggregation.promises": (
         "prompt_len new_tokens tpot_target one_shared_rate two_best_pools_rate"
+    ),
+    "end_to_end.again_or_once": (
+        "model prompt_len new_tokens recompute_flops cached_flops flops_ratio "
+        "kv_held_bytes"
     ),
     "how_wrong.band": ("kind model gpu clients prompt where"),
     "how_wrong.ladder": ("tpot_error ttft_error"),
@@ -135,7 +142,6 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "model overtake_prompt overtake_square row_prompt larger"
     ),
     "varlen.attention_square": (
-        "len_1 len_2 len_3 len_4 way padded_pairs masked_pairs varlen_pairs "
-        "useful_pairs"
+        "len_1 len_2 len_3 len_4 padded_pairs masked_pairs varlen_pairs useful_pairs"
     ),
 }

@@ -18,7 +18,7 @@ from llmserve_lab.varlen import formulas as varlen
 from tests.formula.example import drawing
 from tests.page.minibook import Shown, build, contents, html, write
 
-PARAMS = {"bytes_weight": 2, "params_total": 7e9, "params_active": 6.6e9}
+PARAMS = {"bytes_weight": 2, "params_read": 7e9, "params_active": 6.6e9}
 EXERCISE = "```{exercise} Work\n:label: work\nDo it.\n```"
 CHAPTERS: dict[str, list[Shown]] = {
     "end_to_end": [

@@ -8,12 +8,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[2] / "src/llmserve_lab"
-LATER = ("continuous_batching", "end_to_end")  # to be emptied: rewritten elsewhere
-CHARTS = [
-    path
-    for path in sorted(SOURCE.glob("*/page/*chart*.py"))
-    if path.parent.parent.name not in LATER
-]
+CHARTS = [path for path in sorted(SOURCE.glob("*/page/*chart*.py"))]
 every_chart = pytest.mark.parametrize(
     "path", CHARTS, ids=lambda p: f"{p.parent.parent.name}-{p.stem}"
 )

@@ -26,9 +26,7 @@ from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.palette import BLUE, GREEN, MEANINGS
 from llmserve_lab.roofline import formulas as f
 
-LATER = ("continuous_batching", "end_to_end")  # to be emptied: rewritten elsewhere
-BOUND = [name for name in registry.figures() if not name.startswith(LATER)]
-every_figure = pytest.mark.parametrize("name", BOUND)
+every_figure = pytest.mark.parametrize("name", registry.figures())
 
 # One colour, one meaning: read once more, from the legend of each chart.
 INKS = {
@@ -53,7 +51,9 @@ SERIES = {
     **{"decode": "blue", "prefill": "vermillion"},
     **{"decode, article": "blue", "prefill, article": "vermillion"},
     **{"two halves": "vermillion", "one after another": "blue"},
-    **{"useful": "blue", "computed for nothing": "vermillion"},
+    **{"useful: allowed by the mask": "blue", "padding": "grey"},
+    **{"for nothing: own future": "gold"},
+    "masked: pairs of two requests": "vermillion",
     **{"Attention": "blue", "attention": "blue"},
     **{"FFN": "vermillion", "experts": "vermillion", "shared": "green"},
     **{"batch 1": "blue", "batch 2": "vermillion", "batch 3": "green"},
@@ -64,6 +64,9 @@ SERIES = {
     **{"whole prompts": "green", "chunks": "blue", "two pools": "vermillion"},
     **{"one engine": "blue", "hides it": "blue", "falls behind": "vermillion"},
     "as many requests as fit": "blue",
+    **{"served, no prefix": "blue", "served, after this prefix": "vermillion"},
+    **{"reading again": "blue", "prefill in chunks": "vermillion"},
+    "recomputed each time": "vermillion",
     "MHA (Llama-2-7B)": "blue",
     "GQA (Llama-3-70B)": "vermillion",
     "MLA (DeepSeek-V3)": "green",

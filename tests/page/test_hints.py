@@ -12,8 +12,7 @@ from llmserve_lab.page.question.content import text_of
 from llmserve_lab.page.question.judge import hints
 from llmserve_lab.page.question.question import Question, questions
 
-LATER = ("continuous-batching", "end-to-end")  # their questions are being rewritten
-MINE = {n: q for n, q in questions().items() if not n.startswith(LATER)}
+MINE = questions()
 NUMERIC = [name for name, question in MINE.items() if not question.choices]
 CHOICES = [name for name, question in MINE.items() if question.choices]
 MORE, LESS = "more", "less"
@@ -24,6 +23,13 @@ SLIPS: dict[str, dict[str, Slip]] = {
     "afd.best-ratio": {"batch of 256": LESS, "smallest of the three": 1 / 7.01},
     "afd.slot": {"weighs both kinds alike": ((5 + 0.5) + (16 + 2.5 + 1)) / 2 / 15.25},
     "afd.loop": {"loop not counted": MORE},
+    "continuous-batching.idle": {
+        "share that is used": 0.4375 / 0.5625,
+        "shortest": 14 / 9,
+    },
+    "continuous-batching.num-chunks": {"a row each": 12 / 13, "longer than": 1 / 13},
+    "continuous-batching.freeze": {"attention comes on top": LESS, "half of the": MORE},
+    "continuous-batching.chunk-fits": {"start of the prompt": MORE},
     "deepseek.touched": {"as often as it is chosen": 64 * 8 / 32 / 6.951},
     "deepseek.expand": {},
     "deepseek.fits": {"weights need room": 72 // (70.3e-6 * 16384) / 38},
@@ -43,6 +49,18 @@ SLIPS: dict[str, dict[str, Slip]] = {
     },
     "how-wrong.blocks": {"keeps a reserve": MORE},
     "how-wrong.cache-end": {"Only a share": 1 / 0.9, "holds its answer": 9},
+    "end-to-end.predict-rows": {"longer the text becomes": 1.2 / (219_900 / 1199)},
+    "end-to-end.per-token": {
+        "a key and a value": 1 / 2,
+        "one block": 1 / 80,
+        "Query heads share": 64 / 8,
+    },
+    "end-to-end.block": {
+        "three matrices": 1 - 28_672 * 8192 / 855_654_400,
+        "fewer heads": 1 + 2 * (64 - 8) * 128 * 8192 / 855_654_400,
+    },
+    "end-to-end.held": {"prompt alone": 20 / 24, "last one is never run": 25 / 24},
+    "end-to-end.pairs": {"grow with the cube": 500.5 / 334},
     "moe.kimi": {"three matrices": 2 / 3, "one token's": 9 / 385},
     "moe.ridge": {"each expert must": 8 / 256},
     "moe.ratio": {"chosen twice": 16 / 11.392, "single token": 1 / 11.392},
@@ -55,12 +73,11 @@ SLIPS: dict[str, dict[str, Slip]] = {
     "tensor-parallel.prefill-bytes": {"two rounds": 1 / 2, "one block": 1 / 80},
     "tensor-parallel.score-rows": {"one of the two": 1 / 2},
     "tensor-parallel.kv-share": {"cannot be halved": 8 / 16},
-    "varlen.predict-masked": {"two requests need": (100 + 900) / 1600},
-    "varlen.predict-split": {"there are ten": 10},
+    "varlen.predict-masked": {"So many blocks fit": 64},
     "varlen.waste": {"padding over tokens": 240 / 150},
-    "varlen.row": {"mean over requests": (3 * 100 + 3700) / 4 / 3430},
+    "varlen.padding-time": {"time of all rows": 24_000 / 16_000},
+    "varlen.tiles": {"upper right tile": 3 / 4, "last two tokens": 3},
     "varlen.overtake": {"masked half": 1 / 2},
-    "varlen.ridge-rows": {},
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
@@ -72,6 +89,18 @@ MISTAKES: dict[str, dict[str, str]] = {
     "afd.predict-slowest": {
         "about 15 % of the throughput": "Who waits for whom",
         "a third of it": "the FFN hides them",
+    },
+    "continuous-batching.predict-late": {
+        "a few seconds, as before": "takes seconds any more",
+        "a few hundred milliseconds": "own prefill",
+    },
+    "continuous-batching.predict-freeze": {
+        "about 50 ms": "several times that",
+        "about a second": "with its square",
+    },
+    "continuous-batching.predict-price": {
+        "next to nothing": "each launch costs time",
+        "more than twice the time": "beside the arithmetic",
     },
     "deepseek.predict-longest": {
         "the experts": "weights are spread over all GPUs",
@@ -90,6 +119,22 @@ MISTAKES: dict[str, dict[str, str]] = {
     "disaggregation.predict-promise": {
         "two pools under both promises": "reads its weights once for both",
         "one engine on each GPU under both": "can hold a larger batch",
+    },
+    "end-to-end.predict-the": {
+        "to the first": "Only its query and two keys",
+        "to the second, its own article": "what do the two keys differ in",
+    },
+    "end-to-end.predict-past": {
+        "they change a lot: the meaning of a sentence depends on its end": (
+            "Which rows may an earlier row look at"
+        ),
+        "all change a little, because the weights must add up to 1": (
+            "take part in the softmax of an old one"
+        ),
+    },
+    "end-to-end.predict-growth": {
+        "two": "if a token cost the same wherever it is",
+        "four": "how the rows grow",
     },
     "how-wrong.predict-left": {
         "about 25 %": "reaches of its bandwidth",
@@ -126,6 +171,10 @@ MISTAKES: dict[str, dict[str, str]] = {
     },
     "tensor-parallel.predict-head": {"the right output": "softmax linear"},
     "varlen.predict-dominates": {"attention": "from a small start"},
+    "varlen.predict-padding": {
+        "about 20 %": "the longest of eight decides",
+        "about 40 %": "more than twice the mean one",
+    },
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED = {
@@ -139,6 +188,25 @@ ASKED = {
     "afd.best-ratio": ("batch of 512", "prompts of 100", "of 500", "is best"),
     "afd.slot": ("prompts of 5 tokens that take 2", "of 16 that take 6", "on average"),
     "afd.loop": ("with two batches in flight, loop counted", "which ratio is best"),
+    "continuous-batching.predict-late": (
+        "before every iteration",
+        "slot 1 is free",
+        "How long does C wait",
+    ),
+    "continuous-batching.predict-freeze": (
+        "Five requests decode",
+        "a sixth of the book",
+        "joins their next iteration in one piece",
+        "How long until",
+    ),
+    "continuous-batching.predict-price": (
+        "chunks of 512 rows",
+        "How much longer does the prefill take than in one piece",
+    ),
+    "continuous-batching.idle": ("static batch of four", "computed in vain"),
+    "continuous-batching.num-chunks": ("Beside 32 requests", "How many iterations"),
+    "continuous-batching.freeze": ("32,768 tokens", "in one piece", "freezes"),
+    "continuous-batching.chunk-fits": ("How many rows may the next", "at most"),
     "deepseek.predict-longest": ("with 256 requests", "takes longest"),
     "deepseek.predict-overlap": ("only 32 requests", "The step …"),
     "deepseek.predict-vanilla": ("thousands of rows", "Fewer FLOPs has …"),
@@ -152,6 +220,36 @@ ASKED = {
     "disaggregation.sizing": ("How many GPUs in all", "whole ones in each pool"),
     "disaggregation.stretch": ("in which it rides", "mean gap"),
     "disaggregation.token-cost": ("2 dollars an hour", "a million tokens cost"),
+    "end-to-end.predict-the": (
+        "word “the” twice",
+        "before positions are added",
+        "To which of them does the last row",
+        "give more weight",
+    ),
+    "end-to-end.predict-past": ("“ball” is appended", "to the first four rows"),
+    "end-to-end.predict-rows": (
+        "prompt has 1,000 tokens and the answer gets 200",
+        "How many times more rows",
+        "each token went through once",
+    ),
+    "end-to-end.predict-growth": (
+        "prompt is short",
+        "answer twice as long",
+        "Nothing is cached",
+        "pairs that attention meets grow by",
+    ),
+    "end-to-end.per-token": ("80 blocks, 8 key–value heads", "does one token leave"),
+    "end-to-end.block": (
+        "64 query heads, 8 key–value heads",
+        "SwiGLU with d_ff",
+        "does one block have",
+    ),
+    "end-to-end.held": ("prompt of 20 tokens with 5", "does the cache hold"),
+    "end-to-end.pairs": (
+        "prompt of a single token, an answer of a thousand",
+        "times more",
+        "without a cache meet than the loop with one",
+    ),
     "how-wrong.predict-left": ("all of them on H100", "How far off", "on average"),
     "how-wrong.predict-term": ("takes away most", "per output token"),
     "how-wrong.predict-seesaw": ("reads new prompts first", "What else?"),
@@ -191,22 +289,44 @@ ASKED = {
         "larger than the two others together",
     ),
     "tensor-parallel.kv-share": ("What part of the cache does each rank hold",),
-    "varlen.predict-masked": ("the whole square", "before it masks", "How many"),
-    "varlen.predict-dominates": ("with eight layers", "Where are most of the FLOPs"),
-    "varlen.predict-split": ("By what factor", "compute fewer pairs"),
+    "varlen.predict-masked": (
+        "Sixty-four prompts of 128",
+        "the whole square",
+        "a block for each request",
+        "How many times as many",
+        "the first",
+    ),
+    "varlen.predict-dominates": (
+        "one prompt of 1,000 tokens",
+        "Where are most of the FLOPs",
+    ),
+    "varlen.predict-padding": (
+        "pads its prompts to the longest",
+        "eight prompts at a time",
+        "with a mean of",
+        "rows is padding",
+    ),
     "varlen.waste": ("padded to the longest", "rows is padding"),
-    "varlen.row": ("a row, picked at random", "on average"),
+    "varlen.padding-time": (
+        "Sixteen prompts, 500 tokens on average, the longest 1,500",
+        "are padded to the longest",
+        "on the padding alone",
+    ),
+    "varlen.tiles": ("64 requests of 130", "anew with each", "skips", "is useful"),
     "varlen.overtake": (
+        "multiplies each row with",
         "with a kernel",
         "only what the causal mask allows",
         "more of the work",
     ),
-    "varlen.ridge-rows": ("How many packed rows", "compute-bound, attention counted"),
 }
 RIGHT = {
     "afd.predict-context": "more of them",
     "afd.predict-hidden": "none of it",
     "afd.predict-slowest": "nearly nothing",
+    "continuous-batching.predict-late": "a few tens of milliseconds",
+    "continuous-batching.predict-freeze": "about half a second",
+    "continuous-batching.predict-price": "about half as much again",
     "deepseek.predict-longest": "dispatch and combine",
     "deepseek.predict-overlap": "it gets slower",
     "deepseek.predict-vanilla": "vanilla",
@@ -215,6 +335,9 @@ RIGHT = {
     "disaggregation.predict-promise": (
         "two pools under the strict one, one engine under the loose one"
     ),
+    "end-to-end.predict-the": "to both the same",
+    "end-to-end.predict-past": "mathematically they stay exactly the same",
+    "end-to-end.predict-growth": "eight",
     "how-wrong.predict-left": "less than 10 %",
     "how-wrong.predict-term": "time per layer",
     "how-wrong.predict-seesaw": "later first tokens, and answers about as quick",
@@ -226,6 +349,7 @@ RIGHT = {
     "tensor-parallel.predict-degree": "4",
     "tensor-parallel.predict-head": "a wrong output",
     "varlen.predict-dominates": "the linear layers",
+    "varlen.predict-padding": "about 60 %",
 }
 
 

@@ -123,7 +123,7 @@ def test_three_stills_stand_in_the_output_with_their_sentences(
     assert stills.count("<svg") == 3
     for place in figure.stills:
         assert f"<p>{figure.frame(*place).sentence}</p>" in stills
-    assert "static: step 4 of 12" in stills
+    assert "static: step 5 of 13" in stills
 
 
 def test_ids_of_two_figures_do_not_clash_and_each_is_there() -> None:

@@ -22,9 +22,6 @@ from llmserve_lab.page.live.wording import (
 )
 from tests.page.sentences import FIELDS, ORDER
 
-LATER = ("continuous_batching", "end_to_end")  # their charts are being rewritten
-BOUND = [name for name in registry.figures() if not name.startswith(LATER)]
-every_bound_figure = pytest.mark.parametrize("name", BOUND)
 every_figure = pytest.mark.parametrize("name", registry.figures())
 
 
@@ -127,14 +124,14 @@ def test_a_readout_of_no_quantity_is_labelled_by_its_name(name: str) -> None:
     assert [n for n in plain if best_named(plain[n], words) != [n]] == []
 
 
-@every_bound_figure
+@every_figure
 def test_two_labels_do_not_change_places(name: str) -> None:
     figure = registry.figures()[name]()
     shown = [(r.name, r.label) for r in figure.readouts if isinstance(r, Readout)]
     assert list(may_swap(figure, shown, any_unit=True)) == []
 
 
-@every_bound_figure
+@every_figure
 def test_a_clause_names_its_quantity_and_two_fields_do_not_change_places(
     name: str,
 ) -> None:
@@ -144,13 +141,13 @@ def test_a_clause_names_its_quantity_and_two_fields_do_not_change_places(
     assert alike <= ordered(figure, name)
 
 
-@every_bound_figure
+@every_figure
 def test_fields_stand_where_their_words_are(name: str) -> None:
     sentence = registry.figures()[name]().sentence
     assert [m.group(1) for m in FIELD.finditer(sentence)] == FIELDS[name].split()
 
 
-@every_bound_figure
+@every_figure
 def test_a_slider_is_called_by_what_it_moves(name: str) -> None:
     figure = registry.figures()[name]()
     for slider in figure.controls:

@@ -17,6 +17,16 @@ def weight_bytes(rng: random.Random) -> Case:
     return Case(values, meter.weight_bytes)
 
 
+@counts(f.STORED_BYTES, by="enumerated")
+def stored_bytes(rng: random.Random) -> Case:
+    shape, rows = toy(rng), rng.randint(1, 9)  # of a table that only looks up
+    width = shape.matrices[0][0]
+    held: float = sum(shape.bytes_weight for _ in range(rows) for _ in range(width))
+    held += run(shape, batch=1, context=0, chunk=1).weight_bytes  # and the rest once
+    params = shape.params + rows * width
+    return Case({"params_total": params, "bytes_weight": shape.bytes_weight}, held)
+
+
 @counts(f.KV_BYTES_PER_TOKEN, by="enumerated")
 def kv_bytes_per_token(rng: random.Random) -> Case:
     shape, tokens = toy(rng), rng.randint(1, 5)

@@ -88,7 +88,7 @@ def test_the_bound_of_the_scaling_chapter() -> None:
 
 def test_batch_and_context_share_one_memory() -> None:
     """A hyperbola: twice the context, half the requests."""
-    memory = {"hbm_bytes": 8e10, "weight_bytes": 1.4e10, "kv_bytes_per_token": 5e5}
+    memory = {"hbm_bytes": 8e10, "stored_bytes": 1.4e10, "kv_bytes_per_token": 5e5}
     one, two = f.BATCH_FITS(**memory, context=[1024, 2048])
     assert one == pytest.approx(2 * two)
     with pytest.raises(ValueError, match=r"batch_fits holds for: the weights fit"):

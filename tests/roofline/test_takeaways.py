@@ -74,7 +74,8 @@ def test_the_cache_outweighs_the_weights_before_a_thousand_tokens() -> None:
     at = f.CROSSOVER_CONTEXT(
         batch=32,
         kv_bytes_per_token=LLAMA_2.kv_bytes_per_token(),
-        weight_bytes=LLAMA_2.weight_bytes(),
+        bytes_weight=2,
+        params_read=LLAMA_2.params_read,
     )
     assert np.floor(at) + 1 == first
 
@@ -128,9 +129,9 @@ def test_no_batch_reaches_the_ridge_beyond_a_short_context(key: str) -> None:
     known = workload(MODELS[key])
     batches = np.logspace(0, 9, 50)[:, None]
     contexts = 2.0 ** np.arange(11, 21)
-    reached = f.INTENSITY(**known, batch=batches, context=contexts, chunk=1.0)
+    reached = f.INTENSITY.at(known, batch=batches, context=contexts, chunk=1.0)
     assert reached.max() < ridge(H100)
-    empty = f.INTENSITY(**known, batch=batches, context=0.0, chunk=1.0)
+    empty = f.INTENSITY.at(known, batch=batches, context=0.0, chunk=1.0)
     assert empty.max() > 1000 * ridge(H100)  # it is the cache that forbids it
 
 

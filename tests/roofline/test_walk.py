@@ -172,4 +172,4 @@ def test_a_walk_reads_what_a_precision_of_the_catalog_stores() -> None:
                 bytes_kv=float(form.bytes_kv))  # fmt: skip
     sizes = {name: float(value) for name, value in known.items()}
     assert bill.kv_read_bytes == sizes["kv_bytes_per_token"]
-    assert bill.weight_bytes == sizes["params_total"] * sizes["bytes_weight"]
+    assert bill.weight_bytes == sizes["params_read"] * sizes["bytes_weight"]

@@ -85,7 +85,8 @@ class Setting:
             "context": self.context,
         }
         stored, active = in_matrices(self.shape)
-        more |= {"params_total": stored, "params_active": active}
+        more |= {"params_total": stored, "params_read": stored}
+        more |= {"params_active": active}
         return sizes(
             formula, self.shape, **more, **self.machine, n_ranks=float(self.tp)
         )

@@ -40,6 +40,7 @@ def sizes(formula: Formula, shape: ModelShape, **more: float) -> dict[str, float
         "d_ff": shape.ffn.d_ff,
         "bytes_act": FLOAT,
         "params_total": shape.params_total,
+        "params_read": shape.params_read,
         "params_active": shape.params_active,
         "bytes_weight": FLOAT,
         "kv_bytes_per_token": shape.kv_bytes_per_token(FLOAT),

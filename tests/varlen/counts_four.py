@@ -1,4 +1,4 @@
-"""Up to four lengths, as the live figure has them: their moments, counted."""
+"""Four lengths, as the live figure has them: their moments, counted."""
 
 from __future__ import annotations
 
@@ -10,35 +10,30 @@ from tests.varlen.batches import carried_out
 
 
 def four(rng: random.Random) -> tuple[dict[str, float], list[int]]:
-    """Four sliders, some of them at 0, and the requests that are there."""
-    lengths = [rng.randint(1, 9), *(rng.randint(0, 9) for _ in range(3))]
-    names = (f"len_{i}" for i in range(1, 5))
-    given = {name: float(x) for name, x in zip(names, lengths, strict=True)}
-    return given, [length for length in lengths if length]
-
-
-@counts(f.BATCH_OF_FOUR, by="executed")
-def batch_of_four(rng: random.Random) -> Case:
-    values, there = four(rng)
-    return Case(values, len(carried_out("varlen", there).logits))
+    """Four sliders, and the requests that they stand for."""
+    lengths = [rng.randint(1, 9) for _ in range(4)]
+    given = {f"len_{i}": float(s) for i, s in enumerate(lengths, start=1)}
+    return given, lengths
 
 
 @counts(f.MEAN_OF_FOUR, by="executed")
 def mean_of_four(rng: random.Random) -> Case:
-    values, there = four(rng)
-    done = carried_out("varlen", there)
-    return Case(values, done.n_rows / len(done.logits))
+    values, lengths = four(rng)
+    done = carried_out("varlen", lengths)
+    answers = len(done.logits)
+    return Case(values | {"batch": answers}, done.n_rows / answers)
 
 
 @counts(f.MEAN_SQUARE_OF_FOUR, by="executed")
 def mean_square_of_four(rng: random.Random) -> Case:
-    values, there = four(rng)
-    done = carried_out("varlen", there)
-    return Case(values, done.pairs / len(done.logits))
+    values, lengths = four(rng)
+    done = carried_out("varlen", lengths)
+    answers = len(done.logits)
+    return Case(values | {"batch": answers}, done.pairs / answers)
 
 
 @counts(f.LONGEST_OF_FOUR, by="executed")
 def longest_of_four(rng: random.Random) -> Case:
-    values, there = four(rng)
-    done = carried_out("padded", there)
+    values, lengths = four(rng)
+    done = carried_out("padded", lengths)
     return Case(values, done.n_rows / len(done.logits))

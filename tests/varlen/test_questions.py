@@ -1,17 +1,45 @@
 """What a question asks to foresee comes true where it is carried out."""
 
+import numpy as np
+
+from llmserve_lab.running_example import cost
+from llmserve_lab.transformer import Packing, varlen_attention
+from llmserve_lab.transformer.packing import cumulative
+from llmserve_lab.varlen.kernel import tiles
+from llmserve_lab.varlen.lengths import prompts
 from llmserve_lab.varlen.page import questions as module
 from tests.varlen.batches import carried_out
 
 
 def test_the_predictions_come_true_in_a_run() -> None:
-    assert module.predict_masked.right == carried_out("masked", [10, 30]).pairs
-    long, short = (carried_out("varlen", x).pairs for x in ([100], [10] * 10))
-    assert module.predict_split.right == long / short
+    masked, varlen = (carried_out(way, [2] * 64).pairs for way in ("masked", "varlen"))
+    assert module.predict_masked.right == masked / varlen
     assert module.BRANCHES[int(module.predict_dominates.right)] == "the linear layers"
 
 
-def test_a_row_is_most_often_one_of_the_long_request() -> None:
-    lengths = [100, 100, 100, 3700]
-    answers = [length for length in lengths for _ in range(length)]
-    assert module.row.right == sum(answers) / len(answers)
+def test_the_share_of_padding_is_nearest_to_the_right_option() -> None:
+    drawn = prompts("conversation").draw(np.random.default_rng(5), 8 * 500)
+    found = []
+    for batch in drawn.reshape(-1, 8):
+        rows = np.zeros((8, max(batch)), dtype=bool)
+        for row, length in zip(rows, batch, strict=True):
+            row[:length] = True
+        found.append((int((~rows).sum()), rows.size))
+    padding, all_rows = np.sum(found, axis=0)
+    options = [float(text.split()[1]) / 100 for text in module.SHARES]
+    nearest = min(options, key=lambda option: abs(option - padding / all_rows))
+    assert module.predict_padding.right == options.index(nearest)
+
+
+def test_padding_takes_its_time_row_by_row() -> None:
+    lengths = [1500] + [433] * 10 + [434] * 5
+    assert sum(lengths) == 16 * 500
+    rows = sum(1500 - length for length in lengths)
+    assert module.padding_time.right == rows * cost().row_s
+
+
+def test_the_share_of_useful_pairs_is_counted_in_tiles() -> None:
+    one = Packing(cumulative([130]), (0,))
+    seen = list(tiles(varlen_attention(one), 128, skip=True))
+    useful = sum(tile.useful for tile in seen) / (len(seen) * 128**2)
+    assert module.tiles.right == useful

@@ -17,10 +17,11 @@ def workload(
 ) -> dict[str, Cited]:
     """What the formulas ask about a model with weights and cache in ``precision``.
 
-    ``params_total``, ``params_active``, ``bytes_weight``, ``kv_bytes_per_token`` (byte
-    per token) and ``attn_flops_per_pair`` (FLOP per pair; latent attention ``absorbed``
-    as decode runs it, or not, as prefill does). Each is cited: what is counted over the
-    shape names the shape's source. A formula takes them as they are; ``float()`` makes
+    ``params_total``, ``params_read`` (all but an embedding table that only looks up),
+    ``params_active``, ``bytes_weight``, ``kv_bytes_per_token`` (byte per token) and
+    ``attn_flops_per_pair`` (FLOP per pair; latent attention ``absorbed`` as decode runs
+    it, or not, as prefill does). Each is cited: what is counted over the shape names
+    the shape's source. A formula takes them as they are; ``float()`` makes
     a bare number of one.
 
     Raises:
@@ -35,6 +36,9 @@ def workload(
     cache, pair = model.kv_bytes_per_token, model.attn_flops_per_pair
     return {
         "params_total": counted(model.params_total, "parameter", note=model.name),
+        "params_read": counted(
+            model.params_read, "parameter", note=f"{model.name}, no look-up table"
+        ),
         "params_active": counted(model.params_active, "parameter", note=model.name),
         "bytes_weight": form.bytes_weight,
         "kv_bytes_per_token": counted(
@@ -54,7 +58,8 @@ def machine(
 ) -> dict[str, Cited]:
     """What the formulas ask about a machine: peaks, memory, shares reached.
 
-    Without an ``efficiency`` the datasheet is taken at its word.
+    The memory is what the driver shows, estimated where that is not published. Without
+    an ``efficiency`` the datasheet is taken at its word for the rest.
 
     Raises:
         LookupError: the accelerator does not compute in this precision.
@@ -66,7 +71,7 @@ def machine(
     return {
         "peak_flops": accelerator.peak(precision),
         "hbm_bw": accelerator.hbm_bw,
-        "hbm_bytes": accelerator.hbm_bytes,
+        "hbm_bytes": accelerator.usable_bytes,
         "eff_compute": reached.compute,
         "eff_mem": reached.memory,
     }

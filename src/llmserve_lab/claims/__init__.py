@@ -12,7 +12,7 @@ from llmserve_lab.claims.page import (
 from llmserve_lab.claims.record import Claim, Number, Statement, judge
 from llmserve_lab.claims.records import CLAIMS
 from llmserve_lab.claims.sources import CLAIM_COUNTS, SOURCES, SourceText
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 
 __all__ = [
     "CLAIMS",
@@ -20,9 +20,9 @@ __all__ = [
     "SOURCES",
     "Claim",
     "Number",
+    "Ruling",
     "SourceText",
     "Statement",
-    "Verdict",
     "claims_table",
     "coverage",
     "judge",

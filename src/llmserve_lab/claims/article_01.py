@@ -9,7 +9,7 @@ import numpy as np
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.claims import roadmap
 from llmserve_lab.claims.record import Claim, Statement
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.end_to_end import formulas as f
 from llmserve_lab.end_to_end.loops import both_loops
 from llmserve_lab.end_to_end.shapes import step_shape
@@ -91,7 +91,7 @@ CLAIMS = (
                 lambda: str(shapes("embedding", place="model")["embedding"]),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Every block takes rows of this shape and returns them in this shape.",
     ),
     Claim(
@@ -108,7 +108,7 @@ CLAIMS = (
                 lambda: str(shapes(*WIDE)).strip("{}").replace("'", ""),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="It is so with as many key–value heads as heads and a GeLU; grouped "
         "queries make keys and values narrower, a SwiGLU has three matrices.",
     ),
@@ -119,7 +119,7 @@ CLAIMS = (
         parts=(
             Statement("h·d_head = d", lambda: not widths_that_differ(), _shown_widths),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="It holds for many models; in others the heads side by side are wider than "
         "a row, and the output projection brings them back to d.",
     ),
@@ -141,7 +141,7 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="With a cache a decoding pass has one row of scores a head, not N.",
     ),
     Claim(
@@ -155,7 +155,7 @@ CLAIMS = (
                 lambda: f"equal bits alone and in a sequence of {LONG}",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="To the last bit if sums are added in a fixed order; a fast matrix product "
         "may round differently for another number of rows.",
     ),
@@ -173,7 +173,7 @@ CLAIMS = (
                 lambda: f"passes over {', '.join(map(str, pass_lengths()))} tokens",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="The last token generated is never run, so it is not N + K.",
     ),
     Claim(
@@ -192,7 +192,7 @@ CLAIMS = (
                 lambda: f"off by a factor of {plain(off_by(1000, 100))}",
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="The prompt's own N²/2 must be taken off, which for a prompt much longer "
         "than the answer is nearly all of it; and the pairs of attention are cubic.",
     ),
@@ -207,7 +207,7 @@ CLAIMS = (
                 lambda: f"in none of its {len(other_claims())} other claims",
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="It ends with the question what to remember and where, and has no word on "
         "a cache: the loop that it describes runs everything again.",
     ),

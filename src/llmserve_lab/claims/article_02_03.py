@@ -23,7 +23,7 @@ from llmserve_lab.claims.cuts_executed import (
     weight,
 )
 from llmserve_lab.claims.record import Claim, Number, Statement
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.tensor_parallel.cuts import by_columns, by_rows
 
@@ -41,7 +41,7 @@ def _shape(
         section=section,
         says=says,
         parts=parts,
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Read off the step as a rank executed it.",
     )
 
@@ -58,7 +58,7 @@ CLAIMS = (
                 lambda: str(layer(by_columns).results[0].shape),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Each of two ranks, with half of the columns, ends with the whole product.",
     ),
     Claim(
@@ -75,7 +75,7 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why=lambda: (
             "The parts lie on different GPUs: whole they are after an all-gather, "
             f"with 1/{plain(reduce_over_gather())} of the bytes of an all-reduce; free "
@@ -95,7 +95,7 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Each of two ranks, with half of the rows, ends with the whole product.",
     ),
     _shape(
@@ -150,7 +150,7 @@ CLAIMS = (
         section="§2",
         says="Gathers in a block, every matrix cut by columns",
         parts=(Number("4", "dimensionless", lambda: calls("gathered")),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Two before a matrix, two before a residual, which want whole rows.",
     ),
     Claim(
@@ -158,7 +158,7 @@ CLAIMS = (
         section="§3",
         says="Exchanges in a forward pass of 32 such blocks",
         parts=(Number("~130", "dimensionless", lambda: N_BLOCKS * calls("gathered")),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="Four gathers in each block, rounded.",
     ),
     Claim(
@@ -166,7 +166,7 @@ CLAIMS = (
         section="§4",
         says="All-reduces in a block, columns and rows paired",
         parts=(Number("2", "dimensionless", lambda: calls("paired")),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="One after the output projection, one after FFN-down.",
     ),
     Claim(
@@ -184,7 +184,7 @@ CLAIMS = (
                 },
             ),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why="It halves the calls; an all-reduce sends twice what a gather of the same "
         "tensor sends, so the bytes fall less, and the steps of the ring, each a "
         "latency, stay as many.",
@@ -202,7 +202,7 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="An all-reduce is a reduce-scatter and then an all-gather, as the article "
         "itself says, and each of the two moves as much as a gather.",
     ),
@@ -221,7 +221,7 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="With several heads, all of them cut, it is one such matrix for each.",
     ),
     Claim(
@@ -235,7 +235,7 @@ CLAIMS = (
                 lambda: f"they differ by up to {plain(softmax_gap(), 2)}",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Two rows of numbers show it.",
     ),
     Claim(
@@ -249,7 +249,7 @@ CLAIMS = (
                 introduces_the_cuts,
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="A slip of numbering: the two strategies are those of article 02, as this "
         "article says elsewhere.",
     ),
@@ -264,7 +264,7 @@ CLAIMS = (
                 lambda: "equal on every rank, to rounding",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Executed with columns alone and with columns and rows, on both ranks.",
     ),
 )

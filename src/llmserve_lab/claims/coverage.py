@@ -6,7 +6,7 @@ from collections import Counter
 
 from llmserve_lab.claims.records import CLAIMS
 from llmserve_lab.claims.sources import CLAIM_COUNTS
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 
 
 def recorded() -> dict[str, int]:
@@ -15,10 +15,10 @@ def recorded() -> dict[str, int]:
     return {name: found[name] for name in CLAIM_COUNTS}
 
 
-def verdicts(source: str) -> dict[Verdict, int]:
+def verdicts(source: str) -> dict[Ruling, int]:
     """Records of one source per verdict, all five of them."""
     found = Counter(c.verdict for c in CLAIMS.values() if c.source.name == source)
-    return {verdict: found[verdict] for verdict in Verdict}
+    return {verdict: found[verdict] for verdict in Ruling}
 
 
 def coverage() -> str:

@@ -6,7 +6,7 @@ from llmserve_lab.claims.coverage import recorded, verdicts
 from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.records import CLAIMS
 from llmserve_lab.claims.sources import CLAIM_COUNTS
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.page.table import Cell, Table
 
 COLUMNS = ("claim", "what it says", "printed → recomputed", "verdict")
@@ -30,14 +30,14 @@ def claims_table(source: str, *, section: str | None = None) -> Table:
 
 def slips_table() -> Table:
     """Table of the claims that do not come out as printed, the worst first."""
-    order = (Verdict.WRONG, Verdict.INCONSISTENT)
+    order = (Ruling.WRONG, Ruling.INCONSISTENT)
     slips = [c for verdict in order for c in CLAIMS.values() if c.verdict is verdict]
     return Table("What does not come out as printed", COLUMNS, [_row(c) for c in slips])
 
 
 def verdict_summary() -> Table:
     """Table of sources by verdict: how many claims there are, and how they fare."""
-    columns = ("source", "claims", "recorded", *map(str, Verdict))
+    columns = ("source", "claims", "recorded", *map(str, Ruling))
     counts = {
         name: (CLAIM_COUNTS[name], count, *verdicts(name).values())
         for name, count in recorded().items()
@@ -49,7 +49,7 @@ def verdict_summary() -> Table:
 
 def verdict_legend() -> Table:
     """Table of what each verdict means."""
-    rows = [(str(verdict), verdict.meaning) for verdict in Verdict]
+    rows = [(str(verdict), verdict.meaning) for verdict in Ruling]
     return Table("What a verdict means", ("verdict", "when"), rows)
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from llmserve_lab.claims.printed import Printed, parse
 from llmserve_lab.claims.sources import SourceText, source_of
-from llmserve_lab.claims.verdict import Verdict, worst
+from llmserve_lab.claims.verdict import Ruling, worst
 from llmserve_lab.formula.text import plain, said
 
 Value = float | tuple[float, float]  # a number, or the ends of a range
@@ -50,14 +50,14 @@ class Number:
         """The printed number as an interval in ``unit``."""
         return parse(self.printed)
 
-    def judge(self) -> Verdict:
+    def judge(self) -> Ruling:
         """Recompute, and compare with the printed digits."""
         ends, printed = _ends(self.value), self.parsed
         if all(map(printed.states, ends)):
-            return Verdict.EXACT
+            return Ruling.EXACT
         if all(map(printed.admits, ends)):
-            return Verdict.WITHIN_ROUNDING
-        return Verdict.INCONSISTENT if self.explanations() else Verdict.WRONG
+            return Ruling.WITHIN_ROUNDING
+        return Ruling.INCONSISTENT if self.explanations() else Ruling.WRONG
 
     def explanations(self) -> tuple[str, ...]:
         """Names of the readings that lead to the printed digits."""
@@ -91,12 +91,12 @@ class Statement:
     label: str = ""
     elsewhere: Callable[[], bool] | None = None
 
-    def judge(self) -> Verdict:
+    def judge(self) -> Ruling:
         """Exact where it holds, inconsistent where only by another definition."""
         if _decided(self.holds):
-            return Verdict.EXACT
+            return Ruling.EXACT
         other = self.elsewhere is not None and _decided(self.elsewhere)
-        return Verdict.INCONSISTENT if other else Verdict.WRONG
+        return Ruling.INCONSISTENT if other else Ruling.WRONG
 
     @property
     def right(self) -> str:
@@ -120,18 +120,18 @@ class Claim:
     section: str
     says: str
     parts: tuple[Number | Statement, ...]
-    verdict: Verdict
+    verdict: Ruling
     why: str | Callable[[], str] = ""
 
     def __post_init__(self) -> None:
         source_of(self.id)
         if not (self.section.strip() and self.says.strip()):
             raise ValueError(f"section and says of {self.id} must not be empty")
-        if self.verdict is not Verdict.EXACT and not self.why:
+        if self.verdict is not Ruling.EXACT and not self.why:
             raise ValueError(
                 f"why of {self.id} must give a reason for {self.verdict.value}"
             )
-        if bool(self.parts) is (self.verdict is Verdict.CANNOT_BE_CHECKED):
+        if bool(self.parts) is (self.verdict is Ruling.CANNOT_BE_CHECKED):
             raise ValueError(
                 f"{self.id} must have parts to recompute, or the verdict "
                 f"'cannot be checked', got {len(self.parts)} and {self.verdict.value!r}"
@@ -168,7 +168,7 @@ class Claim:
         return "\n".join(lines)
 
 
-def judge(claim: Claim) -> Verdict:
+def judge(claim: Claim) -> Ruling:
     """Derive the verdict from what is printed and what is computed."""
     return worst(tuple(part.judge() for part in claim.parts))
 

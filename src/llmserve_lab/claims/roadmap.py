@@ -9,7 +9,7 @@ import numpy as np
 
 from llmserve_lab.claims.record import Claim, Statement
 from llmserve_lab.claims.sources import CLAIM_COUNTS, SOURCES
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.cluster import ClusterRun, Rank, run
 from llmserve_lab.end_to_end.toy import TEXT, tokenize, toy
 from llmserve_lab.formula.text import plain
@@ -59,7 +59,7 @@ CLAIMS = (
                 lambda: f"07 is {SOURCES['07'].title}",
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="Article 07 became the one on mixtures of experts; the roadmap still lists "
         "those as planned, under another number.",
     ),
@@ -73,7 +73,7 @@ CLAIMS = (
                 lambda: f"{CLAIM_COUNTS['article 01']} claims of it are recorded here",
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="The article exists; the roadmap was not brought up to date.",
     ),
     in_roadmap(
@@ -86,7 +86,7 @@ CLAIMS = (
                 lambda: f"07 is {SOURCES['07'].title}",
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="From 07 on the numbers of the roadmap are not those of the articles.",
     ),
     in_roadmap(
@@ -102,7 +102,7 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="One follows attention, one the FFN, each before the residual is added.",
     ),
 )

@@ -9,7 +9,7 @@ from typing import cast
 from llmserve_lab.catalog import ARTICLE_PARAMS, MODELS, PRECISIONS, SCALING_HBM_BW
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.claims.record import Claim, Number, Statement
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import si
 from llmserve_lab.roofline import formulas as f
 
@@ -17,9 +17,10 @@ SHAPE = MODELS["llama-3-70b"]  # the chapter names no model; its shape is this o
 CONTEXT = 8 * 1024
 BATCH = 64
 WEIGHTS = {
-    "params_total": float(ARTICLE_PARAMS),
+    "params_read": float(ARTICLE_PARAMS),
     "bytes_weight": float(PRECISIONS["fp16"].bytes_weight),
 }
+STORED = {"params_total" if n == "params_read" else n: v for n, v in WEIGHTS.items()}
 
 
 @cache
@@ -72,10 +73,10 @@ CLAIMS = (
         says="Weights of seven billion parameters in FP16, and how often a second an "
         "ideal memory reads them",
         parts=(
-            Number("14.00 GB", "byte", lambda: float(f.WEIGHT_BYTES(**WEIGHTS))),
+            Number("14.00 GB", "byte", lambda: float(f.STORED_BYTES(**STORED))),
             Number("142.9 steps/s", "1/s", steps_per_s),
         ),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why=lambda: (
             "It rounds to the digits printed; it bounds steps, not tokens, of which a "
             "step yields one for each request in the batch, and the "
@@ -91,7 +92,7 @@ CLAIMS = (
             Number("2.5 GiB", "byte", lambda: batch_of(1), label="one"),
             Number("160 GiB", "byte", lambda: batch_of(BATCH), label="all"),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="The unit is spelled out here, and right.",
     ),
     Claim(
@@ -107,7 +108,7 @@ CLAIMS = (
             ),
             Number("2", "dimensionless", unit_cache, label="times"),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="The 2 is one key and one value.",
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmserve_lab.claims.record import Claim, Number, Statement
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.continuous_batching import formulas as f
 
 PROMPT, CHUNK = 10_000, 512
@@ -29,7 +29,7 @@ CLAIMS = (
             Number("20", "dimensionless", turns, label="turns"),
             Number("272 tokens", "token", last_slice, label="last"),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="A last chunk that is not full takes its turn all the same.",
     ),
     Claim(
@@ -43,7 +43,7 @@ CLAIMS = (
                 lambda: f"{PAPERS[2023]} in 2023, {PAPERS[2024]} in 2024",
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="The preprint of that title and year presents SARATHI; Sarathi-Serve is "
         "the system of a later paper, at OSDI.",
     ),
@@ -52,7 +52,7 @@ CLAIMS = (
         section="batching sketch",
         says="A loop that admits requests and runs one decode step for all",
         parts=(),
-        verdict=Verdict.CANNOT_BE_CHECKED,
+        verdict=Ruling.CANNOT_BE_CHECKED,
         why="The prefill is a comment: as it stands, the first decode step finds no "
         "cache, and how prompts share an iteration is left open.",
     ),

@@ -6,7 +6,7 @@ from functools import partial
 
 from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.scaling import CONTEXT, batch_of
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.formula.text import plain
 
@@ -51,7 +51,7 @@ CLAIMS = (
                 label="ratio",
             ),
         ),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="Both are thirds, cut after two digits.",
     ),
     Claim(
@@ -59,7 +59,7 @@ CLAIMS = (
         section="disaggregation",
         says="Least time to send the cache of one request of 8 k tokens",
         parts=(Number("13.4 ms", "s", floor_s),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why=lambda: (
             f"It rounds to the digits printed, for {CONTEXT} tokens and GiB kept apart "
             "from GB; sent layer by layer, most of it need not be seen."
@@ -71,7 +71,7 @@ CLAIMS = (
         parts=(
             Number("≈ 3.33", "dimensionless", lambda: per_million(STARVED), label="$"),
         ),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="The GPU is paid for whether it works or waits.",
     ),
     Claim(
@@ -88,7 +88,7 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Only the ratio of price to speed counts, for a buyer of tokens alone.",
     ),
 )

@@ -8,7 +8,7 @@ from math import ceil, floor
 from llmserve_lab.catalog import ARTICLE_PARAMS, PRECISIONS
 from llmserve_lab.claims.record import Claim, Number
 from llmserve_lab.claims.scaling import kv_bytes
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.engine import Continuous, IterationCost, Pool, Request, simulate
 from llmserve_lab.formula.text import plain
 from llmserve_lab.roofline import formulas as f
@@ -54,7 +54,7 @@ def wasted(tokens: int) -> float:
 def weights(precision: str) -> float:
     """Bytes of seven billion weights."""
     bytes_weight = PRECISIONS[precision].bytes_weight
-    return float(f.WEIGHT_BYTES(params_total=ARTICLE_PARAMS, bytes_weight=bytes_weight))
+    return float(f.WEIGHT_BYTES(params_read=ARTICLE_PARAMS, bytes_weight=bytes_weight))
 
 
 def request_bytes() -> float:
@@ -64,7 +64,7 @@ def request_bytes() -> float:
 
 def room(each_bytes: float) -> float:
     """How many conversations of so many bytes the room beside all the rest is worth."""
-    hbm = {"hbm_bytes": FOR_CACHE + FOR_THE_REST, "weight_bytes": FOR_THE_REST}
+    hbm = {"hbm_bytes": FOR_CACHE + FOR_THE_REST, "stored_bytes": FOR_THE_REST}
     one = {"kv_bytes_per_token": each_bytes / MAX_CONTEXT, "context": MAX_CONTEXT}
     return float(f.BATCH_FITS(**hbm, **one))
 
@@ -86,7 +86,7 @@ CLAIMS = (
                 "20", "dimensionless", lambda: paged() - SHORT - LONG, label="empty"
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Counted by the engine, which holds that many blocks.",
     ),
     on_blocks(
@@ -100,14 +100,14 @@ CLAIMS = (
                 readings={"cut, not rounded": lambda: floor(10 * wasted(SHORT)) / 10},
             ),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why="It is cut after three digits where the row below it is rounded.",
     ),
     on_blocks(
         id="003-14",
         says="The same for 3,000 tokens",
         parts=(Number("26.8", "dimensionless", lambda: wasted(LONG)),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="It rounds to the digits printed.",
     ),
     Claim(
@@ -126,7 +126,7 @@ CLAIMS = (
                 label="ratio",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Scales of the quantised groups, which add a few per cent, are left out.",
     ),
     on_practice(
@@ -137,7 +137,7 @@ CLAIMS = (
             Number("234881024", "byte", request_bytes),
             Number("0.22 GiB", "byte", request_bytes),
         ),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="The bytes are exact, and two digits of them are enough to read.",
     ),
     on_practice(
@@ -147,7 +147,7 @@ CLAIMS = (
             Number("0.21875 GiB", "byte", request_bytes),
             Number("274", "dimensionless", lambda: room(request_bytes()) // 1),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="What is left is room for a part of one more.",
     ),
     on_practice(
@@ -161,7 +161,7 @@ CLAIMS = (
                 readings={"rounded up": lambda: ceil(room(ROUNDED))},
             ),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why=lambda: (
             f"The room is worth {plain(room(ROUNDED), 4)} of them: the last does not "
             "fit and is counted all the same, unlike in the line before."

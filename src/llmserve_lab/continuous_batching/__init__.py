@@ -1,1 +1,1 @@
-"""Iteration-level scheduling and chunked prefill: who shares an iteration."""
+"""Iteration-level scheduling and chunked prefill: which requests share an iteration."""

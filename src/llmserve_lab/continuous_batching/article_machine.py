@@ -9,7 +9,7 @@ from llmserve_lab.catalog import ARTICLE_PARAMS, Cited, machine, workload
 from llmserve_lab.engine import IterationCost
 
 MODEL, DEVICE, SHARE = "llama-2-7b", "h100-sxm", "article-06"
-DECODES, CONTEXT = 8, 1024  # who decodes beside the prompt, with what in cache
+DECODES, CONTEXT = 8, 1024  # what decodes beside the prompt, with what in cache
 FROM_S, UNTIL_S = -1.5, 9.0  # of the timeline, as seconds since the long prompt came
 
 
@@ -21,7 +21,7 @@ def article_setting() -> dict[str, Cited]:
 
 def as_printed() -> dict[str, Cited]:
     """The same with the round parameter count that the article uses in its tables."""
-    names = ("params_total", "params_active")
+    names = ("params_total", "params_read", "params_active")
     return article_setting() | dict.fromkeys(names, ARTICLE_PARAMS)
 
 

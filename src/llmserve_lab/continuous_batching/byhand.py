@@ -28,7 +28,13 @@ def static_wait() -> dict[str, float]:
     prompts, decodes = round(batch[0], 4), round(sum(batch[1:]), 4)
     ends = round(prompts + decodes, 4)
     wait = round(ends - c.arrival_s, 4)
+    first_s, rows_s = round(batch[0], 5), round(FIRST * PROMPT * cost().row_s, 5)
+    launches_s = round(cost().overhead_s + cost().prompt_s, 5)
     return {
+        "rows": rows_s,
+        "launches": launches_s,
+        "rest": round(first_s - rows_s - launches_s, 5),
+        "first": first_s,
         "prompts": prompts,
         "decodes": decodes,
         "each": sum(batch[1:]) / len(batch[1:]),

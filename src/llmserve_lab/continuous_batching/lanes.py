@@ -26,7 +26,7 @@ from llmserve_lab.engine import (
 )
 from llmserve_lab.running_example import PROMPT, cost
 
-CHUNKS = (512, 1024, 2048, 4096, 8192, 16_384, LONG)  # each divides the prompt
+CHUNKS = (512, 768, 1024, 2048, 4096, 8192, LONG)  # each divides the prompt
 
 
 def served(requests: Sequence[Request], policy: Policy) -> Report:

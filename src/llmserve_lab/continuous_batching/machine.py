@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from llmserve_lab import validation
 from llmserve_lab.catalog import Cited
+from llmserve_lab.engine import IterationLoad
 from llmserve_lab.running_example import PROMPT, cost, model, setting
 
 LONG = 96 * 1024  # tokens of a pasted book; it fits the model's maximum context
 DECODES = 5  # requests that write their answers when the book arrives
+BOOK_ARRIVES_S = 1.0  # after the others
 TARGET_S = 0.1  # longest gap between two tokens that a reader should see
 
 
@@ -39,3 +41,22 @@ def served() -> dict[str, Cited | float]:
 def decodes() -> dict[str, float]:
     """The requests that decode beside a long prompt, as arguments of the formulas."""
     return {"n_decodes": float(DECODES), "decode_context": float(PROMPT)}
+
+
+def beside() -> dict[str, Cited | float]:
+    """As ``served``, with what the decodes beside each chunk take counted as overhead.
+
+    What the whole prompt takes in chunks is then what the readers see of it.
+    """
+    calm_s = cost().seconds(_decodes_at(PROMPT))
+    written = int(BOOK_ARRIVES_S / calm_s) + LONG // 512 // 2  # in the middle of it
+    load = _decodes_at(PROMPT + written)
+    known = served()
+    own_s = cost().compute_s(load) + cost().kv_token_s * load.kv_tokens
+    return known | {"overhead_s": float(known["overhead_s"]) + own_s}
+
+
+def _decodes_at(context: int) -> IterationLoad:
+    """The requests that decode, each with ``context`` tokens in cache."""
+    own = IterationLoad.of(chunk=1, context=context)
+    return IterationLoad(*(DECODES * each for each in own))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llmserve_lab.engine import Policy, Pool, Report, Request, simulate
-from llmserve_lab.engine.metrics.iteration_log import Frame
+from llmserve_lab.engine.metrics.iteration_log import IterationFrame
 from llmserve_lab.engine.timing.cost import IterationCost
 
 
@@ -26,7 +26,7 @@ def logged(
     return simulate(requests, pool, log=True, leap=False)
 
 
-def frames(report: Report) -> list[Frame]:
+def frames(report: Report) -> list[IterationFrame]:
     """The iterations of a logged run.
 
     Raises:
@@ -81,16 +81,16 @@ def stays(report: Report) -> list[Stay]:
     return found
 
 
-def _running(frame: Frame) -> set[int]:
+def _running(frame: IterationFrame) -> set[int]:
     return {part.id for part in frame.running}
 
 
-def _by_admission(run: Sequence[Frame]) -> list[int]:
+def _by_admission(run: Sequence[IterationFrame]) -> list[int]:
     """Ids in the order in which the requests first ran."""
     return list(dict.fromkeys(part.id for frame in run for part in frame.running))
 
 
-def held_blocks(frame: Frame, block_tokens: int = 16) -> dict[int, int]:
+def held_blocks(frame: IterationFrame, block_tokens: int = 16) -> dict[int, int]:
     """Blocks of each running request: room for all its tokens, this iteration's too.
 
     They add up to the blocks that the engine says are used.

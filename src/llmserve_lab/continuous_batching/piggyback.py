@@ -1,4 +1,4 @@
-"""One pass, many stages of life: a chunk of one prompt rides with everyone's decodes.
+"""One pass, many stages of life: a chunk of one prompt rides with all decodes.
 
 All that attention has to know of a request is where its rows begin and end in the
 stack, and how many keys they may see.

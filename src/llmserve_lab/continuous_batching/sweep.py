@@ -97,7 +97,7 @@ def loops(num_requests: int = 400) -> dict[str, Report]:
 
 
 def loops_table() -> Table:
-    """Table of the mean TTFT in its two parts, by who sends the requests."""
+    """Table of the mean TTFT in its two parts, by the kind of clients."""
     rows = [
         (
             name,

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from llmserve_lab.checks import positive, whole
+from llmserve_lab.continuous_batching.machine import (
+    BOOK_ARRIVES_S as BOOK_ARRIVES_S,
+)
 from llmserve_lab.continuous_batching.machine import DECODES, LONG
 from llmserve_lab.engine import Request
 from llmserve_lab.running_example import ANSWER, PROMPT, model
@@ -12,7 +15,6 @@ from llmserve_lab.running_example import ANSWER, PROMPT, model
 LETTERS = "ABCDEF"
 FOUR = ((0.0, 200), (0.0, 1000), (2.0, 250), (2.3, 300))  # arrival in s, answer
 LONG_ANSWER = 800  # tokens of each answer beside the book: enough to see it out
-BOOK_ARRIVES_S = 1.0
 BEHIND_S, SHORT = 0.1, 100  # a short prompt comes so long after the book
 LONGEST = 4000  # tokens of an answer in the crowd
 
@@ -49,8 +51,10 @@ def beside_a_book(
 def crowd(*, per_s: float, num_requests: int = 800, seed: int = 0) -> list[Request]:
     """Requests that arrive at random, ``per_s`` on average; answers of unlike length.
 
-    Gaps between arrivals are exponential (a Poisson process), lengths of answers
-    geometric with the running example's mean, none above ``LONGEST``.
+    Gaps between arrivals are exponential (a Poisson process), stretched so that the
+    rate is ``per_s`` exactly. Lengths of answers are the quantiles of the geometric
+    distribution with the running example's mean, none above ``LONGEST``, in random
+    order, so that they ask for what they should in a short run, too.
 
     Raises:
         ValueError: the rate is not positive, or there is no request.
@@ -59,11 +63,20 @@ def crowd(*, per_s: float, num_requests: int = 800, seed: int = 0) -> list[Reque
     whole(num_requests=num_requests)
     rng = np.random.default_rng(seed)
     arrivals = np.cumsum(rng.exponential(1 / per_s, num_requests))
-    answers = np.minimum(rng.geometric(1 / ANSWER, num_requests), LONGEST)
+    arrivals *= num_requests / per_s / arrivals[-1]
+    answers = np.minimum(_geometric(num_requests), LONGEST)
+    rng.shuffle(answers)
     return [
         Request(arrival_s=float(t), prompt_len=PROMPT, output_len=int(u), id=number)
         for number, (t, u) in enumerate(zip(arrivals, answers, strict=True))
     ]
+
+
+def _geometric(count: int) -> np.ndarray:
+    """Quantiles of the geometric lengths in equal steps of probability, [count]."""
+    shares = (np.arange(count) + 0.5) / count
+    lengths: np.ndarray = np.ceil(np.log1p(-shares) / np.log1p(-1 / ANSWER))
+    return lengths.astype(int)
 
 
 def short_of_blocks() -> list[Request]:

@@ -7,7 +7,7 @@ what each iteration runs, ``timing`` how long it takes, ``metrics`` what came of
 
 from llmserve_lab.engine.execute import ExecutedRun, execute
 from llmserve_lab.engine.metrics.events import RequestEvent
-from llmserve_lab.engine.metrics.iteration_log import Frame, IterationLog
+from llmserve_lab.engine.metrics.iteration_log import IterationFrame, IterationLog
 from llmserve_lab.engine.metrics.iteration_record import (
     IterationRecord,
     ScheduledTokens,
@@ -44,8 +44,8 @@ __all__ = [
     "Disaggregated",
     "ExecutedRun",
     "Fcfs",
-    "Frame",
     "IterationCost",
+    "IterationFrame",
     "IterationLoad",
     "IterationLog",
     "IterationRecord",

@@ -53,5 +53,7 @@ def legend_of(formula: Equation) -> Iterator[Quantity]:
 def meaning(term: Quantity) -> str:
     """One entry of a legend: the letter, what it means, and its unit in brackets."""
     unit = unit_text(term.unit)
-    shown = f" ({escape(unit)})" if unit and not isinstance(term, Coefficient) else ""
+    # "parameter/(element²·head)" says less than the meaning does: left out.
+    quiet = isinstance(term, Coefficient) or unit.startswith("parameter/(")
+    shown = f" ({escape(unit)})" if unit and not quiet else ""
     return f"{inline(term.symbol)} {escape(term.meaning)}{shown}"

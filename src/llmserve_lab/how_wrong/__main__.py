@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from llmserve_lab.afd.experiments.random_settings import error_table
 from llmserve_lab.how_wrong.record import (
     ALL_SEEN,
     FOLDS,
@@ -21,12 +22,14 @@ from llmserve_lab.how_wrong.record import (
     SWITCHES,
     switched,
 )
-from llmserve_lab.how_wrong.script import LINES, retold
+from llmserve_lab.how_wrong.script import LINES, retold, with_all_slots
 from llmserve_lab.validation import DATASHEET, Predictor, Times, achieved, dense_rows
 from llmserve_lab.validation.fit import FREE, fit
 from llmserve_lab.validation.prediction import KINDS, errors
 from llmserve_lab.validation.rows import SHA256
 from llmserve_lab.validation.scores import score
+
+AFD_NUMBERS, AFD_REQUESTS = range(24), 4000  # settings, and requests of each run
 
 
 def main() -> None:
@@ -49,6 +52,8 @@ def written() -> str:
         },
         "switches": _switches(rows),
         "script": _script(rows),
+        "slots": _slots(rows),
+        "afd": _afd(),
     }
     lines = [f"{json.dumps(name)}: {json.dumps(part)}" for name, part in parts.items()]
     return "{\n" + ",\n".join(lines) + "\n}"
@@ -100,6 +105,24 @@ def _script(rows: Predictor) -> dict[str, list[float]]:
         means = [score(predictor, times, kind).mean for kind in ("tpot", "ttft")]
         found[line] = [float(f"{each:.5g}") for each in means]
     return found
+
+
+def _slots(rows: Predictor) -> dict[str, list[float]]:
+    """Mean size and bias of TTFT's error on Llama-3.1-8B, by its number of slots."""
+    own = rows.subset(rows.label("model") == "llama-3-8b")
+    protocols = [with_all_slots(row) for row in own.rows]
+    told = {"one fewer": own, "all": Predictor(own.rows, protocols=protocols)}
+    found = {}
+    for slots, predictor in told.items():
+        error = errors(predictor.predict(achieved()), predictor.measured, "ttft")
+        found[slots] = [float(f"{np.mean(each):.5g}") for each in (abs(error), error)]
+    return found
+
+
+def _afd() -> dict[str, Any]:
+    """Errors of two rules of Attention–FFN disaggregation, bundles drawn at random."""
+    found = error_table(numbers=AFD_NUMBERS, n_requests=AFD_REQUESTS)
+    return {"caption": found.caption, "rows": [list(row) for row in found.rows]}
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from functools import cache
 from statistics import mean
 
 from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
+from llmserve_lab.how_wrong.wording import per_cent, signed
 from llmserve_lab.validation import (
     DATASHEET,
     MeasuredRow,
@@ -63,12 +64,12 @@ class WorkedRow:
     @property
     def shown(self) -> str:
         """The time per output token."""
-        return f"{1e3 * self.seconds:.1f} ms"
+        return f"{1e3 * self.seconds:.2f} ms"
 
     @property
     def error(self) -> str:
         """The relative error, signed."""
-        return f"{self.share:+.1%}"
+        return signed(self.share)
 
 
 MACHINES = ("measured", "datasheet", "achieved")
@@ -102,12 +103,12 @@ def worked(machine: str) -> tuple[WorkedRow, ...]:
 
 def mean_of(found: tuple[WorkedRow, ...]) -> str:
     """Mean absolute percentage error of some rows."""
-    return f"{mean(abs(each.share) for each in found):.1%}"
+    return per_cent(mean(abs(each.share) for each in found))
 
 
 def bias_of(found: tuple[WorkedRow, ...]) -> str:
     """Mean of the signed errors of some rows."""
-    return f"{mean(each.share for each in found):+.1%}"
+    return signed(mean(each.share for each in found))
 
 
 def tokens_per_s() -> tuple[float, float, float]:
@@ -121,3 +122,9 @@ def tokens_per_s() -> tuple[float, float, float]:
     times = (predictor().predict(DATASHEET), predictor().predict(achieved()))
     sheet, book = (tokens / float(each.e2e[place]) for each in times)
     return sheet, book, tokens / float(predictor().measured.e2e[place])
+
+
+def mean_answer() -> float:
+    """Mean tokens of an answer at the largest load of the example."""
+    place = next(i for i, row in enumerate(rows()) if row.clients == CLIENTS)
+    return float(predictor().exposures[place].output_len)

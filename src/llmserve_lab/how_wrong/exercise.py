@@ -58,7 +58,9 @@ def check(model: Model) -> str:
     said = f"mean error {mean:.0%}, bias {bias:+.0%} on {len(error)} rows"
     if mean > GOOD:
         where = "too short" if bias < 0 else "too long"
-        return f"not yet: {said}; most of your times are {where}. {GOOD:.0%} would do."
+        return (
+            f"not yet: {said};\n most of your times are {where}. {GOOD:.0%} would do."
+        )
     if abs(bias) > BIASED:
         return f"not yet: {said}; the errors have one sign."
     return f"well done: {said}."

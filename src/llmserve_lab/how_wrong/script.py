@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from llmserve_lab.engine import ContinuousWithBudget, Request
+from llmserve_lab.engine import Chunked, ContinuousWithBudget, Request
 from llmserve_lab.validation import MeasuredRow, Predictor
 from llmserve_lab.validation.bill import BYTES_16
 from llmserve_lab.validation.exposure import exposures_of
@@ -39,6 +39,18 @@ def retold(predictor: Predictor, line: str) -> Predictor:
         for row, protocol in zip(predictor.rows, protocols, strict=True)
     ]
     return Predictor(predictor.rows, exposures, protocols=protocols)
+
+
+def with_all_slots(row: MeasuredRow) -> Protocol:
+    """The protocol of a row of Llama-3.1-8B, were there a slot for each client.
+
+    Raises:
+        TypeError: its engine does not read prompts in chunks.
+    """
+    own = protocol_of(row)
+    if not isinstance(own.policy, Chunked):
+        raise TypeError(f"row must be served in chunks, got {type(own.policy)}")
+    return replace(own, policy=replace(own.policy, max_batch=row.clients))
 
 
 def _protocol(row: MeasuredRow, line: str) -> Protocol:

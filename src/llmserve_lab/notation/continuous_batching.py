@@ -77,3 +77,6 @@ chunks_s = Positive(
 reading_gap_s = Positive(
     r"\overline{\operatorname{TBT}}", "s", "mean gap while a prompt is read in chunks"
 )
+served_iteration_s = Positive(
+    r"t_{\mathrm{it}}", "s", "time of a mixed iteration on a served machine"
+)

@@ -6,12 +6,12 @@ from llmserve_lab.notation.kinds import Count, Positive
 head_matrices = Count(
     r"N_{\mathrm{head}}",
     "parameter/(element**2*head)",
-    "weight matrices d × d_h of each head",
+    "matrices of each head, as tall as a row is wide: always 2",
 )
 ffn_matrices = Count(
     r"N_{\mathrm{ffn}}",
     "parameter/(element**2*layer)",
-    "weight matrices d × d_ff of the FFN: 2 with GeLU, 3 with SwiGLU",
+    "matrices of the FFN: 3 with SwiGLU, 2 with GeLU",
 )
 norm_vectors = Count(
     r"N_{\mathrm{norm}}",

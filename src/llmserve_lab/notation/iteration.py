@@ -14,6 +14,7 @@ linear_flops = Positive(r"F_{\mathrm{lin}}", "FLOP", "FLOPs of the linear layers
 attn_flops = Positive(r"F_{\mathrm{att}}", "FLOP", "FLOPs of attention")
 iteration_flops = Positive("F", "FLOP", "FLOPs of one iteration")
 weight_bytes = Positive("Q_w", "byte", "weight bytes read")
+stored_bytes = Positive("M_w", "byte", "weight bytes stored")
 kv_read_bytes = Quantity(r"Q_{\mathrm{kv}}", "byte", "KV bytes read")
 kv_write_bytes = Positive(r"Q_{\mathrm{kv}}^{\mathrm{new}}", "byte", "KV bytes written")
 iteration_bytes = Positive("Q", "byte", "bytes read from memory in one iteration")

@@ -11,6 +11,9 @@ d_rope = Count("d_r", "element", "width of the rotary key that MLA caches")
 bytes_weight = Positive("w_b", "byte/parameter", "bytes per parameter")
 bytes_kv = Positive(r"\operatorname{kv}_b", "byte/element", "bytes per cached number")
 params_total = Positive(r"P_{\mathrm{tot}}", "parameter", "parameters stored")
+params_read = Positive(
+    r"P_{\mathrm{read}}", "parameter", "parameters read in an iteration"
+)
 params_active = Positive(r"P_{\mathrm{act}}", "parameter", "parameters used per token")
 kv_bytes_per_token = Positive(
     r"\kappa", "byte/token", "KV bytes per token, whole model"

@@ -6,24 +6,9 @@ from llmserve_lab.notation.kinds import Count, Positive
 PAIRS = "pairs per layer and head, "
 
 len_1 = Count("s_1", "token/request", "prompt of the first request")
-len_2 = Quantity(
-    "s_2",
-    "token/request",
-    "prompt of the second request, 0 if there is none",
-    whole=True,
-)
-len_3 = Quantity(
-    "s_3",
-    "token/request",
-    "prompt of the third request, 0 if there is none",
-    whole=True,
-)
-len_4 = Quantity(
-    "s_4",
-    "token/request",
-    "prompt of the fourth request, 0 if there is none",
-    whole=True,
-)
+len_2 = Count("s_2", "token/request", "prompt of the second request")
+len_3 = Count("s_3", "token/request", "prompt of the third request")
+len_4 = Count("s_4", "token/request", "prompt of the fourth request")
 mean_prompt = Positive(r"\mu_s", "token/request", "mean prompt")
 mean_square_prompt = Positive(
     r"\overline{s^2}",

@@ -78,6 +78,11 @@ NAMES: dict[str, Named] = {
     "all-to-all": Named("--all2all-backend", PARALLEL_CONFIG),
     "expert-balance": Named("--enable-eplb", PARALLEL_CONFIG),
     "two-batch-overlap": Named("--enable-dbo", PARALLEL_CONFIG),
+    "varlen-attention": Named(
+        "flash_attn_varlen_func()",
+        "vllm/v1/attention/backends/flash_attn.py",
+        "its cu_seqlens_q is the batch's query_start_loc",
+    ),
     "goodput": Named("--goodput", BENCH, "requests within every limit, per second"),
     "percentiles": Named(
         "--metric-percentiles", BENCH, "NumPy's linear interpolation between ranks"

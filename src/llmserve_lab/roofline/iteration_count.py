@@ -90,8 +90,10 @@ def _linear_layers(
     bytes_weight: float,
     bytes_act: float,
 ) -> None:
-    """Read every tensor once; multiply every row with the matrices on its way."""
+    """Read every tensor once but a look-up; multiply every row with its matrices."""
     for tensor in model.tensors():
+        if tensor.name == "embed_tokens" and not model.tied:
+            continue  # a look-up: a row for a token, as little as an activation
         bill.weight_bytes += tensor.params * bytes_weight
         if len(tensor.shape) == 2:
             inputs, outputs = tensor.shape

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from llmserve_lab import catalog
+from llmserve_lab.catalog.records.accelerator import Accelerator
 from llmserve_lab.catalog.records.cited import Cited
 from llmserve_lab.checks import of_type
 from llmserve_lab.cluster.formulas import ALL_REDUCE_BYTES
@@ -67,15 +68,19 @@ class Bill(Generic[Number]):
         }
 
 
+def bytes_per_weight(precision: str) -> float:
+    """Bytes of a weight, the share of a scale in it included."""
+    each = float(catalog.PRECISIONS[precision].bytes_weight)
+    return each + (float(NVFP4_SCALE) if precision == "fp4" else 0.0)
+
+
 def weight_bytes(row: MeasuredRow) -> float:
     """Bytes of the weights that a group reads; scales of 4-bit numbers included."""
     model = row.shape
     table = model.vocab * model.d_model
     inner = model.params_total - 2 * table
-    each = float(catalog.PRECISIONS[row.precision].bytes_weight)
-    if row.precision == "fp4":
-        each += float(NVFP4_SCALE)
-    return float(f.WEIGHT_BYTES(bytes_weight=each, params_total=inner)) + (
+    each = bytes_per_weight(row.precision)
+    return float(f.WEIGHT_BYTES(bytes_weight=each, params_read=inner)) + (
         table * BYTES_16
     )
 
@@ -96,11 +101,17 @@ def bill_of(row: MeasuredRow, *, kv_bytes: float) -> Bill[float]:
         pair_flops=float(model.attn_flops_per_pair()) / tp,
         row_bytes=float(sent) * reduces,
         n_layers=float(model.n_layers),
-        speedup=float(device.peak(row.precision)) / peak_16,
+        speedup=_peak(device, row.precision) / peak_16,
         peak_16=peak_16,
         hbm_bw=float(device.hbm_bw),
         link_bw=float(catalog.link(device.scale_up).bandwidth),
     )
+
+
+def _peak(device: Accelerator, precision: str) -> float:
+    """Peak in a precision; in 16 bits where weights in fewer are widened for it."""
+    computes = precision in device.peak_flops
+    return float(device.peak(precision if computes else "bf16"))
 
 
 def stacked(bills: list[Bill[float]]) -> Bill[Floats]:

@@ -136,8 +136,15 @@ def dense_rows() -> tuple[MeasuredRow, ...]:
     return found.rows
 
 
-def sort_rows(lines: Iterable[Mapping[str, str]]) -> Sorted:
+def sort_rows(
+    lines: Iterable[Mapping[str, str]],
+    *,
+    models: Mapping[str, str] = MODELS,
+    of: type[MeasuredRow] | None = None,
+) -> Sorted:
     """Make rows of lines of a table, and count by reason those that are not known.
+
+    ``models`` are the keys by the names in the table; the rows are ``of`` that class.
 
     A model, system, engine or precision without a record cannot be predicted, nor can a
     count that is none, nor a time that is no time.
@@ -145,16 +152,18 @@ def sort_rows(lines: Iterable[Mapping[str, str]]) -> Sorted:
     rows, left_out = list[MeasuredRow](), dict[str, int]()
     for line in lines:
         try:
-            rows.append(_row(line))
+            rows.append(_row(line, models, of or MeasuredRow))
         except (KeyError, ValueError) as error:
             reason = str(error).strip("'\"")
             left_out[reason] = left_out.get(reason, 0) + 1
     return Sorted(tuple(rows), MappingProxyType(left_out))
 
 
-def _row(line: Mapping[str, str]) -> MeasuredRow:
-    return MeasuredRow(
-        model=_known("model", MODELS, line["model"]),
+def _row(
+    line: Mapping[str, str], models: Mapping[str, str], of: type[MeasuredRow]
+) -> MeasuredRow:
+    return of(
+        model=_known("model", models, line["model"]),
         system=_known("system", SYSTEMS, line["system"]),
         engine=_known("engine", {each: each for each in ENGINES}, line["engine"]),
         precision=_known(

@@ -115,6 +115,15 @@ class ModelShape:
         return sum(tensor.params_active for tensor in self.tensors())
 
     @property
+    def params_read(self) -> int:
+        """Parameters that an iteration reads, P_read: all experts, but no look-up.
+
+        Of an embedding table only the rows of the tokens are read, unless the LM head
+        multiplies with it.
+        """
+        return self.params_total - (0 if self.tied else self.vocab * self.d_model)
+
+    @property
     def kv_elements_per_token(self) -> int:
         """Numbers that one token leaves in the cache, all layers."""
         return self.n_layers * self.attention.kv_elements

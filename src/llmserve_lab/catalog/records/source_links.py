@@ -55,6 +55,11 @@ ADDRESSES = {
     "presentation/agrawal",
     "vLLM 0.33.0": "https://github.com/vllm-project/vllm/tree/v0.33.0",
     "tiny-llm": "https://github.com/skyzh/tiny-llm",
+    "Azure LLM inference trace 2023": "https://github.com/Azure/AzurePublicDataset",
+    "NVIDIA FasterTransformer": "https://github.com/NVIDIA/FasterTransformer/blob/main/"
+    "docs/bert_guide.md",
+    "FlashAttention, hopper": "https://github.com/Dao-AILab/flash-attention/blob/main/"
+    "hopper/tile_size.h",
     "splitwise-sim": "https://github.com/Mutinifni/splitwise-sim",
     "SGLang, pull request 6929": "https://github.com/sgl-project/sglang/pull/6929",
     "Gray, Getting Started with CUDA Graphs": "https://developer.nvidia.com/blog/"

@@ -17,10 +17,14 @@ from llmserve_lab.afd.experiments.replications import study
 from llmserve_lab.afd.simulation.length_distributions import Floats
 from llmserve_lab.afd.theory.paper_recipe import recipe, with_slot_tokens
 from llmserve_lab.claims.record import Claim
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 
-EXACT, ROUNDED = Verdict.EXACT, Verdict.WITHIN_ROUNDING
-MIXED, WRONG, OPEN = Verdict.INCONSISTENT, Verdict.WRONG, Verdict.CANNOT_BE_CHECKED
+EXACT, ROUNDED = Ruling.EXACT, Ruling.WITHIN_ROUNDING
+MIXED, WRONG, OPEN = (
+    Ruling.INCONSISTENT,
+    Ruling.WRONG,
+    Ruling.CANNOT_BE_CHECKED,
+)
 ONE_LESS = 1.0  # p = 1/mean instead of a mean of (1 − p)/p
 FIGURE_6 = 12_800  # requests with which all three printed ratios come out
 

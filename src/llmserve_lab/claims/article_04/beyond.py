@@ -21,7 +21,7 @@ from llmserve_lab.claims.article_04.setting import (
     share,
 )
 from llmserve_lab.claims.record import Claim, Number, Statement
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as roofline
 from llmserve_lab.varlen import formulas as f
@@ -41,7 +41,7 @@ CLAIMS = (
                 readings={"in the whole pass": lambda: float(len(reduced()))},
             ),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why="That many are in the whole pass, as §2 says; a block has two.",
     ),
     in_section_8(
@@ -57,7 +57,7 @@ CLAIMS = (
                 "ratio",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why=(
             "[varlen_pairs](#eq-varlen_pairs) gives both, and a run that counts "
             "confirms [varlen_pairs](#eq-varlen_pairs)."
@@ -76,7 +76,7 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why=lambda: (
             "Even with whole squares attention overtakes only at "
             f"{si(f.OVERTAKE_SQUARE.at(WORK), 'token')}, with the causal half "
@@ -93,7 +93,7 @@ CLAIMS = (
                 lambda: si(f.PACKED_INTENSITY.at(MANY, WORK), "FLOP/byte"),
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why=lambda: (
             "Ten of a hundred tokens are on the other side of an H100's ridge, "
             f"{si(roofline.RIDGE.at(H100), 'FLOP/byte')}: rows are packed, and "
@@ -104,7 +104,7 @@ CLAIMS = (
         id="04-15",
         says="Intensity of attention when a request decodes one token at a time",
         parts=(Number("~1", "FLOP/byte", decode_intensity),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="So it is for multi-head attention in 16 bits; grouped queries multiply it "
         "by the size of the group.",
     ),
@@ -119,7 +119,7 @@ CLAIMS = (
                 lambda: f"{pointwise()[0]} of {pointwise()[1]}",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Each row was sent through alone and came out with the same bits.",
     ),
     Claim(
@@ -130,7 +130,7 @@ CLAIMS = (
             Number("40", "token", lambda: carried_out("varlen", A, B).n_rows, "rows"),
             Number("768", "element", half_of_qkv, "columns"),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Queries, keys and values of four heads.",
     ),
     Claim(
@@ -144,7 +144,7 @@ CLAIMS = (
                 lambda: "05" if chunked_in("05") else "neither",
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="Article 05 has it, article 06 is about two pools of GPUs.",
     ),
 )

@@ -16,7 +16,7 @@ from llmserve_lab.claims.article_04.setting import (
     squares_grow,
 )
 from llmserve_lab.claims.record import Claim, Number, Statement
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import si
 from llmserve_lab.varlen.strategies import bounds
 
@@ -28,7 +28,7 @@ CLAIMS = (
         id="04-01",
         says="Eight layers with two all-reduces each make so many in a forward pass",
         parts=(Number("16", "dimensionless", lambda: float(len(reduced()))),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Counted on the ledger of two ranks.",
     ),
     in_section_2(
@@ -43,7 +43,7 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="All shapes on the ledger are the same.",
     ),
     in_section_3(
@@ -54,7 +54,7 @@ CLAIMS = (
                 "20", "token", lambda: float(carried_out("padded", A, B).wasted_rows)
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Counted as rows of the padded batch that are no token.",
     ),
     in_section_3(
@@ -72,7 +72,7 @@ CLAIMS = (
                 },
             ),
         ),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="One and a half rounds to two, but only just: exactly two it is against "
         "request B alone. A third of the padded batch is waste.",
     ),
@@ -89,14 +89,14 @@ CLAIMS = (
                 "ratio",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Whole squares are counted, as a kernel without a causal short cut does.",
     ),
     in_section_3(
         id="04-06",
         says="Flattened, both requests make one tensor of so many rows",
         parts=(Number("40", "token", lambda: carried_out("varlen", A, B).n_rows),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Counted as the rows that the pass returned logits for.",
     ),
     Claim(
@@ -116,7 +116,7 @@ CLAIMS = (
                 "wasted",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why=lambda: (
             "With the causal mask only "
             f"{si(carried_out('varlen', A, B).useful_pairs, 'pair')} are useful, so "
@@ -132,7 +132,7 @@ CLAIMS = (
                 "(RL)² and R·L²", squares_grow, lambda: "counted for two batches"
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Two batches were run both ways, their pairs counted.",
     ),
     Claim(
@@ -146,7 +146,7 @@ CLAIMS = (
                 lambda: ", ".join(map(str, bounds(np.arange(A + B), (A, B)))),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Made from the lengths, not typed.",
     ),
     Claim(
@@ -158,7 +158,7 @@ CLAIMS = (
                 "same", lambda: apart() < 1e-10, lambda: "within 1e-10 in every logit"
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Both were run, on the same model and tokens.",
     ),
 )

@@ -15,7 +15,7 @@ from llmserve_lab.claims.article_05.setting import (
     decode_s,
 )
 from llmserve_lab.claims.record import Claim, Number, Statement
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.chunks import Prefill, pieces, prefill, tile_reads
 from llmserve_lab.continuous_batching.piggyback import Part, packing
@@ -96,7 +96,7 @@ CLAIMS = (
         id="05-40",
         says="A prompt becomes as many iterations as chunks, rounded up",
         parts=(Statement("⌈N/C⌉", as_many_as_said, lambda: "counted for 16 pairs"),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Counted by cutting prompts.",
     ),
     in_section_4(
@@ -109,7 +109,7 @@ CLAIMS = (
                 lambda: "same logits, bit for bit, one row a pass",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Run on a transformer with the order of its sums fixed.",
     ),
     in_section_5(
@@ -122,14 +122,14 @@ CLAIMS = (
                 lambda: float(pieces(np.arange(50 * 1024), 1024)[7][-1] + 1),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Counted from chunk 0, as section 4 does; the seventh chunk sees fewer.",
     ),
     in_section_5(
         id="05-42",
         says="Rows of an iteration of one chunk and three decodes",
         parts=(Number("1027", "token", lambda: float(packing(RIDING).n_rows)),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Counted on the stack that the transformer is given.",
     ),
     in_section_5(
@@ -144,7 +144,7 @@ CLAIMS = (
             ),
             Statement("≤ 50 ms", lambda: chunk_s(CHUNK, 0) <= BUDGET_S, _lands),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why=lambda: (
             "The rows keep to their budget and the time does not; a chunk that does "
             f"shrinks as the prompt goes on, and it takes {plain(needed())} iterations."
@@ -156,7 +156,7 @@ CLAIMS = (
         parts=(
             Number("2–3×", "dimensionless", lambda: longest_iteration_s() / decode_s()),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why=lambda: (
             "An iteration without a chunk is short, and the last full chunk of a long "
             "prompt is "
@@ -177,7 +177,7 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="The sum counts whole blocks; what the causal mask leaves of them is "
         "N(N + 1)/2 for any chunk.",
     ),
@@ -194,14 +194,14 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="The leading term; exactly it is C n(n − 1)/2 with n chunks.",
     ),
     in_section_6(
         id="05-47",
         says="Cache read in chunks over the prompt read once, for 100 k and 2048",
         parts=(Number("~25×", "dimensionless", lambda: (reread() + LONG) / LONG),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why=lambda: (
             "If a chunk's own keys are counted too; reading it all takes "
             f"{si(at(f.PROMPT_KV_S, prompt_len=LONG, chunk=CHUNK), 's')}, hidden "
@@ -218,7 +218,7 @@ CLAIMS = (
                 _keys,
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="Every tile of queries fetches all keys before it; a prompt cut between "
         "tiles fetches not one more.",
     ),
@@ -230,7 +230,7 @@ CLAIMS = (
                 "preserved", same_work, lambda: "FLOPs and pairs counted in a run"
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="FLOPs are; bytes are not, the weights are read for every chunk.",
     ),
 )

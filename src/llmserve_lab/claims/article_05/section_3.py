@@ -18,7 +18,7 @@ from llmserve_lab.claims.article_05.setting import (
     linear_flops,
 )
 from llmserve_lab.claims.record import Claim, Number
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as roofline
@@ -64,7 +64,7 @@ class Cell:
     """What the table prints of one number, the verdict on it, and why."""
 
     printed: str
-    verdict: Verdict = Verdict.WITHIN_ROUNDING
+    verdict: Ruling = Ruling.WITHIN_ROUNDING
     why: str | Callable[[], str] = ROUNDS
 
 
@@ -86,7 +86,7 @@ def _cell(number: int, name: str, prompt: float, part: str, cell: Cell) -> Claim
                 cell.printed,
                 unit,
                 lambda: float(getattr(Mix(prompt), part)),
-                readings=reading if cell.verdict is Verdict.INCONSISTENT else {},
+                readings=reading if cell.verdict is Ruling.INCONSISTENT else {},
             ),
         ),
         verdict=cell.verdict,
@@ -100,7 +100,7 @@ PARTS = {
     "total": "FLOPs in all",
     "wall": "time of the iteration",
 }
-WRONG, INCONSISTENT = Verdict.WRONG, Verdict.INCONSISTENT
+WRONG, INCONSISTENT = Ruling.WRONG, Ruling.INCONSISTENT
 ROWS: tuple[tuple[str, float, tuple[Cell, ...]], ...] = (
     (
         "none",

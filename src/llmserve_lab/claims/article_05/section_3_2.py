@@ -8,7 +8,7 @@ from llmserve_lab.claims.article_05.sections_1_3 import LARGE, SMALL, alone, pac
 from llmserve_lab.claims.article_05.setting import ROUNDS
 from llmserve_lab.claims.printed import parse
 from llmserve_lab.claims.record import Claim, Number, Recompute
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 
 in_section_3_2 = partial(Claim, section="§3.2")
 UNIT = "The unit is one prefix too small; the times beside it are right."
@@ -50,49 +50,49 @@ CLAIMS = (
         parts=(
             Number("~1.4 GFLOPs", "FLOP", small_linear, readings=shrunk(small_linear)),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why=UNIT,
     ),
     in_section_3_2(
         id="05-30",
         says="A prompt of 100 alone: FLOPs of attention",
         parts=(Number("~3 MFLOPs", "FLOP", small_attn, readings=shrunk(small_attn)),),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why=UNIT,
     ),
     in_section_3_2(
         id="05-31",
         says="A prompt of 100 alone: time",
         parts=(Number("~4 ms", "s", lambda: alone(SMALL)[2]),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="It rounds to the digit printed: the weights are read, that is all.",
     ),
     in_section_3_2(
         id="05-32",
         says="A prompt of 10 k alone: FLOPs of the linear layers",
         parts=(Number("~140 TFLOPs", "FLOP", lambda: alone(LARGE)[0]),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="With the round parameter count.",
     ),
     in_section_3_2(
         id="05-33",
         says="A prompt of 10 k alone: FLOPs of attention",
         parts=(Number("~26 TFLOPs", "FLOP", lambda: alone(LARGE)[1]),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why=ROUNDS,
     ),
     in_section_3_2(
         id="05-34",
         says="A prompt of 10 k alone: time",
         parts=(Number("~320 ms", "s", lambda: alone(LARGE)[2]),),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="Its own FLOPs over its own 500 TFLOP/s take longer.",
     ),
     in_section_3_2(
         id="05-35",
         says="Both prompts packed: FLOPs of the linear layers",
         parts=(Number("~141 TFLOPs", "FLOP", lambda: packed()[0]),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why=ROUNDS,
     ),
     in_section_3_2(
@@ -106,14 +106,14 @@ CLAIMS = (
                 readings={"the sum of its rounded cells": printed_sum_s},
             ),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why="It adds cells that were rounded down before.",
     ),
     in_section_3_2(
         id="05-37",
         says="How much longer the short prompt takes in this company",
         parts=(Number("~80×", "dimensionless", lambda: packed()[1] / alone(SMALL)[2]),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why=ROUNDS,
     ),
 )

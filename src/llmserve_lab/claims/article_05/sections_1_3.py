@@ -18,7 +18,7 @@ from llmserve_lab.claims.article_05.setting import (
 )
 from llmserve_lab.claims.printed import parse
 from llmserve_lab.claims.record import Claim, Number, Statement
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.continuous_batching.article_machine import as_printed
 from llmserve_lab.continuous_batching.piggyback import Part, packing
 from llmserve_lab.formula.text import plain, si
@@ -60,7 +60,7 @@ CLAIMS = (
         id="05-38",
         says="How long the slot of a 50-token answer idles beside one of 1000",
         parts=(Number("~5 s", "s", lambda: (LONGEST - SHORT) * decode_s()),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why=ROUNDS,
     ),
     in_section_1(
@@ -73,7 +73,7 @@ CLAIMS = (
                 lambda: f"{LONGEST:,}, the longest answer of its example",
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="A batch lasts as many iterations as its longest answer has tokens.",
     ),
     Claim(
@@ -81,21 +81,21 @@ CLAIMS = (
         section="§2",
         says="Rows of an iteration of a prompt of 4096 and two decodes",
         parts=(Number("4098", "token", lambda: float(packing(FIRST).n_rows)),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Counted on the stack that the transformer is given.",
     ),
     in_section_3(
         id="05-02",
         says="FLOPs of the linear layers for one row",
         parts=(Number("14 GFLOPs", "FLOP", lambda: linear_flops(1)),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="With the round parameter count; the shapes make it a little less.",
     ),
     in_section_3(
         id="05-03",
         says="FLOPs of attention for one pair, whole model",
         parts=(Number("≈ 0.52 MFLOPs", "FLOP", lambda: attn_flops(1)),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why=ROUNDS,
     ),
     in_section_3(
@@ -108,14 +108,14 @@ CLAIMS = (
                 lambda: attn_flops(prompt_pairs(LONG)) / LONG**2,
             ),
         ),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="It rounds to the digits printed; the diagonal adds next to nothing.",
     ),
     in_section_3(
         id="05-05",
         says="A decode step is memory-bound at so much",
         parts=(Number("5–7 ms", "s", decode_s),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why=lambda: (
             "So it is with the caches of its eight decodes; the weights alone, which "
             f"the sentence divides by the bandwidth, take {si(_weights_s(), 's')}."
@@ -136,7 +136,7 @@ CLAIMS = (
                 },
             ),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why="It divides cells that were rounded before.",
     ),
     in_section_3(
@@ -149,7 +149,7 @@ CLAIMS = (
                 lambda: f"{plain(1 / decode_s())} from bytes over bandwidth",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="It lies between what steps of 5 and 7 ms give.",
     ),
     in_section_3(
@@ -162,7 +162,7 @@ CLAIMS = (
                 lambda: float(varlen.OVERTAKE_PROMPT.at(as_printed())),
             ),
         ),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why=lambda: (
             "To the one digit printed; at 100 k it already does "
             f"{100 * share_at_100k():.0f} % of the FLOPs."
@@ -173,7 +173,7 @@ CLAIMS = (
         section="opening",
         says="The cost of an iteration can swing a thousandfold",
         parts=(Statement("1000×", lambda: swing() >= 1000, swing_shown),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Between eight decodes alone and the same with a prompt of 100 k.",
     ),
 )

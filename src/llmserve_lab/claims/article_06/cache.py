@@ -7,7 +7,7 @@ from functools import partial
 from llmserve_lab.catalog import MODELS, ModelShape
 from llmserve_lab.claims.article_06.setting import at, kib_as_kb, setting
 from llmserve_lab.claims.record import Claim, Number
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain
 from llmserve_lab.roofline import formulas as f
 
@@ -51,7 +51,7 @@ CLAIMS = (
                 readings={"KiB printed as KB": lambda: kib_as_kb(kappa())},
             ),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why="It is 512 KiB, printed beside 14 GB, which counts in thousands.",
     ),
     in_section_3(
@@ -61,7 +61,7 @@ CLAIMS = (
             Number("4–8×", "dimensionless", lambda: savings("GQA"), label="GQA"),
             Number("4–8×", "dimensionless", lambda: savings("MLA"), label="MLA"),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why=lambda: (
             "Against as many heads that each cache a key and a value, GQA saves that "
             "much in most models and more in Llama-3.1-405B, MLA several times more; "

@@ -17,7 +17,7 @@ from llmserve_lab.claims.article_06.setting import (
     setting,
 )
 from llmserve_lab.claims.record import Claim, Number, Statement
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as f
 
@@ -62,18 +62,18 @@ CLAIMS = (
         id="06-01",
         says="Bytes of Llama-2-7B's weights, two for each of seven billion parameters",
         parts=(Number("14 GB", "byte", lambda: at(f.WEIGHT_BYTES)),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why=lambda: (
             "For the round parameter count; the model's shapes hold "
             f"{plain(LLAMA.params_total / 1e9)} billion, "
-            f"{si(at(f.WEIGHT_BYTES, params_total=LLAMA.params_total), 'byte')}."
+            f"{si(at(f.WEIGHT_BYTES, params_read=LLAMA.params_total), 'byte')}."
         ),
     ),
     in_section_2(
         id="06-04",
         says="Cached tokens in the whole batch whose KV bytes equal the weight bytes",
         parts=(Number("≈ 27 k", "token", lambda: at(f.CROSSOVER_TOKENS)),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="Two digits are printed.",
     ),
     in_section_2(
@@ -87,7 +87,7 @@ CLAIMS = (
                 readings={"a KB of 1000 bytes": crossover_of_512_000_bytes},
             ),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why=lambda: (
             f"It takes a KB of 1000 bytes to get there "
             f"({plain(crossover_of_512_000_bytes())}); the KB of the article's own "
@@ -98,14 +98,14 @@ CLAIMS = (
         id="06-06",
         says="Intensity of a prefill chunk of 2 k rows with nothing in the cache",
         parts=(Number("≈ 2000", "FLOP/byte", lambda: prefill(f.SHORT_INTENSITY)),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="One digit is printed; at two bytes a parameter it is the number of rows.",
     ),
     in_section_2(
         id="06-07",
         says="Smallest decode batch that reaches the ridge with nothing in the cache",
         parts=(Number("150", "request", smallest_batch),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why=lambda: (
             "For the article's ridge; at the datasheet's peak compute it takes "
             f"{plain(smallest_batch(eff_compute=1))}."
@@ -119,7 +119,7 @@ CLAIMS = (
                 "2Π/(K_tok·L)", batch_cancels, lambda: "2·P_act/(κ·ℓ), without B"
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why=lambda: (
             "It is the limit of the article's own formula; with the FLOPs of attention "
             "counted, decode does not go on falling but levels off at "
@@ -137,7 +137,7 @@ CLAIMS = (
                 lambda: f"{si(prefill(f.LINEAR_FLOPS), 'FLOP')} a chunk",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why=lambda: (
             "True of the linear layers; attention, which the article leaves out of the "
             f"FLOPs of an iteration, adds {plain(100 * attention_share(0), 2)} % to a "

@@ -7,7 +7,7 @@ from math import log10
 
 from llmserve_lab.claims.article_06.setting import H100, at
 from llmserve_lab.claims.record import Claim, Number
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as f
 
@@ -51,7 +51,7 @@ CLAIMS = (
                 },
             ),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why=lambda: (
             "The definition asks for the peak of both; the number divides a sustained "
             f"compute rate by the peak bandwidth ({si(at(f.RIDGE), 'FLOP/byte')}), and "
@@ -75,7 +75,7 @@ CLAIMS = (
                 label="speed:",
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why=_hierarchy_reason,
     ),
     in_section_1(
@@ -88,7 +88,7 @@ CLAIMS = (
                 lambda: float(LEVELS["shared memory"].bandwidth),
             ),
         ),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why=lambda: (
             f"Summed over the chip at its tensor-core clock: "
             f"{LEVELS['shared memory'].bandwidth.note}."
@@ -98,7 +98,7 @@ CLAIMS = (
         id="06-51",
         says="Number of the last SM in the drawing, counted from zero",
         parts=(Number("131", "dimensionless", lambda: float(SMS or 0) - 1),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="An H100 SXM has as many SMs as the whitepaper counts; a full die has "
         "more.",
     ),
@@ -107,7 +107,7 @@ CLAIMS = (
         section="all",
         says="Two editions in circulation are one and the same article",
         parts=(),
-        verdict=Verdict.CANNOT_BE_CHECKED,
+        verdict=Ruling.CANNOT_BE_CHECKED,
         why="It compares two texts, so there is nothing to compute; read side by side, "
         "they differ only in the words inside the figures.",
     ),

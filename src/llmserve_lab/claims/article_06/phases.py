@@ -14,7 +14,7 @@ from llmserve_lab.claims.article_06.setting import (
 )
 from llmserve_lab.claims.article_06.tables import Row
 from llmserve_lab.claims.record import Claim, Number, Statement
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as f
 
@@ -66,7 +66,7 @@ CLAIMS = (
         id="06-20",
         says="FLOPs of a decode step of 32 requests, the numerator of every row",
         parts=(Number("448 GFLOPs", "FLOP", lambda: decode(f.LINEAR_FLOPS)),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why=lambda: (
             "It stays put only while attention is left out, which at 64 k adds "
             f"{si(LAST.of(f.ATTN_FLOPS), 'FLOP')}."
@@ -85,14 +85,14 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why=_why_memory,
     ),
     in_section_3(
         id="06-22",
         says="Decode intensity at 64 k, deep in the memory-bound regime",
         parts=(Number("≈ 0.4", "FLOP/byte", LAST.intensity),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why=lambda: (
             "It rounds to the digit printed; with the FLOPs of attention counted it is "
             f"{si(LAST.of(f.INTENSITY), 'FLOP/byte')}, still far below the ridge."
@@ -117,14 +117,14 @@ CLAIMS = (
             ),
             Number("> 10×", "dimensionless", fall, label="factor"),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why="The fall is as said; its start mixes GB of weights and GiB of cache.",
     ),
     in_section_3(
         id="06-35",
         says="At a prefix of 1 M a prefill chunk drops below the ridge at last",
         parts=(Statement("below the ridge", ends_below_the_ridge, _last_prefix),),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why=_why_the_ridge,
     ),
     in_section_3(
@@ -145,7 +145,7 @@ CLAIMS = (
                 label="decode",
             ),
         ),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="One digit is printed; a row does one FLOP with each byte of a multi-head "
         "cache in 16 bits, and a byte of weights serves the whole decode batch.",
     ),

@@ -30,7 +30,8 @@ H100 = accelerator("h100-sxm")
 @cache
 def setting() -> dict[str, float]:
     """Every argument that the article fixes, by code name."""
-    params = dict.fromkeys(("params_total", "params_active"), float(ARTICLE_PARAMS))
+    names = ("params_total", "params_read", "params_active")
+    params = dict.fromkeys(names, float(ARTICLE_PARAMS))
     shape = {
         "n_layers": LLAMA.n_layers,
         "n_heads": LLAMA.attention.n_heads,
@@ -39,6 +40,7 @@ def setting() -> dict[str, float]:
         "bytes_kv": float(PRECISIONS["fp16"].bytes_weight),
     }
     chip = machine(H100, precision="fp16", efficiency=efficiency("article-06"))
+    chip |= {"hbm_bytes": H100.hbm_bytes}  # the article's is the datasheet's
     known = workload(LLAMA, precision="fp16") | chip
     return {name: float(value) for name, value in known.items()} | params | shape
 

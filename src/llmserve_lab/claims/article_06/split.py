@@ -8,7 +8,7 @@ from math import log10
 from llmserve_lab.catalog import LINKS, MODELS, Link, accelerator
 from llmserve_lab.claims.article_06.setting import K, setting
 from llmserve_lab.claims.record import Claim, Number, Statement
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.engine import (
     Continuous,
@@ -100,7 +100,7 @@ CLAIMS = (
         id="06-39",
         says="Cache of a prompt of 4 k tokens, Llama-2-7B",
         parts=(Number("≈ 2 GB", "byte", handoff_bytes),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="It is 2 GiB; one digit is printed.",
     ),
     in_section_6(
@@ -118,7 +118,7 @@ CLAIMS = (
                 },
             ),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why="A cache goes one way; the rate that is divided by counts both.",
     ),
     in_section_6(
@@ -128,7 +128,7 @@ CLAIMS = (
             Number("~400 GB/s", "byte/s", lambda: float(SWITCH.bandwidth)),
             Number("~5 ms", "s", lambda: one_way_s(SWITCH)),
         ),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why=lambda: (
             "One way, as it should be: the switch gives each GPU all that its NVLink "
             "has, so the row above ought to be the same."
@@ -138,7 +138,7 @@ CLAIMS = (
         id="06-42",
         says="Time to send it at the rate that the table calls InfiniBand",
         parts=(Number("~40 ms", "s", lambda: one_way_s(NDR)),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why=lambda: (
             "One port of NDR has that rate; one of HDR, which the table names, takes "
             f"{si(one_way_s(HDR), 's')}."
@@ -156,7 +156,7 @@ CLAIMS = (
             ),
             Number("~30 ms", "s", lambda: one_way_s(PCIE)),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why="It counts every bit on sixteen lanes; of 130 only 128 carry data.",
     ),
     in_section_6(
@@ -172,7 +172,7 @@ CLAIMS = (
                 },
             ),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why="HDR is 200 Gb/s one way; what is printed is NDR, or HDR both ways.",
     ),
     in_section_6(
@@ -188,7 +188,7 @@ CLAIMS = (
                 },
             ),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why="The headline adds what goes in and what comes out.",
     ),
     Claim(
@@ -196,7 +196,7 @@ CLAIMS = (
         section="§7",
         says="Orders of magnitude that the price of a transfer ranges over",
         parts=(Number("~2 orders", "dimensionless", orders),),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why=lambda: (
             f"NVLink is {plain(10 ** orders())} times as fast as one port of HDR, "
             "nearer to one order than to two, in the table as in the datasheets."
@@ -213,7 +213,7 @@ CLAIMS = (
                 lambda: " to ".join(si(end, "byte/s") for end in traffic()),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="For a multi-head cache in 16 bits and no prefix reused.",
     ),
     in_section_6(
@@ -231,7 +231,7 @@ CLAIMS = (
                 elsewhere=emitted_after_the_transfer,
             ),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why="By section 5 of the article the prefill pool emits the first token, the "
         "transfer delays the second. It depends on the engine: where the decode side "
         "emits it, as with vLLM's NixlConnector, the sum is right.",

@@ -17,13 +17,13 @@ from llmserve_lab.claims.article_06.setting import (
     prefill,
 )
 from llmserve_lab.claims.record import Claim, Number, Recompute
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as f
 
-ROUNDED, MIXED = Verdict.WITHIN_ROUNDING, Verdict.INCONSISTENT
-Cell = tuple[str, Verdict]
+ROUNDED, MIXED = Ruling.WITHIN_ROUNDING, Ruling.INCONSISTENT
+Cell = tuple[str, Ruling]
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Column:
         name, reading = self.mixed
         return {name: lambda: reading(row)}
 
-    def _why(self, row: Row, verdict: Verdict) -> str:
+    def _why(self, row: Row, verdict: Ruling) -> str:
         name = (
             self.mixed[0]
             if self.mixed and verdict is MIXED

@@ -16,7 +16,7 @@ from llmserve_lab.claims.article_07.setting import (
     work_share,
 )
 from llmserve_lab.claims.record import Claim, Number, Statement
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.models import DEEPSEEK, DEFAULT, per_layer
@@ -36,7 +36,7 @@ CLAIMS = (
         id="07-16",
         says="Parameters of all experts of one MoE layer",
         parts=(Number("11 G", "parameter", lambda: per_layer(DEEPSEEK)[0]),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="It rounds to the digits printed.",
     ),
     in_section_4(
@@ -53,7 +53,7 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Rows read and written counted, in 16 bits on an H100, with no kernels "
         "fused: no batch brings the slice to the ridge.",
     ),
@@ -67,7 +67,7 @@ CLAIMS = (
                 lambda: float(len(contiguous(SPEC.n_experts, CARDS).seats[0])),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Dealt out evenly.",
     ),
     in_section_5(
@@ -78,7 +78,7 @@ CLAIMS = (
                 "1", "token", lambda: float(f.ROWS_PER_EXPERT.at(DEFAULT, n_rows=32))
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="It is the mean for any routing; uniform routing makes it that of each.",
     ),
     in_section_5(
@@ -91,7 +91,7 @@ CLAIMS = (
                 lambda: DEEPSEEK.d_model * float(PRECISIONS["fp16"].bytes_weight),
             ),
         ),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="It rounds to the digits printed, as it would with a KB of 1024.",
     ),
     in_section_5(
@@ -104,7 +104,7 @@ CLAIMS = (
                 lambda: " and ".join(si(each, "byte") for each in way_bytes()),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Counted on the ledger, all cards together; a single one sends as much as "
         "it gets back only by chance. It is per copy, and a row has several.",
     ),
@@ -112,7 +112,7 @@ CLAIMS = (
         id="07-22",
         says="Cards that a single token may go to",
         parts=(Number("8", "dimensionless", lambda: float(destinations()[0])),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why=lambda: (
             f"The most of many random routings; the mean is {plain(destinations()[1])}."
         ),
@@ -127,7 +127,7 @@ CLAIMS = (
                 lambda: f"{plain(work_share()[0])} of the FLOPs of all experts",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Counted in a small mixture, without the router; any routing will do.",
     ),
     in_section_5(
@@ -140,7 +140,7 @@ CLAIMS = (
                 lambda: f"{plain(100 * router_share())} % of what a token touches",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="It has one column for each expert.",
     ),
     in_section_5(
@@ -153,7 +153,7 @@ CLAIMS = (
                 lambda: "equal on eight ranks to within 1e-12",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Executed on eight ranks and compared with the dense evaluation.",
     ),
 )

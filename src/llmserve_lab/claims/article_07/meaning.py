@@ -7,7 +7,7 @@ from functools import partial
 from llmserve_lab.catalog.records.ffn import SwigluFfn
 from llmserve_lab.claims.article_07.setting import TABLE, read_ratio
 from llmserve_lab.claims.record import Claim, Statement
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain
 from llmserve_lab.moe.models import DEEPSEEK, LLAMA, QWEN, per_layer
 from llmserve_lab.tensor_parallel import article
@@ -38,7 +38,7 @@ CLAIMS = (
                 lambda: f"{plain(100 * ffn_share())} %",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Nearly two thirds.",
     ),
     in_section_3(
@@ -54,7 +54,7 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="The ratio is one layer's; attention, dense layers and LM head are always "
         "active and make up a good third of what a token touches.",
     ),
@@ -68,7 +68,7 @@ CLAIMS = (
                 lambda: f"that row shows {TABLE[-2]}",
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="They stand one row further up.",
     ),
     in_section_3(
@@ -86,7 +86,7 @@ CLAIMS = (
                 lambda: f"{plain(read_ratio(64))} times for a batch of 64",
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="It holds for the FLOPs, and for the bytes of a single request; the tokens "
         "of a batch choose different experts, and every one of these is read.",
     ),
@@ -100,7 +100,7 @@ CLAIMS = (
                 lambda: f"there it is a {type(article.SHAPE.ffn).__name__}",
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="It had two matrices and a GeLU.",
     ),
     in_section_3(
@@ -113,7 +113,7 @@ CLAIMS = (
                 lambda: f"{plain(per_layer(DEEPSEEK)[1] / per_layer(QWEN)[1])} of it",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Layer by layer; there are fewer layers too.",
     ),
 )

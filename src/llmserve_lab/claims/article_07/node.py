@@ -15,7 +15,7 @@ from llmserve_lab.claims.article_07.setting import (
     node_bytes,
 )
 from llmserve_lab.claims.record import Claim, Number, Statement
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import si
 from llmserve_lab.moe import hybrid_parallel_block
 from llmserve_lab.moe.models import DEEPSEEK
@@ -35,14 +35,14 @@ CLAIMS = (
         id="07-24",
         says="Memory of a node of eight H200",
         parts=(Number("1.1 TB", "byte", lambda: node_bytes("h200-sxm")),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="It rounds to the digits printed.",
     ),
     in_section_6(
         id="07-25",
         says="Memory that DeepSeek-V3 takes in 16 bits",
         parts=(Number("~1.3 TB", "byte", lambda: model_bytes("fp16")),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="It rounds to the digits printed.",
     ),
     in_section_6(
@@ -61,7 +61,7 @@ CLAIMS = (
                 lambda: f"{si(model_bytes('fp16'), 'byte')} in 16 bits",
             ),
         ),
-        verdict=Verdict.INCONSISTENT,
+        verdict=Ruling.INCONSISTENT,
         why="That is a node of H100; the one introduced before has H200. It does not "
         "fit either.",
     ),
@@ -71,7 +71,7 @@ CLAIMS = (
         parts=(
             Number("0.5", "dimensionless", lambda: halves()[0] / halves()[2], "half:"),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="On a ring it is half to the byte, counted on the ledger.",
     ),
     in_section_6(
@@ -84,14 +84,14 @@ CLAIMS = (
                 lambda: " + ".join(si(each, "byte") for each in halves()[:2]),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Counted on the ledger of a group of four.",
     ),
     in_section_6(
         id="07-29",
         says="Collectives in a block",
         parts=(Number("4", "dimensionless", exchanges),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Those that move rows; which experts a row is for is sent beside them.",
     ),
     in_section_6(
@@ -107,7 +107,7 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.WRONG,
+        verdict=Ruling.WRONG,
         why="It has all features of all tokens; columns of its own it has only between "
         "the projections of attention, those of its heads.",
     ),
@@ -115,7 +115,7 @@ CLAIMS = (
         id="07-31",
         says="Copies if every card of a group dispatches all its rows, over one each",
         parts=(Number("4×", "dimensionless", duplicates),),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Copies packed by the four cards, over those of four that share the rows.",
     ),
     in_section_6(
@@ -130,7 +130,7 @@ CLAIMS = (
                 "cards",
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="As executed.",
     ),
     in_section_6(
@@ -146,7 +146,7 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why="Its heads can be dealt out; its latent cannot, so every card of a group "
         "holds a copy of the whole cache.",
     ),
@@ -163,7 +163,7 @@ CLAIMS = (
                 ),
             ),
         ),
-        verdict=Verdict.EXACT,
+        verdict=Ruling.EXACT,
         why=lambda: (
             f"There is room for {si(room_tokens(), 'token')}, each held by the four "
             "cards of its group; copies of attention and shared expert take some of it."

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from llmserve_lab.claims.article_07.setting import SPEC
 from llmserve_lab.claims.record import Claim, Number
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.moe.models import DEEPSEEK, LLAMA, QWEN, per_layer
 
 TENSORS = "Added up tensor by tensor; it rounds to the digits printed."
@@ -29,7 +29,7 @@ def _rounds(
         section=section,
         says=says,
         parts=(Number(printed, unit, value),),
-        verdict=Verdict.WITHIN_ROUNDING,
+        verdict=Ruling.WITHIN_ROUNDING,
         why=why,
     )
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.claims.record import Claim, Number, Recompute, Statement
-from llmserve_lab.claims.verdict import Verdict
+from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.deepseek.model.arguments import ATTENTION
 from llmserve_lab.deepseek.model.setup import SETUPS, Setup
 
-EXACT, ROUNDED = Verdict.EXACT, Verdict.WITHIN_ROUNDING
-MIXED, WRONG = Verdict.INCONSISTENT, Verdict.WRONG
+EXACT, ROUNDED = Ruling.EXACT, Ruling.WITHIN_ROUNDING
+MIXED, WRONG = Ruling.INCONSISTENT, Ruling.WRONG
 V3, KIMI = MODELS["deepseek-v3"], MODELS["kimi-k2"]
 SMALL, PLACE, RACK = (
     SETUPS[name] for name in ("4 × 8 H100", "9 × 8 H100", "12 × 4 GB200")
@@ -26,7 +26,7 @@ def number(
     printed: str,
     unit: str,
     value: Recompute,
-    verdict: Verdict = ROUNDED,
+    verdict: Ruling = ROUNDED,
     why: str | Callable[[], str] = PLAIN,
     **readings: Recompute,
 ) -> Claim:
@@ -43,7 +43,7 @@ def statement(
     printed: str,
     holds: Callable[[], bool],
     shown: Callable[[], str],
-    verdict: Verdict,
+    verdict: Ruling,
     why: str | Callable[[], str],
 ) -> Claim:
     """A claim in words."""
@@ -52,7 +52,7 @@ def statement(
 
 def untold(id: str, section: str, says: str, why: str) -> Claim:
     """A claim with nothing to compute."""
-    return Claim(id, section, says, (), Verdict.CANNOT_BE_CHECKED, why)
+    return Claim(id, section, says, (), Ruling.CANNOT_BE_CHECKED, why)
 
 
 def place(key: str = "9 × 8 H100") -> Setup:

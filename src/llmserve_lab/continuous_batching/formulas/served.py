@@ -70,7 +70,7 @@ ATTENTION_S = Formula(
     holds="memory keeps up",
 )
 SERVED_ITERATION_S = Formula(
-    result=q.iteration_s,
+    result=q.served_iteration_s,
     expr=lambda linear_s, weights_s, overlap, pairs_s, kv_s, overhead_s: (
         maximum(linear_s, weights_s)
         + (1 - overlap) * minimum(linear_s, weights_s)
@@ -79,10 +79,9 @@ SERVED_ITERATION_S = Formula(
         + overhead_s
     ),
     uses=(LINEAR_S, roofline.WEIGHTS_S, ATTENTION_S, MIXED_KV_S),
-    variant="served",
     title="Time of a mixed iteration on a served machine",
     source=FITTED,
-    holds="attention's kernels run between the products and hide behind nothing",
+    holds="attention computes and reads after the products, hidden behind nothing",
 )
 
 
@@ -103,7 +102,7 @@ SERVED_SPARE_FLOPS = Formula(
     uses=(roofline.WEIGHTS_S, MIXED_KV_S, DECODES_S),
     variant="served",
     title="FLOPs that a target leaves on a served machine",
-    source="[iteration_s-served](#eq-iteration_s-served) without the chunk's own work",
+    source="[served_iteration_s](#eq-served_iteration_s) without the chunk's own work",
     holds="the linear layers outlast the reading of the weights",
 )
 SERVED_CHUNK_FITS = Formula(
@@ -130,7 +129,7 @@ SERVED_PROMPT_S = Formula(
     derived=True,
     uses=(PROMPT_COMPUTE_S, NUM_CHUNKS, roofline.WEIGHTS_S, PROMPT_KV_S),
     title="Time of a prefill in chunks on a served machine",
-    source="[iteration_s-served](#eq-iteration_s-served), summed over the chunks",
+    source="[served_iteration_s](#eq-served_iteration_s), summed over the chunks",
     holds="the linear layers of every chunk outlast the reading of the weights",
 )
 READING_GAP_S = Formula(

@@ -9,7 +9,7 @@ from typing import Any
 from llmserve_lab.continuous_batching.occupancy import frames, held_blocks, logged
 from llmserve_lab.continuous_batching.workloads import LETTERS, short_of_blocks
 from llmserve_lab.engine import Continuous
-from llmserve_lab.engine.metrics.iteration_log import Frame as Iteration
+from llmserve_lab.engine.metrics.iteration_log import IterationFrame as Iteration
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.running_example import cost
@@ -27,32 +27,33 @@ def watched() -> list[Iteration]:
 
 
 def blocks_run_out() -> StepFigure:
-    """Who holds how many blocks, and who waits for some."""
+    """How many blocks each request holds, and which wait for some."""
     run = watched()
     log = StepLog(
         tuple(_frame(run, at, sentence) for at, sentence in _story(run)),
-        {"held": _held(run), "waits": _waits(run), "notes": _notes(run)},
+        {"held": _held(run), "waits": _waits(run), **_notes(run)},
     )
     name = "continuous batching"
     return StepFigure(
         name="blocks",
-        title="A cache of eight blocks: admitted, grown, preempted, computed again",
+        title="A toy cache of eight blocks: admitted, grown, preempted, computed again",
         scene=Scene(
-            x=SceneAxis((0, len(run)), "iteration"),
+            x=SceneAxis((0, len(run)), "iterations done"),
             y=SceneAxis(ROWS),
             marks=(
                 Cells(table="held", x2="x2", text="text", grows=True),
                 Cells(table="waits", x2="x2", opacity="faint", grows=True),
                 Labels(table="waits", x="mid", grows=True),
-                Labels(table="notes", align="left"),
+                Labels(table="early", align="left"),
+                Labels(table="late", align="right"),
             ),
-            height=250,
+            height=200,
         ),
         logs={name: log},
         stills=((name, 1), (name, 4), (name, 6)),
-        start=len(log.frames) - 1,
         legend={letter: f"request {letter}" for letter in "ABC"},
         counters=(
+            Counter("time since the start", "ms"),
             Counter("free blocks"),
             Counter("requests waiting"),
             Counter("rows in this iteration"),
@@ -101,22 +102,25 @@ def _waits(run: Sequence[Iteration]) -> list[Row]:
     return rows
 
 
-def _notes(run: Sequence[Iteration]) -> list[Row]:
-    """What has changed last, in words."""
+def _notes(run: Sequence[Iteration]) -> dict[str, list[Row]]:
+    """What has changed last, in words, where it happened: early and late events."""
     blocked = _first(run, lambda m: C in m.waiting)
     lost = _first(run, lambda m: B in m.waiting)
     back = next(i for i in range(lost, len(run)) if B in held_blocks(run[i]))
     said = {
-        blocked: "C arrives, no room",
-        lost: "B is preempted",
-        back: f"B is back, reads {_rows(run[back], B)} rows",
+        blocked: "◂ C arrives, no room",
+        lost: "◂ B is preempted",
+        back: f"B is back, reads {_rows(run[back], B)} rows ▸",
     }
     frames = (1, 3, 5, None)  # of the story: a note stays until the next
-    return [
-        {"x": 0, "y": NOTES, "text": text, "since": since}
+    rows = [
+        {"x": at, "y": NOTES, "text": text, "since": since}
         | ({"until": until} if until else {})
-        for text, since, until in zip(said.values(), frames, frames[1:], strict=False)
+        for (at, text), since, until in zip(
+            said.items(), frames, frames[1:], strict=False
+        )
     ]
+    return {"early": rows[:2], "late": rows[2:]}
 
 
 def _stretches(letters: Sequence[str | None]) -> list[tuple[str, int, int]]:
@@ -134,7 +138,8 @@ def _frame(run: Sequence[Iteration], at: int, sentence: str) -> Frame:
     moment = run[at]
     rows = sum(part.rows for part in moment.running)
     free, waits = moment.free_blocks, len(moment.waiting)
-    counters = (float(free), float(waits), float(rows))
+    took_ms = round(1e3 * moment.end_s)
+    counters = (float(took_ms), float(free), float(waits), float(rows))
     return Frame(sentence, counters, at=at + 1.0)
 
 

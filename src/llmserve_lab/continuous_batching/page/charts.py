@@ -5,24 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from llmserve_lab import notation as q
+from llmserve_lab.catalog import Given
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.lanes import Beat
 from llmserve_lab.continuous_batching.machine import DECODES, decodes, served
 from llmserve_lab.continuous_batching.workloads import LETTERS
-from llmserve_lab.formula.formula import Formula
-from llmserve_lab.page.live.marks import Curve, curves, landmark, log_axis
-from llmserve_lab.page.palette import BLUE, GREY, INK, MEANINGS, VERMILLION
+from llmserve_lab.formula.quantity import Quantity
+from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
+from llmserve_lab.page.live.bound import Landmark, landmarks
+from llmserve_lab.page.palette import GREY, INK, MEANINGS, series
 from llmserve_lab.running_example import ideal, setting
 
 FROM_S = -0.25  # before the long prompt arrives
 PAGE = "var(--book-page, #fff)"
 MOST_ROWS, STEPS = 4096, 64
-MOST_MS = 300
-CHUNK_TITLE = "chunk (rows of the prompt in one iteration)"
+ROWS = "chunk of the prompt (tokens/request)"
+CHUNK = QuantityAxis(q.chunk, words=ROWS, domain=(0, MOST_ROWS), ticks={"tickCount": 4})
+TIME = QuantityAxis(
+    q.served_iteration_s, "ms", words="time of the iteration", domain=(0, 330)
+)
+GAP = QuantityAxis(q.tbt_target, "ms")
+WAITED = "time since the long prompt arrived"
+SERVED = series("served, no prefix", "served, after this prefix")
+PRICE = series("reading again", "prefill in chunks")
+KEY_ROW = 17  # CSS pixels
+SEAM_S = 0.12  # chunks that last less are not told apart in the lane of the prompt
+FITS = q.chunk_fits
+GAP_MS = GAP.scaled("datum.gap", q.tbt_target)
 LANE = 34  # CSS pixels
 STREAMS = LANE * DECODES  # the lanes above that of the long prompt
 HEIGHT = STREAMS + 46
-CUT = {"chunk": "datum.rows"}
 
 
 def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
@@ -32,11 +45,9 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
     rows = [_row(chunk, beat) for chunk, beats in runs for beat in beats]
     numbers = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("cabp", "number"))
     data = alt.Data(values="\n".join(["c,a,b,p", *rows]), format=numbers)
-    x = alt.X(
-        "a:Q",
-        title="time since the long prompt arrived (s)",
-        scale=alt.Scale(domain=[FROM_S, until_s], nice=False),
-        axis=alt.Axis(grid=False, tickCount=8),
+    look = {"grid": False, "tickCount": 8}
+    x = QuantityAxis(q.chunks_s, words=WAITED, domain=(FROM_S, until_s), ticks=look).on(
+        "x", "a"
     )
     # The rows stand once, in the layered chart, which picks those of the chunk.
     mine = alt.Chart()
@@ -44,7 +55,7 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
     tokens: dict[str, Any] = {"color": MEANINGS["new"].css, "clip": True}
     read = mine.transform_filter("datum.p > 0 && datum.b > 0")
     whole = read.transform_aggregate(a="min(a)", b="max(b)")
-    seams = read.transform_filter("datum.b - datum.a > 0.03")  # wide enough to be seen
+    seams = read.transform_filter(f"datum.b - datum.a > {SEAM_S}")
     after = mine.transform_filter("datum.p == 0 && datum.a > 0")  # F writes as well
     lane: dict[str, Any] = {"y": alt.value(HEIGHT - 4), "y2": alt.value(STREAMS + 18)}
     chart = alt.layer(
@@ -84,7 +95,7 @@ def _target(x: Any) -> list[Any]:
     foot = alt.value(STREAMS + 8)
     row = alt.Chart(alt.Data(values=[{}])).transform_calculate(a="0", b="tbt_target")
     bar = row.mark_rule(strokeWidth=6, color=INK.css).encode(x=x, x2="b", y=foot)
-    text: dict[str, Any] = {"align": "left", "dx": 6, "fontSize": 11, "color": INK.css}
+    text: dict[str, Any] = {"align": "left", "dx": 6, "fontSize": 12, "color": GREY.css}
     words = row.transform_calculate(a="datum.b")
     named = words.mark_text(text="← no gap longer than this", **text)
     return [bar, named.encode(x=x, y=foot)]
@@ -94,7 +105,7 @@ def _longest(mine: Any, x: Any) -> Any:
     """How long the longest hole is, written into it where it is wide enough."""
     from llmserve_lab.extras import altair as alt
 
-    shown = "datum.gap < 1 ? format(1e3 * datum.gap, '.3~r') + ' ms' : "
+    shown = f"datum.gap < 1 ? format({GAP_MS}, '.3~r') + ' ms' : "
     words = f"({shown}format(datum.gap, '.3~r') + ' s') + ' without a token'"
     return (
         mine.transform_filter("datum.p > 0")
@@ -138,121 +149,117 @@ def _names() -> list[Any]:
     ]
 
 
+def lines() -> tuple[Drawn, ...]:
+    """The curves of an iteration: as served, after a prefix and without one; ideal."""
+    bare, after = SERVED.items()
+    return (
+        Drawn(after[0], f.SERVED_ITERATION_S, after[1], {"context": "context"}),
+        Drawn(bare[0], f.SERVED_ITERATION_S, bare[1], {"context": "0"}, dash=(5, 4)),
+        Drawn(
+            "lower bound, after this prefix",
+            f.MIXED_ITERATION_S,
+            GREY,
+            {"context": "context"},
+            dash=(2, 3),
+        ),
+    )
+
+
 def chunk_from_target() -> Any:
     """An iteration's time as its chunk grows, with this prefix and with none."""
     from llmserve_lab.extras import altair as alt
 
-    x = alt.X("rows", **_linear(CHUNK_TITLE, MOST_ROWS))
-    y = alt.Y("ms", **_linear("time of the iteration (ms)", MOST_MS))
+    x, y = CHUNK.on("x", "chunk"), TIME.on("y", "ms")
     rows = alt.sequence(0, STEPS + 1, as_="i")
-    ideal_s = iteration_s(f.MIXED_ITERATION_S, ideal(), context="context")
-    lines = (
-        ("this prefix", _served("context"), VERMILLION, (1, 0)),
-        ("no prefix", _served("0"), BLUE, (5, 4)),
-        ("this prefix, datasheet", ideal_s, GREY, (2, 3)),
-    )
-    line = alt.LayerChart(data=rows, layer=[_line(*each[1:]) for each in lines])
+    drawn = alt.LayerChart(data=rows, layer=[_line(each) for each in lines()])
     each = MOST_ROWS / STEPS
-    drawn = line.transform_calculate(rows=f"max(1, {each} * datum.i)")
     return alt.layer(
-        landmark(y, "1e3 * tbt_target", ""),
-        landmark(x, "chunk_fits", "longest chunk that fits"),
-        drawn.encode(x=x, y=y),
-        *(
-            mark
-            for at, (name, _, ink, dash) in enumerate(lines)
-            for mark in _key(name, ink, dash, 14 + 17 * at)
-        ),
-        _at_right("target", ms="1e3 * tbt_target").encode(y=y),
-        height=240,
+        *landmarks(CHUNK, "x", "chunk", Landmark("longest chunk that fits", FITS)),
+        drawn.transform_calculate(chunk=f"max(1, {each} * datum.i)").encode(x=x, y=y),
+        *(mark for at, line in enumerate(lines()) for mark in _key(line, at)),
+        _across("target", TIME, q.tbt_target).encode(y=y),
+        height=200,
     )
 
 
-def _key(name: str, ink: Any, dash: tuple[int, int], y: int) -> list[Any]:
-    """A stroke and its name at the upper left, where no line runs."""
+def _key(line: Drawn, row: int) -> list[Any]:
+    """A stroke and its name above the chart, where no line runs."""
     from llmserve_lab.extras import altair as alt
 
     one = alt.Chart(alt.Data(values=[{}]))
-    at = alt.value(y)
-    stroke = one.mark_rule(color=ink.css, strokeDash=list(dash), strokeWidth=2)
-    words = one.mark_text(text=name, color=ink.css, align="left", baseline="middle")
+    at, ink = alt.value(KEY_ROW * row - 42), line.ink.css
+    dash = list(line.dash or (1, 0))
+    stroke = one.mark_rule(color=ink, strokeDash=dash, strokeWidth=2)
+    text = one.mark_text(text=line.name, align="left", color=ink)
     return [
-        stroke.encode(x=alt.value(10), x2=alt.value(34), y=at),
-        words.encode(x=alt.value(40), y=at),
+        stroke.encode(x=alt.value(10), x2=alt.value(36), y=at),
+        text.encode(x=alt.value(42), y=at),
     ]
 
 
-def _linear(title: str, most: float) -> dict[str, Any]:
-    """Keywords of a channel: from nothing to ``most``."""
+def _line(line: Drawn) -> Any:
+    """A curve over the rows of the chunk, for the load of the chapter."""
     from llmserve_lab.extras import altair as alt
 
-    scale = alt.Scale(domain=[0, most], nice=False)
-    return {
-        "title": title,
-        "type": "quantitative",
-        "scale": scale,
-        "axis": alt.Axis(tickCount=5),
+    served_one = line.formula is f.SERVED_ITERATION_S
+    known: Mapping[str, Given] = setting() | served() if served_one else ideal()
+    at = {**{k: float(v) for k, v in known.items()}, **decodes(), **line.at}
+    asked = {k: v for k, v in at.items() if k in line.formula.known()}
+    expr = TIME.draws(line.formula, chunk="datum.chunk", **asked)
+    look: dict[str, Any] = {
+        "clip": True,
+        "color": line.ink.css,
+        "strokeDash": list(line.dash or (1, 0)),
     }
-
-
-def _line(seconds: str, ink: Any, dash: tuple[int, int]) -> Any:
-    from llmserve_lab.extras import altair as alt
-
-    look = {"clip": True, "color": ink.css, "strokeDash": list(dash)}
-    return alt.Chart().transform_calculate(ms=f"1e3 * ({seconds})").mark_line(**look)
-
-
-def _served(context: str) -> str:
-    return iteration_s(f.SERVED_ITERATION_S, {**setting(), **served()}, context=context)
-
-
-def iteration_s(formula: Formula, known: Mapping[str, Any], context: str) -> str:
-    """Time of a mixed iteration in the browser, for the rows of a line."""
-    at = {"chunk": "datum.rows", "context": context}
-    at |= {name: repr(float(value)) for name, value in {**known, **decodes()}.items()}
-    keep = frozenset(at) & frozenset(formula.known())
-    asked = {leaf.name for leaf in formula.leaves(keep=keep)}
-    return formula.browser({k: f"({v})" for k, v in at.items() if k in asked})
+    return alt.Chart().transform_calculate(ms=expr).mark_line(**look)
 
 
 def price(most: float) -> Any:
     """Seconds of a whole prompt against the chunk: computing, and reading again."""
     from llmserve_lab.extras import altair as alt
 
-    over = (256.0, most)
-    x = alt.X("rows", **log_axis(CHUNK_TITLE, *over))
-    y = alt.Y("s", **log_axis("time (s)", 0.01, 100))
-    again = {"num_chunks": "prompt_len / datum.rows"}  # not rounded: a smooth line
+    x = QuantityAxis(q.chunk, words=ROWS, domain=(256.0, most), log=True)
+    y = QuantityAxis(q.chunks_s, words="time", domain=(0.01, 100), log=True)
+    again = {"num_chunks": "prompt_len / datum.chunk"}  # not rounded: a smooth line
     again["weight_bytes"] = "weight_bytes"
-    kv = {"num_chunks": again["num_chunks"], **CUT}
+    kv = {"num_chunks": again["num_chunks"], "chunk": "datum.chunk"}
     read = f"{f.PROMPT_WEIGHTS_S.browser(again)} + {f.PROMPT_KV_S.browser(kv)}"
-    whole = f.SERVED_PROMPT_S.browser(again | CUT)
-    lines = (
-        Curve("reading weights and cache", read, BLUE, 0.75, (5, 4)),
-        Curve("prefill in chunks", whole, VERMILLION, 0.75, (1, 0)),
-    )
+    (reading, blue), (whole, vermillion) = PRICE.items()
+    means = "time to read weights and cache again"
+    look: dict[str, Any] = {"label_at": 0.75}
     return alt.layer(
-        landmark(x, "chunk", "this chunk"),
-        landmark(y, "prompt_compute_s", ""),
-        _at_right("computing the prompt", s="prompt_compute_s").encode(y=y),
-        *(curves(x, y, over, line) for line in lines),
+        *landmarks(x, "x", "chunk", Landmark("this chunk", q.chunk)),
+        _across("computing the prompt", y, q.prompt_compute_s, left=True).encode(
+            y=y.on("y", "ms")
+        ),
+        bound_curves(
+            x,
+            y,
+            Drawn(
+                reading,
+                f.PROMPT_KV_S,
+                blue,
+                expr=read,
+                means=means,
+                dash=(5, 4),
+                **look,
+            ),
+            Drawn(whole, f.SERVED_PROMPT_S, vermillion, again, **look),
+        ),
         height=230,
     )
 
 
-def _at_right(text: str, **at: str) -> Any:
-    """The name of a horizontal line, above its right end."""
+def _across(
+    text: str, axis: QuantityAxis, quantity: Quantity, *, left: bool = False
+) -> Any:
+    """A rule across the chart at a signal, named above its right or below its left."""
     from llmserve_lab.extras import altair as alt
 
-    return (
-        alt.Chart(alt.Data(values=[{}]))
-        .transform_calculate(**at)
-        .mark_text(
-            text=text,
-            align="right",
-            x={"expr": "0.78 * width"},
-            dy=-7,
-            color=GREY.css,
-            clip=True,
-        )
-    )
+    row = alt.Chart(alt.Data(values=[{}]))
+    row = row.transform_calculate(ms=axis.reads(quantity))
+    rule = row.mark_rule(color=GREY.css, strokeDash=[3, 3], clip=True)
+    look: dict[str, Any] = {"align": "right", "dy": -7, "clip": True}
+    look |= {"align": "left", "dy": 9} if left else {}
+    at = {"expr": f"{0.01 if left else 0.78} * width"}
+    return alt.layer(rule, row.mark_text(text=text, x=at, color=GREY.css, **look))

@@ -14,6 +14,7 @@ from llmserve_lab.continuous_batching.machine import (
     DECODES,
     LONG,
     TARGET_S,
+    beside,
     decodes,
     served,
 )
@@ -22,6 +23,7 @@ from llmserve_lab.continuous_batching.page.controls import (
     PREFIXES,
     PRICED,
     PROMPTS,
+    REACHED,
     STOPS,
     TARGETS,
     constants,
@@ -36,10 +38,11 @@ from llmserve_lab.page.live.readout import Bound, Readout, Value, Verdict
 from llmserve_lab.running_example import ideal, setting
 
 KEPT = ("breaks the target", "keeps the target")
-LARGEST_FITTING = 512.0  # of the chunks on the slider, on the default machine
+LARGEST_FITTING = 768.0  # of the chunks on the slider, on the default machine
+NEXT = 1.6  # times a chunk that fits: one that does not, for each target on the slider
 
 
-def asked_by(formula: Formula, **at: Value) -> Bound:
+def asked_by(formula: Formula, /, **at: Value) -> Bound:
     """A formula of the served machine, tied to the chapter's setting and to ``at``."""
     known: dict[str, Value] = {**setting(), **decodes(), **served(), **at}
     keep = frozenset(served()) & frozenset(formula.known())
@@ -53,38 +56,44 @@ def lanes() -> LiveFigure:
     long = float(LONG)
     return LiveFigure(
         name="lanes-of-tokens",
-        title="Chunks close the gap in the readers' streams, and slow all of them",
+        title="The longer the chunk, the longer the hole in the streams of A to E",
         chart=lambda: charts.lanes([(c, beats(in_chunks(c))) for c in CHUNKS], until_s),
         controls=(
             Slider(quantity("chunk"), STOPS, float(LONG), "Chunk"),
-            Slider(quantity("tbt_target"), TARGETS, TARGET_S, "Target for the gap"),
+            Slider(quantity("tbt_target"), REACHED, TARGET_S, "Target for the gap"),
         ),
         derived={
             "last_prefix": Bound(f.LAST_PREFIX, prompt_len=long),
-            "iteration_s": asked_by(
+            "served_iteration_s": asked_by(
                 f.SERVED_ITERATION_S, chunk="chunk", context="last_prefix"
             ),
             "chunk_fits": asked_by(
                 f.SERVED_CHUNK_FITS, context="last_prefix", tbt_target="tbt_target"
             ),
-            "reading_gap_s": asked_by(f.READING_GAP_S, prompt_len=long, chunk="chunk"),
-            "chunks_s": asked_by(f.SERVED_PROMPT_S, prompt_len=long, chunk="chunk"),
+            "reading_gap_s": asked_by(
+                f.READING_GAP_S, prompt_len=long, chunk="chunk", **beside()
+            ),
+            "chunks_s": asked_by(
+                f.SERVED_PROMPT_S, prompt_len=long, chunk="chunk", **beside()
+            ),
         },
         readouts=(
-            Verdict("kept", "Longest gap", "tbt_target", "iteration_s", KEPT),
+            Readout("served_iteration_s", "Longest gap: the last full iteration"),
+            Verdict("kept", "This chunk", "tbt_target", "served_iteration_s", KEPT),
             Readout("reading_gap_s", "Mean gap while the prompt is read"),
             Readout(
                 f.NUM_CHUNKS, "Chunks of the prompt, a token each", prompt_len=long
             ),
-            Readout("chunks_s", "Time of the prefill in chunks"),
         ),
         sentence=(
-            "In chunks of {chunk} the longest gap is {iteration_s}, the mean gap while "
-            f"F is read {{reading_gap_s}}; at rest it is {si(calm_s(), 's')}."
+            "In chunks of {chunk} the prefill takes {chunks_s}. At rest a gap is "
+            f"{si(calm_s(), 's')}."
         ),
         goal=Goal(
-            "find the longest chunk that keeps the target.",
-            lambda chunk, chunk_fits: (chunk <= chunk_fits) & (2 * chunk > chunk_fits),
+            "find the longest chunk on the slider that keeps the target.",
+            lambda chunk, chunk_fits: (
+                (chunk <= chunk_fits) & (NEXT * chunk > chunk_fits)
+            ),
             {"chunk": LARGEST_FITTING},
         ),
     )
@@ -98,13 +107,13 @@ def chunk_from_target() -> LiveFigure:
         chart=charts.chunk_from_target,
         controls=(
             Slider(quantity("tbt_target"), TARGETS, TARGET_S, "Target for the gap"),
-            Slider(quantity("context"), PREFIXES, 65_536.0, "Prefix of the chunk"),
+            Slider(quantity("context"), PREFIXES, 65_536.0, "Prefix in cache"),
         ),
         derived={
             "chunk_fits": asked_by(
                 f.SERVED_CHUNK_FITS, context="context", tbt_target="tbt_target"
             ),
-            "ideal_fits": Bound(
+            "ideal_chunk_fits": Bound(
                 f.CHUNK_FITS,
                 **f.CHUNK_FITS.given(
                     {**ideal(), **decodes()}, context="context", tbt_target="tbt_target"
@@ -112,12 +121,16 @@ def chunk_from_target() -> LiveFigure:
             ),
         },
         readouts=(
-            Readout("chunk_fits", "Largest chunk on a served machine"),
-            Readout("ideal_fits", "Largest chunk, datasheet"),
+            Readout("chunk_fits", "Largest chunk that fits, as served"),
+            Readout(
+                "ideal_chunk_fits",
+                "Ideal machine (all of the datasheet): largest chunk",
+            ),
         ),
         sentence=(
             f"Beside {DECODES} requests that decode and after a prefix of {{context}}, "
-            "a chunk of about {chunk_fits} fits a target of {tbt_target}."
+            "the solid line reaches a target of {tbt_target} at a chunk of "
+            "{chunk_fits}; round down."
         ),
     )
 
@@ -127,7 +140,7 @@ def price() -> LiveFigure:
     touched = {"weight_bytes": "weight_bytes"}  # the embedding table is not read whole
     return LiveFigure(
         name="price-of-chunks",
-        title="Long chunks cost little, short ones several times the prompt",
+        title="What a prompt costs in chunks: each one launches and reads again",
         chart=lambda: charts.price(PRICED[-1]),
         controls=(
             Slider(quantity("chunk"), PRICED, 512.0, "Chunk"),
@@ -143,7 +156,7 @@ def price() -> LiveFigure:
             Readout("chunks_s", "Time of a prefill on a served machine"),
         ),
         sentence=(
-            "A prompt of {prompt_len} in chunks of {chunk} computes for "
-            "{prompt_compute_s} and takes {chunks_s}."
+            "A prompt of {prompt_len} in chunks of {chunk}, alone on the GPU, computes "
+            "for {prompt_compute_s}, and its prefill takes {chunks_s}."
         ),
     )

@@ -14,11 +14,11 @@ from llmserve_lab.continuous_batching.machine import (
 )
 from llmserve_lab.continuous_batching.page.slots import POLICIES
 from llmserve_lab.continuous_batching.page.slots import served as run_of
-from llmserve_lab.engine import Policy
+from llmserve_lab.engine import IterationLoad, Policy
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.roofline import formulas as roofline
-from llmserve_lab.running_example import PROMPT, setting
+from llmserve_lab.running_example import PROMPT, cost, setting
 
 CHUNK = 512.0
 ANSWERS = (100, 200, 300, 800)  # tokens, of a static batch
@@ -29,7 +29,8 @@ WAITS = (
     "a few hundred milliseconds",
     "a few tens of milliseconds",
 )
-FREEZES = ("about 50 ms", "about half a second", "several seconds")
+FREEZES = ("about 50 ms", "about half a second", "about a second")
+SIXTH = 16_384  # tokens: a sixth of the book
 PRICES = ("next to nothing", "about half as much again", "more than twice the time")
 
 
@@ -44,9 +45,15 @@ def _late() -> float:
     return float(found < 1) + float(found < 0.1)
 
 
+def sixth_s() -> float:
+    """The iteration that reads a sixth of the book in one piece, as a gap."""
+    own = IterationLoad.of(chunk=1, context=PROMPT)
+    beside = IterationLoad(*(DECODES * each for each in own))
+    return cost().seconds(beside.plus(IterationLoad.of(chunk=SIXTH)))
+
+
 def _freeze() -> float:
-    gap = longest_gap_s(whole())
-    return float(gap > 0.1) + float(gap > 2)
+    return float(sixth_s() > 0.1) + float(sixth_s() > 0.7)
 
 
 def _added() -> float:
@@ -120,19 +127,26 @@ predict_freeze = Question(
     name="continuous-batching.predict-freeze",
     kind="predict",
     prompt=lambda: (
-        "Llama-3.1-8B on one H100. Five requests decode; each gets a token every "
-        f"{1e3 * calm_s():.0f} ms or so. A prompt of {LONG:,} tokens joins "
-        "their next iteration in one piece. How long until their next token?"
+        f"A prompt of {LONG:,} tokens, read in one piece, stops the stream for "
+        f"{si(longest_gap_s(whole()), 's')}. Five requests decode; each gets a token "
+        f"every {1e3 * calm_s():.0f} ms or so. Now a prompt of {SIXTH:,} tokens, a "
+        "sixth of the book, joins their next iteration in one piece. How long until "
+        "their next token?"
     ),
     choices=FREEZES,
     answer=_freeze,
     hints=(
-        Hint(lambda: 0.0, "Ten times a usual iteration, for a prompt of a whole book?"),
-        Hint(lambda: 1.0, "The linear layers alone take longer; attention doubles it."),
+        Hint(lambda: 0.0, "The linear layers alone take several times that."),
+        Hint(
+            lambda: 2.0,
+            "A sixth of the time, if it grew with the length alone; but attention "
+            "grows with its square.",
+        ),
     ),
     why=lambda: (
-        f"{si(longest_gap_s(whole()), 's')}: no request gets a token before the "
-        "iteration is over, and it lasts as long as its largest piece of work."
+        f"{si(sixth_s(), 's')}: no request gets a token before the iteration is over. "
+        f"Linear layers take a sixth, attention a thirty-sixth of what they take for "
+        "the whole book."
     ),
 )
 predict_price = Question(
@@ -151,7 +165,8 @@ predict_price = Question(
         Hint(lambda: 2.0, "Half of the reading happens beside the arithmetic."),
     ),
     why=lambda: (
-        f"{_added():.2f} times as long. The arithmetic takes "
+        f"{_added():.2f} times as long, if nothing decodes beside it. The arithmetic "
+        "takes "
         f"{si(f.PROMPT_COMPUTE_S.at(setting(), prompt_len=LONG), 's')} in any case; "
         "launching every iteration, and the reading that does not hide, come on top."
     ),

@@ -7,7 +7,7 @@ from typing import Any
 
 from llmserve_lab.continuous_batching.occupancy import Stay, logged, stays
 from llmserve_lab.continuous_batching.workloads import LETTERS, four
-from llmserve_lab.engine import Continuous, Policy, Report, Static
+from llmserve_lab.engine import Continuous, Policy, Report, Request, Static
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
@@ -39,19 +39,18 @@ def slots_by_iteration() -> StepFigure:
         name="slots",
         title="A static batch holds a slot for nobody while others wait for one",
         scene=Scene(
-            x=SceneAxis((0, longest), "iteration"),
+            x=SceneAxis((0, longest), "iterations done"),
             y=SceneAxis(ROWS),
             marks=(
                 Cells(table="waits", x2="x2", text="text", opacity="faint", grows=True),
                 Cells(table="runs", x2="x2", text="text", grows=True),
             ),
-            height=170,
+            height=150,
         ),
         logs=logs,
-        stills=((static, 3), (static, 6), ("continuous batching", last)),
-        start=last,
+        stills=((static, 0), (static, 3), (static, last)),
         legend={
-            **{letter: f"request {letter}" for letter in LETTERS[: len(four())]},
+            **{LETTERS[each.id]: _asks(each) for each in four()},
             "idle": "slot held, token for nobody",
         },
         counters=(
@@ -59,6 +58,14 @@ def slots_by_iteration() -> StepFigure:
             Counter("C's time to first token"),
             Counter("answers complete"),
         ),
+    )
+
+
+def _asks(request: Request) -> str:
+    """What a request brings and gets."""
+    return (
+        f"{LETTERS[request.id]}: prompt {request.prompt_len:,}, "
+        f"answer {request.output_len:,}"
     )
 
 

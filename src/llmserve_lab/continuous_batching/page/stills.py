@@ -13,7 +13,7 @@ from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.lanes import beats, pieces
 from llmserve_lab.continuous_batching.machine import decodes, served
 from llmserve_lab.continuous_batching.occupancy import frames
-from llmserve_lab.continuous_batching.sweep import RatePoint, asked_per_s
+from llmserve_lab.continuous_batching.sweep import REQUESTS, RatePoint, asked_per_s
 from llmserve_lab.engine import Report
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION, Ink
@@ -33,32 +33,30 @@ def sweep(
     """
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(5.6, 3.8))
-    for name, found in points.items():
-        ink, rates = INKS[name], [point.per_s for point in found]
-        look: dict[str, Any] = {"color": ink.light}
-        upper.plot(rates, [p.tokens_per_s for p in found], **look)
-        lower.plot(rates, [p.ttft_s for p in found], **look)
-        _saturation(upper, name, rates[-1], most[name])
+    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(5.6, 4.2))
     last = next(iter(points.values()))[-1].per_s
     each = asked_per_s(last) / last  # tokens that a request asks for, as drawn
     asked = [0, min(last, 1.15 * max(most.values()) / each)]
     upper.plot(asked, [each * r for r in asked], ":", color=GREY.light, lw=1)
+    for name, found in points.items():
+        rates = [point.per_s for point in found]
+        look: dict[str, Any] = {"color": INKS[name].light}
+        upper.plot(rates, [p.tokens_per_s for p in found], **look)
+        lower.plot(rates, [p.ttft_s for p in found], **look)
+    static, continuous = (most[name] for name in INKS)
+    most_says = f", at most {continuous:,.0f}"
+    begins, ends = points["continuous"][0], points["static"][-1]
+    _named(upper, "static", (last, static), (-4, -13), f", at most {static:,.0f}")
+    _named(upper, "continuous", (0, continuous), (6, -4), most_says, left=True)
+    _named(lower, "static", (last, ends.ttft_s), (-4, -14))
+    _named(lower, "continuous", (begins.per_s, begins.ttft_s), (0, 6), left=True)
     upper.set(ylabel="output tokens/s", xlim=(0, last))
-    upper.set_ylim(0, 1.3 * max(most.values()))
-    lower.set(ylabel="median TTFT (s)", yscale="log", ylim=(0.01, 1000))
+    upper.set_ylim(0, 1.2 * continuous)
+    upper.yaxis.set_major_formatter(lambda value, _: plain(value))
+    lower.set(ylabel="median TTFT (s, log)", yscale="log", ylim=(0.01, 1000))
     lower.yaxis.set_major_formatter(lambda value, _: plain(value))
     lower.minorticks_off()
-    for name, found in points.items():
-        lower.annotate(
-            f"{name} batching",
-            (found[0].per_s, found[0].ttft_s),
-            (0, 9),
-            textcoords="offset points",
-            color=INKS[name].light,
-        )
     lower.set_xlabel("requests that arrive per second")
-    static, continuous = (most[name] for name in INKS)
     return StaticFigure.of(
         figure,
         name="continuous_batching.sweep",
@@ -67,23 +65,24 @@ def sweep(
             f"With {slots} slots static batching saturates at {static:,.0f} tokens/s, "
             f"continuous batching at {continuous:,.0f}. Dotted: the tokens that are "
             "asked for. From where a line leaves it, the queue grows, and with it "
-            "the TTFT."
+            f"the TTFT, for as long as the run lasts (here {REQUESTS:,} requests)."
         ),
     )
 
 
-def _saturation(axes: Any, name: str, last: float, most: float) -> None:
-    """A thin line at the most that a scheduler delivers, and its name on it."""
-    ink = INKS[name]
-    axes.axhline(most, color=ink.light, linewidth=0.8, linestyle=(0, (2, 3)))
-    axes.annotate(
-        f"{name} batching: {most:,.0f}",
-        (last, most),
-        (-4, 5),
-        textcoords="offset points",
-        ha="right",
-        color=ink.light,
-    )
+def _named(
+    axes: Any,
+    name: str,
+    at: tuple[float, float],
+    off: tuple[int, int],
+    more: str = "",
+    *,
+    left: bool = False,
+) -> None:
+    """The name of a line beside it, where no line runs."""
+    text, ha = f"{name} batching{more}", "left" if left else "right"
+    look: dict[str, Any] = {"ha": ha, "color": INKS[name].light}
+    axes.annotate(text, at, off, textcoords="offset points", **look)
 
 
 @figure_style()
@@ -122,8 +121,9 @@ def one_request(report: Report, number: int) -> StaticFigure:
         name="continuous_batching.request",
         title="One request, four numbers",
         sentence=(
-            f"A request of the engine: it arrives at 0, its first token comes after "
-            f"{si(first - arrival, 's')}, its last after {si(last - arrival, 's')}. "
+            "A request of the book's engine: it arrives at 0, its first token comes "
+            f"after {si(first - arrival, 's')}, its last after "
+            f"{si(last - arrival, 's')}. "
             f"One of its {len(gaps)} gaps lasts {si(max(gaps), 's')}, because another "
             "prompt was read in between."
         ),
@@ -163,9 +163,9 @@ def chosen(report: Report, target_s: float) -> StaticFigure:
         name="continuous_batching.chosen",
         title="A chunk that keeps the target has to shrink",
         sentence=(
-            f"To keep {si(target_s, 's')} the engine takes {len(rows)} iterations: "
-            f"the first carries {si(rows[0], 'token')} of the prompt, the last full "
-            f"one {si(rows[-2], 'token')}; the closed form runs through the points."
+            f"To keep {si(target_s, 's')} the book's engine takes {len(rows)} "
+            f"iterations: chunks of {rows[0]:,} tokens at first, of {rows[-2]:,} in "
+            "the last that is full; the closed form runs through the points."
         ),
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 from llmserve_lab.continuous_batching.occupancy import frames, logged
 from llmserve_lab.continuous_batching.workloads import LETTERS
 from llmserve_lab.engine import Chunked, Continuous, Policy, Request
-from llmserve_lab.engine.metrics.iteration_log import Frame as Iteration
+from llmserve_lab.engine.metrics.iteration_log import IterationFrame as Iteration
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
 from llmserve_lab.running_example import cost
@@ -46,17 +46,16 @@ def mixed_iterations() -> StepFigure:
             x=SceneAxis((0, most), "rows of the iteration"),
             y=SceneAxis(tuple(f"iter. {i + 1}" for i in range(SHOWN))),
             marks=(Cells(table="rows", text="text"),),
-            height=180,
+            height=160,
         ),
         logs={name: _log(run) for name, run in runs.items()},
-        stills=((first, 0), (first, SHOWN - 1), (other, SHOWN - 1)),
-        start=SHOWN - 1,
+        stills=((first, 1), (first, SHOWN - 1), (other, SHOWN - 1)),
         legend={
             **{letter: f"rows of {letter}" for letter in "ABC"},
             "D": "rows of D, which comes with a prompt",
         },
         counters=(
-            Counter("time of it", "ms"),
+            Counter("time of this iteration", "ms"),
             Counter("rows"),
             Counter("tokens written"),
             Counter("left of D's prompt"),

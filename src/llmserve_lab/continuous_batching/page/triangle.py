@@ -31,10 +31,10 @@ def chunks_fill_the_triangle() -> StepFigure:
             x=SceneAxis((0, TOKENS), "keys (tokens that are looked at)"),
             y=SceneAxis((TOKENS, 0), "rows (tokens that look)"),
             marks=(Cells(table="pairs", x2="x2", opacity="faint"),),
-            height=230,
+            height=220,
         ),
         logs=logs,
-        start=LEAST,
+        start=1,
         stills=tuple((first, frame) for frame in (1, 2, 3)),
         legend={"cache": "keys in the cache", "new": "keys of the chunk itself"},
         counters=(

@@ -195,7 +195,7 @@ class Twin:
             raise ValueError(
                 f"weights must fit in {room / 1e9:.0f} GB, got {held / 1e9:.0f} GB"
             )
-        size = {"hbm_bytes": room, "weight_bytes": held, "context": context}
+        size = {"hbm_bytes": room, "stored_bytes": held, "context": context}
         return np.floor(computed(BATCH_FITS, self.shape | size))
 
     def room_bytes(self) -> float:

@@ -171,7 +171,7 @@ def memory() -> Any:
         q.batch_fits, words="requests that fit on a GPU", domain=(0.3, 6000), log=True
     )
     ink = SERIES[0]
-    at = {"weight_bytes": "resident_bytes"}
+    at = {"stored_bytes": "resident_bytes"}
     line = Drawn("as many requests as fit", BATCH_FITS, ink, at, label_at=0.5)
     point = (
         alt.Chart(alt.Data(values=[{}]))

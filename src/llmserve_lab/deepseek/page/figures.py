@@ -180,7 +180,7 @@ def memory() -> LiveFigure:
         derived={
             "local_experts": group()["local_experts"],
             "resident_bytes": _held()["resident_bytes"],
-            "batch_fits": Bound(BATCH_FITS, weight_bytes="resident_bytes"),
+            "batch_fits": Bound(BATCH_FITS, stored_bytes="resident_bytes"),
         },
         readouts=(
             Readout("batch_fits", "Requests that fit on a GPU"),

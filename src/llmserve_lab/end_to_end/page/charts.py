@@ -4,48 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
+from llmserve_lab import notation as q
 from llmserve_lab.end_to_end import formulas as f
-from llmserve_lab.page.live.marks import Curve, curves, landmark
-from llmserve_lab.page.palette import BLUE, VERMILLION
+from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
+from llmserve_lab.page.live.bound import Landmark, landmarks
+from llmserve_lab.page.palette import MEANINGS
 
-ANSWERS = (1.0, 1000.0)
+TOKENS = QuantityAxis(
+    q.new_tokens,
+    words="answer to generate",
+    domain=(1.0, 1000.0),
+    ticks={"tickCount": 5},
+)
+FLOPS = QuantityAxis(
+    q.recompute_flops,
+    words="FLOP of the answer, log scale",
+    domain=(1e12, 1e19),
+    log=True,
+)
 
 
 def again_or_once() -> Any:
     """FLOPs of the whole answer against its length."""
     from llmserve_lab.extras import altair as alt
 
-    x = alt.X(
-        "answer",
-        type="quantitative",
-        title="tokens of the answer",
-        scale=alt.Scale(domain=[0, ANSWERS[1]], nice=False),
-        axis=alt.Axis(tickCount=5),
-    )
-    y = alt.Y(
-        "flops",
-        type="quantitative",
-        title="FLOPs of the answer",
-        scale=alt.Scale(type="log"),
-        axis=alt.Axis(format="~s", tickCount=5),
-    )
-    here = {"new_tokens": "datum.answer"}
+    cache = MEANINGS["cache"]
     lines = (
-        Curve(
-            "everything again",
-            f.RECOMPUTE_FLOPS.browser(here),
-            VERMILLION,
+        Drawn(
+            "recomputed each time",
+            f.RECOMPUTE_FLOPS,
+            MEANINGS["new"],
             label_at=0.97,
             rising=True,
         ),
-        Curve(
-            "with a cache",
-            f.CACHED_FLOPS.browser(here),
-            BLUE,
-            label_at=1.0,
-            dash=BLUE.dash or (6, 3),
-            rising=True,
-        ),
+        Drawn("with a cache", f.CACHED_FLOPS, cache, rising=True, dash=cache.dash),
     )
-    mark = landmark(x, "new_tokens", "this answer")
-    return alt.layer(mark, curves(x, y, ANSWERS, *lines), height=220)
+    here = landmarks(
+        TOKENS, "x", "new_tokens", Landmark("generated here", q.new_tokens)
+    )
+    return alt.layer(*here, bound_curves(TOKENS, FLOPS, *lines), height=240)

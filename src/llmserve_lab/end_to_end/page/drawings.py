@@ -21,7 +21,7 @@ def block() -> StaticFigure:
     """One block: the rows pass by above, two halves add to them from below."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 2.7))
+    figure, axes = plt.subplots(figsize=(4.6, 2.5))
     _plain(axes, (0, 10.4), (0.6, 5.2))
     _arrow(axes, (0.1, 4.2), (10.3, 4.2), width=5)
     axes.text(0.1, 4.65, "rows in", color=GREY.light)
@@ -72,7 +72,7 @@ def heads(model: ModelShape) -> StaticFigure:
 
     attention = cached_heads(model)
     n, shared = attention.n_heads, attention.n_kv_heads
-    figure, axes = plt.subplots(figsize=(5.6, 1.9))
+    figure, axes = plt.subplots(figsize=(4.6, 1.8))
     _plain(axes, (-0.2, n + 0.2), (0, 4.2))
     look: dict[str, Any] = {"facecolor": VERMILLION.light, "edgecolor": "none"}
     for i in range(n):
@@ -105,7 +105,7 @@ def rope() -> StaticFigure:
     """Three dials: a key and a query two positions apart, early and late, and one."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, dials = plt.subplots(1, 3, figsize=(5.6, 1.9))
+    figure, dials = plt.subplots(1, 3, figsize=(4.8, 1.9))
     scores = [_dial(axes, *pair) for axes, pair in zip(dials, PAIRS, strict=True)]
     return StaticFigure.of(
         figure,
@@ -156,7 +156,7 @@ def parameters(model: ModelShape) -> StaticFigure:
 
     parts = parts_of(model)
     total = sum(parts.values())
-    figure, axes = plt.subplots(figsize=(5.6, 1.7))
+    figure, axes = plt.subplots(figsize=(4.8, 1.7))
     left = 0.0
     inks = {"embedding": GREY, "attention": VERMILLION, "ffn": BLUE, "head": GREEN}
     for name, ink in inks.items():

@@ -10,7 +10,7 @@ from llmserve_lab.end_to_end.sampling import chances, nucleus
 from llmserve_lab.end_to_end.story import PROMPT, WORDS, model, tokenize
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.transformer.arithmetic import Array
 
 Row = dict[str, Any]
@@ -18,6 +18,7 @@ TEMPERATURES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 LOGS = {"all words": 1.0, "top-p 0.9": 0.9}
 SHOWN = 5
 RARE, WANTED = " seed", 0.1
+ROOM, GAP = 0.15, 0.012  # of the axis: the shortest bar with its number in it
 
 
 def logits() -> Array:
@@ -34,7 +35,10 @@ def heat() -> StepFigure:
         scene=Scene(
             x=SceneAxis((0, 1), "probability of the next word (the five likeliest)"),
             y=SceneAxis(tuple(WORDS[i].strip() for i in _likeliest())),
-            marks=(Cells(table="bars", x="start", x2="end", y="word", text="text"),),
+            marks=(
+                Cells(table="bars", x="start", x2="end", y="word", text="text"),
+                Labels(table="beside", y="word", align="left"),
+            ),
             height=28 * SHOWN,
         ),
         logs={name: _log(top_p) for name, top_p in LOGS.items()},
@@ -44,16 +48,19 @@ def heat() -> StepFigure:
         counters=(Counter("temperature"), Counter("words that may be drawn")),
         goal=Goal(
             "let “seed” be drawn more than once in ten times",
-            lambda frame, log: (frame >= first_frame()) & (log < 1),
-            {"log": first, "frame": first_frame()},
+            lambda frame, log: (
+                ((log < 1) & (frame >= first_frame(1.0)))
+                | ((log > 0) & (frame >= first_frame(0.9)))
+            ),
+            {"log": first, "frame": first_frame(1.0)},
         ),
     )
 
 
-def first_frame() -> int:
+def first_frame(top_p: float) -> int:
     """The first temperature at which the rare word has more than the wanted share."""
     at = WORDS.index(RARE)
-    shares = [float(chances(logits(), t)[at]) for t in TEMPERATURES]
+    shares = [float(chances(logits(), t, top_p)[at]) for t in TEMPERATURES]
     return next(i for i, share in enumerate(shares) if share > WANTED)
 
 
@@ -62,21 +69,25 @@ def _likeliest() -> list[int]:
 
 
 def _log(top_p: float) -> StepLog:
-    frames, bars = list[Frame](), list[Row]()
+    frames, bars, beside = list[Frame](), list[Row](), list[Row]()
     for number, temperature in enumerate(TEMPERATURES):
         free = chances(logits(), temperature)
         kept, shares = nucleus(free, top_p), chances(logits(), temperature, top_p)
         for token in _likeliest():
             share = float(shares[token] if kept[token] else free[token])
-            bars.append(
-                {
-                    **{"word": WORDS[token].strip(), "start": 0, "end": share},
-                    **{"ink": "new" if kept[token] else "idle"},
-                    **{"text": f"{share:.2f}", "since": number, "until": number + 1},
-                }
-            )
+            row = {"word": WORDS[token].strip(), "since": number, "until": number + 1}
+            number_on, number_beside = _placed(share, drawn=bool(kept[token]))
+            ink = "new" if kept[token] else "idle"
+            bars.append({**row, "start": 0, "end": share, "ink": ink, **number_on})
+            beside.append({**row, "x": share + GAP, **number_beside})
         frames.append(_frame(temperature, shares, int(kept.sum())))
-    return StepLog(tuple(frames), {"bars": bars})
+    return StepLog(tuple(frames), {"bars": bars, "beside": beside})
+
+
+def _placed(share: float, *, drawn: bool) -> tuple[Row, Row]:
+    """The number of a bar: in it where there is room and the bar is not hatched."""
+    shown = {"text": f"{share:.2f}"}
+    return (shown, {"text": ""}) if drawn and share >= ROOM else ({"text": ""}, shown)
 
 
 def _frame(temperature: float, shares: Array, kept: int) -> Frame:

@@ -29,7 +29,7 @@ def loop() -> StepFigure:
         name="generation-loop",
         title="Each pass writes one token; a cache keeps what was computed for it",
         scene=Scene(
-            x=SceneAxis((-1.6, columns), shown=False),
+            x=SceneAxis((-1.5, columns), shown=False),
             y=SceneAxis((3.1, -0.8), shown=False),
             marks=(
                 Cells(table="cells", text="text", y2="y2"),
@@ -58,7 +58,7 @@ def loop() -> StepFigure:
 
 def _names() -> list[Row]:
     names = ("text", "KV 1", "KV 2")
-    return [{"x": -1.55, "y": y + 0.5, "text": name} for y, name in enumerate(names)]
+    return [{"x": -1.45, "y": y + 0.5, "text": name} for y, name in enumerate(names)]
 
 
 def _log(run: LoopRun, *, cached: bool) -> StepLog:

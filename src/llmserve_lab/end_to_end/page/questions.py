@@ -12,8 +12,9 @@ from llmserve_lab.end_to_end.story import SENTENCE, model, tokenize
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
+from llmserve_lab.running_example import ANSWER as ANSWER
+from llmserve_lab.running_example import PROMPT as PROMPT
 
-PROMPT, ANSWER = 1000, 200  # tokens of the book's usual request
 LLAMA = catalog.model("llama-3.1-8b")
 BIG = catalog.model("llama-3.1-70b")
 REQUEST: dict[str, float] = {"prompt_len": PROMPT, "new_tokens": ANSWER}

@@ -29,6 +29,14 @@ def causal_mask(tokens: list[int]) -> StaticFigure:
     axes.set_yticks(range(n), words)
     axes.set(xlabel="key: what is seen", ylabel="query: who looks")
     axes.grid(visible=False)
+    for place, (ink, what) in enumerate(((GREY, "itself"), (BLUE, "earlier ones"))):
+        look: dict[str, Any] = {
+            "color": ink.light,
+            "weight": "bold",
+            "ha": "right",
+            "fontsize": 9,
+        }
+        axes.text(n - 0.5, 0.1 + 0.6 * place, f"■ {what}", **look)
     return StaticFigure.of(
         figure,
         name="end_to_end.causal_mask",

@@ -45,7 +45,11 @@ def way() -> StepFigure:
         logs={"pass": StepLog(frames, {"cells": rows})},
         stills=(("pass", 3), ("pass", 6), ("pass", 8)),
         start=8,
-        legend={"new": "this station", "other": "stations before"},
+        legend={
+            "new": "this station",
+            "other": "stations before",
+            "empty": "still to come",
+        },
         counters=(Counter("shape here"), Counter("shape in Llama-3.1-8B")),
     )
 
@@ -76,32 +80,37 @@ def _texts() -> dict[str, list[str]]:
         "tokens": [word.replace(" ", "␣") for word in words],
         "ids": [f"{token:,}" for token in tokens.encode(PROMPT)],
     }
-    for band in ("vectors", "block 1", "block 2", "logits"):
-        shown[band] = [f"{_short(row)} …" for row in found[band]]
+    for band in ("vectors", "block 1", "block 2"):
+        shown[band] = [f"{_short(row[0])} …" for row in found[band]]
+    shown["logits"] = [f"… {_short(row.max())}" for row in found["logits"]]
     return shown
 
 
-def _short(row: Array) -> str:
-    """The first two numbers of a row, with a real minus sign."""
-    first, second = (round(float(x), 1) + 0.0 for x in row[:2])
-    return f"{first:.1f} {second:.1f}".replace("-", "−")
+def _short(number: float) -> str:
+    """A number of a row, with a real minus sign: one of them fits on a phone, too."""
+    return f"{round(float(number), 1) + 0.0:.1f}".replace("-", "−")
 
 
 def _rows() -> list[Row]:
-    """Cells by band: in full colour at their station, grey from then on."""
+    """Cells by band: pale before their station, in full colour at it, grey after."""
     found: list[Row] = []
     for y, (band, texts) in enumerate(_texts().items()):
         span = 4 * WIDE if band == "text" else WIDE
         for column, text in enumerate(texts):
-            place = _place(column, y, span) | {"text": text}
-            found.append({**place, "ink": "new", "since": y, "until": y + 1})
-            found.append({**place, "ink": "other", "since": y + 1})
+            found += _stages(_place(column, y, span), text, y)
     y, word = len(BANDS) - 1, _likeliest()[0].replace(" ", "␣")
-    chosen = _place(3, y, WIDE) | {"text": word}
-    found.append({**chosen, "ink": "new", "since": y, "until": y + 1})
-    found.append({**chosen, "ink": "other", "since": y + 1})
+    found += _stages(_place(3, y, WIDE), word, y)
     found.append({**_place(4, 1, WIDE), "text": word, "ink": "new", "since": y + 1})
     return found
+
+
+def _stages(place: Row, text: str, y: int) -> list[Row]:
+    """A cell of station ``y``: before, at and after it."""
+    return [
+        {**place, "text": "", "ink": "empty", "until": y},
+        {**place, "text": text, "ink": "new", "since": y, "until": y + 1},
+        {**place, "text": text, "ink": "other", "since": y + 1},
+    ]
 
 
 def _place(column: int, y: int, span: float) -> Row:
@@ -123,7 +132,7 @@ def _frames() -> tuple[Frame, ...]:
     scores = (f"{n} × {small.vocab}", f"{n} × {large.vocab:,}")
     last = large.n_layers
     said = (
-        ("The prompt is text.", ("–", "–")),
+        ("The prompt is text.", (f"{len(PROMPT)} characters",) * 2),
         ("It is cut into tokens; ␣ stands for a space.", (f"{n}", f"{n}")),
         ("Each token has a number, its id, in the vocabulary.", (f"{n}", f"{n}")),
         ("Each id is looked up in a table: one row of numbers a token.", rows),

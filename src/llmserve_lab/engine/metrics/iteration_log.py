@@ -23,7 +23,7 @@ BEFORE = ("arrived", "admitted")  # an iteration that begins at this moment
 
 
 @dataclass(frozen=True, kw_only=True)
-class Frame:
+class IterationFrame:
     """One iteration as a step figure or a dashboard shows it: plain data.
 
     ``events`` are (kind, request id) in the order in which they happened since the
@@ -87,7 +87,7 @@ class IterationLog:
         shown = (e for e in self.events if from_s <= e.time_s <= until_s)
         return IterationLog(tuple(inside), tuple(shown))
 
-    def frames(self, pool: str | None = None, replica: int = 0) -> list[Frame]:
+    def frames(self, pool: str | None = None, replica: int = 0) -> list[IterationFrame]:
         """One replica's iterations as plain records, a frame each.
 
         Args:
@@ -111,7 +111,7 @@ class IterationLog:
         ]
 
     @staticmethod
-    def _frame(step: IterationRecord, events: list[RequestEvent]) -> Frame:
+    def _frame(step: IterationRecord, events: list[RequestEvent]) -> IterationFrame:
         if step.count > 1 or not step.scheduled:
             raise ValueError(
                 "leap must be False for one frame an iteration, got a span of "
@@ -125,7 +125,7 @@ class IterationLog:
         ):
             event = events.pop(0)
             found.append((event.kind, event.id))
-        return Frame(
+        return IterationFrame(
             start_s=step.start_s,
             end_s=step.end_s,
             pool=step.pool,

@@ -93,10 +93,13 @@ class Static(Policy):
         chunks = [(sequence, sequence.pending) for sequence in state.prefilling]
         if chunks:
             pairs = slots * IterationLoad.of(chunk=width).pairs
-            return Plan(chunks, padded=IterationLoad(slots * width, pairs, 0))
+            load = IterationLoad(slots * width, pairs, 0, slots, slots)
+            return Plan(chunks, padded=load)
         cached = slots * (width + state.decode_batch.clock - state.opened_at)
         return Plan(
-            [], repeats=MANY, padded=IterationLoad(slots, cached + slots, cached)
+            [],
+            repeats=MANY,
+            padded=IterationLoad(slots, cached + slots, cached, slots),
         )
 
 

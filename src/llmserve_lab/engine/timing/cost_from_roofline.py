@@ -58,10 +58,10 @@ def slopes(
             f"tp must be at most {accelerator.num_devices}, the devices that "
             f"{link.name} joins, got {tp}"
         )
-    weight_bytes = float(f.WEIGHT_BYTES.at(work))
+    weight_bytes = float(f.STORED_BYTES.at(work))
     row_flops = float(f.LINEAR_FLOPS(params_active=work["params_active"], n_rows=1))
     kv_bytes = work["kv_bytes_per_token"]
-    hbm_bytes = float(accelerator.usable_bytes) if usable else has["hbm_bytes"]
+    hbm_bytes = has["hbm_bytes"] if usable else float(accelerator.hbm_bytes)
     return {
         "row_s": _compute_s(row_flops / tp, has),
         "pair_s": _compute_s(work["attn_flops_per_pair"] / tp, has),

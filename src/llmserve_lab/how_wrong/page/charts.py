@@ -20,7 +20,8 @@ MODEL_INKS: dict[str, Ink] = {
     "qwen3-32b": SERIES[1],
     "llama-3-70b": SERIES[0],
 }
-MEASURED, PREDICTED = QuantityAxis(q.measured_s), QuantityAxis(q.predicted_s)
+MEASURED = QuantityAxis(q.measured_s, words="measured time, log scale")
+PREDICTED = QuantityAxis(q.predicted_s, words="predicted time, log scale")
 # Axes of scores, which are counted and not computed by a formula.
 MAPE, ERROR = "mean error (%)", "relative error (%)"
 ROWS = "measured rows"

@@ -91,10 +91,10 @@ def _told() -> str:
     block_bytes = BLOCK_TOKENS * cost.kv_bytes_per_token
     return (
         f"{count.record.model.name} on {count.record.tp} H100. Each GPU has "
-        f"{si(cost.hbm_bytes / cost.n_gpus, 'byte')}, of which vLLM uses "
-        f"{UTILISATION:.0%}. The weights take {si(cost.weight_bytes, 'byte')} of both "
-        f"together, {si(count.reserved_bytes, 'byte')} of each GPU are reserved, and "
-        f"a block of {BLOCK_TOKENS} tokens takes {si(block_bytes, 'byte', 4)}. How "
+        f"{si(cost.hbm_bytes / cost.n_gpus, 'byte', 4)}, of which vLLM uses "
+        f"{UTILISATION:.0%}. The weights take {si(cost.weight_bytes, 'byte', 4)} of "
+        f"both together, {si(count.reserved_bytes, 'byte')} of each GPU are reserved, "
+        f"and a block of {BLOCK_TOKENS} tokens takes {si(block_bytes, 'byte', 4)}. How "
         "many blocks are there?"
     )
 

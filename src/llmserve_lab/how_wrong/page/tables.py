@@ -15,7 +15,6 @@ from llmserve_lab.formula.text import si
 from llmserve_lab.how_wrong.cache_blocks import predicted
 from llmserve_lab.how_wrong.drafts import fits
 from llmserve_lab.how_wrong.folds import NAMES
-from llmserve_lab.how_wrong.page.controls import KINDS
 from llmserve_lab.how_wrong.pairs import endless, fullest, pairs, ratios
 from llmserve_lab.how_wrong.record import (
     mean_error,
@@ -24,32 +23,32 @@ from llmserve_lab.how_wrong.record import (
     row_errors,
 )
 from llmserve_lab.how_wrong.script import LINES
+from llmserve_lab.how_wrong.wording import per_cent, signed
 from llmserve_lab.page.table import Table
 from llmserve_lab.validation import achieved, dense_rows
 from llmserve_lab.validation.constants import record as validated
+from llmserve_lab.validation.prediction import Kind as TimeKind
 
-
-def per_cent(share: float, digits: int = 1) -> str:
-    """A share as per cent, a sign only where it is negative."""
-    return f"{100 * share:.{digits}f} %"
+SHORT: dict[str, TimeKind] = {"TPOT": "tpot", "end-to-end": "e2e", "TTFT": "ttft"}
 
 
 def beside_the_tool() -> Table:
     """The book's errors, its model left out, and those of the best public tool."""
     rows = []
-    for words, kind in KINDS.items():
+    for words, kind in SHORT.items():
         tool = [per_cent(float(each)) for each in serving.TOOL_ERRORS[kind]]
         size = np.abs(row_errors(kind, "model"))
         own = [per_cent(float(each)) for each in (size.mean(), np.median(size))]
         rows.append((words, *own, *tool))
     own = [per_cent(each("ttft", "model")) for each in (mean_error, median_error)]
-    rows.append(("TTFT, rows with a public protocol", *own, "–", "–"))
+    rows.append(("TTFT, public", *own, "–", "–"))
     return Table(
-        f"Absolute errors on the measured rows ({len(dense_rows())}; "
-        f"the tool answers {float(serving.TOOL_ROWS):.0f})",
-        ("time", "book, mean", "median", "tool, mean", "median"),
+        f"Sizes of errors, mean and median: the book on {len(dense_rows())} measured "
+        f"rows, the tool on the {float(serving.TOOL_ROWS):.0f} that it answers",
+        ("time", "book", "median", "tool", "median"),
         rows,
         notes=(
+            "Public: rows whose benchmark's script is published.",
             "The tool is not fitted to these rows, and covers far more models, GPUs "
             "and settings.",
         ),
@@ -76,8 +75,8 @@ def constants() -> Table:
     ]
     tpot, ttft = (per_cent(each) for each in off["11111"])
     return Table(
-        "Six fitted constants, and the error with one of them as in the datasheet",
-        ("constant", "fitted", "TPOT without", "TTFT without"),
+        "Six fitted constants, and the mean errors if one is as in the datasheet",
+        ("constant", "fitted", "TPOT", "TTFT"),
         [*rows, ("all in place", "", tpot, ttft)],
         notes=(
             "Both shares are switched off together, and with them the overlap and the "
@@ -123,10 +122,10 @@ def seesaw() -> Table:
     for other in ("sglang", "trtllm"):
         found = ratios(pairs("vllm", other))
         times = (f"{each:.2f}×" for each in (found.ttft, found.tpot, found.e2e))
-        rows.append((f"{NAMES[other]} over vLLM", found.n, *times))
+        rows.append((f"{NAMES[other]} / vLLM", found.n, *times))
     return Table(
         "Measured rows alike but for the engine: medians of the ratios",
-        ("engines", "pairs", "TTFT", "TPOT", "end-to-end"),
+        ("engines", "pairs", "TTFT", "TPOT", "answer"),
         rows,
     )
 
@@ -142,15 +141,15 @@ def end_of_the_cache() -> Table:
         rows.append((str(row.clients), *times))
     one = fullest()[0]
     return Table(
-        f"{NAMES[one.model]} on one {NAMES[one.system]}, {NAMES[one.engine]}, prompts "
-        f"of {one.prompt_len:,} tokens, answers of {one.output_len:,}",
-        (
-            "clients",
-            "TTFT, measured",
-            "predicted, model left out",
-            "no end of the cache",
-        ),
+        f"TTFT of {NAMES[one.model]} ({one.precision.upper()}) on one "
+        f"{NAMES[one.system]}, {NAMES[one.engine]}, prompts of {one.prompt_len:,} "
+        f"tokens, answers of {one.output_len:,}",
+        ("clients", "measured", "predicted", "endless"),
         rows,
+        notes=(
+            "Predicted: by constants that never saw the model.",
+            "Endless: the same if the GPU's memory had no end.",
+        ),
     )
 
 
@@ -175,7 +174,7 @@ def blocks() -> Table:
         gpu = "H100" if each.record.usable_bytes is None else "RTX 4090"
         name = f"{each.record.model.name}, {each.record.tp} × {gpu}"
         published = int(float(each.record.blocks))
-        rows.append((name, f"{published:,}", f"{each.blocks:,}", f"{each.error:+.1%}"))
+        rows.append((name, f"{published:,}", f"{each.blocks:,}", signed(each.error)))
     return Table(
         "Blocks of KV cache that vLLM found room for, its model left out of the fit",
         ("server", "published", "predicted", "error"),
@@ -194,11 +193,7 @@ def mean_block_error() -> float:
 
 
 RATES, STEPS = "tokens per second of a GPU", "time of a decode step"
-STATUSES: dict[Kind, str] = {
-    "seen": "looked at while the model took its form",
-    "calibrated": "a constant was fitted to them",
-    "blind": "never opened before",
-}
+STATUSES: tuple[Kind, ...] = ("seen", "calibrated", "blind")
 
 
 def twin_scores() -> dict[tuple[str, Kind], Score]:
@@ -214,17 +209,17 @@ def twin() -> Table:
     """The twin's runs apart by whether they were seen, calibrated or blind."""
     found = twin_scores()
     rows: list[tuple[str, ...]] = []
-    for status, words in STATUSES.items():
+    for status in STATUSES:
         own = [what for what, kind in found if kind == status]
         for what in own:
             has = found[what, status]
-            numbers = (per_cent(has.mean_error), f"{has.bias:+.1%}")
-            rows.append((status, words, what, str(has.n_runs), *numbers))
+            numbers = (per_cent(has.mean_error), signed(has.bias))
+            rows.append((status, what, str(has.n_runs), *numbers))
         if not own:
-            rows.append((status, words, "–", "none yet", "–", "–"))
+            rows.append((status, "–", "none yet", "–", "–"))
     return Table(
         "DeepSeek-V3's twin beside published runs",
-        ("status", "what that means", "what was published", "runs", "error", "bias"),
+        ("status", "what was published", "runs", "error", "bias"),
         rows,
     )
 
@@ -236,13 +231,31 @@ def drafts() -> Table:
             each.curve.name,
             f"{each.alpha:.2f}",
             f"{each.falls:.3f}",
-            f"{each.constant_error:+.0%}",
-            f"{each.falling_error:+.1%}",
+            signed(each.constant_error, 0),
+            signed(each.falling_error),
         )
         for each in fits()
     ]
     return Table(
         "Tokens of a step with eight drafts: errors of two laws",
-        ("model, drafts", "α", "r", "constant α", "α·r^(j−1)"),
+        ("model, drafts", "α", "r", "constant", "falling"),
         rows,
+    )
+
+
+RULES = {"the paper's form": "paper's rule", "our rule": "corrected rule"}
+
+
+def afd() -> Table:
+    """Throughput by two rules of Attention–FFN disaggregation, beside a simulator."""
+    found = record()["afd"]
+    rows = [(RULES[name], *cells) for name, *cells in found["rows"]]
+    return Table(
+        f"Errors of throughput against a simulation: {found['caption']}",
+        ("rule", "median", "99 %", "worst", "ratio"),
+        rows,
+        notes=(
+            "99 %: the size that so many of the errors stay below.",
+            "Ratio: best ratio by the rule, less the simulated one, at worst.",
+        ),
     )

@@ -149,10 +149,15 @@ def _controls(figure: StepContent) -> str:
         + _button("play", "Play", None)
         + _button("forward", "▶", "One step forward")
         + slider
-        + tag("span", f"{figure.start} of {last}", class_="step-at", aria_hidden="true")
+        + tag("span", _place(figure.start, last), class_="step-at", aria_hidden="true")
     )
     label = f"Steps: {figure.title}"
     return tag("div", row, class_="step-controls", role="group", aria_label=label)
+
+
+def _place(frame: int, last: int) -> str:
+    """A frame by its place among all, counted from 1."""
+    return f"{frame + 1} of {last + 1}"
 
 
 def _button(name: str, text: str, label: str | None) -> str:
@@ -181,7 +186,7 @@ def _still(figure: StepContent, at: Place, key: str) -> str:
     """One frame: its place in the log, the picture, the counters, the sentence."""
     log, index = at
     frame = figure.frame(log, index)
-    where = f"Step {index} of {len(figure.logs[log].frames) - 1}"
+    where = f"Step {_place(index, len(figure.logs[log].frames) - 1)}"
     head = f"{log}: {where[0].lower()}{where[1:]}" if len(figure.logs) > 1 else where
     drawn = tidy(figure.picture(log, index), prefix=key, decimals=1, join=True)
     svg = drawn.replace(f"url(#{key}-{HATCH[5:-1]})", HATCH)

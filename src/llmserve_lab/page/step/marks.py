@@ -12,7 +12,7 @@ from typing import Any
 
 from llmserve_lab.page.palette import GREY, INK, MEANINGS, PAGE_CSS
 
-LETTER = 11  # pixels of a letter in a cell
+LETTER, SMALL, WIDE = 11, 9, 0.62  # pixels of a letter's height; its width over it
 ALIVE = "(!isValid(datum.since) || datum.since <= frame)"
 DEAD = "(!isValid(datum.until) || frame < datum.until)"
 OF_LOG = "(!isValid(datum.log) || datum.log === log)"
@@ -100,7 +100,8 @@ class Mark:
 class Cells(Mark):
     """Rectangles in row ``y``, from ``x`` to ``x2`` (one unit wide without it).
 
-    ``text`` names the field of a label, which is left out where it would not fit.
+    ``text`` names the field of a label: smaller where it is too wide, left out where
+    that would not fit either.
     ``opacity`` names a field between 0 and 1.
     """
 
@@ -146,8 +147,12 @@ class Cells(Mark):
         fits: Spec = {}
         if not x.named:
             room = f"abs(scale('x', datum.end_x) - scale('x', datum.{self.x}))"
-            need = f"{0.62 * LETTER:.3g}*length('' + datum.{self.text}) + 1"
-            fits = {"opacity": {"expr": f"{room} < {need} ? 0 : 1"}}
+            letters = f"length('' + datum.{self.text})"
+            large, small = (f"{WIDE * size:.3g}*{letters}" for size in (LETTER, SMALL))
+            fits = {
+                "opacity": {"expr": f"{room} < {small} ? 0 : 1"},
+                "fontSize": {"expr": f"{room} < {large} + 1 ? {SMALL} : {LETTER}"},
+            }
         look = {"type": "text", "fontSize": LETTER, "fontWeight": "bold", **fits}
         worded = {"filter": f"isValid(datum.{self.text}) && datum.{self.text} !== ''"}
         return self._layer(look, place, worded, *steps, *middles)
@@ -215,12 +220,8 @@ class Links(Mark):
             found.append(self._layer(head, {**there, **color}, *middle))
         if self.text:
             words = {"type": "text", "dy": -13, "fontWeight": "bold"}
-            halo = {
-                **words,
-                "stroke": PAGE_CSS,
-                "strokeWidth": 5,
-                "strokeJoin": "round",
-            }
+            edge = {"stroke": PAGE_CSS, "strokeWidth": 5, "strokeJoin": "round"}
+            halo = {**words, **edge}
             label = {**there, "text": {"field": self.text}}
             found.append(self._layer(halo, label, *middle))
             ink = {"color": {"value": INK.css}}
@@ -249,9 +250,8 @@ class Labels(Mark):
         place = {"x": x.channel(self.x), "y": y.channel(self.y)}
         look = {"type": "text", "align": self.align, "fontWeight": "bold"}
         color = {"value": INK.css} if self.ink == "ink-text" else self._color(inks)
-        return [
-            self._layer(look, {**place, "text": {"field": self.text}, "color": color})
-        ]
+        words = {"text": {"field": self.text}, "color": color}
+        return [self._layer(look, {**place, **words})]
 
 
 def _as_is(field: str) -> Spec:

@@ -16,6 +16,7 @@ from llmserve_lab.roofline.formulas.work import (
     KV_READ_BYTES,
     LINEAR_FLOPS,
     N_ROWS,
+    STORED_BYTES,
     WEIGHT_BYTES,
 )
 
@@ -161,18 +162,18 @@ PREFILL_REACH = Formula(
 )
 BATCH_FITS = Formula(
     result=q.batch_fits,
-    expr=lambda hbm_bytes, weight_bytes, kv_bytes_per_token, context: (
-        (hbm_bytes - weight_bytes) / (kv_bytes_per_token * context)
+    expr=lambda hbm_bytes, stored_bytes, kv_bytes_per_token, context: (
+        (hbm_bytes - stored_bytes) / (kv_bytes_per_token * context)
     ),
-    uses=(WEIGHT_BYTES,),
+    uses=(STORED_BYTES,),
     title="Requests that fit in memory",
     source=f"{ARTICLE}, §3",
     holds="the weights fit, with nothing else in memory; fractions stay fractions",
 )
 CONTEXT_FITS = Formula(
     result=q.context_fits,
-    expr=lambda: solve(BATCH_FITS, q.batch, q.context, keep=(q.weight_bytes,)),
-    uses=(WEIGHT_BYTES,),
+    expr=lambda: solve(BATCH_FITS, q.batch, q.context, keep=(q.stored_bytes,)),
+    uses=(STORED_BYTES,),
     derived=True,
     title="Context that fits in memory",
     source=f"{ARTICLE}, §3",

@@ -24,15 +24,26 @@ __all__ = [
     "KV_WRITE_BYTES",
     "LINEAR_FLOPS",
     "N_ROWS",
+    "STORED_BYTES",
     "WEIGHT_BYTES",
 ]
 
 WEIGHT_BYTES = Formula(
     result=q.weight_bytes,
-    expr=lambda bytes_weight, params_total: bytes_weight * params_total,
+    expr=lambda bytes_weight, params_read: bytes_weight * params_read,
     title="Weight bytes read",
     source=f"{ARTICLE}, §2",
-    holds="every parameter is read once per iteration (dense, or all experts touched)",
+    holds=(
+        "every parameter is read once per iteration (dense, or all experts touched), "
+        "but for an embedding table that only looks up the rows of its tokens"
+    ),
+)
+STORED_BYTES = Formula(
+    result=q.stored_bytes,
+    expr=lambda bytes_weight, params_total: bytes_weight * params_total,
+    title="Weight bytes stored",
+    source=f"{ARTICLE}, §3",
+    holds="one copy of every parameter, all in one precision",
 )
 KV_BYTES_PER_TOKEN = Formula(
     result=q.kv_bytes_per_token,

@@ -161,7 +161,7 @@ def attention_kinds(models: Mapping[str, ModelShape]) -> Any:
 def literals(kind: str, model: ModelShape) -> dict[str, str]:
     """A model's numbers as the browser reads them; κ is the signal of its kind."""
     return {
-        "params_total": str(model.params_total),
+        "params_read": str(model.params_read),
         "params_active": str(model.params_active),
         "attn_flops_per_pair": str(model.attn_flops_per_pair()),
         "kv_bytes_per_token": kappa_of(kind),

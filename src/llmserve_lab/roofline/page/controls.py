@@ -32,7 +32,7 @@ def model_choice(
     Latent attention works absorbed in decode, on keys and values made in prefill.
     """
     works = [workload(model) for model in models]
-    names = ("params_total", "params_active", "attn_flops_per_pair")
+    names = ("params_total", "params_read", "params_active", "attn_flops_per_pair")
     sizes = {name: tuple(work[name] for work in works) for name in names}
     sizes["prefill_pair_flops"] = tuple(
         workload(model, absorbed=False)["attn_flops_per_pair"] for model in models
@@ -55,7 +55,7 @@ def machine_choice(default: str = "H100 SXM") -> tuple[Choice, Choice, Lookup]:
     """A choice of accelerator, one of precision, and the peak that the two have."""
     memory = {
         "hbm_bw": tuple(a.hbm_bw for a in DEVICES),
-        "hbm_bytes": tuple(a.hbm_bytes for a in DEVICES),
+        "hbm_bytes": tuple(a.usable_bytes for a in DEVICES),
     }
     widths = {"bytes_weight": tuple(PRECISIONS[p].bytes_weight for p in FORMATS)}
     peaks = tuple(

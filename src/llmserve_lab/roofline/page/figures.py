@@ -53,7 +53,8 @@ def roofline() -> LiveFigure:
             "prefill_attainable_flops": Bound(
                 f.ATTAINABLE_FLOPS, intensity="prefill_intensity"
             ),
-            "held_bytes": f.ITERATION_BYTES,
+            "stored_bytes": f.STORED_BYTES,
+            "held_bytes": Bound(f.ITERATION_BYTES, weight_bytes="stored_bytes"),
         },
         readouts=(
             Readout("ridge", "Ridge"),
@@ -131,7 +132,8 @@ def iteration_time() -> LiveFigure:
             "decode_compute_s": Bound(f.COMPUTE_S, **DECODE),
             "prefill_kv_s": Bound(f.KV_S, batch=1.0),
             "prefill_compute_s": Bound(f.COMPUTE_S, **PREFILL),
-            "held_bytes": f.ITERATION_BYTES,
+            "stored_bytes": f.STORED_BYTES,
+            "held_bytes": Bound(f.ITERATION_BYTES, weight_bytes="stored_bytes"),
         },
         readouts=(
             Readout("weights_s", "Read the weights"),

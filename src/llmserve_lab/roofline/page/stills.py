@@ -106,7 +106,8 @@ def roof(
     axes.set_xlabel("arithmetic intensity (FLOP/byte)")
     axes.set_ylabel("compute under the roof (TFLOP/s)")
     does = [si(x, "FLOP/byte") for x in (*points, ridge)]
-    held = si(float(f.ITERATION_BYTES.at(decode)), "byte")
+    stored = float(f.STORED_BYTES.at(decode))
+    held = si(float(f.ITERATION_BYTES.at(decode, weight_bytes=stored)), "byte")
     return StaticFigure.of(
         figure,
         sentence=f"{title}: decode does {does[0]} and prefill does {does[1]}; the "

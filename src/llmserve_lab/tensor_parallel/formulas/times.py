@@ -10,7 +10,7 @@ from llmserve_lab.roofline.formulas import (
     COMPUTE_S,
     ITERATION_S,
     KV_S,
-    WEIGHT_BYTES,
+    STORED_BYTES,
     WEIGHTS_S,
 )
 from llmserve_lab.tensor_parallel.formulas.traffic import (
@@ -75,13 +75,13 @@ TP_SPEEDUP = Formula(
 )
 RANK_BYTES = Formula(
     result=q.rank_bytes,
-    expr=lambda weight_bytes, n_ranks, kv_rank_bytes: (
-        weight_bytes / n_ranks + kv_rank_bytes
+    expr=lambda stored_bytes, n_ranks, kv_rank_bytes: (
+        stored_bytes / n_ranks + kv_rank_bytes
     ),
-    uses=(WEIGHT_BYTES, KV_RANK_BYTES),
+    uses=(STORED_BYTES, KV_RANK_BYTES),
     title="What one rank holds",
     source=(
-        "[weight_bytes](#eq-weight_bytes) shared out, and "
+        "[stored_bytes](roofline.ipynb#eq-stored_bytes) shared out, and "
         "[kv_rank_bytes](#eq-kv_rank_bytes)"
     ),
     holds=f"{ALL_CUT}; before the new tokens leave their entries",

@@ -7,51 +7,37 @@ their mean square, and the longest of them.
 from __future__ import annotations
 
 from llmserve_lab import notation as q
-from llmserve_lab.formula.derive import maximum, minimum, solve, symbolic
+from llmserve_lab.formula.derive import maximum, solve, symbolic
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline import formulas as roofline
 
 ARTICLE = "article 04"
 COUNTED = "counted"
 
-BATCH_OF_FOUR = Formula(
-    result=q.batch,
-    expr=lambda one_request, own_row, len_1, len_2, len_3, len_4: (
-        one_request
-        * sum(minimum(each, own_row) for each in (len_1, len_2, len_3, len_4))
-        / own_row
-    ),
-    variant="up_to_four",
-    title="Requests in a batch of up to four",
-    source=COUNTED,
-    holds="whole lengths; a request of length 0 is not there",
-)
 MEAN_OF_FOUR = Formula(
     result=q.mean_prompt,
     expr=lambda one_request, len_1, len_2, len_3, len_4, batch: (
         one_request * (len_1 + len_2 + len_3 + len_4) / batch
     ),
-    uses=(BATCH_OF_FOUR,),
-    title="Mean length of up to four",
+    title="Mean of four lengths",
     source=COUNTED,
-    holds="whole lengths; a request of length 0 is not there",
+    holds="a batch of four requests",
 )
 MEAN_SQUARE_OF_FOUR = Formula(
     result=q.mean_square_prompt,
     expr=lambda one_request, len_1, len_2, len_3, len_4, batch: (
         one_request * (len_1**2 + len_2**2 + len_3**2 + len_4**2) / batch
     ),
-    uses=(BATCH_OF_FOUR,),
-    title="Mean square of up to four lengths",
+    title="Mean square of four lengths",
     source=COUNTED,
-    holds="whole lengths; a request of length 0 is not there",
+    holds="a batch of four requests",
 )
 LONGEST_OF_FOUR = Formula(
     result=q.longest_prompt,
     expr=lambda len_1, len_2, len_3, len_4: maximum(len_1, len_2, len_3, len_4),
-    title="Longest of up to four",
+    title="Longest of four lengths",
     source=COUNTED,
-    holds="at least one request",
+    holds="a batch of four requests",
 )
 PADDED_ROWS = Formula(
     result=q.padded_rows,

@@ -1,4 +1,4 @@
-"""The chapter's live figures: what is computed of the square, and when it matters."""
+"""The chapter's live figures: three attention squares, and when attention matters."""
 
 from __future__ import annotations
 
@@ -6,68 +6,61 @@ from llmserve_lab.catalog import MODELS, workload
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Slider
 from llmserve_lab.page.live.figure import LiveFigure
-from llmserve_lab.page.live.readout import Readout, Verdict
+from llmserve_lab.page.live.goal import Goal
+from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 from llmserve_lab.varlen import formulas as f
 from llmserve_lab.varlen.page import charts
 
-STEPS = (0.0, 1.0, 5.0, *(float(i) for i in range(10, 101, 10)))
-START = {"len_1": 10.0, "len_2": 30.0, "len_3": 0.0, "len_4": 0.0}
-WAYS = ("padded", "packed and masked", "varlen")
+FOUR = (100.0, 200.0, 500.0, 1200.0)  # tokens of A, B, C, D
+STOPS = (50.0, 100.0, 200.0, 300.0, 400.0, 500.0, 700.0, 1000.0, 1200.0, 1500.0)
+BATCH = 4.0  # requests in the figure
 PROMPTS = tuple(2.0**i for i in range(6, 18))
+LARGE = 1e9  # parameters of a model that is served
 SIDES = ("linear layers", "attention")
 
 
 def attention_square() -> LiveFigure:
-    """Up to four requests, three ways to compute their attention."""
+    """Four requests, three ways to compute their attention, side by side."""
     lengths = tuple(
-        Slider(quantity(name), STEPS if name != "len_1" else STEPS[1:], start, label)
-        for (name, start), label in zip(
-            START.items(),
-            ("Request A", "Request B", "Request C", "Request D"),
-            strict=True,
+        Slider(quantity(name), STOPS, start, f"Request {letter}")
+        for name, start, letter in zip(
+            charts.LENGTHS, FOUR, charts.REQUESTS, strict=True
         )
     )
     return LiveFigure(
         name="attention-square",
-        title="Varlen computes the blocks and never what lies between them",
-        chart=charts.square,
-        controls=(Choice("way", "Method", WAYS, WAYS[1]), *lengths),
+        title="The same four requests: what each way computes, and what of it counts",
+        chart=charts.squares,
+        controls=lengths,
         drag=charts.starts(),
         derived={
-            "batch": f.BATCH_OF_FOUR,
-            "mean_prompt": f.MEAN_OF_FOUR,
-            "mean_square_prompt": f.MEAN_SQUARE_OF_FOUR,
+            "mean_prompt": Bound(f.MEAN_OF_FOUR, batch=BATCH),
+            "mean_square_prompt": Bound(f.MEAN_SQUARE_OF_FOUR, batch=BATCH),
             "longest_prompt": f.LONGEST_OF_FOUR,
         },
         readouts=(
-            Readout(f.PADDED_ROWS, "Padded: rows"),
-            Readout(f.PACKED_ROWS, "Packed: rows"),
-            Readout(f.PADDED_PAIRS, "Padded: pairs"),
-            Readout(f.MASKED_PAIRS, "Masked: pairs"),
-            Readout(f.VARLEN_PAIRS, "Varlen: pairs"),
-            Readout(f.USEFUL_PAIRS, "Useful, any method"),
-            *(_wasted(way) for way in ("padded", "masked", "varlen")),
-            Readout(f.MASKED_RATIO, "Masked over varlen"),
+            Readout(f.PADDING_SHARE, "Share of padding in the padded rows"),
+            Readout(f.PADDED_PAIRS, "Padded: pairs", batch=BATCH),
+            Readout(f.MASKED_PAIRS, "Masked: pairs", batch=BATCH),
+            Readout(f.VARLEN_PAIRS, "Varlen: pairs", batch=BATCH),
+            Readout(f.USEFUL_PAIRS, "Useful, any method", batch=BATCH),
         ),
         sentence=(
-            "Lengths {len_1}, {len_2}, {len_3} and {len_4}, drawn {way}: padding "
-            "computes {padded_pairs:6}, masking {masked_pairs:6} and varlen "
-            "{varlen_pairs:6} per layer and head; {useful_pairs:6} are useful."
+            "Lengths {len_1}, {len_2}, {len_3} and {len_4}: per layer and head, "
+            "padding computes {padded_pairs}, masking {masked_pairs} and varlen "
+            "{varlen_pairs}; {useful_pairs} are useful."
         ),
-    )
-
-
-def _wasted(way: str) -> Readout:
-    """What one way computes for nothing: its own pairs stand for those of varlen."""
-    label = f"{way.capitalize()}: wasted"
-    return Readout(
-        f.WASTED_PAIRS, label, name=f"{way}_wasted", varlen_pairs=f"{way}_pairs"
+        goal=Goal(
+            "choose four lengths for which padding computes fewer pairs than masking.",
+            lambda padded_pairs, masked_pairs: padded_pairs < masked_pairs,
+            {"len_1": 500.0, "len_2": 500.0, "len_4": 500.0},
+        ),
     )
 
 
 def attention_share() -> LiveFigure:
     """Where attention overtakes the linear layers, for any model of the catalog."""
-    models = tuple(MODELS.values())
+    models = tuple(m for m in MODELS.values() if m.params_total > LARGE)
     works = [workload(model, absorbed=False) for model in models]
     columns = {
         name: tuple(work[name] for work in works)
@@ -79,7 +72,7 @@ def attention_share() -> LiveFigure:
         title="In large models attention overtakes at tens of thousands of tokens",
         chart=charts.share,
         controls=(
-            Choice("model", "Model", names, "Llama-3-8B", columns),
+            Choice("model", "Model", names, "Llama-3.1-8B", columns),
             Slider(
                 quantity("row_prompt"), PROMPTS, 1024.0, "Prompt of the average row"
             ),

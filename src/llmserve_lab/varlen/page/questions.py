@@ -2,63 +2,103 @@
 
 from __future__ import annotations
 
-from llmserve_lab import catalog
-from llmserve_lab.catalog import machine, workload
+from llmserve_lab.catalog import workload
+from llmserve_lab.catalog.evidence.packing import AZURE_MEAN, TILE
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
+from llmserve_lab.running_example import PROMPT, cost, model
 from llmserve_lab.varlen import formulas as f
 from llmserve_lab.varlen.arguments import batch_of, square_share
+from llmserve_lab.varlen.kernel import tiles_of
+from llmserve_lab.varlen.lengths import padding_share
 
-TWO, THREE = batch_of((10, 30)), batch_of((20, 50, 80))
-LONG, SHORT = batch_of((1000,)), batch_of((100,) * 10)
-ARTICLE = workload(catalog.model("tiny-512"), absorbed=False)
-LLAMA = workload(catalog.model("llama-3-8b"), absorbed=False)
-H100 = machine(catalog.accelerator("h100-sxm"))
-MIXED = batch_of((100, 100, 100, 3700))
+THREE = batch_of((20, 50, 80))
+LONG, EQUAL = batch_of((PROMPT,)), batch_of((128,) * 64)
+LLAMA = workload(model(), absorbed=False)
+PARAMS = f"{float(LLAMA['params_active']) / 1e9:.3f} billion"
+PER_PAIR = f"{float(LLAMA['attn_flops_per_pair']):,.0f}"
+SIXTEEN = {"batch": 16.0, "mean_prompt": 500.0, "longest_prompt": 1500.0}
+SHORT = (130,) * 64  # one tile and two tokens each
+MEAN = f"{float(AZURE_MEAN['conversation']):,.0f}"
 BRANCHES = ("attention", "the linear layers")
+SHARES = ("about 20 %", "about 40 %", "about 60 %")
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def _padding_s() -> float:
+    """Seconds of linear work on padding, in the batch of sixteen."""
+    rows = f.PADDED_ROWS.at(SIXTEEN) - f.PACKED_ROWS.at(SIXTEEN)
+    return float(rows) * cost().row_s
+
+
+def _useful_in_tiles(tiles: int) -> float:
+    """Share of useful pairs in so many tiles, for the short requests."""
+    return float(f.USEFUL_PAIRS.at(batch_of(SHORT))) / (tiles * float(TILE) ** 2)
+
+
+predict_padding = Question(
+    name="varlen.predict-padding",
+    kind="predict",
+    prompt=(
+        "A chat service pads its prompts to the longest of each batch. It takes eight "
+        f"prompts at a time, at random, from a real trace with a mean of {MEAN} "
+        "tokens. "
+        "What share of its rows is padding?"
+    ),
+    choices=SHARES,
+    answer=lambda: float(round(padding_share("conversation", 8) / 0.2) - 1),
+    why=lambda: (
+        f"It is {_percent(padding_share('conversation', 8))}. The longest of eight "
+        "prompts is more than twice as long as the mean; each row up to it is paid for."
+    ),
+    hints=(
+        Hint(
+            lambda: 0.0, "Prompts differ by factors, and the longest of eight decides."
+        ),
+        Hint(
+            lambda: 1.0, "More: the longest of eight is more than twice the mean one."
+        ),
+    ),
+)
 predict_masked = Question(
     name="varlen.predict-masked",
     kind="predict",
     prompt=(
-        "Requests of 10 and 30 tokens are laid end to end, and attention computes the "
-        "whole square of rows by rows before it masks. How many query–key pairs does "
-        "it compute, per layer and head?"
+        "Sixty-four prompts of 128 tokens each lie end to end. One kernel computes "
+        "the whole square of rows by keys and masks it, another only a block for "
+        "each request. "
+        "How many times as many pairs does the first compute?"
     ),
-    answer=lambda: f.MASKED_PAIRS.at(TWO),
-    unit="pair",
+    answer=lambda: f.MASKED_RATIO.at(EQUAL),
     rel_tol=0.01,
     hints=(
         Hint(
-            lambda: f.VARLEN_PAIRS.at(TWO),
-            "That is what the two requests need; the square has more in it.",
+            lambda: f.MASKED_RATIO.at(EQUAL) ** 2,
+            "So many blocks fit into the square, but the other kernel computes 64.",
         ),
     ),
     why=lambda: (
-        f"All {si(f.PACKED_ROWS.at(TWO), 'token')} meet each other: "
-        f"{si(f.MASKED_PAIRS.at(TWO), 'pair', 6)}. The blocks of the two requests "
-        f"are {si(f.VARLEN_PAIRS.at(TWO), 'pair', 6)}."
+        f"The square has {si(f.MASKED_PAIRS.at(EQUAL), 'pair', 8)}, the 64 blocks have "
+        f"{si(f.VARLEN_PAIRS.at(EQUAL), 'pair', 8)}: as many times fewer as there are "
+        "requests."
     ),
 )
 predict_dominates = Question(
     name="varlen.predict-dominates",
     kind="predict",
     prompt=(
-        "One request of 1,000 tokens goes through a model of width 512 with eight "
-        "layers. Where are most of the FLOPs?"
+        "Llama-3.1-8B reads one prompt of 1,000 tokens. Where are most of the FLOPs?"
     ),
     choices=BRANCHES,
-    answer=lambda: float(f.ATTN_SHARE.at(LONG, ARTICLE) < 0.5),
+    answer=lambda: float(f.ATTN_SHARE.at(LONG, LLAMA) < 0.5),
     why=lambda: (
         "In the linear layers: attention does "
-        f"{_percent(f.ATTN_SHARE.at(LONG, ARTICLE))} of the FLOPs, or "
-        f"{_percent(square_share(LONG, ARTICLE))} where the masked half is computed "
-        f"too. It draws level at {si(f.OVERTAKE_PROMPT.at(ARTICLE), 'token')}."
+        f"{100 * float(f.ATTN_SHARE.at(LONG, LLAMA)):.1f} % of the FLOPs, or "
+        f"{100 * square_share(LONG, LLAMA):.1f} % where the masked half is computed "
+        f"too. It draws level at {si(f.OVERTAKE_PROMPT.at(LLAMA), 'token', 5)}."
     ),
     hints=(
         Hint(
@@ -67,31 +107,10 @@ predict_dominates = Question(
         ),
     ),
 )
-predict_split = Question(
-    name="varlen.predict-split",
-    kind="predict",
-    prompt=(
-        "The same 1,000 tokens come as ten requests of 100 each. By what factor does "
-        "varlen attention compute fewer pairs?"
-    ),
-    answer=lambda: f.VARLEN_PAIRS.at(LONG) / f.VARLEN_PAIRS.at(SHORT),
-    rel_tol=0.01,
-    hints=(
-        Hint(
-            lambda: (f.VARLEN_PAIRS.at(LONG) / f.VARLEN_PAIRS.at(SHORT)) ** 2,
-            "Each block is that much smaller, but there are ten of them.",
-        ),
-    ),
-    why=lambda: (
-        "A block is a hundredth of the square and there are ten: "
-        f"{si(f.MASKED_RATIO.at(SHORT), 'dimensionless')} times fewer, the number "
-        "of requests."
-    ),
-)
 waste = Question(
     name="varlen.waste",
     prompt=(
-        "Requests of 20, 50 and 80 tokens are padded to the longest. Which share of "
+        "Requests of 20, 50 and 80 tokens are padded to the longest. What share of "
         "the rows is padding (a number between 0 and 1)?"
     ),
     answer=lambda: f.PADDING_SHARE.at(THREE),
@@ -107,31 +126,61 @@ waste = Question(
         f"{si(f.PADDING_SHARE.at(THREE), 'dimensionless')}."
     ),
 )
-row = Question(
-    name="varlen.row",
+padding_time = Question(
+    name="varlen.padding-time",
     prompt=(
-        "Three requests of 100 tokens and one of 3,700 are packed. How long is the "
-        "request that a row, picked at random, belongs to, on average?"
+        "Sixteen prompts, 500 tokens on average, the longest 1,500, are padded to the "
+        "longest. For Llama-3.1-8B on one H100, as measured, the linear layers take "
+        f"{1e6 * cost().row_s:.2f} µs a row. How much time do they spend on the "
+        "padding alone?"
     ),
-    answer=lambda: f.ROW_PROMPT.at(MIXED),
-    unit="token",
-    rel_tol=0.01,
+    answer=_padding_s,
+    unit="s",
+    rel_tol=0.02,
     hints=(
         Hint(
-            lambda: MIXED["mean_prompt"],
-            "That is the mean over requests; most rows belong to the long one.",
+            lambda: float(f.PADDED_ROWS.at(SIXTEEN)) * cost().row_s,
+            "That is the time of all rows; the tokens among them are not padding.",
         ),
     ),
     why=lambda: (
-        "Equation [row_prompt](#eq-row_prompt), mean square over mean: "
-        f"{si(f.ROW_PROMPT.at(MIXED), 'token')}."
+        "The padding is 16 · (1,500 − 500) rows, each at the price of a row: "
+        f"{si(_padding_s(), 's')}, twice what the tokens themselves cost."
+    ),
+)
+tiles = Question(
+    name="varlen.tiles",
+    prompt=(
+        "64 requests of 130 tokens are packed. A varlen kernel works in tiles of 128 "
+        "rows by 128 keys, starts anew with each request, and skips tiles that lie "
+        "wholly in the future. What share of the pairs in its tiles is useful (a "
+        "number between 0 and 1)?"
+    ),
+    answer=lambda: _useful_in_tiles(tiles_of(SHORT, int(float(TILE)))),
+    rel_tol=0.02,
+    hints=(
+        Hint(
+            lambda: _useful_in_tiles(4 * len(SHORT)),
+            "The upper right tile of the four is skipped.",
+        ),
+        Hint(
+            lambda: _useful_in_tiles(len(SHORT)),
+            "The last two tokens of each request need tiles of their own.",
+        ),
+    ),
+    why=lambda: (
+        "Two tokens too many cost two more tiles: three tiles of 16,384 pairs a "
+        "request, for 130 · 131 / 2 = 8,515 useful pairs, so "
+        f"{si(_useful_in_tiles(tiles_of(SHORT, int(float(TILE)))), 'dimensionless')}."
     ),
 )
 overtake = Question(
     name="varlen.overtake",
     prompt=(
-        "Llama-3-8B prefills one prompt with a kernel that computes only what the "
-        "causal mask allows. From which length on is more of the work in attention?"
+        f"Llama-3.1-8B multiplies each row with {PARAMS} parameters, two FLOPs each, "
+        f"and attention does {PER_PAIR} FLOPs for each pair (all layers and heads). It "
+        "reads one prompt with a kernel that computes only what the causal mask "
+        "allows. From what length on is more of the work in attention?"
     ),
     answer=lambda: f.OVERTAKE_PROMPT.at(LLAMA),
     unit="token",
@@ -144,21 +193,6 @@ overtake = Question(
     ),
     why=lambda: (
         f"Equation {f.OVERTAKE_PROMPT.link}: "
-        f"{si(f.OVERTAKE_PROMPT.at(LLAMA), 'token')}."
-    ),
-)
-ridge_rows = Question(
-    name="varlen.ridge-rows",
-    prompt=(
-        "Llama-3-8B in 16 bits on an H100, requests of 100 tokens. How many packed "
-        "rows does it take to be compute-bound, attention counted?"
-    ),
-    answer=lambda: f.PACKED_RIDGE_ROWS.at(LLAMA, H100, row_prompt=100.0),
-    unit="token",
-    rel_tol=0.02,
-    why=lambda: (
-        "Equation [packed_ridge_rows](#eq-packed_ridge_rows): "
-        f"{si(f.PACKED_RIDGE_ROWS.at(LLAMA, H100, row_prompt=100.0), 'token')}, "
-        "a handful of requests."
+        f"{si(f.OVERTAKE_PROMPT.at(LLAMA), 'token', 5)}."
     ),
 )

@@ -1,12 +1,22 @@
-"""What a reader should take away from the chapter, each sentence a test."""
+"""The five sentences that a reader keeps, each held in every state that is shown.
+
+Beside them what the folds say: three ways and one answer, ranks that see no boundary.
+"""
+
+from itertools import product
 
 import numpy as np
 import pytest
 
+from llmserve_lab import running_example
 from llmserve_lab.catalog import ACCELERATORS, MODELS, machine, workload
+from llmserve_lab.catalog.evidence.packing import UNPADDED
 from llmserve_lab.transformer import Meter, Transformer, Weights
 from llmserve_lab.varlen import formulas as f
 from llmserve_lab.varlen.arguments import batch_of
+from llmserve_lab.varlen.lengths import SERVICES, SIZES, padding_share
+from llmserve_lab.varlen.lengths import prompts as service_prompts
+from llmserve_lab.varlen.page import charts, figures
 from llmserve_lab.varlen.ranks import forward_on_ranks
 from llmserve_lab.varlen.rowwise import same_alone, steps
 from llmserve_lab.varlen.strategies import WAYS
@@ -79,3 +89,55 @@ def test_a_few_short_requests_make_a_packed_prefill_compute_bound() -> None:
     assert done > 2 * ridge
     rows = f.PACKED_RIDGE_ROWS.at(known, machine(H100), row_prompt=100.0)
     assert rows < 1000 / 2
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_more_than_half_of_a_padded_batch_is_padding(service: str) -> None:
+    """Remember 1: drawn again with another seed, padded by hand, at each size."""
+    rng = np.random.default_rng(77)
+    for size in (s for s in SIZES if s >= 8):
+        drawn = service_prompts(service).draw(rng, size * 500).reshape(500, size)
+        padded = sum(size * max(batch) for batch in drawn.tolist())
+        share = 1 - drawn.sum() / padded
+        assert share > 0.58
+        assert padding_share(service, size) == pytest.approx(share, abs=0.02)
+
+
+def test_no_lengths_in_the_figure_make_varlen_compute_more() -> None:
+    """Remember 2, in every state of the squares: block for block, never more."""
+    figure = figures.attention_square()
+    stops = figures.STOPS[::3]
+    for lengths in product(stops, repeat=4):
+        known = figure.values(**dict(zip(charts.LENGTHS, lengths, strict=True)))
+        blocks = sum(length**2 for length in lengths)
+        assert known["varlen_pairs"] == pytest.approx(blocks)
+        least = min(known["masked_pairs"], known["padded_pairs"])
+        assert known["varlen_pairs"] <= least * (1 + 1e-9)
+        assert known["masked_pairs"] <= len(lengths) * blocks * (1 + 1e-9)
+        assert 0.5 < known["useful_pairs"] / known["varlen_pairs"] < 0.52
+    same = figure.values(**dict.fromkeys(charts.LENGTHS, 500.0))
+    assert same["masked_pairs"] == pytest.approx(4 * same["varlen_pairs"])
+
+
+def test_the_running_example_is_far_below_where_attention_overtakes() -> None:
+    """Remember 4: rows decide at usual lengths, of the trace's prompts, too."""
+    shape = running_example.model()
+    linear = 2 * shape.params_active
+    for length in (running_example.PROMPT, 14_050):
+        attention = shape.attn_flops_per_pair() * (length + 1) / 2
+        assert attention < 0.3 * linear
+    met, length = 0.0, 0
+    while met <= linear * length:
+        length += 500
+        met = shape.attn_flops_per_pair() * length * (length + 1) / 2
+    assert length == pytest.approx(
+        float(f.OVERTAKE_PROMPT.at(workload(shape, absorbed=False))), abs=500
+    )
+
+
+def test_removing_padding_pays_with_many_rows_and_not_with_few() -> None:
+    """Remember 5: the printed times themselves."""
+    by_rows = sorted(UNPADDED, key=lambda row: row.batch * row.stretched)
+    few, many = by_rows[:3], by_rows[-1]
+    assert all(float(row.packed_s) >= float(row.padded_s) for row in few)
+    assert float(many.padded_s) / float(many.packed_s) == pytest.approx(1.9, abs=0.01)

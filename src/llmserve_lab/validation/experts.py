@@ -1,0 +1,233 @@
+"""Mixtures of experts, scored blind by the machine that was fitted to dense models.
+
+    python -m llmserve_lab.validation.experts FILE.csv
+
+predicts the runs of a file with the columns of :data:`COLUMNS`, each iteration reading
+the experts that its rows touch, in expectation. No such run is in the book: nothing was
+fitted to one, so that every file is blind until it has been opened once.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, get_args
+
+import numpy as np
+
+from llmserve_lab.catalog import ModelShape
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.catalog.records.ffn import MoeFfn
+from llmserve_lab.engine import IterationCost
+from llmserve_lab.validation.bill import bill_of, bytes_per_weight, cost_of
+from llmserve_lab.validation.constants import ServingConstants, achieved
+from llmserve_lab.validation.exposure import exposures_of
+from llmserve_lab.validation.prediction import KINDS, Times, errors
+from llmserve_lab.validation.protocol import protocol_of
+from llmserve_lab.validation.rows import MeasuredRow, Sorted, sort_rows
+
+Read = Literal["touched", "all", "chosen"]
+COLUMNS = (
+    "model", "system", "engine", "precision", "tp", "isl", "osl", "clients", "ttft_ms",
+    "tpot_ms",
+)  # fmt: skip
+# What published tables call the precision of the weights.
+PRECISIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "nvfp4": "fp4",
+        "mxfp4": "fp4",
+        "w4a16_mxfp4": "fp4",
+        "w4a8_mxfp4_mxfp8": "fp4",
+        "fp8_block": "fp8",
+        "float16": "bf16",
+        "bfloat16": "bf16",
+    }
+)
+LARGEST_TP = 8  # devices of a node; more is a product of two cuts in published rows
+
+
+def _config(name: str, **shape: int) -> ModelShape:
+    """A model with one kind of layer, of the numbers of its configuration file."""
+    return ModelShape(
+        name=name.partition("/")[2],
+        key=name.partition("/")[2].lower(),
+        source=f"config.json of {name}",
+        n_layers=shape["n_layers"],
+        d_model=shape["d_model"],
+        vocab=shape["vocab"],
+        attention=GroupedQueryAttention(
+            n_heads=shape["n_heads"],
+            n_kv_heads=shape["n_kv_heads"],
+            d_head=shape["d_head"],
+        ),
+        ffn=MoeFfn(
+            d_ff=shape["d_ff"],
+            n_experts=shape["n_experts"],
+            top_k=shape["top_k"],
+            n_shared=0,
+            n_dense_layers=0,
+            d_ff_dense=shape["d_ff"],  # of no layer
+        ),
+        max_context=shape["max_context"],
+    )
+
+
+SHAPES: Mapping[str, ModelShape] = MappingProxyType(
+    {
+        "openai/gpt-oss-120b": _config(
+            "openai/gpt-oss-120b", n_layers=36, d_model=2880, vocab=201_088,
+            n_heads=64, n_kv_heads=8, d_head=64, d_ff=2880, n_experts=128, top_k=4,
+            max_context=131_072,
+        ),
+        "Qwen/Qwen3-235B-A22B": _config(
+            "Qwen/Qwen3-235B-A22B", n_layers=94, d_model=4096, vocab=151_936,
+            n_heads=64, n_kv_heads=4, d_head=128, d_ff=1536, n_experts=128, top_k=8,
+            max_context=40_960,
+        ),
+        "MiniMaxAI/MiniMax-M2.5": _config(
+            "MiniMaxAI/MiniMax-M2.5", n_layers=62, d_model=3072, vocab=200_064,
+            n_heads=48, n_kv_heads=8, d_head=128, d_ff=1536, n_experts=256, top_k=8,
+            max_context=196_608,
+        ),
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpertRow(MeasuredRow):
+    """A measured run of one of :data:`SHAPES`, by its full name.
+
+    Raises:
+        ValueError: more devices than a node has, no room for a cache, or as
+            :class:`MeasuredRow`.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.tp > LARGEST_TP:
+            raise ValueError(f"tp must be at most {LARGEST_TP}, got {self.tp}")
+        try:
+            protocol_of(self).kv_blocks(self)
+        except ValueError:
+            raise ValueError("the weights leave no room for a cache") from None
+
+    @property
+    def shape(self) -> ModelShape:
+        """The model's record."""
+        return SHAPES[self.model]
+
+
+def named(name: str) -> str:
+    """The full name of a model, whatever its variant and case; itself if unknown."""
+    plain = name.lower().rpartition("/")[2]
+    for full in SHAPES:
+        if plain.startswith(full.lower().rpartition("/")[2]):
+            return full
+    return name
+
+
+def expert_rows(lines: Iterable[Mapping[str, str]]) -> Sorted:
+    """Rows that can be predicted, and how many cannot, by reason."""
+    filled = ({"protocol": "unknown", **line} for line in lines)
+    lines = (
+        {
+            **line,
+            "model": named(line["model"]),
+            "precision": PRECISIONS.get(line["precision"], line["precision"]),
+        }
+        for line in filled
+    )
+    return sort_rows(lines, models={each: each for each in SHAPES}, of=ExpertRow)
+
+
+def expert_cost(
+    row: MeasuredRow, reached: ServingConstants, *, read: Read = "touched"
+) -> IterationCost:
+    """The engine's cost of an iteration, whose rows choose their experts independently.
+
+    An iteration may also be taken to read ``"all"`` experts, or those ``"chosen"`` by
+    one row alone, to see what the difference is worth.
+
+    Raises:
+        ValueError: the model has no experts, or there is no such way to read them.
+    """
+    if not isinstance(row.shape.ffn, MoeFfn):
+        raise ValueError(f"row must be of a mixture of experts, got {row.model}")
+    if read not in get_args(Read):
+        raise ValueError(f"read must be one of {get_args(Read)}, got {read!r}")
+    ffn, kv_heads = row.shape.ffn, getattr(row.shape.attention, "n_kv_heads", 1)
+    experts = [t.params for t in row.shape.tensors() if t.name.startswith("experts.")]
+    bill = bill_of(row, kv_bytes=protocol_of(row).kv_bytes)
+    expert_bytes = sum(experts) * bytes_per_weight(row.precision) / row.tp
+    copies = max(1.0, row.tp / kv_heads)
+    rest = replace(
+        bill,
+        weight_bytes=bill.weight_bytes - expert_bytes,
+        kv_token_bytes=bill.kv_token_bytes * copies,
+    )
+    share = ffn.top_k / ffn.n_experts
+    experts_s = expert_bytes / (bill.hbm_bw * reached.memory)
+    cost = cost_of(rest, reached)
+    if read == "touched":
+        return replace(cost, experts_s=experts_s, expert_miss=1 - share)
+    fixed = experts_s * (share if read == "chosen" else 1)
+    return replace(cost, weights_s=cost.weights_s + fixed)
+
+
+def predict(
+    rows: Iterable[MeasuredRow],
+    reached: ServingConstants | None = None,
+    *,
+    read: Read = "touched",
+) -> Times:
+    """Times of rows on the machine that was fitted to dense models, or another.
+
+    Raises:
+        ValueError: there is no row.
+    """
+    reached, rows = reached or achieved(), tuple(rows)
+    if not rows:
+        raise ValueError("rows must hold at least one measured row, got none")
+    found = []
+    for row in rows:
+        cost, exposed = expert_cost(row, reached, read=read), exposures_of(row)
+        ttft, tpot = (each.seconds(cost) for each in (exposed.ttft, exposed.tpot))
+        found.append((ttft + reached.client_s, tpot, exposed.output_len))
+    return Times.of(*(np.array(each) for each in zip(*found, strict=True)))
+
+
+def measured(rows: Iterable[MeasuredRow]) -> Times:
+    """What was measured of rows, their outputs as long as nominal."""
+    found = [(row.ttft_s, row.tpot_s, float(row.output_len)) for row in rows]
+    return Times.of(*(np.array(each) for each in zip(*found, strict=True)))
+
+
+def main(path: Path) -> None:
+    """Print mean errors of a file's runs by model, and what was left out and why."""
+    with path.open(newline="", encoding="utf-8") as lines:
+        reader = csv.DictReader(lines)
+        if missing := [n for n in COLUMNS if n not in (reader.fieldnames or ())]:
+            raise ValueError(f"{path.name} must have the columns {', '.join(missing)}")
+        found = expert_rows(reader)
+    for why, count in found.left_out.items():
+        print(f"left out: {count}, {why}")
+    if not found.rows:
+        raise ValueError(f"{path.name} must hold a row that can be predicted, got none")
+    made, truth = predict(found.rows), measured(found.rows)
+    names = np.array([row.model for row in found.rows])
+    for name in (*sorted(set(names)), "all"):
+        of = np.full(len(names), True) if name == "all" else names == name
+        said = [f"{name}: {int(of.sum())} runs"]
+        for kind in KINDS:
+            error = errors(made, truth, kind)[of]
+            mean, bias = 100 * np.abs(error).mean(), 100 * error.mean()
+            said.append(f"{kind} {mean:.1f} %, bias {bias:+.1f} %")
+        print("; ".join(said))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,194 @@
+"""Padding, masking and varlen, stepped: the tiles that each kernel visits, in order.
+
+All three kernels ran on the same queries and keys, and their results agree; what is
+drawn is the record of their visits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
+from llmserve_lab.transformer import masked_attention, varlen_attention
+from llmserve_lab.transformer.packing import Packing, cumulative
+from llmserve_lab.varlen.kernel import Tile, tiles
+
+LENGTHS, SIDE = (3, 8, 5), 4  # tokens of A, B and C; rows and keys of a tile
+WAYS = {"padded": "padding", "masked": "masking", "varlen": "varlen"}
+LEFT = {"padded": 0.0, "masked": 12.6, "varlen": 33.2}  # where each panel begins
+STRIP = 1.4  # width of the strip of rows, and the gap behind it
+LOGS = {"every tile": False, "tiles of the future skipped": True}
+Row = dict[str, Any]
+
+
+def longest() -> int:
+    """Tokens to which padding stretches every request."""
+    return max(LENGTHS)
+
+
+def packing(way: str) -> Packing:
+    """Where the requests lie in the stack of rows, padded or end to end."""
+    padded = [longest()] * len(LENGTHS)
+    lengths = padded if way == "padded" else LENGTHS
+    return Packing(cumulative(lengths), (0,) * len(LENGTHS))
+
+
+def visits(way: str, *, skip: bool) -> list[Tile]:
+    """The tiles of one way, in the order of its kernel."""
+    kernel = masked_attention if way == "masked" else varlen_attention
+    return list(tiles(kernel(packing(way)), SIDE, skip=skip))
+
+
+def owner(way: str, row: int) -> tuple[str, int]:
+    """Whose row it is, and which of its tokens; ``idle`` and -1 for padding."""
+    bounds = pairwise(packing(way).cu_seqlens)
+    for letter, length, (start, end) in zip("ABC", LENGTHS, bounds, strict=True):
+        if start <= row < end:
+            at = row - start
+            return (letter, at) if at < length else ("idle", -1)
+    raise ValueError(f"row must be one of the stack, got {row}")
+
+
+def tiles_visited() -> StepFigure:
+    """Three squares side by side, filled by the three kernels, a tile a step."""
+    logs = {name: _log(skip) for name, skip in LOGS.items()}
+    first, second = logs
+    return StepFigure(
+        name="tiles",
+        title="The same three requests, three kernels: varlen visits the fewest tiles",
+        scene=Scene(
+            x=SceneAxis((-0.2, 51), shown=False),
+            y=SceneAxis((24.2, -2.4), shown=False),
+            marks=(
+                Cells(table="fields", x2="x2", y2="y2"),
+                Cells(table="pairs", x2="x2", y2="y2"),
+                Labels(table="words"),
+            ),
+            height=262,
+            width=500,
+            fixed={"fields": _fields()},
+        ),
+        logs=logs,
+        start=9,
+        stills=((first, 4), (first, 9), (second, 9)),
+        legend={
+            **{letter: f"useful for request {letter}" for letter in "ABC"},
+            "idle": "computed for nothing",
+            "empty": "not computed",
+        },
+        counters=tuple(Counter(f"tiles, {way}") for way in WAYS),
+    )
+
+
+def _fields() -> list[Row]:
+    """What could be computed, and before it the strip of rows, by their requests."""
+    found = []
+    for way, left in LEFT.items():
+        height = packing(way).n_rows
+        width = longest() if way == "padded" else height
+        blocks = range(0, height, width)
+        x = left + STRIP
+        for y in blocks:
+            found.append(_cell(x, x + width, y, y + width, "empty"))
+        for row in range(height):
+            found.append(_cell(left, left + 1, row, row + 1, owner(way, row)[0]))
+    return found
+
+
+def _cell(x: float, x2: float, y: float, y2: float, ink: str) -> Row:
+    return {"x": round(x, 1), "x2": round(x2, 1), "y": y, "y2": y2, "ink": ink}
+
+
+def _log(skip: bool) -> StepLog:
+    """A frame for each step; in a step every kernel that is not done visits a tile.
+
+    Before the first step there are only the rows.
+    """
+    seen = {way: visits(way, skip=skip) for way in WAYS}
+    steps = max(map(len, seen.values()))
+    frames = [
+        Frame(_sentence(seen, step), _counters(seen, step)) for step in range(steps + 1)
+    ]
+    pairs = [
+        row
+        for way, found in seen.items()
+        for step, tile in enumerate(found, start=1)
+        for row in _drawn(way, tile, step)
+    ]
+    return StepLog(tuple(frames), {"pairs": pairs, "words": _words(seen)})
+
+
+def _drawn(way: str, tile: Tile, since: int) -> list[Row]:
+    """Runs of useful pairs and of the others, row by row; equal rows are joined."""
+    found: list[Row] = []
+    left = LEFT[way] + STRIP
+    for i, seen in enumerate(tile.seen):
+        row = tile.rows.start + i
+        letter, _ = owner(way, row)
+        first = tile.keys.start - (
+            0 if way != "padded" else row // longest() * longest()
+        )
+        inks = [letter if may else "idle" for may in seen]
+        for start, end, ink in _runs(inks):
+            x, x2 = left + first + start, left + first + end
+            found.append(_cell(x, x2, row, row + 1, ink) | {"since": since})
+    return found
+
+
+def _runs(inks: Sequence[str]) -> list[tuple[int, int, str]]:
+    """Neighbours of one ink as start, end, ink."""
+    found: list[tuple[int, int, str]] = []
+    for at, ink in enumerate(inks):
+        if found and found[-1][2] == ink:
+            found[-1] = (found[-1][0], at + 1, ink)
+        else:
+            found.append((at, at + 1, ink))
+    return found
+
+
+def _words(seen: dict[str, list[Tile]]) -> list[Row]:
+    """The name of each way above its square, and below it when it is done."""
+    found = []
+    for way, left in LEFT.items():
+        width = longest() if way == "padded" else packing(way).n_rows
+        middle = round(left + STRIP + width / 2, 1)
+        found.append({"x": middle, "y": -1.2, "text": way})
+        if way != "padded":
+            done = {
+                "text": f"done: {len(seen[way])} tiles",
+                "since": len(seen[way]),
+            }
+            found.append({"x": middle, "y": 18.2, **done})
+    return found
+
+
+def _useful(way: str, found: Sequence[Tile]) -> int:
+    """Pairs of real tokens in these tiles that the mask allows."""
+    return sum(
+        int(seen.sum())
+        for tile in found
+        for row, seen in enumerate(tile.seen, start=tile.rows.start)
+        if owner(way, row)[0] != "idle"
+    )
+
+
+def _counters(seen: dict[str, list[Tile]], step: int) -> tuple[str, ...]:
+    return tuple(f"{min(step, len(f))} of {len(f)}" for f in seen.values())
+
+
+def _sentence(seen: dict[str, list[Tile]], step: int) -> str:
+    """How many of the useful pairs are there, and which kernel has just finished."""
+    if step == 0:
+        padded, packed = (packing(way).n_rows for way in ("padded", "varlen"))
+        return f"{padded} rows with padding, {packed} without; no pair is computed yet."
+    total = _useful("varlen", seen["varlen"])
+    have = [f"{way} {_useful(way, found[:step])}" for way, found in seen.items()]
+    plural = "tiles" if step > 1 else "tile"
+    text = f"After {step} {plural} each, of {total} useful pairs: {', '.join(have)}."
+    for way, found in seen.items():
+        if step == len(found):
+            text += f" {WAYS[way].capitalize()} is done."
+    return text

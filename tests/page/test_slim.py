@@ -1,0 +1,51 @@
+"""A built page is shorter than its stored outputs, and looks the same."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from llmserve_lab.page.build.slim import slim
+from llmserve_lab.page.html import bootstrap
+
+FILL = "var(--fig-grey, #5c6670)"
+TEXTS = "".join(
+    f'<text text-anchor="{at}" font-size="12px" fill="{FILL}">a</text>'
+    for at in ("middle", "middle", "end")
+)
+SVG = f'<svg xmlns="http://www.w3.org/2000/svg"><g><path d="M0,0" />{TEXTS}</g></svg>'
+
+
+def said(svg: str, name: str) -> list[str]:
+    """What each text of a drawing has of an inherited attribute."""
+    root = ElementTree.fromstring(svg)
+    texts = [e for e in root.iter() if e.tag.endswith("text")]
+    return [text.get(name, root.get(name, "")) for text in texts]
+
+
+def test_each_text_keeps_what_it_says() -> None:
+    short = slim(SVG)
+    assert len(short) < len(SVG)
+    for name in ("text-anchor", "font-size"):
+        assert said(short, name) == said(SVG, name)
+
+
+def test_a_text_that_says_nothing_is_not_given_the_others_size() -> None:
+    mixed = SVG.replace(' font-size="12px"', "", 1)
+    assert said(slim(mixed), "font-size") == said(mixed, "font-size")
+
+
+def test_a_text_without_an_anchor_starts_where_it_stands() -> None:
+    mixed = SVG.replace(' text-anchor="end"', "")
+    assert said(slim(mixed), "text-anchor") == ["middle", "middle", "start"]
+
+
+def test_colours_are_the_style_sheets_and_the_runtime_is_loaded_once() -> None:
+    page = f"<p>x</p>{SVG}{bootstrap()}"
+    assert "#5c6670" not in slim(page) and "var(--fig-grey)" in slim(page)
+    assert "<script" not in slim(page)
+
+
+def test_the_rest_of_a_page_stays() -> None:
+    page = '<p class="n">var(--fig-grey, #5c6670)</p><span class="k">def</span>'
+    assert slim(page) == page
+    assert slim('<span class="n">x</span><span class="w"> </span>') == "x "

@@ -1,0 +1,55 @@
+"""The step figure plays what the kernels visited."""
+
+import numpy as np
+
+from llmserve_lab.transformer import masked_attention, varlen_attention
+from llmserve_lab.varlen.kernel import attend_in_tiles
+from llmserve_lab.varlen.page import tiles as module
+from llmserve_lab.varlen.strategies import WAYS
+from tests.varlen.batches import carried_out
+
+
+def test_the_three_kernels_of_the_figure_agree() -> None:
+    rng = np.random.default_rng(0)
+    tokens = {f"{r}{i}": rng.standard_normal((3, 4)) for r in "ABC" for i in range(8)}
+    found = {}
+    for way in module.WAYS:
+        rows = [module.owner(way, row) for row in range(module.packing(way).n_rows)]
+        zero = np.zeros((3, 4))
+        q, k, v = np.stack(
+            [zero if i < 0 else tokens[f"{r}{i}"] for r, i in rows], axis=1
+        )
+        for skip in (False, True):
+            out = attend_in_tiles(q, k, v, module.visits(way, skip=skip))
+            found[way, skip] = out[[i >= 0 for _, i in rows]]
+    first = found.pop(("varlen", False))
+    for other in found.values():
+        np.testing.assert_allclose(other, first, rtol=0, atol=1e-12)
+
+
+def test_tiles_of_side_one_are_the_pairs_of_a_run() -> None:
+    for way in WAYS:
+        pairs = carried_out(way, list(module.LENGTHS)).pairs
+        kernel = masked_attention if way == "masked" else varlen_attention
+        pieces = kernel(module.packing(way))
+        assert sum(mask.size for _, _, mask in pieces) == pairs
+
+
+def test_what_is_drawn_covers_each_tile_once() -> None:
+    for skip in (False, True):
+        for way in module.WAYS:
+            for tile in module.visits(way, skip=skip):
+                drawn = module._drawn(way, tile, 0)
+                area = sum((row["x2"] - row["x"]) for row in drawn)
+                assert round(area) == tile.seen.size
+
+
+def test_varlen_is_never_the_last_to_finish() -> None:
+    figure = module.tiles_visited()
+    for log in figure.logs.values():
+        last = [int(str(text).split(" of ")[1]) for text in log.frames[-1].counters]
+        assert last[2] == min(last)
+        assert all(
+            text.split(" of ")[0] == text.split(" of ")[1]
+            for text in map(str, log.frames[-1].counters)
+        )
