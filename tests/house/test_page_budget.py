@@ -17,6 +17,8 @@ TAUGHT = (
     "disaggregation",
     "end_to_end",
     "how_wrong",
+    "mixture_of_experts",
+    "roofline",
     "varlen_batching",
 )
 FORMULA = {"data": {"text/html": ['<div class="formula" id="eq-intensity">…</div>']}}

@@ -42,11 +42,11 @@ ORDER: dict[str, dict[str, str]] = {
     },
     "roofline.iteration_time": {
         "decode_s": "one decode iteration for {batch} takes at least ",
-        "prefill_s": "a prefill chunk of {chunk} takes ",
+        "prefill_s": "a prefill of {chunk} takes at least ",
     },
     "roofline.roofline": {
-        "decode_intensity": "decoding {batch} with {context} in cache does ",
-        "prefill_intensity": "a prefill chunk of {chunk} does ",
+        "decode_attainable_flops": "in cache reaches at most ",
+        "prefill_attainable_flops": "a prefill of {chunk} at most ",
     },
     "tensor_parallel.speedup": {
         "speedup_8_1": "for a batch of one, 8 ranks are ",
@@ -103,10 +103,12 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "how_wrong.band": ("kind model gpu clients prompt where"),
     "how_wrong.ladder": ("tpot_error ttft_error"),
     "how_wrong.predicted_against_measured": ("kind left mean_error median_error bias"),
+    "moe.group": ("ep gpu_rows rows_per_expert layer_read_s layer_compute_s"),
     "moe.layouts": (
         "n_rows node top_k tp_block_bytes expert_copy_ep_bytes rank_copy_ep_bytes "
         "composed_bytes"
     ),
+    "moe.memory": ("ep gpu gpu_weight_bytes reserved_bytes least_ep"),
     "moe.route": ("row top_k rule row_copies row_out_bytes expert_copies_bytes"),
     "moe.touched": (
         "n_rows top_k n_experts touched_experts read_ratio expert_intensity"
@@ -117,17 +119,11 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "roofline.attention_kinds": (
         "batch accelerator mha_limit gqa_limit mla_limit ridge"
     ),
-    "roofline.intensity_against_context": (
-        "model accelerator batch crossover_context context_fits decode_limit chunk "
-        "prefill_limit ridge"
-    ),
-    "roofline.iteration_time": (
-        "model accelerator batch decode_s decode_compute_s chunk prefill_s "
-        "weights_s prefill_kv_s held_bytes held"
-    ),
+    "roofline.batch_and_context": ("batch context decode_intensity ridge"),
+    "roofline.iteration_time": ("model accelerator batch decode_s chunk prefill_s"),
     "roofline.roofline": (
-        "model accelerator batch context decode_intensity decode_side chunk "
-        "prefill_intensity prefill_side ridge held_bytes held"
+        "model accelerator batch context decode_attainable_flops chunk "
+        "prefill_attainable_flops held_bytes"
     ),
     "tensor_parallel.block": ("strategy tp step gathered_bytes paired_bytes"),
     "tensor_parallel.speedup": (

@@ -49,7 +49,6 @@ MEANT = {  # by the words of a mark's name; a name that has none is one of a ser
 }
 SERIES = {
     **{"decode": "blue", "prefill": "vermillion"},
-    **{"decode, article": "blue", "prefill, article": "vermillion"},
     **{"two halves": "vermillion", "one after another": "blue"},
     **{"useful: allowed by the mask": "blue", "padding": "grey"},
     **{"for nothing: own future": "gold"},
@@ -63,7 +62,10 @@ SERIES = {
     **{"16 ranks": "purple", "loop counted": "blue", "touched": "blue"},
     **{"whole prompts": "green", "chunks": "blue", "two pools": "vermillion"},
     **{"one engine": "blue", "hides it": "blue", "falls behind": "vermillion"},
+    **{"batch 8": "vermillion", "batch 64": "green", "batch 512": "purple"},
     "as many requests as fit": "blue",
+    **{"read experts": "blue", "compute experts": "gold", "weights of a GPU": "blue"},
+    "dispatch and combine": "purple",
     **{"served, no prefix": "blue", "served, after this prefix": "vermillion"},
     **{"reading again": "blue", "prefill in chunks": "vermillion"},
     "recomputed each time": "vermillion",

@@ -84,6 +84,11 @@ NAMES: dict[str, Named] = {
         "its cu_seqlens_q is the batch's query_start_loc",
     ),
     "goodput": Named("--goodput", BENCH, "requests within every limit, per second"),
+    "utilisation": Named(
+        "--enable-mfu-metrics",
+        "vllm/config/observability.py",
+        "off by default; FLOPs and bytes are estimated from what was scheduled",
+    ),
     "percentiles": Named(
         "--metric-percentiles", BENCH, "NumPy's linear interpolation between ranks"
     ),
