@@ -19,6 +19,7 @@ TAUGHT = (
     "how_wrong",
     "mixture_of_experts",
     "roofline",
+    "tensor_parallel",
     "varlen_batching",
 )
 FORMULA = {"data": {"text/html": ['<div class="formula" id="eq-intensity">…</div>']}}

@@ -73,7 +73,7 @@ NICKNAMES = {
     **{"held_bytes": "iteration_bytes", "decode_s": "iteration_s"},
     **{"prefill_s": "iteration_s"},
     **{f"{case}_limit": "attn_intensity" for case in (*CASES, "mha", "gqa", "mla")},
-    **{f"speedup_{g}_{n}": "tp_speedup" for g, n in product((8, 16), (1, 1024))},
+    **{f"speedup_{g}_{n}": "tp_speedup" for g, n in product((2, 8), (1, 256))},
 }
 
 
