@@ -3,7 +3,9 @@
 from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.notation.kinds import Count, Positive
 
-arrival_rate = Positive(r"\lambda", "request/s", "requests that arrive per second")
+arrival_rate = Positive(
+    r"\lambda", "request/s", "requests that arrive per second", maximum=1000.0
+)
 n_prefill = Count("x", "dimensionless", "GPUs that prefill")
 n_decode = Count("y", "dimensionless", "GPUs that decode")
 overhead_s = Quantity(
