@@ -92,16 +92,15 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "continuous_batching.chunk_from_target": "context tbt_target chunk_fits",
     "continuous_batching.lanes": "chunk chunks_s",
     "continuous_batching.price": "prompt_len chunk prompt_compute_s chunks_s",
-    "disaggregation.pool_rates": (
-        "model accelerator prompt_len new_tokens tbt_target pool_ratio best_pools_rate"
+    "disaggregation.goodput": (
+        "load limit hand whole_goodput chunks_goodput pools_goodput"
     ),
-    "disaggregation.sending": (
-        "model accelerator prompt_len handoff_bytes made link hides transfer_s "
-        "exposed_s"
+    "disaggregation.links": (
+        "model accelerator prompt_len handoff_bytes made_kv_made_per_s link "
+        "transfer_s exposed_s"
     ),
-    "disaggregation.when_to_split": (
-        "model accelerator arrival_rate prompt_len new_tokens tbt_target link_bw "
-        "overlap shared_gpus pools_gpus fewer"
+    "disaggregation.promises": (
+        "prompt_len new_tokens tpot_target one_shared_rate two_best_pools_rate"
     ),
     "end_to_end.again_or_once": (
         "model prompt_len new_tokens recompute_flops cached_flops flops_ratio "

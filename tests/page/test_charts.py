@@ -49,11 +49,7 @@ MEANT = {  # by the words of a mark's name; a name that has none is one of a ser
 }
 SERIES = {
     **{"decode": "blue", "prefill": "vermillion"},
-    **{"decode pool": "blue", "prefill pool": "vermillion"},
     **{"two halves": "vermillion", "one after another": "blue"},
-    **{"all at the end": "vermillion", "layer by layer": "blue"},
-    **{"fewer in two pools": "vermillion", "fewer in one engine": "blue"},
-    **{"one GPU is enough": "gold", "as many": "green"},
     **{"useful: allowed by the mask": "blue", "padding": "grey"},
     **{"for nothing: own future": "gold"},
     "masked: pairs of two requests": "vermillion",
@@ -62,6 +58,8 @@ SERIES = {
     **{"batch 1": "blue", "batch 2": "vermillion", "batch 3": "green"},
     **{"TPOT": "blue", "TTFT": "vermillion", "Llama-3.1-70B": "blue"},
     **{"Qwen3-32B": "vermillion", "Llama-3.1-8B": "green"},
+    **{"whole prompts": "green", "chunks": "blue", "two pools": "vermillion"},
+    **{"one engine": "blue", "hides it": "blue", "falls behind": "vermillion"},
     **{"2 GPUs": "blue", "4 GPUs": "vermillion", "8 GPUs": "green"},
     **{"one-shot": "blue", "ring": "vermillion", "in-switch": "green"},
     **{"more, if by rings": "grid", "loop counted": "blue", "touched": "blue"},

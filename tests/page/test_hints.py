@@ -34,7 +34,11 @@ SLIPS: dict[str, dict[str, Slip]] = {
     "deepseek.expand": {},
     "deepseek.fits": {"weights need room": 72 // (70.3e-6 * 16384) / 38},
     "disaggregation.handoff": {"both directions": 1 / 2},
-    "disaggregation.decode-pool": {"how many prefill": 3 / 2},
+    "disaggregation.sizing": {"rounded up by itself": 5 / 6, "decode pool": 3 / 6},
+    "disaggregation.stretch": {
+        "collects more": (1 + 12 * 0.026) * (1 - 12 * 0.026),
+        "Not every step": (15 + 26) / 15 * (1 - 12 * 0.026),
+    },
     "disaggregation.token-cost": {},
     "moe.predict-skew": {"above the mean": 0.9 / 0.5882},
     "how-wrong.mape": {"two signs cancel": 1 / 2, "its own measurement": 5 / 80 / 0.1},
@@ -110,14 +114,14 @@ MISTAKES: dict[str, dict[str, str]] = {
         "nothing changes": "something changes",
     },
     "deepseek.predict-vanilla": {"absorbed": "few rows look at a long cache"},
-    "disaggregation.predict-free": {
-        "none": "computing ends long before reading",
-        "about ten": "hundreds of rows",
-    },
     "disaggregation.predict-hide": {"yes, twice as fast": "twice the time to compute"},
-    "disaggregation.predict-rate": {
-        "two pools": "one half of the machine waits",
-        "both the same": "The work is the same",
+    "disaggregation.predict-ride": {
+        "as long as alone": "paid for by the step",
+        "next to nothing": "rows have to be computed",
+    },
+    "disaggregation.predict-promise": {
+        "two pools under both promises": "reads its weights once for both",
+        "one engine on each GPU under both": "can hold a larger batch",
     },
     "end-to-end.predict-the": {
         "to the first": "Only its query and two keys",
@@ -217,11 +221,12 @@ ASKED = {
     "deepseek.touched": ("8 experts on one GPU, how many are touched",),
     "deepseek.expand": ("in one decode step", "in all layers"),
     "deepseek.fits": ("How many requests", "fit", "Whole requests only"),
-    "disaggregation.predict-free": ("How many rows", "becoming no longer"),
-    "disaggregation.predict-hide": ("Twice as long", "take a faster link"),
-    "disaggregation.predict-rate": ("overlap perfectly", "carries more requests"),
-    "disaggregation.handoff": ("How long does", "4096 tokens", "16 bits"),
-    "disaggregation.decode-pool": ("must decode", "no step takes longer", "Round up"),
+    "disaggregation.predict-hide": ("twice as long", "need a faster link"),
+    "disaggregation.predict-ride": ("One more prompt", "How much longer"),
+    "disaggregation.predict-promise": ("promise is loosened", "serves more requests"),
+    "disaggregation.handoff": ("4,000 tokens", "How long does", "one way"),
+    "disaggregation.sizing": ("How many GPUs in all", "whole ones in each pool"),
+    "disaggregation.stretch": ("in which it rides", "mean gap"),
     "disaggregation.token-cost": ("2 dollars an hour", "a million tokens cost"),
     "end-to-end.predict-the": (
         "word “the” twice",
@@ -335,9 +340,11 @@ RIGHT = {
     "deepseek.predict-longest": "dispatch and combine",
     "deepseek.predict-overlap": "it gets slower",
     "deepseek.predict-vanilla": "vanilla",
-    "disaggregation.predict-free": "several hundred",
-    "disaggregation.predict-hide": "no, hardly a different one",
-    "disaggregation.predict-rate": "one engine on each GPU",
+    "disaggregation.predict-hide": "no, about the same link will do",
+    "disaggregation.predict-ride": "a fifth less than alone",
+    "disaggregation.predict-promise": (
+        "two pools under the strict one, one engine under the loose one"
+    ),
     "end-to-end.predict-the": "to both the same",
     "end-to-end.predict-past": "mathematically they stay exactly the same",
     "end-to-end.predict-growth": "eight",
