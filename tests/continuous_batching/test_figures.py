@@ -111,7 +111,7 @@ def test_the_lanes_draw_every_iteration_of_every_run() -> None:
         found = lanes.beats(lanes.in_chunks(chunk))
         assert len(drawn) == len(found)
         assert sum(row["p"] for row in drawn) == sum(beat.rows > 0 for beat in found)
-        assert [row["e"] for row in drawn] == [round(1000 * b.end_s) for b in found]
+        assert [row["b"] for row in drawn] == [round(b.end_s, 3) for b in found]
         # each begins where the one before it has ended, as the figure takes it
         assert all(a.end_s == b.start_s for a, b in pairwise(found))
         assert found[0].start_s == -BOOK_ARRIVES_S

@@ -48,8 +48,8 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
     from llmserve_lab.extras import altair as alt
 
     rows = [_row(chunk, beat) for chunk, beats in runs for beat in beats]
-    numbers = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("cep", "number"))
-    data = alt.Data(values="\n".join(["c,e,p", *rows]), format=numbers)
+    numbers = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("cbp", "number"))
+    data = alt.Data(values="\n".join(["c,b,p", *rows]), format=numbers)
     look = {"grid": False, "tickCount": 8}
     x = QuantityAxis(q.chunks_s, words=WAITED, domain=(FROM_S, until_s), ticks=look).on(
         "x", "a"
@@ -76,11 +76,11 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
         data=data,
         height=HEIGHT,
     )
-    # Each iteration begins where the one before it has ended; times are stored in ms.
-    # No field is written twice: where the chunk changes, Vega computes them again.
-    chosen = chart.transform_filter("datum.c == chunk").transform_window(s="lag(e)")
-    begun = f"(isValid(datum.s) ? datum.s : {-1000 * BOOK_ARRIVES_S:.0f}) / 1000"
-    return chosen.transform_calculate(a=begun, b="datum.e / 1000")
+    # Each iteration begins where the one before it has ended. No field is written
+    # twice: where the chunk changes, Vega computes them again.
+    chosen = chart.transform_filter("datum.c == chunk").transform_window(s="lag(b)")
+    begun = f"isValid(datum.s) ? datum.s : {-BOOK_ARRIVES_S:g}"
+    return chosen.transform_calculate(a=begun)
 
 
 def _tokens(read: Any, x: Any) -> Any:
@@ -128,7 +128,7 @@ def _longest(mine: Any, x: Any) -> Any:
 
 
 def _row(chunk: int, beat: Beat) -> str:
-    return f"{chunk},{1000 * beat.end_s:.0f},{int(beat.rows > 0)}"
+    return f"{chunk},{round(beat.end_s, 3):g},{int(beat.rows > 0)}"
 
 
 def _between_lanes() -> list[Any]:

@@ -39,6 +39,7 @@ PLAIN_TAG = re.compile(r'<(?!svg)\w+(?![^>]* class=")[^>]*>')
 ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 MOVED = re.compile(r"translate\(([-.\d]+),\s*([-.\d]+)\)")
 PLAIN = re.compile(r'<span class="(?:n|p|w)">([^<]*)</span>')
+APOSTROPHE = "&#x27;"  # every attribute stands between double quotes
 NAMESPACE = "http://www.w3.org/2000/svg"
 OF_LOOK = frozenset(
     {
@@ -66,7 +67,8 @@ def slim(body: str) -> str:
     for idle in (MATHS, TAGGED, WORDS):
         body = idle.sub("", body)
     body = body.replace(MARK, "<span data-sourced=")
-    return PLAIN.sub(r"\1", body.replace(bootstrap(), ""))
+    body = body.replace(bootstrap(), "").replace(APOSTROPHE, "'")
+    return PLAIN.sub(r"\1", body)
 
 
 def _classed(body: str) -> str:
@@ -122,6 +124,9 @@ def _picture(svg: str) -> str:
     for text in texts:
         _place(text)
     _drop_frame(root)
+    for group in root.iter():  # what Vega writes for each; no corner here is so sharp
+        if group.get("stroke-miterlimit") == "10":
+            del group.attrib["stroke-miterlimit"]
     _join_grid(root)
     _style_once(root)
     for element in root.iter():
