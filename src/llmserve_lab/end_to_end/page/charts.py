@@ -49,8 +49,8 @@ def _factor() -> Any:
         new_tokens=TOKENS.reads(q.new_tokens),
         again=FLOPS.reads(q.recompute_flops),
         once=FLOPS.reads(q.cached_flops),
-        middle="sqrt(datum.again * datum.once)",
-        factor=f"format({q.flops_ratio.name}, '.3r') + ' times fewer'",
+        middle="max(sqrt(datum.again * datum.once), 12 * datum.once)",
+        factor=f"format({q.flops_ratio.name}, '.3~r') + ' times fewer'",
     )
     rule = row.mark_rule(color=INK.css, strokeWidth=2)
     ends = [row.mark_tick(color=INK.css, thickness=2, size=12, orient="horizontal")] * 2

@@ -119,6 +119,8 @@ def parameters(model: ModelShape) -> StaticFigure:
             axes.text(left + width / 2, 0.4, label, **look)
         left += width
     axes.set(ylim=(-0.4, 1.2), xlim=(-2.1, left + 0.6), yticks=[])
+    axes.set_xticks(range(0, 9, 2))
+    axes.spines["bottom"].set_bounds(0, left)
     axes.set_xlabel("parameters (billions)")
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)
