@@ -45,12 +45,13 @@ def _factor() -> Any:
     """From one curve to the other, at the reader's answer: the factor between them."""
     from llmserve_lab.extras import altair as alt
 
+    ratio = q.flops_ratio.name
     row = alt.Chart(alt.Data(values=[{}])).transform_calculate(
         new_tokens=TOKENS.reads(q.new_tokens),
         again=FLOPS.reads(q.recompute_flops),
         once=FLOPS.reads(q.cached_flops),
         middle="max(sqrt(datum.again * datum.once), 12 * datum.once)",
-        factor=f"format({q.flops_ratio.name}, '.3~r') + ' times fewer'",
+        factor=f"{ratio} < 1.01 ? 'no saving' : format({ratio}, '.3~r') + ' times fewer'",
     )
     rule = row.mark_rule(color=INK.css, strokeWidth=2)
     ends = [row.mark_tick(color=INK.css, thickness=2, size=12, orient="horizontal")] * 2

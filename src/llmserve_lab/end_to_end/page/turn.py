@@ -25,7 +25,7 @@ def turn() -> StepFigure:
     first, second = LOGS
     return StepFigure(
         name="rope",
-        title="Both move on, and their angle stays",
+        title="Equal distance, equal angle",
         scene=Scene(
             x=SceneAxis((-1.6, 1.6), shown=False),
             y=SceneAxis((-1.22, 1.22), shown=False),
