@@ -46,12 +46,13 @@ def _factor() -> Any:
     from llmserve_lab.extras import altair as alt
 
     ratio = q.flops_ratio.name
+    said = f"format({ratio}, '.3~r') + ' times fewer'"
     row = alt.Chart(alt.Data(values=[{}])).transform_calculate(
         new_tokens=TOKENS.reads(q.new_tokens),
         again=FLOPS.reads(q.recompute_flops),
         once=FLOPS.reads(q.cached_flops),
         middle="max(sqrt(datum.again * datum.once), 12 * datum.once)",
-        factor=f"{ratio} < 1.01 ? 'no saving' : format({ratio}, '.3~r') + ' times fewer'",
+        factor=f"{ratio} < 1.01 ? 'no saving' : {said}",
     )
     rule = row.mark_rule(color=INK.css, strokeWidth=2)
     ends = [row.mark_tick(color=INK.css, thickness=2, size=12, orient="horizontal")] * 2

@@ -6,7 +6,7 @@ from llmserve_lab import catalog
 from llmserve_lab.end_to_end import formulas as f
 from llmserve_lab.end_to_end.arguments import block_of
 from llmserve_lab.end_to_end.example import example
-from llmserve_lab.end_to_end.page.rows import Way
+from llmserve_lab.end_to_end.page.rows import Looking
 from llmserve_lab.end_to_end.stability import same_bits
 from llmserve_lab.end_to_end.story import SENTENCE, model, tokenize
 from llmserve_lab.formula.formula import Formula
@@ -196,11 +196,11 @@ dog = Question(
     rel_tol=0.02,
     hints=(
         Hint(
-            lambda: float(Way(divided=False).weights()[2, 0]),
+            lambda: float(Looking(divided=False).weights()[2, 0]),
             "Divide the scores by 2 before the exponential function.",
         ),
         Hint(
-            lambda: float(Way(masked=False).weights()[2, 0]),
+            lambda: float(Looking(masked=False).weights()[2, 0]),
             "That looks at later rows as well.",
         ),
     ),

@@ -18,7 +18,7 @@ WIDEST = 22  # pixels of a line of weight 1
 
 
 @dataclass(frozen=True)
-class Way:
+class Looking:
     """One way to attend: with a part of it left out, or with positions."""
 
     masked: bool = True
@@ -39,10 +39,10 @@ class Way:
 
 
 WAYS = {
-    "as by hand": Way(),
-    "no mask": Way(masked=False),
-    "no division": Way(divided=False),
-    "with RoPE": Way(turned=True),
+    "as by hand": Looking(),
+    "no mask": Looking(masked=False),
+    "no division": Looking(divided=False),
+    "with RoPE": Looking(turned=True),
 }
 
 
@@ -73,7 +73,7 @@ def attention_rows() -> StepFigure:
     )
 
 
-def _log(one: Example, way: Way) -> StepLog:
+def _log(one: Example, way: Looking) -> StepLog:
     weights, rows = way.weights(), range(len(one.words))
     frames = tuple(_frame(one, way, i) for i in rows)
     tables = {
@@ -129,7 +129,7 @@ def _lines(weights: Array, i: int, seen: int) -> list[Row]:
     ]
 
 
-def _frame(one: Example, way: Way, i: int) -> Frame:
+def _frame(one: Example, way: Looking, i: int) -> Frame:
     weights = way.weights()[i]
     word, most = one.words[i].strip(), int(weights.argmax())
     hidden = "Later words are hidden from it." if way.masked else "No word is hidden."
