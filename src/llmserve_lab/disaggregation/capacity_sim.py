@@ -9,8 +9,8 @@ import numpy as np
 
 from llmserve_lab import catalog
 from llmserve_lab.disaggregation import formulas as f
-from llmserve_lab.disaggregation.served import LINK, known, load, value
 from llmserve_lab.disaggregation.record import recorded
+from llmserve_lab.disaggregation.served import LINK, known, load, value
 from llmserve_lab.engine import Continuous, Disaggregated, Pool, simulate
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.table import Table

@@ -19,6 +19,7 @@ from llmserve_lab.catalog.evidence.disaggregated import (
 )
 from llmserve_lab.disaggregation import byhand
 from llmserve_lab.disaggregation import formulas as f
+from llmserve_lab.disaggregation.goodput import GPUS
 from llmserve_lab.disaggregation.served import known, load, value
 from llmserve_lab.engine import (
     Continuous,
@@ -57,7 +58,9 @@ def replayed() -> Report:
         num_requests=round(float(MORI_REQUESTS)),
         seed=0,
     )
-    pool = Pool(cost, Continuous(), replicas=round(float(MORI_INSTANCES)), kv_blocks=MANY)
+    pool = Pool(
+        cost, Continuous(), replicas=round(float(MORI_INSTANCES)), kv_blocks=MANY
+    )
     return simulate(requests, pool)
 
 
@@ -107,13 +110,13 @@ def even_table() -> Table:
             (
                 si(promise_s, "s"),
                 f"{byhand.usual(f.SHARED_RATE, promise_s):.1f}",
-                f"{whole:.1f} ({x}P:{byhand.GPUS - x}D)",
+                f"{whole:.1f} ({x}P:{GPUS - x}D)",
                 f"{byhand.usual(f.BEST_POOLS_RATE, promise_s):.1f}",
             )
         )
     columns = ("promised TPOT", "one engine", "whole GPUs", "GPUs divided")
     caption = (
-        f"Requests/s that {byhand.GPUS} GPUs carry, by the formulas: {HERE}; two pools "
+        f"Requests/s that {GPUS} GPUs carry, by the formulas: {HERE}; two pools "
         "split into whole GPUs, and as many GPUs would let them be split"
     )
     return Table(caption, columns, rows)
@@ -156,7 +159,11 @@ def batch_table() -> Table:
         )
         least = min(read, arith, room)
         names = {read: "reading", arith: "computing", room: "memory"}
-        held = f"{int(least):,}, {names[least]}" if least >= 1 else "promise cannot be kept"
+        held = (
+            f"{int(least):,}, {names[least]}"
+            if least >= 1
+            else "promise cannot be kept"
+        )
         limits = (f"{int(each):,}" for each in (read, arith, room))
         rows.append((f"{prompt:,}", si(promise_s, "s"), *limits, held))
     columns = ("prompt", "promised TPOT", "reading", "computing", "memory", "batch")

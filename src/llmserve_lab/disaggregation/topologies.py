@@ -162,7 +162,6 @@ def _drawn(*reports: tuple[str, Report]) -> StaticFigure:
     from llmserve_lab.extras import matplotlib
     from llmserve_lab.extras import pyplot as plt
 
-
     figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(5.6, 3.4))
     for name, report in reports:
         ink = INKS[name]
@@ -172,11 +171,11 @@ def _drawn(*reports: tuple[str, Report]) -> StaticFigure:
             times = [report.percentile(metric, 100 * (1 - x)) for x in LATER]
             look = {"color": ink.light, "linestyle": dash, "label": name}
             axes.loglog(1e3 * np.asarray(times), LATER, **look)
+            axes.xaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 3)))
     for axes, title in ((left, "first token (ms)"), (right, "gap (ms)")):
         axes.set_xlabel(title)
         axes.set_ylim(LATER[-1], 1)
         axes.minorticks_off()
-        axes.xaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 3)))
         axes.xaxis.set_major_formatter(lambda value, _: plain(value))
     left.yaxis.set_major_formatter(lambda share, _: f"{plain(100 * share)} %")
     left.set_ylabel("share that comes later")

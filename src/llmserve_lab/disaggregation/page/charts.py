@@ -39,9 +39,7 @@ MADE = Landmark("cache is made", q.kv_made_per_s, "made_kv_made_per_s")
 FLEET = 4
 FEWEST, MOST, STEPS = 1, 400, 80
 RATE = QuantityAxis(q.shared_rate, words="rate that four GPUs carry", domain=(0, 100))
-TOKEN = QuantityAxis(
-    q.decode_step_s, "ms", words="mean step: TPOT", domain=(0, 60)
-)
+TOKEN = QuantityAxis(q.decode_step_s, "ms", words="mean step: TPOT", domain=(0, 60))
 ONE, TWO = Marks(
     BoundMark("one engine", f.SHARED_RATE, SERIES[0], "one_shared_rate"),
     BoundMark("two pools", f.BEST_POOLS_RATE, SERIES[1], "two_best_pools_rate"),

@@ -95,8 +95,8 @@ def _frame(sent: Sequence[Sent]) -> Frame:
     )
     queue = f" after {si(now.queue_s, 's', 2)} in its queue" if now.queue_s else ""
     return Frame(
-        f"Request {BEFORE + len(sent)}, of conversation {now.talk + 1}, goes to {now.place} "
-        f"{where}{queue}; {held}.",
+        f"Request {BEFORE + len(sent)}, of conversation {now.talk + 1}, goes to "
+        f"{now.place} {where}{queue}; {held}.",
         (si(now.delay_s, "s"), f"{now.tokens:,}", si(mean_s, "s")),
     )
 
