@@ -53,10 +53,6 @@ PACKAGES = {
 NAMES_OF_TESTS = {
     "attention_ffn",
     "deepseek_twin",
-    "disaggregation",
-    "mixture_of_experts",
-    "roofline",
-    "tensor_parallel",
 }
 
 

@@ -12,7 +12,16 @@ from page_budget import Budget, count, measured, outside, paragraphs
 
 ROOT = Path(__file__).resolve().parents[2]
 # chapters that were taught anew
-TAUGHT = ("continuous_batching", "end_to_end", "how_wrong", "varlen_batching")
+TAUGHT = (
+    "continuous_batching",
+    "disaggregation",
+    "end_to_end",
+    "how_wrong",
+    "mixture_of_experts",
+    "roofline",
+    "tensor_parallel",
+    "varlen_batching",
+)
 FORMULA = {"data": {"text/html": ['<div class="formula" id="eq-intensity">…</div>']}}
 WORKED = {"data": {"text/html": ['<div class="worked">…</div>']}}
 LIVE = {"data": {"text/html": ['<figure class="live" id="eq-no">…</figure>']}}

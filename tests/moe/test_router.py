@@ -11,8 +11,7 @@ import pytest
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.cluster import Rank, run
 from llmserve_lab.cluster.group import group
-from llmserve_lab.moe import aux_loss_free_balancing, placement, routing_sampler
-from llmserve_lab.moe.aux_loss_free_balancing import skewed_layer, steer
+from llmserve_lab.moe import placement, routing_sampler
 from llmserve_lab.moe.layer import batch, layer_of
 from llmserve_lab.moe.page import route_chart
 from llmserve_lab.moe.parallel import pack
@@ -82,18 +81,6 @@ def test_a_row_of_the_figure_stays_on_four_ranks_where_it_is_told_to() -> None:
     assert max(map(max, narrow)) <= 4 < max(map(max, met["sigmoid"]))
     softmax, sigmoid = met["softmax"], met["sigmoid"]
     assert softmax == sigmoid  # what grows with the score is chosen in its order
-
-
-def test_a_nudged_bias_evens_the_load_out_and_none_does_not() -> None:
-    layer = skewed_layer()
-    nudged, left = steer(layer), steer(layer, speed=0)
-    assert np.mean(nudged.balancedness[-10:]) > 1.8 * nudged.balancedness[0]
-    assert np.mean(left.balancedness[-10:]) < 1.2 * left.balancedness[0]
-    assert nudged.bias[0] < 0 < nudged.bias[-1]  # against the pull
-    with pytest.raises(
-        ValueError, match=r"speed must be finite and at least 0, got -1"
-    ):
-        aux_loss_free_balancing.steer(layer, speed=-1)
 
 
 def test_rows_draw_different_experts_by_popularity() -> None:

@@ -20,15 +20,16 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("hbm_bytes", "held_bytes"): ("do not fit", "fit"),
     ("expert_compute_s", "expert_read_s"): ("memory-bound", "compute-bound"),
     ("made", "link_bw"): ("hides it", "falls behind"),
-    ("pools_gpus", "shared_gpus"): ("two pools", "one engine"),
+    ("one_shared_rate", "two_best_pools_rate"): ("two pools", "one engine"),
     ("expert_copy_ep_bytes", "ffn_tp_bytes"): (
         "EP, a copy an expert",
         "TP, or neither",
     ),
     ("decode_intensity", "ridge"): ("memory-bound", "compute-bound"),
-    ("prefill_intensity", "ridge"): ("memory-bound", "compute-bound"),
     ("link_s", "rank_s"): ("the ranks' own work", "communication"),
     ("rank_bytes", "hbm_bytes"): ("it fits", "it does not fit"),
+    ("layer_read_s", "layer_compute_s"): ("compute-bound", "memory-bound"),
+    ("ep", "least_ep"): ("does not fit", "fits"),
     ("row_prompt", "overtake_prompt"): ("linear layers", "attention"),
 }
 
@@ -38,12 +39,11 @@ LABELS = {
     "better": "Faster here:",
     "room": "Weights and cache",
     "bound": "The experts are",
-    "hides": "The link",
-    "fewer": "Better",
-    "cheaper": "Around the experts, less leaves with",
-    "held": "In one device weights and cache",
+    "more": "More requests with",
+    "cheaper": "With a copy an expert, less leaves with",
+    "holds": "Your group",
+    "held": "On one GPU, weights and cache",
     "decode_side": "Decode is",
-    "prefill_side": "Prefill is",
     "kept": "This chunk",
     "most": "Most of the time goes to",
     "fits": "In its memory",
@@ -73,7 +73,7 @@ NICKNAMES = {
     **{"held_bytes": "iteration_bytes", "decode_s": "iteration_s"},
     **{"prefill_s": "iteration_s"},
     **{f"{case}_limit": "attn_intensity" for case in (*CASES, "mha", "gqa", "mla")},
-    **{f"speedup_{g}_{n}": "tp_speedup" for g, n in product((8, 16), (1, 1024))},
+    **{f"speedup_{g}_{n}": "tp_speedup" for g, n in product((2, 8), (1, 256))},
 }
 
 

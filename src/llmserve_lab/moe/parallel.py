@@ -79,6 +79,40 @@ def local_experts(layer: MoeLayer, rows: Array, gates: Array) -> Array:
     return out
 
 
+@dataclass(frozen=True)
+class Exchange:
+    """What one rank chose, sent and was sent: the log of one layer.
+
+    ``chosen`` and ``weight`` [n, k] are the router's; ``arrived`` are the gates [m, E]
+    of the copies that came, ``came`` how many came from each rank.
+    """
+
+    chosen: Integers
+    weight: Array
+    parcels: Parcels
+    arrived: Array
+    came: tuple[int, ...]
+
+
+def exchange(
+    rank: Rank, rows: Array, layer: MoeLayer, placement: Placement, copies: Copies
+) -> tuple[Array, Exchange]:
+    """This rank's rows [n, d] → [n, d], through experts on all ranks, and the log."""
+    chosen, weight = layer.route(rows)
+    parcels = pack(chosen, weight, placement, copies=copies)
+    # dispatch: which experts each copy is for, then the copies themselves
+    gates, _ = rank.all_to_all(parcels.gates, parcels.counts)
+    sent, came = rank.all_to_all(rows[parcels.rows], parcels.counts)
+    # experts: this rank's own, on all that has come
+    done = local_experts(layer, sent, gates)
+    # combine: answers go home, are weighted and added up
+    answers, _ = rank.all_to_all(done, came)
+    out = layer.shared(rows)
+    # Not out[rows] += …: a row comes back several times, and that would add it once.
+    np.add.at(out, parcels.rows, parcels.scale[:, None] * answers)
+    return out, Exchange(chosen, weight, parcels, gates, tuple(map(int, came)))
+
+
 def expert_parallel(
     rank: Rank,
     rows: Array,
@@ -90,14 +124,7 @@ def expert_parallel(
 
     All ranks call it, each with rows of its own, as many as it likes.
     """
-    parcels = pack(*layer.route(rows), placement, copies=copies)
-    gates, _ = rank.all_to_all(parcels.gates, parcels.counts)
-    sent, came = rank.all_to_all(rows[parcels.rows], parcels.counts)
-    answers, _ = rank.all_to_all(local_experts(layer, sent, gates), came)
-    out = layer.shared(rows)
-    # Not out[rows] += …: a row comes back several times, and that would add it once.
-    np.add.at(out, parcels.rows, parcels.scale[:, None] * answers)
-    return out
+    return exchange(rank, rows, layer, placement, copies)[0]
 
 
 def sliced(rank: Rank, rows: Array, layer: MoeLayer) -> Array:
@@ -117,10 +144,11 @@ def sliced(rank: Rank, rows: Array, layer: MoeLayer) -> Array:
 
 @dataclass(frozen=True)
 class ExecutedLayer:
-    """Output of every rank, rows that each rank was sent, and what was exchanged."""
+    """Output of every rank, the calls of all, and the log of each rank's exchange."""
 
     outputs: tuple[Array, ...]
     ledger: Ledger
+    exchanges: tuple[Exchange, ...] = ()
 
     @property
     def rows(self) -> Array:
@@ -148,11 +176,12 @@ def execute(
             f"got {placed}"
         )
 
-    def program(rank: Rank) -> Array:
-        return expert_parallel(rank, shares[rank.index], layer, where, copies)
+    def program(rank: Rank) -> tuple[Array, Exchange]:
+        return exchange(rank, shares[rank.index], layer, where, copies)
 
     done = run(program, len(shares))
-    return ExecutedLayer(done.results, done.ledger)
+    outputs, exchanges = zip(*done.results, strict=True)
+    return ExecutedLayer(outputs, done.ledger, exchanges)
 
 
 def execute_sliced(layer: MoeLayer, rows: Array, *, num_ranks: int) -> ExecutedLayer:

@@ -68,3 +68,12 @@ def mean_distinct(
         for trial in range(trials)
     ]
     return float(np.mean(found))
+
+
+def popular(
+    *, n_experts: int, n_rows: int, top_k: int, steepness: float, seed: int = 0
+) -> Integers:
+    """Rows of each expert [E]: popularity falls by Zipf's law, in no order."""
+    shuffled = np.random.default_rng(seed).permutation(zipf(n_experts, steepness))
+    chosen = draw(shuffled, n_rows=n_rows, top_k=top_k, seed=seed)
+    return rows_of_experts(chosen, n_experts)

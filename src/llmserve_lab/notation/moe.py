@@ -106,3 +106,48 @@ hot_bytes = Positive(
     r"Q_{\mathrm{hot}}", "byte", "bytes that a rank has for the busiest"
 )
 cold_bytes = Quantity(r"Q_{\mathrm{cold}}", "byte", "bytes that a rank has for another")
+gpu_rows = Positive(r"n_{\mathrm{gpu}}", "token", "rows of one GPU's own requests")
+routed_bytes = Positive(
+    r"M_{\mathrm{ex}}", "byte", "weights of all routed experts, all layers"
+)
+replicated_bytes = Positive(
+    r"M_{\mathrm{rep}}",
+    "byte",
+    "weights that every GPU holds: attention, shared experts, routers, embedding",
+)
+reserved_bytes = Positive(
+    r"M_{\mathrm{keep}}",
+    "byte",
+    "memory of a GPU kept for caches and working memory",
+)
+gpu_weight_bytes = Positive(
+    r"M_{\mathrm{gpu}}", "byte", "weights that one GPU holds, experts included"
+)
+least_ep = Count(r"g_{\min}", "dimensionless", "fewest ranks on which the experts fit")
+one_copy_bytes = Positive(
+    r"b_{\mathrm{copy}}", "byte/(token*layer)", "bytes of one copy of a row, one way"
+)
+copy_start_s = Quantity(
+    r"t_{\mathrm{copy}}^{0}",
+    "s/layer",
+    "time of a dispatch or combine before its bytes",
+)
+copies_s = Positive(
+    r"t_{\mathrm{copy}}", "s/layer", "time of a dispatch, or of a combine"
+)
+layer_read_s = Positive(
+    r"t_{\mathrm{e}}^{\mathrm{read}}",
+    "s/layer",
+    "time to read the touched experts of a GPU",
+)
+layer_compute_s = Positive(
+    r"t_{\mathrm{e}}^{\mathrm{mul}}",
+    "s/layer",
+    "time to compute the routed experts of a GPU",
+)
+capacity_factor = Positive(
+    r"c_{\mathrm{cap}}", "dimensionless", "capacity of an expert over its mean rows"
+)
+expert_capacity = Positive(
+    r"n_{\mathrm{cap}}", "token", "rows that an expert accepts, the rest is dropped"
+)

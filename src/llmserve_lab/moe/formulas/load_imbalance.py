@@ -9,11 +9,18 @@ from __future__ import annotations
 from llmserve_lab import notation as q
 from llmserve_lab.formula.derive import symbolic
 from llmserve_lab.formula.formula import Formula
+from llmserve_lab.moe.formulas.active_experts import ROWS_PER_EXPERT
 from llmserve_lab.moe.formulas.moe_params import ARTICLE
 
 ONE_HOT = "one rank is hot and the others are alike; a copy for each expert"
 
-__all__ = ["BALANCEDNESS", "BUSIEST_ROWS", "COLD_BYTES", "HOT_BYTES"]
+__all__ = [
+    "BALANCEDNESS",
+    "BUSIEST_ROWS",
+    "COLD_BYTES",
+    "EXPERT_CAPACITY",
+    "HOT_BYTES",
+]
 
 BUSIEST_ROWS = Formula(
     result=q.busiest_rows,
@@ -52,4 +59,12 @@ COLD_BYTES = Formula(
     title="Bytes from one rank to any other",
     source="what is left",
     holds=f"{ONE_HOT}; every rank has equally many rows",
+)
+EXPERT_CAPACITY = Formula(
+    result=q.expert_capacity,
+    expr=lambda capacity_factor, rows_per_expert: capacity_factor * rows_per_expert,
+    uses=(ROWS_PER_EXPERT,),
+    title="Rows that an expert accepts",
+    source="Lepikhin et al. 2020, arXiv 2006.16668, section 2.2",
+    holds="training with a capacity; serving usually drops nothing",
 )

@@ -55,17 +55,19 @@ def touched() -> Any:
     from llmserve_lab.extras import altair as alt
 
     return alt.layer(
-        *landmarks(TOUCHED, "y", "value", Landmark("all experts", q.n_experts)),
+        *landmarks(
+            TOUCHED, "y", "value", Landmark("all experts", q.n_experts, down=-4)
+        ),
         *landmarks(ROWS, "x", "n_rows", Landmark("your rows", q.n_rows)),
         bound_curves(
             ROWS,
             TOUCHED,
             Drawn("touched", f.TOUCHED_EXPERTS, SERIES[0], label_at=0.85),
             Drawn(
-                "all different",
+                "all differ",
                 f.TOUCHED_EXPERTS,
                 GREY,
-                label_at=0.5,
+                label_at=0.62,
                 dash=(4, 4),
                 rising=True,
                 expr="top_k * datum.n_rows",

@@ -1,15 +1,20 @@
-"""The chapter's live figures: one row, one batch, one hot rank, and four layouts."""
+"""The chapter's live figures: a batch, a group of GPUs, one row, one hot rank."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from llmserve_lab.catalog import accelerator
+from llmserve_lab.moe import exchange_time, serving
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.models import DEFAULT, EP
-from llmserve_lab.moe.page import charts, route_chart
+from llmserve_lab.moe.page import charts, group_charts, route_chart
 from llmserve_lab.notation import quantity
+from llmserve_lab.page.banded import BandTable, banded
 from llmserve_lab.page.live.controls import Choice, Lookup, Slider
 from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 
 NODES = ((8, 2), (8, 4), (8, 8), (16, 8), (32, 8), (64, 8))
@@ -17,6 +22,8 @@ STOPS = {
     "top_k": (1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0),
     "n_experts": (16.0, 32.0, 64.0, 128.0, 256.0, 384.0, 512.0),
     "n_rows": tuple(2.0**i for i in range(13)),
+    "reserved_bytes": tuple(1e9 * gb for gb in (5, 10, 15, 20, 30, 40, 50)),
+    "gpu_rows": tuple(2.0**i for i in range(3, 9)),
     "hot_share": (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9),
 }
 ROW: dict[str, Any] = {"d_model": DEFAULT["d_model"], "bytes_act": DEFAULT["bytes_act"]}
@@ -74,7 +81,7 @@ def touched() -> LiveFigure:
     """Distinct experts against the batch, for any number of experts and any k."""
     return LiveFigure(
         name="moe-touched",
-        title="Only a single row pays for its active parameters alone",
+        title="The larger the batch, the more experts it reads",
         chart=charts.touched,
         controls=(
             _slider("n_rows", 64.0),
@@ -89,13 +96,129 @@ def touched() -> LiveFigure:
             Readout(
                 f.EXPERT_INTENSITY,
                 "Intensity of the experts",
-                bytes_weight=DEFAULT["bytes_weight"],
+                bytes_weight=serving.setting()["bytes_weight"],
             ),
         ),
         sentence=(
             "{n_rows}, each sent to {top_k} of {n_experts} experts, touch "
             "{touched_experts} of them: the batch reads {read_ratio} times the bytes "
-            "of the parameters that one row is active in, and does {expert_intensity}."
+            "of the parameters that one row is active in, at {expert_intensity}."
+        ),
+    )
+
+
+def memory() -> LiveFigure:
+    """Weights of one GPU against the size of the group that shares the experts."""
+    devices = [accelerator(key) for key in serving.GPUS]
+    names = tuple(device.name for device in devices)
+    stored: dict[str, Any] = dict(serving.stored())
+    return LiveFigure(
+        name="moe-memory",
+        title="Experts are shared out, everything else is held by every GPU",
+        chart=lambda: group_charts.memory(stored),
+        controls=(
+            Choice(
+                "gpu",
+                "GPU",
+                names,
+                names[0],
+                {"hbm_bytes": tuple(device.hbm_bytes for device in devices)},
+            ),
+            _slider("ep", 64.0, (4.0, *serving.GROUPS)),
+            _slider("reserved_bytes", serving.KEPT_BYTES),
+        ),
+        derived={
+            "gpu_weight_bytes": Bound(f.GPU_WEIGHT_BYTES, ep="ep", **stored),
+            "least_ep": Bound(f.LEAST_EP, **stored),
+        },
+        readouts=(
+            Readout("gpu_weight_bytes", "Weights on each GPU"),
+            Readout("least_ep", "Fewest GPUs that hold it all"),
+            Verdict("holds", "Your group", "ep", "least_ep", ("does not fit", "fits")),
+        ),
+        sentence=(
+            "DeepSeek-V3 in FP8, experts shared by {ep} GPUs of type {gpu}: each holds "
+            "{gpu_weight_bytes} of weights; with {reserved_bytes} kept for caches at "
+            "least {least_ep} are needed, the fewest that fit."
+        ),
+        goal=Goal(
+            "keep 20 GB on each H800, and find the smallest group that fits.",
+            lambda gpu, reserved_bytes, ep, least_ep: (
+                (gpu < 1)
+                & (reserved_bytes > 19e9)
+                & (reserved_bytes < 21e9)
+                & (ep >= least_ep)
+                & (ep < 2 * least_ep)
+            ),
+            {"ep": 16.0},
+        ),
+    )
+
+
+def group() -> LiveFigure:
+    """Time of one layer's experts, and of sending, against the size of the group."""
+    known: dict[str, Any] = {
+        **serving.setting(),
+        "copy_start_s": exchange_time.start_s(),
+    }
+    numbers = {name: float(value) for name, value in known.items()}
+    ways = serving.copy_bytes()
+
+    def bound(formula: Any, *signals: str, **more: Any) -> Bound:
+        return Bound.tied(formula, {**known, **more}, *signals)
+
+    return LiveFigure(
+        name="moe-group",
+        title="A larger group reads fewer experts on each GPU, and sends further",
+        chart=lambda: group_charts.layer_time(numbers, ways),
+        controls=(
+            _slider("ep", 16.0, serving.GROUPS[1:]),
+            _slider("gpu_rows", serving.ROWS),
+        ),
+        derived={
+            "n_rows": Bound(f.GROUP_ROWS),
+            "rows_per_expert": bound(f.ROWS_PER_EXPERT, "n_rows"),
+            "layer_read_s": bound(f.LAYER_READ_S, "n_rows", "ep"),
+            "layer_compute_s": bound(f.LAYER_COMPUTE_S, "gpu_rows"),
+            **{
+                f"{way}_copies_s": bound(
+                    f.COPIES_S, "gpu_rows", "ep", one_copy_bytes=size
+                )
+                for way, size in ways.items()
+            },
+        },
+        readouts=(
+            Readout("rows_per_expert", "Rows of an expert, mean"),
+            Verdict(
+                "bound",
+                "The experts are",
+                "layer_read_s",
+                "layer_compute_s",
+                ("compute-bound", "memory-bound"),
+            ),
+            *(
+                banded(
+                    Readout(f"{way}_copies_s", way.capitalize()),
+                    BandTable(partial(exchange_time.band, way), ("gpu_rows",)),
+                )
+                for way in ways
+            ),
+        ),
+        sentence=(
+            "Experts shared by {ep} H800, each with {gpu_rows} of its own requests: an "
+            "expert gets {rows_per_expert} on average; a GPU reads its experts for "
+            "{layer_read_s} and computes for {layer_compute_s}."
+        ),
+        goal=Goal(
+            "with 128 tokens on each GPU, find the smallest group whose experts are "
+            "compute-bound.",
+            lambda gpu_rows, layer_read_s, layer_compute_s: (
+                (gpu_rows > 127)
+                & (gpu_rows < 129)
+                & (layer_read_s < layer_compute_s)
+                & (2 * layer_read_s >= layer_compute_s)
+            ),
+            {"ep": 64.0},
         ),
     )
 
@@ -106,7 +229,7 @@ def traffic() -> LiveFigure:
     shared: dict[str, Any] = {"ep": EP}
     return LiveFigure(
         name="moe-traffic",
-        title="One hot rank, and seven wait for it",
+        title="All wait for the rank with the most rows",
         chart=charts.traffic,
         controls=(
             _slider("hot_share", 0.1),
@@ -141,7 +264,7 @@ def layouts() -> LiveFigure:
     }
     return LiveFigure(
         name="moe-layouts",
-        title="A copy for each rank is always fewer bytes than a sum over all ranks",
+        title="A copy for each rank never sends more than a sum over all ranks",
         chart=charts.layouts,
         controls=(
             Choice("node", "Laid out on", options, options[1], columns),
@@ -161,7 +284,7 @@ def layouts() -> LiveFigure:
             Readout(f.COMPOSED_BYTES, "TP × EP × SP, a copy a rank", **SPREAD),
             Verdict(
                 "cheaper",
-                "Around the experts, less leaves with",
+                "With a copy an expert, less leaves with",
                 "expert_copy_ep_bytes",
                 "ffn_tp_bytes",
                 ("EP, a copy an expert", "TP, or neither"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from llmserve_lab.formula.text import plain
-from llmserve_lab.moe.page.stills import loads, placements, popular
+from llmserve_lab.moe.page.stills import loads, placements
 from llmserve_lab.moe.placement import balance
+from llmserve_lab.moe.routing_sampler import popular
 from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.page.table import Table
 from llmserve_lab.page.widget import Bench, Knob, Turn
@@ -19,15 +20,15 @@ def bench() -> Bench:
     """Loads of ranks as simulated; the picture shows the start."""
     knobs: dict[str, Knob] = {
         "n_experts": Turn("routed experts", 1, 1024, 256),
-        "top_k": Turn("experts of a row", 1, 64, 8),
-        "num_ranks": Turn("ranks", 1, 128, 32),
-        "n_rows": Turn("rows in the batch", 1, 16_384, 4096),
+        "top_k": Turn("experts of a token", 1, 64, 8),
+        "num_ranks": Turn("GPUs", 1, 128, 32),
+        "n_rows": Turn("tokens in the batch", 1, 16_384, 4096),
         "steepness": Turn("Zipf's exponent, in %", 0, 300, 80),
         "extra": Turn("redundant copies", 0, 512, 32),
         "seed": Turn("seed", 0, 10_000, 0),
     }
     start = {name: int(getattr(knob, "default", 0)) for name, knob in knobs.items()}
-    return Bench("Bench: house the experts yourself", knobs, _show, _picture(start)[0])
+    return Bench("Bench: place the experts yourself", knobs, _show, _picture(start)[0])
 
 
 def _picture(settings: dict[str, int]) -> tuple[StaticFigure, Integers]:
@@ -42,8 +43,8 @@ def _picture(settings: dict[str, int]) -> tuple[StaticFigure, Integers]:
     steepness = known.pop("steepness") / PER_CENT
     rows = popular(steepness=steepness, **known)
     title = (
-        f"{known['n_rows']} rows, {known['top_k']} of {known['n_experts']} experts "
-        f"each, on {num_ranks} ranks, Zipf {plain(steepness)}"
+        f"{known['n_rows']} tokens, {known['top_k']} of {known['n_experts']} experts "
+        f"each, on {num_ranks} GPUs, Zipf {plain(steepness)}"
     )
     return loads(title, rows, num_ranks=num_ranks, extra=extra), rows
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
-from llmserve_lab.catalog import Given, accelerator, machine
+from llmserve_lab.catalog import Given, accelerator
 from llmserve_lab.formula.text import plain, si
+from llmserve_lab.moe import exchange_time, serving
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.models import DEEPSEEK, DEFAULT, EP, KIMI, moe_of, sizes_of
 from llmserve_lab.page.question.question import Hint, Question
 
-H100 = machine(accelerator("h100-sxm"))
-ROWS, MANY, FEW, HOT = 64.0, 64.0, 16.0, 0.1
+H200 = accelerator("h200-sxm")
+ROWS, MANY, HOT, KEPT = 64.0, 64.0, 0.1, 30e9
+SMALL, LARGE = 16.0, 64.0  # groups of GPUs
 TOUCHED = ("about 9", "about 70", "about 220")
 SPEC, KIMI_SPEC = moe_of(DEEPSEEK), moe_of(KIMI)
 
@@ -24,14 +27,6 @@ def touched(n_rows: float) -> float:
 def _nearest() -> float:
     guesses = [float(text.split()[-1]) for text in TOUCHED]
     return float(min(range(3), key=lambda i: abs(guesses[i] - touched(ROWS))))
-
-
-def copies_over_sums() -> float:
-    """Bytes of EP, a copy for each expert, over those of sliced experts."""
-    row = {name: DEFAULT[name] for name in ("d_model", "bytes_act")}
-    here = {**row, "n_rows": ROWS, "ep": EP}
-    sent = f.EP_BYTES(**here, row_copies=DEFAULT["top_k"])
-    return float(sent / f.FFN_TP_BYTES(**here))
 
 
 def balancedness(hot_share: float) -> float:
@@ -48,8 +43,49 @@ def _stored(model: Mapping[str, Given]) -> float:
     return float(f.MOE_PARAMS.at(model))
 
 
-def _ridge_rows() -> float:
-    return float(f.MOE_RIDGE_ROWS.at(DEFAULT, H100))
+def _group_rows() -> float:
+    return float(f.MOE_RIDGE_ROWS.at(serving.setting()))
+
+
+def rows_each() -> float:
+    """Tokens that an expert needs in an iteration to be compute-bound."""
+    return float(f.ROWS_PER_EXPERT.at(DEFAULT, n_rows=_group_rows()))
+
+
+def _power(least: float) -> int:
+    return int(next(g for g in serving.GROUPS if g >= least))
+
+
+def _experts_s(ep: float) -> float:
+    """Reading or computing the experts of a layer, whichever is longer."""
+    return max(serving.layer_s(ep).values())
+
+
+def _sending_s(ep: float) -> float:
+    return exchange_time.exchange_s(ep)
+
+
+def _layer_s(ep: float) -> float:
+    return _experts_s(ep) + _sending_s(ep)
+
+
+def _slower() -> float:
+    return _layer_s(LARGE) / _layer_s(SMALL)
+
+
+def kimi_bytes() -> dict[str, float]:
+    """Bytes of Kimi's routed experts and of the rest, a byte a parameter."""
+    routed = sum(t.params for t in KIMI.tensors() if t.name.startswith("experts."))
+    rest = KIMI.params_total - routed
+    return {"routed_bytes": float(routed), "replicated_bytes": float(rest)}
+
+
+def _room() -> dict[str, float]:
+    return {"hbm_bytes": float(H200.hbm_bytes), "reserved_bytes": KEPT}
+
+
+def _ceiling(number: float) -> float:
+    return float(math.ceil(number))
 
 
 predict_touched = Question(
@@ -76,30 +112,27 @@ predict_touched = Question(
         ),
     ),
 )
-predict_bytes = Question(
-    name="moe.predict-bytes",
+predict_group = Question(
+    name="moe.predict-group",
     kind="predict",
-    prompt=(
-        f"{EP:g} GPUs, {SPEC.top_k} experts a token. Slice every expert over all GPUs "
-        "and add up with one all-reduce, or house whole experts and send every token "
-        "once to each of its experts and back. Which sends more bytes?"
+    prompt=lambda: (
+        f"{serving.ROWS:.0f} tokens on each H800, experts shared by {SMALL:.0f} GPUs. "
+        f"Reading takes {si(_experts_s(SMALL), 's')} a layer, dispatch and combine "
+        f"{si(exchange_time.exchange_s(SMALL), 's')}; nothing overlaps. Take "
+        f"{LARGE:.0f} GPUs instead: each reads a quarter of the experts. How long do "
+        "reading or computing, whichever is longer, and sending take together?"
     ),
-    choices=("the all-reduce", "neither", "sending tokens"),
-    answer=lambda: float(1 + (copies_over_sums() > 1) - (copies_over_sums() < 1)),
+    choices=("about half as long", "about as long as before", "about twice as long"),
+    answer=lambda: float(1 + (_slower() > 1.5) - (_slower() < 0.7)),
     why=lambda: (
-        f"The ratio is {plain(copies_over_sums())}: it is k over the number of GPUs. "
-        "Expert parallelism wins bytes with more GPUs than experts a token, or by "
-        "sending one copy to each GPU instead of one to each expert."
+        f"{si(_layer_s(LARGE), 's')} against {si(_layer_s(SMALL), 's')}: the experts "
+        f"save {si(_experts_s(SMALL) - _experts_s(LARGE), 's')}, and since more copies "
+        "leave their node, sending takes "
+        f"{si(_sending_s(LARGE) - _sending_s(SMALL), 's')} more."
     ),
     hints=(
-        Hint(
-            lambda: 0.0,
-            "It would with fewer experts a token than GPUs.",
-        ),
-        Hint(
-            lambda: 2.0,
-            "It would with more experts a token than GPUs.",
-        ),
+        Hint(lambda: 0.0, "Reading does get shorter. And how far must copies travel?"),
+        Hint(lambda: 2.0, "No more copies are sent; more of them leave their node."),
     ),
 )
 predict_skew = Question(
@@ -123,7 +156,7 @@ kimi = Question(
     prompt=(
         f"{KIMI.name} has {KIMI_SPEC.n_experts} routed experts and "
         f"{KIMI_SPEC.n_shared} shared one in a layer, each a SwiGLU {KIMI_SPEC.d_ff} "
-        f"wide, on rows of {KIMI.d_model}. How many parameters does an MoE layer "
+        f"wide, on vectors of {KIMI.d_model}. How many parameters does an MoE layer "
         "store, its router included?"
     ),
     answer=lambda: _stored(sizes_of(KIMI)),
@@ -140,36 +173,60 @@ kimi = Question(
 )
 ridge = Question(
     name="moe.ridge",
-    prompt=(
-        "How many rows must a batch of DeepSeek-V3 have, before its experts reach the "
-        "ridge of an H100 in 16 bits?"
+    prompt=lambda: (
+        f"DeepSeek-V3 in FP8 on H800. An expert needs {rows_each():.0f} tokens in an "
+        f"iteration to be compute-bound; a token goes to {SPEC.top_k} of "
+        f"{SPEC.n_experts}. Each GPU decodes {ROWS:.0f} requests. How many GPUs must "
+        "share the experts?"
     ),
-    answer=_ridge_rows,
-    unit="token",
-    rel_tol=0.02,
+    answer=lambda: _ceiling(_group_rows() / ROWS),
+    rel_tol=0.01,
     hints=(
         Hint(
-            lambda: _ridge_rows() * SPEC.top_k / SPEC.n_experts,
-            "So many each *expert* must get.",
+            lambda: rows_each() * SPEC.n_experts / ROWS,
+            f"Every token goes to {SPEC.top_k} experts, not to one.",
+        ),
+        Hint(
+            lambda: rows_each() / ROWS,
+            "So many would do if all tokens went through one expert.",
         ),
     ),
     why=lambda: (
-        f"Equation [moe_ridge_rows](#eq-moe_ridge_rows): {si(_ridge_rows(), 'token')}."
+        f"Equation [moe_ridge_rows](#eq-moe_ridge_rows): {si(_group_rows(), 'token')} "
+        f"in the whole group. With {ROWS:.0f} on each GPU that takes "
+        f"{_ceiling(_group_rows() / ROWS):.0f} GPUs; the next group that divides "
+        f"{SPEC.n_experts} experts has {_power(_group_rows() / ROWS)}."
     ),
 )
-ratio = Question(
-    name="moe.ratio",
-    prompt=(
-        f"DeepSeek-V3 decodes {FEW:g} requests. How many times the bytes of its active "
-        "parameters does an MoE layer read, if tokens choose at random?"
+least_ep = Question(
+    name="moe.least-ep",
+    prompt=lambda: (
+        f"{KIMI.name} in FP8: {si(kimi_bytes()['routed_bytes'], 'byte')} of routed "
+        f"experts, {si(kimi_bytes()['replicated_bytes'], 'byte')} of all the rest. On "
+        f"each {H200.name} ({si(float(H200.hbm_bytes), 'byte')}) keep "
+        f"{si(KEPT, 'byte')} for caches. What are the fewest GPUs that hold it, "
+        "experts shared out and the rest replicated?"
     ),
-    answer=lambda: _ratio(FEW),
-    rel_tol=0.03,
+    answer=lambda: float(f.LEAST_EP(**kimi_bytes(), **_room())),
+    rel_tol=0.0,
     hints=(
-        Hint(lambda: FEW, "Some experts are chosen twice."),
-        Hint(lambda: 1.0, "That is a single token."),
+        Hint(
+            lambda: _ceiling(
+                sum(kimi_bytes().values()) / (float(H200.hbm_bytes) - KEPT)
+            ),
+            "The rest is not shared out: every GPU holds it.",
+        ),
+        Hint(
+            lambda: float(
+                f.LEAST_EP(**kimi_bytes(), **_room() | {"reserved_bytes": 1.0})
+            ),
+            "Nothing is kept for caches then.",
+        ),
     ),
-    why=lambda: f"Equation [read_ratio](#eq-read_ratio): {si(_ratio(FEW))}.",
+    why=lambda: (
+        f"{f.LEAST_EP.link}: the experts over what memory leaves on each GPU, rounded "
+        f"up, {float(f.LEAST_EP(**kimi_bytes(), **_room())):.0f}."
+    ),
 )
 copies = Question(
     name="moe.copies",

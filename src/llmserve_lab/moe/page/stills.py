@@ -1,16 +1,13 @@
-"""The chapter's still pictures: loads of ranks, and a bias at work."""
+"""The chapter's still pictures: measured transfers, loads, and a bias at work."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from llmserve_lab.formula.text import plain
-from llmserve_lab.moe.aux_loss_free_balancing import Steered
+from llmserve_lab.moe import exchange_time, load_balancing, serving
 from llmserve_lab.moe.hybrid_parallel_block import EVERY, HEADS, PART, SOME, HybridRun
 from llmserve_lab.moe.placement import Counts, Placement, balance, contiguous, redundant
-from llmserve_lab.moe.routing_sampler import draw, rows_of_experts, zipf
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.transformer.arithmetic import Integers
@@ -31,15 +28,6 @@ STEPS = {
     "reduce-scatter": "scatter",
     "dispatch, experts, combine": "experts",
 }
-
-
-def popular(
-    *, n_experts: int, n_rows: int, top_k: int, steepness: float, seed: int = 0
-) -> Integers:
-    """Rows of each expert [E]: popularity falls by Zipf's law, in no order."""
-    shuffled = np.random.default_rng(seed).permutation(zipf(n_experts, steepness))
-    chosen = draw(shuffled, n_rows=n_rows, top_k=top_k, seed=seed)
-    return rows_of_experts(chosen, n_experts)
 
 
 def ways(extra: int) -> tuple[str, str, str]:
@@ -75,7 +63,7 @@ def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFi
 
     housed = placements(rows, num_ranks, extra)
     figure, (panels,) = plt.subplots(
-        1, len(housed), sharey=True, squeeze=False, figsize=(5.6, 2.9)
+        1, len(housed), sharey=True, squeeze=False, figsize=(4.6, 2.6)
     )
     found = {name: way.loads(rows) for name, way in housed.items()}
     for axes, (name, load) in zip(panels, found.items(), strict=True):
@@ -84,38 +72,18 @@ def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFi
         axes.stairs(np.sort(load)[::-1], edges, color=ink.light, fill=True)
         axes.axhline(float(np.mean(load)), color=GREY.light, dashes=(4, 2))
         axes.set_title(name, fontsize=9.5)
-        axes.set_xlabel("ranks, busiest first")
+        axes.set_xlabel("busiest first")
         axes.set_xticks([])
         axes.grid(axis="x", visible=False)
-    panels[0].set_ylabel("rows")
+    panels[0].set_ylabel("choices of a GPU")
     missing = [name for name in ways(extra) if name not in found]
     shown = ", ".join(f"{name} {plain(balance(load))}" for name, load in found.items())
     return StaticFigure.of(
         figure,
         name="moe.loads",
-        title="Copies of the few hot experts level all ranks",
+        title="Copies of a few popular experts level all GPUs",
         sentence=f"{title}: balancedness is {shown}; the dashed line is the mean."
-        + "".join(f" Not {name}: ranks would differ." for name in missing),
-    )
-
-
-@figure_style()
-def steered(runs: dict[str, Steered]) -> StaticFigure:
-    """Balancedness of the experts while a bias is nudged after every batch."""
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(5.6, 2.9))
-    for name, run in runs.items():
-        axes.plot(run.balancedness, label=name)
-    axes.set_ylim(0, 1)
-    axes.set_xlabel("batches")
-    axes.set_ylabel("balancedness of experts")
-    axes.legend(loc="lower right")
-    return StaticFigure.of(
-        figure,
-        name="moe.steered",
-        title="A nudge after every batch evens the load out",
-        sentence=f"{_ends(runs)}.",
+        + "".join(f" Not {name}: GPUs would differ." for name in missing),
     )
 
 
@@ -149,9 +117,89 @@ def layouts(block: HybridRun, *, tp: int) -> StaticFigure:
     )
 
 
-def _ends(runs: dict[str, Steered]) -> str:
-    parts: list[Any] = []
-    for name, run in runs.items():
-        first, last = (plain(run.balancedness[i], 2) for i in (0, -1))
-        parts.append(f"{name}: balancedness goes from {first} to {last}")
-    return "; ".join(parts)
+@figure_style()
+def exchange() -> StaticFigure:
+    """Published times of dispatch and combine against the model's, by group size."""
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(4.6, 3.1))
+    start_s, found = exchange_time.start_s(), exchange_time.compared()
+    ways = {"combine": ("s", VERMILLION), "dispatch": ("o", BLUE)}
+    for way, (marker, ink) in ways.items():
+        points = [each for each in found if each.way == way]
+        sizes = [each.ep for each in points]
+        for start, dash, name in ((start_s, "-", "model"), (0.0, ":", "wire alone")):
+            times = [exchange_time.seconds(way, g, start_s=start) for g in sizes]
+            axes.plot(
+                sizes,
+                [1e6 * each for each in times],
+                color=ink.light,
+                linestyle=dash,
+                label=f"{way}, {name}",
+            )
+        axes.plot(
+            sizes,
+            [1e6 * each.measured_s for each in points],
+            marker,
+            color=ink.light,
+            markersize=7,
+            label=f"{way}, measured",
+        )
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.minorticks_off()
+    axes.set_ylim(0, 560)
+    axes.set_xlabel("GPUs that share the experts (log scale)")
+    axes.set_ylabel("time of one layer (µs)")
+    axes.legend(loc="upper left", ncols=2, fontsize=8.5, handlelength=1.6)
+    mean, worst = exchange_time.mean_error(), exchange_time.worst_error()
+    return StaticFigure.of(
+        figure,
+        name="moe.exchange",
+        title="Sending takes longer with more GPUs, and levels off",
+        sentence=(
+            f"DeepEP on H800, {serving.ROWS:.0f} tokens on each GPU; eight GPUs "
+            "are joined by NVLink, more by InfiniBand. Points are measured, solid "
+            "lines are the model, dotted lines the wire alone. Left out of the fit, a "
+            f"group size is predicted {100 * mean:.0f} % off on average; the worst, "
+            f"{100 * abs(worst):.0f} %, is too {'low' if worst < 0 else 'high'}."
+        ),
+    )
+
+
+@figure_style()
+def balanced() -> StaticFigure:
+    """Rows of every expert under three routers, with the capacity beside them."""
+    from llmserve_lab.extras import pyplot as plt
+
+    found = load_balancing.methods()
+    figure, panels = plt.subplots(1, len(found), sharey=True, figsize=(4.6, 2.6))
+    edges = np.arange(load_balancing.EXPERTS + 1) - 0.5
+    for axes, (name, router) in zip(panels, found.items(), strict=True):
+        mean = router.loads.mean()
+        room = load_balancing.CAPACITY * mean
+        load = np.sort(router.loads)[::-1]
+        axes.stairs(load, edges, color=VERMILLION.light, fill=True, alpha=0.75)
+        axes.stairs(np.minimum(load, room), edges, color=BLUE.light, fill=True)
+        axes.axhline(room, color=GREY.light, dashes=(4, 2))
+        axes.set_title(name, fontsize=9.5)
+        axes.set_xlabel("busiest first")
+        axes.set_xticks([])
+        axes.grid(axis="x", visible=False)
+    panels[0].set_ylabel("tokens of an expert")
+    panels[0].text(5.5, 1150, "dropped", color=VERMILLION.light, fontsize=9.5)
+    panels[1].text(15.5, 1.04 * room, "capacity", color=GREY.light, ha="right")
+    said = "; ".join(
+        f"{name}: {100 * load_balancing.dropped_share(router.loads):.0f} % dropped"
+        for name, router in found.items()
+    )
+    return StaticFigure.of(
+        figure,
+        name="moe.balanced",
+        title="What is above the capacity is dropped; a balanced router drops nothing",
+        sentence=(
+            f"Tokens of each of {load_balancing.EXPERTS} experts; the dashed line is a "
+            f"capacity of {load_balancing.CAPACITY:g} times the mean, the part above "
+            f"it is dropped. {said[0].upper() + said[1:]}."
+        ),
+    )

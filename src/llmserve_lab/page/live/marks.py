@@ -45,7 +45,8 @@ def by_ink(field: str, inks: dict[str, Ink], *, legend: bool = True) -> dict[str
 def landmark(channel: Any, signal: str, label: str, *, at: float = 0) -> Any:
     """A thin rule across the chart where ``channel`` (x or y) equals ``signal``.
 
-    ``label`` stands at its end, ``at`` pixels down from the top (or from the left).
+    ``label`` stands at its end, ``at`` pixels down from the top (or from the left; with
+    a negative number from the right).
     """
     from llmserve_lab.extras import altair as alt
 
@@ -55,7 +56,11 @@ def landmark(channel: Any, signal: str, label: str, *, at: float = 0) -> Any:
     )
     rule = row.mark_rule(color=GREY.css, strokeDash=[3, 3], clip=True)
     text = {"color": GREY.css, "align": "left", "clip": True, "text": label}
-    place = {"dx": 4, "dy": 10 + at, "y": 0} if name == "x" else {"dy": -6, "x": 4 + at}
+    place: dict[str, Any] = {"dx": 4, "dy": 10 + at, "y": 0}
+    if name == "y":
+        place = {"dy": -6, "x": 4 + at}
+    if name == "y" and at < 0:
+        place |= {"align": "right", "x": alt.expr(f"width - {-at:g}")}
     look: dict[str, Any] = {**text, **place}
     return alt.layer(rule, row.mark_text(**look)).encode(**{name: channel})
 

@@ -1,7 +1,4 @@
-"""What a reader should take away from the chapter, each sentence a test.
-
-Experts are counted by drawing crowds, bytes on the ledgers of ranks.
-"""
+"""Experts on ranks: counted by drawing crowds, bytes on the ledgers of ranks."""
 
 from __future__ import annotations
 
@@ -12,10 +9,14 @@ from llmserve_lab.catalog import MODELS, accelerator
 from llmserve_lab.moe import hybrid_parallel_block
 from llmserve_lab.moe.layer import MoeLayer, batch, layer_of
 from llmserve_lab.moe.models import moe_of, per_layer
-from llmserve_lab.moe.page.stills import popular
 from llmserve_lab.moe.parallel import execute, execute_sliced, pack, row_bytes
 from llmserve_lab.moe.placement import balance, contiguous, redundant
-from llmserve_lab.moe.routing_sampler import draw, mean_distinct, rows_of_experts
+from llmserve_lab.moe.routing_sampler import (
+    draw,
+    mean_distinct,
+    popular,
+    rows_of_experts,
+)
 from llmserve_lab.transformer.arithmetic import Array
 
 DEEPSEEK = MODELS["deepseek-v3"]
