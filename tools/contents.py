@@ -1,4 +1,4 @@
-"""The tables of chapters in README.md and on the front page, in the order of `_toc.yml`.
+"""Tables of the chapters, in README.md and on the front page, as `_toc.yml` has them.
 
 A row's title and question are written by hand and stay with their chapter; its place
 and number follow from the table of contents. A new chapter has its heading for a title.

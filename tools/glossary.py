@@ -1,4 +1,4 @@
-"""Write the page "Glossary": every term, its synonyms, and the chapter that explains it.
+"""Write the page "Glossary": every term, its synonyms, the chapter that explains it.
 
 Nothing is typed here; the entries are those of ``llmserve_lab.glossary``, which the
 pages show where a term stands first.
@@ -14,8 +14,9 @@ PAGE = Path(__file__).resolve().parents[1] / "chapters" / "glossary.md"
 HEAD = """\
 # Glossary
 
-The terms of the book in alphabetical order. In the chapters a term is underlined with
-dots where it stands first; point at it, or reach it with the Tab key, to read its entry.
+The terms of the book in alphabetical order, each with the chapter that explains it. In
+the other chapters a term is underlined with dots where it stands first: point at it, or
+reach it with the Tab key, to read its entry.
 
 ```{raw} html
 <div class="filter" data-filter="terms" data-what="terms" hidden></div>
@@ -28,10 +29,7 @@ def entry(term: Term) -> str:
     """A term with its anchor: names, meaning, chapter."""
     also = f"; also *{', '.join(term.also)}*" if term.also else ""
     where = f"[{term.chapter}]({term.chapter}.ipynb)"
-    return (
-        f"({term.anchor})=\\n**{term.name}**{also}\\n".replace("\\n", "\n")
-        + f": {term.meaning} → {where}\n"
-    )
+    return f"({term.anchor})=\n**{term.name}**{also}\n: {term.meaning} → {where}\n"
 
 
 def page() -> str:

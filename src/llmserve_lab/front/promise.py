@@ -1,4 +1,4 @@
-"""What the front page promises: the pace of one GPU, and how far off predictions are."""
+"""What the front page promises: the pace of a GPU, and how far off predictions are."""
 
 from __future__ import annotations
 

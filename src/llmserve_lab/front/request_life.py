@@ -104,3 +104,9 @@ def ttft_s() -> float:
     """A's time to first token, as the engine's report has it."""
     report = run()
     return float(report.ttft_s[report.id == 0][0])
+
+
+def tpot_s() -> float:
+    """A's time per output token: the mean gap between its tokens, as reported."""
+    report = run()
+    return float(report.tpot_s[report.id == 0][0])

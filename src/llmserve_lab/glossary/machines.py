@@ -137,6 +137,11 @@ TERMS = (
             "MFU",
             "model FLOPs utilization",
         ),
+        said=(
+            "share of the peak",
+            "share of peak",
+            "share of the compute peak",
+        ),
     ),
     Term(
         "model bandwidth utilisation",
@@ -145,6 +150,10 @@ TERMS = (
         (
             "MBU",
             "model bandwidth utilization",
+        ),
+        said=(
+            "share of the memory bandwidth",
+            "share of memory bandwidth",
         ),
     ),
     Term(
@@ -257,6 +266,7 @@ TERMS = (
         "Each rank holds some of the experts, and tokens travel to theirs.",
         "mixture_of_experts",
         ("EP",),
+        said=("ranks that share the experts",),
     ),
     Term(
         "dispatch",
@@ -277,15 +287,6 @@ TERMS = (
         (
             "TBO",
             "dual-batch overlap",
-        ),
-    ),
-    Term(
-        "Attention–FFN disaggregation",
-        "Attention and feed-forward networks on machines of their own.",
-        "attention_ffn",
-        (
-            "AFD",
-            "attention-FFN disaggregation",
         ),
     ),
 )

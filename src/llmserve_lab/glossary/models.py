@@ -137,6 +137,7 @@ TERMS = (
         "one head, so that the cache is smaller.",
         "end_to_end",
         ("GQA",),
+        said=("key–value heads",),
     ),
     Term(
         "multi-query attention",
@@ -240,6 +241,10 @@ TERMS = (
             "key–value cache",
             "key-value cache",
         ),
+        said=(
+            "cache",
+            "KV bytes",
+        ),
     ),
     Term(
         "context",
@@ -282,6 +287,10 @@ TERMS = (
             "multi-token prediction",
             "MTP",
             "draft model",
+        ),
+        said=(
+            "draft",
+            "drafts",
         ),
     ),
 )

@@ -78,6 +78,7 @@ TERMS = (
             "inflight batching",
             "dynamic batching",
         ),
+        said=("requests in one batch",),
     ),
     Term(
         "chunked prefill",
@@ -88,6 +89,10 @@ TERMS = (
             "Sarathi",
             "stall-free batching",
             "piggybacking",
+        ),
+        said=(
+            "chunk",
+            "chunks",
         ),
     ),
     Term(
@@ -171,12 +176,19 @@ TERMS = (
         "queue and the prefill.",
         "continuous_batching",
         ("TTFT",),
+        said=("first token",),
     ),
     Term(
         "time per output token",
         "Mean time from one token of an answer to the next, the first left out.",
         "continuous_batching",
         ("TPOT",),
+        said=(
+            "gap",
+            "one iteration",
+            "time of an iteration",
+        ),
+        near=("inter-token latency",),
     ),
     Term(
         "inter-token latency",
@@ -188,6 +200,12 @@ TERMS = (
             "time between tokens",
             "TBT",
         ),
+        said=(
+            "gap",
+            "one iteration",
+            "time of an iteration",
+        ),
+        near=("time per output token",),
     ),
     Term(
         "end-to-end latency",
@@ -267,5 +285,14 @@ TERMS = (
             "decode pool",
         ),
         marked=False,
+    ),
+    Term(
+        "Attention–FFN disaggregation",
+        "Attention and feed-forward networks on machines of their own.",
+        "attention_ffn",
+        (
+            "AFD",
+            "attention-FFN disaggregation",
+        ),
     ),
 )

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 class Term:
     """A term, its meaning in a sentence or two, the chapter that explains it.
 
-    ``also`` are synonyms and abbreviations; a search for one finds the chapter. A word
-    of everyday language is not ``marked`` where it stands in other chapters.
+    ``also`` are synonyms and abbreviations; a search for one finds the chapter.
+    ``said`` are words in the meaning of a letter that speak of it, ``near`` the names
+    of terms that are often taken for it. A word of everyday language is not ``marked``
+    where it stands in other chapters.
 
     Raises:
         ValueError: the meaning is no sentence, or the name is empty.
@@ -22,6 +24,8 @@ class Term:
     chapter: str
     also: tuple[str, ...] = ()
     marked: bool = True
+    said: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.name.strip():
@@ -33,6 +37,11 @@ class Term:
     def names(self) -> tuple[str, ...]:
         """The term and all that it is called besides."""
         return (self.name, *self.also)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What may stand in a text that speaks of it."""
+        return (*self.names, *self.said)
 
     @property
     def anchor(self) -> str:

@@ -17,7 +17,7 @@ from llmserve_lab.formula.html import display, inline
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 from llmserve_lab.formula.registry import formulas, modules
 from llmserve_lab.formula.text import unit_text
-from llmserve_lab.glossary import terms
+from llmserve_lab.glossary import Term, terms
 from llmserve_lab.notation import table as notation
 from llmserve_lab.page.html import escape, linked, tag
 from llmserve_lab.page.table import Table
@@ -105,34 +105,37 @@ def letters_of(chapter: str) -> tuple[Quantity, ...]:
 
 @cache
 def _places() -> dict[str, list[Formula]]:
-    """Where each letter stands, the formula that it is the result of first."""
-    found: dict[str, list[Formula]] = {}
-    for formula in formulas():
-        found.setdefault(formula.result.name, []).insert(0, formula)
-        for name in formula.terms:
-            if name != formula.result.name:
-                found.setdefault(name, []).append(formula)
+    """Where each letter stands: its own formula first, then in the order of the book."""
+    order, found = list(CHAPTERS), dict[str, list[Formula]]()
+    for formula in sorted(formulas(), key=lambda f: order.index(_home(f))):
+        for name in {formula.result.name, *formula.terms}:
+            found.setdefault(name, []).append(formula)
+    for name, places in found.items():
+        places.sort(key=lambda f, own=name: f.result.name != own)  # type: ignore[misc]
     return found
 
 
 @cache
 def _synonyms() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """For each term of the glossary a pattern of its names, and all of them."""
+    """For each term of the glossary a pattern of its words, and what it is called."""
+    known = {term.name: term for term in terms()}
+
+    def near(term: Term) -> list[Term]:
+        return [known[name] for name in term.near]
+
     return tuple(
         (
-            re.compile(
-                rf"\b(?:{'|'.join(map(re.escape, t.names))})s?\b", re.IGNORECASE
-            ),
-            " ".join(t.names),
+            re.compile(rf"\b(?:{'|'.join(map(re.escape, t.words))})s?\b", re.I),
+            " ".join(name for each in (t, *near(t)) for name in each.names),
         )
-        for t in terms()
-        if t.also
+        for t in known.values()
     )
 
 
 def also(text: str) -> str:
-    """What the words of a text are called elsewhere: a search for TPOT finds TBT."""
-    return " ".join(names for pattern, names in _synonyms() if pattern.search(text))
+    """What the words of a text are called elsewhere: a gap is found as TPOT, too."""
+    found = (names for pattern, names in _synonyms() if pattern.search(text))
+    return " ".join(dict.fromkeys(" ".join(found).split()))
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,7 +177,7 @@ def _letter(q: Quantity) -> str:
     """One letter: symbol, meaning and unit, range, name in code, where it stands."""
     unit = unit_text(q.unit)
     shown = tag("span", f" ({escape(unit)})", class_="index-unit") if unit else ""
-    places = [f for f in _places().get(q.name, ()) if f.label in _homes()]
+    places = _places().get(q.name, [])
     parts = [
         tag("span", inline(q.symbol), class_="index-symbol"),
         tag("span", escape(q.meaning) + shown, class_="index-meaning"),

@@ -24,6 +24,7 @@ from llmserve_lab.page.build.terms import meanings as glossed
 from llmserve_lab.page.html import data_script
 
 LOGGER = logging.getLogger(__name__)
+LETTERS = "chapters/notation"  # the list of letters and formulas
 REFERENCE = "book"  # the kind of a pending reference that is ours
 
 
@@ -235,9 +236,11 @@ def _within(node: nodes.Node, kind: type[nodes.Node]) -> bool:
 
 
 def _page(builder: Builder, env: BuildEnvironment, docname: str) -> Page:
-    return Page(
-        docname, _places(env), lambda page: builder.get_relative_uri(docname, page)
-    )
+    def address(page: str) -> str:
+        return builder.get_relative_uri(docname, page)
+
+    index = address(LETTERS) if LETTERS in env.all_docs else ""
+    return Page(docname, _places(env), address, index)
 
 
 def _warn(page: Page, where: nodes.Node) -> None:
