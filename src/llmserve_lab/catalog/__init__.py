@@ -43,6 +43,7 @@ from llmserve_lab.catalog.records.link import Link
 from llmserve_lab.catalog.records.shape import ModelShape
 from llmserve_lab.catalog.tables import (
     accelerator_table,
+    capacity_table,
     efficiency_table,
     link_table,
     memory_table,
@@ -70,6 +71,7 @@ __all__ = [
     "UndisclosedError",
     "accelerator",
     "accelerator_table",
+    "capacity_table",
     "decode_run_table",
     "deployment_table",
     "efficiency",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 
 from llmserve_lab.formula.breaking import broken
@@ -103,15 +103,19 @@ def letters_of(chapter: str) -> tuple[Quantity, ...]:
     return tuple(_letters()[chapter])
 
 
+def _is_not_of(name: str, formula: Formula) -> bool:
+    return formula.result.name != name
+
+
 @cache
 def _places() -> dict[str, list[Formula]]:
-    """Where each letter stands: its own formula first, then in the order of the book."""
+    """Where each letter stands: its own formula first, then in the book's order."""
     order, found = list(CHAPTERS), dict[str, list[Formula]]()
     for formula in sorted(formulas(), key=lambda f: order.index(_home(f))):
         for name in {formula.result.name, *formula.terms}:
             found.setdefault(name, []).append(formula)
     for name, places in found.items():
-        places.sort(key=lambda f, own=name: f.result.name != own)  # type: ignore[misc]
+        places.sort(key=partial(_is_not_of, name))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from llmserve_lab.catalog import MODELS, workload
+from llmserve_lab.catalog.records.ffn import SwigluFfn
 from llmserve_lab.end_to_end import formulas as f
 from llmserve_lab.end_to_end.page import charts
 from llmserve_lab.notation import quantity
@@ -19,6 +20,7 @@ LARGE = tuple(
     for model in MODELS.values()
     if model.params_total > 1e9
     and model.attention.kind != "MLA"
+    and isinstance(model.ffn, SwigluFfn)  # experts have a chapter of their own
     and (model.max_context or 0) >= PROMPTS[-1] + ANSWERS[-1]
 )
 RUNNING = "llama-3.1-8b"
