@@ -48,6 +48,7 @@ from llmserve_lab.catalog.tables import (
     link_table,
     memory_table,
     model_table,
+    size_table,
 )
 
 __all__ = [
@@ -86,6 +87,7 @@ __all__ = [
     "model_table",
     "precision",
     "product_table",
+    "size_table",
     "tier_table",
     "wire",
     "workload",

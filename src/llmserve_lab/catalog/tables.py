@@ -129,37 +129,43 @@ def _link_row(link: Link, sources: Sources) -> tuple[Cell, ...]:
 
 
 def model_table() -> Table:
-    """Shape of every model, and its sizes as counted from the shape, in 16 bits."""
+    """Shape of every model, and what a token leaves in its cache, in 16 bits."""
     sources = Sources()
-    rows = [_model_row(each, sources) for each in MODELS.values()]
-    return Table(
-        "Models: parameters in billions, and the cache of a token in 16 bits",
+    rows = [
         (
-            "model",
-            "attention",
-            "layers",
-            "experts",
-            "parameters",
-            "active",
-            "published",
-            "KV a token",
-        ),
+            f"{model.name} [{sources.number(f'shape: {model.source}')}]",
+            model.attention.kind,
+            model.n_layers,
+            _experts(model),
+            said(model.kv_bytes_per_token(BF16.bytes_kv), "byte", 4),
+        )
+        for model in MODELS.values()
+    ]
+    return Table(
+        "Models: shapes, and the cache of a token in 16 bits",
+        ("model", "attention", "layers", "experts", "cache a token"),
         rows,
         sources.notes,
     )
 
 
-def _model_row(model: ModelShape, sources: Sources) -> tuple[Cell, ...]:
-    shape = sources.number(f"shape: {model.source}")
-    return (
-        f"{model.name} [{shape}]",
-        model.attention.kind,
-        model.n_layers,
-        _experts(model),
-        plain(model.params_total / 1e9, 4),
-        plain(model.params_active / 1e9, 4),
-        sources.scaled(model.published.get("params_total"), 1e9, digits=4),
-        said(model.kv_bytes_per_token(BF16.bytes_kv), "byte", 4),
+def size_table() -> Table:
+    """Sizes of every model as counted from its shape, beside what is published."""
+    sources = Sources()
+    rows = [
+        (
+            model.name,
+            plain(model.params_total / 1e9, 5),
+            plain(model.params_active / 1e9, 5),
+            sources.scaled(model.published.get("params_total"), 1e9),
+        )
+        for model in MODELS.values()
+    ]
+    return Table(
+        "Models: parameters in billions, counted from the shapes",
+        ("model", "parameters", "active", "published"),
+        rows,
+        sources.notes,
     )
 
 
