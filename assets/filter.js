@@ -17,7 +17,13 @@
     return ` ${words(`${entry.textContent} ${entry.dataset.also ?? ""}`).join(" ")}`;
   }
 
+  /* An entry of the glossary is a list of one term; it is marked here. */
+  function markTerms() {
+    for (const list of document.querySelectorAll("dl[id^='term-']")) list.classList.add("filtered");
+  }
+
   function start(box) {
+    if (box.dataset.filter === "terms") markTerms();
     const entries = [...document.querySelectorAll(".filtered")].map((node) =>
       ({ node, text: textOf(node), fold: node.closest("details.index-part") }));
     const folds = [...document.querySelectorAll("details.index-part")];

@@ -289,4 +289,10 @@ TERMS = (
             "dual-batch overlap",
         ),
     ),
+    Term(
+        "expert-parallel load balancer",
+        "Copies busy experts to more ranks, so that no rank has much more work.",
+        "mixture_of_experts",
+        ("EPLB", "redundant experts"),
+    ),
 )

@@ -6,6 +6,7 @@ Each entry leads to its place in a chapter, and is found by the synonyms of its 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -80,10 +81,11 @@ def _letters() -> dict[str, list[Quantity]]:
     """The letters of each chapter: those that no chapter before it uses."""
     found: dict[str, list[Quantity]] = {}
     seen: set[str] = set()
+    of_none = set(notation()) - set(_places())
     for chapter in CHAPTERS:
-        used = {
-            name for f in formulas_of(chapter) for name in (f.result.name, *f.terms)
-        }
+        own = formulas_of(chapter)
+        used = {name for f in own for name in (f.result.name, *f.terms)}
+        used |= {name for name in of_none if _defines(chapter, name)}
         found[chapter] = [
             q
             for q in notation().values()
@@ -91,6 +93,12 @@ def _letters() -> dict[str, list[Quantity]]:
         ]
         seen |= used
     return found
+
+
+def _defines(chapter: str, name: str) -> bool:
+    """Whether the notation's file of a chapter defines a letter that no formula has."""
+    files = (f"llmserve_lab.notation.{package}" for package in CHAPTERS[chapter])
+    return any(hasattr(sys.modules.get(file), name) for file in files)
 
 
 def letters_of(chapter: str) -> tuple[Quantity, ...]:
@@ -199,7 +207,7 @@ def _links(places: Iterable[Formula]) -> str:
 
 
 def _formula(f: Formula) -> str:
-    """One formula: number and title, equation, when it holds, source, who made it."""
+    """One formula: number and title, equation, when it holds, its source."""
     made = "derived by SymPy" if f.derived else ""
     small = [
         f"Holds for: {linked(escape(f.holds))}" if f.holds else "",

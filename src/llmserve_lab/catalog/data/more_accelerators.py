@@ -1,7 +1,7 @@
 """Accelerators beside the book's own: H20, B300, cards without NVLink, other makers.
 
 Of these no chip is counted but the MI355X's; the rest is what their makers print, or,
-where a maker prints no sheet, what others who run the chip have published.
+where a maker prints no sheet, what users of the chip have published.
 """
 
 from __future__ import annotations
