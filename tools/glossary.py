@@ -29,7 +29,7 @@ def entry(term: Term) -> str:
     """A term with its anchor: names, meaning, chapter."""
     also = f"; also *{', '.join(term.also)}*" if term.also else ""
     where = f"[{term.chapter}]({term.chapter}.ipynb)"
-    return f"({term.anchor})=\n**{term.name}**{also}\n: {term.meaning} → {where}\n"
+    return f"({term.anchor})=\n**{term.name}**{also}\n: {term.meaning} See {where}.\n"
 
 
 def page() -> str:

@@ -81,7 +81,7 @@ def _stages(found: list[Moment]) -> Iterator[Row]:
 def _lanes() -> Iterator[Row]:
     """What each request runs in each iteration, and A's wait in pale."""
     first = next(s for s in iterations() if any(r.id == 0 for r in s.running))
-    yield _cell("A", MS * ARRIVES_S, MS * first.start_s, "A", "waits", 0.3)
+    yield _cell("A", MS * ARRIVES_S, MS * first.start_s, "A", "", 0.3)
     for step in iterations():
         for each in step.running:
             name, prompt = NAMES[each.id], each.rows > 1
