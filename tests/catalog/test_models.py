@@ -73,7 +73,7 @@ def walk_routed(config: Config) -> Iterator[tuple[int, bool]]:
         config["model_type"],
     )
     width = width or d // config["num_attention_heads"]
-    n_experts = config.get("num_experts", config.get("num_local_experts", 0))
+    n_experts: int = config.get("num_experts", config.get("num_local_experts", 0))
     n_experts = n_experts or config["n_routed_experts"]
     wide = config.get("moe_intermediate_size", config["intermediate_size"])
     query = config["num_attention_heads"] * width
