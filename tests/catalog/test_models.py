@@ -68,10 +68,10 @@ def walk_latent(config: Config) -> Iterator[tuple[int, bool]]:
 def walk_routed(config: Config) -> Iterator[tuple[int, bool]]:
     """Grouped-query attention and experts, whatever the fields are called."""
     d, family = config["hidden_size"], config["model_type"]
-    width: int = config.get("head_dim") or d // config["num_attention_heads"]
-    n_experts: int = config.get("num_experts", config.get("num_local_experts", 0))
+    width = int(config.get("head_dim") or d // config["num_attention_heads"])
+    n_experts = int(config.get("num_experts") or config.get("num_local_experts") or 0)
     n_experts = n_experts or config["n_routed_experts"]
-    wide: int = config.get("moe_intermediate_size", config["intermediate_size"])
+    wide = int(config.get("moe_intermediate_size") or config["intermediate_size"])
     query = config["num_attention_heads"] * width
     cached = config["num_key_value_heads"] * width
     biased, oss = config.get("attention_bias", False), family == "gpt_oss"
