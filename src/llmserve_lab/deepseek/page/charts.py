@@ -70,7 +70,7 @@ GPU = QuantityAxis(
     q.gpu_tokens_per_s, words="what a GPU makes", domain=(10, 30_000), log=True
 )
 TIME = QuantityAxis(q.turn_s, "ms", words="time", ticks={"tickCount": 5})
-CONTEXT = QuantityAxis(q.context, words="context", domain=(1024.0, 262_144.0), log=True)
+CONTEXT = QuantityAxis(q.context, words="context", domain=(1000.0, 256_000.0), log=True)
 
 
 def frontier(fixed: Mapping[str, float]) -> Any:
@@ -107,7 +107,7 @@ def frontier(fixed: Mapping[str, float]) -> Any:
             user=WAYS.reads(USER, q.user_tokens_per_s),
             gpu=WAYS.reads(GPU, q.gpu_tokens_per_s),
         )
-        .mark_point(size=160, opacity=alt.expr("room ? 1 : 0.3"), clip=True)
+        .mark_point(size=160, opacity=alt.expr("room ? 1 : 0"), clip=True)
         .encode(color=WAYS.color())
     )
     drawn = alt.layer(*layers, points)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.page import bands, charts
 from llmserve_lab.deepseek.page.controls import (
+    BALANCED,
     HELD,
     RATES,
     device_choice,
@@ -18,6 +19,7 @@ from llmserve_lab.deepseek.page.controls import (
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 from llmserve_lab.roofline.formulas import BATCH_FITS
 
@@ -56,7 +58,9 @@ def frontier() -> LiveFigure:
         title="Two halves hide the all-to-alls of many requests, and slow a few down",
         chart=lambda: charts.frontier(fixed()),
         controls=(
-            *sliders(gpu_requests=256.0, context=2048.0, balancedness=0.7, ep=72.0),
+            *sliders(
+                gpu_requests=256.0, context=2000.0, balancedness=BALANCED, ep=72.0
+            ),
             device_choice(*RATES, "hbm_bytes"),
             model_choice(),
         ),
@@ -90,13 +94,6 @@ def frontier() -> LiveFigure:
                 Readout("turn_gpu_tokens_per_s", "One after another: a GPU makes"),
                 bands.OF_GPU_RATE,
             ),
-            Verdict(
-                "better",
-                "Faster here:",
-                "halves_s",
-                "turn_s",
-                ("two halves", "one after another"),
-            ),
             ROOM,
         ),
         sentence=(
@@ -104,8 +101,23 @@ def frontier() -> LiveFigure:
             "halves a user sees {halves_user_tokens_per_s} and a GPU makes "
             "{halves_gpu_tokens_per_s}; one after another a user sees "
             "{turn_user_tokens_per_s} and a GPU makes {turn_gpu_tokens_per_s}. "
-            "Faster here: {better}. Weights and cache {room}; the curves end where "
-            "memory is full."
+            "Weights and cache {room}; curves and points end where memory is full."
+        ),
+        goal=Goal(
+            "find the fewest requests with which two halves are the faster way, with "
+            "everything else as it opens.",
+            lambda gpu_requests, halves_s, turn_s, context, ep, device, model, room: (
+                (gpu_requests < 200)
+                & (halves_s < turn_s)
+                & (room > 0)
+                & (context > 1999)
+                & (context < 2001)
+                & (ep > 71)
+                & (ep < 73)
+                & (device < 1)
+                & (model < 1)
+            ),
+            {"gpu_requests": 128.0},
         ),
     )
 
@@ -117,7 +129,9 @@ def waterfall() -> LiveFigure:
         title="One block after another; a block lasts a little longer than its bars",
         chart=charts.waterfall,
         controls=(
-            *sliders(gpu_requests=128.0, context=4096.0, balancedness=0.7, ep=72.0),
+            *sliders(
+                gpu_requests=256.0, context=2000.0, balancedness=BALANCED, ep=72.0
+            ),
             device_choice(*RATES, "hbm_bytes"),
         ),
         derived={
@@ -172,7 +186,7 @@ def memory() -> LiveFigure:
         title="Twice the context, half the batch; more GPUs leave more room on each",
         chart=charts.memory,
         controls=(
-            *sliders(context=4096.0),
+            *sliders(context=4000.0),
             roomy(),
             device_choice("hbm_bytes"),
             model_choice(*HELD),

@@ -1,0 +1,192 @@
+"""Tokens per second of a GPU against the size of its group, for several targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from llmserve_lab import notation as q
+from llmserve_lab.catalog import ACCELERATORS
+from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
+from llmserve_lab.deepseek.evaluation.group_size import Served, served
+from llmserve_lab.formula.band import Band, ErrorBand, Unmeasured
+from llmserve_lab.page.banded import BandTable, banded
+from llmserve_lab.page.live.axes import QuantityAxis
+from llmserve_lab.page.live.controls import Choice, Lookup
+from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.live.goal import Goal
+from llmserve_lab.page.live.marks import by_ink
+from llmserve_lab.page.live.readout import Readout, Verdict
+from llmserve_lab.page.palette import SERIES
+
+MS = 1e-3
+DEVICES = {
+    ACCELERATORS[key].name: key
+    for key in ("h100-sxm", "h200-sxm", "b200-sxm", "gb200-nvl72")
+}
+CONTEXTS = {f"{tokens:,} tokens": float(tokens) for tokens in (2048, 4096, 8192)}
+TARGETS = {f"{ms} ms": ms * MS for ms in (20, 33, 50, 100)}
+GROUPS = {f"{ep}": ep for ep in (8, 16, 24, 32, 48, 64, 72, 96, 128, 144, 256, 288)}
+INKS = dict(zip(TARGETS, (SERIES[3], SERIES[1], SERIES[0], SERIES[2]), strict=True))
+BY = ("device", "context", "target", "ep_at")
+NONE = Unmeasured("no batch keeps this target in this group")
+EP = QuantityAxis(q.ep, words="ranks in the group (GPUs)", domain=(0, 300))
+RATE = QuantityAxis(q.gpu_tokens_per_s, words="tokens/s of a GPU")
+
+
+@cache
+def at(device: str, context: str, target: str, ep_at: str) -> Served | None:
+    """What a setting of the menus serves."""
+    where = {"context": CONTEXTS[context], "tpot_s": TARGETS[target]}
+    return served(DEVICES[device], GROUPS[ep_at], **where)
+
+
+def step_band(*, device: str, context: str, target: str, ep_at: str) -> ErrorBand:
+    """The band of the step where the menus stand."""
+    found = at(device, context, target, ep_at)
+    if found is None:
+        return NONE
+    setting = DecodeSetting(
+        accelerator=DEVICES[device],
+        ep=found.ep,
+        batch=found.batch,
+        context=CONTEXTS[context],
+    )
+    return band("decode_step", setting)
+
+
+def _table(of: Callable[[Served], float]) -> Any:
+    def entry(*names: str) -> float | None:
+        found = at(*names)
+        return None if found is None else of(found)
+
+    return tuple(
+        tuple(
+            tuple(tuple(entry(d, c, t, e) for e in GROUPS) for t in TARGETS)
+            for c in CONTEXTS
+        )
+        for d in DEVICES
+    )
+
+
+def tables() -> tuple[Lookup, ...]:
+    """Rate, requests, requests that fit, and the schedule, at every setting."""
+    return (
+        Lookup("gpu_tokens_per_s", BY, _table(lambda s: s.tokens_per_s), "token/s"),
+        Lookup("gpu_requests", BY, _table(lambda s: float(s.batch)), "request"),
+        Lookup("batch_fits", BY, _table(lambda s: float(s.fits)), "request"),
+        Lookup("one_batch", BY, _table(lambda s: float(not s.halves))),
+        Lookup("half", (), 0.5),
+    )
+
+
+def group_size() -> LiveFigure:
+    """What a GPU makes in groups of every size, where each user keeps a target."""
+    return LiveFigure(
+        name="group-size",
+        title="The target decides how much a GPU makes; the group only how nearly",
+        chart=chart,
+        controls=(
+            Choice("target", "Target: at most (TPOT)", tuple(TARGETS), "50 ms"),
+            Choice("ep_at", "GPUs in the group", tuple(GROUPS), "72"),
+            Choice("device", "GPU", tuple(DEVICES), "H100 SXM"),
+            Choice("context", "Context", tuple(CONTEXTS), "4,096 tokens"),
+            *tables(),
+        ),
+        readouts=(
+            banded(
+                Readout("gpu_tokens_per_s", "A GPU makes"),
+                BandTable(step_band, BY).inverse(),
+            ),
+            Readout("gpu_requests", "Requests on a GPU"),
+            Verdict(
+                "limit",
+                "What limits them",
+                "gpu_requests",
+                "batch_fits",
+                ("the target", "memory"),
+            ),
+            Verdict(
+                "schedule",
+                "Faster schedule",
+                "one_batch",
+                "half",
+                ("two halves", "one batch"),
+            ),
+        ),
+        sentence=(
+            "DeepSeek-V3 on groups of {device}, {context} in each cache: where every "
+            "user gets a token at least every {target}, a GPU in a group of {ep_at} "
+            "makes {gpu_tokens_per_s} with {gpu_requests}, limited by {limit}, in "
+            "{schedule}. The strip is where the measured number would lie, if the "
+            "prediction errs as on the nearest measured runs. A group that cannot keep "
+            "a target has no point."
+        ),
+        goal=Goal(
+            "keep a target of 50 ms on H100s with 4,096 tokens each, and find a group "
+            "in which memory, not the target, limits the batch.",
+            lambda target, device, context, gpu_requests, batch_fits: (
+                (target > 1)
+                & (target < 3)
+                & (device < 1)
+                & (context > 0)
+                & (context < 2)
+                & (gpu_requests >= batch_fits)
+            ),
+            {"ep_at": "16"},
+        ),
+    )
+
+
+def rows() -> list[dict[str, Any]]:
+    """A point for each setting that is served, with both ends of its band."""
+    found = []
+    for d, device in enumerate(DEVICES):
+        for c, context in enumerate(CONTEXTS):
+            for t, target in enumerate(TARGETS):
+                for e, ep_at in enumerate(GROUPS):
+                    here = at(device, context, target, ep_at)
+                    if here is not None:
+                        place = {"d": d, "c": c, "t": t, "e": e, "g": here.ep}
+                        found.append(place | _point(here))
+    return found
+
+
+def _point(here: Served) -> dict[str, float]:
+    made = round(here.tokens_per_s)
+    if not isinstance(here.band, Band):
+        return {"m": made}
+    low, high = here.band.around(here.tokens_per_s)
+    return {"m": made, "l": round(low), "h": round(high)}
+
+
+def chart() -> Any:
+    """A line for each target; the chosen one with its band, and the chosen group."""
+    from llmserve_lab.extras import altair as alt
+
+    here = (
+        alt.Chart(alt.Data(values=rows()))
+        .transform_filter("datum.d === device && datum.c === context")
+        .transform_calculate(name=f"{list(TARGETS)}[datum.t]")
+    )
+    chosen = here.transform_filter("datum.t === target")
+    color = by_ink("name", INKS)
+    quiet = alt.Color(
+        "name", type="nominal", legend=None, scale=color["color"].to_dict()["scale"]
+    )
+    x = EP.on("x", "g")
+    strip = (
+        chosen.transform_filter("isValid(datum.l)")
+        .mark_area(opacity=0.2)
+        .encode(x=x, y=RATE.on("y", "l"), y2="h:Q", color=quiet)
+    )
+    lines = here.mark_line(
+        strokeWidth=2.25, point=alt.OverlayMarkDef(size=28, filled=True)
+    ).encode(x=x, y=RATE.on("y", "m"), **color)
+    point = (
+        chosen.transform_filter("datum.e === ep_at")
+        .mark_point(size=190, opacity=1, filled=True)
+        .encode(x=x, y=RATE.on("y", "m"), color=quiet)
+    )
+    return alt.layer(strip, lines, point, height=300)
