@@ -158,7 +158,7 @@ def waterfall() -> Any:
             x=TIME.on("x", "start"),
             x2="end",
             y=alt.Y("lane", type="nominal", sort=None, title=None),
-            color=by_ink("kind", KINDS, legend=False)["color"],
+            color=by_ink("kind", KINDS)["color"],
         )
     )
 

@@ -16,6 +16,7 @@ from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page.tables import per_cent, signed
 from llmserve_lab.formula.band import ErrorBand, Unmeasured
+from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import plain
 from llmserve_lab.page.banded import banded
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION
@@ -163,6 +164,12 @@ def _band(bonus: float) -> ErrorBand:
     return band("gpu_tokens_per_s", here)
 
 
+def rate(found: Favoured) -> Sourced:
+    """Tokens per second of a GPU, with the error band."""
+    made = float(f"{found.tokens_per_s:.3g}")
+    return banded(f"{made:,.0f} tokens/s", _band(found.bonus))
+
+
 def location() -> Table:
     """Copies that leave the node, experts replaced, and the rate, by bonus."""
     rows = [
@@ -170,7 +177,7 @@ def location() -> Table:
             f"{each.bonus:g}",
             per_cent(each.far),
             per_cent(each.replaced),
-            banded((each.tokens_per_s, "token/s"), _band(each.bonus)),
+            rate(each),
         )
         for each in map(favoured, BONUSES)
     ]

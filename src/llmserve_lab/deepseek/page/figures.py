@@ -126,7 +126,7 @@ def waterfall() -> LiveFigure:
     """One batch through one step: what is read, computed and sent."""
     return LiveFigure(
         name="decode-step",
-        title="One block after another; a block lasts a little longer than its bars",
+        title="One batch: while rows are dispatched and combined, the GPU waits",
         chart=charts.waterfall,
         controls=(
             *sliders(
@@ -149,27 +149,18 @@ def waterfall() -> LiveFigure:
         readouts=(
             Readout("mla_s", "Attention"),
             Readout("experts_s", "Experts"),
-            Readout("attn_elementwise_s", "Attention, elementwise"),
-            Readout("moe_elementwise_s", "Experts, elementwise"),
             Readout("all_to_all_s", "Dispatch and combine"),
-            Readout("other_s", "Dense layers, router, LM head"),
             banded(Readout("turn_s", "The step"), bands.OF_STEP),
-            Verdict(
-                "bound",
-                "The experts are",
-                "expert_compute_s",
-                "expert_read_s",
-                ("memory-bound", "compute-bound"),
-            ),
             ROOM,
         ),
         sentence=(
             "DeepSeek-V3 on {ep} × {device}, {gpu_requests} per GPU with {context}: "
-            "attention takes {mla_s}, the experts {experts_s} and are {bound}, "
+            "attention takes {mla_s}, the experts {experts_s}, "
             "elementwise kernels and launches {attn_elementwise_s} and "
             "{moe_elementwise_s}, the all-to-alls {all_to_all_s}, the rest {other_s}; "
             "one after another, and with the time on the host, that is a step of "
-            "{turn_s}. Weights and cache {room}."
+            "{turn_s}. Reading and computing overlap, but not fully, so that attention "
+            "and experts end later than their bars. Weights and cache {room}."
         ),
     )
 

@@ -11,6 +11,7 @@ from llmserve_lab.catalog import ACCELERATORS
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
 from llmserve_lab.deepseek.evaluation.group_size import Served, served
 from llmserve_lab.formula.band import Band, ErrorBand, Unmeasured
+from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.page.banded import BandTable, banded
 from llmserve_lab.page.live.axes import QuantityAxis
 from llmserve_lab.page.live.controls import Choice, Lookup
@@ -23,16 +24,17 @@ from llmserve_lab.page.palette import SERIES
 MS = 1e-3
 DEVICES = {
     ACCELERATORS[key].name: key
-    for key in ("h100-sxm", "h200-sxm", "b200-sxm", "gb200-nvl72")
+    for key in ("h100-sxm", "h200-sxm", "gb200-nvl72")
 }
-CONTEXTS = {f"{tokens:,} tokens": float(tokens) for tokens in (2048, 4096, 8192)}
+CONTEXTS = {f"{tokens:,} tokens": float(tokens) for tokens in (2000, 4000, 8000)}
 TARGETS = {f"{ms} ms": ms * MS for ms in (20, 33, 50, 100)}
-GROUPS = {f"{ep}": ep for ep in (8, 16, 24, 32, 48, 64, 72, 96, 128, 144, 256, 288)}
+GROUPS = {f"{ep}": ep for ep in (8, 16, 24, 32, 48, 72, 96, 144, 256)}
 INKS = dict(zip(TARGETS, (SERIES[3], SERIES[1], SERIES[0], SERIES[2]), strict=True))
+OPENS = "4,000 tokens"
 BY = ("device", "context", "target", "ep_at")
 NONE = Unmeasured("no batch keeps this target in this group")
-EP = QuantityAxis(q.ep, words="ranks in the group (GPUs)", domain=(0, 300))
-RATE = QuantityAxis(q.gpu_tokens_per_s, words="tokens/s of a GPU")
+EP = QuantityAxis(q.ep, words="ranks in the group (GPUs)", domain=(0, 260), ticks={"tickCount": 7})
+RATE = QuantityAxis(q.gpu_tokens_per_s, words="tokens/s of a GPU", ticks={"tickCount": 6})
 
 
 @cache
@@ -40,6 +42,25 @@ def at(device: str, context: str, target: str, ep_at: str) -> Served | None:
     """What a setting of the menus serves."""
     where = {"context": CONTEXTS[context], "tpot_s": TARGETS[target]}
     return served(DEVICES[device], GROUPS[ep_at], **where)
+
+
+def best_of(device: str, ep: int, target_ms: int) -> Served:
+    """What a group serves at the context with which the figure opens.
+
+    Raises:
+        ValueError: no batch keeps the target in this group.
+    """
+    where = {"context": CONTEXTS[OPENS], "tpot_s": target_ms * MS}
+    found = served(device, ep, **where)
+    if found is None:
+        raise ValueError(f"ep must keep {target_ms} ms on {device}, got {ep}")
+    return found
+
+
+def rate(found: Served) -> Sourced:
+    """Tokens per second of a GPU, with the error band."""
+    made = float(f"{found.tokens_per_s:.3g}")
+    return banded(f"{made:,.0f} tokens/s", found.band)
 
 
 def step_band(*, device: str, context: str, target: str, ep_at: str) -> ErrorBand:
@@ -73,7 +94,7 @@ def _table(of: Callable[[Served], float]) -> Any:
 def tables() -> tuple[Lookup, ...]:
     """Rate, requests, requests that fit, and the schedule, at every setting."""
     return (
-        Lookup("gpu_tokens_per_s", BY, _table(lambda s: s.tokens_per_s), "token/s"),
+        Lookup("gpu_tokens_per_s", BY, _table(lambda s: round(s.tokens_per_s, 1)), "token/s"),
         Lookup("gpu_requests", BY, _table(lambda s: float(s.batch)), "request"),
         Lookup("batch_fits", BY, _table(lambda s: float(s.fits)), "request"),
         Lookup("one_batch", BY, _table(lambda s: float(not s.halves))),
@@ -85,13 +106,13 @@ def group_size() -> LiveFigure:
     """What a GPU makes in groups of every size, where each user keeps a target."""
     return LiveFigure(
         name="group-size",
-        title="The target decides how much a GPU makes; the group only how nearly",
+        title="A stricter target always costs; a larger group pays only up to a point",
         chart=chart,
         controls=(
             Choice("target", "Target: at most (TPOT)", tuple(TARGETS), "50 ms"),
             Choice("ep_at", "GPUs in the group", tuple(GROUPS), "72"),
             Choice("device", "GPU", tuple(DEVICES), "H100 SXM"),
-            Choice("context", "Context", tuple(CONTEXTS), "4,096 tokens"),
+            Choice("context", "Context", tuple(CONTEXTS), OPENS),
             *tables(),
         ),
         readouts=(
@@ -124,7 +145,7 @@ def group_size() -> LiveFigure:
             "a target has no point."
         ),
         goal=Goal(
-            "keep a target of 50 ms on H100s with 4,096 tokens each, and find a group "
+            "keep a target of 50 ms on H100s with 4,000 tokens each, and find a group "
             "in which memory, not the target, limits the batch.",
             lambda target, device, context, gpu_requests, batch_fits: (
                 (target > 1)
@@ -171,22 +192,20 @@ def chart() -> Any:
         .transform_calculate(name=f"{list(TARGETS)}[datum.t]")
     )
     chosen = here.transform_filter("datum.t === target")
-    color = by_ink("name", INKS)
-    quiet = alt.Color(
-        "name", type="nominal", legend=None, scale=color["color"].to_dict()["scale"]
-    )
+    look = by_ink("name", INKS)
+    color = look["color"].legend(title="TPOT at most", titleAnchor="start")
     x = EP.on("x", "g")
     strip = (
         chosen.transform_filter("isValid(datum.l)")
         .mark_area(opacity=0.2)
-        .encode(x=x, y=RATE.on("y", "l"), y2="h:Q", color=quiet)
+        .encode(x=x, y=RATE.on("y", "l"), y2="h:Q", color=color)
     )
     lines = here.mark_line(
         strokeWidth=2.25, point=alt.OverlayMarkDef(size=28, filled=True)
-    ).encode(x=x, y=RATE.on("y", "m"), **color)
+    ).encode(x=x, y=RATE.on("y", "m"), **look | {"color": color})
     point = (
         chosen.transform_filter("datum.e === ep_at")
         .mark_point(size=190, opacity=1, filled=True)
-        .encode(x=x, y=RATE.on("y", "m"), color=quiet)
+        .encode(x=x, y=RATE.on("y", "m"), color=color)
     )
     return alt.layer(strip, lines, point, height=300)

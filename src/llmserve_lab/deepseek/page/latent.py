@@ -47,21 +47,21 @@ def cached_of_a_token() -> StaticFigure:
     spec, grouped = latent(), MODELS["llama-3-70b"].attention
     kv_heads: int = getattr(grouped, "n_kv_heads")  # noqa: B009
     wide, narrow = spec.d_head + spec.d_v, spec.d_latent + spec.d_rope
-    figure, axes = plt.subplots(figsize=(5.6, 3.1))
+    figure, axes = plt.subplots(figsize=(5.6, 3.3))
     blocks = (
         (0, wide, spec.n_heads, GREY, f"keys and values of all {spec.n_heads} heads"),
-        (wide + 60, wide, kv_heads, GREY, f"of {kv_heads} heads (Llama-3.1-70B)"),
+        (wide + 60, wide, kv_heads, GREY, f"of {kv_heads} heads (as Llama-3.1-70B)"),
         (2 * wide + 120, narrow, 1, GREEN, "one latent, one rotary key"),
     )
     for x, width, height, ink, words in blocks:
         axes.add_patch(
             plt.Rectangle((x, 0), width, height, color=ink.light, linewidth=0)
         )
-        size = f"{height} × {width}" if height > 1 else f"{width}"
+        size = f"{height} × {width}"
         text = f"{words}\n{size} = {height * width:,} numbers"
-        axes.text(x + width / 2, -8, _lines(text), ha="center", va="top", fontsize=9)
+        axes.text(x + width / 2, -8, _lines(text), ha="center", va="top", fontsize=10)
     axes.set_xlim(-20, 2 * wide + 140 + narrow)
-    axes.set_ylim(-58, spec.n_heads + 2)
+    axes.set_ylim(-68, spec.n_heads + 2)
     axes.set_axis_off()
     return StaticFigure.of(
         figure,
@@ -84,7 +84,7 @@ def _lines(text: str) -> str:
     import textwrap
 
     head, tail = text.split("\n")
-    return "\n".join([*textwrap.wrap(head, 22), *textwrap.wrap(tail, 22)])
+    return "\n".join([*textwrap.wrap(head, 19), *textwrap.wrap(tail, 19)])
 
 
 # Where each intermediate stands: x, y, and which of its axes are drawn as rows.
@@ -96,8 +96,8 @@ PLACES: Mapping[str, tuple[float, float, str]] = {
     "mixed latents": (72, 8, "heads"),
     "attention output": (72, 27, "flat"),
 }
-INK = {"key": "weights", "value": "weights", "query on latents": "compute"}
-INK |= {"mixed latents": "compute", "query": "new", "attention output": "new"}
+AGAIN = "compute"  # keys and values that are made from the cache in every step
+INK = {"key": AGAIN, "value": AGAIN}
 SAID: Mapping[str, str] = {
     "query": "The new token makes a query for each of its {heads} heads.",
     "key": "Plain form: from every latent in the cache the keys of all heads are made "
@@ -131,11 +131,10 @@ def two_forms() -> StepFigure:
         stills=((first, 1), (first, 3), (second, 3)),
         legend={
             "cache": "in the cache",
-            "new": "query and result of the new token",
-            "weights": "keys and values made again",
-            "compute": "query and sum in the latents' space",
+            "new": "of the new token: query, sums, result",
+            AGAIN: "made from the cache again",
         },
-        counters=(Counter("numbers made from the cache"), Counter("FLOPs so far")),
+        counters=(Counter("numbers made from the cache"), Counter("FLOPs so far", digits=6)),
         start=1,
     )
 
@@ -149,7 +148,7 @@ def _log(form: str) -> StepLog:
     for at, step in enumerate(steps, 1):
         cells += _cells(step, at)
         words.append(_word(step, at))
-        made += math.prod(step.shape) if INK[step.name] == "weights" else 0
+        made += math.prod(step.shape) if step.name in INK else 0
         done = run.flops if step.name == "attention output" else step.flops
         frames.append(Frame(_said(step), (float(made), float(done))))
     return StepLog(tuple(frames), {"cells": cells, "words": words})
@@ -185,7 +184,7 @@ def _cache(last: int) -> tuple[list[Row], list[Row]]:
 def _cells(step: MlaStep, since: int) -> list[Row]:
     x, y, how = PLACES[step.name]
     n, heads, width = step.shape
-    ink = INK[step.name]
+    ink = INK.get(step.name, "new")
     if how == "heads":
         return [_cell(x, y + SIDE * h, width, ink, since) for h in range(heads)]
     rows = n if how == "tokens" else 1

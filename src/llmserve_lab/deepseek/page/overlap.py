@@ -104,13 +104,15 @@ def _frame(found: tuple[Span, ...], now: float) -> Frame:
         if not s.on_network and s.phase != START
     )
     halves = any(s.half for s in found)
-    said = " and ".join(_named(s, halves) for s in done) + " done."
+    said = " and ".join(_named(s, halves) for s in done)
+    said += " are done." if len(done) > 1 else " is done."
     if going:
         said += " Still under way: " + ", ".join(_named(s, halves) for s in going) + "."
+    said = said[0].upper() + said[1:]
     share = 100 * computed / now
     return Frame(said, (now, share), at=MS * now)
 
 
 def _named(span: Span, halves: bool) -> str:
     whose = f" of {'AB'[span.half]}" if halves else ""
-    return f"{span.phase.capitalize()}{whose}, layer {span.layer + 1}"
+    return f"{span.phase}{whose} in layer {span.layer + 1}"
