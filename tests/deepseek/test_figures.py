@@ -26,30 +26,29 @@ def test_the_frontier_is_the_twins(device: str, n_gpus: int, model: str) -> None
     keys = {each.name: each.key for each in DEVICES}
     key = {"DeepSeek-V3": "deepseek-v3", "Kimi K2": "kimi-k2"}[model]
     held: Setup = setup(keys[device], n_gpus, model=key)
-    size = {"batch": 256, "context": 2048}
+    size = {"batch": 256, "context": 2000}
     ways: dict[str, Overlap] = {"halves": "halves", "turn": "none"}
     for name, overlap in ways.items():
         place = twin(held, overlap=overlap, balancedness=0.7)
         rate = float(place.gpu_tokens_per_s(**size))
         assert known[f"{name}_gpu_tokens_per_s"] == pytest.approx(rate, rel=1e-9)
         assert known[f"{name}_user_tokens_per_s"] == pytest.approx(rate / 256, rel=1e-9)
-    fits = float(place.batch_fits(2048)) >= 256
+    fits = float(place.batch_fits(2000)) >= 256
     assert known["room"] == float(fits)
 
 
 def test_the_bars_of_a_step_are_the_twins_blocks() -> None:
-    known = figures.waterfall().values(balancedness=1.0)
+    known = figures.waterfall().values(
+        balancedness=1.0, gpu_requests=128.0, context=4000.0
+    )
     alone = twin(H100, overlap="none", balancedness=1.0)
-    blocks = alone.blocks(batch=128, context=4096)
+    blocks = alone.blocks(batch=128, context=4000)
     for name in set(blocks) - {"host_s"}:
         seconds = blocks[name]
         assert known[name] == pytest.approx(float(seconds), rel=1e-9)
     assert known["turn_s"] == pytest.approx(sum(map(float, blocks.values())))
     assert known["room"] == 1.0
     assert figures.waterfall().values(ep=8.0)["room"] == 0.0
-    assert known["bound"] == (
-        0.0 if known["expert_compute_s"] < known["expert_read_s"] else 1.0
-    )
 
 
 def test_what_fits_is_the_twins() -> None:

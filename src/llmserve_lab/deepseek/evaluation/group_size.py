@@ -23,7 +23,7 @@ WAYS: tuple[Overlap, ...] = ("halves", "none")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Served:
+class ServedGroup:
     """A group of ``ep`` GPUs at its best: requests on a GPU, and its tokens per second.
 
     ``fits`` is how many requests fit into memory; ``halves`` whether it runs two
@@ -46,7 +46,7 @@ class Served:
 @cache
 def served(
     accelerator: str, ep: int, *, context: float, tpot_s: float
-) -> Served | None:
+) -> ServedGroup | None:
     """The best that a group can do within a target; None where nothing keeps it.
 
     Raises:
@@ -69,7 +69,7 @@ def served(
         return None
     rate, batch, fits, halves = max(found)
     at = DecodeSetting(accelerator=accelerator, ep=ep, batch=batch, context=context)
-    return Served(
+    return ServedGroup(
         ep=ep,
         batch=batch,
         tokens_per_s=rate,
@@ -81,9 +81,7 @@ def served(
 
 def over_groups(
     accelerator: str, groups: Iterable[int], *, context: float, tpot_s: float
-) -> tuple[Served, ...]:
+) -> tuple[ServedGroup, ...]:
     """The groups that keep the target, in the order given."""
-    found = (
-        served(accelerator, ep, context=context, tpot_s=tpot_s) for ep in groups
-    )
+    found = (served(accelerator, ep, context=context, tpot_s=tpot_s) for ep in groups)
     return tuple(each for each in found if each)

@@ -140,4 +140,3 @@ def _together(
         Span(half, layer, sent, now, ends[send]),
         Span(*next_, now, ends[compute]),
     ]
-

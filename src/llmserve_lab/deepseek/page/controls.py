@@ -28,12 +28,12 @@ def known(device: Accelerator) -> bool:
 
 DEVICES = tuple(filter(known, ACCELERATORS.values()))
 SHAPES = (MODELS["deepseek-v3"], MODELS["kimi-k2"])
-GROUPS = (8, 16, 24, 32, 48, 64, 72, 96, 128, 144, 256, 320)
+GROUPS = (8, 16, 32, 48, 72, 144, 256)
 # The calibrated one, to three digits, so that figures and text agree.
 BALANCED = round(book_assumptions().balancedness, 3)
 STOPS = {
     "ep": tuple(map(float, GROUPS)),
-    "gpu_requests": tuple(2.0**i for i in range(12)),
+    "gpu_requests": (1.0, *(2.0**i for i in range(3, 12))),
     "context": tuple(float(1000 * 2**i) for i in range(9)),
     "balancedness": (0.3, 0.4, 0.5, 0.6, 0.7, BALANCED, 0.9, 1.0),
 }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 from typing import Any
 
 from llmserve_lab import notation as q
 from llmserve_lab.catalog import ACCELERATORS
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
-from llmserve_lab.deepseek.evaluation.group_size import Served, served
+from llmserve_lab.deepseek.evaluation.group_size import ServedGroup, served
 from llmserve_lab.formula.band import Band, ErrorBand, Unmeasured
 from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.page.banded import BandTable, banded
@@ -22,10 +23,8 @@ from llmserve_lab.page.live.readout import Readout, Verdict
 from llmserve_lab.page.palette import SERIES
 
 MS = 1e-3
-DEVICES = {
-    ACCELERATORS[key].name: key
-    for key in ("h100-sxm", "h200-sxm", "gb200-nvl72")
-}
+HALF: Any = 0.5  # between no and yes
+DEVICES = {ACCELERATORS[key].name: key for key in ("h100-sxm", "gb200-nvl72")}
 CONTEXTS = {f"{tokens:,} tokens": float(tokens) for tokens in (2000, 4000, 8000)}
 TARGETS = {f"{ms} ms": ms * MS for ms in (20, 33, 50, 100)}
 GROUPS = {f"{ep}": ep for ep in (8, 16, 24, 32, 48, 72, 96, 144, 256)}
@@ -33,18 +32,22 @@ INKS = dict(zip(TARGETS, (SERIES[3], SERIES[1], SERIES[0], SERIES[2]), strict=Tr
 OPENS = "4,000 tokens"
 BY = ("device", "context", "target", "ep_at")
 NONE = Unmeasured("no batch keeps this target in this group")
-EP = QuantityAxis(q.ep, words="ranks in the group (GPUs)", domain=(0, 260), ticks={"tickCount": 7})
-RATE = QuantityAxis(q.gpu_tokens_per_s, words="tokens/s of a GPU", ticks={"tickCount": 6})
+EP = QuantityAxis(
+    q.ep, words="ranks in the group (GPUs)", domain=(0, 260), ticks={"tickCount": 7}
+)
+RATE = QuantityAxis(
+    q.gpu_tokens_per_s, words="tokens/s of a GPU", ticks={"tickCount": 6}
+)
 
 
 @cache
-def at(device: str, context: str, target: str, ep_at: str) -> Served | None:
+def at(device: str, context: str, target: str, ep_at: str) -> ServedGroup | None:
     """What a setting of the menus serves."""
     where = {"context": CONTEXTS[context], "tpot_s": TARGETS[target]}
     return served(DEVICES[device], GROUPS[ep_at], **where)
 
 
-def best_of(device: str, ep: int, target_ms: int) -> Served:
+def best_of(device: str, ep: int, target_ms: int) -> ServedGroup:
     """What a group serves at the context with which the figure opens.
 
     Raises:
@@ -57,7 +60,7 @@ def best_of(device: str, ep: int, target_ms: int) -> Served:
     return found
 
 
-def rate(found: Served) -> Sourced:
+def rate(found: ServedGroup) -> Sourced:
     """Tokens per second of a GPU, with the error band."""
     made = float(f"{found.tokens_per_s:.3g}")
     return banded(f"{made:,.0f} tokens/s", found.band)
@@ -77,7 +80,7 @@ def step_band(*, device: str, context: str, target: str, ep_at: str) -> ErrorBan
     return band("decode_step", setting)
 
 
-def _table(of: Callable[[Served], float]) -> Any:
+def _table(of: Callable[[ServedGroup], float]) -> Any:
     def entry(*names: str) -> float | None:
         found = at(*names)
         return None if found is None else of(found)
@@ -94,11 +97,16 @@ def _table(of: Callable[[Served], float]) -> Any:
 def tables() -> tuple[Lookup, ...]:
     """Rate, requests, requests that fit, and the schedule, at every setting."""
     return (
-        Lookup("gpu_tokens_per_s", BY, _table(lambda s: round(s.tokens_per_s, 1)), "token/s"),
-        Lookup("gpu_requests", BY, _table(lambda s: float(s.batch)), "request"),
-        Lookup("batch_fits", BY, _table(lambda s: float(s.fits)), "request"),
-        Lookup("one_batch", BY, _table(lambda s: float(not s.halves))),
-        Lookup("half", (), 0.5),
+        Lookup(
+            "gpu_tokens_per_s",
+            BY,
+            _table(lambda s: round(s.tokens_per_s, 1)),
+            "token/s",
+        ),
+        Lookup("gpu_requests", BY, _table(lambda s: s.batch), "request"),
+        Lookup("batch_fits", BY, _table(lambda s: s.fits), "request"),
+        Lookup("one_batch", BY, _table(lambda s: int(not s.halves))),
+        Lookup("half", (), HALF),
     )
 
 
@@ -160,43 +168,44 @@ def group_size() -> LiveFigure:
     )
 
 
-def rows() -> list[dict[str, Any]]:
-    """A point for each setting that is served, with both ends of its band."""
-    found = []
-    for d, device in enumerate(DEVICES):
-        for c, context in enumerate(CONTEXTS):
-            for t, target in enumerate(TARGETS):
-                for e, ep_at in enumerate(GROUPS):
-                    here = at(device, context, target, ep_at)
-                    if here is not None:
-                        place = {"d": d, "c": c, "t": t, "e": e, "g": here.ep}
-                        found.append(place | _point(here))
+def csv_lines() -> list[str]:
+    """A point for each setting that is served, with both ends of its band, as CSV."""
+    found = ["d,c,t,e,g,m,l,h"]
+    menus = [list[str](menu) for menu in (DEVICES, CONTEXTS, TARGETS, GROUPS)]
+    for options in product(*menus):
+        here = at(*options)
+        if here is not None:
+            index = [m.index(name) for m, name in zip(menus, options, strict=True)]
+            found.append(",".join(map(str, (*index, here.ep, *_point(here)))))
     return found
 
 
-def _point(here: Served) -> dict[str, float]:
+def _point(here: ServedGroup) -> tuple[int | str, ...]:
     made = round(here.tokens_per_s)
     if not isinstance(here.band, Band):
-        return {"m": made}
+        return made, "", ""
     low, high = here.band.around(here.tokens_per_s)
-    return {"m": made, "l": round(low), "h": round(high)}
+    return made, round(low), round(high)
 
 
 def chart() -> Any:
     """A line for each target; the chosen one with its band, and the chosen group."""
     from llmserve_lab.extras import altair as alt
 
+    numbers = dict.fromkeys("dctegmlh", "number")
+    csv = alt.CsvDataFormat(type="csv", parse=numbers)
+    data = alt.Data(values="\n".join(csv_lines()), format=csv)
     here = (
-        alt.Chart(alt.Data(values=rows()))
+        alt.Chart(data)
         .transform_filter("datum.d === device && datum.c === context")
         .transform_calculate(name=f"{list(TARGETS)}[datum.t]")
     )
     chosen = here.transform_filter("datum.t === target")
     look = by_ink("name", INKS)
-    color = look["color"].legend(title="TPOT at most", titleAnchor="start")
+    color = look["color"].legend(title="TPOT at most", symbolOpacity=1)
     x = EP.on("x", "g")
     strip = (
-        chosen.transform_filter("isValid(datum.l)")
+        chosen.transform_filter("datum.l > 0")
         .mark_area(opacity=0.2)
         .encode(x=x, y=RATE.on("y", "l"), y2="h:Q", color=color)
     )

@@ -47,21 +47,19 @@ def cached_of_a_token() -> StaticFigure:
     spec, grouped = latent(), MODELS["llama-3-70b"].attention
     kv_heads: int = getattr(grouped, "n_kv_heads")  # noqa: B009
     wide, narrow = spec.d_head + spec.d_v, spec.d_latent + spec.d_rope
-    figure, axes = plt.subplots(figsize=(5.6, 3.3))
+    figure, axes = plt.subplots(figsize=(4.4, 3.6))
     blocks = (
         (0, wide, spec.n_heads, GREY, f"keys and values of all {spec.n_heads} heads"),
-        (wide + 60, wide, kv_heads, GREY, f"of {kv_heads} heads (as Llama-3.1-70B)"),
+        (wide + 60, wide, kv_heads, GREY, f"of {kv_heads} heads (as Llama 70B)"),
         (2 * wide + 120, narrow, 1, GREEN, "one latent, one rotary key"),
     )
     for x, width, height, ink, words in blocks:
-        axes.add_patch(
-            plt.Rectangle((x, 0), width, height, color=ink.light, linewidth=0)
-        )
+        axes.bar(x + width / 2, height, width, color=ink.light)
         size = f"{height} × {width}"
         text = f"{words}\n{size} = {height * width:,} numbers"
-        axes.text(x + width / 2, -8, _lines(text), ha="center", va="top", fontsize=10)
+        axes.text(x + width / 2, -8, _lines(text), ha="center", va="top", fontsize=9.5)
     axes.set_xlim(-20, 2 * wide + 140 + narrow)
-    axes.set_ylim(-68, spec.n_heads + 2)
+    axes.set_ylim(-88, spec.n_heads + 2)
     axes.set_axis_off()
     return StaticFigure.of(
         figure,
@@ -84,7 +82,7 @@ def _lines(text: str) -> str:
     import textwrap
 
     head, tail = text.split("\n")
-    return "\n".join([*textwrap.wrap(head, 19), *textwrap.wrap(tail, 19)])
+    return "\n".join([*textwrap.wrap(head, 15), *textwrap.wrap(tail, 15)])
 
 
 # Where each intermediate stands: x, y, and which of its axes are drawn as rows.
@@ -134,7 +132,10 @@ def two_forms() -> StepFigure:
             "new": "of the new token: query, sums, result",
             AGAIN: "made from the cache again",
         },
-        counters=(Counter("numbers made from the cache"), Counter("FLOPs so far", digits=6)),
+        counters=(
+            Counter("numbers made from the cache"),
+            Counter("FLOPs so far", digits=6),
+        ),
         start=1,
     )
 
