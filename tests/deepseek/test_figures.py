@@ -1,10 +1,13 @@
 """The figures show what the twin computes."""
 
+import numpy as np
 import pytest
 
+from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.evaluation.predictions import points
 from llmserve_lab.deepseek.model.assumptions import Overlap
 from llmserve_lab.deepseek.model.setup import SETUPS, Setup, setup
-from llmserve_lab.deepseek.page import figures
+from llmserve_lab.deepseek.page import evidence, figures, group, latent
 from llmserve_lab.deepseek.page.controls import DEVICES
 from tests.deepseek.twins import twin
 
@@ -51,7 +54,35 @@ def test_the_bars_of_a_step_are_the_twins_blocks() -> None:
     assert figures.waterfall().values(ep=8.0)["room"] == 0.0
 
 
-def test_what_fits_is_the_twins() -> None:
-    known = figures.memory().values(context=16384.0)
-    fits = float(twin(H100).batch_fits(16384))
-    assert known["batch_fits"] // 1 == fits
+def test_a_form_is_drawn_as_it_ran() -> None:
+    """Every rectangle is a vector of the executed pass, to scale."""
+    figure = latent.two_forms()
+    for form, name in latent.NAMES.items():
+        cells = figure.logs[name].tables["cells"]
+        for at, step in enumerate(
+            [s for s in latent.shapes(form) if s.name in latent.PLACES], 1
+        ):
+            drawn = [row for row in cells if row["since"] == at and row["x"] > 30]
+            area = sum(row["x2"] - row["x"] for row in drawn)
+            assert area == pytest.approx(np.prod(step.shape))
+    plain, absorbed = (figure.logs[name].frames[-1].counters for name in figure.logs)
+    assert plain[0] > 0 == absorbed[0]
+    assert plain[1] > absorbed[1]
+
+
+def test_runs_are_those_of_the_tables() -> None:
+    found = evidence.runs()
+    assert evidence.within() + len(evidence.missed()) == len(found)
+    assert evidence.missed()[0].name.startswith("DeepSeek, prefill")
+    errors = {run.name: run.error for run in found}
+    for point in points(book_assumptions()):
+        assert errors[point.name] == pytest.approx(point.error)
+
+
+def test_the_goal_of_the_groups_is_a_group_that_memory_limits() -> None:
+    figure = group.group_size()
+    assert figure.goal is not None
+    met = {
+        ep: figure.goal.met(figure.values(ep_at=ep)) for ep in group.GROUPS if ep != "8"
+    }
+    assert [ep for ep, reached in met.items() if reached] == ["16"]

@@ -28,7 +28,7 @@ def known(device: Accelerator) -> bool:
 
 DEVICES = tuple(filter(known, ACCELERATORS.values()))
 SHAPES = (MODELS["deepseek-v3"], MODELS["kimi-k2"])
-GROUPS = (8, 16, 32, 48, 72, 144, 256)
+GROUPS = (8, 16, 32, 72, 144, 256)
 # The calibrated one, to three digits, so that figures and text agree.
 BALANCED = round(book_assumptions().balancedness, 3)
 STOPS = {
@@ -68,14 +68,6 @@ SIZES = (
     "copy_bytes",
     "transfer_starts_s",
     *ROW_TRAFFIC,
-)
-HELD = (
-    "kv_bytes_per_token",
-    "mla_params",
-    "expert_stack",
-    "other_params",
-    "table_params",
-    "n_experts",
 )
 FIXED = (
     "bytes_weight",
@@ -164,11 +156,6 @@ def sliders(**defaults: float) -> tuple[Slider, ...]:
     return tuple(
         Slider(quantity(n), STOPS[n], d, LABELS.get(n, "")) for n, d in defaults.items()
     )
-
-
-def roomy() -> Slider:
-    """So many GPUs that either model fits on every kind: from the third stop on."""
-    return Slider(quantity("ep"), STOPS["ep"][2:], 72.0, LABELS["ep"])
 
 
 LABELS = {"ep": "Ranks in the group (GPUs)"}

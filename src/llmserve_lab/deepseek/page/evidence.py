@@ -126,7 +126,7 @@ def predicted_and_measured() -> StaticFigure:
     )
 
 
-BONUSES = (0.0, 0.05, 0.1, 0.2, 0.3)
+BONUSES = (0.0, 0.05, 0.1, 0.3)
 PLACE, REQUESTS, CONTEXT = setup("h100-sxm", 64), 256, 2000
 UNTRIED = Unmeasured("no run with a location-aware router was published")
 

@@ -1,4 +1,4 @@
-"""The chapter's live figures: the frontier, one step as a waterfall, what fits."""
+"""The chapter's live figures: the frontier, one step as a waterfall."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.page import bands, charts
 from llmserve_lab.deepseek.page.controls import (
     BALANCED,
-    HELD,
     RATES,
     device_choice,
     fixed,
     group,
     model_choice,
-    roomy,
     sizes,
     sliders,
 )
@@ -21,7 +19,6 @@ from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
-from llmserve_lab.roofline.formulas import BATCH_FITS
 
 GROUP = ("local_experts", "n_nodes", "far_share")
 ROOM = Verdict(
@@ -168,31 +165,3 @@ def waterfall() -> LiveFigure:
 def _known(names: tuple[str, ...]) -> dict[str, str]:
     """Results that are signals already."""
     return {name: name for name in names}
-
-
-def memory() -> LiveFigure:
-    """The batch that fits against the context, for every setup."""
-    return LiveFigure(
-        name="batch-that-fits",
-        title="Twice the context, half the batch; more GPUs leave more room on each",
-        chart=charts.memory,
-        controls=(
-            *sliders(context=4000.0),
-            roomy(),
-            device_choice("hbm_bytes"),
-            model_choice(*HELD),
-        ),
-        derived={
-            "local_experts": group()["local_experts"],
-            "resident_bytes": _held()["resident_bytes"],
-            "batch_fits": Bound(BATCH_FITS, stored_bytes="resident_bytes"),
-        },
-        readouts=(
-            Readout("batch_fits", "Requests that fit on a GPU"),
-            Readout("resident_bytes", "Weights on a GPU"),
-        ),
-        sentence=(
-            "{model} on {ep} × {device}: beside {resident_bytes} of weights "
-            "{batch_fits} of {context} fit on a GPU."
-        ),
-    )

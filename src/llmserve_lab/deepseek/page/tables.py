@@ -77,9 +77,9 @@ def two_forms(found: Iterable[Compared]) -> Table:
     ]
     columns = (
         "new rows on cached",
-        "FLOPs, vanilla",
+        "FLOPs, plain",
         "FLOPs, absorbed",
-        "vanilla / absorbed",
+        "plain / absorbed",
         "equal outputs",
     )
     return Table("One layer of a tiny MLA, executed", columns, rows)
