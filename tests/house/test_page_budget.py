@@ -15,10 +15,12 @@ ROOT = Path(__file__).resolve().parents[2]
 TAUGHT = (
     "continuous_batching",
     "deepseek_twin",
+    "disaggregation",
     "end_to_end",
     "how_wrong",
     "mixture_of_experts",
     "roofline",
+    "tensor_parallel",
     "varlen_batching",
 )
 FORMULA = {"data": {"text/html": ['<div class="formula" id="eq-intensity">…</div>']}}

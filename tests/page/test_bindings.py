@@ -20,7 +20,7 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("hbm_bytes", "held_bytes"): ("do not fit", "fit"),
     ("expert_compute_s", "expert_read_s"): ("memory-bound", "compute-bound"),
     ("made", "link_bw"): ("hides it", "falls behind"),
-    ("pools_gpus", "shared_gpus"): ("two pools", "one engine"),
+    ("one_shared_rate", "two_best_pools_rate"): ("two pools", "one engine"),
     ("expert_copy_ep_bytes", "ffn_tp_bytes"): (
         "EP, a copy an expert",
         "TP, or neither",
@@ -39,8 +39,7 @@ LABELS = {
     "better": "Faster here:",
     "room": "Weights and cache",
     "bound": "The experts are",
-    "hides": "The link",
-    "fewer": "Better",
+    "more": "More requests with",
     "cheaper": "With a copy an expert, less leaves with",
     "holds": "Your group",
     "held": "On one GPU, weights and cache",
@@ -74,7 +73,7 @@ NICKNAMES = {
     **{"held_bytes": "iteration_bytes", "decode_s": "iteration_s"},
     **{"prefill_s": "iteration_s"},
     **{f"{case}_limit": "attn_intensity" for case in (*CASES, "mha", "gqa", "mla")},
-    **{f"speedup_{g}_{n}": "tp_speedup" for g, n in product((8, 16), (1, 1024))},
+    **{f"speedup_{g}_{n}": "tp_speedup" for g, n in product((2, 8), (1, 256))},
 }
 
 

@@ -192,8 +192,8 @@ speed = Question(
         ),
     ),
     why=lambda: (
-        f"Bandwidth over bytes: at most {tokens_per_s():.0f} tokens a second. A "
-        "server stays below that; the measured ones above reach about two thirds of "
+        f"Bandwidth over bytes: at most {si(tokens_per_s(), '1/s')}. A server stays "
+        "below that; the measured ones above reach about two thirds of "
         "their bound."
     ),
 )
