@@ -65,7 +65,10 @@ def test_a_form_is_drawn_as_it_ran() -> None:
             drawn = [row for row in cells if row["since"] == at and row["x"] > 30]
             area = sum(row["x2"] - row["x"] for row in drawn)
             assert area == pytest.approx(np.prod(step.shape))
-    plain, absorbed = (figure.logs[name].frames[-1].counters for name in figure.logs)
+    plain, absorbed = (
+        [float(each) for each in log.frames[-1].counters]
+        for log in figure.logs.values()
+    )
     assert plain[0] > 0 == absorbed[0]
     assert plain[1] > absorbed[1]
 

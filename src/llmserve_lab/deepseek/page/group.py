@@ -27,7 +27,7 @@ HALF: Any = 0.5  # between no and yes
 DEVICES = {ACCELERATORS[key].name: key for key in ("h100-sxm", "gb200-nvl72")}
 CONTEXTS = {f"{tokens:,} tokens": float(tokens) for tokens in (4000, 8000)}
 TARGETS = {f"{ms} ms": ms * MS for ms in (20, 33, 50, 100)}
-GROUPS = {f"{ep}": ep for ep in (8, 16, 32, 48, 72, 96, 256)}
+GROUPS = {f"{ep}": ep for ep in (8, 16, 32, 72, 96, 144, 256)}
 INKS = dict(zip(TARGETS, (SERIES[3], SERIES[1], SERIES[0], SERIES[2]), strict=True))
 OPENS = "4,000 tokens"
 BY = ("device", "context", "target", "ep_at")
