@@ -50,9 +50,9 @@ ORDER: dict[str, dict[str, str]] = {
     },
     "tensor_parallel.all_reduce": {
         "one_shot_s": "To add them up on {n_ranks} × H100 takes ",
-        "in_switch_s": "{one_shot_s} in one shot, ",
+        "two_shot_s": "{one_shot_s} in one shot, ",
+        "in_switch_s": "in two, ",
         "all_reduce_s": "{in_switch_s} in the switch and ",
-        "fastest_s": "the fastest takes ",
     },
     "tensor_parallel.speedup": {
         "speedup_2_1": "for a batch of one, 2 GPUs are ",
@@ -132,7 +132,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "prefill_attainable_flops held_bytes"
     ),
     "tensor_parallel.all_reduce": (
-        "chunk hidden_bytes n_ranks one_shot_s in_switch_s all_reduce_s fastest_s"
+        "chunk hidden_bytes n_ranks one_shot_s two_shot_s in_switch_s all_reduce_s"
     ),
     "tensor_parallel.speedup": (
         "model accelerator context speedup_2_1 speedup_8_1 speedup_2_256 speedup_8_256"

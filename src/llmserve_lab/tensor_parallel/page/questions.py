@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from llmserve_lab.catalog.evidence.collectives import ENGINE_LIMITS
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.roofline.formulas import STORED_BYTES
@@ -86,8 +87,8 @@ predict_degree = Question(
     why=lambda: (
         f"It takes {si(_token_s(8), 's')}. Only the work is halved, "
         f"{si(byhand.work_s(4), 's')} to {si(byhand.work_s(8), 's')}. The rest, "
-        f"{si(_token_s(8) - byhand.work_s(8), 's')}, is launches and waiting in each "
-        "of the layers, all-reduces among them, and stays."
+        f"{si(_token_s(8) - byhand.work_s(8), 's')}, is the fixed time of the layers, "
+        "all-reduces included, and stays."
     ),
     hints=(
         Hint(lambda: 0.0, "That would be so if all of it were shared out."),
@@ -116,8 +117,8 @@ prefill_bytes = Question(
     name="tensor-parallel.prefill-bytes",
     prompt=(
         f"{MODEL.name} reads a prompt of {ROWS} tokens on {RANKS} GPUs in 16 bits; "
-        f"its all-reduces go round a ring. It has {MODEL.n_layers} layers and rows of "
-        f"{MODEL.d_model} numbers. How many bytes leave each GPU?"
+        f"its all-reduces go round a ring. It has {MODEL.n_layers} layers; a token is "
+        f"a vector of {MODEL.d_model} numbers. How many bytes leave each GPU?"
     ),
     answer=_all_reduce_bytes,
     unit="byte",
@@ -163,22 +164,28 @@ fits = Question(
 turn = Question(
     name="tensor-parallel.turn",
     prompt=(
-        f"On four GPUs a one-shot all-reduce takes {byhand.line('one-shot', FOUR)}, an "
-        f"in-switch one {byhand.line('in-switch', FOUR)}, where Q is the tensor that "
-        f"each GPU holds. A row of {MODEL.name} has {si(byhand.row_bytes(), 'byte')}. "
-        "From how many rows is the switch faster?"
+        f"On four H100s a one-shot all-reduce takes {byhand.line('one-shot', FOUR)}, a "
+        f"two-shot one {byhand.line('two-shot', FOUR)}, where Q is the tensor that "
+        f"each GPU holds. The vector of a token of {MODEL.name} has "
+        f"{si(byhand.row_bytes(), 'byte')}. From how many tokens in an iteration are "
+        "two shots faster?"
     ),
-    answer=lambda: byhand.turn_rows(FOUR),
+    answer=lambda: byhand.second_shot_rows(FOUR),
     unit="token",
     rel_tol=0.05,
     hints=(
-        Hint(byhand.turn_rows, "That is on eight GPUs: on four, three tensors arrive."),
+        Hint(
+            lambda: byhand.second_shot_rows(8),
+            "That is on eight GPUs: on four, three tensors arrive.",
+        ),
     ),
     why=lambda: (
         "Set both equal: the difference of the starts over that of the times per byte "
-        f"is {si(byhand.turn_bytes(FOUR), 'byte')}, the rows of "
-        f"{si(byhand.turn_rows(FOUR), 'token')}. "
-        "With fewer GPUs fewer tensors arrive, and one shot stays ahead for longer."
+        f"is {si(byhand.second_shot_bytes(FOUR), 'byte')}, the vectors of "
+        f"{si(byhand.second_shot_rows(FOUR), 'token')}. vLLM changes over at "
+        f"{float(ENGINE_LIMITS[FOUR].one_shot) / 1024:g} KiB, those of "
+        f"{si(float(ENGINE_LIMITS[FOUR].one_shot) / byhand.row_bytes(), 'token')}: near "
+        "that, and there the two differ by little."
     ),
 )
 kv_share = Question(
