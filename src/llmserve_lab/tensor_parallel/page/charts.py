@@ -1,4 +1,4 @@
-"""What the live figures draw: bars of an iteration, all-reduces by size, the gain."""
+"""What the live figures draw: bars of an iteration, all-reduces by size."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ KINDS = Marks(
     BoundMark("the rest", f.REST_S, MEANINGS["other"]),
 )
 TIME = QuantityAxis(q.tp_s, "ms", words="time of one iteration")
-BATCH = QuantityAxis(q.batch, words="requests in the batch", domain=(1, 256), log=True)
-GAIN = QuantityAxis(q.tp_speedup, words="times faster than one GPU", domain=(0.5, 8.5))
 SIZE = QuantityAxis(
     q.tensor_bytes,
     words="tensor that every GPU holds",
@@ -145,7 +143,7 @@ def all_reduce() -> Any:
             "value": REDUCE.value(float(run.seconds)),
         }
         for run in ENGINE_RUNS
-        if run.nbytes >= 4096
+        if 4096 <= run.nbytes <= calibration.LARGEST
     ]
     dots = (
         alt.Chart(alt.Data(values=rows))
@@ -211,30 +209,3 @@ def _limits() -> list[Any]:
 def _binary(size: float) -> str:
     """A size in KiB or MiB, as the engine's source has it."""
     return f"{size / MIB:g} MiB" if size >= MIB else f"{1024 * size / MIB:g} KiB"
-
-
-def speedup() -> Any:
-    """One line a degree: how much faster than one GPU, while the batch grows."""
-    from llmserve_lab.extras import altair as alt
-
-    lines = [
-        Drawn(
-            f"{g} GPUs",
-            f.TP_SPEEDUP,
-            ink,
-            {"n_ranks": str(g)},
-            label_at=1.0,
-            dash=ink.dash,
-            rising=True,
-        )
-        for g, ink in zip(DEGREES[1:], SERIES, strict=False)
-    ]
-    ideal = alt.Chart(
-        alt.Data(values=[{"value": g, "said": f"{g} GPUs, ideal"} for g in DEGREES[1:]])
-    )
-    up = GAIN.on("y", "value")
-    rule = ideal.mark_rule(color=GREY.css, strokeDash=[3, 3]).encode(y=up)
-    said = ideal.mark_text(color=GREY.css, align="left", dy=-6, x=4).encode(
-        y=up, text="said:N"
-    )
-    return alt.layer(bound_curves(BATCH, GAIN, *lines), rule, said)

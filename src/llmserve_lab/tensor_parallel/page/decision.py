@@ -31,10 +31,10 @@ def prompts_per_s(n_gpus: int) -> float:
 def _decode(batch: int) -> tuple[object, ...]:
     """Tokens per second of all eight GPUs, either way."""
     if batch == 1:
-        name, pair = "1 request writes", (tokens_per_s(ONE, 1), tokens_per_s(HALF, 1))
+        name, pair = "1 request", (tokens_per_s(ONE, 1), tokens_per_s(HALF, 1))
         each = 1
     else:
-        name, each = f"{batch} requests write", batch // 2
+        name, each = f"{batch} requests", batch // 2
         pair = (tokens_per_s(ONE, batch), 2 * tokens_per_s(HALF, each))
     cells = (
         banded((rate, "token/s"), _band("decode_step", clients, tp).inverse())
@@ -50,7 +50,7 @@ def choice() -> Table:
     room = [byhand.cached_tokens(ONE), 2 * byhand.cached_tokens(HALF)]
     rows: list[tuple[object, ...]] = [
         (
-            f"reads one prompt of {PROMPT:,}",
+            f"{PROMPT:,}-token prompt",
             *(
                 banded((seconds, "s"), _band("ttft", 1, g))
                 for seconds, g in zip(read, (ONE, HALF), strict=True)
@@ -58,7 +58,7 @@ def choice() -> Table:
             f"{read[1] / read[0]:.2f}",
         ),
         (
-            "reads prompts only",
+            "prompts only",
             *(f"{each:.1f} prompts/s" for each in rate),
             f"{rate[0] / rate[1]:.2f}",
         ),
@@ -69,7 +69,7 @@ def choice() -> Table:
             f"{room[0] / room[1]:.2f}",
         ),
     ]
-    columns = ("", "TP 8", "2 × TP 4", "TP 8 is better by")
+    columns = ("", "TP 8", "2 × TP 4", "TP 8 gains")
     return Table(
         "Eight H100s: one group of eight, or two groups of four", columns, rows
     )

@@ -1,4 +1,4 @@
-"""The chapter's live figures: what an iteration takes, an all-reduce, and the gain."""
+"""The chapter's live figures: what an iteration takes, and an all-reduce."""
 
 from __future__ import annotations
 
@@ -164,31 +164,5 @@ def all_reduce() -> LiveFigure:
             "up on {n_ranks} × H100 takes {one_shot_s} in one shot, {two_shot_s} in "
             "two, {in_switch_s} in the switch and {all_reduce_s} by NCCL. Dotted "
             "verticals: sizes at which vLLM 0.33.0 changes from one way to the next."
-        ),
-    )
-
-
-def speedup() -> LiveFigure:
-    """What each degree gains, while the batch grows from one request to many."""
-    return LiveFigure(
-        name="tp-speedup",
-        title="GPUs never gain what their number promises",
-        chart=charts.speedup,
-        controls=(_slider("context", 1000.0, "Tokens in each cache"), *_hardware()),
-        readouts=tuple(
-            Readout(
-                f.TP_SPEEDUP,
-                f"Times faster: {g} GPUs, {batch:g} in the batch",
-                name=f"speedup_{g}_{batch:g}",
-                n_ranks=float(g),
-                batch=batch,
-            )
-            for batch in (1.0, 256.0)
-            for g in (2, 8)
-        ),
-        sentence=(
-            "{model} on {accelerator}, {context} in cache each: for a batch of one, "
-            "2 GPUs are {speedup_2_1} and 8 GPUs {speedup_8_1} times faster than one; "
-            "for 256 they are {speedup_2_256} and {speedup_8_256} times faster."
         ),
     )

@@ -18,6 +18,7 @@ from llmserve_lab.tensor_parallel.arguments import (
 
 BLOCK = sizes_of(article.SHAPE) | {"batch": 1.0, "chunk": float(article.N_ROWS)}
 ROWS, RANKS, MANY, TWO, FOUR = 2048, 8, 16, 2, 4
+CHANGE = ENGINE_LIMITS[FOUR].one_shot
 KV_HEADS = int(float(DEFAULT["n_kv_heads"]))
 
 
@@ -183,9 +184,9 @@ turn = Question(
         "Set both equal: the difference of the starts over that of the times per byte "
         f"is {si(byhand.second_shot_bytes(FOUR), 'byte')}, the vectors of "
         f"{si(byhand.second_shot_rows(FOUR), 'token')}. vLLM changes over at "
-        f"{float(ENGINE_LIMITS[FOUR].one_shot) / 1024:g} KiB, those of "
-        f"{si(float(ENGINE_LIMITS[FOUR].one_shot) / byhand.row_bytes(), 'token')}: near "
-        "that, and there the two differ by little."
+        f"{float(CHANGE) / 1024:g} KiB, those of "
+        f"{si(float(CHANGE) / byhand.row_bytes(), 'token')}: near that, and there the "
+        "two differ by little."
     ),
 )
 kv_share = Question(

@@ -18,8 +18,6 @@ PLACES = ((0.0, 1.0), (6.0, 1.0), (6.0, 4.6), (0.0, 4.6))  # of each GPU's first
 FLOAT = 8  # bytes of a number in NumPy
 COLLECTIVES: dict[str, Callable[[Logged], None]] = {
     "all-reduce on a ring": rings.all_reduce,
-    "reduce-scatter": rings.reduce_scatter,
-    "all-gather": rings.all_gather,
     "one-shot all-reduce": rings.one_shot,
     "two-shot": rings.two_shot,
     "in the switch": rings.in_switch,
@@ -62,7 +60,7 @@ def collectives_on_four() -> StepFigure:
 
 
 def _log(name: str, made: Callable[[Logged], None]) -> StepLog:
-    start = rings.numbers(GPUS, gathered=made is rings.all_gather)
+    start = rings.numbers(GPUS)
     through = made is rings.in_switch
     ranks = rings.play(made, [*start, [None] * GPUS] if through else start)
     sums = [sum(column) for column in zip(*_plain(rings.numbers(GPUS)), strict=True)]
@@ -202,16 +200,13 @@ def _sentence(made: Callable[[Logged], None], step: int) -> str:
     last = GPUS - 1
     if not step:
         return (
-            "Each GPU has one finished sum; each is to have all four."
-            if made is rings.all_gather
-            else "Each GPU holds four numbers of its own, a chunk each. All four sums "
-            "are wanted."
+            "Each GPU holds four numbers of its own, a chunk each. All four sums are "
+            "wanted."
         )
-    if made is rings.all_gather or step > last:
-        ends = step in (last, 2 * last) and (made is rings.all_gather or step > last)
-        said = "Each GPU passes a finished sum on to the next one"
-        return f"{said}: now all have all four." if ends else f"{said}."
-    said = "Each GPU passes a chunk on to the next one, which adds its own number"
+    if step > last:
+        said = "All-gather: each GPU passes a finished sum on to the next one"
+        return f"{said}. Now all have all four." if step == 2 * last else f"{said}."
+    said = "Reduce-scatter: each GPU passes a chunk on to the next, which adds its own"
     if step == last:
-        return f"{said}. Each GPU now has one finished sum: a reduce-scatter."
+        return f"{said}. Each GPU now has one finished sum."
     return f"{said}."
