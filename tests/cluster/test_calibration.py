@@ -59,7 +59,7 @@ def test_two_shots_are_as_near_as_they_say_and_start_later_than_one() -> None:
 
 
 def test_the_engine_changes_over_where_the_lines_cross_or_near() -> None:
-    """On four GPUs from one shot to two, on eight to the switch: less than twice off."""
+    """On four GPUs from one shot to two, on eight to the switch: less than twice."""
     for n_gpus, limits in ENGINE_LIMITS.items():
         at = float(limits.one_shot)
         size = {"n_ranks": n_gpus, "tensor_bytes": at}

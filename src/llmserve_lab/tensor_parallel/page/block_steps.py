@@ -68,7 +68,7 @@ def block_on_two() -> StepFigure:
                 Labels(table="words"),
                 Labels(table="here", align="left"),
             ),
-            height=20 * (_longest(logs) + 2),
+            height=18 * (_longest(logs) + 2),
         ),
         logs=logs,
         stills=((first, 2), (first, 4), (first, 5)),

@@ -84,7 +84,7 @@ def _scene(height: float) -> Scene:
             Cells(table="cells", text="text"),
             Labels(table="words"),
         ),
-        height=int(30 * height),
+        height=int(26 * height),
     )
 
 

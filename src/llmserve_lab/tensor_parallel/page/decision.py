@@ -10,7 +10,7 @@ from llmserve_lab.tensor_parallel import byhand
 from llmserve_lab.tensor_parallel.arguments import MODEL
 
 ONE, HALF = 8, 4  # GPUs of the one group, and of each of the two
-SERVED = (1, 32, 128, 512)  # requests that decode at a time, over all eight GPUs
+SERVED = (1, 32, 512)  # requests that decode at a time, over all eight GPUs
 Off = Band | Limit | Unmeasured
 
 

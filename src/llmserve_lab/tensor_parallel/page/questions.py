@@ -17,9 +17,8 @@ from llmserve_lab.tensor_parallel.arguments import (
 )
 
 BLOCK = sizes_of(article.SHAPE) | {"batch": 1.0, "chunk": float(article.N_ROWS)}
-ROWS, RANKS, MANY, TWO, FOUR = 2048, 8, 16, 2, 4
+ROWS, RANKS, TWO, FOUR = 2048, 8, 2, 4
 CHANGE = ENGINE_LIMITS[FOUR].one_shot
-KV_HEADS = int(float(DEFAULT["n_kv_heads"]))
 
 
 def _token_s(n_gpus: float, batch: float = 1.0) -> float:
@@ -36,11 +35,6 @@ def _cache_tokens(n_gpus: float = TWO) -> float:
 
 def _share() -> float:
     return float(f.PAIRED_SHARE.at(BLOCK))
-
-
-def _kv_share() -> float:
-    """One rank's part of the cache at a degree above the number of KV heads."""
-    return float(f.KV_COPIES.at(DEFAULT, n_ranks=float(MANY)) / MANY)
 
 
 def _all_reduce_bytes(factor: float = 1.0) -> float:
@@ -187,20 +181,5 @@ turn = Question(
         f"{float(CHANGE) / 1024:g} KiB, those of "
         f"{si(float(CHANGE) / byhand.row_bytes(), 'token')}: near that, and there the "
         "two differ by little."
-    ),
-)
-kv_share = Question(
-    name="tensor-parallel.kv-share",
-    prompt=(
-        f"{MODEL.name} has {KV_HEADS} key–value heads and runs on {MANY} GPUs (two "
-        "servers). What part of the cache does each rank hold?"
-    ),
-    answer=_kv_share,
-    rel_tol=0.01,
-    hints=(Hint(lambda: 1 / MANY, "A head cannot be halved: two ranks hold it."),),
-    why=lambda: (
-        f"Equation {f.KV_COPIES.link} gives "
-        f"{f.KV_COPIES.at(DEFAULT, n_ranks=float(MANY)):g} "
-        f"copies of each head, so a rank holds {si(_kv_share(), 'dimensionless')}."
     ),
 )

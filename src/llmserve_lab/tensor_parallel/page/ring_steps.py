@@ -40,7 +40,7 @@ def collectives_on_four() -> StepFigure:
                 Cells(table="cells", text="text", opacity="faint"),
                 Labels(table="words"),
             ),
-            height=320,
+            height=290,
         ),
         logs=logs,
         stills=((ring, 1), (ring, 3), ("one-shot all-reduce", 1)),

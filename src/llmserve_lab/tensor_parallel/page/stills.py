@@ -31,12 +31,19 @@ MARKS: dict[int, tuple[float, CapStyle]] = {
 RANGE = (0.7, 1.9)  # every pair lies in it
 
 
+def _near(gain: float) -> float:
+    """A gain to the nearest fiftieth, the width of a mark."""
+    return round(50 * gain) / 50
+
+
 def _dashes(found: Sequence[Doubling], wide: float) -> tuple[list[float], list[float]]:
     """A short line at each pair, with a gap behind it: what a line is drawn through."""
     x, y = list[float](), list[float]()
-    for each in found:
-        x += [each.measured - wide / 2, each.measured + wide / 2, nan]
-        y += [each.predicted, each.predicted, nan]
+    for measured, predicted in sorted(
+        {(_near(each.measured), _near(each.predicted)) for each in found}
+    ):
+        x += [measured - wide / 2, measured + wide / 2, nan]
+        y += [predicted, predicted, nan]
     return x, y
 
 
@@ -71,7 +78,8 @@ def gains() -> StaticFigure:
         sentence=f"{num_rows()} measured runs of Llama-70B on H100, H200 and B200 "
         f"make {len(every)} pairs that differ only in the number of GPUs. The gain in "
         f"time per token is predicted {mean_error(every):.0%} off on average, by a fit "
-        f"that had not seen this model. In {worse()} pairs the larger group was slower.",
+        "that had not seen this model. Pairs that lie within a hundredth share a mark. "
+        f"In {worse()} pairs the larger group was slower.",
     )
 
 
