@@ -76,7 +76,6 @@ SLIPS: dict[str, dict[str, Slip]] = {
     "tensor-parallel.prefill-bytes": {"two rounds": 1 / 2, "one block": 1 / 80},
     "tensor-parallel.fits": {"weights have to fit": 76.5 / 11.946, "over both": 1 / 2},
     "tensor-parallel.turn": {"on eight GPUs": 12.149 / 40.301},
-    "tensor-parallel.kv-share": {"cannot be halved": 8 / 16},
     "varlen.predict-masked": {"So many blocks fit": 64},
     "varlen.waste": {"padding over tokens": 240 / 150},
     "varlen.padding-time": {"time of all rows": 24_000 / 16_000},
@@ -300,7 +299,6 @@ ASKED = {
     "tensor-parallel.prefill-bytes": ("How many bytes leave each GPU",),
     "tensor-parallel.fits": ("on both together", "How many tokens of cache fit"),
     "tensor-parallel.turn": ("On four GPUs", "From how many rows is the switch faster"),
-    "tensor-parallel.kv-share": ("What part of the cache does each rank hold",),
     "varlen.predict-masked": (
         "Sixty-four prompts of 128",
         "the whole square",
