@@ -52,9 +52,6 @@ PACKAGES = {
 NAMES_OF_TESTS = {
     "attention_ffn",
     "deepseek_twin",
-    "disaggregation",
-    "roofline",
-    "tensor_parallel",
 }
 
 

@@ -15,6 +15,7 @@ from llmserve_lab.catalog import (
     Accelerator,
     Cited,
     Efficiency,
+    Link,
     ModelShape,
     machine,
     workload,
@@ -61,12 +62,27 @@ def ideal() -> dict[str, Cited]:
     return workload(model()) | machine(device())
 
 
-def served_by(shape: ModelShape, gpu: Accelerator) -> IterationCost:
-    """A model on a GPU as measured servers reach it: the fitted machine."""
+def served_by(
+    shape: ModelShape, gpu: Accelerator, *, tp: int = 1, link: Link | None = None
+) -> IterationCost:
+    """A model on a GPU as measured servers reach it: the fitted machine.
+
+    On ``tp`` GPUs of one tensor-parallel group the bytes of the all-reduces go over
+    ``link``, by default the one that joins the GPUs of a server. Their latency is in
+    the fitted time of a layer.
+
+    Raises:
+        ValueError: the model cannot be cut for ``tp`` GPUs, or the link joins fewer.
+    """
     fitted = validation.achieved()
+    if tp > 1:
+        link = link or catalog.link(gpu.scale_up)
     return IterationCost.of(
         shape,
         gpu,
+        tp=tp,
+        link=link,
+        link_latency_s=0.0 if tp > 1 else None,
         efficiency=share(),
         overlap=fitted.overlap,
         layer_s=fitted.layer_s,

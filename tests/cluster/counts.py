@@ -26,6 +26,7 @@ def wires(rng: random.Random) -> tuple[Link, dict[str, float]]:
     values = {
         "link_bw": float(rng.randint(1, 1000)),
         "link_latency": rng.random(),
+        "start_s": rng.random(),
         "eff_link": rng.choice((0.5, 0.8, 1.0)),
     }
     known = LINKS["nvlink4"]
@@ -54,7 +55,8 @@ def gathered(values: dict[str, float]) -> Ledger:
 
 
 def seconds(ledger: Ledger, link: Link, values: dict[str, float]) -> float:
-    return ledger.seconds(
+    """One start, and the time of all steps on the link."""
+    return values["start_s"] + ledger.seconds(
         link, rank=0, latency_s=values["link_latency"], eff_link=values["eff_link"]
     )
 
@@ -92,10 +94,67 @@ def latency_bytes(rng: random.Random) -> Case:
     link, values = wires(rng)
     speed = values["link_bw"] * values["eff_link"]
     values |= {"n_ranks": ranks, "link_latency": rows / speed}
+    values["start_s"] = rng.randint(0, 9) * (ranks - 1) / speed
     for length in range(ranks, 100, ranks):
         ledger = gathered(values | {"tensor_bytes": length})
         waiting = seconds(ledger, link, values)
-        moving = seconds(ledger, link, values | {"link_latency": 0.0})
+        free = {"link_latency": 0.0, "start_s": 0.0}
+        moving = seconds(ledger, link, values | free)
         if moving >= (waiting - moving) * (1 - 1e-9):
             return Case(values, length)
     raise AssertionError("latency rules however long the tensor is")
+
+
+def all_read_all(rank: Rank, mine: np.ndarray) -> np.ndarray:
+    """A one-shot all-reduce: send one's tensor to each of the others, and add."""
+    others = [i for i in range(rank.num_ranks) if i != rank.index]
+    for other in others:
+        rank.send(mine, dst=other)
+    return sum((rank.recv(src=other) for other in others), mine)
+
+
+@counts(f.ONE_SHOT_S, by="executed")
+def one_shot_s(rng: random.Random) -> Case:
+    """All that comes in, one tensor after another, after one start."""
+    _, speed = wires(rng)
+    values = size(rng) | speed
+    del values["link_latency"]
+    x = np.ones(int(values["tensor_bytes"]), np.uint8)
+    ledger = run(lambda rank: all_read_all(rank, x), int(values["n_ranks"])).ledger
+    bytes_s = ledger.received_bytes(rank=0) / (values["link_bw"] * values["eff_link"])
+    return Case(values, values["start_s"] + bytes_s)
+
+
+@counts(f.IN_SWITCH_S, by="executed")
+def in_switch_s(rng: random.Random) -> Case:
+    """Rank 0 plays the switch: each other rank sends to it once, and it answers."""
+    _, speed = wires(rng)
+    values = size(rng) | speed
+    del values["link_latency"]
+    x, ranks = (
+        np.ones(int(values.pop("tensor_bytes")), np.uint8),
+        int(values["n_ranks"]),
+    )
+
+    def around(rank: Rank) -> None:
+        if rank.index:
+            rank.send(x, dst=0)
+            rank.recv(src=0)
+            return
+        total = sum(rank.recv(src=i) for i in range(1, ranks + 1))
+        for i in range(1, ranks + 1):
+            rank.send(total, dst=i)
+
+    ledger = run(around, ranks + 1).ledger
+    bytes_s = ledger.sent_bytes(rank=1) / (values["link_bw"] * values["eff_link"])
+    del values["n_ranks"]
+    wanted = values["start_s"] + bytes_s
+    return Case(values | {"tensor_bytes": float(x.nbytes)}, wanted)
+
+
+@counts(f.FASTEST_S, by="enumerated")
+def fastest_s(rng: random.Random) -> Case:
+    """Try the three, one after another."""
+    values = {name: rng.random() for name in ("all_reduce_s", "one_shot_s")}
+    values["in_switch_s"] = rng.random()
+    return Case(values, sorted(values.values())[0])

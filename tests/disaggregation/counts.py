@@ -37,8 +37,17 @@ def prefill_flops(rng: random.Random) -> Case:
 @counts(f.PREFILL_COMPUTE_S, by="enumerated")
 def prefill_compute_s(rng: random.Random) -> Case:
     one = served(rng)
-    counted = one.compute_s() - one.answer_s()
+    meter = run(one.shape, batch=1, context=0, chunk=one.prompt_len)
+    counted = meter.flops / one.flops_per_s
     return Case(f.PREFILL_COMPUTE_S.given(one.values), counted)
+
+
+@counts(f.PREFILL_LINEAR_S, by="enumerated")
+def prefill_linear_s(rng: random.Random) -> Case:
+    one = served(rng)
+    meter = run(one.shape, batch=1, context=0, chunk=one.prompt_len)
+    counted = meter.linear_flops / one.flops_per_s
+    return Case(f.PREFILL_LINEAR_S.given(one.values), counted)
 
 
 @counts(f.PREFILL_S, by="enumerated")
@@ -60,12 +69,6 @@ def late_s(one: Served) -> float:
 def exposed_s(rng: random.Random) -> Case:
     one = served(rng)
     return Case(f.EXPOSED_S.given(one.values), late_s(one))
-
-
-@counts(f.SECOND_GAP_S, by="enumerated")
-def second_gap_s(rng: random.Random) -> Case:
-    one = served(rng)
-    return Case(f.SECOND_GAP_S.given(one.values), late_s(one) + step_s(one))
 
 
 @counts(f.KV_MADE_PER_S, by="enumerated")

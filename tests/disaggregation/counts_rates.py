@@ -9,8 +9,9 @@ import numpy as np
 
 from llmserve_lab.disaggregation import formulas as f
 from tests.counted import Case, counts
-from tests.disaggregation.toys import Served, first, served
-from tests.roofline.toys import run
+from tests.disaggregation.counts import late_s
+from tests.disaggregation.counts_capacity import decode_gpu, decoding
+from tests.disaggregation.toys import Served, served
 
 STATES = 90  # of a queue; at most six tenths busy, it is never longer
 
@@ -28,35 +29,11 @@ def step_read_s(rng: random.Random) -> Case:
     return Case(f.STEP_READ_S.given(one.values), middle_s(one))
 
 
-@counts(f.TBT_BATCH, by="enumerated")
-def tbt_batch(rng: random.Random) -> Case:
-    """Admit requests in the middle of their answers while the step stays in time."""
-    one = served(rng)
-    middle = one.contexts()[len(one.contexts()) // 2]
-    one.values["overhead_s"] = middle_s(one) * rng.uniform(1, 3)
-    one.values["tbt_target"] = (
-        one.overhead_s + one.weights_s() + middle_s(one) * rng.uniform(1.1, 9)
-    )
-
-    def late(batch: int) -> bool:
-        meter = run(one.shape, batch=batch, context=middle, chunk=1)
-        read_s = (meter.weight_bytes + meter.kv_read_bytes) / one.bytes_per_s
-        return bool(read_s + one.overhead_s > one.tbt_target)
-
-    return Case(f.TBT_BATCH.given(one.values), first(late) - 1, math.floor)
-
-
 def busy_prefill(one: Served) -> float:
     """Seconds of GPU that arrive in a second."""
     arrived, window_s = 7, 7 / one.arrival_rate
-    return sum(one.prefill_s() for _ in range(arrived)) / float(window_s)
-
-
-def decode_gpu_s(one: Served) -> float:
-    """Seconds of GPU for a request: at each step its share of what caches may take."""
-    left_s = one.tbt_target - one.overhead_s - one.weights_s()
-    shares = (one.cache_bytes(c) / one.bytes_per_s / left_s for c in one.contexts())
-    return float(sum(share * one.tbt_target for share in shares))
+    slower_s = max(one.prefill_s(), one.transfer_s())
+    return sum(slower_s for _ in range(arrived)) / float(window_s)
 
 
 @counts(f.PREFILL_GPUS, by="enumerated")
@@ -68,14 +45,14 @@ def prefill_gpus(rng: random.Random) -> Case:
 @counts(f.DECODE_GPUS, by="enumerated")
 def decode_gpus(rng: random.Random) -> Case:
     one = served(rng)
-    counted = decode_gpu_s(one) * one.arrival_rate
+    counted = decode_gpu(one) * one.arrival_rate
     return Case(f.DECODE_GPUS.given(one.values), counted)
 
 
 @counts(f.POOL_RATIO, by="enumerated")
 def pool_ratio(rng: random.Random) -> Case:
     one = served(rng)
-    counted = decode_gpu_s(one) * one.arrival_rate / busy_prefill(one)
+    counted = decode_gpu(one) * one.arrival_rate / busy_prefill(one)
     return Case(f.POOL_RATIO.given(one.values), counted)
 
 
@@ -111,4 +88,17 @@ def prefill_wait_s(rng: random.Random) -> Case:
 @counts(f.TTFT, by="enumerated")
 def ttft(rng: random.Random) -> Case:
     one = served(rng)
-    return Case(f.TTFT.given(one.values), wait_s(one) + one.prefill_s())
+    hop_s = late_s(one) + one.orchestration_s + one.step_s(decoding(one))
+    first_s = wait_s(one) + one.prefill_s()
+    if one.decode_emits:  # a decode step computes the first token once more
+        first_s += hop_s
+    return Case(f.TTFT.given(one.values), first_s)
+
+
+@counts(f.SECOND_GAP_S, by="enumerated")
+def second_gap_s(rng: random.Random) -> Case:
+    one = served(rng)
+    gap_s = one.step_s(decoding(one))
+    if not one.decode_emits:
+        gap_s += late_s(one) + one.orchestration_s
+    return Case(f.SECOND_GAP_S.given(one.values), gap_s)

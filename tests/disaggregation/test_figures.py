@@ -1,17 +1,16 @@
 """The figures and the bench say what the engine and the closed forms say."""
 
-import math
 from functools import cache, partial
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from llmserve_lab.catalog import ACCELERATORS, MODELS
+from llmserve_lab.catalog import MODELS
+from llmserve_lab.disaggregation import goodput
+from llmserve_lab.disaggregation.hop import WAYS, played
 from llmserve_lab.disaggregation.page import figures
 from llmserve_lab.disaggregation.page import playground as module
-from llmserve_lab.disaggregation.page.charts import INKS, OVERHEAD_S
 from llmserve_lab.disaggregation.topologies import (
     CHUNKS,
     POOLS,
@@ -23,95 +22,71 @@ from llmserve_lab.disaggregation.topologies import (
     table,
 )
 from llmserve_lab.engine import Disaggregated, IterationCost, Pool
-from llmserve_lab.page.live.controls import Choice
 from llmserve_lab.page.widget import Bench
+from llmserve_lab.running_example import share
 from llmserve_lab.workloads import write_made_up
 from tests.benches import answered
-from tests.formula.javascript import evaluate
 
 
 def test_a_link_hides_the_cache_or_falls_behind() -> None:
-    figure = figures.sending()
-    for link, word in (
-        ("InfiniBand NDR", "hides it"),
-        ("InfiniBand HDR", "falls behi"),
-    ):
-        for prompt_len in (2048.0, 8192.0):
-            assert word in figure.caption(link=link, prompt_len=prompt_len)
-    assert "hides it" in figure.caption(link="InfiniBand HDR", model="Llama-3-8B")
+    """What is left over is one layer, or much more: sent and made counted here."""
+    figure = figures.links()
+    for model, hides in (("Llama-3.1-8B", True), ("Llama-2-7B", False)):
+        at = figure.values(model=model, link="InfiniBand HDR", prompt_len=1000.0)
+        shape = next(m for m in MODELS.values() if m.name == model)
+        made = 1000 * shape.kv_bytes_per_token(2)
+        sent_s = made / (25e9 * float(share().link))
+        assert at["transfer_s"] == pytest.approx(sent_s)
+        assert (at["made_prefill_s"] > sent_s) == hides
+        one_layer = at["exposed_s"] == pytest.approx(sent_s / shape.n_layers)
+        assert one_layer == hides
 
 
-def test_the_map_turns_with_overlap_prompt_load_and_link() -> None:
-    figure = figures.when_to_split()
-    many = {"arrival_rate": 200.0}
-    for settings, who in (
-        ({"overlap": 0.0, "prompt_len": 32_768.0}, "two pools."),
-        ({"overlap": 1.0, "prompt_len": 32_768.0}, "one engine."),
-        ({"prompt_len": 128.0}, "one engine."),
-        ({"arrival_rate": 1.0}, "one engine."),
-        ({"link_bw": 5e9}, "one engine."),
-    ):
-        assert figure.caption(**many | settings).endswith(who)
+def test_the_better_way_turns_with_the_promise() -> None:
+    figure = figures.promises()
+    words = figure.words()["more"]
+    for promise_s, better in ((0.01, "two pools"), (0.05, "one engine")):
+        at = figure.values(tpot_target=promise_s)
+        assert words[int(at["more"])] == better
 
 
-@pytest.mark.parametrize("build", [figures.pool_rates, figures.when_to_split])
-def test_every_model_keeps_every_target_on_every_gpu(build: Any) -> None:
-    """Else a step leaves less than one cache takes, and the formulas refuse."""
-    figure = build()
-    choices = {c.name: c.options for c in figure.controls if isinstance(c, Choice)}
+def test_no_promise_is_refused_and_no_batch_exceeds_memory() -> None:
+    figure = figures.promises()
     ends = {slider.name: slider.stops for slider in figure.sliders}
-    tightest = {name: ends[name][-1] for name in ("prompt_len", "new_tokens")}
-    tightest |= {name: ends[name][0] for name in ("tbt_target", "overlap")}
-    if figure.name == "pool-rates":
-        tightest["overhead_s"] = ends["overhead_s"][-1]
-    for model in choices["model"]:
-        for gpu in choices["accelerator"]:
-            known = figure.values(model=model, accelerator=gpu, **tightest)
-            assert all(value >= 0 for value in known.values())
+    for promise_s in (ends["tpot_target"][0], ends["tpot_target"][-1]):
+        for prompt in ends["prompt_len"]:
+            for overlap in (0.0, 1.0):
+                at = figure.values(
+                    tpot_target=promise_s, prompt_len=prompt, overlap_kv=overlap
+                )
+                for name in ("one_shared_batch", "two_decode_batch"):
+                    assert 0 <= at[name] <= at["batch_fits"]
 
 
-def cell_of_the_map(i: int, j: int, **settings: Any) -> dict[str, Any]:
-    """What the browser works out for a column and a row, step after step."""
-    figure = figures.when_to_split()
-    cell: dict[str, Any] = {"i": i, "j": j}
-    known = figure.values(**settings)
-    for step in figure.spec["layer"][0]["transform"]:
-        if step.get("as", "j") not in cell and "calculate" in step:
-            cell[step["as"]] = evaluate(step["calculate"], **known, datum=cell)
-    return cell
+def test_the_goodput_shown_is_that_of_the_lines() -> None:
+    figure = figures.goodput()
+    at = figure.values(load=goodput.LOADS[1].name, limit="10 ms")
+    found = goodput.best(
+        goodput.LOADS[1],
+        goodput.POOLS,
+        kind="mean gap",
+        limit_s=0.01,
+        hand="wire alone",
+    )
+    assert at["pools_goodput"] == found.per_s
+    rates = goodput.LOADS[1].rates
+    below = [s for r, s in zip(rates, found.shares, strict=True) if r < found.per_s]
+    assert min(below) >= goodput.ENOUGH
 
 
-@pytest.mark.parametrize(("i", "j"), [(0, 0), (3, 9), (9, 4), (18, 12)])
-def test_a_cell_of_the_map_is_what_the_formulas_say(i: int, j: int) -> None:
-    """The browser's steps against NumPy's readouts."""
-    figure, cell = figures.when_to_split(), cell_of_the_map(i, j)
-    rate = cell["load"] / cell["shared_gpu_s"]
-    stated = figure.values(prompt_len=cell["prompt_len"], arrival_rate=rate)
-    assert cell["one"] == stated["shared_gpus"] == math.ceil(cell["load"])
-    assert cell["two"] == stated["pools_gpus"]
-    assert (cell["who"] == "fewer in two pools") == (stated["fewer"] == 0)
-
-
-@pytest.mark.parametrize(
-    ("key", "i", "target", "served"),
-    [
-        ("llama-2-7b", 20, 0.025, True),
-        ("qwen3-32b", 18, 0.025, True),
-        ("qwen3-32b", 19, 0.025, False),
-        ("qwen3-32b", 20, 0.1, False),
-    ],
-)
-def test_the_map_says_where_no_gpu_serves(
-    key: str, i: int, target: float, served: bool
-) -> None:
-    """Counted: bytes of one cache against the room, and against a step's reading."""
-    model, h100 = MODELS[key], ACCELERATORS["h100-sxm"]
-    cell = cell_of_the_map(i, 0, model=model.name, tbt_target=target)
-    one_bytes = (cell["prompt_len"] + 200) * model.kv_bytes_per_token(2)
-    spare_s = target - OVERHEAD_S - model.weight_bytes() / float(h100.hbm_bw)
-    room = float(h100.hbm_bytes) - model.weight_bytes()
-    assert served == (one_bytes < min(room, spare_s * float(h100.hbm_bw)))
-    assert served == (cell["who"] != next(iter(INKS)))
+def test_the_counters_of_the_pools_are_those_of_the_log() -> None:
+    step = figures.pools_by_layer()
+    for way in WAYS:
+        run = played(way)
+        for frame in step.logs[way.name].frames:
+            assert frame.at is not None
+            arrived = sum(x.sent_s <= frame.at / 1e3 + 1e-6 for x in run.layers[0])
+            assert str(frame.counters[1]) == f"{arrived} of 32"
 
 
 @cache

@@ -1,36 +1,24 @@
-"""The pipeline and the fleet do what they say, and refuse what cannot be."""
+"""The pipeline, the pools and the router: what they do, and what they refuse."""
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmserve_lab import catalog
-from llmserve_lab.catalog import machine, workload
-from llmserve_lab.disaggregation import capacity_sim
+from llmserve_lab.disaggregation import capacity_sim, goodput, published, routing
 from llmserve_lab.disaggregation import formulas as f
-from llmserve_lab.disaggregation.kv_transfer_timeline import (
-    hand_over,
-    late_s,
-    routes,
-    timeline,
-)
+from llmserve_lab.disaggregation.hop import WAYS, Way, bytes_per_s, played
+from llmserve_lab.disaggregation.kv_transfer_timeline import hand_over, late_s
 from llmserve_lab.disaggregation.queueing import wait_table
+from llmserve_lab.disaggregation.served import known, load, setting, value
 from llmserve_lab.disaggregation.tiers import TieredStore
+from llmserve_lab.engine import IterationLoad
+from llmserve_lab.running_example import ANSWER, PROMPT, cost, model
 
 times = st.floats(0.01, 100)
-LONG = (
-    workload(catalog.model("llama-2-7b"))
-    | machine(catalog.accelerator("h100-sxm"))
-    | {"prompt_len": 131_072, "new_tokens": 200, "tbt_target": 0.025, "overlap": 0}
-    | {"overhead_s": 0.002, "link_bw": 5e10, "eff_link": 1, "arrival_rate": 50}
-)
 
 
 @given(st.integers(1, 40), times, times)
@@ -61,29 +49,93 @@ def test_no_layer_is_sent_before_it_is_made_nor_two_at_once(
     assert all(one.sent_s <= other.begun_s for one, other in pairs)
 
 
-def test_the_timeline_says_what_outlasts_the_prefill() -> None:
-    known = capacity_sim.sizes(n_layers=4)
-    keys = ("infiniband-ndr",)
-    drawn = timeline(known, prompt_len=4096, links=keys)
-    assert "NDR, at the end 10.7 ms; NDR, by layers 2.68 ms" in drawn.sentence
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+def test_the_layers_arrive_when_the_engine_lets_the_request_in(way: Way) -> None:
+    """The engine's own link knows nothing of single layers on ours."""
+    run = played(way)
+    for number in (0, 1):
+        first = min(step[0] for step in run.steps if number in step[2])
+        before = run.arrived_s(number) - 1e-6
+        running = [step for step in run.steps if step[0] < before]
+        free_s = running[-1][1] if running else 0.0
+        assert first == pytest.approx(max(run.arrived_s(number), free_s), abs=1e-6)
+    sent = PROMPT * cost().kv_bytes_per_token / bytes_per_s(way)
+    layers = run.layers[0]
+    assert sum(x.sent_s - x.begun_s for x in layers) == pytest.approx(sent)
 
 
-def test_host_memory_is_two_copies_more() -> None:
-    """Copied down, sent, copied up: each counted by its own bytes and bandwidth."""
-    rows = {
-        row[0]: row[2] for row in routes(capacity_sim.sizes(), prompt_len=4096).rows
-    }
-    made = 4096 * catalog.model("llama-3-8b").kv_bytes_per_token(2)
-    bandwidths = [
-        float(catalog.link(k).bandwidth) for k in ("infiniband-ndr", "pcie-gen5")
-    ]
-    sent, copied = (made / each for each in bandwidths)
-    near, direct, hosted = (
-        float(str(each).removesuffix(" ms")) for each in rows.values()
-    )
-    assert direct == pytest.approx(1e3 * sent, rel=5e-3)
-    assert hosted == pytest.approx(1e3 * (sent + 2 * copied), rel=5e-3)
-    assert near < direct / 5
+def test_the_machine_of_the_page_is_the_engines() -> None:
+    """Each time of an iteration, formula against engine."""
+    prompt = cost().seconds(IterationLoad.of(chunk=PROMPT))
+    assert value(f.PREFILL_S, known()) == pytest.approx(prompt)
+    context = PROMPT + ANSWER // 2 - 1
+    for batch in (1, 40, 300):
+        step = IterationLoad(batch, batch * (context + 1), batch * context, batch, 0)
+        own = value(f.DECODE_STEP_S, known(), decode_batch=float(batch))
+        assert own == pytest.approx(cost().seconds(step), rel=1e-3)
+    step = IterationLoad(40, 40 * (context + 1), 40 * context, 40, 0)
+    joint = cost().seconds(step.plus(IterationLoad.of(chunk=PROMPT)))
+    ride = value(f.RIDE_S, known(), shared_batch=40.0)
+    assert ride == pytest.approx(joint - cost().seconds(step), rel=1e-3)
+
+
+def test_the_room_is_the_engines() -> None:
+    requests = value(f.ROOM_BATCH, known())
+    tokens = cost().kv_blocks() * 16
+    assert requests == pytest.approx(tokens / (PROMPT + ANSWER), rel=1e-3)
+
+
+def test_a_batch_is_never_more_than_time_arithmetic_and_memory_allow() -> None:
+    for prompt, promise_s in ((1000, 0.05), (128_000, 0.01), (16_000, 0.02)):
+        has = known(load(prompt, ANSWER, promise_s))
+        batch = value(f.DECODE_BATCH, has)
+        assert value(f.DECODE_STEP_S, has) <= promise_s * (1 + 1e-9)
+        held = batch * (prompt + ANSWER) * cost().kv_bytes_per_token
+        assert held + model().weight_bytes() <= 0.9 * cost().hbm_bytes * (1 + 1e-6)
+    rows = {row[0] + " " + row[1]: row[-1] for row in published.batch_table().rows}
+    assert rows["128,000 10 ms"] == "does not fit"
+
+
+@pytest.mark.parametrize("promise_s", [0.01, 0.02, 0.03])
+def test_the_simulated_rates_are_those_of_the_closed_forms(promise_s: float) -> None:
+    has = known(load(promise_s=promise_s), n_prefill=1.0, n_decode=1.0)
+    for formula, shared in ((f.SHARED_RATE, True), (f.POOLS_RATE, False)):
+        simulated = capacity_sim.carried(promise_s=promise_s, shared=shared)
+        assert simulated == pytest.approx(value(formula, has), rel=0.1)
+
+
+def test_the_simulated_wait_is_that_of_a_queue() -> None:
+    for row in wait_table(prompt_len=1000).rows:
+        assert float(str(row[3])) == pytest.approx(1, abs=0.06)
+
+
+def test_goodput_is_where_the_share_leaves_nine_in_ten() -> None:
+    assert goodput.rate_kept((10.0, 20.0), (1.0, 0.8)) == pytest.approx(15)
+    assert goodput.rate_kept((10.0, 20.0), (0.5, 0.0)) == pytest.approx(2)
+    assert goodput.rate_kept((10.0, 20.0), (1.0, 0.95)) == 20
+
+
+@given(st.integers(1, 60), st.integers(0, 9))
+def test_the_router_that_looks_ahead_never_does_worse_now(
+    count: int, seed: int
+) -> None:
+    """Decision by decision: what it takes is the least of what was to be had."""
+
+    def watched(places, talk, now_s):  # type: ignore[no-untyped-def]
+        chosen = routing.soonest(places, talk, now_s)
+        least = min(place.delay_s(talk, now_s) for place in places)
+        assert chosen.delay_s(talk, now_s) == least
+        return chosen
+
+    for sent in routing.routed(watched, num_requests=count, seed=seed):
+        assert sent.delay_s >= sent.queue_s >= 0
+        assert sent.tokens in (routing.FRESH, routing.FRESH + routing.SHARED)
+
+
+def test_the_check_tells_a_weighing_router_from_the_simple_ones() -> None:
+    assert routing.check(routing.soonest).startswith("well done")
+    for simple in (routing.nearest, routing.least_loaded, routing.most_cached):
+        assert routing.check(simple).startswith("not yet")
 
 
 @pytest.mark.parametrize(
@@ -97,14 +149,16 @@ def test_host_memory_is_two_copies_more() -> None:
             lambda: hand_over(n_layers=1, prefill_s=-1, transfer_s=1, streamed=True),
             "prefill_s must be finite and at least 0, got -1",
         ),
-        (lambda: f.SHARED_GPUS.at(LONG), "tbt_batch must be at least 1, got 0.9"),
-        (lambda: f.POOLS_GPUS.at(LONG), "tbt_batch must be at least 1, got 0.9"),
         (
-            lambda: f.FREE_ROWS.at(capacity_sim.sizes(batch=5000, context=256)),
+            lambda: f.FREE_ROWS.at(setting(), batch=5000, context=256),
             "free_rows must be at least 0, got -",
         ),
         (lambda: TieredStore(()), "capacities must be 0 blocks or more"),
         (lambda: TieredStore((1, -1)), "capacities must be 0 blocks or more"),
+        (
+            lambda: routing.routed(lambda *_: routing.four()[0], num_requests=1),
+            "router must return one of the places",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(build: Callable[[], object], message: str) -> None:
@@ -113,48 +167,7 @@ def test_what_cannot_be_is_refused(build: Callable[[], object], message: str) ->
 
 
 def test_answers_of_one_token_take_no_decode_gpu() -> None:
-    known = capacity_sim.sizes(
-        prompt_len=2048, new_tokens=1, tbt_target=0.025, overlap=1
-    )
-    known |= {"overhead_s": 0, "arrival_rate": 20}
-    assert f.DECODE_GPUS.at(known) == f.POOL_RATIO.at(known) == 0
-    busy = float(f.PREFILL_GPU_S.at(known)) * 20
-    assert f.POOLS_GPUS.at(known) == math.ceil(busy)
-
-
-def test_a_sweep_of_splits_is_what_each_split_is() -> None:
-    splits = partial(
-        capacity_sim.splits,
-        n_gpus=3,
-        prompt_len=16_384,
-        new_tokens=20,
-        tbt_target=0.015,
-    )
-    with ThreadPoolExecutor(2) as executor:
-        found = splits(executor=executor)
-    assert repr(found) == repr(splits())
-    assert [row[0] for row in found.rows] == ["1P:2D", "2P:1D"]
-    assert all(float(str(row[3])) == pytest.approx(1, abs=0.06) for row in found.rows)
-
-
-@pytest.mark.parametrize(
-    ("prompt_len", "more"),
-    [
-        (32_768, {"tbt_target": 0.02}),
-        (16_384, {"tbt_target": 0.025, "overlap": 0.0, "overhead_s": 0.002}),
-        (16_384, {"tbt_target": 0.025, "overlap": 0.5, "n_prefill": 2}),
-    ],
-)
-def test_the_simulated_rates_are_those_of_the_closed_forms(
-    prompt_len: int, more: dict[str, Any]
-) -> None:
-    found = capacity_sim.rates_table(prompt_len, new_tokens=50, **more)
-    for row in found.rows:
-        _, one, one_simulated, two, two_simulated = (float(str(cell)) for cell in row)
-        assert one_simulated == pytest.approx(one, rel=0.03)
-        assert two_simulated == pytest.approx(two, rel=0.03)
-
-
-def test_the_simulated_wait_is_that_of_a_queue() -> None:
-    for row in wait_table(prompt_len=2048).rows:
-        assert float(str(row[3])) == pytest.approx(1, abs=0.06)
+    has = known(load(answer=1), arrival_rate=20.0)
+    assert value(f.DECODE_GPUS, has) == value(f.POOL_RATIO, has) == 0
+    busy = value(f.PREFILL_S, has) * 20
+    assert value(f.POOLS_GPUS, has) == math.ceil(busy)

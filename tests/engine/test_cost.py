@@ -53,7 +53,8 @@ def test_several_devices_share_rows_and_weights_and_pay_for_it() -> None:
     assert eight.pair_s == pytest.approx(one.pair_s / 8)
     assert eight.weights_s == pytest.approx(one.weights_s / 8)
     assert eight.kv_token_s == pytest.approx(one.kv_token_s / 8)
-    along = wire(NVLINK) | {"n_ranks": 8}
+    known = wire(NVLINK)
+    along = known | {"n_ranks": 8, "start_s": known["link_latency"], "link_latency": 0}
     row_bytes = 2 * LLAMA_3.d_model  # 16 bits each
     reduce_s = float(wires.ALL_REDUCE_S.at(along, tensor_bytes=100 * row_bytes))
     expected = 2 * LLAMA_3.n_layers * reduce_s
@@ -144,8 +145,8 @@ def test_a_latency_may_be_given_where_none_is_published() -> None:
         IterationCost.of(LLAMA_3, H100, tp=8, link=link, link_latency_s=latency_s)
         for latency_s in (1e-6, 0.0)
     )
-    steps = 2 * LLAMA_3.n_layers * 2 * (8 - 1)  # of the rings, each of one latency
-    assert some.collective_s == pytest.approx(steps * 1e-6)
+    calls = 2 * LLAMA_3.n_layers  # all-reduces, each of one latency
+    assert some.collective_s == pytest.approx(calls * 1e-6)
     assert none.collective_s == 0
     assert none.collective_row_s == pytest.approx(some.collective_row_s)
 

@@ -14,9 +14,12 @@ ROOT = Path(__file__).resolve().parents[2]
 # chapters that were taught anew
 TAUGHT = (
     "continuous_batching",
+    "disaggregation",
     "end_to_end",
     "how_wrong",
     "mixture_of_experts",
+    "roofline",
+    "tensor_parallel",
     "varlen_batching",
 )
 FORMULA = {"data": {"text/html": ['<div class="formula" id="eq-intensity">…</div>']}}

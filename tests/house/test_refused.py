@@ -17,7 +17,6 @@ from llmserve_lab.cluster.ledger import Wire
 from llmserve_lab.continuous_batching.piggyback import Part
 from llmserve_lab.continuous_batching.workloads import crowd
 from llmserve_lab.deepseek.executed import mla
-from llmserve_lab.disaggregation.capacity_sim import splits
 from llmserve_lab.disaggregation.kv_transfer_timeline import hand_over
 from llmserve_lab.engine import Continuous, IterationCost, Pool, Request, simulate
 from llmserve_lab.formula.text import plain
@@ -74,10 +73,6 @@ NONSENSE: dict[str, Refused] = {
     "experts below zero": (
         lambda: layer(DEEPSEEK, device(), experts_per_card=-1),
         "experts_per_card must be positive, got -1",
-    ),
-    "no GPUs to split": (
-        lambda: splits(**POOL_OF_TWO),  # type: ignore[arg-type]
-        "n_gpus must be at least 2, got -1",
     ),
     "experts of no number": (
         lambda: replace(MOE, n_shared=nan),  # type: ignore[arg-type]

@@ -36,17 +36,23 @@ ORDER: dict[str, dict[str, str]] = {
     },
     "roofline.iteration_time": {
         "decode_s": "one decode iteration for {batch} takes at least ",
-        "prefill_s": "a prefill chunk of {chunk} takes ",
+        "prefill_s": "a prefill of {chunk} takes at least ",
     },
     "roofline.roofline": {
-        "decode_intensity": "decoding {batch} with {context} in cache does ",
-        "prefill_intensity": "a prefill chunk of {chunk} does ",
+        "decode_attainable_flops": "in cache reaches at most ",
+        "prefill_attainable_flops": "a prefill of {chunk} at most ",
+    },
+    "tensor_parallel.all_reduce": {
+        "one_shot_s": "To add them up on {n_ranks} × H100 takes ",
+        "in_switch_s": "{one_shot_s} in one shot, ",
+        "all_reduce_s": "{in_switch_s} in the switch and ",
+        "fastest_s": "the fastest takes ",
     },
     "tensor_parallel.speedup": {
-        "speedup_8_1": "for a batch of one, 8 ranks are ",
-        "speedup_16_1": "and 16 ranks ",
-        "speedup_8_1024": "for 1,024 they are ",
-        "speedup_16_1024": "{speedup_8_1024} and ",
+        "speedup_2_1": "for a batch of one, 2 GPUs are ",
+        "speedup_8_1": "and 8 GPUs ",
+        "speedup_2_256": "for 256 they are ",
+        "speedup_8_256": "{speedup_2_256} and ",
     },
     "varlen.attention_square": {
         "len_1": "Lengths ",
@@ -76,16 +82,15 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "continuous_batching.chunk_from_target": "context tbt_target chunk_fits",
     "continuous_batching.lanes": "chunk chunks_s",
     "continuous_batching.price": "prompt_len chunk prompt_compute_s chunks_s",
-    "disaggregation.pool_rates": (
-        "model accelerator prompt_len new_tokens tbt_target pool_ratio best_pools_rate"
+    "disaggregation.goodput": (
+        "load limit hand whole_goodput chunks_goodput pools_goodput"
     ),
-    "disaggregation.sending": (
-        "model accelerator prompt_len handoff_bytes made link hides transfer_s "
-        "exposed_s"
+    "disaggregation.links": (
+        "model accelerator prompt_len handoff_bytes made_kv_made_per_s link "
+        "transfer_s exposed_s"
     ),
-    "disaggregation.when_to_split": (
-        "model accelerator arrival_rate prompt_len new_tokens tbt_target link_bw "
-        "overlap shared_gpus pools_gpus fewer"
+    "disaggregation.promises": (
+        "prompt_len new_tokens tpot_target one_shared_rate two_best_pools_rate"
     ),
     "end_to_end.again_or_once": (
         "model prompt_len new_tokens recompute_flops cached_flops flops_ratio "
@@ -110,26 +115,21 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "roofline.attention_kinds": (
         "batch accelerator mha_limit gqa_limit mla_limit ridge"
     ),
-    "roofline.intensity_against_context": (
-        "model accelerator batch crossover_context context_fits decode_limit chunk "
-        "prefill_limit ridge"
-    ),
-    "roofline.iteration_time": (
-        "model accelerator batch decode_s decode_compute_s chunk prefill_s "
-        "weights_s prefill_kv_s held_bytes held"
-    ),
+    "roofline.batch_and_context": ("batch context decode_intensity ridge"),
+    "roofline.iteration_time": ("model accelerator batch decode_s chunk prefill_s"),
     "roofline.roofline": (
-        "model accelerator batch context decode_intensity decode_side chunk "
-        "prefill_intensity prefill_side ridge held_bytes held"
+        "model accelerator batch context decode_attainable_flops chunk "
+        "prefill_attainable_flops held_bytes"
     ),
-    "tensor_parallel.block": ("strategy tp step gathered_bytes paired_bytes"),
+    "tensor_parallel.all_reduce": (
+        "chunk hidden_bytes n_ranks one_shot_s in_switch_s all_reduce_s fastest_s"
+    ),
     "tensor_parallel.speedup": (
-        "model accelerator link context chunk speedup_8_1 speedup_16_1 "
-        "speedup_8_1024 speedup_16_1024"
+        "model accelerator context speedup_2_1 speedup_8_1 speedup_2_256 speedup_8_256"
     ),
     "tensor_parallel.tp_time": (
-        "model n_ranks accelerator link batch context chunk rank_s link_s "
-        "tp_speedup most rank_bytes fits"
+        "model n_ranks accelerator batch context tp_s rank_s link_s tp_speedup "
+        "rank_bytes fits"
     ),
     "varlen.attention_share": (
         "model overtake_prompt overtake_square row_prompt larger"

@@ -14,7 +14,7 @@ NUMERIC = [question for question in MINE if not question.choices]
 every_number = pytest.mark.parametrize("question", NUMERIC, ids=lambda q: q.name)
 CHAPTERS = [module.__name__.split(".")[1] for module in modules("page.questions")]
 WITHOUT = {"continuous-batching.predict-stall", "continuous-batching.predict-price"}
-INSIDE = {"disaggregation.decode-pool", "moe.least-ep"}  # of another number
+INSIDE = {"disaggregation.sizing", "moe.least-ep"}  # of another number
 
 
 def said(question: Question, value: float) -> Judgement:

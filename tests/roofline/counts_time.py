@@ -198,3 +198,34 @@ def iterations_per_s(rng: random.Random) -> Case:
     values, meter, _, memory = timed(f.ITERATIONS_PER_S, rng, memory="weight_bytes")
     times = rng.randint(1, 5)
     return Case(values, times / memory.ticks_for(*[meter.weight_bytes] * times))
+
+
+def in_use(unit: Unit, needed: float, ticks: int) -> float:
+    """Share of what a unit could do in so many ticks that was needed."""
+    left, done, could = Fraction(needed), Fraction(0), Fraction(0)
+    for _ in range(ticks):
+        spent = min(left, unit.per_tick)
+        left, done, could = left - spent, done + spent, could + unit.per_tick
+    return float(done / could)
+
+
+def measured(formula: Formula, rng: random.Random, *, of: str) -> Case:
+    """An iteration that lasts longer than the unit needs, which rests meanwhile."""
+    shape, values = setting(rng)
+    size = {name: values[name] for name in ("batch", "context", "chunk")}
+    needed = float(getattr(run(shape, **size), of))
+    ticks = rng.randint(2, 40)
+    unit = Unit(Fraction(needed) / rng.randint(1, ticks), 10)
+    rate = {"flops": "peak_flops", "bytes_read": "hbm_bw"}[of]
+    values |= {rate: float(unit.per_tick), "measured_s": float(ticks)}
+    return Case(formula.given(values), in_use(unit, needed, ticks))
+
+
+@counts(f.MFU_MEASURED, by="enumerated")
+def measured_mfu(rng: random.Random) -> Case:
+    return measured(f.MFU_MEASURED, rng, of="flops")
+
+
+@counts(f.MBU, by="enumerated")
+def mbu(rng: random.Random) -> Case:
+    return measured(f.MBU, rng, of="bytes_read")

@@ -22,6 +22,7 @@ from llmserve_lab.page.widget import Bench, Choose, Turn
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline.iteration_count import walk
 from llmserve_lab.roofline.page.playground import bench, settings
+from llmserve_lab.running_example import AS_MEASURED
 from tests.benches import answered
 
 CONFIG = {
@@ -57,7 +58,7 @@ def test_everything_that_the_catalog_discloses_can_be_chosen() -> None:
         "model": {model.name for model in MODELS.values()},
         "accelerator": disclosed,
         "precision": set(PRECISIONS),
-        "efficiency": {share.name for share in EFFICIENCIES.values()},
+        "efficiency": {AS_MEASURED, *(each.name for each in EFFICIENCIES.values())},
     }
 
 
@@ -77,10 +78,10 @@ def test_a_machine_answers_in_what_it_computes_in(precision: str) -> None:
 
 
 def test_decode_works_on_latents_and_a_chunk_on_what_is_made_of_them() -> None:
-    answered = answer(model="DeepSeek-V3", context=2**17)
+    answered = answer(model="DeepSeek-V3", context=2**17, chunk=2048)
+    shape = MODELS["deepseek-v3"]
     for chunk, absorbed, batch in ((1, True, 32), (2048, False, 1)):
-        bill = walk(MODELS["deepseek-v3"], batch=batch, context=2**17, chunk=chunk,
-                    absorbed=absorbed)  # fmt: skip
+        bill = walk(shape, batch=batch, context=2**17, chunk=chunk, absorbed=absorbed)
         assert si(bill.iteration_flops / bill.iteration_bytes, "FLOP/byte") in answered
 
 
@@ -97,7 +98,10 @@ def test_the_answer_states_the_numbers_of_its_settings(
     )
     peaks = machine(accelerator, precision=precision)
     known: dict[str, Any] = workload(model, precision=precision) | peaks
-    known |= {"batch": 3, "context": 1024, "chunk": 1}
+    known |= {"batch": 3, "context": 1100, "chunk": 1}
+    stored = float(f.STORED_BYTES.at(known))
+    held = float(f.ITERATION_BYTES.at(known, weight_bytes=stored))
+    assert f"Weights and cache take {si(held, 'byte')} where" in html
     assert f"decode does {si(f.INTENSITY.at(known), 'FLOP/byte')}" in html
     assert f"{model.name} on {accelerator.name}, {precision}" in html
     assert html.count("$$") == 2 * 2 * 5  # five steps for each of two phases
@@ -127,7 +131,7 @@ def test_a_model_is_read_from_a_file(tmp_path: Path) -> None:
     path.write_text(json.dumps(CONFIG))
     html = answer(config=str(path))
     assert "bench-error" not in html
-    assert "Llama-2-7B" not in html
+    assert "Llama-3.1-8B" not in html
     path.write_text(json.dumps({k: v for k, v in CONFIG.items() if k != "hidden_size"}))
     assert "hidden_size" in answer(config=str(path))
     path.write_text("{ not json")
@@ -148,3 +152,25 @@ def test_the_widgets_answer_when_they_are_turned() -> None:
     assert turned["batch"].value == knob.high
     turned["config"].value = ""
     assert "bench-error" not in turned["answer"].value != before
+
+
+def test_the_goal_can_be_reached_on_one_gpu() -> None:
+    """A hundred tokens a second for one request of the large model, and it fits."""
+    reached = []
+    for device in (each for each in ACCELERATORS.values() if each.disclosed):
+        for precision in ("bf16", "fp8"):
+            if precision not in device.peak_flops or device.num_devices > 8:
+                continue
+            phases = settings(
+                model="Llama-3.1-70B", config="", accelerator=device.name,
+                precision=precision, efficiency="datasheet", batch=1, context=1000,
+                chunk=1000,
+            )[1]  # fmt: skip
+            stored = workload(MODELS["llama-3.1-70b"], precision=precision)
+            weights = float(f.STORED_BYTES.at(stored))
+            held = f.ITERATION_BYTES.at(phases["decode"], weight_bytes=weights)
+            fits = float(held) <= float(device.usable_bytes)
+            if fits and f.ITERATION_S.at(phases["decode"]) < 1 / 100:
+                reached.append((device.key, precision))
+    assert ("b200-sxm", "fp8") in reached
+    assert not any(device == "h100-sxm" for device, _ in reached)

@@ -9,39 +9,52 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.catalog import (
-    ACCELERATORS,
-    MODELS,
-    PRECISIONS,
-    ModelShape,
-    machine,
-    workload,
-)
+from llmserve_lab.catalog import ACCELERATORS, MODELS, machine, workload
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.live.controls import Choice, Lookup
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.iteration_count import walk
+from llmserve_lab.roofline.iteration_count import IterationCount, walk
+from llmserve_lab.roofline.machine import MEAN_CONTEXT, most_that_fit
 from llmserve_lab.roofline.page import charts, figures, stills
-from llmserve_lab.roofline.page.controls import DEVICES, LARGE
+from llmserve_lab.roofline.page.controls import DEVICES, SERVED, STOPS
+from llmserve_lab.running_example import cost, device, model
 
-H100, LLAMA_2 = ACCELERATORS["h100-sxm"], MODELS["llama-2-7b"]
+H100, LLAMA = device(), model()
+
+
+def read(key: Any, **size: Any) -> IterationCount:
+    """Walk an iteration of a model or its key."""
+    shape = MODELS[key] if isinstance(key, str) else key
+    return walk(shape, **size)
+
+
+def held(shape: Any, **size: Any) -> float:
+    """Bytes of all weights, and of the caches."""
+    return float(shape.weight_bytes()) + walk(shape, **size).kv_read_bytes
 
 
 @cache
 def hierarchy() -> StaticFigure:
-    return stills.hierarchy(H100, LLAMA_2)
+    return stills.hierarchy(H100, LLAMA)
+
+
+@cache
+def served() -> StaticFigure:
+    return stills.served()
 
 
 @cache
 def roof() -> StaticFigure:
-    known = workload(LLAMA_2) | machine(H100) | {"context": 1024.0}
+    known = workload(LLAMA) | machine(H100) | {"context": 1024.0}
     decode, prefill = {"batch": 32.0, "chunk": 1.0}, {"batch": 1.0, "chunk": 2048.0}
-    return stills.roof("A on B", decode=known | decode, prefill=known | prefill)
+    return stills.roof(
+        "A on B", decode=known | decode, prefill=known | prefill, held_bytes=20e9
+    )
 
 
-@pytest.mark.parametrize("make", [hierarchy, roof], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [hierarchy, served, roof], ids=lambda m: m.__name__)
 def test_pictures_are_drawn_the_same_twice(make: Any) -> None:
     one, other = make(), make.__wrapped__()
     assert one.svg == other.svg
@@ -52,34 +65,65 @@ def test_pictures_are_drawn_the_same_twice(make: Any) -> None:
 def test_the_hierarchy_states_the_ends_of_what_it_draws() -> None:
     picture = hierarchy()
     assert "H100 SXM" in picture.sentence and "80 GB" in picture.sentence
-    assert "13.5 GB" in picture.sentence
-    assert "Llama-2-7B" in picture.svg
+    assert "16.1 GB" in picture.sentence and LLAMA.name in picture.sentence
     levels = H100.memory_levels
-    assert all(level.name in picture.svg for level in levels)
-    bandwidths = [float(level.bandwidth) for level in levels]
-    assert sorted(bandwidths, reverse=True) == bandwidths
-    assert float(levels[0].bytes) < float(levels[-1].bytes) / 1000
+    for level in levels:
+        assert f"{level.name}: {si(float(level.bytes), 'byte')}" in picture.svg
+        assert si(float(level.bandwidth), "byte/s") in picture.svg
+
+
+def rectangles(svg: str) -> list[tuple[float, float]]:
+    """Width and height of each rectangle, in the order in which they were drawn."""
+    found = []
+    for path in re.findall(r'<g id="patch_\d+">\s*<path d="([^"]+)"', svg):
+        points = [float(each) for each in re.findall(r"-?\d+(?:\.\d+)?", path)]
+        x, y = points[::2], points[1::2]
+        found.append((max(x) - min(x), max(y) - min(y)))
+    return found
+
+
+def test_areas_and_widths_of_the_hierarchy_are_to_scale() -> None:
+    _, hbm, weights, *rest = rectangles(hierarchy().svg)
+    levels = H100.memory_levels
+    boxes, pipes = rest[: len(levels) - 1], rest[len(levels) - 1 : -1]
+    per_byte = hbm[0] * hbm[1] / float(levels[-1].bytes)
+    held = [LLAMA.weight_bytes(), *(float(each.bytes) for each in levels[-2::-1])]
+    for (wide, high), size in zip([weights, *boxes], held, strict=True):
+        assert wide * high == pytest.approx(size * per_byte, rel=0.01)
+    rates = [float(level.bandwidth) for level in levels[::-1]]
+    per_inch = pipes[-1][0] / rates[-1]
+    for (wide, _), rate in zip(pipes, rates, strict=True):
+        assert wide == pytest.approx(rate * per_inch, rel=0.01)
 
 
 def test_the_title_of_the_hierarchy_follows_the_model() -> None:
     assert "Only the slowest memory is large enough" in hierarchy().html()
-    for model, large in (
+    for shape, large in (
         (MODELS["deepseek-v3"], "none of these memories"),
         (replace(MODELS["tiny-512"], n_layers=5), "registers, L2, HBM"),
     ):
-        html = stills.hierarchy(H100, model).html()
+        html = stills.hierarchy(H100, shape).html()
         assert f"Large enough for the weights: {large}<" in html
 
 
 def test_a_machine_without_a_hierarchy_is_refused() -> None:
     with pytest.raises(LookupError, match=r"memory levels listed, got a100-80-sxm"):
-        stills.hierarchy(ACCELERATORS["a100-80-sxm"], LLAMA_2)
+        stills.hierarchy(ACCELERATORS["a100-80-sxm"], LLAMA)
+
+
+def test_the_served_iterations_are_those_of_the_engine() -> None:
+    from llmserve_lab.engine import IterationLoad
+
+    for batch in (1, most_that_fit()):
+        load = IterationLoad.of(chunk=1, context=MEAN_CONTEXT)
+        seconds = cost().seconds(IterationLoad(*(batch * part for part in load)))
+        assert f"every {si(seconds, 's')} (bound" in served().sentence
 
 
 def test_the_roof_states_both_intensities_and_the_ridge() -> None:
     assert re.fullmatch(
-        r"A on B: decode does 1[\d.]+ FLOP/byte and prefill does [\d,.]+ FLOP/byte; "
-        r"the ridge is at 295 FLOP/byte\. Weights and cache take 30\.7 GB where 85 GB "
+        r"A on B: decode does 2[\d.]+ FLOP/byte and prefill does [\d,.]+ FLOP/byte; "
+        r"the ridge is at 295 FLOP/byte\. Weights and cache take 20 GB where 85 GB "
         r"can be held\.",
         roof().sentence,
     )
@@ -89,13 +133,15 @@ def test_the_numbers_of_the_roofline_are_those_of_a_walk() -> None:
     known = figures.roofline().values(batch=8.0, context=4096.0, chunk=512.0)
     sizes: dict[str, dict[str, Any]] = {
         "decode": {"batch": 8, "context": 4096, "chunk": 1},
-        "prefill": {"batch": 1, "context": 4096, "chunk": 512},
+        "prefill": {"batch": 1, "context": 0, "chunk": 512},
     }
     for phase, size in sizes.items():
-        bill = walk(LLAMA_2, **size)
+        bill = read(LLAMA, **size)
         walked = bill.iteration_flops / bill.iteration_bytes
         assert known[f"{phase}_intensity"] == pytest.approx(walked, rel=1e-3)
-    assert known["decode_side"] == 0 and known["prefill_side"] == 1
+    assert known["decode_side"] == 0
+    taken = held(LLAMA, **sizes["decode"])
+    assert known["held_bytes"] == pytest.approx(taken)
 
 
 def corners(figure: LiveFigure, **fixed: str) -> Iterator[dict[str, Any]]:
@@ -108,8 +154,8 @@ def corners(figure: LiveFigure, **fixed: str) -> Iterator[dict[str, Any]]:
     turned |= {name: (option,) for name, option in fixed.items()}
     for combination in product(*turned.values()):
         state = dict(zip(turned, combination, strict=True))
-        device = next(a for a in DEVICES if a.name == state["accelerator"])
-        if state["precision"].lower() in device.peak_flops:
+        gpu = next(a for a in DEVICES if a.name == state["accelerator"])
+        if state["precision"].lower() in gpu.peak_flops:
             yield state
 
 
@@ -125,10 +171,9 @@ def domains(node: Any, channel: str) -> Iterator[tuple[float, float]]:
 
 
 def test_every_point_lies_inside_the_roofline() -> None:
-    """Lowest where memory is slowest; no point is above the peak of its machine."""
+    """No point is above the peak of its machine."""
     figure = figures.roofline()
-    slow = corners(figure, efficiency="FlashMLA, measured")
-    known = [figure.values(**state) for state in slow]
+    known = [figure.values(**state) for state in corners(figure)]
     for channel, shown, unit in (
         ("x", "intensity", 1),
         ("y", "attainable_flops", 1e12),
@@ -141,47 +186,53 @@ def test_every_point_lies_inside_the_roofline() -> None:
     assert max(each["peak_flops"] for each in known) < high * unit
 
 
-@cache
-def walked_end(model: ModelShape, chunk: int, precision: str) -> str:
-    """The intensity in a cache beside which all else is nothing, as it is printed."""
-    width = float(PRECISIONS[precision].bytes_kv)
-    bill = walk(model, batch=1, context=10**9, chunk=chunk, bytes_kv=width)
-    return si(bill.attn_flops / bill.kv_read_bytes, "FLOP/byte")
+def test_what_can_be_set_is_below_every_maximum_context() -> None:
+    longest = min(each.max_context or 0 for each in SERVED)
+    assert STOPS["context"][-1] < longest
+    assert STOPS["chunk"][-1] <= longest
 
 
-def test_both_phases_end_where_the_sentence_says() -> None:
-    figure = figures.intensity_against_context()
-    models = {model.name: model for model in figures.ON_ONE_DEVICE}
-    for state in corners(figure, accelerator="H100 SXM", efficiency="datasheet"):
-        at = [
-            walked_end(models[state["model"]], chunk, state["precision"].lower())
-            for chunk in (1, int(state["chunk"]))
-        ]
-        said = figure.caption(**state)
-        assert re.search(f"decode ends at {at[0]} and a chunk of .* at {at[1]};", said)
+def test_each_slider_moves_the_point_that_it_says() -> None:
+    figure = figures.roofline()
+    start = figure.values()
+    for slider in figure.sliders:
+        moved = figure.values(**{slider.name: slider.stops[-1]})
+        for phase in ("decode", "prefill"):
+            same = moved[f"{phase}_intensity"] == start[f"{phase}_intensity"]
+            assert same != (f"moves {phase}" in slider.label)
 
 
-def test_what_one_device_holds_is_what_the_sentence_says() -> None:
+def test_what_one_gpu_holds_is_what_the_verdict_says() -> None:
     for figure in (figures.roofline(), figures.iteration_time()):
-        for model, batch in (("Llama-2-7B", 1), ("Llama-2-7B", 1024), ("Kimi K2", 1)):
-            said = figure.caption(model=model, batch=float(batch))
-            shape = next(m for m in LARGE if m.name == model)
-            bill = walk(shape, batch=batch, context=1024, chunk=1)
-            held = shape.weight_bytes() + bill.kv_read_bytes
-            fits = "fit" if held <= float(H100.usable_bytes) else "do not fit"
-            assert f"{si(held, 'byte')} and {fits} in" in said
+        for shape, batch in product(SERVED, (1, 512)):
+            known = figure.values(model=shape.name, batch=float(batch))
+            taken = held(shape, batch=batch, context=MEAN_CONTEXT, chunk=1)
+            fits = taken <= float(H100.usable_bytes)
+            assert known["held"] == fits
 
 
-def test_prefill_makes_keys_and_values_where_decode_works_on_latents() -> None:
-    size: dict[str, Any] = {"batch": 1, "context": 2**17}
-    state = {"model": "DeepSeek-V3", "chunk": 2048.0, "batch": 1.0, "context": 2.0**17}
-    known = figures.iteration_time().values(**state)
-    for phase, chunk in (("decode", 1), ("prefill", 2048)):
-        bill = walk(MODELS["deepseek-v3"], absorbed=chunk == 1, chunk=chunk, **size)
-        counted = bill.iteration_flops / float(H100.peak("bf16"))
-        assert known[f"{phase}_compute_s"] == pytest.approx(counted, rel=1e-3)
-    ranges = figures.roofline().sliders
-    assert next(s for s in ranges if s.name == "chunk").stops[0] > 171
+def test_lines_of_batches_end_where_memory_is_full() -> None:
+    figure = figures.batch_and_context()
+    lowest = figure.sliders[0].stops[0]
+    assert figure.values(batch=lowest)["context_fits"] < (LLAMA.max_context or 0)
+    for batch in figures.BATCHES:
+        end = figure.values(batch=batch, context=128.0)["context_fits"]
+        at, beyond = (
+            held(LLAMA, batch=int(batch), context=int(end) + more, chunk=1)
+            for more in (0, 1)
+        )
+        assert at <= float(H100.usable_bytes) < beyond
+    known = figure.values(batch=64.0, context=4096.0)
+    bill = read(LLAMA, batch=64, context=4096, chunk=1)
+    walked = bill.iteration_flops / bill.iteration_bytes
+    assert known["decode_intensity"] == pytest.approx(walked, rel=1e-3)
+    gains = [
+        figure.values(batch=64.0, context=c)["decode_intensity"]
+        / figure.values(batch=8.0, context=c)["decode_intensity"]
+        for c in STOPS["context"]
+    ]
+    assert sorted(gains, reverse=True) == gains  # what the title says
+    assert gains[0] > 7 > 3 > gains[-1]
 
 
 def test_the_bars_of_an_iteration_add_up() -> None:
@@ -189,16 +240,23 @@ def test_the_bars_of_an_iteration_add_up() -> None:
     reading = known["weights_s"] + known["decode_kv_s"]
     assert known["decode_s"] == max(reading, known["decode_compute_s"]) == reading
     computing = known["prefill_compute_s"]
-    assert known["prefill_s"] == computing > known["weights_s"] + known["prefill_kv_s"]
+    assert known["prefill_s"] == computing > known["weights_s"]
+    assert known["prefill_kv_s"] == 0
 
 
 def test_each_kind_of_attention_ends_where_a_walk_ends() -> None:
     known = figures.attention_kinds().values()
-    for model in figures.KINDS:
-        bill = walk(model, batch=1, context=10**9, chunk=1)
+    for shape in figures.KINDS:
+        bill = walk(shape, batch=1, context=10**9, chunk=1)
         ends = bill.attn_flops / bill.kv_read_bytes
-        name = f"{model.attention.kind.lower()}_limit"
+        name = f"{shape.attention.kind.lower()}_limit"
         assert known[name] == pytest.approx(ends, rel=1e-6)
     assert known["ridge"] == pytest.approx(f.RIDGE(**{
         name: value for name, value in machine(H100).items() if name != "hbm_bytes"
     }))  # fmt: skip
+
+
+def test_goals_are_not_reached_at_the_start() -> None:
+    for figure in (figures.roofline(), figures.batch_and_context()):
+        assert figure.goal and not figure.goal.met(figure.values())
+        assert figure.goal.met(figure.values(**figure.goal.example))

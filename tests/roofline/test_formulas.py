@@ -9,22 +9,27 @@ from llmserve_lab.catalog import MODELS
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.registry import formulas
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.formulas import limits, times, work
+from llmserve_lab.roofline.formulas import limits, times, utilisation, work
 
 MINE = [formula for formula in formulas() if formula in vars(f).values()]
 
 
 def test_a_label_is_the_name_of_the_result_unless_two_share_it() -> None:
     variants = {formula.label for formula in MINE if formula.variant}
-    assert variants == {"kv_bytes_per_token-mla", "attn_flops_per_pair-mla"}
+    assert variants == {
+        "kv_bytes_per_token-mla",
+        "attn_flops_per_pair-mla",
+        "mfu-measured",
+    }
     assert all(one.label.startswith(one.name) for one in MINE)
 
 
 def test_each_part_hands_on_all_that_it_defines() -> None:
-    for part in (work, limits, times):
+    for part in (work, limits, times, utilisation):
         for name in part.__all__:
             assert getattr(f, name) is getattr(part, name)
-    handed_on = {*work.__all__, *limits.__all__, *times.__all__}
+    parts = (work, limits, times, utilisation)
+    handed_on = {name for part in parts for name in part.__all__}
     defined = {name for name, item in vars(f).items() if isinstance(item, Formula)}
     assert defined == handed_on
     assert len(handed_on) == len(MINE)
@@ -33,7 +38,8 @@ def test_each_part_hands_on_all_that_it_defines() -> None:
 def test_a_name_is_that_of_the_result() -> None:
     for formula in MINE:
         names = [name for name, item in vars(f).items() if item is formula]
-        assert names in ([formula.name.upper()], [f"{formula.name.upper()}_MLA"])
+        upper = formula.name.upper()
+        assert names in ([upper], [f"{upper}_MLA"], [f"{upper}_MEASURED"])
 
 
 @pytest.mark.parametrize("formula", MINE, ids=lambda formula: formula.label)

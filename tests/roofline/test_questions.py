@@ -2,36 +2,55 @@
 
 import pytest
 
+from llmserve_lab.catalog import ACCELERATORS
 from llmserve_lab.roofline.iteration_count import walk
 from llmserve_lab.roofline.page import questions as module
+from llmserve_lab.running_example import cost, model
 
 
 def test_the_predictions_come_true_in_a_walk() -> None:
-    from llmserve_lab.catalog import MODELS
-
     def decode(batch: int) -> float:
-        bill = walk(MODELS["llama-2-7b"], batch=batch, context=2**17, chunk=1)
+        bill = walk(model(), batch=batch, context=module.SIXTEEN_K, chunk=1)
         return bill.iteration_flops / bill.iteration_bytes
 
-    assert module.predict_batch.right == 1
-    assert decode(64) / decode(32) == pytest.approx(1, abs=0.02)
-    long = walk(MODELS["llama-2-7b"], batch=1, context=2**20, chunk=2048)
-    assert long.iteration_flops / long.iteration_bytes > module.predict_ridge.right
-    assert module.predict_prefill.right == 1
+    few, twice = module.FEW, module.TWICE
+    assert twice == 2 * few
+    assert decode(twice) / decode(few) == pytest.approx(1.2, abs=0.03)
+    assert module.predict_long.right == 1
+    assert module.longer() == pytest.approx(4 / 3, abs=0.06)
+    assert module.predict_batch.right == 2
+    assert module.alone_s() == pytest.approx(7e-3, rel=0.02)
+    assert module.predict_served.right == 1
+
+
+def test_the_long_batch_fits_and_reads_more_cache_than_weights() -> None:
+    few, twice = (
+        walk(model(), batch=batch, context=module.SIXTEEN_K, chunk=1)
+        for batch in (module.FEW, module.TWICE)
+    )
+    assert few.kv_read_bytes > few.weight_bytes
+    room = float(ACCELERATORS["h100-sxm"].usable_bytes)
+    taken = model().weight_bytes() + twice.kv_read_bytes
+    assert 0.85 * room < taken <= room
+
+
+def test_launches_of_all_layers_are_what_the_question_multiplies() -> None:
+    each = round(1e6 * cost().overhead_s / model().n_layers)
+    assert 1e-6 * each * model().n_layers == pytest.approx(cost().overhead_s, rel=0.01)
 
 
 def test_the_last_request_that_fits_does_and_one_more_does_not() -> None:
-    from llmserve_lab.catalog import ACCELERATORS, MODELS
-
     batch = int(module.fits.right)
     held = [
-        MODELS["llama-3-8b"].weight_bytes()
-        + walk(MODELS["llama-3-8b"], batch=b, context=8192, chunk=1).kv_read_bytes
+        model().weight_bytes()
+        + walk(model(), batch=b, context=8192, chunk=1).kv_read_bytes
         for b in (batch, batch + 1)
     ]
     assert held[0] <= float(ACCELERATORS["h200-sxm"].usable_bytes) < held[1]
 
 
-def test_the_ridge_itself_is_compute_bound() -> None:
-    assert module.side(295.0, 295.0) == 1.0
-    assert module.side(294.9, 295.0) == 0.0
+def test_the_bound_of_the_large_model_is_that_of_a_walk() -> None:
+    bill = walk(module.BIG, batch=1, context=1000, chunk=1, bytes_weight=1, bytes_kv=1)
+    moved = bill.iteration_bytes
+    rate = float(ACCELERATORS["h200-sxm"].hbm_bw)
+    assert module.speed.right == pytest.approx(rate / moved, rel=1e-6)

@@ -1,74 +1,156 @@
-"""The live figures show what ran."""
+"""The figures show what ran, and what they price adds up."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from llmserve_lab.catalog import wire
-from llmserve_lab.tensor_parallel import article
+from llmserve_lab import running_example
+from llmserve_lab.cluster import rings
+from llmserve_lab.engine import IterationLoad
+from llmserve_lab.page.step.figure import StepFigure
+from llmserve_lab.tensor_parallel import article, by_four
 from llmserve_lab.tensor_parallel import formulas as f
-from llmserve_lab.tensor_parallel.arguments import DEFAULT
-from llmserve_lab.tensor_parallel.page import block_chart, figures
+from llmserve_lab.tensor_parallel.arguments import (
+    CHOSEN_MACHINES,
+    CHOSEN_MODELS,
+    DEFAULT,
+    DEVICE,
+    MODEL,
+    all_reduce_times,
+    served,
+)
+from llmserve_lab.tensor_parallel.page import (
+    block_steps,
+    cut_steps,
+    figures,
+    ring_steps,
+)
 
-SUMS = ("output projection", "FFN down")  # what B leaves to be added up
 
-
-@pytest.mark.parametrize("tp", block_chart.DEGREES)
-@pytest.mark.parametrize("which", [0, 1])
-def test_the_picture_of_the_block_holds_the_steps_that_ran(which: int, tp: int) -> None:
-    place = (which, block_chart.DEGREES.index(tp))
-    drawn = [r for r in block_chart.rows() if (r["s"], r["t"]) == place]
-    done = article.execute(("gathered", "paired")[which], tp, article.batch())
-    assert [r["w"] for r in drawn] == [step.given[1] for step in done.steps[-1]]
-    assert [r["n"][0] == "★" for r in drawn] == [
-        step.is_collective for step in done.steps[-1]
+def shown(
+    figure: StepFigure, log: str, table: str, frame: int
+) -> list[dict[str, object]]:
+    """The rows that are drawn in a frame."""
+    return [
+        dict(row)
+        for row in figure.logs[log].tables[table]
+        if row.get("since", 0) <= frame < row.get("until", np.inf)
     ]
-    exchanges = [block_chart.STEPS[r["i"]].startswith("exchange") for r in drawn]
-    assert exchanges == [step.is_collective for step in done.steps[-1]]
 
 
-def test_slices_of_all_ranks_make_up_the_row() -> None:
-    """A slice is one of so many; whole and partial rows are as wide as uncut ones."""
-    uncut = {(r["s"], r["i"]): r["w"] for r in block_chart.rows() if r["t"] == 0}
-    for r in block_chart.rows():
-        ranks = block_chart.DEGREES[r["t"]] if r["k"] == 1 else 1
-        assert r["w"] * ranks == uncut[r["s"], r["i"]]
-        assert (r["k"] == 2) == (r["s"] == 1 and block_chart.STEPS[r["i"]] in SUMS)
+def numbers(rows: list[dict[str, object]], y: float) -> list[str]:
+    """The texts of the cells at a height, from left to right."""
+    at = [row for row in rows if row["y"] == y and row["ink"] != "empty"]
+    return [str(row["text"]) for row in sorted(at, key=lambda row: row["x"])]  # type: ignore[arg-type,return-value]
 
 
-def test_the_bytes_under_it_are_those_that_left_a_rank() -> None:
-    known = figures.block().values(tp="4 ranks")
-    for name in ("gathered", "paired"):
-        sent = article.execute(name, 4, article.batch()).ledger.sent_bytes(rank=0)
-        assert known[f"{name}_bytes"] == sent / 4  # 16 bits there, float64 here
+@pytest.mark.parametrize("log", list(cut_steps.ONE))
+def test_the_last_frame_of_a_cut_shows_the_product_of_one_gpu(log: str) -> None:
+    figure = cut_steps.cut_by_columns_or_rows()
+    rows = shown(figure, log, "cells", 3)
+    whole = [f"{x:g}".replace("-", "−") for x in (by_four.X @ by_four.W).ravel()]
+    assert numbers(rows, cut_steps.TOP + cut_steps.BELOW) == 2 * whole
 
 
-def test_work_and_links_add_up() -> None:
-    known = figures.tp_time().values(n_ranks=4.0)
-    assert known["tp_s"] == pytest.approx(known["rank_s"] + known["link_s"])
-    assert known["link_share"] == pytest.approx(known["link_s"] / known["tp_s"])
+@pytest.mark.parametrize(
+    ("log", "frame"), [("columns, then rows", 4), ("columns twice", 5)]
+)
+def test_both_chains_end_in_the_result_of_one_gpu(log: str, frame: int) -> None:
+    figure = cut_steps.two_matrices_chained()
+    right = by_four.relu(by_four.X @ by_four.W) @ by_four.V
+    low = cut_steps.TOP + cut_steps.SECOND + cut_steps.BELOW
+    rows = shown(figure, log, "cells", frame)
+    assert numbers(rows, low) == 2 * [f"{x:g}" for x in right.ravel()]
 
 
-def test_a_rank_holds_its_share_or_has_no_room() -> None:
-    one, eight = (figures.tp_time().values(n_ranks=g) for g in (1.0, 8.0))
-    assert one["rank_bytes"] > one["hbm_bytes"] and one["fits"] == 1
-    assert eight["rank_bytes"] == one["rank_bytes"] / 8 and eight["fits"] == 0
+def test_chained_the_cuts_exchange_once() -> None:
+    paired, gathered = (by_four.execute_two(cut) for cut in ("paired", "gathered"))
+    assert paired.ledger.calls(rank=0) == 1 and gathered.ledger.calls(rank=0) == 2
 
 
-def test_sixteen_ranks_lose_to_eight_unless_they_have_much_to_compute() -> None:
-    decode = figures.speedup().values()
-    for batch in (1, 1024):
-        assert decode[f"speedup_16_{batch}"] < decode[f"speedup_8_{batch}"]
-    at = DEFAULT | {"batch": 2048.0, "chunk": 1.0, "context": 1024.0}
-    eight, sixteen = (f.TP_SPEEDUP.at(at, n_ranks=g) for g in (8.0, 16.0))
-    assert sixteen < eight  # and to the right of it there is no room
-    assert f.RANK_BYTES.at(at, n_ranks=16.0) > float(at["hbm_bytes"])
-    prefill = figures.speedup().values(chunk=2048.0, context=0.0)
-    assert prefill["speedup_16_1"] > prefill["speedup_8_1"]
+@pytest.mark.parametrize("log", list(ring_steps.COLLECTIVES))
+def test_the_last_frame_of_a_collective_holds_its_sums(log: str) -> None:
+    figure = ring_steps.collectives_on_four()
+    frames = figure.logs[log].frames
+    made = ring_steps.COLLECTIVES[log]
+    start = rings.numbers(4, gathered=made is rings.all_gather)
+    last = [steps[-1].held for steps in rings.play(made, start)]
+    sums = tuple(np.array(rings.numbers(4), dtype=float).sum(axis=0))
+    if log == "reduce-scatter":
+        for rank, held in enumerate(last):
+            assert held[(rank + 1) % 4] == sums[(rank + 1) % 4]
+    else:
+        assert all(held == sums for held in last)
+    drawn = shown(figure, log, "cells", len(frames) - 1)
+    assert len(drawn) == 16
 
 
-def test_a_link_of_unknown_latency_is_refused() -> None:
-    from llmserve_lab.catalog import LINKS
+@pytest.mark.parametrize("log", list(block_steps.LOGS))
+def test_the_block_is_drawn_as_it_ran(log: str) -> None:
+    figure = block_steps.block_on_two()
+    done = article.execute(block_steps.LOGS[log], 2, article.batch())
+    for frame, step in enumerate(done.steps[0]):
+        rows = shown(figure, log, "held", frame)
+        assert {row["x2"] - row["x"] for row in rows} == {step.given[1]}  # type: ignore[operator]
+        assert all(
+            (row["ink"] == "communication") == step.is_collective for row in rows
+        )
+    sent = done.ledger.sent_bytes(rank=0) / 4  # 16 bits there, float64 here
+    assert figure.logs[log].frames[-1].counters[1] == sent
 
-    with pytest.raises(ValueError, match="link must have a latency in the catalog"):
-        wire(LINKS["pcie-gen5"])
+
+def test_an_iteration_is_that_of_the_running_example() -> None:
+    for tp in (2, 4, 8):
+        cost = running_example.served_by(MODEL, DEVICE, tp=tp)
+        load = IterationLoad.of(chunk=1, context=1000)
+        for _ in range(31):
+            load = load.plus(IterationLoad.of(chunk=1, context=1000))
+        known = figures.tp_time().values(n_ranks=float(tp), batch=32.0, context=1000.0)
+        assert known["tp_s"] == pytest.approx(cost.seconds(load))
+
+
+@given(
+    rows=st.integers(1, 8192),
+    tp=st.sampled_from((2, 4, 8)),
+    model=st.sampled_from(CHOSEN_MODELS),
+    device=st.sampled_from(CHOSEN_MACHINES),
+    prompt=st.booleans(),
+)
+def test_the_all_reduces_fit_into_what_is_charged_beside_the_work(
+    rows: int, tp: int, model: object, device: object, prompt: bool
+) -> None:
+    """The fitted time holds latency and bytes of every all-reduce."""
+    known = served(model, device, launches=4.0 if prompt else 1.0)  # type: ignore[arg-type]
+    size = {"batch": 1.0, "chunk": float(rows), "context": 0.0, "n_ranks": float(tp)}
+    nbytes = float(f.HIDDEN_BYTES.at(known, batch=1.0, chunk=float(rows)))
+    fastest = all_reduce_times(tp, nbytes)["fastest_s"]
+    assert float(f.REST_S.at(known, size, fastest_s=fastest)) > 0
+
+
+def test_a_model_without_room_is_pale() -> None:
+    figure = figures.tp_time()
+    large = figure.values(model="Llama-3.1-405B", n_ranks=8.0)
+    small = figure.values(model="Llama-3.1-8B", n_ranks=2.0)
+    assert large["fits"] == 1 and small["fits"] == 0
+
+
+def test_the_goal_is_reached_by_more_gpus_only() -> None:
+    figure = figures.tp_time()
+    assert figure.goal is not None
+    met = [figure.goal.met(figure.values(n_ranks=g)) for g in (2.0, 4.0, 8.0)]
+    assert met == [False, False, True]
+
+
+def test_a_speedup_is_below_its_number_of_gpus() -> None:
+    for context in (0.0, 1000.0, 131072.0):
+        for batch in (1.0, 256.0):
+            size = {"batch": batch, "chunk": 1.0, "context": context}
+            gains = [
+                float(f.TP_SPEEDUP.at(DEFAULT, size, n_ranks=float(g)))
+                for g in (2, 4, 8)
+            ]
+            assert 1 < gains[0] < gains[1] < gains[2] < 8
+            assert gains[0] < 2 and gains[1] < 4

@@ -54,8 +54,8 @@ TOGETHER = (
     ),
     Known(
         f"{ROOFLINE}/charts.py",
-        "INTENSITY = QuantityAxis(q.intensity, domain",
-        'INTENSITY = QuantityAxis(q.intensity, "byte/FLOP", domain',
+        "INTENSITY = QuantityAxis(\n    q.intensity,\n",
+        'INTENSITY = QuantityAxis(\n    q.intensity,\n    "byte/FLOP",\n',
         CHARTS,
     ),
     Known(

@@ -81,17 +81,22 @@ class Statement:
     """Something that is said in words, a callable that tells whether it holds.
 
     ``printed`` is the statement in a few words; ``shown`` returns the numbers that
-    decide it.
+    decide it. ``elsewhere`` tells whether it holds under another definition than the
+    one that the source gives.
     """
 
     printed: str
     holds: Callable[[], bool]
     shown: Callable[[], str]
     label: str = ""
+    elsewhere: Callable[[], bool] | None = None
 
     def judge(self) -> Ruling:
-        """Exact where it holds, wrong where it does not."""
-        return Ruling.EXACT if _decided(self.holds) else Ruling.WRONG
+        """Exact where it holds, inconsistent where only by another definition."""
+        if _decided(self.holds):
+            return Ruling.EXACT
+        other = self.elsewhere is not None and _decided(self.elsewhere)
+        return Ruling.INCONSISTENT if other else Ruling.WRONG
 
     @property
     def right(self) -> str:

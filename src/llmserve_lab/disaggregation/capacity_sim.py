@@ -1,214 +1,99 @@
-"""Capacity by simulation: does the backlog of as many GPUs as computed stay bounded?
+"""Capacity by simulation: what comes out of a backlog, beside the closed forms.
 
 ``carried`` is what a sweep sends to its workers: plain numbers in, a plain number out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from concurrent.futures import Executor
-from typing import Any
-
 import numpy as np
 
 from llmserve_lab import catalog
-from llmserve_lab.catalog import machine, workload
-from llmserve_lab.checks import whole
 from llmserve_lab.disaggregation import formulas as f
-from llmserve_lab.engine import (
-    ChunkedWithin,
-    Continuous,
-    Disaggregated,
-    IterationCost,
-    Pool,
-    simulate,
-)
-from llmserve_lab.formula.origin import Sourced
-from llmserve_lab.formula.text import plain
+from llmserve_lab.disaggregation.served import LINK, known, load, value
+from llmserve_lab.engine import Continuous, Disaggregated, Pool, simulate
+from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.table import Table
-from llmserve_lab.sweep import sweep
-from llmserve_lab.workloads import Always, closed_requests
+from llmserve_lab.running_example import ANSWER, PROMPT, cost, device, model, share
+from llmserve_lab.workloads import Always, Geometric, closed_requests
 
-MODEL, GPU, LINK = "llama-3-8b", "h100-sxm", "nvlink4"
-FLEET = {"model": MODEL, "GPU": GPU, "link": LINK}  # what a run's record says
-ENDLESS = 10**9  # blocks: the closed forms know no end of memory
-BACKLOG_TOKENS = 2**21  # of prompts, for two GPUs: enough to forget how it began
-
-
-def sizes(**more: float) -> dict[str, Any]:
-    """What the formulas ask about the fleet's model, GPU and link, and ``more``."""
-    model, gpu = catalog.model(MODEL), catalog.accelerator(GPU)
-    wire = {"link_bw": catalog.link(LINK).bandwidth, "eff_link": 1.0}
-    return workload(model) | machine(gpu) | wire | more
-
-
-def pool_rates(*known: Mapping[str, Any]) -> dict[str, float]:
-    """Rates of the two pools, ``prefill_rate`` and ``decode_rate``, by name."""
-    pools = (f.PREFILL_RATE, f.DECODE_RATE)
-    return {formula.name: float(formula.at(*known)) for formula in pools}
-
-
-def cost(*, overlap: float = 1.0, overhead_s: float = 0.0) -> IterationCost:
-    """What an iteration costs on one GPU of the fleet."""
-    return IterationCost.of(
-        catalog.model(MODEL),
-        catalog.accelerator(GPU),
-        overlap=overlap,
-        overhead_s=overhead_s,
-    )
+FLEET = {"model": model().name, "GPU": device().name, "link": LINK}
+ENDLESS = 10**9  # blocks: the batch is set, so that memory is not asked again
+EACH = 500  # requests for each GPU: enough to forget how it began
+PROMISES_S = (0.01, 0.02, 0.03, 0.05)
 
 
 def two_pools(
-    each: IterationCost, *, n_prefill: int, n_decode: int, batch: int
+    *, n_prefill: int, n_decode: int, batch: int, orchestration_s: float = 0.0
 ) -> Disaggregated:
     """One prompt at a time on each prefill GPU, ``batch`` requests on each other."""
-    return Disaggregated.over(
-        catalog.link(LINK),
-        prefill=Pool(each, Continuous(max_batch=1), replicas=n_prefill),
-        decode=Pool(
-            each,
-            Continuous(max_batch=batch),
-            replicas=n_decode,
-            kv_blocks=ENDLESS,
-        ),
-        streamed=True,
+    decode = Pool(
+        cost(), Continuous(max_batch=batch), replicas=n_decode, kv_blocks=ENDLESS
     )
-
-
-def held(known: Mapping[str, Any]) -> int:
-    """Requests on a decode GPU whose steps last as long as the target: Little's law."""
-    steps = f.DECODE_STEPS.at(known)
-    return int(steps * known["tbt_target"] / f.DECODE_GPU_S.at(known))
+    link = catalog.link(LINK)
+    return Disaggregated.over(
+        link,
+        prefill=Pool(cost(), Continuous(max_batch=1), replicas=n_prefill),
+        decode=decode,
+        streamed=True,
+        eff_link=float(share().link),
+        link_latency_s=float(link.latency or 0) + orchestration_s,
+    )
 
 
 def carried(
     *,
-    n_prefill: int,
-    n_decode: int,
-    prompt_len: int,
-    new_tokens: int,
-    tbt_target: float,
+    promise_s: float,
+    prompt_len: int = PROMPT,
+    new_tokens: int = ANSWER,
+    n_prefill: int = 1,
+    n_decode: int = 1,
     shared: bool = False,
-    overlap: float = 1.0,
-    overhead_s: float = 0.0,
 ) -> float:
     """Requests per second out of a backlog, from its first quarter to its third.
 
-    Two pools, or (``shared``) as many engines that serve both phases within the target.
+    Two pools, or (``shared``) as many engines that serve both phases; the batch of each
+    GPU is the one that the closed form allows, rounded down.
     """
-    size = {
-        "prompt_len": prompt_len,
-        "new_tokens": new_tokens,
-        "tbt_target": tbt_target,
-    }
-    beside = {"overlap": overlap, "overhead_s": overhead_s}
+    has = known(load(prompt_len, new_tokens, promise_s))
+    gpus = n_prefill + n_decode
     way: Pool | Disaggregated
-    gpus, each = n_prefill + n_decode, cost(**beside)
     if shared:
-        policy = ChunkedWithin(tbt_target, max_batch=10**6)
-        way = Pool(each, policy, replicas=gpus, kv_blocks=ENDLESS)
+        held = int(value(f.SHARED_BATCH, has))
+        way = Pool(cost(), Continuous(max_batch=held), replicas=gpus, kv_blocks=ENDLESS)
     else:
-        batch = held(sizes(**size, **beside))
-        way = two_pools(each, n_prefill=n_prefill, n_decode=n_decode, batch=batch)
-    num_requests = BACKLOG_TOKENS * gpus // (2 * prompt_len)
+        held = int(value(f.DECODE_BATCH, has))
+        way = two_pools(n_prefill=n_prefill, n_decode=n_decode, batch=held)
     requests = closed_requests(
         prompt=Always(prompt_len),
-        output=Always(new_tokens),
-        num_requests=num_requests,
+        output=Geometric(new_tokens),
+        num_requests=EACH * gpus,
         seed=0,
     )
     done = np.sort(simulate(requests, way).finished_s)
     # The first quarter fills the machines and the last one empties them; the middle is
     # the rate that lasts.
-    quarter = num_requests // 4
+    quarter = len(done) // 4
     return float(2 * quarter / (done[3 * quarter] - done[quarter]))
 
 
-def rates_table(
-    *prompts: int,
-    new_tokens: int,
-    tbt_target: float,
-    n_prefill: int = 1,
-    n_decode: int = 1,
-    overlap: float = 1.0,
-    overhead_s: float = 0.0,
-) -> Table:
-    """Table of rates by prompt: ``shared_rate``, ``pools_rate``, and simulated ones."""
-    fleet: dict[str, Any] = {
-        "n_prefill": n_prefill,
-        "n_decode": n_decode,
-        "new_tokens": new_tokens,
-        "tbt_target": tbt_target,
-        "overlap": overlap,
-        "overhead_s": overhead_s,
-    }
+def rates_table(*, n_prefill: int = 2, n_decode: int = 2) -> Table:
+    """Table of rates by promise: one engine and two pools, closed and simulated."""
+    split = {"n_prefill": n_prefill, "n_decode": n_decode}
     rows = []
-    for prompt_len in prompts:
-        size = fleet | {"prompt_len": prompt_len}
-        known = sizes(**size)
-        shared = f.SHARED_RATE.computed(known)
-        pools = f.POOLS_RATE.computed(**pool_rates(known))
-        rows.append(
-            (
-                f"{prompt_len}",
-                Sourced(plain(shared.value), shared),
-                plain(carried(**size, shared=True)),
-                Sourced(plain(pools.value), pools),
-                plain(carried(**size)),
-            )
-        )
-    two = f"{n_prefill}P:{n_decode}D: [pools_rate](#eq-pools_rate)"
+    for promise_s in PROMISES_S:
+        has = known(load(promise_s=promise_s), **split)
+        cells = [si(promise_s, "s")]
+        for formula, shared in ((f.SHARED_RATE, True), (f.POOLS_RATE, False)):
+            found = carried(promise_s=promise_s, shared=shared, **split)
+            cells += [plain(value(formula, has)), plain(found)]
+        rows.append(tuple(cells))
     columns = (
-        "prompt",
+        "time per token",
         "one engine: [shared_rate](#eq-shared_rate)",
         "simulated",
-        two,
+        f"{n_prefill}P:{n_decode}D: [pools_rate](#eq-pools_rate)",
         "simulated",
     )
-    caption = f"Requests/s on {n_prefill + n_decode} GPUs"
-    return Table(caption, columns, rows, settings=FLEET)
-
-
-def splits(
-    *,
-    n_gpus: int,
-    prompt_len: int,
-    new_tokens: int,
-    tbt_target: float,
-    executor: Executor | None = None,
-) -> Table:
-    """Table of every split of ``n_gpus``: ``pools_rate``, and that of a backlog.
-
-    Raises:
-        ValueError: there are fewer than two GPUs to split.
-    """
-    whole(n_gpus=n_gpus, first=2)
-    size = {
-        "prompt_len": prompt_len,
-        "new_tokens": new_tokens,
-        "tbt_target": tbt_target,
-    }
-    settings = [
-        size | {"n_prefill": x, "n_decode": n_gpus - x} for x in range(1, n_gpus)
-    ]
-    found = {
-        answer.setting["n_prefill"]: answer.result
-        for answer in sweep(carried, settings, executor=executor)
-    }
-    rows = []
-    for each in settings:
-        known = sizes(overhead_s=0.0, overlap=1.0)
-        pools = f.POOLS_RATE.computed(**pool_rates(known, each))
-        closed = pools.value
-        simulated = found[each["n_prefill"]]
-        name = f"{each['n_prefill']}P:{each['n_decode']}D"
-        rows.append(
-            (
-                name,
-                Sourced(plain(closed), pools),
-                plain(simulated),
-                f"{simulated / closed:.2f}",
-            )
-        )
-    columns = ("split", "closed form (requests/s)", "simulated", "ratio")
-    return Table(f"{n_gpus} GPUs, every split", columns, rows, settings=FLEET)
+    gpus, load_ = n_prefill + n_decode, f"{PROMPT:,} in, {ANSWER} out"
+    caption = f"Requests/s: {model().name}, {gpus} × {device().name}, {load_}"
+    return Table(caption, columns, rows, settings=FLEET | {"seed": 0})

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from llmserve_lab.disaggregation import capacity_sim
+from llmserve_lab.disaggregation import capacity_sim, served
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.engine import Continuous, Pool, simulate
 from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
+from llmserve_lab.running_example import cost, device, model
 from llmserve_lab.workloads import Always, poisson_requests
+
+N_LAYERS = float(model().n_layers)
 
 
 def wait_table(*, prompt_len: int, num_requests: int = 3200) -> Table:
     """Table of mean TTFT by load: ``ttft``, and one simulated GPU that prefills."""
-    prefill_s = float(f.PREFILL_S.at(capacity_sim.sizes(prompt_len=prompt_len)))
+    has = served.known(served.load(prompt_len), decode_emits=0.0, orchestration_s=0.0)
+    prefill_s = served.value(f.PREFILL_S, has)
     rows = []
     for busy in (0.2, 0.5, 0.8):
-        found = f.TTFT.computed(prefill_busy=busy, prefill_s=prefill_s)
+        found = served.computed(f.TTFT, has | {"n_layers": N_LAYERS}, prefill_busy=busy)
         requests = poisson_requests(
             rate_per_s=busy / prefill_s,
             prompt=Always(prompt_len),
@@ -24,12 +28,13 @@ def wait_table(*, prompt_len: int, num_requests: int = 3200) -> Table:
             num_requests=num_requests,
             seed=0,
         )
-        alone = Pool(capacity_sim.cost(), Continuous(max_batch=1))
+        alone = Pool(cost(), Continuous(max_batch=1))
         simulated = float(simulate(requests, alone).ttft_s.mean())
         closed = Sourced(si(found.value, "s"), found)
         shown = (closed, si(simulated, "s"), f"{simulated / found.value:.2f}")
         rows.append((f"{busy:.0%} busy", *shown))
     columns = ("load", "closed form", "simulated", "ratio")
-    caption = f"Mean TTFT, prompts of {prompt_len} tokens"
+    what = f"{model().name} on one {device().name}"
+    caption = f"Mean TTFT, {what}, prompts of {prompt_len:,} tokens"
     settings = capacity_sim.FLEET | {"seed": 0}
     return Table(caption, columns, rows, settings=settings)

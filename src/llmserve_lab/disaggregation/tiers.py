@@ -11,10 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from llmserve_lab.catalog import Accelerator, ModelShape, machine, workload
+from llmserve_lab.catalog import Accelerator, ModelShape
 from llmserve_lab.catalog.evidence.tiers import HOST_DRAM, NVME_SSD
 from llmserve_lab.catalog.records.accelerator import MemoryLevel
 from llmserve_lab.disaggregation import formulas as f
+from llmserve_lab.disaggregation.served import load, setting, value
 from llmserve_lab.engine import Request
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.table import Table
@@ -114,6 +115,21 @@ def room_bytes(model: ModelShape, accelerator: Accelerator) -> float:
     return hbm_bytes - weight_bytes
 
 
+def gain(
+    model: ModelShape, accelerator: Accelerator, tier: str, prefix_len: int
+) -> float:
+    """Time to compute a prefix over the time to fetch it from a tier by name.
+
+    Raises:
+        LookupError: there is no such tier.
+    """
+    for each in (HOST_DRAM, NVME_SSD):
+        if each.name == tier:
+            known = setting(model, accelerator) | load(prefix_len)
+            return value(f.TIER_GAIN, known, tier_bw=float(each.bandwidth))
+    raise LookupError(f"tier must be DRAM or SSD, got {tier!r}")
+
+
 def table(model: ModelShape, accelerator: Accelerator, *, prefix_len: int) -> Table:
     """Table of the tiers: what they hold, what was found there, and whether it pays.
 
@@ -122,7 +138,7 @@ def table(model: ModelShape, accelerator: Accelerator, *, prefix_len: int) -> Ta
     Raises:
         ValueError: the weights leave no room on the accelerator.
     """
-    known = workload(model) | machine(accelerator)
+    known = setting(model, accelerator)
     block_bytes = MOONCAKE_BLOCK * float(known["kv_bytes_per_token"])
     hbm = MemoryLevel("HBM", accelerator.hbm_bytes, accelerator.hbm_bw)
     levels = (hbm, HOST_DRAM, NVME_SSD)
@@ -135,9 +151,10 @@ def table(model: ModelShape, accelerator: Accelerator, *, prefix_len: int) -> Ta
         levels, capacities, reuse.found_tokens, strict=True
     ):
         bandwidth = float(tier.bandwidth)
-        gain = f.TIER_GAIN.at(known, tier_bw=bandwidth, prompt_len=prefix_len)
+        gain = value(f.TIER_GAIN, known | load(prefix_len), tier_bw=bandwidth)
         size = si(blocks * block_bytes, "byte"), si(bandwidth, "byte/s")
         rows.append((tier.name, *size, f"{tokens / total:.1%}", f"{plain(gain)}×"))
     rows.append(("nowhere", "", "", f"{reuse.computed_tokens / total:.1%}", ""))
     columns = ("found in", "holds", "fetched at", "tokens", "faster than computing")
-    return Table(f"{model.name}: where prompts are found", columns, rows)
+    caption = f"{model.name} on {accelerator.name}: where prompts are found"
+    return Table(caption, columns, rows)

@@ -27,3 +27,13 @@ latency_bytes = Quantity(
     "byte",
     "tensor whose collective waits for latency as long as for bytes",
 )
+start_s = Quantity(
+    r"t_{\mathrm{start}}", "s", "start of a collective: its kernel, the first signal"
+)
+one_shot_s = Quantity(r"t_{\mathrm{shot}}", "s", "time of a one-shot all-reduce")
+in_switch_s = Quantity(
+    r"t_{\mathrm{sw}}", "s", "time of an all-reduce that the switch adds up"
+)
+fastest_s = Quantity(
+    r"t_{\mathrm{ar}}^{\min}", "s", "time of an all-reduce, the fastest way"
+)

@@ -3,7 +3,9 @@
 from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.notation.kinds import Count, Positive
 
-arrival_rate = Positive(r"\lambda", "request/s", "requests that arrive per second")
+arrival_rate = Positive(
+    r"\lambda", "request/s", "requests that arrive per second", maximum=1000.0
+)
 n_prefill = Count("x", "dimensionless", "GPUs that prefill")
 n_decode = Count("y", "dimensionless", "GPUs that decode")
 overhead_s = Quantity(
@@ -15,12 +17,33 @@ overlap = Quantity(
     "share of the shorter bill that overlaps the longer",
     maximum=1.0,
 )
+overlap_kv = Quantity(
+    r"o_{\mathrm{kv}}",
+    "dimensionless",
+    "share of the cache reading that hides behind a prompt in the same step",
+    maximum=1.0,
+)
+prompt_launch_s = Quantity(
+    r"t_0^{\mathrm{pre}}", "s", "time that an iteration with a prompt launches longer"
+)
+orchestration_s = Quantity(
+    r"t_{\mathrm{orch}}", "s", "time of the hand-over that is not on the wire"
+)
+decode_emits = Quantity(
+    "z",
+    "dimensionless",
+    "1 if the decode side emits the first token, 0 if the prefill side does",
+    maximum=1.0,
+)
 handoff_bytes = Positive(r"Q_{\mathrm{hand}}", "byte", "cache of a prompt, handed over")
 prefill_flops = Positive(r"F_{\mathrm{pre}}", "FLOP", "FLOPs of a prompt, read at once")
 prefill_compute_s = Positive(
     r"t_{c,\mathrm{pre}}", "s", "time to compute a prompt at once"
 )
-prefill_s = Positive(r"t_{\mathrm{pre}}", "s", "lower bound on a prefill at once")
+prefill_linear_s = Positive(
+    r"t_{\mathrm{lin,pre}}", "s", "time of a prompt's linear layers"
+)
+prefill_s = Positive(r"t_{\mathrm{pre}}", "s", "time of a prefill at once")
 transfer_s = Positive(r"t_{\mathrm{hand}}", "s", "time to send the cache of a prompt")
 exposed_s = Positive(
     r"t_{\mathrm{late}}",
@@ -58,9 +81,40 @@ free_rows = Quantity(
 step_read_s = Positive(
     r"t_{\mathrm{kv},1}", "s", "time to read the cache of one request, in one step"
 )
-tbt_batch = Quantity(
-    r"B_{\mathrm{TBT}}", "request", "batch that decodes just in time", minimum=1.0
+row_s = Positive(r"t_{\mathrm{row}}", "s", "time of the linear layers for one row")
+step_pairs_s = Positive(
+    r"t_{\mathrm{att},1}", "s", "time to compute attention of one request, in one step"
 )
+step_own_s = Positive(
+    r"t_{\mathrm{own}}",
+    "s",
+    "time in a decode step that a request shares with no other",
+)
+tbt_batch = Quantity(
+    r"B_{\mathrm{read}}", "request", "batch in time, if the weights are read the longer"
+)
+arith_batch = Quantity(
+    r"B_{\mathrm{comp}}", "request", "batch in time, if the rows compute the longer"
+)
+decode_batch = Quantity(
+    r"B_{\mathrm{pool}}", "request", "batch that a decode GPU serves in time"
+)
+decode_step_s = Positive(
+    r"t_{\mathrm{pool}}", "s", "time of a decode step in a pool of its own"
+)
+ride_s = Positive(
+    r"t_{\mathrm{ride}}", "s", "time that a prompt adds to the step in which it rides"
+)
+shared_time_batch = Quantity(
+    r"B_{\mathrm{one}}^{\mathrm{time}}", "request", "batch of one engine in time"
+)
+shared_batch = Quantity(
+    r"B_{\mathrm{one}}", "request", "batch that a shared GPU serves in time"
+)
+shared_gap_s = Positive(
+    r"\overline{t}_{\mathrm{gap}}", "s", "mean gap beside prompts that keep arriving"
+)
+shared_step_s = Positive(r"t_{\mathrm{one}}", "s", "mean time of a step of one engine")
 prefill_gpus = Positive(r"G_{\mathrm{pre}}", "dimensionless", "GPUs busy with prefill")
 decode_gpus = Quantity(r"G_{\mathrm{dec}}", "dimensionless", "GPUs busy with decode")
 pool_ratio = Quantity(
@@ -76,25 +130,6 @@ prefill_busy = Quantity(
 prefill_wait_s = Quantity(r"t_{\mathrm{wait}}", "s", "mean wait for one prefill GPU")
 ttft = Positive(r"\mathrm{TTFT}", "s", "mean time to the first token")
 second_gap_s = Positive(r"t_{2}", "s", "gap between the first token and the second")
-answer_read_s = Quantity(
-    r"t_{\mathrm{read}}", "s", "time to read a request's cache, all steps"
-)
-request_compute_s = Positive(
-    r"t_{\mathrm{comp}}", "s", "time to compute a whole request"
-)
-read_share = Positive(
-    r"\varphi_{\mathrm{read}}",
-    "dimensionless",
-    "share of a step that reading caches can take",
-    maximum=1.0,
-)
-compute_share = Positive(
-    r"\varphi_{\mathrm{comp}}",
-    "dimensionless",
-    "share of a mixed iteration that computing can take",
-    maximum=1.0,
-)
-prefill_gpu_s = Positive(r"g_{\mathrm{pre}}", "s", "GPU time of a prefill in its pool")
 decode_gpu_s = Quantity(r"g_{\mathrm{dec}}", "s", "GPU time of an answer in its pool")
 shared_gpu_s = Positive(r"g_{\mathrm{one}}", "s", "GPU time of a request in one engine")
 prefill_rate = Positive(
@@ -102,9 +137,6 @@ prefill_rate = Positive(
 )
 decode_rate = Positive(
     r"\lambda_{\mathrm{dec}}", "request/s", "rate that a decode pool carries"
-)
-answer_compute_s = Quantity(
-    r"t_{\mathrm{ans}}", "s", "time to compute all decode steps of a request"
 )
 pools_rate = Positive(
     r"\lambda_{\mathrm{two}}", "request/s", "rate that two pools carry"
@@ -130,3 +162,12 @@ pools_gpus = Positive(
 gpu_price = Positive(r"p_{\mathrm{gpu}}", "dollar/s", "price of a GPU")
 tokens_per_s = Positive(r"X_{\mathrm{tok}}", "token/s", "sustained tokens of a GPU")
 token_cost = Positive(r"p_{\mathrm{tok}}", "dollar/token", "cost of a token")
+slo_share = Quantity(
+    r"\varphi_{\mathrm{slo}}",
+    "dimensionless",
+    "share of requests that keep the service level",
+    maximum=1.0,
+)
+tpot_target = Positive(
+    r"T_{\mathrm{tok}}", "s", "time per output token that is promised"
+)

@@ -1,7 +1,7 @@
 """The roofline: intensity, ridge, what crosses it, and the times of the two bills."""
 
 from llmserve_lab.formula.quantity import Quantity
-from llmserve_lab.notation.kinds import Positive
+from llmserve_lab.notation.kinds import Positive, Share
 
 intensity = Positive("I", "FLOP/byte", "arithmetic intensity")
 linear_intensity = Positive(
@@ -49,3 +49,5 @@ weights_s = Positive("t_w", "s", "time to read the weights")
 kv_s = Quantity(r"t_{\mathrm{kv}}", "s", "time to read the KV cache")
 iteration_s = Positive("t", "s", "lower bound on one iteration")
 iterations_per_s = Positive(r"\nu", "1/s", "upper bound on iterations per second")
+measured_s = Positive(r"t_{\mathrm{meas}}", "s", "measured time of an iteration")
+mbu = Share(r"\mathrm{MBU}", "dimensionless", "share of datasheet bandwidth in use")

@@ -36,7 +36,9 @@ kv_rank_bytes = Quantity(
 rank_bytes = Positive(
     r"Q_{\mathrm{rank}}", "byte", "weights and cache that one rank holds"
 )
-rank_s = Positive(r"t_{\mathrm{rank}}", "s", "iteration on one rank alone")
+rank_s = Positive(
+    r"t_{\mathrm{rank}}", "s", "work of one rank in an iteration: computing and reading"
+)
 link_s = Quantity(r"t_{\mathrm{link}}", "s", "all-reduces of an iteration")
 tp_s = Positive(r"t_{\mathrm{tp}}", "s", "iteration on all ranks of a group")
 link_share = Quantity(
@@ -45,3 +47,32 @@ link_share = Quantity(
     "share of an iteration that goes to communication",
 )
 tp_speedup = Positive(r"S_{\mathrm{tp}}", "dimensionless", "times faster than one rank")
+layer_s = Positive(
+    r"t_{\mathrm{layer}}",
+    "s/layer",
+    "time of a layer beside its work: launches, waiting for other ranks",
+)
+request_s = Positive(
+    r"t_{\mathrm{req}}", "s/request", "host time for each request in an iteration"
+)
+launches = Positive(
+    r"N_{\mathrm{launch}}",
+    "dimensionless",
+    "times that a layer's own time is paid: once, or four times with a prompt",
+)
+beside_s = Positive(
+    r"t_{\mathrm{beside}}", "s", "time of an iteration beside a rank's work"
+)
+ring_tp_s = Positive(
+    r"t_{\mathrm{tp}}^{\mathrm{ring}}",
+    "s",
+    "iteration on all ranks if every all-reduce went round a ring",
+)
+rest_s = Quantity(
+    r"\Delta t_{\mathrm{beside}}",
+    "s",
+    "rest of the time beside the work, without all-reduces",
+)
+ring_more_s = Quantity(
+    r"\Delta t_{\mathrm{ring}}", "s", "what rings would take more than the fastest way"
+)

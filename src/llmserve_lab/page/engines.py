@@ -17,6 +17,8 @@ CACHE_CONFIG = "vllm/config/cache.py"
 BENCH = "vllm/benchmarks/serve.py"
 CONNECTOR = "vllm/distributed/kv_transfer/kv_connector/v1/base.py"
 PARALLEL_CONFIG = "vllm/config/parallel.py"
+LINEAR = "vllm/model_executor/layers/linear.py"
+COMMUNICATORS = "vllm/distributed/device_communicators"
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,13 @@ NAMES: dict[str, Named] = {
     "speculation": Named("--speculative-config", "vllm/config/speculative.py"),
     "rejection": Named("RejectionSampler", "vllm/v1/sample/rejection_sampler.py"),
     "kv-transfer": Named("KVConnectorBase_V1", CONNECTOR),
+    "tensor-parallel": Named("--tensor-parallel-size", PARALLEL_CONFIG),
+    "column-parallel": Named("ColumnParallelLinear", LINEAR),
+    "row-parallel": Named("RowParallelLinear", LINEAR),
+    "kv-copies": Named("QKVParallelLinear.num_kv_head_replicas", LINEAR),
+    "all-reduce": Named(
+        "CudaCommunicator.all_reduce()", f"{COMMUNICATORS}/cuda_communicator.py"
+    ),
     "expert-parallel": Named("--enable-expert-parallel", PARALLEL_CONFIG),
     "all-to-all": Named("--all2all-backend", PARALLEL_CONFIG),
     "expert-balance": Named("--enable-eplb", PARALLEL_CONFIG),
@@ -84,6 +93,11 @@ NAMES: dict[str, Named] = {
         "its cu_seqlens_q is the batch's query_start_loc",
     ),
     "goodput": Named("--goodput", BENCH, "requests within every limit, per second"),
+    "utilisation": Named(
+        "--enable-mfu-metrics",
+        "vllm/config/observability.py",
+        "off by default; FLOPs and bytes are estimated from what was scheduled",
+    ),
     "percentiles": Named(
         "--metric-percentiles", BENCH, "NumPy's linear interpolation between ranks"
     ),

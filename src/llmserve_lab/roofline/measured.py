@@ -1,14 +1,155 @@
-"""A bound is honest only beside a measurement: how far from the roof is batch one?"""
+"""A bound is honest only beside a measurement: what servers reached of it."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from llmserve_lab import catalog
 from llmserve_lab.catalog import Cited, machine, workload
 from llmserve_lab.catalog.evidence.measurements import SMALL_BATCH, SmallBatch
 from llmserve_lab.formula.origin import Computed, Sourced
 from llmserve_lab.formula.text import si
+from llmserve_lab.page.banded import banded
 from llmserve_lab.page.table import Table
 from llmserve_lab.roofline import formulas as f
+from llmserve_lab.roofline.machine import (
+    BATCH,
+    MEAN_CONTEXT,
+    decode,
+    terms,
+)
+from llmserve_lab.roofline.machine import bound_s as datasheet_s
+from llmserve_lab.running_example import band, cost, ideal
+from llmserve_lab.validation import MeasuredRow, dense_rows
+from llmserve_lab.validation.constants import FITTED
+from llmserve_lab.validation.constants import record as fit
+from llmserve_lab.validation.protocol import SHORTEST
+
+PROMPT_LEN, OUTPUT_LEN = 1024, 512  # nominal, of the measured servers shown
+MODEL, SYSTEM, ENGINE = "llama-3-8b", "h100-sxm", "trtllm"
+
+
+@dataclass(frozen=True)
+class Served:
+    """A measured server: its row, the bound, and the book's error when it was unseen.
+
+    ``error`` is predicted / measured − 1 of the machine that was fitted to the rows of
+    all *other* models. ``context`` is the mean number of tokens in cache.
+    """
+
+    row: MeasuredRow
+    context: float
+    error: float
+
+    @property
+    def size(self) -> dict[str, float]:
+        """Its decode iterations, as the formulas take them."""
+        return decode(self.row.clients) | {"context": self.context}
+
+    @property
+    def bound(self) -> Computed:
+        """The datasheet's bound on an iteration in which all its requests decode."""
+        return f.ITERATION_S.computed(ideal(), self.size)
+
+    @property
+    def mbu(self) -> Computed:
+        """Share of the datasheet's bandwidth that its time per token makes use of."""
+        return f.MBU.computed(ideal(), self.size, measured_s=self.row.tpot_s)
+
+    @property
+    def mfu(self) -> Computed:
+        """Share of the datasheet's compute that its time per token makes use of."""
+        return f.MFU_MEASURED.computed(ideal(), self.size, measured_s=self.row.tpot_s)
+
+
+def served() -> list[Served]:
+    """Measured servers of the running example's shape, by their number of requests.
+
+    Lengths were drawn uniformly between a share of the nominal ones and all of them.
+    """
+    mean = (1 + SHORTEST) / 2
+    context = mean * (PROMPT_LEN + OUTPUT_LEN / 2)
+    asked = (MODEL, SYSTEM, ENGINE, PROMPT_LEN, OUTPUT_LEN, "bf16", 1)
+    return [
+        Served(row, context, error)
+        for row, error in zip(dense_rows(), fit()["errors"]["tpot"], strict=True)
+        if asked
+        == (
+            *(row.model, row.system, row.engine, row.prompt_len, row.output_len),
+            *(row.precision, row.tp),
+        )
+    ]
+
+
+def fitted_rows() -> int:
+    """How many measured rows the machine was fitted to."""
+    return len(dense_rows())
+
+
+def mean_error() -> float:
+    """Mean error of the time per token for models that were left out of the fit."""
+    return float(fit()["scores"]["model"]["tpot"]["mean"])
+
+
+def served_table() -> Table:
+    """Table of bound and measurement, the book's error, and what is in use."""
+    rows = []
+    for each in served():
+        measured = each.row.tpot_s
+        rows.append(
+            (
+                f"{each.row.clients}",
+                Sourced(f"{1e3 * each.bound.value:.2f} ms", each.bound),
+                f"{1e3 * measured:.2f} ms",
+                f"{each.error:+.1%}",
+                f"{each.mbu.value:.0%}",
+                f"{each.mfu.value:.1%}",
+            )
+        )
+    columns = (
+        *("requests", "bound", "measured", "error"),
+        *("MBU", "MFU"),
+    )
+    mean = (1 + SHORTEST) / 2
+    caption = (
+        "Time per output token of Llama-3.1-8B in BF16 on one H100, TensorRT-LLM, "
+        f"{mean * PROMPT_LEN:.0f} tokens of prompt and {mean * OUTPUT_LEN:.0f} of "
+        "answer on average"
+    )
+    note = (
+        "Measured: NVIDIA, aiconfigurator-core 0.12.0. Error: of the prediction by the "
+        "machine fitted to the rows of all other models. Bound, MBU and MFU count the "
+        "decodes alone; the measured time also holds the prompts that came in between."
+    )
+    return Table(caption, columns, rows, notes=(note,))
+
+
+def steps(batch: int = BATCH, context: int = MEAN_CONTEXT) -> Table:
+    """Table from the datasheet's bound to a served decode iteration, term by term."""
+    reached, sizes = cost(), decode(batch, context)
+    known = ideal()
+    weights_s, kv_s = (float(each.at(known, sizes)) for each in (f.WEIGHTS_S, f.KV_S))
+    at = terms(batch, context)
+    shown = [
+        ("read the weights", weights_s, at["read weights"]),
+        ("read the caches", kv_s, at["read cache"]),
+        ("compute, not hidden", 0.0, at["compute, not hidden"]),
+        ("launch kernels", 0.0, reached.overhead_s),
+        ("schedule requests", 0.0, batch * reached.request_s),
+    ]
+    rows = [(name, _ms(one), _ms(two)) for name, one, two in shown]
+    whole = banded(_ms(sum(at.values())), band("decode_step", clients=batch))
+    rows.append(("together", _ms(datasheet_s(batch, context)), whole))
+    columns = ("", "bound", "as measured")
+    caption = (
+        f"A decode iteration of {batch} requests with {context:,} tokens in cache each"
+    )
+    return Table(caption, columns, rows, notes=(f"As measured: {FITTED}.",))
+
+
+def _ms(seconds: float) -> str:
+    """A time in ms, so that the lines of a table add up as they are printed."""
+    return f"{1e3 * seconds:.3f} ms"
 
 
 def bound_s(record: SmallBatch, *, chunk: int, context: int) -> Computed:

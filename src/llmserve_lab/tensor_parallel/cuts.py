@@ -1,8 +1,9 @@
 """One matrix, two cuts: by columns each rank finishes a part, by rows each has a share.
 
-Strategy A gives a rank some columns: full rows in, some features out, glued together by
-an all-gather. Strategy B gives it some rows of the matrix: some features in, a partial
-sum of every feature out, added up by an all-reduce.
+Column-parallel (strategy A of the articles) gives a rank some columns: full rows in,
+some features out, glued together by an all-gather. Row-parallel (strategy B) gives it
+some rows of the matrix: some features in, a partial sum of every feature out, added up
+by an all-reduce.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ Cut = Callable[[Rank, Array, Array], Array]
 
 
 def by_columns(rank: Rank, rows: Array, weight: Array) -> Array:
-    """Strategy A: rows [n, d] × weight [d, k] → [n, k], one all-gather."""
+    """Column-parallel: rows [n, d] × weight [d, k] → [n, k], one all-gather."""
     mine = linear(rows, piece(weight, rank, axis=COLUMNS))
     return rank.all_gather(mine, axis=1)
 
 
 def by_rows(rank: Rank, rows: Array, weight: Array) -> Array:
-    """Strategy B: rows [n, d] × weight [d, k] → [n, k], one all-reduce."""
+    """Row-parallel: rows [n, d] × weight [d, k] → [n, k], one all-reduce."""
     features = piece(rows, rank, axis=1)
     return rank.all_reduce(linear(features, piece(weight, rank, axis=ROWS)))
 

@@ -61,6 +61,8 @@ ADDRESSES = {
     "FlashAttention, hopper": "https://github.com/Dao-AILab/flash-attention/blob/main/"
     "hopper/tile_size.h",
     "splitwise-sim": "https://github.com/Mutinifni/splitwise-sim",
+    "vLLM, pull request 42324": "https://github.com/vllm-project/vllm/pull/42324",
+    "aiconfigurator-core": "https://github.com/ai-dynamo/aiconfigurator",
     "SGLang, pull request 6929": "https://github.com/sgl-project/sglang/pull/6929",
     "Gray, Getting Started with CUDA Graphs": "https://developer.nvidia.com/blog/"
     "cuda-graphs/",

@@ -9,15 +9,18 @@ ranks that a row needs, on which two chapters stand.
 from __future__ import annotations
 
 from llmserve_lab import notation as q
-from llmserve_lab.formula.derive import at, none_drawn, solve
+from llmserve_lab.formula.derive import at, minimum, none_drawn, solve
 from llmserve_lab.formula.formula import Formula
 
 __all__ = [
     "ALL_REDUCE_BYTES",
     "ALL_REDUCE_S",
+    "FASTEST_S",
     "GATHER_BYTES",
     "GATHER_S",
+    "IN_SWITCH_S",
     "LATENCY_BYTES",
+    "ONE_SHOT_S",
     "ROW_COPIES",
     "TOUCHED_EXPERTS",
 ]
@@ -46,8 +49,8 @@ ALL_REDUCE_BYTES = Formula(
 )
 GATHER_S = Formula(
     result=q.gather_s,
-    expr=lambda n_ranks, link_latency, gather_bytes, link_bw, eff_link: (
-        (n_ranks - 1) * link_latency + gather_bytes / (link_bw * eff_link)
+    expr=lambda start_s, n_ranks, link_latency, gather_bytes, link_bw, eff_link: (
+        start_s + (n_ranks - 1) * link_latency + gather_bytes / (link_bw * eff_link)
     ),
     uses=(GATHER_BYTES,),
     title="All-gather, reduce-scatter: time",
@@ -56,21 +59,55 @@ GATHER_S = Formula(
 )
 ALL_REDUCE_S = Formula(
     result=q.all_reduce_s,
-    expr=lambda gather_s: 2 * gather_s,
-    uses=(GATHER_S,),
-    title="All-reduce: time",
+    expr=lambda start_s, n_ranks, link_latency, all_reduce_bytes, link_bw, eff_link: (
+        start_s
+        + 2 * (n_ranks - 1) * link_latency
+        + all_reduce_bytes / (link_bw * eff_link)
+    ),
+    uses=(ALL_REDUCE_BYTES,),
+    title="Ring all-reduce: time",
     source=HOCKNEY,
-    holds=ALONE,
+    holds=f"{ALONE}; two ranks or more",
+)
+ONE_SHOT_S = Formula(
+    result=q.one_shot_s,
+    expr=lambda start_s, n_ranks, tensor_bytes, link_bw, eff_link: (
+        start_s + (n_ranks - 1) * tensor_bytes / (link_bw * eff_link)
+    ),
+    title="One-shot all-reduce: time",
+    source="counted: every rank reads the tensors of all others, and adds them itself",
+    holds="two ranks or more, each joined to each; nothing else is on the link",
+)
+IN_SWITCH_S = Formula(
+    result=q.in_switch_s,
+    expr=lambda start_s, tensor_bytes, link_bw, eff_link: (
+        start_s + tensor_bytes / (link_bw * eff_link)
+    ),
+    title="In-switch all-reduce: time",
+    source="counted: every rank's tensor goes to the switch once, and one sum returns",
+    holds="a switch that adds (NVLink SHARP); nothing else is on the link",
+)
+FASTEST_S = Formula(
+    result=q.fastest_s,
+    expr=lambda all_reduce_s, one_shot_s, in_switch_s: minimum(
+        all_reduce_s, one_shot_s, in_switch_s
+    ),
+    title="All-reduce as an engine does it: time",
+    source="the fastest of [all_reduce_s](#eq-all_reduce_s), "
+    "[one_shot_s](#eq-one_shot_s) and [in_switch_s](#eq-in_switch_s)",
+    holds="the engine knows where each is the fastest",
 )
 LATENCY_BYTES = Formula(
     result=q.latency_bytes,
     expr=lambda: solve(
-        at(GATHER_S, link_latency=0), at(GATHER_S, tensor_bytes=0), q.tensor_bytes
+        at(GATHER_S, link_latency=0, start_s=0),
+        at(GATHER_S, tensor_bytes=0),
+        q.tensor_bytes,
     ),
     derived=True,
     title="Tensor below which latency is most of the time",
     source="solved from [gather_s](#eq-gather_s)",
-    holds=f"{ALONE}; two ranks or more; the same for an all-reduce",
+    holds=f"{ALONE}; two ranks or more",
 )
 ROW_COPIES = Formula(
     result=q.row_copies,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from llmserve_lab import notation as q
-from llmserve_lab.formula.derive import at, maximum, symbolic
+from llmserve_lab.formula.derive import at, maximum, minimum, symbolic
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.formulas import ITERATION_FLOPS, LINEAR_FLOPS, WEIGHTS_S
 
 ARTICLE = "article 06"
+FITTED = "llmserve_lab.validation: the form that measured rows were fitted with"
 
 __all__ = [
     "EXPOSED_S",
@@ -16,6 +19,7 @@ __all__ = [
     "KV_MADE_SHORT",
     "PREFILL_COMPUTE_S",
     "PREFILL_FLOPS",
+    "PREFILL_LINEAR_S",
     "PREFILL_S",
     "TIER_GAIN",
     "TRANSFER_S",
@@ -36,7 +40,7 @@ TRANSFER_S = Formula(
     uses=(HANDOFF_BYTES,),
     title="Time to send it",
     source=f"{ARTICLE}, §6",
-    holds="one link for each GPU, nobody else on it; its latency is microseconds",
+    holds="one link for each GPU, with nothing else on it; its latency is microseconds",
 )
 PREFILL_FLOPS = Formula(
     result=q.prefill_flops,
@@ -60,13 +64,48 @@ PREFILL_COMPUTE_S = Formula(
     source="[compute_s](#eq-compute_s)",
     holds="memory keeps up",
 )
+PREFILL_LINEAR_S = Formula(
+    result=q.prefill_linear_s,
+    expr=lambda: (
+        at(LINEAR_FLOPS, batch=q.one_request, chunk=q.prompt_len)
+        / (q.peak_flops.sympy * q.eff_compute.sympy)
+    ),
+    derived=True,
+    title="Time of a prompt's linear layers",
+    source="[compute_s](#eq-compute_s), its first part",
+    holds="memory keeps up",
+)
+
+
+def _prefill(
+    prefill_linear_s: Any,
+    weights_s: Any,
+    overlap: Any,
+    prefill_compute_s: Any,
+    overhead_s: Any,
+    prompt_launch_s: Any,
+    one_request: Any,
+    request_s: Any,
+) -> Any:
+    """Products, attention, launches: what a served iteration takes."""
+    return (
+        maximum(prefill_linear_s, weights_s)
+        + (1 - overlap) * minimum(prefill_linear_s, weights_s)
+        + prefill_compute_s
+        - prefill_linear_s
+        + overhead_s
+        + prompt_launch_s
+        + one_request * request_s
+    )
+
+
 PREFILL_S = Formula(
     result=q.prefill_s,
-    expr=lambda prefill_compute_s, weights_s: maximum(prefill_compute_s, weights_s),
-    uses=(PREFILL_COMPUTE_S, WEIGHTS_S),
+    expr=_prefill,
+    uses=(PREFILL_LINEAR_S, PREFILL_COMPUTE_S, WEIGHTS_S),
     title="Time of a prefill",
-    source="[iteration_s](#eq-iteration_s), one request and nothing in the cache",
-    holds="computing and reading overlap completely; overheads are not counted",
+    source=FITTED,
+    holds="one prompt at a time on a GPU, read at once",
 )
 EXPOSED_S = Formula(
     result=q.exposed_s,

@@ -1,200 +1,169 @@
-"""What the live figures draw: bars of sending, two rates that cross, and a map."""
+"""What the live figures draw: links against the cache, promises kept, rates carried."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from llmserve_lab import notation as q
 from llmserve_lab.disaggregation import formulas as f
+from llmserve_lab.disaggregation.goodput import (
+    ENOUGH,
+    HANDS,
+    KINDS,
+    LIMITS_S,
+    LOADS,
+    POOLS,
+    WAYS,
+    best,
+)
 from llmserve_lab.disaggregation.page.controls import BY_BANDWIDTH
+from llmserve_lab.disaggregation.served import known, load
 from llmserve_lab.page.live.axes import QuantityAxis
 from llmserve_lab.page.live.bound import BoundMark, Landmark, Marks, landmarks, picked
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.palette import GREY, NARROW, SERIES
-from llmserve_lab.roofline.formulas import BATCH_FITS
+from llmserve_lab.running_example import share
 
-WAYS = Marks(
-    BoundMark("all at the end", f.TRANSFER_S, SERIES[1]),
-    BoundMark("layer by layer", f.EXPOSED_S, SERIES[0]),
-)
-SENT = QuantityAxis(
-    q.exposed_s,
-    "ms",
-    words="sending that the second token waits for",
-    domain=(0.01, 20_000),
+BANDWIDTH = QuantityAxis(
+    q.link_bw,
+    "GB/s",
+    words="bandwidth of the link, as reached",
+    domain=(1, 1000),
     log=True,
 )
-FLEET = 16
-FAST = {"link_bw": float(BY_BANDWIDTH[0].bandwidth), "eff_link": 1.0}
-POOLS = Marks(
-    BoundMark("prefill pool", f.PREFILL_RATE, SERIES[1], "one_prefill_rate"),
-    BoundMark("decode pool", f.DECODE_RATE, SERIES[0], "one_decode_rate"),
+HIDES, BEHIND = "hides it", "falls behind"
+SIDES = {HIDES: SERIES[0], BEHIND: SERIES[1]}
+MADE = Landmark("cache is made", q.kv_made_per_s, "made_kv_made_per_s")
+FLEET = 4
+FEWEST, MOST, STEPS = 1, 400, 80
+RATE = QuantityAxis(q.shared_rate, words="rate that four GPUs carry", domain=(0, 100))
+TOKEN = QuantityAxis(
+    q.decode_step_s, "ms", words="mean step: time per token", domain=(0, 60)
 )
-GPUS = {f.PREFILL_RATE: "datum.x", f.DECODE_RATE: f"({FLEET} - datum.x)"}
-SPLIT = QuantityAxis(
-    q.n_prefill, words=f"prefill GPUs, of {FLEET}", ticks={"tickMinStep": 1}
-)
-RATE = QuantityAxis(
-    q.pools_rate,
-    words="rate, as a share of the best",
-    of=q.best_pools_rate,
-    domain=(0, 1.5),
-    ticks={"values": [0, 0.5, 1, 1.5]},
-)
-PROMPT, COLUMNS = (
-    QuantityAxis(q.prompt_len, words="prompt", domain=(64, 131_072), log=True),
-    22,
-)
-LOAD, ROWS = (
-    QuantityAxis(
-        q.shared_gpus,
-        words="load (busy GPUs, if each serves both phases)",
-        domain=(0.5, 64),
-        log=True,
-    ),
-    14,
-)
-OVERHEAD_S = 0.002  # of every iteration, in the map
-GPU_TIMES = (f.PREFILL_GPU_S, f.DECODE_GPU_S, f.SHARED_GPU_S)
 ONE, TWO = Marks(
-    BoundMark("one engine", f.SHARED_GPUS, SERIES[0]),
-    BoundMark("two pools", f.POOLS_GPUS, SERIES[1]),
+    BoundMark("one engine", f.SHARED_RATE, SERIES[0], "one_shared_rate"),
+    BoundMark("two pools", f.BEST_POOLS_RATE, SERIES[1], "two_best_pools_rate"),
 )
-# What is said of a cell, the first that holds: the test, the words, the ink.
-REGIONS = (
-    ("!datum.served", "no room, or not in time", GREY),
-    ("datum.one == 1", "one GPU is enough", SERIES[4]),
-    ("datum.one < datum.two", f"fewer in {ONE.name}", ONE.ink),
-    ("datum.one == datum.two", "as many", SERIES[2]),
-    ("datum.one > datum.two", f"fewer in {TWO.name}", TWO.ink),
+INKS = dict(zip(WAYS, (SERIES[2], SERIES[0], SERIES[1]), strict=True))
+ARRIVALS = QuantityAxis(q.arrival_rate, words="requests that arrive per second")
+KEPT = QuantityAxis(
+    q.slo_share, words="share of requests within both limits", domain=(0, 1)
 )
-INKS = {words: ink for _, words, ink in REGIONS}
 
 
-LOADED = Landmark("load", q.shared_gpus, expr="arrival_rate * shared_gpu_s")
-
-
-def sending() -> Any:
-    """For each link two bars of delay: the whole cache at the end, or by layers."""
+def ruler() -> Any:
+    """Every link on a ruler of bandwidth, and the rate at which cache is made."""
     from llmserve_lab.extras import altair as alt
 
-    here = {"link_bw": "datum.bw", "eff_link": "1"}
-    known = here | {n: n for n in ("handoff_bytes", "prefill_s")}
     rows = [
-        {"link": link.name, "bw": float(link.bandwidth), "way": way.name}
+        {"link": link.name, "bw": float(link.bandwidth) * float(share().link)}
         for link in BY_BANDWIDTH
-        for way in WAYS
     ]
-    short = f"width < {NARROW} ? truncate(datum.label, 15) : datum.label"
-    y = alt.Y(
-        "link", type="nominal", sort=None, title=None, axis=alt.Axis(labelExpr=short)
-    )
-    delays = {way.name: way.draw(SENT, **known) for way in WAYS}
-    bars = (
+    short = f"width < {NARROW} ? truncate(datum.label, 16) : datum.label"
+    axis = alt.Axis(labelExpr=short, labelLimit=220)
+    y = alt.Y("link", type="nominal", sort=None, title=None, axis=axis)
+    x = BANDWIDTH.on("x", "shown")
+    side = f"datum.bw < {MADE.signal} ? '{BEHIND}' : '{HIDES}'"
+    points = (
         alt.Chart(alt.Data(values=rows))
-        .transform_calculate(ms=picked("way", delays), start="0.01")
-        .mark_bar(clip=True)
-        .encode(
-            x=SENT.on("x", "ms"),
-            x2="start",
-            y=y,
-            yOffset=alt.YOffset("way", type="nominal", sort=None),
-            color=by_ink("way", WAYS.inks)["color"],
-        )
+        .transform_calculate(shown=BANDWIDTH.scaled("datum.bw", q.link_bw), side=side)
+        .mark_point(filled=True, size=130, opacity=1)
+        .encode(x=x, y=y, color=by_ink("side", SIDES)["color"])
     )
-    rule = landmarks(SENT, "x", "ms", Landmark("prefill", q.prefill_s))
-    return alt.layer(bars, *rule, height=400)
+    return alt.layer(points, *landmarks(BANDWIDTH, "x", "shown", MADE), height=330)
 
 
-def pool_rates() -> Any:
-    """For every split of sixteen GPUs the rate of each pool; the lower one counts."""
+def promises() -> Any:
+    """Time per token against the rate, as the batch grows, until memory is full."""
     from llmserve_lab.extras import altair as alt
 
-    rates = {pool.name: f"{GPUS[pool.formula]} * {pool.read(RATE)}" for pool in POOLS}
-    x, y = SPLIT.on("x", "x"), RATE.on("y", "rate")
-    bars = (
-        alt.Chart(alt.sequence(1, FLEET, as_="x"))
-        .transform_calculate(rate=f"min({', '.join(rates.values())})")
-        .mark_bar(color=GREY.css, opacity=0.45, clip=True, size=14)
-    )
-    ends = [{"pool": pool, "x": x} for pool in rates for x in (1, FLEET - 1)]
+    x, y = RATE.on("x", "rate"), TOKEN.on("y", "ms")
+    held = {"shared_batch": "datum.held", "decode_batch": "datum.held"}
+    drawn = {
+        ONE.name: (f.SHARED_RATE, f.SHARED_STEP_S),
+        TWO.name: (f.BEST_POOLS_RATE, f.DECODE_STEP_S),
+    }
+    rates = {
+        n: RATE.draws(rate, **_tied(rate), **held) for n, (rate, _) in drawn.items()
+    }
+    times = {
+        n: TOKEN.draws(step, **_tied(step), **held) for n, (_, step) in drawn.items()
+    }
     lines = (
-        alt.Chart(alt.Data(values=ends))
-        .transform_calculate(rate=picked("pool", rates))
-        .mark_line(clip=True)
-        .encode(**by_ink("pool", POOLS.inks))
-    )
-    return alt.layer(bars.encode(x=x, y=y), lines.encode(x=x, y=y))
-
-
-def when_to_split() -> Any:
-    """A cell for each prompt and load: which arrangement takes fewer GPUs there."""
-    from llmserve_lab.extras import altair as alt
-
-    x, y = PROMPT.on("x", "from_prompt_len"), LOAD.on("y", "from_load")
-    color = by_ink("who", INKS)["color"]
-    cells = _merged(_cells()).mark_rect(opacity=0.6)
-    return alt.layer(
-        cells.encode(x=x, x2="to_prompt_len", y=y, y2="to_load", color=color),
-        *landmarks(PROMPT, "x", "from_prompt_len", Landmark("prompt", q.prompt_len)),
-        *landmarks(LOAD, "y", "from_load", LOADED),
-    )
-
-
-def _cells() -> Any:
-    """GPU times once for each prompt, then whole GPUs for each load.
-
-    A load is said as the GPUs that it would keep busy if each served both phases. No
-    prompt is served whose cache does not fit, or cannot be read in time.
-    """
-    from llmserve_lab.extras import altair as alt
-
-    prompt = {"prompt_len": "datum.prompt_len"}
-    size = prompt | {"overhead_s": f"{OVERHEAD_S}"}
-    times = {each.name: each.browser(size) for each in GPU_TIMES}
-    times["transfer_s"] = f.TRANSFER_S.browser(prompt | {"eff_link": "1"})
-    full = {"context": "(datum.prompt_len + new_tokens)"}
-    fits = f"{BATCH_FITS.browser(full)} >= 1 && {f.TBT_BATCH.browser(size)} >= 1"
-    gpus = {name: f"datum.{name}" for name in times}
-    shared = {"shared_gpu_s": gpus.pop("shared_gpu_s")}
-    rate = {"arrival_rate": "(datum.load / datum.shared_gpu_s)"}
-    return (
-        alt.Chart(alt.sequence(0, COLUMNS, as_="i"))
-        .transform_calculate(**_step("prompt_len", "i", PROMPT, COLUMNS))
-        .transform_calculate(**times, served=fits, j=f"sequence({ROWS})")
-        .transform_flatten(["j"])
-        .transform_calculate(**_step("load", "j", LOAD, ROWS))
+        alt.Chart(alt.sequence(0, STEPS + 1, as_="i"))
         .transform_calculate(
-            one=ONE.draw(LOAD, **shared, **rate), two=TWO.draw(LOAD, **gpus, **rate)
+            held=f"{FEWEST} * pow({MOST / FEWEST}, datum.i / {STEPS})",
+            way=f"['{ONE.name}', '{TWO.name}']",
         )
-        .transform_calculate(who=_who())
+        .transform_filter("datum.held <= batch_fits")
+        .transform_flatten(["way"])
+        .transform_calculate(rate=picked("way", rates), ms=picked("way", times))
+        .mark_line(clip=True)
+        .encode(
+            x=x,
+            y=y,
+            order=alt.Order("i:Q"),
+            **by_ink("way", {m.name: m.ink for m in (ONE, TWO)}),
+        )
     )
+    promise = Landmark("promised", q.tpot_target)
+    return alt.layer(lines, *landmarks(TOKEN, "y", "ms", promise), height=330)
 
 
-def _who() -> str:
-    """What is said of a cell, as a Vega expression."""
-    *first, (_, last, _) = REGIONS
-    return "".join(f"{test} ? '{words}' : " for test, words, _ in first) + f"'{last}'"
+def _tied(formula: Any) -> dict[str, float]:
+    """The constants of the machine, of those that the formula asks for."""
+    free = {"prompt_len", "new_tokens", "overlap", "overlap_kv"}
+    has: Mapping[str, Any] = known(load(), n_prefill=FLEET / 2, n_decode=FLEET / 2)
+    stand = frozenset({"shared_batch", "decode_batch", "weight_bytes"})
+    return {
+        leaf.name: float(has[leaf.name])
+        for leaf in formula.leaves(keep=stand)
+        if leaf.name in has and leaf.name not in free
+    }
 
 
-def _merged(cells: Any) -> Any:
-    """Cells of one prompt that follow each other and are alike, as one."""
-    column = {"sort": [{"field": "j"}], "groupby": ["i"]}
-    runs = (
-        cells.transform_window(before="lag(who)", **column)
-        .transform_calculate(turn="datum.who == datum.before ? 0 : 1")
-        .transform_window(run="sum(turn)", **column)
+def goodput() -> Any:
+    """Share of the requests that keep the service level, as the rate grows."""
+    from llmserve_lab.extras import altair as alt
+
+    lines = [
+        f"{i},{j},{k},{WAYS.index(way)},{rate:g},{kept:.3f}"
+        for i, each in enumerate(LOADS)
+        for j, limit in enumerate(LIMITS_S)
+        for k, hand in enumerate(HANDS)
+        for way in WAYS
+        if way == POOLS or k == 0
+        for rate, kept in zip(
+            each.rates,
+            best(each, way, kind=KINDS[0], limit_s=limit, hand=hand).shares,
+            strict=True,
+        )
+    ]
+    numbers = dict.fromkeys("lthwrs", "number")
+    data = alt.Data(
+        values="\n".join(["l,t,h,w,r,s", *lines]),
+        format=alt.CsvDataFormat(type="csv", parse=numbers),
     )
-    return runs.transform_aggregate(
-        from_load="min(from_load)",
-        to_load="max(to_load)",
-        groupby=["from_prompt_len", "to_prompt_len", "run", "who"],
+    mine = "datum.l == load && datum.t == limit"
+    hand = f"(datum.h == hand || datum.w != {WAYS.index(POOLS)})"
+    x, y = ARRIVALS.on("x", "r"), KEPT.on("y", "s")
+    drawn = (
+        alt.Chart(data)
+        .transform_filter(f"{mine} && {hand}")
+        .transform_calculate(way=f"{list(WAYS)}[datum.w]")
     )
-
-
-def _step(name: str, place: str, along: QuantityAxis, steps: int) -> dict[str, str]:
-    """Edges and middle of one of ``steps`` equal ratios, as Vega expressions."""
-    low, high = along.domain or (1, 1)
-    names = {f"from_{name}": 0, name: 0.5, f"to_{name}": 1}
-    ratio = f"{low:g} * pow({high / low:g}, (datum.{place} + "
-    return {each: f"{ratio}{up}) / {steps})" for each, up in names.items()}
+    color = by_ink("way", INKS)
+    rule = (
+        alt.Chart(alt.Data(values=[{"s": ENOUGH}]))
+        .mark_rule(strokeDash=[4, 3], color=GREY.css)
+        .encode(y=KEPT.on("y", "s"))
+    )
+    words = (
+        alt.Chart(alt.Data(values=[{"s": ENOUGH}]))
+        .mark_text(align="left", dx=4, dy=-7, color=GREY.css, text="nine in ten")
+        .encode(y=KEPT.on("y", "s"), x=alt.value(0))
+    )
+    return alt.layer(
+        drawn.mark_line(clip=True).encode(x=x, y=y, **color), rule, words, height=300
+    )

@@ -1,136 +1,214 @@
-"""The chapter's live figures: the hand-over, the ratio of the pools, and the map."""
+"""The chapter's live figures: links, promises, and what each way serves."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from llmserve_lab.disaggregation import formulas as f
+from llmserve_lab.disaggregation.goodput import (
+    CHUNKS,
+    GPUS,
+    HANDS,
+    KINDS,
+    LIMITS_S,
+    LOADS,
+    POOLS,
+    TTFT_S,
+    WHOLE,
+    best,
+)
 from llmserve_lab.disaggregation.page import charts
 from llmserve_lab.disaggregation.page.controls import (
-    IN_TIME,
+    FITS_ALL,
     hardware,
     link_choice,
     sliders,
 )
+from llmserve_lab.disaggregation.page.pools import pools_by_layer
+from llmserve_lab.disaggregation.page.router import means as router_means
+from llmserve_lab.disaggregation.page.router import routes_by_rule
+from llmserve_lab.disaggregation.served import known, load
+from llmserve_lab.formula.band import Unmeasured
+from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.text import si
+from llmserve_lab.notation import quantity
+from llmserve_lab.page.banded import banded
+from llmserve_lab.page.live.controls import Choice, Lookup, Slider
 from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
+from llmserve_lab.running_example import device, model
+
+__all__ = [
+    "goodput",
+    "links",
+    "pools_by_layer",
+    "promises",
+    "router_means",
+    "routes_by_rule",
+]
+MACHINE = f"{model().name}, {GPUS} × {device().name}"
+NO_BAND = Unmeasured("no measured row tells at which rate a promise is kept")
+FREE = ("prompt_len", "new_tokens", "tpot_target", "overlap", "overlap_kv")
 
 
-def sending() -> LiveFigure:
-    """Delay of the second token on every link, sent whole or layer by layer."""
+def links() -> LiveFigure:
+    """Every link against the rate at which a prefill makes cache."""
+    stand = {"weight_bytes": "weight_bytes"}
     return LiveFigure(
-        name="sending",
-        title="A link faster than the cache is made hides all but the last layer",
-        chart=charts.sending,
+        name="links",
+        title="A link right of the line hides the hand-over behind the prefill",
+        chart=charts.ruler,
         controls=(
-            *sliders(prompt_len=4096.0),
-            *hardware("Llama-2-7B", layers=True),
+            Slider(quantity("prompt_len"), FITS_ALL, 1000.0, "Prompt"),
+            *hardware(),
             link_choice(),
         ),
-        derived={"prefill_s": f.PREFILL_S, "made": f.KV_MADE_PER_S},
-        readouts=(
-            Readout(f.HANDOFF_BYTES, "To hand over"),
-            Readout("prefill_s", "Prefill"),
-            Readout("made", "Cache is made at"),
-            Readout(f.TRANSFER_S, "Time to send the cache at the end", eff_link=1.0),
-            Readout(f.EXPOSED_S, "Sent layer by layer, seen", eff_link=1.0),
-            Verdict(
-                "hides",
-                "The link",
-                "made",
-                "link_bw",
-                ("hides it", "falls behind"),
-            ),
-        ),
-        sentence=(
-            "{model} on {accelerator}, a prompt of {prompt_len}: {handoff_bytes} to "
-            "hand over, made at {made}. {link} {hides}: {transfer_s} if all is sent at "
-            "the end, {exposed_s} of delay if it is sent layer by layer."
-        ),
-    )
-
-
-def pool_rates() -> LiveFigure:
-    """The rate of every split of sixteen GPUs, memory-bound decode."""
-    fleet = {"n_prefill": 1.0, "n_decode": float(charts.FLEET - 1), **charts.FAST}
-    return LiveFigure(
-        name="pool-rates",
-        title="The right split is where two lines cross, and prompts move it",
-        chart=charts.pool_rates,
-        controls=(
-            *sliders(
-                IN_TIME,
-                prompt_len=2048.0,
-                new_tokens=200.0,
-                tbt_target=0.025,
-                overhead_s=0.0,
-                overlap=1.0,
-            ),
-            *hardware(),
-        ),
         derived={
-            "one_prefill_rate": Bound(f.PREFILL_RATE, n_prefill=1.0, **charts.FAST),
-            "one_decode_rate": Bound(f.DECODE_RATE, n_decode=1.0),
-            "best_pools_rate": Bound(f.BEST_POOLS_RATE, **fleet),
+            "made_prefill_s": Bound(f.PREFILL_S, **stand),
+            "made_kv_made_per_s": Bound(f.KV_MADE_PER_S, prefill_s="made_prefill_s"),
         },
         readouts=(
-            Readout(f.PREFILL_S, "A prefill"),
-            Readout(f.MEAN_CONTEXT, "Mean context of a decode step"),
-            Readout(f.TBT_BATCH, "Batch that keeps the target"),
-            Readout(f.POOL_RATIO, "Decode GPUs for each prefill GPU"),
-            Readout("best_pools_rate", "Sixteen GPUs carry at most"),
+            Readout(f.HANDOFF_BYTES, "Cache to hand over"),
+            Readout("made_prefill_s", "Prefill"),
+            Readout("made_kv_made_per_s", "Cache that a prefill makes"),
+            Readout(f.TRANSFER_S, "Time to send the cache"),
+            Readout(
+                f.EXPOSED_S,
+                "Part of the sending that outlasts the prefill",
+                prefill_s="made_prefill_s",
+            ),
         ),
         sentence=(
-            "{model} on {accelerator}, prompts of {prompt_len} and answers of "
-            "{new_tokens} at {tbt_target} a token: {pool_ratio} decode GPUs for each "
-            "that prefills, and a rate of at most {best_pools_rate} on sixteen."
+            "{model} on {accelerator}, a prompt of {prompt_len}: {handoff_bytes} of "
+            "cache, made at {made_kv_made_per_s}. {link} sends it in {transfer_s}; "
+            "layer by layer, {exposed_s} of that are left when the prefill ends."
+        ),
+        goal=Goal(
+            "find a case in which InfiniBand HDR falls behind.",
+            lambda link_bw, eff_link, made_kv_made_per_s: (
+                (link_bw < 26e9)
+                & (link_bw > 24e9)
+                & (link_bw * eff_link < made_kv_made_per_s)
+            ),
+            {"model": "Llama-2-7B", "link": "InfiniBand HDR"},
         ),
     )
 
 
-def when_to_split() -> LiveFigure:
-    """Which arrangement takes fewer GPUs, whole ones, at every prompt and load."""
-    overhead = {"overhead_s": charts.OVERHEAD_S}
+def tied(formula: Formula, **at: Any) -> Bound:
+    """A formula on the chapter's machine, what the sliders move left open."""
+    half = {"n_prefill": GPUS / 2, "n_decode": GPUS / 2}
+    has = {**known(load(), **half), **at}
+    stand = frozenset({"weight_bytes", *at})
+    asked = {leaf.name for leaf in formula.leaves(keep=stand)}
+    open_ = {name for name in FREE if name not in at}
+    return Bound(formula, **{n: v for n, v in has.items() if n in asked - open_})
+
+
+def promises() -> LiveFigure:
+    """Time per token against the rate, and what a promise leaves each way."""
     return LiveFigure(
-        name="when-to-split",
-        title="Low load, short prompts or a slow link: better one engine",
-        chart=charts.when_to_split,
-        controls=(
-            *sliders(
-                IN_TIME,
-                prompt_len=8192.0,
-                arrival_rate=50.0,
-                new_tokens=200.0,
-                tbt_target=0.025,
-                overlap=0.0,
-                link_bw=50e9,
-            ),
-            *hardware(),
+        name="promises",
+        title="A larger batch carries more, and takes longer over each token",
+        chart=charts.promises,
+        controls=sliders(
+            tpot_target=0.015,
+            prompt_len=1000.0,
+            new_tokens=200.0,
+            overlap=0.5,
+            overlap_kv=0.0,
         ),
-        derived={each.name: Bound(each, **overhead) for each in charts.GPU_TIMES},
-        readouts=(
-            Readout(
-                f.SHARED_GPUS, "GPUs, one engine on each", shared_gpu_s="shared_gpu_s"
+        derived={
+            "batch_fits": tied(f.ROOM_BATCH),
+            "one_shared_batch": tied(f.SHARED_BATCH, batch_fits="batch_fits"),
+            "two_decode_batch": tied(f.DECODE_BATCH, batch_fits="batch_fits"),
+            "one_shared_rate": tied(f.SHARED_RATE, shared_batch="one_shared_batch"),
+            "two_best_pools_rate": tied(
+                f.BEST_POOLS_RATE, decode_batch="two_decode_batch"
             ),
-            Readout(
-                f.POOLS_GPUS,
-                "GPUs, two pools",
-                prefill_gpu_s="prefill_gpu_s",
-                decode_gpu_s="decode_gpu_s",
-                eff_link=1.0,
+        },
+        readouts=(
+            Readout("one_shared_batch", "Batch of one engine"),
+            Readout("two_decode_batch", "Batch of a decode GPU"),
+            banded(
+                Readout("one_shared_rate", "Rate of one engine on each GPU"), NO_BAND
+            ),
+            banded(
+                Readout("two_best_pools_rate", "Rate of two pools, split at best"),
+                NO_BAND,
             ),
             Verdict(
-                "fewer",
-                "Better",
-                "pools_gpus",
-                "shared_gpus",
+                "more",
+                "More requests with",
+                "one_shared_rate",
+                "two_best_pools_rate",
                 ("two pools", "one engine"),
             ),
         ),
         sentence=(
-            "{model} on {accelerator}, {arrival_rate} with prompts of {prompt_len} and "
-            "answers of {new_tokens} at {tbt_target} a token, links of {link_bw}, "
-            f"overlap {{overlap}}, an overhead of {si(charts.OVERHEAD_S, 's')}: "
-            "{shared_gpus} GPUs if each serves both phases, {pools_gpus} in two pools; "
-            "better {fewer}."
+            f"{MACHINE}, prompts of {{prompt_len}}, answers of {{new_tokens}} "
+            "at {tpot_target} promised for a token: {one_shared_rate} with one engine "
+            "on each GPU, {two_best_pools_rate} with two pools."
         ),
+        goal=Goal(
+            "find a promise under which one engine on each GPU carries more.",
+            lambda one_shared_rate, two_best_pools_rate: (
+                one_shared_rate > two_best_pools_rate
+            ),
+            {"tpot_target": 0.05},
+        ),
+    )
+
+
+def goodput() -> LiveFigure:
+    """Share of requests within both limits against the rate, in three ways."""
+    limits = tuple(si(each, "s") for each in LIMITS_S)
+    default = limits[1]
+    names = {WHOLE: "whole_goodput", CHUNKS: "chunks_goodput", POOLS: "pools_goodput"}
+    return LiveFigure(
+        name="goodput",
+        title="Goodput: how far each line stays above nine in ten",
+        chart=charts.goodput,
+        controls=(
+            Choice("load", "Load", tuple(e.name for e in LOADS), LOADS[0].name),
+            Choice("limit", "Promised time per token", limits, default),
+            Choice("hand", "Hand-over", HANDS, HANDS[0]),
+            *(
+                Lookup(name, ("load", "limit", "hand"), _rates(way), "request/s")
+                for way, name in names.items()
+            ),
+        ),
+        readouts=tuple(
+            banded(Readout(name, f"Goodput, {way}"), NO_BAND)
+            for way, name in names.items()
+        ),
+        sentence=(
+            f"{MACHINE}, {{load}}, a first token within {si(TTFT_S, 's')} and "
+            "{limit} for each further one, hand-over: {hand}. Goodput: "
+            "{whole_goodput} with whole prompts, {chunks_goodput} with chunks, "
+            "{pools_goodput} with two pools."
+        ),
+        goal=Goal(
+            "find a promise under which two pools serve twice as many.",
+            lambda pools_goodput, whole_goodput, chunks_goodput: (
+                (pools_goodput > 1.9 * whole_goodput)
+                & (pools_goodput > 1.9 * chunks_goodput)
+            ),
+            {"load": LOADS[1].name, "limit": limits[0]},
+        ),
+    )
+
+
+def _rates(way: str) -> tuple[Any, ...]:
+    """Goodput of a way, by load, promise and hand-over."""
+    return tuple(
+        tuple(
+            tuple(
+                best(each, way, kind=KINDS[0], limit_s=limit, hand=hand).per_s
+                for hand in HANDS
+            )
+            for limit in LIMITS_S
+        )
+        for each in LOADS
     )

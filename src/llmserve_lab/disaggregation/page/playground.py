@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -14,8 +15,9 @@ from llmserve_lab.disaggregation.topologies import (
     table,
     trace,
 )
-from llmserve_lab.engine import IterationCost, Report, Request
+from llmserve_lab.engine import Report, Request
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
+from llmserve_lab.running_example import ANSWER, PROMPT, served_by
 from llmserve_lab.workloads import READERS, made_up
 
 MODELS = {model.name: model for model in ON_ONE_GPU}
@@ -28,17 +30,17 @@ MADE_UP = "made up"
 def bench(reports: dict[str, Report]) -> Bench:
     """Every setting open; its picture is that of ``reports``, the chapter's example."""
     knobs: dict[str, Knob] = {
-        "model": Choose("model", tuple(MODELS), "Llama-3-8B"),
+        "model": Choose("model", tuple(MODELS), "Llama-3.1-8B"),
         "gpu": Choose("GPU", tuple(MACHINES), "H100 SXM"),
         "link": Choose("link", tuple(WIRES), "InfiniBand NDR"),
         "latency": Turn("its latency, where none is published (µs)", 0, 1000, 0),
         "n_prefill": Turn("prefill GPUs", 1, 64, 2),
         "n_decode": Turn("decode GPUs", 1, 64, 2),
-        "prompt": Turn("mean prompt (tokens)", 1, 100_000, 2048),
-        "output": Turn("mean answer (tokens)", 1, 4000, 200),
+        "prompt": Turn("mean prompt (tokens)", 1, 100_000, PROMPT),
+        "output": Turn("mean answer (tokens)", 1, 4000, ANSWER),
         "rate": Turn("requests in 10 s", 1, 10_000, 400),
         "budget": Turn("rows in a chunked iteration", 16, 16_384, 512),
-        "overhead": Turn("overhead of an iteration (ms)", 0, 100, 0),
+        "overhead": Turn("added to every iteration (ms)", 0, 100, 0),
         "reader": Choose("or a trace, read as", tuple(READERS), "azure"),
         "file": Write("… from this file", f"path of a trace, or: {MADE_UP}"),
     }
@@ -58,7 +60,8 @@ def _show(
     **load: Any,
 ) -> str:
     """The table and the picture of three deployments under one load."""
-    cost = IterationCost.of(MODELS[model], MACHINES[gpu], overhead_s=overhead * MS)
+    each = served_by(MODELS[model], MACHINES[gpu])
+    cost = replace(each, overhead_s=each.overhead_s + overhead * MS)
     ways = deployments(
         cost=cost,
         n_prefill=n_prefill,

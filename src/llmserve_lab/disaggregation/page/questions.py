@@ -1,166 +1,75 @@
-"""What to guess before reading about the split, and what to work out after it."""
+"""What to guess before each reveal, and what to work out at the end."""
 
 from __future__ import annotations
 
-from llmserve_lab import catalog
-from llmserve_lab.catalog import machine, workload
+from math import ceil
+
+from llmserve_lab.disaggregation import byhand
 from llmserve_lab.disaggregation import formulas as f
-from llmserve_lab.disaggregation.capacity_sim import pool_rates
+from llmserve_lab.disaggregation.goodput import (
+    HANDS,
+    KINDS,
+    LIMITS_S,
+    LOADS,
+    POOLS,
+    WHOLE,
+    best,
+)
+from llmserve_lab.disaggregation.served import known, load, value
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.question.question import Hint, Question
 
-H100 = machine(catalog.accelerator("h100-sxm"))
-LLAMA_2 = workload(catalog.model("llama-2-7b")) | H100
-LLAMA_3 = workload(catalog.model("llama-3-8b")) | H100
-HDR = {"link_bw": float(catalog.link("infiniband-hdr").bandwidth), "eff_link": 1.0}
-PROMPT, LONG, ANSWER, BATCH, TARGET = 4096, 8192, 200, 32, 0.025
-RATE = 20
+SENT = 4000  # tokens of the prompt to send by hand
+RATE = 80.0  # requests per second of the sizing exercise
+STRICT_S, LOOSE_S = LIMITS_S[0], LIMITS_S[-1]
+SIZED_S = 0.015  # promised for a token in the sizing exercise
+STEP_S, RIDE_S, PER_GPU = 0.015, 0.026, 12.0  # of the exercise on the stretched gap
 PRICE_PER_HOUR, SPEED = 2.0, 2000.0
-FLEET = {"new_tokens": ANSWER, "tbt_target": TARGET, "overhead_s": 0.0, "overlap": 1.0}
 
 
-def _free_rows() -> float:
-    return float(f.FREE_ROWS.at(LLAMA_2, batch=BATCH, context=1024))
+def _step_s() -> float:
+    return byhand.usual(f.DECODE_STEP_S, decode_batch=byhand.BATCH)
 
 
-def _pools_over_shared() -> float:
-    """What two pools carry at best over what one engine carries, under the roofline."""
-    known = LLAMA_3 | FLEET | {"prompt_len": LONG, "n_prefill": 1, "n_decode": 1}
-    wire = {"link_bw": float(catalog.link("nvlink4").bandwidth), "eff_link": 1.0}
-    best = f.BEST_POOLS_RATE.at(known, **pool_rates(known, wire))
-    return float(best / f.SHARED_RATE.at(known))
+def _alone_s() -> float:
+    return byhand.usual(f.PREFILL_S)
 
 
-predict_free = Question(
-    name="disaggregation.predict-free",
-    kind="predict",
-    prompt=(
-        f"An H100 decodes {BATCH} requests of Llama-2-7B, 1024 tokens in cache each. "
-        "While it reads, its tensor cores are nearly idle. How many rows of somebody's "
-        "prompt could they compute in that time, the step becoming no longer?"
-    ),
-    choices=("none", "about ten", "several hundred"),
-    answer=lambda: 2.0 if _free_rows() > 200 else 1.0,
-    why=lambda: (
-        f"{plain(_free_rows())} rows, equation [free_rows](#eq-free_rows). A decode "
-        "step that carries a "
-        "chunk of that size costs nothing more, as long as computing and reading "
-        "overlap. That is what two pools give up."
-    ),
-    hints=(
-        Hint(
-            lambda: 0.0,
-            "Compare the rows of a decode step with the ridge: computing ends long "
-            "before reading does.",
-        ),
-        Hint(
-            lambda: 1.0,
-            "The ridge is at hundreds of rows, and decode fills few of them.",
-        ),
-    ),
-)
-predict_hide = Question(
-    name="disaggregation.predict-hide",
-    kind="predict",
-    prompt=(
-        "A prompt's cache can be sent layer by layer while the prefill still runs. "
-        "Twice as long a prompt makes twice the cache. Does it take a faster link to "
-        "hide the sending?"
-    ),
-    choices=("yes, twice as fast", "no, hardly a different one"),
-    answer=lambda: float(
-        f.KV_MADE_PER_S.at(LLAMA_2, prompt_len=LONG)
-        < 1.5 * f.KV_MADE_PER_S.at(LLAMA_2, prompt_len=PROMPT)
-    ),
-    why=lambda: (
-        "Twice the cache is made in twice the time: "
-        f"{si(f.KV_MADE_PER_S.at(LLAMA_2, prompt_len=PROMPT), 'byte/s')} at {PROMPT} "
-        f"tokens and {si(f.KV_MADE_PER_S.at(LLAMA_2, prompt_len=LONG), 'byte/s')} at "
-        f"{LONG}, a little less because attention takes its share of the time."
-    ),
-    hints=(
-        Hint(
-            lambda: 0.0,
-            "Twice the prompt also takes twice the time to compute, so the link has "
-            "twice the time.",
-        ),
-    ),
-)
-predict_rate = Question(
-    name="disaggregation.predict-rate",
-    kind="predict",
-    prompt=(
-        f"Llama-3-8B, prompts of {LONG} tokens. If computing and reading overlap "
-        "perfectly, who carries more requests on the same GPUs?"
-    ),
-    choices=("two pools", "one engine on each GPU", "both the same"),
-    answer=lambda: 1.0 if _pools_over_shared() < 0.9 else 2.0,
-    why=lambda: (
-        f"Two pools carry {_pools_over_shared():.0%} of what one engine does: in each "
-        "pool one half of the machine waits, compute here and memory there. The split "
-        "needs other reasons, and there are some."
-    ),
-    hints=(
-        Hint(
-            lambda: 0.0,
-            "That is the hope. But in each pool one half of the machine waits.",
-        ),
-        Hint(
-            lambda: 2.0,
-            "The work is the same, but only an iteration that mixes prefill and "
-            "decode can read and compute at once.",
-        ),
-    ),
-)
-handoff = Question(
-    name="disaggregation.handoff",
-    prompt=(
-        f"How long does InfiniBand HDR, one port, take to send the cache of {PROMPT} "
-        "tokens of Llama-2-7B in 16 bits?"
-    ),
-    answer=lambda: f.TRANSFER_S.at(LLAMA_2, HDR, prompt_len=PROMPT),
-    unit="s",
-    asked_in="ms",
-    rel_tol=0.02,
-    hints=(
-        Hint(
-            lambda: f.TRANSFER_S.at(LLAMA_2, HDR, prompt_len=PROMPT) / 2,
-            "That counts both directions of the link.",
-        ),
-    ),
-    why=lambda: (
-        "Equation [transfer_s](#eq-transfer_s): "
-        f"{si(f.TRANSFER_S.at(LLAMA_2, HDR, prompt_len=PROMPT), 's')}. HDR sends "
-        f"{si(HDR['link_bw'], 'byte/s')} one way."
-    ),
-)
-decode_pool = Question(
-    name="disaggregation.decode-pool",
-    prompt=(
-        f"{RATE} requests per second of Llama-3-8B, prompts of {LONG} and answers of "
-        f"{ANSWER} tokens, on H100s. How many of them must decode so that no step "
-        f"takes longer than {si(TARGET, 's')}? Round up."
-    ),
-    answer=lambda: -(-_decode_gpus() // 1),
-    rel_tol=0.0,
-    hints=(
-        Hint(
-            lambda: (
-                -(-f.PREFILL_GPUS.at(LLAMA_3, prompt_len=LONG, arrival_rate=RATE) // 1)
-            ),
-            "That is how many prefill.",
-        ),
-    ),
-    why=lambda: (
-        f"Equation [decode_gpus](#eq-decode_gpus) gives {plain(_decode_gpus())}, so "
-        f"{plain(-(-_decode_gpus() // 1))}."
-    ),
-)
+def made(prompt: float) -> float:
+    """Cache that a prefill of the running example makes per second."""
+    return value(f.KV_MADE_PER_S, known(load(prompt)))
 
 
-def _decode_gpus() -> float:
-    known = LLAMA_3 | FLEET
-    return float(f.DECODE_GPUS.at(known, prompt_len=LONG, arrival_rate=RATE))
+def served(way: str, limit_s: float, load_at: int = 0) -> float:
+    """Goodput of a way under a promise, wire alone."""
+    found = best(LOADS[load_at], way, kind=KINDS[0], limit_s=limit_s, hand=HANDS[0])
+    return found.per_s
+
+
+def transfer_s() -> float:
+    """Time to send the prompt of the first exercise."""
+    return value(f.TRANSFER_S, known(load(SENT)))
+
+
+def handoff_bytes() -> float:
+    """Bytes of it."""
+    return value(f.HANDOFF_BYTES, known(load(SENT)))
+
+
+def decode_gpus() -> float:
+    """GPUs that decode in the sizing exercise, not yet rounded."""
+    return value(f.DECODE_GPUS, known(load(promise_s=SIZED_S), arrival_rate=RATE))
+
+
+def prefill_gpus() -> float:
+    """GPUs that prefill there."""
+    return value(f.PREFILL_GPUS, known(load(promise_s=SIZED_S), arrival_rate=RATE))
+
+
+def gap_s() -> float:
+    """The stretched gap of the exercise."""
+    told = {"decode_step_s": STEP_S, "ride_s": RIDE_S, "arrival_rate": PER_GPU}
+    return float(f.SHARED_GAP_S(**told))
 
 
 def _million() -> float:
@@ -168,6 +77,170 @@ def _million() -> float:
     return 1e6 * float(f.TOKEN_COST(**price))
 
 
+predict_hide = Question(
+    name="disaggregation.predict-hide",
+    kind="predict",
+    prompt=(
+        "A prompt twice as long leaves twice the cache. The cache is sent layer by "
+        "layer while the prompt is still being read. Does a prompt twice as long need "
+        "a faster link, if the sending is to stay hidden?"
+    ),
+    choices=("yes, twice as fast", "no, about the same link will do"),
+    answer=lambda: float(made(8000) < 1.5 * made(4000)),
+    why=lambda: (
+        "Twice the cache is made in about twice the time: "
+        f"{si(made(4000), 'byte/s')} at 4,000 tokens and "
+        f"{si(made(8000), 'byte/s')} at 8,000. The longer the prompt, the larger the "
+        "share of attention in its time, and attention makes no cache."
+    ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "The longer prompt also takes twice the time to compute, so the link has "
+            "twice the time.",
+        ),
+    ),
+)
+predict_ride = Question(
+    name="disaggregation.predict-ride",
+    kind="predict",
+    prompt=lambda: (
+        f"An H100 decodes {byhand.BATCH:.0f} requests of Llama-3.1-8B in steps of "
+        f"{1e3 * _step_s():.1f} ms. One more prompt, of 1,000 tokens, rides in such a "
+        f"step; alone it would take {1e3 * _alone_s():.1f} ms. How much longer does "
+        "the step become?"
+    ),
+    choices=("as long as alone", "a fifth less than alone", "next to nothing"),
+    answer=lambda: 1.0 if 0.7 < byhand.ride_s() / _alone_s() < 0.9 else 0.0,
+    why=lambda: (
+        f"{1e3 * byhand.ride_s():.1f} ms: the prompt's rows and its attention are "
+        "computed all the same, but launches and the reading of the weights are paid "
+        "for once."
+    ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "Part of what it takes alone has been paid for by the step already.",
+        ),
+        Hint(
+            lambda: 2.0,
+            "Its rows have to be computed, a thousand of them, and the GPU computes "
+            "about two hundred while it reads the weights.",
+        ),
+    ),
+)
+predict_promise = Question(
+    name="disaggregation.predict-promise",
+    kind="predict",
+    prompt=lambda: (
+        "Four H100 serve Llama-3.1-8B, 1,000 tokens in and 200 out. Users are promised "
+        f"a token every {si(STRICT_S, 's')} on average; then the promise is loosened "
+        f"to {si(LOOSE_S, 's')}. Which arrangement serves more requests that keep it?"
+    ),
+    choices=(
+        "two pools under both promises",
+        "one engine on each GPU under both",
+        "two pools under the strict one, one engine under the loose one",
+    ),
+    answer=lambda: (
+        2.0
+        if served(POOLS, STRICT_S) > served(WHOLE, STRICT_S)
+        and served(POOLS, LOOSE_S) < served(WHOLE, LOOSE_S)
+        else 0.0
+    ),
+    why=lambda: (
+        f"At {si(STRICT_S, 's')} two pools serve {plain(served(POOLS, STRICT_S))} "
+        f"requests/s and one engine on each GPU {plain(served(WHOLE, STRICT_S))}; at "
+        f"{si(LOOSE_S, 's')} it is {plain(served(POOLS, LOOSE_S))} against "
+        f"{plain(served(WHOLE, LOOSE_S))}."
+    ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "A loose promise leaves room for prompts in the decode steps, and a shared "
+            "GPU reads its weights once for both.",
+        ),
+        Hint(
+            lambda: 1.0,
+            "Under a strict promise the prompts eat what a step may last; a GPU that "
+            "only decodes can hold a larger batch.",
+        ),
+    ),
+)
+handoff = Question(
+    name="disaggregation.handoff",
+    prompt=lambda: (
+        f"A prompt of {SENT:,} tokens was read by Llama-3.1-8B; the cache takes 131 kB "
+        "a token. How long does a link take that reaches 28.3 GB/s one way?"
+    ),
+    answer=transfer_s,
+    unit="s",
+    asked_in="ms",
+    rel_tol=0.02,
+    hints=(
+        Hint(
+            lambda: transfer_s() / 2,
+            "That counts both directions of the link; the cache goes one way.",
+        ),
+    ),
+    why=lambda: (
+        f"{si(handoff_bytes(), 'byte')} over 28.3 GB/s, equation {f.TRANSFER_S.link}: "
+        f"{si(transfer_s(), 's')}."
+    ),
+)
+sizing = Question(
+    name="disaggregation.sizing",
+    prompt=lambda: (
+        f"{RATE:.0f} requests per second of the usual kind (1,000 in, 200 out) are to "
+        f"get a token every {si(SIZED_S, 's')}. A request takes "
+        f"{si(prefill_gpus() / RATE, 's')} of a prefill GPU and "
+        f"{si(decode_gpus() / RATE, 's')} of a decode GPU. How many GPUs in all, "
+        "whole ones in each pool?"
+    ),
+    answer=lambda: float(ceil(prefill_gpus()) + ceil(decode_gpus())),
+    rel_tol=0.0,
+    hints=(
+        Hint(
+            lambda: float(ceil(prefill_gpus() + decode_gpus())),
+            "Each pool is rounded up by itself: no GPU can stand in both.",
+        ),
+        Hint(lambda: float(ceil(decode_gpus())), "That is the decode pool alone."),
+    ),
+    why=lambda: (
+        f"Rate times time: {plain(prefill_gpus())} prefill GPUs, so "
+        f"{ceil(prefill_gpus())}, and {plain(decode_gpus())} decode GPUs, so "
+        f"{ceil(decode_gpus())}."
+    ),
+)
+stretch = Question(
+    name="disaggregation.stretch",
+    prompt=lambda: (
+        f"A GPU decodes in steps of {si(STEP_S, 's')}. Now {PER_GPU:.0f} prompts a "
+        f"second arrive on it as well; each makes the step in which it rides "
+        f"{si(RIDE_S, 's')} longer. What is the mean gap between two tokens?"
+    ),
+    answer=gap_s,
+    unit="s",
+    asked_in="ms",
+    rel_tol=0.02,
+    hints=(
+        Hint(
+            lambda: STEP_S + STEP_S * PER_GPU * RIDE_S,
+            "While the prompts lengthen the gap, more prompts arrive: the longer gap "
+            "collects more of them.",
+        ),
+        Hint(
+            lambda: STEP_S + RIDE_S,
+            "Not every step carries a prompt.",
+        ),
+    ),
+    why=lambda: (
+        f"Prompts take {PER_GPU * RIDE_S:.0%} of the time, so "
+        f"{1 - PER_GPU * RIDE_S:.0%} are left for decode steps: "
+        f"{si(STEP_S, 's')} / {1 - PER_GPU * RIDE_S:.3f} = {si(gap_s(), 's')}, "
+        f"equation {f.SHARED_GAP_S.link}."
+    ),
+)
 token_cost = Question(
     name="disaggregation.token-cost",
     prompt=(

@@ -156,10 +156,16 @@ def _wire(
 def _collectives(
     model: ModelShape, *, precision: str, tp: int, along: Mapping[str, Cited]
 ) -> dict[str, float]:
-    """Two all-reduces a layer: what they take with nothing to send, and for a row."""
+    """Two all-reduces a layer: what they take with nothing to send, and for a row.
+
+    The latency is that of a small message from end to end, and an all-reduce of few
+    rows takes about one (:mod:`llmserve_lab.cluster.calibration`); the bytes are those
+    of a ring, which no way without a switch can undercut.
+    """
     if tp == 1:
         return {}
-    known = {**along, "n_ranks": tp}
+    known = {**along, "n_ranks": tp, "start_s": along["link_latency"]}
+    known["link_latency"] = Cited(0.0, "s", "estimate", "one latency in all")
     row_bytes = model.d_model * float(PRECISIONS[precision].bytes_weight)
     times = model.n_layers * all_reduces_per_layer.value
     one_row_s = float(ALL_REDUCE_S.at(known, tensor_bytes=row_bytes))

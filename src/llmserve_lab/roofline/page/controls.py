@@ -1,4 +1,8 @@
-"""What a reader can choose here: a model, a machine, and what goes through."""
+"""What a reader can choose here: a model, a machine, and what goes through.
+
+Every prompt and every context that can be set is below the maximum of every model that
+can be chosen.
+"""
 
 from __future__ import annotations
 
@@ -12,34 +16,52 @@ from llmserve_lab.catalog import (
 )
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Lookup, Slider
+from llmserve_lab.roofline.machine import MEAN_CONTEXT
+from llmserve_lab.running_example import MODEL, PROMPT, share
 
 FORMATS = ("bf16", "fp8")
-DEVICES = tuple(a for a in ACCELERATORS.values() if a.disclosed and a.num_devices < 72)
-LARGE = tuple(model for model in MODELS.values() if model.params_total > 1e9)
-SHARES = tuple(EFFICIENCIES[key] for key in ("datasheet", "article-06", "flashmla"))
+SINGLE = ("a100-80-sxm", "h100-sxm", "h200-sxm", "b200-sxm", "mi300x")
+DEVICES = tuple(ACCELERATORS[key] for key in SINGLE)
+SERVED = tuple(MODELS[key] for key in (MODEL, "qwen3-32b", "llama-3.1-70b"))
+SHARES = (EFFICIENCIES["datasheet"], share())
 STOPS = {
-    "batch": tuple(2.0**i for i in range(11)),
-    "chunk": tuple(2.0**i for i in range(8, 14)),
-    "context": (0.0, *(2.0**i for i in range(7, 21))),
+    "batch": tuple(2.0**i for i in range(10)),
+    "chunk": (*(2.0**i for i in range(6, 10)), float(PROMPT), 2048.0, 4096.0, 8192.0),
+    "context": (
+        *(2.0**i for i in range(7, 11)),
+        float(MEAN_CONTEXT),
+        *(2.0**i for i in range(11, 16)),
+    ),
 }
 
 
 def model_choice(
-    default: str = "Llama-2-7B", models: tuple[ModelShape, ...] = LARGE
-) -> tuple[Choice, Lookup]:
-    """A choice of model, and its κ, which depends on the precision too.
+    models: tuple[ModelShape, ...] = SERVED,
+) -> tuple[Choice, Lookup, Lookup, Lookup]:
+    """A choice of model; its κ and its weights depend on the precision, too.
 
-    Latent attention works absorbed in decode, on keys and values made in prefill.
+    ``weight_bytes`` are those that an iteration reads, ``stored_bytes`` those held.
     """
     works = [workload(model) for model in models]
-    names = ("params_total", "params_read", "params_active", "attn_flops_per_pair")
+    names = ("params_active", "attn_flops_per_pair")
     sizes = {name: tuple(work[name] for work in works) for name in names}
-    sizes["prefill_pair_flops"] = tuple(
-        workload(model, absorbed=False)["attn_flops_per_pair"] for model in models
-    )
     options = tuple(model.name for model in models)
-    choice = Choice("model", "Model", options, default, sizes)
-    return choice, kv_lookup("kv_bytes_per_token", models, "model")
+    choice = Choice("model", "Model", options, options[0], sizes)
+    read = tuple(float(model.params_read) for model in models)
+    stored = tuple(float(model.params_total) for model in models)
+    return (
+        choice,
+        kv_lookup("kv_bytes_per_token", models, "model"),
+        _weights("weight_bytes", read),
+        _weights("stored_bytes", stored),
+    )
+
+
+def _weights(signal: str, params: tuple[float, ...]) -> Lookup:
+    """Bytes of so many parameters of each model, by precision."""
+    widths = [float(PRECISIONS[p].bytes_weight) for p in FORMATS]
+    table = tuple(tuple(width * count for width in widths) for count in params)
+    return Lookup(signal, ("model", "precision"), table, "byte")
 
 
 def kv_lookup(signal: str, models: tuple[ModelShape, ...], *by: str) -> Lookup:
@@ -65,7 +87,7 @@ def machine_choice(default: str = "H100 SXM") -> tuple[Choice, Choice, Lookup]:
     devices = tuple(a.name for a in DEVICES)
     formats = tuple(p.upper() for p in FORMATS)
     return (
-        Choice("accelerator", "Accelerator", devices, default, memory),
+        Choice("accelerator", "GPU", devices, default, memory),
         Choice("precision", "Weights and cache in", formats, formats[0], widths),
         Lookup("peak_flops", ("accelerator", "precision"), peaks),
     )
@@ -81,8 +103,21 @@ def share_choice() -> Choice:
     return Choice("efficiency", "Share of peak reached", names, names[0], shares)
 
 
+def constants(**known: object) -> tuple[Lookup, ...]:
+    """Signals that the reader cannot change."""
+    return tuple(Lookup(name, (), value) for name, value in known.items())  # type: ignore[arg-type]
+
+
+LABELS = {
+    "batch": "Requests in one batch (moves decode)",
+    "context": "Tokens in cache, each (moves decode)",
+    "chunk": "New rows: the prompt (moves prefill)",
+}
+
+
 def sliders(**defaults: float) -> tuple[Slider, ...]:
     """Sliders for quantities of the chapter, in the order in which they are named."""
     return tuple(
-        Slider(quantity(name), STOPS[name], value) for name, value in defaults.items()
+        Slider(quantity(name), STOPS[name], value, LABELS[name])
+        for name, value in defaults.items()
     )

@@ -1,44 +1,59 @@
-"""The chapter's live figures: two points under a roof, and what moves them."""
+"""The chapter's figures that move: tiles, points under a roof, batch and context."""
 
 from __future__ import annotations
 
 from llmserve_lab.catalog import MODELS
+from llmserve_lab.notation import quantity
+from llmserve_lab.page.live.controls import Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Value, Verdict
+from llmserve_lab.page.step.figure import StepFigure
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.page import charts
+from llmserve_lab.roofline.machine import BATCH, MEAN_CONTEXT
+from llmserve_lab.roofline.page import charts, context_charts, reuse
 from llmserve_lab.roofline.page.controls import (
-    LARGE,
+    STOPS,
+    constants,
     kv_lookup,
     machine_choice,
     model_choice,
     share_choice,
     sliders,
 )
+from llmserve_lab.running_example import PROMPT, ideal, model
 
 SIDES = ("memory-bound", "compute-bound")
-DECODE: dict[str, Value] = {"chunk": 1.0}
-PREFILL: dict[str, Value] = {"batch": 1.0, "attn_flops_per_pair": "prefill_pair_flops"}
+READ: dict[str, Value] = {"weight_bytes": "weight_bytes"}
+DECODE: dict[str, Value] = {"chunk": 1.0, **READ}
+PREFILL: dict[str, Value] = {"batch": 1.0, "context": 0.0, **READ}
 HELD = Verdict(
     "held",
-    "In one device weights and cache",
+    "On one GPU, weights and cache",
     "hbm_bytes",
     "held_bytes",
     ("do not fit", "fit"),
 )
-ON_ONE_DEVICE = tuple(m for m in LARGE if m.weight_bytes() < 80e9)
+STORED = Bound(f.ITERATION_BYTES, weight_bytes="stored_bytes")
 KINDS = tuple(MODELS[key] for key in ("llama-2-7b", "llama-3-70b", "deepseek-v3"))
+BATCHES = (1.0, 8.0, 64.0, 512.0)
+RATES = ("peak_flops", "hbm_bw", "eff_compute", "eff_mem")
+
+
+def tile_reuse() -> StepFigure:
+    """Matrix times vector, and matrix times matrix, tile by tile."""
+    return reuse.reuse()
 
 
 def roofline() -> LiveFigure:
-    """Decode and prefill as two points on one roof, moved by everything there is."""
+    """Decode and prefill as two points on one roof, each moved by its own sliders."""
+    sizes = {"batch": float(BATCH), "context": float(MEAN_CONTEXT)}
     return LiveFigure(
         name="roofline",
-        title="One model, one machine, and two phases on opposite sides of the ridge",
+        title="The same model on the same GPU: two phases, two points under one roof",
         chart=charts.roofline,
         controls=(
-            *sliders(batch=32.0, context=1024.0, chunk=2048.0),
+            *sliders(**sizes, chunk=float(PROMPT)),
             *model_choice(),
             *machine_choice(),
             share_choice(),
@@ -53,104 +68,114 @@ def roofline() -> LiveFigure:
             "prefill_attainable_flops": Bound(
                 f.ATTAINABLE_FLOPS, intensity="prefill_intensity"
             ),
-            "stored_bytes": f.STORED_BYTES,
-            "held_bytes": Bound(f.ITERATION_BYTES, weight_bytes="stored_bytes"),
+            "held_bytes": STORED,
         },
         readouts=(
             Readout("ridge", "Ridge"),
             Readout("decode_intensity", "Decode: intensity"),
             Verdict("decode_side", "Decode is", "decode_intensity", "ridge", SIDES),
-            Readout("decode_attainable_flops", "Decode: compute reached"),
             Readout("prefill_intensity", "Prefill: intensity"),
-            Verdict("prefill_side", "Prefill is", "prefill_intensity", "ridge", SIDES),
-            Readout("prefill_attainable_flops", "Prefill: compute reached"),
             HELD,
         ),
         sentence=(
-            "{model} on {accelerator}: decoding {batch} with {context} in cache does "
-            "{decode_intensity} and is {decode_side}; a prefill chunk of {chunk} does "
-            "{prefill_intensity} and is {prefill_side}. The ridge is at {ridge}. "
-            "Weights and cache take {held_bytes} and {held} in one device's memory."
+            "{model} on {accelerator}: decoding {batch} with {context} in cache "
+            "reaches at most {decode_attainable_flops} under the roof, a prefill "
+            "of {chunk} at most {prefill_attainable_flops}; weights and cache take "
+            "{held_bytes} of memory."
         ),
         goal=Goal(
-            "bring decode to the ridge while weights and cache fit into one device.",
+            "bring decode to the ridge while weights and cache fit on one GPU.",
             lambda decode_intensity, ridge, held_bytes, hbm_bytes: (
                 (decode_intensity >= ridge) & (held_bytes <= hbm_bytes)
             ),
-            {"model": "Llama-3-8B", "batch": 1024.0, "context": 128.0},
+            {"batch": 512.0, "context": 128.0},
         ),
     )
 
 
-def intensity_against_context() -> LiveFigure:
-    """Both phases as the context grows, with crossover, memory limit and ridge."""
+def batch_and_context() -> LiveFigure:
+    """What a larger batch gains in intensity, the longer the contexts are."""
+    known = ideal()
+    of_model = ("params_active", "kv_bytes_per_token", "attn_flops_per_pair")
+    held = {name: known[name] for name in (*of_model, "hbm_bytes")}
+    read = float(f.WEIGHT_BYTES.at(known))
+    ends = [
+        (batch, float(f.CONTEXT_FITS.at(ideal(), batch=batch))) for batch in BATCHES
+    ]
     return LiveFigure(
-        name="intensity-against-context",
-        title=(
-            "Without the FLOPs of attention both phases sink; with them each settles"
-        ),
-        chart=charts.intensity_against_context,
+        name="batch-and-context",
+        title="The longer the context, the less a larger batch raises the intensity",
+        chart=lambda: context_charts.batch_and_context(ends),
         controls=(
-            *sliders(batch=32.0, chunk=2048.0),
-            *model_choice(models=ON_ONE_DEVICE),
-            *machine_choice(),
-            share_choice(),
+            Slider(quantity("batch"), STOPS["batch"][3:], 64.0),
+            Slider(quantity("context"), STOPS["context"], 4096.0),
+            *constants(**held, weight_bytes=read, stored_bytes=model().weight_bytes()),
+            *constants(**{n: known[n] for n in RATES}),
         ),
-        derived={"ridge": f.RIDGE},
+        derived={
+            "ridge": f.RIDGE,
+            "attn_intensity": Bound(f.ATTN_INTENSITY, chunk=1.0),
+            "decode_intensity": Bound(f.INTENSITY, **DECODE),
+            "held_bytes": STORED,
+        },
         readouts=(
-            Readout(f.CROSSOVER_CONTEXT, "KV bytes equal weight bytes at"),
-            Readout(f.CONTEXT_FITS, "Memory is full at"),
-            Readout(f.RIDGE_CONTEXT, "No batch reaches the ridge from", chunk=1.0),
-            Readout(f.ATTN_INTENSITY, "Decode ends at", name="decode_limit", chunk=1.0),
-            Readout(f.ATTN_INTENSITY, "Prefill ends at", name="prefill_limit"),
-            Readout("ridge", "Ridge"),
+            Readout("attn_intensity", "Attention alone: intensity"),
+            Readout(
+                f.CONTEXT_FITS, "Cache fills memory at", stored_bytes="stored_bytes"
+            ),
+            HELD,
         ),
         sentence=(
-            "{model} on {accelerator}, decoding {batch}: the cache outweighs the "
-            "weights from {crossover_context}, memory is full at {context_fits}; "
-            "with the FLOPs of attention decode ends at {decode_limit} and a chunk of "
-            "{chunk} at {prefill_limit}; the ridge is at {ridge}."
+            "Decoding {batch} with {context} in cache does {decode_intensity}; "
+            "the ridge is at {ridge}."
+        ),
+        goal=Goal(
+            "fill more than half of the memory while decode stays below a twentieth "
+            "of the ridge.",
+            lambda decode_intensity, ridge, held_bytes, hbm_bytes: (
+                (20 * decode_intensity < ridge)
+                & (held_bytes <= hbm_bytes)
+                & (2 * held_bytes > hbm_bytes)
+            ),
+            {"batch": 16.0, "context": 16384.0},
         ),
     )
 
 
 def iteration_time() -> LiveFigure:
     """The time of one iteration, split into weights, cache and compute."""
+    sizes = {"batch": float(BATCH), "context": float(MEAN_CONTEXT)}
     return LiveFigure(
         name="iteration-time",
         title="An iteration lasts as long as the longer of its two bars",
         chart=charts.iteration_time,
         controls=(
-            *sliders(batch=32.0, context=1024.0, chunk=2048.0),
+            *sliders(**sizes, chunk=float(PROMPT)),
             *model_choice(),
             *machine_choice(),
-            share_choice(),
+            *constants(eff_compute=1.0, eff_mem=1.0),
         ),
         derived={
-            "weights_s": f.WEIGHTS_S,
+            "weights_s": Bound(f.WEIGHTS_S, **READ),
             "decode_kv_s": f.KV_S,
-            "decode_compute_s": Bound(f.COMPUTE_S, **DECODE),
-            "prefill_kv_s": Bound(f.KV_S, batch=1.0),
-            "prefill_compute_s": Bound(f.COMPUTE_S, **PREFILL),
-            "stored_bytes": f.STORED_BYTES,
-            "held_bytes": Bound(f.ITERATION_BYTES, weight_bytes="stored_bytes"),
+            "decode_compute_s": Bound(f.COMPUTE_S, chunk=1.0),
+            "prefill_kv_s": Bound(f.KV_S, batch=1.0, context=0.0),
+            "prefill_compute_s": Bound(f.COMPUTE_S, batch=1.0, context=0.0),
+            "held_bytes": STORED,
+            "decode_s": Bound(f.ITERATION_S, **DECODE),
+            "prefill_s": Bound(f.ITERATION_S, **PREFILL),
         },
         readouts=(
             Readout("weights_s", "Read the weights"),
             Readout("decode_kv_s", "Decode: read the cache"),
             Readout("decode_compute_s", "Decode: compute"),
-            Readout(f.ITERATION_S, "Decode: iteration", name="decode_s", **DECODE),
-            Readout("prefill_kv_s", "Prefill: read the cache"),
             Readout("prefill_compute_s", "Prefill: compute"),
-            Readout(f.ITERATION_S, "Prefill: iteration", name="prefill_s", **PREFILL),
             HELD,
         ),
         sentence=(
-            "{model} on {accelerator}: one decode iteration for {batch} takes at least "
-            "{decode_s}, of which computing needs {decode_compute_s}; a prefill chunk "
-            "of {chunk} takes {prefill_s}, of which reading needs {weights_s} for "
-            "weights and {prefill_kv_s} for the cache. Weights and cache of the batch "
-            "take {held_bytes} and {held} in one device's memory."
+            "{model} on {accelerator}, by the datasheet: one decode iteration for "
+            "{batch} takes at least {decode_s}; a prefill of {chunk} takes at least "
+            "{prefill_s}."
         ),
     )
 
@@ -165,16 +190,23 @@ def attention_kinds() -> LiveFigure:
             name=f"{kind.lower()}_limit",
             chunk=1.0,
             attn_flops_per_pair=float(model.attn_flops_per_pair()),
-            kv_bytes_per_token=charts.kappa_of(kind),
+            kv_bytes_per_token=context_charts.kappa_of(kind),
         )
         for kind, model in kinds.items()
     )
-    kappas = tuple(kv_lookup(charts.kappa_of(kind), (m,)) for kind, m in kinds.items())
+    kappas = tuple(
+        kv_lookup(context_charts.kappa_of(kind), (m,)) for kind, m in kinds.items()
+    )
     return LiveFigure(
         name="attention-kinds",
         title="What the cache holds decides where decode ends up",
-        chart=lambda: charts.attention_kinds(kinds),
-        controls=(*sliders(batch=64.0), *machine_choice(), share_choice(), *kappas),
+        chart=lambda: context_charts.attention_kinds(kinds),
+        controls=(
+            Slider(quantity("batch"), STOPS["batch"], 64.0),
+            *machine_choice(),
+            share_choice(),
+            *kappas,
+        ),
         derived={"ridge": f.RIDGE},
         readouts=(*ends, Readout("ridge", "Ridge")),
         sentence=(

@@ -14,33 +14,35 @@ from llmserve_lab.catalog import (
     model_from_config,
     workload,
 )
+from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
 from llmserve_lab.roofline import formulas as f
+from llmserve_lab.roofline.machine import BATCH, MEAN_CONTEXT
 from llmserve_lab.roofline.page.stills import roof
+from llmserve_lab.running_example import PROMPT, model, share
 
 SHAPES = {model.name: model for model in MODELS.values()}
 MACHINES = {each.name: each for each in ACCELERATORS.values() if each.disclosed}
-REACHED = {share.name: share for share in EFFICIENCIES.values()}
+REACHED = {each.name: each for each in (*EFFICIENCIES.values(), share())}
 STEPS = (f.ITERATION_BYTES, f.ITERATION_FLOPS, f.INTENSITY, f.RIDGE, f.ITERATION_S)
 
 
 def bench() -> Bench:
     """The roofline with every setting open; its picture is the state at the start."""
     knobs: dict[str, Knob] = {
-        "model": Choose("model", tuple(SHAPES), "Llama-2-7B"),
+        "model": Choose("model", tuple(SHAPES), model().name),
         "config": Write("or a config.json", "path of a config.json on this machine"),
         "accelerator": Choose("accelerator", tuple(MACHINES), "H100 SXM"),
         "precision": Choose("precision", tuple(PRECISIONS), "bf16"),
         "efficiency": Choose("share of peak", tuple(REACHED), "datasheet"),
-        "batch": Turn("requests in the batch", 1, 100_000, 32),
-        "context": Turn("tokens in cache each", 0, 10_000_000, 1024),
-        "chunk": Turn("prefill chunk", 1, 1_000_000, 2048),
+        "batch": Turn("requests in the batch", 1, 100_000, BATCH),
+        "context": Turn("tokens in cache each", 0, 10_000_000, MEAN_CONTEXT),
+        "chunk": Turn("prefill chunk", 1, 1_000_000, PROMPT),
     }
     start: dict[str, Any] = {
         name: getattr(knob, "default", "") for name, knob in knobs.items()
     }
-    title, phases = settings(**start)
-    return Bench("Bench: a roofline of your own", knobs, _show, roof(title, **phases))
+    return Bench("Bench: a roofline of your own", knobs, _show, _roof(**start))
 
 
 def settings(
@@ -72,10 +74,18 @@ def settings(
     return title, {p: chip | work | {"context": context} for p, work in phases.items()}
 
 
+def _roof(**turned: Any) -> StaticFigure:
+    """The picture, which says what weights and caches hold."""
+    title, phases = settings(**turned)
+    stored = float(f.STORED_BYTES.at(phases["decode"]))
+    held = f.ITERATION_BYTES.at(phases["decode"], weight_bytes=stored)
+    return roof(title, **phases, held_bytes=float(held))
+
+
 def _show(**turned: Any) -> str:
     """The picture, and the worked substitution of each step for both phases."""
-    title, phases = settings(**turned)
-    parts = [roof(title, **phases).html()]
+    _, phases = settings(**turned)
+    parts = [_roof(**turned).html()]
     for phase, known in phases.items():
         parts.append(f"<h4>{phase.capitalize()}</h4>")
         parts += [f"$${formula.worked(known).latex}$$" for formula in STEPS]

@@ -1,4 +1,4 @@
-"""What to guess before reading the roofline chapter, and what to work out after it."""
+"""What to guess beside each reveal, and what to work out at the end."""
 
 from __future__ import annotations
 
@@ -7,71 +7,118 @@ from llmserve_lab.catalog import machine, workload
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.roofline import formulas as f
+from llmserve_lab.roofline.machine import (
+    BATCH,
+    MEAN_CONTEXT,
+    bound_s,
+    decode,
+    terms,
+)
+from llmserve_lab.running_example import PROMPT, cost, ideal, model
 
-H100 = machine(catalog.accelerator("h100-sxm"))
+EXAMPLE = ideal()
 H200 = machine(catalog.accelerator("h200-sxm"))
-BIG = catalog.model("llama-3-70b")
-LLAMA_2 = workload(catalog.model("llama-2-7b"))
-LLAMA_3 = workload(catalog.model("llama-3-8b"))
+BIG = catalog.model("llama-3.1-70b")
 LLAMA_70 = workload(BIG)
+FP8_70 = workload(BIG, precision="fp8")
 KV_BYTES = float(LLAMA_70["kv_bytes_per_token"])
-KV_BYTES_8B = float(LLAMA_3["kv_bytes_per_token"])
+KV_BYTES_8B = float(EXAMPLE["kv_bytes_per_token"])
 HBM_BYTES = float(H200["hbm_bytes"])
-LONG, MILLION, EIGHT_K = 2**17, 2**20, 2**13
-CHUNK, BATCH = 2048, 64
+EIGHT_K, SIXTEEN_K = 2**13, 2**14
+FEW, TWICE = 14, 28  # requests of 16K tokens that fit
+FP8_H200 = machine(catalog.accelerator("h200-sxm"), precision="fp8")
 KV_HEADS = BIG.kv_elements_per_token // (2 * BIG.n_layers * BIG.attention.d_head)
-SIDES = ("memory-bound", "compute-bound")
+TIMES = (
+    "about 32 times as long",
+    "about three times as long",
+    "about a third longer",
+)
+GROWTHS = ("it halves", "it grows by about a fifth", "it doubles")
+SERVED = ("about 4.5 ms", "about 7 ms", "about 20 ms")
 
 
-def side(intensity: float, ridge: float) -> float:
-    """Index into ``SIDES``: the ridge itself counts as compute-bound."""
-    return float(intensity >= ridge)
+def longer() -> float:
+    """The bound for a batch over that for a request alone."""
+    return bound_s(BATCH) / bound_s(1)
 
 
-def _one_million_prefill() -> float:
-    return float(f.INTENSITY.at(LLAMA_2, batch=1, chunk=CHUNK, context=MILLION))
-
-
-def _growth(batch: float) -> float:
-    """How much the article's decode intensity gains from twice the batch."""
+def growth() -> float:
+    """How much decode's intensity gains from twice the batch, at long context."""
     one, two = (
-        f.LINEAR_INTENSITY.at(LLAMA_2, batch=b, chunk=1, context=LONG)
-        for b in (batch, 2 * batch)
+        float(f.INTENSITY.at(EXAMPLE, decode(batch, SIXTEEN_K)))
+        for batch in (FEW, TWICE)
     )
-    return float(two / one)
+    return two / one
 
 
+def alone_s() -> float:
+    """A decode iteration of one request, as measured servers run it."""
+    return sum(terms(1).values())
+
+
+def _closest(found: float, *choices: float) -> float:
+    """Index of the choice that is off by the smallest factor."""
+    off = [max(found / choice, choice / found) for choice in choices]
+    return float(off.index(min(off)))
+
+
+def tokens_per_s() -> float:
+    """The bound on one request's tokens per second: 70B in FP8 on one H200."""
+    return 1 / float(f.ITERATION_S.at(FP8_70, FP8_H200, decode(1, PROMPT)))
+
+
+predict_batch = Question(
+    name="roofline.predict-batch",
+    kind="predict",
+    prompt=lambda: (
+        f"One request of Llama-3.1-8B on an H100, with {MEAN_CONTEXT:,} tokens in "
+        f"its cache, needs at least {si(bound_s(1), 's')} for a token. Now {BATCH} "
+        "such requests decode together: each adds its own row, and its own cache of "
+        f"{si(MEAN_CONTEXT * KV_BYTES_8B, 'byte')}. How long does the iteration take "
+        "at least?"
+    ),
+    choices=TIMES,
+    answer=lambda: _closest(longer(), 32.0, 3.0, 4 / 3),
+    why=lambda: (
+        f"At least {si(bound_s(BATCH), 's')}, {longer():.2f} times as long, for "
+        f"{BATCH} tokens instead of one. The weights are read once for all rows; "
+        "only the caches are added."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "Are the weights read once for each request, or once?"),
+        Hint(lambda: 1.0, "How many bytes are all the caches, beside the weights?"),
+    ),
+)
 predict_ridge = Question(
     name="roofline.predict-ridge",
     kind="predict",
     prompt=lambda: (
-        f"An H100 computes {H100['peak_flops'].shown(3)} in 16 bits and reads "
-        f"{H100['hbm_bw'].shown(3)}. How many FLOPs must it do with every byte it "
+        f"An H100 computes {EXAMPLE['peak_flops'].shown(3)} in 16 bits and reads "
+        f"{EXAMPLE['hbm_bw'].shown(3)}. How many FLOPs must it do with every byte it "
         "reads, so that neither side waits for the other?"
     ),
-    answer=lambda: f.RIDGE.at(H100),
+    answer=lambda: f.RIDGE.at(EXAMPLE),
     unit="FLOP/byte",
     rel_tol=0.1,
     why=lambda: (
-        f"Peak compute over bandwidth is {si(f.RIDGE.at(H100), 'FLOP/byte')}. "
+        f"Peak compute over bandwidth is {si(f.RIDGE.at(EXAMPLE), 'FLOP/byte')}. "
         "With fewer FLOPs per byte the arithmetic waits, with more the memory does."
     ),
 )
-predict_batch = Question(
-    name="roofline.predict-batch",
+predict_long = Question(
+    name="roofline.predict-long",
     kind="predict",
-    prompt=(
-        "Llama-2-7B decodes with a long context, far more cache than weights. You "
-        "double the batch. What happens to the FLOPs per byte?"
+    prompt=lambda: (
+        f"{FEW} requests of Llama-3.1-8B decode on an H100, each with a long context "
+        f"of {SIXTEEN_K:,} tokens: more cache than weights. You double the batch to "
+        f"{TWICE}, and memory is nearly full. What happens to the FLOPs per byte?"
     ),
-    choices=("they halve", "they stay nearly the same", "they double"),
-    answer=lambda: float(
-        min(range(3), key=lambda i: abs(_growth(32) - 2.0 ** (i - 1)))
-    ),
+    choices=GROWTHS,
+    answer=lambda: _closest(growth(), 0.5, 1.2, 2.0),
     why=lambda: (
         "Every request brings its own cache. Twice the requests are twice the FLOPs "
         "and nearly twice the bytes: the intensity grows by a factor of "
-        f"{_growth(32):.3f}."
+        f"{growth():.2f}."
     ),
     hints=(
         Hint(
@@ -81,26 +128,26 @@ predict_batch = Question(
         Hint(lambda: 0.0, "The FLOPs double too."),
     ),
 )
-predict_prefill = Question(
-    name="roofline.predict-prefill",
+predict_served = Question(
+    name="roofline.predict-served",
     kind="predict",
-    prompt=(
-        f"A chunk of {CHUNK:,} new tokens attends to {MILLION:,} cached ones. Count "
-        "all FLOPs, those of attention too. On an H100 this iteration is …"
+    prompt=lambda: (
+        f"The bound for one request alone is {si(bound_s(1), 's')} for a token "
+        f"(Llama-3.1-8B, H100, {MEAN_CONTEXT:,} tokens in cache). A real server also "
+        f"launches the programs of {model().n_layers} layers, some "
+        f"{1e6 * cost().overhead_s / model().n_layers:.0f} µs each. How long does it "
+        "need?"
     ),
-    choices=SIDES,
-    answer=lambda: side(_one_million_prefill(), f.RIDGE.at(H100)),
+    choices=SERVED,
+    answer=lambda: _closest(alone_s(), 4.5e-3, 7e-3, 20e-3),
     why=lambda: (
-        f"It does {si(_one_million_prefill(), 'FLOP/byte')}: every cached byte is used "
-        "by all rows of the chunk. Leave the FLOPs of attention out, as the article "
-        "does, and the same iteration seems to sink below the ridge."
+        f"About {si(alone_s(), 's')}, by the machine fitted to measured servers: "
+        f"{si(terms(1)['launches'], 's')} of it are launches, during which nothing "
+        "is read."
     ),
     hints=(
-        Hint(
-            lambda: 0.0,
-            "With one new token it would be. Here all rows of the chunk use each byte "
-            "of the cache.",
-        ),
+        Hint(lambda: 0.0, "That would be the datasheet, and nothing else."),
+        Hint(lambda: 2.0, "Multiply the layers by their launches, and add."),
     ),
 )
 kv_per_token = Question(
@@ -122,37 +169,43 @@ kv_per_token = Question(
         Hint(lambda: KV_BYTES / BIG.n_layers, "That is one layer."),
     ),
     why=lambda: (
-        "Equation [kv_bytes_per_token](#eq-kv_bytes_per_token) gives "
-        f"{si(KV_BYTES, 'byte/token')}."
+        "Two vectors (key and value) for each key–value head in each layer, two bytes "
+        f"a number: {si(KV_BYTES, 'byte/token')}."
     ),
 )
-crossover = Question(
-    name="roofline.crossover",
-    prompt=(
-        f"{BIG.name} decodes {BATCH} requests in 16 bits. From which context on does "
-        "an iteration read more cache than weights?"
+speed = Question(
+    name="roofline.speed",
+    prompt=lambda: (
+        f"Estimate by hand: {BIG.name} in FP8 (one byte a parameter) reads "
+        f"{si(float(f.WEIGHT_BYTES.at(FP8_70)), 'byte')} of weights for a token. One "
+        f"request with {PROMPT:,} tokens in its cache, which is small beside them, "
+        f"decodes on one H200 ({H200['hbm_bw'].shown(3)}). How many tokens a second "
+        "can it get at most?"
     ),
-    answer=lambda: f.CROSSOVER_CONTEXT.at(LLAMA_70, batch=BATCH),
-    unit="token",
-    rel_tol=0.02,
+    answer=tokens_per_s,
+    unit="1/s",
+    rel_tol=0.05,
     hints=(
         Hint(
-            lambda: f.CROSSOVER_TOKENS.at(LLAMA_70),
-            "That is the sum over all requests.",
+            lambda: tokens_per_s() / 2,
+            "In FP8 a parameter is one byte, not two.",
         ),
     ),
     why=lambda: (
-        "Equation [crossover_context](#eq-crossover_context): "
-        f"{si(f.CROSSOVER_CONTEXT.at(LLAMA_70, batch=BATCH), 'token')}."
+        f"Bandwidth over bytes: at most {si(tokens_per_s(), '1/s')}. A server stays "
+        "below that; the measured ones above reach about two thirds of "
+        "their bound."
     ),
 )
 fits = Question(
     name="roofline.fits",
     prompt=(
-        f"How many requests of {EIGHT_K} tokens fit beside Llama-3-8B, all in 16 bits, "
-        "on one H200? Whole requests only."
+        f"How many requests of {EIGHT_K:,} tokens fit beside {model().name} "
+        f"({si(model().weight_bytes(), 'byte')}), all in 16 bits, on one H200 of "
+        f"{H200['hbm_bytes'].shown(3)}? A token's cache takes "
+        f"{si(KV_BYTES_8B, 'byte', 6)}. Whole requests only."
     ),
-    answer=lambda: f.BATCH_FITS.at(LLAMA_3, H200, context=EIGHT_K) // 1,
+    answer=lambda: f.BATCH_FITS.at(ideal() | H200, context=EIGHT_K) // 1,
     unit="request",
     rel_tol=0.0,
     hints=(
@@ -162,23 +215,7 @@ fits = Question(
         ),
     ),
     why=lambda: (
-        "Equation [batch_fits](#eq-batch_fits), rounded down, gives "
-        f"{si(f.BATCH_FITS.at(LLAMA_3, H200, context=EIGHT_K) // 1, 'request')}."
-    ),
-)
-ceiling = Question(
-    name="roofline.ceiling",
-    prompt=(
-        "Llama-3-8B decodes on an H100, attention FLOPs left out. From which context "
-        "on can no batch, however large, bring decode to the ridge?"
-    ),
-    answer=lambda: f.RIDGE_CONTEXT.at(LLAMA_3, H100, chunk=1),
-    unit="token",
-    rel_tol=0.03,
-    why=lambda: (
-        "Equation [ridge_context](#eq-ridge_context): "
-        f"{si(f.RIDGE_CONTEXT.at(LLAMA_3, H100, chunk=1), 'token')}. In an "
-        "endless batch the weights cost nothing; what is left is one request's FLOPs "
-        "over one request's cache."
+        "[batch_fits](#eq-batch_fits), rounded down, gives "
+        f"{si(f.BATCH_FITS.at(ideal() | H200, context=EIGHT_K) // 1, 'request')}."
     ),
 )

@@ -1,38 +1,45 @@
-"""The chapter's live figures: what ranks hold, what they send, and when it pays."""
+"""The chapter's live figures: what an iteration takes, an all-reduce, and the gain."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from llmserve_lab.catalog import Given, machine, wire
+from llmserve_lab import running_example
+from llmserve_lab.catalog import Given
+from llmserve_lab.cluster import formulas as wires
+from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.notation import quantity
+from llmserve_lab.page.banded import BandTable, banded
 from llmserve_lab.page.live.controls import Choice, Slider
 from llmserve_lab.page.live.figure import LiveFigure
-from llmserve_lab.page.live.readout import Readout, Verdict
-from llmserve_lab.tensor_parallel import article
+from llmserve_lab.page.live.goal import Goal
+from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 from llmserve_lab.tensor_parallel import formulas as f
 from llmserve_lab.tensor_parallel.arguments import (
-    CHOSEN_LINKS,
     CHOSEN_MACHINES,
     CHOSEN_MODELS,
+    DEVICE,
+    MODEL,
+    fitted,
+    on,
     sizes_of,
 )
-from llmserve_lab.tensor_parallel.block import STRATEGIES
-from llmserve_lab.tensor_parallel.page import block_chart, charts
+from llmserve_lab.tensor_parallel.page import charts
 
 STOPS = {
-    "batch": tuple(2.0**i for i in range(13)),
-    "chunk": (1.0, 16.0, 128.0, 512.0, 2048.0),
-    "context": (0.0, *(2.0**i for i in range(9, 18))),
-    "n_ranks": tuple(map(float, charts.DEGREES)),
+    "batch": tuple(2.0**i for i in range(9)),
+    "chunk": tuple(2.0**i for i in range(14)),
+    "context": (0.0, 1000.0, *(2.0**i for i in range(11, 18))),
+    "n_ranks": tuple(map(float, charts.DEGREES[1:])),
 }
 FITS = ("it fits", "it does not fit")
-WORK = ("the ranks' own work", "communication")
+TARGET_S = 0.013
+GROUP = "GPUs in the group"
+LARGE = (4.0, 8.0)  # on two GPUs a ring and one shot send the same
 
 
-def _slider(name: str, default: float) -> Slider:
-    return Slider(quantity(name), STOPS[name], default)
+def _slider(name: str, default: float, label: str = "") -> Slider:
+    return Slider(quantity(name), STOPS[name], default, label)
 
 
 def _choice(
@@ -47,111 +54,137 @@ def _choice(
 
 
 def _hardware() -> tuple[Choice, ...]:
-    """Choices of model, accelerator and link."""
-    models = {each.name: sizes_of(each) for each in CHOSEN_MODELS}
-    machines = {each.name: machine(each) for each in CHOSEN_MACHINES}
-    links = {each.name: wire(each) for each in CHOSEN_LINKS}
-    return (
-        _choice("model", "Model", models, "Llama-3-70B"),
-        _choice("accelerator", "Accelerator", machines, "H100 SXM"),
-        _choice("link", "Link", links, CHOSEN_LINKS[0].name),
-    )
-
-
-def block() -> LiveFigure:
-    """The article's block: all steps on one rank, and a chosen one on all of them."""
-    size: dict[str, Any] = {
-        name: value
-        for name, value in sizes_of(article.SHAPE).items()
-        if name in ("d_model", "d_ff", "n_heads", "d_head", "bytes_act")
-    } | {"batch": 1.0, "chunk": float(article.N_ROWS)}
-    sent = {k: size[k] for k in ("d_model", "bytes_act", "batch", "chunk")}
-    ranks = {
-        f"{tp} rank{'s' if tp > 1 else ''}": {"n_ranks": float(tp)}
-        for tp in block_chart.DEGREES
+    """Choices of model and accelerator; the fitted constants go with both."""
+    models = {
+        each.name: {
+            **sizes_of(each),
+            **fitted(),
+            "chunk": 1.0,
+            "launches": 1.0,
+        }
+        for each in CHOSEN_MODELS
     }
-    return LiveFigure(
-        name="block",
-        title="A then B needs no gather: what A gives is what B takes",
-        chart=block_chart.block,
-        controls=(
-            Choice(
-                "strategy",
-                "Cut",
-                tuple(each.name for each in STRATEGIES.values()),
-                "A then B",
-            ),
-            _choice("tp", "On", ranks, "2 ranks"),
-            Choice("step", "Step", block_chart.STEPS, "attention"),
-        ),
-        readouts=(
-            Readout(f.GATHERED_BYTES, "A everywhere: leaves a rank", **size),
-            Readout(f.PAIRED_BYTES, "A then B: leaves a rank", **sent),
-        ),
-        sentence=(
-            "The block cut {strategy} on {tp}: shapes on one rank, a star at each "
-            "exchange, and below what every rank holds after the {step}. In 16 bits "
-            "{gathered_bytes} leave a rank when every matrix is cut by columns, and "
-            "{paired_bytes} when columns and rows are paired."
-        ),
+    machines = {each.name: on(each) for each in CHOSEN_MACHINES}
+    return (
+        _choice("model", "Model", models, MODEL.name),
+        _choice("accelerator", "Accelerator", machines, DEVICE.name),
     )
+
+
+def _band(*, n_ranks: float, batch: float, model: str) -> Band | Unmeasured:
+    """How far off such decode steps were, for the book's usual request on H100s."""
+    (key,) = (each.key for each in CHOSEN_MODELS if each.name == model)
+    return running_example.band(
+        "decode_step", clients=int(batch), tp=int(n_ranks), model_key=key
+    )
+
+
+BAND = BandTable(_band, ("n_ranks", "batch", "model"))
+
+
+def _derived() -> dict[str, Bound]:
+    """Rows of decodes, an all-reduce of them each way, and all of an iteration."""
+    return {
+        "hidden_bytes": Bound(f.HIDDEN_BYTES),
+        **charts.ways("n_ranks", "hidden_bytes"),
+        "fastest_s": Bound(wires.FASTEST_S),
+        "rank_bytes": Bound(f.RANK_BYTES),
+    }
 
 
 def tp_time() -> LiveFigure:
-    """Time of an iteration against the degree, work and communication told apart."""
+    """Time of an iteration against the degree, and what of it the GPUs share."""
     return LiveFigure(
         name="tp-time",
-        title="Work shrinks with every rank; waiting for the links does not",
+        title="The work is shared out; launches and all-reduces are not",
         chart=charts.tp_time,
         controls=(
-            _slider("n_ranks", 8.0),
-            _slider("batch", 32.0),
-            _slider("chunk", 1.0),
-            _slider("context", 1024.0),
+            _slider("n_ranks", 4.0, GROUP),
+            _slider("batch", 32.0, "Requests in the batch"),
+            _slider("context", 1000.0, "Tokens in each cache"),
             *_hardware(),
         ),
-        derived={"rank_s": f.RANK_S, "link_s": f.LINK_S, "rank_bytes": f.RANK_BYTES},
+        derived=_derived(),
         readouts=(
-            Readout("rank_s", "A rank's own work"),
-            Readout("link_s", "All-reduces"),
-            Readout(f.TP_S, "Iteration of the group"),
-            Readout(f.LINK_SHARE, "Share of communication"),
-            Readout(f.TP_SPEEDUP, "Times as fast as one rank"),
-            Verdict("most", "Most of the time goes to", "link_s", "rank_s", WORK),
-            Readout("rank_bytes", "A rank holds"),
+            banded(Readout(f.TP_S, "Iteration"), BAND),
+            Readout(f.RANK_S, "Work of each GPU"),
+            Readout(f.LINK_S, "All-reduces"),
+            Readout(f.TP_SPEEDUP, "Times faster than one GPU"),
             Verdict("fits", "In its memory", "rank_bytes", "hbm_bytes", FITS),
         ),
         sentence=(
-            "{model} on {n_ranks} × {accelerator} over {link}, {batch} with {context} "
-            "in cache and {chunk} new: {rank_s} of work and {link_s} of all-reduces, "
-            "{tp_speedup} times as fast as one rank with room for it; most of it is "
-            "{most}. A rank holds {rank_bytes}: {fits}."
+            "{model} on {n_ranks} × {accelerator}: {batch} with {context} in cache "
+            "each get a token every {tp_s}. The work of each GPU takes {rank_s}, all "
+            "all-reduces {link_s}. That is {tp_speedup} times faster than one GPU "
+            "with enough memory would be. Each GPU holds {rank_bytes} of weights and "
+            "cache: {fits}."
+        ),
+        goal=Goal(
+            "Llama-3.1-70B for 32 requests or more: a token at least every 13 ms, and "
+            "room in memory",
+            lambda model, batch, tp_s, rank_bytes, hbm_bytes: (
+                (model > 0)
+                & (model < 2)
+                & (batch >= 32)
+                & (tp_s <= TARGET_S)
+                & (rank_bytes < hbm_bytes)
+            ),
+            {"n_ranks": 8.0},
+        ),
+    )
+
+
+def all_reduce() -> LiveFigure:
+    """One all-reduce by three ways against its size, with what an engine took."""
+    size = {name: sizes_of(MODEL)[name] for name in ("d_model", "bytes_act")}
+    return LiveFigure(
+        name="all-reduce",
+        title="Which way to add up is the fastest depends on the size and the GPUs",
+        chart=charts.all_reduce,
+        controls=(
+            Slider(quantity("n_ranks"), LARGE, 8.0, GROUP),
+            _slider("chunk", 1.0, "Rows in the iteration"),
+        ),
+        derived={
+            "hidden_bytes": Bound(f.HIDDEN_BYTES, batch=1.0, **size),
+            **charts.ways("n_ranks", "hidden_bytes"),
+        },
+        readouts=(
+            Readout("one_shot_s", "One-shot"),
+            Readout("in_switch_s", "In-switch"),
+            Readout("all_reduce_s", "Ring all-reduce"),
+            Readout(wires.FASTEST_S, "The fastest"),
+        ),
+        sentence=(
+            "The rows of {chunk} of Llama-3.1-70B have {hidden_bytes}. To add them "
+            "up on {n_ranks} × H100 takes {one_shot_s} in one shot, {in_switch_s} in "
+            "the switch and {all_reduce_s} on a ring; the fastest takes {fastest_s}. "
+            "Dots: what vLLM's all-reduce was measured to take."
         ),
     )
 
 
 def speedup() -> LiveFigure:
-    """What each degree gains, while the batch grows from one request to thousands."""
+    """What each degree gains, while the batch grows from one request to many."""
     return LiveFigure(
         name="tp-speedup",
-        title="With a small batch, more ranks soon gain nothing",
+        title="GPUs never gain what their number promises",
         chart=charts.speedup,
-        controls=(_slider("chunk", 1.0), _slider("context", 1024.0), *_hardware()),
+        controls=(_slider("context", 1000.0, "Tokens in each cache"), *_hardware()),
         readouts=tuple(
             Readout(
                 f.TP_SPEEDUP,
-                f"{g} ranks, {batch:g} request{'s' if batch > 1 else ''}",
+                f"Times faster: {g} GPUs, {batch:g} in the batch",
                 name=f"speedup_{g}_{batch:g}",
                 n_ranks=float(g),
                 batch=batch,
             )
-            for batch in (1.0, 1024.0)
-            for g in (8, 16)
+            for batch in (1.0, 256.0)
+            for g in (2, 8)
         ),
         sentence=(
-            "{model} on {accelerator} over {link}, {context} in cache and {chunk} new: "
-            "for a batch of one, 8 ranks are {speedup_8_1} and 16 ranks {speedup_16_1} "
-            "times as fast as one; for 1,024 they are {speedup_8_1024} and "
-            "{speedup_16_1024} times as fast."
+            "{model} on {accelerator}, {context} in cache each: for a batch of one, "
+            "2 GPUs are {speedup_2_1} and 8 GPUs {speedup_8_1} times faster than one; "
+            "for 256 they are {speedup_2_256} and {speedup_8_256} times faster."
         ),
     )

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from llmserve_lab import catalog
-from llmserve_lab.catalog import machine, wire
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.question.question import Hint, Question
-from llmserve_lab.tensor_parallel import article
+from llmserve_lab.roofline.formulas import STORED_BYTES
+from llmserve_lab.running_example import PROMPT
+from llmserve_lab.tensor_parallel import article, byhand
 from llmserve_lab.tensor_parallel import formulas as f
-from llmserve_lab.tensor_parallel.arguments import DEFAULT, sizes_of
+from llmserve_lab.tensor_parallel.arguments import (
+    DEFAULT,
+    DEVICE,
+    MODEL,
+    sizes_of,
+)
 
 BLOCK = sizes_of(article.SHAPE) | {"batch": 1.0, "chunk": float(article.N_ROWS)}
-MODEL = catalog.model("llama-3-70b")
-SMALL = (
-    sizes_of(catalog.model("llama-3-8b"))
-    | machine(catalog.accelerator("h100-sxm"))
-    | wire(catalog.link("nvlink4"))
-)
-ONE = {"batch": 1.0, "chunk": 1.0, "context": 1024.0}
-ROWS, RANKS, MANY = 2048, 8, 16
+ROWS, RANKS, MANY, TWO, FOUR = 2048, 8, 16, 2, 4
 KV_HEADS = int(float(DEFAULT["n_kv_heads"]))
-DEGREES = (1, 2, 4, 8, 16)
-FEWER = "With fewer ranks each reads more weights, and the ring is short yet."
-MORE = "With more ranks the weights are read sooner, but the ring takes longer."
 
 
-def _fastest() -> float:
-    """Index into ``DEGREES`` of the shortest iteration for one request."""
-    times = [f.TP_S.at(SMALL | ONE, n_ranks=float(g)) for g in DEGREES]
-    return float(times.index(min(times)))
+def _token_s(n_gpus: float, batch: float = 1.0) -> float:
+    """Seconds of an iteration of decodes with the usual prompt in cache."""
+    return byhand.iteration_s(n_gpus, batch=batch)
 
 
-def _degree_hint(index: int) -> Hint:
-    """What to say of a degree that is not the fastest."""
-    return Hint(lambda: float(index), lambda: FEWER if index < _fastest() else MORE)
+def _cache_tokens(n_gpus: float = TWO) -> float:
+    """Tokens of cache in the room that the weights leave."""
+    room = n_gpus * float(DEFAULT["hbm_bytes"])
+    weights = float(STORED_BYTES.at(DEFAULT))
+    return (room - weights) / float(DEFAULT["kv_bytes_per_token"])
 
 
 def _share() -> float:
@@ -55,14 +51,14 @@ predict_bytes = Question(
     name="tensor-parallel.predict-bytes",
     kind="predict",
     prompt=(
-        "Cut by columns throughout, a block makes four gathers. Paired, it makes two "
-        "all-reduces. The bytes that leave each GPU fall …"
+        "Cut by columns everywhere, the block makes four all-gathers. With columns, "
+        "then rows, it makes two all-reduces. The bytes that leave each GPU fall …"
     ),
     choices=("to less than half", "to one half", "to more than half"),
     answer=lambda: float(1 + (_share() > 0.5) - (_share() < 0.5)),
     why=lambda: (
         "An all-reduce is a reduce-scatter and then an all-gather: it sends twice what "
-        f"a gather of the same rows sends. In the article's block {plain(_share(), 3)} "
+        f"a gather of the same rows sends. In this block {plain(_share(), 3)} "
         "of the bytes are left."
     ),
     hints=(
@@ -77,18 +73,30 @@ predict_degree = Question(
     name="tensor-parallel.predict-degree",
     kind="predict",
     prompt=(
-        "Llama-3-8B writes one answer, batch one, on H100s over NVLink, with a ring. "
-        "How many GPUs make a token fastest?"
+        f"{MODEL.name} writes one answer, {PROMPT:,} tokens in its cache. On four "
+        f"{DEVICE.name} GPUs a token takes {si(_token_s(4), 's')}. How long does it "
+        "take on eight?"
     ),
-    choices=tuple(map(str, DEGREES)),
-    answer=_fastest,
+    choices=(
+        "half of that",
+        "less, but clearly more than half",
+        "as long, or longer",
+    ),
+    answer=lambda: 1.0 if 0.55 < _token_s(8) / _token_s(4) < 1 else 2.0,
     why=lambda: (
-        "A rank reads fewer weights, but every one of the all-reduces takes longer "
-        f"with each rank that the ring has. On {RANKS} ranks communication takes "
-        f"{plain(100 * f.LINK_SHARE.at(SMALL | ONE, n_ranks=float(RANKS)), 3)} % "
-        "of the time."
+        f"It takes {si(_token_s(8), 's')}. Only the work is halved, "
+        f"{si(byhand.work_s(4), 's')} to {si(byhand.work_s(8), 's')}. The rest, "
+        f"{si(_token_s(8) - byhand.work_s(8), 's')}, is launches and waiting in each "
+        "of the layers, all-reduces among them, and stays."
     ),
-    hints=tuple(_degree_hint(i) for i in range(len(DEGREES))),
+    hints=(
+        Hint(lambda: 0.0, "That would be so if all of it were shared out."),
+        Hint(
+            lambda: 2.0,
+            "It would be so if each all-reduce took long; on eight GPUs one takes "
+            "microseconds.",
+        ),
+    ),
 )
 predict_head = Question(
     name="tensor-parallel.predict-head",
@@ -107,8 +115,8 @@ predict_head = Question(
 prefill_bytes = Question(
     name="tensor-parallel.prefill-bytes",
     prompt=(
-        f"{MODEL.name} reads a prompt of {ROWS} tokens on {RANKS} GPUs, columns and "
-        f"rows paired, 16-bit numbers. It has {MODEL.n_layers} layers and rows of "
+        f"{MODEL.name} reads a prompt of {ROWS} tokens on {RANKS} GPUs in 16 bits; "
+        f"its all-reduces go round a ring. It has {MODEL.n_layers} layers and rows of "
         f"{MODEL.d_model} numbers. How many bytes leave each GPU?"
     ),
     answer=_all_reduce_bytes,
@@ -126,37 +134,62 @@ prefill_bytes = Question(
         f"{si(_all_reduce_bytes(), 'byte')}."
     ),
 )
-score_rows = Question(
-    name="tensor-parallel.score-rows",
+fits = Question(
+    name="tensor-parallel.fits",
     prompt=(
-        "A block with the article's width but a single head is cut through that head. "
-        "From how many rows on is the all-reduce of scores larger than the two others "
-        "together?"
+        f"Two {DEVICE.name} GPUs hold {MODEL.name} in 16 bits: "
+        f"{si(float(STORED_BYTES.at(DEFAULT)), 'byte')} of weights. On each GPU "
+        f"{si(float(DEFAULT['hbm_bytes']), 'byte')} may be used, and a cached token "
+        f"takes {si(float(DEFAULT['kv_bytes_per_token']), 'byte')} on both together. "
+        "How many tokens of cache fit?"
     ),
-    answer=lambda: f.SCORE_ROWS.at(BLOCK, n_heads=1.0),
+    answer=_cache_tokens,
     unit="token",
-    rel_tol=0.01,
+    rel_tol=0.04,
     hints=(
         Hint(
-            lambda: f.SCORE_ROWS.at(BLOCK, n_heads=1.0) / 2,
-            "That is against one of the two.",
+            lambda: float(DEFAULT["hbm_bytes"]) / float(DEFAULT["kv_bytes_per_token"]),
+            "The weights have to fit as well.",
         ),
+        Hint(lambda: _cache_tokens() / 2, "A token's cache is cut over both GPUs."),
     ),
     why=lambda: (
-        f"Equation {f.SCORE_ROWS.link}: "
-        f"{si(f.SCORE_ROWS.at(BLOCK, n_heads=1.0), 'token')}. "
-        "Scores grow with the square of the rows."
+        "Twice the room of a GPU, less the weights, over the bytes of a token: "
+        f"{si(_cache_tokens(), 'token')}, enough for "
+        f"{_cache_tokens() // (PROMPT + 200):.0f} of the book's usual requests of "
+        f"{PROMPT + 200:,} tokens. Two GPUs hold the model, but serve few."
+    ),
+)
+turn = Question(
+    name="tensor-parallel.turn",
+    prompt=(
+        f"On four GPUs a one-shot all-reduce takes {byhand.line('one-shot', FOUR)}, an "
+        f"in-switch one {byhand.line('in-switch', FOUR)}, where Q is the tensor that "
+        f"each GPU holds. A row of {MODEL.name} has {si(byhand.row_bytes(), 'byte')}. "
+        "From how many rows is the switch faster?"
+    ),
+    answer=lambda: byhand.turn_rows(FOUR),
+    unit="token",
+    rel_tol=0.05,
+    hints=(
+        Hint(byhand.turn_rows, "That is on eight GPUs: on four, three tensors arrive."),
+    ),
+    why=lambda: (
+        "Set both equal: the difference of the starts over that of the times per byte "
+        f"is {si(byhand.turn_bytes(FOUR), 'byte')}, the rows of "
+        f"{si(byhand.turn_rows(FOUR), 'token')}. "
+        "With fewer GPUs fewer tensors arrive, and one shot stays ahead for longer."
     ),
 )
 kv_share = Question(
     name="tensor-parallel.kv-share",
     prompt=(
-        f"{MODEL.name} has {KV_HEADS} key–value heads and runs on {MANY} ranks. What "
-        "part of the cache does each rank hold?"
+        f"{MODEL.name} has {KV_HEADS} key–value heads and runs on {MANY} GPUs (two "
+        "servers). What part of the cache does each rank hold?"
     ),
     answer=_kv_share,
     rel_tol=0.01,
-    hints=(Hint(lambda: 1 / MANY, "A head cannot be halved: somebody holds a copy."),),
+    hints=(Hint(lambda: 1 / MANY, "A head cannot be halved: two ranks hold it."),),
     why=lambda: (
         f"Equation {f.KV_COPIES.link} gives "
         f"{f.KV_COPIES.at(DEFAULT, n_ranks=float(MANY)):g} "

@@ -1,0 +1,99 @@
+"""The page's calculations by hand: parts that add up, and where two ways are equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llmserve_lab.disaggregation import formulas as f
+from llmserve_lab.disaggregation.capacity_sim import two_pools
+from llmserve_lab.disaggregation.goodput import GPUS, LOADS, asked
+from llmserve_lab.disaggregation.served import known, load, value
+from llmserve_lab.engine import (
+    Chunked,
+    Continuous,
+    Disaggregated,
+    Pool,
+    Report,
+    simulate,
+)
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.roofline.formulas import WEIGHTS_S
+from llmserve_lab.running_example import cost, model
+
+HALF = {"n_prefill": GPUS / 2, "n_decode": GPUS / 2}
+LOOSEST_S = 0.05
+BATCH = 40.0  # requests that decode beside the prompt, in the calculation by hand
+
+
+def usual(formula: Formula, promise_s: float = 0.02, **more: Any) -> float:
+    """A result for the usual request on the chapter's machine."""
+    layers = {"n_layers": float(model().n_layers)}
+    return value(formula, known(load(promise_s=promise_s), **HALF, **layers), **more)
+
+
+def prefill_parts() -> dict[str, float]:
+    """Products, what of the weights is not hidden, attention, launches: s, and all."""
+    linear = usual(f.PREFILL_LINEAR_S)
+    pairs = usual(f.PREFILL_COMPUTE_S) - linear
+    unhidden = (1 - cost().overlap) * usual(WEIGHTS_S)
+    launch = cost().overhead_s + cost().prompt_s + cost().request_s
+    parts = {"linear": linear, "pairs": pairs, "weights": unhidden, "launch": launch}
+    return parts | {"sum": sum(parts.values())}
+
+
+def ride_s(batch: float = BATCH) -> float:
+    """What one prompt adds to a step of so many decodes."""
+    return usual(f.RIDE_S, shared_batch=batch)
+
+
+def gap_s(per_s: float) -> float:
+    """Mean gap of a GPU that decodes ``BATCH`` requests while prompts arrive."""
+    step_s = usual(f.DECODE_STEP_S, decode_batch=BATCH)
+    return float(
+        f.SHARED_GAP_S(decode_step_s=step_s, arrival_rate=per_s, ride_s=ride_s())
+    )
+
+
+def advantage(promise_s: float, **more: float) -> float:
+    """Rate of two pools, split at best, over that of one engine on each GPU."""
+    two, one = usual(f.BEST_POOLS_RATE, promise_s), 0.0
+    one = usual(f.SHARED_RATE, promise_s, **more)
+    return two / one
+
+
+def equal_at(advantage_of: Callable[[float], float], low: float, high: float) -> float:
+    """Where the advantage falls through one, by halving.
+
+    Raises:
+        ValueError: it does not do so between the two ends.
+    """
+    if not advantage_of(low) > 1 > advantage_of(high):
+        raise ValueError(f"advantage must cross 1 between {low} and {high}")
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if advantage_of(middle) > 1 else (low, middle)
+    return low
+
+
+def even_promise_s() -> float:
+    """The promise under which both ways carry the same."""
+    return equal_at(advantage, 0.01, LOOSEST_S)
+
+
+def even_overlap_kv(promise_s: float) -> float:
+    """The overlap of cache reads at which they do, under a promise."""
+    return equal_at(lambda share: advantage(promise_s, overlap_kv=share), 0.0, 1.0)
+
+
+def strict_streams(limit_s: float, per_s: float) -> dict[str, float]:
+    """Share of requests of which every gap is within a limit, by way, at one rate."""
+    ways: dict[str, Pool | Disaggregated] = {
+        "whole": Pool(cost(), Continuous(), replicas=GPUS),
+        "chunks": Pool(cost(), Chunked(512), replicas=GPUS),
+        "pools": two_pools(n_prefill=GPUS // 2, n_decode=GPUS // 2, batch=10**6),
+    }
+    reports: dict[str, Report] = {
+        name: simulate(asked(LOADS[0], per_s), way) for name, way in ways.items()
+    }
+    return {n: r.slo_attainment(tbt_s=limit_s) for n, r in reports.items()}

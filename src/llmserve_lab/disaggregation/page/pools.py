@@ -1,0 +1,189 @@
+"""Prefill and decode pools, stepped: the cache crosses the link, layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llmserve_lab.disaggregation.hop import (
+    AT_THE_END,
+    BY_LAYERS,
+    SLOW,
+    WAYS,
+    Played,
+    Way,
+    played,
+)
+from llmserve_lab.disaggregation.kv_transfer_timeline import Layer
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
+from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis, Ticks
+from llmserve_lab.running_example import cost
+
+NAMES = ("A", "B")
+LANES = ("prefill GPU", "link", "decode GPU: A", "decode GPU: B")
+MS = 1e3
+GROUP = 4  # layers in one cell
+SHORT_S = 0.001  # on the link: drawn as a stroke
+LAYERS = cost().n_layers
+Row = dict[str, Any]
+
+
+def pools_by_layer() -> StepFigure:
+    """Two requests through two pools, their caches sent in three ways."""
+    runs = {way.name: played(way) for way in WAYS}
+    until = max(step[1] for run in runs.values() for step in run.steps)
+    logs = {way.name: _log(way, runs[way.name]) for way in WAYS}
+    last = len(logs[BY_LAYERS.name].frames) - 1
+    return StepFigure(
+        name="pools",
+        title="The decode GPU can begin when the last layer of the cache is there",
+        scene=Scene(
+            x=SceneAxis((0, MS * until), "time (ms)"),
+            y=SceneAxis(LANES),
+            marks=(
+                Cells(table="spans", x2="x2", text="text", grows=True),
+                Ticks(table="tokens", grows=True),
+                Ticks(table="sent", grows=True),
+            ),
+            height=200,
+            now=True,
+        ),
+        logs=logs,
+        stills=((BY_LAYERS.name, 2), (BY_LAYERS.name, 5), (BY_LAYERS.name, last)),
+        start=5,
+        legend={
+            "A": "request A, four layers a piece",
+            "B": "request B",
+            "new": "a token reaches the user",
+        },
+        counters=(
+            Counter("layers of A computed"),
+            Counter("layers of A arrived"),
+            Counter("A's second token"),
+        ),
+    )
+
+
+def _log(way: Way, run: Played) -> StepLog:
+    moments = _moments(way, run)
+    frames = [
+        Frame(text, _counters(run, at), at=MS * at)
+        for at, text in sorted(moments, key=lambda moment: moment[0])
+    ]
+    return StepLog(tuple(frames), _tables(run))
+
+
+def _tables(run: Played) -> dict[str, list[Row]]:
+    """Layers on the link are a bar where they touch; else a stroke for every four."""
+    bars, strokes = [], []
+    for number, layers in run.layers.items():
+        joined = _joined(layers)
+        for start_s, end_s in joined:
+            if end_s - start_s > SHORT_S:
+                bars.append(_row(LANES[1], start_s, end_s, NAMES[number]))
+        for layer in layers[GROUP - 1 :: GROUP] if len(joined) > 1 else ():
+            at = {"y": LANES[1], "x": round(MS * layer.begun_s, 3)}
+            strokes.append(at | {"ink": NAMES[number]})
+    return {"spans": [*_spans(run), *bars], "tokens": _tokens(run), "sent": strokes}
+
+
+def _joined(layers: Sequence[Layer]) -> list[list[float]]:
+    """Spans of the link in which it never rests."""
+    found: list[list[float]] = []
+    for layer in layers:
+        if found and layer.begun_s <= found[-1][1] + 1e-9:
+            found[-1][1] = layer.sent_s
+        else:
+            found.append([layer.begun_s, layer.sent_s])
+    return found
+
+
+def _spans(run: Played) -> list[Row]:
+    """Four layers a cell: computed above, on the link below, and the decode steps."""
+    rows = []
+    for number, (start_s, end_s) in run.prefills.items():
+        name = NAMES[number]
+        groups = range(0, LAYERS, GROUP)
+        each_s = (end_s - start_s) / LAYERS
+        for first in groups:
+            at = start_s + first * each_s
+            rows.append(_row(LANES[0], at, at + GROUP * each_s, name))
+    for start_s, end_s, ids in run.steps:
+        rows += [_row(LANES[2 + i], start_s, end_s, NAMES[i]) for i in ids]
+    return rows
+
+
+def _row(lane: str, x: float, x2: float, ink: str) -> Row:
+    ends = {"x": round(MS * x, 3), "x2": round(MS * x2, 3)}
+    return {"y": lane, **ends, "ink": ink, "text": ""}
+
+
+def _tokens(run: Played) -> list[Row]:
+    return [
+        {"y": LANES[2 + number], "x": round(MS * at, 3), "ink": "new"}
+        for number, times in run.tokens.items()
+        for at in times
+    ]
+
+
+def _counters(run: Played, now: float) -> tuple[float | str, ...]:
+    soon = now + 1e-9
+    made = sum(layer.made_s <= soon for layer in run.layers[0])
+    sent = sum(layer.sent_s <= soon for layer in run.layers[0])
+    second = run.tokens[0][1]
+    said = f"after {si(second, 's')}" if second <= soon else "not yet"
+    return f"{made} of {LAYERS}", f"{sent} of {LAYERS}", said
+
+
+def _moments(way: Way, run: Played) -> list[tuple[float, str]]:
+    """What happens, and when, as the log has it."""
+    layers, (_, read_s) = run.layers[0], run.prefills[0]
+    quarter, half = layers[LAYERS // 4 - 1].made_s, layers[LAYERS // 2 - 1].made_s
+    b_read = run.prefills[1][1]
+    third = run.tokens[0][3]
+    moments = [
+        (
+            quarter,
+            f"{LAYERS // 4} of {LAYERS} layers of A are computed. {_sends(way)}",
+        ),
+        (half, "Each layer leaves its keys and values: its part of the cache."),
+        (
+            read_s,
+            "A's last layer is computed, and the first token of A's answer goes out. "
+            "The prefill GPU turns to B at once.",
+        ),
+        (
+            run.arrived_s(0),
+            "A's whole cache has arrived: "
+            f"{si(run.arrived_s(0) - read_s, 's')} after the prefill ended.",
+        ),
+        (
+            run.tokens[0][1],
+            "The decode GPU has read A's cache for the first time: the second token, "
+            f"{si(run.tokens[0][1] - read_s, 's')} after the first.",
+        ),
+        (third, _calm(run, third)),
+        (b_read, "B's prompt is read, too; B's first token goes out."),
+        (run.arrived_s(1), "B's cache has arrived as well."),
+        (
+            max(step[1] for step in run.steps),
+            f"Both answers are complete after {si(run.steps[-1][1], 's')}. "
+            "No decode step carried a row of a prompt.",
+        ),
+    ]
+    return moments
+
+
+def _sends(way: Way) -> str:
+    return {
+        BY_LAYERS.name: "The link sends each one as soon as it is there.",
+        AT_THE_END.name: "The link is idle: nothing is sent before the last layer.",
+        SLOW.name: "The link is slower than the prefill and falls behind.",
+    }[way.name]
+
+
+def _calm(run: Played, now: float) -> str:
+    if now < run.prefills[1][1]:
+        return "While B's prompt is read elsewhere, A gets a token from every step."
+    return "A gets a token from every step. B's cache is still on its way."

@@ -1,0 +1,106 @@
+"""The chapter's machine and load: the running example, as measured servers reach it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from llmserve_lab import catalog, validation
+from llmserve_lab.catalog import (
+    Accelerator,
+    Cited,
+    Link,
+    ModelShape,
+    machine,
+    workload,
+)
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.origin import Computed
+from llmserve_lab.running_example import ANSWER, PROMPT, device, model, share
+
+UTILISATION = 0.9  # of the memory, to weights and caches, as in the engine
+LINK = "infiniband-ndr"
+PROMISE_S = 0.02  # time per output token that a user is promised
+KV_OVERLAP = Cited(
+    0.0,
+    "dimensionless",
+    kind="estimate",
+    source=validation.achieved().cited("overlap").source,
+    note="attention runs in kernels of its own; the measured rows were fitted so",
+)
+
+
+def wire(link: Link | None = None) -> dict[str, Any]:
+    """A link's bandwidth one way, and the share of it that transfers reach."""
+    used = link or catalog.link(LINK)
+    return {"link_bw": used.bandwidth, "eff_link": share().link}
+
+
+def constants(shape: ModelShape) -> dict[str, Cited]:
+    """What overlaps and what is launched: the fitted constants, per iteration."""
+    fitted = validation.achieved()
+    layer, launches = fitted.cited("layer_s"), fitted.cited("prompt_layers")
+    request = fitted.cited("request_s")
+    launch_s = shape.n_layers * float(layer)
+    more_s = launch_s * (float(launches) - 1)
+    return {
+        "overlap": fitted.cited("overlap"),
+        "overlap_kv": KV_OVERLAP,
+        "overhead_s": Cited(launch_s, "s", "estimate", layer.source),
+        "prompt_launch_s": Cited(more_s, "s", "estimate", launches.source),
+        "request_s": Cited(float(request), "s/request", "estimate", request.source),
+    }
+
+
+def weights(shape: ModelShape) -> dict[str, Cited]:
+    """Bytes of the weights that an iteration reads: all but the embedding table."""
+    known = workload(shape)
+    table = 0 if shape.tied else shape.vocab * shape.d_model
+    read = float(known["bytes_weight"]) * (shape.params_total - table)
+    source = known["params_total"].source
+    return {"weight_bytes": Cited(read, "byte", "counted", source)}
+
+
+def memory(shape: ModelShape, gpu: Accelerator) -> dict[str, Cited]:
+    """Memory for the weights that are read and for caches.
+
+    What the engine may use, less the embedding table.
+    """
+    known = workload(shape)
+    table = 0 if shape.tied else shape.vocab * shape.d_model
+    left = UTILISATION * float(gpu.usable_bytes) - table * float(known["bytes_weight"])
+    return {"hbm_bytes": Cited(left, "byte", "counted", gpu.usable_bytes.source)}
+
+
+def setting(
+    shape: ModelShape | None = None, gpu: Accelerator | None = None
+) -> dict[str, Any]:
+    """Model, machine, link and fitted constants, as arguments of the formulas."""
+    shape, gpu = shape or model(), gpu or device()
+    known: dict[str, Any] = dict(workload(shape) | machine(gpu, efficiency=share()))
+    return known | constants(shape) | weights(shape) | memory(shape, gpu) | wire()
+
+
+def load(
+    prompt: float = PROMPT, answer: float = ANSWER, promise_s: float = PROMISE_S
+) -> dict[str, float]:
+    """A request, and the time per output token that it is promised."""
+    return {"prompt_len": prompt, "new_tokens": answer, "tpot_target": promise_s}
+
+
+def known(size: Mapping[str, float] | None = None, **more: Any) -> dict[str, Any]:
+    """``setting`` and ``load`` together."""
+    return setting() | dict(size or load()) | more
+
+
+def computed(formula: Formula, has: Mapping[str, Any], **more: Any) -> Computed:
+    """A result on this machine; what the weights weigh is handed in."""
+    stand = frozenset({"weight_bytes", *more})
+    given = {**has, **more}
+    asked = {leaf.name: given[leaf.name] for leaf in formula.leaves(keep=stand)}
+    return formula.computed(**asked)
+
+
+def value(formula: Formula, has: Mapping[str, Any], **more: Any) -> float:
+    """The number of :func:`computed`, in the unit of the result."""
+    return float(computed(formula, has, **more).value)

@@ -1,0 +1,167 @@
+"""Matrix times vector, and matrix times matrix, tile by tile: what waits for what.
+
+The product ran on metered tiles; a toy GPU, whose ridge is four rows, takes its log.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmserve_lab.page.live.goal import Goal
+from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
+from llmserve_lab.page.step.pictures import lifetimes
+from llmserve_lab.roofline.tiles import (
+    Busy,
+    TiledWeights,
+    example_rows,
+    example_weights,
+    multiply,
+    timeline,
+)
+
+Row = dict[str, Any]
+RIDGE = 4  # products of a row and a tile while the next tile is fetched
+BATCHES = {"1 row": 1, "2 rows": 2, "4 rows": 4, "8 rows": 8}
+UNTIL = 35.0  # ticks on the axis
+PIECES = 4  # of a row, and tiles along a side of the weights
+ROWS_AT, TILES_AT, RESULT_AT, WIDE = 0.5, 12.5, 24.5, 2.0
+LANES = {"fetched": 7.3, "computed": 9.6}  # where the lanes begin, from the top
+BOTTOM = 10.9
+
+
+def reuse() -> StepFigure:
+    """The tiles of the weights in their order, for one row and for several."""
+    first = next(iter(BATCHES))
+    last = PIECES**2 - 1
+    return StepFigure(
+        name="tile-reuse",
+        title="Each tile of the weights is read once, and used by every row",
+        scene=Scene(
+            x=SceneAxis((0, UNTIL), "time (ticks; reading a tile takes one)"),
+            y=SceneAxis((BOTTOM, 0), shown=False),
+            marks=(
+                Cells(table="cells", x2="x2", y2="y2", opacity="faint"),
+                Cells(table="idle", x2="x2", y2="y2", grows=True),
+                Cells(table="lanes", x2="x2", y2="y2", grows=True),
+                Labels(table="words", align="left"),
+            ),
+            height=300,
+            fixed={"words": _words()},
+        ),
+        logs={name: _log(count) for name, count in BATCHES.items()},
+        stills=((first, last), ("4 rows", last), ("8 rows", last)),
+        start=5,
+        legend={
+            "weights": "tile of the weights",
+            "new": "row of the input",
+            "compute": "result, and computing",
+            "idle": "waiting",
+        },
+        counters=(
+            Counter("tiles read"),
+            Counter("products of a row and a tile"),
+            Counter("tensor cores busy"),
+        ),
+        goal=Goal(
+            "find the smallest number of rows with which the tensor cores are busy "
+            "nine tenths of the time, and step to the end",
+            lambda log, frame: (log > 1) & (log < 3) & (frame >= last),
+            {"log": "4 rows", "frame": last},
+        ),
+    )
+
+
+def run(count: int) -> tuple[TiledWeights, list[Busy], list[Busy]]:
+    """The product of ``count`` rows, and when each tile was fetched and multiplied."""
+    taken = example_weights()
+    multiply(example_rows(count), taken)
+    return taken, *timeline(taken.log, per_tile=RIDGE)
+
+
+def busy(computed: list[Busy], until: float) -> float:
+    """Share of the time in which the tensor cores computed."""
+    return sum(each.end - each.start for each in computed if each.end <= until) / until
+
+
+def _words() -> list[Row]:
+    places = {
+        "rows": (ROWS_AT, 0.6),
+        "×": (ROWS_AT + 4 * WIDE + 1.3, 3.6),
+        "weights": (TILES_AT, 0.6),
+        "=": (TILES_AT + 4 * WIDE + 1.3, 3.6),
+        "result": (RESULT_AT, 0.6),
+        "memory reads": (0.0, LANES["fetched"] - 0.6),
+        "tensor cores compute": (0.0, LANES["computed"] - 0.6),
+    }
+    return [{"x": x, "y": y, "text": text} for text, (x, y) in places.items()]
+
+
+def _log(count: int) -> StepLog:
+    """A frame for each tile, when all rows have been multiplied with it."""
+    taken, fetched, computed = run(count)
+    frames = list[Frame]()
+    cells = lifetimes(_product(n, taken.places, count) for n in range(len(computed)))
+    for number, each in enumerate(computed):
+        read = sum(fetch.end <= each.end for fetch in fetched)
+        share = busy(computed, each.end)
+        frames.append(
+            Frame(
+                _sentence(number + 1, count, share),
+                (float(read), float((number + 1) * count), f"{share:.0%}"),
+                at=each.end,
+            )
+        )
+    return StepLog(tuple(frames), {"cells": cells} | _lanes(fetched, computed))
+
+
+def _sentence(done: int, count: int, share: float) -> str:
+    tiles = "tile" if done == 1 else "tiles"
+    each = "one row" if count == 1 else f"each of the {count} rows"
+    return (
+        f"{done} {tiles} multiplied with {each}: the tensor cores were busy for "
+        f"{share:.0%} of the time."
+    )
+
+
+def _product(frame: int, places: list[tuple[int, int]], count: int) -> dict[Any, Row]:
+    """Rows, weights and result while tile ``frame`` is the one in use, by place."""
+    i, j = places[frame]
+    found: dict[Any, Row] = {}
+    for number, place in enumerate(places):
+        used = number <= frame
+        faint = 1.0 if number == frame or not used else 0.4
+        ink = "weights" if used else "empty"
+        found["tile", place] = {"ink": ink, "faint": faint} | _tile(*place)
+    high = 5.0 / max(count, PIECES)
+    for n in range(count):
+        at = {"y": round(1.1 + n * high, 4), "y2": round(1.1 + (n + 1) * high, 4)}
+        whole = {"x": ROWS_AT, "x2": ROWS_AT + WIDE * PIECES}
+        found["row", n] = {"ink": "new", "faint": 0.3} | at | whole
+        found["piece", n] = {"ink": "new", "faint": 1.0} | at | _across(ROWS_AT, i)
+        for piece in range(PIECES):
+            sums = i + (piece <= j)  # products that have been added up here
+            faint = 1.0 if sums in (0, PIECES) else 0.4
+            ink = "compute" if sums else "empty"
+            new = {"ink": ink, "faint": faint} | at
+            found["result", n, piece] = new | _across(RESULT_AT, piece)
+    return found
+
+
+def _across(left: float, piece: int) -> Row:
+    return {"x": left + WIDE * piece, "x2": left + WIDE * (piece + 1)}
+
+
+def _tile(i: int, j: int) -> Row:
+    return _across(TILES_AT, j) | {"y": 1.1 + 1.25 * i, "y2": 1.1 + 1.25 * (i + 1)}
+
+
+def _lanes(fetched: list[Busy], computed: list[Busy]) -> dict[str, list[Row]]:
+    """Both units over time: what is not covered by work is waiting."""
+    lanes, idle = list[Row](), list[Row]()
+    inks = {"fetched": ("weights", fetched), "computed": ("compute", computed)}
+    for lane, (ink, spans) in inks.items():
+        at = {"y": LANES[lane], "y2": LANES[lane] + 1.1}
+        idle.append(at | {"x": 0.0, "x2": computed[-1].end, "ink": "idle"})
+        lanes += [at | {"x": s.start, "x2": s.end, "ink": ink} for s in spans]
+    return {"lanes": lanes, "idle": idle}

@@ -1,0 +1,281 @@
+"""A 4×4 cut by columns, by rows and both chained, stepped on the numbers of two GPUs.
+
+What is drawn is what the ranks of :mod:`llmserve_lab.tensor_parallel.by_four` held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
+from llmserve_lab.tensor_parallel import by_four
+from llmserve_lab.tensor_parallel.by_four import CutProduct
+from llmserve_lab.transformer.arithmetic import Array
+
+Row = dict[str, Any]
+APART, LEFT, TOP = 6.9, 1.5, 1.3  # of two GPUs; of a matrix in its GPU; of the first
+BELOW, SECOND = 4.35, 6.1  # from a matrix to its product; from a matrix to the next
+FLOAT = 8  # bytes of a number in NumPy
+LEGEND = {
+    "weights": "weights",
+    "new": "complete numbers",
+    "compute": "part of a sum",
+    "communication": "just received",
+    "empty": "on the other GPU",
+}
+COUNTERS = (
+    Counter("weights on each GPU"),
+    Counter("numbers each GPU has sent"),
+    Counter("exchanges"),
+)
+ONE = {"by columns": "columns", "by rows": "rows"}
+TWO = {"columns, then rows": "paired", "columns twice": "gathered"}
+
+
+def cut_by_columns_or_rows() -> StepFigure:
+    """One matrix on two GPUs, cut either way."""
+    logs = {name: _one(name, cut) for name, cut in ONE.items()}
+    first, other = logs
+    return StepFigure(
+        name="cuts",
+        title="A cut by columns gives finished parts, a cut by rows unfinished sums",
+        scene=_scene(TOP + BELOW + 1.2),
+        logs=logs,
+        stills=((first, 2), (first, 3), (other, 2)),
+        start=2,
+        legend=LEGEND,
+        counters=COUNTERS,
+    )
+
+
+def two_matrices_chained() -> StepFigure:
+    """Two matrices and what lies between: with rows for the second, nothing is sent."""
+    logs = {name: _two(name, cut) for name, cut in TWO.items()}
+    first, other = logs
+    return StepFigure(
+        name="chain",
+        title="Columns, then rows: one exchange for two matrices",
+        scene=_scene(TOP + SECOND + BELOW + 1.2),
+        logs=logs,
+        stills=((first, 1), (first, 2), (other, 2)),
+        start=2,
+        legend=LEGEND,
+        counters=COUNTERS,
+    )
+
+
+def _scene(height: float) -> Scene:
+    return Scene(
+        x=SceneAxis((0, 2 * APART - 1), shown=False),
+        y=SceneAxis((height, 0), shown=False),
+        marks=(
+            Cells(table="cells", text="text"),
+            Labels(table="words"),
+        ),
+        height=int(30 * height),
+    )
+
+
+def _cell(x: float, y: float, ink: str, number: float | None, **life: int) -> Row:
+    text = "" if number is None else f"{number:g}".replace("-", "−")
+    return {"x": x, "y": y, "ink": ink, "text": text, **life}
+
+
+def _matrix(gpu: int, top: float, whole: Array, mine: tuple[slice, slice]) -> list[Row]:
+    """The matrix of one GPU: its own weights, and pale what the other one has."""
+    own = np.zeros(whole.shape, dtype=bool)
+    own[mine] = True
+    return [
+        _cell(
+            gpu * APART + LEFT + j,
+            top + i,
+            "weights" if own[i, j] else "empty",
+            whole[i, j] if own[i, j] else None,
+        )
+        for i in range(by_four.WIDTH)
+        for j in range(by_four.WIDTH)
+    ]
+
+
+def _down(gpu: int, top: float, values: Array, first: int, **life: int) -> list[Row]:
+    """Features in, one beside each row of the matrix that it is multiplied with."""
+    return [
+        _cell(gpu * APART, top + first + i, "new", value, **life)
+        for i, value in enumerate(values.ravel())
+    ]
+
+
+def _across(
+    gpu: int, top: float, values: Array, first: int, ink: str, **life: int
+) -> list[Row]:
+    """Outputs, one under each column of the matrix."""
+    return [
+        _cell(gpu * APART + LEFT + first + j, top + BELOW, ink, value, **life)
+        for j, value in enumerate(values.ravel())
+    ]
+
+
+def _half(gpu: int) -> slice:
+    width = by_four.WIDTH // by_four.RANKS
+    return slice(gpu * width, (gpu + 1) * width)
+
+
+ALL = slice(None)
+
+
+def _words(*tops: float, names: Sequence[tuple[str, str, str]]) -> list[Row]:
+    """The GPUs' names, and those of input, matrix and output."""
+    found: list[Row] = []
+    for gpu in range(by_four.RANKS):
+        at = gpu * APART
+        found.append({"x": at + LEFT + 2, "y": 0.25, "text": f"GPU {gpu}"})
+        for top, (taken, matrix, given) in zip(tops, names, strict=True):
+            found.append({"x": at + 0.5, "y": top - 0.35, "text": taken})
+            found.append({"x": at + LEFT + 2, "y": top - 0.35, "text": matrix})
+            found.append({"x": at + 0.6, "y": top + BELOW + 0.5, "text": given})
+    return found
+
+
+def _one(name: str, cut: str) -> StepLog:
+    """Cut, multiply, exchange."""
+    done = by_four.execute_one(cut)
+    by_rows = cut == "rows"
+    cells: list[Row] = []
+    for gpu, share in enumerate(done.results):
+        mine = (_half(gpu), ALL) if by_rows else (ALL, _half(gpu))
+        cells += _matrix(gpu, TOP, by_four.W, mine)
+        cells += _down(gpu, TOP, share.features, _half(gpu).start if by_rows else 0)
+        cells += _outputs(gpu, TOP, share, by_rows, since=1, exchanged=2)
+    sent = done.ledger.sent_bytes(rank=0) / FLOAT
+    weights = float(done.results[0].weight.size)
+    told = SAID[cut]
+    frames = [
+        Frame(told[0], (weights, 0.0, 0.0)),
+        Frame(told[1], (weights, 0.0, 0.0)),
+        Frame(told[2], (weights, sent, 1.0)),
+        Frame(told[3], (weights, sent, 1.0)),
+    ]
+    words = _words(TOP, names=[("x", "W", "xW")])
+    return StepLog(tuple(frames), {"cells": cells, "words": words})
+
+
+def _outputs(
+    gpu: int,
+    top: float,
+    share: CutProduct,
+    by_rows: bool,
+    *,
+    since: int,
+    exchanged: int,
+) -> list[Row]:
+    """The product of one GPU, then what it has after the exchange."""
+    ink, first = ("compute", 0) if by_rows else ("new", _half(gpu).start)
+    found = _across(gpu, top, share.product, first, ink, since=since, until=exchanged)
+    for j, value in enumerate(share.whole.ravel()):
+        came = by_rows or not _half(gpu).start <= j < _half(gpu).stop
+        at = gpu * APART + LEFT + j
+        moment = {"since": exchanged, "until": exchanged + 1}
+        just = "communication" if came else "new"
+        found.append(_cell(at, top + BELOW, just, value, **moment))
+        found.append(_cell(at, top + BELOW, "new", value, since=exchanged + 1))
+    return found
+
+
+def _two(name: str, cut: str) -> StepLog:
+    """Two matrices on top of each other; the first output is the second input."""
+    done = by_four.execute_two(cut)
+    paired = cut == "paired"
+    low = TOP + SECOND
+    second = 2 if paired else 3  # the frame in which the second matrix multiplies
+    cells: list[Row] = []
+    for gpu, (one, two) in enumerate(done.results):
+        cells += _matrix(gpu, TOP, by_four.W, (ALL, _half(gpu)))
+        below = (_half(gpu), ALL) if paired else (ALL, _half(gpu))
+        cells += _matrix(gpu, low, by_four.V, below)
+        cells += _down(gpu, TOP, one.features, 0)
+        cells += _hidden(gpu, low, one, two, paired)
+        cells += _outputs(gpu, low, two, paired, since=second, exchanged=second + 1)
+    names = [("x", "W", "h"), ("h", "V", "hV")]
+    words = _words(TOP, low, names=names)
+    return StepLog(
+        _frames_of_two(done.results[0], cut), {"cells": cells, "words": words}
+    )
+
+
+def _hidden(
+    gpu: int, low: float, one: CutProduct, two: CutProduct, paired: bool
+) -> list[Row]:
+    """The features between the matrices: under the first, and beside the second."""
+    first = _half(gpu).start
+    found = _across(gpu, TOP, one.product, first, "new", since=1)
+    if paired:
+        return found + _down(gpu, low, two.features, first, since=1)
+    found += _down(gpu, low, one.product, first, since=1, until=2)
+    for i, value in enumerate(two.features.ravel()):
+        came = not first <= i < _half(gpu).stop
+        at = (gpu * APART, low + i)
+        just = "communication" if came else "new"
+        found.append(_cell(*at, just, value, since=2, until=3))
+        found.append(_cell(*at, "new", value, since=3))
+    return found
+
+
+def _frames_of_two(
+    shares: tuple[CutProduct, CutProduct], cut: str
+) -> tuple[Frame, ...]:
+    """What happened, with what had been sent by then: half of a row for a gather."""
+    one, two = shares
+    weights = float(one.weight.size + two.weight.size)
+    gather = float(one.product.size)
+    sent = {
+        "paired": (0.0, 0.0, 0.0, 2 * gather),
+        "gathered": (0.0, 0.0, gather, gather),
+    }
+    told, counts = SAID[cut], [*sent[cut]]
+    if cut == "gathered":
+        counts.append(2 * gather)
+    exchanges = [0.0, 0.0, 0.0, 1.0] if cut == "paired" else [0.0, 0.0, 1.0, 1.0, 2.0]
+    return tuple(
+        Frame(text, (weights, numbers, many))
+        for text, numbers, many in zip(told, counts, exchanges, strict=True)
+    )
+
+
+SAID: Mapping[str, tuple[str, ...]] = {
+    "columns": (
+        "W is cut by columns: GPU 0 has the first two, GPU 1 the last two. Both have "
+        "all four numbers of x.",
+        "Each GPU multiplies. Its two outputs are complete: each column has looked at "
+        "all of x.",
+        "All-gather: each GPU sends its two outputs to the other one.",
+        "Now both GPUs have all four outputs, the same as on one GPU.",
+    ),
+    "rows": (
+        "W is cut by rows: GPU 0 has the first two, GPU 1 the last two. Each needs "
+        "only the two numbers of x that belong to its rows.",
+        "Each GPU multiplies. It has something for all four outputs, but each is only "
+        "a part of the sum.",
+        "All-reduce: the two parts of each sum are added, and both GPUs get the sums.",
+        "Now both GPUs have all four outputs, the same as on one GPU.",
+    ),
+    "paired": (
+        "W is cut by columns, V by rows. Both GPUs have all of x.",
+        "Each GPU multiplies with its columns and sets negative numbers to zero "
+        "(ReLU). It has two numbers of h.",
+        "These are just the two that its rows of V need: nothing is sent. Each GPU has "
+        "a part of every sum.",
+        "All-reduce: one exchange for both matrices, and both GPUs have the result.",
+    ),
+    "gathered": (
+        "W and V are both cut by columns. Both GPUs have all of x.",
+        "Each GPU multiplies with its columns of W and sets negative numbers to zero "
+        "(ReLU). It has two numbers of h.",
+        "But a column of V needs all of h: an all-gather.",
+        "Each GPU multiplies with its columns of V: two outputs are complete.",
+        "A second all-gather, and both GPUs have the result.",
+    ),
+}

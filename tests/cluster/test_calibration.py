@@ -1,0 +1,62 @@
+"""All-reduces as they are done, beside the runs to which their lines were fitted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from llmserve_lab.catalog.evidence.collectives import ALL_REDUCES, ENGINE_RUNS
+from llmserve_lab.cluster import calibration
+from llmserve_lab.cluster.formulas import (
+    ALL_REDUCE_S,
+    FASTEST_S,
+    IN_SWITCH_S,
+    ONE_SHOT_S,
+)
+
+KINDS = (calibration.ring, calibration.one_shot, calibration.in_switch)
+
+
+def test_measured_times_grow_with_the_tensor() -> None:
+    """As a whole: kernels that change over may win or lose a little on the way."""
+    for runs in ALL_REDUCES.values():
+        for n_gpus in {run.n_gpus for run in runs}:
+            times = [float(run.seconds) for run in runs if run.n_gpus == n_gpus]
+            rises = np.diff(times)
+            assert (rises > -0.12 * np.array(times[:-1])).all()
+            assert times[-1] > 10 * times[0]
+
+
+def test_no_measured_all_reduce_is_faster_than_the_wires() -> None:
+    """Each GPU must at least send what a switch needs: its tensor once a way."""
+    for runs in ALL_REDUCES.values():
+        for run in runs:
+            assert run.nbytes / float(run.seconds) < 450e9
+
+
+@pytest.mark.parametrize(
+    ("kind", "mean"), list(zip(KINDS, (0.14, 0.05, 0.02), strict=True))
+)
+def test_a_line_is_as_near_as_it_says(kind: object, mean: float) -> None:
+    fitted = kind()  # type: ignore[operator]
+    assert fitted.mean_error < mean
+    assert 0 < fitted.share < 1 and 1e-6 < fitted.start_s < 1e-5
+
+
+def test_a_step_of_a_ring_is_below_a_microsecond() -> None:
+    """An end-to-end latency of three microseconds, taken for each step, is too long."""
+    assert 0.5e-6 < calibration.ring().hop_s < 1e-6
+
+
+def test_the_fastest_of_three_is_what_an_engine_takes() -> None:
+    errors = []
+    for run in ENGINE_RUNS:
+        size = {"n_ranks": run.n_gpus, "tensor_bytes": run.nbytes}
+        ways = {
+            formula.name: float(formula.at(kind().known(), size))
+            for formula, kind in zip(
+                (ALL_REDUCE_S, ONE_SHOT_S, IN_SWITCH_S), KINDS, strict=True
+            )
+        }
+        errors.append(float(FASTEST_S(**ways)) / float(run.seconds) - 1)
+    assert np.abs(errors).mean() < 0.07 and np.abs(errors).max() < 0.25

@@ -1,0 +1,38 @@
+"""Rings that really go round give what the collectives give, and send as much."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from llmserve_lab.cluster import rings, run
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 7])
+def test_a_ring_gives_the_sums_of_an_all_reduce(ranks: int) -> None:
+    start = rings.numbers(ranks)
+    held = [steps[-1].held for steps in rings.play(rings.all_reduce, start)]
+    done = run(lambda rank: rank.all_reduce(np.array(start[rank.index])), ranks)
+    for found, right in zip(held, done.results, strict=True):
+        assert found == tuple(right)
+    sent = rings.play(rings.all_reduce, start)[0][-1].sent_bytes
+    assert sent == done.ledger.sent_bytes(rank=0)
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 5])
+def test_one_shot_gives_the_same_and_sends_more(ranks: int) -> None:
+    start = rings.numbers(ranks)
+    shot, ring = (
+        rings.play(made, start) for made in (rings.one_shot, rings.all_reduce)
+    )
+    assert [s[-1].held for s in shot] == [s[-1].held for s in ring]
+    assert len(shot[0]) == 2 and len(ring[0]) == 2 * (ranks - 1) + 1
+    assert shot[0][-1].sent_bytes == ranks * ring[0][-1].sent_bytes // 2
+
+
+def test_a_gather_begins_where_a_scatter_ends() -> None:
+    ended = rings.play(rings.reduce_scatter, rings.numbers(4))
+    begun = rings.numbers(4, gathered=True)
+    for rank, steps in enumerate(ended):
+        mine = (rank + 1) % 4
+        assert steps[-1].held[mine] == begun[rank][mine]

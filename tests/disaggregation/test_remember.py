@@ -1,0 +1,113 @@
+"""The five sentences that a reader keeps, each held in every state that is shown.
+
+Found again by other means than those that print them: iterations of the engine, layers
+that are sent one by one, requests that are served.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from llmserve_lab.catalog import LINKS, MODELS
+from llmserve_lab.catalog.evidence import disaggregated as measured
+from llmserve_lab.catalog.evidence.tiers import HOST_DRAM, NVME_SSD
+from llmserve_lab.disaggregation import goodput
+from llmserve_lab.disaggregation.capacity_sim import carried
+from llmserve_lab.disaggregation.kv_transfer_timeline import hand_over, late_s
+from llmserve_lab.disaggregation.page.controls import BY_BANDWIDTH, FITS_ALL
+from llmserve_lab.engine import (
+    Continuous,
+    IterationLoad,
+    Pool,
+    Request,
+    simulate,
+)
+from llmserve_lab.running_example import ANSWER, PROMPT, cost, model, share
+
+
+def made(prompt: int) -> float:
+    """Bytes of cache that a prefill leaves."""
+    return prompt * cost().kv_bytes_per_token
+
+
+@pytest.mark.parametrize("prompt", [int(each) for each in FITS_ALL])
+def test_every_link_hides_all_but_a_layer_of_the_running_example(prompt: int) -> None:
+    prefill_s = cost().seconds(IterationLoad.of(chunk=prompt))
+    assert made(prompt) / prefill_s < 6e9
+    for link in BY_BANDWIDTH:
+        sent_s = made(prompt) / (float(link.bandwidth) * float(share().link))
+        layers = hand_over(
+            n_layers=model().n_layers,
+            prefill_s=prefill_s,
+            transfer_s=sent_s,
+            streamed=True,
+        )
+        assert late_s(layers) == pytest.approx(sent_s / model().n_layers)
+
+
+def test_a_model_without_shared_heads_falls_behind_on_hdr() -> None:
+    shape = MODELS["llama-2-7b"]
+    many = made(PROMPT) * shape.kv_bytes_per_token(2) / cost().kv_bytes_per_token
+    prefill_s = cost().seconds(IterationLoad.of(chunk=PROMPT))  # nearly as large
+    assert many / (float(LINKS["infiniband-hdr"].bandwidth) * float(share().link)) > (
+        prefill_s
+    )
+
+
+def test_the_wire_is_the_small_part_of_the_measured_hop() -> None:
+    wire, hop = float(measured.ON_THE_WIRE_S), float(measured.HANDOVER_S)
+    assert float(measured.ORCHESTRATION_S) == pytest.approx(hop - wire)
+    assert wire < 0.2 * hop
+
+
+def test_prompts_stretch_the_gaps_of_a_shared_gpu() -> None:
+    """Forty decodes without end, and ten prompts a second, on one GPU."""
+    steady = [
+        Request(id=n, arrival_s=0.0, prompt_len=PROMPT, output_len=1200)
+        for n in range(40)
+    ]
+    rush = [
+        Request(id=40 + n, arrival_s=3.0 + n / 10, prompt_len=PROMPT, output_len=1)
+        for n in range(60)
+    ]
+    pool = Pool(cost(), Continuous())
+    log = simulate([*steady, *rush], pool, log=True, leap=False).log
+    assert log is not None
+    ends = [step.end_s for step in log if 4 < step.end_s < 8]
+    mean_s = (ends[-1] - ends[0]) / (len(ends) - 1)
+    calm = [step.seconds for step in log if 2 < step.end_s < 3]
+    assert sum(calm) / len(calm) < 0.0115
+    assert 1.25 < mean_s / (sum(calm) / len(calm)) < 1.5
+
+
+def test_the_split_serves_more_under_a_strict_promise_and_less_under_a_loose() -> None:
+    def per_s(way: str, limit_s: float, load: goodput.Demand) -> float:
+        kind, hand = goodput.KINDS[0], goodput.HANDS[0]
+        return goodput.best(load, way, kind=kind, limit_s=limit_s, hand=hand).per_s
+
+    for load, times in zip(goodput.LOADS, (1.3, 1.8), strict=True):
+        for other in (goodput.WHOLE, goodput.CHUNKS):
+            strict = per_s(goodput.POOLS, 0.01, load) / per_s(other, 0.01, load)
+            assert strict > times
+    usual = goodput.LOADS[0]
+    assert per_s(goodput.POOLS, 0.05, usual) < 0.9 * per_s(goodput.WHOLE, 0.05, usual)
+
+
+def test_the_backlog_turns_with_the_promise_as_well() -> None:
+    one, two = (carried(promise_s=0.01, shared=shared) for shared in (True, False))
+    assert two > 1.2 * one
+    split = {"n_prefill": 2, "n_decode": 2}
+    one, two = (
+        carried(promise_s=0.05, shared=shared, **split) for shared in (True, False)
+    )
+    assert two < one
+
+
+def test_an_ssd_hardly_pays_and_memory_of_the_host_does() -> None:
+    prefix = 40 * ANSWER
+    computed_s = cost().seconds(IterationLoad.of(chunk=prefix))
+    gains = [
+        computed_s / (made(prefix) / float(tier.bandwidth))
+        for tier in (HOST_DRAM, NVME_SSD)
+    ]
+    assert gains[0] > 10 and 1 < gains[1] < 2

@@ -1,0 +1,119 @@
+"""A product in tiles: the numbers are right, fetches are counted, time is kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmserve_lab.roofline.page import reuse
+from llmserve_lab.roofline.tiles import (
+    TiledWeights,
+    example_rows,
+    example_weights,
+    multiply,
+    multiply_row_by_row,
+    timeline,
+)
+
+
+@given(
+    down=st.integers(1, 4),
+    across=st.integers(1, 4),
+    tile=st.integers(1, 5),
+    count=st.integers(1, 6),
+    seed=st.integers(0, 99),
+)
+def test_both_orders_multiply_and_one_fetches_each_tile_once(
+    down: int, across: int, tile: int, count: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(down * tile, across * tile))
+    rows = rng.normal(size=(count, down * tile))
+    for product, times in ((multiply, 1), (multiply_row_by_row, count)):
+        weights = TiledWeights(matrix, tile)
+        assert np.allclose(product(rows, weights), rows @ matrix)
+        assert weights.count("fetch") == times * down * across
+        assert weights.bytes_read == 2 * times * matrix.size
+        assert weights.flops == 2 * count * matrix.size
+
+
+def slow(log: list[tuple[str, int, int]], per_tile: int, buffers: int) -> int:
+    """The same machine, one small tick after another: one product a tick.
+
+    A fetch takes ``per_tile`` ticks, and begins when there is room for its tile.
+    """
+    work = [0]
+    for what, *_ in log:
+        if what == "fetch":
+            work.append(0)
+        else:
+            work[-1] += 1
+    left, ticks, fetched, done, under_way = work[1:], 0, 0, 0, 0
+    while done < len(left):
+        if fetched < len(left) and (under_way or fetched - done < buffers):
+            under_way += 1
+        has = done < fetched
+        if has:
+            left[done] -= 1
+        if under_way == per_tile:
+            fetched, under_way = fetched + 1, 0
+        if has and left[done] == 0:
+            done += 1
+        ticks += 1
+    return ticks
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 6, 8])
+@pytest.mark.parametrize("per_tile", [1, 3, 4])
+def test_the_timeline_is_that_of_a_machine_played_out(
+    count: int, per_tile: int
+) -> None:
+    weights = example_weights()
+    multiply(example_rows(count), weights)
+    fetched, computed = timeline(weights.log, per_tile=per_tile)
+    assert computed[-1].end * per_tile == pytest.approx(slow(weights.log, per_tile, 2))
+    assert len(fetched) == len(computed) == len(weights.places)
+    for lane in (fetched, computed):
+        ends = [each.end for each in lane]
+        starts = [each.start for each in lane]
+        assert all(b >= a for a, b in zip(ends, starts[1:], strict=False))
+
+
+def test_the_figure_shows_what_ran() -> None:
+    figure = reuse.reuse()
+    for name, count in reuse.BATCHES.items():
+        weights, _, computed = reuse.run(count)
+        frames = figure.logs[name].frames
+        assert len(frames) == len(weights.places) == len(computed)
+        read, products, share = frames[-1].counters
+        assert read == len(weights.places)
+        assert products == weights.count("multiply") == count * len(weights.places)
+        assert share == f"{count * len(computed) / 4 / computed[-1].end:.0%}"
+    assert figure.goal is not None
+    ends = {
+        n: float(str(log.frames[-1].counters[2])[:-1]) for n, log in figure.logs.items()
+    }
+    enough = [name for name, share in ends.items() if share > 90]
+    assert enough[0] == figure.goal.example["log"] == "4 rows"
+
+
+@pytest.mark.parametrize(
+    ("tile", "message"), [(0, "tile must be at least 1"), (3, "tile must divide")]
+)
+def test_a_bad_tile_is_named(tile: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TiledWeights(np.zeros((4, 8)), tile)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"per_tile": 0}, "per_tile must be positive, got 0"),
+        ({"per_tile": 1, "buffers": 0}, "buffers must be at least 1, got 0"),
+    ],
+)
+def test_a_bad_machine_is_named(keywords: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        timeline([], **keywords)

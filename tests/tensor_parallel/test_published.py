@@ -1,0 +1,39 @@
+"""Predicted gains of twice the GPUs beside measured ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmserve_lab.tensor_parallel import published
+from llmserve_lab.tensor_parallel.published import Doubling
+from llmserve_lab.validation import dense_rows
+
+
+def test_pairs_differ_in_nothing_but_their_gpus() -> None:
+    found = published.doublings()
+    assert published.num_rows() == 441 and len(found) == 327
+    measured = {(r.server, r.prompt_len, r.output_len, r.clients) for r in dense_rows()}
+    for each in found:
+        row = each.row
+        twin = row.server.replace(f"TP {row.tp}", f"TP {each.n_gpus}")
+        assert (twin, row.prompt_len, row.output_len, row.clients) in measured
+
+
+def test_a_gain_is_predicted_within_a_few_percent() -> None:
+    for degree in (2, 4, 8):
+        assert published.mean_error(published.by_degree(degree)) < 0.07
+
+
+def test_each_doubling_gains_less() -> None:
+    for name in ("measured", "predicted"):
+        means = [
+            sum(getattr(each, name) for each in found) / len(found)
+            for found in (published.by_degree(degree) for degree in (2, 4, 8))
+        ]
+        assert 2 > means[0] > means[1] > means[2] > 1
+
+
+def test_a_pair_that_is_no_doubling_is_refused() -> None:
+    row = published.doublings()[0].row
+    with pytest.raises(ValueError, match="n_gpus must be twice"):
+        Doubling(row, 3 * row.tp, 1.0, 1.0)
