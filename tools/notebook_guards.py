@@ -50,7 +50,6 @@ PACKAGES = {
 }
 # Chapters whose takeaways are still names of tests: the list only gets shorter.
 NAMES_OF_TESTS = {
-    "attention_ffn",
     "deepseek_twin",
 }
 

@@ -24,7 +24,9 @@ CASES = (
 STEPS = 60
 
 
-def in_turn(attn: float, ffn: float, wire: float, n_batches: int, n_steps: int) -> float:
+def in_turn(
+    attn: float, ffn: float, wire: float, n_batches: int, n_steps: int
+) -> float:
     """One step after another, as if only one batch were in flight."""
     return n_steps * (attn + wire + ffn + wire) - wire
 
@@ -64,7 +66,7 @@ def check(finish: Finish) -> str:
         )
         if abs(found - right) > 1e-9 * right:
             return (
-                f"not yet: Attention {attn:g}, FFN {ffn:g}, wire {wire:g} each way and\n"
+                f"not yet: Attention {attn:g}, FFN {ffn:g}, wire {wire:g} each way,\n"
                 f"{n_batches} in flight: step {STEPS} leaves the FFN at {right:g}; "
                 f"yours at {found:g}."
             )

@@ -81,7 +81,7 @@ def throughput() -> Any:
         _shade(),
         *_places(
             Landmark("best r, paper", q.ratio_best, down=LOW),
-            replace(LOOP, down=LOW + 18),
+            replace(LOOP, down=LOW + 18, left=True),
         ),
         bound_curves(
             RATIO,

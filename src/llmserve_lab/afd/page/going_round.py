@@ -104,7 +104,7 @@ def going_round() -> StepFigure:
     last = len(logs[first].frames) - 1
     return StepFigure(
         name="afd-going-round",
-        title="A machine without a batch waits; a third batch fills about half of the gaps",
+        title="A machine without a batch waits; a third batch fills half of the gaps",
         scene=_scene(),
         logs=logs,
         start=last // 2,
@@ -198,7 +198,9 @@ def _log(n_batches: int) -> StepLog:
     rows = bars(n_batches)
     times = _moments(rows)
     drawn = [
-        _cell(s, e, FIRST + lane + 0.08, 0.84, "ABC"[b], f"{b + 1}")
+        _cell(
+            s, e, FIRST + lane + 0.08, 0.84, "ABC"[b], f"{b + 1}" if e - s > 30 else ""
+        )
         for lane, b, s, e in rows
     ]
     frames = tuple(

@@ -13,7 +13,7 @@ from llmserve_lab.afd.simulation.length_distributions import Floats
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 
-KINDS = ((5, 2), (16, 6))  # prompt and steps of two kinds of requests
+KINDS = ((4, 3), (14, 9))  # prompt and steps of two kinds of requests
 GPU, GPUS = "h100-sxm", 96
 TARGETS = (0.05, 0.1)  # seconds per token
 MANY = 4000  # draws of a bundle's loads
@@ -30,6 +30,11 @@ def slot_tokens() -> float:
             mean_prompt_steps=(prompts * steps).mean(),
         )
     )
+
+
+def by_request() -> float:
+    """Tokens of the two kinds, each averaged over its own steps, then both alike."""
+    return float(np.mean([prompt + (steps - 1) / 2 for prompt, steps in KINDS]))
 
 
 @figure_style()
@@ -49,14 +54,14 @@ def looked_at() -> StaticFigure:
     axes.axhline(theta, color=GREY.light, lw=1.4)
     mean = f"mean {theta:.2f}"
     axes.text(step + 0.4, theta + 0.7, mean, color=GREY.light, ha="left")
-    axes.set_xlim(-0.5, step + 5)
-    axes.text(0, 8.2, "short", color=VERMILLION.light, ha="left")
-    axes.text(5, 22.3, "long", color=BLUE.light, ha="center")
+    axes.set_xlim(-0.5, step + 7)
+    axes.text(0, 7.6, "short", color=VERMILLION.light, ha="left")
+    axes.text(7.5, 23.2, "long", color=BLUE.light, ha="center")
     axes.set_ylim(0, 26)
     axes.set_xlabel("step")
     axes.set_ylabel("tokens in the slot")
     axes.locator_params(axis="y", nbins=5)
-    axes.set_xticks(range(0, step + 1, 4))
+    axes.set_xticks(range(0, step + 1, 6))
     quiet(figure)
     found = sum(steps for prompt, steps in KINDS[1:]) / sum(s for _, s in KINDS)
     return StaticFigure.of(
@@ -64,8 +69,8 @@ def looked_at() -> StaticFigure:
         name="afd.looked-at",
         title="Half of the requests are long, but most looks at a slot meet a long one",
         sentence=(
-            "One slot over time. Short requests (prompt of 5 tokens, 2 steps) and long "
-            "ones (prompt of 16, 6 steps) come equally often. A look at a random step "
+            "One slot over time. Short requests (prompt of 4 tokens, 3 steps) and long "
+            "ones (prompt of 14, 9 steps) come equally often. A look at a random step "
             f"meets a long one with a chance of {found:.0%}; the slot holds "
             f"{theta:.2f} tokens on average."
         ),

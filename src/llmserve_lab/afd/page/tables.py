@@ -18,7 +18,9 @@ NEVER = Unmeasured("no server that splits this model in this way has been measur
 
 
 @cache
-def best(gpu: str, tpot_s: float, copies: deployment.Copies = "node") -> deployment.Split:
+def best(
+    gpu: str, tpot_s: float, copies: deployment.Copies = "node"
+) -> deployment.Split:
     """The best split of 96 GPUs at a target."""
     return deployment.best_split(gpu, GPUS, tpot_s, copies=copies)
 
@@ -99,7 +101,7 @@ def ratios_table() -> Table:
                 f"{low:.2f}–{high:.2f}",
                 f"{rate:,.0f}",
                 f"{whole.gpu_tokens_per_s:,.0f}",
-                f"{rate / whole.gpu_tokens_per_s - 1:+.0%}",
+                f"{rate / whole.gpu_tokens_per_s - 1:+.0%}".replace("-", "−"),
             )
         )
     columns = ("GPU", "TPOT", "split", "r*", "r* from … to", "split", "group", "gain")
