@@ -33,7 +33,8 @@ SETTING = {"n_redundant": 0}  # no copies of experts, in either arrangement
 @cache
 def group(gpu: str, n_gpus: int, overlap: str = "none") -> Twin:
     """The twin of ``n_gpus`` as one expert-parallel group."""
-    assumed = replace(book_assumptions(), overlap=overlap, **SETTING)  # type: ignore[arg-type]
+    own: dict[str, Any] = {**SETTING, "overlap": overlap}
+    assumed = replace(book_assumptions(), **own)
     return Twin(setup=setup(gpu, n_gpus), assumptions=assumed)
 
 
@@ -171,6 +172,12 @@ def ffn_bytes(gpu: str, n_ffn: int) -> float:
     twin = group(gpu, n_ffn)
     held = twin.setup.local_experts(0) + twin.setup.experts.n_shared
     return float(twin.shape["bytes_weight"] * twin.shape["expert_stack"] * held)
+
+
+def read_s(gpu: str, n_ffn: int) -> float:
+    """Seconds that an FFN GPU reads the weights of one layer, whatever its rows."""
+    twin = group(gpu, n_ffn)
+    return ffn_bytes(gpu, n_ffn) / _layers(twin)[1] / float(twin.machine["read_rate"])
 
 
 def attn_bytes(gpu: str) -> float:

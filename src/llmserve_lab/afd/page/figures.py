@@ -1,4 +1,4 @@
-"""The chapter's live figures: what a ratio pays, and who waits."""
+"""The chapter's live figures: what a ratio pays, and idle shares."""
 
 from __future__ import annotations
 

@@ -150,8 +150,10 @@ def equal_gpus() -> StaticFigure:
         best = int(np.argmax(rate))
         axes.plot(at[best], rate[best], "o", ms=9, mfc="none", color=BLUE.light)
         words = f"{at[best]}A–{GPUS - at[best]}F"
-        axes.text(at[best], rate[best] + 130, words, color=BLUE.light, ha="center")
-        axes.text(8, whole + 60, "one group", color=GREEN.light, ha="left")
+        axes.text(
+            at[best], max(rate[best], whole) + 110, words, color=BLUE.light, ha="center"
+        )
+        axes.text(2, whole + 60, "one group", color=GREEN.light, ha="left")
         axes.set_title(f"{1e3 * target:.0f} ms per token")
         axes.set_xlabel(f"Attention GPUs of {GPUS}")
         axes.set_xlim(0, GPUS)

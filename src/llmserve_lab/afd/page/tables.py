@@ -7,7 +7,9 @@ from itertools import product
 
 from llmserve_lab.afd import deployment
 from llmserve_lab.catalog import accelerator
+from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
+from llmserve_lab.deepseek.evaluation.predictions import Point, points
 from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.page.table import Table
 
@@ -58,6 +60,13 @@ def ratio_range(gpu: str, tpot_s: float) -> tuple[float, float]:
     ]
     own = best(gpu, tpot_s).ratio
     return min(*found, own), max(*found, own)
+
+
+@cache
+def profile() -> Point:
+    """DeepSeek's own profile of a decode step, and what the twin says of it."""
+    every = points(book_assumptions())
+    return next(each for each in every if "profile, EP128" in each.record.name)
 
 
 def instances_table(gpu: str = DEVICES[0]) -> Table:

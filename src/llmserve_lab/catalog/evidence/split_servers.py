@@ -22,6 +22,7 @@ STEP_3_BESIDE = Cited(
     "of a Hopper GPU; DeepSeek-V3 without a split, as the same authors compare it",
 )
 STEP_3_TPOT = Cited(0.05, "s", "measured", STEP_3_PAPER, "target of both")
+STEP_3_PARAMS = Cited(321e9, "parameter", "datasheet", STEP_3_PAPER)
 MEGASCALE_GAIN = Cited(
     1.9,
     "dimensionless",
