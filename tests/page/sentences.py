@@ -7,7 +7,7 @@ ORDER: dict[str, dict[str, str]] = {
     "afd.throughput": {
         "n_batches": "answers of {mean_decode}, ",
         "ratio_best": "the paper's best ratio is ",
-        "ratio_pipeline": "with the loop counted it is ",
+        "ratio_pipeline": "with the loop counted the best ratio is ",
     },
     "deepseek.frontier": {
         "halves_gpu_tokens_per_s": "{halves_user_tokens_per_s} and a GPU makes ",

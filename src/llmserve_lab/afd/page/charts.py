@@ -76,7 +76,7 @@ def throughput() -> Any:
         domain=(0, 1.08),
         ticks=FEW,
     )
-    look: dict[str, Any] = {"label_at": 0.5, "dash": (5, 4), "rising": True}
+    look: dict[str, Any] = {"label_at": 0.3, "dash": (5, 4), "rising": True}
     return alt.layer(
         _shade(),
         *_places(

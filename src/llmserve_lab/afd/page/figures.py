@@ -66,8 +66,8 @@ def throughput() -> LiveFigure:
         sentence=(
             "Batch {batch}, prompts of {mean_prompt} and answers of {mean_decode}, "
             "{n_batches} batches in flight, wire {wire}: the paper's best ratio is "
-            "{ratio_best}; with the loop counted it is {ratio_pipeline}. At balance, "
-            "{hidden}."
+            "{ratio_best}; with the loop counted the best ratio is {ratio_pipeline}. "
+            "At balance, {hidden}."
         ),
         goal=Goal(
             "with the wire 4 times slower, bring the best ratio with the loop counted "

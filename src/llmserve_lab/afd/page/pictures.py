@@ -42,7 +42,7 @@ def looked_at() -> StaticFigure:
     """Length-biased sampling: what one slot holds, step by step, and what looks see."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 2.8))
+    figure, axes = plt.subplots(figsize=(4.4, 2.5))
     step, order = 0, (0, 1, 1, 0, 0, 1)
     for kind in order:
         prompt, steps = KINDS[kind]
@@ -54,8 +54,8 @@ def looked_at() -> StaticFigure:
     axes.axhline(theta, color=GREY.light, lw=1.4)
     mean = f"mean {theta:.2f}"
     axes.text(step + 0.4, theta + 0.7, mean, color=GREY.light, ha="left")
-    axes.set_xlim(-0.5, step + 7)
-    axes.text(0, 7.6, "short", color=VERMILLION.light, ha="left")
+    axes.set_xlim(-0.5, step + 10)
+    axes.text(24, 7.4, "short", color=VERMILLION.light, ha="center")
     axes.text(7.5, 23.2, "long", color=BLUE.light, ha="center")
     axes.set_ylim(0, 26)
     axes.set_xlabel("step")
@@ -95,7 +95,7 @@ def slowest() -> StaticFigure:
     """Distribution of the largest of r loads, for one, eight and thirty-two."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 2.8))
+    figure, axes = plt.subplots(figsize=(4.4, 2.5))
     means = {}
     for ink, ratio, place in zip(SERIES, (1, 8, 32), (0.92, 1.03, 1.17), strict=False):
         found = slowest_loads(ratio)
@@ -141,7 +141,7 @@ def equal_gpus() -> StaticFigure:
     """Tokens per second of a GPU at every split, and as one group, at two targets."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, both = plt.subplots(1, 2, figsize=(5.6, 3.1), sharey=True)
+    figure, both = plt.subplots(1, 2, figsize=(4.6, 2.9), sharey=True)
     said: list[Any] = []
     for axes, target in zip(both, TARGETS, strict=True):
         at, rate, whole = rates(target)
@@ -158,7 +158,7 @@ def equal_gpus() -> StaticFigure:
         axes.set_xlabel(f"Attention GPUs of {GPUS}")
         axes.set_xlim(0, GPUS)
         axes.set_ylim(0, 2900)
-        axes.locator_params(axis="x", nbins=4)
+        axes.set_xticks([0, 32, 64])
         said.append((words, rate[best], whole))
     both[0].set_ylabel("tokens/s of a GPU")
     both[0].yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
