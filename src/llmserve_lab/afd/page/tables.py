@@ -89,7 +89,7 @@ def instances_table(gpu: str = DEVICES[0]) -> Table:
         ("price", "1", "1"),
     )
     caption = f"One instance is one {accelerator(gpu).name}: {split.name}"
-    columns = ("", "Attention GPU", "FFN GPU")
+    columns = ("holds", "Attention GPU", "FFN GPU")
     return Table(caption, columns, rows)
 
 
