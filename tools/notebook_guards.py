@@ -44,6 +44,7 @@ TOP = {
 PACKAGES = {
     "attention_ffn": "afd",
     "deepseek_twin": "deepseek",
+    "intro": "front",
     "mixture_of_experts": "moe",
     "sources": "claims",
     "varlen_batching": "varlen",

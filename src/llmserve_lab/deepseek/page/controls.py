@@ -26,7 +26,8 @@ def known(device: Accelerator) -> bool:
     )
 
 
-DEVICES = tuple(filter(known, ACCELERATORS.values()))
+NAMED = ("h100-sxm", "h200-sxm", "h800-sxm", "b200-sxm", "gb200-nvl72")
+DEVICES = tuple(filter(known, (ACCELERATORS[key] for key in NAMED)))
 SHAPES = (MODELS["deepseek-v3"], MODELS["kimi-k2"])
 GROUPS = (8, 16, 24, 32, 48, 64, 72, 96, 128, 144, 256, 320)
 STOPS = {
