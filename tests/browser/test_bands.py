@@ -94,10 +94,7 @@ def test_what_nobody_measured_says_so(chromium: Browser) -> None:
     with visit(chromium, AFD.as_uri(), offline=True) as seen:
         page = seen.page
         expect(page.locator("figure.live:not([data-state=running])")).to_have_count(0)
-        tile = page.locator(
-            ".live-readout:has(output[data-readout=best_tokens_per_s])"
-        ).first
-        expect(tile).to_contain_text("outside everything measured")
-        tile.locator(".origin-ask").click()
+        number = page.locator(".sourced[data-sourced=split_rate]").first
+        number.click()
         said = page.locator(f"{CARD} .origin-band")
-        expect(said).to_contain_text("the paper's machine was simulated")
+        expect(said).to_contain_text("no server that splits this model in this way")

@@ -13,6 +13,7 @@ from page_budget import Budget, count, measured, outside, paragraphs
 ROOT = Path(__file__).resolve().parents[2]
 # chapters that were taught anew
 TAUGHT = (
+    "attention_ffn",
     "continuous_batching",
     "deepseek_twin",
     "disaggregation",

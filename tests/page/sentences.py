@@ -4,16 +4,10 @@
 # stands right before it.
 ORDER: dict[str, dict[str, str]] = {
     "afd.idle": {"af_ratio": "at a ratio of ", "ratio_pipeline": "best ratio is "},
-    "afd.rounds": {
-        "seen_attn": "drawn Attention waits for a share of ",
-        "seen_ffn": "of the time and the FFN for ",
-        "idle_attn": "{pipeline_s}, and they wait for ",
-        "idle_ffn": "{idle_attn} and ",
-    },
     "afd.throughput": {
         "n_batches": "answers of {mean_decode}, ",
         "ratio_best": "the paper's best ratio is ",
-        "ratio_pipeline": "with the loop counted it is ",
+        "ratio_pipeline": "with the loop counted the best ratio is ",
     },
     "deepseek.frontier": {
         "halves_gpu_tokens_per_s": "{halves_user_tokens_per_s} and a GPU makes ",
@@ -63,15 +57,11 @@ ORDER: dict[str, dict[str, str]] = {
 }
 FIELDS = {  # of each sentence, in the order in which its words ask for them
     "afd.idle": (
-        "batch mean_prompt mean_decode n_batches af_ratio idle_attn idle_ffn "
+        "batch mean_prompt mean_decode n_batches wire af_ratio idle_attn idle_ffn "
         "ratio_pipeline"
     ),
-    "afd.rounds": (
-        "bundle flight seen_attn seen_ffn attn_s ffn_s pipeline_s idle_attn idle_ffn"
-    ),
     "afd.throughput": (
-        "batch mean_prompt mean_decode n_batches ratio_best best_tokens_per_s "
-        "ratio_pipeline pipeline_tokens_per_s hidden"
+        "batch mean_prompt mean_decode n_batches wire ratio_best ratio_pipeline hidden"
     ),
     "deepseek.frontier": (
         "model ep device gpu_requests context halves_user_tokens_per_s "

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from llmserve_lab import notation as q
-from llmserve_lab.afd.page.gantt import LANE
-from llmserve_lab.afd.simulation.event_simulator import State
 from llmserve_lab.deepseek.page.charts import BLOCKS
 from llmserve_lab.moe.page.charts import LAYOUTS
 from llmserve_lab.page.live import registry
@@ -170,9 +168,7 @@ def test_bars_of_a_step_are_of_their_kind() -> None:
     ]
 
 
-def test_lanes_and_layouts_are_those_they_are_called_by() -> None:
-    assert LANE[State.ATTENTION] == "Attention" and LANE[State.FFN] == "FFN"
-    assert LANE[State.TO_FFN].endswith("→") and LANE[State.TO_ATTENTION][0] == "←"
+def test_layouts_are_those_they_are_called_by() -> None:
     signals = {
         name: (attention and attention[1], experts[1])
         for name, attention, experts in LAYOUTS

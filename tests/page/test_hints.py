@@ -195,7 +195,7 @@ ASKED = {
     ),
     "afd.best-ratio": ("batch of 512", "prompts of 100", "of 500", "is best"),
     "afd.slot": ("prompts of 5 tokens that take 2", "of 16 that take 6", "on average"),
-    "afd.loop": ("with two batches in flight, loop counted", "which ratio is best"),
+    "afd.loop": ("With two batches in flight, loop counted", "which ratio is best"),
     "continuous-batching.predict-late": (
         "before every iteration",
         "slot 1 is free",
