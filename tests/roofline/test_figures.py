@@ -15,11 +15,12 @@ from llmserve_lab.page.live.controls import Choice, Lookup
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.roofline import formulas as f
+from llmserve_lab.roofline import measured
 from llmserve_lab.roofline.iteration_count import IterationCount, walk
 from llmserve_lab.roofline.machine import MEAN_CONTEXT, most_that_fit
 from llmserve_lab.roofline.page import charts, figures, stills
 from llmserve_lab.roofline.page.controls import DEVICES, SERVED, STOPS
-from llmserve_lab.running_example import cost, device, model
+from llmserve_lab.running_example import cost, device, ideal, model
 
 H100, LLAMA = device(), model()
 
@@ -117,7 +118,17 @@ def test_the_served_iterations_are_those_of_the_engine() -> None:
     for batch in (1, most_that_fit()):
         load = IterationLoad.of(chunk=1, context=MEAN_CONTEXT)
         seconds = cost().seconds(IterationLoad(*(batch * part for part in load)))
-        assert f"every {si(seconds, 's')} (bound" in served().sentence
+        assert f"every {si(seconds, 's', 2)} (bound" in served().sentence
+
+
+def test_measured_servers_lie_under_the_roof_at_what_the_title_says() -> None:
+    picture = stills.under_the_roof()
+    peak, rate = float(H100.peak("bf16")), float(H100.hbm_bw)
+    for each in measured.served():
+        reached = each.flops / each.row.tpot_s
+        assert 0.5 < reached / min(peak, rate * each.intensity) < 0.66
+        assert each.intensity < peak / rate
+    assert "65% of it with 8 requests and 53% with 128" in picture.sentence
 
 
 def test_the_roof_states_both_intensities_and_the_ridge() -> None:
@@ -235,12 +246,29 @@ def test_lines_of_batches_end_where_memory_is_full() -> None:
     assert gains[0] > 7 > 3 > gains[-1]
 
 
+def test_no_batch_lies_above_the_one_without_end_which_passes_the_ridge_early() -> None:
+    figure = figures.batch_and_context()
+    reaching = []
+    for context in STOPS["context"]:
+        known = figure.values(context=context, batch=512.0)
+        read_s = read(LLAMA, batch=10**9, context=int(context), chunk=1)
+        ends = read_s.iteration_flops / read_s.iteration_bytes
+        limit = f.ENDLESS_INTENSITY.at(ideal(), chunk=1.0, context=context)
+        assert known["decode_intensity"] < limit == pytest.approx(ends, rel=0.01)
+        reaching.append(limit > known["ridge"])
+    assert reaching == [context < 393 for context in STOPS["context"]]
+
+
 def test_the_bars_of_an_iteration_add_up() -> None:
     known = figures.iteration_time().values(batch=64.0, context=8192.0)
     reading = known["weights_s"] + known["decode_kv_s"]
-    assert known["decode_s"] == max(reading, known["decode_compute_s"]) == reading
+    assert (
+        known["decode_iteration_s"]
+        == max(reading, known["decode_compute_s"])
+        == reading
+    )
     computing = known["prefill_compute_s"]
-    assert known["prefill_s"] == computing > known["weights_s"]
+    assert known["prefill_iteration_s"] == computing > known["weights_s"]
     assert known["prefill_kv_s"] == 0
 
 

@@ -25,7 +25,7 @@ EIGHT = 8.0  # up to this batch a line is flat or rises: its name stands above i
 
 
 def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
-    """Intensity of decode against context, a line a batch as far as memory goes."""
+    """Intensity of decode against context: batches as far as memory goes, and all."""
     from llmserve_lab.extras import altair as alt
 
     y = QuantityAxis(
@@ -47,6 +47,17 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
         )
         for ink, (batch, full) in zip(SERIES, batches, strict=False)
     ]
+    lines.append(
+        Drawn(
+            "batch without end",
+            f.ENDLESS_INTENSITY,
+            SERIES[3],
+            {"chunk": "1"},
+            label_at=0.2,
+            dash=SERIES[3].dash,
+            over=(128.0, LONGEST),
+        )
+    )
     here = alt.Chart(alt.Data(values=[{}])).transform_calculate(
         context=CONTEXT.reads(q.context),
         value=y.reads(q.intensity, "decode_intensity"),
@@ -68,7 +79,7 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
         point.encode(**at),
         *(
             called.transform_filter(f"datum.context {side} {MIDDLE}")
-            .mark_text(**NAMED, **{"align": align, "dx": dx, "dy": -9})
+            .mark_text(**NAMED, **{"align": align, "dx": dx, "dy": 13})
             .encode(**at, text="says:N")
             for side, align, dx in BESIDE
         ),

@@ -36,7 +36,7 @@ HELD = Verdict(
 )
 STORED = Bound(f.ITERATION_BYTES, weight_bytes="stored_bytes")
 KINDS = tuple(MODELS[key] for key in ("llama-2-7b", "llama-3-70b", "deepseek-v3"))
-BATCHES = (1.0, 8.0, 64.0, 512.0)
+BATCHES = (1.0, 8.0, 64.0)
 RATES = ("peak_flops", "hbm_bw", "eff_compute", "eff_mem")
 
 
@@ -104,10 +104,10 @@ def batch_and_context() -> LiveFigure:
     ]
     return LiveFigure(
         name="batch-and-context",
-        title="The longer the context, the less a larger batch raises the intensity",
+        title="With long contexts no batch reaches the ridge, however large",
         chart=lambda: context_charts.batch_and_context(ends),
         controls=(
-            Slider(quantity("batch"), STOPS["batch"][3:], 64.0),
+            Slider(quantity("batch"), STOPS["batch"][3:], float(BATCH)),
             Slider(quantity("context"), STOPS["context"], 4096.0),
             *constants(**held, weight_bytes=read, stored_bytes=model().weight_bytes()),
             *constants(**{n: known[n] for n in RATES}),
@@ -162,8 +162,8 @@ def iteration_time() -> LiveFigure:
             "prefill_kv_s": Bound(f.KV_S, batch=1.0, context=0.0),
             "prefill_compute_s": Bound(f.COMPUTE_S, batch=1.0, context=0.0),
             "held_bytes": STORED,
-            "decode_s": Bound(f.ITERATION_S, **DECODE),
-            "prefill_s": Bound(f.ITERATION_S, **PREFILL),
+            "decode_iteration_s": Bound(f.ITERATION_S, **DECODE),
+            "prefill_iteration_s": Bound(f.ITERATION_S, **PREFILL),
         },
         readouts=(
             Readout("weights_s", "Read the weights"),
@@ -174,8 +174,8 @@ def iteration_time() -> LiveFigure:
         ),
         sentence=(
             "{model} on {accelerator}, by the datasheet: one decode iteration for "
-            "{batch} takes at least {decode_s}; a prefill of {chunk} takes at least "
-            "{prefill_s}."
+            "{batch} takes at least {decode_iteration_s}; a prefill of {chunk} takes "
+            "at least {prefill_iteration_s}."
         ),
     )
 

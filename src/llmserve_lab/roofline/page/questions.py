@@ -25,6 +25,7 @@ KV_BYTES = float(LLAMA_70["kv_bytes_per_token"])
 KV_BYTES_8B = float(EXAMPLE["kv_bytes_per_token"])
 HBM_BYTES = float(H200["hbm_bytes"])
 EIGHT_K, SIXTEEN_K = 2**13, 2**14
+VLLM_SHARE = 0.92  # of the memory that vLLM 0.33.0 takes: --gpu-memory-utilization
 FEW, TWICE = 14, 28  # requests of 16K tokens that fit
 FP8_H200 = machine(catalog.accelerator("h200-sxm"), precision="fp8")
 KV_HEADS = BIG.kv_elements_per_token // (2 * BIG.n_layers * BIG.attention.d_head)
@@ -134,16 +135,16 @@ predict_served = Question(
     prompt=lambda: (
         f"The bound for one request alone is {si(bound_s(1), 's')} for a token "
         f"(Llama-3.1-8B, H100, {MEAN_CONTEXT:,} tokens in cache). A real server also "
-        f"launches the programs of {model().n_layers} layers, some "
-        f"{1e6 * cost().overhead_s / model().n_layers:.0f} µs each. How long does it "
-        "need?"
+        f"has to start and finish the kernels of {model().n_layers} layers, some "
+        f"{1e6 * cost().overhead_s / model().n_layers:.0f} µs a layer. How long does "
+        "it need?"
     ),
     choices=SERVED,
     answer=lambda: _closest(alone_s(), 4.5e-3, 7e-3, 20e-3),
     why=lambda: (
-        f"About {si(alone_s(), 's')}, by the machine fitted to measured servers: "
-        f"{si(terms(1)['launches'], 's')} of it are launches, during which nothing "
-        "is read."
+        f"About {si(alone_s(), 's', 2)}, by a model fitted to measured servers (none "
+        f"with one request): {si(terms(1)['launches'], 's', 2)} of it are launches, "
+        "during which nothing is read."
     ),
     hints=(
         Hint(lambda: 0.0, "That would be the datasheet, and nothing else."),
@@ -193,8 +194,8 @@ speed = Question(
     ),
     why=lambda: (
         f"Bandwidth over bytes: at most {si(tokens_per_s(), '1/s')}. A server stays "
-        "below that; the measured ones above reach about two thirds of "
-        "their bound."
+        "below that; the measured ones above reach a half to two thirds "
+        "of their bound."
     ),
 )
 fits = Question(
