@@ -251,8 +251,9 @@ def test_no_batch_lies_above_the_one_without_end_which_passes_the_ridge_early() 
     reaching = []
     for context in STOPS["context"]:
         known = figure.values(context=context, batch=512.0)
-        read_s = read(LLAMA, batch=10**9, context=int(context), chunk=1)
-        ends = read_s.iteration_flops / read_s.iteration_bytes
+        one, two = (read(LLAMA, batch=b, context=int(context), chunk=1) for b in (1, 2))
+        more = two.iteration_flops - one.iteration_flops
+        ends = more / (two.iteration_bytes - one.iteration_bytes)
         limit = f.ENDLESS_INTENSITY.at(ideal(), chunk=1.0, context=context)
         assert known["decode_intensity"] < limit == pytest.approx(ends, rel=0.01)
         reaching.append(limit > known["ridge"])
