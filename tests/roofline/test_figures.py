@@ -150,7 +150,7 @@ def test_the_numbers_of_the_roofline_are_those_of_a_walk() -> None:
         bill = read(LLAMA, **size)
         walked = bill.iteration_flops / bill.iteration_bytes
         assert known[f"{phase}_intensity"] == pytest.approx(walked, rel=1e-3)
-    assert known["decode_side"] == 0
+    assert known["decode_intensity"] < known["ridge"]
     taken = held(LLAMA, **sizes["decode"])
     assert known["held_bytes"] == pytest.approx(taken)
 
@@ -214,9 +214,13 @@ def test_each_slider_moves_the_point_that_it_says() -> None:
 
 
 def test_what_one_gpu_holds_is_what_the_verdict_says() -> None:
-    for figure in (figures.roofline(), figures.iteration_time()):
-        for shape, batch in product(SERVED, (1, 512)):
-            known = figure.values(model=shape.name, batch=float(batch))
+    for figure, shapes in (
+        (figures.roofline(), SERVED),
+        (figures.iteration_time(), (LLAMA,)),
+    ):
+        for shape, batch in product(shapes, (1, 512)):
+            chosen = {"model": shape.name} if len(shapes) > 1 else {}
+            known = figure.values(**chosen, batch=float(batch))
             taken = held(shape, batch=batch, context=MEAN_CONTEXT, chunk=1)
             fits = taken <= float(H100.usable_bytes)
             assert known["held"] == fits

@@ -144,14 +144,12 @@ def served_table() -> Table:
         f"prompts of {mean_share() * PROMPT_LEN:.0f} tokens and answers of "
         f"{mean_share() * OUTPUT_LEN:.0f} on average"
     )
-    notes = (
+    note = (
         f"Measured: runs that NVIDIA ships with its planning tool, {TOOL}. Bound and "
-        "MBU: of the decodes.",
-        "MFU: of all work, each iteration with its share of new prompts.",
-        "Error: predicted over measured less one, with constants fitted to the runs "
-        "of all other models.",
+        "MBU: of the decodes. MFU: of all work, each iteration with its share of new "
+        "prompts. Error: of the fitted model."
     )
-    return Table(caption, columns, rows, notes=notes)
+    return Table(caption, columns, rows, notes=(note,))
 
 
 def steps(batch: int = BATCH, context: int = MEAN_CONTEXT) -> Table:

@@ -67,7 +67,7 @@ def roofline() -> Any:
         *_points(),
     )
     ridge = landmarks(INTENSITY, "x", "intensity", Landmark("ridge", q.ridge))
-    return alt.layer(*_sides(), *ridge, drawn.encode(x=x, y=y))
+    return alt.layer(*_sides(), *ridge, drawn.encode(x=x, y=y), height=260)
 
 
 def _sides() -> list[Any]:
@@ -174,11 +174,11 @@ def iteration_time() -> Any:
         layers += [
             alt.Chart(alt.Data(values=[_lane(phase, name)]))
             .transform_calculate(start=start, end=end, seen=f"{gone} ? {FAINT} : 1")
-            .mark_bar(height=26)
+            .mark_bar(height=22)
             for name, (start, end) in spans.items()
         ]
         inks |= bars.inks
-    bars_only = alt.layer(*layers, height=200).encode(
+    bars_only = alt.layer(*layers, height=150).encode(
         x=TIME.on("x", "start"),
         x2="end",
         y=alt.Y(

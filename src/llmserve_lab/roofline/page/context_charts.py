@@ -17,7 +17,7 @@ LONGEST = 131_072.0  # tokens: the maximum context of the running example
 CONTEXT = QuantityAxis(
     q.context, domain=(32.0, LONGEST), log=True, words="tokens in cache, log scale"
 )
-MIDDLE = 6000  # tokens: right of it a name stands on the left of its point
+MIDDLE = 1500  # tokens: right of it a name stands on the left of its point
 NAMED: dict[str, Any] = {"fontWeight": "bold", "color": GREY.css, "clip": True}
 BESIDE: Any = (("<=", "left", 10), (">", "right", -8))
 NAMES_AT = {1.0: 0.75, 8.0: 0.3}  # shares of a line, where no point comes
@@ -83,6 +83,7 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
             .encode(**at, text="says:N")
             for side, align, dx in BESIDE
         ),
+        height=260,
     )
 
 

@@ -18,12 +18,11 @@ from llmserve_lab.roofline.page.controls import (
     kv_lookup,
     machine_choice,
     model_choice,
-    share_choice,
+    precision_choice,
     sliders,
 )
-from llmserve_lab.running_example import PROMPT, ideal, model
+from llmserve_lab.running_example import PROMPT, device, ideal, model
 
-SIDES = ("memory-bound", "compute-bound")
 READ: dict[str, Value] = {"weight_bytes": "weight_bytes"}
 DECODE: dict[str, Value] = {"chunk": 1.0, **READ}
 PREFILL: dict[str, Value] = {"batch": 1.0, "context": 0.0, **READ}
@@ -56,7 +55,7 @@ def roofline() -> LiveFigure:
             *sliders(**sizes, chunk=float(PROMPT)),
             *model_choice(),
             *machine_choice(),
-            share_choice(),
+            *constants(eff_compute=1.0, eff_mem=1.0),
         ),
         derived={
             "ridge": f.RIDGE,
@@ -73,7 +72,6 @@ def roofline() -> LiveFigure:
         readouts=(
             Readout("ridge", "Ridge"),
             Readout("decode_intensity", "Decode: intensity"),
-            Verdict("decode_side", "Decode is", "decode_intensity", "ridge", SIDES),
             Readout("prefill_intensity", "Prefill: intensity"),
             HELD,
         ),
@@ -151,8 +149,7 @@ def iteration_time() -> LiveFigure:
         chart=charts.iteration_time,
         controls=(
             *sliders(**sizes, chunk=float(PROMPT)),
-            *model_choice(),
-            *machine_choice(),
+            *precision_choice(model(), device()),
             *constants(eff_compute=1.0, eff_mem=1.0),
         ),
         derived={
@@ -165,17 +162,11 @@ def iteration_time() -> LiveFigure:
             "decode_iteration_s": Bound(f.ITERATION_S, **DECODE),
             "prefill_iteration_s": Bound(f.ITERATION_S, **PREFILL),
         },
-        readouts=(
-            Readout("weights_s", "Read the weights"),
-            Readout("decode_kv_s", "Decode: read the cache"),
-            Readout("decode_compute_s", "Decode: compute"),
-            Readout("prefill_compute_s", "Prefill: compute"),
-            HELD,
-        ),
+        readouts=(HELD,),
         sentence=(
-            "{model} on {accelerator}, by the datasheet: one decode iteration for "
-            "{batch} takes at least {decode_iteration_s}; a prefill of {chunk} takes "
-            "at least {prefill_iteration_s}."
+            f"{model().name} on {device().name}, by the datasheet: one decode "
+            "iteration for {batch} takes at least {decode_iteration_s}; a prefill of "
+            "{chunk} takes at least {prefill_iteration_s}."
         ),
     )
 
@@ -204,7 +195,7 @@ def attention_kinds() -> LiveFigure:
         controls=(
             Slider(quantity("batch"), STOPS["batch"], 64.0),
             *machine_choice(),
-            share_choice(),
+            *constants(eff_compute=1.0, eff_mem=1.0),
             *kappas,
         ),
         derived={"ridge": f.RIDGE},

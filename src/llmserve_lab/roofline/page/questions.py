@@ -12,9 +12,8 @@ from llmserve_lab.roofline.machine import (
     MEAN_CONTEXT,
     bound_s,
     decode,
-    terms,
 )
-from llmserve_lab.running_example import PROMPT, cost, ideal, model
+from llmserve_lab.running_example import PROMPT, ideal, model
 
 EXAMPLE = ideal()
 H200 = machine(catalog.accelerator("h200-sxm"))
@@ -35,7 +34,6 @@ TIMES = (
     "about a third longer",
 )
 GROWTHS = ("it halves", "it grows by about a fifth", "it doubles")
-SERVED = ("about 4.5 ms", "about 7 ms", "about 20 ms")
 
 
 def longer() -> float:
@@ -50,11 +48,6 @@ def growth() -> float:
         for batch in (FEW, TWICE)
     )
     return two / one
-
-
-def alone_s() -> float:
-    """A decode iteration of one request, as measured servers run it."""
-    return sum(terms(1).values())
 
 
 def _closest(found: float, *choices: float) -> float:
@@ -127,28 +120,6 @@ predict_long = Question(
             "That holds for the weights, which the batch shares. And the cache?",
         ),
         Hint(lambda: 0.0, "The FLOPs double too."),
-    ),
-)
-predict_served = Question(
-    name="roofline.predict-served",
-    kind="predict",
-    prompt=lambda: (
-        f"The bound for one request alone is {si(bound_s(1), 's')} for a token "
-        f"(Llama-3.1-8B, H100, {MEAN_CONTEXT:,} tokens in cache). A real server also "
-        f"has to start and finish the kernels of {model().n_layers} layers, some "
-        f"{1e6 * cost().overhead_s / model().n_layers:.0f} µs a layer. How long does "
-        "it need?"
-    ),
-    choices=SERVED,
-    answer=lambda: _closest(alone_s(), 4.5e-3, 7e-3, 20e-3),
-    why=lambda: (
-        f"About {si(alone_s(), 's', 2)}, by a model fitted to measured servers (none "
-        f"with one request): {si(terms(1)['launches'], 's', 2)} of it are launches, "
-        "during which nothing is read."
-    ),
-    hints=(
-        Hint(lambda: 0.0, "That would be the datasheet, and nothing else."),
-        Hint(lambda: 2.0, "Multiply the layers by their launches, and add."),
     ),
 )
 kv_per_token = Question(

@@ -46,7 +46,7 @@ def reuse() -> StepFigure:
                 Cells(table="lanes", x2="x2", y2="y2", grows=True),
                 Labels(table="words", align="left"),
             ),
-            height=300,
+            height=270,
             fixed={"words": _words()},
         ),
         logs={name: _log(count) for name, count in BATCHES.items()},

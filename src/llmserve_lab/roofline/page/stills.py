@@ -24,7 +24,7 @@ from llmserve_lab.running_example import device, ideal, model
 
 SPAN = (0.3, 3e4)  # of the roof in FLOP/byte, wider where a point lies beyond
 WIDEST, BOX = 3.7, (3.7, 1.1)  # inches: the widest pipe, the box of the largest memory
-STEP, LEFT = 0.78, 0.15  # inches from one level to the next, and to the left edge
+STEP, LEFT = 0.68, 0.15  # inches from one level to the next, and to the left edge
 TERM_INKS = {
     "read weights": MEANINGS["weights"],
     "read cache": MEANINGS["cache"],
@@ -149,7 +149,7 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
         [100 * part[name] / all_ for part, all_ in zip(parts, whole, strict=True)]
         for name in TERM_INKS
     ]
-    figure, axes = plt.subplots(figsize=(4.4, 4.2))
+    figure, axes = plt.subplots(figsize=(4.4, 3.4))
     inks = [ink.light for ink in TERM_INKS.values()]
     axes.stackplot(batches, stacked, colors=inks, labels=list(TERM_INKS), lw=0)
     bound = [
@@ -207,7 +207,7 @@ def under_the_roof() -> StaticFigure:
 
     known, servers = ideal(), served_rows()
     ridge, low, high = float(f.RIDGE.at(known)), 5.0, 1500.0
-    figure, axes = plt.subplots(figsize=(4.4, 3.1))
+    figure, axes = plt.subplots(figsize=(4.4, 2.4))
     line = [low, ridge, high]
     axes.loglog(line, [_tflops(known, x) for x in line], color=GREY.light, lw=2.2)
     axes.axvline(ridge, color=GREY.light, lw=1, ls=(0, (3, 3)))
