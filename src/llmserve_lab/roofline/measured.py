@@ -124,7 +124,7 @@ def mean_error() -> float:
 
 
 def served_table() -> Table:
-    """Table of bound and measurement, what is in use, and the book's error."""
+    """Table of bound and measurement, and of what is in use."""
     rows = []
     for each in served():
         measured = each.row.tpot_s
@@ -135,10 +135,9 @@ def served_table() -> Table:
                 f"{1e3 * measured:.1f}",
                 f"{each.mbu.value:.0%}",
                 f"{each.mfu.value:.0%}",
-                f"{each.error:+.0%}",
             )
         )
-    columns = ("requests", "bound", "measured", "MBU", "MFU", "error")
+    columns = ("requests", "bound", "measured", "MBU", "MFU")
     caption = (
         "Milliseconds per output token: Llama-3.1-8B in BF16, one H100, TensorRT-LLM; "
         f"prompts of {mean_share() * PROMPT_LEN:.0f} tokens and answers of "
@@ -147,7 +146,7 @@ def served_table() -> Table:
     note = (
         f"Measured: runs that NVIDIA ships with its planning tool, {TOOL}. Bound and "
         "MBU: of the decodes. MFU: of all work, each iteration with its share of new "
-        "prompts. Error: of the fitted model."
+        "prompts."
     )
     return Table(caption, columns, rows, notes=(note,))
 

@@ -199,7 +199,7 @@ def _lasts() -> list[Any]:
     computes = PHASES.reads(TIME, q.compute_s)
     ends = (
         alt.Chart(alt.Data(values=rows))
-        .transform_calculate(start=lasts, room=f"1.2 * ({lasts})", computes=computes)
+        .transform_calculate(start=lasts, room=f"1.35 * ({lasts})", computes=computes)
         .transform_calculate(
             longer="datum.computes < datum.start ? 'read' : 'compute'",
             says="format(datum.start, '.3r') + ' ms'",
