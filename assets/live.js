@@ -79,8 +79,15 @@
     if (element.textContent !== text) element.textContent = text;
   }
 
+  /* How all charts of a built page look; in a notebook each says it itself. */
+  function config() {
+    const shared = document.querySelector("script.chart-config");
+    return shared ? JSON.parse(shared.textContent) : {};
+  }
+
   async function embed(box, spec) {
     const options = {
+      ...(spec.config ? {} : { config: config() }),
       mode: "vega-lite", renderer: "svg", ast: !mayCompile(), actions: false,
       tooltip: false, hover: false, defaultStyle: false,
     };

@@ -533,7 +533,7 @@
       markCells(table);
     });
     const links = 'a[href*="#num-"]'; // a number in prose, where no page was built
-    for (const mark of document.querySelectorAll(`.sourced:not([role]), ${links}:not([role])`)) {
+    for (const mark of document.querySelectorAll(`[data-sourced]:not([role]), ${links}:not([role])`)) {
       if (book.numbers.has(keyOf(mark))) enable(mark);
     }
     document.querySelectorAll("table.catalog").forEach(rove);

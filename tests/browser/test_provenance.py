@@ -140,7 +140,9 @@ def compare_readouts(drawn: Locator) -> list[str]:
 
 
 def test_two_hundred_numbers_were_compared() -> None:
-    marks = sum(path.read_text("utf8").count('="sourced"') for path in HELD.values())
+    marks = sum(
+        path.read_text("utf8").count(' data-sourced="') for path in HELD.values()
+    )
     readouts = sum(
         len(figure["readouts"])
         for stem in HELD

@@ -25,7 +25,7 @@ from llmserve_lab.continuous_batching.page import (
     strips,
     triangle,
 )
-from llmserve_lab.continuous_batching.workloads import four
+from llmserve_lab.continuous_batching.workloads import BOOK_ARRIVES_S, four
 from llmserve_lab.engine import Continuous, IterationLoad, Pool, Request, simulate
 from llmserve_lab.running_example import cost, datasheet
 from llmserve_lab.transformer import causal_mask
@@ -111,7 +111,10 @@ def test_the_lanes_draw_every_iteration_of_every_run() -> None:
         found = lanes.beats(lanes.in_chunks(chunk))
         assert len(drawn) == len(found)
         assert sum(row["p"] for row in drawn) == sum(beat.rows > 0 for beat in found)
-        assert all(a["b"] <= b["a"] + 1e-3 for a, b in pairwise(drawn))
+        assert [row["b"] for row in drawn] == [round(b.end_s, 3) for b in found]
+        # each begins where the one before it has ended, as the figure takes it
+        assert all(a.end_s == b.start_s for a, b in pairwise(found))
+        assert found[0].start_s == -BOOK_ARRIVES_S
     pieces = lanes.pieces(lanes.in_chunks(8192))
     assert sum(beat.rows for beat in pieces) == LONG
 

@@ -48,11 +48,15 @@ def test_coefficients_have_values_and_show_them() -> None:
         assert item.unit != "dimensionless"  # a plain number needs no coefficient
 
 
+# Read off runs of the engine and drawn on an axis: there is no closed form of it.
+DRAWN = {"slo_share"}
+
+
 def test_every_quantity_is_used_by_a_formula() -> None:
     used = {term for formula in formulas() for term in formula.terms}
     used |= {formula.name for formula in formulas()}
     used |= {name for formula in formulas() for name in formula.known()}
-    assert set(table()) - used == set()
+    assert set(table()) - used == DRAWN
 
 
 def test_every_formula_computes_a_quantity_of_the_table() -> None:

@@ -41,8 +41,8 @@ ORDER: dict[str, dict[str, str]] = {
         "mla_limit": "latent attention at ",
     },
     "roofline.iteration_time": {
-        "decode_s": "one decode iteration for {batch} takes at least ",
-        "prefill_s": "a prefill of {chunk} takes at least ",
+        "decode_iteration_s": "one decode iteration for {batch} takes at least ",
+        "prefill_iteration_s": "a prefill of {chunk} takes at least ",
     },
     "roofline.roofline": {
         "decode_attainable_flops": "in cache reaches at most ",

@@ -59,7 +59,7 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "three matrices": 1 - 28_672 * 8192 / 855_654_400,
         "fewer heads": 1 + 2 * (64 - 8) * 128 * 8192 / 855_654_400,
     },
-    "end-to-end.held": {"prompt alone": 20 / 24, "last one is never run": 25 / 24},
+    "end-to-end.dog": {"before the exponential": 1.24595, "later rows": 0.77243},
     "end-to-end.pairs": {"grow with the cube": 500.5 / 334},
     "moe.kimi": {"three matrices": 2 / 3, "one token's": 9 / 385},
     "moe.ridge": {
@@ -230,7 +230,7 @@ ASKED = {
     "disaggregation.token-cost": ("2 dollars an hour", "a million tokens cost"),
     "end-to-end.predict-the": (
         "word “the” twice",
-        "before positions are added",
+        "positions come later on this page",
         "To which of them does the last row",
         "give more weight",
     ),
@@ -238,7 +238,7 @@ ASKED = {
     "end-to-end.predict-rows": (
         "prompt has 1,000 tokens and the answer gets 200",
         "How many times more rows",
-        "each token went through once",
+        "each of them went through only once",
     ),
     "end-to-end.predict-growth": (
         "prompt is short",
@@ -252,7 +252,7 @@ ASKED = {
         "SwiGLU with d_ff",
         "does one block have",
     ),
-    "end-to-end.held": ("prompt of 20 tokens with 5", "does the cache hold"),
+    "end-to-end.dog": ("has the query (2, 3, 0, 0)", "does it give to “Give”"),
     "end-to-end.pairs": (
         "prompt of a single token, an answer of a thousand",
         "times more",

@@ -18,7 +18,7 @@ from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline import measured
 from llmserve_lab.roofline.iteration_count import IterationCount, walk
 from llmserve_lab.roofline.machine import MEAN_CONTEXT, most_that_fit
-from llmserve_lab.roofline.page import charts, figures, stills
+from llmserve_lab.roofline.page import charts, figures, measured_roof, stills
 from llmserve_lab.roofline.page.controls import DEVICES, SERVED, STOPS
 from llmserve_lab.running_example import cost, device, ideal, model
 
@@ -122,7 +122,7 @@ def test_the_served_iterations_are_those_of_the_engine() -> None:
 
 
 def test_measured_servers_lie_under_the_roof_at_what_the_title_says() -> None:
-    picture = stills.under_the_roof()
+    picture = measured_roof.under_the_roof()
     peak, rate = float(H100.peak("bf16")), float(H100.hbm_bw)
     for each in measured.served():
         reached = each.flops / each.row.tpot_s

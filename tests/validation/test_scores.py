@@ -123,11 +123,17 @@ def test_a_prediction_that_was_too_long_lies_above_the_measured_value() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"clients": 1024}, "clients 1024, far above 128"),
-        ({"params": 1e12}, r"params 1e\+12, far above"),
-        ({"prompt_len": 100_000}, "prompt_len 100000, far above 8.19e"),
-        ({"generation": "Ampere"}, "generation Ampere; measured: Blackwell, Hopper"),
-        ({"precision": "int4"}, "precision int4"),
+        ({"clients": 1024}, "1,024 clients at a time: the most measured were 128"),
+        ({"clients": 1}, "one client alone: the fewest measured were 4"),
+        ({"params": 1e12}, "a model of 1,000 billion parameters: the largest measured"),
+        ({"tp": 64}, "a group of 64 GPUs: the largest measured had 8"),
+        (
+            {"prompt_len": 100_000},
+            "a prompt of 100,000 tokens: the longest measured had 8,192",
+        ),
+        ({"output_len": 10}, "an answer of 10 tokens: the shortest measured had 128"),
+        ({"generation": "A100"}, "A100: measured were Blackwell and Hopper GPUs"),
+        ({"precision": "int4"}, "numbers in int4: measured were BF16, FP4 and FP8"),
         ({"dense": False}, "a mixture of experts"),
     ],
 )
@@ -148,7 +154,7 @@ def test_settings_come_from_the_catalog() -> None:
         "llama-3-8b", "a100-80-sxm", tp=1, clients=8, prompt_len=1024, output_len=512,
         precision="bf16",
     )  # fmt: skip
-    assert str(band("e2e", old)).startswith("outside everything measured: generation")
+    assert str(band("e2e", old)).startswith("outside everything measured: A100")
 
 
 def test_bands_refuse_by_name() -> None:
@@ -180,3 +186,12 @@ def test_the_running_example_has_bands_under_load_and_none_alone() -> None:
     busy = running_example.band("tpot", clients=32)
     assert isinstance(busy, Band) and "llama-3-8b" in busy.regime
     assert isinstance(running_example.band("tpot", clients=1), Unmeasured)
+
+
+def test_prompt_times_of_the_running_example_have_no_band() -> None:
+    """Of a small model, or in sixteen bits, no row has a public protocol."""
+    found = running_example.band("ttft", clients=32)
+    assert isinstance(found, Unmeasured)
+    assert found.reason.startswith("a model of 8 billion parameters: the smallest")
+    assert found.reason.endswith("numbers in BF16: measured were FP4 and FP8")
+    assert isinstance(band("ttft", HERE), Band)

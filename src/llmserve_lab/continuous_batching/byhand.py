@@ -9,10 +9,11 @@ from llmserve_lab.continuous_batching.workloads import four
 from llmserve_lab.engine import IterationLoad, Static
 from llmserve_lab.formula.origin import Computed
 from llmserve_lab.roofline.formulas import LINEAR_FLOPS
-from llmserve_lab.running_example import ANSWER, DEVICE, MODEL, PROMPT, cost, setting
+from llmserve_lab.running_example import PROMPT, cost, setting
+from llmserve_lab.running_example import band as example_band
 from llmserve_lab.validation import Band, Setting, Unmeasured, band, dense_rows
 from llmserve_lab.validation.constants import record
-from llmserve_lab.validation.prediction import KINDS, Kind
+from llmserve_lab.validation.prediction import Kind
 
 FIRST = 2  # slots of the figure; C is the first request of the second batch
 
@@ -78,17 +79,38 @@ def chunk_parts(prefix: int, chunk: int = 512) -> dict[str, float]:
     }
 
 
-def band_setting() -> Setting:
-    """The usual requests beside which the book arrives, as bands are looked up."""
+def prompt_runs() -> Setting:
+    """The measured runs nearest to the book, in time to first token.
+
+    Of smaller models no run has a public protocol, of longer prompts there is none.
+    """
+    public = [row for row in dense_rows() if row.public]
     return Setting.on(
-        MODEL,
-        DEVICE,
+        "llama-3-70b",
+        "h200-sxm",
         tp=1,
         clients=DECODES,
-        prompt_len=PROMPT,
-        output_len=ANSWER,
-        precision="bf16",
+        prompt_len=max(row.prompt_len for row in public),
+        output_len=min(row.output_len for row in public),
+        precision="fp8",
     )
+
+
+def prompt_band() -> Band:
+    """Errors of the time to first token on those runs.
+
+    Raises:
+        LookupError: nothing like them was measured.
+    """
+    found = band("ttft", prompt_runs())
+    if not isinstance(found, Band):
+        raise LookupError(f"runs must be measured ones, got {found.reason}")
+    return found
+
+
+def prompt_error(prompt_len: int = LONG) -> Band | Unmeasured:
+    """Error band of the time to first token here: of the book, if nothing is said."""
+    return example_band("ttft", clients=DECODES, prompt_len=prompt_len)
 
 
 def row_flops() -> Computed:
@@ -101,23 +123,14 @@ def mean_error(kind: Kind) -> float:
     return float(record()["scores"]["model"][kind]["mean"])
 
 
-def bands() -> dict[str, str]:
-    """Bands of the time per token and of the TTFT for the usual requests."""
-    return {kind: span(band(kind, band_setting())) for kind in KINDS if kind != "e2e"}
-
-
 def longest_measured() -> int:
     """The longest prompt among the rows that the machine was fitted to."""
     return max(row.prompt_len for row in dense_rows())
 
 
 def span(found: Band | Unmeasured) -> str:
-    """A band as words: how far below and above the measured value.
-
-    Raises:
-        ValueError: nothing like it was measured.
-    """
+    """A band as words: how far below and above the measured value."""
     if isinstance(found, Unmeasured):
-        raise ValueError(f"band must be of a measured setting, got {found.reason}")
+        return found.short
     low, high = (f"{abs(each):.0%}" for each in (found.low, found.high))
     return f"{low} below and {high} above"

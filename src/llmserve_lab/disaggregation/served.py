@@ -40,6 +40,7 @@ def constants(shape: ModelShape) -> dict[str, Cited]:
     """What overlaps and what is launched: the fitted constants, per iteration."""
     fitted = validation.achieved()
     layer, launches = fitted.cited("layer_s"), fitted.cited("prompt_layers")
+    request = fitted.cited("request_s")
     launch_s = shape.n_layers * float(layer)
     more_s = launch_s * (float(launches) - 1)
     return {
@@ -47,7 +48,7 @@ def constants(shape: ModelShape) -> dict[str, Cited]:
         "overlap_kv": KV_OVERLAP,
         "overhead_s": Cited(launch_s, "s", "estimate", layer.source),
         "prompt_launch_s": Cited(more_s, "s", "estimate", launches.source),
-        "request_s": fitted.cited("request_s"),
+        "request_s": Cited(float(request), "s/request", "estimate", request.source),
     }
 
 

@@ -26,9 +26,6 @@ overlap_kv = Quantity(
 prompt_launch_s = Quantity(
     r"t_0^{\mathrm{pre}}", "s", "time that an iteration with a prompt launches longer"
 )
-request_s = Quantity(
-    r"t_{\mathrm{req}}", "s", "host time for each request in an iteration"
-)
 orchestration_s = Quantity(
     r"t_{\mathrm{orch}}", "s", "time of the hand-over that is not on the wire"
 )

@@ -52,7 +52,9 @@ layer_s = Positive(
     "s/layer",
     "time of a layer beside its work: launches, waiting for other ranks",
 )
-request_s = Positive(r"t_{\mathrm{req}}", "s/request", "time for a request as such")
+request_s = Positive(
+    r"t_{\mathrm{req}}", "s/request", "host time for each request in an iteration"
+)
 launches = Positive(
     r"N_{\mathrm{launch}}",
     "dimensionless",

@@ -7,7 +7,7 @@ them is outside everything measured, and then no band is given.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -146,7 +146,7 @@ def datasheet_bound(kind: Predicted) -> Limit:
 
 @cache
 def _of_time(kind: Kind, setting: Setting) -> Band | Unmeasured:
-    reason = _outside(setting)
+    reason = _outside(kind, setting)
     if reason:
         return Unmeasured(reason)
     rows, error, numbers = _known(kind)
@@ -186,27 +186,65 @@ def _distance(rows: Sequence[MeasuredRow], numbers: Floats, setting: Setting) ->
     return distance
 
 
-def _outside(setting: Setting) -> str:
-    """Why nothing measured is like it; empty if something is."""
+NAMES = {"bf16": "BF16", "fp8": "FP8", "fp4": "FP4"}
+# What a setting is, and what the least and the most of the measured rows are.
+WORDS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {
+        "params": ("a model of {} billion parameters", "smallest", "largest"),
+        "tp": ("a group of {} GPUs", "smallest", "largest"),
+        "clients": ("{} clients at a time", "fewest", "most"),
+        "prompt_len": ("a prompt of {} tokens", "shortest", "longest"),
+        "output_len": ("an answer of {} tokens", "shortest", "longest"),
+    }
+)
+
+
+def _outside(kind: Kind, setting: Setting) -> str:
+    """Why nothing measured of this kind is like it, in words; empty if something is."""
+    return "; ".join(_reasons(kind, setting))
+
+
+def _reasons(kind: Kind, setting: Setting) -> Iterator[str]:
     if not setting.dense:
-        return "a mixture of experts, and only dense models were measured"
-    for name in ("generation", "precision"):
-        known = sorted({getattr(row, name) for row in dense_rows()})
-        if getattr(setting, name) not in known:
-            return f"{name} {getattr(setting, name)}; measured: {', '.join(known)}"
-    _, _, numbers = _known("tpot")
+        yield "a mixture of experts, and only dense models were measured"
+        return
+    rows, _, numbers = _known(kind)
     asked = np.array(_logs(setting))
-    below = numbers.min(axis=0) - asked > FARTHEST
-    above = asked - numbers.max(axis=0) > FARTHEST
+    least, most = numbers.min(axis=0), numbers.max(axis=0)
     for place, name in enumerate(LOGS):
-        if below[place] or above[place]:
-            side, last = (
-                ("below", numbers[:, place].min())
-                if below[place]
-                else ("above", numbers[:, place].max())
-            )
-            return f"{name} {getattr(setting, name):g}, far {side} {2**last:.3g}"
-    return ""
+        if least[place] - asked[place] > FARTHEST:
+            yield _beyond(name, setting, 2 ** least[place], 1)
+        if asked[place] - most[place] > FARTHEST:
+            yield _beyond(name, setting, 2 ** most[place], 2)
+    generations = sorted({row.generation for row in rows})
+    if setting.generation not in generations:
+        yield f"{setting.generation}: measured were {_listed(generations)} GPUs"
+    precisions = sorted({row.precision for row in rows})
+    if setting.precision not in precisions:
+        known = _listed([NAMES[each] for each in precisions])
+        asked_for = NAMES.get(setting.precision, setting.precision)
+        yield f"numbers in {asked_for}: measured were {known}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _beyond(name: str, setting: Setting, last: float, side: int) -> str:
+    """What lies too far beyond the ``last`` of the measured, on which ``side``."""
+    words, value = WORDS[name], getattr(setting, name)
+    billion = " billion" if name == "params" else ""
+    asked, known = (_said(each / 1e9 if billion else each) for each in (value, last))
+    said = words[0].format(asked)
+    if name == "clients":
+        said = "one client alone" if value == 1 else said
+        return f"{said}: the {words[side]} measured were {known}"
+    return f"{said}: the {words[side]} measured had {known}{billion}"
+
+
+def _said(number: float) -> str:
+    return f"{number:,.0f}" if number >= 1 else f"{number:.2g}"
 
 
 def _regime(rows: Sequence[MeasuredRow]) -> str:

@@ -9,7 +9,12 @@ from llmserve_lab import notation as q
 from llmserve_lab.catalog import Given
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.lanes import Beat
-from llmserve_lab.continuous_batching.machine import DECODES, decodes, served
+from llmserve_lab.continuous_batching.machine import (
+    BOOK_ARRIVES_S,
+    DECODES,
+    decodes,
+    served,
+)
 from llmserve_lab.continuous_batching.workloads import LETTERS
 from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
@@ -19,7 +24,7 @@ from llmserve_lab.running_example import ideal, setting
 
 FROM_S = -0.25  # before the long prompt arrives
 PAGE = "var(--book-page, #fff)"
-MOST_ROWS, STEPS = 4096, 64
+MOST_ROWS, STEPS = 6000, 60
 ROWS = "chunk of the prompt (tokens/request)"
 CHUNK = QuantityAxis(q.chunk, words=ROWS, domain=(0, MOST_ROWS), ticks={"tickCount": 4})
 TIME = QuantityAxis(
@@ -43,8 +48,8 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
     from llmserve_lab.extras import altair as alt
 
     rows = [_row(chunk, beat) for chunk, beats in runs for beat in beats]
-    numbers = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("cabp", "number"))
-    data = alt.Data(values="\n".join(["c,a,b,p", *rows]), format=numbers)
+    numbers = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("cbp", "number"))
+    data = alt.Data(values="\n".join(["c,b,p", *rows]), format=numbers)
     look = {"grid": False, "tickCount": 8}
     x = QuantityAxis(q.chunks_s, words=WAITED, domain=(FROM_S, until_s), ticks=look).on(
         "x", "a"
@@ -71,7 +76,11 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
         data=data,
         height=HEIGHT,
     )
-    return chart.transform_filter("datum.c == chunk")
+    # Each iteration begins where the one before it has ended. No field is written
+    # twice: where the chunk changes, Vega computes them again.
+    chosen = chart.transform_filter("datum.c == chunk").transform_window(s="lag(b)")
+    begun = f"isValid(datum.s) ? datum.s : {-BOOK_ARRIVES_S:g}"
+    return chosen.transform_calculate(a=begun)
 
 
 def _tokens(read: Any, x: Any) -> Any:
@@ -119,7 +128,7 @@ def _longest(mine: Any, x: Any) -> Any:
 
 
 def _row(chunk: int, beat: Beat) -> str:
-    return f"{chunk},{beat.start_s:.3f},{beat.end_s:.3f},{int(beat.rows > 0)}"
+    return f"{chunk},{round(beat.end_s, 3):g},{int(beat.rows > 0)}"
 
 
 def _between_lanes() -> list[Any]:
@@ -187,7 +196,7 @@ def _key(line: Drawn, row: int) -> list[Any]:
     from llmserve_lab.extras import altair as alt
 
     one = alt.Chart(alt.Data(values=[{}]))
-    at, ink = alt.value(KEY_ROW * row - 42), line.ink.css
+    at, ink = alt.value(KEY_ROW * row - 46), line.ink.css
     dash = list(line.dash or (1, 0))
     stroke = one.mark_rule(color=ink, strokeDash=dash, strokeWidth=2)
     text = one.mark_text(text=line.name, align="left", color=ink)
@@ -253,13 +262,13 @@ def price(most: float) -> Any:
 def _across(
     text: str, axis: QuantityAxis, quantity: Quantity, *, left: bool = False
 ) -> Any:
-    """A rule across the chart at a signal, named above its right or below its left."""
+    """A rule across the chart at a signal, named at its end or below its left."""
     from llmserve_lab.extras import altair as alt
 
     row = alt.Chart(alt.Data(values=[{}]))
     row = row.transform_calculate(ms=axis.reads(quantity))
     rule = row.mark_rule(color=GREY.css, strokeDash=[3, 3], clip=True)
-    look: dict[str, Any] = {"align": "right", "dy": -7, "clip": True}
-    look |= {"align": "left", "dy": 9} if left else {}
-    at = {"expr": f"{0.01 if left else 0.78} * width"}
+    look: dict[str, Any] = {"align": "left"}
+    look |= {"dy": 9, "clip": True} if left else {"dx": 4}
+    at = {"expr": "0.01 * width" if left else "width"}
     return alt.layer(rule, row.mark_text(text=text, x=at, color=GREY.css, **look))

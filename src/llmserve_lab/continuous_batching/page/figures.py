@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from llmserve_lab.continuous_batching import formulas as f
+from llmserve_lab.continuous_batching.byhand import prompt_error
 from llmserve_lab.continuous_batching.lanes import (
     CHUNKS,
     beats,
@@ -31,11 +32,12 @@ from llmserve_lab.continuous_batching.page.controls import (
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.text import si
 from llmserve_lab.notation import quantity
+from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.controls import Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Value, Verdict
-from llmserve_lab.running_example import ideal, setting
+from llmserve_lab.running_example import PROMPT, ideal, setting
 
 KEPT = ("breaks the target", "keeps the target")
 LARGEST_FITTING = 768.0  # of the chunks on the slider, on the default machine
@@ -78,7 +80,10 @@ def lanes() -> LiveFigure:
             ),
         },
         readouts=(
-            Readout("served_iteration_s", "Longest gap: the last full iteration"),
+            banded(
+                Readout("served_iteration_s", "Longest gap: the last full iteration"),
+                prompt_error(),
+            ),
             Verdict("kept", "This chunk", "tbt_target", "served_iteration_s", KEPT),
             Readout("reading_gap_s", "Mean gap while the prompt is read"),
             Readout(
@@ -121,16 +126,16 @@ def chunk_from_target() -> LiveFigure:
             ),
         },
         readouts=(
-            Readout("chunk_fits", "Largest chunk that fits, as served"),
+            Readout("chunk_fits", "Chunk that reaches the target, as served"),
             Readout(
                 "ideal_chunk_fits",
-                "Ideal machine (all of the datasheet): largest chunk",
+                "Chunk that reaches it, ideal machine (all of the datasheet)",
             ),
         ),
         sentence=(
             f"Beside {DECODES} requests that decode and after a prefix of {{context}}, "
             "the solid line reaches a target of {tbt_target} at a chunk of "
-            "{chunk_fits}; round down."
+            "{chunk_fits}; shorter ones keep it."
         ),
     )
 
@@ -153,7 +158,10 @@ def price() -> LiveFigure:
             Readout(f.PROMPT_WEIGHTS_S, "Reading the weights", **touched),
             Readout(f.PROMPT_KV_S, "Reading the cache again"),
             Readout(f.PROMPT_S, "Lower bound, if all reading hid", **touched),
-            Readout("chunks_s", "Time of a prefill on a served machine"),
+            banded(
+                Readout("chunks_s", "Time of a prefill on a served machine"),
+                prompt_error(PROMPT),
+            ),
         ),
         sentence=(
             "A prompt of {prompt_len} in chunks of {chunk}, alone on the GPU, computes "

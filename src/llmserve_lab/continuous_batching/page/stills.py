@@ -52,9 +52,9 @@ def sweep(
     _named(lower, "continuous", (begins.per_s, begins.ttft_s), (0, 6), left=True)
     upper.set(ylabel="output tokens/s", xlim=(0, last))
     upper.set_ylim(0, 1.2 * continuous)
-    upper.yaxis.set_major_formatter(lambda value, _: plain(value))
+    upper.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     lower.set(ylabel="median TTFT (s, log)", yscale="log", ylim=(0.01, 1000))
-    lower.yaxis.set_major_formatter(lambda value, _: plain(value))
+    lower.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     lower.minorticks_off()
     lower.set_xlabel("requests that arrive per second")
     return StaticFigure.of(

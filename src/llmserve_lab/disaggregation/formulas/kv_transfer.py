@@ -84,6 +84,7 @@ def _prefill(
     prefill_compute_s: Any,
     overhead_s: Any,
     prompt_launch_s: Any,
+    one_request: Any,
     request_s: Any,
 ) -> Any:
     """Products, attention, launches: what a served iteration takes."""
@@ -94,7 +95,7 @@ def _prefill(
         - prefill_linear_s
         + overhead_s
         + prompt_launch_s
-        + request_s
+        + one_request * request_s
     )
 
 

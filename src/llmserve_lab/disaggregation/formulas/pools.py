@@ -92,8 +92,8 @@ STEP_PAIRS_S = Formula(
 )
 STEP_OWN_S = Formula(
     result=q.step_own_s,
-    expr=lambda step_pairs_s, step_read_s, request_s: (
-        step_pairs_s + step_read_s + request_s
+    expr=lambda step_pairs_s, step_read_s, one_request, request_s: (
+        step_pairs_s + step_read_s + one_request * request_s
     ),
     uses=(STEP_PAIRS_S, STEP_READ_S),
     title="What one request adds to a decode step by itself",

@@ -29,7 +29,21 @@ def gathered(body: str, *stored: Data) -> str:
     """A page's HTML with all its records in one element."""
     found = map(json.loads, ELEMENT.findall(body))
     data = merged(*found, *stored)
+    data |= {"numbers": _short(data["numbers"])} if "numbers" in data else {}
     return ELEMENT.sub("", body) + (data_script(data, SCRIPT) if data else "")
+
+
+def _short(numbers: Context) -> Context:
+    """Records of numbers without what says nothing: no band, no words, no settings."""
+    short = {}
+    for name, record in numbers.items():
+        held = {key: value for key, value in record.items() if value is not None}
+        if "run" in held:
+            held["run"] = [*held["run"]]
+            while not held["run"][-1]:
+                held["run"].pop()
+        short[name] = held
+    return short
 
 
 def stored_records(notebook: dict[str, Any]) -> Iterator[Data]:

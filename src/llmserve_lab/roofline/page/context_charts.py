@@ -55,6 +55,7 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
             {"chunk": "1"},
             label_at=0.2,
             dash=SERIES[3].dash,
+            means="endless",
             over=(128.0, LONGEST),
         )
     )

@@ -162,7 +162,11 @@ def iteration_time() -> LiveFigure:
             "decode_iteration_s": Bound(f.ITERATION_S, **DECODE),
             "prefill_iteration_s": Bound(f.ITERATION_S, **PREFILL),
         },
-        readouts=(HELD,),
+        readouts=(
+            Readout("weights_s", "Read the weights"),
+            Readout("decode_kv_s", "Decode: read the cache"),
+            HELD,
+        ),
         sentence=(
             f"{model().name} on {device().name}, by the datasheet: one decode "
             "iteration for {batch} takes at least {decode_iteration_s}; a prefill of "

@@ -18,9 +18,8 @@ from llmserve_lab.roofline.machine import (
     most_that_fit,
     terms,
 )
-from llmserve_lab.roofline.measured import served as served_rows
 from llmserve_lab.roofline.page.charts import PHASES
-from llmserve_lab.running_example import device, ideal, model
+from llmserve_lab.running_example import device, model
 
 SPAN = (0.3, 3e4)  # of the roof in FLOP/byte, wider where a point lies beyond
 WIDEST, BOX = 3.7, (3.7, 1.1)  # inches: the widest pipe, the box of the largest memory
@@ -201,47 +200,6 @@ def _above(axes: Any, batches: Sequence[int], context: int) -> None:
 
 
 @figure_style()
-def under_the_roof() -> StaticFigure:
-    """Measured servers under the datasheet's roof, decodes and prompts counted."""
-    from llmserve_lab.extras import pyplot as plt
-
-    known, servers = ideal(), served_rows()
-    ridge, low, high = float(f.RIDGE.at(known)), 5.0, 1500.0
-    figure, axes = plt.subplots(figsize=(4.4, 2.4))
-    line = [low, ridge, high]
-    axes.loglog(line, [_tflops(known, x) for x in line], color=GREY.light, lw=2.2)
-    axes.axvline(ridge, color=GREY.light, lw=1, ls=(0, (3, 3)))
-    axes.text(1.06 * ridge, 25, "ridge", color=GREY.light, size=9)
-    for each in servers:
-        rate = each.flops / each.row.tpot_s / 1e12
-        axes.plot(each.intensity, rate, "o", color=BLUE.light, markersize=8)
-        beside: dict[str, Any] = {"xytext": (8, -9), "textcoords": "offset points"}
-        axes.annotate(f"{each.row.clients}", (each.intensity, rate), **beside)
-    axes.minorticks_off()
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda value, _: plain(value))
-    axes.set_xlim(low, high)
-    axes.set_ylim(15, 2000)
-    axes.set_xlabel("arithmetic intensity (FLOP/byte), log scale")
-    axes.set_ylabel("TFLOP/s, log scale")
-    reached = [
-        each.flops / each.row.tpot_s / 1e12 / _tflops(known, each.intensity)
-        for each in servers
-    ]
-    return StaticFigure.of(
-        figure,
-        name="roofline.under-the-roof",
-        title="Measured servers lie under the roof, at half to two thirds of it",
-        sentence=(
-            f"The five servers of the table by their number of requests, with prompts "
-            f"and decodes counted; the line is the datasheet’s roof. They reach "
-            f"{max(reached):.0%} of it with {servers[0].row.clients} requests and "
-            f"{min(reached):.0%} with {servers[-1].row.clients}."
-        ),
-    )
-
-
-@figure_style()
 def roof(
     title: str,
     *,
@@ -261,12 +219,12 @@ def roof(
     ridge = float(f.RIDGE.at(decode))
     points = [float(f.INTENSITY.at(phase)) for phase in (decode, prefill)]
     line = sorted((*SPAN, ridge, *points))
-    axes.loglog(line, [_tflops(decode, x) for x in line], color=GREY.light)
+    axes.loglog(line, [tflops(decode, x) for x in line], color=GREY.light)
     axes.axvline(ridge, color=GREY.light, lw=1, ls=(0, (3, 3)))
     foot = {"xytext": (5, 8), "textcoords": "offset points", "color": GREY.light}
-    axes.annotate("ridge", (ridge, _tflops(decode, line[0])), **foot)
+    axes.annotate("ridge", (ridge, tflops(decode, line[0])), **foot)
     for x, (name, ink) in zip(points, PHASES.inks.items(), strict=True):
-        _point(axes, name, x, _tflops(decode, x), ink.light)
+        _point(axes, name, x, tflops(decode, x), ink.light)
     axes.minorticks_off()
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: plain(value))
@@ -282,7 +240,7 @@ def roof(
     )
 
 
-def _tflops(known: Mapping[str, Given], intensity: float) -> float:
+def tflops(known: Mapping[str, Given], intensity: float) -> float:
     """Compute under the roof at one intensity, in TFLOP/s as the axis has it."""
     return float(f.ATTAINABLE_FLOPS.at(known, intensity=intensity)) / 1e12
 
