@@ -126,7 +126,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "batch accelerator mha_limit gqa_limit mla_limit ridge"
     ),
     "roofline.batch_and_context": ("batch context decode_intensity ridge"),
-    "roofline.iteration_time": ("model accelerator batch decode_s chunk prefill_s"),
+    "roofline.iteration_time": ("batch decode_iteration_s chunk prefill_iteration_s"),
     "roofline.roofline": (
         "model accelerator batch context decode_attainable_flops chunk "
         "prefill_attainable_flops held_bytes"
