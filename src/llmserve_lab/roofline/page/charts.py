@@ -209,9 +209,10 @@ def _lasts() -> list[Any]:
     )
     look: dict[str, Any] = {"align": "left", "dx": 5, "fontWeight": "bold"}
     words = ends.mark_text(color=GREY.css, fontSize=13, **look)
+    across = TIME.on("x", "start")
     unseen = ends.mark_point(opacity=0)  # keeps room on the right for the words
     return [
-        words.encode(x=TIME.on("x", "start"), text="says:N"),
+        words.encode(x=across, text="says:N"),
         unseen.encode(x=TIME.on("x", "room")),
     ]
 

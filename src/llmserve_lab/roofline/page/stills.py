@@ -221,7 +221,11 @@ def roof(
     line = sorted((*SPAN, ridge, *points))
     axes.loglog(line, [tflops(decode, x) for x in line], color=GREY.light)
     axes.axvline(ridge, color=GREY.light, lw=1, ls=(0, (3, 3)))
-    foot = {"xytext": (5, 8), "textcoords": "offset points", "color": GREY.light}
+    foot: dict[str, Any] = {
+        "xytext": (5, 8),
+        "textcoords": "offset points",
+        "color": GREY.light,
+    }
     axes.annotate("ridge", (ridge, tflops(decode, line[0])), **foot)
     for x, (name, ink) in zip(points, PHASES.inks.items(), strict=True):
         _point(axes, name, x, tflops(decode, x), ink.light)
