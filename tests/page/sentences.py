@@ -35,8 +35,8 @@ ORDER: dict[str, dict[str, str]] = {
         "mla_limit": "latent attention at ",
     },
     "roofline.iteration_time": {
-        "decode_s": "one decode iteration for {batch} takes at least ",
-        "prefill_s": "a prefill of {chunk} takes at least ",
+        "decode_iteration_s": "one decode iteration for {batch} takes at least ",
+        "prefill_iteration_s": "a prefill of {chunk} takes at least ",
     },
     "roofline.roofline": {
         "decode_attainable_flops": "in cache reaches at most ",
@@ -109,7 +109,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "batch accelerator mha_limit gqa_limit mla_limit ridge"
     ),
     "roofline.batch_and_context": ("batch context decode_intensity ridge"),
-    "roofline.iteration_time": ("model accelerator batch decode_s chunk prefill_s"),
+    "roofline.iteration_time": ("batch decode_iteration_s chunk prefill_iteration_s"),
     "roofline.roofline": (
         "model accelerator batch context decode_attainable_flops chunk "
         "prefill_attainable_flops held_bytes"

@@ -61,7 +61,7 @@ SERIES = {
     **{"2 GPUs": "blue", "4 GPUs": "vermillion", "8 GPUs": "green"},
     **{"one-shot": "blue", "ring": "vermillion", "in-switch": "green"},
     **{"more, if by rings": "grid", "loop counted": "blue", "touched": "blue"},
-    **{"batch 8": "vermillion", "batch 64": "green", "batch 512": "purple"},
+    **{"batch 8": "vermillion", "batch 64": "green", "endless": "purple"},
     "as many requests as fit": "blue",
     **{"read experts": "blue", "compute experts": "gold", "weights of a GPU": "blue"},
     "dispatch and combine": "purple",
