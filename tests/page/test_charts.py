@@ -63,6 +63,7 @@ SERIES = {
     **{"2 GPUs": "blue", "4 GPUs": "vermillion", "8 GPUs": "green"},
     **{"one-shot": "blue", "in-switch": "green"},
     **{"NCCL all-reduce": "vermillion", "two-shot (two steps)": "purple"},
+    "dots: vLLM, measured": "ink",
     **{"loop counted": "blue", "touched": "blue"},
     **{"batch 8": "vermillion", "batch 64": "green", "batch 512": "purple"},
     "as many requests as fit": "blue",

@@ -299,7 +299,7 @@ ASKED = {
     "tensor-parallel.predict-head": ("one head only", "cut over two GPUs"),
     "tensor-parallel.prefill-bytes": ("How many bytes leave each GPU",),
     "tensor-parallel.fits": ("on both together", "How many tokens of cache fit"),
-    "tensor-parallel.turn": ("On four GPUs", "two shots faster"),
+    "tensor-parallel.turn": ("On four H100s", "two shots faster"),
     "varlen.predict-masked": (
         "Sixty-four prompts of 128",
         "the whole square",
