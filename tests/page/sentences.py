@@ -76,11 +76,10 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "deepseek.frontier": (
         "model ep device gpu_requests context halves_user_tokens_per_s "
         "halves_gpu_tokens_per_s turn_user_tokens_per_s turn_gpu_tokens_per_s "
-        "better room"
+        "room"
     ),
-    "deepseek.memory": ("model ep device resident_bytes batch_fits context"),
     "deepseek.waterfall": (
-        "ep device gpu_requests context mla_s experts_s bound attn_elementwise_s "
+        "ep device gpu_requests context mla_s experts_s attn_elementwise_s "
         "moe_elementwise_s all_to_all_s other_s turn_s room"
     ),
     "continuous_batching.chunk_from_target": "context tbt_target chunk_fits",
