@@ -74,8 +74,11 @@ SLIPS: dict[str, dict[str, Slip]] = {
     "roofline.fits": {"weights need room": 139 / 124},
     "roofline.speed": {"one byte, not two": 1 / 2},
     "tensor-parallel.prefill-bytes": {"two rounds": 1 / 2, "one block": 1 / 80},
-    "tensor-parallel.fits": {"weights have to fit": 76.5 / 11.946, "over both": 1 / 2},
-    "tensor-parallel.turn": {"on eight GPUs": 12.149 / 40.301},
+    "tensor-parallel.fits": {
+        "weights have to fit": 74.927 / 8.7475,
+        "over both": 1 / 2,
+    },
+    "tensor-parallel.turn": {"on eight GPUs": 11.6 / 38.871},
     "varlen.predict-masked": {"So many blocks fit": 64},
     "varlen.waste": {"padding over tokens": 240 / 150},
     "varlen.padding-time": {"time of all rows": 24_000 / 16_000},
@@ -298,7 +301,7 @@ ASKED = {
     "tensor-parallel.predict-head": ("one head only", "cut over two GPUs"),
     "tensor-parallel.prefill-bytes": ("How many bytes leave each GPU",),
     "tensor-parallel.fits": ("on both together", "How many tokens of cache fit"),
-    "tensor-parallel.turn": ("On four GPUs", "From how many rows is the switch faster"),
+    "tensor-parallel.turn": ("On four H100s", "two shots faster"),
     "varlen.predict-masked": (
         "Sixty-four prompts of 128",
         "the whole square",

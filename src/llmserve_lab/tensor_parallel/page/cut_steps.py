@@ -102,7 +102,7 @@ def _matrix(gpu: int, top: float, whole: Array, mine: tuple[slice, slice]) -> li
             gpu * APART + LEFT + j,
             top + i,
             "weights" if own[i, j] else "empty",
-            whole[i, j] if own[i, j] else None,
+            float(whole[i, j]) if own[i, j] else None,
         )
         for i, j in np.ndindex(*whole.shape)
     ]

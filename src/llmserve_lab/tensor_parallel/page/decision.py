@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from llmserve_lab.formula.band import Band, Limit, Unmeasured
 from llmserve_lab.page.banded import banded
 from llmserve_lab.page.table import Table
@@ -48,7 +50,7 @@ def choice() -> Table:
     read = [byhand.prefill_s(g) for g in (ONE, HALF)]
     rate = [prompts_per_s(ONE), 2 * prompts_per_s(HALF)]
     room = [byhand.cached_tokens(ONE), 2 * byhand.cached_tokens(HALF)]
-    rows: list[tuple[object, ...]] = [
+    rows: list[tuple[Any, ...]] = [
         (
             f"{PROMPT:,}-token prompt",
             *(

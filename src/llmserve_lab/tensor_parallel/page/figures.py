@@ -155,12 +155,12 @@ def all_reduce() -> LiveFigure:
         },
         readouts=(
             Readout("one_shot_s", "One-shot"),
-            Readout("two_shot_s", "Two-shot (fitted on 4 GPUs)"),
+            Readout("two_shot_s", "Two-shot, in two steps"),
             Readout("in_switch_s", "In-switch"),
             Readout("all_reduce_s", "NCCL all-reduce"),
         ),
         sentence=(
-            "The vectors of {chunk} of Llama-3.1-70B have {hidden_bytes}. To add them "
+            "{chunk} of Llama-3.1-70B make a batch of {hidden_bytes}. To add them "
             "up on {n_ranks} × H100 takes {one_shot_s} in one shot, {two_shot_s} in "
             "two, {in_switch_s} in the switch and {all_reduce_s} by NCCL. Dotted "
             "verticals: sizes at which vLLM 0.33.0 changes from one way to the next."

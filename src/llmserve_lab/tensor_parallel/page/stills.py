@@ -53,8 +53,8 @@ def gains() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots()
-    same = {"linestyle": "--", "linewidth": 1, "label": "predicted = measured"}
-    axes.plot(RANGE, RANGE, color=GREY.light, **same)
+    (same,) = axes.plot(RANGE, RANGE, "--", color=GREY.light, linewidth=1)
+    same.set_label("predicted = measured")
     for degree, ink in INKS.items():
         found = by_degree(degree)
         wide, cap = MARKS[degree]
