@@ -22,6 +22,7 @@ from llmserve_lab.engine.scheduler.state import BatchState
 from llmserve_lab.formula.text import si
 from llmserve_lab.running_example import cost
 
+Shares = list[tuple[Prompt, int]]  # a prompt and its rows
 Split = Callable[[list[Prompt], int], list[tuple[Prompt, int]]]
 BUDGET = 512  # rows of an iteration, decodes included
 RUSH, RUSH_LEN = 150, 520  # short prompts and their tokens: each fills a budget
@@ -91,7 +92,7 @@ def in_order_of_arrival(prompts: list[Prompt], budget: int) -> list[tuple[Prompt
     return chunks
 
 
-def fair_share(prompts: list[Prompt], budget: int) -> list[tuple[Prompt, int]]:
+def fair_share(prompts: list[Prompt], budget: int) -> Shares:
     """Equal parts for all; what a short prompt does not need goes to the others."""
     chunks = []
     shortest_first = sorted(prompts, key=lambda prompt: prompt.pending)

@@ -93,16 +93,17 @@ def bounds_table() -> Table:
     most = saturated(DEFAULT)
     rows = [
         (
-            f"{tokens:,} tokens",
+            f"{tokens:,}",
             f"{safe_chunk(tokens):,}",
             f"{bound(tokens):,}",
             f"{saturated(bound(tokens)) / most:.0%}",
         )
         for tokens in USUAL
     ]
-    columns = ("longest usual prompt", "rows that fit", "budget", "throughput kept")
+    columns = ("prompt", "rows that fit", "budget", "throughput")
     note = (
-        f"Throughput of usual requests that never cease to wait, in {SEQS} slots, "
+        "Longest usual prompt, in tokens. Throughput of usual requests that never "
+        f"cease to wait, in {SEQS} slots, "
         f"against a budget of {DEFAULT:,}; all launched one by one."
     )
     return Table("The largest budget that keeps the target", columns, rows, (note,))
@@ -166,7 +167,8 @@ def saturated(rows: int, *, recorded: bool = False) -> float:
 
 def commands() -> str:
     """The server's command line with the budget, and two clients that check it."""
-    return f"""M=meta-llama/Llama-3.1-8B-Instruct
+    return f"""# in each of three terminals
+M=meta-llama/Llama-3.1-8B-Instruct
 # 1: the server
 vllm serve $M \\
   --max-num-batched-tokens {budget()} \\

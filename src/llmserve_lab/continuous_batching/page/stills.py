@@ -101,10 +101,10 @@ def budgets(
     upper.text(rows[-1], 1.06e3 * target_s, f"target {si(target_s, 's')}", **words)
     upper.texts[-1].set_ha("right")
     lower.text(default * 0.95, 0.4, "vLLM's default", ha="right", **words)
-    upper.set(ylabel="longest gap (ms, log)", xscale="log", yscale="log")
+    upper.set(ylabel="gap (ms, log)", xscale="log", yscale="log")
     upper.set_ylim(20, 1200)
     upper.set_yticks([20, 50, 100, 200, 500, 1000])
-    lower.set(ylabel="TTFT of the prompt (s)", ylim=(0, 12))
+    lower.set(ylabel="TTFT (s)", ylim=(0, 12))
     lower.set_xlabel("token budget (rows, log)")
     lower.set_xticks(rows[::2] if len(rows) > 7 else rows)
     for axis in (upper.yaxis, lower.xaxis):
