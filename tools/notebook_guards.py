@@ -44,6 +44,7 @@ TOP = {
 PACKAGES = {
     "attention_ffn": "afd",
     "deepseek_twin": "deepseek",
+    "intro": "front",
     "mixture_of_experts": "moe",
     "sources": "claims",
     "varlen_batching": "varlen",
@@ -51,7 +52,6 @@ PACKAGES = {
 # Chapters whose takeaways are still names of tests: the list only gets shorter.
 NAMES_OF_TESTS = {
     "attention_ffn",
-    "deepseek_twin",
 }
 
 

@@ -6,6 +6,7 @@ import random
 
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.end_to_end import formulas as f
+from llmserve_lab.end_to_end.tally import Tally
 from llmserve_lab.transformer import Meter, Transformer, generate
 from tests.counted import Case, counts
 from tests.end_to_end.toys import VOCAB, played, request, shape
@@ -17,29 +18,39 @@ def per_row_and_pair(model: ModelShape) -> dict[str, float]:
     Transformer(model).forward([0], run=meter.on())
     return {
         "params_active": meter.linear_flops / 2,
+        "params_head": Transformer(model).weights.lm_head.size,
         "attn_flops_per_pair": meter.attn_flops,
     }
+
+
+def scoring_last_rows(done: Tally, model: ModelShape) -> int:
+    """FLOPs of a run, less those of the rows that an engine's LM head leaves out."""
+    head = Transformer(model).weights.lm_head.size
+    return done.flops - 2 * head * (done.rows - len(done.passes))
 
 
 @counts(f.RECOMPUTE_FLOPS, by="executed")
 def recompute_flops(rng: random.Random) -> Case:
     size, model = request(rng), shape(rng)
     done = played(rng, size, cached=False, model=model)
-    return Case(size | per_row_and_pair(model), done.flops)
+    return Case(size | per_row_and_pair(model), scoring_last_rows(done, model))
 
 
 @counts(f.CACHED_FLOPS, by="executed")
 def cached_flops(rng: random.Random) -> Case:
     size, model = request(rng), shape(rng)
     done = played(rng, size, cached=True, model=model)
-    return Case(size | per_row_and_pair(model), done.flops)
+    return Case(size | per_row_and_pair(model), scoring_last_rows(done, model))
 
 
 @counts(f.FLOPS_RATIO, by="executed")
 def flops_ratio(rng: random.Random) -> Case:
     size, model = request(rng), shape(rng)
-    again, once = (played(rng, size, cached=c, model=model) for c in (False, True))
-    return Case(size | per_row_and_pair(model), again.flops / once.flops)
+    again, once = (
+        scoring_last_rows(played(rng, size, cached=c, model=model), model)
+        for c in (False, True)
+    )
+    return Case(size | per_row_and_pair(model), again / once)
 
 
 @counts(f.KV_HELD_BYTES, by="executed")

@@ -1,5 +1,6 @@
 """The figures say what runs say."""
 
+import math
 from functools import cache
 
 import pytest
@@ -14,6 +15,7 @@ from llmserve_lab.end_to_end.page import (
     loop,
     rows,
     stills,
+    turn,
     way,
 )
 from llmserve_lab.end_to_end.replies import reply
@@ -49,29 +51,62 @@ def test_the_mask_states_how_many_pairs_it_lets_through() -> None:
     assert f"lets {n * (n + 1) // 2} through" in one.sentence
 
 
-def test_lines_are_as_wide_as_weights() -> None:
-    figure = rows.attention_rows()
-    for i, weights in enumerate(example().weights):
-        lines = [r for r in figure.rows["lines"] if r["since"] == i]
+@pytest.mark.parametrize("name", rows.WAYS)
+def test_lines_are_as_wide_as_weights(name: str) -> None:
+    figure, one, way = rows.attention_rows(), example(), rows.WAYS[name]
+    log = list(rows.WAYS).index(name)
+    for i, weights in enumerate(way.weights()):
+        lines = [r for r in figure.rows["lines"] if r["since"] == i and r["log"] == log]
         widths = [line["width"] / rows.WIDEST for line in lines]
-        assert widths == pytest.approx(weights[: i + 1], abs=0.05 / rows.WIDEST)
-        received = figure.frame("rows", i).counters
-        assert received == pytest.approx(example().mixed[i])
+        seen = weights[: way.seen(i)]
+        assert widths == pytest.approx(seen, abs=0.06 / rows.WIDEST)
+        assert seen.sum() == pytest.approx(1) and not weights[way.seen(i) :].any()
+        received = figure.frame(name, i).counters
+        assert received == tuple(f"{x:.2f}" for x in weights @ one.value)
+
+
+def test_the_ways_to_attend_differ_in_what_they_leave_out() -> None:
+    first, free, undivided, turned = rows.WAYS.values()
+    assert first.weights() == pytest.approx(example().weights)
+    assert turned.weights() == pytest.approx(example().turned.weights)
+    assert (free.weights() > 0).all()
+    assert undivided.weights()[-1].max() > first.weights()[-1].max()
 
 
 def test_the_loop_s_columns_are_those_of_its_passes() -> None:
     figure = loop.loop()
-    for log, (name, cached) in enumerate(loop.LOGS.items()):
-        for number, one in enumerate(reply(PROMPT, cached=cached).passes):
-            there = [
-                r
-                for r in figure.rows["cells"]
-                if r["log"] == log and r["since"] == number and r["y"] > 1
+    once, again = loop.runs().values()
+    assert once.text == again.text
+    totals = [0, 0]
+    for number, pair in enumerate(zip(once.passes, again.passes, strict=True)):
+        for half, (top, one) in enumerate(zip(loop.TOPS.values(), pair, strict=True)):
+            inks = [
+                row["ink"]
+                for row in figure.rows["cells"]
+                if row["since"] == number and 0 < row["y"] - top < loop.BLOCKS
             ]
-            inks = [row["ink"] for row in there]
             assert inks.count("new") == loop.BLOCKS * one.computed
             assert inks.count("cache") == loop.BLOCKS * one.reused
-            assert figure.frame(name, number).counters[:2] == (one.computed, one.reused)
+            totals[half] += one.computed
+        counters = figure.frame("both loops", number).counters
+        assert counters[0] == f"{pair[0].computed} with, {pair[1].computed} without"
+        assert counters[1] == f"{totals[0]} with, {totals[1]} without"
+    assert totals == [11, 60]
+
+
+@pytest.mark.parametrize("name", turn.LOGS)
+def test_the_angle_is_the_start_plus_distance_times_speed(name: str) -> None:
+    figure, key_at = turn.turn(), turn.LOGS[name]
+    for distance in turn.DISTANCES:
+        key = turn.arrow(0.0, key_at)
+        query = turn.arrow(turn.START, key_at + distance)
+        angle = math.radians(turn.START) + distance
+        assert float(key @ query) == pytest.approx(math.cos(angle))
+        sum_, product = map(str, figure.frame(name, distance).counters)
+        assert sum_.endswith(f"= {math.degrees(angle):.1f}°")
+        assert float(product.replace("−", "-")) == pytest.approx(
+            math.cos(angle), abs=0.005
+        )
 
 
 def test_the_way_ends_where_the_next_pass_begins() -> None:
@@ -92,7 +127,7 @@ def test_the_heat_s_goal_is_reached_first_where_it_says(log: int, top_p: float) 
         bar = next(
             r
             for r in figure.rows["bars"]
-            if r["word"] == "seed" and r["since"] == frame and r["log"] == log
+            if r["word"] == "worm" and r["since"] == frame and r["log"] == log
         )
         drawn = bar["ink"] == "new" and bar["end"] > heat.WANTED
         assert met == drawn == (frame >= first)
@@ -101,9 +136,18 @@ def test_the_heat_s_goal_is_reached_first_where_it_says(log: int, top_p: float) 
 def test_each_bar_has_its_number_once() -> None:
     rows = heat.heat().rows
     for bar, beside in zip(rows["bars"], rows["beside"], strict=True):
-        shown = [text for text in (bar["text"], beside["text"]) if text]
-        assert shown == [f"{bar['end']:.2f}"]
+        (shown,) = [text for text in (bar["text"], beside["text"]) if text]
+        cut = bar["end"] == 0
+        assert shown.startswith("cut (was ") if cut else shown == f"{bar['end']:.2f}"
         assert beside["x"] > bar["end"] and beside["word"] == bar["word"]
+
+
+def test_bars_are_shares_of_what_may_be_drawn() -> None:
+    rows = heat.heat().rows["bars"]
+    for log in range(len(heat.LOGS)):
+        for frame in range(len(heat.TEMPERATURES)):
+            ends = [r["end"] for r in rows if r["log"] == log and r["since"] == frame]
+            assert sum(ends) == pytest.approx(1)
 
 
 def test_stations_to_come_are_pale() -> None:
@@ -125,5 +169,4 @@ def test_the_drawings_state_the_catalog_s_numbers() -> None:
     model = MODELS["llama-3.1-8b"]
     assert drawings.heads(model).sentence.startswith("32 query heads, 8 key–value")
     assert "8.03 billion parameters, 70%" in drawings.parameters(model).sentence
-    assert "(−0.42 and −0.42)" in drawings.rope().sentence
     assert "add their result" in drawings.block().sentence

@@ -5,9 +5,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from llmserve_lab.catalog import MODELS, workload
+from llmserve_lab.catalog import MODELS
 from llmserve_lab.end_to_end import formulas as f
-from llmserve_lab.end_to_end.arguments import block_of, block_table, counted_block
+from llmserve_lab.end_to_end.arguments import (
+    block_of,
+    block_table,
+    counted_block,
+    generating,
+)
 from llmserve_lab.end_to_end.loops import both_loops, reply
 from llmserve_lab.end_to_end.shapes import (
     around_the_blocks,
@@ -116,7 +121,7 @@ def test_the_article_s_block_is_twelve_squares() -> None:
 
 
 def test_a_chapter_asks_a_model_for_what_formulas_need() -> None:
-    known = workload(MODELS["llama-3-8b"]) | {"prompt_len": 8, "new_tokens": 4}
+    known = generating(MODELS["llama-3-8b"]) | {"prompt_len": 8, "new_tokens": 4}
     for formula in (f.FLOPS_RATIO, f.KV_HELD_BYTES):
         assert float(formula.at(known)) > 1
 

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # chapters that were taught anew
 TAUGHT = (
     "continuous_batching",
+    "deepseek_twin",
     "disaggregation",
     "end_to_end",
     "how_wrong",

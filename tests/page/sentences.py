@@ -50,15 +50,9 @@ ORDER: dict[str, dict[str, str]] = {
     },
     "tensor_parallel.all_reduce": {
         "one_shot_s": "To add them up on {n_ranks} × H100 takes ",
-        "in_switch_s": "{one_shot_s} in one shot, ",
+        "two_shot_s": "{one_shot_s} in one shot, ",
+        "in_switch_s": "in two, ",
         "all_reduce_s": "{in_switch_s} in the switch and ",
-        "fastest_s": "the fastest takes ",
-    },
-    "tensor_parallel.speedup": {
-        "speedup_2_1": "for a batch of one, 2 GPUs are ",
-        "speedup_8_1": "and 8 GPUs ",
-        "speedup_2_256": "for 256 they are ",
-        "speedup_8_256": "{speedup_2_256} and ",
     },
     "varlen.attention_square": {
         "len_1": "Lengths ",
@@ -82,11 +76,10 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "deepseek.frontier": (
         "model ep device gpu_requests context halves_user_tokens_per_s "
         "halves_gpu_tokens_per_s turn_user_tokens_per_s turn_gpu_tokens_per_s "
-        "better room"
+        "room"
     ),
-    "deepseek.memory": ("model ep device resident_bytes batch_fits context"),
     "deepseek.waterfall": (
-        "ep device gpu_requests context mla_s experts_s bound attn_elementwise_s "
+        "ep device gpu_requests context mla_s experts_s attn_elementwise_s "
         "moe_elementwise_s all_to_all_s other_s turn_s room"
     ),
     "continuous_batching.chunk_from_target": "context tbt_target chunk_fits",
@@ -132,10 +125,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "prefill_attainable_flops held_bytes"
     ),
     "tensor_parallel.all_reduce": (
-        "chunk hidden_bytes n_ranks one_shot_s in_switch_s all_reduce_s fastest_s"
-    ),
-    "tensor_parallel.speedup": (
-        "model accelerator context speedup_2_1 speedup_8_1 speedup_2_256 speedup_8_256"
+        "chunk hidden_bytes n_ranks one_shot_s two_shot_s in_switch_s all_reduce_s"
     ),
     "tensor_parallel.tp_time": (
         "model n_ranks accelerator batch context tp_s rank_s link_s tp_speedup "

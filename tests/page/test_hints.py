@@ -32,7 +32,8 @@ SLIPS: dict[str, dict[str, Slip]] = {
     "continuous-batching.chunk-fits": {"start of the prompt": MORE},
     "deepseek.touched": {"as often as it is chosen": 64 * 8 / 32 / 6.951},
     "deepseek.expand": {},
-    "deepseek.fits": {"weights need room": 72 // (70.3e-6 * 16384) / 38},
+    "deepseek.fits": {"weights need room": 76.5 // (70.3e-6 * 16000) / 43},
+    "deepseek.sent": {"one copy of each row": 1 / 8, "busiest GPU's": 1 / 0.7792},
     "disaggregation.handoff": {"both directions": 1 / 2},
     "disaggregation.sizing": {"rounded up by itself": 5 / 6, "decode pool": 3 / 6},
     "disaggregation.stretch": {
@@ -59,7 +60,7 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "three matrices": 1 - 28_672 * 8192 / 855_654_400,
         "fewer heads": 1 + 2 * (64 - 8) * 128 * 8192 / 855_654_400,
     },
-    "end-to-end.held": {"prompt alone": 20 / 24, "last one is never run": 25 / 24},
+    "end-to-end.dog": {"before the exponential": 1.24595, "later rows": 0.77243},
     "end-to-end.pairs": {"grow with the cube": 500.5 / 334},
     "moe.kimi": {"three matrices": 2 / 3, "one token's": 9 / 385},
     "moe.ridge": {
@@ -75,7 +76,6 @@ SLIPS: dict[str, dict[str, Slip]] = {
     "tensor-parallel.prefill-bytes": {"two rounds": 1 / 2, "one block": 1 / 80},
     "tensor-parallel.fits": {"weights have to fit": 76.5 / 11.946, "over both": 1 / 2},
     "tensor-parallel.turn": {"on eight GPUs": 12.149 / 40.301},
-    "tensor-parallel.kv-share": {"cannot be halved": 8 / 16},
     "varlen.predict-masked": {"So many blocks fit": 64},
     "varlen.waste": {"padding over tokens": 240 / 150},
     "varlen.padding-time": {"time of all rows": 24_000 / 16_000},
@@ -113,7 +113,7 @@ MISTAKES: dict[str, dict[str, str]] = {
         "it gets faster": "each half have to read",
         "nothing changes": "something changes",
     },
-    "deepseek.predict-vanilla": {"absorbed": "few rows look at a long cache"},
+    "deepseek.predict-vanilla": {"the absorbed form": "few rows look at a long cache"},
     "disaggregation.predict-hide": {"yes, twice as fast": "twice the time to compute"},
     "disaggregation.predict-ride": {
         "as long as alone": "paid for by the step",
@@ -217,10 +217,11 @@ ASKED = {
     "continuous-batching.chunk-fits": ("How many rows may the next", "at most"),
     "deepseek.predict-longest": ("with 256 requests", "takes longest"),
     "deepseek.predict-overlap": ("only 32 requests", "The step …"),
-    "deepseek.predict-vanilla": ("thousands of rows", "Fewer FLOPs has …"),
+    "deepseek.predict-vanilla": ("thousands of tokens", "fewer FLOPs?"),
     "deepseek.touched": ("8 experts on one GPU, how many are touched",),
     "deepseek.expand": ("in one decode step", "in all layers"),
     "deepseek.fits": ("How many requests", "fit", "Whole requests only"),
+    "deepseek.sent": ("How many gigabytes", "through a GPU's ports in a step"),
     "disaggregation.predict-hide": ("twice as long", "need a faster link"),
     "disaggregation.predict-ride": ("One more prompt", "How much longer"),
     "disaggregation.predict-promise": ("promise is loosened", "serves more requests"),
@@ -230,7 +231,7 @@ ASKED = {
     "disaggregation.token-cost": ("2 dollars an hour", "a million tokens cost"),
     "end-to-end.predict-the": (
         "word “the” twice",
-        "before positions are added",
+        "positions come later on this page",
         "To which of them does the last row",
         "give more weight",
     ),
@@ -238,7 +239,7 @@ ASKED = {
     "end-to-end.predict-rows": (
         "prompt has 1,000 tokens and the answer gets 200",
         "How many times more rows",
-        "each token went through once",
+        "each of them went through only once",
     ),
     "end-to-end.predict-growth": (
         "prompt is short",
@@ -252,7 +253,7 @@ ASKED = {
         "SwiGLU with d_ff",
         "does one block have",
     ),
-    "end-to-end.held": ("prompt of 20 tokens with 5", "does the cache hold"),
+    "end-to-end.dog": ("has the query (2, 3, 0, 0)", "does it give to “Give”"),
     "end-to-end.pairs": (
         "prompt of a single token, an answer of a thousand",
         "times more",
@@ -298,7 +299,6 @@ ASKED = {
     "tensor-parallel.prefill-bytes": ("How many bytes leave each GPU",),
     "tensor-parallel.fits": ("on both together", "How many tokens of cache fit"),
     "tensor-parallel.turn": ("On four GPUs", "From how many rows is the switch faster"),
-    "tensor-parallel.kv-share": ("What part of the cache does each rank hold",),
     "varlen.predict-masked": (
         "Sixty-four prompts of 128",
         "the whole square",
@@ -339,7 +339,7 @@ RIGHT = {
     "continuous-batching.predict-price": "about half as much again",
     "deepseek.predict-longest": "dispatch and combine",
     "deepseek.predict-overlap": "it gets slower",
-    "deepseek.predict-vanilla": "vanilla",
+    "deepseek.predict-vanilla": "the plain form",
     "disaggregation.predict-hide": "no, about the same link will do",
     "disaggregation.predict-ride": "a fifth less than alone",
     "disaggregation.predict-promise": (

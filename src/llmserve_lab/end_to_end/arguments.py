@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from llmserve_lab.catalog import ModelShape
+from llmserve_lab.catalog import Cited, ModelShape, workload
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.ffn import GeluFfn, SwigluFfn
 from llmserve_lab.end_to_end import formulas as f
 from llmserve_lab.page.table import Table
 
-HEAD_MATRICES = 2  # query and output, or key and value
 FFN_MATRICES = {GeluFfn: 2, SwigluFfn: 3}
 NORM_VECTORS = {"rms": 2, "layer": 4}
 OUTSIDE = ("embed_tokens", "norm", "norm.bias", "lm_head")
@@ -59,7 +58,6 @@ def block_of(model: ModelShape) -> dict[str, float]:
         "d_head": attention.d_head,
         "n_heads": attention.n_heads,
         "n_kv_heads": attention.n_kv_heads,
-        "head_matrices": HEAD_MATRICES,
         "ffn_matrices": FFN_MATRICES[type(ffn)],
         "norm_vectors": NORM_VECTORS[model.norm],
     }
@@ -109,13 +107,21 @@ def parts_of(model: ModelShape) -> dict[str, int]:
     return found
 
 
-def last_row_only(flops: float, rows: float, passes: int, head_params: int) -> float:
-    """FLOPs when the LM head scores one row a pass, as engines do, and not all rows.
+def scoring_every_row(
+    flops: float, rows: float, passes: int, head_params: int
+) -> float:
+    """FLOPs when the LM head scores all rows, as training needs, and not one a pass.
 
     Args:
-        flops: FLOPs with every row scored.
+        flops: FLOPs with the last row of each pass scored.
         rows: Rows of all passes together.
         passes: Passes, each of which needs the logits of its last row.
         head_params: Parameters of the LM head; each costs a row 2 FLOPs.
     """
-    return flops - 2.0 * head_params * (rows - passes)
+    return flops + 2.0 * head_params * (rows - passes)
+
+
+def generating(model: ModelShape) -> dict[str, Cited]:
+    """What ``recompute_flops`` and ``cached_flops`` ask about a model."""
+    head = Cited(parts_of(model)["head"], "parameter", "counted", model.source)
+    return {**workload(model), "params_head": head}

@@ -76,8 +76,8 @@ class Example:
             (word, *(_list(each[i]) for each in (self.query, self.key, self.value)))
             for i, word in enumerate(self.words)
         ]
-        columns = ("row", "query: looks for", "key: offers", "value: passes on")
-        return Table(f"In this order: {', '.join(FEATURES)}", columns, rows)
+        columns = ("row", "query", "key", "value")
+        return Table(f"Features in this order: {', '.join(FEATURES)}", columns, rows)
 
     def scores_table(self) -> Table:
         """Queries times keys, the future left out."""
@@ -85,7 +85,11 @@ class Example:
 
     def weights_table(self) -> Table:
         """The weights, the future left out."""
-        return self.table("Weights: each row adds up to 1", self.weights, self.words)
+        return self.table(
+            "Attention weights: before rounding each row adds up to 1",
+            self.weights,
+            self.words,
+        )
 
     def mixed_table(self) -> Table:
         """What each row receives, by feature."""
@@ -99,7 +103,7 @@ def _cell(x: float, i: int, j: int, shape: tuple[int, ...]) -> str:
 
 
 def _list(numbers: Array) -> str:
-    return ", ".join(f"{x:g}" for x in numbers)
+    return " ".join(f"{x:g}" for x in numbers)
 
 
 def weights() -> Weights:

@@ -43,7 +43,9 @@ def table() -> Table:
         )
     ]
     rows.append(("ratio", f"{speed_up():.1f}", f"{counted():.0f}"))
-    columns = ("loop", "measured", "rows through the model, counted")
+    columns = ("loop", "measured", "rows, counted")
     return Table(
-        "GPT-2 small, a prompt of 4 and an answer of 200 tokens", columns, rows
+        "GPT-2 small on a Mac mini M4, a prompt of 4 and an answer of 200 tokens",
+        columns,
+        rows,
     )

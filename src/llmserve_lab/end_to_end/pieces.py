@@ -19,14 +19,14 @@ def normalised(rows: Array, gain: Array) -> Array:
 
 
 def swiglu(rows: Array, gate: Array, up: Array, down: Array) -> Array:
-    """SwiGLU: widened twice, once through a switch; narrowed."""
+    """SwiGLU: widened twice, one result bent by SiLU weighs the other; narrowed."""
     opened = rows @ gate
-    switch = opened / (1 + np.exp(-opened))
-    return np.asarray((switch * (rows @ up)) @ down)
+    bent = opened / (1 + np.exp(-opened))
+    return np.asarray((bent * (rows @ up)) @ down)
 
 
 def turned(vectors: Array, positions: Array) -> Array:
-    """RoPE: numbers p and p + d/2 are an arrow that turns."""
+    """RoPE: numbers i and i + d/2 are an arrow that turns."""
     half = vectors.shape[-1] // 2
     angles = positions[:, None] * BASE ** (-np.arange(half) / half)
     cos, sin = np.cos(angles), np.sin(angles)

@@ -22,7 +22,7 @@ from llmserve_lab.transformer.weights import Weights
 END = "<end>"
 WORDS = (
     *("Give", " the", " dog", " ball", " bone", " cat", " fish", " and", "."),
-    *(" stick", " bird", " seed", " a", " please", ",", END),
+    *(" stick", " bird", " worm", " a", " please", ",", END),
 )
 PROMPT = "Give the dog the"
 SENTENCE = "Give the dog the ball"
@@ -34,9 +34,9 @@ STORIES: dict[str, int] = {
     "Give the dog the bone.": 6,
     "Give the dog the stick.": 4,
     "Give the dog the fish.": 2,
-    "Give the dog the seed.": 1,
+    "Give the dog the worm.": 1,
     "Give the cat the fish.": 5,
-    "Give the bird the seed.": 5,
+    "Give the bird the worm.": 5,
     "Give the dog a bone.": 3,
 }
 SELDOM = 1e-4  # the share of a word that was never read at a place

@@ -35,6 +35,15 @@ def growth(formula: Formula, variable: Quantity) -> sympy.Expr:
 
 
 def answer_flops(rows: Quantity, pairs: Quantity) -> sympy.Expr:
-    """FLOPs of so many rows and pairs, by ``linear_flops`` and ``attn_flops``."""
-    linear = at(LINEAR_FLOPS, keep=(q.n_rows,), n_rows=rows)
+    """FLOPs of so many rows and pairs; the LM head scores one row a pass.
+
+    By ``linear_flops`` and ``attn_flops``: all rows go through the blocks, and one row
+    for each new token goes through the LM head.
+    """
+    scored = q.new_tokens.sympy * q.one_request.sympy
+    blocks = q.params_active.sympy - q.params_head.sympy
+    linear = sum(
+        at(LINEAR_FLOPS, keep=(q.n_rows,), n_rows=n, params_active=params)
+        for n, params in ((rows, blocks), (scored, q.params_head))
+    )
     return linear + at(ATTN_FLOPS, keep=(q.attn_pairs,), attn_pairs=pairs)

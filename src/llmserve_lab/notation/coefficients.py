@@ -43,6 +43,12 @@ gated_flops = Coefficient(
     "three matrices, a multiplication and an addition each",
     value=6.0,
 )
+head_matrices = Coefficient(
+    "2",
+    "parameter/(element**2*head)",
+    "two matrices per head: query and output, or key and value",
+    value=2.0,
+)
 one_layer = Coefficient("1", "layer", "one layer alone", value=1.0)
 one_way_row = Coefficient("1", "1/token", "one row each way", value=1.0)
 draw_per_row = Coefficient("1", "1/token", "every row chooses for itself", value=1.0)

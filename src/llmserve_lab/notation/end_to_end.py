@@ -3,11 +3,6 @@
 from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.notation.kinds import Count, Positive
 
-head_matrices = Count(
-    r"N_{\mathrm{head}}",
-    "parameter/(element**2*head)",
-    "matrices of each head, as tall as a row is wide: always 2",
-)
 ffn_matrices = Count(
     r"N_{\mathrm{ffn}}",
     "parameter/(element**2*layer)",
@@ -30,6 +25,7 @@ norm_params = Positive(
 block_params = Positive(
     r"P_{\mathrm{block}}", "parameter/layer", "parameters of a block"
 )
+params_head = Positive(r"P_{\mathrm{head}}", "parameter", "parameters of the LM head")
 prompt_len = Positive("s", "token/request", "tokens of the prompt")
 new_tokens = Positive("u", "token/request", "tokens to generate")
 step = Quantity("j", "token/request", "tokens generated before this pass")

@@ -150,7 +150,7 @@ RECOMPUTE_FLOPS = Formula(
     uses=(RECOMPUTE_ROWS, RECOMPUTE_PAIRS),
     title="FLOPs of an answer, without a cache",
     source="[iteration_flops](#eq-iteration_flops) with the rows and pairs of the loop",
-    holds="the LM head scores every row; norms, activations and softmax are small",
+    holds="the LM head scores the last row of a pass; norms and softmax are small",
 )
 CACHED_FLOPS = Formula(
     result=q.cached_flops,
@@ -159,7 +159,7 @@ CACHED_FLOPS = Formula(
     uses=(CACHED_ROWS, CACHED_PAIRS),
     title="FLOPs of an answer, with a cache",
     source="[iteration_flops](#eq-iteration_flops) with the rows and pairs of the loop",
-    holds="the LM head scores every row; norms, activations and softmax are small",
+    holds="the LM head scores the last row of a pass; norms and softmax are small",
 )
 FLOPS_RATIO = Formula(
     result=q.flops_ratio,

@@ -1,19 +1,16 @@
-"""Still pictures of the model: a block, heads, rotary positions, parameters."""
+"""Still pictures of the model: a block, heads, parameters."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.end_to_end.arguments import cached_heads, parts_of
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, GRID, INK, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
-from llmserve_lab.transformer.rope import rotate
 
 CHAPTER = "end_to_end"
-PAIRS = ((1, 3), (4, 6), (1, 2))  # positions of a key and a query: two apart, one
+CALLED = {"ffn": "FFNs", "head": "LM head"}  # parts as the text calls them
 
 
 @figure_style()
@@ -21,7 +18,7 @@ def block() -> StaticFigure:
     """One block: the rows pass by above, two halves add to them from below."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.6, 2.5))
+    figure, axes = plt.subplots(figsize=(4.0, 2.1))
     _plain(axes, (0, 10.4), (0.6, 5.2))
     _arrow(axes, (0.1, 4.2), (10.3, 4.2), width=5)
     axes.text(0.1, 4.65, "rows in", color=GREY.light)
@@ -49,8 +46,8 @@ def _half(axes: Any, left: float, name: str, says: str, ink: str) -> None:
     _box(axes, (left - 0.35, 1.3, 1.2, 1.0), "norm", GREY.light)
     _arrow(axes, (left + 0.9, 1.8), (left + 1.45, 1.8), ink=ink)
     _box(axes, (left + 1.5, 0.9, 2.5, 1.8), f"{name}\n", ink)
-    axes.text(left + 2.75, 1.4, says, ha="center", va="center", fontsize=8)
-    _arrow(axes, (left + 3.5, 2.75), (left + 3.5, 3.85), ink=ink)
+    axes.text(left + 2.75, 1.4, says, ha="center", va="center", fontsize=9)
+    _arrow(axes, (left + 3.5, 2.75), (left + 3.5, 4.0), ink=ink)
     axes.text(
         left + 3.5,
         4.2,
@@ -72,7 +69,7 @@ def heads(model: ModelShape) -> StaticFigure:
 
     attention = cached_heads(model)
     n, shared = attention.n_heads, attention.n_kv_heads
-    figure, axes = plt.subplots(figsize=(4.6, 1.8))
+    figure, axes = plt.subplots(figsize=(3.8, 1.25))
     _plain(axes, (-0.2, n + 0.2), (0, 4.2))
     look: dict[str, Any] = {"facecolor": VERMILLION.light, "edgecolor": "none"}
     for i in range(n):
@@ -101,73 +98,29 @@ def heads(model: ModelShape) -> StaticFigure:
 
 
 @figure_style()
-def rope() -> StaticFigure:
-    """Three dials: a key and a query two positions apart, early and late, and one."""
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, dials = plt.subplots(1, 3, figsize=(4.8, 1.9))
-    scores = [_dial(axes, *pair) for axes, pair in zip(dials, PAIRS, strict=True)]
-    return StaticFigure.of(
-        figure,
-        name=f"{CHAPTER}.rope",
-        title="Rotary positions: only the angle between two rows counts",
-        sentence=(
-            "The same key and the same query, two positions apart, at the start of a "
-            "text and later: the angle between them, and so the score "
-            f"({_minus(scores[0])} and {_minus(scores[1])}), stays. One apart, the "
-            f"angle is half and the score {_minus(scores[2])}."
-        ),
-    )
-
-
-def _minus(x: float) -> str:
-    return f"{x:.2f}".replace("-", "−")
-
-
-def _dial(axes: Any, key_at: int, query_at: int) -> float:
-    """Draw both arrows; returns their product."""
-    from llmserve_lab.extras import patches
-
-    _plain(axes, (-1.9, 1.9), (-1.4, 1.4))
-    axes.set_aspect("equal")
-    axes.add_patch(patches.Circle((0, 0), 1, fill=False, edgecolor=GRID.light, lw=2))
-    one = np.array([[[1.0, 0.0]]])
-    tips = []
-    for at, ink, name in ((key_at, GREEN, "key"), (query_at, VERMILLION, "query")):
-        x, y = rotate(one, np.array([at]))[0, 0]
-        _arrow(axes, (0, 0), (x, y), ink=ink.light, width=2.5)
-        where = {"ha": "center", "va": "center", "color": ink.light, "weight": "bold"}
-        axes.text(1.65 * x, 1.25 * y, f"{name} {at}", **where)
-        tips.append((x, y))
-    turns = sorted(float(np.degrees(np.arctan2(y, x))) for x, y in tips)
-    turns = turns if turns[1] - turns[0] <= 180 else [turns[1], turns[0] + 360]
-    arc = patches.Arc((0, 0), 0.8, 0.8, theta1=turns[0], theta2=turns[1])
-    arc.set(edgecolor=INK.light, lw=1.6)
-    axes.add_patch(arc)
-    axes.set_title(f"positions {key_at} and {query_at}", fontsize=9.5)
-    (x, y), (x2, y2) = tips
-    return float(x * x2 + y * y2)
-
-
-@figure_style()
 def parameters(model: ModelShape) -> StaticFigure:
     """How the parameters of a model are shared out: one bar."""
     from llmserve_lab.extras import pyplot as plt
 
     parts = parts_of(model)
     total = sum(parts.values())
-    figure, axes = plt.subplots(figsize=(4.8, 1.7))
+    figure, axes = plt.subplots(figsize=(3.8, 1.2))
     left = 0.0
     inks = {"embedding": GREY, "attention": VERMILLION, "ffn": BLUE, "head": GREEN}
     for name, ink in inks.items():
         width = parts[name] / 1e9
         look: dict[str, Any] = {"color": ink.light, "edgecolor": GRID.light, "lw": 2}
         axes.barh(0, width, left=left, height=0.6, **look)
-        label = f"{name.replace('ffn', 'FFN')}\n{width:.2f}"
-        at = left + width / 2 - (0.35 if name == "embedding" else 0)
-        axes.text(at, 0.4, label, ha="center", va="bottom", fontsize=8.5)
+        label = f"{CALLED.get(name, name)}\n{width:.2f}"
+        if name == "embedding":  # too narrow for its name: beside the bar
+            axes.text(-0.15, 0, label, ha="right", va="center", fontsize=9)
+        else:
+            look = {"ha": "center", "va": "bottom", "fontsize": 9}
+            axes.text(left + width / 2, 0.4, label, **look)
         left += width
-    axes.set(ylim=(-0.4, 1.2), xlim=(-0.9, left + 0.5), yticks=[])
+    axes.set(ylim=(-0.4, 1.2), xlim=(-2.1, left + 0.6), yticks=[])
+    axes.set_xticks(range(0, 9, 2))
+    axes.spines["bottom"].set_bounds(0, left)
     axes.set_xlabel("parameters (billions)")
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from llmserve_lab.catalog import MODELS, workload
+from llmserve_lab.catalog import MODELS
 from llmserve_lab.end_to_end import formulas as f
+from llmserve_lab.end_to_end.arguments import generating
 from llmserve_lab.end_to_end.page import charts
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Slider
@@ -11,22 +12,15 @@ from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout
 
-PROMPTS = (100.0, 200.0, 500.0, 1000.0, 2000.0, 4000.0, 8000.0)
+PROMPTS = (100.0, 200.0, 500.0, 1000.0, 2000.0)
 ANSWERS = (1.0, 2.0, 10.0, 50.0, *(100.0 * i for i in range(1, 11)))
-# Latent attention runs a prompt in another form than a row: the twin prices both.
-LARGE = tuple(
-    model
-    for model in MODELS.values()
-    if model.params_total > 1e9
-    and model.attention.kind != "MLA"
-    and (model.max_context or 0) >= PROMPTS[-1] + ANSWERS[-1]
-)
 RUNNING = "llama-3.1-8b"
+LARGE = tuple(MODELS[name] for name in (RUNNING, "llama-3.1-70b"))
 
 
 def again_or_once() -> LiveFigure:
     """FLOPs of an answer against its length, with a cache and without."""
-    works = [workload(model) for model in LARGE]
+    works = [generating(model) for model in LARGE]
     sets = {name: tuple(work[name] for work in works) for name in works[0]}
     names = tuple(model.name for model in LARGE)
     return LiveFigure(
@@ -43,10 +37,10 @@ def again_or_once() -> LiveFigure:
             "cached_flops": Bound(f.CACHED_FLOPS),
         },
         readouts=(
-            Readout(f.FLOPS_RATIO, "FLOPs, again over once"),
-            Readout(f.ROWS_RATIO, "Rows, again over once"),
-            Readout(f.PAIRS_RATIO, "Pairs, again over once"),
-            Readout(f.KV_HELD_BYTES, "The cache then holds"),
+            Readout(f.FLOPS_RATIO, "Times fewer FLOPs with a cache"),
+            Readout(f.ROWS_RATIO, "Times fewer rows"),
+            Readout(f.PAIRS_RATIO, "Times fewer query–key pairs"),
+            Readout(f.KV_HELD_BYTES, "The cache holds in the end"),
         ),
         goal=Goal(
             "find a request for which the cache saves less than half of the work",
@@ -57,7 +51,6 @@ def again_or_once() -> LiveFigure:
             "{model}, a prompt of {prompt_len}, {new_tokens} to generate: recomputing "
             "everything in each pass takes {recompute_flops}, with a cache the FLOPs "
             "are {cached_flops}. The FLOPs differ by a factor of {flops_ratio}, and "
-            "the cache holds {kv_held_bytes} in the end. Every row is charged for its "
-            "logits here; an engine computes those of the last row only."
+            "the cache holds {kv_held_bytes} in the end."
         ),
     )

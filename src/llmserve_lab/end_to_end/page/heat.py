@@ -17,7 +17,8 @@ Row = dict[str, Any]
 TEMPERATURES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 LOGS = {"all words": 1.0, "top-p 0.9": 0.9}
 SHOWN = 5
-RARE, WANTED = " seed", 0.1
+OTHERS = f"{len(WORDS) - SHOWN} others"
+RARE, WANTED = " worm", 0.1
 ROOM, GAP = 0.15, 0.012  # of the axis: the shortest bar with its number in it
 
 
@@ -33,21 +34,20 @@ def heat() -> StepFigure:
         name="temperature",
         title="A low temperature favours the likeliest word, a high one levels all",
         scene=Scene(
-            x=SceneAxis((0, 1), "probability of the next word (the five likeliest)"),
-            y=SceneAxis(tuple(WORDS[i].strip() for i in _likeliest())),
+            x=SceneAxis((-0.03, 1.03), "probability of being drawn"),
+            y=SceneAxis((*(WORDS[i].strip() for i in _likeliest()), OTHERS)),
             marks=(
                 Cells(table="bars", x="start", x2="end", y="word", text="text"),
                 Labels(table="beside", y="word", align="left"),
             ),
-            height=28 * SHOWN,
+            height=25 * (SHOWN + 1),
         ),
         logs={name: _log(top_p) for name, top_p in LOGS.items()},
         stills=tuple((first, frame) for frame in (0, 3, len(TEMPERATURES) - 1)),
         start=TEMPERATURES.index(1.0),
-        legend={"new": "may be drawn", "idle": "cut off by top-p"},
         counters=(Counter("temperature"), Counter("words that may be drawn")),
         goal=Goal(
-            "let “seed” be drawn more than once in ten times",
+            "let “worm” be drawn more than once in ten times",
             lambda frame, log: (
                 ((log < 1) & (frame >= first_frame(1.0)))
                 | ((log > 0) & (frame >= first_frame(0.9)))
@@ -71,23 +71,30 @@ def _likeliest() -> list[int]:
 def _log(top_p: float) -> StepLog:
     frames, bars, beside = list[Frame](), list[Row](), list[Row]()
     for number, temperature in enumerate(TEMPERATURES):
-        free = chances(logits(), temperature)
-        kept, shares = nucleus(free, top_p), chances(logits(), temperature, top_p)
-        for token in _likeliest():
-            share = float(shares[token] if kept[token] else free[token])
-            row = {"word": WORDS[token].strip(), "since": number, "until": number + 1}
-            number_on, number_beside = _placed(share, drawn=bool(kept[token]))
-            ink = "new" if kept[token] else "idle"
+        free, shares = (chances(logits(), temperature, p) for p in (1.0, top_p))
+        for word, tokens in _rows().items():
+            share, was = float(shares[tokens].sum()), float(free[tokens].sum())
+            row = {"word": word, "since": number, "until": number + 1}
+            number_on, number_beside = _placed(share, was)
+            ink = "new" if share else "empty"
             bars.append({**row, "start": 0, "end": share, "ink": ink, **number_on})
             beside.append({**row, "x": share + GAP, **number_beside})
-        frames.append(_frame(temperature, shares, int(kept.sum())))
+        kept = int(nucleus(free, top_p).sum())
+        frames.append(_frame(temperature, shares, kept))
     return StepLog(tuple(frames), {"bars": bars, "beside": beside})
 
 
-def _placed(share: float, *, drawn: bool) -> tuple[Row, Row]:
-    """The number of a bar: in it where there is room and the bar is not hatched."""
-    shown = {"text": f"{share:.2f}"}
-    return (shown, {"text": ""}) if drawn and share >= ROOM else ({"text": ""}, shown)
+def _rows() -> dict[str, list[int]]:
+    """The tokens of each row of the picture: the likeliest words, then all others."""
+    found = {WORDS[i].strip(): [i] for i in _likeliest()}
+    others = [i for i in range(len(WORDS)) if i not in _likeliest()]
+    return found | {OTHERS: others}
+
+
+def _placed(share: float, was: float) -> tuple[Row, Row]:
+    """The number of a bar: in it where there is room; what is cut says what it was."""
+    shown = {"text": f"{share:.2f}" if share else f"cut (was {was:.2f})"}
+    return (shown, {"text": ""}) if share >= ROOM else ({"text": ""}, shown)
 
 
 def _frame(temperature: float, shares: Array, kept: int) -> Frame:

@@ -1,111 +1,129 @@
-"""The generation loop, stepped: the cache grows by one column a pass.
+"""The generation loop, stepped: with a cache and without, side by side.
 
-Both logs are runs of the small model; what a pass computed and found was written down.
+Both halves are runs of the small model: what each pass computed, and what it found.
 """
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 from llmserve_lab import catalog
 from llmserve_lab.end_to_end.replies import LoopRun, reply
 from llmserve_lab.end_to_end.story import END, PROMPT, WORDS
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
+from llmserve_lab.page.step.marks import Cells, Labels, Links, Scene, SceneAxis
 
 Row = dict[str, Any]
-LOGS = {"with a KV cache": True, "everything again": False}
-BLOCKS = 2
-LLAMA = "llama-3.1-8b"
+HALVES = {"with a KV cache": True, "everything again": False}
+TOPS = {"with a KV cache": 2.0, "everything again": 4.8}  # of the cells of each half
+CALLED = {"with a KV cache": "with a KV cache", "everything again": "no cache"}
+BLOCKS, LLAMA = 2, "llama-3.1-8b"
+SAME = 4  # letters: shorter words get the type size of a word of four
+
+
+def runs() -> dict[str, LoopRun]:
+    """What was run in each half."""
+    return {name: reply(PROMPT, cached=cached) for name, cached in HALVES.items()}
 
 
 def loop() -> StepFigure:
     """One column a token: its keys and values in each block."""
-    runs = {name: reply(PROMPT, cached=cached) for name, cached in LOGS.items()}
-    logs = {name: _log(run, cached=LOGS[name]) for name, run in runs.items()}
-    first, run = next(iter(runs.items()))
-    columns = len(run.prompt) + len(run.passes)
+    both = runs()
+    once, again = both.values()
+    prompt, passes = len(once.prompt), len(once.passes)
     return StepFigure(
         name="generation-loop",
-        title="Each pass writes one token; a cache keeps what was computed for it",
+        title="A cache keeps what was computed",
         scene=Scene(
-            x=SceneAxis((-1.5, columns), shown=False),
-            y=SceneAxis((3.1, -0.8), shown=False),
+            x=SceneAxis((0, prompt + passes), shown=False),
+            y=SceneAxis((7.1, -0.8), shown=False),
             marks=(
                 Cells(table="cells", text="text", y2="y2"),
+                Links(table="divider", width="width", arrow=False),
                 Labels(table="names", align="left"),
-                Labels(table="phases"),
+                Labels(table="phases", align="left"),
             ),
-            height=180,
-            fixed={"names": _names()},
+            height=220,
+            fixed={"divider": _divider(prompt), "phases": _phases(prompt)},
         ),
-        logs=logs,
+        logs={"both loops": _log(once, again)},
         start=3,
-        stills=tuple((first, frame) for frame in (0, 1, len(run.passes) - 1)),
+        stills=tuple(("both loops", frame) for frame in (0, 1, passes - 1)),
         legend={
             "new": "computed in this pass",
             "cache": "kept from earlier passes (KV cache)",
             "other": "token",
         },
         counters=(
-            Counter("rows computed"),
-            Counter("columns reused"),
-            Counter("rows computed so far"),
+            Counter("rows in this pass"),
+            Counter("rows so far"),
             Counter("cache read, in Llama-3.1-8B", "byte"),
         ),
     )
 
 
-def _names() -> list[Row]:
-    names = ("text", "KV 1", "KV 2")
-    return [{"x": -1.45, "y": y + 0.5, "text": name} for y, name in enumerate(names)]
+def _divider(prompt: int) -> list[Row]:
+    return [{"x": prompt, "x2": prompt, "y": -0.7, "y2": 7, "width": 2, "ink": "other"}]
 
 
-def _log(run: LoopRun, *, cached: bool) -> StepLog:
+def _phases(prompt: int) -> list[Row]:
+    """Which columns come from the prompt, and which were written one by one."""
+    words = ((0.1, "prompt: prefill"), (prompt + 0.15, "answer: decode, one a pass"))
+    return [{"x": x, "y": -0.4, "text": text} for x, text in words]
+
+
+def _log(once: LoopRun, again: LoopRun) -> StepLog:
     """A frame for each pass, with the columns that it computed and those it found."""
     one = catalog.model(LLAMA).kv_bytes_per_token()
-    frames, cells, so_far = list[Frame](), list[Row](), 0
-    tokens = list(run.prompt)
-    for number, done in enumerate(run.passes):
+    sums = [accumulate(each.computed for each in run.passes) for run in (once, again)]
+    frames, cells, names = list[Frame](), list[Row](), list[Row]()
+    tokens, prompt = list(once.prompt), len(once.prompt)
+    pairs = zip(once.passes, again.passes, *sums, strict=True)
+    for number, (kept, anew, so_far, so_far_anew) in enumerate(pairs):
         alive = {"since": number, "until": number + 1}
-        length, so_far = done.reused + done.computed, so_far + done.computed
-        for column in range(length):
-            ink = "cache" if column < done.reused else "new"
-            cells += [_cell(column, 1 + block, ink) | alive for block in range(BLOCKS)]
-        words = [WORDS[token].strip() for token in tokens]
-        cells += [_cell(x, 0, "other", w) | alive for x, w in enumerate(words)]
-        chosen = WORDS[done.token]
-        cells.append(_cell(length, 0, "empty", chosen.strip("<> ")) | alive)
-        counters = (done.computed, done.reused, so_far, done.reused * one)
-        said = _sentence(number, done.computed, chosen, cached=cached)
-        frames.append(Frame(said, counters))
-        tokens.append(done.token)
-    tables = {"cells": cells, "phases": _phases(run) if cached else []}
-    return StepLog(tuple(frames), tables)
+        chosen = WORDS[kept.token]
+        words = [*(WORDS[token] for token in tokens), chosen.strip("<>")]
+        texts = [word.strip().ljust(SAME, "\u200b") for word in words]
+        cells += [
+            _cell(x, 0, "other" if x < len(tokens) else "empty", text) | alive
+            for x, text in enumerate(texts)
+        ]
+        for (name, top), done, rows in zip(
+            TOPS.items(), (kept, anew), (so_far, so_far_anew), strict=True
+        ):
+            cells += [
+                cell | alive for cell in _columns(top, done.reused, done.computed)
+            ]
+            said = f"{CALLED[name]}: {rows} rows so far"
+            names.append({"x": prompt + 0.15, "y": top - 0.4, "text": said, **alive})
+        counters = (
+            f"{kept.computed} with, {anew.computed} without",
+            f"{so_far} with, {so_far_anew} without",
+            kept.reused * one,
+        )
+        frames.append(Frame(_sentence(number, kept.computed, chosen), counters))
+        tokens.append(kept.token)
+    return StepLog(tuple(frames), {"cells": cells, "names": names})
 
 
-def _phases(run: LoopRun) -> list[Row]:
-    """Which columns come from the prefill, and which from passes of decode."""
-    prompt, last = len(run.prompt), len(run.prompt) + len(run.passes)
-    decoded = {"x": (prompt + last) / 2, "text": "decode, pass by pass"}
+def _columns(top: float, reused: int, computed: int) -> list[Row]:
+    """The keys and values of every token in each block: kept, or computed."""
     return [
-        {"x": prompt / 2, "y": -0.4, "text": "prefill"},
-        {**decoded, "y": -0.4, "since": 1},
+        _cell(column, top + block, "cache" if column < reused else "new")
+        for column in range(reused + computed)
+        for block in range(BLOCKS)
     ]
 
 
-def _cell(x: int, y: int, ink: str, text: str = "") -> Row:
+def _cell(x: int, y: float, ink: str, text: str = "") -> Row:
     return {"x": x, "y": y + 0.06, "y2": y + 0.94, "ink": ink, "text": text}
 
 
-def _sentence(number: int, computed: int, chosen: str, *, cached: bool) -> str:
+def _sentence(number: int, computed: int, chosen: str) -> str:
     out = "The end mark" if chosen == END else f"“{chosen.strip()}”"
-    if not cached:
-        done = f"all {computed} rows go through the model"
-        again = ", most of them again" if number else ""
-        return f"Pass {number + 1}: {done}{again}. {out} comes out."
     if number == 0:
         done = f"prefill: {computed} rows go through the model at once"
     else:
-        done = "decode: one row goes through the model and looks at all columns"
+        done = "decode: with a cache one row goes through the model, without one all do"
     return f"Pass {number + 1}, {done}. {out} comes out."

@@ -77,15 +77,15 @@ def passes(found: LoopRun) -> StaticFigure:
     axes.bar(places, reused, color=GREEN.light, label="reused")
     axes.bar(places, computed, bottom=reused, color=VERMILLION.light, label="computed")
     axes.set_xticks(list(places), names, color=GREY.light)
-    axes.set(xlabel="token that a pass wrote", ylabel="rows")
+    axes.set(xlabel="token that a pass wrote", ylabel="columns")
     axes.legend(loc="upper left")
     text = spell(found.prompt) + found.text
     return StaticFigure.of(
         figure,
         name="end_to_end.bench",
-        title="The bench, as it opens",
+        title="A pass of decode computes one column and reuses all others",
         sentence=(
-            f"“{text}”: {len(names)} passes, {sum(computed)} rows computed, the last "
-            f"one writes {END}."
+            f"“{text}”, drawn at temperature 1: {len(names)} passes, {sum(computed)} "
+            f"columns computed; the last pass writes {END}."
         ),
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from llmserve_lab import catalog
-from llmserve_lab.catalog import workload
 from llmserve_lab.end_to_end import formulas as f
 from llmserve_lab.end_to_end.arguments import block_of
 from llmserve_lab.end_to_end.example import example
+from llmserve_lab.end_to_end.page.rows import Looking
 from llmserve_lab.end_to_end.stability import same_bits
 from llmserve_lab.end_to_end.story import SENTENCE, model, tokenize
 from llmserve_lab.formula.formula import Formula
@@ -18,7 +18,6 @@ from llmserve_lab.running_example import PROMPT as PROMPT
 LLAMA = catalog.model("llama-3.1-8b")
 BIG = catalog.model("llama-3.1-70b")
 REQUEST: dict[str, float] = {"prompt_len": PROMPT, "new_tokens": ANSWER}
-SHORT: dict[str, float] = {"prompt_len": 20, "new_tokens": 5}
 
 
 def _twice(formula: Formula) -> float:
@@ -40,8 +39,8 @@ predict_the = Question(
     kind="predict",
     prompt=(
         "The sentence has the word “the” twice. Both are the same token, so they have "
-        "the same vector, and so, in the first block and before positions are added, "
-        "the same key. To which of them does the last row, “ball”, give more weight?"
+        "the same vector and, in the first block, the same key (positions come later "
+        "on this page). To which of them does the last row, “ball”, give more weight?"
     ),
     choices=("to the first", "to the second, its own article", "to both the same"),
     answer=_same_the,
@@ -90,7 +89,7 @@ predict_rows = Question(
     prompt=(
         f"A prompt has {PROMPT:,} tokens and the answer gets {ANSWER}. The loop runs "
         "the whole sequence again for every token. How many times more rows go through "
-        "the model than if each token went through once?"
+        "the model than if each of them went through only once?"
     ),
     answer=lambda: f.ROWS_RATIO.at(REQUEST),
     rel_tol=0.15,
@@ -130,8 +129,8 @@ per_token = Question(
     prompt=(
         f"{BIG.name} has {BIG.n_layers} blocks, "
         f"{int(block_of(BIG)['n_kv_heads'])} key–value heads of "
-        f"{BIG.attention.d_head} numbers, and keeps 2 bytes a number. How many bytes "
-        "does one token leave in its KV cache?"
+        f"{BIG.attention.d_head} numbers, and keeps 2 bytes a number. How many kB "
+        "(1,000 bytes) does one token leave in its KV cache?"
     ),
     answer=BIG.kv_bytes_per_token,
     unit="byte",
@@ -187,31 +186,25 @@ block = Question(
         f"{si(f.BLOCK_PARAMS.at(block_of(BIG)), 'parameter/layer')}."
     ),
 )
-held = Question(
-    name="end-to-end.held",
+dog = Question(
+    name="end-to-end.dog",
     prompt=(
-        f"{LLAMA.name} has answered a prompt of 20 tokens with 5. A token leaves "
-        f"{si(LLAMA.kv_bytes_per_token(), 'byte')}. How many bytes does the cache hold "
-        "then?"
+        "The third row, “dog”, has the query (2, 3, 0, 0), and may look at “Give”, the "
+        "first “the” and itself. What attention weight does it give to “Give”?"
     ),
-    answer=lambda: f.KV_HELD_BYTES.at(workload(LLAMA) | SHORT),
-    unit="byte",
-    asked_in="MB",
-    rel_tol=0.005,
+    answer=lambda: float(example().weights[2, 0]),
+    rel_tol=0.02,
     hints=(
         Hint(
-            lambda: f.KV_HELD_BYTES.at(workload(LLAMA) | SHORT, new_tokens=1),
-            "That is the prompt alone.",
+            lambda: float(Looking(divided=False).weights()[2, 0]),
+            "Divide the scores by 2 before the exponential function.",
         ),
         Hint(
-            lambda: f.KV_HELD_BYTES.at(workload(LLAMA) | SHORT, new_tokens=6),
-            "Every token of the text? The last one is never run.",
+            lambda: float(Looking(masked=False).weights()[2, 0]),
+            "That looks at later rows as well.",
         ),
     ),
-    why=lambda: (
-        "Equation [kv_held_bytes](#eq-kv_held_bytes): "
-        f"{si(f.KV_HELD_BYTES.at(workload(LLAMA) | SHORT), 'byte')}."
-    ),
+    why=lambda: f"It is {si(float(example().weights[2, 0]))}.",
 )
 pairs = Question(
     name="end-to-end.pairs",

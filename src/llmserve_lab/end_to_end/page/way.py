@@ -16,7 +16,7 @@ from llmserve_lab.end_to_end import tokens
 from llmserve_lab.end_to_end.sampling import chances
 from llmserve_lab.end_to_end.story import PROMPT, WORDS, model, tokenize
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
+from llmserve_lab.page.step.marks import Cells, Labels, Links, Scene, SceneAxis
 from llmserve_lab.transformer import PLAIN
 from llmserve_lab.transformer.arithmetic import Array
 
@@ -24,6 +24,7 @@ Row = dict[str, Any]
 BANDS = ("text", "tokens", "ids", "vectors", "block 1", "block 2", "logits", "sample")
 FIRST, WIDE = 1.7, 1.64  # where the tokens' columns begin, and their width
 LLAMA = "llama-3.1-8b"
+IDS, SEAM = BANDS.index("ids"), 0.9
 
 
 def way() -> StepFigure:
@@ -31,20 +32,21 @@ def way() -> StepFigure:
     frames, rows = _frames(), _rows()
     return StepFigure(
         name="one-pass",
-        title="One pass: text goes in at the top, one new token comes out",
+        title="One pass: text in, one new token out",
         scene=Scene(
             x=SceneAxis((0, 10), shown=False),
-            y=SceneAxis((len(BANDS), 0), shown=False),
+            y=SceneAxis((len(BANDS) + SEAM, 0), shown=False),
             marks=(
+                Links(table="seam", width="width", arrow=False),
                 Cells(table="cells", x2="x2", y2="y2", text="text"),
                 Labels(table="names", align="left"),
             ),
-            height=34 * len(BANDS),
-            fixed={"names": _names()},
+            height=round(27 * (len(BANDS) + SEAM)),
+            fixed={"names": _names(), "seam": _seam()},
         ),
         logs={"pass": StepLog(frames, {"cells": rows})},
         stills=(("pass", 3), ("pass", 6), ("pass", 8)),
-        start=8,
+        start=BANDS.index("block 1"),
         legend={
             "new": "this station",
             "other": "stations before",
@@ -55,7 +57,20 @@ def way() -> StepFigure:
 
 
 def _names() -> list[Row]:
-    return [{"x": 0, "y": y + 0.5, "text": name} for y, name in enumerate(BANDS)]
+    found = [{"x": 0, "y": _top(y) + 0.5, "text": name} for y, name in enumerate(BANDS)]
+    said = f"↓ from here on a small model of {len(WORDS)} words"
+    return [*found, {"x": 0, "y": IDS + 1 + 0.65 * SEAM, "text": said}]
+
+
+def _seam() -> list[Row]:
+    """A line between what is Llama's and what the small model computes."""
+    y = IDS + 1 + 0.15 * SEAM
+    return [{"x": 0, "x2": 10, "y": y, "y2": y, "width": 1, "ink": "other"}]
+
+
+def _top(band: int) -> float:
+    """Where a band begins: those after the ids lie below the seam."""
+    return band + (SEAM if band > IDS else 0.0)
 
 
 def stations() -> dict[str, Array]:
@@ -81,14 +96,14 @@ def _texts() -> dict[str, list[str]]:
         "ids": [f"{token:,}" for token in tokens.encode(PROMPT)],
     }
     for band in ("vectors", "block 1", "block 2"):
-        shown[band] = [f"{_short(row[0])} …" for row in found[band]]
-    shown["logits"] = [f"… {_short(row.max())}" for row in found["logits"]]
+        shown[band] = [_short(row[0]) for row in found[band]]
+    shown["logits"] = [_short(row.max()) for row in found["logits"]]
     return shown
 
 
 def _short(number: float) -> str:
     """A number of a row, with a real minus sign: one of them fits on a phone, too."""
-    return f"{round(float(number), 1) + 0.0:.1f}".replace("-", "−")
+    return f"{round(float(number), 2) + 0.0:.2f}".replace("-", "−")
 
 
 def _rows() -> list[Row]:
@@ -115,7 +130,9 @@ def _stages(place: Row, text: str, y: int) -> list[Row]:
 
 def _place(column: int, y: int, span: float) -> Row:
     x = FIRST + WIDE * column
-    return {"x": x + 0.04, "x2": x + span - 0.04, "y": y + 0.08, "y2": y + 0.92}
+    top = _top(y)
+    edges = {"x": x + 0.04, "x2": x + span - 0.04}
+    return {**edges, "y": top + 0.08, "y2": top + 0.92}
 
 
 def _likeliest() -> tuple[str, float]:
@@ -133,19 +150,25 @@ def _frames() -> tuple[Frame, ...]:
     last = large.n_layers
     said = (
         ("The prompt is text.", (f"{len(PROMPT)} characters",) * 2),
-        ("It is cut into tokens; ␣ stands for a space.", (f"{n}", f"{n}")),
-        ("Each token has a number, its id, in the vocabulary.", (f"{n}", f"{n}")),
+        ("It is cut into tokens; ␣ stands for a space.", (f"{n} tokens",) * 2),
+        ("Each token has a number, its id, in the vocabulary.", (f"{n} ids",) * 2),
         ("Each id is looked up in a table: one row of numbers a token.", rows),
-        ("The first block lets the rows look at each other, and changes them.", rows),
+        (
+            "Block 1: rows look at earlier rows, and the two “the” differ now.",
+            rows,
+        ),
         (f"The next block does the same again. Llama-3.1-8B has {last} of them.", rows),
-        ("The LM head gives each row a score for every word: logits.", scores),
+        (
+            "A last matrix, the LM head, scores every word: logits.",
+            scores,
+        ),
         (
             f"The last row decides: “{word.strip()}” has probability {chance:.2f}.",
-            ("1", "1"),
+            ("1 token",) * 2,
         ),
         (
             f"“{word.strip()}” is appended, and the next pass begins.",
-            (f"{n + 1}", f"{n + 1}"),
+            (f"{n + 1} tokens",) * 2,
         ),
     )
     return tuple(Frame(sentence, counters) for sentence, counters in said)

@@ -105,7 +105,10 @@ def share_choice() -> Choice:
 
 def constants(**known: object) -> tuple[Lookup, ...]:
     """Signals that the reader cannot change."""
-    return tuple(Lookup(name, (), value) for name, value in known.items())  # type: ignore[arg-type]
+    return tuple(
+        Lookup(name, (), value)  # type: ignore[arg-type]
+        for name, value in known.items()
+    )
 
 
 LABELS = {
