@@ -13,7 +13,7 @@ ENV      := .venv/.installed
 RUNTIME  := assets/vendor/vega.js
 BUILT    := _build/html/.stamp
 CHAPTERS := $(wildcard chapters/*.ipynb)
-SOURCES  := _config.yml _toc.yml references.bib intro.md $(CHAPTERS) chapters/how_checked.md \
+SOURCES  := _config.yml _toc.yml references.bib intro.ipynb $(CHAPTERS) chapters/*.md \
             $(shell find assets templates -type f -not -path 'assets/vendor/*' 2>/dev/null)
 
 # One run prints what the next one must print, on any number of cores.
@@ -41,7 +41,7 @@ pages: $(ENV) $(BUILT)  ## open every page in chromium, and move every slider
 	@$(BIN)/pytest -q -n 2 --dist loadgroup tests/browser
 
 lab: $(ENV) $(RUNTIME)  ## open the chapters in JupyterLab
-	@test -z "$(CHAPTERS)" || $(BIN)/jupyter trust $(CHAPTERS)
+	@test -z "$(CHAPTERS)" || $(BIN)/jupyter trust intro.ipynb $(CHAPTERS)
 	@if [ "$$(id -u)" -eq 0 ] && [[ "$(LAB_FLAGS)" != *--allow-root* ]]; then \
 	    echo 'Jupyter does not start as root: in a container of your own, say'; \
 	    echo '    make lab LAB_FLAGS=--allow-root'; exit 1; \
@@ -49,11 +49,12 @@ lab: $(ENV) $(RUNTIME)  ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/chapters $(LAB_FLAGS)
 
 run: $(ENV)  ## run every chapter and store its outputs
+	@$(BIN)/python tools/contents.py
 	@$(BIN)/python tools/run_notebooks.py --workers $(WORKERS)
 	@$(BIN)/python tools/readme_picture.py
 	@$(BIN)/python tools/how_checked.py
+	@$(BIN)/python tools/glossary.py
 	@$(BIN)/python tools/browser_tables.py
-	@$(BIN)/python tools/contents.py
 
 bench: $(ENV) $(BUILT)  ## print the ratios that the book must keep
 	@$(BIN)/python -m benchmarks

@@ -136,8 +136,11 @@
     report();
   }
 
+  /* Beside the names of the pages: in the navigation, and in a table of contents. */
+  const LISTS = "nav.bd-links a.internal, table.book-contents td:nth-child(2) a.internal";
+
   function showNavigation(pages) {
-    for (const link of document.querySelectorAll("nav.bd-links a.internal")) {
+    for (const link of document.querySelectorAll(LISTS)) {
       const pair = pages[decodeURIComponent(new URL(link.href).pathname)];
       let mark = link.querySelector(".progress-mark");
       if (!pair) { mark?.remove(); continue; }
@@ -147,11 +150,29 @@
     }
   }
 
+  /* The front page adds up what is done on the pages that its table names. */
+  function showTotal(pages) {
+    const table = document.querySelector("table.book-contents");
+    if (!table) return;
+    const links = [...table.querySelectorAll("td:nth-child(2) a.internal")];
+    const pairs = links.map((a) => pages[decodeURIComponent(new URL(a.href).pathname)]).filter(Boolean);
+    const ready = pairs.reduce((sum, [count]) => sum + count, 0);
+    const line = element("p", "book-total");
+    line.setAttribute("role", "status");
+    line.textContent = pairs.length
+      ? `Your progress: ${ready} questions and goals done, ${pairs.length} of ${links.length} chapters opened. ${where(pairs.length)}`
+      : `Your progress appears here and beside each chapter when you answer its questions. ${where(2)}`;
+    table.before(line);
+  }
+
   /* A page that asks nothing shows what is done on the others. */
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
   else begin();
   function begin() {
-    if (!inLab && !tasks.size) showNavigation(known(read("pages")));
+    if (inLab || tasks.size) return;
+    const pages = known(read("pages"));
+    showNavigation(pages);
+    showTotal(pages);
   }
 
   /* ---- The address: #anchor&fig=name.version:signal=value,…&fig=… ---- */

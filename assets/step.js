@@ -107,9 +107,10 @@
 
     change(log) {
       this.stop();
+      const ended = this.frame === this.last;
       this.log = log;
       this.slider.max = String(this.last);
-      this.go(this.frame); // a shorter log ends earlier
+      this.go(ended ? this.last : this.frame); // what has ended is shown ended
     }
 
     turn() {

@@ -1,7 +1,9 @@
-"""The table of chapters in README.md, in the order and with the numbers of `_toc.yml`.
+"""Tables of the chapters, in README.md and on the front page, as `_toc.yml` has them.
 
 A row's title and question are written by hand and stay with their chapter; its place
 and number follow from the table of contents. A new chapter has its heading for a title.
+The front page's table is made from it: the chapters' own headings, their questions, and
+the minutes that a cell of that page glues.
 """
 
 import json
@@ -9,11 +11,17 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAD = "| | chapter | the question it answers |\n| --- | --- | --- |\n"
+FRONT_START = "## The chapters\n\n{.book-contents}\n"
+FRONT_HEAD = (
+    "| | chapter | the question it answers | minutes |\n| --- | --- | --- | --- |\n"
+)
+GLUED = re.compile(r"\[([^\[\]]+)\]\(#num-(\w+)\)")
 TABLE = re.compile(re.escape(HEAD) + r"(?:\|.*\n)+")
 ROW = re.compile(
     r"^(?:\|[^|]*)?\| (\[[^\]]*\]\(chapters/([\w-]+)\.(?:ipynb|md)\) \| .* \|)$", re.M
@@ -60,15 +68,58 @@ def table(readme: str, root: Path = ROOT) -> str:
     return HEAD + "\n".join(rows) + "\n"
 
 
+def front_table(readme: str, root: Path = ROOT) -> str:
+    """The front page's table of the numbered chapters, with README.md's questions."""
+    rows = []
+    for caption, pages in parts(root):
+        numbered = [page for page, number in pages.items() if number]
+        rows += [f"| | **{caption}** | | |"] if numbered else []
+        for page in numbered:
+            file = f"chapters/{file_of(page, root).name}"
+            row = next((row for row, name in ROW.findall(readme) if name == page), "")
+            question = row.rpartition(") | ")[2].removesuffix(" |")
+            rows.append(
+                f"| [{page}]({file}) | [{title(page, root)}]({file}) "
+                f"| {question} | [?](#num-minutes_{page}) |"
+            )
+    return FRONT_HEAD + "\n".join(rows)
+
+
+def with_front_table(notebook: str, readme: str, root: Path = ROOT) -> str:
+    """The front page's notebook with its table as it should be; numbers stay."""
+    known = json.loads(notebook)
+    for cell in known["cells"]:
+        if (text := "".join(cell["source"])).startswith(FRONT_START):
+            new = FRONT_START + front_table(readme, root)
+            for shown, name in GLUED.findall(text):
+                new = new.replace(f"[?](#num-{name})", f"[{shown}](#num-{name})")
+            cell["source"] = new
+            return notebook if new == text else _written(known)
+    raise ValueError(f"intro.ipynb must have a cell that begins with {FRONT_START!r}")
+
+
 def main() -> None:
-    """Write the table anew, if it is not as it should be."""
+    """Write the tables anew, if they are not as they should be."""
     path = ROOT / "README.md"
     before = path.read_text("utf8")
     after = TABLE.sub(lambda _: table(before), before)
     if HEAD not in before:
         sys.exit(f"README.md must have a table that begins with {HEAD!r}")
+    _write(path, before, after)
+    front = ROOT / "intro.ipynb"
+    stored = front.read_text("utf8")
+    _write(front, stored, with_front_table(stored, after))
+
+
+def _write(path: Path, before: str, after: str) -> None:
     if after != before:
         path.write_text(after, "utf8", newline="\n")
+
+
+def _written(notebook: dict[str, Any]) -> str:
+    from run_notebooks import serialised
+
+    return serialised(notebook)
 
 
 if __name__ == "__main__":

@@ -44,14 +44,10 @@ TOP = {
 PACKAGES = {
     "attention_ffn": "afd",
     "deepseek_twin": "deepseek",
+    "intro": "front",
     "mixture_of_experts": "moe",
     "sources": "claims",
     "varlen_batching": "varlen",
-}
-# Chapters whose takeaways are still names of tests: the list only gets shorter.
-NAMES_OF_TESTS = {
-    "attention_ffn",
-    "deepseek_twin",
 }
 
 
@@ -177,10 +173,8 @@ def numbered_by_name(name: str, notebook: Notebook) -> Iterator[str]:
             yield f"cell {number}: {text!r} is typed; refer to it by its name"
 
 
-def takeaways_are_sentences(name: str, notebook: Notebook) -> Iterator[str]:
+def takeaways_are_sentences(_name: str, notebook: Notebook) -> Iterator[str]:
     """A takeaway says what to remember; the test that holds it is only linked."""
-    if name.removesuffix(".ipynb") in NAMES_OF_TESTS:
-        return
     for number, cell in numbered(notebook, "markdown"):
         for word in re.findall(
             r"\btest_\w+", re.sub(r"\]\([^)]*\)", "]", source(cell))

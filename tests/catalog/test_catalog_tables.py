@@ -72,14 +72,17 @@ def cells(table: Table, first: str) -> list[str]:
 def test_the_tables_show_the_numbers_of_the_catalog() -> None:
     accelerators, links, models, shares, levels, tiers, *measured = TABLES
     served, decoded, products, facts = measured
-    row = ["989.4", "1978.9", "–", "80 GB", "3.35 TB/s", "NVLink 4 (H100, H200)", "8"]
-    assert cells(accelerators, "H100 SXM")[1:] == row
-    assert cells(accelerators, "Ascend 910C")[1:] == ["–"] * 7
+    assert cells(accelerators, "H100 SXM")[1:] == ["989.4", "1978.9", "–", "3.35 TB/s"]
+    assert cells(accelerators, "Ascend 910C")[1:] == ["–"] * 4
+    row = ["80 GB", "85 GB", "NVLink 4 (H100, H200)", "8"]
+    assert cells(catalog.capacity_table(), "H100 SXM")[1:] == row
     row = ["scale-up", "450 GB/s", "900 GB/s", "3.33 µs", "2"]
     assert cells(links, "NVLink 4 (H100, H200)")[1:] == row
-    row = ["MLA", "61", "7168", "128", "671.03", "36.626", "671", "70,272"]
+    row = ["MLA", "61", "8 of 256 + 1", "70.27 kB"]
     assert cells(models, "DeepSeek-V3")[1:] == row
-    assert cells(models, "the articles' 512-wide model")[-2:] == ["–", "16,384"]
+    sizes = catalog.size_table()
+    assert cells(sizes, "DeepSeek-V3")[1:] == ["671.03", "36.626", "671"]
+    assert cells(sizes, "the articles' 512-wide model")[-1] == "–"
     row = ["0.667", "0.896", "0.8", "h800-sxm", "bf16"]
     assert cells(shares, "FlashMLA, measured")[1:] == row
     assert cells(levels, "registers")[1:] == ["34.603 MB", "371.04 TB/s"]
@@ -112,7 +115,7 @@ def test_a_device_without_levels_has_no_table_of_them() -> None:
 
 def test_notes_give_kind_and_source() -> None:
     assert "datasheet: NVIDIA H200 Tensor Core GPU datasheet, 2024" in TABLES[0].notes
-    assert TABLES[0].notes[0].startswith("GB is 1e9 bytes")
+    assert catalog.capacity_table().notes[0].startswith("GB is 1e9 bytes")
     kinds = {note.split(":")[0] for note in TABLES[1].notes}
     assert kinds == {"datasheet", "paper", "measured"}
 

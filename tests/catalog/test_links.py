@@ -18,12 +18,18 @@ PER_LINK = {
     "nvlink4-h800": (8, 25),
     "nvlink5": (18, 50),
     "infinity-fabric-mi300x": (7, 64),
+    "infinity-fabric-mi355x": (7, 76.8),
+    "neuronlink-v3": (4, 160),
+    "ici-v6e": (4, 100),
+    "roce-400g": (1, 50),
     "infiniband-hdr": (1, 25),
     "infiniband-ndr": (1, 50),
 }
-LANES = {"nvlink3": 4, "infinity-fabric-mi300x": 16, "infiniband-hdr": 4} | {
-    "infiniband-ndr": 4
-}
+LANES = (
+    {"neuronlink-v3": 1, "ici-v6e": 1, "infinity-fabric-mi355x": 16}
+    | {"roce-400g": 4, "nvlink3": 4, "infinity-fabric-mi300x": 16, "infiniband-hdr": 4}
+    | {"infiniband-ndr": 4}
+)
 
 
 @pytest.mark.parametrize("link", LINKS, ids=lambda each: each.key)
@@ -91,12 +97,15 @@ def test_other_links_join_two() -> None:
         "nvswitch-hgx-h100",
         "nvswitch-nvl72",
         "infinity-fabric-mi300x",
+        "infinity-fabric-mi355x",
+        "neuronlink-v3",
+        "ici-v6e",
     }
 
 
 def test_latencies_are_the_published_microseconds() -> None:
     printed = {"infiniband-ndr": "2.8", "nvlink4": "3.33", "nvlink4-h800": "3.33"}
-    printed["nvswitch-hgx-h100"] = "3.33"
+    printed |= {"nvswitch-hgx-h100": "3.33", "roce-400g": "3.6"}
     found = {each.key: each.latency for each in LINKS if each.latency is not None}
     assert set(found) == set(printed)
     for key, microseconds in printed.items():

@@ -11,8 +11,8 @@ from llmserve_lab.catalog.records.cited import Cited
 
 # Words of vendors' papers that name one product or one generation.
 PRODUCTS = re.compile(
-    r"A100|H100|H200|H800|GB200|B200|MI300X|MI325X|910C"
-    r"|Ampere|Hopper|Blackwell|CDNA ?\d"
+    r"A100|H100|H200|H800|H20\b|GB200|B200|B300|L40S|RTX PRO 6000|MI300X|MI325X|MI355X"
+    r"|910C|Trainium2|TPU v6e|Ampere|Hopper|Blackwell(?: Ultra)?|CDNA ?\d"
 )
 PAPER = re.compile(r"whitepaper|data ?sheet|brief", re.IGNORECASE)
 # Whose paper may be cited: the product's own, its generation's, its parent's. H200 and
@@ -25,6 +25,14 @@ FAMILIES = {
     "b200-sxm": {"B200", "Blackwell"},
     "gb200-nvl72": {"GB200", "B200", "Blackwell"},
     "mi300x": {"MI300X", "CDNA 3"},
+    "mi325x": {"MI325X", "MI300X", "CDNA 3"},
+    "h20-sxm": {"H20"},
+    "b300-sxm": {"B300", "Blackwell Ultra"},
+    "l40s": {"L40S"},
+    "rtx-pro-6000": {"RTX PRO 6000", "Blackwell"},
+    "mi355x": {"MI355X"},
+    "trainium2": {"Trainium2"},
+    "tpu-v6e": {"TPU v6e"},
     "ascend-910c": {"910C"},
 }
 

@@ -125,6 +125,25 @@ def one_shot_s(rng: random.Random) -> Case:
     return Case(values, values["start_s"] + bytes_s)
 
 
+@counts(f.TWO_SHOT_S, by="executed")
+def two_shot_s(rng: random.Random) -> Case:
+    """A piece to each of the others, and the sum of one's own to all of them."""
+    _, speed = wires(rng)
+    values = size(rng) | speed
+    del values["link_latency"]
+    ranks = int(values["n_ranks"])
+    x = np.ones(int(values["tensor_bytes"]) // ranks, np.uint8)
+
+    def twice(rank: Rank) -> None:
+        all_read_all(rank, x)
+        all_read_all(rank, x)
+
+    values["tensor_bytes"] = float(x.nbytes * ranks)
+    ledger = run(twice, ranks).ledger
+    bytes_s = ledger.sent_bytes(rank=0) / (values["link_bw"] * values["eff_link"])
+    return Case(values, values["start_s"] + bytes_s)
+
+
 @counts(f.IN_SWITCH_S, by="executed")
 def in_switch_s(rng: random.Random) -> Case:
     """Rank 0 plays the switch: each other rank sends to it once, and it answers."""

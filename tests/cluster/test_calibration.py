@@ -5,16 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from llmserve_lab.catalog.evidence.collectives import ALL_REDUCES, ENGINE_RUNS
+from llmserve_lab.catalog.evidence.collectives import (
+    ALL_REDUCES,
+    ENGINE_LIMITS,
+    ENGINE_RUNS,
+)
 from llmserve_lab.cluster import calibration
 from llmserve_lab.cluster.formulas import (
     ALL_REDUCE_S,
     FASTEST_S,
     IN_SWITCH_S,
     ONE_SHOT_S,
+    TWO_SHOT_S,
 )
 
-KINDS = (calibration.ring, calibration.one_shot, calibration.in_switch)
+KINDS = (calibration.nccl, calibration.one_shot, calibration.in_switch)
 
 
 def test_measured_times_grow_with_the_tensor() -> None:
@@ -45,7 +50,26 @@ def test_a_line_is_as_near_as_it_says(kind: object, mean: float) -> None:
 
 def test_a_step_of_a_ring_is_below_a_microsecond() -> None:
     """An end-to-end latency of three microseconds, taken for each step, is too long."""
-    assert 0.5e-6 < calibration.ring().hop_s < 1e-6
+    assert 0.5e-6 < calibration.nccl().hop_s < 1e-6
+
+
+def test_two_shots_are_as_near_as_they_say_and_start_later_than_one() -> None:
+    two, one = calibration.two_shot(), calibration.one_shot()
+    assert two.mean_error < 0.05 and two.start_s > one.start_s and 0 < two.share < 1
+
+
+def test_the_engine_changes_over_where_the_lines_cross_or_near() -> None:
+    """On four GPUs from one shot to two, on eight to the switch: less than twice."""
+    for n_gpus, limits in ENGINE_LIMITS.items():
+        at = float(limits.one_shot)
+        size = {"n_ranks": n_gpus, "tensor_bytes": at}
+        shot = float(ONE_SHOT_S.at(calibration.one_shot().known(), size))
+        later = TWO_SHOT_S if n_gpus == 4 else IN_SWITCH_S
+        kind = calibration.two_shot if n_gpus == 4 else calibration.in_switch
+        assert 0.5 < float(later.at(kind().known(), size)) / shot < 2
+        assert (
+            float(limits.one_shot) <= float(limits.two_shot) < float(limits.in_switch)
+        )
 
 
 def test_the_fastest_of_three_is_what_an_engine_takes() -> None:

@@ -30,6 +30,24 @@ def test_one_shot_gives_the_same_and_sends_more(ranks: int) -> None:
     assert shot[0][-1].sent_bytes == ranks * ring[0][-1].sent_bytes // 2
 
 
+@pytest.mark.parametrize("ranks", [2, 4, 5])
+def test_two_shots_give_the_same_and_send_what_a_ring_sends(ranks: int) -> None:
+    start = rings.numbers(ranks)
+    two, ring = (rings.play(made, start) for made in (rings.two_shot, rings.all_reduce))
+    assert [s[-1].held for s in two] == [s[-1].held for s in ring]
+    assert len(two[0]) == 3 and two[0][-1].sent_bytes == ring[0][-1].sent_bytes
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 5])
+def test_a_switch_gives_the_same_and_each_sends_its_tensor_once(ranks: int) -> None:
+    start = rings.numbers(ranks)
+    *gpus, switch = rings.play(rings.in_switch, [*start, [0.0] * ranks])
+    ring = rings.play(rings.all_reduce, start)
+    assert [s[-1].held for s in gpus] == [s[-1].held for s in ring]
+    assert all(s[-1].sent_bytes == 8 * ranks for s in gpus)
+    assert switch[-1].sent_bytes == 8 * ranks * ranks
+
+
 def test_a_gather_begins_where_a_scatter_ends() -> None:
     ended = rings.play(rings.reduce_scatter, rings.numbers(4))
     begun = rings.numbers(4, gathered=True)

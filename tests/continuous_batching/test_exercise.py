@@ -42,7 +42,7 @@ def nothing(prompts: Prompts, budget: int) -> Shares:
     [
         (in_order_of_arrival, "not yet: a short prompt waits"),
         (newest_first, "not yet: a short prompt waits"),
-        (shortest_first, "not yet: the short prompts are quick, but the book stands"),
+        (shortest_first, "not yet: the short prompts are quick, but the long"),
         (nothing, "not yet: 156 requests are never served"),
         (equal_parts, "well done"),
         (fair_share, "well done"),

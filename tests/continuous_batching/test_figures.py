@@ -5,12 +5,14 @@ from __future__ import annotations
 from csv import DictReader
 from io import StringIO
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 
-from llmserve_lab.continuous_batching import lanes, sweep
-from llmserve_lab.continuous_batching.machine import LONG, TARGET_S
+from llmserve_lab.continuous_batching import formulas as f
+from llmserve_lab.continuous_batching import lanes, sweep, tuning
+from llmserve_lab.continuous_batching.machine import LONG, TARGET_S, served
 from llmserve_lab.continuous_batching.occupancy import (
     frames,
     held_blocks,
@@ -27,7 +29,7 @@ from llmserve_lab.continuous_batching.page import (
 )
 from llmserve_lab.continuous_batching.workloads import BOOK_ARRIVES_S, four
 from llmserve_lab.engine import Continuous, IterationLoad, Pool, Request, simulate
-from llmserve_lab.running_example import cost, datasheet
+from llmserve_lab.running_example import cost, datasheet, setting
 from llmserve_lab.transformer import causal_mask
 
 
@@ -50,11 +52,12 @@ def test_the_counters_of_the_slots_are_those_of_the_log() -> None:
         run = slots.served(policy)
         assert run.log is not None
         padded = sum(step.padding_rows for step in run.log if not step.prefill_rows)
-        idle, ttft, sent = figure.logs[name].frames[-1].counters
+        took_s, idle, ttft, sent = figure.logs[name].frames[-1].counters
         assert idle == padded
         assert sent == "4 of 4" and ttft not in ("waiting", "not here yet")
         first = figure.logs[name].frames[0].counters
-        assert first[0] == 0 and first[2] == "0 of 4"
+        assert first[1] == 0 and first[3] == "0 of 4"
+        assert took_s == round(float(run.log.frames()[-1].end_s), 2)
 
 
 @pytest.mark.parametrize("chunk", triangle.CHUNKS.values())
@@ -74,11 +77,23 @@ def test_no_strip_is_longer_than_its_budget() -> None:
     figure = strips.mixed_iterations()
     budget, whole = figure.logs.values()
     assert max(frame.counters[1] for frame in budget.frames) == strips.BUDGET
-    assert max(frame.counters[1] for frame in whole.frames) == 3 + strips.SIZES[-1][1]
+    assert max(frame.counters[1] for frame in whole.frames) == 3 + strips.D_PROMPT
     for log in (budget, whole):
         for number, frame in enumerate(log.frames):
             drawn = [row for row in log.tables["rows"] if row["since"] == number]
-            assert len(drawn) == frame.counters[1]
+            assert sum(int(row["text"]) for row in drawn) == frame.counters[1]
+            for row in drawn:  # as long as the iteration lasts
+                took_ms = row["x2"] - row["x"]
+                assert took_ms == pytest.approx(frame.counters[0], abs=0.11)
+        read = sum(int(row["text"]) for row in log.tables["rows"] if row["y"] == "D")
+        assert read == strips.D_PROMPT + strips.AFTER  # and two tokens written
+
+
+def test_chunks_win_where_it_shows() -> None:
+    """Each gap is a third or less of what the whole prompt takes; D waits longer."""
+    budget, whole = strips.POLICIES.values()
+    assert 3 * strips.longest_s(budget) < strips.longest_s(whole)
+    assert strips.read_s(budget) > 1.2 * strips.read_s(whole)
 
 
 def test_the_blocks_drawn_are_those_that_the_engine_uses() -> None:
@@ -120,17 +135,17 @@ def test_the_lanes_draw_every_iteration_of_every_run() -> None:
 
 
 def test_the_price_is_the_sum_over_the_chunks() -> None:
-    known = figures.price().values()
+    known: dict[str, Any] = {**setting(), **served(), "prompt_len": LONG, "chunk": 512}
     loads = [IterationLoad.of(chunk=512, context=at) for at in range(0, LONG, 512)]
     computed = sum(cost().compute_s(load) for load in loads)
     read = sum(cost().memory_s(load) for load in loads)
-    assert known["prompt_compute_s"] == pytest.approx(computed, rel=1e-9)
-    both = known["prompt_weights_s"] + known["prompt_kv_s"]
+    assert f.PROMPT_COMPUTE_S.at(known) == pytest.approx(computed, rel=1e-9)
+    both = f.PROMPT_WEIGHTS_S.at(known) + f.PROMPT_KV_S.at(known)
     assert both == pytest.approx(read, rel=1e-9)
     # the page counts a request's share of the launches for six, the sum here for one
     each_s = 5 * cost().request_s * len(loads)
     seconds = sum(cost().seconds(load) for load in loads) + each_s
-    assert known["chunks_s"] == pytest.approx(seconds, rel=1e-9)
+    assert f.SERVED_PROMPT_S.at(known) == pytest.approx(seconds, rel=1e-9)
 
 
 def test_the_chunk_from_a_target_is_the_engines() -> None:
@@ -140,6 +155,19 @@ def test_the_chunk_from_a_target_is_the_engines() -> None:
     assert int(known["chunk_fits"]) == rows
     rows = datasheet().chunk_within(TARGET_S, load=calm, context=65_536)
     assert int(known["ideal_chunk_fits"]) == rows
+
+
+def test_the_budgets_are_drawn_as_they_were_served() -> None:
+    """Along the axis gaps grow and the prompt's wait falls; replaying is no slower."""
+    found = [tuning.trade(rows) for rows in tuning.BUDGETS]
+    assert all(a.gap_s < b.gap_s for a, b in pairwise(found))
+    assert all(a.ttft_s > b.ttft_s for a, b in pairwise(found))
+    few = [tuning.trade(rows, recorded=True) for rows in tuning.BUDGETS[:3]]
+    for best, each in zip(few, found, strict=False):
+        assert best.gap_s < each.gap_s and best.ttft_s < each.ttft_s
+    shown = stills.budgets(found, few, target_s=TARGET_S, default=8192)
+    assert f"longest gap is {1e3 * found[-1].gap_s:.0f} ms" in shown.sentence
+    assert f"with {found[0].budget} rows" in shown.sentence
 
 
 def test_the_scheduler_lands_on_the_closed_form() -> None:

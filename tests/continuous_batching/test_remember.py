@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab import catalog
-from llmserve_lab.continuous_batching import lanes, sweep
+from llmserve_lab.continuous_batching import lanes, sweep, tuning
 from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S
 from llmserve_lab.continuous_batching.page import figures, questions
 from llmserve_lab.continuous_batching.page.controls import PREFIXES, REACHED, TARGETS
@@ -113,6 +113,11 @@ def test_the_figure_of_lanes_tells_the_truth_in_every_state() -> None:
 def test_chunks_keep_the_target_and_cost_time() -> None:
     run = lanes.in_chunks(512)
     assert lanes.longest_gap_s(run) <= TARGET_S
+    first = tuning.trade(tuning.budget())
+    best = tuning.trade(tuning.budget(), recorded=True)
+    assert best.gap_s < first.gap_s <= TARGET_S
+    whole_s = lanes.ttft_s(lanes.whole())
+    assert 1.15 < best.ttft_s / whole_s < first.ttft_s / whole_s < 1.6
     times = [lanes.ttft_s(lanes.in_chunks(chunk)) for chunk in lanes.CHUNKS]
     assert all(shorter > longer for shorter, longer in pairwise(times))
     assert 1.2 < times[0] / times[-1] < 2

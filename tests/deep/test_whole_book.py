@@ -12,7 +12,7 @@ import pytest
 import contents
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("_config.yml", "_toc.yml", "intro.md", "references.bib")
+SOURCES = ("_config.yml", "_toc.yml", "intro.ipynb", "references.bib")
 FOLDERS = ("chapters", "assets", "templates")
 PLACE = re.compile(r"^( *- file: chapters/)continuous_batching$", re.MULTILINE)
 NEW = ["# A chapter more\n\nIt refers to [iteration_s](#eq-iteration_s) and ",

@@ -54,7 +54,7 @@ def test_the_answer_is_the_twins() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"n_gpus": 8}, "weights must fit in 72 GB"),
+        ({"n_gpus": 8}, "weights must fit in 77 GB"),
         ({"balance": 0}, "balancedness must be a share"),
     ],
 )

@@ -200,7 +200,7 @@ def test_what_fits_does_and_one_more_does_not() -> None:
 
 
 def test_weights_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"weights must fit in 72 GB, got \d+ GB"):
+    with pytest.raises(ValueError, match=r"weights must fit in 77 GB, got \d+ GB"):
         twin(setup("h100-sxm", 8)).batch_fits(1024)
 
 

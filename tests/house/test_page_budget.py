@@ -13,7 +13,9 @@ from page_budget import Budget, count, measured, outside, paragraphs
 ROOT = Path(__file__).resolve().parents[2]
 # chapters that were taught anew
 TAUGHT = (
+    "attention_ffn",
     "continuous_batching",
+    "deepseek_twin",
     "disaggregation",
     "end_to_end",
     "how_wrong",

@@ -18,11 +18,11 @@ from named_links import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
-CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+CHAPTERS = [*sorted((ROOT / "chapters").glob("*.ipynb")), ROOT / "intro.ipynb"]
 ROOMS = ("src", "tests", "tools", "benchmarks")
 PYTHON = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 PYTHON = [path for path in PYTHON if path != Path(__file__).resolve()]
-PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "intro.md")
+PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
 SHOWN = {path.stem: displayed(path.read_text("utf8")) for path in CHAPTERS}
 # Tests that plant what must be found, or read what is built.
 PLANTED = ("tests/house/test_notebooks.py", "tests/page/test_build.py")

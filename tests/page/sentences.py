@@ -4,16 +4,10 @@
 # stands right before it.
 ORDER: dict[str, dict[str, str]] = {
     "afd.idle": {"af_ratio": "at a ratio of ", "ratio_pipeline": "best ratio is "},
-    "afd.rounds": {
-        "seen_attn": "drawn Attention waits for a share of ",
-        "seen_ffn": "of the time and the FFN for ",
-        "idle_attn": "{pipeline_s}, and they wait for ",
-        "idle_ffn": "{idle_attn} and ",
-    },
     "afd.throughput": {
         "n_batches": "answers of {mean_decode}, ",
         "ratio_best": "the paper's best ratio is ",
-        "ratio_pipeline": "with the loop counted it is ",
+        "ratio_pipeline": "with the loop counted the best ratio is ",
     },
     "deepseek.frontier": {
         "halves_gpu_tokens_per_s": "{halves_user_tokens_per_s} and a GPU makes ",
@@ -41,8 +35,8 @@ ORDER: dict[str, dict[str, str]] = {
         "mla_limit": "latent attention at ",
     },
     "roofline.iteration_time": {
-        "decode_s": "one decode iteration for {batch} takes at least ",
-        "prefill_s": "a prefill of {chunk} takes at least ",
+        "decode_iteration_s": "one decode iteration for {batch} takes at least ",
+        "prefill_iteration_s": "a prefill of {chunk} takes at least ",
     },
     "roofline.roofline": {
         "decode_attainable_flops": "in cache reaches at most ",
@@ -50,15 +44,9 @@ ORDER: dict[str, dict[str, str]] = {
     },
     "tensor_parallel.all_reduce": {
         "one_shot_s": "To add them up on {n_ranks} × H100 takes ",
-        "in_switch_s": "{one_shot_s} in one shot, ",
+        "two_shot_s": "{one_shot_s} in one shot, ",
+        "in_switch_s": "in two, ",
         "all_reduce_s": "{in_switch_s} in the switch and ",
-        "fastest_s": "the fastest takes ",
-    },
-    "tensor_parallel.speedup": {
-        "speedup_2_1": "for a batch of one, 2 GPUs are ",
-        "speedup_8_1": "and 8 GPUs ",
-        "speedup_2_256": "for 256 they are ",
-        "speedup_8_256": "{speedup_2_256} and ",
     },
     "varlen.attention_square": {
         "len_1": "Lengths ",
@@ -69,24 +57,19 @@ ORDER: dict[str, dict[str, str]] = {
 }
 FIELDS = {  # of each sentence, in the order in which its words ask for them
     "afd.idle": (
-        "batch mean_prompt mean_decode n_batches af_ratio idle_attn idle_ffn "
+        "batch mean_prompt mean_decode n_batches wire af_ratio idle_attn idle_ffn "
         "ratio_pipeline"
     ),
-    "afd.rounds": (
-        "bundle flight seen_attn seen_ffn attn_s ffn_s pipeline_s idle_attn idle_ffn"
-    ),
     "afd.throughput": (
-        "batch mean_prompt mean_decode n_batches ratio_best best_tokens_per_s "
-        "ratio_pipeline pipeline_tokens_per_s hidden"
+        "batch mean_prompt mean_decode n_batches wire ratio_best ratio_pipeline hidden"
     ),
     "deepseek.frontier": (
         "model ep device gpu_requests context halves_user_tokens_per_s "
         "halves_gpu_tokens_per_s turn_user_tokens_per_s turn_gpu_tokens_per_s "
-        "better room"
+        "room"
     ),
-    "deepseek.memory": ("model ep device resident_bytes batch_fits context"),
     "deepseek.waterfall": (
-        "ep device gpu_requests context mla_s experts_s bound attn_elementwise_s "
+        "ep device gpu_requests context mla_s experts_s attn_elementwise_s "
         "moe_elementwise_s all_to_all_s other_s turn_s room"
     ),
     "continuous_batching.chunk_from_target": "context tbt_target chunk_fits",
@@ -126,16 +109,13 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "batch accelerator mha_limit gqa_limit mla_limit ridge"
     ),
     "roofline.batch_and_context": ("batch context decode_intensity ridge"),
-    "roofline.iteration_time": ("model accelerator batch decode_s chunk prefill_s"),
+    "roofline.iteration_time": ("batch decode_iteration_s chunk prefill_iteration_s"),
     "roofline.roofline": (
         "model accelerator batch context decode_attainable_flops chunk "
         "prefill_attainable_flops held_bytes"
     ),
     "tensor_parallel.all_reduce": (
-        "chunk hidden_bytes n_ranks one_shot_s in_switch_s all_reduce_s fastest_s"
-    ),
-    "tensor_parallel.speedup": (
-        "model accelerator context speedup_2_1 speedup_8_1 speedup_2_256 speedup_8_256"
+        "chunk hidden_bytes n_ranks one_shot_s two_shot_s in_switch_s all_reduce_s"
     ),
     "tensor_parallel.tp_time": (
         "model n_ranks accelerator batch context tp_s rank_s link_s tp_speedup "

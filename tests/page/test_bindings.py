@@ -117,14 +117,6 @@ def test_a_signal_is_bound_to_what_it_is_called(name: str) -> None:
     assert list(strayed(registry.figures()[name]())) == []
 
 
-def test_a_speedup_is_at_the_ranks_and_the_batch_of_its_name() -> None:
-    for name, bound in bounds_of(
-        registry.figures()["tensor_parallel.speedup"]()
-    ).items():
-        if name.startswith("speedup_"):
-            assert name == f"speedup_{bound.at['n_ranks']:g}_{bound.at['batch']:g}"
-
-
 @pytest.mark.parametrize(
     ("name", "bound"),
     [

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from llmserve_lab import notation as q
-from llmserve_lab.afd.page.gantt import LANE
-from llmserve_lab.afd.simulation.event_simulator import State
 from llmserve_lab.deepseek.page.charts import BLOCKS
 from llmserve_lab.moe.page.charts import LAYOUTS
 from llmserve_lab.page.live import registry
@@ -61,9 +59,11 @@ SERIES = {
     **{"whole prompts": "green", "chunks": "blue", "two pools": "vermillion"},
     **{"one engine": "blue", "hides it": "blue", "falls behind": "vermillion"},
     **{"2 GPUs": "blue", "4 GPUs": "vermillion", "8 GPUs": "green"},
-    **{"one-shot": "blue", "ring": "vermillion", "in-switch": "green"},
-    **{"more, if by rings": "grid", "loop counted": "blue", "touched": "blue"},
-    **{"batch 8": "vermillion", "batch 64": "green", "batch 512": "purple"},
+    **{"one-shot": "blue", "in-switch": "green"},
+    **{"NCCL all-reduce": "vermillion", "two-shot (two steps)": "purple"},
+    "dots: vLLM, measured": "ink",
+    **{"loop counted": "blue", "touched": "blue"},
+    **{"batch 8": "vermillion", "batch 64": "green", "endless": "purple"},
     "as many requests as fit": "blue",
     **{"read experts": "blue", "compute experts": "gold", "weights of a GPU": "blue"},
     "dispatch and combine": "purple",
@@ -170,9 +170,7 @@ def test_bars_of_a_step_are_of_their_kind() -> None:
     ]
 
 
-def test_lanes_and_layouts_are_those_they_are_called_by() -> None:
-    assert LANE[State.ATTENTION] == "Attention" and LANE[State.FFN] == "FFN"
-    assert LANE[State.TO_FFN].endswith("→") and LANE[State.TO_ATTENTION][0] == "←"
+def test_layouts_are_those_they_are_called_by() -> None:
     signals = {
         name: (attention and attention[1], experts[1])
         for name, attention, experts in LAYOUTS

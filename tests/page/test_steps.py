@@ -165,7 +165,7 @@ def test_the_version_changes_with_the_frames(figure: StepFigure) -> None:
         ({"stills": (("static", 1),)}, "stills must be 3, got 1"),
         ({"stills": (("static", 99),) * 3}, "must exist, got 99 of 'static'"),
         ({"stills": (("gone", 0),) * 3}, "must exist, got 0 of 'gone'"),
-        ({"start": 10}, "must exist, got 10 of 'continuous'"),
+        ({"start": 99}, "must exist, got 99 of 'static'"),
         ({"counters": (Counter("one"),)}, "frame 0 of 'static' must have 1 counters"),
         ({"legend": {"red": "?"}}, r"inks of .* must be of weights, .*, got \['red'\]"),
     ],

@@ -146,6 +146,20 @@ def attn_intensity(rng: random.Random) -> Case:
     return Case(values, meter.cached_attn_flops / meter.kv_read_bytes)
 
 
+@counts(f.ENDLESS_INTENSITY, by="enumerated")
+def endless_intensity(rng: random.Random) -> Case:
+    """One more request brings its products and its cache, and no more weights."""
+    shape, values = setting(rng)
+    size = {name: values[name] for name in ("context", "chunk")}
+    few, more = (run(shape, batch=batch, **size) for batch in (2, 3))
+    linear, cached = (
+        getattr(more, name) - getattr(few, name)
+        for name in ("linear_flops", "cached_attn_flops")
+    )
+    each = more.bytes_read - few.bytes_read
+    return Case(f.ENDLESS_INTENSITY.given(values), (linear + cached) / each)
+
+
 @counts(f.CROSSOVER_CONTEXT, by="enumerated")
 def crossover_context(rng: random.Random) -> Case:
     """Let every request grow by a token until its reads overtake the weights."""

@@ -21,6 +21,7 @@ from llmserve_lab.formula.text import si
 from llmserve_lab.page.widget import Bench, Choose, Turn
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline.iteration_count import walk
+from llmserve_lab.roofline.page import figures
 from llmserve_lab.roofline.page.playground import bench, settings
 from llmserve_lab.running_example import AS_MEASURED
 from tests.benches import answered
@@ -80,8 +81,8 @@ def test_a_machine_answers_in_what_it_computes_in(precision: str) -> None:
 def test_decode_works_on_latents_and_a_chunk_on_what_is_made_of_them() -> None:
     answered = answer(model="DeepSeek-V3", context=2**17, chunk=2048)
     shape = MODELS["deepseek-v3"]
-    for chunk, absorbed, batch in ((1, True, 32), (2048, False, 1)):
-        bill = walk(shape, batch=batch, context=2**17, chunk=chunk, absorbed=absorbed)
+    for chunk, absorbed, batch, cached in ((1, True, 32, 2**17), (2048, False, 1, 0)):
+        bill = walk(shape, batch=batch, context=cached, chunk=chunk, absorbed=absorbed)
         assert si(bill.iteration_flops / bill.iteration_bytes, "FLOP/byte") in answered
 
 
@@ -106,6 +107,13 @@ def test_the_answer_states_the_numbers_of_its_settings(
     assert f"{model.name} on {accelerator.name}, {precision}" in html
     assert html.count("$$") == 2 * 2 * 5  # five steps for each of two phases
     assert "{" in html and "bench-error" not in html
+
+
+def test_the_prompt_of_the_bench_is_that_of_the_roofline() -> None:
+    """Both begin with an empty cache: one prompt, one intensity."""
+    known = figures.roofline().values()
+    assert known["prefill_intensity"] == pytest.approx(1017, abs=1)
+    assert f"prefill does {si(known['prefill_intensity'], 'FLOP/byte')}" in answer()
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,12 @@ from llmserve_lab.page.live.controls import Choice, Lookup
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.roofline import formulas as f
+from llmserve_lab.roofline import measured
 from llmserve_lab.roofline.iteration_count import IterationCount, walk
 from llmserve_lab.roofline.machine import MEAN_CONTEXT, most_that_fit
-from llmserve_lab.roofline.page import charts, figures, stills
+from llmserve_lab.roofline.page import charts, figures, measured_roof, stills
 from llmserve_lab.roofline.page.controls import DEVICES, SERVED, STOPS
-from llmserve_lab.running_example import cost, device, model
+from llmserve_lab.running_example import cost, device, ideal, model
 
 H100, LLAMA = device(), model()
 
@@ -117,7 +118,17 @@ def test_the_served_iterations_are_those_of_the_engine() -> None:
     for batch in (1, most_that_fit()):
         load = IterationLoad.of(chunk=1, context=MEAN_CONTEXT)
         seconds = cost().seconds(IterationLoad(*(batch * part for part in load)))
-        assert f"every {si(seconds, 's')} (bound" in served().sentence
+        assert f"every {si(seconds, 's', 2)} (bound" in served().sentence
+
+
+def test_measured_servers_lie_under_the_roof_at_what_the_title_says() -> None:
+    picture = measured_roof.under_the_roof()
+    peak, rate = float(H100.peak("bf16")), float(H100.hbm_bw)
+    for each in measured.served():
+        reached = each.flops / each.row.tpot_s
+        assert 0.5 < reached / min(peak, rate * each.intensity) < 0.66
+        assert each.intensity < peak / rate
+    assert "65% of it with 8 requests and 53% with 128" in picture.sentence
 
 
 def test_the_roof_states_both_intensities_and_the_ridge() -> None:
@@ -139,7 +150,7 @@ def test_the_numbers_of_the_roofline_are_those_of_a_walk() -> None:
         bill = read(LLAMA, **size)
         walked = bill.iteration_flops / bill.iteration_bytes
         assert known[f"{phase}_intensity"] == pytest.approx(walked, rel=1e-3)
-    assert known["decode_side"] == 0
+    assert known["decode_intensity"] < known["ridge"]
     taken = held(LLAMA, **sizes["decode"])
     assert known["held_bytes"] == pytest.approx(taken)
 
@@ -203,9 +214,13 @@ def test_each_slider_moves_the_point_that_it_says() -> None:
 
 
 def test_what_one_gpu_holds_is_what_the_verdict_says() -> None:
-    for figure in (figures.roofline(), figures.iteration_time()):
-        for shape, batch in product(SERVED, (1, 512)):
-            known = figure.values(model=shape.name, batch=float(batch))
+    for figure, shapes in (
+        (figures.roofline(), SERVED),
+        (figures.iteration_time(), (LLAMA,)),
+    ):
+        for shape, batch in product(shapes, (1, 512)):
+            chosen = {"model": shape.name} if len(shapes) > 1 else {}
+            known = figure.values(**chosen, batch=float(batch))
             taken = held(shape, batch=batch, context=MEAN_CONTEXT, chunk=1)
             fits = taken <= float(H100.usable_bytes)
             assert known["held"] == fits
@@ -235,12 +250,30 @@ def test_lines_of_batches_end_where_memory_is_full() -> None:
     assert gains[0] > 7 > 3 > gains[-1]
 
 
+def test_no_batch_lies_above_the_one_without_end_which_passes_the_ridge_early() -> None:
+    figure = figures.batch_and_context()
+    reaching = []
+    for context in STOPS["context"]:
+        known = figure.values(context=context, batch=512.0)
+        one, two = (read(LLAMA, batch=b, context=int(context), chunk=1) for b in (1, 2))
+        more = two.iteration_flops - one.iteration_flops
+        ends = more / (two.iteration_bytes - one.iteration_bytes)
+        limit = f.ENDLESS_INTENSITY.at(ideal(), chunk=1.0, context=context)
+        assert known["decode_intensity"] < limit == pytest.approx(ends, rel=0.01)
+        reaching.append(limit > known["ridge"])
+    assert reaching == [context < 393 for context in STOPS["context"]]
+
+
 def test_the_bars_of_an_iteration_add_up() -> None:
     known = figures.iteration_time().values(batch=64.0, context=8192.0)
     reading = known["weights_s"] + known["decode_kv_s"]
-    assert known["decode_s"] == max(reading, known["decode_compute_s"]) == reading
+    assert (
+        known["decode_iteration_s"]
+        == max(reading, known["decode_compute_s"])
+        == reading
+    )
     computing = known["prefill_compute_s"]
-    assert known["prefill_s"] == computing > known["weights_s"]
+    assert known["prefill_iteration_s"] == computing > known["weights_s"]
     assert known["prefill_kv_s"] == 0
 
 

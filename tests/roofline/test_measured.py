@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from llmserve_lab.catalog.evidence.measurements import SMALL_BATCH
+from llmserve_lab.engine import IterationLoad
 from llmserve_lab.roofline import machine, measured
 from llmserve_lab.roofline.iteration_count import walk
-from llmserve_lab.running_example import device, model
+from llmserve_lab.running_example import PROMPT, cost, device, model
 
 
 def test_no_server_is_faster_than_its_bound() -> None:
@@ -22,14 +23,31 @@ def test_no_server_is_faster_than_its_bound() -> None:
 
 
 def test_utilisation_is_that_of_a_walk() -> None:
+    """Requests are replaced one by one: each answer of 461 tokens follows a prompt."""
     each = measured.served()[2]
-    low, high = (
-        walk(model(), batch=32, context=context, chunk=1)
-        for context in (int(each.context), int(each.context) + 1)
-    )
+    flops, answer = 0.0, 461
+    for _ in range(each.row.clients):
+        flops += walk(model(), batch=1, context=0, chunk=922).iteration_flops / answer
+        flops += walk(model(), batch=1, context=1152, chunk=1).iteration_flops
     could = each.row.tpot_s * float(device().peak("bf16"))
-    assert low.iteration_flops / could < each.mfu.value * (1 + 1e-3)
-    assert each.mfu.value < high.iteration_flops / could * (1 + 1e-3)
+    assert each.mfu.value == pytest.approx(flops / could, rel=2e-3)
+    assert each.prompts_s < each.row.tpot_s / 4
+
+
+def test_the_log_line_is_that_of_the_iteration() -> None:
+    bill = walk(model(), batch=machine.BATCH, context=machine.MEAN_CONTEXT, chunk=1)
+    seconds = cost().seconds(machine.decodes(machine.BATCH))
+    rate, read = measured.log_line().split("MFU: ")[1].split(" TF/s/device ")
+    assert float(rate) == pytest.approx(bill.iteration_flops / seconds / 1e12, abs=0.1)
+    found = float(read.removesuffix(" GB/s/device"))
+    assert found == pytest.approx(bill.iteration_bytes / seconds / 1e9, abs=0.1)
+
+
+def test_a_prompt_takes_its_terms() -> None:
+    parts = machine.prompt_terms()
+    load = IterationLoad.of(chunk=PROMPT)
+    assert sum(parts.values()) == pytest.approx(cost().seconds(load), rel=1e-12)
+    assert parts["launches"] == pytest.approx(4 * machine.terms(1)["launches"])
 
 
 def test_the_shape_measured_is_that_of_the_running_example() -> None:

@@ -5,7 +5,7 @@ import pytest
 from llmserve_lab.catalog import ACCELERATORS
 from llmserve_lab.roofline.iteration_count import walk
 from llmserve_lab.roofline.page import questions as module
-from llmserve_lab.running_example import cost, model
+from llmserve_lab.running_example import model
 
 
 def test_the_predictions_come_true_in_a_walk() -> None:
@@ -19,8 +19,6 @@ def test_the_predictions_come_true_in_a_walk() -> None:
     assert module.predict_long.right == 1
     assert module.longer() == pytest.approx(4 / 3, abs=0.06)
     assert module.predict_batch.right == 2
-    assert module.alone_s() == pytest.approx(7e-3, rel=0.02)
-    assert module.predict_served.right == 1
 
 
 def test_the_long_batch_fits_and_reads_more_cache_than_weights() -> None:
@@ -34,13 +32,9 @@ def test_the_long_batch_fits_and_reads_more_cache_than_weights() -> None:
     assert 0.85 * room < taken <= room
 
 
-def test_launches_of_all_layers_are_what_the_question_multiplies() -> None:
-    each = round(1e6 * cost().overhead_s / model().n_layers)
-    assert 1e-6 * each * model().n_layers == pytest.approx(cost().overhead_s, rel=0.01)
-
-
 def test_the_last_request_that_fits_does_and_one_more_does_not() -> None:
     batch = int(module.fits.right)
+    assert batch == 124
     held = [
         model().weight_bytes()
         + walk(model(), batch=b, context=8192, chunk=1).kv_read_bytes

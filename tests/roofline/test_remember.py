@@ -112,18 +112,63 @@ def test_memory_is_full_long_before_decode_is_compute_bound(gpu: Accelerator) ->
     assert ridge(H100) / intensity(full) == pytest.approx(3.3, abs=0.05)
 
 
+def endless(context: int) -> float:
+    """What one more request brings, FLOPs over bytes: the weights are there already."""
+    one, two = decode(1, context), decode(2, context)
+    more = two.iteration_flops - one.iteration_flops
+    return more / (two.iteration_bytes - one.iteration_bytes)
+
+
+def test_no_batch_with_the_usual_context_comes_near_the_ridge() -> None:
+    context = machine.MEAN_CONTEXT
+    found = [intensity(decode(batch, context)) for batch in (1, 32, 478)]
+    assert found == sorted(found)
+    assert found[-1] < endless(context) == pytest.approx(108.1, abs=0.1)
+    assert endless(context) / ridge(H100) == pytest.approx(1 / 3, abs=0.04)
+
+
+def test_short_contexts_alone_let_a_batch_reach_the_ridge() -> None:
+    """Any batch up to one context, one that memory holds up to a shorter one."""
+    fills, none = machine.longest_that_reaches()
+    assert [round(fills, -1), round(none, -1)] == [320, 390]
+    assert endless(none + 1) < ridge(H100) < endless(none - 1)
+    for context, reaches in ((fills - 3, True), (fills + 3, False)):
+        full = decode(full_batch(H100, context), context)
+        assert (intensity(full) >= ridge(H100)) == reaches
+
+
+def test_from_the_ridge_on_there_is_nothing_left_to_share() -> None:
+    """Where attention runs apart, each request more costs its full price."""
+
+    def least_s(batch: int) -> float:
+        linear_s, read_s, kv_s = machine.apart_s(batch)
+        assert kv_s == pytest.approx(
+            decode(batch, machine.MEAN_CONTEXT).kv_read_bytes / float(H100.hbm_bw)
+        )
+        return max(linear_s, read_s) + kv_s
+
+    assert least_s(478) == pytest.approx(27.8e-3, abs=5e-5)
+    assert least_s(478) > machine.bound_s(478)
+    assert least_s(machine.BATCH) == pytest.approx(machine.bound_s(machine.BATCH))
+    for low, high in ((300, 301), (477, 478)):
+        each = least_s(high) - least_s(low)
+        assert each == pytest.approx(least_s(high) / high, rel=1e-6)
+    assert least_s(291) - least_s(290) < 0.8 * least_s(291) / 291
+
+
 @pytest.mark.parametrize("batch", [1, 8, machine.BATCH, 128, 478])
 def test_a_served_iteration_is_longer_than_its_bound(batch: int) -> None:
     bill = decode(batch, machine.MEAN_CONTEXT)
     served_s = cost().seconds(machine.decodes(batch))
     assert served_s == pytest.approx(sum(machine.terms(batch).values()), rel=1e-12)
     assert 1.3 * bound_s(bill) < served_s < 2 * bound_s(bill)
-    assert machine.terms(batch)["launches"] > 2e-3
+    assert machine.terms(batch)["launches"] == pytest.approx(2.2e-3, abs=5e-5)
     in_use = bill.iteration_bytes / (served_s * float(H100.hbm_bw))
     known = ideal() | machine.decode(batch)
     assert f.MBU.at(known, measured_s=served_s) == pytest.approx(in_use, rel=1e-6)
     if batch == machine.BATCH:
         assert in_use == pytest.approx(0.634, abs=1e-3)
+        assert 1e3 * served_s == pytest.approx(9.2, abs=0.05)
 
 
 # What the prose compares.

@@ -52,7 +52,7 @@ def test_the_last_frame_of_a_cut_shows_the_product_of_one_gpu(log: str) -> None:
     figure = cut_steps.cut_by_columns_or_rows()
     rows = shown(figure, log, "cells", 3)
     whole = [f"{x:g}".replace("-", "−") for x in (by_four.X @ by_four.W).ravel()]
-    assert numbers(rows, cut_steps.TOP + cut_steps.BELOW) == 2 * whole
+    assert numbers(rows, cut_steps.below(cut_steps.TOP, by_four.W)) == 2 * whole
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_the_last_frame_of_a_cut_shows_the_product_of_one_gpu(log: str) -> None:
 )
 def test_both_chains_end_in_the_result_of_one_gpu(log: str, frame: int) -> None:
     figure = cut_steps.two_matrices_chained()
-    right = by_four.relu(by_four.X @ by_four.W) @ by_four.V
-    low = cut_steps.TOP + cut_steps.SECOND + cut_steps.BELOW
+    right = by_four.relu(by_four.NARROW @ by_four.UP) @ by_four.DOWN
+    low = cut_steps.below(cut_steps.LOW, by_four.DOWN)
     rows = shown(figure, log, "cells", frame)
     assert numbers(rows, low) == 2 * [f"{x:g}" for x in right.ravel()]
 
@@ -69,6 +69,10 @@ def test_both_chains_end_in_the_result_of_one_gpu(log: str, frame: int) -> None:
 def test_chained_the_cuts_exchange_once() -> None:
     paired, gathered = (by_four.execute_two(cut) for cut in ("paired", "gathered"))
     assert paired.ledger.calls(rank=0) == 1 and gathered.ledger.calls(rank=0) == 2
+    sent = [done.ledger.sent_bytes(rank=0) / 8 for done in (paired, gathered)]
+    figure = cut_steps.two_matrices_chained()
+    assert sent == [figure.logs[log].frames[-1].counters[1] for log in cut_steps.TWO]
+    assert sent[0] < sent[1]
 
 
 @pytest.mark.parametrize("log", list(ring_steps.COLLECTIVES))
@@ -77,6 +81,8 @@ def test_the_last_frame_of_a_collective_holds_its_sums(log: str) -> None:
     frames = figure.logs[log].frames
     made = ring_steps.COLLECTIVES[log]
     start = rings.numbers(4, gathered=made is rings.all_gather)
+    if made is rings.in_switch:
+        start = [*start, [None] * 4]
     last = [steps[-1].held for steps in rings.play(made, start)]
     sums = tuple(np.array(rings.numbers(4), dtype=float).sum(axis=0))
     if log == "reduce-scatter":
@@ -85,7 +91,7 @@ def test_the_last_frame_of_a_collective_holds_its_sums(log: str) -> None:
     else:
         assert all(held == sums for held in last)
     drawn = shown(figure, log, "cells", len(frames) - 1)
-    assert len(drawn) == 16
+    assert len(drawn) == 4 * len(last)
 
 
 @pytest.mark.parametrize("log", list(block_steps.LOGS))
@@ -93,7 +99,9 @@ def test_the_block_is_drawn_as_it_ran(log: str) -> None:
     figure = block_steps.block_on_two()
     done = article.execute(block_steps.LOGS[log], 2, article.batch())
     for frame, step in enumerate(done.steps[0]):
-        rows = shown(figure, log, "held", frame)
+        drawn = shown(figure, log, "held", frame)
+        rows = [row for row in drawn if row["y"] == frame]
+        assert len(rows) == 2
         assert {row["x2"] - row["x"] for row in rows} == {step.given[1]}  # type: ignore[operator]
         assert all(
             (row["ink"] == "communication") == step.is_collective for row in rows
@@ -140,8 +148,17 @@ def test_a_model_without_room_is_pale() -> None:
 def test_the_goal_is_reached_by_more_gpus_only() -> None:
     figure = figures.tp_time()
     assert figure.goal is not None
-    met = [figure.goal.met(figure.values(n_ranks=g)) for g in (2.0, 4.0, 8.0)]
+    load = {"batch": 128.0, "context": 8192.0}
+    met = [figure.goal.met(figure.values(n_ranks=g, **load)) for g in (2.0, 4.0, 8.0)]
     assert met == [False, False, True]
+
+
+def test_no_single_move_reaches_the_goal() -> None:
+    figure = figures.tp_time()
+    assert figure.goal is not None
+    for name in ("n_ranks", "batch", "context"):
+        for stop in figures.STOPS[name]:
+            assert not figure.goal.met(figure.values(**{name: stop}))
 
 
 def test_a_speedup_is_below_its_number_of_gpus() -> None:

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from llmserve_lab import running_example
-from llmserve_lab.catalog.evidence.collectives import ENGINE_RUNS, RING_RUNS
+from llmserve_lab.catalog.evidence.collectives import (
+    ENGINE_LIMITS,
+    ENGINE_RUNS,
+    NCCL_RUNS,
+)
 from llmserve_lab.cluster import run
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.tensor_parallel import byhand
@@ -34,22 +38,22 @@ def test_two_all_reduces_a_layer(n_layers: int) -> None:
     assert per_layer * MODEL.n_layers == 160
 
 
-def test_for_a_row_one_shot_beats_a_ring_as_measured() -> None:
+def test_for_a_vector_one_shot_beats_nccl_as_measured() -> None:
     """On the measured times themselves: 16 KiB on two, four and eight GPUs."""
     row = 2 * MODEL.d_model
     for n_gpus, least in ((2, 1.5), (4, 2.0), (8, 3.0)):
-        shot, ring = (
+        shot, nccl = (
             float(found.seconds)
-            for runs in (ENGINE_RUNS, RING_RUNS)
+            for runs in (ENGINE_RUNS, NCCL_RUNS)
             for found in runs
             if (found.n_gpus, found.nbytes) == (n_gpus, row)
         )
-        assert ring / shot > least
+        assert nccl / shot > least
 
 
 def test_the_switch_takes_over_where_the_engine_changes() -> None:
     """Within a factor of two of the size at which vLLM leaves its own kernel."""
-    changes = byhand.VLLM_ONE_SHOT_KIB * 1024
+    changes = float(ENGINE_LIMITS[8].one_shot)
     assert 0.5 < byhand.turn_bytes() / changes < 2
     assert round(byhand.turn_rows()) == 12
 
@@ -64,9 +68,8 @@ def test_more_gpus_help_but_less_than_their_number(batch: int) -> None:
 
 
 def test_the_cache_gains_most() -> None:
-    costs = [running_example.served_by(MODEL, DEVICE, tp=tp) for tp in (2, 8)]
-    two, eight = (cost.kv_blocks() * 16 // USUAL for cost in costs)
-    assert (two, eight) == (30, 1198)
+    two, eight = (byhand.cached_tokens(tp) // USUAL for tp in (2, 8))
+    assert (two, eight) == (22, 1165)
     assert eight / two > 4 > token_s(2) / token_s(8)
 
 

@@ -43,10 +43,12 @@ from llmserve_lab.catalog.records.link import Link
 from llmserve_lab.catalog.records.shape import ModelShape
 from llmserve_lab.catalog.tables import (
     accelerator_table,
+    capacity_table,
     efficiency_table,
     link_table,
     memory_table,
     model_table,
+    size_table,
 )
 
 __all__ = [
@@ -70,6 +72,7 @@ __all__ = [
     "UndisclosedError",
     "accelerator",
     "accelerator_table",
+    "capacity_table",
     "decode_run_table",
     "deployment_table",
     "efficiency",
@@ -84,6 +87,7 @@ __all__ = [
     "model_table",
     "precision",
     "product_table",
+    "size_table",
     "tier_table",
     "wire",
     "workload",

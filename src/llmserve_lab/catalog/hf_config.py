@@ -22,6 +22,9 @@ from llmserve_lab.catalog.records.ffn import MoeFfn, SwigluFfn
 from llmserve_lab.catalog.records.shape import ModelShape
 
 QWEN3_D_HEAD = 128  # Qwen3Config's default, whatever hidden_size is
+# Families whose files differ from Llama's in names of fields and in a norm or a bias.
+QK_NORM = ("qwen3", "qwen3_moe")
+NUMBER_AND_WIDTH = ("num_local_experts", "intermediate_size")  # of experts
 
 
 def _grouped_heads(config: ConfigFields) -> tuple[int, int]:
@@ -42,7 +45,7 @@ def _grouped_heads(config: ConfigFields) -> tuple[int, int]:
 
 def _head_width(config: ConfigFields, n_heads: int) -> int:
     """Width of a head: given, or the family's default."""
-    if config.fields["model_type"] == "qwen3":
+    if config.fields["model_type"] in QK_NORM:
         return config.count("head_dim", QWEN3_D_HEAD)
     if config.fields.get("head_dim") is not None:
         return config.count("head_dim")
@@ -71,8 +74,93 @@ def _dense(config: ConfigFields) -> tuple[GroupedQueryAttention, SwigluFfn]:
     return attention, SwigluFfn(d_ff=config.count("intermediate_size"))
 
 
+def _grouped(config: ConfigFields, **more: bool) -> GroupedQueryAttention:
+    """Grouped-query attention of a mixture of experts."""
+    n_heads, n_kv_heads = _grouped_heads(config)
+    return GroupedQueryAttention(
+        n_heads=n_heads,
+        n_kv_heads=n_kv_heads,
+        d_head=_head_width(config, n_heads),
+        **more,
+    )
+
+
+def _routed(config: ConfigFields, name: str, d_ff: str, **more: Any) -> MoeFfn:
+    """Experts in every layer: their number is the field ``name``, their width ``d_ff``.
+
+    ``more`` is what a family has besides.
+    """
+    n_experts, top_k = config.count(name), config.count("num_experts_per_tok")
+    if top_k > n_experts:
+        raise config.error(
+            "num_experts_per_tok", f"must be at most {name} = {n_experts}"
+        )
+    width = config.count(d_ff)
+    shape = {"n_shared": 0, "n_dense_layers": 0, "d_ff_dense": width} | more
+    return MoeFfn(d_ff=width, n_experts=n_experts, top_k=top_k, **shape)
+
+
+def _mixtral(config: ConfigFields) -> tuple[GroupedQueryAttention, MoeFfn]:
+    """mixtral: Llama's attention, experts in every layer."""
+    return _grouped(config), _routed(config, *NUMBER_AND_WIDTH, router_bias=False)
+
+
+def _qwen3_moe(config: ConfigFields) -> tuple[GroupedQueryAttention, MoeFfn]:
+    """qwen3_moe: experts in every layer, norms of queries and keys."""
+    config.must_be("decoder_sparse_step", 1)
+    config.must_be("mlp_only_layers", [])
+    bias = config.flag("attention_bias")
+    ffn = _routed(
+        config,
+        "num_experts",
+        "moe_intermediate_size",
+        d_ff_dense=config.count("intermediate_size"),
+        router_bias=False,
+    )
+    return _grouped(config, qkv_bias=bias, out_bias=bias, qk_norm=True), ffn
+
+
+def _gpt_oss(config: ConfigFields) -> tuple[GroupedQueryAttention, MoeFfn]:
+    """gpt_oss: biases everywhere, and a learned score of a sink for each head."""
+    bias = config.flag("attention_bias")
+    attention = _grouped(config, qkv_bias=bias, out_bias=bias, sinks=True)
+    return attention, _routed(config, *NUMBER_AND_WIDTH, expert_bias=True)
+
+
+def _glm4_moe(config: ConfigFields) -> tuple[GroupedQueryAttention, MoeFfn]:
+    """glm4_moe: DeepSeek's experts with grouped-query attention."""
+    bias, norm = config.flag("attention_bias"), config.flag("use_qk_norm")
+    return _grouped(config, qkv_bias=bias, qk_norm=norm), _experts(config)
+
+
+def _llama4(config: ConfigFields) -> tuple[GroupedQueryAttention, MoeFfn]:
+    """llama4: one shared expert, and dense layers between those with experts."""
+    config.must_be("attention_bias", False)
+    step, n_layers = (
+        config.count(name)
+        for name in ("interleave_moe_layer_step", "num_hidden_layers")
+    )
+    ffn = _routed(
+        config,
+        *NUMBER_AND_WIDTH,
+        n_shared=1,
+        n_dense_layers=n_layers - n_layers // step,
+        d_ff_dense=config.count("intermediate_size_mlp"),
+        router_bias=False,
+    )
+    return _grouped(config), ffn
+
+
+def _minimax(config: ConfigFields) -> tuple[GroupedQueryAttention, MoeFfn]:
+    """minimax_m2: one norm for all heads of a layer, a bias that balances experts."""
+    config.must_be("qk_norm_type", "per_layer")
+    attention = _grouped(config, norm_of_layer=config.flag("use_qk_norm"))
+    bias = config.flag("use_routing_bias")
+    return attention, _routed(config, *NUMBER_AND_WIDTH, router_bias=bias)
+
+
 def _deepseek(config: ConfigFields) -> tuple[LatentAttention, MoeFfn]:
-    """deepseek_v3 and kimi_k2: MLA, dense layers first, then experts."""
+    """deepseek_v3, deepseek_v32, kimi_k2: MLA, dense layers first, then experts."""
     config.must_be("attention_bias", False)
     config.must_be("moe_layer_freq", 1)
     attention = LatentAttention(
@@ -82,8 +170,17 @@ def _deepseek(config: ConfigFields) -> tuple[LatentAttention, MoeFfn]:
         d_latent=config.count("kv_lora_rank"),
         d_rope=config.count("qk_rope_head_dim"),
         d_q=None if config.is_null("q_lora_rank") else config.count("q_lora_rank"),
+        **_indexer(config),
     )
     return attention, _experts(config)
+
+
+def _indexer(config: ConfigFields) -> dict[str, int]:
+    """Heads of the indexer that chooses what is attended to, in deepseek_v32."""
+    if config.fields["model_type"] != "deepseek_v32":
+        return {}
+    fields = {"n_index_heads": "index_n_heads", "d_index": "index_head_dim"}
+    return {name: config.count(field) for name, field in fields.items()}
 
 
 def _experts(config: ConfigFields) -> MoeFfn:
@@ -114,7 +211,14 @@ FAMILIES: Mapping[str, Callable[[ConfigFields], Any]] = {
     "mistral": _dense,
     "qwen2": _dense,
     "qwen3": _dense,
+    "mixtral": _mixtral,
+    "qwen3_moe": _qwen3_moe,
+    "gpt_oss": _gpt_oss,
+    "glm4_moe": _glm4_moe,
+    "llama4_text": _llama4,
+    "minimax_m2": _minimax,
     "deepseek_v3": _deepseek,
+    "deepseek_v32": _deepseek,
     "kimi_k2": _deepseek,
 }
 
@@ -124,9 +228,11 @@ def model_from_config(
 ) -> ModelShape:
     """Read a model's shape from a ``config.json``: its path, its folder, or its dict.
 
-    Families: llama, mistral, qwen2, qwen3, deepseek_v3, kimi_k2 (by ``model_type``).
-    A sliding window does not change the shape and is ignored, and so is a head for
-    multi-token prediction. ``name`` defaults to the folder, or else to the family.
+    Families (by ``model_type``): llama, mistral, qwen2, qwen3; mixtral, qwen3_moe,
+    gpt_oss, glm4_moe, llama4, minimax_m2; deepseek_v3, deepseek_v32, kimi_k2. Of a
+    model that sees, its ``text_config`` is read. A sliding window does not change the
+    shape and is ignored, and so is a head for multi-token prediction. ``name`` defaults
+    to the folder, or else to the family.
 
     Raises:
         OSError: the file cannot be read.
@@ -135,6 +241,7 @@ def model_from_config(
             names the field, the family and the file.
     """
     fields, place = _load(config)
+    fields = fields.get("text_config", fields)
     family = fields.get("model_type")
     if not isinstance(family, str) or family not in FAMILIES:
         known = ", ".join(FAMILIES)

@@ -15,10 +15,11 @@ from llmserve_lab.catalog.data.models import MODELS
 from llmserve_lab.catalog.data.precisions import PRECISIONS
 from llmserve_lab.catalog.records.accelerator import Accelerator, MemoryLevel
 from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.catalog.records.link import Link
 from llmserve_lab.catalog.records.shape import ModelShape
 from llmserve_lab.formula.origin import Sourced
-from llmserve_lab.formula.text import plain
+from llmserve_lab.formula.text import plain, said
 from llmserve_lab.page.table import Cell, Table
 
 NONE = "–"
@@ -39,11 +40,11 @@ class Sources:
         """Value, unit and the number of its note; a dash where there is no value."""
         return NONE if cited is None else self._noted(cited.shown(digits), cited)
 
-    def scaled(self, cited: Cited | None, one: float) -> str:
+    def scaled(self, cited: Cited | None, one: float, *, digits: int = 5) -> str:
         """Value in multiples of ``one``, and the number of its note."""
-        return (
-            NONE if cited is None else self._noted(plain(cited.value / one, 5), cited)
-        )
+        if cited is None:
+            return NONE
+        return self._noted(plain(cited.value / one, digits), cited)
 
     def _noted(self, text: str, cited: Cited) -> str:
         number = self.number(f"{cited.kind}: {cited.source}")
@@ -57,22 +58,12 @@ class Sources:
 
 
 def accelerator_table() -> Table:
-    """Dense peaks, memory and link of every accelerator, per device."""
+    """Dense peaks and memory bandwidth of every accelerator, per device."""
     sources = Sources()
-    size = sources.number(GB_NOTE)
     rows = [_accelerator_row(each, sources) for each in ACCELERATORS.values()]
     return Table(
-        "Accelerators: dense datasheet peaks in TFLOP/s, and memory, per device",
-        (
-            "accelerator",
-            "BF16",
-            "FP8",
-            "FP4",
-            f"memory [{size}]",
-            "bandwidth",
-            "link",
-            "devices",
-        ),
+        "Accelerators: dense datasheet peaks in TFLOP/s, and memory bandwidth",
+        ("accelerator", "BF16", "FP8", "FP4", "bandwidth"),
         rows,
         sources.notes,
     )
@@ -81,15 +72,36 @@ def accelerator_table() -> Table:
 def _accelerator_row(device: Accelerator, sources: Sources) -> tuple[Cell, ...]:
     if not device.disclosed:
         fitted = sources.number("undisclosed: a paper prints only fitted coefficients")
-        return (f"{device.name} [{fitted}]", *(NONE,) * 7)
+        return (f"{device.name} [{fitted}]", *(NONE,) * 4)
     peaks = (device.peak_flops.get(key) for key in ("bf16", "fp8", "fp4"))
     return (
         device.name,
         *(sources.scaled(peak, 1e12) for peak in peaks),
-        sources.cell(device.hbm_bytes),
         sources.cell(device.hbm_bw),
-        LINKS[device.scale_up].name,
-        device.num_devices,
+    )
+
+
+def capacity_table() -> Table:
+    """Memory of every accelerator as printed and as its driver shows it; its link."""
+    sources = Sources()
+    size = sources.number(GB_NOTE)
+    disclosed = [each for each in ACCELERATORS.values() if each.disclosed]
+    rows = [
+        (
+            device.name,
+            sources.cell(device.hbm_bytes, digits=3),
+            sources.cell(device.usable_bytes, digits=3),
+            LINKS[device.scale_up].name,
+            device.num_devices,
+        )
+        for device in disclosed
+    ]
+    columns = ("accelerator", f"memory [{size}]", "driver shows", "link", "joins")
+    return Table(
+        "Memory of a device, its link, and how many devices that joins",
+        columns,
+        rows,
+        sources.notes,
     )
 
 
@@ -117,40 +129,52 @@ def _link_row(link: Link, sources: Sources) -> tuple[Cell, ...]:
 
 
 def model_table() -> Table:
-    """Shape of every model, and its sizes as counted from the shape, in 16 bits."""
+    """Shape of every model, and what a token leaves in its cache, in 16 bits."""
     sources = Sources()
-    rows = [_model_row(each, sources) for each in MODELS.values()]
-    return Table(
-        "Models: shapes, and sizes counted from them, parameters in billions",
+    rows = [
         (
-            "model",
-            "attention",
-            "n_l",
-            "d",
-            "h",
-            "parameters",
-            "active",
-            "published",
-            "KV bytes per token, 16 bits",
-        ),
+            f"{model.name} [{sources.number(f'shape: {model.source}')}]",
+            model.attention.kind,
+            model.n_layers,
+            _experts(model),
+            said(model.kv_bytes_per_token(BF16.bytes_kv), "byte", 4),
+        )
+        for model in MODELS.values()
+    ]
+    return Table(
+        "Models: shapes, and the cache of a token in 16 bits",
+        ("model", "attention", "layers", "experts", "cache a token"),
         rows,
         sources.notes,
     )
 
 
-def _model_row(model: ModelShape, sources: Sources) -> tuple[Cell, ...]:
-    shape = sources.number(f"shape: {model.source}")
-    return (
-        f"{model.name} [{shape}]",
-        model.attention.kind,
-        model.n_layers,
-        model.d_model,
-        model.attention.n_heads,
-        plain(model.params_total / 1e9, 5),
-        plain(model.params_active / 1e9, 5),
-        sources.scaled(model.published.get("params_total"), 1e9),
-        f"{model.kv_bytes_per_token(BF16.bytes_kv):,.0f}",
+def size_table() -> Table:
+    """Sizes of every model as counted from its shape, beside what is published."""
+    sources = Sources()
+    rows = [
+        (
+            model.name,
+            plain(model.params_total / 1e9, 5),
+            plain(model.params_active / 1e9, 5),
+            sources.scaled(model.published.get("params_total"), 1e9),
+        )
+        for model in MODELS.values()
+    ]
+    return Table(
+        "Models: parameters in billions, counted from the shapes",
+        ("model", "parameters", "active", "published"),
+        rows,
+        sources.notes,
     )
+
+
+def _experts(model: ModelShape) -> str:
+    """Experts that a token meets, of those that there are, and shared ones."""
+    if not isinstance(model.ffn, MoeFfn):
+        return NONE
+    shared = f" + {model.ffn.n_shared}" if model.ffn.n_shared else ""
+    return f"{model.ffn.top_k} of {model.ffn.n_experts}{shared}"
 
 
 def efficiency_table() -> Table:

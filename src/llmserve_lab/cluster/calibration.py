@@ -1,4 +1,4 @@
-"""All-reduces as they are done: constants of ring, one-shot and in-switch, fitted.
+"""All-reduces as they are done: constants of four ways to add up, fitted.
 
 Each kind is a straight line in its steps and its bytes. The lines are fitted by least
 squares of relative errors to single all-reduces that were measured on H100s.
@@ -15,12 +15,14 @@ import numpy as np
 from llmserve_lab.catalog import Cited, link
 from llmserve_lab.catalog.evidence.collectives import (
     ENGINE_RUNS,
-    RING_RUNS,
+    NCCL_RUNS,
     SWITCH_RUNS,
     AllReduceRun,
 )
 
 ONE_SHOT_BYTES = 2**20  # that arrive at a GPU: up to here an engine takes one shot
+TWO_SHOT = (2**19, 2**23)  # tensors for which it takes two, on four GPUs: from, below
+LARGEST = 2**26  # tensors up to here: an engine leaves larger ones to NCCL
 LINK = "nvlink4"
 Line = Callable[[AllReduceRun], tuple[float, ...]]
 
@@ -69,14 +71,18 @@ def _fitted(runs: Sequence[AllReduceRun], line: Line, *, steps: bool) -> FittedR
 
 
 @cache
-def ring() -> FittedReduce:
-    """NCCL's ring: a start, 2(g − 1) steps, and 2(g − 1)/g of the tensor."""
+def nccl() -> FittedReduce:
+    """NCCL without the switch: a start, 2(g − 1) steps, and 2(g − 1)/g of the tensor.
+
+    The form is that of a ring; NCCL chose its algorithm itself, size by size.
+    """
 
     def line(run: AllReduceRun) -> tuple[float, ...]:
         steps = 2 * (run.n_gpus - 1)
         return 1.0, float(steps), steps / run.n_gpus * run.nbytes
 
-    return _fitted(RING_RUNS, line, steps=True)
+    runs = [run for run in NCCL_RUNS if run.nbytes <= LARGEST]
+    return _fitted(runs, line, steps=True)
 
 
 @cache
@@ -87,6 +93,21 @@ def one_shot() -> FittedReduce:
     """
     runs = [run for run in ENGINE_RUNS if _arriving(run) <= ONE_SHOT_BYTES]
     return _fitted(runs, lambda run: (1.0, _arriving(run)), steps=False)
+
+
+@cache
+def two_shot() -> FittedReduce:
+    """An engine's own kernel in two steps: every GPU adds one piece, then reads all.
+
+    It is fitted where an engine takes it, on four GPUs.
+    """
+    least, most = TWO_SHOT
+    runs = [r for r in ENGINE_RUNS if r.n_gpus == 4 and least <= r.nbytes < most]
+
+    def line(run: AllReduceRun) -> tuple[float, ...]:
+        return 1.0, 2 * (run.n_gpus - 1) / run.n_gpus * run.nbytes
+
+    return _fitted(runs, line, steps=False)
 
 
 @cache

@@ -87,6 +87,42 @@ def one_shot(log: Logged) -> None:
     log.note(every, every)
 
 
+def two_shot(log: Logged) -> None:
+    """Every rank adds up one chunk from all others, then all read all sums."""
+    ranks, here = log.rank.num_ranks, log.rank.index
+    others = [i for i in range(ranks) if i != here]
+    mine = np.array(log.held, dtype=np.float64)
+    for other in others:
+        log.rank.send(mine[other : other + 1], dst=other)
+    parts = [float(log.rank.recv(src=other)[0]) for other in others]
+    log.held[here] = float(mine[here]) + sum(parts)
+    log.note((here,), tuple(others))
+    for other in others:
+        log.rank.send(np.array([log.held[here]], dtype=np.float64), dst=other)
+    for other in others:
+        log.held[other] = float(log.rank.recv(src=other)[0])
+    log.note(tuple(others), (here,))
+
+
+def in_switch(log: Logged) -> None:
+    """The last rank stands for the switch: it adds all tensors and returns the sum."""
+    ranks, here = log.rank.num_ranks, log.rank.index
+    switch, every = ranks - 1, tuple(range(len(log.held)))
+    mine = np.array(log.held, dtype=np.float64)
+    if here == switch:
+        tensors = [log.rank.recv(src=other) for other in range(switch)]
+        log.held = [float(each) for each in sum(tensors, np.zeros_like(mine))]
+        log.note(every, ())
+        for other in range(switch):
+            log.rank.send(np.array(log.held, dtype=np.float64), dst=other)
+        log.note((), every)
+        return
+    log.rank.send(mine, dst=switch)
+    log.note((), every)
+    log.held = [float(each) for each in log.rank.recv(src=switch)]
+    log.note(every, ())
+
+
 def numbers(ranks: int, *, gathered: bool = False) -> list[list[float | None]]:
     """Chunk c of rank r holds (r + 1)(c + 1); for an all-gather, one finished sum."""
     own: list[list[float | None]] = [

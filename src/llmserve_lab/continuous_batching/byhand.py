@@ -21,14 +21,14 @@ FIRST = 2  # slots of the figure; C is the first request of the second batch
 def static_wait() -> dict[str, float]:
     """C's wait in the static batch, in s: the prompts, the decodes, what is left.
 
-    Rounded to a tenth of a ms on the way, so that the lines add up as they are printed.
+    Rounded to a millisecond on the way, so that the lines add up as they are printed.
     """
     run = logged(four(), Static(FIRST), cost())
     _, b, c, _ = four()
     batch = [frame.end_s - frame.start_s for frame in frames(run)][: b.output_len]
-    prompts, decodes = round(batch[0], 4), round(sum(batch[1:]), 4)
-    ends = round(prompts + decodes, 4)
-    wait = round(ends - c.arrival_s, 4)
+    prompts, decodes = round(batch[0], 3), round(sum(batch[1:]), 3)
+    ends = round(prompts + decodes, 3)
+    wait = round(ends - c.arrival_s, 3)
     first_s, rows_s = round(batch[0], 5), round(FIRST * PROMPT * cost().row_s, 5)
     launches_s = round(cost().overhead_s + cost().prompt_s, 5)
     return {
@@ -41,18 +41,30 @@ def static_wait() -> dict[str, float]:
         "each": sum(batch[1:]) / len(batch[1:]),
         "batch": ends,
         "wait": wait,
-        "ttft": round(wait + prompts, 4),
+        "ttft": round(wait + prompts, 3),
     }
 
 
 def freeze() -> dict[str, float]:
-    """The iteration that reads the book in one piece, in s, rounded to ms."""
+    """The iteration that reads the long prompt in one piece, in s, rounded to ms."""
     machine = cost()
     linear = round(LONG * machine.row_s, 3)
     attention = round(LONG * LONG / 2 * machine.pair_s, 3)
     total = round(longest_gap_s(whole()), 3)
     other = round(total - linear - attention, 3)
     return {"linear": linear, "attention": attention, "other": other, "sum": total}
+
+
+def freeze_at(share: float) -> float:
+    """The same iteration if attention reached only ``share`` of the peak."""
+    parts, reached = freeze(), float(setting()["eff_compute"])
+    return parts["sum"] + parts["attention"] * (reached / share - 1)
+
+
+def attention_share() -> float:
+    """Attention's part of computing the longest prompt that was measured."""
+    load = IterationLoad.of(chunk=longest_measured())
+    return 1 - load.rows * cost().row_s / cost().compute_s(load)
 
 
 def chunk_parts(prefix: int, chunk: int = 512) -> dict[str, float]:
@@ -80,7 +92,7 @@ def chunk_parts(prefix: int, chunk: int = 512) -> dict[str, float]:
 
 
 def prompt_runs() -> Setting:
-    """The measured runs nearest to the book, in time to first token.
+    """The measured runs nearest to the long prompt, in time to first token.
 
     Of smaller models no run has a public protocol, of longer prompts there is none.
     """
@@ -109,8 +121,15 @@ def prompt_band() -> Band:
 
 
 def prompt_error(prompt_len: int = LONG) -> Band | Unmeasured:
-    """Error band of the time to first token here: of the book, if nothing is said."""
+    """Error band of the time to first token here, of the long prompt by default."""
     return example_band("ttft", clients=DECODES, prompt_len=prompt_len)
+
+
+def beside_two_rows_s() -> float:
+    """The decodes and, beside them, the first two rows of a prompt."""
+    own = IterationLoad.of(chunk=1, context=PROMPT)
+    beside = IterationLoad(*(DECODES * each for each in own))
+    return cost().seconds(beside.plus(IterationLoad.of(chunk=2)))
 
 
 def row_flops() -> Computed:

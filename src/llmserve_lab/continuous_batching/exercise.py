@@ -1,7 +1,7 @@
 """The reader's own scheduler: a function that splits the budget among the prompts.
 
 The engine asks it before every iteration. The check serves a rush of short prompts that
-come while a book is read, and says what is still wrong.
+come while a long prompt is read, and says what is still wrong.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from llmserve_lab.engine.scheduler.state import BatchState
 from llmserve_lab.formula.text import si
 from llmserve_lab.running_example import cost
 
+Shares = list[tuple[Prompt, int]]  # a prompt and its rows
 Split = Callable[[list[Prompt], int], list[tuple[Prompt, int]]]
 BUDGET = 512  # rows of an iteration, decodes included
 RUSH, RUSH_LEN = 150, 520  # short prompts and their tokens: each fills a budget
@@ -91,7 +92,7 @@ def in_order_of_arrival(prompts: list[Prompt], budget: int) -> list[tuple[Prompt
     return chunks
 
 
-def fair_share(prompts: list[Prompt], budget: int) -> list[tuple[Prompt, int]]:
+def fair_share(prompts: list[Prompt], budget: int) -> Shares:
     """Equal parts for all; what a short prompt does not need goes to the others."""
     chunks = []
     shortest_first = sorted(prompts, key=lambda prompt: prompt.pending)
@@ -103,7 +104,7 @@ def fair_share(prompts: list[Prompt], budget: int) -> list[tuple[Prompt, int]]:
 
 
 def rush() -> list[Request]:
-    """Requests that decode, a book, and short prompts that keep coming meanwhile."""
+    """Requests that decode, a long prompt, and short ones that keep coming."""
     calm, every_s = beside_a_book(), cost().seconds(IterationLoad.of(chunk=BUDGET))
     start, first = BOOK_ARRIVES_S + every_s, len(calm)
     short = [
@@ -136,8 +137,8 @@ def check(split: Split) -> str:
         )
     if (still_s := _standstill_s(run)) > STILL_S:
         return (
-            f"not yet: the short prompts are quick, but the book stands "
-            f"still for\n{si(still_s, 's')}; {si(STILL_S, 's')} would do."
+            f"not yet: the short prompts are quick, but the long prompt "
+            f"stands still for\n{si(still_s, 's')}; {si(STILL_S, 's')} would do."
         )
     return _if_in_time(run, slowest_s)
 
@@ -147,17 +148,17 @@ def _if_in_time(run: Report, slowest_s: float) -> str:
     factor = ttft_s(run, LONG) / ttft_s(fcfs, LONG)
     if factor > LATER:
         return (
-            f"not yet: the book takes {factor:.2f} times as long as in "
-            f"order of arrival;\n{LATER:g} times would do."
+            f"not yet: the long prompt takes {factor:.2f} times as long as "
+            f"in order of arrival;\n{LATER:g} times would do."
         )
     return (
         f"well done: the slowest short prompt waits {si(slowest_s, 's')},\n"
-        f"and the book takes {factor:.2f} times as long as in order of arrival."
+        f"and the long prompt takes {factor:.2f} times as long as in order of arrival."
     )
 
 
 def _standstill_s(run: Report) -> float:
-    """Longest time between two iterations that carry a piece of the book."""
+    """Longest time between two iterations that carry a piece of the long prompt."""
     ends = [
         frame.end_s
         for frame in frames(run)

@@ -37,23 +37,23 @@ def mixing_table() -> Table:
     ]
     columns = (
         "scheduler",
-        "chat: TTFT p50",
-        "TBT p99",
-        "papers: TTFT p50",
-        "TBT p99",
+        "chat: TTFT",
+        "TBT",
+        "papers: TTFT",
+        "TBT",
     )
     note = (
         f"Measured: {SARATHI}; {SARATHI_SETTING}. Mixing: prompts share iterations "
-        "with decodes; chunks: long prompts are cut. p50: median; p99: one in a "
-        "hundred exceeds it."
+        "with decodes; chunks: long prompts are cut. TTFT: median; TBT: P99, one "
+        "in a hundred exceeds it."
     )
     return Table("What chunks do, measured", columns, rows, (note,))
 
 
 RESULTS = {
     "calm": ("an iteration of five decodes", "s"),
-    "whole-ttft": ("the book in one piece: TTFT", "s"),
-    "whole-gap": ("the book in one piece: longest gap", "s"),
+    "whole-ttft": ("the long prompt in one piece: TTFT", "s"),
+    "whole-gap": ("the long prompt in one piece: longest gap", "s"),
     "512-ttft": ("in chunks of 512: TTFT", "s"),
     "512-gap": ("in chunks of 512: longest gap", "s"),
     "2048-ttft": ("in chunks of 2,048: TTFT", "s"),
@@ -101,9 +101,9 @@ def machines_table() -> Table:
             RESULTS.values(), machines().values(), strict=True
         )
     ]
-    columns = ("result", "datasheet", "as measured", "ratio")
+    columns = ("result", "datasheet", "as served (predicted)", "ratio")
     note = (
         "A TTFT is longer than the gap by what was left of the iteration that ran when "
-        "the book arrived."
+        "the long prompt arrived."
     )
     return Table("The same page on two machines", columns, rows, (note,))

@@ -2,27 +2,64 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
+from llmserve_lab.catalog.evidence.servers import VLLM_TOKEN_BUDGET
 from llmserve_lab.continuous_batching.byhand import prompt_band
-from llmserve_lab.continuous_batching.lanes import (
-    longest_gap_s,
-    mean_gap_s,
-    served,
-    ttft_s,
+from llmserve_lab.continuous_batching.lanes import longest_gap_s, mean_gap_s, ttft_s
+from llmserve_lab.continuous_batching.machine import (
+    DECODES,
+    LONG,
+    TARGET_S,
+    replayed,
 )
-from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S
+from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.sweep import REQUESTS
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
-from llmserve_lab.engine import Chunked, IterationLoad, Pool, Report, simulate
+from llmserve_lab.engine import Chunked, IterationLoad, Pool, simulate
+from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import ANSWER, PROMPT, cost
 
 SEQS, TILE = 256, 128  # slots; rows that a kernel computes together
-SOURCE = "vLLM 0.33.0: vllm/engine/arg_utils.py, vllm/benchmarks/serve.py"
+GRAPH_ROWS = 512  # the most rows that vLLM records launches for, on this GPU
+BUDGETS = (256, 384, GRAPH_ROWS, 640, 768, 1024, 2048, 4096, 8192)  # rows
+USUAL = (4096, 8192, 32_768, LONG)  # tokens of the longest usual prompt
+DEFAULT = int(VLLM_TOKEN_BUDGET.value)
+CAP, CAPPED_BUDGET = 512, 1536  # rows of one prompt, and of all
+FEW = (1024, 2048)  # budgets that t_rest is measured with: no launch is recorded
+SOURCE = (
+    "vLLM 0.33.0: vllm/engine/arg_utils.py, vllm/benchmarks/serve.py, "
+    "vllm/config/compilation.py (cudagraph_mode FULL_AND_PIECEWISE, "
+    "max_cudagraph_capture_size)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trade:
+    """What a budget makes of the long prompt and of the five that decode beside it."""
+
+    budget: int
+    gap_s: float
+    mean_s: float
+    ttft_s: float
+
+
+@cache
+def trade(budget: int, *, recorded: bool = False) -> Trade:
+    """The long prompt under a budget; ``recorded`` launches cost what decodes' cost."""
+    machine = replayed() if recorded else cost()
+    run = logged(beside_a_book(), Chunked(budget, max_batch=SEQS), machine)
+    return Trade(
+        budget=budget,
+        gap_s=longest_gap_s(run),
+        mean_s=mean_gap_s(run),
+        ttft_s=ttft_s(run),
+    )
 
 
 def share_below() -> float:
-    """How far below a measured TTFT a prediction came out, as a share of it.
+    """How far below a measured TTFT one prediction in twenty came out, as a share.
 
     The error is that of a larger model with shorter prompts: of what is served here
     nothing was measured. In whole per cent, as it is printed.
@@ -35,59 +72,119 @@ def safe_target_s() -> float:
     return TARGET_S * (1 - share_below())
 
 
-def safe_chunk() -> int:
-    """Rows that fit at the end of the book with the error taken off the target."""
+def _calm() -> IterationLoad:
+    """The requests that decode beside the long prompt."""
     own = IterationLoad.of(chunk=1, context=PROMPT)
-    beside = IterationLoad(*(DECODES * each for each in own))
-    return cost().chunk_within(safe_target_s(), load=beside, context=LONG)
+    return IterationLoad(*(DECODES * each for each in own))
+
+
+def safe_chunk(prompt_len: int = LONG) -> int:
+    """Rows that fit after such a prompt with the error taken off the target."""
+    return cost().chunk_within(safe_target_s(), load=_calm(), context=prompt_len)
+
+
+def bound(prompt_len: int = LONG) -> int:
+    """The largest token budget: the safe chunk and its decodes, whole tiles."""
+    return (safe_chunk(prompt_len) + DECODES) // TILE * TILE
+
+
+def bounds_table() -> Table:
+    """Table of the largest budget, and what it keeps, by the longest usual prompt."""
+    most = saturated(DEFAULT)
+    rows = [
+        (
+            f"{tokens:,}",
+            f"{safe_chunk(tokens):,}",
+            f"{bound(tokens):,}",
+            f"{saturated(bound(tokens)) / most:.0%}",
+        )
+        for tokens in USUAL
+    ]
+    columns = ("prompt", "rows that fit", "budget", "throughput")
+    note = (
+        "Longest usual prompt, in tokens. Throughput of usual requests that never "
+        f"cease to wait, in {SEQS} slots, "
+        f"against a budget of {DEFAULT:,}; all launched one by one."
+    )
+    return Table("The largest budget that keeps the target", columns, rows, (note,))
+
+
+def capped_gap_s(*long_prompts: int) -> float:
+    """An iteration in which long prompts, capped, share a larger budget.
+
+    Each argument is the prefix of a long prompt that has the cap's rows; fresh prompts
+    take what is left of the budget.
+    """
+    load = _calm()
+    for prefix in long_prompts:
+        load = load.plus(IterationLoad.of(chunk=CAP, context=prefix))
+    rest = CAPPED_BUDGET - DECODES - CAP * len(long_prompts)
+    return cost().seconds(load.plus(IterationLoad.of(chunk=rest)))
 
 
 def budget() -> int:
-    """The token budget to start with: the safe chunk and its decodes, whole tiles."""
-    return (safe_chunk() + DECODES) // TILE * TILE
+    """The token budget to try first: within the bound, and with recorded launches."""
+    return min(GRAPH_ROWS, bound())
+
+
+def even_launch_s() -> float:
+    """What a replayed launch costs where the first budget is as quick as the bound.
+
+    The time to the long prompt's first token falls by the same in every iteration.
+    """
+    slow, quick = trade(budget()), trade(budget(), recorded=True)
+    share = (slow.ttft_s - trade(bound()).ttft_s) / (slow.ttft_s - quick.ttft_s)
+    return cost().overhead_s + (1 - share) * cost().prompt_s
+
+
+def crowded_gap_s() -> float:
+    """The last iteration of the long prompt beside as many decodes as slots but its."""
+    beside = SEQS - 1
+    own = IterationLoad.of(chunk=1, context=PROMPT + ANSWER)
+    decodes = IterationLoad(*(beside * each for each in own))
+    chunk = IterationLoad.of(chunk=budget() - beside, context=LONG)
+    return cost().seconds(decodes.plus(chunk))
+
+
+def rest_by_two_s() -> float:
+    """What an iteration takes without the chunk, from the gaps of two budgets."""
+    (less, more), chunks = (trade(rows) for rows in FEW), [r - DECODES for r in FEW]
+    slope = (more.gap_s - less.gap_s) / (chunks[1] - chunks[0])
+    return less.gap_s - chunks[0] * slope
 
 
 @cache
-def book() -> Report:
-    """The book beside the five that decode, under the budget."""
-    return served(beside_a_book(), Chunked(budget(), max_batch=SEQS))
-
-
-def book_gap_s() -> float:
-    """Longest gap of a reader under the budget."""
-    return longest_gap_s(book())
-
-
-def book_mean_gap_s() -> float:
-    """Mean gap while the book is read."""
-    return mean_gap_s(book())
-
-
-def book_ttft_s() -> float:
-    """When the book's first token comes."""
-    return ttft_s(book())
-
-
-@cache
-def saturated(rows: int) -> float:
+def saturated(rows: int, *, recorded: bool = False) -> float:
     """Output tokens per second of usual requests that never cease to wait.
 
-    ``rows`` are the token budget.
+    ``rows`` are the token budget; ``recorded`` launches cost what decodes' cost.
     """
     asked = crowd(per_s=1e6, num_requests=REQUESTS)
-    run = simulate(asked, Pool(cost(), Chunked(rows, max_batch=SEQS)))
+    machine = replayed() if recorded else cost()
+    run = simulate(asked, Pool(machine, Chunked(rows, max_batch=SEQS)))
     return run.throughput_tokens_per_s
 
 
 def commands() -> str:
-    """The server's command line with the budget, and a benchmark that checks it."""
-    model = "meta-llama/Llama-3.1-8B-Instruct"
-    return f"""# in one terminal: the server
-vllm serve {model} \\
-  --max-num-batched-tokens {budget()} --max-num-seqs {SEQS}
-
-# in another, once it is up; send your longest usual prompt meanwhile
-vllm bench serve --model {model} \\
-  --dataset-name random --request-rate 3 --num-prompts 1000 \\
-  --random-input-len {PROMPT} --random-output-len {ANSWER} \\
-  --percentile-metrics ttft,tpot,itl --metric-percentiles 99,100"""
+    """The server's command line with the budget, and two clients that check it."""
+    return f"""# in each of three terminals
+M=meta-llama/Llama-3.1-8B-Instruct
+# 1: the server
+vllm serve $M \\
+  --max-num-batched-tokens {budget()} \\
+  --max-num-seqs {SEQS}
+# 2: usual requests, for five minutes
+vllm bench serve --model $M \\
+  --dataset-name random \\
+  --request-rate 3 --num-prompts 1000 \\
+  --num-warmups 10 \\
+  --random-input-len {PROMPT} \\
+  --random-output-len {ANSWER} \\
+  --percentile-metrics ttft,tpot,itl \\
+  --metric-percentiles 50,99,100
+# 3, meanwhile: the long prompt, five times
+vllm bench serve --model $M \\
+  --dataset-name random --seed $RANDOM \\
+  --max-concurrency 1 --num-prompts 5 \\
+  --random-input-len {LONG} \\
+  --random-output-len 10"""

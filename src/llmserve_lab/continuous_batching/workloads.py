@@ -1,4 +1,4 @@
-"""The chapter's requests: four of unlike length, a book, a crowd, and a full cache."""
+"""The chapter's requests: four of unlike length, a long one, a crowd, a full cache."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from llmserve_lab.running_example import ANSWER, PROMPT, model
 
 LETTERS = "ABCDEF"
 FOUR = ((0.0, 200), (0.0, 1000), (2.0, 250), (2.3, 300))  # arrival in s, answer
-LONG_ANSWER = 800  # tokens of each answer beside the book: enough to see it out
-BEHIND_S, SHORT = 0.1, 100  # a short prompt comes so long after the book
+LONG_ANSWER = 800  # tokens of each answer beside the long one: enough to see it out
+BEHIND_S, SHORT = 0.1, 100  # a short prompt comes so long after the long one
 LONGEST = 4000  # tokens of an answer in the crowd
 
 

@@ -31,6 +31,9 @@ start_s = Quantity(
     r"t_{\mathrm{start}}", "s", "start of a collective: its kernel, the first signal"
 )
 one_shot_s = Quantity(r"t_{\mathrm{shot}}", "s", "time of a one-shot all-reduce")
+two_shot_s = Quantity(
+    r"t_{\mathrm{two}}", "s", "time of a two-shot all-reduce, in two steps"
+)
 in_switch_s = Quantity(
     r"t_{\mathrm{sw}}", "s", "time of an all-reduce that the switch adds up"
 )

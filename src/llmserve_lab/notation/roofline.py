@@ -14,6 +14,9 @@ long_intensity = Positive(
 attn_intensity = Positive(
     r"I_{\mathrm{att}}", "FLOP/byte", "intensity of attention alone"
 )
+endless_intensity = Positive(
+    r"I_{\infty}", "FLOP/byte", "intensity in a batch without end"
+)
 ridge = Positive(r"I_{\mathrm{ridge}}", "FLOP/byte", "ridge point")
 attainable_flops = Positive(r"C_{\mathrm{roof}}", "FLOP/s", "compute under the roof")
 crossover_context = Positive(

@@ -50,7 +50,7 @@ tp_speedup = Positive(r"S_{\mathrm{tp}}", "dimensionless", "times faster than on
 layer_s = Positive(
     r"t_{\mathrm{layer}}",
     "s/layer",
-    "time of a layer beside its work: launches, waiting for other ranks",
+    "fixed time of a layer, fitted: what its work does not explain",
 )
 request_s = Positive(
     r"t_{\mathrm{req}}", "s/request", "host time for each request in an iteration"
@@ -58,21 +58,23 @@ request_s = Positive(
 launches = Positive(
     r"N_{\mathrm{launch}}",
     "dimensionless",
-    "times that a layer's own time is paid: once, or four times with a prompt",
+    "times that a layer's fixed time is paid, fitted: once, four times with a prompt",
 )
 beside_s = Positive(
-    r"t_{\mathrm{beside}}", "s", "time of an iteration beside a rank's work"
+    r"t_{\mathrm{beside}}",
+    "s",
+    "overhead of an iteration: what is added to a rank's work",
 )
 ring_tp_s = Positive(
     r"t_{\mathrm{tp}}^{\mathrm{ring}}",
     "s",
-    "iteration on all ranks if every all-reduce went round a ring",
+    "iteration on all ranks if NCCL did every all-reduce",
 )
 rest_s = Quantity(
     r"\Delta t_{\mathrm{beside}}",
     "s",
-    "rest of the time beside the work, without all-reduces",
+    "rest of the overhead, without all-reduces",
 )
 ring_more_s = Quantity(
-    r"\Delta t_{\mathrm{ring}}", "s", "what rings would take more than the fastest way"
+    r"\Delta t_{\mathrm{ring}}", "s", "what NCCL would take more than the fastest way"
 )

@@ -87,6 +87,16 @@ NAMES: dict[str, Named] = {
     "all-to-all": Named("--all2all-backend", PARALLEL_CONFIG),
     "expert-balance": Named("--enable-eplb", PARALLEL_CONFIG),
     "two-batch-overlap": Named("--enable-dbo", PARALLEL_CONFIG),
+    "latent-attention": Named(
+        "MLAAttention",
+        "vllm/model_executor/layers/attention/mla_attention.py",
+        "plain for what the scheduler calls prefill, absorbed for decode",
+    ),
+    "grouped-router": Named(
+        "grouped_topk()",
+        "vllm/model_executor/layers/fused_moe/router/grouped_topk_router.py",
+        "topk_group of num_expert_group groups",
+    ),
     "varlen-attention": Named(
         "flash_attn_varlen_func()",
         "vllm/v1/attention/backends/flash_attn.py",

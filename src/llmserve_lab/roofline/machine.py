@@ -5,6 +5,7 @@ from __future__ import annotations
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.running_example import ANSWER, PROMPT, cost, ideal
+from llmserve_lab.validation import dense_rows
 
 MEAN_CONTEXT = PROMPT + ANSWER // 2  # tokens in cache half way through the answer
 BATCH = 32  # requests that decode together, where the page shows several
@@ -17,7 +18,7 @@ def decodes(batch: int, context: int = MEAN_CONTEXT) -> IterationLoad:
 
 
 def terms(batch: int, context: int = MEAN_CONTEXT) -> dict[str, float]:
-    """Seconds of a decode iteration as measured servers run it, term by term."""
+    """Seconds of a decode iteration as served (fitted), term by term."""
     machine, load = cost(), decodes(batch, context)
     shorter, longer = sorted((load.rows * machine.row_s, machine.weights_s))
     products_s = longer + (1 - machine.overlap) * shorter
@@ -27,8 +28,40 @@ def terms(batch: int, context: int = MEAN_CONTEXT) -> dict[str, float]:
         "compute, not hidden": products_s
         - machine.weights_s
         + load.pairs * machine.pair_s,
-        "launches": machine.overhead_s + load.requests * machine.request_s,
+        "launches": machine.overhead_s,
+        "scheduling": load.requests * machine.request_s,
     }
+
+
+def prompt_terms(prompt: int = PROMPT) -> dict[str, float]:
+    """Seconds of an iteration that reads one prompt, as served (fitted), by term."""
+    machine, load = cost(), IterationLoad.of(chunk=prompt)
+    shorter, longer = sorted((load.rows * machine.row_s, machine.weights_s))
+    return {
+        "compute": longer + load.pairs * machine.pair_s,
+        "read, not hidden": (1 - machine.overlap) * shorter,
+        "launches": machine.overhead_s + machine.prompt_s,
+        "scheduling": machine.request_s,
+    }
+
+
+def apart_s(batch: int, context: int = MEAN_CONTEXT) -> tuple[float, float, float]:
+    """The datasheet's bound where attention cannot overlap the products.
+
+    Returns:
+        Seconds to compute the products, to read the weights, and to read the caches;
+        an iteration lasts at least the longer of the first two, and the third.
+    """
+    known, size = ideal(), decode(batch, context)
+    linear_s = float(f.LINEAR_FLOPS.at(known, size)) / float(known["peak_flops"])
+    read_s, kv_s = (float(each.at(known, size)) for each in (f.WEIGHTS_S, f.KV_S))
+    return linear_s, read_s, kv_s
+
+
+def measured_batches() -> tuple[int, int]:
+    """The fewest and the most requests with which servers were measured."""
+    clients = [row.clients for row in dense_rows()]
+    return min(clients), max(clients)
 
 
 def bound_s(batch: int, context: int = MEAN_CONTEXT) -> float:
@@ -39,6 +72,30 @@ def bound_s(batch: int, context: int = MEAN_CONTEXT) -> float:
 def decode(batch: int, context: int = MEAN_CONTEXT) -> dict[str, float]:
     """Sizes of a decode iteration, as the formulas take them."""
     return {"batch": float(batch), "context": float(context), "chunk": 1.0}
+
+
+def longest_that_reaches() -> tuple[int, int]:
+    """Contexts up to which decode can reach the ridge of the datasheet.
+
+    Returns:
+        Tokens with a batch that fills memory, and with a batch without end.
+    """
+    known = ideal()
+    ridge = float(f.RIDGE.at(known))
+
+    def fills(context: int) -> float:
+        size = decode(most_that_fit(context), context)
+        return float(f.INTENSITY.at(known, size))
+
+    def endless(context: int) -> float:
+        size = {"context": float(context), "chunk": 1.0}
+        return float(f.ENDLESS_INTENSITY.at(known, size))
+
+    both = (fills, endless)
+    first, second = (
+        max(c for c in range(1, MEAN_CONTEXT) if reach(c) >= ridge) for reach in both
+    )
+    return first, second
 
 
 def most_that_fit(context: int = MEAN_CONTEXT) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from llmserve_lab.catalog import LINKS
 from llmserve_lab.cluster import Rank, launched, run
-from llmserve_lab.cluster.calibration import ring
+from llmserve_lab.cluster.calibration import nccl
 from llmserve_lab.tensor_parallel.model import SMALL, TOKENS, forward
 from llmserve_lab.transformer import Transformer
 from llmserve_lab.transformer.arithmetic import Array
@@ -32,7 +32,7 @@ def main() -> None:
         print("logits:", *(f"{value:+.9f}" for value in last[:SHOWN]))
         print("next token:", int(np.argmax(last)), "\n")
         print(f"ranks: {done.ledger.num_ranks}")
-        hop_s = ring().hop_s  # of a step, not from end to end
+        hop_s = nccl().hop_s  # of a step, not from end to end
         print(done.ledger.table(LINKS["nvlink4"], latency_s=hop_s))
 
 

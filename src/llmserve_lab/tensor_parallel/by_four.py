@@ -1,4 +1,4 @@
-"""A 4×4 with numbers, cut by columns, by rows, and both chained, on two ranks.
+"""Small matrices with numbers, cut by columns, by rows, and both, on two ranks.
 
 Each rank writes down what it has before, between and after, so that a figure can show
 it. The numbers are small enough to be checked by hand.
@@ -17,7 +17,10 @@ from llmserve_lab.transformer.shard import COLUMNS, ROWS, piece
 RANKS, WIDTH = 2, 4
 X = np.array([[1.0, 2.0, 3.0, 1.0]])
 W = np.array([[1, 0, 2, -1], [0, 1, -1, 2], [2, -1, 0, 1], [1, 2, -3, 0]], dtype=float)
-V = np.array([[1, 0, 1, 0], [0, 2, 0, 1], [1, 1, 0, 0], [0, 1, 1, 0]], dtype=float)
+# Two matrices in a chain: two features become four and two again.
+NARROW = np.array([[1.0, 2.0]])
+UP = np.array([[1, 0, -2, 1], [2, 1, 0, 1]], dtype=float)
+DOWN = np.array([[1, 0], [0, 2], [1, 1], [2, 1]], dtype=float)
 
 
 @dataclass(frozen=True)
@@ -51,20 +54,20 @@ def relu(x: Array) -> Array:
 
 def paired(rank: Rank) -> tuple[CutProduct, CutProduct]:
     """Column-parallel, then row-parallel: nothing is exchanged between the two."""
-    mine = piece(W, rank, axis=COLUMNS)
-    part = relu(X @ mine)
-    first = CutProduct(X, mine, part, part)
-    below = piece(V, rank, axis=ROWS)
+    mine = piece(UP, rank, axis=COLUMNS)
+    part = relu(NARROW @ mine)
+    first = CutProduct(NARROW, mine, part, part)
+    below = piece(DOWN, rank, axis=ROWS)
     product = part @ below
     return first, CutProduct(part, below, product, rank.all_reduce(product))
 
 
 def gathered(rank: Rank) -> tuple[CutProduct, CutProduct]:
     """Column-parallel twice: the second matrix waits for an all-gather."""
-    mine = piece(W, rank, axis=COLUMNS)
-    part = relu(X @ mine)
+    mine = piece(UP, rank, axis=COLUMNS)
+    part = relu(NARROW @ mine)
     whole = rank.all_gather(part, axis=1)
-    return CutProduct(X, mine, part, whole), columns(rank, whole, V)
+    return CutProduct(NARROW, mine, part, whole), columns(rank, whole, DOWN)
 
 
 def execute_one(cut: str) -> ClusterRun[CutProduct]:

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from llmserve_lab.cluster import calibration
 from llmserve_lab.cluster.calibration import FittedReduce
 from llmserve_lab.formula.band import Unmeasured
 from llmserve_lab.page import engines
 from llmserve_lab.roofline.formulas import WEIGHTS_S
-from llmserve_lab.running_example import PROMPT, band
+from llmserve_lab.running_example import PROMPT, band, served_by
 from llmserve_lab.tensor_parallel import formulas as f
 from llmserve_lab.tensor_parallel.arguments import (
+    BLOCK_TOKENS,
     DEFAULT,
     DEVICE,
     MODEL,
+    UTILISATION,
     all_reduce_times,
+    reserve_bytes,
     served,
 )
+from llmserve_lab.tensor_parallel.published import MEASURED, by_degree
+from llmserve_lab.validation import dense_rows
+from llmserve_lab.validation.constants import record
 
 VLLM = engines.VERSION
-# vllm/distributed/device_communicators/all_reduce_utils.py, for compute capability 9.0
-VLLM_ONE_SHOT_KIB, VLLM_SWITCH_MIB = 256, 64
+CONTEXT_LIMIT = 16_384  # of the command line: shorter than what two GPUs have room for
 WAYS = {
-    "ring": calibration.ring,
+    "NCCL": calibration.nccl,
     "one-shot": calibration.one_shot,
+    "two-shot": calibration.two_shot,
     "in-switch": calibration.in_switch,
 }
 MICRO, GIGA, MILLI = 1e-6, 1e9, 1e-3
@@ -68,10 +76,11 @@ def per_byte_s(kind: FittedReduce) -> float:
 
 
 def line(way: str, ranks: int = 8) -> str:
-    """The straight line of one-shot or in-switch on so many GPUs, as text."""
+    """The straight line of one-shot, two-shot or in-switch, as text."""
     kind = WAYS[way]()
     speed = f"{1 / per_byte_s(kind) / GIGA:.0f} GB/s"
-    bytes_ = f"{ranks - 1} Q" if way == "one-shot" else "Q"
+    two = f"{2 * (ranks - 1) / ranks:g} Q"
+    bytes_ = {"one-shot": f"{ranks - 1} Q", "two-shot": two, "in-switch": "Q"}[way]
     return f"{kind.start_s / MICRO:.2f} µs + {bytes_} / ({speed})"
 
 
@@ -85,6 +94,46 @@ def turn_bytes(ranks: int = 8) -> float:
 def turn_rows(ranks: int = 8) -> float:
     """The same in rows of Llama-3.1-70B."""
     return turn_bytes(ranks) / row_bytes()
+
+
+def second_shot_bytes(ranks: int = 4) -> float:
+    """Bytes from which two shots are faster than one."""
+    shot, two = calibration.one_shot(), calibration.two_shot()
+    slope = (ranks - 1) * (per_byte_s(shot) - 2 / ranks * per_byte_s(two))
+    return (two.start_s - shot.start_s) / slope
+
+
+def second_shot_rows(ranks: int = 4) -> float:
+    """The same in token vectors of Llama-3.1-70B."""
+    return second_shot_bytes(ranks) / row_bytes()
+
+
+def cached_tokens(n_gpus: int) -> int:
+    """Tokens of cache that Llama-3.1-70B leaves room for on so many H100s."""
+    blocks = served_by(MODEL, DEVICE, tp=n_gpus).kv_blocks(
+        utilisation=UTILISATION,
+        block_tokens=BLOCK_TOKENS,
+        reserved_bytes=float(reserve_bytes()),
+    )
+    return blocks * BLOCK_TOKENS
+
+
+def tail_pairs(n_gpus: int = 8) -> tuple[float, float]:
+    """The tenth and the ninetieth percentile of measured gains that end there."""
+    found = [each.measured for each in by_degree(n_gpus)]
+    low, high = np.percentile(found, [10, 90])
+    return float(low), float(high)
+
+
+def one_gpu_error() -> float:
+    """Mean error of the predicted times per token of Llama-70B on one GPU."""
+    errors = record()["errors"]["tpot"]
+    found = [
+        error
+        for row, error in zip(dense_rows(), errors, strict=True)
+        if (row.model, row.tp) == (MEASURED, 1)
+    ]
+    return float(np.mean(found))
 
 
 def token(n_gpus: int = 4) -> dict[str, float]:

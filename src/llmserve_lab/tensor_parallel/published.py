@@ -85,6 +85,17 @@ def mean_error(found: Sequence[Doubling]) -> float:
     return float(np.mean([abs(each.error) for each in found]))
 
 
+def worse() -> int:
+    """Pairs of which the larger group was measured to be slower."""
+    return sum(each.measured < 1 for each in doublings())
+
+
+def spread(found: Sequence[Doubling]) -> str:
+    """The middle four fifths of measured gains."""
+    low, high = np.percentile([each.measured for each in found], [10, 90])
+    return f"{low:.2f}–{high:.2f}"
+
+
 def gains_table() -> Table:
     """Mean gains of each doubling, measured and predicted."""
     rows = []
@@ -98,13 +109,15 @@ def gains_table() -> Table:
             (
                 f"{degree // 2} → {degree}",
                 str(len(found)),
-                f"{measured:.2f}",
+                f"{measured:.2f} ({spread(found)})",
                 f"{predicted:.2f}",
                 f"{mean_error(found):.0%}",
             )
         )
-    columns = ("GPUs", "pairs", "measured gain", "predicted gain", "mean error")
-    return Table("Llama-70B: how many times faster on twice the GPUs", columns, rows)
+    columns = ("GPUs", "pairs", "measured", "predicted", "off by")
+    return Table(
+        "Llama-70B: how many times faster on twice the GPUs, mean", columns, rows
+    )
 
 
 @cache

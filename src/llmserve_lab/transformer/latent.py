@@ -73,14 +73,14 @@ def latent_attention(
     entries = latent_entries(rows, weights, spec, view.positions, run=run)
     run.note("latent", "n d_c", entries["latent"])
     run.note("rotary key", "n d_r", entries["rotary_key"])
-    form = _absorbed if absorbed else _vanilla
+    form = absorbed_form if absorbed else vanilla_form
     known = view.recall(entries)
     heads = form(plain, rotary, known, weights["kv_b_proj"], spec, view, run)
     run.note("attention output", "n h d_v", heads)
     return linear(merge_heads(heads), weights["o_proj"], run=run)
 
 
-def _vanilla(
+def vanilla_form(
     plain: Array,
     rotary: Array,
     known: Entries,
@@ -102,7 +102,7 @@ def _vanilla(
     return view.attend(query, np.concatenate([key, shared], axis=-1), value, run=run)
 
 
-def _absorbed(
+def absorbed_form(
     plain: Array,
     rotary: Array,
     known: Entries,

@@ -19,8 +19,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from llmserve_lab.catalog import ModelShape
-from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.catalog import ModelShape, model
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.validation.bill import bill_of, bytes_per_weight, cost_of
@@ -50,51 +49,14 @@ PRECISIONS: Mapping[str, str] = MappingProxyType(
 LARGEST_TP = 8  # devices of a node; more is a product of two cuts in published rows
 
 
-def _config(name: str, **shape: int) -> ModelShape:
-    """A model with one kind of layer, of the numbers of its configuration file."""
-    return ModelShape(
-        name=name.partition("/")[2],
-        key=name.partition("/")[2].lower(),
-        source=f"config.json of {name}",
-        n_layers=shape["n_layers"],
-        d_model=shape["d_model"],
-        vocab=shape["vocab"],
-        attention=GroupedQueryAttention(
-            n_heads=shape["n_heads"],
-            n_kv_heads=shape["n_kv_heads"],
-            d_head=shape["d_head"],
-        ),
-        ffn=MoeFfn(
-            d_ff=shape["d_ff"],
-            n_experts=shape["n_experts"],
-            top_k=shape["top_k"],
-            n_shared=0,
-            n_dense_layers=0,
-            d_ff_dense=shape["d_ff"],  # of no layer
-        ),
-        max_context=shape["max_context"],
-    )
-
-
+# The records of the catalog, by the names that published tables have for them.
 SHAPES: Mapping[str, ModelShape] = MappingProxyType(
     {
-        "openai/gpt-oss-120b": _config(
-            "openai/gpt-oss-120b", n_layers=36, d_model=2880, vocab=201_088,
-            n_heads=64, n_kv_heads=8, d_head=64, d_ff=2880, n_experts=128, top_k=4,
-            max_context=131_072,
-        ),
-        "Qwen/Qwen3-235B-A22B": _config(
-            "Qwen/Qwen3-235B-A22B", n_layers=94, d_model=4096, vocab=151_936,
-            n_heads=64, n_kv_heads=4, d_head=128, d_ff=1536, n_experts=128, top_k=8,
-            max_context=40_960,
-        ),
-        "MiniMaxAI/MiniMax-M2.5": _config(
-            "MiniMaxAI/MiniMax-M2.5", n_layers=62, d_model=3072, vocab=200_064,
-            n_heads=48, n_kv_heads=8, d_head=128, d_ff=1536, n_experts=256, top_k=8,
-            max_context=196_608,
-        ),
+        "openai/gpt-oss-120b": model("gpt-oss-120b"),
+        "Qwen/Qwen3-235B-A22B": model("qwen3-235b-a22b"),
+        "MiniMaxAI/MiniMax-M2.5": model("minimax-m2.5"),
     }
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -85,7 +85,7 @@ def figure_4_table() -> Table:
         rows.append((ratio, f"{seen / 1e3:.0f}", *errors, *waits))
     columns = ("r", "(21)", "the paper's form", "our rule", "A waits", "FFN waits")
     caption = f"The paper's Figures 4 and 5: {REQUESTS:,} requests per instance"
-    note = "(21): thousand tokens per second and instance; then errors of two rules."
+    note = "(21): tokens per 1,000 cycles and instance; then errors of two rules."
     return Table(caption, columns, rows, notes=(note,))
 
 
@@ -108,7 +108,7 @@ def choices_table(*, n_requests: int) -> Table:
         for name, (on_bundle, on_load) in VARIANTS.items()
     ]
     caption = f"What the paper leaves open: {n_requests:,} requests per instance"
-    note = "Tokens per second and instance, in thousands."
+    note = "Tokens per 1,000 cycles and instance."
     return Table(caption, COLUMNS, rows, notes=(note,))
 
 

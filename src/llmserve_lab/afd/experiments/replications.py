@@ -141,5 +141,5 @@ def laws_table(bundle: Bundle, *, ratio: int, most: int, n_requests: int) -> Tab
         rows.append((name, f"{law.slot().theta:.0f}", f"{seen / 1e3:.0f}", *errors))
     columns = ("law of answers", "θ", "simulated", "by μ_s + μ_D", "by θ", "our rule")
     caption = f"Other laws with the same means, r = {ratio}"
-    note = "Simulated: thousand tokens per second and instance; then errors of rules."
+    note = "Simulated: tokens per 1,000 cycles and instance; then errors of rules."
     return Table(caption, columns, rows, notes=(note,))

@@ -62,15 +62,17 @@ def load() -> Derivation:
     left, now = q.decode_load.symbol, r"\overline{D}"
     return Derivation(
         (
-            DerivationStep("It stays where it is at", now, slots * q.mean_decode.sympy),
             DerivationStep(
-                "What a step leaves of the gap to that",
+                "Fixed point of the recursion", now, slots * q.mean_decode.sympy
+            ),
+            DerivationStep(
+                "Each step shrinks the distance to it by the factor",
                 rf"({q.next_decode_load.symbol} - {now}) / ({left} - {now})",
                 shrinks,
             ),
             DerivationStep("So from empty slots", left, f.DECODE_LOAD.teaching),
             DerivationStep(
-                "The gap, over a run, in first gaps",
+                "Sum of the distances over a run, over the first",
                 rf"\textstyle\sum_{{i<{q.n_steps.symbol}}} (1 - {q.p_stop.symbol})^i",
                 sympy.simplify(each.subs(ratio, 1 - stop)),
             ),

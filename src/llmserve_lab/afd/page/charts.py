@@ -1,27 +1,23 @@
-"""What the live figures draw: curves over the ratio, and batches going round."""
+"""What the live figures draw: curves over the ratio."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
 from llmserve_lab import notation as q
 from llmserve_lab.afd import formulas as f
-from llmserve_lab.afd.page.gantt import FLIGHTS, LANES, TIME
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
 from llmserve_lab.page.live.bound import BoundMark, Landmark, Larger, landmarks
-from llmserve_lab.page.live.marks import by_ink
-from llmserve_lab.page.palette import GREY, SERIES, series
+from llmserve_lab.page.palette import GREY, SERIES
 
-RATIOS = (2.0, 32.0)
+RATIOS = (1.0, 64.0)
 MARKS: dict[str, Any] = {
-    "values": [2, 3, 4, 6, 8, 12, 16, 24, 32],
+    "values": [1, 2, 4, 8, 16, 32, 64],
     "labelExpr": "datum.label",
 }
 RATIO = QuantityAxis(q.af_ratio, domain=RATIOS, log=True, ticks=MARKS)
 SECONDS = QuantityAxis(q.pipeline_s)
-BATCHES = series("batch 1", "batch 2", "batch 3")
 LOW = 270  # pixels down: below the curves
 TIMES = {"attn_s": "attn_s", "comm_s": "comm_s"}
 FEW: dict[str, Any] = {"tickCount": 5}
@@ -77,15 +73,15 @@ def throughput() -> Any:
         q.instance_tokens_per_s,
         words="tokens per second, of the paper's best",
         of=q.best_tokens_per_s,
-        domain=(0.4, 1.04),
+        domain=(0, 1.08),
         ticks=FEW,
     )
-    look: dict[str, Any] = {"label_at": 0.5, "dash": (5, 4), "rising": True}
+    look: dict[str, Any] = {"label_at": 0.3, "dash": (5, 4), "rising": True}
     return alt.layer(
         _shade(),
         *_places(
             Landmark("best r, paper", q.ratio_best, down=LOW),
-            replace(LOOP, down=LOW + 18),
+            replace(LOOP, down=LOW + 18, left=True),
         ),
         bound_curves(
             RATIO,
@@ -115,24 +111,4 @@ def idle() -> Any:
             Drawn("Attention", f.IDLE_ATTN, attn, TIMES, rising=True),
             Drawn("FFN", f.IDLE_FFN, ffn, TIMES, label_at=0.25, dash=ffn.dash),
         ),
-    )
-
-
-def rounds(rows: list[dict[str, int]]) -> Any:
-    """One lane a machine, and the wire between them: which batch it has, and when."""
-    from llmserve_lab.extras import altair as alt
-
-    lanes, batches = json.dumps(LANES), json.dumps([*BATCHES])
-    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
-    text = "\n".join(lines)  # half the size of JSON
-    bars = (
-        alt.Chart(alt.InlineData(values=text, format=alt.CsvDataFormat(type="csv")))
-        .transform_filter(f"datum.c == bundle * {len(FLIGHTS)} + flight")
-        .transform_calculate(lane=f"{lanes}[datum.l]", batch=f"{batches}[datum.b]")
-    )
-    return bars.mark_bar(height=30, clip=True, opacity=0.85).encode(
-        x=TIME.on("x", "s"),
-        x2="e",
-        y=alt.Y("lane", type="nominal", title=None, sort=list(LANES)),
-        color=by_ink("batch", BATCHES)["color"],
     )

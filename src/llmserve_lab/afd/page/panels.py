@@ -14,7 +14,7 @@ import numpy as np
 from llmserve_lab.afd.experiments.replications import Study
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION, Ink
 
-THOUSANDS = "thousand tokens/s, instance"
+THOUSANDS = "tokens per 1,000 cycles, instance"
 RATIO = "Attention instances per FFN instance, r"
 
 

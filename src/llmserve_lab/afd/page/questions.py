@@ -26,7 +26,8 @@ predict_context = Question(
     name="afd.predict-context",
     kind="predict",
     prompt=(
-        "Prompts get longer; batch and answers stay. For one FFN machine you want …"
+        "In the example above prompts get longer, 500 tokens in the mean instead of "
+        "100; batch and answers stay. For one FFN machine you want …"
     ),
     choices=("fewer Attention machines", "as many as before", "more of them"),
     answer=lambda: (
@@ -125,17 +126,21 @@ slot = Question(
 loop = Question(
     name="afd.loop",
     prompt=(
-        "The paper's setting with two batches in flight, loop counted, loads equal: "
-        "which ratio is best?"
+        "The example's machine (batch of 256, answers of 500 tokens) with prompts of "
+        "300 tokens; the wire takes 0.022 cycles per row and 20 more. With two batches "
+        "in flight, loop counted, loads equal: which ratio is best?"
     ),
-    answer=lambda: float(f.RATIO_PIPELINE.at(setting())),
+    answer=lambda: float(f.RATIO_PIPELINE.at(setting(prompt=300))),
     rel_tol=0.01,
     hints=(
-        Hint(lambda: recipe(setting()).best, "That is the paper's, loop not counted."),
+        Hint(
+            lambda: recipe(setting(prompt=300)).best,
+            "That is the paper's, loop not counted.",
+        ),
     ),
     why=lambda: (
         f"Equation {f.RATIO_PIPELINE.link}: "
-        f"{si(float(f.RATIO_PIPELINE.at(setting())))}."
+        f"{si(float(f.RATIO_PIPELINE.at(setting(prompt=300))))}."
     ),
 )
 

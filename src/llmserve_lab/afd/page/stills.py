@@ -22,7 +22,6 @@ from llmserve_lab.afd.page.panels import (
 from llmserve_lab.afd.simulation.bundle import Bundle
 from llmserve_lab.afd.simulation.length_distributions import Law
 from llmserve_lab.afd.theory import corrected_model
-from llmserve_lab.formula.text import si
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 
@@ -168,7 +167,7 @@ def latencies() -> StaticFigure:
     right.plot(requests, made.wire(requests) * 1e6, color=GREEN.light)
     left.set_xlabel("thousand tokens read")
     right.set_xlabel("requests")
-    left.set_ylabel("time (µs)")
+    left.set_ylabel("time (cycles)")
     left.text(200, 420, "Attention", color=BLUE.light, ha="right")
     right.text(5000, 600, "FFN", color=VERMILLION.light, ha="right")
     right.text(8000, 60, "wire", color=GREEN.light, ha="right")
@@ -183,8 +182,9 @@ def latencies() -> StaticFigure:
         name="afd.latencies",
         title="Attention pays for tokens, the FFN for requests",
         sentence=(
-            f"At the paper's batch and lengths Attention takes {si(busy_s, 's')}; in "
-            f"that time the FFN serves {served:,.0f} requests."
+            "At the paper's batch and lengths Attention takes "
+            f"{1e6 * busy_s:.0f} cycles; in that time the FFN serves {served:,.0f} "
+            "requests."
         ),
     )
 

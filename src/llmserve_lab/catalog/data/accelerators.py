@@ -1,4 +1,4 @@
-"""The accelerators of the book, by key; Hopper has a file of its own.
+"""The accelerators of the book, by key; Hopper and later ones have their own files.
 
 Blackwell's datasheets print no clock, so its peaks cannot be counted from the chip;
 they are checked against the totals of the DGX B200 and of the NVL72 rack instead.
@@ -7,6 +7,7 @@ they are checked against the totals of the DGX B200 and of the NVL72 rack instea
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -20,6 +21,7 @@ from llmserve_lab.catalog.data.hopper import (
     HBM_BUS,
     tensor_peaks,
 )
+from llmserve_lab.catalog.data.more_accelerators import MORE
 from llmserve_lab.catalog.records.accelerator import (
     GIB,
     Accelerator,
@@ -32,6 +34,7 @@ from llmserve_lab.catalog.records.cited import Cited
 B200_SHEET = "NVIDIA DGX B200 datasheet, 2025, divided by its 8 GPUs"
 GB200_SHEET = "NVIDIA GB200 NVL72 datasheet, 2025, divided by its 72 GPUs"
 BLACKWELL_SHEET = "NVIDIA Blackwell Architecture, technical brief, 2024"
+MI325X_SHEET = "AMD Instinct MI325X data sheet, 2024"
 MI300X_SHEET = "AMD Instinct MI300X data sheet, 2023"
 CDNA3_PAPER = "AMD CDNA 3 Architecture, whitepaper, 2023"
 AFD_PAPER = "arXiv 2601.21351 v1, tables 2 and 4"
@@ -40,6 +43,7 @@ _b200 = partial(Cited, kind="datasheet", source=B200_SHEET)
 _gb200 = partial(Cited, kind="datasheet", source=GB200_SHEET)
 _blackwell = partial(Cited, kind="datasheet", source=BLACKWELL_SHEET)
 _mi300x = partial(Cited, kind="datasheet", source=MI300X_SHEET)
+_mi325x = partial(Cited, kind="datasheet", source=MI325X_SHEET)
 _cdna3 = partial(Cited, kind="datasheet", source=CDNA3_PAPER)
 _afd = partial(Cited, kind="paper", source=AFD_PAPER)
 
@@ -117,6 +121,19 @@ MI300X = Accelerator(
         pin_rate=_mi300x(5.2e9, "bit/s"),
     ),
 )
+MI325X = replace(
+    MI300X,
+    name="MI325X",
+    key="mi325x",
+    peak_flops=tensor_peaks(
+        bf16=_mi325x(1307.4e12, "FLOP/s"),
+        fp8=_mi325x(2614.9e12, "FLOP/s"),
+        int8=_mi325x(2614.9e12, "FLOP/s"),
+    ),
+    hbm_bytes=_mi325x(256e9, "byte", note="8 stacks of 32 GB"),
+    hbm_bw=_mi325x(6e12, "byte/s"),
+    hbm_stacks=None,
+)
 ASCEND_910C = Undisclosed(
     name="Ascend 910C",
     key="ascend-910c",
@@ -136,6 +153,17 @@ ASCEND_910C = Undisclosed(
 ACCELERATORS: Mapping[str, Accelerator] = MappingProxyType(
     {
         each.key: each
-        for each in (A100_80, H100, H200, H800, B200, GB200, MI300X, ASCEND_910C)
+        for each in (
+            A100_80,
+            H100,
+            H200,
+            H800,
+            B200,
+            GB200,
+            MI300X,
+            MI325X,
+            *MORE,
+            ASCEND_910C,
+        )
     }
 )

@@ -14,6 +14,10 @@ H100_PAPER = "NVIDIA H100 Tensor Core GPU Architecture, whitepaper V1.04, 2023"
 NVLINK_PAGE = "NVIDIA NVLink and NVLink Switch, product page, nvidia.com, 2025"
 H800_PAPER = "DeepSeek, Insights into DeepSeek-V3, arXiv 2505.09343, section 4"
 INFINIBAND = "InfiniBand Trade Association, roadmap"
+ETHERNET = "IEEE 802.3, Ethernet at 400 Gb/s"
+NEURON = "AWS Neuron documentation, Trainium2 architecture"
+TPU = "Google Cloud, TPU v6e documentation"
+MI355X_SHEET = "AMD Instinct MI355X data sheet, 2025"
 PCI_SIG = "PCI-SIG, PCI Express Base Specification 4.0 and 5.0"
 CDNA3_PAPER = "AMD CDNA 3 Architecture, whitepaper, 2023"
 LATENCY_TABLE = "DeepSeek, Insights into DeepSeek-V3, arXiv 2505.09343, latency table"
@@ -27,6 +31,10 @@ _h800 = partial(Cited, kind="paper", source=H800_PAPER)
 _amd = partial(Cited, kind="datasheet", source=CDNA3_PAPER)
 _ib = partial(Cited, kind="datasheet", source=INFINIBAND)
 _pcie = partial(Cited, kind="datasheet", source=PCI_SIG)
+_fabric4 = partial(Cited, kind="datasheet", source=MI355X_SHEET)
+_ethernet = partial(Cited, kind="datasheet", source=ETHERNET)
+_neuron = partial(Cited, kind="datasheet", source=NEURON)
+_ici = partial(Cited, kind="datasheet", source=TPU)
 _latency = partial(Cited, unit="s", kind="measured", source=LATENCY_TABLE)
 
 NVLINK_LATENCY = _latency(3.33e-6, note="64 bytes, H800, end to end")
@@ -102,6 +110,42 @@ INFINITY_FABRIC = Link(
     wires=Wires(num_links=7, lanes_per_link=16, lane_rate=_amd(32e9, "bit/s")),
     num_devices=8,
 )
+INFINITY_FABRIC_4 = Link(
+    name="Infinity Fabric (MI355X)",
+    key="infinity-fabric-mi355x",
+    scope="scale-up",
+    bandwidth=_fabric4(537.6e9, "byte/s", note="7 links of 76.8 GB/s one way"),
+    bidirectional=_fabric4(1075.2e9, "byte/s"),
+    wires=Wires(num_links=7, lanes_per_link=16, lane_rate=_fabric4(38.4e9, "bit/s")),
+    num_devices=8,
+)
+NEURONLINK = Link(
+    name="NeuronLink-v3 (Trainium2)",
+    key="neuronlink-v3",
+    scope="scale-up",
+    bandwidth=_neuron(640e9, "byte/s", note="half of what is printed for a chip"),
+    bidirectional=_neuron(1.28e12, "byte/s"),
+    wires=Wires(num_links=4, lanes_per_link=1, lane_rate=_neuron(1.28e12, "bit/s")),
+    num_devices=16,
+)
+ICI_V6E = Link(
+    name="ICI (TPU v6e)",
+    key="ici-v6e",
+    scope="scale-up",
+    bandwidth=_ici(400e9, "byte/s", note=_ONE_WAY),
+    bidirectional=_ici(800e9, "byte/s"),
+    wires=Wires(num_links=4, lanes_per_link=1, lane_rate=_ici(800e9, "bit/s")),
+    num_devices=256,
+)
+ROCE_400 = Link(
+    name="RoCE 400G",
+    key="roce-400g",
+    scope="scale-out",
+    bandwidth=_ethernet(50e9, "byte/s", note="400 Gb/s, one way, one port"),
+    bidirectional=_ethernet(100e9, "byte/s"),
+    wires=Wires(num_links=1, lanes_per_link=4, lane_rate=_ethernet(100e9, "bit/s")),
+    latency=_latency(3.6e-6, note="64 bytes, same leaf switch; 5.6 µs across leaves"),
+)
 IB_HDR = Link(
     name="InfiniBand HDR",
     key="infiniband-hdr",
@@ -158,8 +202,12 @@ LINKS: Mapping[str, Link] = MappingProxyType(
             NVSWITCH_HGX,
             NVSWITCH_NVL72,
             INFINITY_FABRIC,
+            INFINITY_FABRIC_4,
+            NEURONLINK,
+            ICI_V6E,
             IB_HDR,
             IB_NDR,
+            ROCE_400,
             PCIE4,
             PCIE5,
         )

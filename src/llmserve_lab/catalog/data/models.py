@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
+from llmserve_lab.catalog.data.expert_models import EXPERT_MODELS
 from llmserve_lab.catalog.records.attention import (
     GroupedQueryAttention,
     LatentAttention,
@@ -221,6 +222,7 @@ MODELS: Mapping[str, ModelShape] = MappingProxyType(
             LLAMA_31_405B,
             QWEN_25_72B,
             QWEN_3_32B,
+            *EXPERT_MODELS,
             DEEPSEEK_V3_671B,
             KIMI_K2_1T,
             TINY_512,

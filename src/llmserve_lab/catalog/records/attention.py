@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from llmserve_lab.catalog.records.tensor import Weight
-from llmserve_lab.checks import whole_fields
+from llmserve_lab.checks import whole, whole_fields
 
 FLOPS_PER_MAC = 2
 
@@ -21,7 +21,8 @@ class GroupedQueryAttention:
     """``n_heads`` query heads share ``n_kv_heads`` key–value heads of width ``d_head``.
 
     With as many key–value heads as heads it is multi-head attention. ``qkv_bias`` and
-    ``out_bias`` add biases, ``qk_norm`` one RMSNorm gain each for queries and keys.
+    ``out_bias`` add biases, ``qk_norm`` one RMSNorm gain each for queries and keys,
+    ``norm_of_layer`` one for all heads together; ``sinks`` a learned score a head.
     """
 
     n_heads: int
@@ -30,6 +31,8 @@ class GroupedQueryAttention:
     qkv_bias: bool = False
     out_bias: bool = False
     qk_norm: bool = False
+    norm_of_layer: bool = False
+    sinks: bool = False
 
     def __post_init__(self) -> None:
         whole_fields(self, "n_heads", "n_kv_heads", "d_head")
@@ -71,6 +74,10 @@ class GroupedQueryAttention:
             yield "o_proj.bias", (d_model,)
         if self.qk_norm:
             yield from (("q_norm", (self.d_head,)), ("k_norm", (self.d_head,)))
+        if self.norm_of_layer:
+            yield from (("q_norm", (query,)), ("k_norm", (cached,)))
+        if self.sinks:
+            yield "sinks", (self.n_heads,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +86,9 @@ class LatentAttention:
 
     ``d_head`` is the width of a query or key without its rotary part, ``d_v`` of a
     value, ``d_q`` of the latent that queries pass through (None: they do not).
+    Where an indexer chooses the tokens that are attended to (DeepSeek-V3.2), it has
+    ``n_index_heads`` heads of width ``d_index`` and caches one key; what it computes is
+    not in ``flops_per_pair``, and neither is what attention saves by its choice.
     """
 
     n_heads: int
@@ -87,11 +97,16 @@ class LatentAttention:
     d_latent: int
     d_rope: int
     d_q: int | None
+    n_index_heads: int = 0
+    d_index: int = 0
 
     def __post_init__(self) -> None:
         whole_fields(self, "n_heads", "d_head", "d_v", "d_latent", "d_rope")
         if self.d_q is not None:
             whole_fields(self, "d_q")
+        whole(first=0, n_index_heads=self.n_index_heads, d_index=self.d_index)
+        if self.n_index_heads and self.d_q is None:
+            raise ValueError("d_q must be given where there is an indexer, got None")
 
     @property
     def kind(self) -> str:
@@ -100,8 +115,11 @@ class LatentAttention:
 
     @property
     def kv_elements(self) -> int:
-        """Numbers a token leaves in the cache of one layer: latent and rotary key."""
-        return self.d_latent + self.d_rope
+        """Numbers a token leaves in the cache of one layer: latent and rotary key.
+
+        The key of an indexer, where there is one, is counted too.
+        """
+        return self.d_latent + self.d_rope + self.d_index
 
     def flops_per_pair(self, *, absorbed: bool = True) -> int:
         """FLOPs of one layer per query–key pair, score and weighted sum, all heads.
@@ -126,6 +144,12 @@ class LatentAttention:
         yield "kv_a_layernorm", (self.d_latent,)
         yield "kv_b_proj", (self.d_latent, self.n_heads * (self.d_head + self.d_v))
         yield "o_proj", (self.n_heads * self.d_v, d_model)
+        if self.d_q is not None and self.n_index_heads:
+            yield "indexer.wq_b", (self.d_q, self.n_index_heads * self.d_index)
+            yield "indexer.wk", (d_model, self.d_index)
+            yield "indexer.k_norm", (self.d_index,)
+            yield "indexer.k_norm.bias", (self.d_index,)
+            yield "indexer.weights_proj", (d_model, self.n_index_heads)
 
 
 Attention = GroupedQueryAttention | LatentAttention

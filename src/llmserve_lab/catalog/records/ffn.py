@@ -51,7 +51,8 @@ class MoeFfn:
 
     Each expert is a SwiGLU of width ``d_ff``. The first ``n_dense_layers`` layers have
     one dense SwiGLU of width ``d_ff_dense`` instead. ``router_bias`` is the bias that
-    balances the load when experts are chosen.
+    balances the load when experts are chosen; ``expert_bias`` adds biases to the
+    matrices of the experts.
     """
 
     d_ff: int
@@ -61,6 +62,7 @@ class MoeFfn:
     n_dense_layers: int
     d_ff_dense: int
     router_bias: bool = True
+    expert_bias: bool = False
 
     def __post_init__(self) -> None:
         whole_fields(self, "d_ff", "n_experts", "top_k", "d_ff_dense")
@@ -82,6 +84,12 @@ class MoeFfn:
         ):
             for name, shape in _gated(d_model, self.d_ff):
                 yield Tensor(f"{kind}.{name}", shape, n_moe * copies, n_moe * active)
+                if self.expert_bias:
+                    bias, all_of = (
+                        f"{kind}.{name}.bias",
+                        (n_moe * copies, n_moe * active),
+                    )
+                    yield Tensor(bias, shape[1:], *all_of)
         yield Tensor("router", (d_model, self.n_experts), n_moe, n_moe)
         if self.router_bias:
             yield Tensor("router.bias", (self.n_experts,), n_moe, n_moe)

@@ -29,6 +29,22 @@ ADDRESSES = {
     "instinct/mi300/mi300x.html",
     "AMD CDNA 3 Architecture": "https://www.amd.com/content/dam/amd/en/documents/"
     "instinct-tech-docs/white-papers/amd-cdna-3-white-paper.pdf",
+    "AMD Instinct MI325X data sheet": "https://www.amd.com/en/products/accelerators/"
+    "instinct/mi300/mi325x.html",
+    "AMD Instinct MI355X data sheet": "https://www.amd.com/en/products/accelerators/"
+    "instinct/mi350/mi355x.html",
+    "Alibaba, InferSim": "https://github.com/alibaba/InferSim",
+    "NVIDIA, AIConfigurator": "https://github.com/ai-dynamo/aiconfigurator",
+    "NVIDIA Blackwell Ultra datasheet": "https://resources.nvidia.com/"
+    "en-us-blackwell-architecture/blackwell-ultra-datasheet",
+    "NVIDIA L40S datasheet": f"{NVIDIA}/l40s/",
+    "NVIDIA RTX PRO 6000 Blackwell": "https://www.nvidia.com/en-us/products/"
+    "workstations/professional-desktop-gpus/rtx-pro-6000/",
+    "Hugging Face, hardware: B300": "https://huggingface.co/hardware/b300",
+    "AWS Neuron documentation, Trainium2": "https://awsdocs-neuron.readthedocs-hosted"
+    ".com/en/latest/about-neuron/arch/neuron-hardware/trainium2.html",
+    "Google Cloud, TPU v6e": "https://docs.cloud.google.com/tpu/docs/v6e",
+    "IEEE 802.3": "https://standards.ieee.org/ieee/802.3/10422/",
     "InfiniBand Trade Association": "https://www.infinibandta.org/infiniband-roadmap/",
     "PCI-SIG": "https://pcisig.com/specifications",
     "JEDEC JESD235": "https://www.jedec.org/standards-documents/docs/jesd238a",
@@ -47,6 +63,9 @@ ADDRESSES = {
     "Mooncake team, lmsys.org, 2025-07-20": f"{LMSYS}/2025-07-20-k2-large-scale-ep/",
     "Kimi K2 model card": "https://huggingface.co/moonshotai/Kimi-K2-Instruct",
     "Qwen2.5-72B model card": "https://huggingface.co/Qwen/Qwen2.5-72B",
+    "Llama-4-Maverick-17B-128E model card": "https://huggingface.co/meta-llama/"
+    "Llama-4-Maverick-17B-128E",
+    "MiniMax-M2.5 model card": "https://huggingface.co/MiniMaxAI/MiniMax-M2.5",
     "Qwen3-32B model card": "https://huggingface.co/Qwen/Qwen3-32B",
     "SemiAnalysis, InferenceX": "https://github.com/SemiAnalysisAI/InferenceX",
     "Daniel et al., continuous batching benchmark": "https://www.anyscale.com/blog/"

@@ -23,6 +23,7 @@ __all__ = [
     "ONE_SHOT_S",
     "ROW_COPIES",
     "TOUCHED_EXPERTS",
+    "TWO_SHOT_S",
 ]
 
 RING = "Patarasuk and Yuan 2009, section 3"
@@ -78,6 +79,17 @@ ONE_SHOT_S = Formula(
     source="counted: every rank reads the tensors of all others, and adds them itself",
     holds="two ranks or more, each joined to each; nothing else is on the link",
 )
+TWO_SHOT_S = Formula(
+    result=q.two_shot_s,
+    expr=lambda start_s, all_reduce_bytes, link_bw, eff_link: (
+        start_s + all_reduce_bytes / (link_bw * eff_link)
+    ),
+    uses=(ALL_REDUCE_BYTES,),
+    title="Two-shot all-reduce: time",
+    source="counted: every rank reads and adds its own part of all tensors, then reads "
+    "the sums of the others",
+    holds="two ranks or more, each joined to each; nothing else is on the link",
+)
 IN_SWITCH_S = Formula(
     result=q.in_switch_s,
     expr=lambda start_s, tensor_bytes, link_bw, eff_link: (
@@ -92,10 +104,10 @@ FASTEST_S = Formula(
     expr=lambda all_reduce_s, one_shot_s, in_switch_s: minimum(
         all_reduce_s, one_shot_s, in_switch_s
     ),
-    title="All-reduce as an engine does it: time",
+    title="The fastest of three all-reduces: time",
     source="the fastest of [all_reduce_s](#eq-all_reduce_s), "
     "[one_shot_s](#eq-one_shot_s) and [in_switch_s](#eq-in_switch_s)",
-    holds="the engine knows where each is the fastest",
+    holds="an engine changes over where the next one becomes faster, or near",
 )
 LATENCY_BYTES = Formula(
     result=q.latency_bytes,

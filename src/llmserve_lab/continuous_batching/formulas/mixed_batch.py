@@ -28,7 +28,7 @@ IDLE_SLOTS = Formula(
     expr=lambda longest_answer, mean_answer: (
         (longest_answer - mean_answer) / longest_answer
     ),
-    title="Idle slots of a static batch",
+    title="Wasted slots of a static batch",
     source=f"{ARTICLE}, §1",
     holds="the batch runs until its longest answer is done; prefill is not counted",
 )

@@ -47,11 +47,15 @@ def blocks_run_out() -> StepFigure:
                 Labels(table="early", align="left"),
                 Labels(table="late", align="right"),
             ),
-            height=200,
+            height=165,
         ),
         logs={name: log},
+        start=6,
         stills=((name, 1), (name, 4), (name, 6)),
-        legend={letter: f"request {letter}" for letter in "ABC"},
+        legend={
+            **{letter: f"request {letter}" for letter in "ABC"},
+            "empty": "free block",
+        },
         counters=(
             Counter("time since the start", "ms"),
             Counter("free blocks"),
@@ -67,8 +71,8 @@ def _held(run: Sequence[Iteration]) -> list[Row]:
     rows = []
     for number in range(BLOCKS):
         for holder, start, end in _stretches([place[number] for place in places]):
-            cell = {"x": start, "x2": end, "y": f"block {number + 1}", "ink": holder}
-            rows.append({**cell, "text": holder})
+            cell = {"x": start, "x2": end, "y": f"block {number + 1}"}
+            rows.append({**cell, "ink": holder or "empty", "text": holder or ""})
     return rows
 
 
@@ -97,6 +101,8 @@ def _waits(run: Sequence[Iteration]) -> list[Row]:
             LETTERS[m.waiting[place]] if len(m.waiting) > place else None for m in run
         ]
         for letter, start, end in _stretches(queue):
+            if letter is None:
+                continue
             cell = {"x": start, "x2": end, "y": y, "ink": letter, "text": letter}
             rows.append({**cell, "mid": (start + end) / 2, "faint": 0.4})
     return rows
@@ -123,13 +129,15 @@ def _notes(run: Sequence[Iteration]) -> dict[str, list[Row]]:
     return {"early": rows[:2], "late": rows[2:]}
 
 
-def _stretches(letters: Sequence[str | None]) -> list[tuple[str, int, int]]:
-    """Runs of the same letter: letter, first place, place after the last."""
-    found, place = [], 0
+def _stretches(
+    letters: Sequence[str | None],
+) -> list[tuple[str | None, int, int]]:
+    """Runs of the same letter, or of none: it, first place, place after the last."""
+    found: list[tuple[str | None, int, int]] = []
+    place = 0
     for letter, group in groupby(letters):
         end = place + len(list(group))
-        if letter is not None:
-            found.append((letter, place, end))
+        found.append((letter, place, end))
         place = end
     return found
 

@@ -1,4 +1,4 @@
-"""What the live figures draw: lanes of tokens, a chunk from a target, its price."""
+"""What the live figures draw: lanes of tokens, and a chunk from a target."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from llmserve_lab.continuous_batching.machine import (
 )
 from llmserve_lab.continuous_batching.workloads import LETTERS
 from llmserve_lab.formula.quantity import Quantity
-from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
+from llmserve_lab.page.live.axes import Drawn, QuantityAxis
 from llmserve_lab.page.live.bound import Landmark, landmarks
 from llmserve_lab.page.palette import GREY, INK, MEANINGS, series
 from llmserve_lab.running_example import ideal, setting
@@ -33,12 +33,11 @@ TIME = QuantityAxis(
 GAP = QuantityAxis(q.tbt_target, "ms")
 WAITED = "time since the long prompt arrived"
 SERVED = series("served, no prefix", "served, after this prefix")
-PRICE = series("reading again", "prefill in chunks")
 KEY_ROW = 17  # CSS pixels
 SEAM_S = 0.12  # chunks that last less are not told apart in the lane of the prompt
 FITS = q.chunk_fits
 GAP_MS = GAP.scaled("datum.gap", q.tbt_target)
-LANE = 34  # CSS pixels
+LANE = 30  # CSS pixels
 STREAMS = LANE * DECODES  # the lanes above that of the long prompt
 HEIGHT = STREAMS + 46
 
@@ -71,6 +70,7 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
         seams.mark_rule(color=PAGE, clip=True).encode(x=x, **lane),
         after.mark_rect(**tokens).encode(x=x, x2="b", **lane),
         _longest(mine, x),
+        *_said(),
         *_target(x),
         *_names(),
         data=data,
@@ -106,7 +106,7 @@ def _target(x: Any) -> list[Any]:
     bar = row.mark_rule(strokeWidth=6, color=INK.css).encode(x=x, x2="b", y=foot)
     text: dict[str, Any] = {"align": "left", "dx": 6, "fontSize": 12, "color": GREY.css}
     words = row.transform_calculate(a="datum.b")
-    named = words.mark_text(text="← no gap longer than this", **text)
+    named = words.mark_text(text="← the target, as long as it is", **text)
     return [bar, named.encode(x=x, y=foot)]
 
 
@@ -139,6 +139,21 @@ def _between_lanes() -> list[Any]:
     return [
         alt.Chart(alt.Data(values=[{}])).mark_rect(**strip, y=LANE * number)
         for number in range(DECODES + 1)
+    ]
+
+
+def _said() -> list[Any]:
+    """What a stripe and the last lane are, in words, where nothing else is drawn."""
+    from llmserve_lab.extras import altair as alt
+
+    look: dict[str, Any] = {"align": "right", "fontSize": 12, "x": {"expr": "width"}}
+    words = (
+        ("stripe: a token", MEANINGS["new"].css, STREAMS + 8),
+        ("block: a chunk of F's prompt", MEANINGS["F"].css, HEIGHT + 6),
+    )
+    return [
+        alt.Chart(alt.Data(values=[{}])).mark_text(text=text, color=ink, y=y, **look)
+        for text, ink, y in words
     ]
 
 
@@ -223,52 +238,12 @@ def _line(line: Drawn) -> Any:
     return alt.Chart().transform_calculate(ms=expr).mark_line(**look)
 
 
-def price(most: float) -> Any:
-    """Seconds of a whole prompt against the chunk: computing, and reading again."""
-    from llmserve_lab.extras import altair as alt
-
-    x = QuantityAxis(q.chunk, words=ROWS, domain=(256.0, most), log=True)
-    y = QuantityAxis(q.chunks_s, words="time", domain=(0.01, 100), log=True)
-    again = {"num_chunks": "prompt_len / datum.chunk"}  # not rounded: a smooth line
-    again["weight_bytes"] = "weight_bytes"
-    kv = {"num_chunks": again["num_chunks"], "chunk": "datum.chunk"}
-    read = f"{f.PROMPT_WEIGHTS_S.browser(again)} + {f.PROMPT_KV_S.browser(kv)}"
-    (reading, blue), (whole, vermillion) = PRICE.items()
-    means = "time to read weights and cache again"
-    look: dict[str, Any] = {"label_at": 0.75}
-    return alt.layer(
-        *landmarks(x, "x", "chunk", Landmark("this chunk", q.chunk)),
-        _across("computing the prompt", y, q.prompt_compute_s, left=True).encode(
-            y=y.on("y", "ms")
-        ),
-        bound_curves(
-            x,
-            y,
-            Drawn(
-                reading,
-                f.PROMPT_KV_S,
-                blue,
-                expr=read,
-                means=means,
-                dash=(5, 4),
-                **look,
-            ),
-            Drawn(whole, f.SERVED_PROMPT_S, vermillion, again, **look),
-        ),
-        height=230,
-    )
-
-
-def _across(
-    text: str, axis: QuantityAxis, quantity: Quantity, *, left: bool = False
-) -> Any:
-    """A rule across the chart at a signal, named at its end or below its left."""
+def _across(text: str, axis: QuantityAxis, quantity: Quantity) -> Any:
+    """A rule across the chart at a signal, named at its end."""
     from llmserve_lab.extras import altair as alt
 
     row = alt.Chart(alt.Data(values=[{}]))
     row = row.transform_calculate(ms=axis.reads(quantity))
     rule = row.mark_rule(color=GREY.css, strokeDash=[3, 3], clip=True)
-    look: dict[str, Any] = {"align": "left"}
-    look |= {"dy": 9, "clip": True} if left else {"dx": 4}
-    at = {"expr": "0.01 * width" if left else "width"}
-    return alt.layer(rule, row.mark_text(text=text, x=at, color=GREY.css, **look))
+    look: dict[str, Any] = {"align": "left", "dx": 4, "x": {"expr": "width"}}
+    return alt.layer(rule, row.mark_text(text=text, color=GREY.css, **look))

@@ -1,4 +1,4 @@
-"""The chapter's live figures: lanes of tokens, a chunk from a target, its price."""
+"""The chapter's live figures: lanes of tokens, and a chunk from a target."""
 
 from __future__ import annotations
 
@@ -22,12 +22,9 @@ from llmserve_lab.continuous_batching.machine import (
 from llmserve_lab.continuous_batching.page import charts
 from llmserve_lab.continuous_batching.page.controls import (
     PREFIXES,
-    PRICED,
-    PROMPTS,
     REACHED,
     STOPS,
     TARGETS,
-    constants,
 )
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.text import si
@@ -37,7 +34,7 @@ from llmserve_lab.page.live.controls import Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Value, Verdict
-from llmserve_lab.running_example import PROMPT, ideal, setting
+from llmserve_lab.running_example import ideal, setting
 
 KEPT = ("breaks the target", "keeps the target")
 LARGEST_FITTING = 768.0  # of the chunks on the slider, on the default machine
@@ -136,35 +133,5 @@ def chunk_from_target() -> LiveFigure:
             f"Beside {DECODES} requests that decode and after a prefix of {{context}}, "
             "the solid line reaches a target of {tbt_target} at a chunk of "
             "{chunk_fits}; shorter ones keep it."
-        ),
-    )
-
-
-def price() -> LiveFigure:
-    """A whole prompt in chunks: what is computed, what is read again, what launches."""
-    touched = {"weight_bytes": "weight_bytes"}  # the embedding table is not read whole
-    return LiveFigure(
-        name="price-of-chunks",
-        title="What a prompt costs in chunks: each one launches and reads again",
-        chart=lambda: charts.price(PRICED[-1]),
-        controls=(
-            Slider(quantity("chunk"), PRICED, 512.0, "Chunk"),
-            Slider(quantity("prompt_len"), PROMPTS, float(LONG), "Prompt"),
-            *constants(**served()),
-        ),
-        derived={"chunks_s": Bound(f.SERVED_PROMPT_S, **touched)},
-        readouts=(
-            Readout(f.PROMPT_COMPUTE_S, "Computing the prompt"),
-            Readout(f.PROMPT_WEIGHTS_S, "Reading the weights", **touched),
-            Readout(f.PROMPT_KV_S, "Reading the cache again"),
-            Readout(f.PROMPT_S, "Lower bound, if all reading hid", **touched),
-            banded(
-                Readout("chunks_s", "Time of a prefill on a served machine"),
-                prompt_error(PROMPT),
-            ),
-        ),
-        sentence=(
-            "A prompt of {prompt_len} in chunks of {chunk}, alone on the GPU, computes "
-            "for {prompt_compute_s}, and its prefill takes {chunks_s}."
         ),
     )

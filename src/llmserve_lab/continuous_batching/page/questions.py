@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from llmserve_lab.catalog.evidence.servers import VLLM_TOKEN_BUDGET
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.lanes import calm_s, longest_gap_s, whole
 from llmserve_lab.continuous_batching.machine import (
@@ -23,14 +22,13 @@ from llmserve_lab.running_example import PROMPT, cost, setting
 CHUNK = 512.0
 ANSWERS = (100, 200, 300, 800)  # tokens, of a static batch
 TOO_LONG, FAR = 32_768, 73_728
-DEFAULT_BUDGET, BESIDE = int(VLLM_TOKEN_BUDGET.value), 32  # rows; decodes
 WAITS = (
     "a few seconds, as before",
     "a few hundred milliseconds",
     "a few tens of milliseconds",
 )
 FREEZES = ("about 50 ms", "about half a second", "about a second")
-SIXTH = 16_384  # tokens: a sixth of the book
+SIXTH = 16_384  # tokens: a sixth of the long prompt
 PRICES = ("next to nothing", "about half as much again", "more than twice the time")
 
 
@@ -46,7 +44,7 @@ def _late() -> float:
 
 
 def sixth_s() -> float:
-    """The iteration that reads a sixth of the book in one piece, as a gap."""
+    """The iteration that reads a sixth of the long prompt in one piece, as a gap."""
     own = IterationLoad.of(chunk=1, context=PROMPT)
     beside = IterationLoad(*(DECODES * each for each in own))
     return cost().seconds(beside.plus(IterationLoad.of(chunk=SIXTH)))
@@ -74,10 +72,6 @@ def _price() -> float:
 def _idle() -> float:
     mean = sum(ANSWERS) / len(ANSWERS)
     return float(f.IDLE_SLOTS(mean_answer=mean, longest_answer=max(ANSWERS)))
-
-
-def _iterations() -> float:
-    return float(f.NUM_CHUNKS(prompt_len=LONG, chunk=DEFAULT_BUDGET - BESIDE))
 
 
 def _long_s() -> float:
@@ -130,8 +124,8 @@ predict_freeze = Question(
         f"A prompt of {LONG:,} tokens, read in one piece, stops the stream for "
         f"{si(longest_gap_s(whole()), 's')}. Five requests decode; each gets a token "
         f"every {1e3 * calm_s():.0f} ms or so. Now a prompt of {SIXTH:,} tokens, a "
-        "sixth of the book, joins their next iteration in one piece. How long until "
-        "their next token?"
+        "sixth of that, joins their next iteration in one piece. How long until their "
+        "next token?"
     ),
     choices=FREEZES,
     answer=_freeze,
@@ -146,7 +140,7 @@ predict_freeze = Question(
     why=lambda: (
         f"{si(sixth_s(), 's')}: no request gets a token before the iteration is over. "
         f"Linear layers take a sixth, attention a thirty-sixth of what they take for "
-        "the whole book."
+        "the whole of it."
     ),
 )
 predict_price = Question(
@@ -165,8 +159,8 @@ predict_price = Question(
         Hint(lambda: 2.0, "Half of the reading happens beside the arithmetic."),
     ),
     why=lambda: (
-        f"{_added():.2f} times as long, if nothing decodes beside it. The arithmetic "
-        "takes "
+        f"{_added():.2f} times as long (rows and caches of the decodes beside it left "
+        "out). The arithmetic takes "
         f"{si(f.PROMPT_COMPUTE_S.at(setting(), prompt_len=LONG), 's')} in any case; "
         "launching every iteration, and the reading that does not hide, come on top."
     ),
@@ -176,7 +170,7 @@ idle = Question(
     prompt=(
         f"A static batch of four; the answers have {ANSWERS[0]}, {ANSWERS[1]}, "
         f"{ANSWERS[2]} and {ANSWERS[3]} tokens. Draw the four slots on paper. What "
-        "share of the slot-steps is computed in vain? Write 0.5 or 50%, say."
+        "share of the slot-steps is wasted? Write 0.5 or 50%, say."
     ),
     answer=_idle,
     rel_tol=0.01,
@@ -190,30 +184,7 @@ idle = Question(
     why=lambda: (
         f"The batch runs for {max(ANSWERS)} iterations in four slots, "
         f"{4 * max(ANSWERS):,} slot-steps. The answers need {sum(ANSWERS):,} of them: "
-        f"{si(_idle())} of them are idle."
-    ),
-)
-num_chunks = Question(
-    name="continuous-batching.num-chunks",
-    prompt=(
-        f"`vllm serve` on an H100 has a token budget of {DEFAULT_BUDGET:,} by default. "
-        f"Beside {BESIDE} requests that decode, a prompt of {LONG:,} tokens arrives. "
-        "How many iterations does its prefill take?"
-    ),
-    answer=_iterations,
-    unit="iteration",
-    rel_tol=0.0,
-    hints=(
-        Hint(
-            lambda: _iterations() - 1,
-            "The decodes take a row each of every budget; the chunk is what is left.",
-        ),
-        Hint(lambda: 1.0, "The prompt is longer than the budget."),
-    ),
-    why=lambda: (
-        f"The decodes take {BESIDE} rows of the budget, which leaves chunks of "
-        f"{DEFAULT_BUDGET - BESIDE:,} rows. With {LONG:,} tokens {f.NUM_CHUNKS.link} "
-        f"gives {si(_iterations(), 'iteration')}, the last one not full."
+        f"{si(_idle())} of them are wasted."
     ),
 )
 freeze = Question(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from llmserve_lab.continuous_batching.occupancy import Stay, logged, stays
+from llmserve_lab.continuous_batching.occupancy import Stay, frames, logged, stays
 from llmserve_lab.continuous_batching.workloads import LETTERS, four
 from llmserve_lab.engine import Continuous, Policy, Report, Request, Static
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.running_example import cost
 
 SLOTS = 2
@@ -33,28 +33,31 @@ def slots_by_iteration() -> StepFigure:
     reports = {name: served(policy) for name, policy in POLICIES.items()}
     logs = {name: _log(name, report) for name, report in reports.items()}
     longest = max(stay.left for report in reports.values() for stay in stays(report))
-    static = next(iter(logs))
+    static, other = logs
     last = len(logs[static].frames) - 1
     return StepFigure(
         name="slots",
-        title="A static batch holds a slot for nobody while others wait for one",
+        title="A static batch wastes slots; continuous batching refills them",
         scene=Scene(
             x=SceneAxis((0, longest), "iterations done"),
             y=SceneAxis(ROWS),
             marks=(
                 Cells(table="waits", x2="x2", text="text", opacity="faint", grows=True),
                 Cells(table="runs", x2="x2", text="text", grows=True),
+                Labels(table="arrivals", align="left", grows=True),
             ),
-            height=150,
+            height=130,
         ),
         logs=logs,
-        stills=((static, 0), (static, 3), (static, last)),
+        start=last,
+        stills=((static, 3), (static, last), (other, last)),
         legend={
             **{LETTERS[each.id]: _asks(each) for each in four()},
-            "idle": "slot held, token for nobody",
+            "idle": "wasted: slot held, token for nobody",
         },
         counters=(
-            Counter("tokens for nobody"),
+            Counter("time since the start", "s"),
+            Counter("wasted slot-steps"),
             Counter("C's time to first token"),
             Counter("answers complete"),
         ),
@@ -72,15 +75,17 @@ def _asks(request: Request) -> str:
 def _log(name: str, report: Report) -> StepLog:
     found = stays(report)
     moments = _static(found) if name.startswith("static") else _continuous(found)
-    frames = [
+    shown = [
         Frame(sentence, _counters(found, at, report), at=float(at))
         for at, sentence in moments
     ]
-    return StepLog(tuple(frames), {"runs": _runs(found), "waits": _waits(found)})
+    return StepLog(
+        tuple(shown), {"runs": _runs(found), "waits": _waits(found), **_arrivals(found)}
+    )
 
 
 def _runs(found: Sequence[Stay]) -> list[Row]:
-    """Each stay as a bar of its request, and a hatched one where it is idle."""
+    """Each stay as a bar of its request, and a hatched one where it is wasted."""
     rows = []
     for stay in found:
         slot, letter = f"slot {stay.slot + 1}", LETTERS[stay.id]
@@ -100,6 +105,21 @@ def _waits(found: Sequence[Stay]) -> list[Row]:
     ]
 
 
+def _arrivals(found: Sequence[Stay]) -> dict[str, list[Row]]:
+    """When those that come later arrived, in words, where it happened."""
+    arrival_s = {request.id: request.arrival_s for request in four()}
+    rows = [
+        {
+            "x": stay.arrived,
+            "y": f"{LETTERS[stay.id]} waits",
+            "text": f" arrives at {si(arrival_s[stay.id], 's')}",
+        }
+        for stay in found
+        if arrival_s[stay.id] > 0
+    ]
+    return {"arrivals": rows}
+
+
 def _row(x: int, x2: int, y: str, ink: str, text: str) -> Row:
     return {"x": x, "x2": x2, "y": y, "ink": ink, "text": text}
 
@@ -113,7 +133,8 @@ def _counters(
     waited = "not here yet" if now < late.arrived else "waiting"
     if now > late.first:
         waited = si(float(report.ttft_s[report.id == LATE][0]), "s")
-    return float(idle), waited, f"{sent} of {len(found)}"
+    ends = [frame.end_s for frame in frames(report)]
+    return round(ends[now - 1], 2), float(idle), waited, f"{sent} of {len(found)}"
 
 
 def _opening(found: Sequence[Stay]) -> list[tuple[int, str]]:
@@ -159,7 +180,7 @@ def _static(found: Sequence[Stay]) -> list[tuple[int, str]]:
         (
             max(c.left, d.left),
             f"All answers are out after {max(c.left, d.left):,} iterations. "
-            f"{sum(stay.idle for stay in found):,} slot-steps were computed in vain.",
+            f"{sum(stay.idle for stay in found):,} slot-steps were wasted.",
         ),
     ]
 

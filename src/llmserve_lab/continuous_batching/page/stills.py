@@ -11,9 +11,10 @@ import numpy as np
 
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.lanes import beats, pieces
-from llmserve_lab.continuous_batching.machine import decodes, served
+from llmserve_lab.continuous_batching.machine import LONG, decodes, served
 from llmserve_lab.continuous_batching.occupancy import frames
 from llmserve_lab.continuous_batching.sweep import REQUESTS, RatePoint, asked_per_s
+from llmserve_lab.continuous_batching.tuning import Trade
 from llmserve_lab.engine import Report
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION, Ink
@@ -33,7 +34,7 @@ def sweep(
     """
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(5.6, 4.2))
+    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(5.6, 3.1))
     last = next(iter(points.values()))[-1].per_s
     each = asked_per_s(last) / last  # tokens that a request asks for, as drawn
     asked = [0, min(last, 1.15 * max(most.values()) / each)]
@@ -66,6 +67,62 @@ def sweep(
             f"continuous batching at {continuous:,.0f}. Dotted: the tokens that are "
             "asked for. From where a line leaves it, the queue grows, and with it "
             f"the TTFT, for as long as the run lasts (here {REQUESTS:,} requests)."
+        ),
+    )
+
+
+@figure_style()
+def budgets(
+    launched: Sequence[Trade],
+    recorded: Sequence[Trade],
+    *,
+    target_s: float,
+    default: int,
+) -> StaticFigure:
+    """Longest gap and time to first token of a long prompt against the token budget.
+
+    ``recorded`` are the budgets whose launches an engine may replay, if replaying costs
+    no more than for decodes; ``launched`` all budgets with launches one by one.
+    """
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(5.6, 3.2))
+    rows = [each.budget for each in launched]
+    for axes, name, scale in ((upper, "gap_s", 1e3), (lower, "ttft_s", 1.0)):
+        ys = [scale * getattr(each, name) for each in launched]
+        axes.plot(rows, ys, "o-", color=BLUE.light, ms=4, label="launched one by one")
+        few = [each.budget for each in recorded]
+        ys = [scale * getattr(each, name) for each in recorded]
+        look: dict[str, Any] = {"color": VERMILLION.light, "ms": 4}
+        axes.plot(few, ys, "o--", label="launches replayed, at best", **look)
+        axes.axvline(default, color=GREY.light, lw=1, ls=":")
+    upper.axhline(1e3 * target_s, color=GREY.light, lw=1, ls="--")
+    words: dict[str, Any] = {"color": GREY.light, "va": "bottom"}
+    upper.text(rows[-1], 1.06e3 * target_s, f"target {si(target_s, 's')}", **words)
+    upper.texts[-1].set_ha("right")
+    lower.text(default * 0.95, 0.4, "vLLM's default", ha="right", **words)
+    upper.set(ylabel="gap (ms, log)", xscale="log", yscale="log")
+    upper.set_ylim(20, 1200)
+    upper.set_yticks([20, 50, 100, 200, 500, 1000])
+    lower.set(ylabel="TTFT (s)", ylim=(0, 12))
+    lower.set_xlabel("token budget (rows, log)")
+    lower.set_xticks(rows[::2] if len(rows) > 7 else rows)
+    for axis in (upper.yaxis, lower.xaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:,g}")
+        axis.axes.minorticks_off()
+    upper.legend(loc="upper left")
+    (largest,) = (each for each in launched if each.budget == default)
+    least = launched[0]
+    return StaticFigure.of(
+        figure,
+        name="continuous_batching.budgets",
+        title="A smaller budget: shorter gaps, and a later first token",
+        sentence=(
+            f"Five requests decode while a prompt of {LONG:,} tokens is read. With a "
+            f"budget of {default:,} rows the longest gap is {si(largest.gap_s, 's')} "
+            f"and the prompt's TTFT {si(largest.ttft_s, 's')}; with {least.budget} "
+            f"rows it is {si(least.gap_s, 's')} and {si(least.ttft_s, 's')}, if all "
+            "are launched one by one."
         ),
     )
 
@@ -145,7 +202,7 @@ def chosen(report: Report, target_s: float) -> StaticFigure:
     """Rows that a scheduler under a target gave a prompt, and the closed form."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots()
+    figure, axes = plt.subplots(figsize=(5.6, 2.2))
     rows = [beat.rows for beat in pieces(report)]
     prefixes = [sum(rows[:number]) for number in range(len(rows))]
     some = slice(None, None, 8)
@@ -156,12 +213,13 @@ def chosen(report: Report, target_s: float) -> StaticFigure:
     fits = f.SERVED_CHUNK_FITS.at(setting(), decodes(), held, **served())
     axes.plot(dense, fits, color=BLUE.light, label="closed form")
     axes.set(ylim=(0, None), xlabel="prefix (tokens)", ylabel="chunk (rows)")
+    axes.yaxis.set_major_formatter(lambda value, _: plain(value))
     axes.xaxis.set_major_formatter(lambda value, _: plain(value))
     axes.legend()
     return StaticFigure.of(
         figure,
         name="continuous_batching.chosen",
-        title="A chunk that keeps the target has to shrink",
+        title="To keep the target, chunks have to shrink as the prompt is read",
         sentence=(
             f"To keep {si(target_s, 's')} the book's engine takes {len(rows)} "
             f"iterations: chunks of {rows[0]:,} tokens at first, of {rows[-2]:,} in "

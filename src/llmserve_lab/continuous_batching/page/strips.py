@@ -1,4 +1,4 @@
-"""Iterations as strips of rows, stepped: decodes first, then what the budget allows."""
+"""Mixed iterations as strips, stepped: decodes first, then what the budget allows."""
 
 from __future__ import annotations
 
@@ -11,53 +11,72 @@ from llmserve_lab.engine import Chunked, Continuous, Policy, Request
 from llmserve_lab.engine.metrics.iteration_log import IterationFrame as Iteration
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
-from llmserve_lab.running_example import cost
+from llmserve_lab.running_example import PROMPT, cost
 
-BUDGET = 8
-SIZES = ((0.0, 2, 12), (0.0, 3, 12), (0.0, 2, 12), (0.012, 13, 4))  # s, prompt, answer
-SHOWN = 7  # iterations
+BUDGET, LAST, D_PROMPT = 512, 3, 3000  # rows; the place of D; tokens
+ARRIVES_S, ANSWER = 0.2, 60
 POLICIES: dict[str, Policy] = {
     f"budget of {BUDGET} rows": Chunked(BUDGET),
     "whole prompts": Continuous(),
 }
+BEFORE, AFTER = 2, 2  # decode iterations on either side of the prompt
 Row = dict[str, Any]
 
 
 def requests() -> list[Request]:
     """Three requests that decode, and a prompt that arrives while they do."""
+    sizes = [(0.0, PROMPT)] * LAST + [(ARRIVES_S, D_PROMPT)]
     return [
-        Request(arrival_s=arrival, prompt_len=prompt, output_len=answer, id=number)
-        for number, (arrival, prompt, answer) in enumerate(SIZES)
+        Request(arrival_s=arrival, prompt_len=prompt, output_len=ANSWER, id=number)
+        for number, (arrival, prompt) in enumerate(sizes)
     ]
 
 
+def watched(policy: Policy) -> list[Iteration]:
+    """The iterations that read D's prompt, and a few on either side."""
+    run = frames(logged(requests(), policy, cost()))
+    reads = [i for i, moment in enumerate(run) if _rows(moment).get(LAST, 0) > 1]
+    return run[reads[0] - BEFORE : reads[-1] + 1 + AFTER]
+
+
+def longest_s(policy: Policy) -> float:
+    """The longest of the iterations: the longest gap of A, B and C."""
+    return max(moment.end_s - moment.start_s for moment in watched(policy))
+
+
+def read_s(policy: Policy) -> float:
+    """How long D's prompt is read, from its first row to its last."""
+    reads = [m for m in watched(policy) if _rows(m).get(LAST, 0) > 1]
+    return reads[-1].end_s - reads[0].start_s
+
+
 def mixed_iterations() -> StepFigure:
-    """Each iteration a strip: a cell is a row of the flat batch."""
-    runs = {
-        name: frames(logged(requests(), policy, cost()))[:SHOWN]
-        for name, policy in POLICIES.items()
-    }
-    most = max(sum(_rows(m).values()) for run in runs.values() for m in run)
+    """Each iteration a strip through the lanes, as long as it lasts."""
+    runs = {name: watched(policy) for name, policy in POLICIES.items()}
+    longest_s = max(run[-1].end_s - run[0].start_s for run in runs.values())
     first, other = runs
+    ends = {name: len(run) - 1 for name, run in runs.items()}
     return StepFigure(
         name="strips",
-        title="Each iteration is one strip of rows",
+        title="An iteration lasts as long as its rows make it; at its end A, B and C "
+        "get a token",
         scene=Scene(
-            x=SceneAxis((0, most), "rows of the iteration"),
-            y=SceneAxis(tuple(f"iter. {i + 1}" for i in range(SHOWN))),
-            marks=(Cells(table="rows", text="text"),),
-            height=160,
+            x=SceneAxis((0, 1e3 * longest_s), "time (ms)"),
+            y=SceneAxis(tuple(LETTERS[: LAST + 1])),
+            marks=(Cells(table="rows", x2="x2", text="text"),),
+            height=112,
         ),
         logs={name: _log(run) for name, run in runs.items()},
-        stills=((first, 1), (first, SHOWN - 1), (other, SHOWN - 1)),
+        start=ends[first],
+        stills=((first, BEFORE), (first, ends[first]), (other, ends[other])),
         legend={
-            **{letter: f"rows of {letter}" for letter in "ABC"},
-            "D": "rows of D, which comes with a prompt",
+            **{letter: f"{letter}, one row each" for letter in "ABC"},
+            "D": f"D, a prompt of {D_PROMPT:,} tokens: its rows",
         },
         counters=(
             Counter("time of this iteration", "ms"),
             Counter("rows"),
-            Counter("tokens written"),
+            Counter("longest gap so far", "ms"),
             Counter("left of D's prompt"),
         ),
     )
@@ -68,46 +87,36 @@ def _rows(moment: Iteration) -> dict[int, int]:
     return {part.id: part.rows for part in moment.running}
 
 
+def _took_ms(moment: Iteration) -> float:
+    return round(1e3 * (moment.end_s - moment.start_s), 1)
+
+
 def _log(run: Sequence[Iteration]) -> StepLog:
-    frames, rows = list[Frame](), list[Row]()
-    read = 0
+    found, rows = list[Frame](), list[Row]()
+    read, longest_ms = 0, 0.0
     for number, moment in enumerate(run):
-        place = 0
+        start, end = (
+            round(1e3 * (t - run[0].start_s), 1) for t in (moment.start_s, moment.end_s)
+        )
         for request, count in _rows(moment).items():
-            letter, y = LETTERS[request], f"iter. {number + 1}"
-            for i in range(count):
-                text = "" if i else letter  # once is enough, and keeps the page small
-                cell = {"x": place, "y": y, "ink": letter, "text": text}
-                rows.append({**cell, "since": number})
-                place += 1
-        read += _rows(moment).get(len(SIZES) - 1, 0)
-        frames.append(_frame(moment, place, read))
-    return StepLog(tuple(frames), {"rows": rows})
-
-
-def _frame(moment: Iteration, rows: int, read: int) -> Frame:
-    last = len(SIZES) - 1
-    prompt = SIZES[last][1]
-    left, chunk = max(0, prompt - read), _rows(moment).get(last, 0)
-    made = len(_rows(moment)) - (1 if left and chunk else 0)
-    took_ms = round(1e3 * (moment.end_s - moment.start_s), 1)
-    counters = (took_ms, float(rows), float(made), float(left))
-    return Frame(_sentence(moment, chunk, left), counters)
+            letter = LETTERS[request]
+            cell = {"x": start, "x2": end, "y": letter, "ink": letter}
+            rows.append({**cell, "text": f"{count}", "since": number})
+        chunk = _rows(moment).get(LAST, 0)
+        read += chunk
+        longest_ms = max(longest_ms, _took_ms(moment))
+        left = max(0, D_PROMPT - read)
+        counts = (_took_ms(moment), sum(_rows(moment).values()), longest_ms, left)
+        found.append(Frame(_sentence(moment, chunk, left), tuple(map(float, counts))))
+    return StepLog(tuple(found), {"rows": rows})
 
 
 def _sentence(moment: Iteration, chunk: int, left: int) -> str:
-    others = len(_rows(moment)) - (1 if chunk else 0)
     if not chunk:
-        kind = "prompts" if max(_rows(moment).values()) > 1 else "decodes, a row each"
-        return f"{others} requests share the iteration: {kind}."
+        return f"{LAST} requests decode, a row each: {_took_ms(moment):g} ms."
     if chunk == 1:
-        return "D decodes as well: one row for each of the four."
+        return f"D decodes as well: one row for each of the {LAST + 1}."
+    both = f"{LAST} decodes and {chunk:,} rows of D's prompt: {_took_ms(moment):g} ms"
     if left:
-        return (
-            f"{others} decodes, then {chunk} rows of D's prompt fill the budget; "
-            f"{left} are left for later."
-        )
-    return (
-        f"{others} decodes and {chunk} rows of D's prompt: it is complete, and this "
-        "iteration makes D's first token."
-    )
+        return f"{both}. {left:,} rows are left for later."
+    return f"{both}. The prompt is complete; this iteration makes D's first token."

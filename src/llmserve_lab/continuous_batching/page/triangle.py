@@ -15,8 +15,8 @@ from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
 from llmserve_lab.transformer.arithmetic import Mask
 
 PROMPT, TOKENS = 12, 14  # of the prompt; with two tokens of the answer
-CHUNKS = {"chunks of 4 rows": 4, "the whole prompt": PROMPT, "one row at a time": 1}
-LEAST = 5  # the last frame of chunks of 4: three chunks and two decodes
+CHUNKS = {"chunks of 4 rows": 4, "the whole prompt": PROMPT}
+ROWS = tuple(str(row) for row in range(1, TOKENS + 1))
 Row = dict[str, Any]
 
 
@@ -29,18 +29,18 @@ def chunks_fill_the_triangle() -> StepFigure:
         title="Whatever the chunk, the same triangle is filled",
         scene=Scene(
             x=SceneAxis((0, TOKENS), "keys (tokens that are looked at)"),
-            y=SceneAxis((TOKENS, 0), "rows (tokens that look)"),
+            y=SceneAxis(ROWS, "row (a token that looks)"),
             marks=(Cells(table="pairs", x2="x2", opacity="faint"),),
-            height=220,
+            height=170,
         ),
         logs=logs,
-        start=1,
-        stills=tuple((first, frame) for frame in (1, 2, 3)),
+        start=len(logs[first].frames) - 1,
+        stills=tuple((first, frame) for frame in (1, 3, len(logs[first].frames) - 1)),
         legend={"cache": "keys in the cache", "new": "keys of the chunk itself"},
         counters=(
             Counter("rows in this iteration"),
             Counter("pairs so far"),
-            Counter("cached keys read again"),
+            Counter("cached keys read again (once a chunk)"),
         ),
     )
 
@@ -64,9 +64,8 @@ def _log(seen: Sequence[Mask]) -> StepLog:
         rows += _chunk(prefix, new, number)
         counters = (float(new), float(pairs), float(read))
         frames.append(Frame(_sentence(prefix, new), counters))
-    while len(frames) <= LEAST:  # every log has a frame that opens the figure
-        done = "All rows are computed; the triangle is full."
-        frames.append(Frame(done, (0.0, float(pairs), float(read))))
+    done = "All rows are computed; the triangle is full."
+    frames.append(Frame(done, (0.0, float(pairs), float(read))))
     return StepLog(tuple(frames), {"pairs": rows})
 
 
@@ -75,7 +74,7 @@ def _chunk(prefix: int, new: int, frame: int) -> list[Row]:
     found = []
     for look in ({"since": frame, "until": frame + 1, "faint": 1.0}, _past(frame)):
         for i in range(new):
-            seen = {"y": prefix + i, **look}
+            seen = {"y": f"{prefix + i + 1}", **look}
             if prefix:
                 found.append({"x": 0, "x2": prefix, "ink": "cache", **seen})
             found.append({"x": prefix, "x2": prefix + i + 1, "ink": "new", **seen})
@@ -89,13 +88,13 @@ def _past(frame: int) -> Row:
 def _sentence(prefix: int, new: int) -> str:
     if new == 1 and prefix:
         kind = "a decode" if prefix >= PROMPT else "a chunk of one row"
-        return f"Row {prefix}, {kind}: it looks at every cached key and at itself."
+        return f"Row {prefix + 1}, {kind}: it looks at every cached key and at itself."
     if new == 1:
-        return "Row 0: nothing is cached, it looks at itself."
+        return "Row 1: nothing is cached, it looks at itself."
     own = "at the chunk's own keys up to itself"
     if not prefix:
-        return f"Rows 0 to {new - 1}: nothing is cached; each row looks {own}."
+        return f"Rows 1 to {new}: nothing is cached; each row looks {own}."
     return (
-        f"Rows {prefix} to {prefix + new - 1}: each row looks at all {prefix} cached "
+        f"Rows {prefix + 1} to {prefix + new}: each row looks at all {prefix} cached "
         f"keys, and {own}."
     )

@@ -7,6 +7,7 @@ are. The nearest of both make the band, the widest error each way, as they are f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import log2
@@ -145,12 +146,9 @@ def _outside(setting: DecodeSetting) -> str:
 def _regime(runs: list[DecodeSetting]) -> str:
     """What some runs have in common, in a line."""
     gpus = "/".join(sorted({run.name for run in runs}))
-    ep, batch = (
-        _span([getattr(run, name) for run in runs]) for name in ("ep", "batch")
-    )
-    return f"decode on {gpus}, EP {ep}, {batch} requests a GPU"
+    return f"decode on {gpus}, EP {_span([run.ep for run in runs])}"
 
 
-def _span(values: list[float]) -> str:
+def _span(values: Sequence[float]) -> str:
     low, high = plain(min(values), 2), plain(max(values), 2)
     return low if low == high else f"{low}–{high}"

@@ -32,7 +32,6 @@ from llmserve_lab.deepseek.evaluation.published_runs import (
     batch_of,
     decodes,
     rate_as_run,
-    run_as,
 )
 from llmserve_lab.deepseek.model.assumptions import Assumptions
 from llmserve_lab.formula.arrays import Array
@@ -162,34 +161,6 @@ def saturated(assumed: Assumptions) -> tuple[Point, ...]:
     return tuple(p for p in points(assumed) if p.record is not DEEPSEEK_PREFILL)
 
 
-@dataclass(frozen=True)
-class PredictedCurve:
-    """A prediction over the batch, and the point that was measured on it."""
-
-    name: str
-    n_gpus: int
-    batches: Array
-    predicted: Array
-    batch: float
-    measured: float
-
-
 def up_to(batches: Array, most: float) -> Array:
     """Those of ``batches`` [n] that are below ``most``, and that one."""
     return np.append(batches[batches < most], most)
-
-
-def curve(record: Deployment, assumed: Assumptions) -> PredictedCurve:
-    """The curve of a published decode, run as it was run."""
-    twin = run_as(record, assumed)
-    context = float(record.context)
-    fits = float(twin.batch_fits(context))
-    batches = up_to(np.exp2(np.arange(3, 11, dtype=np.float64)), fits)
-    return PredictedCurve(
-        record.name,
-        record.n_gpus,
-        batches,
-        np.asarray(twin.gpu_tokens_per_s(batch=batches, context=context)),
-        batch_of(record),
-        float(record.gpu_tokens_per_s),
-    )

@@ -5,8 +5,8 @@ The outputs are equal; what is paid for them is not. Nothing here knows a closed
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,11 +24,21 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
+class MlaStep:
+    """An intermediate of the pass: what it is, its shape, the FLOPs so far."""
+
+    name: str
+    shape: tuple[int, ...]
+    flops: int
+
+
+@dataclass(frozen=True)
 class MlaRun:
-    """One layer executed: its output [n, d], and a meter that read along."""
+    """One layer executed: its output [n, d], a meter that read along, and its steps."""
 
     output: Array
     meter: Meter
+    steps: tuple[MlaStep, ...] = ()
 
     @property
     def flops(self) -> int:
@@ -67,6 +77,11 @@ def execute(
         "rotary_key": rng.standard_normal((context, spec.d_rope)),
     }
     rows, meter = rng.standard_normal((n_rows, d_model)), Meter()
+    steps = list[MlaStep]()
+
+    def note(name: str, _axes: str, array: np.ndarray[Any, Any]) -> None:
+        done = meter.linear_flops + meter.useful_attn_flops
+        steps.append(MlaStep(name, array.shape, done))
 
     def recall(fresh: Entries) -> Entries:
         return {name: np.concatenate([cached[name], fresh[name]]) for name in cached}
@@ -74,10 +89,9 @@ def execute(
     packing = Packing((0, n_rows), (context,))
     view = AttentionContext(packing, packing.positions, recall=recall)
     absorbed = FORMS[form]
-    output = latent_attention(
-        rows, weights, spec, view, absorbed=absorbed, run=meter.on()
-    )
-    return MlaRun(output, meter)
+    run = replace(meter.on(), note=note)
+    output = latent_attention(rows, weights, spec, view, absorbed=absorbed, run=run)
+    return MlaRun(output, meter, tuple(steps))
 
 
 @dataclass(frozen=True)

@@ -216,8 +216,8 @@ STAGES_S = Formula(
     uses=(ATTN_PHASE_S, MOE_PHASE_S, FLIGHT_S),
     title="Two halves that wait for each other",
     source="in steady state, each phase of one half beside one transfer of the other",
-    holds="compute in the order attention, experts of the other half, experts, "
-    "attention of the other half; each transfer is awaited",
+    holds="compute in the order attention of both halves, experts of both; each "
+    "transfer is awaited",
 )
 HALVES_S = Formula(
     result=q.halves_s,

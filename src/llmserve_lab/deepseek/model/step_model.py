@@ -199,9 +199,12 @@ class Twin:
         return np.floor(computed(BATCH_FITS, self.shape | size))
 
     def room_bytes(self) -> float:
-        """Bytes of a GPU's memory that weights and cache may take together."""
+        """Bytes of a GPU's memory that weights and cache may take together.
+
+        A share of what the driver reports, or of an estimate of it.
+        """
         share = self.assumptions.usable_memory
-        return float(self.setup.accelerator.hbm_bytes) * share
+        return float(self.setup.accelerator.usable_bytes) * share
 
     def resident_bytes(self) -> float:
         """Bytes of the weights that one GPU holds."""

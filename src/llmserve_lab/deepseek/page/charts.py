@@ -8,11 +8,10 @@ from typing import Any
 from llmserve_lab import notation as q
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.formula.formula import Formula
-from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
+from llmserve_lab.page.live.axes import QuantityAxis
 from llmserve_lab.page.live.bound import BoundMark, Case, Cases, Marks
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.palette import MEANINGS, SERIES
-from llmserve_lab.roofline.formulas import BATCH_FITS
 
 KINDS = {
     "read": MEANINGS["weights"],
@@ -70,7 +69,6 @@ GPU = QuantityAxis(
     q.gpu_tokens_per_s, words="what a GPU makes", domain=(10, 30_000), log=True
 )
 TIME = QuantityAxis(q.turn_s, "ms", words="time", ticks={"tickCount": 5})
-CONTEXT = QuantityAxis(q.context, words="context", domain=(1024.0, 262_144.0), log=True)
 
 
 def frontier(fixed: Mapping[str, float]) -> Any:
@@ -107,7 +105,7 @@ def frontier(fixed: Mapping[str, float]) -> Any:
             user=WAYS.reads(USER, q.user_tokens_per_s),
             gpu=WAYS.reads(GPU, q.gpu_tokens_per_s),
         )
-        .mark_point(size=160, opacity=alt.expr("room ? 1 : 0.3"), clip=True)
+        .mark_point(size=160, opacity=alt.expr("room ? 1 : 0"), clip=True)
         .encode(color=WAYS.color())
     )
     drawn = alt.layer(*layers, points)
@@ -150,7 +148,7 @@ def waterfall() -> Any:
         for which in ("start", "length")
     )
     return (
-        alt.Chart(alt.Data(values=rows), height=250)
+        alt.Chart(alt.Data(values=rows), height=205)
         .transform_calculate(start=start)
         .transform_calculate(end=f"datum.start + {length}")
         .mark_bar(height=20)
@@ -158,25 +156,6 @@ def waterfall() -> Any:
             x=TIME.on("x", "start"),
             x2="end",
             y=alt.Y("lane", type="nominal", sort=None, title=None),
-            color=by_ink("kind", KINDS, legend=False)["color"],
+            color=by_ink("kind", KINDS)["color"],
         )
     )
-
-
-def memory() -> Any:
-    """Requests that fit while the context grows, and the chosen point."""
-    from llmserve_lab.extras import altair as alt
-
-    y = QuantityAxis(
-        q.batch_fits, words="requests that fit on a GPU", domain=(0.3, 6000), log=True
-    )
-    ink = SERIES[0]
-    at = {"stored_bytes": "resident_bytes"}
-    line = Drawn("as many requests as fit", BATCH_FITS, ink, at, label_at=0.5)
-    point = (
-        alt.Chart(alt.Data(values=[{}]))
-        .transform_calculate(x=CONTEXT.reads(q.context), y=y.reads(q.batch_fits))
-        .mark_point(size=160, opacity=1, color=ink.css, clip=True)
-        .encode(x="x:Q", y="y:Q")
-    )
-    return alt.layer(bound_curves(CONTEXT, y, line), point)

@@ -26,14 +26,17 @@ def known(device: Accelerator) -> bool:
     )
 
 
-DEVICES = tuple(filter(known, ACCELERATORS.values()))
+NAMED = ("h100-sxm", "h200-sxm", "h800-sxm", "b200-sxm", "gb200-nvl72")
+DEVICES = tuple(filter(known, (ACCELERATORS[key] for key in NAMED)))
 SHAPES = (MODELS["deepseek-v3"], MODELS["kimi-k2"])
-GROUPS = (8, 16, 24, 32, 48, 64, 72, 96, 128, 144, 256, 320)
+GROUPS = (8, 16, 32, 72, 144, 256)
+# The calibrated one, to three digits, so that figures and text agree.
+BALANCED = round(book_assumptions().balancedness, 3)
 STOPS = {
     "ep": tuple(map(float, GROUPS)),
-    "gpu_requests": tuple(2.0**i for i in range(12)),
-    "context": tuple(float(1024 * 2**i) for i in range(9)),
-    "balancedness": tuple(round(0.1 * i, 1) for i in range(3, 11)),
+    "gpu_requests": (1.0, *(2.0**i for i in range(3, 12))),
+    "context": tuple(float(1000 * 2**i) for i in range(9)),
+    "balancedness": (0.3, 0.4, 0.5, 0.6, 0.7, BALANCED, 0.9, 1.0),
 }
 RATES = (
     "read_rate",
@@ -66,14 +69,6 @@ SIZES = (
     "copy_bytes",
     "transfer_starts_s",
     *ROW_TRAFFIC,
-)
-HELD = (
-    "kv_bytes_per_token",
-    "mla_params",
-    "expert_stack",
-    "other_params",
-    "table_params",
-    "n_experts",
 )
 FIXED = (
     "bytes_weight",
@@ -162,11 +157,6 @@ def sliders(**defaults: float) -> tuple[Slider, ...]:
     return tuple(
         Slider(quantity(n), STOPS[n], d, LABELS.get(n, "")) for n, d in defaults.items()
     )
-
-
-def roomy() -> Slider:
-    """So many GPUs that either model fits on every kind: from the third stop on."""
-    return Slider(quantity("ep"), STOPS["ep"][2:], 72.0, LABELS["ep"])
 
 
 LABELS = {"ep": "Ranks in the group (GPUs)"}

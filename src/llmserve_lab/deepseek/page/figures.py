@@ -1,25 +1,24 @@
-"""The chapter's live figures: the frontier, one step as a waterfall, what fits."""
+"""The chapter's live figures: the frontier, one step as a waterfall."""
 
 from __future__ import annotations
 
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.page import bands, charts
 from llmserve_lab.deepseek.page.controls import (
-    HELD,
+    BALANCED,
     RATES,
     device_choice,
     fixed,
     group,
     model_choice,
-    roomy,
     sizes,
     sliders,
 )
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
-from llmserve_lab.roofline.formulas import BATCH_FITS
 
 GROUP = ("local_experts", "n_nodes", "far_share")
 ROOM = Verdict(
@@ -56,7 +55,9 @@ def frontier() -> LiveFigure:
         title="Two halves hide the all-to-alls of many requests, and slow a few down",
         chart=lambda: charts.frontier(fixed()),
         controls=(
-            *sliders(gpu_requests=256.0, context=2048.0, balancedness=0.7, ep=72.0),
+            *sliders(
+                gpu_requests=256.0, context=2000.0, balancedness=BALANCED, ep=72.0
+            ),
             device_choice(*RATES, "hbm_bytes"),
             model_choice(),
         ),
@@ -90,13 +91,6 @@ def frontier() -> LiveFigure:
                 Readout("turn_gpu_tokens_per_s", "One after another: a GPU makes"),
                 bands.OF_GPU_RATE,
             ),
-            Verdict(
-                "better",
-                "Faster here:",
-                "halves_s",
-                "turn_s",
-                ("two halves", "one after another"),
-            ),
             ROOM,
         ),
         sentence=(
@@ -104,8 +98,23 @@ def frontier() -> LiveFigure:
             "halves a user sees {halves_user_tokens_per_s} and a GPU makes "
             "{halves_gpu_tokens_per_s}; one after another a user sees "
             "{turn_user_tokens_per_s} and a GPU makes {turn_gpu_tokens_per_s}. "
-            "Faster here: {better}. Weights and cache {room}; the curves end where "
-            "memory is full."
+            "Weights and cache {room}; curves and points end where memory is full."
+        ),
+        goal=Goal(
+            "find the fewest requests with which two halves are the faster way, with "
+            "everything else as it opens.",
+            lambda gpu_requests, halves_s, turn_s, context, ep, device, model, room: (
+                (gpu_requests < 200)
+                & (halves_s < turn_s)
+                & (room > 0)
+                & (context > 1999)
+                & (context < 2001)
+                & (ep > 71)
+                & (ep < 73)
+                & (device < 1)
+                & (model < 1)
+            ),
+            {"gpu_requests": 128.0},
         ),
     )
 
@@ -114,10 +123,12 @@ def waterfall() -> LiveFigure:
     """One batch through one step: what is read, computed and sent."""
     return LiveFigure(
         name="decode-step",
-        title="One block after another; a block lasts a little longer than its bars",
+        title="One batch: while rows are dispatched and combined, the GPU waits",
         chart=charts.waterfall,
         controls=(
-            *sliders(gpu_requests=128.0, context=4096.0, balancedness=0.7, ep=72.0),
+            *sliders(
+                gpu_requests=256.0, context=2000.0, balancedness=BALANCED, ep=72.0
+            ),
             device_choice(*RATES, "hbm_bytes"),
         ),
         derived={
@@ -135,27 +146,18 @@ def waterfall() -> LiveFigure:
         readouts=(
             Readout("mla_s", "Attention"),
             Readout("experts_s", "Experts"),
-            Readout("attn_elementwise_s", "Attention, elementwise"),
-            Readout("moe_elementwise_s", "Experts, elementwise"),
             Readout("all_to_all_s", "Dispatch and combine"),
-            Readout("other_s", "Dense layers, router, LM head"),
             banded(Readout("turn_s", "The step"), bands.OF_STEP),
-            Verdict(
-                "bound",
-                "The experts are",
-                "expert_compute_s",
-                "expert_read_s",
-                ("memory-bound", "compute-bound"),
-            ),
             ROOM,
         ),
         sentence=(
             "DeepSeek-V3 on {ep} × {device}, {gpu_requests} per GPU with {context}: "
-            "attention takes {mla_s}, the experts {experts_s} and are {bound}, "
+            "attention takes {mla_s}, the experts {experts_s}, "
             "elementwise kernels and launches {attn_elementwise_s} and "
             "{moe_elementwise_s}, the all-to-alls {all_to_all_s}, the rest {other_s}; "
             "one after another, and with the time on the host, that is a step of "
-            "{turn_s}. Weights and cache {room}."
+            "{turn_s}. Reading and computing overlap, but not fully, so that attention "
+            "and experts end later than their bars. Weights and cache {room}."
         ),
     )
 
@@ -163,31 +165,3 @@ def waterfall() -> LiveFigure:
 def _known(names: tuple[str, ...]) -> dict[str, str]:
     """Results that are signals already."""
     return {name: name for name in names}
-
-
-def memory() -> LiveFigure:
-    """The batch that fits against the context, for every setup."""
-    return LiveFigure(
-        name="batch-that-fits",
-        title="Twice the context, half the batch; more GPUs leave more room on each",
-        chart=charts.memory,
-        controls=(
-            *sliders(context=4096.0),
-            roomy(),
-            device_choice("hbm_bytes"),
-            model_choice(*HELD),
-        ),
-        derived={
-            "local_experts": group()["local_experts"],
-            "resident_bytes": _held()["resident_bytes"],
-            "batch_fits": Bound(BATCH_FITS, stored_bytes="resident_bytes"),
-        },
-        readouts=(
-            Readout("batch_fits", "Requests that fit on a GPU"),
-            Readout("resident_bytes", "Weights on a GPU"),
-        ),
-        sentence=(
-            "{model} on {ep} × {device}: beside {resident_bytes} of weights "
-            "{batch_fits} of {context} fit on a GPU."
-        ),
-    )

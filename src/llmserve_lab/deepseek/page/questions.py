@@ -20,7 +20,7 @@ PARTS = ("attention", "the experts", "dispatch and combine")
 WAYS = ("it gets slower", "nothing changes", "it gets faster")
 GROUP_ROWS = 64
 ONE_GPU_EXPERTS = SETUPS["4 × 8 H100"].local_experts(0)
-LONG = 16_384
+LONG = 16_000
 
 
 @cache
@@ -61,6 +61,11 @@ def _touched() -> float:
     )
 
 
+def _sent(balancedness: float) -> float:
+    rows = {"batch": LARGE, "chunk": 1, "balancedness": balancedness}
+    return float(f.ALL_TO_ALL_BYTES.at(_twin().traffic, rows))
+
+
 def _expand() -> float:
     return float(f.EXPAND_FLOPS.at(_twin().shape, context=LONG, batch=1))
 
@@ -75,8 +80,8 @@ predict_longest = Question(
     choices=PARTS,
     answer=_longest,
     why=lambda: (
-        f"Attention takes {si(_blocks()['mla_s'], 's')}, the experts "
-        f"{si(_blocks()['experts_s'], 's')}, the all-to-alls "
+        f"By the model of this chapter attention takes {si(_blocks()['mla_s'], 's')}, "
+        f"the experts {si(_blocks()['experts_s'], 's')}, dispatch and combine "
         f"{si(_blocks()['all_to_all_s'], 's')}: "
         "each row goes out in eight copies and comes back in eight."
     ),
@@ -99,8 +104,9 @@ predict_overlap = Question(
     choices=WAYS,
     answer=lambda: 0.0 if _gain() < 0.98 else (2.0 if _gain() > 1.02 else 1.0),
     why=lambda: (
-        f"Its speed becomes {plain(100 * _gain())} % of what it was. Both halves read "
-        "all weights and start all kernels, and with few requests that is most of it."
+        f"Its rate becomes {plain(100 * _gain())} % of what it was (predicted). Both "
+        "halves read all weights and start all kernels, and with few requests that is "
+        "most of a step."
     ),
     hints=(
         Hint(lambda: 2.0, "What does each half have to read from memory?"),
@@ -114,15 +120,15 @@ predict_vanilla = Question(
     name="deepseek.predict-vanilla",
     kind="predict",
     prompt=(
-        "A prompt of thousands of rows is read at once. Latent attention can make "
-        "keys and values first (vanilla) or work on the latents (absorbed). Fewer "
-        "FLOPs has …"
+        "A prompt of thousands of tokens is read at once; all are new, none is in the "
+        "cache. Latent attention can make keys and values first (the plain form) or "
+        "work on the latents (the absorbed form). Which one needs fewer FLOPs?"
     ),
-    choices=("vanilla", "absorbed"),
+    choices=("the plain form", "the absorbed form"),
     answer=lambda: 0.0 if f.ABSORB_ROWS.at(_twin().shape) < LONG else 1.0,
     why=lambda: (
         "Absorbing pays while few rows look at a long cache. From "
-        f"{si(f.ABSORB_ROWS.at(_twin().shape), 'token')} new rows on the wider "
+        f"{f.ABSORB_ROWS.at(_twin().shape):.0f} new rows of a request on, the wider "
         "pairs cost more than making keys and values once."
     ),
     hints=(
@@ -152,7 +158,7 @@ touched = Question(
 expand = Question(
     name="deepseek.expand",
     prompt=lambda: (
-        f"How many FLOPs does vanilla attention spend in one decode step on making the "
+        f"How many FLOPs does the plain form spend in one decode step on making the "
         f"keys and values of {LONG} cached tokens again, in all layers? The matrices "
         f"that do it have {_twin().shape['up_params']:,} parameters together."
     ),
@@ -162,6 +168,34 @@ expand = Question(
     rel_tol=0.01,
     why=lambda: (
         f"Equation {f.EXPAND_FLOPS.link}: {si(_expand(), 'FLOP')}, for one new row."
+    ),
+)
+sent = Question(
+    name="deepseek.sent",
+    prompt=lambda: (
+        f"{LARGE} rows on each GPU of {PLACE.name} go out in {PLACE.experts.top_k} "
+        "copies each and come back. A copy costs "
+        f"{si(_twin().traffic['copy_bytes'], 'byte/token')}, there and back in all "
+        "layers. How many gigabytes pass through a GPU's ports in a step, if all "
+        "experts are chosen equally often?"
+    ),
+    answer=lambda: _sent(1.0),
+    unit="byte",
+    asked_in="GB",
+    rel_tol=0.02,
+    hints=(
+        Hint(
+            lambda: _sent(1.0) / PLACE.experts.top_k,
+            "That is one copy of each row.",
+        ),
+        Hint(
+            lambda: _sent(_twin().traffic["balancedness"]),
+            "That is the busiest GPU's; here all are equally busy.",
+        ),
+    ),
+    why=lambda: (
+        f"Equation {f.ALL_TO_ALL_BYTES.link}: rows times copies times the bytes of a "
+        f"copy, {si(_sent(1.0), 'byte')}."
     ),
 )
 fits = Question(

@@ -1,4 +1,4 @@
-"""The paper's figures drawn again, with the measurements where there are any."""
+"""The paper's figures drawn again: routing, lengths, assumptions."""
 
 from __future__ import annotations
 
@@ -7,19 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.catalog.evidence.deployments import (
-    DEEPSEEK_DECODE,
-    NVL72_DECODE,
-    PROFILED_DECODE,
-    SGLANG_DECODE,
-)
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation.predictions import curve, point, up_to
+from llmserve_lab.deepseek.evaluation.predictions import up_to
 from llmserve_lab.deepseek.evaluation.sensitivity import swings
 from llmserve_lab.deepseek.executed.routing import draw
-from llmserve_lab.deepseek.model.assumptions import Assumptions, Overlap
 from llmserve_lab.deepseek.model.prefill import prefill_s
-from llmserve_lab.deepseek.model.setup import SETUPS, Setup, setup
+from llmserve_lab.deepseek.model.setup import Setup, setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page.tables import signed
 from llmserve_lab.formula.text import plain, si
@@ -27,11 +20,9 @@ from llmserve_lab.page.palette import BLUE, GREY, SERIES, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 BATCHES = np.exp2(np.arange(11, dtype=np.float64))
-DRAWN = (DEEPSEEK_DECODE, SGLANG_DECODE, PROFILED_DECODE, NVL72_DECODE)
 SHORT, LONG = 2048, 32_768
 FEW = 4  # where in BATCHES the models are compared
 SHOWN = 8  # bars of the tornado; the table has them all
-FAST_ENOUGH = 20.0  # tokens per second: the paper's service level
 
 
 @figure_style()
@@ -92,42 +83,6 @@ def _plainly(axes: Any) -> None:
 
 
 @figure_style()
-def frontier_and_measured(assumed: Assumptions) -> StaticFigure:
-    """Prediction lines and published points of four decodes: of a GPU, and of all.
-
-    Figures 13 and 14 of the paper, whose smallest group was measured by no other.
-    """
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, both = plt.subplots(2, 1, figsize=(5.6, 6.4))
-    curves = [curve(record, assumed) for record in DRAWN]
-    alone = Twin(setup=SETUPS["4 × 8 H100"], assumptions=assumed)
-    batches = up_to(BATCHES[3:], float(alone.batch_fits(SHORT)))
-    rates = np.asarray(alone.gpu_tokens_per_s(batch=batches, context=SHORT))
-    for axes, whose in zip(both, ("a GPU", "all GPUs"), strict=True):
-        for ink, found in zip(SERIES, curves, strict=False):
-            n = 1 if whose == "a GPU" else found.n_gpus
-            look = {"color": ink.light, "dashes": ink.dash or (1, 0)}
-            axes.loglog(n * found.batches, n * found.predicted, **look)
-            axes.plot(n * found.batch, n * found.measured, "o", color=ink.light)
-        n = 1 if whose == "a GPU" else alone.setup.n_gpus
-        axes.loglog(n * batches, n * rates, color=GREY.light, dashes=(1, 2))
-        _plainly(axes)
-        axes.set_xlabel(f"requests on {whose}")
-        axes.set_ylabel(f"tokens/s of {whose}")
-    names = [*(found.name for found in curves), alone.setup.name]
-    both[0].legend(both[0].lines[::2], names)
-    errors = (signed(point(record, assumed).error) for record in DRAWN)
-    texts = (f"{each.name} {off}" for each, off in zip(curves, errors, strict=True))
-    return StaticFigure.of(
-        figure,
-        name="deepseek.frontier_and_measured",
-        title="Lines are predicted, points are measured",
-        sentence=f"Error of the prediction: {', '.join(texts)}.",
-    )
-
-
-@figure_style()
 def models_and_contexts(place: Setup) -> StaticFigure:
     """DeepSeek-V3 beside Kimi K2, and short beside long contexts, over the batch."""
     from llmserve_lab.extras import pyplot as plt
@@ -162,49 +117,6 @@ def models_and_contexts(place: Setup) -> StaticFigure:
             f"{LONG:,} tokens, of which {few:.0f} requests fit instead of {most:.0f}."
         ),
     )
-
-
-@figure_style()
-def service_level(context: float = 4096.0) -> StaticFigure:
-    """Largest batch at twenty tokens per second, and the batch that fits."""
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, axes = plt.subplots()
-    twins = {
-        name: Twin(setup=place, assumptions=book_assumptions())
-        for name, place in SETUPS.items()
-    }
-    fast = [_fast_enough(place, context) for place in SETUPS.values()]
-    fits = [float(twin.batch_fits(context)) for twin in twins.values()]
-    place = np.arange(len(twins))
-    axes.barh(place - 0.2, fast, 0.38, color=BLUE.light, label="fast enough")
-    axes.barh(place + 0.2, fits, 0.38, color=VERMILLION.light, label="fit in memory")
-    axes.set_yticks(place, list(twins))
-    axes.invert_yaxis()
-    axes.legend(loc="lower right")
-    axes.set_xlabel("requests on a GPU")
-    pairs = zip(twins, fast, fits, strict=True)
-    texts = (f"{name} {quick} and {held:.0f}" for name, quick, held in pairs)
-    return StaticFigure.of(
-        figure,
-        name="deepseek.service_level",
-        title="Which limit is met first: speed or memory?",
-        sentence=(
-            f"Requests of {context:.0f} tokens on a GPU at {FAST_ENOUGH:.0f} tokens/s "
-            f"each, and as many as fit: {'; '.join(texts)}."
-        ),
-    )
-
-
-def _fast_enough(place: Setup, context: float) -> int:
-    """Largest batch at the service level, in halves or one after another."""
-    ways: tuple[Overlap, ...] = ("halves", "none")
-    ours = book_assumptions()
-    twins = (
-        Twin(setup=place, assumptions=replace(ours, overlap=overlap))
-        for overlap in ways
-    )
-    return max(twin.batch_at(FAST_ENOUGH, context=context) for twin in twins)
 
 
 @figure_style()

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from llmserve_lab.deepseek.calibration.host_time import GROUPS, leave_one_out
-from llmserve_lab.deepseek.evaluation import bands, decode_scores, kernels, predictions
+from llmserve_lab.deepseek.evaluation import decode_scores, kernels, predictions
 from llmserve_lab.deepseek.evaluation.predictions import NOTES, Point, Score
 from llmserve_lab.deepseek.executed.mla import Compared
 from llmserve_lab.deepseek.model.assumptions import Assumptions
 from llmserve_lab.deepseek.model.elementwise_kernels import places
 from llmserve_lab.deepseek.model.setup import Setup
-from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.formula.text import plain, si
-from llmserve_lab.page.banded import banded
 from llmserve_lab.page.table import Table
 
 Row = tuple[str, ...]
@@ -49,26 +47,6 @@ def _shown(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def rates(twin: Twin, batches: Iterable[int], *, context: int) -> Table:
-    """Tokens per second of a GPU and of a user, each with its error band."""
-    rows = []
-    for batch in batches:
-        at = {"batch": batch, "context": context}
-        setting = bands.DecodeSetting(
-            accelerator=twin.setup.accelerator.key, ep=twin.setup.n_gpus, **at
-        )
-        rate, user = twin.gpu_tokens_per_s(**at), twin.user_tokens_per_s(**at)
-        cells = (
-            banded((float(rate), "token/s"), bands.band("gpu_tokens_per_s", setting)),
-            banded((float(user), "token/s"), bands.band("user_tokens_per_s", setting)),
-        )
-        rows.append((str(batch), *cells))
-    columns = ("requests on a GPU", "a GPU makes", "a user sees")
-    return Table(
-        f"The twin of {twin.setup.name}, {context:,} tokens each", columns, rows
-    )
-
-
 def elementwise(setup: Setup) -> Table:
     """Kernels of a layer and the bytes that each moves for a row."""
     rows = [
@@ -99,9 +77,9 @@ def two_forms(found: Iterable[Compared]) -> Table:
     ]
     columns = (
         "new rows on cached",
-        "FLOPs, vanilla",
+        "FLOPs, plain",
         "FLOPs, absorbed",
-        "vanilla / absorbed",
+        "plain / absorbed",
         "equal outputs",
     )
     return Table("One layer of a tiny MLA, executed", columns, rows)

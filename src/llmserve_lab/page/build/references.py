@@ -22,16 +22,24 @@ LINK = re.compile(
 )
 # A formula's label in a docstring that a page shows.
 CODE = re.compile(r"``([a-z]\w*(?:-\w+)?)``")
+# The legend under an equation, which leads on to the list of letters and formulas.
+LEGEND = re.compile(
+    r'(<div class="formula" id="eq-([\w.-]+)">.*?<p class="legend">.*?)</p>', re.DOTALL
+)
 ANCHOR = re.compile(r' id="((?:eq|fig)-[\w.-]+)"')
 
 
 @dataclass
 class Page:
-    """One page while its references are written: what it has shown, what is missing."""
+    """One page while its references are written: what it has shown, what is missing.
+
+    ``index`` is the address of the list of letters and formulas, if the book has one.
+    """
 
     name: str
     known: Mapping[str, Place]
     address: Callable[[str], str]
+    index: str = ""
     missing: list[str] = field(default_factory=list)
     shown: set[str] = field(default_factory=set)
 
@@ -50,10 +58,19 @@ class Page:
         def link(match: re.Match[str]) -> str:
             address, words = self.link(match[2], match[4])
             if "fig-number" in match[1]:  # the title of the figure itself
+                if words == match[4]:  # on a page without a number
+                    return ""
                 words = words.capitalize()
             return f'<a{match[1]} href="{address}"{match[3]}>{words}</a>'
 
-        return CODE.sub(self._code, LINK.sub(link, ANCHOR.sub(self._anchor, text)))
+        listed = LEGEND.sub(self._listed, text) if self.index else text
+        return CODE.sub(self._code, LINK.sub(link, ANCHOR.sub(self._anchor, listed)))
+
+    def _listed(self, match: re.Match[str]) -> str:
+        """A legend with a link to the formula's entry in the list."""
+        place = f"{self.index}#formula-{match[2]}"
+        words = "in the list of formulas"
+        return f'{match[1]} <a class="in-index" href="{place}">{words}</a></p>'
 
     def _code(self, match: re.Match[str]) -> str:
         target = f"eq-{match[1]}"

@@ -18,15 +18,20 @@ from sphinx.util import logging
 from llmserve_lab.page.build.letters import marked, marked_html, meanings
 from llmserve_lab.page.build.numbers import CHAPTER, EXERCISE, Place, displayed, places
 from llmserve_lab.page.build.references import NUMBER, TARGET, Page
+from llmserve_lab.page.build.terms import PAGE as GLOSSARY
+from llmserve_lab.page.build.terms import keywords, mark
+from llmserve_lab.page.build.terms import meanings as glossed
 from llmserve_lab.page.html import data_script
 
 LOGGER = logging.getLogger(__name__)
+LETTERS = "chapters/notation"  # the list of letters and formulas
 REFERENCE = "book"  # the kind of a pending reference that is ours
 
 
 def connect(app: Sphinx) -> None:
     """Register transforms and events."""
     app.add_transform(NamedReferences)
+    app.add_transform(Keywords)
     app.add_post_transform(ChapterNumbers)
     app.connect("env-purge-doc", purge)
     app.connect("env-merge-info", merge)
@@ -79,6 +84,17 @@ class NamedReferences(SphinxTransform):
         )
         pending.source, pending.line = link.source, link.line
         return pending
+
+
+class Keywords(SphinxTransform):
+    """The search finds a chapter by the synonyms of what it explains."""
+
+    default_priority = 880
+
+    def apply(self, **kwargs: Any) -> None:
+        """Add them to one page that was read."""
+        if words := keywords(PurePosixPath(self.env.docname).name):
+            self.document += nodes.meta(name="keywords", content=words)
 
 
 def _number(link: nodes.reference, name: str) -> list[nodes.Node]:
@@ -190,6 +206,18 @@ def write(app: Sphinx, document: nodes.document, docname: str) -> None:
     if letters:
         data = data_script(meanings(letters), "letters")
         document += nodes.raw("", data, format="html")
+    _mark_terms(app, document, docname)
+
+
+def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
+    """Lead from the text of a chapter to the glossary, where the book has one."""
+    numbered = docname in chapter_numbers(app.env) or docname == app.config.root_doc
+    if not numbered or GLOSSARY not in app.env.all_docs:
+        return
+    address = app.builder.get_relative_uri(docname, GLOSSARY)
+    if found := mark(document, PurePosixPath(docname).name, address):
+        data = data_script(glossed(found), "terms")
+        document += nodes.raw("", data, format="html")
 
 
 def _formulas(document: nodes.document) -> Iterator[nodes.Element]:
@@ -208,9 +236,11 @@ def _within(node: nodes.Node, kind: type[nodes.Node]) -> bool:
 
 
 def _page(builder: Builder, env: BuildEnvironment, docname: str) -> Page:
-    return Page(
-        docname, _places(env), lambda page: builder.get_relative_uri(docname, page)
-    )
+    def address(page: str) -> str:
+        return builder.get_relative_uri(docname, page)
+
+    index = address(LETTERS) if LETTERS in env.all_docs else ""
+    return Page(docname, _places(env), address, index)
 
 
 def _warn(page: Page, where: nodes.Node) -> None:

@@ -148,7 +148,8 @@ class Marks(tuple[BoundMark, ...]):
 class Landmark:
     """A landmark: what it is called, and the quantity at whose value it stands.
 
-    ``expr`` computes it in the quantity's unit where no signal holds it.
+    ``expr`` computes it in the quantity's unit where no signal holds it; ``left`` puts
+    its name to the left of its rule.
     """
 
     name: str
@@ -156,6 +157,7 @@ class Landmark:
     signal: str = ""
     down: float = 0
     expr: str = ""
+    left: bool = False
 
     def on(self, axis: QuantityAxis) -> str:
         """Vega expression of where it stands on the axis."""
@@ -176,7 +178,9 @@ def landmarks(
     for p in places:
         check_named(f"a landmark at {p.quantity.name}", p.name, p.quantity, p.signal)
     across = axis.on(channel, data, bare=bare)
-    return [landmark(across, p.on(axis), p.name, at=p.down) for p in places]
+    return [
+        landmark(across, p.on(axis), p.name, at=p.down, left=p.left) for p in places
+    ]
 
 
 @dataclass(frozen=True)

@@ -42,11 +42,13 @@ def by_ink(field: str, inks: dict[str, Ink], *, legend: bool = True) -> dict[str
     }
 
 
-def landmark(channel: Any, signal: str, label: str, *, at: float = 0) -> Any:
+def landmark(
+    channel: Any, signal: str, label: str, *, at: float = 0, left: bool = False
+) -> Any:
     """A thin rule across the chart where ``channel`` (x or y) equals ``signal``.
 
     ``label`` stands at its end, ``at`` pixels down from the top (or from the left; with
-    a negative number from the right).
+    a negative number from the right). ``left``: to the left of an upright rule.
     """
     from llmserve_lab.extras import altair as alt
 
@@ -57,6 +59,8 @@ def landmark(channel: Any, signal: str, label: str, *, at: float = 0) -> Any:
     rule = row.mark_rule(color=GREY.css, strokeDash=[3, 3], clip=True)
     text = {"color": GREY.css, "align": "left", "clip": True, "text": label}
     place: dict[str, Any] = {"dx": 4, "dy": 10 + at, "y": 0}
+    if left:
+        place |= {"align": "right", "dx": -4}
     if name == "y":
         place = {"dy": -6, "x": 4 + at}
     if name == "y" and at < 0:

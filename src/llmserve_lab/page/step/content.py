@@ -103,8 +103,8 @@ class StepContent:
             raise ValueError(f"stills must be {STILLS}, got {len(self.stills)}")
         for log, frame in self.stills:
             self._require_frame(log, frame)
+        self._require_frame(next(iter(self.logs)), self.start)
         for log in self.logs:
-            self._require_frame(log, self.start)
             self._require_counters(log)
         self._require_inks()
 

@@ -29,6 +29,7 @@ __all__ = [
     "CONTEXT_FITS",
     "CROSSOVER_CONTEXT",
     "CROSSOVER_TOKENS",
+    "ENDLESS_INTENSITY",
     "INTENSITY",
     "LINEAR_INTENSITY",
     "LONG_INTENSITY",
@@ -116,6 +117,15 @@ ATTN_INTENSITY = Formula(
     title="Where the intensity really ends",
     source="limit of [intensity](#eq-intensity)",
     holds="context without end, the FLOPs of attention counted",
+)
+ENDLESS_INTENSITY = Formula(
+    result=q.endless_intensity,
+    expr=lambda: limit(LINEAR_INTENSITY, q.batch, "oo") + q.attn_intensity.sympy,
+    uses=(ATTN_INTENSITY,),
+    derived=True,
+    title="Intensity in a batch without end",
+    source="limit of [intensity](#eq-intensity)",
+    holds="memory for any number of caches; what a new row sees of itself left out",
 )
 RIDGE_ROWS = Formula(
     result=q.ridge_rows,

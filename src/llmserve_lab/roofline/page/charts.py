@@ -33,13 +33,16 @@ COMPUTE = QuantityAxis(
     "TFLOP/s",
     domain=(0.7, 2e4),
     log=True,
-    words="compute under the roof, log scale",
+    words="attainable compute, log scale",
 )
-TIME = QuantityAxis(q.iteration_s, "ms", words="time of an iteration")
+TIME = QuantityAxis(
+    q.iteration_s, "ms", words="time of an iteration", ticks={"tickCount": 6}
+)
 FULL = "held_bytes > hbm_bytes"  # memory is: the batch cannot exist
 TOO_LARGE = "stored_bytes > hbm_bytes"  # the weights alone are
 FAINT = 0.25
 AT_EDGE = 6  # FLOP/byte: left of it no name fits before the point
+RIGHT_OF = "datum.intensity > ridge && datum.intensity < 8 * ridge"
 SEEN = 0.15  # the least share of idle time that is written into the gap
 SIDES = {  # of the ridge: the ink of what is waited for, and where its name begins
     "memory-bound": (MEANINGS["weights"], "right", -8),
@@ -64,7 +67,7 @@ def roofline() -> Any:
         *_points(),
     )
     ridge = landmarks(INTENSITY, "x", "intensity", Landmark("ridge", q.ridge))
-    return alt.layer(*_sides(), *ridge, drawn.encode(x=x, y=y))
+    return alt.layer(*_sides(), *ridge, drawn.encode(x=x, y=y), height=260)
 
 
 def _sides() -> list[Any]:
@@ -100,7 +103,8 @@ def _gap(y: Any) -> list[Any]:
         )
         .transform_calculate(idle="1 - datum.reached / datum.roof")
     )
-    rule = row.mark_rule(color=GREY.css, strokeDash=[2, 3], strokeWidth=2, clip=True)
+    ink = PHASES.inks["decode"].css
+    rule = row.mark_rule(color=ink, strokeDash=[2, 2], strokeWidth=3, clip=True)
     idle = row.transform_filter(f"datum.idle > {SEEN}").transform_calculate(
         says="format(datum.idle, '.0%') + ' idle'"
     )
@@ -134,12 +138,13 @@ def _points() -> list[Any]:
     )
     opacity = alt.Opacity("seen", type="quantitative", scale=None)
     marks = [points.mark_point(size=160, clip=True).encode(opacity=opacity)]
-    # Decode's name stands below the roof, prefill's above it: they never meet.
-    for phase, align, dx, dy in (
-        ("decode", "left", 11, 13),
-        ("prefill", "right", -9, -11),
+    # Decode's name stands below the roof, prefill's above it, clear of the ridge.
+    for which, align, dx, dy in (
+        ("datum.phase == 'decode'", "left", 11, 13),
+        (f"datum.phase == 'prefill' && {RIGHT_OF}", "left", 4, -13),
+        (f"datum.phase == 'prefill' && !({RIGHT_OF})", "right", -9, -13),
     ):
-        own = points.transform_filter(f"datum.phase == '{phase}'")
+        own = points.transform_filter(which)
         look: dict[str, Any] = {"align": align, "dx": dx, "dy": dy, "clip": True}
         names = own.mark_text(fontWeight="bold", fontSize=14, **look)
         marks.append(names.encode(text="called:N"))
@@ -169,11 +174,11 @@ def iteration_time() -> Any:
         layers += [
             alt.Chart(alt.Data(values=[_lane(phase, name)]))
             .transform_calculate(start=start, end=end, seen=f"{gone} ? {FAINT} : 1")
-            .mark_bar(height=26)
+            .mark_bar(height=22)
             for name, (start, end) in spans.items()
         ]
         inks |= bars.inks
-    return alt.layer(*layers, height=200).encode(
+    bars_only = alt.layer(*layers, height=150).encode(
         x=TIME.on("x", "start"),
         x2="end",
         y=alt.Y(
@@ -182,6 +187,34 @@ def iteration_time() -> Any:
         color=by_ink("kind", inks)["color"],
         opacity=alt.Opacity("seen", type="quantitative", scale=None),
     )
+    return alt.layer(bars_only, *_lasts())
+
+
+def _lasts() -> list[Any]:
+    """At the end of each phase's longer bar: how long its iteration lasts."""
+    from llmserve_lab.extras import altair as alt
+
+    rows = [{"phase": phase.name} for phase in PHASES.cases]
+    lasts = PHASES.reads(TIME, q.iteration_s)
+    computes = PHASES.reads(TIME, q.compute_s)
+    ends = (
+        alt.Chart(alt.Data(values=rows))
+        .transform_calculate(start=lasts, room=f"1.35 * ({lasts})", computes=computes)
+        .transform_calculate(
+            longer="datum.computes < datum.start ? 'read' : 'compute'",
+            says="format(datum.start, '.3r') + ' ms'",
+        )
+        .transform_calculate(lane="datum.phase + ': ' + datum.longer")
+        .encode(y=alt.Y("lane", type="nominal", sort=None, title=None))
+    )
+    look: dict[str, Any] = {"align": "left", "dx": 5, "fontWeight": "bold"}
+    words = ends.mark_text(color=GREY.css, fontSize=13, **look)
+    across = TIME.on("x", "start")
+    unseen = ends.mark_point(opacity=0)  # keeps room on the right for the words
+    return [
+        words.encode(x=across, text="says:N"),
+        unseen.encode(x=TIME.on("x", "room")),
+    ]
 
 
 def _lane(phase: Case, bar: str) -> dict[str, str]:

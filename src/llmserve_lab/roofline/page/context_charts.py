@@ -17,15 +17,15 @@ LONGEST = 131_072.0  # tokens: the maximum context of the running example
 CONTEXT = QuantityAxis(
     q.context, domain=(32.0, LONGEST), log=True, words="tokens in cache, log scale"
 )
-MIDDLE = 6000  # tokens: right of it a name stands on the left of its point
+MIDDLE = 1500  # tokens: right of it a name stands on the left of its point
 NAMED: dict[str, Any] = {"fontWeight": "bold", "color": GREY.css, "clip": True}
 BESIDE: Any = (("<=", "left", 10), (">", "right", -8))
-NAMES_AT = {1.0: 0.75, 8.0: 0.3}  # shares of a line, where no point comes
+NAMES_AT = {1.0: 0.75, 8.0: 0.75}  # shares of a line, where no point comes
 EIGHT = 8.0  # up to this batch a line is flat or rises: its name stands above it
 
 
 def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
-    """Intensity of decode against context, a line a batch as far as memory goes."""
+    """Intensity of decode against context: batches as far as memory goes, and all."""
     from llmserve_lab.extras import altair as alt
 
     y = QuantityAxis(
@@ -47,6 +47,18 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
         )
         for ink, (batch, full) in zip(SERIES, batches, strict=False)
     ]
+    lines.append(
+        Drawn(
+            "endless",
+            f.ENDLESS_INTENSITY,
+            SERIES[3],
+            {"chunk": "1"},
+            label_at=0.2,
+            dash=SERIES[3].dash,
+            means="endless",
+            over=(128.0, LONGEST),
+        )
+    )
     here = alt.Chart(alt.Data(values=[{}])).transform_calculate(
         context=CONTEXT.reads(q.context),
         value=y.reads(q.intensity, "decode_intensity"),
@@ -68,10 +80,11 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
         point.encode(**at),
         *(
             called.transform_filter(f"datum.context {side} {MIDDLE}")
-            .mark_text(**NAMED, **{"align": align, "dx": dx, "dy": -9})
+            .mark_text(**NAMED, **{"align": align, "dx": dx, "dy": 13})
             .encode(**at, text="says:N")
             for side, align, dx in BESIDE
         ),
+        height=260,
     )
 
 

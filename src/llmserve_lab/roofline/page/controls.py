@@ -8,22 +8,21 @@ from __future__ import annotations
 
 from llmserve_lab.catalog import (
     ACCELERATORS,
-    EFFICIENCIES,
     MODELS,
     PRECISIONS,
+    Accelerator,
     ModelShape,
     workload,
 )
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Lookup, Slider
 from llmserve_lab.roofline.machine import MEAN_CONTEXT
-from llmserve_lab.running_example import MODEL, PROMPT, share
+from llmserve_lab.running_example import MODEL, PROMPT
 
 FORMATS = ("bf16", "fp8")
 SINGLE = ("a100-80-sxm", "h100-sxm", "h200-sxm", "b200-sxm", "mi300x")
 DEVICES = tuple(ACCELERATORS[key] for key in SINGLE)
 SERVED = tuple(MODELS[key] for key in (MODEL, "qwen3-32b", "llama-3.1-70b"))
-SHARES = (EFFICIENCIES["datasheet"], share())
 STOPS = {
     "batch": tuple(2.0**i for i in range(10)),
     "chunk": (*(2.0**i for i in range(6, 10)), float(PROMPT), 2048.0, 4096.0, 8192.0),
@@ -93,19 +92,37 @@ def machine_choice(default: str = "H100 SXM") -> tuple[Choice, Choice, Lookup]:
     )
 
 
-def share_choice() -> Choice:
-    """A choice of how much of the datasheet's peaks is reached."""
-    shares = {
-        "eff_compute": tuple(share.compute for share in SHARES),
-        "eff_mem": tuple(share.memory for share in SHARES),
-    }
-    names = tuple(share.name for share in SHARES)
-    return Choice("efficiency", "Share of peak reached", names, names[0], shares)
+def precision_choice(
+    shape: ModelShape, gpu: Accelerator
+) -> tuple[Choice | Lookup, ...]:
+    """A choice of precision for one model on one GPU, and what depends on it."""
+    work, formats = workload(shape), tuple(p.upper() for p in FORMATS)
+    widths = [float(PRECISIONS[p].bytes_weight) for p in FORMATS]
+
+    def weights(signal: str, params: float) -> Lookup:
+        return Lookup(signal, ("precision",), tuple(w * params for w in widths), "byte")
+
+    return (
+        Choice("precision", "Weights and cache in", formats, formats[0], {}),
+        Lookup("peak_flops", ("precision",), tuple(gpu.peak(p) for p in FORMATS)),
+        kv_lookup("kv_bytes_per_token", (shape,)),
+        weights("weight_bytes", float(shape.params_read)),
+        weights("stored_bytes", float(shape.params_total)),
+        *constants(
+            params_active=work["params_active"],
+            attn_flops_per_pair=work["attn_flops_per_pair"],
+            hbm_bw=gpu.hbm_bw,
+            hbm_bytes=gpu.usable_bytes,
+        ),
+    )
 
 
 def constants(**known: object) -> tuple[Lookup, ...]:
     """Signals that the reader cannot change."""
-    return tuple(Lookup(name, (), value) for name, value in known.items())  # type: ignore[arg-type]
+    return tuple(
+        Lookup(name, (), value)  # type: ignore[arg-type]
+        for name, value in known.items()
+    )
 
 
 LABELS = {

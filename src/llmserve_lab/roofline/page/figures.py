@@ -18,12 +18,11 @@ from llmserve_lab.roofline.page.controls import (
     kv_lookup,
     machine_choice,
     model_choice,
-    share_choice,
+    precision_choice,
     sliders,
 )
-from llmserve_lab.running_example import PROMPT, ideal, model
+from llmserve_lab.running_example import PROMPT, device, ideal, model
 
-SIDES = ("memory-bound", "compute-bound")
 READ: dict[str, Value] = {"weight_bytes": "weight_bytes"}
 DECODE: dict[str, Value] = {"chunk": 1.0, **READ}
 PREFILL: dict[str, Value] = {"batch": 1.0, "context": 0.0, **READ}
@@ -36,7 +35,7 @@ HELD = Verdict(
 )
 STORED = Bound(f.ITERATION_BYTES, weight_bytes="stored_bytes")
 KINDS = tuple(MODELS[key] for key in ("llama-2-7b", "llama-3-70b", "deepseek-v3"))
-BATCHES = (1.0, 8.0, 64.0, 512.0)
+BATCHES = (1.0, 8.0, 64.0)
 RATES = ("peak_flops", "hbm_bw", "eff_compute", "eff_mem")
 
 
@@ -56,7 +55,7 @@ def roofline() -> LiveFigure:
             *sliders(**sizes, chunk=float(PROMPT)),
             *model_choice(),
             *machine_choice(),
-            share_choice(),
+            *constants(eff_compute=1.0, eff_mem=1.0),
         ),
         derived={
             "ridge": f.RIDGE,
@@ -73,7 +72,6 @@ def roofline() -> LiveFigure:
         readouts=(
             Readout("ridge", "Ridge"),
             Readout("decode_intensity", "Decode: intensity"),
-            Verdict("decode_side", "Decode is", "decode_intensity", "ridge", SIDES),
             Readout("prefill_intensity", "Prefill: intensity"),
             HELD,
         ),
@@ -104,10 +102,10 @@ def batch_and_context() -> LiveFigure:
     ]
     return LiveFigure(
         name="batch-and-context",
-        title="The longer the context, the less a larger batch raises the intensity",
+        title="With long contexts no batch reaches the ridge, however large",
         chart=lambda: context_charts.batch_and_context(ends),
         controls=(
-            Slider(quantity("batch"), STOPS["batch"][3:], 64.0),
+            Slider(quantity("batch"), STOPS["batch"][3:], float(BATCH)),
             Slider(quantity("context"), STOPS["context"], 4096.0),
             *constants(**held, weight_bytes=read, stored_bytes=model().weight_bytes()),
             *constants(**{n: known[n] for n in RATES}),
@@ -151,8 +149,7 @@ def iteration_time() -> LiveFigure:
         chart=charts.iteration_time,
         controls=(
             *sliders(**sizes, chunk=float(PROMPT)),
-            *model_choice(),
-            *machine_choice(),
+            *precision_choice(model(), device()),
             *constants(eff_compute=1.0, eff_mem=1.0),
         ),
         derived={
@@ -162,20 +159,18 @@ def iteration_time() -> LiveFigure:
             "prefill_kv_s": Bound(f.KV_S, batch=1.0, context=0.0),
             "prefill_compute_s": Bound(f.COMPUTE_S, batch=1.0, context=0.0),
             "held_bytes": STORED,
-            "decode_s": Bound(f.ITERATION_S, **DECODE),
-            "prefill_s": Bound(f.ITERATION_S, **PREFILL),
+            "decode_iteration_s": Bound(f.ITERATION_S, **DECODE),
+            "prefill_iteration_s": Bound(f.ITERATION_S, **PREFILL),
         },
         readouts=(
             Readout("weights_s", "Read the weights"),
             Readout("decode_kv_s", "Decode: read the cache"),
-            Readout("decode_compute_s", "Decode: compute"),
-            Readout("prefill_compute_s", "Prefill: compute"),
             HELD,
         ),
         sentence=(
-            "{model} on {accelerator}, by the datasheet: one decode iteration for "
-            "{batch} takes at least {decode_s}; a prefill of {chunk} takes at least "
-            "{prefill_s}."
+            f"{model().name} on {device().name}, by the datasheet: one decode "
+            "iteration for {batch} takes at least {decode_iteration_s}; a prefill of "
+            "{chunk} takes at least {prefill_iteration_s}."
         ),
     )
 
@@ -204,7 +199,7 @@ def attention_kinds() -> LiveFigure:
         controls=(
             Slider(quantity("batch"), STOPS["batch"], 64.0),
             *machine_choice(),
-            share_choice(),
+            *constants(eff_compute=1.0, eff_mem=1.0),
             *kappas,
         ),
         derived={"ridge": f.RIDGE},

@@ -36,7 +36,7 @@ def bench() -> Bench:
         "precision": Choose("precision", tuple(PRECISIONS), "bf16"),
         "efficiency": Choose("share of peak", tuple(REACHED), "datasheet"),
         "batch": Turn("requests in the batch", 1, 100_000, BATCH),
-        "context": Turn("tokens in cache each", 0, 10_000_000, MEAN_CONTEXT),
+        "context": Turn("tokens in cache each (decode)", 0, 10_000_000, MEAN_CONTEXT),
         "chunk": Turn("prefill chunk", 1, 1_000_000, PROMPT),
     }
     start: dict[str, Any] = {
@@ -71,7 +71,8 @@ def settings(
         | {"batch": 1, "chunk": chunk},
     }
     title = f"{shape.name} on {device.name}, {precision}"
-    return title, {p: chip | work | {"context": context} for p, work in phases.items()}
+    cached = {"decode": context, "prefill": 0}
+    return title, {p: chip | w | {"context": cached[p]} for p, w in phases.items()}
 
 
 def _roof(**turned: Any) -> StaticFigure:

@@ -12,9 +12,8 @@ from llmserve_lab.roofline.machine import (
     MEAN_CONTEXT,
     bound_s,
     decode,
-    terms,
 )
-from llmserve_lab.running_example import PROMPT, cost, ideal, model
+from llmserve_lab.running_example import PROMPT, ideal, model
 
 EXAMPLE = ideal()
 H200 = machine(catalog.accelerator("h200-sxm"))
@@ -25,6 +24,7 @@ KV_BYTES = float(LLAMA_70["kv_bytes_per_token"])
 KV_BYTES_8B = float(EXAMPLE["kv_bytes_per_token"])
 HBM_BYTES = float(H200["hbm_bytes"])
 EIGHT_K, SIXTEEN_K = 2**13, 2**14
+VLLM_SHARE = 0.92  # of the memory that vLLM 0.33.0 takes: --gpu-memory-utilization
 FEW, TWICE = 14, 28  # requests of 16K tokens that fit
 FP8_H200 = machine(catalog.accelerator("h200-sxm"), precision="fp8")
 KV_HEADS = BIG.kv_elements_per_token // (2 * BIG.n_layers * BIG.attention.d_head)
@@ -34,7 +34,6 @@ TIMES = (
     "about a third longer",
 )
 GROWTHS = ("it halves", "it grows by about a fifth", "it doubles")
-SERVED = ("about 4.5 ms", "about 7 ms", "about 20 ms")
 
 
 def longer() -> float:
@@ -49,11 +48,6 @@ def growth() -> float:
         for batch in (FEW, TWICE)
     )
     return two / one
-
-
-def alone_s() -> float:
-    """A decode iteration of one request, as measured servers run it."""
-    return sum(terms(1).values())
 
 
 def _closest(found: float, *choices: float) -> float:
@@ -128,28 +122,6 @@ predict_long = Question(
         Hint(lambda: 0.0, "The FLOPs double too."),
     ),
 )
-predict_served = Question(
-    name="roofline.predict-served",
-    kind="predict",
-    prompt=lambda: (
-        f"The bound for one request alone is {si(bound_s(1), 's')} for a token "
-        f"(Llama-3.1-8B, H100, {MEAN_CONTEXT:,} tokens in cache). A real server also "
-        f"launches the programs of {model().n_layers} layers, some "
-        f"{1e6 * cost().overhead_s / model().n_layers:.0f} µs each. How long does it "
-        "need?"
-    ),
-    choices=SERVED,
-    answer=lambda: _closest(alone_s(), 4.5e-3, 7e-3, 20e-3),
-    why=lambda: (
-        f"About {si(alone_s(), 's')}, by the machine fitted to measured servers: "
-        f"{si(terms(1)['launches'], 's')} of it are launches, during which nothing "
-        "is read."
-    ),
-    hints=(
-        Hint(lambda: 0.0, "That would be the datasheet, and nothing else."),
-        Hint(lambda: 2.0, "Multiply the layers by their launches, and add."),
-    ),
-)
 kv_per_token = Question(
     name="roofline.kv-per-token",
     prompt=(
@@ -193,8 +165,8 @@ speed = Question(
     ),
     why=lambda: (
         f"Bandwidth over bytes: at most {si(tokens_per_s(), '1/s')}. A server stays "
-        "below that; the measured ones above reach about two thirds of "
-        "their bound."
+        "below that; the measured ones above reach a half to two thirds "
+        "of their bound."
     ),
 )
 fits = Question(

@@ -36,7 +36,7 @@ def reuse() -> StepFigure:
     last = PIECES**2 - 1
     return StepFigure(
         name="tile-reuse",
-        title="Each tile of the weights is read once, and used by every row",
+        title="Four rows take hardly longer than one: each tile read serves every row",
         scene=Scene(
             x=SceneAxis((0, UNTIL), "time (ticks; reading a tile takes one)"),
             y=SceneAxis((BOTTOM, 0), shown=False),
@@ -46,20 +46,20 @@ def reuse() -> StepFigure:
                 Cells(table="lanes", x2="x2", y2="y2", grows=True),
                 Labels(table="words", align="left"),
             ),
-            height=300,
+            height=270,
             fixed={"words": _words()},
         ),
         logs={name: _log(count) for name, count in BATCHES.items()},
         stills=((first, last), ("4 rows", last), ("8 rows", last)),
         start=5,
         legend={
-            "weights": "tile of the weights",
+            "weights": "tile of the weights (pale: used before)",
             "new": "row of the input",
             "compute": "result, and computing",
             "idle": "waiting",
         },
         counters=(
-            Counter("tiles read"),
+            Counter("tiles used"),
             Counter("products of a row and a tile"),
             Counter("tensor cores busy"),
         ),
@@ -103,24 +103,23 @@ def _log(count: int) -> StepLog:
     frames = list[Frame]()
     cells = lifetimes(_product(n, taken.places, count) for n in range(len(computed)))
     for number, each in enumerate(computed):
-        read = sum(fetch.end <= each.end for fetch in fetched)
         share = busy(computed, each.end)
         frames.append(
             Frame(
-                _sentence(number + 1, count, share),
-                (float(read), float((number + 1) * count), f"{share:.0%}"),
+                _sentence(number + 1, count, each.end, share),
+                (float(number + 1), float((number + 1) * count), f"{share:.0%}"),
                 at=each.end,
             )
         )
     return StepLog(tuple(frames), {"cells": cells} | _lanes(fetched, computed))
 
 
-def _sentence(done: int, count: int, share: float) -> str:
+def _sentence(done: int, count: int, ticks: float, share: float) -> str:
     tiles = "tile" if done == 1 else "tiles"
     each = "one row" if count == 1 else f"each of the {count} rows"
     return (
-        f"{done} {tiles} multiplied with {each}: the tensor cores were busy for "
-        f"{share:.0%} of the time."
+        f"{done} {tiles} multiplied with {each} after {ticks:.2f} ticks: the tensor "
+        f"cores were busy for {share:.0%} of the time."
     )
 
 

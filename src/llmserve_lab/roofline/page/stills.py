@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any
 
@@ -14,6 +14,7 @@ from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline.machine import (
     MEAN_CONTEXT,
     bound_s,
+    measured_batches,
     most_that_fit,
     terms,
 )
@@ -22,13 +23,15 @@ from llmserve_lab.running_example import device, model
 
 SPAN = (0.3, 3e4)  # of the roof in FLOP/byte, wider where a point lies beyond
 WIDEST, BOX = 3.7, (3.7, 1.1)  # inches: the widest pipe, the box of the largest memory
-STEP, LEFT = 0.78, 0.15  # inches from one level to the next, and to the left edge
+STEP, LEFT = 0.68, 0.15  # inches from one level to the next, and to the left edge
 TERM_INKS = {
     "read weights": MEANINGS["weights"],
     "read cache": MEANINGS["cache"],
     "compute, not hidden": MEANINGS["compute"],
     "launches": MEANINGS["other"],
+    "scheduling": MEANINGS["empty"],
 }
+TOTALS = (1, 8, 32, 128)  # requests above which the whole time is written
 
 
 @figure_style()
@@ -109,12 +112,14 @@ def _pipes(axes: Any, levels: tuple[MemoryLevel, ...]) -> None:
         gap = 0.16 if place else 0.0
         y, long = BOX[1] + STEP * place - gap, STEP - 0.36 + gap
         _rectangle(axes, (WIDEST - width) / 2, y, width, long, MEANINGS["new"].light)
-        wide = width > WIDEST / 2  # then its name stands under its left end
+        wide = width > WIDEST / 2  # then its name stands in it
         axes.text(
-            0.05 if wide else (WIDEST + width) / 2 + 0.12,
-            y - 0.13 if wide else y + long / 2,
+            WIDEST / 2 if wide else (WIDEST + width) / 2 + 0.12,
+            y + long / 2,
             _shown(level.bandwidth),
             va="center",
+            ha="center" if wide else "left",
+            color=GRID.light if wide else INK.light,
         )
 
 
@@ -130,46 +135,68 @@ def _shown(record: Any) -> str:
 
 @figure_style()
 def served(context: int = MEAN_CONTEXT) -> StaticFigure:
-    """A decode iteration against its batch, term by term, and the datasheet's bound."""
+    """Shares of a decode iteration against its batch, and of the datasheet's bound."""
     import numpy as np
 
     from llmserve_lab.extras import pyplot as plt
 
     full = most_that_fit(context)
-    batches = np.unique(np.linspace(1, full, 24, dtype=int))
+    batches = np.unique(np.geomspace(1, full, 60).round().astype(int))
     parts = [terms(int(batch), context) for batch in batches]
-    stacked = [[1e3 * part[name] for part in parts] for name in TERM_INKS]
-    figure, axes = plt.subplots(figsize=(4.2, 3.7))
+    whole = [sum(part.values()) for part in parts]
+    stacked = [
+        [100 * part[name] / all_ for part, all_ in zip(parts, whole, strict=True)]
+        for name in TERM_INKS
+    ]
+    figure, axes = plt.subplots(figsize=(4.4, 3.4))
     inks = [ink.light for ink in TERM_INKS.values()]
     axes.stackplot(batches, stacked, colors=inks, labels=list(TERM_INKS), lw=0)
-    bound = [1e3 * bound_s(int(batch), context) for batch in batches]
-    axes.plot(batches, bound, color=GRID.light, lw=5, ls="-")
+    bound = [
+        100 * bound_s(int(batch), context) / all_
+        for batch, all_ in zip(batches, whole, strict=True)
+    ]
+    axes.plot(batches, bound, color=GRID.light, lw=4.5, ls="-")
     look: dict[str, Any] = {"color": INK.light, "lw": 2.2, "ls": (0, (4, 2))}
     axes.plot(batches, bound, label="datasheet’s bound", **look)
-    end = 1.1 * full
-    axes.axvspan(full, end, facecolor=GRID.light, edgecolor="none")
-    place: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "bottom", "size": 9}
-    axes.text((full + end) / 2, 1, "memory full", color=GREY.light, **place)
-    axes.set_xlim(1, end)
-    axes.set_ylim(0, 1.25 * sum(stacked[n][-1] for n in range(len(stacked))))
-    axes.set_xticks([1, 100, 200, 300, 400])
-    axes.set_xlabel("requests that decode together")
-    axes.set_ylabel("time of an iteration (ms)")
-    axes.legend(loc="upper left", fontsize=9.5)
+    axes.grid(visible=False)
+    _above(axes, [*TOTALS, full], context)
+    axes.set_xscale("log")
+    axes.minorticks_off()
+    axes.set_xlim(1, full)
+    axes.set_ylim(0, 128)
+    axes.set_xticks([*TOTALS, full], [f"{tick}" for tick in (*TOTALS, full)])
+    axes.set_yticks([0, 25, 50, 75, 100])
+    axes.set_xlabel("requests that decode together, log scale")
+    axes.set_ylabel("share of the iteration (%)")
+    figure.legend(loc="outside lower center", ncols=2, fontsize=9)
     one, all_ = (sum(terms(b, context).values()) for b in (1, full))
+    fewest, most = measured_batches()
     return StaticFigure.of(
         figure,
         name="roofline.served",
-        title="Reading, then launching, make a small batch slow; caches make a large "
-        "one slow",
+        title="A small batch waits for weights and launches, a large one for caches",
         sentence=(
             f"{model().name} on one {device().name}, {context:,} tokens in cache for "
-            f"each request, as measured servers run it. Alone a request gets a token "
-            f"every {si(one, 's')} (bound {si(bound_s(1, context), 's')}), with "
-            f"{full} beside each other every {si(all_, 's')} (bound "
-            f"{si(bound_s(full, context), 's')})."
+            f"each request, as served (fitted); the numbers at the top are the whole "
+            f"iteration. Alone a request gets a token every {si(one, 's', 2)} (bound "
+            f"{si(bound_s(1, context), 's', 2)}); with {full}, which fill memory, it "
+            f"would get one every {si(all_, 's', 2)} (bound "
+            f"{si(bound_s(full, context), 's', 2)}). Both ends are extrapolated: "
+            f"servers were measured with {fewest} to {most} requests."
         ),
     )
+
+
+def _above(axes: Any, batches: Sequence[int], context: int) -> None:
+    """Over the shares: the whole time, and where servers were measured."""
+    for batch in batches:
+        ends = {batches[0]: "left", batches[-1]: "right"}
+        whole = si(sum(terms(batch, context).values()), "s", 2)
+        axes.text(batch, 103, whole, ha=ends.get(batch, "center"), size=9)
+    low, high = measured_batches()
+    axes.plot([low, high], [114, 114], color=GREY.light, lw=2, marker="|", ls="-")
+    middle = (low * high) ** 0.5
+    axes.text(middle, 117, "servers were measured here", ha="center", size=9)
 
 
 @figure_style()
@@ -192,14 +219,21 @@ def roof(
     ridge = float(f.RIDGE.at(decode))
     points = [float(f.INTENSITY.at(phase)) for phase in (decode, prefill)]
     line = sorted((*SPAN, ridge, *points))
-    axes.loglog(line, [_tflops(decode, x) for x in line], color=GREY.light)
+    axes.loglog(line, [tflops(decode, x) for x in line], color=GREY.light)
+    axes.axvline(ridge, color=GREY.light, lw=1, ls=(0, (3, 3)))
+    foot: dict[str, Any] = {
+        "xytext": (5, 8),
+        "textcoords": "offset points",
+        "color": GREY.light,
+    }
+    axes.annotate("ridge", (ridge, tflops(decode, line[0])), **foot)
     for x, (name, ink) in zip(points, PHASES.inks.items(), strict=True):
-        _point(axes, name, x, _tflops(decode, x), ink.light)
+        _point(axes, name, x, tflops(decode, x), ink.light)
     axes.minorticks_off()
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: plain(value))
     axes.set_xlabel("arithmetic intensity (FLOP/byte)")
-    axes.set_ylabel("compute under the roof (TFLOP/s)")
+    axes.set_ylabel("attainable compute (TFLOP/s)")
     does = [si(x, "FLOP/byte") for x in (*points, ridge)]
     held = si(held_bytes, "byte")
     return StaticFigure.of(
@@ -210,7 +244,7 @@ def roof(
     )
 
 
-def _tflops(known: Mapping[str, Given], intensity: float) -> float:
+def tflops(known: Mapping[str, Given], intensity: float) -> float:
     """Compute under the roof at one intensity, in TFLOP/s as the axis has it."""
     return float(f.ATTAINABLE_FLOPS.at(known, intensity=intensity)) / 1e12
 

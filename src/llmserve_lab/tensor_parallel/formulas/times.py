@@ -101,7 +101,7 @@ BESIDE_S = Formula(
     ),
     uses=(HIDDEN_BYTES,),
     derived=True,
-    title="Time beside a rank's work",
+    title="Overhead: the time added to a rank's work",
     source=FITTED,
     holds=f"{ALONE}; the latency of the all-reduces is in the time of a layer",
 )
@@ -117,7 +117,7 @@ REST_S = Formula(
     result=q.rest_s,
     expr=lambda beside_s, link_s: beside_s - link_s,
     uses=(BESIDE_S, LINK_S),
-    title="The rest: launches, waiting, requests",
+    title="The rest of the overhead",
     source="[beside_s](#eq-beside_s) without [link_s](#eq-link_s)",
     holds="as [tp_s](#eq-tp_s); the servers fitted did their all-reduces the fastest "
     "way",
@@ -128,7 +128,7 @@ RING_MORE_S = Formula(
     expr=lambda all_reduces_per_layer, n_layers, all_reduce_s, fastest_s: (
         all_reduces_per_layer * n_layers * (all_reduce_s - fastest_s)
     ),
-    title="What rings would take more",
+    title="What NCCL would take more",
     source="[all_reduce_s](#eq-all_reduce_s) in place of [fastest_s](#eq-fastest_s)",
     holds="column-parallel, then row-parallel; nothing overlaps them",
     ordered=(("fastest_s", "all_reduce_s"),),
@@ -137,7 +137,7 @@ RING_TP_S = Formula(
     result=q.ring_tp_s,
     expr=lambda tp_s, ring_more_s: tp_s + ring_more_s,
     uses=(TP_S, RING_MORE_S),
-    title="The same, if every all-reduce went round a ring",
+    title="The same, if NCCL did every all-reduce",
     source="[tp_s](#eq-tp_s) and [ring_more_s](#eq-ring_more_s)",
     holds="as [tp_s](#eq-tp_s)",
 )

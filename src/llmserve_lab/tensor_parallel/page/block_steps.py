@@ -1,12 +1,12 @@
-"""A whole block on two GPUs, stepped: what each holds of a row after every step."""
+"""A whole block on two GPUs: what each holds of a token vector after every step."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.tensor_parallel import article
 from llmserve_lab.tensor_parallel.arguments import BYTES_ACT
 from llmserve_lab.tensor_parallel.article import ExecutedCut
@@ -14,13 +14,29 @@ from llmserve_lab.tensor_parallel.steps import RankStep, shown
 
 Row = dict[str, Any]
 GPUS, FLOAT = 2, 8  # GPUs; bytes of a number in NumPy
-WIDEST = 2048  # features of the FFN
+WIDEST, APART = 2048, 2250  # features of the FFN; from one GPU to the other
+NAMES = 1650  # room for the names of the steps, in features
 LOGS = {
     "columns, then rows": "paired",
     "columns everywhere": "gathered",
 }
+SHORT = {
+    "input": "input",
+    "norm (redundant)": "norm",
+    "QKV projection (A)": "Q, K, V",
+    "attention": "attention",
+    "o_proj (A)": "output",
+    "o_proj (B)": "output",
+    "up_proj (A)": "FFN up",
+    "GeLU": "GeLU",
+    "down_proj (A)": "FFN down",
+    "down_proj (B)": "FFN down",
+    "+ residual": "residual",
+    "all-gather": "all-gather",
+    "all-reduce": "all-reduce",
+}
 WORDS = {
-    "input": "The rows enter: both GPUs have them whole",
+    "input": "The token vectors enter: both GPUs have them whole",
     "norm (redundant)": "Norm: each GPU normalises its own copy, nothing is sent",
     "QKV projection (A)": "Queries, keys and values, column-parallel: whole heads",
     "attention": "Attention: each GPU mixes the values of its own heads",
@@ -30,7 +46,7 @@ WORDS = {
     "GeLU": "GeLU: each number alone, so a part suffices",
     "down_proj (A)": "FFN down, column-parallel",
     "down_proj (B)": "FFN down, row-parallel: every output, in part",
-    "+ residual": "The residual is added: both GPUs have the rows whole",
+    "+ residual": "The residual is added: both GPUs have the vectors whole",
     "all-gather": "All-gather: the parts are sent, both GPUs have them whole",
     "all-reduce": "All-reduce: the parts of each sum are added on both GPUs",
 }
@@ -42,27 +58,36 @@ def block_on_two() -> StepFigure:
     first = next(iter(logs))
     return StepFigure(
         name="block",
-        title="Where two GPUs hold whole rows, parts of rows, or parts of sums",
+        title="Through a block: whole vectors, parts of them, or parts of sums",
         scene=Scene(
-            x=SceneAxis((0, WIDEST), "features held of each row"),
-            y=SceneAxis(tuple(f"GPU {gpu}" for gpu in range(GPUS))),
-            marks=(Cells(table="held", x2="x2", text="text"),),
-            height=130,
+            x=SceneAxis((-NAMES, APART + WIDEST), shown=False),
+            y=SceneAxis((_longest(logs) + 1.0, -1.0), shown=False),
+            marks=(
+                Cells(table="held", x2="x2", y2="y2", text="text"),
+                Labels(table="names", align="right"),
+                Labels(table="words"),
+                Labels(table="here", align="left"),
+            ),
+            height=18 * (_longest(logs) + 2),
         ),
         logs=logs,
-        stills=((first, 3), (first, 4), (first, 5)),
-        start=3,
+        stills=((first, 2), (first, 4), (first, 5)),
+        start=5,
         legend={
-            "new": "complete features",
+            "new": "complete numbers",
             "compute": "part of a sum",
             "communication": "just exchanged",
         },
         counters=(
             Counter("exchanges"),
             Counter("sent by each GPU", "byte"),
-            Counter("features held of each row, GPU 0"),
+            Counter("features held of each vector, GPU 0"),
         ),
     )
+
+
+def _longest(logs: Mapping[str, StepLog]) -> int:
+    return max(len(log.frames) for log in logs.values()) - 1
 
 
 def executed(strategy: str) -> ExecutedCut:
@@ -83,27 +108,45 @@ def _log(strategy: str) -> StepLog:
         frames.append(Frame(_sentence(step), counters))
         for gpu in range(GPUS):
             rows.append(_held(gpu, done.steps[gpu][number], uncut[number], number))
-    return StepLog(tuple(frames), {"held": rows})
+    steps = [step.name for step in done.steps[0]]
+    words = [
+        {"x": gpu * APART + WIDEST / 2, "y": -0.6, "text": f"GPU {gpu}"}
+        for gpu in range(GPUS)
+    ]
+    tables = {"held": rows, "words": words, **_names(steps)}
+    return StepLog(tuple(frames), tables)
+
+
+def _names(steps: Sequence[str]) -> dict[str, list[Row]]:
+    """What each line of the strip is, and a mark beside that of the frame."""
+    names = [
+        {"x": -120, "y": number + 0.45, "text": SHORT[name]}
+        for number, name in enumerate(steps)
+    ]
+    here = [
+        {"x": -NAMES, "y": n + 0.45, "text": "▶", "since": n, "until": n + 1}
+        for n in range(len(steps))
+    ]
+    return {"names": names, "here": here}
 
 
 def _held(gpu: int, step: RankStep, uncut: RankStep, number: int) -> Row:
-    """A slice where the ranks share the row, else all of it."""
+    """A slice where the ranks share the vector, else all of it; one line a step."""
     wide, first = step.given[1], 0
     ink = "communication" if step.is_collective else "new"
     if step.remark == "partial sum":
         ink = "compute"
     elif wide < uncut.given[1]:
         first = gpu * wide
-    life = {"since": number, "until": number + 1}
-    text = "×".join(map(str, step.given))
-    row = {"x": first, "x2": first + wide, "y": f"GPU {gpu}", "ink": ink, "text": text}
-    return {**row, **life}
+    start = gpu * APART + first
+    place = {"x": start, "x2": start + wide, "y": number, "y2": number + 0.9}
+    return {**place, "ink": ink, "text": str(wide)}
 
 
 def _sentence(step: RankStep) -> str:
     """What the step is, and its shapes on GPU 0."""
     weight = f"weights {shown(step.weight)}, " if step.weight else ""
-    shapes = f"{weight}rows {shown(step.taken)} → {shown(step.given)}"
+    shapes = f"{weight}vectors {shown(step.taken)} → {shown(step.given)}"
     return f"{WORDS[step.name]}. On each GPU: {shapes}."
 
 

@@ -1,11 +1,11 @@
-"""What the live figures draw: bars of an iteration, all-reduces by size, the gain."""
+"""What the live figures draw: bars of an iteration, all-reduces by size."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from llmserve_lab import notation as q
-from llmserve_lab.catalog.evidence.collectives import ENGINE_RUNS
+from llmserve_lab.catalog.evidence.collectives import ENGINE_LIMITS, ENGINE_RUNS, MIB
 from llmserve_lab.cluster import calibration
 from llmserve_lab.cluster import formulas as wires
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
@@ -21,19 +21,16 @@ KINDS = Marks(
     BoundMark("work of each GPU", f.RANK_S, MEANINGS["compute"]),
     BoundMark("all-reduces", f.LINK_S, MEANINGS["communication"]),
     BoundMark("the rest", f.REST_S, MEANINGS["other"]),
-    BoundMark("more, if by rings", f.RING_MORE_S, MEANINGS["empty"]),
 )
 TIME = QuantityAxis(q.tp_s, "ms", words="time of one iteration")
-BATCH = QuantityAxis(q.batch, words="requests in the batch", domain=(1, 256), log=True)
-GAIN = QuantityAxis(q.tp_speedup, words="times faster than one GPU", domain=(0.5, 8.5))
 SIZE = QuantityAxis(
     q.tensor_bytes,
     words="tensor that every GPU holds",
-    domain=(4096, 2.7e8),
+    domain=(4096, 1e8),
     log=True,
 )
 REDUCE = QuantityAxis(
-    q.fastest_s, "µs", words="time of one all-reduce", domain=(3, 2000), log=True
+    q.fastest_s, "µs", words="time of one all-reduce", domain=(2, 2000), log=True
 )
 
 
@@ -43,7 +40,7 @@ def ways(n_ranks: str, tensor_bytes: str) -> dict[str, Bound]:
     return {
         formula.name: Bound.tied(formula, {**kind.known(), **size})
         for formula, kind in (
-            (wires.ALL_REDUCE_S, calibration.ring()),
+            (wires.ALL_REDUCE_S, calibration.nccl()),
             (wires.ONE_SHOT_S, calibration.one_shot()),
             (wires.IN_SWITCH_S, calibration.in_switch()),
         )
@@ -51,7 +48,7 @@ def ways(n_ranks: str, tensor_bytes: str) -> dict[str, Bound]:
 
 
 def tp_time() -> Any:
-    """For each degree a bar: work, all-reduces, the rest, and what rings would add."""
+    """For each degree a bar: work, all-reduces, the rest; an outline without room."""
     from llmserve_lab.extras import altair as alt
 
     names = [kind.name for kind in KINDS]
@@ -63,31 +60,39 @@ def tp_time() -> Any:
     bars = (
         alt.Chart(alt.Data(values=rows))
         .transform_calculate(**_parts())
+        .transform_calculate(both="datum.work + datum.reduced")
         .transform_calculate(
-            both="datum.work + datum.reduced", most="datum.whole + datum.more"
-        )
-        .transform_calculate(
-            start="[0, datum.work, datum.both, datum.whole][datum.kind]",
-            end="[datum.work, datum.both, datum.whole, datum.most][datum.kind]",
-            shade="datum.room < 1 ? 0.2 : datum.n_ranks == n_ranks ? 1 : 0.6",
+            start="[0, datum.work, datum.both][datum.kind]",
+            end="[datum.work, datum.both, datum.whole][datum.kind]",
+            bottom="0",
         )
     )
     ranks = QuantityAxis(q.n_ranks, words="GPUs in the group", ticks={"labelAngle": 0})
     across = ranks.on("x", "n_ranks", "ordinal")
-    drawn = bars.mark_bar(size=34).encode(
+    fits = bars.transform_filter("datum.room == 1").mark_bar(size=34)
+    drawn = fits.encode(
         x=across,
         y=TIME.on("y", "start"),
         y2="end",
         color=by_ink("name", KINDS.inks)["color"],
-        opacity=alt.Opacity("shade", type="quantitative", scale=None, legend=None),
     )
-    last = bars.transform_filter("datum.kind == 3")
-    words = last.transform_calculate(
+    whole = bars.transform_filter("datum.kind == 2")
+    span = {"x": across, "y": TIME.on("y", "bottom"), "y2": "whole"}
+    outline: dict[str, Any] = {"size": 34, "filled": False, "strokeWidth": 1.5}
+    full = whole.transform_filter("datum.room < 1").mark_bar(
+        stroke=GREY.css, strokeDash=[4, 3], **outline
+    )
+    chosen = whole.transform_filter("datum.n_ranks == n_ranks && datum.room == 1")
+    framed = chosen.mark_bar(stroke=INK.css, **outline | {"size": 38})
+    words = whole.transform_calculate(
         said="datum.room < 1 ? 'no room' : format(datum.whole, '.3~r') + ' ms'",
-        top="datum.most",
+        top="datum.whole",
     ).mark_text(dy=-8, fontWeight="bold", color=INK.css, fontSize=12)
     return alt.layer(
-        drawn, words.encode(x=across, y=TIME.on("y", "top"), text="said:N")
+        drawn,
+        full.encode(**span),
+        framed.encode(**span),
+        words.encode(x=across, y=TIME.on("y", "top"), text="said:N"),
     )
 
 
@@ -98,29 +103,27 @@ def _parts() -> dict[str, str]:
     each = {name: f"({bound.expression()})" for name, bound in made.items()}
     fastest = f"({wires.FASTEST_S.browser(each)})"
     alone = "datum.n_ranks == 1 ? 0 : "
-    work, reduced, _, more = KINDS
-    ring = each["all_reduce_s"]
+    work, reduced, _ = KINDS
     return {
         "work": work.draw(TIME, **at),
         "reduced": alone + reduced.draw(TIME, fastest_s=fastest),
         "whole": TIME.draws(f.TP_S, **at),
-        "more": alone + more.draw(TIME, fastest_s=fastest, all_reduce_s=ring),
         "room": f"({f.RANK_BYTES.browser(at)}) < hbm_bytes ? 1 : 0",
     }
 
 
 def all_reduce() -> Any:
-    """Three ways to add up, by the size of the tensor, and what an engine's took."""
+    """Ways to add up, by the size of the tensor, and what an engine's took."""
     from llmserve_lab.extras import altair as alt
 
     made = ways("n_ranks", "datum.tensor_bytes")
     inks = dict(zip(made, (SERIES[1], SERIES[0], SERIES[2]), strict=True))
     names = {
-        "all_reduce_s": "ring",
+        "all_reduce_s": "NCCL all-reduce",
         "one_shot_s": "one-shot",
         "in_switch_s": "in-switch",
     }
-    places = {"all_reduce_s": 0.97, "one_shot_s": 0.62, "in_switch_s": 0.3}
+    places = {"all_reduce_s": 0.3, "one_shot_s": 0.68, "in_switch_s": 0.3}
     lines = [
         Drawn(
             names[name],
@@ -140,7 +143,7 @@ def all_reduce() -> Any:
             "value": REDUCE.value(float(run.seconds)),
         }
         for run in ENGINE_RUNS
-        if run.nbytes >= 4096
+        if 4096 <= run.nbytes <= calibration.LARGEST
     ]
     dots = (
         alt.Chart(alt.Data(values=rows))
@@ -148,36 +151,61 @@ def all_reduce() -> Any:
         .mark_point(filled=True, size=45, color=INK.css, opacity=0.9)
         .encode(x=SIZE.on("x", "tensor_bytes"), y=REDUCE.on("y", "value"))
     )
-    here = Landmark("the rows chosen", q.hidden_bytes)
+    named = dots.transform_filter(f"datum.tensor_bytes == {16 * MIB}").mark_text(
+        text="dots: vLLM, measured", color=INK.css, align="left", dx=8, dy=14
+    )
+    here = Landmark("bytes of the tokens chosen", q.hidden_bytes)
     return alt.layer(
-        bound_curves(SIZE, REDUCE, *lines),
+        bound_curves(SIZE, REDUCE, *lines, _two_shot()),
         dots,
+        named,
+        *_limits(),
         *landmarks(SIZE, "x", "tensor_bytes", here),
     )
 
 
-def speedup() -> Any:
-    """One line a degree: how much faster than one GPU, while the batch grows."""
+def two_shots(n_ranks: str, tensor_bytes: str) -> Bound:
+    """One two-shot all-reduce, its constants as fitted."""
+    size = {"n_ranks": n_ranks, "tensor_bytes": tensor_bytes}
+    return Bound.tied(wires.TWO_SHOT_S, {**calibration.two_shot().known(), **size})
+
+
+def _two_shot() -> Drawn:
+    """The line of two shots, where they were measured: on four GPUs."""
+    made = two_shots("n_ranks", "datum.tensor_bytes").expression()
+    ink = SERIES[3]
+    return Drawn(
+        "two-shot (two steps)",
+        wires.TWO_SHOT_S,
+        ink,
+        label_at=0.88,
+        dash=ink.dash,
+        expr=f"(n_ranks == 4 ? {made} : NaN)",
+        means=wires.TWO_SHOT_S.result.meaning,
+    )
+
+
+def _limits() -> list[Any]:
+    """A rule at each size at which the engine changes over, called by that size."""
     from llmserve_lab.extras import altair as alt
 
-    lines = [
-        Drawn(
-            f"{g} GPUs",
-            f.TP_SPEEDUP,
-            ink,
-            {"n_ranks": str(g)},
-            label_at=1.0,
-            dash=ink.dash,
-            rising=True,
-        )
-        for g, ink in zip(DEGREES[1:], SERIES, strict=False)
+    sizes = {
+        (g, float(limit))
+        for g, limits in ENGINE_LIMITS.items()
+        for limit in (limits.one_shot, limits.two_shot, limits.in_switch)
+    }
+    rows = [
+        {"g": g, "tensor_bytes": size, "said": _binary(size), "value": 2.6}
+        for g, size in sorted(sizes)
     ]
-    ideal = alt.Chart(
-        alt.Data(values=[{"value": g, "said": f"{g} GPUs, ideal"} for g in DEGREES[1:]])
-    )
-    up = GAIN.on("y", "value")
-    rule = ideal.mark_rule(color=GREY.css, strokeDash=[3, 3]).encode(y=up)
-    said = ideal.mark_text(color=GREY.css, align="left", dy=-6, x=4).encode(
-        y=up, text="said:N"
-    )
-    return alt.layer(bound_curves(BATCH, GAIN, *lines), rule, said)
+    placed = alt.Chart(alt.Data(values=rows)).transform_filter("datum.g == n_ranks")
+    across = SIZE.on("x", "tensor_bytes")
+    rule = placed.mark_rule(color=INK.css, strokeDash=[1, 3], strokeWidth=1.5)
+    said = placed.mark_text(color=INK.css, align="right", dx=-3, fontSize=10)
+    up = REDUCE.on("y", "value")
+    return [rule.encode(x=across), said.encode(x=across, y=up, text="said:N")]
+
+
+def _binary(size: float) -> str:
+    """A size in KiB or MiB, as the engine's source has it."""
+    return f"{size / MIB:g} MiB" if size >= MIB else f"{1024 * size / MIB:g} KiB"

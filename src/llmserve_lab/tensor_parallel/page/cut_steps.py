@@ -1,11 +1,11 @@
-"""A 4×4 cut by columns, by rows and both chained, stepped on the numbers of two GPUs.
+"""Matrices cut by columns, by rows and both, stepped on the numbers of two GPUs.
 
 What is drawn is what the ranks of :mod:`llmserve_lab.tensor_parallel.by_four` held.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,13 @@ from llmserve_lab.transformer.arithmetic import Array
 
 Row = dict[str, Any]
 APART, LEFT, TOP = 6.9, 1.5, 1.3  # of two GPUs; of a matrix in its GPU; of the first
-BELOW, SECOND = 4.35, 6.1  # from a matrix to its product; from a matrix to the next
+GAP, NEXT = 0.35, 1.95  # from a matrix to its product; from there to the next matrix
 FLOAT = 8  # bytes of a number in NumPy
 LEGEND = {
     "weights": "weights",
     "new": "complete numbers",
     "compute": "part of a sum",
-    "communication": "just received",
+    "communication": "just exchanged",
     "empty": "on the other GPU",
 }
 COUNTERS = (
@@ -36,6 +36,14 @@ ONE = {"by columns": "columns", "by rows": "rows"}
 TWO = {"columns, then rows": "paired", "columns twice": "gathered"}
 
 
+def below(top: float, matrix: Array) -> float:
+    """Where the product of a matrix stands that begins at ``top``."""
+    return top + len(matrix) + GAP
+
+
+LOW = below(TOP, by_four.UP) + NEXT  # top of the second matrix
+
+
 def cut_by_columns_or_rows() -> StepFigure:
     """One matrix on two GPUs, cut either way."""
     logs = {name: _one(name, cut) for name, cut in ONE.items()}
@@ -43,10 +51,10 @@ def cut_by_columns_or_rows() -> StepFigure:
     return StepFigure(
         name="cuts",
         title="A cut by columns gives finished parts, a cut by rows unfinished sums",
-        scene=_scene(TOP + BELOW + 1.2),
+        scene=_scene(below(TOP, by_four.W) + 1.2),
         logs=logs,
-        stills=((first, 2), (first, 3), (other, 2)),
-        start=2,
+        stills=((first, 1), (other, 1), (other, 2)),
+        start=1,
         legend=LEGEND,
         counters=COUNTERS,
     )
@@ -59,7 +67,7 @@ def two_matrices_chained() -> StepFigure:
     return StepFigure(
         name="chain",
         title="Columns, then rows: one exchange for two matrices",
-        scene=_scene(TOP + SECOND + BELOW + 1.2),
+        scene=_scene(below(LOW, by_four.DOWN) + 1.2),
         logs=logs,
         stills=((first, 1), (first, 2), (other, 2)),
         start=2,
@@ -76,7 +84,7 @@ def _scene(height: float) -> Scene:
             Cells(table="cells", text="text"),
             Labels(table="words"),
         ),
-        height=int(30 * height),
+        height=int(26 * height),
     )
 
 
@@ -94,10 +102,9 @@ def _matrix(gpu: int, top: float, whole: Array, mine: tuple[slice, slice]) -> li
             gpu * APART + LEFT + j,
             top + i,
             "weights" if own[i, j] else "empty",
-            whole[i, j] if own[i, j] else None,
+            float(whole[i, j]) if own[i, j] else None,
         )
-        for i in range(by_four.WIDTH)
-        for j in range(by_four.WIDTH)
+        for i, j in np.ndindex(*whole.shape)
     ]
 
 
@@ -110,33 +117,38 @@ def _down(gpu: int, top: float, values: Array, first: int, **life: int) -> list[
 
 
 def _across(
-    gpu: int, top: float, values: Array, first: int, ink: str, **life: int
+    gpu: int, at: float, values: Array, first: int, ink: str, **life: int
 ) -> list[Row]:
     """Outputs, one under each column of the matrix."""
     return [
-        _cell(gpu * APART + LEFT + first + j, top + BELOW, ink, value, **life)
+        _cell(gpu * APART + LEFT + first + j, at, ink, value, **life)
         for j, value in enumerate(values.ravel())
     ]
 
 
-def _half(gpu: int) -> slice:
-    width = by_four.WIDTH // by_four.RANKS
+def _half(gpu: int, of: int = by_four.WIDTH) -> slice:
+    width = of // by_four.RANKS
     return slice(gpu * width, (gpu + 1) * width)
 
 
 ALL = slice(None)
 
 
-def _words(*tops: float, names: Sequence[tuple[str, str, str]]) -> list[Row]:
+Named = tuple[float, Array, tuple[str, str, str]]
+
+
+def _words(*matrices: Named) -> list[Row]:
     """The GPUs' names, and those of input, matrix and output."""
     found: list[Row] = []
     for gpu in range(by_four.RANKS):
         at = gpu * APART
         found.append({"x": at + LEFT + 2, "y": 0.25, "text": f"GPU {gpu}"})
-        for top, (taken, matrix, given) in zip(tops, names, strict=True):
+        for top, matrix, (taken, name, given) in matrices:
+            middle = at + LEFT + matrix.shape[1] / 2
+            under = below(top, matrix) + 0.5
             found.append({"x": at + 0.5, "y": top - 0.35, "text": taken})
-            found.append({"x": at + LEFT + 2, "y": top - 0.35, "text": matrix})
-            found.append({"x": at + 0.6, "y": top + BELOW + 0.5, "text": given})
+            found.append({"x": middle, "y": top - 0.35, "text": name})
+            found.append({"x": at + 0.6, "y": under, "text": given})
     return found
 
 
@@ -149,7 +161,8 @@ def _one(name: str, cut: str) -> StepLog:
         mine = (_half(gpu), ALL) if by_rows else (ALL, _half(gpu))
         cells += _matrix(gpu, TOP, by_four.W, mine)
         cells += _down(gpu, TOP, share.features, _half(gpu).start if by_rows else 0)
-        cells += _outputs(gpu, TOP, share, by_rows, since=1, exchanged=2)
+        at = below(TOP, by_four.W)
+        cells += _outputs(gpu, at, share, by_rows, since=1, exchanged=2)
     sent = done.ledger.sent_bytes(rank=0) / FLOAT
     weights = float(done.results[0].weight.size)
     told = SAID[cut]
@@ -159,13 +172,13 @@ def _one(name: str, cut: str) -> StepLog:
         Frame(told[2], (weights, sent, 1.0)),
         Frame(told[3], (weights, sent, 1.0)),
     ]
-    words = _words(TOP, names=[("x", "W", "xW")])
+    words = _words((TOP, by_four.W, ("x", "W", "xW")))
     return StepLog(tuple(frames), {"cells": cells, "words": words})
 
 
 def _outputs(
     gpu: int,
-    top: float,
+    y: float,
     share: CutProduct,
     by_rows: bool,
     *,
@@ -173,15 +186,16 @@ def _outputs(
     exchanged: int,
 ) -> list[Row]:
     """The product of one GPU, then what it has after the exchange."""
-    ink, first = ("compute", 0) if by_rows else ("new", _half(gpu).start)
-    found = _across(gpu, top, share.product, first, ink, since=since, until=exchanged)
+    half = _half(gpu, share.whole.size)
+    ink, first = ("compute", 0) if by_rows else ("new", half.start)
+    found = _across(gpu, y, share.product, first, ink, since=since, until=exchanged)
     for j, value in enumerate(share.whole.ravel()):
-        came = by_rows or not _half(gpu).start <= j < _half(gpu).stop
+        came = by_rows or not half.start <= j < half.stop
         at = gpu * APART + LEFT + j
         moment = {"since": exchanged, "until": exchanged + 1}
         just = "communication" if came else "new"
-        found.append(_cell(at, top + BELOW, just, value, **moment))
-        found.append(_cell(at, top + BELOW, "new", value, since=exchanged + 1))
+        found.append(_cell(at, y, just, value, **moment))
+        found.append(_cell(at, y, "new", value, since=exchanged + 1))
     return found
 
 
@@ -189,35 +203,35 @@ def _two(name: str, cut: str) -> StepLog:
     """Two matrices on top of each other; the first output is the second input."""
     done = by_four.execute_two(cut)
     paired = cut == "paired"
-    low = TOP + SECOND
     second = 2 if paired else 3  # the frame in which the second matrix multiplies
     cells: list[Row] = []
     for gpu, (one, two) in enumerate(done.results):
-        cells += _matrix(gpu, TOP, by_four.W, (ALL, _half(gpu)))
-        below = (_half(gpu), ALL) if paired else (ALL, _half(gpu))
-        cells += _matrix(gpu, low, by_four.V, below)
+        cells += _matrix(gpu, TOP, by_four.UP, (ALL, _half(gpu)))
+        outputs = (ALL, _half(gpu, by_four.DOWN.shape[1]))
+        mine = (_half(gpu), ALL) if paired else outputs
+        cells += _matrix(gpu, LOW, by_four.DOWN, mine)
         cells += _down(gpu, TOP, one.features, 0)
-        cells += _hidden(gpu, low, one, two, paired)
-        cells += _outputs(gpu, low, two, paired, since=second, exchanged=second + 1)
-    names = [("x", "W", "h"), ("h", "V", "hV")]
-    words = _words(TOP, low, names=names)
+        cells += _hidden(gpu, one, two, paired)
+        at = below(LOW, by_four.DOWN)
+        cells += _outputs(gpu, at, two, paired, since=second, exchanged=second + 1)
+    first = (TOP, by_four.UP, ("x", "W", "h"))
+    words = _words(first, (LOW, by_four.DOWN, ("", "V", "hV")))
     return StepLog(
         _frames_of_two(done.results[0], cut), {"cells": cells, "words": words}
     )
 
 
-def _hidden(
-    gpu: int, low: float, one: CutProduct, two: CutProduct, paired: bool
-) -> list[Row]:
+def _hidden(gpu: int, one: CutProduct, two: CutProduct, paired: bool) -> list[Row]:
     """The features between the matrices: under the first, and beside the second."""
     first = _half(gpu).start
-    found = _across(gpu, TOP, one.product, first, "new", since=1)
+    under = below(TOP, by_four.UP)
+    found = _across(gpu, under, one.product, first, "new", since=1)
     if paired:
-        return found + _down(gpu, low, two.features, first, since=1)
-    found += _down(gpu, low, one.product, first, since=1, until=2)
+        return found + _down(gpu, LOW, two.features, first, since=1)
+    found += _down(gpu, LOW, one.product, first, since=1, until=2)
     for i, value in enumerate(two.features.ravel()):
         came = not first <= i < _half(gpu).stop
-        at = (gpu * APART, low + i)
+        at = (gpu * APART, LOW + i)
         just = "communication" if came else "new"
         found.append(_cell(*at, just, value, since=2, until=3))
         found.append(_cell(*at, "new", value, since=3))
@@ -227,17 +241,15 @@ def _hidden(
 def _frames_of_two(
     shares: tuple[CutProduct, CutProduct], cut: str
 ) -> tuple[Frame, ...]:
-    """What happened, with what had been sent by then: half of a row for a gather."""
+    """What happened, with what had been sent by then."""
     one, two = shares
     weights = float(one.weight.size + two.weight.size)
-    gather = float(one.product.size)
-    sent = {
-        "paired": (0.0, 0.0, 0.0, 2 * gather),
-        "gathered": (0.0, 0.0, gather, gather),
+    gather, last = float(one.product.size), float(two.product.size)
+    sent = {  # on a ring of two an all-reduce sends the tensor once
+        "paired": [0.0, 0.0, 0.0, last],
+        "gathered": [0.0, 0.0, gather, gather, gather + last],
     }
-    told, counts = SAID[cut], [*sent[cut]]
-    if cut == "gathered":
-        counts.append(2 * gather)
+    told, counts = SAID[cut], sent[cut]
     exchanges = [0.0, 0.0, 0.0, 1.0] if cut == "paired" else [0.0, 0.0, 1.0, 1.0, 2.0]
     return tuple(
         Frame(text, (weights, numbers, many))
@@ -263,11 +275,11 @@ SAID: Mapping[str, tuple[str, ...]] = {
         "Now both GPUs have all four outputs, the same as on one GPU.",
     ),
     "paired": (
-        "W is cut by columns, V by rows. Both GPUs have all of x.",
+        "W is cut by columns, V by rows. Both GPUs have all of x, two numbers.",
         "Each GPU multiplies with its columns and sets negative numbers to zero "
         "(ReLU). It has two numbers of h.",
         "These are just the two that its rows of V need: nothing is sent. Each GPU has "
-        "a part of every sum.",
+        "a part of both sums.",
         "All-reduce: one exchange for both matrices, and both GPUs have the result.",
     ),
     "gathered": (
@@ -275,7 +287,7 @@ SAID: Mapping[str, tuple[str, ...]] = {
         "Each GPU multiplies with its columns of W and sets negative numbers to zero "
         "(ReLU). It has two numbers of h.",
         "But a column of V needs all of h: an all-gather.",
-        "Each GPU multiplies with its columns of V: two outputs are complete.",
+        "Each GPU multiplies with its column of V: one output is complete.",
         "A second all-gather, and both GPUs have the result.",
     ),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from llmserve_lab.catalog.evidence.collectives import ENGINE_LIMITS
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.roofline.formulas import STORED_BYTES
@@ -16,8 +17,8 @@ from llmserve_lab.tensor_parallel.arguments import (
 )
 
 BLOCK = sizes_of(article.SHAPE) | {"batch": 1.0, "chunk": float(article.N_ROWS)}
-ROWS, RANKS, MANY, TWO, FOUR = 2048, 8, 16, 2, 4
-KV_HEADS = int(float(DEFAULT["n_kv_heads"]))
+ROWS, RANKS, TWO, FOUR = 2048, 8, 2, 4
+CHANGE = ENGINE_LIMITS[FOUR].one_shot
 
 
 def _token_s(n_gpus: float, batch: float = 1.0) -> float:
@@ -34,11 +35,6 @@ def _cache_tokens(n_gpus: float = TWO) -> float:
 
 def _share() -> float:
     return float(f.PAIRED_SHARE.at(BLOCK))
-
-
-def _kv_share() -> float:
-    """One rank's part of the cache at a degree above the number of KV heads."""
-    return float(f.KV_COPIES.at(DEFAULT, n_ranks=float(MANY)) / MANY)
 
 
 def _all_reduce_bytes(factor: float = 1.0) -> float:
@@ -86,8 +82,8 @@ predict_degree = Question(
     why=lambda: (
         f"It takes {si(_token_s(8), 's')}. Only the work is halved, "
         f"{si(byhand.work_s(4), 's')} to {si(byhand.work_s(8), 's')}. The rest, "
-        f"{si(_token_s(8) - byhand.work_s(8), 's')}, is launches and waiting in each "
-        "of the layers, all-reduces among them, and stays."
+        f"{si(_token_s(8) - byhand.work_s(8), 's')}, is the fixed time of the layers, "
+        "all-reduces included, and stays."
     ),
     hints=(
         Hint(lambda: 0.0, "That would be so if all of it were shared out."),
@@ -116,8 +112,8 @@ prefill_bytes = Question(
     name="tensor-parallel.prefill-bytes",
     prompt=(
         f"{MODEL.name} reads a prompt of {ROWS} tokens on {RANKS} GPUs in 16 bits; "
-        f"its all-reduces go round a ring. It has {MODEL.n_layers} layers and rows of "
-        f"{MODEL.d_model} numbers. How many bytes leave each GPU?"
+        f"its all-reduces go round a ring. It has {MODEL.n_layers} layers; a token is "
+        f"a vector of {MODEL.d_model} numbers. How many bytes leave each GPU?"
     ),
     answer=_all_reduce_bytes,
     unit="byte",
@@ -163,36 +159,27 @@ fits = Question(
 turn = Question(
     name="tensor-parallel.turn",
     prompt=(
-        f"On four GPUs a one-shot all-reduce takes {byhand.line('one-shot', FOUR)}, an "
-        f"in-switch one {byhand.line('in-switch', FOUR)}, where Q is the tensor that "
-        f"each GPU holds. A row of {MODEL.name} has {si(byhand.row_bytes(), 'byte')}. "
-        "From how many rows is the switch faster?"
+        f"On four H100s a one-shot all-reduce takes {byhand.line('one-shot', FOUR)}, a "
+        f"two-shot one {byhand.line('two-shot', FOUR)}, where Q is the tensor that "
+        f"each GPU holds. The vector of a token of {MODEL.name} has "
+        f"{si(byhand.row_bytes(), 'byte')}. From how many tokens in an iteration are "
+        "two shots faster?"
     ),
-    answer=lambda: byhand.turn_rows(FOUR),
+    answer=lambda: byhand.second_shot_rows(FOUR),
     unit="token",
     rel_tol=0.05,
     hints=(
-        Hint(byhand.turn_rows, "That is on eight GPUs: on four, three tensors arrive."),
+        Hint(
+            lambda: byhand.second_shot_rows(8),
+            "That is on eight GPUs: on four, three tensors arrive.",
+        ),
     ),
     why=lambda: (
         "Set both equal: the difference of the starts over that of the times per byte "
-        f"is {si(byhand.turn_bytes(FOUR), 'byte')}, the rows of "
-        f"{si(byhand.turn_rows(FOUR), 'token')}. "
-        "With fewer GPUs fewer tensors arrive, and one shot stays ahead for longer."
-    ),
-)
-kv_share = Question(
-    name="tensor-parallel.kv-share",
-    prompt=(
-        f"{MODEL.name} has {KV_HEADS} key–value heads and runs on {MANY} GPUs (two "
-        "servers). What part of the cache does each rank hold?"
-    ),
-    answer=_kv_share,
-    rel_tol=0.01,
-    hints=(Hint(lambda: 1 / MANY, "A head cannot be halved: two ranks hold it."),),
-    why=lambda: (
-        f"Equation {f.KV_COPIES.link} gives "
-        f"{f.KV_COPIES.at(DEFAULT, n_ranks=float(MANY)):g} "
-        f"copies of each head, so a rank holds {si(_kv_share(), 'dimensionless')}."
+        f"is {si(byhand.second_shot_bytes(FOUR), 'byte')}, the vectors of "
+        f"{si(byhand.second_shot_rows(FOUR), 'token')}. vLLM changes over at "
+        f"{float(CHANGE) / 1024:g} KiB, those of "
+        f"{si(float(CHANGE) / byhand.row_bytes(), 'token')}: near that, and there the "
+        "two differ by little."
     ),
 )

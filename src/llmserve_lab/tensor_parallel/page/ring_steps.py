@@ -1,4 +1,4 @@
-"""Collectives on four GPUs, stepped: chunks on a ring, and one shot, as executed."""
+"""Collectives on four GPUs, stepped as executed: ring, one and two shots, switch."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ PLACES = ((0.0, 1.0), (6.0, 1.0), (6.0, 4.6), (0.0, 4.6))  # of each GPU's first
 FLOAT = 8  # bytes of a number in NumPy
 COLLECTIVES: dict[str, Callable[[Logged], None]] = {
     "all-reduce on a ring": rings.all_reduce,
-    "reduce-scatter": rings.reduce_scatter,
-    "all-gather": rings.all_gather,
     "one-shot all-reduce": rings.one_shot,
+    "two-shot": rings.two_shot,
+    "in the switch": rings.in_switch,
 }
+SWITCH = (3.0, 2.8)  # its first cell
 
 
 def collectives_on_four() -> StepFigure:
@@ -39,15 +40,15 @@ def collectives_on_four() -> StepFigure:
                 Cells(table="cells", text="text", opacity="faint"),
                 Labels(table="words"),
             ),
-            height=300,
+            height=290,
         ),
         logs=logs,
         stills=((ring, 1), (ring, 3), ("one-shot all-reduce", 1)),
         start=1,
         legend={
-            "new": "a GPU's own number, or a part of the sum",
-            "communication": "just received",
-            "compute": "complete sum",
+            "compute": "a GPU's own number, or a part of a sum",
+            "communication": "just exchanged",
+            "new": "complete sum",
             "empty": "nothing yet",
         },
         counters=(
@@ -59,8 +60,9 @@ def collectives_on_four() -> StepFigure:
 
 
 def _log(name: str, made: Callable[[Logged], None]) -> StepLog:
-    start = rings.numbers(GPUS, gathered=made is rings.all_gather)
-    ranks = rings.play(made, start)
+    start = rings.numbers(GPUS)
+    through = made is rings.in_switch
+    ranks = rings.play(made, [*start, [None] * GPUS] if through else start)
     sums = [sum(column) for column in zip(*_plain(rings.numbers(GPUS)), strict=True)]
     frames = [
         Frame(
@@ -69,9 +71,11 @@ def _log(name: str, made: Callable[[Logged], None]) -> StepLog:
         )
         for number, step in enumerate(ranks[0])
     ]
-    cells = [row for gpu in range(GPUS) for row in _cells(gpu, ranks[gpu], sums)]
+    cells = [row for gpu, steps in enumerate(ranks) for row in _cells(gpu, steps, sums)]
     links = [row for gpu in range(GPUS) for row in _links(gpu, ranks[gpu], made)]
-    return StepLog(tuple(frames), {"cells": cells, "links": links, "words": _words()})
+    return StepLog(
+        tuple(frames), {"cells": cells, "links": links, "words": _words(through)}
+    )
 
 
 def _plain(held: Sequence[Sequence[float | None]]) -> list[list[float]]:
@@ -84,12 +88,12 @@ def _complete(step: RingStep, sums: Sequence[float]) -> float:
 
 def _cells(gpu: int, steps: Sequence[RingStep], sums: Sequence[float]) -> list[Row]:
     """The four chunks of a GPU in every frame."""
-    x, y = PLACES[gpu]
+    x, y = SWITCH if gpu == GPUS else PLACES[gpu]
     snapshots = []
     for step in steps:
         there = {}
         for chunk, held in enumerate(step.held):
-            ink = "compute" if held == sums[chunk] else "new"
+            ink = "new" if held == sums[chunk] else "compute"
             ink = "communication" if chunk in step.came else ink
             ink = "empty" if held is None else ink
             text = "" if held is None else f"{held:g}"
@@ -100,9 +104,12 @@ def _cells(gpu: int, steps: Sequence[RingStep], sums: Sequence[float]) -> list[R
     return lifetimes(snapshots)
 
 
-def _words() -> list[Row]:
-    """Names of GPUs and of chunks."""
+def _words(through: bool) -> list[Row]:
+    """Names of GPUs, of chunks, and of the switch where it takes part."""
     found: list[Row] = []
+    if through:
+        x, y = SWITCH
+        found.append({"x": x - 0.7, "y": y + 0.5, "text": "switch"})
     for gpu, (x, y) in enumerate(PLACES):
         name = y - 0.7 if gpu < GPUS // 2 else y + 1.35
         found.append({"x": x + 2, "y": name, "text": f"GPU {gpu}"})
@@ -114,17 +121,24 @@ def _words() -> list[Row]:
 def _links(
     gpu: int, steps: Sequence[RingStep], made: Callable[[Logged], None]
 ) -> list[Row]:
-    """The messages of a GPU: to its neighbour, or to all others."""
-    if made is rings.one_shot:
+    """The messages of a GPU: to its neighbour, to all others, or to the switch."""
+    if made is rings.in_switch:
+        there = _to_switch(gpu)
+        back = {"x": there["x2"], "y": there["y2"], "x2": there["x"], "y2": there["y"]}
+        return [
+            {**there, "text": "", "since": 1, "until": 2},
+            {**there, **back, "text": "", "since": 2, "until": 3},
+        ]
+    if made in AT_ONCE:
         others = [other for other in range(GPUS) if other != gpu]
         return [
-            {**_between(gpu, other), "text": "", "since": 1, "until": 2}
+            {**_between(gpu, other), "text": "", "since": 1, "until": len(steps)}
             for other in others
         ]
     following = (gpu + 1) % GPUS
     return [
         {
-            **_between(gpu, following),
+            **_between(gpu, following, step.went[0]),
             "text": CHUNKS[step.went[0]],
             "since": frame,
             "until": frame + 1,
@@ -134,8 +148,17 @@ def _links(
     ]
 
 
-def _between(gpu: int, other: int) -> Row:
-    """From the side of one GPU to the side of another."""
+def _to_switch(gpu: int) -> Row:
+    """From the inner side of a GPU to the switch."""
+    (x, y), (x2, y2) = PLACES[gpu], SWITCH
+    upper = y < y2
+    ends = {"x": x + 2.0, "x2": x2 + (1.0 if x < x2 else 3.0)}
+    ends |= {"y": y + 1 if upper else y - 0.4, "y2": y2 if upper else y2 + 1}
+    return {**ends, "ink": "communication"}
+
+
+def _between(gpu: int, other: int, chunk: int | None = None) -> Row:
+    """From one GPU to another; up and down at the place of the chunk that goes."""
     (x, y), (x2, y2) = PLACES[gpu], PLACES[other]
     ends = {"x": x + 2.0, "y": y + 0.5, "x2": x2 + 2.0, "y2": y2 + 0.5}
     if y == y2:
@@ -147,33 +170,43 @@ def _between(gpu: int, other: int) -> Row:
         down = y < y2
         ends["y"], ends["y2"] = (y + 1, y2 - 0.4) if down else (y - 0.4, y2 + 1)
         if x == x2:
-            shift = 0.5 if down else -0.5
-            ends["x"] += shift
-            ends["x2"] += shift
+            place = (2.5 if down else 1.5) if chunk is None else chunk + 0.5
+            ends["x"] = ends["x2"] = x + place
     return {**ends, "ink": "communication"}
+
+
+OWN = "Each GPU holds four numbers of its own: one chunk is one number here."
+AT_ONCE: dict[Callable[[Logged], None], tuple[str, ...]] = {
+    rings.one_shot: (
+        "One shot: every GPU sends all its numbers to every other one, and each adds "
+        "up for itself. One step, but on four GPUs twice as many numbers as on a ring.",
+    ),
+    rings.two_shot: (
+        "First shot: every GPU gets one chunk from all others and adds it up.",
+        "Second shot: every GPU sends its finished sum to all others. Two steps, and "
+        "as many numbers as on a ring.",
+    ),
+    rings.in_switch: (
+        "Every GPU sends its four numbers to the switch once. The switch adds up.",
+        "The switch sends the sums back to all GPUs at the same time.",
+    ),
+}
 
 
 def _sentence(made: Callable[[Logged], None], step: int) -> str:
     """What a step did."""
-    if made is rings.one_shot:
-        return (
-            "Each GPU holds four numbers of its own: one chunk is one number here.",
-            "One shot: every GPU sends all its numbers to every other one, and each "
-            "adds up for itself. One step, but twice as many numbers as on the ring.",
-        )[step]
+    if made in AT_ONCE:
+        return (OWN, *AT_ONCE[made])[step]
     last = GPUS - 1
     if not step:
         return (
-            "Each GPU has one finished sum; each is to have all four."
-            if made is rings.all_gather
-            else "Each GPU holds four numbers of its own, a chunk each. All four sums "
-            "are wanted."
+            "Each GPU holds four numbers of its own, a chunk each. All four sums are "
+            "wanted."
         )
-    if made is rings.all_gather or step > last:
-        ends = step in (last, 2 * last) and (made is rings.all_gather or step > last)
-        said = "Each GPU passes a finished sum on to the next one"
-        return f"{said}: now all have all four." if ends else f"{said}."
-    said = "Each GPU passes a chunk on to the next one, which adds its own number"
+    if step > last:
+        said = "All-gather: each GPU passes a finished sum on to the next one"
+        return f"{said}. Now all have all four." if step == 2 * last else f"{said}."
+    said = "Reduce-scatter: each GPU passes a chunk on to the next, which adds its own"
     if step == last:
-        return f"{said}. Each GPU now has one finished sum: a reduce-scatter."
+        return f"{said}. Each GPU now has one finished sum."
     return f"{said}."

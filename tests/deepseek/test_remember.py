@@ -1,13 +1,99 @@
-"""What a reader should take away from the chapter, each sentence a test."""
+"""The five sentences that a reader keeps, and what else the chapter claims."""
 
 import numpy as np
 import pytest
 
+from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek.evaluation import byhand
 from llmserve_lab.deepseek.executed.mla import execute
 from llmserve_lab.deepseek.model.setup import SETUPS, Setup, setup
+from llmserve_lab.deepseek.page import figures, group
+from llmserve_lab.deepseek.page import latent as page
 from tests.deepseek.twins import twin
 
 H100 = SETUPS["9 × 8 H100"]
+
+
+def test_a_latent_cache_is_many_times_smaller() -> None:
+    """Counted number by number, and the same whatever the number of heads."""
+    spec = page.latent()
+    numbers = sum(1 for _ in range(spec.d_latent)) + spec.d_rope
+    assert page.latent_bytes() == 61 * numbers * 2 == 70_272
+    heads = 128 * (128 + 128) / numbers
+    assert page.all_heads_bytes() / page.latent_bytes() == pytest.approx(heads)
+    assert round(heads) == 57
+    assert page.latent_bytes() < 131_072  # of Llama-3.1-8B
+
+
+def test_the_forms_cross_where_the_formula_says() -> None:
+    """Rows are walked until the plain form has fewer FLOPs, on a long cache."""
+    known = twin(H100).shape
+    cached = 10**9
+    pair = [float(known[n]) for n in ("attn_flops_per_pair", "vanilla_pair_flops")]
+    again = 2 * float(known["up_params"]) * cached
+    rows = next(
+        n for n in range(1, 2000) if pair[0] * n * cached > pair[1] * n * cached + again
+    )
+    assert rows == round(float(f.ABSORB_ROWS.at(known))) == 171
+
+
+def test_between_nodes_the_network_takes_more_than_half_of_a_step() -> None:
+    blocks = byhand.blocks_ms()
+    assert blocks["all_to_all_s"] > sum(blocks.values()) / 2
+    assert sum(blocks.values()) == pytest.approx(byhand.step_ms(byhand.MANY, "none"))
+
+
+def test_two_halves_gain_with_many_and_lose_with_few_requests() -> None:
+    many, few = (
+        byhand.step_ms(n, "none") / byhand.step_ms(n, "halves")
+        for n in (byhand.MANY, byhand.FEW)
+    )
+    assert many > 1.2 and few < 0.85
+    known = {n: figures.frontier().values(gpu_requests=n) for n in (64.0, 128.0)}
+    assert known[64.0]["halves_s"] > known[64.0]["turn_s"]
+    assert known[128.0]["halves_s"] < known[128.0]["turn_s"]
+
+
+@pytest.mark.parametrize("device", group.DEVICES)
+@pytest.mark.parametrize("context", group.CONTEXTS)
+def test_a_stricter_target_costs_and_a_larger_group_pays_up_to_a_point(
+    device: str, context: str
+) -> None:
+    """In every state of the figure; a group that memory limits may pay nothing."""
+    for ep in group.GROUPS:
+        rates = [group.at(device, context, target, ep) for target in group.TARGETS]
+        made = [found.tokens_per_s if found else 0.0 for found in rates]
+        assert made == sorted(made)
+    for target in group.TARGETS:
+        all_ = [group.at(device, context, target, ep) for ep in group.GROUPS]
+        made = [found.tokens_per_s for found in all_ if found]
+        if made:
+            assert max(made[:-1], default=0) > 0.99 * made[-1]
+
+
+def test_what_is_served_fits_and_keeps_its_target() -> None:
+    for device, key in group.DEVICES.items():
+        for context, tokens in group.CONTEXTS.items():
+            for target, tpot_s in group.TARGETS.items():
+                for ep_at, ep in group.GROUPS.items():
+                    found = group.at(device, context, target, ep_at)
+                    if found is None:
+                        continue
+                    way = "halves" if found.halves else "none"
+                    place = twin(setup(key, ep), overlap=way)
+                    step_s = float(place.step_s(batch=found.batch, context=tokens))
+                    assert step_s <= tpot_s * (1 + 1e-9)
+                    assert found.batch <= float(place.batch_fits(tokens))
+
+
+def test_the_numbers_of_the_group_are_those_of_the_page() -> None:
+    full, enough, more = (group.best_of("h100-sxm", ep, 50) for ep in (16, 72, 256))
+    assert full.full and not enough.full
+    assert full.tokens_per_s < 0.8 * enough.tokens_per_s
+    assert more.tokens_per_s == pytest.approx(enough.tokens_per_s, rel=0.02)
+    rack, beyond = (group.best_of("gb200-nvl72", ep, 50) for ep in (72, 96))
+    assert beyond.tokens_per_s < 0.8 * rack.tokens_per_s
+    assert group.at("H100 SXM", group.OPENS, "20 ms", "72") is None
 
 
 def rate(batch: float, context: float = 2048, **changes: object) -> float:

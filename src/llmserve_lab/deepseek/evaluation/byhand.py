@@ -1,0 +1,76 @@
+"""The page's worked numbers: one decode step of the standing example, part by part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.executed.overlap import LayerTimes, layer_times
+from llmserve_lab.deepseek.model.assumptions import Overlap
+from llmserve_lab.deepseek.model.setup import SETUPS
+from llmserve_lab.deepseek.model.step_model import Twin
+
+PLACE = SETUPS["9 × 8 H100"]
+MANY, FEW, CONTEXT = 256, 32, 2000  # requests on a GPU, tokens in each cache
+MS = 1e3
+
+
+@cache
+def twin(overlap: Overlap = "halves") -> Twin:
+    """The twin of the standing example, nine nodes of eight H100s."""
+    return Twin(setup=PLACE, assumptions=replace(book_assumptions(), overlap=overlap))
+
+
+def step_ms(requests: int, overlap: Overlap) -> float:
+    """Milliseconds of a decode step of so many requests on every GPU."""
+    return MS * float(twin(overlap).step_s(batch=requests, context=CONTEXT))
+
+
+def blocks_ms(requests: int = MANY) -> dict[str, float]:
+    """Milliseconds of each part of a step, one batch after another."""
+    found = twin("none").blocks(batch=requests, context=CONTEXT)
+    return {name: MS * float(seconds) for name, seconds in found.items()}
+
+
+def layer_ms(overlap: Overlap, requests: int = MANY) -> LayerTimes:
+    """One layer of one batch in flight, in milliseconds."""
+    found = layer_times(twin(overlap), batch=requests, context=CONTEXT)
+    times = {name: MS * at for name, at in vars(found).items() if name != "slowdown"}
+    return LayerTimes(**times, slowdown=found.slowdown)
+
+
+@dataclass(frozen=True)
+class Halves:
+    """One layer of two halves: four stages, what slowing down adds, and the starts.
+
+    Milliseconds; ``stages`` in the order in which they follow each other.
+    """
+
+    stages: tuple[float, ...]
+    slowed: float
+    starts: float
+
+    @property
+    def layer(self) -> float:
+        """Milliseconds of a layer of both halves."""
+        return sum(self.stages) + self.slowed + self.starts
+
+
+def halves_ms(requests: int = MANY) -> Halves:
+    """A layer of two halves, stage by stage: the longer of what runs side by side."""
+    of = layer_ms("halves", requests)
+    pairs = (
+        (of.attention, of.dispatch),
+        (of.experts, of.dispatch),
+        (of.experts, of.combine),
+        (of.attention, of.combine),
+    )
+    slowed = of.slowdown * sum(map(min, pairs))
+    return Halves(tuple(map(max, pairs)), slowed, len(pairs) * of.start)
+
+
+def one_batch_ms(requests: int = MANY) -> float:
+    """Milliseconds of a layer of one batch, one phase after another."""
+    of = layer_ms("none", requests)
+    return of.attention + of.dispatch + of.experts + of.combine + 2 * of.start

@@ -1,0 +1,195 @@
+"""Predicted against measured, and what choosing near experts would buy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from llmserve_lab.catalog.evidence.deployments import DEEPSEEK_PREFILL
+from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.evaluation import decode_scores
+from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
+from llmserve_lab.deepseek.evaluation.group_size import WAYS
+from llmserve_lab.deepseek.evaluation.predictions import points
+from llmserve_lab.deepseek.executed.location import favouring, placed
+from llmserve_lab.deepseek.model.setup import setup
+from llmserve_lab.deepseek.model.step_model import Twin
+from llmserve_lab.deepseek.page.tables import per_cent, signed
+from llmserve_lab.formula.band import ErrorBand, Unmeasured
+from llmserve_lab.formula.origin import Sourced
+from llmserve_lab.formula.text import plain
+from llmserve_lab.page.banded import banded
+from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION
+from llmserve_lab.page.still import StaticFigure, figure_style
+from llmserve_lab.page.table import Table
+
+STRIP = 0.2  # of the figure: a fifth more, a fifth less
+FEW_REQUESTS = 32.0
+PREFILL, DECODE, WORKER = (
+    "prefill of a deployment",
+    "decode of a deployment",
+    "decode worker of a benchmark",
+)
+MARKS = {PREFILL: ("s", GREEN), DECODE: ("o", BLUE), WORKER: ("^", VERMILLION)}
+
+
+@dataclass(frozen=True)
+class Beside:
+    """One run: tokens per second of a GPU, predicted and measured, and of what kind."""
+
+    kind: str
+    name: str
+    predicted: float
+    measured: float
+
+    @property
+    def error(self) -> float:
+        """How far the prediction is above the measurement, as a share of it."""
+        return self.predicted / self.measured - 1
+
+
+def runs() -> tuple[Beside, ...]:
+    """Every published run, as tokens per second of a GPU."""
+    assumed, found = book_assumptions(), list[Beside]()
+    for point in points(assumed):
+        kind = PREFILL if point.batch is None else DECODE
+        found.append(Beside(kind, point.name, point.predicted, point.measured))
+    for each in decode_scores.predictions(assumed):
+        rates = (each.requests / s for s in (each.predicted_s, each.measured_s))
+        found.append(Beside(WORKER, each.run.name, *rates))
+    return tuple(found)
+
+
+def within(share: float = STRIP) -> int:
+    """How many runs are predicted within a share."""
+    return sum(abs(run.error) <= share for run in runs())
+
+
+def missed() -> tuple[Beside, ...]:
+    """Runs that the strip does not hold, the farthest first."""
+    far = [run for run in runs() if abs(run.error) > STRIP]
+    return tuple(sorted(far, key=lambda run: -abs(run.error)))
+
+
+@figure_style()
+def predicted_and_measured() -> StaticFigure:
+    """A point a run, with the strip in which a prediction is a fifth off at most."""
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(5.6, 4.6))
+    ends = np.array([120.0, 30_000.0])
+    axes.fill_between(
+        ends, ends / (1 + STRIP), ends * (1 + STRIP), color=GREY.light, alpha=0.16
+    )
+    axes.loglog(ends, ends, color=GREY.light, linewidth=1, linestyle="-")
+    found = runs()
+    for kind, (marker, ink) in MARKS.items():
+        of = [run for run in found if run.kind == kind]
+        axes.loglog(
+            [run.measured for run in of],
+            [run.predicted for run in of],
+            marker,
+            color=ink.light,
+            markersize=5.5,
+            alpha=0.85,
+            label=kind,
+        )
+    (day,) = (run for run in found if run.name == DEEPSEEK_PREFILL.name)
+    axes.annotate(
+        "a day's mean\nof a service",
+        (day.measured, day.predicted),
+        xytext=(-62, 14),
+        textcoords="offset points",
+        fontsize=9,
+    )
+    axes.minorticks_off()
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: plain(value))
+    axes.set(
+        xlim=ends,
+        ylim=ends,
+        xlabel="measured tokens/s of a GPU (log scale)",
+        ylabel="predicted (log scale)",
+    )
+    axes.legend(loc="lower right")
+    worst = missed()[0]
+    return StaticFigure.of(
+        figure,
+        name="deepseek.predicted_and_measured",
+        title="Predicted against measured; in the strip, a fifth off at most",
+        sentence=(
+            f"{len(found)} published runs of DeepSeek-V3 and Kimi K2; "
+            f"{within()} are predicted within {per_cent(STRIP)}. The farthest is "
+            f"{worst.name}, {signed(worst.error)}."
+        ),
+    )
+
+
+BONUSES = (0.0, 0.05, 0.1, 0.3)
+PLACE, REQUESTS, CONTEXT = setup("h100-sxm", 64), 256, 2000
+UNTRIED = Unmeasured("no run with a location-aware router was published")
+
+
+@dataclass(frozen=True)
+class Favoured:
+    """A bonus for experts of the own node: what leaves it, what changes, the rate."""
+
+    bonus: float
+    far: float
+    replaced: float
+    tokens_per_s: float
+
+
+def favoured(bonus: float) -> Favoured:
+    """Choose with a bonus, count the copies, and let the twin send them."""
+    experts = PLACE.experts
+    nodes = int(PLACE.n_nodes)
+    choose = favouring(bonus, top_k=experts.top_k, n_nodes=nodes)
+    size = {"n_experts": experts.n_experts, "top_k": experts.top_k}
+    found = placed(choose, n_nodes=nodes, **size)
+    rates = []
+    for overlap in WAYS:
+        assumed = replace(book_assumptions(), overlap=overlap)
+        twin = Twin(setup=PLACE, assumptions=assumed)
+        known = twin.arguments(batch=REQUESTS, context=CONTEXT)
+        rates.append(REQUESTS / float(twin.step_of(known | {"far_share": found.far})))
+    return Favoured(bonus, found.far, found.replaced, max(rates))
+
+
+def _band(bonus: float) -> ErrorBand:
+    if bonus:
+        return UNTRIED
+    size = {"batch": REQUESTS, "context": CONTEXT}
+    here = DecodeSetting(accelerator="h100-sxm", ep=PLACE.n_gpus, **size)
+    return band("gpu_tokens_per_s", here)
+
+
+def rate(found: Favoured) -> Sourced:
+    """Tokens per second of a GPU, with the error band."""
+    made = float(f"{found.tokens_per_s:.3g}")
+    return banded(f"{made:,.0f} tokens/s", _band(found.bonus))
+
+
+def location() -> Table:
+    """Copies that leave the node, experts replaced, and the rate, by bonus."""
+    rows = [
+        (
+            f"{each.bonus:g}",
+            per_cent(each.far),
+            per_cent(each.replaced),
+            rate(each) if not each.bonus else str(rate(each)),
+        )
+        for each in map(favoured, BONUSES)
+    ]
+    columns = ("bonus", "copies that leave the node", "experts replaced", "a GPU makes")
+    return Table(
+        f"{PLACE.name}, {REQUESTS} requests on a GPU, {CONTEXT:,} tokens each",
+        columns,
+        rows,
+        [
+            "affinities drawn independently; a trained router's depend on each other",
+            "with a bonus, the rates are outside everything measured: no run with a "
+            "location-aware router was published",
+        ],
+    )

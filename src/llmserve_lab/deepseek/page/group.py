@@ -1,0 +1,219 @@
+"""Tokens per second of a GPU against the size of its group, for several targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from itertools import product
+from typing import Any
+
+from llmserve_lab import notation as q
+from llmserve_lab.catalog import ACCELERATORS
+from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
+from llmserve_lab.deepseek.evaluation.group_size import ServedGroup, served
+from llmserve_lab.formula.band import Band, ErrorBand, Unmeasured
+from llmserve_lab.formula.origin import Sourced
+from llmserve_lab.page.banded import BandTable, banded
+from llmserve_lab.page.live.axes import QuantityAxis
+from llmserve_lab.page.live.controls import Choice, Lookup
+from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.live.goal import Goal
+from llmserve_lab.page.live.marks import by_ink
+from llmserve_lab.page.live.readout import Readout, Verdict
+from llmserve_lab.page.palette import SERIES
+
+MS = 1e-3
+HALF: Any = 0.5  # between no and yes
+DEVICES = {ACCELERATORS[key].name: key for key in ("h100-sxm", "gb200-nvl72")}
+CONTEXTS = {f"{tokens:,} tokens": float(tokens) for tokens in (4000, 8000)}
+TARGETS = {f"{ms} ms": ms * MS for ms in (20, 33, 50, 100)}
+GROUPS = {f"{ep}": ep for ep in (8, 16, 32, 72, 96, 144, 256)}
+INKS = dict(zip(TARGETS, (SERIES[3], SERIES[1], SERIES[0], SERIES[2]), strict=True))
+OPENS = "4,000 tokens"
+BY = ("device", "context", "target", "ep_at")
+NONE = Unmeasured("no batch keeps this target in this group")
+EP = QuantityAxis(
+    q.ep, words="ranks in the group (GPUs)", domain=(0, 260), ticks={"tickCount": 7}
+)
+RATE = QuantityAxis(
+    q.gpu_tokens_per_s, words="tokens/s of a GPU", ticks={"tickCount": 6}
+)
+
+
+@cache
+def at(device: str, context: str, target: str, ep_at: str) -> ServedGroup | None:
+    """What a setting of the menus serves."""
+    where = {"context": CONTEXTS[context], "tpot_s": TARGETS[target]}
+    return served(DEVICES[device], GROUPS[ep_at], **where)
+
+
+def best_of(device: str, ep: int, target_ms: int) -> ServedGroup:
+    """What a group serves at the context with which the figure opens.
+
+    Raises:
+        ValueError: no batch keeps the target in this group.
+    """
+    where = {"context": CONTEXTS[OPENS], "tpot_s": target_ms * MS}
+    found = served(device, ep, **where)
+    if found is None:
+        raise ValueError(f"ep must keep {target_ms} ms on {device}, got {ep}")
+    return found
+
+
+def rate(found: ServedGroup) -> Sourced:
+    """Tokens per second of a GPU, with the error band."""
+    made = float(f"{found.tokens_per_s:.3g}")
+    return banded(f"{made:,.0f} tokens/s", found.band)
+
+
+def step_band(*, device: str, context: str, target: str, ep_at: str) -> ErrorBand:
+    """The band of the step where the menus stand."""
+    found = at(device, context, target, ep_at)
+    if found is None:
+        return NONE
+    setting = DecodeSetting(
+        accelerator=DEVICES[device],
+        ep=found.ep,
+        batch=found.batch,
+        context=CONTEXTS[context],
+    )
+    return band("decode_step", setting)
+
+
+def _table(of: Callable[[ServedGroup], float]) -> Any:
+    def entry(*names: str) -> float | None:
+        found = at(*names)
+        return None if found is None else of(found)
+
+    return tuple(
+        tuple(
+            tuple(tuple(entry(d, c, t, e) for e in GROUPS) for t in TARGETS)
+            for c in CONTEXTS
+        )
+        for d in DEVICES
+    )
+
+
+def tables() -> tuple[Lookup, ...]:
+    """Rate, requests, requests that fit, and the schedule, at every setting."""
+    return (
+        Lookup(
+            "gpu_tokens_per_s",
+            BY,
+            _table(lambda s: round(s.tokens_per_s, 1)),
+            "token/s",
+        ),
+        Lookup("gpu_requests", BY, _table(lambda s: s.batch), "request"),
+        Lookup("batch_fits", BY, _table(lambda s: s.fits), "request"),
+        Lookup("one_batch", BY, _table(lambda s: int(not s.halves))),
+        Lookup("half", (), HALF),
+    )
+
+
+def group_size() -> LiveFigure:
+    """What a GPU makes in groups of every size, where each user keeps a target."""
+    return LiveFigure(
+        name="group-size",
+        title="A stricter target always costs; a larger group pays only up to a point",
+        chart=chart,
+        controls=(
+            Choice("target", "Target: at most (TPOT)", tuple(TARGETS), "50 ms"),
+            Choice("ep_at", "GPUs in the group", tuple(GROUPS), "72"),
+            Choice("device", "GPU", tuple(DEVICES), "H100 SXM"),
+            Choice("context", "Context", tuple(CONTEXTS), OPENS),
+            *tables(),
+        ),
+        readouts=(
+            banded(
+                Readout("gpu_tokens_per_s", "A GPU makes"),
+                BandTable(step_band, BY).inverse(),
+            ),
+            Readout("gpu_requests", "Requests on a GPU"),
+            Verdict(
+                "limit",
+                "What limits them",
+                "gpu_requests",
+                "batch_fits",
+                ("the target", "memory"),
+            ),
+            Verdict(
+                "schedule",
+                "Faster schedule",
+                "one_batch",
+                "half",
+                ("two halves", "one batch"),
+            ),
+        ),
+        sentence=(
+            "DeepSeek-V3 on groups of {device}, {context} in each cache: where every "
+            "user gets a token at least every {target}, a GPU in a group of {ep_at} "
+            "makes {gpu_tokens_per_s} with {gpu_requests}, limited by {limit}, in "
+            "{schedule}. The strip is where the measured number would lie, if the "
+            "prediction errs as on the nearest measured runs. A group that cannot keep "
+            "a target has no point."
+        ),
+        goal=Goal(
+            "keep a target of 50 ms on H100s with 4,000 tokens each, and find a group "
+            "in which memory, not the target, limits the batch.",
+            lambda target, device, context, gpu_requests, batch_fits: (
+                (target > 1)
+                & (target < 3)
+                & (device < 1)
+                & (context < 1)
+                & (gpu_requests >= batch_fits)
+            ),
+            {"ep_at": "16"},
+        ),
+    )
+
+
+def csv_lines() -> list[str]:
+    """A point for each setting that is served, with both ends of its band, as CSV."""
+    found = ["d,c,t,e,g,m,l,h"]
+    menus = [list[str](menu) for menu in (DEVICES, CONTEXTS, TARGETS, GROUPS)]
+    for options in product(*menus):
+        here = at(*options)
+        if here is not None:
+            index = [m.index(name) for m, name in zip(menus, options, strict=True)]
+            found.append(",".join(map(str, (*index, here.ep, *_point(here)))))
+    return found
+
+
+def _point(here: ServedGroup) -> tuple[int | str, ...]:
+    made = round(here.tokens_per_s)
+    if not isinstance(here.band, Band):
+        return made, "", ""
+    low, high = here.band.around(here.tokens_per_s)
+    return made, round(low), round(high)
+
+
+def chart() -> Any:
+    """A line for each target; the chosen one with its band, and the chosen group."""
+    from llmserve_lab.extras import altair as alt
+
+    numbers = dict.fromkeys("dctegmlh", "number")
+    csv = alt.CsvDataFormat(type="csv", parse=numbers)
+    data = alt.Data(values="\n".join(csv_lines()), format=csv)
+    here = (
+        alt.Chart(data)
+        .transform_filter("datum.d === device && datum.c === context")
+        .transform_calculate(name=f"{list(TARGETS)}[datum.t]")
+    )
+    chosen = here.transform_filter("datum.t === target")
+    look = by_ink("name", INKS)
+    color = look["color"].legend(title="TPOT at most", symbolOpacity=1)
+    x = EP.on("x", "g")
+    strip = (
+        chosen.transform_filter("datum.l > 0")
+        .mark_area(opacity=0.2)
+        .encode(x=x, y=RATE.on("y", "l"), y2="h:Q", color=color)
+    )
+    lines = here.mark_line(
+        strokeWidth=2.25, point=alt.OverlayMarkDef(size=28, filled=True)
+    ).encode(x=x, y=RATE.on("y", "m"), **look | {"color": color})
+    point = (
+        chosen.transform_filter("datum.e === ep_at")
+        .mark_point(size=190, opacity=1, filled=True)
+        .encode(x=x, y=RATE.on("y", "m"), color=color)
+    )
+    return alt.layer(strip, lines, point, height=300)

@@ -1,0 +1,217 @@
+"""Latent attention on the page: what is cached, and its two forms, as they ran."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from llmserve_lab.catalog import MODELS, precision
+from llmserve_lab.catalog.records.attention import LatentAttention
+from llmserve_lab.deepseek.executed.mla import FORMS, TINY, MlaStep, execute
+from llmserve_lab.deepseek.model.setup import DEEPSEEK
+from llmserve_lab.formula.text import plain, si
+from llmserve_lab.page.palette import GREEN, GREY
+from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
+from llmserve_lab.page.still import StaticFigure, figure_style
+
+CACHED = 7  # tokens in the cache before the new one
+SIDE = 2.0  # height of one token's or one head's row, in the scene's units
+Row = dict[str, Any]
+NAMES = {"vanilla": "plain form", "absorbed": "absorbed form"}
+
+
+def latent() -> LatentAttention:
+    """The latent attention of DeepSeek-V3."""
+    assert isinstance(DEEPSEEK.attention, LatentAttention)
+    return DEEPSEEK.attention
+
+
+def all_heads_bytes() -> float:
+    """Bytes of a token if keys and values of all heads were cached, all layers."""
+    spec, size = latent(), float(precision("bf16").bytes_kv)
+    return spec.n_heads * (spec.d_head + spec.d_v) * DEEPSEEK.n_layers * size
+
+
+def latent_bytes() -> float:
+    """Bytes of a token in the latent cache, all layers."""
+    return float(DEEPSEEK.kv_bytes_per_token(precision("bf16").bytes_kv))
+
+
+@figure_style()
+def cached_of_a_token() -> StaticFigure:
+    """One token in one layer's cache, drawn to scale: all heads, eight, a latent."""
+    from llmserve_lab.extras import pyplot as plt
+
+    spec, grouped = latent(), MODELS["llama-3-70b"].attention
+    kv_heads: int = getattr(grouped, "n_kv_heads")  # noqa: B009
+    wide, narrow = spec.d_head + spec.d_v, spec.d_latent + spec.d_rope
+    figure, axes = plt.subplots(figsize=(4.4, 3.6))
+    blocks = (
+        (0, wide, spec.n_heads, GREY, f"keys and values of all {spec.n_heads} heads"),
+        (wide + 60, wide, kv_heads, GREY, f"of {kv_heads} heads (as Llama 70B)"),
+        (2 * wide + 120, narrow, 1, GREEN, "one latent, one rotary key"),
+    )
+    for x, width, height, ink, words in blocks:
+        axes.bar(x + width / 2, height, width, color=ink.light)
+        size = f"{height} × {width}"
+        text = f"{words}\n{size} = {height * width:,} numbers"
+        axes.text(x + width / 2, -8, _lines(text), ha="center", va="top", fontsize=9.5)
+    axes.set_xlim(-20, 2 * wide + 140 + narrow)
+    axes.set_ylim(-88, spec.n_heads + 2)
+    axes.set_axis_off()
+    return StaticFigure.of(
+        figure,
+        name="deepseek.cached_of_a_token",
+        title="What one token leaves in the cache of one layer, areas to scale",
+        sentence=(
+            f"With a key and a value for each of {spec.n_heads} heads a token would "
+            f"leave {spec.n_heads * wide:,} numbers in a layer; DeepSeek-V3 caches "
+            f"{narrow}: a latent of {spec.d_latent} and a rotary key of {spec.d_rope}, "
+            f"{plain(spec.n_heads * wide / narrow)} times fewer. In "
+            f"{DEEPSEEK.n_layers} layers of two bytes a number that is "
+            f"{si(latent_bytes(), 'byte')} a token instead of "
+            f"{si(all_heads_bytes(), 'byte')}."
+        ),
+    )
+
+
+def _lines(text: str) -> str:
+    """Words broken so that they stand under a narrow block."""
+    import textwrap
+
+    head, tail = text.split("\n")
+    return "\n".join([*textwrap.wrap(head, 15), *textwrap.wrap(tail, 15)])
+
+
+# Where each intermediate stands: x, y, and which of its axes are drawn as rows.
+PLACES: Mapping[str, tuple[float, float, str]] = {
+    "query": (34, 1, "flat"),
+    "query on latents": (34, 8, "heads"),
+    "key": (34, 8, "tokens"),
+    "value": (72, 8, "tokens"),
+    "mixed latents": (72, 8, "heads"),
+    "attention output": (72, 27, "flat"),
+}
+AGAIN = "compute"  # keys and values that are made from the cache in every step
+INK = {"key": AGAIN, "value": AGAIN}
+SAID: Mapping[str, str] = {
+    "query": "The new token makes a query for each of its {heads} heads.",
+    "key": "Plain form: from every latent in the cache the keys of all heads are made "
+    "again, for all {tokens} tokens.",
+    "value": "The values as well. All of this is thrown away after the step.",
+    "query on latents": "Absorbed form: the matrix that would make keys is applied to "
+    "the query instead. Each head's query now has the width of a cached row.",
+    "mixed latents": "Each head takes its scores and its weighted sum on the latents "
+    "as they lie in the cache. No key and no value is ever made.",
+    "attention output": "The {heads} heads are put together: {same}.",
+}
+
+
+def two_forms() -> StepFigure:
+    """Both forms of a small latent attention, tensor by tensor, as they ran."""
+    logs = {words: _log(form) for form, words in NAMES.items()}
+    first, second = logs
+    return StepFigure(
+        name="latent-forms",
+        title="Plain makes all keys and values again; absorbed works on the cache",
+        scene=Scene(
+            x=SceneAxis((0, 108), shown=False),
+            y=SceneAxis((31, -2), shown=False),
+            marks=(
+                Cells(table="cells", x2="x2", y2="y2"),
+                Labels(table="words"),
+            ),
+            height=330,
+        ),
+        logs=logs,
+        stills=((first, 1), (first, 3), (second, 3)),
+        legend={
+            "cache": "in the cache",
+            "new": "of the new token: query, sums, result",
+            AGAIN: "made from the cache again",
+        },
+        counters=(
+            Counter("numbers made from the cache"),
+            Counter("FLOPs so far", digits=6),
+        ),
+        start=1,
+    )
+
+
+def _log(form: str) -> StepLog:
+    run = execute(form, n_rows=1, context=CACHED)
+    steps = [step for step in run.steps if step.name in PLACES]
+    cells, words = _cache(len(steps) + 1)
+    frames = [Frame(_opening(), (0.0, 0.0))]
+    made = 0
+    for at, step in enumerate(steps, 1):
+        cells += _cells(step, at)
+        words.append(_word(step, at))
+        made += math.prod(step.shape) if step.name in INK else 0
+        done = run.flops if step.name == "attention output" else step.flops
+        frames.append(Frame(_said(step), (float(made), float(done))))
+    return StepLog(tuple(frames), {"cells": cells, "words": words})
+
+
+def _opening() -> str:
+    return (
+        f"In the cache lie {CACHED} tokens: a latent of {TINY.d_latent} numbers and a "
+        f"rotary key of {TINY.d_rope} each. An eighth token is decoded."
+    )
+
+
+def _said(step: MlaStep) -> str:
+    return SAID[step.name].format(
+        heads=TINY.n_heads,
+        tokens=CACHED + 1,
+        same="the same numbers in both forms, but for rounding",
+    )
+
+
+def _cache(last: int) -> tuple[list[Row], list[Row]]:
+    """The cached rows; the new token's own joins them in the first step."""
+    cells = []
+    for token in range(CACHED + 1):
+        y = 8 + SIDE * token
+        for x, width in ((0, TINY.d_latent), (TINY.d_latent + 0.6, TINY.d_rope)):
+            since = 1 if token == CACHED else 0
+            cells.append(_cell(x, y, width, "cache", since))
+    word = {"x": 12, "y": 6.4, "text": f"cache: {CACHED + 1} × 24", "since": 0}
+    return cells, [word]
+
+
+def _cells(step: MlaStep, since: int) -> list[Row]:
+    x, y, how = PLACES[step.name]
+    n, heads, width = step.shape
+    ink = INK.get(step.name, "new")
+    if how == "heads":
+        return [_cell(x, y + SIDE * h, width, ink, since) for h in range(heads)]
+    rows = n if how == "tokens" else 1
+    return [
+        _cell(x + h * width, y + SIDE * token, width, ink, since)
+        for token in range(rows)
+        for h in range(heads)
+    ]
+
+
+def _word(step: MlaStep, since: int) -> Row:
+    x, y, how = PLACES[step.name]
+    n, heads, width = step.shape
+    size = f"{heads} × {width}" if n == 1 else f"{n} × {heads} × {width}"
+    span = width if how == "heads" else heads * width
+    short = {"query on latents": "turned query", "attention output": "result"}
+    name = short.get(step.name, step.name + ("s" if n > 1 else ""))
+    return {"x": x + span / 2, "y": y - 1.6, "text": f"{name}: {size}", "since": since}
+
+
+def _cell(x: float, y: float, width: float, ink: str, since: int) -> Row:
+    return {"x": x, "x2": x + width, "y": y, "y2": y + SIDE, "ink": ink, "since": since}
+
+
+def shapes(form: str) -> Sequence[MlaStep]:
+    """The steps of a form as it ran, for the tests."""
+    if form not in FORMS:
+        raise ValueError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
+    return execute(form, n_rows=1, context=CACHED).steps

@@ -1,0 +1,36 @@
+"""What the front page promises: the pace of a GPU, and how far off predictions are."""
+
+from __future__ import annotations
+
+from llmserve_lab.engine import IterationLoad
+from llmserve_lab.running_example import ANSWER, PROMPT, cost
+from llmserve_lab.validation.constants import record
+
+READERS = 64  # requests that one GPU writes for at a time
+CONTEXT = PROMPT + ANSWER // 2  # tokens in the cache of a request, half way
+
+
+def step_s(batch: int) -> float:
+    """Decode step: time of an iteration that gives each of ``batch`` requests a token.
+
+    Raises:
+        ValueError: there is no request.
+    """
+    if batch < 1:
+        raise ValueError(f"batch must be at least 1 request, got {batch}")
+    load = one = IterationLoad.of(chunk=1, context=CONTEXT)
+    for _ in range(batch - 1):
+        load = load.plus(one)
+    return cost().seconds(load)
+
+
+def mean_error(kind: str) -> tuple[float, int]:
+    """Mean absolute error on runs of models left out of the fit, and their number.
+
+    ``kind`` is ``"tpot"``, ``"ttft"`` or ``"e2e"``.
+
+    Raises:
+        LookupError: no such time was scored.
+    """
+    score = record()["scores"]["model"][kind]
+    return float(score["mean"]), int(score["n"])

@@ -1,0 +1,152 @@
+"""The five sentences that a reader keeps, each held in every state that is shown.
+
+The numbers are found again by other means than those that print them: loads that are
+simulated, slots that are looked at, pipelines that run, splits that are tried.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from llmserve_lab.afd import deployment, exercise
+from llmserve_lab.afd.experiments import paper_setup
+from llmserve_lab.afd.page import figures, going_round, pictures, tables
+from llmserve_lab.afd.page.controls import STOPS, WIRES
+from llmserve_lab.afd.simulation.vectorized_simulator import simulate
+from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.evaluation.predictions import points
+from llmserve_lab.formula.band import Band
+
+TIGHT, LOOSE = tables.TIGHT_S, tables.LOOSE_S
+H100 = "h100-sxm"
+
+
+def longest_three(r: float, tokens: float, rows: float = 256) -> float:
+    """Cycles of a step, by the paper's six coefficients typed once more."""
+    return max(0.00165 * tokens + 50, 0.083 * r * rows + 100, 0.022 * rows + 20)
+
+
+@pytest.mark.parametrize(("prompt", "best"), [(100, 9.6), (500, 17.5)])
+def test_attention_machines_pay_until_the_ffn_is_full(prompt: int, best: float) -> None:
+    """Every ratio is tried, in steps of a hundredth."""
+    ratios = np.arange(1, 64, 0.01)
+    each = [r / (r + 1) / longest_three(r, 256 * (prompt + 500)) for r in ratios]
+    assert ratios[int(np.argmax(each))] == pytest.approx(best, abs=0.05)
+
+
+def test_the_figure_of_ratios_keeps_its_optimum_in_every_state() -> None:
+    figure = figures.throughput()
+    assert figure.goal is not None
+    for *sizes, wire in itertools.product(*STOPS.values(), WIRES):
+        state = dict(zip(STOPS, sizes, strict=True)) | {"wire": wire}
+        known = figure.values(**state)
+        for name in ("ratio_best", "ratio_pipeline"):
+            assert 1 <= known[name] <= 64
+        asked = tuple(sizes[:3]) == (256, 100, 500) and wire == "4 times slower"
+        reached = known["ratio_pipeline"] >= 0.999 * known["ratio_best"]
+        assert figure.goal.met(known) == (asked and reached)
+
+
+def period(wire: float, n_batches: int) -> float:
+    """Of two stages of one second each, in the reader's own pipeline."""
+    first, last = (
+        exercise.in_flight(1.0, 1.0, wire / 2, n_batches, steps) for steps in (60, 120)
+    )
+    return (last - first) / 60
+
+
+@pytest.mark.parametrize("wire", [0.1, 0.5, 1.0])
+def test_two_batches_hide_nothing_and_three_as_much_as_attention(wire: float) -> None:
+    assert period(wire, 2) == pytest.approx(1 + wire / 2)
+    assert period(wire, 3) == pytest.approx(1)
+    assert period(1.3, 3) == pytest.approx(1.1)
+
+
+def test_three_batches_fill_half_of_the_gaps_in_the_picture() -> None:
+    two, three = (going_round.waits(m) for m in (2, 3))
+    assert two == pytest.approx((0.305, 0.354), abs=0.005)
+    assert three == pytest.approx((0.137, 0.200), abs=0.005)
+    gone = 1 - sum(three) / sum(two)
+    assert 0.4 < gone < 0.6
+
+
+@pytest.mark.parametrize("n_batches", [2, 3])
+def test_the_picture_shows_what_ran(n_batches: int) -> None:
+    """No machine has two batches, no batch is in the FFN and on a machine at once."""
+    rows = going_round.bars(n_batches)
+    for lane in (0, 1, 2, 4):
+        own = sorted((s, e) for at, _, s, e in rows if at == lane)
+        assert all(a[1] <= b[0] + 1e-6 for a, b in itertools.pairwise(own))
+    for batch in range(n_batches):
+        inside = [(s, e) for at, b, s, e in rows if at == 4 and b == batch]
+        others = [(s, e) for at, b, s, e in rows if at != 4 and b == batch]
+        assert not [
+            1 for s, e in inside for t, f in others if t < e - 1e-6 and s < f - 1e-6
+        ]
+
+
+def test_most_looks_at_a_slot_meet_a_long_request() -> None:
+    """A slot is filled with many requests and looked at, step by step."""
+    rng = np.random.default_rng(2)
+    kinds = [pictures.KINDS[i] for i in rng.integers(0, 2, 20_000)]
+    held = np.concatenate([prompt + np.arange(steps) for prompt, steps in kinds])
+    long = max(prompt for prompt, _ in pictures.KINDS)
+    assert (held >= long).mean() == pytest.approx(0.75, abs=0.01)
+    assert held.mean() == pytest.approx(pictures.slot_tokens(), rel=0.01)
+    (_, short), (_, longer) = pictures.KINDS
+    assert longer == 3 * short
+
+
+def rate_at(ratio: int) -> float:
+    """Tokens per cycle and machine, simulated from several seeds."""
+    load = paper_setup.served(n_requests=4000, start="stationary")
+    runs = [simulate(paper_setup.made(ratio), load, seed=seed) for seed in range(4)]
+    return float(np.mean([run.tokens_per_s for run in runs])) / 1e6
+
+
+@pytest.mark.parametrize(("ratio", "lost"), [(8, 0.043), (32, 0.0)])
+def test_stragglers_cost_at_the_top_and_nothing_beyond(ratio: int, lost: float) -> None:
+    """Simulated, against a step of equal loads by the six coefficients."""
+    attn, ffn = 0.00165 * 256 * 600 + 50, 0.083 * ratio * 256 + 100
+    step = max(attn, ffn, (attn + ffn + 0.022 * 256 + 20) / 2)
+    equal = ratio * 256 / (ratio + 1) / step
+    assert 1 - rate_at(ratio) / equal == pytest.approx(lost, abs=0.006)
+
+
+def rates(tpot_s: float) -> tuple[float, float]:
+    """The best split, tried one by one, and the better of two groups."""
+    found = []
+    for split in deployment.splits(H100, 96, copies="node"):
+        for batch in range(1, 200):
+            step_s = float(split.tpot_s(batch))
+            fits = split.n_batches * batch <= deployment.attn_fits(H100)
+            if step_s <= tpot_s and fits:
+                each = split.n_attn * split.n_batches * batch / step_s / 96
+                found.append((each, split.name))
+    whole = deployment.together(H100, 96, tpot_s, copies="node")
+    assert max(found)[1] == tables.best(H100, tpot_s).name
+    return max(found)[0], whole.gpu_tokens_per_s
+
+
+def test_the_split_wins_at_a_tight_target_and_not_at_a_loose_one() -> None:
+    split, group = rates(TIGHT)
+    assert split / group - 1 == pytest.approx(0.16, abs=0.01)
+    assert tables.best(H100, TIGHT).name == "56A–40F"
+    split, group = rates(LOOSE)
+    assert 1 - split / group == pytest.approx(0.02, abs=0.006)
+    assert tables.best(H100, LOOSE).name == "64A–32F"
+
+
+def test_the_gain_is_not_larger_than_the_error() -> None:
+    whole = deployment.together(H100, 96, TIGHT, copies="node")
+    off = tables.group_band(H100, whole.batch)
+    assert isinstance(off, Band)
+    gain = tables.best(H100, TIGHT).gpu_tokens_per_s(TIGHT) / whole.gpu_tokens_per_s - 1
+    assert gain < off.high - off.low
+    (profile,) = [
+        p for p in points(book_assumptions()) if "profile, EP128" in p.record.name
+    ]
+    assert profile.error == pytest.approx(-0.15, abs=0.005)

@@ -1,0 +1,128 @@
+"""Two halves played out event by event agree with the closed form in steady state."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek.evaluation import byhand
+from llmserve_lab.deepseek.executed.overlap import (
+    ATTENTION,
+    COMBINE,
+    DISPATCH,
+    EXPERTS,
+    SENT,
+    START,
+    LayerTimes,
+    Span,
+    in_halves,
+    in_turn,
+    layer_times,
+)
+from llmserve_lab.deepseek.page import overlap as page
+
+times = st.floats(1e-5, 1e-2)
+made = st.builds(
+    LayerTimes,
+    attention=times,
+    dispatch=times,
+    experts=times,
+    combine=times,
+    start=st.floats(0, 1e-3),
+    slowdown=st.floats(0, 0.5),
+)
+
+
+def per_layer(of: LayerTimes, layers: int = 6) -> float:
+    """What one layer more costs, once the pipeline is full."""
+    return in_halves(of, layers + 1)[-1].end - in_halves(of, layers)[-1].end
+
+
+@given(of=made)
+def test_a_layer_more_costs_what_the_formula_says(of: LayerTimes) -> None:
+    flight = of.dispatch + of.combine
+    known = {
+        "attn_phase_s": of.attention,
+        "moe_phase_s": of.experts,
+        "flight_s": flight,
+        "dispatch_share": of.dispatch / flight,
+    }
+    stages = float(f.STAGES_S(**known))
+    phases = {name: known[name] for name in ("attn_phase_s", "moe_phase_s", "flight_s")}
+    step = f.HALVES_S(
+        **phases,
+        stages_s=stages,
+        overlap_slowdown=of.slowdown,
+        transfer_starts_s=2 * of.start,
+        other_s=0.5,
+        host_s=0.0,
+    )
+    assert per_layer(of) == pytest.approx(float(step) - 2 * 0.5, rel=1e-9)
+
+
+@given(of=made, layers=st.integers(1, 5))
+def test_nothing_starts_before_what_it_needs(of: LayerTimes, layers: int) -> None:
+    for found in (in_halves(of, layers), in_turn(of, layers)):
+        when = {(s.half, s.layer, s.phase): s for s in found if s.phase != START}
+        for (half, layer, phase), span in when.items():
+            for needed in needs(half, layer, phase):
+                if needed in when:
+                    assert when[needed].end <= span.start + 1e-12
+        for lane in (True, False):
+            busy = sorted(span_of(s) for s in found if s.on_network is lane)
+            assert all(a[1] <= b[0] + 1e-12 for a, b in itertools.pairwise(busy))
+
+
+def needs(half: int, layer: int, phase: str) -> list[tuple[int, int, str]]:
+    """The phase before it in the same half."""
+    before = {
+        ATTENTION: (half, layer - 1, COMBINE),
+        DISPATCH: (half, layer, ATTENTION),
+        EXPERTS: (half, layer, DISPATCH),
+        COMBINE: (half, layer, EXPERTS),
+    }
+    return [before[phase]]
+
+
+def span_of(span: Span) -> tuple[float, float]:
+    return span.start, span.end
+
+
+@given(of=made, layers=st.integers(1, 5))
+def test_every_phase_of_every_half_runs_once(of: LayerTimes, layers: int) -> None:
+    for found, halves in ((in_halves(of, layers), 2), (in_turn(of, layers), 1)):
+        ran = [(s.half, s.layer, s.phase) for s in found if s.phase != START]
+        assert len(set(ran)) == len(ran) == 4 * layers * halves
+        assert sum(s.phase == START for s in found) == 2 * layers * halves
+        assert {s.phase for s in found if s.on_network} == set(SENT.values())
+
+
+@pytest.mark.parametrize("requests", [32, 256])
+def test_the_log_is_the_twins_step(requests: int) -> None:
+    """But for the dense layers, the other layers, the host, and filling once."""
+    twin = byhand.twin("halves")
+    of = layer_times(twin, batch=requests, context=byhand.CONTEXT)
+    sparse = 58
+    rest = byhand.step_ms(requests, "halves") / 1e3 - sparse * per_layer(of)
+    known = twin.settled(twin.arguments(batch=requests, context=byhand.CONTEXT))
+    dense = 2 * 3 * of.attention
+    other = 2 * float(f.OTHER_S.at(known)) + float(known["host_s"])
+    assert rest == pytest.approx(dense + other, rel=0.15)
+    assert byhand.halves_ms(requests).layer == pytest.approx(1e3 * per_layer(of))
+    turn = layer_times(byhand.twin("none"), batch=requests, context=byhand.CONTEXT)
+    assert byhand.one_batch_ms(requests) == pytest.approx(
+        1e3 * in_turn(turn, 1)[-1].end
+    )
+
+
+def test_the_figure_shows_that_halves_pay_for_many_and_cost_for_few() -> None:
+    for requests, pays in ((page.MANY, True), (page.FEW, False)):
+        ends = [page.spans(requests, halves=halves)[-1].end for halves in (True, False)]
+        assert (ends[0] < ends[1]) is pays
+    figure = page.two_batches()
+    for name, log in figure.logs.items():
+        assert len(log.frames) == (24 if "two halves" in name else 12)
+        shares = [float(frame.counters[1]) for frame in log.frames]
+        assert all(0 < share <= 100 + 1e-6 for share in shares)
