@@ -8,7 +8,6 @@ import pytest
 from llmserve_lab.disaggregation import capacity_sim, goodput
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.goodput import (
-    ANSWER,
     COUNTED_S,
     ENOUGH,
     GPUS,
@@ -29,7 +28,7 @@ from llmserve_lab.disaggregation.goodput import (
 from llmserve_lab.disaggregation.record import recorded
 from llmserve_lab.disaggregation.served import known, load, value
 from llmserve_lab.engine import Disaggregated, IterationLoad
-from llmserve_lab.running_example import cost
+from llmserve_lab.running_example import ANSWER, cost
 
 ALL = [
     (each, way, name, hand)

@@ -100,7 +100,7 @@ def carried_all() -> dict[str, list[float]]:
 
 def most_apart() -> float:
     """How far a stored rate is from its closed form at most, as a share."""
-    apart = []
+    apart: list[float] = []
     for promise_s in PROMISES_S:
         has = known(load(promise_s=promise_s), **SPLIT)
         stored = recorded()["backlog"][f"{1e3 * promise_s:g}"]
