@@ -206,7 +206,7 @@ ASKED = {
     ),
     "continuous-batching.predict-freeze": (
         "Five requests decode",
-        "a sixth of the book",
+        "a sixth of that",
         "joins their next iteration in one piece",
         "How long until",
     ),
@@ -214,8 +214,7 @@ ASKED = {
         "chunks of 512 rows",
         "How much longer does the prefill take than in one piece",
     ),
-    "continuous-batching.idle": ("static batch of four", "computed in vain"),
-    "continuous-batching.num-chunks": ("Beside 32 requests", "How many iterations"),
+    "continuous-batching.idle": ("static batch of four", "wasted"),
     "continuous-batching.freeze": ("32,768 tokens", "in one piece", "freezes"),
     "continuous-batching.chunk-fits": ("How many rows may the next", "at most"),
     "deepseek.predict-longest": ("with 256 requests", "takes longest"),
