@@ -27,7 +27,6 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "share that is used": 0.4375 / 0.5625,
         "shortest": 14 / 9,
     },
-    "continuous-batching.num-chunks": {"a row each": 12 / 13, "longer than": 1 / 13},
     "continuous-batching.freeze": {"attention comes on top": LESS, "half of the": MORE},
     "continuous-batching.chunk-fits": {"start of the prompt": MORE},
     "deepseek.touched": {"as often as it is chosen": 64 * 8 / 32 / 6.951},
