@@ -74,7 +74,6 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     ),
     "continuous_batching.chunk_from_target": "context tbt_target chunk_fits",
     "continuous_batching.lanes": "chunk chunks_s",
-    "continuous_batching.price": "prompt_len chunk prompt_compute_s chunks_s",
     "disaggregation.goodput": (
         "load limit hand whole_goodput chunks_goodput pools_goodput"
     ),

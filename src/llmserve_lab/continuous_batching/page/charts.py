@@ -147,13 +147,10 @@ def _said() -> list[Any]:
     from llmserve_lab.extras import altair as alt
 
     look: dict[str, Any] = {"align": "right", "fontSize": 12, "x": {"expr": "width"}}
-    words = (
-        ("stripe: a token", MEANINGS["new"].css, STREAMS + 8),
-        ("block: a chunk of F's prompt", MEANINGS["F"].css, HEIGHT + 6),
-    )
+    words = (("stripe: a token", STREAMS + 8), ("block: a chunk of F", HEIGHT + 6))
     return [
-        alt.Chart(alt.Data(values=[{}])).mark_text(text=text, color=ink, y=y, **look)
-        for text, ink, y in words
+        alt.Chart(alt.Data(values=[{}])).mark_text(text=t, y=y, color=GREY.css, **look)
+        for t, y in words
     ]
 
 
