@@ -92,8 +92,8 @@ def test_a_batch_is_never_more_than_time_arithmetic_and_memory_allow() -> None:
         assert value(f.DECODE_STEP_S, has) <= promise_s * (1 + 1e-9)
         held = batch * (prompt + ANSWER) * cost().kv_bytes_per_token
         assert held + model().weight_bytes() <= 0.9 * cost().hbm_bytes * (1 + 1e-6)
-    rows = {row[0] + " " + row[1]: row[-1] for row in published.batch_table().rows}
-    assert rows["128,000 10 ms"] == "does not fit"
+    rows = {f"{row[0]} {row[1]}": row[-1] for row in published.batch_table().rows}
+    assert rows["128,000 10 ms"] == "promise cannot be kept"
 
 
 @pytest.mark.parametrize("promise_s", [0.01, 0.02, 0.03])

@@ -61,14 +61,14 @@ def test_the_wire_is_the_small_part_of_the_measured_hop() -> None:
 
 
 def test_prompts_stretch_the_gaps_of_a_shared_gpu() -> None:
-    """Forty decodes without end, and ten prompts a second, on one GPU."""
+    """Forty decodes without end, and 13.4 prompts a second, on one GPU."""
     steady = [
         Request(id=n, arrival_s=0.0, prompt_len=PROMPT, output_len=1200)
         for n in range(40)
     ]
     rush = [
-        Request(id=40 + n, arrival_s=3.0 + n / 10, prompt_len=PROMPT, output_len=1)
-        for n in range(60)
+        Request(id=40 + n, arrival_s=3.0 + n / 13.4, prompt_len=PROMPT, output_len=1)
+        for n in range(80)
     ]
     pool = Pool(cost(), Continuous())
     log = simulate([*steady, *rush], pool, log=True, leap=False).log
@@ -77,7 +77,7 @@ def test_prompts_stretch_the_gaps_of_a_shared_gpu() -> None:
     mean_s = (ends[-1] - ends[0]) / (len(ends) - 1)
     calm = [step.seconds for step in log if 2 < step.end_s < 3]
     assert sum(calm) / len(calm) < 0.0115
-    assert 1.25 < mean_s / (sum(calm) / len(calm)) < 1.5
+    assert 1.4 < mean_s / (sum(calm) / len(calm)) < 1.65
 
 
 def test_the_split_serves_more_under_a_strict_promise_and_less_under_a_loose() -> None:
@@ -85,7 +85,7 @@ def test_the_split_serves_more_under_a_strict_promise_and_less_under_a_loose() -
         kind, hand = goodput.KINDS[0], goodput.HANDS[0]
         return goodput.best(load, way, kind=kind, limit_s=limit_s, hand=hand).per_s
 
-    for load, times in zip(goodput.LOADS, (1.3, 1.8), strict=True):
+    for load, times in zip(goodput.LOADS, (1.3, 1.7), strict=True):
         for other in (goodput.WHOLE, goodput.CHUNKS):
             strict = per_s(goodput.POOLS, 0.01, load) / per_s(other, 0.01, load)
             assert strict > times
@@ -103,11 +103,11 @@ def test_the_backlog_turns_with_the_promise_as_well() -> None:
     assert two < one
 
 
-def test_an_ssd_hardly_pays_and_memory_of_the_host_does() -> None:
+def test_an_ssd_is_slower_than_computing_and_memory_of_the_host_is_not() -> None:
     prefix = 40 * ANSWER
     computed_s = cost().seconds(IterationLoad.of(chunk=prefix))
     gains = [
-        computed_s / (made(prefix) / float(tier.bandwidth))
+        computed_s / (made(prefix) / (float(tier.bandwidth) * float(share().link)))
         for tier in (HOST_DRAM, NVME_SSD)
     ]
-    assert gains[0] > 10 and 1 < gains[1] < 2
+    assert gains[0] > 6 and 0.8 < gains[1] < 1

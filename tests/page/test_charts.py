@@ -56,7 +56,7 @@ SERIES = {
     **{"batch 1": "blue", "batch 2": "vermillion", "batch 3": "green"},
     **{"TPOT": "blue", "TTFT": "vermillion", "Llama-3.1-70B": "blue"},
     **{"Qwen3-32B": "vermillion", "Llama-3.1-8B": "green"},
-    **{"whole prompts": "green", "chunks": "blue", "two pools": "vermillion"},
+    **{"whole prompts": "blue", "chunks": "green", "two pools": "vermillion"},
     **{"one engine": "blue", "hides it": "blue", "falls behind": "vermillion"},
     **{"2 GPUs": "blue", "4 GPUs": "vermillion", "8 GPUs": "green"},
     **{"one-shot": "blue", "in-switch": "green"},

@@ -6,17 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from llmserve_lab.disaggregation import formulas as f
-from llmserve_lab.disaggregation.capacity_sim import two_pools
-from llmserve_lab.disaggregation.goodput import GPUS, LOADS, asked
-from llmserve_lab.disaggregation.served import known, load, value
-from llmserve_lab.engine import (
-    Chunked,
-    Continuous,
-    Disaggregated,
-    Pool,
-    Report,
-    simulate,
+from llmserve_lab.disaggregation.goodput import (
+    BUDGETS,
+    GPUS,
+    HANDS,
+    KINDS,
+    LOADS,
+    SPLITS,
+    points,
 )
+from llmserve_lab.disaggregation.served import known, load, value
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.formulas import WEIGHTS_S
 from llmserve_lab.running_example import cost, model
@@ -47,12 +46,41 @@ def ride_s(batch: float = BATCH) -> float:
     return usual(f.RIDE_S, shared_batch=batch)
 
 
+def steady_rate() -> float:
+    """Prompts a second that keep ``BATCH`` answers under way on a GPU (Little's law).
+
+    Each answer takes its steps, and a ride of each of the batch's prompts.
+    """
+    steps = usual(f.DECODE_STEPS)
+    step_s = usual(f.DECODE_STEP_S, decode_batch=BATCH)
+    return BATCH / (steps * step_s + BATCH * ride_s())
+
+
 def gap_s(per_s: float) -> float:
     """Mean gap of a GPU that decodes ``BATCH`` requests while prompts arrive."""
     step_s = usual(f.DECODE_STEP_S, decode_batch=BATCH)
     return float(
         f.SHARED_GAP_S(decode_step_s=step_s, arrival_rate=per_s, ride_s=ride_s())
     )
+
+
+def whole_split(promise_s: float) -> tuple[int, float]:
+    """Prefill GPUs of the best split into whole GPUs, and the rate that it carries."""
+    carried = {}
+    for x in SPLITS:
+        has = known(load(promise_s=promise_s), n_prefill=x, n_decode=GPUS - x)
+        carried[x] = value(f.POOLS_RATE, has)
+    return max(carried.items(), key=lambda each: each[1])
+
+
+def whole_advantage(promise_s: float) -> float:
+    """Rate of the best split into whole GPUs over that of one engine on each."""
+    return whole_split(promise_s)[1] / usual(f.SHARED_RATE, promise_s)
+
+
+def even_whole_s() -> float:
+    """The promise under which both ways carry the same on four whole GPUs."""
+    return equal_at(whole_advantage, 0.01, LOOSEST_S)
 
 
 def advantage(promise_s: float, **more: float) -> float:
@@ -77,7 +105,7 @@ def equal_at(advantage_of: Callable[[float], float], low: float, high: float) ->
 
 
 def even_promise_s() -> float:
-    """The promise under which both ways carry the same."""
+    """The promise under which both ways carry the same, if GPUs can be divided."""
     return equal_at(advantage, 0.01, LOOSEST_S)
 
 
@@ -87,13 +115,9 @@ def even_overlap_kv(promise_s: float) -> float:
 
 
 def strict_streams(limit_s: float, per_s: float) -> dict[str, float]:
-    """Share of requests of which every gap is within a limit, by way, at one rate."""
-    ways: dict[str, Pool | Disaggregated] = {
-        "whole": Pool(cost(), Continuous(), replicas=GPUS),
-        "chunks": Pool(cost(), Chunked(512), replicas=GPUS),
-        "pools": two_pools(n_prefill=GPUS // 2, n_decode=GPUS // 2, batch=10**6),
+    """Share kept if every gap must be within a limit, by way, at a recorded rate."""
+    named = {"whole": "whole", "chunks": f"{BUDGETS[0]} rows", "pools": "2P:2D"}
+    return {
+        way: points(LOADS[0], name, HANDS[0])[per_s][KINDS[1], limit_s]
+        for way, name in named.items()
     }
-    reports: dict[str, Report] = {
-        name: simulate(asked(LOADS[0], per_s), way) for name, way in ways.items()
-    }
-    return {n: r.slo_attainment(tbt_s=limit_s) for n, r in reports.items()}

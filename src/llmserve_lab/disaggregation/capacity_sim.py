@@ -9,6 +9,7 @@ import numpy as np
 
 from llmserve_lab import catalog
 from llmserve_lab.disaggregation import formulas as f
+from llmserve_lab.disaggregation.record import recorded
 from llmserve_lab.disaggregation.served import LINK, known, load, value
 from llmserve_lab.engine import Continuous, Disaggregated, Pool, simulate
 from llmserve_lab.formula.text import plain, si
@@ -18,16 +19,26 @@ from llmserve_lab.workloads import Always, Geometric, closed_requests
 
 FLEET = {"model": model().name, "GPU": device().name, "link": LINK}
 ENDLESS = 10**9  # blocks: the batch is set, so that memory is not asked again
-EACH = 500  # requests for each GPU: enough to forget how it began
+EACH = 1500  # requests for each GPU: seven times the largest batch of one engine
 PROMISES_S = (0.01, 0.02, 0.03, 0.05)
+SPLIT = {"n_prefill": 2, "n_decode": 2}
 
 
 def two_pools(
-    *, n_prefill: int, n_decode: int, batch: int, orchestration_s: float = 0.0
+    *,
+    n_prefill: int,
+    n_decode: int,
+    batch: int,
+    orchestration_s: float = 0.0,
+    bounded: bool = False,
 ) -> Disaggregated:
-    """One prompt at a time on each prefill GPU, ``batch`` requests on each other."""
+    """One prompt at a time on each prefill GPU, ``batch`` requests on each other.
+
+    ``bounded`` by the memory of the decode GPUs as well, token by token.
+    """
+    blocks = None if bounded else ENDLESS
     decode = Pool(
-        cost(), Continuous(max_batch=batch), replicas=n_decode, kv_blocks=ENDLESS
+        cost(), Continuous(max_batch=batch), replicas=n_decode, kv_blocks=blocks
     )
     link = catalog.link(LINK)
     return Disaggregated.over(
@@ -76,24 +87,45 @@ def carried(
     return float(2 * quarter / (done[3 * quarter] - done[quarter]))
 
 
-def rates_table(*, n_prefill: int = 2, n_decode: int = 2) -> Table:
+def carried_all() -> dict[str, list[float]]:
+    """What one engine on each of four GPUs carries, and 2P:2D, by promise in ms."""
+    return {
+        f"{1e3 * promise_s:g}": [
+            round(carried(promise_s=promise_s, shared=shared, **SPLIT), 2)
+            for shared in (True, False)
+        ]
+        for promise_s in PROMISES_S
+    }
+
+
+def most_apart() -> float:
+    """How far a stored rate is from its closed form at most, as a share."""
+    apart: list[float] = []
+    for promise_s in PROMISES_S:
+        has = known(load(promise_s=promise_s), **SPLIT)
+        stored = recorded()["backlog"][f"{1e3 * promise_s:g}"]
+        closed = (value(form, has) for form in (f.SHARED_RATE, f.POOLS_RATE))
+        apart += [abs(x / y - 1) for x, y in zip(stored, closed, strict=True)]
+    return max(apart)
+
+
+def rates_table() -> Table:
     """Table of rates by promise: one engine and two pools, closed and simulated."""
-    split = {"n_prefill": n_prefill, "n_decode": n_decode}
     rows = []
     for promise_s in PROMISES_S:
-        has = known(load(promise_s=promise_s), **split)
+        has = known(load(promise_s=promise_s), **SPLIT)
         cells = [si(promise_s, "s")]
-        for formula, shared in ((f.SHARED_RATE, True), (f.POOLS_RATE, False)):
-            found = carried(promise_s=promise_s, shared=shared, **split)
+        stored = recorded()["backlog"][f"{1e3 * promise_s:g}"]
+        for formula, found in zip((f.SHARED_RATE, f.POOLS_RATE), stored, strict=True):
             cells += [plain(value(formula, has)), plain(found)]
         rows.append(tuple(cells))
     columns = (
-        "time per token",
+        "promised TPOT",
         "one engine: [shared_rate](#eq-shared_rate)",
         "simulated",
-        f"{n_prefill}P:{n_decode}D: [pools_rate](#eq-pools_rate)",
+        "2P:2D: [pools_rate](#eq-pools_rate)",
         "simulated",
     )
-    gpus, load_ = n_prefill + n_decode, f"{PROMPT:,} in, {ANSWER} out"
+    gpus, load_ = sum(SPLIT.values()), f"{PROMPT:,} in, {ANSWER} out"
     caption = f"Requests/s: {model().name}, {gpus} × {device().name}, {load_}"
     return Table(caption, columns, rows, settings=FLEET | {"seed": 0})

@@ -19,6 +19,7 @@ from llmserve_lab.disaggregation.served import load, setting, value
 from llmserve_lab.engine import Request
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.table import Table
+from llmserve_lab.running_example import share
 from llmserve_lab.workloads import made_up
 from llmserve_lab.workloads.traces import MOONCAKE_BLOCK
 
@@ -100,8 +101,13 @@ def _conversations() -> tuple[Request, ...]:
     return tuple(made_up(num_requests=NUM_REQUESTS)["mooncake"])
 
 
+def reached(level: MemoryLevel) -> float:
+    """Rate at which a tier is read: of its datasheet the share that links reach."""
+    return float(level.bandwidth) * float(share().link)
+
+
 def room_bytes(model: ModelShape, accelerator: Accelerator) -> float:
-    """What the weights leave of an accelerator's memory.
+    """What the weights leave of the memory that the engine may use.
 
     Raises:
         ValueError: they leave nothing.
@@ -112,7 +118,8 @@ def room_bytes(model: ModelShape, accelerator: Accelerator) -> float:
             f"model must be smaller than {accelerator.name} with "
             f"{si(hbm_bytes, 'byte')}, got {model.name} with {si(weight_bytes, 'byte')}"
         )
-    return hbm_bytes - weight_bytes
+    known = setting(model, accelerator)
+    return float(known["hbm_bytes"]) - float(known["weight_bytes"])
 
 
 def gain(
@@ -126,7 +133,7 @@ def gain(
     for each in (HOST_DRAM, NVME_SSD):
         if each.name == tier:
             known = setting(model, accelerator) | load(prefix_len)
-            return value(f.TIER_GAIN, known, tier_bw=float(each.bandwidth))
+            return value(f.TIER_GAIN, known, tier_bw=reached(each))
     raise LookupError(f"tier must be DRAM or SSD, got {tier!r}")
 
 
@@ -150,11 +157,17 @@ def table(model: ModelShape, accelerator: Accelerator, *, prefix_len: int) -> Ta
     for tier, blocks, tokens in zip(
         levels, capacities, reuse.found_tokens, strict=True
     ):
-        bandwidth = float(tier.bandwidth)
-        gain = value(f.TIER_GAIN, known | load(prefix_len), tier_bw=bandwidth)
-        size = si(blocks * block_bytes, "byte"), si(bandwidth, "byte/s")
-        rows.append((tier.name, *size, f"{tokens / total:.1%}", f"{plain(gain)}×"))
-    rows.append(("nowhere", "", "", f"{reuse.computed_tokens / total:.1%}", ""))
-    columns = ("found in", "holds", "fetched at", "tokens", "faster than computing")
-    caption = f"{model.name} on {accelerator.name}: where prompts are found"
+        size, found = si(blocks * block_bytes, "byte"), f"{tokens / total:.1%}"
+        if tier is hbm:
+            rows.append((tier.name, size, found, "used in place", ""))
+            continue
+        gain = value(f.TIER_GAIN, known | load(prefix_len), tier_bw=reached(tier))
+        rate = si(reached(tier), "byte/s")
+        rows.append((tier.name, size, found, rate, f"{plain(gain, 2)}×"))
+    rows.append(("nowhere", "", f"{reuse.computed_tokens / total:.1%}", "", ""))
+    columns = ("found in", "holds", "tokens", "fetched at", "fetching beside computing")
+    caption = (
+        f"{model.name} on {accelerator.name}: where prompts are found, and the gain of "
+        f"fetching {prefix_len:,} tokens"
+    )
     return Table(caption, columns, rows)

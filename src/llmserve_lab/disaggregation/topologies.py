@@ -33,6 +33,7 @@ from llmserve_lab.workloads import (
 )
 
 WHOLE, CHUNKS, POOLS = "one engine, whole prompts", "one engine, chunks", "two pools"
+INKS = {WHOLE: SERIES[0], CHUNKS: SERIES[2], POOLS: SERIES[1]}
 BUDGET = 512
 LIMITS = {"ttft_s": 0.5, "tpot_s": 0.015}  # what a user is promised
 TTFT: Metric = "ttft"
@@ -130,7 +131,6 @@ def table(reports: Mapping[str, Report]) -> Table:
             name,
             *(_shown(report, TTFT, q) for q in (50, 99)),
             *(_shown(report, TBT, q) for q in (50, 99, 100)),
-            si(float(report.latency_s.mean()), "s"),
             f"{report.slo_attainment(**LIMITS):.0%}",
         )
         for name, report in reports.items()
@@ -139,15 +139,14 @@ def table(reports: Mapping[str, Report]) -> Table:
         "way",
         "TTFT p50",
         "TTFT p99",
-        "TBT p50",
-        "TBT p99",
-        "longest gap",
-        "answer",
+        "gap p50",
+        "gap p99",
+        "longest",
         "kept [1]",
     )
     count = next(iter(reports.values())).num_requests
     limits = (si(LIMITS[name], "s") for name in ("ttft_s", "tpot_s"))
-    within = "share with a first token in {} and {} for each further".format(*limits)
+    within = "share with a first token in {} and a TPOT of {}".format(*limits)
     title = f"{count} requests on the same GPUs"
     return Table(title, columns, rows, notes=(f"{within}.".capitalize(),))
 
@@ -160,16 +159,19 @@ def distributions(reports: Mapping[str, Report]) -> StaticFigure:
 @lru_cache(maxsize=1)
 @figure_style()
 def _drawn(*reports: tuple[str, Report]) -> StaticFigure:
+    from llmserve_lab.extras import matplotlib
     from llmserve_lab.extras import pyplot as plt
 
     figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(5.6, 3.4))
-    for (name, report), ink in zip(reports, SERIES, strict=False):
+    for name, report in reports:
+        ink = INKS[name]
         dash = (0, ink.dash) if ink.dash else "-"
         panels = ((left, TTFT), (right, TBT))
         for axes, metric in panels[: 2 if report.gaps.count else 1]:
             times = [report.percentile(metric, 100 * (1 - x)) for x in LATER]
             look = {"color": ink.light, "linestyle": dash, "label": name}
             axes.loglog(1e3 * np.asarray(times), LATER, **look)
+            axes.xaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 3)))
     for axes, title in ((left, "first token (ms)"), (right, "gap (ms)")):
         axes.set_xlabel(title)
         axes.set_ylim(LATER[-1], 1)
@@ -180,7 +182,7 @@ def _drawn(*reports: tuple[str, Report]) -> StaticFigure:
     figure.legend(*left.get_legend_handles_labels(), loc="outside upper left")
     said = (
         f"{name}: p99 of TTFT {_shown(report, TTFT, 99)}, "
-        f"of TBT {_shown(report, TBT, 99)}"
+        f"of gaps {_shown(report, TBT, 99)}"
         for name, report in reports
     )
     return StaticFigure.of(

@@ -15,6 +15,7 @@ from llmserve_lab.disaggregation.goodput import (
     LOADS,
     POOLS,
     WAYS,
+    Demand,
     best,
 )
 from llmserve_lab.disaggregation.page.controls import BY_BANDWIDTH
@@ -38,14 +39,12 @@ MADE = Landmark("cache is made", q.kv_made_per_s, "made_kv_made_per_s")
 FLEET = 4
 FEWEST, MOST, STEPS = 1, 400, 80
 RATE = QuantityAxis(q.shared_rate, words="rate that four GPUs carry", domain=(0, 100))
-TOKEN = QuantityAxis(
-    q.decode_step_s, "ms", words="mean step: time per token", domain=(0, 60)
-)
+TOKEN = QuantityAxis(q.decode_step_s, "ms", words="mean step: TPOT", domain=(0, 60))
 ONE, TWO = Marks(
     BoundMark("one engine", f.SHARED_RATE, SERIES[0], "one_shared_rate"),
     BoundMark("two pools", f.BEST_POOLS_RATE, SERIES[1], "two_best_pools_rate"),
 )
-INKS = dict(zip(WAYS, (SERIES[2], SERIES[0], SERIES[1]), strict=True))
+INKS = dict(zip(WAYS, (SERIES[0], SERIES[2], SERIES[1]), strict=True))
 ARRIVALS = QuantityAxis(q.arrival_rate, words="requests that arrive per second")
 KEPT = QuantityAxis(
     q.slo_share, words="share of requests within both limits", domain=(0, 1)
@@ -123,6 +122,12 @@ def _tied(formula: Any) -> dict[str, float]:
     }
 
 
+def _line(load: Demand, way: str, limit_s: float, hand: str) -> Any:
+    """Rates and shares of the best variant."""
+    found = best(load, way, kind=KINDS[0], limit_s=limit_s, hand=hand)
+    return zip(found.rates, found.shares, strict=True)
+
+
 def goodput() -> Any:
     """Share of the requests that keep the service level, as the rate grows."""
     from llmserve_lab.extras import altair as alt
@@ -134,11 +139,7 @@ def goodput() -> Any:
         for k, hand in enumerate(HANDS)
         for way in WAYS
         if way == POOLS or k == 0
-        for rate, kept in zip(
-            each.rates,
-            best(each, way, kind=KINDS[0], limit_s=limit, hand=hand).shares,
-            strict=True,
-        )
+        for rate, kept in _line(each, way, limit, hand)
     ]
     numbers = dict.fromkeys("lthwrs", "number")
     data = alt.Data(

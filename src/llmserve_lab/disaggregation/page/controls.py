@@ -31,7 +31,7 @@ FITS_ALL = (500.0, 1000.0, 2000.0, 4000.0)  # in the context of every model here
 LABELS = {
     "prompt_len": "Prompt",
     "new_tokens": "Answer (new tokens)",
-    "tpot_target": "Promised time per token",
+    "tpot_target": "Promised TPOT",
     "overlap": "Overlap of products and weights",
     "overlap_kv": "Overlap of cache reads and prompts",
 }

@@ -66,6 +66,12 @@ def prefill_gpus() -> float:
     return value(f.PREFILL_GPUS, known(load(promise_s=SIZED_S), arrival_rate=RATE))
 
 
+def shared_gpus() -> float:
+    """GPUs with one engine on each there, not yet rounded."""
+    has = known(load(promise_s=SIZED_S), arrival_rate=RATE)
+    return RATE * value(f.SHARED_GPU_S, has)
+
+
 def gap_s() -> float:
     """The stretched gap of the exercise."""
     told = {"decode_step_s": STEP_S, "ride_s": RIDE_S, "arrival_rate": PER_GPU}

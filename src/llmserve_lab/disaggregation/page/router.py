@@ -19,7 +19,7 @@ from llmserve_lab.formula.text import si
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.pictures import graph
 
-SHOWN = 8
+SHOWN, BEFORE = 8, 131  # of the four hundred, a stretch in which each is usual
 HEIGHT = 300
 Row = dict[str, Any]
 PLACES = {f"D{i + 1}": (0.75, 0.95 - 0.3 * i) for i in range(4)}
@@ -27,9 +27,9 @@ SOURCE = (0.05, 0.5)
 
 
 def routes_by_rule() -> StepFigure:
-    """Eight requests to four decode GPUs, under each of the rules."""
+    """Eight requests to four decode GPUs that are busy already, under each rule."""
     logs = {
-        name: _log(routed(router, num_requests=SHOWN))
+        name: _log(routed(router, num_requests=BEFORE + SHOWN)[BEFORE:])
         for name, router in ROUTERS.items()
     }
     last = SHOWN - 1
@@ -95,8 +95,8 @@ def _frame(sent: Sequence[Sent]) -> Frame:
     )
     queue = f" after {si(now.queue_s, 's', 2)} in its queue" if now.queue_s else ""
     return Frame(
-        f"Request {len(sent)}, of conversation {now.talk + 1}, goes to {now.place} "
-        f"{where}{queue}; {held}.",
+        f"Request {BEFORE + len(sent)}, of conversation {now.talk + 1}, goes to "
+        f"{now.place} {where}{queue}; {held}.",
         (si(now.delay_s, "s"), f"{now.tokens:,}", si(mean_s, "s")),
     )
 
