@@ -36,7 +36,7 @@ def test_both_kinds_together_hold_the_model() -> None:
 
 
 def test_caches_fill_what_the_weights_leave() -> None:
-    room = 0.9 * float(accelerator(GPU).hbm_bytes) - deployment.attn_bytes(GPU)
+    room = 0.9 * float(accelerator(GPU).usable_bytes) - deployment.attn_bytes(GPU)
     each = DEEPSEEK.kv_bytes_per_token(2) * 4096
     assert deployment.attn_fits(GPU) == int(room / each)
 

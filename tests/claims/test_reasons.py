@@ -86,7 +86,8 @@ def test_gqa_saves_what_the_article_says_in_most_models_and_mla_far_more() -> No
     }
     gqa = {name: s for (kind, name), s in saved.items() if kind == "GQA"}
     mla = {name: s for (kind, name), s in saved.items() if kind == "MLA"}
-    assert [name for name, s in gqa.items() if not 4 <= s <= 8] == ["Llama-3.1-405B"]
+    most = [name for name, s in gqa.items() if 4 <= s <= 8]
+    assert len(most) > 2 * (len(gqa) - len(most)) > 0
     assert min(mla.values()) > 8 * 3 and 4 <= against_llama(DEEPSEEK) <= 8
 
 

@@ -10,7 +10,12 @@ from functools import partial
 from types import MappingProxyType
 
 from llmserve_lab.catalog.data.hopper import HALVED, PACKAGE, tensor_peaks
-from llmserve_lab.catalog.records.accelerator import Accelerator, ComputeArray
+from llmserve_lab.catalog.records.accelerator import (
+    B300_DRIVER,
+    B300_PRINTED,
+    Accelerator,
+    ComputeArray,
+)
 from llmserve_lab.catalog.records.cited import Cited
 
 MIB = 1024**2
@@ -56,11 +61,11 @@ B300 = Accelerator(
         int8=_b300(153.5e12, "FLOP/s", note=HALVED),
         fp4=_b300(14e15, "FLOP/s", note="printed as dense"),
     ),
-    hbm_bytes=Cited(288e9, "byte", "paper", "Hugging Face, hardware: B300"),
+    hbm_bytes=B300_PRINTED,
     hbm_bw=_b300(7.75e12, "byte/s", note="62 TB/s for the system"),
     scale_up="nvlink5",
     num_devices=8,
-    driver_bytes=_driver(275_040 * MIB, note="275,040 MiB"),
+    driver_bytes=B300_DRIVER,
 )
 L40S = Accelerator(
     name="L40S",

@@ -23,7 +23,15 @@ from llmserve_lab.checks import whole_fields
 
 GIB = 1024**3
 RTX_4090_DRIVER = Cited(25.25e9, "byte", "measured", "CUDA runtime on an RTX 4090")
-RTX_4090_SHEET = Cited(24e9, "byte", "datasheet", "NVIDIA GeForce RTX 4090, 2022")
+# Of all devices whose driver is known, the one that shows least of what is printed.
+B300_DRIVER = Cited(
+    275_040 * 2**20,
+    "byte",
+    "measured",
+    "NVIDIA, AIConfigurator, systems, 2026: total memory as nvidia-smi reports it",
+    "275,040 MiB",
+)
+B300_PRINTED = Cited(288e9, "byte", "paper", "Hugging Face, hardware: B300")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -138,8 +146,8 @@ class Accelerator:
         """
         if self.driver_bytes is not None:
             return self.driver_bytes
-        ratio = float(RTX_4090_DRIVER) / float(RTX_4090_SHEET)
-        note = f"{ratio:.3f} × the datasheet's, the lowest ratio known (RTX 4090)"
+        ratio = float(B300_DRIVER) / float(B300_PRINTED)
+        note = f"{ratio:.3f} × the datasheet's, the lowest ratio known (B300)"
         guess = ratio * float(self.hbm_bytes)
         return Cited(guess, "byte", "estimate", self.hbm_bytes.source, note)
 
