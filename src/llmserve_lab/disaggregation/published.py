@@ -104,7 +104,7 @@ def servers_table() -> Table:
 def even_table() -> Table:
     """Table of rates by promise: one engine on each GPU, whole and divided splits."""
     rows = []
-    for promise_s in (0.01, 0.015, 0.02, 0.03, 0.04, 0.05):
+    for promise_s in (0.01, 0.015, 0.02, 0.03, 0.05):
         x, whole = byhand.whole_split(promise_s)
         rows.append(
             (
