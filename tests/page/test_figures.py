@@ -65,8 +65,10 @@ def test_the_sentence_is_whole_in_every_state(name: str) -> None:
 @every_figure
 def test_every_control_changes_a_number_or_moves_a_line(name: str) -> None:
     figure = made(name)
-    start, shown = figure.values(), [readout.name for readout in figure.readouts]
+    start = figure.values()
     drawn = json.dumps({k: v for k, v in figure.spec.items() if k != "params"})
+    shown = [readout.name for readout in figure.readouts]
+    shown += [each for each in figure.derived if re.search(rf"\b{each}\b", drawn)]
     moved = {
         control.name
         for control, _, known in states(name)

@@ -1,0 +1,41 @@
+"""The chapter's questions, read a second time from the prompts alone."""
+
+from tests.page.reading import LESS, MORE, Slip
+
+# A wrong computation by its words: how many times the right answer it gives.
+SLIPS: dict[str, dict[str, Slip]] = {
+    "afd.best-ratio": {"batch of 256": LESS, "smallest of the three": 1 / 7.01},
+    "afd.slot": {"weighs both kinds alike": ((5 + 0.5) + (16 + 2.5 + 1)) / 2 / 15.25},
+    "afd.loop": {"loop not counted": MORE},
+}
+# A wrong option, and words of what is said to whoever takes it.
+MISTAKES: dict[str, dict[str, str]] = {
+    "afd.predict-context": {
+        "fewer Attention machines": "reads the cache",
+        "as many as before": "FFN does not notice",
+    },
+    "afd.predict-hidden": {"all of it": "both travel", "half of it": "its own way"},
+    "afd.predict-slowest": {
+        "about 15 % of the throughput": "Who waits for whom",
+        "a third of it": "the FFN hides them",
+    },
+}
+# Words of a prompt that turn the answer round if they are turned round.
+ASKED: dict[str, tuple[str, ...]] = {
+    "afd.predict-context": ("get longer", "For one FFN machine you want"),
+    "afd.predict-hidden": ("How much of it stays hidden",),
+    "afd.predict-slowest": (
+        "waits for the slowest",
+        "the FFN is the bottleneck",
+        "cost",
+    ),
+    "afd.best-ratio": ("batch of 512", "prompts of 100", "of 500", "is best"),
+    "afd.slot": ("prompts of 5 tokens that take 2", "of 16 that take 6", "on average"),
+    "afd.loop": ("With two batches in flight, loop counted", "which ratio is best"),
+}
+# What a question with options asks for.
+RIGHT: dict[str, str] = {
+    "afd.predict-context": "more of them",
+    "afd.predict-hidden": "none of it",
+    "afd.predict-slowest": "nearly nothing",
+}

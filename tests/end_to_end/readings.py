@@ -1,0 +1,77 @@
+"""The chapter's questions, read a second time from the prompts alone."""
+
+from tests.page.reading import Slip
+
+# A wrong computation by its words: how many times the right answer it gives.
+SLIPS: dict[str, dict[str, Slip]] = {
+    "end-to-end.predict-rows": {"longer the text becomes": 1.2 / (219_900 / 1199)},
+    "end-to-end.per-token": {
+        "a key and a value": 1 / 2,
+        "one block": 1 / 80,
+        "Query heads share": 64 / 8,
+    },
+    "end-to-end.block": {
+        "three matrices": 1 - 28_672 * 8192 / 855_654_400,
+        "fewer heads": 1 + 2 * (64 - 8) * 128 * 8192 / 855_654_400,
+    },
+    "end-to-end.dog": {"before the exponential": 1.24595, "later rows": 0.77243},
+    "end-to-end.pairs": {"grow with the cube": 500.5 / 334},
+}
+# A wrong option, and words of what is said to whoever takes it.
+MISTAKES: dict[str, dict[str, str]] = {
+    "end-to-end.predict-the": {
+        "to the first": "Only its query and two keys",
+        "to the second, its own article": "what do the two keys differ in",
+    },
+    "end-to-end.predict-past": {
+        "they change a lot: the meaning of a sentence depends on its end": (
+            "Which rows may an earlier row look at"
+        ),
+        "all change a little, because the weights must add up to 1": (
+            "take part in the softmax of an old one"
+        ),
+    },
+    "end-to-end.predict-growth": {
+        "two": "if a token cost the same wherever it is",
+        "four": "how the rows grow",
+    },
+}
+# Words of a prompt that turn the answer round if they are turned round.
+ASKED: dict[str, tuple[str, ...]] = {
+    "end-to-end.predict-the": (
+        "word “the” twice",
+        "positions come later on this page",
+        "To which of them does the last row",
+        "give more weight",
+    ),
+    "end-to-end.predict-past": ("“ball” is appended", "to the first four rows"),
+    "end-to-end.predict-rows": (
+        "prompt has 1,000 tokens and the answer gets 200",
+        "How many times more rows",
+        "each of them went through only once",
+    ),
+    "end-to-end.predict-growth": (
+        "prompt is short",
+        "answer twice as long",
+        "Nothing is cached",
+        "pairs that attention meets grow by",
+    ),
+    "end-to-end.per-token": ("80 blocks, 8 key–value heads", "does one token leave"),
+    "end-to-end.block": (
+        "64 query heads, 8 key–value heads",
+        "SwiGLU with d_ff",
+        "does one block have",
+    ),
+    "end-to-end.dog": ("has the query (2, 3, 0, 0)", "does it give to “Give”"),
+    "end-to-end.pairs": (
+        "prompt of a single token, an answer of a thousand",
+        "times more",
+        "without a cache meet than the loop with one",
+    ),
+}
+# What a question with options asks for.
+RIGHT: dict[str, str] = {
+    "end-to-end.predict-the": "to both the same",
+    "end-to-end.predict-past": "mathematically they stay exactly the same",
+    "end-to-end.predict-growth": "eight",
+}

@@ -1,0 +1,47 @@
+"""The chapter's questions, read a second time from the prompts alone."""
+
+from tests.page.reading import MORE, Slip
+
+# A wrong computation by its words: how many times the right answer it gives.
+SLIPS: dict[str, dict[str, Slip]] = {
+    "how-wrong.mape": {"two signs cancel": 1 / 2, "its own measurement": 5 / 80 / 0.1},
+    "how-wrong.interval": {
+        "not of the prediction": 1.3 * 0.8,
+        "Divide": 1.2 * 0.8,
+        "That is the shortest": 0.8 / 1.3,
+    },
+    "how-wrong.blocks": {"keeps a reserve": MORE},
+    "how-wrong.cache-end": {"Only a share": 1 / 0.9, "holds its answer": 9},
+}
+# A wrong option, and words of what is said to whoever takes it.
+MISTAKES: dict[str, dict[str, str]] = {
+    "how-wrong.predict-left": {
+        "about 25 %": "reaches of its bandwidth",
+        "more than 50 %": "nothing fitted",
+    },
+    "how-wrong.predict-term": {
+        "shares of compute and memory": "most of its memory bandwidth",
+        "share of the link": "Only several GPUs",
+        "time per request": "some microseconds each",
+    },
+    "how-wrong.predict-seesaw": {
+        "shorter first tokens, and shorter answers": "have to be read",
+        "later first tokens, and much slower answers": "only its order",
+    },
+}
+# Words of a prompt that turn the answer round if they are turned round.
+ASKED: dict[str, tuple[str, ...]] = {
+    "how-wrong.predict-left": ("all of them on H100", "How far off", "on average"),
+    "how-wrong.predict-term": ("takes away most", "per output token"),
+    "how-wrong.predict-seesaw": ("reads new prompts first", "What else?"),
+    "how-wrong.mape": ("what was measured", "mean absolute percentage error"),
+    "how-wrong.interval": ("is predicted", "the longest time"),
+    "how-wrong.blocks": ("of both together", "of each GPU", "How many blocks"),
+    "how-wrong.cache-end": ("of what weights and reserve leave", "at full length"),
+}
+# What a question with options asks for.
+RIGHT: dict[str, str] = {
+    "how-wrong.predict-left": "less than 10 %",
+    "how-wrong.predict-term": "time per layer",
+    "how-wrong.predict-seesaw": "later first tokens, and answers about as quick",
+}

@@ -1,0 +1,22 @@
+"""What a second reading of questions is written in, and where each chapter keeps its."""
+
+import importlib
+from itertools import chain
+from pathlib import Path
+from types import ModuleType
+
+MORE, LESS = "more", "less"
+Slip = float | str
+TESTS = Path(__file__).resolve().parents[1]
+
+
+def readings() -> list[ModuleType]:
+    """The second reading of every chapter: ``tests/CHAPTER/readings.py``."""
+    rooms = sorted(path.parent.name for path in TESTS.glob("*/readings.py"))
+    return [importlib.import_module(f"tests.{room}.readings") for room in rooms]
+
+
+def collected(table: str) -> dict[str, dict[str, Slip]]:
+    """One table of all chapters, by the name of the question."""
+    held = (getattr(room, table).items() for room in readings())
+    return dict(chain.from_iterable(held))
