@@ -38,5 +38,7 @@ ASKED: dict[str, tuple[str, ...]] = {
 RIGHT: dict[str, str] = {
     "disaggregation.predict-hide": "no, about the same link will do",
     "disaggregation.predict-ride": "a fifth less than alone",
-    "disaggregation.predict-promise": "two pools under the strict one, one engine under the loose one",
+    "disaggregation.predict-promise": (
+        "two pools under the strict one, one engine under the loose one"
+    ),
 }

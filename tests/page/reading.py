@@ -1,9 +1,10 @@
-"""What a second reading of questions is written in, and where each chapter keeps its."""
+"""Second readings of questions: their words, and where each chapter keeps its own."""
 
 import importlib
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 MORE, LESS = "more", "less"
 Slip = float | str
@@ -16,7 +17,7 @@ def readings() -> list[ModuleType]:
     return [importlib.import_module(f"tests.{room}.readings") for room in rooms]
 
 
-def collected(table: str) -> dict[str, dict[str, Slip]]:
+def collected(table: str) -> dict[str, Any]:
     """One table of all chapters, by the name of the question."""
     held = (getattr(room, table).items() for room in readings())
     return dict(chain.from_iterable(held))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -41,10 +43,10 @@ def shown(
     ]
 
 
-def numbers(rows: list[dict[str, object]], y: float) -> list[str]:
+def numbers(rows: list[dict[str, Any]], y: float) -> list[str]:
     """The texts of the cells at a height, from left to right."""
     at = [row for row in rows if row["y"] == y and row["ink"] != "empty"]
-    return [str(row["text"]) for row in sorted(at, key=lambda row: row["x"])]  # type: ignore[arg-type,return-value]
+    return [str(row["text"]) for row in sorted(at, key=lambda row: float(row["x"]))]
 
 
 @pytest.mark.parametrize("log", list(cut_steps.ONE))
@@ -102,7 +104,8 @@ def test_the_block_is_drawn_as_it_ran(log: str) -> None:
         drawn = shown(figure, log, "held", frame)
         rows = [row for row in drawn if row["y"] == frame]
         assert len(rows) == 2
-        assert {row["x2"] - row["x"] for row in rows} == {step.given[1]}  # type: ignore[operator]
+        spans: list[dict[str, Any]] = rows
+        assert {row["x2"] - row["x"] for row in spans} == {step.given[1]}
         assert all(
             (row["ink"] == "communication") == step.is_collective for row in rows
         )
@@ -131,7 +134,9 @@ def test_the_all_reduces_fit_into_what_is_charged_beside_the_work(
     rows: int, tp: int, model: object, device: object, prompt: bool
 ) -> None:
     """The fitted time holds latency and bytes of every all-reduce."""
-    known = served(model, device, launches=4.0 if prompt else 1.0)  # type: ignore[arg-type]
+    shape: Any = model
+    gpu: Any = device
+    known = served(shape, gpu, launches=4.0 if prompt else 1.0)
     size = {"batch": 1.0, "chunk": float(rows), "context": 0.0, "n_ranks": float(tp)}
     nbytes = float(f.HIDDEN_BYTES.at(known, batch=1.0, chunk=float(rows)))
     fastest = all_reduce_times(tp, nbytes)["fastest_s"]
