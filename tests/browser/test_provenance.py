@@ -230,5 +230,5 @@ def test_every_formula_of_a_card_has_its_entry_in_how_this_book_is_checked() -> 
 def test_without_scripts_a_number_is_plain_text(chromium: Browser) -> None:
     address = next(iter(HELD.values())).as_uri()
     with visit(chromium, address, java_script_enabled=False) as quiet:
-        assert quiet.page.locator(".sourced").count() > 0
-        assert quiet.page.locator(".sourced[role], .origin-ask").count() == 0
+        assert quiet.page.locator("[data-sourced]").count() > 0
+        assert quiet.page.locator("[data-sourced][role], .origin-ask").count() == 0

@@ -68,6 +68,9 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "halves_gpu_tokens_per_s turn_user_tokens_per_s turn_gpu_tokens_per_s "
         "room"
     ),
+    "deepseek.group_size": (
+        "device context target ep_at gpu_tokens_per_s gpu_requests limit schedule"
+    ),
     "deepseek.waterfall": (
         "ep device gpu_requests context mla_s experts_s attn_elementwise_s "
         "moe_elementwise_s all_to_all_s other_s turn_s room"

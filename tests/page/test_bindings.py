@@ -30,6 +30,8 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("rank_bytes", "hbm_bytes"): ("it fits", "it does not fit"),
     ("layer_read_s", "layer_compute_s"): ("compute-bound", "memory-bound"),
     ("ep", "least_ep"): ("does not fit", "fits"),
+    ("gpu_requests", "batch_fits"): ("the target", "memory"),
+    ("one_batch", "half"): ("two halves", "one batch"),
     ("row_prompt", "overtake_prompt"): ("linear layers", "attention"),
 }
 

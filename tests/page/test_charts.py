@@ -60,6 +60,7 @@ SERIES = {
     **{"one engine": "blue", "hides it": "blue", "falls behind": "vermillion"},
     **{"2 GPUs": "blue", "4 GPUs": "vermillion", "8 GPUs": "green"},
     **{"one-shot": "blue", "in-switch": "green"},
+    **{"20 ms": "purple", "33 ms": "vermillion", "50 ms": "blue", "100 ms": "green"},
     **{"NCCL all-reduce": "vermillion", "two-shot (two steps)": "purple"},
     "dots: vLLM, measured": "ink",
     **{"loop counted": "blue", "touched": "blue"},

@@ -61,7 +61,14 @@ def _prose(text: nodes.Text) -> bool:
             return False
         paragraph = paragraph or isinstance(node, nodes.paragraph)
         node = node.parent
-    return paragraph
+    return paragraph and not _in_number(text)
+
+
+def _in_number(text: nodes.Text) -> bool:
+    """Whether a number that opens a card begins right before it."""
+    beside = text.parent.children
+    before = beside[beside.index(text) - 1] if beside.index(text) else None
+    return isinstance(before, nodes.raw) and "data-sourced" in before.astext()
 
 
 def _split(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -16,17 +16,21 @@ from llmserve_lab.page.step.figure import StepFigure
 
 @cache
 def figures() -> dict[str, Callable[[], LiveFigure]]:
-    """Every function in the chapters' ``figures`` that makes a live figure, by name."""
-    return _makers("LiveFigure", modules("page.figures"))
+    """Every function in the chapters' page rooms that makes a live figure, by name."""
+    return _makers("LiveFigure", _rooms())
 
 
 @cache
 def steps() -> dict[str, Callable[[], StepFigure]]:
     """Every function in the chapters' page rooms that makes a step figure, by name."""
+    return _makers("StepFigure", _rooms())
+
+
+def _rooms() -> Iterator[ModuleType]:
+    """All modules in the chapters' page rooms."""
     paths = [path for room in modules("page") for path in getattr(room, "__path__", ())]
     names = {info.name for info in pkgutil.iter_modules(paths)}
-    found = (each for name in sorted(names) for each in modules(f"page.{name}"))
-    return _makers("StepFigure", found)
+    return (each for name in sorted(names) for each in modules(f"page.{name}"))
 
 
 def _makers(kind: str, places: Iterable[ModuleType]) -> dict[str, Callable[[], Any]]:

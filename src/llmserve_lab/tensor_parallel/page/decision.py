@@ -72,7 +72,7 @@ def choice() -> Table:
             f"{room[0] / room[1]:.2f}",
         ),
     ]
-    columns = ("", "TP 8", "2 × TP 4", "TP 8 gains")
+    columns = ("what is asked", "TP 8", "2 × TP 4", "TP 8 gains")
     return Table(
         "Eight H100s: one group of eight, or two groups of four", columns, rows
     )
