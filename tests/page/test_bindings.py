@@ -51,6 +51,8 @@ LABELS = {
     "fits": "In its memory",
     "larger": "More FLOPs are in",
     "where": "This setting is",
+    "limit": "What limits them",
+    "schedule": "Faster schedule",
 }
 
 
