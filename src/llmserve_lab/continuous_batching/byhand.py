@@ -72,8 +72,8 @@ def chunk_parts(prefix: int, chunk: int = 512) -> dict[str, float]:
 
     ``chunk`` rows each are what the price of the whole prompt is counted for.
     """
-    machine, calm = cost(), IterationLoad.of(chunk=1, context=PROMPT)
-    beside = IterationLoad(*(DECODES * each for each in calm))
+    machine = cost()
+    beside = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
     fixed_s = machine.overhead_s + machine.prompt_s
     fixed_s += (DECODES + 1) * machine.request_s
     hidden_s = (1 - machine.overlap) * machine.weights_s
@@ -127,8 +127,7 @@ def prompt_error(prompt_len: int = LONG) -> Band | Unmeasured:
 
 def beside_two_rows_s() -> float:
     """The decodes and, beside them, the first two rows of a prompt."""
-    own = IterationLoad.of(chunk=1, context=PROMPT)
-    beside = IterationLoad(*(DECODES * each for each in own))
+    beside = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
     return cost().seconds(beside.plus(IterationLoad.of(chunk=2)))
 
 

@@ -115,8 +115,7 @@ def mean_gap_s(report: Report) -> float:
 
 def calm_s(n_decodes: int = DECODES) -> float:
     """An iteration of the readers alone."""
-    own = IterationLoad.of(chunk=1, context=PROMPT)
-    return cost().seconds(IterationLoad(*(n_decodes * each for each in own)))
+    return cost().seconds(IterationLoad.of(chunk=1, context=PROMPT).times(n_decodes))
 
 
 def longest_gap_s(report: Report) -> float:

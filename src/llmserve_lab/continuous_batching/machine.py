@@ -21,8 +21,7 @@ def served() -> dict[str, Cited | float]:
     An iteration with a prompt beside the decodes pays ``overhead_s``. Of the embedding
     table only the rows of its tokens are read, so that ``weight_bytes`` leave it out.
     """
-    fitted, table = validation.achieved(), model().vocab * model().d_model
-    known = setting()
+    fitted, known = validation.achieved(), setting()
     per_param = float(known["bytes_weight"])
     at_launch = cost().overhead_s + cost().prompt_s
     requests_s = (DECODES + 1) * cost().request_s
@@ -32,7 +31,7 @@ def served() -> dict[str, Cited | float]:
         "overlap": fitted.cited("overlap"),
         "overhead_s": Cited(at_launch + requests_s, "s", "estimate", source),
         "weight_bytes": Cited(
-            per_param * (model().params_total - table),
+            per_param * model().params_read,
             "byte",
             "counted",
             known["params_total"].source,
@@ -70,5 +69,4 @@ def beside() -> dict[str, Cited | float]:
 
 def _decodes_at(context: int) -> IterationLoad:
     """The requests that decode, each with ``context`` tokens in cache."""
-    own = IterationLoad.of(chunk=1, context=context)
-    return IterationLoad(*(DECODES * each for each in own))
+    return IterationLoad.of(chunk=1, context=context).times(DECODES)

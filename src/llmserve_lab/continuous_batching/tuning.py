@@ -74,8 +74,7 @@ def safe_target_s() -> float:
 
 def _calm() -> IterationLoad:
     """The requests that decode beside the long prompt."""
-    own = IterationLoad.of(chunk=1, context=PROMPT)
-    return IterationLoad(*(DECODES * each for each in own))
+    return IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
 
 
 def safe_chunk(prompt_len: int = LONG) -> int:
@@ -140,8 +139,7 @@ def even_launch_s() -> float:
 def crowded_gap_s() -> float:
     """The last iteration of the long prompt beside as many decodes as slots but its."""
     beside = SEQS - 1
-    own = IterationLoad.of(chunk=1, context=PROMPT + ANSWER)
-    decodes = IterationLoad(*(beside * each for each in own))
+    decodes = IterationLoad.of(chunk=1, context=PROMPT + ANSWER).times(beside)
     chunk = IterationLoad.of(chunk=budget() - beside, context=LONG)
     return cost().seconds(decodes.plus(chunk))
 

@@ -40,7 +40,6 @@ def constants(shape: ModelShape) -> dict[str, Cited]:
     """What overlaps and what is launched: the fitted constants, per iteration."""
     fitted = validation.achieved()
     layer, launches = fitted.cited("layer_s"), fitted.cited("prompt_layers")
-    request = fitted.cited("request_s")
     launch_s = shape.n_layers * float(layer)
     more_s = launch_s * (float(launches) - 1)
     return {
@@ -48,15 +47,14 @@ def constants(shape: ModelShape) -> dict[str, Cited]:
         "overlap_kv": KV_OVERLAP,
         "overhead_s": Cited(launch_s, "s", "estimate", layer.source),
         "prompt_launch_s": Cited(more_s, "s", "estimate", launches.source),
-        "request_s": Cited(float(request), "s/request", "estimate", request.source),
+        "request_s": fitted.cited("request_s", "s/request"),
     }
 
 
 def weights(shape: ModelShape) -> dict[str, Cited]:
     """Bytes of the weights that an iteration reads: all but the embedding table."""
     known = workload(shape)
-    table = 0 if shape.tied else shape.vocab * shape.d_model
-    read = float(known["bytes_weight"]) * (shape.params_total - table)
+    read = float(known["bytes_weight"]) * shape.params_read
     source = known["params_total"].source
     return {"weight_bytes": Cited(read, "byte", "counted", source)}
 
@@ -67,7 +65,7 @@ def memory(shape: ModelShape, gpu: Accelerator) -> dict[str, Cited]:
     What the engine may use, less the embedding table.
     """
     known = workload(shape)
-    table = 0 if shape.tied else shape.vocab * shape.d_model
+    table = shape.params_total - shape.params_read
     left = UTILISATION * float(gpu.usable_bytes) - table * float(known["bytes_weight"])
     return {"hbm_bytes": Cited(left, "byte", "counted", gpu.usable_bytes.source)}
 

@@ -29,7 +29,6 @@ from llmserve_lab.workloads import (
     Geometric,
     Lognormal,
     poisson_requests,
-    published,
 )
 
 WHOLE, CHUNKS, POOLS = "one engine, whole prompts", "one engine, chunks", "two pools"
@@ -97,11 +96,6 @@ def example() -> dict[str, Report]:
     )
     ways = deployments(cost=cost(), n_prefill=2, n_decode=2, link="infiniband-ndr")
     return side_by_side(requests, ways)
-
-
-def real_traces() -> Table:
-    """Table of the published traces that the bench reads, and where they are."""
-    return published()
 
 
 def side_by_side(

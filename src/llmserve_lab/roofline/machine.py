@@ -13,8 +13,7 @@ BATCH = 32  # requests that decode together, where the page shows several
 
 def decodes(batch: int, context: int = MEAN_CONTEXT) -> IterationLoad:
     """An iteration in which ``batch`` requests write a token each."""
-    one = IterationLoad.of(chunk=1, context=context)
-    return IterationLoad(*(batch * part for part in one))
+    return IterationLoad.of(chunk=1, context=context).times(batch)
 
 
 def terms(batch: int, context: int = MEAN_CONTEXT) -> dict[str, float]:

@@ -56,12 +56,10 @@ def sizes_of(model: ModelShape) -> dict[str, Given]:
 def fitted() -> dict[str, Given]:
     """What served iterations take beside the work, and what they reach of a link."""
     reached = validation.achieved()
-    per_layer = quantity("layer_s").unit
-    layer, request = reached.cited("layer_s"), reached.cited("request_s")
     return {
         "overlap": reached.cited("overlap"),
-        "layer_s": Cited(float(layer), per_layer, "estimate", layer.source),
-        "request_s": Cited(float(request), "s/request", "estimate", request.source),
+        "layer_s": reached.cited("layer_s", quantity("layer_s").unit),
+        "request_s": reached.cited("request_s", quantity("request_s").unit),
         "link_bw": link(LINK).bandwidth,
         "eff_link": reached.cited("link"),
     }

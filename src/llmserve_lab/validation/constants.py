@@ -67,9 +67,12 @@ class ServingConstants:
         if self.overlap > 1:
             raise ValueError(f"overlap must be in [0, 1], got {self.overlap}")
 
-    def cited(self, name: str) -> Cited:
-        """One constant as a number of the catalog, with where it comes from."""
-        unit = "s" if name.endswith("_s") else "dimensionless"
+    def cited(self, name: str, unit: str = "") -> Cited:
+        """One constant as a number of the catalog, with where it comes from.
+
+        A time is in s, and a formula may ask for it by the ``unit`` of what it is per.
+        """
+        unit = unit or ("s" if name.endswith("_s") else "dimensionless")
         kind = SET if name in NOT_FITTED else FITTED
         return Cited(getattr(self, name), unit, "estimate", kind)
 

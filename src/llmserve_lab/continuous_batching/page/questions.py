@@ -45,8 +45,7 @@ def _late() -> float:
 
 def sixth_s() -> float:
     """The iteration that reads a sixth of the long prompt in one piece, as a gap."""
-    own = IterationLoad.of(chunk=1, context=PROMPT)
-    beside = IterationLoad(*(DECODES * each for each in own))
+    beside = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
     return cost().seconds(beside.plus(IterationLoad.of(chunk=SIXTH)))
 
 

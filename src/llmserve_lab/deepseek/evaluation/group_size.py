@@ -7,7 +7,6 @@ fit, or is too slow, there is nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -77,11 +76,3 @@ def served(
         halves=halves,
         band=band("gpu_tokens_per_s", at),
     )
-
-
-def over_groups(
-    accelerator: str, groups: Iterable[int], *, context: float, tpot_s: float
-) -> tuple[ServedGroup, ...]:
-    """The groups that keep the target, in the order given."""
-    found = (served(accelerator, ep, context=context, tpot_s=tpot_s) for ep in groups)
-    return tuple(each for each in found if each)

@@ -25,7 +25,6 @@ from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.page.table import Table
 
 STRIP = 0.2  # of the figure: a fifth more, a fifth less
-FEW_REQUESTS = 32.0
 PREFILL, DECODE, WORKER = (
     "prefill of a deployment",
     "decode of a deployment",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from math import sqrt
 from numbers import Real
+from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llmserve_lab.catalog import Accelerator, Efficiency, Link, ModelShape
@@ -51,13 +52,11 @@ class IterationLoad(NamedTuple):
 
     def plus(self, other: IterationLoad) -> IterationLoad:
         """Both in one iteration."""
-        return IterationLoad(
-            self.rows + other.rows,
-            self.pairs + other.pairs,
-            self.kv_tokens + other.kv_tokens,
-            self.requests + other.requests,
-            self.prompts + other.prompts,
-        )
+        return IterationLoad(*map(add, self, other))
+
+    def times(self, count: int) -> IterationLoad:
+        """As many as ``count`` of these in one iteration."""
+        return IterationLoad(*(count * each for each in self))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -96,7 +96,7 @@ def _reading(
     if read == "all":
         return {"weights_s": whole_s}
     second_s = whole_s / model.params_total  # of one parameter
-    table = 0 if model.tied else model.vocab * model.d_model
+    table = model.params_total - model.params_read
     experts = sum(
         tensor.params
         for tensor in model.tensors()

@@ -10,15 +10,15 @@ from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import PROMPT, band
 from llmserve_lab.tensor_parallel import byhand
 from llmserve_lab.tensor_parallel.arguments import MODEL
+from llmserve_lab.validation.bands import Predicted
 
 ONE, HALF = 8, 4  # GPUs of the one group, and of each of the two
 SERVED = (1, 32, 512)  # requests that decode at a time, over all eight GPUs
 Off = Band | Limit | Unmeasured
 
 
-def _band(kind: str, clients: int, tp: int) -> Off:
-    how: Any = kind
-    return band(how, clients=clients, tp=tp, model_key=MODEL.key)
+def _band(kind: Predicted, clients: int, tp: int) -> Off:
+    return band(kind, clients=clients, tp=tp, model_key=MODEL.key)
 
 
 def tokens_per_s(n_gpus: int, batch: int) -> float:
