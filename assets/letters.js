@@ -9,7 +9,6 @@
   if (window.llmserveLetters) return;
   window.llmserveLetters = true;
 
-  const LEAVE_MS = 200; // so that the pointer can travel from the letter to its card
   const meanings = new Map();
   for (const script of document.querySelectorAll("script.letters")) {
     for (const [name, known] of Object.entries(JSON.parse(script.textContent))) {
@@ -18,12 +17,7 @@
   }
   if (!meanings.size) return;
 
-  const card = document.createElement("div");
-  card.id = card.className = "letters-card";
-  card.setAttribute("role", "tooltip");
-  card.hidden = true;
-  (document.querySelector("main, [role=main]") ?? document.body).append(card);
-  let owner = null, timer = 0;
+  const card = window.llmserveHoverCard("letters-card");
 
   /* The name of the quantity that an element stands for, if it is a letter of ours. */
   function nameOf(element) {
@@ -70,47 +64,19 @@
   }
 
   function show(anchor, letters) {
-    clearTimeout(timer);
-    hide();
-    card.replaceChildren(...letters.map(line));
-    card.hidden = false;
-    owner = anchor.closest("mjx-container");
-    owner.setAttribute("aria-describedby", card.id);
-    place(anchor.getBoundingClientRect());
-  }
-
-  /* Below the letter, or above it where the window ends; never beside the page. */
-  function place(at) {
-    const { clientWidth: width, clientHeight: height } = document.documentElement;
-    const left = Math.max(8, Math.min(at.left, width - card.offsetWidth - 8));
-    const under = at.bottom + 6 + card.offsetHeight <= height || at.top < height / 2;
-    const top = under ? at.bottom + 6 : at.top - card.offsetHeight - 6;
-    card.style.left = card.style.top = "0";
-    const origin = card.getBoundingClientRect();
-    card.style.left = `${left - origin.left}px`;
-    card.style.top = `${top - origin.top}px`;
-  }
-
-  function hide() {
-    clearTimeout(timer);
-    card.hidden = true;
-    owner?.removeAttribute("aria-describedby");
-    owner = null;
+    card.show(anchor, anchor.closest("mjx-container"), letters.map(line));
   }
 
   document.addEventListener("pointerover", ({ target }) => {
     const letter = letterAt(target);
     if (letter) show(letter, [letter]);
-    else if (card.contains(target)) clearTimeout(timer);
-    else if (!card.hidden && owner !== document.activeElement) {
-      clearTimeout(timer);
-      timer = setTimeout(hide, LEAVE_MS);
-    }
+    else if (card.holds(target)) card.stay();
+    else card.leave();
   });
   document.addEventListener("click", ({ target }) => {
     const letter = letterAt(target);
     if (letter) show(letter, [letter]);
-    else if (!card.contains(target)) hide();
+    else if (!card.holds(target)) card.hide();
   });
   document.addEventListener("focusin", ({ target }) => {
     const formula = target.closest?.("mjx-container") ?? target.querySelector?.("mjx-container");
@@ -118,8 +84,5 @@
     const letters = formula ? lettersIn(formula) : [];
     if (letters.length) show(formula, letters);
   });
-  document.addEventListener("focusout", hide);
-  document.addEventListener("keydown", ({ key }) => {
-    if (key === "Escape") hide();
-  });
+  document.addEventListener("focusout", card.hide);
 })();

@@ -8,7 +8,6 @@
   if (window.llmserveTerms) return;
   window.llmserveTerms = true;
 
-  const LEAVE_MS = 200; // so that the pointer can travel from the term to its card
   const entries = new Map();
   for (const script of document.querySelectorAll("script.terms")) {
     for (const [anchor, entry] of Object.entries(JSON.parse(script.textContent))) {
@@ -17,13 +16,7 @@
   }
   if (!entries.size) return;
 
-  const card = document.createElement("div");
-  card.id = "terms-card";
-  card.className = "letters-card";
-  card.setAttribute("role", "tooltip");
-  card.hidden = true;
-  (document.querySelector("main, [role=main]") ?? document.body).append(card);
-  let owner = null, timer = 0;
+  const card = window.llmserveHoverCard("terms-card");
 
   function termAt(target) {
     const link = target.closest?.("a.term");
@@ -31,51 +24,23 @@
   }
 
   function show(link) {
-    hide();
     const [name, meaning] = entries.get(link.hash.slice(1));
     const head = document.createElement("strong");
     head.textContent = name;
     const line = document.createElement("p");
     line.append(head, `: ${meaning}`);
-    card.replaceChildren(line);
-    card.hidden = false;
-    owner = link;
-    owner.setAttribute("aria-describedby", card.id);
-    place(link.getBoundingClientRect());
-  }
-
-  /* Below the term, or above it where the window ends; never beside the page. */
-  function place(at) {
-    const { clientWidth: width, clientHeight: height } = document.documentElement;
-    const left = Math.max(8, Math.min(at.left, width - card.offsetWidth - 8));
-    const under = at.bottom + 6 + card.offsetHeight <= height || at.top < height / 2;
-    const top = under ? at.bottom + 6 : at.top - card.offsetHeight - 6;
-    card.style.left = card.style.top = "0";
-    const origin = card.getBoundingClientRect();
-    card.style.left = `${left - origin.left}px`;
-    card.style.top = `${top - origin.top}px`;
-  }
-
-  function hide() {
-    clearTimeout(timer);
-    card.hidden = true;
-    owner?.removeAttribute("aria-describedby");
-    owner = null;
+    card.show(link, link, [line]);
   }
 
   document.addEventListener("pointerover", ({ target }) => {
     const link = termAt(target);
-    if (link) { if (link !== owner) show(link); else clearTimeout(timer); }
-    else if (card.contains(target)) clearTimeout(timer);
-    else if (!card.hidden && owner !== document.activeElement) {
-      clearTimeout(timer);
-      timer = setTimeout(hide, LEAVE_MS);
-    }
+    if (link) { if (!card.describes(link)) show(link); else card.stay(); }
+    else if (card.holds(target)) card.stay();
+    else card.leave();
   });
   document.addEventListener("focusin", ({ target }) => {
     const link = termAt(target);
     if (link) show(link);
-    else if (!card.contains(target)) hide();
+    else if (!card.holds(target)) card.hide();
   });
-  document.addEventListener("keydown", ({ key }) => { if (key === "Escape") hide(); });
 })();

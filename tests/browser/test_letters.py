@@ -19,7 +19,9 @@ WIDE = [formula for formula in formulas() if width(formula.latex) > 0.6 * DIGITS
 LOADED: dict[str, Any] = {
     "html_static_path": [str(ASSETS)],
     "html_css_files": ["book.css"],
-    "html_js_files": [["letters.js", {"defer": "defer"}]],
+    "html_js_files": [
+        [name, {"defer": "defer"}] for name in ("hover_card.js", "letters.js")
+    ],
     "mathjax_path": "mathjax/es5/tex-mml-chtml.js",
     "mathjax3_config": {
         "loader": {"load": ["[tex]/html"]},
@@ -164,4 +166,5 @@ def test_axe_finds_nothing_in_what_is_ours(page: Page, seen: Visit) -> None:
 
 
 def test_the_script_is_small() -> None:
-    assert len((Path(ASSETS) / "letters.js").read_bytes()) < 8_000
+    scripts = ("letters.js", "hover_card.js")
+    assert sum(len((Path(ASSETS) / name).read_bytes()) for name in scripts) < 8_000
