@@ -3,8 +3,9 @@
 import bz2
 import gzip
 import lzma
+from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ from llmserve_lab.workloads import csv_trace
 from llmserve_lab.workloads.lines import Compression, MalformedLineError
 from llmserve_lab.workloads.traces import TimeUnit
 
-PACKED = {
+PACKED: dict[str, Callable[[bytes], bytes]] = {
     "none": bytes,
     "gzip": gzip.compress,
     "bz2": bz2.compress,
@@ -33,7 +34,7 @@ WANT = [
     Request(arrival_s=0.0, prompt_len=100, output_len=7, id=0),
     Request(arrival_s=1.5, prompt_len=3, output_len=2, id=1),
 ]
-NAMES = {"time": "when", "prompt": "in", "output": "out"}
+NAMES: dict[str, Any] = {"time": "when", "prompt": "in", "output": "out"}
 
 
 def text(first: str, second: str) -> bytes:
@@ -56,10 +57,10 @@ def test_the_same_requests_however_they_are_written(
     [({"unit": "h"}, "unit must be one of"), ({"compression": "zip"}, "compression")],
 )
 def test_an_unknown_way_to_write_is_refused(
-    argument: dict[str, str], rule: str, tmp_path: Path
+    argument: dict[str, Any], rule: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError, match=rule):
-        csv_trace(tmp_path / "none.csv", **NAMES, **argument)  # type: ignore[arg-type]
+        csv_trace(tmp_path / "none.csv", **NAMES, **argument)
 
 
 def test_a_missing_column_is_named(tmp_path: Path) -> None:

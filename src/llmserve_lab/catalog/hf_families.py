@@ -154,7 +154,7 @@ def _minimax(config: ConfigFields) -> tuple[GroupedQueryAttention, MoeFfn]:
 
 
 def _deepseek(config: ConfigFields) -> tuple[LatentAttention, MoeFfn]:
-    """deepseek_v2, deepseek_v3, deepseek_v32, kimi_k2: MLA, dense layers first, then experts."""
+    """deepseek_v2, _v3, _v32, kimi_k2: MLA, dense layers first, then experts."""
     config.must_be("attention_bias", False)
     config.must_be("moe_layer_freq", 1)
     attention = LatentAttention(

@@ -81,8 +81,9 @@ def csv_trace(
         path: the file; one line of it is in memory at a time.
         time: heading of the column that says when a request arrived.
         prompt: heading of the column with the prompt's length in tokens.
-        output: heading of the answer's; 0 tokens leave no request, but the ids count it.
-        unit: of ``time``: ``"s"``, ``"ms"``, ``"us"``, ``"ns"`` or ``"datetime"`` (ISO).
+        output: heading of the answer's; 0 tokens leave no request, but the ids count
+            it.
+        unit: of ``time``: ``"s"``, ``"ms"``, ``"us"``, ``"ns"``, ``"datetime"`` (ISO).
         compression: ``"none"``, ``"gzip"``, ``"bz2"`` or ``"xz"``.
 
     Raises:
