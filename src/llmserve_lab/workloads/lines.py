@@ -75,11 +75,12 @@ def plain(found: Any) -> Any:
 
 def opened(path: Path, compression: Compression = "none", **how: Any) -> IO[str]:
     """A file as text, unpacked on the way."""
-    opening = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}.get(compression)
+    archives: dict[str, Callable[..., Any]]
+    archives = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
     text = {"encoding": "utf-8-sig", "errors": "replace", **how}
-    if opening is None:
-        return path.open("r", **text)
-    return cast("IO[str]", opening(path, "rt", **text))
+    if compression == "none":
+        return cast("IO[str]", path.open("r", **text))
+    return cast("IO[str]", archives[compression](path, "rt", **text))
 
 
 def csv_lines(
