@@ -66,6 +66,26 @@ NONSENSE: dict[str, Refused] = {
         lambda: KVCache(catalog.model("tiny-512"), capacity_tokens=10**30),
         "capacity_tokens must be at most 4,194,304 tokens",
     ),
+    "requests without end": (
+        lambda: next(
+            workloads.poisson_requests(
+                rate_per_s=1.0,
+                prompt=workloads.Always(1),
+                output=workloads.Always(1),
+                num_requests=2**63,
+                seed=0,
+            )
+        ),
+        "num_requests must be at most 4,000,000 requests",
+    ),
+    "engines without end": (
+        lambda: Pool(cost(), Continuous(), replicas=10**7),
+        "replicas must be at most 4,096 replicas",
+    ),
+    "layers without end": (
+        lambda: hand_over(n_layers=10**9, prefill_s=1.0, transfer_s=1.0, streamed=True),
+        "n_layers must be at most 100,000 layers",
+    ),
     "batches without end": (
         lambda: idle_of_geometric(10**7),
         "batch must be at most 10,000 requests",
