@@ -55,6 +55,7 @@ def walk(
     context: int,
     chunk: int,
     absorbed: bool = True,
+    last_scored: bool = False,
     bytes_weight: float = 2,
     bytes_kv: float = 2,
     bytes_act: float = 2,
@@ -64,6 +65,7 @@ def walk(
     Every expert's weights are read (a large batch touches them all), but a row is
     multiplied only with those that it is sent to. MLA works on its latents, as in
     decode; or, not ``absorbed``, on keys and values made from them, as in prefill.
+    The LM head scores every row; or, with ``last_scored``, each request's last one.
 
     Raises:
         TypeError: a count is no whole number.
@@ -75,7 +77,8 @@ def walk(
     positive("bytes_weight", bytes_weight)
     positive("bytes_act", bytes_act)
     bill = IterationCount()
-    _linear_layers(bill, model, batch * chunk, bytes_weight, bytes_act)
+    scored = batch if last_scored else batch * chunk
+    _linear_layers(bill, model, batch * chunk, scored, bytes_weight, bytes_act)
     for _ in range(batch):
         _attention(bill, model, context, chunk, bytes_kv, absorbed)
         if not absorbed:
@@ -87,6 +90,7 @@ def _linear_layers(
     bill: IterationCount,
     model: ModelShape,
     n_rows: int,
+    scored: int,
     bytes_weight: float,
     bytes_act: float,
 ) -> None:
@@ -97,7 +101,8 @@ def _linear_layers(
         bill.weight_bytes += tensor.params * bytes_weight
         if len(tensor.shape) == 2:
             inputs, outputs = tensor.shape
-            passes = n_rows * tensor.active
+            head = tensor.name in ("lm_head", "embed_tokens")
+            passes = (scored if head else n_rows) * tensor.active
             bill.linear_flops += FLOPS_PER_MAC * inputs * outputs * passes
             bill.activation_bytes += (inputs + outputs) * passes * bytes_act
 
