@@ -73,10 +73,10 @@ def trade() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     full, (_, most) = most_that_fit(), measured_batches()
-    batches = [int(b) for b in np.unique(np.geomspace(1, full, 30).round())]
+    batches = [int(b) for b in np.unique(np.geomspace(1, full, 24).round())]
     bound = {b: bound_s(b) for b in (*batches, *ON_THE_BOUND, full)}
     fit = {b: sum(terms(b).values()) for b in (*batches, *ON_THE_FIT, most, full)}
-    figure, axes = plt.subplots(figsize=(4.4, 3.0))
+    figure, axes = plt.subplots(figsize=(4.4, 2.7))
     seen = {b: s for b, s in fit.items() if b <= most}
     beyond = {b: s for b, s in fit.items() if b >= most}
     _along(axes, bound, color=GREY.light, lw=2.2, ls="-")
