@@ -58,8 +58,8 @@ ASKED: dict[str, tuple[str, ...]] = {
     ),
     "end-to-end.per-token": ("80 blocks, 8 key–value heads", "does one token leave"),
     "end-to-end.block": (
-        "64 query heads, 8 key–value heads",
-        "SwiGLU with d_ff",
+        "64 query heads and 8 key–value heads",
+        "SwiGLU that is 28,672 wide inside",
         "does one block have",
     ),
     "end-to-end.dog": (

@@ -163,10 +163,11 @@ per_token = Question(
 block = Question(
     name="end-to-end.block",
     prompt=(
-        f"{BIG.name}: d = {BIG.d_model}, {BIG.attention.n_heads} query heads, "
-        f"{int(block_of(BIG)['n_kv_heads'])} key–value heads, d_h = "
-        f"{BIG.attention.d_head}, SwiGLU with d_ff = {int(block_of(BIG)['d_ff'])}, "
-        "two RMSNorms of d gains each. How many parameters does one block have?"
+        f"{BIG.name}: rows {BIG.d_model:,} wide, {BIG.attention.n_heads} query heads "
+        f"and {int(block_of(BIG)['n_kv_heads'])} key–value heads of "
+        f"{BIG.attention.d_head} numbers, a SwiGLU that is "
+        f"{int(block_of(BIG)['d_ff']):,} wide inside, and two RMSNorms with a gain for "
+        "each number of a row. How many parameters does one block have?"
     ),
     answer=lambda: f.BLOCK_PARAMS.at(block_of(BIG)),
     unit="parameter/layer",

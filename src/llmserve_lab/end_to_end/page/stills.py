@@ -50,7 +50,7 @@ def waiting() -> StaticFigure:
     ):
         ink = MEANINGS[mark].light
         axes.text(x, -1.2, f"■ {words}", color=ink, weight="bold", fontsize=9)
-    axes.set(ylim=(7.6, -1.7), xlim=(0, 16.5), yticks=[])
+    axes.set(ylim=(7.6, -1.7), xlim=(0, 16.5), yticks=[], xticks=[0, 5, 10, 15])
     axes.set_xlabel("milliseconds, at least")
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)

@@ -17,7 +17,7 @@ DISTANCES = tuple(range(6))
 START = 30.0  # degrees from the key to the query before either is turned
 STEP = float(np.degrees(1.0))  # the first pair of numbers turns a radian a position
 TABLES = ("arc", "arrows", "tips", "names")
-SIDES = 36  # of the polygon that stands for the circle
+SIDES = 24  # of the polygon that stands for the circle
 
 
 def turn() -> StepFigure:
