@@ -63,8 +63,8 @@ ASKED: dict[str, tuple[str, ...]] = {
         "does one block have",
     ),
     "end-to-end.dog": (
-        "query of “dog” is (2, 3, 0, 0)",
         "Give dog the",
+        "query of “dog” is (2, 3, 0, 0)",
         "give to “Give”",
     ),
     "end-to-end.pairs": (
