@@ -115,10 +115,15 @@ def _columns(top: float, done: LoopPass, known: int) -> list[Row]:
     inks = ["cache"] * done.reused + ["idle"] * (known - done.reused)
     inks += ["new"] * (done.reused + done.computed - len(inks))
     return [
-        _cell(column, top + block, ink, "" if column else f"block {block + 1}")
+        _cell(column, top + block, ink, _called(column, block, ink))
         for column, ink in enumerate(inks)
         for block in range(BLOCKS)
     ]
+
+
+def _called(column: int, block: int, ink: str) -> str:
+    """The block's name in its first column, where no hatching crosses it."""
+    return "" if column or ink == "idle" else f"block {block + 1}"
 
 
 def _cell(x: int, y: float, ink: str, text: str = "") -> Row:

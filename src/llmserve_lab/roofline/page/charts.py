@@ -15,7 +15,7 @@ from llmserve_lab.page.live.bound import (
     landmarks,
 )
 from llmserve_lab.page.live.marks import by_ink
-from llmserve_lab.page.palette import GREY, MEANINGS, Ink, series
+from llmserve_lab.page.palette import GREY, MEANINGS, NARROW, Ink, series
 from llmserve_lab.roofline import formulas as f
 
 PHASES = Cases(
@@ -194,7 +194,9 @@ def iteration_time() -> Any:
         y=alt.Y(
             "lane", type="nominal", sort=None, title=None, axis=alt.Axis(minExtent=104)
         ),
-        color=by_ink("kind", inks)["color"],
+        color=by_ink("kind", inks)["color"].legend(
+            columns=alt.ExprRef(f"width < {NARROW} ? 1 : 4")  # beside the axis' names
+        ),
         opacity=alt.Opacity("seen", type="quantitative", scale=None),
     )
     return alt.layer(bars_only, *_lasts())
@@ -206,12 +208,16 @@ def _lasts() -> list[Any]:
 
     rows = [{"phase": phase.name} for phase in PHASES.cases]
     lasts = PHASES.reads(TIME, q.iteration_s)
-    computes, reads = (PHASES.reads(TIME, each) for each in (q.pairs_s, q.kv_s))
+    pairs, caches, products = (
+        PHASES.reads(TIME, each) for each in (q.pairs_s, q.kv_s, q.linear_s)
+    )
+    # Attention's longer side ends last, or nothing is computed after the weights.
+    read = f"{pairs} < {caches} || {products} + {pairs} < {TIME.reads(q.weights_s)}"
     ends = (
         alt.Chart(alt.Data(values=rows))
         .transform_calculate(start=lasts, room=f"1.35 * ({lasts})")
         .transform_calculate(
-            longer=f"({computes}) < ({reads}) ? 'read' : 'compute'",
+            longer=f"({read}) ? 'read' : 'compute'",
             says="format(datum.start, '.3r') + ' ms'",
         )
         .transform_calculate(lane="datum.phase + ': ' + datum.longer")
