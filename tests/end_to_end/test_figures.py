@@ -100,9 +100,9 @@ def test_the_loop_s_columns_are_those_of_its_passes() -> None:
                 for row in figure.rows["cells"]
                 if row["since"] == number and 0 < row["y"] - top < loop.BLOCKS
             ]
-            again = pair[0].reused if one is pair[1] else 0
-            assert inks.count("idle") == loop.BLOCKS * again
-            assert inks.count("new") == loop.BLOCKS * (one.computed - again)
+            repeated = pair[0].reused if one is pair[1] else 0
+            assert inks.count("idle") == loop.BLOCKS * repeated
+            assert inks.count("new") == loop.BLOCKS * (one.computed - repeated)
             assert inks.count("cache") == loop.BLOCKS * one.reused
             totals[half] += one.computed
         counters = figure.frame("both loops", number).counters

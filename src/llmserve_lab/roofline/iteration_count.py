@@ -8,6 +8,7 @@ It also notes what the closed forms leave out, so that the text can say how much
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from llmserve_lab.catalog import ModelShape, workload
 from llmserve_lab.checks import positive, whole
@@ -138,7 +139,7 @@ def comparison(model: ModelShape, *, batch: int, context: int, chunk: int) -> Ta
 
     One row works on the latents of MLA, a chunk on keys and values made from them.
     """
-    size = {"batch": batch, "context": context, "chunk": chunk}
+    size: dict[str, Any] = {"batch": batch, "context": context, "chunk": chunk}
     absorbed = chunk == 1
     bill = walk(model, absorbed=absorbed, **size)
     known = workload(model, absorbed=absorbed) | size

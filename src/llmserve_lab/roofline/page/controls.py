@@ -111,8 +111,8 @@ def precision_choice(
         kv_lookup("kv_bytes_per_token", (shape,)),
         weights("weight_bytes", float(shape.params_read)),
         weights("stored_bytes", float(shape.params_total)),
-        Lookup("prompt_params", (), float(prompt_params(shape)), "parameter"),
         *constants(
+            prompt_params=float(prompt_params(shape)),
             params_active=work["params_active"],
             attn_flops_per_pair=work["attn_flops_per_pair"],
             hbm_bw=gpu.hbm_bw,
