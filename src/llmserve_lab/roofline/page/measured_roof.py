@@ -73,7 +73,7 @@ def trade() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     full, (_, most) = most_that_fit(), measured_batches()
-    batches = [int(b) for b in np.unique(np.geomspace(1, full, 24).round())]
+    batches = [int(b) for b in np.unique(np.geomspace(1, full, 18).round())]
     bound = {b: bound_s(b) for b in (*batches, *ON_THE_BOUND, full)}
     fit = {b: sum(terms(b).values()) for b in (*batches, *ON_THE_FIT, most, full)}
     figure, axes = plt.subplots(figsize=(4.4, 2.7))

@@ -143,7 +143,7 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     full = most_that_fit(context)
-    batches = np.unique(np.geomspace(1, full, 24).round().astype(int))
+    batches = np.unique(np.geomspace(1, full, 18).round().astype(int))
     parts = [terms(int(batch), context) for batch in batches]
     whole = [sum(part.values()) for part in parts]
     stacked = [
