@@ -8,7 +8,7 @@ import numpy as np
 
 from llmserve_lab import notation as q
 from llmserve_lab.how_wrong.folds import NAMES
-from llmserve_lab.how_wrong.page.controls import KINDS, LEFT
+from llmserve_lab.how_wrong.page.controls import KINDS, LEFT, QUARTER
 from llmserve_lab.how_wrong.pairs import e2e_s
 from llmserve_lab.how_wrong.record import chosen, row_errors
 from llmserve_lab.page.live.axes import QuantityAxis
@@ -23,7 +23,7 @@ MODEL_INKS: dict[str, Ink] = {
 MEASURED = QuantityAxis(q.measured_s, words="measured time, log scale")
 PREDICTED = QuantityAxis(q.predicted_s, words="predicted time, log scale")
 # Axes of scores, which are counted and not computed by a formula.
-MAPE, ERROR = "mean error (%)", "relative error (%)"
+MAPE = "mean error (%)"
 ROWS = "measured rows"
 ENDS: dict[str, tuple[float, float]] = {  # seconds that each kind's axes span
     "tpot": (2e-3, 0.25),
@@ -31,7 +31,7 @@ ENDS: dict[str, tuple[float, float]] = {  # seconds that each kind's axes span
     "ttft": (5e-3, 1000),
 }
 THOUSANDTH = 1e-3  # errors are handed over as whole thousandths
-WIDE = 1.25  # the strip around equality: a quarter more, a quarter less
+WIDE = QUARTER  # the strip around equality
 
 
 def scatter() -> Any:
@@ -182,20 +182,26 @@ ENDS_OF_BAND: tuple[tuple[str, Any, int], ...] = (
     ("low", "right", -5),
     ("high", "left", 5),
 )
-BIN = 2.0  # per cent
-SPAN = 40.0
+RATIO = "predicted / measured, log scale"
+BIN = 0.02  # of the logarithm to base e
+SPAN = 1.26  # the same: a factor of 3.5 to either side
+ROUND = [0.3, 0.5, 0.7, 1, 1.5, 2, 3]
+
+
+def _ratio(field: str, domain: list[float]) -> dict[str, Any]:
+    """An axis of predicted over measured: equal factors have equal lengths."""
+    from llmserve_lab.extras import altair as alt
+
+    axis = alt.Axis(grid=False, values=ROUND, format="~g")
+    scale = alt.Scale(type="log", domain=domain, nice=False)
+    return {"shorthand": f"{field}:Q", "title": RATIO, "scale": scale, "axis": axis}
 
 
 def band() -> Any:
     """All errors as a pale histogram, and over it the band of the setting."""
     from llmserve_lab.extras import altair as alt
 
-    x = alt.X(
-        "x:Q",
-        title=ERROR,
-        scale=alt.Scale(domain=[-SPAN, SPAN], nice=False),
-        axis=alt.Axis(grid=False, tickCount=9),
-    )
+    x = alt.X(**_ratio("x", [float(np.exp(-SPAN)), float(np.exp(SPAN))]))
     rows = _bins()
     scale = alt.Scale(domain=[0, 1.4 * max(row["n"] for row in rows)], nice=False)
     axis = alt.Axis(grid=False, tickCount=4)
@@ -206,7 +212,7 @@ def band() -> Any:
     )
     one = alt.Chart(alt.Data(values=[{}]))
     inside = one.transform_filter("outside < half").transform_calculate(
-        x="low", x2="high"
+        x="1 + low / 100", x2="1 + high / 100"
     )
     strip: dict[str, Any] = {
         "y": 14,
@@ -215,17 +221,18 @@ def band() -> Any:
         "clip": True,
     }
     bar = inside.mark_rect(**strip).encode(x=x, x2="x2:Q")
-    signed = "(datum.v > 0 ? '+' : '−') + format(abs(datum.v), '.1~f') + ' %'"
+    signed = "(datum.v > 0 ? '+' : '−') + format(abs(datum.v), '.0f') + ' %'"
     ends = [
         inside.transform_calculate(v=name)
-        .transform_calculate(x="datum.v", s=signed)
+        .transform_calculate(x="1 + datum.v / 100", s=signed)
         .mark_text(**BOLD, align=side, dx=dx)
         .encode(x=x, text="s:N")
         for name, side, dx in ENDS_OF_BAND
     ]
+    right = one.transform_calculate(x="1").mark_rule(color=GREY.css).encode(x=x)
     none = (
         one.transform_filter("outside > half")
-        .transform_calculate(x="0")
+        .transform_calculate(x="1")
         .mark_text(
             text="outside everything measured: no band",
             y=23,
@@ -235,16 +242,82 @@ def band() -> Any:
         )
         .encode(x=x)
     )
-    return alt.layer(bars, bar, *ends, none, height=220)
+    return alt.layer(bars, right, bar, *ends, none, height=220)
 
 
 def _bins() -> list[dict[str, float]]:
-    """Rows in each bin of the error, by kind; headroom for the band is left above."""
+    """Rows in each bin of the ratio, by kind; headroom for the band is left above."""
     found: list[dict[str, float]] = []
     edges = np.arange(-SPAN, SPAN + BIN, BIN)
+    ends = np.exp(edges).round(4).tolist()
     for index, kind in enumerate(KINDS.values()):
-        counts, _ = np.histogram(100 * chosen(kind, "model")[1], edges)
-        for edge, count in zip(edges, counts, strict=False):
+        counts, _ = np.histogram(np.log1p(chosen(kind, "model")[1]), edges)
+        for place, count in enumerate(counts):
             if count:
-                found.append({"k": index, "x": edge, "x2": edge + BIN, "n": int(count)})
+                ends_ = {"x": ends[place], "x2": ends[place + 1]}
+                found.append({"k": index, **ends_, "n": int(count)})
     return found
+
+
+ENGINE_INKS: dict[str, Ink] = {
+    "trtllm": SERIES[1],
+    "vllm": SERIES[0],
+    "sglang": SERIES[2],
+}
+CLIENTS = "clients, log scale"
+APART = 0.06  # doublings between rows of one number of clients, so that all show
+WIDEST = 3.0  # times that a prediction may be off and still be on the axis
+
+
+def residuals() -> Any:
+    """Predicted over measured against the clients, a point a row, by engine."""
+    from llmserve_lab.extras import altair as alt
+
+    numbers = dict.fromkeys(("g", "c", "p", "e0", "e1", "e2"), "number")
+    data = alt.Data(
+        values="\n".join(_residual_lines()),
+        format=alt.CsvDataFormat(type="csv", parse=numbers),
+    )
+    domain = [1 / WIDEST, WIDEST]
+    ticks = alt.Axis(grid=False, values=[4, 8, 16, 32, 64, 128], format="d")
+    across = alt.Scale(type="log", base=2, domain=[3, 170], nice=False)
+    x = alt.X("c:Q", title=CLIENTS, scale=across, axis=ticks)
+    y = alt.Y(**_ratio("t", domain))
+    scale = alt.Scale(
+        domain=[NAMES[engine] for engine in ENGINE_INKS],
+        range=[ink.css for ink in ENGINE_INKS.values()],
+    )
+    points = (
+        alt.Chart(data)
+        .transform_filter(f"kind < {len(KINDS) - 1} || datum.p > 0")
+        .transform_calculate(g=f"{[NAMES[e] for e in ENGINE_INKS]}[datum.g]")
+        .transform_calculate(t=f"1 + {THOUSANDTH:g} * datum['e' + kind]")
+        .mark_square(size=11, opacity=0.75, clip=True)
+        .encode(x=x, y=y, color=alt.Color("g:N", scale=scale, title=None))
+    )
+    ends = alt.Chart(alt.Data(values=[{"c": 3}, {"c": 170}]))
+    strip = (
+        ends.transform_calculate(t=f"{WIDE}", u=f"1 / {WIDE}")
+        .mark_area(color=GREY.css, opacity=0.16)
+        .encode(x=x, y=y, y2="u:Q")
+    )
+    line = ends.transform_calculate(t="1").mark_line(color=GREY.css, strokeWidth=1)
+    return alt.layer(strip, line.encode(x=x, y=y), points, height=320)
+
+
+def _residual_lines() -> list[str]:
+    """Rows as lines: engine, clients a little apart, public, errors as counts."""
+    errors = [
+        np.rint(row_errors(kind, "model") / THOUSANDTH).astype(int)
+        for kind in KINDS.values()
+    ]
+    engines, models = list(ENGINE_INKS), list(MODEL_INKS)
+    lines = ["g,c,p,e0,e1,e2"]
+    for place, row in enumerate(dense_rows()):
+        own = engines.index(row.engine) - 1
+        apart = APART * (3 * own + models.index(row.model) - 1) / 2
+        moved = row.clients * 2 ** (apart + APART * (place % 5 - 2) / 8)
+        cells = [f"{engines.index(row.engine)}", f"{moved:.4g}", f"{int(row.public)}"]
+        cells += [str(column[place]) for column in errors[:-1]]
+        lines.append(",".join([*cells, str(errors[-1][place]) if row.public else ""]))
+    return lines

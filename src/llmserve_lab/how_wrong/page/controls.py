@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from itertools import product
 from typing import Any
@@ -11,6 +12,7 @@ from llmserve_lab.how_wrong.record import (
     SHEET,
     SWITCHES,
     bias,
+    chosen,
     mean_error,
     median_error,
     record,
@@ -20,6 +22,7 @@ from llmserve_lab.validation import Band, Setting, band
 from llmserve_lab.validation.prediction import Kind
 
 PER_CENT = "%"
+QUARTER = 1.25  # times too long or too short: the strip of the figures
 KINDS: dict[str, Kind] = {
     "time per output token (TPOT)": "tpot",
     "end-to-end time": "e2e",
@@ -72,6 +75,36 @@ def _per_cent(measure: Any) -> tuple[Any, ...]:
         tuple(round(100 * measure(kind, left), 1) for left in LEFT.values())
         for kind in KINDS.values()
     )
+
+
+def lean_tables() -> tuple[Lookup, ...]:
+    """By time: bias of two engines, and rows off by more than a quarter, in per cent.
+
+    The model is left out; of TTFT only rows with a public script count.
+    """
+    by = ("kind",)
+    engines = (
+        Lookup(f"{engine}_bias", by, _each_kind(_leans(engine)), PER_CENT)
+        for engine in ("trtllm", "vllm")
+    )
+    return (*engines, Lookup("wide_share", by, _each_kind(_wide), PER_CENT))
+
+
+def _each_kind(measure: Callable[[Kind], float]) -> tuple[float, ...]:
+    return tuple(round(100 * measure(kind), 1) for kind in KINDS.values())
+
+
+def _leans(engine: str) -> Callable[[Kind], float]:
+    def lean(kind: Kind) -> float:
+        rows, error = chosen(kind, "model")
+        return float(error[[row.engine == engine for row in rows]].mean())
+
+    return lean
+
+
+def _wide(kind: Kind) -> float:
+    ratio = 1 + chosen(kind, "model")[1]
+    return float(((ratio > QUARTER) | (ratio < 1 / QUARTER)).mean())
 
 
 def switches() -> tuple[Choice, ...]:

@@ -7,18 +7,19 @@ from typing import Any
 from llmserve_lab.how_wrong.folds import NAMES, Fold, folds, groups
 from llmserve_lab.how_wrong.page import charts
 from llmserve_lab.how_wrong.page import controls as c
+from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Readout, Verdict
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.validation.constants import record as validated
 
 ENGINE_LEFT = list(c.LEFT).index("the engine")
 TOP_BIAS = 8.0  # per cent: more than the mean error of TPOT with nothing hidden
 LIMIT = 10.0  # per cent, of the goal on the ladder
 SWITCHES_ALLOWED = 2
-ROOMY = 80  # rows: a shorter bar has no room for its name beside its neighbour's
+BESIDE = 1.16  # times the longest bar: behind each stands its error
 
 
 def leave_one_out() -> StepFigure:
@@ -38,12 +39,12 @@ def leave_one_out() -> StepFigure:
         name="leave-one-out",
         title="Each model is predicted by constants that never saw it",
         scene=Scene(
-            x=SceneAxis((0, most), "measured rows"),
+            x=SceneAxis((0, BESIDE * most), "measured rows"),
             y=SceneAxis(tuple(names.values())),
-            marks=(cells,),
+            marks=(cells, Labels(table="scores", align="left")),
             height=190,
         ),
-        logs={"folds": StepLog(tuple(frames), {"cells": _cells(shown)})},
+        logs={"folds": StepLog(tuple(frames), {"cells": _cells(shown), **_scores()})},
         stills=(("folds", 0), ("folds", 1), ("folds", 2)),
         legend={
             "weights": "fitted to",
@@ -77,7 +78,7 @@ def _aside(fold: Fold) -> Frame:
 def _predicted(fold: Fold) -> Frame:
     said = (
         f"These constants predict the {fold.n_predicted} rows of "
-        f"{NAMES[fold.left_out]}: the mean error is {fold.mean:.1%}."
+        f"{NAMES[fold.left_out]}: the mean error is {per_cent(fold.mean)}."
     )
     return Frame(said, (fold.layer_s, 100 * fold.mean))
 
@@ -86,9 +87,24 @@ def _last() -> Frame:
     mean = validated()["scores"]["model"]["tpot"]["mean"]
     said = (
         "Every row has been predicted once by constants that never saw its model: "
-        f"together {mean:.1%}, model left out."
+        f"together {per_cent(mean)}, model left out. In each bar: GPU and engine."
     )
     return Frame(said, ("–", 100 * mean))
+
+
+def _scores() -> dict[str, list[dict[str, Any]]]:
+    """The error behind each bar, from the frame on in which it is known."""
+    return {
+        "scores": [
+            {
+                "x": fold.n_predicted + 4,
+                "y": NAMES[fold.left_out],
+                "text": per_cent(fold.mean),
+                "since": 2 * (place + 1),
+            }
+            for place, fold in enumerate(folds("model"))
+        ]
+    }
 
 
 def _cells(shown: list[dict[str, str]]) -> list[dict[str, Any]]:
@@ -106,8 +122,7 @@ def _cells(shown: list[dict[str, str]]) -> list[dict[str, Any]]:
             }
             for since, until in zip(changes, [*changes[1:], len(inks)], strict=True):
                 life = {"since": since, "until": until, "ink": inks[since]}
-                label = text if count >= ROOMY else ""
-                found.append({**place, "text": label, **life})
+                found.append({**place, "text": text, **life})
             start += count
     return found
 
@@ -136,6 +151,26 @@ def predicted_against_measured() -> LiveFigure:
                 (kind < 1) & (mean_error > TOP_BIAS) & (left < ENGINE_LEFT + 1)
             ),
             {"left": "the engine"},
+        ),
+    )
+
+
+def residuals() -> LiveFigure:
+    """Predicted over measured, row by row: which way each engine leans."""
+    return LiveFigure(
+        name="residuals",
+        title="Predicted over measured: each engine leans its own way",
+        chart=charts.residuals,
+        controls=(c.kind(), *c.lean_tables()),
+        readouts=(
+            Readout("trtllm_bias", "Bias on TensorRT-LLM"),
+            Readout("vllm_bias", "Bias on vLLM"),
+            Readout("wide_share", "Rows off by more than a quarter"),
+        ),
+        sentence=(
+            "Of the {kind}, cross-validated: the bias is {trtllm_bias} "
+            "on TensorRT-LLM and {vllm_bias} on vLLM; {wide_share} of the rows lie "
+            "outside the strip, a quarter to either side."
         ),
     )
 
