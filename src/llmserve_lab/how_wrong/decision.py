@@ -12,14 +12,15 @@ from math import ceil
 
 from llmserve_lab.how_wrong import example
 from llmserve_lab.validation import Band, MeasuredRow, Setting, achieved, band
-from llmserve_lab.validation.bands import Predicted
+from llmserve_lab.validation.bands import Predicted, stretch
+from llmserve_lab.validation.prediction import Kind
 
 TPOT_S, TTFT_S = 0.020, 1.0  # promised: the longest mean times that users are given
 ASKED_PER_S = 40_000.0  # output tokens that all users together ask for, per second
 
 
 @dataclass(frozen=True)
-class Load:
+class PlannedLoad:
     """A server with so many clients: mean times and rate, predicted and at the end.
 
     The end of a band is where the server is worst: longest times, lowest rate.
@@ -47,7 +48,7 @@ class Load:
 
 
 @cache
-def loads() -> tuple[Load, ...]:
+def loads() -> tuple[PlannedLoad, ...]:
     """The example's rows as a planner would see them."""
     rows = example.predictor()
     times, measured = rows.predict(achieved()), rows.measured
@@ -58,7 +59,7 @@ def loads() -> tuple[Load, ...]:
             float(each[place]) for each in (times.tpot, times.ttft, times.e2e)
         )
         found.append(
-            Load(
+            PlannedLoad(
                 row.clients,
                 tpot_s,
                 error_band("tpot", row).around(tpot_s)[1],
@@ -85,12 +86,17 @@ def error_band(kind: Predicted, row: MeasuredRow) -> Band:
     return found
 
 
-def hoped() -> Load:
+def power(kind: Kind) -> float:
+    """The power to which the factor of the nearest errors is raised in a band."""
+    return stretch(kind)
+
+
+def hoped() -> PlannedLoad:
     """The most clients with which the predictions alone keep the promises."""
     return [each for each in loads() if each.hopes][-1]
 
 
-def planned() -> Load:
+def planned() -> PlannedLoad:
     """The most clients with which the worse ends keep them."""
     return [each for each in loads() if each.keeps][-1]
 

@@ -60,7 +60,8 @@ def check(model: Model) -> str:
     said = f"{sizes} on {len(error)} rows"
     if mean > GOOD:
         where = "too short" if bias < 0 else "too long"
-        return f"not yet: {said};\n most of your times are {where}. {per_cent(GOOD, 0)} would do."
+        enough = f"{per_cent(GOOD, 0)} would do."
+        return f"not yet: {said};\n most of your times are {where}. {enough}"
     if abs(bias) > BIASED:
         return f"not yet: {said}; the errors have one sign."
     return f"well done: {said}."

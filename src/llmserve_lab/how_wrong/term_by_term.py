@@ -20,7 +20,7 @@ from llmserve_lab.validation.protocol import protocol_of
 
 
 @dataclass(frozen=True)
-class Term:
+class CostTerm:
     """A term of the time per output token: what it is, how it is computed, seconds."""
 
     name: str
@@ -61,7 +61,7 @@ def products(cost: IterationCost, found: Exposure) -> tuple[Products, Products]:
     return parts[0], parts[1]
 
 
-def terms(reached: ServingConstants | None = None) -> tuple[Term, ...]:
+def terms(reached: ServingConstants | None = None) -> tuple[CostTerm, ...]:
     """All terms of the largest load of the example; their sum is the prediction."""
     reached = achieved() if reached is None else reached
     bill, found = counted()
@@ -73,50 +73,51 @@ def terms(reached: ServingConstants | None = None) -> tuple[Term, ...]:
     link = bill.link_bw * reached.link / 1e9
     read = f"{1e3 * cost.weights_s:.3f} ms"
     return (
-        Term(
+        CostTerm(
             "weights and products, no prompt",
             f"{per_cent(calm.share, 2)} of iterations: read "
-            f"{bill.weight_bytes / 1e9:.2f} GB at {speed:.3f} TB/s = {read}; compute {calm.tokens:.1f} tokens × "
+            f"{bill.weight_bytes / 1e9:.2f} GB at {speed:.3f} TB/s = {read}; "
+            f"compute {calm.tokens:.1f} tokens × "
             f"{bill.row_flops / 1e9:.1f} GFLOP at {flops:,.0f} TFLOP/s = "
             f"{1e3 * calm.computing_s:.2f} ms, of which half is hidden",
             calm.share * calm.seconds,
         ),
-        Term(
+        CostTerm(
             "weights and products, with a prompt",
             f"{per_cent(busy.share, 2)} of iterations: compute {busy.tokens:,.0f} "
             "tokens = "
             f"{1e3 * busy.computing_s:.2f} ms; reading as above, half hidden",
             busy.share * busy.seconds,
         ),
-        Term(
+        CostTerm(
             "cache",
             f"{found.kv_tokens:,.0f} tokens × {bill.kv_token_bytes / 1e3:.2f} kB at "
             f"{speed:.3f} TB/s",
             found.kv_tokens * cost.kv_token_s,
         ),
-        Term(
+        CostTerm(
             "attention of queries and keys",
             f"{found.pairs:,.0f} pairs × {bill.pair_flops / 1e6:.3f} MFLOP at "
             f"{bill.peak_16 * reached.compute / 1e12:,.0f} TFLOP/s",
             found.pairs * cost.pair_s,
         ),
-        Term(
+        CostTerm(
             "link",
             f"{rows:.1f} tokens × {bill.row_bytes / 1e6:.3f} MB at {link:.1f} GB/s",
             rows * cost.collective_row_s,
         ),
-        Term(
+        CostTerm(
             "layers",
             f"{bill.n_layers:.0f} × {1e6 * reached.layer_s:.2f} µs",
             cost.overhead_s,
         ),
-        Term(
+        CostTerm(
             "layers, three times more with a prompt",
             f"{per_cent(found.prompts, 2)} of iterations: 3 × "
             f"{1e3 * cost.overhead_s:.3f} ms",
             found.prompts * cost.prompt_s,
         ),
-        Term(
+        CostTerm(
             "requests",
             f"{found.requests:.1f} × {1e6 * reached.request_s:.2f} µs",
             found.requests * cost.request_s,

@@ -170,8 +170,8 @@ def stretch(kind: Kind) -> float:
 def half_width(error: Floats) -> float:
     """Size of the logarithm of predicted / measured that 90 % of the errors stay below.
 
-    A factor either way, and not two ends: an engine that nobody has measured may lean
-    to the other side.
+    A factor either way, and not two ends: an engine without a measured row may lean to
+    the other side.
     """
     return float(np.percentile(np.abs(np.log1p(error)), 100 * INSIDE))
 

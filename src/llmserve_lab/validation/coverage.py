@@ -123,7 +123,7 @@ def share(found: Mapping[str, Trial], stretch: float) -> float:
 
 
 def coverage(predictor: Predictor) -> dict[str, Any]:
-    """Stretch by kind; by label, kind and name: rows, and shares inside by each rule."""
+    """Stretch by kind; by label, kind and name: rows, shares inside by each rule."""
     found = trials(predictor)
     stretch = {kind: stretch_of(found, kind) for kind in KINDS}
     return {

@@ -62,9 +62,15 @@ def left() -> Choice:
 
 
 def error_tables() -> tuple[Lookup, ...]:
-    """Mean, median and bias of the errors, in per cent, by time and by what is left."""
+    """Mean, median and biases of the errors, in per cent, by time and what is left."""
     by = ("kind", "left")
-    made = {"mean_error": mean_error, "median_error": median_error, "bias": bias}
+    made = {
+        "mean_error": mean_error,
+        "median_error": median_error,
+        "bias": bias,
+        "trtllm_bias": _leans("trtllm"),
+        "vllm_bias": _leans("vllm"),
+    }
     return tuple(
         Lookup(name, by, _per_cent(measure), PER_CENT) for name, measure in made.items()
     )
@@ -77,34 +83,14 @@ def _per_cent(measure: Any) -> tuple[Any, ...]:
     )
 
 
-def lean_tables() -> tuple[Lookup, ...]:
-    """By time: bias of two engines, and rows off by more than a quarter, in per cent.
+def _leans(engine: str) -> Callable[[Kind, str], float]:
+    """A measure: the bias on the rows of one engine."""
 
-    The model is left out; of TTFT only rows with a public script count.
-    """
-    by = ("kind",)
-    engines = (
-        Lookup(f"{engine}_bias", by, _each_kind(_leans(engine)), PER_CENT)
-        for engine in ("trtllm", "vllm")
-    )
-    return (*engines, Lookup("wide_share", by, _each_kind(_wide), PER_CENT))
-
-
-def _each_kind(measure: Callable[[Kind], float]) -> tuple[float, ...]:
-    return tuple(round(100 * measure(kind), 1) for kind in KINDS.values())
-
-
-def _leans(engine: str) -> Callable[[Kind], float]:
-    def lean(kind: Kind) -> float:
-        rows, error = chosen(kind, "model")
+    def lean(kind: Kind, left: str) -> float:
+        rows, error = chosen(kind, left)
         return float(error[[row.engine == engine for row in rows]].mean())
 
     return lean
-
-
-def _wide(kind: Kind) -> float:
-    ratio = 1 + chosen(kind, "model")[1]
-    return float(((ratio > QUARTER) | (ratio < 1 / QUARTER)).mean())
 
 
 def switches() -> tuple[Choice, ...]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from llmserve_lab.formula.text import si
 from llmserve_lab.how_wrong import example
-from llmserve_lab.how_wrong.page.tables import full_cache, full_server
-from llmserve_lab.how_wrong.pairs import cache_requests
+from llmserve_lab.how_wrong.page.other_tables import full_server
+from llmserve_lab.how_wrong.pairs import cache_requests, full_cache
 from llmserve_lab.how_wrong.term_by_term import sheet_ms, terms
 from llmserve_lab.page.palette import GREY, INK, SERIES
 from llmserve_lab.page.still import StaticFigure, figure_style
@@ -44,10 +44,10 @@ def end_of_the_cache() -> StaticFigure:
     axes.axvline(room, color=GREY.light, linewidth=0.9)
     axes.annotate(
         f"room for {room:.0f} requests",
-        (room, 3.0),
-        xytext=(-5, 0),
+        (room, 0.2),
+        xytext=(5, 0),
         textcoords="offset points",
-        ha="right",
+        ha="left",
     )
     axes.set(xscale="log", yscale="log", xlabel="clients (log)", ylabel="TTFT (s, log)")
     axes.set_xticks(clients, [str(each) for each in clients])
@@ -90,7 +90,7 @@ def token() -> StaticFigure:
     axes.set(xlabel="time per output token (ms)", xlim=(0, 1.2 * measured))
     axes.grid(axis="y", visible=False)
     axes.legend(loc="upper center", ncols=4, bbox_to_anchor=(0.45, 1.3), handlelength=1)
-    said = ", ".join(f"{name} {value:.2f} ms" for name, value in parts.items())
+    said = ", ".join(f"{name} {value:.3f} ms" for name, value in parts.items())
     return StaticFigure.of(
         figure,
         sentence=(

@@ -139,9 +139,9 @@ predict_left = Question(
         Hint(lambda: 2.0, "The datasheet alone, with nothing fitted, is that far off."),
     ),
     why=lambda: (
-        f"{per_cent(_fold_error())}. The model's size, the GPU's bandwidth and its peak are "
-        "known; the constants only say what share of them is reached, and that hardly "
-        "depends on the model."
+        f"{per_cent(_fold_error())}. The model's size, the GPU's bandwidth and its "
+        "peak are known; the constants only say what share of them is reached, and "
+        "that hardly depends on the model."
     ),
 )
 predict_term = Question(
