@@ -27,6 +27,7 @@ from llmserve_lab.validation.rows import GENERATIONS, MeasuredRow, dense_rows
 
 NEAREST = 60  # rows
 INSIDE = 0.9  # share of the errors that a band is to hold
+TAILS = (5.0, 95.0)  # percentiles of the errors with as many between them
 FARTHEST = 1.0  # doublings: a setting farther from every row in one number is outside
 OTHER_KIND = 1.0  # doublings that another precision or generation counts for
 
@@ -148,8 +149,7 @@ def datasheet_bound(kind: Predicted) -> Limit:
 
 @cache
 def _of_time(kind: Kind, setting: Setting) -> Band | Unmeasured:
-    reason = _outside(kind, setting)
-    if reason:
+    if reason := _outside(kind, setting):
         return Unmeasured(reason)
     rows, error, numbers = _known(kind)
     near = nearest(rows, numbers, setting)
@@ -157,6 +157,19 @@ def _of_time(kind: Kind, setting: Setting) -> Band | Unmeasured:
     low, high = (float(np.expm1(sign * half)) for sign in (-1, 1))
     regime = _regime([rows[place] for place in near])
     return Band(low, high, regime, len(near), HOW)
+
+
+def spread(kind: Kind, setting: Setting) -> Band | Unmeasured:
+    """Where the middle nine tenths of the nearest errors lie, as they were measured.
+
+    It describes those rows and promises nothing about others; :func:`band` does.
+    """
+    if reason := _outside(kind, setting):
+        return Unmeasured(reason)
+    rows, error, numbers = _known(kind)
+    near = nearest(rows, numbers, setting)
+    low, high = (float(each) for each in np.percentile(error[near], TAILS))
+    return Band(low, high, _regime([rows[place] for place in near]), len(near))
 
 
 def stretch(kind: Kind) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 from llmserve_lab.validation.bands import (
     INSIDE,
     NEAREST,
+    TAILS,
     Setting,
     half_width,
     logs,
@@ -32,7 +33,6 @@ TRIED = ("model", "system", "engine", "precision")
 STRETCHED_FOR = TRIED[:3]  # a new model, GPU or engine is what a band is asked for
 STEP = 0.1  # of the stretch
 MOST_STRETCH = 5.0
-TAILS = (5.0, 95.0)  # the plain rule, which is scored beside: percentiles of the near
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ RUNG_ROWS = {
     "shares of compute and memory": "+ shares of the peaks",
     "share of the link": "+ share of the link",
     "time per layer": "+ time per layer",
-    "launches of a prompt": "+ launches of a prompt",
+    "launches of a prompt": "+ factor for prompts",
     "time per request": "+ time per request",
     "client": "+ client",
 }
@@ -51,7 +51,8 @@ def ladder(found: list[tuple[str, float, float]]) -> Any:
     y = alt.Y("r:N", sort=order, title=None, axis=alt.Axis(labelLimit=190))
     offset = alt.YOffset("k:N", sort=["TPOT", "TTFT"])
     scale = alt.Scale(domain=[0, 75], nice=False)
-    x = alt.X("v:Q", title=MAPE, scale=scale)
+    axis = alt.Axis(tickCount=4)
+    x = alt.X("v:Q", title=MAPE, scale=scale, axis=axis)
     inks = alt.Scale(domain=["TPOT", "TTFT"], range=[ink.css for ink in SERIES[:2]])
     bars = base.mark_bar(clip=True).encode(
         x=x,

@@ -31,21 +31,29 @@ def by_hand() -> Table:
     """The example's rows: measured, by the datasheet, by constants left out."""
     true, sheet, book = (example.worked(name) for name in example.MACHINES)
     rows = [
-        (own.clients, own.shown, low.shown, low.error, made.shown, made.error)
+        tuple(
+            str(cell).removesuffix(" ms").removesuffix(" %")
+            for cell in (
+                own.clients, own.shown, low.shown, low.error, made.shown, made.error
+            )
+        )
         for own, low, made in zip(true, sheet, book, strict=True)
+    ]  # fmt: skip
+    ends = [
+        (words, "", "", *(each.removesuffix(" %") for each in (first, "", last)))
+        for words, first, last in (
+            ("size", example.mean_of(sheet), example.mean_of(book)),
+            ("bias", example.bias_of(sheet), example.bias_of(book)),
+        )
     ]
-    sheet_words, book_words = (
-        (f"size {example.mean_of(each)}", f"bias {example.bias_of(each)}")
-        for each in (sheet, book)
-    )
     return Table(
-        "TPOT of Llama-3.1-70B (FP8) on four H100, vLLM, prompts and answers of about "
-        "a thousand tokens",
-        ("clients", "measured", "datasheet", "error", "book", "its error"),
-        [*rows, ("mean", "", *sheet_words, *book_words)],
+        "TPOT in ms, errors in per cent: Llama-3.1-70B (FP8) on four H100, vLLM, "
+        "prompts and answers of about a thousand tokens",
+        ("clients", "measured", "sheet", "error", "book", "error"),
+        [*rows, *ends],
         notes=(
-            "Datasheet: nothing fitted. Book: cross-validated, by constants that never "
-            "saw a row of this model.",
+            "Sheet: the datasheet, nothing fitted. Book: cross-validated, by constants "
+            "that never saw a row of this model. Size: mean size of the errors.",
         ),
     )
 
@@ -116,8 +124,8 @@ def constants() -> Table:
         notes=(
             "Range: least and most, one model, GPU, engine or precision left out.",
             "TPOT, TTFT: mean error with this constant as in the datasheet, nothing "
-            "fitted again. Both shares go together, with the two numbers set beside "
-            "them; with the time per layer goes the factor of prompts.",
+            "fitted again. Both shares go together, with the overlap and the credit for "
+            "fewer bits (next section); with the time per layer, the factor for prompts.",
         ),
     )
 
