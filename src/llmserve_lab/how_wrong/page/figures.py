@@ -138,14 +138,14 @@ def residuals() -> LiveFigure:
             Readout("mean_error", "Mean error"),
             Readout("median_error", "Median"),
             Readout("bias", "Bias"),
-            Readout("trtllm_bias", "Bias, TensorRT-LLM"),
-            Readout("vllm_bias", "Bias, vLLM"),
+            Readout("tensorrt_lean", "Lean on TensorRT-LLM"),
+            Readout("vllm_lean", "Lean on vLLM"),
         ),
         sentence=(
             "Predicted: {kind}; left out: {left}. The mean absolute percentage error "
             "is {mean_error}, half of the rows are closer than {median_error}, and the "
-            "bias is {bias}: {trtllm_bias} on TensorRT-LLM, {vllm_bias} on vLLM. The "
-            "strip is a factor of 1¼ to either side."
+            "bias is {bias}. It leans by {tensorrt_lean} on TensorRT-LLM, by "
+            "{vllm_lean} on vLLM. The strip is a factor of 1¼ to either side."
         ),
         goal=Goal(
             "find what to leave out so that TPOT has a mean error above eight per "

@@ -124,8 +124,9 @@ def constants() -> Table:
         notes=(
             "Range: least and most, one model, GPU, engine or precision left out.",
             "TPOT, TTFT: mean error with this constant as in the datasheet, nothing "
-            "fitted again. Both shares go together, with the overlap and the credit for "
-            "fewer bits (next section); with the time per layer, the factor for prompts.",
+            "fitted again. Both shares go together, with the overlap and the credit "
+            "for fewer bits (next section); with the time per layer goes the factor "
+            "for prompts.",
         ),
     )
 
