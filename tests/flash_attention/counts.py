@@ -177,34 +177,47 @@ def tiled_limit(rng: random.Random) -> Case:
     return Case(f.TILED_LIMIT.given(known), slope(TILED, known, rng))
 
 
-@counts(f.SHARED_BYTES, by="executed")
-def shared_bytes(rng: random.Random) -> Case:
-    """What the kernel has read for its largest visit, the other stages beside it."""
-    known = drawn(rng) | {"n_stages": float(rng.randint(1, 3))}
-    tile = int(known["tile_rows"]), int(known["tile_keys"])
-    stages = known["n_stages"]
-    largest = 0.0
+def on_chip(known: Setting, rng: random.Random) -> tuple[float, float]:
+    """Bytes in shared memory and in registers at the largest visit of a run."""
+    shared, registers = [0.0], [0.0]
 
     def look(visit: Any) -> None:
-        nonlocal largest
         rows, keys = visit.scores.shape[-2:]
-        held = (rows + stages * 2 * keys) * known["d_head"]
-        largest = max(largest, held)
+        held = (rows + known["n_stages"] * 2 * keys) * known["d_head"]
+        shared.append(held * known["bytes_number"])
+        kept = visit.scores.size + visit.state.mixed.size
+        registers.append(kept * known["bytes_sum"])
 
     long = arrays(known | {"prompt_len": 3 * known["tile_rows"]}, rng)
-    flash_attention(*long, tile_rows=tile[0], tile_keys=tile[1], watch=look)
-    return Case(f.SHARED_BYTES.given(known), largest * known["bytes_number"])
+    flash_attention(
+        *long,
+        tile_rows=int(known["tile_rows"]),
+        tile_keys=int(known["tile_keys"]),
+        watch=look,
+    )
+    return max(shared), max(registers)
+
+
+def chip(rng: random.Random) -> Setting:
+    more = {"n_stages": float(rng.randint(1, 3)), "bytes_sum": 4.0}
+    return drawn(rng) | more | {"shared_room": 96.5, "register_room": 128.5}
+
+
+@counts(f.SHARED_BYTES, by="executed")
+def shared_bytes(rng: random.Random) -> Case:
+    known = chip(rng)
+    return Case(f.SHARED_BYTES.given(known), on_chip(known, rng)[0])
 
 
 @counts(f.REGISTER_BYTES, by="executed")
 def register_bytes(rng: random.Random) -> Case:
-    """Scores and running output of the largest visit."""
-    known = drawn(rng) | {"bytes_sum": 4.0}
-    held: list[int] = []
-    flash_attention(
-        *arrays(known | {"prompt_len": 3 * known["tile_rows"]}, rng),
-        tile_rows=int(known["tile_rows"]),
-        tile_keys=int(known["tile_keys"]),
-        watch=lambda visit: held.append(visit.scores.size + visit.state.mixed.size),
-    )
-    return Case(f.REGISTER_BYTES.given(known), max(held) * known["bytes_sum"])
+    known = chip(rng)
+    return Case(f.REGISTER_BYTES.given(known), on_chip(known, rng)[1])
+
+
+@counts(f.CHIP_SHARE, by="executed")
+def chip_share(rng: random.Random) -> Case:
+    known = chip(rng)
+    shared, registers = on_chip(known, rng)
+    tighter = max(shared / known["shared_room"], registers / known["register_room"])
+    return Case(f.CHIP_SHARE.given(known), tighter)

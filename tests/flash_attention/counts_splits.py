@@ -23,9 +23,9 @@ def running_sum(rng: random.Random) -> Case:
         [rng.gauss(0, 3) for _ in range(n)] for n in (3, rng.randint(1, 4))
     )
     state = RunningSoftmax.empty((1,), 1)
-    state.add(np.array([first]), np.ones((1, len(first), 1)))
+    state.add(np.array([first]), np.ones((len(first), 1)))
     known = {"sum_before": float(state.total[0]), "max_before": float(state.highest[0])}
-    state.add(np.array([second]), np.ones((1, len(second), 1)))
+    state.add(np.array([second]), np.ones((len(second), 1)))
     known["max_now"] = float(state.highest[0])
     known["tile_sum"] = float(np.exp(np.array(second) - known["max_now"]).sum())
     return Case(known, float(state.total[0]))
@@ -155,3 +155,12 @@ def decode_attn_s(rng: random.Random) -> Case:
     ends = [end for _, _, end in dealt_out(known)]
     given = f.DECODE_ATTN_S.given(known)
     return Case(given, max(ends) + merge_s(known, rng))
+
+
+@counts(f.LEAST_READ_S, by="enumerated")
+def least_read_s(rng: random.Random) -> Case:
+    """All bytes of all blocks, one after another, at the whole bandwidth."""
+    known = drawn(rng)
+    total = sum(blocks(known))
+    reached = known["hbm_bw"] * known["eff_mem"]
+    return Case(f.LEAST_READ_S.given(known), total / reached)

@@ -123,7 +123,7 @@ def test_the_running_softmax_is_the_softmax_at_every_cut(
     state = RunningSoftmax.empty((1,), 1)
     for part in (slice(0, cut), slice(cut, None)):
         if len(scores[part]):
-            state.add(np.array([scores[part]]), values[part][np.newaxis, :, np.newaxis])
+            state.add(np.array([scores[part]]), values[part][:, np.newaxis])
     weights = np.exp(np.array(scores) - max(scores))
     assert state.output[0, 0] == pytest.approx(weights @ values / weights.sum())
     assert state.log_sum_exp[0] == pytest.approx(np.logaddexp.reduce(scores))
@@ -145,8 +145,8 @@ def test_merging_in_any_grouping_is_the_same(logs: list[float]) -> None:
 def test_a_lost_factor_is_seen() -> None:
     """Without the rescaling the second tile would be weighed wrongly."""
     state = RunningSoftmax.empty((1,), 1)
-    state.add(np.array([[1.0]]), np.array([[[1.0]]]))
-    factor = state.add(np.array([[3.0]]), np.array([[[0.0]]]))
+    state.add(np.array([[1.0]]), np.array([[1.0]]))
+    factor = state.add(np.array([[3.0]]), np.array([[0.0]]))
     assert factor[0] == pytest.approx(np.exp(-2.0))
     assert state.output[0, 0] == pytest.approx(1 / (1 + np.exp(2.0)))
 
@@ -226,7 +226,7 @@ def test_what_is_no_number_is_refused(name: str, wrong: float) -> None:
 def test_a_score_that_is_no_number_is_refused() -> None:
     state = RunningSoftmax.empty((1,), 1)
     with pytest.raises(ValueError, match="scores must be numbers or -inf, got nan"):
-        state.add(np.array([[np.nan]]), np.ones((1, 1, 1)))
+        state.add(np.array([[np.nan]]), np.ones((1, 1)))
     with pytest.raises(ValueError, match="every row must see a key, got one"):
         _ = state.output
 

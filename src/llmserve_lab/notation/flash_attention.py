@@ -103,6 +103,18 @@ register_bytes = Positive(
     r"M_{\mathrm{reg}}", "byte", "registers that scores and sums of a tile take"
 )
 
+shared_room = Positive(
+    r"M_{\mathrm{sh}}^{\max}", "byte", "shared memory that a thread block may take"
+)
+register_room = Positive(
+    r"M_{\mathrm{reg}}^{\max}", "byte", "registers of a multiprocessor"
+)
+chip_share = Positive(
+    r"\varphi_{\mathrm{chip}}",
+    "dimensionless",
+    "room on chip that a tile takes, over what there is, where it is tighter",
+)
+
 n_sms = Count(r"N_{\mathrm{SM}}", "dimensionless", "multiprocessors of the GPU")
 n_split = Count(r"n_{\mathrm{split}}", "dimensionless", "splits of the keys")
 work_blocks = Positive(
@@ -123,4 +135,9 @@ merge_bytes = Positive(
 merge_s = Quantity(r"t_{\mathrm{merge}}", "s", "time of the merge")
 decode_attn_s = Positive(
     r"t_{\mathrm{att}}^{\mathrm{dec}}", "s", "time of attention of a layer, in decode"
+)
+least_read_s = Positive(
+    r"t_{\mathrm{kv}}^{\min}",
+    "s",
+    "least time to read keys and values of a layer, all multiprocessors at work",
 )

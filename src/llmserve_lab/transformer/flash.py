@@ -128,6 +128,8 @@ class _Walk:
 
     def _take_rows(self, rows: slice) -> None:
         """A tile of queries [h_kv, h / h_kv, n, d_k], and the state of its rows."""
+        if self.outer == "queries":
+            self._put(self.rows)
         query, key, value = self.arrays
         q, kv_heads = self.hbm.read("query", query[rows]), key.shape[1]
         grouped = q.reshape(len(q), kv_heads, -1, q.shape[-1])
@@ -146,14 +148,26 @@ class _Walk:
             self.hbm.write(name, part)
 
     def finish(self) -> Array:
-        """Divide by the sums; with queries outside this is the only writing."""
-        for rows, state in self.states.values():
-            total = np.where(state.total > 0, state.total, 1.0)[..., np.newaxis]
-            heads = (state.mixed / total).transpose(2, 0, 1, 3)
-            self.out[rows] = heads.reshape(len(heads), *self.out.shape[1:])
-            if self.outer == "queries":
-                self.hbm.write("output", self.out[rows])
+        """Output of all rows; what is still on chip is written."""
+        if self.outer == "queries":
+            self._put(self.rows)
+            return self.out
+        for rows in [rows for rows, _ in self.states.values()]:
+            self._settle(rows)
         return self.out
+
+    def _put(self, rows: slice | None) -> None:
+        """Rows that leave the chip for good: their output is written."""
+        if rows is not None:
+            self.hbm.write("output", self._settle(rows))
+
+    def _settle(self, rows: slice) -> Array:
+        """Divide the mixture of some rows by their sums: their output [n, h, d_v]."""
+        _, state = self.states[rows.start]
+        total = np.where(state.total > 0, state.total, 1.0)[..., np.newaxis]
+        heads = (state.mixed / total).transpose(2, 0, 1, 3)
+        self.out[rows] = heads.reshape(len(heads), *self.out.shape[1:])
+        return self.out[rows]
 
 
 def _parts(state: RunningSoftmax) -> Iterable[tuple[str, Array]]:

@@ -20,7 +20,7 @@ from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution
 
 @dataclass
 class RunningSoftmax:
-    """Running maximum […], running sum […] and mixed values […, d_v] of some rows."""
+    """Maximum […, n], sum […, n] and mixed values […, n, d_v] of rows, so far."""
 
     highest: Array
     total: Array
@@ -34,12 +34,12 @@ class RunningSoftmax:
         return cls(np.full(shape, -np.inf), np.zeros(shape), zero)
 
     def add(self, scores: Array, value: Array, *, run: Execution = PLAIN) -> Array:
-        """Take in the scores […, m] and values […, m, d_v] of one tile.
+        """Take in the scores […, n, m] and values […, m, d_v] of one tile.
 
         A score of −∞ is a key that the row may not see.
 
         Returns:
-            The factor […] by which what was there has been rescaled.
+            The factor […, n] by which what was there has been rescaled.
 
         Raises:
             ValueError: a score is not a number, or +∞.
@@ -59,7 +59,7 @@ class RunningSoftmax:
 
     @property
     def output(self) -> Array:
-        """Attention's output […, d_v]: the mixture over its sum.
+        """Attention's output […, n, d_v]: the mixture over its sum.
 
         Raises:
             ValueError: a row has seen no key at all.
@@ -70,7 +70,7 @@ class RunningSoftmax:
 
     @property
     def log_sum_exp(self) -> Array:
-        """Log of the sum of exp(score) […]: maximum and sum in one number."""
+        """Log of the sum of exp(score) […, n]: maximum and sum in one number."""
         return np.asarray(self.highest + np.log(self.total))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from llmserve_lab import notation as q
 from llmserve_lab.formula.derive import ceiling, minimum
 from llmserve_lab.formula.formula import Formula
@@ -12,6 +14,7 @@ DECODING = "Dao et al. 2023"
 __all__ = [
     "BUSY_SHARE",
     "DECODE_ATTN_S",
+    "LEAST_READ_S",
     "MERGED_OUT",
     "MERGE_BYTES",
     "MERGE_S",
@@ -26,6 +29,38 @@ def _exp(item: object) -> object:
     import sympy
 
     return sympy.exp(item)
+
+
+def _split_read_s(
+    waves: Any,
+    n_sms: Any,
+    key_and_value: Any,
+    context: Any,
+    d_head: Any,
+    bytes_kv: Any,
+    n_split: Any,
+    hbm_bw: Any,
+    eff_mem: Any,
+) -> Any:
+    """Waves times what a block reads, at a multiprocessor's share of the bandwidth."""
+    block = key_and_value * context * d_head * bytes_kv / n_split
+    return waves * block * n_sms / (hbm_bw * eff_mem)
+
+
+def _least_read_s(
+    block_per_head: Any,
+    batch: Any,
+    n_kv_heads: Any,
+    key_and_value: Any,
+    context: Any,
+    d_head: Any,
+    bytes_kv: Any,
+    hbm_bw: Any,
+    eff_mem: Any,
+) -> Any:
+    """Every key and value of the layer, at the whole bandwidth."""
+    head = key_and_value * context * d_head * bytes_kv
+    return block_per_head * batch * n_kv_heads * head / (hbm_bw * eff_mem)
 
 
 RUNNING_SUM = Formula(
@@ -74,15 +109,7 @@ WAVES = Formula(
 )
 SPLIT_READ_S = Formula(
     result=q.split_read_s,
-    expr=lambda waves, n_sms, key_and_value, context, d_head, bytes_kv, n_split, hbm_bw, eff_mem: (  # noqa: E501
-        waves
-        * n_sms
-        * key_and_value
-        * context
-        * d_head
-        * bytes_kv
-        / (n_split * hbm_bw * eff_mem)
-    ),
+    expr=_split_read_s,
     uses=(WAVES,),
     title="Time of the splits",
     source="counted",
@@ -114,4 +141,11 @@ DECODE_ATTN_S = Formula(
     title="Time of attention in decode",
     source="counted",
     holds="memory-bound: computing hides behind reading; one layer, one new token",
+)
+LEAST_READ_S = Formula(
+    result=q.least_read_s,
+    expr=_least_read_s,
+    title="Least time of attention in decode",
+    source="counted",
+    holds="every key and value of the layer is read once, at the whole bandwidth",
 )

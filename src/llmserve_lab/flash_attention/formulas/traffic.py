@@ -7,14 +7,17 @@ answers is in them.
 
 from __future__ import annotations
 
+from typing import Any
+
 from llmserve_lab import notation as q
-from llmserve_lab.formula.derive import at, ceiling, limit
+from llmserve_lab.formula.derive import at, ceiling, limit, maximum
 from llmserve_lab.formula.formula import Formula
 
 FLASH = "Dao et al. 2022"
 FLASH_2 = "Dao 2023"
 
 __all__ = [
+    "CHIP_SHARE",
     "HEAD_FLOPS",
     "KEYS_READ",
     "ONCE_BYTES",
@@ -32,6 +35,38 @@ __all__ = [
     "TILED_INTENSITY",
     "TILED_LIMIT",
 ]
+
+
+def _outer_keys_bytes(
+    bytes_number: Any,
+    key_and_value: Any,
+    prompt_len: Any,
+    d_head: Any,
+    state_rows: Any,
+    rows_visited: Any,
+    two_sums: Any,
+) -> Any:
+    """Keys and values once, queries at each visit, the state there and back."""
+    return bytes_number * (
+        key_and_value * prompt_len * d_head
+        + state_rows * rows_visited * d_head
+        + state_rows * (2 * rows_visited - prompt_len) * (d_head + two_sums)
+    )
+
+
+def _shared_bytes(
+    bytes_number: Any,
+    d_head: Any,
+    state_rows: Any,
+    tile_rows: Any,
+    n_stages: Any,
+    key_and_value: Any,
+    tile_keys: Any,
+) -> Any:
+    """A tile of queries, and for each stage a tile of keys and one of values."""
+    on_chip = state_rows * tile_rows + n_stages * key_and_value * tile_keys
+    return bytes_number * d_head * on_chip
+
 
 SQUARE_BYTES = Formula(
     result=q.square_bytes,
@@ -90,14 +125,7 @@ ROWS_VISITED = Formula(
 )
 OUTER_KEYS_BYTES = Formula(
     result=q.outer_keys_bytes,
-    expr=lambda bytes_number, key_and_value, prompt_len, d_head, state_rows, rows_visited, two_sums: (  # noqa: E501
-        bytes_number
-        * (
-            key_and_value * prompt_len * d_head
-            + state_rows * rows_visited * d_head
-            + state_rows * (2 * rows_visited - prompt_len) * (d_head + two_sums)
-        )
-    ),
+    expr=_outer_keys_bytes,
     uses=(ROWS_VISITED,),
     title="Memory traffic in tiles, loop over keys outside",
     source=f"{FLASH}, algorithm 1",
@@ -174,11 +202,7 @@ TILED_LIMIT = Formula(
 )
 SHARED_BYTES = Formula(
     result=q.shared_bytes,
-    expr=lambda bytes_number, d_head, state_rows, tile_rows, n_stages, key_and_value, tile_keys: (  # noqa: E501
-        bytes_number
-        * d_head
-        * (state_rows * tile_rows + n_stages * key_and_value * tile_keys)
-    ),
+    expr=_shared_bytes,
     title="Shared memory of the tiles",
     source="FlashAttention-3, hopper/tile_size.h, counted",
     holds="one tile of queries, and as many of keys and of values as there are stages",
@@ -191,4 +215,14 @@ REGISTER_BYTES = Formula(
     title="Registers of scores and sums",
     source="counted",
     holds="the scores of one tile and the running output, nothing else",
+)
+CHIP_SHARE = Formula(
+    result=q.chip_share,
+    expr=lambda shared_bytes, shared_room, register_bytes, register_room: maximum(
+        shared_bytes / shared_room, register_bytes / register_room
+    ),
+    uses=(SHARED_BYTES, REGISTER_BYTES),
+    title="Room on chip that a tile takes",
+    source="counted",
+    holds="one thread block to a multiprocessor; above one the tile does not fit",
 )
