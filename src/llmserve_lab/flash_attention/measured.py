@@ -123,7 +123,7 @@ def slope_and_rest() -> tuple[float, float]:
 
 def decode_table() -> Table:
     """Measured decodes with and without splits, beside the model."""
-    rows = []
+    rows: list[list[str | int]] = []
     for run in evidence.DECODE_RUNS:
         pairs = (
             (float(run.unsplit_s), decode_bound_s(run, split=False)),
@@ -138,7 +138,7 @@ def decode_table() -> Table:
                 f"{off(predicted, measured):+.0%}",
             )
         ]
-        rows.append((run.batch, run.context, *cells))
+        rows.append([run.batch, run.context, *cells])
     columns = (
         "requests",
         "tokens each",

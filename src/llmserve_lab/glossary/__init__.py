@@ -15,8 +15,8 @@ def terms() -> tuple[Term, ...]:
     Raises:
         ValueError: a name stands for two things.
     """
-    found = (*models.TERMS, *machines.TERMS, *serving.TERMS)
-    found += (*kernels.TERMS, *errors.TERMS)
+    rooms = (models, machines, serving, kernels, errors)
+    found = tuple(term for room in rooms for term in room.TERMS)
     names = [name for term in found for name in term.names]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"names must each stand for one term, got {twice} twice")

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-def _exp(item: object) -> object:
+def _exp(item: Any) -> Any:
     import sympy
 
     return sympy.exp(item)
