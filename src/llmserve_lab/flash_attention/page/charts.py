@@ -138,6 +138,6 @@ def splits() -> Any:
         TIME,
         "y",
         "value",
-        Landmark("least: the whole bandwidth", q.least_read_s, down=-8),
+        Landmark("least: the whole bandwidth", q.least_read_s, down=0),
     )
     return alt.layer(*least, alt.layer(*drawn).encode(x=x, y=y), height=260)

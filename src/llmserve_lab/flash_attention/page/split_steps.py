@@ -111,7 +111,7 @@ def _sentence(count: int, tick: int) -> str:
         return f"One new query and {KEYS} cached keys; attention is cut into {blocks}."
     read = f"{tick * count * TILE} of {KEYS} keys are read"
     work = "one of three" if count == 1 else "all three"
-    return f"After tick {tick} {read}; {work} multiprocessors worked. "
+    return f"After tick {tick}: {read}; {work} multiprocessors worked. "
 
 
 def _found(log: VisitLog, count: int, tick: int) -> str:

@@ -21,7 +21,7 @@ from llmserve_lab.page.step.pictures import lifetimes
 
 Row = dict[str, Any]
 WIDE = 2.2  # of a score
-GRID_X, GRID_Y, KEYS_Y, VALUES_Y = 2.5, 3.0, 1.65, 0.4
+GRID_X, GRID_Y, KEYS_Y, VALUES_Y = 2.5, 3.0, 1.3, 0.15
 STATE_X, STATE_WIDE = 16.6, 2.55
 COLUMNS = ("max", "sum", "mixture / output", "")
 DONE, PALE = 0.22, 0.35
