@@ -66,7 +66,7 @@ SERIES = {
     **{"loop counted": "blue", "touched": "blue"},
     **{"batch 8": "vermillion", "batch 64": "green", "endless": "purple"},
     "as many requests as fit": "blue",
-    **{"plain": "vermillion", "tiled": "blue", "every number once": "green"},
+    **{"plain": "vermillion", "tiled": "blue", "each once": "green"},
     "attention, with its merge": "green",
     **{"read experts": "blue", "compute experts": "gold", "weights of a GPU": "blue"},
     "dispatch and combine": "purple",

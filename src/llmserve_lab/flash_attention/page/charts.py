@@ -35,7 +35,7 @@ WAYS = Cases(
     "way",
     Case("plain", "plain", SERIES[1], f.PLAIN_INTENSITY),
     Case("tiled", "tiled", SERIES[0], f.TILED_INTENSITY),
-    Case("every number once", "once", SERIES[2], f.ONCE_INTENSITY),
+    Case("each once", "once", SERIES[2], f.ONCE_INTENSITY),
 )
 TOO_LARGE = "datum.way == 'tiled' && chip_share > 1"  # the tile does not fit
 FAINT = 0.25
@@ -49,10 +49,12 @@ SPLITS = QuantityAxis(
 )
 TIME = QuantityAxis(
     q.decode_attn_s,
-    "ms",
+    "us",
     words="time of attention, one layer",
     ticks={"tickCount": 5},
 )
+FULL = "held_bytes > hbm_bytes"  # memory is: the batch cannot exist
+LEAST = BoundMark("least time", q.least_read_s, GREY)
 TOTAL = BoundMark("attention, with its merge", f.DECODE_ATTN_S, MEANINGS["cache"])
 
 
@@ -88,16 +90,13 @@ def _points() -> list[Any]:
     )
     opacity = alt.Opacity("seen", type="quantitative", scale=None)
     marks = [points.mark_point(size=170, clip=True).encode(opacity=opacity)]
-    # Names stand on the free side of the roof: below its slope, above its flat part.
+    # Names stand on the free side of the roof, that of the last above it.
+    last, slope = f"datum.way == '{WAYS.cases[-1].name}'", "datum.intensity < ridge"
     places = (
-        ("datum.way != 'every number once'", "left", 11, 15),
-        ("datum.way == 'every number once' && datum.intensity < 3000", "left", -6, -15),
-        (
-            "datum.way == 'every number once' && datum.intensity >= 3000",
-            "right",
-            6,
-            -15,
-        ),
+        (f"!({last}) && {slope}", "left", 11, 15),
+        (f"!({last}) && !({slope})", "right", 11, 20),
+        (f"{last} && {slope}", "right", -11, -9),
+        (f"{last} && !({slope})", "right", 11, -15),
     )
     for which, align, dx, dy in places:
         look: dict[str, Any] = {"align": align, "dx": dx, "dy": dy, "clip": True}
@@ -113,31 +112,55 @@ def splits() -> Any:
     from llmserve_lab.extras import altair as alt
 
     rows = alt.sequence(1, MOST_SPLITS + 1, as_="n")
-    curve = alt.Chart(rows).transform_calculate(
-        n_split="datum.n", value=TOTAL.draw(TIME, n_split="datum.n")
+    curve = (
+        alt.Chart(rows)
+        .transform_calculate(n_split="datum.n", seen=f"{FULL} ? {FAINT} : 1")
+        .transform_calculate(value=TOTAL.draw(TIME, n_split="datum.n"))
     )
-    chosen = alt.Chart(alt.Data(values=[{}])).transform_calculate(
-        n_split="n_split", value=TIME.reads(q.decode_attn_s)
-    )
+    room = curve.transform_calculate(high="1.2 * datum.value")  # for the names
     x, y = SPLITS.on("x", "n_split"), TIME.on("y", "value")
-    ink = TOTAL.ink.css
-    said = chosen.transform_calculate(says="format(datum.value, '.3r') + ' ms'")
-    look: dict[str, Any] = {"dy": -14, "fontWeight": "bold", "fontSize": 13}
-    side = {"expr": "n_split < 8 ? 'left' : 'center'"}
-    named = curve.transform_filter("datum.n == 2").mark_text(
-        text=TOTAL.name, align="left", dx=12, dy=-4, fontWeight="bold", color=ink
-    )
+    ink, seen = TOTAL.ink.css, alt.Opacity("seen:Q", scale=None)
+    look: dict[str, Any] = {"align": "left", "dx": 12, "dy": -12, "color": ink}
+    named = curve.transform_filter("datum.n == 2")
     drawn = [
-        curve.mark_line(color=ink, strokeWidth=2),
-        curve.mark_point(color=ink, size=16),
-        named,
-        chosen.mark_point(color=MEANINGS["new"].css, size=190),
-        said.mark_text(color=INK.css, align=side, **look).encode(text="says:N"),
+        curve.mark_line(color=ink, strokeWidth=2).encode(opacity=seen),
+        curve.mark_point(color=ink, size=16).encode(opacity=seen),
+        named.mark_text(text=TOTAL.name, fontWeight="bold", **look),
     ]
-    least = landmarks(
-        TIME,
-        "y",
-        "value",
-        Landmark("least: the whole bandwidth", q.least_read_s, down=0),
+    layers = alt.layer(*_least(), *drawn, *_chosen()).encode(x=x, y=y)
+    unseen = room.mark_point(opacity=0).encode(x=x, y=TIME.on("y", "high"))
+    return alt.layer(layers, unseen, height=260)
+
+
+def _least() -> list[Any]:
+    """A dashed line at the least time, its name on the side where no curve is."""
+    from llmserve_lab.extras import altair as alt
+
+    ends = alt.Chart(alt.Data(values=[{"n_split": 1}, {"n_split": MOST_SPLITS}]))
+    line = ends.transform_calculate(value=LEAST.read(TIME))
+    first = line.transform_filter("datum.n_split == 1")
+    below = {"expr": "batch < 4 ? -7 : 13"}
+    look: dict[str, Any] = {"align": "left", "dx": 5, "dy": below}
+    return [
+        line.mark_line(color=LEAST.ink.css, strokeDash=[4, 3], strokeWidth=1.5),
+        first.mark_text(text=LEAST.name, color=LEAST.ink.css, **look),
+    ]
+
+
+def _chosen() -> list[Any]:
+    """The number of splits that the slider stands at, and its time."""
+    from llmserve_lab.extras import altair as alt
+
+    chosen = (
+        alt.Chart(alt.Data(values=[{}]))
+        .transform_calculate(n_split="n_split", value=TIME.reads(q.decode_attn_s))
+        .transform_calculate(
+            says=f"{FULL} ? 'memory full' : format(datum.value, '.3r') + ' µs'"
+        )
     )
-    return alt.layer(*least, alt.layer(*drawn).encode(x=x, y=y), height=260)
+    side = {"expr": "n_split < 2 ? 'left' : n_split > 32 ? 'right' : 'center'"}
+    look: dict[str, Any] = {"dy": -16, "fontWeight": "bold", "fontSize": 13}
+    return [
+        chosen.mark_point(color=MEANINGS["new"].css, size=190, opacity=1),
+        chosen.mark_text(color=INK.css, align=side, **look).encode(text="says:N"),
+    ]

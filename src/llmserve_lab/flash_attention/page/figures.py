@@ -12,7 +12,12 @@ from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 from llmserve_lab.page.step.figure import StepFigure
-from llmserve_lab.roofline.formulas import ATTAINABLE_FLOPS, RIDGE
+from llmserve_lab.roofline.formulas import (
+    ATTAINABLE_FLOPS,
+    ITERATION_BYTES,
+    RIDGE,
+    STORED_BYTES,
+)
 from llmserve_lab.running_example import ideal
 
 LENGTHS = (
@@ -32,6 +37,13 @@ ROWS, KEYS = (64.0, 128.0, 256.0, 512.0), (16.0, 32.0, 64.0)  # keys divide rows
 FIRST_ROWS, FIRST_KEYS = 128.0, 64.0
 SPLITS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 17.0, 24.0, 32.0, 64.0)
 BATCHES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+HELD = Verdict(
+    "held",
+    "On one GPU, weights and cache",
+    "hbm_bytes",
+    "held_bytes",
+    ("do not fit", "fit"),
+)
 NEAR = 1.1  # of the least time
 HIGH = 200.0  # FLOP/byte: what the goal asks for
 
@@ -120,27 +132,31 @@ def traffic() -> LiveFigure:
 
 def decode_splits() -> LiveFigure:
     """Attention of a layer in decode against the number of splits."""
-    known = decode(BOOK)
+    machine = ideal()
+    known = {**machine, **decode(BOOK), "stored_bytes": STORED_BYTES.at(machine)}
     names = ("n_heads", "n_kv_heads", "d_head", "n_sms", "bytes_kv", "bytes_sum")
     return LiveFigure(
         name="decode-splits",
-        title="More splits help until every multiprocessor has work, not beyond",
+        title="Splits give idle multiprocessors work, and cost a merge",
         chart=charts.splits,
         controls=(
             Slider(quantity("context"), LENGTHS, float(BOOK), "Tokens in cache, each"),
             Slider(quantity("batch"), BATCHES, 1.0, "Requests in the batch"),
             Slider(quantity("n_split"), SPLITS, 1.0, "Splits of the keys"),
             *_constants(known, *names, "launch_s", "hbm_bw", "eff_mem"),
+            *_constants(known, "kv_bytes_per_token", "stored_bytes", "hbm_bytes"),
         ),
         derived={
             "decode_attn_s": f.DECODE_ATTN_S,
             "least_read_s": f.LEAST_READ_S,
+            "merge_s": f.MERGE_S,
+            "held_bytes": Bound(ITERATION_BYTES, weight_bytes="stored_bytes"),
         },
         readouts=(
             Readout(f.WORK_BLOCKS, "Thread blocks"),
             Readout(f.BUSY_SHARE, "Share of multiprocessors at work"),
             Readout("decode_attn_s", "Attention, one layer"),
-            Readout(f.MERGE_S, "of it the merge"),
+            HELD,
             Readout("least_read_s", "Least time"),
         ),
         sentence=(

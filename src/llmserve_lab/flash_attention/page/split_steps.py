@@ -30,7 +30,7 @@ TICKS = KEYS // TILE
 LEFT, WIDE, HIGH, GAP = 2.6, 3.5, 0.9, 1.05
 LANES_Y, TABLE_Y = 1.0, 5.6
 COLUMNS = ("keys", "max", "sum", "log-sum-exp", "output", "")
-COLUMN_X, COLUMN_WIDE = 2.6, 3.5
+EDGES = (2.6, 5.8, 8.4, 11.0, 17.4, 20.5, 23.6)  # of the table's columns
 RIGHT = LEFT + WIDE * TICKS
 
 
@@ -81,8 +81,8 @@ def _words() -> list[Row]:
     ]
     found.append({"x": LEFT + 1.6, "y": 0.5, "text": "ticks →"})
     for i, name in enumerate(COLUMNS[:-1]):
-        shift = 1.0 if name == "output" else 0.5
-        at = COLUMN_X + COLUMN_WIDE * (i + shift)
+        end = EDGES[-1] if name == "output" else EDGES[i + 1]
+        at = (EDGES[i] + end) / 2
         found.append({"x": round(at, 2), "y": TABLE_Y - 0.45, "text": name})
     return found
 
@@ -194,9 +194,7 @@ def _table(lane: int, steps: list[Step], ink: str) -> dict[Any, Row]:
 def _line(row: int, words: list[str], ink: str) -> dict[Any, Row]:
     y = TABLE_Y + GAP * row
     return {
-        ("table", row, i): _cell(
-            COLUMN_X + COLUMN_WIDE * i, COLUMN_X + COLUMN_WIDE * (i + 1), y, ink, word
-        )
+        ("table", row, i): _cell(EDGES[i], EDGES[i + 1], y, ink, word)
         for i, word in enumerate(words)
         if word
     }

@@ -21,9 +21,9 @@ from llmserve_lab.page.step.pictures import lifetimes
 
 Row = dict[str, Any]
 WIDE = 2.2  # of a score
-GRID_X, GRID_Y, KEYS_Y, VALUES_Y = 2.5, 3.0, 1.3, 0.15
-STATE_X, STATE_WIDE = 16.6, 2.55
-COLUMNS = ("max", "sum", "mixture / output", "")
+GRID_X, GRID_Y, KEYS_Y, VALUES_Y = 3.2, 3.0, 1.3, 0.15
+STATE_X, STATE_WIDE = 17.2, 2.55
+COLUMNS = ("max", "sum", "mixture", "")
 DONE, PALE = 0.22, 0.35
 RIGHT = STATE_X + STATE_WIDE * len(COLUMNS)
 
@@ -65,12 +65,12 @@ def tiles_walked() -> StepFigure:
 
 def _words() -> list[Row]:
     found = [
-        {"x": 1.2, "y": KEYS_Y + 0.45, "text": "keys"},
-        {"x": 1.2, "y": VALUES_Y + 0.45, "text": "values"},
-        {"x": 1.0, "y": GRID_Y - 0.35, "text": "queries"},
+        {"x": 1.5, "y": KEYS_Y + 0.45, "text": "keys"},
+        {"x": 1.5, "y": VALUES_Y + 0.45, "text": "values"},
+        {"x": 1.6, "y": GRID_Y - 0.35, "text": "queries"},
     ]
     for i, name in enumerate(COLUMNS[:2]):
-        at = STATE_X + STATE_WIDE * (i + 0.5)
+        at = STATE_X + STATE_WIDE * (i + 0.5) + 0.5 * (i - 0.5)
         found.append({"x": round(at, 2), "y": GRID_Y - 0.35, "text": name})
     at = STATE_X + STATE_WIDE * 3
     found.append({"x": round(at, 2), "y": GRID_Y - 0.35, "text": COLUMNS[2]})
@@ -105,18 +105,22 @@ def _sentence(step: Step, number: int) -> str:
     now = float(step.highest[-1])
     if step.factor[-1] == 0:
         return tile + (
-            f"Query {last} has seen nothing yet: maximum {now:.1f}, "
+            f"Query {last} had seen nothing before: its maximum is {_number(now)}, its "
             f"sum {step.total[-1]:.2f}."
         )
     if step.factor[-1] == 1:
         return tile + (
-            f"For query {last} no score is above its maximum, {now:.1f}: nothing is "
-            f"rescaled, and the sum grows to {step.total[-1]:.2f}."
+            f"For query {last} no score is above its maximum, {_number(now)}: nothing "
+            f"is rescaled, and the sum grows to {step.total[-1]:.2f}."
         )
     return tile + (
-        f"Query {last} finds a larger score, {now:.1f}: its sum and its mixture are "
+        f"Query {last} finds a larger score, {_number(now)}: sum and mixture are "
         f"multiplied by {step.factor[-1]:.3f} before the new scores are added."
     )
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".replace("-", "−")
 
 
 def _written(log: VisitLog, step: Step) -> str:
@@ -139,7 +143,7 @@ def _picture(
         on_keys = busy and step.keys[0] <= token < step.keys[1]
         y = GRID_Y + token
         found["q", token] = _cell(
-            0.2, 1.9, y, "new" if on_rows else "empty", f"q{token + 1}"
+            0.4, 2.7, y, "new" if on_rows else "empty", f"q{token + 1}"
         )
         x = GRID_X + WIDE * token
         for name, top in (("k", KEYS_Y), ("v", VALUES_Y)):
@@ -173,7 +177,7 @@ def _score(log: VisitLog, number: int, token: int, key: int, *, busy: bool) -> R
     here = step.rows[0] <= token < step.rows[1] and step.keys[0] <= key < step.keys[1]
     if busy and here:
         value = step.scores[token - step.rows[0], key - step.keys[0]]
-        return _cell(x, x + WIDE, y, "compute", f"{value:.1f}")
+        return _cell(x, x + WIDE, y, "compute", _number(value))
     past = any(
         s.rows[0] <= token < s.rows[1] and s.keys[0] <= key < s.keys[1]
         for s in log.steps[: number + 1]
@@ -190,7 +194,7 @@ def _state(
     on_chip = busy and step.rows[0] <= token < step.rows[1]
     if on_chip:
         i = token - step.rows[0]
-        numbers = [f"{step.highest[i]:.1f}", f"{step.total[i]:.2f}"]
+        numbers = [_number(step.highest[i]), f"{step.total[i]:.2f}"]
         numbers += [f"{each:.2f}" for each in step.mixed[i]]
         ink = "compute"
     elif token in written:
