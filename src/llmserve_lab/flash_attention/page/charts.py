@@ -17,7 +17,7 @@ from llmserve_lab.page.live.bound import (
 from llmserve_lab.page.palette import GREY, INK, MEANINGS, SERIES
 from llmserve_lab.roofline.formulas import ATTAINABLE_FLOPS
 
-WEAK, STRONG = 5.0, 1e5  # FLOP/byte
+WEAK, STRONG = 1.0, 1e5  # FLOP/byte
 INTENSITY = QuantityAxis(
     q.intensity,
     domain=(WEAK, STRONG),
@@ -27,7 +27,7 @@ INTENSITY = QuantityAxis(
 COMPUTE = QuantityAxis(
     q.attainable_flops,
     "TFLOP/s",
-    domain=(10.0, 3e3),
+    domain=(3.0, 3e3),
     log=True,
     words="attainable compute, log scale",
 )
@@ -49,7 +49,7 @@ SPLITS = QuantityAxis(
 )
 TIME = QuantityAxis(
     q.decode_attn_s,
-    "us",
+    "µs",
     words="time of attention, one layer",
     ticks={"tickCount": 5},
 )
@@ -84,7 +84,7 @@ def _points() -> list[Any]:
             intensity=WAYS.reads(INTENSITY, q.intensity),
             roof=WAYS.reads(COMPUTE, q.attainable_flops),
             seen=f"{TOO_LARGE} ? {FAINT} : 1",
-            called=f"datum.way + ({TOO_LARGE} ? ' (does not fit)' : '')",
+            called=f"datum.way + ({TOO_LARGE} ? ' (no room)' : '')",
         )
         .encode(color=WAYS.color(legend=False))
     )
@@ -94,7 +94,7 @@ def _points() -> list[Any]:
     last, slope = f"datum.way == '{WAYS.cases[-1].name}'", "datum.intensity < ridge"
     places = (
         (f"!({last}) && {slope}", "left", 11, 15),
-        (f"!({last}) && !({slope})", "right", 11, 20),
+        (f"!({last}) && !({slope})", "left", -10, 22),
         (f"{last} && {slope}", "right", -11, -9),
         (f"{last} && !({slope})", "right", 11, -15),
     )
@@ -125,7 +125,9 @@ def splits() -> Any:
     drawn = [
         curve.mark_line(color=ink, strokeWidth=2).encode(opacity=seen),
         curve.mark_point(color=ink, size=16).encode(opacity=seen),
-        named.mark_text(text=TOTAL.name, fontWeight="bold", **look),
+        named.mark_text(text=TOTAL.name, fontWeight="bold", **look).encode(
+            opacity=seen
+        ),
     ]
     layers = alt.layer(*_least(), *drawn, *_chosen()).encode(x=x, y=y)
     unseen = room.mark_point(opacity=0).encode(x=x, y=TIME.on("y", "high"))
@@ -159,7 +161,8 @@ def _chosen() -> list[Any]:
         )
     )
     side = {"expr": "n_split < 2 ? 'left' : n_split > 32 ? 'right' : 'center'"}
-    look: dict[str, Any] = {"dy": -16, "fontWeight": "bold", "fontSize": 13}
+    look: dict[str, Any] = {"fontWeight": "bold", "fontSize": 13}
+    look["dy"] = {"expr": f"{FULL} ? -34 : -16"}
     return [
         chosen.mark_point(color=MEANINGS["new"].css, size=190, opacity=1),
         chosen.mark_text(color=INK.css, align=side, **look).encode(text="says:N"),
