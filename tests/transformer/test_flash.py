@@ -24,6 +24,7 @@ from llmserve_lab.transformer import (
     merge,
     plain_attention,
     split_decode,
+    tile_reads,
     varlen_attention,
 )
 from llmserve_lab.transformer.arithmetic import Array
@@ -245,3 +246,31 @@ def test_a_split_has_keys(n_split: Any, said: str) -> None:
         split_decode(query, key, value, n_split=n_split, tile_keys=2)
     with pytest.raises(ValueError, match="parts must hold at least 1 split, got none"):
         merge([])
+
+
+@given(
+    prompt_len=st.integers(1, 20),
+    chunk=st.integers(1, 20),
+    tile=st.integers(1, 9),
+)
+@settings(max_examples=examples(60))
+def test_a_prompt_in_chunks_fetches_the_keys_that_are_foretold(
+    prompt_len: int, chunk: int, tile: int
+) -> None:
+    """Chunk after chunk, cached keys too; keys come one by one, so that none is vain."""
+    rng, hbm = np.random.default_rng(0), HbmMeter()
+    query, key, value = rng.standard_normal((3, prompt_len, 1, 2))
+    found = []
+    for start in range(0, prompt_len, chunk):
+        end = min(start + chunk, prompt_len)
+        found.append(
+            flash_attention(
+                query[start:end], key[:end], value[:end],
+                tile_rows=tile, tile_keys=1, hbm=hbm,
+            )
+        )  # fmt: skip
+    np.testing.assert_allclose(
+        np.concatenate(found), plain(query, key, value), rtol=0, atol=1e-10
+    )
+    want = tile_reads(prompt_len=prompt_len, chunk=chunk, tile=tile)
+    assert hbm.reads["key"] == 2 * want

@@ -80,23 +80,3 @@ def prefill(
         meter=meter,
         n_layers=layers,
     )
-
-
-def tile_reads(*, prompt_len: int, chunk: int, tile: int) -> int:
-    """Keys that a tiled kernel fetches for a prompt in chunks, per layer and head.
-
-    Queries are worked off in tiles of ``tile`` rows; each tile fetches every key that
-    its last row may see, cached or new.
-
-    Raises:
-        ValueError: a count is below 1.
-    """
-    sizes = {"prompt_len": prompt_len, "chunk": chunk, "tile": tile}
-    for name, value in sizes.items():
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1 token, got {value}")
-    fetched = 0
-    for prefix in range(0, prompt_len, chunk):
-        end = min(prefix + chunk, prompt_len)
-        fetched += sum(min(start + tile, end) for start in range(prefix, end, tile))
-    return fetched

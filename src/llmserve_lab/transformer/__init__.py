@@ -22,7 +22,7 @@ from llmserve_lab.transformer.packing import (
     masked_attention,
     varlen_attention,
 )
-from llmserve_lab.transformer.tiling import tiles, tiles_of
+from llmserve_lab.transformer.tiling import tile_reads, tiles, tiles_of
 from llmserve_lab.transformer.tiny import tiny_latent, tiny_moe, tiny_shape
 from llmserve_lab.transformer.trace import ShapeAt, ShapeTrace, Tracer, trace
 from llmserve_lab.transformer.weights import Weights, seeded
@@ -57,6 +57,7 @@ __all__ = [
     "plain_attention",
     "seeded",
     "split_decode",
+    "tile_reads",
     "tiles",
     "tiles_of",
     "tiny_latent",

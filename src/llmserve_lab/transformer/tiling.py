@@ -89,3 +89,20 @@ def tiles_of(lengths: Sequence[int], side: int) -> int:
     whole(side=side)
     counts = [-(-length // side) for length in lengths]
     return sum(t * (t + 1) // 2 for t in counts)
+
+
+def tile_reads(*, prompt_len: int, chunk: int, tile: int) -> int:
+    """Keys that a tiled kernel fetches for a prompt in chunks, per layer and head.
+
+    Queries are worked off in tiles of ``tile`` rows; each tile fetches every key that
+    its last row may see, cached or new.
+
+    Raises:
+        TypeError, ValueError: a count is no whole number of at least 1.
+    """
+    whole(of="token", prompt_len=prompt_len, chunk=chunk, tile=tile)
+    fetched = 0
+    for prefix in range(0, prompt_len, chunk):
+        end = min(prefix + chunk, prompt_len)
+        fetched += sum(min(start + tile, end) for start in range(prefix, end, tile))
+    return fetched
