@@ -49,6 +49,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "flash-attention.predict-busy": (
         "One request decodes",
         "each of the 8 key–value heads to one of 132 multiprocessors",
+        "with the four queries that share it",
         "share of the multiprocessors has work",
     ),
     "flash-attention.square": ("scores of one head", "32,000 tokens", "16 bits"),
@@ -65,7 +66,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "steps of 16",
     ),
     "flash-attention.splits": (
-        "eight H100",
+        "eight H100 with tensor parallelism",
         "one of its 8 key–value heads",
         "Four requests",
         "each of the 132 multiprocessors",

@@ -257,7 +257,7 @@ def test_a_split_has_keys(n_split: Any, said: str) -> None:
 def test_a_prompt_in_chunks_fetches_the_keys_that_are_foretold(
     prompt_len: int, chunk: int, tile: int
 ) -> None:
-    """Chunk after chunk, cached keys too; keys come one by one, so that none is vain."""
+    """Chunk after chunk, cached keys too; tiles of one key, so that none is in vain."""
     rng, hbm = np.random.default_rng(0), HbmMeter()
     query, key, value = rng.standard_normal((3, prompt_len, 1, 2))
     found = []
