@@ -47,7 +47,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "bytes read of keys and values",
     ),
     "flash-attention.predict-busy": (
-        "One request decodes",
+        "One request decodes with Llama-3.1-8B",
         "each of the 8 key–value heads to one of 132 multiprocessors",
         "with the four queries that share it",
         "share of the multiprocessors has work",

@@ -18,6 +18,7 @@ from llmserve_lab.transformer.arithmetic import Mask
 from llmserve_lab.transformer.packing import Piece
 
 Outer = Literal["queries", "keys"]
+MOST_TOKENS = 2**22  # of a prompt whose tiles are walked over
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,11 @@ def tile_reads(*, prompt_len: int, chunk: int, tile: int) -> int:
     its last row may see, cached or new.
 
     Raises:
-        TypeError, ValueError: a count is no whole number of at least 1.
+        TypeError: a count is no whole number.
+        ValueError: a count is below 1, or the prompt too long to be played out.
     """
-    whole(of="token", prompt_len=prompt_len, chunk=chunk, tile=tile)
+    whole(of="token", most=MOST_TOKENS, prompt_len=prompt_len)
+    whole(of="token", chunk=chunk, tile=tile)
     fetched = 0
     for prefix in range(0, prompt_len, chunk):
         end = min(prefix + chunk, prompt_len)
