@@ -6,7 +6,8 @@ import numpy as np
 
 from llmserve_lab.catalog.evidence.attention import SHARED_PER_BLOCK
 from llmserve_lab.flash_attention.arguments import BYTES, check_fits, heads
-from llmserve_lab.flash_attention.page.stills import speeds
+from llmserve_lab.flash_attention.page.stills import moved
+from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.page.table import Table
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn
 from llmserve_lab.transformer import (
@@ -20,6 +21,7 @@ from llmserve_lab.transformer.tiling import Outer
 
 LOOPS: dict[str, Outer] = {"queries outside": "queries", "keys outside": "keys"}
 FIRST_LENGTH, MOST_LENGTH = 512, 1024
+FIRST_TILE = 128, 64  # queries and keys
 
 
 def bench() -> Bench:
@@ -27,18 +29,21 @@ def bench() -> Bench:
     first = next(iter(LOOPS))
     knobs: dict[str, Knob] = {
         "prompt_len": Turn("tokens", 1, MOST_LENGTH, FIRST_LENGTH),
-        "tile_rows": Turn("queries of a tile", 1, 512, 128),
-        "tile_keys": Turn("keys of a tile", 1, 512, 64),
+        "tile_rows": Turn("queries of a tile", 1, 512, FIRST_TILE[0]),
+        "tile_keys": Turn("keys of a tile", 1, 512, FIRST_TILE[1]),
         "loop": Choose("loops", tuple(LOOPS), first),
     }
-    return Bench("Bench: your own tile", knobs, show, speeds())
+    tiled, plain, _ = run(FIRST_LENGTH, *FIRST_TILE, LOOPS[first])
+    return Bench(
+        "Bench: your own tile", knobs, show, _picture(FIRST_LENGTH, tiled, plain)
+    )
 
 
-def show(*, prompt_len: int, tile_rows: int, tile_keys: int, loop: str) -> str:
-    """What passed the memory, tiled and plain, and whether the tile fits."""
-    width = int(float(heads()["d_head"]))
-    shared, registers = check_fits(tile_rows, tile_keys, width)
-    rng = np.random.default_rng(0)
+def run(
+    prompt_len: int, tile_rows: int, tile_keys: int, outer: Outer
+) -> tuple[HbmMeter, HbmMeter, float]:
+    """Both kernels on one head: their meters, and how far the outputs are apart."""
+    rng, width = np.random.default_rng(0), int(float(heads()["d_head"]))
     query, key, value = rng.standard_normal((3, prompt_len, 1, width))
     tiled, plain = HbmMeter(), HbmMeter()
     out = flash_attention(
@@ -47,13 +52,34 @@ def show(*, prompt_len: int, tile_rows: int, tile_keys: int, loop: str) -> str:
         value,
         tile_rows=tile_rows,
         tile_keys=tile_keys,
-        outer=LOOPS[loop],
+        outer=outer,
         hbm=tiled,
     )
     mask = causal_mask(prompt_len, prompt_len)
     plain_attention(query[:, 0], key[:, 0], value[:, 0], mask, hbm=plain)
     apart = float(np.abs(out - attend(query, key, value, mask)).max())
-    return _table(prompt_len, tiled, plain, (shared, registers), apart)._repr_html_()
+    return tiled, plain, apart
+
+
+def show(*, prompt_len: int, tile_rows: int, tile_keys: int, loop: str) -> str:
+    """What passed the memory, tiled and plain, and whether the tile fits."""
+    on_chip = check_fits(tile_rows, tile_keys, int(float(heads()["d_head"])))
+    tiled, plain, apart = run(prompt_len, tile_rows, tile_keys, LOOPS[loop])
+    picture = _picture(prompt_len, tiled, plain)
+    table = _table(prompt_len, tiled, plain, on_chip, apart)
+    return picture.html() + table._repr_html_()
+
+
+def _picture(prompt_len: int, tiled: HbmMeter, plain: HbmMeter) -> StaticFigure:
+    """Bars of the bytes that both kernels moved."""
+    megabytes = {
+        name: (
+            meter.reads.total() * BYTES / 1e6,
+            meter.writes.total() * BYTES / 1e6,
+        )
+        for name, meter in (("tiled", tiled), ("plain", plain))
+    }
+    return moved(megabytes, f"One head of 128, {prompt_len:,} tokens")
 
 
 def _table(

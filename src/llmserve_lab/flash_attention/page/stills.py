@@ -1,6 +1,8 @@
-"""The chapter's still picture: measured speeds of three codes beside two bounds."""
+"""The chapter's still pictures: measured speeds beside bounds, bytes of a bench."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from llmserve_lab.catalog.evidence.attention import (
     CAUSAL_SPEED,
@@ -56,6 +58,29 @@ def speeds() -> StaticFigure:
             f"every tile from HBM {tiles:.0f} would be the most, and the peak is "
             f"{once[-1]:.0f}."
         ),
-        title="Faster than tiles from HBM allow: other blocks have left them in L2",
+        title="FlashAttention-3 beats tiles from HBM: a cache must answer some of them",
         name="flash_attention.speeds",
+    )
+
+
+@figure_style()
+def moved(megabytes: Mapping[str, tuple[float, float]], title: str) -> StaticFigure:
+    """Megabytes read and written, a bar for each way; both by the name of the way."""
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(4.7, 1.9))
+    names = list(megabytes)
+    read, written = ([pair[i] for pair in megabytes.values()] for i in (0, 1))
+    axes.barh(names, read, color=BLUE.light, label="read")
+    axes.barh(names, written, left=read, color=VERMILLION.light, label="written")
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("bytes to and from memory (MB)")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    said = ", ".join(f"{name} {a + b:.2f} MB" for name, (a, b) in megabytes.items())
+    return StaticFigure.of(
+        figure,
+        sentence=f"{title}: {said}.",
+        title=title,
+        name="flash_attention.moved",
     )
