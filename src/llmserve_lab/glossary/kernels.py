@@ -1,4 +1,4 @@
-"""Terms of kernels: attention in tiles and in splits, and who carries them out."""
+"""Terms of kernels: attention in tiles and in splits, and what runs them."""
 
 from __future__ import annotations
 

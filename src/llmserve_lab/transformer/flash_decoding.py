@@ -20,7 +20,7 @@ from llmserve_lab.transformer.attention import check_attention, check_finite
 from llmserve_lab.transformer.flash import Visit, attend_tiles
 from llmserve_lab.transformer.hbm import HbmMeter
 from llmserve_lab.transformer.online_softmax import Partial, RunningSoftmax, merge
-from llmserve_lab.transformer.tiling import tiles
+from llmserve_lab.transformer.tiling import MOST_TOKENS, tiles
 
 Watch = Callable[[int, Visit], None]
 
@@ -84,9 +84,11 @@ def splits(n_keys: int, n_split: int) -> list[slice]:
 
     Raises:
         TypeError: a count is no whole number.
-        ValueError: a count is below 1, or there are more splits than keys.
+        ValueError: a count is below 1, there are more splits than keys, or more keys
+            than can be played out.
     """
-    whole(n_keys=n_keys, n_split=n_split)
+    whole(of="key", most=MOST_TOKENS, n_keys=n_keys)
+    whole(n_split=n_split)
     if n_split > n_keys:
         raise ValueError(
             f"n_split must be at most the number of keys, {n_keys}, got {n_split}"

@@ -111,14 +111,14 @@ def _sentence(count: int, tick: int) -> str:
         return f"One new query and {KEYS} cached keys; attention is cut into {blocks}."
     read = f"{tick * count * TILE} of {KEYS} keys are read"
     work = "one of three" if count == 1 else "all three"
-    return f"After tick {tick}: {read}; {work} multiprocessors worked. "
+    return f"After tick {tick}: {read}; {work} multiprocessors worked."
 
 
 def _found(log: VisitLog, count: int, tick: int) -> str:
     if tick < TICKS // count or count > 1:
         return ""
     out = ", ".join(f"{each:.2f}" for each in log.output[0])
-    return f"Mixture over sum is the output: {out}."
+    return f" Mixture over sum is the output: {out}."
 
 
 def _handed(count: int) -> str:
