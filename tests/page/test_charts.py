@@ -68,6 +68,7 @@ SERIES = {
     "as many requests as fit": "blue",
     **{"plain": "vermillion", "tiled": "blue", "each once": "green"},
     "attention, with its merge": "green",
+    **{"compute products": "gold", "compute attention": "grey"},
     **{"read experts": "blue", "compute experts": "gold", "weights of a GPU": "blue"},
     "dispatch and combine": "purple",
     **{"served, no prefix": "blue", "served, after this prefix": "vermillion"},
