@@ -10,8 +10,8 @@ import numpy as np
 
 from llmserve_lab.cluster import launched
 from llmserve_lab.parallelism.context import (
-    MethodName,
     ContextTurn,
+    MethodName,
     context_parallel,
     in_order,
 )

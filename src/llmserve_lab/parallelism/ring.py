@@ -1,8 +1,8 @@
 """Ring attention: keys and values go round the ranks, or the queries do.
 
 Each rank has some tokens of one request: their rows, and what they leave in the cache.
-StagePass-KV sends the blocks of keys and values from neighbour to neighbour; every rank
-keeps its queries and merges. StagePass-Q sends the queries round, every rank keeps its
+Pass-KV sends the blocks of keys and values from neighbour to neighbour; every rank
+keeps its queries and merges. Pass-Q sends the queries round, every rank keeps its
 cache, and what was attended goes back to the rank with the queries, to be merged. For
 decode every rank has the one new row, attends its part of the cache, and all merge.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from llmserve_lab.parallelism.pipeline import StagePass, StageOutput
+from llmserve_lab.parallelism.pipeline import StageOutput, StagePass
 
 Lasts = Callable[[StagePass], float]
 
