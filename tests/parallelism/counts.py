@@ -82,7 +82,7 @@ def step(rng: random.Random) -> dict[str, float]:
     """A decode step of a batch on a machine with made-up numbers."""
     names = (
         "params_active params_read bytes_weight peak_flops hbm_bw kv_bytes_per_token "
-        "context batch layer_s request_s"
+        "context batch layer_s request_s attn_flops_per_pair"
     )
     values = {name: float(rng.randint(1, 9)) for name in names.split()}
     values |= {"eff_compute": 0.5, "eff_mem": 0.25, "overlap": rng.choice((0.0, 0.5))}
@@ -121,13 +121,25 @@ def linear_s(rng: random.Random) -> Case:
     return Case(values | {"peak_flops": 7.0, "eff_compute": 0.5}, flops / 3.5)
 
 
+@counts(f.PIPE_PAIRS_S, by="enumerated")
+def pairs_s(rng: random.Random) -> Case:
+    """Row by row, each with the keys that it sees."""
+    batch, chunk, context = (rng.randint(1, 4) for _ in range(3))
+    flops = sum(3 * (context + row + 1) for _ in range(batch) for row in range(chunk))
+    values: dict[str, float] = {"batch": batch, "chunk": chunk, "context": context}
+    values |= {"attn_flops_per_pair": 3.0, "peak_flops": 7.0, "eff_compute": 0.5}
+    return Case(values, flops / 3.5)
+
+
 @counts(f.PASS_S, by="enumerated")
 def pass_s(rng: random.Random) -> Case:
     """The longer bill, what of the shorter one is not hidden, the cache, the layers."""
-    values = {key: rng.random() for key in ("linear_s", "weights_s", "kv_s", "layer_s")}
+    names = ("linear_s", "weights_s", "pairs_s", "kv_s", "layer_s")
+    values = {key: rng.random() for key in names}
     values |= {"overlap": rng.random(), "n_layers": rng.randint(1, 9)}
     short, long = sorted((values["linear_s"], values["weights_s"]))
     total = long + short - short * values["overlap"] + values["kv_s"]
+    total += values["pairs_s"]
     for _ in range(int(values["n_layers"])):
         total += values["layer_s"]
     return Case(values, total)

@@ -12,6 +12,7 @@ Source: Korthikanti et al., arXiv 2205.05198, section 4.2.2.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ import numpy.typing as npt
 from llmserve_lab.catalog.records.attention import LatentAttention
 from llmserve_lab.cluster import ClusterRun, Rank, run
 from llmserve_lab.transformer import (
+    PLAIN,
     AttentionContext,
     KVCache,
     Transformer,
@@ -73,6 +75,24 @@ def sequence_parallel(
             f"tokens must be a multiple of num_ranks, {num_ranks}, got {len(tokens)}"
         )
     return run(sequence_on_rank, num_ranks, model, tuple(tokens), backend=backend)
+
+
+def reduced_on_rank(rank: Rank, model: Transformer, tokens: npt.ArrayLike) -> Array:
+    """Logits [n, V] of every row: plain tensor parallelism, to compare with."""
+    added_up = replace(PLAIN, reduce=rank.all_reduce)
+    return share(model, rank).forward(tokens, run=added_up)
+
+
+def tensor_parallel(
+    model: Transformer, tokens: Sequence[int], num_ranks: int
+) -> ClusterRun[Array]:
+    """The same model, every row on every rank, added up by all-reduces.
+
+    Raises:
+        ValueError: heads or features cannot be dealt out.
+    """
+    check_degree(model.shape, num_ranks)
+    return run(reduced_on_rank, num_ranks, model, tuple(tokens))
 
 
 def data_on_rank(

@@ -9,6 +9,7 @@ from llmserve_lab.cluster.formulas import ALL_REDUCE_BYTES
 from llmserve_lab.formula.derive import at, limit, maximum, minimum, symbolic
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.formulas import (
+    ATTN_FLOPS,
     COMPUTE_S,
     KV_READ_BYTES,
     KV_S,
@@ -24,6 +25,7 @@ __all__ = [
     "PASS_S",
     "PIPE_BYTES",
     "PIPE_LINEAR_S",
+    "PIPE_PAIRS_S",
     "PIPE_RATE",
     "PIPE_SHARE",
     "PIPE_SLOTS",
@@ -98,18 +100,28 @@ PIPE_LINEAR_S = Formula(
     source="[compute_s](roofline.ipynb#eq-compute_s), its first part",
     holds="memory keeps up",
 )
+PIPE_PAIRS_S = Formula(
+    result=q.pairs_s,
+    expr=lambda: at(COMPUTE_S, keep=(q.iteration_flops,), iteration_flops=ATTN_FLOPS),
+    derived=True,
+    variant="stages",
+    title="Time of attention's arithmetic, all stages together",
+    source="[compute_s](roofline.ipynb#eq-compute_s), its second part",
+    holds="memory keeps up",
+)
 PASS_S = Formula(
     result=q.pass_s,
-    expr=lambda linear_s, weights_s, overlap, kv_s, layer_s, n_layers: (
+    expr=lambda linear_s, weights_s, overlap, pairs_s, kv_s, layer_s, n_layers: (
         maximum(linear_s, weights_s)
         + (1 - overlap) * minimum(linear_s, weights_s)
+        + pairs_s
         + kv_s
         + layer_s * n_layers
     ),
-    uses=(PIPE_LINEAR_S, WEIGHTS_S, KV_S),
+    uses=(PIPE_LINEAR_S, WEIGHTS_S, PIPE_PAIRS_S, KV_S),
     title="Work of a decode step, all stages together",
     source="the form that measured servers were fitted with",
-    holds="the arithmetic of attention is small beside reading the cache",
+    holds="attention computes and reads after the products, hidden behind nothing",
 )
 STAGE_S = Formula(
     result=q.stage_s,
