@@ -20,31 +20,47 @@ def pipe_rate() -> Any:
     from llmserve_lab.extras import altair as alt
 
     at = {"n_batches": "datum.n_batches"}
-    bars = alt.Chart(
-        alt.Data(values=[{"n_batches": m} for m in IN_FLIGHT])
-    ).transform_calculate(
-        rate=RATE.draws(f.PIPE_RATE, **at),
-        token=TOKEN.draws(f.PIPE_TOKEN_S, **at),
-        room=f"({f.STAGE_BYTES.browser(at)}) < hbm_bytes ? 1 : 0",
-        bottom="0",
+    bars = (
+        alt.Chart(alt.Data(values=[{"n_batches": m} for m in IN_FLIGHT]))
+        .transform_calculate(
+            rate=RATE.draws(f.PIPE_RATE, **at),
+            token=TOKEN.draws(f.PIPE_TOKEN_S, **at),
+            room=f"({f.STAGE_BYTES.browser(at)}) < hbm_bytes ? 1 : 0",
+            bottom="0",
+        )
+        .transform_calculate(
+            full="1 - datum.room",
+            framed="datum.n_batches == n_batches && datum.room == 1 ? 1 : 0",
+        )
     )
     across = BATCHES.on("x", "n_batches", "ordinal")
     span = {"x": across, "y": RATE.on("y", "bottom"), "y2": "rate"}
-    fits = bars.transform_filter("datum.room == 1")
-    drawn = fits.mark_bar(size=30, color=MEANINGS["compute"].css).encode(**span)
+    drawn = bars.mark_bar(width={"band": 0.7}, color=MEANINGS["compute"].css).encode(
+        **span, fillOpacity=alt.FillOpacity("room:Q", scale=None, legend=None)
+    )
     outline: dict[str, Any] = {"filled": False, "strokeWidth": 1.5}
-    full = bars.transform_filter("datum.room < 1").mark_bar(
-        size=30, stroke=GREY.css, strokeDash=[4, 3], **outline
+    full = bars.mark_bar(
+        width={"band": 0.7}, stroke=GREY.css, strokeDash=[4, 3], **outline
     )
-    chosen = fits.transform_filter("datum.n_batches == n_batches").mark_bar(
-        size=34, stroke=INK.css, **outline
-    )
+    chosen = bars.mark_bar(width={"band": 0.8}, stroke=INK.css, **outline)
     words = bars.transform_calculate(
-        said="datum.room < 1 ? 'no room' : format(datum.token, '.3~r') + ' ms'"
-    ).mark_text(dy=-8, fontWeight="bold", color=INK.css, fontSize=11)
+        said="datum.room < 1 ? (width < 400 ? 'full' : 'no room') : "
+        "format(datum.token, '.3~r') + (width < 400 ? '' : ' ms')"
+    ).mark_text(
+        dy=-8,
+        fontWeight="bold",
+        color=INK.css,
+        fontSize=alt.ExprRef("width < 400 ? 8.5 : 11"),
+    )
     return alt.layer(
         drawn,
-        full.encode(**span),
-        chosen.encode(**span),
+        full.encode(
+            **span,
+            strokeOpacity=alt.StrokeOpacity("full:Q", scale=None, legend=None),
+        ),
+        chosen.encode(
+            **span,
+            strokeOpacity=alt.StrokeOpacity("framed:Q", scale=None, legend=None),
+        ),
         words.encode(x=across, y=RATE.on("y", "rate"), text="said:N"),
     )

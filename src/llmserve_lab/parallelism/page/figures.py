@@ -92,10 +92,10 @@ def pipe_rate() -> LiveFigure:
         sentence=(
             "{model} in a pipeline of {n_stages} stages, each an H100 SXM; {link}. "
             "With {n_batches} batches in flight (the framed bar), {batch} in each, "
-            "the time from token to token is {pipe_token_s}, and the pipeline makes "
-            "{pipe_rate}; its bubble, the share of time in which a stage has nothing "
-            "to do, is {bubble}. Weights and cache of a GPU take {stage_bytes}: "
-            "{fits}. A dashed outline has no room."
+            "the time from token to token (over the bars, in ms) is {pipe_token_s}, "
+            "and the pipeline makes {pipe_rate}; its bubble, the share of time in "
+            "which a stage has nothing to do, is {bubble}. Weights and cache of a GPU "
+            "take {stage_bytes}: {fits}. A dashed outline has no room."
         ),
         goal=Goal(
             f"Llama-3.1-70B: at least {WANTED:,} tokens per second, at most "

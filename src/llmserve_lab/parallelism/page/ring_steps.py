@@ -12,7 +12,7 @@ from llmserve_lab.parallelism.online import TOKENS, BlockHeld, play
 
 Row = dict[str, Any]
 GPUS, NUMBER = 4, 8  # bytes of a number in NumPy
-PLACES = ((0.0, 0.6), (6.4, 0.6), (6.4, 5.4), (0.0, 5.4))  # upper left of each GPU
+PLACES = ((0.0, 0.6), (6.4, 0.6), (6.4, 6.2), (0.0, 6.2))  # upper left of each GPU
 LETTERS = "ABCD"  # of the GPU that a block began on
 LOG = "pass-KV"
 
@@ -25,13 +25,13 @@ def ring_of_blocks() -> StepFigure:
         title="After three hops every GPU has seen every block, and kept its queries",
         scene=Scene(
             x=SceneAxis((-0.4, 10.8), shown=False),
-            y=SceneAxis((8.6, -0.5), shown=False),
+            y=SceneAxis((9.2, -0.5), shown=False),
             marks=(
                 Links(table="links", text="text"),
                 Cells(table="cells", x2="x2", text="text"),
                 Labels(table="words"),
             ),
-            height=340,
+            height=370,
         ),
         logs={LOG: _log(ranks)},
         stills=((LOG, 0), (LOG, 1), (LOG, 3)),
@@ -71,7 +71,7 @@ def _counted(
 
 def _names(gpu: int) -> str:
     early, late = zigzag(TOKENS, GPUS)[gpu]
-    return f"{early + 1} and {late + 1}"
+    return f"{early + 1}, {late + 1}"
 
 
 def _cells(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
@@ -97,18 +97,19 @@ def _words(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
     """The GPU's name, and the running maximum and sum of its later token."""
     x, y = PLACES[gpu]
     late = zigzag(TOKENS, GPUS)[gpu][-1] + 1
-    name = {"x": x + 2.05, "y": y - 0.4, "text": f"GPU {gpu}"}
+    names = [
+        {"x": x + 2.05, "y": y - 0.4, "text": f"GPU {gpu}"},
+        {"x": x + 2.05, "y": y + 1.4, "text": f"token {late} knows"},
+    ]
     known = [
         {
-            "said": {
-                "x": x + 2.05,
-                "y": y + 1.5,
-                "text": f"token {late}: max {held.largest:.1f}, sum {held.total:.2f}",
-            }
+            "max": {**here, "y": y + 1.95, "text": f"max {held.largest:.1f}"},
+            "sum": {**here, "y": y + 2.5, "text": f"sum {held.total:.2f}"},
         }
         for held in steps
+        for here in ({"x": x + 2.05},)
     ]
-    return [name, *lifetimes(known)]
+    return [*names, *lifetimes(known)]
 
 
 def _links(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
@@ -119,7 +120,7 @@ def _links(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
     if y == y2:
         ends["x"], ends["x2"] = (x + 4.2, x2 - 0.1) if x < x2 else (x - 0.1, x2 + 4.2)
     else:
-        ends["y"], ends["y2"] = (y + 2.0, y2 - 0.8) if y < y2 else (y - 0.8, y2 + 2.0)
+        ends["y"], ends["y2"] = (y + 2.9, y2 - 0.8) if y < y2 else (y - 0.8, y2 + 2.9)
     return [
         {
             **ends,
