@@ -36,8 +36,8 @@ def test_turns_on_a_ring_are_turns_on_one_rank(
     model = Transformer(shape)
     old, fresh = (tokens(shape, 2 * ranks * n, seed=n) for n in (prefix, new))
     after = tokens(shape, answer, seed=9)
-    both = ((old, first), (fresh, then))
-    turns = [ContextTurn(part, how, deal) for part, how in both]  # type: ignore[arg-type]
+    turns = [ContextTurn(old, first, deal)]  # type: ignore[arg-type]
+    turns.append(ContextTurn(fresh, then, deal))  # type: ignore[arg-type]
     turns += [ContextTurn((one,), "decode") for one in after]
     done = context_parallel(model, turns, ranks)
     wanted = model.forward(old + fresh + after)

@@ -33,7 +33,7 @@ AXES: Mapping[str, Axis] = MappingProxyType(
             "every matrix",
             "1/g of the weights; of the cache 1/g, but at least one KV head",
             "two all-reduces in each layer",
-            "both, inside a server: the only one of these that makes a token faster",
+            "both, inside a server: it makes each token faster",
             "tensor-parallel",
         ),
         "sequence (SP)": Axis(
@@ -54,7 +54,7 @@ AXES: Mapping[str, Axis] = MappingProxyType(
             "the tokens of one request",
             "all weights; 1/g of the cache",
             "blocks of keys and values, or of queries, round a ring",
-            "prefill of very long prompts; in decode for their cache alone",
+            "prefill of very long prompts; in decode for a long cache",
             "context-parallel",
         ),
         "data-parallel attention": Axis(
