@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from llmserve_lab import catalog
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.arguments import MODEL, attention_bytes, sizes_of
 from llmserve_lab.parallelism.context import ContextTurn, context_parallel
@@ -91,4 +92,5 @@ def test_whole_attention_pays_where_the_cache_would_be_copied() -> None:
         cut = weights + 8 * tokens * each  # of all eight together
         whole = 8 * weights + tokens * each
         assert (whole < cut) is whole_is_less
-    assert shape_of_share(MODEL, 8).attention.n_kv_heads == 1  # type: ignore[union-attr]
+    spec = shape_of_share(MODEL, 8).attention
+    assert isinstance(spec, GroupedQueryAttention) and spec.n_kv_heads == 1
