@@ -33,11 +33,12 @@ ASKED: dict[str, tuple[str, ...]] = {
     "parallelism.predict-alone": (
         "a quarter on each",
         "A single request decodes",
-        "compared with one GPU",
+        "compared with one GPU that had memory enough",
     ),
     "parallelism.predict-layout": (
         "two servers of four",
-        "requests decode",
+        "with 400 Gb/s between",
+        "requests decode with",
         "the shortest time from token to token",
     ),
     "parallelism.predict-runs": (
@@ -47,7 +48,10 @@ ASKED: dict[str, tuple[str, ...]] = {
         "How many times the mean",
     ),
     "parallelism.bubble": ("twelve chunks", "four stages", "stand idle"),
-    "parallelism.bytes": ("of the group", "as leave those of the pipeline"),
+    "parallelism.bytes": (
+        "as many bytes leave the GPUs of the group",
+        "as leave those of the pipeline",
+    ),
     "parallelism.follow-up": (
         "60,000 tokens, which is cached",
         "3,000 tokens more",
