@@ -38,7 +38,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "parallelism.predict-layout": (
         "two servers of four",
         "with 400 Gb/s between",
-        "requests decode with",
+        "requests decode with Llama",
         "the shortest time from token to token",
     ),
     "parallelism.predict-runs": (
