@@ -19,7 +19,7 @@ import numpy as np
 
 from llmserve_lab.cluster import Rank
 from llmserve_lab.transformer.arithmetic import Array, Integers
-from llmserve_lab.transformer.merge import Partial, attend_piece, merge_partials
+from llmserve_lab.transformer.merge import AttendedPiece, attend_piece, merge_partials
 
 Piece = tuple[int, int, int]  # whose queries, whose keys, pairs that the mask let by
 
@@ -42,7 +42,7 @@ class Share:
 
     def attend(
         self, of: int, query: Array, keys_of: int, key: Array, value: Array
-    ) -> Partial:
+    ) -> AttendedPiece:
         """Queries of rank ``of`` over the keys of rank ``keys_of``."""
         mask = self.key_places[keys_of][None] <= self.query_places[of][:, None]
         self.done.append((of, keys_of, int(mask.sum())))
@@ -95,10 +95,10 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 )
 
 
-def _packed(part: Partial) -> Array:
+def _packed(part: AttendedPiece) -> Array:
     """[n, h, d_v + 1]: what is mixed, and its log-sum-exp beside it."""
     return np.concatenate([part.mixed, part.lse[..., None]], axis=-1)
 
 
-def _unpacked(both: Array) -> Partial:
-    return Partial(both[..., :-1], both[..., -1])
+def _unpacked(both: Array) -> AttendedPiece:
+    return AttendedPiece(both[..., :-1], both[..., -1])

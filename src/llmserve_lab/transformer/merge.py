@@ -18,7 +18,7 @@ from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Mask
 
 
 @dataclass(frozen=True, eq=False)
-class Partial:
+class AttendedPiece:
     """Attention of n queries over a piece of the keys.
 
     ``mixed`` [n, h, d_v] are the values mixed with weights that add up to 1 over the
@@ -37,7 +37,7 @@ def attend_piece(
     *,
     scale: float | None = None,
     run: Execution = PLAIN,
-) -> Partial:
+) -> AttendedPiece:
     """As :func:`llmserve_lab.transformer.attend`, over a piece of the keys.
 
     Other than there, a query may see no key of the piece.
@@ -56,13 +56,13 @@ def attend_piece(
     mixed = run.attention(
         weights / np.where(total > 0, total, 1.0), value.transpose(1, 0, 2)[:, None]
     )
-    return Partial(
+    return AttendedPiece(
         mixed.transpose(2, 0, 1, 3).reshape(n, -1, value.shape[-1]),
         lse.transpose(2, 0, 1).reshape(n, -1),
     )
 
 
-def merge_partials(parts: Sequence[Partial]) -> Partial:
+def merge_partials(parts: Sequence[AttendedPiece]) -> AttendedPiece:
     """Attention over all pieces, from that over each; the pieces share no key.
 
     A piece counts with exp(its log-sum-exp), the sum of its exponentials.
@@ -81,4 +81,4 @@ def merge_partials(parts: Sequence[Partial]) -> Partial:
         w[..., None] * part.mixed for w, part in zip(weights, parts, strict=True)
     )
     with np.errstate(divide="ignore"):
-        return Partial(np.asarray(mixed), largest + np.log(total))
+        return AttendedPiece(np.asarray(mixed), largest + np.log(total))
