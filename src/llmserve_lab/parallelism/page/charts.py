@@ -30,7 +30,7 @@ def pipe_rate() -> Any:
         )
         .transform_calculate(
             full="1 - datum.room",
-            framed="datum.n_batches == n_batches && datum.room == 1 ? 1 : 0",
+            framed="datum.n_batches == n_batches ? 1 : 0",
         )
     )
     across = BATCHES.on("x", "n_batches", "ordinal")

@@ -90,9 +90,9 @@ def pipe_rate() -> LiveFigure:
             Verdict("fits", "In its memory", "stage_bytes", "hbm_bytes", FITS),
         ),
         sentence=(
-            "{model} in a pipeline of {n_stages} stages, each an H100 SXM; {link}. "
-            "With {n_batches} batches in flight (the framed bar), {batch} in each, "
-            "the time from token to token (over the bars, in ms) is {pipe_token_s}, "
+            "{model} in a pipeline, number of stages: {n_stages}, each an H100 SXM; "
+            "{link}. Batches in flight: {n_batches} (the framed bar), {batch} in each. "
+            "The time from token to token (over the bars, in ms) is {pipe_token_s}, "
             "and the pipeline makes {pipe_rate}; its bubble, the share of time in "
             "which a stage has nothing to do, is {bubble}. Weights and cache of a GPU "
             "take {stage_bytes}: {fits}. A dashed outline has no room."
