@@ -32,6 +32,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "varlen_batching": ("varlen",),
         "continuous_batching": ("continuous_batching",),
         "tensor_parallel": ("cluster", "tensor_parallel"),
+        "parallelism": ("parallelism",),
         "mixture_of_experts": ("moe",),
         "disaggregation": ("disaggregation",),
         "deepseek_twin": ("deepseek",),
