@@ -61,3 +61,4 @@ router_entry = Coefficient(
 matrix_entry = Coefficient(
     "1", "parameter/element**2", "one number per row and column", value=1.0
 )
+byte_a_bit = Coefficient("0.125", "byte/parameter", "a byte has 8 bits", value=0.125)

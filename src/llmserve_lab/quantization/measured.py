@@ -1,0 +1,122 @@
+"""Measured servers in two precisions, beside what the book's machine predicts for them.
+
+The same model, GPUs, lengths and clients, in FP8 and in FP4 by one engine; and in BF16
+and FP8 by two different engines, since no engine has rows of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from statistics import median
+
+import numpy as np
+
+from llmserve_lab import validation
+from llmserve_lab.catalog.evidence.quantization import PUBLISHED
+from llmserve_lab.page.table import Table
+from llmserve_lab.validation import MeasuredRow
+
+ENGINES = {"vllm": "vLLM", "trtllm": "TensorRT-LLM", "sglang": "SGLang"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same setting in more bits and in fewer: measured and predicted gain of TPOT.
+
+    TPOT is the time per output token after the first.
+    """
+
+    wide: MeasuredRow
+    narrow: MeasuredRow
+    predicted: float
+
+    @property
+    def measured(self) -> float:
+        """TPOT in more bits over TPOT in fewer."""
+        return self.wide.tpot_s / self.narrow.tpot_s
+
+    @property
+    def off(self) -> float:
+        """By how much the predicted gain exceeds the measured one, as a share."""
+        return self.predicted / self.measured - 1
+
+
+def _setting(row: MeasuredRow) -> tuple[object, ...]:
+    return (
+        row.model, row.system, row.tp, row.prompt_len, row.output_len, row.clients
+    )  # fmt: skip
+
+
+def _joined(
+    wide: str, narrow: str, *, same_engine: bool
+) -> Iterator[tuple[MeasuredRow, MeasuredRow]]:
+    rows = validation.dense_rows()
+    few: dict[tuple[object, ...], list[MeasuredRow]] = {}
+    for row in rows:
+        if row.precision == narrow:
+            few.setdefault(_setting(row), []).append(row)
+    for row in rows:
+        if row.precision == wide:
+            for other in few.get(_setting(row), []):
+                if (row.engine == other.engine) == same_engine:
+                    yield row, other
+
+
+@cache
+def pairs(wide: str, narrow: str, *, same_engine: bool = True) -> tuple[Pair, ...]:
+    """All pairs of rows in these precisions, with the gain that is predicted.
+
+    The constants of the machine were fitted to all measured rows, these among them.
+    """
+    found = list(_joined(wide, narrow, same_engine=same_engine))
+    every = [row for pair in found for row in pair]
+    if not every:
+        return ()
+    times = validation.Predictor(every).predict(validation.achieved())
+    tpot = np.asarray(times.tpot).reshape(-1, 2)
+    return tuple(
+        Pair(a, b, float(x / y)) for (a, b), (x, y) in zip(found, tpot, strict=True)
+    )
+
+
+def by_clients(found: tuple[Pair, ...], engine: str, tp: int) -> dict[int, list[Pair]]:
+    """Pairs whose narrow row is of one engine on so many GPUs, by clients."""
+    mine = [p for p in found if p.narrow.engine == engine and p.narrow.tp == tp]
+    clients = sorted({p.narrow.clients for p in mine})
+    return {c: [p for p in mine if p.narrow.clients == c] for c in clients}
+
+
+def half_off(found: tuple[Pair, ...]) -> float:
+    """Median of how far the predicted gain is off, its sign left out."""
+    return median(abs(pair.off) for pair in found)
+
+
+def gains_table() -> Table:
+    """Table of median gains FP8 to FP4 of Llama-3-70B on B200, by engine and GPUs."""
+    rows = []
+    found = pairs("fp8", "fp4")
+    for engine in ("vllm", "trtllm"):
+        for tp in (1, 2, 4, 8):
+            of = [p for p in found if p.narrow.engine == engine and p.narrow.tp == tp]
+            rows.append(
+                (
+                    ENGINES[engine],
+                    tp,
+                    len(of),
+                    f"{median(p.measured for p in of):.2f}×",
+                    f"{median(p.predicted for p in of):.2f}×",
+                    f"{half_off(tuple(of)):.0%}",
+                )
+            )
+    columns = ("engine", "GPUs", "pairs", "measured", "predicted", "half within")
+    caption = "Llama-3-70B on B200: speed of decode in FP4 over FP8, medians"
+    return Table(caption, columns, rows)
+
+
+def published_table() -> Table:
+    """Table of what others report, with model, hardware and load as far as named."""
+    rows = [(each.what, each.where, each.found, each.source) for each in PUBLISHED]
+    columns = ("what", "on what", "result", "read in")
+    return Table("Published results", columns, rows)
