@@ -29,6 +29,10 @@ ORDER: dict[str, dict[str, str]] = {
         "hot_bytes": "to rank 0: every rank has ",
         "cold_bytes": "for it and ",
     },
+    "quantization.few_bits": {
+        "few_bits_step_s": "a step takes ",
+        "wide_few_bits_step_s": "with 16 bits ",
+    },
     "roofline.attention_kinds": {
         "mha_limit": "multi-head attention ends at ",
         "gqa_limit": "grouped-query attention at ",
@@ -106,6 +110,10 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     ),
     "moe.traffic": (
         "n_rows top_k hot_share hot_bytes cold_bytes busiest_rows balancedness"
+    ),
+    "quantization.few_bits": (
+        "model accelerator batch context weights cache few_bits_step_s "
+        "wide_few_bits_step_s multiplied"
     ),
     "roofline.attention_kinds": (
         "batch accelerator mha_limit gqa_limit mla_limit ridge"

@@ -33,6 +33,7 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("gpu_requests", "batch_fits"): ("the target", "memory"),
     ("one_batch", "half"): ("two halves", "one batch"),
     ("row_prompt", "overtake_prompt"): ("linear layers", "attention"),
+    ("peak_flops", "low_peak_flops"): ("fewer bits", "16 bits"),
 }
 
 

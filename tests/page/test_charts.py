@@ -41,9 +41,9 @@ MEANT = {  # by the words of a mark's name; a name that has none is one of a ser
     r"\bweights$": "weights",
     r"\bread$": "weights",
     r"\bcache$": "cache",
-    r"\bcompute$|\bwork\b": "compute",
+    r"\bcompute$|^compute\b|\bwork\b": "compute",
     r"\b(?:all-reduces|all-to-alls|communication|sent|wire)$": "communication",
-    r"\b(?:rest|at home)$": "other",
+    r"\b(?:rest|at home|pairs)$": "other",
 }
 SERIES = {
     **{"decode": "blue", "prefill": "vermillion"},

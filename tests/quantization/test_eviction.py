@@ -39,11 +39,11 @@ def test_the_sink_matters_most_and_what_was_looked_at_next() -> None:
     head = ev.synthetic_head()
     weights = head.weights()
     assert weights[:, 0].min() > 0.4 and np.abs(head.values[0]).max() < 0.1
-    for keep in (16, 32, 64, 128):
+    for keep in (24, 32, 64, 128):
         bare, sinks, seen = (
             head.error(kept) for kept in ev.kept_by(head, keep).values()
         )
-        assert bare > 3 * sinks > 3 * seen
+        assert bare > 2.5 and sinks < 0.5 and seen < 0.06
 
 
 def test_what_keeps_everything_changes_nothing() -> None:

@@ -83,25 +83,25 @@ class Head:
 
 
 def synthetic_head(
-    length: int = 256, *, seed: int = 16, num_facts: int = 6, observing: int = 8
+    length: int = 256, *, seed: int = 3, num_facts: int = 6, observing: int = 8
 ) -> Head:
     """A made-up head of the kind that trained models have, with a sink and facts.
 
     All queries share one direction, along which the first key lies, whose value is
-    small: it takes what weight is left over. A few keys far back agree with the
-    queries as well, and their values are large: facts that the question is about.
+    small: it takes what weight is left over. The queries also agree with the most
+    recent keys, and with a few far back: facts that the question is about.
     """
     rng = np.random.default_rng(seed)
     width = 32
-    common, asked = (
-        each / np.linalg.norm(each) for each in rng.normal(size=(2, width))
-    )
-    queries = 6 * common + 6 * asked + 0.5 * rng.normal(size=(observing, width))
-    keys = 0.5 * rng.normal(size=(length, width))
+    ways = np.linalg.qr(rng.normal(size=(width, 3)))[0].T
+    common, asked, near = ways
+    queries = 6 * ways.sum(axis=0) + 0.3 * rng.normal(size=(observing, width))
+    keys = 0.25 * rng.normal(size=(length, width))
     values = rng.normal(size=(length, width))
     facts = rng.choice(np.arange(8, length // 2), size=num_facts, replace=False)
     keys[facts] += 4.0 * asked
-    keys[0] += 7.0 * common
+    keys[-length // 16 :] += 4.0 * near
+    keys[0] = 7.3 * common
     values[0] *= 0.02
     return Head(queries, keys, values)
 

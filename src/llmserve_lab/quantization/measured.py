@@ -50,27 +50,31 @@ def _setting(row: MeasuredRow) -> tuple[object, ...]:
 
 
 def _joined(
-    wide: str, narrow: str, *, same_engine: bool
+    wide: str, narrow: str, wide_engine: str, tps: tuple[int, ...]
 ) -> Iterator[tuple[MeasuredRow, MeasuredRow]]:
-    rows = validation.dense_rows()
+    """Rows of the same setting, by the same engine if there are such."""
+    rows = [row for row in validation.dense_rows() if row.tp in tps]
+    same = narrow == "fp4"
     few: dict[tuple[object, ...], list[MeasuredRow]] = {}
     for row in rows:
         if row.precision == narrow:
             few.setdefault(_setting(row), []).append(row)
     for row in rows:
-        if row.precision == wide:
+        if row.precision == wide and wide_engine in ("", row.engine):
             for other in few.get(_setting(row), []):
-                if (row.engine == other.engine) == same_engine:
+                if row.engine == other.engine or not same:
                     yield row, other
 
 
 @cache
-def pairs(wide: str, narrow: str, *, same_engine: bool = True) -> tuple[Pair, ...]:
-    """All pairs of rows in these precisions, with the gain that is predicted.
+def pairs(
+    wide: str, narrow: str, *, wide_engine: str = "", tps: tuple[int, ...] = (1, 4)
+) -> tuple[Pair, ...]:
+    """Pairs of rows in these precisions on so many GPUs, with the predicted gain.
 
-    The constants of the machine were fitted to all measured rows, these among them.
+    Those in FP8 and FP4 are of one engine each, others of any two. The constants of the machine were fitted to all measured rows, these among them.
     """
-    found = list(_joined(wide, narrow, same_engine=same_engine))
+    found = list(_joined(wide, narrow, wide_engine, tps))
     every = [row for pair in found for row in pair]
     if not every:
         return ()
@@ -98,7 +102,7 @@ def gains_table() -> Table:
     rows = []
     found = pairs("fp8", "fp4")
     for engine in ("vllm", "trtllm"):
-        for tp in (1, 2, 4, 8):
+        for tp in (1, 4):
             of = [p for p in found if p.narrow.engine == engine and p.narrow.tp == tp]
             rows.append(
                 (
