@@ -20,6 +20,7 @@ TAUGHT = (
     "end_to_end",
     "how_wrong",
     "mixture_of_experts",
+    "quantization",
     "roofline",
     "tensor_parallel",
     "varlen_batching",

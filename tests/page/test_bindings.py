@@ -54,6 +54,7 @@ LABELS = {
     "where": "This setting is",
     "limit": "What limits them",
     "schedule": "Faster schedule",
+    "multiplied": "Linear layers multiply in",
 }
 
 

@@ -194,6 +194,16 @@ def pairs_s(rng: random.Random) -> Case:
     return Case(f.PAIRS_S.given(values(known)), seconds)
 
 
+@counts(f.PRODUCTS_S, by="executed")
+def products_s(rng: random.Random) -> Case:
+    """A step with nothing in the cache, less what is not the products."""
+    known = machine(rng) | {"context": 0.0}
+    one, cost = load(known), engine(known)
+    rest = one.pairs * cost.pair_s + cost.host_s(one) + cost.fixed_s(one.rows)
+    given = f.PRODUCTS_S.given(values(known))
+    return Case(given, cost.seconds(one) - rest)
+
+
 @counts(f.FEW_BITS_STEP_S, by="executed")
 def few_bits_step_s(rng: random.Random) -> Case:
     known = machine(rng)

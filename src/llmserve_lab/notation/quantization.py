@@ -20,7 +20,7 @@ rounding_bound = Positive(
     r"\delta_{\max}", "dimensionless", "largest rounding error of an integer format"
 )
 bytes_quantized = Positive(
-    "w_q", "byte/parameter", "bytes of a quantized parameter, scale included"
+    "w_q", "byte/parameter", "bytes of a quantised parameter, scale included"
 )
 low_peak_flops = Positive(
     r"C_{\mathrm{low}}",
@@ -29,6 +29,9 @@ low_peak_flops = Positive(
 )
 peak_exponent = Share(
     r"\eta", "dimensionless", "power of a higher peak that served machines reach"
+)
+products_s = Positive(
+    r"t_{\mathrm{prod}}", "s", "time of the products, reading of the weights included"
 )
 few_bits_step_s = Positive(
     r"t_{\mathrm{few}}", "s", "time of a decode step with few bits"

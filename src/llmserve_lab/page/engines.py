@@ -102,6 +102,22 @@ NAMES: dict[str, Named] = {
         "vllm/v1/attention/backends/flash_attn.py",
         "its cu_seqlens_q is the batch's query_start_loc",
     ),
+    "quantization": Named(
+        "--quantization",
+        "vllm/model_executor/layers/quantization/__init__.py",
+        "read from the checkpoint unless given; fp8 quantizes while loading",
+    ),
+    "gptq": Named(
+        "auto_gptq",
+        "vllm/model_executor/layers/quantization/__init__.py",
+        "loads checkpoints that were quantized before",
+    ),
+    "cache-precision": Named(
+        "--kv-cache-dtype", CACHE_CONFIG, "auto is the model's; fp8 is fp8_e4m3"
+    ),
+    "model-precision": Named(
+        "--dtype", "vllm/config/model.py", "of weights and activations not quantized"
+    ),
     "goodput": Named("--goodput", BENCH, "requests within every limit, per second"),
     "utilisation": Named(
         "--enable-mfu-metrics",

@@ -42,7 +42,7 @@ def a_scale_a_group(weights: Array, group: int) -> tuple[Array, Array]:
 
 
 def check(rounding: Rounding) -> str:
-    """What is still wrong with a rounding, beginning with "not yet"; or that it is well.
+    """What is still wrong with a rounding, beginning with "not yet"; or all is well.
 
     Raises:
         ValueError: there are not as many codes as weights, or scales as groups.
@@ -60,10 +60,11 @@ def check(rounding: Rounding) -> str:
     best = np.abs(weights).reshape(GROUPS, GROUP).max(axis=1) / LARGEST
     wrong = np.flatnonzero(off.max(axis=1) > best / 2 + CLOSE)
     if wrong.size:
+        first = wrong[0]
         return (
             f"not yet: {wrong.size} of {GROUPS} groups are off by more than half of\n"
-            f"the scale that they need; group {wrong[0] + 1} by {off[wrong[0]].max():.2f}"
-            f", allowed {best[wrong[0]] / 2:.2f}."
+            f"the scale that they need; group {first + 1} by {off[first].max():.2f}, "
+            f"allowed {best[first] / 2:.2f}."
         )
     return _zeros(rounding)
 

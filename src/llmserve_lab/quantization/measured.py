@@ -22,7 +22,7 @@ ENGINES = {"vllm": "vLLM", "trtllm": "TensorRT-LLM", "sglang": "SGLang"}
 
 
 @dataclass(frozen=True)
-class Pair:
+class PrecisionPair:
     """The same setting in more bits and in fewer: measured and predicted gain of TPOT.
 
     TPOT is the time per output token after the first.
@@ -69,10 +69,11 @@ def _joined(
 @cache
 def pairs(
     wide: str, narrow: str, *, wide_engine: str = "", tps: tuple[int, ...] = (1, 4)
-) -> tuple[Pair, ...]:
+) -> tuple[PrecisionPair, ...]:
     """Pairs of rows in these precisions on so many GPUs, with the predicted gain.
 
-    Those in FP8 and FP4 are of one engine each, others of any two. The constants of the machine were fitted to all measured rows, these among them.
+    Those in FP8 and FP4 are of one engine each, others of any two. The
+    constants of the machine were fitted to all measured rows, these among them.
     """
     found = list(_joined(wide, narrow, wide_engine, tps))
     every = [row for pair in found for row in pair]
@@ -81,41 +82,43 @@ def pairs(
     times = validation.Predictor(every).predict(validation.achieved())
     tpot = np.asarray(times.tpot).reshape(-1, 2)
     return tuple(
-        Pair(a, b, float(x / y)) for (a, b), (x, y) in zip(found, tpot, strict=True)
+        PrecisionPair(a, b, float(x / y))
+        for (a, b), (x, y) in zip(found, tpot, strict=True)
     )
 
 
-def by_clients(found: tuple[Pair, ...], engine: str, tp: int) -> dict[int, list[Pair]]:
+def by_clients(
+    found: tuple[PrecisionPair, ...], engine: str, tp: int
+) -> dict[int, list[PrecisionPair]]:
     """Pairs whose narrow row is of one engine on so many GPUs, by clients."""
     mine = [p for p in found if p.narrow.engine == engine and p.narrow.tp == tp]
     clients = sorted({p.narrow.clients for p in mine})
     return {c: [p for p in mine if p.narrow.clients == c] for c in clients}
 
 
-def half_off(found: tuple[Pair, ...]) -> float:
+def half_off(found: tuple[PrecisionPair, ...]) -> float:
     """Median of how far the predicted gain is off, its sign left out."""
     return median(abs(pair.off) for pair in found)
 
 
 def gains_table() -> Table:
-    """Table of median gains FP8 to FP4 of Llama-3-70B on B200, by engine and GPUs."""
+    """Table of median gains, FP8 to FP4, of Llama-3-70B on one B200."""
     rows = []
-    found = pairs("fp8", "fp4")
+    found = pairs("fp8", "fp4", tps=(1,))
     for engine in ("vllm", "trtllm"):
-        for tp in (1, 4):
-            of = [p for p in found if p.narrow.engine == engine and p.narrow.tp == tp]
+        for clients, of in by_clients(found, engine, 1).items():
             rows.append(
                 (
                     ENGINES[engine],
-                    tp,
+                    clients,
                     len(of),
                     f"{median(p.measured for p in of):.2f}×",
                     f"{median(p.predicted for p in of):.2f}×",
                     f"{half_off(tuple(of)):.0%}",
                 )
             )
-    columns = ("engine", "GPUs", "pairs", "measured", "predicted", "half within")
-    caption = "Llama-3-70B on B200: speed of decode in FP4 over FP8, medians"
+    columns = ("engine", "clients", "pairs", "measured", "predicted", "half within")
+    caption = "Llama-3-70B on one B200: speed of decode in FP4 over FP8, medians"
     return Table(caption, columns, rows)
 
 

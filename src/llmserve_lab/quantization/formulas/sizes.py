@@ -19,7 +19,7 @@ GROUP_SCALE = Formula(
     result=q.group_scale,
     expr=lambda group_max, largest_code: group_max / largest_code,
     title="Scale of a group",
-    source="symmetric quantization, without a zero point",
+    source="symmetric quantisation, without a zero point",
     holds="the group is not all zeros; before the scale itself is rounded",
 )
 ROUNDING_BOUND = Formula(
@@ -41,7 +41,7 @@ QUANTIZED_BYTES = Formula(
     result=q.bytes_quantized,
     expr=lambda byte_a_bit, eff_bits: byte_a_bit * eff_bits,
     uses=(EFFECTIVE_BITS,),
-    title="Bytes of a quantized parameter",
+    title="Bytes of a quantised parameter",
     source=COUNTED,
     holds="codes are packed without gaps",
 )
@@ -52,9 +52,9 @@ WEIGHT_BYTES = Formula(
     ),
     uses=(QUANTIZED_BYTES,),
     variant="quantized",
-    title="Weight bytes read, quantized",
+    title="Weight bytes read, quantised",
     source=COUNTED,
-    holds="the blocks are quantized, the LM head keeps its 16 bits",
+    holds="the blocks are quantised, the LM head keeps its 16 bits",
 )
 STORED_BYTES = Formula(
     result=q.stored_bytes,
@@ -63,7 +63,7 @@ STORED_BYTES = Formula(
     ),
     uses=(WEIGHT_BYTES,),
     variant="quantized",
-    title="Weight bytes stored, quantized",
+    title="Weight bytes stored, quantised",
     source=COUNTED,
     holds="the embedding table keeps its 16 bits",
 )

@@ -12,7 +12,14 @@ from llmserve_lab.formula.formula import Formula
 from llmserve_lab.quantization.formulas.sizes import WEIGHT_BYTES
 from llmserve_lab.roofline import formulas as roofline
 
-__all__ = ["FEW_BITS_GAIN", "FEW_BITS_STEP_S", "LINEAR_S", "PAIRS_S", "WEIGHTS_S"]
+__all__ = [
+    "FEW_BITS_GAIN",
+    "FEW_BITS_STEP_S",
+    "LINEAR_S",
+    "PAIRS_S",
+    "PRODUCTS_S",
+    "WEIGHTS_S",
+]
 FITTED = "llmserve_lab.validation: the form that measured rows were fitted with"
 
 LINEAR_S = Formula(
@@ -32,7 +39,7 @@ WEIGHTS_S = Formula(
     expr=lambda weight_bytes, hbm_bw, eff_mem: weight_bytes / (hbm_bw * eff_mem),
     uses=(WEIGHT_BYTES,),
     variant="quantized",
-    title="Time to read quantized weights",
+    title="Time to read quantised weights",
     source="[weights_s](roofline.ipynb#eq-weights_s) with fewer bytes",
     holds="codes are unpacked on the way, at no cost",
 )
@@ -47,20 +54,25 @@ PAIRS_S = Formula(
     source=FITTED,
     holds="attention computes in 16 bits, whatever the cache is stored in",
 )
-FEW_BITS_STEP_S = Formula(
-    result=q.few_bits_step_s,
-    expr=lambda linear_s, weights_s, overlap, pairs_s, kv_s, overhead_s, request_s, batch: (  # noqa: E501
-        maximum(linear_s, weights_s)
-        + (1 - overlap) * minimum(linear_s, weights_s)
-        + pairs_s
-        + kv_s
-        + overhead_s
-        + request_s * batch
+PRODUCTS_S = Formula(
+    result=q.products_s,
+    expr=lambda linear_s, weights_s, overlap: (
+        maximum(linear_s, weights_s) + (1 - overlap) * minimum(linear_s, weights_s)
     ),
-    uses=(LINEAR_S, WEIGHTS_S, PAIRS_S, roofline.KV_S),
-    title="Time of a decode step with few bits",
+    uses=(LINEAR_S, WEIGHTS_S),
+    title="Time of the linear layers, reading partly hidden",
     source=FITTED,
     holds="one GPU; codes are unpacked at no cost",
+)
+FEW_BITS_STEP_S = Formula(
+    result=q.few_bits_step_s,
+    expr=lambda products_s, pairs_s, kv_s, overhead_s, request_s, batch: (
+        products_s + pairs_s + kv_s + overhead_s + request_s * batch
+    ),
+    uses=(PRODUCTS_S, PAIRS_S, roofline.KV_S),
+    title="Time of a decode step with few bits",
+    source=FITTED,
+    holds="attention computes and reads after the products, hidden behind nothing",
 )
 FEW_BITS_GAIN = Formula(
     result=q.few_bits_gain,

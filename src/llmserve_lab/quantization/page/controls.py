@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from llmserve_lab.catalog import ACCELERATORS, MODELS, Accelerator, ModelShape, workload
 from llmserve_lab.notation import quantity
@@ -43,9 +44,11 @@ def _by_model(row: Callable[[ModelShape], tuple[float, ...]]) -> tuple[object, .
 
 def model_controls() -> tuple[Choice | Lookup, ...]:
     """A choice of model, formats of weights and cache, and what follows of bytes."""
-    works = [workload(shape) for shape in SERVED]
+    works: list[dict[str, Any]] = [dict(workload(shape)) for shape in SERVED]
     names = ("params_active", "params_read", "params_total", "attn_flops_per_pair")
-    sets = {name: tuple(work[name] for work in works) for name in names}
+    sets: dict[str, tuple[Any, ...]] = {
+        name: tuple(work[name] for work in works) for name in names
+    }
     sets["params_head"] = tuple(float(s.vocab * s.d_model) for s in SERVED)
     sets["wide_kv_bytes_per_token"] = tuple(w["kv_bytes_per_token"] for w in works)
     sets["overhead_s"] = tuple(s.n_layers * achieved().layer_s for s in SERVED)
@@ -94,7 +97,7 @@ def reached() -> tuple[Lookup, ...]:
         "overlap": fitted.overlap,
         "request_s": fitted.request_s,
     }
-    return tuple(Lookup(name, (), value) for name, value in known.items())
+    return tuple(Lookup(name, (), value) for name, value in known.items())  # type: ignore[arg-type]
 
 
 def load_controls() -> tuple[Slider, Slider]:
