@@ -43,7 +43,7 @@ MEANT = {  # by the words of a mark's name; a name that has none is one of a ser
     r"\bcache$": "cache",
     r"\bcompute$|^compute\b|\bwork\b": "compute",
     r"\b(?:all-reduces|all-to-alls|communication|sent|wire)$": "communication",
-    r"\b(?:rest|at home|pairs)$": "other",
+    r"\b(?:rest|at home)$": "other",
 }
 SERIES = {
     **{"decode": "blue", "prefill": "vermillion"},

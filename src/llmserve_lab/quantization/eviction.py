@@ -65,6 +65,7 @@ class Head:
     queries: Array
     keys: Array
     values: Array
+    facts: tuple[int, ...] = ()  # places that the question is about
 
     def weights(self) -> Array:
         """Attention weights [q, ℓ] of the queries; all keys are visible to them."""
@@ -103,7 +104,7 @@ def synthetic_head(
     keys[-length // 16 :] += 4.0 * near
     keys[0] = 7.3 * common
     values[0] *= 0.02
-    return Head(queries, keys, values)
+    return Head(queries, keys, values, tuple(sorted(facts.tolist())))
 
 
 def kept_by(head: Head, keep: int, *, sinks: int = 4) -> dict[str, Places]:

@@ -36,9 +36,7 @@ def parts(prefix: str) -> Marks:
             "compute the layers", q.linear_s, MEANINGS["compute"], f"{prefix}linear_s"
         ),
         BoundMark("read cache", q.kv_s, MEANINGS["cache"], f"{prefix}kv_s"),
-        BoundMark(
-            "launches, requests, pairs", q.overhead_s, MEANINGS["other"], "overhead_s"
-        ),
+        BoundMark("time for the rest", q.overhead_s, MEANINGS["other"], "overhead_s"),
     )
 
 

@@ -97,7 +97,8 @@ def reached() -> tuple[Lookup, ...]:
         "overlap": fitted.overlap,
         "request_s": fitted.request_s,
     }
-    return tuple(Lookup(name, (), value) for name, value in known.items())  # type: ignore[arg-type]
+    tables: dict[str, Any] = dict(known)
+    return tuple(Lookup(name, (), value) for name, value in tables.items())
 
 
 def load_controls() -> tuple[Slider, Slider]:

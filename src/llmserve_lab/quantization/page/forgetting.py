@@ -52,16 +52,10 @@ def forgetting() -> StepFigure:
     )
 
 
-def facts(head: eviction.Head) -> set[int]:
-    """The places of the three tokens, besides the first, with the most attention."""
-    order = np.argsort(-head.weights().sum(axis=0)).tolist()
-    return {place for place in order[:4] if place} if 0 in order[:4] else set(order[:3])
-
-
 def _forgetting_log(head: eviction.Head, name: str, kept: np.ndarray) -> StepLog:
     """All tokens, then the attention, then the choice, then what is left of it."""
     weights = head.weights()[-1]
-    important, stays = facts(head), set(kept.tolist())
+    important, stays = set(head.facts), set(kept.tolist())
     cells = []
     for place, weight in enumerate(weights):
         ink = "new" if place == 0 else "cache"

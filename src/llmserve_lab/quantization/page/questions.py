@@ -5,6 +5,7 @@ from __future__ import annotations
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.quantization import formulas as f
+from llmserve_lab.quantization import outliers
 from llmserve_lab.quantization.schemes import SCALE_BITS, SCHEMES
 from llmserve_lab.quantization.speed import (
     Bits,
@@ -18,7 +19,9 @@ from llmserve_lab.quantization.tables import LONG_PROMPT, TOKENS
 from llmserve_lab.running_example import model
 
 SPEEDS = ("about 4 times", "about 3 times", "about 2 times", "not at all")
+ERRORS = ("about 10 %", "about 40 %", "about 90 %")
 NVFP4 = SCHEMES["nvfp4"]
+LARGE = {"group_max": 0.63, "largest_code": 7.0}
 OTHER = {"code_bits": 4.0, "scale_bits": 16.0, "group_size": 64.0}
 
 
@@ -40,6 +43,18 @@ def _nearest(times: float) -> float:
     """Index of the option that is nearest to this speedup."""
     options = (4.0, 3.0, 2.0, 1.0)
     return float(min(range(4), key=lambda i: abs(options[i] - times)))
+
+
+def row_error(*, num_outliers: int = outliers.NUM_OUTLIERS) -> float:
+    """Error of INT4 with a scale a row, on columns that are no outliers."""
+    found = outliers.by_group(outliers.matrix(num_outliers=num_outliers))
+    return found["a scale a row"]
+
+
+def _option(error: float) -> float:
+    """Index of the option that is nearest to this error."""
+    shares = [float(text.split()[1]) / 100 for text in ERRORS]
+    return float(min(range(len(ERRORS)), key=lambda i: abs(shares[i] - error)))
 
 
 def stored_bytes() -> float:
@@ -90,15 +105,29 @@ predict_prompt = Question(
         "fast."
     ),
     hints=(
-        Hint(
-            lambda: 0.0, "The bytes shrink, but a long prompt does not wait for them."
-        ),
-        Hint(
-            lambda: 1.0, "The bytes shrink, but a long prompt does not wait for them."
-        ),
-        Hint(
-            lambda: 2.0, "The bytes shrink, but a long prompt does not wait for them."
-        ),
+        Hint(lambda: 0.0, "The bytes shrink; a long prompt does not wait for them."),
+        Hint(lambda: 1.0, "The weights are read once for all rows of the prompt."),
+        Hint(lambda: 2.0, "That is a decode of one request; a prompt has many rows."),
+    ),
+)
+predict_group = Question(
+    name="quantization.predict-group",
+    kind="predict",
+    prompt=(
+        "A matrix has 512 columns of normal random weights, and four of the columns "
+        "are 20 times as large. It is rounded to INT4, with one scale for each row. "
+        "How far are the weights of the other columns off, as a root mean square?"
+    ),
+    choices=ERRORS,
+    answer=lambda: _option(row_error()),
+    why=lambda: (
+        f"It is {row_error():.0%}. Each row has four large numbers in it, so its scale "
+        "is some seven times too large, and most ordinary weights become zero. Without "
+        f"the four columns it would be {row_error(num_outliers=0):.0%}."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "That is the error without the large columns."),
+        Hint(lambda: 1.0, "More: the large columns are in every row."),
     ),
 )
 bits = Question(
@@ -135,5 +164,26 @@ stored = Question(
     why=lambda: (
         "6.98 billion parameters of 4.125 bits are 3.60 GB, and twice 0.525 billion of "
         f"16 bits are 2.10 GB: {si(stored_bytes(), 'byte')} together."
+    ),
+)
+worst = Question(
+    name="quantization.worst",
+    prompt=(
+        "The largest weight of a group is 0.63, its sign left out. The group is rounded "
+        "to INT4, whose codes go from −7 to 7. How far may a weight of the group be off "
+        "at most?"
+    ),
+    answer=lambda: f.ROUNDING_BOUND(**LARGE),
+    rel_tol=0.01,
+    hints=(
+        Hint(lambda: f.GROUP_SCALE(**LARGE), "That is the scale, a whole step."),
+        Hint(
+            lambda: LARGE["group_max"] / 16 / 2,
+            "Four bits have 16 codes, but the largest weight becomes the code 7.",
+        ),
+    ),
+    why=lambda: (
+        f"{f.ROUNDING_BOUND.link}: the scale is 0.63 / 7 = 0.09, and half of it is "
+        f"{float(f.ROUNDING_BOUND(**LARGE)):.3f}."
     ),
 )

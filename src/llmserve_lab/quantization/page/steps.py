@@ -14,8 +14,8 @@ from llmserve_lab.quantization.gptq import Step, columns, gptq, output_error, rt
 from llmserve_lab.quantization.schemes import Scheme, quantize
 
 Row = dict[str, Any]
-GROUP = (0.21, -0.53, 0.08, 0.70, -0.34, 0.12, -0.04, 0.41)
-OUTLIER = (0.21, -0.53, 0.08, 4.20, -0.34, 0.12, -0.04, 0.41)
+GROUP = (0.21, -0.53, 0.70, -0.34, 0.12, -0.04)
+OUTLIER = (0.21, -0.53, 4.20, -0.34, 0.12, -0.04)
 LOGS = {"an ordinary group": GROUP, "a group with an outlier": OUTLIER}
 TOY = Scheme("", "", INT4, "fp32")
 LINES = ("weight", "over scale", "code", "bits", "weight again", "error")
@@ -39,7 +39,7 @@ def _cell(column: float, line: int, text: str, ink: str, **more: Any) -> Row:
 
 
 def group_quantized() -> StepFigure:
-    """Eight weights of a group become four-bit codes and a scale, a step a frame."""
+    """Six weights of a group become four-bit codes and a scale, a step a frame."""
     names = [
         {"x": -0.15, "y": line + 0.5, "text": name, "since": since}
         for line, (name, since) in enumerate(
@@ -51,14 +51,14 @@ def group_quantized() -> StepFigure:
         name="group",
         title="One group of weights: divide by the scale, round, keep the codes",
         scene=Scene(
-            x=SceneAxis((-2.6, 8.05), shown=False),
+            x=SceneAxis((-2.1, 6.05), shown=False),
             y=SceneAxis((6.1, 0), shown=False),
             marks=(
                 Cells(table="cells", x2="x2", text="text"),
                 Labels(table="names", align="right"),
             ),
             height=250,
-            width=620,
+            width=560,
             fixed={"names": names},
         ),
         logs={name: _group_log(np.array(group)) for name, group in LOGS.items()},
@@ -97,17 +97,17 @@ def _group_log(group: np.ndarray) -> StepLog:
     lost = int(np.sum((again == 0) & (group != 0)))
     worst = number(float(np.abs(error).max()))
     texts = (
-        "Eight weights of a row, 16 bits each: 16 bytes.",
+        f"Six weights of a row, 16 bits each: {2 * len(group)} bytes.",
         f"The largest, sign left out, is {number(abs(group[top]))}.",
         f"INT4 counts from −7 to 7, so the scale is {number(abs(group[top]))} / 7 = "
         f"{number(scale)}.",
         f"Each weight is divided by {number(scale)}.",
         "Round to the nearest whole number: four bits each, two's complement.",
         f"To use a weight, its code is multiplied by {number(scale)} again.",
-        f"The largest error is {worst}, at most half a scale; {lost} of 8 weights "
-        "became zero.",
+        f"The largest error is {worst}, at most half a scale; {lost} of "
+        f"{len(group)} weights became zero.",
     )
-    stored = ["16"] * 4 + ["4 + scale"] * 3
+    stored = [str(2 * len(group))] * 4 + [f"{len(group) // 2} + scale"] * 3
     shown = ["", "", *[number(scale)] * 5]
     frames = [
         Frame(text, (shown[i] or "–", stored[i], worst if i == 6 else "–"))

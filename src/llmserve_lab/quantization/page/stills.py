@@ -186,11 +186,11 @@ def measured_gains() -> StaticFigure:
 
     figure, axes = plt.subplots(figsize=(5.2, 2.8))
     found = pairs("bf16", "fp8", wide_engine="vllm", tps=(2, 4))
-    for tp, ink in ((2, BLUE), (4, VERMILLION)):
+    for tp, ink, shape in ((2, BLUE, "o"), (4, VERMILLION, "s")):
         of = by_clients(found, "trtllm", tp)
         seen = [median(p.measured for p in each) for each in of.values()]
         said = [median(p.predicted for p in each) for each in of.values()]
-        axes.plot(list(of), seen, "o", color=ink.light, label=f"measured, {tp} GPUs")
+        axes.plot(list(of), seen, shape, color=ink.light, label=f"measured, {tp} GPUs")
         axes.plot(list(of), said, "-", color=ink.light, label=f"predicted, {tp} GPUs")
     axes.axhline(1, color=GREY.light, lw=1)
     axes.set(xscale="log", ylim=(0.95, 1.7))
