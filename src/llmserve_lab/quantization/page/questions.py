@@ -169,9 +169,9 @@ stored = Question(
 worst = Question(
     name="quantization.worst",
     prompt=(
-        "The largest weight of a group is 0.63, its sign left out. The group is rounded "
-        "to INT4, whose codes go from −7 to 7. How far may a weight of the group be off "
-        "at most?"
+        "The largest weight of a group is 0.63, its sign left out. The group is "
+        "rounded to INT4, whose codes go from −7 to 7. How far may a weight of the "
+        "group be off at most?"
     ),
     answer=lambda: f.ROUNDING_BOUND(**LARGE),
     rel_tol=0.01,

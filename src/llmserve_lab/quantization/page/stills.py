@@ -5,6 +5,8 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from llmserve_lab.page.palette import (
     BLUE,
     GREEN,
@@ -55,7 +57,9 @@ def layouts() -> StaticFigure:
             line.barh(row, 1, height=0.62, color=GREY.light, alpha=0.5)
             line.text(0.5, row, "too dense to draw", ha="center", va="center")
         else:
-            line.vlines(shown, row - 0.31, row + 0.31, color=INK.light, lw=0.7)
+            x = np.repeat(shown, 3)  # one path: down, up, and a gap
+            y = np.tile([row - 0.31, row + 0.31, np.nan], len(shown))
+            line.plot(x, y, color=INK.light, lw=0.7, ls="-")
     bits.set_yticks(range(len(FORMATS)), [each.name for each in FORMATS.values()])
     bits.invert_yaxis()
     bits.set(xlabel="bits", xlim=(-0.2, 16.2))
