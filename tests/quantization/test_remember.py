@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from llmserve_lab.quantization import eviction, measured, outliers, tables
+from llmserve_lab.quantization import eviction, outliers, tables
 from llmserve_lab.quantization.page import figures
 from llmserve_lab.quantization.page.controls import BATCHES, CONTEXTS
 from llmserve_lab.quantization.schemes import SCHEMES, quantize
@@ -71,12 +71,3 @@ def test_the_kind_of_token_matters_more_than_the_number() -> None:
         few, many = (eviction.kept_by(head, keep) for keep in (32, 128))
         assert head.error(few["observed attention"]) < 0.2
         assert head.error(many["window"]) > 4 * head.error(few["observed attention"])
-
-
-def test_measured_gains_are_near_the_predicted() -> None:
-    found = measured.pairs("bf16", "fp8", wide_engine="vllm", tps=(2, 4))
-    assert len(found) == 39 and measured.half_off(found) < 0.06
-    assert 1.3 < np.median([pair.measured for pair in found]) < 1.5
-    assert {p.wide.engine for p in found} == {"vllm"}
-    assert {p.narrow.engine for p in found} == {"trtllm"}
-    assert all(p.wide.clients == p.narrow.clients for p in found)

@@ -17,7 +17,7 @@ STREAMING = "Xiao and others, StreamingLLM, arXiv 2309.17453, abstract"
 KURTIC = "Kurtic and others, Give Me BF16 or Give Me Death?, arXiv 2411.02355, abstract"
 MR_GPTQ = "Castro and others, Bridging the Gap …, arXiv 2509.23202, abstract"
 VLLM_FP8 = "vLLM documentation, FP8 W8A8"
-NVFP4 = "NVIDIA, Introducing NVFP4, technical blog, 24 June 2025"
+NVFP4 = "NVIDIA, Introducing NVFP4, technical blog, 24 June 2025, summary"
 
 _times = partial(Cited, unit="dimensionless", kind="measured")
 GPTQ_A100 = _times(3.25, source=GPTQ)
@@ -49,8 +49,8 @@ def _x(number: Cited) -> str:
 
 PUBLISHED = (
     Published(
-        "INT4/INT3 weights by GPTQ, FP16 arithmetic",
-        "OPT-175B, one request at a time; A100 (3 bits), A6000",
+        "weights in 3 or 4 bits by GPTQ",
+        "generation, up to 175 billion parameters; A100 and A6000",
         f"{_x(GPTQ_A100)} and {_x(GPTQ_A6000)} as fast as FP16",
         GPTQ,
     ),
@@ -75,9 +75,9 @@ PUBLISHED = (
     ),
     Published(
         "NVFP4 weights and activations",
-        "DeepSeek-R1 and others, Blackwell",
-        f"{_x(NVFP4_MEMORY)} less memory than FP16; accuracy within "
-        f"{float(NVFP4_LOSS):.0%} of FP8",
+        "Blackwell; the summary names no model",
+        f"{_x(NVFP4_MEMORY)} less memory than FP16; it loses less "
+        f"than {float(NVFP4_LOSS):.0%} of accuracy on some models",
         NVFP4,
     ),
     Published(
@@ -88,7 +88,7 @@ PUBLISHED = (
     ),
     Published(
         "KV cache in 2 bits by KIVI",
-        "Llama-2, Falcon, Mistral",
+        "Llama, Falcon, Mistral",
         f"{_x(KIVI_MEMORY)} less peak memory, {_x(KIVI_LEAST)} to {_x(KIVI_MOST)} the "
         "throughput",
         KIVI,
