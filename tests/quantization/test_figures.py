@@ -29,15 +29,15 @@ def test_every_choice_costs_what_the_engine_charges() -> None:
             weights=WEIGHTS[weights],
             cache=CACHE_NAMES[cache],
             batch=64.0,
-            context=4096.0,
+            context=2048.0,
         )
         cost = served(Bits(weights, cache), shape, gpu)
         wide = served(Bits(), shape, gpu)
-        took, before = (decode_s(c, batch=64, context=4096) for c in (cost, wide))
+        took, before = (decode_s(c, batch=64, context=2048) for c in (cost, wide))
         assert known["few_bits_step_s"] == pytest.approx(took)
         assert known["few_bits_gain"] == pytest.approx(before / took)
         assert known["stored_bytes"] == pytest.approx(cost.weight_bytes)
-        held = cost.weight_bytes + 64 * 4096 * cost.kv_bytes_per_token
+        held = cost.weight_bytes + 64 * 2048 * cost.kv_bytes_per_token
         assert known["held_bytes"] == pytest.approx(held)
         assert (known["held"] == 0) == (held > cost.hbm_bytes)
         assert (known["multiplied"] == 0) == (multiplies_in(weights, gpu) != "bf16")

@@ -20,7 +20,7 @@ from llmserve_lab.quantization.tables import TOKENS
 from llmserve_lab.running_example import share
 from llmserve_lab.validation import achieved
 
-SERVED = tuple(MODELS[key] for key in ("llama-3.1-8b", "qwen3-32b", "llama-3.1-70b"))
+SERVED = tuple(MODELS[key] for key in ("llama-3.1-8b", "llama-3.1-70b"))
 DEVICES = tuple(
     ACCELERATORS[key] for key in ("h100-sxm", "a100-80-sxm", "h200-sxm", "b200-sxm")
 )
@@ -33,8 +33,8 @@ WEIGHTS = {
     "nvfp4": "NVFP4",
 }
 CACHE_NAMES = {key: SCHEMES[key].numbers.name.split()[0] for key in CACHES}
-BATCHES = tuple(2.0**i for i in range(9))
-CONTEXTS = (256.0, float(TOKENS), 2048.0, 4096.0, 8192.0, 16_384.0, 32_768.0)
+BATCHES = (1.0, 4.0, 16.0, 64.0, 128.0, 256.0)
+CONTEXTS = (256.0, float(TOKENS), 2048.0, 8192.0, 32_768.0)
 START = {"weights": "int4", "cache": "bf16"}
 
 

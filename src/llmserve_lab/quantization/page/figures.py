@@ -22,6 +22,7 @@ ONE: dict[str, Value] = {"chunk": 1.0}
 NARROW: dict[str, Value] = {"bytes_quantized": "bytes_quantized", "bytes_weight": 2.0}
 SIXTEEN: dict[str, Value] = {"bytes_quantized": 2.0, "bytes_weight": 2.0}
 WIDE = "wide_"
+CONTROLS = ("batch", "context", "model", "accelerator", "weights")
 
 
 def parts(prefix: str, **weights: Value) -> dict[str, Bound]:
@@ -73,7 +74,7 @@ def few_bits() -> LiveFigure:
         readouts=(
             banded(
                 Readout("few_bits_step_s", "Decode step as chosen"),
-                BandTable(decode_band, ("batch", "model", "accelerator", "weights")),
+                BandTable(decode_band, CONTROLS),
             ),
             Readout(
                 f.FEW_BITS_GAIN,
