@@ -33,6 +33,7 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("gpu_requests", "batch_fits"): ("the target", "memory"),
     ("one_batch", "half"): ("two halves", "one batch"),
     ("row_prompt", "overtake_prompt"): ("linear layers", "attention"),
+    ("one", "chip_share"): ("does not fit", "fits on chip"),
     ("peak_flops", "low_peak_flops"): ("fewer bits", "16 bits"),
 }
 
@@ -51,6 +52,7 @@ LABELS = {
     "most": "Most of the time goes to",
     "fits": "In its memory",
     "larger": "More FLOPs are in",
+    "tile_fits": "The tile",
     "where": "This setting is",
     "limit": "What limits them",
     "schedule": "Faster schedule",

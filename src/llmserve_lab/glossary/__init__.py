@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
-from llmserve_lab.glossary import errors, fewer_bytes, machines, models, serving
+from llmserve_lab.glossary import (
+    errors,
+    fewer_bytes,
+    kernels,
+    machines,
+    models,
+    serving,
+)
 from llmserve_lab.glossary.term import Term as Term
 
 
@@ -15,7 +22,7 @@ def terms() -> tuple[Term, ...]:
     Raises:
         ValueError: a name stands for two things.
     """
-    rooms = (models, machines, serving, fewer_bytes, errors)
+    rooms = (models, machines, serving, kernels, fewer_bytes, errors)
     found = tuple(term for room in rooms for term in room.TERMS)
     names = [name for term in found for name in term.names]
     if twice := sorted({name for name in names if names.count(name) > 1}):
