@@ -10,7 +10,7 @@ eff_bits = Positive(
     r"b_{\mathrm{eff}}", "dimensionless", "bits of a number, its share of a scale in it"
 )
 group_max = Positive(
-    r"x_{\max}", "dimensionless", "largest magnitude in a group, sign left out"
+    r"a_{\max}", "dimensionless", "largest magnitude in a group, sign left out"
 )
 largest_code = Positive(
     r"q_{\max}", "dimensionless", "largest number that a code stands for"

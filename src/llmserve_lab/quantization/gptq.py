@@ -20,7 +20,7 @@ DAMPING = 0.01  # of the mean of the diagonal, added to it, as in the paper
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class ColumnStep:
     """One column: what it had become, what it is rounded to, what the others get."""
 
     column: int
@@ -48,7 +48,7 @@ def columns(
     scheme: Scheme,
     *,
     damping: float = DAMPING,
-) -> Iterator[Step]:
+) -> Iterator[ColumnStep]:
     """Quantize a weight [out, in] for inputs [n, in], one input column a step.
 
     The scales of a group are those of its columns when the first of them is reached.
@@ -73,7 +73,7 @@ def columns(
         left[:, at] = scheme.numbers.decode(codes) * scales
         error = (before - left[:, at]) / push[at, at]
         left[:, at + 1 :] -= np.outer(error, push[at, at + 1 :])
-        yield Step(at, before, left[:, at].copy(), left.copy())
+        yield ColumnStep(at, before, left[:, at].copy(), left.copy())
 
 
 def gptq(

@@ -10,7 +10,7 @@ import numpy as np
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.quantization.codecs import INT4
-from llmserve_lab.quantization.gptq import Step, columns, gptq, output_error, rtn
+from llmserve_lab.quantization.gptq import ColumnStep, columns, gptq, output_error, rtn
 from llmserve_lab.quantization.schemes import Scheme, quantize
 
 Row = dict[str, Any]
@@ -193,7 +193,7 @@ def _matrix(left: np.ndarray, moved: np.ndarray, done: int, frame: int) -> list[
     return cells
 
 
-def _gptq_log(weight: np.ndarray, rows: np.ndarray, steps: list[Step]) -> StepLog:
+def _gptq_log(weight: np.ndarray, rows: np.ndarray, steps: list[ColumnStep]) -> StepLog:
     states = [weight, *(step.weight for step in steps)]
     frames, cells = [], []
     for at, left in enumerate(states):
