@@ -22,6 +22,7 @@ TAUGHT = (
     "how_wrong",
     "mixture_of_experts",
     "parallelism",
+    "quantization",
     "roofline",
     "tensor_parallel",
     "varlen_batching",

@@ -29,6 +29,10 @@ ORDER: dict[str, dict[str, str]] = {
         "hot_bytes": "to rank 0: every rank has ",
         "cold_bytes": "for it and ",
     },
+    "quantization.few_bits": {
+        "few_bits_step_s": "a step takes ",
+        "wide_few_bits_step_s": "with 16 bits ",
+    },
     "roofline.attention_kinds": {
         "mha_limit": "multi-head attention ends at ",
         "gqa_limit": "grouped-query attention at ",
@@ -118,6 +122,10 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "parallelism.pipe_rate": (
         "model n_stages link n_batches batch pipe_token_s pipe_rate bubble "
         "stage_bytes fits"
+    ),
+    "quantization.few_bits": (
+        "model accelerator batch context weights cache few_bits_step_s "
+        "wide_few_bits_step_s multiplied"
     ),
     "roofline.attention_kinds": (
         "batch accelerator mha_limit gqa_limit mla_limit ridge"

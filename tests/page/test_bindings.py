@@ -35,6 +35,7 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("one_batch", "half"): ("two halves", "one batch"),
     ("row_prompt", "overtake_prompt"): ("linear layers", "attention"),
     ("one", "chip_share"): ("does not fit", "fits on chip"),
+    ("peak_flops", "low_peak_flops"): ("fewer bits", "16 bits"),
 }
 
 
@@ -56,6 +57,7 @@ LABELS = {
     "where": "This setting is",
     "limit": "What limits them",
     "schedule": "Faster schedule",
+    "multiplied": "Linear layers multiply in",
 }
 
 

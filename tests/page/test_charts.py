@@ -41,7 +41,7 @@ MEANT = {  # by the words of a mark's name; a name that has none is one of a ser
     r"\bweights$": "weights",
     r"\bread$": "weights",
     r"\bcache$": "cache",
-    r"\bcompute$|\bwork\b": "compute",
+    r"\bcompute$|^compute the layers$|\bwork\b": "compute",
     r"\b(?:all-reduces|all-to-alls|communication|sent|wire)$": "communication",
     r"\b(?:rest|at home)$": "other",
 }

@@ -6,17 +6,6 @@ from llmserve_lab.glossary.term import Term
 
 TERMS = (
     Term(
-        "quantisation",
-        "Storing or computing numbers in fewer bits.",
-        "roofline",
-        (
-            "quantization",
-            "FP8",
-            "FP4",
-            "INT8",
-        ),
-    ),
-    Term(
         "BF16",
         "A number in 16 bits, with the range of one in 32; the usual precision "
         "of weights.",

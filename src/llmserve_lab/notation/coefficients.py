@@ -108,3 +108,4 @@ whole_block = Coefficient(
 one_sum = Coefficient(
     "1", "element", "one log-sum-exp beside each head's output", value=1.0
 )
+byte_a_bit = Coefficient("0.125", "byte/parameter", "a byte has 8 bits", value=0.125)

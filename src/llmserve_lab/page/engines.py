@@ -148,6 +148,22 @@ NAMES: dict[str, Named] = {
         "vllm/v1/attention/ops/merge_attn_states.py",
         "where a context is spread over GPUs; splits are merged in the kernel library",
     ),
+    "quantization": Named(
+        "--quantization",
+        "vllm/model_executor/layers/quantization/__init__.py",
+        "read from the checkpoint unless given; fp8 quantises while loading",
+    ),
+    "gptq": Named(
+        "auto_gptq",
+        "vllm/model_executor/layers/quantization/__init__.py",
+        "loads checkpoints that were quantised before",
+    ),
+    "cache-precision": Named(
+        "--kv-cache-dtype", CACHE_CONFIG, "auto is the model's; fp8 is fp8_e4m3"
+    ),
+    "model-precision": Named(
+        "--dtype", "vllm/config/model.py", "of weights and activations not quantized"
+    ),
     "goodput": Named("--goodput", BENCH, "requests within every limit, per second"),
     "utilisation": Named(
         "--enable-mfu-metrics",

@@ -31,6 +31,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "flash_attention": ("flash_attention",),
         "varlen_batching": ("varlen",),
         "continuous_batching": ("continuous_batching",),
+        "quantization": ("quantization",),
         "tensor_parallel": ("cluster", "tensor_parallel"),
         "parallelism": ("parallelism",),
         "mixture_of_experts": ("moe",),
