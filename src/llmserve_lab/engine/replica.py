@@ -20,6 +20,7 @@ from llmserve_lab.engine.scheduler.policies import Plan
 from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
 from llmserve_lab.engine.scheduler.sequence import Sequence
 from llmserve_lab.engine.scheduler.state import BatchState
+from llmserve_lab.engine.speculation import Speculation
 from llmserve_lab.engine.timing.cost import IterationLoad
 from llmserve_lab.engine.timing.iteration_span import IterationSpan
 
@@ -57,6 +58,9 @@ class Replica(BatchState):
             events=EventLog(*where) if log else None,
         )
         self.kv_transfer, self.leap = kv_transfer, leap
+        self.speculation = pool.speculation
+        if pool.speculation is not None:
+            self.decode_rows = pool.speculation.rows
         self.counters = ReplicaCounters(pool.num_blocks, where=where, log=log)
         self.num_requests = 0  # sent here and not yet done with
         self.leaving: list[Sequence] = []
@@ -130,6 +134,8 @@ class Replica(BatchState):
         From one to the next, each decode sees one more token. A chunk of c rows begins
         c tokens later, and each of its rows sees c more: c² more pairs.
         """
+        if self.speculation is not None:
+            return self._speculative_run(plan, self.speculation)
         load = self.decode_load() if self.decoding else IterationLoad(0, 0, 0)
         more_pairs = more_kv = plan.padded.rows if plan.padded else load.rows
         for sequence, rows in plan.chunks:
@@ -144,6 +150,28 @@ class Replica(BatchState):
             more_pairs=more_pairs,
             more_kv=more_kv,
         )
+
+    def decode_load(self) -> IterationLoad:
+        """What the decodes bring into the next iteration, rows of drafts included."""
+        decodes = super().decode_load()
+        if self.speculation is None:
+            return decodes
+        return self.speculation.verification(decodes)
+
+    def _speculative_run(self, plan: Plan, speculation: Speculation) -> IterationSpan:
+        """One iteration that verifies drafts, after the passes that made them."""
+        idle = IterationLoad(0, 0, 0)
+        decodes = super().decode_load() if self.decoding else idle
+        prompts = idle
+        for sequence, rows in plan.chunks:
+            chunk = IterationLoad.of(chunk=rows, context=sequence.cached)
+            prompts = prompts.plus(chunk)
+        load = speculation.verification(decodes).plus(prompts)
+        run = IterationSpan(
+            self.cost, load, start_s=self.end_s, count=1, more_pairs=0, more_kv=0
+        )
+        run.delay(speculation.draft_s(decodes, prompts))
+        return run
 
     def _count(self, plan: Plan) -> int:
         """Iterations until one is done, or the blocks run out, or the plan does."""
@@ -214,9 +242,17 @@ class Replica(BatchState):
 
     def _tick(self, run: IterationSpan) -> list[Sequence]:
         self.decode_batch.tick(run)
+        if self.speculation is not None:
+            self.grow(self.decode_batch.skip(self._kept))
         answered = self.decode_batch.finished()
         self.grow(self.decode_batch.blocks_for_last_tick())
         return answered
+
+    def _kept(self, sequence: Sequence) -> int:
+        """Drafts kept on top of the token that the last tick gave, before the end."""
+        assert self.speculation is not None
+        kept = self.speculation.kept(sequence.request.id, sequence.emitted - 1)
+        return min(kept, sequence.left)
 
     def _advance(self, sequence: Sequence, rows: int, run: IterationSpan) -> None:
         if self.kv_transfer is not None:

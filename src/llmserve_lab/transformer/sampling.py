@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from llmserve_lab.end_to_end.attention import softmax
 from llmserve_lab.transformer.arithmetic import Array, Mask
+from llmserve_lab.transformer.rowwise import softmax
 
 
 def chances(logits: Array, temperature: float = 1.0, top_p: float = 1.0) -> Array:
