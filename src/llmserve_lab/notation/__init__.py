@@ -24,6 +24,7 @@ from llmserve_lab.notation.continuous_batching import *
 from llmserve_lab.notation.disaggregation import *
 from llmserve_lab.notation.moe import *
 from llmserve_lab.notation.deepseek import *
+from llmserve_lab.notation.speculative import *
 from llmserve_lab.notation.how_wrong import *
 
 _TABLE = named_by_variable(globals())
