@@ -6,8 +6,8 @@ from typing import Any
 import simpy
 
 from llmserve_lab.engine import Pool, Speculation
-from tests.engine.scenarios import Process, Scenario, least_busy
-from tests.engine.slow import Life, Server, iteration_s
+from tests.engine.scenarios import Scenario, least_busy
+from tests.engine.slow import Life, Process, Server, iteration_s
 from tests.engine.slow_policies import Rows, slow_policy
 
 

@@ -50,11 +50,12 @@ def test_the_slow_twin_has_the_same_times() -> None:
         report, lives = simulate(given.requests, pool), slow_drafts(given, pool)
         twins = [lives[int(number)] for number in report.id]
         assert len(twins) == len(given.requests)
-        for name, values in {
+        expected: dict[str, list[float]] = {
             "first_token_s": [life.token_times_s[0] for life in twins],
             "last_token_s": [life.token_times_s[-1] for life in twins],
             "preemptions": [life.preemptions for life in twins],
-        }.items():
+        }
+        for name, values in expected.items():
             np.testing.assert_allclose(
                 getattr(report, name), values, atol=1e-9, err_msg=f"{name}, {seed}"
             )

@@ -26,7 +26,9 @@ class Drafts:
 class Drafter(Protocol):
     """What speculative decoding asks of a source of drafts."""
 
-    vocab: int
+    @property
+    def vocab(self) -> int:
+        """Tokens that it knows."""
 
     def propose(
         self,
