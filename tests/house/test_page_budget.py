@@ -21,6 +21,7 @@ TAUGHT = (
     "how_wrong",
     "mixture_of_experts",
     "roofline",
+    "speculative_decoding",
     "tensor_parallel",
     "varlen_batching",
 )

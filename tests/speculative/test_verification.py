@@ -14,7 +14,7 @@ from llmserve_lab.speculative.enumeration import (
     law_of_the_target,
     mean_tokens,
 )
-from llmserve_lab.speculative.verification import Verdict, residual, verify
+from llmserve_lab.speculative.verification import Verified, residual, verify
 from tests.depth import examples
 from tests.speculative.dice import law_of_outcomes
 
@@ -105,7 +105,7 @@ def test_greedy_is_the_case_of_certain_laws() -> None:
 def test_no_draft_is_a_pass_as_before() -> None:
     law = np.array([[0.0, 1.0]])
     found = verify([], np.zeros((0, 2)), law, np.random.default_rng(0))
-    assert found == Verdict((), 1, ()) and found.bonus
+    assert found == Verified((), 1, ()) and found.bonus
 
 
 LAW = np.array([[0.5, 0.5]])

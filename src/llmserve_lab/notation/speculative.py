@@ -1,11 +1,8 @@
 """Speculative decoding: drafts, how many are kept, and what a pass then costs."""
 
-from llmserve_lab.formula.quantity import Coefficient, Quantity
+from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.notation.kinds import Count, Positive, Share
 
-one_draft = Coefficient(
-    "1", "request/token", "each token drafted is one draft", value=1.0
-)
 accept_rate = Share(r"\alpha", "dimensionless", "chance that the first draft is kept")
 accept_fall = Share(
     r"r_{\alpha}",
@@ -17,9 +14,6 @@ draft_place = Count(
 )
 survival = Quantity(
     r"s_i", "dimensionless", "chance that draft i and all before it are kept", maximum=1
-)
-overlap_of_laws = Share(
-    r"\beta_{pq}", "dimensionless", "what the laws of draft and target have in common"
 )
 draft_cost = Quantity(
     r"c_{\mathrm{d}}",

@@ -10,16 +10,16 @@ import numpy as np
 from llmserve_lab.checks import whole
 from llmserve_lab.speculative.drafters import Drafter, Drafts
 from llmserve_lab.speculative.readers import Reader
-from llmserve_lab.speculative.verification import Verdict, verify
+from llmserve_lab.speculative.verification import Verified, verify
 
 
 @dataclass(frozen=True)
-class Pass:
+class Round:
     """One round: the text before it, the drafts, and what came of them."""
 
     text: tuple[int, ...]
     drafts: Drafts
-    verdict: Verdict
+    verdict: Verified
 
 
 def speculate(
@@ -29,7 +29,7 @@ def speculate(
     num_tokens: int,
     n_draft: int,
     rng: np.random.Generator,
-) -> list[Pass]:
+) -> list[Round]:
     """Passes that yield at least ``num_tokens`` tokens after ``prompt``.
 
     The first reads all of the prompt but its last token; from then on each pass of the
@@ -50,24 +50,24 @@ def speculate(
         )
     text = list(map(int, prompt))
     target.follow(text[:-1])
-    feature, passes = target.features[-1], list[Pass]()
+    feature, passes = target.features[-1], list[Round]()
     while len(text) < len(prompt) + num_tokens:
         drafts = drafter.propose(text, n_draft, rng, feature)
         laws = target.read([text[-1], *drafts.tokens])
         verdict = verify(drafts.tokens, drafts.laws, laws, rng)
-        passes.append(Pass(tuple(text), drafts, verdict))
+        passes.append(Round(tuple(text), drafts, verdict))
         text += verdict.tokens
         target.rewind(len(text) - 1)
         feature = target.features[len(verdict.kept)]
     return passes
 
 
-def tokens_of(passes: Sequence[Pass]) -> tuple[int, ...]:
+def tokens_of(passes: Sequence[Round]) -> tuple[int, ...]:
     """All tokens that the passes have yielded."""
     return tuple(token for each in passes for token in each.verdict.tokens)
 
 
-def kept_by_place(passes: Sequence[Pass], n_draft: int) -> list[float]:
+def kept_by_place(passes: Sequence[Round], n_draft: int) -> list[float]:
     """Share of drafts kept at each place, of those before which all were kept."""
     checked, kept = np.zeros(n_draft), np.zeros(n_draft)
     for each in passes:

@@ -10,10 +10,21 @@ from dataclasses import replace
 from functools import cache
 from statistics import median
 
+import numpy as np
+
 from llmserve_lab import running_example
 from llmserve_lab.catalog.evidence.speculation import CURVES, LLAMA_32_1B
 from llmserve_lab.checks import whole
-from llmserve_lab.engine import Acceptance, IterationCost, IterationLoad, Speculation
+from llmserve_lab.engine import (
+    Acceptance,
+    Chunked,
+    IterationCost,
+    IterationLoad,
+    Pool,
+    Request,
+    Speculation,
+    simulate,
+)
 from llmserve_lab.running_example import ANSWER, PROMPT
 from llmserve_lab.validation.drafts import DraftFit, fitted
 
@@ -104,6 +115,26 @@ def break_even(n_draft: int, law: Acceptance, source: str) -> int | None:
         if speedup(batch, n_draft, law, source) < 1:
             return batch
     return None
+
+
+def engine_gain(batch: int, n_draft: int, law: Acceptance, source: str) -> float:
+    """Speedup in the engine: time per token without drafts over that with them.
+
+    All requests come at once, and their prompts are read in one iteration.
+    """
+    requests = [
+        Request(arrival_s=0.0, prompt_len=PROMPT, output_len=ANSWER, id=number)
+        for number in range(batch)
+    ]
+    drafted = Speculation(n_draft, law, draft_cost(source))
+    plain, fast = (
+        simulate(
+            requests,
+            Pool(running_example.cost(), Chunked(batch * PROMPT), speculation=each),
+        )
+        for each in (None, drafted)
+    )
+    return float(np.mean(plain.tpot_s) / np.mean(fast.tpot_s))
 
 
 @cache

@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.speculative.drafters import OwnHead, PromptLookup, SmallModel
+from llmserve_lab.speculative.enumeration import Law
 from llmserve_lab.speculative.readers import Reader, law_of
 from llmserve_lab.transformer import Transformer, Weights, seeded, tiny_shape
 from llmserve_lab.transformer.arithmetic import Array
@@ -41,7 +42,7 @@ def tokenize(text: str) -> list[int]:
 
 
 def sentence(rng: np.random.Generator) -> list[str]:
-    """A made-up sentence: who does what, where."""
+    """A made-up sentence: an animal, what it does, and a place."""
 
     def some(*words: str) -> str:
         return str(rng.choice(words))
@@ -142,6 +143,11 @@ def drafter(
     if kind == "prompt":
         return PromptLookup(len(WORDS))
     raise ValueError(f"kind must be small model, own head or prompt, got {kind!r}")
+
+
+def law_after(name: str, prompt: tuple[int, ...]) -> Law:
+    """The law of a model after ``prompt`` and any text that follows it."""
+    return lambda text: next_law(name, prompt + text)
 
 
 @cache

@@ -38,7 +38,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verified:
     """What a pass yields: the drafts that were kept, and one token of the target's."""
 
     kept: tuple[int, ...]
@@ -75,7 +75,7 @@ def verify(
     draft_laws: Array,
     target_laws: Array,
     rng: np.random.Generator,
-) -> Verdict:
+) -> Verified:
     """Check ``drafts`` [k], drawn from laws [k, V], against the target's [k + 1, V].
 
     Raises:
@@ -91,8 +91,8 @@ def verify(
         checks.append(Check(token, float(p[token]), float(q[token]), drawn, kept))
         if not kept:
             replaced = draw(residual(p, q), rng)
-            return Verdict(tuple(drafts[: len(checks) - 1]), replaced, tuple(checks))
-    return Verdict(tuple(drafts), draw(target_laws[len(drafts)], rng), tuple(checks))
+            return Verified(tuple(drafts[: len(checks) - 1]), replaced, tuple(checks))
+    return Verified(tuple(drafts), draw(target_laws[len(drafts)], rng), tuple(checks))
 
 
 def laws(name: str, found: Array, vocab: int) -> None:

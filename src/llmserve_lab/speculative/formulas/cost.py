@@ -36,11 +36,6 @@ def _on_the_machine(flops: Formula, counted: Quantity) -> sympy.Expr:
     return symbolic(flops, (counted,)) / per_s
 
 
-def _rows_each() -> sympy.Expr:
-    """Rows of a request: its newest token, and its drafts."""
-    return q.token_a_step.sympy + q.n_draft.sympy
-
-
 def _verify_s(
     linear_s: Any,
     weights_s: Any,
@@ -66,7 +61,7 @@ VERIFY_ROWS = Formula(
 )
 VERIFY_PAIRS = Formula(
     result=q.attn_pairs,
-    expr=lambda: at(roofline.ATTN_PAIRS, chunk=_rows_each()),
+    expr=lambda: at(roofline.ATTN_PAIRS, chunk=q.token_a_step.sympy + q.n_draft.sympy),
     derived=True,
     variant="verify",
     title="Query–key pairs of a verification pass",

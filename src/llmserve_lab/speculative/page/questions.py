@@ -84,7 +84,7 @@ common = Question(
     hints=(
         Hint(
             lambda: sum(p * q for p, q in zip(P, Q, strict=True)),
-            "That is how often two independent draws agree; drafts are kept more often.",
+            "So often two independent draws agree; drafts are kept more often.",
         ),
         Hint(
             lambda: 1 - COMMON,

@@ -13,7 +13,7 @@ import numpy as np
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.speculative import toy
-from llmserve_lab.speculative.decoding import Pass, speculate
+from llmserve_lab.speculative.decoding import Round, speculate
 from llmserve_lab.speculative.verification import residual
 
 N_DRAFT = 4
@@ -25,7 +25,7 @@ SHOWN = 6  # words whose chances are drawn
 Row = dict[str, Any]
 
 
-def first_pass(log: str) -> Pass:
+def first_pass(log: str) -> Round:
     """The first pass of a run with this log's seed."""
     rng = np.random.default_rng(SEEDS[log])
     reader, drafter = toy.reader("target"), toy.drafter("small model")
@@ -33,7 +33,7 @@ def first_pass(log: str) -> Pass:
     return speculate(reader, drafter, prompt, 1, N_DRAFT, rng)[0]
 
 
-def target_laws(done: Pass) -> list[Any]:
+def target_laws(done: Round) -> list[Any]:
     """The target's law at each place of the chain, and after it."""
     tokens = done.drafts.tokens
     return [
@@ -79,7 +79,7 @@ def _names() -> list[Row]:
     return [*found, {"x": LEFT, "y": 5.5, "text": "outcome"}]
 
 
-def _log(done: Pass) -> StepLog:
+def _log(done: Round) -> StepLog:
     frames, cells, bars = _start(done)
     words: list[Row] = [_sentence_row(done.text, 0, None)]
     checks = done.verdict.checks
@@ -112,7 +112,7 @@ def _cell(column: int, row: int, ink: str, text: str, since: int) -> Row:
     return place | {"ink": ink, "text": text, "since": since}
 
 
-def _start(done: Pass) -> tuple[list[Frame], list[Row], list[Row]]:
+def _start(done: Round) -> tuple[list[Frame], list[Row], list[Row]]:
     """The text, the drafts one by one, and the pass of the target."""
     tokens, laws = done.drafts.tokens, done.drafts.laws
     last = toy.WORDS[done.text[-1]]
@@ -151,7 +151,7 @@ def _start(done: Pass) -> tuple[list[Frame], list[Row], list[Row]]:
     return frames, cells, []
 
 
-def _checked(done: Pass, place: int, at: int) -> list[Row]:
+def _checked(done: Round, place: int, at: int) -> list[Row]:
     check = done.verdict.checks[place]
     found = [
         _cell(place, 3, "other", f"{check.chance:.2f}", at),
@@ -166,14 +166,14 @@ def _checked(done: Pass, place: int, at: int) -> list[Row]:
     return found
 
 
-def _ended(done: Pass, at: int) -> list[Row]:
+def _ended(done: Round, at: int) -> list[Row]:
     """The last token, below the draft that it replaces or behind all of them."""
     place, word = len(done.verdict.kept), toy.WORDS[done.verdict.last]
     return [_cell(place, 6, "new", word, at)]
 
 
 def _bars(
-    done: Pass, place: int, since: int, until: int | None, words: list[Row]
+    done: Round, place: int, since: int, until: int | None, words: list[Row]
 ) -> list[Row]:
     """Chances of the likeliest words by both laws, and the residual where it counts."""
     p = target_laws(done)[place]
@@ -215,7 +215,7 @@ def _bars(
     return found
 
 
-def _said(done: Pass, place: int) -> str:
+def _said(done: Round, place: int) -> str:
     check = done.verdict.checks[place]
     word = toy.WORDS[check.token]
     ratio = f"p/q = {check.target:.3f}/{check.draft:.3f}"
@@ -231,7 +231,7 @@ def _said(done: Pass, place: int) -> str:
     return f"Draft {place + 1}: {rule}, above it: “{word}” is rejected.{more}"
 
 
-def _ending(done: Pass) -> str:
+def _ending(done: Round) -> str:
     word, count = toy.WORDS[done.verdict.last], len(done.verdict.tokens)
     if done.verdict.bonus:
         return (
