@@ -213,7 +213,7 @@ def _falling_sum() -> Any:
 
         def _latex(self, printer: Any) -> str:
             first, falls, last = map(printer._print, self.args)
-            return rf"\sum_{{j=0}}^{{{last}}} {first}^{{j}}\, {{{falls}}}^{{j(j-1)/2}}"
+            return rf"\sum_{{v=0}}^{{{last}}} {first}^{{v}}\, {{{falls}}}^{{v(v-1)/2}}"
 
         def unrolled(self) -> sympy.Expr:
             """Term by term, as far as a chain of drafts may go."""

@@ -68,7 +68,7 @@ def tokens_of_a_pass() -> LiveFigure:
             ),
         ),
         sentence=(
-            "{curve}: with eight drafts a pass yields {measured_accepted}; "
+            "{curve}: with eight drafts a pass leaves {measured_accepted}; "
             "constant acceptance, fitted at one draft, says {flat_accepted}, "
             "acceptance that falls, fitted at one and four, {falling_accepted}."
         ),
@@ -99,7 +99,7 @@ def when_drafts_lose() -> LiveFigure:
             "speculative_speedup": Bound(f.SPEEDUP, accepted="accepted", **needed),
         },
         readouts=(
-            Readout("accepted", "Tokens that a pass yields"),
+            Readout("accepted", "Tokens that a pass leaves"),
             Readout("accepted_needed", "Tokens needed to break even"),
             Readout("verify_s", "Time of the verification pass"),
             Readout("speculative_speedup", "Speedup"),
@@ -107,7 +107,7 @@ def when_drafts_lose() -> LiveFigure:
         ),
         sentence=(
             "Chains of {n_draft}, the first kept with chance {accept_rate}, a draft "
-            "pass {draft_cost} of a plain pass: with {batch}, a pass yields {accepted} "
+            "pass {draft_cost} of a plain pass: with {batch}, a pass leaves {accepted} "
             "and needs {accepted_needed} to break even."
         ),
         goal=Goal(

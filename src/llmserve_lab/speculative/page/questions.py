@@ -15,6 +15,7 @@ RATE, CHAIN = 0.8, 4
 HALF = {"accept_rate": RATE, "n_draft": float(CHAIN)}
 PASS_MS, DRAFT_MS = 7.0, 1.9  # given in an exercise
 TABLE = (32, 64, 128)
+ROWS = ("about as long", "about twice as long", "about five times as long")
 
 
 def _tokens(rate: float = RATE, drafts: int = CHAIN) -> float:
@@ -47,6 +48,28 @@ predict_quality = Question(
         Hint(
             lambda: 2.0,
             "The small model draws at random, and so does what replaces its guesses.",
+        ),
+    ),
+)
+predict_rows = Question(
+    name="speculative.predict-rows",
+    kind="predict",
+    prompt=(
+        "Llama-3.1-8B decodes one request on one H100: a pass with one row takes "
+        f"{1e3 * m.plain_s(1):.0f} ms. How long does a pass with five rows take, the "
+        "newest word and four drafts?"
+    ),
+    choices=ROWS,
+    answer=lambda: 0.0,
+    why=lambda: (
+        f"{1e3 * m.verify_s(1, 4):.2f} ms instead of {1e3 * m.plain_s(1):.2f}: the "
+        "weights are read once for all rows, and that is what takes the time."
+    ),
+    hints=(
+        Hint(lambda: 1.0, "Four rows more hardly compute; the weights are read once."),
+        Hint(
+            lambda: 2.0,
+            "So it would be if each row had a pass of its own, and read the weights.",
         ),
     ),
 )
