@@ -30,7 +30,7 @@ MISTAKES: dict[str, dict[str, str]] = {
         "about five times as long": "a pass of its own",
     },
     "speculative.predict-eight": {
-        "more, the longer chain yields more": "takes longer by more",
+        "more, a longer chain yields more": "takes longer by more",
         "as many": "time faster",
     },
 }
@@ -65,7 +65,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "pass of the draft model takes 1.9 ms",
         "Chains of four drafts",
         "with chance 0.8 if all before it were",
-        "milliseconds does a token take",
+        "time does a token take",
     ),
     "speculative.endless": (
         "Drafts cost nothing",
@@ -83,5 +83,5 @@ ASKED: dict[str, tuple[str, ...]] = {
 RIGHT: dict[str, str] = {
     "speculative.predict-quality": "nothing at all",
     "speculative.predict-rows": "about as long",
-    "speculative.predict-eight": "less",
+    "speculative.predict-eight": "fewer",
 }

@@ -27,7 +27,7 @@ def test_the_draft_is_kept_as_often_as_the_paths_say() -> None:
 def test_eight_drafts_are_slower_in_the_engine() -> None:
     two, eight = (m.engine_gain(32, k, m.usual(), m.SMALL) for k in (2, 8))
     assert eight < two
-    assert questions.EIGHT[int(questions.predict_eight.right)] == "less"
+    assert questions.EIGHT[int(questions.predict_eight.right)] == "fewer"
     assert questions.LOSSES[int(questions.predict_quality.right)] == "nothing at all"
 
 

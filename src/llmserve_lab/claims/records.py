@@ -18,6 +18,7 @@ from llmserve_lab.claims import (
     scaling_batching,
     scaling_cost,
     scaling_memory,
+    scaling_speculation,
 )
 from llmserve_lab.claims.record import Claim
 
@@ -49,4 +50,5 @@ CLAIMS = by_id(
     *scaling_cost.CLAIMS,
     *scaling_batching.CLAIMS,
     *scaling_memory.CLAIMS,
+    *scaling_speculation.CLAIMS,
 )

@@ -20,7 +20,7 @@ from llmserve_lab.speculative.machine import (
 from llmserve_lab.speculative.page import charts, rounds
 
 CHAINS = tuple(map(float, range(1, MOST + 1)))
-RATES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.84, 0.9, 0.95)
+RATES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.84, 0.9)
 COSTS = (0.0, 0.04, 0.08, 0.15, 0.2, 0.27, 0.3, 0.33, 0.36, 0.4)
 BATCHES = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 NEAR = 1.05  # tokens needed over those yielded: less, and the batch before it gains
@@ -56,13 +56,13 @@ def tokens_of_a_pass() -> LiveFigure:
             Lookup("measured_accepted", ("curve",), last, "token/request"),
         ),
         readouts=(
-            Readout("measured_accepted", "Measured, eight drafts: tokens of a pass"),
+            Readout("measured_accepted", "Tokens of a pass, eight drafts: measured"),
             Readout(
-                f.ACCEPTED, "Constant acceptance", name="flat_accepted", n_draft=8.0
+                f.ACCEPTED, "By constant acceptance", name="flat_accepted", n_draft=8.0
             ),
             Readout(
                 f.ACCEPTED_FALLING,
-                "Falling acceptance",
+                "By falling acceptance",
                 name="falling_accepted",
                 n_draft=8.0,
             ),
@@ -85,7 +85,7 @@ def when_drafts_lose() -> LiveFigure:
         title="The larger the batch, the less drafts gain; too many of them lose",
         chart=charts.gain,
         controls=(
-            Slider(quantity("n_draft"), CHAINS, 4.0, "Drafts of a pass"),
+            Slider(quantity("n_draft"), CHAINS, 8.0, "Drafts of a pass"),
             Slider(quantity("accept_rate"), RATES, usual().rate, "First draft kept"),
             Slider(
                 quantity("draft_cost"), COSTS, small_cost(), "Draft over plain pass"
@@ -117,7 +117,7 @@ def when_drafts_lose() -> LiveFigure:
                 & (accepted < accepted_needed)
                 & (NEAR * accepted > accepted_needed)
             ),
-            {"n_draft": 8.0, "batch": 48.0},
+            {"batch": 48.0},
         ),
     )
 

@@ -10,7 +10,7 @@ from llmserve_lab.speculative import machine as m
 P, Q = (0.5, 0.3, 0.2), (0.2, 0.6, 0.2)  # laws of target and draft in an exercise
 COMMON = sum(map(min, zip(P, Q, strict=True)))
 LOSSES = ("nothing at all", "a little quality, as with rounding", "its randomness")
-EIGHT = ("more, the longer chain yields more", "less", "as many")
+EIGHT = ("more, a longer chain yields more", "fewer", "as many")
 RATE, CHAIN = 0.8, 4
 HALF = {"accept_rate": RATE, "n_draft": float(CHAIN)}
 PASS_MS, DRAFT_MS = 7.0, 1.9  # given in an exercise
@@ -124,7 +124,7 @@ by_hand = Question(
     prompt=(
         f"A pass of the target takes {PASS_MS:g} ms, with or without a few drafts; a "
         f"pass of the draft model takes {DRAFT_MS:g} ms. Chains of four drafts, each "
-        f"kept with chance {RATE:g} if all before it were. How many milliseconds does "
+        f"kept with chance {RATE:g} if all before it were. How much time does "
         "a token take on average?"
     ),
     answer=lambda: 1e-3 * _per_token_ms(),

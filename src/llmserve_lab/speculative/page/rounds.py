@@ -19,7 +19,7 @@ from llmserve_lab.speculative.verification import residual
 N_DRAFT = 4
 REJECTED, KEPT = "rejected at the second draft", "all kept, and a bonus"
 SEEDS = {REJECTED: 2, KEPT: 3}  # of the random numbers that both models draw from
-ROWS = ("draft", "q, of draft", "p, of target", "min(1, p/q)", "number", "outcome")
+ROWS = ("draft", "q, draft", "p, target", "min(1, p/q)", "number", "kept?")
 LEFT, FLOOR, TALL = -1.5, 11.6, 3.4  # left edge; where bars stand, and how high
 SHOWN = 6  # words whose chances are drawn
 Row = dict[str, Any]
@@ -67,7 +67,7 @@ def round_steps() -> StepFigure:
             "A": "draft model's",
             "new": "target's, and kept",
             "compute": "residual: what p has more than q",
-            "idle": "rejected or dropped",
+            "idle": "no: rejected; –: dropped with it",
             "empty": "not known yet",
         },
         counters=(Counter("words of this pass"), Counter("passes of the target")),
@@ -75,8 +75,7 @@ def round_steps() -> StepFigure:
 
 
 def _names() -> list[Row]:
-    found = [{"x": LEFT, "y": row + 0.5, "text": name} for row, name in enumerate(ROWS)]
-    return [*found, {"x": LEFT, "y": 5.5, "text": "outcome"}]
+    return [{"x": LEFT, "y": row + 0.5, "text": name} for row, name in enumerate(ROWS)]
 
 
 def _log(done: Round) -> StepLog:
@@ -156,12 +155,11 @@ def _checked(done: Round, place: int, at: int) -> list[Row]:
     found = [
         _cell(place, 3, "other", f"{check.chance:.2f}", at),
         _cell(place, 4, "other", f"{check.drawn:.2f}", at),
-        _cell(place, 5, *(("new", "kept") if check.kept else ("idle", "rejected")), at),
+        _cell(place, 5, *(("new", "yes") if check.kept else ("idle", "no")), at),
     ]
     if not check.kept:
         found += [
-            _cell(later, 5, "idle", "dropped", at)
-            for later in range(place + 1, N_DRAFT)
+            _cell(later, 5, "idle", "–", at) for later in range(place + 1, N_DRAFT)
         ]
     return found
 
@@ -185,7 +183,8 @@ def _bars(
     high = TALL / max(float(np.maximum(p, q).max()), 0.3)
     width = (N_DRAFT + 1 - LEFT) / SHOWN
     before = toy.WORDS[(*done.text, *done.drafts.tokens)[len(done.text) + place - 1]]
-    told = f"likeliest words after “{before}”: q and p"
+    both = "q and p" if place < N_DRAFT else "p"
+    told = f"likeliest words after “{before}”: {both}"
     words.append({"x": (LEFT + N_DRAFT + 1) / 2, "y": 7.6, "text": told} | alive)
     found: list[Row] = []
     for slot, token in enumerate(order):
