@@ -15,8 +15,10 @@ from llmserve_lab.engine import (
     Request,
     Speculation,
     Static,
+    execute,
     simulate,
 )
+from llmserve_lab.transformer import Transformer, tiny_shape
 from tests.engine.scenarios import cost, scenario
 from tests.engine.slow_drafts import slow_drafts
 
@@ -135,3 +137,45 @@ def test_the_verification_pass_has_a_row_more_for_each_draft() -> None:
 def test_refusals(build, says) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ValueError, match=says):
         build()
+
+
+MODEL, SMALLER = Transformer(tiny_shape(), seed=3), Transformer(tiny_shape(n_layers=1))
+
+
+@pytest.mark.parametrize("draft", [MODEL, SMALLER], ids=["itself", "smaller"])
+@pytest.mark.parametrize("blocks", [60, 5])
+def test_a_real_draft_leaves_every_token_as_it_was(
+    draft: Transformer, blocks: int
+) -> None:
+    """The model verifies real drafts under the scheduler, preempted or not."""
+    draw = Random(5)
+    requests = [
+        Request(
+            arrival_s=0.01 * i,
+            prompt_len=draw.randint(2, 30),
+            output_len=draw.randint(1, 20),
+            id=i,
+        )
+        for i in range(6)
+    ]
+    prompts = {
+        r.id: [draw.randrange(61) for _ in range(r.prompt_len)] for r in requests
+    }
+    plain = Pool(COST, Chunked(24), kv_blocks=blocks)
+    pool = replace(plain, speculation=Speculation(3, Acceptance(0.0)))
+    done = execute(MODEL, requests, prompts, pool, draft=draft)
+    without = execute(MODEL, requests, prompts, plain)
+    assert done.tokens == without.tokens
+    assert all(len(done.tokens[r.id]) == r.output_len for r in requests)
+    fewer = len(done.passes) / len(without.passes)
+    assert fewer < (0.6 if draft is MODEL else 1.01)
+    assert done.report.preemptions.sum() > 0 or blocks > 5
+
+
+def test_a_draft_is_needed_to_execute_drafts() -> None:
+    request = Request(arrival_s=0, prompt_len=2, output_len=2, id=0)
+    pool = Pool(
+        COST, Chunked(8), kv_blocks=9, speculation=Speculation(2, Acceptance(0.5))
+    )
+    with pytest.raises(ValueError, match="draft must be a model to speculate with"):
+        execute(MODEL, [request], {0: [1, 2]}, pool)

@@ -68,6 +68,10 @@ class Replica(BatchState):
         self.plan = Plan([])
         self.decoding = False
         self.perform: Callable[[Replica], None] | None = None
+        # Drafts kept by a request after so many tokens: a draw, unless they are run.
+        self.keep: Callable[[int, int], int] | None = None
+        if pool.speculation is not None:
+            self.keep = pool.speculation.kept
         self._cached = self._growth = 0  # as the present span began
 
     def submit(self, sequence: Sequence, now_s: float) -> None:
@@ -214,7 +218,10 @@ class Replica(BatchState):
         """Rows of each request in this iteration, after how many in cache."""
         decodes = self.decode_batch.contexts() if self.decoding else []
         return [
-            *(ScheduledTokens(each.request.id, 1, cached) for each, cached in decodes),
+            *(
+                ScheduledTokens(each.request.id, self.decode_rows, cached)
+                for each, cached in decodes
+            ),
             *(
                 ScheduledTokens(each.request.id, rows, each.cached)
                 for each, rows in self.plan.chunks
@@ -250,8 +257,8 @@ class Replica(BatchState):
 
     def _kept(self, sequence: Sequence) -> int:
         """Drafts kept on top of the token that the last tick gave, before the end."""
-        assert self.speculation is not None
-        kept = self.speculation.kept(sequence.request.id, sequence.emitted - 1)
+        assert self.keep is not None
+        kept = self.keep(sequence.request.id, sequence.emitted - 1)
         return min(kept, sequence.left)
 
     def _advance(self, sequence: Sequence, rows: int, run: IterationSpan) -> None:
