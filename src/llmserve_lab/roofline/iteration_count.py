@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from llmserve_lab.catalog import ModelShape, workload
-from llmserve_lab.checks import positive, whole
+from llmserve_lab.checks import MOST_PLAYED, positive, whole
 from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
@@ -70,7 +70,8 @@ def walk(
         ValueError: a count is negative, there is no request or no row, or a number
             takes no bytes.
     """
-    whole(batch=batch, chunk=chunk)
+    whole(of="request", most=MOST_PLAYED, batch=batch)
+    whole(of="row", most=MOST_PLAYED, chunk=chunk)
     whole(context=context, first=0)
     positive("bytes_weight", bytes_weight)
     positive("bytes_act", bytes_act)
