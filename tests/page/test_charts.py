@@ -73,7 +73,7 @@ SERIES = {
     "recomputed each time": "vermillion",
     **{"with these drafts": "blue", "with one draft": "vermillion"},
     **{"falling acceptance": "blue", "constant acceptance": "vermillion"},
-    **{"as fast as without drafts": "ink", "● measured": "ink"},
+    **{"below: drafts lose": "ink", "● measured": "ink"},
     "MHA (Llama-2-7B)": "blue",
     "GQA (Llama-3-70B)": "vermillion",
     "MLA (DeepSeek-V3)": "green",

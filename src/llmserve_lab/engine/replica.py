@@ -170,12 +170,7 @@ class Replica(BatchState):
         for sequence, rows in plan.chunks:
             chunk = IterationLoad.of(chunk=rows, context=sequence.cached)
             prompts = prompts.plus(chunk)
-        load = speculation.verification(decodes).plus(prompts)
-        run = IterationSpan(
-            self.cost, load, start_s=self.end_s, count=1, more_pairs=0, more_kv=0
-        )
-        run.delay(speculation.draft_s(decodes, prompts))
-        return run
+        return speculation.span(self.cost, decodes, prompts, self.end_s)
 
     def _count(self, plan: Plan) -> int:
         """Iterations until one is done, or the blocks run out, or the plan does."""

@@ -12,6 +12,7 @@ from random import Random
 
 from llmserve_lab.checks import of_type, whole, whole_number
 from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
+from llmserve_lab.engine.timing.iteration_span import IterationSpan
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,21 @@ class Speculation:
                 pairs=load.pairs + more, kv_tokens=load.kv_tokens + more
             )
         return seconds
+
+    def span(
+        self,
+        cost: IterationCost,
+        decodes: IterationLoad,
+        prompts: IterationLoad,
+        start_s: float,
+    ) -> IterationSpan:
+        """One iteration that verifies drafts, after the passes that make them."""
+        load = self.verification(decodes).plus(prompts)
+        run = IterationSpan(
+            cost, load, start_s=start_s, count=1, more_pairs=0, more_kv=0
+        )
+        run.delay(self.draft_s(decodes, prompts))
+        return run
 
     def kept(self, request_id: int, emitted: int) -> int:
         """Drafts that a request keeps in the pass after ``emitted`` tokens."""

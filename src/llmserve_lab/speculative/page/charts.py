@@ -8,7 +8,7 @@ from llmserve_lab import notation as q
 from llmserve_lab.catalog import Given
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
 from llmserve_lab.page.live.bound import BoundMark, Landmark, Marks, landmarks
-from llmserve_lab.page.palette import INK, SERIES
+from llmserve_lab.page.palette import GREY, INK, SERIES
 from llmserve_lab.running_example import cost, setting
 from llmserve_lab.speculative import formulas as f
 from llmserve_lab.speculative.machine import CONTEXT, MOST, published
@@ -78,14 +78,19 @@ def gain() -> Any:
         {**tied, "accepted": f"({one})", "n_draft": "1"},
         dash=(6, 4),
         label_at=0.42,
+        rising=True,
         means="one draft",
     )
-    even = alt.Chart(alt.Data(values=[{"speedup": 1}]))
+    even = alt.Chart(alt.Data(values=[{"speedup": 1, "none": 0}]))
+    loss = even.mark_rect(color=GREY.css, opacity=0.14, x=0, x2="width").encode(
+        y=GAIN.on("y", "speedup"), y2="none"
+    )
     line = even.mark_rule(color=INK.css).encode(y=GAIN.on("y", "speedup"))
     text = even.mark_text(
-        text="as fast as without drafts", align="left", dx=4, dy=9, x=0, color=INK.css
+        text="below: drafts lose", align="left", dx=4, dy=10, x=0, color=INK.css
     ).encode(y=GAIN.on("y", "speedup"))
     return alt.layer(
+        loss,
         bound_curves(BATCH, GAIN, chosen, single),
         line,
         text,
