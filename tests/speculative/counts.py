@@ -154,11 +154,33 @@ def verify_s(rng: random.Random) -> Case:
     return Case(f.VERIFY_S.given(known), bill(values, meter, known))
 
 
-@counts(f.PLAIN_PASS_S, by="executed")
-def plain_pass_s(rng: random.Random) -> Case:
+def undrafted(rng: random.Random) -> tuple[dict[str, float], Meter]:
+    """A pass that happens to have no drafts."""
     values, meter, _ = verified(rng)
     while values["n_draft"]:
         values, meter, _ = verified(rng)
+    return values, meter
+
+
+@counts(f.PLAIN_LINEAR_S, by="executed")
+def plain_linear_s(rng: random.Random) -> Case:
+    values, meter = undrafted(rng)
+    known = values | machine(rng)
+    counted = meter.linear_flops / (0.5 * known["peak_flops"])
+    return Case(f.PLAIN_LINEAR_S.given(known), counted)
+
+
+@counts(f.PLAIN_ATTENTION_S, by="executed")
+def plain_attention_s(rng: random.Random) -> Case:
+    values, meter = undrafted(rng)
+    known = values | machine(rng)
+    counted = meter.useful_attn_flops / (0.5 * known["peak_flops"])
+    return Case(f.PLAIN_ATTENTION_S.given(known), counted)
+
+
+@counts(f.PLAIN_PASS_S, by="executed")
+def plain_pass_s(rng: random.Random) -> Case:
+    values, meter = undrafted(rng)
     known = values | machine(rng)
     return Case(f.PLAIN_PASS_S.given(known), bill(values, meter, known))
 

@@ -51,7 +51,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     ),
     "speculative.predict-eight": (
         "decodes 32 requests",
-        "Llama-3.2-1B drafting for Llama-3.1-8B",
+        "with Llama-3.2-1B drafting for Llama-3.1-8B",
         "from two drafts to eight",
         "more or fewer tokens per second",
     ),

@@ -20,6 +20,12 @@ draft_cost = Quantity(
     "dimensionless",
     "time of a draft pass over that of a plain decode pass",
 )
+plain_linear_s = Positive(
+    r"t_{\mathrm{lin}}^{1}", "s", "time to compute the linear layers without drafts"
+)
+plain_pairs_s = Positive(
+    r"t_{\mathrm{att}}^{1}", "s", "time to compute attention without drafts"
+)
 plain_pass_s = Positive(r"t_{1}", "s", "time of a decode pass without drafts")
 verify_s = Positive(
     r"t_{\mathrm{v}}", "s", "time of the pass that verifies the drafts of the batch"

@@ -19,6 +19,8 @@ FITTED = "llmserve_lab.validation: the form that measured rows were fitted with"
 
 __all__ = [
     "ACCEPTED_NEEDED",
+    "PLAIN_ATTENTION_S",
+    "PLAIN_LINEAR_S",
     "PLAIN_PASS_S",
     "SPECULATIVE_S",
     "SPEEDUP",
@@ -49,6 +51,28 @@ def _verify_s(
     products_s = maximum(linear_s, weights_s)
     exposed_s = (1 - overlap) * minimum(linear_s, weights_s)
     return products_s + exposed_s + pairs_s + kv_s + overhead_s + request_s * batch
+
+
+def _plain_pass_s(
+    plain_linear_s: Any,
+    weights_s: Any,
+    overlap: Any,
+    plain_pairs_s: Any,
+    kv_s: Any,
+    overhead_s: Any,
+    request_s: Any,
+    batch: Any,
+) -> Any:
+    return _verify_s(
+        linear_s=plain_linear_s,
+        weights_s=weights_s,
+        overlap=overlap,
+        pairs_s=plain_pairs_s,
+        kv_s=kv_s,
+        overhead_s=overhead_s,
+        request_s=request_s,
+        batch=batch,
+    )
 
 
 VERIFY_ROWS = Formula(
@@ -102,10 +126,26 @@ VERIFY_S = Formula(
     holds="attention is hidden behind nothing; the pass is launched like any decode "
     "pass, from a recorded graph",
 )
+PLAIN_LINEAR_S = Formula(
+    result=q.plain_linear_s,
+    expr=lambda: at(VERIFY_LINEAR_S, n_draft=0),
+    derived=True,
+    title="Time of the linear layers of a plain decode pass",
+    source="[linear_s-verify](#eq-linear_s-verify) with no draft",
+    holds="memory keeps up",
+)
+PLAIN_ATTENTION_S = Formula(
+    result=q.plain_pairs_s,
+    expr=lambda: at(VERIFY_ATTENTION_S, n_draft=0).factor(),
+    derived=True,
+    title="Time of attention's arithmetic in a plain decode pass",
+    source="[pairs_s-verify](#eq-pairs_s-verify) with no draft",
+    holds="memory keeps up",
+)
 PLAIN_PASS_S = Formula(
     result=q.plain_pass_s,
-    expr=lambda: at(VERIFY_S, n_draft=0),
-    derived=True,
+    expr=_plain_pass_s,
+    uses=(PLAIN_LINEAR_S, roofline.WEIGHTS_S, PLAIN_ATTENTION_S, roofline.KV_S),
     title="Time of a decode pass without drafts",
     source="[verify_s](#eq-verify_s) with no draft",
     holds="as [verify_s](#eq-verify_s)",
