@@ -106,8 +106,7 @@ window.llmserveReferences = {
 "ainslie2023gqa",
 "deepseek2024v3",
 "patel2024splitwise",
-"article06",
-"scaling_chapter"
+"article06"
 ]
 },
 "sources-": {

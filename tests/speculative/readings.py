@@ -53,7 +53,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "decodes 32 requests",
         "with Llama-3.2-1B drafting for Llama-3.1-8B",
         "from two drafts to eight",
-        "more or fewer tokens per second",
+        "more or fewer tokens per second than with two",
     ),
     "speculative.common": (
         "the target gives three words the chances 0.5, 0.3 and 0.2",
