@@ -34,6 +34,7 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("one_batch", "half"): ("two halves", "one batch"),
     ("row_prompt", "overtake_prompt"): ("linear layers", "attention"),
     ("accepted", "accepted_needed"): ("lose", "gain"),
+    ("one", "chip_share"): ("does not fit", "fits on chip"),
 }
 
 
@@ -52,6 +53,7 @@ LABELS = {
     "most": "Most of the time goes to",
     "fits": "In its memory",
     "larger": "More FLOPs are in",
+    "tile_fits": "The tile",
     "where": "This setting is",
     "limit": "What limits them",
     "schedule": "Faster schedule",

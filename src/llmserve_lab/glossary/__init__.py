@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from llmserve_lab.glossary import drafts, errors, machines, models, serving
+from llmserve_lab.glossary import drafts, errors, kernels, machines, models, serving
 from llmserve_lab.glossary.term import Term as Term
 
 
@@ -15,8 +15,8 @@ def terms() -> tuple[Term, ...]:
     Raises:
         ValueError: a name stands for two things.
     """
-    subjects = (models, machines, serving, drafts, errors)
-    found = tuple(term for subject in subjects for term in subject.TERMS)
+    rooms = (models, machines, serving, kernels, drafts, errors)
+    found = tuple(term for room in rooms for term in room.TERMS)
     names = [name for term in found for name in term.names]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"names must each stand for one term, got {twice} twice")
