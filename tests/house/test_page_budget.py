@@ -21,6 +21,7 @@ TAUGHT = (
     "flash_attention",
     "how_wrong",
     "mixture_of_experts",
+    "parallelism",
     "roofline",
     "speculative_decoding",
     "tensor_parallel",

@@ -16,6 +16,7 @@ from llmserve_lab.claims import (
     deepseek,
     scaling,
     scaling_batching,
+    scaling_context,
     scaling_cost,
     scaling_memory,
     scaling_speculation,
@@ -51,4 +52,5 @@ CLAIMS = by_id(
     *scaling_batching.CLAIMS,
     *scaling_memory.CLAIMS,
     *scaling_speculation.CLAIMS,
+    *scaling_context.CLAIMS,
 )

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 
-from llmserve_lab.glossary import drafts, errors, kernels, machines, models, serving
+from llmserve_lab.glossary import (
+    axes,
+    drafts,
+    errors,
+    kernels,
+    machines,
+    models,
+    serving,
+)
 from llmserve_lab.glossary.term import Term as Term
 
 
@@ -15,7 +23,7 @@ def terms() -> tuple[Term, ...]:
     Raises:
         ValueError: a name stands for two things.
     """
-    rooms = (models, machines, serving, kernels, drafts, errors)
+    rooms = (models, machines, serving, kernels, drafts, errors, axes)
     found = tuple(term for room in rooms for term in room.TERMS)
     names = [name for term in found for name in term.names]
     if twice := sorted({name for name in names if names.count(name) > 1}):
