@@ -15,7 +15,8 @@ from llmserve_lab.parallelism.context import ContextTurn, context_parallel, in_o
 from llmserve_lab.parallelism.dealing import contiguous, pairs_of, zigzag
 from llmserve_lab.parallelism.model import SMALL
 from llmserve_lab.transformer import Transformer, attend, causal_mask
-from llmserve_lab.transformer.merge import attend_piece, merge_partials
+from llmserve_lab.transformer.attended_piece import attend_piece
+from llmserve_lab.transformer.online_softmax import merge
 from tests.depth import examples
 from tests.parallelism.alone import SHAPES, same, tokens
 
@@ -113,9 +114,9 @@ def test_pieces_merge_to_the_whole(cuts: list[int], seed: int) -> None:
         for i, j in zip([0, *ends[:-1]], ends, strict=True)
     ]
     whole = attend(query, key, value, mask)
-    same(merge_partials(parts).mixed, whole)
-    twice = merge_partials([merge_partials(parts[:1]), *parts[1:]])
-    same(twice.mixed, whole)
+    same(merge(parts).output, whole)
+    twice = merge([merge(parts[:1]), *parts[1:]])
+    same(twice.output, whole)
 
 
 def _no_method() -> ContextTurn:
@@ -125,7 +126,7 @@ def _no_method() -> ContextTurn:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: merge_partials([]), "parts must hold at least 1 piece, got none"),
+        (lambda: merge([]), "parts must hold at least 1 split, got none"),
         (
             lambda: zigzag(10, 4),
             "n_tokens must be a multiple of 8, 2 for each of 4 ranks, got 10",

@@ -19,7 +19,8 @@ import numpy as np
 
 from llmserve_lab.cluster import Rank
 from llmserve_lab.transformer.arithmetic import Array, Integers
-from llmserve_lab.transformer.merge import AttendedPiece, attend_piece, merge_partials
+from llmserve_lab.transformer.attended_piece import attend_piece
+from llmserve_lab.transformer.online_softmax import Partial, merge
 
 Piece = tuple[int, int, int]  # whose queries, whose keys, pairs that the mask let by
 
@@ -42,7 +43,7 @@ class Share:
 
     def attend(
         self, of: int, query: Array, keys_of: int, key: Array, value: Array
-    ) -> AttendedPiece:
+    ) -> Partial:
         """Queries of rank ``of`` over the keys of rank ``keys_of``."""
         mask = self.key_places[keys_of][None] <= self.query_places[of][:, None]
         self.done.append((of, keys_of, int(mask.sum())))
@@ -65,7 +66,7 @@ def pass_kv(rank: Rank, share: Share) -> Array:
         source = (rank.index - step) % rank.num_ranks
         key, value = held[..., :width], held[..., width:]
         parts.append(share.attend(rank.index, share.query, source, key, value))
-    return merge_partials(parts).mixed
+    return merge(parts).output
 
 
 def pass_q(rank: Rank, share: Share) -> Array:
@@ -80,14 +81,14 @@ def pass_q(rank: Rank, share: Share) -> Array:
     rows = [_packed(found[owner]) for owner in range(ranks)]
     back, counts = rank.all_to_all(np.concatenate(rows), [len(each) for each in rows])
     pieces = np.split(back, np.cumsum(counts)[:-1])
-    return merge_partials([_unpacked(piece) for piece in pieces]).mixed
+    return merge([_unpacked(piece) for piece in pieces]).output
 
 
 def every_cache(rank: Rank, share: Share) -> Array:
     """[n, h, d_v]: the same queries on all ranks, each over its own keys; all merge."""
     part = share.attend(rank.index, share.query, rank.index, share.key, share.value)
     pieces = rank.all_gather(_packed(part)[None], axis=0)
-    return merge_partials([_unpacked(piece) for piece in pieces]).mixed
+    return merge([_unpacked(piece) for piece in pieces]).output
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
@@ -95,10 +96,10 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 )
 
 
-def _packed(part: AttendedPiece) -> Array:
+def _packed(part: Partial) -> Array:
     """[n, h, d_v + 1]: what is mixed, and its log-sum-exp beside it."""
-    return np.concatenate([part.mixed, part.lse[..., None]], axis=-1)
+    return np.concatenate([part.output, part.log_sum_exp[..., None]], axis=-1)
 
 
-def _unpacked(both: Array) -> AttendedPiece:
-    return AttendedPiece(both[..., :-1], both[..., -1])
+def _unpacked(both: Array) -> Partial:
+    return Partial(both[..., :-1], both[..., -1])
