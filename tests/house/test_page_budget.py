@@ -24,6 +24,7 @@ TAUGHT = (
     "parallelism",
     "quantization",
     "roofline",
+    "speculative_decoding",
     "tensor_parallel",
     "varlen_batching",
 )

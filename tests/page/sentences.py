@@ -52,6 +52,10 @@ ORDER: dict[str, dict[str, str]] = {
         "in_switch_s": "in two, ",
         "all_reduce_s": "{in_switch_s} in the switch and ",
     },
+    "speculative.when_drafts_lose": {
+        "n_draft": "Chains of ",
+        "accepted": "a pass leaves ",
+    },
     "varlen.attention_square": {
         "len_1": "Lengths ",
         "len_2": "{len_1}, ",
@@ -142,6 +146,12 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "tensor_parallel.tp_time": (
         "model n_ranks accelerator batch context tp_s rank_s link_s tp_speedup "
         "rank_bytes fits"
+    ),
+    "speculative.tokens_of_a_pass": (
+        "curve measured_accepted flat_accepted falling_accepted"
+    ),
+    "speculative.when_drafts_lose": (
+        "n_draft accept_rate draft_cost batch accepted accepted_needed"
     ),
     "varlen.attention_share": (
         "model overtake_prompt overtake_square row_prompt larger"

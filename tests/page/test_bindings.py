@@ -34,12 +34,14 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("gpu_requests", "batch_fits"): ("the target", "memory"),
     ("one_batch", "half"): ("two halves", "one batch"),
     ("row_prompt", "overtake_prompt"): ("linear layers", "attention"),
+    ("accepted", "accepted_needed"): ("lose", "gain"),
     ("one", "chip_share"): ("does not fit", "fits on chip"),
     ("peak_flops", "low_peak_flops"): ("fewer bits", "16 bits"),
 }
 
 
 LABELS = {
+    "gains": "Drafts",
     "hidden": "At balance",
     "better": "Faster here:",
     "room": "Weights and cache",

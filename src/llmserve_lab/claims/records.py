@@ -19,6 +19,7 @@ from llmserve_lab.claims import (
     scaling_context,
     scaling_cost,
     scaling_memory,
+    scaling_speculation,
 )
 from llmserve_lab.claims.record import Claim
 
@@ -50,5 +51,6 @@ CLAIMS = by_id(
     *scaling_cost.CLAIMS,
     *scaling_batching.CLAIMS,
     *scaling_memory.CLAIMS,
+    *scaling_speculation.CLAIMS,
     *scaling_context.CLAIMS,
 )

@@ -6,6 +6,7 @@ from functools import cache
 
 from llmserve_lab.glossary import (
     axes,
+    drafts,
     errors,
     fewer_bytes,
     kernels,
@@ -23,7 +24,7 @@ def terms() -> tuple[Term, ...]:
     Raises:
         ValueError: a name stands for two things.
     """
-    rooms = (axes, errors, fewer_bytes, kernels, machines, models, serving)
+    rooms = (axes, drafts, errors, fewer_bytes, kernels, machines, models, serving)
     found = tuple(term for room in rooms for term in room.TERMS)
     names = [name for term in found for name in term.names]
     if twice := sorted({name for name in names if names.count(name) > 1}):

@@ -25,6 +25,7 @@ from llmserve_lab.notation.continuous_batching import *
 from llmserve_lab.notation.disaggregation import *
 from llmserve_lab.notation.moe import *
 from llmserve_lab.notation.deepseek import *
+from llmserve_lab.notation.speculative import *
 from llmserve_lab.notation.how_wrong import *
 from llmserve_lab.notation.parallelism import *
 from llmserve_lab.notation.quantization import *

@@ -61,6 +61,9 @@ router_entry = Coefficient(
 matrix_entry = Coefficient(
     "1", "parameter/element**2", "one number per row and column", value=1.0
 )
+one_draft = Coefficient(
+    "1", "request/token", "each token drafted is one draft", value=1.0
+)
 four_rows = Coefficient(
     "4", "request/token", "query, key and value read, output written", value=4.0
 )

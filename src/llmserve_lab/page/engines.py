@@ -74,7 +74,16 @@ NAMES: dict[str, Named] = {
     "free-list": Named("FreeKVCacheBlockQueue", "vllm/v1/core/kv_cache_utils.py"),
     "block-hash": Named("hash_block_tokens()", "vllm/v1/core/kv_cache_utils.py"),
     "speculation": Named("--speculative-config", "vllm/config/speculative.py"),
-    "rejection": Named("RejectionSampler", "vllm/v1/sample/rejection_sampler.py"),
+    "rejection": Named(
+        "RejectionSampler",
+        "vllm/v1/sample/rejection_sampler.py",
+        "what replaces a rejected draft is called a recovered token",
+    ),
+    "prompt-lookup": Named(
+        "NgramProposer",
+        "vllm/v1/spec_decode/ngram_proposer.py",
+        'method "ngram", with prompt_lookup_max and prompt_lookup_min',
+    ),
     "kv-transfer": Named("KVConnectorBase_V1", CONNECTOR),
     "tensor-parallel": Named("--tensor-parallel-size", PARALLEL_CONFIG),
     "sequence-parallel": Named(
