@@ -1,0 +1,165 @@
+"""Pool of physical blocks: free list, reference counts, and an index of contents.
+
+A block is *used* (its reference count is positive) or *free*. A free block may still
+contain keys and values under a name; then it can be shared again until it is taken for
+something else. Taking it for something else is eviction, and nothing else is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Literal, NamedTuple
+
+from llmserve_lab.checks import whole
+from llmserve_lab.paged_cache.free_list import FreeList
+
+BlockEventKind = Literal["taken", "shared", "copied", "released", "freed", "evicted"]
+
+
+class BlockEvent(NamedTuple):
+    """What happened to a block; ``copied`` names the block it was copied from."""
+
+    kind: BlockEventKind
+    block: int
+    source: int | None = None
+
+
+class NoFreeBlockError(ValueError):
+    """More blocks are asked for than are free; nothing has been changed."""
+
+
+class BlockPool:
+    """``num_blocks`` blocks with reference counts, a free list and an index of names.
+
+    Freed blocks without a name are taken first; named ones stay as long as they can,
+    the least recently used first (LRU). Every operation takes the same time however
+    many blocks there are. With ``log``, events are kept in ``events``.
+
+    Raises:
+        TypeError: the number is no whole one.
+        ValueError: it is below 1.
+    """
+
+    def __init__(self, num_blocks: int, *, log: bool = False) -> None:
+        whole(of="block", num_blocks=num_blocks)
+        self.num_blocks = num_blocks
+        self.events: list[BlockEvent] | None = [] if log else None
+        self.evictions = 0
+        self._free = FreeList(num_blocks)
+        self._references = [0] * num_blocks
+        self._names: list[Hashable | None] = [None] * num_blocks
+        self._found: dict[Hashable, int] = {}
+
+    @property
+    def num_free(self) -> int:
+        """Blocks that nothing uses, those with a name included."""
+        return self._free.length
+
+    @property
+    def num_named(self) -> int:
+        """Blocks whose contents can be found by name, used or free."""
+        return len(self._found)
+
+    def references(self, block: int) -> int:
+        """How many block tables point to a block."""
+        return self._references[self._known(block)]
+
+    def free_order(self) -> tuple[int, ...]:
+        """Free blocks in the order in which they will be taken."""
+        return tuple(self._free)
+
+    def find(self, name: Hashable) -> int | None:
+        """The block with these contents, used or free; None where there is none."""
+        return self._found.get(name)
+
+    def take(self, count: int = 1) -> list[int]:
+        """Take free blocks for new contents; what they contained is evicted.
+
+        Raises:
+            NoFreeBlockError: fewer are free; the pool is as it was.
+        """
+        whole(first=0, of="block", count=count)
+        if count > self._free.length:
+            raise NoFreeBlockError(
+                f"count must be at most the {self._free.length} free blocks of "
+                f"{self.num_blocks}, got {count}"
+            )
+        return [self._take_one() for _ in range(count)]
+
+    def _take_one(self) -> int:
+        block = self._free.pop()
+        name = self._names[block]
+        if name is not None:
+            del self._found[name]
+            self._names[block] = None
+            self.evictions += 1
+            self._note("evicted", block)
+        self._references[block] = 1
+        self._note("taken", block)
+        return block
+
+    def share(self, block: int) -> None:
+        """Point one more table to a block that is used or still has its contents.
+
+        Raises:
+            ValueError: nothing is known of its contents.
+        """
+        if self._references[self._known(block)] == 0:
+            if self._names[block] is None:
+                raise ValueError(f"block must be used or have a name, got free {block}")
+            self._free.remove(block)
+        self._references[block] += 1
+        self._note("shared", block)
+
+    def release(self, block: int) -> bool:
+        """Point one table less to a block; true if it is free now.
+
+        Raises:
+            ValueError: it was free already.
+        """
+        if self._references[self._known(block)] == 0:
+            raise ValueError(f"block must be used to be released, got free {block}")
+        self._references[block] -= 1
+        if self._references[block]:
+            self._note("released", block)
+            return False
+        if self._names[block] is None:
+            self._free.push_head(block)
+        else:
+            self._free.push_tail(block)
+        self._note("freed", block)
+        return True
+
+    def keep(self, block: int, name: Hashable) -> bool:
+        """Let a used block be found by its contents; false if another already is.
+
+        Two blocks may come to hold the same, if two requests compute it side by side;
+        the first stays in the index, and neither table is changed.
+
+        Raises:
+            ValueError: it is free, or known by another name.
+        """
+        known = self._names[self._known(block)]
+        if not self._references[block] or known not in (None, name):
+            raise ValueError(f"block must be used and have no other name, got {block}")
+        if name in self._found:
+            return self._found[name] == block
+        self._found[name], self._names[block] = block, name
+        return True
+
+    def copied(self, source: int, target: int) -> None:
+        """Log that the contents of one block were copied to another."""
+        self._note("copied", target, source)
+
+    def _known(self, block: int) -> int:
+        if not 0 <= block < self.num_blocks:
+            raise ValueError(
+                f"block must be from 0 up to {self.num_blocks - 1}, got {block}"
+            )
+        return block
+
+    def _note(
+        self, kind: BlockEventKind, block: int, source: int | None = None
+    ) -> None:
+        if self.events is not None:
+            self.events.append(BlockEvent(kind, block, source))
