@@ -108,8 +108,8 @@ def execute(
         room_tokens={each.id: each.prompt_len + each.output_len for each in requests},
     )
     for replica in system.replicas:
-        if replica.prefix_cache is not None:
-            raise ValueError("deployment must not share prefixes, got a PrefixCache")
+        if replica.prefix_cache is not None or replica.memory is not None:
+            raise ValueError("deployment must not share prefixes, got one that does")
         replica.perform = runner.perform
     system.serve(OpenLoop(requests), record, stop=None)
     said = {each.id: runner.texts[each.id][each.prompt_len :] for each in requests}

@@ -1,4 +1,4 @@
-"""Pool of physical blocks: free list, reference counts, and an index of contents.
+"""Pool of physical blocks: free blocks, reference counts, and an index of contents.
 
 A block is *used* (its reference count is positive) or *free*. A free block may still
 contain keys and values under a name; then it can be shared again until it is taken for
@@ -7,11 +7,11 @@ something else. Taking it for something else is eviction, and nothing else is.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
 from typing import Literal, NamedTuple
 
 from llmserve_lab.checks import whole
-from llmserve_lab.paged_cache.free_list import FreeList
 
 BlockEventKind = Literal["taken", "shared", "copied", "released", "freed", "evicted"]
 
@@ -29,11 +29,11 @@ class NoFreeBlockError(ValueError):
 
 
 class BlockPool:
-    """``num_blocks`` blocks with reference counts, a free list and an index of names.
+    """``num_blocks`` blocks with reference counts, and an index of their contents.
 
-    Freed blocks without a name are taken first; named ones stay as long as they can,
-    the least recently used first (LRU). Every operation takes the same time however
-    many blocks there are. With ``log``, events are kept in ``events``.
+    Free blocks without a name are on a stack and are taken first; named ones are in a
+    linked list, the least recently used first (LRU). Every operation takes the same
+    time however many blocks there are. With ``log``, events are kept in ``events``.
 
     Raises:
         TypeError: the number is no whole one.
@@ -45,7 +45,8 @@ class BlockPool:
         self.num_blocks = num_blocks
         self.events: list[BlockEvent] | None = [] if log else None
         self.evictions = 0
-        self._free = FreeList(num_blocks)
+        self._blank = [*reversed(range(num_blocks))]
+        self._idle: OrderedDict[int, None] = OrderedDict()
         self._references = [0] * num_blocks
         self._names: list[Hashable | None] = [None] * num_blocks
         self._found: dict[Hashable, int] = {}
@@ -53,7 +54,12 @@ class BlockPool:
     @property
     def num_free(self) -> int:
         """Blocks that nothing uses, those with a name included."""
-        return self._free.length
+        return len(self._blank) + len(self._idle)
+
+    @property
+    def evictable(self) -> bool:
+        """Whether a free block still contains what could be shared."""
+        return bool(self._idle)
 
     @property
     def num_named(self) -> int:
@@ -66,7 +72,7 @@ class BlockPool:
 
     def free_order(self) -> tuple[int, ...]:
         """Free blocks in the order in which they will be taken."""
-        return tuple(self._free)
+        return (*reversed(self._blank), *self._idle)
 
     def find(self, name: Hashable) -> int | None:
         """The block with these contents, used or free; None where there is none."""
@@ -78,25 +84,62 @@ class BlockPool:
         Raises:
             NoFreeBlockError: fewer are free; the pool is as it was.
         """
+        taken = self.lend(count)
+        for block in taken:
+            self._references[block] = 1
+        return taken
+
+    def lend(self, count: int) -> list[int]:
+        """Take blocks that will not be shared: whose reference counts are not kept.
+
+        They are returned by :meth:`give_back`, or made sharable by :meth:`adopt`.
+
+        Raises:
+            NoFreeBlockError: fewer are free; the pool is as it was.
+        """
+        kept = len(self._blank) - count
+        if type(count) is not int or count < 0 or kept < 0:
+            self._check_count(count)
+        taken = self._blank[max(kept, 0) :]
+        del self._blank[max(kept, 0) :]
+        taken.reverse()  # the top of the stack first
+        if self.events is not None:
+            self.events += [BlockEvent("taken", block) for block in taken]
+        if kept < 0:
+            taken += [self._evict() for _ in range(-kept)]
+        return taken
+
+    def _check_count(self, count: int) -> None:
         whole(first=0, of="block", count=count)
-        if count > self._free.length:
+        if count > self.num_free:
             raise NoFreeBlockError(
-                f"count must be at most the {self._free.length} free blocks of "
+                f"count must be at most the {self.num_free} free blocks of "
                 f"{self.num_blocks}, got {count}"
             )
-        return [self._take_one() for _ in range(count)]
 
-    def _take_one(self) -> int:
-        block = self._free.pop()
-        name = self._names[block]
-        if name is not None:
-            del self._found[name]
-            self._names[block] = None
-            self.evictions += 1
-            self._note("evicted", block)
-        self._references[block] = 1
+    def _evict(self) -> int:
+        """Take the named block that has not been used for longest."""
+        block, _ = self._idle.popitem(last=False)
+        del self._found[self._names[block]]
+        self._names[block] = None
+        self.evictions += 1
+        self._note("evicted", block)
         self._note("taken", block)
         return block
+
+    def give_back(self, blocks: Sequence[int]) -> None:
+        """Free blocks that were lent, the last first."""
+        self._blank += blocks
+        if self.events is not None:
+            self.events += [BlockEvent("freed", block) for block in blocks]
+
+    def adopt(self, block: int, name: Hashable) -> bool:
+        """Let a block that was lent be found and shared; false if another is found."""
+        if name in self._found:
+            return False
+        self._references[block] = 1
+        self._found[name], self._names[block] = block, name
+        return True
 
     def share(self, block: int) -> None:
         """Point one more table to a block that is used or still has its contents.
@@ -107,7 +150,7 @@ class BlockPool:
         if self._references[self._known(block)] == 0:
             if self._names[block] is None:
                 raise ValueError(f"block must be used or have a name, got free {block}")
-            self._free.remove(block)
+            del self._idle[block]
         self._references[block] += 1
         self._note("shared", block)
 
@@ -124,9 +167,9 @@ class BlockPool:
             self._note("released", block)
             return False
         if self._names[block] is None:
-            self._free.push_head(block)
+            self._blank.append(block)
         else:
-            self._free.push_tail(block)
+            self._idle[block] = None
         self._note("freed", block)
         return True
 
