@@ -13,13 +13,13 @@ from llmserve_lab.afd.experiments.random_settings import compare, off_by
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS, DRAFT_CURVES
 from llmserve_lab.engine import Chunked
 from llmserve_lab.how_wrong import drafts, exercise, folds
-from llmserve_lab.how_wrong.cache_blocks import predicted, reserve, room
 from llmserve_lab.how_wrong.page import charts, controls, figures, questions, tables
 from llmserve_lab.how_wrong.page.playground import bench
 from llmserve_lab.how_wrong.record import SWITCHES, bias, mean_error, record
 from llmserve_lab.how_wrong.script import with_all_slots
 from llmserve_lab.page.live.controls import Choice
 from llmserve_lab.validation import Band, Setting, band, dense_rows
+from llmserve_lab.validation.cache_blocks import predicted, reserve, room
 from llmserve_lab.validation.protocol import protocol_of
 from tests.benches import answered
 

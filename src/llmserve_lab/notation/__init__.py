@@ -21,6 +21,7 @@ from llmserve_lab.notation.end_to_end import *
 from llmserve_lab.notation.varlen import *
 from llmserve_lab.notation.afd import *
 from llmserve_lab.notation.continuous_batching import *
+from llmserve_lab.notation.kv_memory import *
 from llmserve_lab.notation.disaggregation import *
 from llmserve_lab.notation.moe import *
 from llmserve_lab.notation.deepseek import *

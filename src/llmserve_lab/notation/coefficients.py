@@ -61,3 +61,4 @@ router_entry = Coefficient(
 matrix_entry = Coefficient(
     "1", "parameter/element**2", "one number per row and column", value=1.0
 )
+one_token = Coefficient("1", "token", "a block that is taken holds a token", value=1.0)
