@@ -219,3 +219,13 @@ def swap_bw(rng: random.Random) -> Case:
         swap = float(f.SWAP_S.at(known | {"host_bw": middle}))
         low, high = (middle, high) if swap > redo else (low, middle)
     return Case(f.SWAP_BW.given(known), low)
+
+
+@counts(f.REQUESTS_FIT, by="enumerated")
+def requests_fit(rng: random.Random) -> Case:
+    """Subtract one request after the other from what is left for the cache."""
+    known = room(rng) | dict(request_cache_bytes(rng).values)
+    left, count = float(f.CACHE_BYTES.at(known)), 0
+    while left >= (each := float(f.REQUEST_CACHE_BYTES.at(known))):
+        left, count = left - each, count + 1
+    return Case(f.REQUESTS_FIT.given(known), count, read=math.floor)

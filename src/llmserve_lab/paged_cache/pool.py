@@ -8,7 +8,8 @@ something else. Taking it for something else is eviction, and nothing else is.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from llmserve_lab.checks import whole
@@ -73,6 +74,14 @@ class BlockPool:
     def free_order(self) -> tuple[int, ...]:
         """Free blocks in the order in which they will be taken."""
         return (*reversed(self._blank), *self._idle)
+
+    def kept_blocks(self) -> tuple[int, ...]:
+        """Free blocks with contents that could be shared, the first to go first."""
+        return tuple(self._idle)
+
+    def contents(self) -> Mapping[Hashable, int]:
+        """Blocks by the names of what they contain, used or free; read-only."""
+        return MappingProxyType(self._found)
 
     def find(self, name: Hashable) -> int | None:
         """The block with these contents, used or free; None where there is none."""

@@ -62,3 +62,12 @@ REQUEST_CACHE_BYTES = Formula(
     source=COUNTED,
     holds="a window keeps its last tokens alone; a state does not grow",
 )
+REQUESTS_FIT = Formula(
+    result=q.batch_fits,
+    expr=lambda cache_bytes, request_cache_bytes: cache_bytes / request_cache_bytes,
+    uses=(CACHE_BYTES, REQUEST_CACHE_BYTES),
+    variant="layers",
+    title="Requests whose cache fits, layers of several kinds",
+    source=COUNTED,
+    holds="nothing shared, half-empty last blocks left out",
+)
