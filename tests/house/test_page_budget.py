@@ -22,6 +22,7 @@ TAUGHT = (
     "mixture_of_experts",
     "roofline",
     "tensor_parallel",
+    "kv_memory",
     "varlen_batching",
 )
 FORMULA = {"data": {"text/html": ['<div class="formula" id="eq-intensity">…</div>']}}

@@ -141,7 +141,7 @@ TERMS = (
         "paged attention",
         "The cache lies in small blocks anywhere in memory, listed in a table a "
         "request.",
-        "continuous_batching",
+        "kv_memory",
         (
             "PagedAttention",
             "block table",
@@ -149,10 +149,29 @@ TERMS = (
         ),
     ),
     Term(
+        "copy-on-write",
+        "Requests share a block until one of them writes into it; then it is copied.",
+        "kv_memory",
+    ),
+    Term(
+        "prefix-aware routing",
+        "Sending a request to the replica that has the beginning of its prompt in "
+        "its cache.",
+        "kv_memory",
+        ("cache-aware routing",),
+    ),
+    Term(
+        "cache salt",
+        "A secret of a tenant that enters the hashes of its blocks, so that no other "
+        "tenant finds them.",
+        "kv_memory",
+        ("cache_salt",),
+    ),
+    Term(
         "prefix caching",
         "Keeping the cache of the beginning of a prompt for other requests that "
         "begin alike.",
-        "disaggregation",
+        "kv_memory",
         (
             "prefix sharing",
             "prompt caching",

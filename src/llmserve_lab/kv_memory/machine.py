@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from statistics import mean
 
+from llmserve_lab import catalog
 from llmserve_lab.catalog import Cited
 from llmserve_lab.catalog.evidence.servers import VLLM_BLOCK
-from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
+from llmserve_lab.catalog.evidence.serving import (
+    BLOCK_COUNTS,
+    SCOUT_BLOCKS,
+    SCOUT_GPUS,
+    SCOUT_WEIGHT_BYTES,
+)
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.running_example import device, setting
 from llmserve_lab.validation.cache_blocks import UTILISATION, predicted, reserve
@@ -52,3 +58,18 @@ def num_blocks(share: Cited = MEMORY_SHARE) -> int:
 def errors() -> list[float]:
     """Predicted over published, less one, for each of the nine counts."""
     return [each.error for each in predicted()]
+
+
+def scout() -> tuple[int, float]:
+    """Blocks predicted for Llama-4 Scout, and by what share the published are fewer."""
+    shape = catalog.model("llama-4-scout")
+    allowed = float(MEMORY_SHARE) * float(device().usable_bytes)
+    left = SCOUT_GPUS * (allowed - float(beside_bytes()))
+    left -= shape.weight_bytes(SCOUT_WEIGHT_BYTES)
+    blocks = int(left // (BLOCK * shape.kv_bytes_per_token()))
+    return blocks, 1 - float(SCOUT_BLOCKS) / blocks
+
+
+def served(reserved_tokens: float) -> int:
+    """Requests of the running example's GPU if each reserves so many tokens."""
+    return int(num_blocks() * BLOCK // reserved_tokens)

@@ -30,6 +30,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "roofline": ("roofline",),
         "varlen_batching": ("varlen",),
         "continuous_batching": ("continuous_batching",),
+        "kv_memory": ("kv_memory",),
         "tensor_parallel": ("cluster", "tensor_parallel"),
         "mixture_of_experts": ("moe",),
         "disaggregation": ("disaggregation",),
