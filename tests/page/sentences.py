@@ -123,6 +123,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "model n_ranks accelerator batch context tp_s rank_s link_s tp_speedup "
         "rank_bytes fits"
     ),
+    "kv_memory.capacity": "cache_bytes mean_held request_cache_bytes batch_fits",
     "varlen.attention_share": (
         "model overtake_prompt overtake_square row_prompt larger"
     ),

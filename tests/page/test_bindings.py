@@ -33,6 +33,10 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("gpu_requests", "batch_fits"): ("the target", "memory"),
     ("one_batch", "half"): ("two halves", "one batch"),
     ("row_prompt", "overtake_prompt"): ("linear layers", "attention"),
+    ("mean_held", "most_context"): (
+        "within what the model reads",
+        "longer than the model reads",
+    ),
 }
 
 
@@ -53,6 +57,7 @@ LABELS = {
     "where": "This setting is",
     "limit": "What limits them",
     "schedule": "Faster schedule",
+    "reads": "The context",
 }
 
 

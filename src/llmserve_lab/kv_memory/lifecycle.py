@@ -18,7 +18,7 @@ F_PROMPT = (*SYSTEM, 3)
 
 
 @dataclass(frozen=True)
-class Moment:
+class MemoryStep:
     """State of the memory after a step, and the events of the step."""
 
     said: str
@@ -113,7 +113,7 @@ STEPS: tuple[tuple[str, Callable[..., None]], ...] = (
 
 
 @cache
-def moments() -> tuple[Moment, ...]:
+def moments() -> tuple[MemoryStep, ...]:
     """The run, step by step; what is said of it is not checked here but in a test."""
     paged, found = PagedAllocator(BLOCKS, SIZE, log=True), []
     log = paged.pool.events
@@ -130,9 +130,9 @@ def moments() -> tuple[Moment, ...]:
 
 def _moment(
     paged: PagedAllocator, said: str, events: tuple[BlockEvent, ...], copies: int
-) -> Moment:
+) -> MemoryStep:
     pool = paged.pool
-    return Moment(
+    return MemoryStep(
         said=said,
         events=events,
         tables={str(each): paged.table(each) for each in paged.requests},

@@ -23,6 +23,7 @@ from llmserve_lab.running_example import cost
 from llmserve_lab.workloads import Geometric, poisson_requests
 
 BUDGET = 8192  # tokens of an iteration
+BUDGET_POLICY = Chunked(BUDGET)
 SLACK = 8  # requests that the replica with the prefix may have more than the least
 REPLICAS = 4
 ASSISTANTS, SYSTEM = 120, 6_000  # applications, each with a system prompt of its own
@@ -81,7 +82,7 @@ def routed(name: str) -> Routed:
         raise ValueError(f"name must be one of {', '.join(ROUTINGS)}, got {name!r}")
     pool = Pool(
         cost(),
-        Chunked(BUDGET),
+        BUDGET_POLICY,
         REPLICAS,
         kv_blocks=num_blocks(),
         block_tokens=BLOCK,
@@ -94,7 +95,7 @@ def routed(name: str) -> Routed:
 def without_cache() -> Routed:
     """The same with least-loaded routing, and no prompt found again."""
     pool = Pool(
-        cost(), Chunked(BUDGET), REPLICAS, kv_blocks=num_blocks(), block_tokens=BLOCK
+        cost(), BUDGET_POLICY, REPLICAS, kv_blocks=num_blocks(), block_tokens=BLOCK
     )
     return _summed(simulate(trace(), pool))
 
@@ -128,7 +129,7 @@ def preempted(host_bytes_per_s: float | None) -> Preempted:
     """A burst of requests in too small a cache, by recomputation or by swapping."""
     pool = Pool(
         cost(),
-        Chunked(BUDGET),
+        BUDGET_POLICY,
         kv_blocks=min(FEW_BLOCKS, num_blocks()),
         block_tokens=BLOCK,
         swap_bytes_per_s=host_bytes_per_s,

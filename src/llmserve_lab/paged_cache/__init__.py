@@ -7,10 +7,11 @@ simulated memory (:mod:`llmserve_lab.engine.scheduler.paged_memory`) stand on th
 """
 
 from llmserve_lab.paged_cache.allocator import BlockCopy, PagedAllocator
-from llmserve_lab.paged_cache.block_hash import block_hash, chained_hashes
+from llmserve_lab.paged_cache.block_hash import ROOT, block_hash, chained_hashes
 from llmserve_lab.paged_cache.pool import BlockEvent, BlockPool, NoFreeBlockError
 
 __all__ = [
+    "ROOT",
     "BlockCopy",
     "BlockEvent",
     "BlockPool",

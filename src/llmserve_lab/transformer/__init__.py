@@ -18,6 +18,7 @@ from llmserve_lab.transformer.packing import (
     masked_attention,
     varlen_attention,
 )
+from llmserve_lab.transformer.paged import PagedKVStore
 from llmserve_lab.transformer.tiny import tiny_latent, tiny_moe, tiny_shape
 from llmserve_lab.transformer.trace import ShapeAt, ShapeTrace, Tracer, trace
 from llmserve_lab.transformer.weights import Weights, seeded
@@ -31,6 +32,7 @@ __all__ = [
     "KVCache",
     "Meter",
     "Packing",
+    "PagedKVStore",
     "ShapeAt",
     "ShapeTrace",
     "Tracer",

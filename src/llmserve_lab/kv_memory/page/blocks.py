@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmserve_lab.kv_memory.lifecycle import BLOCKS, Moment, moments
+from llmserve_lab.kv_memory.lifecycle import BLOCKS, MemoryStep, moments
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.page.step.pictures import lifetimes
 
 COLUMNS = 4
-TABLE_X = 5.6  # where the block tables begin
+WIDE = 1.7  # of a block, in widths of an entry of a table
+TABLE_X = 8.3  # where the block tables begin
 LETTERS = "ABCDEF"
 LAST = 6  # blocks of the longest table
 Row = dict[str, Any]
@@ -33,15 +34,15 @@ def blocks_stepped() -> StepFigure:
         title="Each request sees a table of blocks; the blocks themselves lie anywhere",
         scene=Scene(
             x=SceneAxis((-0.1, TABLE_X + LAST + 0.9), shown=False),
-            y=SceneAxis((6.3, -0.7), shown=False),
+            y=SceneAxis((7.2, -0.8), shown=False),
             marks=(
                 Cells(table="blocks", x2="x2", y2="y2", text="text"),
                 Labels(table="numbers", ink="ink-text"),
-                Labels(table="events"),
+                Labels(table="events", align="left"),
                 Cells(table="entries", x2="x2", y2="y2", text="text"),
             ),
-            height=300,
-            width=520,
+            height=310,
+            width=540,
         ),
         logs={name: log},
         start=4,
@@ -60,16 +61,16 @@ def blocks_stepped() -> StepFigure:
     )
 
 
-def _place(block: int) -> tuple[int, float]:
+def _place(block: int) -> tuple[float, float]:
     """Left and upper edge of a block in memory."""
-    return block % COLUMNS, 2.1 * (block // COLUMNS)
+    return WIDE * (block % COLUMNS), 1.85 * (block // COLUMNS)
 
 
-def _users(moment: Moment, block: int) -> list[str]:
+def _users(moment: MemoryStep, block: int) -> list[str]:
     return [name for name, table in moment.tables.items() if block in table]
 
 
-def _blocks(moment: Moment) -> dict[int, Row]:
+def _blocks(moment: MemoryStep) -> dict[int, Row]:
     """Each block in the ink of what it holds, with the letters of its users."""
     found = {}
     for block in range(BLOCKS):
@@ -77,27 +78,27 @@ def _blocks(moment: Moment) -> dict[int, Row]:
         ink = "cache" if len(users) > 1 else users[0] if users else "empty"
         if block in moment.kept:
             ink = "idle"
-        cell = {"x": x + 0.05, "x2": x + 0.95, "y": y + 0.3, "y2": y + 1.3}
-        found[block] = {**cell, "ink": ink, "text": " ".join(users)}
+        cell = {"x": x + 0.05, "x2": x + WIDE - 0.05, "y": y + 0.35, "y2": y + 1.35}
+        found[block] = {**cell, "ink": ink, "text": "".join(users)}
     return found
 
 
 def _numbers() -> list[Row]:
     """The physical number above each block, and the headings."""
     rows: list[Row] = [
-        {"x": x + 0.5, "y": y + 0.08, "text": f"{block}"}
+        {"x": x + WIDE / 2, "y": y + 0.1, "text": f"{block}"}
         for block in range(BLOCKS)
         for x, y in (_place(block),)
     ]
     middle = TABLE_X + 0.5 + LAST / 2
     return [
         *rows,
-        {"x": COLUMNS / 2, "y": -0.45, "text": "physical blocks"},
-        {"x": middle, "y": -0.45, "text": "block tables"},
+        {"x": WIDE * COLUMNS / 2, "y": -0.5, "text": "physical blocks"},
+        {"x": middle, "y": -0.5, "text": "block tables"},
     ]
 
 
-def _entries(moment: Moment) -> dict[tuple[str, int], Row]:
+def _entries(moment: MemoryStep) -> dict[tuple[str, int], Row]:
     """Rows of the block tables: the numbers of the blocks, in the order of the text."""
     found: dict[tuple[str, int], Row] = {}
     for name, table in moment.tables.items():
@@ -118,23 +119,22 @@ def _entries(moment: Moment) -> dict[tuple[str, int], Row]:
 
 
 def _events() -> list[Row]:
-    """What has just happened to a block, in a word below it."""
+    """What has just happened, a line for each kind of event: the blocks concerned."""
     rows: list[Row] = []
     for frame, moment in enumerate(moments()):
-        words: dict[int, str] = {}
+        lines: dict[str, list[str]] = {}
         for event in moment.events:
-            if event.kind == "released" and event.block in words:
+            if event.kind == "released":
                 continue
-            if event.kind == "taken" and words.get(event.block) == "evicted":
-                continue
-            words[event.block] = event.kind
-        for block, word in words.items():
-            x, y = _place(block)
-            where = {"x": x + 0.5, "y": y + 1.58, "text": word}
+            copy = "" if event.source is None else f"{event.source} to "
+            lines.setdefault(event.kind, []).append(f"{copy}{event.block}")
+        for at, (kind, blocks) in enumerate(lines.items()):
+            text = f"{kind}: {', '.join(blocks)}"
+            where = {"x": 0.05, "y": 5.85 + 0.6 * at, "text": text}
             rows.append({**where, "since": frame, "until": frame + 1})
     return rows
 
 
-def _frame(moment: Moment) -> Frame:
+def _frame(moment: MemoryStep) -> Frame:
     counters = (moment.free, moment.copies, moment.evictions)
     return Frame(moment.said, tuple(map(float, counters)))

@@ -17,7 +17,7 @@ STOPS = (
     1024.0, 1200.0, 2048.0, 4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0, 131_072.0
 )  # fmt: skip
 START = 1200.0  # tokens: prompt and answer of the book's request
-READS = ("longer than the model reads", "within what the model reads")
+READS = ("within what the model reads", "longer than the model reads")
 WANTED = 64  # requests of 32,768 tokens: what the goal asks for
 FAR = 32_768.0
 

@@ -33,6 +33,10 @@ def _reserved() -> float:
     return found.share(found.contiguous)
 
 
+def _overstated() -> float:
+    return GEMMA.naive_token_bytes() * FAR / GEMMA.request_bytes(FAR)
+
+
 def _tokens() -> float:
     return float(num_blocks() * BLOCK)
 
@@ -81,6 +85,26 @@ predict_routing = Question(
     hints=(
         Hint(lambda: 0.0, "Each replica has to compute a prompt before it knows it."),
         Hint(lambda: 2.0, "Much is found already: assistants come back to a replica."),
+    ),
+)
+predict_window = Question(
+    name="kv-memory.predict-window",
+    kind="predict",
+    prompt=(
+        f"Gemma 3 27B has {GEMMA.layers} layers, of which {GEMMA.window_layers} keep "
+        f"the last {GEMMA.window:,} tokens only. A request has {FAR:,} tokens in "
+        "cache. By what factor is the cache overstated if every layer is counted as "
+        "keeping all of them?"
+    ),
+    choices=("about 1.2 times", "about 5 times", "about 30 times"),
+    answer=lambda: float(_overstated() > 2) + float(_overstated() > 12),
+    why=lambda: (
+        f"{_overstated():.1f} times: {GEMMA.full_layers} layers keep everything, and "
+        "they decide; the others keep a thirty-second of it."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "Five of six layers keep a thirty-second of the text."),
+        Hint(lambda: 2.0, "Ten layers keep every token."),
     ),
 )
 token_bytes = Question(
@@ -142,7 +166,7 @@ fits = Question(
     rel_tol=0.02,
     hints=(
         Hint(
-            lambda: float(num_blocks() // FAR),
+            lambda: num_blocks() / FAR,
             "Those are blocks; each holds sixteen tokens.",
         ),
     ),

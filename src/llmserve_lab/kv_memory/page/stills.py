@@ -5,7 +5,7 @@ from __future__ import annotations
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
 from llmserve_lab.kv_memory.serving import ROUTINGS, routed
 from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, wasted
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, INK, VERMILLION
+from llmserve_lab.page.palette import BLUE, GREEN, GRID, INK, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 BLOCK = 16
@@ -33,10 +33,7 @@ def waste() -> StaticFigure:
     found = shares(SERVICES[0])
     names, used = list(found), list(found.values())
     axes.barh(names, used, color=GREEN.light)
-    axes.barh(
-        names, [1 - x for x in used], left=used, color="white", edgecolor=GREY.light,
-        hatch="////", lw=0.6,
-    )  # fmt: skip
+    axes.barh(names, [1 - x for x in used], left=used, color=GRID.light)
     for row, share in enumerate(used):
         inside = share > 0.3
         axes.text(
@@ -46,13 +43,12 @@ def waste() -> StaticFigure:
             ha="right" if inside else "left",
             va="center",
             color="white" if inside else INK.light,
-            bbox=None if inside else {"color": "white", "pad": 1.5, "lw": 0},
         )
     axes.invert_yaxis()
     axes.grid(visible=False)
     axes.set(xlim=(0, 1))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes.set_xlabel("share of the memory set aside that holds a token")
+    axes.set_xlabel("share that holds a token")
     said = "; ".join(f"{name}: {share:.1%}" for name, share in found.items())
     return StaticFigure.of(
         figure,
@@ -81,20 +77,22 @@ def layers() -> StaticFigure:
     names = [name for name, _, _ in rows()]
     kept = [here for _, here, _ in rows()]
     naive = [most for _, _, most in rows()]
-    axes.barh(
-        names, naive, color="white", edgecolor=GREY.light, hatch="////", lw=0.6,
-        label="if every layer kept every token",
-    )  # fmt: skip
+    axes.barh(names, naive, color=GRID.light, label="if every layer kept every token")
     axes.barh(names, kept, color=GREEN.light, label="kept")
     for row, (here, most) in enumerate(zip(kept, naive, strict=True)):
+        more = "" if most < 1.01 * here else f" of {most:.1f}"
         axes.text(
-            max(here, most) + 0.2, row, f"{here:.1f}", va="center", color=INK.light
+            max(here, most) + 0.2,
+            row,
+            f"{here:.1f}{more}",
+            va="center",
+            color=INK.light,
         )
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
-    axes.set(xlim=(0, 18))
-    axes.set_xlabel(f"GiB of cache for one request of {FAR:,} tokens, 16 bits")
-    axes.legend(loc="lower right")
+    axes.set(xlim=(0, 21))
+    axes.set_xlabel(f"GiB of one request of {FAR:,} tokens")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=2)
     worst = max(rows(), key=lambda row: row[2] / row[1])
     return StaticFigure.of(
         figure,
@@ -121,10 +119,15 @@ def routing() -> StaticFigure:
     for axes, values, unit in ((left, hits, " %"), (right, waits, " ms")):
         axes.barh(names, values, color=inks)
         for row, value in enumerate(values):
+            short = value < 0.3 * max(values)
             axes.text(
-                value / 2, row, f"{value:.0f}{unit}", va="center", ha="center",
-                color="white",
-            )  # fmt: skip
+                value * 1.1 if short else value / 2,
+                row,
+                f"{value:.0f}{unit}",
+                va="center",
+                ha="left" if short else "center",
+                color=INK.light if short else "white",
+            )
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")
     right.set_yticklabels([])
