@@ -19,8 +19,8 @@ SLIPS: dict[str, dict[str, Slip]] = {
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
     "kv-memory.predict-waste": {
-        "about 40 %": "Divide the mean by what is reserved",
-        "about 80 %": "Divide the mean by what is reserved",
+        "about 30 %": "can at most double a length",
+        "about 90 %": "Rounding up alone",
     },
     "kv-memory.predict-routing": {
         "it stays about the same": "before it knows it",
@@ -34,8 +34,9 @@ MISTAKES: dict[str, dict[str, str]] = {
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
     "kv-memory.predict-waste": (
-        "reserves 16,384 tokens",
-        "tokens in cache on average",
+        "the next power of two",
+        "from the start",
+        "At a random moment while answers are written",
         "reserved memory holds a token",
     ),
     "kv-memory.predict-routing": (
@@ -57,7 +58,7 @@ ASKED: dict[str, tuple[str, ...]] = {
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
-    "kv-memory.predict-waste": "about 10 %",
+    "kv-memory.predict-waste": "about 60 %",
     "kv-memory.predict-routing": "it nearly doubles",
     "kv-memory.predict-window": "about 5 times",
 }

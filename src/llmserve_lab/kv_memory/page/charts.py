@@ -10,13 +10,13 @@ from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
 from llmserve_lab.page.live.bound import Landmark, landmarks
 from llmserve_lab.page.palette import GREY, MEANINGS
 
-SHORTEST, LONGEST = 1000.0, 131_072.0
+SHORTEST, LONGEST = 1024.0, 131_072.0
 CONTEXT = QuantityAxis(
     q.mean_held,
-    words="tokens of each request in cache, log",
+    words="tokens in cache, log",
     domain=(SHORTEST, LONGEST),
     log=True,
-    ticks={"values": [1e3 * x for x in (1, 2, 5, 10, 20, 50, 100)]},
+    ticks={"tickCount": 6},
 )
 REQUESTS = QuantityAxis(
     q.batch_fits, words="requests that fit, log", domain=(0.1, 10_000), log=True
@@ -28,7 +28,7 @@ def capacity() -> Any:
     from llmserve_lab.extras import altair as alt
 
     line = Drawn(
-        "requests that fit", f.REQUESTS_FIT, MEANINGS["cache"], _known(), label_at=0.35
+        "requests that fit", f.REQUESTS_FIT, MEANINGS["cache"], _known(), label_at=0.75
     )
     return alt.layer(
         *_grey(),

@@ -7,7 +7,7 @@ from llmserve_lab.formula.text import si
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.kv_memory.machine import BLOCK, num_blocks, room
 from llmserve_lab.kv_memory.serving import REPLICAS, routed
-from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, wasted
+from llmserve_lab.kv_memory.waste import SERVICES, wasted
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.running_example import ANSWER, PROMPT, cost, model
 
@@ -15,7 +15,7 @@ SAMPLES = 4  # answers to one prompt
 LLAMA_70B, GEMMA = CACHE_LAYERS["llama-3.1-70b"], CACHE_LAYERS["gemma-3-27b"]
 FAR = 32_768  # tokens
 KIB, GIB = 1024.0, float(1 << 30)
-SHARES = ("about 10 %", "about 40 %", "about 80 %")
+SHARES = ("about 30 %", "about 60 %", "about 90 %")
 SHARED = {
     "num_samples": float(SAMPLES),
     "prompt_len": float(PROMPT - PROMPT % BLOCK),
@@ -28,9 +28,9 @@ EASY = {
 }
 
 
-def _reserved() -> float:
+def _foreseen() -> float:
     found = wasted(SERVICES[0])
-    return found.share(found.contiguous)
+    return found.share(found.powers)
 
 
 def _overstated() -> float:
@@ -45,20 +45,24 @@ predict_waste = Question(
     name="kv-memory.predict-waste",
     kind="predict",
     prompt=(
-        f"A server reserves {LIMIT:,} tokens of cache for each request, because it "
-        "cannot know how long the answer will be. Requests are those of a real chat "
-        f"service, with about {wasted(SERVICES[0]).used:,.0f} tokens in cache on "
-        "average. What share of the reserved memory holds a token?"
+        "Suppose a server could foresee how long each request will be at its end, and "
+        "reserved the next power of two of that from the start. Requests are those of "
+        "a real chat service. At a random moment while answers are written, what share "
+        "of the reserved memory holds a token?"
     ),
     choices=SHARES,
-    answer=lambda: float(_reserved() > 0.25) + float(_reserved() > 0.6),
+    answer=lambda: float(_foreseen() > 0.45) + float(_foreseen() > 0.75),
     why=lambda: (
-        f"It is {_reserved():.0%}: the mean over the reservation. All the rest is set "
-        "aside for tokens that never come."
+        f"It is {_foreseen():.0%}. Rounding up to a power of two wastes about a "
+        "quarter, and the part of the answer that is not yet written wastes the rest."
     ),
     hints=(
-        Hint(lambda: 1.0, "Divide the mean by what is reserved."),
-        Hint(lambda: 2.0, "Divide the mean by what is reserved."),
+        Hint(
+            lambda: 0.0,
+            "Rounding up to a power of two can at most double a length, and most of a "
+            "request is its prompt.",
+        ),
+        Hint(lambda: 2.0, "Rounding up alone wastes about a quarter."),
     ),
 )
 predict_routing = Question(

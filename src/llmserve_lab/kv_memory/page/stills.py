@@ -17,10 +17,10 @@ def shares(service: str) -> dict[str, float]:
     """Share of what is set aside that holds a token, by the way of setting aside."""
     found = wasted(service)
     return {
-        f"contiguous, {LIMIT:,} tokens each": found.share(found.contiguous),
-        "contiguous, next power of two": found.share(found.powers),
-        f"paged, blocks of {max(found.paged)}": found.share(found.paged[256]),
-        f"paged, blocks of {BLOCK}": found.share(found.paged[BLOCK]),
+        f"reserved: {LIMIT:,} tokens": found.share(found.contiguous),
+        "reserved: power of two": found.share(found.powers),
+        f"paged: blocks of {max(found.paged)}": found.share(found.paged[256]),
+        f"paged: blocks of {BLOCK}": found.share(found.paged[BLOCK]),
     }
 
 
@@ -29,7 +29,7 @@ def waste() -> StaticFigure:
     """Bars of used memory, a bar a way, for the conversation service."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.7, 2.2))
+    figure, axes = plt.subplots(figsize=(3.9, 2.2))
     found = shares(SERVICES[0])
     names, used = list(found), list(found.values())
     axes.barh(names, used, color=GREEN.light)
@@ -73,7 +73,7 @@ def layers() -> StaticFigure:
     """GiB of cache of one request, and what a count of all layers would say."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.7, 3.4))
+    figure, axes = plt.subplots(figsize=(3.9, 3.6))
     names = [name for name, _, _ in rows()]
     kept = [here for _, here, _ in rows()]
     naive = [most for _, _, most in rows()]
@@ -110,7 +110,7 @@ def routing() -> StaticFigure:
     """Hit rate and time to first token under two routings, on one trace."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(4.7, 1.9))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(3.9, 1.9))
     found = {name: routed(name) for name in ROUTINGS}
     inks = (VERMILLION.light, BLUE.light)
     names = list(found)
