@@ -14,7 +14,7 @@ RUNTIME  := assets/vendor/vega.js
 BUILT    := _build/html/.stamp
 CHAPTERS := $(wildcard chapters/*.ipynb)
 SOURCES  := _config.yml _toc.yml references.bib intro.ipynb $(CHAPTERS) chapters/*.md \
-            $(shell find assets templates -type f -not -path 'assets/vendor/*' 2>/dev/null)
+            $(shell find assets templates -type f 2>/dev/null)
 
 # One run prints what the next one must print, on any number of cores.
 export PYTHONHASHSEED := 0
@@ -22,7 +22,7 @@ export OPENBLAS_NUM_THREADS := 1
 # Compile a module once, not in each of the many kernels and workers.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: book test test-deep pages lab run bench mutants offline lint types clean help
+.PHONY: book test test-deep pages lab run bench mutants wheel offline lint types clean help
 
 book: $(ENV) $(RUNTIME)  ## build the pages: _build/html/index.html
 	$(build_pages)
@@ -40,13 +40,15 @@ test-deep: $(ENV)  ## what takes long: a chapter more, more random inputs, plant
 pages: $(ENV) $(BUILT)  ## open every page in chromium, and move every slider
 	@$(BIN)/pytest -q -n 2 --dist loadgroup tests/browser
 
-lab: $(ENV) $(RUNTIME)  ## open the chapters in JupyterLab
+lab: $(ENV) $(RUNTIME)  ## open the book in JupyterLab
 	@test -z "$(CHAPTERS)" || $(BIN)/jupyter trust intro.ipynb $(CHAPTERS)
 	@if [ "$$(id -u)" -eq 0 ] && [[ "$(LAB_FLAGS)" != *--allow-root* ]]; then \
 	    echo 'Jupyter does not start as root: in a container of your own, say'; \
 	    echo '    make lab LAB_FLAGS=--allow-root'; exit 1; \
 	fi
-	$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/chapters $(LAB_FLAGS)
+	@$(BIN)/python tools/lab_extension.py _build/jupyter
+	JUPYTER_PATH=_build/jupyter $(BIN)/jupyter lab \
+	    --LabApp.default_url=/lab/tree/intro.ipynb $(LAB_FLAGS)
 
 run: $(ENV)  ## run every chapter and store its outputs
 	@$(BIN)/python tools/contents.py
@@ -55,12 +57,16 @@ run: $(ENV)  ## run every chapter and store its outputs
 	@$(BIN)/python tools/how_checked.py
 	@$(BIN)/python tools/glossary.py
 	@$(BIN)/python tools/browser_tables.py
+	@$(BIN)/python tools/lab_references.py
 
 bench: $(ENV) $(BUILT)  ## print the ratios that the book must keep
 	@$(BIN)/python -m benchmarks
 
 mutants: $(ENV)  ## plant defects one by one; the tests must turn red each time
 	@$(BIN)/python tools/mutants.py $(MUTANTS_FLAGS)
+
+wheel: $(ENV) $(RUNTIME)  ## the package as one file, for Colab or a class: dist/*.whl
+	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 offline: $(ENV) $(BUILT)  ## pack the pages into one zip: dist/llmserve_lab.zip
 	@$(BIN)/python tools/offline_zip.py
@@ -73,7 +79,7 @@ types: $(ENV)  ## mypy --strict
 	$(BIN)/mypy
 
 clean:  ## remove all that make made, but for the environment in .venv
-	rm -rf _build assets/vendor dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf _build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -path ./.venv -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 help:  ## list the targets

@@ -346,33 +346,12 @@
     }
   }
 
-  window.llmserveLive = { si, scan, embed, goalOf, share };
+  window.llmserveLive = { si, scan, start, embed, goalOf, share };
 
   function start() {
     if (!window.vegaEmbed || !window.llmserveKeep || !window.llmserveTables) return;
     scan();
     window.llmserveStep?.scan();
-  }
-
-  /* JupyterLab has no page to load the rest; it adds outputs at any time, and takes the
-     keys that a control needs. */
-  function followLab() {
-    const base = window.llmserveLab.replace("live.js", "");
-    const style = Object.assign(document.createElement("link"), { rel: "stylesheet" });
-    style.href = base + "book.css";
-    document.head.append(Object.assign(style.cloneNode(), { href: base + "provenance.css" }));
-    const names = ["vendor/vega.js", "tables.js", "keep.js", "step.js", "question.js",
-      "provenance.js"];
-    const files = names.map((file) => Object.assign(
-      document.createElement("script"), { src: base + file, async: false, onload: start }));
-    document.head.append(style, ...files);
-    new MutationObserver(start).observe(document.body, { childList: true, subtree: true });
-    window.addEventListener("keydown", (event) => {
-      const ours = event.target.closest?.("figure.live, figure.step, .question");
-      if (!ours || event.key === "Escape") return;
-      event.stopPropagation();
-      ours.takeKey?.(event); // what the figure would have heard
-    }, true);
   }
 
   /* Paper is white: whoever reads in the dark prints the light page. */
@@ -391,5 +370,4 @@
   /* A deferred script runs when the page is read, and Vega before it; else wait for both. */
   if (window.vegaEmbed && document.readyState !== "loading") start();
   else window.addEventListener("load", start);
-  if (window.llmserveLab) followLab();
 })();

@@ -12,6 +12,7 @@ from typing import Any
 from alternative_text import without_alternative
 from named_links import glued, typed_references, wrong_numbers
 from prose_numbers import typed_numbers
+from run_notebooks import SETUP_ID
 
 Notebook = dict[str, Any]
 Cell = dict[str, Any]
@@ -126,6 +127,8 @@ def allowed_imports(name: str, notebook: Notebook) -> Iterator[str]:
     stem = name.removesuffix(".ipynb")
     allowed = SHARED | {f"llmserve_lab.{PACKAGES.get(stem, stem)}"}
     for number, cell in numbered(notebook, "code"):
+        if cell.get("id") == SETUP_ID:
+            continue
         for module in imported(source(cell)):
             if module in TOP:
                 continue

@@ -14,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from named_links import filled, glued
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,7 +31,23 @@ KERNEL = {
     },
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
 }
-CELL_KEYS = {"jupyter", "mystnb", "tags"}
+CELL_KEYS = {"mystnb", "tags"}
+# What the built page hides is collapsed where a notebook is opened.
+SOURCE_HIDDEN = {"remove-input", "hide-input", "remove-cell"}
+# Where the package is not installed (Colab, say), the first cell installs it.
+SETUP_ID = "the-package"
+SETUP = """\
+from importlib.util import find_spec
+
+if find_spec("llmserve_lab") is None:
+{remedy}"""
+INSTALL = '    get_ipython().run_line_magic("pip", "install -q {wheel}")'
+ASK = """\
+    raise SystemExit(
+        "The book's package is not installed here. Make its wheel in a clone of the "
+        "book (`make wheel` writes it to dist/), upload that file beside this notebook "
+        "(in Colab: the folder at the left), run `%pip install FILE.whl`, and go on."
+    )"""
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 Node = dict[str, Any]
@@ -63,6 +81,7 @@ def normalised_cell(cell: Node, position: int, taken: set[str]) -> Node:
     cell = dict(cell)
     metadata = cell.get("metadata", {})
     cell["metadata"] = {k: v for k, v in metadata.items() if k in CELL_KEYS}
+    cell["metadata"] |= collapsed(cell["metadata"].get("tags", []))
     if "outputs" in cell:
         outputs = joined_streams(cell["outputs"])
         cell["outputs"] = [normalised_output(output) for output in outputs]
@@ -73,10 +92,47 @@ def normalised_cell(cell: Node, position: int, taken: set[str]) -> Node:
     return cell
 
 
+def setup_source(wheel: str) -> str:
+    """The first cell of a notebook; ``wheel`` is an address, or empty."""
+    return SETUP.format(remedy=INSTALL.format(wheel=wheel) if wheel else ASK)
+
+
+def with_setup(cells: list[Node]) -> list[Node]:
+    """The cells after a first code cell that says where the package is from."""
+    rest = [cell for cell in cells if cell.get("id") != SETUP_ID]
+    codes = [n for n, cell in enumerate(rest) if cell["cell_type"] == "code"]
+    if not codes:
+        return rest
+    address = yaml.safe_load((ROOT / "_config.yml").read_text("utf8"))["wheel"]
+    source = setup_source(address)
+    setup: Node = {
+        "cell_type": "code",
+        "execution_count": None,
+        "id": SETUP_ID,
+        "metadata": {"tags": ["remove-cell"]},
+        "outputs": [],
+        "source": source,
+    }
+    old = [cell for cell in cells if cell.get("id") == SETUP_ID]
+    same = old and _text(old[0]["source"]) == source
+    first = old[0] if same else setup
+    return [*rest[: codes[0]], first, *rest[codes[0] :]]
+
+
+def collapsed(tags: list[str]) -> Node:
+    """Metadata by which JupyterLab folds what the built page hides.
+
+    The outputs stay open: what a hidden cell prints is where numbers are from.
+    """
+    is_folded = bool(SOURCE_HIDDEN & set(tags))
+    return {"jupyter": {"source_hidden": True}} if is_folded else {}
+
+
 def normalised(notebook: Node) -> Node:
     """The notebook with everything removed that a second run would write anew."""
     taken, numbers = set[str](), glued(notebook)
-    cells = [normalised_cell(c, n, taken) for n, c in enumerate(notebook["cells"])]
+    own = with_setup(notebook["cells"])
+    cells = [normalised_cell(c, n, taken) for n, c in enumerate(own)]
     for cell in cells:
         if cell["cell_type"] == "markdown":
             cell["source"] = filled(_text(cell["source"]), numbers)

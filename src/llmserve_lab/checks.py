@@ -8,6 +8,8 @@ from numbers import Integral
 from types import UnionType
 from typing import SupportsFloat, TypeGuard, get_args
 
+MOST_PLAYED = 10**5  # of what is counted one by one in a loop
+
 
 def is_whole(value: object) -> TypeGuard[int]:
     """Whether it is a whole number of Python's or NumPy's; a truth value is none."""
@@ -30,26 +32,41 @@ class NotWholeError(TypeError, ValueError):
 
 
 def whole_number(
-    name: str, value: object, *, of: str = "", first: int | None = 1
+    name: str,
+    value: object,
+    *,
+    of: str = "",
+    first: int | None = 1,
+    most: int | None = None,
 ) -> int:
     """Return a count ``of`` something as Python's int; from ``first`` on, if not None.
 
+    ``most`` is for what is played out one by one: more of them would run for hours.
+
     Raises:
         NotWholeError: it is no whole number of Python's or NumPy's.
-        ValueError: it is too small.
+        ValueError: it is too small, or too large to be played out.
     """
     if not is_whole(value):
         raise NotWholeError(f"{name} must be a whole number, got {value!r}")
     if first is not None and value < first:
         what = f"{first}{of and ' '}{of}"
         raise ValueError(f"{name} must be at least {what}, got {value}")
+    if most is not None and value > most:
+        what = f"{most:,}{of and ' '}{of and of + 's'}"
+        raise ValueError(
+            f"{name} must be at most {what}, which are played out one by one, "
+            f"got {value}"
+        )
     return int(value)
 
 
-def whole(*, of: str = "", first: int = 1, **counts: object) -> None:
-    """Refuse counts ``of`` something that are no whole numbers from ``first`` on."""
+def whole(
+    *, of: str = "", first: int = 1, most: int | None = None, **counts: object
+) -> None:
+    """Refuse counts ``of`` something that are no whole numbers in these limits."""
     for name, count in counts.items():
-        whole_number(name, count, of=of, first=first)
+        whole_number(name, count, of=of, first=first, most=most)
 
 
 def whole_fields(record: object, *fields: str) -> None:

@@ -182,3 +182,95 @@ def test_a_file_that_is_no_config(tmp_path: Path) -> None:
         catalog.model_from_config(tmp_path / "absent.json")
     with pytest.raises(ValueError, match=r"model_type must be one of.*got None"):
         catalog.model_from_config({})
+
+
+PHI_3_MINI = {
+    "model_type": "phi3",
+    "hidden_size": 3072,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 32,
+    "intermediate_size": 8192,
+    "vocab_size": 32_064,
+    "tie_word_embeddings": False,
+    "hidden_act": "silu",
+}
+GEMMA_2_9B = {
+    "model_type": "gemma2",
+    "hidden_size": 3584,
+    "num_hidden_layers": 42,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 8,
+    "head_dim": 256,
+    "intermediate_size": 14_336,
+    "vocab_size": 256_000,
+    "hidden_activation": "gelu_pytorch_tanh",
+    "hidden_act": "gelu_pytorch_tanh",
+}
+DEEPSEEK_V2_LITE = {
+    "model_type": "deepseek_v2",
+    "hidden_size": 2048,
+    "num_hidden_layers": 27,
+    "num_attention_heads": 16,
+    "kv_lora_rank": 512,
+    "q_lora_rank": None,
+    "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64,
+    "v_head_dim": 128,
+    "moe_intermediate_size": 1408,
+    "intermediate_size": 10_944,
+    "n_routed_experts": 64,
+    "n_shared_experts": 2,
+    "num_experts_per_tok": 6,
+    "first_k_dense_replace": 1,
+    "topk_method": "greedy",
+    "vocab_size": 102_400,
+}
+# Parameters as the checkpoints' own indexes count them.
+COUNTED = [
+    (PHI_3_MINI, 3_821_079_552),
+    (GEMMA_2_9B, 9_241_705_984),
+    (DEEPSEEK_V2_LITE, 15_706_484_224),
+]
+
+
+@pytest.mark.parametrize(("config", "parameters"), COUNTED)
+def test_more_families_have_as_many_parameters_as_their_checkpoints(
+    config: Config, parameters: int
+) -> None:
+    assert catalog.model_from_config(config).params_total == parameters
+
+
+@pytest.mark.parametrize(
+    ("changed", "rule"),
+    [
+        ({"num_local_experts": 8}, "num_local_experts must be null"),
+        ({"hidden_act": "relu2"}, "hidden_act must be silu"),
+        ({"quantization_config": {"quant_method": "magic"}}, "quant_method of fp8"),
+        ({"quantization_config": "fp8"}, "quantization_config must have"),
+    ],
+)
+def test_what_would_be_half_read_is_refused(changed: Config, rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        catalog.model_from_config(PHI_3_MINI | changed)
+
+
+def test_a_quantized_checkpoint_asks_for_the_bytes_of_a_parameter() -> None:
+    awq = {"quant_method": "awq", "bits": 4}
+    shape = catalog.model_from_config(PHI_3_MINI | {"quantization_config": awq})
+    assert shape.quantized == "awq 4 bits" and shape == catalog.model_from_config(
+        PHI_3_MINI
+    )
+    with pytest.raises(ValueError, match=r"bytes_weight must be .*\(awq 4 bits\)"):
+        shape.weight_bytes()
+    assert shape.weight_bytes(0.5) == shape.params_total / 2
+
+
+def test_a_file_that_is_too_long_or_too_deep_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(" " * (2**20 + 1))
+    with pytest.raises(ValueError, match="at most 1,048,576 bytes"):
+        catalog.model_from_config(path)
+    path.write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="config must be JSON"):
+        catalog.model_from_config(path)

@@ -7,14 +7,16 @@ import sys
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
 import yaml
 
+import lab_references
 from offline_zip import pack
-from run_notebooks import normalised, serialised
-from vendor_runtime import wrapped
+from run_notebooks import SETUP_ID, normalised, serialised, setup_source
+from vendor_runtime import RUNTIME, banner, wrapped
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"IPython", "altair", "ipywidgets", "matplotlib", "pint", "scipy", "simpy"}
@@ -110,6 +112,9 @@ def test_import_is_light(name: str) -> None:
     assert HEAVY & set(done.stdout.split()) == set()
 
 
+STATIC = "share/jupyter/labextensions/llmserve-lab/static"
+
+
 def sample() -> dict[str, object]:
     """A notebook as JupyterLab leaves it: times, widget state, split streams."""
     streams = [
@@ -135,10 +140,12 @@ def test_normalising_twice_changes_no_byte() -> None:
 
 
 def test_normalising_keeps_what_the_page_shows_and_nothing_else() -> None:
-    cell, twin = normalised(sample())["cells"]
+    setup, cell, twin = normalised(sample())["cells"]
+    assert setup["id"] == SETUP_ID
     assert cell["outputs"][0]["text"] == "ab"
     assert cell["outputs"][1]["data"] == {"text/plain": "x"}
-    assert cell["metadata"] == {"tags": ["hide-input"]}
+    folded = {"source_hidden": True}
+    assert cell["metadata"] == {"tags": ["hide-input"], "jupyter": folded}
     assert cell["id"] != twin["id"]
 
 
@@ -160,3 +167,41 @@ def test_the_zip_is_the_same_whenever_it_is_packed(tmp_path: Path) -> None:
     (pages / "b.js").touch()
     pack(pages, second)
     assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_wheel_carries_what_jupyterlab_loads() -> None:
+    """Each script that the extension names lies where the installation puts it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))
+    static = project["tool"]["setuptools"]["data-files"][STATIC]
+    shipped = {path.name for pattern in static for path in ROOT.glob(pattern)}
+    scripts = [ROOT / "labextension" / name for name in ("remoteEntry.js", "lab.js")]
+    text = "".join(script.read_text("utf8") for script in scripts)
+    named = set(re.findall(r'"([\w-]+\.(?:js|css))"', text))
+    assert named and named <= shipped
+
+
+def test_the_references_of_jupyterlab_are_those_of_the_chapters() -> None:
+    assert lab_references.TABLE.read_text("utf8") == lab_references.script()
+
+
+def test_the_vega_runtime_is_the_pinned_one() -> None:
+    assert RUNTIME.read_text("utf8").startswith(banner())
+
+
+@pytest.mark.parametrize("wheel", ["", "https://example.org/llmserve_lab.whl"])
+def test_a_notebook_without_the_package_says_how_to_get_it(wheel: str) -> None:
+    """Run where the package cannot be found: it installs the wheel, or says how."""
+    code = setup_source(wheel)
+    asked: list[tuple[str, str]] = []
+    shell = SimpleNamespace(run_line_magic=lambda *line: asked.append(line))
+    names = {"get_ipython": lambda: shell}
+    gone = code.replace('"llmserve_lab"', '"no_such_package"')
+    if wheel:
+        exec(gone, names)
+        assert asked == [("pip", f"install -q {wheel}")]
+    else:
+        with pytest.raises(SystemExit, match="make wheel"):
+            exec(gone, names)
+    asked.clear()
+    exec(code, names)
+    assert asked == []

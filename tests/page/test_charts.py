@@ -66,6 +66,7 @@ SERIES = {
     **{"loop counted": "blue", "touched": "blue"},
     **{"batch 8": "vermillion", "batch 64": "green", "endless": "purple"},
     "as many requests as fit": "blue",
+    **{"compute products": "gold", "compute attention": "grey"},
     **{"read experts": "blue", "compute experts": "gold", "weights of a GPU": "blue"},
     "dispatch and combine": "purple",
     **{"served, no prefix": "blue", "served, after this prefix": "vermillion"},

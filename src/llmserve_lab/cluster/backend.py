@@ -10,6 +10,7 @@ import numpy as np
 from llmserve_lab.cluster.rendezvous import State
 
 Array = np.ndarray[Any, np.dtype[Any]]
+MOST_RANKS = 4096  # each is a thread here
 
 
 class Backend(Protocol):

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Generic, Literal, TypeVar, TypeVarTuple
 
 from llmserve_lab.checks import positive, whole
+from llmserve_lab.cluster.backend import MOST_RANKS
 from llmserve_lab.cluster.ledger import Ledger, Record
 from llmserve_lab.cluster.lockstep import Lockstep
 from llmserve_lab.cluster.processes import Processes, world
@@ -62,7 +63,7 @@ def run(
         ClusterError: a rank raised (its error is the ``__cause__``), or the ranks did
             not do the same.
     """
-    whole(num_ranks=num_ranks)
+    whole(of="rank", most=MOST_RANKS, num_ranks=num_ranks)
     if backend not in BACKENDS:
         raise ValueError(f"backend must be one of {BACKENDS}, got {backend!r}")
     positive("timeout_s", timeout_s)

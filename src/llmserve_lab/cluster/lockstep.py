@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.cluster.backend import Array
+from llmserve_lab.checks import whole
+from llmserve_lab.cluster.backend import MOST_RANKS, Array
 from llmserve_lab.cluster.rendezvous import (
     Call,
     ClusterError,
@@ -37,6 +38,7 @@ class Lockstep:
     """
 
     def __init__(self, num_ranks: int, timeout_s: float) -> None:
+        whole(of="rank", most=MOST_RANKS, num_ranks=num_ranks)
         self.num_ranks = num_ranks
         self.timeout_s = timeout_s
         self.failure: ClusterError | None = None

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from llmserve_lab.cluster.backend import Array
+from llmserve_lab.checks import whole
+from llmserve_lab.cluster.backend import MOST_RANKS, Array
 from llmserve_lab.cluster.launch import run
 from llmserve_lab.cluster.rank import Rank
 
@@ -125,6 +126,7 @@ def in_switch(log: Logged) -> None:
 
 def numbers(ranks: int, *, gathered: bool = False) -> list[list[float | None]]:
     """Chunk c of rank r holds (r + 1)(c + 1); for an all-gather, one finished sum."""
+    whole(of="rank", most=MOST_RANKS, ranks=ranks)
     own: list[list[float | None]] = [
         [float((rank + 1) * (chunk + 1)) for chunk in range(ranks)]
         for rank in range(ranks)

@@ -11,8 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from llmserve_lab.checks import whole
 from llmserve_lab.transformer import PLAIN, Execution, Meter, Transformer
 from llmserve_lab.transformer.arithmetic import Array, Mask
+
+MOST_TOKENS = 2**22  # of a prompt whose tiles are walked over
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,12 +92,10 @@ def tile_reads(*, prompt_len: int, chunk: int, tile: int) -> int:
     its last row may see, cached or new.
 
     Raises:
-        ValueError: a count is below 1.
+        ValueError: a count is below 1, or the prompt too long to be played out.
     """
-    sizes = {"prompt_len": prompt_len, "chunk": chunk, "tile": tile}
-    for name, value in sizes.items():
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1 token, got {value}")
+    whole(of="token", most=MOST_TOKENS, prompt_len=prompt_len)
+    whole(of="token", chunk=chunk, tile=tile)
     fetched = 0
     for prefix in range(0, prompt_len, chunk):
         end = min(prefix + chunk, prompt_len)

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from llmserve_lab.checks import whole
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.workloads import crowd
 from llmserve_lab.engine import Continuous, Policy, Pool, Report, Static, simulate
@@ -16,6 +17,7 @@ from llmserve_lab.running_example import ANSWER, cost
 from llmserve_lab.workloads import faster
 
 SLOTS = 32
+MOST_DRAWN = 10_000  # slots, and batches, of which each answer is drawn
 RATES = (1.0, 2.0, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0, 11.0, 12.0, 14.0, 16.0)
 REQUESTS = 4000  # enough that the first and the last of them do not matter
 CLIENTS, CLIENTS_RATE = 8, 3.0  # as many slots; the rate only orders the requests
@@ -77,6 +79,7 @@ def idle_of_geometric(
     batch: int, *, mean: float = ANSWER, num_batches: int = 500
 ) -> float:
     """Share of slots that stay idle in static batches of geometric answers."""
+    whole(of="request", most=MOST_DRAWN, batch=batch, num_batches=num_batches)
     answers = np.random.default_rng(0).geometric(1 / mean, (num_batches, batch))
     longest = answers.max(axis=1).mean()
     return float(f.IDLE_SLOTS(mean_answer=answers.mean(), longest_answer=longest))

@@ -12,6 +12,7 @@ from llmserve_lab.continuous_batching.machine import DECODES, LONG
 from llmserve_lab.engine import Request
 from llmserve_lab.running_example import ANSWER, PROMPT, model
 
+MOST_REQUESTS = 10**6
 LETTERS = "ABCDEF"
 FOUR = ((0.0, 200), (0.0, 1000), (2.0, 250), (2.3, 300))  # arrival in s, answer
 LONG_ANSWER = 800  # tokens of each answer beside the long one: enough to see it out
@@ -38,6 +39,7 @@ def beside_a_book(
         ValueError: the long prompt exceeds the model's maximum context.
     """
     model().require_context(prompt_len + 10)
+    whole(of="request", first=0, most=MOST_REQUESTS, n_decodes=n_decodes)
     sizes = [(0.0, PROMPT, LONG_ANSWER)] * n_decodes
     sizes.append((BOOK_ARRIVES_S, prompt_len, 10))
     if short:
@@ -60,7 +62,7 @@ def crowd(*, per_s: float, num_requests: int = 800, seed: int = 0) -> list[Reque
         ValueError: the rate is not positive, or there is no request.
     """
     positive("per_s", per_s)
-    whole(num_requests=num_requests)
+    whole(of="request", most=MOST_REQUESTS, num_requests=num_requests)
     rng = np.random.default_rng(seed)
     arrivals = np.cumsum(rng.exponential(1 / per_s, num_requests))
     arrivals *= num_requests / per_s / arrivals[-1]

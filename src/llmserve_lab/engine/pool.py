@@ -13,6 +13,8 @@ from llmserve_lab.engine.scheduler.policies import Policy
 from llmserve_lab.engine.scheduler.prefix_cache import PrefixCache
 from llmserve_lab.engine.timing.cost import IterationCost
 
+MOST_REPLICAS = 4096  # each is an engine of its own
+
 
 @dataclass(frozen=True)
 class Pool:
@@ -54,7 +56,8 @@ class Pool:
                 "prefix_cache must be None with prefix_caching, which finds prompts in "
                 f"the blocks themselves, got {self.prefix_cache}"
             )
-        whole(replicas=self.replicas, block_tokens=self.block_tokens)
+        whole(of="replica", most=MOST_REPLICAS, replicas=self.replicas)
+        whole(block_tokens=self.block_tokens)
         if self.swap_bytes_per_s is not None:
             positive("swap_bytes_per_s", self.swap_bytes_per_s)
             positive("kv_bytes_per_token", self.cost.kv_bytes_per_token)

@@ -14,13 +14,9 @@ from typing import Any
 
 from llmserve_lab.formula.text import LINK
 
-# A built page loads the runtime itself. JupyterLab must be told where it lies; the
-# script that is fetched here brings the others along.
-LAB_BOOTSTRAP = """\
-(function(){var c=document.getElementById("jupyter-config-data"),
-s=document.createElement("script");if(!c||window.llmserveLab)return;
-s.src=window.llmserveLab=JSON.parse(c.textContent).baseUrl+"files/assets/live.js";
-document.head.appendChild(s)})()"""
+# Where no style sheet of ours is read (a viewer of notebooks, perhaps a dark one), a
+# figure is dark on white; the book's style sheet says otherwise.
+ON_WHITE = "background: #fff; color: #1d2329"
 
 
 def escape(text: str) -> str:
@@ -68,7 +64,8 @@ def number_of_figure(name: str) -> str:
     if not name:
         return ""
     target = f"fig-{name}"
-    return tag("a", escape(name), class_="fig-number", id=target, href=f"#{target}")
+    link = tag("a", escape(name), class_="fig-number", id=target, href=f"#{target}")
+    return f"{link} "
 
 
 def symbol(latex: str) -> str:
@@ -96,11 +93,6 @@ def _whole(data: Any) -> Any:
         return [_whole(value) for value in data]
     is_short = isinstance(data, float) and data.is_integer() and abs(data) < 1e15
     return int(data) if is_short else data
-
-
-def bootstrap() -> str:
-    """The script that fetches the runtime where no page has loaded it (JupyterLab)."""
-    return f"<script>{LAB_BOOTSTRAP}</script>"
 
 
 def digest(data: Any) -> str:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from llmserve_lab.page.html import digest, escape, number_of_figure, tag
+from llmserve_lab.page.html import ON_WHITE, digest, escape, number_of_figure, tag
 from llmserve_lab.page.palette import GREY, GRID, INK, SERIES, on_paper, themed
 from llmserve_lab.page.svg import tidy
 
@@ -111,4 +111,5 @@ class StaticFigure:
             "div", svg, class_="live-picture", role="img", aria_label=self.sentence
         )
         caption = tag("figcaption", escape(self.sentence))
-        return tag("figure", f"{title}\n{picture}\n{caption}", class_="static", id=key)
+        attributes = {"class_": "static", "id": key, "style": ON_WHITE}
+        return tag("figure", f"{title}\n{picture}\n{caption}", **attributes)

@@ -36,6 +36,7 @@ def tidy(svg: str, *, prefix: str, decimals: int, join: bool = False) -> str:
             _join_cells(group)
     root.set("xmlns", NAMESPACE)
     root.set("aria-hidden", "true")
+    root.set("style", "max-width: 100%; height: auto")  # where no style sheet says it
     return ElementTree.tostring(root, encoding="unicode")
 
 

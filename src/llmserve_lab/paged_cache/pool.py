@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 from llmserve_lab.checks import whole
 
+MOST_BLOCKS = 1 << 24  # each has an entry in three lists
 BlockEventKind = Literal["taken", "shared", "copied", "released", "freed", "evicted"]
 
 
@@ -38,11 +39,11 @@ class BlockPool:
 
     Raises:
         TypeError: the number is no whole one.
-        ValueError: it is below 1.
+        ValueError: it is below 1, or more than are kept book of.
     """
 
     def __init__(self, num_blocks: int, *, log: bool = False) -> None:
-        whole(of="block", num_blocks=num_blocks)
+        whole(of="block", most=MOST_BLOCKS, num_blocks=num_blocks)
         self.num_blocks = num_blocks
         self.events: list[BlockEvent] | None = [] if log else None
         self.evictions = 0

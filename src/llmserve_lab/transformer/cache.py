@@ -17,6 +17,8 @@ from llmserve_lab.checks import whole
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.attention_context import Entries
 
+MOST_TOKENS = 2**22  # their entries are set aside at once
+
 
 def cache_parts(shape: ModelShape) -> dict[str, tuple[int, ...]]:
     """What one token leaves in one layer: name → shape."""
@@ -36,7 +38,7 @@ class KVCache:
     """
 
     def __init__(self, shape: ModelShape, *, capacity_tokens: int) -> None:
-        whole(of="token", capacity_tokens=capacity_tokens)
+        whole(of="token", most=MOST_TOKENS, capacity_tokens=capacity_tokens)
         self._capacity = capacity_tokens
         self.n_layers = shape.n_layers
         self.length = 0

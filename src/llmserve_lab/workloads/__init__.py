@@ -18,7 +18,7 @@ from llmserve_lab.workloads.loads import (
     poisson_requests,
 )
 from llmserve_lab.workloads.synthetic import made_up, published, write_made_up
-from llmserve_lab.workloads.traces import READERS, azure, burstgpt, mooncake
+from llmserve_lab.workloads.traces import READERS, azure, burstgpt, csv_trace, mooncake
 
 __all__ = [
     "READERS",
@@ -36,6 +36,7 @@ __all__ = [
     "bursty",
     "bursty_requests",
     "closed_requests",
+    "csv_trace",
     "faster",
     "made_up",
     "mooncake",

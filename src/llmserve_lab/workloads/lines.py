@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
+import gzip
+import lzma
 import reprlib
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, Literal, TypeVar, cast
 
+BROKEN_ARCHIVE = (OSError, EOFError, lzma.LZMAError, zlib.error)
+Compression = Literal["none", "gzip", "bz2", "xz"]
 Value = TypeVar("Value")
 Content = TypeVar("Content", str, list[str])
 SHORT = reprlib.Repr()  # of what was found, in a message
@@ -67,13 +73,25 @@ def plain(found: Any) -> Any:
     return found
 
 
-def csv_lines(path: Path, columns: Sequence[str]) -> Iterator[Line]:
+def opened(path: Path, compression: Compression = "none", **how: Any) -> IO[str]:
+    """A file as text, unpacked on the way."""
+    archives: dict[str, Callable[..., Any]]
+    archives = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}
+    text = {"encoding": "utf-8-sig", "errors": "replace", **how}
+    if compression == "none":
+        return cast("IO[str]", path.open("r", **text))
+    return cast("IO[str]", archives[compression](path, "rt", **text))
+
+
+def csv_lines(
+    path: Path, columns: Sequence[str], compression: Compression = "none"
+) -> Iterator[Line]:
     """Lines of a CSV file below its heading, which must name ``columns``.
 
     Columns are found by their names; others may stand beside them. One line is in
     memory at a time. Blank lines may end the file.
     """
-    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+    with opened(path, compression, newline="") as file:
         rows = _rows(path, file)
         _, heading = next(rows, (1, []))
         for column in columns:
@@ -96,7 +114,7 @@ def _rows(path: Path, file: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
             cells = next(rows)
         except StopIteration:
             return
-        except csv.Error as error:
+        except (csv.Error, *BROKEN_ARCHIVE) as error:
             at = Line(path, rows.line_num, {})
             raise MalformedLineError(at, "line", "CSV", str(error)) from None
         yield rows.line_num, cells

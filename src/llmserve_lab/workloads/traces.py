@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 
+from llmserve_lab.checks import one_of
 from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.workloads.lines import (
+    Compression,
     Line,
     MalformedLineError,
     csv_lines,
@@ -26,6 +29,10 @@ from llmserve_lab.workloads.lines import (
 AZURE = ("TIMESTAMP", "ContextTokens", "GeneratedTokens")
 BURST = ("Timestamp", "Request tokens", "Response tokens")
 MOONCAKE = ("timestamp", "input_length", "output_length", "hash_ids")
+TimeUnit = Literal["s", "ms", "us", "ns", "datetime"]
+PER_SECOND: Mapping[str, float] = MappingProxyType(
+    {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+)
 MS_PER_S = 1000
 MOONCAKE_BLOCK = 512  # tokens that one of its hash ids stands for
 
@@ -56,6 +63,43 @@ def burstgpt(path: str | Path) -> Iterator[Request]:
     """
     return _timed(
         csv_lines(Path(path), BURST), BURST, "a number of s", seconds, least=0
+    )
+
+
+def csv_trace(
+    path: str | Path,
+    *,
+    time: str,
+    prompt: str,
+    output: str,
+    unit: TimeUnit = "s",
+    compression: Compression = "none",
+) -> Iterator[Request]:
+    """Requests of any CSV file: the names of its columns, and how time is written.
+
+    Args:
+        path: the file; one line of it is in memory at a time.
+        time: heading of the column that says when a request arrived.
+        prompt: heading of the column with the prompt's length in tokens.
+        output: heading of the answer's; 0 tokens leave no request, but the ids count
+            it.
+        unit: of ``time``: ``"s"``, ``"ms"``, ``"us"``, ``"ns"``, ``"datetime"`` (ISO).
+        compression: ``"none"``, ``"gzip"``, ``"bz2"`` or ``"xz"``.
+
+    Raises:
+        ValueError: ``unit`` or ``compression`` is none of these.
+        MalformedLineError: a column is missing, a line does not hold what it must, or
+            time runs back.
+    """
+    one_of("unit", unit, TimeUnit)
+    one_of("compression", compression, Compression)
+    columns = (time, prompt, output)
+    lines = csv_lines(Path(path), columns, compression)
+    if unit == "datetime":
+        return _timed(lines, columns, "a date and time", datetime_s, least=0)
+    scale = PER_SECOND[unit]
+    return _timed(
+        lines, columns, f"a number of {unit}", lambda it: seconds(it) / scale, least=0
     )
 
 

@@ -27,6 +27,8 @@ PUBLISHED_UNITS = MappingProxyType(
     }
 )
 
+BYTES_16_BIT = 2
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelShape:
@@ -35,7 +37,8 @@ class ModelShape:
     ``norm`` is ``"rms"`` (one gain per feature) or ``"layer"`` (gain and bias).
     ``published`` holds totals that others print, to compare with; ``max_context`` is
     how many tokens prompt and answer may have together, where the model's config says
-    so. Two shapes are equal when the numbers of their tensors are, whatever they
+    so; ``quantized`` how a checkpoint stores its weights where that is not in 16 bits.
+    Two shapes are equal when the numbers of their tensors are, whatever they
     are called, wherever they were published and however far they read.
     """
 
@@ -50,13 +53,15 @@ class ModelShape:
     norm: Literal["rms", "layer"] = "rms"
     tied: bool = False
     max_context: int | None = field(default=None, compare=False)
+    norms_per_block: int = 2
+    quantized: str = field(default="", compare=False)
     published: Mapping[str, Cited] = field(
         default_factory=lambda: MappingProxyType({}), compare=False
     )
 
     def __post_init__(self) -> None:
         cite_in(self, published=PUBLISHED_UNITS)
-        whole_fields(self, "n_layers", "d_model", "vocab")
+        whole_fields(self, "n_layers", "d_model", "vocab", "norms_per_block")
         of_type(Attention, attention=self.attention)
         of_type(Ffn, ffn=self.ffn)
         if self.max_context is not None:
@@ -93,7 +98,7 @@ class ModelShape:
             Tensor("embed_tokens", table, 1, 1 if self.tied else 0),
             *self._norms("input_layernorm", n),
             *(Tensor(name, shape, n, n) for name, shape in attention),
-            *self._norms("post_attention_layernorm", n),
+            *self._norms("post_attention_layernorm", (self.norms_per_block - 1) * n),
             *self.ffn.tensors(self.d_model, n),
             *self._norms("norm", 1),
             *(() if self.tied else (Tensor("lm_head", table[::-1], 1, 1),)),
@@ -136,13 +141,20 @@ class ModelShape:
         """
         return self.kv_elements_per_token * positive("bytes_kv", bytes_kv)
 
-    def weight_bytes(self, bytes_weight: float | Cited = 2) -> float:
+    def weight_bytes(self, bytes_weight: float | Cited | None = None) -> float:
         """Bytes of all weights at ``bytes_weight`` bytes a parameter (16 bits).
 
         Raises:
-            ValueError: ``bytes_weight`` is not positive and finite.
+            ValueError: ``bytes_weight`` is not positive and finite, or is not given
+                for a checkpoint that is quantized.
         """
-        return self.params_total * positive("bytes_weight", bytes_weight)
+        if bytes_weight is None and self.quantized:
+            raise ValueError(
+                f"bytes_weight must be given: the config of {self.name} says that its "
+                f"weights are quantized ({self.quantized})"
+            )
+        given = BYTES_16_BIT if bytes_weight is None else bytes_weight
+        return self.params_total * positive("bytes_weight", given)
 
     def attn_flops_per_pair(self, *, absorbed: bool = True) -> int:
         """FLOPs of attention per query–key pair, all layers and heads.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from llmserve_lab.page.html import bootstrap, compact, data_script
+from llmserve_lab.page.html import compact, data_script
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -67,7 +67,7 @@ def slim(body: str) -> str:
     for idle in (MATHS, TAGGED, WORDS):
         body = idle.sub("", body)
     body = body.replace(MARK, "<span data-sourced=")
-    body = body.replace(bootstrap(), "").replace(APOSTROPHE, "'")
+    body = body.replace(APOSTROPHE, "'")
     return PLAIN.sub(r"\1", body)
 
 

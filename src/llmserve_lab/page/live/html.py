@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmserve_lab.formula.text import said, said_unit
 from llmserve_lab.page.html import (
-    bootstrap,
+    ON_WHITE,
     data_script,
     digest,
     escape,
@@ -49,9 +49,9 @@ def figure_html(figure: LiveFigure) -> str:
         tag("figcaption", escape(sentence)),
         data_script(data, "live-data"),
         _origins(figure, key),
-        bootstrap(),
     ]
     attributes = {"class_": "live", "id": key, "aria_labelledby": f"{key}-title"}
+    attributes |= {"style": ON_WHITE}
     return tag("figure", "\n".join(part for part in body if part), **attributes)
 
 
@@ -150,7 +150,7 @@ def readouts_html(figure: LiveFigure) -> str:
 
 
 def _tile(figure: LiveFigure, readout: Readout | Verdict, value: float) -> str:
-    label = tag("span", escape(readout.label), class_="live-readout-label")
+    label = tag("span", escape(readout.label), class_="live-readout-label") + " "
     output = tag(
         "output",
         escape(figure.shown(readout.name, value)),

@@ -6,7 +6,6 @@ from typing import Any
 
 from llmserve_lab.formula.text import said, said_unit
 from llmserve_lab.page.html import (
-    bootstrap,
     data_script,
     digest,
     escape,
@@ -33,7 +32,6 @@ def question_html(question: QuestionContent) -> str:
         _form(question, key),
         tag("details", _why(question), class_=math),
         data_script(question_data(question), "question-data"),
-        bootstrap(),
     ]
     return tag(
         "div",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from llmserve_lab.page.html import (
-    bootstrap,
+    ON_WHITE,
     data_script,
     digest,
     escape,
@@ -37,10 +37,10 @@ def step_html(figure: StepContent) -> str:
         _player(figure, key),
         _stills(figure, key),
         data_script(data, "step-data"),
-        bootstrap(),
     ]
     inside = "\n".join(part for part in body if part)
     attributes = {"class_": "step", "id": key, "aria_labelledby": f"{key}-title"}
+    attributes |= {"style": ON_WHITE}
     # The hatching has an id, which no two figures of a page may share.
     own = inside.replace(HATCH, f"url(#{key}-idle)")
     return tag("figure", own, **attributes)
@@ -169,6 +169,7 @@ def _counters(figure: StepContent, texts: list[str]) -> str:
         tag(
             "div",
             tag("span", escape(counter.label), class_="live-readout-label")
+            + " "
             + tag("output", escape(text), aria_live="off"),
             class_="live-readout",
         )

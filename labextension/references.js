@@ -1,0 +1,220 @@
+/* Written by tools/lab_references.py from references.bib and the chapters. */
+window.llmserveReferences = {
+"chapters": {
+"afd-": {
+"letter": "A",
+"keys": [
+"song2026afd",
+"stepfun2025step3",
+"zhu2025megascale"
+]
+},
+"chunked-": {
+"letter": "C",
+"keys": [
+"yu2022orca",
+"agrawal2023sarathi",
+"holmes2024fastgen",
+"kwon2023vllm",
+"zhong2024distserve",
+"vllm0330",
+"guidellm081",
+"agrawal2024sarathi",
+"dao2022flash",
+"daniel2023continuous",
+"articles"
+]
+},
+"deepseek-": {
+"letter": "W",
+"keys": [
+"sglang2025h100",
+"deepep2025",
+"lee2025overlap",
+"deepseek2024v3",
+"inferencex2026",
+"mazurek2025deepseek",
+"deepgemm2025",
+"flashmla2025",
+"gray2019graphs",
+"shah2024flash3",
+"sglang2025cutlass",
+"deepseek2025profile",
+"sglang2025gb200b",
+"deepseek2025day6",
+"sglang2025gb200",
+"eigen2025mtp"
+]
+},
+"split-": {
+"letter": "D",
+"keys": [
+"patel2024splitwise",
+"zhong2024distserve",
+"vllm50913",
+"kamath2025pod",
+"vllm0330",
+"moriio2026",
+"qin2025mooncake",
+"article06",
+"scaling_chapter"
+]
+},
+"e2e-": {
+"letter": "E",
+"keys": [
+"sennrich2016bpe",
+"grattafiori2024llama3",
+"zhang2019rmsnorm",
+"vaswani2017attention",
+"su2021roformer",
+"ainslie2023gqa",
+"shazeer2020glu",
+"holtzman2020nucleus",
+"raschka2025kvcache"
+]
+},
+"error-": {
+"letter": "H",
+"keys": [
+"aiconfigurator2026",
+"stone1974cross",
+"patel2024splitwise",
+"inferencex2026"
+]
+},
+"moe-": {
+"letter": "M",
+"keys": [
+"vllm0330",
+"fedus2021switch",
+"lepikhin2020gshard",
+"wang2024lossfree",
+"graham1969bounds",
+"deepep2025",
+"article07",
+"deepseek2024v3"
+]
+},
+"roofline-": {
+"letter": "R",
+"keys": [
+"williams2009roofline",
+"he2022brrrr",
+"agarwal2023inference",
+"chowdhery2022palm",
+"ainslie2023gqa",
+"deepseek2024v3",
+"patel2024splitwise",
+"article06"
+]
+},
+"sources-": {
+"letter": "S",
+"keys": [
+"articles",
+"scaling_chapter",
+"mazurek2025deepseek",
+"song2026afd",
+"article05",
+"article06",
+"article07"
+]
+},
+"tp-": {
+"letter": "T",
+"keys": [
+"shoeybi2019megatron",
+"vllm0330",
+"ainslie2023gqa",
+"patarasuk2009ring",
+"aiconfigurator2026",
+"vllm42324",
+"hockney1994communication",
+"article02",
+"article03"
+]
+},
+"varlen-": {
+"letter": "V",
+"keys": [
+"patel2024splitwise",
+"dao2022flash",
+"shah2024flash3",
+"fastertransformer",
+"krell2021packing",
+"williams2009roofline",
+"article04"
+]
+}
+},
+"text": {
+"song2026afd": "Chendong Song, Meixuan Wang, Hang Zhou, Hong Liang, Yuan Lyu, Zixi Chen, Yuwei Fan, and Zijie Zhou\\. Theoretically optimal attention/FFN ratios in disaggregated LLM serving\\. 2026\\. [arXiv:2601\\.21351](https://arxiv.org/abs/2601.21351)\\.",
+"stepfun2025step3": "StepFun\\. Step\\-3 is large yet affordable: model\\-system co\\-design for cost\\-effective decoding\\. arXiv:2507\\.19427, 2025\\.",
+"zhu2025megascale": "Ruidong Zhu and others\\. MegaScale\\-Infer: serving mixture\\-of\\-experts at scale with disaggregated expert parallelism\\. arXiv:2504\\.02263, 2025\\.",
+"yu2022orca": "Gyeong\\-In Yu, Joo Seong Jeong, Geon\\-Woo Kim, Soojeong Kim, and Byung\\-Gon Chun\\. Orca: a distributed serving system for transformer\\-based generative models\\. In *OSDI*\\. 2022\\.",
+"agrawal2023sarathi": "Amey Agrawal, Ashish Panwar, Jayashree Mohan, Nipun Kwatra, Bhargav S\\. Gulavani, and Ramachandran Ramjee\\. SARATHI: efficient LLM inference by piggybacking decodes with chunked prefills\\. arXiv:2308\\.16369, 2023\\.",
+"holmes2024fastgen": "Connor Holmes and others\\. DeepSpeed\\-FastGen: high\\-throughput text generation for LLMs via MII and DeepSpeed\\-Inference\\. arXiv:2401\\.08671, 2024\\.",
+"kwon2023vllm": "Woosuk Kwon, Zhuohan Li, Siyuan Zhuang, Ying Sheng, Lianmin Zheng, Cody Hao Yu, Joseph E\\. Gonzalez, Hao Zhang, and Ion Stoica\\. Efficient memory management for large language model serving with PagedAttention\\. In *SOSP*\\. 2023\\.",
+"zhong2024distserve": "Yinmin Zhong, Shengyu Liu, Junda Chen, Jianbo Hu, Yibo Zhu, Xuanzhe Liu, Xin Jin, and Hao Zhang\\. DistServe: disaggregating prefill and decoding for goodput\\-optimized large language model serving\\. In *OSDI*\\. 2024\\.",
+"vllm0330": "The vLLM Team\\. vLLM\\. 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/tree/v0\\.33\\.0](https://github.com/vllm-project/vllm/tree/v0.33.0)\\.",
+"guidellm081": "The vLLM Project\\. GuideLLM\\. version 0\\.8\\.1, 2026\\. URL: [https://github\\.com/vllm\\-project/guidellm](https://github.com/vllm-project/guidellm)\\.",
+"agrawal2024sarathi": "Amey Agrawal, Nitin Kedia, Ashish Panwar, Jayashree Mohan, Nipun Kwatra, Bhargav Gulavani, Alexey Tumanov, and Ramachandran Ramjee\\. Taming throughput\\-latency tradeoff in LLM inference with Sarathi\\-Serve\\. In *OSDI*\\. 2024\\.",
+"dao2022flash": "Tri Dao, Daniel Y\\. Fu, Stefano Ermon, Atri Rudra, and Christopher R\u00e9\\. FlashAttention: fast and memory\\-efficient exact attention with IO\\-awareness\\. In *NeurIPS*\\. 2022\\.",
+"daniel2023continuous": "Cade Daniel, Chen Shen, Eric Liang, and Richard Liaw\\. How continuous batching enables 23x throughput in LLM inference while reducing p50 latency\\. Anyscale blog, June 2023\\. URL: [https://www\\.anyscale\\.com/blog/continuous\\-batching\\-llm\\-inference](https://www.anyscale.com/blog/continuous-batching-llm-inference)\\.",
+"articles": "Learning notes on how modern language models are served\\. Series of articles: an LLM end to end, tensor parallelism, batching, ORCA and chunked prefill, prefill and decode disaggregation, mixture of experts and expert parallelism\\.",
+"sglang2025h100": "The SGLang Team\\. Deploying DeepSeek with PD disaggregation and large\\-scale expert parallelism on 96 H100 GPUs\\. lmsys\\.org blog, 5 May, 2025\\.",
+"deepep2025": "DeepSeek\\-AI\\. DeepEP: an efficient expert\\-parallel communication library\\. README of June, 2025\\.",
+"lee2025overlap": "Seonho Lee, Jihwan Oh, Junkyum Kim, Seokjin Go, Jongse Park, and Divya Mahajan\\. Characterizing compute\\-communication overlap in GPU\\-accelerated distributed deep learning: performance and power implications\\. 2025\\. [arXiv:2507\\.03114](https://arxiv.org/abs/2507.03114)\\.",
+"deepseek2024v3": "DeepSeek\\-AI\\. DeepSeek\\-V3 technical report\\. 2024\\. [arXiv:2412\\.19437](https://arxiv.org/abs/2412.19437)\\.",
+"inferencex2026": "SemiAnalysis\\. InferenceX: continuous inference benchmarks\\. Apache\\-2\\.0, runs of February and March, 2026\\.",
+"mazurek2025deepseek": "Piotr Mazurek and Eric Schreiber\\. DeepSeek inference theoretical model: deriving the performance from hardware primitives\\. Aleph Alpha, 2025\\.",
+"deepgemm2025": "Chenggang Zhao, Liang Zhao, Jiashi Li, and Zhean Xu\\. DeepGEMM: clean and efficient FP8 GEMM kernels with fine\\-grained scaling\\. README with tables of February to April, 2025\\.",
+"flashmla2025": "Jiashi Li and Shengyu Liu\\. FlashMLA: efficient multi\\-head latent attention kernels\\. README of April, 2025\\.",
+"gray2019graphs": "Alan Gray\\. Getting started with CUDA graphs\\. NVIDIA Technical Blog, 2019\\.",
+"shah2024flash3": "Jay Shah, Ganesh Bikshandi, Ying Zhang, Vijay Thakkar, Pradeep Ramani, and Tri Dao\\. FlashAttention\\-3: fast and accurate attention with asynchrony and low\\-precision\\. 2024\\. [arXiv:2407\\.08608](https://arxiv.org/abs/2407.08608)\\.",
+"sglang2025cutlass": "The SGLang Team\\. Extend cutlass\\_mla\\_decode to fewer heads, with benchmark\\. sgl\\-project/sglang, pull request 6929, 2025\\.",
+"deepseek2025profile": "DeepSeek\\-AI\\. Profiling data in DeepSeek infra\\. profile\\-data, README, 2025\\.",
+"sglang2025gb200b": "The SGLang Team\\. Deploying DeepSeek on GB200 NVL72 with PD and large scale EP \\(part II\\)\\. lmsys\\.org blog, 25 September, 2025\\.",
+"deepseek2025day6": "DeepSeek\\-AI\\. DeepSeek\\-V3/R1 inference system overview\\. open\\-infra\\-index, day 6, 2025\\.",
+"sglang2025gb200": "The SGLang Team\\. Deploying DeepSeek on GB200 NVL72 with PD and large scale EP\\. lmsys\\.org blog, 16 June, 2025\\.",
+"eigen2025mtp": "The Eigen AI Team\\. Accelerating SGLang with multiple token prediction\\. lmsys\\.org blog, 17 July, 2025\\.",
+"patel2024splitwise": "Pratyush Patel, Esha Choukse, Chaojie Zhang, Aashaka Shah, \u00cd\u00f1igo Goiri, Saeed Maleki, and Ricardo Bianchini\\. Splitwise: efficient generative LLM inference using phase splitting\\. In *ISCA*\\. 2024\\.",
+"vllm50913": "dczhu\\. Cutting p/d\\-disaggregation TTFT: first\\-token seeding, fast KV side channels, and concurrent router dispatch \\(NixlConnector\\)\\. vLLM RFC 50913 and pull request 51919, 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/issues/50913](https://github.com/vllm-project/vllm/issues/50913)\\.",
+"kamath2025pod": "Aditya K\\. Kamath, Ramya Prabhu, Jayashree Mohan, Simon Peter, Ramachandran Ramjee, and Ashish Panwar\\. POD\\-Attention: unlocking full prefill\\-decode overlap for faster LLM inference\\. In *ASPLOS*\\. 2025\\. URL: [https://arxiv\\.org/abs/2410\\.18038](https://arxiv.org/abs/2410.18038)\\.",
+"moriio2026": "AMD and Embedded LLM\\. Next\\-level inference: why your single\\-node vLLM setup needs prefill\\-decode disaggregation\\. vLLM blog, April 2026\\. URL: [https://github\\.com/vllm\\-project/vllm\\-project\\.github\\.io/blob/main/\\_posts/2026\\-04\\-07\\-moriio\\-kv\\-connector\\.md](https://github.com/vllm-project/vllm-project.github.io/blob/main/_posts/2026-04-07-moriio-kv-connector.md)\\.",
+"qin2025mooncake": "Ruoyu Qin, Zheming Li, Weiran He, Jialei Cui, Feng Ren, Mingxing Zhang, Yongwei Wu, Weimin Zheng, and Xinran Xu\\. Mooncake: trading more storage for less computation \u2014 A KVCache\\-centric architecture for serving LLM chatbot\\. In *FAST*\\. 2025\\.",
+"article06": "Prefill and decode disaggregation: two phases on opposite sides of the roofline\\. Article 06 of the series of learning notes on how language models are served; the text that was read names no author and no address\\.",
+"scaling_chapter": "Scaling LLM inference\\. Chapter of an online course: decode\\-heavy serving, KV\\-cache design, batching, PagedAttention and speculative decoding\\.",
+"sennrich2016bpe": "Rico Sennrich, Barry Haddow, and Alexandra Birch\\. Neural machine translation of rare words with subword units\\. In *ACL*\\. 2016\\.",
+"grattafiori2024llama3": "Aaron Grattafiori, Abhimanyu Dubey, Abhinav Jauhri, and others\\. The Llama 3 herd of models\\. 2024\\. vocabulary: tokenizer\\.model of meta\\-llama/llama3, commit 66cd498f\\. [arXiv:2407\\.21783](https://arxiv.org/abs/2407.21783)\\.",
+"zhang2019rmsnorm": "Biao Zhang and Rico Sennrich\\. Root mean square layer normalization\\. In *NeurIPS*\\. 2019\\.",
+"vaswani2017attention": "Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N\\. Gomez, \u0141ukasz Kaiser, and Illia Polosukhin\\. Attention is all you need\\. In *NeurIPS*\\. 2017\\.",
+"su2021roformer": "Jianlin Su, Yu Lu, Shengfeng Pan, Ahmed Murtadha, Bo Wen, and Yunfeng Liu\\. RoFormer: enhanced transformer with rotary position embedding\\. 2021\\. [arXiv:2104\\.09864](https://arxiv.org/abs/2104.09864)\\.",
+"ainslie2023gqa": "Joshua Ainslie, James Lee\\-Thorp, Michiel de Jong, Yury Zemlyanskiy, Federico Lebr\u00f3n, and Sumit Sanghai\\. GQA: training generalized multi\\-query transformer models from multi\\-head checkpoints\\. In *EMNLP*\\. 2023\\.",
+"shazeer2020glu": "Noam Shazeer\\. GLU variants improve transformer\\. 2020\\. [arXiv:2002\\.05202](https://arxiv.org/abs/2002.05202)\\.",
+"holtzman2020nucleus": "Ari Holtzman, Jan Buys, Li Du, Maxwell Forbes, and Yejin Choi\\. The curious case of neural text degeneration\\. In *ICLR*\\. 2020\\.",
+"raschka2025kvcache": "Sebastian Raschka\\. KV cache, bonus material of Build a large language model \\(from scratch\\)\\. ch04/03\\_kv\\-cache, commit 2af686d7, 2025\\. URL: [https://github\\.com/rasbt/LLMs\\-from\\-scratch/tree/main/ch04/03\\_kv\\-cache](https://github.com/rasbt/LLMs-from-scratch/tree/main/ch04/03_kv-cache)\\.",
+"aiconfigurator2026": "NVIDIA\\. AIConfigurator: measured rows of served models, silicon\\_sample\\.csv\\. Package aiconfigurator\\-core 0\\.12\\.0, Apache\\-2\\.0, 2026\\.",
+"stone1974cross": "M\\. Stone\\. Cross\\-validatory choice and assessment of statistical predictions\\. *Journal of the Royal Statistical Society, Series B*, 36\\(2\\):111\u2013147, 1974\\.",
+"fedus2021switch": "William Fedus, Barret Zoph, and Noam Shazeer\\. Switch transformers: scaling to trillion parameter models with simple and efficient sparsity\\. arXiv:2101\\.03961, 2021\\.",
+"lepikhin2020gshard": "Dmitry Lepikhin, HyoukJoong Lee, Yuanzhong Xu, and others\\. GShard: scaling giant models with conditional computation and automatic sharding\\. arXiv:2006\\.16668, 2020\\.",
+"wang2024lossfree": "Lean Wang, Huazuo Gao, Chenggang Zhao, Xu Sun, and Damai Dai\\. Auxiliary\\-loss\\-free load balancing strategy for mixture\\-of\\-experts\\. arXiv:2408\\.15664, 2024\\.",
+"graham1969bounds": "Ronald L\\. Graham\\. Bounds on multiprocessing timing anomalies\\. *SIAM Journal on Applied Mathematics*, 17\\(2\\):416\u2013429, 1969\\. [doi:10\\.1137/0117039](https://doi.org/10.1137/0117039)\\.",
+"article07": "MoE and expert parallelism: from one big FFN to 256 small ones\\. Article 07 of the series of learning notes on how language models are served; the text that was read names no author and no address\\.",
+"williams2009roofline": "Samuel Williams, Andrew Waterman, and David Patterson\\. Roofline: an insightful visual performance model for multicore architectures\\. *Communications of the ACM*, 52\\(4\\):65\u201376, 2009\\. [doi:10\\.1145/1498765\\.1498785](https://doi.org/10.1145/1498765.1498785)\\.",
+"he2022brrrr": "Horace He\\. Making deep learning go brrrr from first principles\\. 2022\\. URL: [https://horace\\.io/brrr\\_intro\\.html](https://horace.io/brrr_intro.html)\\.",
+"agarwal2023inference": "Megha Agarwal and others\\. LLM inference performance engineering: best practices\\. Databricks blog, October, 2023\\. URL: [https://www\\.databricks\\.com/blog/llm\\-inference\\-performance\\-engineering\\-best\\-practices](https://www.databricks.com/blog/llm-inference-performance-engineering-best-practices)\\.",
+"chowdhery2022palm": "Aakanksha Chowdhery and others\\. PaLM: scaling language modeling with pathways\\. 2022\\. Appendix B defines model FLOPs utilization\\. [arXiv:2204\\.02311](https://arxiv.org/abs/2204.02311)\\.",
+"article05": "ORCA and chunked prefill: evening out the iteration\\. Article 05 of the series of learning notes on how language models are served; the text that was read names no author and no address\\.",
+"shoeybi2019megatron": "Mohammad Shoeybi, Mostofa Patwary, Raul Puri, Patrick LeGresley, Jared Casper, and Bryan Catanzaro\\. Megatron\\-LM: training multi\\-billion parameter language models using model parallelism\\. 2019\\. arXiv:1909\\.08053\\.",
+"patarasuk2009ring": "Pitch Patarasuk and Xin Yuan\\. Bandwidth optimal all\\-reduce algorithms for clusters of workstations\\. *Journal of Parallel and Distributed Computing*, 69\\(2\\):117\u2013124, 2009\\. [doi:10\\.1016/j\\.jpdc\\.2008\\.09\\.002](https://doi.org/10.1016/j.jpdc.2008.09.002)\\.",
+"vllm42324": "The vLLM Project\\. Support tuned symmetric memory two\\-shot fallback\\. pull request 42324, with measured all\\-reduces, 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/pull/42324](https://github.com/vllm-project/vllm/pull/42324)\\.",
+"hockney1994communication": "Roger W\\. Hockney\\. The communication challenge for MPP: Intel Paragon and Meiko CS\\-2\\. *Parallel Computing*, 20\\(3\\):389\u2013398, 1994\\. [doi:10\\.1016/S0167\\-8191\\(06\\)80021\\-9](https://doi.org/10.1016/S0167-8191(06)80021-9)\\.",
+"article02": "Tensor parallelism, built from scratch in your head\\. Article 02 of the series of learning notes on how language models are served; the text that was read names no author and no address\\.",
+"article03": "Walking tensor parallelism through a full block\\. Article 03 of the series of learning notes on how language models are served; the text that was read names no author and no address\\.",
+"fastertransformer": "NVIDIA\\. FasterTransformer: BERT guide, single\\-gpu performance\\. 2023\\. URL: [https://github\\.com/NVIDIA/FasterTransformer/blob/main/docs/bert\\_guide\\.md](https://github.com/NVIDIA/FasterTransformer/blob/main/docs/bert_guide.md)\\.",
+"krell2021packing": "Mario Michael Krell, Matej Kosec, Sergio P\\. Perez, and Andrew Fitzgibbon\\. Efficient sequence packing without cross\\-contamination: accelerating large language models without impacting performance\\. arXiv:2107\\.02027, 2021\\. URL: [https://arxiv\\.org/abs/2107\\.02027](https://arxiv.org/abs/2107.02027)\\.",
+"article04": "How to batch many requests through one forward pass\\. Article 04 of the series of learning notes on how language models are served; the text that was read names no author and no address\\."
+}
+};
