@@ -40,7 +40,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "reserved memory holds a token",
     ),
     "kv-memory.predict-routing": (
-        "the same long system prompt",
+        "the same long system prompt with every question",
         "to the replica with the fewest requests",
         "prompt tokens found",
         "that knows the prompt instead",
@@ -50,10 +50,18 @@ ASKED: dict[str, tuple[str, ...]] = {
         "32,768 tokens",
         "overstated if every layer",
     ),
-    "kv-memory.token-bytes": ("80 layers", "8 key–value heads 128", "How many KiB"),
+    "kv-memory.token-bytes": (
+        "80 layers",
+        "each with 8 key–value heads 128",
+        "How many KiB",
+    ),
     "kv-memory.samples": ("4 answers of 200", "prompt of 1,000", "share", "save"),
-    "kv-memory.fits": ("451,584 tokens", "32,768 tokens", "at once"),
-    "kv-memory.window": ("62 layers", "52 of the layers", "How many GiB"),
+    "kv-memory.fits": ("451,584 tokens", "requests with 32,768 tokens", "at once"),
+    "kv-memory.window": (
+        "62 layers with 16 key–value heads",
+        "52 of the layers",
+        "How many GiB",
+    ),
     "kv-memory.even": ("copying", "out and in", "as long as computing it again"),
 }
 # What a question with options asks for.
