@@ -93,7 +93,9 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     ),
     "how_wrong.band": ("kind model gpu clients prompt where"),
     "how_wrong.ladder": ("tpot_error ttft_error"),
-    "how_wrong.predicted_against_measured": ("kind left mean_error median_error bias"),
+    "how_wrong.residuals": (
+        "kind left mean_error median_error bias tensorrt_lean vllm_lean"
+    ),
     "moe.group": ("ep gpu_rows rows_per_expert layer_read_s layer_compute_s"),
     "moe.layouts": (
         "n_rows node top_k tp_block_bytes expert_copy_ep_bytes rank_copy_ep_bytes "
