@@ -162,3 +162,9 @@ def test_a_store_of_blocks_holds_what_its_blocks_take() -> None:
     store = PagedKVStore(shape, num_blocks=5, block_tokens=16)
     held = sum(array.nbytes for array in store.blocks.values())
     assert held == 5 * 16 * shape.kv_bytes_per_token(8)
+
+
+def test_the_longest_context_of_a_model_is_one_that_it_reads() -> None:
+    figure = figures.capacity()
+    for tokens, reads in ((131_072.0, 0.0), (131_073.0, 1.0)):
+        assert figure.values(mean_held=tokens)["reads"] == reads

@@ -33,7 +33,7 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("gpu_requests", "batch_fits"): ("the target", "memory"),
     ("one_batch", "half"): ("two halves", "one batch"),
     ("row_prompt", "overtake_prompt"): ("linear layers", "attention"),
-    ("mean_held", "most_context"): (
+    ("mean_held", "too_long"): (
         "within what the model reads",
         "longer than the model reads",
     ),

@@ -16,7 +16,7 @@ CONTEXT = QuantityAxis(
     words="tokens in cache, log",
     domain=(SHORTEST, LONGEST),
     log=True,
-    ticks={"tickCount": 6},
+    ticks={"values": [2000, 5000, 10_000, 20_000, 50_000, 100_000]},
 )
 REQUESTS = QuantityAxis(
     q.batch_fits, words="requests that fit, log", domain=(0.1, 10_000), log=True

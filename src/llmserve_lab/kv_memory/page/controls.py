@@ -70,7 +70,10 @@ def choices() -> tuple[Choice | Lookup, ...]:
             "Model",
             tuple(one.name for one in LAYERS),
             LAYERS[0].name,
-            {"most_context": tuple(_longest(one) for one in LAYERS)},
+            {
+                "most_context": tuple(_longest(one) for one in LAYERS),
+                "too_long": tuple(_longest(one) + 1 for one in LAYERS),
+            },
         ),
         Choice("gpu", "GPU", tuple(d.name for d in DEVICES), DEVICES[0].name),
         Choice("group", "GPUs", tuple(map(str, GROUPS)), "1"),

@@ -55,7 +55,7 @@ def capacity() -> LiveFigure:
             Readout("cache_bytes", "Memory left for the cache"),
             Readout("request_cache_bytes", "Cache of one request"),
             Readout("batch_fits", "Requests that fit"),
-            Verdict("reads", "The context", "mean_held", "most_context", READS),
+            Verdict("reads", "The context", "mean_held", "too_long", READS),
         ),
         sentence=(
             "Of the memory {cache_bytes} are left for the cache. A request of "

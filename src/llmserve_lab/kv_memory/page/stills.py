@@ -92,7 +92,7 @@ def layers() -> StaticFigure:
     axes.grid(visible=False, axis="y")
     axes.set(xlim=(0, 21))
     axes.set_xlabel(f"GiB of one request of {FAR:,} tokens")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=2)
+    axes.legend(loc="lower right")
     worst = max(rows(), key=lambda row: row[2] / row[1])
     return StaticFigure.of(
         figure,

@@ -42,7 +42,9 @@ def terms() -> Table:
         ),
         ("tokens", f"{blocks * size:,}", "blocks times their tokens"),
     ]
-    return Table("One H100 SXM, Llama-3.1-8B in 16 bits", ("", "", "from"), rows)
+    return Table(
+        "One H100 SXM, Llama-3.1-8B in 16 bits", ("term", "size", "from"), rows
+    )
 
 
 def _gb(value: float) -> str:
