@@ -74,6 +74,18 @@ window.llmserveReferences = {
 "raschka2025kvcache"
 ]
 },
+"flash-": {
+"letter": "F",
+"keys": [
+"dao2022flash",
+"milakov2018online",
+"dao2023flash2",
+"flashsource",
+"dao2023decoding",
+"vllm0330",
+"shah2024flash3"
+]
+},
 "error-": {
 "letter": "H",
 "keys": [
@@ -202,6 +214,10 @@ window.llmserveReferences = {
 "shazeer2020glu": "Noam Shazeer\\. GLU variants improve transformer\\. 2020\\. [arXiv:2002\\.05202](https://arxiv.org/abs/2002.05202)\\.",
 "holtzman2020nucleus": "Ari Holtzman, Jan Buys, Li Du, Maxwell Forbes, and Yejin Choi\\. The curious case of neural text degeneration\\. In *ICLR*\\. 2020\\.",
 "raschka2025kvcache": "Sebastian Raschka\\. KV cache, bonus material of Build a large language model \\(from scratch\\)\\. ch04/03\\_kv\\-cache, commit 2af686d7, 2025\\. URL: [https://github\\.com/rasbt/LLMs\\-from\\-scratch/tree/main/ch04/03\\_kv\\-cache](https://github.com/rasbt/LLMs-from-scratch/tree/main/ch04/03_kv-cache)\\.",
+"milakov2018online": "Maxim Milakov and Natalia Gimelshein\\. Online normalizer calculation for softmax\\. 2018\\. [arXiv:1805\\.02867](https://arxiv.org/abs/1805.02867)\\.",
+"dao2023flash2": "Tri Dao\\. FlashAttention\\-2: faster attention with better parallelism and work partitioning\\. 2023\\. [arXiv:2307\\.08691](https://arxiv.org/abs/2307.08691)\\.",
+"flashsource": "FlashAttention, the library: hopper/tile\\_size\\.h, hopper/heuristics\\.h, assets/flash3\\_fp16\\_fwd\\.png\\. Dao\\-AILab on GitHub, 2026\\.",
+"dao2023decoding": "Tri Dao, Daniel Haziza, Francisco Massa, and Grigory Sizov\\. Flash\\-decoding for long\\-context inference\\. PyTorch blog, October, 2023\\.",
 "aiconfigurator2026": "NVIDIA\\. AIConfigurator: measured rows of served models, silicon\\_sample\\.csv\\. Package aiconfigurator\\-core 0\\.12\\.0, Apache\\-2\\.0, 2026\\.",
 "stone1974cross": "M\\. Stone\\. Cross\\-validatory choice and assessment of statistical predictions\\. *Journal of the Royal Statistical Society, Series B*, 36\\(2\\):111\u2013147, 1974\\.",
 "fedus2021switch": "William Fedus, Barret Zoph, and Noam Shazeer\\. Switch transformers: scaling to trillion parameter models with simple and efficient sparsity\\. arXiv:2101\\.03961, 2021\\.",

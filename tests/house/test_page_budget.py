@@ -18,6 +18,7 @@ TAUGHT = (
     "deepseek_twin",
     "disaggregation",
     "end_to_end",
+    "flash_attention",
     "how_wrong",
     "mixture_of_experts",
     "roofline",

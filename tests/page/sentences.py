@@ -91,6 +91,12 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "model prompt_len new_tokens recompute_flops cached_flops flops_ratio "
         "kv_held_bytes"
     ),
+    "flash_attention.decode_splits": (
+        "batch context n_split decode_attn_s merge_s least_read_s"
+    ),
+    "flash_attention.traffic": (
+        "prompt_len tile_rows tile_keys plain_intensity tiled_intensity ridge"
+    ),
     "how_wrong.band": ("kind model gpu clients prompt where"),
     "how_wrong.ladder": ("tpot_error ttft_error"),
     "how_wrong.residuals": (

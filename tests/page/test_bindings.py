@@ -37,6 +37,7 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
         "within what the model reads",
         "longer than the model reads",
     ),
+    ("one", "chip_share"): ("does not fit", "fits on chip"),
 }
 
 
@@ -54,6 +55,7 @@ LABELS = {
     "most": "Most of the time goes to",
     "fits": "In its memory",
     "larger": "More FLOPs are in",
+    "tile_fits": "The tile",
     "where": "This setting is",
     "limit": "What limits them",
     "schedule": "Faster schedule",

@@ -66,6 +66,8 @@ SERIES = {
     **{"loop counted": "blue", "touched": "blue"},
     **{"batch 8": "vermillion", "batch 64": "green", "endless": "purple"},
     "as many requests as fit": "blue",
+    **{"plain": "vermillion", "tiled": "blue", "each once": "green"},
+    "attention, with its merge": "green",
     **{"compute products": "gold", "compute attention": "grey"},
     **{"read experts": "blue", "compute experts": "gold", "weights of a GPU": "blue"},
     "dispatch and combine": "purple",

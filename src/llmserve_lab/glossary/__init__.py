@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from llmserve_lab.glossary import errors, machines, memory, models, serving
+from llmserve_lab.glossary import errors, kernels, machines, memory, models, serving
 from llmserve_lab.glossary.term import Term as Term
 
 
@@ -15,7 +15,7 @@ def terms() -> tuple[Term, ...]:
     Raises:
         ValueError: a name stands for two things.
     """
-    rooms = (models, machines, serving, memory, errors)
+    rooms = (models, machines, kernels, serving, memory, errors)
     found = [term for room in rooms for term in room.TERMS]
     names = [name for term in found for name in term.names]
     if twice := sorted({name for name in names if names.count(name) > 1}):

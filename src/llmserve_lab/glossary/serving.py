@@ -132,12 +132,6 @@ TERMS = (
         ),
     ),
     Term(
-        "FlashAttention",
-        "Attention computed tile by tile, so that the scores never go to memory.",
-        "varlen_batching",
-        ("flash attention",),
-    ),
-    Term(
         "preemption",
         "Taking a running request out of the batch because memory is full; its "
         "cache is dropped or moved.",

@@ -19,6 +19,7 @@ from llmserve_lab.notation.cluster import *
 from llmserve_lab.notation.tensor_parallel import *
 from llmserve_lab.notation.end_to_end import *
 from llmserve_lab.notation.varlen import *
+from llmserve_lab.notation.flash_attention import *
 from llmserve_lab.notation.afd import *
 from llmserve_lab.notation.continuous_batching import *
 from llmserve_lab.notation.kv_memory import *

@@ -102,6 +102,26 @@ NAMES: dict[str, Named] = {
         "vllm/v1/attention/backends/flash_attn.py",
         "its cu_seqlens_q is the batch's query_start_loc",
     ),
+    "attention-backend": Named(
+        "--attention-backend",
+        "vllm/config/attention.py",
+        "left alone, FLASH_ATTN is tried first on a Hopper GPU",
+    ),
+    "flash-version": Named(
+        "--attention-config.flash_attn_version",
+        "vllm/config/attention.py",
+        "left alone, FlashAttention-3 on Hopper, 4 on Blackwell (SM100), else 2",
+    ),
+    "splits": Named(
+        "flash_attn_max_num_splits_for_cuda_graph",
+        "vllm/config/attention.py",
+        "of --attention-config; 32 by default, outside CUDA graphs no bound",
+    ),
+    "merge": Named(
+        "merge_attn_states()",
+        "vllm/v1/attention/ops/merge_attn_states.py",
+        "where a context is spread over GPUs; splits are merged in the kernel library",
+    ),
     "goodput": Named("--goodput", BENCH, "requests within every limit, per second"),
     "utilisation": Named(
         "--enable-mfu-metrics",

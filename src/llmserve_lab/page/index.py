@@ -28,6 +28,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "end_to_end": ("end_to_end",),
         "roofline": ("roofline",),
+        "flash_attention": ("flash_attention",),
         "varlen_batching": ("varlen",),
         "continuous_batching": ("continuous_batching",),
         "kv_memory": ("kv_memory",),

@@ -115,14 +115,20 @@ def _picture(**knobs: Any) -> StaticFigure:
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("time of one batch in flight (ms)")
     step = float(twin.step_s(**size))
-    rates = twin.user_tokens_per_s(**size), twin.gpu_tokens_per_s(**size)
-    user, gpu = (plain(float(rate)) for rate in rates)
+    fits = float(twin.batch_fits(knobs["context"]))
+    if knobs["batch"] > fits:
+        said = f"only {plain(fits)} fit in memory, so this cannot be"
+    else:
+        rates = twin.user_tokens_per_s(**size), twin.gpu_tokens_per_s(**size)
+        user, gpu = (plain(float(rate)) for rate in rates)
+        said = (
+            f"a step of {si(step, 's')}, {user} tokens/s for a user, {gpu} from a GPU"
+        )
     return StaticFigure.of(
         figure,
         title=f"{twin.setup.name}, {twin.setup.model.name}",
         sentence=(
-            f"{knobs['batch']} requests of {knobs['context']} tokens on a GPU: a step "
-            f"of {si(step, 's')}, {user} tokens/s for a user, {gpu} from a GPU."
+            f"{knobs['batch']} requests of {knobs['context']} tokens on a GPU: {said}."
         ),
     )
 
