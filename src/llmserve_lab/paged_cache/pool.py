@@ -110,13 +110,14 @@ class BlockPool:
         kept = len(self._blank) - count
         if type(count) is not int or count < 0 or kept < 0:
             self._check_count(count)
-        taken = self._blank[max(kept, 0) :]
-        del self._blank[max(kept, 0) :]
+            kept = max(kept, 0)
+        taken = self._blank[kept:]
+        del self._blank[kept:]
         taken.reverse()  # the top of the stack first
         if self.events is not None:
             self.events += [BlockEvent("taken", block) for block in taken]
-        if kept < 0:
-            taken += [self._evict() for _ in range(-kept)]
+        if len(taken) < count:
+            taken += [self._evict() for _ in range(count - len(taken))]
         return taken
 
     def _check_count(self, count: int) -> None:

@@ -101,12 +101,12 @@ class PagedMemory:
             self._settle()
         shared, own = sequence.table
         grown = blocks - len(shared) - len(own)
-        if grown:
-            unpaid = max(grown - len(self._grown), 0)
-            self.owed -= unpaid
-            kept = len(self._grown) - (grown - unpaid)
+        if grown and self._grown:
+            kept = max(len(self._grown) - grown, 0)
+            grown -= len(self._grown) - kept
             own += self._grown[kept:]
             del self._grown[kept:]
+        self.owed -= grown
         self.pool.give_back(own)
         if not shared:
             return blocks
