@@ -115,6 +115,18 @@ window.llmserveReferences = {
 "deepseek2024v3"
 ]
 },
+"axes-": {
+"letter": "X",
+"keys": [
+"huang2019gpipe",
+"liu2023ring",
+"yang2024context",
+"korthikanti2022",
+"nvidia2024pipeline",
+"article00",
+"scaling_chapter"
+]
+},
 "roofline-": {
 "letter": "R",
 "keys": [
@@ -225,6 +237,12 @@ window.llmserveReferences = {
 "wang2024lossfree": "Lean Wang, Huazuo Gao, Chenggang Zhao, Xu Sun, and Damai Dai\\. Auxiliary\\-loss\\-free load balancing strategy for mixture\\-of\\-experts\\. arXiv:2408\\.15664, 2024\\.",
 "graham1969bounds": "Ronald L\\. Graham\\. Bounds on multiprocessing timing anomalies\\. *SIAM Journal on Applied Mathematics*, 17\\(2\\):416\u2013429, 1969\\. [doi:10\\.1137/0117039](https://doi.org/10.1137/0117039)\\.",
 "article07": "MoE and expert parallelism: from one big FFN to 256 small ones\\. Article 07 of the series of learning notes on how language models are served; the text that was read names no author and no address\\.",
+"huang2019gpipe": "Yanping Huang, Youlong Cheng, Ankur Bapna, and others\\. GPipe: efficient training of giant neural networks using pipeline parallelism\\. In *Advances in Neural Information Processing Systems*\\. 2019\\. URL: [https://arxiv\\.org/abs/1811\\.06965](https://arxiv.org/abs/1811.06965)\\.",
+"liu2023ring": "Hao Liu, Matei Zaharia, and Pieter Abbeel\\. Ring attention with blockwise transformers for near\\-infinite context\\. 2023\\. URL: [https://arxiv\\.org/abs/2310\\.01889](https://arxiv.org/abs/2310.01889)\\.",
+"yang2024context": "Amy Yang, Jingyi Yang, Aya Ibrahim, and others\\. Context parallelism for scalable million\\-token inference\\. 2024\\. of which the abstract was read\\. URL: [https://arxiv\\.org/abs/2411\\.01783](https://arxiv.org/abs/2411.01783)\\.",
+"korthikanti2022": "Vijay Korthikanti, Jared Casper, Sangkug Lym, and others\\. Reducing activation recomputation in large transformer models\\. 2022\\. URL: [https://arxiv\\.org/abs/2205\\.05198](https://arxiv.org/abs/2205.05198)\\.",
+"nvidia2024pipeline": "NVIDIA\\. Boosting Llama 3\\.1 405B throughput by another 1\\.5x on NVIDIA H200 tensor core GPUs and NVLink switch\\. 2024\\. read as reported by Blockchain\\.News, 2024\\-10\\-11\\. URL: [https://developer\\.nvidia\\.com/blog/boosting\\-llama\\-3\\-1\\-405b\\-throughput\\-by\\-another\\-1\\-5x\\-on\\-nvidia\\-h200\\-tensor\\-core\\-gpus\\-and\\-nvlink\\-switch/](https://developer.nvidia.com/blog/boosting-llama-3-1-405b-throughput-by-another-1-5x-on-nvidia-h200-tensor-core-gpus-and-nvlink-switch/)\\.",
+"article00": "Roadmap\\. Article 00 of the series of learning notes on how language models are served; the text that was read names no author and no address\\.",
 "williams2009roofline": "Samuel Williams, Andrew Waterman, and David Patterson\\. Roofline: an insightful visual performance model for multicore architectures\\. *Communications of the ACM*, 52\\(4\\):65\u201376, 2009\\. [doi:10\\.1145/1498765\\.1498785](https://doi.org/10.1145/1498765.1498785)\\.",
 "he2022brrrr": "Horace He\\. Making deep learning go brrrr from first principles\\. 2022\\. URL: [https://horace\\.io/brrr\\_intro\\.html](https://horace.io/brrr_intro.html)\\.",
 "agarwal2023inference": "Megha Agarwal and others\\. LLM inference performance engineering: best practices\\. Databricks blog, October, 2023\\. URL: [https://www\\.databricks\\.com/blog/llm\\-inference\\-performance\\-engineering\\-best\\-practices](https://www.databricks.com/blog/llm-inference-performance-engineering-best-practices)\\.",

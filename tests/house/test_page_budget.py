@@ -21,6 +21,7 @@ TAUGHT = (
     "flash_attention",
     "how_wrong",
     "mixture_of_experts",
+    "parallelism",
     "roofline",
     "tensor_parallel",
     "kv_memory",

@@ -115,6 +115,10 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "moe.traffic": (
         "n_rows top_k hot_share hot_bytes cold_bytes busiest_rows balancedness"
     ),
+    "parallelism.pipe_rate": (
+        "model n_stages link n_batches batch pipe_token_s pipe_rate bubble "
+        "stage_bytes fits"
+    ),
     "roofline.attention_kinds": (
         "batch accelerator mha_limit gqa_limit mla_limit ridge"
     ),

@@ -28,6 +28,7 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("decode_intensity", "ridge"): ("memory-bound", "compute-bound"),
     ("link_s", "rank_s"): ("the ranks' own work", "communication"),
     ("rank_bytes", "hbm_bytes"): ("it fits", "it does not fit"),
+    ("stage_bytes", "hbm_bytes"): ("it fits", "it does not fit"),
     ("layer_read_s", "layer_compute_s"): ("compute-bound", "memory-bound"),
     ("ep", "least_ep"): ("does not fit", "fits"),
     ("gpu_requests", "batch_fits"): ("the target", "memory"),

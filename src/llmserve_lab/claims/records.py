@@ -16,6 +16,7 @@ from llmserve_lab.claims import (
     deepseek,
     scaling,
     scaling_batching,
+    scaling_context,
     scaling_cost,
     scaling_memory,
 )
@@ -49,4 +50,5 @@ CLAIMS = by_id(
     *scaling_cost.CLAIMS,
     *scaling_batching.CLAIMS,
     *scaling_memory.CLAIMS,
+    *scaling_context.CLAIMS,
 )

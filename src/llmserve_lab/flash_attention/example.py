@@ -23,7 +23,7 @@ CUT = 3  # scores in the first of its two tiles
 
 
 @dataclass(frozen=True)
-class Step:
+class KernelStep:
     """One visit: rows and keys from 0, scores [n, m], the state of the rows after it.
 
     ``read`` and ``written`` are numbers that had passed the memory by then.
@@ -45,7 +45,7 @@ class Step:
 class VisitLog:
     """Steps of a run in their order, the output, and the meter at its end."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[KernelStep] = field(default_factory=list)
     output: Array = field(default_factory=lambda: np.empty(0))
     hbm: HbmMeter = field(default_factory=HbmMeter)
 
@@ -53,7 +53,7 @@ class VisitLog:
         """Keep a copy of what is on chip."""
         tile, state = visit.tile, visit.state
         self.steps.append(
-            Step(
+            KernelStep(
                 block,
                 (tile.rows.start, tile.rows.stop),
                 (tile.keys.start, tile.keys.stop),

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 
-from llmserve_lab.glossary import errors, kernels, machines, memory, models, serving
+from llmserve_lab.glossary import (
+    axes,
+    errors,
+    kernels,
+    machines,
+    memory,
+    models,
+    serving,
+)
 from llmserve_lab.glossary.term import Term as Term
 
 
@@ -15,7 +23,7 @@ def terms() -> tuple[Term, ...]:
     Raises:
         ValueError: a name stands for two things.
     """
-    rooms = (models, machines, kernels, serving, memory, errors)
+    rooms = (models, machines, kernels, axes, serving, memory, errors)
     found = [term for room in rooms for term in room.TERMS]
     names = [name for term in found for name in term.names]
     if twice := sorted({name for name in names if names.count(name) > 1}):

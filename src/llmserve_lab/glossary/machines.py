@@ -243,13 +243,13 @@ TERMS = (
     Term(
         "sequence parallelism",
         "What is done to each row by itself is divided by rows among the ranks.",
-        "tensor_parallel",
+        "parallelism",
         ("SP",),
     ),
     Term(
         "data parallelism",
         "Whole copies of a model, each for requests of its own.",
-        "tensor_parallel",
+        "parallelism",
         (
             "DP",
             "replica",
@@ -258,7 +258,7 @@ TERMS = (
     Term(
         "pipeline parallelism",
         "Whole layers on each rank, passed through one after the other.",
-        "tensor_parallel",
+        "parallelism",
         ("PP",),
     ),
     Term(

@@ -27,6 +27,7 @@ from llmserve_lab.notation.disaggregation import *
 from llmserve_lab.notation.moe import *
 from llmserve_lab.notation.deepseek import *
 from llmserve_lab.notation.how_wrong import *
+from llmserve_lab.notation.parallelism import *
 
 _TABLE = named_by_variable(globals())
 

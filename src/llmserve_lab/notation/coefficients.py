@@ -99,3 +99,13 @@ there_and_back = Coefficient(
     "2", "layer/(request*head)", "written by a split, read by the merge", value=2.0
 )
 log_sum = Coefficient("1", "element", "the log-sum-exp", value=1.0)
+one_row = Coefficient("1", "token", "a row counts itself", value=1.0)
+query_and_output = Coefficient(
+    "1", "1/head", "a query goes out for each head, its output comes back", value=1.0
+)
+whole_block = Coefficient(
+    "2", "token**2/pair", "half of a block's pairs are masked away", value=2.0
+)
+one_sum = Coefficient(
+    "1", "element", "one log-sum-exp beside each head's output", value=1.0
+)

@@ -77,6 +77,32 @@ NAMES: dict[str, Named] = {
     "rejection": Named("RejectionSampler", "vllm/v1/sample/rejection_sampler.py"),
     "kv-transfer": Named("KVConnectorBase_V1", CONNECTOR),
     "tensor-parallel": Named("--tensor-parallel-size", PARALLEL_CONFIG),
+    "sequence-parallel": Named(
+        "sp_reduce_scatter()",
+        "vllm/models/common/ops/sequence_parallel.py",
+        "model by model, no option of its own",
+    ),
+    "pipeline-parallel": Named("--pipeline-parallel-size", PARALLEL_CONFIG),
+    "batches-in-flight": Named(
+        "VllmConfig.max_concurrent_batches",
+        "vllm/config/vllm.py",
+        "as many as stages, one more with asynchronous scheduling",
+    ),
+    "layers-of-stages": Named("get_pp_indices()", "vllm/distributed/utils.py"),
+    "context-parallel": Named(
+        "--prefill-context-parallel-size",
+        PARALLEL_CONFIG,
+        "every rank gathers the keys and values of all",
+    ),
+    "decode-context": Named(
+        "--decode-context-parallel-size",
+        PARALLEL_CONFIG,
+        "the cache is shared out over ranks of the tensor-parallel group",
+    ),
+    "merged-partials": Named(
+        "merge_attn_states()", "vllm/v1/attention/ops/merge_attn_states.py"
+    ),
+    "data-parallel": Named("--data-parallel-size", PARALLEL_CONFIG),
     "column-parallel": Named("ColumnParallelLinear", LINEAR),
     "row-parallel": Named("RowParallelLinear", LINEAR),
     "kv-copies": Named("QKVParallelLinear.num_kv_head_replicas", LINEAR),

@@ -33,6 +33,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "continuous_batching": ("continuous_batching",),
         "kv_memory": ("kv_memory",),
         "tensor_parallel": ("cluster", "tensor_parallel"),
+        "parallelism": ("parallelism",),
         "mixture_of_experts": ("moe",),
         "disaggregation": ("disaggregation",),
         "deepseek_twin": ("deepseek",),

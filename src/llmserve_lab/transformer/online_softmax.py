@@ -76,7 +76,10 @@ class RunningSoftmax:
 
 @dataclass(frozen=True)
 class Partial:
-    """What a split of the keys leaves: its output […, d_v], its log-sum-exp […]."""
+    """What a split of the keys leaves: its output […, d_v], its log-sum-exp […].
+
+    A row that sees no key of the split has −∞ there, and counts for nothing.
+    """
 
     output: Array
     log_sum_exp: Array
@@ -96,8 +99,9 @@ def merge(parts: Sequence[Partial]) -> Partial:
     logs = np.stack([part.log_sum_exp for part in parts])
     outputs = np.stack([part.output for part in parts])
     highest = logs.max(axis=0)
-    shares = np.exp(logs - highest)
+    shares = np.exp(logs - np.where(np.isneginf(highest), 0.0, highest))
     total = shares.sum(axis=0)
-    shares = shares / total
+    shares = shares / np.where(total > 0, total, 1.0)
     output = (shares[..., np.newaxis] * outputs).sum(axis=0)
-    return Partial(output, highest + np.log(total))
+    with np.errstate(divide="ignore"):  # of a row that has seen no key yet
+        return Partial(output, highest + np.log(total))

@@ -15,7 +15,7 @@ from llmserve_lab.flash_attention.example import (
     SPLITS,
     TILE,
     WIDTH_V,
-    Step,
+    KernelStep,
     VisitLog,
     decoded,
 )
@@ -175,7 +175,7 @@ def _picture(
     return found
 
 
-def _keys(step: Step) -> str:
+def _keys(step: KernelStep) -> str:
     return f"{step.keys[0] + 1}–{step.keys[1]}"
 
 
@@ -183,7 +183,7 @@ def _numbers(numbers: Any) -> list[str]:
     return [f"{each:.2f}" for each in numbers]
 
 
-def _table(lane: int, steps: list[Step], ink: str) -> dict[Any, Row]:
+def _table(lane: int, steps: list[KernelStep], ink: str) -> dict[Any, Row]:
     step = steps[-1]
     top, total = float(step.highest[0]), float(step.total[0])
     words = [f"{steps[0].keys[0] + 1}–{step.keys[1]}", f"{top:.1f}", f"{total:.2f}"]

@@ -11,7 +11,7 @@ from llmserve_lab.flash_attention.example import (
     TILE,
     TOKENS,
     WIDTH_V,
-    Step,
+    KernelStep,
     VisitLog,
     tiled,
 )
@@ -98,7 +98,7 @@ def _log(log: VisitLog) -> StepLog:
     return StepLog(tuple(frames), {"cells": lifetimes(pictures)})
 
 
-def _sentence(step: Step, number: int) -> str:
+def _sentence(step: KernelStep, number: int) -> str:
     """The visit, and what it does to the last query of its tile."""
     first, last = step.rows[0] + 1, step.rows[1]
     tile = f"Queries {first}–{last} meet keys {step.keys[0] + 1}–{step.keys[1]}. "
@@ -123,7 +123,7 @@ def _number(value: float) -> str:
     return f"{value:.1f}".replace("-", "−")
 
 
-def _written(log: VisitLog, step: Step) -> str:
+def _written(log: VisitLog, step: KernelStep) -> str:
     first, last = step.rows[0] + 1, step.rows[1]
     out = ", ".join(f"{number:.2f}" for number in log.output[last - 1, 0])
     return (
