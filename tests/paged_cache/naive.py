@@ -77,7 +77,7 @@ class NaiveCache:
 
     def compute(self, key: int, count: int) -> None:
         one = self.held[key]
-        for number in range(count // self.size):
+        for number in range(one.computed // self.size, count // self.size):
             content = (one.salt, tuple(one.tokens[: (number + 1) * self.size]))
             if content not in self.content.values():
                 self.content[one.table[number]] = content
