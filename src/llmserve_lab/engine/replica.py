@@ -16,6 +16,7 @@ from llmserve_lab.engine.metrics.events import EventLog
 from llmserve_lab.engine.metrics.iteration_record import ScheduledTokens
 from llmserve_lab.engine.metrics.tbt_histogram import TbtHistogram
 from llmserve_lab.engine.pool import Pool
+from llmserve_lab.engine.scheduler.paged_memory import PagedMemory
 from llmserve_lab.engine.scheduler.policies import Plan
 from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
 from llmserve_lab.engine.scheduler.sequence import Sequence
@@ -44,7 +45,7 @@ class Replica(BatchState):
         leap: bool = True,
         log: bool = False,
     ) -> None:
-        self.policy = pool.policy
+        self.policy, self.routing = pool.policy, pool.routing
         super().__init__(
             pool.cost,
             pool.num_blocks,
@@ -55,6 +56,7 @@ class Replica(BatchState):
             swap_token_s=pool.swap_token_s,
             gaps=gaps,
             prefix_cache=prefix_cache,
+            memory=_memory(pool),
             events=EventLog(*where) if log else None,
         )
         self.kv_transfer, self.leap = kv_transfer, leap
@@ -108,7 +110,7 @@ class Replica(BatchState):
 
     def give_back(self, sequence: Sequence, now_s: float) -> None:
         """Free the blocks of a request whose KV has arrived in the decode pool."""
-        self.free_blocks += self.held_by(sequence)
+        self._return_blocks(sequence, self.held_by(sequence))
         if self.events is not None:
             self.events.add(now_s, "freed", sequence.request.id)
         self.wake(now_s)
@@ -272,6 +274,8 @@ class Replica(BatchState):
             self.note("first_token", sequence)
         if self.prefix_cache is not None:
             self.prefix_cache.keep(sequence.request)
+        if self.memory is not None and sequence.request.prefix and not again:
+            self.memory.keep(sequence)
         if sequence.left == 0:
             return [sequence]
         if self.kv_transfer is not None:
@@ -294,7 +298,14 @@ class Replica(BatchState):
                 return []
             answered, self.done = self.done, []
         for sequence in answered:
-            self.free_blocks += self.held_by(sequence)
+            self._return_blocks(sequence, self.held_by(sequence))
             self.note("freed", sequence)
         self.num_requests -= len(answered)
         return answered
+
+
+def _memory(pool: Pool) -> PagedMemory | None:
+    """Blocks of its own for a replica that shares prompts."""
+    if not pool.prefix_caching:
+        return None
+    return PagedMemory(pool.num_blocks, pool.block_tokens)
