@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from llmserve_lab.claims.coverage import recorded
-from llmserve_lab.claims.parts import EXCUSED, NEARLY
+from llmserve_lab.claims.parts import EXCUSED, NEARLY, Part
 from llmserve_lab.claims.printed import MOST_OF_ONE_DIGIT, factor
 from llmserve_lab.claims.record import COMPUTED, Claim
 from llmserve_lab.claims.records import CLAIMS
@@ -146,9 +146,14 @@ def claims_table(source: str, *, section: str | None = None) -> Table:
 
 def _cells(claim: Claim) -> tuple[str, ...]:
     """Four cells: a narrow page shows them without scrolling sideways."""
-    beside = f"{claim.printed} → {claim.right}" if claim.parts else EMPTY
+    beside = "; ".join(map(_beside, claim.parts)) or EMPTY
     verdict = f"{shown_as(claim.word)}. {claim.reason}".rstrip(". ") + "."
     return claim.id, f"{claim.section}: {claim.says}", beside, verdict
+
+
+def _beside(part: Part) -> str:
+    right = part.right.removeprefix(part.label).strip()
+    return f"{part.label} {part.printed} → {right}".strip()
 
 
 @dataclass(frozen=True, repr=False)
