@@ -8,6 +8,8 @@ from numbers import Integral
 from types import UnionType
 from typing import SupportsFloat, TypeGuard, get_args
 
+MOST_PLAYED = 10**5  # of what is counted one by one in a loop
+
 
 def is_whole(value: object) -> TypeGuard[int]:
     """Whether it is a whole number of Python's or NumPy's; a truth value is none."""

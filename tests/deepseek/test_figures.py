@@ -1,5 +1,7 @@
 """The figures show what the twin computes."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -29,11 +31,11 @@ def test_the_frontier_is_the_twins(device: str, n_gpus: int, model: str) -> None
     keys = {each.name: each.key for each in DEVICES}
     key = {"DeepSeek-V3": "deepseek-v3", "Kimi K2": "kimi-k2"}[model]
     held: Setup = setup(keys[device], n_gpus, model=key)
-    size = {"batch": 256, "context": 2000}
+    size: dict[str, Any] = {"batch": 256, "context": 2000}
     ways: dict[str, Overlap] = {"halves": "halves", "turn": "none"}
     for name, overlap in ways.items():
         place = twin(held, overlap=overlap, balancedness=0.7)
-        rate = float(place.gpu_tokens_per_s(**size))
+        rate = float(place.gpu_tokens_per_s(**size, in_memory=False))
         assert known[f"{name}_gpu_tokens_per_s"] == pytest.approx(rate, rel=1e-9)
         assert known[f"{name}_user_tokens_per_s"] == pytest.approx(rate / 256, rel=1e-9)
     fits = float(place.batch_fits(2000)) >= 256

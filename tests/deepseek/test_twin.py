@@ -218,7 +218,7 @@ def test_a_draft_is_paid_for_and_may_pay() -> None:
     size = {"context": 2048}
     for batch, better in ((8, True), (512, False)):
         plain, drafted = (
-            made.gpu_tokens_per_s(batch=batch, **size)
+            made.gpu_tokens_per_s(batch=batch, in_memory=False, **size)
             for made in (twin(PLACE), twin(PLACE, n_draft=1, accepted=1.5))
         )
         assert bool(drafted > plain) is better
@@ -234,6 +234,34 @@ def test_an_array_of_batches_is_each_of_them_alone(
 ) -> None:
     """So a frontier costs one call, whatever its number of points."""
     place = twin(setup("h100-sxm", n_gpus))
-    together = place.gpu_tokens_per_s(batch=np.array(batch), context=2048)
-    alone = [float(place.gpu_tokens_per_s(batch=b, context=2048)) for b in batch]
+    size: dict[str, Any] = {"context": 2048, "in_memory": False}
+    together = place.gpu_tokens_per_s(batch=np.array(batch), **size)
+    alone = [float(place.gpu_tokens_per_s(batch=b, **size)) for b in batch]
     assert list(together) == pytest.approx(alone, rel=1e-12)
+
+
+def test_the_impossible_is_refused_with_what_is_missing() -> None:
+    """DeepSeek-V3 does not fit on one GPU, nor do a hundred thousand long requests."""
+    one = Twin(setup=setup("h100-sxm", 1), assumptions=book_assumptions())
+    with pytest.raises(ValueError, match="weights must fit in"):
+        one.gpu_tokens_per_s(batch=1, context=1000)
+    place = twin(PLACE)
+    most = int(place.batch_fits(131_072))
+    assert place.gpu_tokens_per_s(batch=most, context=131_072) > 0
+    with pytest.raises(ValueError, match=rf"at most {most} requests .* GB too much"):
+        place.user_tokens_per_s(batch=[most, most + 1], context=131_072)
+
+
+@given(st.integers(min_value=1, max_value=200), st.integers(256, 60_000))
+def test_what_is_missing_is_the_memory_of_the_requests_too_many(
+    over: int, context: int
+) -> None:
+    """With as much memory more as the message says, one more request fits each time."""
+    place = twin(PLACE)
+    got = int(place.batch_fits(context)) + over
+    with pytest.raises(ValueError, match="too much") as refused:
+        place.require_room(got, context)
+    missing = 1e9 * float(str(refused.value).split(": ")[1].split(" ")[0])
+    each = float(place.shape["kv_bytes_per_token"]) * context
+    used = place.resident_bytes() + got * each
+    assert used - place.room_bytes() == pytest.approx(missing, abs=0.06e9)

@@ -143,7 +143,7 @@ def test_the_check_tells_a_weighing_router_from_the_simple_ones() -> None:
     [
         (
             lambda: hand_over(n_layers=0, prefill_s=1, transfer_s=1, streamed=True),
-            "n_layers must be at least 1, got 0",
+            "n_layers must be at least 1 layer, got 0",
         ),
         (
             lambda: hand_over(n_layers=1, prefill_s=-1, transfer_s=1, streamed=True),

@@ -14,7 +14,7 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "three matrices": 1 - 28_672 * 8192 / 855_654_400,
         "fewer heads": 1 + 2 * (64 - 8) * 128 * 8192 / 855_654_400,
     },
-    "end-to-end.dog": {"before the exponential": 1.24595, "later rows": 0.77243},
+    "end-to-end.dog": {"before the exponential": 1.04720, "later row": 0.74082},
     "end-to-end.pairs": {"grow with the cube": 500.5 / 334},
 }
 # A wrong option, and words of what is said to whoever takes it.
@@ -40,9 +40,9 @@ MISTAKES: dict[str, dict[str, str]] = {
 ASKED: dict[str, tuple[str, ...]] = {
     "end-to-end.predict-the": (
         "word “the” twice",
-        "positions come later on this page",
-        "To which of them does the last row",
-        "give more weight",
+        "the first block",
+        "the numbers of the table and nothing else",
+        "the last row, “ball”, give more weight",
     ),
     "end-to-end.predict-past": ("“ball” is appended", "to the first four rows"),
     "end-to-end.predict-rows": (
@@ -58,11 +58,15 @@ ASKED: dict[str, tuple[str, ...]] = {
     ),
     "end-to-end.per-token": ("80 blocks, 8 key–value heads", "does one token leave"),
     "end-to-end.block": (
-        "64 query heads, 8 key–value heads",
-        "SwiGLU with d_ff",
+        "64 query heads and 8 key–value heads",
+        "SwiGLU that is 28,672 wide inside",
         "does one block have",
     ),
-    "end-to-end.dog": ("has the query (2, 3, 0, 0)", "does it give to “Give”"),
+    "end-to-end.dog": (
+        "Give dog the",
+        "query of “dog” is (2, 3, 0, 0)",
+        "give to “Give”",
+    ),
     "end-to-end.pairs": (
         "prompt of a single token, an answer of a thousand",
         "times more",

@@ -20,7 +20,7 @@ from llmserve_lab.end_to_end.page import (
 )
 from llmserve_lab.end_to_end.replies import reply
 from llmserve_lab.end_to_end.story import PROMPT
-from llmserve_lab.end_to_end.toy import TEXT, tokenize, toy
+from llmserve_lab.end_to_end.toy import toy
 from llmserve_lab.page.live.figure import LiveFigure
 
 TINY = {"prompt_len": 10.0, "new_tokens": 10.0}
@@ -44,11 +44,26 @@ def test_the_cache_of_the_figure_is_the_catalog_s() -> None:
     assert known["kv_held_bytes"] == 19 * model.kv_bytes_per_token()
 
 
-def test_the_mask_states_how_many_pairs_it_lets_through() -> None:
-    tokens = tokenize(TEXT)
-    one, n = stills.causal_mask(tokens), len(tokens)
-    assert f"Of the {n * n} pairs" in one.sentence
-    assert f"lets {n * (n + 1) // 2} through" in one.sentence
+def test_a_pass_waits_for_the_longer_of_its_bars() -> None:
+    """Counted from the list of tensors; the picture states each pass's longer bar."""
+    model, (read, after, full) = MODELS["llama-3.1-8b"], stills.phases().values()
+    inside = sum(
+        each.params
+        for each in model.tensors()
+        if len(each.shape) == 2 and each.name not in ("embed_tokens", "lm_head")
+    )
+    head = model.vocab * model.d_model
+    pairs = 4 * 32 * 32 * 128 * 1000 * 1001 / 2
+    flops = 2 * (inside * 1000 + head) + pairs
+    assert read[2] == pytest.approx(flops / 989.4e12, rel=1e-4)
+    weights_s = 2 * (inside + head) / 3.35e12
+    assert after[0] == full[0] == read[0] == pytest.approx(weights_s, rel=1e-4)
+    assert read[2] > 3 * read[0] and read[1] == 0
+    assert after[0] + after[1] > 200 * after[2]
+    assert full[1] > full[0] and full[1] == pytest.approx(131_072**2 / 3.35e12)
+    said = stills.waiting().sentence
+    assert "14.4 ms to compute the prompt, 4.52 ms to read" in said
+    assert "9.61 ms with the longest" in said
 
 
 @pytest.mark.parametrize("name", rows.WAYS)
@@ -85,7 +100,9 @@ def test_the_loop_s_columns_are_those_of_its_passes() -> None:
                 for row in figure.rows["cells"]
                 if row["since"] == number and 0 < row["y"] - top < loop.BLOCKS
             ]
-            assert inks.count("new") == loop.BLOCKS * one.computed
+            repeated = pair[0].reused if one is pair[1] else 0
+            assert inks.count("idle") == loop.BLOCKS * repeated
+            assert inks.count("new") == loop.BLOCKS * (one.computed - repeated)
             assert inks.count("cache") == loop.BLOCKS * one.reused
             totals[half] += one.computed
         counters = figure.frame("both loops", number).counters
@@ -94,15 +111,15 @@ def test_the_loop_s_columns_are_those_of_its_passes() -> None:
     assert totals == [11, 60]
 
 
-@pytest.mark.parametrize("name", turn.LOGS)
-def test_the_angle_is_the_start_plus_distance_times_speed(name: str) -> None:
-    figure, key_at = turn.turn(), turn.LOGS[name]
+@pytest.mark.parametrize("key_at", turn.DIALS)
+def test_the_angle_is_the_start_plus_distance_times_speed(key_at: int) -> None:
+    figure = turn.turn()
     for distance in turn.DISTANCES:
         key = turn.arrow(0.0, key_at)
         query = turn.arrow(turn.START, key_at + distance)
         angle = math.radians(turn.START) + distance
         assert float(key @ query) == pytest.approx(math.cos(angle))
-        sum_, product = map(str, figure.frame(name, distance).counters)
+        sum_, product = map(str, figure.frame("both", distance).counters)
         assert sum_.endswith(f"= {math.degrees(angle):.1f}°")
         assert float(product.replace("−", "-")) == pytest.approx(
             math.cos(angle), abs=0.005

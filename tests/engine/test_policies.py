@@ -131,7 +131,10 @@ def test_a_policy_is_an_object_with_its_settings(wrong: Any) -> None:
         (lambda: Chunked(0), "budget must be at least 1, got 0"),
         (lambda: ChunkedWithin(0), "tbt_s must be positive, got 0"),
         (lambda: ChunkedWithin(1, least=0), "least must be at least 1, got 0"),
-        (lambda: Pool(COST, Chunked(), 0), "replicas must be at least 1, got 0"),
+        (
+            lambda: Pool(COST, Chunked(), 0),
+            "replicas must be at least 1 replica, got 0",
+        ),
         (lambda: PrefixCache(capacity_tokens=9), "one block of 512 tokens, got 9"),
     ],
 )

@@ -192,6 +192,37 @@ def iteration_s(rng: random.Random) -> Case:
     return Case(values, sorted([reading, computing])[-1])
 
 
+@counts(f.LINEAR_S, by="enumerated")
+def products_s(rng: random.Random) -> Case:
+    values, meter, compute, _ = timed(f.LINEAR_S, rng, compute="linear_flops")
+    return Case(values, compute.ticks_for(meter.linear_flops))
+
+
+@counts(f.PAIRS_S, by="enumerated")
+def pairs_s(rng: random.Random) -> Case:
+    values, meter, compute, _ = timed(f.PAIRS_S, rng, compute="attn_flops")
+    return Case(values, compute.ticks_for(meter.attn_flops))
+
+
+@counts(f.ITERATION_S_APART, by="enumerated")
+def apart_s(rng: random.Random) -> Case:
+    """Two kernels in turn; in each both units start together, the later one ends it."""
+    shape, values = setting(rng)
+    meter = run(shape, **{n: values[n] for n in ("batch", "context", "chunk")})
+    flops, read = Fraction(rng.randint(1, 9)), Fraction(rng.randint(1, 9))
+    values |= {"peak_flops": float(flops), "eff_compute": 1.0}
+    values |= {"hbm_bw": float(read), "eff_mem": 1.0}
+    kernels = (
+        (meter.linear_flops, meter.weight_bytes),
+        (meter.attn_flops, meter.kv_read_bytes),
+    )
+    ended = Fraction(0)
+    for work, size in kernels:
+        computed, arrived = ended + work / flops, ended + Fraction(size) / read
+        ended = sorted([computed, arrived])[-1]
+    return Case(f.ITERATION_S_APART.given(values), float(ended))
+
+
 @counts(f.ITERATIONS_PER_S, by="enumerated")
 def iterations_per_s(rng: random.Random) -> Case:
     """Read the weights over and over for a while, and count how often."""

@@ -20,6 +20,9 @@ def test_a_label_is_the_name_of_the_result_unless_two_share_it() -> None:
         "kv_bytes_per_token-mla",
         "attn_flops_per_pair-mla",
         "mfu-measured",
+        "iteration_s-apart",
+        "linear_s-apart",
+        "pairs_s-apart",
     }
     assert all(one.label.startswith(one.name) for one in MINE)
 
@@ -39,7 +42,8 @@ def test_a_name_is_that_of_the_result() -> None:
     for formula in MINE:
         names = [name for name, item in vars(f).items() if item is formula]
         upper = formula.name.upper()
-        assert names in ([upper], [f"{upper}_MLA"], [f"{upper}_MEASURED"])
+        ends = ("", "_MLA", "_MEASURED", "_APART")
+        assert names in [[f"{upper}{end}"] for end in ends]
 
 
 @pytest.mark.parametrize("formula", MINE, ids=lambda formula: formula.label)

@@ -7,7 +7,7 @@ import pytest
 from llmserve_lab.catalog.evidence.measurements import SMALL_BATCH
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.roofline import machine, measured
-from llmserve_lab.roofline.iteration_count import walk
+from llmserve_lab.roofline.iteration_count import IterationCount, walk
 from llmserve_lab.running_example import PROMPT, cost, device, model
 
 
@@ -26,8 +26,12 @@ def test_utilisation_is_that_of_a_walk() -> None:
     """Requests are replaced one by one: each answer of 461 tokens follows a prompt."""
     each = measured.served()[2]
     flops, answer = 0.0, 461
+
+    def prompt(rows: int) -> IterationCount:
+        return walk(model(), batch=1, context=0, chunk=rows, last_scored=True)
+
     for _ in range(each.row.clients):
-        flops += walk(model(), batch=1, context=0, chunk=922).iteration_flops / answer
+        flops += prompt(922).iteration_flops / answer
         flops += walk(model(), batch=1, context=1152, chunk=1).iteration_flops
     could = each.row.tpot_s * float(device().peak("bf16"))
     assert each.mfu.value == pytest.approx(flops / could, rel=2e-3)
@@ -47,7 +51,9 @@ def test_a_prompt_takes_its_terms() -> None:
     parts = machine.prompt_terms()
     load = IterationLoad.of(chunk=PROMPT)
     assert sum(parts.values()) == pytest.approx(cost().seconds(load), rel=1e-12)
-    assert parts["launches"] == pytest.approx(4 * machine.terms(1)["launches"])
+    assert parts["launches and gaps"] == pytest.approx(
+        4 * machine.terms(1)["launches and gaps"]
+    )
 
 
 def test_the_shape_measured_is_that_of_the_running_example() -> None:

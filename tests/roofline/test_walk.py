@@ -112,9 +112,9 @@ def test_the_parts_of_a_bill_add_up() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"batch": 0}, "batch must be at least 1, got 0"),
+        ({"batch": 0}, "batch must be at least 1 request, got 0"),
         ({"context": -1}, "context must be at least 0, got -1"),
-        ({"chunk": 0}, "chunk must be at least 1, got 0"),
+        ({"chunk": 0}, "chunk must be at least 1 row, got 0"),
         ({"context": 10.5}, r"context must be a whole number, got 10\.5"),
         ({"context": math.nan}, "context must be a whole number, got nan"),
         ({"bytes_kv": -2}, "bytes_kv must be positive, got -2"),

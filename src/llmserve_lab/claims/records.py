@@ -19,7 +19,7 @@ from llmserve_lab.claims import (
     scaling_context,
     scaling_cost,
     scaling_memory,
-    scaling_speculative,
+    scaling_speculation,
 )
 from llmserve_lab.claims.record import Claim
 
@@ -52,5 +52,5 @@ CLAIMS = by_id(
     *scaling_batching.CLAIMS,
     *scaling_memory.CLAIMS,
     *scaling_context.CLAIMS,
-    *scaling_speculative.CLAIMS,
+    *scaling_speculation.CLAIMS,
 )

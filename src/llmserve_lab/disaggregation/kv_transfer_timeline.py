@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from llmserve_lab.checks import at_least, whole
+from llmserve_lab.checks import MOST_PLAYED, at_least, whole
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def hand_over(
     Raises:
         ValueError: there is no layer, or a time is negative.
     """
-    whole(n_layers=n_layers)
+    whole(of="layer", most=MOST_PLAYED, n_layers=n_layers)
     at_least("prefill_s", prefill_s, 0)
     at_least("transfer_s", transfer_s, 0)
     found, wire_free_s = [], max(free_s, 0.0 if streamed else prefill_s)

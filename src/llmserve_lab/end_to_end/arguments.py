@@ -121,6 +121,12 @@ def scoring_every_row(
     return flops + 2.0 * head_params * (rows - passes)
 
 
+def prompt_flops(model: ModelShape, tokens: int) -> float:
+    """FLOPs in the matrices for a prompt, of which the LM head scores the last row."""
+    head = parts_of(model)["head"]
+    return 2.0 * ((model.params_active - head) * tokens + head)
+
+
 def generating(model: ModelShape) -> dict[str, Cited]:
     """What ``recompute_flops`` and ``cached_flops`` ask about a model."""
     head = Cited(parts_of(model)["head"], "parameter", "counted", model.source)

@@ -13,6 +13,8 @@ SOURCE = (
 )
 AGAIN = Cited(27, "token/s", "measured", SOURCE, "everything again for each token")
 CACHED = Cited(110, "token/s", "measured", SOURCE, "keys and values concatenated")
+PARAMETERS = Cited(124e6, "parameter", "measured", SOURCE, "GPT-2 small")
+WEIGHT_BYTES = Cited(4, "byte/parameter", "convention", SOURCE, "PyTorch's float32")
 PROMPT = Cited(4, "token", "measured", SOURCE)
 ANSWER = Cited(200, "token", "measured", SOURCE)
 
@@ -26,6 +28,19 @@ def counted() -> float:
     """How many times fewer rows it computes, by the formula."""
     size = {"prompt_len": float(PROMPT), "new_tokens": float(ANSWER)}
     return float(f.ROWS_RATIO.at(size))
+
+
+def flops_per_s(*, cached: bool) -> float:
+    """FLOPs a second in the matrices, at two for each parameter and row that is run."""
+    size = {"prompt_len": float(PROMPT), "new_tokens": float(ANSWER)}
+    rows = (f.CACHED_ROWS if cached else f.RECOMPUTE_ROWS).at(size)
+    tokens_per_s = float(CACHED if cached else AGAIN)
+    return 2 * float(PARAMETERS) * float(rows) / float(ANSWER) * tokens_per_s
+
+
+def bytes_per_s() -> float:
+    """Bytes of weights read a second with the cache, all of them for each token."""
+    return float(PARAMETERS) * float(WEIGHT_BYTES) * float(CACHED)
 
 
 def table() -> Table:

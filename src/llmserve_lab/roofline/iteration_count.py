@@ -8,9 +8,10 @@ It also notes what the closed forms leave out, so that the text can say how much
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from llmserve_lab.catalog import ModelShape, workload
-from llmserve_lab.checks import positive, whole
+from llmserve_lab.checks import MOST_PLAYED, positive, whole
 from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
@@ -55,6 +56,7 @@ def walk(
     context: int,
     chunk: int,
     absorbed: bool = True,
+    last_scored: bool = False,
     bytes_weight: float = 2,
     bytes_kv: float = 2,
     bytes_act: float = 2,
@@ -64,18 +66,21 @@ def walk(
     Every expert's weights are read (a large batch touches them all), but a row is
     multiplied only with those that it is sent to. MLA works on its latents, as in
     decode; or, not ``absorbed``, on keys and values made from them, as in prefill.
+    The LM head scores every row; or, with ``last_scored``, each request's last one.
 
     Raises:
         TypeError: a count is no whole number.
         ValueError: a count is negative, there is no request or no row, or a number
             takes no bytes.
     """
-    whole(batch=batch, chunk=chunk)
+    whole(of="request", most=MOST_PLAYED, batch=batch)
+    whole(of="row", most=MOST_PLAYED, chunk=chunk)
     whole(context=context, first=0)
     positive("bytes_weight", bytes_weight)
     positive("bytes_act", bytes_act)
     bill = IterationCount()
-    _linear_layers(bill, model, batch * chunk, bytes_weight, bytes_act)
+    scored = batch if last_scored else batch * chunk
+    _linear_layers(bill, model, batch * chunk, scored, bytes_weight, bytes_act)
     for _ in range(batch):
         _attention(bill, model, context, chunk, bytes_kv, absorbed)
         if not absorbed:
@@ -87,6 +92,7 @@ def _linear_layers(
     bill: IterationCount,
     model: ModelShape,
     n_rows: int,
+    scored: int,
     bytes_weight: float,
     bytes_act: float,
 ) -> None:
@@ -97,7 +103,8 @@ def _linear_layers(
         bill.weight_bytes += tensor.params * bytes_weight
         if len(tensor.shape) == 2:
             inputs, outputs = tensor.shape
-            passes = n_rows * tensor.active
+            head = tensor.name in ("lm_head", "embed_tokens")
+            passes = (scored if head else n_rows) * tensor.active
             bill.linear_flops += FLOPS_PER_MAC * inputs * outputs * passes
             bill.activation_bytes += (inputs + outputs) * passes * bytes_act
 
@@ -133,7 +140,7 @@ def comparison(model: ModelShape, *, batch: int, context: int, chunk: int) -> Ta
 
     One row works on the latents of MLA, a chunk on keys and values made from them.
     """
-    size = {"batch": batch, "context": context, "chunk": chunk}
+    size: dict[str, Any] = {"batch": batch, "context": context, "chunk": chunk}
     absorbed = chunk == 1
     bill = walk(model, absorbed=absorbed, **size)
     known = workload(model, absorbed=absorbed) | size

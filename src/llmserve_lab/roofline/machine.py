@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from llmserve_lab.catalog import ModelShape
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.running_example import ANSWER, PROMPT, cost, ideal
+from llmserve_lab.running_example import ANSWER, PROMPT, cost, ideal, model
 from llmserve_lab.validation import dense_rows
 
 MEAN_CONTEXT = PROMPT + ANSWER // 2  # tokens in cache half way through the answer
@@ -27,34 +28,46 @@ def terms(batch: int, context: int = MEAN_CONTEXT) -> dict[str, float]:
         "compute, not hidden": products_s
         - machine.weights_s
         + load.pairs * machine.pair_s,
-        "launches": machine.overhead_s,
+        "launches and gaps": machine.overhead_s,
         "scheduling": load.requests * machine.request_s,
     }
 
 
 def prompt_terms(prompt: int = PROMPT) -> dict[str, float]:
-    """Seconds of an iteration that reads one prompt, as served (fitted), by term."""
+    """Seconds of an iteration that reads one prompt, as served (fitted), by term.
+
+    The fit prices every row alike, the LM head included.
+    """
     machine, load = cost(), IterationLoad.of(chunk=prompt)
     shorter, longer = sorted((load.rows * machine.row_s, machine.weights_s))
     return {
         "compute": longer + load.pairs * machine.pair_s,
         "read, not hidden": (1 - machine.overlap) * shorter,
-        "launches": machine.overhead_s + machine.prompt_s,
+        "launches and gaps": machine.overhead_s + machine.prompt_s,
         "scheduling": machine.request_s,
     }
 
 
 def apart_s(batch: int, context: int = MEAN_CONTEXT) -> tuple[float, float, float]:
-    """The datasheet's bound where attention cannot overlap the products.
-
-    Returns:
-        Seconds to compute the products, to read the weights, and to read the caches;
-        an iteration lasts at least the longer of the first two, and the third.
-    """
+    """Seconds to compute the products, to read the weights, to read the caches."""
     known, size = ideal(), decode(batch, context)
-    linear_s = float(f.LINEAR_FLOPS.at(known, size)) / float(known["peak_flops"])
-    read_s, kv_s = (float(each.at(known, size)) for each in (f.WEIGHTS_S, f.KV_S))
+    times = (f.LINEAR_S, f.WEIGHTS_S, f.KV_S)
+    linear_s, read_s, kv_s = (float(each.at(known, size)) for each in times)
     return linear_s, read_s, kv_s
+
+
+def prompt_params(shape: ModelShape) -> int:
+    """Parameters that a row of a prompt is multiplied with: all but the LM head's.
+
+    An engine scores only a prompt's last row, which is left out here: one row.
+    """
+    return shape.params_active - shape.vocab * shape.d_model
+
+
+def prompt(rows: int = PROMPT) -> dict[str, float]:
+    """Sizes of an iteration that reads one prompt, as the formulas take them."""
+    size = {"batch": 1.0, "context": 0.0, "chunk": float(rows)}
+    return size | {"params_active": float(prompt_params(model()))}
 
 
 def measured_batches() -> tuple[int, int]:
@@ -65,7 +78,7 @@ def measured_batches() -> tuple[int, int]:
 
 def bound_s(batch: int, context: int = MEAN_CONTEXT) -> float:
     """The datasheet's bound on a decode iteration of the running example."""
-    return float(f.ITERATION_S.at(ideal(), decode(batch, context)))
+    return float(f.ITERATION_S_APART.at(ideal(), decode(batch, context)))
 
 
 def decode(batch: int, context: int = MEAN_CONTEXT) -> dict[str, float]:

@@ -16,6 +16,7 @@ from llmserve_lab.roofline.machine import (
     BATCH,
     MEAN_CONTEXT,
     decode,
+    prompt,
     terms,
 )
 from llmserve_lab.roofline.machine import bound_s as datasheet_s
@@ -49,7 +50,7 @@ class MeasuredServer:
     @property
     def bound(self) -> Computed:
         """The datasheet's bound on an iteration in which all its requests decode."""
-        return f.ITERATION_S.computed(ideal(), self.size)
+        return f.ITERATION_S_APART.computed(ideal(), self.size)
 
     @property
     def mbu(self) -> Computed:
@@ -64,8 +65,8 @@ class MeasuredServer:
         the tokens of an answer. Each begins with its whole prompt.
         """
         begin = self.row.clients / (mean_share() * OUTPUT_LEN)
-        prompt = {"batch": 1.0, "context": 0.0, "chunk": mean_share() * PROMPT_LEN}
-        return begin * float(f.ITERATION_FLOPS.at(ideal(), prompt))
+        size = prompt() | {"chunk": mean_share() * PROMPT_LEN}
+        return begin * float(f.ITERATION_FLOPS.at(ideal(), size))
 
     @property
     def prompts_s(self) -> float:
@@ -161,7 +162,7 @@ def steps(batch: int = BATCH, context: int = MEAN_CONTEXT) -> Table:
         ("read the weights", weights_s, at["read weights"]),
         ("read the caches", kv_s, at["read cache"]),
         ("compute, not hidden", 0.0, at["compute, not hidden"]),
-        ("launches", 0.0, reached.overhead_s),
+        ("launches and gaps (unexplained)", 0.0, reached.overhead_s),
         ("schedule requests", 0.0, batch * reached.request_s),
     ]
     rows = [(name, _ms(one), _ms(two)) for name, one, two in shown]
@@ -212,11 +213,11 @@ def bound_against_measurement() -> Table:
     """Table of bound, measurement and their ratio for one request on eight devices."""
     rows = []
     for record in SMALL_BATCH.values():
-        device, prompt = catalog.accelerator(record.accelerator), record.prompt_tokens
+        device, tokens = catalog.accelerator(record.accelerator), record.prompt_tokens
         where = f"{record.num_devices} × {device.name}"
-        prefill = bound_s(record, chunk=prompt, context=0)
-        decode = bound_s(record, chunk=1, context=prompt)
-        rows.append(_row(f"{where}: prompt of {prompt}", prefill, record.prompt_s))
+        prefill = bound_s(record, chunk=tokens, context=0)
+        decode = bound_s(record, chunk=1, context=tokens)
+        rows.append(_row(f"{where}: prompt of {tokens}", prefill, record.prompt_s))
         rows.append(_row(f"{where}: one token", decode, record.token_s))
     columns = ("one request alone", "bound", "measured", "measured / bound")
     name = catalog.model(record.model).name

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.checks import whole
+from llmserve_lab.checks import MOST_PLAYED, whole
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 BYTES = 2  # of a number in 16 bits
@@ -96,6 +96,7 @@ def example_weights() -> TiledWeights:
 
 def example_rows(count: int) -> Array:
     """Rows [count, inputs] for the example's weights."""
+    whole(of="row", most=MOST_PLAYED, count=count)
     return np.random.default_rng(1).normal(size=(count, SIDE))
 
 

@@ -17,6 +17,8 @@ from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.workloads.arrivals import BLOCK, at_once, bursty
 from llmserve_lab.workloads.lengths import LengthLaw
 
+MOST_DRAWN = 4_000_000  # requests: a simulated hour at a thousand a second
+
 
 def poisson_requests(
     *,
@@ -80,7 +82,7 @@ def _together(
     num_requests: int,
     seeds: list[np.random.SeedSequence],
 ) -> Iterator[Request]:
-    whole(num_requests=num_requests)
+    whole(of="request", most=MOST_DRAWN, num_requests=num_requests)
     prompts, outputs = (
         _drawn(law, np.random.default_rng(seed))
         for law, seed in zip((prompt, output), seeds, strict=True)

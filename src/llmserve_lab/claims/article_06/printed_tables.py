@@ -51,7 +51,7 @@ def _beside(
         beside = [f"{text} → {_shown(column, row)}" for text, column in pairs]
         counted = plain(row.of(f.INTENSITY))
         rows.append((f"{thousands} k", *beside, counted))
-    headings = ("context", *columns, "FLOP/byte with attention")
+    headings = ("context", *columns, "with attention")
     return Table(caption, headings, rows)
 
 

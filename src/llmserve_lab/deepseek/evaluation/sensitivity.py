@@ -61,8 +61,12 @@ def changes() -> Mapping[str, dict[str, Any]]:
 
 
 def swings(place: Setup, *, batch: float, context: float) -> list[tuple[str, float]]:
-    """Relative change of tokens per second and GPU for each change, largest first."""
-    size = {"batch": batch, "context": context}
+    """Relative change of tokens per second and GPU for each change, largest first.
+
+    What a change does to time: some of them would leave less room than the batch needs.
+    """
+    size: dict[str, Any]
+    size = {"batch": batch, "context": context, "in_memory": False}
     ours = book_assumptions()
     base = Twin(setup=place, assumptions=ours).gpu_tokens_per_s(**size)
     found = []

@@ -174,14 +174,28 @@ class Twin:
         """The same from arguments that may have been changed."""
         return computed(self.step, self.settled(known))
 
-    def user_tokens_per_s(self, *, batch: Any, context: Any) -> Any:
-        """Tokens per second that each user sees."""
+    def user_tokens_per_s(
+        self, *, batch: Any, context: Any, in_memory: bool = True
+    ) -> Any:
+        """Tokens per second that each user sees.
+
+        Raises:
+            ValueError: ``in_memory``, and the requests do not fit beside the weights.
+        """
+        if in_memory:
+            self.require_room(batch, context)
         step = self.step_s(batch=batch, context=context)
         return f.USER_TOKENS_PER_S(accepted=self.assumptions.accepted, twin_step_s=step)
 
-    def gpu_tokens_per_s(self, *, batch: Any, context: Any) -> Any:
-        """Tokens per second that each GPU makes."""
-        rate = self.user_tokens_per_s(batch=batch, context=context)
+    def gpu_tokens_per_s(
+        self, *, batch: Any, context: Any, in_memory: bool = True
+    ) -> Any:
+        """Tokens per second that each GPU makes.
+
+        Raises:
+            ValueError: ``in_memory``, and the requests do not fit beside the weights.
+        """
+        rate = self.user_tokens_per_s(batch=batch, context=context, in_memory=in_memory)
         return f.GPU_TOKENS_PER_S(gpu_requests=batch, user_tokens_per_s=rate)
 
     def batch_fits(self, context: Any) -> Any:
@@ -197,6 +211,28 @@ class Twin:
             )
         size = {"hbm_bytes": room, "stored_bytes": held, "context": context}
         return np.floor(computed(BATCH_FITS, self.shape | size))
+
+    def require_room(self, batch: Any, context: Any) -> None:
+        """Refuse more requests on a GPU than fit beside the weights.
+
+        Raises:
+            ValueError: they do not fit; the message says how many do, and how many
+                bytes are missing.
+        """
+        fits, asked = np.broadcast_arrays(self.batch_fits(context), batch)
+        if np.all(asked <= fits):
+            return
+        worst = int(np.argmax(asked - fits))
+        most, got = float(fits.flat[worst]), float(asked.flat[worst])
+        tokens = float(np.broadcast_to(context, fits.shape).flat[worst])
+        room = self.room_bytes() - self.resident_bytes()
+        size = {"hbm_bytes": self.room_bytes(), "stored_bytes": self.resident_bytes()}
+        alone = float(computed(BATCH_FITS, self.shape | size | {"context": tokens}))
+        missing = got * room / alone - room
+        raise ValueError(
+            f"batch must be at most {most:.0f} requests of {tokens:,.0f} tokens, which "
+            f"fit in a GPU's memory, got {got:.0f}: {missing / 1e9:.1f} GB too much"
+        )
 
     def room_bytes(self) -> float:
         """Bytes of a GPU's memory that weights and cache may take together.
@@ -227,7 +263,7 @@ class Twin:
             raise ValueError(f"tokens_per_s must be above 0, got {tokens_per_s}")
 
         def slow(batch: int) -> bool:
-            rate = self.user_tokens_per_s(batch=batch, context=context)
+            rate = self.user_tokens_per_s(batch=batch, context=context, in_memory=False)
             return bool(rate < tokens_per_s)
 
         most = 1

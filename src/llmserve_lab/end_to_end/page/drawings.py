@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from llmserve_lab.catalog import ModelShape
@@ -64,26 +65,23 @@ def _half(axes: Any, left: float, name: str, says: str, ink: str) -> None:
 @figure_style()
 def heads(model: ModelShape) -> StaticFigure:
     """Query heads above the key–value heads that they share."""
-    from llmserve_lab.extras import patches
     from llmserve_lab.extras import pyplot as plt
 
     attention = cached_heads(model)
     n, shared = attention.n_heads, attention.n_kv_heads
     figure, axes = plt.subplots(figsize=(3.8, 1.25))
     _plain(axes, (-0.2, n + 0.2), (0, 4.2))
-    look: dict[str, Any] = {"facecolor": VERMILLION.light, "edgecolor": "none"}
-    for i in range(n):
-        axes.add_patch(patches.Rectangle((i + 0.12, 2.6), 0.76, 0.76, **look))
     each = n // shared
-    look = {"facecolor": GREEN.light, "edgecolor": "none"}
-    for j in range(shared):
-        left = j * each
-        middle = left + each / 2
-        axes.add_patch(patches.Rectangle((middle - 0.9, 0.9), 1.8, 0.76, **look))
-        for i in range(each):
-            axes.plot(
-                (left + i + 0.5, middle), (2.6, 1.66), color=GREY.light, lw=0.8, ls="-"
-            )
+    look: dict[str, Any] = {"edgecolor": "none"}
+    above = [(i + 0.12, 0.76) for i in range(n)]
+    axes.broken_barh(above, (2.6, 0.76), facecolor=VERMILLION.light, **look)
+    below = [(j * each + each / 2 - 0.9, 1.8) for j in range(shared)]
+    axes.broken_barh(below, (0.9, 0.76), facecolor=GREEN.light, **look)
+    across, down = list[float](), list[float]()  # one line, lifted between two heads
+    for i in range(n):
+        across += [i + 0.5, i // each * each + each / 2, math.nan]
+        down += [2.6, 1.66, math.nan]
+    axes.plot(across, down, color=GREY.light, lw=0.8, ls="-")
     axes.text(0, 3.6, f"{n} query heads", color=VERMILLION.light, weight="bold")
     axes.text(0, 0.2, f"{shared} key–value heads", color=GREEN.light, weight="bold")
     return StaticFigure.of(

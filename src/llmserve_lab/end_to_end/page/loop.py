@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any
 
 from llmserve_lab import catalog
-from llmserve_lab.end_to_end.replies import LoopRun, reply
+from llmserve_lab.end_to_end.replies import LoopPass, LoopRun, reply
 from llmserve_lab.end_to_end.story import END, PROMPT, WORDS
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Links, Scene, SceneAxis
@@ -51,7 +51,8 @@ def loop() -> StepFigure:
         start=3,
         stills=tuple(("both loops", frame) for frame in (0, 1, passes - 1)),
         legend={
-            "new": "computed in this pass",
+            "new": "computed for the first time",
+            "idle": "computed again",
             "cache": "kept from earlier passes (KV cache)",
             "other": "token",
         },
@@ -69,7 +70,7 @@ def _divider(prompt: int) -> list[Row]:
 
 def _phases(prompt: int) -> list[Row]:
     """Which columns come from the prompt, and which were written one by one."""
-    words = ((0.1, "prompt: prefill"), (prompt + 0.15, "answer: decode, one a pass"))
+    words = ((0.1, "prompt: prefill"), (prompt + 0.15, "answer: run by decode"))
     return [{"x": x, "y": -0.4, "text": text} for x, text in words]
 
 
@@ -89,12 +90,11 @@ def _log(once: LoopRun, again: LoopRun) -> StepLog:
             _cell(x, 0, "other" if x < len(tokens) else "empty", text) | alive
             for x, text in enumerate(texts)
         ]
+        known = len(tokens) - 1 if number else 0  # of the columns: run in a pass before
         for (name, top), done, rows in zip(
             TOPS.items(), (kept, anew), (so_far, so_far_anew), strict=True
         ):
-            cells += [
-                cell | alive for cell in _columns(top, done.reused, done.computed)
-            ]
+            cells += [cell | alive for cell in _columns(top, done, known)]
             said = f"{CALLED[name]}: {rows} rows so far"
             names.append({"x": prompt + 0.15, "y": top - 0.4, "text": said, **alive})
         counters = (
@@ -107,13 +107,23 @@ def _log(once: LoopRun, again: LoopRun) -> StepLog:
     return StepLog(tuple(frames), {"cells": cells, "names": names})
 
 
-def _columns(top: float, reused: int, computed: int) -> list[Row]:
-    """The keys and values of every token in each block: kept, or computed."""
+def _columns(top: float, done: LoopPass, known: int) -> list[Row]:
+    """The keys and values of every token in each block: kept, computed, or again.
+
+    The first ``known`` columns were computed in an earlier pass, too.
+    """
+    inks = ["cache"] * done.reused + ["idle"] * (known - done.reused)
+    inks += ["new"] * (done.reused + done.computed - len(inks))
     return [
-        _cell(column, top + block, "cache" if column < reused else "new")
-        for column in range(reused + computed)
+        _cell(column, top + block, ink, _called(column, block, ink))
+        for column, ink in enumerate(inks)
         for block in range(BLOCKS)
     ]
+
+
+def _called(column: int, block: int, ink: str) -> str:
+    """The block's name in its first column, where no hatching crosses it."""
+    return "" if column or ink == "idle" else f"block {block + 1}"
 
 
 def _cell(x: int, y: float, ink: str, text: str = "") -> Row:

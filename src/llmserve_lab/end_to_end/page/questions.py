@@ -17,6 +17,7 @@ from llmserve_lab.running_example import PROMPT as PROMPT
 
 LLAMA = catalog.model("llama-3.1-8b")
 BIG = catalog.model("llama-3.1-70b")
+OTHER = example("Give dog the")
 REQUEST: dict[str, float] = {"prompt_len": PROMPT, "new_tokens": ANSWER}
 
 
@@ -38,9 +39,9 @@ predict_the = Question(
     name="end-to-end.predict-the",
     kind="predict",
     prompt=(
-        "The sentence has the word “the” twice. Both are the same token, so they have "
-        "the same vector and, in the first block, the same key (positions come later "
-        "on this page). To which of them does the last row, “ball”, give more weight?"
+        "The sentence has the word “the” twice: once before “dog”, once before “ball”. "
+        "We are in the first block, with the numbers of the table and nothing else. To "
+        "which “the” does the last row, “ball”, give more weight?"
     ),
     choices=("to the first", "to the second, its own article", "to both the same"),
     answer=_same_the,
@@ -162,10 +163,11 @@ per_token = Question(
 block = Question(
     name="end-to-end.block",
     prompt=(
-        f"{BIG.name}: d = {BIG.d_model}, {BIG.attention.n_heads} query heads, "
-        f"{int(block_of(BIG)['n_kv_heads'])} key–value heads, d_h = "
-        f"{BIG.attention.d_head}, SwiGLU with d_ff = {int(block_of(BIG)['d_ff'])}, "
-        "two RMSNorms of d gains each. How many parameters does one block have?"
+        f"{BIG.name}: rows {BIG.d_model:,} wide, {BIG.attention.n_heads} query heads "
+        f"and {int(block_of(BIG)['n_kv_heads'])} key–value heads of "
+        f"{BIG.attention.d_head} numbers, a SwiGLU that is "
+        f"{int(block_of(BIG)['d_ff']):,} wide inside, and two RMSNorms with a gain for "
+        "each number of a row. How many parameters does one block have?"
     ),
     answer=lambda: f.BLOCK_PARAMS.at(block_of(BIG)),
     unit="parameter/layer",
@@ -189,22 +191,23 @@ block = Question(
 dog = Question(
     name="end-to-end.dog",
     prompt=(
-        "The third row, “dog”, has the query (2, 3, 0, 0), and may look at “Give”, the "
-        "first “the” and itself. What attention weight does it give to “Give”?"
+        "With the matrices of this page, another text of three words: “Give dog the”, "
+        "without positions. The query of “dog” is (2, 3, 0, 0), as before. What "
+        "attention weight does “dog”, the second row, give to “Give”?"
     ),
-    answer=lambda: float(example().weights[2, 0]),
+    answer=lambda: float(OTHER.weights[1, 0]),
     rel_tol=0.02,
     hints=(
         Hint(
-            lambda: float(Looking(divided=False).weights()[2, 0]),
+            lambda: float(Looking(divided=False).of(OTHER)[1, 0]),
             "Divide the scores by 2 before the exponential function.",
         ),
         Hint(
-            lambda: float(Looking(masked=False).weights()[2, 0]),
-            "That looks at later rows as well.",
+            lambda: float(Looking(masked=False).of(OTHER)[1, 0]),
+            "That looks at a later row as well.",
         ),
     ),
-    why=lambda: f"It is {si(float(example().weights[2, 0]))}.",
+    why=lambda: f"It is {si(float(OTHER.weights[1, 0]))}.",
 )
 pairs = Question(
     name="end-to-end.pairs",

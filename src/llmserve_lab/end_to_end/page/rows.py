@@ -26,8 +26,12 @@ class Looking:
     turned: bool = False
 
     def weights(self) -> Array:
-        """How much each row looks at each one [n, n]."""
-        one = example().turned if self.turned else example()
+        """How much each row of the sentence looks at each one [n, n]."""
+        return self.of(example())
+
+    def of(self, one: Example) -> Array:
+        """How much each row of a text looks at each one [n, n]."""
+        one = one.turned if self.turned else one
         scores = one.products / (np.sqrt(one.key.shape[-1]) if self.divided else 1)
         if self.masked:
             scores[np.triu(np.ones(scores.shape, dtype=bool), 1)] = -np.inf
@@ -67,7 +71,7 @@ def attention_rows() -> StepFigure:
         ),
         logs={name: _log(one, way) for name, way in WAYS.items()},
         stills=((first, 1), (first, 2), (first, last)),
-        start=last,
+        start=one.words.index(" dog"),
         legend={"new": "the row that looks", "cache": "rows that it may look at"},
         counters=tuple(Counter(f"receives {name}") for name in FEATURES),
     )
@@ -85,11 +89,12 @@ def _log(one: Example, way: Looking) -> StepLog:
 
 
 def _numbers(weights: Array, i: int, seen: int) -> list[Row]:
-    """The weights of row i, each below its key."""
-    return [
+    """The weights of row i, each below its key; and what the box below them is."""
+    found = [
         {"x": j + 0.5, "y": 1.0, "text": f"{weights[i, j]:.2f}", **_alive(i)}
         for j in range(seen)
     ]
+    return [*found, {"x": i + 0.5, "y": 4.0, "text": "its query", **_alive(i)}]
 
 
 def _alive(i: int) -> Row:
@@ -99,7 +104,6 @@ def _alive(i: int) -> Row:
 def _names() -> list[Row]:
     return [
         {"x": 0.03, "y": -0.3, "text": "keys and values, weights below; wider is more"},
-        {"x": 0.03, "y": 4.0, "text": "query of this row"},
     ]
 
 
@@ -132,11 +136,16 @@ def _lines(weights: Array, i: int, seen: int) -> list[Row]:
 def _frame(one: Example, way: Looking, i: int) -> Frame:
     weights = way.weights()[i]
     word, most = one.words[i].strip(), int(weights.argmax())
-    hidden = "Later words are hidden from it." if way.masked else "No word is hidden."
-    said = (
-        f"“{word}” (row {i + 1}) looks most at “{one.words[most].strip()}”, "
-        f"with weight {weights[most]:.2f}. {hidden}"
+    looks = (
+        f"looks most at “{one.words[most].strip()}”, with weight {weights[most]:.2f}"
     )
+    if np.ptp(weights[: way.seen(i)]) == 0:
+        looks = f"looks at all words alike, with weight {weights[most]:.2f}"
+    later = len(one.words) - way.seen(i)
+    hidden = (
+        "Later words are hidden from it." if later else "No word is hidden from it."
+    )
+    said = f"“{word}” (row {i + 1}) {looks}. {hidden}"
     if way.seen(i) == 1:
         said = f"“{word}” is the first row: it can look only at itself."
     return Frame(said, tuple(f"{x:.2f}" for x in weights @ one.value))

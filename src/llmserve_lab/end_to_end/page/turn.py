@@ -12,38 +12,36 @@ from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.rope import rotate
 
 Row = dict[str, Any]
-LOGS = {"key at position 1": 1, "key at position 4": 4}
+DIALS = {1: 0.0, 4: 3.0}  # position of the key, and where its dial stands
 DISTANCES = tuple(range(6))
 START = 30.0  # degrees from the key to the query before either is turned
 STEP = float(np.degrees(1.0))  # the first pair of numbers turns a radian a position
-TABLES = ("arc", "arrows", "tips", "names", "left", "right")
-SIDES = 36  # of the polygon that stands for the circle
+TABLES = ("arc", "arrows", "tips", "names")
+SIDES = 24  # of the polygon that stands for the circle
 
 
 def turn() -> StepFigure:
-    """A key that stays and a query that moves on, both turned by their positions."""
-    first, second = LOGS
+    """A key that stays and a query that moves on, on a dial for each of two keys."""
+    circles = [row for at in DIALS.values() for row in _circle(at)]
     return StepFigure(
         name="rope",
-        title="Equal distance, equal angle",
+        title="Equal distance, equal angle, wherever the two stand",
         scene=Scene(
-            x=SceneAxis((-1.6, 1.6), shown=False),
-            y=SceneAxis((-1.22, 1.22), shown=False),
+            x=SceneAxis((-1.45, 4.45), shown=False),
+            y=SceneAxis((-1.75, 1.3), shown=False),
             marks=(
                 Links(table="circle", width="width", arrow=False),
                 Links(table="arc", width="width", arrow=False),
                 Links(table="arrows", arrow=False),
-                Nodes(table="tips", size=110),
+                Nodes(table="tips", size=60),
                 Labels(table="names"),
-                Labels(table="left", align="right"),
-                Labels(table="right", align="left"),
             ),
-            height=238,
-            width=312,
-            fixed={"circle": _bow(0.0, 360.0, lambda _turned: 1.0, "empty")},
+            height=165,
+            width=319,
+            fixed={"circle": circles},
         ),
-        logs={name: _log(key_at) for name, key_at in LOGS.items()},
-        stills=((first, 2), (second, 2), (first, 1)),
+        logs={"both": _log()},
+        stills=tuple(("both", distance) for distance in (0, 2, 5)),
         start=2,
         legend={"cache": "key", "new": "query", "other": "angle between them"},
         counters=(
@@ -59,66 +57,72 @@ def arrow(start: float, position: int) -> Array:
     return np.asarray(rotate(way, np.array([position]))[0, 0])
 
 
-def _log(key_at: int) -> StepLog:
+def _log() -> StepLog:
     frames, tables = list[Frame](), {name: list[Row]() for name in TABLES}
     for distance in DISTANCES:
         alive = {"since": distance, "until": distance + 1}
-        key, query = arrow(0.0, key_at), arrow(START, key_at + distance)
-        angle, score = START + distance * STEP, float(key @ query)
-        for rows in (_arrows(key, query, key_at, distance), _arc(key_at, angle)):
-            for name, found in rows.items():
-                tables[name] += [row | alive for row in found]
-        frames.append(_frame(key_at, distance, angle, score))
+        angle = START + distance * STEP
+        for key_at, across in DIALS.items():
+            key, query = arrow(0.0, key_at), arrow(START, key_at + distance)
+            found = _arrows(key, query, key_at, distance) | _arc(key_at, angle)
+            for name, rows in found.items():
+                tables[name] += [_beside(row, across) | alive for row in rows]
+        frames.append(_frame(distance, angle, float(key @ query)))
     return StepLog(tuple(frames), tables)
 
 
-def _frame(key_at: int, distance: int, angle: float, score: float) -> Frame:
-    query_at, product = key_at + distance, f"{score:.2f}".replace("-", "−")
+def _beside(row: Row, across: float) -> Row:
+    """The same mark on a dial that stands further to the right."""
+    return row | {way: round(row[way] + across, 3) for way in ("x", "x2") if way in row}
+
+
+def _circle(across: float) -> list[Row]:
+    return [_beside(row, across) for row in _bow(0.0, 360.0, lambda _: 1.0, "empty")]
+
+
+def _frame(distance: int, angle: float, score: float) -> Frame:
+    product = f"{score:.2f}".replace("-", "−")
+    keys = " and ".join(f"{key_at}" for key_at in DIALS)
+    queries = " and ".join(f"{key_at + distance}" for key_at in DIALS)
     said = (
-        f"Key at position {key_at}, query at position {query_at}: {angle:.1f}° between "
-        f"them, and the score is {product}."
+        f"Keys at positions {keys}, queries at {queries}: {angle:.1f}° between the two "
+        f"arrows on either dial, and the score is {product}."
     )
     sum_ = f"{START:.0f}° + {distance} × {STEP:.1f}° = {angle:.1f}°"
     return Frame(said, (sum_, product))
 
 
 def _arrows(key: Array, query: Array, key_at: int, distance: int) -> dict[str, Any]:
-    """Both arrows, their tips, and what they are called."""
-    ends = {
-        "cache": (key, f"key {key_at}"),
-        "new": (query, f"query {key_at + distance}"),
-    }
-    centre = {"x": 0, "y": 0}
+    """Both arrows, their tips, their positions beside them and below the dial."""
+    ends = {"cache": (key, key_at), "new": (query, key_at + distance)}
     places = {
         ink: {"x": round(float(at[0]), 3), "y": round(float(at[1]), 3)}
         for ink, (at, _) in ends.items()
     }
+    beside = [
+        {"x": 1.2 * at["x"], "y": 1.2 * at["y"], "text": f"{ends[ink][1]}"}
+        for ink, at in places.items()
+    ]
+    below = {
+        "x": 0,
+        "y": -1.6,
+        "text": f"key at {key_at}, query at {key_at + distance}",
+    }
     return {
         "arrows": [
-            {**centre, "x2": at["x"], "y2": at["y"], "ink": ink}
+            {"x": 0, "y": 0, "x2": at["x"], "y2": at["y"], "ink": ink}
             for ink, at in places.items()
         ],
         "tips": [{**at, "ink": ink, "text": ""} for ink, at in places.items()],
-        **{
-            side: [
-                {"x": 1.1 * at["x"], "y": 1.12 * at["y"], "text": ends[ink][1]}
-                for ink, at in places.items()
-                if (at["x"] >= 0) == (side == "right")
-            ]
-            for side in ("left", "right")
-        },
+        "names": [*beside, below],
     }
 
 
 def _arc(key_at: int, angle: float) -> dict[str, Any]:
-    """The way from the key round to the query, and the angle beside its middle."""
+    """The way from the key round to the query; it winds outwards."""
     start = key_at * STEP
-    middle = np.radians(start + angle / 2)
-    label = {"x": 0.74 * np.cos(middle), "y": 0.74 * np.sin(middle)}
-    text = {name: round(float(at), 3) for name, at in label.items()}
     return {
-        "arc": _bow(start, start + angle, lambda turned: 0.4 + turned / 4000, "other"),
-        "names": [{**text, "text": f"{angle:.1f}°"}],
+        "arc": _bow(start, start + angle, lambda turned: 0.4 + turned / 4000, "other")
     }
 
 

@@ -25,6 +25,7 @@ BANDS = ("text", "tokens", "ids", "vectors", "block 1", "block 2", "logits", "sa
 FIRST, WIDE = 1.7, 1.64  # where the tokens' columns begin, and their width
 LLAMA = "llama-3.1-8b"
 IDS, SEAM = BANDS.index("ids"), 0.9
+SHOWN = 1  # of the numbers of a row: the one whose rounded values differ
 
 
 def way() -> StepFigure:
@@ -46,7 +47,7 @@ def way() -> StepFigure:
         ),
         logs={"pass": StepLog(frames, {"cells": rows})},
         stills=(("pass", 3), ("pass", 6), ("pass", 8)),
-        start=BANDS.index("block 1"),
+        start=len(BANDS),
         legend={
             "new": "this station",
             "other": "stations before",
@@ -96,7 +97,7 @@ def _texts() -> dict[str, list[str]]:
         "ids": [f"{token:,}" for token in tokens.encode(PROMPT)],
     }
     for band in ("vectors", "block 1", "block 2"):
-        shown[band] = [_short(row[0]) for row in found[band]]
+        shown[band] = [_short(row[SHOWN]) for row in found[band]]
     shown["logits"] = [_short(row.max()) for row in found["logits"]]
     return shown
 

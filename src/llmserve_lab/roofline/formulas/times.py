@@ -11,8 +11,10 @@ from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.formulas.limits import ROOFLINE
 from llmserve_lab.roofline.formulas.work import (
     ARTICLE,
+    ATTN_FLOPS,
     ITERATION_FLOPS,
     KV_READ_BYTES,
+    LINEAR_FLOPS,
     WEIGHT_BYTES,
 )
 
@@ -20,7 +22,10 @@ __all__ = [
     "COMPUTE_S",
     "ITERATIONS_PER_S",
     "ITERATION_S",
+    "ITERATION_S_APART",
     "KV_S",
+    "LINEAR_S",
+    "PAIRS_S",
     "WEIGHTS_S",
 ]
 
@@ -56,7 +61,43 @@ ITERATION_S = Formula(
     uses=(COMPUTE_S, WEIGHTS_S, KV_S),
     title="Time of one iteration",
     source=ROOFLINE,
-    holds="computing and reading overlap completely; launch overheads are not counted",
+    holds=(
+        "computing and reading overlap completely, across kernels, too; launch "
+        "overheads are not counted"
+    ),
+)
+LINEAR_S = Formula(
+    result=q.linear_s,
+    expr=lambda linear_flops, peak_flops, eff_compute: (
+        linear_flops / (peak_flops * eff_compute)
+    ),
+    uses=(LINEAR_FLOPS,),
+    variant="apart",
+    title="Time to compute the products",
+    source=ROOFLINE,
+    holds="memory keeps up",
+)
+PAIRS_S = Formula(
+    result=q.pairs_s,
+    expr=lambda attn_flops, peak_flops, eff_compute: (
+        attn_flops / (peak_flops * eff_compute)
+    ),
+    uses=(ATTN_FLOPS,),
+    variant="apart",
+    title="Time to compute attention",
+    source=ROOFLINE,
+    holds="memory keeps up",
+)
+ITERATION_S_APART = Formula(
+    result=q.iteration_s,
+    expr=lambda linear_s, weights_s, pairs_s, kv_s: (
+        maximum(linear_s, weights_s) + maximum(pairs_s, kv_s)
+    ),
+    uses=(LINEAR_S, WEIGHTS_S, PAIRS_S, KV_S),
+    variant="apart",
+    title="Time of one iteration, products and attention one after the other",
+    source=f"{ROOFLINE}, applied to each of the two kernels",
+    holds="computing and reading overlap inside a kernel, kernels do not overlap",
 )
 ITERATIONS_PER_S = Formula(
     result=q.iterations_per_s,

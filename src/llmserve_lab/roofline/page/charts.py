@@ -15,7 +15,7 @@ from llmserve_lab.page.live.bound import (
     landmarks,
 )
 from llmserve_lab.page.live.marks import by_ink
-from llmserve_lab.page.palette import GREY, MEANINGS, Ink, series
+from llmserve_lab.page.palette import GREY, MEANINGS, NARROW, Ink, series
 from llmserve_lab.roofline import formulas as f
 
 PHASES = Cases(
@@ -152,24 +152,34 @@ def _points() -> list[Any]:
 
 
 def iteration_time() -> Any:
-    """For each phase a bar of reading (weights, then cache) and a bar of computing."""
+    """For each phase a bar of reading and one of computing: products, then attention.
+
+    Attention begins when the slower side of the products has ended.
+    """
     from llmserve_lab.extras import altair as alt
 
     layers, inks = [], dict[str, Ink]()
     for phase in PHASES.cases:
-        weights, cache, compute = bars = Marks(
+        bars = Marks(
             BoundMark("read weights", q.weights_s, MEANINGS["weights"]),
-            BoundMark("read cache", q.kv_s, MEANINGS["cache"], phase.signal(q.kv_s)),
-            BoundMark(
-                "compute", q.compute_s, MEANINGS["compute"], phase.signal(q.compute_s)
+            *(
+                BoundMark(name, quantity, ink, phase.signal(quantity))
+                for name, quantity, ink in (
+                    ("read cache", q.kv_s, MEANINGS["cache"]),
+                    ("compute products", q.linear_s, MEANINGS["compute"]),
+                    ("compute attention", q.pairs_s, MEANINGS["other"]),
+                )
             ),
         )
-        read = weights.read(TIME)
-        spans = {
-            weights.name: ("0", read),
-            cache.name: (read, f"{read} + {cache.read(TIME)}"),
-            compute.name: ("0", compute.read(TIME)),
-        }
+        weights, cache, products, attention = (bar.read(TIME) for bar in bars)
+        then = f"max({weights}, {products})"  # attention begins
+        ends = (
+            ("0", weights),
+            (then, f"{then} + {cache}"),
+            ("0", products),
+            (then, f"{then} + {attention}"),
+        )
+        spans = {bar.name: span for bar, span in zip(bars, ends, strict=True)}
         gone = FULL if phase.name == "decode" else TOO_LARGE
         layers += [
             alt.Chart(alt.Data(values=[_lane(phase, name)]))
@@ -184,24 +194,30 @@ def iteration_time() -> Any:
         y=alt.Y(
             "lane", type="nominal", sort=None, title=None, axis=alt.Axis(minExtent=104)
         ),
-        color=by_ink("kind", inks)["color"],
+        color=by_ink("kind", inks)["color"].legend(
+            columns=alt.ExprRef(f"width < {NARROW} ? 1 : 4")  # beside the axis' names
+        ),
         opacity=alt.Opacity("seen", type="quantitative", scale=None),
     )
     return alt.layer(bars_only, *_lasts())
 
 
 def _lasts() -> list[Any]:
-    """At the end of each phase's longer bar: how long its iteration lasts."""
+    """Where each phase's last bar ends: how long its iteration lasts."""
     from llmserve_lab.extras import altair as alt
 
     rows = [{"phase": phase.name} for phase in PHASES.cases]
     lasts = PHASES.reads(TIME, q.iteration_s)
-    computes = PHASES.reads(TIME, q.compute_s)
+    pairs, caches, products = (
+        PHASES.reads(TIME, each) for each in (q.pairs_s, q.kv_s, q.linear_s)
+    )
+    # Attention's longer side ends last, or nothing is computed after the weights.
+    read = f"{pairs} < {caches} || {products} + {pairs} < {TIME.reads(q.weights_s)}"
     ends = (
         alt.Chart(alt.Data(values=rows))
-        .transform_calculate(start=lasts, room=f"1.35 * ({lasts})", computes=computes)
+        .transform_calculate(start=lasts, room=f"1.35 * ({lasts})")
         .transform_calculate(
-            longer="datum.computes < datum.start ? 'read' : 'compute'",
+            longer=f"({read}) ? 'read' : 'compute'",
             says="format(datum.start, '.3r') + ' ms'",
         )
         .transform_calculate(lane="datum.phase + ': ' + datum.longer")

@@ -20,7 +20,7 @@ CONTEXT = QuantityAxis(
 MIDDLE = 1500  # tokens: right of it a name stands on the left of its point
 NAMED: dict[str, Any] = {"fontWeight": "bold", "color": GREY.css, "clip": True}
 BESIDE: Any = (("<=", "left", 10), (">", "right", -8))
-NAMES_AT = {1.0: 0.75, 8.0: 0.75}  # shares of a line, where no point comes
+NAMES_AT = {1.0: 0.75, 8.0: 0.25}  # shares of a line, where no point comes
 EIGHT = 8.0  # up to this batch a line is flat or rises: its name stands above it
 
 

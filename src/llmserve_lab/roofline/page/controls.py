@@ -16,7 +16,7 @@ from llmserve_lab.catalog import (
 )
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Lookup, Slider
-from llmserve_lab.roofline.machine import MEAN_CONTEXT
+from llmserve_lab.roofline.machine import MEAN_CONTEXT, prompt_params
 from llmserve_lab.running_example import MODEL, PROMPT
 
 FORMATS = ("bf16", "fp8")
@@ -36,10 +36,11 @@ STOPS = {
 
 def model_choice(
     models: tuple[ModelShape, ...] = SERVED,
-) -> tuple[Choice, Lookup, Lookup, Lookup]:
+) -> tuple[Choice | Lookup, ...]:
     """A choice of model; its κ and its weights depend on the precision, too.
 
-    ``weight_bytes`` are those that an iteration reads, ``stored_bytes`` those held.
+    ``weight_bytes`` are those that an iteration reads, ``stored_bytes`` those held;
+    ``prompt_params`` are multiplied with a row of a prompt.
     """
     works = [workload(model) for model in models]
     names = ("params_active", "attn_flops_per_pair")
@@ -48,8 +49,10 @@ def model_choice(
     choice = Choice("model", "Model", options, options[0], sizes)
     read = tuple(float(model.params_read) for model in models)
     stored = tuple(float(model.params_total) for model in models)
+    prompts = tuple(float(prompt_params(model)) for model in models)
     return (
         choice,
+        Lookup("prompt_params", ("model",), prompts, "parameter"),
         kv_lookup("kv_bytes_per_token", models, "model"),
         _weights("weight_bytes", read),
         _weights("stored_bytes", stored),
@@ -109,6 +112,7 @@ def precision_choice(
         weights("weight_bytes", float(shape.params_read)),
         weights("stored_bytes", float(shape.params_total)),
         *constants(
+            prompt_params=float(prompt_params(shape)),
             params_active=work["params_active"],
             attn_flops_per_pair=work["attn_flops_per_pair"],
             hbm_bw=gpu.hbm_bw,

@@ -25,7 +25,11 @@ from llmserve_lab.running_example import PROMPT, device, ideal, model
 
 READ: dict[str, Value] = {"weight_bytes": "weight_bytes"}
 DECODE: dict[str, Value] = {"chunk": 1.0, **READ}
-PREFILL: dict[str, Value] = {"batch": 1.0, "context": 0.0, **READ}
+PROMPT_SIZE: dict[str, Value] = {
+    **{"batch": 1.0, "context": 0.0},
+    **{"params_active": "prompt_params"},
+}
+PREFILL: dict[str, Value] = {**PROMPT_SIZE, **READ}
 HELD = Verdict(
     "held",
     "On one GPU, weights and cache",
@@ -145,7 +149,7 @@ def iteration_time() -> LiveFigure:
     sizes = {"batch": float(BATCH), "context": float(MEAN_CONTEXT)}
     return LiveFigure(
         name="iteration-time",
-        title="An iteration lasts as long as the longer of its two bars",
+        title="Products, then attention: each lasts as long as the longer of its bars",
         chart=charts.iteration_time,
         controls=(
             *sliders(**sizes, chunk=float(PROMPT)),
@@ -155,12 +159,16 @@ def iteration_time() -> LiveFigure:
         derived={
             "weights_s": Bound(f.WEIGHTS_S, **READ),
             "decode_kv_s": f.KV_S,
-            "decode_compute_s": Bound(f.COMPUTE_S, chunk=1.0),
+            "decode_linear_s": Bound(f.LINEAR_S, chunk=1.0),
+            "decode_pairs_s": Bound(f.PAIRS_S, chunk=1.0),
             "prefill_kv_s": Bound(f.KV_S, batch=1.0, context=0.0),
-            "prefill_compute_s": Bound(f.COMPUTE_S, batch=1.0, context=0.0),
+            "prefill_linear_s": Bound(
+                f.LINEAR_S, batch=1.0, params_active="prompt_params"
+            ),
+            "prefill_pairs_s": Bound(f.PAIRS_S, batch=1.0, context=0.0),
             "held_bytes": STORED,
-            "decode_iteration_s": Bound(f.ITERATION_S, **DECODE),
-            "prefill_iteration_s": Bound(f.ITERATION_S, **PREFILL),
+            "decode_iteration_s": Bound(f.ITERATION_S_APART, **DECODE),
+            "prefill_iteration_s": Bound(f.ITERATION_S_APART, **PREFILL),
         },
         readouts=(
             Readout("weights_s", "Read the weights"),

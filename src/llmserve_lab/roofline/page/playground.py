@@ -17,14 +17,20 @@ from llmserve_lab.catalog import (
 from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.machine import BATCH, MEAN_CONTEXT
+from llmserve_lab.roofline.machine import BATCH, MEAN_CONTEXT, prompt_params
 from llmserve_lab.roofline.page.stills import roof
 from llmserve_lab.running_example import PROMPT, model, share
 
 SHAPES = {model.name: model for model in MODELS.values()}
 MACHINES = {each.name: each for each in ACCELERATORS.values() if each.disclosed}
 REACHED = {each.name: each for each in (*EFFICIENCIES.values(), share())}
-STEPS = (f.ITERATION_BYTES, f.ITERATION_FLOPS, f.INTENSITY, f.RIDGE, f.ITERATION_S)
+STEPS = (
+    f.ITERATION_BYTES,
+    f.ITERATION_FLOPS,
+    f.INTENSITY,
+    f.RIDGE,
+    f.ITERATION_S_APART,
+)
 
 
 def bench() -> Bench:
@@ -68,7 +74,7 @@ def settings(
     phases: dict[str, dict[str, Given]] = {
         "decode": workload(shape, precision=precision) | {"batch": batch, "chunk": 1},
         "prefill": workload(shape, precision=precision, absorbed=False)
-        | {"batch": 1, "chunk": chunk},
+        | {"batch": 1, "chunk": chunk, "params_active": prompt_params(shape)},
     }
     title = f"{shape.name} on {device.name}, {precision}"
     cached = {"decode": context, "prefill": 0}

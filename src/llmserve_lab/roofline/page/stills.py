@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import sqrt
 from typing import Any
 
@@ -28,7 +29,7 @@ TERM_INKS = {
     "read weights": MEANINGS["weights"],
     "read cache": MEANINGS["cache"],
     "compute, not hidden": MEANINGS["compute"],
-    "launches": MEANINGS["other"],
+    "launches and gaps": MEANINGS["other"],
     "scheduling": MEANINGS["empty"],
 }
 TOTALS = (1, 8, 32, 128)  # requests above which the whole time is written
@@ -43,7 +44,8 @@ def hierarchy(accelerator: Accelerator, shape: ModelShape) -> StaticFigure:
     """
     from llmserve_lab.extras import pyplot as plt
 
-    levels = accelerator.levels()
+    *upper, hbm = accelerator.levels()
+    levels = (*upper, replace(hbm, bytes=accelerator.usable_bytes))
     high = BOX[1] + STEP * len(levels)
     figure, axes = plt.subplots(figsize=(WIDEST + 2 * LEFT, high))
     axes.set_axis_off()
@@ -141,7 +143,7 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     full = most_that_fit(context)
-    batches = np.unique(np.geomspace(1, full, 60).round().astype(int))
+    batches = np.unique(np.geomspace(1, full, 18).round().astype(int))
     parts = [terms(int(batch), context) for batch in batches]
     whole = [sum(part.values()) for part in parts]
     stacked = [
@@ -174,7 +176,7 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
     return StaticFigure.of(
         figure,
         name="roofline.served",
-        title="A small batch waits for weights and launches, a large one for caches",
+        title="A small batch waits for weights, a large one for caches",
         sentence=(
             f"{model().name} on one {device().name}, {context:,} tokens in cache for "
             f"each request, as served (fitted); the numbers at the top are the whole "

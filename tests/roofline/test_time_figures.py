@@ -1,0 +1,52 @@
+"""The figures of time: bars of an iteration, and tokens for all against each."""
+
+from dataclasses import replace
+
+import pytest
+
+from llmserve_lab.roofline import measured
+from llmserve_lab.roofline.iteration_count import walk
+from llmserve_lab.roofline.machine import bound_s, prompt_params
+from llmserve_lab.roofline.page import figures, measured_roof
+from llmserve_lab.running_example import device, model
+
+H100, LLAMA = device(), model()
+
+
+def test_the_bars_of_an_iteration_add_up() -> None:
+    known = figures.iteration_time().values(batch=64.0, context=8192.0)
+    reading = known["weights_s"] + known["decode_kv_s"]
+    assert known["decode_iteration_s"] == pytest.approx(reading)
+    assert known["decode_linear_s"] < known["weights_s"]
+    assert known["decode_pairs_s"] < known["decode_kv_s"]
+    computing = known["prefill_linear_s"] + known["prefill_pairs_s"]
+    assert known["prefill_iteration_s"] == pytest.approx(computing)
+    assert known["prefill_linear_s"] > known["weights_s"] and known["prefill_kv_s"] == 0
+    large = figures.iteration_time().values(batch=512.0, context=128.0)
+    assert large["decode_linear_s"] > large["weights_s"]
+    assert large["decode_iteration_s"] == pytest.approx(
+        large["decode_linear_s"] + large["decode_kv_s"]
+    )
+
+
+def test_a_prompt_skips_the_lm_head_but_for_its_last_row() -> None:
+    known = figures.iteration_time().values(chunk=1000.0)
+    bill = walk(LLAMA, batch=1, context=0, chunk=1000, last_scored=True)
+    computing = (bill.linear_flops + bill.attn_flops) / float(H100.peak("bf16"))
+    assert known["prefill_iteration_s"] == pytest.approx(computing, rel=1e-3)
+    assert known["prefill_iteration_s"] == pytest.approx(14.4e-3, abs=5e-5)
+    tied = replace(LLAMA, tied=True)
+    assert prompt_params(tied) == prompt_params(LLAMA)
+
+
+def test_the_trade_states_the_ends_of_its_lines() -> None:
+    picture = measured_roof.trade()
+    assert "478 requests get 17,179 tokens a second" in picture.sentence
+    assert "measured servers run 8 to 128 requests" in picture.sentence
+    batches = [1, 8, 32, 104, 294, 296, 478]
+    rates = [batch / bound_s(batch) for batch in batches]
+    assert rates == sorted(rates)  # more for all
+    assert rates[-1] == pytest.approx(rates[-2], rel=1e-3)  # from the ridge on no more
+    assert [bound_s(b) for b in batches] == sorted(bound_s(b) for b in batches)
+    for each in measured.served():
+        assert each.row.clients / each.row.tpot_s < each.row.clients / each.bound.value
