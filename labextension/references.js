@@ -120,6 +120,21 @@ window.llmserveReferences = {
 "scaling_chapter"
 ]
 },
+"quantization-": {
+"letter": "Q",
+"keys": [
+"xiao2022smoothquant",
+"frantar2022gptq",
+"liu2024kivi",
+"xiao2023streaming",
+"li2024snapkv",
+"vllmfp8",
+"kurtic2024bf16",
+"nvidia2025nvfp4",
+"castro2025microscaling",
+"scaling_chapter"
+]
+},
 "roofline-": {
 "letter": "R",
 "keys": [
@@ -248,6 +263,15 @@ window.llmserveReferences = {
 "korthikanti2022": "Vijay Korthikanti, Jared Casper, Sangkug Lym, and others\\. Reducing activation recomputation in large transformer models\\. 2022\\. URL: [https://arxiv\\.org/abs/2205\\.05198](https://arxiv.org/abs/2205.05198)\\.",
 "nvidia2024pipeline": "NVIDIA\\. Boosting Llama 3\\.1 405B throughput by another 1\\.5x on NVIDIA H200 tensor core GPUs and NVLink switch\\. 2024\\. read as reported by Blockchain\\.News, 2024\\-10\\-11\\. URL: [https://developer\\.nvidia\\.com/blog/boosting\\-llama\\-3\\-1\\-405b\\-throughput\\-by\\-another\\-1\\-5x\\-on\\-nvidia\\-h200\\-tensor\\-core\\-gpus\\-and\\-nvlink\\-switch/](https://developer.nvidia.com/blog/boosting-llama-3-1-405b-throughput-by-another-1-5x-on-nvidia-h200-tensor-core-gpus-and-nvlink-switch/)\\.",
 "article00": "Roadmap\\. Article 00 of the series of learning notes on how language models are served; the text that was read names no author and no address\\.",
+"xiao2022smoothquant": "Guangxuan Xiao, Ji Lin, Mickael Seznec, Hao Wu, Julien Demouth, and Song Han\\. SmoothQuant: accurate and efficient post\\-training quantization for large language models\\. 2022\\. URL: [https://arxiv\\.org/abs/2211\\.10438](https://arxiv.org/abs/2211.10438), [arXiv:2211\\.10438](https://arxiv.org/abs/2211.10438)\\.",
+"frantar2022gptq": "Elias Frantar, Saleh Ashkboos, Torsten Hoefler, and Dan Alistarh\\. GPTQ: accurate post\\-training quantization for generative pre\\-trained transformers\\. 2022\\. URL: [https://arxiv\\.org/abs/2210\\.17323](https://arxiv.org/abs/2210.17323), [arXiv:2210\\.17323](https://arxiv.org/abs/2210.17323)\\.",
+"liu2024kivi": "Zirui Liu, Jiayi Yuan, Hongye Jin, and others\\. KIVI: a tuning\\-free asymmetric 2bit quantization for KV cache\\. 2024\\. URL: [https://arxiv\\.org/abs/2402\\.02750](https://arxiv.org/abs/2402.02750), [arXiv:2402\\.02750](https://arxiv.org/abs/2402.02750)\\.",
+"xiao2023streaming": "Guangxuan Xiao, Yuandong Tian, Beidi Chen, Song Han, and Mike Lewis\\. Efficient streaming language models with attention sinks\\. 2023\\. URL: [https://arxiv\\.org/abs/2309\\.17453](https://arxiv.org/abs/2309.17453), [arXiv:2309\\.17453](https://arxiv.org/abs/2309.17453)\\.",
+"li2024snapkv": "Yuhong Li, Yingbing Huang, Bowen Yang, and others\\. SnapKV: LLM knows what you are looking for before generation\\. 2024\\. URL: [https://arxiv\\.org/abs/2404\\.14469](https://arxiv.org/abs/2404.14469), [arXiv:2404\\.14469](https://arxiv.org/abs/2404.14469)\\.",
+"vllmfp8": "vLLM Team\\. FP8 W8A8\\. vLLM documentation\\. URL: [https://docs\\.vllm\\.ai/en/stable/features/quantization/fp8/](https://docs.vllm.ai/en/stable/features/quantization/fp8/)\\.",
+"kurtic2024bf16": "Eldar Kurtic, Alexandre Marques, Shubhra Pandit, Mark Kurtz, and Dan Alistarh\\. \u201cGive me BF16 or give me death\u201d? accuracy\\-performance trade\\-offs in LLM quantization\\. 2024\\. URL: [https://arxiv\\.org/abs/2411\\.02355](https://arxiv.org/abs/2411.02355), [arXiv:2411\\.02355](https://arxiv.org/abs/2411.02355)\\.",
+"nvidia2025nvfp4": "Eduardo Alvarez, Omri Almog, Eric Chung, and others\\. Introducing NVFP4 for efficient and accurate low\\-precision inference\\. NVIDIA technical blog, 2025\\. URL: [https://developer\\.nvidia\\.com/blog/introducing\\-nvfp4\\-for\\-efficient\\-and\\-accurate\\-low\\-precision\\-inference](https://developer.nvidia.com/blog/introducing-nvfp4-for-efficient-and-accurate-low-precision-inference)\\.",
+"castro2025microscaling": "Roberto L\\. Castro, Vage Egiazarian, and others\\. Bridging the gap between promise and performance for microscaling FP4 quantization\\. 2025\\. URL: [https://arxiv\\.org/abs/2509\\.23202](https://arxiv.org/abs/2509.23202), [arXiv:2509\\.23202](https://arxiv.org/abs/2509.23202)\\.",
 "williams2009roofline": "Samuel Williams, Andrew Waterman, and David Patterson\\. Roofline: an insightful visual performance model for multicore architectures\\. *Communications of the ACM*, 52\\(4\\):65\u201376, 2009\\. [doi:10\\.1145/1498765\\.1498785](https://doi.org/10.1145/1498765.1498785)\\.",
 "he2022brrrr": "Horace He\\. Making deep learning go brrrr from first principles\\. 2022\\. URL: [https://horace\\.io/brrr\\_intro\\.html](https://horace.io/brrr_intro.html)\\.",
 "agarwal2023inference": "Megha Agarwal and others\\. LLM inference performance engineering: best practices\\. Databricks blog, October, 2023\\. URL: [https://www\\.databricks\\.com/blog/llm\\-inference\\-performance\\-engineering\\-best\\-practices](https://www.databricks.com/blog/llm-inference-performance-engineering-best-practices)\\.",
