@@ -32,6 +32,7 @@ WORDS = (
 BEST_FIRST = (*WORDS[-2::-1], WORDS[-1])
 SYMBOLS = {verdict.value: verdict.symbol for verdict in Ruling}
 SYMBOLS |= dict.fromkeys((OFF, FALSE), Ruling.WRONG.symbol)
+SHORT = SYMBOLS | {OFF: "✗ off", FALSE: "✗ false"}  # headings of narrow columns
 MEANINGS = {
     OFF: "a number of the source is not what comes out, and no reading gives it",
     FALSE: "what the source says in words or letters does not hold",
@@ -53,7 +54,7 @@ def shown_as(word: str) -> str:
 
 def verdict_summary() -> Table:
     """Table of sources by verdict: how many claims there are, and how they fare."""
-    columns = ("source", "claims", *map(shown_as, BEST_FIRST))
+    columns = ("source", "claims", *(SHORT[word] for word in BEST_FIRST))
     counts = {name: _counted(name) for name in recorded()}
     counts["all"] = tuple(map(sum, zip(*counts.values(), strict=True)))
     rows: list[tuple[Cell, ...]] = [(name, *row) for name, row in counts.items()]
@@ -73,9 +74,9 @@ def verdict_legend() -> Table:
 
 def source_legend() -> Table:
     """Table of the sources: the prefix of their claims, title, number of claims."""
-    columns = ("claims", "source", "title", "how many")
+    columns = ("prefix", "source", "title", "claims")
     rows = [
-        (f"{each.prefix}-01 …", each.name, each.title, CLAIM_COUNTS[each.name])
+        (f"{each.prefix}-", each.name, each.title, CLAIM_COUNTS[each.name])
         for each in ALL
     ]
     return Table("The sources, and how their claims are named", columns, rows)

@@ -212,8 +212,8 @@ CLAIMS = (
     Claim(
         id="06-46",
         section="§7",
-        says="Orders of magnitude that the price of a transfer ranges over",
-        parts=(Number("2 orders", "dimensionless", orders, "nearly"),),
+        says="The price of a transfer ranges over nearly so many orders of magnitude",
+        parts=(Number("2 orders", "dimensionless", orders),),
         verdict=Ruling.WRONG,
         why=lambda: (
             f"NVLink is {plain(10 ** orders())} times as fast as one port of HDR, "
