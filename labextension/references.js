@@ -95,6 +95,13 @@ window.llmserveReferences = {
 "inferencex2026"
 ]
 },
+"kv-": {
+"letter": "K",
+"keys": [
+"kwon2023vllm",
+"patel2024splitwise"
+]
+},
 "moe-": {
 "letter": "M",
 "keys": [

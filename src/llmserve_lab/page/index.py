@@ -31,6 +31,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "flash_attention": ("flash_attention",),
         "varlen_batching": ("varlen",),
         "continuous_batching": ("continuous_batching",),
+        "kv_memory": ("kv_memory",),
         "speculative_decoding": ("speculative",),
         "quantization": ("quantization",),
         "tensor_parallel": ("cluster", "tensor_parallel"),
