@@ -45,7 +45,7 @@ def looked_at() -> StaticFigure:
     """Length-biased sampling: what one slot holds, step by step, and what looks see."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.4, 2.5))
+    figure, axes = plt.subplots(figsize=(4.4, 2.2))
     step, order = 0, (0, 1, 1, 0, 0, 1)
     for kind in order:
         prompt, steps = KINDS[kind]
@@ -98,7 +98,7 @@ def slowest() -> StaticFigure:
     """Distribution of the largest of r loads, for one, eight and thirty-two."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.4, 2.5))
+    figure, axes = plt.subplots(figsize=(4.4, 2.2))
     means = {}
     for ink, ratio, place in zip(SERIES, (1, 8, 32), (0.92, 1.03, 1.17), strict=False):
         found = slowest_loads(ratio)
@@ -133,7 +133,7 @@ def two_and_three() -> StaticFigure:
     """Two whole rounds of two and of three batches in flight, one below the other."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, both = plt.subplots(2, 1, figsize=(5.6, 3.9), sharex=True)
+    figure, both = plt.subplots(2, 1, figsize=(5.6, 3.1), sharex=True)
     lanes, names = (0, 1, 2, 4), ("A1", "A2", "A3", "FFN")
     said = []
     for axes, n_batches in zip(both, going_round.FLIGHTS.values(), strict=True):

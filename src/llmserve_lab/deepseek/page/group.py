@@ -219,16 +219,15 @@ def opening() -> Table:
             raise ValueError(f"ep must keep {twice_s()} s per token, got {ep}")
         rate_ = _ranged(fast.tokens_per_s, fast.band)
         rows.append((f"{ep}", f"{fits}", f"{user:.1f}", made, rate_))
-    columns = (
-        "GPUs",
-        "requests that fit",
-        f"{MANY} requests: a user sees",
-        "a GPU makes",
-        f"{1 / twice_s():.1f} for a user: a GPU makes",
+    fast_user = f"{1 / twice_s():.1f}"
+    columns = ("GPUs", "fit", "user sees", "GPU makes", f"GPU makes at {fast_user}")
+    caption = f"{MANY} requests on a GPU, then {fast_user} tokens/s for each user"
+    notes = (
+        f"H100s, caches of {CONTEXT:,} tokens; all rates in tokens/s. In brackets: "
+        "where the measured rate would lie, if steps err as on the nearest runs",
+        "fit: requests, at most",
     )
-    caption = f"H100s, caches of {CONTEXT:,} tokens; rates in tokens/s"
-    note = "in brackets: where the measured rate would lie, as the nearest runs err"
-    return Table(caption, columns, rows, [note])
+    return Table(caption, columns, rows, notes)
 
 
 def csv_lines() -> list[str]:

@@ -47,19 +47,19 @@ def cached_of_a_token() -> StaticFigure:
     spec, grouped = latent(), MODELS["llama-3-70b"].attention
     kv_heads: int = getattr(grouped, "n_kv_heads")  # noqa: B009
     wide, narrow = spec.d_head + spec.d_v, spec.d_latent + spec.d_rope
-    figure, axes = plt.subplots(figsize=(4.4, 3.6))
+    figure, axes = plt.subplots(figsize=(4.8, 3.0))
     blocks = (
         (0, wide, spec.n_heads, GREY, f"keys and values of all {spec.n_heads} heads"),
-        (wide + 60, wide, kv_heads, GREY, f"of {kv_heads} heads (as Llama 70B)"),
-        (2 * wide + 120, narrow, 1, GREEN, "one latent, one rotary key"),
+        (wide + 110, wide, kv_heads, GREY, f"of {kv_heads} heads (as Llama 70B)"),
+        (2 * wide + 220, narrow, 1, GREEN, "one latent, one rotary key"),
     )
     for x, width, height, ink, words in blocks:
         axes.bar(x + width / 2, height, width, color=ink.light)
         size = f"{height} × {width}"
         text = f"{words}\n{size} = {height * width:,} numbers"
         axes.text(x + width / 2, -8, _lines(text), ha="center", va="top", fontsize=9.5)
-    axes.set_xlim(-20, 2 * wide + 140 + narrow)
-    axes.set_ylim(-88, spec.n_heads + 2)
+    axes.set_xlim(-40, 2 * wide + 240 + narrow)
+    axes.set_ylim(-95, spec.n_heads + 2)
     axes.set_axis_off()
     return StaticFigure.of(
         figure,
