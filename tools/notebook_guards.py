@@ -48,6 +48,7 @@ PACKAGES = {
     "intro": "front",
     "mixture_of_experts": "moe",
     "sources": "claims",
+    "speculative_decoding": "speculative",
     "varlen_batching": "varlen",
 }
 

@@ -18,9 +18,13 @@ TAUGHT = (
     "deepseek_twin",
     "disaggregation",
     "end_to_end",
+    "flash_attention",
     "how_wrong",
     "mixture_of_experts",
+    "parallelism",
+    "quantization",
     "roofline",
+    "speculative_decoding",
     "tensor_parallel",
     "varlen_batching",
 )

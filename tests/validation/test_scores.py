@@ -104,7 +104,7 @@ def test_a_band_covers_most_of_what_was_measured() -> None:
         found = band("tpot", Setting.of(dense_rows()[place]))
         assert isinstance(found, Band) and found.n == 60
         inside += found.low <= measured[place] <= found.high
-    assert 0.8 < inside / len(chosen) < 0.99
+    assert inside / len(chosen) > 0.95
 
 
 def test_a_band_says_of_what_rows_it_is() -> None:

@@ -11,7 +11,7 @@ from llmserve_lab.formula.origin import Computed
 from llmserve_lab.roofline.formulas import LINEAR_FLOPS
 from llmserve_lab.running_example import PROMPT, cost, setting
 from llmserve_lab.running_example import band as example_band
-from llmserve_lab.validation import Band, Setting, Unmeasured, band, dense_rows
+from llmserve_lab.validation import Band, Setting, Unmeasured, dense_rows, spread
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.prediction import Kind
 
@@ -109,12 +109,12 @@ def prompt_runs() -> Setting:
 
 
 def prompt_band() -> Band:
-    """Errors of the time to first token on those runs.
+    """Errors of the time to first token on those runs, the middle nine tenths.
 
     Raises:
         LookupError: nothing like them was measured.
     """
-    found = band("ttft", prompt_runs())
+    found = spread("ttft", prompt_runs())
     if not isinstance(found, Band):
         raise LookupError(f"runs must be measured ones, got {found.reason}")
     return found

@@ -33,9 +33,11 @@ from llmserve_lab.engine.scheduler.prefix_cache import PrefixCache
 from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.engine.scheduler.state import BatchState
 from llmserve_lab.engine.simulate import simulate
+from llmserve_lab.engine.speculation import Acceptance, Speculation
 from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
 
 __all__ = [
+    "Acceptance",
     "BatchState",
     "Chunked",
     "ChunkedWithin",
@@ -60,6 +62,7 @@ __all__ = [
     "RequestEvent",
     "ScheduledTokens",
     "ShortestPromptFirst",
+    "Speculation",
     "Static",
     "execute",
     "simulate",

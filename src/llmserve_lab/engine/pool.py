@@ -10,6 +10,7 @@ from llmserve_lab.catalog import Link
 from llmserve_lab.checks import at_least, of_type, positive, whole
 from llmserve_lab.engine.scheduler.policies import Policy
 from llmserve_lab.engine.scheduler.prefix_cache import PrefixCache
+from llmserve_lab.engine.speculation import Speculation
 from llmserve_lab.engine.timing.cost import IterationCost
 
 MOST_REPLICAS = 4096  # each is an engine of its own
@@ -25,12 +26,14 @@ class Pool:
 
     Preemption is by recomputation, the only way that vLLM has kept. With
     ``swap_bytes_per_s``, the rate at which a replica copies to the host's memory and
-    back, it is by swapping; the next iteration waits for the copies.
+    back, it is by swapping; the next iteration waits for the copies. With
+    ``speculation``, each decode verifies drafts and yields one or several tokens.
 
     Raises:
-        TypeError: the cost, the policy or the prefix cache is something else.
+        TypeError: the cost, the policy, the prefix cache or the speculation is
+            something else.
         ValueError: a count is below 1, swapping has no rate or no bytes, or a static
-            batch, which is padded alike, is to reuse prefixes.
+            batch, which is padded alike, is to reuse prefixes or to verify drafts.
     """
 
     cost: IterationCost
@@ -40,6 +43,7 @@ class Pool:
     block_tokens: int = 16
     prefix_cache: PrefixCache | None = None
     swap_bytes_per_s: float | None = None
+    speculation: Speculation | None = None
 
     def __post_init__(self) -> None:
         of_type(IterationCost, cost=self.cost)
@@ -53,6 +57,12 @@ class Pool:
         if self.policy.static_batch and self.prefix_cache is not None:
             raise ValueError(
                 "policy must schedule iteration by iteration to reuse prefixes, got "
+                f"{self.policy}"
+            )
+        of_type(Speculation | None, speculation=self.speculation)
+        if self.policy.static_batch and self.speculation is not None:
+            raise ValueError(
+                "policy must schedule iteration by iteration to verify drafts, got "
                 f"{self.policy}"
             )
         if self.kv_blocks is not None:

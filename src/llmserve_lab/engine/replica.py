@@ -20,6 +20,7 @@ from llmserve_lab.engine.scheduler.policies import Plan
 from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
 from llmserve_lab.engine.scheduler.sequence import Sequence
 from llmserve_lab.engine.scheduler.state import BatchState
+from llmserve_lab.engine.speculation import Speculation
 from llmserve_lab.engine.timing.cost import IterationLoad
 from llmserve_lab.engine.timing.iteration_span import IterationSpan
 
@@ -57,6 +58,9 @@ class Replica(BatchState):
             events=EventLog(*where) if log else None,
         )
         self.kv_transfer, self.leap = kv_transfer, leap
+        self.speculation = pool.speculation
+        if pool.speculation is not None:
+            self.decode_rows = pool.speculation.rows
         self.counters = ReplicaCounters(pool.num_blocks, where=where, log=log)
         self.num_requests = 0  # sent here and not yet done with
         self.leaving: list[Sequence] = []
@@ -64,6 +68,10 @@ class Replica(BatchState):
         self.plan = Plan([])
         self.decoding = False
         self.perform: Callable[[Replica], None] | None = None
+        # Drafts kept by a request after so many tokens: a draw, unless they are run.
+        self.keep: Callable[[int, int], int] | None = None
+        if pool.speculation is not None:
+            self.keep = pool.speculation.kept
         self._cached = self._growth = 0  # as the present span began
 
     def submit(self, sequence: Sequence, now_s: float) -> None:
@@ -130,6 +138,8 @@ class Replica(BatchState):
         From one to the next, each decode sees one more token. A chunk of c rows begins
         c tokens later, and each of its rows sees c more: c² more pairs.
         """
+        if self.speculation is not None:
+            return self._speculative_run(plan, self.speculation)
         load = self.decode_load() if self.decoding else IterationLoad(0, 0, 0)
         more_pairs = more_kv = plan.padded.rows if plan.padded else load.rows
         for sequence, rows in plan.chunks:
@@ -144,6 +154,23 @@ class Replica(BatchState):
             more_pairs=more_pairs,
             more_kv=more_kv,
         )
+
+    def decode_load(self) -> IterationLoad:
+        """What the decodes bring into the next iteration, rows of drafts included."""
+        decodes = super().decode_load()
+        if self.speculation is None:
+            return decodes
+        return self.speculation.verification(decodes)
+
+    def _speculative_run(self, plan: Plan, speculation: Speculation) -> IterationSpan:
+        """One iteration that verifies drafts, after the passes that made them."""
+        idle = IterationLoad(0, 0, 0)
+        decodes = super().decode_load() if self.decoding else idle
+        prompts = idle
+        for sequence, rows in plan.chunks:
+            chunk = IterationLoad.of(chunk=rows, context=sequence.cached)
+            prompts = prompts.plus(chunk)
+        return speculation.span(self.cost, decodes, prompts, self.end_s)
 
     def _count(self, plan: Plan) -> int:
         """Iterations until one is done, or the blocks run out, or the plan does."""
@@ -186,7 +213,10 @@ class Replica(BatchState):
         """Rows of each request in this iteration, after how many in cache."""
         decodes = self.decode_batch.contexts() if self.decoding else []
         return [
-            *(ScheduledTokens(each.request.id, 1, cached) for each, cached in decodes),
+            *(
+                ScheduledTokens(each.request.id, self.decode_rows, cached)
+                for each, cached in decodes
+            ),
             *(
                 ScheduledTokens(each.request.id, rows, each.cached)
                 for each, rows in self.plan.chunks
@@ -214,9 +244,17 @@ class Replica(BatchState):
 
     def _tick(self, run: IterationSpan) -> list[Sequence]:
         self.decode_batch.tick(run)
+        if self.speculation is not None:
+            self.grow(self.decode_batch.skip(self._kept))
         answered = self.decode_batch.finished()
         self.grow(self.decode_batch.blocks_for_last_tick())
         return answered
+
+    def _kept(self, sequence: Sequence) -> int:
+        """Drafts kept on top of the token that the last tick gave, before the end."""
+        assert self.keep is not None
+        kept = self.keep(sequence.request.id, sequence.emitted - 1)
+        return min(kept, sequence.left)
 
     def _advance(self, sequence: Sequence, rows: int, run: IterationSpan) -> None:
         if self.kv_transfer is not None:

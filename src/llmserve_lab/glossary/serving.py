@@ -132,12 +132,6 @@ TERMS = (
         ),
     ),
     Term(
-        "FlashAttention",
-        "Attention computed tile by tile, so that the scores never go to memory.",
-        "varlen_batching",
-        ("flash attention",),
-    ),
-    Term(
         "paged attention",
         "The cache lies in small blocks anywhere in memory, listed in a table a "
         "request.",

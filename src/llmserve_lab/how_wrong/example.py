@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import mean
 
+from llmserve_lab.how_wrong.folds import constants_without
 from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
+from llmserve_lab.how_wrong.pairs import servers
+from llmserve_lab.how_wrong.record import row_errors
 from llmserve_lab.how_wrong.wording import per_cent, signed
 from llmserve_lab.validation import (
     DATASHEET,
     MeasuredRow,
     Predictor,
     ServingConstants,
-    achieved,
     dense_rows,
 )
 
 MODEL, SYSTEM, TP, LENGTH, CLIENTS = "llama-3-70b", "h100-sxm", 4, 1024, 64
-BY_HAND = (4, 16, 64)  # clients of the rows that are worked out by hand
 
 
 @cache
@@ -69,57 +70,65 @@ class WorkedRow:
     @property
     def error(self) -> str:
         """The relative error, signed."""
-        return signed(self.share)
+        return signed(self.share, 2)
 
 
-MACHINES = ("measured", "datasheet", "achieved")
+MACHINES = ("measured", "datasheet", "left out")
+PRINTED = 2  # digits of a millisecond: errors are those of the times as printed
+
+
+def unseen() -> ServingConstants:
+    """The constants that never saw the example's model: its cross-validated machine."""
+    return constants_without("model", MODEL)
 
 
 @cache
 def worked(machine: str) -> tuple[WorkedRow, ...]:
     """Measured rows, or their prediction by a machine, with few clients and with many.
 
+    Times are rounded as they are printed, so that a reader gets the same errors.
+
     Raises:
         LookupError: there is no such machine.
     """
     if machine not in MACHINES:
         raise LookupError(f"machine must be one of {MACHINES}, got {machine!r}")
-    reached = DATASHEET if machine == "datasheet" else achieved()
     true = measured_ms()
-    made = true if machine == "measured" else tpot_ms(reached)
+    made = true if machine == "measured" else tpot_ms(_reached(machine))
     return tuple(
-        WorkedRow(
-            made[clients] / 1e3,
-            float(
-                RELATIVE_ERROR(
-                    predicted_s=made[clients] / 1e3, measured_s=true[clients] / 1e3
-                )
-            ),
-            str(clients),
-        )
-        for clients in BY_HAND
+        _row(round(made[clients], PRINTED), round(true[clients], PRINTED), clients)
+        for clients in true
     )
+
+
+def _reached(machine: str) -> ServingConstants:
+    return DATASHEET if machine == "datasheet" else unseen()
+
+
+def _row(made_ms: float, true_ms: float, clients: int) -> WorkedRow:
+    error = RELATIVE_ERROR(predicted_s=made_ms / 1e3, measured_s=true_ms / 1e3)
+    return WorkedRow(made_ms / 1e3, float(error), str(clients))
 
 
 def mean_of(found: tuple[WorkedRow, ...]) -> str:
     """Mean absolute percentage error of some rows."""
-    return per_cent(mean(abs(each.share) for each in found))
+    return per_cent(mean(abs(each.share) for each in found), 2)
 
 
 def bias_of(found: tuple[WorkedRow, ...]) -> str:
     """Mean of the signed errors of some rows."""
-    return signed(mean(each.share for each in found))
+    return signed(mean(each.share for each in found), 2)
 
 
 def tokens_per_s() -> tuple[float, float, float]:
-    """Output tokens per second: by the datasheet, by the book's machine, measured.
+    """Output tokens per second: by the datasheet, by constants left out, measured.
 
     Each client always has one request under way, so that the rate is clients × tokens
     of a mean answer / end-to-end time.
     """
     place = next(i for i, row in enumerate(rows()) if row.clients == CLIENTS)
     tokens = CLIENTS * predictor().exposures[place].output_len
-    times = (predictor().predict(DATASHEET), predictor().predict(achieved()))
+    times = (predictor().predict(DATASHEET), predictor().predict(unseen()))
     sheet, book = (tokens / float(each.e2e[place]) for each in times)
     return sheet, book, tokens / float(predictor().measured.e2e[place])
 
@@ -128,3 +137,14 @@ def mean_answer() -> float:
     """Mean tokens of an answer at the largest load of the example."""
     place = next(i for i, row in enumerate(rows()) if row.clients == CLIENTS)
     return float(predictor().exposures[place].output_len)
+
+
+def rank() -> tuple[int, int]:
+    """Place of the example among all servers and lengths by TPOT's error, from 1."""
+    places = {id(row): place for place, row in enumerate(dense_rows())}
+    error = row_errors("tpot", "model")
+    means = [
+        mean(abs(float(error[places[id(row)]])) for row in own) for own in servers()
+    ]
+    mine = mean(abs(float(error[places[id(row)]])) for row in rows())
+    return 1 + sum(each < mine for each in means), len(means)

@@ -9,6 +9,7 @@ import numpy as np
 
 from llmserve_lab.checks import of_type
 from llmserve_lab.engine import IterationCost
+from llmserve_lab.how_wrong.wording import per_cent, signed
 from llmserve_lab.validation import MeasuredRow, achieved, dense_rows
 from llmserve_lab.validation.bill import bill_of, cost_of
 from llmserve_lab.validation.protocol import protocol_of
@@ -55,19 +56,19 @@ def check(model: Model) -> str:
     of_type(Callable, model=model)  # type: ignore[arg-type]
     error = errors_of(model)
     mean, bias = float(np.abs(error).mean()), float(error.mean())
-    said = f"mean error {mean:.0%}, bias {bias:+.0%} on {len(error)} rows"
+    sizes = f"mean error {per_cent(mean)}, bias {signed(bias)}"
+    said = f"{sizes} on {len(error)} rows"
     if mean > GOOD:
         where = "too short" if bias < 0 else "too long"
-        return (
-            f"not yet: {said};\n most of your times are {where}. {GOOD:.0%} would do."
-        )
+        enough = f"{per_cent(GOOD, 0)} would do."
+        return f"not yet: {said};\n most of your times are {where}. {enough}"
     if abs(bias) > BIASED:
         return f"not yet: {said}; the errors have one sign."
     return f"well done: {said}."
 
 
 def decode_and_prefill(row: MeasuredRow, cost: IterationCost) -> float:
-    """An iteration of all clients, and each one's share of the others' prompts."""
+    """An iteration of all clients, and a share of the others' prompts."""
     context = row.prompt_len + row.output_len / 2
     step_s = (
         cost.weights_s

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from llmserve_lab.how_wrong.record import record, row_errors
+from llmserve_lab.validation import ServingConstants
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
 
 NAMES = {
@@ -65,6 +66,28 @@ def folds(by: str) -> tuple[Fold, ...]:
         for name, values in known[by].items()
     ]
     return tuple(sorted(found, key=lambda fold: -fold.n_predicted))
+
+
+def constants_without(by: str, name: str) -> ServingConstants:
+    """The constants fitted to all rows but those of ``name``.
+
+    Raises:
+        LookupError: that was not left out.
+    """
+    known = record()["folds"].get(by, {})
+    if name not in known:
+        raise LookupError(f"name must be one that {by!r} tells apart, got {name!r}")
+    return ServingConstants(**known[name])
+
+
+def span(constant: str) -> tuple[float, float]:
+    """The least and the most of a constant, whatever is left out of the fit."""
+    found = [
+        values[constant]
+        for names in record()["folds"].values()
+        for values in names.values()
+    ]
+    return min(found), max(found)
 
 
 def groups(model: str) -> Iterator[tuple[str, int]]:

@@ -7,8 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import mean, median
 
-from llmserve_lab.how_wrong.record import row_errors
-from llmserve_lab.validation import Predictor, achieved
+import numpy as np
+
+from llmserve_lab.how_wrong.folds import constants_without
+from llmserve_lab.how_wrong.record import chosen, row_errors
+from llmserve_lab.validation import Predictor
 from llmserve_lab.validation.protocol import BLOCK_TOKENS, protocol_of
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
 
@@ -78,6 +81,34 @@ def cache_requests(row: MeasuredRow) -> float:
     return tokens / (row.prompt_len + row.output_len)
 
 
+def slots_seen(one: MeasuredRow, other: MeasuredRow) -> float:
+    """Requests that a full cache holds, from two measured TTFTs alone.
+
+    In a closed loop of N clients of which C fit, one waits nearly (N - C) / C answers.
+    The same answer time in both gives C.
+    """
+    ratio = one.ttft_s / other.ttft_s
+    return (ratio * other.clients - one.clients) / (ratio - 1)
+
+
+def first_tokens() -> dict[str, tuple[int, float, float]]:
+    """Rows with a public protocol, with and without a queue for the cache.
+
+    For each: how many, mean size and bias of TTFT's error with the model left out. A
+    queue is where more clients send than requests fit at full length.
+    """
+    rows, error = chosen("ttft", "model")
+    full = np.array([row.clients > cache_requests(row) for row in rows])
+    return {
+        name: (
+            int(own.sum()),
+            float(np.abs(error[own]).mean()),
+            float(error[own].mean()),
+        )
+        for name, own in (("queue", full), ("no queue", ~full))
+    }
+
+
 def neighbours() -> tuple[float, float]:
     """TPOT of rows that differ in the clients alone, from one number to the next.
 
@@ -96,7 +127,24 @@ def neighbours() -> tuple[float, float]:
 
 
 def endless(rows: Sequence[MeasuredRow]) -> list[float]:
-    """TTFT of rows on servers whose cache has no end, predicted, in s."""
+    """TTFT of rows on servers whose cache has no end, predicted, in s.
+
+    The constants are those fitted without the rows' model, as in the prediction beside.
+    """
+    reached = constants_without("model", rows[0].model)
     protocols = [replace(protocol_of(row), memory=ENDLESS) for row in rows]
     predictor = Predictor(rows, protocols=protocols)
-    return [float(each) for each in predictor.predict(achieved()).ttft]
+    return [float(each) for each in predictor.predict(reached).ttft]
+
+
+def full_cache() -> list[tuple[MeasuredRow, float, float]]:
+    """Rows of the fullest server, their TTFT predicted, and with a cache without end.
+
+    All by the same constants, which never saw the model.
+    """
+    error = row_errors("ttft", "model")
+    places = {id(row): place for place, row in enumerate(dense_rows())}
+    return [
+        (row, row.ttft_s * (1 + float(error[places[id(row)]])), free)
+        for row, free in zip(fullest(), endless(fullest()), strict=True)
+    ]

@@ -28,9 +28,13 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "end_to_end": ("end_to_end",),
         "roofline": ("roofline",),
+        "flash_attention": ("flash_attention",),
         "varlen_batching": ("varlen",),
         "continuous_batching": ("continuous_batching",),
+        "speculative_decoding": ("speculative",),
+        "quantization": ("quantization",),
         "tensor_parallel": ("cluster", "tensor_parallel"),
+        "parallelism": ("parallelism",),
         "mixture_of_experts": ("moe",),
         "disaggregation": ("disaggregation",),
         "deepseek_twin": ("deepseek",),

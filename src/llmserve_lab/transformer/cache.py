@@ -75,6 +75,16 @@ class KVCache:
                 f"got {self.length} cached and {num_tokens} new"
             )
 
+    def rewind(self, length: int) -> None:
+        """Forget all but the first ``length`` tokens: what was run in vain.
+
+        Raises:
+            ValueError: so many are not held.
+        """
+        if not 0 <= length <= self.length:
+            raise ValueError(f"length must be 0 to {self.length}, got {length}")
+        self.length = length
+
     def append(self, layers: Sequence[Entries], *, num_tokens: int) -> None:
         """Add the entries of new tokens: for every layer, by part, [num_tokens, …].
 

@@ -5,7 +5,7 @@ is the machine that the rows were fitted with, beside the datasheet's.
 """
 
 from llmserve_lab.formula.band import Band, Limit, Unmeasured
-from llmserve_lab.validation.bands import Setting, band, datasheet_bound
+from llmserve_lab.validation.bands import Setting, band, datasheet_bound, spread
 from llmserve_lab.validation.constants import (
     DATASHEET,
     ServingConstants,
@@ -36,5 +36,6 @@ __all__ = [
     "score",
     "scores",
     "sort_rows",
+    "spread",
     "stored",
 ]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.validation.constants import ServingConstants
+from llmserve_lab.validation.coverage import coverage
 from llmserve_lab.validation.fit import FREE, START, WITH_EXPONENT, fit
 from llmserve_lab.validation.prediction import KINDS, Predictor, errors
 from llmserve_lab.validation.rows import SHA256, dense_rows, every
@@ -23,6 +24,7 @@ from llmserve_lab.validation.scores import (
     left_out,
     per_engine,
     permuted,
+    scaled,
     score,
     scores,
 )
@@ -83,9 +85,17 @@ def _scored(rows: Predictor, reached: ServingConstants) -> dict[str, Any]:
             (name, tpot.mean, ttft.mean) for name, tpot, ttft in ladder(rows, reached)
         ],
         "forms": _forms(rows),
+        "yardstick": _yardstick(rows),
+        "coverage": coverage(rows),
         "permuted": permuted(rows, times=PERMUTATIONS).tolist(),
         "errors": by_model,
     }
+
+
+def _yardstick(rows: Predictor) -> dict[str, dict[str, float]]:
+    """Scores of the datasheet times one fitted factor for each kind of time."""
+    found = scores(rows, scaled(rows, "model"))
+    return {kind: asdict(each) for kind, each in found.items()}
 
 
 # What else the form could have been: free constants, and numbers set otherwise.

@@ -1,8 +1,10 @@
 """The error band of a prediction: how far off predictions like it have been.
 
 Of the measured rows, those nearest to a setting are looked up, and the errors that the
-model made on them when it had not seen their model. A setting that is far from all of
-them is outside everything measured, and then no band is given.
+model made on them when it had not seen their model. The band is a factor either way,
+within which 90 % of them lie, stretched until bands made without a model, an engine or
+a GPU hold 90 % of what was left out (:mod:`llmserve_lab.validation.coverage`). A
+setting that is far from all rows is outside everything measured, and gets no band.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,8 +25,9 @@ from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.prediction import KINDS, Kind
 from llmserve_lab.validation.rows import GENERATIONS, MeasuredRow, dense_rows
 
-NEAREST = 60  # rows; a tail of 5 % is then three of them
-TAILS = (5.0, 95.0)  # percentiles of the errors that bound a band
+NEAREST = 60  # rows
+INSIDE = 0.9  # share of the errors that a band is to hold
+TAILS = (5.0, 95.0)  # percentiles of the errors with as many between them
 FARTHEST = 1.0  # doublings: a setting farther from every row in one number is outside
 OTHER_KIND = 1.0  # doublings that another precision or generation counts for
 
@@ -111,7 +114,7 @@ TIMES: Mapping[str, Kind] = MappingProxyType(
         "user_tokens_per_s": "tpot",
     }
 )
-HOW = "each predicted by constants fitted without its model"
+HOW = "each predicted by constants fitted without its model; widened to cover"
 DATASHEET = Limit(
     "lower", "all of the datasheet is reached, and nothing else takes time"
 )
@@ -146,14 +149,51 @@ def datasheet_bound(kind: Predicted) -> Limit:
 
 @cache
 def _of_time(kind: Kind, setting: Setting) -> Band | Unmeasured:
-    reason = _outside(kind, setting)
-    if reason:
+    if reason := _outside(kind, setting):
         return Unmeasured(reason)
     rows, error, numbers = _known(kind)
-    near = np.argsort(_distance(rows, numbers, setting), kind="stable")[:NEAREST]
-    low, high = (float(each) for each in np.percentile(error[near], TAILS))
+    near = nearest(rows, numbers, setting)
+    half = stretch(kind) * half_width(error[near])
+    low, high = (float(np.expm1(sign * half)) for sign in (-1, 1))
     regime = _regime([rows[place] for place in near])
     return Band(low, high, regime, len(near), HOW)
+
+
+def spread(kind: Kind, setting: Setting) -> Band | Unmeasured:
+    """Where the middle nine tenths of the nearest errors lie, as they were measured.
+
+    It describes those rows and promises nothing about others; :func:`band` does.
+    """
+    if reason := _outside(kind, setting):
+        return Unmeasured(reason)
+    rows, error, numbers = _known(kind)
+    near = nearest(rows, numbers, setting)
+    low, high = (float(each) for each in np.percentile(error[near], TAILS))
+    return Band(low, high, _regime([rows[place] for place in near]), len(near))
+
+
+def stretch(kind: Kind) -> float:
+    """How many times wider a band is, in logarithms, than the errors of near rows.
+
+    The smallest tenth with which it covers what was left out; see the record.
+    """
+    return float(record()["coverage"]["stretch"][kind])
+
+
+def half_width(error: Floats) -> float:
+    """Size of the logarithm of predicted / measured that 90 % of the errors stay below.
+
+    A factor either way, and not two ends: an engine without a measured row may lean to
+    the other side.
+    """
+    return float(np.percentile(np.abs(np.log1p(error)), 100 * INSIDE))
+
+
+def nearest(
+    rows: Sequence[MeasuredRow], numbers: Floats, setting: Setting
+) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Places of the rows nearest to a setting; ``numbers`` as :func:`logs` has them."""
+    return np.argsort(_distance(rows, numbers, setting), kind="stable")[:NEAREST]
 
 
 LOGS = ("params", "tp", "clients", "prompt_len", "output_len")
@@ -168,17 +208,18 @@ def _known(kind: Kind) -> tuple[tuple[MeasuredRow, ...], Floats, Floats]:
         if row.public or kind != "ttft"
     ]
     rows = tuple(row for row, _ in chosen)
-    numbers = np.array([_logs(Setting.of(row)) for row in rows])
+    numbers = np.array([logs(Setting.of(row)) for row in rows])
     return rows, np.array([error for _, error in chosen]), numbers
 
 
-def _logs(setting: Setting) -> list[float]:
+def logs(setting: Setting) -> list[float]:
+    """A setting's numbers, in doublings."""
     return [float(np.log2(getattr(setting, name))) for name in LOGS]
 
 
 def _distance(rows: Sequence[MeasuredRow], numbers: Floats, setting: Setting) -> Floats:
     """Doublings between the setting and each row, as the crow flies."""
-    apart = ((numbers - np.array(_logs(setting))) ** 2).sum(axis=1)
+    apart = ((numbers - np.array(logs(setting))) ** 2).sum(axis=1)
     for name in ("precision", "generation"):
         other = [getattr(row, name) != getattr(setting, name) for row in rows]
         apart += OTHER_KIND * np.array(other)
@@ -209,7 +250,7 @@ def _reasons(kind: Kind, setting: Setting) -> Iterator[str]:
         yield "a mixture of experts, and only dense models were measured"
         return
     rows, _, numbers = _known(kind)
-    asked = np.array(_logs(setting))
+    asked = np.array(logs(setting))
     least, most = numbers.min(axis=0), numbers.max(axis=0)
     for place, name in enumerate(LOGS):
         if least[place] - asked[place] > FARTHEST:

@@ -26,6 +26,9 @@ SHA256: Mapping[str, str] = MappingProxyType(
         "dense_rows.csv": (
             "ccd3da7ba69c5e214b51f42b0b10e56acee041108c5f6e161a98b5630b2b1b67"
         ),
+        "refused_rows.csv": (
+            "292d26ccc48b72b787cbc94328bff554227691ad697cc82d1ae169e08521add0"
+        ),
     }
 )
 # Llama-3.1-70B is Llama-3-70B in shape, and 3.1-8B is 3-8B.
@@ -134,6 +137,15 @@ def dense_rows() -> tuple[MeasuredRow, ...]:
     if found.left_out:
         raise ValueError(f"dense_rows.csv must be known in full, got {found.left_out}")
     return found.rows
+
+
+@cache
+def refused_rows() -> tuple[MeasuredRow, ...]:
+    """21 rows of one server that were refused: most prompts came from a prefix cache.
+
+    They are neither fitted to nor in any score; the chapter says what they would do.
+    """
+    return sort_rows(csv.DictReader(vendored("refused_rows.csv").splitlines())).rows
 
 
 def sort_rows(

@@ -14,7 +14,7 @@ import numpy as np
 
 from llmserve_lab.checks import whole
 from llmserve_lab.validation.bill import Floats
-from llmserve_lab.validation.constants import ServingConstants
+from llmserve_lab.validation.constants import DATASHEET, ServingConstants
 from llmserve_lab.validation.fit import FREE, START, WITH_EXPONENT, fit
 from llmserve_lab.validation.prediction import KINDS, Kind, Predictor, Times, errors
 from llmserve_lab.validation.rows import MeasuredRow
@@ -62,6 +62,24 @@ def left_out(
         found = predictor.subset(tested).predict(reached)
         for kind in KINDS:
             times[kind][tested] = getattr(found, kind)
+    return Times(**times)
+
+
+def scaled(predictor: Predictor, by: str) -> Times:
+    """The naive yardstick: the datasheet's times, each kind by one fitted factor.
+
+    The factor is the median of measured / predicted of the rows that differ in ``by``.
+    """
+    label, sheet = predictor.label(by), predictor.predict(DATASHEET)
+    times = {}
+    for kind in KINDS:
+        made, true = getattr(sheet, kind), getattr(predictor.measured, kind)
+        times[kind] = np.array(
+            [
+                each * np.median((true / made)[label != name])
+                for each, name in zip(made, label, strict=True)
+            ]
+        )
     return Times(**times)
 
 

@@ -50,6 +50,7 @@ class BatchState:
         self._choose_next, self._choose_victim = choose_next, choose_victim
         self.gaps = TbtHistogram() if gaps is None else gaps
         self.prefix_cache, self.events = prefix_cache, events
+        self.decode_rows = 1  # rows of each decode; with drafts to verify, more
         self.waiting: deque[Sequence] = deque()
         self.prefilling: list[Sequence] = []
         self.decode_batch = DecodeBatch(block_tokens, self.gaps)

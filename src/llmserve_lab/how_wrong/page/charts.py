@@ -1,4 +1,4 @@
-"""What the live figures draw: scatter, ladder with switches, a band of errors."""
+"""What the live figures draw: errors, ladder with switches, a band of errors."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab import notation as q
 from llmserve_lab.how_wrong.folds import NAMES
-from llmserve_lab.how_wrong.page.controls import KINDS, LEFT
-from llmserve_lab.how_wrong.pairs import e2e_s
+from llmserve_lab.how_wrong.page.controls import KINDS, LEFT, QUARTER
 from llmserve_lab.how_wrong.record import chosen, row_errors
-from llmserve_lab.page.live.axes import QuantityAxis
 from llmserve_lab.page.palette import GREY, INK, SERIES, Ink
 from llmserve_lab.validation.rows import dense_rows
 
@@ -20,118 +17,11 @@ MODEL_INKS: dict[str, Ink] = {
     "qwen3-32b": SERIES[1],
     "llama-3-70b": SERIES[0],
 }
-MEASURED = QuantityAxis(q.measured_s, words="measured time, log scale")
-PREDICTED = QuantityAxis(q.predicted_s, words="predicted time, log scale")
 # Axes of scores, which are counted and not computed by a formula.
-MAPE, ERROR = "mean error (%)", "relative error (%)"
+MAPE = "mean error (%)"
 ROWS = "measured rows"
-ENDS: dict[str, tuple[float, float]] = {  # seconds that each kind's axes span
-    "tpot": (2e-3, 0.25),
-    "e2e": (0.2, 1000),
-    "ttft": (5e-3, 1000),
-}
 THOUSANDTH = 1e-3  # errors are handed over as whole thousandths
-WIDE = 1.25  # the strip around equality: a quarter more, a quarter less
-
-
-def scatter() -> Any:
-    """Predicted against measured, a point a row, with a strip around equality."""
-    from llmserve_lab.extras import altair as alt
-
-    low, high = (_by_kind(end) for end in (0, 1))
-    numbers = dict.fromkeys((*"nabcp", *_columns()), "number")
-    data = alt.Data(
-        values="\n".join(_lines()), format=alt.CsvDataFormat(type="csv", parse=numbers)
-    )
-    picked = "datum['e' + kind + left]"
-    points = (
-        alt.Chart(data)
-        .transform_filter(f"kind < {len(KINDS) - 1} || datum.p > 0")
-        .transform_calculate(g=f"{[NAMES[m] for m in MODEL_INKS]}[datum.n]")
-        .transform_calculate(m="[datum.a, datum.b, datum.c][kind]")
-        .transform_calculate(t=f"datum.m * (1 + {THOUSANDTH:g} * {picked})")
-        .mark_square(size=10, opacity=0.7, clip=True)
-        .encode(
-            x=alt.X("m:Q", **_log(MEASURED.title, low, high)),
-            y=alt.Y("t:Q", **_log(PREDICTED.title, low, high)),
-            color=alt.Color("g:N", scale=_models(), title=None),
-        )
-    )
-    return alt.layer(*_strip(low, high), points, height=360)
-
-
-def _by_kind(end: int) -> str:
-    """Expression of the lower or upper end of the axes, for the kind that is shown."""
-    return f"{[ENDS[kind][end] for kind in KINDS.values()]}[kind]"
-
-
-def _log(title: str, low: str, high: str) -> dict[str, Any]:
-    from llmserve_lab.extras import altair as alt
-
-    scale = alt.Scale(
-        type="log",
-        domainMin=alt.ExprRef(low),
-        domainMax=alt.ExprRef(high),
-        nice=False,
-    )
-    shown = "format(datum.value, datum.value < 1 ? '~g' : '~s')"
-    round_ones = "test(/^[125]/, format(datum.value, '.0e'))"
-    axis = alt.Axis(grid=False, labelExpr=f"{round_ones} ? {shown} : ''", tickCount=5)
-    return {"title": title, "scale": scale, "axis": axis}
-
-
-def _models() -> Any:
-    from llmserve_lab.extras import altair as alt
-
-    names = [NAMES[model] for model in MODEL_INKS]
-    return alt.Scale(domain=names, range=[ink.css for ink in MODEL_INKS.values()])
-
-
-def _columns() -> list[str]:
-    """Names of the columns of errors: kind and what is left out, by index."""
-    return [f"e{i}{j}" for i in range(len(KINDS)) for j in range(len(LEFT))]
-
-
-def _lines() -> list[str]:
-    """Rows as lines: model, three measured times, public or not, errors as counts."""
-    errors = [
-        np.rint(row_errors(kind, left) / THOUSANDTH).astype(int)
-        for kind in KINDS.values()
-        for left in LEFT.values()
-    ]
-    lines = [",".join(("n", "a", "b", "c", "p", *_columns()))]
-    for place, row in enumerate(dense_rows()):
-        times = (row.tpot_s, e2e_s(row), row.ttft_s)
-        cells = [
-            str(list(MODEL_INKS).index(row.model)),
-            *(f"{each:.3g}" for each in times),
-        ]
-        cells.append(str(int(row.public)))
-        scored = len(errors) if row.public else len(errors) - len(LEFT)
-        cells += [str(column[place]) for column in errors[:scored]]
-        cells += [""] * (len(errors) - scored)  # of TTFT: not shown, not handed over
-        lines.append(",".join(cells))
-    return lines
-
-
-def _strip(low: str, high: str) -> list[Any]:
-    """Where prediction and measurement agree, and a quarter off to either side."""
-    from llmserve_lab.extras import altair as alt
-
-    ends = alt.Chart(alt.Data(values=[{"i": 0}, {"i": 1}])).transform_calculate(
-        m=f"datum.i ? {high} : {low}"
-    )
-    x = alt.X("m:Q", **_log(MEASURED.title, low, high))
-    y = alt.Y("t:Q", **_log(PREDICTED.title, low, high))
-    strip = (
-        ends.transform_calculate(t=f"datum.m * {WIDE}", u=f"datum.m / {WIDE}")
-        .mark_area(color=GREY.css, opacity=0.16, clip=True)
-        .encode(x=x, y=y, y2="u:Q")
-    )
-    line = ends.transform_calculate(t="datum.m").mark_line(
-        color=GREY.css, strokeWidth=1, clip=True
-    )
-    return [strip, line.encode(x=x, y=y)]
+WIDE = QUARTER  # the strip around equality
 
 
 YOURS = "your switches"
@@ -140,7 +30,7 @@ RUNG_ROWS = {
     "shares of compute and memory": "+ shares of the peaks",
     "share of the link": "+ share of the link",
     "time per layer": "+ time per layer",
-    "launches of a prompt": "+ launches of a prompt",
+    "launches of a prompt": "+ factor for prompts",
     "time per request": "+ time per request",
     "client": "+ client",
 }
@@ -161,7 +51,8 @@ def ladder(found: list[tuple[str, float, float]]) -> Any:
     y = alt.Y("r:N", sort=order, title=None, axis=alt.Axis(labelLimit=190))
     offset = alt.YOffset("k:N", sort=["TPOT", "TTFT"])
     scale = alt.Scale(domain=[0, 75], nice=False)
-    x = alt.X("v:Q", title=MAPE, scale=scale)
+    axis = alt.Axis(tickCount=4)
+    x = alt.X("v:Q", title=MAPE, scale=scale, axis=axis)
     inks = alt.Scale(domain=["TPOT", "TTFT"], range=[ink.css for ink in SERIES[:2]])
     bars = base.mark_bar(clip=True).encode(
         x=x,
@@ -182,20 +73,26 @@ ENDS_OF_BAND: tuple[tuple[str, Any, int], ...] = (
     ("low", "right", -5),
     ("high", "left", 5),
 )
-BIN = 2.0  # per cent
-SPAN = 40.0
+RATIO = "predicted / measured, log scale"
+BIN = 0.02  # of the logarithm to base e
+SPAN = 1.26  # the same: a factor of 3.5 to either side
+ROUND = [0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 5, 10]
+
+
+def _ratio(field: str, ends: dict[str, Any]) -> dict[str, Any]:
+    """An axis of predicted over measured: equal factors have equal lengths."""
+    from llmserve_lab.extras import altair as alt
+
+    axis = alt.Axis(grid=False, values=ROUND, format="~g")
+    scale = alt.Scale(type="log", nice=False, **ends)
+    return {"shorthand": f"{field}:Q", "title": RATIO, "scale": scale, "axis": axis}
 
 
 def band() -> Any:
     """All errors as a pale histogram, and over it the band of the setting."""
     from llmserve_lab.extras import altair as alt
 
-    x = alt.X(
-        "x:Q",
-        title=ERROR,
-        scale=alt.Scale(domain=[-SPAN, SPAN], nice=False),
-        axis=alt.Axis(grid=False, tickCount=9),
-    )
+    x = alt.X(**_ratio("x", {"domain": [float(np.exp(-SPAN)), float(np.exp(SPAN))]}))
     rows = _bins()
     scale = alt.Scale(domain=[0, 1.4 * max(row["n"] for row in rows)], nice=False)
     axis = alt.Axis(grid=False, tickCount=4)
@@ -206,7 +103,7 @@ def band() -> Any:
     )
     one = alt.Chart(alt.Data(values=[{}]))
     inside = one.transform_filter("outside < half").transform_calculate(
-        x="low", x2="high"
+        x="1 + low / 100", x2="1 + high / 100"
     )
     strip: dict[str, Any] = {
         "y": 14,
@@ -215,17 +112,18 @@ def band() -> Any:
         "clip": True,
     }
     bar = inside.mark_rect(**strip).encode(x=x, x2="x2:Q")
-    signed = "(datum.v > 0 ? '+' : '−') + format(abs(datum.v), '.1~f') + ' %'"
+    signed = "(datum.v > 0 ? '+' : '−') + format(abs(datum.v), '.0f') + ' %'"
     ends = [
         inside.transform_calculate(v=name)
-        .transform_calculate(x="datum.v", s=signed)
+        .transform_calculate(x="1 + datum.v / 100", s=signed)
         .mark_text(**BOLD, align=side, dx=dx)
         .encode(x=x, text="s:N")
         for name, side, dx in ENDS_OF_BAND
     ]
+    right = one.transform_calculate(x="1").mark_rule(color=GREY.css).encode(x=x)
     none = (
         one.transform_filter("outside > half")
-        .transform_calculate(x="0")
+        .transform_calculate(x="1")
         .mark_text(
             text="outside everything measured: no band",
             y=23,
@@ -235,16 +133,98 @@ def band() -> Any:
         )
         .encode(x=x)
     )
-    return alt.layer(bars, bar, *ends, none, height=220)
+    return alt.layer(bars, right, bar, *ends, none, height=220)
 
 
 def _bins() -> list[dict[str, float]]:
-    """Rows in each bin of the error, by kind; headroom for the band is left above."""
+    """Rows in each bin of the ratio, by kind; headroom for the band is left above."""
     found: list[dict[str, float]] = []
     edges = np.arange(-SPAN, SPAN + BIN, BIN)
+    ends = np.exp(edges).round(4).tolist()
     for index, kind in enumerate(KINDS.values()):
-        counts, _ = np.histogram(100 * chosen(kind, "model")[1], edges)
-        for edge, count in zip(edges, counts, strict=False):
+        counts, _ = np.histogram(np.log1p(chosen(kind, "model")[1]), edges)
+        for place, count in enumerate(counts):
             if count:
-                found.append({"k": index, "x": edge, "x2": edge + BIN, "n": int(count)})
+                ends_ = {"x": ends[place], "x2": ends[place + 1]}
+                found.append({"k": index, **ends_, "n": int(count)})
     return found
+
+
+ENGINE_INKS: dict[str, Ink] = {
+    "trtllm": SERIES[1],
+    "vllm": SERIES[0],
+    "sglang": SERIES[2],
+}
+CLIENTS = "clients, log scale"
+APART = 0.14  # doublings between engines with one number of clients
+SPREAD = 0.02  # the same between rows of one engine
+NARROW, FAR = 2.5, 10.0  # times that a prediction may be off and still be on the axis
+HARD = f"kind > {len(KINDS) - 2} || left > {len(LEFT) - 2}"  # first token, or no fit
+
+
+def residuals() -> Any:
+    """Predicted over measured against the clients, a point a row, by engine."""
+    from llmserve_lab.extras import altair as alt
+
+    numbers = dict.fromkeys(("g", "c", "p", *_columns()), "number")
+    data = alt.Data(
+        values="\n".join(_lines()), format=alt.CsvDataFormat(type="csv", parse=numbers)
+    )
+    ticks = alt.Axis(grid=False, values=[4, 8, 16, 32, 64, 128], format="d")
+    across = alt.Scale(type="log", base=2, domain=[3, 170], nice=False)
+    x = alt.X("c:Q", title=CLIENTS, scale=across, axis=ticks)
+    y = alt.Y(**_ratio("t", _ends()))
+    scale = alt.Scale(
+        domain=[NAMES[engine] for engine in ENGINE_INKS],
+        range=[ink.css for ink in ENGINE_INKS.values()],
+    )
+    picked = "datum['e' + kind + left]"
+    points = (
+        alt.Chart(data)
+        .transform_filter(f"kind < {len(KINDS) - 1} || datum.p > 0")
+        .transform_calculate(g=f"{[NAMES[e] for e in ENGINE_INKS]}[datum.g]")
+        .transform_calculate(t=f"1 + {THOUSANDTH:g} * {picked}")
+        .mark_square(size=12, opacity=0.75, clip=True)
+        .encode(x=x, y=y, color=alt.Color("g:N", scale=scale, title=None))
+    )
+    ends = alt.Chart(alt.Data(values=[{"c": 3}, {"c": 170}]))
+    strip = (
+        ends.transform_calculate(t=f"{WIDE}", u=f"1 / {WIDE}")
+        .mark_area(color=GREY.css, opacity=0.16)
+        .encode(x=x, y=y, y2="u:Q")
+    )
+    line = ends.transform_calculate(t="1").mark_line(color=GREY.css, strokeWidth=1)
+    return alt.layer(strip, line.encode(x=x, y=y), points, height=340)
+
+
+def _ends() -> dict[str, Any]:
+    """Ends of the axis: wider where the errors are."""
+    from llmserve_lab.extras import altair as alt
+
+    most = f"({HARD} ? {FAR} : {NARROW})"
+    return {"domainMin": alt.ExprRef(f"1 / {most}"), "domainMax": alt.ExprRef(most)}
+
+
+def _columns() -> list[str]:
+    """Names of the columns of errors: kind and what is left out, by index."""
+    return [f"e{i}{j}" for i in range(len(KINDS)) for j in range(len(LEFT))]
+
+
+def _lines() -> list[str]:
+    """Rows as lines: engine, clients a little apart, public or not, all errors."""
+    errors = [
+        np.rint(row_errors(kind, left) / THOUSANDTH).astype(int)
+        for kind in KINDS.values()
+        for left in LEFT.values()
+    ]
+    engines = list(ENGINE_INKS)
+    lines = [",".join(("g", "c", "p", *_columns()))]
+    for place, row in enumerate(dense_rows()):
+        engine = engines.index(row.engine)
+        apart = APART * (engine - 1) + SPREAD * (place % 5 - 2)
+        cells = [str(engine), f"{row.clients * 2**apart:.4g}", str(int(row.public))]
+        scored = len(errors) if row.public else len(errors) - len(LEFT)
+        cells += [str(column[place]) for column in errors[:scored]]
+        cells += [""] * (len(errors) - scored)  # of TTFT: not shown, not handed over
+        lines.append(",".join(cells))
+    return lines

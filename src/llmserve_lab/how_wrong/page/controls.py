@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from itertools import product
 from typing import Any
@@ -11,6 +12,7 @@ from llmserve_lab.how_wrong.record import (
     SHEET,
     SWITCHES,
     bias,
+    chosen,
     mean_error,
     median_error,
     record,
@@ -20,6 +22,7 @@ from llmserve_lab.validation import Band, Setting, band
 from llmserve_lab.validation.prediction import Kind
 
 PER_CENT = "%"
+QUARTER = 1.25  # times too long or too short: the strip of the figures
 KINDS: dict[str, Kind] = {
     "time per output token (TPOT)": "tpot",
     "end-to-end time": "e2e",
@@ -59,9 +62,15 @@ def left() -> Choice:
 
 
 def error_tables() -> tuple[Lookup, ...]:
-    """Mean, median and bias of the errors, in per cent, by time and by what is left."""
+    """Mean, median and biases of the errors, in per cent, by time and what is left."""
     by = ("kind", "left")
-    made = {"mean_error": mean_error, "median_error": median_error, "bias": bias}
+    made = {
+        "mean_error": mean_error,
+        "median_error": median_error,
+        "bias": bias,
+        "tensorrt_lean": _leans("trtllm"),
+        "vllm_lean": _leans("vllm"),
+    }
     return tuple(
         Lookup(name, by, _per_cent(measure), PER_CENT) for name, measure in made.items()
     )
@@ -72,6 +81,16 @@ def _per_cent(measure: Any) -> tuple[Any, ...]:
         tuple(round(100 * measure(kind, left), 1) for left in LEFT.values())
         for kind in KINDS.values()
     )
+
+
+def _leans(engine: str) -> Callable[[Kind, str], float]:
+    """A measure: the bias on the rows of one engine."""
+
+    def lean(kind: Kind, left: str) -> float:
+        rows, error = chosen(kind, left)
+        return float(error[[row.engine == engine for row in rows]].mean())
+
+    return lean
 
 
 def switches() -> tuple[Choice, ...]:

@@ -16,6 +16,7 @@ from llmserve_lab.how_wrong.cache_blocks import (
 )
 from llmserve_lab.how_wrong.folds import folds
 from llmserve_lab.how_wrong.pairs import cache_requests, pairs, ratios, servers
+from llmserve_lab.how_wrong.wording import per_cent, signed
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.validation import MeasuredRow
 from llmserve_lab.validation.bill import BYTES_16, weight_bytes
@@ -91,10 +92,11 @@ def _told() -> str:
     block_bytes = BLOCK_TOKENS * cost.kv_bytes_per_token
     return (
         f"{count.record.model.name} on {count.record.tp} H100. Each GPU has "
-        f"{si(cost.hbm_bytes / cost.n_gpus, 'byte', 4)}, of which vLLM uses "
-        f"{UTILISATION:.0%}. The weights take {si(cost.weight_bytes, 'byte', 4)} of "
-        f"both together, {si(count.reserved_bytes, 'byte')} of each GPU are reserved, "
-        f"and a block of {BLOCK_TOKENS} tokens takes {si(block_bytes, 'byte', 4)}. How "
+        f"{si(cost.hbm_bytes / cost.n_gpus, 'byte', 5)}, of which vLLM uses "
+        f"{per_cent(UTILISATION, 0)}. The weights take "
+        f"{si(cost.weight_bytes, 'byte', 5)} of both together, "
+        f"{si(count.reserved_bytes, 'byte', 4)} of each GPU are reserved, "
+        f"and a block of {BLOCK_TOKENS} tokens takes {si(block_bytes, 'byte', 6)}. How "
         "many blocks are there?"
     )
 
@@ -137,9 +139,9 @@ predict_left = Question(
         Hint(lambda: 2.0, "The datasheet alone, with nothing fitted, is that far off."),
     ),
     why=lambda: (
-        f"{_fold_error():.1%}. The model's size, the GPU's bandwidth and its peak are "
-        "known; the constants only say what share of them is reached, and that hardly "
-        "depends on the model."
+        f"{per_cent(_fold_error())}. The model's size, the GPU's bandwidth and its "
+        "peak are known; the constants only say what share of them is reached, and "
+        "that hardly depends on the model."
     ),
 )
 predict_term = Question(
@@ -160,7 +162,8 @@ predict_term = Question(
         Hint(lambda: 3.0, "A few dozen requests, some microseconds each."),
     ),
     why=lambda: (
-        f"The time per layer: {drops()['time per layer']:.0%} of the measured time. "
+        "The time per layer: it alone lowers the mean error by "
+        f"{100 * drops()['time per layer']:.0f} points. "
         "It is launches, synchronisation and the latency of collectives, whatever the "
         "layer computes, and no datasheet has it."
     ),
@@ -204,15 +207,16 @@ mape = Question(
     ),
     why=lambda: (
         "The sizes of the errors are 10 %, 10 %, 20 % and nothing: "
-        f"{made_up()[0]:.0%} in the mean, or {si(made_up()[0])}. The bias is "
-        f"{made_up()[1]:+.0%}."
+        f"{per_cent(made_up()[0], 0)} in the mean, or {si(made_up()[0])}. The bias is "
+        f"{signed(made_up()[1], 0)}."
     ),
 )
 interval = Question(
     name="how-wrong.interval",
     prompt=lambda: (
         f"A time per output token of {si(FORECAST_S, 's')} is predicted. On runs like "
-        f"this one 90 % of the errors lie between {LOW:+.0%} and {HIGH:+.0%}. What is "
+        f"this one 90 % of the errors lie between {signed(LOW, 0)} and "
+        f"{signed(HIGH, 0)}. What is "
         "the longest time that you should be prepared for?"
     ),
     answer=_longest_s,
@@ -260,7 +264,8 @@ cache_end = Question(
     name="how-wrong.cache-end",
     prompt=lambda: (
         f"Llama-3.1-70B in eight bits on one B200, TensorRT-LLM. It gives the cache "
-        f"{protocol_of(_long_answers()[0]).memory:.0%} of what weights and reserve "
+        f"{per_cent(protocol_of(_long_answers()[0]).memory, 0)} of what weights and "
+        "reserve "
         f"leave of {si(float(_long_answers()[0].accelerator.usable_bytes), 'byte')}: "
         f"{si(_held_bytes(), 'byte')} are taken. A token of cache has "
         f"{si(_token_bytes(), 'byte')}. Each request has "

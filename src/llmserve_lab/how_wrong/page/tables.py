@@ -2,55 +2,98 @@
 
 from __future__ import annotations
 
-from statistics import mean
-
-import numpy as np
+from collections.abc import Callable
 
 from llmserve_lab.catalog.evidence import serving
-from llmserve_lab.catalog.evidence.status import Kind
-from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation.decode_scores import predictions, scores
-from llmserve_lab.deepseek.evaluation.predictions import Score, by_status, points
-from llmserve_lab.formula.text import si
-from llmserve_lab.how_wrong.cache_blocks import predicted
-from llmserve_lab.how_wrong.drafts import fits
-from llmserve_lab.how_wrong.folds import NAMES
-from llmserve_lab.how_wrong.pairs import endless, fullest, pairs, ratios
+from llmserve_lab.how_wrong import example
+from llmserve_lab.how_wrong.folds import NAMES, folds, span
 from llmserve_lab.how_wrong.record import (
+    SHEET,
     mean_error,
     median_error,
     record,
-    row_errors,
+    scored,
 )
-from llmserve_lab.how_wrong.script import LINES
+from llmserve_lab.how_wrong.term_by_term import terms
 from llmserve_lab.how_wrong.wording import per_cent, signed
 from llmserve_lab.page.table import Table
-from llmserve_lab.validation import achieved, dense_rows
+from llmserve_lab.validation import (
+    achieved,
+    dense_rows,
+)
 from llmserve_lab.validation.constants import record as validated
 from llmserve_lab.validation.prediction import Kind as TimeKind
 
 SHORT: dict[str, TimeKind] = {"TPOT": "tpot", "end-to-end": "e2e", "TTFT": "ttft"}
 
 
-def beside_the_tool() -> Table:
-    """The book's errors, its model left out, and those of the best public tool."""
-    rows = []
-    for words, kind in SHORT.items():
-        tool = [per_cent(float(each)) for each in serving.TOOL_ERRORS[kind]]
-        size = np.abs(row_errors(kind, "model"))
-        own = [per_cent(float(each)) for each in (size.mean(), np.median(size))]
-        rows.append((words, *own, *tool))
-    own = [per_cent(each("ttft", "model")) for each in (mean_error, median_error)]
-    rows.append(("TTFT, public", *own, "–", "–"))
+def by_hand() -> Table:
+    """The example's rows: measured, by the datasheet, by constants left out."""
+    true, sheet, book = (example.worked(name) for name in example.MACHINES)
+    rows = [
+        tuple(
+            str(cell).removesuffix(" ms").removesuffix(" %")
+            for cell in (
+                own.clients, own.shown, low.shown, low.error, made.shown, made.error
+            )
+        )
+        for own, low, made in zip(true, sheet, book, strict=True)
+    ]  # fmt: skip
+    ends = [
+        (words, "", "", *(each.removesuffix(" %") for each in (first, "", last)))
+        for words, first, last in (
+            ("size", example.mean_of(sheet), example.mean_of(book)),
+            ("bias", example.bias_of(sheet), example.bias_of(book)),
+        )
+    ]
     return Table(
-        f"Sizes of errors, mean and median: the book on {len(dense_rows())} measured "
-        f"rows, the tool on the {float(serving.TOOL_ROWS):.0f} that it answers",
-        ("time", "book", "median", "tool", "median"),
+        "TPOT in ms, errors in per cent: Llama-3.1-70B (FP8) on four H100, vLLM, "
+        "prompts and answers of about a thousand tokens",
+        ("clients", "measured", "sheet", "error", "book", "error"),
+        [*rows, *ends],
+        notes=(
+            "Sheet: the datasheet, nothing fitted. Book: cross-validated, by constants "
+            "that never saw a row of this model. Size: mean size of the errors.",
+        ),
+    )
+
+
+def iteration() -> Table:
+    """The example's token at its largest load, every term with its numbers in."""
+    found = terms()
+    rows = [(each.name, each.how, f"{1e3 * each.seconds:.3f}") for each in found]
+    total = f"{1e3 * sum(each.seconds for each in found):.2f}"
+    return Table(
+        f"One token of {example.CLIENTS} clients, term by term (calibrated constants)",
+        ("term", "with its numbers", "ms"),
+        [*rows, ("TPOT, predicted", "the sum", total)],
+        notes=(
+            "Bytes, FLOPs and messages are those of one GPU of the four.",
+            "Counts are means over the iterations in which a request gets its tokens.",
+        ),
+    )
+
+
+def yardsticks() -> Table:
+    """The book's errors beside what a datasheet, one factor and a tool reach."""
+    rows = []
+    naive = validated()["yardstick"]
+    for words, kind in SHORT.items():
+        sheet = per_cent(mean_error(kind, SHEET))
+        own = [per_cent(each(kind, "model")) for each in (mean_error, median_error)]
+        told = [per_cent(float(each)) for each in serving.TOOL_ERRORS[kind]]
+        tool = told if kind != "ttft" else ["–", "–"]
+        rows.append((words, sheet, per_cent(naive[kind]["mean"]), *own, *tool))
+    return Table(
+        "Mean errors (and medians), the model left out of whatever is fitted",
+        ("time", "datasheet", "× one factor", "book", "median", "tool", "median"),
         rows,
         notes=(
-            "Public: rows whose benchmark's script is published.",
-            "The tool is not fitted to these rows, and covers far more models, GPUs "
-            "and settings.",
+            f"TPOT and end-to-end: all {len(dense_rows())} rows; TTFT: the "
+            f"{len(scored('ttft'))} whose script is published.",
+            f"The tool: the {float(serving.TOOL_ROWS):.0f} rows that it answers, seen "
+            "as a user would run it. Of TTFT it was scored on rows without a public "
+            "script too, which is another question.",
         ),
     )
 
@@ -64,24 +107,76 @@ def constants() -> Table:
         tpot, ttft = (per_cent(each) for each in off[key])
         return tpot, ttft
 
-    both = without(0)
     rows = [
-        ("share of the memory bandwidth", f"{reached.memory:.3f}", *both),
-        ("share of the 16-bit peak", f"{reached.compute:.3f}", *both),
-        ("share of the link", f"{reached.link:.3f}", *without(1)),
-        ("time per layer", si(reached.layer_s, "s"), *without(2)),
-        ("time per request", si(reached.request_s, "s"), *without(3)),
-        ("time of the client (TTFT alone)", si(reached.client_s, "s"), *without(4)),
+        (
+            words,
+            said(getattr(reached, name)),
+            "–".join((said(span(name)[0]), said(span(name)[1]))),
+            *without(place),
+        )
+        for name, (words, said, place) in CONSTANTS.items()
     ]
     tpot, ttft = (per_cent(each) for each in off["11111"])
     return Table(
-        "Six fitted constants, and the mean errors if one is as in the datasheet",
-        ("constant", "fitted", "TPOT", "TTFT"),
-        [*rows, ("all in place", "", tpot, ttft)],
+        "Six fitted constants (calibrated), and mean errors without each",
+        ("constant", "fitted to all rows", "range of 12 fits", "TPOT", "TTFT"),
+        [*rows, ("all in place", "", "", tpot, ttft)],
         notes=(
-            "Both shares are switched off together, and with them the overlap and the "
-            "exponent below; with the time per layer go the launches of a prompt.",
-            "Nothing is fitted again after a constant is taken away.",
+            "Range: least and most, one model, GPU, engine or precision left out.",
+            "TPOT, TTFT: mean error with this constant as in the datasheet, nothing "
+            "fitted again. Both shares go together, with the overlap and the credit "
+            "for fewer bits (next section); with the time per layer goes the factor "
+            "for prompts.",
+        ),
+    )
+
+
+def _micro(seconds: float) -> str:
+    return f"{1e6 * seconds:.2f} µs"
+
+
+def _milli(seconds: float) -> str:
+    return f"{1e3 * seconds:.1f} ms"
+
+
+def _share(share: float) -> str:
+    return f"{share:.3f}"
+
+
+# Words for a constant, how it is printed, and the switch that takes it away.
+CONSTANTS: dict[str, tuple[str, Callable[[float], str], int]] = {
+    "memory": ("share of the memory bandwidth", _share, 0),
+    "compute": ("share of the 16-bit peak", _share, 0),
+    "link": ("share of the link", _share, 1),
+    "layer_s": ("time per layer", _micro, 2),
+    "request_s": ("time per request", _micro, 3),
+    "client_s": ("time of the client, in TTFT alone", _milli, 4),
+}
+
+
+def coverage() -> Table:
+    """Each name left out: TPOT's error, and rows inside their bands by two rules."""
+    tried = validated()["coverage"]["tried"]
+    rows = []
+    for by in ("model", "engine", "system", "precision"):
+        for fold in folds(by):
+            name = fold.left_out
+            tpot, ttft = (tried[by][kind].get(name) for kind in ("tpot", "ttft"))
+            plain, wide = (per_cent(tpot[i], 0) if tpot else "–" for i in (1, 3))
+            first = per_cent(ttft[3], 0) if ttft else "–"
+            cells = (per_cent(fold.mean), signed(fold.bias), plain, wide, first)
+            rows.append((NAMES[name], fold.n_predicted, *cells))
+    return Table(
+        "All rows of one name left out: error and bias of TPOT, and rows inside a 90 % "
+        "band",
+        ("left out", "rows", "error", "bias", "TPOT, plain", "TPOT", "TTFT"),
+        rows,
+        notes=(
+            "Error and bias: cross-validated. The last three columns: rows inside. "
+            "Plain: from the 5th to the 95th percentile of the nearest errors; the "
+            "others: the band of the book.",
+            "–: too few rows with a published script remain. No band without H100: "
+            "then the rows of one model remain.",
         ),
     )
 
@@ -113,149 +208,4 @@ def forms() -> Table:
         "Mean error with another form, all constants fitted again",
         ("form", "TPOT, model left out", "TPOT, engine left out", "TTFT, model"),
         rows,
-    )
-
-
-def seesaw() -> Table:
-    """Ratios of times between rows that differ in the engine alone."""
-    rows = list[tuple[str | int, ...]]()
-    for other in ("sglang", "trtllm"):
-        found = ratios(pairs("vllm", other))
-        times = (f"{each:.2f}×" for each in (found.ttft, found.tpot, found.e2e))
-        rows.append((f"{NAMES[other]} / vLLM", found.n, *times))
-    return Table(
-        "Measured rows alike but for the engine: medians of the ratios",
-        ("engines", "pairs", "TTFT", "TPOT", "answer"),
-        rows,
-    )
-
-
-def end_of_the_cache() -> Table:
-    """TTFT of one server with more and more clients, measured and predicted."""
-    error = row_errors("ttft", "model")
-    places = {id(row): place for place, row in enumerate(dense_rows())}
-    rows = []
-    for row, free in zip(fullest(), endless(fullest()), strict=True):
-        made = row.ttft_s * (1 + float(error[places[id(row)]]))
-        times = (si(each, "s") for each in (row.ttft_s, made, free))
-        rows.append((str(row.clients), *times))
-    one = fullest()[0]
-    return Table(
-        f"TTFT of {NAMES[one.model]} ({one.precision.upper()}) on one "
-        f"{NAMES[one.system]}, {NAMES[one.engine]}, prompts of {one.prompt_len:,} "
-        f"tokens, answers of {one.output_len:,}",
-        ("clients", "measured", "predicted", "endless"),
-        rows,
-        notes=(
-            "Predicted: by constants that never saw the model.",
-            "Endless: the same if the GPU's memory had no end.",
-        ),
-    )
-
-
-def script() -> Table:
-    """Errors of the rows with a public protocol, one line of the script forgotten."""
-    found = record()["script"]
-    rows = [("as it was run", "", *map(per_cent, found["as it was run"]))]
-    rows += [
-        (line, instead, *map(per_cent, found[line])) for line, instead in LINES.items()
-    ]
-    return Table(
-        "One line of a benchmark's script forgotten: mean errors",
-        ("line", "assumed in its place", "TPOT", "TTFT"),
-        rows,
-    )
-
-
-def blocks() -> Table:
-    """Published counts of cache blocks, each predicted from the other models."""
-    rows = []
-    for each in predicted():
-        gpu = "H100" if each.record.usable_bytes is None else "RTX 4090"
-        name = f"{each.record.model.name}, {each.record.tp} × {gpu}"
-        published = int(float(each.record.blocks))
-        rows.append((name, f"{published:,}", f"{each.blocks:,}", signed(each.error)))
-    return Table(
-        "Blocks of KV cache that vLLM found room for, its model left out of the fit",
-        ("server", "published", "predicted", "error"),
-        rows,
-    )
-
-
-def worst_block_error() -> float:
-    """The largest error of a count, in size."""
-    return max(abs(each.error) for each in predicted())
-
-
-def mean_block_error() -> float:
-    """Mean size of the errors of the counts."""
-    return mean(abs(each.error) for each in predicted())
-
-
-RATES, STEPS = "tokens per second of a GPU", "time of a decode step"
-STATUSES: tuple[Kind, ...] = ("seen", "calibrated", "blind")
-
-
-def twin_scores() -> dict[tuple[str, Kind], Score]:
-    """Scores of DeepSeek's twin, by what was published and by status."""
-    assumed = book_assumptions()
-    rates = by_status((each.status, each.error) for each in points(assumed))
-    steps = scores(predictions(assumed))
-    found = {(RATES, each.status): each for each in rates}
-    return found | {(STEPS, each.status): each for each in steps}
-
-
-def twin() -> Table:
-    """The twin's runs apart by whether they were seen, calibrated or blind."""
-    found = twin_scores()
-    rows: list[tuple[str, ...]] = []
-    for status in STATUSES:
-        own = [what for what, kind in found if kind == status]
-        for what in own:
-            has = found[what, status]
-            numbers = (per_cent(has.mean_error), signed(has.bias))
-            rows.append((status, what, str(has.n_runs), *numbers))
-        if not own:
-            rows.append((status, "–", "none yet", "–", "–"))
-    return Table(
-        "DeepSeek-V3's twin beside published runs",
-        ("status", "what was published", "runs", "error", "bias"),
-        rows,
-    )
-
-
-def drafts() -> Table:
-    """Two laws for accepted drafts, at the last point of each published curve."""
-    rows = [
-        (
-            each.curve.name,
-            f"{each.alpha:.2f}",
-            f"{each.falls:.3f}",
-            signed(each.constant_error, 0),
-            signed(each.falling_error),
-        )
-        for each in fits()
-    ]
-    return Table(
-        "Tokens of a step with eight drafts: errors of two laws",
-        ("model, drafts", "α", "r", "constant", "falling"),
-        rows,
-    )
-
-
-RULES = {"the paper's form": "paper's rule", "our rule": "corrected rule"}
-
-
-def afd() -> Table:
-    """Throughput by two rules of Attention–FFN disaggregation, beside a simulator."""
-    found = record()["afd"]
-    rows = [(RULES[name], *cells) for name, *cells in found["rows"]]
-    return Table(
-        f"Errors of throughput against a simulation: {found['caption']}",
-        ("rule", "median", "99 %", "worst", "ratio"),
-        rows,
-        notes=(
-            "99 %: the size that so many of the errors stay below.",
-            "Ratio: best ratio by the rule, less the simulated one, at worst.",
-        ),
     )

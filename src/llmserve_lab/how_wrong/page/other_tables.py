@@ -1,0 +1,174 @@
+"""Tables of what the rows say without a model, of memory, and of other predictions."""
+
+from __future__ import annotations
+
+from statistics import mean
+
+from llmserve_lab.catalog.evidence.status import Kind
+from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.evaluation.decode_scores import predictions, scores
+from llmserve_lab.deepseek.evaluation.predictions import Score, by_status, points
+from llmserve_lab.formula.text import si
+from llmserve_lab.how_wrong.cache_blocks import predicted, reserve
+from llmserve_lab.how_wrong.drafts import fits
+from llmserve_lab.how_wrong.folds import NAMES
+from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
+from llmserve_lab.how_wrong.pairs import full_cache, fullest, pairs, ratios
+from llmserve_lab.how_wrong.record import record
+from llmserve_lab.how_wrong.script import LINES
+from llmserve_lab.how_wrong.wording import per_cent, signed
+from llmserve_lab.page.table import Table
+
+
+def seesaw() -> Table:
+    """Ratios of times between rows that differ in the engine alone."""
+    rows = list[tuple[str | int, ...]]()
+    for other in ("sglang", "trtllm"):
+        found = ratios(pairs("vllm", other))
+        times = (f"{each:.2f}×" for each in (found.ttft, found.tpot, found.e2e))
+        rows.append((f"{NAMES[other]} / vLLM", found.n, *times))
+    return Table(
+        "Measured rows alike but for the engine: medians of the ratios",
+        ("engines", "pairs", "TTFT", "TPOT", "answer"),
+        rows,
+    )
+
+
+def end_of_the_cache() -> Table:
+    """TTFT of one server with more and more clients, measured and predicted."""
+    rows = []
+    for row, made, free in full_cache():
+        times = (si(each, "s") for each in (row.ttft_s, made, free))
+        seconds = RELATIVE_ERROR(predicted_s=made, measured_s=row.ttft_s)
+        rows.append((str(row.clients), *times, signed(float(seconds), 0)))
+    return Table(
+        full_server(),
+        ("clients", "measured", "predicted", "endless", "error"),
+        rows,
+        notes=(
+            "Predicted: cross-validated, by constants that never saw the model.",
+            "Endless: the same constants if the GPU's memory had no end.",
+        ),
+    )
+
+
+def full_server() -> str:
+    """What the fullest server is, and what it is asked."""
+    one = fullest()[0]
+    return (
+        f"TTFT of {NAMES[one.model]} ({one.precision.upper()}) on one "
+        f"{NAMES[one.system]}, {NAMES[one.engine]}, prompts of {one.prompt_len:,} "
+        f"tokens, answers of {one.output_len:,}"
+    )
+
+
+def script() -> Table:
+    """Errors of the rows with a public protocol, one line of the script forgotten."""
+    found = record()["script"]
+    rows = [("as it was run", "", *map(per_cent, found["as it was run"]))]
+    rows += [
+        (line, instead, *map(per_cent, found[line])) for line, instead in LINES.items()
+    ]
+    return Table(
+        "One line of a benchmark's script forgotten: mean errors, calibrated constants",
+        ("line", "assumed in its place", "TPOT", "TTFT"),
+        rows,
+    )
+
+
+def blocks() -> Table:
+    """Published counts of cache blocks, each predicted from the other models."""
+    rows = []
+    for each in predicted():
+        gpu = "H100" if each.record.usable_bytes is None else "RTX 4090"
+        name = f"{each.record.model.name}, {each.record.tp} × {gpu}"
+        published = int(float(each.record.blocks))
+        own = f"{reserve(each.record) / 1e9:.2f} GB"
+        counts = (f"{published:,}", f"{each.blocks:,}", signed(each.error))
+        rows.append((name, f"{each.record.budget:,}", own, *counts))
+    return Table(
+        "Blocks of 16 tokens that vLLM found room for (cross-validated)",
+        ("server, 16 bits", "token budget", "its reserve", "published", "predicted",
+         "error"),
+        rows,
+        notes=(
+            "Published: what vLLM printed at start, from published run logs and "
+            "configurations, utilisation 0.9; a setting listed twice has two logs.",
+            "Its reserve: what the published count leaves over on each GPU. The "
+            "prediction uses the mean of the other models' instead.",
+        ),
+    )  # fmt: skip
+
+
+def worst_block_error() -> float:
+    """The largest error of a count, in size."""
+    return max(abs(each.error) for each in predicted())
+
+
+def mean_block_error() -> float:
+    """Mean size of the errors of the counts."""
+    return mean(abs(each.error) for each in predicted())
+
+
+RATES, STEPS = "tokens per second of a GPU", "time of a decode step"
+
+
+def twin_scores() -> dict[tuple[str, Kind], Score]:
+    """Scores of DeepSeek's twin, by what was published and by status."""
+    assumed = book_assumptions()
+    rates = by_status((each.status, each.error) for each in points(assumed))
+    steps = scores(predictions(assumed))
+    found = {(RATES, each.status): each for each in rates}
+    return found | {(STEPS, each.status): each for each in steps}
+
+
+def elsewhere() -> Table:
+    """What else the book predicts, each with its kind of score, in one table."""
+    rows: list[tuple[str, ...]] = []
+    for (what, status), has in sorted(twin_scores().items(), reverse=True):
+        numbers = (f"{has.n_runs} runs", per_cent(has.mean_error), signed(has.bias))
+        rows.append((f"DeepSeek-V3's twin: {what}", status, *numbers))
+    rows.append(("DeepSeek-V3's twin, unseen runs", "blind", "none yet", "–", "–"))
+    for law in ("constant", "falling"):
+        found = [getattr(each, f"{law}_error") for each in fits()]
+        size, lean = mean(map(abs, found)), mean(found)
+        rows.append(
+            (
+                f"accepted drafts, {law} acceptance",
+                "seen",
+                f"{len(found)} curves",
+                per_cent(size),
+                signed(lean),
+            )
+        )
+    for name, cells in afd_rules().items():
+        rows.append((f"AFD, {name}", "simulated", cells[1], cells[0], "–"))
+    return Table(
+        "Other predictions of the book beside what there is",
+        ("prediction", "kind", "beside", "mean error", "bias"),
+        rows,
+        notes=(
+            "AFD, Attention–FFN disaggregation: median error of the throughput, beside "
+            "a simulator that shares the rule's assumptions; no real machine.",
+        ),
+    )
+
+
+RULES = {
+    "the paper's form": "rule as its paper prints it",
+    "our rule": "corrected rule",
+}
+
+
+def afd_rules() -> dict[str, tuple[str, str, str]]:
+    """Of each rule of disaggregation: median error, how many bundles, the worst."""
+    found = record()["afd"]
+    count = found["caption"].split(",")[0]
+    return {
+        RULES[name]: (_spaced(cells[0]), count, _spaced(cells[2]))
+        for name, *cells in found["rows"]
+    }
+
+
+def _spaced(share: str) -> str:
+    return share.replace("%", " %")

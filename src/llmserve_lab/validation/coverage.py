@@ -1,0 +1,146 @@
+"""Do the bands cover? Everything of one name is left out, bands of the rest are tried.
+
+The book is written again without a model, an engine, a kind of GPU or a precision: the
+constants are fitted to the other rows, each with its model left out in turn, and bands
+are made of their errors. Then the rows that were left out are predicted, and those
+inside their band are counted. How much wider a band must be than the errors of the rows
+nearest to it is read off there, so that coverage is calibrated, not blind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from llmserve_lab.validation.bands import (
+    INSIDE,
+    NEAREST,
+    TAILS,
+    Setting,
+    half_width,
+    logs,
+    nearest,
+)
+from llmserve_lab.validation.bill import Floats
+from llmserve_lab.validation.fit import fit
+from llmserve_lab.validation.prediction import KINDS, Kind, Predictor, errors
+from llmserve_lab.validation.scores import left_out
+
+TRIED = ("model", "system", "engine", "precision")
+STRETCHED_FOR = TRIED[:3]  # a new model, GPU or engine is what a band is asked for
+STEP = 0.1  # of the stretch
+MOST_STRETCH = 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Rows of one name that was left out, and the errors of the rows nearest to each.
+
+    ``error`` [rows] are theirs, ``near`` [rows, nearest] those that make their bands.
+    """
+
+    error: Floats
+    near: Floats
+
+    def needed(self) -> Floats:
+        """By how much each row's band must be stretched to hold it, [rows]."""
+        width = np.array([half_width(near) for near in self.near])
+        found: Floats = np.abs(np.log1p(self.error)) / width
+        return found
+
+    def plain(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which rows lie between two percentiles of the errors near to them, [rows]."""
+        low, high = np.percentile(self.near, TAILS, axis=1)
+        found: np.ndarray[Any, np.dtype[np.bool_]] = (low <= self.error) & (
+            self.error <= high
+        )
+        return found
+
+
+Trials = Mapping[str, Mapping[Kind, Mapping[str, Trial]]]
+
+
+def trials(predictor: Predictor) -> Trials:
+    """What was left out, by label, kind of time and name; where no band is, none.
+
+    Without some name only one model may remain, and then no band can be made.
+    """
+    found: dict[str, dict[Kind, dict[str, Trial]]] = {}
+    for by in TRIED:
+        label = predictor.label(by)
+        found[by] = {kind: {} for kind in KINDS}
+        for name in np.unique(label):
+            rest, own = predictor.subset(label != name), predictor.subset(label == name)
+            if len(np.unique(rest.label("model"))) < 2:
+                continue
+            for kind, trial in _tried(rest, own).items():
+                found[by][kind][str(name)] = trial
+    return found
+
+
+def _tried(rest: Predictor, own: Predictor) -> dict[Kind, Trial]:
+    """Bands of the rest, for the rows left out."""
+    others, mine = left_out(rest, "model"), own.predict(fit(rest))
+    found: dict[Kind, Trial] = {}
+    for kind in KINDS:
+        known, asked = (
+            np.flatnonzero(each.public | (kind != "ttft")) for each in (rest, own)
+        )
+        if len(known) < NEAREST or not len(asked):
+            continue
+        error = errors(others, rest.measured, kind)[known]
+        rows = [rest.rows[place] for place in known]
+        numbers = np.array([logs(Setting.of(row)) for row in rows])
+        near = [
+            error[nearest(rows, numbers, Setting.of(own.rows[place]))]
+            for place in asked
+        ]
+        found[kind] = Trial(errors(mine, own.measured, kind)[asked], np.array(near))
+    return found
+
+
+def stretch_of(found: Trials, kind: Kind) -> float:
+    """The smallest stretch with which bands cover, whichever label is left out.
+
+    Raises:
+        ValueError: none up to five times does.
+    """
+    for step in range(round(1 / STEP), round(MOST_STRETCH / STEP) + 1):
+        stretch = round(step * STEP, 1)
+        shares = [share(found[by][kind], stretch) for by in STRETCHED_FOR]
+        if all(each >= INSIDE for each in shares if not np.isnan(each)):
+            return stretch
+    raise ValueError(f"stretch must be at most {MOST_STRETCH} to cover, got more")
+
+
+def share(found: Mapping[str, Trial], stretch: float) -> float:
+    """Share of the rows of all names that lie in their bands; NaN without a row."""
+    needed = [each.needed() for each in found.values()]
+    return float((np.concatenate(needed) <= stretch).mean()) if needed else float("nan")
+
+
+def coverage(predictor: Predictor) -> dict[str, Any]:
+    """Stretch by kind; by label, kind and name: rows, shares inside by each rule."""
+    found = trials(predictor)
+    stretch = {kind: stretch_of(found, kind) for kind in KINDS}
+    return {
+        "stretch": stretch,
+        "tried": {
+            by: {
+                kind: {
+                    name: [
+                        len(trial.error),
+                        float(trial.plain().mean()),
+                        share({name: trial}, 1.0),
+                        share({name: trial}, stretch[kind]),
+                    ]
+                    for name, trial in kinds[kind].items()
+                }
+                for kind in KINDS
+            }
+            for by, kinds in found.items()
+        },
+    }
