@@ -133,7 +133,7 @@ def two_and_three() -> StaticFigure:
     """Two whole rounds of two and of three batches in flight, one below the other."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, both = plt.subplots(2, 1, figsize=(5.6, 3.1), sharex=True)
+    figure, both = plt.subplots(2, 1, figsize=(5.6, 2.8), sharex=True)
     lanes, names = (0, 1, 2, 4), ("A1", "A2", "A3", "FFN")
     said = []
     for axes, n_batches in zip(both, going_round.FLIGHTS.values(), strict=True):

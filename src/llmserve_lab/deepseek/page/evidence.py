@@ -104,7 +104,7 @@ def predicted_and_measured() -> StaticFigure:
     """A point a run, with the strip in which a prediction is a fifth off at most."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 3.9))
+    figure, axes = plt.subplots(figsize=(5.6, 3.4))
     ends = np.array([120.0, 30_000.0])
     axes.fill_between(
         ends, ends / (1 + STRIP), ends * (1 + STRIP), color=GREY.light, alpha=0.16

@@ -47,7 +47,7 @@ def cached_of_a_token() -> StaticFigure:
     spec, grouped = latent(), MODELS["llama-3-70b"].attention
     kv_heads: int = getattr(grouped, "n_kv_heads")  # noqa: B009
     wide, narrow = spec.d_head + spec.d_v, spec.d_latent + spec.d_rope
-    figure, axes = plt.subplots(figsize=(4.8, 3.0))
+    figure, axes = plt.subplots(figsize=(4.8, 2.8))
     blocks = (
         (0, wide, spec.n_heads, GREY, f"keys and values of all {spec.n_heads} heads"),
         (wide + 110, wide, kv_heads, GREY, f"of {kv_heads} heads (as Llama 70B)"),
@@ -125,7 +125,7 @@ def two_forms() -> StepFigure:
                 Cells(table="cells", x2="x2", y2="y2"),
                 Labels(table="words"),
             ),
-            height=330,
+            height=280,
         ),
         logs=logs,
         stills=((first, 1), (first, 3), (second, 3)),

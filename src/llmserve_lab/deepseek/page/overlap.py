@@ -61,7 +61,7 @@ def two_batches() -> StepFigure:
             x=SceneAxis((0, round(longest, 1)), "time in the step (ms)"),
             y=SceneAxis(LANES),
             marks=(cells,),
-            height=210,
+            height=185,
             now=True,
         ),
         logs=logs,
