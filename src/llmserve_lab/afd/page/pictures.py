@@ -11,7 +11,7 @@ from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.page import going_round, tables
 from llmserve_lab.afd.page.panels import quiet
 from llmserve_lab.afd.simulation.length_distributions import Floats
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
+from llmserve_lab.page.palette import BLUE, GREEN, GREY, MEANINGS, SERIES, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 KINDS = ((4, 3), (14, 9))  # prompt and steps of two kinds of requests
@@ -141,7 +141,7 @@ def two_and_three() -> StaticFigure:
         for lane, batch, start, end in going_round.bars(n_batches):
             if lane in lanes:
                 y = -lanes.index(lane)
-                ink = SERIES[batch].light
+                ink = MEANINGS["ABC"[batch]].light
                 axes.barh(y, end - start, left=start, height=0.8, color=ink)
                 if end - start > 60:
                     at = ((start + end) / 2, y)

@@ -61,7 +61,7 @@ def two_batches() -> StepFigure:
             x=SceneAxis((0, round(longest, 1)), "time in the step (ms)"),
             y=SceneAxis(LANES),
             marks=(cells,),
-            height=185,
+            height=172,
             now=True,
         ),
         logs=logs,
