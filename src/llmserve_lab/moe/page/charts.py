@@ -18,9 +18,7 @@ from llmserve_lab.page.palette import GREY, INK, MEANINGS, SERIES, series
 RANKS = 8
 MOST = 1.1  # of the bytes of TP alone: no layout on offer sends more than 1
 ROWS = QuantityAxis(q.n_rows, words="rows in the batch", domain=(1, 4096), log=True)
-TOUCHED = QuantityAxis(
-    q.touched_experts, words="experts touched", domain=(1, 1000), log=True
-)
+TOUCHED = QuantityAxis(q.touched_experts, words="experts read", domain=(0, 560))
 SENT = QuantityAxis(
     q.composed_bytes,
     words="bytes leaving a rank, TP = 100%",
@@ -62,7 +60,7 @@ def touched() -> Any:
         bound_curves(
             ROWS,
             TOUCHED,
-            Drawn("touched", f.TOUCHED_EXPERTS, SERIES[0], label_at=0.85),
+            Drawn("read", f.TOUCHED_EXPERTS, SERIES[0], label_at=0.45),
             Drawn(
                 "all differ",
                 f.TOUCHED_EXPERTS,

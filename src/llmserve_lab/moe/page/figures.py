@@ -90,7 +90,7 @@ def touched() -> LiveFigure:
         ),
         derived={"touched_experts": f.TOUCHED_EXPERTS},
         readouts=(
-            Readout("touched_experts", "Experts touched"),
+            Readout("touched_experts", "Experts read"),
             Readout(f.ROWS_PER_EXPERT, "Rows of an expert, mean"),
             Readout(f.READ_RATIO, "Bytes read, over the active ones", **WEIGHTS),
             Readout(
@@ -100,9 +100,9 @@ def touched() -> LiveFigure:
             ),
         ),
         sentence=(
-            "{n_rows}, each sent to {top_k} of {n_experts} experts, touch "
-            "{touched_experts} of them: the batch reads {read_ratio} times the bytes "
-            "of the parameters that one row is active in, at {expert_intensity}."
+            "{n_rows}, each sent to {top_k} of {n_experts} experts, have "
+            "{touched_experts} of them read: the batch reads {read_ratio} times the "
+            "bytes of the parameters that one row is active in, at {expert_intensity}."
         ),
     )
 
@@ -133,13 +133,12 @@ def memory() -> LiveFigure:
         },
         readouts=(
             Readout("gpu_weight_bytes", "Weights on each GPU"),
-            Readout("least_ep", "Fewest GPUs that hold it all"),
             Verdict("holds", "Your group", "ep", "least_ep", ("does not fit", "fits")),
         ),
         sentence=(
             "DeepSeek-V3 in FP8, experts shared by {ep} GPUs of type {gpu}: each holds "
-            "{gpu_weight_bytes} of weights; with {reserved_bytes} kept for caches at "
-            "least {least_ep} are needed, the fewest that fit."
+            "{gpu_weight_bytes} of weights; with {reserved_bytes} kept for caches the "
+            "group {holds}."
         ),
         goal=Goal(
             "keep 20 GB on each H800, and find the smallest group that fits.",
@@ -169,7 +168,7 @@ def group() -> LiveFigure:
 
     return LiveFigure(
         name="moe-group",
-        title="A larger group reads fewer experts on each GPU, and sends further",
+        title="What a larger group saves in reading, it pays in sending",
         chart=lambda: group_charts.layer_time(numbers, ways),
         controls=(
             _slider("ep", 16.0, serving.GROUPS[1:]),
