@@ -121,11 +121,11 @@ def promise_table() -> Table:
             most = promised_rows(layer, ep)
             cells += [f"{most}", f"{most / PROMISED_S:,.0f}/s"]
         rows.append((f"{ep:.0f}", f"{free / 1e9:.1f} GB", *cells))
-    columns = (
-        *("GPUs", "memory left", "requests of a GPU", "tokens of a GPU"),
-        *("requests, overlapped", "tokens, overlapped"),
+    columns = ("GPUs", "memory left", "in turn", "rate", "overlapped", "its rate")
+    title = (
+        f"Requests of an H800 that keep {1e3 * PROMISED_S:.0f} ms per token, and its "
+        "tokens per second"
     )
-    title = f"H800, at most {1e3 * PROMISED_S:.0f} ms per token, computed"
     return Table(title, columns, rows)
 
 

@@ -109,11 +109,14 @@ def commands() -> str:
         '--eplb-config \'{"num_redundant_experts": 16, "log_balancedness": true}\'',
     ]
     meet = ["--data-parallel-address $FIRST", "--data-parallel-rpc-port 13345"]
-    second = [*two, *meet, "--headless", "--data-parallel-start-rank 8"]
     heads = (
         "# one node of eight H200",
         "# the first of two nodes of eight H800, decode; FIRST is its address",
-        "# the second node",
     )
-    parts = (" \\\n    ".join(lines) for lines in (one, [*two, *meet], second))
-    return "\n".join(f"{head}\n{part}" for head, part in zip(heads, parts, strict=True))
+    parts = (" \\\n    ".join(lines) for lines in (one, [*two, *meet]))
+    return "\n".join(
+        f"{head}\n{part}" for head, part in zip(heads, parts, strict=True)
+    ) + (
+        "\n# the second node: the same, and at the end\n"
+        "    --headless --data-parallel-start-rank 8"
+    )

@@ -171,7 +171,7 @@ def group() -> LiveFigure:
         title="What a larger group saves in reading, it pays in sending",
         chart=lambda: group_charts.layer_time(numbers, ways),
         controls=(
-            _slider("ep", 16.0, serving.GROUPS[1:]),
+            _slider("ep", 32.0, serving.GROUPS[1:]),
             _slider("gpu_rows", serving.ROWS),
         ),
         derived={

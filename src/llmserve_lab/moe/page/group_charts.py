@@ -60,12 +60,12 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
     """Reading and computing a GPU's experts, and sending copies, for one layer."""
     from llmserve_lab.extras import altair as alt
 
-    x = _ranks(8)
+    x = _ranks(16)
     y = QuantityAxis(
         q.layer_read_s,
         "µs/layer",
         words="time",
-        domain=(0, 1400),
+        domain=(0, 1200),
         ticks={"tickCount": 7},
     )
     read, compute = (
@@ -101,7 +101,6 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 f.COPIES_S,
                 MEANINGS["communication"],
                 label_at=0.75,
-                rising=True,
                 expr=sending,
                 means="time of a dispatch and a combine",
             ),
@@ -109,7 +108,7 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 "sum, experts and sending",
                 f.COPIES_S,
                 INK,
-                label_at=0.35,
+                label_at=0.95,
                 rising=True,
                 expr=f"({longer} + {sending})",
                 means="sum of experts and sending, one after the other",

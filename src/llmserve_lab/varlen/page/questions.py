@@ -178,9 +178,9 @@ overtake = Question(
     name="varlen.overtake",
     prompt=(
         f"Llama-3.1-70B multiplies each row of a prompt with {PARAMS} parameters, two "
-        f"FLOPs each, and attention does {PER_PAIR} FLOPs for each pair (all layers and "
-        "heads). It reads one prompt with a kernel that computes only what the causal mask "
-        "allows. From what length on is more of the work in attention?"
+        f"FLOPs each, and attention does {PER_PAIR} FLOPs for each pair (all layers "
+        "and heads). It reads one prompt with a kernel that computes only what the "
+        "causal mask allows. From what length on is more of the work in attention?"
     ),
     answer=lambda: f.OVERTAKE_PROMPT.at(LARGER),
     unit="token",
