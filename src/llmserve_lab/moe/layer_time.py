@@ -158,7 +158,7 @@ def slower(ep: float, n_rows: float, hot_share: float, gpu: str = GPUS[1]) -> fl
 def hot_table(hot_share: float, ep: float = 8.0) -> Table:
     """Table of reading and computing on an equal and on a hot GPU, by batch."""
     rows = []
-    for n_rows in (64.0, 1024.0, 4096.0, 8192.0):
+    for n_rows in (64.0, 1024.0, 8192.0):
         even = layer_s(ep, n_rows / ep, GPUS[1])
         hot = hot_layer_s(ep, n_rows, hot_share)
         times = (f"{1e6 * t:.0f} µs" for part in (even, hot) for t in part.values())

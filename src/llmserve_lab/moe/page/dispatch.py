@@ -71,7 +71,7 @@ def _scene(width: float) -> Scene:
             Labels(table="routes", align="left"),
             Labels(table="names"),
         ),
-        height=330,
+        height=305,
         fixed={"bands": bands, "names": names},
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.moe import exchange_time, serving
 from llmserve_lab.moe import formulas as f
-from llmserve_lab.moe.models import DEFAULT, EP
+from llmserve_lab.moe.models import DEFAULT
 from llmserve_lab.moe.page import charts, group_charts, route_chart
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.banded import BandTable, banded
@@ -218,38 +218,6 @@ def group() -> LiveFigure:
                 & (2 * layer_read_s >= layer_compute_s)
             ),
             {"ep": 64.0},
-        ),
-    )
-
-
-def traffic() -> LiveFigure:
-    """The all-to-all as a matrix, while one rank's experts grow popular."""
-    fixed: dict[str, Any] = {**ROW, "ep": EP}
-    shared: dict[str, Any] = {"ep": EP}
-    return LiveFigure(
-        name="moe-traffic",
-        title="All wait for the rank with the most rows",
-        chart=charts.traffic,
-        controls=(
-            _slider("hot_share", 0.1),
-            _slider("n_rows", 1024.0, STOPS["n_rows"][4:]),
-            _slider("top_k", 8.0),
-        ),
-        derived={
-            "hot_bytes": Bound(f.HOT_BYTES, **fixed),
-            "cold_bytes": Bound(f.COLD_BYTES, **fixed),
-        },
-        readouts=(
-            Readout("hot_bytes", "Bytes from each to the hot rank"),
-            Readout("cold_bytes", "Bytes from each to another"),
-            Readout(f.BUSIEST_ROWS, "Copies that the hot rank gets", **shared),
-            Readout(f.BALANCEDNESS, "Balancedness", **shared),
-        ),
-        sentence=(
-            "{n_rows} on 8 ranks, {top_k} experts each, {hot_share} of all choices "
-            "drawn to rank 0: every rank has {hot_bytes} for it and {cold_bytes} for "
-            "any other, {busiest_rows} arrive there, and balancedness is "
-            "{balancedness}."
         ),
     )
 
