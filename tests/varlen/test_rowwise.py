@@ -42,7 +42,7 @@ def test_the_steps_are_those_of_the_block() -> None:
 
 def test_positions_keep_what_attention_scores() -> None:
     """Turned by the place, a score depends on the distance; values stay as they are."""
-    turn = [step for name, step in steps(model()) if name == "rotary positions"][0]
+    turn = next(step for name, step in steps(model()) if name == "rotary positions")
     alike = np.tile(np.random.default_rng(2).standard_normal((1, 32)), (4, 1))
     turned = turn(alike)
     np.testing.assert_array_equal(turned[:, 24:], alike[:, 24:])

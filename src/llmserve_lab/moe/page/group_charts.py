@@ -65,8 +65,8 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
         q.layer_read_s,
         "µs/layer",
         words="time",
-        domain=(0, 1200),
-        ticks={"tickCount": 7},
+        domain=(0, 640),
+        ticks={"tickCount": 6},
     )
     read, compute = (
         _tied(f.LAYER_READ_S, fixed, n_rows="(gpu_rows * datum.ep)", ep="datum.ep"),
@@ -86,7 +86,7 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 f.LAYER_READ_S,
                 MEANINGS["weights"],
                 _tied(f.LAYER_READ_S, fixed, n_rows="(gpu_rows * datum.ep)"),
-                label_at=0.5,
+                label_at=0.15,
             ),
             Drawn(
                 "compute experts",
