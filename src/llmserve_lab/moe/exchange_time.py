@@ -117,7 +117,7 @@ def table() -> Table:
                 plain(1e6 * each.measured_s),
                 f"{1e6 * left_s(each):.0f}",
                 plain(1e6 * each.predicted_s),
-                f"{100 * each.error:+.0f} %",
+                f"{100 * each.error:+.1f} %",
             )
         ]
         rows.append((str(ep), *cells))

@@ -72,6 +72,7 @@ def touched() -> Any:
                 over=(1, 64),
             ),
         ),
+        height=260,
     )
 
 

@@ -57,7 +57,7 @@ def _scene(width: float) -> Scene:
         | {"ink": "empty", "text": "", "faint": 0.45}
         for g in range(toy.GPUS)
     ]
-    names = [{"x": 1.05, "y": PER * g + 1, "text": f"GPU {g}"} for g in range(toy.GPUS)]
+    names = [{"x": 0.95, "y": PER * g + 1, "text": f"GPU {g}"} for g in range(toy.GPUS)]
     heads = [(HOME + COPY / 2, "tokens"), (HELD + 0.55, "experts")]
     heads.append(((QUEUE + width) / 2, "received"))
     names += [{"x": x, "y": -0.35, "text": text} for x, text in heads]

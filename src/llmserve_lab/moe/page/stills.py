@@ -163,7 +163,7 @@ def exchange() -> StaticFigure:
             "lines are the model fitted to all of them, dotted lines the wire alone. "
             "Left out of the fit, a "
             f"group size is predicted {100 * mean:.0f} % off on average; the worst, "
-            f"{100 * abs(worst):.0f} %, is too {'low' if worst < 0 else 'high'}."
+            f"{100 * abs(worst):.1f} %, is too {'low' if worst < 0 else 'high'}."
         ),
     )
 
