@@ -44,6 +44,7 @@
     "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b,
     max: Math.max, min: Math.min, abs: Math.abs, exp: Math.exp, log: Math.log,
     floor: Math.floor, ceil: Math.ceil, none_drawn: noneDrawn,
+    falling_sum: fallingSum,
   }));
 
   /* C(n - m, k) / C(n, k): no marked thing is among so many draws, factor by factor. */
@@ -51,6 +52,13 @@
     let chance = 1;
     for (let i = 0; i < draws; i++) chance *= Math.max(0, (total - marked - i) / (total - i));
     return chance;
+  }
+
+  /* Σ first^j · falls^(j(j-1)/2), j from 0 to last. */
+  function fallingSum(first, falls, last) {
+    let term = 1, sum = 1;
+    for (let j = 0; j < last; j++) sum += term *= first * Math.pow(falls, j);
+    return sum;
   }
 
   /* The value of a formula in prefix form; `of` gives the value of a name. */

@@ -74,6 +74,18 @@ window.llmserveReferences = {
 "raschka2025kvcache"
 ]
 },
+"flash-": {
+"letter": "F",
+"keys": [
+"dao2022flash",
+"milakov2018online",
+"dao2023flash2",
+"flashsource",
+"dao2023decoding",
+"vllm0330",
+"shah2024flash3"
+]
+},
 "error-": {
 "letter": "H",
 "keys": [
@@ -81,6 +93,13 @@ window.llmserveReferences = {
 "stone1974cross",
 "patel2024splitwise",
 "inferencex2026"
+]
+},
+"kv-": {
+"letter": "K",
+"keys": [
+"kwon2023vllm",
+"patel2024splitwise"
 ]
 },
 "moe-": {
@@ -94,6 +113,33 @@ window.llmserveReferences = {
 "deepep2025",
 "article07",
 "deepseek2024v3"
+]
+},
+"axes-": {
+"letter": "X",
+"keys": [
+"huang2019gpipe",
+"liu2023ring",
+"yang2024context",
+"korthikanti2022",
+"nvidia2024pipeline",
+"article00",
+"scaling_chapter"
+]
+},
+"quantization-": {
+"letter": "Q",
+"keys": [
+"xiao2022smoothquant",
+"frantar2022gptq",
+"liu2024kivi",
+"xiao2023streaming",
+"li2024snapkv",
+"vllmfp8",
+"kurtic2024bf16",
+"nvidia2025nvfp4",
+"castro2025microscaling",
+"scaling_chapter"
 ]
 },
 "roofline-": {
@@ -119,6 +165,18 @@ window.llmserveReferences = {
 "article05",
 "article06",
 "article07"
+]
+},
+"spec-": {
+"letter": "G",
+"keys": [
+"leviathan2023speculative",
+"chen2023speculative",
+"inferencex2026",
+"vllm2025eagle",
+"sglang2025speculative",
+"li2025eagle3",
+"deepseek2024v3"
 ]
 },
 "tp-": {
@@ -195,6 +253,10 @@ window.llmserveReferences = {
 "shazeer2020glu": "Noam Shazeer\\. GLU variants improve transformer\\. 2020\\. [arXiv:2002\\.05202](https://arxiv.org/abs/2002.05202)\\.",
 "holtzman2020nucleus": "Ari Holtzman, Jan Buys, Li Du, Maxwell Forbes, and Yejin Choi\\. The curious case of neural text degeneration\\. In *ICLR*\\. 2020\\.",
 "raschka2025kvcache": "Sebastian Raschka\\. KV cache, bonus material of Build a large language model \\(from scratch\\)\\. ch04/03\\_kv\\-cache, commit 2af686d7, 2025\\. URL: [https://github\\.com/rasbt/LLMs\\-from\\-scratch/tree/main/ch04/03\\_kv\\-cache](https://github.com/rasbt/LLMs-from-scratch/tree/main/ch04/03_kv-cache)\\.",
+"milakov2018online": "Maxim Milakov and Natalia Gimelshein\\. Online normalizer calculation for softmax\\. 2018\\. [arXiv:1805\\.02867](https://arxiv.org/abs/1805.02867)\\.",
+"dao2023flash2": "Tri Dao\\. FlashAttention\\-2: faster attention with better parallelism and work partitioning\\. 2023\\. [arXiv:2307\\.08691](https://arxiv.org/abs/2307.08691)\\.",
+"flashsource": "FlashAttention, the library: hopper/tile\\_size\\.h, hopper/heuristics\\.h, assets/flash3\\_fp16\\_fwd\\.png\\. Dao\\-AILab on GitHub, 2026\\.",
+"dao2023decoding": "Tri Dao, Daniel Haziza, Francisco Massa, and Grigory Sizov\\. Flash\\-decoding for long\\-context inference\\. PyTorch blog, October, 2023\\.",
 "aiconfigurator2026": "NVIDIA\\. AIConfigurator: measured rows of served models, silicon\\_sample\\.csv\\. Package aiconfigurator\\-core 0\\.12\\.0, Apache\\-2\\.0, 2026\\.",
 "stone1974cross": "M\\. Stone\\. Cross\\-validatory choice and assessment of statistical predictions\\. *Journal of the Royal Statistical Society, Series B*, 36\\(2\\):111\u2013147, 1974\\.",
 "fedus2021switch": "William Fedus, Barret Zoph, and Noam Shazeer\\. Switch transformers: scaling to trillion parameter models with simple and efficient sparsity\\. arXiv:2101\\.03961, 2021\\.",
@@ -202,11 +264,31 @@ window.llmserveReferences = {
 "wang2024lossfree": "Lean Wang, Huazuo Gao, Chenggang Zhao, Xu Sun, and Damai Dai\\. Auxiliary\\-loss\\-free load balancing strategy for mixture\\-of\\-experts\\. arXiv:2408\\.15664, 2024\\.",
 "graham1969bounds": "Ronald L\\. Graham\\. Bounds on multiprocessing timing anomalies\\. *SIAM Journal on Applied Mathematics*, 17\\(2\\):416\u2013429, 1969\\. [doi:10\\.1137/0117039](https://doi.org/10.1137/0117039)\\.",
 "article07": "MoE and expert parallelism: from one big FFN to 256 small ones\\. Article 07 of the series of learning notes on how language models are served; the text that was read names no author and no address\\.",
+"huang2019gpipe": "Yanping Huang, Youlong Cheng, Ankur Bapna, and others\\. GPipe: efficient training of giant neural networks using pipeline parallelism\\. In *Advances in Neural Information Processing Systems*\\. 2019\\. URL: [https://arxiv\\.org/abs/1811\\.06965](https://arxiv.org/abs/1811.06965)\\.",
+"liu2023ring": "Hao Liu, Matei Zaharia, and Pieter Abbeel\\. Ring attention with blockwise transformers for near\\-infinite context\\. 2023\\. URL: [https://arxiv\\.org/abs/2310\\.01889](https://arxiv.org/abs/2310.01889)\\.",
+"yang2024context": "Amy Yang, Jingyi Yang, Aya Ibrahim, and others\\. Context parallelism for scalable million\\-token inference\\. 2024\\. of which the abstract was read\\. URL: [https://arxiv\\.org/abs/2411\\.01783](https://arxiv.org/abs/2411.01783)\\.",
+"korthikanti2022": "Vijay Korthikanti, Jared Casper, Sangkug Lym, and others\\. Reducing activation recomputation in large transformer models\\. 2022\\. URL: [https://arxiv\\.org/abs/2205\\.05198](https://arxiv.org/abs/2205.05198)\\.",
+"nvidia2024pipeline": "NVIDIA\\. Boosting Llama 3\\.1 405B throughput by another 1\\.5x on NVIDIA H200 tensor core GPUs and NVLink switch\\. 2024\\. read as reported by Blockchain\\.News, 2024\\-10\\-11\\. URL: [https://developer\\.nvidia\\.com/blog/boosting\\-llama\\-3\\-1\\-405b\\-throughput\\-by\\-another\\-1\\-5x\\-on\\-nvidia\\-h200\\-tensor\\-core\\-gpus\\-and\\-nvlink\\-switch/](https://developer.nvidia.com/blog/boosting-llama-3-1-405b-throughput-by-another-1-5x-on-nvidia-h200-tensor-core-gpus-and-nvlink-switch/)\\.",
+"article00": "Roadmap\\. Article 00 of the series of learning notes on how language models are served; the text that was read names no author and no address\\.",
+"xiao2022smoothquant": "Guangxuan Xiao, Ji Lin, Mickael Seznec, Hao Wu, Julien Demouth, and Song Han\\. SmoothQuant: accurate and efficient post\\-training quantization for large language models\\. 2022\\. URL: [https://arxiv\\.org/abs/2211\\.10438](https://arxiv.org/abs/2211.10438), [arXiv:2211\\.10438](https://arxiv.org/abs/2211.10438)\\.",
+"frantar2022gptq": "Elias Frantar, Saleh Ashkboos, Torsten Hoefler, and Dan Alistarh\\. GPTQ: accurate post\\-training quantization for generative pre\\-trained transformers\\. 2022\\. URL: [https://arxiv\\.org/abs/2210\\.17323](https://arxiv.org/abs/2210.17323), [arXiv:2210\\.17323](https://arxiv.org/abs/2210.17323)\\.",
+"liu2024kivi": "Zirui Liu, Jiayi Yuan, Hongye Jin, and others\\. KIVI: a tuning\\-free asymmetric 2bit quantization for KV cache\\. 2024\\. URL: [https://arxiv\\.org/abs/2402\\.02750](https://arxiv.org/abs/2402.02750), [arXiv:2402\\.02750](https://arxiv.org/abs/2402.02750)\\.",
+"xiao2023streaming": "Guangxuan Xiao, Yuandong Tian, Beidi Chen, Song Han, and Mike Lewis\\. Efficient streaming language models with attention sinks\\. 2023\\. URL: [https://arxiv\\.org/abs/2309\\.17453](https://arxiv.org/abs/2309.17453), [arXiv:2309\\.17453](https://arxiv.org/abs/2309.17453)\\.",
+"li2024snapkv": "Yuhong Li, Yingbing Huang, Bowen Yang, and others\\. SnapKV: LLM knows what you are looking for before generation\\. 2024\\. URL: [https://arxiv\\.org/abs/2404\\.14469](https://arxiv.org/abs/2404.14469), [arXiv:2404\\.14469](https://arxiv.org/abs/2404.14469)\\.",
+"vllmfp8": "vLLM Team\\. FP8 W8A8\\. vLLM documentation\\. URL: [https://docs\\.vllm\\.ai/en/stable/features/quantization/fp8/](https://docs.vllm.ai/en/stable/features/quantization/fp8/)\\.",
+"kurtic2024bf16": "Eldar Kurtic, Alexandre Marques, Shubhra Pandit, Mark Kurtz, and Dan Alistarh\\. \u201cGive me BF16 or give me death\u201d? accuracy\\-performance trade\\-offs in LLM quantization\\. 2024\\. URL: [https://arxiv\\.org/abs/2411\\.02355](https://arxiv.org/abs/2411.02355), [arXiv:2411\\.02355](https://arxiv.org/abs/2411.02355)\\.",
+"nvidia2025nvfp4": "Eduardo Alvarez, Omri Almog, Eric Chung, and others\\. Introducing NVFP4 for efficient and accurate low\\-precision inference\\. NVIDIA technical blog, 2025\\. URL: [https://developer\\.nvidia\\.com/blog/introducing\\-nvfp4\\-for\\-efficient\\-and\\-accurate\\-low\\-precision\\-inference](https://developer.nvidia.com/blog/introducing-nvfp4-for-efficient-and-accurate-low-precision-inference)\\.",
+"castro2025microscaling": "Roberto L\\. Castro, Vage Egiazarian, and others\\. Bridging the gap between promise and performance for microscaling FP4 quantization\\. 2025\\. URL: [https://arxiv\\.org/abs/2509\\.23202](https://arxiv.org/abs/2509.23202), [arXiv:2509\\.23202](https://arxiv.org/abs/2509.23202)\\.",
 "williams2009roofline": "Samuel Williams, Andrew Waterman, and David Patterson\\. Roofline: an insightful visual performance model for multicore architectures\\. *Communications of the ACM*, 52\\(4\\):65\u201376, 2009\\. [doi:10\\.1145/1498765\\.1498785](https://doi.org/10.1145/1498765.1498785)\\.",
 "he2022brrrr": "Horace He\\. Making deep learning go brrrr from first principles\\. 2022\\. URL: [https://horace\\.io/brrr\\_intro\\.html](https://horace.io/brrr_intro.html)\\.",
 "agarwal2023inference": "Megha Agarwal and others\\. LLM inference performance engineering: best practices\\. Databricks blog, October, 2023\\. URL: [https://www\\.databricks\\.com/blog/llm\\-inference\\-performance\\-engineering\\-best\\-practices](https://www.databricks.com/blog/llm-inference-performance-engineering-best-practices)\\.",
 "chowdhery2022palm": "Aakanksha Chowdhery and others\\. PaLM: scaling language modeling with pathways\\. 2022\\. Appendix B defines model FLOPs utilization\\. [arXiv:2204\\.02311](https://arxiv.org/abs/2204.02311)\\.",
 "article05": "ORCA and chunked prefill: evening out the iteration\\. Article 05 of the series of learning notes on how language models are served; the text that was read names no author and no address\\.",
+"leviathan2023speculative": "Yaniv Leviathan, Matan Kalman, and Yossi Matias\\. Fast inference from transformers via speculative decoding\\. In *ICML*\\. 2023\\. URL: [https://arxiv\\.org/abs/2211\\.17192](https://arxiv.org/abs/2211.17192)\\.",
+"chen2023speculative": "Charlie Chen, Sebastian Borgeaud, Geoffrey Irving, Jean\\-Baptiste Lespiau, Laurent Sifre, and John Jumper\\. Accelerating large language model decoding with speculative sampling\\. arXiv:2302\\.01318, 2023\\. URL: [https://arxiv\\.org/abs/2302\\.01318](https://arxiv.org/abs/2302.01318)\\.",
+"vllm2025eagle": "Ekagra Ranjan\\. vLLM, issue 20780: EAGLE and EAGLE\\-3 on Llama\\-3\\.1\\-8B\\. 2025\\. URL: [https://github\\.com/vllm\\-project/vllm/issues/20780](https://github.com/vllm-project/vllm/issues/20780)\\.",
+"sglang2025speculative": "SGLang\\. Speculative decoding \\(documentation\\)\\. 2025\\. URL: [https://docs\\.sglang\\.io/advanced\\_features/speculative\\_decoding\\.html](https://docs.sglang.io/advanced_features/speculative_decoding.html)\\.",
+"li2025eagle3": "Yuhui Li, Fangyun Wei, Chao Zhang, and Hongyang Zhang\\. EAGLE\\-3: scaling up inference acceleration of large language models via training\\-time test\\. arXiv:2503\\.01840, 2025\\. URL: [https://arxiv\\.org/abs/2503\\.01840](https://arxiv.org/abs/2503.01840)\\.",
 "shoeybi2019megatron": "Mohammad Shoeybi, Mostofa Patwary, Raul Puri, Patrick LeGresley, Jared Casper, and Bryan Catanzaro\\. Megatron\\-LM: training multi\\-billion parameter language models using model parallelism\\. 2019\\. arXiv:1909\\.08053\\.",
 "patarasuk2009ring": "Pitch Patarasuk and Xin Yuan\\. Bandwidth optimal all\\-reduce algorithms for clusters of workstations\\. *Journal of Parallel and Distributed Computing*, 69\\(2\\):117\u2013124, 2009\\. [doi:10\\.1016/j\\.jpdc\\.2008\\.09\\.002](https://doi.org/10.1016/j.jpdc.2008.09.002)\\.",
 "vllm42324": "The vLLM Project\\. Support tuned symmetric memory two\\-shot fallback\\. pull request 42324, with measured all\\-reduces, 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/pull/42324](https://github.com/vllm-project/vllm/pull/42324)\\.",

@@ -36,6 +36,7 @@ TOP = {
     "llmserve_lab",
     "llmserve_lab.cluster",
     "llmserve_lab.engine",
+    "llmserve_lab.paged_cache",
     "llmserve_lab.running_example",
     "llmserve_lab.transformer",
     "llmserve_lab.validation",
@@ -48,6 +49,7 @@ PACKAGES = {
     "intro": "front",
     "mixture_of_experts": "moe",
     "sources": "claims",
+    "speculative_decoding": "speculative",
     "varlen_batching": "varlen",
 }
 

@@ -13,7 +13,6 @@ from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.chunks import (
     pieces,
     prefill,
-    tile_reads,
 )
 from llmserve_lab.continuous_batching.on_transformer import (
     ANSWERS,
@@ -30,7 +29,7 @@ from llmserve_lab.continuous_batching.piggyback import (
     together,
 )
 from llmserve_lab.continuous_batching.toy import model, prompt
-from llmserve_lab.transformer import ORDERED, causal_mask, generate
+from llmserve_lab.transformer import ORDERED, causal_mask, generate, tile_reads
 
 
 @settings(max_examples=12, deadline=None)

@@ -18,10 +18,15 @@ TAUGHT = (
     "deepseek_twin",
     "disaggregation",
     "end_to_end",
+    "flash_attention",
     "how_wrong",
     "mixture_of_experts",
+    "parallelism",
+    "quantization",
     "roofline",
+    "speculative_decoding",
     "tensor_parallel",
+    "kv_memory",
     "varlen_batching",
 )
 FORMULA = {"data": {"text/html": ['<div class="formula" id="eq-intensity">…</div>']}}

@@ -14,7 +14,6 @@ from llmserve_lab.catalog import Cited
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.cluster import ring, rings, run
 from llmserve_lab.cluster.ledger import Wire
-from llmserve_lab.continuous_batching.chunks import tile_reads
 from llmserve_lab.continuous_batching.piggyback import Part
 from llmserve_lab.continuous_batching.sweep import idle_of_geometric
 from llmserve_lab.continuous_batching.workloads import crowd
@@ -25,7 +24,9 @@ from llmserve_lab.formula.text import plain
 from llmserve_lab.moe.hot_rank import popularity
 from llmserve_lab.moe.placement import balance
 from llmserve_lab.running_example import cost, device, model
+from llmserve_lab.transformer import tile_reads
 from llmserve_lab.transformer.cache import KVCache
+from llmserve_lab.transformer.flash_decoding import splits
 from llmserve_lab.transformer.rowwise import split_heads
 
 MOE = MoeFfn(d_ff=4, n_experts=4, n_shared=1, top_k=2, n_dense_layers=0, d_ff_dense=8)
@@ -57,6 +58,10 @@ NONSENSE: dict[str, Refused] = {
     "a prompt without end": (
         lambda: tile_reads(prompt_len=2**63, chunk=1, tile=1),
         "prompt_len must be at most 4,194,304 tokens",
+    ),
+    "splits without end": (
+        lambda: splits(2**63, 2**62),
+        "n_keys must be at most 4,194,304 keys",
     ),
     "a crowd without end": (
         lambda: crowd(per_s=1.0, num_requests=2**63),

@@ -11,13 +11,12 @@ import pytest
 
 from llmserve_lab.afd.experiments.random_settings import compare, off_by
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS, DRAFT_CURVES
-from llmserve_lab.engine import Chunked
+from llmserve_lab.engine import Acceptance, Chunked
 from llmserve_lab.how_wrong import (
     drafts,
     exercise,
     folds,
 )
-from llmserve_lab.how_wrong.cache_blocks import predicted, reserve, room
 from llmserve_lab.how_wrong.page import (
     charts,
     controls,
@@ -35,6 +34,7 @@ from llmserve_lab.validation import (
     band,
     dense_rows,
 )
+from llmserve_lab.validation.cache_blocks import predicted, reserve, room
 from llmserve_lab.validation.protocol import protocol_of
 from tests.benches import answered
 
@@ -159,7 +159,7 @@ def test_drafts_counted_one_by_one() -> None:
     rng = np.random.default_rng(0)
     chances = 0.8 * 0.9 ** np.arange(4)
     kept = np.cumprod(rng.random((200_000, 4)) < chances, axis=1).sum(axis=1)
-    made = drafts.tokens(4, lambda position: float(chances[position - 1]))
+    made = Acceptance(0.8, 0.9).tokens(4)
     assert made == pytest.approx(1 + kept.mean(), rel=0.01)
     for curve, fit in zip(DRAFT_CURVES, drafts.fits(), strict=True):
         assert fit.curve is curve and fit.constant_error > 0.2

@@ -29,6 +29,10 @@ ORDER: dict[str, dict[str, str]] = {
         "hot_bytes": "to rank 0: every rank has ",
         "cold_bytes": "for it and ",
     },
+    "quantization.few_bits": {
+        "few_bits_step_s": "a step takes ",
+        "wide_few_bits_step_s": "with 16 bits ",
+    },
     "roofline.attention_kinds": {
         "mha_limit": "multi-head attention ends at ",
         "gqa_limit": "grouped-query attention at ",
@@ -47,6 +51,10 @@ ORDER: dict[str, dict[str, str]] = {
         "two_shot_s": "{one_shot_s} in one shot, ",
         "in_switch_s": "in two, ",
         "all_reduce_s": "{in_switch_s} in the switch and ",
+    },
+    "speculative.when_drafts_lose": {
+        "n_draft": "Chains of ",
+        "accepted": "a pass leaves ",
     },
     "varlen.attention_square": {
         "len_1": "Lengths ",
@@ -91,6 +99,12 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "model prompt_len new_tokens recompute_flops cached_flops flops_ratio "
         "kv_held_bytes"
     ),
+    "flash_attention.decode_splits": (
+        "batch context n_split decode_attn_s merge_s least_read_s"
+    ),
+    "flash_attention.traffic": (
+        "prompt_len tile_rows tile_keys plain_intensity tiled_intensity ridge"
+    ),
     "how_wrong.band": ("kind model gpu clients prompt where"),
     "how_wrong.ladder": ("tpot_error ttft_error"),
     "how_wrong.residuals": (
@@ -109,6 +123,14 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "moe.traffic": (
         "n_rows top_k hot_share hot_bytes cold_bytes busiest_rows balancedness"
     ),
+    "parallelism.pipe_rate": (
+        "model n_stages link n_batches batch pipe_token_s pipe_rate bubble "
+        "stage_bytes fits"
+    ),
+    "quantization.few_bits": (
+        "model accelerator batch context weights cache few_bits_step_s "
+        "wide_few_bits_step_s multiplied"
+    ),
     "roofline.attention_kinds": (
         "batch accelerator mha_limit gqa_limit mla_limit ridge"
     ),
@@ -125,6 +147,13 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "model n_ranks accelerator batch context tp_s rank_s link_s tp_speedup "
         "rank_bytes fits"
     ),
+    "speculative.tokens_of_a_pass": (
+        "curve measured_accepted flat_accepted falling_accepted"
+    ),
+    "speculative.when_drafts_lose": (
+        "n_draft accept_rate draft_cost batch accepted accepted_needed"
+    ),
+    "kv_memory.capacity": "cache_bytes mean_held request_cache_bytes batch_fits",
     "varlen.attention_share": (
         "model overtake_prompt overtake_square row_prompt larger"
     ),

@@ -28,15 +28,24 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("decode_intensity", "ridge"): ("memory-bound", "compute-bound"),
     ("link_s", "rank_s"): ("the ranks' own work", "communication"),
     ("rank_bytes", "hbm_bytes"): ("it fits", "it does not fit"),
+    ("stage_bytes", "hbm_bytes"): ("it fits", "it does not fit"),
     ("layer_read_s", "layer_compute_s"): ("compute-bound", "memory-bound"),
     ("ep", "least_ep"): ("does not fit", "fits"),
     ("gpu_requests", "batch_fits"): ("the target", "memory"),
     ("one_batch", "half"): ("two halves", "one batch"),
     ("row_prompt", "overtake_prompt"): ("linear layers", "attention"),
+    ("accepted", "accepted_needed"): ("lose", "gain"),
+    ("mean_held", "too_long"): (
+        "within what the model reads",
+        "longer than the model reads",
+    ),
+    ("one", "chip_share"): ("does not fit", "fits on chip"),
+    ("peak_flops", "low_peak_flops"): ("fewer bits", "16 bits"),
 }
 
 
 LABELS = {
+    "gains": "Drafts",
     "hidden": "At balance",
     "better": "Faster here:",
     "room": "Weights and cache",
@@ -50,9 +59,12 @@ LABELS = {
     "most": "Most of the time goes to",
     "fits": "In its memory",
     "larger": "More FLOPs are in",
+    "tile_fits": "The tile",
     "where": "This setting is",
     "limit": "What limits them",
     "schedule": "Faster schedule",
+    "multiplied": "Linear layers multiply in",
+    "reads": "The context",
 }
 
 

@@ -41,7 +41,7 @@ MEANT = {  # by the words of a mark's name; a name that has none is one of a ser
     r"\bweights$": "weights",
     r"\bread$": "weights",
     r"\bcache$": "cache",
-    r"\bcompute$|\bwork\b": "compute",
+    r"\bcompute$|^compute the layers$|\bwork\b": "compute",
     r"\b(?:all-reduces|all-to-alls|communication|sent|wire)$": "communication",
     r"\b(?:rest|at home)$": "other",
 }
@@ -66,15 +66,21 @@ SERIES = {
     **{"loop counted": "blue", "touched": "blue"},
     **{"batch 8": "vermillion", "batch 64": "green", "endless": "purple"},
     "as many requests as fit": "blue",
+    **{"plain": "vermillion", "tiled": "blue", "each once": "green"},
+    "attention, with its merge": "green",
     **{"compute products": "gold", "compute attention": "grey"},
     **{"read experts": "blue", "compute experts": "gold", "weights of a GPU": "blue"},
     "dispatch and combine": "purple",
     **{"served, no prefix": "blue", "served, after this prefix": "vermillion"},
     **{"reading again": "blue", "prefill in chunks": "vermillion"},
     "recomputed each time": "vermillion",
+    **{"with these drafts": "blue", "with one draft": "vermillion"},
+    **{"falling acceptance": "blue", "constant acceptance": "vermillion"},
+    **{"below: drafts lose": "ink", "● measured": "ink"},
     "MHA (Llama-2-7B)": "blue",
     "GQA (Llama-3-70B)": "vermillion",
     "MLA (DeepSeek-V3)": "green",
+    "requests that fit": "green",
 }
 
 

@@ -47,3 +47,10 @@ def test_the_rest_of_a_page_stays() -> None:
     page = '<p class="n">var(--fig-grey, #5c6670)</p><span class="k">def</span>'
     assert slim(page) == page
     assert slim('<span class="n">x</span><span class="w"> </span>') == "x "
+
+
+def test_a_look_in_a_class_reaches_a_marker_that_is_used_elsewhere() -> None:
+    """Inside a <use> no selector sees the picture, so the class stands alone, too."""
+    mark = '<path d="M0 0h2" style="fill:red" />'
+    page = f'<svg xmlns="http://www.w3.org/2000/svg"><defs>{mark * 3}</defs></svg>'
+    assert ".z0{fill:red}" in slim(page).replace("svg .z0,", "")

@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 from llmserve_lab.transformer import (
     Packing,
     attend,
+    attend_tiles,
     causal_mask,
     masked_attention,
     varlen_attention,
 )
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.packing import Kernel, cumulative
-from llmserve_lab.varlen.kernel import attend_in_tiles, attend_packed, tiles, tiles_of
+from llmserve_lab.transformer.tiling import tiles, tiles_of
+from llmserve_lab.varlen.kernel import attend_packed
 from tests.depth import examples
 
 LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=5)
@@ -61,7 +63,8 @@ def test_tiles_of_any_side_give_the_same(
     cu, parts = cumulative(lengths), head(sum(lengths))
     packing = Packing(cu, (0,) * len(lengths))
     visited = list(tiles(kernel(packing), side, skip=skip))
-    got = attend_in_tiles(*parts, visited)
+    q, k, v = (part[:, np.newaxis] for part in parts)
+    got = attend_tiles(q, k, v, visited)[:, 0]
     np.testing.assert_allclose(got, alone(parts, cu), rtol=0, atol=1e-12)
     assert sum(tile.useful for tile in visited) == sum(
         s * (s + 1) // 2 for s in lengths
@@ -84,5 +87,5 @@ def test_a_lost_boundary_mixes_two_requests() -> None:
 
 
 def test_a_tile_has_at_least_one_row() -> None:
-    with pytest.raises(ValueError, match="side must be at least 1"):
+    with pytest.raises(ValueError, match="tile_rows must be at least 1"):
         list(tiles(varlen_attention(Packing((0, 3), (0,))), 0))

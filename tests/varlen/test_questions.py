@@ -5,7 +5,7 @@ import numpy as np
 from llmserve_lab.running_example import cost
 from llmserve_lab.transformer import Packing, varlen_attention
 from llmserve_lab.transformer.packing import cumulative
-from llmserve_lab.varlen.kernel import tiles
+from llmserve_lab.transformer.tiling import tiles
 from llmserve_lab.varlen.lengths import prompts
 from llmserve_lab.varlen.page import questions as module
 from tests.varlen.batches import carried_out

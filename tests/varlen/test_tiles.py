@@ -2,8 +2,11 @@
 
 import numpy as np
 
-from llmserve_lab.transformer import masked_attention, varlen_attention
-from llmserve_lab.varlen.kernel import attend_in_tiles
+from llmserve_lab.transformer import (
+    attend_tiles,
+    masked_attention,
+    varlen_attention,
+)
 from llmserve_lab.varlen.page import tiles as module
 from llmserve_lab.varlen.strategies import WAYS
 from tests.varlen.batches import carried_out
@@ -20,7 +23,8 @@ def test_the_three_kernels_of_the_figure_agree() -> None:
             [zero if i < 0 else tokens[f"{r}{i}"] for r, i in rows], axis=1
         )
         for skip in (False, True):
-            out = attend_in_tiles(q, k, v, module.visits(way, skip=skip))
+            one, two, three = (part[:, np.newaxis] for part in (q, k, v))
+            out = attend_tiles(one, two, three, module.visits(way, skip=skip))[:, 0]
             found[way, skip] = out[[i >= 0 for _, i in rows]]
     first = found.pop(("varlen", False))
     for other in found.values():

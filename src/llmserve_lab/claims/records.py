@@ -16,8 +16,10 @@ from llmserve_lab.claims import (
     deepseek,
     scaling,
     scaling_batching,
+    scaling_context,
     scaling_cost,
     scaling_memory,
+    scaling_speculation,
 )
 from llmserve_lab.claims.record import Claim
 
@@ -49,4 +51,6 @@ CLAIMS = by_id(
     *scaling_cost.CLAIMS,
     *scaling_batching.CLAIMS,
     *scaling_memory.CLAIMS,
+    *scaling_speculation.CLAIMS,
+    *scaling_context.CLAIMS,
 )

@@ -11,11 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from llmserve_lab.checks import whole
 from llmserve_lab.transformer import PLAIN, Execution, Meter, Transformer
 from llmserve_lab.transformer.arithmetic import Array, Mask
-
-MOST_TOKENS = 2**22  # of a prompt whose tiles are walked over
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,21 +80,3 @@ def prefill(
         meter=meter,
         n_layers=layers,
     )
-
-
-def tile_reads(*, prompt_len: int, chunk: int, tile: int) -> int:
-    """Keys that a tiled kernel fetches for a prompt in chunks, per layer and head.
-
-    Queries are worked off in tiles of ``tile`` rows; each tile fetches every key that
-    its last row may see, cached or new.
-
-    Raises:
-        ValueError: a count is below 1, or the prompt too long to be played out.
-    """
-    whole(of="token", most=MOST_TOKENS, prompt_len=prompt_len)
-    whole(of="token", chunk=chunk, tile=tile)
-    fetched = 0
-    for prefix in range(0, prompt_len, chunk):
-        end = min(prefix + chunk, prompt_len)
-        fetched += sum(min(start + tile, end) for start in range(prefix, end, tile))
-    return fetched

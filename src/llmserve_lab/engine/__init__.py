@@ -14,6 +14,7 @@ from llmserve_lab.engine.metrics.iteration_record import (
 )
 from llmserve_lab.engine.metrics.report import Report
 from llmserve_lab.engine.pool import Disaggregated, Pool
+from llmserve_lab.engine.routing import LeastLoaded, PrefixAware, Routing
 from llmserve_lab.engine.scheduler.order import (
     Fcfs,
     Order,
@@ -33,9 +34,11 @@ from llmserve_lab.engine.scheduler.prefix_cache import PrefixCache
 from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.engine.scheduler.state import BatchState
 from llmserve_lab.engine.simulate import simulate
+from llmserve_lab.engine.speculation import Acceptance, Speculation
 from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
 
 __all__ = [
+    "Acceptance",
     "BatchState",
     "Chunked",
     "ChunkedWithin",
@@ -49,17 +52,21 @@ __all__ = [
     "IterationLoad",
     "IterationLog",
     "IterationRecord",
+    "LeastLoaded",
     "Order",
     "Plan",
     "Policy",
     "Pool",
+    "PrefixAware",
     "PrefixCache",
     "Priority",
     "Report",
     "Request",
     "RequestEvent",
+    "Routing",
     "ScheduledTokens",
     "ShortestPromptFirst",
+    "Speculation",
     "Static",
     "execute",
     "simulate",

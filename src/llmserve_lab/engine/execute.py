@@ -29,6 +29,9 @@ class Cache(Protocol):
 
     length: int
 
+    def rewind(self, length: int) -> None:
+        """Forget all but the first ``length`` tokens."""
+
 
 class Model(Protocol):
     """What is asked of a transformer, as the book's own gives it."""
@@ -60,13 +63,20 @@ class ModelRunner:
     room_tokens: dict[int, int]
     caches: dict[int, Any] = field(default_factory=dict)
     passes: list[tuple[ScheduledTokens, ...]] = field(default_factory=list)
+    draft: Model | None = None
+    kept: dict[int, int] = field(default_factory=dict)
+
+    def keep(self, request_id: int, _emitted: int) -> int:
+        """Drafts that the last pass kept, as it was run."""
+        return self.kept[request_id]
 
     def perform(self, replica: Replica) -> None:
         """Run the iteration that ``replica`` has just simulated."""
         slices = tuple(replica.scheduled())
         for each in slices:
             if each.context == 0:  # a new request, or one that was preempted
-                self.caches[each.id] = self.model.new_cache(self.room_tokens[each.id])
+                room = self.room_tokens[each.id] + replica.decode_rows - 1
+                self.caches[each.id] = self.model.new_cache(room)
             held = self.caches[each.id].length
             if held != each.context:
                 raise RuntimeError(f"{each} must continue its cache, which has {held}")
@@ -75,17 +85,45 @@ class ModelRunner:
 
     def _forward(self, slices: Sequence[ScheduledTokens]) -> None:
         """One pass; a request with nothing pending after it has its next token."""
-        parts = [
-            self.texts[each.id][each.context : each.context + each.rows]
-            for each in slices
-        ]
+        parts = [self._rows(each) for each in slices]
         bounds = list(accumulate((each.rows for each in slices), initial=0))
         stack = np.array([token for part in parts for token in part])
         caches = [self.caches[each.id] for each in slices]
         logits = self.model.forward_packed(stack, bounds, caches)
-        for each, end in zip(slices, bounds[1:], strict=True):
-            if each.context + each.rows == len(self.texts[each.id]):
-                self.texts[each.id].append(int(np.argmax(logits[end - 1])))
+        for each, part, end in zip(slices, parts, bounds[1:], strict=True):
+            said = [
+                int(token) for token in logits[end - each.rows : end].argmax(axis=1)
+            ]
+            self._read(each, part, said)
+
+    def _rows(self, each: ScheduledTokens) -> list[int]:
+        """The tokens of a slice; where the text ends before it, drafts are added."""
+        text = self.texts[each.id]
+        known = text[each.context : each.context + each.rows]
+        if len(known) == each.rows:
+            return known
+        assert self.draft is not None
+        drafted = list(text)
+        while len(drafted) < each.context + each.rows:
+            logits = self.draft.forward_packed(drafted, (0, len(drafted)), None)
+            drafted.append(int(np.argmax(logits[-1])))
+        return drafted[each.context :]
+
+    def _read(self, each: ScheduledTokens, part: list[int], said: list[int]) -> None:
+        """Take the tokens that a slice yields: drafts that are right, and one more."""
+        text = self.texts[each.id]
+        drafts = part[len(text) - each.context :]
+        if each.context + each.rows < len(text):
+            return
+        said = said[len(said) - len(drafts) - 1 :]
+        kept = 0
+        while kept < len(drafts) and drafts[kept] == said[kept]:
+            kept += 1
+        if drafts:
+            self.kept[each.id] = kept
+            self.caches[each.id].rewind(len(text) + kept)
+        room = self.room_tokens[each.id]
+        self.texts[each.id] = (text + drafts[:kept] + [said[kept]])[:room]
 
 
 def execute(
@@ -93,12 +131,18 @@ def execute(
     requests: Sequence[Request],
     prompts: Mapping[int, Sequence[int]],
     deployment: Pool | Disaggregated,
+    *,
+    draft: Model | None = None,
 ) -> ExecutedRun:
     """Serve ``requests``, whose ``prompts`` are given by id, for real; greedy decoding.
 
+    Where the deployment speculates, ``draft`` guesses the tokens, and what is kept is
+    what ``model`` says too, not what the law of acceptance draws.
+
     Raises:
         ValueError: two requests have one id, a prompt is missing or not as long as its
-            request says, or the deployment shares prefixes, which have no cache here.
+            request says, the deployment shares prefixes, which have no cache here, or
+            it speculates and there is no draft.
     """
     _check(requests, prompts)
     system, record = System(deployment, leap=False, log=True), RequestLog()
@@ -106,11 +150,16 @@ def execute(
         model,
         texts={each.id: list(prompts[each.id]) for each in requests},
         room_tokens={each.id: each.prompt_len + each.output_len for each in requests},
+        draft=draft,
     )
     for replica in system.replicas:
-        if replica.prefix_cache is not None:
-            raise ValueError("deployment must not share prefixes, got a PrefixCache")
+        if replica.prefix_cache is not None or replica.memory is not None:
+            raise ValueError("deployment must not share prefixes, got one that does")
         replica.perform = runner.perform
+        if replica.speculation is not None:
+            if draft is None:
+                raise ValueError("draft must be a model to speculate with, got None")
+            replica.keep = runner.keep
     system.serve(OpenLoop(requests), record, stop=None)
     said = {each.id: runner.texts[each.id][each.prompt_len :] for each in requests}
     tokens = {number: tuple(text) for number, text in said.items()}

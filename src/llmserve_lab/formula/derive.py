@@ -168,3 +168,62 @@ def _none_drawn() -> Any:
             return sympy.Mul(*factors, evaluate=False)
 
     return NoneDrawn
+
+
+MOST_DRAFTS = 16  # terms that the browser is given; no engine drafts more in a chain
+
+
+def falling_sum(first: Any, falls: Any, last: Any) -> sympy.Expr:
+    """Sum over j = 0 … ``last`` of first^j · falls^(j(j-1)/2).
+
+    A product of ``first``, ``first·falls``, ``first·falls²`` … is cut after each
+    factor, and what it has come to is added up; the empty product, 1, comes first.
+    """
+    return _falling_sum()(first, falls, last)
+
+
+def _summed(first: Any, falls: Any, last: Any) -> Any:
+    """The sum, term by term, for numbers of any kind and for arrays."""
+    import numpy as np
+
+    if not any(isinstance(each, np.ndarray) for each in (first, falls, last)):
+        term: Any = 1
+        total: Any = 1
+        for j in range(int(last)):
+            term = term * first * falls**j
+            total = total + term
+        return total
+    shape = np.broadcast_shapes(*map(np.shape, (first, falls, last)))
+    terms, sums = np.ones(shape), np.ones(shape)
+    for j in range(int(np.max(last))):
+        terms = terms * first * falls**j
+        sums = sums + np.where(j < last, terms, 0.0)
+    return sums
+
+
+@cache
+def _falling_sum() -> Any:
+    """The function of SymPy (made at the first use)."""
+    import sympy
+
+    class FallingSum(sympy.Function):  # type: ignore[misc]
+        nargs = 3
+        is_positive = True
+        _imp_ = staticmethod(_summed)
+
+        def _latex(self, printer: Any) -> str:
+            first, falls, last = map(printer._print, self.args)
+            return rf"\sum_{{v=0}}^{{{last}}} {first}^{{v}}\, {{{falls}}}^{{v(v-1)/2}}"
+
+        def unrolled(self) -> sympy.Expr:
+            """Term by term, as far as a chain of drafts may go."""
+            first, falls, last = self.args
+            terms = (
+                sympy.Piecewise(
+                    (first**j * falls ** (j * (j - 1) // 2), j <= last), (0, True)
+                )
+                for j in range(1, MOST_DRAFTS + 1)
+            )
+            return sympy.Add(1, *terms, evaluate=False)
+
+    return FallingSum

@@ -98,7 +98,7 @@ class UnitWalker(Printer):  # type: ignore[misc]
             raise ValueError(f"{self.what} takes {kind} of {odd[0].units}")
         return parts[0]
 
-    _print_log = _print_exp = _print_NoneDrawn = _plain
+    _print_log = _print_exp = _print_NoneDrawn = _print_FallingSum = _plain
 
     def _parts(self, expr: Any) -> list[Any]:
         # Nothing is nothing in any unit: a zero may stand beside bytes.

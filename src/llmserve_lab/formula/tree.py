@@ -22,6 +22,7 @@ OPERATORS = {
     "floor": "floor",
     "ceiling": "ceil",
     "NoneDrawn": "none_drawn",
+    "FallingSum": "falling_sum",
     "StrictLessThan": "<",
     "LessThan": "<=",
     "StrictGreaterThan": ">",

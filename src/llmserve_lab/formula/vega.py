@@ -137,6 +137,8 @@ class VegaPrinter(Printer):  # type: ignore[misc]
         """It has no loops: each factor stands there."""
         return str(self._print(expr.unrolled()))
 
+    _print_FallingSum = _print_NoneDrawn
+
     def _parts(self, expr: Any) -> list[str]:
         return [self._print(arg) for arg in expr.args]
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from functools import cache
 
-from llmserve_lab.glossary import errors, machines, models, serving
+from llmserve_lab.glossary import (
+    axes,
+    drafts,
+    errors,
+    fewer_bytes,
+    kernels,
+    machines,
+    memory,
+    models,
+    serving,
+)
 from llmserve_lab.glossary.term import Term as Term
 
 
@@ -15,7 +25,18 @@ def terms() -> tuple[Term, ...]:
     Raises:
         ValueError: a name stands for two things.
     """
-    found = (*models.TERMS, *machines.TERMS, *serving.TERMS, *errors.TERMS)
+    rooms = (
+        axes,
+        drafts,
+        errors,
+        fewer_bytes,
+        kernels,
+        machines,
+        memory,
+        models,
+        serving,
+    )
+    found = tuple(term for room in rooms for term in room.TERMS)
     names = [name for term in found for name in term.names]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"names must each stand for one term, got {twice} twice")

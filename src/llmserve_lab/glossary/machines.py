@@ -6,17 +6,6 @@ from llmserve_lab.glossary.term import Term
 
 TERMS = (
     Term(
-        "quantisation",
-        "Storing or computing numbers in fewer bits.",
-        "roofline",
-        (
-            "quantization",
-            "FP8",
-            "FP4",
-            "INT8",
-        ),
-    ),
-    Term(
         "BF16",
         "A number in 16 bits, with the range of one in 32; the usual precision "
         "of weights.",
@@ -243,13 +232,13 @@ TERMS = (
     Term(
         "sequence parallelism",
         "What is done to each row by itself is divided by rows among the ranks.",
-        "tensor_parallel",
+        "parallelism",
         ("SP",),
     ),
     Term(
         "data parallelism",
         "Whole copies of a model, each for requests of its own.",
-        "tensor_parallel",
+        "parallelism",
         (
             "DP",
             "replica",
@@ -258,7 +247,7 @@ TERMS = (
     Term(
         "pipeline parallelism",
         "Whole layers on each rank, passed through one after the other.",
-        "tensor_parallel",
+        "parallelism",
         ("PP",),
     ),
     Term(

@@ -279,18 +279,4 @@ TERMS = (
         "mixture_of_experts",
         ("gating network",),
     ),
-    Term(
-        "speculative decoding",
-        "A small model drafts some tokens, the large one checks them in one pass.",
-        "how_wrong",
-        (
-            "multi-token prediction",
-            "MTP",
-            "draft model",
-        ),
-        said=(
-            "draft",
-            "drafts",
-        ),
-    ),
 )

@@ -19,12 +19,17 @@ from llmserve_lab.notation.cluster import *
 from llmserve_lab.notation.tensor_parallel import *
 from llmserve_lab.notation.end_to_end import *
 from llmserve_lab.notation.varlen import *
+from llmserve_lab.notation.flash_attention import *
 from llmserve_lab.notation.afd import *
 from llmserve_lab.notation.continuous_batching import *
+from llmserve_lab.notation.kv_memory import *
 from llmserve_lab.notation.disaggregation import *
 from llmserve_lab.notation.moe import *
 from llmserve_lab.notation.deepseek import *
+from llmserve_lab.notation.speculative import *
 from llmserve_lab.notation.how_wrong import *
+from llmserve_lab.notation.parallelism import *
+from llmserve_lab.notation.quantization import *
 
 _TABLE = named_by_variable(globals())
 

@@ -61,3 +61,55 @@ router_entry = Coefficient(
 matrix_entry = Coefficient(
     "1", "parameter/element**2", "one number per row and column", value=1.0
 )
+one_draft = Coefficient(
+    "1", "request/token", "each token drafted is one draft", value=1.0
+)
+one_token = Coefficient("1", "token", "a block that is taken holds a token", value=1.0)
+four_rows = Coefficient(
+    "4", "request/token", "query, key and value read, output written", value=4.0
+)
+two_rows = Coefficient("2", "request/token", "query read, output written", value=2.0)
+key_and_value = Coefficient("2", "request/token", "a key and its value", value=2.0)
+four_scores = Coefficient(
+    "4",
+    "element*request**2/token**2",
+    "a score written and read, its weight written and read",
+    value=4.0,
+)
+score_per_pair = Coefficient(
+    "1",
+    "element*layer*request**2/(head*token**2)",
+    "one score per head and pair",
+    value=1.0,
+)
+flops_per_score = Coefficient(
+    "4",
+    "FLOP*request**2/(element*token**2)",
+    "per pair and element a multiplication and an addition, for scores and for values",
+    value=4.0,
+)
+state_rows = Coefficient(
+    "1", "request/token", "once for each visit of a row", value=1.0
+)
+two_sums = Coefficient("2", "element", "a maximum and a sum", value=2.0)
+score_of_tile = Coefficient(
+    "1", "element*request/token", "one score for each key of the tile", value=1.0
+)
+block_per_head = Coefficient(
+    "1", "layer/(request*head)", "a block for each request and head", value=1.0
+)
+there_and_back = Coefficient(
+    "2", "layer/(request*head)", "written by a split, read by the merge", value=2.0
+)
+log_sum = Coefficient("1", "element", "the log-sum-exp", value=1.0)
+one_row = Coefficient("1", "token", "a row counts itself", value=1.0)
+query_and_output = Coefficient(
+    "1", "1/head", "a query goes out for each head, its output comes back", value=1.0
+)
+whole_block = Coefficient(
+    "2", "token**2/pair", "half of a block's pairs are masked away", value=2.0
+)
+one_sum = Coefficient(
+    "1", "element", "one log-sum-exp beside each head's output", value=1.0
+)
+byte_a_bit = Coefficient("0.125", "byte/parameter", "a byte has 8 bits", value=0.125)

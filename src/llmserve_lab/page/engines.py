@@ -74,9 +74,44 @@ NAMES: dict[str, Named] = {
     "free-list": Named("FreeKVCacheBlockQueue", "vllm/v1/core/kv_cache_utils.py"),
     "block-hash": Named("hash_block_tokens()", "vllm/v1/core/kv_cache_utils.py"),
     "speculation": Named("--speculative-config", "vllm/config/speculative.py"),
-    "rejection": Named("RejectionSampler", "vllm/v1/sample/rejection_sampler.py"),
+    "rejection": Named(
+        "RejectionSampler",
+        "vllm/v1/sample/rejection_sampler.py",
+        "what replaces a rejected draft is called a recovered token",
+    ),
+    "prompt-lookup": Named(
+        "NgramProposer",
+        "vllm/v1/spec_decode/ngram_proposer.py",
+        'method "ngram", with prompt_lookup_max and prompt_lookup_min',
+    ),
     "kv-transfer": Named("KVConnectorBase_V1", CONNECTOR),
     "tensor-parallel": Named("--tensor-parallel-size", PARALLEL_CONFIG),
+    "sequence-parallel": Named(
+        "sp_reduce_scatter()",
+        "vllm/models/common/ops/sequence_parallel.py",
+        "model by model, no option of its own",
+    ),
+    "pipeline-parallel": Named("--pipeline-parallel-size", PARALLEL_CONFIG),
+    "batches-in-flight": Named(
+        "VllmConfig.max_concurrent_batches",
+        "vllm/config/vllm.py",
+        "as many as stages, one more with asynchronous scheduling",
+    ),
+    "layers-of-stages": Named("get_pp_indices()", "vllm/distributed/utils.py"),
+    "context-parallel": Named(
+        "--prefill-context-parallel-size",
+        PARALLEL_CONFIG,
+        "every rank gathers the keys and values of all",
+    ),
+    "decode-context": Named(
+        "--decode-context-parallel-size",
+        PARALLEL_CONFIG,
+        "the cache is shared out over ranks of the tensor-parallel group",
+    ),
+    "merged-partials": Named(
+        "merge_attn_states()", "vllm/v1/attention/ops/merge_attn_states.py"
+    ),
+    "data-parallel": Named("--data-parallel-size", PARALLEL_CONFIG),
     "column-parallel": Named("ColumnParallelLinear", LINEAR),
     "row-parallel": Named("RowParallelLinear", LINEAR),
     "kv-copies": Named("QKVParallelLinear.num_kv_head_replicas", LINEAR),
@@ -101,6 +136,42 @@ NAMES: dict[str, Named] = {
         "flash_attn_varlen_func()",
         "vllm/v1/attention/backends/flash_attn.py",
         "its cu_seqlens_q is the batch's query_start_loc",
+    ),
+    "attention-backend": Named(
+        "--attention-backend",
+        "vllm/config/attention.py",
+        "left alone, FLASH_ATTN is tried first on a Hopper GPU",
+    ),
+    "flash-version": Named(
+        "--attention-config.flash_attn_version",
+        "vllm/config/attention.py",
+        "left alone, FlashAttention-3 on Hopper, 4 on Blackwell (SM100), else 2",
+    ),
+    "splits": Named(
+        "flash_attn_max_num_splits_for_cuda_graph",
+        "vllm/config/attention.py",
+        "of --attention-config; 32 by default, outside CUDA graphs no bound",
+    ),
+    "merge": Named(
+        "merge_attn_states()",
+        "vllm/v1/attention/ops/merge_attn_states.py",
+        "where a context is spread over GPUs; splits are merged in the kernel library",
+    ),
+    "quantization": Named(
+        "--quantization",
+        "vllm/model_executor/layers/quantization/__init__.py",
+        "read from the checkpoint unless given; fp8 quantises while loading",
+    ),
+    "gptq": Named(
+        "auto_gptq",
+        "vllm/model_executor/layers/quantization/__init__.py",
+        "loads checkpoints that were quantised before",
+    ),
+    "cache-precision": Named(
+        "--kv-cache-dtype", CACHE_CONFIG, "auto is the model's; fp8 is fp8_e4m3"
+    ),
+    "model-precision": Named(
+        "--dtype", "vllm/config/model.py", "of weights and activations not quantized"
     ),
     "goodput": Named("--goodput", BENCH, "requests within every limit, per second"),
     "utilisation": Named(

@@ -50,7 +50,7 @@ def attend(
     Raises:
         ValueError: shapes do not fit, or a query may see no key at all.
     """
-    _check(query, key, value, mask)
+    check_attention(query, key, value, mask)
     n, m, (n_kv, d_v) = len(query), len(key), value.shape[1:]
     run.see(mask)
     run.note("mask", "n ℓ+n", mask)
@@ -68,7 +68,12 @@ def attend(
     return mixed.transpose(2, 0, 1, 3).reshape(n, -1, d_v)
 
 
-def _check(query: Array, key: Array, value: Array, mask: Mask) -> None:
+def check_attention(query: Array, key: Array, value: Array, mask: Mask) -> None:
+    """Refuse arrays that do not fit each other, and a query that sees no key.
+
+    Raises:
+        ValueError: they do not, or there is one.
+    """
     (n, h, d_k), (m, n_kv, key_width) = query.shape, key.shape
     if key_width != d_k:
         raise ValueError(f"key must be {d_k} wide, as the query, got {key_width}")
@@ -90,3 +95,18 @@ def _check(query: Array, key: Array, value: Array, mask: Mask) -> None:
         raise ValueError(
             f"mask must let every query see a key, query {blind[0]} sees none"
         )
+
+
+def check_finite(**arrays: Array) -> None:
+    """Refuse an array that holds NaN or infinity, by name and place.
+
+    Raises:
+        ValueError: one does.
+    """
+    for name, array in arrays.items():
+        wrong = np.argwhere(~np.isfinite(array))
+        if len(wrong):
+            place = tuple(int(i) for i in wrong[0])
+            raise ValueError(
+                f"{name} must hold finite numbers, got {array[place]} at {place}"
+            )

@@ -79,6 +79,7 @@ ADDRESSES = {
     "docs/bert_guide.md",
     "FlashAttention, hopper": "https://github.com/Dao-AILab/flash-attention/blob/main/"
     "hopper/tile_size.h",
+    "Dao et al., Flash-Decoding": "https://pytorch.org/blog/flash-decoding/",
     "splitwise-sim": "https://github.com/Mutinifni/splitwise-sim",
     "vLLM, pull request 42324": "https://github.com/vllm-project/vllm/pull/42324",
     "aiconfigurator-core": "https://github.com/ai-dynamo/aiconfigurator",

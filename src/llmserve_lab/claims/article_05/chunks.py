@@ -17,10 +17,10 @@ from llmserve_lab.claims.article_05.setting import (
 from llmserve_lab.claims.record import Claim, Number, Statement
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.continuous_batching import formulas as f
-from llmserve_lab.continuous_batching.chunks import Prefill, pieces, prefill, tile_reads
+from llmserve_lab.continuous_batching.chunks import Prefill, pieces, prefill
 from llmserve_lab.continuous_batching.piggyback import Part, packing
 from llmserve_lab.formula.text import plain, si
-from llmserve_lab.transformer import ORDERED, Transformer, tiny_shape
+from llmserve_lab.transformer import ORDERED, Transformer, tile_reads, tiny_shape
 
 in_section_4 = partial(Claim, section="§4")
 in_section_5 = partial(Claim, section="§5")

@@ -40,7 +40,9 @@ def twin(place: str) -> Twin:
 
 def rate(place: str, batch: float) -> float:
     """Tokens per second and GPU with the context of the measurements."""
-    return float(twin(place).gpu_tokens_per_s(batch=batch, context=2000))
+    return float(
+        twin(place).gpu_tokens_per_s(batch=batch, context=2000, in_memory=False)
+    )
 
 
 def room(usable: float | None = None) -> float:

@@ -121,7 +121,9 @@ def rate_of(
     context = float(record.context) if context is None else context
     if decodes(record):
         batch = batch_of(record) if batch is None else batch
-        return float(twin.gpu_tokens_per_s(batch=batch, context=context))
+        # The run did fit, whatever is estimated of the memory that it left.
+        at = {"batch": batch, "context": context}
+        return float(twin.gpu_tokens_per_s(**at, in_memory=False))
     cached = 0.0 if record.cached is None else float(record.cached)
     prompt = {"prompt": context - cached, "cached": cached}
     return rows / float(prefill_s(twin, rows=rows, **prompt))

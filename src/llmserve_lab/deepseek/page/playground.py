@@ -19,6 +19,7 @@ from llmserve_lab.deepseek.model.efficiency import Kernels
 from llmserve_lab.deepseek.model.setup import Setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page.controls import DEVICES, SHAPES
+from llmserve_lab.engine import Acceptance
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.palette import BLUE
 from llmserve_lab.page.still import StaticFigure, figure_style
@@ -75,7 +76,7 @@ def bench() -> Bench:
         ),
         "n_redundant": Turn("redundant experts", 0, 1024, start.n_redundant),
         "n_draft": Turn("tokens drafted", 0, 8, 0),
-        "kept": Turn("of them kept, in %", 0, PER_CENT, 60),
+        "kept": Turn("each kept if those before it are, in %", 0, PER_CENT, 60),
     }
     given = {name: getattr(knob, "default", "") for name, knob in knobs.items()}
     return Bench("Bench: a decode step of your own", knobs, _show, _picture(**given))
@@ -91,7 +92,7 @@ def _twin(**knobs: Any) -> Twin:
         balancedness=knobs["balance"] / PER_CENT,
         n_redundant=knobs["n_redundant"],
         n_draft=n_draft,
-        accepted=1 + n_draft * knobs["kept"] / PER_CENT,
+        accepted=Acceptance(knobs["kept"] / PER_CENT).tokens(n_draft),
     )
     place = Setup(
         accelerator=MACHINES[knobs["device"]],
@@ -115,14 +116,20 @@ def _picture(**knobs: Any) -> StaticFigure:
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("time of one batch in flight (ms)")
     step = float(twin.step_s(**size))
-    rates = twin.user_tokens_per_s(**size), twin.gpu_tokens_per_s(**size)
-    user, gpu = (plain(float(rate)) for rate in rates)
+    fits = float(twin.batch_fits(knobs["context"]))
+    if knobs["batch"] > fits:
+        said = f"only {plain(fits)} fit in memory, so this cannot be"
+    else:
+        rates = twin.user_tokens_per_s(**size), twin.gpu_tokens_per_s(**size)
+        user, gpu = (plain(float(rate)) for rate in rates)
+        said = (
+            f"a step of {si(step, 's')}, {user} tokens/s for a user, {gpu} from a GPU"
+        )
     return StaticFigure.of(
         figure,
         title=f"{twin.setup.name}, {twin.setup.model.name}",
         sentence=(
-            f"{knobs['batch']} requests of {knobs['context']} tokens on a GPU: a step "
-            f"of {si(step, 's')}, {user} tokens/s for a user, {gpu} from a GPU."
+            f"{knobs['batch']} requests of {knobs['context']} tokens on a GPU: {said}."
         ),
     )
 

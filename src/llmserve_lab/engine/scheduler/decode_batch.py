@@ -9,7 +9,7 @@ thousand iterations of a thousand requests costs as much as one of one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
 from math import nan
 
@@ -100,6 +100,28 @@ class DecodeBatch:
         self.cached += size * count
         self.gaps.add(first_s, slope_s=run.slope_s, count=count, times=size)
         self._peaks.push(self.clock, first_s + (count - 1) * run.slope_s)
+
+    def skip(self, more: Callable[[Sequence], int]) -> int:
+        """Give members further tokens at the last tick; return the blocks they fill.
+
+        ``more(member)`` are those on top of the tick's own, at most what is left.
+        """
+        self.settle()
+        blocks, size = 0, self.block_tokens
+        for member in self:
+            extra = more(member)
+            if not extra:
+                continue
+            self._phases[(member.known - self.clock) % size] -= 1
+            blocks += -(-(member.cached + extra) // size) + -member.cached // size
+            member.emitted += extra
+            member.known += extra
+            member.cached += extra
+            self.cached += extra
+            self._phases[(member.known - self.clock) % size] += 1
+        self._by_end = [(self.clock + each.left, each.number, each) for each in self]
+        heapify(self._by_end)
+        return blocks
 
     def contexts(self) -> list[tuple[Sequence, int]]:
         """Members in order of admission, and the tokens that each has cached."""

@@ -41,9 +41,9 @@ class Policy(ABC):
     changed: a request has arrived, started, finished or been preempted.
 
     **It may read** of the :class:`BatchState`: ``waiting``, ``prefilling``,
-    ``len(decode_batch)``, ``decode_load()``, ``running()``, ``size``, ``cached``,
-    ``free_blocks``, ``num_blocks``, ``blocks()``, ``cost``; ``end_s``, which is now;
-    ``waited``, the iterations in a row whose plans said ``waits``.
+    ``len(decode_batch)``, ``decode_rows``, ``decode_load()``, ``running()``, ``size``,
+    ``cached``, ``free_blocks``, ``num_blocks``, ``blocks()``, ``cost``; ``end_s``,
+    which is now; ``waited``, the iterations in a row whose plans said ``waits``.
     Of a request in it: ``request``, ``known``, ``cached``, ``pending``, ``emitted``,
     ``left``, ``preemptions``, ``number`` (the order of admission); those of a decoding
     request are up to date only as ``running()`` returns it. **It may call**
@@ -161,7 +161,7 @@ class ContinuousWithBudget(Continuous):
 
     def plan(self, state: BatchState) -> Plan:
         """Wait for company, or admit as far as the budget goes."""
-        decodes = len(state.decode_batch) if self.mixed else 0
+        decodes = len(state.decode_batch) * state.decode_rows if self.mixed else 0
         room = self.max_num_batched_tokens - decodes
         if decodes and self._waits(state, room):
             # free blocks shrink while it waits, unless they are reserved
@@ -202,7 +202,7 @@ class ContinuousWithBudget(Continuous):
             if slots == 0 or free < 0 or sequence.pending > budget - company:
                 break
             slots, company = slots - 1, company + sequence.pending
-        rows = company + len(state.decode_batch)
+        rows = company + len(state.decode_batch) * state.decode_rows
         full = self.wait_until_full * self.max_num_batched_tokens
         return company > 0 and rows < full
 
@@ -227,7 +227,7 @@ class Chunked(Policy):
     def plan(self, state: BatchState) -> Plan:
         """Fill the budget with chunks, from prompts begun and then from the queue."""
         chunks: list[tuple[Sequence, int]] = []
-        room = self.budget - len(state.decode_batch)
+        room = self.budget - len(state.decode_batch) * state.decode_rows
         while room > 0:
             sequence = state.next_prompt(len(chunks), self.max_batch)
             if sequence is None:

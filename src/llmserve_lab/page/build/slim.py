@@ -87,7 +87,8 @@ def _classed(body: str) -> str:
         return match.group().replace(look.group(1), f' class="{names[look.group(1)]}"')
 
     body = PICTURE.sub(lambda match: PLAIN_TAG.sub(named, match.group()), body)
-    rules = (f"svg .{name}{{{_rule(look)}}}" for look, name in names.items())
+    # A marker is a <use>: inside it no selector sees the <svg> that it stands in.
+    rules = (f"svg .{n},.{n}{{{_rule(look)}}}" for look, n in names.items())
     return f"<style>{''.join(rules)}</style>{body}"
 
 

@@ -10,10 +10,10 @@ from llmserve_lab.engine import IterationCost
 from llmserve_lab.page.table import Table
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
 from llmserve_lab.running_example import served_by
+from llmserve_lab.transformer import tiles_of
 from llmserve_lab.varlen import formulas as f
 from llmserve_lab.varlen.arguments import batch_of
 from llmserve_lab.varlen.bill import WAYS, arithmetic_ms
-from llmserve_lab.varlen.kernel import tiles_of
 from llmserve_lab.varlen.page.figures import FOUR
 from llmserve_lab.varlen.page.stills import bill
 

@@ -7,9 +7,9 @@ from llmserve_lab.catalog.evidence.packing import AZURE_MEAN, TILE
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.running_example import cost, model
+from llmserve_lab.transformer import tiles_of
 from llmserve_lab.varlen import formulas as f
 from llmserve_lab.varlen.arguments import batch_of, prompt_work, square_share
-from llmserve_lab.varlen.kernel import tiles_of
 from llmserve_lab.varlen.lengths import padding_share
 
 THREE = batch_of((20, 50, 80))

@@ -16,7 +16,7 @@ from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.transformer import masked_attention, varlen_attention
 from llmserve_lab.transformer.packing import Packing, cumulative
-from llmserve_lab.varlen.kernel import Tile, tiles
+from llmserve_lab.transformer.tiling import Tile, tiles
 
 LENGTHS, SIDE = (3, 8, 5), 4  # tokens of A, B and C; rows and keys of a tile
 WAYS = {"padded": "padding", "masked": "masking", "varlen": "varlen"}

@@ -1,0 +1,102 @@
+"""What others report of models in fewer bits: speed, memory, accuracy, as printed.
+
+Each was read in the abstract or the page that is named; none was measured here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from llmserve_lab.catalog.records.cited import Cited
+
+GPTQ = "Frantar and others, GPTQ, arXiv 2210.17323, abstract"
+SMOOTHQUANT = "Xiao and others, SmoothQuant, arXiv 2211.10438, abstract"
+KIVI = "Liu and others, KIVI, arXiv 2402.02750, abstract"
+STREAMING = "Xiao and others, StreamingLLM, arXiv 2309.17453, abstract"
+KURTIC = "Kurtic and others, Give Me BF16 or Give Me Death?, arXiv 2411.02355, abstract"
+MR_GPTQ = "Castro and others, Bridging the Gap …, arXiv 2509.23202, abstract"
+VLLM_FP8 = "vLLM documentation, FP8 W8A8"
+NVFP4 = "NVIDIA, Introducing NVFP4, technical blog, 24 June 2025, summary"
+
+_times = partial(Cited, unit="dimensionless", kind="measured")
+GPTQ_A100 = _times(3.25, source=GPTQ)
+GPTQ_A6000 = _times(4.5, source=GPTQ)
+SMOOTHQUANT_SPEEDUP = _times(1.56, source=SMOOTHQUANT)
+KIVI_MEMORY = _times(2.6, source=KIVI)
+KIVI_LEAST, KIVI_MOST = _times(2.35, source=KIVI), _times(3.47, source=KIVI)
+STREAMING_SPEEDUP = _times(22.2, source=STREAMING)
+KURTIC_LEAST, KURTIC_MOST = _times(0.01, source=KURTIC), _times(0.03, source=KURTIC)
+MR_GPTQ_B200 = _times(2.2, source=MR_GPTQ)
+VLLM_FP8_THROUGHPUT = _times(1.6, source=VLLM_FP8)
+NVFP4_MEMORY = _times(3.5, source=NVFP4)
+NVFP4_LOSS = _times(0.01, source=NVFP4)
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published result: what was done, on what, and what came out."""
+
+    what: str
+    where: str
+    found: str
+    source: str
+
+
+def _x(number: Cited) -> str:
+    return f"{float(number):g}×"
+
+
+PUBLISHED = (
+    Published(
+        "weights in 3 or 4 bits by GPTQ",
+        "generation, up to 175 billion parameters; A100 and A6000",
+        f"{_x(GPTQ_A100)} and {_x(GPTQ_A6000)} as fast as FP16",
+        GPTQ,
+    ),
+    Published(
+        "INT8 weights and activations by SmoothQuant",
+        "OPT-175B and others, FasterTransformer",
+        f"up to {_x(SMOOTHQUANT_SPEEDUP)} as fast, half the memory",
+        SMOOTHQUANT,
+    ),
+    Published(
+        "FP8 weights and activations",
+        "vLLM, GPU with FP8 tensor cores; model not named",
+        f"up to {_x(VLLM_FP8_THROUGHPUT)} the throughput, half the memory",
+        VLLM_FP8,
+    ),
+    Published(
+        "FP8, INT8, INT4 weights: accuracy",
+        "Llama-3.1 8B, 70B, 405B; over 500,000 evaluations",
+        f"FP8 lossless; INT8 loses {float(KURTIC_LEAST):.0%} to "
+        f"{float(KURTIC_MOST):.0%}; INT4 weights rival INT8",
+        KURTIC,
+    ),
+    Published(
+        "NVFP4 weights and activations",
+        "Blackwell; the summary names no model",
+        f"{_x(NVFP4_MEMORY)} less memory than FP16; it loses less "
+        f"than {float(NVFP4_LOSS):.0%} of accuracy on some models",
+        NVFP4,
+    ),
+    Published(
+        "NVFP4/MXFP4 with a GPTQ made for them",
+        "end to end on one B200, against FP16",
+        f"up to {_x(MR_GPTQ_B200)} as fast",
+        MR_GPTQ,
+    ),
+    Published(
+        "KV cache in 2 bits by KIVI",
+        "Llama, Falcon, Mistral",
+        f"{_x(KIVI_MEMORY)} less peak memory, {_x(KIVI_LEAST)} to {_x(KIVI_MOST)} the "
+        "throughput",
+        KIVI,
+    ),
+    Published(
+        "window with attention sinks",
+        "Llama-2, MPT, Falcon, Pythia, to four million tokens",
+        f"up to {_x(STREAMING_SPEEDUP)} as fast as recomputing a window",
+        STREAMING,
+    ),
+)

@@ -1,0 +1,128 @@
+"""The scaling chapter on speculative decoding: an example, a listing, and the rule."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+
+import numpy as np
+
+from llmserve_lab.claims.record import Claim, Number, Statement
+from llmserve_lab.claims.verdict import Ruling
+from llmserve_lab.speculative import toy
+from llmserve_lab.speculative.enumeration import law_of_a_text, law_of_the_target
+from llmserve_lab.speculative.verification import Verified, verify
+
+PROPOSED, PREFIX = 4, 3  # drafts of the listing, and how many are accepted
+IN_TEXT = 5  # drafts of the text
+CLOSE = 1e-12
+
+on_drafts = partial(Claim, section="speculative decoding")
+
+
+@cache
+def one_pass(drafts: int, accepted: int) -> Verified:
+    """A pass whose first drafts the target is sure of, and whose next it excludes."""
+    sure = np.eye(2)
+    targets = np.array([sure[0]] * accepted + [sure[1]] * (drafts + 1 - accepted))
+    drawn = np.array([sure[0]] * drafts)
+    return verify([0] * drafts, drawn, targets, np.random.default_rng(0))
+
+
+def emitted(drafts: int = PROPOSED, accepted: int = PREFIX) -> float:
+    """Tokens of such a pass."""
+    return float(len(one_pass(drafts, accepted).tokens))
+
+
+def ordinary_passes(tokens: int = IN_TEXT) -> float:
+    """Passes that a transformer runs for so many tokens, one by one."""
+    reader, prompt = toy.reader("target", temperature=0), toy.tokenize(toy.PROMPT)
+    for _ in range(tokens):
+        law = reader.read(prompt)[-1]
+        prompt = [int(np.argmax(law))]
+    return float(reader.passes)
+
+
+def plain_passes() -> float:
+    """Passes without drafts for as many tokens as the listing's pass emits."""
+    return ordinary_passes(int(emitted()))
+
+
+@cache
+def largest_difference() -> float:
+    """Between the law of the output and the target's, over all texts of two words."""
+    prompt = tuple(toy.tokenize(toy.PROMPT))
+    target, draft = (toy.law_after(name, prompt) for name in ("target", "draft"))
+    found = law_of_a_text(target, draft, 2, 2)
+    return float(np.abs(found - law_of_the_target(target, 2)).max())
+
+
+CLAIMS = (
+    on_drafts(
+        id="003-08",
+        says="A listing sets five ordinary passes beside one verification that emits "
+        "four tokens, with four draft passes",
+        parts=(
+            Number("5", "dimensionless", plain_passes, label="ordinary passes"),
+            Number("4", "dimensionless", emitted, label="emitted"),
+            Number("4", "dimensionless", lambda: float(PROPOSED), label="draft passes"),
+        ),
+        verdict=Ruling.WRONG,
+        why="Five passes are those of five tokens; the verification beside them emits "
+        "four, for which four ordinary passes do.",
+    ),
+    on_drafts(
+        id="003-16",
+        says="The scanner guesses five tokens, of which three are accepted; the "
+        "listing below proposes four",
+        parts=(
+            Number(
+                "5", "dimensionless", lambda: float(PROPOSED), label="tokens guessed"
+            ),
+            Number(
+                "3",
+                "dimensionless",
+                lambda: float(len(one_pass(IN_TEXT, PREFIX).kept)),
+                label="accepted",
+            ),
+        ),
+        verdict=Ruling.WRONG,
+        why="Text and listing tell one example with five drafts and with four.",
+    ),
+    on_drafts(
+        id="003-17",
+        says="Ordinary passes for five tokens, and what one verification emits",
+        parts=(
+            Number("5", "dimensionless", ordinary_passes, label="ordinary passes"),
+            Number("4 tokens", "token", emitted, label="emitted"),
+        ),
+        verdict=Ruling.EXACT,
+        why="Each is right by itself; they are not of the same number of tokens.",
+    ),
+    on_drafts(
+        id="003-18",
+        says="One verification emits what is accepted, and a correction or another "
+        "token",
+        parts=(
+            Statement(
+                "accepted tokens plus a correction",
+                lambda: all(emitted(4, kept) == kept + 1 for kept in range(5)),
+                lambda: "a token more than were accepted, also when all were",
+            ),
+        ),
+        verdict=Ruling.EXACT,
+        why="Where all drafts are accepted it is the bonus token.",
+    ),
+    on_drafts(
+        id="003-19",
+        says="Accept or reject with residual resampling is exact",
+        parts=(
+            Statement(
+                "exact",
+                lambda: largest_difference() < CLOSE,
+                lambda: "the sum over all paths is the target's law, for 400 texts",
+            ),
+        ),
+        verdict=Ruling.EXACT,
+        why="Added up over every chain, rejection and replacement on two transformers.",
+    ),
+)

@@ -1,0 +1,1 @@
+"""FlashAttention: attention without the square, in tiles and in splits."""

@@ -1,0 +1,116 @@
+"""What the chapter's formulas ask about: one head of the running example, its GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmserve_lab import running_example
+from llmserve_lab.catalog import Accelerator, Cited, ModelShape
+from llmserve_lab.catalog.evidence import attention as evidence
+from llmserve_lab.catalog.evidence.kernels import GRAPH_STEP_S
+from llmserve_lab.catalog.evidence.packing import TILE
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.checks import whole
+from llmserve_lab.flash_attention import formulas as f
+
+BOOK = 98_000  # tokens of the long prompt that the book's other pages have, too
+TILE_SIDE = int(float(TILE))
+BYTES = 2.0  # of a number in 16 bits
+BYTES_SUM = 4.0  # of a number in 32 bits, in which sums are taken
+
+
+def heads(model: ModelShape | None = None) -> dict[str, Cited]:
+    """Heads of a model, by default the running example's, and how wide they are.
+
+    Raises:
+        TypeError: its attention is not grouped-query.
+    """
+    shape = model or running_example.model()
+    if not isinstance(shape.attention, GroupedQueryAttention):
+        raise TypeError(
+            f"model must have grouped-query attention, got {shape.attention.kind}"
+        )
+    spec = shape.attention
+    return {
+        "n_heads": Cited(spec.n_heads, "head/layer", "counted", shape.source),
+        "n_kv_heads": Cited(spec.n_kv_heads, "head/layer", "counted", shape.source),
+        "d_head": Cited(spec.d_head, "element", "counted", shape.source),
+    }
+
+
+def tile(rows: int = TILE_SIDE, keys: int = TILE_SIDE) -> dict[str, Any]:
+    """A tile of FlashAttention-3, or one of other sides, in 16 bits, sums in 32."""
+    return {
+        "tile_rows": rows,
+        "tile_keys": keys,
+        "n_stages": evidence.STAGES,
+        "bytes_number": BYTES,
+        "bytes_sum": BYTES_SUM,
+    }
+
+
+def head(prompt_len: int, rows: int = TILE_SIDE, keys: int = TILE_SIDE) -> Any:
+    """One head, one prompt, one tile, ready for the formulas of traffic."""
+    return {**heads(), **tile(rows, keys), "prompt_len": prompt_len}
+
+
+def multiprocessors(device: Accelerator | None = None) -> Cited:
+    """Multiprocessors of a GPU, by default the running example's.
+
+    Raises:
+        ValueError: the catalog does not know how many it has.
+    """
+    gpu = device or running_example.device()
+    if gpu.compute_array is None:
+        raise ValueError(f"device must have known multiprocessors, got {gpu.name}")
+    return gpu.compute_array.num_sms
+
+
+def decode(context: int, *, batch: int = 1, n_split: int = 1) -> dict[str, Any]:
+    """A decode of the running example, as measured servers reach its GPU."""
+    known = running_example.setting()
+    return {
+        **heads(),
+        "context": context,
+        "batch": batch,
+        "n_split": n_split,
+        "n_sms": multiprocessors(),
+        "bytes_kv": BYTES,
+        "bytes_sum": BYTES_SUM,
+        "launch_s": GRAPH_STEP_S,
+        "hbm_bw": known["hbm_bw"],
+        "eff_mem": known["eff_mem"],
+    }
+
+
+def check_fits(rows: int, keys: int, d_head: int) -> tuple[float, float]:
+    """Bytes of shared memory and of registers that a tile takes on one multiprocessor.
+
+    Raises:
+        TypeError: a side is no whole number.
+        ValueError: a side is below 1, or the tile does not fit on the chip.
+    """
+    whole(tile_rows=rows, tile_keys=keys, d_head=d_head)
+    known = {**tile(rows, keys), "d_head": d_head}
+    shared, registers = (
+        float(each.at(known)) for each in (f.SHARED_BYTES, f.REGISTER_BYTES)
+    )
+    room = float(evidence.SHARED_PER_BLOCK), float(evidence.REGISTERS_PER_SM)
+    for taken, most, where in zip(
+        (shared, registers), room, ("shared memory", "registers"), strict=True
+    ):
+        if taken > most:
+            raise ValueError(
+                f"tile_rows and tile_keys must fit into {most:,.0f} bytes of {where}, "
+                f"got {rows} and {keys}, which take {taken:,.0f}"
+            )
+    return shared, registers
+
+
+def fits(rows: int, keys: int, d_head: int) -> bool:
+    """Whether a tile fits on one multiprocessor."""
+    try:
+        check_fits(rows, keys, d_head)
+    except ValueError:
+        return False
+    return True

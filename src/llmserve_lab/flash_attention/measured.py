@@ -1,0 +1,149 @@
+"""Published speeds beside the bounds: attention of a prompt, and decode in splits."""
+
+from __future__ import annotations
+
+from llmserve_lab.catalog import accelerator
+from llmserve_lab.catalog.evidence import attention as evidence
+from llmserve_lab.catalog.evidence.attention import (
+    CAUSAL_SPEED,
+    CODES,
+    FIGURE_LENGTHS,
+    FLASH_THREE,
+    FLASH_TWO,
+    STANDARD,
+    SplitRun,
+)
+from llmserve_lab.flash_attention import formulas as f
+from llmserve_lab.flash_attention.arguments import BYTES, BYTES_SUM, head
+from llmserve_lab.page.table import Table
+from llmserve_lab.running_example import device
+
+INTENSITY = {
+    STANDARD: f.PLAIN_INTENSITY,
+    FLASH_TWO: f.TILED_INTENSITY,
+    FLASH_THREE: f.TILED_INTENSITY,
+}
+LONGEST = FIGURE_LENGTHS[-1]
+
+
+def bound(code: str, prompt_len: int) -> float:
+    """FLOP/s under the H100's datasheet roof if every tile comes from HBM.
+
+    Raises:
+        ValueError: nothing is measured for that code.
+    """
+    if code not in INTENSITY:
+        raise ValueError(f"code must be one of {', '.join(CODES)}, got {code!r}")
+    gpu = device()
+    reached = float(INTENSITY[code].at(head(prompt_len))) * float(gpu.hbm_bw)
+    return min(reached, float(gpu.peak("bf16")))
+
+
+def once_bound(prompt_len: int) -> float:
+    """The same if every number passes once: what an endless L2 cache would allow."""
+    gpu = device()
+    reached = float(f.ONCE_INTENSITY.at(head(prompt_len))) * float(gpu.hbm_bw)
+    return min(reached, float(gpu.peak("bf16")))
+
+
+def off(predicted: float, measured: float) -> float:
+    """By how much a prediction exceeds the measurement, as a share of the latter."""
+    return predicted / measured - 1
+
+
+def speed_table() -> Table:
+    """Measured speeds of three codes, both bounds, and how far off these are."""
+    rows = []
+    for length in FIGURE_LENGTHS:
+        row: list[str | int] = [length]
+        for code in CODES:
+            found = CAUSAL_SPEED[code].get(length)
+            if found is None:
+                row += ["out of memory", "–"]
+                continue
+            ratio = off(bound(code, length), float(found))
+            row += [f"{float(found) / 1e12:.0f}", f"{ratio:+.0%}"]
+        once = once_bound(length)
+        best = float(CAUSAL_SPEED[FLASH_THREE][length])
+        rows.append(
+            [*row, f"{once / 1e12:.0f}", f"{off(once, best):+.0%}"],
+        )
+    columns = (
+        "tokens",
+        *(part for code in CODES for part in (code, "tile bound off by")),
+        "once bound",
+        "off FlashAttention-3 by",
+    )
+    caption = "TFLOP/s of causal attention on an H100, heads of 128, beside two bounds"
+    return Table(caption, columns, rows)
+
+
+def decode_bound_s(run: SplitRun, *, split: bool) -> float:
+    """Seconds of one measured decode by the model, at the A100's datasheet bandwidth.
+
+    Unsplit, the old kernel gave each query head a block of its own. Split, every
+    multiprocessor reads, and the cache is read once; launches are left out.
+    """
+    gpu = accelerator("a100-80-sxm")
+    if gpu.compute_array is None:
+        raise ValueError(f"the A100 must have known multiprocessors, got {gpu.name}")
+    known = {
+        "n_heads": evidence.DECODE_HEADS,
+        "d_head": evidence.DECODE_WIDTH,
+        "n_sms": gpu.compute_array.num_sms,
+        "hbm_bw": gpu.hbm_bw,
+        "eff_mem": 1.0,
+        "bytes_kv": BYTES,
+        "bytes_sum": BYTES_SUM,
+        "batch": run.batch,
+        "context": run.context,
+    }
+    if split:
+        per_head = 2 * run.context * float(evidence.DECODE_WIDTH) * BYTES
+        cache = run.batch * float(evidence.DECODE_KV_HEADS) * per_head
+        return cache / float(gpu.hbm_bw)
+    one = {"n_kv_heads": float(evidence.DECODE_HEADS), "n_split": 1}
+    return float(f.SPLIT_READ_S.at(known | one))
+
+
+def slope_and_rest() -> tuple[float, float]:
+    """Bandwidth (byte/s) and fixed time (s) of the two longest split decodes.
+
+    Two runs, two unknowns: what grows with the cache, and what does not.
+    """
+    short, long = sorted(evidence.DECODE_RUNS, key=lambda run: run.context)[-2:]
+    cache = [
+        decode_bound_s(run, split=True) * float(accelerator("a100-80-sxm").hbm_bw)
+        for run in (short, long)
+    ]
+    more_s = float(long.split_s) - float(short.split_s)
+    speed = (cache[1] - cache[0]) / more_s
+    return speed, float(short.split_s) - cache[0] / speed
+
+
+def decode_table() -> Table:
+    """Measured decodes with and without splits, beside the model."""
+    rows: list[list[str | int]] = []
+    for run in evidence.DECODE_RUNS:
+        pairs = (
+            (float(run.unsplit_s), decode_bound_s(run, split=False)),
+            (float(run.split_s), decode_bound_s(run, split=True)),
+        )
+        cells = [
+            text
+            for measured, predicted in pairs
+            for text in (
+                f"{1e6 * measured:,.1f} µs",
+                f"{1e6 * predicted:,.1f} µs",
+                f"{off(predicted, measured):+.0%}",
+            )
+        ]
+        rows.append([run.batch, run.context, *cells])
+    columns = (
+        "requests",
+        "tokens each",
+        *("unsplit", "bound", "off by"),
+        *("split", "bound", "off by"),
+    )
+    caption = "Attention of one layer in decode on an A100, 16 query and 2 KV heads"
+    return Table(caption, columns, rows)

@@ -1,0 +1,211 @@
+"""Six tokens in tiles, stepped: what lies on chip, and the running softmax of its rows.
+
+The kernel ran; its log is cut into a frame a visit, and one when rows are written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmserve_lab.flash_attention.example import (
+    TILE,
+    TOKENS,
+    WIDTH_V,
+    KernelStep,
+    VisitLog,
+    tiled,
+)
+from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
+from llmserve_lab.page.step.pictures import lifetimes
+
+Row = dict[str, Any]
+WIDE = 2.2  # of a score
+GRID_X, GRID_Y, KEYS_Y, VALUES_Y = 3.2, 3.0, 1.3, 0.15
+STATE_X, STATE_WIDE = 17.2, 2.55
+COLUMNS = ("max", "sum", "mixture", "")
+DONE, PALE = 0.22, 0.35
+RIGHT = STATE_X + STATE_WIDE * len(COLUMNS)
+
+
+def tiles_walked() -> StepFigure:
+    """Queries stay, keys go by: six visits, and three times two rows written."""
+    log = tiled()
+    return StepFigure(
+        name="tiles-walked",
+        title="No score outlives its tile: each row keeps a maximum, a sum, a mixture",
+        scene=Scene(
+            x=SceneAxis((0, RIGHT), shown=False),
+            y=SceneAxis((GRID_Y + TOKENS + 0.15, 0), shown=False),
+            marks=(
+                Cells(table="cells", x2="x2", y2="y2", text="text", opacity="faint"),
+                Labels(table="words"),
+            ),
+            height=300,
+            width=640,
+            fixed={"words": _words()},
+        ),
+        logs={"tiles": _log(log)},
+        start=3,
+        stills=(("tiles", 1), ("tiles", 3), ("tiles", 8)),
+        legend={
+            "new": "queries on chip",
+            "cache": "keys and values on chip",
+            "compute": "scores, maximum, sum, mixture on chip",
+            "idle": "future: not allowed, or tile skipped",
+            "other": "output, written to memory",
+        },
+        counters=(
+            Counter("numbers read"),
+            Counter("numbers written"),
+            Counter("scores on chip"),
+        ),
+    )
+
+
+def _words() -> list[Row]:
+    found = [
+        {"x": 1.5, "y": KEYS_Y + 0.45, "text": "keys"},
+        {"x": 1.5, "y": VALUES_Y + 0.45, "text": "values"},
+        {"x": 1.6, "y": GRID_Y - 0.35, "text": "queries"},
+    ]
+    for i, name in enumerate(COLUMNS[:2]):
+        at = STATE_X + STATE_WIDE * (i + 0.5) + 0.5 * (i - 0.5)
+        found.append({"x": round(at, 2), "y": GRID_Y - 0.35, "text": name})
+    at = STATE_X + STATE_WIDE * 3
+    found.append({"x": round(at, 2), "y": GRID_Y - 0.35, "text": COLUMNS[2]})
+    return found
+
+
+def _log(log: VisitLog) -> StepLog:
+    frames, pictures = list[Frame](), list[dict[Any, Row]]()
+    written: set[int] = set()
+    steps = log.steps
+    for number, step in enumerate(steps):
+        frames.append(
+            Frame(
+                _sentence(step, number),
+                (float(step.read), float(step.written), float(step.scores.size)),
+            )
+        )
+        pictures.append(_picture(log, number, written, busy=True))
+        after = steps[number + 1] if number + 1 < len(steps) else None
+        if after is None or after.rows != step.rows:
+            written |= set(range(*step.rows))
+            out = float(step.written + TILE * WIDTH_V)
+            frames.append(Frame(_written(log, step), (float(step.read), out, 0.0)))
+            pictures.append(_picture(log, number, written, busy=False))
+    return StepLog(tuple(frames), {"cells": lifetimes(pictures)})
+
+
+def _sentence(step: KernelStep, number: int) -> str:
+    """The visit, and what it does to the last query of its tile."""
+    first, last = step.rows[0] + 1, step.rows[1]
+    tile = f"Queries {first}–{last} meet keys {step.keys[0] + 1}–{step.keys[1]}. "
+    now = float(step.highest[-1])
+    if step.factor[-1] == 0:
+        return tile + (
+            f"Query {last} had seen nothing before: its maximum is {_number(now)}, its "
+            f"sum {step.total[-1]:.2f}."
+        )
+    if step.factor[-1] == 1:
+        return tile + (
+            f"For query {last} no score is above its maximum, {_number(now)}: nothing "
+            f"is rescaled, and the sum grows to {step.total[-1]:.2f}."
+        )
+    return tile + (
+        f"Query {last} finds a larger score, {_number(now)}: sum and mixture are "
+        f"multiplied by {step.factor[-1]:.3f} before the new scores are added."
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".replace("-", "−")
+
+
+def _written(log: VisitLog, step: KernelStep) -> str:
+    first, last = step.rows[0] + 1, step.rows[1]
+    out = ", ".join(f"{number:.2f}" for number in log.output[last - 1, 0])
+    return (
+        f"Queries {first}–{last} have met all their keys: mixture over sum is their "
+        f"output ({out} for query {last}), and only that is written."
+    )
+
+
+def _picture(
+    log: VisitLog, number: int, written: set[int], *, busy: bool
+) -> dict[Any, Row]:
+    """Everything that is drawn while visit ``number`` is on chip, or has just left."""
+    step = log.steps[number]
+    found: dict[Any, Row] = {}
+    for token in range(TOKENS):
+        on_rows = busy and step.rows[0] <= token < step.rows[1]
+        on_keys = busy and step.keys[0] <= token < step.keys[1]
+        y = GRID_Y + token
+        found["q", token] = _cell(
+            0.4, 2.7, y, "new" if on_rows else "empty", f"q{token + 1}"
+        )
+        x = GRID_X + WIDE * token
+        for name, top in (("k", KEYS_Y), ("v", VALUES_Y)):
+            ink = "cache" if on_keys else "empty"
+            found[name, token] = _cell(x, x + WIDE, top, ink, f"{name}{token + 1}")
+        for key in range(TOKENS):
+            found["score", token, key] = _score(log, number, token, key, busy=busy)
+        found |= _state(log, number, token, written, busy=busy)
+    return found
+
+
+def _cell(x: float, x2: float, y: float, ink: str, text: str, faint: float = 1) -> Row:
+    high = 0.9
+    return {
+        "x": round(x, 2),
+        "x2": round(x2, 2),
+        "y": round(y, 2),
+        "y2": round(y + high, 2),
+        "ink": ink,
+        "text": text,
+        "faint": faint,
+    }
+
+
+def _score(log: VisitLog, number: int, token: int, key: int, *, busy: bool) -> Row:
+    """A pair: on chip, forgotten, not yet made, or of the future."""
+    x, y = GRID_X + WIDE * key, GRID_Y + token
+    if key > token:
+        return _cell(x, x + WIDE, y, "idle", "")
+    step = log.steps[number]
+    here = step.rows[0] <= token < step.rows[1] and step.keys[0] <= key < step.keys[1]
+    if busy and here:
+        value = step.scores[token - step.rows[0], key - step.keys[0]]
+        return _cell(x, x + WIDE, y, "compute", _number(value))
+    past = any(
+        s.rows[0] <= token < s.rows[1] and s.keys[0] <= key < s.keys[1]
+        for s in log.steps[: number + 1]
+    )
+    ink, faint = ("compute", DONE) if past else ("empty", 1.0)
+    return _cell(x, x + WIDE, y, ink, "", faint)
+
+
+def _state(
+    log: VisitLog, number: int, token: int, written: set[int], *, busy: bool
+) -> dict[Any, Row]:
+    """Maximum, sum and mixture of a row on chip, or its output in memory."""
+    step, found = log.steps[number], dict[Any, Row]()
+    on_chip = busy and step.rows[0] <= token < step.rows[1]
+    if on_chip:
+        i = token - step.rows[0]
+        numbers = [_number(step.highest[i]), f"{step.total[i]:.2f}"]
+        numbers += [f"{each:.2f}" for each in step.mixed[i]]
+        ink = "compute"
+    elif token in written:
+        numbers = ["", "", *(f"{each:.2f}" for each in log.output[token, 0])]
+        ink = "other"
+    else:
+        numbers, ink = [""] * len(COLUMNS), "empty"
+    for column, text in enumerate(numbers):
+        x = STATE_X + STATE_WIDE * column
+        own = ink if text else "empty"
+        found["state", token, column] = _cell(
+            x, x + STATE_WIDE, GRID_Y + token, own, text
+        )
+    return found

@@ -1,0 +1,1 @@
+"""Pipeline, sequence, context and data parallelism: which axis for which phase."""

@@ -1,0 +1,91 @@
+"""What the chapter asks about a model, a GPU and a link, and what it offers."""
+
+from __future__ import annotations
+
+import math
+
+from llmserve_lab import running_example, validation
+from llmserve_lab.catalog import (
+    ACCELERATORS,
+    LINKS,
+    MODELS,
+    PRECISIONS,
+    Accelerator,
+    Cited,
+    Given,
+    Link,
+    ModelShape,
+    machine,
+    wire,
+    workload,
+)
+from llmserve_lab.notation import bytes_act, quantity
+
+BYTES_ACT = PRECISIONS["bf16"].bytes_in(bytes_act.unit)  # rows travel as weights do
+BYTES_KV = PRECISIONS["bf16"].bytes_kv
+UTILISATION = 0.9  # of the memory: what a server takes for weights and cache
+MODEL, DEVICE = MODELS["llama-3.1-70b"], ACCELERATORS["h100-sxm"]
+LINK_KEYS = ("nvlink4", "infiniband-ndr")
+CHOSEN_LINKS = tuple(LINKS[key] for key in LINK_KEYS)
+
+
+def sizes_of(model: ModelShape) -> dict[str, Given]:
+    """What the chapter's formulas ask about a model in 16 bits."""
+    spec = model.attention
+    shape = {
+        "n_layers": model.n_layers,
+        "d_model": model.d_model,
+        "n_heads": spec.n_heads,
+        "n_kv_heads": getattr(spec, "n_kv_heads", 1),
+        "d_head": spec.d_head,
+    }
+    cited = {n: model.cited(value, quantity(n).unit) for n, value in shape.items()}
+    return {**workload(model), **cited, "bytes_act": BYTES_ACT, "bytes_kv": BYTES_KV}
+
+
+def fitted() -> dict[str, Given]:
+    """What served iterations take beside the work."""
+    reached = validation.achieved()
+    return {
+        "overlap": reached.cited("overlap"),
+        "layer_s": reached.cited("layer_s", quantity("layer_s").unit),
+        "request_s": reached.cited("request_s", quantity("request_s").unit),
+    }
+
+
+def on(device: Accelerator) -> dict[str, Given]:
+    """A GPU at the shares that servers reach, with the memory that a server takes."""
+    usable = device.usable_bytes
+    note = "nine tenths of what a program can allocate"
+    room = Cited(UTILISATION * float(usable), "byte", "estimate", usable.source, note)
+    return {**machine(device, efficiency=running_example.share()), "hbm_bytes": room}
+
+
+def over(link: Link) -> dict[str, Given]:
+    """A link at the share of its bandwidth that servers reach, with its latency."""
+    return dict(wire(link, efficiency=running_example.share()))
+
+
+def served(model: ModelShape, device: Accelerator, link: Link) -> dict[str, Given]:
+    """Every argument of ``pipe_token_s`` but the load and the stages."""
+    return {
+        **sizes_of(model),
+        **on(device),
+        **fitted(),
+        **over(link),
+        "chunk": 1.0,
+    }
+
+
+CUT_BY_HEADS = ("q_proj", "k_proj", "v_proj", "q_b_proj", "kv_b_proj", "o_proj")
+
+
+def attention_bytes(model: ModelShape, precision: str = "bf16") -> Cited:
+    """Bytes of attention's weights that tensor parallelism cuts, in all layers."""
+    params = sum(
+        math.prod(shape)
+        for name, shape in model.attention.weights(model.d_model)
+        if name in CUT_BY_HEADS
+    )
+    each = float(PRECISIONS[precision].bytes_weight)
+    return model.cited(params * model.n_layers * each, "byte")

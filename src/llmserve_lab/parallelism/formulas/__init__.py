@@ -1,0 +1,4 @@
+"""Pipelines, rings and attention that is not cut, in closed form."""
+
+from llmserve_lab.parallelism.formulas.pipeline import *  # noqa: F403
+from llmserve_lab.parallelism.formulas.rings import *  # noqa: F403

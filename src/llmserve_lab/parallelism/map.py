@@ -1,0 +1,107 @@
+"""The map of the chapter: what each axis cuts, stores and sends, and for what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from llmserve_lab.catalog import ModelShape
+from llmserve_lab.formula.text import si
+from llmserve_lab.page import engines
+from llmserve_lab.page.table import Table
+from llmserve_lab.parallelism import formulas as f
+from llmserve_lab.parallelism.arguments import MODEL, sizes_of
+
+GPUS, ROWS = 8, 1000
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One way to cut a model, a request or a batch."""
+
+    cuts: str
+    stores: str
+    sends: str
+    phase: str
+    flag: str
+
+
+AXES: Mapping[str, Axis] = MappingProxyType(
+    {
+        "tensor (TP)": Axis(
+            "every matrix",
+            "1/g of the weights; of the cache 1/g, but at least one KV head",
+            "two all-reduces in each layer",
+            "both, inside a server: it makes each token faster",
+            "tensor-parallel",
+        ),
+        "sequence (SP)": Axis(
+            "the rows between TP's matrices",
+            "as TP, and 1/g of the rows between blocks",
+            "a reduce-scatter and an all-gather for each all-reduce",
+            "prefill: norms and residuals are done once",
+            "sequence-parallel",
+        ),
+        "pipeline (PP)": Axis(
+            "the stack of layers",
+            "1/p of weights and cache",
+            "the rows, at each border",
+            "prefill, and models that fill more than a server",
+            "pipeline-parallel",
+        ),
+        "context (CP)": Axis(
+            "the tokens of one request",
+            "all weights; 1/g of the cache",
+            "blocks of keys and values, or of queries, round a ring",
+            "prefill of very long prompts; in decode for a long cache",
+            "context-parallel",
+        ),
+        "data-parallel attention": Axis(
+            "the batch, in attention; the FFN as TP or EP",
+            "all of attention's weights; the cache of its own requests",
+            "an all-gather and a reduce-scatter of rows in each layer",
+            "decode of models with few KV heads or a latent",
+            "data-parallel",
+        ),
+    }
+)
+
+
+def sent_bytes(name: str, model: ModelShape = MODEL) -> float:
+    """Bytes that leave all eight GPUs for a prompt of a thousand rows."""
+    known = {**sizes_of(model), "batch": 1.0, "chunk": float(ROWS), "context": 0.0}
+    reduced = float(f.REDUCED_BYTES.at(known, n_ranks=GPUS))
+    if name.startswith(("tensor", "sequence")):
+        return reduced
+    if name.startswith("pipeline"):
+        return float(f.PIPE_BYTES.at(known, n_stages=GPUS))
+    if name.startswith("context"):
+        kv = known["kv_bytes_per_token"]
+        ring = f.RING_KV_BYTES.at(known, n_ranks=GPUS, kv_bytes_per_token=kv)
+        return GPUS * float(ring)
+    return reduced / 2
+
+
+def the_map() -> Table:
+    """One row an axis."""
+    rows = [
+        (
+            name,
+            axis.cuts,
+            axis.stores,
+            f"{axis.sends}: {si(sent_bytes(name), 'byte')}",
+            axis.phase,
+            engines.named(axis.flag).name,
+        )
+        for name, axis in AXES.items()
+    ]
+    columns = (
+        "axis", "cuts", "each GPU stores", "sends",
+        "for", f"in vLLM {engines.VERSION}",
+    )  # fmt: skip
+    note = (
+        f"Bytes: all that leaves {GPUS} GPUs while {MODEL.name} in 16 bits reads a "
+        f"prompt of {ROWS:,} tokens."
+    )
+    return Table("Five axes", columns, rows, [note])

@@ -1,0 +1,1 @@
+"""Figures, questions and the bench of the chapter on axes of parallelism."""

@@ -1,0 +1,66 @@
+"""What the live figure draws: a pipeline by its batches in flight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llmserve_lab import notation as q
+from llmserve_lab.page.live.axes import QuantityAxis
+from llmserve_lab.page.palette import GREY, INK, MEANINGS
+from llmserve_lab.parallelism import formulas as f
+
+IN_FLIGHT = (1, 2, 3, 4, 6, 8, 12, 16)
+RATE = QuantityAxis(q.pipe_rate, words="tokens per second of the whole pipeline")
+BATCHES = QuantityAxis(q.n_batches, words="batches in flight", ticks={"labelAngle": 0})
+TOKEN = QuantityAxis(q.pipe_token_s, "ms", words="time from token to token")
+
+
+def pipe_rate() -> Any:
+    """A bar for each number of batches in flight; outlines where memory is full."""
+    from llmserve_lab.extras import altair as alt
+
+    at = {"n_batches": "datum.n_batches"}
+    bars = (
+        alt.Chart(alt.Data(values=[{"n_batches": m} for m in IN_FLIGHT]))
+        .transform_calculate(
+            rate=RATE.draws(f.PIPE_RATE, **at),
+            token=TOKEN.draws(f.PIPE_TOKEN_S, **at),
+            room=f"({f.STAGE_BYTES.browser(at)}) < hbm_bytes ? 1 : 0",
+            bottom="0",
+        )
+        .transform_calculate(
+            full="1 - datum.room",
+            framed="datum.n_batches == n_batches ? 1 : 0",
+        )
+    )
+    across = BATCHES.on("x", "n_batches", "ordinal")
+    span = {"x": across, "y": RATE.on("y", "bottom"), "y2": "rate"}
+    drawn = bars.mark_bar(width={"band": 0.7}, color=MEANINGS["compute"].css).encode(
+        **span, fillOpacity=alt.FillOpacity("room:Q", scale=None, legend=None)
+    )
+    outline: dict[str, Any] = {"filled": False, "strokeWidth": 1.5}
+    full = bars.mark_bar(
+        width={"band": 0.7}, stroke=GREY.css, strokeDash=[4, 3], **outline
+    )
+    chosen = bars.mark_bar(width={"band": 0.8}, stroke=INK.css, **outline)
+    words = bars.transform_calculate(
+        said="datum.room < 1 ? (width < 400 ? 'full' : 'no room') : "
+        "format(datum.token, '.3~r') + (width < 400 ? '' : ' ms')"
+    ).mark_text(
+        dy=-8,
+        fontWeight="bold",
+        color=INK.css,
+        fontSize=alt.ExprRef("width < 400 ? 8.5 : 11"),
+    )
+    return alt.layer(
+        drawn,
+        full.encode(
+            **span,
+            strokeOpacity=alt.StrokeOpacity("full:Q", scale=None, legend=None),
+        ),
+        chosen.encode(
+            **span,
+            strokeOpacity=alt.StrokeOpacity("framed:Q", scale=None, legend=None),
+        ),
+        words.encode(x=across, y=RATE.on("y", "rate"), text="said:N"),
+    )

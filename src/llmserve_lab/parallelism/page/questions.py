@@ -1,0 +1,191 @@
+"""What to guess before reading about the axes, and to work out after."""
+
+from __future__ import annotations
+
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.question.question import Hint, Question
+from llmserve_lab.parallelism import formulas as f
+from llmserve_lab.parallelism.arguments import MODEL, sizes_of
+from llmserve_lab.parallelism.deployments import LAYOUTS, GpuLayout
+from llmserve_lab.parallelism.page import stills
+
+FASTER = ("about four times as fast", "about twice as fast", "not faster at all")
+TWELVE = {"n_stages": 4.0, "n_batches": 12.0}
+LLAMA = sizes_of(MODEL)
+EIGHT = {"n_ranks": 8.0}
+KV = float(LLAMA["kv_bytes_per_token"])
+QUERY = float(f.QUERY_BYTES_PER_TOKEN.at(LLAMA))
+DEEPSEEK = {
+    "attn_bytes": 10.49e9,
+    "n_ranks": 8.0,
+    "kv_bytes_per_token": 35_136.0,
+    "kv_copies": 8.0,
+}
+
+
+def _gain() -> float:
+    """Token time of one request in four stages over that in one."""
+    one, four = (GpuLayout(stages=p).decode(1, 1000, 1).token_s for p in (1, 4))
+    return four / one
+
+
+predict_alone = Question(
+    name="parallelism.predict-alone",
+    kind="predict",
+    prompt=(
+        f"The {MODEL.n_layers} layers of {MODEL.name} stand on four H100s, a quarter "
+        "on each. A single request decodes, alone in the pipeline. How fast do its "
+        "tokens come, compared with one GPU that had memory enough for all layers?"
+    ),
+    choices=FASTER,
+    answer=lambda: 2.0,
+    why=lambda: (
+        "Each layer still waits for the one before it, so the four GPUs work one "
+        f"after another: a token takes {_gain():.2f} times as long as on one GPU. "
+        "The pipeline adds memory and room for other requests, not speed for this one."
+    ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "Four GPUs work, but never two at the same time on this request.",
+        ),
+        Hint(lambda: 1.0, "No two stages can work on the same token at once."),
+    ),
+)
+predict_runs = Question(
+    name="parallelism.predict-runs",
+    kind="predict",
+    prompt=(
+        "A very long prompt is dealt in runs: GPU 0 has its first eighth, GPU 7 its "
+        "last. A token looks at all tokens before it. How many times the mean of all "
+        "eight does GPU 7 compute in attention?"
+    ),
+    answer=lambda: f.BUSIEST_ENDLESS.at(EIGHT),
+    rel_tol=0.01,
+    hints=(
+        Hint(
+            lambda: 8 * float(f.BUSIEST_ENDLESS.at(EIGHT)),
+            "That is how many times more than GPU 0 it would be near; the question "
+            "asks for the mean of all eight.",
+        ),
+        Hint(lambda: 1.0, "Equal numbers of tokens are not equal work."),
+    ),
+    why=lambda: (
+        "The last eighth of a triangle has 15 of 64 equal parts, the mean of eight "
+        f"GPUs is 8 of 64: {si(f.BUSIEST_ENDLESS.at(EIGHT), 'dimensionless')} "
+        "times. All others wait for it in every layer."
+    ),
+)
+predict_layout = Question(
+    name="parallelism.predict-layout",
+    kind="predict",
+    prompt=(
+        "Eight H100s stand in two servers of four, with 400 Gb/s between the servers "
+        f"for each GPU. {stills.REQUESTS} requests decode with {MODEL.name}. Which "
+        "layout has the shortest time from token to token?"
+    ),
+    choices=tuple(LAYOUTS),
+    answer=lambda: float(list(LAYOUTS).index(min(LAYOUTS, key=stills.decode_ms))),
+    why=lambda: (
+        "TP 4 × PP 2: four GPUs of a server share each layer over NVLink, and only "
+        f"one hop leaves it. {stills.decode_ms('TP 4 × PP 2'):.1f} ms, against "
+        f"{stills.decode_ms('TP 8'):.1f} ms for TP 8, whose all-reduces cross the "
+        f"network, and {stills.decode_ms('PP 8'):.1f} ms for PP 8."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "All 160 all-reduces of a step then cross the network."),
+        Hint(
+            lambda: 2.0,
+            "Only two GPUs then work on a token at once, four could without leaving "
+            "a server.",
+        ),
+        Hint(
+            lambda: 3.0,
+            "Only one GPU then works on a token at once, and reads a whole stage.",
+        ),
+    ),
+)
+bubble = Question(
+    name="parallelism.bubble",
+    prompt=(
+        "A prompt is read in twelve chunks of equal cost through four stages. What "
+        "share of the time does a stage stand idle (a number between 0 and 1)?"
+    ),
+    answer=lambda: f.PREFILL_BUBBLE.at(TWELVE),
+    rel_tol=0.01,
+    hints=(
+        Hint(
+            lambda: 3 / 12,
+            "That is idle time over working time; asked is idle over all time.",
+        ),
+    ),
+    why=lambda: (
+        f"Equation {f.PREFILL_BUBBLE.link}: three of fifteen passes, "
+        f"{si(f.PREFILL_BUBBLE.at(TWELVE), 'dimensionless')}."
+    ),
+)
+bytes_ratio = Question(
+    name="parallelism.bytes",
+    prompt=(
+        f"{MODEL.name} has {MODEL.n_layers} layers. Eight GPUs serve it, once as a "
+        "tensor-parallel group, once as a pipeline of eight stages. How many times as "
+        "many bytes leave the GPUs of the group as leave those of the pipeline?"
+    ),
+    answer=lambda: 1 / float(f.PIPE_SHARE.at(LLAMA)),
+    rel_tol=0.01,
+    hints=(
+        Hint(
+            lambda: 2.0 * MODEL.n_layers,
+            "So many all-reduces there are; each sends every row about twice.",
+        ),
+    ),
+    why=lambda: (
+        f"Equation {f.PIPE_SHARE.link}, turned round: twice two all-reduces in each "
+        f"of {MODEL.n_layers} layers, {1 / float(f.PIPE_SHARE.at(LLAMA)):.0f}."
+    ),
+)
+follow_up = Question(
+    name="parallelism.follow-up",
+    prompt=(
+        "A user has pasted a report of 60,000 tokens, which is cached on a ring of "
+        f"GPUs, and asks a question of 3,000 tokens more. In {MODEL.name} a token "
+        f"leaves {KV:,.0f} bytes of keys and values, and pass-Q sends {QUERY:,.0f} "
+        "bytes for each new token. How many times as many bytes does pass-KV send "
+        "as pass-Q?"
+    ),
+    answer=lambda: KV * 63_000 / (QUERY * 3_000),
+    rel_tol=0.01,
+    hints=(
+        Hint(
+            lambda: KV * 60_000 / (QUERY * 3_000),
+            "The new tokens have keys and values, too.",
+        ),
+        Hint(lambda: KV / QUERY, "That is for a prompt of which nothing is cached."),
+    ),
+    why=lambda: (
+        "Pass-KV sends the keys and values of all 63,000 tokens, pass-Q the queries "
+        f"of 3,000: {KV * 63_000 / (QUERY * 3_000):.2f} times."
+    ),
+)
+even = Question(
+    name="parallelism.even",
+    prompt=(
+        "Eight GPUs serve DeepSeek-V3 in 8 bits. Attention's weights that tensor "
+        "parallelism would cut have 10.49 GB; a token leaves 35,136 bytes, a latent "
+        "that every tensor-parallel rank must keep. With how many cached tokens in "
+        "all do cut attention and data-parallel attention take the same memory?"
+    ),
+    answer=lambda: f.EVEN_TOKENS(**DEEPSEEK),
+    unit="token",
+    rel_tol=0.01,
+    hints=(
+        Hint(
+            lambda: 8 * float(f.EVEN_TOKENS(**DEEPSEEK)),
+            "Cut, each token is kept eight times; uncut, once.",
+        ),
+    ),
+    why=lambda: (
+        f"Equation {f.EVEN_TOKENS.link}: seven more copies of the weights against "
+        f"seven more copies of the cache, {si(f.EVEN_TOKENS(**DEEPSEEK), 'token', 5)}."
+    ),
+)

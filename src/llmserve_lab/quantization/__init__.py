@@ -1,0 +1,1 @@
+"""Fewer bytes: number formats, quantization (quantisation), eviction, shared heads."""

@@ -1,0 +1,129 @@
+"""Measured servers in two precisions, beside what the book's machine predicts for them.
+
+The same model, GPUs, lengths and clients, in FP8 and in FP4 by one engine; and in BF16
+and FP8 by two different engines, since no engine has rows of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from statistics import median
+
+import numpy as np
+
+from llmserve_lab import validation
+from llmserve_lab.catalog.evidence.quantization import PUBLISHED
+from llmserve_lab.page.table import Table
+from llmserve_lab.validation import MeasuredRow
+
+ENGINES = {"vllm": "vLLM", "trtllm": "TensorRT-LLM", "sglang": "SGLang"}
+
+
+@dataclass(frozen=True)
+class PrecisionPair:
+    """The same setting in more bits and in fewer: measured and predicted gain of TPOT.
+
+    TPOT is the time per output token after the first.
+    """
+
+    wide: MeasuredRow
+    narrow: MeasuredRow
+    predicted: float
+
+    @property
+    def measured(self) -> float:
+        """TPOT in more bits over TPOT in fewer."""
+        return self.wide.tpot_s / self.narrow.tpot_s
+
+    @property
+    def off(self) -> float:
+        """By how much the predicted gain exceeds the measured one, as a share."""
+        return self.predicted / self.measured - 1
+
+
+def _setting(row: MeasuredRow) -> tuple[object, ...]:
+    return (
+        row.model, row.system, row.tp, row.prompt_len, row.output_len, row.clients
+    )  # fmt: skip
+
+
+def _joined(
+    wide: str, narrow: str, wide_engine: str, tps: tuple[int, ...]
+) -> Iterator[tuple[MeasuredRow, MeasuredRow]]:
+    """Rows of the same setting, by the same engine if there are such."""
+    rows = [row for row in validation.dense_rows() if row.tp in tps]
+    same = narrow == "fp4"
+    few: dict[tuple[object, ...], list[MeasuredRow]] = {}
+    for row in rows:
+        if row.precision == narrow:
+            few.setdefault(_setting(row), []).append(row)
+    for row in rows:
+        if row.precision == wide and wide_engine in ("", row.engine):
+            for other in few.get(_setting(row), []):
+                if row.engine == other.engine or not same:
+                    yield row, other
+
+
+@cache
+def pairs(
+    wide: str, narrow: str, *, wide_engine: str = "", tps: tuple[int, ...] = (1, 4)
+) -> tuple[PrecisionPair, ...]:
+    """Pairs of rows in these precisions on so many GPUs, with the predicted gain.
+
+    Those in FP8 and FP4 are of one engine each, others of any two. The
+    constants of the machine were fitted to all measured rows, these among them.
+    """
+    found = list(_joined(wide, narrow, wide_engine, tps))
+    every = [row for pair in found for row in pair]
+    if not every:
+        return ()
+    times = validation.Predictor(every).predict(validation.achieved())
+    tpot = np.asarray(times.tpot).reshape(-1, 2)
+    return tuple(
+        PrecisionPair(a, b, float(x / y))
+        for (a, b), (x, y) in zip(found, tpot, strict=True)
+    )
+
+
+def by_clients(
+    found: tuple[PrecisionPair, ...], engine: str, tp: int
+) -> dict[int, list[PrecisionPair]]:
+    """Pairs whose narrow row is of one engine on so many GPUs, by clients."""
+    mine = [p for p in found if p.narrow.engine == engine and p.narrow.tp == tp]
+    clients = sorted({p.narrow.clients for p in mine})
+    return {c: [p for p in mine if p.narrow.clients == c] for c in clients}
+
+
+def half_off(found: tuple[PrecisionPair, ...]) -> float:
+    """Median of how far the predicted gain is off, its sign left out."""
+    return median(abs(pair.off) for pair in found)
+
+
+def gains_table() -> Table:
+    """Table of median gains, FP8 to FP4, of Llama-3-70B on one B200."""
+    rows = []
+    found = pairs("fp8", "fp4", tps=(1,))
+    for engine in ("vllm", "trtllm"):
+        for clients, of in by_clients(found, engine, 1).items():
+            rows.append(
+                (
+                    ENGINES[engine],
+                    clients,
+                    len(of),
+                    f"{median(p.measured for p in of):.2f}×",
+                    f"{median(p.predicted for p in of):.2f}×",
+                    f"{half_off(tuple(of)):.0%}",
+                )
+            )
+    columns = ("engine", "clients", "pairs", "measured", "predicted", "half within")
+    caption = "Llama-3-70B on one B200: speed of decode in FP4 over FP8, medians"
+    return Table(caption, columns, rows)
+
+
+def published_table() -> Table:
+    """Table of what others report, with model, hardware and load as far as named."""
+    rows = [(each.what, each.where, each.found, each.source) for each in PUBLISHED]
+    columns = ("what", "on what", "result", "read in")
+    return Table("Published results", columns, rows)

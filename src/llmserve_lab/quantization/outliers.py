@@ -1,0 +1,47 @@
+"""Outlier channels: why one scale for many numbers is too few. Synthetic matrices.
+
+Trained models have a few channels that are far larger than the others (Xiao et al. 2022
+found them in activations). The book's random weights have none, so some are planted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from llmserve_lab.checks import positive, whole
+from llmserve_lab.quantization.codecs import INT4, Array
+from llmserve_lab.quantization.schemes import Scheme, quantize, relative_error
+
+ROWS, COLUMNS, NUM_OUTLIERS, TIMES = 256, 512, 4, 20.0
+TENSOR = "one scale for all"
+
+
+def matrix(*, num_outliers: int = NUM_OUTLIERS, times: float = TIMES) -> Array:
+    """A made-up weight [256, 512]: normal, with a few columns ``times`` as large."""
+    whole(first=0, num_outliers=num_outliers)
+    positive("times", times)
+    rng = np.random.default_rng(4)
+    made = rng.standard_normal((ROWS, COLUMNS))
+    made[:, rng.choice(COLUMNS, size=num_outliers, replace=False)] *= times
+    return made
+
+
+def ordinary_error(x: Array, rounded: Array) -> float:
+    """Relative error of the columns that are no outliers."""
+    usual = np.abs(x).max(axis=0) < TIMES / 3
+    return relative_error(x[:, usual], rounded[:, usual])
+
+
+def by_group(x: Array) -> dict[str, float]:
+    """Error of INT4 on the ordinary columns, for finer and finer groups."""
+    found = {TENSOR: ordinary_error(x, _one_scale(x))}
+    for group in (0, 128, 32, 16):
+        made = Scheme("", "", INT4, "fp16", group)
+        name = f"groups of {group}" if group else "a scale a row"
+        found[name] = ordinary_error(x, quantize(x, made).dequantize())
+    return found
+
+
+def _one_scale(x: Array) -> Array:
+    flat = x.reshape(1, -1)
+    return quantize(flat, Scheme("", "", INT4, "fp16")).dequantize().reshape(x.shape)

@@ -1,0 +1,1 @@
+"""Figures, charts, questions and the bench of the chapter on fewer bytes."""

@@ -1,0 +1,228 @@
+"""Step figures: a group becomes codes, and GPTQ's columns."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
+from llmserve_lab.quantization.codecs import INT4
+from llmserve_lab.quantization.gptq import ColumnStep, columns, gptq, output_error, rtn
+from llmserve_lab.quantization.schemes import Scheme, quantize
+
+Row = dict[str, Any]
+GROUP = (0.21, -0.53, 0.70, -0.34, 0.12, -0.04)
+OUTLIER = (0.21, -0.53, 4.20, -0.34, 0.12, -0.04)
+LOGS = {"an ordinary group": GROUP, "a group with an outlier": OUTLIER}
+TOY = Scheme("", "", INT4, "fp32")
+LINES = ("weight", "over scale", "code", "bits", "weight again", "error")
+WIDTH = 0.97
+
+
+def number(x: float, digits: int = 2) -> str:
+    """A number with a proper minus sign."""
+    text = f"{x:.{digits}f}"
+    return text.replace("-", "−") if float(text) else text.replace("-", "")
+
+
+def _cell(column: float, line: int, text: str, ink: str, **more: Any) -> Row:
+    return {
+        "x": column,
+        "x2": column + WIDTH,
+        "y": line,
+        "text": text,
+        "ink": ink,
+    } | more
+
+
+def group_quantized() -> StepFigure:
+    """Six weights of a group become four-bit codes and a scale, a step a frame."""
+    names = [
+        {"x": -0.15, "y": line + 0.5, "text": name, "since": since}
+        for line, (name, since) in enumerate(
+            zip(LINES, (0, 3, 4, 4, 5, 6), strict=True)
+        )
+    ]
+    first, second = LOGS
+    return StepFigure(
+        name="group",
+        title="One group of weights: divide by the scale, round, keep the codes",
+        scene=Scene(
+            x=SceneAxis((-2.1, 6.05), shown=False),
+            y=SceneAxis((6.1, 0), shown=False),
+            marks=(
+                Cells(table="cells", x2="x2", text="text"),
+                Labels(table="names", align="right"),
+            ),
+            height=250,
+            width=560,
+            fixed={"names": names},
+        ),
+        logs={name: _group_log(np.array(group)) for name, group in LOGS.items()},
+        stills=((first, 2), (first, 6), (second, 6)),
+        legend={
+            "weights": "weight in 16 bits",
+            "communication": "largest of the group",
+            "compute": "number over the scale",
+            "new": "code that is stored",
+            "cache": "weight as it is used",
+            "other": "error",
+        },
+        counters=(Counter("scale"), Counter("bytes of the group"), Counter("error")),
+        start=4,
+    )
+
+
+def _group_log(group: np.ndarray) -> StepLog:
+    """Frames from what the codec does: maximum, scale, codes, weights, errors."""
+    found = quantize(group, TOY)
+    scale, again = float(found.scales[0]), found.dequantize()
+    top, error = int(np.abs(group).argmax()), group - again
+    cells = []
+    for i, x in enumerate(group):
+        cells.append(_cell(i, 0, number(x), "weights"))
+        if i == top:
+            cells.append(_cell(i, 0, number(x), "communication", since=1))
+        code = int(found.values[i])
+        cells += [
+            _cell(i, 1, number(x / scale), "compute", since=3),
+            _cell(i, 2, number(code, 0), "new", since=4),
+            _cell(i, 3, f"{int(found.codes[i]):04b}", "new", since=4),
+            _cell(i, 4, number(again[i]), "cache", since=5),
+            _cell(i, 5, number(error[i]), "other", since=6),
+        ]
+    lost = int(np.sum((again == 0) & (group != 0)))
+    worst = number(float(np.abs(error).max()))
+    texts = (
+        f"Six weights of a row, 16 bits each: {2 * len(group)} bytes.",
+        f"The largest, sign left out, is {number(abs(group[top]))}.",
+        f"INT4 counts from −7 to 7, so the scale is {number(abs(group[top]))} / 7 = "
+        f"{number(scale)}.",
+        f"Each weight is divided by {number(scale)}.",
+        "Round to the nearest whole number: four bits each, two's complement.",
+        f"To use a weight, its code is multiplied by {number(scale)} again.",
+        f"The largest error is {worst}, at most half a scale; {lost} of "
+        f"{len(group)} weights became zero.",
+    )
+    stored = [str(2 * len(group))] * 4 + [f"{len(group) // 2} + scale"] * 3
+    shown = ["", "", *[number(scale)] * 5]
+    frames = [
+        Frame(text, (shown[i] or "–", stored[i], worst if i == 6 else "–"))
+        for i, text in enumerate(texts)
+    ]
+    return StepLog(tuple(frames), {"cells": cells})
+
+
+# A small layer for GPTQ: three outputs, six inputs that go up and down together.
+OUTPUTS, INPUTS, NUM_ROWS = 3, 6, 200
+
+
+SHOWN = 22  # the layer of the figure; gptq_gains() tells of the usual ones
+
+
+@cache
+def small_layer(seed: int = SHOWN) -> tuple[np.ndarray, np.ndarray]:
+    """A weight [3, 6], and inputs [200, 6] that are correlated."""
+    rng = np.random.default_rng(seed)
+    common = rng.standard_normal((NUM_ROWS, 1))
+    rows = common + 0.5 * rng.standard_normal((NUM_ROWS, INPUTS))
+    return rng.uniform(-1, 1, (OUTPUTS, INPUTS)), rows
+
+
+def gptq_gains(num_layers: int = 60) -> list[float]:
+    """Error to nearest over error by GPTQ of the outputs, for many small layers."""
+    found = []
+    for seed in range(num_layers):
+        weight, rows = small_layer(seed)
+        both = (rtn(weight, TOY), gptq(weight, rows, TOY))
+        nearest, better = (output_error(weight, each, rows) for each in both)
+        found.append(nearest / better)
+    return found
+
+
+def gptq_columns() -> StepFigure:
+    """GPTQ: a column a frame is rounded, its error pushed onto those to come."""
+    weight, rows = small_layer()
+    steps = list(columns(weight, rows, TOY))
+    nearest = rtn(weight, TOY)
+    names = [
+        {"x": INPUTS / 2, "y": -0.35, "text": "weights, a column an input"},
+        {"x": INPUTS / 2, "y": 3.65, "text": "moved from the original by"},
+    ]
+    return StepFigure(
+        name="gptq-columns",
+        title="GPTQ pushes the error of each column onto the columns still to come",
+        scene=Scene(
+            x=SceneAxis((-0.1, INPUTS + 0.1), shown=False),
+            y=SceneAxis((7.1, -0.8), shown=False),
+            marks=(Cells(table="cells", x2="x2", text="text"), Labels(table="names")),
+            height=280,
+            width=470,
+            fixed={"names": names},
+        ),
+        logs={
+            "GPTQ": _gptq_log(weight, rows, steps),
+            "round to nearest": _nearest_log(weight, rows, nearest),
+        },
+        stills=(("GPTQ", 1), ("GPTQ", 6), ("round to nearest", 6)),
+        legend={
+            "weights": "not yet rounded",
+            "new": "rounded: a code times the scale of its row",
+            "other": "moved",
+        },
+        counters=(
+            Counter("columns rounded"),
+            Counter("error of the outputs so far"),
+        ),
+        start=1,
+    )
+
+
+def _matrix(left: np.ndarray, moved: np.ndarray, done: int, frame: int) -> list[Row]:
+    """The cells of one frame: the weights above, by how much they moved below."""
+    cells = []
+    for (row, column), x in np.ndenumerate(left):
+        life = {"since": frame, "until": frame + 1}
+        ink = "new" if column < done else "weights"
+        cells.append(_cell(column, row, number(float(x)), ink, **life))
+        by = number(float(moved[row, column]))
+        cells.append(_cell(column, row + 4, by, "other", **life))
+    return cells
+
+
+def _gptq_log(weight: np.ndarray, rows: np.ndarray, steps: list[ColumnStep]) -> StepLog:
+    states = [weight, *(step.weight for step in steps)]
+    frames, cells = [], []
+    for at, left in enumerate(states):
+        error = output_error(weight, left, rows)
+        if at == 0:
+            text = f"Three outputs, {INPUTS} inputs that rise and fall together."
+        elif at < len(states) - 1:
+            text = (
+                f"Column {at} is rounded; the columns to its right move so that the "
+                f"outputs on the calibration data stay as near as they can."
+            )
+        else:
+            text = f"All columns are rounded; the outputs are off by {error:.1%}."
+        frames.append(Frame(text, (f"{at} of {INPUTS}", f"{error:.1%}")))
+        cells += _matrix(left, left - weight, at, at)
+    return StepLog(tuple(frames), {"cells": cells})
+
+
+def _nearest_log(weight: np.ndarray, rows: np.ndarray, nearest: np.ndarray) -> StepLog:
+    frames, cells = [], []
+    for at in range(INPUTS + 1):
+        left = np.where(np.arange(INPUTS) < at, nearest, weight)
+        error = output_error(weight, left, rows)
+        if at == 0:
+            text = "The same layer, rounded to nearest."
+        elif at < INPUTS:
+            text = f"Column {at} is rounded; no other column takes notice."
+        else:
+            text = f"All columns are rounded; the outputs are off by {error:.1%}."
+        frames.append(Frame(text, (f"{at} of {INPUTS}", f"{error:.1%}")))
+        cells += _matrix(left, left - weight, at, at)
+    return StepLog(tuple(frames), {"cells": cells})

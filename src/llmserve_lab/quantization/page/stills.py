@@ -1,0 +1,215 @@
+"""The chapter's still pictures: bits and numbers of the formats, groups, gains."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from llmserve_lab.page.palette import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    PURPLE,
+    VERMILLION,
+)
+from llmserve_lab.page.still import StaticFigure, figure_style
+from llmserve_lab.quantization import eviction, outliers
+from llmserve_lab.quantization.codecs import FORMATS
+from llmserve_lab.quantization.measured import by_clients, pairs
+from llmserve_lab.quantization.speed import Bits, decode_s, fits, served
+from llmserve_lab.quantization.tables import TOKENS
+
+FIELD_INKS = {"sign": GREY, "exponent": VERMILLION, "mantissa": BLUE}
+BATCHES = tuple(2**i for i in range(10))
+CHOICES = {  # weights and cache: how it is called, its ink
+    Bits("int4", "bf16"): ("INT4 weights", BLUE),
+    Bits("fp8", "bf16"): ("FP8 weights", VERMILLION),
+    Bits("bf16", "fp8"): ("FP8 cache", GREEN),
+    Bits("fp8", "fp8"): ("FP8 both", PURPLE),
+}
+POLICIES = {"window": GREY, "window with sinks": VERMILLION, "observed attention": BLUE}
+KEPT = (24, 32, 48, 64, 96, 128)
+
+
+@figure_style()
+def layouts() -> StaticFigure:
+    """Bits of each format, and where its numbers lie between 0 and its largest."""
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, (bits, line) = plt.subplots(
+        1, 2, figsize=(5.6, 3.1), sharey=True, width_ratios=(1.15, 1)
+    )
+    for row, each in enumerate(FORMATS.values()):
+        left = 0
+        for (name, ink), width in zip(FIELD_INKS.items(), each.fields, strict=True):
+            for bit in range(width):
+                bits.barh(
+                    row, 0.9, left=left + bit, height=0.62, color=ink.light,
+                    label=name if row == 0 and bit == 0 else None,
+                )  # fmt: skip
+            left += width
+        shown = each.numbers() / each.largest
+        shown = shown[shown >= 0]
+        if len(shown) > 1000:
+            line.barh(row, 1, height=0.62, color=GREY.light, alpha=0.5)
+            line.text(0.5, row, "too dense to draw", ha="center", va="center")
+        else:
+            x = np.repeat(shown, 3)  # one path: down, up, and a gap
+            y = np.tile([row - 0.31, row + 0.31, np.nan], len(shown))
+            line.plot(x, y, color=INK.light, lw=0.7, ls="-")
+    bits.set_yticks(range(len(FORMATS)), [each.name for each in FORMATS.values()])
+    bits.invert_yaxis()
+    bits.set(xlabel="bits", xlim=(-0.2, 16.2))
+    line.set(xlabel="numbers, 0 to the largest = 1", xlim=(-0.03, 1.03))
+    for axes in (bits, line):
+        axes.grid(visible=False)
+    figure.legend(loc="outside upper center", ncols=3)
+    return StaticFigure.of(
+        figure,
+        sentence=(
+            "Integers lie at equal distances. Floating-point numbers crowd near zero: "
+            "the more exponent bits, the more of them."
+        ),
+        title="Where the bits go, and which numbers they give",
+        name="quantization.layouts",
+    )
+
+
+@figure_style()
+def groups() -> StaticFigure:
+    """Error of INT4 on ordinary weights against the group, outliers or none."""
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(5.2, 2.7))
+    with_them = outliers.by_group(outliers.matrix())
+    without = outliers.by_group(outliers.matrix(num_outliers=0))
+    names = list(with_them)
+    axes.plot(names, list(with_them.values()), "o-", color=VERMILLION.light)
+    axes.plot(names, list(without.values()), "s--", color=BLUE.light)
+    at: dict[str, Any] = {"ha": "right", "color": VERMILLION.light}
+    axes.text(4.1, 0.93, "4 of 512 columns 20 times as large", **at)
+    axes.text(1.6, 0.2, "no outliers", color=BLUE.light)
+    axes.set(ylim=(0, 1.08), ylabel="error of the other columns")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.set_xticks(range(len(names)), ["all", "a row", "128", "32", "16"])
+    axes.set_xlabel("numbers that share a scale")
+    first, last = names[0], names[-1]
+    return StaticFigure.of(
+        figure,
+        sentence=(
+            f"With outliers, one scale for all rounds every other weight to zero "
+            f"(error {with_them[first]:.0%}); {last} leave {with_them[last]:.0%}. "
+            f"Without them it is {without[first]:.0%} and {without[last]:.0%}."
+        ),
+        title="A few large columns spoil the scale that all others share",
+        name="quantization.groups",
+    )
+
+
+@figure_style()
+def gains() -> StaticFigure:
+    """Speed of a decode step over 16 bits against the batch, for four choices."""
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(5.4, 3.1))
+    base = served(Bits())
+    for bits, (name, ink) in CHOICES.items():
+        cost = served(bits)
+        batches = [b for b in BATCHES if b <= fits(cost, context=TOKENS)]
+        gain = [
+            decode_s(base, batch=b, context=TOKENS)
+            / decode_s(cost, batch=b, context=TOKENS)
+            for b in batches
+        ]
+        axes.plot(batches, gain, "o-", color=ink.light, label=name, ms=4)
+    most = fits(base, context=TOKENS)
+    axes.axvline(most, color=GREY.light, lw=1)
+    axes.text(most, 1.93, "16 bits: memory\nfull at "
+              f"{most} ", ha="right", va="top", color=GREY.light)  # fmt: skip
+    axes.axhline(1, color=GREY.light, lw=1)
+    axes.set(xscale="log", ylim=(0.95, 1.97))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.set_xticks([1, 4, 16, 64, 256])
+    axes.minorticks_off()
+    axes.set_xlabel(f"requests in the batch, {TOKENS:,} tokens each (log)")
+    axes.set_ylabel("times as fast as 16 bits")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.28), ncols=2)
+    one, many = (
+        decode_s(base, batch=b, context=TOKENS)
+        / decode_s(served(Bits("int4")), batch=b, context=TOKENS)
+        for b in (1, 256)
+    )
+    return StaticFigure.of(
+        figure,
+        sentence=(
+            f"INT4 weights alone make a step of one request {one:.2f} times as fast, a "
+            f"step of 256 requests {many:.2f} times; FP8 weights and cache together "
+            "hold their gain."
+        ),
+        title="The gain of few-bit weights melts as the batch grows",
+        name="quantization.gains",
+    )
+
+
+@figure_style()
+def forgotten() -> StaticFigure:
+    """Error of a head's output against the share of the cache that is kept."""
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(5.2, 2.8))
+    head = eviction.synthetic_head()
+    for name, ink in POLICIES.items():
+        errors = [head.error(eviction.kept_by(head, keep)[name]) for keep in KEPT]
+        axes.plot(
+            [keep / len(head.keys) for keep in KEPT], errors, "o-", color=ink.light,
+            label=name,
+        )  # fmt: skip
+    axes.set(yscale="log", ylim=(0.01, 6))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.set_xlabel("share of the cache that is kept")
+    axes.set_ylabel("error of the output (log)")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.22), ncols=3)
+    quarter = {k: head.error(p) for k, p in eviction.kept_by(head, 64).items()}
+    said = ", ".join(f"{name} {error:.0%}" for name, error in quarter.items())
+    return StaticFigure.of(
+        figure,
+        sentence=f"With a quarter of the tokens kept the output is off by: {said}.",
+        title="Which tokens are kept matters more than how many",
+        name="quantization.forgotten",
+    )
+
+
+@figure_style()
+def measured_gains() -> StaticFigure:
+    """Measured and predicted gain of FP8 over BF16 against clients."""
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(5.2, 2.8))
+    found = pairs("bf16", "fp8", wide_engine="vllm", tps=(2, 4))
+    for tp, ink, shape in ((2, BLUE, "o"), (4, VERMILLION, "s")):
+        of = by_clients(found, "trtllm", tp)
+        seen = [median(p.measured for p in each) for each in of.values()]
+        said = [median(p.predicted for p in each) for each in of.values()]
+        axes.plot(list(of), seen, shape, color=ink.light, label=f"measured, {tp} GPUs")
+        axes.plot(list(of), said, "-", color=ink.light, label=f"predicted, {tp} GPUs")
+    axes.axhline(1, color=GREY.light, lw=1)
+    axes.set(xscale="log", ylim=(0.95, 1.7))
+    axes.set_xticks([8, 16, 32, 64, 128])
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.minorticks_off()
+    axes.set_xlabel("clients at a time (log)")
+    axes.set_ylabel("BF16 time over FP8 time")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.32), ncols=2)
+    return StaticFigure.of(
+        figure,
+        sentence=(
+            "Qwen3-32B on H100: time per output token in BF16 (vLLM) over FP8 "
+            "(TensorRT-LLM), medians over prompt lengths, beside the prediction."
+        ),
+        title="Halving the bytes was measured up to 1.5 times as fast, not twice",
+        name="quantization.measured",
+    )

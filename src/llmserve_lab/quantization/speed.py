@@ -1,0 +1,142 @@
+"""What fewer bits buy: the cost of an iteration with weights and cache quantized apart.
+
+The machine is the one that measured servers reach (``running_example``): a peak twice
+as high computes only √2 times as fast there. A weight-only format is read in few bits
+and multiplied in sixteen; so is one whose arithmetic the GPU does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from types import MappingProxyType
+
+from llmserve_lab import validation
+from llmserve_lab.catalog import Accelerator, ModelShape, workload
+from llmserve_lab.engine import IterationCost
+from llmserve_lab.engine.timing.cost import IterationLoad
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.quantization import formulas as f
+from llmserve_lab.quantization.schemes import scheme
+from llmserve_lab.running_example import device, model, served_by
+from llmserve_lab.validation.protocol import RESERVED
+
+WIDE = "bf16"
+# In which format the tensor cores multiply weights of each; None: weight-only.
+ARITHMETIC: Mapping[str, str | None] = MappingProxyType(
+    {
+        "bf16": None,
+        "fp8": "fp8",
+        "int8": "int8",
+        "int4": None,
+        "mxfp4": "fp4",
+        "nvfp4": "fp4",
+    }
+)
+CACHES = ("bf16", "fp8", "int4-row")
+UTILISATION = 0.92  # vLLM's default share of the memory
+
+
+@dataclass(frozen=True)
+class Bits:
+    """Formats of weights and cache, by the keys of their schemes.
+
+    Raises:
+        ValueError: there is no such scheme, or it is priced for the other alone.
+    """
+
+    weights: str = WIDE
+    cache: str = WIDE
+
+    def __post_init__(self) -> None:
+        scheme(self.weights), scheme(self.cache)
+        if self.weights not in ARITHMETIC:
+            known = ", ".join(ARITHMETIC)
+            raise ValueError(f"weights must be one of {known}, got {self.weights!r}")
+        if self.cache not in CACHES:
+            raise ValueError(
+                f"cache must be one of {', '.join(CACHES)}, got {self.cache!r}"
+            )
+
+
+def multiplies_in(weights: str, gpu: Accelerator) -> str:
+    """Precision of the tensor cores for weights of this format: 16 bits if need be."""
+    wanted = ARITHMETIC[weights]
+    return wanted if wanted in gpu.peak_flops and wanted else WIDE
+
+
+def bytes_quantized(weights: str, shape: ModelShape) -> float:
+    """Bytes of a parameter in this format, with its share of a scale."""
+    return scheme(weights).bits_per_number(shape.d_model) / 8
+
+
+def cached_bytes(cache: str, shape: ModelShape) -> float:
+    """Bytes of a cached number; scales for FP8 are one a tensor, and not counted."""
+    each = scheme(cache)
+    width = getattr(shape.attention, "d_head", shape.d_model)
+    bits = each.numbers.bits if cache == "fp8" else each.bits_per_number(width)
+    return bits / 8
+
+
+def sizes(bits: Bits, shape: ModelShape) -> dict[str, float]:
+    """What the formulas ask about the model's bytes."""
+    known = {name: float(value) for name, value in workload(shape).items()}
+    head = float(shape.vocab * shape.d_model)
+    return {
+        **known,
+        "params_head": head,
+        "bytes_quantized": bytes_quantized(bits.weights, shape),
+        "kv_bytes_per_token": shape.kv_bytes_per_token(cached_bytes(bits.cache, shape)),
+    }
+
+
+def asked(formula: Formula, known: Mapping[str, float]) -> float:
+    """A formula's number; intermediate results that are known are not computed."""
+    leaves = formula.leaves(keep=frozenset(known))
+    return float(formula(**{leaf.name: known[leaf.name] for leaf in leaves}))
+
+
+@cache
+def served(
+    bits: Bits, shape: ModelShape | None = None, gpu: Accelerator | None = None
+) -> IterationCost:
+    """The book's machine with these formats; by default model and GPU of the book."""
+    shape, gpu = shape or model(), gpu or device()
+    wide, known = served_by(shape, gpu), sizes(bits, shape)
+    read = asked(f.WEIGHT_BYTES, known)
+    narrow = known["kv_bytes_per_token"]
+    faster = float(gpu.peak(multiplies_in(bits.weights, gpu))) / float(gpu.peak(WIDE))
+    whole = known["bytes_weight"] * known["params_read"]
+    return replace(
+        wide,
+        weights_s=wide.weights_s * read / whole,
+        row_s=wide.row_s / faster ** validation.achieved().exponent,
+        kv_token_s=wide.kv_token_s * narrow / wide.kv_bytes_per_token,
+        kv_bytes_per_token=narrow,
+        weight_bytes=asked(f.STORED_BYTES, known),
+    )
+
+
+def decode_s(cost: IterationCost, *, batch: int, context: int) -> float:
+    """Seconds of a decode step of ``batch`` requests with ``context`` tokens each."""
+    return cost.seconds(IterationLoad.of(chunk=1, context=context).times(batch))
+
+
+def prefill_s(cost: IterationCost, *, prompt: int) -> float:
+    """Seconds of a prompt read at once."""
+    return cost.seconds(IterationLoad.of(chunk=prompt))
+
+
+def fits(cost: IterationCost, *, context: int) -> int:
+    """Requests of so many tokens whose caches fit beside the weights.
+
+    Of the memory that the driver shows, vLLM's default share is used, less what its
+    activations and graphs take.
+    """
+    reserved = float(RESERVED)
+    try:
+        blocks = cost.kv_blocks(utilisation=UTILISATION, reserved_bytes=reserved)
+    except ValueError:  # not one block is left
+        return 0
+    return blocks // -(-context // 16)

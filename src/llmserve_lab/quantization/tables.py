@@ -1,0 +1,187 @@
+"""The chapter's tables: formats, errors of the tiny model, what fits, shared heads."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from llmserve_lab.catalog import MODELS
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.catalog.records.shape import ModelShape
+from llmserve_lab.page.table import Table
+from llmserve_lab.quantization import tiny_model as tm
+from llmserve_lab.quantization.codecs import FORMATS
+from llmserve_lab.quantization.schemes import SCHEMES, quantize, relative_error
+from llmserve_lab.quantization.speed import (
+    ARITHMETIC,
+    Bits,
+    decode_s,
+    fits,
+    prefill_s,
+    served,
+)
+
+CALIBRATION, HELD_OUT = 1024, 256  # tokens
+CALIBRATED = ("int4", "mxfp4", "nvfp4")
+CACHED = ("bf16", "fp8", "int8", "int4-row")
+SHARED = ("llama-2-7b", "llama-3.1-8b", "qwen3-32b", "llama-3.1-70b", "deepseek-v3")
+TOKENS = 1100  # prompt and half of the answer of the book's request
+LONG_PROMPT = 8192
+
+
+def formats_table() -> Table:
+    """Table of the number formats: fields, largest and smallest numbers, how many."""
+    rows = []
+    for each in FORMATS.values():
+        numbers = each.numbers()
+        sign, exponent, mantissa = each.fields
+        rows.append(
+            (
+                each.name,
+                f"{sign} + {exponent} + {mantissa}",
+                f"{each.largest:,.6g}" if each.largest < 1e9 else f"{each.largest:.2e}",
+                f"{numbers[numbers > 0].min():.2g}",
+                f"{len(numbers):,}",
+            )
+        )
+    columns = ("format", "sign + exponent + mantissa bits", "largest", "smallest > 0")
+    return Table("Number formats", (*columns, "numbers"), rows)
+
+
+@cache
+def errors() -> dict[str, dict[str, float]]:
+    """Errors of the tiny model by scheme: bits, weights, logits, logits by GPTQ."""
+    model = tm.model()
+    calibration, text = (
+        tm.text(size, seed=seed) for size, seed in ((CALIBRATION, 1), (HELD_OUT, 2))
+    )
+    found = {}
+    for key in ("bf16", "int8", "fp8", "int4", "mxfp4", "nvfp4"):
+        scheme = SCHEMES[key]
+        weight = model.weights.arrays["q_proj"][0].T
+        nearest = tm.rounded_to_nearest(model, scheme)
+        found[key] = {
+            "bits": scheme.bits_per_number(tm.WIDTH),
+            "weights": relative_error(weight, quantize(weight, scheme).dequantize()),
+            "logits": tm.logit_error(model, nearest, text),
+        }
+        if key in CALIBRATED:
+            better = tm.rounded_by_gptq(model, scheme, calibration)
+            found[key]["gptq"] = tm.logit_error(model, better, text)
+            found[key]["gptq seen"] = tm.logit_error(model, better, calibration)
+    return found
+
+
+def errors_table() -> Table:
+    """Table of what rounding the weights does to weights and logits."""
+    rows = []
+    for key, found in errors().items():
+        gptq = f"{found['gptq']:.1%}" if "gptq" in found else "not tried"
+        rows.append(
+            (
+                SCHEMES[key].name,
+                f"{found['bits']:.4g}",
+                f"{found['weights']:.2%}",
+                f"{found['logits']:.2%}",
+                gptq,
+            )
+        )
+    columns = ("format", "bits a weight", "error of a matrix", "of the logits, RTN")
+    return Table("Tiny model, weights", (*columns, "of the logits, GPTQ"), rows)
+
+
+@cache
+def layers() -> dict[str, tuple[float, float]]:
+    """Error of each layer's output in INT4: to nearest, and by GPTQ."""
+    model, scheme = tm.model(), SCHEMES["int4"]
+    calibration, text = tm.text(CALIBRATION, seed=1), tm.text(HELD_OUT, seed=2)
+    both = (
+        tm.rounded_to_nearest(model, scheme),
+        tm.rounded_by_gptq(model, scheme, calibration),
+    )
+    nearest, better = (tm.layer_errors(model, each, text) for each in both)
+    return {
+        f"block {block + 1}, {name}": (nearest[name, block], better[name, block])
+        for name, block in nearest
+    }
+
+
+def layers_table() -> Table:
+    """Table of the error by layer on a held-out text, INT4 in groups of 128."""
+    rows = [(name, f"{a:.1%}", f"{b:.1%}") for name, (a, b) in layers().items()]
+    return Table("Error of a layer's output, INT4", ("layer", "RTN", "GPTQ"), rows)
+
+
+@cache
+def cache_errors() -> dict[str, float]:
+    """Error of the logits by the format of the cache, a scale a head and token."""
+    model, text = tm.model(), tm.text(96, seed=2)
+    return {
+        key: tm.cache_error(model, tm.CacheRounding(SCHEMES[key]), text)
+        for key in CACHED
+    }
+
+
+def cache_table() -> Table:
+    """Table of what a rounded cache does to the logits."""
+    rows = [
+        (SCHEMES[key].numbers.name, f"{error:.2%}")
+        for key, error in cache_errors().items()
+    ]
+    return Table("Tiny model, cache", ("format of the cache", "of the logits"), rows)
+
+
+def bought_table(batches: tuple[int, ...] = (1, 32, 256)) -> Table:
+    """Table of what each format of the weights buys on the book's machine."""
+    base, rows = served(Bits()), []
+    for key in ARITHMETIC:
+        for cache_key in ("bf16", "fp8"):
+            cost = served(Bits(key, cache_key))
+            gains = (
+                decode_s(base, batch=b, context=TOKENS)
+                / decode_s(cost, batch=b, context=TOKENS)
+                for b in batches
+            )
+            prompt = prefill_s(base, prompt=LONG_PROMPT) / prefill_s(
+                cost, prompt=LONG_PROMPT
+            )
+            rows.append(
+                (
+                    SCHEMES[key].name,
+                    SCHEMES[cache_key].numbers.name.split()[0],
+                    f"{cost.weight_bytes / 1e9:.2f} GB",
+                    f"{fits(cost, context=TOKENS):,}",
+                    *(f"{gain:.2f}×" for gain in gains),
+                    f"{prompt:.2f}×",
+                )
+            )
+    columns = ("weights", "cache", "weights take", f"requests of {TOKENS:,} tokens fit")
+    faster = (*(f"decode, batch {b}" for b in batches), f"prefill of {LONG_PROMPT:,}")
+    return Table("Llama-3.1-8B on one H100", (*columns, *faster), rows)
+
+
+def unshared(shape: ModelShape) -> float:
+    """Numbers a token would leave in a layer if every head kept its own (MHA)."""
+    spec = shape.attention
+    if isinstance(spec, GroupedQueryAttention):
+        return 2.0 * spec.n_heads * spec.d_head
+    return float(spec.n_heads * (spec.d_head + spec.d_rope + spec.d_v))
+
+
+def shared_table() -> Table:
+    """Table of bytes per token of models of the catalog, and without sharing."""
+    rows = []
+    for key in SHARED:
+        shape = MODELS[key]
+        has = shape.kv_bytes_per_token(2.0)
+        would = 2.0 * shape.n_layers * unshared(shape)
+        rows.append(
+            (
+                shape.name,
+                shape.attention.kind,
+                f"{has / 1024:.1f} KiB",
+                f"{would / 1024:,.0f} KiB",
+                f"{would / has:.0f}×",
+            )
+        )
+    columns = ("model", "attention", "a token", "with a key and value a head", "saved")
+    return Table("KV cache in 16 bits", columns, rows)

@@ -1,0 +1,162 @@
+"""The book's transformer with fewer bits: its weights rounded, its cache rounded.
+
+Its weights are random, so that they have no outliers and its errors are those of the
+formats alone. The tokens of a text are not equally frequent (Zipf's law), so that the
+inputs of a layer are correlated, and calibration has something to learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from llmserve_lab.checks import whole
+from llmserve_lab.quantization.codecs import Array
+from llmserve_lab.quantization.gptq import gptq, rtn
+from llmserve_lab.quantization.schemes import Scheme, quantize, relative_error
+from llmserve_lab.transformer import PLAIN, KVCache, Transformer, Weights, tiny_shape
+from llmserve_lab.transformer.attention_context import Entries
+
+WIDTH, VOCAB, SEED = 128, 96, 16
+Rounding = Callable[[Array, Array], Array]
+
+
+@cache
+def model() -> Transformer:
+    """A Llama in miniature whose rows are as wide as a group of INT4."""
+    shape = tiny_shape(
+        n_layers=2, d_model=WIDTH, vocab=VOCAB, n_heads=4, n_kv_heads=2, d_head=32
+    )
+    return Transformer(shape, seed=SEED)
+
+
+def text(num_tokens: int, *, seed: int) -> np.ndarray:
+    """Token ids [n] of a text: the token of rank r is drawn with a chance like 1/r."""
+    whole(of="token", num_tokens=num_tokens)
+    chance = 1.0 / np.arange(1, VOCAB + 1)
+    drawn = np.random.default_rng(seed)
+    return drawn.choice(VOCAB, size=num_tokens, p=chance / chance.sum())
+
+
+def matrices(of: Transformer) -> tuple[str, ...]:
+    """Names of the linear layers inside the blocks, in the order in which they run."""
+    arrays = of.weights.arrays
+    inside = [name for name in arrays if arrays[name].ndim == 3]
+    return tuple(n for n in inside if n not in ("embed_tokens", "lm_head"))
+
+
+def layer_inputs(of: Transformer, tokens: np.ndarray) -> dict[tuple[str, int], Array]:
+    """What each linear layer of each block gets to see, [n, in], by name and block."""
+    found: dict[tuple[str, int], Array] = {}
+    arrays = of.weights.arrays
+
+    def record(rows: Array, weight: Array) -> Array:
+        for name in matrices(of):
+            for block in range(of.shape.n_layers):
+                if np.shares_memory(weight, arrays[name][block]):
+                    found[name, block] = rows
+        return np.asarray(rows @ weight)
+
+    of.forward(tokens, run=replace(PLAIN, linear=record))
+    return found
+
+
+def with_matrix(of: Transformer, name: str, block: int, weight: Array) -> Transformer:
+    """The same model with one matrix [in, out] replaced."""
+    arrays = dict(of.weights.arrays)
+    arrays[name] = arrays[name].copy()
+    arrays[name][block] = weight
+    return Transformer(of.shape, weights=Weights(of.shape, arrays))
+
+
+def rounded_to_nearest(of: Transformer, scheme: Scheme) -> Transformer:
+    """Every linear layer inside the blocks rounded; embedding and LM head are kept."""
+    for name in matrices(of):
+        for block in range(of.shape.n_layers):
+            weight = of.weights.arrays[name][block]
+            of = with_matrix(of, name, block, rtn(weight.T, scheme).T)
+    return of
+
+
+def rounded_by_gptq(
+    of: Transformer, scheme: Scheme, calibration: np.ndarray
+) -> Transformer:
+    """The same by GPTQ, block by block, each on what the rounded blocks before it give.
+
+    ``calibration`` are the token ids [n] of one text.
+    """
+    for block in range(of.shape.n_layers):
+        seen = layer_inputs(of, calibration)
+        for name in matrices(of):
+            weight = of.weights.arrays[name][block]
+            better = gptq(weight.T, seen[name, block], scheme).T
+            of = with_matrix(of, name, block, better)
+    return of
+
+
+def logit_error(true: Transformer, other: Transformer, tokens: np.ndarray) -> float:
+    """Relative error of the logits on a text."""
+    return relative_error(true.forward(tokens), other.forward(tokens))
+
+
+def layer_errors(
+    true: Transformer, other: Transformer, tokens: np.ndarray
+) -> Mapping[tuple[str, int], float]:
+    """Relative error of each layer's outputs on the true model's inputs."""
+    found = {}
+    for (name, block), rows in layer_inputs(true, tokens).items():
+        weight, rounded = (m.weights.arrays[name][block] for m in (true, other))
+        found[name, block] = relative_error(rows @ weight, rows @ rounded)
+    return found
+
+
+@dataclass(frozen=True)
+class CacheRounding:
+    """How entries are rounded on their way into the cache; one scale a head and token.
+
+    With ``fixed_scale`` the scale is 1, as engines do that were given no calibration.
+    """
+
+    scheme: Scheme
+    fixed_scale: bool = False
+
+    def __call__(self, entries: Array) -> Array:
+        """Entries [tokens, heads, d_h] as they are read back."""
+        if self.fixed_scale:
+            return self.scheme.numbers.nearest(entries)
+        return quantize(entries, self.scheme).dequantize()
+
+
+class QuantizedCache(KVCache):
+    """A KV cache whose entries are rounded when they are written."""
+
+    def __init__(
+        self, of: Transformer, rounding: CacheRounding, *, capacity_tokens: int
+    ) -> None:
+        super().__init__(of.shape, capacity_tokens=capacity_tokens)
+        self.rounding = rounding
+
+    def append(self, layers: Sequence[Entries], *, num_tokens: int) -> None:
+        """Round the entries of new tokens, and add them."""
+        stored = [
+            {part: self.rounding(array) for part, array in entries.items()}
+            for entries in layers
+        ]
+        super().append(stored, num_tokens=num_tokens)
+
+
+def cache_error(of: Transformer, rounding: CacheRounding, tokens: np.ndarray) -> float:
+    """Relative error of the logits of the last half of a text, decoded one by one."""
+    half = len(tokens) // 2
+    logits = []
+    caches: tuple[KVCache, KVCache] = (
+        of.new_cache(len(tokens)),
+        QuantizedCache(of, rounding, capacity_tokens=len(tokens)),
+    )
+    for held in caches:
+        of.forward(tokens[:half], held)
+        logits.append(np.concatenate([of.forward([t], held) for t in tokens[half:]]))
+    return relative_error(*logits)

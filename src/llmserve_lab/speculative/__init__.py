@@ -1,0 +1,1 @@
+"""Speculative decoding: a cheap model guesses, the served model checks in one pass."""

@@ -1,0 +1,148 @@
+"""Speculative decoding on the book's machine: what a pass costs, what drafts gain.
+
+Llama-3.1-8B on one H100 as measured servers reach it; each request has the prompt and
+half of the answer of the book's example in its cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from statistics import median
+
+import numpy as np
+
+from llmserve_lab import running_example
+from llmserve_lab.catalog.evidence.speculation import CURVES, LLAMA_32_1B
+from llmserve_lab.checks import whole
+from llmserve_lab.engine import (
+    Acceptance,
+    Chunked,
+    IterationCost,
+    IterationLoad,
+    Pool,
+    Request,
+    Speculation,
+    simulate,
+)
+from llmserve_lab.running_example import ANSWER, PROMPT
+from llmserve_lab.validation.drafts import DraftFit, fitted
+
+CONTEXT = PROMPT + ANSWER // 2  # tokens in the cache of a request, half-way
+MOST = 8  # drafts of a chain that are tried
+SMALL, HEAD, LOOKUP = "Llama-3.2-1B", "a head of its own", "prompt lookup"
+
+
+@cache
+def published() -> tuple[DraftFit, ...]:
+    """Both laws of acceptance for every published curve."""
+    return tuple(map(fitted, CURVES))
+
+
+@cache
+def usual() -> Acceptance:
+    """The law in the middle of the published ones: medians of α and of r."""
+    fits = published()
+    return Acceptance(
+        round(median(each.alpha for each in fits), 2),
+        round(median(each.falls for each in fits), 2),
+    )
+
+
+@cache
+def draft_cost(source: str) -> IterationCost | None:
+    """What a pass of a source of drafts costs; looking up costs nothing.
+
+    A head of the target's own is one of its layers and its LM head.
+
+    Raises:
+        ValueError: there is no such source.
+    """
+    if source == LOOKUP:
+        return None
+    shapes = {
+        SMALL: LLAMA_32_1B,
+        HEAD: replace(running_example.model(), n_layers=1),
+    }
+    if source not in shapes:
+        known = ", ".join((*shapes, LOOKUP))
+        raise ValueError(f"source must be one of {known}, got {source!r}")
+    return running_example.served_by(shapes[source], running_example.device())
+
+
+def decodes(batch: int, context: int = CONTEXT) -> IterationLoad:
+    """A decode step of so many requests, each with ``context`` tokens in cache."""
+    whole(of="request", batch=batch)
+    return IterationLoad.of(chunk=1, context=context).times(batch)
+
+
+def plain_s(batch: int, context: int = CONTEXT) -> float:
+    """Seconds of a decode pass without drafts."""
+    return running_example.cost().seconds(decodes(batch, context))
+
+
+def verify_s(batch: int, n_draft: int, context: int = CONTEXT) -> float:
+    """Seconds of the pass that verifies the drafts of a batch."""
+    drafted = Speculation(n_draft, Acceptance(0.0))
+    load = drafted.verification(decodes(batch, context))
+    return running_example.cost().seconds(load)
+
+
+def drafting_s(batch: int, n_draft: int, source: str, context: int = CONTEXT) -> float:
+    """Seconds of making the drafts of a batch."""
+    drafted = Speculation(n_draft, Acceptance(0.0), draft_cost(source))
+    return drafted.draft_s(decodes(batch, context), IterationLoad(0, 0, 0))
+
+
+def speedup(batch: int, n_draft: int, law: Acceptance, source: str) -> float:
+    """Tokens per second with drafts over those without; 1 with none."""
+    if n_draft == 0:
+        return 1.0
+    spent_s = drafting_s(batch, n_draft, source) + verify_s(batch, n_draft)
+    return law.tokens(n_draft) * plain_s(batch) / spent_s
+
+
+def best(batch: int, law: Acceptance, source: str) -> tuple[int, float]:
+    """The number of drafts with the largest speedup, and that; 0 if none gains."""
+    tried = [(speedup(batch, k, law, source), -k) for k in range(MOST + 1)]
+    gain, number = max(tried)
+    return -number, gain
+
+
+def break_even(n_draft: int, law: Acceptance, source: str) -> int | None:
+    """The smallest batch at which drafts lose, or None if none that fits does."""
+    for batch in range(1, fits(source) + 1):
+        if speedup(batch, n_draft, law, source) < 1:
+            return batch
+    return None
+
+
+def engine_gain(batch: int, n_draft: int, law: Acceptance, source: str) -> float:
+    """Speedup in the engine: time per token without drafts over that with them.
+
+    All requests come at once, and their prompts are read in one iteration.
+    """
+    requests = [
+        Request(arrival_s=0.0, prompt_len=PROMPT, output_len=ANSWER, id=number)
+        for number in range(batch)
+    ]
+    drafted = Speculation(n_draft, law, draft_cost(source))
+    plain, fast = (
+        simulate(
+            requests,
+            Pool(running_example.cost(), Chunked(batch * PROMPT), speculation=each),
+        )
+        for each in (None, drafted)
+    )
+    return float(np.mean(plain.tpot_s) / np.mean(fast.tpot_s))
+
+
+@cache
+def fits(source: str) -> int:
+    """Requests whose caches, at their longest, fit beside both models' weights."""
+    target, draft = running_example.cost(), draft_cost(source)
+    more = draft.kv_bytes_per_token if draft else 0.0
+    weights = draft.weight_bytes if draft and source == SMALL else 0.0
+    both = replace(target, kv_bytes_per_token=target.kv_bytes_per_token + more)
+    blocks = both.kv_blocks(reserved_bytes=weights)
+    return blocks // -(-(PROMPT + ANSWER) // 16)

@@ -1,0 +1,1 @@
+"""What the chapter on speculative decoding shows."""

@@ -1,0 +1,129 @@
+"""The chapter's figures: a round stepped, tokens of a pass, and when drafts lose."""
+
+from __future__ import annotations
+
+from llmserve_lab.notation import quantity
+from llmserve_lab.page.live.controls import Choice, Lookup, Slider
+from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.live.goal import Goal
+from llmserve_lab.page.live.readout import Bound, Readout, Value, Verdict
+from llmserve_lab.page.step.figure import StepFigure
+from llmserve_lab.speculative import formulas as f
+from llmserve_lab.speculative.machine import (
+    MOST,
+    SMALL,
+    drafting_s,
+    plain_s,
+    published,
+    usual,
+)
+from llmserve_lab.speculative.page import charts, rounds
+
+CHAINS = tuple(map(float, range(1, MOST + 1)))
+RATES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.84, 0.9)
+COSTS = (0.0, 0.04, 0.08, 0.15, 0.2, 0.27, 0.3, 0.33, 0.36, 0.4)
+BATCHES = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+NEAR = 1.05  # tokens needed over those yielded: less, and the batch before it gains
+SHOWN = "Kimi-K2.5, EAGLE-3, thinks"
+
+
+def small_cost() -> float:
+    """A pass of the small model over a plain pass, one request; as on the slider."""
+    ratio = drafting_s(1, 1, SMALL) / plain_s(1)
+    return min(COSTS, key=lambda each: abs(each - ratio))
+
+
+def one_round() -> StepFigure:
+    """Drafts, checks and the token at the end, on the chapter's two transformers."""
+    return rounds.round_steps()
+
+
+def tokens_of_a_pass() -> LiveFigure:
+    """Published tokens of a pass, and two laws fitted to their first points."""
+    fits = published()
+    columns = {
+        "accept_rate": tuple(round(fit.alpha, 2) for fit in fits),
+        "accept_fall": tuple(round(fit.falls, 6) for fit in fits),
+    }
+    last = tuple(fit.curve.tokens[-1] for fit in fits)
+    names = tuple(fit.curve.name for fit in fits)
+    return LiveFigure(
+        name="tokens-of-a-pass",
+        title="Later drafts are kept less often than the first",
+        chart=charts.tokens,
+        controls=(
+            Choice("curve", "Model and drafts", names, SHOWN, columns),
+            Lookup("measured_accepted", ("curve",), last, "token/request"),
+        ),
+        readouts=(
+            Readout("measured_accepted", "Tokens of a pass, eight drafts: measured"),
+            Readout(
+                f.ACCEPTED, "By constant acceptance", name="flat_accepted", n_draft=8.0
+            ),
+            Readout(
+                f.ACCEPTED_FALLING,
+                "By falling acceptance",
+                name="falling_accepted",
+                n_draft=8.0,
+            ),
+        ),
+        sentence=(
+            "{curve}: with eight drafts a pass leaves {measured_accepted}; "
+            "constant acceptance, fitted at one draft, says {flat_accepted}, "
+            "acceptance that falls, fitted at one and four, {falling_accepted}."
+        ),
+    )
+
+
+def when_drafts_lose() -> LiveFigure:
+    """Drafts, acceptance, draft cost and batch: the speedup, and where it ends."""
+    known = charts.served()
+    falls = {"accept_fall": usual().falls}
+    needed: dict[str, Value] = {k: known[k] for k in _asked(known)}
+    return LiveFigure(
+        name="when-drafts-lose",
+        title="The larger the batch, the less drafts gain; too many of them lose",
+        chart=charts.gain,
+        controls=(
+            Slider(quantity("n_draft"), CHAINS, 8.0, "Drafts of a pass"),
+            Slider(quantity("accept_rate"), RATES, usual().rate, "First draft kept"),
+            Slider(
+                quantity("draft_cost"), COSTS, small_cost(), "Draft over plain pass"
+            ),
+            Slider(quantity("batch"), tuple(map(float, BATCHES)), 16.0, "Batch"),
+        ),
+        derived={
+            "accepted": Bound(f.ACCEPTED_FALLING, **falls),
+            "accepted_needed": Bound(f.ACCEPTED_NEEDED, **needed),
+            "verify_s": Bound(f.VERIFY_S, **needed),
+            "speculative_speedup": Bound(f.SPEEDUP, accepted="accepted", **needed),
+        },
+        readouts=(
+            Readout("accepted", "Tokens that a pass leaves"),
+            Readout("accepted_needed", "Tokens needed to break even"),
+            Readout("verify_s", "Time of the verification pass"),
+            Readout("speculative_speedup", "Speedup"),
+            Verdict("gains", "Drafts", "accepted", "accepted_needed", ("lose", "gain")),
+        ),
+        sentence=(
+            "Chains of {n_draft}, the first kept with chance {accept_rate}, a draft "
+            "pass {draft_cost} of a plain pass: with {batch}, a pass leaves {accepted} "
+            "and needs {accepted_needed} to break even."
+        ),
+        goal=Goal(
+            "find the batch from which eight drafts lose: the first on the slider.",
+            lambda n_draft, accepted, accepted_needed: (
+                (n_draft >= MOST)
+                & (accepted < accepted_needed)
+                & (NEAR * accepted > accepted_needed)
+            ),
+            {"batch": 48.0},
+        ),
+    )
+
+
+def _asked(known: object) -> list[str]:
+    """What the cost formulas ask of the machine, by name."""
+    assert isinstance(known, dict)
+    leaves = {leaf.name for leaf in f.ACCEPTED_NEEDED.leaves()}
+    return [name for name in known if name in leaves]

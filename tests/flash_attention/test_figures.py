@@ -1,0 +1,137 @@
+"""The figures play what ran, and say what the formulas and the meter count."""
+
+import re
+from itertools import product
+
+import numpy as np
+import pytest
+
+from llmserve_lab.flash_attention import formulas as f
+from llmserve_lab.flash_attention.arguments import BOOK
+from llmserve_lab.flash_attention.example import (
+    KEYS,
+    SPLITS,
+    TILE,
+    TOKENS,
+    WIDTH_V,
+    decoded,
+    head,
+    tiled,
+)
+from llmserve_lab.flash_attention.page import figures, stills
+from llmserve_lab.flash_attention.page.walk import STATE_X
+from llmserve_lab.transformer import attend, causal_mask
+
+
+def test_the_walk_of_the_figure_ends_in_plain_attention() -> None:
+    log, (query, key, value) = tiled(), head(TOKENS)
+    want = attend(query, key, value, causal_mask(TOKENS, TOKENS))
+    np.testing.assert_allclose(log.output, want, rtol=0, atol=1e-12)
+    frames = figures.tiles_walked().logs["tiles"].frames
+    assert len(frames) == len(log.steps) + TOKENS // TILE
+    moved = [float(n) for n in frames[-1].counters[:2]]
+    assert moved == [log.hbm.reads.total(), log.hbm.writes.total()]
+    assert moved[1] == want.size
+
+
+def test_every_sentence_of_the_walk_says_what_happened_to_the_last_row() -> None:
+    log, said = tiled(), figures.tiles_walked().logs["tiles"].frames
+    visits = [frame for frame in said if "meet keys" in frame.sentence]
+    kinds = []
+    for step, frame in zip(log.steps, visits, strict=True):
+        factor = float(step.factor[-1])
+        kinds.append(min(factor, 1.0) if factor in (0.0, 1.0) else 0.5)
+        if 0 < factor < 1:
+            assert f"multiplied by {factor:.3f}" in frame.sentence
+    assert set(kinds) == {0.0, 0.5, 1.0}  # nothing seen, rescaled, not rescaled
+
+
+def test_no_score_outlives_the_frame_of_its_tile() -> None:
+    figure = figures.tiles_walked()
+    (log,) = figure.logs.values()
+    shown = [
+        (row["since"], row.get("until", len(log.frames)))
+        for row in log.tables["cells"]
+        if row["ink"] == "compute" and row["text"] and row["x"] < STATE_X - 1
+    ]
+    assert shown and all(until - since == 1 for since, until in shown)
+
+
+def test_splits_and_one_block_end_in_the_same_output() -> None:
+    query, key, value = head(KEYS)
+    want = attend(query[-1:], key, value, np.ones((1, KEYS), dtype=bool))[0]
+    for count in (1, SPLITS):
+        log = decoded(count)
+        np.testing.assert_allclose(log.output, want, rtol=0, atol=1e-12)
+    moved = log.hbm.reads["partial output"] + log.hbm.reads["log-sum-exp"]
+    last = figures.split_decoding().logs["three splits"].frames[-1]
+    assert float(last.counters[2]) == 2 * moved == 2 * SPLITS * (WIDTH_V + 1)
+
+
+def test_shares_of_the_merge_add_up_as_printed() -> None:
+    last = figures.split_decoding().logs["three splits"].frames[-1]
+    shares = [float(each) for each in re.findall(r"([\d.]+)%", last.sentence)]
+    assert len(shares) == SPLITS and sum(shares) == pytest.approx(100)
+
+
+@pytest.mark.parametrize(
+    ("length", "rows", "keys"),
+    [*product((250.0, float(BOOK)), figures.ROWS, figures.KEYS)],
+)
+def test_the_roof_is_ordered_at_every_stop(
+    length: float, rows: float, keys: float
+) -> None:
+    """Tiles move less than plain, each number once moves the least."""
+    known = figures.traffic().values(prompt_len=length, tile_rows=rows, tile_keys=keys)
+    assert known["plain_bytes"] > known["tiled_bytes"]
+    plain, tiled_, once = (known[f"{w}_intensity"] for w in ("plain", "tiled", "once"))
+    assert plain < tiled_ <= once * (1 + 1e-12)
+    assert rows % keys == 0
+
+
+@pytest.mark.parametrize("length", figures.LENGTHS)
+def test_a_tile_of_keys_changes_no_byte_and_one_of_queries_does(length: float) -> None:
+    figure = figures.traffic()
+    moved = {
+        (rows, keys): figure.values(prompt_len=length, tile_rows=rows, tile_keys=keys)[
+            "tiled_bytes"
+        ]
+        for rows, keys in product(figures.ROWS, figures.KEYS)
+    }
+    for rows in figures.ROWS:
+        assert len({moved[rows, keys] for keys in figures.KEYS}) == 1
+    falling = [moved[rows, 16.0] for rows in figures.ROWS]
+    assert falling == sorted(falling, reverse=True)
+
+
+def test_the_largest_tile_of_queries_does_not_fit() -> None:
+    for rows, keys in product(figures.ROWS, figures.KEYS):
+        known = figures.traffic().values(tile_rows=rows, tile_keys=keys)
+        assert (known["chip_share"] > 1) == (rows == figures.ROWS[-1])
+
+
+@pytest.mark.parametrize(
+    ("context", "batch", "n_split"),
+    [*product((250.0, 1000.0, float(BOOK)), (1.0, 8.0, 64.0), figures.SPLITS)],
+)
+def test_no_number_of_splits_beats_the_whole_bandwidth(
+    context: float, batch: float, n_split: float
+) -> None:
+    known = figures.decode_splits().values(
+        context=context, batch=batch, n_split=n_split
+    )
+    assert known["decode_attn_s"] >= known["least_read_s"] * (1 - 1e-12)
+    assert (known["merge_s"] > 0) == (n_split > 1)
+
+
+def test_sixteen_is_the_least_number_that_reaches_the_goal() -> None:
+    figure = figures.decode_splits()
+    assert figure.goal is not None
+    met = [n for n in range(1, 33) if figure.goal.met(figure.values(n_split=float(n)))]
+    assert met == [16]
+
+
+def test_the_still_is_faster_than_tiles_from_memory_allow() -> None:
+    assert "616 TFLOP/s" in stills.speeds().sentence
+    assert "419 would be the most" in stills.speeds().sentence
+    assert f.TILED_INTENSITY.label == "tiled_intensity"

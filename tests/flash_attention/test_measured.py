@@ -1,0 +1,97 @@
+"""Published speeds and times beside the bounds: which side each of them is on."""
+
+import pytest
+
+from llmserve_lab.catalog import accelerator
+from llmserve_lab.catalog.evidence import attention as evidence
+from llmserve_lab.catalog.evidence.kernels import CAUSAL_RUNS
+from llmserve_lab.flash_attention import measured
+from llmserve_lab.flash_attention.arguments import check_fits, decode, fits, heads
+
+
+def test_standard_and_version_two_stay_below_the_bound_of_their_traffic() -> None:
+    for code in (evidence.STANDARD, evidence.FLASH_TWO):
+        for length, speed in evidence.CAUSAL_SPEED[code].items():
+            assert measured.off(measured.bound(code, length), float(speed)) > 0
+
+
+def test_version_three_is_above_it_and_below_every_number_once() -> None:
+    for length, speed in evidence.CAUSAL_SPEED[evidence.FLASH_THREE].items():
+        assert measured.bound(evidence.FLASH_THREE, length) < float(speed)
+        assert float(speed) < measured.once_bound(length)
+
+
+def test_the_figure_is_read_as_elsewhere_in_the_catalog() -> None:
+    mine = evidence.CAUSAL_SPEED[evidence.FLASH_THREE]
+    assert {length: mine[length] for length in CAUSAL_RUNS} == dict(CAUSAL_RUNS)
+    assert set(mine) == set(evidence.FIGURE_LENGTHS)
+
+
+def test_every_decode_took_longer_than_its_bound() -> None:
+    for run in evidence.DECODE_RUNS:
+        for split, seen in ((False, run.unsplit_s), (True, run.split_s)):
+            ratio = measured.off(measured.decode_bound_s(run, split=split), float(seen))
+            assert -0.6 < ratio < -0.15
+
+
+def test_waves_tell_unsplit_decodes_apart() -> None:
+    """One constant would do: the model is off by much the same in every row."""
+    ratios = [
+        measured.decode_bound_s(run, split=False) / float(run.unsplit_s)
+        for run in evidence.DECODE_RUNS
+    ]
+    assert max(ratios) / min(ratios) < 1.25
+    times = [float(run.unsplit_s) for run in evidence.DECODE_RUNS]
+    assert max(times) / min(times) > 13
+
+
+def test_splits_stop_to_matter_where_requests_are_many() -> None:
+    gain = [float(r.unsplit_s) / float(r.split_s) for r in evidence.DECODE_RUNS]
+    assert gain[-2] > 35 and gain[0] < 7
+
+
+def test_what_grows_with_the_cache_is_below_the_datasheet() -> None:
+    speed, rest = measured.slope_and_rest()
+    assert 0.7 < speed / float(accelerator("a100-80-sxm").hbm_bw) < 0.9
+    assert 1e-5 < rest < 4e-5
+
+
+def test_an_unknown_code_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"code must be one of standard .*got 'x'"):
+        measured.bound("x", 512)
+
+
+def test_tables_print_every_row() -> None:
+    assert len(measured.speed_table().rows) == len(evidence.FIGURE_LENGTHS)
+    assert len(measured.decode_table().rows) == len(evidence.DECODE_RUNS)
+    assert "out of memory" in str(measured.speed_table())
+
+
+@pytest.mark.parametrize("width", evidence.LIMITED_TILES)
+def test_the_room_on_chip_is_that_of_the_library(width: int) -> None:
+    """Its largest tiles fit; sixteen keys more do not."""
+    rows, keys = (int(float(each)) for each in evidence.LIMITED_TILES[width])
+    assert fits(rows, keys, width) and not fits(rows, keys + 16, width)
+
+
+@pytest.mark.parametrize(
+    ("sides", "said"),
+    [
+        ((128, 208), "232,448 bytes of shared memory, got 128 and 208"),
+        ((512, 16), "262,144 bytes of registers, got 512 and 16, which take 294,912"),
+        ((0, 64), "tile_rows must be at least 1, got 0"),
+        ((64, 0), "tile_keys must be at least 1, got 0"),
+    ],
+)
+def test_a_tile_that_does_not_fit_is_refused(sides: tuple[int, int], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        check_fits(*sides, 128)
+
+
+def test_heads_are_those_of_the_shape() -> None:
+    assert {name: float(n) for name, n in heads().items()} == {
+        "n_heads": 32,
+        "n_kv_heads": 8,
+        "d_head": 128,
+    }
+    assert float(decode(1000)["n_sms"]) == 132

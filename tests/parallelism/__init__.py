@@ -1,0 +1,1 @@
+"""Tests of the axes: pipeline, sequence, context and data parallelism."""

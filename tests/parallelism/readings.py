@@ -1,0 +1,66 @@
+"""The chapter's questions, read a second time from the prompts alone."""
+
+from tests.page.reading import Slip
+
+# A wrong computation by its words: how many times the right answer it gives.
+SLIPS: dict[str, dict[str, Slip]] = {
+    "parallelism.predict-runs": {
+        "mean of all eight": 8,
+        "Equal numbers": 8 / 15,
+    },
+    "parallelism.bubble": {"idle time over working": 15 / 12},
+    "parallelism.bytes": {"all-reduces there are": 1 / 2},
+    "parallelism.follow-up": {
+        "have keys and values, too": 60 / 63,
+        "nothing is cached": 3 / 63,
+    },
+    "parallelism.even": {"kept eight times": 8},
+}
+# A wrong option, and words of what is said to whoever takes it.
+MISTAKES: dict[str, dict[str, str]] = {
+    "parallelism.predict-alone": {
+        "about four times as fast": "never two at the same time",
+        "about twice as fast": "No two stages",
+    },
+    "parallelism.predict-layout": {
+        "TP 8": "cross the network",
+        "TP 2 × PP 4": "Only two GPUs",
+        "PP 8": "Only one GPU",
+    },
+}
+# Words of a prompt that turn the answer round if they are turned round.
+ASKED: dict[str, tuple[str, ...]] = {
+    "parallelism.predict-alone": (
+        "a quarter on each",
+        "A single request decodes",
+        "compared with one GPU that had memory enough",
+    ),
+    "parallelism.predict-layout": (
+        "two servers of four",
+        "with 400 Gb/s between",
+        "requests decode with Llama",
+        "the shortest time from token to token",
+    ),
+    "parallelism.predict-runs": (
+        "dealt in runs",
+        "its last",
+        "all tokens before it",
+        "How many times the mean",
+    ),
+    "parallelism.bubble": ("twelve chunks", "four stages", "stand idle"),
+    "parallelism.bytes": (
+        "as many bytes leave the GPUs of the group",
+        "as leave those of the pipeline",
+    ),
+    "parallelism.follow-up": (
+        "60,000 tokens, which is cached",
+        "3,000 tokens more",
+        "does pass-KV send as pass-Q",
+    ),
+    "parallelism.even": ("Eight GPUs", "must keep", "the same memory"),
+}
+# What a question with options asks for.
+RIGHT: dict[str, str] = {
+    "parallelism.predict-alone": "not faster at all",
+    "parallelism.predict-layout": "TP 4 × PP 2",
+}

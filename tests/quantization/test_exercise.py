@@ -1,0 +1,36 @@
+"""The check of the reader's rounding: the naive one fails, the solution passes."""
+
+import numpy as np
+import pytest
+
+from llmserve_lab.quantization.exercise import a_scale_a_group, check, one_scale
+from llmserve_lab.quantization.page.playground import bench, errors
+
+
+def test_the_check_tells_the_naive_rounding_from_the_solution() -> None:
+    assert check(one_scale).startswith("not yet: 3 of 4 groups")
+    assert check(a_scale_a_group).startswith("well done")
+
+
+def test_other_slips_are_told() -> None:
+    def too_far(x: np.ndarray, group: int) -> tuple[np.ndarray, np.ndarray]:
+        codes, scales = a_scale_a_group(x, group)
+        return 2 * codes, scales / 2
+
+    def by_zero(x: np.ndarray, group: int) -> tuple[np.ndarray, np.ndarray]:
+        groups = x.reshape(-1, group)
+        scales = np.abs(groups).max(axis=1) / 7
+        return np.rint(groups / scales[:, None]).ravel(), scales
+
+    assert "whole numbers from -7 to 7" in check(too_far)
+    assert check(by_zero) == "not yet: a group of zeros needs a scale above zero."
+    with pytest.raises(ValueError, match="codes and scales must have shapes"):
+        check(lambda x, _: (x[:3], x[:1]))
+
+
+def test_the_bench_has_formats_that_reach_its_goal_and_others() -> None:
+    assert errors("FP4 E2M1", "16", 4, 20)[1] < 0.25
+    assert errors("INT4", "16", 4, 20)[1] < 0.25
+    assert errors("INT4", "32", 4, 20)[1] > 0.25
+    shown = bench().answer(number_format="INT4", group="16", outliers=4, times=20)
+    assert "groups of 16" in shown and "5" in shown

@@ -1,0 +1,109 @@
+"""The live figure says what the engine says; steps show what was executed."""
+
+import re
+from itertools import product
+
+import numpy as np
+import pytest
+
+from llmserve_lab.catalog import ACCELERATORS, MODELS
+from llmserve_lab.quantization import eviction
+from llmserve_lab.quantization.page import figures, forgetting, steps, stills
+from llmserve_lab.quantization.page.controls import (
+    BATCHES,
+    CACHE_NAMES,
+    CONTEXTS,
+    DEVICES,
+    SERVED,
+    WEIGHTS,
+)
+from llmserve_lab.quantization.speed import Bits, decode_s, multiplies_in, served
+
+
+def test_every_choice_costs_what_the_engine_charges() -> None:
+    figure = figures.few_bits()
+    for shape, gpu, weights, cache in product(SERVED, DEVICES, WEIGHTS, CACHE_NAMES):
+        known = figure.values(
+            model=shape.name,
+            accelerator=gpu.name,
+            weights=WEIGHTS[weights],
+            cache=CACHE_NAMES[cache],
+            batch=64.0,
+            context=2048.0,
+        )
+        cost = served(Bits(weights, cache), shape, gpu)
+        wide = served(Bits(), shape, gpu)
+        took, before = (decode_s(c, batch=64, context=2048) for c in (cost, wide))
+        assert known["few_bits_step_s"] == pytest.approx(took)
+        assert known["few_bits_gain"] == pytest.approx(before / took)
+        assert known["stored_bytes"] == pytest.approx(cost.weight_bytes)
+        held = cost.weight_bytes + 64 * 2048 * cost.kv_bytes_per_token
+        assert known["held_bytes"] == pytest.approx(held)
+        assert (known["held"] == 0) == (held > cost.hbm_bytes)
+        assert (known["multiplied"] == 0) == (multiplies_in(weights, gpu) != "bf16")
+
+
+def test_fewer_bits_never_take_longer_at_any_stop() -> None:
+    figure = figures.few_bits()
+    for batch, context in product(BATCHES, CONTEXTS):
+        for weights in WEIGHTS.values():
+            known = figure.values(batch=batch, context=context, weights=weights)
+            assert known["few_bits_gain"] >= 1 - 1e-12
+
+
+def test_what_a_gpu_does_not_multiply_in_is_told() -> None:
+    a100, b200 = ACCELERATORS["a100-80-sxm"], ACCELERATORS["b200-sxm"]
+    assert (
+        multiplies_in("fp8", a100) == "bf16" and multiplies_in("int8", a100) == "int8"
+    )
+    assert multiplies_in("nvfp4", ACCELERATORS["h100-sxm"]) == "bf16"
+    assert (
+        multiplies_in("nvfp4", b200) == "fp4" and multiplies_in("int4", b200) == "bf16"
+    )
+
+
+@pytest.mark.parametrize("name", steps.LOGS)
+def test_the_group_shown_is_what_a_hand_would_write(name: str) -> None:
+    group = np.array(steps.LOGS[name])
+    scale = np.abs(group).max() / 7
+    log = steps.group_quantized().logs[name]
+    assert f"{scale:.2f}" in log.frames[2].sentence
+    codes = [row["text"] for row in log.tables["cells"] if row["y"] == 2]
+    assert codes == [steps.number(x, 0) for x in np.rint(group / scale)]
+    worst = np.abs(group - scale * np.rint(group / scale)).max()
+    assert f"{worst:.2f}" in log.frames[-1].sentence and worst <= scale / 2 + 1e-9
+
+
+def test_gptq_ends_with_less_error_than_rounding_to_nearest() -> None:
+    last = {
+        name: float(str(log.frames[-1].counters[1]).rstrip("%"))
+        for name, log in steps.gptq_columns().logs.items()
+    }
+    assert last["GPTQ"] < 0.5 * last["round to nearest"]
+    gains = steps.gptq_gains()
+    assert np.median(gains) > 1.2 and sum(gain < 1 for gain in gains) < 10
+
+
+def test_what_the_figure_forgets_is_gone() -> None:
+    head = forgetting.small_head()
+    for name, kept in eviction.kept_by(head, forgetting.KEEP).items():
+        log = forgetting.forgetting().logs[name]
+        gone = [row for row in log.tables["cells"] if row["ink"] == "idle"]
+        assert len(gone) == forgetting.PLACES - len(kept)
+        assert f"{head.error(kept):.0%}" in log.frames[-1].sentence
+
+
+def test_the_stills_say_what_they_draw() -> None:
+    said = {name: getattr(stills, name)().sentence for name in ("groups", "forgotten")}
+    assert re.search(r"error 100%\); groups of 16 leave 2\d%", said["groups"])
+    assert re.search(r"observed attention \d%\.", said["forgotten"])
+
+
+def test_layouts_show_every_format_once() -> None:
+    svg = stills.layouts().svg
+    for word in ("FP8 E4M3", "FP4 E2M1", "sign", "exponent", "mantissa"):
+        assert word in svg or word in re.sub("<!--|-->", "", svg)
+
+
+def test_the_models_are_those_of_the_catalog() -> None:
+    assert all(MODELS[shape.key] is shape for shape in SERVED)

@@ -1,0 +1,73 @@
+"""The five sentences that a reader keeps, each held beside another computation."""
+
+import numpy as np
+import pytest
+
+from llmserve_lab.quantization import eviction, outliers, tables
+from llmserve_lab.quantization.page import figures
+from llmserve_lab.quantization.page.controls import BATCHES, CONTEXTS
+from llmserve_lab.quantization.schemes import SCHEMES, quantize
+
+
+def test_no_weight_is_off_by_more_than_half_its_scale() -> None:
+    """Remember 1, on many groups, and the bits of NVFP4 counted out."""
+    x = np.random.default_rng(8).standard_normal((64, 256)) * 3
+    found = quantize(x, SCHEMES["int4-32"])
+    half = np.repeat(found.scales, 32, axis=1) / 2
+    assert np.all(np.abs(x - found.dequantize()) <= half * 1.01)
+    blocks = quantize(x, SCHEMES["nvfp4"])
+    assert (4 * blocks.codes.size + 8 * blocks.scales.size) / x.size == 4.5
+
+
+def test_outliers_spoil_those_that_share_their_scale() -> None:
+    """Remember 2, on another matrix than the page's."""
+    rng = np.random.default_rng(31)
+    x = rng.standard_normal((128, 512))
+    loud = rng.choice(512, size=4, replace=False)
+    x[:, loud] *= 20
+    usual = np.setdiff1d(np.arange(512), loud)
+
+    def error(group: int) -> float:
+        scale = np.abs(x.reshape(128, -1, group)).max(axis=2).repeat(group, axis=1) / 7
+        off = (x - scale * np.rint(x / scale))[:, usual]
+        return float(np.linalg.norm(off) / np.linalg.norm(x[:, usual]))
+
+    by_group = outliers.by_group(outliers.matrix())
+    assert error(128) == pytest.approx(by_group["groups of 128"], abs=0.12)
+    assert error(16) == pytest.approx(by_group["groups of 16"], abs=0.05)
+    assert error(128) > 2 * error(16)
+
+
+def test_calibration_lowers_the_error_of_the_logits() -> None:
+    """Remember 3, for every format that was calibrated, on text not seen."""
+    for key in tables.CALIBRATED:
+        found = tables.errors()[key]
+        assert found["gptq"] < 0.6 * found["logits"]
+        assert found["gptq seen"] < found["gptq"]
+    for nearest, better in tables.layers().values():
+        assert better < nearest
+
+
+def test_weight_only_bits_help_small_batches_and_both_help_any() -> None:
+    """Remember 4, at every batch and context of the figure that the H100 holds."""
+    figure = figures.few_bits()
+    for context in CONTEXTS:
+        last = np.inf
+        for batch in BATCHES:
+            at = {"batch": batch, "context": context}
+            few = figure.values(**at, weights="INT4 (weight-only)")
+            both = figure.values(**at, weights="FP8", cache="FP8")
+            assert few["few_bits_gain"] <= last + 1e-9
+            last = few["few_bits_gain"]
+            if both["held"]:
+                assert both["few_bits_gain"] > 1.3
+        assert last < 1.2
+
+
+def test_the_kind_of_token_matters_more_than_the_number() -> None:
+    """Remember 5, for other made-up heads too."""
+    for seed in (3, 5, 9, 12):
+        head = eviction.synthetic_head(seed=seed)
+        few, many = (eviction.kept_by(head, keep) for keep in (32, 128))
+        assert head.error(few["observed attention"]) < 0.2
+        assert head.error(many["window"]) > 4 * head.error(few["observed attention"])

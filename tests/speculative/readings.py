@@ -1,0 +1,87 @@
+"""The chapter's questions, read a second time from the prompts alone."""
+
+from tests.page.reading import Slip
+
+SERIES = 1 + 0.8 + 0.64 + 0.512 + 0.4096
+# A wrong computation by its words: how many times the right answer it gives.
+SLIPS: dict[str, dict[str, Slip]] = {
+    "speculative.common": {
+        "two independent draws agree": (0.1 + 0.18 + 0.04) / 0.7,
+        "the draft is rejected": 3 / 7,
+    },
+    "speculative.by-hand": {
+        "four passes of the draft model": 7 / 14.6,
+        "only if all before it were kept": SERIES / 4.2,
+    },
+    "speculative.endless": {"the target adds a token": 4 / 5},
+    "speculative.break-even": {
+        "The four passes": 15.4 / 30.2,
+        "once for each of the four": 19.1 / 30.2,
+    },
+}
+# A wrong option, and words of what is said to whoever takes it.
+MISTAKES: dict[str, dict[str, str]] = {
+    "speculative.predict-quality": {
+        "a little quality, as with rounding": "only comes more slowly",
+        "its randomness": "draws at random",
+    },
+    "speculative.predict-rows": {
+        "about twice as long": "hardly compute",
+        "about five times as long": "a pass of its own",
+    },
+    "speculative.predict-eight": {
+        "more, a longer chain yields more": "takes longer by more",
+        "as many": "time faster",
+    },
+}
+# Words of a prompt that turn the answer round if they are turned round.
+ASKED: dict[str, tuple[str, ...]] = {
+    "speculative.predict-quality": (
+        "one billion parameters guesses",
+        "eight billion only accepts or rejects",
+        "with the rule of this page",
+        "lose",
+        "the large model alone",
+    ),
+    "speculative.predict-rows": (
+        "decodes one request on one H100",
+        "with one row takes 7 ms",
+        "with five rows take",
+        "the newest word and four drafts",
+    ),
+    "speculative.predict-eight": (
+        "decodes 32 requests",
+        "with Llama-3.2-1B drafting for Llama-3.1-8B",
+        "from two drafts to eight",
+        "more or fewer tokens per second than with two",
+    ),
+    "speculative.common": (
+        "the target gives three words the chances 0.5, 0.3 and 0.2",
+        "the draft model gives them 0.2, 0.6 and 0.2",
+        "kept",
+    ),
+    "speculative.by-hand": (
+        "A pass of the target takes 7 ms",
+        "pass of the draft model takes 1.9 ms",
+        "Chains of four drafts",
+        "with chance 0.8 if all before it were",
+        "time does a token take",
+    ),
+    "speculative.endless": (
+        "Drafts cost nothing",
+        "with chance 0.8 if all before it were",
+        "tokens does a pass yield at most",
+    ),
+    "speculative.break-even": (
+        "verified in 15.4 ms with four drafts",
+        "a plain pass takes 11.6 ms",
+        "a pass of the draft model 3.7 ms",
+        "yield for each request, to be worth it",
+    ),
+}
+# What a question with options asks for.
+RIGHT: dict[str, str] = {
+    "speculative.predict-quality": "nothing at all",
+    "speculative.predict-rows": "about as long",
+    "speculative.predict-eight": "fewer",
+}

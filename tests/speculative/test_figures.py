@@ -1,0 +1,132 @@
+"""What the figures and tables show is what runs, and what was published."""
+
+import numpy as np
+import pytest
+
+from llmserve_lab.catalog.evidence.speculation import CURVES, DRAFTS, LLAMA_32_1B
+from llmserve_lab.engine import Acceptance
+from llmserve_lab.speculative import machine as m
+from llmserve_lab.speculative import measured, toy
+from llmserve_lab.speculative.page import charts, figures, rounds, stills, tables
+from llmserve_lab.speculative.verification import residual
+
+
+def test_the_steps_are_those_of_the_run() -> None:
+    """Words, chances and numbers of every frame, from the rounds themselves."""
+    figure = figures.one_round()
+    for log, played in figure.logs.items():
+        done = rounds.first_pass(log)
+        last = played.frames[-1]
+        assert last.counters == (len(done.verdict.tokens), 1)
+        assert toy.WORDS[done.verdict.last] in last.sentence
+        texts = [row["text"] for row in played.tables["cells"] if row["text"]]
+        for token, law, p in zip(
+            done.drafts.tokens, done.drafts.laws, rounds.target_laws(done), strict=False
+        ):
+            assert toy.WORDS[token] in texts
+            assert f"{law[token]:.3f}" in texts and f"{p[token]:.3f}" in texts
+        for check in done.verdict.checks:
+            assert f"{check.drawn:.2f}" in texts
+    failed = rounds.first_pass(rounds.REJECTED).verdict
+    assert len(failed.kept) == 1 and not failed.bonus
+    assert rounds.first_pass(rounds.KEPT).verdict.bonus
+
+
+def test_the_gold_part_of_the_bars_is_the_residual() -> None:
+    done = rounds.first_pass(rounds.REJECTED)
+    place = len(done.verdict.kept)
+    p, q = rounds.target_laws(done)[place], done.drafts.laws[place]
+    gold = [
+        row["y2"] - row["y"]
+        for row in figures.one_round().logs[rounds.REJECTED].tables["bars"]
+        if row["ink"] == "compute"
+    ]
+    order = np.argsort(-np.maximum(p, q), kind="stable")[: rounds.SHOWN]
+    more = [residual(p, q)[i] for i in order if p[i] > q[i]]
+    np.testing.assert_allclose(
+        np.array(gold) / gold[0], np.array(more) / more[0], atol=0.01
+    )
+
+
+def test_the_figure_is_the_machine() -> None:
+    """At the draft cost that the machine has at a batch, both say the same."""
+    figure = figures.when_drafts_lose()
+    for batch in (1, 16, 128):
+        cost = m.drafting_s(batch, 1, m.SMALL) / m.plain_s(batch)
+        for drafts in (1, 4, 8):
+            known = figure.values(
+                n_draft=float(drafts), draft_cost=cost, batch=float(batch)
+            )
+            gain = m.speedup(batch, drafts, m.usual(), m.SMALL)
+            assert known["speculative_speedup"] == pytest.approx(gain, rel=2e-3)
+            verify_s = m.verify_s(batch, drafts)
+            assert known["verify_s"] == pytest.approx(verify_s, rel=1e-9)
+
+
+def test_the_engine_is_near_the_formula() -> None:
+    """Requests end at different times in the engine, so that it is not the same."""
+    for drafts in (1, 2, 4):
+        gain = m.engine_gain(16, drafts, m.usual(), m.SMALL)
+        assert gain == pytest.approx(
+            m.speedup(16, drafts, m.usual(), m.SMALL), rel=0.05
+        )
+
+
+def test_the_points_are_the_published_ones() -> None:
+    assert len(CURVES) == 14 and all(len(curve.tokens) == 8 for curve in CURVES)
+    spec = figures.tokens_of_a_pass().spec
+    shown = {row["tokens"] for layer in spec["layer"] for row in _rows(spec, layer)}
+    assert shown == {tokens for curve in CURVES for tokens in curve.tokens}
+
+
+def _rows(spec: dict, layer: dict) -> list[dict]:  # type: ignore[type-arg]
+    data = layer.get("data", {})
+    values = data.get("values", spec.get("datasets", {}).get(data.get("name"), []))
+    return [row for row in values if "tokens" in row]
+
+
+def test_the_small_model_has_the_size_of_its_card() -> None:
+    said = float(LLAMA_32_1B.published["params_total"])
+    assert LLAMA_32_1B.params_total == pytest.approx(said, rel=0.01)
+    assert LLAMA_32_1B.params_read == LLAMA_32_1B.params_total  # its table is its head
+
+
+def test_predictions_beside_the_published_times() -> None:
+    assert measured.plain_off() == pytest.approx(-0.011, abs=0.002)
+    for name, best in (("EAGLE", 3), ("EAGLE-3", 4)):
+        run = measured.run_of(name)
+        assert measured.measured_best(run) == best
+        offs = [measured.off(run, k) for k in DRAFTS]
+        assert all(-0.3 < off < -0.1 for off in offs)
+        spent = [run.tokens[k] * run.tpot_ms[k] for k in DRAFTS]
+        slope = float(np.polyfit(DRAFTS, spent, 1)[0])
+        assert measured.measured_draft_ms(run) == pytest.approx(slope, rel=0.03)
+    with pytest.raises(ValueError, match="name must be one of EAGLE, EAGLE-3, got 'x'"):
+        measured.run_of("x")
+
+
+def test_the_tables_say_what_the_machine_says() -> None:
+    rows = tables.best_drafts().rows
+    assert [row[0] for row in rows] == [str(batch) for batch in tables.BATCHES]
+    number, gain = m.best(32, m.usual(), m.SMALL)
+    assert rows[2][2:4] == (str(number), f"{gain:.2f}")
+    assert len(tables.laws().rows) == 14 and len(tables.heads().rows) == 12
+
+
+def test_the_stills_say_their_numbers() -> None:
+    assert "-1%" in stills.heads().sentence
+    assert "2 drafts are best" in stills.gains(32, m.usual(), m.SMALL).title
+    none = stills.gains(256, Acceptance(0.2), m.SMALL)
+    assert "no chain gains" in none.title
+
+
+def test_what_the_machine_refuses() -> None:
+    with pytest.raises(ValueError, match=r"source must be one of Llama-3\.2-1B"):
+        m.draft_cost("an oracle")
+    with pytest.raises(ValueError, match="batch must be at least 1 request, got 0"):
+        m.plain_s(0)
+    assert m.speedup(4, 0, m.usual(), m.SMALL) == 1.0
+
+
+def test_the_batch_axis_ends_where_memory_does() -> None:
+    assert charts.LARGEST == max(figures.BATCHES) <= m.fits(m.SMALL)

@@ -1,0 +1,102 @@
+"""The five sentences that a reader keeps, each held in every state that is shown."""
+
+import numpy as np
+import pytest
+
+from llmserve_lab.engine import Acceptance
+from llmserve_lab.speculative import machine as m
+from llmserve_lab.speculative import toy
+from llmserve_lab.speculative.enumeration import law_of_a_text, law_of_the_target
+from llmserve_lab.speculative.page import figures
+
+PROMPT = tuple(toy.tokenize(toy.PROMPT))
+
+
+def test_the_law_of_the_answer_is_the_target_s() -> None:
+    """Remember 1: all texts of two words, on other prompts and chains as well."""
+    for prompt, drafts in ((PROMPT, 1), (PROMPT[:5], 1)):
+        target = toy.law_after("target", prompt)
+        draft = toy.law_after("draft", prompt)
+        found = law_of_a_text(target, draft, drafts, 2)
+        wanted = law_of_the_target(target, 2)
+        assert found.size == 400
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12)
+
+
+def test_constant_acceptance_promises_too_much_on_every_curve() -> None:
+    """Remember 2, counted on the printed points with powers of the first."""
+    flat, falling = [], []
+    for fit in m.published():
+        alpha = fit.curve.tokens[0] - 1
+        for k, measured in enumerate(fit.curve.tokens[1:], start=2):
+            falling.append(abs(fit.falling.tokens(k) / measured - 1))
+        flat.append(sum(alpha**j for j in range(9)) / fit.curve.tokens[-1] - 1)
+    assert 0.08 < min(flat) < 0.095 and 1.11 < max(flat) < 1.13
+    assert np.mean(falling) < 0.05 and max(falling) < 0.12
+
+
+def test_the_two_curves_of_the_measurements_are_within_five_per_cent() -> None:
+    names = ("Qwen3.5-397B, MTP, thinks", "Kimi-K2.5, EAGLE-3, thinks")
+    fits = [fit for fit in m.published() if fit.curve.name in names]
+    off = [abs(e) for fit in fits for e in fit.errors(fit.falling)]
+    assert len(off) == 14 and np.mean(off) < 0.05 and max(off) < 0.12
+
+
+def test_checking_is_nearly_free_and_drafting_is_not() -> None:
+    """Remember 3, for one request, with any cache that the page shows."""
+    for context in (0, m.CONTEXT, 4000):
+        plain, four = m.plain_s(1, context), m.verify_s(1, 4, context)
+        assert plain < four < 1.02 * plain
+        assert m.drafting_s(1, 4, m.SMALL, context) > plain
+
+
+def test_three_drafts_of_the_small_model_are_best_for_one_request() -> None:
+    """Remember 4."""
+    number, gain = m.best(1, m.usual(), m.SMALL)
+    assert number == 3 and gain == pytest.approx(1.63, abs=0.01)
+    assert m.best(1, m.usual(), m.HEAD)[1] == pytest.approx(2.49, abs=0.01)
+
+
+def test_the_best_number_of_drafts_falls_as_the_batch_grows() -> None:
+    """Remember 5."""
+    sizes = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+    for source in (m.SMALL, m.HEAD, m.LOOKUP):
+        found = [m.best(batch, m.usual(), source) for batch in sizes]
+        numbers, gains = zip(*found, strict=True)
+        assert list(numbers) == sorted(numbers, reverse=True)
+        assert list(gains) == sorted(gains, reverse=True)
+    assert m.best(256, m.usual(), m.SMALL)[0] == 1
+    eight = m.break_even(8, m.usual(), m.SMALL)
+    assert eight == 28
+    assert m.speedup(27, 8, m.usual(), m.SMALL) >= 1
+    assert m.speedup(28, 8, m.usual(), m.SMALL) < 1
+
+
+def test_the_larger_the_batch_the_less_drafts_gain_at_all_stops() -> None:
+    """The title of the figure: at every cost, acceptance and chain of its sliders."""
+    figure = figures.when_drafts_lose()
+    for drafts in (1.0, 4.0, 8.0):
+        for rate in figures.RATES[::3]:
+            for cost in (0.0, 0.27, 0.4):
+                gains = [
+                    figure.values(
+                        n_draft=drafts,
+                        accept_rate=rate,
+                        draft_cost=cost,
+                        batch=float(b),
+                    )["speculative_speedup"]
+                    for b in figures.BATCHES
+                ]
+                assert gains == sorted(gains, reverse=True)
+
+
+def test_later_drafts_are_kept_less_often_on_every_curve() -> None:
+    """The title of the other figure."""
+    for fit in m.published():
+        steps = np.diff([1.0, *fit.curve.tokens])
+        assert steps[0] > steps[1] > steps[3] and fit.falls < 1
+
+
+def test_memory_holds_every_batch_of_the_figure() -> None:
+    assert max(figures.BATCHES) <= m.fits(m.SMALL) <= m.fits(m.HEAD)
+    assert m.break_even(1, Acceptance(1.0), m.LOOKUP) is None
