@@ -45,7 +45,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     ),
     "varlen.tiles": ("64 requests of 260", "anew with each", "skips", "is useful"),
     "varlen.overtake": (
-        "multiplies each row with",
+        "multiplies each row of a prompt with",
         "with a kernel",
         "only what the causal mask allows",
         "more of the work",

@@ -9,7 +9,6 @@ import numpy as np
 from llmserve_lab.catalog import MODELS, Given, ModelShape, workload
 from llmserve_lab.checks import whole_numbers
 from llmserve_lab.page.table import Table
-from llmserve_lab.roofline.machine import prompt_params
 from llmserve_lab.varlen import formulas as f
 
 
@@ -48,7 +47,8 @@ def prompt_work(model: ModelShape) -> dict[str, Given]:
     An engine scores only a prompt's last row.
     """
     work: dict[str, Given] = dict(workload(model, absorbed=False))
-    return work | {"params_active": float(prompt_params(model))}
+    head = model.vocab * model.d_model
+    return work | {"params_active": float(model.params_active - head)}
 
 
 def overtaken() -> Table:

@@ -100,9 +100,9 @@ def touched() -> LiveFigure:
             ),
         ),
         sentence=(
-            "{n_rows}, each sent to {top_k} of {n_experts} experts, have "
-            "{touched_experts} of them read: the batch reads {read_ratio} times the "
-            "bytes of the parameters that one row is active in, at {expert_intensity}."
+            "{n_rows}, each sent to {top_k} of {n_experts} experts, touch "
+            "{touched_experts} of them: the batch reads {read_ratio} times the bytes "
+            "of the parameters that one row is active in, at {expert_intensity}."
         ),
     )
 
@@ -133,12 +133,13 @@ def memory() -> LiveFigure:
         },
         readouts=(
             Readout("gpu_weight_bytes", "Weights on each GPU"),
+            Readout("least_ep", "Fewest GPUs that hold it all"),
             Verdict("holds", "Your group", "ep", "least_ep", ("does not fit", "fits")),
         ),
         sentence=(
             "DeepSeek-V3 in FP8, experts shared by {ep} GPUs of type {gpu}: each holds "
-            "{gpu_weight_bytes} of weights; with {reserved_bytes} kept for caches the "
-            "group {holds}."
+            "{gpu_weight_bytes} of weights; with {reserved_bytes} kept for caches at "
+            "least {least_ep} are needed, the fewest that fit."
         ),
         goal=Goal(
             "keep 20 GB on each H800, and find the smallest group that fits.",

@@ -164,7 +164,7 @@ kimi = Question(
     unit="parameter/layer",
     rel_tol=0.01,
     hints=(
-        Hint(lambda: _stored(sizes_of(KIMI)) * 2 / 3, "There are three, not two."),
+        Hint(lambda: _stored(sizes_of(KIMI)) * 2 / 3, "A SwiGLU has three matrices."),
         Hint(lambda: float(f.MOE_ACTIVE.at(sizes_of(KIMI))), "That is one token's."),
     ),
     why=lambda: (
