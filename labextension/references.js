@@ -105,14 +105,14 @@ window.llmserveReferences = {
 "moe-": {
 "letter": "M",
 "keys": [
+"deepseek2024v3",
 "vllm0330",
 "fedus2021switch",
 "lepikhin2020gshard",
 "wang2024lossfree",
 "graham1969bounds",
 "deepep2025",
-"article07",
-"deepseek2024v3"
+"article07"
 ]
 },
 "axes-": {
