@@ -33,6 +33,9 @@ def speeds() -> StaticFigure:
         ink = INKS[code].light
         axes.plot(range(len(found)), found, "o-", color=ink)
         axes.text(*NAMES_AT[code], code, color=ink, fontsize=8.5)
+        if len(found) < len(FIGURE_LENGTHS):
+            place, gone = len(found) - 0.9, "out of\nmemory"
+            axes.text(place, found[-1], gone, color=ink, fontsize=8, va="center")
     bounds = {
         "bound: every tile from HBM": (FLASH_THREE, 4.95, 436),
         "bound: plain": (STANDARD, 4.95, 124),

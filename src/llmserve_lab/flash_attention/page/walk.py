@@ -70,9 +70,9 @@ def _words() -> list[Row]:
         {"x": 1.6, "y": GRID_Y - 0.35, "text": "queries"},
     ]
     for i, name in enumerate(COLUMNS[:2]):
-        at = STATE_X + STATE_WIDE * (i + 0.5) + 0.5 * (i - 0.5)
+        at = STATE_X + STATE_WIDE * (i + 0.5) - 0.3 * i
         found.append({"x": round(at, 2), "y": GRID_Y - 0.35, "text": name})
-    at = STATE_X + STATE_WIDE * 3
+    at = STATE_X + STATE_WIDE * 3 + 0.5
     found.append({"x": round(at, 2), "y": GRID_Y - 0.35, "text": COLUMNS[2]})
     return found
 
