@@ -107,7 +107,7 @@ def test_heads_are_those_of_the_shape() -> None:
 def test_the_gain_of_splits_is_two_factors_of_which_one_is_packing() -> None:
     """At one request keys are read again and the GPU idles; at many only the first."""
     by_batch = {run.batch: run for run in evidence.DECODE_RUNS}
-    one = [r for r in evidence.DECODE_RUNS if r.context == 65_536][0]
+    one = next(r for r in evidence.DECODE_RUNS if r.context == 65_536)
     assert measured.unsplit_factors(one) == pytest.approx((8, 108 / 16))
     again, idle = measured.unsplit_factors(by_batch[256])
     assert again == 8 and idle == pytest.approx(1, abs=0.02)

@@ -77,7 +77,7 @@ def test_a_plan_by_the_band_keeps_what_it_promises() -> None:
     for each in decision.loads():
         assert each.measured_tpot_s < each.longest_tpot_s
         worst = each.clients * each.answer_len / each.longest_e2e_s
-        assert each.fewest_per_s == pytest.approx(worst, rel=1e-9)
+        assert each.fewest_per_s == pytest.approx(worst, rel=1e-3)  # ends: four digits
 
 
 def test_the_plan_never_looks_at_its_own_server() -> None:

@@ -2,7 +2,7 @@
 
 The example's server with 4 to 64 clients: what is predicted, the worst end of the band,
 the most clients that still keep the promise there, and servers for the tokens asked.
-Predictions and bands are those of a planner who has no measured row of that server.
+Predictions and bands are as if no row of that server had been measured.
 """
 
 from __future__ import annotations

@@ -9,10 +9,14 @@ import numpy as np
 from llmserve_lab.catalog.evidence import serving
 from llmserve_lab.how_wrong.folds import constants_without
 from llmserve_lab.how_wrong.record import row_errors
-from llmserve_lab.validation import Predictor, dense_rows, errors
+from llmserve_lab.validation import Predictor, errors
 from llmserve_lab.validation.constants import record as validated
+from llmserve_lab.validation.fit import TTFT_WEIGHT, UNKNOWN_WEIGHT
 from llmserve_lab.validation.prediction import Kind
 from llmserve_lab.validation.rows import refused_rows
+
+# Weights of TTFT in the fit, beside 1 of TPOT: its script public, or guessed.
+WEIGHTS = (TTFT_WEIGHT, UNKNOWN_WEIGHT)
 
 
 def same_rows(kind: Kind = "tpot") -> tuple[float, float]:

@@ -177,15 +177,19 @@ def _keys(step: KernelStep) -> str:
 
 
 def _numbers(numbers: Any) -> list[str]:
-    return [f"{each:.2f}" for each in numbers]
+    return [f"{each:.2f}".replace("-", "−") for each in numbers]
 
 
 def _table(lane: int, steps: list[KernelStep], *, handed: bool) -> dict[Any, Row]:
     """A block's line; what it hands over is its log-sum-exp and its output."""
     step = steps[-1]
     top, total = float(step.highest[0]), float(step.total[0])
-    words = [f"{steps[0].keys[0] + 1}–{step.keys[1]}", f"{top:.1f}", f"{total:.2f}"]
-    words += [f"{top + float(np.log(total)):.2f}", *_numbers(step.mixed[0] / total)]
+    words = [
+        f"{steps[0].keys[0] + 1}–{step.keys[1]}",
+        f"{top:.1f}".replace("-", "−"),
+        f"{total:.2f}",
+    ]
+    words += _numbers([top + float(np.log(total)), *(step.mixed[0] / total)])
     inks = ["communication" if handed and i >= HANDED else "compute" for i in range(6)]
     return _line(lane, words, inks)
 

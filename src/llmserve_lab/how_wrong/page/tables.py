@@ -40,7 +40,12 @@ def by_hand() -> Table:
         for own, low, made in zip(true, sheet, book, strict=True)
     ]  # fmt: skip
     ends = [
-        (words, "", "", *(each.removesuffix("\N{NO-BREAK SPACE}%") for each in (first, "", last)))
+        (
+            words,
+            "",
+            "",
+            *(each.removesuffix("\N{NO-BREAK SPACE}%") for each in (first, "", last)),
+        )
         for words, first, last in (
             ("size", example.mean_of(sheet), example.mean_of(book)),
             ("bias", example.bias_of(sheet), example.bias_of(book)),
@@ -91,8 +96,8 @@ def yardsticks() -> Table:
         notes=(
             f"TPOT and end-to-end: all {len(dense_rows())} rows; TTFT: the "
             f"{len(scored('ttft'))} whose script is published.",
-            f"The tool: the {float(serving.TOOL_ROWS):.0f} rows that it answers, run as "
-            "a user would; whether its authors tuned it on them is not said. Its TTFT "
+            f"The tool: the {float(serving.TOOL_ROWS):.0f} rows that it answers, run "
+            "as a user would; whether its authors tuned it on them is not said. Its TTFT "
             "was scored on rows without a public script too, so it is not shown.",
         ),
     )
