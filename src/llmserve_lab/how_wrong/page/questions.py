@@ -149,8 +149,8 @@ predict_term = Question(
     kind="predict",
     prompt=(
         "A calculator divides bytes and FLOPs by the speeds of the datasheet. We add "
-        "what is missing, one term after the other. Which one takes away most of the error of "
-        "the time per output token?"
+        "what is missing, one term after the other. Which one takes away most of the "
+        "error of the time per output token?"
     ),
     choices=TERMS,
     answer=_term,

@@ -97,8 +97,8 @@ def yardsticks() -> Table:
             f"TPOT and end-to-end: all {len(dense_rows())} rows; TTFT: the "
             f"{len(scored('ttft'))} whose script is published.",
             f"The tool: the {float(serving.TOOL_ROWS):.0f} rows that it answers, run "
-            "as a user would; whether its authors tuned it on them is not said. Its TTFT "
-            "was scored on rows without a public script too, so it is not shown.",
+            "as a user would; whether its authors tuned it on them is not said. Its "
+            "TTFT was scored on rows without a public script too, so it is not shown.",
         ),
     )
 
