@@ -12,8 +12,11 @@ import pytest
 from llmserve_lab.afd.experiments.random_settings import compare, off_by
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS, DRAFT_CURVES
 from llmserve_lab.engine import Acceptance, Chunked
-from llmserve_lab.how_wrong import drafts, exercise, folds
-from llmserve_lab.how_wrong.cache_blocks import predicted, reserve, room
+from llmserve_lab.how_wrong import (
+    drafts,
+    exercise,
+    folds,
+)
 from llmserve_lab.how_wrong.page import (
     charts,
     controls,
@@ -31,6 +34,7 @@ from llmserve_lab.validation import (
     band,
     dense_rows,
 )
+from llmserve_lab.validation.cache_blocks import predicted, reserve, room
 from llmserve_lab.validation.protocol import protocol_of
 from tests.benches import answered
 

@@ -11,7 +11,6 @@ from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.decode_scores import predictions, scores
 from llmserve_lab.deepseek.evaluation.predictions import Score, by_status, points
 from llmserve_lab.formula.text import si
-from llmserve_lab.how_wrong.cache_blocks import predicted, reserve
 from llmserve_lab.how_wrong.drafts import fits
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
@@ -21,6 +20,7 @@ from llmserve_lab.how_wrong.script import LINES
 from llmserve_lab.how_wrong.wording import per_cent, signed
 from llmserve_lab.page.table import Table
 from llmserve_lab.validation import dense_rows
+from llmserve_lab.validation.cache_blocks import predicted, reserve
 
 
 def seesaw() -> Table:
