@@ -86,7 +86,10 @@ class Provenance:
             return {"formula": origin.formula.label, "given": given}
         if isinstance(origin, CellRun):
             settings = {n: self._setting(v) for n, v in origin.settings.items()}
-            return {"run": [origin.call, origin.does, settings]}
+            run = [origin.call, origin.does, settings]
+            while not run[-1]:  # what is not known is not said
+                run.pop()
+            return {"run": run}
         return {"source": self.source(origin)}
 
     def _given(self, term: Quantity, value: Any) -> Any:
