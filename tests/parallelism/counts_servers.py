@@ -17,7 +17,7 @@ from tests.counted import Case, counts
 def size(rng: random.Random) -> dict[str, Any]:
     """Servers, ranks and ports of each, a tensor that they share equally, links."""
     servers, ranks = rng.randint(2, 4), rng.randint(1, 4)
-    values = {"n_servers": servers, "server_ranks": ranks}
+    values: dict[str, Any] = {"n_servers": servers, "server_ranks": ranks}
     values |= {"tensor_bytes": servers * ranks * rng.randint(1, 9)}
     values |= {"server_nics": rng.randint(1, ranks), "start_s": rng.random()}
     values |= {"link_bw": rng.randint(1, 99), "link_latency": rng.random()}

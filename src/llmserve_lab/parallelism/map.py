@@ -52,7 +52,7 @@ AXES: Mapping[str, Axis] = MappingProxyType(
         ),
         "context (CP)": Axis(
             "the tokens of one request",
-            "all weights (or 1/g of them, with TP in place of a rank); 1/g of the cache",
+            "all weights (with TP in a rank: a part); 1/g of the cache",
             "blocks of keys and values, or of queries, round a ring",
             "prefill of very long prompts; in decode for a long cache",
             "context-parallel",
@@ -100,22 +100,16 @@ def _sends(name: str, axis: Axis) -> str:
 def the_map() -> Table:
     """One row an axis."""
     rows = [
-        (
-            name,
-            axis.cuts,
-            axis.stores,
-            _sends(name, axis),
-            axis.phase,
-            engines.named(axis.flag).name,
-        )
+        (name, axis.phase, axis.cuts, axis.stores, _sends(name, axis))
         for name, axis in AXES.items()
     ]
-    columns = (
-        "axis", "cuts", "each GPU stores", "sends",
-        "for", f"in vLLM {engines.VERSION}",
-    )  # fmt: skip
+    columns = ("axis", "for", "cuts", "each GPU stores", "sends")
+    options = "; ".join(
+        f"{name}: {engines.named(axis.flag).name}" for name, axis in AXES.items()
+    )
     note = (
         f"Bytes: all that leaves {GPUS} GPUs while {MODEL.name} in 16 bits reads a "
         f"prompt of {ROWS:,} tokens."
     )
-    return Table("Six ways to cut", columns, rows, [note])
+    engine = f"In vLLM {engines.VERSION}: {options}."
+    return Table("Six ways to cut", columns, rows, [note, engine])

@@ -158,7 +158,7 @@ PIPE_BYTES = Formula(
     uses=(N_ROWS,),
     title="Bytes of a pipeline",
     source="counted: every row crosses every border once",
-    holds="one tensor of rows; vLLM sends two, and token ids go back to the first stage",
+    holds="one tensor of rows; vLLM sends two, and token ids go back",
 )
 REDUCED_BYTES = Formula(
     result=q.reduced_bytes,

@@ -22,10 +22,7 @@ BETWEEN_S = Formula(
     expr=lambda n_servers, nic_latency, tensor_bytes, server_nics, nic_bw, eff_link: (
         2
         * (n_servers - 1)
-        * (
-            nic_latency
-            + tensor_bytes / (n_servers * server_nics * nic_bw * eff_link)
-        )
+        * (nic_latency + tensor_bytes / (n_servers * server_nics * nic_bw * eff_link))
     ),
     title="All-reduce over servers: between them",
     source="counted: each rank adds up its share with its like in the other servers, "

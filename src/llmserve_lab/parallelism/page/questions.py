@@ -94,7 +94,7 @@ predict_layout = Question(
     ),
     hints=(
         Hint(lambda: 0.0, "All 160 all-reduces of a chunk then cross the network."),
-        Hint(lambda: 1.0, "Nothing crosses the network, but all-reduces of NVLink stay."),
+        Hint(lambda: 1.0, "Nothing crosses the network, but all-reduces stay."),
         Hint(lambda: 2.0, "The all-reduces among four GPUs stay; can they go, too?"),
         Hint(lambda: 3.0, "Some all-reduces are left, among two GPUs."),
     ),

@@ -158,8 +158,5 @@ def _sentence(step: int) -> str:
             "Eight tokens, dealt zig-zag: every GPU has an early and a late one. It "
             "begins with its own block of keys and values."
         )
-    last = " Every query has now met every key that it may see." * (step == GPUS - 1)
-    return (
-        "Each GPU passes the block it has on, takes the next one, and adds it to its "
-        f"running maximum and sum.{last}"
-    )
+    last = " Now every query has met every key that it may see." * (step == GPUS - 1)
+    return f"Each GPU passes its block on and merges the next one into what it knows.{last}"
