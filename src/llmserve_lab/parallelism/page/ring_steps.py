@@ -159,4 +159,5 @@ def _sentence(step: int) -> str:
             "begins with its own block of keys and values."
         )
     last = " Now every query has met every key that it may see." * (step == GPUS - 1)
-    return f"Each GPU passes its block on and merges the next one into what it knows.{last}"
+    return "Each GPU passes its block on and merges the next one into what it knows."
+        f"{last}"
