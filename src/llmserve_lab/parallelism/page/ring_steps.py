@@ -31,7 +31,7 @@ def ring_of_blocks() -> StepFigure:
                 Cells(table="cells", x2="x2", text="text"),
                 Labels(table="words"),
             ),
-            height=370,
+            height=350,
         ),
         logs={LOG: _log(ranks)},
         stills=((LOG, 0), (LOG, 1), (LOG, 3)),
@@ -159,5 +159,7 @@ def _sentence(step: int) -> str:
             "begins with its own block of keys and values."
         )
     last = " Now every query has met every key that it may see." * (step == GPUS - 1)
-    return "Each GPU passes its block on and merges the next one into what it knows."
+    return (
+        "Each GPU passes its block on and merges the next one into what it knows."
         f"{last}"
+    )
