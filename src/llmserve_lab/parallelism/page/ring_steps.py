@@ -139,7 +139,7 @@ def _sent(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
     if y == y2:  # over the arrow
         here = {"x": (x + x2) / 2 + 2.05, "y": y + 0.05}
     else:  # towards the middle of the picture
-        inward = 1.0 if x < 5 else -1.0
+        inward = 1.6 if x < 5 else -1.6
         here = {"x": x + 2.05 + inward, "y": (y + y2) / 2 + 1.05}
     return [
         {
