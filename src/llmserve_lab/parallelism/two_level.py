@@ -7,6 +7,8 @@ hands all shares round. Only the middle part leaves a server.
 
 from __future__ import annotations
 
+import numpy as np
+
 from llmserve_lab.cluster import Rank
 from llmserve_lab.cluster.backend import Array
 from llmserve_lab.cluster.group import across, group
@@ -22,3 +24,8 @@ def two_level_all_reduce(rank: Rank, x: Array, server_ranks: int) -> Array:
     share = inside.reduce_scatter(x, axis=0)
     summed = across(rank, server_ranks).all_reduce(share)
     return inside.all_gather(summed, axis=0)
+
+
+def eight_numbers(rank: Rank) -> Array:
+    """Each rank's number, eight times, summed over servers of four ranks."""
+    return two_level_all_reduce(rank, np.full(8, float(rank.index)), 4)

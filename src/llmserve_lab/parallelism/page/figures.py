@@ -90,9 +90,9 @@ def pipe_rate() -> LiveFigure:
             Verdict("fits", "In its memory", "stage_bytes", "hbm_bytes", FITS),
         ),
         sentence=(
-            "{model} in a pipeline, an H100 SXM a stage: {n_stages} in all, joined by "
-            "{link}. The framed bar stands for {n_batches} in flight, with {batch} in "
-            "each. "
+            "{model}: the stages of its pipeline number {n_stages}, each an H100 SXM, "
+            "and the link is {link}. The batches in flight number {n_batches} (the "
+            "framed bar), with {batch} in each. "
             "The time from token to token (over the bars, in ms) is {pipe_token_s}, "
             "and the pipeline makes {pipe_rate}; its bubble, the share of time in "
             "which a stage has nothing to do, is {decode_bubble}. Weights and cache of "

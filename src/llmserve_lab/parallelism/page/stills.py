@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from llmserve_lab import catalog
 from llmserve_lab.page.palette import BLUE, GREEN, INK, VERMILLION, Ink
 from llmserve_lab.page.still import StaticFigure, figure_style
+from llmserve_lab.parallelism.arguments import DEVICE, MODEL, on, over, sizes_of
 from llmserve_lab.parallelism.deployments import LAYOUTS, SERVER, GpuLayout, eight
 
 BETWEEN = "infiniband-ndr"
@@ -92,7 +94,7 @@ def eight_gpus() -> StaticFigure:
 
 
 def _sentence() -> str:
-    """What the picture assumes, and who wins."""
+    """What the picture assumes, and which is best."""
     quick, rich = min(SHOWN, key=decode_ms), max(SHOWN, key=prefill_rate)
     return (
         f"Predicted: Llama-3.1-70B in BF16 on eight H100 in two servers of {SERVER}, a "
@@ -102,4 +104,58 @@ def _sentence() -> str:
         f"with {quick} ({decode_ms(quick):.1f} ms), replicas and TP 4 × PP 2 close "
         f"behind; prompts in chunks of {CHUNK:,} are read fastest with {rich} "
         f"({prefill_rate(rich):,.0f} tokens/s)."
+    )
+
+
+def numbers() -> dict[str, Any]:
+    """What the page's text says of the layouts, by the names that it says it with."""
+    ms, rate, first = decode_ms, prefill_rate, first_ms
+    dp, pp, one_port = "TP 4 × DP 2", "TP 4 × PP 2", ONE_PORT
+    room = float(on(DEVICE)["hbm_bytes"])
+    weights_dp, weights_tp = (
+        layout(name).cost().weight_bytes / layout(name).tp for name in (dp, "TP 8")
+    )
+    kv_token = float(sizes_of(MODEL)["kv_bytes_per_token"])
+    port = over(catalog.link(BETWEEN))
+    cache_dp, cache_tp = room - weights_dp, room - weights_tp
+    reduce = {name: layout(name).all_reduce_s for name in ("TP 8", one_port)}
+    return dict(
+        gbits="400 Gb/s",
+        ms_tp=f"{ms('TP 8'):.1f} ms",
+        ms_port=f"{ms(one_port):.1f} ms",
+        ms_dp=f"{ms(dp):.1f} ms",
+        ms_mix=f"{ms(pp):.1f} ms",
+        ms_pp=f"{ms('PP 8'):.1f} ms",
+        ms_tp_few=f"{ms('TP 8', 8):.1f} ms",
+        ms_dp_few=f"{ms(dp, 8):.1f} ms",
+        ms_tp_many=f"{ms('TP 8', 256):.1f} ms",
+        ms_dp_many=f"{ms(dp, 256):.1f} ms",
+        few_requests="eight",
+        many_requests="256",
+        spread=f"{ms(pp) / ms('TP 8') - 1:.0%}",
+        rate_tp=f"{rate('TP 8'):,.0f}",
+        rate_port=f"{rate(one_port):,.0f}",
+        rate_dp=f"{rate(dp):,.0f}",
+        rate_mix=f"{rate(pp):,.0f}",
+        rate_pp=f"{rate('PP 8'):,.0f}",
+        first_tp=f"{first('TP 8'):.0f} ms",
+        first_dp=f"{first(dp):.0f} ms",
+        first_mix=f"{first(pp):.0f} ms",
+        first_pp=f"{first('PP 8'):.0f} ms",
+        sixty_four=f"{REQUESTS}",
+        two_k=f"{CHUNK:,}",
+        eight_k=f"{PROMPT:,}",
+        over_tp=f"{rate('PP 8') / rate('TP 8'):.1f}",
+        over_port=f"{rate('PP 8') / rate(one_port):.1f}",
+        reduce_all=f"{1e3 * reduce['TP 8'](CHUNK):.2f} ms",
+        reduce_one=f"{1e3 * reduce[one_port](CHUNK):.2f} ms",
+        reduce_few=f"{1e6 * reduce['TP 8'](REQUESTS):.0f} µs",
+        weights_dp=(weights_dp, "byte"),
+        weights_tp=(weights_tp, "byte"),
+        hold_dp=f"{round(8 * cache_dp / kv_token, -3):,.0f}",
+        hold_tp=f"{round(8 * cache_tp / kv_token, -3):,.0f}",
+        calls=f"{2 * MODEL.n_layers}",
+        ib_latency=f"{1e6 * float(port['link_latency']):.1f} µs",
+        link_share=f"{float(port['eff_link']):.0%}",
+        flat=f"{(8 - 1) / 8 * 2:.2f}",
     )
