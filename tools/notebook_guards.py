@@ -36,6 +36,7 @@ TOP = {
     "llmserve_lab",
     "llmserve_lab.cluster",
     "llmserve_lab.engine",
+    "llmserve_lab.paged_cache",
     "llmserve_lab.running_example",
     "llmserve_lab.transformer",
     "llmserve_lab.validation",

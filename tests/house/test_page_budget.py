@@ -26,6 +26,7 @@ TAUGHT = (
     "roofline",
     "speculative_decoding",
     "tensor_parallel",
+    "kv_memory",
     "varlen_batching",
 )
 FORMULA = {"data": {"text/html": ['<div class="formula" id="eq-intensity">…</div>']}}

@@ -12,8 +12,11 @@ import pytest
 from llmserve_lab.afd.experiments.random_settings import compare, off_by
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS, DRAFT_CURVES
 from llmserve_lab.engine import Acceptance, Chunked
-from llmserve_lab.how_wrong import drafts, exercise, folds
-from llmserve_lab.how_wrong.cache_blocks import predicted, reserve, room
+from llmserve_lab.how_wrong import (
+    drafts,
+    exercise,
+    folds,
+)
 from llmserve_lab.how_wrong.page import (
     charts,
     controls,
@@ -31,6 +34,7 @@ from llmserve_lab.validation import (
     band,
     dense_rows,
 )
+from llmserve_lab.validation.cache_blocks import predicted, reserve, room
 from llmserve_lab.validation.protocol import protocol_of
 from tests.benches import answered
 
@@ -213,7 +217,10 @@ def test_the_corrected_rule_beats_the_printed_one_on_bundles_drawn_anew() -> Non
     said = [
         row for row in other_tables.elsewhere().rows if str(row[0]).startswith("AFD")
     ]
-    assert [row[3] for row in said] == ["2.40 %", "0.09 %"]
+    assert [row[3] for row in said] == [
+        "2.40\N{NO-BREAK SPACE}%",
+        "0.09\N{NO-BREAK SPACE}%",
+    ]
 
 
 def test_a_missing_slot_shows_in_the_first_token() -> None:

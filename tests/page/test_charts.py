@@ -80,6 +80,7 @@ SERIES = {
     "MHA (Llama-2-7B)": "blue",
     "GQA (Llama-3-70B)": "vermillion",
     "MLA (DeepSeek-V3)": "green",
+    "requests that fit": "green",
 }
 
 

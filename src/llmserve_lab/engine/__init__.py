@@ -14,6 +14,7 @@ from llmserve_lab.engine.metrics.iteration_record import (
 )
 from llmserve_lab.engine.metrics.report import Report
 from llmserve_lab.engine.pool import Disaggregated, Pool
+from llmserve_lab.engine.routing import LeastLoaded, PrefixAware, Routing
 from llmserve_lab.engine.scheduler.order import (
     Fcfs,
     Order,
@@ -51,15 +52,18 @@ __all__ = [
     "IterationLoad",
     "IterationLog",
     "IterationRecord",
+    "LeastLoaded",
     "Order",
     "Plan",
     "Policy",
     "Pool",
+    "PrefixAware",
     "PrefixCache",
     "Priority",
     "Report",
     "Request",
     "RequestEvent",
+    "Routing",
     "ScheduledTokens",
     "ShortestPromptFirst",
     "Speculation",

@@ -153,8 +153,8 @@ def execute(
         draft=draft,
     )
     for replica in system.replicas:
-        if replica.prefix_cache is not None:
-            raise ValueError("deployment must not share prefixes, got a PrefixCache")
+        if replica.prefix_cache is not None or replica.memory is not None:
+            raise ValueError("deployment must not share prefixes, got one that does")
         replica.perform = runner.perform
         if replica.speculation is not None:
             if draft is None:

@@ -8,6 +8,7 @@ from math import inf
 
 from llmserve_lab.catalog import Link
 from llmserve_lab.checks import at_least, of_type, positive, whole
+from llmserve_lab.engine.routing import LEAST_LOADED, Routing
 from llmserve_lab.engine.scheduler.policies import Policy
 from llmserve_lab.engine.scheduler.prefix_cache import PrefixCache
 from llmserve_lab.engine.speculation import Speculation
@@ -20,9 +21,10 @@ MOST_REPLICAS = 4096  # each is an engine of its own
 class Pool:
     """Replicas of one model, each with a KV cache of ``kv_blocks`` blocks.
 
-    A request goes to the replica that has the fewest (least-loaded routing). Without
-    ``kv_blocks``, the cache is what the weights leave of the memory. All replicas share
-    one ``prefix_cache``.
+    ``routing`` says to which replica a request goes. Without ``kv_blocks``, the cache
+    is what the weights leave of the memory. With ``prefix_caching``, each replica finds
+    in its own blocks what it has computed of a prompt before, and they are evicted when
+    blocks are short; a ``prefix_cache`` instead lies apart, and all replicas share it.
 
     Preemption is by recomputation, the only way that vLLM has kept. With
     ``swap_bytes_per_s``, the rate at which a replica copies to the host's memory and
@@ -44,17 +46,27 @@ class Pool:
     prefix_cache: PrefixCache | None = None
     swap_bytes_per_s: float | None = None
     speculation: Speculation | None = None
+    prefix_caching: bool = False
+    routing: Routing = LEAST_LOADED
 
     def __post_init__(self) -> None:
         of_type(IterationCost, cost=self.cost)
         of_type(Policy, policy=self.policy)
         of_type(PrefixCache | None, prefix_cache=self.prefix_cache)
+        of_type(Routing, routing=self.routing)
+        of_type(bool, prefix_caching=self.prefix_caching)
+        if self.prefix_caching and self.prefix_cache is not None:
+            raise ValueError(
+                "prefix_cache must be None with prefix_caching, which finds prompts in "
+                f"the blocks themselves, got {self.prefix_cache}"
+            )
         whole(of="replica", most=MOST_REPLICAS, replicas=self.replicas)
         whole(block_tokens=self.block_tokens)
         if self.swap_bytes_per_s is not None:
             positive("swap_bytes_per_s", self.swap_bytes_per_s)
             positive("kv_bytes_per_token", self.cost.kv_bytes_per_token)
-        if self.policy.static_batch and self.prefix_cache is not None:
+        shares = self.prefix_caching or self.prefix_cache is not None
+        if self.policy.static_batch and shares:
             raise ValueError(
                 "policy must schedule iteration by iteration to reuse prefixes, got "
                 f"{self.policy}"

@@ -16,6 +16,7 @@ from llmserve_lab.engine.metrics.events import EventLog
 from llmserve_lab.engine.metrics.iteration_record import ScheduledTokens
 from llmserve_lab.engine.metrics.tbt_histogram import TbtHistogram
 from llmserve_lab.engine.pool import Pool
+from llmserve_lab.engine.scheduler.paged_memory import PagedMemory
 from llmserve_lab.engine.scheduler.policies import Plan
 from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
 from llmserve_lab.engine.scheduler.sequence import Sequence
@@ -44,7 +45,7 @@ class Replica(BatchState):
         leap: bool = True,
         log: bool = False,
     ) -> None:
-        self.policy = pool.policy
+        self.policy, self.routing = pool.policy, pool.routing
         super().__init__(
             pool.cost,
             pool.num_blocks,
@@ -55,12 +56,15 @@ class Replica(BatchState):
             swap_token_s=pool.swap_token_s,
             gaps=gaps,
             prefix_cache=prefix_cache,
+            memory=(
+                PagedMemory(pool.num_blocks, pool.block_tokens)
+                if pool.prefix_caching
+                else None
+            ),
             events=EventLog(*where) if log else None,
         )
         self.kv_transfer, self.leap = kv_transfer, leap
         self.speculation = pool.speculation
-        if pool.speculation is not None:
-            self.decode_rows = pool.speculation.rows
         self.counters = ReplicaCounters(pool.num_blocks, where=where, log=log)
         self.num_requests = 0  # sent here and not yet done with
         self.leaving: list[Sequence] = []
@@ -71,7 +75,7 @@ class Replica(BatchState):
         # Drafts kept by a request after so many tokens: a draw, unless they are run.
         self.keep: Callable[[int, int], int] | None = None
         if pool.speculation is not None:
-            self.keep = pool.speculation.kept
+            self.decode_rows, self.keep = pool.speculation.rows, pool.speculation.kept
         self._cached = self._growth = 0  # as the present span began
 
     def submit(self, sequence: Sequence, now_s: float) -> None:
@@ -108,7 +112,7 @@ class Replica(BatchState):
 
     def give_back(self, sequence: Sequence, now_s: float) -> None:
         """Free the blocks of a request whose KV has arrived in the decode pool."""
-        self.free_blocks += self.held_by(sequence)
+        self._return_blocks(sequence, self.held_by(sequence))
         if self.events is not None:
             self.events.add(now_s, "freed", sequence.request.id)
         self.wake(now_s)
@@ -167,9 +171,8 @@ class Replica(BatchState):
         idle = IterationLoad(0, 0, 0)
         decodes = super().decode_load() if self.decoding else idle
         prompts = idle
-        for sequence, rows in plan.chunks:
-            chunk = IterationLoad.of(chunk=rows, context=sequence.cached)
-            prompts = prompts.plus(chunk)
+        for each, rows in plan.chunks:
+            prompts = prompts.plus(IterationLoad.of(chunk=rows, context=each.cached))
         return speculation.span(self.cost, decodes, prompts, self.end_s)
 
     def _count(self, plan: Plan) -> int:
@@ -189,10 +192,7 @@ class Replica(BatchState):
         if self.perform is not None:
             self.perform(self)
         run, self.run = self.run, None
-        if self.plan.waits:
-            self.waited += run.count
-        else:
-            self.waited = 0
+        self.waited = self.waited + run.count if self.plan.waits else 0
         if self.decoding:
             self.grow(self.decode_batch.blocks_for(run.count - 1))
         used_blocks = self.num_blocks - self.free_blocks
@@ -212,15 +212,11 @@ class Replica(BatchState):
     def scheduled(self) -> list[ScheduledTokens]:
         """Rows of each request in this iteration, after how many in cache."""
         decodes = self.decode_batch.contexts() if self.decoding else []
+        rows = [(each, self.decode_rows, cached) for each, cached in decodes]
+        rows += [(each, number, each.cached) for each, number in self.plan.chunks]
         return [
-            *(
-                ScheduledTokens(each.request.id, self.decode_rows, cached)
-                for each, cached in decodes
-            ),
-            *(
-                ScheduledTokens(each.request.id, rows, each.cached)
-                for each, rows in self.plan.chunks
-            ),
+            ScheduledTokens(each.request.id, number, cached)
+            for each, number, cached in rows
         ]
 
     def _progress(self) -> Progress:
@@ -272,6 +268,8 @@ class Replica(BatchState):
             self.note("first_token", sequence)
         if self.prefix_cache is not None:
             self.prefix_cache.keep(sequence.request)
+        if self.memory is not None and sequence.request.prefix and not again:
+            self.memory.keep(sequence)
         if sequence.left == 0:
             return [sequence]
         if self.kv_transfer is not None:
@@ -294,7 +292,7 @@ class Replica(BatchState):
                 return []
             answered, self.done = self.done, []
         for sequence in answered:
-            self.free_blocks += self.held_by(sequence)
+            self._return_blocks(sequence, self.held_by(sequence))
             self.note("freed", sequence)
         self.num_requests -= len(answered)
         return answered

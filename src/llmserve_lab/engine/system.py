@@ -24,7 +24,6 @@ from llmserve_lab.engine.timing.time_tolerance import earliest, latest
 
 StopCondition = Callable[[float], bool]
 BY_END = attrgetter("end_s")
-BY_REQUESTS = attrgetter("num_requests")
 
 
 class System:
@@ -119,10 +118,17 @@ class System:
         if self._sent and self._sent[0][0] <= now_s:
             _, _, sequence, sender = heappop(self._sent)
             sender.give_back(sequence, now_s)
-            min(self.back, key=BY_REQUESTS).submit(sequence, now_s)
+            self._choose(self.back, sequence).submit(sequence, now_s)
         else:
             sequence = Sequence(source.pop())
-            min(self.front, key=BY_REQUESTS).submit(sequence, now_s)
+            self._choose(self.front, sequence).submit(sequence, now_s)
+
+    @staticmethod
+    def _choose(replicas: list[Replica], sequence: Sequence) -> Replica:
+        """The replica that a request is sent to."""
+        if len(replicas) == 1:
+            return replicas[0]
+        return replicas[replicas[0].routing.choose(replicas, sequence.request)]
 
     def _commit(
         self, replica: Replica, source: ArrivalSource, record: RequestLog

@@ -11,6 +11,7 @@ from llmserve_lab.glossary import (
     fewer_bytes,
     kernels,
     machines,
+    memory,
     models,
     serving,
 )
@@ -24,7 +25,17 @@ def terms() -> tuple[Term, ...]:
     Raises:
         ValueError: a name stands for two things.
     """
-    rooms = (axes, drafts, errors, fewer_bytes, kernels, machines, models, serving)
+    rooms = (
+        axes,
+        drafts,
+        errors,
+        fewer_bytes,
+        kernels,
+        machines,
+        memory,
+        models,
+        serving,
+    )
     found = tuple(term for room in rooms for term in room.TERMS)
     names = [name for term in found for name in term.names]
     if twice := sorted({name for name in names if names.count(name) > 1}):

@@ -132,28 +132,6 @@ TERMS = (
         ),
     ),
     Term(
-        "paged attention",
-        "The cache lies in small blocks anywhere in memory, listed in a table a "
-        "request.",
-        "continuous_batching",
-        (
-            "PagedAttention",
-            "block table",
-            "KV blocks",
-        ),
-    ),
-    Term(
-        "prefix caching",
-        "Keeping the cache of the beginning of a prompt for other requests that "
-        "begin alike.",
-        "disaggregation",
-        (
-            "prefix sharing",
-            "prompt caching",
-            "RadixAttention",
-        ),
-    ),
-    Term(
         "preemption",
         "Taking a running request out of the batch because memory is full; its "
         "cache is dropped or moved.",

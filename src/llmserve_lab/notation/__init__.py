@@ -22,6 +22,7 @@ from llmserve_lab.notation.varlen import *
 from llmserve_lab.notation.flash_attention import *
 from llmserve_lab.notation.afd import *
 from llmserve_lab.notation.continuous_batching import *
+from llmserve_lab.notation.kv_memory import *
 from llmserve_lab.notation.disaggregation import *
 from llmserve_lab.notation.moe import *
 from llmserve_lab.notation.deepseek import *

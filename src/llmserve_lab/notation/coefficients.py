@@ -64,6 +64,7 @@ matrix_entry = Coefficient(
 one_draft = Coefficient(
     "1", "request/token", "each token drafted is one draft", value=1.0
 )
+one_token = Coefficient("1", "token", "a block that is taken holds a token", value=1.0)
 four_rows = Coefficient(
     "4", "request/token", "query, key and value read, output written", value=4.0
 )

@@ -31,6 +31,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "flash_attention": ("flash_attention",),
         "varlen_batching": ("varlen",),
         "continuous_batching": ("continuous_batching",),
+        "kv_memory": ("kv_memory",),
         "speculative_decoding": ("speculative",),
         "quantization": ("quantization",),
         "tensor_parallel": ("cluster", "tensor_parallel"),
@@ -241,16 +242,22 @@ def _formula(f: Formula) -> str:
 
 @dataclass(frozen=True, repr=False)
 class FilterBox:
-    """A box for searching what is listed below it; nothing where no script runs."""
+    """A box for searching what is listed below it; nothing where no script runs.
+
+    ``by`` are marks of the entries (``data-verdict``) among which one may be chosen.
+    """
 
     name: str
     what: str
+    by: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"A box that filters the {self.what} below."
 
     def _repr_html_(self) -> str:
         data = {"data_filter": self.name, "data_what": self.what}
+        if self.by:
+            data["data_by"] = " ".join(self.by)
         return tag("div", "", class_="filter", hidden=True, **data)
 
 

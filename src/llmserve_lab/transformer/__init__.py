@@ -22,6 +22,7 @@ from llmserve_lab.transformer.packing import (
     masked_attention,
     varlen_attention,
 )
+from llmserve_lab.transformer.paged import PagedKVStore
 from llmserve_lab.transformer.tiling import tile_reads, tiles, tiles_of
 from llmserve_lab.transformer.tiny import tiny_latent, tiny_moe, tiny_shape
 from llmserve_lab.transformer.trace import ShapeAt, ShapeTrace, Tracer, trace
@@ -38,6 +39,7 @@ __all__ = [
     "KVCache",
     "Meter",
     "Packing",
+    "PagedKVStore",
     "Partial",
     "RunningSoftmax",
     "ShapeAt",

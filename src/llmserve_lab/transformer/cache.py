@@ -39,12 +39,17 @@ class KVCache:
 
     def __init__(self, shape: ModelShape, *, capacity_tokens: int) -> None:
         whole(of="token", most=MOST_TOKENS, capacity_tokens=capacity_tokens)
-        self.capacity_tokens = capacity_tokens
+        self._capacity = capacity_tokens
         self.n_layers = shape.n_layers
         self.length = 0
         self.parts = cache_parts(shape)
         room = (shape.n_layers, capacity_tokens)
         self._held = {part: np.zeros((*room, *one)) for part, one in self.parts.items()}
+
+    @property
+    def capacity_tokens(self) -> int:
+        """Tokens that it has room for."""
+        return self._capacity
 
     @property
     def num_bytes(self) -> int:
@@ -98,8 +103,11 @@ class KVCache:
                 f"layers must be {self.n_layers} times {wanted}, got {found}"
             )
         self.check_room(num_tokens)
-        new = slice(self.length, self.length + num_tokens)
+        self._write(layers, slice(self.length, self.length + num_tokens))
+        self.length += num_tokens
+
+    def _write(self, layers: Sequence[Entries], new: slice) -> None:
+        """Put the entries of the tokens ``new`` into their places."""
         for layer, entries in enumerate(layers):
             for part, array in entries.items():
                 self._held[part][layer, new] = array
-        self.length += num_tokens

@@ -102,6 +102,10 @@ BLOCK_COUNTS: tuple[BlockCount, ...] = (
     ),
 )
 
+# Llama-4 Scout with FP8 weights on two H100s: a count that the book does not explain.
+SCOUT_BLOCKS = _blocks(8253, note="weights in FP8, two H100s, utilisation 0.9")
+SCOUT_GPUS, SCOUT_WEIGHT_BYTES = 2, 1.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class DraftCurve:

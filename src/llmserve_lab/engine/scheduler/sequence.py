@@ -32,6 +32,7 @@ class Sequence:
         "scheduled_s",
         "sent_s",
         "swapped",
+        "table",
         "transfer_s",
         "worst_gap_s",
     )
@@ -49,6 +50,8 @@ class Sequence:
         self.preemptions = 0
         self.dropped = 0  # tokens whose KV the last preemption threw away
         self.swapped = False  # whether its KV is in the host's memory
+        # Blocks that others may share, and its own, where they are really taken.
+        self.table: tuple[list[int], list[int]] = ([], [])
         self.scheduled_s = nan
         self.first_token_s = nan
         self.last_token_s = nan

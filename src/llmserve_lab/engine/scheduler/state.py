@@ -15,7 +15,9 @@ from math import inf
 from llmserve_lab.engine.metrics.events import EventKind, EventLog
 from llmserve_lab.engine.metrics.tbt_histogram import TbtHistogram
 from llmserve_lab.engine.scheduler.decode_batch import DecodeBatch
+from llmserve_lab.engine.scheduler.paged_memory import PagedMemory
 from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
+from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.engine.scheduler.sequence import Sequence
 from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
 
@@ -41,6 +43,7 @@ class BatchState:
         swap_token_s: float | None = None,
         gaps: TbtHistogram | None = None,
         prefix_cache: CachedPrefixes | None = None,
+        memory: PagedMemory | None = None,
         events: EventLog | None = None,
     ) -> None:
         self.cost = cost
@@ -51,6 +54,7 @@ class BatchState:
         self.gaps = TbtHistogram() if gaps is None else gaps
         self.prefix_cache, self.events = prefix_cache, events
         self.decode_rows = 1  # rows of each decode; with drafts to verify, more
+        self.memory = memory  # None: blocks are counted, and none is shared
         self.waiting: deque[Sequence] = deque()
         self.prefilling: list[Sequence] = []
         self.decode_batch = DecodeBatch(block_tokens, self.gaps)
@@ -99,6 +103,11 @@ class BatchState:
 
     def blocks_to_admit(self, sequence: Sequence) -> int:
         """KV blocks that must be free for a waiting request to be admitted."""
+        blocks = self._blocks_of_table(sequence)
+        return self.memory.missing(sequence, blocks) if self.memory else blocks
+
+    def _blocks_of_table(self, sequence: Sequence) -> int:
+        """KV blocks that a request holds once admitted, those shared included."""
         output = sequence.left - 1 if self.reserve_output else 0
         return self.blocks(sequence.known + output)
 
@@ -114,8 +123,10 @@ class BatchState:
         sequence = self._choose_next(self) if self.waiting else None
         if sequence is None:
             return None
-        blocks = self.blocks_to_admit(sequence)
-        if blocks > self.free_blocks:
+        needed = blocks = self._blocks_of_table(sequence)
+        if self.memory is not None and sequence.request.prefix:
+            needed = self.memory.missing(sequence, blocks)
+        if needed > self.free_blocks:
             return None
         self._take(sequence)
         self._enter(sequence, blocks)
@@ -157,7 +168,7 @@ class BatchState:
             raise ValueError(f"next must be one that waits, got {sequence!r}")
 
     def _enter(self, sequence: Sequence, blocks: int) -> None:
-        self.free_blocks -= blocks
+        found = self._take_blocks(sequence, blocks)
         sequence.reserved = blocks if self.reserve_output else 0
         self._admissions += 1
         sequence.number = self._admissions
@@ -166,8 +177,10 @@ class BatchState:
         if sequence.swapped:
             sequence.swapped = False
             self._copy(sequence.cached)
-        elif self.prefix_cache is not None and not sequence.cached:
-            sequence.cached = self.prefix_cache.match(sequence.request)
+        elif self._shares and not sequence.cached:
+            if self.prefix_cache is not None:
+                found = self.prefix_cache.match(sequence.request)
+            sequence.cached = found
             if sequence.preemptions:
                 spared = min(sequence.cached, sequence.dropped)
                 self.recomputed_tokens -= spared
@@ -176,14 +189,46 @@ class BatchState:
         self.prefilling.append(sequence)
         self.note("admitted", sequence)
 
+    @property
+    def _shares(self) -> bool:
+        """Whether a prompt may find a part of itself computed."""
+        return self.prefix_cache is not None or self.memory is not None
+
+    def _take_blocks(self, sequence: Sequence, blocks: int) -> int:
+        """Take the blocks of a table; return the tokens that are computed in them."""
+        if self.memory is None:
+            self.free_blocks -= blocks
+            return 0
+        found = self.memory.enter(sequence, blocks)
+        self.free_blocks -= blocks
+        if found:
+            self.free_blocks = self.memory.free_blocks
+        return found
+
+    def _return_blocks(self, sequence: Sequence, blocks: int) -> None:
+        """Give back all blocks that a request holds."""
+        if self.memory is None:
+            self.free_blocks += blocks
+        else:
+            self.free_blocks += self.memory.leave(sequence, blocks)
+
+    def known_tokens(self, request: Request) -> int:
+        """Leading tokens of the prompt whose KV entries are still here."""
+        if self.memory is None:
+            return 0
+        return len(self.memory.find(request)) * self.block_tokens
+
     def held_by(self, sequence: Sequence) -> int:
         """KV blocks held while decoding (the newest token has no KV entry yet)."""
         return sequence.reserved or self.blocks(sequence.cached)
 
     def grow(self, blocks: int) -> None:
         """Take blocks that new tokens need, even if a preemption must follow."""
-        if not self.reserve_output:
-            self.free_blocks -= blocks
+        if self.reserve_output or not blocks:
+            return
+        self.free_blocks -= blocks
+        if self.memory is not None:
+            self.memory.owed += blocks
 
     def preempt(self) -> None:
         """Preempt the victim: its blocks are free; its KV is swapped out or dropped."""
@@ -192,7 +237,7 @@ class BatchState:
             self.prefilling.remove(sequence)
         else:
             self.decode_batch.remove(sequence)
-        self.free_blocks += self.blocks(sequence.known)
+        self._return_blocks(sequence, self.blocks(sequence.known))
         self.preemptions += 1
         sequence.preemptions += 1
         if self.swap_token_s is None:

@@ -1,0 +1,1 @@
+"""Memory for keys and values: what fits, blocks, sharing, preemption, routing."""

@@ -1,0 +1,143 @@
+"""Six requests in twelve blocks: the allocator run, and what it did at each step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from llmserve_lab.paged_cache import BlockEvent, PagedAllocator
+
+BLOCKS, SIZE = 12, 4
+SYSTEM = (7, 1, 8, 2, 8, 1, 8, 2)  # a system prompt of two blocks
+A_PROMPT = (*SYSTEM, 4, 5)
+B_PROMPT = (*SYSTEM, 9, 0, 4)
+D_PROMPT = A_PROMPT
+LONG = tuple(range(50, 72))  # six blocks
+F_PROMPT = (*SYSTEM, 3)
+
+
+@dataclass(frozen=True)
+class MemoryStep:
+    """State of the memory after a step, and the events of the step."""
+
+    said: str
+    events: tuple[BlockEvent, ...]
+    tables: dict[str, tuple[int, ...]]
+    kept: tuple[int, ...]
+    free: int
+    copies: int
+    evictions: int
+
+
+def _admit(request: str, text: tuple[int, ...], salt: str = "") -> Callable[..., None]:
+    def step(paged: PagedAllocator) -> None:
+        paged.admit(request, text, salt=salt)
+        paged.computed(request, len(text))
+
+    return step
+
+
+def _append(request: str, *tokens: int) -> Callable[..., None]:
+    def step(paged: PagedAllocator) -> None:
+        for token in tokens:
+            paged.append(request, token)
+            paged.computed(request, len(paged.tokens(request)))
+
+    return step
+
+
+def _free(*requests: str) -> Callable[..., None]:
+    def step(paged: PagedAllocator) -> None:
+        for request in requests:
+            paged.free(request)
+
+    return step
+
+
+STEPS: tuple[tuple[str, Callable[..., None]], ...] = (
+    (
+        "Request A arrives with a prompt of 10 tokens. It takes three blocks of four; "
+        "the last one is half empty.",
+        _admit("A", A_PROMPT),
+    ),
+    (
+        "A writes three tokens. Two fill its last block, the third needs a new one.",
+        _append("A", 3, 3, 6),
+    ),
+    (
+        "Request B begins with the same eight tokens. Their two blocks are found by "
+        "hash and shared; only the rest of B takes a block.",
+        _admit("B", B_PROMPT),
+    ),
+    (
+        "The user of A wants a second answer: C is forked. It shares all four blocks "
+        "of A, and nothing is copied yet.",
+        lambda paged: paged.fork("A", "C"),
+    ),
+    (
+        "C writes a token into the last block, which A uses, too. So C copies it first "
+        "(copy-on-write) and writes into its copy.",
+        _append("C", 5),
+    ),
+    (
+        "A writes its next token, now into a block of its own. The tables of A and C "
+        "differ in their last entry.",
+        _append("A", 2),
+    ),
+    (
+        "A and C are done. The two blocks that B uses stay; three are free. One of "
+        "them is full: it keeps its contents, as long as nothing needs the room.",
+        _free("A", "C"),
+    ),
+    (
+        "D has the prompt of A, but comes from another tenant with a salt of its own. "
+        "Its hashes differ, so it finds nothing and takes three blocks.",
+        _admit("D", D_PROMPT, "tenant 2"),
+    ),
+    (
+        "Request E needs six blocks, all that are free. Blank ones go first; then the "
+        "block whose contents had been kept is evicted and written over.",
+        _admit("E", LONG),
+    ),
+    (
+        "B and D are done. Their full blocks are free, but keep their contents.",
+        _free("B", "D"),
+    ),
+    (
+        "Request F begins as A and B did. Both blocks are still there, so F shares "
+        "them, although no other request uses them now.",
+        _admit("F", F_PROMPT),
+    ),
+)
+
+
+@cache
+def moments() -> tuple[MemoryStep, ...]:
+    """The run, step by step; what is said of it is not checked here but in a test."""
+    paged, found = PagedAllocator(BLOCKS, SIZE, log=True), []
+    log = paged.pool.events
+    assert log is not None
+    copies = 0
+    for said, step in STEPS:
+        before = len(log)
+        step(paged)
+        events = tuple(log[before:])
+        copies += sum(event.kind == "copied" for event in events)
+        found.append(_moment(paged, said, events, copies))
+    return tuple(found)
+
+
+def _moment(
+    paged: PagedAllocator, said: str, events: tuple[BlockEvent, ...], copies: int
+) -> MemoryStep:
+    pool = paged.pool
+    return MemoryStep(
+        said=said,
+        events=events,
+        tables={str(each): paged.table(each) for each in paged.requests},
+        kept=pool.kept_blocks(),
+        free=pool.num_free,
+        copies=copies,
+        evictions=pool.evictions,
+    )

@@ -1,0 +1,100 @@
+"""What a reader can choose: a model, a GPU, how many of them, and the bits.
+
+A combination in which no block of cache fits beside the weights does not exist.
+"""
+
+from __future__ import annotations
+
+from llmserve_lab.catalog import ACCELERATORS, PRECISIONS
+from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
+from llmserve_lab.catalog.records.accelerator import Accelerator
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.catalog.records.cache_layers import CacheLayers
+from llmserve_lab.kv_memory.machine import BLOCK, MEMORY_SHARE, beside_bytes
+from llmserve_lab.page.live.controls import Choice, Lookup
+from llmserve_lab.running_example import MODEL
+
+FORMATS = ("bf16", "fp8")
+GROUPS = (1, 2, 4, 8)
+SHOWN = (
+    MODEL, "llama-3.1-70b", "llama-3.1-405b", "qwen3-32b", "gpt-oss-120b",
+    "llama-4-scout", "deepseek-v3",
+)  # fmt: skip
+LAYERS = tuple(CACHE_LAYERS[key] for key in SHOWN)
+DEVICES = tuple(
+    ACCELERATORS[key]
+    for key in ("h100-sxm", "h200-sxm", "b200-sxm", "a100-80-sxm", "mi300x", "l40s")
+)
+
+
+def copies(layers: CacheLayers, group: int) -> float:
+    """How often each key and value is stored in a tensor-parallel group.
+
+    No cut falls inside a head, so more GPUs than key–value heads store some twice; the
+    latent of MLA is not cut at all.
+    """
+    assert layers.shape is not None
+    spec = layers.shape.attention
+    heads = spec.n_kv_heads if isinstance(spec, GroupedQueryAttention) else 1
+    return max(1.0, group / heads)
+
+
+def cache_bytes(
+    layers: CacheLayers, device: Accelerator, group: int, precision: str
+) -> float | None:
+    """Memory for the cache of a group; None where no block fits."""
+    assert layers.shape is not None
+    weights = layers.shape.weight_bytes(PRECISIONS[precision].bytes_weight)
+    allowed = float(MEMORY_SHARE) * float(device.usable_bytes)
+    left = group * (allowed - float(beside_bytes())) - weights
+    block = BLOCK * layers.naive_token_bytes() * copies(layers, group)
+    return left if left >= block else None
+
+
+def choices() -> tuple[Choice | Lookup, ...]:
+    """Model, GPU, their number and the bits of the weights; the cache has 16 bits."""
+    room = tuple(
+        tuple(
+            tuple(
+                tuple(cache_bytes(one, device, group, each) for each in FORMATS)
+                for group in GROUPS
+            )
+            for device in DEVICES
+        )
+        for one in LAYERS
+    )
+    both = ("model", "group")
+    return (
+        Choice(
+            "model",
+            "Model",
+            tuple(one.name for one in LAYERS),
+            LAYERS[0].name,
+            {
+                "most_context": tuple(_longest(one) for one in LAYERS),
+                "too_long": tuple(_longest(one) + 1 for one in LAYERS),
+            },
+        ),
+        Choice("gpu", "GPU", tuple(d.name for d in DEVICES), DEVICES[0].name),
+        Choice("group", "GPUs", tuple(map(str, GROUPS)), "1"),
+        Choice("bits", "Weights", tuple(p.upper() for p in FORMATS), "BF16"),
+        Lookup("cache_bytes", ("model", "gpu", "group", "bits"), room, "byte"),
+        Lookup("full_token_bytes", both, _each("full_token_bytes"), "byte/token"),
+        Lookup("window_token_bytes", both, _each("window_token_bytes"), "byte/token"),
+        Lookup("state_bytes", both, _each("state_bytes"), "byte/request"),
+        Lookup("window", ("model",), tuple(float(one.window or 1) for one in LAYERS)),
+    )
+
+
+def _longest(layers: CacheLayers) -> float:
+    assert layers.shape is not None
+    assert layers.shape.max_context is not None
+    return float(layers.shape.max_context)
+
+
+def _each(name: str) -> tuple[tuple[float, ...], ...]:
+    """Bytes of each model, by the number of GPUs, copies counted."""
+    return tuple(
+        tuple(getattr(one, name)() * copies(one, group) for group in GROUPS)
+        for one in LAYERS
+    )

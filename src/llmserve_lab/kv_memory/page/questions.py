@@ -1,0 +1,228 @@
+"""What to guess before reading about the cache's memory, and to work out after."""
+
+from __future__ import annotations
+
+from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
+from llmserve_lab.formula.text import si
+from llmserve_lab.kv_memory import formulas as f
+from llmserve_lab.kv_memory.machine import BLOCK, num_blocks, room
+from llmserve_lab.kv_memory.serving import REPLICAS, routed
+from llmserve_lab.kv_memory.waste import SERVICES, wasted
+from llmserve_lab.page.question.question import Hint, Question
+from llmserve_lab.running_example import ANSWER, PROMPT, cost, model
+
+SAMPLES = 4  # answers to one prompt
+LLAMA_70B, GEMMA = CACHE_LAYERS["llama-3.1-70b"], CACHE_LAYERS["gemma-3-27b"]
+FAR = 32_768  # tokens
+KIB, GIB = 1024.0, float(1 << 30)
+SHARES = ("about 30 %", "about 60 %", "about 90 %")
+SHARED = {
+    "num_samples": float(SAMPLES),
+    "prompt_len": float(PROMPT - PROMPT % BLOCK),
+    "new_tokens": float(ANSWER - ANSWER % BLOCK),
+}
+EASY = {
+    "num_samples": float(SAMPLES),
+    "prompt_len": float(PROMPT),
+    "new_tokens": float(ANSWER),
+}
+
+
+def _foreseen() -> float:
+    found = wasted(SERVICES[0])
+    return found.share(found.powers)
+
+
+def _overstated() -> float:
+    return GEMMA.naive_token_bytes() * FAR / GEMMA.request_bytes(FAR)
+
+
+def _tokens() -> float:
+    return float(num_blocks() * BLOCK)
+
+
+predict_waste = Question(
+    name="kv-memory.predict-waste",
+    kind="predict",
+    prompt=(
+        "Suppose a server could foresee how long each request will be at its end, and "
+        "reserved the next power of two of that from the start. Requests are those of "
+        "a real chat service. At a random moment while answers are written, what share "
+        "of the reserved memory holds a token?"
+    ),
+    choices=SHARES,
+    answer=lambda: float(_foreseen() > 0.45) + float(_foreseen() > 0.75),
+    why=lambda: (
+        f"It is {_foreseen():.0%}. Rounding up to a power of two wastes about a "
+        "quarter, and the part of the answer that is not yet written wastes the rest."
+    ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "Rounding up to a power of two can at most double a length, and most of a "
+            "request is its prompt.",
+        ),
+        Hint(lambda: 2.0, "Rounding up alone wastes about a quarter."),
+    ),
+)
+predict_routing = Question(
+    name="kv-memory.predict-routing",
+    kind="predict",
+    prompt=(
+        f"A hundred and twenty assistants share {REPLICAS} replicas; each assistant "
+        "sends the same long system prompt with every question. Requests go to the "
+        "replica with the fewest requests. What happens to the share of prompt tokens "
+        "found in a cache if they go to the replica that knows the prompt instead?"
+    ),
+    choices=("it stays about the same", "it nearly doubles", "it grows tenfold"),
+    answer=lambda: float(
+        sum(
+            routed("prefix-aware").hit_share > factor * routed("least loaded").hit_share
+            for factor in (1.3, 5.0)
+        )
+    ),
+    why=lambda: (
+        f"From {routed('least loaded').hit_share:.0%} to "
+        f"{routed('prefix-aware').hit_share:.0%}: each prompt is computed on one "
+        "replica instead of on all four."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "Each replica has to compute a prompt before it knows it."),
+        Hint(lambda: 2.0, "Much is found already: assistants come back to a replica."),
+    ),
+)
+predict_window = Question(
+    name="kv-memory.predict-window",
+    kind="predict",
+    prompt=(
+        f"Gemma 3 27B has {GEMMA.layers} layers, of which {GEMMA.window_layers} keep "
+        f"the last {GEMMA.window:,} tokens only. A request has {FAR:,} tokens in "
+        "cache. By what factor is the cache overstated if every layer is counted as "
+        "keeping all of them?"
+    ),
+    choices=("about 1.2 times", "about 5 times", "about 30 times"),
+    answer=lambda: float(_overstated() > 2) + float(_overstated() > 12),
+    why=lambda: (
+        f"{_overstated():.1f} times: {GEMMA.full_layers} layers keep everything, and "
+        "they decide; the others keep a thirty-second of it."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "Five of six layers keep a thirty-second of the text."),
+        Hint(lambda: 2.0, "Ten layers keep every token."),
+    ),
+)
+token_bytes = Question(
+    name="kv-memory.token-bytes",
+    prompt=(
+        "Llama-3.1-70B has 80 layers, each with 8 key–value heads 128 numbers wide, "
+        "in 16 bits. How many KiB does one token leave in the cache?"
+    ),
+    answer=lambda: LLAMA_70B.naive_token_bytes() / KIB,
+    rel_tol=0.01,
+    hints=(
+        Hint(
+            lambda: LLAMA_70B.naive_token_bytes() / KIB / 2,
+            "A key and a value: that is a factor of two.",
+        ),
+        Hint(
+            lambda: LLAMA_70B.naive_token_bytes() / KIB * 8,
+            "That counts the 64 query heads; only key–value heads are cached.",
+        ),
+    ),
+    why=lambda: (
+        "2 · 8 · 128 numbers of 2 bytes in 80 layers are "
+        f"{LLAMA_70B.naive_token_bytes():,.0f} bytes, or "
+        f"{LLAMA_70B.naive_token_bytes() / KIB:.0f} KiB."
+    ),
+)
+samples = Question(
+    name="kv-memory.samples",
+    prompt=(
+        f"A user asks for {SAMPLES} answers of {ANSWER} tokens to one prompt of "
+        f"{PROMPT:,} tokens. What share of the cache does sharing the prompt save, "
+        "beside copies for each answer (a number between 0 and 1)?"
+    ),
+    answer=lambda: f.SHARING_SHARE(**EASY),
+    rel_tol=0.02,
+    hints=(
+        Hint(
+            lambda: (SAMPLES - 1) / SAMPLES,
+            "That would be so if there were only prompts; the answers are not shared.",
+        ),
+        Hint(
+            lambda: PROMPT / (PROMPT + ANSWER),
+            "One copy of the prompt is needed in any case.",
+        ),
+    ),
+    why=lambda: (
+        f"Equation {f.SHARING_SHARE.link}: {SAMPLES - 1} of {SAMPLES} prompts are "
+        f"saved, of {SAMPLES} · {PROMPT + ANSWER:,} tokens: "
+        f"{float(f.SHARING_SHARE(**EASY)):.3f}."
+    ),
+)
+fits = Question(
+    name="kv-memory.fits",
+    prompt=(
+        f"One H100 has room for {_tokens():,.0f} tokens of Llama-3.1-8B. How many "
+        f"requests with {FAR:,} tokens in cache each run at once?"
+    ),
+    answer=lambda: float(_tokens() // FAR),
+    rel_tol=0.02,
+    hints=(
+        Hint(
+            lambda: num_blocks() / FAR,
+            "Those are blocks; each holds sixteen tokens.",
+        ),
+    ),
+    why=lambda: (
+        f"{_tokens():,.0f} / {FAR:,} = {_tokens() / FAR:.1f}, so "
+        f"{_tokens() // FAR:.0f} whole ones."
+    ),
+)
+window = Question(
+    name="kv-memory.window",
+    prompt=(
+        "Gemma 3 27B has 62 layers with 16 key–value heads 128 numbers wide, in 16 "
+        "bits. 52 of the layers keep the last 1,024 tokens only. How many GiB does a "
+        f"request of {FAR:,} tokens keep in the cache?"
+    ),
+    answer=lambda: GEMMA.request_bytes(FAR) / GIB,
+    rel_tol=0.02,
+    hints=(
+        Hint(
+            lambda: GEMMA.naive_token_bytes() * FAR / GIB,
+            "That is what it would be if all layers kept all tokens.",
+        ),
+        Hint(
+            lambda: GEMMA.full_token_bytes() * FAR / GIB,
+            "The layers with a window keep something, too.",
+        ),
+    ),
+    why=lambda: (
+        f"Ten layers keep all: {GEMMA.full_token_bytes() * FAR / GIB:.2f} GiB; 52 keep "
+        f"1,024 tokens: {GEMMA.window_token_bytes() * GEMMA.window / GIB:.2f} GiB. "
+        f"Together {si(GEMMA.request_bytes(FAR) / GIB, 'dimensionless', 3)} GiB."
+    ),
+)
+even = Question(
+    name="kv-memory.even",
+    prompt=(
+        f"{model().name} computes a row in {1e6 * cost().row_s:.2f} µs on the H100, as "
+        f"measured, and a token keeps {model().kv_bytes_per_token():,.0f} bytes. At "
+        "what bandwidth to the host's memory does copying a token's cache out and in "
+        "again take as long as computing it again?"
+    ),
+    answer=lambda: f.SWAP_BW.at(room()),
+    unit="byte/s",
+    rel_tol=0.03,
+    hints=(
+        Hint(
+            lambda: float(f.SWAP_BW.at(room())) / 2,
+            "The bytes travel twice: out and in.",
+        ),
+    ),
+    why=lambda: (
+        f"Equation {f.SWAP_BW.link}: {si(float(f.SWAP_BW.at(room())), 'byte/s', 3)} "
+        f"for {model().name}."
+    ),
+)

@@ -1,0 +1,147 @@
+"""Experiments in the engine: prompts shared, requests routed, requests preempted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from statistics import median
+
+import numpy as np
+
+from llmserve_lab.engine import (
+    Chunked,
+    LeastLoaded,
+    Pool,
+    PrefixAware,
+    Report,
+    Request,
+    Routing,
+    simulate,
+)
+from llmserve_lab.kv_memory.machine import BLOCK, num_blocks
+from llmserve_lab.running_example import cost
+from llmserve_lab.workloads import Geometric, poisson_requests
+
+BUDGET = 8192  # tokens of an iteration
+BUDGET_POLICY = Chunked(BUDGET)
+SLACK = 8  # requests that the replica with the prefix may have more than the least
+REPLICAS = 4
+ASSISTANTS, SYSTEM = 120, 6_000  # applications, each with a system prompt of its own
+QUESTION, ANSWER, RATE = 300, 200, 14.0  # mean tokens, and requests per second
+NUM_REQUESTS = 1_200
+ROUTINGS: dict[str, Routing] = {
+    "least loaded": LeastLoaded(),
+    "prefix-aware": PrefixAware(SLACK),
+}
+
+
+@dataclass(frozen=True)
+class Routed:
+    """One routing on the trace: prompt tokens found, time to first token, spread."""
+
+    hit_share: float
+    ttft_s: float
+    ttft_p90_s: float
+    preemptions: int
+
+
+@cache
+def trace(*, seed: int = 0, many: int = NUM_REQUESTS) -> tuple[Request, ...]:
+    """Requests of several assistants: a long system prompt, then a question."""
+    rng = np.random.default_rng(seed)
+    plain = poisson_requests(
+        rate_per_s=RATE,
+        prompt=Geometric(mean=QUESTION),
+        output=Geometric(mean=ANSWER),
+        num_requests=many,
+        seed=seed,
+    )
+    return tuple(_asked(each, int(rng.integers(ASSISTANTS))) for each in plain)
+
+
+def _asked(request: Request, assistant: int) -> Request:
+    """A question after the system prompt of an assistant, its blocks named."""
+    prompt_len = SYSTEM + request.prompt_len
+    shared, blocks = SYSTEM // BLOCK, -(-prompt_len // BLOCK)
+    own = -(request.id + 1) * 100_000
+    names = (
+        *(assistant * 100_000 + i for i in range(shared)),
+        *(own - i for i in range(blocks - shared)),
+    )
+    return replace(request, prompt_len=prompt_len, prefix=names)
+
+
+@cache
+def routed(name: str) -> Routed:
+    """The trace on several replicas under one routing.
+
+    Raises:
+        ValueError: there is no routing of this name.
+    """
+    if name not in ROUTINGS:
+        raise ValueError(f"name must be one of {', '.join(ROUTINGS)}, got {name!r}")
+    pool = Pool(
+        cost(),
+        BUDGET_POLICY,
+        REPLICAS,
+        kv_blocks=num_blocks(),
+        block_tokens=BLOCK,
+        prefix_caching=True,
+        routing=ROUTINGS[name],
+    )
+    return _summed(simulate(trace(), pool))
+
+
+def without_cache() -> Routed:
+    """The same with least-loaded routing, and no prompt found again."""
+    pool = Pool(
+        cost(), BUDGET_POLICY, REPLICAS, kv_blocks=num_blocks(), block_tokens=BLOCK
+    )
+    return _summed(simulate(trace(), pool))
+
+
+def _summed(report: Report) -> Routed:
+    prompts = sum(each.prompt_len for each in trace())
+    return Routed(
+        hit_share=float(report.hit_tokens.sum()) / prompts,
+        ttft_s=float(median(report.ttft_s)),
+        ttft_p90_s=float(np.quantile(report.ttft_s, 0.9)),
+        preemptions=int(report.preemptions.sum()),
+    )
+
+
+@dataclass(frozen=True)
+class Preempted:
+    """One way to preempt, on a load that outgrows the cache."""
+
+    preemptions: int
+    recomputed_tokens: int
+    end_s: float
+    ttft_s: float
+
+
+FULL_LOAD = 256  # requests at once, more than the blocks hold when answers have grown
+FEW_BLOCKS = 12_000
+
+
+@cache
+def preempted(host_bytes_per_s: float | None) -> Preempted:
+    """A burst of requests in too small a cache, by recomputation or by swapping."""
+    pool = Pool(
+        cost(),
+        BUDGET_POLICY,
+        kv_blocks=min(FEW_BLOCKS, num_blocks()),
+        block_tokens=BLOCK,
+        swap_bytes_per_s=host_bytes_per_s,
+    )
+    burst = [
+        Request(arrival_s=0.0, prompt_len=500, output_len=600, id=number)
+        for number in range(FULL_LOAD)
+    ]
+    report = simulate(burst, pool)
+    return Preempted(
+        preemptions=int(report.preemptions.sum()),
+        recomputed_tokens=int(report.recomputed_tokens),
+        end_s=float(np.max(report.finished_s)),
+        ttft_s=float(median(report.ttft_s)),
+    )

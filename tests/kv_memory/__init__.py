@@ -1,0 +1,1 @@
+"""Tests of the chapter on memory for keys and values."""

@@ -1,0 +1,54 @@
+"""What the step figure says of each step is what the allocator did in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from llmserve_lab.kv_memory.lifecycle import BLOCKS, moments
+from llmserve_lab.kv_memory.page.blocks import blocks_stepped
+
+# Kinds of events in each step, as its sentence tells them.
+TOLD: tuple[dict[str, int], ...] = (
+    {"taken": 3},
+    {"taken": 1},
+    {"shared": 2, "taken": 1},
+    {"shared": 4},
+    {"taken": 1, "copied": 1, "released": 1},
+    {},
+    {"freed": 3, "released": 5},
+    {"taken": 3},
+    {"taken": 6, "evicted": 1},
+    {"freed": 6},
+    {"shared": 2, "taken": 1},
+)
+
+
+def test_each_sentence_tells_what_happened() -> None:
+    found = [dict(Counter(e.kind for e in moment.events)) for moment in moments()]
+    assert found == [dict(told) for told in TOLD]
+
+
+def test_every_kind_of_event_is_shown_once_at_least() -> None:
+    kinds = {event.kind for moment in moments() for event in moment.events}
+    assert kinds == {"taken", "shared", "copied", "released", "freed", "evicted"}
+
+
+def test_blocks_are_used_kept_or_blank() -> None:
+    for moment in moments():
+        used = {block for table in moment.tables.values() for block in table}
+        assert len(used) + moment.free == BLOCKS
+        assert not used & set(moment.kept)
+
+
+def test_counters_and_frames_are_those_of_the_run() -> None:
+    figure = blocks_stepped()
+    (log,) = figure.logs.values()
+    shown = [frame.counters for frame in log.frames]
+    assert shown == [(m.free, m.copies, m.evictions) for m in moments()]
+    assert moments()[-1].copies == moments()[-1].evictions == 1
+
+
+def test_the_prompt_of_another_tenant_shares_nothing() -> None:
+    moment = next(m for m in moments() if "D" in m.tables)
+    others = {b for name, table in moment.tables.items() if name != "D" for b in table}
+    assert not others & set(moment.tables["D"])

@@ -1,0 +1,170 @@
+"""The five sentences that a reader keeps, each held in every state that is shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from statistics import mean
+
+import numpy as np
+import pytest
+
+from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
+from llmserve_lab.engine import LeastLoaded, Pool, PrefixAware, simulate
+from llmserve_lab.kv_memory import formulas as f
+from llmserve_lab.kv_memory import machine, serving
+from llmserve_lab.kv_memory.page import figures, stills
+from llmserve_lab.kv_memory.page.controls import (
+    DEVICES,
+    GROUPS,
+    LAYERS,
+    cache_bytes,
+)
+from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, allocated, wasted
+from llmserve_lab.paged_cache import PagedAllocator
+from llmserve_lab.running_example import cost, model
+from llmserve_lab.transformer import KVCache, PagedKVStore, tiny_shape
+from llmserve_lab.validation.cache_blocks import predicted
+
+
+def test_a_token_takes_what_a_cache_of_the_shape_takes() -> None:
+    assert model().kv_bytes_per_token() == 128 * 1024
+    tiny = tiny_shape()
+    ratio = model().kv_elements_per_token / tiny.kv_elements_per_token
+    one_token = KVCache(tiny, capacity_tokens=1).capacity_bytes / 8
+    assert one_token * 2 * ratio == model().kv_bytes_per_token()
+
+
+def test_blocks_are_the_most_that_fit_beside_the_weights() -> None:
+    """One block more would not fit into the share, and all of them do."""
+    room = {name: float(value) for name, value in machine.room().items()}
+    block = machine.BLOCK * model().kv_bytes_per_token()
+    taken = model().weight_bytes() + room["beside_bytes"]
+    allowed = room["memory_share"] * room["usable_bytes"]
+    blocks = machine.num_blocks()
+    assert taken + blocks * block <= allowed < taken + (blocks + 1) * block
+    assert blocks * machine.BLOCK == 451_584
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_paging_uses_nearly_all_and_a_reservation_little(service: str) -> None:
+    found = wasted(service)
+    assert found.share(found.contiguous) < 0.15
+    assert found.share(found.contiguous) < found.share(found.powers) < 0.7
+    assert found.share(found.paged[16]) > 0.99
+    used, taken = allocated(service, 16)
+    assert used / taken == pytest.approx(found.share(found.paged[16]), abs=0.002)
+    closed = f.PAGED_SHARE(mean_held=found.used, block_tokens=16)
+    assert used / taken == pytest.approx(float(closed), abs=0.002)
+    closed = f.RESERVED_SHARE(mean_held=found.used, reserved_len=LIMIT)
+    assert found.share(found.contiguous) == pytest.approx(float(closed))
+
+
+def test_every_bar_of_the_picture_is_less_wasteful_than_the_one_above() -> None:
+    for service in SERVICES:
+        found = list(stills.shares(service).values())
+        assert found == sorted(found)
+
+
+def test_samples_share_a_prompt_and_copy_only_what_is_written() -> None:
+    prompt, answer, samples = 1_000, 200, 4
+    paged = PagedAllocator(1_000, 16, prefix_caching=False, log=True)
+    paged.admit(0, [1] * prompt)
+    for sample in range(1, samples):
+        paged.fork(0, sample)
+    for sample, _ in product(range(samples), range(answer)):
+        paged.append(sample, sample)
+    taken = 1_000 - paged.pool.num_free
+    alone = samples * -(-(prompt + answer) // 16)
+    assert 1 - taken / alone == pytest.approx(0.625, abs=0.02)
+    copies = [event for event in paged.pool.events or [] if event.kind == "copied"]
+    assert len(copies) == samples - 1  # the last block of the prompt is half full
+
+
+def test_prefix_aware_routing_finds_nearly_twice_as_much() -> None:
+    load, prefix = (serving.routed(name) for name in serving.ROUTINGS)
+    assert prefix.hit_share > 1.7 * load.hit_share
+    assert prefix.ttft_s < load.ttft_s / 3
+    assert load.hit_share > 0.3
+    assert serving.without_cache().hit_share == 0
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_so_it_is_with_other_requests(seed: int) -> None:
+    hits = []
+    for routing in (LeastLoaded(), PrefixAware(serving.SLACK)):
+        pool = Pool(
+            cost(),
+            serving.BUDGET_POLICY,
+            serving.REPLICAS,
+            kv_blocks=machine.num_blocks(),
+            block_tokens=machine.BLOCK,
+            prefix_caching=True,
+            routing=routing,
+        )
+        report = simulate(serving.trace(seed=seed, many=500), pool)
+        hits.append((report.hit_tokens.sum(), np.median(report.ttft_s)))
+    (few, late), (many, soon) = hits
+    assert many > 1.5 * few
+    assert soon < late
+
+
+def test_nine_counts_are_predicted_each_from_the_others() -> None:
+    errors = [abs(each.error) for each in predicted()]
+    assert len(errors) == 9
+    assert mean(errors) <= 0.006
+    assert max(errors) <= 0.02
+    _, fewer = machine.scout()
+    assert 0.35 < fewer < 0.45
+    assert CACHE_LAYERS["llama-4-scout"].window_layers > 0  # its layers differ
+
+
+def test_swapping_wins_above_the_bandwidth_that_the_formula_says() -> None:
+    even = float(f.SWAP_BW.at(machine.room()))
+    redo = serving.preempted(None)
+    assert serving.preempted(4 * even).end_s < redo.end_s
+    assert serving.preempted(even / 4).end_s > redo.end_s
+    assert redo.preemptions == serving.preempted(4 * even).preemptions > 0
+
+
+def test_what_does_not_fit_is_no_choice_and_all_else_is() -> None:
+    figure = figures.capacity()
+    for one, device, group in product(LAYERS, DEVICES, GROUPS):
+        setting = {"model": one.name, "gpu": device.name, "group": str(group)}
+        left = cache_bytes(one, device, group, "bf16")
+        if left is None:
+            with pytest.raises(ValueError, match="has no value for this choice"):
+                figure.values(**setting)
+            continue
+        values = figure.values(**setting)
+        assert values["cache_bytes"] == left > 0
+        assert one.shape is not None
+        total = group * float(device.usable_bytes)
+        assert left + one.shape.weight_bytes() < total
+
+
+def test_doubling_the_context_halves_the_requests_unless_layers_differ() -> None:
+    figure = figures.capacity()
+    for one in LAYERS:
+        setting = {"model": one.name, "gpu": "B200 SXM", "group": "8", "bits": "FP8"}
+        fits = [
+            figure.values(**setting, mean_held=tokens)["batch_fits"]
+            for tokens in (8_192.0, 16_384.0)
+        ]
+        if one.window_layers:
+            assert fits[0] < 2 * fits[1]
+        else:
+            assert fits[0] == pytest.approx(2 * fits[1])
+
+
+def test_a_store_of_blocks_holds_what_its_blocks_take() -> None:
+    shape = replace(tiny_shape(), n_layers=3)
+    store = PagedKVStore(shape, num_blocks=5, block_tokens=16)
+    held = sum(array.nbytes for array in store.blocks.values())
+    assert held == 5 * 16 * shape.kv_bytes_per_token(8)
+
+
+def test_the_longest_context_of_a_model_is_one_that_it_reads() -> None:
+    figure = figures.capacity()
+    for tokens, reads in ((131_072.0, 0.0), (131_073.0, 1.0)):
+        assert figure.values(mean_held=tokens)["reads"] == reads

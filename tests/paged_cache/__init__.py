@@ -1,0 +1,1 @@
+"""The paged cache: pool, tables, copy-on-write, prefix cache."""
