@@ -58,7 +58,7 @@ def eight_gpus() -> StaticFigure:
     """Decode, prefill and one prompt: a panel each, a bar a layout, the best framed."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, panels = plt.subplots(3, 1, figsize=(4.8, 5.2))
+    figure, panels = plt.subplots(3, 1, figsize=(4.8, 4.8))
     for axes, (title, value, ink, long_is_good) in zip(panels, PANELS, strict=True):
         values = [value(name) for name in SHOWN]
         best = (max if long_is_good else min)(values)
