@@ -25,7 +25,7 @@ BATCH = QuantityAxis(
 GAIN = QuantityAxis(
     q.speculative_speedup,
     words="tokens per second over those without drafts",
-    domain=(0, 4.5),
+    domain=(0, 2.8),
 )
 DRAFTS = QuantityAxis(
     q.n_draft,

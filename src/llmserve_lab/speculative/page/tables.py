@@ -2,12 +2,95 @@
 
 from __future__ import annotations
 
-from llmserve_lab.catalog.evidence.speculation import DRAFTS, HEAD_RUNS
+from llmserve_lab import running_example
+from llmserve_lab.catalog.evidence.speculation import DRAFTS, HEAD_RUNS, PLAIN_TPOT
 from llmserve_lab.page.table import Table
 from llmserve_lab.speculative import machine as m
-from llmserve_lab.speculative.measured import off, predicted_ms
+from llmserve_lab.speculative.measured import (
+    measured_best,
+    measured_gain,
+    off,
+    predicted_best,
+    predicted_gain,
+    predicted_ms,
+)
 
 BATCHES = (1, 8, 32, 64, 128, 256)
+PASSES = ((1, 0), (1, 4), (64, 0), (64, 4))  # requests and drafts of a worked pass
+
+
+def pass_parts() -> Table:
+    """Milliseconds of four passes, part by part, with the constants of each part."""
+    cost = running_example.cost()
+    read_gb = 2 * running_example.model().params_read / 1e9
+    prices = {
+        "the longer of both": f"{1e3 * cost.row_s:.4f} ms a row; "
+        f"{read_gb:.1f} GB in {1e3 * cost.weights_s:.3f} ms",
+        "not hidden of the shorter": f"1 − o = {1 - cost.overlap:g}",
+        "attention's arithmetic": f"{1e9 * cost.pair_s:.3f} ns a query–key pair",
+        "reading the cache": f"{1e6 * cost.kv_token_s:.4f} µs a token",
+        "fixed": f"{cost.n_layers} layers, {1e6 * cost.overhead_s / cost.n_layers:.1f} "
+        "µs each",
+        "host": f"{1e6 * cost.request_s:.1f} µs a request",
+    }
+    found = [m.parts_s(batch, drafts) for batch, drafts in PASSES]
+    rows = [("rows", "B·(γ + 1)", *(f"{b * (k + 1)}" for b, k in PASSES))]
+    rows += [
+        (part, price, *(f"{1e3 * each[part]:.3f}" for each in found))
+        for part, price in prices.items()
+    ]
+    totals = (f"{1e3 * sum(each.values()):.3f}" for each in found)
+    rows.append(("in all (ms)", "", *totals))
+    named = [f"{b}, {k if k else 'no'} drafts" for b, k in PASSES]
+    return Table(
+        "Four passes of Llama-3.1-8B on one H100, part by part, in milliseconds",
+        ("part", "price", *(f"B = {each}" for each in named)),
+        rows,
+        notes=(
+            f"{m.CONTEXT:,} tokens in the cache of each request; longer of both: "
+            "computing the rows, or reading the weights. Each number is rounded by "
+            "itself, so a sum may differ by 0.001.",
+        ),
+    )
+
+
+def gains() -> Table:
+    """Speedups of two heads: measured, and predicted from the measured tokens."""
+    rows = []
+    for run in HEAD_RUNS:
+        for told, drafts in (
+            ("best as measured", measured_best(run)),
+            ("best as predicted", predicted_best(run)),
+        ):
+            rows.append(
+                (
+                    f"{run.name}, {told}",
+                    f"{drafts}",
+                    f"{run.tokens[drafts]:.2f}",
+                    f"{run.tpot_ms[drafts]:.2f} ms",
+                    f"{measured_gain(run, drafts):.2f}",
+                    f"{predicted_gain(run, drafts):.2f}",
+                )
+            )
+    unique = list(dict.fromkeys(row[1:] for row in rows))
+    kept = [next(row for row in rows if row[1:] == each) for each in unique]
+    return Table(
+        "Speedup with a drafting head: measured beside predicted, one request",
+        (
+            "head",
+            "drafts",
+            "tokens of a pass",
+            "time a token",
+            "measured speedup",
+            "predicted speedup",
+        ),
+        kept,
+        notes=(
+            f"Without drafts a token took {1e3 * float(PLAIN_TPOT):.2f} ms (measured), "
+            f"{1e3 * m.plain_s(1):.2f} ms (predicted). The predictions take the "
+            "measured tokens of a pass. Measured: vLLM, issue 20780, MT-bench.",
+        ),
+    )
 
 
 def best_drafts() -> Table:
