@@ -45,22 +45,22 @@ def heads() -> StaticFigure:
     """Time of a round against the drafts, measured and predicted, for two heads."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.9, 3.2))
+    figure, axes = plt.subplots(figsize=(4.9, 2.8))
     for run, ink, mark in zip(HEAD_RUNS, (BLUE, VERMILLION), ("o", "s"), strict=True):
         measured = [round_ms(run, k) for k in DRAFTS]
         predicted = [predicted_round_ms(run, k) for k in DRAFTS]
         axes.plot(DRAFTS, measured, f"{mark}-", color=ink.light)
         axes.plot(DRAFTS, predicted, f"{mark}--", color=ink.light, mfc="none")
-        for told, at, high in (("measured", measured, 0), ("predicted", predicted, 0)):
+        for told, at in (("measured", measured), ("predicted", predicted)):
             axes.annotate(
-                f"{run.name},\n{told}",
+                f"{run.name}, {told}",
                 (DRAFTS[-1], at[-1]),
-                (7, high),
+                (7, 0),
                 textcoords="offset points",
                 va="center",
                 color=ink.light,
             )
-    axes.set(xlim=(1.8, 8.9), ylim=(0, 16.5))
+    axes.set(xlim=(1.8, 9.9), ylim=(0, 16.5))
     axes.set_xticks(DRAFTS)
     axes.set_xlabel("drafts of a round")
     axes.set_ylabel("time of a round (ms)")

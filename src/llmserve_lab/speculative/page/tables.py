@@ -10,7 +10,6 @@ from llmserve_lab.speculative.measured import (
     measured_best,
     measured_gain,
     off,
-    predicted_best,
     predicted_gain,
     predicted_ms,
 )
@@ -23,68 +22,50 @@ def pass_parts() -> Table:
     """Milliseconds of four passes, part by part, with the constants of each part."""
     cost = running_example.cost()
     read_gb = 2 * running_example.model().params_read / 1e9
-    prices = {
-        "the longer of both": f"{1e3 * cost.row_s:.4f} ms a row; "
-        f"{read_gb:.1f} GB in {1e3 * cost.weights_s:.3f} ms",
-        "not hidden of the shorter": f"1 − o = {1 - cost.overlap:g}",
-        "attention's arithmetic": f"{1e9 * cost.pair_s:.3f} ns a query–key pair",
-        "reading the cache": f"{1e6 * cost.kv_token_s:.4f} µs a token",
-        "fixed": f"{cost.n_layers} layers, {1e6 * cost.overhead_s / cost.n_layers:.1f} "
-        "µs each",
-        "host": f"{1e6 * cost.request_s:.1f} µs a request",
-    }
+    prices = (
+        f"Prices: a row {1e3 * cost.row_s:.4f} ms; the weights, {read_gb:.1f} GB, "
+        f"{1e3 * cost.weights_s:.3f} ms; 1 − o = {1 - cost.overlap:g}; a query–key "
+        f"pair {1e9 * cost.pair_s:.3f} ns; a token of cache {1e6 * cost.kv_token_s:.4f} µs; "
+        f"t_0 = {cost.n_layers} layers of {1e6 * cost.overhead_s / cost.n_layers:.1f} "
+        f"µs; t_req = {1e6 * cost.request_s:.1f} µs. {m.CONTEXT:,} tokens in the cache "
+        "of each request."
+    )
     found = [m.parts_s(batch, drafts) for batch, drafts in PASSES]
-    rows = [("rows", "B·(γ + 1)", *(f"{b * (k + 1)}" for b, k in PASSES))]
-    rows += [
-        (part, price, *(f"{1e3 * each[part]:.3f}" for each in found))
-        for part, price in prices.items()
-    ]
-    totals = (f"{1e3 * sum(each.values()):.3f}" for each in found)
-    rows.append(("in all (ms)", "", *totals))
-    named = [f"{b}, {k if k else 'no'} drafts" for b, k in PASSES]
+    rows = [("rows, B·(γ + 1)", *(f"{b * (k + 1)}" for b, k in PASSES))]
+    rows += [(part, *(f"{1e3 * s[part]:.3f}" for s in found)) for part in found[0]]
+    rows.append(("in all (ms)", *(f"{1e3 * sum(s.values()):.3f}" for s in found)))
+    named = [f"B = {b}, γ = {k}" for b, k in PASSES]
     return Table(
         "Four passes of Llama-3.1-8B on one H100, part by part, in milliseconds",
-        ("part", "price", *(f"B = {each}" for each in named)),
+        ("part", *named),
         rows,
         notes=(
-            f"{m.CONTEXT:,} tokens in the cache of each request; longer of both: "
-            "computing the rows, or reading the weights. Each number is rounded by "
-            "itself, so a sum may differ by 0.001.",
+            prices,
+            "Longer of both: computing the rows, or reading the weights. Each number "
+            "is rounded by itself, so a sum may differ by 0.001.",
         ),
     )
 
 
 def gains() -> Table:
-    """Speedups of two heads: measured, and predicted from the measured tokens."""
+    """Speedups of two heads at their best chain: measured, and from measured tokens."""
     rows = []
     for run in HEAD_RUNS:
-        for told, drafts in (
-            ("best as measured", measured_best(run)),
-            ("best as predicted", predicted_best(run)),
-        ):
-            rows.append(
-                (
-                    f"{run.name}, {told}",
-                    f"{drafts}",
-                    f"{run.tokens[drafts]:.2f}",
-                    f"{run.tpot_ms[drafts]:.2f} ms",
-                    f"{measured_gain(run, drafts):.2f}",
-                    f"{predicted_gain(run, drafts):.2f}",
-                )
+        drafts = measured_best(run)
+        rows.append(
+            (
+                run.name,
+                f"{drafts}",
+                f"{run.tokens[drafts]:.2f}",
+                f"{run.tpot_ms[drafts]:.2f} ms",
+                f"{measured_gain(run, drafts):.2f}",
+                f"{predicted_gain(run, drafts):.2f}",
             )
-    unique = list(dict.fromkeys(row[1:] for row in rows))
-    kept = [next(row for row in rows if row[1:] == each) for each in unique]
+        )
     return Table(
-        "Speedup with a drafting head: measured beside predicted, one request",
-        (
-            "head",
-            "drafts",
-            "tokens of a pass",
-            "time a token",
-            "measured speedup",
-            "predicted speedup",
-        ),
-        kept,
+        "Speedup of one request at the best measured chain: measured, and predicted",
+        ("head", "drafts", "tokens", "a token", "measured", "predicted"),
+        rows,
         notes=(
             f"Without drafts a token took {1e3 * float(PLAIN_TPOT):.2f} ms (measured), "
             f"{1e3 * m.plain_s(1):.2f} ms (predicted). The predictions take the "
