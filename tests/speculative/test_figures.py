@@ -63,6 +63,18 @@ def test_the_figure_is_the_machine() -> None:
             assert known["verify_s"] == pytest.approx(verify_s, rel=1e-9)
 
 
+def test_the_figure_loses_where_the_text_says() -> None:
+    """As it opens, eight drafts lose first at the batch that is printed beside it."""
+    figure = figures.when_drafts_lose()
+    first = m.break_even(8, m.usual(), m.SMALL)
+    gains = {
+        batch: figure.values(batch=float(batch))["speculative_speedup"]
+        for batch in figures.BATCHES
+    }
+    assert next(batch for batch, gain in gains.items() if gain < 1) == first
+    assert first is not None and first - 1 in figures.BATCHES
+
+
 def test_the_engine_is_near_the_formula() -> None:
     """Requests end at different times in the engine, so that it is not the same."""
     for drafts in (1, 2, 4):

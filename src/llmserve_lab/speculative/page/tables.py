@@ -25,9 +25,10 @@ def pass_parts() -> Table:
     prices = (
         f"Prices: a row {1e3 * cost.row_s:.4f} ms; the weights, {read_gb:.1f} GB, "
         f"{1e3 * cost.weights_s:.3f} ms; 1 − o = {1 - cost.overlap:g}; a query–key "
-        f"pair {1e9 * cost.pair_s:.3f} ns; a token of cache {1e6 * cost.kv_token_s:.4f} µs; "
-        f"t_0 = {cost.n_layers} layers of {1e6 * cost.overhead_s / cost.n_layers:.1f} "
-        f"µs; t_req = {1e6 * cost.request_s:.1f} µs. {m.CONTEXT:,} tokens in the cache "
+        f"pair {1e9 * cost.pair_s:.3f} ns; a token of cache "
+        f"{1e6 * cost.kv_token_s:.4f} µs; the fixed time {cost.n_layers} layers of "
+        f"{1e6 * cost.overhead_s / cost.n_layers:.1f} µs; the host "
+        f"{1e6 * cost.request_s:.1f} µs a request. {m.CONTEXT:,} tokens in the cache "
         "of each request."
     )
     found = [m.parts_s(batch, drafts) for batch, drafts in PASSES]
@@ -89,7 +90,7 @@ def best_drafts() -> Table:
     columns = ("batch", "small: cost", *each, "head: cost", *each)
     law = m.usual()
     return Table(
-        "The best number of drafts, and its speedup: Llama-3.1-8B on one H100",
+        "Predicted: the best number of drafts, and its speedup, Llama-3.1-8B on one H100",
         columns,
         rows,
         notes=(
