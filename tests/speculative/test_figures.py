@@ -135,6 +135,17 @@ def test_the_parts_of_a_pass_add_up_to_it() -> None:
     assert m.parts_s(int(m.free_rows()) + 1, 0)["the longer of both"] > least
 
 
+def test_more_rows_touch_more_experts_by_drawing_them() -> None:
+    """Rows that draw 8 of 256 experts each, independently."""
+    rng = np.random.default_rng(0)
+    for rows in (1, 5, 9):
+        drawn = [
+            len({int(e) for _ in range(rows) for e in rng.permutation(256)[:8]})
+            for _ in range(300)
+        ]
+        assert m.touched(rows) == pytest.approx(np.mean(drawn), rel=0.02)
+
+
 def test_drafting_without_the_host_s_time_gains_more() -> None:
     for batch in (1, 64, 256):
         with_it = m.speedup(batch, 4, m.usual(), m.SMALL)

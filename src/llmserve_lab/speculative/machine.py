@@ -12,13 +12,15 @@ from statistics import median
 
 import numpy as np
 
-from llmserve_lab import running_example
+from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog.evidence.speculation import (
     CURVES,
     EAGLE_3_VOCAB,
     LLAMA_32_1B,
 )
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import whole
+from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS
 from llmserve_lab.engine import (
     Acceptance,
     Chunked,
@@ -34,6 +36,7 @@ from llmserve_lab.validation.drafts import DraftFit, fitted
 
 CONTEXT = PROMPT + ANSWER // 2  # tokens in the cache of a request, half-way
 MOST = 8  # drafts of a chain that are tried
+EXPERTS = "deepseek-v3"  # the model whose experts are counted
 SMALL, HEAD, LOOKUP = "Llama-3.2-1B", "a head of its own", "prompt lookup"
 HEAD_3 = "an EAGLE-3 head"
 
@@ -112,6 +115,19 @@ def parts_s(batch: int, n_draft: int, context: int = CONTEXT) -> dict[str, float
         "fixed": cost.overhead_s,
         "host": load.requests * cost.request_s,
     }
+
+
+def touched(rows: int) -> float:
+    """Routed experts of a layer of DeepSeek-V3 that so many rows are sent to."""
+    shape = catalog.model(EXPERTS).ffn
+    assert isinstance(shape, MoeFfn), "a mixture of experts"
+    return float(
+        TOUCHED_EXPERTS(
+            n_experts=float(shape.n_experts),
+            top_k=float(shape.top_k),
+            n_rows=float(rows),
+        )
+    )
 
 
 def free_rows() -> float:

@@ -90,7 +90,7 @@ def best_drafts() -> Table:
     columns = ("batch", "small: cost", *each, "head: cost", *each)
     law = m.usual()
     return Table(
-        "Predicted: the best number of drafts, and its speedup, Llama-3.1-8B on one H100",
+        "Predicted best number of drafts and its speedup: Llama-3.1-8B on one H100",
         columns,
         rows,
         notes=(
