@@ -57,8 +57,8 @@ class Provenance:
         error band, where the origin has none of its own.
         """
         band = (origin.band if isinstance(origin, Computed) else None) or band
-        held = None if band is None else self.band(band)
-        record = self._record(origin) | {"band": held}
+        held = {} if band is None else {"band": self.band(band)}
+        record = self._record(origin) | held
         key = name or digest(record)
         self.data["numbers"][key] = record
         return key

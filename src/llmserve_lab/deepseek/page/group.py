@@ -19,7 +19,7 @@ from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.formula.band import Band, ErrorBand, Unmeasured
 from llmserve_lab.formula.origin import Sourced
-from llmserve_lab.page.banded import BandTable, banded
+from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.axes import QuantityAxis
 from llmserve_lab.page.live.controls import Choice, Lookup
 from llmserve_lab.page.live.figure import LiveFigure
@@ -86,7 +86,10 @@ def measured(found: ServedGroup) -> str:
 
 
 def rate_band(*, device: str, context: str, target: str, ep_at: str) -> ErrorBand:
-    """The band of the rate at the target, where the menus stand."""
+    """The band of the rate at the target; the chart draws both ends at every setting.
+
+    (A record for each of these settings would make the page a fifth heavier.)
+    """
     found = at(device, context, target, ep_at)
     return NONE if found is None else found.band
 
@@ -137,7 +140,7 @@ def group_size() -> LiveFigure:
         readouts=(
             banded(
                 Readout("gpu_tokens_per_s", "A GPU makes"),
-                BandTable(rate_band, BY),
+                rate_band(device="H100 SXM", context=OPENS, target="50 ms", ep_at="72"),
             ),
             Readout("gpu_requests", "Requests on a GPU"),
             Verdict(
