@@ -172,10 +172,11 @@ window.llmserveReferences = {
 "keys": [
 "leviathan2023speculative",
 "chen2023speculative",
+"vllm2026lossless",
 "inferencex2026",
+"li2025eagle3",
 "vllm2025eagle",
 "sglang2025speculative",
-"li2025eagle3",
 "deepseek2024v3"
 ]
 },
@@ -286,9 +287,10 @@ window.llmserveReferences = {
 "article05": "ORCA and chunked prefill: evening out the iteration\\. Article 05 of the series of learning notes on how language models are served; the text that was read names no author and no address\\.",
 "leviathan2023speculative": "Yaniv Leviathan, Matan Kalman, and Yossi Matias\\. Fast inference from transformers via speculative decoding\\. In *ICML*\\. 2023\\. URL: [https://arxiv\\.org/abs/2211\\.17192](https://arxiv.org/abs/2211.17192)\\.",
 "chen2023speculative": "Charlie Chen, Sebastian Borgeaud, Geoffrey Irving, Jean\\-Baptiste Lespiau, Laurent Sifre, and John Jumper\\. Accelerating large language model decoding with speculative sampling\\. arXiv:2302\\.01318, 2023\\. URL: [https://arxiv\\.org/abs/2302\\.01318](https://arxiv.org/abs/2302.01318)\\.",
+"vllm2026lossless": "vLLM Team\\. Speculative decoding: lossless guarantees\\. vLLM documentation, v0\\.17\\.0, 2026\\. URL: [https://docs\\.vllm\\.ai/en/v0\\.17\\.0/features/speculative\\_decoding/](https://docs.vllm.ai/en/v0.17.0/features/speculative_decoding/)\\.",
+"li2025eagle3": "Yuhui Li, Fangyun Wei, Chao Zhang, and Hongyang Zhang\\. EAGLE\\-3: scaling up inference acceleration of large language models via training\\-time test\\. arXiv:2503\\.01840, 2025\\. URL: [https://arxiv\\.org/abs/2503\\.01840](https://arxiv.org/abs/2503.01840)\\.",
 "vllm2025eagle": "Ekagra Ranjan\\. vLLM, issue 20780: EAGLE and EAGLE\\-3 on Llama\\-3\\.1\\-8B\\. 2025\\. URL: [https://github\\.com/vllm\\-project/vllm/issues/20780](https://github.com/vllm-project/vllm/issues/20780)\\.",
 "sglang2025speculative": "SGLang\\. Speculative decoding \\(documentation\\)\\. 2025\\. URL: [https://docs\\.sglang\\.io/advanced\\_features/speculative\\_decoding\\.html](https://docs.sglang.io/advanced_features/speculative_decoding.html)\\.",
-"li2025eagle3": "Yuhui Li, Fangyun Wei, Chao Zhang, and Hongyang Zhang\\. EAGLE\\-3: scaling up inference acceleration of large language models via training\\-time test\\. arXiv:2503\\.01840, 2025\\. URL: [https://arxiv\\.org/abs/2503\\.01840](https://arxiv.org/abs/2503.01840)\\.",
 "shoeybi2019megatron": "Mohammad Shoeybi, Mostofa Patwary, Raul Puri, Patrick LeGresley, Jared Casper, and Bryan Catanzaro\\. Megatron\\-LM: training multi\\-billion parameter language models using model parallelism\\. 2019\\. arXiv:1909\\.08053\\.",
 "patarasuk2009ring": "Pitch Patarasuk and Xin Yuan\\. Bandwidth optimal all\\-reduce algorithms for clusters of workstations\\. *Journal of Parallel and Distributed Computing*, 69\\(2\\):117\u2013124, 2009\\. [doi:10\\.1016/j\\.jpdc\\.2008\\.09\\.002](https://doi.org/10.1016/j.jpdc.2008.09.002)\\.",
 "vllm42324": "The vLLM Project\\. Support tuned symmetric memory two\\-shot fallback\\. pull request 42324, with measured all\\-reduces, 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/pull/42324](https://github.com/vllm-project/vllm/pull/42324)\\.",

@@ -2,18 +2,18 @@
 
 from tests.page.reading import Slip
 
-SERIES = 1 + 0.8 + 0.64 + 0.512 + 0.4096
+SERIES = 1 + 0.7 + 0.49 + 0.343
 # A wrong computation by its words: how many times the right answer it gives.
 SLIPS: dict[str, dict[str, Slip]] = {
     "speculative.common": {
-        "two independent draws agree": (0.1 + 0.18 + 0.04) / 0.7,
-        "the draft is rejected": 3 / 7,
+        "two independent draws agree": (0.1 + 0.12 + 0.05) / 0.6,
+        "the draft is rejected": 4 / 6,
     },
     "speculative.by-hand": {
-        "four passes of the draft model": 7 / 14.6,
-        "only if all before it were kept": SERIES / 4.2,
+        "three passes of the draft model": 7 / 12.7,
+        "only if all before it were kept": SERIES / 3.1,
     },
-    "speculative.endless": {"the target adds a token": 4 / 5},
+    "speculative.endless": {"the target adds a token": 3 / 4},
     "speculative.break-even": {
         "The four passes": 15.4 / 30.2,
         "once for each of the four": 19.1 / 30.2,
@@ -22,7 +22,7 @@ SLIPS: dict[str, dict[str, Slip]] = {
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
     "speculative.predict-quality": {
-        "a little quality, as with rounding": "only comes more slowly",
+        "a little quality, as with fewer bits": "only comes more slowly",
         "its randomness": "draws at random",
     },
     "speculative.predict-rows": {
@@ -56,20 +56,20 @@ ASKED: dict[str, tuple[str, ...]] = {
         "more or fewer tokens per second than with two",
     ),
     "speculative.common": (
-        "the target gives three words the chances 0.5, 0.3 and 0.2",
-        "the draft model gives them 0.2, 0.6 and 0.2",
+        "the target gives three words the chances 0.5, 0.4 and 0.1",
+        "the draft model gives them 0.2, 0.3 and 0.5",
         "kept",
     ),
     "speculative.by-hand": (
         "A pass of the target takes 7 ms",
         "pass of the draft model takes 1.9 ms",
-        "Chains of four drafts",
-        "with chance 0.8 if all before it were",
+        "Chains of three drafts",
+        "with chance 0.7 if all before it were",
         "time does a token take",
     ),
     "speculative.endless": (
         "Drafts cost nothing",
-        "with chance 0.8 if all before it were",
+        "with chance 0.75 if all before it were",
         "tokens does a pass yield at most",
     ),
     "speculative.break-even": (

@@ -35,7 +35,7 @@ def test_the_token_s_time_is_that_of_a_run() -> None:
     """A long answer in the engine, at the prices of the exercise."""
     target = IterationCost(overhead_s=1e-3 * questions.PASS_MS)
     draft = IterationCost(overhead_s=1e-3 * questions.DRAFT_MS)
-    law = Speculation(4, Acceptance(questions.RATE), draft)
+    law = Speculation(questions.CHAIN, Acceptance(questions.RATE), draft)
     one = Request(arrival_s=0, prompt_len=1, output_len=20_000, id=0)
     pool = Pool(target, Chunked(8), kv_blocks=2000, speculation=law)
     found = float(simulate([one], pool).tpot_s[0])
@@ -44,7 +44,7 @@ def test_the_token_s_time_is_that_of_a_run() -> None:
 
 def test_a_chain_without_end_is_counted() -> None:
     rng = np.random.default_rng(0)
-    kept = rng.geometric(0.2, 200_000)  # the first that fails, the last token with it
+    kept = rng.geometric(1 - questions.ENDLESS, 200_000)  # the last token is its own
     assert questions.endless.right == pytest.approx(kept.mean(), rel=0.01)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from llmserve_lab.engine import Acceptance
 from llmserve_lab.speculative import machine as m
-from llmserve_lab.speculative import toy
+from llmserve_lab.speculative import measured, toy
 from llmserve_lab.speculative.enumeration import law_of_a_text, law_of_the_target
 from llmserve_lab.speculative.page import figures
 
@@ -28,8 +28,8 @@ def test_constant_acceptance_promises_too_much_on_every_curve() -> None:
     flat, falling = [], []
     for fit in m.published():
         alpha = fit.curve.tokens[0] - 1
-        for k, measured in enumerate(fit.curve.tokens[1:], start=2):
-            falling.append(abs(fit.falling.tokens(k) / measured - 1))
+        for k, tokens in enumerate(fit.curve.tokens[1:], start=2):
+            falling.append(abs(fit.falling.tokens(k) / tokens - 1))
         flat.append(sum(alpha**j for j in range(9)) / fit.curve.tokens[-1] - 1)
     assert 0.08 < min(flat) < 0.095 and 1.11 < max(flat) < 1.13
     assert np.mean(falling) < 0.05 and max(falling) < 0.12
@@ -55,6 +55,20 @@ def test_three_drafts_of_the_small_model_are_best_for_one_request() -> None:
     number, gain = m.best(1, m.usual(), m.SMALL)
     assert number == 3 and gain == pytest.approx(1.63, abs=0.01)
     assert m.best(1, m.usual(), m.HEAD)[1] == pytest.approx(2.49, abs=0.01)
+    run = measured.run_of("EAGLE-3")
+    gains = [measured.measured_gain(run, k) for k in run.tpot_ms]
+    assert max(gains) == pytest.approx(1.75, abs=0.005)
+    assert all(measured.predicted_gain(run, k) > max(gains) for k in run.tpot_ms)
+
+
+def test_eight_drafts_gain_at_one_request_and_lose_in_the_evening() -> None:
+    """The exercise on the slower server, and how firm the crossing is."""
+    gains = [m.speedup(batch, 8, m.usual(), m.SMALL) for batch in (1, 256)]
+    assert gains[0] > 1.15 and gains[1] < 0.7
+    constant = Acceptance(m.usual().rate)
+    assert m.break_even(8, constant, m.SMALL) == 113
+    assert m.without_host(64, 8, m.usual(), m.SMALL) >= 1
+    assert m.without_host(65, 8, m.usual(), m.SMALL) < 1
 
 
 def test_the_best_number_of_drafts_falls_as_the_batch_grows() -> None:
@@ -77,7 +91,7 @@ def test_the_larger_the_batch_the_less_drafts_gain_at_all_stops() -> None:
     figure = figures.when_drafts_lose()
     for drafts in (1.0, 4.0, 8.0):
         for rate in figures.RATES[::3]:
-            for cost in (0.0, 0.27, 0.4):
+            for cost in (figures.COSTS[0], 0.27, figures.COSTS[-1]):
                 gains = [
                     figure.values(
                         n_draft=drafts,

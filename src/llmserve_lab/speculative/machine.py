@@ -12,9 +12,15 @@ from statistics import median
 
 import numpy as np
 
-from llmserve_lab import running_example
-from llmserve_lab.catalog.evidence.speculation import CURVES, LLAMA_32_1B
+from llmserve_lab import catalog, running_example
+from llmserve_lab.catalog.evidence.speculation import (
+    CURVES,
+    EAGLE_3_VOCAB,
+    LLAMA_32_1B,
+)
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.checks import whole
+from llmserve_lab.cluster.formulas import TOUCHED_EXPERTS
 from llmserve_lab.engine import (
     Acceptance,
     Chunked,
@@ -30,7 +36,9 @@ from llmserve_lab.validation.drafts import DraftFit, fitted
 
 CONTEXT = PROMPT + ANSWER // 2  # tokens in the cache of a request, half-way
 MOST = 8  # drafts of a chain that are tried
+EXPERTS = "deepseek-v3"  # the model whose experts are counted
 SMALL, HEAD, LOOKUP = "Llama-3.2-1B", "a head of its own", "prompt lookup"
+HEAD_3 = "an EAGLE-3 head"
 
 
 @cache
@@ -53,7 +61,8 @@ def usual() -> Acceptance:
 def draft_cost(source: str) -> IterationCost | None:
     """What a pass of a source of drafts costs; looking up costs nothing.
 
-    A head of the target's own is one of its layers and its LM head.
+    A head of the target's own is one of its layers and its LM head; an EAGLE-3 head
+    has an LM head of its own, over fewer tokens.
 
     Raises:
         ValueError: there is no such source.
@@ -63,6 +72,9 @@ def draft_cost(source: str) -> IterationCost | None:
     shapes = {
         SMALL: LLAMA_32_1B,
         HEAD: replace(running_example.model(), n_layers=1),
+        HEAD_3: replace(
+            running_example.model(), n_layers=1, vocab=int(float(EAGLE_3_VOCAB))
+        ),
     }
     if source not in shapes:
         known = ", ".join((*shapes, LOOKUP))
@@ -86,6 +98,52 @@ def verify_s(batch: int, n_draft: int, context: int = CONTEXT) -> float:
     drafted = Speculation(n_draft, Acceptance(0.0))
     load = drafted.verification(decodes(batch, context))
     return running_example.cost().seconds(load)
+
+
+def parts_s(batch: int, n_draft: int, context: int = CONTEXT) -> dict[str, float]:
+    """Seconds of a verification pass, part by part; they add up to :func:`verify_s`."""
+    cost = running_example.cost()
+    load = decodes(batch, context)
+    if n_draft:
+        load = Speculation(n_draft, Acceptance(0.0)).verification(load)
+    computing, reading = load.rows * cost.row_s, cost.read_s(load.rows)
+    return {
+        "the longer of both": max(computing, reading),
+        "not hidden of the shorter": (1 - cost.overlap) * min(computing, reading),
+        "attention's arithmetic": load.pairs * cost.pair_s,
+        "reading the cache": load.kv_tokens * cost.kv_token_s,
+        "fixed": cost.overhead_s,
+        "host": load.requests * cost.request_s,
+    }
+
+
+def touched(rows: int) -> float:
+    """Routed experts of a layer of DeepSeek-V3 that so many rows are sent to."""
+    shape = catalog.model(EXPERTS).ffn
+    assert isinstance(shape, MoeFfn), "a mixture of experts"
+    return float(
+        TOUCHED_EXPERTS(
+            n_experts=float(shape.n_experts),
+            top_k=float(shape.top_k),
+            n_rows=float(rows),
+        )
+    )
+
+
+def free_rows() -> float:
+    """Rows at which computing takes as long as reading the weights."""
+    cost = running_example.cost()
+    return cost.weights_s / cost.row_s
+
+
+def without_host(batch: int, n_draft: int, law: Acceptance, source: str) -> float:
+    """Speedup if the host's time is spent once a round, and not on draft passes."""
+    draft = draft_cost(source)
+    assert draft is not None, "a source that runs passes"
+    drafted = Speculation(n_draft, law, replace(draft, request_s=0.0))
+    spent_s = drafted.draft_s(decodes(batch), IterationLoad(0, 0, 0))
+    spent_s += verify_s(batch, n_draft)
+    return law.tokens(n_draft) * plain_s(batch) / spent_s
 
 
 def drafting_s(batch: int, n_draft: int, source: str, context: int = CONTEXT) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from llmserve_lab.catalog.evidence.speculation import (
     DRAFTS,
     HEAD_RUNS,
@@ -10,6 +12,29 @@ from llmserve_lab.catalog.evidence.speculation import (
 )
 from llmserve_lab.speculative import machine as m
 
+SOURCES = {"EAGLE": m.HEAD, "EAGLE-3": m.HEAD_3}  # what each head's pass costs
+
+
+def round_ms(run: HeadRun, drafts: int) -> float:
+    """Milliseconds of a round as measured: its tokens, times the time of a token."""
+    return run.tokens[drafts] * run.tpot_ms[drafts]
+
+
+def predicted_round_ms(run: HeadRun, drafts: int) -> float:
+    """Milliseconds of a round by the model: drafting, and one verification pass."""
+    source = SOURCES[run.name]
+    return 1e3 * (m.drafting_s(1, drafts, source) + m.verify_s(1, drafts))
+
+
+def measured_gain(run: HeadRun, drafts: int) -> float:
+    """Measured speedup: time of a token without drafts, over that with them."""
+    return 1e3 * float(PLAIN_TPOT) / run.tpot_ms[drafts]
+
+
+def predicted_gain(run: HeadRun, drafts: int) -> float:
+    """The model's speedup, for the tokens of a pass that were measured."""
+    return 1e3 * m.plain_s(1) / predicted_ms(run, drafts)
+
 
 def predicted_ms(run: HeadRun, drafts: int) -> float:
     """Milliseconds a token, from the measured tokens of a pass and the pass's price.
@@ -17,8 +42,7 @@ def predicted_ms(run: HeadRun, drafts: int) -> float:
     Raises:
         KeyError: nothing was measured with so many drafts.
     """
-    spent_s = m.drafting_s(1, drafts, m.HEAD) + m.verify_s(1, drafts)
-    return 1e3 * spent_s / run.tokens[drafts]
+    return predicted_round_ms(run, drafts) / run.tokens[drafts]
 
 
 def off(run: HeadRun, drafts: int) -> float:
@@ -31,11 +55,18 @@ def plain_off() -> float:
     return m.plain_s(1) / float(PLAIN_TPOT) - 1
 
 
-def measured_draft_ms(run: HeadRun) -> float:
-    """Milliseconds that a draft more costs a pass, from the first and last points."""
-    first, last = DRAFTS[0], DRAFTS[-1]
-    spent = [run.tokens[k] * run.tpot_ms[k] for k in (first, last)]
-    return (spent[1] - spent[0]) / (last - first)
+def measured_line(run: HeadRun) -> tuple[float, float]:
+    """Line through the measured rounds: fixed milliseconds, and those of a draft."""
+    spent = [round_ms(run, k) for k in DRAFTS]
+    slope, fixed = np.polyfit(DRAFTS, spent, 1)
+    return float(fixed), float(slope)
+
+
+def predicted_line(run: HeadRun) -> tuple[float, float]:
+    """The same line through the model's rounds."""
+    spent = [predicted_round_ms(run, k) for k in DRAFTS]
+    slope, fixed = np.polyfit(DRAFTS, spent, 1)
+    return float(fixed), float(slope)
 
 
 def measured_best(run: HeadRun) -> int:

@@ -132,6 +132,14 @@ HEAD_RUNS: tuple[HeadRun, ...] = (
     ),
 )
 
+EAGLE_3_VOCAB = Cited(
+    32_000,
+    "token",
+    "paper",
+    "config.json of nm-testing/EAGLE3-LLaMA3.1-Instruct-8B-converted: draft_vocab_size",
+    "the head scores these tokens alone",
+)
+
 SGLANG_DOCS = "SGLang documentation, Speculative Decoding: Llama-3.1-8B, one H100"
 _rate = partial(Cited, unit="token/s", kind="measured", source=SGLANG_DOCS)
 SGLANG_RATES: Mapping[str, Cited] = MappingProxyType(

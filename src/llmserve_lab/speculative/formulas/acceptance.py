@@ -6,8 +6,6 @@ from llmserve_lab import notation as q
 from llmserve_lab.formula.derive import falling_sum
 from llmserve_lab.formula.formula import Formula
 
-LEVIATHAN = "Leviathan et al. 2023, (1)"
-
 __all__ = ["ACCEPTED", "ACCEPTED_FALLING", "SURVIVAL"]
 
 ACCEPTED = Formula(
@@ -18,7 +16,7 @@ ACCEPTED = Formula(
         / (1 - accept_rate)
     ),
     title="Tokens of a verification pass, constant acceptance",
-    source=LEVIATHAN,
+    source="the geometric series of α; as in Leviathan et al. 2023",
     holds="each draft is kept with the same chance, below 1, if all before it were",
 )
 SURVIVAL = Formula(

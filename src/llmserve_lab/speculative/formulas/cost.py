@@ -8,7 +8,7 @@ from llmserve_lab import notation as q
 from llmserve_lab.formula.derive import at, maximum, minimum, symbolic
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline import formulas as roofline
-from llmserve_lab.speculative.formulas.acceptance import ACCEPTED_FALLING, LEVIATHAN
+from llmserve_lab.speculative.formulas.acceptance import ACCEPTED_FALLING
 
 if TYPE_CHECKING:
     import sympy
@@ -167,7 +167,7 @@ SPEEDUP = Formula(
     ),
     uses=(ACCEPTED_FALLING, PLAIN_PASS_S, SPECULATIVE_S),
     title="Speedup of speculative decoding",
-    source=f"{LEVIATHAN}, theorem 3.8, with passes that differ in time",
+    source="counted: tokens of a pass over those of plain passes in the same time",
     holds="the batch stays as large; prompts are left out",
 )
 ACCEPTED_NEEDED = Formula(

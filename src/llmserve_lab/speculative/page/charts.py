@@ -25,7 +25,7 @@ BATCH = QuantityAxis(
 GAIN = QuantityAxis(
     q.speculative_speedup,
     words="tokens per second over those without drafts",
-    domain=(0, 4.5),
+    domain=(0, 2.8),
 )
 DRAFTS = QuantityAxis(
     q.n_draft,
@@ -95,7 +95,7 @@ def gain() -> Any:
         line,
         text,
         *landmarks(BATCH, "x", "batch", Landmark("your batch", q.batch)),
-        height=300,
+        height=250,
     )
 
 
@@ -125,7 +125,7 @@ def tokens() -> Any:
     named = alt.Chart(alt.Data(values=[{}])).mark_text(
         text="● measured", x=8, y=12, align="left", color=INK.css, fontWeight="bold"
     )
-    return alt.layer(*lines, points, named, height=280)
+    return alt.layer(*lines, points, named, height=250)
 
 
 def _law(mark: BoundMark, below: int) -> Any:

@@ -12,6 +12,7 @@ from llmserve_lab.speculative import formulas as f
 from llmserve_lab.speculative.machine import (
     MOST,
     SMALL,
+    break_even,
     drafting_s,
     plain_s,
     published,
@@ -21,15 +22,17 @@ from llmserve_lab.speculative.page import charts, rounds
 
 CHAINS = tuple(map(float, range(1, MOST + 1)))
 RATES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.84, 0.9)
-COSTS = (0.0, 0.04, 0.08, 0.15, 0.2, 0.27, 0.3, 0.33, 0.36, 0.4)
-BATCHES = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-NEAR = 1.05  # tokens needed over those yielded: less, and the batch before it gains
+COSTS = (0.08, 0.12, 0.15, 0.2, 0.27, 0.3, 0.33, 0.36, 0.4)
+BATCHES = (1, 2, 4, 8, 16, 24, 27, 28, 32, 48, 64, 96, 128, 192, 256)
+NEAR = 1.01  # tokens needed over those yielded: less, and the batch before it gains
 SHOWN = "Kimi-K2.5, EAGLE-3, thinks"
 
 
 def small_cost() -> float:
-    """A pass of the small model over a plain pass, one request; as on the slider."""
-    ratio = drafting_s(1, 1, SMALL) / plain_s(1)
+    """A pass of the small model over a plain pass where eight drafts lose first."""
+    batch = break_even(MOST, usual(), SMALL)
+    assert batch is not None, "eight drafts of the small model lose at some batch"
+    ratio = drafting_s(batch, 1, SMALL) / plain_s(batch)
     return min(COSTS, key=lambda each: abs(each - ratio))
 
 
@@ -111,13 +114,13 @@ def when_drafts_lose() -> LiveFigure:
             "and needs {accepted_needed} to break even."
         ),
         goal=Goal(
-            "find the batch from which eight drafts lose: the first on the slider.",
+            "find the smallest batch at which eight drafts lose.",
             lambda n_draft, accepted, accepted_needed: (
                 (n_draft >= MOST)
                 & (accepted < accepted_needed)
                 & (NEAR * accepted > accepted_needed)
             ),
-            {"batch": 48.0},
+            {"batch": 28.0},
         ),
     )
 

@@ -7,11 +7,12 @@ from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.speculative import formulas as f
 from llmserve_lab.speculative import machine as m
 
-P, Q = (0.5, 0.3, 0.2), (0.2, 0.6, 0.2)  # laws of target and draft in an exercise
+P, Q = (0.5, 0.4, 0.1), (0.2, 0.3, 0.5)  # laws of target and draft in an exercise
 COMMON = sum(map(min, zip(P, Q, strict=True)))
-LOSSES = ("nothing at all", "a little quality, as with rounding", "its randomness")
+LOSSES = ("nothing at all", "a little quality, as with fewer bits", "its randomness")
 EIGHT = ("more, a longer chain yields more", "fewer", "as many")
-RATE, CHAIN = 0.8, 4
+RATE, CHAIN = 0.7, 3
+ENDLESS = 0.75
 HALF = {"accept_rate": RATE, "n_draft": float(CHAIN)}
 PASS_MS, DRAFT_MS = 7.0, 1.9  # given in an exercise
 TABLE = (32, 64, 128)
@@ -38,7 +39,8 @@ predict_quality = Question(
     answer=lambda: 0.0,
     why=lambda: (
         "Nothing: every sequence of words comes with the same chance as without the "
-        "small model. The next section adds up all that can happen."
+        "small model, up to the rounding of any two runs of the large model. The next "
+        "section adds up all that can happen."
     ),
     hints=(
         Hint(
@@ -98,8 +100,8 @@ predict_eight = Question(
 common = Question(
     name="speculative.common",
     prompt=(
-        "At some place the target gives three words the chances 0.5, 0.3 and 0.2, the "
-        "draft model gives them 0.2, 0.6 and 0.2. With what chance is the draft at "
+        "At some place the target gives three words the chances 0.5, 0.4 and 0.1, the "
+        "draft model gives them 0.2, 0.3 and 0.5. With what chance is the draft at "
         "this place kept (a number between 0 and 1)?"
     ),
     answer=lambda: COMMON,
@@ -116,16 +118,16 @@ common = Question(
     ),
     why=lambda: (
         "A word is drafted with chance q and kept with chance min(1, p/q): together "
-        f"min(p, q). The sum over the words is 0.2 + 0.3 + 0.2 = {COMMON:.1f}."
+        f"min(p, q). The sum over the words is 0.2 + 0.3 + 0.1 = {COMMON:.1f}."
     ),
 )
 by_hand = Question(
     name="speculative.by-hand",
     prompt=(
         f"A pass of the target takes {PASS_MS:g} ms, with or without a few drafts; a "
-        f"pass of the draft model takes {DRAFT_MS:g} ms. Chains of four drafts, each "
+        f"pass of the draft model takes {DRAFT_MS:g} ms. Chains of three drafts, each "
         f"kept with chance {RATE:g} if all before it were. How much time does "
-        "a token take on average?"
+        "a token take on average (a number with its unit, such as 6 ms)?"
     ),
     answer=lambda: 1e-3 * _per_token_ms(),
     unit="s",
@@ -133,11 +135,11 @@ by_hand = Question(
     hints=(
         Hint(
             lambda: 1e-3 * PASS_MS / _tokens(),
-            "Drafting takes time too: four passes of the draft model, one by one.",
+            "Drafting takes time too: three passes of the draft model, one by one.",
         ),
         Hint(
             lambda: 1e-3 * (CHAIN * DRAFT_MS + PASS_MS) / (1 + CHAIN * RATE),
-            "A draft counts only if all before it were kept: add powers of 0.8.",
+            "A draft counts only if all before it were kept: add powers of 0.7.",
         ),
     ),
     why=lambda: (
@@ -149,20 +151,20 @@ by_hand = Question(
 endless = Question(
     name="speculative.endless",
     prompt=(
-        f"Drafts cost nothing, and each is kept with chance {RATE:g} if all before it "
-        "were. How many tokens does a pass yield at most, however long the chain?"
+        f"Drafts cost nothing, and each is kept with chance {ENDLESS:g} if all before "
+        "it were. How many tokens does a pass yield at most, however long the chain?"
     ),
-    answer=lambda: _tokens(drafts=10_000),
+    answer=lambda: _tokens(ENDLESS, 10_000),
     rel_tol=0.01,
     hints=(
         Hint(
-            lambda: RATE / (1 - RATE),
+            lambda: ENDLESS / (1 - ENDLESS),
             "Those are the drafts that are kept; the target adds a token of its own.",
         ),
     ),
     why=lambda: (
-        f"In equation {f.ACCEPTED.link} the power vanishes: 1 / (1 − {RATE:g}) = "
-        f"{si(_tokens(drafts=10_000), 'dimensionless')}."
+        f"In equation {f.ACCEPTED.link} the power vanishes: 1 / (1 − {ENDLESS:g}) = "
+        f"{si(_tokens(ENDLESS, 10_000), 'dimensionless')}."
     ),
 )
 

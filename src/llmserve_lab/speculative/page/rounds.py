@@ -19,7 +19,7 @@ from llmserve_lab.speculative.verification import residual
 N_DRAFT = 4
 REJECTED, KEPT = "rejected at the second draft", "all kept, and a bonus"
 SEEDS = {REJECTED: 2, KEPT: 3}  # of the random numbers that both models draw from
-ROWS = ("draft", "q, draft", "p, target", "min(1, p/q)", "number", "kept?")
+ROWS = ("draft", "q, draft", "p, target", "min(1, p/q)", "random", "kept?")
 LEFT, FLOOR, TALL = -1.5, 11.6, 3.4  # left edge; where bars stand, and how high
 SHOWN = 6  # words whose chances are drawn
 Row = dict[str, Any]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from llmserve_lab.catalog.evidence.speculation import DRAFTS, HEAD_RUNS, PLAIN_TPOT
+from llmserve_lab.catalog.evidence.speculation import DRAFTS, HEAD_RUNS
 from llmserve_lab.engine import Acceptance
-from llmserve_lab.page.palette import BLUE, GREY, INK, VERMILLION
+from llmserve_lab.page.palette import BLUE, INK, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.speculative import machine as m
-from llmserve_lab.speculative.measured import off, plain_off, predicted_ms
+from llmserve_lab.speculative.measured import (
+    off,
+    plain_off,
+    predicted_round_ms,
+    round_ms,
+)
 
 
 @figure_style()
@@ -37,37 +42,36 @@ def gains(batch: int, law: Acceptance, source: str) -> StaticFigure:
 
 @figure_style()
 def heads() -> StaticFigure:
-    """Time per token against the drafts, measured and predicted, for two heads."""
+    """Time of a round against the drafts, measured and predicted, for two heads."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.9, 3.0))
-    axes.axhline(1e3 * float(PLAIN_TPOT), color=GREY.light, lw=1)
-    axes.text(7, 1e3 * float(PLAIN_TPOT) + 0.1, "without drafts", ha="right")
-    for run, ink in zip(HEAD_RUNS, (BLUE, VERMILLION), strict=True):
-        measured = [run.tpot_ms[k] for k in DRAFTS]
-        predicted = [predicted_ms(run, k) for k in DRAFTS]
-        axes.plot(DRAFTS, measured, "o-", color=ink.light)
-        axes.plot(DRAFTS, predicted, "--", color=ink.light)
-        above = 8 if run is HEAD_RUNS[0] else -15
-        axes.annotate(
-            f"{run.name}, measured",
-            (DRAFTS[-1], measured[-1]),
-            (0, above),
-            textcoords="offset points",
-            ha="right",
-            color=ink.light,
-        )
-    axes.text(2, 2.35, "dashed: predicted", color=INK.light)
-    axes.set(ylim=(2, 7.7))
-    axes.set_xlabel("drafts of a pass")
-    axes.set_ylabel("time per token (ms)")
+    figure, axes = plt.subplots(figsize=(4.9, 2.8))
+    for run, ink, mark in zip(HEAD_RUNS, (BLUE, VERMILLION), ("o", "s"), strict=True):
+        measured = [round_ms(run, k) for k in DRAFTS]
+        predicted = [predicted_round_ms(run, k) for k in DRAFTS]
+        axes.plot(DRAFTS, measured, f"{mark}-", color=ink.light)
+        axes.plot(DRAFTS, predicted, f"{mark}--", color=ink.light, mfc="none")
+        for told, at in (("measured", measured), ("predicted", predicted)):
+            axes.annotate(
+                f"{run.name}, {told}",
+                (DRAFTS[-1], at[-1]),
+                (7, 0),
+                textcoords="offset points",
+                va="center",
+                color=ink.light,
+            )
+    axes.set(xlim=(1.8, 9.9), ylim=(0, 16.5))
+    axes.set_xticks(DRAFTS)
+    axes.set_xlabel("drafts of a round")
+    axes.set_ylabel("time of a round (ms)")
     worst = max(abs(off(run, k)) for run in HEAD_RUNS for k in DRAFTS)
     return StaticFigure.of(
         figure,
         sentence=(
-            f"Without drafts the prediction is off by {plain_off():+.0%}, with drafts "
-            f"by up to {-worst:+.0%}; dashed lines are predictions."
+            "One request. Without drafts the prediction is off by "
+            f"{plain_off():+.0%}, with drafts by up to {-worst:+.0%}: open marks and "
+            "dashed lines are predictions."
         ),
-        title="Measured, the best chain is short: three drafts, or four",
+        title="Measured rounds take longer than predicted, and each draft adds more",
         name="speculative.heads",
     )
