@@ -102,7 +102,7 @@ def test_gptq_ends_with_less_error_than_rounding_to_nearest() -> None:
         name: [
             abs(float(row["text"].replace("−", "-")))
             for row in log.tables["cells"]
-            if row["ink"] == "other" and row["since"] == steps.INPUTS
+            if row["ink"] == "other" and row["until"] == steps.INPUTS + 1
         ]
         for name, log in steps.gptq_columns().logs.items()
     }

@@ -180,14 +180,14 @@ def step_parts(bits: Bits, batch: int) -> dict[str, float]:
     read, compute = cost.weights_s, batch * cost.row_s
     pairs = batch * (TOKENS + 1) * cost.pair_s
     return {
-        "read the weights": read,
-        "compute the linear layers": compute,
-        "the longer, and half of the shorter": max(read, compute)
+        "read weights": read,
+        "compute layers": compute,
+        "longer + ½ shorter": max(read, compute)
         + (1 - cost.overlap) * min(read, compute),
-        "compute attention": pairs,
-        "read the cache": batch * TOKENS * cost.kv_token_s,
-        "launch the kernels": cost.overhead_s,
-        "handle the requests": batch * cost.request_s,
+        "attention": pairs,
+        "read cache": batch * TOKENS * cost.kv_token_s,
+        "launch kernels": cost.overhead_s,
+        "requests": batch * cost.request_s,
         "step": decode_s(cost, batch=batch, context=TOKENS),
     }
 
@@ -198,12 +198,9 @@ def steps_table() -> Table:
     rows = [
         (name, *(f"{1e3 * parts[name]:.3f}" for parts in found)) for name in found[0]
     ]
-    names = (
-        f"{SCHEMES[b.weights].numbers.name.split()[0]}"
-        f"{' both' if b.cache != 'bf16' else ''}, batch {n}"
-        for b, n in STEPS
-    )
-    return Table("A decode step in ms, term by term", ("term", *names), rows)
+    names = (f"{SCHEMES[b.weights].numbers.name.split()[0]}, {n}" for b, n in STEPS)
+    caption = "A decode step in ms, by format of the weights and batch"
+    return Table(caption, ("term", *names), rows)
 
 
 def unshared(shape: ModelShape) -> float:

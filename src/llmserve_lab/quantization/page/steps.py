@@ -209,9 +209,23 @@ def _matrix(left: np.ndarray, moved: np.ndarray, done: int, frame: int) -> list[
     return cells
 
 
+def _merged(cells: list[Row]) -> list[Row]:
+    """Cells that stay as they are from frame to frame, written once."""
+    runs: dict[tuple[float, int], list[Row]] = {}
+    for cell in cells:
+        before = runs.setdefault((cell["x"], cell["y"]), [])
+        known = before[-1] if before else {}
+        same = all(known.get(key) == cell[key] for key in ("text", "ink"))
+        if same and known["until"] == cell["since"]:
+            known["until"] = cell["until"]
+        else:
+            before.append(dict(cell))
+    return [cell for run in runs.values() for cell in run]
+
+
 def _gptq_log(weight: np.ndarray, rows: np.ndarray, steps: list[ColumnStep]) -> StepLog:
     states = [weight, *(step.weight for step in steps)]
-    frames, cells = [], []
+    frames, cells = [], list[Row]()
     for at, left in enumerate(states):
         error = output_error(weight, left, rows)
         if at == 0:
@@ -228,11 +242,11 @@ def _gptq_log(weight: np.ndarray, rows: np.ndarray, steps: list[ColumnStep]) -> 
             )
         frames.append(Frame(text, (f"{at} of {INPUTS}", f"{error:.1%}")))
         cells += _matrix(left, left - weight, at, at)
-    return StepLog(tuple(frames), {"cells": cells})
+    return StepLog(tuple(frames), {"cells": _merged(cells)})
 
 
 def _nearest_log(weight: np.ndarray, rows: np.ndarray, nearest: np.ndarray) -> StepLog:
-    frames, cells = [], []
+    frames, cells = [], list[Row]()
     for at in range(INPUTS + 1):
         left = np.where(np.arange(INPUTS) < at, nearest, weight)
         error = output_error(weight, left, rows)
@@ -247,4 +261,4 @@ def _nearest_log(weight: np.ndarray, rows: np.ndarray, nearest: np.ndarray) -> S
             )
         frames.append(Frame(text, (f"{at} of {INPUTS}", f"{error:.1%}")))
         cells += _matrix(left, left - weight, at, at)
-    return StepLog(tuple(frames), {"cells": cells})
+    return StepLog(tuple(frames), {"cells": _merged(cells)})
