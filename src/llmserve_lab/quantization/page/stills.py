@@ -40,7 +40,7 @@ def layouts() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, (bits, line) = plt.subplots(
-        1, 2, figsize=(5.6, 3.1), sharey=True, width_ratios=(1.15, 1)
+        1, 2, figsize=(5.6, 2.8), sharey=True, width_ratios=(1.15, 1)
     )
     for row, each in enumerate(FORMATS.values()):
         left = 0
@@ -83,7 +83,7 @@ def groups() -> StaticFigure:
     """Error of INT4 on ordinary weights against the group, outliers or none."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.2, 2.7))
+    figure, axes = plt.subplots(figsize=(5.2, 2.5))
     with_them = outliers.by_group(outliers.matrix())
     without = outliers.by_group(outliers.matrix(num_outliers=0))
     names = list(with_them)
@@ -120,7 +120,7 @@ def gains() -> StaticFigure:
     """Speed of a decode step over 16 bits against the batch, for four choices."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.4, 3.1))
+    figure, axes = plt.subplots(figsize=(5.4, 2.8))
     base = served(Bits())
     most = fits(base, context=TOKENS)
     batches = [b for b in BATCHES if b <= most]
