@@ -169,7 +169,7 @@ def gptq_columns() -> StepFigure:
                 Cells(table="cells", x2="x2", text="text"),
                 Labels(table="names"),
             ),
-            height=280,
+            height=260,
             width=560,
             fixed={"names": names},
         ),
