@@ -151,7 +151,7 @@ def rate_gain(weights: str, batch: int) -> tuple[float, float]:
 
 def rates_table() -> Table:
     """Table of INT4 and FP8 weights over BF16 on one H200, published and predicted."""
-    rows = []
+    rows: list[tuple[str | int, ...]] = []
     for batch in papers.RATES["bf16"]:
         cells = [f"{float(papers.RATES['bf16'][batch]):,.0f}"]
         cells.append(f"{static_rate('bf16', batch):,.0f}")
