@@ -1,4 +1,4 @@
-/* A box that filters a long list: letters and formulas, or the terms of the glossary.
+/* A box that filters a long list: letters and formulas, the terms of the glossary, claims.
  *
  * A classic script without fetch or modules, so that it runs from file://. The box stands
  * in div.filter; what it filters is marked .filtered, in folds or not. A word matches the
@@ -28,15 +28,18 @@
       ({ node, text: textOf(node), fold: node.closest("details.index-part") }));
     const folds = [...document.querySelectorAll("details.index-part")];
     if (!entries.length) return;
-    const { field, status } = make(box, entries.length);
+    const { field, status, choices } = make(box, entries);
     let open = null; // which folds the reader had open before the first letter
 
-    field.addEventListener("input", () => {
+    function update() {
       const asked = words(field.value);
+      const chosen = choices.filter((choice) => choice.value);
+      const any = asked.length + chosen.length;
       open ??= new Map(folds.map((fold) => [fold, fold.open]));
       let shown = 0;
       for (const { node, text } of entries) {
-        node.hidden = !asked.every((word) => text.includes(` ${word}`));
+        node.hidden = !asked.every((word) => text.includes(` ${word}`)) ||
+          !chosen.every((choice) => node.dataset[choice.name] === choice.value);
         shown += !node.hidden;
       }
       for (const fold of folds) {
@@ -44,12 +47,13 @@
         fold.hidden = !some;
         const part = fold.closest("section");
         if (part?.querySelectorAll("details.index-part").length === 1) part.hidden = !some;
-        fold.open = asked.length ? some : open.get(fold);
+        fold.open = any ? some : open.get(fold);
       }
-      if (!asked.length) open = null;
-      status.textContent = asked.length
+      if (!any) open = null;
+      status.textContent = any
         ? `${shown} of ${entries.length} ${box.dataset.what}` : "";
-    });
+    }
+    for (const control of [field, ...choices]) control.addEventListener("input", update);
     field.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || !field.value) return;
       field.value = "";
@@ -57,7 +61,7 @@
     });
   }
 
-  function make(box, count) {
+  function make(box, entries) {
     const label = document.createElement("label");
     const field = document.createElement("input");
     const status = document.createElement("span");
@@ -66,11 +70,43 @@
     field.autocomplete = "off";
     field.spellcheck = false;
     label.htmlFor = field.id;
-    label.textContent = `Find among ${count} ${box.dataset.what}`;
+    label.textContent = `Find among ${entries.length} ${box.dataset.what}`;
     status.setAttribute("role", "status");
-    box.append(label, field, status);
+    const by = (box.dataset.by ?? "").split(" ").filter(Boolean);
+    const choices = by.map((name) => choice(name, entries));
+    box.append(label, field, ...choices, status);
     box.hidden = false;
-    return { field, status };
+    return { field, status, choices };
+  }
+
+  /* A list of the marks that entries have, to choose one of them. */
+  function choice(name, entries) {
+    const select = document.createElement("select");
+    select.name = name;
+    select.setAttribute("aria-label", name);
+    const marks = new Set(entries.map(({ node }) => node.dataset[name]));
+    select.add(new Option(`every ${name}`, ""));
+    for (const mark of [...marks].sort()) select.add(new Option(mark, mark));
+    return select;
+  }
+
+  /* The headings of a list that sort its rows: by a number the largest first. */
+  function sortable(heading) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...heading.childNodes);
+    heading.append(button);
+    const key = heading.dataset.sort;
+    button.addEventListener("click", () => {
+      const falls = heading.getAttribute("aria-sort") !== "descending" && key === "off";
+      const body = heading.closest("table").tBodies[0];
+      const of = (row) => (key === "off" ? Number(row.dataset.off) : row.dataset[key]);
+      const rows = [...body.rows].sort((a, b) =>
+        of(a) < of(b) ? -1 : of(a) > of(b) ? 1 : 0);
+      body.append(...(falls ? rows.reverse() : rows));
+      for (const other of heading.parentNode.cells) other.removeAttribute("aria-sort");
+      heading.setAttribute("aria-sort", falls ? "descending" : "ascending");
+    });
   }
 
   /* A link into a fold opens it. */
@@ -84,6 +120,7 @@
   }
 
   for (const box of document.querySelectorAll("div.filter")) start(box);
+  for (const heading of document.querySelectorAll("th[data-sort]")) sortable(heading);
   window.addEventListener("hashchange", reveal);
   reveal();
 })();

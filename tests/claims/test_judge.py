@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from llmserve_lab.claims import Claim, Number, Ruling, Statement, judge
-from llmserve_lab.claims.record import Value
+from llmserve_lab.claims import Claim, Number, Passages, Ruling, Size, Statement, judge
+from llmserve_lab.claims.parts import Part, Value
 
 
 def number(printed: str, value: Value, **readings: float) -> Number:
@@ -19,7 +19,11 @@ def number(printed: str, value: Value, **readings: float) -> Number:
     )
 
 
-def claim(*parts: Number | Statement, **changes: Any) -> Claim:
+def size(says: Value, value: Value, **more: Any) -> Size:
+    return Size("as large as", lambda: says, lambda: value, **more)
+
+
+def claim(*parts: Part, **changes: Any) -> Claim:
     known: dict[str, Any] = {
         "id": "06-01",
         "section": "§2",
@@ -44,14 +48,51 @@ def claim(*parts: Number | Statement, **changes: Any) -> Claim:
         (number("16 GB", 16.2e9, gib=19e9), Ruling.WITHIN_ROUNDING),
         (number("4–8", (4.0, 8.0)), Ruling.EXACT),
         (number("4–8", (3.6, 8.0)), Ruling.WITHIN_ROUNDING),
+        (number("4–8", (5.0, 7.0)), Ruling.WRONG),
+        (number("4–8", 5.0), Ruling.WITHIN_ROUNDING),
+        (number("2–7", (3.73, 7.34)), Ruling.WRONG),
+        (number("~150", (142.9, 200.0)), Ruling.WITHIN_ROUNDING),
+        (number("~150", (155.1, 200.0)), Ruling.WRONG),
+        (number("~100 k", 53e3), Ruling.WRONG),
+        (number("~100 k", 53e3, twice=106e3), Ruling.INCONSISTENT),
+        (number("~200", 189.3), Ruling.WITHIN_ROUNDING),
+        (number("~200", 189.3, mixed=201.9), Ruling.INCONSISTENT),
+        (number("~200", 195.0, mixed=200.0), Ruling.WITHIN_ROUNDING),
+        (number("2", 1.5), Ruling.WRONG),
+        (number("~225", 224.1), Ruling.WITHIN_ROUNDING),
+        (number("225", 224.1), Ruling.WRONG),
+        (number("16", 2.0, all_of_them=16.0), Ruling.WRONG),
+        (number("16", 4.0, all_of_them=16.0), Ruling.INCONSISTENT),
+        (number("> 98", 97.8), Ruling.WRONG),
         (number("4–8", (4.0, 16.0)), Ruling.WRONG),
         (number("> 10", 35.7), Ruling.EXACT),
         (number("> 10", 9.0), Ruling.WRONG),
         (Statement("fits", lambda: True, lambda: "80 GB"), Ruling.EXACT),
         (Statement("fits", lambda: False, lambda: "80 GB"), Ruling.WRONG),
+        (
+            Statement("tiny", lambda: True, lambda: "1 %", limit="2 %"),
+            Ruling.WITHIN_ROUNDING,
+        ),
+        (
+            Statement(
+                "fits", lambda: False, lambda: "no", cases={"alone": lambda: True}
+            ),
+            Ruling.INCONSISTENT,
+        ),
+        (size(1.0, 1.0), Ruling.EXACT),
+        (size(1.0, 1.04), Ruling.WITHIN_ROUNDING),
+        (size(1.0, 1.04, exactly=True), Ruling.WRONG),
+        (size(1.0, 1.06), Ruling.WRONG),
+        (size(1.0, 1.06, readings={"other": lambda: 1.0}), Ruling.INCONSISTENT),
+        (size(1.0, 6.0, readings={"other": lambda: 1.0}), Ruling.WRONG),
+        (size(1.0, 1.5, where="section 9"), Ruling.INCONSISTENT),
+        (size((1.0, 2.0), (1.0, 3.0)), Ruling.WRONG),
+        (Passages("one", "one", "title"), Ruling.EXACT),
+        (Passages("one", "two", "title"), Ruling.INCONSISTENT),
+        (Passages("one", "two", "register", outside=True), Ruling.WRONG),
     ],
 )
-def test_verdict_of_a_part(part: Number | Statement, verdict: Ruling) -> None:
+def test_verdict_of_a_part(part: Part, verdict: Ruling) -> None:
     assert part.judge() is verdict
     assert judge(claim(part)) is verdict
 
@@ -64,6 +105,32 @@ def test_a_claim_is_as_good_as_its_worst_part() -> None:
 
 def test_without_parts_it_cannot_be_checked() -> None:
     assert judge(claim()) is Ruling.CANNOT_BE_CHECKED
+
+
+def test_another_place_of_the_source_may_have_it_right() -> None:
+    part = dataclasses.replace(number("10 GB", 11.4e9), elsewhere="11.4 GB")
+    assert part.judge() is Ruling.INCONSISTENT
+    assert part.explanations() == ("elsewhere it prints 11.4 GB",)
+    assert dataclasses.replace(part, elsewhere="12 GB").judge() is Ruling.WRONG
+
+
+@pytest.mark.parametrize(
+    ("part", "ratio"),
+    [
+        (number("16 GB", 8e9), 2.0),
+        (number("4–8", (4.0, 16.0)), 0.5),
+        (number("4–8", 5.0), 1.0),
+        (number("4–8", 16.0), 0.5),
+        (number("~150", (142.9, 200.0)), 1.0),
+        (number("~150", (160.0, 200.0)), 150 / 160),
+        (number("> 98", 99.0), 1.0),
+        (number("> 98", 49.0), 2.0),
+        (size((1.0, 2.0), (1.0, 4.0)), 0.5),
+    ],
+)
+def test_how_far_off(part: Number | Size, ratio: float) -> None:
+    assert part.ratio == pytest.approx(ratio)
+    assert claim(part).ratio == pytest.approx(ratio)
 
 
 def test_the_reading_that_explains_is_named() -> None:

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from llmserve_lab.claims.coverage import coverage
 from llmserve_lab.claims.page import (
-    claims_table,
-    slips_table,
+    ClaimsOf,
+    rules,
+    source_legend,
     verdict_legend,
     verdict_summary,
 )
-from llmserve_lab.claims.record import Claim, Number, Statement, judge
+from llmserve_lab.claims.parts import Number, Passages, Size, Statement
+from llmserve_lab.claims.record import Claim, judge
 from llmserve_lab.claims.records import CLAIMS
 from llmserve_lab.claims.sources import CLAIM_COUNTS, SOURCES, SourceText
-from llmserve_lab.claims.verdict import Ruling
+from llmserve_lab.claims.verdict import FALSE, OFF, Ruling
 
 __all__ = [
     "CLAIMS",
     "CLAIM_COUNTS",
+    "FALSE",
+    "OFF",
     "SOURCES",
     "Claim",
+    "ClaimsOf",
     "Number",
+    "Passages",
     "Ruling",
+    "Size",
     "SourceText",
     "Statement",
-    "claims_table",
     "coverage",
     "judge",
-    "slips_table",
+    "rules",
+    "source_legend",
     "verdict_legend",
     "verdict_summary",
 ]

@@ -22,7 +22,8 @@ from llmserve_lab.claims.cuts_executed import (
     step,
     weight,
 )
-from llmserve_lab.claims.record import Claim, Number, Statement
+from llmserve_lab.claims.parts import Number, Passages, Size, Statement
+from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.tensor_parallel.cuts import by_columns, by_rows
@@ -194,12 +195,11 @@ CLAIMS = (
         section="§5",
         says="A gather and an all-reduce move similar amounts of data per GPU",
         parts=(
-            Statement(
+            Size(
                 "similar",
-                lambda: reduce_over_gather() == 1,
-                lambda: (
-                    f"an all-reduce sends {plain(reduce_over_gather())} times as much"
-                ),
+                lambda: 1.0,
+                reduce_over_gather,
+                label="all-reduce over gather:",
             ),
         ),
         verdict=Ruling.WRONG,
@@ -243,13 +243,9 @@ CLAIMS = (
         section="§2",
         says="Strategy A comes from article 01",
         parts=(
-            Statement(
-                "article 01",
-                lambda: introduces_the_cuts() == "article 01",
-                introduces_the_cuts,
-            ),
+            Passages("article 01", introduces_the_cuts(), "the article on both cuts"),
         ),
-        verdict=Ruling.WRONG,
+        verdict=Ruling.INCONSISTENT,
         why="A slip of numbering: the two strategies are those of article 02, as this "
         "article says elsewhere.",
     ),

@@ -11,22 +11,18 @@ from llmserve_lab.claims.verdict import Ruling
 
 def recorded() -> dict[str, int]:
     """Records per source, in the order of the sources; sources without any at 0."""
-    found = Counter(claim.source.name for claim in CLAIMS.values())
+    found = Counter(each.source.name for each in CLAIMS.values() if each.counted)
     return {name: found[name] for name in CLAIM_COUNTS}
 
 
 def verdicts(source: str) -> dict[Ruling, int]:
     """Records of one source per verdict, all five of them."""
-    found = Counter(c.verdict for c in CLAIMS.values() if c.source.name == source)
+    own = (c for c in CLAIMS.values() if c.source.name == source and c.counted)
+    found = Counter(claim.verdict for claim in own)
     return {verdict: found[verdict] for verdict in Ruling}
 
 
 def coverage() -> str:
-    """One line: claims recorded over claims there are, in all and by source."""
-    parts = [
-        f"{name}: {count} of {CLAIM_COUNTS[name]}"
-        for name, count in recorded().items()
-        if count
-    ]
-    total = sum(CLAIM_COUNTS.values())
-    return f"claims: {len(CLAIMS)} of {total} recorded ({'; '.join(parts)})"
+    """One line: claims recorded over claims there are."""
+    found, total = sum(recorded().values()), sum(CLAIM_COUNTS.values())
+    return f"{found} of {total} claims are recorded and judged"

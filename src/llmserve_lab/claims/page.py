@@ -2,72 +2,245 @@
 
 from __future__ import annotations
 
-from llmserve_lab.claims.coverage import recorded, verdicts
-from llmserve_lab.claims.record import Claim, Number, Statement
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from llmserve_lab.claims.coverage import recorded
+from llmserve_lab.claims.parts import EXCUSED, NEARLY, Part
+from llmserve_lab.claims.printed import MOST_OF_ONE_DIGIT, factor
+from llmserve_lab.claims.record import COMPUTED, Claim
 from llmserve_lab.claims.records import CLAIMS
-from llmserve_lab.claims.sources import CLAIM_COUNTS
-from llmserve_lab.claims.verdict import Ruling
+from llmserve_lab.claims.sources import ALL, CLAIM_COUNTS
+from llmserve_lab.claims.verdict import FALSE, OFF, Ruling
+from llmserve_lab.formula.text import plain
+from llmserve_lab.page.html import escape, linked, tag
 from llmserve_lab.page.table import Cell, Table
 
-COLUMNS = ("claim", "what it says", "printed → recomputed", "verdict")
+COLUMNS = ("source", "claim", "ours", "off by", "verdict")
+SORTED_BY = ("id", "", "", "off", "")
 EMPTY = "–"
+SAME = 1e-9
+WORDS = (
+    OFF,
+    FALSE,
+    Ruling.INCONSISTENT.value,
+    Ruling.WITHIN_ROUNDING.value,
+    Ruling.EXACT.value,
+    Ruling.CANNOT_BE_CHECKED.value,
+)  # the worst first
+BEST_FIRST = (*WORDS[-2::-1], WORDS[-1])
+SYMBOLS = {verdict.value: verdict.symbol for verdict in Ruling}
+SYMBOLS |= dict.fromkeys((OFF, FALSE), Ruling.WRONG.symbol)
+SHORT = SYMBOLS | {OFF: "✗ off", FALSE: "✗ false"}  # headings of narrow columns
+MEANINGS = {
+    OFF: "a number of the source is not what comes out, and no reading gives it",
+    FALSE: "what the source says in words or letters does not hold",
+    Ruling.INCONSISTENT.value: "it would be right under another reading of a unit or a "
+    "definition, or the source says two different things; by a factor of "
+    f"{EXCUSED:g} at most",
+    Ruling.WITHIN_ROUNDING.value: "it rounds to the digits printed, or is a leading "
+    f"term that is right to {100 * NEARLY:g} %, or holds with a limit that we set",
+    Ruling.EXACT.value: "the number recomputed is the number printed, or the statement "
+    "holds as it stands",
+    Ruling.CANNOT_BE_CHECKED.value: "there is nothing to compute",
+}
 
 
-def claims_table(source: str, *, section: str | None = None) -> Table:
-    """Table of every recorded claim of a source, or of one of its sections.
-
-    Raises:
-        ValueError: the source, or the section, has no recorded claim.
-    """
-    own = _claims_of(source)
-    found = [claim for claim in own if section in (None, claim.section)]
-    if not found:
-        known = ", ".join(dict.fromkeys(claim.section for claim in own))
-        raise ValueError(f"section must be one of {known}, got {section!r}")
-    where = source if section is None else f"{source}, {section}"
-    return Table(f"Claims of {where}, recomputed", COLUMNS, [_row(c) for c in found])
-
-
-def slips_table() -> Table:
-    """Table of the claims that do not come out as printed, the worst first."""
-    order = (Ruling.WRONG, Ruling.INCONSISTENT)
-    slips = [c for verdict in order for c in CLAIMS.values() if c.verdict is verdict]
-    return Table("What does not come out as printed", COLUMNS, [_row(c) for c in slips])
+def shown_as(word: str) -> str:
+    """A verdict as the page writes it: a symbol, and the word."""
+    return f"{SYMBOLS[word]} {word}"
 
 
 def verdict_summary() -> Table:
     """Table of sources by verdict: how many claims there are, and how they fare."""
-    columns = ("source", "claims", "recorded", *map(str, Ruling))
-    counts = {
-        name: (CLAIM_COUNTS[name], count, *verdicts(name).values())
-        for name, count in recorded().items()
-    }
+    columns = ("source", "claims", *(SHORT[word] for word in BEST_FIRST))
+    counts = {name: _counted(name) for name in recorded()}
     counts["all"] = tuple(map(sum, zip(*counts.values(), strict=True)))
     rows: list[tuple[Cell, ...]] = [(name, *row) for name, row in counts.items()]
     return Table("Verdicts by source", columns, rows)
 
 
+def _counted(source: str) -> tuple[int, ...]:
+    own = [c for c in CLAIMS.values() if c.source.name == source and c.counted]
+    return len(own), *(sum(c.word == word for c in own) for word in BEST_FIRST)
+
+
 def verdict_legend() -> Table:
     """Table of what each verdict means."""
-    rows = [(str(verdict), verdict.meaning) for verdict in Ruling]
+    rows = [(shown_as(word), MEANINGS[word]) for word in BEST_FIRST]
     return Table("What a verdict means", ("verdict", "when"), rows)
 
 
-def _claims_of(source: str) -> list[Claim]:
-    found = [claim for claim in CLAIMS.values() if claim.source.name == source]
+def source_legend() -> Table:
+    """Table of the sources: the prefix of their claims, title, number of claims."""
+    columns = ("prefix", "source", "title", "claims")
+    rows = [
+        (f"{each.prefix}-", each.name, each.title, CLAIM_COUNTS[each.name])
+        for each in ALL
+    ]
+    return Table("The sources, and how their claims are named", columns, rows)
+
+
+def rules() -> Table:
+    """Table of the rules that a verdict follows, with the limits that are chosen."""
+    rows = [
+        ("a printed number", "everything that rounds to it; half a unit rounds up"),
+        (
+            "one digit alone",
+            f"at most {100 * MOST_OF_ONE_DIGIT:g} % to either side, half a unit of a "
+            f"4; beyond {100 * NEARLY:g} % a reading that comes nearer is believed",
+        ),
+        ("“about”", "two digits count; zeros at the end of a whole number do not"),
+        ("a range", "both ends must be right; one number may lie anywhere in it"),
+        ("a bound", "is kept, or it is not"),
+        ("words and leading terms", f"right to {100 * NEARLY:g} %"),
+        ("“equal”, “the same”", "to the last digit that a computer adds"),
+        ("a reading", f"excuses a factor of {EXCUSED:g} at most"),
+        ("a word such as “tiny”", "the limit that we set is printed in the row"),
+    ]
+    return Table("How it is compared", ("what is printed", "what is admitted"), rows)
+
+
+def off_by(ratio: float) -> str:
+    """Printed over recomputed as a reader says it: a share, or a factor."""
+    if math.isnan(ratio):
+        return EMPTY
+    if factor(ratio) - 1 <= SAME:
+        return "0"
+    if factor(ratio) >= 2:
+        way = "large" if ratio > 1 else "small"
+        return f"{plain(factor(ratio))} × too {way}"
+    sign = "+" if ratio > 1 else "−"
+    return f"{sign}{plain(100 * abs(ratio - 1), 2)} %"
+
+
+def worst_first(claims: Iterable[Claim]) -> list[Claim]:
+    """Largest deviation first; words, which have none, after the numbers."""
+    return sorted(claims, key=_badness)
+
+
+def _badness(claim: Claim) -> tuple[float, str]:
+    off = claim.ratio
+    return (0.0 if math.isnan(off) else -factor(off)), claim.id
+
+
+def claims_table(source: str, *, section: str | None = None) -> Table:
+    """Table of every claim of a source, or of one of its sections, for a chapter.
+
+    Raises:
+        ValueError: the source, or the section, has no claim.
+    """
+    own = [each for each in CLAIMS.values() if each.source.name == source]
+    found = [each for each in own if section in (None, each.section)]
+    if not own:
+        raise ValueError(
+            f"source must be one of {', '.join(CLAIM_COUNTS)}, got {source!r}"
+        )
     if not found:
-        known = ", ".join(name for name, count in recorded().items() if count)
-        raise ValueError(f"source must be one of {known}, got {source!r}")
-    return found
+        known = ", ".join(dict.fromkeys(each.section for each in own))
+        raise ValueError(f"section must be one of {known}, got {section!r}")
+    where = source if section is None else f"{source}, {section}"
+    columns = ("claim", "what it says", "printed → recomputed", "verdict")
+    return Table(f"Claims of {where}, recomputed", columns, list(map(_cells, found)))
 
 
-def _row(claim: Claim) -> tuple[str, ...]:
+def _cells(claim: Claim) -> tuple[str, ...]:
     """Four cells: a narrow page shows them without scrolling sideways."""
-    verdict = f"{claim.verdict}. {claim.reason}" if claim.reason else str(claim.verdict)
     beside = "; ".join(map(_beside, claim.parts)) or EMPTY
+    verdict = f"{shown_as(claim.word)}. {claim.reason}".rstrip(". ") + "."
     return claim.id, f"{claim.section}: {claim.says}", beside, verdict
 
 
-def _beside(part: Number | Statement) -> str:
+def _beside(part: Part) -> str:
     right = part.right.removeprefix(part.label).strip()
     return f"{part.label} {part.printed} → {right}".strip()
+
+
+@dataclass(frozen=True, repr=False)
+class ClaimsOf:
+    """All claims with one verdict, folded, the furthest off first; one row each.
+
+    Raises:
+        ValueError: ``word`` is no verdict of the page.
+    """
+
+    word: str
+    open: bool = False
+
+    def __post_init__(self) -> None:
+        if self.word not in WORDS:
+            raise ValueError(
+                f"word must be one of {', '.join(WORDS)}, got {self.word!r}"
+            )
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims, sorted."""
+        return worst_first(each for each in CLAIMS.values() if each.word == self.word)
+
+    def __repr__(self) -> str:
+        """How many there are, and their ids."""
+        return f"{self._count()}: {', '.join(each.id for each in self.claims)}"
+
+    def _count(self) -> str:
+        count = sum(claim.counted for claim in self.claims)
+        beside = len(self.claims) - count
+        more = f" and {beside} sentence beside one" if beside else ""
+        return f"{shown_as(self.word)}: {count} claim{'s' * (count != 1)}{more}"
+
+    def _repr_html_(self) -> str:
+        pairs = zip(COLUMNS, SORTED_BY, strict=True)
+        head = "".join(
+            tag(
+                "th",
+                escape(name),
+                scope="col",
+                data_sort=key or None,
+                aria_sort="descending" if key == "off" else None,
+            )
+            for name, key in pairs
+        )
+        body = "\n".join(map(_row, self.claims))
+        table = (
+            f'<table class="claims"><caption>{escape(self._count())}</caption>\n'
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+        )
+        mark = "index-part tex2jax_process mathjax_process"
+        summary = tag("summary", escape(self._count()))
+        return tag("details", f"{summary}\n{table}", class_=mark, open=self.open)
+
+
+def _row(claim: Claim) -> str:
+    """One claim: where it is said, what, what comes out, how far off, the verdict."""
+    name = f"claim-{claim.id}"
+    where = f"{claim.source.name}, {claim.section}"
+    said = claim.printed and tag("q", escape(claim.printed), class_="claim-printed")
+    cells = [
+        tag("a", claim.id, href=f"#{name}") + tag("small", escape(where)),
+        tag("span", escape(claim.says)) + said,
+        escape(claim.right or EMPTY),
+        escape(off_by(claim.ratio)),
+        tag("strong", escape(shown_as(claim.word))) + _because(claim),
+    ]
+    columns = zip(cells[1:], COLUMNS[1:], strict=True)
+    inside = tag("th", cells[0], scope="row") + "".join(
+        tag("td", cell, data_label=column) for cell, column in columns
+    )
+    off = "0" if math.isnan(claim.ratio) else f"{factor(claim.ratio):.6g}"
+    return tag(
+        "tr",
+        inside,
+        id=name,
+        class_="filtered",
+        data_source=claim.source.name,
+        data_verdict=claim.word,
+        data_id=claim.id,
+        data_off=off,
+    )
+
+
+def _because(claim: Claim) -> str:
+    reason = tag("span", linked(escape(claim.reason))) if claim.reason else ""
+    basis = "" if claim.basis == COMPUTED else tag("small", escape(f"({claim.basis})"))
+    return reason + basis

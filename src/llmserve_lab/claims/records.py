@@ -51,6 +51,6 @@ CLAIMS = by_id(
     *scaling_cost.CLAIMS,
     *scaling_batching.CLAIMS,
     *scaling_memory.CLAIMS,
-    *scaling_speculation.CLAIMS,
     *scaling_context.CLAIMS,
+    *scaling_speculation.CLAIMS,
 )

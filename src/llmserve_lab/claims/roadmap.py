@@ -7,8 +7,10 @@ from functools import cache, partial
 
 import numpy as np
 
-from llmserve_lab.claims.record import Claim, Statement
-from llmserve_lab.claims.sources import CLAIM_COUNTS, SOURCES
+from llmserve_lab.claims.counted import COUNTS
+from llmserve_lab.claims.parts import Number, Passages, Statement
+from llmserve_lab.claims.record import Claim
+from llmserve_lab.claims.sources import SOURCES
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.cluster import ClusterRun, Rank, run
 from llmserve_lab.end_to_end.toy import TEXT, tokenize, toy
@@ -53,41 +55,34 @@ CLAIMS = (
         id="00-01",
         says="Article 07 will be about the engineering of disaggregation",
         parts=(
-            Statement(
-                "07 is the engineering of disaggregation",
-                lambda: "disaggregation" in SOURCES["07"].title.lower(),
-                lambda: f"07 is {SOURCES['07'].title}",
+            Passages(
+                "The engineering of disaggregation", SOURCES["07"].title, "article 07"
             ),
         ),
-        verdict=Ruling.WRONG,
+        verdict=Ruling.INCONSISTENT,
         why="Article 07 became the one on mixtures of experts; the roadmap still lists "
         "those as planned, under another number.",
     ),
     in_roadmap(
         id="00-02",
         says="Article 01 is still to be written",
-        parts=(
-            Statement(
-                "[next]",
-                lambda: CLAIM_COUNTS["article 01"] == 0,
-                lambda: f"{CLAIM_COUNTS['article 01']} claims of it are recorded here",
-            ),
-        ),
-        verdict=Ruling.WRONG,
+        parts=(Passages("to be written", "published", SOURCES["01"].title),),
+        verdict=Ruling.INCONSISTENT,
         why="The article exists; the roadmap was not brought up to date.",
     ),
     in_roadmap(
         id="00-03",
-        says="The articles are numbered as the roadmap numbers them",
+        says="The roadmap numbers its articles 01 to 16",
         parts=(
-            Statement(
-                "MoE and expert parallelism is 09",
-                lambda: "MoE" not in SOURCES["07"].title,
-                lambda: f"07 is {SOURCES['07'].title}",
+            Number(
+                "16",
+                "dimensionless",
+                lambda: float(COUNTS["articles of the roadmap"].found),
             ),
         ),
-        verdict=Ruling.WRONG,
-        why="From 07 on the numbers of the roadmap are not those of the articles.",
+        verdict=Ruling.EXACT,
+        why="Counted in its text; from 07 on these are not the numbers of the articles "
+        "that were published.",
     ),
     in_roadmap(
         id="00-04",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from llmserve_lab.claims.record import Claim, Number, Statement
+from dataclasses import dataclass
+
+from llmserve_lab.claims.parts import Number, Passages, Statement
+from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.continuous_batching import formulas as f
 
 PROMPT, CHUNK = 10_000, 512
-PAPERS = {2023: "SARATHI", 2024: "Sarathi-Serve"}  # arXiv 2308.16369, and at OSDI
+PROMPT_OF_SKETCH = 5  # tokens of a request sent through the sketch
 
 
 def turns() -> float:
@@ -18,6 +21,39 @@ def turns() -> float:
 def last_slice() -> float:
     """Rows of its last chunk."""
     return PROMPT - float(f.LAST_PREFIX(prompt_len=PROMPT, chunk=CHUNK))
+
+
+@dataclass
+class Sketched:
+    """A request of the sketch, and how many of its tokens are in the cache."""
+
+    prompt: int
+    cached: int = 0
+    at_first_decode: int | None = None
+
+    def run_prefill(self) -> None:
+        """Put the prompt into the cache."""
+        self.cached = self.prompt
+
+    def decode(self) -> None:
+        """One token more; the first time, note what the step found."""
+        if self.at_first_decode is None:
+            self.at_first_decode = self.cached
+        self.cached += 1
+
+
+def cached_at_first_decode(*, prefilled: bool) -> int:
+    """Prompt tokens that the first decode step finds: admit, append, decode for all."""
+    queue, active = [Sketched(PROMPT_OF_SKETCH)], list[Sketched]()
+    for _ in range(2):
+        while queue:
+            new = queue.pop(0)
+            if prefilled:
+                new.run_prefill()
+            active.append(new)
+        for each in active:
+            each.decode()
+    return active[0].at_first_decode or 0
 
 
 CLAIMS = (
@@ -37,10 +73,11 @@ CLAIMS = (
         section="references",
         says="Sarathi-Serve, by its title of 2023, is where chunked prefill is from",
         parts=(
-            Statement(
-                "Sarathi-Serve … Piggybacking Decodes with Chunked Prefills. 2023",
-                lambda: PAPERS[2023] == "Sarathi-Serve",
-                lambda: f"{PAPERS[2023]} in 2023, {PAPERS[2024]} in 2024",
+            Passages(
+                "Sarathi-Serve, 2023",
+                "SARATHI, 2023",
+                "the preprint of that title (arXiv 2308.16369)",
+                outside=True,
             ),
         ),
         verdict=Ruling.WRONG,
@@ -50,10 +87,25 @@ CLAIMS = (
     Claim(
         id="003-25",
         section="batching sketch",
-        says="A loop that admits requests and runs one decode step for all",
-        parts=(),
-        verdict=Ruling.CANNOT_BE_CHECKED,
-        why="The prefill is a comment: as it stands, the first decode step finds no "
-        "cache, and how prompts share an iteration is left open.",
+        says="A loop that runs the prefill of new requests, then one decode step for "
+        "all",
+        parts=(
+            Statement(
+                "prefill for new requests",
+                lambda: cached_at_first_decode(prefilled=False) == PROMPT_OF_SKETCH,
+                lambda: (
+                    f"{cached_at_first_decode(prefilled=False)} of {PROMPT_OF_SKETCH} "
+                    "prompt tokens are cached at the first decode step"
+                ),
+                cases={
+                    "its comment made a call": lambda: (
+                        cached_at_first_decode(prefilled=True) == PROMPT_OF_SKETCH
+                    )
+                },
+            ),
+        ),
+        verdict=Ruling.INCONSISTENT,
+        why="The text runs a prefill, the listing has it as a comment; how prompts "
+        "share an iteration is left open.",
     ),
 )

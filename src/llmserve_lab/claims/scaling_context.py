@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from functools import cache, partial
 
-from llmserve_lab.claims.record import Claim, Number, Statement
-from llmserve_lab.claims.scaling import kv_bytes
+from llmserve_lab.claims.parts import Number, Statement
+from llmserve_lab.claims.record import Claim
+from llmserve_lab.claims.scaling import cache_shape, kv_bytes
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.cluster import Ledger
-from llmserve_lab.parallelism.context import ContextTurn, context_parallel
+from llmserve_lab.parallelism.context import ContextTurn, MethodName, context_parallel
 from llmserve_lab.parallelism.model import PROMPT, SMALL
 from llmserve_lab.transformer import Transformer
 from llmserve_lab.transformer.shard import shape_of_share
 
-GIB = 2**30
-DEVICES, RANKS = 4, 4
-EXAMPLE = {"n_layers": 80, "n_kv_heads": 8, "d_head": 128, "bytes_kv": 2}
+MILLION, DEVICES, RANKS = 1_000_000, 4, 4
 FLOAT = 8
 
 on_context = partial(Claim, section="context parallelism")
 
 
-def prompt_gib() -> float:
-    """GiB of cache of a million tokens of the chapter's model."""
-    return kv_bytes(batch=1, context=1_000_000, **EXAMPLE) / GIB
+def request_bytes() -> float:
+    """Cache of one request of a million tokens in the chapter's model."""
+    return kv_bytes(batch=1, context=MILLION, **cache_shape())
 
 
 def layers_of_a_rank() -> int:
@@ -31,10 +30,15 @@ def layers_of_a_rank() -> int:
     return shape_of_share(SMALL, 2).n_layers
 
 
+def each_layer_is_cut() -> bool:
+    """Whether it holds half of the heads of attention in each."""
+    return 2 * shape_of_share(SMALL, 2).attention.n_heads == SMALL.attention.n_heads
+
+
 @cache
-def ring() -> Ledger:
+def ring(method: MethodName = "pass-KV") -> Ledger:
     """A prompt on a ring of ranks, as it was exchanged."""
-    turns = [ContextTurn(PROMPT)]
+    turns = [ContextTurn(PROMPT, method=method)]
     return context_parallel(Transformer(SMALL), turns, RANKS).ledger
 
 
@@ -44,52 +48,57 @@ def keys_and_values_passed() -> float:
     return held / ring().sent_bytes()
 
 
+def results_travel(method: MethodName) -> bool:
+    """Whether what a rank has attended is sent to another rank."""
+    return ring(method).calls("all_to_all", rank=0) > 0
+
+
 CLAIMS = (
     on_context(
         id="003-07",
-        says="GiB of keys and values of a million tokens, in all and on each of four "
-        "devices",
+        says="Cache of one request of a million tokens, and on each of four devices",
         parts=(
-            Number("305.2", "dimensionless", prompt_gib, label="in all"),
-            Number(
-                "76.3", "dimensionless", lambda: prompt_gib() / DEVICES, label="each"
-            ),
+            Number("305.2 GiB", "byte", request_bytes, label="in all"),
+            Number("76.3 GiB", "byte", lambda: request_bytes() / DEVICES, label="each"),
         ),
         verdict=Ruling.WITHIN_ROUNDING,
-        why="Both round to the digits printed.",
+        why="Both round to the digits printed, GiB kept apart from GB.",
     ),
     on_context(
         id="003-20",
         says="Tensor parallelism splits layers",
         parts=(
             Statement(
-                "Instead of splitting layers (tensor parallelism)",
+                "splitting layers",
                 lambda: layers_of_a_rank() < SMALL.n_layers,
                 lambda: (
                     f"one of two ranks has {layers_of_a_rank()} of "
                     f"{SMALL.n_layers} layers, a part of each"
                 ),
+                cases={"each layer is split": each_layer_is_cut},
             ),
         ),
-        verdict=Ruling.WRONG,
-        why="Tensor parallelism cuts the matrices inside every layer; it is pipeline "
-        "parallelism that deals layers out.",
+        verdict=Ruling.INCONSISTENT,
+        why="It cuts the matrices inside every layer, as the chapter says further on; "
+        "it is pipeline parallelism that deals layers out.",
     ),
     on_context(
         id="003-21",
         says="In a ring GPUs pass partial attention results to their neighbours",
         parts=(
             Statement(
-                "passing partial attention results to their neighbors",
-                lambda: keys_and_values_passed() < 1,
+                "passing partial attention results",
+                lambda: results_travel("pass-KV"),
                 lambda: (
                     f"{keys_and_values_passed():.0%} of the bytes that went round "
                     "were keys and values"
                 ),
+                cases={"queries go round": lambda: results_travel("pass-Q")},
             ),
         ),
-        verdict=Ruling.WRONG,
-        why="Blocks of keys and values go round (or the queries); each rank keeps what "
-        "it has attended and merges it where it is.",
+        verdict=Ruling.INCONSISTENT,
+        why="In the paper that it cites blocks of keys and values go round, and each "
+        "rank merges what it has attended where it is; partial results are sent in "
+        "the variant in which the queries go round.",
     ),
 )

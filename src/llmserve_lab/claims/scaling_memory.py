@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import cache, partial
-from math import ceil, floor
+from math import floor
 
 from llmserve_lab.catalog import ARTICLE_PARAMS, PRECISIONS
-from llmserve_lab.claims.record import Claim, Number
+from llmserve_lab.claims.parts import Number
+from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.scaling import kv_bytes
 from llmserve_lab.claims.verdict import Ruling
-from llmserve_lab.formula.text import plain
 from llmserve_lab.paged_cache import PagedAllocator
 from llmserve_lab.roofline import formulas as f
 
@@ -145,18 +145,8 @@ CLAIMS = (
     on_practice(
         id="003-12",
         says="How many fit at 0.22 GiB each",
-        parts=(
-            Number(
-                "273",
-                "dimensionless",
-                lambda: room(ROUNDED) // 1,
-                readings={"rounded up": lambda: ceil(room(ROUNDED))},
-            ),
-        ),
-        verdict=Ruling.INCONSISTENT,
-        why=lambda: (
-            f"The room is worth {plain(room(ROUNDED), 4)} of them: the last does not "
-            "fit and is counted all the same, unlike in the line before."
-        ),
+        parts=(Number("≈ 273", "dimensionless", lambda: room(ROUNDED)),),
+        verdict=Ruling.WITHIN_ROUNDING,
+        why="The text calls it a ballpark; of the last one only a part fits.",
     ),
 )

@@ -43,10 +43,13 @@ CLAIM_COUNTS: Mapping[str, int] = MappingProxyType(
 def source_of(id: str) -> SourceText:
     """Look up the source of a claim by the claim's id: ``"06-05"`` → article 06.
 
+    A letter after it (``"01-03b"``) marks a sentence beside the one that is counted.
+
     Raises:
         ValueError: no source has such a claim.
     """
     prefix, dash, number = id.partition("-")
+    number = number.removesuffix("b")
     source = SOURCES.get(prefix)
     if not source or not dash or len(number) != 2 or not number.isdecimal():
         raise ValueError(

@@ -25,21 +25,11 @@ class Ruling(Enum):
             Ruling.CANNOT_BE_CHECKED: "?",
         }[self]
 
-    @property
-    def meaning(self) -> str:
-        """What has to be so for this verdict."""
-        return {
-            Ruling.EXACT: "the number recomputed is the number printed, or the "
-            "statement holds",
-            Ruling.WITHIN_ROUNDING: "it rounds to the digits printed",
-            Ruling.INCONSISTENT: "it does not, but would under another reading of a "
-            "unit or a definition, one that the source does not keep to",
-            Ruling.WRONG: "no reading gives it, or the statement does not hold",
-            Ruling.CANNOT_BE_CHECKED: "there is nothing to compute",
-        }[self]
-
     def __str__(self) -> str:
         return f"{self.symbol} {self.value}"
+
+
+OFF, FALSE = "number off", "statement false"  # the two words of "wrong"
 
 
 def worst(verdicts: tuple[Ruling, ...]) -> Ruling:

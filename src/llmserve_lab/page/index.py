@@ -242,16 +242,22 @@ def _formula(f: Formula) -> str:
 
 @dataclass(frozen=True, repr=False)
 class FilterBox:
-    """A box for searching what is listed below it; nothing where no script runs."""
+    """A box for searching what is listed below it; nothing where no script runs.
+
+    ``by`` are marks of the entries (``data-verdict``) among which one may be chosen.
+    """
 
     name: str
     what: str
+    by: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"A box that filters the {self.what} below."
 
     def _repr_html_(self) -> str:
         data = {"data_filter": self.name, "data_what": self.what}
+        if self.by:
+            data["data_by"] = " ".join(self.by)
         return tag("div", "", class_="filter", hidden=True, **data)
 
 

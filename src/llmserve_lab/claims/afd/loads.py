@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import isclose
 
+import numpy as np
+
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.experiments.trace_moments import TRACES
@@ -13,11 +15,17 @@ from llmserve_lab.afd.simulation.length_distributions import (
     Uniform,
 )
 from llmserve_lab.afd.theory import corrected_model
-from llmserve_lab.claims.afd.setting import OPEN, exact, wrong
-from llmserve_lab.claims.record import Claim, Statement
-from llmserve_lab.roofline import formulas as roofline
+from llmserve_lab.catalog import accelerator
+from llmserve_lab.claims.afd.coefficients import known
+from llmserve_lab.claims.afd.setting import OPEN, exact, rounded, without_end
+from llmserve_lab.claims.article_07.setting import mixture_flops
+from llmserve_lab.claims.parts import Size, Statement
+from llmserve_lab.claims.record import Claim
+from llmserve_lab.deepseek.executed.mla import execute
 
 KNOWN = paper_setup.known()
+H100 = accelerator("h100-sxm")
+MEAN, BATCH = paper_setup.PROMPT, paper_setup.BATCH
 SAME = {"rel_tol": 1e-6}
 
 
@@ -46,12 +54,18 @@ def solved(steps: float) -> float:
 
 
 def prompts_after(steps: int) -> float:
-    """Expected prompt tokens: of requests that stay, and of the share replaced."""
-    mean = KNOWN["batch"] * KNOWN["mean_prompt"]
-    load, stop = mean, KNOWN["p_stop"]
-    for _ in range(steps):
-        load = (1 - stop) * load + stop * mean
-    return load
+    """Expected prompt tokens in the slots, renewal by renewal from the law of answers.
+
+    A slot is taken at step j with chance u_j; its request is still there at the end if
+    its answer is long enough. Prompts and answers are drawn apart.
+    """
+    _, chances = Geometric.stopping(KNOWN["p_stop"], least=0).table()
+    left = 1 - np.concatenate([[0.0], np.cumsum(chances)])  # longer than n steps
+    taken = [1.0]
+    for step in range(1, steps + 1):
+        taken.append(float(np.dot(taken, chances[:step][::-1])))
+    still = float(np.dot(taken, left[: steps + 1][::-1]))
+    return KNOWN["batch"] * KNOWN["mean_prompt"] * still
 
 
 def settled() -> float:
@@ -60,8 +74,10 @@ def settled() -> float:
 
 
 def over_the_run() -> float:
-    """Tokens in all slots, mean over the paper's run."""
-    return float(f.HORIZON_LOAD.at(KNOWN, n_steps=planned()))
+    """Tokens in all slots, mean over the steps of the paper's run, one by one."""
+    steps = np.arange(round(planned()))
+    answers = np.asarray(f.DECODE_LOAD.at(KNOWN, step_index=steps))
+    return KNOWN["batch"] * KNOWN["mean_prompt"] + float(answers.mean())
 
 
 def shortened() -> float:
@@ -84,6 +100,31 @@ def by_prompts(prompt: Geometric | Uniform) -> float:
 def prompts_matter() -> float:
     """Throughput lost if prompts of the same mean differ."""
     return 1 - by_prompts(Geometric(2000, least=0)) / by_prompts(Uniform(2000, 2000))
+
+
+def attention_growth() -> float:
+    """FLOPs of one row's attention over 2,000 tokens, over those of 1,000, counted."""
+    once, twice = (
+        execute("absorbed", n_rows=1, context=keys - 1).meter.useful_attn_flops
+        for keys in (1000, 2000)
+    )
+    return twice / once
+
+
+def ffn_growth() -> float:
+    """FLOPs of a mixture of experts for twice the rows, over those for once."""
+    once, twice = (mixture_flops(rows) for rows in (24, 48))
+    return twice / once
+
+
+def rows_of_an_expert() -> float:
+    """Rows of an expert at the paper's best ratio."""
+    return BATCH * without_end() * float(f.EXPERT_ROWS.at(known()))
+
+
+def rows_wanted() -> float:
+    """Rows at which an expert of one byte a weight leaves the memory's side."""
+    return float(H100.peak("fp8")) / float(H100.hbm_bw) / 2
 
 
 CLAIMS: tuple[Claim, ...] = (
@@ -120,11 +161,14 @@ CLAIMS: tuple[Claim, ...] = (
         parts=(
             Statement(
                 "equation 9",
-                lambda: isclose(prompts_after(99), prompts_after(0), **SAME),
+                lambda: isclose(
+                    prompts_after(99), KNOWN["batch"] * KNOWN["mean_prompt"], **SAME
+                ),
                 lambda: f"{prompts_after(99):,.0f} tokens",
             ),
         ),
-        why="Whoever leaves is replaced by one with the same mean.",
+        why="Counted over the times at which a slot changes hands; it holds if prompts "
+        "do not go with answers.",
     ),
     exact(
         id="000-04",
@@ -139,20 +183,14 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         why="What is missing dies out with the first requests.",
     ),
-    exact(
+    rounded(
         id="000-05",
         section="§4.2",
         says="A run of N requests takes N/(B·p) steps",
         parts=(
-            Statement(
-                "equation 12",
-                lambda: isclose(steps_of_run(), planned(), rel_tol=0.02),
-                lambda: (
-                    f"{steps_of_run():,} simulated, {planned():,.0f} by the formula"
-                ),
-            ),
+            Size("equation 12", planned, lambda: float(steps_of_run()), label="steps:"),
         ),
-        why="Over all batches; with two in flight each makes half of them.",
+        why="Simulated, over all batches; with two in flight each makes half of them.",
     ),
     exact(
         id="000-06",
@@ -169,32 +207,32 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         why="The mean over a run without end gives the same.",
     ),
-    exact(
+    rounded(
         id="000-07",
         section="§A.2",
         says="Over a run of N requests the mean load is lower by a term in B²/N",
-        parts=(
-            Statement(
-                "expansion",
-                lambda: isclose(over_the_run(), shortened(), rel_tol=1e-3),
-                lambda: f"{over_the_run():,.0f} and {shortened():,.0f} tokens",
-            ),
-        ),
-        why="What it leaves out is (1 − p) to the power of the steps.",
+        parts=(Size("expansion", shortened, over_the_run, unit="token"),),
+        why="A leading term: a run has whole steps, and the last of them counts.",
     ),
-    wrong(
+    rounded(
         id="000-34",
         section="§3.3",
         says="Only the mean of the prompts matters, their law does not",
         parts=(
-            Statement(
+            Size(
                 "only the mean",
-                lambda: abs(prompts_matter()) < 0.005,
-                lambda: f"{prompts_matter():.1%} of the throughput at r = 8",
+                lambda: by_prompts(Geometric(MEAN, least=0)),
+                lambda: by_prompts(Uniform(MEAN, MEAN)),
+                unit="token/s",
+                label="r = 8, prompts spread and all alike:",
             ),
         ),
-        why="It holds for the mean load; the slowest instance depends on the spread, "
-        "and prompts that go with answers change the load itself.",
+        why=lambda: (
+            "Exactly so for the mean load, nearly for the throughput at the paper's "
+            "prompts: the slowest instance depends on the spread, "
+            f"{prompts_matter():.1%} at prompts of 2,000; prompts that go with answers "
+            "change the load itself."
+        ),
     ),
     Claim(
         id="000-53",
@@ -214,18 +252,19 @@ CLAIMS: tuple[Claim, ...] = (
         section="§2",
         says="Attention's cost is linear in the context, the FFN's in the requests",
         parts=(
-            Statement(
+            Size(
                 "linear",
-                lambda: isclose(_bytes(2000) / _bytes(1000), 2, **SAME),
-                lambda: f"{_bytes(2000) / _bytes(1000):g} times the bytes",
+                lambda: (2.0, 2.0),
+                lambda: (attention_growth(), ffn_growth()),
+                label="FLOPs, Attention and FFN, for twice as much:",
+                exactly=True,
             ),
         ),
-        why="While memory, or arithmetic, is what each waits for.",
+        why=lambda: (
+            "Executed and counted. The time of the FFN is linear only where arithmetic "
+            "binds: at the best ratio an expert has "
+            f"{rows_of_an_expert():.0f} rows, and an H100 in FP8 wants "
+            f"{rows_wanted():.0f}."
+        ),
     ),
 )
-
-
-def _bytes(context: float) -> float:
-    return float(
-        roofline.KV_READ_BYTES(batch=1, context=context, kv_bytes_per_token=1152)
-    )

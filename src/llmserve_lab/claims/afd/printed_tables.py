@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmserve_lab.claims.afd.ratios import CLAIMS, NINE
-from llmserve_lab.claims.record import Number
+from llmserve_lab.claims.parts import Number
 from llmserve_lab.page.table import Table
 
 

@@ -29,6 +29,7 @@ ONE_LESS = 1.0  # p = 1/mean instead of a mean of (1 − p)/p
 FIGURE_6 = 12_800  # requests with which all three printed ratios come out
 
 exact = partial(Claim, verdict=EXACT)
+rounded = partial(Claim, verdict=ROUNDED)
 wrong = partial(Claim, verdict=WRONG)
 mixed = partial(Claim, verdict=MIXED)
 

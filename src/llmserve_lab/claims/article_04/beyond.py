@@ -12,15 +12,16 @@ from llmserve_lab.claims.article_04.setting import (
     WORK,
     A,
     B,
+    about_chunks,
     carried_out,
-    chunked_in,
     decode_intensity,
     half_of_qkv,
     pointwise,
     reduced,
     share,
 )
-from llmserve_lab.claims.record import Claim, Number, Statement
+from llmserve_lab.claims.parts import Number, Passages, Statement
+from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as roofline
@@ -41,8 +42,8 @@ CLAIMS = (
                 readings={"in the whole pass": lambda: float(len(reduced()))},
             ),
         ),
-        verdict=Ruling.INCONSISTENT,
-        why="That many are in the whole pass, as §2 says; a block has two.",
+        verdict=Ruling.WRONG,
+        why="That many are in the whole pass, as §2 says; a block has two, an eighth.",
     ),
     in_section_8(
         id="04-12",
@@ -138,13 +139,11 @@ CLAIMS = (
         section="§1, §9",
         says="Chunked prefill is the subject of article 06",
         parts=(
-            Statement(
-                "06",
-                lambda: chunked_in("06"),
-                lambda: "05" if chunked_in("05") else "neither",
+            Passages(
+                "article 06", about_chunks(), "the article with chunks in its title"
             ),
         ),
-        verdict=Ruling.WRONG,
+        verdict=Ruling.INCONSISTENT,
         why="Article 05 has it, article 06 is about two pools of GPUs.",
     ),
 )

@@ -95,6 +95,6 @@ def decode_intensity() -> float:
     return float(roofline.ATTN_INTENSITY.at(known))
 
 
-def chunked_in(prefix: str) -> bool:
-    """Whether an article's title says that it is about chunked prefill."""
-    return "Chunked Prefill" in SOURCES[prefix].title
+def about_chunks() -> str:
+    """The article whose title is about chunked prefill."""
+    return next(s.name for s in SOURCES.values() if "Chunked Prefill" in s.title)

@@ -15,7 +15,8 @@ from llmserve_lab.claims.article_04.setting import (
     reduced,
     squares_grow,
 )
-from llmserve_lab.claims.record import Claim, Number, Statement
+from llmserve_lab.claims.parts import Number, Statement
+from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import si
 from llmserve_lab.varlen.strategies import bounds
@@ -65,16 +66,11 @@ CLAIMS = (
                 "2×",
                 "dimensionless",
                 lambda: carried_out("padded", A, B).n_rows / (A + B),
-                readings={
-                    "against request B alone": lambda: (
-                        carried_out("padded", A, B).n_rows / B
-                    )
-                },
             ),
         ),
-        verdict=Ruling.WITHIN_ROUNDING,
-        why="One and a half rounds to two, but only just: exactly two it is against "
-        "request B alone. A third of the padded batch is waste.",
+        verdict=Ruling.WRONG,
+        why="Sixty rows instead of forty; it is twice the rows of request B alone, but "
+        "the batch has request A, too. A third of the padded batch is waste.",
     ),
     in_section_3(
         id="04-05",

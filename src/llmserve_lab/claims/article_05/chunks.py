@@ -13,8 +13,10 @@ from llmserve_lab.claims.article_05.setting import (
     at,
     chunk_s,
     decode_s,
+    prompt_pairs,
 )
-from llmserve_lab.claims.record import Claim, Number, Statement
+from llmserve_lab.claims.parts import Number, Size, Statement
+from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.chunks import Prefill, pieces, prefill
@@ -25,6 +27,7 @@ from llmserve_lab.transformer import ORDERED, Transformer, tile_reads, tiny_shap
 in_section_4 = partial(Claim, section="§4")
 in_section_5 = partial(Claim, section="§5")
 in_section_6 = partial(Claim, section="§6")
+WHOLE = 49 * CHUNK  # a prompt of whole chunks, near the article's 100 k
 TILE = 128  # rows of queries that a kernel works off together
 RIDING = (
     Part(name="E", rows=1024, context=7 * 1024),
@@ -57,12 +60,6 @@ def as_many_as_said() -> bool:
         for s in (1, 7, 64, 100)
         for c in (1, 3, 64, 200)
     )
-
-
-def block_sum_over_half_square() -> float:
-    """Pairs in all blocks over half the square of the prompt."""
-    whole = CHUNK * 49
-    return at(f.PROMPT_BLOCK_PAIRS, prompt_len=whole, chunk=CHUNK) / (whole**2 / 2)
 
 
 def reread() -> float:
@@ -168,33 +165,31 @@ CLAIMS = (
         id="05-45",
         says="The pairs C · (k+1)C of all chunks add up to half the square of N",
         parts=(
-            Statement(
+            Size(
                 "N²/2",
-                lambda: bool(np.isclose(block_sum_over_half_square(), 1)),
-                lambda: (
-                    f"N(N + C)/2, {100 * (block_sum_over_half_square() - 1):.0f} % "
-                    "more for the example"
-                ),
+                lambda: WHOLE**2 / 2,
+                lambda: at(f.PROMPT_BLOCK_PAIRS, prompt_len=WHOLE, chunk=CHUNK),
+                unit="pair",
+                exactly=True,
+                readings={"causal pairs only": lambda: prompt_pairs(WHOLE)},
             ),
         ),
-        verdict=Ruling.WRONG,
-        why="The sum counts whole blocks; what the causal mask leaves of them is "
-        "N(N + 1)/2 for any chunk.",
+        verdict=Ruling.INCONSISTENT,
+        why="The sum counts whole blocks, N(N + C)/2; what the causal mask leaves of "
+        "them is N(N + 1)/2 for any chunk.",
     ),
     in_section_6(
         id="05-46",
         says="Rows of cache that the chunks of a prompt read in all",
         parts=(
-            Statement(
+            Size(
                 "≈ N²/(2C)",
-                lambda: abs(reread() / (LONG**2 / (2 * CHUNK)) - 1) < 0.02,
-                lambda: (
-                    f"{plain(reread() / 1e6)} million, N²/(2C) is "
-                    f"{plain(LONG**2 / (2 * CHUNK) / 1e6)} million"
-                ),
+                lambda: LONG**2 / (2 * CHUNK),
+                reread,
+                unit="token",
             ),
         ),
-        verdict=Ruling.EXACT,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="The leading term; exactly it is C n(n − 1)/2 with n chunks.",
     ),
     in_section_6(

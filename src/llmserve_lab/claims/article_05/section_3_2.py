@@ -6,24 +6,13 @@ from functools import partial
 
 from llmserve_lab.claims.article_05.sections_1_3 import LARGE, SMALL, alone, packed
 from llmserve_lab.claims.article_05.setting import ROUNDS
+from llmserve_lab.claims.parts import Number
 from llmserve_lab.claims.printed import parse
-from llmserve_lab.claims.record import Claim, Number, Recompute
+from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 
 in_section_3_2 = partial(Claim, section="§3.2")
-UNIT = "The unit is one prefix too small; the times beside it are right."
-SHRUNK = "one prefix too small"
-
-
-def shrunk(flops: Recompute) -> dict[str, Recompute]:
-    """The reading in which a prefix was lost."""
-    return {SHRUNK: lambda: _one(flops) / 1000}
-
-
-def _one(value: Recompute) -> float:
-    found = value()
-    assert isinstance(found, float)
-    return found
+UNIT = "A prefix was lost: it is a thousand times as much, as the times beside it say."
 
 
 def small_linear() -> float:
@@ -38,7 +27,7 @@ def small_attn() -> float:
 
 def printed_sum_s() -> float:
     """Seconds from the two FLOP counts that the table prints for both prompts."""
-    flops = parse("~141 TFLOPs").low + parse("~26 TFLOPs").low
+    flops = parse("~141 TF").low + parse("~26 TF").low
     linear, attention, seconds = alone(LARGE)
     return flops * seconds / (linear + attention)
 
@@ -47,17 +36,15 @@ CLAIMS = (
     in_section_3_2(
         id="05-29",
         says="A prompt of 100 alone: FLOPs of the linear layers",
-        parts=(
-            Number("~1.4 GFLOPs", "FLOP", small_linear, readings=shrunk(small_linear)),
-        ),
-        verdict=Ruling.INCONSISTENT,
+        parts=(Number("~1.4 GF", "FLOP", small_linear),),
+        verdict=Ruling.WRONG,
         why=UNIT,
     ),
     in_section_3_2(
         id="05-30",
         says="A prompt of 100 alone: FLOPs of attention",
-        parts=(Number("~3 MFLOPs", "FLOP", small_attn, readings=shrunk(small_attn)),),
-        verdict=Ruling.INCONSISTENT,
+        parts=(Number("~3 MF", "FLOP", small_attn),),
+        verdict=Ruling.WRONG,
         why=UNIT,
     ),
     in_section_3_2(
@@ -70,14 +57,14 @@ CLAIMS = (
     in_section_3_2(
         id="05-32",
         says="A prompt of 10 k alone: FLOPs of the linear layers",
-        parts=(Number("~140 TFLOPs", "FLOP", lambda: alone(LARGE)[0]),),
+        parts=(Number("~140 TF", "FLOP", lambda: alone(LARGE)[0]),),
         verdict=Ruling.EXACT,
         why="With the round parameter count.",
     ),
     in_section_3_2(
         id="05-33",
         says="A prompt of 10 k alone: FLOPs of attention",
-        parts=(Number("~26 TFLOPs", "FLOP", lambda: alone(LARGE)[1]),),
+        parts=(Number("~26 TF", "FLOP", lambda: alone(LARGE)[1]),),
         verdict=Ruling.WITHIN_ROUNDING,
         why=ROUNDS,
     ),
@@ -91,7 +78,7 @@ CLAIMS = (
     in_section_3_2(
         id="05-35",
         says="Both prompts packed: FLOPs of the linear layers",
-        parts=(Number("~141 TFLOPs", "FLOP", lambda: packed()[0]),),
+        parts=(Number("~141 TF", "FLOP", lambda: packed()[0]),),
         verdict=Ruling.WITHIN_ROUNDING,
         why=ROUNDS,
     ),

@@ -16,10 +16,13 @@ from llmserve_lab.claims.article_06.setting import (
     prefill,
     setting,
 )
-from llmserve_lab.claims.record import Claim, Number, Statement
+from llmserve_lab.claims.parts import Number, Size, Statement
+from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as f
+
+FAR = 64  # thousands of tokens, past the crossover
 
 in_section_2 = partial(Claim, section="§2")
 
@@ -115,29 +118,43 @@ CLAIMS = (
         id="06-37",
         says="Decode intensity far past the crossover, where the batch cancels",
         parts=(
-            Statement(
-                "2Π/(K_tok·L)", batch_cancels, lambda: "2·P_act/(κ·ℓ), without B"
+            Statement("without B", batch_cancels, lambda: "a limit without B"),
+            Size(
+                "≈ 2Π/(K_tok·L)",
+                lambda: decode(f.LONG_INTENSITY, FAR),
+                lambda: decode(f.LINEAR_INTENSITY, FAR),
+                unit="FLOP/byte",
+                label=f"at {FAR} k:",
             ),
         ),
-        verdict=Ruling.EXACT,
+        verdict=Ruling.WITHIN_ROUNDING,
         why=lambda: (
-            "It is the limit of the article's own formula; with the FLOPs of attention "
-            "counted, decode does not go on falling but levels off at "
+            "It is the leading term of the article's own formula; with the FLOPs of "
+            "attention counted, decode does not go on falling but levels off at "
             f"{si(at(f.ATTN_INTENSITY, chunk=1), 'FLOP/byte')} "
             f"({si(decode(f.INTENSITY, 64), 'FLOP/byte')} at 64 k)."
         ),
     ),
     in_section_2(
         id="06-53",
-        says="Linear layers cost 2Π FLOPs a row, because their rows do not meet",
+        says="An iteration of T tokens costs 2Π·T FLOPs; rows do not meet in linear "
+        "layers",
         parts=(
             Statement(
-                "2Π·T",
+                "rows do not meet",
                 rows_do_not_meet,
-                lambda: f"{si(prefill(f.LINEAR_FLOPS), 'FLOP')} a chunk",
+                lambda: "a chunk costs what its rows cost one by one",
+            ),
+            Size(
+                "2Π·T",
+                lambda: prefill(f.LINEAR_FLOPS, FAR),
+                lambda: prefill(f.ITERATION_FLOPS, FAR),
+                unit="FLOP",
+                label=f"a chunk at a prefix of {FAR} k:",
+                readings={"linear layers only": lambda: prefill(f.LINEAR_FLOPS, FAR)},
             ),
         ),
-        verdict=Ruling.EXACT,
+        verdict=Ruling.INCONSISTENT,
         why=lambda: (
             "True of the linear layers; attention, which the article leaves out of the "
             f"FLOPs of an iteration, adds {plain(100 * attention_share(0), 2)} % to a "

@@ -6,7 +6,9 @@ from functools import partial
 from math import log10
 
 from llmserve_lab.claims.article_06.setting import H100, at
-from llmserve_lab.claims.record import Claim, Number
+from llmserve_lab.claims.counted import COUNTS
+from llmserve_lab.claims.parts import Number, Size
+from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as f
@@ -106,9 +108,17 @@ CLAIMS = (
         id="06-52",
         section="all",
         says="Two editions in circulation are one and the same article",
-        parts=(),
-        verdict=Ruling.CANNOT_BE_CHECKED,
-        why="It compares two texts, so there is nothing to compute; read side by side, "
-        "they differ only in the words inside the figures.",
+        parts=(
+            Size(
+                "one and the same",
+                lambda: float(COUNTS["words of article 06"].found),
+                lambda: float(COUNTS["words in both editions"].found),
+                label="words of one that are in the other:",
+            ),
+        ),
+        verdict=Ruling.WITHIN_ROUNDING,
+        why="Counted in both texts, words of four letters or more; the others are "
+        "words that a conversion glued together, and the words inside the figures "
+        "are in one edition only.",
     ),
 )

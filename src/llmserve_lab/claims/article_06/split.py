@@ -6,8 +6,10 @@ from functools import cache, partial
 from math import log10
 
 from llmserve_lab.catalog import LINKS, MODELS, Link, accelerator
-from llmserve_lab.claims.article_06.setting import K, setting
-from llmserve_lab.claims.record import Claim, Number, Statement
+from llmserve_lab.claims.article_06.setting import K, gib_as_gb, setting
+from llmserve_lab.claims.parts import Number, Statement
+from llmserve_lab.claims.printed import parse
+from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.engine import (
@@ -49,6 +51,11 @@ def before_encoding(link: Link) -> float:
     """Lanes times bits on a lane, of which not all carry data."""
     lanes = link.wires.num_links * link.wires.lanes_per_link
     return lanes * float(link.wires.lane_rate) / BITS
+
+
+def own_cells_s() -> float:
+    """Seconds from the size and the rate of PCIe as the article prints them."""
+    return parse("≈ 2 GB").low / parse("~64 GB/s").low
 
 
 def traffic() -> tuple[float, float]:
@@ -99,9 +106,16 @@ CLAIMS = (
     in_section_6(
         id="06-39",
         says="Cache of a prompt of 4 k tokens, Llama-2-7B",
-        parts=(Number("≈ 2 GB", "byte", handoff_bytes),),
-        verdict=Ruling.WITHIN_ROUNDING,
-        why="It is 2 GiB; one digit is printed.",
+        parts=(
+            Number(
+                "≈ 2 GB",
+                "byte",
+                handoff_bytes,
+                readings={"GiB printed as GB": lambda: gib_as_gb(handoff_bytes())},
+            ),
+        ),
+        verdict=Ruling.INCONSISTENT,
+        why="It is 2 GiB, printed as GB.",
     ),
     in_section_6(
         id="06-40",
@@ -128,11 +142,9 @@ CLAIMS = (
             Number("~400 GB/s", "byte/s", lambda: float(SWITCH.bandwidth)),
             Number("~5 ms", "s", lambda: one_way_s(SWITCH)),
         ),
-        verdict=Ruling.WITHIN_ROUNDING,
-        why=lambda: (
-            "One way, as it should be: the switch gives each GPU all that its NVLink "
-            "has, so the row above ought to be the same."
-        ),
+        verdict=Ruling.WRONG,
+        why="One way, as it should be, but the switch gives each GPU all that its "
+        "NVLink has; so the row above, at twice that rate, ought to be the same.",
     ),
     in_section_6(
         id="06-42",
@@ -154,10 +166,16 @@ CLAIMS = (
                 lambda: float(PCIE.bandwidth),
                 readings={"bits on the wire": lambda: before_encoding(PCIE)},
             ),
-            Number("~30 ms", "s", lambda: one_way_s(PCIE)),
+            Number(
+                "~30 ms",
+                "s",
+                lambda: one_way_s(PCIE),
+                readings={"its own rounded cells": own_cells_s},
+            ),
         ),
         verdict=Ruling.INCONSISTENT,
-        why="It counts every bit on sixteen lanes; of 130 only 128 carry data.",
+        why="It counts every bit on sixteen lanes, of 130 only 128 carry data; the "
+        "time divides 2 GB, for 2 GiB, by that.",
     ),
     in_section_6(
         id="06-44",
@@ -194,8 +212,8 @@ CLAIMS = (
     Claim(
         id="06-46",
         section="§7",
-        says="Orders of magnitude that the price of a transfer ranges over",
-        parts=(Number("~2 orders", "dimensionless", orders),),
+        says="The price of a transfer ranges over nearly so many orders of magnitude",
+        parts=(Number("2 orders", "dimensionless", orders),),
         verdict=Ruling.WRONG,
         why=lambda: (
             f"NVLink is {plain(10 ** orders())} times as fast as one port of HDR, "
@@ -211,9 +229,10 @@ CLAIMS = (
                 "hundreds of GB/s",
                 lambda: 100e9 <= min(traffic()) <= max(traffic()) < 1000e9,
                 lambda: " to ".join(si(end, "byte/s") for end in traffic()),
+                limit="200 to 400 requests/s, 100 to 1,000 GB/s",
             ),
         ),
-        verdict=Ruling.EXACT,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="For a multi-head cache in 16 bits and no prefix reused.",
     ),
     in_section_6(
@@ -228,7 +247,7 @@ CLAIMS = (
                     f"{si(first_token_s(NVLINK), 's', 4)} over NVLink and "
                     f"{si(first_token_s(HDR), 's', 4)} over InfiniBand HDR"
                 ),
-                elsewhere=emitted_after_the_transfer,
+                cases={"the decode side emits it": emitted_after_the_transfer},
             ),
         ),
         verdict=Ruling.INCONSISTENT,

@@ -16,7 +16,8 @@ from llmserve_lab.claims.article_06.setting import (
     mixed_bytes,
     prefill,
 )
-from llmserve_lab.claims.record import Claim, Number, Recompute
+from llmserve_lab.claims.parts import Number, Recompute
+from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.text import plain, si
@@ -152,9 +153,9 @@ DECODE: tuple[Printed, ...] = (
     (17, 64, (("1.0 TB", MIXED), ("1.0 TB", MIXED), ("~0.4", ROUNDED))),
 )
 PREFILL: tuple[Printed, ...] = (
-    (24, 4, (("2 GB", ROUNDED), ("~1800", ROUNDED), ("×12", ROUNDED))),
+    (24, 4, (("2 GB", MIXED), ("~1800", ROUNDED), ("×12", ROUNDED))),
     (27, 64, (("32 GB", MIXED), ("~620", MIXED), ("×4", ROUNDED))),
-    (30, 256, (("128 GB", MIXED), ("~200", ROUNDED), ("×1.3", ROUNDED))),
+    (30, 256, (("128 GB", MIXED), ("~200", MIXED), ("×1.3", ROUNDED))),
     (33, 1024, (("512 GB", MIXED), ("~55", MIXED))),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 from llmserve_lab.catalog import PRECISIONS
@@ -15,7 +16,8 @@ from llmserve_lab.claims.article_07.setting import (
     way_bytes,
     work_share,
 )
-from llmserve_lab.claims.record import Claim, Number, Statement
+from llmserve_lab.claims.parts import Number, Statement
+from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.moe import formulas as f
@@ -24,6 +26,18 @@ from llmserve_lab.moe.placement import contiguous
 
 in_section_4 = partial(Claim, section="§4")
 in_section_5 = partial(Claim, section="§5")
+
+
+def row_bytes() -> float:
+    """Bytes of one row in 16 bits."""
+    return DEEPSEEK.d_model * float(PRECISIONS["fp16"].bytes_weight)
+
+
+def remote_cards() -> float:
+    """Other cards that a token is sent to, on average, each of them once."""
+    elsewhere = SPEC.n_experts - SPEC.n_experts // CARDS
+    missed = math.comb(elsewhere, SPEC.top_k) / math.comb(SPEC.n_experts, SPEC.top_k)
+    return (CARDS - 1) * (1 - missed)
 
 
 def router_share() -> float:
@@ -88,7 +102,7 @@ CLAIMS = (
             Number(
                 "≈ 14 KB",
                 "byte",
-                lambda: DEEPSEEK.d_model * float(PRECISIONS["fp16"].bytes_weight),
+                row_bytes,
             ),
         ),
         verdict=Ruling.WITHIN_ROUNDING,
@@ -96,17 +110,27 @@ CLAIMS = (
     ),
     in_section_5(
         id="07-21",
-        says="As many bytes come back as went out",
+        says="Bytes of a token that go through dispatch, and the same again come back",
         parts=(
+            Number(
+                "≈ 14 KB",
+                "byte",
+                lambda: row_bytes() * remote_cards(),
+                label="dispatch",
+                readings={"a single copy": row_bytes},
+            ),
             Statement(
                 "the same again",
                 lambda: way_bytes()[0] == way_bytes()[1],
                 lambda: " and ".join(si(each, "byte") for each in way_bytes()),
             ),
         ),
-        verdict=Ruling.EXACT,
-        why="Counted on the ledger, all cards together; a single one sends as much as "
-        "it gets back only by chance. It is per copy, and a row has several.",
+        verdict=Ruling.INCONSISTENT,
+        why=lambda: (
+            "That is one copy of the row; on eight cards a token goes to "
+            f"{plain(remote_cards())} others on average. The way back is as long, "
+            "counted on the ledger over all cards."
+        ),
     ),
     in_section_5(
         id="07-22",
@@ -138,9 +162,10 @@ CLAIMS = (
                 "tiny",
                 lambda: router_share() < 0.01,
                 lambda: f"{plain(100 * router_share())} % of what a token touches",
+                limit="at most 1 %",
             ),
         ),
-        verdict=Ruling.EXACT,
+        verdict=Ruling.WITHIN_ROUNDING,
         why="It has one column for each expert.",
     ),
     in_section_5(

@@ -14,7 +14,8 @@ from llmserve_lab.claims.article_07.setting import (
     model_bytes,
     node_bytes,
 )
-from llmserve_lab.claims.record import Claim, Number, Statement
+from llmserve_lab.claims.parts import Number, Statement
+from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import si
 from llmserve_lab.moe import hybrid_parallel_block
@@ -28,6 +29,18 @@ def room_tokens() -> float:
     """Tokens of 16-bit cache that fit beside FP8 weights, latents held once a card."""
     free = node_bytes("h200-sxm") - model_bytes("fp8")
     return free / (TP * DEEPSEEK.kv_bytes_per_token())
+
+
+def cache_cut() -> float:
+    """Bytes that a token leaves in all, over those on one card of a group."""
+    share = shape_of_share(DEEPSEEK, TP)
+    return DEEPSEEK.kv_bytes_per_token() / share.kv_bytes_per_token()
+
+
+def heads_cut() -> float:
+    """Heads of attention over those on one card of a group."""
+    share = shape_of_share(DEEPSEEK, TP)
+    return DEEPSEEK.attention.n_heads / share.attention.n_heads
 
 
 CLAIMS = (
@@ -120,6 +133,7 @@ CLAIMS = (
     ),
     in_section_6(
         id="07-32",
+        by_definition=True,
         says="Groups that the eight cards form, and cards in each",
         parts=(
             Number("2", "dimensionless", lambda: float(len(block().outputs)), "groups"),
@@ -131,7 +145,7 @@ CLAIMS = (
             ),
         ),
         verdict=Ruling.EXACT,
-        why="As executed.",
+        why="As executed; eight over four leaves nothing else.",
     ),
     in_section_6(
         id="07-35",
@@ -140,15 +154,15 @@ CLAIMS = (
             Number(
                 "4",
                 "dimensionless",
-                lambda: (
-                    DEEPSEEK.attention.n_heads
-                    / shape_of_share(DEEPSEEK, TP).attention.n_heads
-                ),
+                cache_cut,
+                label="cut of the cache:",
+                readings={"heads, not the cache": heads_cut},
             ),
         ),
-        verdict=Ruling.EXACT,
+        verdict=Ruling.INCONSISTENT,
         why="Its heads can be dealt out; its latent cannot, so every card of a group "
-        "holds a copy of the whole cache.",
+        "holds a copy of the whole cache. The report on DeepSeek-V3 has attention "
+        "data-parallel.",
     ),
     in_section_6(
         id="07-39",

@@ -105,6 +105,14 @@ def work_share() -> tuple[float, float]:
     return routed / (one * every), (spec.top_k + spec.n_shared) / every
 
 
+def mixture_flops(n_rows: int) -> int:
+    """FLOPs of the small mixture for so many rows, counted, the router included."""
+    meter = Meter()
+    rows = batch(n_rows, d_model=WIDTH)
+    moe_ffn(rows, layer().weights, layer().spec, scores="sigmoid", run=meter.on())
+    return meter.linear_flops
+
+
 @cache
 def block() -> hybrid_parallel_block.HybridRun:
     """A block on the article's node: two groups of four cards, a batch for each."""

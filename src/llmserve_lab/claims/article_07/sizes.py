@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 
 from llmserve_lab.claims.article_07.setting import SPEC
-from llmserve_lab.claims.record import Claim, Number
+from llmserve_lab.claims.parts import Number
+from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.moe.models import DEEPSEEK, LLAMA, QWEN, per_layer
 
@@ -100,9 +101,9 @@ CLAIMS = (
         "07-09",
         "§3",
         "Ways to choose the experts of a token in one layer",
-        "~400 T",
+        "~4 × 10¹⁴",
         lambda: float(math.comb(SPEC.n_experts, SPEC.top_k)),
-        "Printed with a power of ten; the binomial coefficient rounds to it.",
+        "It is the binomial coefficient, rounded to one digit.",
         "dimensionless",
     ),
     _rounds(

@@ -10,18 +10,21 @@ from llmserve_lab.claims.deepseek.setting import (
     MIXED,
     PLACE,
     RACK,
+    ROUNDED,
     SMALL,
     WRONG,
     number,
+    size,
     statement,
 )
+from llmserve_lab.claims.parts import Size
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.executed.routing import draw
 from llmserve_lab.formula.text import plain
 
 SECTION = "§3.1.2"
 E, K = PLACE.experts.n_experts, PLACE.experts.top_k
-ROWS, FEW = 128, 32
+ROWS = 128
 DEPLOYED = ((72, 32), (144, 32))  # GPUs and redundant experts, SGLang and DeepSeek
 
 
@@ -53,6 +56,12 @@ def over_drawn() -> float:
     return uncut() / drawn.busiest
 
 
+def few_rows() -> tuple[float, float]:
+    """What the line would be, both ends, if it went on as it does up to four rows."""
+    slope = touched(4) / 4
+    return 8 * slope, 32 * slope
+
+
 CLAIMS = (
     statement(
         "004-36",
@@ -64,17 +73,20 @@ CLAIMS = (
         EXACT,
         "Rows choose on their own, and evenly by assumption.",
     ),
-    statement(
+    size(
         "004-37",
         SECTION,
         "Beyond 128 rows all experts are loaded",
-        "loaded in full",
-        lambda: touched(ROWS) > E - 0.5,
-        lambda: f"{plain(touched(ROWS), 4)} of {E} on average",
-        WRONG,
+        Size(
+            "loaded in full",
+            lambda: float(E),
+            lambda: touched(ROWS),
+            label="experts:",
+        ),
+        ROUNDED,
         lambda: (
-            "Close, but some are still missing; less than half an expert is from "
-            f"{in_full()} rows on."
+            "Nearly: on average so many are touched, and less than half an expert is "
+            f"missing from {in_full()} rows on."
         ),
     ),
     statement(
@@ -97,13 +109,13 @@ CLAIMS = (
         WRONG,
         "Balls may share a place, experts do not; it has to be cut off.",
     ),
-    statement(
+    size(
         "004-40",
         SECTION,
         "That estimate works well with many active experts",
-        "fairly well",
-        lambda: over_drawn() < 1.1,
-        lambda: f"{plain(over_drawn())} times what is drawn",
+        Size(
+            "fairly well", over_drawn, lambda: 1.0, label="drawn, and estimate over it:"
+        ),
         WRONG,
         "With many it is at its worst; in between it is off by less.",
     ),
@@ -131,7 +143,8 @@ CLAIMS = (
         lambda: math.isclose((K / RACK.n_gpus) / K, 1 / RACK.n_gpus),
         lambda: f"mean over largest is 1/{RACK.n_gpus} for {RACK.n_gpus}",
         EXACT,
-        "By the definition.",
+        "It is what the definition says.",
+        by_definition=True,
     ),
     statement(
         "004-58",
@@ -143,24 +156,42 @@ CLAIMS = (
         EXACT,
         "So it is in both published deployments.",
     ),
-    statement(
+    size(
         "004-59",
-        "§3.1.2",
+        SECTION,
         "Experts of a GPU: shared, routed and additional over the GPUs, rounded up",
-        "⌈(shared + routed + additional)/n⌉",
-        lambda: all((E + extra + 1) % gpus == 0 for gpus, extra in DEPLOYED),
-        lambda: ", ".join(f"{E + x + 1} on {gpus}" for gpus, x in DEPLOYED),
-        WRONG,
-        "With the shared one counted in, what divides in the other section does not.",
+        Size(
+            "⌈(shared + routed + additional)/n⌉",
+            lambda: tuple(math.ceil((E + x + 1) / gpus) for gpus, x in DEPLOYED),
+            lambda: tuple((E + x) / gpus for gpus, x in DEPLOYED),
+            label="on 72 and on 144 GPUs:",
+            exactly=True,
+            readings={
+                "a shared expert on every GPU": lambda: tuple(
+                    (E + x) / gpus + 1 for gpus, x in DEPLOYED
+                )
+            },
+        ),
+        MIXED,
+        "By section 3.4 the routed and additional ones divide evenly; the ceiling is "
+        "right where every GPU has a shared expert besides.",
     ),
-    statement(
+    size(
         "004-75",
         "§1",
         "Loaded experts grow nearly linearly with the batch",
-        "nearly linearly",
-        lambda: touched(FEW) > 0.9 * min(E, FEW * K),
-        lambda: f"{plain(touched(FEW))} experts for {FEW} rows and {FEW * K} choices",
-        WRONG,
-        "Only while the choices are few beside the experts; then rows meet.",
+        Size(
+            "nearly linearly",
+            lambda: (8.0 * K, 32.0 * K),
+            lambda: (touched(8), touched(32)),
+            label="experts for 8 and for 32 rows:",
+            readings={"up to four rows": few_rows},
+        ),
+        MIXED,
+        lambda: (
+            "While the choices are few beside the experts; then rows meet: of the "
+            f"line, {plain(touched(8) / 8 / K, 3)} is left at 8 rows and "
+            f"{plain(touched(32) / 32 / K, 3)} at 32."
+        ),
     ),
 )

@@ -13,15 +13,16 @@ from llmserve_lab.catalog.evidence.deployments import (
 from llmserve_lab.claims.deepseek.setting import (
     EXACT,
     MIXED,
-    PLACE,
     ROUNDED,
     SMALL,
     V3,
     WRONG,
     number,
+    size,
     statement,
     untold,
 )
+from llmserve_lab.claims.parts import Size
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.model.setup import SETUPS
@@ -30,6 +31,7 @@ from llmserve_lab.formula.text import si
 
 H100 = accelerator("h100-sxm")
 LONG, LEVEL = 32_768, 20.0
+KAPPA = V3.kv_bytes_per_token()
 PAPER_ROOM = 20e9  # bytes: its own assumption, in the claim about requests
 
 
@@ -84,9 +86,8 @@ CLAIMS = (
         "≈ 279",
         "dimensionless",
         lambda: requests(V3.kv_bytes_per_token()),
-        MIXED,
-        "The cache of a token was rounded first.",
-        A_rounded_cache_of_a_token=lambda: requests(70e3),
+        ROUNDED,
+        "The cache of a token was rounded first, as the printed product says.",
     ),
     number(
         "004-73",
@@ -125,15 +126,20 @@ CLAIMS = (
         ROUNDED,
         "From the input of a node with and without the hits.",
     ),
-    statement(
+    size(
         "004-81",
         "Table 1",
-        "B is the global batch, and each GPU reads B caches",
-        "B undivided",
-        lambda: PLACE.n_gpus == 1,
-        lambda: f"a GPU has 1/{PLACE.n_gpus} of the requests",
+        "B is the global batch, and each GPU holds and reads B caches",
+        Size(
+            "B undivided",
+            lambda: requests(KAPPA) * KAPPA * LONG,
+            lambda: PAPER_ROOM,
+            unit="byte",
+            where="§4, room on a GPU",
+        ),
         WRONG,
-        "Attention is data-parallel: memory and FLOPs of a GPU are those of its share.",
+        "Attention is data-parallel: memory and FLOPs of a GPU are those of its share, "
+        "as the source itself reckons in section 4.",
     ),
     statement(
         "004-82",
@@ -144,6 +150,7 @@ CLAIMS = (
         lambda: "a step of a quarter of a second makes four",
         EXACT,
         "Without drafts.",
+        by_definition=True,
     ),
     statement(
         "004-84",

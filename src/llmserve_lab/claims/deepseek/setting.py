@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from llmserve_lab.catalog import MODELS
-from llmserve_lab.claims.record import Claim, Number, Recompute, Statement
+from llmserve_lab.claims.parts import Number, Recompute, Size, Statement
+from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.deepseek.model.arguments import ATTENTION
 from llmserve_lab.deepseek.model.setup import SETUPS, Setup
@@ -28,11 +29,24 @@ def number(
     value: Recompute,
     verdict: Ruling = ROUNDED,
     why: str | Callable[[], str] = PLAIN,
+    elsewhere: str = "",
     **readings: Recompute,
 ) -> Claim:
     """A claim of one number; a reading is named with underscores for spaces."""
     named = {name.replace("_", " "): found for name, found in readings.items()}
-    part = Number(printed, unit, value, readings=named)
+    part = Number(printed, unit, value, readings=named, elsewhere=elsewhere)
+    return Claim(id, section, says, (part,), verdict, why)
+
+
+def size(
+    id: str,
+    section: str,
+    says: str,
+    part: Size,
+    verdict: Ruling,
+    why: str | Callable[[], str],
+) -> Claim:
+    """A claim of one size."""
     return Claim(id, section, says, (part,), verdict, why)
 
 
@@ -45,9 +59,13 @@ def statement(
     shown: Callable[[], str],
     verdict: Ruling,
     why: str | Callable[[], str],
+    *,
+    limit: str = "",
+    by_definition: bool = False,
 ) -> Claim:
     """A claim in words."""
-    return Claim(id, section, says, (Statement(printed, holds, shown),), verdict, why)
+    part = Statement(printed, holds, shown, limit=limit)
+    return Claim(id, section, says, (part,), verdict, why, by_definition)
 
 
 def untold(id: str, section: str, says: str, why: str) -> Claim:

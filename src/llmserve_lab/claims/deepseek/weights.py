@@ -91,8 +91,9 @@ CLAIMS = (
         "≈ 10 GB",
         "byte",
         attention_bytes,
-        ROUNDED,
-        "Only as one digit; a later section has three, and they are right.",
+        MIXED,
+        "A later section prints three digits, and they are right.",
+        elsewhere="11.4 GB",
     ),
     number(
         "004-28",

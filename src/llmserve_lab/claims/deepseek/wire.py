@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from llmserve_lab.catalog import EFFICIENCIES, LINKS
+from llmserve_lab.catalog import EFFICIENCIES, LINKS, PRECISIONS
 from llmserve_lab.catalog.data.efficiencies import DEEP_EP_BW
 from llmserve_lab.claims.deepseek.setting import (
     EXACT,
@@ -16,11 +16,13 @@ from llmserve_lab.claims.deepseek.setting import (
     WRONG,
     moe_layers,
     number,
+    size,
     statement,
 )
-from llmserve_lab.claims.record import Claim, Number
+from llmserve_lab.claims.parts import Number, Passages, Size
+from llmserve_lab.claims.printed import parse
+from llmserve_lab.claims.record import Claim
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.formula.text import plain
 
 FFN = PLACE.experts
@@ -45,6 +47,13 @@ def far_pairs(nodes: int) -> float:
     return sum(one != other for one, other in pairs) / len(pairs)
 
 
+def bytes_out() -> float:
+    """Bytes of a number on its way out that its printed volume leaves, two back."""
+    numbers = COPIES * V3.d_model * V3.n_layers
+    return parse("0.0118 GB").low / numbers - float(PRECISIONS["bf16"].bytes_weight)
+
+
+MLA_FORMAT = f"attention in {EFFICIENCIES['flashmla'].precision}"
 CLAIMS = (
     number(
         "004-25",
@@ -97,24 +106,24 @@ CLAIMS = (
         EXACT,
         "One for each routed expert, one for the shared one.",
     ),
-    statement(
+    number(
         "004-53",
         "§3, §3.3.1, §3.5",
-        "Dispatch is in BF16",
-        "dispatch in BF16",
-        lambda: book_assumptions().dispatch == "bf16",
-        lambda: f"{book_assumptions().dispatch} out, {book_assumptions().combine} back",
-        WRONG,
-        "Its own formula, and DeepSeek's overview, have it the other way round.",
+        "Dispatch is in BF16: bytes of a number on its way out",
+        "2",
+        "dimensionless",
+        bytes_out,
+        MIXED,
+        "Its own volume of a row leaves one byte out, with two back; DeepSeek's "
+        "overview has the same.",
+        elsewhere="1",
     ),
-    statement(
+    Claim(
         "004-54",
         "§3, §3.5",
         "Everything is computed in FP8",
-        "all computations in FP8",
-        lambda: EFFICIENCIES["flashmla"].precision == "fp8",
-        lambda: f"attention in {EFFICIENCIES['flashmla'].precision}",
-        WRONG,
+        (Passages("attention in fp8", MLA_FORMAT, "§3.5, its share of peak"),),
+        MIXED,
         "A later section computes attention in BF16, and its share is one of BF16.",
     ),
     statement(
@@ -169,15 +178,21 @@ CLAIMS = (
         EXACT,
         "Peak over reached.",
     ),
-    statement(
+    size(
         "004-78",
         "§4",
         "Kimi K2 communicates as much as DeepSeek-V3",
-        "the same in both",
-        lambda: _sending(KIMI.n_layers, 1) == _sending(V3.n_layers, FFN.n_dense_layers),
-        lambda: f"{_sending(KIMI.n_layers, 1)} layers send instead of {moe_layers()}",
-        WRONG,
-        "A row has as many copies of the same width, but two dense layers fewer.",
+        Size(
+            "the same in both",
+            lambda: 1.0,
+            lambda: (KIMI.n_layers - 1) / moe_layers(),
+            label="layers that send, Kimi K2 over the other:",
+            exactly=True,
+            readings={"every layer sends": lambda: KIMI.n_layers / V3.n_layers},
+        ),
+        MIXED,
+        "A row has as many copies of the same width, but two dense layers fewer, which "
+        "do not send; the source has all 61 layers send in both.",
     ),
     statement(
         "004-80",
@@ -192,8 +207,3 @@ CLAIMS = (
         "With routing that does not know about nodes.",
     ),
 )
-
-
-def _sending(layers: int, dense: int) -> int:
-    """Layers that have experts to send to."""
-    return layers - dense
