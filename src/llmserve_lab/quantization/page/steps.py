@@ -57,7 +57,7 @@ def group_quantized() -> StepFigure:
                 Cells(table="cells", x2="x2", text="text"),
                 Labels(table="names", align="right"),
             ),
-            height=230,
+            height=205,
             width=560,
             fixed={"names": names},
         ),

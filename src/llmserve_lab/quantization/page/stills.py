@@ -120,7 +120,7 @@ def gains() -> StaticFigure:
     """Speed of a decode step over 16 bits against the batch, for four choices."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.4, 2.8))
+    figure, axes = plt.subplots(figsize=(5.4, 2.65))
     base = served(Bits())
     most = fits(base, context=TOKENS)
     batches = [b for b in BATCHES if b <= most]
