@@ -14,8 +14,10 @@ from statistics import median
 import numpy as np
 
 from llmserve_lab import validation
-from llmserve_lab.catalog.evidence.quantization import PUBLISHED
+from llmserve_lab.catalog import ACCELERATORS
+from llmserve_lab.catalog.evidence import quantization as papers
 from llmserve_lab.page.table import Table
+from llmserve_lab.quantization.speed import Bits, decode_s, prefill_s, served
 from llmserve_lab.validation import MeasuredRow
 
 ENGINES = {"vllm": "vLLM", "trtllm": "TensorRT-LLM", "sglang": "SGLang"}
@@ -124,6 +126,55 @@ def gains_table() -> Table:
 
 def published_table() -> Table:
     """Table of what others report, with model, hardware and load as far as named."""
-    rows = [(each.what, each.where, each.found, each.source) for each in PUBLISHED]
+    rows = [
+        (each.what, each.where, each.found, each.source) for each in papers.PUBLISHED
+    ]
     columns = ("what", "on what", "result", "read in")
     return Table("Published results", columns, rows)
+
+
+def static_rate(weights: str, batch: int) -> float:
+    """Predicted tokens a second on an H200 of batches that start and end together."""
+    cost = served(Bits(weights), None, ACCELERATORS["h200-sxm"])
+    context = papers.RATE_PROMPT + papers.RATE_ANSWER // 2
+    decode = papers.RATE_ANSWER * decode_s(cost, batch=batch, context=context)
+    prompts = batch * prefill_s(cost, prompt=papers.RATE_PROMPT)
+    return batch * papers.RATE_ANSWER / (decode + prompts)
+
+
+def rate_gain(weights: str, batch: int) -> tuple[float, float]:
+    """Throughput over that of BF16 on an H200: published, and predicted."""
+    wide, few = (float(papers.RATES[key][batch]) for key in ("bf16", weights))
+    predicted = static_rate(weights, batch) / static_rate("bf16", batch)
+    return few / wide, predicted
+
+
+def rates_table() -> Table:
+    """Table of INT4 and FP8 weights over BF16 on one H200, published and predicted."""
+    rows: list[tuple[str | int, ...]] = []
+    for batch in papers.RATES["bf16"]:
+        cells = [f"{float(papers.RATES['bf16'][batch]):,.0f}"]
+        cells.append(f"{static_rate('bf16', batch):,.0f}")
+        for key in ("fp8", "int4"):
+            cells += [f"{gain:.2f}×" for gain in rate_gain(key, batch)]
+        rows.append((batch, *cells))
+    columns = (
+        "batch",
+        "BF16, token/s",
+        "predicted",
+        "FP8 gains",
+        "FP8 predicted",
+        "INT4 (AWQ) gains",
+        "INT4 predicted",
+    )
+    return Table("Llama-3.1-8B on one H200, TensorRT-LLM 0.15", columns, rows)
+
+
+def accuracy_table() -> Table:
+    """Table of perplexities of two trained models, as published."""
+    rows = [
+        (name, *(f"{float(each):.2f}" for each in found))
+        for name, found in papers.PERPLEXITIES.items()
+    ]
+    columns = ("format and method", "Llama-3-8B", "Llama-2-70B")
+    return Table("Perplexity on WikiText-2 (less is better)", columns, rows)

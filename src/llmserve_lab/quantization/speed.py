@@ -128,6 +128,11 @@ def prefill_s(cost: IterationCost, *, prompt: int) -> float:
     return cost.seconds(IterationLoad.of(chunk=prompt))
 
 
+def room_bytes(gpu: Accelerator) -> float:
+    """Bytes for weights and caches: vLLM's default share, less what else it holds."""
+    return UTILISATION * float(gpu.usable_bytes) - float(RESERVED)
+
+
 def fits(cost: IterationCost, *, context: int) -> int:
     """Requests of so many tokens whose caches fit beside the weights.
 

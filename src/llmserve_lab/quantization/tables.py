@@ -75,18 +75,18 @@ def errors_table() -> Table:
     """Table of what rounding the weights does to weights and logits."""
     rows = []
     for key, found in errors().items():
-        gptq = f"{found['gptq']:.1%}" if "gptq" in found else "not tried"
+        gptq = f"{found['gptq']:.1%}" if "gptq" in found else "–"
         rows.append(
             (
                 SCHEMES[key].name,
-                f"{found['bits']:.4g}",
-                f"{found['weights']:.2%}",
-                f"{found['logits']:.2%}",
+                f"{found['logits']:.1%}",
                 gptq,
+                f"{found['bits']:.4g}",
+                f"{found['weights']:.1%}",
             )
         )
-    columns = ("format", "bits a weight", "error of a matrix", "of the logits, RTN")
-    return Table("Tiny model, weights", (*columns, "of the logits, GPTQ"), rows)
+    columns = ("format", "logits off, RTN", "logits off, GPTQ", "bits a weight")
+    return Table("Tiny model, weights", (*columns, "a matrix off"), rows)
 
 
 @cache
@@ -119,6 +119,12 @@ def cache_errors() -> dict[str, float]:
         key: tm.cache_error(model, tm.CacheRounding(SCHEMES[key]), text)
         for key in CACHED
     }
+
+
+def fixed_cache_error() -> float:
+    """Error of the logits with an FP8 cache whose scales are all 1."""
+    rounding = tm.CacheRounding(SCHEMES["fp8"], fixed_scale=True)
+    return tm.cache_error(tm.model(), rounding, tm.text(96, seed=2))
 
 
 def cache_table() -> Table:
@@ -159,6 +165,44 @@ def bought_table(batches: tuple[int, ...] = (1, 32, 256)) -> Table:
     return Table("Llama-3.1-8B on one H100", (*columns, *faster), rows)
 
 
+STEPS = (  # formats, batch
+    (Bits(), 1),
+    (Bits("int4"), 1),
+    (Bits(), 256),
+    (Bits("int4"), 256),
+    (Bits("fp8", "fp8"), 256),
+)
+
+
+def step_parts(bits: Bits, batch: int) -> dict[str, float]:
+    """Terms of a decode step in seconds, and their sum."""
+    cost = served(bits)
+    read, compute = cost.weights_s, batch * cost.row_s
+    pairs = batch * (TOKENS + 1) * cost.pair_s
+    return {
+        "read weights": read,
+        "compute layers": compute,
+        "longer + ½ shorter": max(read, compute)
+        + (1 - cost.overlap) * min(read, compute),
+        "attention": pairs,
+        "read cache": batch * TOKENS * cost.kv_token_s,
+        "launch kernels": cost.overhead_s,
+        "requests": batch * cost.request_s,
+        "step": decode_s(cost, batch=batch, context=TOKENS),
+    }
+
+
+def steps_table() -> Table:
+    """Table of a decode step term by term, at batch one and at 256."""
+    found = [step_parts(*each) for each in STEPS]
+    rows = [
+        (name, *(f"{1e3 * parts[name]:.3f}" for parts in found)) for name in found[0]
+    ]
+    names = (f"{SCHEMES[b.weights].numbers.name.split()[0]}, {n}" for b, n in STEPS)
+    caption = "A decode step in ms, by format of the weights and batch"
+    return Table(caption, ("term", *names), rows)
+
+
 def unshared(shape: ModelShape) -> float:
     """Numbers a token would leave in a layer if every head kept its own (MHA)."""
     spec = shape.attention
@@ -177,11 +221,11 @@ def shared_table() -> Table:
         rows.append(
             (
                 shape.name,
-                shape.attention.kind,
                 f"{has / 1024:.1f} KiB",
-                f"{would / 1024:,.0f} KiB",
                 f"{would / has:.0f}×",
+                f"{would / 1024:,.0f} KiB",
+                shape.attention.kind,
             )
         )
-    columns = ("model", "attention", "a token", "with a key and value a head", "saved")
+    columns = ("model", "a token", "saved", "if each head had its own", "attention")
     return Table("KV cache in 16 bits", columns, rows)

@@ -18,6 +18,8 @@ KURTIC = "Kurtic and others, Give Me BF16 or Give Me Death?, arXiv 2411.02355, a
 MR_GPTQ = "Castro and others, Bridging the Gap …, arXiv 2509.23202, abstract"
 VLLM_FP8 = "vLLM documentation, FP8 W8A8"
 NVFP4 = "NVIDIA, Introducing NVFP4, technical blog, 24 June 2025, summary"
+MODELOPT = "NVIDIA, Model Optimizer, examples/benchmark.md (modelopt 0.21.1)"
+LMQUANT = "MIT HAN Lab, lmquant, projects/llm/README.md"
 
 _times = partial(Cited, unit="dimensionless", kind="measured")
 GPTQ_A100 = _times(3.25, source=GPTQ)
@@ -31,6 +33,30 @@ MR_GPTQ_B200 = _times(2.2, source=MR_GPTQ)
 VLLM_FP8_THROUGHPUT = _times(1.6, source=VLLM_FP8)
 NVFP4_MEMORY = _times(3.5, source=NVFP4)
 NVFP4_LOSS = _times(0.01, source=NVFP4)
+
+# Llama-3.1-8B on one H200, TensorRT-LLM 0.15: tokens a second of batches with prompts
+# of 2,048 tokens and answers of 128, by format and batch.
+RATE_PROMPT, RATE_ANSWER = 2048, 128
+_rate = partial(Cited, unit="token/s", kind="measured", source=MODELOPT)
+RATES = {
+    "bf16": {1: _rate(173.80), 8: _rate(803.11), 64: _rate(1679.74)},
+    "fp8": {1: _rate(245.03), 8: _rate(1051.17), 64: _rate(2190.93)},
+    "int4": {1: _rate(231.75), 8: _rate(599.72), 64: _rate(1392.78)},
+}
+_lost = partial(Cited, unit="dimensionless", kind="measured", source=MODELOPT)
+MMLU_LOST = {
+    "fp8": {"8B": _lost(0.0150), "70B": _lost(0.0038)},
+    "int4": {"8B": _lost(0.0566), "70B": _lost(0.0107)},
+}
+_perplexity = partial(Cited, unit="dimensionless", kind="measured", source=LMQUANT)
+# WikiText-2, 2,048 tokens at a time: Llama-3-8B and Llama-2-70B.
+PERPLEXITIES = {
+    "FP16": (_perplexity(6.14), _perplexity(3.32)),
+    "INT8, W8A8, SmoothQuant": (_perplexity(6.28), _perplexity(3.36)),
+    "INT4, W4A16, groups of 128, GPTQ": (_perplexity(6.56), _perplexity(3.43)),
+    "INT4, W4A16, groups of 128, AWQ": (_perplexity(6.54), _perplexity(3.41)),
+    "INT4, W4A4, rotated (QuaRot)": (_perplexity(8.33), _perplexity(3.83)),
+}
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,9 @@ ADDRESSES = {
     "Llama-4-Maverick-17B-128E",
     "MiniMax-M2.5 model card": "https://huggingface.co/MiniMaxAI/MiniMax-M2.5",
     "Qwen3-32B model card": "https://huggingface.co/Qwen/Qwen3-32B",
+    "NVIDIA, Model Optimizer": "https://github.com/NVIDIA/TensorRT-Model-Optimizer/"
+    "blob/main/examples/benchmark.md",
+    "MIT HAN Lab, lmquant": "https://github.com/mit-han-lab/lmquant",
     "SemiAnalysis, InferenceX": "https://github.com/SemiAnalysisAI/InferenceX",
     "Daniel et al., continuous batching benchmark": "https://www.anyscale.com/blog/"
     "continuous-batching-llm-inference",

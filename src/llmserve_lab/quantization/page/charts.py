@@ -86,7 +86,7 @@ def _lasts() -> list[Any]:
         end = lasts(prefix)
         ends = (
             alt.Chart(alt.Data(values=[{"lane": lane}]))
-            .transform_calculate(start=end, room=f"1.5 * ({end})")
+            .transform_calculate(start=end, room=f"1.3 * ({end})")
             .transform_calculate(
                 says=f"{full} ? 'does not fit' : format(datum.start, '.3r') + ' ms'"
             )

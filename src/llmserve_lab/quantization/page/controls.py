@@ -15,6 +15,7 @@ from llmserve_lab.quantization.speed import (
     bytes_quantized,
     cached_bytes,
     multiplies_in,
+    room_bytes,
 )
 from llmserve_lab.quantization.tables import TOKENS
 from llmserve_lab.running_example import share
@@ -76,7 +77,7 @@ def machine_controls() -> tuple[Choice | Lookup, ...]:
     """A choice of GPU, and the peaks that it has for each format of the weights."""
     sets = {
         "hbm_bw": tuple(a.hbm_bw for a in DEVICES),
-        "hbm_bytes": tuple(a.usable_bytes for a in DEVICES),
+        "hbm_bytes": tuple(room_bytes(a) for a in DEVICES),
         "peak_flops": tuple(a.peak(WIDE) for a in DEVICES),
     }
     low = tuple(tuple(low_peak(key, gpu) for key in WEIGHTS) for gpu in DEVICES)
@@ -104,6 +105,6 @@ def reached() -> tuple[Lookup, ...]:
 def load_controls() -> tuple[Slider, Slider]:
     """How many requests decode, and how much each has in its cache."""
     return (
-        Slider(quantity("batch"), BATCHES, 1.0, "Requests in the batch"),
+        Slider(quantity("batch"), BATCHES, 256.0, "Requests in the batch"),
         Slider(quantity("context"), CONTEXTS, float(TOKENS), "Tokens in cache, each"),
     )

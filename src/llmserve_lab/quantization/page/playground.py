@@ -34,10 +34,10 @@ def bench() -> Bench:
     knobs: dict[str, Knob] = {
         "number_format": Choose("codes in", tuple(NAMES), "INT4"),
         "group": Choose("numbers that share a scale", GROUPS, "128"),
-        "outliers": Turn("outlier columns", 0, 16, 0),
+        "outliers": Turn("outlier columns", 0, 16, 4),
         "times": Turn("times as large", 1, 100, 20),
     }
-    picture = _picture(number_format="INT4", group="128", outliers=0, times=20)
+    picture = _picture(number_format="INT4", group="128", outliers=4, times=20)
     return Bench("Bench: quantise a matrix", knobs, show, picture)
 
 

@@ -78,7 +78,8 @@ predict_one = Question(
     choices=SPEEDS,
     answer=lambda: _nearest(gain(Bits("int4"), 1)),
     why=lambda: (
-        f"It is {gain(Bits('int4'), 1):.2f} times as fast. Reading the weights takes "
+        f"Predicted is {gain(Bits('int4'), 1):.2f} times as fast, if unpacking the "
+        "codes is free. Reading the weights takes "
         f"{1e3 * served(Bits()).weights_s:.1f} ms in 16 bits and "
         f"{1e3 * served(Bits('int4')).weights_s:.1f} ms in INT4, but about "
         f"{1e3 * served(Bits()).overhead_s:.1f} ms of launches stay as they are."

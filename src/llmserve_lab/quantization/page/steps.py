@@ -57,7 +57,7 @@ def group_quantized() -> StepFigure:
                 Cells(table="cells", x2="x2", text="text"),
                 Labels(table="names", align="right"),
             ),
-            height=250,
+            height=205,
             width=560,
             fixed={"names": names},
         ),
@@ -71,8 +71,12 @@ def group_quantized() -> StepFigure:
             "cache": "weight as it is used",
             "other": "error",
         },
-        counters=(Counter("scale"), Counter("bytes of the group"), Counter("error")),
-        start=4,
+        counters=(
+            Counter("scale"),
+            Counter("bytes of the group"),
+            Counter("largest error"),
+        ),
+        start=6,
     )
 
 
@@ -104,8 +108,8 @@ def _group_log(group: np.ndarray) -> StepLog:
         f"Each weight is divided by {number(scale)}.",
         "Round to the nearest whole number: four bits each, two's complement.",
         f"To use a weight, its code is multiplied by {number(scale)} again.",
-        f"The largest error is {worst}, at most half a scale; {lost} of "
-        f"{len(group)} weights became zero.",
+        f"The largest error is {worst}, at most half a scale ({number(scale / 2)}); "
+        f"{lost} of {len(group)} weights became zero.",
     )
     stored = [str(2 * len(group))] * 4 + [f"{len(group) // 2} + scale"] * 3
     shown = ["", "", *[number(scale)] * 5]
@@ -118,6 +122,8 @@ def _group_log(group: np.ndarray) -> StepLog:
 
 # A small layer for GPTQ: three outputs, six inputs that go up and down together.
 OUTPUTS, INPUTS, NUM_ROWS = 3, 6, 200
+TOTAL = INPUTS + 0.4  # where the column of the sums begins
+SMALL = 0.03  # a smaller move stays pale
 
 
 SHOWN = 22  # the layer of the figure; gptq_gains() tells of the usual ones
@@ -149,18 +155,22 @@ def gptq_columns() -> StepFigure:
     steps = list(columns(weight, rows, TOY))
     nearest = rtn(weight, TOY)
     names = [
-        {"x": INPUTS / 2, "y": -0.35, "text": "weights, a column an input"},
+        {"x": INPUTS / 2, "y": -0.35, "text": "weights: a row an output"},
         {"x": INPUTS / 2, "y": 3.65, "text": "moved from the original by"},
+        {"x": TOTAL + WIDTH / 2, "y": 3.65, "text": "row sum"},
     ]
     return StepFigure(
         name="gptq-columns",
         title="GPTQ pushes the error of each column onto the columns still to come",
         scene=Scene(
-            x=SceneAxis((-0.1, INPUTS + 0.1), shown=False),
+            x=SceneAxis((-0.1, TOTAL + 1.1), shown=False),
             y=SceneAxis((7.1, -0.8), shown=False),
-            marks=(Cells(table="cells", x2="x2", text="text"), Labels(table="names")),
-            height=280,
-            width=470,
+            marks=(
+                Cells(table="cells", x2="x2", text="text"),
+                Labels(table="names"),
+            ),
+            height=260,
+            width=560,
             fixed={"names": names},
         ),
         logs={
@@ -171,13 +181,15 @@ def gptq_columns() -> StepFigure:
         legend={
             "weights": "not yet rounded",
             "new": "rounded: a code times the scale of its row",
-            "other": "moved",
+            "A": f"moved up by {SMALL} or more",
+            "B": f"moved down by {SMALL} or more",
+            "other": "row sum: change of the output if every input is 1",
         },
         counters=(
             Counter("columns rounded"),
             Counter("error of the outputs so far"),
         ),
-        start=1,
+        start=6,
     )
 
 
@@ -188,14 +200,32 @@ def _matrix(left: np.ndarray, moved: np.ndarray, done: int, frame: int) -> list[
         life = {"since": frame, "until": frame + 1}
         ink = "new" if column < done else "weights"
         cells.append(_cell(column, row, number(float(x)), ink, **life))
-        by = number(float(moved[row, column]))
-        cells.append(_cell(column, row + 4, by, "other", **life))
+        by = float(moved[row, column])
+        ink = "A" if by > 0 else "B"
+        ink = ink if abs(round(by, 2)) >= SMALL else "empty"
+        cells.append(_cell(column, row + 4, number(by), ink, **life))
+    for row, total in enumerate(moved.sum(axis=1)):
+        cells.append(_cell(TOTAL, row + 4, number(float(total)), "other", **life))
     return cells
+
+
+def _merged(cells: list[Row]) -> list[Row]:
+    """Cells that stay as they are from frame to frame, written once."""
+    runs: dict[tuple[float, int], list[Row]] = {}
+    for cell in cells:
+        before = runs.setdefault((cell["x"], cell["y"]), [])
+        known = before[-1] if before else {}
+        same = all(known.get(key) == cell[key] for key in ("text", "ink"))
+        if same and known["until"] == cell["since"]:
+            known["until"] = cell["until"]
+        else:
+            before.append(dict(cell))
+    return [cell for run in runs.values() for cell in run]
 
 
 def _gptq_log(weight: np.ndarray, rows: np.ndarray, steps: list[ColumnStep]) -> StepLog:
     states = [weight, *(step.weight for step in steps)]
-    frames, cells = [], []
+    frames, cells = [], list[Row]()
     for at, left in enumerate(states):
         error = output_error(weight, left, rows)
         if at == 0:
@@ -206,14 +236,17 @@ def _gptq_log(weight: np.ndarray, rows: np.ndarray, steps: list[ColumnStep]) -> 
                 f"outputs on the calibration data stay as near as they can."
             )
         else:
-            text = f"All columns are rounded; the outputs are off by {error:.1%}."
+            text = (
+                f"All columns are rounded: moves in a row cancel, and the outputs are "
+                f"off by {error:.1%}."
+            )
         frames.append(Frame(text, (f"{at} of {INPUTS}", f"{error:.1%}")))
         cells += _matrix(left, left - weight, at, at)
-    return StepLog(tuple(frames), {"cells": cells})
+    return StepLog(tuple(frames), {"cells": _merged(cells)})
 
 
 def _nearest_log(weight: np.ndarray, rows: np.ndarray, nearest: np.ndarray) -> StepLog:
-    frames, cells = [], []
+    frames, cells = [], list[Row]()
     for at in range(INPUTS + 1):
         left = np.where(np.arange(INPUTS) < at, nearest, weight)
         error = output_error(weight, left, rows)
@@ -222,7 +255,10 @@ def _nearest_log(weight: np.ndarray, rows: np.ndarray, nearest: np.ndarray) -> S
         elif at < INPUTS:
             text = f"Column {at} is rounded; no other column takes notice."
         else:
-            text = f"All columns are rounded; the outputs are off by {error:.1%}."
+            text = (
+                f"All columns are rounded: moves in a row add up, and the outputs are "
+                f"off by {error:.1%}."
+            )
         frames.append(Frame(text, (f"{at} of {INPUTS}", f"{error:.1%}")))
         cells += _matrix(left, left - weight, at, at)
-    return StepLog(tuple(frames), {"cells": cells})
+    return StepLog(tuple(frames), {"cells": _merged(cells)})

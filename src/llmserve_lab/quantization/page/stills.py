@@ -40,7 +40,7 @@ def layouts() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, (bits, line) = plt.subplots(
-        1, 2, figsize=(5.6, 3.1), sharey=True, width_ratios=(1.15, 1)
+        1, 2, figsize=(5.6, 2.8), sharey=True, width_ratios=(1.15, 1)
     )
     for row, each in enumerate(FORMATS.values()):
         left = 0
@@ -73,7 +73,7 @@ def layouts() -> StaticFigure:
             "Integers lie at equal distances. Floating-point numbers crowd near zero: "
             "the more exponent bits, the more of them."
         ),
-        title="Where the bits go, and which numbers they give",
+        title="Exponent bits put numbers near zero; integers lie evenly",
         name="quantization.layouts",
     )
 
@@ -83,7 +83,7 @@ def groups() -> StaticFigure:
     """Error of INT4 on ordinary weights against the group, outliers or none."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.2, 2.7))
+    figure, axes = plt.subplots(figsize=(5.2, 2.5))
     with_them = outliers.by_group(outliers.matrix())
     without = outliers.by_group(outliers.matrix(num_outliers=0))
     names = list(with_them)
@@ -94,8 +94,14 @@ def groups() -> StaticFigure:
     axes.text(1.6, 0.2, "no outliers", color=BLUE.light)
     axes.set(ylim=(0, 1.08), ylabel="error of the other columns")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes.set_xticks(range(len(names)), ["all", "a row", "128", "32", "16"])
-    axes.set_xlabel("numbers that share a scale")
+    bits = [4.0, *(4 + 16 / g for g in (outliers.COLUMNS, 128, 32, 16))]
+    said = [f"{b:.3f}".rstrip("0").rstrip(".") for b in bits]
+    labels = ["all", "a row", "128", "32", "16"]
+    axes.set_xticks(
+        range(len(names)),
+        [f"{a}\n{b} bits" for a, b in zip(labels, said, strict=True)],
+    )
+    axes.set_xlabel("numbers that share a scale; bits of a weight, scale included")
     first, last = names[0], names[-1]
     return StaticFigure.of(
         figure,
@@ -114,20 +120,20 @@ def gains() -> StaticFigure:
     """Speed of a decode step over 16 bits against the batch, for four choices."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.4, 3.1))
+    figure, axes = plt.subplots(figsize=(5.4, 2.65))
     base = served(Bits())
+    most = fits(base, context=TOKENS)
+    batches = [b for b in BATCHES if b <= most]
     for bits, (name, ink) in CHOICES.items():
         cost = served(bits)
-        batches = [b for b in BATCHES if b <= fits(cost, context=TOKENS)]
         gain = [
             decode_s(base, batch=b, context=TOKENS)
             / decode_s(cost, batch=b, context=TOKENS)
             for b in batches
         ]
         axes.plot(batches, gain, "o-", color=ink.light, label=name, ms=4)
-    most = fits(base, context=TOKENS)
     axes.axvline(most, color=GREY.light, lw=1)
-    axes.text(most, 1.93, "16 bits: memory\nfull at "
+    axes.text(0.92 * most, 1.93, "16 bits: memory\nfull at "
               f"{most} ", ha="right", va="top", color=GREY.light)  # fmt: skip
     axes.axhline(1, color=GREY.light, lw=1)
     axes.set(xscale="log", ylim=(0.95, 1.97))
@@ -168,6 +174,8 @@ def forgotten() -> StaticFigure:
             label=name,
         )  # fmt: skip
     axes.set(yscale="log", ylim=(0.01, 6))
+    axes.set_yticks([0.01, 0.03, 0.1, 0.3, 1, 3])
+    axes.minorticks_off()
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     axes.set_xlabel("share of the cache that is kept")
@@ -178,7 +186,7 @@ def forgotten() -> StaticFigure:
     return StaticFigure.of(
         figure,
         sentence=f"With a quarter of the tokens kept the output is off by: {said}.",
-        title="Which tokens are kept matters more than how many",
+        title="In this head, which tokens are kept matters more than how many",
         name="quantization.forgotten",
     )
 
