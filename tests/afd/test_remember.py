@@ -67,8 +67,8 @@ def test_two_batches_hide_nothing_and_three_as_much_as_attention(wire: float) ->
 
 def test_three_batches_fill_half_of_the_gaps_in_the_picture() -> None:
     two, three = (going_round.waits(m) for m in (2, 3))
-    assert two == pytest.approx((0.305, 0.354), abs=0.005)
-    assert three == pytest.approx((0.137, 0.200), abs=0.005)
+    assert two == pytest.approx((0.252, 0.330), abs=0.005)
+    assert three == pytest.approx((0.116, 0.168), abs=0.005)
     gone = 1 - sum(three) / sum(two)
     assert 0.4 < gone < 0.6
 
@@ -150,3 +150,26 @@ def test_the_gain_is_not_larger_than_the_error() -> None:
         p for p in points(book_assumptions()) if "profile, EP128" in p.record.name
     ]
     assert profile.error == pytest.approx(-0.15, abs=0.005)
+
+
+def test_the_split_leads_only_between_two_targets() -> None:
+    first, last = tables.lead(H100)
+    assert (first, last) == (45, 70)
+    for ms in range(32, 80, 4):
+        each = ms / 1e3
+        split = tables.best(H100, each).gpu_tokens_per_s(each)
+        whole = deployment.together(H100, 96, each, copies="node").gpu_tokens_per_s
+        assert (split > whole) is (first <= ms <= last)
+
+
+def test_gpu_time_of_a_token_adds_up_to_the_rates() -> None:
+    account = tables.account(H100, TIGHT)
+    coupled, parted = (sum(spent[i] for spent in account.values()) for i in (0, 1))
+    split, group = rates(TIGHT)
+    assert 1e6 / coupled == pytest.approx(group, rel=1e-9)
+    assert 1e6 / parted == pytest.approx(split, rel=1e-9)
+    waited = account["waiting for the network"]
+    assert waited[1] == 0 and waited[0] > coupled - parted
+    assert all(min(spent) >= 0 for spent in account.values())
+    with pytest.raises(ValueError, match="so tight that one batch wins"):
+        tables.account(H100, LOOSE)

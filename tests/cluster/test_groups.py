@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.cluster import ClusterError, Rank, run
-from llmserve_lab.cluster.group import group
+from llmserve_lab.cluster.group import across, group
 from tests.cluster.on_processes import plain
 from tests.cluster.programs import own, swap
 
@@ -58,3 +58,11 @@ def test_the_size_divides_the_ranks(size: int) -> None:
 def test_the_size_is_a_whole_number() -> None:
     with pytest.raises(ClusterError, match=r"size must be a whole number, got 2\.0"):
         run(lambda rank: group(rank, 2.0), 4)  # type: ignore[arg-type]
+
+
+def test_ranks_with_one_place_in_their_groups_meet_across() -> None:
+    def program(rank: Rank) -> tuple[int, float]:
+        member = across(rank, 3)
+        return member.index, float(member.all_reduce(np.array([rank.index]))[0])
+
+    assert run(program, 6).results == ((0, 3), (0, 5), (0, 7), (1, 3), (1, 5), (1, 7))

@@ -100,15 +100,14 @@ def local_experts(rng: random.Random) -> Case:
 
 @counts(f.NODES, by="enumerated")
 def nodes(rng: random.Random) -> Case:
-    """Put GPUs into nodes; one that is not full counts as the part that is used."""
+    """Put GPUs into nodes, one by one; one that is not full is a node, too."""
     gpus, size = rng.randint(1, 12), rng.randint(4, 8)
     full, used = 0, 0
     for _ in range(gpus):
         used += 1
         if used == size:
             full, used = full + 1, 0
-    part = Fraction(used, size) if full else Fraction(used > 0)
-    return Case({"ep": gpus, "node_gpus": size}, float(full + part))
+    return Case({"ep": gpus, "node_gpus": size}, float(full + (used > 0)))
 
 
 @counts(f.READ_EXPERTS, by="enumerated")

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.evaluation import byhand
+from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.evaluation import byhand, caveats
+from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
 from llmserve_lab.deepseek.executed.mla import execute
 from llmserve_lab.deepseek.model.setup import SETUPS, Setup, setup
 from llmserve_lab.deepseek.page import figures, group
 from llmserve_lab.deepseek.page import latent as page
+from llmserve_lab.formula.band import Band
 from tests.deepseek.twins import twin
 
 H100 = SETUPS["9 × 8 H100"]
@@ -94,6 +97,51 @@ def test_the_numbers_of_the_group_are_those_of_the_page() -> None:
     rack, beyond = (group.best_of("gb200-nvl72", ep, 50) for ep in (72, 96))
     assert beyond.tokens_per_s < 0.8 * rack.tokens_per_s
     assert group.at("H100 SXM", group.OPENS, "20 ms", "72") is None
+
+
+def searched(ep: int, tpot_s: float, error: float) -> float:
+    """Best rate if every step were predicted with this error, every batch tried."""
+    best = 0.0
+    for way in ("halves", "none"):
+        place = twin(setup("h100-sxm", ep), overlap=way)
+        batches = np.arange(1, int(place.batch_fits(4000)) + 1)
+        real = np.asarray(place.step_s(batch=batches, context=4000)) / (1 + error)
+        kept = real <= tpot_s
+        best = max(best, float((batches / real)[kept].max(initial=0.0)))
+    return best
+
+
+@pytest.mark.parametrize(("ep", "ms"), [(16, 50), (32, 50), (72, 50), (72, 100)])
+def test_both_ends_of_a_step_s_error_go_through_the_target(ep: int, ms: int) -> None:
+    found = group.best_of("h100-sxm", ep, ms)
+    at = DecodeSetting(accelerator="h100-sxm", ep=ep, batch=found.batch, context=4000.0)
+    step = band("decode_step", at)
+    assert isinstance(step, Band) and isinstance(found.band, Band)
+    low, high = found.band.around(found.tokens_per_s)
+    assert low == pytest.approx(searched(ep, ms / 1e3, step.low), rel=1e-6)
+    assert high == pytest.approx(searched(ep, ms / 1e3, step.high), rel=1e-6)
+
+
+def test_an_error_grows_on_its_way_to_a_target_that_binds() -> None:
+    found = group.best_of("h100-sxm", 72, 50)
+    at = DecodeSetting(accelerator="h100-sxm", ep=72, batch=found.batch, context=4000.0)
+    fixed = band("gpu_tokens_per_s", at)
+    assert isinstance(fixed, Band) and isinstance(found.band, Band)
+    assert found.band.low < 1.5 * fixed.low < 0
+    low, high = found.band.around(found.tokens_per_s)
+    told = caveats.production(book_assumptions())[0]
+    assert (
+        low / found.tokens_per_s
+        < told.measured / told.predicted
+        < 1.01 * (high / found.tokens_per_s)
+    )
+
+
+def test_a_group_that_leaves_its_rack_stands_evenly_in_two() -> None:
+    place = setup("gb200-nvl72", 96)
+    assert place.n_nodes == 2
+    rates = [group.best_of("gb200-nvl72", ep, 50).tokens_per_s for ep in (16, 72, 96)]
+    assert rates[0] < rates[1] and rates[2] < 0.6 * rates[1]
 
 
 def rate(batch: float, context: float = 2048, **changes: object) -> float:

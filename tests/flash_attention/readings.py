@@ -15,8 +15,8 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "second tile alone": (1 + math.exp(-3)) / RIGHT_SUM,
     },
     "flash-attention.keys-that-fit": {
-        "keys and values": 176 / 80,
-        "one step less": 96 / 80,
+        "keys and values": 528 / 256,
+        "one step less": 272 / 256,
     },
     "flash-attention.splits": {"four requests": 4, "not all eight": 5 / 33},
 }
@@ -59,7 +59,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "after the second",
     ),
     "flash-attention.keys-that-fit": (
-        "Heads of 256",
+        "Heads of 96",
         "128 queries a tile",
         "two tiles of keys and two of values",
         "232,448 bytes",
@@ -75,6 +75,6 @@ ASKED: dict[str, tuple[str, ...]] = {
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
-    "flash-attention.predict-square": "one head at a time, not all 32",
+    "flash-attention.predict-square": "a few heads at a time, not all 32",
     "flash-attention.predict-tile": "they halve",
 }

@@ -18,6 +18,7 @@ from llmserve_lab.flash_attention.example import (
     head,
     tiled,
 )
+from llmserve_lab.flash_attention.loops import two_loops
 from llmserve_lab.flash_attention.page import figures, stills
 from llmserve_lab.flash_attention.page.walk import STATE_X
 from llmserve_lab.transformer import attend, causal_mask
@@ -32,6 +33,14 @@ def test_the_walk_of_the_figure_ends_in_plain_attention() -> None:
     moved = [float(n) for n in frames[-1].counters[:2]]
     assert moved == [log.hbm.reads.total(), log.hbm.writes.total()]
     assert moved[1] == want.size
+
+
+@pytest.mark.parametrize(("n_q", "n_k"), [(1, 1), (2, 3), (4, 2), (6, 6), (8, 8)])
+def test_the_loops_on_the_page_are_plain_attention(n_q: int, n_k: int) -> None:
+    query, key, value = head(TOKENS)
+    want = attend(query, key, value, causal_mask(TOKENS, TOKENS))[:, 0]
+    made = two_loops(query[:, 0], key[:, 0], value[:, 0], n_q, n_k)
+    np.testing.assert_allclose(made, want, rtol=0, atol=1e-12)
 
 
 def test_every_sentence_of_the_walk_says_what_happened_to_the_last_row() -> None:

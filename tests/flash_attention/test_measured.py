@@ -6,7 +6,14 @@ from llmserve_lab.catalog import accelerator
 from llmserve_lab.catalog.evidence import attention as evidence
 from llmserve_lab.catalog.evidence.kernels import CAUSAL_RUNS
 from llmserve_lab.flash_attention import measured
-from llmserve_lab.flash_attention.arguments import check_fits, decode, fits, heads
+from llmserve_lab.flash_attention.arguments import (
+    check_fits,
+    decode,
+    fits,
+    heads,
+    library_splits,
+    waves_filled,
+)
 
 
 def test_standard_and_version_two_stay_below_the_bound_of_their_traffic() -> None:
@@ -95,3 +102,23 @@ def test_heads_are_those_of_the_shape() -> None:
         "d_head": 128,
     }
     assert float(decode(1000)["n_sms"]) == 132
+
+
+def test_the_gain_of_splits_is_two_factors_of_which_one_is_packing() -> None:
+    """At one request keys are read again and the GPU idles; at many only the first."""
+    by_batch = {run.batch: run for run in evidence.DECODE_RUNS}
+    one = next(r for r in evidence.DECODE_RUNS if r.context == 65_536)
+    assert measured.unsplit_factors(one) == pytest.approx((8, 108 / 16))
+    again, idle = measured.unsplit_factors(by_batch[256])
+    assert again == 8 and idle == pytest.approx(1, abs=0.02)
+    gain = float(by_batch[256].unsplit_s) / float(by_batch[256].split_s)
+    assert 6 < gain < again
+
+
+def test_the_library_takes_the_fewest_splits_that_fill_waves_well() -> None:
+    assert library_splits(8, 132) == 15
+    assert waves_filled(8, 14, 132) < 0.85 < waves_filled(8, 15, 132)
+    assert waves_filled(8, 33, 132) == 1
+    assert library_splits(132, 132) == 1
+    with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):
+        library_splits(0, 132)

@@ -13,7 +13,14 @@ from llmserve_lab.how_wrong.pairs import (
     slots_seen,
 )
 from llmserve_lab.how_wrong.record import mean_error
-from llmserve_lab.validation import DATASHEET, achieved, dense_rows
+from llmserve_lab.validation import (
+    DATASHEET,
+    Band,
+    Setting,
+    achieved,
+    band,
+    dense_rows,
+)
 from llmserve_lab.validation.rows import refused_rows
 
 
@@ -69,10 +76,22 @@ def test_a_plan_by_the_band_keeps_what_it_promises() -> None:
     assert hope.measured_tpot_s <= decision.TPOT_S < hope.longest_tpot_s
     for each in decision.loads():
         assert each.measured_tpot_s < each.longest_tpot_s
+        worst = each.clients * each.answer_len / each.longest_e2e_s
+        assert each.fewest_per_s == pytest.approx(worst, rel=1e-3)  # ends: four digits
+
+
+def test_the_plan_never_looks_at_its_own_server() -> None:
+    row = example.rows()[3]
+    known, used = band("ttft", Setting.of(row)), decision.error_band("ttft", row)
+    assert isinstance(known, Band) and used.high > known.high  # its own rows were kind
+    for place, each in enumerate(decision.loads()):
+        unseen = example.predictor().predict(example.unseen())
+        assert each.tpot_s == pytest.approx(float(unseen.tpot[place]))
 
 
 def test_the_band_in_use_covers() -> None:
-    assert fairness.covered_here() > 0.95
+    least = fairness.covered("model", "tpot", name="llama-3-8b")
+    assert 0.8 < least < fairness.covered("model", "tpot")
     for by in ("model", "engine", "system"):
         plain = fairness.covered(by, "tpot", plain=True)
         assert fairness.covered(by, "tpot") >= 0.9 > plain

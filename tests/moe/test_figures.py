@@ -49,14 +49,14 @@ def test_the_touched_are_those_of_a_simulated_crowd(n_experts: int, top_k: int) 
     assert start["read_ratio"] == pytest.approx(1)
 
 
-def test_the_matrix_on_the_page_adds_up_to_its_loads() -> None:
-    known = figures.traffic().values(hot_share=0.3, n_rows=512.0)
-    row = 2 * 7168
-    sent = known["hot_bytes"] + 7 * known["cold_bytes"]
-    assert sent == pytest.approx(512 / 8 * 8 * row)
-    loads = [8 * known["hot_bytes"] / row] + [8 * known["cold_bytes"] / row] * 7
-    assert loads[0] == pytest.approx(known["busiest_rows"])
-    assert balance(loads) == pytest.approx(known["balancedness"])
+def test_what_is_sent_to_a_hot_gpu_adds_up_to_its_load() -> None:
+    known = {"hot_share": 0.3, "n_rows": 512.0, "top_k": 8.0, "ep": 8.0}
+    size, row = known | {"d_model": 7168.0, "bytes_act": 2.0}, 2 * 7168
+    hot, cold = (float(each.at(size)) for each in (f.HOT_BYTES, f.COLD_BYTES))
+    assert hot + 7 * cold == pytest.approx(512 / 8 * 8 * row)
+    loads = [8 * hot / row] + [8 * cold / row] * 7
+    assert loads[0] == pytest.approx(float(f.BUSIEST_ROWS.at(known)))
+    assert balance(loads) == pytest.approx(float(f.BALANCEDNESS.at(known)))
 
 
 def test_executed_traffic_is_that_of_the_closed_forms() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.catalog.evidence.measurements import ALL_TO_ALL
-from llmserve_lab.moe import exchange_time, serving
+from llmserve_lab.moe import exchange_time, layer_time, serving
 from llmserve_lab.moe.models import DEEPSEEK, per_layer
 from llmserve_lab.moe.page import figures, questions
 from llmserve_lab.moe.routing_sampler import draw, mean_distinct, rows_of_experts
@@ -25,6 +25,7 @@ GB = 1e9
 def test_a_batch_reads_nearly_all_experts() -> None:
     seen = mean_distinct(ALIKE, n_rows=64, top_k=SPEC.top_k, trials=50)
     assert seen == pytest.approx(222, abs=1)
+    assert seen / SPEC.top_k == pytest.approx(27.8, abs=0.15)
     stored, active = per_layer(DEEPSEEK)
     expert = (stored - active) / (SPEC.n_experts - SPEC.top_k)
     assert (active + (seen - SPEC.top_k) * expert) / active == pytest.approx(
@@ -118,6 +119,9 @@ def test_sending_takes_longer_than_the_experts_and_levels_off() -> None:
                 assert before < sent < 525e-6 and sent > experts
                 before = sent
                 assert experts + sent == pytest.approx(550e-6, rel=0.06)
+            if rows == serving.ROWS and ep > serving.GROUPS[1]:
+                kept = layer_time.promised_rows(layer_time.in_turn_s, ep)
+                assert kept > 3 * layer_time.promised_rows(layer_time.in_turn_s, 16.0)
     assert sending_s(16, 128) == pytest.approx(311e-6, rel=2e-3)
     assert sending_s(64, 128) == pytest.approx(476e-6, rel=2e-3)
 
@@ -144,13 +148,15 @@ def test_what_is_predicted_is_near_what_was_published() -> None:
     assert exchange_time.start_s() == pytest.approx(best, abs=1e-7)
 
 
-def test_all_wait_for_the_busiest_gpu() -> None:
+def test_a_hot_gpu_has_more_to_compute_and_no_more_to_read() -> None:
     """Choices dealt out: a tenth to GPU 0, the rest to all in turn."""
     choices = 80_000
     loads = np.full(8, 0.9 * choices / 8)
     loads[0] += 0.1 * choices
     assert loads.max() / loads.mean() == pytest.approx(1.7)
     assert questions.balancedness(0.1) == pytest.approx(loads.mean() / loads.max())
+    assert layer_time.slower(8.0, 8192.0, 0.1) == pytest.approx(1.7, abs=0.01)
+    assert layer_time.slower(8.0, 1024.0, 0.1) == pytest.approx(1.0, abs=0.01)
     for gpus in (16, 64):  # the same favourite costs a larger group more
         wider = np.full(gpus, 0.9 / gpus)
         wider[0] += 0.1

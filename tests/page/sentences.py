@@ -124,7 +124,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "n_rows top_k hot_share hot_bytes cold_bytes busiest_rows balancedness"
     ),
     "parallelism.pipe_rate": (
-        "model n_stages link n_batches batch pipe_token_s pipe_rate bubble "
+        "model n_stages link n_batches batch pipe_token_s pipe_rate decode_bubble "
         "stage_bytes fits"
     ),
     "quantization.few_bits": (

@@ -30,7 +30,7 @@ from tests.page.records import (
     stored_html,
 )
 
-PAGE_BYTES = 50_000  # a table of error bands for every setting included
+PAGE_BYTES = 51_000  # a table of error bands for every setting included
 every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 H100 = machine(catalog.accelerator("h100-sxm"))
 EVIL = '<img src=x onerror="alert(1)">'
@@ -93,7 +93,7 @@ def test_every_mark_leads_to_a_record_and_every_key_to_its_source(path: Path) ->
     numbers, sources = records.get("numbers", {}), records.get("sources", {})
     assert {key for key, _ in marks_of(path)} <= set(numbers)
     for record in numbers.values():
-        assert record["band"] is None or record["band"] in records["bands"]
+        assert record.get("band") in (None, *records.get("bands", ()))
         assert len(record.keys() & {"formula", "source", "run"}) == 1
         cited = [v[1] for v in record.get("given", {}).values() if isinstance(v, list)]
         own = {record["source"]} if "source" in record else set()

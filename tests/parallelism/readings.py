@@ -24,8 +24,9 @@ MISTAKES: dict[str, dict[str, str]] = {
     },
     "parallelism.predict-layout": {
         "TP 8": "cross the network",
-        "TP 2 × PP 4": "Only two GPUs",
-        "PP 8": "Only one GPU",
+        "TP 4 × DP 2": "Nothing crosses",
+        "TP 4 × PP 2": "among four GPUs",
+        "TP 2 × PP 4": "among two GPUs",
     },
 }
 # Words of a prompt that turn the answer round if they are turned round.
@@ -37,9 +38,9 @@ ASKED: dict[str, tuple[str, ...]] = {
     ),
     "parallelism.predict-layout": (
         "two servers of four",
-        "with 400 Gb/s between",
-        "requests decode with Llama",
-        "the shortest time from token to token",
+        "a 400 Gb/s port for each GPU",
+        "prompt after prompt",
+        "the most tokens per second",
     ),
     "parallelism.predict-runs": (
         "dealt in runs",
@@ -62,5 +63,5 @@ ASKED: dict[str, tuple[str, ...]] = {
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
     "parallelism.predict-alone": "not faster at all",
-    "parallelism.predict-layout": "TP 4 × PP 2",
+    "parallelism.predict-layout": "PP 8",
 }

@@ -57,7 +57,8 @@ def test_the_map_has_the_bytes_of_runs() -> None:
     assert ring == SMALL.kv_bytes_per_token(8) * n
     sent = {name: axes.sent_bytes(name) for name in axes.AXES}
     names = list(axes.AXES)
-    assert sent[names[0]] == sent[names[1]] == 2 * sent[names[4]]
+    assert sent[names[0]] == sent[names[1]] == 2 * sent[names[5]]
+    assert sent[names[4]] == 0
     big = MODEL
     assert sent[names[0]] / sent[names[2]] == pytest.approx(4 * big.n_layers)
     assert tensor / pipe == 4 * SMALL.n_layers

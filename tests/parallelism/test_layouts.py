@@ -12,13 +12,21 @@ from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.arguments import CHOSEN_LINKS, DEVICE, MODEL, served
 from llmserve_lab.parallelism.deployments import LAYOUTS, GpuLayout, eight
 from llmserve_lab.parallelism.page.playground import bench
-from llmserve_lab.parallelism.page.stills import decode_ms, prefill_rate
+from llmserve_lab.parallelism.page.stills import (
+    ONE_PORT,
+    SHOWN,
+    decode_ms,
+    first_ms,
+    layout,
+    prefill_rate,
+)
 
 START = {
     "layout": "TP 8",
     "requests": 64,
     "context": 1000,
     "link": catalog.link("infiniband-ndr").name,
+    "ports": 4,
     "model": "Llama-3.1-70B",
 }
 
@@ -52,16 +60,62 @@ def test_bytes_of_a_layout_are_those_of_its_parts() -> None:
     assert pipe < both < group
 
 
-def test_the_best_layout_depends_on_the_phase() -> None:
-    assert min(LAYOUTS, key=decode_ms) == "TP 4 × PP 2"
-    assert max(LAYOUTS, key=prefill_rate) == "PP 8"
+def test_the_winners_that_the_page_names() -> None:
+    """By phase, by ports and by load; replicas need no port at all."""
+    assert max(SHOWN, key=prefill_rate) == max(SHOWN, key=decode_ms) == "PP 8"
+    assert min(SHOWN, key=decode_ms) == "TP 8"
+    close = ("TP 8", "TP 4 × DP 2", "TP 4 × PP 2")
+    times = [decode_ms(name) for name in close]
+    assert times == sorted(times) and times[-1] < 1.06 * times[0]
+    assert decode_ms(ONE_PORT) > 1.15 * times[-1]
+    assert min(SHOWN, key=first_ms) == "TP 4 × PP 2"
+    assert decode_ms("TP 8", 8) < 0.87 * decode_ms("TP 4 × DP 2", 8)
+    assert decode_ms("TP 8", 256) > 1.2 * decode_ms("TP 4 × DP 2", 256)
 
 
-def test_the_goal_of_the_bench_is_reached_by_one_layout() -> None:
-    reached = [name for name in LAYOUTS if decode_ms(name) <= 20]
-    assert reached == ["TP 4 × PP 2"]
+def test_replicas_are_two_servers_of_their_own() -> None:
+    two, one = layout("TP 4 × DP 2"), GpuLayout(tp=4)
+    assert two.name == "TP 4 × DP 2"
+    assert two.decode(64, 1000).token_s == one.decode(32, 1000).token_s
+    assert two.decode(64, 1000).gpu_bytes == one.decode(32, 1000).gpu_bytes
+    assert two.prefill_rate(2048) == 2 * one.prefill_rate(2048)
+    assert two.first_token_s(8192, 2048) == one.first_token_s(8192, 2048)
+
+
+def test_more_ports_carry_less_each_and_the_steps_stay() -> None:
+    slow, fast = layout(ONE_PORT), layout("TP 8")
+    bytes_s = (slow.all_reduce_s(2000) - slow.all_reduce_s(1000)) * 1e3
+    parted = (fast.all_reduce_s(2000) - fast.all_reduce_s(1000)) * 1e3
+    inside = GpuLayout(tp=4).cost().collective_row_s / 160 * 1e6
+    assert bytes_s - inside == pytest.approx(4 * (parted - inside))
+    start = 2 * slow.all_reduce_s(1) - slow.all_reduce_s(2)
+    assert start == pytest.approx(2 * fast.all_reduce_s(1) - fast.all_reduce_s(2))
+
+
+def test_a_prompt_leaves_the_pipeline_behind_its_last_chunk() -> None:
+    pipe = GpuLayout(stages=4)
+    parts = [pipe.chunk_s(100, done) for done in (0, 100, 200)]
+    ends = [0.0] * 4
+    for part in parts:  # chunk by chunk, stage by stage
+        before = 0.0
+        for stage in range(4):
+            ends[stage] = before = max(ends[stage], before) + part
+    assert pipe.first_token_s(300, 100) == pytest.approx(ends[-1])
+
+
+def test_the_goal_of_the_bench_is_reached_by_two_layouts() -> None:
+    reached = [
+        name
+        for name in LAYOUTS
+        if decode_ms(name) <= 20 and prefill_rate(name) >= 25_000
+    ]
+    assert reached == ["TP 4 × DP 2", "TP 4 × PP 2"]
     shown = unescape(bench().answer(**START | {"layout": reached[0]}))
-    assert "19.6 ms" in shown and "it fits" in shown
+    assert "19.0 ms" in shown and "it fits" in shown
+    assert "23.1 ms" in unescape(bench().answer(**START | {"ports": 1}))
+    assert "14.7 ms" in unescape(
+        bench().answer(**START | {"link": catalog.link("nvlink4").name})
+    )
     assert "must divide the requests" in bench().answer(
         **START | {"layout": "PP 8", "requests": 63}
     )
@@ -75,10 +129,21 @@ def test_the_goal_of_the_bench_is_reached_by_one_layout() -> None:
         (lambda: GpuLayout(tp=0), "tp must be at least 1, got 0"),
         (lambda: GpuLayout(stages=4).decode(6, 10), "batches must divide the requests"),
         (lambda: GpuLayout().decode(0, 10), "requests must be at least 1, got 0"),
+        (lambda: GpuLayout(tp=4, servers=3), "servers must divide tp, 4, got 3"),
+        (lambda: GpuLayout(nics=0), "nics must be at least 1, got 0"),
+        (
+            lambda: GpuLayout(replicas=2).decode(5, 10),
+            "replicas × batches must divide the requests, 5, got 2",
+        ),
+        (
+            lambda: GpuLayout().first_token_s(5, 2),
+            "chunk must divide the prompt, 5, got 2",
+        ),
         (lambda: GpuLayout().prefill_rate(0), "chunk must be at least 1 token, got 0"),
         (
             lambda: eight("PP 3", catalog.link("nvlink4")),
-            "layout must be one of TP 8, TP 4 × PP 2, TP 2 × PP 4, PP 8, got 'PP 3'",
+            "layout must be one of TP 8, TP 4 × DP 2, TP 4 × PP 2, TP 2 × PP 4, PP 8, "
+            "got 'PP 3'",
         ),
     ],
 )

@@ -51,7 +51,7 @@ def test_prefill_fills_with_batches_and_decode_with_as_many_as_stages() -> None:
     figure = figures.pipe_rate()
     for p, m in product(figures.STOPS["n_stages"], figures.STOPS["n_batches"]):
         known = figure.values(n_stages=p, n_batches=m)
-        assert (known["bubble"] == 0) == (m >= p)
+        assert (known["decode_bubble"] == 0) == (m >= p)
 
 
 def test_a_pipeline_sends_one_part_in_four_times_the_layers() -> None:

@@ -7,7 +7,7 @@ SLIPS: dict[str, dict[str, Slip]] = {
     "varlen.predict-masked": {"So many blocks fit": 64},
     "varlen.waste": {"padding over tokens": 240 / 150},
     "varlen.padding-time": {"time of all rows": 24_000 / 16_000},
-    "varlen.tiles": {"upper right tile": 3 / 4, "last two tokens": 3},
+    "varlen.tiles": {"upper right tiles": 6 / 9, "last four tokens": 2},
     "varlen.overtake": {"masked half": 1 / 2},
 }
 # A wrong option, and words of what is said to whoever takes it.
@@ -28,7 +28,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "the first",
     ),
     "varlen.predict-dominates": (
-        "one prompt of 1,000 tokens",
+        "one prompt of 20,000 tokens",
         "Where are most of the FLOPs",
     ),
     "varlen.predict-padding": (
@@ -43,9 +43,9 @@ ASKED: dict[str, tuple[str, ...]] = {
         "are padded to the longest",
         "on the padding alone",
     ),
-    "varlen.tiles": ("64 requests of 130", "anew with each", "skips", "is useful"),
+    "varlen.tiles": ("64 requests of 260", "anew with each", "skips", "is useful"),
     "varlen.overtake": (
-        "multiplies each row with",
+        "multiplies each row of a prompt with",
         "with a kernel",
         "only what the causal mask allows",
         "more of the work",

@@ -39,7 +39,7 @@ def test_padding_takes_its_time_row_by_row() -> None:
 
 
 def test_the_share_of_useful_pairs_is_counted_in_tiles() -> None:
-    one = Packing(cumulative([130]), (0,))
+    one = Packing(cumulative([260]), (0,))
     seen = list(tiles(varlen_attention(one), 128, skip=True))
     useful = sum(tile.useful for tile in seen) / (len(seen) * 128**2)
     assert module.tiles.right == useful

@@ -13,7 +13,7 @@ from llmserve_lab.catalog import ACCELERATORS, MODELS, machine, workload
 from llmserve_lab.catalog.evidence.packing import UNPADDED
 from llmserve_lab.transformer import Meter, Transformer, Weights
 from llmserve_lab.varlen import formulas as f
-from llmserve_lab.varlen.arguments import batch_of
+from llmserve_lab.varlen.arguments import batch_of, prompt_work
 from llmserve_lab.varlen.lengths import SERVICES, SIZES, padding_share
 from llmserve_lab.varlen.lengths import prompts as service_prompts
 from llmserve_lab.varlen.page import charts, figures
@@ -32,14 +32,26 @@ def test_padding_masking_and_varlen_give_the_same_logits() -> None:
             np.testing.assert_allclose(a, b, rtol=0, atol=1e-10)
 
 
-def test_only_attention_can_tell_whose_row_it_is() -> None:
+def test_positions_attention_and_last_rows_need_a_boundary() -> None:
     rows = np.random.default_rng(0).standard_normal((5, 16))
     blind = []
     for name, step in steps(model()):
         if same_alone(step, rows) == len(rows):
             blind.append(name)
         rows = step(rows)
-    assert len(blind) == 9 and "attention" not in blind
+    every = [name for name, _ in steps(model())]
+    assert len(blind) == 9 and len(every) == 11
+    assert set(every) - set(blind) == {"attention", "rotary positions"}
+
+
+def test_a_request_may_be_shifted_but_not_torn() -> None:
+    """Only distances of positions count, within each request."""
+    tokens, cu = prompts([4, 5]), (0, 4, 9)
+    right = model().forward_packed(tokens, cu)
+    moved = model().forward_packed(tokens, cu, positions=np.arange(9))
+    torn = model().forward_packed(tokens, cu, positions=[0, 1, 2, 3, 7, 7, 7, 7, 7])
+    np.testing.assert_allclose(moved, right, rtol=0, atol=1e-9)
+    assert np.abs(torn[5:] - right[5:]).max() > 1e-3
 
 
 def test_varlen_computes_the_sum_of_squares_and_masking_the_square_of_the_sum() -> None:
@@ -122,7 +134,7 @@ def test_no_lengths_in_the_figure_make_varlen_compute_more() -> None:
 def test_the_running_example_is_far_below_where_attention_overtakes() -> None:
     """Remember 4: rows decide at usual lengths, of the trace's prompts, too."""
     shape = running_example.model()
-    linear = 2 * shape.params_active
+    linear = 2 * (shape.params_active - shape.vocab * shape.d_model)
     for length in (running_example.PROMPT, 14_050):
         attention = shape.attn_flops_per_pair() * (length + 1) / 2
         assert attention < 0.3 * linear
@@ -131,7 +143,7 @@ def test_the_running_example_is_far_below_where_attention_overtakes() -> None:
         length += 500
         met = shape.attn_flops_per_pair() * length * (length + 1) / 2
     assert length == pytest.approx(
-        float(f.OVERTAKE_PROMPT.at(workload(shape, absorbed=False))), abs=500
+        float(f.OVERTAKE_PROMPT.at(prompt_work(shape))), abs=500
     )
 
 

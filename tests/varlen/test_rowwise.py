@@ -1,4 +1,4 @@
-"""Every step but attention returns the same bits for a row in any company."""
+"""All steps but positions and attention return the same bits in any company."""
 
 import numpy as np
 import pytest
@@ -11,12 +11,13 @@ from tests.varlen.batches import model
 ROWS = np.random.default_rng(1).standard_normal((6, 16))
 
 
-def test_only_attention_sees_who_else_is_there() -> None:
+def test_only_positions_and_attention_see_who_else_is_there() -> None:
     rows, same = ROWS, {}
     for name, step in steps(model()):
         same[name] = same_alone(step, rows)
         rows = step(rows)
     assert same.pop("attention") == 1  # the first row sees nobody else
+    assert same.pop("rotary positions") == 1  # it is turned by nothing
     assert set(same.values()) == {6} and len(same) == 9
 
 
@@ -26,7 +27,7 @@ def test_a_step_that_looks_at_a_neighbour_is_found_out() -> None:
 
 def test_the_table_has_a_line_for_every_step() -> None:
     rows = row_by_row(model(), ROWS).rows
-    assert len(rows) == 10
+    assert len(rows) == 11
     assert [row[1] for row in rows].count("6 of 6") == 9
 
 
@@ -35,7 +36,20 @@ def test_the_steps_are_those_of_the_block() -> None:
     seen = [step for _, step in steps(model())]
     query = seen[1](seen[0](ROWS))
     assert query.shape == (6, 16 + 8 + 8)
-    assert seen[8](seen[7](seen[6](ROWS))).shape == ROWS.shape
+    assert seen[2](query).shape == query.shape
+    assert seen[9](seen[8](seen[7](ROWS))).shape == ROWS.shape
+
+
+def test_positions_keep_what_attention_scores() -> None:
+    """Turned by the place, a score depends on the distance; values stay as they are."""
+    turn = next(step for name, step in steps(model()) if name == "rotary positions")
+    alike = np.tile(np.random.default_rng(2).standard_normal((1, 32)), (4, 1))
+    turned = turn(alike)
+    np.testing.assert_array_equal(turned[:, 24:], alike[:, 24:])
+    query, key = turned[:, :4], turned[:, 16:20]
+    scores = query @ key.T
+    assert np.isclose(scores[1, 0], scores[3, 2])
+    assert not np.isclose(scores[1, 0], scores[2, 0])
 
 
 @pytest.mark.parametrize(

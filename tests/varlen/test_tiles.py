@@ -45,7 +45,22 @@ def test_what_is_drawn_covers_each_tile_once() -> None:
             for tile in module.visits(way, skip=skip):
                 drawn = module._drawn(way, tile, 0)
                 area = sum((row["x2"] - row["x"]) for row in drawn)
-                assert round(area) == tile.seen.size
+                assert round(area) == module.SIDE**2  # a tile is computed whole
+                useful = sum(r["x2"] - r["x"] for r in drawn if r["ink"] in "ABC")
+                assert round(useful) == module._useful(way, [tile])
+
+
+def test_no_tile_is_drawn_upon_another() -> None:
+    for skip in (False, True):
+        for way in module.WAYS:
+            seen = set()
+            for tile in module.visits(way, skip=skip):
+                for row in module._drawn(way, tile, 0):
+                    for x in range(round(row["x2"] - row["x"])):
+                        place = (round(row["x"] + x, 1), row["y"])
+                        assert place not in seen
+                        seen.add(place)
+            assert max(y for _, y in seen) < module.side_of("padded")
 
 
 def test_varlen_is_never_the_last_to_finish() -> None:

@@ -27,6 +27,7 @@ Copies = Literal["expert", "node"]
 NODE = 8  # GPUs; FFN GPUs come by the node
 CONTEXT = 4096.0  # tokens in each request's cache
 MOST = 512  # requests in a batch, searched
+BATCHES = np.arange(1, MOST + 1)
 SETTING = {"n_redundant": 0}  # no copies of experts, in either arrangement
 
 
@@ -148,10 +149,8 @@ class Split:
 
     def batch_at(self, tpot_s: float) -> int:
         """Largest batch that keeps the target and fits in memory; 0 if none does."""
-        held = self.n_batches * np.arange(1, MOST + 1) <= attn_fits(
-            self.gpu, self.context
-        )
-        kept = self.tpot_s(np.arange(1, MOST + 1)) <= tpot_s
+        held = self.n_batches * BATCHES <= attn_fits(self.gpu, self.context)
+        kept = _every_tpot_s(self) <= tpot_s
         return int(np.argmin(np.append(held & kept, False)))
 
     def gpu_tokens_per_s(self, tpot_s: float) -> float:
@@ -159,7 +158,14 @@ class Split:
         if not (batch := self.batch_at(tpot_s)):
             return 0.0
         requests = self.n_attn * self.n_batches * batch
-        return float(requests / self.tpot_s(batch) / (self.n_attn + self.n_ffn))
+        step_s = float(_every_tpot_s(self)[batch - 1])
+        return requests / step_s / (self.n_attn + self.n_ffn)
+
+
+@cache
+def _every_tpot_s(split: Split) -> Any:
+    """Seconds per token of a split at every batch that is searched."""
+    return split.tpot_s(BATCHES)
 
 
 def _layers(twin: Twin) -> tuple[int, int]:
@@ -237,12 +243,20 @@ def together(
     """
     found = []
     for overlap in ("none", "halves"):
-        twin = group(gpu, n_gpus, overlap)
-        batches = np.arange(1, min(MOST, int(twin.batch_fits(context))) + 1)
-        known = twin.arguments(batch=batches, context=context)
-        known["dispatched_copies"] = copies_of_row(twin, copies)
-        step_s = twin.step_of(known)
+        step_s = _every_step_s(gpu, n_gpus, overlap, copies, context)
         last = int(np.argmin(np.append(step_s <= tpot_s, False)))
         if last:
             found.append(Together(overlap, last, float(last / step_s[last - 1])))
     return max(found, key=lambda one: one.gpu_tokens_per_s)
+
+
+@cache
+def _every_step_s(
+    gpu: str, n_gpus: int, overlap: str, copies: Copies, context: float
+) -> Any:
+    """Seconds of a group's step at every batch that fits."""
+    twin = group(gpu, n_gpus, overlap)
+    batches = BATCHES[: int(twin.batch_fits(context))]
+    known = twin.arguments(batch=batches, context=context)
+    known["dispatched_copies"] = copies_of_row(twin, copies)
+    return twin.step_of(known)

@@ -68,7 +68,23 @@ def group(rank: Rank, size: int) -> Rank:
             f"size must divide the number of ranks, {rank.num_ranks}, got {size}"
         )
     first = rank.index // size * size
-    member = Rank(_Members(rank, range(first, first + size)), rank.index - first)
+    return _member(rank, range(first, first + size))
+
+
+def across(rank: Rank, size: int) -> Rank:
+    """The rank among those with its place in each group of ``size`` neighbours.
+
+    Raises:
+        TypeError: the size is no whole number.
+        ValueError: the ranks cannot be cut into groups of that size.
+    """
+    place = group(rank, size).index
+    return _member(rank, range(place, rank.num_ranks, size))
+
+
+def _member(rank: Rank, members: Sequence[int]) -> Rank:
+    """The rank with its number among the members; both write on one page."""
+    member = Rank(_Members(rank, members), members.index(rank.index))
     member.records = rank.records
     member._collectives = rank._collectives
     return member

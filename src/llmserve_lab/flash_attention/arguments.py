@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 from llmserve_lab import running_example
@@ -10,7 +11,7 @@ from llmserve_lab.catalog.evidence import attention as evidence
 from llmserve_lab.catalog.evidence.kernels import GRAPH_STEP_S
 from llmserve_lab.catalog.evidence.packing import TILE
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
-from llmserve_lab.checks import whole
+from llmserve_lab.checks import whole, whole_number
 from llmserve_lab.flash_attention import formulas as f
 
 BOOK = 98_000  # tokens of the long prompt that the book's other pages have, too
@@ -81,6 +82,32 @@ def decode(context: int, *, batch: int = 1, n_split: int = 1) -> dict[str, Any]:
         "hbm_bw": known["hbm_bw"],
         "eff_mem": known["eff_mem"],
     }
+
+
+ENOUGH = 0.85  # of the best share of full waves: what the library is content with
+
+
+def waves_filled(blocks: int, n_split: int, n_sms: int) -> float:
+    """Share of its waves that a decode fills with so many splits."""
+    waves = blocks * n_split / n_sms
+    return waves / ceil(waves)
+
+
+def library_splits(blocks: int, n_sms: int, *, most: int = 128) -> int:
+    """Fewest splits that fill their waves nearly as well as the best number does.
+
+    ``blocks`` are those without splits. The library also looks at how many tiles of
+    keys there are, and does not split where the blocks nearly fill the GPU.
+
+    Source: FlashAttention, hopper/heuristics.h.
+
+    Raises:
+        ValueError: an argument is below 1.
+    """
+    for name, count in (("blocks", blocks), ("n_sms", n_sms), ("most", most)):
+        whole_number(name, count)
+    filled = [waves_filled(blocks, n, n_sms) for n in range(1, most + 1)]
+    return next(n for n, f in enumerate(filled, 1) if f >= ENOUGH * max(filled))
 
 
 def check_fits(rows: int, keys: int, d_head: int) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from statistics import mean
+from statistics import mean, median
 
 from llmserve_lab.how_wrong.folds import constants_without
 from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
@@ -118,6 +118,11 @@ def mean_of(found: tuple[WorkedRow, ...]) -> str:
 def bias_of(found: tuple[WorkedRow, ...]) -> str:
     """Mean of the signed errors of some rows."""
     return signed(mean(each.share for each in found), 2)
+
+
+def median_of(found: tuple[WorkedRow, ...]) -> str:
+    """Median size of the errors of some rows."""
+    return per_cent(median(abs(each.share) for each in found), 2)
 
 
 def tokens_per_s() -> tuple[float, float, float]:

@@ -9,10 +9,14 @@ import numpy as np
 from llmserve_lab.catalog.evidence import serving
 from llmserve_lab.how_wrong.folds import constants_without
 from llmserve_lab.how_wrong.record import row_errors
-from llmserve_lab.validation import Band, Predictor, Setting, band, dense_rows, errors
+from llmserve_lab.validation import Predictor, errors
 from llmserve_lab.validation.constants import record as validated
+from llmserve_lab.validation.fit import TTFT_WEIGHT, UNKNOWN_WEIGHT
 from llmserve_lab.validation.prediction import Kind
 from llmserve_lab.validation.rows import refused_rows
+
+# Weights of TTFT in the fit, beside 1 of TPOT: its script public, or guessed.
+WEIGHTS = (TTFT_WEIGHT, UNKNOWN_WEIGHT)
 
 
 def same_rows(kind: Kind = "tpot") -> tuple[float, float]:
@@ -36,26 +40,17 @@ def refused() -> tuple[int, float, float]:
     return len(size), float(size.mean()), float(every.mean())
 
 
-@cache
-def covered_here() -> float:
-    """Share of rows inside the band that they get in use, with their model left out.
+def covered(
+    by: str, kind: Kind, *, plain: bool = False, name: str | None = None
+) -> float:
+    """Share of rows inside their band: of a name left out, or of all its label's.
 
-    Every other row counts, those of the same engine and GPU too.
+    Raises:
+        LookupError: the name was not left out.
     """
-    error = row_errors("tpot", "model")
-    found = [band("tpot", Setting.of(row)) for row in dense_rows()]
-    return float(
-        np.mean(
-            [
-                isinstance(each, Band) and each.low <= own <= each.high
-                for each, own in zip(found, error, strict=True)
-            ]
-        )
-    )
-
-
-def covered(by: str, kind: Kind, *, plain: bool = False) -> float:
-    """Share of all rows inside their band, whatever name of a label is left out."""
-    found = validated()["coverage"]["tried"][by][kind].values()
+    tried = validated()["coverage"]["tried"][by][kind]
+    if name is not None and name not in tried:
+        raise LookupError(f"name must be one of {', '.join(tried)}, got {name!r}")
+    found = tried.values() if name is None else [tried[name]]
     inside = sum(each[0] * each[1 if plain else 3] for each in found)
     return float(inside / sum(each[0] for each in found))

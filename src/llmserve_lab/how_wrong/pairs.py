@@ -12,13 +12,15 @@ import numpy as np
 from llmserve_lab.how_wrong.folds import constants_without
 from llmserve_lab.how_wrong.record import chosen, row_errors
 from llmserve_lab.validation import Predictor
-from llmserve_lab.validation.protocol import BLOCK_TOKENS, protocol_of
+from llmserve_lab.validation.protocol import BLOCK_TOKENS, SHORTEST, protocol_of
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
 
 ALIKE = ("model", "system", "precision", "tp", "prompt_len", "output_len", "clients")
 SERVER = ("model", "system", "engine", "precision", "tp", "prompt_len", "output_len")
 
 ENDLESS = 100.0  # times the memory of a device: more than any row asks for
+
+LEAST_LENGTH = SHORTEST  # of a drawn prompt or answer, as a share of the nominal one
 
 
 def e2e_s(row: MeasuredRow) -> float:

@@ -1,8 +1,9 @@
 """Microseconds of dispatch and combine: datasheet links and one fitted constant.
 
 The published times are those of DeepEP's low-latency kernels on H800. Links are taken
-at their datasheets; the only number that is fitted is what a transfer costs before its
-first byte. Each group size is predicted with the constant that the others give.
+at their datasheets; the only number that is fitted is one constant per transfer. It is
+no pure start: what is left over grows with the group, above all in the combine. Each
+group size is predicted with the constant that the others give.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from llmserve_lab.catalog.evidence.measurements import ALL_TO_ALL, AllToAll
 from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.formula.text import plain
 from llmserve_lab.moe import formulas as f
-from llmserve_lab.moe.serving import GROUPS, ROWS, copy_bytes, layer_s, setting
+from llmserve_lab.moe.serving import ROWS, copy_bytes, setting
 from llmserve_lab.page.table import Table
 
 WAYS = ("dispatch", "combine")
@@ -93,6 +94,11 @@ def worst_error() -> float:
     return max((each.error for each in compared()), key=abs)
 
 
+def left_s(run: TimedTransfer) -> float:
+    """What a measured transfer takes beyond its bytes over the links' datasheets."""
+    return run.measured_s - seconds(run.way, run.ep, start_s=0.0)
+
+
 def exchange_s(ep: float, gpu_rows: float = ROWS) -> float:
     """Dispatch and combine of one layer, one after the other."""
     start = start_s()
@@ -109,34 +115,19 @@ def table() -> Table:
             for each in both
             for text in (
                 plain(1e6 * each.measured_s),
+                f"{1e6 * left_s(each):.0f}",
                 plain(1e6 * each.predicted_s),
-                f"{100 * each.error:+.0f} %",
+                f"{100 * each.error:+.1f} %",
             )
         ]
         rows.append((str(ep), *cells))
     columns = (
         "GPUs",
-        *(c for w in WAYS for c in (w, f"{w[0]}. model", f"{w[0]}. off")),
+        *(
+            c
+            for w in WAYS
+            for c in (w, f"{w[0]}. less wire", f"{w[0]}. model", f"{w[0]}. off")
+        ),
     )
     title = "Dispatch and combine of one layer in µs: DeepEP on H800, and the model"
-    return Table(title, columns, rows)
-
-
-def group_table() -> Table:
-    """Table of one layer's times and of the memory, by the size of the group."""
-    room, rows = float(setting()["hbm_bytes"]), []
-    for ep in GROUPS[1:]:
-        held = float(f.GPU_WEIGHT_BYTES.at(setting(), ep=ep))
-        experts, sending = max(layer_s(ep).values()), exchange_s(ep)
-        times = (experts, sending, experts + sending)
-        rows.append(
-            (
-                f"{ep:.0f}",
-                f"{held / 1e9:.1f} GB",
-                f"{(room - held) / 1e9:.1f} GB",
-                *(f"{1e6 * each:.0f} µs" for each in times),
-            )
-        )
-    columns = ("GPUs", "weights", "left", "experts", "sending", "sum")
-    title = f"{ROWS:.0f} tokens on each H800: memory of a GPU, time of an MoE layer"
     return Table(title, columns, rows)

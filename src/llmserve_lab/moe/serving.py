@@ -106,11 +106,17 @@ def commands() -> str:
         "--enable-expert-parallel",
         "--all2all-backend deepep_low_latency",
         "--enable-eplb",
-        "--eplb-config '{\"num_redundant_experts\": 16}'",
+        '--eplb-config \'{"num_redundant_experts": 16, "log_balancedness": true}\'',
     ]
+    meet = ["--data-parallel-address $FIRST", "--data-parallel-rpc-port 13345"]
     heads = (
         "# one node of eight H200",
-        "# the first of two nodes of eight H800, decode; the second adds --headless",
+        "# the first of two nodes of eight H800, decode; FIRST is its address",
     )
-    parts = (" \\\n    ".join(lines) for lines in (one, two))
-    return "\n".join(f"{head}\n{part}" for head, part in zip(heads, parts, strict=True))
+    parts = (" \\\n    ".join(lines) for lines in (one, [*two, *meet]))
+    return "\n".join(
+        f"{head}\n{part}" for head, part in zip(heads, parts, strict=True)
+    ) + (
+        "\n# the second node: the same, and at the end\n"
+        "    --headless --data-parallel-start-rank 8"
+    )

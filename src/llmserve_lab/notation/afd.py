@@ -42,7 +42,9 @@ a_ffn = Positive("a_F", "s/request", "FFN time per request")
 b_ffn = Positive("b_F", "s", "FFN time that no request adds to")
 a_comm = Positive("a_C", "s/request", "round trip on the wire per request")
 b_comm = Positive("b_C", "s", "round trip that no request adds to")
-n_batches = Count("m", "dimensionless", "batches in flight")
+n_batches = Count(
+    "m", "dimensionless", "batches: in flight in decode, all of them in prefill"
+)
 token_load = Positive("T", "token", "tokens attended to in a step")
 af_ratio = Positive("r", "dimensionless", RATIO.strip())
 attn_s = Positive("t_A", "s", "Attention time of a step")

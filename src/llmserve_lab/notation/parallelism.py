@@ -20,6 +20,18 @@ bubble = Quantity(
     "share of its time in which a stage has nothing to do",
     maximum=1.0,
 )
+prefill_bubble = Quantity(
+    r"\varphi_{\mathrm{fill}}",
+    "dimensionless",
+    "bubble of prefill: idle share while a pipeline fills, works and empties",
+    maximum=1.0,
+)
+decode_bubble = Quantity(
+    r"\varphi_{\mathrm{wait}}",
+    "dimensionless",
+    "bubble of decode: idle share while batches wait for their own tokens",
+    maximum=1.0,
+)
 stage_hop_s = Quantity(
     r"t_{\mathrm{hop}}^{\mathrm{pp}}", "s", "time to hand a batch to the next stage"
 )
@@ -71,6 +83,11 @@ busiest = Positive(
     "dimensionless",
     "attention of the last rank over the mean, tokens dealt in runs",
 )
+busiest_endless = Positive(
+    r"\rho_{\mathrm{last}}^{\infty}",
+    "dimensionless",
+    "the same for a prompt much longer than the group has ranks",
+)
 ring_rows = Positive(
     r"n_{\mathrm{ring}}",
     "token",
@@ -83,4 +100,28 @@ even_tokens = Positive(
     r"N_{\mathrm{dp}}",
     "token",
     "cached tokens of a group at which attention takes the same memory cut or not",
+)
+n_servers = Count(
+    r"N_{\mathrm{srv}}", "dimensionless", "servers that a tensor-parallel group spans"
+)
+server_ranks = Count(
+    r"g_{\mathrm{srv}}", "dimensionless", "ranks of a group in each of its servers"
+)
+server_nics = Count(
+    r"n_{\mathrm{nic}}", "dimensionless", "network ports of a server that take part"
+)
+nic_bw = Positive(
+    r"W_{\mathrm{nic}}", "byte/s", "datasheet bandwidth of a network port, one way"
+)
+nic_latency = Quantity(
+    r"t_{\mathrm{hop}}^{\mathrm{nic}}", "s", "latency of one step between servers"
+)
+inside_s = Quantity(
+    r"t_{\mathrm{ar}}^{\mathrm{in}}", "s", "part of an all-reduce inside the servers"
+)
+between_s = Quantity(
+    r"t_{\mathrm{ar}}^{\mathrm{out}}", "s", "part of an all-reduce between servers"
+)
+two_level_s = Quantity(
+    r"t_{\mathrm{ar}}^{\mathrm{2}}", "s", "time of an all-reduce over several servers"
 )

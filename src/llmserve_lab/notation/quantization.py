@@ -3,7 +3,7 @@
 from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.notation.kinds import Count, Positive, Share
 
-code_bits = Count("b", "dimensionless", "bits of a code")
+code_bits = Count(r"b_{\mathrm{code}}", "dimensionless", "bits of a code")
 scale_bits = Quantity(r"b_{\sigma}", "dimensionless", "bits of a stored scale")
 group_size = Count(r"n_{\sigma}", "dimensionless", "numbers that share a scale")
 eff_bits = Positive(

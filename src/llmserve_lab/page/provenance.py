@@ -57,8 +57,8 @@ class Provenance:
         error band, where the origin has none of its own.
         """
         band = (origin.band if isinstance(origin, Computed) else None) or band
-        held = None if band is None else self.band(band)
-        record = self._record(origin) | {"band": held}
+        held = {} if band is None else {"band": self.band(band)}
+        record = self._record(origin) | held
         key = name or digest(record)
         self.data["numbers"][key] = record
         return key
@@ -86,7 +86,10 @@ class Provenance:
             return {"formula": origin.formula.label, "given": given}
         if isinstance(origin, CellRun):
             settings = {n: self._setting(v) for n, v in origin.settings.items()}
-            return {"run": [origin.call, origin.does, settings]}
+            run = [origin.call, origin.does, settings]
+            while not run[-1]:  # what is not known is not said
+                run.pop()
+            return {"run": run}
         return {"source": self.source(origin)}
 
     def _given(self, term: Quantity, value: Any) -> Any:

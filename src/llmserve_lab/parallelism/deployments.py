@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog import Accelerator, Link, ModelShape
 from llmserve_lab.checks import whole
+from llmserve_lab.cluster.calibration import nccl
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.engine.timing.cost import IterationLoad
 from llmserve_lab.parallelism import formulas as f
@@ -21,45 +22,80 @@ NVLINK = catalog.link("nvlink4")
 
 @dataclass(frozen=True, kw_only=True)
 class GpuLayout:
-    """``tp`` GPUs in each of ``stages`` stages, and the link that joins all of them.
+    """``replicas`` of the model, each ``tp`` GPUs in each of ``stages`` stages.
+
+    A tensor-parallel group may span ``servers``; its all-reduces then go inside each
+    over ``link``, and between them through ``nics`` ports ``between`` of each server.
 
     Raises:
-        ValueError: there is no GPU in a stage, no stage, or more stages than layers.
+        ValueError: there is no GPU in a stage, no stage, no replica, no port, more
+            stages than layers, or a group that cannot be shared out to its servers.
     """
 
     tp: int = 1
     stages: int = 1
+    replicas: int = 1
     link: Link = NVLINK
-    between: Link | None = None  # stages, where it is another link
+    between: Link | None = None  # stages and servers, where it is another link
+    servers: int = 1
+    nics: int = 1
     model: ModelShape = MODEL
     device: Accelerator = DEVICE
 
     def __post_init__(self) -> None:
-        whole(tp=self.tp, stages=self.stages)
+        whole(tp=self.tp, stages=self.stages, replicas=self.replicas)
+        whole(servers=self.servers, nics=self.nics)
         if self.stages > self.model.n_layers:
             raise ValueError(
                 f"stages must be at most n_layers, {self.model.n_layers}, "
                 f"got {self.stages}"
             )
+        if self.tp % self.servers:
+            raise ValueError(f"servers must divide tp, {self.tp}, got {self.servers}")
 
     @property
     def name(self) -> str:
-        """How it is written: TP 4, PP 2, or both."""
-        parts = [f"TP {self.tp}"] * (self.tp > 1) + [f"PP {self.stages}"] * (
-            self.stages > 1
-        )
+        """How it is written: TP 4, PP 2, DP 2, or several of them."""
+        sizes = {"TP": self.tp, "PP": self.stages, "DP": self.replicas}
+        parts = [f"{axis} {size}" for axis, size in sizes.items() if size > 1]
         return " × ".join(parts) or "one GPU"
 
     def cost(self) -> IterationCost:
-        """An iteration of all layers, if the stages' GPUs did them in turn."""
+        """An iteration of all layers of a replica, if its GPUs did them in turn."""
         cost = running_example.served_by(
             self.model, self.device, tp=self.tp, link=self.link
         )
-        if self.tp > 1 and self.link.scope != "scale-up":
-            # The fitted time of a layer has the latency of a server's own link in it.
-            each = float(over(self.link)["link_latency"])
-            cost = replace(cost, collective_s=2 * self.model.n_layers * each)
-        return cost
+        if self.servers == 1:
+            return cost
+        one, two = (self.all_reduce_s(rows) for rows in (1, 2))
+        calls = 2 * self.model.n_layers
+        return replace(
+            cost,
+            collective_s=calls * (2 * one - two),
+            collective_row_s=calls * (two - one),
+        )
+
+    def all_reduce_s(self, rows: int) -> float:
+        """Seconds of an all-reduce of so many rows over several servers.
+
+        It is NCCL's, whose start and steps were fitted to measured all-reduces; an
+        engine's own kernels do not leave a server.
+        """
+        sizes, inside = sizes_of(self.model), over(self.link)
+        port = over(self.between or self.link)
+        steps = {name: nccl().known()[name] for name in ("start_s", "link_latency")}
+        nbytes = rows * float(sizes["d_model"]) * float(sizes["bytes_act"])
+        return float(
+            f.TWO_LEVEL_S.at(
+                {**inside, **steps},
+                nic_bw=port["link_bw"],
+                nic_latency=port["link_latency"],
+                n_servers=float(self.servers),
+                server_ranks=float(self.tp // self.servers),
+                server_nics=float(self.nics),
+                tensor_bytes=nbytes,
+            )
+        )
 
     def hop_s(self, rows: int) -> float:
         """Seconds to hand rows to the next stage."""
@@ -70,34 +106,56 @@ class GpuLayout:
         return float(f.STAGE_HOP_S.at(known, batch=float(rows), chunk=1.0))
 
     def decode(self, requests: int, context: int, batches: int | None = None) -> Step:
-        """A decode step of so many requests, dealt to ``batches`` in flight.
+        """A decode step: requests dealt to replicas, there to ``batches`` in flight.
 
         Raises:
-            ValueError: the batches do not divide the requests.
+            ValueError: replicas × batches do not divide the requests.
         """
         batches = batches or self.stages
         whole(requests=requests, batches=batches)
-        if requests % batches:
+        groups = self.replicas * batches
+        if requests % groups:
+            what = "replicas × batches" if self.replicas > 1 else "batches"
             raise ValueError(
-                f"batches must divide the requests, {requests}, got {batches}"
+                f"{what} must divide the requests, {requests}, got {groups}"
             )
-        one = IterationLoad.of(chunk=1, context=context).times(requests // batches)
+        one = IterationLoad.of(chunk=1, context=context).times(requests // groups)
         cost = self.cost()
         fixed_s = one.requests * cost.request_s
         stage_s = (cost.seconds(one) - fixed_s) / self.stages + fixed_s
         stage_s += self.hop_s(one.rows)
-        cache = requests * context * cost.kv_bytes_per_token * cost.kv_copies
+        each = requests // self.replicas
+        cache = each * context * cost.kv_bytes_per_token * cost.kv_copies
         held = (cost.weight_bytes + cache) / (self.stages * self.tp)
         return Step(max(batches, self.stages) * stage_s, requests, held)
+
+    def chunk_s(self, chunk: int, context: int = 0) -> float:
+        """Seconds of a prompt's chunk in one stage, the hop to the next included."""
+        whole(of="token", chunk=chunk)
+        load = IterationLoad.of(chunk=chunk, context=context)
+        return self.cost().seconds(load) / self.stages + self.hop_s(chunk)
 
     def prefill_rate(self, chunk: int) -> float:
         """Prompt tokens per second when chunk follows chunk through full stages.
 
         Every chunk is the first of its prompt; a chunk is one microbatch.
         """
+        return self.replicas * chunk / self.chunk_s(chunk)
+
+    def first_token_s(self, prompt: int, chunk: int) -> float:
+        """Seconds from the start of a prompt, alone in its replica, to its first token.
+
+        The chunks follow each other; the last one is the dearest, and goes through all
+        stages behind the others.
+
+        Raises:
+            ValueError: the chunks do not divide the prompt.
+        """
         whole(of="token", chunk=chunk)
-        stage_s = self.cost().seconds(IterationLoad.of(chunk=chunk)) / self.stages
-        return chunk / (stage_s + self.hop_s(chunk))
+        if prompt < chunk or prompt % chunk:
+            raise ValueError(f"chunk must divide the prompt, {prompt}, got {chunk}")
+        steps = [self.chunk_s(chunk, done) for done in range(0, prompt, chunk)]
+        return sum(steps) + (self.stages - 1) * steps[-1]
 
     def sent_bytes(self, rows: int) -> float:
         """Bytes that leave all GPUs for so many rows, all-reduces and hops."""
@@ -122,21 +180,34 @@ class Step:
 
 SERVER = 4  # GPUs of each of the two servers in which the chapter's eight stand
 LAYOUTS = {
-    "TP 8": (8, 1),
-    "TP 4 × PP 2": (4, 2),
-    "TP 2 × PP 4": (2, 4),
-    "PP 8": (1, 8),
+    "TP 8": (8, 1, 1),
+    "TP 4 × DP 2": (4, 1, 2),
+    "TP 4 × PP 2": (4, 2, 1),
+    "TP 2 × PP 4": (2, 4, 1),
+    "PP 8": (1, 8, 1),
 }
 
 
-def eight(layout: str, between: Link, model: ModelShape = MODEL) -> GpuLayout:
-    """Eight GPUs in two servers of four: a group larger than a server uses the link.
+def eight(
+    layout: str, between: Link, model: ModelShape = MODEL, nics: int = SERVER
+) -> GpuLayout:
+    """Eight GPUs in two servers of four, joined by ``nics`` ports of each server.
+
+    Where the link between them is that of a server, all eight stand in one.
 
     Raises:
         ValueError: no such layout is offered.
     """
     if layout not in LAYOUTS:
         raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
-    tp, stages = LAYOUTS[layout]
-    inside = between if tp > SERVER else NVLINK
-    return GpuLayout(tp=tp, stages=stages, link=inside, between=between, model=model)
+    tp, stages, replicas = LAYOUTS[layout]
+    apart = tp > SERVER and between.scope != "scale-up"
+    return GpuLayout(
+        tp=tp,
+        stages=stages,
+        replicas=replicas,
+        between=between,
+        servers=tp // SERVER if apart else 1,
+        nics=nics,
+        model=model,
+    )

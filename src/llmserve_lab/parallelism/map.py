@@ -52,10 +52,17 @@ AXES: Mapping[str, Axis] = MappingProxyType(
         ),
         "context (CP)": Axis(
             "the tokens of one request",
-            "all weights; 1/g of the cache",
+            "all weights (with TP in a rank: a part); 1/g of the cache",
             "blocks of keys and values, or of queries, round a ring",
             "prefill of very long prompts; in decode for a long cache",
             "context-parallel",
+        ),
+        "data (DP): replicas": Axis(
+            "the requests, whole models apart",
+            "all weights; the cache of its own requests",
+            "nothing",
+            "models that fit into one server, or less",
+            "data-parallel",
         ),
         "data-parallel attention": Axis(
             "the batch, in attention; the FFN as TP or EP",
@@ -74,6 +81,8 @@ def sent_bytes(name: str, model: ModelShape = MODEL) -> float:
     reduced = float(f.REDUCED_BYTES.at(known, n_ranks=GPUS))
     if name.startswith(("tensor", "sequence")):
         return reduced
+    if name.startswith("data (DP)"):
+        return 0.0
     if name.startswith("pipeline"):
         return float(f.PIPE_BYTES.at(known, n_stages=GPUS))
     if name.startswith("context"):
@@ -83,25 +92,24 @@ def sent_bytes(name: str, model: ModelShape = MODEL) -> float:
     return reduced / 2
 
 
+def _sends(name: str, axis: Axis) -> str:
+    nbytes = sent_bytes(name)
+    return f"{axis.sends}: {si(nbytes, 'byte')}" if nbytes else axis.sends
+
+
 def the_map() -> Table:
     """One row an axis."""
     rows = [
-        (
-            name,
-            axis.cuts,
-            axis.stores,
-            f"{axis.sends}: {si(sent_bytes(name), 'byte')}",
-            axis.phase,
-            engines.named(axis.flag).name,
-        )
+        (name, axis.phase, axis.cuts, axis.stores, _sends(name, axis))
         for name, axis in AXES.items()
     ]
-    columns = (
-        "axis", "cuts", "each GPU stores", "sends",
-        "for", f"in vLLM {engines.VERSION}",
-    )  # fmt: skip
+    columns = ("axis", "for", "cuts", "each GPU stores", "sends")
+    options = "; ".join(
+        f"{name}: {engines.named(axis.flag).name}" for name, axis in AXES.items()
+    )
     note = (
         f"Bytes: all that leaves {GPUS} GPUs while {MODEL.name} in 16 bits reads a "
         f"prompt of {ROWS:,} tokens."
     )
-    return Table("Five axes", columns, rows, [note])
+    engine = f"In vLLM {engines.VERSION}: {options}."
+    return Table("Six ways to cut", columns, rows, [note, engine])

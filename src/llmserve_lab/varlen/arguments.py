@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from llmserve_lab.catalog import MODELS, Given, workload
+from llmserve_lab.catalog import MODELS, Given, ModelShape, workload
 from llmserve_lab.checks import whole_numbers
 from llmserve_lab.page.table import Table
 from llmserve_lab.varlen import formulas as f
@@ -41,14 +41,29 @@ def square_share(batch: Mapping[str, float], work: Mapping[str, Given]) -> float
     return float(squares / (squares + f.LINEAR_FLOPS.at(batch, work)))
 
 
+def prompt_work(model: ModelShape) -> dict[str, Given]:
+    """A model's ``workload`` for rows of a prompt: all parameters but the LM head's.
+
+    An engine scores only a prompt's last row.
+    """
+    work: dict[str, Given] = dict(workload(model, absorbed=False))
+    head = model.vocab * model.d_model
+    return work | {"params_active": float(model.params_active - head)}
+
+
 def overtaken() -> Table:
     """Table of the catalog's models: prompt from which attention does most FLOPs."""
     rows = []
     for model in MODELS.values():
-        work = workload(model, absorbed=False)
+        work = prompt_work(model)
         causal = round(f.OVERTAKE_PROMPT.at(work))
         square = round(f.OVERTAKE_SQUARE.at(work))
         rows.append((model.name, model.d_model, causal, square))
-    columns = ("model", "d", "causal pairs", "whole squares")
+    columns = ("model", "width of a row", "causal pairs", "whole squares")
     caption = "Where attention overtakes the linear layers, in tokens"
-    return Table(caption, columns, rows)
+    notes = (
+        "Full attention in every layer is assumed. gpt-oss-120b and Llama 4 attend to "
+        "a window or a chunk in some of their layers, and DeepSeek-V3.2 to chosen "
+        "tokens: there attention overtakes later, if at all.",
+    )
+    return Table(caption, columns, rows, notes)

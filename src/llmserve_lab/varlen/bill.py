@@ -33,11 +33,20 @@ def arithmetic_s(
 def arithmetic_ms(
     lengths: Sequence[int], cost: IterationCost
 ) -> dict[str, tuple[float, float]]:
-    """The same in milliseconds, each rounded to a tenth, so that printed sums close."""
+    """The same in milliseconds."""
     found = arithmetic_s(lengths, cost).items()
-    return {way: (round(1e3 * a, 1), round(1e3 * b, 1)) for way, (a, b) in found}
+    return {way: (1e3 * a, 1e3 * b) for way, (a, b) in found}
 
 
 def total_s(lengths: Sequence[int], cost: IterationCost) -> dict[str, float]:
     """Seconds of all arithmetic, by the name of the way."""
     return {way: sum(parts) for way, parts in arithmetic_s(lengths, cost).items()}
+
+
+def one_by_one_s(lengths: Sequence[int], cost: IterationCost) -> float:
+    """Seconds of a pass for each prompt: each reads the weights, or computes longer."""
+    found = 0.0
+    for length in lengths:
+        linear, attention = arithmetic_s([length], cost)["varlen"]
+        found += max(linear, cost.weights_s) + attention
+    return found

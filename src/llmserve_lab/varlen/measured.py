@@ -78,5 +78,5 @@ def unpadded_table() -> Table:
         "predicted factor",
         "model off by",
     )
-    caption = "BERT-base on an A100 (FasterTransformer), half of every row padding"
+    caption = "BERT-base on an A100 (FasterTransformer), half of all rows padding"
     return Table(caption, columns, rows)

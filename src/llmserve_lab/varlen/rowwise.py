@@ -15,6 +15,7 @@ from llmserve_lab.catalog.records.ffn import GeluFfn
 from llmserve_lab.page.table import Table
 from llmserve_lab.transformer import ORDERED, Transformer, attend, causal_mask
 from llmserve_lab.transformer.arithmetic import Array
+from llmserve_lab.transformer.rope import rotate
 from llmserve_lab.transformer.rowwise import (
     gelu,
     linear,
@@ -29,9 +30,9 @@ Step = Callable[[Array], Array]
 def steps(model: Transformer, layer: int = 0) -> Iterator[tuple[str, Step]]:
     """Steps of a block, each from rows [n, ·] to rows [n, ·], in order.
 
-    Attention takes queries, keys and values side by side, [n, (h + 2·h_kv)·d_h],
-    and is told of no boundary: all rows are one sequence to it. Positions are left
-    out, and a residual adds a row to itself: neither looks at another row.
+    Attention takes queries, keys and values side by side, [n, (h + 2·h_kv)·d_h]. It
+    and the positions are told of no boundary: all rows are one sequence to them. A
+    residual adds a row to itself: it does not look at another row.
 
     Raises:
         ValueError: the attention is latent, or the FFN is not of the GeLU kind.
@@ -53,6 +54,7 @@ def steps(model: Transformer, layer: int = 0) -> Iterator[tuple[str, Step]]:
 
     yield "LayerNorm", normed("input_layernorm")
     yield "QKV projection", times("q_proj", "k_proj", "v_proj")
+    yield "rotary positions", lambda rows: _turned(rows, spec)
     yield "attention", lambda rows: _one_sequence(rows, spec)
     yield "output projection", times("o_proj")
     yield "residual add", lambda rows: rows + rows
@@ -61,6 +63,14 @@ def steps(model: Transformer, layer: int = 0) -> Iterator[tuple[str, Step]]:
     yield "GeLU", gelu
     yield "FFN down", times("down_proj")
     yield "residual add, second", lambda rows: rows + rows
+
+
+def _turned(rows: Array, spec: GroupedQueryAttention) -> Array:
+    """Queries and keys turned by their place in the stack, values as they are."""
+    turn = (spec.n_heads + spec.n_kv_heads) * spec.d_head
+    heads = split_heads(rows[:, :turn], spec.d_head)
+    turned = merge_heads(rotate(heads, np.arange(len(rows))))
+    return np.concatenate([turned, rows[:, turn:]], axis=1)
 
 
 def _one_sequence(rows: Array, spec: GroupedQueryAttention) -> Array:

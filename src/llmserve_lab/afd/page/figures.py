@@ -14,7 +14,7 @@ from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 
-HIDES = ("the wire is waited for", "the wire is hidden")
+HIDES = ("machines wait for the wire", "the wire is hidden")
 WHOLE = tuple(float(r) for r in range(1, 65))
 CORNERS = ("ratio_start", "ratio_attn", "ratio_loop", "ratio_end")
 

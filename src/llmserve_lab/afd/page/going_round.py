@@ -26,11 +26,11 @@ ATTENTION, SLOTS = 3, 4  # machines, and requests of a batch on each of them
 FLIGHTS = {"two batches in flight": 2, "three batches in flight": 3}
 SKIPPED, SHOWN = 2, 2  # rounds left out at the start, and rounds shown
 US = 1e6
-WINDOW = 1000.0  # microseconds shown
-LEFT = -190.0  # where names begin
+WINDOW = 1450.0  # microseconds of the axis; two rounds of three batches
+LEFT = -280.0  # where names begin
 LANES = ("A1", "A2", "A3", "wire →", "FFN", "← wire")
 TOP, FIRST = 0.0, 4.6  # where the machines and the first lane are
-A_BOX, WIRE, F_BOX = (0.0, 330.0), (420.0, 580.0), (670.0, 1000.0)
+A_BOX, WIRE, F_BOX = (0.0, 480.0), (610.0, 840.0), (970.0, 1450.0)
 Row = dict[str, Any]
 Bar = tuple[int, int, float, float]  # lane, batch, start and end in microseconds
 
@@ -62,10 +62,23 @@ def played(n_batches: int) -> tuple[Machine, BundleRun]:
     return machine, machine.run(rounds * n_batches)
 
 
+@cache
+def window(n_batches: int) -> tuple[float, float]:
+    """Whole rounds: from a start of batch 1 in the FFN to one some rounds later."""
+    machine, _ = played(n_batches)
+    starts = [
+        since * US
+        for batch, state, since, _ in machine.stays()
+        if state is State.FFN and batch == 0
+    ]
+    begin, end = sorted(starts)[SKIPPED], sorted(starts)[SKIPPED + SHOWN]
+    return begin, end - begin
+
+
 def bars(n_batches: int) -> list[Bar]:
     """Every stay in the window: on an Attention machine, on the wire, in the FFN."""
-    machine, run = played(n_batches)
-    begin = float(run.back[SKIPPED * n_batches]) * US
+    machine, _ = played(n_batches)
+    begin, length = window(n_batches)
     found = [
         (i, n % n_batches, (end - machine.attn_s[n, i]) * US, end * US)
         for (n, i), end in machine.attn_end.items()
@@ -76,9 +89,9 @@ def bars(n_batches: int) -> list[Bar]:
             found.append((lanes[state], batch, since * US, now * US))
     moved = [(lane, b, s - begin, e - begin) for lane, b, s, e in found]
     return sorted(
-        (lane, b, max(s, 0.0), min(e, WINDOW))
+        (lane, b, max(s, 0.0), min(e, length))
         for lane, b, s, e in moved
-        if s < WINDOW and e > 0
+        if s < length - 1e-6 and e > 1e-6
     )
 
 
@@ -92,29 +105,30 @@ def busy(rows: list[Bar], lanes: range, until: float) -> float:
 
 def waits(n_batches: int) -> tuple[float, float]:
     """Shares of the window in which Attention machines and the FFN machine wait."""
-    rows = bars(n_batches)
-    attn, ffn = busy(rows, range(ATTENTION), WINDOW), busy(rows, range(4, 5), WINDOW)
+    rows, (_, length) = bars(n_batches), window(n_batches)
+    attn, ffn = busy(rows, range(ATTENTION), length), busy(rows, range(4, 5), length)
     return 1 - attn, 1 - ffn
 
 
 def going_round() -> StepFigure:
     """Batches going round between Attention and FFN machines, two or three of them."""
-    first = next(iter(FLIGHTS))
+    first, second = FLIGHTS
     logs = {name: _log(m) for name, m in FLIGHTS.items()}
-    last = len(logs[first].frames) - 1
+    last, later = (len(log.frames) - 1 for log in logs.values())
     return StepFigure(
         name="afd-going-round",
         title="A machine without a batch waits; a third batch fills half of the gaps",
         scene=_scene(),
         logs=logs,
-        start=last // 2,
-        stills=((first, 0), (first, last // 2), (first, last)),
+        start=last,
+        stills=((first, last // 2), (first, last), (second, later)),
         legend={
             "A": "batch 1",
             "B": "batch 2",
             "C": "batch 3",
             "cache": "caches, on Attention machines only",
             "weights": "weights of the FFN",
+            "idle": "waits",
         },
         counters=(
             Counter("Attention has waited", "%"),
@@ -129,13 +143,13 @@ def _scene() -> Scene:
         for i in range(ATTENTION)
     ]
     boxes += [
-        _cell(A_BOX[0] + 8, A_BOX[0] + 118, TOP + i + 0.2, 0.6, "cache", "cache")
+        _cell(A_BOX[0] + 12, A_BOX[0] + 190, TOP + i + 0.2, 0.6, "cache", "cache")
         for i in range(ATTENTION)
     ]
     boxes.append(_cell(*F_BOX, TOP + 0.06, 2.88, "empty", faint=0.6))
     boxes.append(_cell(F_BOX[0] + 20, F_BOX[1] - 20, 0.3, 0.8, "weights", "weights"))
     lanes = [
-        _cell(0.0, WINDOW, FIRST + i + 0.08, 0.84, "empty", faint=0.35)
+        _cell(0.0, WINDOW, FIRST + i + 0.08, 0.84, "empty", faint=0.2)
         for i in range(len(LANES))
     ]
     names = [
@@ -153,11 +167,7 @@ def _scene() -> Scene:
     )
     names += [{"x": x, "y": -0.45, "text": text} for x, text in heads]
     foot = FIRST + len(LANES) + 0.45
-    marks = (0, 500, 1000)
-    names += [
-        {"x": at - (40 if at == WINDOW else 0), "y": foot, "text": f"{at} µs"}
-        for at in marks
-    ]
+    names += [{"x": float(at), "y": foot, "text": f"{at} µs"} for at in (0, 500, 1000)]
     links = [
         {"x": A_BOX[1] + 12, "y": TOP + i + 0.5, "x2": F_BOX[0] - 12, "y2": 1.5}
         | {"ink": "other", "wide": 1.5}
@@ -195,9 +205,12 @@ def _cell(
 
 
 def _log(n_batches: int) -> StepLog:
-    rows = bars(n_batches)
-    times = _moments(rows)
+    rows, (_, length) = bars(n_batches), window(n_batches)
+    times = _moments(rows, length)
     drawn = [
+        _cell(0.0, length, FIRST + lane + 0.08, 0.84, "idle") for lane in (0, 1, 2, 4)
+    ]
+    drawn += [
         _cell(
             s, e, FIRST + lane + 0.08, 0.84, "ABC"[b], f"{b + 1}" if e - s > 30 else ""
         )
@@ -215,11 +228,11 @@ def _log(n_batches: int) -> StepLog:
     return StepLog(frames, {"bars": drawn, "places": places})
 
 
-def _moments(rows: list[Bar]) -> list[float]:
+def _moments(rows: list[Bar], length: float) -> list[float]:
     """A moment between two events, wherever something lasts for long enough."""
-    ends = sorted({0.0, WINDOW, *(at for _, _, s, e in rows for at in (s, e))})
+    ends = sorted({0.0, length, *(at for _, _, s, e in rows for at in (s, e))})
     found = [(a + b) / 2 for a, b in pairwise(ends) if b - a > 12]
-    return [*found[:-1], WINDOW - 0.01]
+    return [*found[:-1], length - 0.01]
 
 
 def _waited(rows: list[Bar], at: float, *, ffn: bool = False) -> float:
@@ -242,14 +255,14 @@ def _places(rows: list[Bar], at: float) -> list[Row]:
     for i in range(ATTENTION):
         for batch in there[i]:
             text = f"batch {batch + 1}"
-            found.append(_cell(150, 318, TOP + i + 0.2, 0.6, "ABC"[batch], text))
+            found.append(_cell(225, 465, TOP + i + 0.2, 0.6, "ABC"[batch], text))
     for batch in there[4]:
         text = f"batch {batch + 1}"
-        found.append(_cell(690, 980, TOP + 1.5, 1.0, "ABC"[batch], text))
+        found.append(_cell(1000, 1420, TOP + 1.5, 1.0, "ABC"[batch], text))
     for lane, y, arrow in ((3, 0.55, "→"), (5, 1.65, "←")):
         for k, batch in enumerate(there[lane]):
-            x, text = WIRE[0] + 85 * k, f"{arrow} {batch + 1}"
-            found.append(_cell(x, x + 80, TOP + y, 0.8, "ABC"[batch], text))
+            x, text = WIRE[0] + 120 * k, f"{arrow} {batch + 1}"
+            found.append(_cell(x, x + 112, TOP + y, 0.8, "ABC"[batch], text))
     return found
 
 

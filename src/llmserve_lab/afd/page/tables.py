@@ -15,7 +15,14 @@ from llmserve_lab.page.table import Table
 
 DEVICES = ("h100-sxm", "h200-sxm", "b200-sxm")
 GPUS, TIGHT_S, LOOSE_S = 96, 0.05, 0.1
-GB = 1e9
+GB, US = 1e9, 1e6
+SPENT = (
+    "attention",
+    "FFN",
+    "waiting for the network",
+    "waiting for each other",
+    "other layers, host",
+)
 NEVER = Unmeasured("no server that splits this model in this way has been measured")
 
 
@@ -93,34 +100,107 @@ def instances_table(gpu: str = DEVICES[0]) -> Table:
     return Table(caption, columns, rows)
 
 
+def reached(gpu: str, tpot_s: float) -> tuple[float, float, float]:
+    """Seconds per token that the best split reaches, its rate, and those of the group.
+
+    Where memory is full before the target, a token takes less than the target allows.
+    """
+    split = best(gpu, tpot_s)
+    own = float(split.tpot_s(split.batch_at(tpot_s)))
+    whole = deployment.together(gpu, GPUS, tpot_s, copies="node")
+    return own, split.gpu_tokens_per_s(tpot_s), whole.batch / whole.gpu_tokens_per_s
+
+
+def account(gpu: str, tpot_s: float) -> dict[str, tuple[float, float]]:
+    """Microseconds of GPU time for one token: as one group, and in the best split.
+
+    The group runs one batch after another, as it does at a tight target.
+
+    Raises:
+        ValueError: the group is faster in two halves, whose parts overlap.
+    """
+    whole = deployment.together(gpu, GPUS, tpot_s, copies="node")
+    if whole.overlap != "none":
+        raise ValueError(f"tpot_s must be so tight that one batch wins, got {tpot_s}")
+    twin = deployment.group(gpu, GPUS)
+    known = twin.arguments(batch=whole.batch, context=deployment.CONTEXT)
+    known["dispatched_copies"] = deployment.copies_of_row(twin, "node")
+    block = {k: float(v) / whole.batch * US for k, v in twin.blocks_of(known).items()}
+    coupled = (
+        block["mla_s"] + block["attn_elementwise_s"],
+        block["experts_s"] + block["moe_elementwise_s"],
+        block["all_to_all_s"],
+        0.0,
+        block["other_s"] + block["host_s"],
+    )
+    parted = _split_account(best(gpu, tpot_s), tpot_s)
+    return {what: (a, b) for what, a, b in zip(SPENT, coupled, parted, strict=True)}
+
+
+def _split_account(split: deployment.Split, tpot_s: float) -> tuple[float, ...]:
+    """The same of a split; what its GPUs do not work, they wait for each other."""
+    batch, twin = split.batch_at(tpot_s), deployment.group(split.gpu, split.n_ffn)
+    part = {name: float(value) for name, value in split.layer_s(batch).items()}
+    layers, gpus = twin.setup.model.n_layers, split.n_attn + split.n_ffn
+    sparse = layers - twin.setup.experts.n_dense_layers
+    tokens = split.n_attn * split.n_batches * batch
+    each = split.n_batches * US / tokens  # of one batch's seconds on one GPU
+    attn = split.n_attn * layers * part["attn"] * each
+    ffn = split.n_ffn * sparse * part["ffn"] * each
+    host = gpus * twin.assumptions.host_s * US / tokens
+    rest = split.n_attn * part["rest"] * each + host
+    total = gpus * float(split.tpot_s(batch)) * US / tokens
+    return attn, ffn, 0.0, total - attn - ffn - rest, rest
+
+
 def ratios_table() -> Table:
     """Table of the best split and its ratio on three GPUs, beside one group."""
     rows: list[tuple[str, ...]] = []
     for gpu, target in product(DEVICES, (TIGHT_S, LOOSE_S)):
         split = best(gpu, target)
         low, high = ratio_range(gpu, target)
-        rate = split.gpu_tokens_per_s(target)
+        own, rate, other = reached(gpu, target)
         whole = deployment.together(gpu, GPUS, target, copies="node")
         rows.append(
             (
-                accelerator(gpu).name,
-                f"{1e3 * target:.0f} ms",
+                f"{accelerator(gpu).name}, {1e3 * target:.0f} ms",
+                f"{rate / whole.gpu_tokens_per_s - 1:+.0%}".replace("-", "−"),
+                f"{rate:,.0f} ({1e3 * own:.0f} ms)",
+                f"{whole.gpu_tokens_per_s:,.0f} ({1e3 * other:.0f} ms)",
                 split.name,
                 f"{split.ratio:.2f}",
                 f"{low:.2f}–{high:.2f}",
-                f"{rate:,.0f}",
-                f"{whole.gpu_tokens_per_s:,.0f}",
-                f"{rate / whole.gpu_tokens_per_s - 1:+.0%}".replace("-", "−"),
             )
         )
-    columns = ("GPU", "TPOT", "split", "r*", "r* from … to", "split", "group", "gain")
+    columns = ("GPU, target", "gain", "split", "group", "best", "r*", "r* if off")
     notes = (
-        "DeepSeek-V3, 96 GPUs, contexts of 4,096 tokens. Rates in tokens/s of a GPU.",
-        "From … to: r* if the time of attention, or of the FFN, is as far off as the "
-        "twin's decode steps were on measured runs alike.",
+        "DeepSeek-V3, 96 GPUs, contexts of 4,096 tokens. Rates in tokens/s of a GPU; "
+        "in brackets the time per token reached: below the target, memory is full.",
+        "r*: the best ratio. If off: the best ratio if the time of attention, or of "
+        "the FFN, were as far off as decode steps of the twin were on measured runs. "
+        "FFN GPUs come by the node of eight, so r can only be "
+        f"{', '.join(f'{r:.2f}' for r in possible())} …",
     )
     caption = "The best split of 96 GPUs"
     return Table(caption, columns, rows, notes=notes)
+
+
+@cache
+def lead(gpu: str) -> tuple[int, int]:
+    """First and last whole milliseconds per token at which the split leads."""
+    found = []
+    for ms in range(30, 81):
+        whole = deployment.together(gpu, GPUS, ms / 1e3, copies="node")
+        rate = best(gpu, ms / 1e3).gpu_tokens_per_s(ms / 1e3)
+        if rate > whole.gpu_tokens_per_s:
+            found.append(ms)
+    return found[0], found[-1]
+
+
+def possible() -> list[float]:
+    """Ratios from one on that 96 GPUs allow, FFN GPUs by the node."""
+    every = {each.ratio for each in deployment.splits(DEVICES[0], GPUS, copies="node")}
+    return sorted(ratio for ratio in every if ratio >= 1)
 
 
 def layer_table(gpu: str = DEVICES[0]) -> Table:
@@ -137,8 +217,16 @@ def layer_table(gpu: str = DEVICES[0]) -> Table:
                 f"{batch}",
                 f"{split.n_batches}",
                 *(f"{part[name]:.0f} µs" for name in ("attn", "ffn", "wire")),
+                f"{max(part['out'], part['back']):.0f} µs",
                 f"{1e6 * float(split.period_s(batch)):.0f} µs",
             )
         )
-    columns = ("GPU", "split", "B", "m", "Attention", "FFN", "wire", "period")
-    return Table("One layer, at 50 ms per token", columns, rows)
+    columns = (
+        *("GPU", "split", "B", "m", "Attention", "FFN", "wire", "port, one way"),
+        "period",
+    )
+    note = (
+        "period: the longest of attention, FFN, an FFN GPU's port one way, and the sum "
+        "of attention, FFN and wire over m"
+    )
+    return Table("One layer, at 50 ms per token", columns, rows, notes=(note,))

@@ -3,22 +3,29 @@
 For each group the largest batch is taken that fits into memory and keeps the time per
 output token (TPOT), in the faster of the two schedules; where even one request does not
 fit, or is too slow, there is nothing.
+
+The error of a step at a given batch is not the error of the rate at a given target: if
+steps are shorter than predicted, the target admits a larger batch as well. So both ends
+of the step's band go through the same search.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cache
 
 from llmserve_lab.checks import positive
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
+from llmserve_lab.deepseek.evaluation.bands import HOW, DecodeSetting, band
 from llmserve_lab.deepseek.model.assumptions import Overlap
-from llmserve_lab.deepseek.model.setup import setup
+from llmserve_lab.deepseek.model.setup import Setup, setup
 from llmserve_lab.deepseek.model.step_model import Twin
-from llmserve_lab.formula.band import ErrorBand
+from llmserve_lab.formula.band import Band, ErrorBand, Unmeasured
 
 WAYS: tuple[Overlap, ...] = ("halves", "none")
+CARRIED = f"{HOW}; both errors of a step carried through the target"
+UNKNOWN = Unmeasured("if the twin errs as on measured runs, no batch keeps the target")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +33,7 @@ class ServedGroup:
     """A group of ``ep`` GPUs at its best: requests on a GPU, and its tokens per second.
 
     ``fits`` is how many requests fit into memory; ``halves`` whether it runs two
-    batches in flight.
+    batches in flight. ``band`` is that of the rate at the target.
     """
 
     ep: int
@@ -53,26 +60,57 @@ def served(
     """
     positive("tpot_s", tpot_s)
     place = setup(accelerator, ep)
+    best = _best(place, context, tpot_s)
+    if best is None:
+        return None
+    at = DecodeSetting(
+        accelerator=accelerator, ep=ep, batch=best.batch, context=context
+    )
+    step = band("decode_step", at)
+    if not isinstance(step, Band):
+        return replace(best, band=step)
+    ends = (_best(place, context, tpot_s, error) for error in (step.low, step.high))
+    made = [end.tokens_per_s if end else 0.0 for end in ends]
+    return replace(best, band=_carried(step, best.tokens_per_s, made))
+
+
+def _best(
+    place: Setup, context: float, tpot_s: float, error: float = 0.0
+) -> ServedGroup | None:
+    """The best within the target, if every step were predicted with this error."""
     found = []
     for overlap in WAYS:
         assumed = replace(book_assumptions(), overlap=overlap)
         twin = Twin(setup=place, assumptions=assumed)
         if twin.resident_bytes() >= twin.room_bytes():
             return None
-        batch = twin.batch_at(1 / tpot_s, context=context, in_memory=True)
+        slowest = 1 / (tpot_s * (1 + error))  # tokens/s of a user, by the twin
+        batch = twin.batch_at(slowest, context=context, in_memory=True)
         if batch:
             rate = float(twin.gpu_tokens_per_s(batch=batch, context=context))
             fits = int(twin.batch_fits(context))
-            found.append((rate, batch, fits, overlap == "halves"))
+            found.append((rate * (1 + error), batch, fits, overlap == "halves"))
     if not found:
         return None
     rate, batch, fits, halves = max(found)
-    at = DecodeSetting(accelerator=accelerator, ep=ep, batch=batch, context=context)
     return ServedGroup(
-        ep=ep,
+        ep=place.n_gpus,
         batch=batch,
         tokens_per_s=rate,
         fits=fits,
         halves=halves,
-        band=band("gpu_tokens_per_s", at),
+        band=UNKNOWN,
     )
+
+
+def _carried(step: Band, rate: float, ends: list[float]) -> ErrorBand:
+    """The band of the rate at a target, from the rates at both ends of a step's.
+
+    Its ends are rounded outwards to a percent: it is not known better, and settings
+    that are equally uncertain share one record.
+    """
+    low, high = min(ends), max(ends)
+    if not low:
+        return UNKNOWN
+    per_cent = math.floor(100 * (rate / high - 1)), math.ceil(100 * (rate / low - 1))
+    return replace(step, low=per_cent[0] / 100, high=per_cent[1] / 100, how=CARRIED)

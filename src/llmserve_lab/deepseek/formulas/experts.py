@@ -82,10 +82,10 @@ LOCAL_EXPERTS = Formula(
 )
 NODES = Formula(
     result=q.n_nodes,
-    expr=lambda ep, node_gpus: maximum(1, ep / node_gpus),
+    expr=lambda ep, node_gpus: ceiling(ep / node_gpus),
     title="Nodes of the group",
     source="counted",
-    holds="a group smaller than a node is in one; fractions stay fractions",
+    holds="a group takes as few nodes as hold it, as many of its GPUs in each",
 )
 READ_EXPERTS = Formula(
     result=q.read_experts,
@@ -126,7 +126,7 @@ FAR_SHARE = Formula(
     expr=lambda n_nodes: 1 - 1 / n_nodes,
     title="Share of copies that leave the node",
     source=f"{MODEL}, §3.3.2",
-    holds="experts spread evenly over nodes, routing blind to them",
+    holds="equally many GPUs in every node, routing blind to nodes",
 )
 FLIGHT_S = Formula(
     result=q.flight_s,

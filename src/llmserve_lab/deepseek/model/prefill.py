@@ -29,7 +29,7 @@ def touched(setup: Setup, *, places: float) -> float:
     Raises:
         ValueError: the GPUs do not fill their nodes.
     """
-    if setup.n_nodes % 1:
+    if setup.n_nodes > 1 and setup.n_gpus % setup.accelerator.num_devices:
         raise ValueError(
             f"n_gpus must fill whole nodes of {setup.accelerator.num_devices} in "
             f"prefill, got {setup.n_gpus}"

@@ -59,7 +59,7 @@ class Setup:
 
     @property
     def n_nodes(self) -> float:
-        """Nodes of the group, 1 where it is smaller than a node."""
+        """Nodes of the group; one that it does not fill is counted whole."""
         return float(NODES(ep=self.n_gpus, node_gpus=self.accelerator.num_devices))
 
     @property

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
 
 from llmserve_lab import notation as q
 from llmserve_lab.catalog import ACCELERATORS
+from llmserve_lab.catalog.evidence.deployments import SGLANG_DECODE
+from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
-from llmserve_lab.deepseek.evaluation.group_size import ServedGroup, served
+from llmserve_lab.deepseek.evaluation.byhand import CONTEXT, MANY
+from llmserve_lab.deepseek.evaluation.group_size import WAYS, ServedGroup, served
+from llmserve_lab.deepseek.model.setup import setup
+from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.formula.band import Band, ErrorBand, Unmeasured
 from llmserve_lab.formula.origin import Sourced
-from llmserve_lab.page.banded import BandTable, banded
+from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.axes import QuantityAxis
 from llmserve_lab.page.live.controls import Choice, Lookup
 from llmserve_lab.page.live.figure import LiveFigure
@@ -21,6 +27,7 @@ from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.live.readout import Readout, Verdict
 from llmserve_lab.page.palette import SERIES
+from llmserve_lab.page.table import Table
 
 MS = 1e-3
 HALF: Any = 0.5  # between no and yes
@@ -66,18 +73,25 @@ def rate(found: ServedGroup) -> Sourced:
     return banded(f"{made:,.0f} tokens/s", found.band)
 
 
-def step_band(*, device: str, context: str, target: str, ep_at: str) -> ErrorBand:
-    """The band of the step where the menus stand."""
+def measured(found: ServedGroup) -> str:
+    """Where the measured rate would lie, from one number to another.
+
+    Raises:
+        ValueError: nothing measured is like it.
+    """
+    if not isinstance(found.band, Band):
+        raise ValueError(f"found must have a band, got {found.band}")
+    ends = (float(f"{end:.3g}") for end in found.band.around(found.tokens_per_s))
+    return " to ".join(f"{end:,.0f}" for end in ends)
+
+
+def rate_band(*, device: str, context: str, target: str, ep_at: str) -> ErrorBand:
+    """The band of the rate at the target; the chart draws both ends at every setting.
+
+    (A record for each of these settings would make the page a fifth heavier.)
+    """
     found = at(device, context, target, ep_at)
-    if found is None:
-        return NONE
-    setting = DecodeSetting(
-        accelerator=DEVICES[device],
-        ep=found.ep,
-        batch=found.batch,
-        context=CONTEXTS[context],
-    )
-    return band("decode_step", setting)
+    return NONE if found is None else found.band
 
 
 def _table(of: Callable[[ServedGroup], float]) -> Any:
@@ -126,7 +140,7 @@ def group_size() -> LiveFigure:
         readouts=(
             banded(
                 Readout("gpu_tokens_per_s", "A GPU makes"),
-                BandTable(step_band, BY).inverse(),
+                rate_band(device="H100 SXM", context=OPENS, target="50 ms", ep_at="72"),
             ),
             Readout("gpu_requests", "Requests on a GPU"),
             Verdict(
@@ -148,9 +162,9 @@ def group_size() -> LiveFigure:
             "DeepSeek-V3 on groups of {device}, {context} in each cache: where every "
             "user gets a token at least every {target}, a GPU in a group of {ep_at} "
             "makes {gpu_tokens_per_s} with {gpu_requests}, limited by {limit}, in "
-            "{schedule}. The strip is where the measured number would lie, if the "
-            "prediction errs as on the nearest measured runs. A group that cannot keep "
-            "a target has no point."
+            "{schedule}. The strip is where the measured rate would lie, if steps err "
+            "as on the ten nearest measured runs. Squares: memory is full before the "
+            "target is reached. A group that cannot keep a target has no point."
         ),
         goal=Goal(
             "keep a target of 50 ms on H100s with 4,000 tokens each, and find a group "
@@ -167,15 +181,68 @@ def group_size() -> LiveFigure:
     )
 
 
+ASKED = (32, 72, 144)  # GPUs of the groups that the chapter opens with
+
+
+def fixed_batch(ep: int) -> tuple[float, int, str]:
+    """A user's tokens/s, requests that fit, and a GPU's tokens/s, at the opening batch.
+
+    In the faster schedule; the last with the range in which it would be measured.
+    """
+    place, context = setup("h100-sxm", ep), float(CONTEXT)
+    ways = [replace(book_assumptions(), overlap=way) for way in WAYS]
+    twins = [Twin(setup=place, assumptions=each) for each in ways]
+    user = max(
+        float(each.user_tokens_per_s(batch=MANY, context=context)) for each in twins
+    )
+    at_ = DecodeSetting(accelerator="h100-sxm", ep=ep, batch=MANY, context=context)
+    fits = int(twins[0].batch_fits(context))
+    return user, fits, _ranged(MANY * user, band("gpu_tokens_per_s", at_))
+
+
+def _ranged(made: float, off: ErrorBand) -> str:
+    """A rate and where the measured one would lie, to three digits."""
+    ends = off.around(made) if isinstance(off, Band) else ()
+    first, *between = (f"{float(f'{each:.3g}'):,.0f}" for each in (made, *ends))
+    return f"{first} ({' to '.join(between)})" if between else first
+
+
+def twice_s() -> float:
+    """Seconds per token if each user saw twice what the opening run gave."""
+    return MANY / (2 * float(SGLANG_DECODE.gpu_tokens_per_s))
+
+
+def opening() -> Table:
+    """The chapter's first question: three groups, as many users, then twice as fast."""
+    rows = []
+    for ep in ASKED:
+        user, fits, made = fixed_batch(ep)
+        fast = served("h100-sxm", ep, context=float(CONTEXT), tpot_s=twice_s())
+        if fast is None:
+            raise ValueError(f"ep must keep {twice_s()} s per token, got {ep}")
+        rate_ = _ranged(fast.tokens_per_s, fast.band)
+        rows.append((f"{ep}", f"{fits}", f"{user:.1f}", made, rate_))
+    fast_user = f"{1 / twice_s():.1f}"
+    columns = ("GPUs", "fit", "user sees", "GPU makes", f"GPU makes at {fast_user}")
+    caption = f"{MANY} requests on a GPU, then {fast_user} tokens/s for each user"
+    notes = (
+        f"H100s, caches of {CONTEXT:,} tokens; all rates in tokens/s. In brackets: "
+        "where the measured rate would lie, if steps err as on the nearest runs",
+        "fit: requests, at most",
+    )
+    return Table(caption, columns, rows, notes)
+
+
 def csv_lines() -> list[str]:
     """A point for each setting that is served, with both ends of its band, as CSV."""
-    found = ["d,c,t,e,g,m,l,h"]
+    found = ["d,c,t,e,g,f,m,l,h"]
     menus = [list[str](menu) for menu in (DEVICES, CONTEXTS, TARGETS, GROUPS)]
     for options in product(*menus):
         here = at(*options)
         if here is not None:
             index = [m.index(name) for m, name in zip(menus, options, strict=True)]
-            found.append(",".join(map(str, (*index, here.ep, *_point(here)))))
+            size = (here.ep, int(here.full))
+            found.append(",".join(map(str, (*index, *size, *_point(here)))))
     return found
 
 
@@ -191,7 +258,7 @@ def chart() -> Any:
     """A line for each target; the chosen one with its band, and the chosen group."""
     from llmserve_lab.extras import altair as alt
 
-    numbers = dict.fromkeys("dctegmlh", "number")
+    numbers = dict.fromkeys("dctegfmlh", "number")
     csv = alt.CsvDataFormat(type="csv", parse=numbers)
     data = alt.Data(values="\n".join(csv_lines()), format=csv)
     here = (
@@ -201,19 +268,27 @@ def chart() -> Any:
     )
     chosen = here.transform_filter("datum.t === target")
     look = by_ink("name", INKS)
-    color = look["color"].legend(title="TPOT at most", symbolOpacity=1)
+    color = look["color"].legend(
+        title="TPOT at most", symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1
+    )
     x = EP.on("x", "g")
     strip = (
         chosen.transform_filter("datum.l > 0")
         .mark_area(opacity=0.2)
         .encode(x=x, y=RATE.on("y", "l"), y2="h:Q", color=color)
     )
-    lines = here.mark_line(
-        strokeWidth=2.25, point=alt.OverlayMarkDef(size=28, filled=True)
-    ).encode(x=x, y=RATE.on("y", "m"), **look | {"color": color})
+    lines = here.mark_line(strokeWidth=2.25).encode(
+        x=x, y=RATE.on("y", "m"), **look | {"color": color}
+    )
+    places = [
+        here.transform_filter(f"datum.f === {full}")
+        .mark_point(shape=shape, size=size, filled=True, opacity=1)
+        .encode(x=x, y=RATE.on("y", "m"), color=color)
+        for full, shape, size in ((0, "circle", 28), (1, "square", 85))
+    ]
     point = (
         chosen.transform_filter("datum.e === ep_at")
-        .mark_point(size=190, opacity=1, filled=True)
+        .mark_point(size=330, opacity=1, filled=False, strokeWidth=2.5)
         .encode(x=x, y=RATE.on("y", "m"), color=color)
     )
-    return alt.layer(strip, lines, point, height=300)
+    return alt.layer(strip, lines, *places, point, height=250)

@@ -47,19 +47,19 @@ def cached_of_a_token() -> StaticFigure:
     spec, grouped = latent(), MODELS["llama-3-70b"].attention
     kv_heads: int = getattr(grouped, "n_kv_heads")  # noqa: B009
     wide, narrow = spec.d_head + spec.d_v, spec.d_latent + spec.d_rope
-    figure, axes = plt.subplots(figsize=(4.4, 3.6))
+    figure, axes = plt.subplots(figsize=(4.8, 2.8))
     blocks = (
         (0, wide, spec.n_heads, GREY, f"keys and values of all {spec.n_heads} heads"),
-        (wide + 60, wide, kv_heads, GREY, f"of {kv_heads} heads (as Llama 70B)"),
-        (2 * wide + 120, narrow, 1, GREEN, "one latent, one rotary key"),
+        (wide + 110, wide, kv_heads, GREY, f"of {kv_heads} heads (as Llama 70B)"),
+        (2 * wide + 220, narrow, 1, GREEN, "one latent, one rotary key"),
     )
     for x, width, height, ink, words in blocks:
         axes.bar(x + width / 2, height, width, color=ink.light)
         size = f"{height} × {width}"
         text = f"{words}\n{size} = {height * width:,} numbers"
         axes.text(x + width / 2, -8, _lines(text), ha="center", va="top", fontsize=9.5)
-    axes.set_xlim(-20, 2 * wide + 140 + narrow)
-    axes.set_ylim(-88, spec.n_heads + 2)
+    axes.set_xlim(-40, 2 * wide + 240 + narrow)
+    axes.set_ylim(-95, spec.n_heads + 2)
     axes.set_axis_off()
     return StaticFigure.of(
         figure,
@@ -97,15 +97,17 @@ PLACES: Mapping[str, tuple[float, float, str]] = {
 AGAIN = "compute"  # keys and values that are made from the cache in every step
 INK = {"key": AGAIN, "value": AGAIN}
 SAID: Mapping[str, str] = {
-    "query": "The new token makes a query for each of its {heads} heads.",
-    "key": "Plain form: from every latent in the cache the keys of all heads are made "
-    "again, for all {tokens} tokens.",
-    "value": "The values as well. All of this is thrown away after the step.",
+    "query": "The new token makes a query for each of its {heads} heads: {head} "
+    "numbers (drawn), and {rope} more for the rotary key.",
+    "key": "Plain form: one product makes keys and values of all heads again, for all "
+    "{tokens} tokens. First the keys. Beside each stands the cached rotary key.",
+    "value": "And the values. All of this is thrown away after the step.",
     "query on latents": "Absorbed form: the matrix that would make keys is applied to "
-    "the query instead. Each head's query now has the width of a cached row.",
+    "the query instead. With its rotary part each head's query now has the width of a "
+    "cached row: {latent} + {rope}.",
     "mixed latents": "Each head takes its scores and its weighted sum on the latents "
     "as they lie in the cache. No key and no value is ever made.",
-    "attention output": "The {heads} heads are put together: {same}.",
+    "attention output": "The {heads} heads are put together: {same}. {both}",
 }
 
 
@@ -123,7 +125,7 @@ def two_forms() -> StepFigure:
                 Cells(table="cells", x2="x2", y2="y2"),
                 Labels(table="words"),
             ),
-            height=330,
+            height=280,
         ),
         logs=logs,
         stills=((first, 1), (first, 3), (second, 3)),
@@ -136,7 +138,7 @@ def two_forms() -> StepFigure:
             Counter("numbers made from the cache"),
             Counter("FLOPs so far", digits=6),
         ),
-        start=1,
+        start=len(logs[first].frames) - 1,
     )
 
 
@@ -149,7 +151,7 @@ def _log(form: str) -> StepLog:
     for at, step in enumerate(steps, 1):
         cells += _cells(step, at)
         words.append(_word(step, at))
-        made += math.prod(step.shape) if step.name in INK else 0
+        made += _made(steps) if step.name == "key" else 0
         done = run.flops if step.name == "attention output" else step.flops
         frames.append(Frame(_said(step), (float(made), float(done))))
     return StepLog(tuple(frames), {"cells": cells, "words": words})
@@ -162,11 +164,31 @@ def _opening() -> str:
     )
 
 
+def _made(steps: Sequence[MlaStep]) -> int:
+    """Numbers of the keys and values, which one product makes."""
+    return sum(math.prod(step.shape) for step in steps if step.name in INK)
+
+
+def _both() -> str:
+    """What either form made and spent, side by side."""
+    runs = (execute(form, n_rows=1, context=CACHED) for form in NAMES)
+    parts = (
+        f"The {name} made {_made(run.steps):,} numbers from the cache and spent "
+        f"{run.flops:,} FLOPs."
+        for name, run in zip(NAMES.values(), runs, strict=True)
+    )
+    return " ".join(parts)
+
+
 def _said(step: MlaStep) -> str:
     return SAID[step.name].format(
         heads=TINY.n_heads,
+        head=TINY.d_head,
+        rope=TINY.d_rope,
+        latent=TINY.d_latent,
         tokens=CACHED + 1,
         same="the same numbers in both forms, but for rounding",
+        both=_both(),
     )
 
 

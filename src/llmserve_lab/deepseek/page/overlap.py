@@ -22,7 +22,8 @@ from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
 
-GPU, NETWORK = "GPU computes", "network carries"
+ONE, TWO = "one batch", "two halves"
+LANES = tuple(f"{way}: {what}" for way in (ONE, TWO) for what in ("GPU", "network"))
 LAYERS, CONTEXT, MANY, FEW = 3, 2000.0, 256.0, 32.0
 SHORT = {ATTENTION: "attn", EXPERTS: "exp", DISPATCH: "disp", COMBINE: "comb"}
 PLACE = SETUPS["9 × 8 H100"]
@@ -40,77 +41,86 @@ def spans(requests: float, *, halves: bool, layers: int = LAYERS) -> tuple[Span,
 
 
 def two_batches() -> StepFigure:
-    """Three layers of a decode step: one batch, two halves, and two small halves."""
+    """Three layers of a decode step, as one batch and below it as two halves."""
     played = {
-        f"{MANY:.0f} requests, one batch": spans(MANY, halves=False),
-        f"{MANY:.0f} requests, two halves": spans(MANY, halves=True),
-        f"{FEW:.0f} requests, one batch": spans(FEW, halves=False),
-        f"{FEW:.0f} requests, two halves": spans(FEW, halves=True),
+        f"{n:.0f} requests": {
+            ONE: spans(n, halves=False),
+            TWO: spans(n, halves=True),
+        }
+        for n in (MANY, FEW)
     }
-    logs = {name: _log(found) for name, found in played.items()}
-    first, second, *_ = logs
-    last = len(logs[second].frames) - 1
-    longest = MS * max(found[-1].end for found in played.values())
+    logs = {name: _log(ways) for name, ways in played.items()}
+    first, second = logs
+    last = {name: len(log.frames) - 1 for name, log in logs.items()}
+    longest = MS * max(way[-1].end for ways in played.values() for way in ways.values())
     cells = Cells(table="spans", x2="x2", text="text", grows=True)
     return StepFigure(
         name="two-batches",
-        title="Two halves: one computes while what the other made is sent",
+        title="Two halves hide the network with many requests; with few they cost time",
         scene=Scene(
             x=SceneAxis((0, round(longest, 1)), "time in the step (ms)"),
-            y=SceneAxis((GPU, NETWORK)),
+            y=SceneAxis(LANES),
             marks=(cells,),
-            height=120,
+            height=172,
             now=True,
         ),
         logs=logs,
-        stills=((first, len(logs[first].frames) - 1), (second, 5), (second, last)),
+        stills=(
+            (first, last[first] // 2),
+            (first, last[first]),
+            (second, last[second]),
+        ),
         legend={
             "A": "first half, or the whole batch",
             "B": "second half",
             "other": "start of a transfer",
         },
         counters=(
-            Counter("time so far", "s"),
-            Counter("of it, the GPU computes", "%", 2),
+            Counter("one batch: three layers take", "s"),
+            Counter("two halves: three layers take", "s"),
         ),
-        start=4,
+        start=last[first],
     )
 
 
-def _log(found: tuple[Span, ...]) -> StepLog:
-    moments = sorted({round(span.end, 12) for span in found if span.phase != START})
-    frames = [_frame(found, at) for at in moments]
-    return StepLog(tuple(frames), {"spans": [_row(span) for span in found]})
+def _log(ways: dict[str, tuple[Span, ...]]) -> StepLog:
+    """A frame wherever a phase of the two halves ends, and at both ends."""
+    ends = {way: found[-1].end for way, found in ways.items()}
+    moments = {round(s.end, 12) for s in ways[TWO] if s.phase != START}
+    moments = {at for at in moments if at < min(ends.values()) - 1e-9}
+    moments |= set(ends.values())
+    frames = tuple(_frame(ways, ends, at) for at in sorted(moments))
+    rows = [_row(way, span) for way, found in ways.items() for span in found]
+    return StepLog(frames, {"spans": rows})
 
 
-def _row(span: Span) -> Row:
-    lane = NETWORK if span.on_network else GPU
+def _row(way: str, span: Span) -> Row:
     start = span.phase == START
     return {
         "x": round(MS * span.start, 5),
         "x2": round(MS * span.end, 5),
-        "y": lane,
+        "y": f"{way}: {'network' if span.on_network else 'GPU'}",
         "ink": "other" if start else "AB"[span.half],
         "text": "" if start else SHORT[span.phase],
     }
 
 
-def _frame(found: tuple[Span, ...], now: float) -> Frame:
-    done = [s for s in found if abs(s.end - now) < 1e-9 and s.phase != START]
-    going = [s for s in found if s.start < now - 1e-12 and s.end > now + 1e-9]
-    computed = sum(
-        min(s.end, now) - min(s.start, now)
-        for s in found
-        if not s.on_network and s.phase != START
+def _frame(
+    ways: dict[str, tuple[Span, ...]], ends: dict[str, float], at: float
+) -> Frame:
+    said = " ".join(
+        f"{way.capitalize()}: {_now(found, at)}." for way, found in ways.items()
     )
+    return Frame(said, tuple(min(at, end) for end in ends.values()), at=MS * at)
+
+
+def _now(found: tuple[Span, ...], at: float) -> str:
+    """What is under way up to a moment, or that all is done."""
+    if found[-1].end < at + 1e-9:
+        return f"three layers are done after {MS * found[-1].end:.2f} ms"
+    going = [s for s in found if s.start < at - 1e-12 <= s.end and s.phase != START]
     halves = any(s.half for s in found)
-    said = " and ".join(_named(s, halves) for s in done)
-    said += " are done." if len(done) > 1 else " is done."
-    if going:
-        said += " Still under way: " + ", ".join(_named(s, halves) for s in going) + "."
-    said = said[0].upper() + said[1:]
-    share = 100 * computed / now
-    return Frame(said, (now, share), at=MS * now)
+    return " and ".join(_named(s, halves) for s in going) or "a transfer starts"
 
 
 def _named(span: Span, halves: bool) -> str:

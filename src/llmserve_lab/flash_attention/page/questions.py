@@ -14,11 +14,11 @@ from llmserve_lab.page.question.question import Hint, Question
 LONG = head(32_000)
 FITS = (
     "all of it, beside the weights",
-    "one head at a time, not all 32",
+    "a few heads at a time, not all 32",
     "not even one head",
 )
 DOUBLED = ("they halve", "they stay as they are", "they double")
-WIDE, ROWS = 256, 128  # a wide head, and the queries of its tile
+NARROW, ROWS = 96, 128  # a narrow head, and the queries of its tile
 STEP = 16  # keys by which a tile grows
 BATCH, TP = 4, 8
 SCORES = ((1.0, 3.0), (2.0, 5.0))
@@ -34,10 +34,10 @@ def _busy() -> float:
 
 
 def _keys_that_fit() -> float:
-    """The largest tile of keys, in steps of 16, for the wide head."""
+    """The largest tile of keys, in steps of 16, for the narrow head."""
     keys = STEP
     room = float(SHARED_PER_BLOCK)
-    known = {"d_head": WIDE}
+    known = {"d_head": NARROW}
     while float(f.SHARED_BYTES.at(tile(ROWS, keys + STEP) | known)) <= room:
         keys += STEP
     return float(keys)
@@ -172,7 +172,7 @@ running = Question(
 keys_that_fit = Question(
     name="flash-attention.keys-that-fit",
     prompt=(
-        "Heads of 256 in 16 bits, 128 queries a tile, two tiles of keys and two of "
+        "Heads of 96 in 16 bits, 128 queries a tile, two tiles of keys and two of "
         "values on chip at a time. A thread block may take 232,448 bytes of shared "
         "memory. How many keys may a tile have, if the number grows in steps of 16?"
     ),
@@ -186,13 +186,13 @@ keys_that_fit = Question(
         ),
         Hint(
             lambda: _keys_that_fit() + STEP,
-            "The tile of queries takes 65,536 bytes; one step less fits.",
+            "The tile of queries takes 24,576 bytes; one step less fits.",
         ),
     ),
     why=lambda: (
-        "The queries take 128 · 256 · 2 = 65,536 bytes, each key with its value 1,024, "
-        "twice for two stages: 166,912 / 2,048 = 81.5, in steps of 16 "
-        f"{si(_keys_that_fit(), 'token')}. FlashAttention-3 has the same number."
+        "The queries take 128 · 96 · 2 = 24,576 bytes, each key with its value 384, "
+        "twice for two stages: 207,872 / 768 = 270.7, in steps of 16 "
+        f"{si(_keys_that_fit(), 'token')}."
     ),
 )
 splits = Question(

@@ -25,11 +25,12 @@ from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.page.step.pictures import lifetimes
 
 Row = dict[str, Any]
-LOGS = {"one block": 1, "three splits": SPLITS}
+LOGS = {"three splits": SPLITS, "one block": 1}
 TICKS = KEYS // TILE
 LEFT, WIDE, HIGH, GAP = 2.6, 3.5, 0.9, 1.05
 LANES_Y, TABLE_Y = 1.0, 5.6
 COLUMNS = ("keys", "max", "sum", "log-sum-exp", "output", "")
+HANDED = 3  # the first column that a split hands over
 EDGES = (2.6, 5.8, 8.4, 11.0, 17.4, 20.5, 23.6)  # of the table's columns
 RIGHT = LEFT + WIDE * TICKS
 
@@ -37,7 +38,7 @@ RIGHT = LEFT + WIDE * TICKS
 def split_decoding() -> StepFigure:
     """Three multiprocessors: one works for six ticks, or three for two, and a merge."""
     logs = {name: _log(decoded(count), count) for name, count in LOGS.items()}
-    one, three = logs
+    three, one = logs
     return StepFigure(
         name="split-decoding",
         title="Splits let idle multiprocessors read: the same output after fewer ticks",
@@ -53,8 +54,8 @@ def split_decoding() -> StepFigure:
             fixed={"words": _words()},
         ),
         logs=logs,
-        start=2,
-        stills=((one, TICKS), (three, 2), (three, 4)),
+        start=1,
+        stills=((three, 1), (three, 3), (one, TICKS - 1)),
         legend={
             "cache": "tile of keys and values, read",
             "compute": "maximum, sum and output so far",
@@ -68,8 +69,8 @@ def split_decoding() -> StepFigure:
         ),
         goal=Goal(
             "find the frame in which three splits have become the output",
-            lambda log, frame: (log > 0) & (frame >= TICKS // SPLITS + 2),
-            {"log": three, "frame": TICKS // SPLITS + 2},
+            lambda log, frame: (log < 1) & (frame >= TICKS // SPLITS + 1),
+            {"log": three, "frame": TICKS // SPLITS + 1},
         ),
     )
 
@@ -88,10 +89,9 @@ def _words() -> list[Row]:
 
 
 def _log(log: VisitLog, count: int) -> StepLog:
-    """A frame before the first tick, one a tick, and with splits two for the merge."""
+    """A frame a tick, and with splits two for the merge."""
     per_block = TICKS // count
-    frames = [Frame(_sentence(count, 0), (0.0, 0.0, 0.0))]
-    pictures = [_picture(log, count, 0)]
+    frames, pictures = list[Frame](), list[dict[Any, Row]]()
     for tick in range(1, per_block + 1):
         text = _sentence(count, tick) + _found(log, count, tick)
         frames.append(Frame(text, (float(tick), float(count), 0.0)))
@@ -106,9 +106,6 @@ def _log(log: VisitLog, count: int) -> StepLog:
 
 
 def _sentence(count: int, tick: int) -> str:
-    if tick == 0:
-        blocks = "one block" if count == 1 else f"{count} blocks"
-        return f"One new query and {KEYS} cached keys; attention is cut into {blocks}."
     read = f"{tick * count * TILE} of {KEYS} keys are read"
     work = "one of three" if count == 1 else "all three"
     return f"After tick {tick}: {read}; {work} multiprocessors worked."
@@ -118,7 +115,7 @@ def _found(log: VisitLog, count: int, tick: int) -> str:
     if tick < TICKS // count or count > 1:
         return ""
     out = ", ".join(f"{each:.2f}" for each in log.output[0])
-    return f" Mixture over sum is the output: {out}."
+    return f" Divided by its sum, the mixture is the output: {out}."
 
 
 def _handed(count: int) -> str:
@@ -165,13 +162,13 @@ def _picture(
                 ink, text = "communication", "merge"
             found["lane", lane, at] = _cell(x, x + WIDE, y, ink, text)
         if steps:
-            ink = "communication" if handed else "compute"
-            found |= _table(lane, steps, ink)
+            found |= _table(lane, steps, handed=handed)
     if merged:
         logs, _ = _partials(log)
         whole = float(np.logaddexp.reduce(logs))
         words = ["all", "", "", f"{whole:.2f}"]
-        found |= _line(SPLITS, [*words, *_numbers(log.output[0])], "compute")
+        inks = ["compute"] * len(EDGES)
+        found |= _line(SPLITS, [*words, *_numbers(log.output[0])], inks)
     return found
 
 
@@ -180,21 +177,27 @@ def _keys(step: KernelStep) -> str:
 
 
 def _numbers(numbers: Any) -> list[str]:
-    return [f"{each:.2f}" for each in numbers]
+    return [f"{each:.2f}".replace("-", "−") for each in numbers]
 
 
-def _table(lane: int, steps: list[KernelStep], ink: str) -> dict[Any, Row]:
+def _table(lane: int, steps: list[KernelStep], *, handed: bool) -> dict[Any, Row]:
+    """A block's line; what it hands over is its log-sum-exp and its output."""
     step = steps[-1]
     top, total = float(step.highest[0]), float(step.total[0])
-    words = [f"{steps[0].keys[0] + 1}–{step.keys[1]}", f"{top:.1f}", f"{total:.2f}"]
-    words += [f"{top + float(np.log(total)):.2f}", *_numbers(step.mixed[0] / total)]
-    return _line(lane, words, ink)
+    words = [
+        f"{steps[0].keys[0] + 1}–{step.keys[1]}",
+        f"{top:.1f}".replace("-", "−"),
+        f"{total:.2f}",
+    ]
+    words += _numbers([top + float(np.log(total)), *(step.mixed[0] / total)])
+    inks = ["communication" if handed and i >= HANDED else "compute" for i in range(6)]
+    return _line(lane, words, inks)
 
 
-def _line(row: int, words: list[str], ink: str) -> dict[Any, Row]:
+def _line(row: int, words: list[str], inks: list[str]) -> dict[Any, Row]:
     y = TABLE_Y + GAP * row
     return {
-        ("table", row, i): _cell(EDGES[i], EDGES[i + 1], y, ink, word)
+        ("table", row, i): _cell(EDGES[i], EDGES[i + 1], y, inks[i], word)
         for i, word in enumerate(words)
         if word
     }

@@ -33,6 +33,9 @@ def speeds() -> StaticFigure:
         ink = INKS[code].light
         axes.plot(range(len(found)), found, "o-", color=ink)
         axes.text(*NAMES_AT[code], code, color=ink, fontsize=8.5)
+        if len(found) < len(FIGURE_LENGTHS):
+            x, gone = len(found) - 0.88, "out of memory"
+            axes.text(x, found[-1], gone, color=ink, fontsize=7.5, va="center")
     bounds = {
         "bound: every tile from HBM": (FLASH_THREE, 4.95, 436),
         "bound: plain": (STANDARD, 4.95, 124),

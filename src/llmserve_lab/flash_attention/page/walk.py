@@ -66,13 +66,13 @@ def tiles_walked() -> StepFigure:
 def _words() -> list[Row]:
     found = [
         {"x": 1.5, "y": KEYS_Y + 0.45, "text": "keys"},
-        {"x": 1.5, "y": VALUES_Y + 0.45, "text": "values"},
+        {"x": 1.2, "y": VALUES_Y + 0.45, "text": "values"},
         {"x": 1.6, "y": GRID_Y - 0.35, "text": "queries"},
     ]
     for i, name in enumerate(COLUMNS[:2]):
-        at = STATE_X + STATE_WIDE * (i + 0.5) + 0.5 * (i - 0.5)
+        at = STATE_X + STATE_WIDE * (i + 0.5) - 0.45 * (1 - i)
         found.append({"x": round(at, 2), "y": GRID_Y - 0.35, "text": name})
-    at = STATE_X + STATE_WIDE * 3
+    at = STATE_X + STATE_WIDE * 3 + 0.5
     found.append({"x": round(at, 2), "y": GRID_Y - 0.35, "text": COLUMNS[2]})
     return found
 

@@ -45,6 +45,7 @@ def leave_one_out() -> StepFigure:
             height=190,
         ),
         logs={"folds": StepLog(tuple(frames), {"cells": _cells(shown), **_scores()})},
+        start=2,
         stills=(("folds", 0), ("folds", 1), ("folds", 2)),
         legend={
             "weights": "fitted to",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from statistics import mean
 
+import numpy as np
+
 from llmserve_lab.catalog.evidence.status import Kind
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.decode_scores import predictions, scores
@@ -13,10 +15,11 @@ from llmserve_lab.how_wrong.drafts import fits
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
 from llmserve_lab.how_wrong.pairs import full_cache, fullest, pairs, ratios
-from llmserve_lab.how_wrong.record import record
+from llmserve_lab.how_wrong.record import record, row_errors
 from llmserve_lab.how_wrong.script import LINES
 from llmserve_lab.how_wrong.wording import per_cent, signed
 from llmserve_lab.page.table import Table
+from llmserve_lab.validation import dense_rows
 from llmserve_lab.validation.cache_blocks import predicted, reserve
 
 
@@ -171,4 +174,22 @@ def afd_rules() -> dict[str, tuple[str, str, str]]:
 
 
 def _spaced(share: str) -> str:
-    return share.replace("%", " %")
+    return share.replace("%", "\N{NO-BREAK SPACE}%")
+
+
+def combinations() -> Table:
+    """TPOT's error by model, GPU and engine, and by the number of GPUs."""
+    size = np.abs(row_errors("tpot", "model"))
+    rows: list[tuple[str, ...]] = []
+    for names in (("model", "system", "engine"), ("tp",)):
+        keys = [tuple(getattr(row, name) for name in names) for row in dense_rows()]
+        for key in sorted(set(keys)):
+            own = size[[each == key for each in keys]]
+            said = [NAMES.get(each, f"{each} of them") for each in key]
+            cells = said if len(said) > 1 else ["all", said[0], "all"]
+            rows.append((*cells, f"{len(own)}", per_cent(float(own.mean()))))
+    return Table(
+        "Mean error of TPOT, the model left out",
+        ("model", "GPU", "engine", "rows", "error"),
+        rows,
+    )

@@ -148,9 +148,9 @@ predict_term = Question(
     name="how-wrong.predict-term",
     kind="predict",
     prompt=(
-        "A calculator multiplies bytes and FLOPs by datasheet numbers. We add what is "
-        "missing, one term after the other. Which one takes away most of the error of "
-        "the time per output token?"
+        "A calculator divides bytes and FLOPs by the speeds of the datasheet. We add "
+        "what is missing, one term after the other. Which one takes away most of the "
+        "error of the time per output token?"
     ),
     choices=TERMS,
     answer=_term,
@@ -266,7 +266,8 @@ cache_end = Question(
         f"Llama-3.1-70B in eight bits on one B200, TensorRT-LLM. It gives the cache "
         f"{per_cent(protocol_of(_long_answers()[0]).memory, 0)} of what weights and "
         "reserve "
-        f"leave of {si(float(_long_answers()[0].accelerator.usable_bytes), 'byte')}: "
+        f"leave of {si(float(_long_answers()[0].accelerator.usable_bytes), 'byte')} "
+        "that its driver reports: "
         f"{si(_held_bytes(), 'byte')} are taken. A token of cache has "
         f"{si(_token_bytes(), 'byte')}. Each request has "
         f"{_long_answers()[0].prompt_len:,} tokens of prompt and "

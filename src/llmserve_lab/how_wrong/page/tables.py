@@ -32,7 +32,7 @@ def by_hand() -> Table:
     true, sheet, book = (example.worked(name) for name in example.MACHINES)
     rows = [
         tuple(
-            str(cell).removesuffix(" ms").removesuffix(" %")
+            str(cell).removesuffix(" ms").removesuffix("\N{NO-BREAK SPACE}%")
             for cell in (
                 own.clients, own.shown, low.shown, low.error, made.shown, made.error
             )
@@ -40,7 +40,12 @@ def by_hand() -> Table:
         for own, low, made in zip(true, sheet, book, strict=True)
     ]  # fmt: skip
     ends = [
-        (words, "", "", *(each.removesuffix(" %") for each in (first, "", last)))
+        (
+            words,
+            "",
+            "",
+            *(each.removesuffix("\N{NO-BREAK SPACE}%") for each in (first, "", last)),
+        )
         for words, first, last in (
             ("size", example.mean_of(sheet), example.mean_of(book)),
             ("bias", example.bias_of(sheet), example.bias_of(book)),
@@ -91,9 +96,9 @@ def yardsticks() -> Table:
         notes=(
             f"TPOT and end-to-end: all {len(dense_rows())} rows; TTFT: the "
             f"{len(scored('ttft'))} whose script is published.",
-            f"The tool: the {float(serving.TOOL_ROWS):.0f} rows that it answers, seen "
-            "as a user would run it. Of TTFT it was scored on rows without a public "
-            "script too, which is another question.",
+            f"The tool: the {float(serving.TOOL_ROWS):.0f} rows that it answers, run "
+            "as a user would; whether its authors tuned it on them is not said. Its "
+            "TTFT was scored on rows without a public script too, so it is not shown.",
         ),
     )
 

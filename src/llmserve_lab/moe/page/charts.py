@@ -7,20 +7,17 @@ from typing import Any, NamedTuple
 
 from llmserve_lab import notation as q
 from llmserve_lab.formula.formula import Formula
-from llmserve_lab.formula.text import unit_text
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves, words_of
 from llmserve_lab.page.live.bound import Landmark, landmarks
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.live.wording import told_apart
-from llmserve_lab.page.palette import GREY, INK, MEANINGS, SERIES, series
+from llmserve_lab.page.palette import GREY, SERIES, series
 
 RANKS = 8
 MOST = 1.1  # of the bytes of TP alone: no layout on offer sends more than 1
 ROWS = QuantityAxis(q.n_rows, words="rows in the batch", domain=(1, 4096), log=True)
-TOUCHED = QuantityAxis(
-    q.touched_experts, words="experts touched", domain=(1, 1000), log=True
-)
+TOUCHED = QuantityAxis(q.touched_experts, words="experts read", domain=(0, 560))
 SENT = QuantityAxis(
     q.composed_bytes,
     words="bytes leaving a rank, TP = 100%",
@@ -62,7 +59,7 @@ def touched() -> Any:
         bound_curves(
             ROWS,
             TOUCHED,
-            Drawn("touched", f.TOUCHED_EXPERTS, SERIES[0], label_at=0.85),
+            Drawn("read", f.TOUCHED_EXPERTS, SERIES[0], label_at=0.45),
             Drawn(
                 "all differ",
                 f.TOUCHED_EXPERTS,
@@ -75,45 +72,7 @@ def touched() -> Any:
                 over=(1, 64),
             ),
         ),
-    )
-
-
-def traffic() -> Any:
-    """Bytes from every rank to every rank; rows are alike, so one has numbers."""
-    from llmserve_lab.extras import altair as alt
-
-    cells = alt.Chart()
-    hot, shown = "datum.to == 0", "format({}, width < 400 ? '.2~s' : '.3~s')"
-    names = [bound.name for bound in (q.hot_bytes, q.cold_bytes)]
-    words = [shown.format(name) for name in names]
-    axis = alt.Axis(labelAngle=0, grid=False)
-    unit = unit_text(q.hot_bytes.unit, plural=True)
-    x = alt.X("to:O", title=f"to rank ({unit})", axis=axis)
-    y = alt.Y("from_:O", title="from rank", axis=axis)
-    kinds = {"at home": GREY, "sent": MEANINGS["communication"]}
-    boxes = cells.mark_rect().encode(
-        color=by_ink("kind", kinds, legend=False)["color"],
-        opacity=alt.Opacity("shade:Q", scale=None, legend=None),
-    )
-    size = alt.expr("width < 400 ? 8 : 11")
-    text = cells.transform_filter(f"datum.i < {RANKS}").mark_text(
-        color=INK.css, fontSize=size
-    )
-    rows = alt.LayerChart(
-        data=alt.sequence(0, RANKS**2, as_="i"),
-        layer=[boxes, text.encode(text="text:N")],
-        height=280,
-    )
-    return (
-        rows.transform_calculate(
-            to=f"datum.i % {RANKS}", from_=f"floor(datum.i / {RANKS})"
-        )
-        .transform_calculate(
-            kind="datum.to == datum.from_ ? 'at home' : 'sent'",
-            shade=f"0.7 * ({hot} ? 1 : {names[1]} / max({names[0]}, 1))",
-            text=f"{hot} ? {words[0]} : {words[1]}",
-        )
-        .encode(x=x, y=y)
+        height=260,
     )
 
 

@@ -15,11 +15,12 @@ PER = toy.EXPERTS // toy.GPUS  # experts of a GPU
 HOME, RESULT, HELD, QUEUE = 2.2, 3.4, 8.1, 9.35  # where columns begin
 COPY, LEFT, RIGHT = 1.1, 3.4, 8.0  # width of a copy; ends of the wires
 ROUTE, SEND, RUN, BACK, SUM = 1, 2, 3, 4, 5  # frames
+PALE = 0.35  # an expert that is not read, or not yet
 Row = dict[str, Any]
 LOGS: dict[str, tuple[Copies, bool]] = {
     "a copy for each expert": ("expert", False),
     "a copy for each GPU": ("rank", False),
-    "two popular experts": ("expert", True),
+    "two popular experts, E0 and E1": ("expert", True),
 }
 
 
@@ -56,7 +57,7 @@ def _scene(width: float) -> Scene:
         | {"ink": "empty", "text": "", "faint": 0.45}
         for g in range(toy.GPUS)
     ]
-    names = [{"x": 1.05, "y": PER * g + 1, "text": f"GPU {g}"} for g in range(toy.GPUS)]
+    names = [{"x": 0.95, "y": PER * g + 1, "text": f"GPU {g}"} for g in range(toy.GPUS)]
     heads = [(HOME + COPY / 2, "tokens"), (HELD + 0.55, "experts")]
     heads.append(((QUEUE + width) / 2, "received"))
     names += [{"x": x, "y": -0.35, "text": text} for x, text in heads]
@@ -70,7 +71,7 @@ def _scene(width: float) -> Scene:
             Labels(table="routes", align="left"),
             Labels(table="names"),
         ),
-        height=330,
+        height=305,
         fixed={"bands": bands, "names": names},
     )
 
@@ -134,7 +135,8 @@ def _log(name: str, run: ExecutedLayer) -> StepLog:
     )
     one = toy.layer(name.startswith("two")).dense(np.concatenate(toy.tokens()))
     assert np.allclose(run.rows, one)
-    tables = {"boxes": _boxes(run), "wires": _wires(run), "routes": _routes(run)}
+    boxes = _boxes(run) + _received(run)
+    tables = {"boxes": boxes, "wires": _wires(run), "routes": _routes(run)}
     return StepLog(frames, tables)
 
 
@@ -154,7 +156,7 @@ def _experts(run: ExecutedLayer, read: int) -> str:
     return (
         f"Experts: each reads its weights once for all that has come. {read} of "
         f"{toy.EXPERTS} are read. GPU {busiest} has the most to do, "
-        f"{max(found)} of {sum(found)} choices; all wait for it."
+        f"{max(found)} of {sum(found)} choices."
     )
 
 
@@ -174,12 +176,25 @@ def _boxes(run: ExecutedLayer) -> list[Row]:
             found.append(_box(RESULT, y, "new", "Σ", **done))
     for expert, queue in enumerate(queues(run)):
         y = expert + 0.08
-        found.append(_box(HELD, y, "weights", f"E{expert}", until=RUN))
-        look = {"faint": 1.0 if queue else 0.35, "since": RUN}
+        found.append(_box(HELD, y, "weights", f"E{expert}", faint=PALE, until=RUN))
+        look = {"faint": 1.0 if queue else PALE, "since": RUN}
         found.append(_box(HELD, y, "weights", f"E{expert}", **look))
         for place, (gpu, token) in enumerate(queue):
-            x, there = QUEUE + COPY * place, {"since": SEND, "until": SUM}
+            x, there = QUEUE + COPY * place, {"since": RUN, "until": SUM}
             found.append(_box(x, y, "ABCD"[gpu], toy.name(gpu, token), **there))
+    return found
+
+
+def _received(run: ExecutedLayer) -> list[Row]:
+    """What lies at each GPU before its experts run: one box for each copy."""
+    found, places = [], dict.fromkeys(range(toy.EXPERTS), 0)
+    for gpu, token, there, asked in sorted(parcels(run), key=lambda copy: copy[:2]):
+        rows = {PER * there, PER * there + 1} if len(asked) > 1 else set(asked)
+        place = max(places[row] for row in rows)
+        places |= dict.fromkeys(rows, place + 1)
+        x, y = QUEUE + COPY * place, min(rows) + 0.08 + (0.5 if len(rows) > 1 else 0)
+        arrived = {"since": SEND, "until": RUN}
+        found.append(_box(x, y, "ABCD"[gpu], toy.name(gpu, token), **arrived))
     return found
 
 
@@ -212,4 +227,6 @@ def _routes(run: ExecutedLayer) -> list[Row]:
             y = PER * gpu + token + 0.5
             place = {"x": LEFT, "y": y, "since": ROUTE, "until": ROUTE + 1}
             found.append({**place, "text": said})
+            summed = {"x": RESULT + COPY + 0.2, "y": y, "since": SUM}
+            found.append({**summed, "until": SUM + 1, "text": f"of {said}"})
     return found

@@ -8,7 +8,7 @@ from typing import Any
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.moe import exchange_time, serving
 from llmserve_lab.moe import formulas as f
-from llmserve_lab.moe.models import DEFAULT, EP
+from llmserve_lab.moe.models import DEFAULT
 from llmserve_lab.moe.page import charts, group_charts, route_chart
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.banded import BandTable, banded
@@ -23,7 +23,7 @@ STOPS = {
     "n_experts": (16.0, 32.0, 64.0, 128.0, 256.0, 384.0, 512.0),
     "n_rows": tuple(2.0**i for i in range(13)),
     "reserved_bytes": tuple(1e9 * gb for gb in (5, 10, 15, 20, 30, 40, 50)),
-    "gpu_rows": tuple(2.0**i for i in range(3, 9)),
+    "gpu_rows": tuple(2.0**i for i in range(3, 8)),
     "hot_share": (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9),
 }
 ROW: dict[str, Any] = {"d_model": DEFAULT["d_model"], "bytes_act": DEFAULT["bytes_act"]}
@@ -90,7 +90,7 @@ def touched() -> LiveFigure:
         ),
         derived={"touched_experts": f.TOUCHED_EXPERTS},
         readouts=(
-            Readout("touched_experts", "Experts touched"),
+            Readout("touched_experts", "Experts read"),
             Readout(f.ROWS_PER_EXPERT, "Rows of an expert, mean"),
             Readout(f.READ_RATIO, "Bytes read, over the active ones", **WEIGHTS),
             Readout(
@@ -169,10 +169,10 @@ def group() -> LiveFigure:
 
     return LiveFigure(
         name="moe-group",
-        title="A larger group reads fewer experts on each GPU, and sends further",
+        title="What a larger group saves in reading, it pays in sending",
         chart=lambda: group_charts.layer_time(numbers, ways),
         controls=(
-            _slider("ep", 16.0, serving.GROUPS[1:]),
+            _slider("ep", 32.0, serving.GROUPS[1:]),
             _slider("gpu_rows", serving.ROWS),
         ),
         derived={
@@ -219,38 +219,6 @@ def group() -> LiveFigure:
                 & (2 * layer_read_s >= layer_compute_s)
             ),
             {"ep": 64.0},
-        ),
-    )
-
-
-def traffic() -> LiveFigure:
-    """The all-to-all as a matrix, while one rank's experts grow popular."""
-    fixed: dict[str, Any] = {**ROW, "ep": EP}
-    shared: dict[str, Any] = {"ep": EP}
-    return LiveFigure(
-        name="moe-traffic",
-        title="All wait for the rank with the most rows",
-        chart=charts.traffic,
-        controls=(
-            _slider("hot_share", 0.1),
-            _slider("n_rows", 1024.0, STOPS["n_rows"][4:]),
-            _slider("top_k", 8.0),
-        ),
-        derived={
-            "hot_bytes": Bound(f.HOT_BYTES, **fixed),
-            "cold_bytes": Bound(f.COLD_BYTES, **fixed),
-        },
-        readouts=(
-            Readout("hot_bytes", "Bytes from each to the hot rank"),
-            Readout("cold_bytes", "Bytes from each to another"),
-            Readout(f.BUSIEST_ROWS, "Copies that the hot rank gets", **shared),
-            Readout(f.BALANCEDNESS, "Balancedness", **shared),
-        ),
-        sentence=(
-            "{n_rows} on 8 ranks, {top_k} experts each, {hot_share} of all choices "
-            "drawn to rank 0: every rank has {hot_bytes} for it and {cold_bytes} for "
-            "any other, {busiest_rows} arrive there, and balancedness is "
-            "{balancedness}."
         ),
     )
 

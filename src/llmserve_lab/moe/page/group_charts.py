@@ -9,7 +9,7 @@ from llmserve_lab import notation as q
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
 from llmserve_lab.page.live.bound import Landmark, landmarks
-from llmserve_lab.page.palette import MEANINGS
+from llmserve_lab.page.palette import GREY, MEANINGS
 
 WORDS = "GPUs that share the experts (log)"
 FEWEST, MOST = 4, 256
@@ -52,7 +52,7 @@ def memory(fixed: Mapping[str, float]) -> Any:
                 label_at=0.62,
             ),
         ),
-        height=250,
+        height=220,
     )
 
 
@@ -64,11 +64,18 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
     y = QuantityAxis(
         q.layer_read_s,
         "µs/layer",
-        words="time (log)",
-        domain=(3, 2000),
-        log=True,
-        ticks={"values": [10, 100, 1000], "labelExpr": "format(datum.value, ',d')"},
+        words="time",
+        domain=(0, 640),
+        ticks={"tickCount": 6},
     )
+    read, compute = (
+        _tied(f.LAYER_READ_S, fixed, n_rows="(gpu_rows * datum.ep)", ep="datum.ep"),
+        _tied(f.LAYER_COMPUTE_S, fixed, gpu_rows="gpu_rows"),
+    )
+    longer = (
+        f"max({f.LAYER_READ_S.browser(read)}, {f.LAYER_COMPUTE_S.browser(compute)})"
+    )
+    sending = sent_s(fixed, ways)
     return alt.layer(
         *landmarks(x, "x", "ep", Landmark("your EP size", q.ep)),
         bound_curves(
@@ -79,7 +86,7 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 f.LAYER_READ_S,
                 MEANINGS["weights"],
                 _tied(f.LAYER_READ_S, fixed, n_rows="(gpu_rows * datum.ep)"),
-                label_at=0.5,
+                label_at=0.15,
             ),
             Drawn(
                 "compute experts",
@@ -94,12 +101,20 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 f.COPIES_S,
                 MEANINGS["communication"],
                 label_at=0.75,
-                rising=True,
-                expr=sent_s(fixed, ways),
+                expr=sending,
                 means="time of a dispatch and a combine",
             ),
+            Drawn(
+                "sum, experts and sending",
+                f.COPIES_S,
+                GREY,
+                label_at=0.95,
+                rising=True,
+                expr=f"({longer} + {sending})",
+                means="sum of experts and sending, one after the other",
+            ),
         ),
-        height=290,
+        height=270,
     )
 
 

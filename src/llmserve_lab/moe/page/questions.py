@@ -94,7 +94,7 @@ predict_touched = Question(
     prompt=(
         f"DeepSeek-V3 sends each token to {SPEC.top_k} of {SPEC.n_experts} experts. "
         f"It decodes {ROWS:g} requests at once. How many different experts of a layer "
-        "must it read for this one step?"
+        "must it read for this one iteration?"
     ),
     choices=TOUCHED,
     answer=_nearest,
@@ -140,8 +140,9 @@ predict_skew = Question(
     kind="predict",
     prompt=(
         f"One of {EP:g} GPUs holds popular experts: {100 * HOT:g} % of all choices are "
-        "drawn to it, the rest is spread evenly over all. All wait for the slowest. "
-        "What share of the GPUs' time is put to use?"
+        "drawn to it, the rest is spread evenly over all. The batch is so large that "
+        "computing decides, and all wait for the slowest. What share of the GPUs' "
+        "time is put to use?"
     ),
     answer=lambda: balancedness(HOT),
     rel_tol=0.15,
@@ -155,9 +156,9 @@ kimi = Question(
     name="moe.kimi",
     prompt=(
         f"{KIMI.name} has {KIMI_SPEC.n_experts} routed experts and "
-        f"{KIMI_SPEC.n_shared} shared one in a layer, each a SwiGLU {KIMI_SPEC.d_ff} "
-        f"wide, on vectors of {KIMI.d_model}. How many parameters does an MoE layer "
-        "store, its router included?"
+        f"{KIMI_SPEC.n_shared} shared one in a layer, each a SwiGLU (three matrices of "
+        f"{KIMI.d_model} × {KIMI_SPEC.d_ff} numbers). How many parameters does an MoE "
+        "layer store, its router included?"
     ),
     answer=lambda: _stored(sizes_of(KIMI)),
     unit="parameter/layer",
@@ -177,7 +178,7 @@ ridge = Question(
         f"DeepSeek-V3 in FP8 on H800. An expert needs {rows_each():.0f} tokens in an "
         f"iteration to be compute-bound; a token goes to {SPEC.top_k} of "
         f"{SPEC.n_experts}. Each GPU decodes {ROWS:.0f} requests. How many GPUs must "
-        "share the experts?"
+        "share the experts at least? (Experts need not divide evenly.)"
     ),
     answer=lambda: _ceiling(_group_rows() / ROWS),
     rel_tol=0.01,
@@ -205,7 +206,7 @@ least_ep = Question(
         f"experts, {si(kimi_bytes()['replicated_bytes'], 'byte')} of all the rest. On "
         f"each {H200.name} ({si(float(H200.hbm_bytes), 'byte')}) keep "
         f"{si(KEPT, 'byte')} for caches. What are the fewest GPUs that hold it, "
-        "experts shared out and the rest replicated?"
+        "experts shared out and the rest replicated? (Experts need not divide evenly.)"
     ),
     answer=lambda: float(f.LEAST_EP(**kimi_bytes(), **_room())),
     rel_tol=0.0,
@@ -231,8 +232,9 @@ least_ep = Question(
 copies = Question(
     name="moe.copies",
     prompt=(
-        f"On {MANY:g} GPUs, each token goes once to every GPU that holds one of its "
-        f"{SPEC.top_k} experts. On how many GPUs does it arrive, on average?"
+        f"A router chooses {SPEC.top_k} of {SPEC.n_experts} experts, any of them. On "
+        f"{MANY:g} GPUs, each token goes once to every GPU that holds one of its "
+        "experts. On how many GPUs does it arrive, on average?"
     ),
     answer=lambda: float(f.ROW_COPIES.at(DEFAULT, ep=MANY)),
     rel_tol=0.01,

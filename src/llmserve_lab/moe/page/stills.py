@@ -72,7 +72,7 @@ def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFi
         axes.stairs(np.sort(load)[::-1], edges, color=ink.light, fill=True)
         axes.axhline(float(np.mean(load)), color=GREY.light, dashes=(4, 2))
         axes.set_title(name, fontsize=9.5)
-        axes.set_xlabel("busiest first")
+        axes.set_xlabel("GPUs, busiest first")
         axes.set_xticks([])
         axes.grid(axis="x", visible=False)
     panels[0].set_ylabel("choices of a GPU")
@@ -160,9 +160,10 @@ def exchange() -> StaticFigure:
         sentence=(
             f"DeepEP on H800, {serving.ROWS:.0f} tokens on each GPU; eight GPUs "
             "are joined by NVLink, more by InfiniBand. Points are measured, solid "
-            "lines are the model, dotted lines the wire alone. Left out of the fit, a "
+            "lines are the model fitted to all of them, dotted lines the wire alone. "
+            "Left out of the fit, a "
             f"group size is predicted {100 * mean:.0f} % off on average; the worst, "
-            f"{100 * abs(worst):.0f} %, is too {'low' if worst < 0 else 'high'}."
+            f"{100 * abs(worst):.1f} %, is too {'low' if worst < 0 else 'high'}."
         ),
     )
 

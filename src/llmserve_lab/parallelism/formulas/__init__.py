@@ -2,3 +2,4 @@
 
 from llmserve_lab.parallelism.formulas.pipeline import *  # noqa: F403
 from llmserve_lab.parallelism.formulas.rings import *  # noqa: F403
+from llmserve_lab.parallelism.formulas.servers import *  # noqa: F403

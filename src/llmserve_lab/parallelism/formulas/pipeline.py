@@ -64,22 +64,20 @@ BUBBLE = Formula(
     holds=EQUAL,
 )
 PREFILL_BUBBLE = Formula(
-    result=q.bubble,
+    result=q.prefill_bubble,
     expr=lambda: at(BUBBLE, n_turns=1).cancel(),
     derived=True,
-    variant="prefill",
     title="Bubble of prefill",
     source=f"[bubble](#eq-bubble) for one pass of each batch; {GPIPE}",
-    holds=f"{EQUAL}; filling and emptying are counted, nothing follows",
+    holds=f"{EQUAL}; m counts all batches, filling and emptying too",
 )
 DECODE_BUBBLE = Formula(
-    result=q.bubble,
+    result=q.decode_bubble,
     expr=lambda: limit(BUBBLE, q.n_turns, "oo"),
     derived=True,
-    variant="decode",
     title="Bubble of decode",
     source="[bubble](#eq-bubble) for answers without end",
-    holds=f"{EQUAL}; the same batches for a long time",
+    holds=f"{EQUAL}; m batches are in flight, the same ones for a long time",
 )
 STAGE_HOP_S = Formula(
     result=q.stage_hop_s,
@@ -160,7 +158,7 @@ PIPE_BYTES = Formula(
     uses=(N_ROWS,),
     title="Bytes of a pipeline",
     source="counted: every row crosses every border once",
-    holds="the token ids that go back to the first stage are not counted",
+    holds="one tensor of rows; vLLM sends two, and token ids go back",
 )
 REDUCED_BYTES = Formula(
     result=q.reduced_bytes,

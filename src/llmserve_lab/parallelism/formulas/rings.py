@@ -71,11 +71,10 @@ BUSIEST = Formula(
     holds="causal attention, tokens dealt in runs; dealt zig-zag it is 1",
 )
 BUSIEST_ENDLESS = Formula(
-    result=q.busiest,
+    result=q.busiest_endless,
     expr=lambda: limit(BUSIEST, q.n_rows, "oo"),
     derived=True,
-    variant="endless",
-    title="The same for a long prompt",
+    title="Attention of the last rank over the mean, long prompt",
     source="[busiest](#eq-busiest), its limit",
     holds="as [busiest](#eq-busiest)",
 )
@@ -95,7 +94,7 @@ RING_ROWS = Formula(
     ),
     uses=(WIRE_RIDGE,),
     title="Rows on each rank from which the ring hides behind attention",
-    source="n rows against a block of n keys are n²/2 pairs that the mask lets by",
+    source="n rows against a block of n keys are n²/2 pairs that the mask passes",
     holds="one request, nothing cached, dealt zig-zag; latency is small",
 )
 EVEN_TOKENS = Formula(

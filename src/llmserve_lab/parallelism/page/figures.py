@@ -95,8 +95,8 @@ def pipe_rate() -> LiveFigure:
             "framed bar), with {batch} in each. "
             "The time from token to token (over the bars, in ms) is {pipe_token_s}, "
             "and the pipeline makes {pipe_rate}; its bubble, the share of time in "
-            "which a stage has nothing to do, is {bubble}. Weights and cache of a GPU "
-            "take {stage_bytes}: {fits}. A dashed outline has no room."
+            "which a stage has nothing to do, is {decode_bubble}. Weights and cache of "
+            "a GPU take {stage_bytes}: {fits}. A dashed outline has no room."
         ),
         goal=Goal(
             f"Llama-3.1-70B: at least {WANTED:,} tokens per second, at most "

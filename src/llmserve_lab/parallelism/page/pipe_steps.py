@@ -53,7 +53,7 @@ def pipeline_steps() -> StepFigure:
         scene=slot_grid(NAMES, until, title="time, in passes of one stage"),
         logs={name: _log(name, line) for name, line in lines.items()},
         stills=((first, 8), (one, 7), (four, 11)),
-        start=5,
+        start=8,
         legend={
             **{letter: f"batch {letter}" for letter in LETTERS},
             "idle": "the stage stands idle",

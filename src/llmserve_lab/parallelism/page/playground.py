@@ -7,7 +7,7 @@ from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.page.table import Table
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn
 from llmserve_lab.parallelism.arguments import DEVICE, UTILISATION
-from llmserve_lab.parallelism.deployments import LAYOUTS, eight
+from llmserve_lab.parallelism.deployments import LAYOUTS, SERVER, eight
 from llmserve_lab.parallelism.page.stills import eight_gpus
 
 LAYOUT = "TP 8"
@@ -22,6 +22,7 @@ def bench() -> Bench:
         "requests": Turn("requests", 8, 512, 64),
         "context": Turn("tokens in each cache", 0, 8000, 1000),
         "link": Choose("between servers", LINK_NAMES, LINK_NAMES[0]),
+        "ports": Turn("ports of a server in an all-reduce", 1, SERVER, SERVER),
         "model": Choose("model", MODEL_NAMES, MODEL_NAMES[0]),
     }
     picture: StaticFigure = eight_gpus()
@@ -38,16 +39,20 @@ def _model(name: str) -> ModelShape:
     return found
 
 
-def show(*, layout: str, requests: int, context: int, link: str, model: str) -> str:
+def show(
+    *, layout: str, requests: int, context: int, link: str, ports: int, model: str
+) -> str:
     """What the layout reaches in decode and in prefill, as a table."""
-    chosen = eight(layout, _link(link), _model(model))
+    chosen = eight(layout, _link(link), _model(model), ports)
     step = chosen.decode(requests, context)
     room = UTILISATION * float(DEVICE.usable_bytes)
+    first_s = chosen.first_token_s(8192, 2048)
     fits = "it fits" if step.gpu_bytes < room else "it does not fit"
     rows = [
         ("decode, token to token", f"{1e3 * step.token_s:.1f} ms"),
         ("decode, all requests", f"{step.tokens_per_s:,.0f} tokens/s"),
         ("prefill, chunks of 2,048", f"{chosen.prefill_rate(2048):,.0f} tokens/s"),
+        ("one prompt of 8,192, first token", f"{first_s:.2f} s"),
         ("weights and cache of a GPU", f"{step.gpu_bytes / 1e9:.1f} GB, {fits}"),
     ]
     title = f"{model}, {layout}, {requests} requests"

@@ -80,29 +80,23 @@ predict_layout = Question(
     name="parallelism.predict-layout",
     kind="predict",
     prompt=(
-        "Eight H100s stand in two servers of four, with 400 Gb/s between the servers "
-        f"for each GPU. {stills.REQUESTS} requests decode with {MODEL.name}. Which "
-        "layout has the shortest time from token to token?"
+        f"Eight H100s stand in two servers of four, with a 400 Gb/s port for each GPU "
+        f"between the servers. {MODEL.name} reads prompt after prompt, in chunks of "
+        f"{stills.CHUNK:,} tokens. Which layout reads the most tokens per second?"
     ),
     choices=tuple(LAYOUTS),
-    answer=lambda: float(list(LAYOUTS).index(min(LAYOUTS, key=stills.decode_ms))),
+    answer=lambda: float(list(LAYOUTS).index(max(LAYOUTS, key=stills.prefill_rate))),
     why=lambda: (
-        "TP 4 × PP 2: four GPUs of a server share each layer over NVLink, and only "
-        f"one hop leaves it. {stills.decode_ms('TP 4 × PP 2'):.1f} ms, against "
-        f"{stills.decode_ms('TP 8'):.1f} ms for TP 8, whose all-reduces cross the "
-        f"network, and {stills.decode_ms('PP 8'):.1f} ms for PP 8."
+        "PP 8: eight chunks are under way, each GPU computes whole layers, and no "
+        f"all-reduce is left. {stills.prefill_rate('PP 8'):,.0f} tokens per second, "
+        f"against {stills.prefill_rate('TP 4 × DP 2'):,.0f} for two replicas and "
+        f"{stills.prefill_rate('TP 8'):,.0f} for TP 8."
     ),
     hints=(
-        Hint(lambda: 0.0, "All 160 all-reduces of a step then cross the network."),
-        Hint(
-            lambda: 2.0,
-            "Only two GPUs then work on a token at once, four could without leaving "
-            "a server.",
-        ),
-        Hint(
-            lambda: 3.0,
-            "Only one GPU then works on a token at once, and reads a whole stage.",
-        ),
+        Hint(lambda: 0.0, "All 160 all-reduces of a chunk then cross the network."),
+        Hint(lambda: 1.0, "Nothing crosses the network, but all-reduces stay."),
+        Hint(lambda: 2.0, "The all-reduces among four GPUs stay; can they go, too?"),
+        Hint(lambda: 3.0, "Some all-reduces are left, among two GPUs."),
     ),
 )
 bubble = Question(

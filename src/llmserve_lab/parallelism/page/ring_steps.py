@@ -27,15 +27,15 @@ def ring_of_blocks() -> StepFigure:
             x=SceneAxis((-0.4, 10.8), shown=False),
             y=SceneAxis((9.2, -0.5), shown=False),
             marks=(
-                Links(table="links", text="text"),
+                Links(table="links"),
                 Cells(table="cells", x2="x2", text="text"),
                 Labels(table="words"),
             ),
-            height=370,
+            height=350,
         ),
         logs={LOG: _log(ranks)},
         stills=((LOG, 0), (LOG, 1), (LOG, 3)),
-        start=1,
+        start=3,
         legend={
             "new": "the GPU's own two queries",
             **{
@@ -45,7 +45,7 @@ def ring_of_blocks() -> StepFigure:
         },
         counters=(
             Counter("hops"),
-            Counter("numbers that each GPU has sent"),
+            Counter("numbers that each GPU has sent (a key or a value is one)"),
             Counter("pairs that each GPU has computed"),
         ),
     )
@@ -54,6 +54,7 @@ def ring_of_blocks() -> StepFigure:
 def _log(ranks: tuple[tuple[BlockHeld, ...], ...]) -> StepLog:
     frames = [Frame(_sentence(step), _counted(ranks, step)) for step in range(GPUS)]
     words = [row for gpu in range(GPUS) for row in _words(gpu, ranks[gpu])]
+    words += [row for gpu in range(GPUS) for row in _sent(gpu, ranks[gpu])]
     cells = [row for gpu in range(GPUS) for row in _cells(gpu, ranks[gpu])]
     links = [row for gpu in range(GPUS) for row in _links(gpu, ranks[gpu])]
     return StepLog(tuple(frames), {"cells": cells, "links": links, "words": words})
@@ -125,6 +126,24 @@ def _links(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
         {
             **ends,
             "ink": "communication",
+            "since": frame,
+            "until": frame + 1,
+        }
+        for frame in range(1, len(steps))
+    ]
+
+
+def _sent(gpu: int, steps: tuple[BlockHeld, ...]) -> list[Row]:
+    """What an arrow carries, beside it."""
+    (x, y), (x2, y2) = PLACES[gpu], PLACES[(gpu + 1) % GPUS]
+    if y == y2:  # over the arrow
+        here = {"x": (x + x2) / 2 + 2.05, "y": y + 0.05}
+    else:  # towards the middle of the picture
+        inward = 1.6 if x < 5 else -1.6
+        here = {"x": x + 2.05 + inward, "y": (y + y2) / 2 + 1.05}
+    return [
+        {
+            **here,
             "text": f"KV {_names(steps[frame - 1].block)}",
             "since": frame,
             "until": frame + 1,
@@ -139,8 +158,8 @@ def _sentence(step: int) -> str:
             "Eight tokens, dealt zig-zag: every GPU has an early and a late one. It "
             "begins with its own block of keys and values."
         )
-    last = " Every query has now met every key that it may see." * (step == GPUS - 1)
+    last = " Now every query has met every key that it may see." * (step == GPUS - 1)
     return (
-        "Each GPU passes the block it has on, takes the next one, and adds it to its "
-        f"running maximum and sum.{last}"
+        "Each GPU passes its block on and merges the next one into what it knows."
+        f"{last}"
     )

@@ -1,65 +1,161 @@
-"""The chapter's still picture: eight GPUs laid out in four ways, in both phases."""
+"""The chapter's still picture: eight GPUs in five layouts, in decode and in prefill."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from llmserve_lab import catalog
-from llmserve_lab.page.palette import BLUE, VERMILLION
+from llmserve_lab.page.palette import BLUE, GREEN, INK, VERMILLION, Ink
 from llmserve_lab.page.still import StaticFigure, figure_style
-from llmserve_lab.parallelism.deployments import LAYOUTS, GpuLayout, eight
+from llmserve_lab.parallelism.arguments import DEVICE, MODEL, on, over, sizes_of
+from llmserve_lab.parallelism.deployments import LAYOUTS, SERVER, GpuLayout, eight
 
 BETWEEN = "infiniband-ndr"
-REQUESTS, CONTEXT, CHUNK = 64, 1000, 2048
+REQUESTS, CONTEXT, CHUNK, PROMPT = 64, 1000, 2048, 8192
+ONE_PORT = "TP 8, one port"
+SHOWN = ("TP 8", ONE_PORT, *(name for name in LAYOUTS if name != "TP 8"))
 
 
-def layouts() -> dict[str, GpuLayout]:
-    """The four layouts of the page, two servers joined by 400 Gb/s."""
+def layout(name: str) -> GpuLayout:
+    """One of those shown, two servers joined by 400 Gb/s ports."""
     link = catalog.link(BETWEEN)
-    return {name: eight(name, link) for name in LAYOUTS}
+    if name == ONE_PORT:
+        return eight("TP 8", link, nics=1)
+    return eight(name, link, nics=SERVER)
 
 
-def decode_ms(name: str) -> float:
+def decode_ms(name: str, requests: int = REQUESTS) -> float:
     """Milliseconds from token to token."""
-    return 1e3 * layouts()[name].decode(REQUESTS, CONTEXT).token_s
+    return 1e3 * layout(name).decode(requests, CONTEXT).token_s
 
 
 def prefill_rate(name: str) -> float:
     """Prompt tokens per second."""
-    return layouts()[name].prefill_rate(CHUNK)
+    return layout(name).prefill_rate(CHUNK)
+
+
+def first_ms(name: str) -> float:
+    """Milliseconds until the first token of one prompt, nothing else running."""
+    return 1e3 * layout(name).first_token_s(PROMPT, CHUNK)
+
+
+Panel = tuple[str, Callable[[str], float], Ink, bool]
+PANELS: tuple[Panel, ...] = (
+    (f"decode, {REQUESTS} requests: ms from token to token", decode_ms, BLUE, False),
+    (
+        "prefill, prompt after prompt: thousand tokens/s",
+        lambda name: prefill_rate(name) / 1e3,
+        VERMILLION,
+        True,
+    ),
+    (f"one prompt of {PROMPT:,} tokens: ms to first token", first_ms, GREEN, False),
+)
 
 
 @figure_style()
 def eight_gpus() -> StaticFigure:
-    """Time from token to token, and prompt tokens per second, a bar a layout."""
+    """Decode, prefill and one prompt: a panel each, a bar a layout, the best framed."""
     from llmserve_lab.extras import pyplot as plt
 
-    names = list(LAYOUTS)
-    decode = [decode_ms(name) for name in names]
-    prefill = [prefill_rate(name) / 1e3 for name in names]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(4.9, 2.5), sharey=True)
-    left.barh(names, decode, color=BLUE.light)
-    right.barh(names, prefill, color=VERMILLION.light)
-    left.invert_yaxis()
-    panels = (
-        (left, decode, "decode: ms from token to token\n(short is good)", "{:.1f}"),
-        (right, prefill, "prefill: thousand tokens/s\n(long is good)", "{:.1f}"),
-    )
-    for axes, values, title, form in panels:
-        axes.grid(visible=False, axis="y")
-        axes.set_xlabel(title)
-        axes.set_xlim(0, 1.28 * max(values))
-        for place, value in enumerate(values):
-            axes.text(value, place, f" {form.format(value)}", va="center", fontsize=9)
-    quick = min(names, key=decode_ms)
-    rich = max(names, key=prefill_rate)
+    figure, panels = plt.subplots(3, 1, figsize=(4.8, 4.8))
+    for axes, (title, value, ink, long_is_good) in zip(panels, PANELS, strict=True):
+        values = [value(name) for name in SHOWN]
+        best = (max if long_is_good else min)(values)
+        bars = axes.barh(SHOWN, values, color=ink.light, height=0.72)
+        bars[values.index(best)].set(edgecolor=INK.light, linewidth=2)
+        axes.invert_yaxis()
+        axes.grid(visible=False)
+        axes.set_xticks([])
+        axes.spines["bottom"].set_visible(False)
+        axes.set_title(
+            f"{title}\n({'long' if long_is_good else 'short'} is good)",
+            fontsize=10,
+            loc="left",
+        )
+        axes.set_xlim(0, 1.2 * max(values))
+        form = "{:.1f}" if best < 100 else "{:.0f}"
+        for place, each in enumerate(values):
+            axes.annotate(
+                form.format(each),
+                (each, place),
+                xytext=(5, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=10,
+                fontweight="bold" if each == best else "normal",
+            )
     return StaticFigure.of(
         figure,
-        sentence=(
-            f"Llama-3.1-70B on eight H100 in two servers of four, 400 Gb/s for each "
-            f"GPU between them. {REQUESTS} requests with {CONTEXT:,} tokens in cache "
-            f"get their tokens soonest with {quick} ({decode_ms(quick):.1f} ms); "
-            f"prompts in chunks of {CHUNK:,} are read fastest with {rich} "
-            f"({prefill_rate(rich):,.0f} tokens/s)."
-        ),
-        title="The best layout for decode is not the best for prefill",
+        sentence=_sentence(),
+        title="The pipeline of eight reads prompts fastest, and decodes slowest",
         name="parallelism.eight-gpus",
+    )
+
+
+def _sentence() -> str:
+    """What the picture assumes, and which is best."""
+    quick, rich = min(SHOWN, key=decode_ms), max(SHOWN, key=prefill_rate)
+    return (
+        f"Predicted: Llama-3.1-70B in BF16 on eight H100 in two servers of {SERVER}, a "
+        f"400 Gb/s port for each GPU. All-reduces of TP 8 use all {SERVER} ports of a "
+        "server, or only one (second bar). The best bar of each panel is framed. "
+        f"{REQUESTS} requests with {CONTEXT:,} tokens in cache each get tokens soonest "
+        f"with {quick} ({decode_ms(quick):.1f} ms), replicas and TP 4 × PP 2 close "
+        f"behind; prompts in chunks of {CHUNK:,} are read fastest with {rich} "
+        f"({prefill_rate(rich):,.0f} tokens/s)."
+    )
+
+
+def numbers() -> dict[str, Any]:
+    """What the page's text says of the layouts, by the names that it says it with."""
+    ms, rate, first = decode_ms, prefill_rate, first_ms
+    dp, pp, one_port = "TP 4 × DP 2", "TP 4 × PP 2", ONE_PORT
+    room = float(on(DEVICE)["hbm_bytes"])
+    weights_dp, weights_tp = (
+        layout(name).cost().weight_bytes / layout(name).tp for name in (dp, "TP 8")
+    )
+    kv_token = float(sizes_of(MODEL)["kv_bytes_per_token"])
+    port = over(catalog.link(BETWEEN))
+    cache_dp, cache_tp = room - weights_dp, room - weights_tp
+    reduce = {name: layout(name).all_reduce_s for name in ("TP 8", one_port)}
+    return dict(
+        gbits="400 Gb/s",
+        ms_tp=f"{ms('TP 8'):.1f} ms",
+        ms_port=f"{ms(one_port):.1f} ms",
+        ms_dp=f"{ms(dp):.1f} ms",
+        ms_mix=f"{ms(pp):.1f} ms",
+        ms_pp=f"{ms('PP 8'):.1f} ms",
+        ms_tp_few=f"{ms('TP 8', 8):.1f} ms",
+        ms_dp_few=f"{ms(dp, 8):.1f} ms",
+        ms_tp_many=f"{ms('TP 8', 256):.1f} ms",
+        ms_dp_many=f"{ms(dp, 256):.1f} ms",
+        few_requests="eight",
+        many_requests="256",
+        spread=f"{ms(pp) / ms('TP 8') - 1:.0%}",
+        rate_tp=f"{rate('TP 8'):,.0f}",
+        rate_port=f"{rate(one_port):,.0f}",
+        rate_dp=f"{rate(dp):,.0f}",
+        rate_mix=f"{rate(pp):,.0f}",
+        rate_pp=f"{rate('PP 8'):,.0f}",
+        first_tp=f"{first('TP 8'):.0f} ms",
+        first_dp=f"{first(dp):.0f} ms",
+        first_mix=f"{first(pp):.0f} ms",
+        first_pp=f"{first('PP 8'):.0f} ms",
+        sixty_four=f"{REQUESTS}",
+        two_k=f"{CHUNK:,}",
+        eight_k=f"{PROMPT:,}",
+        over_tp=f"{rate('PP 8') / rate('TP 8'):.1f}",
+        over_port=f"{rate('PP 8') / rate(one_port):.1f}",
+        reduce_all=f"{1e3 * reduce['TP 8'](CHUNK):.2f} ms",
+        reduce_one=f"{1e3 * reduce[one_port](CHUNK):.2f} ms",
+        reduce_few=f"{1e6 * reduce['TP 8'](REQUESTS):.0f} µs",
+        weights_dp=(weights_dp, "byte"),
+        weights_tp=(weights_tp, "byte"),
+        hold_dp=f"{round(8 * cache_dp / kv_token, -3):,.0f}",
+        hold_tp=f"{round(8 * cache_tp / kv_token, -3):,.0f}",
+        calls=f"{2 * MODEL.n_layers}",
+        ib_latency=f"{1e6 * float(port['link_latency']):.1f} µs",
+        link_share=f"{float(port['eff_link']):.0%}",
+        flat=f"{(8 - 1) / 8 * 2:.2f}",
     )

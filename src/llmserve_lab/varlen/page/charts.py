@@ -251,14 +251,14 @@ def share() -> Any:
     y = QuantityAxis(q.attn_share, words="share of FLOPs in attention", domain=(0, 1))
     row = {"mean_prompt": "datum.row_prompt"}
     at = row | {"batch": "1", "mean_square_prompt": "pow(datum.row_prompt, 2)"}
-    line = Drawn("attention", f.ATTN_SHARE, SERIES[0], at, label_at=0.3, rising=True)
+    line = Drawn("attention", f.ATTN_SHARE, SERIES[0], at, label_at=0.62, rising=True)
     return alt.layer(
         *landmarks(
             PROMPT,
             "x",
             "row_prompt",
             Landmark("attention overtakes", q.overtake_prompt),
-            Landmark("this row", q.row_prompt, down=16),
+            Landmark("your prompt", q.row_prompt, down=16),
         ),
         bound_curves(PROMPT, y, line),
     )

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from llmserve_lab.catalog import MODELS, workload
+from llmserve_lab.catalog import MODELS
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 from llmserve_lab.varlen import formulas as f
+from llmserve_lab.varlen.arguments import prompt_work
 from llmserve_lab.varlen.page import charts
 
 FOUR = (100.0, 200.0, 500.0, 1200.0)  # tokens of A, B, C, D
 STOPS = (50.0, 100.0, 200.0, 300.0, 400.0, 500.0, 700.0, 1000.0, 1200.0, 1500.0)
 BATCH = 4.0  # requests in the figure
-PROMPTS = tuple(2.0**i for i in range(6, 18))
+PROMPTS = (64.0, 125.0, 250.0, 500.0, *(1000.0 * 2**i for i in range(8)))
 LARGE = 1e9  # parameters of a model that is served
 SIDES = ("linear layers", "attention")
 
@@ -29,7 +30,7 @@ def attention_square() -> LiveFigure:
     )
     return LiveFigure(
         name="attention-square",
-        title="The same four requests: what each way computes, and what of it counts",
+        title="The same four requests: only varlen's pairs stay within each request",
         chart=charts.squares,
         controls=lengths,
         drag=charts.starts(),
@@ -61,7 +62,7 @@ def attention_square() -> LiveFigure:
 def attention_share() -> LiveFigure:
     """Where attention overtakes the linear layers, for any model of the catalog."""
     models = tuple(m for m in MODELS.values() if m.params_total > LARGE)
-    works = [workload(model, absorbed=False) for model in models]
+    works = [prompt_work(model) for model in models]
     columns = {
         name: tuple(work[name] for work in works)
         for name in ("params_active", "attn_flops_per_pair")
@@ -74,10 +75,17 @@ def attention_share() -> LiveFigure:
         controls=(
             Choice("model", "Model", names, "Llama-3.1-8B", columns),
             Slider(
-                quantity("row_prompt"), PROMPTS, 1024.0, "Prompt of the average row"
+                quantity("row_prompt"), PROMPTS, 1000.0, "Prompt of the average row"
             ),
         ),
         readouts=(
+            Readout(
+                f.ATTN_SHARE,
+                "Attention's share of the FLOPs",
+                batch=1.0,
+                mean_prompt="row_prompt",
+                row_prompt="row_prompt",
+            ),
             Readout(f.OVERTAKE_PROMPT, "Attention overtakes at"),
             Readout(f.OVERTAKE_SQUARE, "If whole squares are computed"),
             Verdict(

@@ -1,24 +1,24 @@
-"""What to guess before reading about unlike requests, and to work out after."""
+"""What to guess before reading about requests of different lengths, or work out."""
 
 from __future__ import annotations
 
-from llmserve_lab.catalog import workload
+from llmserve_lab.catalog import MODELS
 from llmserve_lab.catalog.evidence.packing import AZURE_MEAN, TILE
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
-from llmserve_lab.running_example import PROMPT, cost, model
+from llmserve_lab.running_example import cost, model
 from llmserve_lab.transformer import tiles_of
 from llmserve_lab.varlen import formulas as f
-from llmserve_lab.varlen.arguments import batch_of, square_share
+from llmserve_lab.varlen.arguments import batch_of, prompt_work, square_share
 from llmserve_lab.varlen.lengths import padding_share
 
 THREE = batch_of((20, 50, 80))
-LONG, EQUAL = batch_of((PROMPT,)), batch_of((128,) * 64)
-LLAMA = workload(model(), absorbed=False)
-PARAMS = f"{float(LLAMA['params_active']) / 1e9:.3f} billion"
-PER_PAIR = f"{float(LLAMA['attn_flops_per_pair']):,.0f}"
+LONG, EQUAL = batch_of((20_000,)), batch_of((128,) * 64)
+LLAMA, LARGER = prompt_work(model()), prompt_work(MODELS["llama-3.1-70b"])
+PARAMS = f"{float(LARGER['params_active']) / 1e9:.2f} billion"
+PER_PAIR = f"{float(LARGER['attn_flops_per_pair']):,.0f}"
 SIXTEEN = {"batch": 16.0, "mean_prompt": 500.0, "longest_prompt": 1500.0}
-SHORT = (130,) * 64  # one tile and two tokens each
+SHORT = (260,) * 64  # two tiles and four tokens each
 MEAN = f"{float(AZURE_MEAN['conversation']):,.0f}"
 BRANCHES = ("attention", "the linear layers")
 SHARES = ("about 20 %", "about 40 %", "about 60 %")
@@ -90,7 +90,7 @@ predict_dominates = Question(
     name="varlen.predict-dominates",
     kind="predict",
     prompt=(
-        "Llama-3.1-8B reads one prompt of 1,000 tokens. Where are most of the FLOPs?"
+        "Llama-3.1-8B reads one prompt of 20,000 tokens. Where are most of the FLOPs?"
     ),
     choices=BRANCHES,
     answer=lambda: float(f.ATTN_SHARE.at(LONG, LLAMA) < 0.5),
@@ -98,7 +98,7 @@ predict_dominates = Question(
         "In the linear layers: attention does "
         f"{100 * float(f.ATTN_SHARE.at(LONG, LLAMA)):.1f} % of the FLOPs, or "
         f"{100 * square_share(LONG, LLAMA):.1f} % where the masked half is computed "
-        f"too. It draws level at {si(f.OVERTAKE_PROMPT.at(LLAMA), 'token', 5)}."
+        f"too. It draws level at {si(f.OVERTAKE_PROMPT.at(LLAMA), 'token', 2)}."
     ),
     hints=(
         Hint(
@@ -151,7 +151,7 @@ padding_time = Question(
 tiles = Question(
     name="varlen.tiles",
     prompt=(
-        "64 requests of 130 tokens are packed. A varlen kernel works in tiles of 128 "
+        "64 requests of 260 tokens are packed. A varlen kernel works in tiles of 128 "
         "rows by 128 keys, starts anew with each request, and skips tiles that lie "
         "wholly in the future. What share of the pairs in its tiles is useful (a "
         "number between 0 and 1)?"
@@ -160,39 +160,39 @@ tiles = Question(
     rel_tol=0.02,
     hints=(
         Hint(
-            lambda: _useful_in_tiles(4 * len(SHORT)),
-            "The upper right tile of the four is skipped.",
+            lambda: _useful_in_tiles(9 * len(SHORT)),
+            "The three upper right tiles of the nine are skipped.",
         ),
         Hint(
-            lambda: _useful_in_tiles(len(SHORT)),
-            "The last two tokens of each request need tiles of their own.",
+            lambda: _useful_in_tiles(3 * len(SHORT)),
+            "The last four tokens of each request need tiles of their own.",
         ),
     ),
     why=lambda: (
-        "Two tokens too many cost two more tiles: three tiles of 16,384 pairs a "
-        "request, for 130 · 131 / 2 = 8,515 useful pairs, so "
+        "Four tokens too many cost three more tiles: six tiles of 16,384 pairs a "
+        "request, for 260 · 261 / 2 = 33,930 useful pairs, so "
         f"{si(_useful_in_tiles(tiles_of(SHORT, int(float(TILE)))), 'dimensionless')}."
     ),
 )
 overtake = Question(
     name="varlen.overtake",
     prompt=(
-        f"Llama-3.1-8B multiplies each row with {PARAMS} parameters, two FLOPs each, "
-        f"and attention does {PER_PAIR} FLOPs for each pair (all layers and heads). It "
-        "reads one prompt with a kernel that computes only what the causal mask "
-        "allows. From what length on is more of the work in attention?"
+        f"Llama-3.1-70B multiplies each row of a prompt with {PARAMS} parameters, two "
+        f"FLOPs each, and attention does {PER_PAIR} FLOPs for each pair (all layers "
+        "and heads). It reads one prompt with a kernel that computes only what the "
+        "causal mask allows. From what length on is more of the work in attention?"
     ),
-    answer=lambda: f.OVERTAKE_PROMPT.at(LLAMA),
+    answer=lambda: f.OVERTAKE_PROMPT.at(LARGER),
     unit="token",
     rel_tol=0.02,
     hints=(
         Hint(
-            lambda: f.OVERTAKE_SQUARE.at(LLAMA),
+            lambda: f.OVERTAKE_SQUARE.at(LARGER),
             "So it is if the masked half of the square is computed too.",
         ),
     ),
     why=lambda: (
         f"Equation {f.OVERTAKE_PROMPT.link}: "
-        f"{si(f.OVERTAKE_PROMPT.at(LLAMA), 'token', 5)}."
+        f"{si(f.OVERTAKE_PROMPT.at(LARGER), 'token', 3)}."
     ),
 )

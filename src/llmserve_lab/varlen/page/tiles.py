@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.transformer import masked_attention, varlen_attention
@@ -20,7 +22,7 @@ LENGTHS, SIDE = (3, 8, 5), 4  # tokens of A, B and C; rows and keys of a tile
 WAYS = {"padded": "padding", "masked": "masking", "varlen": "varlen"}
 LEFT = {"padded": 0.0, "masked": 12.6, "varlen": 33.2}  # where each panel begins
 STRIP = 1.4  # width of the strip of rows, and the gap behind it
-LOGS = {"every tile": False, "tiles of the future skipped": True}
+LOGS = {"every tile": False, "empty tiles skipped": True}
 Row = dict[str, Any]
 
 
@@ -60,14 +62,14 @@ def tiles_visited() -> StepFigure:
         name="tiles",
         title="The same three requests, three kernels: varlen visits the fewest tiles",
         scene=Scene(
-            x=SceneAxis((-0.2, 51), shown=False),
-            y=SceneAxis((24.2, -2.4), shown=False),
+            x=SceneAxis((-0.2, 55), shown=False),
+            y=SceneAxis((26.6, -2.4), shown=False),
             marks=(
                 Cells(table="fields", x2="x2", y2="y2"),
                 Cells(table="pairs", x2="x2", y2="y2"),
                 Labels(table="words"),
             ),
-            height=262,
+            height=280,
             width=500,
             fixed={"fields": _fields()},
         ),
@@ -87,15 +89,33 @@ def _fields() -> list[Row]:
     """What could be computed, and before it the strip of rows, by their requests."""
     found = []
     for way, left in LEFT.items():
-        height = packing(way).n_rows
+        rows = packing(way).n_rows
+        height = side_of(way)
         width = longest() if way == "padded" else height
-        blocks = range(0, height, width)
         x = left + STRIP
-        for y in blocks:
+        for y in range(0, rows if way == "padded" else height, width):
             found.append(_cell(x, x + width, y, y + width, "empty"))
-        for row in range(height):
-            found.append(_cell(left, left + 1, row, row + 1, owner(way, row)[0]))
+        for row in range(rows):
+            y = drawn_at(way, row)
+            found.append(_cell(left, left + 1, y, y + 1, owner(way, row)[0]))
     return found
+
+
+def side_of(way: str) -> int:
+    """Places along a panel: those of the stack, for varlen in whole tiles."""
+    return drawn_at(way, packing(way).n_rows - 1) // SIDE * SIDE + SIDE
+
+
+def drawn_at(way: str, row: int) -> int:
+    """Where a row is drawn: for varlen each request begins a tile of its own."""
+    if way != "varlen":
+        return row
+    at = 0
+    for length, start in zip(LENGTHS, packing(way).cu_seqlens, strict=False):
+        if row < start + length:
+            return at + row - start
+        at += -(-length // SIDE) * SIDE
+    raise ValueError(f"row must be one of the stack, got {row}")
 
 
 def _cell(x: float, x2: float, y: float, y2: float, ink: str) -> Row:
@@ -122,19 +142,20 @@ def _log(skip: bool) -> StepLog:
 
 
 def _drawn(way: str, tile: Tile, since: int) -> list[Row]:
-    """Runs of useful pairs and of the others, row by row; equal rows are joined."""
+    """Runs of useful pairs and of the others, row by row, of the whole tile."""
     found: list[Row] = []
-    left = LEFT[way] + STRIP
-    for i, seen in enumerate(tile.seen):
-        row = tile.rows.start + i
-        letter, _ = owner(way, row)
-        first = tile.keys.start - (
-            0 if way != "padded" else row // longest() * longest()
-        )
-        inks = [letter if may else "idle" for may in seen]
-        for start, end, ink in _runs(inks):
-            x, x2 = left + first + start, left + first + end
-            found.append(_cell(x, x2, row, row + 1, ink) | {"since": since})
+    top, first = (drawn_at(way, part.start) for part in (tile.rows, tile.keys))
+    if way == "padded":
+        first -= top // longest() * longest()
+    left = LEFT[way] + STRIP + first
+    whole = np.zeros((SIDE, SIDE), dtype=bool)
+    whole[: tile.seen.shape[0], : tile.seen.shape[1]] = tile.seen
+    for i, seen in enumerate(whole):
+        inside = i < len(tile.seen)
+        letter = owner(way, tile.rows.start + i)[0] if inside else "idle"
+        for start, end, ink in _runs([letter if may else "idle" for may in seen]):
+            row = _cell(left + start, left + end, top + i, top + i + 1, ink)
+            found.append(row | {"since": since})
     return found
 
 
@@ -153,15 +174,12 @@ def _words(seen: dict[str, list[Tile]]) -> list[Row]:
     """The name of each way above its square, and below it when it is done."""
     found = []
     for way, left in LEFT.items():
-        width = longest() if way == "padded" else packing(way).n_rows
+        height = side_of(way)
+        width = longest() if way == "padded" else height
         middle = round(left + STRIP + width / 2, 1)
         found.append({"x": middle, "y": -1.2, "text": way})
-        if way != "padded":
-            done = {
-                "text": f"done: {len(seen[way])} tiles",
-                "since": len(seen[way]),
-            }
-            found.append({"x": middle, "y": 18.2, **done})
+        done = {"text": f"done: {len(seen[way])} tiles", "since": len(seen[way])}
+        found.append({"x": middle, "y": height + 1.6, **done})
     return found
 
 
@@ -186,8 +204,8 @@ def _sentence(seen: dict[str, list[Tile]], step: int) -> str:
         return f"{padded} rows with padding, {packed} without; no pair is computed yet."
     total = _useful("varlen", seen["varlen"])
     have = [f"{way} {_useful(way, found[:step])}" for way, found in seen.items()]
-    plural = "tiles" if step > 1 else "tile"
-    text = f"After {step} {plural} each, of {total} useful pairs: {', '.join(have)}."
+    plural = "steps" if step > 1 else "step"
+    text = f"After {step} {plural}, of {total} useful pairs: {', '.join(have)}."
     for way, found in seen.items():
         if step == len(found):
             text += f" {WAYS[way].capitalize()} is done."

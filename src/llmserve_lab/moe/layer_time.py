@@ -1,0 +1,193 @@
+"""Time of a whole decode layer, by the size of the group; and what a hot GPU changes.
+
+Experts and sending are the chapter's formulas. What every GPU does for its own requests
+(attention, shared expert, dense layers, LM head) takes the longer of reading and
+computing, with the same shares of the datasheet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from llmserve_lab.catalog import accelerator
+from llmserve_lab.moe import formulas as f
+from llmserve_lab.moe.exchange_time import exchange_s
+from llmserve_lab.moe.models import DEEPSEEK
+from llmserve_lab.moe.serving import (
+    CACHE_PRECISION,
+    GPUS,
+    GROUPS,
+    KEPT_BYTES,
+    MOE_LAYERS,
+    ROWS,
+    SPEC,
+    kv_bytes,
+    layer_s,
+    setting,
+    stored,
+)
+from llmserve_lab.page.table import Table
+from llmserve_lab.running_example import ANSWER, PROMPT
+
+CONTEXT = PROMPT + ANSWER // 2  # cached tokens of a request, half way through
+PROMISED_S = 25e-3  # of a token, that a service might promise
+TOP_GROUPS, ROUTER_GROUPS = 4, 8  # DeepSeek-V3: a token's experts are in four of eight
+LayerTime = Callable[[float, float], float]
+
+
+def rest_s(gpu_rows: float) -> float:
+    """Seconds of all but the routed experts, divided by the MoE layers."""
+    known = setting()
+    bandwidth = float(known["hbm_bw"]) * float(known["eff_mem"])
+    share = float(known["eff_compute"])
+    table = DEEPSEEK.vocab * DEEPSEEK.d_model  # the embedding is only looked up
+    params = stored()["replicated_bytes"] - table
+    products = max(
+        params / bandwidth, 2 * params * gpu_rows / (float(known["peak_flops"]) * share)
+    )
+    tokens = gpu_rows * CONTEXT
+    peak = float(accelerator(GPUS[0]).peak(CACHE_PRECISION)) * share
+    attention = max(
+        tokens * kv_bytes() / bandwidth, tokens * DEEPSEEK.attn_flops_per_pair() / peak
+    )
+    return (products + attention) / MOE_LAYERS
+
+
+def experts_s(ep: float, gpu_rows: float) -> float:
+    """Seconds of the routed experts: reading or computing, whichever is longer."""
+    return max(layer_s(ep, gpu_rows).values())
+
+
+def in_turn_s(ep: float, gpu_rows: float) -> float:
+    """Seconds of a layer that waits for its transfers."""
+    work = experts_s(ep, gpu_rows) + rest_s(gpu_rows)
+    return work + exchange_s(ep, gpu_rows)
+
+
+def overlapped_s(ep: float, gpu_rows: float) -> float:
+    """Seconds of a layer in two half-batches: one is sent while the other computes.
+
+    Each half reads its experts and the rest anew.
+    """
+    half = gpu_rows / 2
+    return 2 * max(experts_s(ep, half) + rest_s(half), exchange_s(ep, half))
+
+
+def rate(layer: LayerTime, ep: float, gpu_rows: float) -> float:
+    """Tokens a second of one GPU, each of its requests writing one per iteration."""
+    return gpu_rows / (MOE_LAYERS * layer(ep, gpu_rows))
+
+
+def room(ep: float) -> int:
+    """Requests whose caches fit into what the chapter keeps for them on a GPU."""
+    return int(KEPT_BYTES / (kv_bytes() * (PROMPT + ANSWER)))
+
+
+@cache
+def promised_rows(layer: LayerTime, ep: float) -> int:
+    """Most requests of a GPU for which a token takes no longer than promised."""
+    fits = [
+        n
+        for n in range(1, room(ep) + 1)
+        if MOE_LAYERS * layer(ep, float(n)) <= PROMISED_S
+    ]
+    return max(fits, default=0)
+
+
+def rate_table() -> Table:
+    """Table of a layer's parts, one after another and overlapped, by group size."""
+    rows = []
+    for ep in GROUPS[1:]:
+        parts = [experts_s(ep, ROWS), rest_s(ROWS), exchange_s(ep)]
+        micro = [round(1e6 * each) for each in parts]
+        both = round(1e6 * overlapped_s(ep, ROWS))
+        times = (*micro, sum(micro), both)
+        rows.append((f"{ep:.0f}", *(f"{each} µs" for each in times)))
+    columns = ("GPUs", "experts", "rest", "sending", "in turn", "overlapped")
+    title = f"An MoE layer with {ROWS:.0f} tokens on each H800, computed"
+    return Table(title, columns, rows)
+
+
+def promise_table() -> Table:
+    """Table of the requests that keep a promised time per token, by group size."""
+    memory, rows = float(setting()["hbm_bytes"]), []
+    for ep in GROUPS[1:]:
+        free = memory - float(f.GPU_WEIGHT_BYTES.at(setting(), ep=ep))
+        cells = []
+        for layer in (in_turn_s, overlapped_s):
+            most = promised_rows(layer, ep)
+            cells += [f"{most}", f"{most / PROMISED_S:,.0f}/s"]
+        rows.append((f"{ep:.0f}", f"{free / 1e9:.1f} GB", *cells))
+    columns = ("GPUs", "memory left", "in turn", "rate", "overlapped", "its rate")
+    title = (
+        f"Requests of an H800 that keep {1e3 * PROMISED_S:.0f} ms per token, and its "
+        "tokens per second"
+    )
+    return Table(title, columns, rows)
+
+
+def hot_layer_s(
+    ep: float, n_rows: float, hot_share: float, gpu: str = GPUS[1]
+) -> dict[str, float]:
+    """Seconds that the hot GPU reads and computes its experts, in one layer.
+
+    A share of all choices is drawn to its experts, evenly among them. It reads at most
+    the experts that it holds.
+    """
+    known = {"n_rows": n_rows, "ep": ep, "hot_share": hot_share}
+    above = 1 / float(f.BALANCEDNESS.at(setting(gpu), known))  # of the mean load
+    chance = min(1.0, above * SPEC.top_k / SPEC.n_experts)
+    read_one = 1 - (1 - chance) ** n_rows  # the chance that it is read at all
+    same = float(f.TOUCHED_EXPERTS.at(setting(gpu), n_rows=n_rows)) / SPEC.n_experts
+    even = layer_s(ep, n_rows / ep, gpu)
+    return {
+        "read": even["read"] * read_one / same,
+        "compute": above * even["compute"],
+    }
+
+
+def slower(ep: float, n_rows: float, hot_share: float, gpu: str = GPUS[1]) -> float:
+    """Time of a layer's experts with one hot GPU, over that with equal ones."""
+    hot = max(hot_layer_s(ep, n_rows, hot_share, gpu).values())
+    return hot / max(layer_s(ep, n_rows / ep, gpu).values())
+
+
+def hot_table(hot_share: float, ep: float = 8.0) -> Table:
+    """Table of reading and computing on an equal and on a hot GPU, by batch."""
+    rows = []
+    for n_rows in (64.0, 1024.0, 8192.0):
+        even = layer_s(ep, n_rows / ep, GPUS[1])
+        hot = hot_layer_s(ep, n_rows, hot_share)
+        times = (f"{1e6 * t:.0f} µs" for part in (even, hot) for t in part.values())
+        rows.append((f"{n_rows:,.0f}", *times, f"{slower(ep, n_rows, hot_share):.1f}"))
+    columns = (
+        *("tokens", "equal: read", "equal: compute", "hot: read", "hot: compute"),
+        "times as long",
+    )
+    name = accelerator(GPUS[1]).name
+    title = f"One layer's experts on {ep:.0f} {name}, {hot_share:.0%} drawn to one GPU"
+    return Table(title, columns, rows)
+
+
+def routed(n_rows: int, seed: int = 0) -> list[int]:
+    """Experts read on each of eight GPUs that hold a router's group each.
+
+    Scores are random. As DeepSeek-V3 does, a token takes the four groups whose two best
+    scores add up to most, and the best experts of these.
+    """
+    scores = np.random.default_rng(seed).random((n_rows, ROUTER_GROUPS, 32))
+    best = np.sort(scores, axis=2)[:, :, -2:].sum(axis=2)
+    left_out = np.argsort(best, axis=1)[:, : ROUTER_GROUPS - TOP_GROUPS]
+    np.put_along_axis(scores, left_out[:, :, None], -1.0, axis=1)
+    flat = scores.reshape(n_rows, -1)
+    chosen = np.unique(np.argsort(-flat, axis=1)[:, : SPEC.top_k])
+    return [int(each) for each in np.bincount(chosen // 32, minlength=ROUTER_GROUPS)]
+
+
+@cache
+def busiest_reads(n_rows: int, trials: int = 400) -> float:
+    """Experts that the busiest of eight GPUs reads in a layer, mean over draws."""
+    return float(np.mean([max(routed(n_rows, seed)) for seed in range(trials)]))

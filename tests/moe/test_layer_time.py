@@ -1,0 +1,92 @@
+"""A whole layer by the size of the group, and what a hot GPU changes, found again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from llmserve_lab.moe import exchange_time, serving
+from llmserve_lab.moe import layer_time as module
+from llmserve_lab.moe.hot_rank import popularity
+from llmserve_lab.moe.models import DEEPSEEK
+from llmserve_lab.moe.routing_sampler import draw
+
+BANDWIDTH = 3.35e12 * 0.946  # an H800's, as reached
+H200_BANDWIDTH = 4.8e12 * 0.946
+EXPERT = 3 * 7168 * 2048  # bytes of one in FP8
+
+
+def test_the_rest_is_read_tensor_by_tensor() -> None:
+    """With one request everything but the routed experts is limited by reading."""
+    own = [t for t in DEEPSEEK.tensors() if not t.name.startswith("experts.")]
+    read = sum(t.params for t in own if t.name != "embed_tokens")
+    cache = 1100 * 61 * (512 + 64) * 2
+    attention = max(
+        cache / BANDWIDTH, 1100 * DEEPSEEK.attn_flops_per_pair() / (989.4e12 * 0.72)
+    )
+    assert 58 * module.rest_s(1.0) == pytest.approx(
+        read / BANDWIDTH + attention, rel=1e-3
+    )
+    assert module.rest_s(256.0) > 1.5 * module.rest_s(64.0)
+
+
+def test_halves_read_twice_and_hide_the_shorter_of_two() -> None:
+    for ep in serving.GROUPS[1:]:
+        for rows in (16.0, 128.0):
+            half = rows / 2
+            work = module.experts_s(ep, half) + module.rest_s(half)
+            found = module.overlapped_s(ep, rows)
+            assert found >= 2 * work * (1 - 1e-12)
+            assert found >= 2 * exchange_time.exchange_s(ep, half) * (1 - 1e-12)
+    small = module.overlapped_s(16.0, 128.0) / module.in_turn_s(16.0, 128.0)
+    assert small == pytest.approx(1.0, abs=0.01)  # overlap gains nothing there
+
+
+def test_a_promise_is_kept_up_to_the_printed_number() -> None:
+    for layer in (module.in_turn_s, module.overlapped_s):
+        for ep in serving.GROUPS[1:]:
+            most = module.promised_rows(layer, ep)
+            assert 0 < most < module.room(ep)
+            assert 58 * layer(ep, float(most)) <= 25e-3
+            assert 58 * layer(ep, most + 1.0) > 25e-3
+
+
+def test_a_large_group_pays_by_speed_and_not_by_throughput() -> None:
+    rates = [module.rate(module.in_turn_s, ep, 128.0) for ep in serving.GROUPS[1:]]
+    assert max(rates) / min(rates) < 1.08 and rates.index(max(rates)) < 2
+    kept = {
+        ep: module.promised_rows(module.in_turn_s, ep) for ep in (16.0, 64.0, 128.0)
+    }
+    assert kept[64.0] >= 4 * kept[16.0]
+    assert kept[128.0] < 1.1 * kept[64.0]
+
+
+def test_a_hot_gpu_costs_only_where_computing_decides() -> None:
+    for n_rows, printed in ((64.0, 1.1), (1024.0, 1.0), (8192.0, 1.7)):
+        assert module.slower(8.0, n_rows, 0.1) == pytest.approx(printed, abs=0.05)
+    assert module.slower(8.0, 1024.0, 0.0) == pytest.approx(1)
+
+
+def test_the_hot_gpu_reads_what_is_drawn_to_it() -> None:
+    favourite = popularity(0.1)
+    seen = [
+        len({e for e in draw(favourite, n_rows=64, top_k=8, seed=s).ravel() if e < 32})
+        for s in range(60)
+    ]
+    read = float(np.mean(seen)) * EXPERT / H200_BANDWIDTH
+    assert module.hot_layer_s(8.0, 64.0, 0.1)["read"] == pytest.approx(read, rel=0.03)
+
+
+def test_a_router_uses_four_of_eight_groups() -> None:
+    assert all(sum(n > 0 for n in module.routed(1, seed)) <= 4 for seed in range(50))
+    seen = [sum(module.routed(64, seed)) for seed in range(50)]
+    assert np.mean(seen) == pytest.approx(222, abs=4)
+    assert module.busiest_reads(1) * 8 > 2 * 8  # above the mean of one each
+    assert module.busiest_reads(64) == pytest.approx(30.5, abs=0.5)
+
+
+def test_the_tables_close() -> None:
+    for row in module.rate_table().rows:
+        parts = [int(str(cell).split()[0]) for cell in row[1:5]]
+        assert sum(parts[:3]) == parts[3]
+    assert [len(module.promise_table().rows), len(module.hot_table(0.1).rows)] == [5, 3]
