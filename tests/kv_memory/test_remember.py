@@ -89,6 +89,35 @@ def test_prefix_aware_routing_finds_nearly_twice_as_much() -> None:
     assert serving.without_cache().hit_share == 0
 
 
+def test_room_is_why_routing_helps_in_a_long_run() -> None:
+    """Without eviction least-loaded routing would find most of what is missed."""
+    found = [
+        serving.routed(name, many=serving.LONG_RUN, kv_blocks=blocks).hit_share
+        for name, blocks in (
+            ("least loaded", None),
+            ("least loaded", serving.NO_EVICTION),
+            ("prefix-aware", None),
+        )
+    ]
+    load, roomy, prefix = found
+    assert load < roomy < prefix
+    assert roomy - load > 3 * (prefix - roomy)
+
+
+def test_mean_and_tail_are_shorter_too() -> None:
+    load, prefix = (serving.routed(name) for name in serving.ROUTINGS)
+    assert prefix.ttft_mean_s < load.ttft_mean_s
+    assert prefix.ttft_p95_s < load.ttft_p95_s
+
+
+def test_what_fits_at_full_length_is_never_preempted() -> None:
+    safe = serving.preempted(None, max_batch=serving.SAFE_BATCH)
+    more = serving.preempted(None, max_batch=serving.SAFE_BATCH + 8)
+    ample = serving.preempted(None, kv_blocks=machine.num_blocks())
+    assert safe.preemptions == ample.preemptions == 0 < more.preemptions
+    assert ample.end_s < min(safe.end_s, serving.preempted(None).end_s)
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_so_it_is_with_other_requests(seed: int) -> None:
     hits = []

@@ -77,3 +77,32 @@ def test_a_stream_of_prompts_hits_as_the_brute_force_cache_does(
         naive.release(0)
         assert serve(paged, text) == found
     assert paged.pool.evictions == naive.evictions
+
+
+@given(
+    texts=st.lists(
+        st.tuples(st.lists(st.integers(0, 1), min_size=1, max_size=8), st.booleans()),
+        min_size=4,
+        max_size=30,
+    ),
+    blocks=st.integers(16, 20),
+)
+def test_no_block_is_evicted_before_what_continues_it(
+    texts: list[tuple[list[int], bool]], blocks: int
+) -> None:
+    """Texts that branch, two at a time, each computed before the next comes."""
+    paged, running = PagedAllocator(blocks, 1), False
+    for text, stays in texts:
+        request = "new" if running else "kept"
+        paged.admit(request, text)
+        paged.computed(request, len(text))
+        if running or not stays:
+            paged.free(request)
+        running = running or stays
+        if running and not stays:
+            paged.free("kept")
+            running = False
+        held = set(paged.pool.contents())
+        for known, _ in texts:
+            chain = [name in held for name in chained_hashes(known, 1)]
+            assert chain == sorted(chain, reverse=True)

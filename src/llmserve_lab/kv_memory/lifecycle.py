@@ -96,17 +96,18 @@ STEPS: tuple[tuple[str, Callable[..., None]], ...] = (
         _admit("D", D_PROMPT, "tenant 2"),
     ),
     (
-        "Request E needs six blocks, all that are free. Blank ones go first; then the "
-        "block whose contents had been kept is evicted and written over.",
+        "Request E needs six blocks, all that are free; B and D still run. Blank ones "
+        "go first; then the block whose contents had been kept is evicted.",
         _admit("E", LONG),
     ),
     (
-        "B and D are done. Their full blocks are free, but keep their contents.",
+        "B and D are done, the last block of each is freed first. Full blocks keep "
+        "their contents: the system prompt in 0 and 1, the text of D in 5 and 3.",
         _free("B", "D"),
     ),
     (
-        "Request F begins as A and B did. Both blocks are still there, so F shares "
-        "them, although no other request uses them now.",
+        "Request F begins as A and B did. Blocks 0 and 1 are still there, so F shares "
+        "them. Blocks 5 and 3 stay: a request with the salt of D would find them.",
         _admit("F", F_PROMPT),
     ),
 )

@@ -73,12 +73,12 @@ def layers() -> StaticFigure:
     """GiB of cache of one request, and what a count of all layers would say."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(3.9, 3.6))
+    figure, axes = plt.subplots(figsize=(3.9, 3.5))
     names = [name for name, _, _ in rows()]
     kept = [here for _, here, _ in rows()]
     naive = [most for _, _, most in rows()]
     axes.barh(names, naive, color=GRID.light, label="if every layer kept every token")
-    axes.barh(names, kept, color=GREEN.light, label="kept")
+    axes.barh(names, kept, color=GREEN.light, label="what the layers keep")
     for row, (here, most) in enumerate(zip(kept, naive, strict=True)):
         more = "" if most < 1.01 * here else f" of {most:.1f}"
         axes.text(
@@ -92,15 +92,16 @@ def layers() -> StaticFigure:
     axes.grid(visible=False, axis="y")
     axes.set(xlim=(0, 21))
     axes.set_xlabel(f"GiB of one request of {FAR:,} tokens")
-    axes.legend(loc="lower right")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2)
     worst = max(rows(), key=lambda row: row[2] / row[1])
     return StaticFigure.of(
         figure,
         sentence=(
             f"A request of {FAR:,} tokens keeps {worst[1]:.1f} GiB in {worst[0]}; "
-            f"counting every layer would say {worst[2]:.1f} GiB."
+            f"counting every layer would say {worst[2]:.1f} GiB. Where no gray is "
+            "seen, all layers keep all tokens (latent attention, too, in fewer bytes)."
         ),
-        title="Windows and states keep less than a count of all layers says",
+        title="Counting every layer overstates models with windows or states",
         name="kv-memory.layers",
     )
 
@@ -134,7 +135,8 @@ def routing() -> StaticFigure:
     left.set(xlim=(0, 100), xlabel="prompt tokens found (%)")
     right.set_xlabel("median time to\nfirst token (ms)")
     said = "; ".join(
-        f"{name}: {each.hit_share:.0%} found, {1e3 * each.ttft_s:.0f} ms"
+        f"{name}: {each.hit_share:.0%} found, {1e3 * each.ttft_s:.0f} ms "
+        f"(mean {1e3 * each.ttft_mean_s:.0f} ms, P95 {1e3 * each.ttft_p95_s:.0f} ms)"
         for name, each in found.items()
     )
     return StaticFigure.of(

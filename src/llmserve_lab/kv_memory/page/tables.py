@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
-from llmserve_lab.formula.text import si
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.kv_memory.machine import room
 from llmserve_lab.page.table import Table
 from llmserve_lab.roofline.formulas import STORED_BYTES
 from llmserve_lab.validation.cache_blocks import predicted
 
-KIB, GIB = 1024.0, float(1 << 30)
+KIB, MIB = 1024.0, float(1 << 20)
 
 
 def terms() -> Table:
@@ -22,7 +21,7 @@ def terms() -> Table:
     blocks = int(float(f.NUM_BLOCKS.at(known)))
     size = int(float(known["block_tokens"]))
     rows = [
-        ("memory a program can allocate", _gb(float(usable)), usable.source),
+        ("memory that the driver reports", _gb(float(usable)), usable.source),
         (f"of it {float(share):.0%} for the server", _gb(allowed), share.source),
         (
             "less weights",
@@ -38,7 +37,8 @@ def terms() -> Table:
         (
             f"blocks of {size} tokens",
             f"{blocks:,}",
-            f"{si(float(f.BLOCK_BYTES.at(known)), 'byte', 4)} each, rounded down",
+            f"{float(f.CACHE_BYTES.at(known)) / MIB:,.0f} MiB over "
+            f"{float(f.BLOCK_BYTES.at(known)) / MIB:.0f} MiB each, rounded down",
         ),
         ("tokens", f"{blocks * size:,}", "blocks times their tokens"),
     ]
