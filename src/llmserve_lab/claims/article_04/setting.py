@@ -66,9 +66,14 @@ def apart() -> float:
 
 @cache
 def pointwise() -> tuple[int, int]:
-    """Steps of a block that see one row and multiply by no matrix; all steps."""
+    """Steps of a block that see one row and multiply by no matrix; all steps.
+
+    The block is the article's, which turns nothing: positions are not among its steps.
+    """
     rows, found, every = model().weights.embedding[:4], 0, 0
     for name, step in steps(model()):
+        if name == "rotary positions":
+            continue
         matrix = name.endswith("projection") or name.startswith("FFN")
         found += same_alone(step, rows) == len(rows) and not matrix
         every, rows = every + 1, step(rows)

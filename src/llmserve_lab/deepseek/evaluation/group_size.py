@@ -11,7 +11,6 @@ of the step's band go through the same search.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -104,13 +103,8 @@ def _best(
 
 
 def _carried(step: Band, rate: float, ends: list[float]) -> ErrorBand:
-    """The band of the rate at a target, from the rates at both ends of a step's.
-
-    Its ends are rounded outwards to a percent: it is not known better, and settings
-    that are equally uncertain share one record.
-    """
+    """The band of the rate at a target, from the rates at both ends of a step's."""
     low, high = min(ends), max(ends)
     if not low:
         return UNKNOWN
-    per_cent = math.floor(100 * (rate / high - 1)), math.ceil(100 * (rate / low - 1))
-    return replace(step, low=per_cent[0] / 100, high=per_cent[1] / 100, how=CARRIED)
+    return replace(step, low=rate / high - 1, high=rate / low - 1, how=CARRIED)
