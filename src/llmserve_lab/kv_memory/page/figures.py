@@ -17,7 +17,7 @@ STOPS = (
     1024.0, 1200.0, 2048.0, 4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0, 131_072.0
 )  # fmt: skip
 START = 1200.0  # tokens: prompt and answer of the book's request
-READS = ("within what the model reads", "longer than the model reads")
+READS = ("within its limit", "beyond its limit")
 WANTED = 64  # requests of 32,768 tokens: what the goal asks for
 FAR = 32_768.0
 
@@ -55,7 +55,7 @@ def capacity() -> LiveFigure:
             Readout("cache_bytes", "Memory left for the cache"),
             Readout("request_cache_bytes", "Cache of one request"),
             Readout("batch_fits", "Requests that fit"),
-            Verdict("reads", "The context", "mean_held", "too_long", READS),
+            Verdict("reads", "Context of the model", "mean_held", "too_long", READS),
         ),
         sentence=(
             "Of the memory {cache_bytes} are left for the cache. A request of "
