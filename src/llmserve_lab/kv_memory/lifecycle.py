@@ -105,7 +105,7 @@ STEPS: tuple[tuple[str, Callable[..., None]], ...] = (
     ),
     (
         "D has the prompt of A, but is of another tenant, whose hashes are made to "
-        "differ (how: section \"The code\"). It finds nothing and takes three blocks.",
+        'differ (how: section "The code"). It finds nothing and takes three blocks.',
         _admit("D", D_PROMPT, "tenant 2"),
     ),
     (

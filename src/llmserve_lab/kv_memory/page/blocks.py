@@ -30,7 +30,6 @@ def blocks_stepped() -> StepFigure:
             "queue": lifetimes([_queue(moment) for moment in moments()]),
             "entries": lifetimes([_entries(moment) for moment in moments()]),
             "events": _events(),
-            "headings": _headings(),
         },
     )
     return StepFigure(
@@ -40,6 +39,7 @@ def blocks_stepped() -> StepFigure:
             x=SceneAxis((0, WIDE * COLUMNS), shown=False),
             y=SceneAxis((EVENTS_Y + 0.5, -0.1), shown=False),
             marks=(
+                Cells(table="blanks", x2="x2", y2="y2"),
                 Cells(table="places", x2="x2", y2="y2", text="text"),
                 Labels(table="names", ink="ink-text", align="left"),
                 Labels(table="counts", ink="ink-text", align="right"),
@@ -48,12 +48,13 @@ def blocks_stepped() -> StepFigure:
                 Labels(table="headings", ink="ink-text", align="left"),
                 Labels(table="events", ink="ink-text", align="left"),
             ),
-            height=410,
+            fixed={"blanks": _blanks(), "headings": _headings()},
+            height=360,
             width=560,
         ),
         logs={name: log},
         start=0,
-        stills=((name, 2), (name, 4), (name, 10)),
+        stills=((name, 2), (name, 4), (name, 6)),
         legend={
             ONE: "one table points here",
             SEVERAL: "several do (shared)",
@@ -81,21 +82,34 @@ def _ink(moment: MemoryStep, block: int) -> str:
     return SEVERAL if len(users) > 1 else ONE
 
 
+def _place(block: int, place: int) -> Row:
+    """The square of a token in a block."""
+    x, y = _corner(block)
+    at = x + 0.03 + place * 0.49
+    return _rounded({"x": at, "x2": at + 0.47, "y": y + 0.6, "y2": y + 1.45})
+
+
+def _rounded(row: Row) -> Row:
+    return {k: round(v, 2) if isinstance(v, float) else v for k, v in row.items()}
+
+
+def _blanks() -> list[Row]:
+    """Every block, with nothing in it."""
+    ends = [(_place(block, 0), _place(block, SIZE - 1)) for block in range(BLOCKS)]
+    return [{**first, "x2": last["x2"], "ink": BLANK} for first, last in ends]
+
+
 def _places(moment: MemoryStep) -> dict[tuple[int, int], Row]:
-    """Every place for a token: the token's id in the ink of its block, or blank."""
-    found = {}
-    for block in range(BLOCKS):
-        x, y = _corner(block)
-        tokens = moment.contents.get(block, ())
-        for place in range(SIZE):
-            full, at = place < len(tokens), x + 0.03 + place * 0.49
-            ink = _ink(moment, block) if full else BLANK
-            found[block, place] = {
-                "x": at, "x2": at + 0.47, "y": y + 0.6, "y2": y + 1.45,
-                "ink": NEW if (block, place) in moment.written else ink,
-                "text": str(tokens[place]) if full else "",
-            }  # fmt: skip
-    return found
+    """Every token that is held: its id in the ink of its block."""
+    return {
+        (block, place): {
+            **_place(block, place),
+            "ink": NEW if (block, place) in moment.written else _ink(moment, block),
+            "text": str(token),
+        }
+        for block, tokens in moment.contents.items()
+        for place, token in enumerate(tokens)
+    }
 
 
 def _names(moment: MemoryStep) -> dict[int, Row]:
@@ -105,7 +119,7 @@ def _names(moment: MemoryStep) -> dict[int, Row]:
         x, y = _corner(block)
         hash_ = moment.hashes.get(block)
         text = f"{block} #{hash_}" if hash_ else str(block)
-        found[block] = {"x": x + 0.03, "y": y + 0.35, "text": text}
+        found[block] = _rounded({"x": x + 0.03, "y": y + 0.35, "text": text})
     return found
 
 
@@ -117,7 +131,8 @@ def _counts(moment: MemoryStep) -> dict[int, Row]:
         users, author = moment.users(block), moment.authors.get(block)
         whose = f"({author})" if author else users
         text = f"{len(users)}×{whose}"
-        found[block] = {"x": x + 0.03 + SIZE * 0.49, "y": y + 0.35, "text": text}
+        row = {"x": x + 0.03 + SIZE * 0.49, "y": y + 0.35, "text": text}
+        found[block] = _rounded(row)
     return found
 
 
@@ -125,11 +140,11 @@ def _queue(moment: MemoryStep) -> dict[int, Row]:
     """Free blocks from the left, the next to be taken first."""
     step = WIDE * COLUMNS / BLOCKS
     return {
-        block: {
+        block: _rounded({
             "x": step * at + 0.03, "x2": step * (at + 1) - 0.03,
             "y": QUEUE_Y, "y2": QUEUE_Y + 0.8,
             "ink": _ink(moment, block), "text": str(block),
-        }
+        })
         for at, block in enumerate(moment.queue)
     }  # fmt: skip
 
@@ -147,16 +162,16 @@ def _entries(moment: MemoryStep) -> dict[tuple[str, int], Row]:
     found: dict[tuple[str, int], Row] = {}
     for name, table in moment.tables.items():
         y = TABLE_Y + 0.9 * LANES[name]
-        edges = {"y": y, "y2": y + 0.8}
+        edges = _rounded({"y": y, "y2": y + 0.8})
         found[name, -1] = {
             **edges, "x": 0.03, "x2": 0.8, "ink": BLANK, "text": name
         }  # fmt: skip
         for place, block in enumerate(table):
             x = 1.0 + 0.9 * place
-            found[name, place] = {
+            found[name, place] = _rounded({
                 **edges, "x": x, "x2": x + 0.8, "ink": _ink(moment, block),
                 "text": str(block),
-            }  # fmt: skip
+            })  # fmt: skip
     return found
 
 

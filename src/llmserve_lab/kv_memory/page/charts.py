@@ -57,9 +57,28 @@ def capacity() -> Any:
         *_grey(),
         *landmarks(CONTEXT, "x", "mean_held", place),
         bound_curves(CONTEXT, REQUESTS, line, beside),
+        *_dots(),
         *_memory(),
-        height=300,
+        height=265,
     )
+
+
+def _dots() -> list[Any]:
+    """Where the slider stands on both lines."""
+    from llmserve_lab.extras import altair as alt
+
+    row = alt.Chart(alt.Data(values=[{}]))
+    return [
+        row.transform_calculate(
+            at=CONTEXT.reads(q.mean_held), up=REQUESTS.reads(q.batch_fits, signal)
+        )
+        .mark_point(filled=True, size=60, opacity=1, color=ink.css, clip=True)
+        .encode(x=CONTEXT.on("x", "at"), y=REQUESTS.on("y", "up"))
+        for signal, ink in (
+            ("batch_fits", MEANINGS["cache"]),
+            ("other_batch_fits", GREY),
+        )
+    ]
 
 
 def _known(prefix: str = "") -> dict[str, str]:

@@ -93,7 +93,10 @@ def choices() -> tuple[Choice | Lookup, ...]:
         Choice("other", "Beside it", tuple(one.name for one in LAYERS), BESIDE),
         Lookup("cache_bytes", ("model", "gpu", "group", "bits"), room, "byte"),
         Lookup(
-            "other_cache_bytes", ("other", "gpu", "group", "bits"), _filled(room), "byte"
+            "other_cache_bytes",
+            ("other", "gpu", "group", "bits"),
+            _filled(room),
+            "byte",
         ),
         Lookup("stored_bytes", ("model", "bits"), _stored(), "byte"),
         *_kept("", "model"),

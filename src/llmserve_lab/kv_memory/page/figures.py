@@ -46,6 +46,10 @@ def capacity() -> LiveFigure:
         ),
         derived={
             "batch_fits": Bound(f.REQUESTS_FIT, **tied),
+            "other_batch_fits": Bound(
+                f.REQUESTS_FIT,
+                **{k: v if k == "mean_held" else f"other_{v}" for k, v in tied.items()},
+            ),
             "request_cache_bytes": Bound(
                 f.REQUEST_CACHE_BYTES,
                 **{k: v for k, v in tied.items() if k != "cache_bytes"},
@@ -55,7 +59,7 @@ def capacity() -> LiveFigure:
             Readout("cache_bytes", "Memory left for the cache"),
             Readout("request_cache_bytes", "Cache of one request"),
             Readout("batch_fits", "Requests that fit"),
-            Verdict("reads", "Context of the model", "mean_held", "too_long", READS),
+            Verdict("reads", "The context", "mean_held", "too_long", READS),
         ),
         sentence=(
             "Of the memory {cache_bytes} are left for the cache. A request of "

@@ -208,9 +208,10 @@ even = Question(
     name="kv-memory.even",
     prompt=(
         f"{model().name} computes a row in {1e6 * cost().row_s:.2f} µs on the H100, at "
-        f"the rates fitted to measured servers, and a token keeps {model().kv_bytes_per_token():,.0f} bytes. At "
-        "what bandwidth to the host's memory does copying a token's cache out and in "
-        "again take as long as computing it again?"
+        "the rates fitted to measured servers, and a token keeps "
+        f"{model().kv_bytes_per_token():,.0f} bytes. At what bandwidth "
+        "to the host's memory does copying a token's cache out and in again take as "
+        "long as computing it again?"
     ),
     answer=lambda: f.SWAP_BW.at(room()),
     unit="byte/s",

@@ -40,7 +40,7 @@ def waste() -> StaticFigure:
     """Bars of used memory, a bar a way, for the conversation service."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(3.9, 2.2))
+    figure, axes = plt.subplots(figsize=(3.9, 1.9))
     found = shares(SERVICES[0])
     names, used = list(found), list(found.values())
     axes.barh(names, used, color=GREEN.light)
@@ -91,7 +91,7 @@ def layers() -> StaticFigure:
     """GiB of cache of one request, and what a count of all layers would say."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(3.9, 3.5))
+    figure, axes = plt.subplots(figsize=(4.3, 3.0))
     names = [name for name, _, _ in rows()]
     kept = [here for _, here, _ in rows()]
     naive = [most for _, _, most in rows()]
@@ -106,13 +106,11 @@ def layers() -> StaticFigure:
     axes.set(xlim=(0, 22))
     axes.set_xlabel(f"GiB of one request of {FAR:,} tokens")
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
-    worst = max(rows(), key=lambda row: row[2] / row[1])
     return StaticFigure.of(
         figure,
         sentence=(
-            f"A request of {FAR:,} tokens keeps {worst[1]:.1f} GiB in {worst[0]}; "
-            f"counting every layer would say {worst[2]:.1f} GiB. Where no gray is "
-            "seen, all layers keep all tokens (latent attention, too, in fewer bytes)."
+            "Where no gray is seen, all layers keep all tokens (latent attention, too, "
+            "in fewer bytes)."
         ),
         title="Counting every layer overstates models with windows or states",
         name="kv-memory.layers",
@@ -125,7 +123,7 @@ def routing() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, (left, right) = plt.subplots(
-        1, 2, figsize=(4.3, 2.5), width_ratios=(1, 1.5)
+        1, 2, figsize=(4.3, 2.2), width_ratios=(1, 1.5)
     )
     names = [name.replace(" ", "\n").replace("-", "-\n") for name in ROUTINGS]
     found = [routed(name) for name in ROUTINGS]
@@ -168,7 +166,7 @@ def preemption() -> StaticFigure:
     """When the last answer of a burst is complete, against the link to the host."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.3, 2.7))
+    figure, axes = plt.subplots(figsize=(4.3, 2.35))
     swapped = [preempted(link).end_s for link in LINKS]
     axes.plot([link / 1e9 for link in LINKS], swapped, color=PURPLE.light)
     axes.text(3.0, swapped[1] + 0.5, "swapping", color=PURPLE.light)

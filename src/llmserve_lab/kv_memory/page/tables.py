@@ -107,16 +107,16 @@ def start_log() -> Table:
          "--max-num-seqs, --max-num-batched-tokens"),
         ("non-torch memory", _gib(-float(log.other)), "GPUs that share the model"),
         ("Available KV cache memory", _gib(float(log.cache)), "the sum"),
-        ("GPU KV cache size", f"about {tokens:,.0f} tokens",
+        ("GPU KV cache size", f"{tokens:,.0f} tokens",
          "--kv-cache-dtype fp8: twice as many"),
-        (f"Maximum concurrency for {length:,} tokens", f"{tokens / length:.1f}×",
+        ("Maximum concurrency", f"{tokens / length:.1f} × {length:,}",
          "--max-model-len: the length, no more"),
     ]  # fmt: skip
     return Table(
         "Start of vLLM 0.11.0, Llama-3.1-8B on one H100",
         ("line of the log", "says", "changed by"),
         rows,
-        notes=("The last two are worked out from the line above them.",),
+        notes=("The last two are worked out from the line above.",),
     )
 
 
@@ -161,15 +161,9 @@ def per_token() -> Table:
             )
         )
     return Table(
-        "What the layers keep, 16 bits",
-        (
-            "model",
-            "layers: full + window + state",
-            "window (tokens)",
-            "all layers (KiB a token)",
-            "beyond the window (KiB a token)",
-            "state (MiB a request)",
-        ),
+        "Layers that keep all, a window, a state; KiB a token if all kept all, and far "
+        "beyond the window; MiB of state a request. 16 bits",
+        ("model", "layers", "window", "if all", "far", "state"),
         rows,
     )
 
@@ -179,7 +173,7 @@ def counts() -> Table:
     rows = []
     for each in predicted():
         record = each.record
-        device = "RTX 4090 [2]" if record.usable_bytes else "H100 [1]"
+        device = "RTX 4090" if record.usable_bytes else "H100"
         rows.append(
             (
                 f"{record.served or record.model.name}, {record.tp} × {device}",
@@ -190,11 +184,9 @@ def counts() -> Table:
                 _gb(reserve(record)),
             )
         )
-    columns = (
-        "server", "token budget", "published", "predicted", "off by", "kept itself"
-    )  # fmt: skip
+    columns = ("server", "budget", "published", "predicted", "off by", "kept itself")
     notes = [
-        f"{log.place}. vLLM {log.version}; published {log.published}."
-        for log in (BLIS_LOG, RTX_4090_LOG)
+        f"{device}: {log.place}. vLLM {log.version}; published {log.published}."
+        for device, log in (("H100", BLIS_LOG), ("RTX 4090", RTX_4090_LOG))
     ]
     return Table("KV-cache blocks of 16 tokens at start", columns, rows, notes=notes)
