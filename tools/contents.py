@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parents[1]
 HEAD = "| number | chapter | the question it answers |\n| --- | --- | --- |\n"
 FRONT_START = "## The chapters\n\n{.book-contents}\n"
 FRONT_HEAD = (
-    "| number | chapter | the question it answers | minutes |\n| --- | --- | --- | --- |\n"
+    "| number | chapter | the question it answers | minutes |\n"
+    "| --- | --- | --- | --- |\n"
 )
 GLUED = re.compile(r"\[([^\[\]]+)\]\(#num-(\w+)\)")
 TABLE = re.compile(re.escape(HEAD) + r"(?:\|.*\n)+")
