@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 from itertools import product
 from statistics import mean
+from typing import Any
 
 import numpy as np
 import pytest
@@ -160,10 +162,11 @@ def test_affinity_overloads_the_replica_of_a_popular_assistant() -> None:
 
 def test_affinity_sends_an_assistant_to_one_replica() -> None:
     requests = serving.trace(many=400)
-    found: dict[int, set[int]] = {}
+    found: dict[Hashable, set[int]] = {}
+    targets: list[Any] = [None] * serving.REPLICAS
     for each in requests:
         assert each.prefix is not None
-        place = serving.Sticky().choose([None] * serving.REPLICAS, each)  # type: ignore[list-item]
+        place = serving.Sticky().choose(targets, each)
         found.setdefault(each.prefix[0], set()).add(place)
     assert {len(places) for places in found.values()} == {1}
     assert set.union(*found.values()) == set(range(serving.REPLICAS))

@@ -174,7 +174,7 @@ def _moment(
         tables=names,
         contents=contents,
         written=written,
-        hashes={at: name.hex()[:3] for name, at in pool.contents().items()},
+        hashes={at: name.hex()[:2] for name, at in pool.contents().items()},
         authors=authors,
         queue=pool.free_order(),
         kept=kept,

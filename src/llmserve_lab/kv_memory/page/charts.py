@@ -44,11 +44,11 @@ def capacity() -> Any:
         "requests that fit", f.REQUESTS_FIT, MEANINGS["cache"], _known(), label_at=0.75
     )
     beside = Drawn(
-        "of the model beside it",
+        "beside it",
         f.REQUESTS_FIT,
         GREY,
         _known("other_"),
-        label_at=0.45,
+        label_at=0.4,
         dash=(5, 3),
         means="the model beside it",
     )

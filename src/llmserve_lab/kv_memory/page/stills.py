@@ -191,6 +191,7 @@ def preemption() -> StaticFigure:
     axes.set(xscale="log", xlim=(1.9, 70), ylim=(14, 29), ylabel="last answer (s)")
     axes.set_xlabel("link to the host, each way (GB/s, log)")
     axes.set_xticks([2, 4, 8, 16, 32, 64], ["2", "4", "8", "16", "32", "64"])
+    axes.set_yticks([16, 20, 24, 28])
     axes.minorticks_off()
     axes.grid(visible=False)
     return StaticFigure.of(
