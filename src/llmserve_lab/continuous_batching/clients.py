@@ -111,13 +111,18 @@ def choices() -> dict[tuple[str, str], tuple[Report, float]]:
     return found
 
 
+def _gap(run: Report) -> str:
+    gap_ms = 1e3 * run.gaps.longest_s
+    return f"{gap_ms:.0f} ms" if gap_ms > 100 else f"{gap_ms:.1f} ms"
+
+
 def choices_table() -> Table:
     """Table of what each choice of cap and budget makes of the two clients."""
     rows = [
         (
             rows,
             cap,
-            si(run.gaps.longest_s, "s"),
+            _gap(run),
             f"{long_ttft_s(run):.2f} s",
             f"{short_ttft_s(run):.2f} s",
             f"{most:,.0f}",

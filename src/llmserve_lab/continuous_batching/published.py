@@ -31,7 +31,7 @@ def mixing_table() -> Table:
     rows = [
         (
             each.scheduler,
-            *(si(float(cell), "s") for cell in (*each.chat, *each.papers)),
+            *(f"{float(cell):.2f} s" for cell in (*each.chat, *each.papers)),
         )
         for each in MIXING
     ]

@@ -171,8 +171,8 @@ vllm serve $M \\
 # 2: usual requests, for five minutes
 vllm bench serve --model $M \\
   --dataset-name random \\
+  --seed $RANDOM \\
   --request-rate {RATE_PER_S} --num-prompts 1000 \\
-  --num-warmups 10 \\
   --random-input-len {PROMPT} \\
   --random-output-len {ANSWER} \\
   --percentile-metrics ttft,tpot,itl \\
