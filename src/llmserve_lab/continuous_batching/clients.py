@@ -130,7 +130,7 @@ def choices_table() -> Table:
         for (cap, rows), (run, most) in choices().items()
     ]
     columns = ("budget", "cap", "gap", "long TTFT", "short TTFT", "tokens/s")
-    replays = "Launches with a prompt replayed, as cheap as those of decodes: at best."
+    replays = "Launches replayed, at best."
     note = (
         "Predicted. Gap: the longest. Long TTFT: median of client 3. Short TTFT: "
         "slowest of client 2. Tokens/s: saturated with usual requests alone, in "

@@ -100,7 +100,7 @@ def bounds_table() -> Table:
         for tokens in KEPT
     ]
     columns = ("longest prompt (tokens)", "rows that fit", "budget")
-    return Table("The largest budget that keeps the target", columns, rows)
+    return Table(f"Rows within {1e3 * safe_target_s():.0f} ms", columns, rows)
 
 
 def _long_decodes(count: int) -> IterationLoad:
@@ -170,8 +170,7 @@ vllm serve $M \\
   --max-num-seqs {SEQS}
 # 2: usual requests, for five minutes
 vllm bench serve --model $M \\
-  --dataset-name random \\
-  --seed $RANDOM \\
+  --dataset-name random --seed $RANDOM \\
   --request-rate {RATE_PER_S} --num-prompts 1000 \\
   --random-input-len {PROMPT} \\
   --random-output-len {ANSWER} \\

@@ -36,7 +36,7 @@ def sweep(
     """
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(4.8, 3.3))
+    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(4.8, 3.0))
     last = next(iter(points.values()))[-1].per_s
     each = asked_per_s(last) / last  # tokens that a request asks for, as drawn
     asked = [0, min(last, 1.2 * max(most.values()) / each)]
@@ -52,13 +52,13 @@ def sweep(
     (full,) = (p for p in points["static"] if p.per_s == FULL_PER_S)
     _named(upper, "static", (last, static), (-4, -13), f", at most {static:,.0f}")
     most_says = f",\nat most {continuous:,.0f}"
-    _named(upper, "continuous", (last, continuous), (-4, -36), most_says)
+    _named(upper, "continuous", (last, continuous), (-4, -33), most_says)
     _named(lower, "static", (full.per_s, full.ttft_s), (4, -15), left=True)
     _named(lower, "continuous", (begins.per_s, begins.ttft_s), (0, 6), left=True)
     upper.set(ylabel="output tokens/s", xlim=(0, last))
     upper.set_ylim(0, 1.25 * continuous)
     upper.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    lower.set(ylabel="median TTFT (s, log)", yscale="log", ylim=(0.01, 1000))
+    lower.set(ylabel="TTFT (s, log)", yscale="log", ylim=(0.01, 1000))
     lower.set_yticks([0.01, 0.1, 1, 10, 100, 1000])
     lower.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     lower.minorticks_off()
@@ -69,7 +69,7 @@ def sweep(
         title="Static batching saturates early, and then its queue grows without end",
         sentence=(
             f"With {slots} slots static batching saturates at {static:,.0f} tokens/s, "
-            f"continuous batching at {continuous:,.0f}. Grey: the tokens that are "
+            f"continuous batching at {continuous:,.0f}. TTFT: the median. Grey: the tokens that are "
             "asked for. From where a line leaves the grey, the queue grows, and with "
             f"it the TTFT, for as long as the run lasts (here {REQUESTS:,} requests)."
         ),
@@ -93,7 +93,7 @@ def budgets(
     """
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(4.8, 3.4))
+    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(4.8, 2.8))
     rows = [each.budget for each in launched]
     for axes, name, scale in ((upper, "gap_s", 1e3), (lower, "ttft_s", 1.0)):
         ys = [scale * getattr(each, name) for each in launched]
@@ -175,7 +175,7 @@ def one_request(report: Report, number: int) -> StaticFigure:
     last = float(report.last_token_s[i])
     ticks = [f.end_s for f in frames(report) if first <= f.end_s <= last]
     tpot_s = (last - first) / (len(ticks) - 1)
-    figure, axes = plt.subplots(figsize=(4.8, 1.7))
+    figure, axes = plt.subplots(figsize=(4.8, 1.5))
     axes.vlines(
         [1e3 * (t - arrival) for t in ticks], 0, 1, color=VERMILLION.light, lw=1.6
     )
@@ -232,7 +232,7 @@ def chosen(report: Report, target_s: float) -> StaticFigure:
     """Rows that a scheduler under a target gave a prompt, and the closed form."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.8, 2.1))
+    figure, axes = plt.subplots(figsize=(4.8, 1.75))
     rows = [beat.rows for beat in pieces(report)]
     prefixes = [sum(rows[:number]) for number in range(len(rows))]
     some = slice(None, None, 8)
