@@ -43,9 +43,7 @@ def mixing_table() -> Table:
         "TBT",
     )
     note = (
-        f"Measured: {SARATHI}; {SARATHI_SETTING}. Mixing: prompts share iterations "
-        "with decodes; chunks: long prompts are cut. TTFT: median; TBT: P99, one "
-        "in a hundred exceeds it."
+        f"Measured: {SARATHI}; {SARATHI_SETTING}. TTFT: median; TBT: P99."
     )
     return Table("What chunks do, measured", columns, rows, (note,))
 

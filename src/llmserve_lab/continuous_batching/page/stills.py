@@ -69,8 +69,8 @@ def sweep(
         title="Static batching saturates early, and then its queue grows without end",
         sentence=(
             f"With {slots} slots static batching saturates at {static:,.0f} tokens/s, "
-            f"continuous batching at {continuous:,.0f}. TTFT: the median. Grey: the tokens that are "
-            "asked for. From where a line leaves the grey, the queue grows, and with "
+            f"continuous batching at {continuous:,.0f}. TTFT: the median. Grey: the "
+            "tokens that are asked for. From where a line leaves the grey, the queue grows, and with "
             f"it the TTFT, for as long as the run lasts (here {REQUESTS:,} requests)."
         ),
     )
