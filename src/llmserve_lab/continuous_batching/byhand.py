@@ -9,8 +9,8 @@ from llmserve_lab.continuous_batching.occupancy import frames, logged
 from llmserve_lab.continuous_batching.workloads import four
 from llmserve_lab.engine import IterationLoad, Static
 from llmserve_lab.formula.origin import Computed
-from llmserve_lab.roofline.formulas import LINEAR_FLOPS
 from llmserve_lab.page.table import Table
+from llmserve_lab.roofline.formulas import LINEAR_FLOPS
 from llmserve_lab.running_example import MODEL, PROMPT, cost, device, served_by, setting
 from llmserve_lab.running_example import band as example_band
 from llmserve_lab.validation import Band, Setting, Unmeasured, dense_rows, spread

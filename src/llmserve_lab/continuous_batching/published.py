@@ -42,9 +42,7 @@ def mixing_table() -> Table:
         "papers: TTFT",
         "TBT",
     )
-    note = (
-        f"Measured: {SARATHI}; {SARATHI_SETTING}. TTFT: median; TBT: P99."
-    )
+    note = f"Measured: {SARATHI}; {SARATHI_SETTING}. TTFT: median; TBT: P99."
     return Table("What chunks do, measured", columns, rows, (note,))
 
 

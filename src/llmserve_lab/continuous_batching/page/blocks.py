@@ -160,8 +160,8 @@ def _story(run: Sequence[Iteration]) -> list[tuple[int, str]]:
     return [
         (
             waits - 1,
-            f"A and B are admitted. A prompt of {_rows(run[0], A)} tokens takes {need} "
-            f"blocks of {BLOCK_TOKENS} tokens each.",
+            f"A and B have been admitted. A prompt of {_rows(run[0], A)} tokens takes "
+            f"{need} blocks of {BLOCK_TOKENS} tokens each.",
         ),
         (
             waits + 1,

@@ -154,9 +154,7 @@ def _said() -> list[Any]:
         mark
         for text, ink, x in words
         for mark in (
-            one.mark_rect(
-                color=ink.css, x=x, x2=x + 12, y=LEGEND - 6, y2=LEGEND + 6
-            ),
+            one.mark_rect(color=ink.css, x=x, x2=x + 12, y=LEGEND - 6, y2=LEGEND + 6),
             one.mark_text(text=text, x=x + 18, color=GREY.css, **look),
         )
     ]

@@ -83,9 +83,7 @@ def lanes() -> LiveFigure:
             ),
             Verdict("kept", "This chunk", "tbt_target", "served_iteration_s", KEPT),
             Readout("reading_gap_s", "Mean gap while the prompt is read"),
-            Readout(
-                f.NUM_CHUNKS, "Chunks = tokens of each reader", prompt_len=long
-            ),
+            Readout(f.NUM_CHUNKS, "Chunks = tokens of each reader", prompt_len=long),
         ),
         sentence=(
             "In chunks of {chunk} the prefill takes {chunks_s}. At rest a gap is "

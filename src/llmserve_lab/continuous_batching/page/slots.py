@@ -115,15 +115,13 @@ def _waits(found: Sequence[Stay]) -> list[Row]:
 def _arrivals(found: Sequence[Stay]) -> dict[str, list[Row]]:
     """When those that come later arrived, in words, where no bar ends under them."""
     arrival_s = {request.id: request.arrival_s for request in four()}
-    rows = [
-        {
-            "x": stay.arrived if stay.first - stay.arrived > WORDS else stay.first,
-            "y": f"{LETTERS[stay.id]} waits",
-            "text": f" arrives at {si(arrival_s[stay.id], 's')}",
-        }
-        for stay in found
-        if arrival_s[stay.id] > 0
-    ]
+    rows = []
+    for stay in (each for each in found if arrival_s[each.id] > 0):
+        fits = stay.first - stay.arrived > WORDS or stay.first == stay.arrived
+        when = si(arrival_s[stay.id], "s")
+        words = f" arrives at {when}" if fits else f" ◂ arrived at {when}"
+        x = stay.arrived if fits else stay.first
+        rows.append({"x": x, "y": f"{LETTERS[stay.id]} waits", "text": words})
     return {"arrivals": rows}
 
 

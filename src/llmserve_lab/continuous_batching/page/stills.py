@@ -68,10 +68,10 @@ def sweep(
         name="continuous_batching.sweep",
         title="Static batching saturates early, and then its queue grows without end",
         sentence=(
-            f"With {slots} slots static batching saturates at {static:,.0f} tokens/s, "
-            f"continuous batching at {continuous:,.0f}. TTFT: the median. Grey: the "
-            "tokens that are asked for. From where a line leaves the grey, the queue grows, and with "
-            f"it the TTFT, for as long as the run lasts (here {REQUESTS:,} requests)."
+            f"In {slots} slots static batching saturates at {static:,.0f} tokens/s, "
+            f"continuous batching at {continuous:,.0f}. TTFT: median. Grey: the tokens "
+            "asked for. From where a line leaves the grey, the queue grows, and with "
+            f"it the TTFT, for as long as the run lasts ({REQUESTS:,} requests)."
         ),
     )
 
@@ -127,7 +127,7 @@ def budgets(
     for axis in (upper.yaxis, lower.xaxis):
         axis.set_major_formatter(lambda value, _: f"{value:,g}")
         axis.axes.minorticks_off()
-    lower.legend(loc="upper right")
+    lower.legend(loc=(0.3, 0.58))
     (largest,) = (each for each in launched if each.budget == default)
     least = launched[0]
     return StaticFigure.of(
@@ -219,8 +219,8 @@ def _span(
 ) -> None:
     """A bracket with its name above, from its left end on where it is short."""
     short = end - start < SHORT_MS
-    look = {"arrowstyle": "|-|, widthA=0.3, widthB=0.3", "color": ink.light}
-    look |= {"shrinkA": 0, "shrinkB": 0}
+    look: dict[str, Any] = {"shrinkA": 0, "shrinkB": 0, "color": ink.light}
+    look["arrowstyle"] = "|-|, widthA=0.3, widthB=0.3"
     axes.annotate("", (start, height), (end, height), arrowprops=look)
     ha = "left" if short else "center"
     at = start + TO_LEFT if short else (start + end) / 2

@@ -70,7 +70,10 @@ def mixed_iterations() -> StepFigure:
             ),
             height=132,
         ),
-        logs={first: _log(runs[first], runs[other]), other: _log(runs[other], runs[first])},
+        logs={
+            first: _log(runs[first], runs[other]),
+            other: _log(runs[other], runs[first]),
+        },
         start=ends[first],
         stills=((first, BEFORE), (first, ends[first]), (other, ends[other])),
         legend={
