@@ -92,11 +92,13 @@ def test_no_strip_is_longer_than_its_budget() -> None:
         assert beside == own
         for number, frame in enumerate(log.frames):
             drawn = [row for row in log.tables["rows"] if row["since"] == number]
-            assert sum(int(row["text"]) for row in drawn) == _count(frame.counters[1])
+            assert sum(_count(row["text"]) for row in drawn) == _count(
+                frame.counters[1]
+            )
             for row in drawn:  # as long as the iteration lasts
                 took_ms = row["x2"] - row["x"]
                 assert took_ms == pytest.approx(frame.counters[0], abs=0.11)
-        read = sum(int(row["text"]) for row in log.tables["rows"] if row["y"] == "D")
+        read = sum(_count(row["text"]) for row in log.tables["rows"] if row["y"] == "D")
         assert read == strips.D_PROMPT + strips.AFTER  # and two tokens written
 
 

@@ -96,7 +96,7 @@ def capped_budget() -> int:
 
 
 def choices() -> dict[str, tuple[Report, float]]:
-    """Each choice of budget and cap: its run, and its throughput with usual requests."""
+    """Each choice of budget and cap: its run, its throughput with usual requests."""
     found = {}
     for rows in (DEFAULT, bound(), budget()):
         found[f"{rows:,}"] = both(Chunked(rows, SEQS)), saturated(rows)
@@ -113,18 +113,26 @@ def choices_table() -> Table:
     rows = [
         (
             name,
-            f"{1e3 * run.gaps.longest_s:.1f}",
+            _ms(run.gaps.longest_s),
             f"{long_ttft_s(run):.2f}",
             f"{short_ttft_s(run):.2f}",
             f"{most:,.0f}",
         )
         for name, (run, most) in choices().items()
     ]
-    columns = ("budget", "gap (ms)", "long TTFT (s)", "short TTFT (s)", "tokens/s")
+    columns = ("budget", "gap (ms)", "long (s)", "short (s)", "tokens/s")
     replays = "Launches replayed, at best."
     note = (
-        "Predicted. Gap: the longest. Long TTFT: median of client 3, in part spent "
-        "behind usual requests. Short TTFT: slowest of client 2. Tokens/s: saturated "
-        f"with usual requests alone, in {SEQS} slots."
+        "Predicted. Gap: the longest. Long: median TTFT of client 3, in part spent "
+        "behind usual requests. Short: slowest TTFT of client 2. Tokens/s: saturated "
+        "with usual requests alone."
     )
-    return Table("Both clients in the book's engine", columns, rows, (replays, note))
+    return Table(
+        "What each budget does to both clients", columns, rows, (replays, note)
+    )
+
+
+def _ms(gap_s: float) -> str:
+    """Milliseconds to three digits."""
+    gap_ms = 1e3 * gap_s
+    return f"{gap_ms:.0f}" if gap_ms >= 100 else f"{gap_ms:.1f}"

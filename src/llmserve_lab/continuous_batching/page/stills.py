@@ -189,11 +189,11 @@ def one_request(report: Report, number: int) -> StaticFigure:
             1.35,
             GREEN,
         ),
-        (0, last - arrival, f"E2E latency {si(last - arrival, 's')}", -0.45, GREY),
+        (0, last - arrival, f"E2E latency {si(last - arrival, 's')}", -0.95, GREY),
     )
     for start, end, text, height, ink in spans:
         _span(axes, 1e3 * start, 1e3 * end, text, height, ink)
-    axes.set(ylim=(-1.0, 2.1), yticks=[], xlabel="time since the request arrived (ms)")
+    axes.set(ylim=(-1.3, 2.4), yticks=[], xlabel="time since the request arrived (ms)")
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)
     gaps = [b - a for a, b in pairwise(ticks)]
@@ -224,7 +224,7 @@ def _span(
     axes.annotate("", (start, height), (end, height), arrowprops=look)
     ha = "left" if short else "center"
     at = start + TO_LEFT if short else (start + end) / 2
-    axes.text(at, height + 0.14, text, ha=ha, color=ink.light)
+    axes.text(at, height + 0.28, text, ha=ha, color=ink.light)
 
 
 @figure_style()

@@ -125,7 +125,7 @@ def _log(run: Sequence[Iteration], other: Sequence[Iteration]) -> StepLog:
         for request, count in _rows(moment).items():
             letter = LETTERS[request]
             cell = {"x": start, "x2": end, "y": letter, "ink": letter}
-            rows.append({**cell, "text": f"{count}", "since": number})
+            rows.append({**cell, "text": f"{count:,}", "since": number})
         chunk = _rows(moment).get(LAST, 0)
         read += chunk
         longest_ms = max(longest_ms, _took_ms(moment))
