@@ -9,7 +9,7 @@ import pytest
 
 from llmserve_lab.continuous_batching import clients, lanes, tuning
 from llmserve_lab.continuous_batching.capped import CAP, Capped
-from llmserve_lab.continuous_batching.machine import LONG, TARGET_S
+from llmserve_lab.continuous_batching.machine import LONG, TARGET_S, slower_attention
 from llmserve_lab.continuous_batching.workloads import beside_a_book
 from llmserve_lab.engine import Chunked, Pool, simulate
 from llmserve_lab.running_example import ANSWER, PROMPT, cost
@@ -66,6 +66,9 @@ def test_the_cap_keeps_the_target_and_lets_the_short_ones_in() -> None:
     assert tuning.capped_gap_s(rows, LONG, long_decodes=1) <= safe_s
     assert tuning.capped_gap_s(rows + tuning.TILE, LONG, long_decodes=1) > safe_s
     assert tuning.capped_gap_s(rows, LONG, LONG) > TARGET_S
+    slow = slower_attention(0.5)
+    slow_s = tuning.capped_gap_s(rows, LONG, long_decodes=1, machine=slow)
+    assert safe_s < slow_s < TARGET_S
     run, alone = clients.both(capped()), clients.both(ALONE)
     assert run.gaps.longest_s <= safe_s and alone.gaps.longest_s <= safe_s
     assert clients.short_ttft_s(run) < 1 < 8 < clients.short_ttft_s(alone)

@@ -179,7 +179,8 @@ def reliability_table() -> Table:
     columns = ("predicted", "nearest measured runs", "nine in ten predictions")
     note = (
         "TPOT: the mean gap between the tokens of an answer. Measured: prompts of up "
-        f"to {longest_measured():,} tokens. TP: GPUs that share a model."
+        f"to {longest_measured():,} tokens. TP: GPUs that share a model. sglang, "
+        "trtllm and vllm are engines."
     )
     return Table("How far off predictions were", columns, rows, (note,))
 

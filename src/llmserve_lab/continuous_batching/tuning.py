@@ -18,7 +18,7 @@ from llmserve_lab.continuous_batching.machine import (
 from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.sweep import REQUESTS
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
-from llmserve_lab.engine import Chunked, IterationLoad, Pool, simulate
+from llmserve_lab.engine import Chunked, IterationCost, IterationLoad, Pool, simulate
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import ANSWER, PROMPT, cost
 
@@ -108,7 +108,12 @@ def _long_decodes(count: int) -> IterationLoad:
     return IterationLoad.of(chunk=1, context=LONG).times(count)
 
 
-def capped_gap_s(rows: int, *long_prompts: int, long_decodes: int = 0) -> float:
+def capped_gap_s(
+    rows: int,
+    *long_prompts: int,
+    long_decodes: int = 0,
+    machine: IterationCost | None = None,
+) -> float:
     """An iteration of ``rows`` in which long prompts are capped and the rest is new.
 
     Each further argument is the prefix of a long prompt that has the cap's rows, the
@@ -120,7 +125,7 @@ def capped_gap_s(rows: int, *long_prompts: int, long_decodes: int = 0) -> float:
         chunk = min(CAP, room)
         load = load.plus(IterationLoad.of(chunk=chunk, context=prefix))
         room -= chunk
-    return cost().seconds(load.plus(IterationLoad.of(chunk=room)))
+    return (machine or cost()).seconds(load.plus(IterationLoad.of(chunk=room)))
 
 
 def budget() -> int:
