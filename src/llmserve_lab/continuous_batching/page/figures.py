@@ -78,7 +78,7 @@ def lanes() -> LiveFigure:
         },
         readouts=(
             banded(
-                Readout("served_iteration_s", "Longest gap (last full chunk)"),
+                Readout("served_iteration_s", "Longest gap (last full iteration)"),
                 prompt_error(),
             ),
             Verdict("kept", "This chunk", "tbt_target", "served_iteration_s", KEPT),

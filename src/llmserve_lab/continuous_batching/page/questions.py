@@ -215,7 +215,8 @@ freeze = Question(
     why=lambda: (
         f"Linear layers: {TOO_LONG:,} rows, {_linear_s():.3f} s. Attention: half of "
         f"{TOO_LONG:,}² pairs, {_long_s() - _linear_s():.3f} s. Together "
-        f"{_long_s():.3f} s, {f.PROMPT_COMPUTE_S.link}. With launches, the unhidden "
+        f"{_long_s():.3f} s, or {si(_long_s(), 's')} to three digits "
+        f"({f.PROMPT_COMPUTE_S.link}). With launches, the unhidden "
         f"reading and five decodes beside it the gap is {_gap_s():.3f} s."
     ),
 )
