@@ -174,7 +174,11 @@ def _moment(
         tables=names,
         contents=contents,
         written=written,
-        hashes={at: name.hex()[:2] for name, at in pool.contents().items()},
+        hashes={
+            at: name.hex()[:2]
+            for name, at in pool.contents().items()
+            if isinstance(name, bytes)
+        },
         authors=authors,
         queue=pool.free_order(),
         kept=kept,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
 from llmserve_lab.catalog.data.links import PCIE5
 from llmserve_lab.kv_memory import formulas as f
@@ -99,7 +101,8 @@ def layers() -> StaticFigure:
     axes.barh(names, kept, color=GREEN.light, label="what the layers keep")
     for row, (here, most) in enumerate(zip(kept, naive, strict=True)):
         more = "" if most < 1.01 * here else f" of {_tenth(most)}"
-        where, look = max(here, most) + 0.2, {"va": "center", "color": INK.light}
+        where = max(here, most) + 0.2
+        look: dict[str, Any] = {"va": "center", "color": INK.light}
         axes.text(where, row, f"{_tenth(here)}{more}", **look)
     axes.invert_yaxis()
     axes.grid(visible=False)
@@ -131,7 +134,7 @@ def routing() -> StaticFigure:
     hits = [100 * each.hit_share for each in found]
     left.barh(names, hits, color=GREEN.light, height=0.6)
     for row, value in zip(rows, hits, strict=True):
-        look = {"va": "center", "ha": "center", "color": "white"}
+        look: dict[str, Any] = {"va": "center", "ha": "center", "color": "white"}
         left.text(value / 2, row, f"{value:.0f} %", **look)
     parts = {
         "median": ([each.ttft_s for each in found], BLUE.light),
@@ -180,7 +183,10 @@ def preemption() -> StaticFigure:
     }
     for text, (value, ink, side) in lines.items():
         axes.axhline(value, color=ink.light, linestyle=ink.dash and (0, ink.dash))
-        look = {"va": "bottom" if side > 0 else "top", "color": ink.light}
+        look: dict[str, Any] = {
+            "va": "bottom" if side > 0 else "top",
+            "color": ink.light,
+        }
         axes.text(60, value + 0.2 * side, text, ha="right", **look)
     even, pcie = float(f.SWAP_BW.at(room())), float(PCIE5.bandwidth)
     marks = {f"formula:\n{even / 1e9:.1f} GB/s": even, "PCIe 5\nx16": pcie}
