@@ -60,7 +60,7 @@ def reuse() -> StepFigure:
         },
         counters=(
             Counter("tiles used"),
-            Counter("products of a row and a tile"),
+            Counter("rows × tiles multiplied"),
             Counter("tensor cores busy"),
         ),
         goal=Goal(
@@ -135,10 +135,9 @@ def _product(frame: int, places: list[tuple[int, int]], count: int) -> dict[Any,
     high = 5.0 / max(count, PIECES)
     for n in range(count):
         at = {"y": round(1.1 + n * high, 4), "y2": round(1.1 + (n + 1) * high, 4)}
-        whole = {"x": ROWS_AT, "x2": ROWS_AT + WIDE * PIECES}
-        found["row", n] = {"ink": "new", "faint": 0.3} | at | whole
-        found["piece", n] = {"ink": "new", "faint": 1.0} | at | _across(ROWS_AT, i)
         for piece in range(PIECES):
+            shade = {"ink": "new", "faint": 1.0 if piece == i else 0.3}
+            found["row", n, piece] = shade | at | _across(ROWS_AT, piece)
             sums = i + (piece <= j)  # products that have been added up here
             faint = 1.0 if sums in (0, PIECES) else 0.4
             ink = "compute" if sums else "empty"
