@@ -241,13 +241,14 @@ def _begins() -> list[Any]:
         .transform_calculate(room=f"datum.start + min({pairs}, {caches})")
         .transform_calculate(high=f"datum.top + {LANE} * ({_read()} ? 1.5 : 0.5)")
     )
-    across, pixels = TIME.on("x", "start"), {"type": "quantitative", "scale": None}
+    across = TIME.on("x", "start")
+    pixels: dict[str, Any] = {"type": "quantitative", "scale": None, "axis": None}
     rule = at.mark_rule(color=GREY.css, strokeDash=[3, 3]).encode(
-        x=across, y=alt.Y("top", **pixels, axis=None), y2="foot"
+        x=across, y=alt.Y("top", **pixels), y2="foot"
     )
     look: dict[str, Any] = {"align": "left", "dx": 5, "fontSize": 12}
     name = at.mark_text(color=GREY.css, text="attention", **look)
-    high = alt.Y("high", **pixels, axis=None)
+    high = alt.Y("high", **pixels)
     return [rule, name.encode(x=TIME.on("x", "room"), y=high)]
 
 
