@@ -133,17 +133,30 @@ def _product(frame: int, places: list[tuple[int, int]], count: int) -> dict[Any,
         ink = "weights" if used else "empty"
         found["tile", place] = {"ink": ink, "faint": faint} | _tile(*place)
     high = 5.0 / max(count, PIECES)
+    found |= _pale(count, high)
     for n in range(count):
         at = {"y": round(1.1 + n * high, 4), "y2": round(1.1 + (n + 1) * high, 4)}
+        found["piece", n] = {"ink": "new", "faint": 1.0} | at | _across(ROWS_AT, i)
         for piece in range(PIECES):
-            shade = {"ink": "new", "faint": 1.0 if piece == i else 0.3}
-            found["row", n, piece] = shade | at | _across(ROWS_AT, piece)
             sums = i + (piece <= j)  # products that have been added up here
             faint = 1.0 if sums in (0, PIECES) else 0.4
             ink = "compute" if sums else "empty"
             new = {"ink": ink, "faint": faint} | at
             found["result", n, piece] = new | _across(RESULT_AT, piece)
     return found
+
+
+def _pale(count: int, high: float) -> dict[Any, Row]:
+    """The rows in their pieces; many thin rows share a cell."""
+    cells = min(count, PIECES)
+    tall = round(count * high / cells, 4)
+    return {
+        ("row", n, piece): {"ink": "new", "faint": 0.3}
+        | {"y": round(1.1 + n * tall, 4), "y2": round(1.1 + (n + 1) * tall, 4)}
+        | _across(ROWS_AT, piece)
+        for n in range(cells)
+        for piece in range(PIECES)
+    }
 
 
 def _across(left: float, piece: int) -> Row:
