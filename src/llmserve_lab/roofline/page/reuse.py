@@ -147,8 +147,8 @@ def _product(frame: int, places: list[tuple[int, int]], count: int) -> dict[Any,
 
 
 def _pale(count: int, high: float) -> dict[Any, Row]:
-    """The rows in their pieces; many thin rows share a cell."""
-    cells = min(count, PIECES)
+    """The rows in their pieces; where rows are thin, all share a cell."""
+    cells = count if count <= PIECES else 1
     tall = round(count * high / cells, 4)
     return {
         ("row", n, piece): {"ink": "new", "faint": 0.3}
