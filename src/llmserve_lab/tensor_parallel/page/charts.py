@@ -93,6 +93,7 @@ def tp_time() -> Any:
         full.encode(**span),
         framed.encode(**span),
         words.encode(x=across, y=TIME.on("y", "top"), text="said:N"),
+        height=250,
     )
 
 
@@ -123,7 +124,7 @@ def all_reduce() -> Any:
         "one_shot_s": "one-shot",
         "in_switch_s": "in-switch",
     }
-    places = {"all_reduce_s": 0.3, "one_shot_s": 0.68, "in_switch_s": 0.3}
+    places = {"all_reduce_s": 0.47, "one_shot_s": 0.68, "in_switch_s": 0.36}
     lines = [
         Drawn(
             names[name],
@@ -151,8 +152,16 @@ def all_reduce() -> Any:
         .mark_point(filled=True, size=45, color=INK.css, opacity=0.9)
         .encode(x=SIZE.on("x", "tensor_bytes"), y=REDUCE.on("y", "value"))
     )
-    named = dots.transform_filter(f"datum.tensor_bytes == {16 * MIB}").mark_text(
-        text="dots: vLLM, measured", color=INK.css, align="left", dx=8, dy=14
+    named = (
+        alt.Chart(alt.Data(values=[{}]))
+        .transform_calculate(tensor_bytes="0", value="0")
+        .mark_text(
+            text="dots: vLLM, measured",
+            color=INK.css,
+            align="right",
+            x=alt.expr("width - 6"),
+            y=alt.expr("height - 34"),
+        )
     )
     here = Landmark("bytes of the tokens chosen", q.hidden_bytes)
     return alt.layer(
@@ -161,6 +170,7 @@ def all_reduce() -> Any:
         named,
         *_limits(),
         *landmarks(SIZE, "x", "tensor_bytes", here),
+        height=250,
     )
 
 
