@@ -70,8 +70,8 @@ def choice() -> Table:
     rows = [
         _row(f"prompt of {PROMPT:,}, ms", *short, time=True),
         _row(f"prompt of {LONG:,}, ms", *long, time=True),
-        _row("such short prompts/s", 1e3 / short[0], 2e3 / short[1]),
-        _row("such long prompts/s", 1e3 / long[0], 2e3 / long[1]),
+        _row(f"prompts of {PROMPT:,} a second", 1e3 / short[0], 2e3 / short[1]),
+        _row(f"prompts of {LONG:,} a second", 1e3 / long[0], 2e3 / long[1]),
         *(_decode(batch) for batch in SERVED),
         ("room, tokens", *(f"{n:,}" for n in room), f"{room[0] / room[1]:.2f}"),
     ]

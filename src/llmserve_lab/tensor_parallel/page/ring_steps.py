@@ -16,7 +16,7 @@ GPUS = 4
 CHUNKS = "abcd"
 PLACES = ((0.0, 1.0), (6.0, 1.0), (6.0, 4.6), (0.0, 4.6))  # of each GPU's first cell
 FLOAT = 8  # bytes of a number in NumPy
-THIN = 0.35  # height of a copy that arrived
+THIN = 0.33  # height of a copy that arrived
 COLLECTIVES: dict[str, Callable[[Logged], None]] = {
     "ring": rings.all_reduce,
     "one-shot": rings.one_shot,
@@ -98,7 +98,8 @@ def _in_copies() -> StepLog:
         held = RingStep(steps[-1].held)  # the sums: complete, no longer just exchanged
         cells += _cells(gpu, [steps[0], steps[0], held], sums)
         copies += _copies(gpu, own)
-        links += _links(gpu, steps, rings.one_shot)
+        found = _links(gpu, steps, rings.one_shot)
+        links += [row for row in found if row["x"] != row["x2"]]  # copies hide the rest
     tables = {"cells": cells, "links": links, "words": _words(False), "copies": copies}
     return StepLog(frames, tables)
 
