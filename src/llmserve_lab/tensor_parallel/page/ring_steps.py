@@ -111,7 +111,7 @@ def _copies(gpu: int, own: Sequence[Held]) -> list[Row]:
     rows = list[Row]()
     for place, other in enumerate(o for o in range(GPUS) if o != gpu):
         top = y + 1.06 + THIN * place if upper else y - 0.45 - THIN * (place + 1)
-        at = {"y": round(top, 2), "y2": round(top + THIN - 0.02, 2)}
+        at: Row = {"y": round(top, 2), "y2": round(top + THIN - 0.02, 2)}
         at |= {"ink": "communication", "since": 1, "until": 2}
         rows += [
             {"x": x + chunk, "x2": x + chunk + 1, "text": f"{number:g}", **at}
