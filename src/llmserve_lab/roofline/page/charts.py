@@ -47,6 +47,7 @@ LANE = 34  # pixels of a lane of bars
 AT_EDGE = 6  # FLOP/byte: left of it no name fits before the point
 RIGHT_OF = "datum.intensity > ridge && datum.intensity < 8 * ridge"
 SEEN = 0.15  # the least share of idle time that is written into the gap
+TALL = 0.7  # beyond this share the gap is tall enough for words beside it
 SIDES = {  # of the ridge: the ink of what is waited for, and where its name begins
     "memory-bound": (MEANINGS["weights"], "right", -8),
     "compute-bound": (MEANINGS["compute"], "left", 8),
@@ -125,13 +126,18 @@ def _gap(y: Any) -> list[Any]:
     )
     # At the left edge there is room on the right of the line alone, high above it.
     marks = [rule.encode(y=y, y2="reached")]
+    shown: dict[str, Any] = {"color": GREY.css, "clip": True, "fontSize": 13}
+    # A short gap has no room beside it: the words stand above the roof.
+    above = idle.transform_filter(f"datum.idle <= {TALL}")
+    look: dict[str, Any] = {"align": "right", "dx": 4, "dy": -14}
+    marks.append(above.mark_text(**look, **shown).encode(text="says:N"))
+    idle = idle.transform_filter(f"datum.idle > {TALL}")
     for where, share, align, dx in (("<", 0.75, "left", 6), (">=", 0.5, "right", -6)):
-        look: dict[str, Any] = {"align": align, "dx": dx}
+        look = {"align": align, "dx": dx}
         high = f"pow(datum.roof, {share}) * pow(datum.reached, 1 - {share})"
         words = idle.transform_filter(
             f"datum.intensity {where} {AT_EDGE}"
         ).transform_calculate(roof=high)
-        shown: dict[str, Any] = {"color": GREY.css, "clip": True, "fontSize": 13}
         marks.append(words.mark_text(**look, **shown).encode(text="says:N"))
     return marks
 

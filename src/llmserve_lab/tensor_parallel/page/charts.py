@@ -9,7 +9,7 @@ from llmserve_lab.catalog.evidence.collectives import ENGINE_LIMITS, ENGINE_RUNS
 from llmserve_lab.cluster import calibration
 from llmserve_lab.cluster import formulas as wires
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
-from llmserve_lab.page.live.bound import BoundMark, Landmark, Marks, landmarks
+from llmserve_lab.page.live.bound import BoundMark, Marks
 from llmserve_lab.page.live.controls import number
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.live.readout import Bound
@@ -163,15 +163,33 @@ def all_reduce() -> Any:
             y=alt.expr("height - 34"),
         )
     )
-    here = Landmark("bytes of the tokens chosen", q.hidden_bytes)
     return alt.layer(
         bound_curves(SIZE, REDUCE, *lines, _two_shot()),
         dots,
         named,
         *_limits(),
-        *landmarks(SIZE, "x", "tensor_bytes", here),
+        *_chosen(),
         height=250,
     )
+
+
+def _chosen() -> list[Any]:
+    """A rule at the tokens chosen; its name stands where there is room."""
+    from llmserve_lab.extras import altair as alt
+
+    row = alt.Chart(alt.Data(values=[{}])).transform_calculate(
+        tensor_bytes=SIZE.reads(q.hidden_bytes)
+    )
+    across, far = SIZE.on("x", "tensor_bytes"), f"{q.hidden_bytes.name} > {MIB}"
+    rule = row.mark_rule(color=GREY.css, strokeDash=[3, 3], clip=True)
+    name = row.mark_text(
+        text="bytes of the tokens chosen",
+        color=GREY.css,
+        align=alt.expr(f"{far} ? 'right' : 'left'"),
+        dx=alt.expr(f"{far} ? -4 : 4"),
+        y=10,
+    )
+    return [rule.encode(x=across), name.encode(x=across)]
 
 
 def two_shots(n_ranks: str, tensor_bytes: str) -> Bound:

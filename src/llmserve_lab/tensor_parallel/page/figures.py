@@ -157,7 +157,7 @@ def all_reduce() -> LiveFigure:
             Readout("all_reduce_s", "NCCL all-reduce"),
         ),
         sentence=(
-            "{chunk} of Llama-3.1-70B: a tensor of {hidden_bytes}. To add it up on "
+            "{chunk} of Llama-3.1-70B: a batch of {hidden_bytes}. To add it up on "
             "{n_ranks} × H100 takes {one_shot_s} in one shot, {in_switch_s} in the "
             "switch and {all_reduce_s} by NCCL. Dotted verticals: sizes at which vLLM "
             "0.33.0 changes from one way to the next."

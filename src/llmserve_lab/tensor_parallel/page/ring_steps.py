@@ -16,6 +16,7 @@ GPUS = 4
 CHUNKS = "abcd"
 PLACES = ((0.0, 1.0), (6.0, 1.0), (6.0, 4.6), (0.0, 4.6))  # of each GPU's first cell
 FLOAT = 8  # bytes of a number in NumPy
+SPACE = 4 * "\N{NO-BREAK SPACE}"  # between the numbers of a copy
 THIN = 0.33  # height of a copy that arrived
 COLLECTIVES: dict[str, Callable[[Logged], None]] = {
     "ring": rings.all_reduce,
@@ -113,10 +114,8 @@ def _copies(gpu: int, own: Sequence[Held]) -> list[Row]:
         top = y + 1.06 + THIN * place if upper else y - 0.45 - THIN * (place + 1)
         at: Row = {"y": round(top, 2), "y2": round(top + THIN - 0.02, 2)}
         at |= {"ink": "communication", "since": 1, "until": 2}
-        rows += [
-            {"x": x + chunk, "x2": x + chunk + 1, "text": f"{number:g}", **at}
-            for chunk, number in enumerate(_plain([own[other]])[0])
-        ]
+        text = SPACE.join(f"{number:g}" for number in _plain([own[other]])[0])
+        rows.append({"x": x, "x2": x + GPUS, "text": text, **at})
     return rows
 
 
