@@ -46,7 +46,7 @@ def pools_by_layer() -> StepFigure:
                 Ticks(table="tokens", grows=True),
                 Ticks(table="sent", grows=True),
             ),
-            height=215,
+            height=205,
             now=True,
         ),
         logs=logs,

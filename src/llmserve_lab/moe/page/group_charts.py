@@ -65,7 +65,7 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
         q.layer_read_s,
         "µs/layer",
         words="time",
-        domain=(0, 640),
+        domain=(0, 650),
         ticks={"tickCount": 6},
     )
     read, compute = (
@@ -86,21 +86,21 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 f.LAYER_READ_S,
                 MEANINGS["weights"],
                 _tied(f.LAYER_READ_S, fixed, n_rows="(gpu_rows * datum.ep)"),
-                label_at=0.15,
+                label_at=0.2,
             ),
             Drawn(
                 "compute experts",
                 f.LAYER_COMPUTE_S,
                 MEANINGS["compute"],
                 _tied(f.LAYER_COMPUTE_S, fixed, gpu_rows="gpu_rows"),
-                label_at=1.0,
-                rising=True,
+                label_at=0.3,
             ),
             Drawn(
                 "dispatch and combine",
                 f.COPIES_S,
                 MEANINGS["communication"],
-                label_at=0.75,
+                label_at=0.62,
+                rising=True,
                 expr=sending,
                 means="time of a dispatch and a combine",
             ),
@@ -114,7 +114,7 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 means="sum of experts and sending, one after the other",
             ),
         ),
-        height=270,
+        height=255,
     )
 
 
