@@ -59,10 +59,10 @@ def touched() -> Any:
             TOUCHED,
             Drawn("experts read", f.TOUCHED_EXPERTS, SERIES[0], label_at=0.97),
             Drawn(
-                "if all choices differ",
+                "if all differ",
                 f.TOUCHED_EXPERTS,
                 GREY,
-                label_at=0.5,
+                label_at=0.62,
                 dash=(4, 4),
                 rising=True,
                 expr="top_k * datum.n_rows",

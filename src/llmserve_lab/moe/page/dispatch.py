@@ -59,7 +59,7 @@ def _scene(width: float) -> Scene:
     ]
     names = [{"x": 0.95, "y": PER * g + 1, "text": f"GPU {g}"} for g in range(toy.GPUS)]
     heads = [(HOME + COPY / 2, "tokens"), (HELD + 0.55, "experts")]
-    heads.append((QUEUE + COPY, "received"))
+    heads.append((QUEUE + 2 * COPY, "received"))
     names += [{"x": x, "y": -0.35, "text": text} for x, text in heads]
     return Scene(
         x=SceneAxis((0, width), shown=False),
@@ -71,7 +71,7 @@ def _scene(width: float) -> Scene:
             Labels(table="routes", align="left"),
             Labels(table="names"),
         ),
-        height=305,
+        height=290,
         fixed={"bands": bands, "names": names},
     )
 

@@ -52,7 +52,7 @@ def memory(fixed: Mapping[str, float]) -> Any:
                 label_at=0.62,
             ),
         ),
-        height=220,
+        height=205,
     )
 
 
@@ -77,7 +77,7 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
     )
     sending = sent_s(fixed, ways)
     return alt.layer(
-        *landmarks(x, "x", "ep", Landmark("your EP size", q.ep)),
+        *landmarks(x, "x", "ep", Landmark("your EP size", q.ep, down=110)),
         bound_curves(
             x,
             y,
@@ -86,14 +86,16 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 f.LAYER_READ_S,
                 MEANINGS["weights"],
                 _tied(f.LAYER_READ_S, fixed, n_rows="(gpu_rows * datum.ep)"),
-                label_at=0.2,
+                label_at=1.0,
+                rising=True,
             ),
             Drawn(
                 "compute experts",
                 f.LAYER_COMPUTE_S,
                 MEANINGS["compute"],
                 _tied(f.LAYER_COMPUTE_S, fixed, gpu_rows="gpu_rows"),
-                label_at=0.3,
+                label_at=1.0,
+                rising=True,
             ),
             Drawn(
                 "dispatch and combine",

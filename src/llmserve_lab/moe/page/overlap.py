@@ -18,7 +18,7 @@ def timeline() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, panels = plt.subplots(
-        len(SHOWN), 1, sharex=True, figsize=(5.6, 2.3), squeeze=True
+        len(SHOWN), 1, sharex=True, figsize=(4.4, 1.9), squeeze=True
     )
     said = []
     for axes, ep in zip(panels, SHOWN, strict=True):
@@ -70,7 +70,7 @@ def _lanes(axes: Any, whole: tuple[float, float], half: tuple[float, float]) -> 
             va="center",
             fontsize=8.5,
         )
-    axes.set_yticks([2, 1, 0], ["in turn", "overlapped: GPU", "links"])
+    axes.set_yticks([2, 1, 0], ["in turn", "halves: GPU", "halves: links"])
     axes.grid(axis="y", visible=False)
     axes.set_xlim(0, 720)
 

@@ -63,7 +63,7 @@ def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFi
 
     housed = placements(rows, num_ranks, extra)
     figure, (panels,) = plt.subplots(
-        1, len(housed), sharey=True, squeeze=False, figsize=(5.6, 2.1)
+        1, len(housed), sharey=True, squeeze=False, figsize=(5.6, 1.9)
     )
     found = {name: way.loads(rows) for name, way in housed.items()}
     for axes, (name, load) in zip(panels, found.items(), strict=True):
