@@ -179,5 +179,5 @@ def goodput() -> Any:
         .encode(y=KEPT.on("y", "s"), x=alt.value(0))
     )
     return alt.layer(
-        drawn.mark_line(clip=True).encode(x=x, y=y, **color), rule, words, height=300
+        drawn.mark_line(clip=True).encode(x=x, y=y, **color), rule, words, height=285
     )

@@ -116,7 +116,7 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 means="sum of experts and sending, one after the other",
             ),
         ),
-        height=255,
+        height=240,
     )
 
 
