@@ -104,15 +104,16 @@ def touched() -> LiveFigure:
             Readout(f.READ_RATIO, "Bytes read, over the active ones", **WEIGHTS),
             Readout(
                 f.EXPERT_INTENSITY,
-                "Intensity of routed experts",
+                "Intensity of the experts",
                 bytes_weight=serving.setting()["bytes_weight"],
             ),
         ),
         sentence=(
-            "{n_rows}, each sent to {top_k} of {n_experts} experts, read "
-            "{touched_experts} of them. With the shared expert and the router the "
-            "batch reads {read_ratio} times the bytes of one token. The routed experts "
-            "alone do {expert_intensity}."
+            "{n_rows}, each sent to {top_k} of {n_experts} experts, touch "
+            "{touched_experts} of them, which are read. With the shared expert and the "
+            "router the batch reads {read_ratio} times the bytes that one token is "
+            "active in. The intensity of the routed experts alone is "
+            "{expert_intensity}."
         ),
     )
 
