@@ -59,7 +59,7 @@ def _lanes(axes: Any, whole: tuple[float, float], half: tuple[float, float]) -> 
     ]
     for lane, start, length, ink, text in bars:
         axes.barh(
-            lane, length, left=start, height=0.78, color=ink.light, edgecolor="white"
+            lane, length, left=start, height=0.94, color=ink.light, edgecolor="white"
         )
         axes.text(
             start + length / 2,
@@ -68,7 +68,7 @@ def _lanes(axes: Any, whole: tuple[float, float], half: tuple[float, float]) -> 
             color="white",
             ha="center",
             va="center",
-            fontsize=8.5,
+            fontsize=7.5,
         )
     axes.set_yticks([2, 1, 0], ["in turn", "halves: GPU", "halves: links"])
     axes.grid(axis="y", visible=False)
