@@ -114,7 +114,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "n_rows node top_k tp_block_bytes expert_copy_ep_bytes rank_copy_ep_bytes "
         "composed_bytes"
     ),
-    "moe.memory": ("ep gpu gpu_weight_bytes reserved_bytes least_ep"),
+    "moe.memory": ("ep gpu gpu_weight_bytes reserved_bytes holds"),
     "moe.route": ("row top_k rule row_copies row_out_bytes expert_copies_bytes"),
     "moe.touched": (
         "n_rows top_k n_experts touched_experts read_ratio expert_intensity"
