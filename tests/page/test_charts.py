@@ -58,6 +58,8 @@ SERIES = {
     **{"TensorRT-LLM": "vermillion", "vLLM": "blue", "SGLang": "green"},
     **{"whole prompts": "blue", "chunks": "green", "two pools": "vermillion"},
     **{"one engine": "blue", "hides it": "blue", "falls behind": "vermillion"},
+    **{"two pools, best split": "vermillion", "two pools, 2P:2D": "green"},
+    "experts read": "blue",
     **{"2 GPUs": "blue", "4 GPUs": "vermillion", "8 GPUs": "green"},
     **{"one-shot": "blue", "in-switch": "green"},
     **{"20 ms": "purple", "33 ms": "vermillion", "50 ms": "blue", "100 ms": "green"},
