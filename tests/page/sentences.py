@@ -9,9 +9,9 @@ ORDER: dict[str, dict[str, str]] = {
         "ratio_best": "the paper's best ratio is ",
         "ratio_pipeline": "with the loop counted the best ratio is ",
     },
-    "deepseek.frontier": {
-        "halves_gpu_tokens_per_s": "{halves_user_tokens_per_s} and a GPU makes ",
-        "turn_gpu_tokens_per_s": "{turn_user_tokens_per_s} and a GPU makes ",
+    "deepseek.halves_pay": {
+        "halves_gpu_tokens_per_s": "in two halves a GPU makes ",
+        "turn_gpu_tokens_per_s": "in one batch ",
     },
     "deepseek.waterfall": {
         "experts_s": "attention takes {mla_s}, the experts ",
@@ -71,13 +71,11 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "afd.throughput": (
         "batch mean_prompt mean_decode n_batches wire ratio_best ratio_pipeline hidden"
     ),
-    "deepseek.frontier": (
-        "model ep device gpu_requests context halves_user_tokens_per_s "
-        "halves_gpu_tokens_per_s turn_user_tokens_per_s turn_gpu_tokens_per_s "
-        "room"
-    ),
     "deepseek.group_size": (
         "device context target ep_at gpu_tokens_per_s gpu_requests limit schedule"
+    ),
+    "deepseek.halves_pay": (
+        "ep_at device context requests halves_gpu_tokens_per_s turn_gpu_tokens_per_s"
     ),
     "deepseek.waterfall": (
         "ep device gpu_requests context mla_s experts_s attn_elementwise_s "
