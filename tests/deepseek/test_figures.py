@@ -30,7 +30,7 @@ def test_both_schedules_are_the_twins(device: str, context: str, ep_at: str) -> 
                 figure.values(**known, requests=requests)
             continue
         shown = figure.values(**known, requests=requests)
-        overlaps: dict[str, Overlap] = {"halves": "halves", "turn": "none"}
+        overlaps: dict[str, Overlap] = {"two_halves": "halves", "one_batch": "none"}
         for name, overlap in overlaps.items():
             made = float(twin(place, overlap=overlap).gpu_tokens_per_s(**size))
             assert shown[f"{name}_gpu_tokens_per_s"] == pytest.approx(made, abs=0.06)

@@ -10,8 +10,8 @@ ORDER: dict[str, dict[str, str]] = {
         "ratio_pipeline": "with the loop counted the best ratio is ",
     },
     "deepseek.halves_pay": {
-        "halves_gpu_tokens_per_s": "in two halves a GPU makes ",
-        "turn_gpu_tokens_per_s": "in one batch ",
+        "two_halves_gpu_tokens_per_s": "in two halves a GPU makes ",
+        "one_batch_gpu_tokens_per_s": "in one batch ",
     },
     "deepseek.waterfall": {
         "experts_s": "attention takes {mla_s}, the experts ",
@@ -75,7 +75,8 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "device context target ep_at gpu_tokens_per_s gpu_requests limit schedule"
     ),
     "deepseek.halves_pay": (
-        "ep_at device context requests halves_gpu_tokens_per_s turn_gpu_tokens_per_s"
+        "ep_at device context requests two_halves_gpu_tokens_per_s "
+        "one_batch_gpu_tokens_per_s"
     ),
     "deepseek.waterfall": (
         "ep device gpu_requests context mla_s experts_s attn_elementwise_s "

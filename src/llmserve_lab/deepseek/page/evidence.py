@@ -111,9 +111,9 @@ def missed() -> tuple[Beside, ...]:
 
 
 NAMED = (  # runs with words beside them, and how far from their point
-    (DEEPSEEK_PREFILL.name, "a day's prefill,", (-62, 14)),
-    (DEEPSEEK_DECODE.name, "DeepSeek,\n144 GPUs,", (-62, -30)),
-    (SGLANG_DECODE.name, "the run of\nthe opening,", (14, -30)),
+    (DEEPSEEK_PREFILL.name, "a day's\nprefill,", (-58, -2)),
+    (DEEPSEEK_DECODE.name, "DeepSeek,\n144 GPUs,", (-8, -50)),
+    (SGLANG_DECODE.name, "the run of\nthe opening,", (22, -28)),
 )
 
 
@@ -122,7 +122,7 @@ def predicted_and_measured() -> StaticFigure:
     """A point a run, with the strip in which a prediction is a fifth off at most."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 3.4))
+    figure, axes = plt.subplots(figsize=(5.6, 3.2))
     ends = np.array([120.0, 30_000.0])
     axes.fill_between(
         ends, ends / (1 + STRIP), ends * (1 + STRIP), color=GREY.light, alpha=0.16
@@ -157,7 +157,7 @@ def predicted_and_measured() -> StaticFigure:
         xlabel="measured tokens/s of a GPU (log scale)",
         ylabel="predicted (log scale)",
     )
-    axes.legend(loc="lower right")
+    axes.legend(loc="upper left", fontsize=9)
     worst = missed()[0]
     return StaticFigure.of(
         figure,

@@ -169,9 +169,8 @@ def group_size() -> LiveFigure:
             "user gets a token at least every {target}, a GPU in a group of {ep_at} "
             "makes {gpu_tokens_per_s} with {gpu_requests}, limited by {limit}, in "
             "{schedule}. The strip is where the measured rate would lie, if steps err "
-            "as on the ten nearest measured runs. Squares: memory is full before the "
-            "target is reached. A group that cannot keep a target has no point; H100s "
-            "keep 20 ms in no group, so its line is missing."
+            "as on the ten nearest measured runs. Squares: memory is full first. No "
+            "point: the group cannot keep the target (20 ms: no group of H100s)."
         ),
         goal=Goal(
             "keep a target of 50 ms on H100s with 4,000 tokens each, and find a group "

@@ -146,7 +146,7 @@ def two_forms() -> StepFigure:
                 Cells(table="cells", x2="x2", y2="y2", text="text"),
                 Labels(table="words"),
             ),
-            height=280,
+            height=262,
         ),
         logs=logs,
         stills=((first, 2), (first, 4), (second, 4)),

@@ -81,12 +81,16 @@ def _reached(
     context: Any,
     ep_at: Any,
     requests: Any,
-    halves_gpu_tokens_per_s: Any,
-    turn_gpu_tokens_per_s: Any,
+    two_halves_gpu_tokens_per_s: Any,
+    one_batch_gpu_tokens_per_s: Any,
 ) -> Any:
     """Whether the setting is the first of the list in which two halves are faster."""
     opens = (device < 1) & (context > 0) & (context < 2) & (ep_at > 0) & (ep_at < 2)
-    return opens & (requests < 5) & (halves_gpu_tokens_per_s > turn_gpu_tokens_per_s)
+    return (
+        opens
+        & (requests < 5)
+        & (two_halves_gpu_tokens_per_s > one_batch_gpu_tokens_per_s)
+    )
 
 
 def halves_pay() -> LiveFigure:
@@ -104,17 +108,23 @@ def halves_pay() -> LiveFigure:
             Choice("ep_at", "GPUs in the group", tuple(GROUPS), "72"),
             Choice("device", "GPU", tuple(DEVICES), "H100 SXM"),
             Choice("context", "Context", tuple(CONTEXTS), f"{CONTEXT:,} tokens"),
-            Lookup("halves_gpu_tokens_per_s", BY, _table(lambda m: m[0]), "token/s"),
-            Lookup("turn_gpu_tokens_per_s", BY, _table(lambda m: m[1]), "token/s"),
+            Lookup(
+                "two_halves_gpu_tokens_per_s", BY, _table(lambda m: m[0]), "token/s"
+            ),
+            Lookup("one_batch_gpu_tokens_per_s", BY, _table(lambda m: m[1]), "token/s"),
         ),
         readouts=(
-            banded(Readout("halves_gpu_tokens_per_s", "Two halves: a GPU makes"), off),
-            banded(Readout("turn_gpu_tokens_per_s", "One batch: a GPU makes"), off),
+            banded(
+                Readout("two_halves_gpu_tokens_per_s", "Two halves: a GPU makes"), off
+            ),
+            banded(
+                Readout("one_batch_gpu_tokens_per_s", "One batch: a GPU makes"), off
+            ),
         ),
         sentence=(
             "DeepSeek-V3 on {ep_at} × {device}, {context} in each cache, {requests} "
-            "requests on a GPU: in two halves a GPU makes {halves_gpu_tokens_per_s}, "
-            "in one batch {turn_gpu_tokens_per_s}. A line ends where memory is full."
+            "requests on a GPU: in two halves a GPU makes {two_halves_gpu_tokens_per_s}, "
+            "in one batch {one_batch_gpu_tokens_per_s}. A line ends where memory is full."
         ),
         goal=Goal(
             "find the fewest of these requests with which two halves are the faster "
