@@ -95,7 +95,7 @@ def waterfall() -> Any:
         for which in ("start", "length")
     )
     return (
-        alt.Chart(alt.Data(values=rows), height=205)
+        alt.Chart(alt.Data(values=rows), height=195)
         .transform_calculate(start=start)
         .transform_calculate(end=f"datum.start + {length}")
         .mark_bar(height=20)

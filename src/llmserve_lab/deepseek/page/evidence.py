@@ -111,7 +111,7 @@ def missed() -> tuple[Beside, ...]:
 
 
 NAMED = (  # runs with words beside them, and how far from their point
-    (DEEPSEEK_PREFILL.name, "a day's\nprefill,", (-58, -2)),
+    (DEEPSEEK_PREFILL.name, "a day's prefill,", (-118, -3)),
     (DEEPSEEK_DECODE.name, "DeepSeek,\n144 GPUs,", (-8, -50)),
     (SGLANG_DECODE.name, "the run of\nthe opening,", (22, -28)),
 )
@@ -142,7 +142,7 @@ def predicted_and_measured() -> StaticFigure:
     for name, words, apart in NAMED:
         (run,) = (r for r in found if r.name == name or f"{name}, batch" in r.name)
         axes.annotate(
-            f"{words}\n{signed(run.error)}",
+            f"{words} {signed(run.error)}",
             (run.measured, run.predicted),
             xytext=apart,
             textcoords="offset points",

@@ -83,9 +83,8 @@ def waterfall() -> LiveFigure:
             "elementwise kernels and launches {attn_elementwise_s} and "
             "{moe_elementwise_s}, the all-to-alls {all_to_all_s}, the rest {other_s}; "
             "one after another, and with the time on the host, that is a step of "
-            "{turn_s}. Reading and computing overlap, but not fully: projections and "
-            "experts take the root of the sum of the squares of their two bars, so a "
-            "gap follows each. Weights and cache {room}."
+            "{turn_s}. A gap follows projections and experts: their two bars overlap, "
+            "but not fully. Weights and cache {room}."
         ),
     )
 

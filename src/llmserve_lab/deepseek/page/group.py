@@ -297,4 +297,4 @@ def chart() -> Any:
         .mark_point(size=330, opacity=1, filled=False, strokeWidth=2.5)
         .encode(x=x, y=RATE.on("y", "m"), color=color)
     )
-    return alt.layer(strip, lines, *places, point, height=250)
+    return alt.layer(strip, lines, *places, point, height=235)

@@ -53,7 +53,7 @@ def cached_of_a_token() -> StaticFigure:
     spec, grouped = latent(), MODELS["llama-3-70b"].attention
     kv_heads: int = getattr(grouped, "n_kv_heads")  # noqa: B009
     wide, narrow = spec.d_head + spec.d_v, spec.d_latent + spec.d_rope
-    figure, axes = plt.subplots(figsize=(4.8, 2.8))
+    figure, axes = plt.subplots(figsize=(4.8, 2.4))
     blocks = (
         (0, wide, spec.n_heads, GREY, f"keys and values of all {spec.n_heads} heads"),
         (wide + 110, wide, kv_heads, GREY, f"of {kv_heads} heads (as Llama 70B)"),
@@ -146,7 +146,7 @@ def two_forms() -> StepFigure:
                 Cells(table="cells", x2="x2", y2="y2", text="text"),
                 Labels(table="words"),
             ),
-            height=262,
+            height=250,
         ),
         logs=logs,
         stills=((first, 2), (first, 4), (second, 4)),

@@ -1,4 +1,4 @@
-"""From how many requests on two halves make more than one batch, setting by setting."""
+"""From how many requests on two halves make more than one batch, in many settings."""
 
 from __future__ import annotations
 
