@@ -3,6 +3,10 @@
 # What the words of a sentence cannot tell apart, read once more: each field with what
 # stands right before it.
 ORDER: dict[str, dict[str, str]] = {
+    "afd.every_split": {
+        "split_gpu_tokens_per_s": "each FFN GPU, makes ",
+        "group_gpu_tokens_per_s": "on each GPU, one group ",
+    },
     "afd.idle": {"af_ratio": "at a ratio of ", "ratio_pipeline": "best ratio is "},
     "afd.throughput": {
         "n_batches": "answers of {mean_decode}, ",
@@ -64,6 +68,9 @@ ORDER: dict[str, dict[str, str]] = {
     },
 }
 FIELDS = {  # of each sentence, in the order in which its words ask for them
+    "afd.every_split": (
+        "device context target af_ratio split_gpu_tokens_per_s group_gpu_tokens_per_s"
+    ),
     "afd.idle": (
         "batch mean_prompt mean_decode n_batches wire af_ratio idle_attn idle_ffn "
         "ratio_pipeline"

@@ -89,7 +89,7 @@ def throughput() -> Any:
             Drawn(
                 "loop counted", f.PIPELINE_TOKENS_PER_S, SERIES[0], TIMES, label_at=0.8
             ),
-            Drawn("paper", f.INSTANCE_TOKENS_PER_S, SERIES[1], TIMES, **look),
+            Drawn("paper", f.INSTANCE_TOKENS_PER_S, GREY, TIMES, **look),
         ),
     )
 

@@ -33,7 +33,7 @@ RATE = QuantityAxis(
 
 
 @dataclass(frozen=True)
-class Beside:
+class AtTarget:
     """Rates of a GPU, tokens/s: by Attention GPUs of the split, and of one group."""
 
     splits: dict[int, float]
@@ -47,7 +47,7 @@ class Beside:
 
 
 @cache
-def beside(device: str, context: str, target: str) -> Beside:
+def beside(device: str, context: str, target: str) -> AtTarget:
     """Every split at a target, and one group at the same."""
     gpu, size = MACHINES[device], {"context": CONTEXTS[context]}
     found: dict[int, float] = {}
@@ -57,10 +57,10 @@ def beside(device: str, context: str, target: str) -> Beside:
     whole = deployment.together(gpu, GPUS, TARGETS[target], copies="node", **size)
     at = DecodeSetting(accelerator=gpu, ep=GPUS, batch=whole.batch, **size)
     off = band("gpu_tokens_per_s", at)
-    return Beside(dict(sorted(found.items())), whole.gpu_tokens_per_s, off)
+    return AtTarget(dict(sorted(found.items())), whole.gpu_tokens_per_s, off)
 
 
-def _table(of: Callable[[Beside], float]) -> Any:
+def _table(of: Callable[[AtTarget], float]) -> Any:
     return tuple(
         tuple(tuple(round(of(beside(d, c, t)), 2) for t in TARGETS) for c in CONTEXTS)
         for d in MACHINES
@@ -104,8 +104,7 @@ def every_split() -> LiveFigure:
             "DeepSeek-V3 on 96 × {device}, {context} in each cache, a token at least "
             "every {target}: the best split, with {af_ratio} Attention GPUs for each "
             "FFN GPU, makes {split_gpu_tokens_per_s} on each GPU, one group "
-            "{group_gpu_tokens_per_s}. The strip is where one group would be "
-            "measured, if its steps err as on the nearest measured runs."
+            "{group_gpu_tokens_per_s} (strip: where it would be measured)."
         ),
         goal=Goal(
             "on H100s with 4,096 tokens each, find the strictest of these targets at "
@@ -177,4 +176,4 @@ def chart() -> Any:
     said = group.mark_text(
         align="left", dx=4, dy=-8, fontWeight="bold", color=GREEN.css, text="one group"
     ).encode(x=alt.value(0), y=y)
-    return alt.layer(bars, strip, line, said, name, height=215)
+    return alt.layer(bars, strip, line, said, name, height=195)

@@ -185,7 +185,7 @@ def _scene() -> Scene:
             ),
             Labels(table="names"),
         ),
-        height=355,
+        height=335,
         fixed={"boxes": boxes + lanes, "names": names, "links": links},
     )
 
@@ -200,7 +200,7 @@ def _cell(
     *,
     faint: float = 1.0,
 ) -> Row:
-    place = {"x": x, "x2": x2, "y": y, "y2": y + high}
+    place = {"x": x, "x2": x2, "y": round(y, 2), "y2": round(y + high, 2)}
     return place | {"ink": ink, "text": text, "faint": faint}
 
 

@@ -45,7 +45,7 @@ def looked_at() -> StaticFigure:
     """Length-biased sampling: what one slot holds, step by step, and what looks see."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.4, 2.2))
+    figure, axes = plt.subplots(figsize=(4.4, 1.9))
     step, order = 0, (0, 1, 1, 0, 0, 1)
     for kind in order:
         prompt, steps = KINDS[kind]
@@ -98,7 +98,7 @@ def slowest() -> StaticFigure:
     """Distribution of the largest of r loads, for one, eight and thirty-two."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.4, 2.2))
+    figure, axes = plt.subplots(figsize=(4.4, 1.9))
     means = {}
     for ink, ratio, place in zip(SERIES, (1, 8, 32), (0.92, 1.03, 1.17), strict=False):
         found = slowest_loads(ratio)
@@ -143,7 +143,7 @@ def over_targets() -> StaticFigure:
     """Tokens per second of a GPU over the target: the best split, and one group."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, over = plt.subplots(figsize=(5.6, 2.3))
+    figure, over = plt.subplots(figsize=(5.6, 2.2))
     splits, groups = best_rates()
     ms = [1e3 * each for each in TARGETS]
     low, high = tables.group_range(GPU, TARGETS)
@@ -151,7 +151,9 @@ def over_targets() -> StaticFigure:
     over.plot(ms, splits, color=BLUE.light, linestyle="-")
     over.plot(ms, groups, color=GREEN.light, dashes=(4, 3))
     over.text(43, 1350, "best split", color=BLUE.light, ha="left")
-    over.text(65, 2080, "one group,\nand its error", color=GREEN.light, ha="left")
+    over.text(
+        30, 2350, "one group, and\nits error (strip)", color=GREEN.light, ha="left"
+    )
     full, lead = tables.reached(GPU, 1.0), tables.lead(GPU)
     over.plot(1e3 * full[0], splits[-1], "s", ms=7, color=BLUE.light)
     over.plot(1e3 * full[2], groups[-1], "s", ms=7, color=GREEN.light)
@@ -218,8 +220,8 @@ def where_time_goes() -> StaticFigure:
         name="afd.where-time-goes",
         title="The split saves waiting for the network, and pays in computing",
         sentence=(
-            f"Microseconds of GPU time for one token at 50 ms on {GPUS} H100, one "
-            f"group and split. {parts}. Sums: {sums[0]:.0f} and {sums[1]:.0f} µs; "
+            f"Microseconds of GPU time for one token at 50 ms, one group and split. "
+            f"{parts}. Sums: {sums[0]:.0f} and {sums[1]:.0f} µs; "
             f"a million over them: {1e6 / sums[0]:,.0f} and {1e6 / sums[1]:,.0f} "
             "tokens/s."
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import product
+from statistics import NormalDist
 
 from llmserve_lab.afd import deployment
 from llmserve_lab.catalog import accelerator
@@ -86,6 +87,15 @@ def profile_tpot_s() -> float:
     if seen.batch is None:
         raise ValueError(f"the profile must be of decode, got {seen.name}")
     return seen.batch / seen.measured
+
+
+def each_at_median(n: int) -> tuple[float, float]:
+    """Where each of n normal times is when the slowest is at its median.
+
+    The chance to be below it, and its standard deviations above the mean.
+    """
+    chance = 0.5 ** (1 / n)
+    return chance, NormalDist().inv_cdf(chance)
 
 
 def group_range(

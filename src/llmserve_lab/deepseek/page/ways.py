@@ -123,8 +123,9 @@ def halves_pay() -> LiveFigure:
         ),
         sentence=(
             "DeepSeek-V3 on {ep_at} × {device}, {context} in each cache, {requests} "
-            "requests on a GPU: in two halves a GPU makes {two_halves_gpu_tokens_per_s}, "
-            "in one batch {one_batch_gpu_tokens_per_s}. A line ends where memory is full."
+            "requests on a GPU: in two halves a GPU makes "
+            "{two_halves_gpu_tokens_per_s}, in one batch "
+            "{one_batch_gpu_tokens_per_s}. A line ends where memory is full."
         ),
         goal=Goal(
             "find the fewest of these requests with which two halves are the faster "
