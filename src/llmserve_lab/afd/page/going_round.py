@@ -260,12 +260,9 @@ def _places(rows: list[Bar], at: float) -> list[Row]:
         text = f"batch {batch + 1}"
         found.append(_cell(1000, 1420, TOP + 1.5, 1.0, INKS[batch], text))
     sent = [(b, "→") for b in there[3]] + [(b, "←") for b in there[5]]
-    for k, (batch, arrow) in enumerate(sent):  # its rows, on all three lines
+    for k, (batch, arrow) in enumerate(sent):  # its rows are on all three lines
         x, text = WIRE[0] - 60 + 120 * k, f"{arrow} {batch + 1}"
-        found += [
-            _cell(x, x + 112, TOP + i + 0.2, 0.6, INKS[batch], text)
-            for i in range(ATTENTION)
-        ]
+        found.append(_cell(x, x + 112, TOP + 0.2, 2.6, INKS[batch], text))
     return found
 
 
