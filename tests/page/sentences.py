@@ -47,13 +47,12 @@ ORDER: dict[str, dict[str, str]] = {
         "prefill_iteration_s": "a prefill of {chunk} takes at least ",
     },
     "roofline.roofline": {
-        "decode_attainable_flops": "in cache reaches at most ",
-        "prefill_attainable_flops": "a prefill of {chunk} at most ",
+        "decode_mfu": "in cache uses at most ",
+        "prefill_mfu": "a prefill of {chunk} at most ",
     },
     "tensor_parallel.all_reduce": {
-        "one_shot_s": "To add them up on {n_ranks} × H100 takes ",
-        "two_shot_s": "{one_shot_s} in one shot, ",
-        "in_switch_s": "in two, ",
+        "one_shot_s": "To add it up on {n_ranks} × H100 takes ",
+        "in_switch_s": "{one_shot_s} in one shot, ",
         "all_reduce_s": "{in_switch_s} in the switch and ",
     },
     "speculative.when_drafts_lose": {
@@ -143,11 +142,10 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "roofline.batch_and_context": ("batch context decode_intensity ridge"),
     "roofline.iteration_time": ("batch decode_iteration_s chunk prefill_iteration_s"),
     "roofline.roofline": (
-        "model accelerator batch context decode_attainable_flops chunk "
-        "prefill_attainable_flops held_bytes"
+        "model accelerator batch context decode_mfu chunk prefill_mfu held_bytes"
     ),
     "tensor_parallel.all_reduce": (
-        "chunk hidden_bytes n_ranks one_shot_s two_shot_s in_switch_s all_reduce_s"
+        "chunk hidden_bytes n_ranks one_shot_s in_switch_s all_reduce_s"
     ),
     "tensor_parallel.tp_time": (
         "model n_ranks accelerator batch context tp_s rank_s link_s tp_speedup "
