@@ -3,15 +3,19 @@
 # What the words of a sentence cannot tell apart, read once more: each field with what
 # stands right before it.
 ORDER: dict[str, dict[str, str]] = {
+    "afd.every_split": {
+        "split_gpu_tokens_per_s": "each FFN GPU, makes ",
+        "group_gpu_tokens_per_s": "on each GPU, one group ",
+    },
     "afd.idle": {"af_ratio": "at a ratio of ", "ratio_pipeline": "best ratio is "},
     "afd.throughput": {
         "n_batches": "answers of {mean_decode}, ",
         "ratio_best": "the paper's best ratio is ",
         "ratio_pipeline": "with the loop counted the best ratio is ",
     },
-    "deepseek.frontier": {
-        "halves_gpu_tokens_per_s": "{halves_user_tokens_per_s} and a GPU makes ",
-        "turn_gpu_tokens_per_s": "{turn_user_tokens_per_s} and a GPU makes ",
+    "deepseek.halves_pay": {
+        "two_halves_gpu_tokens_per_s": "in two halves a GPU makes ",
+        "one_batch_gpu_tokens_per_s": "in one batch ",
     },
     "deepseek.waterfall": {
         "experts_s": "attention takes {mla_s}, the experts ",
@@ -63,6 +67,9 @@ ORDER: dict[str, dict[str, str]] = {
     },
 }
 FIELDS = {  # of each sentence, in the order in which its words ask for them
+    "afd.every_split": (
+        "device context target af_ratio split_gpu_tokens_per_s group_gpu_tokens_per_s"
+    ),
     "afd.idle": (
         "batch mean_prompt mean_decode n_batches wire af_ratio idle_attn idle_ffn "
         "ratio_pipeline"
@@ -70,13 +77,12 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "afd.throughput": (
         "batch mean_prompt mean_decode n_batches wire ratio_best ratio_pipeline hidden"
     ),
-    "deepseek.frontier": (
-        "model ep device gpu_requests context halves_user_tokens_per_s "
-        "halves_gpu_tokens_per_s turn_user_tokens_per_s turn_gpu_tokens_per_s "
-        "room"
-    ),
     "deepseek.group_size": (
         "device context target ep_at gpu_tokens_per_s gpu_requests limit schedule"
+    ),
+    "deepseek.halves_pay": (
+        "ep_at device context requests two_halves_gpu_tokens_per_s "
+        "one_batch_gpu_tokens_per_s"
     ),
     "deepseek.waterfall": (
         "ep device gpu_requests context mla_s experts_s attn_elementwise_s "
