@@ -100,7 +100,14 @@ window.llmserveReferences = {
 "letter": "K",
 "keys": [
 "kwon2023vllm",
-"patel2024splitwise"
+"patel2024splitwise",
+"zheng2024sglang",
+"llmd2026routing",
+"productionstack2026routing",
+"dynamo2026router",
+"blis2026counts",
+"llmservingsim2026meta",
+"llmd2026memory"
 ]
 },
 "moe-": {
@@ -266,6 +273,13 @@ window.llmserveReferences = {
 "dao2023decoding": "Tri Dao, Daniel Haziza, Francisco Massa, and Grigory Sizov\\. Flash\\-decoding for long\\-context inference\\. PyTorch blog, October, 2023\\.",
 "aiconfigurator2026": "NVIDIA\\. AIConfigurator: measured rows of served models, silicon\\_sample\\.csv\\. Package aiconfigurator\\-core 0\\.12\\.0, Apache\\-2\\.0, 2026\\.",
 "stone1974cross": "M\\. Stone\\. Cross\\-validatory choice and assessment of statistical predictions\\. *Journal of the Royal Statistical Society, Series B*, 36\\(2\\):111\u2013147, 1974\\.",
+"zheng2024sglang": "Lianmin Zheng, Liangsheng Yin, Zhiqiang Xie, and others\\. SGLang: efficient execution of structured language model programs\\. In *NeurIPS*\\. 2024\\.",
+"llmd2026routing": "The llm\\-d authors\\. Prefix\\-cache aware routing\\. documentation of llm\\-d, 2026\\. URL: [https://llm\\-d\\.ai/docs/architecture/advanced/kv\\-management/prefix\\-cache\\-aware\\-routing](https://llm-d.ai/docs/architecture/advanced/kv-management/prefix-cache-aware-routing)\\.",
+"productionstack2026routing": "The vLLM production\\-stack authors\\. KV cache aware routing\\. documentation of the vLLM production stack, 2026\\. URL: [https://docs\\.vllm\\.ai/projects/production\\-stack/en/latest/use\\_cases/kv\\-cache\\-aware\\-routing\\.html](https://docs.vllm.ai/projects/production-stack/en/latest/use_cases/kv-cache-aware-routing.html)\\.",
+"dynamo2026router": "NVIDIA\\. Router design\\. documentation of Dynamo 1\\.0\\.0, 2026\\. URL: [https://docs\\.nvidia\\.com/dynamo/v1\\.0\\.0/design\\-docs/component\\-design/router\\-design\\.md](https://docs.nvidia.com/dynamo/v1.0.0/design-docs/component-design/router-design.md)\\.",
+"blis2026counts": "The inference\\-sim authors\\. BLIS: golden values of fifteen serving runs on H100s\\. inference\\-sim/inference\\-sim, commit f90a1e3a, 2026\\. URL: [https://github\\.com/inference\\-sim/inference\\-sim/blob/main/testdata/trained\\_physics\\_iter29\\.json](https://github.com/inference-sim/inference-sim/blob/main/testdata/trained_physics_iter29.json)\\.",
+"llmservingsim2026meta": "CASYS, KAIST\\. LLMServingSim: record of a vLLM server on an RTX 4090\\. casys\\-kaist/LLMServingSim, commit 5daddb21, 2026\\. URL: [https://github\\.com/casys\\-kaist/LLMServingSim/blob/main/bench/examples/RTX4090/Llama\\-3\\.1\\-8B/vllm/meta\\.json](https://github.com/casys-kaist/LLMServingSim/blob/main/bench/examples/RTX4090/Llama-3.1-8B/vllm/meta.json)\\.",
+"llmd2026memory": "Jing Chen and others\\. vLLM empirical memory profiling results\\. llm\\-d/llm\\-d\\-benchmark, commit 87ab01be, 2026\\. URL: [https://github\\.com/llm\\-d/llm\\-d\\-benchmark/blob/87ab01bebc78107815ea3bc2eccad3eb168003b0/config\\_explorer/empirical\\-vllm\\-memory\\-results\\.md](https://github.com/llm-d/llm-d-benchmark/blob/87ab01bebc78107815ea3bc2eccad3eb168003b0/config_explorer/empirical-vllm-memory-results.md)\\.",
 "fedus2021switch": "William Fedus, Barret Zoph, and Noam Shazeer\\. Switch transformers: scaling to trillion parameter models with simple and efficient sparsity\\. arXiv:2101\\.03961, 2021\\.",
 "lepikhin2020gshard": "Dmitry Lepikhin, HyoukJoong Lee, Yuanzhong Xu, and others\\. GShard: scaling giant models with conditional computation and automatic sharding\\. arXiv:2006\\.16668, 2020\\.",
 "wang2024lossfree": "Lean Wang, Huazuo Gao, Chenggang Zhao, Xu Sun, and Damai Dai\\. Auxiliary\\-loss\\-free load balancing strategy for mixture\\-of\\-experts\\. arXiv:2408\\.15664, 2024\\.",
