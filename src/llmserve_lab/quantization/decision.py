@@ -27,7 +27,7 @@ def step_gain(bits: Bits, batch: int, gpu: str = "h100-sxm") -> float:
 
 
 def _times(*gains: float) -> str:
-    return ", ".join(f"{gain:.2f}×" for gain in gains)
+    return ",\N{NO-BREAK SPACE}".join(f"{gain:.2f}×" for gain in gains)
 
 
 def old_gpu_gain(model: str, key: str) -> float:
@@ -55,7 +55,7 @@ def decision_table() -> Table:
             _times(rate_gain("int4", 1)[0]),
         ),
         (
-            "8 and 64 requests, long prompts; H100, H200",
+            "8, 64 requests or long prompts; H100, H200",
             "FP8",
             _times(*(step_gain(fp8, batch) for batch in MIDDLE)),
             _times(*(rate_gain("fp8", batch)[0] for batch in MIDDLE)),
@@ -68,7 +68,7 @@ def decision_table() -> Table:
         ),
         (
             "64 requests; A100",
-            "INT8, smoothed",
+            "INT8,\N{NO-BREAK SPACE}smoothed",
             _times(step_gain(Bits("int8"), 64, "a100-80-sxm")),
             _times(*old),
         ),
@@ -80,7 +80,7 @@ def decision_table() -> Table:
         ),
         *(
             (
-                f"Llama-3.1-70B on one {gpu}, 1 and 64 requests",
+                f"Llama-3.1-70B on one {gpu}; 1, 64 requests",
                 name,
                 f"{served(Bits(key), MODELS['llama-3.1-70b']).weight_bytes / 1e9:.0f} "
                 "GB fit",

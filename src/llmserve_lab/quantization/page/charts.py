@@ -41,7 +41,8 @@ def parts(prefix: str) -> Marks:
 
 
 HEIGHT, HALF = 38, 19  # pixels of a lane's bar; reading above, computing below
-WRITTEN = 0.055  # of the longer bar: a narrower part bears no number
+ROOM = 1.3  # of the longer bar: how far the axis goes at least
+WRITTEN = 26  # pixels: a narrower part bears no number
 
 
 def _in_lane(mark: int) -> str:
@@ -95,7 +96,7 @@ def step() -> Any:
     longest = f"max({', '.join(lasts(prefix) for prefix, _ in LANES.values())})"
     seen = {lane: f"({full}) ? {FAINT} : 1" for lane, (_, full) in LANES.items()}
     weights, linear, *_ = inks
-    drawn = []
+    drawn: list[Any] = []
     for offset, kind in ((-HALF / 2, weights), (HALF / 2, linear), (0, "")):
         which = (
             f"datum.kind === '{kind}'"
@@ -107,8 +108,8 @@ def step() -> Any:
     bars = _spans(alt.layer(*drawn, data=alt.Data(values=rows))).transform_calculate(
         seen=picked("lane", seen),
         middle="(datum.start + datum.end) / 2",
-        says=f"datum.end - datum.start < {WRITTEN} * {longest} ? '' : "
-        "format(datum.end - datum.start, '.1f')",
+        says="datum.seen < 1 || (datum.end - datum.start) * width < "
+        f"{WRITTEN * ROOM} * {longest} ? '' : format(datum.end - datum.start, '.1f')",
     )
     return alt.layer(bars, *_lasts(), height=130)
 
@@ -140,7 +141,7 @@ def _lasts() -> list[Any]:
         end = lasts(prefix)
         ends = (
             alt.Chart(alt.Data(values=[{"lane": lane}]))
-            .transform_calculate(start=end, room=f"1.3 * ({end})")
+            .transform_calculate(start=end, room=f"{ROOM} * ({end})")
             .transform_calculate(
                 says=f"{full} ? 'does not fit' : format(datum.start, '.3r') + ' ms'"
             )

@@ -15,9 +15,7 @@ from llmserve_lab.quantization.schemes import relative_error
 PLACES, COLUMNS, KEEP, SINKS = 48, 16, 16, 4
 STRIP = 0.3  # of a forgotten token's cell: what it was
 NUMBERS = 6  # of the output that are drawn
-BARS = (
-    f"output of the head (the first {NUMBERS} of its numbers; each view has its scale)"
-)
+BARS = "output of the head"
 LEVEL, REACH = 4.55, 0.95  # of the output's bars: their zero, and the longest
 
 
@@ -55,7 +53,7 @@ def forgetting() -> StepFigure:
             "new": "sink: first token, much attention, small value",
             "idle": "forgotten (a strip shows what it was)",
             "other": "output with all tokens",
-            "compute": "output now",
+            "compute": f"output now ({NUMBERS} of its numbers, each view to scale)",
         },
         counters=(
             Counter("tokens kept"),

@@ -163,7 +163,7 @@ def gptq_columns() -> StepFigure:
     names = [
         {"x": INPUTS / 2, "y": -0.35, "text": "weights: a row an output"},
         {"x": INPUTS / 2, "y": 3.65, "text": "moved from the original by"},
-        {"x": TOTAL + WIDTH / 2, "y": 3.65, "text": "row sum"},
+        {"x": TOTAL + WIDTH / 2, "y": 3.65, "text": "sum"},
     ]
     return StepFigure(
         name="gptq-columns",
@@ -189,7 +189,7 @@ def gptq_columns() -> StepFigure:
             "weights": "not yet rounded",
             "new": "rounded to a multiple of 0.10, the same both ways",
             "A": "the two ways round it to different codes",
-            "other": "row sum of the moves: what the output changes by, all inputs 1",
+            "other": "sum of a row’s moves: by what the output changes, all inputs 1",
         },
         counters=(
             Counter("columns rounded"),
@@ -210,7 +210,7 @@ class Says:
 
 
 GPTQ_SAYS = Says(
-    "to nearest",
+    "RTN",
     f"Three outputs, {INPUTS} inputs that rise and fall together.",
     "Column {at} is rounded; the columns to its right move so that the outputs on the "
     "calibration data stay as near as they can.",
