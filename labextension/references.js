@@ -6,7 +6,8 @@ window.llmserveReferences = {
 "keys": [
 "song2026afd",
 "zhu2025megascale",
-"stepfun2025step3"
+"stepfun2025step3",
+"xiao2025xdeepserve"
 ]
 },
 "chunked-": {
@@ -215,6 +216,7 @@ window.llmserveReferences = {
 "song2026afd": "Chendong Song, Meixuan Wang, Hang Zhou, Hong Liang, Yuan Lyu, Zixi Chen, Yuwei Fan, and Zijie Zhou\\. Theoretically optimal attention/FFN ratios in disaggregated LLM serving\\. 2026\\. [arXiv:2601\\.21351](https://arxiv.org/abs/2601.21351)\\.",
 "zhu2025megascale": "Ruidong Zhu and others\\. MegaScale\\-Infer: serving mixture\\-of\\-experts at scale with disaggregated expert parallelism\\. arXiv:2504\\.02263, 2025\\.",
 "stepfun2025step3": "StepFun\\. Step\\-3 is large yet affordable: model\\-system co\\-design for cost\\-effective decoding\\. arXiv:2507\\.19427, 2025\\.",
+"xiao2025xdeepserve": "Ao Xiao and others\\. xDeepServe: model\\-as\\-a\\-service on Huawei CloudMatrix384\\. arXiv:2508\\.02520, 2025\\.",
 "yu2022orca": "Gyeong\\-In Yu, Joo Seong Jeong, Geon\\-Woo Kim, Soojeong Kim, and Byung\\-Gon Chun\\. Orca: a distributed serving system for transformer\\-based generative models\\. In *OSDI*\\. 2022\\.",
 "agrawal2023sarathi": "Amey Agrawal, Ashish Panwar, Jayashree Mohan, Nipun Kwatra, Bhargav S\\. Gulavani, and Ramachandran Ramjee\\. SARATHI: efficient LLM inference by piggybacking decodes with chunked prefills\\. arXiv:2308\\.16369, 2023\\.",
 "holmes2024fastgen": "Connor Holmes and others\\. DeepSpeed\\-FastGen: high\\-throughput text generation for LLMs via MII and DeepSpeed\\-Inference\\. arXiv:2401\\.08671, 2024\\.",
