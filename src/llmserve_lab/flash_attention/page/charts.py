@@ -51,7 +51,7 @@ TIME = QuantityAxis(
     q.decode_attn_s,
     "µs",
     words="time of attention, one layer, log scale",
-    ticks={"tickCount": 5},
+    ticks={"tickCount": 4},
 )
 FULL = "held_bytes > hbm_bytes"  # memory is: the batch cannot exist
 LEAST = BoundMark("least time", q.least_read_s, GREY)
@@ -122,7 +122,7 @@ def splits() -> Any:
     room = curve.transform_calculate(  # for the names
         high="1.3 * datum.value", low=f"0.45 * ({LEAST.read(TIME)})"
     )
-    x, y = SPLITS.on("x", "n_split"), TIME.on("y", "value").scale(type="log")
+    x, y = SPLITS.on("x", "n_split"), TIME.on("y", "value").scale(type="log", nice=False)
     ink, seen = TOTAL.ink.css, alt.Opacity("seen:Q", scale=None)
     look: dict[str, Any] = {"align": "left", "dx": 12, "dy": -12, "color": ink}
     named = curve.transform_filter("datum.n == 2")
@@ -145,7 +145,7 @@ def splits() -> Any:
 def _merge(curve: Any) -> list[Any]:
     """A band between the time of the splits alone and that with their merge."""
     ink = READ.ink.css
-    look: dict[str, Any] = {"color": ink, "align": "right", "dx": 4, "dy": -9}
+    look: dict[str, Any] = {"color": ink, "align": "right", "dx": 4, "dy": -28}
     named = curve.transform_filter(f"datum.n == {MOST_SPLITS}")
     return [
         curve.mark_area(color=ink, opacity=0.45).encode(y2="read:Q"),
@@ -207,6 +207,7 @@ def _chosen() -> list[Any]:
     )
     side = {"expr": "n_split < 2 ? 'left' : n_split > 32 ? 'right' : 'center'"}
     look: dict[str, Any] = {"fontWeight": "bold", "fontSize": 13}
+    look["dx"] = {"expr": "n_split < 2 ? 14 : 0"}
     look["dy"] = {"expr": f"{FULL} ? -34 : -16"}
     return [
         chosen.mark_point(color=MEANINGS["new"].css, size=190, opacity=1),

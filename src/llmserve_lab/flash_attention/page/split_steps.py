@@ -134,8 +134,8 @@ def _merged(log: VisitLog) -> str:
     out = ", ".join(f"{each:.2f}" for each in log.output[0])
     return (
         f"The splits hold {parts} of the sum of all exp(score), and count that much: "
-        f"the output is {out}, as without splits. (The merge, drawn as one tick, is a "
-        "kernel of its own; it needs neither maximum nor sum.)"
+        f"the output is {out}, as without splits. (On a GPU the merge is a kernel of "
+        "its own.)"
     )
 
 
@@ -168,7 +168,7 @@ def _picture(
     if merged:
         logs, _ = _partials(log)
         whole = float(np.logaddexp.reduce(logs))
-        words = ["all", "", "", f"{whole:.2f}"]
+        words = ["all", "–", "–", f"{whole:.2f}"]
         inks = ["compute"] * len(EDGES)
         found |= _line(SPLITS, [*words, *_numbers(log.output[0])], inks)
     return found
