@@ -24,7 +24,7 @@ FLOORS = {
 CHAPTER = 9
 # Attention-FFN disaggregation runs the twin of DeepSeek-V3 in two parts. What the
 # sources say, and how wrong the book is: both ask every chapter.
-ABOVE = {"afd": 10, "claims": 11, "how_wrong": 11}
+ABOVE = {"afd": 10, "capacity": 10, "claims": 11, "how_wrong": 11}
 # What an iteration and a collective cost: formulas that all rooms above stand on.
 GROUND = ("roofline.formulas", "cluster.formulas")
 

@@ -16,7 +16,7 @@ import numpy as np
 from llmserve_lab.capacity.deployment import Candidate
 from llmserve_lab.capacity.level import ServiceLevel
 from llmserve_lab.capacity.trace import MINUTE_S, Requests, some
-from llmserve_lab.engine import IterationCost
+from llmserve_lab.engine import IterationCost, IterationLoad
 
 STEPS = 16  # windows begin at each so-many-th of the hour's whole minutes
 
@@ -51,7 +51,7 @@ def holds(candidate: Candidate, lengths: Lengths, *, block_tokens: int = 16) -> 
     except ValueError:
         return False
     longest = float((lengths.prompt + lengths.answer).max()) - 1
-    return blocks >= np.ceil(longest / block_tokens)
+    return blocks * block_tokens >= longest
 
 
 def least_work_s(
@@ -110,6 +110,4 @@ def least_busy(
 
 def least_step_s(candidate: Candidate) -> float:
     """Shortest decode step: one request, one row, one token in cache."""
-    from llmserve_lab.engine import IterationLoad
-
     return candidate.cost.seconds(IterationLoad.of(chunk=1, context=1))

@@ -3,8 +3,9 @@
 Four reasons let a candidate go without a whole simulation, and each is recorded: it
 cannot hold the model and the longest request; its work does not fit into the time
 (:mod:`llmserve_lab.capacity.bounds`); something as cheap or cheaper has been shown to
-do; or more replicas of the same kind have been shown to fail. What is left is simulated,
-and stopped as soon as too many requests have missed a target, or enough have kept both.
+do; or more replicas of the same kind have been shown to fail. What is left is
+simulated, and stopped as soon as too many requests have missed a target, or enough have
+kept both.
 
 The last reason rests on an assumption, that taking a replica away never helps;
 ``exhaustive`` does without it, and a deep test compares the two.
@@ -20,9 +21,10 @@ from math import inf
 from typing import Literal
 
 from llmserve_lab.capacity.bounds import Lengths, holds, least_busy
-from llmserve_lab.capacity.deployment import HOURLY, Candidate, Prices
+from llmserve_lab.capacity.deployment import Candidate, Prices
 from llmserve_lab.capacity.level import ServiceLevel
 from llmserve_lab.capacity.trace import Requests
+from llmserve_lab.catalog.data.prices import HOURLY
 from llmserve_lab.engine.arrivals import OpenLoop
 from llmserve_lab.engine.metrics.request_log import RequestLog
 from llmserve_lab.engine.scheduler.sequence import Sequence as Running
@@ -174,11 +176,13 @@ def search(
             elif fate not in GOOD:
                 open_ = _without(open_, fates, "more replicas failed", _fewer(each))
         if best is not None:
-            least = rank(best)
-            open_ = _without(
-                open_, fates, "cannot be cheaper", lambda other: rank(other) > least
-            )
+            open_ = _without(open_, fates, "cannot be cheaper", _behind(best, rank))
     return Found(best, fates)
+
+
+def _behind(best: Candidate, rank: Ranked) -> Callable[[Candidate], bool]:
+    """Whether a candidate ranks behind the best."""
+    return lambda each: rank(each) > rank(best)
 
 
 def _fewer(than: Candidate) -> Callable[[Candidate], bool]:
