@@ -1,4 +1,4 @@
-"""The chapter's closed forms: engines that run, queues that form, ledgers that close."""
+"""The chapter's closed forms: engines that run, queues, and ledgers that close."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from llmserve_lab.engine import Continuous, IterationCost, Pool, Request, simula
 from tests.counted import Case, counts
 
 SECONDS = 40  # of a ledger that is written second by second
+HOUR_S, MILLION = 3600, 10**6
 
 
 def ledger(price: float, done: list[int]) -> float:
     """Dollars for each request, paid second by second, whatever was done in it."""
     paid = 0.0
     for _ in done:
-        paid += price
-    return paid / sum(done)
+        paid += price / HOUR_S
+    return paid / (sum(done) / MILLION)
 
 
 @counts(f.BUSY_COST, by="enumerated")
 def busy_cost(rng: random.Random) -> Case:
-    price, rate = rng.uniform(1e-4, 1e-2), rng.randint(1, 9)
+    price, rate = rng.uniform(1, 10), rng.randint(1, 9)
     return Case({"price": price, "replica_rate": rate}, ledger(price, [rate] * SECONDS))
 
 
@@ -49,10 +50,10 @@ def used_share(rng: random.Random) -> Case:
 def paid_cost(rng: random.Random) -> Case:
     case = used_share(rng)
     rate, replicas = case.values["replica_rate"], int(case.values["n_replicas"])
-    price, came = rng.uniform(1e-4, 1e-2), case.values["mean_rate"]
-    paid = sum(price for _ in range(SECONDS) for _ in range(replicas))
+    price, came = rng.uniform(1, 10), case.values["mean_rate"]
+    paid = sum(price / HOUR_S for _ in range(SECONDS) for _ in range(replicas))
     known = {"price": price, "replica_rate": rate, **case.values}
-    return Case(known, paid / (came * SECONDS))
+    return Case(known, paid / (came * SECONDS / MILLION))
 
 
 def batch_of_answers(rng: random.Random) -> tuple[IterationCost, int, int, int]:
@@ -67,7 +68,7 @@ def batch_of_answers(rng: random.Random) -> tuple[IterationCost, int, int, int]:
 
 
 def charged(cost: IterationCost, batch: int, prompt: int, answer: int) -> list[float]:
-    """Seconds charged to prompts and to answers of one batch, iteration by iteration."""
+    """Seconds charged to prompts and answers of a batch, iteration by iteration."""
     requests = [
         Request(arrival_s=0.0, prompt_len=prompt, output_len=answer, id=number)
         for number in range(batch)
@@ -91,20 +92,20 @@ def charged(cost: IterationCost, batch: int, prompt: int, answer: int) -> list[f
 def input_cost(rng: random.Random) -> Case:
     cost, batch, prompt, answer = batch_of_answers(rng)
     prompts_s, _ = charged(cost, batch, prompt, answer)
-    price = rng.uniform(1e-4, 1e-2)
+    price = rng.uniform(1, 10)
     values = {
         "price": price,
         "prompt_gpu_s": prompt * cost.row_s,
         "prompt_len": prompt,
     }
-    return Case(values, price * prompts_s / (batch * prompt))
+    return Case(values, price * prompts_s / HOUR_S / (batch * prompt / MILLION))
 
 
 @counts(f.OUTPUT_COST, by="executed")
 def output_cost(rng: random.Random) -> Case:
     cost, batch, prompt, answer = batch_of_answers(rng)
     prompts_s, answers_s = charged(cost, batch, prompt, answer)
-    price = rng.uniform(1e-4, 1e-2)
+    price = rng.uniform(1, 10)
     weights_s = answer * cost.weights_s / batch  # each iteration, shared by the batch
     own_s = (answer - 1) * cost.row_s
     values = {
@@ -113,16 +114,16 @@ def output_cost(rng: random.Random) -> Case:
         "new_tokens": answer,
     }
     assert prompts_s > 0
-    return Case(values, price * answers_s / (batch * answer))
+    return Case(values, price * answers_s / HOUR_S / (batch * answer / MILLION))
 
 
 @counts(f.EVEN_PRICE, by="enumerated")
 def even_price(rng: random.Random) -> Case:
     """Lower the price of the slower GPU until a thousand requests cost the same."""
-    price, fast = rng.uniform(1e-4, 1e-2), rng.uniform(0.01, 0.1)
+    price, fast = rng.uniform(1, 10), rng.uniform(0.01, 0.1)
     slow = fast * rng.uniform(1, 4)
     low, high = 0.0, price
-    for _ in range(80):
+    for _ in range(60):
         middle = (low + high) / 2
         dearer = sum(middle * slow - price * fast for _ in range(10)) > 0
         low, high = (low, middle) if dearer else (middle, high)
@@ -193,7 +194,7 @@ def fixed_queue_s(rng: random.Random) -> Case:
 
 
 def departures(rate: float, services: tuple[tuple[float, float], ...]) -> float:
-    """Mean number in an M/G/1 system: the chain of what each departure leaves behind."""
+    """Mean number in an M/G/1 system: the chain of what departures leave behind."""
     most = 400
     steps = np.arange(most)
     logs = np.array([math.lgamma(k + 1) for k in steps])

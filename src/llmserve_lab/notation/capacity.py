@@ -1,9 +1,15 @@
 """What serving costs, how long a queue is, and how many replicas a load takes."""
 
-from llmserve_lab.formula.quantity import Quantity
+from llmserve_lab.formula.quantity import Coefficient, Quantity
 from llmserve_lab.notation.kinds import Count, Positive, Share
 
-price = Quantity(r"p_{\mathrm{h}}", "dollar/s", "price of a replica's GPUs")
+an_hour = Coefficient("3600", "s/hour", "seconds of an hour", value=3600.0)
+million_tokens = Coefficient("10^6", "token/Mtoken", "tokens of a million", value=1e6)
+million_requests = Coefficient(
+    "10^6", "request/Mrequest", "requests of a million", value=1e6
+)
+
+price = Quantity(r"p_{\mathrm{h}}", "dollar/hour", "price of a replica's GPUs, an hour")
 prompt_gpu_s = Positive(
     r"g_{\mathrm{in}}", "s/request", "GPU time that a prompt adds to the iterations"
 )
@@ -14,19 +20,27 @@ replica_rate = Positive(
     r"\lambda_{1}", "request/s", "goodput of one replica: the rate it carries in time"
 )
 input_cost = Quantity(
-    r"u_{\mathrm{in}}", "dollar/token", "cost of an input token on a busy replica"
+    r"u_{\mathrm{in}}",
+    "dollar/Mtoken",
+    "cost of a million input tokens, replica busy",
 )
 output_cost = Quantity(
-    r"u_{\mathrm{out}}", "dollar/token", "cost of an output token on a busy replica"
+    r"u_{\mathrm{out}}",
+    "dollar/Mtoken",
+    "cost of a million output tokens, replica busy",
 )
 busy_cost = Quantity(
-    r"u_{\mathrm{req}}", "dollar/request", "cost of a request on a busy replica"
+    r"u_{\mathrm{req}}",
+    "dollar/Mrequest",
+    "cost of a million requests, replica busy",
 )
 used_share = Share(
     r"\varphi_{\mathrm{use}}", "dimensionless", "share of the capacity that is used"
 )
 paid_cost = Quantity(
-    r"u_{\mathrm{paid}}", "dollar/request", "cost of a request, idle hours included"
+    r"u_{\mathrm{paid}}",
+    "dollar/Mrequest",
+    "cost of a million requests, idle time included",
 )
 mean_rate = Positive(r"\overline{\lambda}", "request/s", "mean rate of arrivals")
 peak_rate = Positive(r"\lambda_{\max}", "request/s", "highest rate of arrivals")
@@ -75,5 +89,5 @@ fast_gpu_s = Positive(
     r"g_{\mathrm{fast}}", "s/request", "GPU time of the phase on the dearer GPU"
 )
 even_price = Quantity(
-    r"p_{\mathrm{even}}", "dollar/s", "price at which the slower GPU costs as much"
+    r"p_{\mathrm{even}}", "dollar/hour", "price at which the slower GPU costs as much"
 )

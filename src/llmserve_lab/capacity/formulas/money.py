@@ -20,22 +20,28 @@ RULE = (
 
 BUSY_COST = Formula(
     result=q.busy_cost,
-    expr=lambda price, replica_rate: price / replica_rate,
-    title="Cost of a request on a busy replica",
+    expr=lambda million_requests, price, an_hour, replica_rate: (
+        million_requests * price / (an_hour * replica_rate)
+    ),
+    title="Cost of a million requests on a busy replica",
     source="dollars a second over requests a second",
     holds="the replica always has as many requests as it can serve in time",
 )
 INPUT_COST = Formula(
     result=q.input_cost,
-    expr=lambda price, prompt_gpu_s, prompt_len: price * prompt_gpu_s / prompt_len,
-    title="Cost of an input token",
+    expr=lambda million_tokens, price, prompt_gpu_s, an_hour, prompt_len: (
+        million_tokens * price * prompt_gpu_s / (an_hour * prompt_len)
+    ),
+    title="Cost of a million input tokens",
     source="price times the time charged to a prompt, over its tokens",
     holds=RULE,
 )
 OUTPUT_COST = Formula(
     result=q.output_cost,
-    expr=lambda price, answer_gpu_s, new_tokens: price * answer_gpu_s / new_tokens,
-    title="Cost of an output token",
+    expr=lambda million_tokens, price, answer_gpu_s, an_hour, new_tokens: (
+        million_tokens * price * answer_gpu_s / (an_hour * new_tokens)
+    ),
+    title="Cost of a million output tokens",
     source="price times the time charged to an answer, over its tokens",
     holds=RULE,
 )
@@ -52,7 +58,7 @@ PAID_COST = Formula(
     result=q.paid_cost,
     expr=lambda busy_cost, used_share: busy_cost / used_share,
     uses=(BUSY_COST, USED_SHARE),
-    title="Cost of a request, idle time included",
+    title="Cost of a million requests, idle time included",
     source="the same dollars for fewer requests",
     holds="a GPU costs as much idle as busy",
 )
