@@ -25,6 +25,13 @@ def ledger(price: float, done: list[int]) -> float:
     return paid / (sum(done) / MILLION)
 
 
+@counts(f.REPLICA_PRICE, by="enumerated")
+def replica_price(rng: random.Random) -> Case:
+    price, gpus = rng.uniform(1, 10), rng.randint(1, 8)
+    values = {"gpu_hour": price, "replica_gpus": gpus}
+    return Case(values, sum(price for _ in range(gpus)))
+
+
 @counts(f.BUSY_COST, by="enumerated")
 def busy_cost(rng: random.Random) -> Case:
     price, rate = rng.uniform(1, 10), rng.randint(1, 9)

@@ -1,8 +1,7 @@
-"""Throughput, latency and cost of one GPU, traced by the engine as the load grows."""
+"""Throughput, latency and cost of a replica, traced by the engine as the load grows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,21 +9,35 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab import catalog, running_example
-from llmserve_lab.capacity.level import ServiceLevel
+from llmserve_lab.capacity.level import ServiceLevel, Target
 from llmserve_lab.capacity.record import recorded
-from llmserve_lab.disaggregation.goodput import rate_kept
+from llmserve_lab.disaggregation.goodput import ENOUGH, rate_kept
 from llmserve_lab.engine import Chunked, Pool, Report, simulate
 from llmserve_lab.running_example import ANSWER, PROMPT
 from llmserve_lab.workloads import Bounded, Geometric, Lognormal, poisson_requests
 
 ROWS = 2048  # budget of an iteration, vLLM: max_num_batched_tokens
-MODELS = ("llama-3.1-8b", "qwen3-32b")
+MODELS = {"llama-3.1-8b": 1, "llama-3.1-70b": 4}  # and the GPUs of a replica
 DEVICES = ("h100-sxm", "a100-80-sxm", "h200-sxm", "b200-sxm")
-TTFTS_S = (0.2, 0.5, 1.0, 2.0)
+TTFTS_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 TPOTS_S = (0.015, 0.02, 0.03, 0.05, 0.1)
 LEVEL = ServiceLevel(ttft_s=0.5, tpot_s=0.02)  # of the page
 SECONDS = 120.0  # of arrivals at each rate
-SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # of saturation
+SHARES = (
+    0.05,
+    0.1,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    0.9,
+    1.0,
+    1.2,
+    1.5,
+)  # of saturation
 
 
 @dataclass(frozen=True)
@@ -43,7 +56,7 @@ LOADS = (Demand(), Demand(4 * PROMPT, ANSWER), Demand(PROMPT // 2, 3 * ANSWER))
 
 @dataclass(frozen=True)
 class Point:
-    """What one GPU delivers at a rate of arrivals."""
+    """What one replica delivers at a rate of arrivals."""
 
     per_s: float
     ttft_s: float
@@ -55,9 +68,10 @@ class Point:
 
 
 def pool(model: str, device: str, rows: int = ROWS) -> Pool:
-    """One replica on one GPU, on the machine as measured, with chunked prefill."""
+    """One replica on the machine as measured, with chunked prefill."""
     shape, gpu = catalog.model(model), catalog.accelerator(device)
-    return Pool(running_example.served_by(shape, gpu), Chunked(rows))
+    cost = running_example.served_by(shape, gpu, tp=MODELS.get(model, 1))
+    return Pool(cost, Chunked(rows))
 
 
 def served(
@@ -140,23 +154,33 @@ def points(
 def goodput(found: tuple[Point, ...], ttft_s: float, tpot_s: float) -> float:
     """Largest rate at which nine in ten keep both, between the rates on straight lines.
 
+    0 where they do not even at the lowest rate.
+
     Raises:
         ValueError: the targets are not among those that are stored.
     """
     at = TTFTS_S.index(ttft_s), TPOTS_S.index(tpot_s)
     shares = [each.kept[at[0]][at[1]] for each in found]
+    if shares[0] < ENOUGH:
+        return 0.0
     return rate_kept([each.per_s for each in found], shares)
 
 
-def binding(found: tuple[Point, ...], ttft_s: float, tpot_s: float) -> int:
-    """0 where TTFT is what is missed at the goodput, 1 where it is TPOT."""
-    first, each = TTFTS_S.index(ttft_s), TPOTS_S.index(tpot_s)
-    rates = [at.per_s for at in found]
-    soon = rate_kept(rates, [at.soon[first] for at in found])
-    steady = rate_kept(rates, [at.steady[each] for at in found])
-    return int(steady <= soon)
+def rate_in_time(found: tuple[Point, ...], ttft_s: float, tpot_s: float) -> float:
+    """Largest rate at which nine in ten keep the TTFT target, whatever the other."""
+    first = TTFTS_S.index(ttft_s)
+    return rate_kept([at.per_s for at in found], [at.soon[first] for at in found])
 
 
-def settings() -> Mapping[str, Any]:
-    """What the runs share, for the records of the page."""
-    return {"budget": ROWS, "seconds": SECONDS, "seed": 1}
+def rate_in_pace(found: tuple[Point, ...], ttft_s: float, tpot_s: float) -> float:
+    """Largest rate at which nine in ten keep the TPOT target, whatever the other."""
+    each = TPOTS_S.index(tpot_s)
+    return rate_kept([at.per_s for at in found], [at.steady[each] for at in found])
+
+
+def binding(found: tuple[Point, ...], ttft_s: float, tpot_s: float) -> Target:
+    """The target that is missed first as the rate grows."""
+    soon, steady = (
+        read(found, ttft_s, tpot_s) for read in (rate_in_time, rate_in_pace)
+    )
+    return "ttft" if soon < steady else "tpot"

@@ -10,6 +10,16 @@ million_requests = Coefficient(
 )
 
 price = Quantity(r"p_{\mathrm{h}}", "dollar/hour", "price of a replica's GPUs, an hour")
+gpu_hour = Quantity(
+    r"p_{\mathrm{gpu,h}}", "dollar/hour", "price of one GPU, an hour", maximum=1000.0
+)
+replica_gpus = Count(r"G_{\mathrm{rep}}", "dimensionless", "GPUs of a replica")
+tail_ttft = Positive(
+    r"\mathrm{TTFT}_{90}", "s", "TTFT that nine in ten requests do not exceed"
+)
+tail_tpot = Positive(
+    r"\mathrm{TPOT}_{90}", "s", "TPOT that nine in ten requests do not exceed"
+)
 prompt_gpu_s = Positive(
     r"g_{\mathrm{in}}", "s/request", "GPU time that a prompt adds to the iterations"
 )

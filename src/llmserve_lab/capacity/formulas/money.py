@@ -11,6 +11,7 @@ __all__ = [
     "INPUT_COST",
     "OUTPUT_COST",
     "PAID_COST",
+    "REPLICA_PRICE",
     "USED_SHARE",
 ]
 RULE = (
@@ -18,6 +19,13 @@ RULE = (
     "answer all the rest"
 )
 
+REPLICA_PRICE = Formula(
+    result=q.price,
+    expr=lambda replica_gpus, gpu_hour: replica_gpus * gpu_hour,
+    title="Price of a replica",
+    source="so many GPUs at so much each",
+    holds="all GPUs of a replica are of one kind",
+)
 BUSY_COST = Formula(
     result=q.busy_cost,
     expr=lambda million_requests, price, an_hour, replica_rate: (
