@@ -9,6 +9,7 @@ from llmserve_lab import notation as q
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity.triangle import (
     DEVICES,
+    LASTS_S,
     LOADS,
     MODELS,
     TPOTS_S,
@@ -24,12 +25,12 @@ from llmserve_lab.page.palette import GREY, SERIES
 TOKEN = QuantityAxis(
     q.tail_tpot,
     "ms",
-    words="TPOT that nine in ten requests do not exceed",
+    words="TPOT that nine in ten requests do not exceed, log",
     domain=(5, 500),
     log=True,
 )
 MONEY = QuantityAxis(
-    q.busy_cost, words="cost of a million requests", domain=(10, 10_000), log=True
+    q.busy_cost, words="cost of a million requests, log", domain=(10, 10_000), log=True
 )
 KEPT, LATE, SLOW = "keeps both targets", "TTFT missed", "TPOT missed"
 INKS = {KEPT: SERIES[0], LATE: SERIES[2], SLOW: SERIES[1]}
@@ -45,7 +46,10 @@ def _lines() -> Iterator[str]:
     for m, model in enumerate(MODELS):
         for d, device in enumerate(DEVICES):
             for n, load in enumerate(LOADS):
-                for each in points(model, device, load):
+                lasting = (
+                    p for p in points(model, device, load) if p.ttft_s <= LASTS_S
+                )
+                for each in lasting:
                     head = f"{m},{d},{n},{each.per_s:g},{each.tpot_s:.4g}"
                     yield f"{head},x{''.join(_kept(each))}"
 
