@@ -14,7 +14,8 @@ from llmserve_lab.page.table import Table
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
 from llmserve_lab.workloads import Always, closed_requests
 
-NAME, SYSTEM, ANSWER = "llama-3-8b", "h100-sxm", 256  # one shape with 3.1
+NAME, SYSTEM = "llama-3-8b", "h100-sxm"  # one shape with 3.1
+PROMPT, ANSWER = 1024, 256
 TURNS = 12  # requests of each client in the simulation
 
 
@@ -40,7 +41,7 @@ def rows() -> tuple[MeasuredRow, ...]:
         row
         for row in dense_rows()
         if (row.model, row.system, row.precision, row.tp) == (NAME, SYSTEM, "bf16", 1)
-        and row.output_len == ANSWER
+        and (row.prompt_len, row.output_len) == (PROMPT, ANSWER)
     )
     return tuple(sorted(found, key=lambda row: row.clients))
 

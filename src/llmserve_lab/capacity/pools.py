@@ -22,7 +22,7 @@ from llmserve_lab.engine import (
 from llmserve_lab.workloads import Bounded, Geometric, Lognormal, poisson_requests
 
 LINK = "infiniband-ndr"
-SECONDS, HALVINGS, MOST_PER_GPU = 60.0, 9, 40.0
+SECONDS, HALVINGS, MOST_PER_GPU = 120.0, 9, 40.0
 H100, A100, B200 = "h100-sxm", "a100-80-sxm", "b200-sxm"
 
 

@@ -25,6 +25,7 @@ from llmserve_lab.capacity.deployment import Candidate, Prices
 from llmserve_lab.capacity.level import ServiceLevel
 from llmserve_lab.capacity.trace import Requests
 from llmserve_lab.catalog.data.prices import HOURLY
+from llmserve_lab.engine import simulate
 from llmserve_lab.engine.arrivals import OpenLoop
 from llmserve_lab.engine.metrics.request_log import RequestLog
 from llmserve_lab.engine.scheduler.sequence import Sequence as Running
@@ -237,3 +238,34 @@ def _round(
         if each.replicas >= largest.get(kind(each), each).replicas:
             largest[kind(each)] = each
     return list(largest.values())
+
+
+def required(
+    candidates: Sequence[Candidate], requests: Requests, level: ServiceLevel
+) -> Candidate:
+    """The cheapest candidate that keeps the level.
+
+    Raises:
+        ValueError: none does; the message says which target binds on the strongest of
+            them, and the nearest one that it keeps. Or there are no candidates, or no
+            requests.
+    """
+    found = search(candidates, requests, level)
+    if found.best is not None:
+        return found.best
+    lengths = Lengths.of(requests)
+    fits = [each for each in candidates if holds(each, lengths)]
+    if not fits:
+        raise ValueError(
+            "candidates must hold the model and the longest request, of "
+            f"{(lengths.prompt + lengths.answer).max():,.0f} tokens, got none that does"
+        )
+    strongest = min(fits, key=lambda each: least_busy(each, lengths, level)[0])
+    kept = level.kept(simulate(requests, strongest.pool))
+    nearest_s = {"ttft": kept.nearest_ttft_s, "tpot": kept.nearest_tpot_s}[kept.binds]
+    asked_s = {"ttft": level.ttft_s, "tpot": level.tpot_s}[kept.binds]
+    raise ValueError(
+        f"level must be one that a candidate keeps, got {kept.binds}_s={asked_s:g}, "
+        f"which binds: {strongest} keeps {nearest_s:.3g} s for {level.share:.0%} of "
+        "the requests"
+    )

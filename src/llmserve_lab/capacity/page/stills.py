@@ -53,7 +53,11 @@ def kept(demand: Demand = LOADS[0], tpot_s: float = LEVEL.tpot_s) -> StaticFigur
     axes.axhline(ENOUGH, color=GREY.light, lw=1)
     axes.axvline(rate, color=GREY.light, lw=1)
     axes.annotate(
-        f"goodput {rate:.1f}/s", (rate, 0.02), (5, 0), textcoords="offset points"
+        f"goodput {rate:.1f}/s",
+        (rate, 0.35),
+        (-5, 0),
+        textcoords="offset points",
+        ha="right",
     )
     axes.annotate("nine in ten", (0, ENOUGH), (2, -12), textcoords="offset points")
     axes.set(xlim=(0, None), ylim=(0, 1.04), xlabel="requests that arrive per second")
@@ -166,11 +170,11 @@ def signals() -> StaticFigure:
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
-    axes.set(xlim=(0, 1.25), xlabel="share of requests that miss a target")
+    axes.set(xlim=(0, 1.6), xlabel="share of requests that miss a target")
     axes.xaxis.set_major_formatter(
         lambda value, _: f"{value:.0%}" if value <= 1 else ""
     )
-    for text, ink, x in (("cold start 180 s", VERMILLION, 0.45), ("30 s", BLUE, 1.0)):
+    for text, ink, x in (("cold start 180 s", VERMILLION, 0.5), ("30 s", BLUE, 0.75)):
         axes.annotate(
             text, (x, 1.02), xycoords="axes fraction", color=ink.light, ha="right"
         )
