@@ -57,6 +57,8 @@ SERIES = {
     **{"TPOT": "blue", "TTFT": "vermillion"},
     **{"TensorRT-LLM": "vermillion", "vLLM": "blue", "SGLang": "green"},
     **{"whole prompts": "blue", "chunks": "green", "two pools": "vermillion"},
+    **{"keeps both targets": "blue", "TPOT missed": "vermillion"},
+    "TTFT missed": "green",
     **{"one engine": "blue", "hides it": "blue", "falls behind": "vermillion"},
     **{"2 GPUs": "blue", "4 GPUs": "vermillion", "8 GPUs": "green"},
     **{"one-shot": "blue", "in-switch": "green"},

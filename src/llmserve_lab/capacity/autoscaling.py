@@ -135,7 +135,9 @@ class Scaled(Routing):
         self.ready_s = dict.fromkeys(range(self.policy.fewest), -inf)
         self.next_s = self.policy.period_s
 
-    def choose(self, replicas: Sequence[Replica], request: Request) -> int:  # type: ignore[override]
+    def choose(  # type: ignore[override]
+        self, replicas: Sequence[Replica], request: Request
+    ) -> int:
         """Place of the ready replica with the fewest requests."""
         while self.next_s <= request.arrival_s:
             self._tick(replicas, self.next_s)

@@ -2,7 +2,7 @@
 
 The rule: a prompt is charged the time by which its rows lengthen the iteration that
 they ride in; the answers in it are charged the rest. An iteration without an answer is
-the prompts' alone. What nobody uses, between iterations, is idle.
+the prompts' alone. What is left between iterations is idle.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ TURNS = 12  # requests of each client in the simulation
 
 
 @dataclass(frozen=True)
-class Beside:
+class PricedRun:
     """A measured run, the engine's of the same clients, and the dollars of both."""
 
     clients: int
@@ -47,12 +47,12 @@ def rows() -> tuple[MeasuredRow, ...]:
 
 
 @cache
-def beside() -> tuple[Beside, ...]:
+def beside() -> tuple[PricedRun, ...]:
     """The engine beside every run."""
     return tuple(_beside(row) for row in rows())
 
 
-def _beside(row: MeasuredRow) -> Beside:
+def _beside(row: MeasuredRow) -> PricedRun:
     requests = closed_requests(
         prompt=Always(row.prompt_len),
         output=Always(row.output_len),
@@ -62,7 +62,7 @@ def _beside(row: MeasuredRow) -> Beside:
     one = pool("llama-3.1-8b", "h100-sxm")
     report = simulate(list(requests), one, clients=row.clients)
     measured_s = row.ttft_s + row.tpot_s * (row.output_len - 1)
-    return Beside(
+    return PricedRun(
         row.clients,
         row.tpot_s,
         float(report.tpot_s.mean()),

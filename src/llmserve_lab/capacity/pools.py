@@ -10,7 +10,7 @@ from llmserve_lab import catalog, running_example
 from llmserve_lab.capacity.deployment import HOUR_S, hourly
 from llmserve_lab.capacity.level import ServiceLevel
 from llmserve_lab.capacity.record import recorded
-from llmserve_lab.capacity.triangle import LEVEL, LOADS, Demand
+from llmserve_lab.capacity.triangle import LEVEL, LOADS, MeanLengths
 from llmserve_lab.engine import (
     Chunked,
     Continuous,
@@ -27,7 +27,7 @@ H100, A100, B200 = "h100-sxm", "a100-80-sxm", "b200-sxm"
 
 
 @dataclass(frozen=True)
-class Mix:
+class GpuMix:
     """GPUs of one kind for prefill and of another for decode; or one kind for both."""
 
     prefill: str
@@ -69,13 +69,13 @@ class Mix:
 
 
 MIXES = (
-    Mix(H100, 4),
-    Mix(H100, 2, H100, 2),
-    Mix(H100, 2, A100, 3),
-    Mix(H100, 1, A100, 2),
-    Mix(A100, 4),
-    Mix(A100, 2, A100, 2),
-    Mix(B200, 2),
+    GpuMix(H100, 4),
+    GpuMix(H100, 2, H100, 2),
+    GpuMix(H100, 2, A100, 3),
+    GpuMix(H100, 1, A100, 2),
+    GpuMix(A100, 4),
+    GpuMix(A100, 2, A100, 2),
+    GpuMix(B200, 2),
 )
 
 
@@ -86,7 +86,7 @@ def _cost(device: str) -> Any:
     )
 
 
-def asked(demand: Demand, per_s: float, seconds: float = SECONDS) -> list[Request]:
+def asked(demand: MeanLengths, per_s: float, seconds: float = SECONDS) -> list[Request]:
     """Poisson arrivals at a rate for so many seconds."""
     law = Bounded(law=Lognormal(mean=demand.prompt, cv=0.5), high=4 * demand.prompt)
     found = poisson_requests(
@@ -100,9 +100,9 @@ def asked(demand: Demand, per_s: float, seconds: float = SECONDS) -> list[Reques
 
 
 def carried(
-    mix: Mix,
+    mix: GpuMix,
     *,
-    demand: Demand = LOADS[0],
+    demand: MeanLengths = LOADS[0],
     level: ServiceLevel = LEVEL,
     seconds: float = SECONDS,
 ) -> float:
@@ -121,11 +121,11 @@ def carried_all() -> dict[str, float]:
     return {str(mix): round(carried(mix), 2) for mix in MIXES}
 
 
-def goodput(mix: Mix) -> float:
+def goodput(mix: GpuMix) -> float:
     """The stored goodput, in requests per second."""
     return float(recorded()["pools"][str(mix)])
 
 
-def dollars_per_million(mix: Mix, rate: float | None = None) -> float:
+def dollars_per_million(mix: GpuMix, rate: float | None = None) -> float:
     """Dollars for a million requests at the goodput, or at another rate."""
     return 1e6 * mix.dollars_per_hour / (HOUR_S * (rate or goodput(mix)))

@@ -46,7 +46,7 @@ FULL: tuple[Fate, ...] = ("fails", "keeps it")
 GOOD: tuple[Fate, ...] = ("keeps it", "stopped: keeps it")
 
 
-class Tally(RequestLog):
+class KeptTally(RequestLog):
     """Log of answered requests that counts which of them kept the level."""
 
     def __init__(self, level: ServiceLevel) -> None:
@@ -66,7 +66,7 @@ class Tally(RequestLog):
 
 def judged(candidate: Candidate, requests: Requests, level: ServiceLevel) -> Fate:
     """Simulate until it is certain whether the level is kept."""
-    tally, spare = Tally(level), level.spare(len(requests))
+    tally, spare = KeptTally(level), level.spare(len(requests))
     needed = len(requests) - spare
 
     def certain(_: float) -> bool:

@@ -10,7 +10,7 @@ from llmserve_lab.capacity import pools, runs
 from llmserve_lab.capacity.charging import split
 from llmserve_lab.capacity.search import GOOD
 from llmserve_lab.capacity.trace import mean_lengths
-from llmserve_lab.capacity.triangle import LOADS, pool
+from llmserve_lab.capacity.triangle import LOADS, goodput, points, pool
 from llmserve_lab.catalog.data.prices import (
     API_PRICES,
     H100_CHEAPEST,
@@ -20,7 +20,7 @@ from llmserve_lab.catalog.data.prices import (
     HOURLY,
 )
 from llmserve_lab.engine import Continuous, IterationCost, Pool, Request, simulate
-from llmserve_lab.formula.text import plain, si
+from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
 
 RATES = (1.0, 5.0, 13.8)
@@ -152,6 +152,10 @@ def waits(
     return float(closed), float(simulate(requests, one).queue_s.mean())
 
 
-def dollars(value: float, digits: int = 3) -> str:
-    """An amount as prose says it."""
-    return f"{plain(value, digits)} dollars"
+def at_level(
+    device: str = "h100-sxm", ttft_s: float = 0.5, tpot_s: float = 0.02
+) -> tuple[float, float]:
+    """Goodput of the small model on a GPU, and dollars for a million requests at it."""
+    rate = goodput(points(device=device), ttft_s, tpot_s)
+    usd = f.BUSY_COST(price=float(HOURLY[device]), replica_rate=rate)
+    return rate, float(usd)

@@ -29,7 +29,7 @@ LASTS_S = 5.0  # beyond this P90 of TTFT the queue grows while the run lasts
 
 
 @dataclass(frozen=True)
-class Demand:
+class MeanLengths:
     """Mean lengths of prompt and answer."""
 
     prompt: int = PROMPT
@@ -39,11 +39,15 @@ class Demand:
         return f"{self.prompt:,} in, {self.answer} out"
 
 
-LOADS = (Demand(), Demand(4 * PROMPT, ANSWER), Demand(PROMPT // 2, 3 * ANSWER))
+LOADS = (
+    MeanLengths(),
+    MeanLengths(4 * PROMPT, ANSWER),
+    MeanLengths(PROMPT // 2, 3 * ANSWER),
+)
 
 
 @dataclass(frozen=True)
-class Point:
+class TracedRate:
     """What one replica delivers at a rate of arrivals."""
 
     per_s: float
@@ -63,7 +67,7 @@ def pool(model: str, device: str, rows: int = ROWS) -> Pool:
 
 
 def served(
-    demand: Demand, per_s: float, pool: Pool, *, seconds: float = SECONDS
+    demand: MeanLengths, per_s: float, pool: Pool, *, seconds: float = SECONDS
 ) -> Report:
     """Poisson arrivals: prompts vary by half their mean, answers are geometric."""
     law = Bounded(law=Lognormal(mean=demand.prompt, cv=0.5), high=4 * demand.prompt)
@@ -77,7 +81,7 @@ def served(
     return simulate(requests, pool)
 
 
-def saturation(demand: Demand, pool: Pool) -> float:
+def saturation(demand: MeanLengths, pool: Pool) -> float:
     """Requests per second out of a backlog that never ends."""
     done = np.sort(served(demand, 1000.0, pool, seconds=1.2).finished_s)
     quarter = len(done) // 4
@@ -121,12 +125,14 @@ def traced_all() -> dict[str, Any]:
 
 @cache
 def points(
-    model: str = "llama-3.1-8b", device: str = "h100-sxm", demand: Demand = LOADS[0]
-) -> tuple[Point, ...]:
+    model: str = "llama-3.1-8b",
+    device: str = "h100-sxm",
+    demand: MeanLengths = LOADS[0],
+) -> tuple[TracedRate, ...]:
     """The stored points of a model on a GPU under a load, slowest first."""
     rows = recorded()["triangle"][f"{model}, {device}, {demand}"]
     return tuple(
-        Point(
+        TracedRate(
             per_s=row[0],
             ttft_s=row[1],
             tpot_s=row[2],
@@ -139,7 +145,7 @@ def points(
     )
 
 
-def goodput(found: tuple[Point, ...], ttft_s: float, tpot_s: float) -> float:
+def goodput(found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float) -> float:
     """Largest rate at which nine in ten keep both, between the rates on straight lines.
 
     0 where they do not even at the lowest rate.
@@ -154,19 +160,19 @@ def goodput(found: tuple[Point, ...], ttft_s: float, tpot_s: float) -> float:
     return rate_kept([each.per_s for each in found], shares)
 
 
-def rate_in_time(found: tuple[Point, ...], ttft_s: float, tpot_s: float) -> float:
+def rate_in_time(found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float) -> float:
     """Largest rate at which nine in ten keep the TTFT target, whatever the other."""
     first = TTFTS_S.index(ttft_s)
     return rate_kept([at.per_s for at in found], [at.soon[first] for at in found])
 
 
-def rate_in_pace(found: tuple[Point, ...], ttft_s: float, tpot_s: float) -> float:
+def rate_in_pace(found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float) -> float:
     """Largest rate at which nine in ten keep the TPOT target, whatever the other."""
     each = TPOTS_S.index(tpot_s)
     return rate_kept([at.per_s for at in found], [at.steady[each] for at in found])
 
 
-def binding(found: tuple[Point, ...], ttft_s: float, tpot_s: float) -> Target:
+def binding(found: tuple[TracedRate, ...], ttft_s: float, tpot_s: float) -> Target:
     """The target that is missed first as the rate grows."""
     soon, steady = (
         read(found, ttft_s, tpot_s) for read in (rate_in_time, rate_in_pace)

@@ -1,22 +1,13 @@
 """What serving costs, how long a queue is, and how many replicas a load takes."""
 
-from llmserve_lab.formula.quantity import Coefficient, Quantity
+from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.notation.kinds import Count, Positive, Share
-
-an_hour = Coefficient("3600", "s/hour", "seconds of an hour", value=3600.0)
-million_tokens = Coefficient("10^6", "token/Mtoken", "tokens of a million", value=1e6)
-million_requests = Coefficient(
-    "10^6", "request/Mrequest", "requests of a million", value=1e6
-)
 
 price = Quantity(r"p_{\mathrm{h}}", "dollar/hour", "price of a replica's GPUs, an hour")
 gpu_hour = Quantity(
     r"p_{\mathrm{gpu,h}}", "dollar/hour", "price of one GPU, an hour", maximum=1000.0
 )
 replica_gpus = Count(r"G_{\mathrm{rep}}", "dimensionless", "GPUs of a replica")
-tail_ttft = Positive(
-    r"\mathrm{TTFT}_{90}", "s", "TTFT that nine in ten requests do not exceed"
-)
 tail_tpot = Positive(
     r"\mathrm{TPOT}_{90}", "s", "TPOT that nine in ten requests do not exceed"
 )

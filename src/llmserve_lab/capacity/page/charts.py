@@ -13,7 +13,7 @@ from llmserve_lab.capacity.triangle import (
     LOADS,
     MODELS,
     TPOTS_S,
-    Point,
+    TracedRate,
     points,
 )
 from llmserve_lab.disaggregation.goodput import ENOUGH
@@ -54,7 +54,7 @@ def _lines() -> Iterator[str]:
                     yield f"{head},x{''.join(_kept(each))}"
 
 
-def _kept(point: Point) -> Iterator[str]:
+def _kept(point: TracedRate) -> Iterator[str]:
     """For every pair of targets the place of a side: kept, or which one is missed."""
     for i, row in enumerate(point.kept):
         for j, share in enumerate(row):

@@ -29,13 +29,13 @@ from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 
-__all__ = ["burst_by_minute", "triangle"]
+__all__ = ["burst_by_minute", "cost_latency"]
 NO_BAND = Unmeasured("no measured row tells at which rate a promise is kept")
 CHOSEN = ("model", "accelerator", "load", "ttft", "tpot")
 STOPS = (1.0, 1.79, 2.69, 3.49, 3.99, 4.59, 5.5, 6.79, 9.0, 12.29)
 
 
-def triangle() -> LiveFigure:
+def cost_latency() -> LiveFigure:
     """Throughput, latency and cost of a replica, as the rate of arrivals grows."""
     names = [
         f"{catalog.model(key).name}, {group} GPU{'s' if group > 1 else ''}"
@@ -45,7 +45,7 @@ def triangle() -> LiveFigure:
     firsts = tuple(si(each, "s") for each in TTFTS_S)
     tokens = tuple(si(each, "s") for each in TPOTS_S)
     return LiveFigure(
-        name="triangle",
+        name="cost-latency",
         title="The fuller the replica, the cheaper a request and the slower its tokens",
         chart=charts.triangle,
         controls=(
@@ -85,10 +85,9 @@ def triangle() -> LiveFigure:
             ),
         ),
         sentence=(
-            "{model}, {accelerator} at {gpu_hour} each, {load} on average. Up to "
-            "{replica_rate} nine in ten requests get their first token within {ttft} "
-            "and each further one within {tpot} on average. At that rate the cost is "
-            "{busy_cost}."
+            "{model}, {accelerator} at {gpu_hour} each, {load} on average, a first "
+            "token within {ttft} and {tpot} for each further one: the goodput is "
+            "{replica_rate}. At that rate the cost is {busy_cost}."
         ),
         goal=Goal(
             "serve a million requests for less than 50 dollars.",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity import runs
-from llmserve_lab.formula.text import plain
+from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 
 IN_TIME = ("waiting requests", "KV cache in use, target 80%", "requests under way")
+CHEAPEST = ("the A100", "the H100", "the B200")
 FULLER = ("both equally", "the output token", "the input token")
 PRICE, RATE = 2.5, 5.0  # dollars an hour, requests a second: given in exercises
 RATE_1, PEAK, MEAN = 12.0, 50.0, 20.0
@@ -37,6 +38,31 @@ def _even() -> float:
     return float(f.EVEN_PRICE(price=DEAR, fast_gpu_s=FAST, slow_gpu_s=SLOW))
 
 
+predict_cheapest = Question(
+    name="capacity.predict-cheapest",
+    kind="predict",
+    prompt=(
+        "An A100 costs 1.79 dollars an hour, an H100 3.99, a B200 6.79. On which do a "
+        "million requests of Llama-3.1-8B, 1,000 tokens in and 200 out, cost least, if "
+        "nine in ten must keep the two targets above?"
+    ),
+    choices=CHEAPEST,
+    answer=lambda: 2.0,
+    why=lambda: (
+        "On the B200: it serves more than eight times as many requests in time as the "
+        "A100, for less than four times the price."
+    ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "Its hour is the cheapest, but a TPOT of 20 ms leaves it few requests.",
+        ),
+        Hint(
+            lambda: 1.0,
+            "It beats the A100 by far, and is beaten by the newer GPU by less.",
+        ),
+    ),
+)
 predict_fuller = Question(
     name="capacity.predict-fuller",
     kind="predict",
@@ -97,7 +123,7 @@ busy = Question(
     ),
     answer=_busy,
     unit="dollar/Mrequest",
-    why=lambda: f"Equation {f.BUSY_COST.link}: {plain(_busy())} dollars.",
+    why=lambda: f"Equation {f.BUSY_COST.link}: {si(_busy(), 'dollar/Mrequest')}.",
     hints=(
         Hint(
             lambda: MILLION * PRICE / RATE,
@@ -121,7 +147,7 @@ idle = Question(
     unit="dimensionless",
     why=lambda: (
         f"{_needed():.0f} replicas are needed, half a replica is not for sale; "
-        f"{f.USED_SHARE.link} gives {_used():.0%}."
+        f"{f.USED_SHARE.link} gives {si(_used())}, a third."
     ),
     hints=(
         Hint(
@@ -144,8 +170,8 @@ backlog = Question(
     answer=_backlog,
     unit="request",
     why=lambda: (
-        f"Equation {f.BACKLOG.link}: {_backlog():,.0f}. With {NEW:g} per second "
-        f"afterwards the backlog takes another {_backlog() / (NEW - ARRIVE):.0f} s."
+        f"Equation {f.BACKLOG.link}: {si(_backlog(), 'request')}. With {NEW:g} per "
+        f"second afterwards it takes another {_backlog() / (NEW - ARRIVE):.0f} s."
     ),
     hints=(
         Hint(
@@ -167,7 +193,7 @@ even = Question(
     ),
     answer=_even,
     unit="dollar/hour",
-    why=lambda: f"Equation {f.EVEN_PRICE.link}: {plain(_even())} dollars.",
+    why=lambda: f"Equation {f.EVEN_PRICE.link}: {si(_even(), 'dollar/hour')}.",
     hints=(
         Hint(
             lambda: DEAR * SLOW / FAST,

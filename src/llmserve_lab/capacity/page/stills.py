@@ -15,7 +15,7 @@ from llmserve_lab.capacity.triangle import (
     LOADS,
     TPOTS_S,
     TTFTS_S,
-    Demand,
+    MeanLengths,
     binding,
     goodput,
     points,
@@ -31,7 +31,7 @@ TICKS = (5, 10, 20, 50, 100, 200, 500)
 
 
 @figure_style()
-def kept(demand: Demand = LOADS[0], tpot_s: float = LEVEL.tpot_s) -> StaticFigure:
+def kept(demand: MeanLengths = LOADS[0], tpot_s: float = LEVEL.tpot_s) -> StaticFigure:
     """Share of requests that keep each target, and both, against the rate."""
     from llmserve_lab.extras import pyplot as plt
 
@@ -75,7 +75,7 @@ def kept(demand: Demand = LOADS[0], tpot_s: float = LEVEL.tpot_s) -> StaticFigur
     )
 
 
-def _binding(demand: Demand, tpot_s: float) -> str:
+def _binding(demand: MeanLengths, tpot_s: float) -> str:
     found = points(MODEL, DEVICE, demand)
     return binding(found, LEVEL.ttft_s, tpot_s).upper()
 
