@@ -28,6 +28,7 @@ from llmserve_lab.engine import Pool, Report, Request, Routing
 from llmserve_lab.engine.arrivals import OpenLoop
 from llmserve_lab.engine.metrics.report import report_of
 from llmserve_lab.engine.metrics.request_log import RequestLog
+from llmserve_lab.engine.pool import MOST_REPLICAS
 from llmserve_lab.engine.replica import Replica
 from llmserve_lab.engine.scheduler.sequence import Sequence as Running
 from llmserve_lab.engine.system import System
@@ -66,7 +67,10 @@ class Autoscaler:
         at_least("cold_s", self.cold_s, 0)
         at_least("hold_s", self.hold_s, 0)
         whole(fewest=self.fewest)
-        whole(first=self.fewest, of="replica", most=self.most)
+        if not self.fewest <= self.most <= MOST_REPLICAS:
+            raise ValueError(
+                f"most must be {self.fewest} to {MOST_REPLICAS} replicas, got {self.most}"
+            )
 
     def wanted(self, values: Sequence[float], wanted_now: int) -> int:
         """Replicas that the signal of the ready ones asks for.

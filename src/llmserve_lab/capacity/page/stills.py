@@ -35,7 +35,7 @@ def kept(demand: MeanLengths = LOADS[0], tpot_s: float = LEVEL.tpot_s) -> Static
     """Share of requests that keep each target, and both, against the rate."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.7, 2.9))
+    figure, axes = plt.subplots(figsize=(4.7, 2.55))
     found = points(MODEL, DEVICE, demand)
     i, j = TTFTS_S.index(LEVEL.ttft_s), TPOTS_S.index(tpot_s)
     rates = [each.per_s for each in found]
@@ -118,7 +118,7 @@ def whole_day(replica_rate: float) -> StaticFigure:
     """A day's rate, the replicas that stand for its peak, and those of every hour."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.7, 2.7))
+    figure, axes = plt.subplots(figsize=(4.7, 2.4))
     rates = day.hourly_rates()
     needed = day.replicas(rates, replica_rate)
     hours = np.arange(len(rates) + 1)
