@@ -1,5 +1,8 @@
 """The control loop against its rules, and a scaled run against its requests."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,7 +18,7 @@ RATE = ramp(low=4.0, high=30.0, up_min=1.0, ramp_min=0.5, down_min=3.0)
 BURST = asked(RATE, seconds=300.0, most=30.0)
 
 
-def run(**kwargs) -> ScaledRun:
+def run(**kwargs: Any) -> ScaledRun:
     return scaled(BURST, ONE, Autoscaler(**kwargs))
 
 
@@ -29,8 +32,6 @@ def test_every_request_is_answered_once_with_all_its_tokens(signal: str) -> None
 
 
 def test_a_fixed_number_is_the_pool_without_an_autoscaler() -> None:
-    from dataclasses import replace
-
     found = run(signal="none", fewest=2)
     plain = simulate(BURST, replace(ONE, replicas=2))
     np.testing.assert_allclose(found.report.finished_s, plain.finished_s)
@@ -66,7 +67,9 @@ def test_missed_requests_are_counted_by_the_minute_of_their_arrival() -> None:
     st.integers(1, 60),
     st.integers(1, 8),
 )
-def test_the_wish_is_within_its_limits(values, target: int, before: int) -> None:
+def test_the_wish_is_within_its_limits(
+    values: list[int], target: int, before: int
+) -> None:
     loop = Autoscaler("requests", target=float(target), most=8)
     wish = loop.wanted(values, before)
     assert 1 <= wish <= 8 and wish <= max(2 * before, before + 4)
@@ -87,7 +90,7 @@ def test_the_wish_is_within_its_limits(values, target: int, before: int) -> None
         ({"signal": "kv", "fewest": 4, "most": 2}, "most must be"),
     ],
 )
-def test_a_wrong_autoscaler_is_refused(kwargs, message: str) -> None:
+def test_a_wrong_autoscaler_is_refused(kwargs: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Autoscaler(**kwargs)
 

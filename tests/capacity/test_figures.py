@@ -1,10 +1,15 @@
 """What the figures show is what was stored, and nothing of it is impossible."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from llmserve_lab.capacity import runs, triangle
 from llmserve_lab.capacity.page import figures, minutes, stills
 from llmserve_lab.capacity.trace import azure_hour, mean_lengths, per_bin
+from llmserve_lab.page.still import StaticFigure
+from llmserve_lab.workloads import azure
 
 
 def test_the_hour_is_the_published_one() -> None:
@@ -16,10 +21,6 @@ def test_the_hour_is_the_published_one() -> None:
 
 
 def test_the_hour_begins_as_the_published_file_does() -> None:
-    from pathlib import Path
-
-    from llmserve_lab.workloads import azure
-
     place = Path(__file__).parents[1] / "data/traces/azure_conversation_first_200.csv"
     for ours, theirs in zip(azure_hour(), azure(place), strict=False):
         assert ours.arrival_s == pytest.approx(theirs.arrival_s, abs=6e-4)
@@ -58,5 +59,5 @@ def test_a_step_log_sums_to_the_stored_run() -> None:
         lambda: stills.whole_day(13),
     ],
 )
-def test_every_picture_can_be_drawn(made) -> None:
+def test_every_picture_can_be_drawn(made: Callable[[], StaticFigure]) -> None:
     assert "<svg" in made().html()

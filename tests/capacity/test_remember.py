@@ -11,6 +11,7 @@ from llmserve_lab.capacity.triangle import (
     MODELS,
     TPOTS_S,
     TTFTS_S,
+    MeanLengths,
     goodput,
     points,
     rate_in_pace,
@@ -31,7 +32,9 @@ def test_a_busy_h100_serves_a_million_requests_for_eighty_dollars() -> None:
 
 
 @pytest.mark.parametrize("where", EVERY, ids=str)
-def test_beyond_the_knee_hardly_anything_is_in_time(where) -> None:
+def test_beyond_the_knee_hardly_anything_is_in_time(
+    where: tuple[str, str, MeanLengths],
+) -> None:
     """Whatever the targets: at half as much again as saturation few keep both."""
     found = points(*where)
     for i, _ in enumerate(TTFTS_S):
@@ -43,7 +46,9 @@ def test_beyond_the_knee_hardly_anything_is_in_time(where) -> None:
 
 
 @pytest.mark.parametrize("where", EVERY, ids=str)
-def test_the_goodput_is_at_most_what_each_target_allows(where) -> None:
+def test_the_goodput_is_at_most_what_each_target_allows(
+    where: tuple[str, str, MeanLengths],
+) -> None:
     found = points(*where)
     for first in TTFTS_S:
         for each in TPOTS_S:
@@ -53,7 +58,9 @@ def test_the_goodput_is_at_most_what_each_target_allows(where) -> None:
 
 
 @pytest.mark.parametrize("where", EVERY, ids=str)
-def test_looser_targets_never_lower_the_goodput(where) -> None:
+def test_looser_targets_never_lower_the_goodput(
+    where: tuple[str, str, MeanLengths],
+) -> None:
     found = points(*where)
     for first in TTFTS_S:
         rates = [goodput(found, first, each) for each in TPOTS_S]

@@ -1,5 +1,8 @@
 """The search finds what trying everything finds, and simulates almost nothing."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from llmserve_lab.capacity.bounds import Lengths, holds, least_busy, least_work_s
@@ -9,6 +12,7 @@ from llmserve_lab.capacity.runs import searched
 from llmserve_lab.capacity.search import (
     FULL,
     GOOD,
+    Ranked,
     by_gpus,
     by_price,
     exhaustive,
@@ -32,7 +36,7 @@ SMALL = grid(
 
 @pytest.mark.parametrize("tpot_s", [0.007, 0.008, 0.01, 0.02])
 @pytest.mark.parametrize("rank", [by_price(), by_gpus()])
-def test_the_search_agrees_with_trying_everything(rank, tpot_s: float) -> None:
+def test_the_search_agrees_with_trying_everything(rank: Ranked, tpot_s: float) -> None:
     level = ServiceLevel(ttft_s=0.2, tpot_s=tpot_s)
     found = search(SMALL, PART, level, rank=rank)
     assert found.best == exhaustive(SMALL, PART, level, rank=rank)
@@ -95,7 +99,7 @@ def test_a_level_that_nothing_keeps_names_what_binds_and_the_nearest() -> None:
         required(SMALL[:6], PART, ServiceLevel(ttft_s=1.0, tpot_s=0.001))
     with pytest.raises(ValueError, match=r"ttft_s=0\.001, which binds"):
         required(SMALL[:6], PART, ServiceLevel(ttft_s=0.001, tpot_s=1.0))
-    with pytest.raises(ValueError, match="longest request, of .* tokens, got none"):
+    with pytest.raises(ValueError, match=r"longest request, of .* tokens, got none"):
         required([Candidate("h100-sxm", 1, 1, 512)], PART, LEVEL)
     assert required(SMALL, PART, LEVEL) in SMALL
 
@@ -121,7 +125,9 @@ def test_nothing_to_search_is_refused() -> None:
         (lambda: Candidate("h100-sxm", 1, 0, 512), "replicas must be"),
     ],
 )
-def test_bad_levels_and_candidates_are_refused(made, message: str) -> None:
+def test_bad_levels_and_candidates_are_refused(
+    made: Callable[[], Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         made()
 

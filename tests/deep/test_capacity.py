@@ -1,6 +1,8 @@
 """The record of the chapter on capacity, made anew; the search against everything."""
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -8,7 +10,13 @@ from llmserve_lab.capacity import pools, runs, triangle
 from llmserve_lab.capacity.deployment import grid
 from llmserve_lab.capacity.level import ServiceLevel
 from llmserve_lab.capacity.record import recorded
-from llmserve_lab.capacity.search import by_gpus, by_price, exhaustive, search
+from llmserve_lab.capacity.search import (
+    Ranked,
+    by_gpus,
+    by_price,
+    exhaustive,
+    search,
+)
 from llmserve_lab.capacity.trace import azure_hour
 
 
@@ -22,7 +30,9 @@ from llmserve_lab.capacity.trace import azure_hour
         ("search", runs.searched_all),
     ],
 )
-def test_the_record_is_what_the_simulations_give(name: str, made) -> None:
+def test_the_record_is_what_the_simulations_give(
+    name: str, made: Callable[[], Any]
+) -> None:
     assert recorded()[name] == json.loads(json.dumps(made()))
 
 
@@ -31,7 +41,9 @@ def test_the_record_is_what_the_simulations_give(name: str, made) -> None:
     "level",
     [runs.SEARCHED, ServiceLevel(1.0, 0.03), ServiceLevel(0.5, 0.1)],
 )
-def test_the_search_agrees_with_simulating_every_better_candidate(rank, level) -> None:
+def test_the_search_agrees_with_simulating_every_better_candidate(
+    rank: Ranked, level: ServiceLevel
+) -> None:
     found = search(grid(), azure_hour(), level, rank=rank)
     assert found.best == exhaustive(grid(), azure_hour(), level, rank=rank)
     assert found.in_full <= 0.05 * len(found.fates)

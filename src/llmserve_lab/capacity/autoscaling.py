@@ -69,7 +69,8 @@ class Autoscaler:
         whole(fewest=self.fewest)
         if not self.fewest <= self.most <= MOST_REPLICAS:
             raise ValueError(
-                f"most must be {self.fewest} to {MOST_REPLICAS} replicas, got {self.most}"
+                f"most must be {self.fewest} to {MOST_REPLICAS} replicas, got "
+                f"{self.most}"
             )
 
     def wanted(self, values: Sequence[float], wanted_now: int) -> int:
