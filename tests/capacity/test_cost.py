@@ -5,7 +5,7 @@ import random
 import pytest
 
 from llmserve_lab.capacity import formulas as f
-from llmserve_lab.capacity import pools
+from llmserve_lab.capacity import pools, tables
 from llmserve_lab.capacity.charging import charged, split
 from llmserve_lab.capacity.deployment import Candidate, hourly, not_below_zero
 from llmserve_lab.capacity.trace import mean_lengths
@@ -49,6 +49,22 @@ def test_the_dollars_of_tokens_are_the_dollars_of_the_gpu(seed: int) -> None:
     )
     bill = (float(asked) * prompt + float(told) * answer) * number / 1e6
     assert bill == pytest.approx(3.0 / 3600 * (found.elapsed_s - found.idle_s))
+
+
+def test_tokens_at_their_costs_are_a_request_at_its_cost() -> None:
+    """1,000 in and 200 out cost what a request costs, the idle share aside."""
+    for rate in tables.RATES:
+        asked, told, idle = tables.token_costs(rate)
+        price = float(HOURLY["h100-sxm"])
+        whole = float(f.BUSY_COST(price=price, replica_rate=rate))
+        assert 1000 * asked + 200 * told == pytest.approx((1 - idle) * whole)
+
+
+def test_the_cache_is_about_a_tenth_full_at_the_goodput() -> None:
+    report = simulate(pools.asked(LOADS[0], 13.8, 30.0), ONE)
+    use = report.pools["pool"]
+    mean = use.kv_token_s / (use.kv_tokens * use.elapsed_s)
+    assert 0.07 < mean < 0.14
 
 
 def test_a_prompt_alone_is_charged_all_of_its_iteration() -> None:

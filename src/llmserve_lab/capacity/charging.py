@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf
 
 from llmserve_lab.engine import (
     IterationCost,
@@ -34,10 +35,19 @@ class Charged:
         return self.prompts_s + self.answers_s + self.idle_s
 
 
-def charged(frames: Iterable[IterationFrame], cost: IterationCost) -> Charged:
-    """Charge each iteration of one replica by the rule."""
-    prompts_s = answers_s = end_s = idle_s = 0.0
+def charged(
+    frames: Iterable[IterationFrame],
+    cost: IterationCost,
+    *,
+    since_s: float = 0.0,
+    until_s: float = inf,
+) -> Charged:
+    """Charge each iteration of one replica that lies in a span of time, by the rule."""
+    prompts_s = answers_s = idle_s = 0.0
+    end_s = since_s
     for frame in frames:
+        if frame.start_s < since_s or frame.end_s > until_s:
+            continue
         took_s = frame.end_s - frame.start_s
         idle_s += frame.start_s - end_s
         end_s = frame.end_s
@@ -52,8 +62,14 @@ def charged(frames: Iterable[IterationFrame], cost: IterationCost) -> Charged:
     return Charged(prompts_s, answers_s, idle_s)
 
 
-def split(requests: Iterable[Request], pool: Pool) -> Charged:
+def split(
+    requests: Iterable[Request],
+    pool: Pool,
+    *,
+    since_s: float = 0.0,
+    until_s: float = inf,
+) -> Charged:
     """Serve the requests on one replica, every iteration logged, and charge it."""
     report = simulate(requests, pool, leap=False, log=True)
     assert report.log is not None
-    return charged(report.log.frames(), pool.cost)
+    return charged(report.log.frames(), pool.cost, since_s=since_s, until_s=until_s)

@@ -83,8 +83,7 @@ class Candidate:
 
     def __str__(self) -> str:
         name = catalog.accelerator(self.device).name
-        group = f"{self.replicas} × TP{self.tp}" if self.tp > 1 else f"{self.replicas}"
-        return f"{group} on {name}, {self.rows:,} rows"
+        return f"{self.replicas} × {self.tp} {name}, {self.rows:,} rows"
 
 
 def grid(

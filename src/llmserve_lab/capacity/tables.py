@@ -9,7 +9,6 @@ from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity import pools, runs
 from llmserve_lab.capacity.charging import split
 from llmserve_lab.capacity.search import GOOD
-from llmserve_lab.capacity.trace import mean_lengths
 from llmserve_lab.capacity.triangle import LOADS, goodput, points, pool
 from llmserve_lab.catalog.data.prices import (
     API_PRICES,
@@ -25,6 +24,7 @@ from llmserve_lab.page.table import Table
 
 RATES = (1.0, 5.0, 13.8)
 WAITS = (0.2, 0.5, 0.8)
+WARM_S = 20.0  # of the run, until the batch has filled
 
 
 def prices() -> Table:
@@ -41,15 +41,21 @@ def prices() -> Table:
 @cache
 def token_costs(rate: float) -> tuple[float, float, float]:
     """Dollars of a million input and output tokens at a rate, and the idle share."""
-    requests = pools.asked(LOADS[0], rate)
-    found = split(requests, pool("llama-3.1-8b", "h100-sxm"))
-    prompt, answer = mean_lengths(requests)
-    price, number = float(HOURLY["h100-sxm"]), len(requests)
+    load, price = LOADS[0], float(HOURLY["h100-sxm"])
+    requests = pools.asked(load, rate)
+    found = split(
+        requests,
+        pool("llama-3.1-8b", "h100-sxm"),
+        since_s=WARM_S,
+        until_s=requests[-1].arrival_s,
+    )
+    # Of each second, 1 / rate is a request's: the warm middle of the run is charged.
+    each_s = 1 / (rate * found.elapsed_s)
     asked = f.INPUT_COST(
-        price=price, prompt_gpu_s=found.prompts_s / number, prompt_len=prompt
+        price=price, prompt_gpu_s=found.prompts_s * each_s, prompt_len=load.prompt
     )
     told = f.OUTPUT_COST(
-        price=price, answer_gpu_s=found.answers_s / number, new_tokens=answer
+        price=price, answer_gpu_s=found.answers_s * each_s, new_tokens=load.answer
     )
     return float(asked), float(told), found.idle_s / found.elapsed_s
 

@@ -74,7 +74,6 @@ def cost_latency() -> LiveFigure:
         derived={"price": Bound(f.REPLICA_PRICE)},
         readouts=(
             banded(Readout("replica_rate", "Goodput of a replica"), NO_BAND),
-            Readout("price", "Price of a replica"),
             Readout(f.BUSY_COST, "Cost of a million requests at the goodput"),
             Verdict(
                 "binds",
@@ -87,7 +86,7 @@ def cost_latency() -> LiveFigure:
         sentence=(
             "{model}, {accelerator} at {gpu_hour} each, {load} on average, a first "
             "token within {ttft} and {tpot} for each further one: the goodput is "
-            "{replica_rate}. At that rate the cost is {busy_cost}."
+            "{replica_rate}. At {price} for a replica that makes {busy_cost}."
         ),
         goal=Goal(
             "serve a million requests for less than 50 dollars.",

@@ -25,8 +25,8 @@ FLIGHT = "requests under way, 40 a replica"
 SHOWN = {
     "queue, slow start": (QUEUE, SLOW_S),
     "KV 80%, slow start": (KV, SLOW_S),
-    "in flight, slow start": (FLIGHT, SLOW_S),
-    "in flight, fast start": (FLIGHT, FAST_S),
+    "under way, slow start": (FLIGHT, SLOW_S),
+    "under way, fast start": (FLIGHT, FAST_S),
 }
 ARRIVE, MISS = "arrive /s", "too late"
 REPLICAS = tuple(f"replica {place}" for place in range(1, MOST + 1))
@@ -40,7 +40,7 @@ def burst_by_minute() -> StepFigure:
     first, second, *_, last = logs
     return StepFigure(
         name="burst",
-        title="A replica that is ordered in the burst serves after it has begun",
+        title="What is ordered in a burst serves only after the cold start",
         scene=Scene(
             x=SceneAxis((0, LAST), "minutes"),
             y=SceneAxis((ARRIVE, *REPLICAS, MISS)),
@@ -108,7 +108,7 @@ def _rate(at: int, arrived: int) -> Row:
 
 def _missed(at: int, run: Stored, arrived: int) -> Row:
     share = run.missed[at] / arrived
-    text = f"{share:.0%}".rstrip("%") if share >= 0.005 and at % 3 == 1 else ""
+    text = f"{share:.0%}".rstrip("%") if share >= 0.3 and at % 3 == 1 else ""
     row = _cell(at, at + 1, MISS, "other", text)
     return row | {"faint": round(0.05 + 0.95 * share, 2)}
 

@@ -135,7 +135,8 @@ def whole_day(replica_rate: float) -> StaticFigure:
     axes.set_ylabel("requests per second")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     flat = [max(needed)] * len(needed)
-    used, better = (day.used(rates, each, replica_rate) for each in (flat, needed))
+    mean = [day.rate(hour + 0.5) for hour in range(len(needed))]
+    used, better = (day.used(mean, each, replica_rate) for each in (flat, needed))
     return StaticFigure.of(
         figure,
         sentence=(
