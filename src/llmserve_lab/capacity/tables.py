@@ -42,7 +42,7 @@ def prices() -> Table:
 def token_costs(rate: float) -> tuple[float, float, float]:
     """Dollars of a million input and output tokens at a rate, and the idle share."""
     load, price = LOADS[0], float(HOURLY["h100-sxm"])
-    requests = pools.asked(load, rate)
+    requests = pools.asked(load, rate, max(pools.SECONDS, 300 / rate))
     found = split(
         requests,
         pool("llama-3.1-8b", "h100-sxm"),

@@ -85,7 +85,7 @@ def hour() -> StaticFigure:
     """Requests of the Azure hour by minute, and what one H100 could serve."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.7, 2.6))
+    figure, axes = plt.subplots(figsize=(4.7, 2.3))
     rates = per_bin(azure_hour()) / MINUTE_S
     most = float(recorded()["hour"]["goodput_per_s"])
     axes.fill_between(np.arange(len(rates)), rates, most, color=GREY.light, alpha=0.2)
@@ -205,7 +205,7 @@ def fates() -> StaticFigure:
         "not cheaper than one that does": ("cannot be cheaper",),
     }
     inks = (PURPLE, GREY, VERMILLION, BLUE, GREEN)
-    figure, axes = plt.subplots(figsize=(4.7, 2.6))
+    figure, axes = plt.subplots(figsize=(4.7, 2.3))
     for place, ((_, kinds), ink) in enumerate(zip(groups.items(), inks, strict=True)):
         seen: Counter[float] = Counter()
         places = []
