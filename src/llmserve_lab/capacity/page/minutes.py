@@ -31,6 +31,7 @@ SHOWN = {
 ARRIVE, MISS = "arrive /s", "too late"
 REPLICAS = tuple(f"replica {place}" for place in range(1, MOST + 1))
 LAST = int(LASTS_MIN) - 1  # the last minute that is seen to its end
+SEEN = 0.02  # share of a minute's requests below which a cell would be invisible
 Row = dict[str, Any]
 
 
@@ -79,9 +80,13 @@ def _log(run: Stored) -> StepLog:
         counters = (serves, starts, f"{late:,}", f"{paid / 3600:.2f}")
         frames.append(Frame(_said(at, arrived, run), counters, at=float(at + 1)))
     tables = {
-        "rates": [_rate(at, arrived[at]) for at in range(LAST)],
+        "rates": [_rate(at, arrived) for at in range(0, LAST, 2)],
         "runs": _runs(run),
-        "late": [_missed(at, run, arrived[at]) for at in range(LAST)],
+        "late": [
+            _missed(at, run, arrived[at])
+            for at in range(LAST)
+            if run.missed[at] >= SEEN * arrived[at]
+        ],
     }
     return StepLog(tuple(frames), tables)
 
@@ -99,11 +104,13 @@ def _said(at: int, arrived: list[int], run: Stored) -> str:
     )
 
 
-def _rate(at: int, arrived: int) -> Row:
-    rate = arrived / WINDOW_S
-    text = f"{rate:.0f}" if at % 3 == 1 else ""
-    faint = 0.25 + 0.75 * min(1.0, rate / HIGH)
-    return _cell(at, at + 1, ARRIVE, "compute", text) | {"faint": round(faint, 2)}
+def _rate(at: int, arrived: list[int]) -> Row:
+    """Two minutes of arrivals."""
+    both = arrived[at : min(at + 2, LAST)]
+    rate = sum(both) / (len(both) * WINDOW_S)
+    faint = 0.4 + 0.6 * min(1.0, rate / HIGH)
+    cell = _cell(at, at + len(both), ARRIVE, "compute", f"{rate:.0f}")
+    return cell | {"faint": round(faint, 2)}
 
 
 def _missed(at: int, run: Stored, arrived: int) -> Row:
