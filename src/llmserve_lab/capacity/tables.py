@@ -71,7 +71,7 @@ def tokens_table() -> Table:
         ratio = float(second) / float(first)
         listed = (f"{1e6 * float(first):.2f}", f"{1e6 * float(second):.2f}")
         rows.append((f"list price of {name}", *listed, f"1 : {ratio:.0f}", "–"))
-    columns = ("", "input, $ a million", "output, $ a million", "ratio", "idle")
+    columns = ("load, or list", "input, $ a million", "output, $ a million", "ratio", "idle")
     caption = "Llama-3.1-8B on one H100 at its hourly price, and list prices of 2024"
     return Table(caption, columns, rows)
 
