@@ -186,7 +186,7 @@ def signals() -> StaticFigure:
             f"Watching {names[0]}, {1 - slow.kept:.0%} of the requests miss a target "
             f"with a cold start of {runs.SLOW_S:.0f} s."
         ),
-        title="The cold start decides more than the signal",
+        title="With a slow start every signal comes too late",
         name="capacity.signals",
     )
 
