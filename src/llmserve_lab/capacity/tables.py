@@ -42,7 +42,8 @@ def prices() -> Table:
 def token_costs(rate: float) -> tuple[float, float, float]:
     """Dollars of a million input and output tokens at a rate, and the idle share."""
     load, price = LOADS[0], float(HOURLY["h100-sxm"])
-    requests = pools.asked(load, rate, max(pools.SECONDS, 300 / rate))
+    seconds = max(pools.SECONDS, 300 / rate)
+    requests = pools.asked(load, rate, seconds)
     found = split(
         requests,
         pool("llama-3.1-8b", "h100-sxm"),
@@ -71,7 +72,13 @@ def tokens_table() -> Table:
         ratio = float(second) / float(first)
         listed = (f"{1e6 * float(first):.2f}", f"{1e6 * float(second):.2f}")
         rows.append((f"list price of {name}", *listed, f"1 : {ratio:.0f}", "–"))
-    columns = ("load, or list", "input, $ a million", "output, $ a million", "ratio", "idle")
+    columns = (
+        "load, or list",
+        "input, $ a million",
+        "output, $ a million",
+        "ratio",
+        "idle",
+    )
     caption = "Llama-3.1-8B on one H100 at its hourly price, and list prices of 2024"
     return Table(caption, columns, rows)
 
