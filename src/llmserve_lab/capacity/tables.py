@@ -146,7 +146,7 @@ ROW_S, SHORT = 2e-5, 0.75  # seconds a token of a bare machine; share of short p
 
 
 def waits(
-    lengths: tuple[int, int], busy: float, num: int = 6000
+    lengths: tuple[int, int], busy: float, num: int = 20_000
 ) -> tuple[float, float]:
     """Mean wait by Pollaczek and Khinchine, and in the engine with one slot."""
     import numpy as np
@@ -156,6 +156,7 @@ def waits(
     mean, square = (float((drawn * ROW_S).mean()), float(((drawn * ROW_S) ** 2).mean()))
     rate = busy / mean
     times = np.cumsum(rng.exponential(1 / rate, num))
+    rate = num / float(times[-1])  # as drawn
     requests = [
         Request(arrival_s=float(at), prompt_len=int(size), output_len=1, id=number)
         for number, (at, size) in enumerate(zip(times, drawn, strict=True))
