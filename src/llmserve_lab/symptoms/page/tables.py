@@ -1,0 +1,131 @@
+"""The chapter's tables, all of them read off the runs."""
+
+from __future__ import annotations
+
+from math import inf
+
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.table import Table
+from llmserve_lab.symptoms.case import HELPS, Case, Cause, Sign, Trial, trials, watched
+from llmserve_lab.symptoms.cases import CASES, case
+from llmserve_lab.symptoms.dashboard import METRICS
+
+HELPED, NOT = "yes", "no"
+
+
+def number(metric: str, value: float) -> str:
+    """A metric's value with its unit, as short as it can be read."""
+    unit = METRICS[metric].unit
+    if unit == "s":
+        return si(value, "s", 3 if value < 1 else 2)
+    if unit == "share":
+        return f"{100 * value:.1f}%" if value < 0.1 else f"{value:.0%}"
+    if unit == "×":
+        return f"{value:.2f} ×"
+    return f"{value:.2f}" if unit == "preemption" else f"{value:,.0f}"
+
+
+def bound(sign: Sign) -> str:
+    """An interval in words: at least, at most."""
+    parts = [
+        f"{word} {number(sign.metric, value)}"
+        for word, value in (("≥", sign.least), ("≤", sign.most))
+        if abs(value) != inf
+    ]
+    return " and ".join(parts)
+
+
+def signs(of: Case, cause: Cause) -> str:
+    """What the signs of a cause showed, metric by metric."""
+    seen = watched(of, cause.name)
+    return ", ".join(
+        f"{METRICS[each].words} {number(each, seen[each])}"
+        for each in dict.fromkeys(sign.metric for sign in cause.signs)
+    )
+
+
+def verdict(trial: Trial) -> str:
+    """Whether a remedy helped, in words."""
+    return HELPED if trial.helped else NOT
+
+
+def tried_on(key: str) -> Table:
+    """Every remedy of a case, in the same run before and after.
+
+    Raises:
+        ValueError: there is no such case.
+    """
+    of, rows = case(key), []
+    for trial in trials(of):
+        goal = of.goal_of(trial.cause)
+        option = f" (`{trial.remedy.option}`)" if trial.remedy.option else ""
+        rows.append(
+            (
+                trial.cause.name,
+                f"{trial.remedy.name}{option}",
+                METRICS[goal].words,
+                number(goal, trial.before[goal]),
+                number(goal, trial.after[goal]),
+                verdict(trial),
+            )
+        )
+    columns = ("cause", "remedy", "judged by", "before", "after", "helps?")
+    notes = [f"{each.name}: {each.load}; {signs(of, each)}." for each in of.causes]
+    calm = watched(of)[of.alarm.metric]
+    notes.append(
+        f"healthy: {of.healthy_load}; {METRICS[of.alarm.metric].words} "
+        f"{number(of.alarm.metric, calm)}."
+    )
+    return Table(f"{of.title}: {of.machine}", columns, rows, notes=notes)
+
+
+def all_rows() -> Table:
+    """Symptom, question, cause and the remedy that helped, a row a cause."""
+    rows = []
+    for of in CASES:
+        for cause in of.causes:
+            good, *_ = (each for each in cause.remedies if each.helps)
+            rows.append(
+                (
+                    of.title,
+                    "; ".join(
+                        f"{METRICS[each.metric].words} {bound(each)}"
+                        for each in cause.signs
+                    ),
+                    cause.name,
+                    good.name,
+                    f"[{good.chapter}]({good.chapter}.ipynb)",
+                )
+            )
+    columns = ("symptom", "signs", "cause", "first remedy", "explained in")
+    return Table("Symptom, signs, cause, remedy: every row is a run", columns, rows)
+
+
+def causes(key: str) -> Table:
+    """The alarm and the signs of every cause of a case, side by side.
+
+    Raises:
+        ValueError: there is no such case.
+    """
+    of = case(key)
+    asked = list(dict.fromkeys(s.metric for c in of.causes for s in c.signs))
+    rows = []
+    for cause in of.causes:
+        seen = watched(of, cause.name)
+        cells = (number(each, seen[each]) for each in (of.alarm.metric, *asked))
+        rows.append((cause.name, *cells))
+    columns = ("cause", *(METRICS[each].words for each in (of.alarm.metric, *asked)))
+    return Table(f"{of.title}: the same alarm, other signs", columns, rows)
+
+
+def exported() -> Table:
+    """The metrics of the page, and what vLLM calls them."""
+    rows = [
+        (each.words, f"`{each.exported}`") for each in METRICS.values() if each.exported
+    ]
+    return Table("What the page reads, and its name in vLLM", ("words", "metric"), rows)
+
+
+def threshold() -> str:
+    """From which factor on a remedy counts as a help."""
+    return f"{100 * (HELPS - 1):.0f}%"
