@@ -6,10 +6,18 @@ from itertools import product
 
 import pytest
 
-from llmserve_lab.symptoms.case import Case, Cause, Remedy, Sign, trials, tried, watched
+from llmserve_lab.symptoms.case import (
+    Cause,
+    Remedy,
+    Sign,
+    Symptom,
+    trials,
+    tried,
+    watched,
+)
 from llmserve_lab.symptoms.cases import CASES, case
 from llmserve_lab.symptoms.dashboard import METRICS, Dashboard
-from llmserve_lab.symptoms.served import Served
+from llmserve_lab.symptoms.served import WatchedRun
 
 PAIRS = [(each, cause) for each in CASES for cause in each.causes]
 NAMES = [f"{each.key}: {cause.name}" for each, cause in PAIRS]
@@ -18,22 +26,24 @@ each_cause = pytest.mark.parametrize(("each", "cause"), PAIRS, ids=NAMES)
 
 
 @each_case
-def test_a_healthy_run_raises_no_alarm(each: Case) -> None:
+def test_a_healthy_run_raises_no_alarm(each: Symptom) -> None:
     assert not each.alarm.holds(watched(each))
 
 
 @each_cause
-def test_every_cause_raises_the_same_alarm(each: Case, cause: Cause) -> None:
+def test_every_cause_raises_the_same_alarm(each: Symptom, cause: Cause) -> None:
     assert each.alarm.holds(watched(each, cause.name))
 
 
 @each_cause
-def test_the_signs_point_to_the_cause_and_to_no_other(each: Case, cause: Cause) -> None:
+def test_the_signs_point_to_the_cause_and_to_no_other(
+    each: Symptom, cause: Cause
+) -> None:
     assert each.diagnose(watched(each, cause.name)) is cause
 
 
 @each_case
-def test_causes_differ_in_the_signs_and_not_in_the_alarm(each: Case) -> None:
+def test_causes_differ_in_the_signs_and_not_in_the_alarm(each: Symptom) -> None:
     """Two or more look-alikes; no threshold on the alarm is among their signs."""
     assert len(each.causes) >= 2
     for one, other in product(each.causes, each.causes):
@@ -44,7 +54,7 @@ def test_causes_differ_in_the_signs_and_not_in_the_alarm(each: Case) -> None:
 
 
 @each_case
-def test_remedies_do_as_is_said(each: Case) -> None:
+def test_remedies_do_as_is_said(each: Symptom) -> None:
     wrong = [
         (trial.cause.name, trial.remedy.name, trial.factor)
         for trial in trials(each)
@@ -55,18 +65,18 @@ def test_remedies_do_as_is_said(each: Case) -> None:
 
 @each_cause
 def test_each_cause_has_a_remedy_that_helps_and_one_that_does_not(
-    each: Case, cause: Cause
+    each: Symptom, cause: Cause
 ) -> None:
     assert {remedy.helps for remedy in cause.remedies} == {True, False}
 
 
 @each_cause
-def test_requests_and_tokens_are_conserved(each: Case, cause: Cause) -> None:
+def test_requests_and_tokens_are_conserved(each: Symptom, cause: Cause) -> None:
     """What came was answered, at its length, and every KV block fits."""
     setup = cause.setup(0)
     changed = [remedy.change(setup) for remedy in cause.remedies]
     for run in (setup, *changed):
-        if not isinstance(run, Served):
+        if not isinstance(run, WatchedRun):
             continue
         report, sent = run.report(), {r.id: r for r in run.requests}
         answered = [int(number) for number in report.id]
@@ -83,7 +93,7 @@ def test_requests_and_tokens_are_conserved(each: Case, cause: Cause) -> None:
 
 
 @each_cause
-def test_a_trial_changes_one_thing(each: Case, cause: Cause) -> None:
+def test_a_trial_changes_one_thing(each: Symptom, cause: Cause) -> None:
     """The load stays unless the remedy is about the load; a dashboard is repeatable."""
     assert watched(each, cause.name).values == cause.setup(0).observe().values
     for remedy in cause.remedies:
@@ -121,6 +131,6 @@ def test_signs_that_fit_no_cause_are_an_error() -> None:
     never = Remedy("nothing", False, lambda setup: setup, "roofline")
     of = CASES[0]
     cause = Cause("a", "", of.causes[0].setup, (Sign("mfu", least=1.0),), (never,))
-    odd = Case("odd", "", "", calm, "mfu", True, "", "", of.healthy, "", (cause,))
+    odd = Symptom("odd", "", "", calm, "mfu", True, "", "", of.healthy, "", (cause,))
     with pytest.raises(ValueError, match=r"signs must point to one cause, got none"):
         odd.diagnose(Dashboard({"mfu": 0.0}))

@@ -10,14 +10,14 @@ import pytest
 from llmserve_lab.engine import Request, simulate
 from llmserve_lab.symptoms.case import watched
 from llmserve_lab.symptoms.cases import case
-from llmserve_lab.symptoms.cases.experts import Routed
+from llmserve_lab.symptoms.cases.experts import RoutedWindow
 from llmserve_lab.symptoms.dashboard import BINS, of_report
-from llmserve_lab.symptoms.served import Served, server
+from llmserve_lab.symptoms.served import WatchedRun, server
 
 
-def served(key: str, cause: int) -> Served:
+def served(key: str, cause: int) -> WatchedRun:
     setup = case(key).causes[cause].setup(0)
-    assert isinstance(setup, Served)
+    assert isinstance(setup, WatchedRun)
     return setup
 
 
@@ -64,7 +64,7 @@ def test_accepted_drafts_are_those_that_were_drawn() -> None:
 def test_hits_are_the_leading_names_that_came_before() -> None:
     """Nothing is evicted with so few system prompts: then a set of names is enough."""
     run = case("prefix-cache").healthy(0)
-    assert isinstance(run, Served)
+    assert isinstance(run, WatchedRun)
     report, known, found = run.report(), set[int](), 0
     assert report.log is not None
     first = {e.id: e.time_s for e in report.log.events if e.kind == "first_token"}
@@ -105,7 +105,7 @@ def run_name() -> str:
 
 def test_balance_counts_every_choice_once() -> None:
     for extra in (0, 32):
-        router = Routed(0.25, 64, 3, extra)
+        router = RoutedWindow(0.25, 64, 3, extra)
         where = router.placement()
         for counts in router.chosen(1):
             assert counts.sum() == 64 * 8
@@ -122,7 +122,7 @@ def test_idle_slots_by_hand() -> None:
         Request(arrival_s=0.0, prompt_len=10, output_len=n, id=i)
         for i, n in enumerate(lengths)
     )
-    shown = Served(requests, server(Static(2))).observe()
+    shown = WatchedRun(requests, server(Static(2))).observe()
     assert 0.45 < shown["idle_slots"] < 0.5
     np.testing.assert_allclose(shown["short_ratio"], 1.0, atol=0.1)
 

@@ -50,14 +50,15 @@ def test_the_step_figure_counts_what_the_report_counts() -> None:
 
 def test_boards_show_the_numbers_of_their_runs() -> None:
     for name, (key, cause) in boards.GAME.items():
-        seen, said = watched(case(key), cause), boards.game_board(name).sentence
-        for metric, text in boards.panel(seen):
-            assert f"vllm:{metric} {text}" in said
+        seen, shown = watched(case(key), cause), boards.game_board(name)
+        assert [*map(tuple, shown.panel.rows)] == [*boards.panel(seen).items()]
+        assert seen.series is not None
+        assert f"{max(seen.series.kv_usage):.0%} full" in shown.picture.sentence
     with pytest.raises(ValueError, match="name must be one of dashboard 1"):
         boards.game_board("dashboard 9")
     with pytest.raises(ValueError, match="gauges over time, got hot-expert"):
         cause = case("hot-expert").causes[0].name
-        boards.board("hot-expert", cause, "", "")
+        boards.board({"a": ("hot-expert", cause)}, "", "", "")
 
 
 def test_the_table_of_all_rows_has_every_cause_once() -> None:

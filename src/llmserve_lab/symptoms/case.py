@@ -19,7 +19,7 @@ from llmserve_lab.symptoms.dashboard import METRICS, Dashboard
 HELPS, NO_HELP = 1.3, 1.25  # times as good, at least and at most
 
 
-class Setup(Protocol):
+class Watchable(Protocol):
     """What can be run and watched: a load and a deployment, or a router."""
 
     def observe(self) -> Dashboard:
@@ -55,7 +55,7 @@ class Remedy:
 
     name: str
     helps: bool
-    change: Callable[[Setup], Setup]
+    change: Callable[[Watchable], Watchable]
     chapter: str
     option: str = ""
 
@@ -66,7 +66,7 @@ class Cause:
 
     name: str
     load: str
-    setup: Callable[[int], Setup]
+    setup: Callable[[int], Watchable]
     signs: tuple[Sign, ...]
     remedies: tuple[Remedy, ...]
     goal: str = ""  # where it is another than that of the case
@@ -85,7 +85,7 @@ class Cause:
 
 
 @dataclass(frozen=True)
-class Case:
+class Symptom:
     """A symptom with its causes; remedies are judged by the metric ``goal``.
 
     ``rising`` says that more of the goal is better. ``question`` is what to ask of the
@@ -100,7 +100,7 @@ class Case:
     rising: bool
     question: str
     machine: str
-    healthy: Callable[[int], Setup]
+    healthy: Callable[[int], Watchable]
     healthy_load: str
     causes: tuple[Cause, ...]
 
@@ -140,14 +140,19 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Trial:
+class RemedyTrial:
     """A remedy tried on a cause: the dashboards before and after, and the factor."""
 
-    case: Case
+    case: Symptom
     cause: Cause
     remedy: Remedy
     before: Dashboard
     after: Dashboard
+
+    @property
+    def pair(self) -> tuple[Dashboard, Dashboard]:
+        """Both dashboards, in the order of time."""
+        return self.before, self.after
 
     @property
     def factor(self) -> float:
@@ -169,7 +174,7 @@ class Trial:
 
 
 @cache
-def watched(case: Case, cause: str | None = None, seed: int = 0) -> Dashboard:
+def watched(case: Symptom, cause: str | None = None, seed: int = 0) -> Dashboard:
     """The dashboard of a cause's run; without a cause, that of the healthy run.
 
     Raises:
@@ -181,7 +186,7 @@ def watched(case: Case, cause: str | None = None, seed: int = 0) -> Dashboard:
 
 
 @cache
-def tried(case: Case, cause: str, remedy: str, seed: int = 0) -> Trial:
+def tried(case: Symptom, cause: str, remedy: str, seed: int = 0) -> RemedyTrial:
     """A remedy in the same run.
 
     Raises:
@@ -189,10 +194,10 @@ def tried(case: Case, cause: str, remedy: str, seed: int = 0) -> Trial:
     """
     of, what = case.cause(cause), case.cause(cause).remedy(remedy)
     after = what.change(of.setup(seed)).observe()
-    return Trial(case, of, what, watched(case, cause, seed), after)
+    return RemedyTrial(case, of, what, watched(case, cause, seed), after)
 
 
-def trials(case: Case, seed: int = 0) -> list[Trial]:
+def trials(case: Symptom, seed: int = 0) -> list[RemedyTrial]:
     """All remedies of all causes of a case."""
     return [
         tried(case, cause.name, remedy.name, seed)

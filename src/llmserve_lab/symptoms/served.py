@@ -18,7 +18,7 @@ from llmserve_lab.engine import (
 )
 from llmserve_lab.kv_memory.machine import BLOCK, num_blocks
 from llmserve_lab.running_example import ANSWER, PROMPT, cost
-from llmserve_lab.symptoms.case import Setup
+from llmserve_lab.symptoms.case import Watchable
 from llmserve_lab.symptoms.dashboard import Dashboard, of_report
 from llmserve_lab.workloads import (
     Geometric,
@@ -29,16 +29,16 @@ from llmserve_lab.workloads import (
 
 BUDGET, SEATS = 8192, 1024  # vLLM's defaults on an H100: tokens, requests of a batch
 USUAL = Chunked(BUDGET, SEATS)
-More = Callable[["Served", Report], Mapping[str, float]]
+More = Callable[["WatchedRun", Report], Mapping[str, float]]
 
 
-def nothing_more(served: Served, report: Report) -> Mapping[str, float]:
+def nothing_more(served: WatchedRun, report: Report) -> Mapping[str, float]:
     """No metric beyond those of every report."""
     return {}
 
 
 @dataclass(frozen=True)
-class Served:
+class WatchedRun:
     """Requests that arrive by themselves, or are sent by ``clients`` one at a time.
 
     ``more`` reads what only this kind of run can show; ``before`` is the run that it
@@ -49,7 +49,7 @@ class Served:
     deployment: Pool | Disaggregated
     clients: int | None = None
     more: More = nothing_more
-    before: Served | None = None
+    before: WatchedRun | None = None
 
     def report(self) -> Report:
         """Run the engine, with a log."""
@@ -86,21 +86,21 @@ def server(policy: Policy = USUAL, **more: Any) -> Pool:
     )
 
 
-def changed(**pool: Any) -> Callable[[Setup], Setup]:
+def changed(**pool: Any) -> Callable[[Watchable], Watchable]:
     """The remedy that replaces fields of the pool."""
 
-    def change(setup: Setup) -> Setup:
-        assert isinstance(setup, Served)
+    def change(setup: Watchable) -> Watchable:
+        assert isinstance(setup, WatchedRun)
         return replace(setup, deployment=replace(setup.pool, **pool))
 
     return change
 
 
-def with_clients(many: int) -> Callable[[Setup], Setup]:
+def with_clients(many: int) -> Callable[[Watchable], Watchable]:
     """The remedy that sends from another number of clients."""
 
-    def change(setup: Setup) -> Setup:
-        assert isinstance(setup, Served)
+    def change(setup: Watchable) -> Watchable:
+        assert isinstance(setup, WatchedRun)
         return replace(setup, clients=many)
 
     return change

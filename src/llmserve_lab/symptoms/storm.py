@@ -84,6 +84,12 @@ def stretches(name: str) -> list[Stretch]:
     return sorted(found, key=lambda each: (each.id, each.first))
 
 
+def pauses(name: str) -> list[Stretch]:
+    """Stretches in which a preempted request waits, the longest first."""
+    waits = [each for each in stretches(name) if each.doing == "waits"]
+    return sorted(waits, key=lambda each: each.first - each.last)
+
+
 def _known(found: list[Stretch], number: int) -> bool:
     """Whether a request has run before."""
     return any(each.id == number and each.doing == "runs" for each in found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llmserve_lab.symptoms.case import Case
+from llmserve_lab.symptoms.case import Symptom
 from llmserve_lab.symptoms.cases.caching import PREFIX
 from llmserve_lab.symptoms.cases.experts import EXPERT
 from llmserve_lab.symptoms.cases.latency import FIRST_TOKEN, SHORT
@@ -11,7 +11,7 @@ from llmserve_lab.symptoms.cases.memory import IDLE_MATH, STORM
 from llmserve_lab.symptoms.cases.speculation import SPECULATION
 from llmserve_lab.symptoms.cases.streaming import BATCH, PAUSES
 
-CASES: tuple[Case, ...] = (
+CASES: tuple[Symptom, ...] = (
     FIRST_TOKEN,
     SHORT,
     PAUSES,
@@ -26,7 +26,7 @@ CASES: tuple[Case, ...] = (
 )
 
 
-def case(key: str) -> Case:
+def case(key: str) -> Symptom:
     """The case of this key.
 
     Raises:

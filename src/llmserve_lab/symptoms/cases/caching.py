@@ -15,10 +15,10 @@ from llmserve_lab.engine import (
     Request,
 )
 from llmserve_lab.kv_memory.machine import BLOCK
-from llmserve_lab.symptoms.case import Case, Cause, Remedy, Setup, Sign
+from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.cases.latency import MACHINE
 from llmserve_lab.symptoms.served import (
-    Served,
+    WatchedRun,
     changed,
     poisson,
     server,
@@ -61,7 +61,7 @@ def _named(request: Request, assistant: int, clock: bool) -> Request:
     return replace(request, prompt_len=prompt_len, prefix=tuple(names), user=assistant)
 
 
-def _hits(served: Served, report: Report) -> Mapping[str, float]:
+def _hits(served: WatchedRun, report: Report) -> Mapping[str, float]:
     """Prompt tokens looked up and found, and found where the prompt came again."""
     looked_up = served.pool.prefix_caching
     by_id = {each.id: each for each in served.requests}
@@ -85,28 +85,28 @@ def _hits(served: Served, report: Report) -> Mapping[str, float]:
     }
 
 
-def _cached(seed: int) -> Setup:
-    return Served(_asked(seed, FEW), server(prefix_caching=True), more=_hits)
+def _cached(seed: int) -> Watchable:
+    return WatchedRun(_asked(seed, FEW), server(prefix_caching=True), more=_hits)
 
 
-def _off(seed: int) -> Setup:
-    return Served(_asked(seed, FEW), server(), more=_hits)
+def _off(seed: int) -> Watchable:
+    return WatchedRun(_asked(seed, FEW), server(), more=_hits)
 
 
-def _clock(seed: int) -> Setup:
+def _clock(seed: int) -> Watchable:
     requests = _asked(seed, FEW, clock=True)
-    return Served(requests, server(prefix_caching=True), more=_hits)
+    return WatchedRun(requests, server(prefix_caching=True), more=_hits)
 
 
-def _evicted(seed: int) -> Setup:
+def _evicted(seed: int) -> Watchable:
     requests = _asked(seed, ASSISTANTS, rate=FLEET_RATE)
     pool = server(replicas=REPLICAS, prefix_caching=True, routing=LeastLoaded())
-    return Served(requests, pool, more=_hits)
+    return WatchedRun(requests, pool, more=_hits)
 
 
-def _time_last(setup: Setup) -> Setup:
+def _time_last(setup: Watchable) -> Watchable:
     """The clock behind the system prompt: its blocks are alike again."""
-    assert isinstance(setup, Served)
+    assert isinstance(setup, WatchedRun)
     names = {each.id: each for each in setup.requests}
     again = tuple(_named(_question(each), each.user, False) for each in names.values())
     return replace(setup, requests=again)
@@ -116,7 +116,7 @@ def _question(request: Request) -> Request:
     return replace(request, prompt_len=request.prompt_len - SYSTEM, prefix=())
 
 
-PREFIX = Case(
+PREFIX = Symptom(
     key="prefix-cache",
     title="A prefix cache that hardly hits",
     symptom="All prompts share long beginnings, and few of their tokens are found.",

@@ -12,7 +12,7 @@ import numpy as np
 from llmserve_lab.moe.placement import Placement, balance, contiguous, redundant
 from llmserve_lab.moe.routing_sampler import draw, rows_of_experts
 from llmserve_lab.moe.serving import SPEC
-from llmserve_lab.symptoms.case import Case, Cause, Remedy, Setup, Sign
+from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.dashboard import Dashboard
 
 EP, COPIED = 8, 32  # GPUs of the group; seats for copies of experts
@@ -22,7 +22,7 @@ BATCH, SCANT = 256, 4  # rows of a step
 
 
 @dataclass(frozen=True)
-class Routed:
+class RoutedWindow:
     """A router's choices over a window of steps, and where the experts lie.
 
     One expert has the popularity ``hot``, all others an equal part of the rest; with
@@ -68,22 +68,22 @@ class Routed:
         return Dashboard(MappingProxyType(values))
 
 
-def _rows(many: int) -> Callable[[Setup], Setup]:
-    def change(setup: Setup) -> Setup:
-        assert isinstance(setup, Routed)
+def _rows(many: int) -> Callable[[Watchable], Watchable]:
+    def change(setup: Watchable) -> Watchable:
+        assert isinstance(setup, RoutedWindow)
         return replace(setup, rows=many)
 
     return change
 
 
-def _copies(setup: Setup) -> Setup:
-    assert isinstance(setup, Routed)
+def _copies(setup: Watchable) -> Watchable:
+    assert isinstance(setup, RoutedWindow)
     return replace(setup, extra=COPIED)
 
 
 DOUBLED = "hold copies of busy experts"
 LARGER = "a larger batch"
-EXPERT = Case(
+EXPERT = Symptom(
     key="hot-expert",
     title="One hot expert",
     symptom="In each step one GPU has far more rows than the mean; the others wait.",
@@ -92,13 +92,13 @@ EXPERT = Case(
     rising=True,
     question="Are the rows balanced over many steps together?",
     machine=f"DeepSeek-V3's router, {SPEC.n_experts} experts on {EP} GPUs",
-    healthy=lambda seed: Routed(None, BATCH, seed),
+    healthy=lambda seed: RoutedWindow(None, BATCH, seed),
     healthy_load=f"{BATCH} rows a step, experts equally popular",
     causes=(
         Cause(
             "one expert that nearly all choose",
             f"{BATCH} rows a step, one expert with a quarter of the popularity",
-            lambda seed: Routed(HOT, BATCH, seed),
+            lambda seed: RoutedWindow(HOT, BATCH, seed),
             (Sign("balance_window", most=0.75),),
             (
                 Remedy(DOUBLED, True, _copies, "mixture_of_experts", "--enable-eplb"),
@@ -108,7 +108,7 @@ EXPERT = Case(
         Cause(
             "few rows in a step",
             f"{SCANT} rows a step, experts equally popular",
-            lambda seed: Routed(None, SCANT, seed),
+            lambda seed: RoutedWindow(None, SCANT, seed),
             (Sign("balance_window", least=0.75),),
             (
                 Remedy(LARGER, True, _rows(64), "mixture_of_experts"),

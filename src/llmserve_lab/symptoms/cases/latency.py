@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from llmserve_lab.engine import Chunked, Request, Static
 from llmserve_lab.running_example import device, model, served_by
-from llmserve_lab.symptoms.case import Case, Cause, Remedy, Setup, Sign
+from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.served import (
     BUDGET,
     SEATS,
-    Served,
+    WatchedRun,
     changed,
     poisson,
     server,
@@ -25,24 +25,24 @@ FEW_SEATS = 2
 MANY = 240  # requests of a run
 
 
-def calm(seed: int) -> Setup:
+def calm(seed: int) -> Watchable:
     """The book's usual request at a low rate."""
-    return Served(poisson(rate_per_s=CALM, many=MANY, seed=seed), server())
+    return WatchedRun(poisson(rate_per_s=CALM, many=MANY, seed=seed), server())
 
 
-def _long_prompts(seed: int) -> Setup:
+def _long_prompts(seed: int) -> Watchable:
     prompts = Bounded(law=Lognormal(mean=LONG_PROMPT, cv=0.2), high=100_000)
     requests = poisson(rate_per_s=LONG_RATE, many=80, seed=seed, prompt=prompts)
-    return Served(requests, server())
+    return WatchedRun(requests, server())
 
 
-def _few_seats(seed: int) -> Setup:
+def _few_seats(seed: int) -> Watchable:
     requests = poisson(rate_per_s=CALM, many=MANY, seed=seed)
-    return Served(requests, server(Chunked(BUDGET, FEW_SEATS)))
+    return WatchedRun(requests, server(Chunked(BUDGET, FEW_SEATS)))
 
 
-def _on_four(setup: Setup) -> Setup:
-    assert isinstance(setup, Served)
+def _on_four(setup: Watchable) -> Watchable:
+    assert isinstance(setup, WatchedRun)
     cost = served_by(model(), device(), tp=4)
     return replace(setup, deployment=replace(setup.pool, cost=cost))
 
@@ -54,7 +54,7 @@ SECOND = Remedy(
     "parallelism",
     "--data-parallel-size 2",
 )
-FIRST_TOKEN = Case(
+FIRST_TOKEN = Symptom(
     key="first-token",
     title="A slow first token at low load",
     symptom="The first token takes more than a second, and the GPU has little to do.",
@@ -121,19 +121,19 @@ def _mixed(seed: int) -> tuple[Request, ...]:
     return poisson(rate_per_s=CALM, many=MANY, seed=seed)
 
 
-def _static(seed: int) -> Setup:
-    return Served(_mixed(seed), server(Static(SLOTS)))
+def _static(seed: int) -> Watchable:
+    return WatchedRun(_mixed(seed), server(Static(SLOTS)))
 
 
-def _tight(seed: int) -> Setup:
-    return Served(_mixed(seed), server(Chunked(BUDGET, FEW_SEATS)))
+def _tight(seed: int) -> Watchable:
+    return WatchedRun(_mixed(seed), server(Chunked(BUDGET, FEW_SEATS)))
 
 
-def _refilled(seed: int) -> Setup:
-    return Served(_mixed(seed), server())
+def _refilled(seed: int) -> Watchable:
+    return WatchedRun(_mixed(seed), server())
 
 
-SHORT = Case(
+SHORT = Symptom(
     key="short-answers",
     title="Short answers take as long as long ones",
     symptom="An answer of thirty tokens takes nearly as long as one of four hundred.",
@@ -156,7 +156,6 @@ SHORT = Case(
                     True,
                     changed(policy=Chunked(BUDGET, SLOTS)),
                     "continuous_batching",
-                    "always on in vLLM",
                 ),
                 Remedy(
                     "a larger static batch",

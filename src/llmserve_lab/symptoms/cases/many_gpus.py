@@ -11,12 +11,12 @@ from llmserve_lab import catalog
 from llmserve_lab.engine import Chunked, Continuous, Disaggregated, Pool, Report
 from llmserve_lab.parallelism.deployments import GpuLayout
 from llmserve_lab.running_example import share
-from llmserve_lab.symptoms.case import Case, Cause, Remedy, Setup, Sign
+from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.cases.latency import MACHINE
 from llmserve_lab.symptoms.served import (
     BUDGET,
     SEATS,
-    Served,
+    WatchedRun,
     backlog,
     poisson,
     server,
@@ -37,7 +37,7 @@ def _gpus(pool: Pool) -> int:
     return pool.replicas * pool.cost.n_gpus
 
 
-def _compared(served: Served, report: Report) -> Mapping[str, float]:
+def _compared(served: WatchedRun, report: Report) -> Mapping[str, float]:
     """Tokens of a GPU, and time between tokens, over those with half of the GPUs."""
     assert served.before is not None, "a run with fewer GPUs"
     before = served.before.report()
@@ -55,43 +55,43 @@ def _compared(served: Served, report: Report) -> Mapping[str, float]:
 CLIENTS = 128
 
 
-def _closed(layout: GpuLayout, clients: int, seed: int) -> Served:
+def _closed(layout: GpuLayout, clients: int, seed: int) -> WatchedRun:
     requests = backlog(many=max(320, 2 * clients), seed=seed)
-    first = Served(requests, _pool(ONE), clients=clients)
+    first = WatchedRun(requests, _pool(ONE), clients=clients)
     return replace(first, deployment=_pool(layout), more=_compared, before=first)
 
 
-def _open(layout: GpuLayout, seed: int) -> Served:
+def _open(layout: GpuLayout, seed: int) -> WatchedRun:
     requests = poisson(rate_per_s=2.0, many=240, seed=seed)
-    first = Served(requests, _pool(ONE))
+    first = WatchedRun(requests, _pool(ONE))
     return replace(first, deployment=_pool(layout), more=_compared, before=first)
 
 
-def _laid_out(layout: GpuLayout) -> Callable[[Setup], Setup]:
-    def change(setup: Setup) -> Setup:
-        assert isinstance(setup, Served)
+def _laid_out(layout: GpuLayout) -> Callable[[Watchable], Watchable]:
+    def change(setup: Watchable) -> Watchable:
+        assert isinstance(setup, WatchedRun)
         return replace(setup, deployment=_pool(layout))
 
     return change
 
 
-def _more_at_a_time(setup: Setup) -> Setup:
+def _more_at_a_time(setup: Watchable) -> Watchable:
     """Twice the clients, before and after the GPUs were doubled."""
-    assert isinstance(setup, Served) and setup.before is not None
+    assert isinstance(setup, WatchedRun) and setup.before is not None
     twice = 2 * CLIENTS
     return replace(setup, clients=twice, before=replace(setup.before, clients=twice))
 
 
-def _twice_the_traffic(setup: Setup) -> Setup:
+def _twice_the_traffic(setup: Watchable) -> Watchable:
     """As many requests in half of the time."""
-    assert isinstance(setup, Served)
+    assert isinstance(setup, WatchedRun)
     sooner = tuple(
         replace(each, arrival_s=each.arrival_s / 2) for each in setup.requests
     )
     return replace(setup, requests=sooner)
 
 
-GPUS = Case(
+GPUS = Symptom(
     key="more-gpus",
     title="More GPUs, fewer tokens from each",
     symptom="With twice the GPUs each writes less than two thirds of what it did.",
@@ -156,7 +156,7 @@ BITS, GIGA = 8, 1e9
 
 
 @dataclass(frozen=True)
-class Split:
+class PoolSplit:
     """GPUs that read prompts, GPUs that write answers, and the link between them."""
 
     n_prefill: int
@@ -174,7 +174,7 @@ class Split:
             streamed=self.streamed,
         )
 
-    def build(self, seed: int) -> Setup:
+    def build(self, seed: int) -> Watchable:
         """The load of the case on this split."""
         requests = poisson(
             rate_per_s=PD_RATE,
@@ -183,15 +183,15 @@ class Split:
             prompt=Geometric(PD_PROMPT),
             answer=Geometric(PD_ANSWER),
         )
-        return Served(requests, self.pools(), more=_waits)
+        return WatchedRun(requests, self.pools(), more=_waits)
 
-    def change(self, setup: Setup) -> Setup:
+    def change(self, setup: Watchable) -> Watchable:
         """The same load on this split."""
-        assert isinstance(setup, Served)
+        assert isinstance(setup, WatchedRun)
         return replace(setup, deployment=self.pools())
 
 
-def _waits(served: Served, report: Report) -> Mapping[str, float]:
+def _waits(served: WatchedRun, report: Report) -> Mapping[str, float]:
     """Median waits: before prefill, and on the link."""
     return {
         "prefill_wait": float(np.median(report.queue_s)),
@@ -199,10 +199,10 @@ def _waits(served: Served, report: Report) -> Mapping[str, float]:
     }
 
 
-TWO_TWO, EVEN = "two GPUs in each pool", Split(2, 2)
+TWO_TWO, EVEN = "two GPUs in each pool", PoolSplit(2, 2)
 FASTER = "a faster link"
 LOAD = "24 requests/s of 2,000 + 400 tokens"
-POOLS = Case(
+POOLS = Symptom(
     key="pools",
     title="Prefill and decode pools out of balance",
     symptom="Answers take six seconds and more, although some of the four GPUs rest.",
@@ -217,17 +217,17 @@ POOLS = Case(
         Cause(
             "too few prefill GPUs",
             f"{LOAD}, one prefill and three decode GPUs, 400 Gbit/s",
-            Split(1, 3).build,
+            PoolSplit(1, 3).build,
             (Sign("prefill_wait", least=1.0), Sign("transfer", most=1.0)),
             (
                 Remedy(TWO_TWO, True, EVEN.change, "disaggregation"),
-                Remedy(FASTER, False, Split(1, 3, 800.0).change, "disaggregation"),
+                Remedy(FASTER, False, PoolSplit(1, 3, 800.0).change, "disaggregation"),
             ),
         ),
         Cause(
             "too few decode GPUs",
             f"{LOAD}, three prefill and one decode GPU, 400 Gbit/s",
-            Split(3, 1).build,
+            PoolSplit(3, 1).build,
             (
                 Sign("prefill_wait", most=1.0),
                 Sign("transfer", most=1.0),
@@ -235,20 +235,20 @@ POOLS = Case(
             ),
             (
                 Remedy(TWO_TWO, True, EVEN.change, "disaggregation"),
-                Remedy(FASTER, False, Split(3, 1, 800.0).change, "disaggregation"),
+                Remedy(FASTER, False, PoolSplit(3, 1, 800.0).change, "disaggregation"),
             ),
         ),
         Cause(
             "a slow link",
             f"{LOAD}, two and two GPUs, 25 Gbit/s",
-            Split(2, 2, SLOW_GBIT_S).build,
+            PoolSplit(2, 2, SLOW_GBIT_S).build,
             (Sign("prefill_wait", most=1.0), Sign("transfer", least=1.0)),
             (
                 Remedy(FASTER, True, EVEN.change, "disaggregation"),
                 Remedy(
                     "send layer by layer",
                     False,
-                    Split(2, 2, SLOW_GBIT_S, True).change,
+                    PoolSplit(2, 2, SLOW_GBIT_S, True).change,
                     "disaggregation",
                 ),
             ),

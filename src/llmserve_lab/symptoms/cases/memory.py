@@ -9,12 +9,12 @@ from llmserve_lab.catalog import Cited
 from llmserve_lab.engine import Chunked, Report
 from llmserve_lab.kv_memory.machine import SHARE_NOW, num_blocks
 from llmserve_lab.running_example import share
-from llmserve_lab.symptoms.case import Case, Cause, Remedy, Setup, Sign
+from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.cases.latency import MACHINE
 from llmserve_lab.symptoms.served import (
     BUDGET,
     SEATS,
-    Served,
+    WatchedRun,
     backlog,
     changed,
     server,
@@ -27,23 +27,23 @@ LITTLE = Cited(0.45, "dimensionless", "convention", "a GPU shared with something
 CLIENTS, FEWER = 320, 160
 
 
-def _calm(seed: int) -> Setup:
-    return Served(
+def _calm(seed: int) -> Watchable:
+    return WatchedRun(
         backlog(many=400, seed=seed, answer=Geometric(600)), server(), clients=64
     )
 
 
-def _outgrown(seed: int) -> Setup:
+def _outgrown(seed: int) -> Watchable:
     requests = backlog(many=960, seed=seed, answer=Geometric(1500))
-    return Served(requests, server(), clients=CLIENTS)
+    return WatchedRun(requests, server(), clients=CLIENTS)
 
 
-def _squeezed(seed: int) -> Setup:
+def _squeezed(seed: int) -> Watchable:
     requests = backlog(many=960, seed=seed, answer=Geometric(600))
-    return Served(requests, server(kv_blocks=num_blocks(LITTLE)), clients=FEWER)
+    return WatchedRun(requests, server(kv_blocks=num_blocks(LITTLE)), clients=FEWER)
 
 
-STORM = Case(
+STORM = Symptom(
     key="preemption-storm",
     title="A preemption storm",
     symptom="Preemptions climb: more than one for every ten requests.",
@@ -110,7 +110,7 @@ STORM = Case(
 )
 
 
-def _decoding(served: Served, report: Report) -> Mapping[str, float]:
+def _decoding(served: WatchedRun, report: Report) -> Mapping[str, float]:
     """What iterations without prompts make of the peak, and how much they write."""
     assert report.log is not None, "kept by every run"
     steps = [each for each in report.log if not each.chunks]
@@ -123,25 +123,25 @@ def _decoding(served: Served, report: Report) -> Mapping[str, float]:
     }
 
 
-def _decode(seed: int, context: int, clients: int, many: int) -> Served:
+def _decode(seed: int, context: int, clients: int, many: int) -> WatchedRun:
     requests = backlog(
         many=many, seed=seed, prompt=Always(context), answer=Geometric(600)
     )
-    return Served(requests, server(), clients=clients, more=_decoding)
+    return WatchedRun(requests, server(), clients=clients, more=_decoding)
 
 
 FLOPS = "twice the peak FLOP/s"
 
 
-def _twice_the_math(setup: Setup) -> Setup:
-    assert isinstance(setup, Served)
+def _twice_the_math(setup: Watchable) -> Watchable:
+    assert isinstance(setup, WatchedRun)
     cost = setup.pool.cost
     faster = replace(cost, row_s=cost.row_s / 2, pair_s=cost.pair_s / 2)
     return replace(setup, deployment=replace(setup.pool, cost=faster))
 
 
-def _half_the_cache(setup: Setup) -> Setup:
-    assert isinstance(setup, Served)
+def _half_the_cache(setup: Watchable) -> Watchable:
+    assert isinstance(setup, WatchedRun)
     cost = setup.pool.cost
     eight = replace(
         cost,
@@ -152,7 +152,7 @@ def _half_the_cache(setup: Setup) -> Setup:
     return replace(setup, deployment=replace(setup.pool, cost=eight, kv_blocks=blocks))
 
 
-IDLE_MATH = Case(
+IDLE_MATH = Symptom(
     key="idle-arithmetic",
     title="Decode leaves the arithmetic idle",
     symptom="The GPU is busy all the time, and uses little of its peak FLOP/s.",

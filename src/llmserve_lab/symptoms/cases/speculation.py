@@ -10,12 +10,12 @@ import numpy as np
 from llmserve_lab.engine import Acceptance, Chunked, Report, Speculation
 from llmserve_lab.kv_memory.machine import BLOCK
 from llmserve_lab.speculative.machine import SMALL, draft_cost, fits, usual
-from llmserve_lab.symptoms.case import Case, Cause, Remedy, Setup, Sign
+from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.cases.latency import MACHINE
 from llmserve_lab.symptoms.served import (
     BUDGET,
     SEATS,
-    Served,
+    WatchedRun,
     backlog,
     changed,
     server,
@@ -25,7 +25,12 @@ from llmserve_lab.workloads import Always
 
 DRAFTS = 6
 TEXT, WRITTEN = 200, 400  # tokens of a prompt and its answer
-POOR = Acceptance(0.35)
+Law = Callable[[], Acceptance]  # looked up when it is needed
+
+
+def poor() -> Acceptance:
+    """The law of drafts on a text that the draft model does not know."""
+    return Acceptance(0.35)
 
 
 def _blocks() -> int:
@@ -37,7 +42,7 @@ def _speculating(n_draft: int, law: Acceptance, seed: int) -> Speculation:
     return Speculation(n_draft, law, draft_cost(SMALL), seed=seed)
 
 
-def _drafted(served: Served, report: Report) -> Mapping[str, float]:
+def _drafted(served: WatchedRun, report: Report) -> Mapping[str, float]:
     """Accepted over proposed drafts, and the pace over that of a run without drafts."""
     speculation = served.pool.speculation
     pace = float(np.median(report.tpot_s))
@@ -50,35 +55,37 @@ def _drafted(served: Served, report: Report) -> Mapping[str, float]:
     return {"gain": gain, "acceptance": accepted / passes / speculation.n_draft}
 
 
-def _drafts(law: Acceptance, clients: int, many: int) -> Callable[[int], Setup]:
-    def build(seed: int) -> Setup:
+def _drafts(law: Law, clients: int, many: int) -> Callable[[int], Watchable]:
+    def build(seed: int) -> Watchable:
         pool = server(
             Chunked(BUDGET, SEATS),
             kv_blocks=_blocks(),
-            speculation=_speculating(DRAFTS, law, seed),
+            speculation=_speculating(DRAFTS, law(), seed),
         )
         requests = backlog(
             many=many, seed=seed, prompt=Always(TEXT), answer=Always(WRITTEN)
         )
-        return Served(requests, pool, clients=clients, more=_drafted)
+        return WatchedRun(requests, pool, clients=clients, more=_drafted)
 
     return build
 
 
-def _drafting(n_draft: int, law: Acceptance | None = None) -> Callable[[Setup], Setup]:
+def _drafting(n_draft: int, law: Law | None = None) -> Callable[[Watchable], Watchable]:
     """The remedy that drafts another number of tokens, or with another law."""
 
-    def change(setup: Setup) -> Setup:
-        assert isinstance(setup, Served)
+    def change(setup: Watchable) -> Watchable:
+        assert isinstance(setup, WatchedRun)
         now = setup.pool.speculation
         assert now is not None
-        other = replace(now, n_draft=n_draft, acceptance=law or now.acceptance)
+        other = replace(
+            now, n_draft=n_draft, acceptance=law() if law else now.acceptance
+        )
         return replace(setup, deployment=replace(setup.pool, speculation=other))
 
     return change
 
 
-SPECULATION = Case(
+SPECULATION = Symptom(
     key="speculation",
     title="Speculative decoding that slows down",
     symptom="With drafts, an answer is written no faster than without.",
@@ -87,19 +94,19 @@ SPECULATION = Case(
     rising=True,
     question="What share of the drafts is accepted?",
     machine=MACHINE + f", {DRAFTS} drafts of Llama-3.2-1B",
-    healthy=_drafts(usual(), 4, 48),
+    healthy=_drafts(usual, 4, 48),
     healthy_load="4 clients, 200 + 400 tokens",
     causes=(
         Cause(
             "drafts are rejected",
             "4 clients, 200 + 400 tokens, text that the draft model does not know",
-            _drafts(POOR, 4, 48),
+            _drafts(poor, 4, 48),
             (Sign("acceptance", most=0.25),),
             (
                 Remedy(
                     "a draft model that knows the text",
                     True,
-                    _drafting(DRAFTS, usual()),
+                    _drafting(DRAFTS, usual),
                     "speculative_decoding",
                 ),
                 Remedy("fewer clients", False, with_clients(1), "speculative_decoding"),
@@ -108,7 +115,7 @@ SPECULATION = Case(
         Cause(
             "a large batch",
             "256 clients, 200 + 400 tokens",
-            _drafts(usual(), 256, 384),
+            _drafts(usual, 256, 384),
             (Sign("acceptance", least=0.25),),
             (
                 Remedy(

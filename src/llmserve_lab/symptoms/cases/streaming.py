@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from llmserve_lab.engine import Chunked
-from llmserve_lab.symptoms.case import Case, Cause, Remedy, Setup, Sign
+from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.cases.latency import CHUNK, MACHINE, MANY, calm
 from llmserve_lab.symptoms.served import (
     BUDGET,
     SEATS,
-    Served,
+    WatchedRun,
     backlog,
     changed,
     poisson,
@@ -20,18 +20,18 @@ UNCUT = 65_536  # a token budget that cuts no prompt of these runs
 CROWD = 256  # clients
 
 
-def _books(seed: int) -> Setup:
+def _books(seed: int) -> Watchable:
     prompts = Bounded(law=Lognormal(mean=6000, cv=2.0), high=60_000)
     requests = poisson(rate_per_s=1.5, many=MANY, seed=seed, prompt=prompts)
-    return Served(requests, server(Chunked(UNCUT, SEATS)))
+    return WatchedRun(requests, server(Chunked(UNCUT, SEATS)))
 
 
-def _crowded(seed: int) -> Setup:
+def _crowded(seed: int) -> Watchable:
     requests = backlog(many=512, seed=seed, answer=Geometric(2000))
-    return Served(requests, server(Chunked(2048, SEATS)), clients=CROWD)
+    return WatchedRun(requests, server(Chunked(2048, SEATS)), clients=CROWD)
 
 
-PAUSES = Case(
+PAUSES = Symptom(
     key="pauses",
     title="Answers that pause",
     symptom="One answer in ten stands still for half a second or more.",
@@ -92,20 +92,20 @@ PAUSES = Case(
 )
 
 
-def _few(seed: int) -> Setup:
+def _few(seed: int) -> Watchable:
     requests = backlog(many=640, seed=seed)
-    return Served(requests, server(Chunked(CHUNK, SEATS)), clients=32)
+    return WatchedRun(requests, server(Chunked(CHUNK, SEATS)), clients=32)
 
 
-def _full_batch(seed: int) -> Setup:
-    return Served(backlog(many=900, seed=seed), server(), clients=320)
+def _full_batch(seed: int) -> Watchable:
+    return WatchedRun(backlog(many=900, seed=seed), server(), clients=320)
 
 
-def _large_budget(seed: int) -> Setup:
-    return Served(backlog(many=640, seed=seed), server(), clients=32)
+def _large_budget(seed: int) -> Watchable:
+    return WatchedRun(backlog(many=640, seed=seed), server(), clients=32)
 
 
-BATCH = Case(
+BATCH = Symptom(
     key="percentiles",
     title="More tokens per second, worse percentiles",
     symptom="Since the last change the GPU writes more tokens, and chat feels slow.",

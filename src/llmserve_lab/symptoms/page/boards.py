@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from llmserve_lab.formula.text import si
-from llmserve_lab.page.palette import BLUE, GREEN, INK, VERMILLION
+from llmserve_lab.page.palette import BLUE, GREEN, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
+from llmserve_lab.page.table import Table
 from llmserve_lab.symptoms.case import watched
 from llmserve_lab.symptoms.cases import case
-from llmserve_lab.symptoms.dashboard import Dashboard
+from llmserve_lab.symptoms.dashboard import Dashboard, Series
 
 GAME: dict[str, tuple[str, str]] = {
     "dashboard 1": ("first-token", "too few seats"),
     "dashboard 2": ("percentiles", "prompts among the decodes"),
     "dashboard 3": ("prefix-cache", "prompts differ at the start"),
+}
+PAIR = {
+    "server 1": "preemption",
+    "server 2": "long prompts in one piece",
 }
 PANEL: dict[str, tuple[tuple[str, str], ...]] = {
     "time_to_first_token_seconds": (("P50", "ttft_p50"), ("P99", "ttft_p99")),
@@ -27,6 +34,22 @@ PANEL: dict[str, tuple[tuple[str, str], ...]] = {
     "generation_tokens": (("per second", "tokens_per_s"),),
 }
 SHARES, SECONDS = ("queue_share", "hit_share"), ("ttft", "itl")
+ROW_IN = 1.75  # inches of height of a server's gauges
+
+
+@dataclass(frozen=True)
+class Board:
+    """A dashboard: its gauges as a picture, and its panel as a table below."""
+
+    picture: StaticFigure
+    panel: Table
+
+    def __repr__(self) -> str:
+        return f"{self.picture!r}\n{self.panel!r}"
+
+    def _repr_mimebundle_(self, **_kwargs: Any) -> dict[str, str]:
+        both = self.picture.html() + self.panel._repr_html_()
+        return {"text/plain": repr(self), "text/html": both}
 
 
 def shown(name: str, value: float) -> str:
@@ -38,87 +61,96 @@ def shown(name: str, value: float) -> str:
     return f"{value:.2f}" if name == "preemptions" else f"{value:,.0f}"
 
 
-def panel(dashboard: Dashboard) -> list[tuple[str, str]]:
+def panel(dashboard: Dashboard) -> dict[str, str]:
     """Names and numbers of the panel; what this run does not export is left out."""
-    rows = []
+    rows = {}
     for exported, parts in PANEL.items():
         if all(name in dashboard.values for _, name in parts):
             said = (f"{word} {shown(name, dashboard[name])}" for word, name in parts)
-            rows.append((exported, ", ".join(said)))
+            rows[exported] = ", ".join(said)
     return rows
 
 
-@cache
-def board(key: str, cause: str, title: str, name: str) -> StaticFigure:
-    """The dashboard of a cause's run, as it would hang on a wall.
+def board(
+    servers: Mapping[str, tuple[str, str]], title: str, name: str, caption: str
+) -> Board:
+    """Dashboards of one or several servers, each a case and a cause.
 
     Raises:
-        ValueError: there is no such case or cause, or it has no gauges over time.
+        ValueError: there is no such case or cause, or one has no gauges over time.
     """
-    seen = watched(case(key), cause)
-    if seen.series is None:
-        raise ValueError(f"case must have gauges over time, got {key}")
-    return _drawn(seen, title, name)
+    seen = {who: watched(case(key), cause) for who, (key, cause) in servers.items()}
+    for who, (key, _) in servers.items():
+        if seen[who].series is None:
+            raise ValueError(f"case must have gauges over time, got {key}")
+    columns = [panel(each) for each in seen.values()]
+    rows = [(metric, *(each[metric] for each in columns)) for metric in columns[0]]
+    head = ("metric, after vllm:", *seen) if len(seen) > 1 else ("metric", "shows")
+    return Board(_drawn(seen, title, name), Table(caption, head, rows))
 
 
 @figure_style()
-def _drawn(seen: Dashboard, title: str, name: str) -> StaticFigure:
+def _drawn(seen: Mapping[str, Dashboard], title: str, name: str) -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
-    rows, series = panel(seen), seen.series
-    assert series is not None, "checked by the caller"
-    figure, (top, middle, low) = plt.subplots(
-        3,
-        1,
-        figsize=(3.9, 2.6 + 0.2 * len(rows)),
-        height_ratios=(1.2, 0.9, 0.2 * len(rows)),
+    figure, grid = plt.subplots(
+        len(seen), 2, figsize=(5.6, ROW_IN * len(seen)), squeeze=False
     )
-    top.plot(series.times_s, series.running, color=BLUE.light, label="running")
-    top.plot(
+    said = []
+    for (left, right), (who, each) in zip(grid, seen.items(), strict=True):
+        series = each.series
+        assert series is not None, "checked by the caller"
+        _gauges(left, right, series)
+        if len(seen) > 1:
+            left.set_ylabel(f"{who}\nrequests")
+        said.append(_sentence(who, series, several=len(seen) > 1))
+    for axes in grid[-1]:
+        axes.set_xlabel("time (s)")
+    figure.legend(
+        *grid[0][0].get_legend_handles_labels(), loc="outside upper left", ncols=2
+    )
+    return StaticFigure.of(figure, sentence=" ".join(said), title=title, name=name)
+
+
+def _gauges(left: Any, right: Any, series: Series) -> None:
+    """Requests in the left panel, the cache in the right one."""
+    left.plot(series.times_s, series.running, color=BLUE.light, label="running")
+    left.plot(
         series.times_s,
         series.waiting,
         color=VERMILLION.light,
         linestyle=(0, VERMILLION.dash),
         label="waiting",
     )
-    top.set(ylim=(0, None), ylabel="requests")
-    top.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
+    left.set(ylim=(0, None), ylabel="requests")
     percent = [100 * each for each in series.kv_usage]
-    middle.fill_between(series.times_s, percent, color=GREEN.light, alpha=0.5)
-    middle.set(ylim=(0, 105), ylabel="KV cache\nin use (%)", xlabel="time (s)")
-    middle.sharex(top)
-    top.tick_params(labelbottom=False)
-    _words(low, rows)
-    said = "; ".join(f"vllm:{metric} {text}" for metric, text in rows)
-    return StaticFigure.of(figure, sentence=f"{said}.", title=title, name=name)
+    right.fill_between(series.times_s, percent, color=GREEN.light, alpha=0.5)
+    right.set(ylim=(0, 105), ylabel="KV cache in use (%)")
 
 
-def _words(axes: Any, rows: list[tuple[str, str]]) -> None:
-    """The panel as two columns of text."""
-    axes.set_axis_off()
-    axes.set(xlim=(0, 1), ylim=(len(rows), 0))
-    for at, (metric, said) in enumerate(rows):
-        look = {"va": "center", "color": INK.light, "fontsize": 8.5}
-        axes.text(-0.16, at + 0.5, metric, **look)
-        axes.text(1, at + 0.5, said, ha="right", fontweight="bold", **look)
-
-
-def first_board() -> StaticFigure:
-    """What the answers that pause look like from the inside, if it is preemption."""
-    return board("pauses", "preemption", "Answers pause: one cause", "symptoms.board")
-
-
-def second_board() -> StaticFigure:
-    """The same symptom with the other cause."""
-    return board(
-        "pauses",
-        "long prompts in one piece",
-        "Answers pause: another cause",
-        "symptoms.other-board",
+def _sentence(who: str, series: Series, *, several: bool) -> str:
+    """Most that runs, waits and is held, in words."""
+    first = f"{who.capitalize()}: at" if several else "At"
+    return (
+        f"{first} most {max(series.running):.0f} requests run and "
+        f"{max(series.waiting):.0f} wait; the KV cache is at most "
+        f"{max(series.kv_usage):.0%} full."
     )
 
 
-def game_board(name: str) -> StaticFigure:
+@cache
+def pair() -> Board:
+    """Two servers with one symptom and two causes."""
+    return board(
+        {who: ("pauses", cause) for who, cause in PAIR.items()},
+        "Two servers, one symptom: answers pause",
+        "symptoms.pair",
+        "The panels of both servers",
+    )
+
+
+@cache
+def game_board(name: str) -> Board:
     """One of the three dashboards whose cause is to be named.
 
     Raises:
@@ -127,4 +159,16 @@ def game_board(name: str) -> StaticFigure:
     if name not in GAME:
         raise ValueError(f"name must be one of {', '.join(GAME)}, got {name!r}")
     title = f"{name.capitalize()}: {case(GAME[name][0]).symptom}"
-    return board(*GAME[name], title, f"symptoms.{name.replace(' ', '-')}")
+    return board(
+        {name: GAME[name]},
+        title,
+        f"symptoms.{name.replace(' ', '-')}",
+        f"The panel of {name}, names after vllm:",
+    )
+
+
+def bench_picture() -> StaticFigure:
+    """The gauges of the bench's first cause."""
+    cause = PAIR["server 2"]
+    found = board({"as it opens": ("pauses", cause)}, cause, "symptoms.bench", cause)
+    return found.picture

@@ -1,4 +1,4 @@
-"""What the live figure draws: requests that run and that wait, against their rate."""
+"""What the live figure draws: requests that run and wait, against their rate."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from llmserve_lab.page.live.bound import Landmark, landmarks
 from llmserve_lab.page.palette import BLUE, VERMILLION
 from llmserve_lab.symptoms import formulas as f
 
-MOST_PER_S, MOST_REQUESTS = 8.0, 100.0
+LEAST_PER_S, MOST_PER_S, MOST_REQUESTS = 0.1, 8.0, 100.0
 RATE = QuantityAxis(
-    q.arrival_rate, words="requests that arrive per second", domain=(0.0, MOST_PER_S)
+    q.arrival_rate,
+    words="requests that arrive per second",
+    domain=(LEAST_PER_S, MOST_PER_S),
 )
 REQUESTS = QuantityAxis(
     q.running_mean, words="requests, mean over time", domain=(0.0, MOST_REQUESTS)

@@ -8,7 +8,7 @@ from llmserve_lab.page.widget import Bench, Choose, Knob, Turn
 from llmserve_lab.symptoms.case import tried
 from llmserve_lab.symptoms.cases import CASES
 from llmserve_lab.symptoms.dashboard import METRICS
-from llmserve_lab.symptoms.page.boards import second_board
+from llmserve_lab.symptoms.page.boards import bench_picture
 from llmserve_lab.symptoms.page.tables import number
 
 CAUSES = {f"{c.key}: {each.name}": (c, each) for c in CASES for each in c.causes}
@@ -24,7 +24,7 @@ def bench() -> Bench:
         "remedy": Choose("remedy", REMEDIES, REMEDY),
         "seed": Turn("seed of the load", 0, MOST_SEEDS, 0),
     }
-    picture: StaticFigure = second_board()
+    picture: StaticFigure = bench_picture()
     return Bench("Bench: try a remedy on a cause", knobs, show, picture)
 
 

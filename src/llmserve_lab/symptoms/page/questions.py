@@ -84,7 +84,8 @@ second = Question(
     ),
     why=lambda: (
         "Nothing was preempted, and the median gap is "
-        f"{si(_two()['itl_p50'], 's', 2)}: a batch that is too large slows every iteration. Only some gaps are long, and "
+        f"{si(_two()['itl_p50'], 's', 2)}: a batch that is too large slows every "
+        "iteration. Only some gaps are long, and "
         f"an iteration has up to {_two()['iteration_tokens']:,.0f} tokens: those are "
         "prompts. With 512 tokens an iteration the 99th percentile falls from "
         f"{si(_two()['itl_p99'], 's', 2)} to "
@@ -127,9 +128,9 @@ predict_memory = Question(
     kind="predict",
     prompt=(
         "An H100 serves 320 clients of Llama-3.1-8B whose answers have 1,500 tokens on "
-        "average. Two of three requests are preempted. vLLM's warning advises a larger "
-        "--gpu-memory-utilization; you raise it from 0.90 to 0.92. What happens to the "
-        "preemptions?"
+        "average, and requests are preempted all the time. vLLM's warning advises a "
+        "larger --gpu-memory-utilization; you raise it from 0.90 to 0.92. What happens "
+        "to the number of preemptions?"
     ),
     choices=("nearly all are gone", "about half are left", "most of them are left"),
     answer=lambda: float(_left() > 0.2) + float(_left() > 0.65),

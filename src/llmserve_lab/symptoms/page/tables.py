@@ -6,7 +6,15 @@ from math import inf
 
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
-from llmserve_lab.symptoms.case import HELPS, Case, Cause, Sign, Trial, trials, watched
+from llmserve_lab.symptoms.case import (
+    HELPS,
+    Cause,
+    RemedyTrial,
+    Sign,
+    Symptom,
+    trials,
+    watched,
+)
 from llmserve_lab.symptoms.cases import CASES, case
 from llmserve_lab.symptoms.dashboard import METRICS
 
@@ -35,7 +43,7 @@ def bound(sign: Sign) -> str:
     return " and ".join(parts)
 
 
-def signs(of: Case, cause: Cause) -> str:
+def signs(of: Symptom, cause: Cause) -> str:
     """What the signs of a cause showed, metric by metric."""
     seen = watched(of, cause.name)
     return ", ".join(
@@ -44,39 +52,47 @@ def signs(of: Case, cause: Cause) -> str:
     )
 
 
-def verdict(trial: Trial) -> str:
-    """Whether a remedy helped, in words."""
-    return HELPED if trial.helped else NOT
-
-
 def tried_on(key: str) -> Table:
     """Every remedy of a case, in the same run before and after.
 
     Raises:
         ValueError: there is no such case.
     """
-    of, rows = case(key), []
-    for trial in trials(of):
-        goal = of.goal_of(trial.cause)
-        option = f" (`{trial.remedy.option}`)" if trial.remedy.option else ""
-        rows.append(
-            (
-                trial.cause.name,
-                f"{trial.remedy.name}{option}",
-                METRICS[goal].words,
-                number(goal, trial.before[goal]),
-                number(goal, trial.after[goal]),
-                verdict(trial),
-            )
-        )
-    columns = ("cause", "remedy", "judged by", "before", "after", "helps?")
-    notes = [f"{each.name}: {each.load}; {signs(of, each)}." for each in of.causes]
+    of = case(key)
+    goals = dict.fromkeys(of.goal_of(cause) for cause in of.causes)
+    rows = [_row(trial, named=len(goals) > 1) for trial in trials(of)]
+    judged = METRICS[of.goal].words if len(goals) == 1 else "judged by"
+    columns = ("cause", "remedy", judged, "tokens/s", "helps?")
+    notes = [f"{each.load}; {signs(of, each)}." for each in of.causes]
     calm = watched(of)[of.alarm.metric]
     notes.append(
-        f"healthy: {of.healthy_load}; {METRICS[of.alarm.metric].words} "
+        f"A healthy run: {of.healthy_load}; {METRICS[of.alarm.metric].words} "
         f"{number(of.alarm.metric, calm)}."
     )
-    return Table(f"{of.title}: {of.machine}", columns, rows, notes=notes)
+    machine = f"{of.machine} [{len(notes)}]"
+    return Table(f"{of.title}: {machine}", columns, rows, notes=notes)
+
+
+def _row(trial: RemedyTrial, *, named: bool) -> tuple[str, ...]:
+    """Cause, remedy, the goal and the tokens per second, before and after."""
+    of, goal = trial.case, trial.case.goal_of(trial.cause)
+    option = f" ({trial.remedy.option})" if trial.remedy.option else ""
+    words = f"{METRICS[goal].words}: " if named else ""
+    return (
+        f"{trial.cause.name} [{1 + of.causes.index(trial.cause)}]",
+        f"{trial.remedy.name}{option}",
+        f"{words}{_both(trial, goal)}",
+        _both(trial, "tokens_per_s"),
+        HELPED if trial.helped else NOT,
+    )
+
+
+def _both(trial: RemedyTrial, metric: str) -> str:
+    """A metric before and after, or a dash where the run has none."""
+    if metric not in trial.before.values:
+        return "–"
+    before, after = (number(metric, each[metric]) for each in trial.pair)
+    return f"{before} → {after}"
 
 
 def all_rows() -> Table:

@@ -80,4 +80,4 @@ def _box(
 
 def _line(axes: Any, start: tuple[float, float], end: tuple[float, float]) -> None:
     (x, y), (x2, y2) = start, end
-    axes.plot((x, x2), (y, y2), color=GREY.light, linewidth=1.2)
+    axes.plot((x, x2), (y, y2), color=GREY.light, linewidth=1.2, linestyle="-")
