@@ -8,7 +8,10 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "still have to grow": 451 / 179,
         "each holds sixteen": 28_224 / 2_500 / 179,
     },
-    "symptoms.running": {"wait in the queue as well": 26 / 20, "that wait": 6 / 20},
+    "symptoms.running": {
+        "wait in the queue as well": 26 / 20,
+        "are the requests that wait": 6 / 20,
+    },
     "symptoms.loop": {"upside down": 1 / 64},
     "symptoms.ran": {
         "the ones that waited": 49.185 / 78.815,
@@ -48,7 +51,11 @@ ASKED: dict[str, tuple[str, ...]] = {
         "none is found",
         "never full",
     ),
-    "symptoms.predict-memory": ("from 0.90 to 0.92", "preemptions", "320 clients"),
+    "symptoms.predict-memory": (
+        "320 clients",
+        "from 0.90 to 0.92",
+        "number of preemptions",
+    ),
     "symptoms.predict-flops": ("Eight clients", "peak FLOP/s", "same memory"),
     "symptoms.seats": ("28,224 KV blocks of 16", "prompts of 1,000", "impossible"),
     "symptoms.running": ("four requests per second", "pass in the queue", "run at"),

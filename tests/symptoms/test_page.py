@@ -65,7 +65,8 @@ def test_the_table_of_all_rows_has_every_cause_once() -> None:
     rows = tables.all_rows().rows
     assert [row[2] for row in rows] == [c.name for e in CASES for c in e.causes]
     for row, cause in zip(rows, (c for e in CASES for c in e.causes), strict=True):
-        assert row[3] in {r.name for r in cause.remedies if r.helps}
+        good = [r.name for r in cause.remedies if r.helps]
+        assert any(str(row[3]).startswith(name) for name in good)
 
 
 @pytest.mark.parametrize("key", [each.key for each in CASES])

@@ -59,6 +59,13 @@ class Remedy:
     chapter: str
     option: str = ""
 
+    @property
+    def words(self) -> str:
+        """The name, and the size where a size is what is turned."""
+        if not self.option.startswith(("--max", "--gpu")):
+            return self.name
+        return f"{self.name} ({self.option.split()[-1]})"
+
 
 @dataclass(frozen=True)
 class Cause:

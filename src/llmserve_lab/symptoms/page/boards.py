@@ -84,8 +84,9 @@ def board(
         if seen[who].series is None:
             raise ValueError(f"case must have gauges over time, got {key}")
     columns = [panel(each) for each in seen.values()]
-    rows = [(metric, *(each[metric] for each in columns)) for metric in columns[0]]
-    head = ("metric, after vllm:", *seen) if len(seen) > 1 else ("metric", "shows")
+    names = [each for each in PANEL if any(each in column for column in columns)]
+    rows = [(metric, *(each.get(metric, "–") for each in columns)) for metric in names]
+    head = ("metric", *seen) if len(seen) > 1 else ("metric", "shows")
     return Board(_drawn(seen, title, name), Table(caption, head, rows))
 
 
@@ -102,7 +103,7 @@ def _drawn(seen: Mapping[str, Dashboard], title: str, name: str) -> StaticFigure
         assert series is not None, "checked by the caller"
         _gauges(left, right, series)
         if len(seen) > 1:
-            left.set_ylabel(f"{who}\nrequests")
+            left.set_ylabel(f"{who.capitalize()}\nrequests")
         said.append(_sentence(who, series, several=len(seen) > 1))
     for axes in grid[-1]:
         axes.set_xlabel("time (s)")
@@ -150,20 +151,13 @@ def pair() -> Board:
 
 
 @cache
-def game_board(name: str) -> Board:
-    """One of the three dashboards whose cause is to be named.
-
-    Raises:
-        ValueError: there is no such dashboard.
-    """
-    if name not in GAME:
-        raise ValueError(f"name must be one of {', '.join(GAME)}, got {name!r}")
-    title = f"{name.capitalize()}: {case(GAME[name][0]).symptom}"
+def game() -> Board:
+    """The three dashboards whose causes are to be named."""
     return board(
-        {name: GAME[name]},
-        title,
-        f"symptoms.{name.replace(' ', '-')}",
-        f"The panel of {name}, names after vllm:",
+        GAME,
+        "Three dashboards, three causes",
+        "symptoms.game",
+        "The panels of the three dashboards",
     )
 
 

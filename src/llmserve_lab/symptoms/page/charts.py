@@ -7,9 +7,10 @@ from typing import Any
 from llmserve_lab import notation as q
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
 from llmserve_lab.page.live.bound import Landmark, landmarks
-from llmserve_lab.page.palette import BLUE, VERMILLION
+from llmserve_lab.page.palette import series
 from llmserve_lab.symptoms import formulas as f
 
+INKS = series("running", "waiting")
 LEAST_PER_S, MOST_PER_S, MOST_REQUESTS = 0.1, 8.0, 100.0
 RATE = QuantityAxis(
     q.arrival_rate,
@@ -27,9 +28,13 @@ def little() -> Any:
 
     known = {"system_s": "system_s", "queue_s": "queue_s"}
     lines = (
-        Drawn("running", f.RUNNING_MEAN, BLUE, known, label_at=0.6),
+        Drawn("running", f.RUNNING_MEAN, INKS["running"], known, label_at=0.6),
         Drawn(
-            "waiting", f.WAITING_MEAN, VERMILLION, {"queue_s": "queue_s"}, label_at=0.85
+            "waiting",
+            f.WAITING_MEAN,
+            INKS["waiting"],
+            {"queue_s": "queue_s"},
+            label_at=0.85,
         ),
     )
     return alt.layer(

@@ -74,8 +74,8 @@ second = Question(
     name="symptoms.second",
     kind="predict",
     prompt=(
-        "Dashboard 2. The slowest percent of the gaps between tokens has become three "
-        "times as long since the last change. Name the cause."
+        "Dashboard 2. Since the last change the slowest percent of the gaps between "
+        "tokens is three times as long as before. Name the cause."
     ),
     choices=MIXED,
     answer=lambda: (
@@ -248,7 +248,7 @@ ran = Question(
     ),
     why=lambda: (
         "Of 355 s each request waits about 136 s; so at any time 136/355 of the 128 "
-        f"wait, and {jump().seats:.0f} run."
+        f"wait, and {jump().seats:.1f} run."
     ),
 )
 

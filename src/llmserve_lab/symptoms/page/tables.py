@@ -59,29 +59,27 @@ def tried_on(key: str) -> Table:
         ValueError: there is no such case.
     """
     of = case(key)
-    goals = dict.fromkeys(of.goal_of(cause) for cause in of.causes)
-    rows = [_row(trial, named=len(goals) > 1) for trial in trials(of)]
-    judged = METRICS[of.goal].words if len(goals) == 1 else "judged by"
-    columns = ("cause", "remedy", judged, "tokens/s", "helps?")
+    rows = [_row(trial) for trial in trials(of)]
+    goals = dict.fromkeys(METRICS[of.goal_of(cause)].words for cause in of.causes)
+    columns = ("cause", "remedy", "before → after", "tokens/s", "helps?")
     notes = [f"{each.load}; {signs(of, each)}." for each in of.causes]
     calm = watched(of)[of.alarm.metric]
     notes.append(
         f"A healthy run: {of.healthy_load}; {METRICS[of.alarm.metric].words} "
         f"{number(of.alarm.metric, calm)}."
     )
-    machine = f"{of.machine} [{len(notes)}]"
-    return Table(f"{of.title}: {machine}", columns, rows, notes=notes)
+    judged = " [1] and ".join(goals) + (" [2]" if len(goals) > 1 else "")
+    caption = f"{of.title}: {of.machine} [{len(notes)}]. Before and after: {judged}"
+    return Table(caption, columns, rows, notes=notes)
 
 
-def _row(trial: RemedyTrial, *, named: bool) -> tuple[str, ...]:
+def _row(trial: RemedyTrial) -> tuple[str, ...]:
     """Cause, remedy, the goal and the tokens per second, before and after."""
-    of, goal = trial.case, trial.case.goal_of(trial.cause)
-    option = f" ({trial.remedy.option})" if trial.remedy.option else ""
-    words = f"{METRICS[goal].words}: " if named else ""
+    of = trial.case
     return (
         f"{trial.cause.name} [{1 + of.causes.index(trial.cause)}]",
-        f"{trial.remedy.name}{option}",
-        f"{words}{_both(trial, goal)}",
+        trial.remedy.words,
+        _both(trial, of.goal_of(trial.cause)),
         _both(trial, "tokens_per_s"),
         HELPED if trial.helped else NOT,
     )
@@ -109,7 +107,7 @@ def all_rows() -> Table:
                         for each in cause.signs
                     ),
                     cause.name,
-                    good.name,
+                    good.name + (f" ({good.option})" if good.option else ""),
                     f"[{good.chapter}]({good.chapter}.ipynb)",
                 )
             )

@@ -41,7 +41,7 @@ def first_measurement() -> StaticFigure:
     """Four things that users feel, and the metric to look at first."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(3.9, 5.4))
+    figure, axes = plt.subplots(figsize=(3.9, 4.8))
     axes.set_axis_off()
     axes.set(xlim=(0, 1), ylim=(4 * len(BRANCHES) - 0.4, -0.2))
     for at, (felt, question, yes, no) in enumerate(BRANCHES):
