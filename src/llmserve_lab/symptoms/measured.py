@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
+from llmserve_lab import catalog
 from llmserve_lab.page.table import Table
 from llmserve_lab.validation.protocol import BLOCK_TOKENS, SHORTEST, protocol_of
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
 
+ENGINES = {"trtllm": "TensorRT-LLM", "vllm": "vLLM", "sglang": "SGLang"}
 SERVER = ("model", "system", "engine", "precision", "tp", "prompt_len", "output_len")
 
 
@@ -78,7 +80,7 @@ def table() -> Table:
     ]
     row = jump().full
     title = (
-        f"{row.model}, {row.precision.upper()}, {row.tp} × {row.accelerator.name}, "
-        f"{row.engine}, {row.prompt_len:,} + {row.output_len:,} tokens: measured"
+        f"{catalog.model(row.model).name}, {row.precision.upper()}, {row.tp} × "
+        f"{row.accelerator.name}, {ENGINES[row.engine]}, {row.prompt_len:,} + {row.output_len:,} tokens: measured"
     )
     return Table(title, ("clients", "TTFT", "TPOT", "whole answer"), rows)

@@ -119,7 +119,7 @@ BATCH = Symptom(
     causes=(
         Cause(
             "a large batch",
-            "320 clients, 1,000 + 200 tokens",
+            "320 clients, 1,000 + 200 tokens, 8,192 tokens an iteration",
             _full_batch,
             (Sign("itl_p50", least=0.02),),
             (

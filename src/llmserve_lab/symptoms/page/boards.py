@@ -25,13 +25,13 @@ PAIR = {
     "server 2": "long prompts in one piece",
 }
 PANEL: dict[str, tuple[tuple[str, str], ...]] = {
-    "time_to_first_token_seconds": (("P50", "ttft_p50"), ("P99", "ttft_p99")),
-    "inter_token_latency_seconds": (("P50", "itl_p50"), ("P99", "itl_p99")),
-    "request_queue_time_seconds": (("of TTFT", "queue_share"),),
-    "iteration_tokens_total": (("most", "iteration_tokens"),),
-    "num_preemptions": (("per request", "preemptions"),),
-    "prefix_cache_hits": (("of queries", "hit_share"),),
-    "generation_tokens": (("per second", "tokens_per_s"),),
+    "time_to_first_token_seconds": (("P50 {}", "ttft_p50"), ("P99 {}", "ttft_p99")),
+    "inter_token_latency_seconds": (("P50 {}", "itl_p50"), ("P99 {}", "itl_p99")),
+    "request_queue_time_seconds": (("{} of TTFT", "queue_share"),),
+    "iteration_tokens_total": (("at most {}", "iteration_tokens"),),
+    "num_preemptions": (("{} per request", "preemptions"),),
+    "prefix_cache_hits": (("{} of queries", "hit_share"),),
+    "generation_tokens": (("{} per second", "tokens_per_s"),),
 }
 SHARES, SECONDS = ("queue_share", "hit_share"), ("ttft", "itl")
 ROW_IN = 1.75  # inches of height of a server's gauges
@@ -66,7 +66,7 @@ def panel(dashboard: Dashboard) -> dict[str, str]:
     rows = {}
     for exported, parts in PANEL.items():
         if all(name in dashboard.values for _, name in parts):
-            said = (f"{word} {shown(name, dashboard[name])}" for word, name in parts)
+            said = (text.format(shown(name, dashboard[name])) for text, name in parts)
             rows[exported] = ", ".join(said)
     return rows
 
@@ -126,7 +126,7 @@ def _gauges(left: Any, right: Any, series: Series) -> None:
     left.set(ylim=(0, None), ylabel="requests")
     percent = [100 * each for each in series.kv_usage]
     right.fill_between(series.times_s, percent, color=GREEN.light, alpha=0.5)
-    right.set(ylim=(0, 105), ylabel="KV cache in use (%)")
+    right.set(ylim=(0, 105), ylabel="KV cache (%)")
 
 
 def _sentence(who: str, series: Series, *, several: bool) -> str:

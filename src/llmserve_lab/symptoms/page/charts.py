@@ -28,13 +28,13 @@ def little() -> Any:
 
     known = {"system_s": "system_s", "queue_s": "queue_s"}
     lines = (
-        Drawn("running", f.RUNNING_MEAN, INKS["running"], known, label_at=0.6),
+        Drawn("running", f.RUNNING_MEAN, INKS["running"], known, label_at=0.9),
         Drawn(
             "waiting",
             f.WAITING_MEAN,
             INKS["waiting"],
             {"queue_s": "queue_s"},
-            label_at=0.85,
+            label_at=0.96,
         ),
     )
     return alt.layer(

@@ -78,7 +78,7 @@ def _row(trial: RemedyTrial) -> tuple[str, ...]:
     of = trial.case
     return (
         f"{trial.cause.name} [{1 + of.causes.index(trial.cause)}]",
-        trial.remedy.words,
+        f"[{trial.remedy.words}]({trial.remedy.chapter}.ipynb)",
         _both(trial, of.goal_of(trial.cause)),
         _both(trial, "tokens_per_s"),
         HELPED if trial.helped else NOT,
