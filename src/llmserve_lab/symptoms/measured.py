@@ -81,6 +81,7 @@ def table() -> Table:
     row = jump().full
     title = (
         f"{catalog.model(row.model).name}, {row.precision.upper()}, {row.tp} × "
-        f"{row.accelerator.name}, {ENGINES[row.engine]}, {row.prompt_len:,} + {row.output_len:,} tokens: measured"
+        f"{row.accelerator.name}, {ENGINES[row.engine]}, "
+        f"{row.prompt_len:,} + {row.output_len:,} tokens: measured"
     )
     return Table(title, ("clients", "TTFT", "TPOT", "whole answer"), rows)
