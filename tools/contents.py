@@ -16,10 +16,11 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-HEAD = "| | chapter | the question it answers |\n| --- | --- | --- |\n"
+HEAD = "| number | chapter | the question it answers |\n| --- | --- | --- |\n"
 FRONT_START = "## The chapters\n\n{.book-contents}\n"
 FRONT_HEAD = (
-    "| | chapter | the question it answers | minutes |\n| --- | --- | --- | --- |\n"
+    "| number | chapter | the question it answers | minutes |\n"
+    "| --- | --- | --- | --- |\n"
 )
 GLUED = re.compile(r"\[([^\[\]]+)\]\(#num-(\w+)\)")
 TABLE = re.compile(re.escape(HEAD) + r"(?:\|.*\n)+")

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))  # the counts are tests
 from tests import counted  # noqa: E402
 
 from llmserve_lab.claims import judge  # noqa: E402
-from llmserve_lab.claims.records import CLAIMS  # noqa: E402
+from llmserve_lab.claims.all_claims import CLAIMS  # noqa: E402
 from llmserve_lab.formula import evaluate  # noqa: E402
 from llmserve_lab.formula.equation import Equation  # noqa: E402
 from llmserve_lab.formula.formula import Formula  # noqa: E402

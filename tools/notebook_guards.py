@@ -91,6 +91,16 @@ def clean_outputs(name: str, notebook: Notebook) -> Iterator[str]:
                 yield f"cell {number}: stores an error or text from stderr"
 
 
+def no_rounding_noise(name: str, notebook: Notebook) -> Iterator[str]:
+    """No printed difference is so small that another processor rounds it otherwise."""
+    noise = re.compile(r"\b(?!1e)\d(?:\.\d+)?e-1[3-9]\b")
+    for number, cell in numbered(notebook, "code"):
+        for output in cell["outputs"]:
+            plain = output.get("data", {}).get("text/plain", "")
+            for digits in noise.findall("".join(output.get("text", plain))):
+                yield f"cell {number}: prints {digits}; say within what it is equal"
+
+
 def nothing_skipped(name: str, notebook: Notebook) -> Iterator[str]:
     """No cell is kept from the comparison with a fresh run."""
     for number, cell in numbered(notebook, "code"):
@@ -191,6 +201,7 @@ GUARDS: tuple[Guard, ...] = (
     run_in_order,
     prints_are_stored,
     clean_outputs,
+    no_rounding_noise,
     nothing_skipped,
     nothing_defined,
     one_idea,

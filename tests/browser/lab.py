@@ -1,6 +1,7 @@
 """A JupyterLab of its own for a test: any root, any base URL, nothing of the user's."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -53,9 +54,17 @@ def trust(home: Path, notebook: Path) -> None:
     subprocess.run(command, env=environment(home), check=True, capture_output=True)
 
 
+def free_port() -> int:
+    """A port that no other server on this machine listens at."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
 @contextmanager
-def lab(home: Path, root: Path, base: str, port: int) -> Iterator[str]:
+def lab(home: Path, root: Path, base: str) -> Iterator[str]:
     """A server that shows ``root`` under ``base``; gives the address of its tree."""
+    port = free_port()
     options = [
         "--no-browser",
         "--allow-root",

@@ -12,7 +12,8 @@ from tests.browser.lab import PROGRAM, in_the_dark, lab, read_through, trust
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = ROOT / "chapters" / "varlen_batching.ipynb"
 RAW = ("{cite", "{exercise", "{solution", "{admonition", "{bibliography", ":label:")
-PORT = 8930
+# Of the tests that share a server all run in one process.
+pytestmark = pytest.mark.xdist_group("lab")
 
 # Where a class's server may stand: the clone, a folder above it behind a base URL as
 # JupyterHub gives, the folder of the chapters; each trusted or not, light or dark.
@@ -52,10 +53,9 @@ def opened(
         trust(home, NOTEBOOK)
     if is_dark:
         in_the_dark(home)
-    port = PORT + list(PLACES).index(request.param)
     address = NOTEBOOK.relative_to(root).as_posix()
     missing: list[str] = []
-    with lab(home, root, base, port) as tree, visit(chromium, "about:blank") as seen:
+    with lab(home, root, base) as tree, visit(chromium, "about:blank") as seen:
         page = seen.page
         page.on("response", lambda it: missing.extend(_lost(it.url, it.status)))
         page.goto(f"{tree}{address}?reset")

@@ -29,9 +29,9 @@ from llmserve_lab.claims import (
     verdict_legend,
     verdict_summary,
 )
+from llmserve_lab.claims.all_claims import by_id
 from llmserve_lab.claims.page import BEST_FIRST, WORDS, claims_table, off_by
 from llmserve_lab.claims.parts import Recompute
-from llmserve_lab.claims.records import by_id
 
 every_claim = pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
 NUMBERS = [

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from llmserve_lab.continuous_batching import byhand, formulas, lanes, machine, tuning
 from llmserve_lab.continuous_batching.machine import LONG, TARGET_S
-from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.page.questions import late_s
 from llmserve_lab.continuous_batching.workloads import beside_a_book
 from llmserve_lab.engine import Chunked, IterationLoad, Static
-from llmserve_lab.running_example import cost, datasheet, ideal, setting
+from llmserve_lab.running_example import PROMPT, cost, datasheet, ideal, setting
+from llmserve_lab.running_example import band as example_band
 
 
 def test_the_wait_in_the_static_batch_adds_up() -> None:
@@ -21,6 +19,8 @@ def test_the_wait_in_the_static_batch_adds_up() -> None:
     assert round(hand["batch"] - 2.0, 3) == hand["wait"]
     assert round(hand["wait"] + hand["prompts"], 3) == hand["ttft"]
     assert hand["ttft"] == pytest.approx(late_s(Static(2)), abs=1e-3)
+    parts = ("rows", "launches", "unhidden", "rest")
+    assert round(sum(hand[name] for name in parts), 5) == hand["first"]
     assert 999 * hand["each"] == pytest.approx(hand["decodes"], abs=1e-3)
 
 
@@ -87,7 +87,7 @@ def test_the_budget_keeps_the_target_where_the_prediction_is_at_its_lowest() -> 
     assert lanes.longest_gap_s(more) / kept > TARGET_S
 
 
-@pytest.mark.parametrize("prompt_len", tuning.USUAL)
+@pytest.mark.parametrize("prompt_len", tuning.KEPT)
 def test_the_bound_of_a_usual_prompt_is_the_largest(prompt_len: int) -> None:
     rows, calm = tuning.bound(prompt_len), IterationLoad(5, 5 * 1001, 5 * 1000, 5)
     for budget, fits in ((rows, True), (rows + tuning.TILE, False)):
@@ -96,29 +96,23 @@ def test_the_bound_of_a_usual_prompt_is_the_largest(prompt_len: int) -> None:
         assert (took_s <= tuning.safe_target_s()) is fits
 
 
-def test_the_first_budget_is_worth_trying_before_the_bound() -> None:
-    """Shorter gaps in any case; a TTFT on either side, as a launch costs."""
-    first, largest = tuning.trade(tuning.budget()), tuning.trade(tuning.bound())
-    best = tuning.trade(tuning.budget(), recorded=True)
-    assert best.gap_s < first.gap_s < largest.gap_s
-    assert best.ttft_s < largest.ttft_s < first.ttft_s
-    own = cost()
-    assert own.overhead_s < tuning.even_launch_s() < own.overhead_s + own.prompt_s
-    even = replace(own, prompt_s=tuning.even_launch_s() - own.overhead_s)
-    run = logged(beside_a_book(), Chunked(tuning.budget()), even)
-    assert lanes.ttft_s(run) == pytest.approx(largest.ttft_s, rel=2e-3)
-    assert tuning.saturated(tuning.budget(), recorded=True) > tuning.saturated(
-        tuning.bound()
-    )
+def test_the_first_budget_keeps_the_target_beside_a_long_decode() -> None:
+    """A prompt that has been read decodes too, and its cache is read every time."""
+    held = IterationLoad.of(chunk=1, context=PROMPT).times(machine.DECODES)
+    held = held.plus(IterationLoad.of(chunk=1, context=LONG))
+    for rows, fits in ((tuning.budget(), True), (tuning.bound(), False)):
+        chunk = IterationLoad.of(chunk=rows - held.rows, context=LONG)
+        took_s = cost().seconds(held.plus(chunk))
+        assert (took_s <= tuning.safe_target_s()) is fits
+    less = tuning.safe_chunk() - tuning.safe_chunk(long_decodes=1)
+    each_s = byhand.chunk_parts(LONG)["line"]
+    assert less * each_s == pytest.approx(LONG * cost().kv_token_s, rel=0.05)
+    first, best = tuning.trade(512), tuning.trade(512, recorded=True)
+    assert best.gap_s < first.gap_s < tuning.trade(tuning.bound()).gap_s
 
 
 def test_every_slot_taken_leaves_the_gap_no_longer() -> None:
     assert tuning.crowded_gap_s() < tuning.trade(tuning.budget()).gap_s
-
-
-def test_a_cap_keeps_the_target_for_one_long_prompt_and_not_for_two() -> None:
-    assert tuning.capped_gap_s(LONG) < TARGET_S < tuning.capped_gap_s(LONG, LONG)
-    assert 2 * tuning.bound() < tuning.CAPPED_BUDGET
 
 
 def test_two_gaps_say_what_an_iteration_takes_without_a_chunk() -> None:
@@ -132,7 +126,15 @@ def test_the_freeze_at_less_of_the_peak_is_longer_by_attention_alone() -> None:
     assert byhand.freeze_at(reached) == pytest.approx(hand["sum"], rel=1e-9)
     longer = byhand.freeze_at(reached / 2) - hand["sum"]
     assert longer == pytest.approx(hand["attention"], rel=1e-9)
+    assert 0.5 < byhand.attention_share("llama-3-70b") / byhand.attention_share() < 0.7
     assert 0 < byhand.attention_share() < 0.2
+
+
+def test_the_table_of_errors_is_that_of_the_bands() -> None:
+    calm, first, none = byhand.reliability_table().rows
+    assert calm[2] == byhand.span(example_band("tpot", clients=machine.DECODES))
+    assert first[2] == byhand.span(byhand.prompt_band()) and "70b" in str(first[1])
+    assert none[2] == "extrapolated" and byhand.longest_measured() < LONG
 
 
 def test_the_commands_can_be_pasted() -> None:

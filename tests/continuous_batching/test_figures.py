@@ -12,7 +12,7 @@ import pytest
 
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching import lanes, sweep, tuning
-from llmserve_lab.continuous_batching.machine import LONG, TARGET_S, served
+from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S, served
 from llmserve_lab.continuous_batching.occupancy import (
     frames,
     held_blocks,
@@ -22,6 +22,7 @@ from llmserve_lab.continuous_batching.occupancy import (
 from llmserve_lab.continuous_batching.page import (
     blocks,
     figures,
+    questions,
     slots,
     stills,
     strips,
@@ -29,6 +30,7 @@ from llmserve_lab.continuous_batching.page import (
 )
 from llmserve_lab.continuous_batching.workloads import BOOK_ARRIVES_S, four
 from llmserve_lab.engine import Continuous, IterationLoad, Pool, Request, simulate
+from llmserve_lab.page.step.figure import Frame
 from llmserve_lab.running_example import cost, datasheet, setting
 from llmserve_lab.transformer import causal_mask
 
@@ -73,19 +75,30 @@ def test_the_triangle_is_filled_exactly(chunk: int) -> None:
     assert last.counters[1] == seen.sum()
 
 
+def _count(shown: float | str) -> int:
+    """A counter that is printed with its commas."""
+    return int(str(shown).replace(",", ""))
+
+
 def test_no_strip_is_longer_than_its_budget() -> None:
     figure = strips.mixed_iterations()
     budget, whole = figure.logs.values()
-    assert max(frame.counters[1] for frame in budget.frames) == strips.BUDGET
-    assert max(frame.counters[1] for frame in whole.frames) == 3 + strips.D_PROMPT
-    for log in (budget, whole):
+    assert max(_count(frame.counters[1]) for frame in budget.frames) == strips.BUDGET
+    most = max(_count(frame.counters[1]) for frame in whole.frames)
+    assert most == 3 + strips.D_PROMPT
+    for log, other in ((budget, whole), (whole, budget)):
+        beside = [row["x2"] for row in log.tables["other"]]  # A under the other policy
+        own = [row["x2"] for row in other.tables["rows"] if row["y"] == "A"]
+        assert beside == own
         for number, frame in enumerate(log.frames):
             drawn = [row for row in log.tables["rows"] if row["since"] == number]
-            assert sum(int(row["text"]) for row in drawn) == frame.counters[1]
+            assert sum(_count(row["text"]) for row in drawn) == _count(
+                frame.counters[1]
+            )
             for row in drawn:  # as long as the iteration lasts
                 took_ms = row["x2"] - row["x"]
                 assert took_ms == pytest.approx(frame.counters[0], abs=0.11)
-        read = sum(int(row["text"]) for row in log.tables["rows"] if row["y"] == "D")
+        read = sum(_count(row["text"]) for row in log.tables["rows"] if row["y"] == "D")
         assert read == strips.D_PROMPT + strips.AFTER  # and two tokens written
 
 
@@ -116,6 +129,13 @@ def test_the_story_of_the_blocks_happens() -> None:
     back = next(f for f in run[1:] if blocks.B in f.ids("admitted"))
     (again,) = (part.rows for part in back.running if part.id == blocks.B)
     assert again > 40  # its prompt, and what it had written
+    (text,) = (f.sentence for f in _story_of_blocks() if "head-of-line" in f.sentence)
+    assert "3 blocks are free, and C needs only 3" in text and "needs 5" in text
+
+
+def _story_of_blocks() -> tuple[Frame, ...]:
+    (log,) = blocks.blocks_run_out().logs.values()
+    return log.frames
 
 
 def test_the_lanes_draw_every_iteration_of_every_run() -> None:
@@ -165,7 +185,11 @@ def test_the_budgets_are_drawn_as_they_were_served() -> None:
     few = [tuning.trade(rows, recorded=True) for rows in tuning.BUDGETS[:3]]
     for best, each in zip(few, found, strict=False):
         assert best.gap_s < each.gap_s and best.ttft_s < each.ttft_s
-    shown = stills.budgets(found, few, target_s=TARGET_S, default=8192)
+    tried = (tuning.budget(), tuning.bound())
+    shown = stills.budgets(found, few, target_s=TARGET_S, default=8192, tried=tried)
+    most = stills.crossing(found, TARGET_S)
+    assert tuning.trade(int(most) - 32).gap_s < TARGET_S < tuning.trade(1024).gap_s
+    assert round(most, -2) == round(questions.fits(LONG) + DECODES, -2)
     assert f"longest gap is {1e3 * found[-1].gap_s:.0f} ms" in shown.sentence
     assert f"with {found[0].budget} rows" in shown.sentence
 

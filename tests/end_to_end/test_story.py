@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from llmserve_lab.end_to_end import story, tokens
 from llmserve_lab.end_to_end.replies import reply
-from llmserve_lab.end_to_end.sampling import chances, draw, nucleus
 from llmserve_lab.end_to_end.stability import same_bits
 from llmserve_lab.transformer import generate, next_token
+from llmserve_lab.transformer.sampling import chances, draw, nucleus
 
 VOCAB = len(story.WORDS)
 

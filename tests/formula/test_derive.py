@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 from llmserve_lab import notation as q
 from llmserve_lab.formula.derive import at, leading, limit, maximum, minimum, solve
 from llmserve_lab.formula.formula import Formula
+from llmserve_lab.moe.formulas import ROW_COPIES
 from llmserve_lab.roofline import formulas as f
+from llmserve_lab.speculative.formulas import ACCEPTED_FALLING
 from tests.formula.example import make
 
+FALLS = {"accept_rate": 0.8, "accept_fall": 0.9}
 scale = st.floats(0.1, 10)
 MODEL = {
     "params_total": 7e9,
@@ -136,3 +139,18 @@ def test_extremes_are_those_of_their_arguments() -> None:
     a, b = np.array([1.0, 5.0]), np.array([3.0, 2.0])
     assert top(kv_s=a, weights_s=b).tolist() == [3, 5]
     assert low(kv_s=a, weights_s=b).tolist() == [1, 2]
+
+
+def test_a_sum_over_drafts_is_the_same_for_numbers_and_arrays() -> None:
+    last = np.array([0.0, 1.0, 2.5, 4.0, 16.0])
+    alone = [ACCEPTED_FALLING(**FALLS, n_draft=each) for each in last]
+    assert ACCEPTED_FALLING(**FALLS, n_draft=last) == pytest.approx(alone, rel=1e-15)
+
+
+def test_no_draws_at_all_are_an_empty_array() -> None:
+    assert ROW_COPIES(n_experts=8.0, ep=2.0, top_k=[]).size == 0
+
+
+def test_a_sum_without_end_is_refused() -> None:
+    with pytest.raises(ValueError, match="n_draft must be at most 16 tokens, got 17"):
+        ACCEPTED_FALLING(**FALLS, n_draft=17)

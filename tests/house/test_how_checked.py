@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import how_checked
-from llmserve_lab.claims.records import CLAIMS
+from llmserve_lab.claims.all_claims import CLAIMS
 from llmserve_lab.formula.registry import formulas
 from llmserve_lab.roofline import formulas as f
 from tests import counted

@@ -63,6 +63,11 @@ PLANTED: list[tuple[str, int, Callable[[Cell], object]]] = [
     ("prints_are_stored", 1, lambda cell: cell["outputs"].clear()),
     ("clean_outputs", 1, store(output_type="stream", name="stderr", text="careful")),
     ("clean_outputs", 1, store(output_type="error", ename="E", evalue="")),
+    (
+        "no_rounding_noise",
+        1,
+        store(output_type="stream", name="stdout", text="largest difference 5e-17"),
+    ),
     ("nothing_skipped", 1, lambda cell: cell["metadata"].update(tags=["nbval-skip"])),
     ("nothing_skipped", 1, write("# NBVAL_SKIP\n1")),
     ("nothing_defined", 1, write("def f(): ...")),

@@ -12,8 +12,8 @@ from typing import Any
 
 import quickjs
 
-from llmserve_lab.page.build.provenance import stored_records
-from llmserve_lab.page.provenance import Data, merged
+from llmserve_lab.page.build.number_cards import stored_records
+from llmserve_lab.page.number_record import Data, merged
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))

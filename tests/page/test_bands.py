@@ -15,13 +15,13 @@ from llmserve_lab.catalog import machine
 from llmserve_lab.formula.band import Band, ErrorBand, Limit, Unmeasured, per_cent
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.banded import BandTable, banded
-from llmserve_lab.page.build.provenance import ELEMENT
+from llmserve_lab.page.build.number_cards import ELEMENT
 from llmserve_lab.page.html import compact
 from llmserve_lab.page.live.controls import Choice, Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.html import figure_html
 from llmserve_lab.page.live.readout import Readout
-from llmserve_lab.page.provenance import Provenance
+from llmserve_lab.page.number_record import Provenance
 from llmserve_lab.page.table import Table
 from llmserve_lab.roofline import formulas as f
 from tests.page.records import Browser

@@ -14,10 +14,10 @@ from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.origin import CellRun, Sourced
 from llmserve_lab.formula.registry import formulas
 from llmserve_lab.formula.text import plain, said, si
-from llmserve_lab.page.build.provenance import ELEMENT
+from llmserve_lab.page.build.number_cards import ELEMENT
 from llmserve_lab.page.cell import this_argument, this_run
 from llmserve_lab.page.html import compact
-from llmserve_lab.page.provenance import Provenance, merged
+from llmserve_lab.page.number_record import Provenance, merged
 from llmserve_lab.page.table import Table
 from llmserve_lab.roofline import formulas as f
 from tests.page.records import (

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from llmserve_lab.validation import achieved, dense_rows
-from llmserve_lab.validation.bill import bill_of, cost_of
 from llmserve_lab.validation.experts import (
     COLUMNS,
     SHAPES,
@@ -20,6 +19,7 @@ from llmserve_lab.validation.experts import (
 )
 from llmserve_lab.validation.exposure import run
 from llmserve_lab.validation.protocol import protocol_of
+from llmserve_lab.validation.unit_work import bill_of, cost_of
 
 
 def line(**changes: object) -> dict[str, str]:

@@ -5,9 +5,9 @@ import pytest
 
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.validation import MeasuredRow
-from llmserve_lab.validation.bill import bill_of, cost_of
 from llmserve_lab.validation.exposure import exposures_of, run
 from llmserve_lab.validation.protocol import protocol_of
+from llmserve_lab.validation.unit_work import bill_of, cost_of
 from tests.validation.sample import drawn, sample
 
 FEW = sorted({row.server: row for row in sample().rows}.items())[::5]

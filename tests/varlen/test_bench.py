@@ -3,8 +3,8 @@
 import pytest
 
 from llmserve_lab.running_example import cost
-from llmserve_lab.varlen.bill import total_s
 from llmserve_lab.varlen.page.playground import bench, read
+from llmserve_lab.varlen.prefill_time import total_s
 from tests.varlen.batches import carried_out
 
 

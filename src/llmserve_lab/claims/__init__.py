@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from llmserve_lab.claims.all_claims import CLAIMS
+from llmserve_lab.claims.claim import Claim, judge
 from llmserve_lab.claims.coverage import coverage
 from llmserve_lab.claims.page import (
     ClaimsOf,
@@ -11,8 +13,6 @@ from llmserve_lab.claims.page import (
     verdict_summary,
 )
 from llmserve_lab.claims.parts import Number, Passages, Size, Statement
-from llmserve_lab.claims.record import Claim, judge
-from llmserve_lab.claims.records import CLAIMS
 from llmserve_lab.claims.sources import CLAIM_COUNTS, SOURCES, SourceText
 from llmserve_lab.claims.verdict import FALSE, OFF, Ruling
 

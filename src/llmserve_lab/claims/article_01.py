@@ -8,9 +8,9 @@ import numpy as np
 
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.claims import roadmap
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.counted import COUNTS
 from llmserve_lab.claims.parts import Number, Size, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.end_to_end import formulas as f
 from llmserve_lab.end_to_end.loops import both_loops

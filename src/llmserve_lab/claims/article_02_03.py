@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.cuts_executed import (
     CLOSE,
     N_BLOCKS,
@@ -23,7 +24,6 @@ from llmserve_lab.claims.cuts_executed import (
     weight,
 )
 from llmserve_lab.claims.parts import Number, Passages, Size, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.tensor_parallel.cuts import by_columns, by_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from llmserve_lab.claims.records import CLAIMS
+from llmserve_lab.claims.all_claims import CLAIMS
 from llmserve_lab.claims.sources import CLAIM_COUNTS
 from llmserve_lab.claims.verdict import Ruling
 

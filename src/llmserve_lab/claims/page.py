@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from llmserve_lab.claims.all_claims import CLAIMS
+from llmserve_lab.claims.claim import COMPUTED, Claim
 from llmserve_lab.claims.coverage import recorded
 from llmserve_lab.claims.parts import EXCUSED, NEARLY, Part
 from llmserve_lab.claims.printed import MOST_OF_ONE_DIGIT, factor
-from llmserve_lab.claims.record import COMPUTED, Claim
-from llmserve_lab.claims.records import CLAIMS
 from llmserve_lab.claims.sources import ALL, CLAIM_COUNTS
 from llmserve_lab.claims.verdict import FALSE, OFF, Ruling
 from llmserve_lab.formula.text import plain

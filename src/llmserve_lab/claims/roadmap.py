@@ -7,9 +7,9 @@ from functools import cache, partial
 
 import numpy as np
 
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.counted import COUNTS
 from llmserve_lab.claims.parts import Number, Passages, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.sources import SOURCES
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.cluster import ClusterRun, Rank, run

@@ -8,8 +8,8 @@ from typing import cast
 
 from llmserve_lab.catalog import ARTICLE_PARAMS, MODELS, PRECISIONS, SCALING_HBM_BW
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import si
 from llmserve_lab.roofline import formulas as f

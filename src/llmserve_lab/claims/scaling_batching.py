@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Passages, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.continuous_batching import formulas as f
 

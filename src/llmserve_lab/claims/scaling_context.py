@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache, partial
 
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.scaling import cache_shape, kv_bytes
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.cluster import Ledger

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.scaling import CONTEXT, batch_of
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.disaggregation import formulas as f

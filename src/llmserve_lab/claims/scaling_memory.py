@@ -6,8 +6,8 @@ from functools import cache, partial
 from math import floor
 
 from llmserve_lab.catalog import ARTICLE_PARAMS, PRECISIONS
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.scaling import kv_bytes
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.paged_cache import PagedAllocator

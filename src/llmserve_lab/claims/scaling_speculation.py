@@ -6,8 +6,8 @@ from functools import cache, partial
 
 import numpy as np
 
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Passages, Size, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.speculative import toy
 from llmserve_lab.speculative.enumeration import law_of_a_text, law_of_the_target

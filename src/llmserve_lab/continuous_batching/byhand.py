@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from llmserve_lab import catalog
 from llmserve_lab.continuous_batching.lanes import longest_gap_s, whole
 from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S
 from llmserve_lab.continuous_batching.occupancy import frames, logged
 from llmserve_lab.continuous_batching.workloads import four
 from llmserve_lab.engine import IterationLoad, Static
 from llmserve_lab.formula.origin import Computed
+from llmserve_lab.page.table import Table
 from llmserve_lab.roofline.formulas import LINEAR_FLOPS
-from llmserve_lab.running_example import PROMPT, cost, setting
+from llmserve_lab.running_example import MODEL, PROMPT, cost, device, served_by, setting
 from llmserve_lab.running_example import band as example_band
 from llmserve_lab.validation import Band, Setting, Unmeasured, dense_rows, spread
 from llmserve_lab.validation.constants import record
@@ -31,10 +33,12 @@ def static_wait() -> dict[str, float]:
     wait = round(ends - c.arrival_s, 3)
     first_s, rows_s = round(batch[0], 5), round(FIRST * PROMPT * cost().row_s, 5)
     launches_s = round(cost().overhead_s + cost().prompt_s, 5)
+    unhidden_s = round((1 - cost().overlap) * cost().weights_s, 5)
     return {
         "rows": rows_s,
         "launches": launches_s,
-        "rest": round(first_s - rows_s - launches_s, 5),
+        "unhidden": unhidden_s,
+        "rest": round(first_s - rows_s - launches_s - unhidden_s, 5),
         "first": first_s,
         "prompts": prompts,
         "decodes": decodes,
@@ -61,10 +65,14 @@ def freeze_at(share: float) -> float:
     return parts["sum"] + parts["attention"] * (reached / share - 1)
 
 
-def attention_share() -> float:
-    """Attention's part of computing the longest prompt that was measured."""
+def attention_share(model_key: str = MODEL) -> float:
+    """Attention's part of computing the longest prompt that was measured, in 16 bits.
+
+    It does not depend on the GPU.
+    """
     load = IterationLoad.of(chunk=longest_measured())
-    return 1 - load.rows * cost().row_s / cost().compute_s(load)
+    machine = served_by(catalog.model(model_key), device())
+    return 1 - load.rows * machine.row_s / machine.compute_s(load)
 
 
 def chunk_parts(prefix: int, chunk: int = 512) -> dict[str, float]:
@@ -151,4 +159,32 @@ def span(found: Band | Unmeasured) -> str:
     if isinstance(found, Unmeasured):
         return found.short
     low, high = (f"{abs(each):.0%}" for each in (found.low, found.high))
-    return f"{low} below and {high} above"
+    return f"{low} below to {high} above"
+
+
+def reliability_table() -> Table:
+    """Table of what was measured nearest to the page's predictions, and their errors.
+
+    Raises:
+        LookupError: nothing like the decodes was measured.
+    """
+    calm = example_band("tpot", clients=DECODES)
+    if not isinstance(calm, Band):
+        raise LookupError(f"decodes must be like measured ones, got {calm.reason}")
+    rows = [
+        ("time per output token (TPOT)", _runs(calm), span(calm)),
+        ("TTFT", _runs(prompt_band()), span(prompt_band())),
+        ("TTFT, longer prompt or 8B", "none, no public TTFT of an 8B", "extrapolated"),
+    ]
+    columns = ("predicted", "nearest measured runs", "nine in ten predictions")
+    note = (
+        "TPOT: the mean gap between the tokens of an answer. Measured: prompts of up "
+        f"to {longest_measured():,} tokens. TP: GPUs that share a model. sglang, "
+        "trtllm and vllm are engines."
+    )
+    return Table("How far off predictions were", columns, rows, (note,))
+
+
+def _runs(found: Band) -> str:
+    """What the runs of a band were, in words."""
+    return f"{found.n} runs: {found.regime}".replace("/", ", ")

@@ -93,10 +93,10 @@ def in_order_of_arrival(prompts: list[Prompt], budget: int) -> list[tuple[Prompt
 
 
 def fair_share(prompts: list[Prompt], budget: int) -> Shares:
-    """Equal parts for all; what a short prompt does not need goes to the others."""
+    """Equal parts; what one does not need goes to the others."""
     chunks = []
-    shortest_first = sorted(prompts, key=lambda prompt: prompt.pending)
-    for place, prompt in enumerate(shortest_first):
+    by_length = sorted(prompts, key=lambda prompt: prompt.pending)
+    for place, prompt in enumerate(by_length):
         rows = min(prompt.pending, budget // (len(prompts) - place))
         chunks.append((prompt, rows))
         budget -= rows

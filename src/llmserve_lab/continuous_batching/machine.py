@@ -49,6 +49,12 @@ def replayed() -> IterationCost:
     return replace(cost(), prompt_s=0.0)
 
 
+def slower_attention(share: float) -> IterationCost:
+    """The machine if attention reached only ``share`` of the peak."""
+    reached = float(setting()["eff_compute"])
+    return replace(cost(), pair_s=cost().pair_s * reached / share)
+
+
 def decodes() -> dict[str, float]:
     """The requests that decode beside a long prompt, as arguments of the formulas."""
     return {"n_decodes": float(DECODES), "decode_context": float(PROMPT)}

@@ -31,7 +31,7 @@ def mixing_table() -> Table:
     rows = [
         (
             each.scheduler,
-            *(si(float(cell), "s") for cell in (*each.chat, *each.papers)),
+            *(f"{float(cell):.2f} s" for cell in (*each.chat, *each.papers)),
         )
         for each in MIXING
     ]
@@ -42,11 +42,7 @@ def mixing_table() -> Table:
         "papers: TTFT",
         "TBT",
     )
-    note = (
-        f"Measured: {SARATHI}; {SARATHI_SETTING}. Mixing: prompts share iterations "
-        "with decodes; chunks: long prompts are cut. TTFT: median; TBT: P99, one "
-        "in a hundred exceeds it."
-    )
+    note = f"Measured: {SARATHI}; {SARATHI_SETTING}. TTFT: median; TBT: P99."
     return Table("What chunks do, measured", columns, rows, (note,))
 
 

@@ -7,6 +7,7 @@ from functools import cache
 
 from llmserve_lab.catalog.evidence.servers import VLLM_TOKEN_BUDGET
 from llmserve_lab.continuous_batching.byhand import prompt_band
+from llmserve_lab.continuous_batching.capped import CAP, Capped
 from llmserve_lab.continuous_batching.lanes import longest_gap_s, mean_gap_s, ttft_s
 from llmserve_lab.continuous_batching.machine import (
     DECODES,
@@ -17,17 +18,17 @@ from llmserve_lab.continuous_batching.machine import (
 from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.sweep import REQUESTS
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
-from llmserve_lab.engine import Chunked, IterationLoad, Pool, simulate
+from llmserve_lab.engine import Chunked, IterationCost, IterationLoad, Pool, simulate
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import ANSWER, PROMPT, cost
 
 SEQS, TILE = 256, 128  # slots; rows that a kernel computes together
 GRAPH_ROWS = 512  # the most rows that vLLM records launches for, on this GPU
 BUDGETS = (256, 384, GRAPH_ROWS, 640, 768, 1024, 2048, 4096, 8192)  # rows
-USUAL = (4096, 8192, 32_768, LONG)  # tokens of the longest usual prompt
+KEPT = (4096, 8192, 32_768, LONG)  # tokens of the longest prompt within the target
 DEFAULT = int(VLLM_TOKEN_BUDGET.value)
-CAP, CAPPED_BUDGET = 512, 1536  # rows of one prompt, and of all
 FEW = (1024, 2048)  # budgets that t_rest is measured with: no launch is recorded
+RATE_PER_S = 3  # usual requests that arrive a second
 SOURCE = (
     "vLLM 0.33.0: vllm/engine/arg_utils.py, vllm/benchmarks/serve.py, "
     "vllm/config/compilation.py (cudagraph_mode FULL_AND_PIECEWISE, "
@@ -77,63 +78,62 @@ def _calm() -> IterationLoad:
     return IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
 
 
-def safe_chunk(prompt_len: int = LONG) -> int:
-    """Rows that fit after such a prompt with the error taken off the target."""
-    return cost().chunk_within(safe_target_s(), load=_calm(), context=prompt_len)
+def safe_chunk(prompt_len: int = LONG, *, long_decodes: int = 0) -> int:
+    """Rows that fit after such a prompt with the error taken off the target.
+
+    ``long_decodes`` have read a long prompt and write their answers beside the others.
+    """
+    load = _calm().plus(_long_decodes(long_decodes))
+    return cost().chunk_within(safe_target_s(), load=load, context=prompt_len)
 
 
-def bound(prompt_len: int = LONG) -> int:
+def bound(prompt_len: int = LONG, *, long_decodes: int = 0) -> int:
     """The largest token budget: the safe chunk and its decodes, whole tiles."""
-    return (safe_chunk(prompt_len) + DECODES) // TILE * TILE
+    chunk = safe_chunk(prompt_len, long_decodes=long_decodes)
+    return (chunk + DECODES + long_decodes) // TILE * TILE
 
 
 def bounds_table() -> Table:
-    """Table of the largest budget, and what it keeps, by the longest usual prompt."""
-    most = saturated(DEFAULT)
+    """Table of the largest budget that keeps the target, by the longest prompt."""
     rows = [
-        (
-            f"{tokens:,}",
-            f"{safe_chunk(tokens):,}",
-            f"{bound(tokens):,}",
-            f"{saturated(bound(tokens)) / most:.0%}",
-        )
-        for tokens in USUAL
+        (f"{tokens:,}", f"{safe_chunk(tokens):,}", f"{bound(tokens):,}")
+        for tokens in KEPT
     ]
-    columns = ("prompt", "rows that fit", "budget", "throughput")
-    note = (
-        "Longest usual prompt, in tokens. Throughput of usual requests that never "
-        f"cease to wait, in {SEQS} slots, "
-        f"against a budget of {DEFAULT:,}; all launched one by one."
-    )
-    return Table("The largest budget that keeps the target", columns, rows, (note,))
+    columns = ("longest prompt (tokens)", "rows that fit", "budget")
+    return Table(f"Rows within {1e3 * safe_target_s():.0f} ms", columns, rows)
 
 
-def capped_gap_s(*long_prompts: int) -> float:
-    """An iteration in which long prompts, capped, share a larger budget.
+def _long_decodes(count: int) -> IterationLoad:
+    """Requests that have read a long prompt and write their answers."""
+    return IterationLoad.of(chunk=1, context=LONG).times(count)
 
-    Each argument is the prefix of a long prompt that has the cap's rows; fresh prompts
-    take what is left of the budget.
+
+def capped_gap_s(
+    rows: int,
+    *long_prompts: int,
+    long_decodes: int = 0,
+    machine: IterationCost | None = None,
+) -> float:
+    """An iteration of ``rows`` in which long prompts are capped and the rest is new.
+
+    Each further argument is the prefix of a long prompt that has the cap's rows, the
+    last of them what is left where that is less; fresh prompts take the remainder.
     """
-    load = _calm()
+    load = _calm().plus(_long_decodes(long_decodes))
+    room = rows - load.rows
     for prefix in long_prompts:
-        load = load.plus(IterationLoad.of(chunk=CAP, context=prefix))
-    rest = CAPPED_BUDGET - DECODES - CAP * len(long_prompts)
-    return cost().seconds(load.plus(IterationLoad.of(chunk=rest)))
+        chunk = min(CAP, room)
+        load = load.plus(IterationLoad.of(chunk=chunk, context=prefix))
+        room -= chunk
+    return (machine or cost()).seconds(load.plus(IterationLoad.of(chunk=room)))
 
 
 def budget() -> int:
-    """The token budget to try first: within the bound, and with recorded launches."""
-    return min(GRAPH_ROWS, bound())
+    """The token budget to try first: within the bound, and with recorded launches.
 
-
-def even_launch_s() -> float:
-    """What a replayed launch costs where the first budget is as quick as the bound.
-
-    The time to the long prompt's first token falls by the same in every iteration.
+    It is within the bound beside a long prompt that decodes, too.
     """
-    slow, quick = trade(budget()), trade(budget(), recorded=True)
-    share = (slow.ttft_s - trade(bound()).ttft_s) / (slow.ttft_s - quick.ttft_s)
-    return cost().overhead_s + (1 - share) * cost().prompt_s
+    return min(GRAPH_ROWS, bound(long_decodes=1))
 
 
 def crowded_gap_s() -> float:
@@ -152,14 +152,16 @@ def rest_by_two_s() -> float:
 
 
 @cache
-def saturated(rows: int, *, recorded: bool = False) -> float:
-    """Output tokens per second of usual requests that never cease to wait.
+def saturated(rows: int, *, recorded: bool = False, cap: int | None = None) -> float:
+    """Output tokens per second where usual requests alone never cease to wait.
 
-    ``rows`` are the token budget; ``recorded`` launches cost what decodes' cost.
+    ``rows`` are the token budget; ``recorded`` launches cost what decodes' cost; of an
+    iteration one prompt has at most ``cap`` rows.
     """
     asked = crowd(per_s=1e6, num_requests=REQUESTS)
     machine = replayed() if recorded else cost()
-    run = simulate(asked, Pool(machine, Chunked(rows, max_batch=SEQS)))
+    policy = Capped(rows, SEQS, cap=cap) if cap else Chunked(rows, SEQS)
+    run = simulate(asked, Pool(machine, policy))
     return run.throughput_tokens_per_s
 
 
@@ -173,9 +175,8 @@ vllm serve $M \\
   --max-num-seqs {SEQS}
 # 2: usual requests, for five minutes
 vllm bench serve --model $M \\
-  --dataset-name random \\
-  --request-rate 3 --num-prompts 1000 \\
-  --num-warmups 10 \\
+  --dataset-name random --seed $RANDOM \\
+  --request-rate {RATE_PER_S} --num-prompts 1000 \\
   --random-input-len {PROMPT} \\
   --random-output-len {ANSWER} \\
   --percentile-metrics ttft,tpot,itl \\

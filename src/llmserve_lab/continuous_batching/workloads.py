@@ -83,7 +83,7 @@ def _geometric(count: int) -> np.ndarray:
 
 def short_of_blocks() -> list[Request]:
     """Three requests for a cache that holds two of them only while they are short."""
-    sizes = ((0.0, 40, 50), (0.0, 40, 70), (0.02, 40, 8))
+    sizes = ((0.0, 40, 50), (0.0, 40, 70), (0.05, 40, 8))
     return [
         Request(arrival_s=arrival, prompt_len=prompt, output_len=answer, id=number)
         for number, (arrival, prompt, answer) in enumerate(sizes)

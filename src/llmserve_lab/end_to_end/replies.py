@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from llmserve_lab.end_to_end.sampling import chances, draw
 from llmserve_lab.end_to_end.story import END, WORDS, model, spell, tokenize
+from llmserve_lab.transformer.sampling import chances, draw
 
 LONGEST = 24  # tokens of an answer, unless it ends before
 

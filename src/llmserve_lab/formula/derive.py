@@ -134,7 +134,7 @@ def _left(total: Any, marked: Any, draws: Any) -> Any:
             chance = chance * max(0, (total - marked - i) / (total - i))
         return chance
     chance = np.ones(np.broadcast_shapes(*map(np.shape, (total, marked, draws))))
-    for i in range(int(np.max(draws))):
+    for i in range(int(np.max(draws, initial=0))):
         drawn = np.maximum(0, (total - marked - i) / np.maximum(total - i, 1))
         chance = np.where(i < draws, chance * drawn, chance)
     return chance
@@ -186,6 +186,8 @@ def _summed(first: Any, falls: Any, last: Any) -> Any:
     """The sum, term by term, for numbers of any kind and for arrays."""
     import numpy as np
 
+    if (most := np.max(last, initial=0)) > MOST_DRAFTS:
+        raise ValueError(f"n_draft must be at most {MOST_DRAFTS} tokens, got {most:g}")
     if not any(isinstance(each, np.ndarray) for each in (first, falls, last)):
         term: Any = 1
         total: Any = 1
@@ -195,9 +197,9 @@ def _summed(first: Any, falls: Any, last: Any) -> Any:
         return total
     shape = np.broadcast_shapes(*map(np.shape, (first, falls, last)))
     terms, sums = np.ones(shape), np.ones(shape)
-    for j in range(int(np.max(last))):
+    for j in range(int(most)):
         terms = terms * first * falls**j
-        sums = sums + np.where(j < last, terms, 0.0)
+        sums = sums + np.where(j + 1 <= last, terms, 0.0)
     return sums
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from llmserve_lab.catalog import PRECISIONS
 from llmserve_lab.engine import IterationLoad
-from llmserve_lab.running_example import ANSWER, PROMPT, cost
+from llmserve_lab.running_example import ANSWER, PROMPT, cost, model
 from llmserve_lab.validation.constants import record
 
 READERS = 64  # requests that one GPU writes for at a time
@@ -22,6 +23,11 @@ def step_s(batch: int) -> float:
     for _ in range(batch - 1):
         load = load.plus(one)
     return cost().seconds(load)
+
+
+def stored_bytes() -> float:
+    """Weights: bytes of all parameters of the book's model, 16 bits each."""
+    return float(model().weight_bytes(float(PRECISIONS["bf16"].bytes_weight)))
 
 
 def mean_error(kind: str) -> tuple[float, int]:

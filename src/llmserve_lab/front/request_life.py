@@ -100,6 +100,17 @@ def _after(before: Moment, step: IterationFrame) -> Moment:
     )
 
 
+def gap_s(*, is_reading: bool) -> float:
+    """Longest inter-token latency of C, while A's prompt is read or without A."""
+    took = [
+        step.end_s - step.start_s
+        for step in iterations()
+        if any(each.id == 2 and each.rows == 1 for each in step.running)
+        and is_reading == any(each.rows > 1 for each in step.running)
+    ]
+    return max(took)
+
+
 def ttft_s() -> float:
     """A's time to first token, as the engine's report has it."""
     report = run()

@@ -11,9 +11,9 @@ from llmserve_lab.checks import of_type
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.how_wrong.wording import per_cent, signed
 from llmserve_lab.validation import MeasuredRow, achieved, dense_rows
-from llmserve_lab.validation.bill import bill_of, cost_of
 from llmserve_lab.validation.protocol import protocol_of
 from llmserve_lab.validation.rows import every
+from llmserve_lab.validation.unit_work import bill_of, cost_of
 
 Model = Callable[[MeasuredRow, IterationCost], float]
 SAMPLE = 16  # every sixteenth row

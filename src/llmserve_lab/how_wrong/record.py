@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.validation import DATASHEET, ServingConstants, constants
-from llmserve_lab.validation.bill import Floats
 from llmserve_lab.validation.prediction import KINDS, Kind
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
+from llmserve_lab.validation.unit_work import Floats
 
 RECORD = Path(__file__).parent / "data" / "record.json"
 PLACES = 1e-4  # errors are stored as whole ten-thousandths

@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 from llmserve_lab.engine import Chunked, ContinuousWithBudget, Request
 from llmserve_lab.validation import MeasuredRow, Predictor
-from llmserve_lab.validation.bill import BYTES_16
 from llmserve_lab.validation.exposure import exposures_of
 from llmserve_lab.validation.protocol import Protocol, protocol_of, requests_of
+from llmserve_lab.validation.unit_work import BYTES_16
 
 LENGTHS = "lengths at 80 to 100 % of the nominal ones"
 CACHE = "cache in 8 bits"

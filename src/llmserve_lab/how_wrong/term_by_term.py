@@ -14,9 +14,9 @@ from llmserve_lab.engine import IterationCost
 from llmserve_lab.how_wrong import example
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.validation import DATASHEET, ServingConstants, achieved
-from llmserve_lab.validation.bill import Bill, bill_of, cost_of
 from llmserve_lab.validation.exposure import Exposure, overlapped
 from llmserve_lab.validation.protocol import protocol_of
+from llmserve_lab.validation.unit_work import Bill, bill_of, cost_of
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ longest_answer = Positive(r"u_{\max}", "token/request", "longest answer of the b
 idle_slots = Quantity(
     r"\varphi_{\mathrm{slot}}",
     "dimensionless",
-    "share of slot-steps that a static batch leaves idle",
+    "share of slot-steps that a static batch wastes",
     maximum=1.0,
 )
 n_decodes = Quantity(

@@ -13,7 +13,7 @@ from llmserve_lab.formula.origin import CellRun, Computed, Evidence, Origin, Sou
 from llmserve_lab.formula.text import said
 from llmserve_lab.page.banded import band_of
 from llmserve_lab.page.cell import this_argument
-from llmserve_lab.page.provenance import Provenance
+from llmserve_lab.page.number_record import Provenance
 
 Number = str | Worked | Computed | Evidence
 Gluable = Number | tuple[float, str] | tuple[float, str, Worked | Computed | CellRun]

@@ -43,16 +43,6 @@ def sizes_of(model: ModelShape) -> dict[str, Given]:
     return {**workload(model), **cited, "bytes_act": BYTES_ACT, "bytes_kv": BYTES_KV}
 
 
-def fitted() -> dict[str, Given]:
-    """What served iterations take beside the work."""
-    reached = validation.achieved()
-    return {
-        "overlap": reached.cited("overlap"),
-        "layer_s": reached.cited("layer_s", quantity("layer_s").unit),
-        "request_s": reached.cited("request_s", quantity("request_s").unit),
-    }
-
-
 def on(device: Accelerator) -> dict[str, Given]:
     """A GPU at the shares that servers reach, with the memory that a server takes."""
     usable = device.usable_bytes
@@ -71,7 +61,7 @@ def served(model: ModelShape, device: Accelerator, link: Link) -> dict[str, Give
     return {
         **sizes_of(model),
         **on(device),
-        **fitted(),
+        **validation.achieved().beside_the_work(),
         **over(link),
         "chunk": 1.0,
     }

@@ -182,8 +182,7 @@ def step_parts(bits: Bits, batch: int) -> dict[str, float]:
     return {
         "read weights": read,
         "compute layers": compute,
-        "longer + ½ shorter": max(read, compute)
-        + (1 - cost.overlap) * min(read, compute),
+        "longer + ½ shorter": max(read, compute) + cost.exposed_s(batch),
         "attention": pairs,
         "read cache": batch * TOKENS * cost.kv_token_s,
         "launch kernels": cost.overhead_s,

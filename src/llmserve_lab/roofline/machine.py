@@ -20,8 +20,8 @@ def decodes(batch: int, context: int = MEAN_CONTEXT) -> IterationLoad:
 def terms(batch: int, context: int = MEAN_CONTEXT) -> dict[str, float]:
     """Seconds of a decode iteration as served (fitted), term by term."""
     machine, load = cost(), decodes(batch, context)
-    shorter, longer = sorted((load.rows * machine.row_s, machine.weights_s))
-    products_s = longer + (1 - machine.overlap) * shorter
+    longer = max(load.rows * machine.row_s, machine.weights_s)
+    products_s = longer + machine.exposed_s(load.rows)
     return {
         "read weights": machine.weights_s,
         "read cache": load.kv_tokens * machine.kv_token_s,
@@ -39,10 +39,10 @@ def prompt_terms(prompt: int = PROMPT) -> dict[str, float]:
     The fit prices every row alike, the LM head included.
     """
     machine, load = cost(), IterationLoad.of(chunk=prompt)
-    shorter, longer = sorted((load.rows * machine.row_s, machine.weights_s))
+    longer = max(load.rows * machine.row_s, machine.weights_s)
     return {
         "compute": longer + load.pairs * machine.pair_s,
-        "read, not hidden": (1 - machine.overlap) * shorter,
+        "read, not hidden": machine.exposed_s(load.rows),
         "launches and gaps": machine.overhead_s + machine.prompt_s,
         "scheduling": machine.request_s,
     }

@@ -109,7 +109,7 @@ def parts_s(batch: int, n_draft: int, context: int = CONTEXT) -> dict[str, float
     computing, reading = load.rows * cost.row_s, cost.read_s(load.rows)
     return {
         "the longer of both": max(computing, reading),
-        "not hidden of the shorter": (1 - cost.overlap) * min(computing, reading),
+        "not hidden of the shorter": cost.exposed_s(load.rows),
         "attention's arithmetic": load.pairs * cost.pair_s,
         "reading the cache": load.kv_tokens * cost.kv_token_s,
         "fixed": cost.overhead_s,

@@ -57,9 +57,7 @@ def fitted() -> dict[str, Given]:
     """What served iterations take beside the work, and what they reach of a link."""
     reached = validation.achieved()
     return {
-        "overlap": reached.cited("overlap"),
-        "layer_s": reached.cited("layer_s", quantity("layer_s").unit),
-        "request_s": reached.cited("request_s", quantity("request_s").unit),
+        **reached.beside_the_work(),
         "link_bw": link(LINK).bandwidth,
         "eff_link": reached.cited("link"),
     }

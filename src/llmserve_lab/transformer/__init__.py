@@ -23,6 +23,7 @@ from llmserve_lab.transformer.packing import (
     varlen_attention,
 )
 from llmserve_lab.transformer.paged import PagedKVStore
+from llmserve_lab.transformer.sampling import chances, nucleus
 from llmserve_lab.transformer.tiling import tile_reads, tiles, tiles_of
 from llmserve_lab.transformer.tiny import tiny_latent, tiny_moe, tiny_shape
 from llmserve_lab.transformer.trace import ShapeAt, ShapeTrace, Tracer, trace
@@ -50,12 +51,14 @@ __all__ = [
     "attend",
     "attend_tiles",
     "causal_mask",
+    "chances",
     "cumulative",
     "flash_attention",
     "generate",
     "masked_attention",
     "merge",
     "next_token",
+    "nucleus",
     "plain_attention",
     "seeded",
     "split_decode",

@@ -20,10 +20,10 @@ import numpy as np
 from llmserve_lab import catalog
 from llmserve_lab.checks import positive, whole
 from llmserve_lab.formula.band import Band, Limit, Unmeasured
-from llmserve_lab.validation.bill import Floats
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.prediction import KINDS, Kind
 from llmserve_lab.validation.rows import GENERATIONS, MeasuredRow, dense_rows
+from llmserve_lab.validation.unit_work import Floats
 
 NEAREST = 60  # rows
 INSIDE = 0.9  # share of the errors that a band is to hold

@@ -9,7 +9,7 @@ from statistics import mean
 from llmserve_lab import catalog
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS, BlockCount
 from llmserve_lab.engine import IterationCost
-from llmserve_lab.validation.bill import BYTES_16
+from llmserve_lab.validation.unit_work import BYTES_16
 
 UTILISATION = 0.9
 BLOCK_TOKENS = 16

@@ -15,6 +15,7 @@ from typing import Any
 
 from llmserve_lab.catalog.records.cited import Cited
 from llmserve_lab.checks import at_least
+from llmserve_lab.notation import quantity
 from llmserve_lab.validation.rows import DATA
 
 # Part of the form, chosen on the rows and set, not fitted: half of the shorter bill is
@@ -75,6 +76,11 @@ class ServingConstants:
         unit = unit or ("s" if name.endswith("_s") else "dimensionless")
         kind = SET if name in NOT_FITTED else FITTED
         return Cited(getattr(self, name), unit, "estimate", kind)
+
+    def beside_the_work(self) -> dict[str, Cited]:
+        """What formulas of an iteration ask beside bytes and FLOPs, by code name."""
+        names = ("overlap", "layer_s", "request_s")
+        return {name: self.cited(name, quantity(name).unit) for name in names}
 
 
 NOT_FITTED = ("exponent", "overlap", "prompt_layers")

@@ -24,10 +24,10 @@ from llmserve_lab.validation.bands import (
     logs,
     nearest,
 )
-from llmserve_lab.validation.bill import Floats
 from llmserve_lab.validation.fit import fit
 from llmserve_lab.validation.prediction import KINDS, Kind, Predictor, errors
 from llmserve_lab.validation.scores import left_out
+from llmserve_lab.validation.unit_work import Floats
 
 TRIED = ("model", "system", "engine", "precision")
 STRETCHED_FOR = TRIED[:3]  # a new model, GPU or engine is what a band is asked for

@@ -22,12 +22,12 @@ import numpy as np
 from llmserve_lab.catalog import ModelShape, model
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.engine import IterationCost
-from llmserve_lab.validation.bill import bill_of, bytes_per_weight, cost_of
 from llmserve_lab.validation.constants import ServingConstants, achieved
 from llmserve_lab.validation.exposure import exposures_of
 from llmserve_lab.validation.prediction import KINDS, Times, errors
 from llmserve_lab.validation.protocol import protocol_of
 from llmserve_lab.validation.rows import MeasuredRow, Sorted, sort_rows
+from llmserve_lab.validation.unit_work import bill_of, bytes_per_weight, cost_of
 
 Read = Literal["touched", "all", "chosen"]
 COLUMNS = (

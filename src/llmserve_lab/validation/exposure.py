@@ -17,7 +17,6 @@ import numpy as np
 
 from llmserve_lab.engine import IterationCost, Pool, Report, Request, simulate
 from llmserve_lab.engine.metrics.iteration_record import IterationRecord
-from llmserve_lab.validation.bill import Floats
 from llmserve_lab.validation.protocol import (
     BLOCK_TOKENS,
     Protocol,
@@ -25,6 +24,7 @@ from llmserve_lab.validation.protocol import (
     requests_of,
 )
 from llmserve_lab.validation.rows import MeasuredRow
+from llmserve_lab.validation.unit_work import Floats
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
 ONE_ITERATION = IterationCost(overhead_s=1.0)

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from llmserve_lab.validation.bill import Floats
 from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.prediction import Predictor
+from llmserve_lab.validation.unit_work import Floats
 
 FREE = ("memory", "compute", "layer_s", "link", "request_s", "client_s")
 WITH_EXPONENT = (*FREE, "exponent")

@@ -13,7 +13,6 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from llmserve_lab.validation.bill import Bill, Floats, bill_of, stacked
 from llmserve_lab.validation.constants import ServingConstants
 from llmserve_lab.validation.exposure import (
     Exposure,
@@ -23,6 +22,7 @@ from llmserve_lab.validation.exposure import (
 )
 from llmserve_lab.validation.protocol import Protocol, protocol_of
 from llmserve_lab.validation.rows import MeasuredRow
+from llmserve_lab.validation.unit_work import Bill, Floats, bill_of, stacked
 
 Kind = Literal["tpot", "ttft", "e2e"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

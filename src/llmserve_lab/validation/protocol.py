@@ -17,8 +17,8 @@ import numpy as np
 from llmserve_lab import catalog
 from llmserve_lab.catalog.records.cited import Cited
 from llmserve_lab.engine import Chunked, ContinuousWithBudget, Policy, Request
-from llmserve_lab.validation.bill import BYTES_16, weight_bytes
 from llmserve_lab.validation.rows import MeasuredRow
+from llmserve_lab.validation.unit_work import BYTES_16, weight_bytes
 
 PROMPTS_PER_CLIENT = 10
 SHORTEST = 0.8  # lengths are uniform between this share of the nominal one and all

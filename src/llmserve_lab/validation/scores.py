@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from llmserve_lab.checks import whole
-from llmserve_lab.validation.bill import Floats
 from llmserve_lab.validation.constants import DATASHEET, ServingConstants
 from llmserve_lab.validation.fit import FREE, START, WITH_EXPONENT, fit
 from llmserve_lab.validation.prediction import KINDS, Kind, Predictor, Times, errors
 from llmserve_lab.validation.rows import MeasuredRow
+from llmserve_lab.validation.unit_work import Floats
 
 LEFT_OUT = ("model", "system", "engine", "precision", "group")
 DRAWS, SEED = 2000, 0

@@ -9,7 +9,10 @@ from llmserve_lab.catalog.records.cited import Cited
 
 ANYSCALE = "Daniel et al., continuous batching benchmark, Anyscale blog, 2023"
 SARATHI = "Agrawal et al., Sarathi-Serve, OSDI 2024, table 4"
-SARATHI_SETTING = "Yi-34B on two A100, a token budget of 1,024, 128 requests"
+SARATHI_SETTING = (
+    "Yi-34B (34 billion parameters) on two A100 GPUs, a token budget of 1,024, "
+    "128 requests"
+)
 
 
 @dataclass(frozen=True, kw_only=True)

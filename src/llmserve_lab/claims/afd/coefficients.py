@@ -9,8 +9,8 @@ from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.simulation.bundle import CYCLE_S, ascend
 from llmserve_lab.afd.theory.coefficients import layer
 from llmserve_lab.claims.afd.setting import OPEN, ROUNDED, exact, mixed, wrong
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.formula.formula import Formula
 
 V3 = catalog.model("deepseek-v3")

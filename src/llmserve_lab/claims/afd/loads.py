@@ -19,8 +19,8 @@ from llmserve_lab.catalog import accelerator
 from llmserve_lab.claims.afd.coefficients import known
 from llmserve_lab.claims.afd.setting import OPEN, exact, rounded, without_end
 from llmserve_lab.claims.article_07.setting import mixture_flops
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Size, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.deepseek.executed.mla import execute
 
 KNOWN = paper_setup.known()

@@ -19,8 +19,8 @@ from llmserve_lab.claims.afd.setting import (
     over_a_run,
     without_end,
 )
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Statement
-from llmserve_lab.claims.record import Claim
 
 GRID = np.geomspace(0.05, 500, 4000)
 RUN = "run of 10,000, p = 1/mean"

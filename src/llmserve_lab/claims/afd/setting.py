@@ -16,7 +16,7 @@ from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.experiments.replications import study
 from llmserve_lab.afd.simulation.length_distributions import Floats
 from llmserve_lab.afd.theory.paper_recipe import recipe, with_slot_tokens
-from llmserve_lab.claims.record import Claim
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.verdict import Ruling
 
 EXACT, ROUNDED = Ruling.EXACT, Ruling.WITHIN_ROUNDING

@@ -14,8 +14,8 @@ from llmserve_lab.claims.afd.setting import (
     simulated,
     wrong,
 )
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Passages, Size, Statement
-from llmserve_lab.claims.record import Claim
 
 
 def over_the_wire() -> dict[tuple[str, int], float]:

@@ -20,8 +20,8 @@ from llmserve_lab.claims.article_04.setting import (
     reduced,
     share,
 )
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Passages, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as roofline

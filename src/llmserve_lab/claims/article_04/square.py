@@ -15,8 +15,8 @@ from llmserve_lab.claims.article_04.setting import (
     reduced,
     squares_grow,
 )
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import si
 from llmserve_lab.varlen.strategies import bounds

@@ -15,8 +15,8 @@ from llmserve_lab.claims.article_05.setting import (
     decode_s,
     prompt_pairs,
 )
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Size, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.chunks import Prefill, pieces, prefill

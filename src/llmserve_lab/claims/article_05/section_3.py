@@ -17,9 +17,9 @@ from llmserve_lab.claims.article_05.setting import (
     decode_s,
     linear_flops,
 )
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import NO_READINGS, Number, Recompute
 from llmserve_lab.claims.printed import parse
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.formula.text import plain, si

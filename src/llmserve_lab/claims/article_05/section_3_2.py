@@ -6,9 +6,9 @@ from functools import partial
 
 from llmserve_lab.claims.article_05.sections_1_3 import LARGE, SMALL, alone, packed
 from llmserve_lab.claims.article_05.setting import ROUNDS
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number
 from llmserve_lab.claims.printed import parse
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 
 in_section_3_2 = partial(Claim, section="§3.2")

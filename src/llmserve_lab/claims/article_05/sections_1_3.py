@@ -16,9 +16,9 @@ from llmserve_lab.claims.article_05.setting import (
     prompt_pairs,
     seconds,
 )
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Statement
 from llmserve_lab.claims.printed import parse
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.continuous_batching.article_machine import as_printed
 from llmserve_lab.continuous_batching.piggyback import Part, packing

@@ -6,8 +6,8 @@ from functools import partial
 
 from llmserve_lab.catalog import MODELS, ModelShape
 from llmserve_lab.claims.article_06.setting import at, kib_as_kb, setting
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain
 from llmserve_lab.roofline import formulas as f

@@ -6,9 +6,9 @@ from functools import partial
 from math import log10
 
 from llmserve_lab.claims.article_06.setting import H100, at
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.counted import COUNTS
 from llmserve_lab.claims.parts import Number, Size
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as f

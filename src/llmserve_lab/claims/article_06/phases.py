@@ -13,8 +13,8 @@ from llmserve_lab.claims.article_06.setting import (
     setting,
 )
 from llmserve_lab.claims.article_06.tables import Row
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.roofline import formulas as f

@@ -7,9 +7,9 @@ from math import log10
 
 from llmserve_lab.catalog import LINKS, MODELS, Link, accelerator
 from llmserve_lab.claims.article_06.setting import K, gib_as_gb, setting
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Statement
 from llmserve_lab.claims.printed import parse
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.engine import (

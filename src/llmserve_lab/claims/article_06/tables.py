@@ -16,8 +16,8 @@ from llmserve_lab.claims.article_06.setting import (
     mixed_bytes,
     prefill,
 )
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Recompute
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.text import plain, si

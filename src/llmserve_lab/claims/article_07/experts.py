@@ -16,8 +16,8 @@ from llmserve_lab.claims.article_07.setting import (
     way_bytes,
     work_share,
 )
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.moe import formulas as f

@@ -6,8 +6,8 @@ from functools import partial
 
 from llmserve_lab.catalog.records.ffn import SwigluFfn
 from llmserve_lab.claims.article_07.setting import TABLE, read_ratio
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Passages, Size, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import plain
 from llmserve_lab.moe.models import DEEPSEEK, LLAMA, QWEN, per_layer

@@ -14,8 +14,8 @@ from llmserve_lab.claims.article_07.setting import (
     model_bytes,
     node_bytes,
 )
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.formula.text import si
 from llmserve_lab.moe import hybrid_parallel_block

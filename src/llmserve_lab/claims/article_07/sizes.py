@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 
 from llmserve_lab.claims.article_07.setting import SPEC
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.moe.models import DEEPSEEK, LLAMA, QWEN, per_layer
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from llmserve_lab.catalog import workload
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.deepseek.setting import (
     EXACT,
     MIXED,
@@ -21,7 +22,6 @@ from llmserve_lab.claims.deepseek.setting import (
     statement,
 )
 from llmserve_lab.claims.parts import Size
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.executed.mla import TINY, execute

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from llmserve_lab.catalog import MODELS
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Recompute, Size, Statement
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.claims.verdict import Ruling
 from llmserve_lab.deepseek.model.arguments import ATTENTION
 from llmserve_lab.deepseek.model.setup import SETUPS, Setup

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from llmserve_lab.catalog import MODELS
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.deepseek.setting import (
     EXACT,
     KIMI,
@@ -18,7 +19,6 @@ from llmserve_lab.claims.deepseek.setting import (
     statement,
 )
 from llmserve_lab.claims.parts import Number
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.formula.text import plain
 
 QWEN, LLAMA, DENSE = (

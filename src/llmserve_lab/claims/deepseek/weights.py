@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.deepseek.setting import (
     EXACT,
     MIXED,
@@ -16,7 +17,6 @@ from llmserve_lab.claims.deepseek.setting import (
     number,
     statement,
 )
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.formula.text import plain, si
 
 SECTION, LATENT, FFN = "§3.1.1", PLACE.latent, PLACE.experts

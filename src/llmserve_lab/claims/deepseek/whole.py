@@ -8,6 +8,7 @@ from functools import cache
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.catalog.data.efficiencies import DEEP_GEMM_FLOPS, FLASH_MLA_FLOPS
 from llmserve_lab.catalog.evidence.deployments import DEEPSEEK_DECODE
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.deepseek.setting import (
     EXACT,
     MIXED,
@@ -20,7 +21,6 @@ from llmserve_lab.claims.deepseek.setting import (
     untold,
 )
 from llmserve_lab.claims.parts import Number, Size
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.ablations import overlap_gain
 from llmserve_lab.deepseek.model.assumptions import Overlap

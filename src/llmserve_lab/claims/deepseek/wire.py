@@ -6,6 +6,7 @@ from itertools import product
 
 from llmserve_lab.catalog import EFFICIENCIES, LINKS, PRECISIONS
 from llmserve_lab.catalog.data.efficiencies import DEEP_EP_BW
+from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.deepseek.setting import (
     EXACT,
     KIMI,
@@ -21,7 +22,6 @@ from llmserve_lab.claims.deepseek.setting import (
 )
 from llmserve_lab.claims.parts import Number, Passages, Size
 from llmserve_lab.claims.printed import parse
-from llmserve_lab.claims.record import Claim
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.formula.text import plain
 

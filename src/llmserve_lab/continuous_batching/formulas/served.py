@@ -6,8 +6,6 @@ which the constants of :mod:`llmserve_lab.validation` were fitted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from llmserve_lab import notation as q
 from llmserve_lab.continuous_batching.formulas.budget import (
     CHUNK_FITS,
@@ -24,14 +22,8 @@ from llmserve_lab.continuous_batching.formulas.mixed_batch import (
     MIXED_PAIRS,
     MIXED_ROWS,
 )
-from llmserve_lab.formula.derive import maximum, minimum, symbolic
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline import formulas as roofline
-
-if TYPE_CHECKING:
-    import sympy
-
-    from llmserve_lab.formula.quantity import Quantity
 
 __all__ = [
     "ATTENTION_S",
@@ -45,15 +37,9 @@ __all__ = [
 FITTED = "llmserve_lab.validation: the form that measured rows were fitted with"
 
 
-def _on_the_machine(flops: Formula, counted: Quantity) -> sympy.Expr:
-    """How long FLOPs take at what is reached of the peak."""
-    per_s = q.peak_flops.sympy * q.eff_compute.sympy
-    return symbolic(flops, (counted,)) / per_s
-
-
 LINEAR_S = Formula(
     result=q.linear_s,
-    expr=lambda: _on_the_machine(roofline.LINEAR_FLOPS, q.n_rows),
+    expr=lambda: roofline.reached_s(roofline.LINEAR_FLOPS, q.n_rows),
     uses=(MIXED_ROWS,),
     derived=True,
     title="Time of the linear layers",
@@ -62,7 +48,7 @@ LINEAR_S = Formula(
 )
 ATTENTION_S = Formula(
     result=q.pairs_s,
-    expr=lambda: _on_the_machine(roofline.ATTN_FLOPS, q.attn_pairs),
+    expr=lambda: roofline.reached_s(roofline.ATTN_FLOPS, q.attn_pairs),
     uses=(MIXED_PAIRS,),
     derived=True,
     title="Time of attention's arithmetic",
@@ -72,8 +58,7 @@ ATTENTION_S = Formula(
 SERVED_ITERATION_S = Formula(
     result=q.served_iteration_s,
     expr=lambda linear_s, weights_s, overlap, pairs_s, kv_s, overhead_s: (
-        maximum(linear_s, weights_s)
-        + (1 - overlap) * minimum(linear_s, weights_s)
+        roofline.partly_hidden(linear_s, weights_s, overlap)
         + pairs_s
         + kv_s
         + overhead_s

@@ -31,7 +31,7 @@ def blocks_run_out() -> StepFigure:
     run = watched()
     log = StepLog(
         tuple(_frame(run, at, sentence) for at, sentence in _story(run)),
-        {"held": _held(run), "waits": _waits(run), **_notes(run)},
+        {"held": _held(run), "waits": _waits(run), "notes": _notes(run)},
     )
     name = "continuous batching"
     return StepFigure(
@@ -44,8 +44,7 @@ def blocks_run_out() -> StepFigure:
                 Cells(table="held", x2="x2", text="text", grows=True),
                 Cells(table="waits", x2="x2", opacity="faint", grows=True),
                 Labels(table="waits", x="mid", grows=True),
-                Labels(table="early", align="left"),
-                Labels(table="late", align="right"),
+                Labels(table="notes", align="left"),
             ),
             height=165,
         ),
@@ -108,25 +107,24 @@ def _waits(run: Sequence[Iteration]) -> list[Row]:
     return rows
 
 
-def _notes(run: Sequence[Iteration]) -> dict[str, list[Row]]:
-    """What has changed last, in words, where it happened: early and late events."""
+def _notes(run: Sequence[Iteration]) -> list[Row]:
+    """What has changed last, in words, where it happened."""
     blocked = _first(run, lambda m: C in m.waiting)
     lost = _first(run, lambda m: B in m.waiting)
     back = next(i for i in range(lost, len(run)) if B in held_blocks(run[i]))
     said = {
         blocked: "◂ C arrives, no room",
         lost: "◂ B is preempted",
-        back: f"B is back, reads {_rows(run[back], B)} rows ▸",
+        back: f"◂ B back: {_rows(run[back], B)} rows",
     }
     frames = (1, 3, 5, None)  # of the story: a note stays until the next
-    rows = [
+    return [
         {"x": at, "y": NOTES, "text": text, "since": since}
         | ({"until": until} if until else {})
         for (at, text), since, until in zip(
             said.items(), frames, frames[1:], strict=False
         )
     ]
-    return {"early": rows[:2], "late": rows[2:]}
 
 
 def _stretches(
@@ -158,20 +156,21 @@ def _story(run: Sequence[Iteration]) -> list[tuple[int, str]]:
     lost = _first(run, lambda m: B in m.waiting)
     back = next(i for i in range(lost, len(run)) if B in held_blocks(run[i]))
     need = held_blocks(run[0])[A]
+    again = held_blocks(run[back])[B]
     return [
         (
-            0,
-            f"A and B are admitted. A prompt of {_rows(run[0], A)} tokens takes {need} "
-            f"blocks of {BLOCK_TOKENS} tokens each.",
+            waits - 1,
+            f"A and B have been admitted. A prompt of {_rows(run[0], A)} tokens takes "
+            f"{need} blocks of {BLOCK_TOKENS} tokens each.",
         ),
         (
-            waits + 2,
+            waits + 1,
             f"C has arrived and needs {need} blocks; {run[waits].free_blocks} are "
             "free. There are slots enough, but no room in the cache: C is not "
             "admitted.",
         ),
         (
-            full + 6,
+            full + 4,
             "The answers have grown: A and B have taken another block each, and the "
             "cache is full.",
         ),
@@ -181,9 +180,10 @@ def _story(run: Sequence[Iteration]) -> list[tuple[int, str]]:
             "its blocks back and goes to the head of the queue.",
         ),
         (
-            back - 3,
-            f"{run[back - 3].free_blocks} blocks are free. B has to wait until all its "
-            "tokens fit again; C stands behind it.",
+            lost + 11,
+            f"{run[lost + 11].free_blocks} blocks are free, and C needs only {need}. "
+            f"But B stands before it and needs {again}: no request overtakes, "
+            "so C waits (head-of-line blocking).",
         ),
         (
             back,

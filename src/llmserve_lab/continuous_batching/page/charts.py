@@ -40,6 +40,7 @@ GAP_MS = GAP.scaled("datum.gap", q.tbt_target)
 LANE = 30  # CSS pixels
 STREAMS = LANE * DECODES  # the lanes above that of the long prompt
 HEIGHT = STREAMS + 46
+LEGEND = -12  # above the lanes
 
 
 def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
@@ -143,14 +144,19 @@ def _between_lanes() -> list[Any]:
 
 
 def _said() -> list[Any]:
-    """What a stripe and the last lane are, in words, where nothing else is drawn."""
+    """What an orange stripe and a block of F's lane are, above all lanes."""
     from llmserve_lab.extras import altair as alt
 
-    look: dict[str, Any] = {"align": "right", "fontSize": 12, "x": {"expr": "width"}}
-    words = (("stripe: a token", STREAMS + 8), ("block: a chunk of F", HEIGHT + 6))
+    words = (("token", MEANINGS["new"], 0), ("chunk of F's prompt", MEANINGS["F"], 80))
+    look: dict[str, Any] = {"align": "left", "fontSize": 12, "y": LEGEND}
+    one = alt.Chart(alt.Data(values=[{}]))
     return [
-        alt.Chart(alt.Data(values=[{}])).mark_text(text=t, y=y, color=GREY.css, **look)
-        for t, y in words
+        mark
+        for text, ink, x in words
+        for mark in (
+            one.mark_rect(color=ink.css, x=x, x2=x + 12, y=LEGEND - 6, y2=LEGEND + 6),
+            one.mark_text(text=text, x=x + 18, color=GREY.css, **look),
+        )
     ]
 
 

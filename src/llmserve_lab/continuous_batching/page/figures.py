@@ -55,7 +55,7 @@ def lanes() -> LiveFigure:
     long = float(LONG)
     return LiveFigure(
         name="lanes-of-tokens",
-        title="The longer the chunk, the longer the hole in the streams of A to E",
+        title="While a chunk of F's prompt is read, A to E get no token",
         chart=lambda: charts.lanes([(c, beats(in_chunks(c))) for c in CHUNKS], until_s),
         controls=(
             Slider(quantity("chunk"), STOPS, float(LONG), "Chunk"),
@@ -78,14 +78,12 @@ def lanes() -> LiveFigure:
         },
         readouts=(
             banded(
-                Readout("served_iteration_s", "Longest gap: the last full iteration"),
+                Readout("served_iteration_s", "Longest gap (last full iteration)"),
                 prompt_error(),
             ),
             Verdict("kept", "This chunk", "tbt_target", "served_iteration_s", KEPT),
             Readout("reading_gap_s", "Mean gap while the prompt is read"),
-            Readout(
-                f.NUM_CHUNKS, "Chunks of the prompt, a token each", prompt_len=long
-            ),
+            Readout(f.NUM_CHUNKS, "Chunks = tokens of each reader", prompt_len=long),
         ),
         sentence=(
             "In chunks of {chunk} the prefill takes {chunks_s}. At rest a gap is "

@@ -77,6 +77,12 @@ def _long_s() -> float:
     return float(f.PROMPT_COMPUTE_S.at(setting(), prompt_len=TOO_LONG))
 
 
+def _gap_s() -> float:
+    """The whole iteration of that prompt, beside the decodes."""
+    beside = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
+    return cost().seconds(beside.plus(IterationLoad.of(chunk=TOO_LONG)))
+
+
 def _flops_per_s() -> float:
     known = setting()
     return float(known["peak_flops"]) * float(known["eff_compute"])
@@ -190,12 +196,11 @@ freeze = Question(
     name="continuous-batching.freeze",
     prompt=lambda: (
         f"Estimate by hand how long a prompt of {TOO_LONG:,} tokens, read in one "
-        "piece, freezes the others. Data: "
-        f"{si(roofline.LINEAR_FLOPS.at(setting(), n_rows=1.0), 'FLOP')} for each row "
-        "in the linear layers, "
-        f"{si(float(setting()['attn_flops_per_pair']), 'FLOP')} for each pair of query "
-        "and key, "
-        f"{si(_flops_per_s(), 'FLOP/s')}."
+        "piece, freezes the others, counting its computing alone. Data: "
+        f"{si(roofline.LINEAR_FLOPS.at(setting(), n_rows=1.0), 'FLOP', 4)} for each "
+        "row in the linear layers, "
+        f"{si(float(setting()['attn_flops_per_pair']), 'FLOP', 4)} for each pair of "
+        f"query and key, {si(_flops_per_s(), 'FLOP/s', 4)}."
     ),
     answer=_long_s,
     unit="s",
@@ -208,9 +213,11 @@ freeze = Question(
         ),
     ),
     why=lambda: (
-        f"Linear layers: {TOO_LONG:,} rows, {si(_linear_s(), 's')}. Attention: half of "
-        f"{TOO_LONG:,}² pairs, {si(_long_s() - _linear_s(), 's')}. Together "
-        f"{si(_long_s(), 's')}, {f.PROMPT_COMPUTE_S.link}."
+        f"Linear layers: {TOO_LONG:,} rows, {_linear_s():.3f} s. Attention: half of "
+        f"{TOO_LONG:,}² pairs, {_long_s() - _linear_s():.3f} s. Together "
+        f"{_long_s():.3f} s, or {si(_long_s(), 's')} to three digits "
+        f"({f.PROMPT_COMPUTE_S.link}). With launches, the unhidden "
+        f"reading and five decodes beside it the gap is {_gap_s():.3f} s."
     ),
 )
 chunk_fits = Question(

@@ -15,6 +15,7 @@ from llmserve_lab.running_example import cost
 
 SLOTS = 2
 LATE = 2  # C, whose wait is counted
+WORDS = 500  # iterations, as wide as the words that say when a request arrived
 POLICIES: dict[str, Policy] = {
     "static batching": Static(SLOTS),
     "continuous batching": Continuous(SLOTS),
@@ -39,7 +40,7 @@ def slots_by_iteration() -> StepFigure:
         name="slots",
         title="A static batch wastes slots; continuous batching refills them",
         scene=Scene(
-            x=SceneAxis((0, longest), "iterations done"),
+            x=SceneAxis((0, longest), f"iterations done ({_lasting(reports)} each)"),
             y=SceneAxis(ROWS),
             marks=(
                 Cells(table="waits", x2="x2", text="text", opacity="faint", grows=True),
@@ -53,7 +54,7 @@ def slots_by_iteration() -> StepFigure:
         stills=((static, 3), (static, last), (other, last)),
         legend={
             **{LETTERS[each.id]: _asks(each) for each in four()},
-            "idle": "wasted: slot held, token for nobody",
+            "idle": "wasted: slot held, token thrown away",
         },
         counters=(
             Counter("time since the start", "s"),
@@ -62,6 +63,12 @@ def slots_by_iteration() -> StepFigure:
             Counter("answers complete"),
         ),
     )
+
+
+def _lasting(reports: dict[str, Report]) -> str:
+    """From the shortest to the longest of all iterations."""
+    took = [f.end_s - f.start_s for run in reports.values() for f in frames(run)]
+    return f"{1e3 * min(took):.0f} to {1e3 * max(took):.0f} ms"
 
 
 def _asks(request: Request) -> str:
@@ -106,17 +113,15 @@ def _waits(found: Sequence[Stay]) -> list[Row]:
 
 
 def _arrivals(found: Sequence[Stay]) -> dict[str, list[Row]]:
-    """When those that come later arrived, in words, where it happened."""
+    """When those that come later arrived, in words, where no bar ends under them."""
     arrival_s = {request.id: request.arrival_s for request in four()}
-    rows = [
-        {
-            "x": stay.arrived,
-            "y": f"{LETTERS[stay.id]} waits",
-            "text": f" arrives at {si(arrival_s[stay.id], 's')}",
-        }
-        for stay in found
-        if arrival_s[stay.id] > 0
-    ]
+    rows = []
+    for stay in (each for each in found if arrival_s[each.id] > 0):
+        fits = stay.first - stay.arrived > WORDS or stay.first == stay.arrived
+        when = si(arrival_s[stay.id], "s")
+        words = f" arrives at {when}" if fits else f" ◂ arrived at {when}"
+        x = stay.arrived if fits else stay.first
+        rows.append({"x": x, "y": f"{LETTERS[stay.id]} waits", "text": words})
     return {"arrivals": rows}
 
 
@@ -162,7 +167,7 @@ def _static(found: Sequence[Stay]) -> list[tuple[int, str]]:
         *_opening(found),
         (
             c.arrived + 20,
-            "C has arrived. Slot 1 computes tokens for nothing, but the batch "
+            "C has arrived. Slot 1 computes tokens that are thrown away, but the batch "
             "is closed: C waits.",
         ),
         (

@@ -16,11 +16,13 @@ from llmserve_lab.continuous_batching.occupancy import frames
 from llmserve_lab.continuous_batching.sweep import REQUESTS, RatePoint, asked_per_s
 from llmserve_lab.continuous_batching.tuning import Trade
 from llmserve_lab.engine import Report
-from llmserve_lab.formula.text import plain, si
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION, Ink
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.palette import BLUE, GREEN, GREY, INK, VERMILLION, Ink
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.running_example import setting
 
+SHORT_MS, TO_LEFT = 60, -12  # of a bracket's name: ms on the axis
+FULL_PER_S = 5.0  # requests per second, more than static batching can take
 INKS = {"static": VERMILLION, "continuous": BLUE}
 
 
@@ -34,27 +36,30 @@ def sweep(
     """
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(5.6, 3.1))
+    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(4.8, 3.0))
     last = next(iter(points.values()))[-1].per_s
     each = asked_per_s(last) / last  # tokens that a request asks for, as drawn
-    asked = [0, min(last, 1.15 * max(most.values()) / each)]
-    upper.plot(asked, [each * r for r in asked], ":", color=GREY.light, lw=1)
+    asked = [0, min(last, 1.2 * max(most.values()) / each)]
+    band: dict[str, Any] = {"color": GREY.light, "ls": "-", "lw": 6, "alpha": 0.3}
+    upper.plot(asked, [each * r for r in asked], **band)
     for name, found in points.items():
         rates = [point.per_s for point in found]
         look: dict[str, Any] = {"color": INKS[name].light}
         upper.plot(rates, [p.tokens_per_s for p in found], **look)
         lower.plot(rates, [p.ttft_s for p in found], **look)
     static, continuous = (most[name] for name in INKS)
-    most_says = f", at most {continuous:,.0f}"
-    begins, ends = points["continuous"][0], points["static"][-1]
+    begins = points["continuous"][0]
+    (full,) = (p for p in points["static"] if p.per_s == FULL_PER_S)
     _named(upper, "static", (last, static), (-4, -13), f", at most {static:,.0f}")
-    _named(upper, "continuous", (0, continuous), (6, -4), most_says, left=True)
-    _named(lower, "static", (last, ends.ttft_s), (-4, -14))
+    most_says = f",\nat most {continuous:,.0f}"
+    _named(upper, "continuous", (last, continuous), (-4, -33), most_says)
+    _named(lower, "static", (full.per_s, full.ttft_s), (4, -15), left=True)
     _named(lower, "continuous", (begins.per_s, begins.ttft_s), (0, 6), left=True)
     upper.set(ylabel="output tokens/s", xlim=(0, last))
-    upper.set_ylim(0, 1.2 * continuous)
+    upper.set_ylim(0, 1.25 * continuous)
     upper.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    lower.set(ylabel="median TTFT (s, log)", yscale="log", ylim=(0.01, 1000))
+    lower.set(ylabel="TTFT (s, log)", yscale="log", ylim=(0.01, 1000))
+    lower.set_yticks([0.01, 0.1, 1, 10, 100, 1000])
     lower.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     lower.minorticks_off()
     lower.set_xlabel("requests that arrive per second")
@@ -63,10 +68,10 @@ def sweep(
         name="continuous_batching.sweep",
         title="Static batching saturates early, and then its queue grows without end",
         sentence=(
-            f"With {slots} slots static batching saturates at {static:,.0f} tokens/s, "
-            f"continuous batching at {continuous:,.0f}. Dotted: the tokens that are "
-            "asked for. From where a line leaves it, the queue grows, and with it "
-            f"the TTFT, for as long as the run lasts (here {REQUESTS:,} requests)."
+            f"In {slots} slots static batching saturates at {static:,.0f} tokens/s, "
+            f"continuous batching at {continuous:,.0f}. TTFT: median. Grey: the tokens "
+            "asked for. From where a line leaves the grey, the queue grows, and with "
+            f"it the TTFT, for as long as the run lasts ({REQUESTS:,} requests)."
         ),
     )
 
@@ -78,15 +83,17 @@ def budgets(
     *,
     target_s: float,
     default: int,
+    tried: Sequence[int],
 ) -> StaticFigure:
     """Longest gap and time to first token of a long prompt against the token budget.
 
     ``recorded`` are the budgets whose launches an engine may replay, if replaying costs
-    no more than for decodes; ``launched`` all budgets with launches one by one.
+    no more than for decodes; ``launched`` all budgets with launches one by one. Those
+    ``tried`` are marked.
     """
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(5.6, 3.2))
+    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(4.8, 2.8))
     rows = [each.budget for each in launched]
     for axes, name, scale in ((upper, "gap_s", 1e3), (lower, "ttft_s", 1.0)):
         ys = [scale * getattr(each, name) for each in launched]
@@ -98,19 +105,29 @@ def budgets(
         axes.axvline(default, color=GREY.light, lw=1, ls=":")
     upper.axhline(1e3 * target_s, color=GREY.light, lw=1, ls="--")
     words: dict[str, Any] = {"color": GREY.light, "va": "bottom"}
-    upper.text(rows[-1], 1.06e3 * target_s, f"target {si(target_s, 's')}", **words)
-    upper.texts[-1].set_ha("right")
-    lower.text(default * 0.95, 0.4, "vLLM's default", ha="right", **words)
+    most = crossing(launched, target_s)
+    upper.plot([most], [1e3 * target_s], "o", ms=11, mfc="none", color=INK.light)
+    says = f"target {si(target_s, 's')}: about {round(most, -2):.0f} rows"
+    upper.annotate(
+        says, (most, 1e3 * target_s), (7, -13), textcoords="offset points", **words
+    )
+    lower.text(default * 0.93, 0.6, "vLLM's default", ha="right", **words)
     upper.set(ylabel="gap (ms, log)", xscale="log", yscale="log")
     upper.set_ylim(20, 1200)
     upper.set_yticks([20, 50, 100, 200, 500, 1000])
-    lower.set(ylabel="TTFT (s)", ylim=(0, 12))
+    candidates = [each for each in launched if each.budget in tried]
+    for each in candidates:
+        upper.axvline(each.budget, color=GREY.light, lw=1, ls=":")
+        lower.axvline(each.budget, color=GREY.light, lw=1, ls=":")
+    beside = candidates[-1].budget  # too near the other for a tick
+    lower.text(1.04 * beside, 0.6, f"{beside}", **words)
+    lower.set(ylabel="TTFT (s)", ylim=(0, 13), yticks=[0, 5, 10])
     lower.set_xlabel("token budget (rows, log)")
-    lower.set_xticks(rows[::2] if len(rows) > 7 else rows)
+    lower.set_xticks([rows[0], candidates[0].budget, 2048, default])
     for axis in (upper.yaxis, lower.xaxis):
         axis.set_major_formatter(lambda value, _: f"{value:,g}")
         axis.axes.minorticks_off()
-    upper.legend(loc="upper left")
+    lower.legend(loc=(0.3, 0.58))
     (largest,) = (each for each in launched if each.budget == default)
     least = launched[0]
     return StaticFigure.of(
@@ -125,6 +142,12 @@ def budgets(
             "are launched one by one."
         ),
     )
+
+
+def crossing(found: Sequence[Trade], target_s: float) -> float:
+    """The budget at which the longest gap reaches a target, between those served."""
+    gaps = [each.gap_s for each in found]
+    return float(np.interp(target_s, gaps, [each.budget for each in found]))
 
 
 def _named(
@@ -152,27 +175,31 @@ def one_request(report: Report, number: int) -> StaticFigure:
     last = float(report.last_token_s[i])
     ticks = [f.end_s for f in frames(report) if first <= f.end_s <= last]
     tpot_s = (last - first) / (len(ticks) - 1)
-    figure, axes = plt.subplots(figsize=(5.6, 1.7))
+    figure, axes = plt.subplots(figsize=(4.8, 1.5))
     axes.vlines(
         [1e3 * (t - arrival) for t in ticks], 0, 1, color=VERMILLION.light, lw=1.6
     )
     axes.plot([0], [0.5], ">", color=GREY.light, markersize=9)
     spans = (
-        (0, first - arrival, "TTFT", 1.35, BLUE),
+        (0, first - arrival, f"TTFT {si(first - arrival, 's')}", 1.35, BLUE),
         (
             first - arrival,
             last - arrival,
-            f"ITL: each gap; TPOT: their mean, {si(tpot_s, 's')}",
+            f"ITL: a gap; TPOT: mean, {si(tpot_s, 's')}",
             1.35,
             GREEN,
         ),
-        (0, last - arrival, f"E2E latency {si(last - arrival, 's')}", -0.45, GREY),
+        (0, last - arrival, f"E2E latency {si(last - arrival, 's')}", -0.95, GREY),
     )
     for start, end, text, height, ink in spans:
         _span(axes, 1e3 * start, 1e3 * end, text, height, ink)
-    axes.set(ylim=(-1.0, 2.1), yticks=[], xlabel="time since the request arrived (ms)")
+    axes.set(ylim=(-1.3, 2.4), yticks=[], xlabel="time since the request arrived (ms)")
     axes.grid(visible=False)
+    axes.spines["left"].set_visible(False)
     gaps = [b - a for a, b in pairwise(ticks)]
+    start = ticks[gaps.index(max(gaps))]
+    middle = 1e3 * (start - arrival + max(gaps) / 2)
+    axes.text(middle, 0.5, si(max(gaps), "s"), ha="center", va="center")
     return StaticFigure.of(
         figure,
         name="continuous_batching.request",
@@ -190,11 +217,14 @@ def one_request(report: Report, number: int) -> StaticFigure:
 def _span(
     axes: Any, start: float, end: float, text: str, height: float, ink: Ink
 ) -> None:
-    """A bracket with its name above."""
-    look = {"arrowstyle": "|-|, widthA=0.3, widthB=0.3", "color": ink.light}
+    """A bracket with its name above, from its left end on where it is short."""
+    short = end - start < SHORT_MS
+    look: dict[str, Any] = {"shrinkA": 0, "shrinkB": 0, "color": ink.light}
+    look["arrowstyle"] = "|-|, widthA=0.3, widthB=0.3"
     axes.annotate("", (start, height), (end, height), arrowprops=look)
-    middle = (start + end) / 2
-    axes.text(middle, height + 0.14, text, ha="center", color=ink.light)
+    ha = "left" if short else "center"
+    at = start + TO_LEFT if short else (start + end) / 2
+    axes.text(at, height + 0.28, text, ha=ha, color=ink.light)
 
 
 @figure_style()
@@ -202,19 +232,20 @@ def chosen(report: Report, target_s: float) -> StaticFigure:
     """Rows that a scheduler under a target gave a prompt, and the closed form."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 2.2))
+    figure, axes = plt.subplots(figsize=(4.8, 1.75))
     rows = [beat.rows for beat in pieces(report)]
     prefixes = [sum(rows[:number]) for number in range(len(rows))]
     some = slice(None, None, 8)
-    label = "scheduler, every eighth iteration"
+    label = "scheduler, one iteration in eight"
     axes.plot(prefixes[some], rows[some], "o", color=VERMILLION.light, label=label)
     dense = np.linspace(0, prefixes[-1], 200)
     held = {"context": dense, "tbt_target": target_s}
     fits = f.SERVED_CHUNK_FITS.at(setting(), decodes(), held, **served())
     axes.plot(dense, fits, color=BLUE.light, label="closed form")
     axes.set(ylim=(0, None), xlabel="prefix (tokens)", ylabel="chunk (rows)")
-    axes.yaxis.set_major_formatter(lambda value, _: plain(value))
-    axes.xaxis.set_major_formatter(lambda value, _: plain(value))
+    axes.set_xticks([0, 25_000, 50_000, 75_000, 100_000])
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     axes.legend()
     return StaticFigure.of(
         figure,

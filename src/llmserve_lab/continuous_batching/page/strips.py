@@ -20,6 +20,7 @@ POLICIES: dict[str, Policy] = {
     "whole prompts": Continuous(),
 }
 BEFORE, AFTER = 2, 2  # decode iterations on either side of the prompt
+OTHER = "A, other"  # the lane of A under the other policy
 Row = dict[str, Any]
 
 
@@ -58,26 +59,33 @@ def mixed_iterations() -> StepFigure:
     ends = {name: len(run) - 1 for name, run in runs.items()}
     return StepFigure(
         name="strips",
-        title="An iteration lasts as long as its rows make it; at its end A, B and C "
-        "get a token",
+        title="A strip is an iteration: with more rows it takes longer, and A, B and C "
+        "wait for its end",
         scene=Scene(
             x=SceneAxis((0, 1e3 * longest_s), "time (ms)"),
-            y=SceneAxis(tuple(LETTERS[: LAST + 1])),
-            marks=(Cells(table="rows", x2="x2", text="text"),),
-            height=112,
+            y=SceneAxis((*LETTERS[: LAST + 1], OTHER)),
+            marks=(
+                Cells(table="rows", x2="x2", text="text"),
+                Cells(table="other", x2="x2", opacity="faint"),
+            ),
+            height=132,
         ),
-        logs={name: _log(run) for name, run in runs.items()},
+        logs={
+            first: _log(runs[first], runs[other]),
+            other: _log(runs[other], runs[first]),
+        },
         start=ends[first],
         stills=((first, BEFORE), (first, ends[first]), (other, ends[other])),
         legend={
-            **{letter: f"{letter}, one row each" for letter in "ABC"},
+            "A": "A, one row each (pale: A under the other choice)",
+            **{letter: f"{letter}, one row each" for letter in "BC"},
             "D": f"D, a prompt of {D_PROMPT:,} tokens: its rows",
         },
         counters=(
             Counter("time of this iteration", "ms"),
             Counter("rows"),
             Counter("longest gap so far", "ms"),
-            Counter("left of D's prompt"),
+            Counter("rows left of D's prompt"),
         ),
     )
 
@@ -91,31 +99,48 @@ def _took_ms(moment: Iteration) -> float:
     return round(1e3 * (moment.end_s - moment.start_s), 1)
 
 
-def _log(run: Sequence[Iteration]) -> StepLog:
+def _between(run: Sequence[Iteration], moment: Iteration) -> tuple[float, float]:
+    """Start and end of an iteration in ms since the first that is shown."""
+    start, end = (
+        round(1e3 * (t - run[0].start_s), 1) for t in (moment.start_s, moment.end_s)
+    )
+    return start, end
+
+
+def _else(run: Sequence[Iteration]) -> list[Row]:
+    """A's tokens under the other policy, beside every frame."""
+    found = []
+    for moment in run:
+        start, end = _between(run, moment)
+        cell = {"x": start, "x2": end, "y": OTHER, "ink": LETTERS[0]}
+        found.append({**cell, "faint": 0.45})
+    return found
+
+
+def _log(run: Sequence[Iteration], other: Sequence[Iteration]) -> StepLog:
     found, rows = list[Frame](), list[Row]()
     read, longest_ms = 0, 0.0
     for number, moment in enumerate(run):
-        start, end = (
-            round(1e3 * (t - run[0].start_s), 1) for t in (moment.start_s, moment.end_s)
-        )
+        start, end = _between(run, moment)
         for request, count in _rows(moment).items():
             letter = LETTERS[request]
             cell = {"x": start, "x2": end, "y": letter, "ink": letter}
-            rows.append({**cell, "text": f"{count}", "since": number})
+            rows.append({**cell, "text": f"{count:,}", "since": number})
         chunk = _rows(moment).get(LAST, 0)
         read += chunk
         longest_ms = max(longest_ms, _took_ms(moment))
         left = max(0, D_PROMPT - read)
-        counts = (_took_ms(moment), sum(_rows(moment).values()), longest_ms, left)
-        found.append(Frame(_sentence(moment, chunk, left), tuple(map(float, counts))))
-    return StepLog(tuple(found), {"rows": rows})
+        all_rows = f"{sum(_rows(moment).values()):,}"
+        counts = (_took_ms(moment), all_rows, longest_ms, f"{left:,}")
+        found.append(Frame(_sentence(moment, chunk, left), counts))
+    return StepLog(tuple(found), {"rows": rows, "other": _else(other)})
 
 
 def _sentence(moment: Iteration, chunk: int, left: int) -> str:
     if not chunk:
         return f"{LAST} requests decode, a row each: {_took_ms(moment):g} ms."
     if chunk == 1:
-        return f"D decodes as well: one row for each of the {LAST + 1}."
+        return f"D decodes as well: four requests, a row each: {_took_ms(moment):g} ms."
     both = f"{LAST} decodes and {chunk:,} rows of D's prompt: {_took_ms(moment):g} ms"
     if left:
         return f"{both}. {left:,} rows are left for later."

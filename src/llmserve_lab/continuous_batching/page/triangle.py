@@ -17,6 +17,7 @@ from llmserve_lab.transformer.arithmetic import Mask
 PROMPT, TOKENS = 12, 14  # of the prompt; with two tokens of the answer
 CHUNKS = {"chunks of 4 rows": 4, "the whole prompt": PROMPT}
 ROWS = tuple(str(row) for row in range(1, TOKENS + 1))
+PALE = 0.4  # opacity
 Row = dict[str, Any]
 
 
@@ -35,8 +36,11 @@ def chunks_fill_the_triangle() -> StepFigure:
         ),
         logs=logs,
         start=len(logs[first].frames) - 1,
-        stills=tuple((first, frame) for frame in (1, 3, len(logs[first].frames) - 1)),
-        legend={"cache": "keys in the cache", "new": "keys of the chunk itself"},
+        stills=tuple((first, frame) for frame in (0, 2, len(logs[first].frames) - 1)),
+        legend={
+            "cache": "keys in the cache",
+            "new": "keys of the chunk itself (pale: computed before)",
+        },
         counters=(
             Counter("rows in this iteration"),
             Counter("pairs so far"),
@@ -53,15 +57,14 @@ def masks(chunk: int) -> list[Mask]:
 
 
 def _log(seen: Sequence[Mask]) -> StepLog:
-    """A frame before, and one for each chunk and each decode."""
-    start = "Nothing has been computed: twelve rows of the prompt are to come."
-    frames, rows = [Frame(start, (0.0, 0.0, 0.0))], list[Row]()
+    """A frame for each chunk and each decode, and one for all of them."""
+    frames, rows = list[Frame](), list[Row]()
     pairs = read = 0
-    for number, mask in enumerate(seen, start=1):
+    for number, mask in enumerate(seen):
         new, keys = mask.shape
         prefix = keys - new
         pairs, read = pairs + int(mask.sum()), read + prefix
-        rows += _chunk(prefix, new, number)
+        rows += _chunk(prefix, new, number, last=len(seen))
         counters = (float(new), float(pairs), float(read))
         frames.append(Frame(_sentence(prefix, new), counters))
     done = "All rows are computed; the triangle is full."
@@ -69,20 +72,21 @@ def _log(seen: Sequence[Mask]) -> StepLog:
     return StepLog(tuple(frames), {"pairs": rows})
 
 
-def _chunk(prefix: int, new: int, frame: int) -> list[Row]:
-    """The rows of a chunk in full colour, and pale from the next frame on."""
+def _chunk(prefix: int, new: int, frame: int, *, last: int) -> list[Row]:
+    """The rows of a chunk in full colour, then pale; all in full colour at the end."""
+    looks: list[Row] = [
+        {"since": frame, "until": frame + 1, "faint": 1.0},
+        {"since": frame + 1, "until": last, "faint": PALE},
+        {"since": last, "faint": 1.0},
+    ]
     found = []
-    for look in ({"since": frame, "until": frame + 1, "faint": 1.0}, _past(frame)):
+    for look in looks:
         for i in range(new):
             seen = {"y": f"{prefix + i + 1}", **look}
             if prefix:
                 found.append({"x": 0, "x2": prefix, "ink": "cache", **seen})
             found.append({"x": prefix, "x2": prefix + i + 1, "ink": "new", **seen})
     return found
-
-
-def _past(frame: int) -> Row:
-    return {"since": frame + 1, "faint": 0.35}
 
 
 def _sentence(prefix: int, new: int) -> str:

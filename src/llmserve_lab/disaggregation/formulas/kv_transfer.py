@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from llmserve_lab import notation as q
-from llmserve_lab.formula.derive import at, maximum, minimum, symbolic
+from llmserve_lab.formula.derive import at, maximum, symbolic
 from llmserve_lab.formula.formula import Formula
-from llmserve_lab.roofline.formulas import ITERATION_FLOPS, LINEAR_FLOPS, WEIGHTS_S
+from llmserve_lab.roofline.formulas import (
+    ITERATION_FLOPS,
+    LINEAR_FLOPS,
+    WEIGHTS_S,
+    partly_hidden,
+)
 
 ARTICLE = "article 06"
 FITTED = "llmserve_lab.validation: the form that measured rows were fitted with"
@@ -89,8 +94,7 @@ def _prefill(
 ) -> Any:
     """Products, attention, launches: what a served iteration takes."""
     return (
-        maximum(prefill_linear_s, weights_s)
-        + (1 - overlap) * minimum(prefill_linear_s, weights_s)
+        partly_hidden(prefill_linear_s, weights_s, overlap)
         + prefill_compute_s
         - prefill_linear_s
         + overhead_s

@@ -21,6 +21,7 @@ from llmserve_lab.roofline.formulas import (
     LINEAR_FLOPS,
     WEIGHT_BYTES,
     WEIGHTS_S,
+    partly_hidden,
 )
 
 __all__ = [
@@ -188,8 +189,7 @@ def _decode_step(
 ) -> Any:
     """Products, then what each request adds, then launches."""
     return (
-        maximum(decode_batch * row_s / one_request, weights_s)
-        + (1 - overlap) * minimum(decode_batch * row_s / one_request, weights_s)
+        partly_hidden(decode_batch * row_s / one_request, weights_s, overlap)
         + decode_batch * step_own_s / one_request
         + overhead_s
     )

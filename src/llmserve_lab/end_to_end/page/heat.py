@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.end_to_end.sampling import chances, nucleus
 from llmserve_lab.end_to_end.story import PROMPT, WORDS, model, tokenize
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.transformer.arithmetic import Array
+from llmserve_lab.transformer.sampling import chances, nucleus
 
 Row = dict[str, Any]
 TEMPERATURES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)

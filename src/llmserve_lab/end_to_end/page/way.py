@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from llmserve_lab import catalog
 from llmserve_lab.end_to_end import tokens
-from llmserve_lab.end_to_end.sampling import chances
 from llmserve_lab.end_to_end.story import PROMPT, WORDS, model, tokenize
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Links, Scene, SceneAxis
 from llmserve_lab.transformer import PLAIN
 from llmserve_lab.transformer.arithmetic import Array
+from llmserve_lab.transformer.sampling import chances
 
 Row = dict[str, Any]
 BANDS = ("text", "tokens", "ids", "vectors", "block 1", "block 2", "logits", "sample")

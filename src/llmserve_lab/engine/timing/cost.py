@@ -1,7 +1,7 @@
 """What an iteration costs is linear: rows and pairs to compute, weights and KV to read.
 
-The slopes are read off the roofline's formulas and those of the collectives, once; the
-engine then adds and multiplies plain numbers, for one iteration or for a run of them.
+The slopes are read off the formulas of the roofline and the collectives, once; then
+the engine only adds and multiplies, for one iteration or for a run of them.
 """
 
 from __future__ import annotations
@@ -44,9 +44,8 @@ class IterationLoad(NamedTuple):
             ValueError: a size is negative.
         """
         if chunk < 0 or context < 0:
-            raise ValueError(
-                f"chunk and context must be at least 0 rows, got {chunk} and {context}"
-            )
+            given = f"{chunk} and {context}"
+            raise ValueError(f"chunk and context must be at least 0 rows, got {given}")
         pairs = chunk * context + chunk * (chunk + 1) // 2
         return cls(chunk, pairs, context, min(chunk, 1), int(chunk > 1))
 
@@ -192,6 +191,10 @@ class IterationCost:
             return self.weights_s
         return self.weights_s + self.experts_s * (1 - self.expert_miss**rows)
 
+    def exposed_s(self, rows: int) -> float:
+        """Seconds of products and reading weights, the shorter, that stay unhidden."""
+        return (1 - self.overlap) * min(rows * self.row_s, self.read_s(rows))
+
     def fixed_s(self, rows: int) -> float:
         """Seconds that overlap with neither: collectives and overhead."""
         return self.collective_s + rows * self.collective_row_s + self.overhead_s
@@ -272,10 +275,8 @@ class IterationCost:
         if not 0 < utilisation <= 1:
             raise ValueError(f"utilisation must be in (0, 1], got {utilisation}")
         if not self.kv_bytes_per_token > 0:
-            raise ValueError(
-                "kv_bytes_per_token must be positive to count blocks of cache, "
-                f"got {self.kv_bytes_per_token}"
-            )
+            got = self.kv_bytes_per_token
+            raise ValueError(f"kv_bytes_per_token must be positive, got {got}")
         block_bytes = block_tokens * self.kv_bytes_per_token * self.kv_copies
         taken_bytes = self.weight_bytes + reserved_bytes * self.n_gpus
         room_bytes = self.hbm_bytes * utilisation - taken_bytes

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from llmserve_lab.engine import IterationFrame
 from llmserve_lab.formula.text import si
 from llmserve_lab.front.request_life import (
     ANSWERS,
@@ -24,6 +25,7 @@ from llmserve_lab.running_example import PROMPT
 
 MS = 1e3
 STAGE = "A's stage"
+OTHERS = "C"  # one ink for the tokens of all others
 Row = dict[str, Any]
 
 
@@ -55,7 +57,8 @@ def request_life() -> StepFigure:
         ),
         legend={
             "new": "tokens of a prompt, read",
-            **{name: f"{name}: tokens of its answer" for name in NAMES},
+            "A": "a token of A's answer",
+            OTHERS: "a token of another's answer",
         },
         counters=(
             Counter("time since A arrived"),
@@ -84,9 +87,22 @@ def _lanes() -> Iterator[Row]:
     yield _cell("A", MS * ARRIVES_S, MS * first.start_s, "A", "", 0.3)
     for step in iterations():
         for each in step.running:
-            name, prompt = NAMES[each.id], each.rows > 1
-            ink, text = ("new", f"{each.rows}") if prompt else (name, "")
+            name = NAMES[each.id]
+            ink, text = _done(each.id, each.rows, stalled_ms(step))
             yield _cell(name, MS * step.start_s, MS * step.end_s, ink, text, 1.0)
+
+
+def stalled_ms(step: IterationFrame) -> str:
+    """How long a token takes beside a piece of A's prompt, empty without one."""
+    reads = any(each.id == 0 and each.rows > 1 for each in step.running)
+    return f"{MS * (step.end_s - step.start_s):.1f} ms" if reads else ""
+
+
+def _done(request: int, rows: int, stalled: str) -> tuple[str, str]:
+    """Ink and text of what an iteration did for a request."""
+    if rows > 1:
+        return "new", f"{rows}"
+    return (NAMES[0], "") if request == 0 else (OTHERS, stalled)
 
 
 def _cell(y: str, x: float, x2: float, ink: str, text: str, faint: float) -> Row:

@@ -12,7 +12,6 @@ from llmserve_lab.how_wrong.pairs import cache_requests, pairs, ratios, servers
 from llmserve_lab.how_wrong.wording import per_cent, signed
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.validation import MeasuredRow
-from llmserve_lab.validation.bill import BYTES_16, weight_bytes
 from llmserve_lab.validation.cache_blocks import (
     BLOCK_TOKENS,
     UTILISATION,
@@ -22,6 +21,7 @@ from llmserve_lab.validation.cache_blocks import (
 )
 from llmserve_lab.validation.constants import record as validated
 from llmserve_lab.validation.protocol import protocol_of
+from llmserve_lab.validation.unit_work import BYTES_16, weight_bytes
 
 LEFT = ("less than 10 %", "about 25 %", "more than 50 %")
 TERMS = (

@@ -24,7 +24,7 @@ from llmserve_lab.page.live.controls import (
 )
 from llmserve_lab.page.live.goal import goal_html
 from llmserve_lab.page.live.readout import Readout, Verdict
-from llmserve_lab.page.provenance import Provenance, shown
+from llmserve_lab.page.number_record import Provenance, shown
 from llmserve_lab.page.svg import tidy
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any
 
 from llmserve_lab import notation as q
 from llmserve_lab.cluster.formulas import ALL_REDUCE_BYTES
-from llmserve_lab.formula.derive import at, limit, maximum, minimum, symbolic
+from llmserve_lab.formula.derive import at, limit, maximum, symbolic
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.formulas import (
     ATTN_FLOPS,
@@ -17,6 +17,7 @@ from llmserve_lab.roofline.formulas import (
     N_ROWS,
     STORED_BYTES,
     WEIGHTS_S,
+    partly_hidden,
 )
 
 __all__ = [
@@ -110,8 +111,7 @@ PIPE_PAIRS_S = Formula(
 PASS_S = Formula(
     result=q.pass_s,
     expr=lambda linear_s, weights_s, overlap, pairs_s, kv_s, layer_s, n_layers: (
-        maximum(linear_s, weights_s)
-        + (1 - overlap) * minimum(linear_s, weights_s)
+        partly_hidden(linear_s, weights_s, overlap)
         + pairs_s
         + kv_s
         + layer_s * n_layers

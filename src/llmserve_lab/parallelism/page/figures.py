@@ -18,12 +18,12 @@ from llmserve_lab.parallelism.arguments import (
     CHOSEN_LINKS,
     DEVICE,
     MODEL,
-    fitted,
     on,
     over,
     sizes_of,
 )
 from llmserve_lab.parallelism.page import charts, pipe_steps, ring_steps
+from llmserve_lab.validation import achieved
 
 STOPS = {
     "n_stages": (1.0, 2.0, 4.0, 8.0),
@@ -64,7 +64,7 @@ def _choice(
 
 def pipe_rate() -> LiveFigure:
     """Tokens per second of a pipeline against the batches in flight."""
-    common = {**fitted(), **on(DEVICE), "chunk": 1.0}
+    common = {**achieved().beside_the_work(), **on(DEVICE), "chunk": 1.0}
     models = {each.name: {**sizes_of(each), **common} for each in MODELS_SHOWN}
     return LiveFigure(
         name="pipe-rate",

@@ -7,7 +7,6 @@ launches and requests on top, and a higher peak that is reached by a power.
 from __future__ import annotations
 
 from llmserve_lab import notation as q
-from llmserve_lab.formula.derive import maximum, minimum
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.quantization.formulas.sizes import WEIGHT_BYTES
 from llmserve_lab.roofline import formulas as roofline
@@ -56,8 +55,8 @@ PAIRS_S = Formula(
 )
 PRODUCTS_S = Formula(
     result=q.products_s,
-    expr=lambda linear_s, weights_s, overlap: (
-        maximum(linear_s, weights_s) + (1 - overlap) * minimum(linear_s, weights_s)
+    expr=lambda linear_s, weights_s, overlap: roofline.partly_hidden(
+        linear_s, weights_s, overlap
     ),
     uses=(LINEAR_S, WEIGHTS_S),
     title="Time of the linear layers, reading partly hidden",

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llmserve_lab import notation as q
-from llmserve_lab.formula.derive import at, maximum, minimum, symbolic
+from llmserve_lab.formula.derive import at
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline import formulas as roofline
 from llmserve_lab.speculative.formulas.acceptance import ACCEPTED_FALLING
-
-if TYPE_CHECKING:
-    import sympy
-
-    from llmserve_lab.formula.quantity import Quantity
 
 FITTED = "llmserve_lab.validation: the form that measured rows were fitted with"
 
@@ -32,12 +27,6 @@ __all__ = [
 ]
 
 
-def _on_the_machine(flops: Formula, counted: Quantity) -> sympy.Expr:
-    """How long FLOPs take at what is reached of the peak."""
-    per_s = q.peak_flops.sympy * q.eff_compute.sympy
-    return symbolic(flops, (counted,)) / per_s
-
-
 def _verify_s(
     linear_s: Any,
     weights_s: Any,
@@ -48,9 +37,8 @@ def _verify_s(
     request_s: Any,
     batch: Any,
 ) -> Any:
-    products_s = maximum(linear_s, weights_s)
-    exposed_s = (1 - overlap) * minimum(linear_s, weights_s)
-    return products_s + exposed_s + pairs_s + kv_s + overhead_s + request_s * batch
+    products_s = roofline.partly_hidden(linear_s, weights_s, overlap)
+    return products_s + pairs_s + kv_s + overhead_s + request_s * batch
 
 
 def _plain_pass_s(
@@ -94,7 +82,7 @@ VERIFY_PAIRS = Formula(
 )
 VERIFY_LINEAR_S = Formula(
     result=q.linear_s,
-    expr=lambda: _on_the_machine(roofline.LINEAR_FLOPS, q.n_rows),
+    expr=lambda: roofline.reached_s(roofline.LINEAR_FLOPS, q.n_rows),
     uses=(VERIFY_ROWS,),
     derived=True,
     variant="verify",
@@ -104,7 +92,7 @@ VERIFY_LINEAR_S = Formula(
 )
 VERIFY_ATTENTION_S = Formula(
     result=q.pairs_s,
-    expr=lambda: _on_the_machine(roofline.ATTN_FLOPS, q.attn_pairs),
+    expr=lambda: roofline.reached_s(roofline.ATTN_FLOPS, q.attn_pairs),
     uses=(VERIFY_PAIRS,),
     derived=True,
     variant="verify",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from llmserve_lab import notation as q
 from llmserve_lab.cluster.formulas import ALL_REDUCE_BYTES, ALONE
-from llmserve_lab.formula.derive import at, maximum, minimum
+from llmserve_lab.formula.derive import at
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.formulas import (
     ATTN_FLOPS,
@@ -17,6 +17,7 @@ from llmserve_lab.roofline.formulas import (
     LINEAR_FLOPS,
     STORED_BYTES,
     WEIGHTS_S,
+    partly_hidden,
 )
 from llmserve_lab.tensor_parallel.formulas.traffic import (
     HIDDEN_BYTES,
@@ -67,12 +68,7 @@ CUT_PAIRS_S = Formula(
 RANK_S = Formula(
     result=q.rank_s,
     expr=lambda linear_s, weights_s, overlap, pairs_s, kv_copies, kv_s, n_ranks: (
-        (
-            maximum(linear_s, weights_s)
-            + (1 - overlap) * minimum(linear_s, weights_s)
-            + pairs_s
-            + kv_copies * kv_s
-        )
+        (partly_hidden(linear_s, weights_s, overlap) + pairs_s + kv_copies * kv_s)
         / n_ranks
     ),
     uses=(CUT_LINEAR_S, WEIGHTS_S, CUT_PAIRS_S, KV_COPIES, KV_S),

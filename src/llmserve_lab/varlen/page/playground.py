@@ -13,9 +13,9 @@ from llmserve_lab.running_example import served_by
 from llmserve_lab.transformer import tiles_of
 from llmserve_lab.varlen import formulas as f
 from llmserve_lab.varlen.arguments import batch_of
-from llmserve_lab.varlen.bill import WAYS, arithmetic_ms
 from llmserve_lab.varlen.page.figures import FOUR
 from llmserve_lab.varlen.page.stills import bill
+from llmserve_lab.varlen.prefill_time import WAYS, arithmetic_ms
 
 START = " ".join(f"{length:.0f}" for length in FOUR)
 MODEL_NAMES = tuple(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llmserve_lab.page.html import data_script
-from llmserve_lab.page.provenance import SCRIPT, Data, merged
+from llmserve_lab.page.number_record import SCRIPT, Data, merged
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

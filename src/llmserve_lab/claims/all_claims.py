@@ -21,7 +21,7 @@ from llmserve_lab.claims import (
     scaling_memory,
     scaling_speculation,
 )
-from llmserve_lab.claims.record import Claim
+from llmserve_lab.claims.claim import Claim
 
 
 def by_id(*claims: Claim) -> Mapping[str, Claim]:

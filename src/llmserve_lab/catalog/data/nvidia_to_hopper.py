@@ -1,4 +1,4 @@
-"""Ampere and Hopper: A100, H100, H200 and H800, with the H100's memory hierarchy."""
+"""Ampere, Ada, Hopper: A100, L40S, H100 with its memory, H200, H800 and H20."""
 
 from __future__ import annotations
 
@@ -20,12 +20,17 @@ A100_SHEET = "NVIDIA A100 80GB datasheet, 2022"
 HOPPER_PAPER = "NVIDIA H100 Tensor Core GPU Architecture, whitepaper V1.04, 2023"
 H100_SHEET = "NVIDIA H100 Tensor Core GPU datasheet, 2024"
 H200_SHEET = "NVIDIA H200 Tensor Core GPU datasheet, 2024"
+L40S_SHEET = "NVIDIA L40S datasheet, 2023"
+INFERSIM = "Alibaba, InferSim, hardware/gpu.py, 2025"
+CONFIGURATOR = "NVIDIA, AIConfigurator, systems, 2026"
 JEDEC = "JEDEC JESD235 and JESD238, High Bandwidth Memory"
 CUDA_RUNTIME = "total memory of the device as the CUDA runtime reports it"
 NVIDIA_SMI = "memory clock that nvidia-smi reports, twice per cycle"
+SMI = "total memory as nvidia-smi reports it"
 HALVED = "the datasheet prints the sparse number, which is twice this one"
 PACKAGE = "datasheet digits × 1e9; the stacks hold that many GiB"
 
+MIB = 1024**2
 HBM_BUS = Cited(1024, "bit", "paper", JEDEC, "per stack")
 
 _driver = partial(Cited, unit="byte", kind="measured", source=CUDA_RUNTIME)
@@ -34,6 +39,12 @@ _ampere = partial(Cited, kind="datasheet", source=AMPERE_PAPER)
 _hopper = partial(Cited, kind="datasheet", source=HOPPER_PAPER)
 _h100 = partial(Cited, kind="datasheet", source=H100_SHEET)
 _h200 = partial(Cited, kind="datasheet", source=H200_SHEET)
+_l40s = partial(Cited, kind="datasheet", source=L40S_SHEET)
+_infersim = partial(Cited, kind="paper", source=INFERSIM)
+_configurator = partial(Cited, kind="paper", source=CONFIGURATOR)
+listed_bytes = partial(
+    Cited, unit="byte", kind="measured", source=f"{CONFIGURATOR}: {SMI}"
+)
 
 
 def tensor_peaks(**peaks: Cited) -> Mapping[str, Cited]:
@@ -178,4 +189,31 @@ H800 = Accelerator(
     num_devices=8,
     compute_array=GH100,
     hbm_stacks=HBM3,
+)
+H20 = Accelerator(
+    name="H20 SXM",
+    key="h20-sxm",
+    architecture="hopper",
+    peak_flops=tensor_peaks(
+        bf16=_infersim(148e12, "FLOP/s"), fp8=_infersim(296e12, "FLOP/s")
+    ),
+    hbm_bytes=_infersim(96e9, "byte"),
+    hbm_bw=_configurator(4e12, "byte/s"),
+    scale_up="nvlink4",
+    num_devices=8,
+)
+L40S = Accelerator(
+    name="L40S",
+    key="l40s",
+    architecture="ada",
+    peak_flops=tensor_peaks(
+        bf16=_l40s(362.05e12, "FLOP/s", note=HALVED),
+        fp8=_l40s(733e12, "FLOP/s", note=HALVED),
+        int8=_l40s(733e12, "FLOP/s", note=HALVED),
+    ),
+    hbm_bytes=_l40s(48e9, "byte", note="GDDR6, on the board"),
+    hbm_bw=_l40s(864e9, "byte/s"),
+    scale_up="pcie-gen4",
+    num_devices=8,
+    driver_bytes=listed_bytes(46_068 * MIB, note="46,068 MiB"),
 )
