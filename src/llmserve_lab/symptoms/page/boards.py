@@ -24,14 +24,14 @@ PAIR = {
     "server 1": "preemption",
     "server 2": "long prompts in one piece",
 }
-PANEL: dict[str, tuple[tuple[str, str], ...]] = {
-    "time_to_first_token_seconds": (("P50 {}", "ttft_p50"), ("P99 {}", "ttft_p99")),
-    "inter_token_latency_seconds": (("P50 {}", "itl_p50"), ("P99 {}", "itl_p99")),
-    "request_queue_time_seconds": (("{} of TTFT", "queue_share"),),
-    "iteration_tokens_total": (("at most {}", "iteration_tokens"),),
-    "num_preemptions": (("{} per request", "preemptions"),),
-    "prefix_cache_hits": (("{} of queries", "hit_share"),),
-    "generation_tokens": (("{} per second", "tokens_per_s"),),
+PANEL: dict[str, tuple[str, ...]] = {
+    "time_to_first_token_seconds (P50 / P99)": ("ttft_p50", "ttft_p99"),
+    "inter_token_latency_seconds (P50 / P99)": ("itl_p50", "itl_p99"),
+    "request_queue_time_seconds (share of TTFT)": ("queue_share",),
+    "iteration_tokens_total (largest)": ("iteration_tokens",),
+    "num_preemptions (per request)": ("preemptions",),
+    "prefix_cache_hits (share of queries)": ("hit_share",),
+    "generation_tokens (per second)": ("tokens_per_s",),
 }
 SHARES, SECONDS = ("queue_share", "hit_share"), ("ttft", "itl")
 ROW_IN = 1.75  # inches of height of a server's gauges
@@ -65,9 +65,8 @@ def panel(dashboard: Dashboard) -> dict[str, str]:
     """Names and numbers of the panel; what this run does not export is left out."""
     rows = {}
     for exported, parts in PANEL.items():
-        if all(name in dashboard.values for _, name in parts):
-            said = (text.format(shown(name, dashboard[name])) for text, name in parts)
-            rows[exported] = ", ".join(said)
+        if all(name in dashboard.values for name in parts):
+            rows[exported] = " / ".join(shown(n, dashboard[n]) for n in parts)
     return rows
 
 

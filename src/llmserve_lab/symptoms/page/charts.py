@@ -28,13 +28,21 @@ def little() -> Any:
 
     known = {"system_s": "system_s", "queue_s": "queue_s"}
     lines = (
-        Drawn("running", f.RUNNING_MEAN, INKS["running"], known, label_at=0.9),
+        Drawn(
+            "running",
+            f.RUNNING_MEAN,
+            INKS["running"],
+            known,
+            label_at=0.94,
+            rising=True,
+        ),
         Drawn(
             "waiting",
             f.WAITING_MEAN,
             INKS["waiting"],
             {"queue_s": "queue_s"},
-            label_at=0.96,
+            label_at=0.94,
+            rising=True,
         ),
     )
     return alt.layer(

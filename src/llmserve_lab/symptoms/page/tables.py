@@ -78,7 +78,7 @@ def _row(trial: RemedyTrial) -> tuple[str, ...]:
     of = trial.case
     return (
         f"{trial.cause.name} [{1 + of.causes.index(trial.cause)}]",
-        f"[{trial.remedy.words}]({trial.remedy.chapter}.ipynb)",
+        trial.remedy.words,
         _both(trial, of.goal_of(trial.cause)),
         _both(trial, "tokens_per_s"),
         HELPED if trial.helped else NOT,
@@ -107,12 +107,38 @@ def all_rows() -> Table:
                         for each in cause.signs
                     ),
                     cause.name,
-                    good.name + (f" ({good.option})" if good.option else ""),
-                    f"[{good.chapter}]({good.chapter}.ipynb)",
+                    good.name,
+                    good.option or "–",
                 )
             )
-    columns = ("symptom", "signs", "cause", "first remedy", "explained in")
+    columns = ("symptom", "signs", "cause", "first remedy", "in vLLM")
     return Table("Symptom, signs, cause, remedy: every row is a run", columns, rows)
+
+
+def markdown_rows() -> str:
+    """Every cause with all its remedies, each a link to the chapter that explains it.
+
+    Markdown, for the notebook's text: there a link leads to another page, and a test
+    compares what stands there.
+    """
+    head = ("symptom", "cause", "helps", "does not help")
+    lines = [_line(head), _line(("---",) * len(head))]
+    for of in CASES:
+        for cause in of.causes:
+            sides = (
+                ", ".join(
+                    f"[{each.name}]({each.chapter}.ipynb)"
+                    for each in cause.remedies
+                    if each.helps is helps
+                )
+                for helps in (True, False)
+            )
+            lines.append(_line((of.title, cause.name, *sides)))
+    return "\n".join(lines)
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def causes(key: str) -> Table:
