@@ -47,6 +47,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "symptoms.second": ("Dashboard 2", "slowest percent", "gaps between tokens"),
     "symptoms.third": (
         "Dashboard 3",
+        "each with a system prompt",
         "tokens are looked up",
         "none is found",
         "never full",

@@ -57,9 +57,9 @@ def frames(name: str) -> list[IterationFrame]:
     return log.frames()
 
 
-def held_blocks(frame: IterationFrame) -> dict[int, int]:
-    """Blocks of each running request while an iteration runs."""
-    return {s.id: -(-(s.context + s.rows) // BLOCK) for s in frame.running}
+def held_blocks(frame: IterationFrame, more: int = 0) -> dict[int, int]:
+    """Blocks of each running request in an iteration, or with ``more`` tokens each."""
+    return {s.id: -(-(s.context + s.rows + more) // BLOCK) for s in frame.running}
 
 
 def stretches(name: str) -> list[Stretch]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis, Ticks
+from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis, Ticks
 from llmserve_lab.page.step.pictures import lifetimes
 from llmserve_lab.symptoms.storm import (
     ANSWERS,
@@ -41,7 +41,6 @@ def storm() -> StepFigure:
                 Cells(table="waits", x2="x2", text="text", opacity="faint", grows=True),
                 Cells(table="runs", x2="x2", text="text", grows=True),
                 Ticks(table="again", grows=True),
-                Labels(table="words", align="left", grows=True),
             ),
             height=190,
         ),
@@ -110,19 +109,18 @@ def _memory(name: str, at: int) -> dict[int, Row]:
 
 def _lanes(name: str) -> dict[str, list[Row]]:
     """Bars of running and, in pale, of waiting; a tick where work is done again."""
-    runs, waits, again, words = list[Row](), list[Row](), list[Row](), list[Row]()
+    runs, waits, again = list[Row](), list[Row](), list[Row]()
     for each in stretches(name):
         letter = LETTERS[each.id]
         edges = {"x": each.first, "x2": each.last, "y": letter, "ink": letter}
         if each.doing == "waits":
             waits.append({**edges, "text": "", "faint": 0.3})
             continue
-        runs.append({**edges, "text": "" if each.again else letter})
+        text = f"{letter}: {each.again} again" if each.again else letter
+        runs.append({**edges, "text": text})
         if each.again:
             again.append({"x": each.first, "y": letter, "ink": "new"})
-            text = f"{each.again} again"
-            words.append({"x": each.first + 3, "y": letter, "text": text})
-    return {"runs": runs, "waits": waits, "again": again, "words": words}
+    return {"runs": runs, "waits": waits, "again": again}
 
 
 def _frame(name: str, at: int) -> Frame:
@@ -161,9 +159,13 @@ def _sentence(name: str, at: int) -> str:
         else:
             said.append(f"{_names(admitted)} is admitted.")
     if victims := frame.ids("preempted"):
+        held = held_blocks(frame)
+        more = sum(held_blocks(frame, 1).values()) - sum(held.values())
+        free = BLOCKS - sum(held.values())
         said.append(
-            f"A new token finds no free block: {_names(victims)}, admitted last, is "
-            "preempted, and its blocks are free."
+            f"The next tokens need {more} more blocks, and {free or 'none'} "
+            f"{'is' if free == 0 else 'are'} free: {_names(victims)}, admitted last, "
+            "is preempted."
         )
     if done := frame.ids("finished"):
         said.append(f"{_names(done)} is complete.")
