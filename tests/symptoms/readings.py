@@ -57,7 +57,11 @@ ASKED: dict[str, tuple[str, ...]] = {
         "from 0.90 to 0.92",
         "number of preemptions",
     ),
-    "symptoms.predict-flops": ("Eight clients", "peak FLOP/s", "same memory"),
+    "symptoms.predict-flops": (
+        "share an H100 with",
+        "peak FLOP/s",
+        "with the same memory",
+    ),
     "symptoms.seats": ("28,224 KV blocks of 16", "prompts of 1,000", "impossible"),
     "symptoms.running": ("four requests per second", "pass in the queue", "run at"),
     "symptoms.loop": ("48 requests under way", "six answers per second", "latency"),
