@@ -6,7 +6,8 @@ window.llmserveReferences = {
 "keys": [
 "song2026afd",
 "zhu2025megascale",
-"stepfun2025step3"
+"stepfun2025step3",
+"xiao2025xdeepserve"
 ]
 },
 "chunked-": {
@@ -99,7 +100,14 @@ window.llmserveReferences = {
 "letter": "K",
 "keys": [
 "kwon2023vllm",
-"patel2024splitwise"
+"patel2024splitwise",
+"zheng2024sglang",
+"llmd2026routing",
+"productionstack2026routing",
+"dynamo2026router",
+"blis2026counts",
+"llmservingsim2026meta",
+"llmd2026memory"
 ]
 },
 "moe-": {
@@ -133,10 +141,10 @@ window.llmserveReferences = {
 "xiao2022smoothquant",
 "frantar2022gptq",
 "lmquant",
+"kurtic2024bf16",
 "lin2023awq",
 "ashkboos2024quarot",
 "modelopt",
-"kurtic2024bf16",
 "liu2024kivi",
 "xiao2023streaming",
 "li2024snapkv",
@@ -227,6 +235,7 @@ window.llmserveReferences = {
 "song2026afd": "Chendong Song, Meixuan Wang, Hang Zhou, Hong Liang, Yuan Lyu, Zixi Chen, Yuwei Fan, and Zijie Zhou\\. Theoretically optimal attention/FFN ratios in disaggregated LLM serving\\. 2026\\. [arXiv:2601\\.21351](https://arxiv.org/abs/2601.21351)\\.",
 "zhu2025megascale": "Ruidong Zhu and others\\. MegaScale\\-Infer: serving mixture\\-of\\-experts at scale with disaggregated expert parallelism\\. arXiv:2504\\.02263, 2025\\.",
 "stepfun2025step3": "StepFun\\. Step\\-3 is large yet affordable: model\\-system co\\-design for cost\\-effective decoding\\. arXiv:2507\\.19427, 2025\\.",
+"xiao2025xdeepserve": "Ao Xiao and others\\. xDeepServe: model\\-as\\-a\\-service on Huawei CloudMatrix384\\. arXiv:2508\\.02520, 2025\\.",
 "yu2022orca": "Gyeong\\-In Yu, Joo Seong Jeong, Geon\\-Woo Kim, Soojeong Kim, and Byung\\-Gon Chun\\. Orca: a distributed serving system for transformer\\-based generative models\\. In *OSDI*\\. 2022\\.",
 "agrawal2023sarathi": "Amey Agrawal, Ashish Panwar, Jayashree Mohan, Nipun Kwatra, Bhargav S\\. Gulavani, and Ramachandran Ramjee\\. SARATHI: efficient LLM inference by piggybacking decodes with chunked prefills\\. arXiv:2308\\.16369, 2023\\.",
 "holmes2024fastgen": "Connor Holmes and others\\. DeepSpeed\\-FastGen: high\\-throughput text generation for LLMs via MII and DeepSpeed\\-Inference\\. arXiv:2401\\.08671, 2024\\.",
@@ -276,6 +285,13 @@ window.llmserveReferences = {
 "dao2023decoding": "Tri Dao, Daniel Haziza, Francisco Massa, and Grigory Sizov\\. Flash\\-decoding for long\\-context inference\\. PyTorch blog, October, 2023\\.",
 "aiconfigurator2026": "NVIDIA\\. AIConfigurator: measured rows of served models, silicon\\_sample\\.csv\\. Package aiconfigurator\\-core 0\\.12\\.0, Apache\\-2\\.0, 2026\\.",
 "stone1974cross": "M\\. Stone\\. Cross\\-validatory choice and assessment of statistical predictions\\. *Journal of the Royal Statistical Society, Series B*, 36\\(2\\):111\u2013147, 1974\\.",
+"zheng2024sglang": "Lianmin Zheng, Liangsheng Yin, Zhiqiang Xie, and others\\. SGLang: efficient execution of structured language model programs\\. In *NeurIPS*\\. 2024\\.",
+"llmd2026routing": "The llm\\-d authors\\. Prefix\\-cache aware routing\\. documentation of llm\\-d, 2026\\. URL: [https://llm\\-d\\.ai/docs/architecture/advanced/kv\\-management/prefix\\-cache\\-aware\\-routing](https://llm-d.ai/docs/architecture/advanced/kv-management/prefix-cache-aware-routing)\\.",
+"productionstack2026routing": "The vLLM production\\-stack authors\\. KV cache aware routing\\. documentation of the vLLM production stack, 2026\\. URL: [https://docs\\.vllm\\.ai/projects/production\\-stack/en/latest/use\\_cases/kv\\-cache\\-aware\\-routing\\.html](https://docs.vllm.ai/projects/production-stack/en/latest/use_cases/kv-cache-aware-routing.html)\\.",
+"dynamo2026router": "NVIDIA\\. Router design\\. documentation of Dynamo 1\\.0\\.0, 2026\\. URL: [https://docs\\.nvidia\\.com/dynamo/v1\\.0\\.0/design\\-docs/component\\-design/router\\-design\\.md](https://docs.nvidia.com/dynamo/v1.0.0/design-docs/component-design/router-design.md)\\.",
+"blis2026counts": "The inference\\-sim authors\\. BLIS: golden values of fifteen serving runs on H100s\\. inference\\-sim/inference\\-sim, commit f90a1e3a, 2026\\. URL: [https://github\\.com/inference\\-sim/inference\\-sim/blob/main/testdata/trained\\_physics\\_iter29\\.json](https://github.com/inference-sim/inference-sim/blob/main/testdata/trained_physics_iter29.json)\\.",
+"llmservingsim2026meta": "CASYS, KAIST\\. LLMServingSim: record of a vLLM server on an RTX 4090\\. casys\\-kaist/LLMServingSim, commit 5daddb21, 2026\\. URL: [https://github\\.com/casys\\-kaist/LLMServingSim/blob/main/bench/examples/RTX4090/Llama\\-3\\.1\\-8B/vllm/meta\\.json](https://github.com/casys-kaist/LLMServingSim/blob/main/bench/examples/RTX4090/Llama-3.1-8B/vllm/meta.json)\\.",
+"llmd2026memory": "Jing Chen and others\\. vLLM empirical memory profiling results\\. llm\\-d/llm\\-d\\-benchmark, commit 87ab01be, 2026\\. URL: [https://github\\.com/llm\\-d/llm\\-d\\-benchmark/blob/87ab01bebc78107815ea3bc2eccad3eb168003b0/config\\_explorer/empirical\\-vllm\\-memory\\-results\\.md](https://github.com/llm-d/llm-d-benchmark/blob/87ab01bebc78107815ea3bc2eccad3eb168003b0/config_explorer/empirical-vllm-memory-results.md)\\.",
 "fedus2021switch": "William Fedus, Barret Zoph, and Noam Shazeer\\. Switch transformers: scaling to trillion parameter models with simple and efficient sparsity\\. arXiv:2101\\.03961, 2021\\.",
 "lepikhin2020gshard": "Dmitry Lepikhin, HyoukJoong Lee, Yuanzhong Xu, and others\\. GShard: scaling giant models with conditional computation and automatic sharding\\. arXiv:2006\\.16668, 2020\\.",
 "wang2024lossfree": "Lean Wang, Huazuo Gao, Chenggang Zhao, Xu Sun, and Damai Dai\\. Auxiliary\\-loss\\-free load balancing strategy for mixture\\-of\\-experts\\. arXiv:2408\\.15664, 2024\\.",
@@ -290,10 +306,10 @@ window.llmserveReferences = {
 "xiao2022smoothquant": "Guangxuan Xiao, Ji Lin, Mickael Seznec, Hao Wu, Julien Demouth, and Song Han\\. SmoothQuant: accurate and efficient post\\-training quantization for large language models\\. 2022\\. URL: [https://arxiv\\.org/abs/2211\\.10438](https://arxiv.org/abs/2211.10438), [arXiv:2211\\.10438](https://arxiv.org/abs/2211.10438)\\.",
 "frantar2022gptq": "Elias Frantar, Saleh Ashkboos, Torsten Hoefler, and Dan Alistarh\\. GPTQ: accurate post\\-training quantization for generative pre\\-trained transformers\\. 2022\\. URL: [https://arxiv\\.org/abs/2210\\.17323](https://arxiv.org/abs/2210.17323), [arXiv:2210\\.17323](https://arxiv.org/abs/2210.17323)\\.",
 "lmquant": "MIT HAN Lab\\. QServe: W4A8KV4 quantization, evaluation results\\. README of the repository lmquant\\. URL: [https://github\\.com/mit\\-han\\-lab/lmquant](https://github.com/mit-han-lab/lmquant)\\.",
+"kurtic2024bf16": "Eldar Kurtic, Alexandre Marques, Shubhra Pandit, Mark Kurtz, and Dan Alistarh\\. \u201cGive me BF16 or give me death\u201d? accuracy\\-performance trade\\-offs in LLM quantization\\. 2024\\. URL: [https://arxiv\\.org/abs/2411\\.02355](https://arxiv.org/abs/2411.02355), [arXiv:2411\\.02355](https://arxiv.org/abs/2411.02355)\\.",
 "lin2023awq": "Ji Lin, Jiaming Tang, Haotian Tang, and others\\. AWQ: activation\\-aware weight quantization for LLM compression and acceleration\\. 2023\\. URL: [https://arxiv\\.org/abs/2306\\.00978](https://arxiv.org/abs/2306.00978), [arXiv:2306\\.00978](https://arxiv.org/abs/2306.00978)\\.",
 "ashkboos2024quarot": "Saleh Ashkboos, Amirkeivan Mohtashami, and others\\. QuaRot: outlier\\-free 4\\-bit inference in rotated LLMs\\. 2024\\. URL: [https://arxiv\\.org/abs/2404\\.00456](https://arxiv.org/abs/2404.00456), [arXiv:2404\\.00456](https://arxiv.org/abs/2404.00456)\\.",
 "modelopt": "NVIDIA\\. Model optimizer benchmark reference\\. Repository of the TensorRT Model Optimizer\\. URL: [https://github\\.com/NVIDIA/TensorRT\\-Model\\-Optimizer/blob/main/examples/benchmark\\.md](https://github.com/NVIDIA/TensorRT-Model-Optimizer/blob/main/examples/benchmark.md)\\.",
-"kurtic2024bf16": "Eldar Kurtic, Alexandre Marques, Shubhra Pandit, Mark Kurtz, and Dan Alistarh\\. \u201cGive me BF16 or give me death\u201d? accuracy\\-performance trade\\-offs in LLM quantization\\. 2024\\. URL: [https://arxiv\\.org/abs/2411\\.02355](https://arxiv.org/abs/2411.02355), [arXiv:2411\\.02355](https://arxiv.org/abs/2411.02355)\\.",
 "liu2024kivi": "Zirui Liu, Jiayi Yuan, Hongye Jin, and others\\. KIVI: a tuning\\-free asymmetric 2bit quantization for KV cache\\. 2024\\. URL: [https://arxiv\\.org/abs/2402\\.02750](https://arxiv.org/abs/2402.02750), [arXiv:2402\\.02750](https://arxiv.org/abs/2402.02750)\\.",
 "xiao2023streaming": "Guangxuan Xiao, Yuandong Tian, Beidi Chen, Song Han, and Mike Lewis\\. Efficient streaming language models with attention sinks\\. 2023\\. URL: [https://arxiv\\.org/abs/2309\\.17453](https://arxiv.org/abs/2309.17453), [arXiv:2309\\.17453](https://arxiv.org/abs/2309.17453)\\.",
 "li2024snapkv": "Yuhong Li, Yingbing Huang, Bowen Yang, and others\\. SnapKV: LLM knows what you are looking for before generation\\. 2024\\. URL: [https://arxiv\\.org/abs/2404\\.14469](https://arxiv.org/abs/2404.14469), [arXiv:2404\\.14469](https://arxiv.org/abs/2404.14469)\\.",

@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 LEAST_WORDS, MOST_EQUATIONS, MOST_IN_PARAGRAPH = 150, 10, 90
 MOST_TOP, MOST_HEIGHT, WIDTH = 1350, 20_000, 1280  # CSS pixels
-LONGER = {"end_to_end": 24_000, "disaggregation": 20_050}
+LONGER = {"end_to_end": 24_000}
 FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync"
 PICTURE = "figure.step, figure.live, figure.static"
 NUMBERED = re.compile(r'id="eq-|\\tag\{')

@@ -26,7 +26,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "afd.predict-hidden": ("How much of it stays hidden",),
     "afd.predict-slowest": (
         "waits for the slowest",
-        "the FFN is the bottleneck",
+        "32 of them instead of 8 for one FFN machine",
         "cost",
     ),
     "afd.best-ratio": ("batch of 512", "prompts of 100", "of 500", "is best"),

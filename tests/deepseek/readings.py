@@ -7,7 +7,6 @@ SLIPS: dict[str, dict[str, Slip]] = {
     "deepseek.touched": {"as often as it is chosen": 64 * 8 / 32 / 6.951},
     "deepseek.expand": {},
     "deepseek.fits": {"weights need room": 76.5 // (70.3e-6 * 16000) / 43},
-    "deepseek.sent": {"one copy of each row": 1 / 8, "busiest GPU's": 1 / 0.7792},
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
@@ -29,7 +28,6 @@ ASKED: dict[str, tuple[str, ...]] = {
     "deepseek.touched": ("8 experts on one GPU, how many are touched",),
     "deepseek.expand": ("in one decode step", "in all layers"),
     "deepseek.fits": ("How many requests", "fit", "Whole requests only"),
-    "deepseek.sent": ("How many gigabytes", "through a GPU's ports in a step"),
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {

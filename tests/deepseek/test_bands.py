@@ -27,6 +27,16 @@ def test_a_band_holds_the_error_of_the_run_that_it_stands_on() -> None:
         assert found.low <= error <= found.high
 
 
+def test_the_band_s_ends_are_errors_of_the_nearest_runs() -> None:
+    near = bands.nearest(HERE)
+    found = band("decode_step", HERE)
+    assert isinstance(found, Band) and len(near) == bands.NEAREST == found.n
+    assert {found.low, found.high} <= {error for _, error in near}
+    rest = [run for run in bands.scored() if run not in near]
+    farthest = max(bands._distance(place, HERE) for place, _ in near)
+    assert all(bands._distance(place, HERE) >= farthest for place, _ in rest)
+
+
 def test_a_rate_has_the_inverse_band_of_its_step() -> None:
     step = band("decode_step", HERE)
     assert band("gpu_tokens_per_s", HERE) == step.inverse()

@@ -6,40 +6,66 @@ import numpy as np
 import pytest
 
 from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.evaluation import byhand
 from llmserve_lab.deepseek.evaluation.predictions import points
 from llmserve_lab.deepseek.model.assumptions import Overlap
-from llmserve_lab.deepseek.model.setup import SETUPS, Setup, setup
-from llmserve_lab.deepseek.page import evidence, figures, group, latent
-from llmserve_lab.deepseek.page.controls import DEVICES
+from llmserve_lab.deepseek.model.setup import SETUPS, setup
+from llmserve_lab.deepseek.page import evidence, figures, group, latent, ways
 from tests.deepseek.twins import twin
 
 H100 = SETUPS["9 × 8 H100"]
 
 
-@pytest.mark.parametrize(
-    ("device", "n_gpus", "model"),
-    [
-        ("H100 SXM", 72, "DeepSeek-V3"),
-        ("GB200 NVL72", 48, "Kimi K2"),
-        ("B200 SXM", 8, "DeepSeek-V3"),
-        ("H800 SXM", 144, "Kimi K2"),
-    ],
-)
-def test_the_frontier_is_the_twins(device: str, n_gpus: int, model: str) -> None:
-    asked = {"device": device, "ep": float(n_gpus), "model": model}
-    known = figures.frontier().values(**asked, balancedness=0.7)
-    keys = {each.name: each.key for each in DEVICES}
-    key = {"DeepSeek-V3": "deepseek-v3", "Kimi K2": "kimi-k2"}[model]
-    held: Setup = setup(keys[device], n_gpus, model=key)
-    size: dict[str, Any] = {"batch": 256, "context": 2000}
-    ways: dict[str, Overlap] = {"halves": "halves", "turn": "none"}
-    for name, overlap in ways.items():
-        place = twin(held, overlap=overlap, balancedness=0.7)
-        rate = float(place.gpu_tokens_per_s(**size, in_memory=False))
-        assert known[f"{name}_gpu_tokens_per_s"] == pytest.approx(rate, rel=1e-9)
-        assert known[f"{name}_user_tokens_per_s"] == pytest.approx(rate / 256, rel=1e-9)
-    fits = float(place.batch_fits(2000)) >= 256
-    assert known["room"] == float(fits)
+@pytest.mark.parametrize("device", ways.DEVICES)
+@pytest.mark.parametrize("context", ways.CONTEXTS)
+@pytest.mark.parametrize("ep_at", ways.GROUPS)
+def test_both_schedules_are_the_twins(device: str, context: str, ep_at: str) -> None:
+    place = setup(ways.DEVICES[device], ways.GROUPS[ep_at])
+    known = {"device": device, "context": context, "ep_at": ep_at}
+    figure = ways.halves_pay()
+    for requests, n in ways.REQUESTS.items():
+        size: dict[str, Any] = {"batch": n, "context": ways.CONTEXTS[context]}
+        if float(twin(place).batch_fits(size["context"])) < n:
+            with pytest.raises(ValueError, match="no value for this choice"):
+                figure.values(**known, requests=requests)
+            continue
+        shown = figure.values(**known, requests=requests)
+        overlaps: dict[str, Overlap] = {"two_halves": "halves", "one_batch": "none"}
+        for name, overlap in overlaps.items():
+            made = float(twin(place, overlap=overlap).gpu_tokens_per_s(**size))
+            assert shown[f"{name}_gpu_tokens_per_s"] == pytest.approx(made, abs=0.06)
+
+
+def test_two_halves_pay_from_where_the_page_says() -> None:
+    """Walked down from many requests; in the figure, the first stop above it."""
+    n = byhand.MANY
+    while byhand.step_ms(n - 1, "halves") < byhand.step_ms(n - 1, "none"):
+        n -= 1
+    assert n == ways.fewest()
+    figure = ways.halves_pay()
+    assert figure.goal is not None
+    met = [r for r in ways.REQUESTS if figure.goal.met(figure.values(requests=r))]
+    assert met == [next(r for r, count in ways.REQUESTS.items() if count >= n)]
+
+
+def test_inside_a_rack_two_halves_never_pay() -> None:
+    """So the figure's title holds wherever its menus stand."""
+    for context in ways.CONTEXTS:
+        for ep_at in ("32", "72"):
+            for requests in ways.REQUESTS:
+                made = ways.rates("GB200 NVL72", context, ep_at, requests)
+                assert made is None or made[0] < made[1]
+
+
+def test_the_chart_draws_what_the_menus_say() -> None:
+    head, *lines = ways.csv_lines()
+    assert head == "d,c,e,b,h,t"
+    menus = [list(menu) for menu in (ways.DEVICES, ways.CONTEXTS, ways.GROUPS)]
+    for line in lines:
+        *index, n, halves, turn = map(int, line.split(","))
+        names = [menu[at] for menu, at in zip(menus, index, strict=True)]
+        made = ways.rates(names[0], names[1], names[2], f"{n}")
+        assert made is not None and [halves, turn] == [round(each) for each in made]
 
 
 def test_the_bars_of_a_step_are_the_twins_blocks() -> None:
@@ -64,7 +90,11 @@ def test_a_form_is_drawn_as_it_ran() -> None:
         for at, step in enumerate(
             [s for s in latent.shapes(form) if s.name in latent.PLACES], 1
         ):
-            drawn = [row for row in cells if row["since"] == at and row["x"] > 30]
+            drawn = [
+                row
+                for row in cells
+                if row["since"] == at and row["ink"] not in ("cache", "weights")
+            ]
             area = sum(row["x2"] - row["x"] for row in drawn)
             assert area == pytest.approx(np.prod(step.shape))
     plain, absorbed = (
@@ -73,6 +103,13 @@ def test_a_form_is_drawn_as_it_ran() -> None:
     )
     assert plain[0] > 0 == absorbed[0]
     assert plain[1] > absorbed[1]
+
+
+def test_no_second_copies_is_one_expert_on_each_of_256() -> None:
+    place = setup("h100-sxm", 256)
+    assert place.local_experts(32) == 2 and place.local_experts(0) == 1
+    alone, dealt = group.without_copies(256, 50), group.best_of("h100-sxm", 256, 50)
+    assert alone > dealt.tokens_per_s
 
 
 def test_runs_are_those_of_the_tables() -> None:

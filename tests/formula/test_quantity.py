@@ -27,6 +27,13 @@ def test_what_is_in_range_comes_back_and_nothing_else(value: float) -> None:
             thing.checked(value)
 
 
+def test_a_share_of_two_equal_times_may_be_one_rounding_above_one() -> None:
+    thing = Quantity("x", "dimensionless", "a share", maximum=1.0, name="share")
+    assert float(thing.checked(np.nextafter(1.0, 2.0))) > 1
+    with pytest.raises(ValueError, match="share must be at least 0 and at most 1"):
+        thing.checked(1 + 1e-14)
+
+
 @given(st.lists(finite.filter(lambda x: x > 0), min_size=1), st.data())
 def test_one_bad_element_is_found_and_shown(good: list[float], data: Any) -> None:
     bad = data.draw(st.sampled_from([0.0, -1.5, math.nan, math.inf, -math.inf]))

@@ -52,3 +52,27 @@ def test_the_prompt_of_another_tenant_shares_nothing() -> None:
     moment = next(m for m in moments() if "D" in m.tables)
     others = {b for name, table in moment.tables.items() if name != "D" for b in table}
     assert not others & set(moment.tables["D"])
+
+
+def test_what_is_drawn_is_what_the_blocks_hold() -> None:
+    """Letters over a block are its references; a kept block says whose text it has."""
+    for moment in moments():
+        for block in moment.contents:
+            users = [name for name, table in moment.tables.items() if block in table]
+            assert moment.users(block) == "".join(users)
+            assert bool(users) != (block in moment.authors)
+        assert set(moment.authors) == set(moment.kept) <= set(moment.queue)
+        used = {block for table in moment.tables.values() for block in table}
+        assert used | set(moment.queue) == set(range(BLOCKS))
+        assert not used & set(moment.queue)
+
+
+def test_every_token_is_written_once_or_found() -> None:
+    """Tokens that a step computes are those that it neither finds nor copies."""
+    sizes = [len(moment.written) for moment in moments()]
+    assert sizes == [10, 3, 3, 0, 1, 1, 0, 10, 22, 0, 1]
+    last = moments()[-1]
+    assert {block: last.users(block) for block in (0, 1, 3, 5)} == {
+        0: "F", 1: "F", 3: "", 5: "",
+    }  # fmt: skip
+    assert last.authors == {3: "D", 5: "D"}

@@ -101,7 +101,7 @@ def copies_s(rng: random.Random) -> Case:
     top_k, start = rng.randint(1, 4), rng.randint(0, 9)
     ports = {True: 0.0, False: 0.0}
     for _ in range(top_k):  # experts; a row for each GPU of the group
-        for there in range(ep):
+        for there in range(1, ep):  # the first is the own one
             ports[there // node > 0] += size
     took = max(ports[True] / far_rate, ports[False] / near_rate)
     known |= {"far_rate": far_rate, "near_rate": near_rate, "copy_start_s": start}

@@ -62,9 +62,19 @@ def test_a_large_group_pays_by_speed_and_not_by_throughput() -> None:
 
 
 def test_a_hot_gpu_costs_only_where_computing_decides() -> None:
-    for n_rows, printed in ((64.0, 1.1), (1024.0, 1.0), (8192.0, 1.7)):
+    for n_rows, printed in ((64.0, 1.0), (1024.0, 1.0), (8192.0, 1.7)):
         assert module.slower(8.0, n_rows, 0.1) == pytest.approx(printed, abs=0.05)
     assert module.slower(8.0, 1024.0, 0.0) == pytest.approx(1)
+    equal = module.equal_layer_s(8.0, 64.0)["read"]  # the GPU that reads most
+    assert equal == pytest.approx(30.5 * EXPERT / H200_BANDWIDTH, rel=0.01)
+
+
+def test_the_larger_group_is_ahead_whatever_the_constant() -> None:
+    for layer in (module.half_start_s, module.in_turn_s, module.double_start_s):
+        small, large = (module.promised_rows(layer, ep) for ep in (16.0, 64.0))
+        assert large > 2 * small
+    more = module.double_start_s(16.0, 8.0) - module.in_turn_s(16.0, 8.0)
+    assert more == pytest.approx(2 * exchange_time.start_s())
 
 
 def test_the_hot_gpu_reads_what_is_drawn_to_it() -> None:
@@ -89,4 +99,5 @@ def test_the_tables_close() -> None:
     for row in module.rate_table().rows:
         parts = [int(str(cell).split()[0]) for cell in row[1:5]]
         assert sum(parts[:3]) == parts[3]
+        assert int(str(row[7])) == 2 * max(int(str(row[5])), int(str(row[6])))
     assert [len(module.promise_table().rows), len(module.hot_table(0.1).rows)] == [5, 3]

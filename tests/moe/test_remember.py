@@ -96,7 +96,8 @@ def sending_s(gpus: int, rows: int) -> float:
     for width in (1, 2):
         copies = rows * SPEC.top_k
         far = copies * max(0, gpus - 8) / gpus
-        ports = (far * 7168 * width / 50e9, (copies - far) * 7168 * width / 200e9)
+        near = copies - far - copies / gpus
+        ports = (far * 7168 * width / 50e9, near * 7168 * width / 200e9)
         took += exchange_time.start_s() + max(ports)
     return took
 
@@ -118,20 +119,20 @@ def test_sending_takes_longer_than_the_experts_and_levels_off() -> None:
                 experts = max(known["layer_read_s"], known["layer_compute_s"])
                 assert before < sent < 525e-6 and sent > experts
                 before = sent
-                assert experts + sent == pytest.approx(550e-6, rel=0.06)
+                assert experts + sent == pytest.approx(555e-6, rel=0.06)
             if rows == serving.ROWS and ep > serving.GROUPS[1]:
                 kept = layer_time.promised_rows(layer_time.in_turn_s, ep)
                 assert kept > 3 * layer_time.promised_rows(layer_time.in_turn_s, 16.0)
-    assert sending_s(16, 128) == pytest.approx(311e-6, rel=2e-3)
-    assert sending_s(64, 128) == pytest.approx(476e-6, rel=2e-3)
+    assert sending_s(16, 128) == pytest.approx(317e-6, rel=2e-3)
+    assert sending_s(64, 128) == pytest.approx(482e-6, rel=2e-3)
 
 
 def test_what_is_predicted_is_near_what_was_published() -> None:
     """The start is found again by trying; each size is predicted from the others."""
     found = exchange_time.compared()
     assert len(found) == 2 * len(ALL_TO_ALL) == 12
-    assert exchange_time.mean_error() == pytest.approx(0.05, abs=0.005)
-    assert exchange_time.worst_error() == pytest.approx(-0.135, abs=0.005)
+    assert exchange_time.mean_error() == pytest.approx(0.038, abs=0.003)
+    assert exchange_time.worst_error() == pytest.approx(-0.126, abs=0.005)
 
     def loss(start: float) -> float:
         pairs = [

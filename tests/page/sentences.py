@@ -3,15 +3,19 @@
 # What the words of a sentence cannot tell apart, read once more: each field with what
 # stands right before it.
 ORDER: dict[str, dict[str, str]] = {
+    "afd.every_split": {
+        "split_gpu_tokens_per_s": "each FFN GPU, makes ",
+        "group_gpu_tokens_per_s": "on each GPU, one group ",
+    },
     "afd.idle": {"af_ratio": "at a ratio of ", "ratio_pipeline": "best ratio is "},
     "afd.throughput": {
         "n_batches": "answers of {mean_decode}, ",
         "ratio_best": "the paper's best ratio is ",
         "ratio_pipeline": "with the loop counted the best ratio is ",
     },
-    "deepseek.frontier": {
-        "halves_gpu_tokens_per_s": "{halves_user_tokens_per_s} and a GPU makes ",
-        "turn_gpu_tokens_per_s": "{turn_user_tokens_per_s} and a GPU makes ",
+    "deepseek.halves_pay": {
+        "two_halves_gpu_tokens_per_s": "in two halves a GPU makes ",
+        "one_batch_gpu_tokens_per_s": "in one batch ",
     },
     "deepseek.waterfall": {
         "experts_s": "attention takes {mla_s}, the experts ",
@@ -43,13 +47,12 @@ ORDER: dict[str, dict[str, str]] = {
         "prefill_iteration_s": "a prefill of {chunk} takes at least ",
     },
     "roofline.roofline": {
-        "decode_attainable_flops": "in cache reaches at most ",
-        "prefill_attainable_flops": "a prefill of {chunk} at most ",
+        "decode_mfu": "in cache uses at most ",
+        "prefill_mfu": "a prefill of {chunk} at most ",
     },
     "tensor_parallel.all_reduce": {
-        "one_shot_s": "To add them up on {n_ranks} × H100 takes ",
-        "two_shot_s": "{one_shot_s} in one shot, ",
-        "in_switch_s": "in two, ",
+        "one_shot_s": "To add it up on {n_ranks} × H100 takes ",
+        "in_switch_s": "{one_shot_s} in one shot, ",
         "all_reduce_s": "{in_switch_s} in the switch and ",
     },
     "speculative.when_drafts_lose": {
@@ -64,6 +67,9 @@ ORDER: dict[str, dict[str, str]] = {
     },
 }
 FIELDS = {  # of each sentence, in the order in which its words ask for them
+    "afd.every_split": (
+        "device context target af_ratio split_gpu_tokens_per_s group_gpu_tokens_per_s"
+    ),
     "afd.idle": (
         "batch mean_prompt mean_decode n_batches wire af_ratio idle_attn idle_ffn "
         "ratio_pipeline"
@@ -71,13 +77,12 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "afd.throughput": (
         "batch mean_prompt mean_decode n_batches wire ratio_best ratio_pipeline hidden"
     ),
-    "deepseek.frontier": (
-        "model ep device gpu_requests context halves_user_tokens_per_s "
-        "halves_gpu_tokens_per_s turn_user_tokens_per_s turn_gpu_tokens_per_s "
-        "room"
-    ),
     "deepseek.group_size": (
         "device context target ep_at gpu_tokens_per_s gpu_requests limit schedule"
+    ),
+    "deepseek.halves_pay": (
+        "ep_at device context requests two_halves_gpu_tokens_per_s "
+        "one_batch_gpu_tokens_per_s"
     ),
     "deepseek.waterfall": (
         "ep device gpu_requests context mla_s experts_s attn_elementwise_s "
@@ -115,7 +120,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "n_rows node top_k tp_block_bytes expert_copy_ep_bytes rank_copy_ep_bytes "
         "composed_bytes"
     ),
-    "moe.memory": ("ep gpu gpu_weight_bytes reserved_bytes least_ep"),
+    "moe.memory": ("ep gpu gpu_weight_bytes reserved_bytes holds"),
     "moe.route": ("row top_k rule row_copies row_out_bytes expert_copies_bytes"),
     "moe.touched": (
         "n_rows top_k n_experts touched_experts read_ratio expert_intensity"
@@ -137,11 +142,10 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "roofline.batch_and_context": ("batch context decode_intensity ridge"),
     "roofline.iteration_time": ("batch decode_iteration_s chunk prefill_iteration_s"),
     "roofline.roofline": (
-        "model accelerator batch context decode_attainable_flops chunk "
-        "prefill_attainable_flops held_bytes"
+        "model accelerator batch context decode_mfu chunk prefill_mfu held_bytes"
     ),
     "tensor_parallel.all_reduce": (
-        "chunk hidden_bytes n_ranks one_shot_s two_shot_s in_switch_s all_reduce_s"
+        "chunk hidden_bytes n_ranks one_shot_s in_switch_s all_reduce_s"
     ),
     "tensor_parallel.tp_time": (
         "model n_ranks accelerator batch context tp_s rank_s link_s tp_speedup "

@@ -36,8 +36,8 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("row_prompt", "overtake_prompt"): ("linear layers", "attention"),
     ("accepted", "accepted_needed"): ("lose", "gain"),
     ("mean_held", "too_long"): (
-        "within what the model reads",
-        "longer than the model reads",
+        "within its limit",
+        "beyond its limit",
     ),
     ("one", "chip_share"): ("does not fit", "fits on chip"),
     ("peak_flops", "low_peak_flops"): ("fewer bits", "16 bits"),
@@ -82,7 +82,7 @@ def test_a_verdict_says_which_one_is_less(name: str) -> None:
 
 # Signals of a case: called like their result, bound like their case, reading no other.
 CASES: dict[str, dict[str, float]] = {"decode": {"chunk": 1}, "prefill": {"batch": 1}}
-PREFIXES = {*CASES, "halves", "turn", "seen", "mha", "gqa", "mla"}
+PREFIXES = {*CASES, "halves", "turn", "seen", "mha", "gqa", "mla", "other"}
 NICKNAMES = {
     **{"seen_attn": "idle_attn", "seen_ffn": "idle_ffn", "half": "batch"},
     **{"made": "kv_made_per_s", "expert_copies_bytes": "row_out_bytes"},

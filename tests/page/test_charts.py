@@ -47,7 +47,8 @@ MEANT = {  # by the words of a mark's name; a name that has none is one of a ser
 }
 SERIES = {
     **{"decode": "blue", "prefill": "vermillion"},
-    **{"two halves": "vermillion", "one after another": "blue"},
+    **{"two halves": "vermillion", "one batch": "blue"},
+    "one group": "green",
     **{"useful: allowed by the mask": "blue", "padding": "grey"},
     **{"for nothing: own future": "gold"},
     "masked: pairs of two requests": "vermillion",
@@ -58,6 +59,8 @@ SERIES = {
     **{"TensorRT-LLM": "vermillion", "vLLM": "blue", "SGLang": "green"},
     **{"whole prompts": "blue", "chunks": "green", "two pools": "vermillion"},
     **{"one engine": "blue", "hides it": "blue", "falls behind": "vermillion"},
+    **{"two pools, best split": "vermillion", "two pools, 2P:2D": "green"},
+    "experts read": "blue",
     **{"2 GPUs": "blue", "4 GPUs": "vermillion", "8 GPUs": "green"},
     **{"one-shot": "blue", "in-switch": "green"},
     **{"20 ms": "purple", "33 ms": "vermillion", "50 ms": "blue", "100 ms": "green"},

@@ -138,11 +138,14 @@ def engine(known: dict[str, float], *, low: bool = True) -> IterationCost:
         attention_apart=True,
     )
     wide = IterationCost.of(SHAPES[0], GPU)
-    head_s = SHAPES[0].vocab * SHAPES[0].d_model / float(GPU.hbm_bw)  # a byte more each
+    head = SHAPES[0].vocab * SHAPES[0].d_model
+    head_s = head / float(GPU.hbm_bw)  # a byte more each
+    slower_s = 2 * head * (1 / PEAKS["bf16"] - cost.row_s / wide.row_s / PEAKS["bf16"])
     return replace(
         cost,
         pair_s=wide.pair_s,
         kv_token_s=wide.kv_token_s,
+        row_s=cost.row_s + (slower_s if low else 0),
         weights_s=cost.weights_s + (head_s if low else 0),
     )
 

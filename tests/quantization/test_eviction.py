@@ -46,6 +46,13 @@ def test_the_sink_matters_most_and_what_was_looked_at_next() -> None:
         assert bare > 2.5 and sinks < 0.5 and seen < 0.06
 
 
+def test_rescaling_is_all_that_happens_after_forgetting() -> None:
+    head = ev.synthetic_head()
+    for kept in ev.kept_by(head, 64).values():
+        share = head.weights()[-1][kept].sum()
+        np.testing.assert_allclose(head.remaining(kept) / share, head.output(kept))
+
+
 def test_what_keeps_everything_changes_nothing() -> None:
     head, model, tokens = ev.synthetic_head(), tm.model(), tm.text(33, seed=5)
     for kept in ev.kept_by(head, 256).values():

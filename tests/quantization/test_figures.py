@@ -7,8 +7,14 @@ import numpy as np
 import pytest
 
 from llmserve_lab.catalog import ACCELERATORS, MODELS
-from llmserve_lab.quantization import eviction
-from llmserve_lab.quantization.page import figures, forgetting, steps, stills
+from llmserve_lab.quantization import decision, eviction
+from llmserve_lab.quantization.page import (
+    figures,
+    forgetting,
+    playground,
+    steps,
+    stills,
+)
 from llmserve_lab.quantization.page.controls import (
     BATCHES,
     CACHE_NAMES,
@@ -109,6 +115,76 @@ def test_gptq_ends_with_less_error_than_rounding_to_nearest() -> None:
     assert sum(sums["GPTQ"]) < 0.5 * sum(sums["round to nearest"])
     gains = steps.gptq_gains()
     assert np.median(gains) > 1.2 and sum(gain < 1 for gain in gains) < 10
+
+
+def test_marked_weights_are_those_that_the_two_ways_round_apart() -> None:
+    logs = steps.gptq_columns().logs
+    end = {
+        name: {
+            (row["x"], row["y"]): (row["text"], row["ink"])
+            for row in log.tables["cells"]
+            if row["until"] == steps.INPUTS + 1
+        }
+        for name, log in logs.items()
+    }
+    pushed, nearest = end["GPTQ"], end["round to nearest"]
+    weights = [place for place in pushed if place[1] < steps.OUTPUTS]
+    assert len(weights) == 18
+    for place in weights:
+        apart = pushed[place][0] != nearest[place][0]
+        assert (pushed[place][1] == "A") == (nearest[place][1] == "A") == apart
+    for cells in (pushed, nearest):  # each row adds up at the printed digits
+        for row in range(4, 7):
+            moves = [_plain(cells[x, row][0]) for x in range(steps.INPUTS)]
+            assert sum(moves) == pytest.approx(_plain(cells[steps.TOTAL, row][0]))
+    for row in range(4, 7):
+        sums = [abs(_plain(c[steps.TOTAL, row][0])) for c in (pushed, nearest)]
+        assert sums[0] < 0.2 * sums[1]
+        assert pushed[steps.OTHER_SUM, row][0] == nearest[steps.TOTAL, row][0]
+
+
+def _plain(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def test_the_goal_needs_products_in_few_bits() -> None:
+    figure = figures.few_bits()
+    assert figure.goal is not None
+    found = {
+        (weights, cache): figure.goal.met(
+            figure.values(batch=256.0, weights=weights, cache=cache)
+        )
+        for weights, cache in product(WEIGHTS.values(), CACHE_NAMES.values())
+    }
+    passed = {weights for (weights, _), ok in found.items() if ok}
+    assert passed == {"FP8", "INT8"} and not found["FP8", "BF16"]
+
+
+def test_the_bench_goal_is_met_by_one_format_alone() -> None:
+    """Four bits, groups of 32: fewer bits than INT4 needs in groups of 16."""
+    least = {
+        name: min(
+            4 + 16 / int(group)
+            for group in playground.GROUPS
+            if playground.errors(name, group, 8, 50)[1] < 0.5
+        )
+        for name in ("INT4", "FP4 E2M1")
+    }
+    assert least == {"INT4": 5.0, "FP4 E2M1": 4.5}
+
+
+def test_the_table_of_decisions_says_what_the_prices_and_papers_say() -> None:
+    rows = [tuple(map(str, row)) for row in decision.decision_table().rows]
+    assert len(rows) == 7
+    for row in rows:
+        assert row[3] == "none" or re.search(r"\d\.\d\d×", row[3])
+    figure = figures.few_bits()
+    known = figure.values(batch=256.0, weights="FP8", cache="FP8")
+    assert rows[2][2] == f"{known['few_bits_gain']:.2f}×"
+    assert rows[0][3] == "1.33×" and rows[1][3].split() == [
+        "1.31×,",
+        "1.30×",
+    ]  # as published
 
 
 def test_what_the_figure_forgets_is_gone() -> None:

@@ -66,16 +66,22 @@ def test_weight_only_bits_help_small_batches_and_both_help_any() -> None:
 
 
 def test_published_int4_stays_below_what_is_predicted_with_unpacking_free() -> None:
-    """Remember 4 calls the gain of INT4 an upper bound; FP8 is met closely."""
+    """Remember 4 puts the measured gain of INT4 first; FP8 is met closely."""
     for batch in papers.RATES["bf16"]:
         seen, said = measured.rate_gain("int4", batch)
         assert seen < 0.85 * said
         seen, said = measured.rate_gain("fp8", batch)
-        assert said == pytest.approx(seen, rel=0.03)
+        assert said == pytest.approx(seen, rel=0.035)
         wide = float(papers.RATES["bf16"][batch])
-        assert measured.static_rate("bf16", batch) == pytest.approx(wide, rel=0.05)
+        assert measured.static_run("bf16", batch).rate == pytest.approx(wide, rel=0.05)
     one, many = (measured.rate_gain("int4", n)[0] for n in (1, 64))
     assert one > 1 > many
+    shares = [measured.prompts_share(n) for n in papers.RATES["bf16"]]
+    assert shares == sorted(shares) and shares[0] < 0.1 and shares[-1] > 0.6
+    for batch in papers.RATES["bf16"]:  # prompts gain nothing: decode alone gains more
+        assert (
+            measured.decode_gain("int4", batch) > measured.rate_gain("int4", batch)[1]
+        )
 
 
 def test_the_terms_of_a_step_add_up() -> None:

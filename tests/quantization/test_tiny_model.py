@@ -31,6 +31,26 @@ def test_gptq_helps_every_layer_and_the_logits(key: str) -> None:
     assert all(ours[layer] < plain[layer] for layer in plain)
 
 
+def test_planted_outlier_channels_change_no_answer_but_those_of_even_steps() -> None:
+    """INT8 loses to FP8 with loud channels, and wins without: the published order."""
+    model = tm.model()
+    loud, channels = tm.with_outlier_channels(model, num=4, times=100.0)
+    assert tm.logit_error(model, loud, HELD_OUT) < 1e-12
+    seen = tm.layer_inputs(loud, HELD_OUT)["q_proj", 0]
+    sizes = np.abs(seen).mean(axis=0)
+    others = np.setdiff1d(np.arange(tm.WIDTH), channels)
+    assert sizes[channels].min() > 10 * sizes[others].max()
+    quiet, noisy = (
+        [tm.both_rounded_error(m, SCHEMES[key], HELD_OUT) for key in ("int8", "fp8")]
+        for m in (model, loud)
+    )
+    assert quiet[0] < 0.5 * quiet[1] and noisy[0] > 3 * noisy[1]
+    assert noisy[1] < 1.2 * quiet[1]  # FP8 does not mind
+    for key, alone in zip(("int8", "fp8"), quiet, strict=True):
+        nearest = tm.rounded_to_nearest(model, SCHEMES[key])
+        assert alone > tm.logit_error(model, nearest, HELD_OUT)
+
+
 def test_the_embedding_and_the_head_are_kept() -> None:
     model = tm.model()
     rounded = tm.rounded_to_nearest(model, SCHEMES["int8"]).weights.arrays

@@ -41,8 +41,8 @@ def test_a_prompt_skips_the_lm_head_but_for_its_last_row() -> None:
 
 def test_the_trade_states_the_ends_of_its_lines() -> None:
     picture = measured_roof.trade()
-    assert "478 requests get 17,179 tokens a second" in picture.sentence
-    assert "measured servers run 8 to 128 requests" in picture.sentence
+    assert "throughput ends at 295 requests" in picture.sentence
+    assert "as served 478 get 10,820 tokens a second" in picture.sentence
     batches = [1, 8, 32, 104, 294, 296, 478]
     rates = [batch / bound_s(batch) for batch in batches]
     assert rates == sorted(rates)  # more for all

@@ -13,7 +13,7 @@ from llmserve_lab import running_example
 from llmserve_lab.cluster import rings
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.page.step.figure import StepFigure
-from llmserve_lab.tensor_parallel import article, by_four
+from llmserve_lab.tensor_parallel import article, by_four, byhand
 from llmserve_lab.tensor_parallel import formulas as f
 from llmserve_lab.tensor_parallel.arguments import (
     CHOSEN_MACHINES,
@@ -27,6 +27,7 @@ from llmserve_lab.tensor_parallel.arguments import (
 from llmserve_lab.tensor_parallel.page import (
     block_steps,
     cut_steps,
+    decision,
     figures,
     ring_steps,
 )
@@ -96,6 +97,35 @@ def test_the_last_frame_of_a_collective_holds_its_sums(log: str) -> None:
     assert len(drawn) == 4 * len(last)
 
 
+def test_one_shot_shows_the_copies_that_arrive_before_it_adds_up() -> None:
+    figure = ring_steps.collectives_on_four()
+    log = "one-shot"
+    own = [str(row["text"]) for row in shown(figure, log, "cells", 0)]
+    copies = shown(figure, log, "copies", 1)
+    assert len(copies) == 4 * 3  # on each GPU the tensors of the other three
+    assert {n for row in copies for n in str(row["text"]).split()} == set(own)
+    assert shown(figure, log, "copies", 0) == shown(figure, log, "copies", 2) == []
+    assert {row["ink"] for row in shown(figure, log, "cells", 2)} == {"new"}
+
+
+def test_two_groups_read_more_prompts_and_one_group_reads_each_sooner() -> None:
+    for prompt in (1000, decision.LONG):
+        one, two = (byhand.prefill_s(g, prompt) for g in (8, 4))
+        assert one < two < 2 * one
+
+
+def test_the_small_parts_of_a_token_add_up() -> None:
+    for gpus in (4, 8):
+        rest = byhand.iteration_s(gpus) - 80 * float(DEFAULT["layer_s"])
+        weights = (
+            byhand.weights_gb(gpus)
+            * 1e9
+            / (float(DEFAULT["hbm_bw"]) * float(DEFAULT["eff_mem"]))
+        )
+        small = sum(byhand.small_parts(gpus).values())
+        assert small == pytest.approx(1e3 * (rest - weights))
+
+
 @pytest.mark.parametrize("log", list(block_steps.LOGS))
 def test_the_block_is_drawn_as_it_ran(log: str) -> None:
     figure = block_steps.block_on_two()
@@ -103,9 +133,11 @@ def test_the_block_is_drawn_as_it_ran(log: str) -> None:
     for frame, step in enumerate(done.steps[0]):
         drawn = shown(figure, log, "held", frame)
         rows = [row for row in drawn if row["y"] == frame]
-        assert len(rows) == 2
+        parts = 3 if step.name.startswith("QKV") else 1
+        assert len(rows) == 2 * parts
         spans: list[dict[str, Any]] = rows
-        assert {row["x2"] - row["x"] for row in spans} == {step.given[1]}
+        assert {parts * (row["x2"] - row["x"]) for row in spans} == {step.given[1]}
+        assert max(row["y"] for row in drawn) == frame  # no later line is drawn
         assert all(
             (row["ink"] == "communication") == step.is_collective for row in rows
         )

@@ -91,8 +91,8 @@ TOGETHER = (
     ),
     Known(
         f"{ROOFLINE}/figures.py",
-        'intensity="prefill_intensity"',
-        'intensity="decode_intensity"',
+        'measured_s="prefill_iteration_s"',
+        'measured_s="decode_iteration_s"',
         BINDINGS,
     ),
     Known(f"{ROOFLINE}/figures.py", '"Read the weights"', '"Read the cache"', WORDING),

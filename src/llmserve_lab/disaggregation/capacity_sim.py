@@ -31,10 +31,12 @@ def two_pools(
     batch: int,
     orchestration_s: float = 0.0,
     bounded: bool = False,
+    streamed: bool = True,
 ) -> Disaggregated:
     """One prompt at a time on each prefill GPU, ``batch`` requests on each other.
 
-    ``bounded`` by the memory of the decode GPUs as well, token by token.
+    ``bounded`` by the memory of the decode GPUs as well, token by token. The cache is
+    ``streamed`` layer by layer, or pulled when the prefill has ended.
     """
     blocks = None if bounded else ENDLESS
     decode = Pool(
@@ -45,7 +47,7 @@ def two_pools(
         link,
         prefill=Pool(cost(), Continuous(max_batch=1), replicas=n_prefill),
         decode=decode,
-        streamed=True,
+        streamed=streamed,
         eff_link=float(share().link),
         link_latency_s=float(link.latency or 0) + orchestration_s,
     )

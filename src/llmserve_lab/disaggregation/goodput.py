@@ -99,7 +99,8 @@ def variants(way: str, hand: str) -> Mapping[str, Pool | Disaggregated]:
     if way == CHUNKS:
         pools = {b: Pool(cost(), Chunked(b), replicas=GPUS) for b in BUDGETS}
         return {f"{budget:,} rows": pool for budget, pool in pools.items()}
-    more_s = float(ORCHESTRATION_S) if hand == HANDS[1] else 0.0
+    pulled = hand == HANDS[1]  # as the connector that was measured does
+    more_s = float(ORCHESTRATION_S) if pulled else 0.0
     return {
         f"{x}P:{GPUS - x}D": two_pools(
             n_prefill=x,
@@ -107,6 +108,7 @@ def variants(way: str, hand: str) -> Mapping[str, Pool | Disaggregated]:
             batch=MANY,
             orchestration_s=more_s,
             bounded=True,
+            streamed=not pulled,
         )
         for x in SPLITS
     }

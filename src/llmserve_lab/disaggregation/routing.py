@@ -89,7 +89,11 @@ ROUTERS: dict[str, Router] = {
 
 @dataclass(frozen=True)
 class Sent:
-    """One decision: what was asked, where it went, and how busy each GPU was."""
+    """One decision: what was asked, where it went, and what each GPU would have cost.
+
+    ``queues_s`` and ``transfers_s`` are those of every GPU, ``holders`` the names of
+    the GPUs that held the conversation's beginning.
+    """
 
     at_s: float
     talk: int
@@ -98,6 +102,8 @@ class Sent:
     queue_s: float
     delay_s: float
     queues_s: tuple[float, ...]
+    transfers_s: tuple[float, ...]
+    holders: tuple[str, ...]
 
 
 def four() -> list[DecodeGpu]:
@@ -122,10 +128,13 @@ def routed(router: Router, *, num_requests: int, seed: int = 0) -> list[Sent]:
             raise ValueError(f"router must return one of the places, got {chosen!r}")
         delay_s, tokens = chosen.delay_s(talk, now_s), chosen.missing(talk)
         queues = tuple(place.queue_s(now_s) for place in places)
+        sending = tuple(place.transfer_s(talk) for place in places)
+        holders = tuple(place.name for place in places if talk in place.held)
         queue_s = chosen.queue_s(now_s)
         chosen.free_s = now_s + queue_s + BUSY_S
         chosen.keep(talk)
-        row = Sent(now_s, talk, chosen.name, tokens, queue_s, delay_s, queues)
+        costs = (queues, sending, holders)
+        row = Sent(now_s, talk, chosen.name, tokens, queue_s, delay_s, *costs)
         found.append(row)
     return found
 
@@ -142,5 +151,5 @@ def check(router: Router) -> str:
     others = min(mean_delay_s(r) for r in (nearest, least_loaded, most_cached))
     said = f"the mean delay is {si(mine, 's')}"
     if mine <= 1.02 * best:
-        return f"well done: {said}, against {si(others, 's')} of the best simple rule."
-    return f"not yet: {said}; queue and transfer weighed together give {si(best, 's')}."
+        return f"well done: {said}; the best simple rule takes {si(others, 's')}."
+    return f"not yet: {said}; weighing both gives {si(best, 's')}."

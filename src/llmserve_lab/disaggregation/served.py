@@ -102,3 +102,25 @@ def computed(formula: Formula, has: Mapping[str, Any], **more: Any) -> Computed:
 def value(formula: Formula, has: Mapping[str, Any], **more: Any) -> float:
     """The number of :func:`computed`, in the unit of the result."""
     return float(computed(formula, has, **more).value)
+
+
+def commands() -> str:
+    """How vLLM is started as a prefill and a decode server, and a router before them.
+
+    The router is that of vLLM's own tests.
+    """
+    lines = []
+    roles = (("prefill", "kv_producer", 8100), ("decode", "kv_consumer", 8200))
+    for gpu, (name, role, port) in enumerate(roles):
+        transfer = f'{{"kv_connector": "NixlConnector", "kv_role": "{role}"}}'
+        lines += [
+            f"# {name}, on GPU {gpu}",
+            f"CUDA_VISIBLE_DEVICES={gpu} VLLM_NIXL_SIDE_CHANNEL_PORT={5600 + gpu} \\",
+            f"vllm serve meta-llama/Llama-3.1-8B --port {port} \\",
+            f"    --kv-transfer-config '{transfer}' &",
+        ]
+    router = "tests/v1/kv_connector/nixl_integration/toy_proxy_server.py"
+    lines += ["# the router", f"python {router} --port 8192 \\"]
+    lines.append("    --prefiller-hosts localhost --prefiller-ports 8100 \\")
+    lines.append("    --decoder-hosts localhost --decoder-ports 8200")
+    return "\n".join(lines)

@@ -16,6 +16,8 @@ from llmserve_lab.formula.units import convert
 if TYPE_CHECKING:
     import sympy
 
+ROUNDING = 1e-15  # a share of two equal times may come out this much above one
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -78,7 +80,7 @@ class Quantity:
         if not (math.isfinite(low) and math.isfinite(high)):
             raise ValueError(f"{self.name} must be finite, got {_offender(array)}")
         too_low = low <= 0 if self.positive else low < self.minimum
-        if too_low or high > self.maximum:
+        if too_low or high > self.maximum * (1 + ROUNDING):
             shown = low if too_low else high
             raise ValueError(f"{self.name} must be {self.rule}, got {_shown(shown)}")
         if self.whole and (part := array[array != np.floor(array)]).size:

@@ -24,10 +24,23 @@ class MemoryStep:
     said: str
     events: tuple[BlockEvent, ...]
     tables: dict[str, tuple[int, ...]]
+    contents: dict[int, tuple[int, ...]]  # token ids by block, kept ones included
+    written: frozenset[tuple[int, int]]  # (block, place) that this step computed
+    hashes: dict[int, str]  # of full blocks that can be found
+    authors: dict[int, str]  # whose text a kept block holds
+    queue: tuple[int, ...]  # free blocks, the next to be taken first
     kept: tuple[int, ...]
-    free: int
     copies: int
     evictions: int
+
+    @property
+    def free(self) -> int:
+        """Blocks that no table points to."""
+        return len(self.queue)
+
+    def users(self, block: int) -> str:
+        """Letters of the requests whose tables point to a block: its references."""
+        return "".join(name for name, table in self.tables.items() if block in table)
 
 
 def _admit(request: str, text: tuple[int, ...], salt: str = "") -> Callable[..., None]:
@@ -58,7 +71,7 @@ def _free(*requests: str) -> Callable[..., None]:
 STEPS: tuple[tuple[str, Callable[..., None]], ...] = (
     (
         "Request A arrives with a prompt of 10 tokens. It takes three blocks of four; "
-        "the last one is half empty.",
+        "the last one is half empty. The two full ones get a hash.",
         _admit("A", A_PROMPT),
     ),
     (
@@ -91,8 +104,8 @@ STEPS: tuple[tuple[str, Callable[..., None]], ...] = (
         _free("A", "C"),
     ),
     (
-        "D has the prompt of A, but comes from another tenant with a salt of its own. "
-        "Its hashes differ, so it finds nothing and takes three blocks.",
+        "D has the prompt of A, but is of another tenant, whose hashes are made to "
+        'differ (how: section "The code"). It finds nothing and takes three blocks.',
         _admit("D", D_PROMPT, "tenant 2"),
     ),
     (
@@ -106,8 +119,8 @@ STEPS: tuple[tuple[str, Callable[..., None]], ...] = (
         _free("B", "D"),
     ),
     (
-        "Request F begins as A and B did. Blocks 0 and 1 are still there, so F shares "
-        "them. Blocks 5 and 3 stay: a request with the salt of D would find them.",
+        "Request F begins as A and B did. Blocks 0 and 1 still hold that text, so F "
+        "finds them by their hash and takes them back: one table points to each.",
         _admit("F", F_PROMPT),
     ),
 )
@@ -116,29 +129,60 @@ STEPS: tuple[tuple[str, Callable[..., None]], ...] = (
 @cache
 def moments() -> tuple[MemoryStep, ...]:
     """The run, step by step; what is said of it is not checked here but in a test."""
-    paged, found = PagedAllocator(BLOCKS, SIZE, log=True), []
+    paged = PagedAllocator(BLOCKS, SIZE, log=True)
     log = paged.pool.events
     assert log is not None
-    copies = 0
+    found: list[MemoryStep] = []
     for said, step in STEPS:
-        before = len(log)
+        first = len(log)
         step(paged)
-        events = tuple(log[before:])
-        copies += sum(event.kind == "copied" for event in events)
-        found.append(_moment(paged, said, events, copies))
+        found.append(_moment(paged, said, tuple(log[first:]), found))
     return tuple(found)
 
 
 def _moment(
-    paged: PagedAllocator, said: str, events: tuple[BlockEvent, ...], copies: int
+    paged: PagedAllocator,
+    said: str,
+    events: tuple[BlockEvent, ...],
+    past: list[MemoryStep],
 ) -> MemoryStep:
-    pool = paged.pool
+    pool, kept = paged.pool, paged.pool.kept_blocks()
+    before = past[-1] if past else None
+    names = {str(each): paged.table(each) for each in paged.requests}
+    held = {name: paged.tokens(name) for name in names}
+    contents = {
+        block: held[name][SIZE * place : SIZE * (place + 1)]
+        for name, table in names.items()
+        for place, block in enumerate(table)
+    }
+    authors = {}
+    for block in kept if before else ():
+        assert before is not None
+        contents[block] = before.contents[block]
+        authors[block] = before.authors.get(block) or before.users(block)
+    copied = {e.block: e.source or 0 for e in events if e.kind == "copied"}
+    old = before.contents if before else {}
+    written = frozenset(
+        (block, place)
+        for block, tokens in contents.items()
+        for place, token in enumerate(tokens)
+        if (token,) != old.get(copied.get(block, block), ())[place : place + 1]
+    )
     return MemoryStep(
         said=said,
         events=events,
-        tables={str(each): paged.table(each) for each in paged.requests},
-        kept=pool.kept_blocks(),
-        free=pool.num_free,
-        copies=copies,
+        tables=names,
+        contents=contents,
+        written=written,
+        hashes={
+            at: name.hex()[:2]
+            for name, at in pool.contents().items()
+            if isinstance(name, bytes)
+        },
+        authors=authors,
+        queue=pool.free_order(),
+        kept=kept,
+        copies=sum(e.kind == "copied" for e in events)
+        + (before.copies if before else 0),
         evictions=pool.evictions,
     )

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from statistics import mean
 
-from llmserve_lab import catalog
+from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog import Cited
 from llmserve_lab.catalog.evidence.servers import VLLM_BLOCK
 from llmserve_lab.catalog.evidence.serving import (
     BLOCK_COUNTS,
+    PROFILES,
     SCOUT_BLOCKS,
     SCOUT_GPUS,
     SCOUT_WEIGHT_BYTES,
+    START_LOGS,
+    StartLog,
 )
+from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.running_example import device, setting
 from llmserve_lab.validation.cache_blocks import UTILISATION, predicted, reserve
+from llmserve_lab.validation.cache_blocks import room as room_of
 
 BLOCK = int(float(VLLM_BLOCK))  # tokens
 MEMORY_SHARE = Cited(
     UTILISATION,
     "dimensionless",
     "convention",
-    "vLLM before 0.33.0 and the published logs: --gpu-memory-utilization 0.9",
+    "the published logs, vLLM 0.11.0 to 0.19.0: --gpu-memory-utilization 0.9",
 )
 SHARE_NOW = Cited(
     0.92, "dimensionless", "convention", "vLLM 0.33.0, vllm/config/cache.py"
@@ -60,14 +65,69 @@ def errors() -> list[float]:
     return [each.error for each in predicted()]
 
 
+def reserves() -> list[float]:
+    """Bytes of a GPU that each of the nine servers itself kept beside weights."""
+    return [reserve(each) for each in BLOCK_COUNTS]
+
+
+def errors_with_nothing() -> list[float]:
+    """The same errors if nothing were kept beside weights and cache."""
+    found = []
+    for each in BLOCK_COUNTS:
+        blocks = room_of(each).kv_blocks(
+            utilisation=UTILISATION, block_tokens=BLOCK, reserved_bytes=0.0
+        )
+        found.append(blocks / float(each.blocks) - 1)
+    return found
+
+
 def scout() -> tuple[int, float]:
-    """Blocks predicted for Llama-4 Scout, and by what share the published are fewer."""
+    """Blocks predicted for Llama-4 Scout, and predicted over published, less one."""
     shape = catalog.model("llama-4-scout")
     allowed = float(MEMORY_SHARE) * float(device().usable_bytes)
     left = SCOUT_GPUS * (allowed - float(beside_bytes()))
     left -= shape.weight_bytes(SCOUT_WEIGHT_BYTES)
     blocks = int(left // (BLOCK * shape.kv_bytes_per_token()))
-    return blocks, 1 - float(SCOUT_BLOCKS) / blocks
+    return blocks, blocks / float(SCOUT_BLOCKS) - 1
+
+
+def scout_missing() -> dict[str, float]:
+    """Bytes of a GPU that the count of Scout lacks, and what 16 bits would explain."""
+    shape = catalog.model("llama-4-scout")
+    blocks, _ = scout()
+    gap = (blocks - float(SCOUT_BLOCKS)) * BLOCK * shape.kv_bytes_per_token()
+    tables = 2 * shape.vocab * shape.d_model  # the embedding and the output layer
+    spec = shape.attention
+    assert isinstance(spec, GroupedQueryAttention)
+    heads = 2 * (spec.n_heads + spec.n_kv_heads)  # queries, outputs, keys, values
+    attention = shape.n_layers * shape.d_model * spec.d_head * heads
+    return {
+        "gap": gap / SCOUT_GPUS,
+        "tables": tables * SCOUT_WEIGHT_BYTES / SCOUT_GPUS,
+        "attention": attention * SCOUT_WEIGHT_BYTES / SCOUT_GPUS,
+    }
+
+
+def log_of(name: str) -> StartLog:
+    """The published start of a server of this model."""
+    return next(each for each in START_LOGS if each.name == name)
+
+
+def kept(log: StartLog) -> float:
+    """Bytes of a GPU that a server kept for all but weights and cache."""
+    return float(log.peak) + float(log.other)
+
+
+def printed_blocks() -> int:
+    """Blocks in the memory that the server of the running example found for cache."""
+    block = BLOCK * running_example.model().kv_bytes_per_token()
+    return int(float(log_of(running_example.model().name).cache) // block)
+
+
+def with_kept(bytes_: float) -> int:
+    """Whole blocks of the running example if so many bytes are kept for the rest."""
+    kept_ = Cited(bytes_, "byte", "measured", PROFILES)
+    return int(float(f.NUM_BLOCKS.at(room() | {"beside_bytes": kept_})))
 
 
 def served(reserved_tokens: float) -> int:

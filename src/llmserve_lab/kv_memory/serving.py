@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from hashlib import sha256
 from statistics import median
 
 import numpy as np
@@ -18,6 +20,7 @@ from llmserve_lab.engine import (
     Routing,
     simulate,
 )
+from llmserve_lab.engine.routing import Target
 from llmserve_lab.kv_memory.machine import BLOCK, num_blocks
 from llmserve_lab.running_example import cost
 from llmserve_lab.workloads import Geometric, poisson_requests
@@ -28,10 +31,24 @@ SLACK = 8  # requests that the replica with the prefix may have more than the le
 REPLICAS = 4
 ASSISTANTS, SYSTEM = 120, 6_000  # applications, each with a system prompt of its own
 QUESTION, ANSWER, RATE = 300, 200, 14.0  # mean tokens, and requests per second
+HOT, HOT_RATE = 0.5, 40.0  # share of all requests for one assistant; per second
 NUM_REQUESTS, LONG_RUN = 1_200, 4_800
 NO_EVICTION = ASSISTANTS * SYSTEM  # blocks: far more than all system prompts take
+OWN = 100_000  # names of blocks that belong to one assistant
+
+
+class Sticky(Routing):
+    """Session affinity: a hash of the assistant says which replica, whatever it has."""
+
+    def choose(self, replicas: Sequence[Target], request: Request) -> int:
+        """Place of the replica that all requests of the assistant go to."""
+        name = str(request.prefix[0] // OWN).encode()
+        return int.from_bytes(sha256(name).digest()[:8]) % len(replicas)
+
+
 ROUTINGS: dict[str, Routing] = {
     "least loaded": LeastLoaded(),
+    "session affinity": Sticky(),
     "prefix-aware": PrefixAware(SLACK),
 }
 
@@ -48,26 +65,35 @@ class Routed:
 
 
 @cache
-def trace(*, seed: int = 0, many: int = NUM_REQUESTS) -> tuple[Request, ...]:
-    """Requests of several assistants: a long system prompt, then a question."""
+def trace(
+    *, seed: int = 0, many: int = NUM_REQUESTS, rate: float = RATE, hot: float = 0.0
+) -> tuple[Request, ...]:
+    """Requests of several assistants: a long system prompt, then a question.
+
+    A share ``hot`` of them is for the first assistant; else all are as popular.
+    """
     rng = np.random.default_rng(seed)
     plain = poisson_requests(
-        rate_per_s=RATE,
+        rate_per_s=rate,
         prompt=Geometric(mean=QUESTION),
         output=Geometric(mean=ANSWER),
         num_requests=many,
         seed=seed,
     )
-    return tuple(_asked(each, int(rng.integers(ASSISTANTS))) for each in plain)
+    first = np.random.default_rng(seed + 1).random(many) < hot
+    return tuple(
+        _asked(each, 0 if popular else int(rng.integers(ASSISTANTS)))
+        for each, popular in zip(plain, first, strict=True)
+    )
 
 
 def _asked(request: Request, assistant: int) -> Request:
     """A question after the system prompt of an assistant, its blocks named."""
     prompt_len = SYSTEM + request.prompt_len
     shared, blocks = SYSTEM // BLOCK, -(-prompt_len // BLOCK)
-    own = -(request.id + 1) * 100_000
+    own = -(request.id + 1) * OWN
     names = (
-        *(assistant * 100_000 + i for i in range(shared)),
+        *(assistant * OWN + i for i in range(shared)),
         *(own - i for i in range(blocks - shared)),
     )
     return replace(request, prompt_len=prompt_len, prefix=names)
@@ -75,11 +101,17 @@ def _asked(request: Request, assistant: int) -> Request:
 
 @cache
 def routed(
-    name: str, *, many: int = NUM_REQUESTS, kv_blocks: int | None = None
+    name: str,
+    *,
+    many: int = NUM_REQUESTS,
+    kv_blocks: int | None = None,
+    rate: float = RATE,
+    hot: float = 0.0,
 ) -> Routed:
     """The trace on several replicas under one routing.
 
-    With ``kv_blocks`` each replica has so many instead of those that fit.
+    With ``kv_blocks`` each replica has so many instead of those that fit; ``rate`` and
+    ``hot`` are those of :func:`trace`.
 
     Raises:
         ValueError: there is no routing of this name.
@@ -95,7 +127,7 @@ def routed(
         prefix_caching=True,
         routing=ROUTINGS[name],
     )
-    requests = trace(many=many)
+    requests = trace(many=many, rate=rate, hot=hot)
     return _summed(requests, simulate(requests, pool))
 
 
@@ -131,6 +163,7 @@ class Preempted:
 FULL_LOAD = 256  # requests at once, more than the blocks hold when answers have grown
 FEW_BLOCKS = 12_000
 BURST_PROMPT, BURST_ANSWER = 500, 600  # tokens of each
+LINKS = tuple(1e9 * gb for gb in (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 63))  # byte/s
 SAFE_BATCH = FEW_BLOCKS // -(-(BURST_PROMPT + BURST_ANSWER) // BLOCK)
 
 

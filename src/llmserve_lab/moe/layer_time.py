@@ -14,7 +14,7 @@ import numpy as np
 
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.moe import formulas as f
-from llmserve_lab.moe.exchange_time import exchange_s
+from llmserve_lab.moe.exchange_time import exchange_s, start_s
 from llmserve_lab.moe.models import DEEPSEEK
 from llmserve_lab.moe.serving import (
     CACHE_PRECISION,
@@ -34,26 +34,16 @@ from llmserve_lab.running_example import ANSWER, PROMPT
 
 CONTEXT = PROMPT + ANSWER // 2  # cached tokens of a request, half way through
 PROMISED_S = 25e-3  # of a token, that a service might promise
+NEARLY = 0.01  # of an expert: a GPU reads all that it holds
 TOP_GROUPS, ROUTER_GROUPS = 4, 8  # DeepSeek-V3: a token's experts are in four of eight
 LayerTime = Callable[[float, float], float]
 
 
 def rest_s(gpu_rows: float) -> float:
     """Seconds of all but the routed experts, divided by the MoE layers."""
-    known = setting()
-    bandwidth = float(known["hbm_bw"]) * float(known["eff_mem"])
-    share = float(known["eff_compute"])
-    table = DEEPSEEK.vocab * DEEPSEEK.d_model  # the embedding is only looked up
-    params = stored()["replicated_bytes"] - table
-    products = max(
-        params / bandwidth, 2 * params * gpu_rows / (float(known["peak_flops"]) * share)
-    )
-    tokens = gpu_rows * CONTEXT
-    peak = float(accelerator(GPUS[0]).peak(CACHE_PRECISION)) * share
-    attention = max(
-        tokens * kv_bytes() / bandwidth, tokens * DEEPSEEK.attn_flops_per_pair() / peak
-    )
-    return (products + attention) / MOE_LAYERS
+    each = rest_parts_s(gpu_rows)
+    products = max(each["weights read"], each["weights computed"])
+    return products + max(each["caches read"], each["caches computed"])
 
 
 def experts_s(ep: float, gpu_rows: float) -> float:
@@ -61,10 +51,24 @@ def experts_s(ep: float, gpu_rows: float) -> float:
     return max(layer_s(ep, gpu_rows).values())
 
 
-def in_turn_s(ep: float, gpu_rows: float) -> float:
-    """Seconds of a layer that waits for its transfers."""
+def in_turn_s(ep: float, gpu_rows: float, times_start: float = 1.0) -> float:
+    """Seconds of a layer that waits for its transfers.
+
+    ``times_start`` multiplies the fitted constant of each of them.
+    """
     work = experts_s(ep, gpu_rows) + rest_s(gpu_rows)
-    return work + exchange_s(ep, gpu_rows)
+    more = (times_start - 1) * 2 * start_s()
+    return work + exchange_s(ep, gpu_rows) + more
+
+
+def half_start_s(ep: float, gpu_rows: float) -> float:
+    """As :func:`in_turn_s`, each transfer's constant halved."""
+    return in_turn_s(ep, gpu_rows, 0.5)
+
+
+def double_start_s(ep: float, gpu_rows: float) -> float:
+    """As :func:`in_turn_s`, each transfer's constant doubled."""
+    return in_turn_s(ep, gpu_rows, 2.0)
 
 
 def overlapped_s(ep: float, gpu_rows: float) -> float:
@@ -72,8 +76,34 @@ def overlapped_s(ep: float, gpu_rows: float) -> float:
 
     Each half reads its experts and the rest anew.
     """
+    return 2 * max(halves_s(ep, gpu_rows))
+
+
+def halves_s(ep: float, gpu_rows: float) -> tuple[float, float]:
+    """Seconds that half a batch works on its GPU, and that it is sent."""
     half = gpu_rows / 2
-    return 2 * max(experts_s(ep, half) + rest_s(half), exchange_s(ep, half))
+    return experts_s(ep, half) + rest_s(half), exchange_s(ep, half)
+
+
+def rest_parts_s(gpu_rows: float) -> dict[str, float]:
+    """Reading and computing of what is not attention, and of attention, a layer."""
+    known = setting()
+    bandwidth = float(known["hbm_bw"]) * float(known["eff_mem"])
+    share = float(known["eff_compute"])
+    table = DEEPSEEK.vocab * DEEPSEEK.d_model  # the embedding is only looked up
+    params = stored()["replicated_bytes"] - table
+    tokens = gpu_rows * CONTEXT
+    peak = float(accelerator(GPUS[0]).peak(CACHE_PRECISION)) * share
+    whole = {
+        "weights read": params / bandwidth,
+        "weights computed": 2
+        * params
+        * gpu_rows
+        / (float(known["peak_flops"]) * share),
+        "caches read": tokens * kv_bytes() / bandwidth,
+        "caches computed": tokens * DEEPSEEK.attn_flops_per_pair() / peak,
+    }
+    return {name: each / MOE_LAYERS for name, each in whole.items()}
 
 
 def rate(layer: LayerTime, ep: float, gpu_rows: float) -> float:
@@ -103,11 +133,15 @@ def rate_table() -> Table:
     for ep in GROUPS[1:]:
         parts = [experts_s(ep, ROWS), rest_s(ROWS), exchange_s(ep)]
         micro = [round(1e6 * each) for each in parts]
-        both = round(1e6 * overlapped_s(ep, ROWS))
-        times = (*micro, sum(micro), both)
-        rows.append((f"{ep:.0f}", *(f"{each} µs" for each in times)))
-    columns = ("GPUs", "experts", "rest", "sending", "in turn", "overlapped")
-    title = f"An MoE layer with {ROWS:.0f} tokens on each H800, computed"
+        works, sends = (round(1e6 * each) for each in halves_s(ep, ROWS))
+        both = 2 * max(works, sends)
+        times = (*micro, sum(micro), works, sends, both)
+        rows.append((f"{ep:.0f}", *map(str, times)))
+    columns = (
+        *("GPUs", "experts", "rest", "sending", "in turn"),
+        *("half works", "half sends", "overlapped"),
+    )
+    title = f"An MoE layer in µs, {ROWS:.0f} tokens on each H800, computed"
     return Table(title, columns, rows)
 
 
@@ -149,26 +183,38 @@ def hot_layer_s(
     }
 
 
+def equal_layer_s(ep: float, n_rows: float, gpu: str = GPUS[1]) -> dict[str, float]:
+    """Seconds that the busiest of eight equal GPUs reads, and that each computes."""
+    each = layer_s(ep, n_rows / ep, gpu)
+    mean = float(f.TOUCHED_EXPERTS.at(setting(gpu), n_rows=n_rows)) / ep
+    held = SPEC.n_experts / ep
+    most = held if held - mean < NEARLY else busiest_reads(int(n_rows))
+    return each | {"read": each["read"] * most / mean}
+
+
 def slower(ep: float, n_rows: float, hot_share: float, gpu: str = GPUS[1]) -> float:
     """Time of a layer's experts with one hot GPU, over that with equal ones."""
     hot = max(hot_layer_s(ep, n_rows, hot_share, gpu).values())
-    return hot / max(layer_s(ep, n_rows / ep, gpu).values())
+    return hot / max(equal_layer_s(ep, n_rows, gpu).values())
 
 
 def hot_table(hot_share: float, ep: float = 8.0) -> Table:
     """Table of reading and computing on an equal and on a hot GPU, by batch."""
     rows = []
     for n_rows in (64.0, 1024.0, 8192.0):
-        even = layer_s(ep, n_rows / ep, GPUS[1])
+        even = equal_layer_s(ep, n_rows)
         hot = hot_layer_s(ep, n_rows, hot_share)
         times = (f"{1e6 * t:.0f} µs" for part in (even, hot) for t in part.values())
         rows.append((f"{n_rows:,.0f}", *times, f"{slower(ep, n_rows, hot_share):.1f}"))
     columns = (
-        *("tokens", "equal: read", "equal: compute", "hot: read", "hot: compute"),
-        "times as long",
+        *("tokens in all", "equal: read", "equal: compute", "hot: read"),
+        *("hot: compute", "times as long"),
     )
     name = accelerator(GPUS[1]).name
-    title = f"One layer's experts on {ep:.0f} {name}, {hot_share:.0%} drawn to one GPU"
+    title = (
+        f"One layer's experts on {ep:.0f} {name}: the GPU that reads most among equal "
+        f"ones, and a hot one to which {hot_share:.0%} are drawn"
+    )
     return Table(title, columns, rows)
 
 

@@ -78,6 +78,10 @@ class Head:
         one = self.queries[-1:] @ self.keys[at].T / np.sqrt(self.keys.shape[1])
         return np.asarray((softmax(one) @ self.values[at])[0])
 
+    def remaining(self, kept: Places) -> Array:
+        """What is left of the output without the others, weights as they were."""
+        return np.asarray(self.weights()[-1][kept] @ self.values[kept])
+
     def error(self, kept: Places) -> float:
         """Relative error of the output with these tokens alone."""
         return relative_error(self.output(), self.output(kept))

@@ -33,10 +33,10 @@ def one_scale(weights: Array, group: int) -> tuple[Array, Array]:
 
 
 def a_scale_a_group(weights: Array, group: int) -> tuple[Array, Array]:
-    """The solution: each group has the scale that its own largest weight needs."""
+    """Give each group the scale that its own largest weight needs."""
     groups = weights.reshape(-1, group)
     largest = np.abs(groups).max(axis=1)
-    scales = np.where(largest > 0, largest / LARGEST, 1.0)
+    scales = np.where(largest > 0, largest / 7, 1.0)
     codes = np.rint(groups / scales[:, np.newaxis])
     return codes.ravel(), scales
 

@@ -1,4 +1,4 @@
-"""Measured servers in two precisions, beside what the book's machine predicts for them.
+"""Measured servers in two precisions, beside what the book's machine says of them.
 
 The same model, GPUs, lengths and clients, in FP8 and in FP4 by one engine; and in BF16
 and FP8 by two different engines, since no engine has rows of both.
@@ -119,7 +119,7 @@ def gains_table() -> Table:
                     f"{half_off(tuple(of)):.0%}",
                 )
             )
-    columns = ("engine", "clients", "pairs", "measured", "predicted", "half within")
+    columns = ("engine", "clients", "pairs", "measured", "fitted", "half within")
     caption = "Llama-3-70B on one B200: speed of decode in FP4 over FP8, medians"
     return Table(caption, columns, rows)
 
@@ -133,48 +133,76 @@ def published_table() -> Table:
     return Table("Published results", columns, rows)
 
 
-def static_rate(weights: str, batch: int) -> float:
-    """Predicted tokens a second on an H200 of batches that start and end together."""
+@dataclass(frozen=True)
+class StaticRun:
+    """Seconds of a batch that starts and ends together: its prompts, its answers."""
+
+    batch: int
+    prompts_s: float
+    decode_s: float
+
+    @property
+    def rate(self) -> float:
+        """Tokens of the answers a second, the reading of the prompts included."""
+        seconds = self.prompts_s + self.decode_s
+        return self.batch * papers.RATE_ANSWER / seconds
+
+
+def static_run(weights: str, batch: int) -> StaticRun:
+    """The published run on an H200, by the model."""
     cost = served(Bits(weights), None, ACCELERATORS["h200-sxm"])
     context = papers.RATE_PROMPT + papers.RATE_ANSWER // 2
     decode = papers.RATE_ANSWER * decode_s(cost, batch=batch, context=context)
-    prompts = batch * prefill_s(cost, prompt=papers.RATE_PROMPT)
-    return batch * papers.RATE_ANSWER / (decode + prompts)
+    return StaticRun(batch, batch * prefill_s(cost, prompt=papers.RATE_PROMPT), decode)
 
 
 def rate_gain(weights: str, batch: int) -> tuple[float, float]:
-    """Throughput over that of BF16 on an H200: published, and predicted."""
+    """Throughput over that of BF16 on an H200: published, and by the model."""
     wide, few = (float(papers.RATES[key][batch]) for key in ("bf16", weights))
-    predicted = static_rate(weights, batch) / static_rate("bf16", batch)
-    return few / wide, predicted
+    return few / wide, static_run(weights, batch).rate / static_run("bf16", batch).rate
+
+
+def prompts_share(batch: int) -> float:
+    """Share of the measured time in BF16 that, by the model, the prompts take."""
+    measured_s = batch * papers.RATE_ANSWER / float(papers.RATES["bf16"][batch])
+    return static_run("bf16", batch).prompts_s / measured_s
+
+
+def decode_gain(weights: str, batch: int) -> float:
+    """Speed of the same run over BF16 by the model, without its prompts."""
+    return static_run("bf16", batch).decode_s / static_run(weights, batch).decode_s
 
 
 def rates_table() -> Table:
-    """Table of INT4 and FP8 weights over BF16 on one H200, published and predicted."""
+    """Table of INT4 and FP8 weights over BF16 on one H200, published and by the model.
+
+    The share of the prompts is the model's; the measured time holds both.
+    """
     rows: list[tuple[str | int, ...]] = []
     for batch in papers.RATES["bf16"]:
         cells = [f"{float(papers.RATES['bf16'][batch]):,.0f}"]
-        cells.append(f"{static_rate('bf16', batch):,.0f}")
+        cells.append(f"{prompts_share(batch):.0%}")
         for key in ("fp8", "int4"):
             cells += [f"{gain:.2f}×" for gain in rate_gain(key, batch)]
-        rows.append((batch, *cells))
+        rows.append((batch, *cells, f"{decode_gain('int4', batch):.2f}×"))
     columns = (
         "batch",
         "BF16, token/s",
-        "predicted",
-        "FP8 gains",
-        "FP8 predicted",
-        "INT4 (AWQ) gains",
-        "INT4 predicted",
+        "prompts take",
+        "FP8 measured",
+        "model",
+        "INT4 measured",
+        "model",
+        "model, decode alone",
     )
     return Table("Llama-3.1-8B on one H200, TensorRT-LLM 0.15", columns, rows)
 
 
 def accuracy_table() -> Table:
-    """Table of perplexities of two trained models, as published."""
+    """Table of perplexities of three trained models, as published."""
     rows = [
         (name, *(f"{float(each):.2f}" for each in found))
         for name, found in papers.PERPLEXITIES.items()
     ]
-    columns = ("format and method", "Llama-3-8B", "Llama-2-70B")
+    columns = ("format and method", *papers.PERPLEXITY_MODELS)
     return Table("Perplexity on WikiText-2 (less is better)", columns, rows)

@@ -32,6 +32,26 @@ def ordinary_error(x: Array, rounded: Array) -> float:
     return relative_error(x[:, usual], rounded[:, usual])
 
 
+def by_draw(group: int, *, draws: int = 60) -> tuple[float, float]:
+    """Least and greatest error of INT4 over draws of the places of the outliers."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((ROWS, COLUMNS))
+    found = []
+    for _ in range(draws):
+        made = x.copy()
+        made[:, rng.choice(COLUMNS, size=NUM_OUTLIERS, replace=False)] *= TIMES
+        rounded = quantize(made, Scheme("", "", INT4, "fp16", group)).dequantize()
+        found.append(ordinary_error(made, rounded))
+    return min(found), max(found)
+
+
+def loud_share() -> float:
+    """Share of the squared size of the matrix that its outlier columns hold."""
+    x = matrix()
+    loud = np.abs(x).max(axis=0) >= TIMES / 3
+    return float(np.sum(x[:, loud] ** 2) / np.sum(x**2))
+
+
 def by_group(x: Array) -> dict[str, float]:
     """Error of INT4 on the ordinary columns, for finer and finer groups."""
     found = {TENSOR: ordinary_error(x, _one_scale(x))}

@@ -1,8 +1,9 @@
 """What fewer bits buy: the cost of an iteration with weights and cache quantized apart.
 
 The machine is the one that measured servers reach (``running_example``): a peak twice
-as high computes only √2 times as fast there. A weight-only format is read in few bits
-and multiplied in sixteen; so is one whose arithmetic the GPU does not have.
+as high computes only √2 times as fast there; the LM head multiplies in 16 bits. A
+weight-only format is read in few bits and multiplied in sixteen; so is one whose
+arithmetic the GPU does not have.
 """
 
 from __future__ import annotations
@@ -108,10 +109,12 @@ def served(
     narrow = known["kv_bytes_per_token"]
     faster = float(gpu.peak(multiplies_in(bits.weights, gpu))) / float(gpu.peak(WIDE))
     whole = known["bytes_weight"] * known["params_read"]
+    head = known["params_head"] / known["params_active"]
+    blocks_row = (1 - head) / faster ** validation.achieved().exponent
     return replace(
         wide,
         weights_s=wide.weights_s * read / whole,
-        row_s=wide.row_s / faster ** validation.achieved().exponent,
+        row_s=wide.row_s * (head + blocks_row),
         kv_token_s=wide.kv_token_s * narrow / wide.kv_bytes_per_token,
         kv_bytes_per_token=narrow,
         weight_bytes=asked(f.STORED_BYTES, known),

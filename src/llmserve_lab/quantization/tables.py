@@ -22,6 +22,8 @@ from llmserve_lab.quantization.speed import (
 
 CALIBRATION, HELD_OUT = 1024, 256  # tokens
 CALIBRATED = ("int4", "mxfp4", "nvfp4")
+BOTH = ("int8", "fp8", "mxfp4", "nvfp4")  # the products may run in these
+LOUD, LOUD_TIMES = 4, 100.0  # planted outlier channels of activations
 CACHED = ("bf16", "fp8", "int8", "int4-row")
 SHARED = ("llama-2-7b", "llama-3.1-8b", "qwen3-32b", "llama-3.1-70b", "deepseek-v3")
 TOKENS = 1100  # prompt and half of the answer of the book's request
@@ -49,8 +51,13 @@ def formats_table() -> Table:
 
 @cache
 def errors() -> dict[str, dict[str, float]]:
-    """Errors of the tiny model by scheme: bits, weights, logits, logits by GPTQ."""
+    """Errors of the tiny model by scheme: of a matrix, and of the logits.
+
+    The logits are off by rounded weights alone, by GPTQ's, by weights and activations,
+    and by both in the same model with outlier channels.
+    """
     model = tm.model()
+    loud, _ = tm.with_outlier_channels(model, num=LOUD, times=LOUD_TIMES)
     calibration, text = (
         tm.text(size, seed=seed) for size, seed in ((CALIBRATION, 1), (HELD_OUT, 2))
     )
@@ -68,25 +75,34 @@ def errors() -> dict[str, dict[str, float]]:
             better = tm.rounded_by_gptq(model, scheme, calibration)
             found[key]["gptq"] = tm.logit_error(model, better, text)
             found[key]["gptq seen"] = tm.logit_error(model, better, calibration)
+        if key in BOTH:
+            found[key]["both"] = tm.both_rounded_error(model, scheme, text)
+            found[key]["loud"] = tm.both_rounded_error(loud, scheme, text)
     return found
 
 
 def errors_table() -> Table:
-    """Table of what rounding the weights does to weights and logits."""
-    rows = []
-    for key, found in errors().items():
-        gptq = f"{found['gptq']:.1%}" if "gptq" in found else "–"
-        rows.append(
-            (
-                SCHEMES[key].name,
-                f"{found['logits']:.1%}",
-                gptq,
-                f"{found['bits']:.4g}",
-                f"{found['weights']:.1%}",
-            )
+    """Table of how far the logits are off, by format and by what is rounded.
+
+    The last column has outlier channels in the activations.
+    """
+    kinds = ("logits", "gptq", "both", "loud")
+    rows = [
+        (
+            SCHEMES[key].name,
+            *(f"{found[kind]:.1%}" if kind in found else "–" for kind in kinds),
         )
-    columns = ("format", "logits off, RTN", "logits off, GPTQ", "bits a weight")
-    return Table("Tiny model, weights", (*columns, "a matrix off"), rows)
+        for key, found in errors().items()
+        if key != "bf16"
+    ]
+    columns = (
+        "format",
+        "weights, RTN",
+        "weights, GPTQ",
+        "activations too",
+        "and outliers",
+    )
+    return Table("Tiny model: how far its logits are off", columns, rows)
 
 
 @cache

@@ -1,8 +1,9 @@
-"""The book's transformer with fewer bits: its weights rounded, its cache rounded.
+"""The book's transformer with fewer bits: weights, activations or cache rounded.
 
 Its weights are random, so that they have no outliers and its errors are those of the
-formats alone. The tokens of a text are not equally frequent (Zipf's law), so that the
-inputs of a layer are correlated, and calibration has something to learn.
+formats alone; :func:`with_outlier_channels` plants some without changing its answers.
+The tokens of a text are not equally frequent (Zipf's law), so that the inputs of a
+layer are correlated, and calibration has something to learn.
 """
 
 from __future__ import annotations
@@ -100,6 +101,50 @@ def rounded_by_gptq(
 def logit_error(true: Transformer, other: Transformer, tokens: np.ndarray) -> float:
     """Relative error of the logits on a text."""
     return relative_error(true.forward(tokens), other.forward(tokens))
+
+
+# The inputs of these layers leave a norm, whose factors can be made larger.
+AFTER_NORM = {
+    "input_layernorm": ("q_proj", "k_proj", "v_proj"),
+    "post_attention_layernorm": ("gate_proj", "up_proj"),
+}
+
+
+def with_outlier_channels(
+    of: Transformer, *, num: int, times: float
+) -> tuple[Transformer, np.ndarray]:
+    """The same function with ``num`` activation channels ``times`` as large.
+
+    A norm multiplies them, the weights that read them are divided: SmoothQuant, run
+    backwards. Returned are the model and the channels.
+    """
+    whole(of="channel", num=num)
+    arrays = {name: array.copy() for name, array in of.weights.arrays.items()}
+    width = of.shape.d_model
+    loud = np.random.default_rng(SEED).choice(width, size=num, replace=False)
+    for norm, readers in AFTER_NORM.items():
+        arrays[norm][:, loud] *= times
+        for name in readers:
+            arrays[name][:, loud, :] /= times
+    return Transformer(of.shape, weights=Weights(of.shape, arrays)), loud
+
+
+def both_rounded_error(of: Transformer, scheme: Scheme, tokens: np.ndarray) -> float:
+    """Relative error of the logits if weights and activations are rounded (W8A8).
+
+    Each token's activations have scales of their own, as engines find them while they
+    run (*dynamic*); embedding, LM head and attention keep their precision.
+    """
+    arrays = of.weights.arrays
+    inside = [arrays[n][b] for n in matrices(of) for b in range(of.shape.n_layers)]
+
+    def narrow(rows: Array, weight: Array) -> Array:
+        if not any(np.shares_memory(weight, each) for each in inside):
+            return np.asarray(rows @ weight)
+        return quantize(rows, scheme).dequantize() @ rtn(weight.T, scheme).T
+
+    rounded = of.forward(tokens, run=replace(PLAIN, linear=narrow))
+    return relative_error(of.forward(tokens), rounded)
 
 
 def layer_errors(

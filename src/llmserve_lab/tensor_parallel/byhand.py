@@ -6,9 +6,11 @@ import numpy as np
 
 from llmserve_lab.cluster import calibration
 from llmserve_lab.cluster.calibration import FittedReduce
-from llmserve_lab.formula.band import Unmeasured
+from llmserve_lab.cluster.formulas import GATHER_S
+from llmserve_lab.formula.band import Unmeasured, per_cent
+from llmserve_lab.formula.formula import Formula
 from llmserve_lab.page import engines
-from llmserve_lab.roofline.formulas import WEIGHTS_S
+from llmserve_lab.roofline.formulas import KV_S, WEIGHTS_S
 from llmserve_lab.running_example import PROMPT, band, served_by
 from llmserve_lab.tensor_parallel import formulas as f
 from llmserve_lab.tensor_parallel.arguments import (
@@ -57,11 +59,43 @@ def reduces_s(n_gpus: float, *, rows: float = 1.0, way: str = "fastest_s") -> fl
     return float(f.LINK_S.at(DEFAULT, fastest_s=one))
 
 
-def prefill_s(n_gpus: float) -> float:
-    """Seconds of an iteration that reads the book's usual prompt."""
+def prefill_s(n_gpus: float, prompt: int = PROMPT, of: Formula = f.TP_S) -> float:
+    """Seconds of an iteration that reads a prompt, or of a part of it."""
     known = served(MODEL, DEVICE, launches=4.0)
-    size = {"batch": 1.0, "chunk": float(PROMPT), "context": 0.0}
-    return float(f.TP_S.at(known, size, n_ranks=float(n_gpus)))
+    size = {"batch": 1.0, "chunk": float(prompt), "context": 0.0}
+    return float(of.at(known, size, n_ranks=float(n_gpus)))
+
+
+def ring_part_s(n_gpus: int, rows: int) -> float:
+    """Seconds of all all-reduces as the fit counts them: a ring's bytes, no start."""
+    known = DEFAULT | {"batch": 1.0, "chunk": float(rows), "n_ranks": float(n_gpus)}
+    sent = float(f.PAIRED_BYTES.at(known)) * float(known["n_layers"])
+    return sent / (float(known["link_bw"]) * float(known["eff_link"]))
+
+
+def small_parts(n_gpus: int) -> dict[str, float]:
+    """What of a token is neither weights nor the layers' fixed time, in ms."""
+    known = DEFAULT | load() | {"n_ranks": float(n_gpus)}
+    hidden = float(known["overlap"])
+    seconds = {
+        "arithmetic": (1 - hidden) * float(f.CUT_LINEAR_S.at(known)) / n_gpus,
+        "cache": float(KV_S.at(known)) / n_gpus,
+        "attention": float(f.CUT_PAIRS_S.at(known)) / n_gpus,
+        "request": float(known["request_s"]),
+        "bytes": ring_part_s(n_gpus, 1),
+    }
+    return {name: each / MILLI for name, each in seconds.items()}
+
+
+def vocabulary_s(n_gpus: int) -> float:
+    """Seconds of the two exchanges of a cut vocabulary, one request decoding.
+
+    An all-reduce completes the embedding's vector, an all-gather collects the scores.
+    """
+    scores = float(MODEL.vocab) * float(DEFAULT["bytes_weight"])
+    size = {"n_ranks": float(n_gpus), "tensor_bytes": scores}
+    gather = float(GATHER_S.at(calibration.nccl().known(), size))
+    return all_reduce_times(n_gpus, row_bytes())["fastest_s"] + gather
 
 
 def row_bytes() -> float:
@@ -89,6 +123,20 @@ def turn_bytes(ranks: int = 8) -> float:
     shot, switch = calibration.one_shot(), calibration.in_switch()
     slope = (ranks - 1) * per_byte_s(shot) - per_byte_s(switch)
     return (switch.start_s - shot.start_s) / slope
+
+
+def second_shot_gain(ranks: int = 8) -> tuple[float, float, float]:
+    """Two shots on more GPUs than they were measured on, by their fit.
+
+    Returns:
+        Bytes from which and up to which they would be the fastest, and by what share.
+    """
+    two, switch = calibration.two_shot(), calibration.in_switch()
+    slope = 2 * (ranks - 1) / ranks * per_byte_s(two) - per_byte_s(switch)
+    last = (switch.start_s - two.start_s) / slope
+    most = all_reduce_times(ranks, turn_bytes(ranks))
+    share = 1 - most["two_shot_s"] / most["fastest_s"]
+    return second_shot_bytes(ranks), last, share
 
 
 def turn_rows(ranks: int = 8) -> float:
@@ -171,7 +219,8 @@ def band_text(n_gpus: int, clients: int = 32) -> str:
     found = band("decode_step", clients=clients, tp=n_gpus, model_key=MODEL.key)
     if isinstance(found, Unmeasured):
         raise ValueError(f"clients must be a measured load, got {clients}: {found}")
-    return f"{-found.low:.0%} below and {found.high:.0%} above"
+    below, above = (per_cent(error)[1:] for error in (found.low, found.high))
+    return f"{below}% below and {above}% above"
 
 
 def us(seconds: float, digits: int = 1) -> str:

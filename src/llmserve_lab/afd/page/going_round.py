@@ -26,10 +26,11 @@ ATTENTION, SLOTS = 3, 4  # machines, and requests of a batch on each of them
 FLIGHTS = {"two batches in flight": 2, "three batches in flight": 3}
 SKIPPED, SHOWN = 2, 2  # rounds left out at the start, and rounds shown
 US = 1e6
+INKS = "ABD"  # of the batches; C is too near to the colour of caches
 WINDOW = 1450.0  # microseconds of the axis; two rounds of three batches
 LEFT = -280.0  # where names begin
 LANES = ("A1", "A2", "A3", "wire →", "FFN", "← wire")
-TOP, FIRST = 0.0, 4.6  # where the machines and the first lane are
+TOP, FIRST = 0.0, 3.9  # where the machines and the first lane are
 A_BOX, WIRE, F_BOX = (0.0, 480.0), (610.0, 840.0), (970.0, 1450.0)
 Row = dict[str, Any]
 Bar = tuple[int, int, float, float]  # lane, batch, start and end in microseconds
@@ -120,12 +121,11 @@ def going_round() -> StepFigure:
         title="A machine without a batch waits; a third batch fills half of the gaps",
         scene=_scene(),
         logs=logs,
-        start=last,
         stills=((first, last // 2), (first, last), (second, later)),
         legend={
             "A": "batch 1",
             "B": "batch 2",
-            "C": "batch 3",
+            "D": "batch 3",
             "cache": "caches, on Attention machines only",
             "weights": "weights of the FFN",
             "idle": "waits",
@@ -185,7 +185,7 @@ def _scene() -> Scene:
             ),
             Labels(table="names"),
         ),
-        height=400,
+        height=335,
         fixed={"boxes": boxes + lanes, "names": names, "links": links},
     )
 
@@ -200,7 +200,7 @@ def _cell(
     *,
     faint: float = 1.0,
 ) -> Row:
-    place = {"x": x, "x2": x2, "y": y, "y2": y + high}
+    place = {"x": x, "x2": x2, "y": round(y, 2), "y2": round(y + high, 2)}
     return place | {"ink": ink, "text": text, "faint": faint}
 
 
@@ -212,7 +212,7 @@ def _log(n_batches: int) -> StepLog:
     ]
     drawn += [
         _cell(
-            s, e, FIRST + lane + 0.08, 0.84, "ABC"[b], f"{b + 1}" if e - s > 30 else ""
+            s, e, FIRST + lane + 0.08, 0.84, INKS[b], f"{b + 1}" if e - s > 30 else ""
         )
         for lane, b, s, e in rows
     ]
@@ -255,14 +255,14 @@ def _places(rows: list[Bar], at: float) -> list[Row]:
     for i in range(ATTENTION):
         for batch in there[i]:
             text = f"batch {batch + 1}"
-            found.append(_cell(225, 465, TOP + i + 0.2, 0.6, "ABC"[batch], text))
+            found.append(_cell(225, 465, TOP + i + 0.2, 0.6, INKS[batch], text))
     for batch in there[4]:
         text = f"batch {batch + 1}"
-        found.append(_cell(1000, 1420, TOP + 1.5, 1.0, "ABC"[batch], text))
-    for lane, y, arrow in ((3, 0.55, "→"), (5, 1.65, "←")):
-        for k, batch in enumerate(there[lane]):
-            x, text = WIRE[0] + 120 * k, f"{arrow} {batch + 1}"
-            found.append(_cell(x, x + 112, TOP + y, 0.8, "ABC"[batch], text))
+        found.append(_cell(1000, 1420, TOP + 1.5, 1.0, INKS[batch], text))
+    sent = [(b, "→") for b in there[3]] + [(b, "←") for b in there[5]]
+    for k, (batch, arrow) in enumerate(sent):  # its rows are on all three lines
+        x, text = WIRE[0] - 60 + 120 * k, f"{arrow} {batch + 1}"
+        found.append(_cell(x, x + 112, TOP + 0.2, 2.6, INKS[batch], text))
     return found
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from llmserve_lab.afd import deployment, formulas
 from llmserve_lab.afd.experiments import paper_setup
-from llmserve_lab.afd.page import going_round, tables
+from llmserve_lab.afd.page import tables
 from llmserve_lab.afd.page.panels import quiet
 from llmserve_lab.afd.simulation.length_distributions import Floats
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, MEANINGS, SERIES, VERMILLION
+from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 KINDS = ((4, 3), (14, 9))  # prompt and steps of two kinds of requests
@@ -45,7 +45,7 @@ def looked_at() -> StaticFigure:
     """Length-biased sampling: what one slot holds, step by step, and what looks see."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.4, 2.2))
+    figure, axes = plt.subplots(figsize=(4.4, 1.9))
     step, order = 0, (0, 1, 1, 0, 0, 1)
     for kind in order:
         prompt, steps = KINDS[kind]
@@ -98,7 +98,7 @@ def slowest() -> StaticFigure:
     """Distribution of the largest of r loads, for one, eight and thirty-two."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.4, 2.2))
+    figure, axes = plt.subplots(figsize=(4.4, 1.9))
     means = {}
     for ink, ratio, place in zip(SERIES, (1, 8, 32), (0.92, 1.03, 1.17), strict=False):
         found = slowest_loads(ratio)
@@ -111,7 +111,7 @@ def slowest() -> StaticFigure:
         top = share.max() + 0.012
         axes.text(place, top, f"r = {ratio}", color=ink.light, ha="center")
     axes.set_ylim(0, 0.36)
-    axes.set_xlabel("largest load of r machines, over the mean load")
+    axes.set_xlabel("load of the slowest of r machines / mean load")
     axes.set_ylabel("share of steps")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     axes.locator_params(axis="y", nbins=4)
@@ -128,58 +128,6 @@ def slowest() -> StaticFigure:
     )
 
 
-@figure_style()
-def two_and_three() -> StaticFigure:
-    """Two whole rounds of two and of three batches in flight, one below the other."""
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, both = plt.subplots(2, 1, figsize=(5.6, 2.8), sharex=True)
-    lanes, names = (0, 1, 2, 4), ("A1", "A2", "A3", "FFN")
-    said = []
-    for axes, n_batches in zip(both, going_round.FLIGHTS.values(), strict=True):
-        length = going_round.window(n_batches)[1]
-        for lane, batch, start, end in going_round.bars(n_batches):
-            if lane in lanes:
-                y = -lanes.index(lane)
-                ink = MEANINGS["ABC"[batch]].light
-                axes.barh(y, end - start, left=start, height=0.8, color=ink)
-                if end - start > 60:
-                    at = ((start + end) / 2, y)
-                    axes.text(*at, f"{batch + 1}", **WORD)
-        axes.axvline(length, color=GREY.light, lw=1)
-        attn, ffn = going_round.waits(n_batches)
-        words = f"{n_batches} in flight: Attention waits {attn:.0%}, FFN {ffn:.0%}"
-        axes.set_title(words, fontsize=10, loc="left")
-        axes.set_yticks([0, -1, -2, -3], names)
-        axes.set_xlim(0, going_round.WINDOW)
-        axes.grid(visible=False)
-        said.append(f"{words}; two rounds take {length:,.0f} µs")
-    both[1].set_xlabel("time (µs)")
-    quiet(figure)
-    rates_ = [2 * m / going_round.window(m)[1] for m in going_round.FLIGHTS.values()]
-    return StaticFigure.of(
-        figure,
-        name="afd.two-and-three",
-        title="The third batch works where two leave a gap",
-        sentence=(
-            f"Two whole rounds each, up to the grey line. {'. '.join(said)}. With "
-            f"three, {rates_[1] / rates_[0] - 1:.0%} more batches start in the same "
-            "time."
-        ),
-    )
-
-
-def rates(tpot_s: float) -> tuple[list[int], list[float], float]:
-    """Attention GPUs, tokens/s of a GPU at each split, and that of one group."""
-    by_split: dict[int, float] = {}
-    for one in deployment.splits(GPU, GPUS, copies="node"):
-        rate = one.gpu_tokens_per_s(tpot_s)
-        by_split[one.n_attn] = max(by_split.get(one.n_attn, 0.0), rate)
-    at = sorted(by_split)
-    whole = deployment.together(GPU, GPUS, tpot_s, copies="node")
-    return at, [by_split[x] for x in at], whole.gpu_tokens_per_s
-
-
 def best_rates() -> tuple[list[float], list[float]]:
     """Tokens/s of a GPU at each target: of the best split, and of one group."""
     splits = [tables.best(GPU, each).gpu_tokens_per_s(each) for each in TARGETS]
@@ -191,49 +139,45 @@ def best_rates() -> tuple[list[float], list[float]]:
 
 
 @figure_style()
-def equal_gpus() -> StaticFigure:
-    """Tokens per second of a GPU at every split, and of the best over the target."""
+def over_targets() -> StaticFigure:
+    """Tokens per second of a GPU over the target: the best split, and one group."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (every, over) = plt.subplots(1, 2, figsize=(5.6, 3.0), sharey=True)
-    at, rate, whole = rates(TARGET)
-    best = int(np.argmax(rate))
-    every.plot(at, rate, color=BLUE.light, linestyle="-", marker="o", ms=4)
-    every.axhline(whole, color=GREEN.light, dashes=(4, 3), lw=1.6)
-    words = f"{at[best]}A–{GPUS - at[best]}F"
-    every.text(at[best], rate[best] + 110, words, color=BLUE.light, ha="center")
-    every.text(2, whole + 60, "one group", color=GREEN.light, ha="left")
-    every.set_title(f"every split, {1e3 * TARGET:.0f} ms", fontsize=10)
-    every.set_xlabel(f"Attention GPUs of {GPUS}")
-    every.set_xlim(0, GPUS)
-    every.set_ylim(0, 2900)
-    every.set_xticks([0, 32, 64, 96])
+    figure, over = plt.subplots(figsize=(5.6, 2.2))
     splits, groups = best_rates()
     ms = [1e3 * each for each in TARGETS]
+    low, high = tables.group_range(GPU, TARGETS)
+    over.fill_between(ms, low, high, color=GREEN.light, alpha=0.16, lw=0)
     over.plot(ms, splits, color=BLUE.light, linestyle="-")
     over.plot(ms, groups, color=GREEN.light, dashes=(4, 3))
-    over.text(42, 2330, "best split", color=BLUE.light, ha="center")
-    over.text(58, 1700, "one group", color=GREEN.light, ha="left")
+    over.text(43, 1350, "best split", color=BLUE.light, ha="left")
+    over.text(
+        30, 2350, "one group, and\nits error (strip)", color=GREEN.light, ha="left"
+    )
     full, lead = tables.reached(GPU, 1.0), tables.lead(GPU)
-    over.axvspan(*lead, color=BLUE.light, alpha=0.1, lw=0)
     over.plot(1e3 * full[0], splits[-1], "s", ms=7, color=BLUE.light)
     over.plot(1e3 * full[2], groups[-1], "s", ms=7, color=GREEN.light)
-    over.set_title("over the target", fontsize=10)
+    seen = tables.profile()
+    at, rate = 1e3 * tables.profile_tpot_s(), float(seen.record.gpu_tokens_per_s)
+    over.plot(at, rate, "D", ms=7, color=VERMILLION.light)
+    words = f"measured: {seen.record.n_gpus} H800"
+    over.text(at, rate + 330, words, color=VERMILLION.light, ha="center")
+    over.plot([at, at], [rate + 60, rate + 300], color=VERMILLION.light, lw=0.8)
     over.set_xlabel("target: ms per token")
-    every.set_ylabel("tokens/s of a GPU")
-    every.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    every.locator_params(axis="y", nbins=4)
+    over.set_ylabel("tokens/s of a GPU")
+    over.set_ylim(0, 3200)
+    over.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    over.locator_params(axis="y", nbins=4)
     quiet(figure)
     return StaticFigure.of(
         figure,
-        name="afd.equal-gpus",
-        title=f"The split leads only between {lead[0]} and {lead[1]} ms per token",
+        name="afd.over-targets",
+        title=f"On H100s the split leads only between {lead[0]} and {lead[1]} ms",
         sentence=(
-            f"DeepSeek-V3 on {GPUS} H100, contexts of 4,096 tokens, by the model. "
-            f"Left: at 50 ms per token {words} makes {rate[best]:,.0f} tokens/s on "
-            f"each GPU and one group {whole:,.0f}. Right: the best of each at every "
-            f"target; the split leads from {lead[0]} to {lead[1]} ms. At a square "
-            "memory is full, and a slower target buys nothing more: split "
+            f"DeepSeek-V3 on {GPUS} H100, contexts of 4,096 tokens, by the model; the "
+            "strip is where one group would be measured. The diamond is DeepSeek's "
+            f"own profile of one group: {rate:,.0f} tokens/s at {at:.0f} ms. At a "
+            "square memory is full, and a slower target buys nothing more: split "
             f"{1e3 * full[0]:.0f} ms and {splits[-1]:,.0f} tokens/s, group "
             f"{1e3 * full[2]:.0f} ms and {groups[-1]:,.0f}."
         ),
@@ -249,7 +193,7 @@ def where_time_goes() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     account = tables.account(GPU, TARGET)
-    figure, axes = plt.subplots(figsize=(5.6, 2.4))
+    figure, axes = plt.subplots(figsize=(5.6, 2.1))
     ways = ("one group", "split")
     for y in range(len(ways)):
         left = 0.0
@@ -266,7 +210,7 @@ def where_time_goes() -> StaticFigure:
     axes.invert_yaxis()
     axes.set_xlim(0, 560)
     axes.set_xlabel("GPU time of one token (µs)")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.3), ncols=2, fontsize=9)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=3, fontsize=8.5)
     axes.grid(visible=False)
     quiet(figure)
     sums = [sum(spent[y] for spent in account.values()) for y in (0, 1)]
@@ -276,8 +220,8 @@ def where_time_goes() -> StaticFigure:
         name="afd.where-time-goes",
         title="The split saves waiting for the network, and pays in computing",
         sentence=(
-            f"Microseconds of GPU time for one token at 50 ms on {GPUS} H100, one "
-            f"group and split. {parts}. Sums: {sums[0]:.0f} and {sums[1]:.0f} µs; "
+            f"Microseconds of GPU time for one token at 50 ms, one group and split. "
+            f"{parts}. Sums: {sums[0]:.0f} and {sums[1]:.0f} µs; "
             f"a million over them: {1e6 / sums[0]:,.0f} and {1e6 / sums[1]:,.0f} "
             "tokens/s."
         ),

@@ -66,8 +66,9 @@ predict_slowest = Question(
     name="afd.predict-slowest",
     kind="predict",
     prompt=(
-        "Every step waits for the slowest Attention instance. Take 32 of them instead "
-        "of 8, and the FFN is the bottleneck. What do the slow instances cost?"
+        "Every step waits for the slowest Attention machine. In the example with two "
+        "batches in flight, take 32 of them instead of 8 for one FFN machine. What do "
+        "the slow machines cost now?"
     ),
     choices=("nearly nothing", "about 15 % of the throughput", "a third of it"),
     answer=lambda: float(_cost_of_stragglers() > 0.05),

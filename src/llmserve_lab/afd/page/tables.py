@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import product
+from statistics import NormalDist
 
 from llmserve_lab.afd import deployment
 from llmserve_lab.catalog import accelerator
@@ -23,7 +24,7 @@ SPENT = (
     "waiting for each other",
     "other layers, host",
 )
-NEVER = Unmeasured("no server that splits this model in this way has been measured")
+NEVER = Unmeasured("no split of this model on these GPUs was measured, that we know")
 
 
 @cache
@@ -74,6 +75,46 @@ def profile() -> Point:
     """DeepSeek's own profile of a decode step, and what the twin says of it."""
     every = points(book_assumptions())
     return next(each for each in every if "profile, EP128" in each.record.name)
+
+
+def profile_tpot_s() -> float:
+    """Seconds per token in that profile: requests of a GPU over what it makes.
+
+    Raises:
+        ValueError: the profile is not one of decode.
+    """
+    seen = profile()
+    if seen.batch is None:
+        raise ValueError(f"the profile must be of decode, got {seen.name}")
+    return seen.batch / seen.measured
+
+
+def each_at_median(n: int) -> tuple[float, float]:
+    """Where each of n normal times is when the slowest is at its median.
+
+    The chance to be below it, and its standard deviations above the mean.
+    """
+    chance = 0.5 ** (1 / n)
+    return chance, NormalDist().inv_cdf(chance)
+
+
+def group_range(
+    gpu: str, targets: tuple[float, ...]
+) -> tuple[list[float], list[float]]:
+    """Where one group would be measured at each target: lower and upper ends.
+
+    Raises:
+        ValueError: no run alike was measured.
+    """
+    ends = []
+    for each in targets:
+        whole = deployment.together(gpu, GPUS, each, copies="node")
+        off = group_band(gpu, whole.batch)
+        if not isinstance(off, Band):
+            raise ValueError(f"gpu must have measured runs alike, got {gpu}")
+        ends.append(off.inverse().around(whole.gpu_tokens_per_s))
+    low, high = zip(*ends, strict=True)
+    return [*low], [*high]
 
 
 def instances_table(gpu: str = DEVICES[0]) -> Table:

@@ -61,4 +61,12 @@ MORI_RATE = _mori(8.0, "request/s")
 MORI_REQUESTS = _mori(100.0, "request")
 MORI_INSTANCES = _mori(2.0, "dimensionless")
 MORI_TTFT_S, MORI_GAP_S = _mori(1.0, "s"), _mori(0.05, "s")  # the service level
+MOONCAKE = "Mooncake, README of the repository: Transfer Engine, 40 GB of cache"
+_reached = partial(Cited, unit="byte/s", kind="measured", source=MOONCAKE)
+MOONCAKE_4_PORTS = _reached(87e9, note="4 × 200 Gbit/s RoCE, at most")
+MOONCAKE_8_PORTS = _reached(190e9, note="8 × 400 Gbit/s RoCE, at most")
+MOONCAKE_SHARES = (
+    float(MOONCAKE_8_PORTS) / (8 * 400e9 / 8),
+    float(MOONCAKE_4_PORTS) / (4 * 200e9 / 8),
+)
 DISTSERVE_TIMES = Cited(7.4, "dimensionless", "paper", DISTSERVE, "at most")

@@ -43,19 +43,43 @@ RATES = {
     "fp8": {1: _rate(245.03), 8: _rate(1051.17), 64: _rate(2190.93)},
     "int4": {1: _rate(231.75), 8: _rate(599.72), 64: _rate(1392.78)},
 }
+# The 70B model by the same: BF16 on two H200, FP8 and INT4 (AWQ) on one.
+LARGE_RATES = {
+    "bf16": {1: _rate(45.81), 8: _rate(182.61), 64: _rate(401.50)},
+    "fp8": {1: _rate(43.46), 8: _rate(182.07), 64: _rate(420.64)},
+    "int4": {1: _rate(44.10), 8: _rate(93.98), 64: _rate(176.68)},
+}
 _lost = partial(Cited, unit="dimensionless", kind="measured", source=MODELOPT)
 MMLU_LOST = {
     "fp8": {"8B": _lost(0.0150), "70B": _lost(0.0038)},
     "int4": {"8B": _lost(0.0566), "70B": _lost(0.0107)},
 }
 _perplexity = partial(Cited, unit="dimensionless", kind="measured", source=LMQUANT)
-# WikiText-2, 2,048 tokens at a time: Llama-3-8B and Llama-2-70B.
+# WikiText-2, 2,048 tokens at a time.
+PERPLEXITY_MODELS = ("Llama-3-8B", "Llama-2-7B", "Llama-2-70B")
 PERPLEXITIES = {
-    "FP16": (_perplexity(6.14), _perplexity(3.32)),
-    "INT8, W8A8, SmoothQuant": (_perplexity(6.28), _perplexity(3.36)),
-    "INT4, W4A16, groups of 128, GPTQ": (_perplexity(6.56), _perplexity(3.43)),
-    "INT4, W4A16, groups of 128, AWQ": (_perplexity(6.54), _perplexity(3.41)),
-    "INT4, W4A4, rotated (QuaRot)": (_perplexity(8.33), _perplexity(3.83)),
+    name: tuple(_perplexity(each) for each in found)
+    for name, found in {
+        "FP16": (6.14, 5.47, 3.32),
+        "INT8 by SmoothQuant, W8A8": (6.28, 5.54, 3.36),
+        "INT4 by GPTQ, W4A16, groups of 128": (6.56, 5.63, 3.43),
+        "INT4 by AWQ, W4A16, groups of 128": (6.54, 5.60, 3.41),
+        "INT4 by QuaRot (rotated), W4A4": (8.33, 6.19, 3.83),
+    }.items()
+}
+# Highest throughput of TensorRT-LLM on one A100, tokens a second.
+_a100 = partial(Cited, unit="token/s", kind="measured", source=LMQUANT)
+A100_RATES = {
+    "Llama-3-8B": {
+        "fp16": _a100(2503.0),
+        "w4a16": _a100(2370.0),
+        "w8a8": _a100(2396.0),
+    },
+    "Llama-2-7B": {
+        "fp16": _a100(1549.0),
+        "w4a16": _a100(1549.0),
+        "w8a8": _a100(2334.0),
+    },
 }
 
 

@@ -68,43 +68,121 @@ YI_34B = ModelShape(
 
 
 @dataclass(frozen=True, kw_only=True)
+class ServerLog:
+    """Where the line of a server's log was published: repository, file, version."""
+
+    place: str
+    version: str
+    published: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class BlockCount:
     """Blocks of 16 tokens that a vLLM server found room for, weights in 16 bits.
 
     ``usable_bytes`` is the memory of one of ``tp`` devices as its driver reports it, or
-    None for an H100 of the catalog; ``budget`` the server's token budget.
+    None for an H100 of the catalog; ``budget`` the server's token budget, ``seqs`` the
+    requests that it runs at most; ``served`` the checkpoint, where another of the same
+    shape stands for it.
     """
 
     model: ModelShape
     tp: int
     budget: int
     blocks: Cited
+    log: ServerLog
+    seqs: int = 128
+    served: str = ""
     usable_bytes: Cited | None = None
 
 
+BLIS_LOG = ServerLog(
+    place="inference-sim/inference-sim, testdata/trained_physics_iter29.json, "
+    "commit f90a1e3a: total_kv_blocks",
+    version="0.15.1, a fork that also traces",
+    published="April 2026",
+)
+RTX_4090_LOG = ServerLog(
+    place="casys-kaist/LLMServingSim, bench/examples/RTX4090/Llama-3.1-8B/vllm/"
+    "meta.json, commit 5daddb21: num_gpu_blocks",
+    version="0.19.0",
+    published="20 August 2026",
+)
 LOGS = "vLLM at start, published run logs and configurations, utilisation 0.9"
 _blocks = partial(Cited, unit="dimensionless", kind="measured", source=LOGS)
+_h100 = partial(BlockCount, log=BLIS_LOG, budget=2048)
+_70b = partial(_h100, model=LLAMA_3_70B, tp=4, served="Llama-3.1-70B")
 BLOCK_COUNTS: tuple[BlockCount, ...] = (
-    BlockCount(model=LLAMA_2_7B, tp=1, budget=2048, blocks=_blocks(7463)),
-    BlockCount(model=LLAMA_3_70B, tp=4, budget=8192, blocks=_blocks(30_251)),
-    BlockCount(model=LLAMA_3_70B, tp=4, budget=2048, blocks=_blocks(30_425)),
-    BlockCount(model=MISTRAL_NEMO, tp=1, budget=2048, blocks=_blocks(19_251)),
-    BlockCount(model=MISTRAL_NEMO, tp=2, budget=1024, blocks=_blocks(48_009)),
-    BlockCount(model=QWEN_25_7B, tp=1, budget=2048, blocks=_blocks(65_368)),
-    BlockCount(model=QWEN_25_7B, tp=1, budget=2048, blocks=_blocks(65_352)),
-    BlockCount(model=YI_34B, tp=2, budget=2048, blocks=_blocks(20_793)),
+    _h100(model=LLAMA_2_7B, tp=1, blocks=_blocks(7463)),
+    _70b(budget=8192, blocks=_blocks(30_251)),
+    _70b(blocks=_blocks(30_425)),
+    _h100(model=MISTRAL_NEMO, tp=1, blocks=_blocks(19_251)),
+    _h100(model=MISTRAL_NEMO, tp=2, budget=1024, blocks=_blocks(48_009)),
+    _h100(model=QWEN_25_7B, tp=1, budget=1024, blocks=_blocks(65_368)),
+    _h100(model=QWEN_25_7B, tp=1, blocks=_blocks(65_352)),
+    _h100(model=YI_34B, tp=2, blocks=_blocks(20_793)),
     BlockCount(
         model=LLAMA_3_8B,
+        served="Llama-3.1-8B",
         tp=1,
         budget=2048,
+        seqs=256,
         blocks=_blocks(2588),
         usable_bytes=RTX_4090_DRIVER,
+        log=RTX_4090_LOG,
     ),
 )
 
 # Llama-4 Scout with FP8 weights on two H100s: a count that the book does not explain.
 SCOUT_BLOCKS = _blocks(8253, note="weights in FP8, two H100s, utilisation 0.9")
 SCOUT_GPUS, SCOUT_WEIGHT_BYTES = 2, 1.0
+
+PROFILES = (
+    "llm-d-benchmark, config_explorer/empirical-vllm-memory-results.md, commit "
+    "87ab01be: vLLM 0.11.0 on H100s, debug logs"
+)
+_gib = partial(Cited, unit="byte", kind="measured", source=PROFILES)
+H100_TOTAL = _gib(79.18 * 2**30, note="79.18 GiB, what the driver shows a program")
+DEFAULT_SEQS = Cited(
+    1024, "request", "convention", "vLLM, server's default on an H100: --max-num-seqs"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartLog:
+    """Memory of one GPU, line by line, as a server's debug log says it at its start.
+
+    All text models here run on H100s at utilisation 0.9 with the options' defaults.
+    """
+
+    name: str
+    vocab: int
+    tp: int
+    weights: Cited
+    peak: Cited
+    other: Cited
+    graphs: Cited
+    cache: Cited
+
+
+def _profile(name: str, vocab: int, tp: int, *sizes: float) -> StartLog:
+    names = ("weights", "peak", "other", "graphs", "cache")
+    found = zip(names, sizes, strict=True)
+    parts = {name: _gib(size * 2**30, note=f"{size} GiB") for name, size in found}
+    return StartLog(name=name, vocab=vocab, tp=tp, **parts)
+
+
+START_LOGS: tuple[StartLog, ...] = (
+    _profile("Llama-3.1-8B", 128_256, 1, 14.99, 4.76, 0.13, -0.45, 51.38),
+    _profile("Llama-3.3-70B, FP8", 128_256, 2, 33.88, 4.84, 0.55, -0.42, 32.00),
+    _profile("Qwen3-0.6B", 151_936, 1, 1.12, 5.56, 0.13, 0.10, 64.45),
+    _profile("Qwen3-32B", 151_936, 1, 61.03, 5.64, 0.14, -0.88, 4.45),
+    _profile("gpt-oss-20b", 201_088, 1, 13.47, 7.38, 0.13, 0.39, 50.28),
+)
+# The file's one model with an image encoder ran at 0.95, with options of its own.
+IMAGES_LOG = _profile(
+    "Mistral-Small-3.2-24B", 131_072, 1, 44.76, 2.12, 0.14, -0.76, 28.20
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from llmserve_lab.catalog.records.cited import Cited
 
 STEP_3_PAPER = "StepFun, Step-3, arXiv 2507.19427, abstract"
 MEGASCALE_PAPER = "MegaScale-Infer, arXiv 2504.02263, abstract"
+XDEEPSERVE_PAPER = "xDeepServe, arXiv 2508.02520, abstract"
 
 STEP_3 = Cited(
     4039.0,
@@ -30,3 +31,12 @@ MEGASCALE_GAIN = Cited(
     MEGASCALE_PAPER,
     "tokens/s of a GPU over those of servers without a split, at most",
 )
+XDEEPSERVE = Cited(
+    2400.0,
+    "token/s",
+    "measured",
+    XDEEPSERVE_PAPER,
+    "of an Ascend 910C chip at about 50 ms per token, at its peak; whether attention "
+    "was apart from the experts there is not said",
+)
+XDEEPSERVE_CHIPS = Cited(384.0, "dimensionless", "datasheet", XDEEPSERVE_PAPER)

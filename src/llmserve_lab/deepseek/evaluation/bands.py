@@ -111,11 +111,16 @@ def band(kind: Predicted, setting: DecodeSetting) -> Band | Unmeasured:
         raise LookupError(f"kind must be one of {', '.join(kinds)}, got {kind!r}")
     if reason := _outside(setting):
         return Unmeasured(reason)
-    near = sorted(scored(), key=lambda run: _distance(run[0], setting))[:NEAREST]
+    near = nearest(setting)
     errors = [error for _, error in near]
     runs = [place for place, _ in near]
     found = Band(min(errors), max(errors), _regime(runs), len(near), HOW, whole=True)
     return found if kind == "decode_step" else found.inverse()
+
+
+def nearest(setting: DecodeSetting) -> list[tuple[DecodeSetting, float]]:
+    """The measured runs that a band stands on, the nearest first, with their errors."""
+    return sorted(scored(), key=lambda run: _distance(run[0], setting))[:NEAREST]
 
 
 def _distance(run: DecodeSetting, setting: DecodeSetting) -> float:

@@ -23,4 +23,3 @@ def at_setting(*, gpu_requests: float, ep: float, device: str) -> ErrorBand:
 
 
 OF_STEP = BandTable(at_setting, CONTROLS)
-OF_GPU_RATE = OF_STEP.inverse()

@@ -131,17 +131,6 @@ def sizes() -> dict[str, str | float]:
     return {name: _size(name) for name in SIZES}
 
 
-def model_choice(*names_of_sizes: str) -> Choice:
-    """A choice of model, which sets what a step asks, or the sizes that are named."""
-    shapes = range(len(SHAPES))
-    sets = {
-        name: tuple(_size(name, each) for each in shapes)
-        for name in names_of_sizes or SIZES
-    }
-    names = tuple(each.name for each in SHAPES)
-    return Choice("model", "Model", names, names[0], sets)
-
-
 def group(**more: str | float) -> dict[str, Bound]:
     """What follows from how many GPUs there are; ``more`` as a Bound takes it."""
     extra = fixed()["n_redundant"]
@@ -159,4 +148,7 @@ def sliders(**defaults: float) -> tuple[Slider, ...]:
     )
 
 
-LABELS = {"ep": "Ranks in the group (GPUs)"}
+LABELS = {
+    "ep": "Ranks in the group (GPUs)",
+    "balancedness": "Balancedness: mean over largest load",
+}

@@ -6,7 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from llmserve_lab.catalog.evidence.deployments import DEEPSEEK_PREFILL
+from llmserve_lab.catalog.evidence.deployments import (
+    DEEPSEEK_DECODE,
+    DEEPSEEK_PREFILL,
+    SGLANG_DECODE,
+)
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import decode_scores
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
@@ -30,7 +34,11 @@ PREFILL, ACROSS, INSIDE = (
     "decode across nodes (InfiniBand)",
     "decode in one node or rack",
 )
-MARKS = {ACROSS: ("o", BLUE), INSIDE: ("^", VERMILLION), PREFILL: ("s", GREEN)}
+MARKS = {  # in the order in which they are drawn: this chapter's case on top
+    PREFILL: ("s", GREEN, 3.5),
+    INSIDE: ("^", VERMILLION, 3.5),
+    ACROSS: ("o", BLUE, 8),
+}
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,10 @@ def runs() -> tuple[Beside, ...]:
 
 def by_fabric() -> dict[str, Score]:
     """Scores apart by what joined the GPUs of the runs, and of prefill."""
-    kinds = {kind: [run.error for run in runs() if run.kind == kind] for kind in MARKS}
+    kinds = {
+        kind: [run.error for run in runs() if run.kind == kind]
+        for kind in (ACROSS, INSIDE, PREFILL)
+    }
     return {kind: score("seen", errors) for kind, errors in kinds.items()}
 
 
@@ -99,37 +110,44 @@ def missed() -> tuple[Beside, ...]:
     return tuple(sorted(far, key=lambda run: -abs(run.error)))
 
 
+NAMED = (  # runs with words beside them, and how far from their point
+    (DEEPSEEK_PREFILL.name, "a day's prefill,", (-118, -3)),
+    (DEEPSEEK_DECODE.name, "DeepSeek,\n144 GPUs,", (-8, -50)),
+    (SGLANG_DECODE.name, "the run of\nthe opening,", (22, -28)),
+)
+
+
 @figure_style()
 def predicted_and_measured() -> StaticFigure:
     """A point a run, with the strip in which a prediction is a fifth off at most."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 3.4))
+    figure, axes = plt.subplots(figsize=(5.6, 3.2))
     ends = np.array([120.0, 30_000.0])
     axes.fill_between(
         ends, ends / (1 + STRIP), ends * (1 + STRIP), color=GREY.light, alpha=0.16
     )
     axes.loglog(ends, ends, color=GREY.light, linewidth=1, linestyle="-")
     found = runs()
-    for kind, (marker, ink) in MARKS.items():
+    for kind, (marker, ink, size) in MARKS.items():
         of = [run for run in found if run.kind == kind]
         axes.loglog(
             [run.measured for run in of],
             [run.predicted for run in of],
             marker,
             color=ink.light,
-            markersize=5.5,
-            alpha=0.85,
+            markersize=size,
             label=kind,
         )
-    (day,) = (run for run in found if run.name == DEEPSEEK_PREFILL.name)
-    axes.annotate(
-        "a day's mean\nof a service",
-        (day.measured, day.predicted),
-        xytext=(-62, 14),
-        textcoords="offset points",
-        fontsize=9,
-    )
+    for name, words, apart in NAMED:
+        (run,) = (r for r in found if r.name == name or f"{name}, batch" in r.name)
+        axes.annotate(
+            f"{words} {signed(run.error)}",
+            (run.measured, run.predicted),
+            xytext=apart,
+            textcoords="offset points",
+            fontsize=9,
+        )
     axes.minorticks_off()
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: plain(value))
@@ -139,7 +157,7 @@ def predicted_and_measured() -> StaticFigure:
         xlabel="measured tokens/s of a GPU (log scale)",
         ylabel="predicted (log scale)",
     )
-    axes.legend(loc="lower right")
+    axes.legend(loc="upper left", fontsize=9)
     worst = missed()[0]
     return StaticFigure.of(
         figure,

@@ -1,4 +1,4 @@
-"""The chapter's live figures: the frontier, one step as a waterfall."""
+"""One step of the chapter as a live figure, a bar for each part."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from llmserve_lab.deepseek.page.controls import (
     device_choice,
     fixed,
     group,
-    model_choice,
     sizes,
     sliders,
 )
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.figure import LiveFigure
-from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 
 GROUP = ("local_experts", "n_nodes", "far_share")
@@ -46,77 +44,6 @@ def _held(**more: str | float) -> dict[str, Bound]:
         "resident_bytes": _step(f.RESIDENT_BYTES, "gpu_requests", **more),
         "held_bytes": _step(f.HELD_BYTES, "gpu_requests", **whole),
     }
-
-
-def frontier() -> LiveFigure:
-    """Throughput of a GPU against what a user sees, with and without two halves."""
-    return LiveFigure(
-        name="frontier",
-        title="Two halves hide the all-to-alls of many requests, and slow a few down",
-        chart=lambda: charts.frontier(fixed()),
-        controls=(
-            *sliders(
-                gpu_requests=256.0, context=2000.0, balancedness=BALANCED, ep=72.0
-            ),
-            device_choice(*RATES, "hbm_bytes"),
-            model_choice(),
-        ),
-        derived={
-            **group(),
-            **_held(),
-            "half": Bound(f.SPLIT, n_batches=2.0),
-            "halves_s": _step(f.HALVES_S, "half"),
-            "turn_s": _step(f.TURN_S, "gpu_requests"),
-            "halves_user_tokens_per_s": Bound(
-                f.USER_TOKENS_PER_S, accepted=1.0, twin_step_s="halves_s"
-            ),
-            "turn_user_tokens_per_s": Bound(
-                f.USER_TOKENS_PER_S, accepted=1.0, twin_step_s="turn_s"
-            ),
-            "halves_gpu_tokens_per_s": Bound(
-                f.GPU_TOKENS_PER_S, user_tokens_per_s="halves_user_tokens_per_s"
-            ),
-            "turn_gpu_tokens_per_s": Bound(
-                f.GPU_TOKENS_PER_S, user_tokens_per_s="turn_user_tokens_per_s"
-            ),
-        },
-        readouts=(
-            banded(Readout("halves_s", "Two halves: a step"), bands.OF_STEP),
-            banded(
-                Readout("halves_gpu_tokens_per_s", "Two halves: a GPU makes"),
-                bands.OF_GPU_RATE,
-            ),
-            banded(Readout("turn_s", "One after another: a step"), bands.OF_STEP),
-            banded(
-                Readout("turn_gpu_tokens_per_s", "One after another: a GPU makes"),
-                bands.OF_GPU_RATE,
-            ),
-            ROOM,
-        ),
-        sentence=(
-            "{model} on {ep} × {device}, {gpu_requests} per GPU with {context}: in two "
-            "halves a user sees {halves_user_tokens_per_s} and a GPU makes "
-            "{halves_gpu_tokens_per_s}; one after another a user sees "
-            "{turn_user_tokens_per_s} and a GPU makes {turn_gpu_tokens_per_s}. "
-            "Weights and cache {room}; curves and points end where memory is full."
-        ),
-        goal=Goal(
-            "find the fewest requests with which two halves are the faster way, with "
-            "everything else as it opens.",
-            lambda gpu_requests, halves_s, turn_s, context, ep, device, model, room: (
-                (gpu_requests < 200)
-                & (halves_s < turn_s)
-                & (room > 0)
-                & (context > 1999)
-                & (context < 2001)
-                & (ep > 71)
-                & (ep < 73)
-                & (device < 1)
-                & (model < 1)
-            ),
-            {"gpu_requests": 128.0},
-        ),
-    )
 
 
 def waterfall() -> LiveFigure:
@@ -156,8 +83,8 @@ def waterfall() -> LiveFigure:
             "elementwise kernels and launches {attn_elementwise_s} and "
             "{moe_elementwise_s}, the all-to-alls {all_to_all_s}, the rest {other_s}; "
             "one after another, and with the time on the host, that is a step of "
-            "{turn_s}. Reading and computing overlap, but not fully, so that attention "
-            "and experts end later than their bars. Weights and cache {room}."
+            "{turn_s}. A gap follows projections and experts: their two bars overlap, "
+            "but not fully. Weights and cache {room}."
         ),
     )
 

@@ -17,7 +17,7 @@ from llmserve_lab.deepseek.evaluation.byhand import CONTEXT, MANY
 from llmserve_lab.deepseek.evaluation.group_size import WAYS, ServedGroup, served
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
-from llmserve_lab.formula.band import Band, ErrorBand, Unmeasured
+from llmserve_lab.formula.band import Band, ErrorBand
 from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.axes import QuantityAxis
@@ -38,9 +38,12 @@ GROUPS = {f"{ep}": ep for ep in (8, 16, 32, 72, 96, 144, 256)}
 INKS = dict(zip(TARGETS, (SERIES[3], SERIES[1], SERIES[0], SERIES[2]), strict=True))
 OPENS = "4,000 tokens"
 BY = ("device", "context", "target", "ep_at")
-NONE = Unmeasured("no batch keeps this target in this group")
 EP = QuantityAxis(
-    q.ep, words="ranks in the group (GPUs)", domain=(0, 260), ticks={"tickCount": 7}
+    q.ep,
+    words="ranks in the group (GPUs, log scale)",
+    domain=(7, 290),
+    log=True,
+    ticks={"values": [8, 16, 32, 72, 144, 256]},
 )
 RATE = QuantityAxis(
     q.gpu_tokens_per_s, words="tokens/s of a GPU", ticks={"tickCount": 6}
@@ -73,6 +76,18 @@ def rate(found: ServedGroup) -> Sourced:
     return banded(f"{made:,.0f} tokens/s", found.band)
 
 
+def without_copies(ep: int, target_ms: int) -> float:
+    """Tokens per second of an H100 if no expert had a second copy, as evenly loaded."""
+    place, context = setup("h100-sxm", ep), CONTEXTS[OPENS]
+    found = []
+    for way in WAYS:
+        assumed = replace(book_assumptions(), overlap=way, n_redundant=0)
+        twin = Twin(setup=place, assumptions=assumed)
+        batch = twin.batch_at(1e3 / target_ms, context=context, in_memory=True)
+        found.append(float(twin.gpu_tokens_per_s(batch=batch, context=context)))
+    return max(found)
+
+
 def measured(found: ServedGroup) -> str:
     """Where the measured rate would lie, from one number to another.
 
@@ -83,15 +98,6 @@ def measured(found: ServedGroup) -> str:
         raise ValueError(f"found must have a band, got {found.band}")
     ends = (float(f"{end:.3g}") for end in found.band.around(found.tokens_per_s))
     return " to ".join(f"{end:,.0f}" for end in ends)
-
-
-def rate_band(*, device: str, context: str, target: str, ep_at: str) -> ErrorBand:
-    """The band of the rate at the target; the chart draws both ends at every setting.
-
-    (A record for each of these settings would make the page a fifth heavier.)
-    """
-    found = at(device, context, target, ep_at)
-    return NONE if found is None else found.band
 
 
 def _table(of: Callable[[ServedGroup], float]) -> Any:
@@ -140,7 +146,7 @@ def group_size() -> LiveFigure:
         readouts=(
             banded(
                 Readout("gpu_tokens_per_s", "A GPU makes"),
-                rate_band(device="H100 SXM", context=OPENS, target="50 ms", ep_at="72"),
+                best_of("h100-sxm", 72, 50).band,
             ),
             Readout("gpu_requests", "Requests on a GPU"),
             Verdict(
@@ -163,8 +169,8 @@ def group_size() -> LiveFigure:
             "user gets a token at least every {target}, a GPU in a group of {ep_at} "
             "makes {gpu_tokens_per_s} with {gpu_requests}, limited by {limit}, in "
             "{schedule}. The strip is where the measured rate would lie, if steps err "
-            "as on the ten nearest measured runs. Squares: memory is full before the "
-            "target is reached. A group that cannot keep a target has no point."
+            "as on the ten nearest measured runs. Squares: memory is full first. No "
+            "point: the group cannot keep the target (20 ms: no group of H100s)."
         ),
         goal=Goal(
             "keep a target of 50 ms on H100s with 4,000 tokens each, and find a group "
@@ -274,7 +280,7 @@ def chart() -> Any:
     x = EP.on("x", "g")
     strip = (
         chosen.transform_filter("datum.l > 0")
-        .mark_area(opacity=0.2)
+        .mark_area(fillOpacity=0.16, strokeWidth=1, strokeDash=[2, 3])
         .encode(x=x, y=RATE.on("y", "l"), y2="h:Q", color=color)
     )
     lines = here.mark_line(strokeWidth=2.25).encode(
@@ -291,4 +297,4 @@ def chart() -> Any:
         .mark_point(size=330, opacity=1, filled=False, strokeWidth=2.5)
         .encode(x=x, y=RATE.on("y", "m"), color=color)
     )
-    return alt.layer(strip, lines, *places, point, height=250)
+    return alt.layer(strip, lines, *places, point, height=235)

@@ -8,7 +8,13 @@ from typing import Any
 
 from llmserve_lab.catalog import MODELS, precision
 from llmserve_lab.catalog.records.attention import LatentAttention
-from llmserve_lab.deepseek.executed.mla import FORMS, TINY, MlaStep, execute
+from llmserve_lab.deepseek.executed.mla import (
+    D_MODEL,
+    FORMS,
+    TINY,
+    MlaStep,
+    execute,
+)
 from llmserve_lab.deepseek.model.setup import DEEPSEEK
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.palette import GREEN, GREY
@@ -47,7 +53,7 @@ def cached_of_a_token() -> StaticFigure:
     spec, grouped = latent(), MODELS["llama-3-70b"].attention
     kv_heads: int = getattr(grouped, "n_kv_heads")  # noqa: B009
     wide, narrow = spec.d_head + spec.d_v, spec.d_latent + spec.d_rope
-    figure, axes = plt.subplots(figsize=(4.8, 2.8))
+    figure, axes = plt.subplots(figsize=(4.8, 2.4))
     blocks = (
         (0, wide, spec.n_heads, GREY, f"keys and values of all {spec.n_heads} heads"),
         (wide + 110, wide, kv_heads, GREY, f"of {kv_heads} heads (as Llama 70B)"),
@@ -88,26 +94,41 @@ def _lines(text: str) -> str:
 # Where each intermediate stands: x, y, and which of its axes are drawn as rows.
 PLACES: Mapping[str, tuple[float, float, str]] = {
     "query": (34, 1, "flat"),
-    "query on latents": (34, 8, "heads"),
-    "key": (34, 8, "tokens"),
-    "value": (72, 8, "tokens"),
-    "mixed latents": (72, 8, "heads"),
-    "attention output": (72, 27, "flat"),
+    "rotary query": (78, 1, "flat"),
+    "query on latents": (34, 10, "heads"),
+    "key": (34, 10, "tokens"),
+    "value": (78, 10, "tokens"),
+    "mixed latents": (78, 10, "heads"),
+    "attention output": (78, 29, "flat"),
+}
+# Where the parameters that make keys and values stand when they are multiplied with.
+WEIGHTS: Mapping[str, tuple[float, float]] = {
+    "key": (27, 17),
+    "value": (27, 17),
+    "query on latents": (63, 5),
+    "attention output": (91, 21),
 }
 AGAIN = "compute"  # keys and values that are made from the cache in every step
 INK = {"key": AGAIN, "value": AGAIN}
 SAID: Mapping[str, str] = {
-    "query": "The new token makes a query for each of its {heads} heads: {head} "
-    "numbers (drawn), and {rope} more for the rotary key.",
-    "key": "Plain form: one product makes keys and values of all heads again, for all "
-    "{tokens} tokens. First the keys. Beside each stands the cached rotary key.",
+    "query": "A product with the row's {width} numbers makes a query for each of the "
+    "{heads} heads: {head} numbers that will meet the keys.",
+    "rotary query": "And {rope} numbers a head that carry the position. They will meet "
+    "the rotary key, which all heads share.",
+    "key": "Plain form: one product of the latents with W makes keys and values of all "
+    "heads again, for all {tokens} tokens: {again} FLOPs. First the keys; the cached "
+    "rotary key stands beside each.",
     "value": "And the values. All of this is thrown away after the step.",
-    "query on latents": "Absorbed form: the matrix that would make keys is applied to "
-    "the query instead. With its rotary part each head's query now has the width of a "
+    "query on latents": "Absorbed form: the half of W that would make keys is applied "
+    "to the query instead. With its rotary part each head's query has the width of a "
     "cached row: {latent} + {rope}.",
     "mixed latents": "Each head takes its scores and its weighted sum on the latents "
     "as they lie in the cache. No key and no value is ever made.",
-    "attention output": "The {heads} heads are put together: {same}. {both}",
+    "attention output": "{last} {same} {both}",
+}
+LAST = {
+    "vanilla": "Scores against the keys, sums of the values.",
+    "absorbed": "The other half of W is applied to the {heads} sums.",
 }
 
 
@@ -119,26 +140,26 @@ def two_forms() -> StepFigure:
         name="latent-forms",
         title="Plain makes all keys and values again; absorbed works on the cache",
         scene=Scene(
-            x=SceneAxis((0, 108), shown=False),
-            y=SceneAxis((31, -2), shown=False),
+            x=SceneAxis((0, 114), shown=False),
+            y=SceneAxis((33, -2), shown=False),
             marks=(
-                Cells(table="cells", x2="x2", y2="y2"),
+                Cells(table="cells", x2="x2", y2="y2", text="text"),
                 Labels(table="words"),
             ),
-            height=280,
+            height=250,
         ),
         logs=logs,
-        stills=((first, 1), (first, 3), (second, 3)),
+        stills=((first, 2), (first, 4), (second, 4)),
         legend={
             "cache": "in the cache",
             "new": "of the new token: query, sums, result",
             AGAIN: "made from the cache again",
+            "weights": f"W, {TINY.d_latent} × {_made_width()} (not to scale)",
         },
         counters=(
             Counter("numbers made from the cache"),
             Counter("FLOPs so far", digits=6),
         ),
-        start=len(logs[first].frames) - 1,
     )
 
 
@@ -150,18 +171,28 @@ def _log(form: str) -> StepLog:
     made = 0
     for at, step in enumerate(steps, 1):
         cells += _cells(step, at)
+        if step.name == "key":
+            cells += _shared_keys(at)
+        if step.name in WEIGHTS and (form == "absorbed" or step.name in INK):
+            cells.append(_weights(step, at))
         words.append(_word(step, at))
         made += _made(steps) if step.name == "key" else 0
         done = run.flops if step.name == "attention output" else step.flops
-        frames.append(Frame(_said(step), (float(made), float(done))))
+        frames.append(Frame(_said(step, form), (float(made), float(done))))
     return StepLog(tuple(frames), {"cells": cells, "words": words})
 
 
 def _opening() -> str:
     return (
         f"In the cache lie {CACHED} tokens: a latent of {TINY.d_latent} numbers and a "
-        f"rotary key of {TINY.d_rope} each. An eighth token is decoded."
+        f"rotary key of {TINY.d_rope} each. An eighth token is decoded: a row of "
+        f"{D_MODEL} numbers, the width of this small model."
     )
+
+
+def _made_width() -> int:
+    """Numbers that one latent becomes: a key and a value for each head."""
+    return TINY.n_heads * (TINY.d_head + TINY.d_v)
 
 
 def _made(steps: Sequence[MlaStep]) -> int:
@@ -180,14 +211,17 @@ def _both() -> str:
     return " ".join(parts)
 
 
-def _said(step: MlaStep) -> str:
+def _said(step: MlaStep, form: str) -> str:
     return SAID[step.name].format(
         heads=TINY.n_heads,
         head=TINY.d_head,
         rope=TINY.d_rope,
         latent=TINY.d_latent,
         tokens=CACHED + 1,
-        same="the same numbers in both forms, but for rounding",
+        width=D_MODEL,
+        again=f"{2 * (CACHED + 1) * TINY.d_latent * _made_width():,}",
+        last=LAST[form].format(heads=TINY.n_heads),
+        same="The result is the same in both forms, but for rounding.",
         both=_both(),
     )
 
@@ -196,12 +230,30 @@ def _cache(last: int) -> tuple[list[Row], list[Row]]:
     """The cached rows; the new token's own joins them in the first step."""
     cells = []
     for token in range(CACHED + 1):
-        y = 8 + SIDE * token
+        y = 10 + SIDE * token
         for x, width in ((0, TINY.d_latent), (TINY.d_latent + 0.6, TINY.d_rope)):
             since = 1 if token == CACHED else 0
             cells.append(_cell(x, y, width, "cache", since))
-    word = {"x": 12, "y": 6.4, "text": f"cache: {CACHED + 1} × 24", "since": 0}
-    return cells, [word]
+    width = TINY.d_latent + TINY.d_rope
+    at = {"x": width / 2, "y": 8.4}
+    before = {"text": f"cache: {CACHED} × {width}", "since": 0, "until": 1}
+    after = {"text": f"cache: {CACHED + 1} × {width}", "since": 1, "until": last}
+    return cells, [at | before, at | after]
+
+
+def _shared_keys(since: int) -> list[Row]:
+    """The cached rotary keys, drawn once more beside the keys that were made."""
+    x = 34 + TINY.n_heads * TINY.d_head + 0.6
+    return [
+        _cell(x, 10 + SIDE * token, TINY.d_rope, "cache", since)
+        for token in range(CACHED + 1)
+    ]
+
+
+def _weights(step: MlaStep, since: int) -> Row:
+    """A small box for the parameters, where they are multiplied with."""
+    x, y = WEIGHTS[step.name]
+    return {**_cell(x, y, 5.5, "weights", since), "y2": y + 3.2, "text": "W"}
 
 
 def _cells(step: MlaStep, since: int) -> list[Row]:
@@ -223,13 +275,19 @@ def _word(step: MlaStep, since: int) -> Row:
     n, heads, width = step.shape
     size = f"{heads} × {width}" if n == 1 else f"{n} × {heads} × {width}"
     span = width if how == "heads" else heads * width
-    short = {"query on latents": "turned query", "attention output": "result"}
+    short = {
+        "query on latents": "turned query",
+        "rotary query": "rotary part",
+        "attention output": "result",
+    }
     name = short.get(step.name, step.name + ("s" if n > 1 else ""))
-    return {"x": x + span / 2, "y": y - 1.6, "text": f"{name}: {size}", "since": since}
+    at = {"x": x + span / 2, "y": y - 1.6, "since": since, "until": None}
+    return {**at, "text": f"{name}: {size}"}
 
 
 def _cell(x: float, y: float, width: float, ink: str, since: int) -> Row:
-    return {"x": x, "x2": x + width, "y": y, "y2": y + SIDE, "ink": ink, "since": since}
+    ends = {"x": x, "x2": x + width, "y": y, "y2": y + SIDE}
+    return {**ends, "ink": ink, "since": since}
 
 
 def shapes(form: str) -> Sequence[MlaStep]:

@@ -61,11 +61,6 @@ def _touched() -> float:
     )
 
 
-def _sent(balancedness: float) -> float:
-    rows = {"batch": LARGE, "chunk": 1, "balancedness": balancedness}
-    return float(f.ALL_TO_ALL_BYTES.at(_twin().traffic, rows))
-
-
 def _expand() -> float:
     return float(f.EXPAND_FLOPS.at(_twin().shape, context=LONG, batch=1))
 
@@ -168,34 +163,6 @@ expand = Question(
     rel_tol=0.01,
     why=lambda: (
         f"Equation {f.EXPAND_FLOPS.link}: {si(_expand(), 'FLOP')}, for one new row."
-    ),
-)
-sent = Question(
-    name="deepseek.sent",
-    prompt=lambda: (
-        f"{LARGE} rows on each GPU of {PLACE.name} go out in {PLACE.experts.top_k} "
-        "copies each and come back. A copy costs "
-        f"{si(_twin().traffic['copy_bytes'], 'byte/token')}, there and back in all "
-        "layers. How many gigabytes pass through a GPU's ports in a step, if all "
-        "experts are chosen equally often?"
-    ),
-    answer=lambda: _sent(1.0),
-    unit="byte",
-    asked_in="GB",
-    rel_tol=0.02,
-    hints=(
-        Hint(
-            lambda: _sent(1.0) / PLACE.experts.top_k,
-            "That is one copy of each row.",
-        ),
-        Hint(
-            lambda: _sent(_twin().traffic["balancedness"]),
-            "That is the busiest GPU's; here all are equally busy.",
-        ),
-    ),
-    why=lambda: (
-        f"Equation {f.ALL_TO_ALL_BYTES.link}: rows times copies times the bytes of a "
-        f"copy, {si(_sent(1.0), 'byte')}."
     ),
 )
 fits = Question(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from llmserve_lab import notation as q
+from llmserve_lab.catalog import LINKS
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.goodput import (
     ENOUGH,
@@ -18,18 +19,19 @@ from llmserve_lab.disaggregation.goodput import (
     Demand,
     best,
 )
+from llmserve_lab.disaggregation.hop import SHARED_BY
 from llmserve_lab.disaggregation.page.controls import BY_BANDWIDTH
-from llmserve_lab.disaggregation.served import known, load
+from llmserve_lab.disaggregation.served import LINK, known, load
 from llmserve_lab.page.live.axes import QuantityAxis
 from llmserve_lab.page.live.bound import BoundMark, Landmark, Marks, landmarks, picked
 from llmserve_lab.page.live.marks import by_ink
-from llmserve_lab.page.palette import GREY, NARROW, SERIES
+from llmserve_lab.page.palette import GREY, INK, NARROW, SERIES
 from llmserve_lab.running_example import share
 
 BANDWIDTH = QuantityAxis(
     q.link_bw,
     "GB/s",
-    words="bandwidth of the link, as reached",
+    words="bandwidth reached",
     domain=(1, 1000),
     log=True,
 )
@@ -37,15 +39,18 @@ HIDES, BEHIND = "hides it", "falls behind"
 SIDES = {HIDES: SERIES[0], BEHIND: SERIES[1]}
 MADE = Landmark("cache is made", q.kv_made_per_s, "made_kv_made_per_s")
 FLEET = 4
-FEWEST, MOST, STEPS = 1, 400, 80
+FEWEST_MS, MOST_MS, EACH_MS = 7.0, 60.0, 0.5  # of the promise, along its axis
 RATE = QuantityAxis(q.shared_rate, words="rate that four GPUs carry", domain=(0, 100))
-TOKEN = QuantityAxis(q.decode_step_s, "ms", words="mean step: TPOT", domain=(0, 60))
-ONE, TWO = Marks(
+PROMISED = QuantityAxis(q.tpot_target, "ms", words="promised TPOT", domain=(0, 60))
+ONE, TWO, WHOLE_GPUS = Marks(
     BoundMark("one engine", f.SHARED_RATE, SERIES[0], "one_shared_rate"),
-    BoundMark("two pools", f.BEST_POOLS_RATE, SERIES[1], "two_best_pools_rate"),
+    BoundMark("two pools, best split", f.BEST_POOLS_RATE, SERIES[1]),
+    BoundMark("two pools, 2P:2D", f.POOLS_RATE, SERIES[2]),
 )
 INKS = dict(zip(WAYS, (SERIES[0], SERIES[2], SERIES[1]), strict=True))
-ARRIVALS = QuantityAxis(q.arrival_rate, words="requests that arrive per second")
+ARRIVALS = QuantityAxis(
+    q.arrival_rate, words="requests that arrive", ticks={"tickCount": 5}
+)
 KEPT = QuantityAxis(
     q.slo_share, words="share of requests within both limits", domain=(0, 1)
 )
@@ -55,12 +60,15 @@ def ruler() -> Any:
     """Every link on a ruler of bandwidth, and the rate at which cache is made."""
     from llmserve_lab.extras import altair as alt
 
+    reached = float(share().link)
     rows = [
-        {"link": link.name, "bw": float(link.bandwidth) * float(share().link)}
+        {"link": link.name, "bw": float(link.bandwidth) * reached}
         for link in BY_BANDWIDTH
     ]
-    short = f"width < {NARROW} ? truncate(datum.label, 16) : datum.label"
-    axis = alt.Axis(labelExpr=short, labelLimit=220)
+    port = float(LINKS[LINK].bandwidth) * reached
+    rows.append({"link": f"{SHARED_BY} GPUs on an NDR port", "bw": port / SHARED_BY})
+    short = f"width < {NARROW} ? split(datum.label, ' (')[0] : datum.label"
+    axis = alt.Axis(labelExpr=short, labelLimit=240)
     y = alt.Y("link", type="nominal", sort=None, title=None, axis=axis)
     x = BANDWIDTH.on("x", "shown")
     side = f"datum.bw < {MADE.signal} ? '{BEHIND}' : '{HIDES}'"
@@ -70,56 +78,61 @@ def ruler() -> Any:
         .mark_point(filled=True, size=130, opacity=1)
         .encode(x=x, y=y, color=by_ink("side", SIDES)["color"])
     )
-    return alt.layer(points, *landmarks(BANDWIDTH, "x", "shown", MADE), height=330)
+    return alt.layer(points, *landmarks(BANDWIDTH, "x", "shown", MADE), height=310)
 
 
 def promises() -> Any:
-    """Time per token against the rate, as the batch grows, until memory is full."""
+    """The rate of each way by promise, and where two pools cease to carry more."""
     from llmserve_lab.extras import altair as alt
 
-    x, y = RATE.on("x", "rate"), TOKEN.on("y", "ms")
-    held = {"shared_batch": "datum.held", "decode_batch": "datum.held"}
-    drawn = {
-        ONE.name: (f.SHARED_RATE, f.SHARED_STEP_S),
-        TWO.name: (f.BEST_POOLS_RATE, f.DECODE_STEP_S),
-    }
-    rates = {
-        n: RATE.draws(rate, **_tied(rate), **held) for n, (rate, _) in drawn.items()
-    }
-    times = {
-        n: TOKEN.draws(step, **_tied(step), **held) for n, (_, step) in drawn.items()
-    }
+    x, y = PROMISED.on("x", "ms"), RATE.on("y", "rate")
+    marks = (ONE, TWO, WHOLE_GPUS)
+    rates = {mark.name: mark.draw(RATE, **_tied(mark.formula)) for mark in marks}
+    rows = alt.sequence(FEWEST_MS, MOST_MS + EACH_MS, EACH_MS, as_="ms")
     lines = (
-        alt.Chart(alt.sequence(0, STEPS + 1, as_="i"))
-        .transform_calculate(
-            held=f"{FEWEST} * pow({MOST / FEWEST}, datum.i / {STEPS})",
-            way=f"['{ONE.name}', '{TWO.name}']",
-        )
-        .transform_filter("datum.held <= batch_fits")
+        alt.Chart(rows)
+        .transform_calculate(way=str(list(rates)))
         .transform_flatten(["way"])
-        .transform_calculate(rate=picked("way", rates), ms=picked("way", times))
+        .transform_calculate(rate=picked("way", rates))
         .mark_line(clip=True)
-        .encode(
-            x=x,
-            y=y,
-            order=alt.Order("i:Q"),
-            **by_ink("way", {m.name: m.ink for m in (ONE, TWO)}),
-        )
+        .encode(x=x, y=y, **by_ink("way", {m.name: m.ink for m in marks}))
     )
     promise = Landmark("promised", q.tpot_target)
-    return alt.layer(lines, *landmarks(TOKEN, "y", "ms", promise), height=330)
+    even = _even(rows, rates[ONE.name], rates[TWO.name]).encode(x=x, y=y)
+    return alt.layer(lines, even, *landmarks(PROMISED, "x", "ms", promise), height=300)
 
 
-def _tied(formula: Any) -> dict[str, float]:
-    """The constants of the machine, of those that the formula asks for."""
-    free = {"prompt_len", "new_tokens", "overlap", "overlap_kv"}
+def _even(rows: Any, one: str, two: str) -> Any:
+    """A point where the advantage of two pools turns, on a straight line between."""
+    from llmserve_lab.extras import altair as alt
+
+    found = (
+        alt.Chart(rows)
+        .transform_calculate(rate=one, more=f"({two}) - ({one})")
+        .transform_window(before="lag(more)", last="lag(rate)", sort=[{"field": "ms"}])
+        .transform_filter("datum.before > 0 && datum.more <= 0")
+        .transform_calculate(back="datum.more / (datum.more - datum.before)")
+        .transform_calculate(
+            ms=f"datum.ms - {EACH_MS} * datum.back",
+            rate="datum.rate - (datum.rate - datum.last) * datum.back",
+        )
+        .transform_calculate(said="'even at ' + format(datum.ms, '.0f') + ' ms'")
+    )
+    point = found.mark_point(filled=True, size=90, color=INK.css, opacity=1)
+    words = found.mark_text(dx=6, dy=14, color=INK.css, align="left", fontWeight="bold")
+    return alt.layer(point, words.encode(text=alt.Text("said", type="nominal")))
+
+
+def _tied(formula: Any) -> dict[str, Any]:
+    """The constants of the machine that the formula asks for, and the row's promise."""
+    free = {"prompt_len", "new_tokens", "overlap_kv"}
     has: Mapping[str, Any] = known(load(), n_prefill=FLEET / 2, n_decode=FLEET / 2)
-    stand = frozenset({"shared_batch", "decode_batch", "weight_bytes"})
-    return {
+    tied: dict[str, Any] = {
         leaf.name: float(has[leaf.name])
-        for leaf in formula.leaves(keep=stand)
+        for leaf in formula.leaves(keep=frozenset({"weight_bytes"}))
         if leaf.name in has and leaf.name not in free
     }
+    return tied | {"tpot_target": "(datum.ms / 1000)"}
 
 
 def _line(load: Demand, way: str, limit_s: float, hand: str) -> Any:
@@ -166,5 +179,5 @@ def goodput() -> Any:
         .encode(y=KEPT.on("y", "s"), x=alt.value(0))
     )
     return alt.layer(
-        drawn.mark_line(clip=True).encode(x=x, y=y, **color), rule, words, height=300
+        drawn.mark_line(clip=True).encode(x=x, y=y, **color), rule, words, height=285
     )

@@ -24,7 +24,6 @@ STOPS: dict[str, tuple[float, ...]] = {
     "prompt_len": (1000.0, 2000.0, 4000.0, 8000.0, 16_000.0, 32_000.0, 128_000.0),
     "new_tokens": (50.0, 100.0, 200.0, 400.0, 800.0),
     "tpot_target": (0.008, 0.01, 0.012, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05),
-    "overlap": (0.0, 0.25, 0.5, 0.75, 1.0),
     "overlap_kv": (0.0, 0.25, 0.5, 0.75, 1.0),
 }
 FITS_ALL = (500.0, 1000.0, 2000.0, 4000.0)  # in the context of every model here
@@ -32,7 +31,6 @@ LABELS = {
     "prompt_len": "Prompt",
     "new_tokens": "Answer (new tokens)",
     "tpot_target": "Promised TPOT",
-    "overlap": "Overlap of products and weights",
     "overlap_kv": "Overlap of cache reads and prompts",
 }
 

@@ -36,7 +36,7 @@ from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.controls import Choice, Lookup, Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
-from llmserve_lab.page.live.readout import Bound, Readout, Verdict
+from llmserve_lab.page.live.readout import Bound, Readout
 from llmserve_lab.running_example import device, model
 
 __all__ = [
@@ -49,7 +49,7 @@ __all__ = [
 ]
 MACHINE = f"{model().name}, {GPUS} × {device().name}"
 NO_BAND = Unmeasured("no measured row tells at which rate a promise is kept")
-FREE = ("prompt_len", "new_tokens", "tpot_target", "overlap", "overlap_kv")
+FREE = ("prompt_len", "new_tokens", "tpot_target", "overlap_kv")
 
 
 def links() -> LiveFigure:
@@ -70,7 +70,6 @@ def links() -> LiveFigure:
         },
         readouts=(
             Readout(f.HANDOFF_BYTES, "Cache to hand over"),
-            Readout("made_prefill_s", "Prefill"),
             Readout("made_kv_made_per_s", "Cache that a prefill makes"),
             Readout(f.TRANSFER_S, "Time to send the cache"),
             Readout(
@@ -110,13 +109,14 @@ def promises() -> LiveFigure:
     """Time per token against the rate, and what a promise leaves each way."""
     return LiveFigure(
         name="promises",
-        title="A larger batch carries more, and takes longer over each token",
+        title=(
+            "Left of where the lines cross two pools carry more, right of it one engine"
+        ),
         chart=charts.promises,
         controls=sliders(
             tpot_target=0.015,
             prompt_len=1000.0,
             new_tokens=200.0,
-            overlap=0.5,
             overlap_kv=0.0,
         ),
         derived={
@@ -137,13 +137,6 @@ def promises() -> LiveFigure:
             banded(
                 Readout("two_best_pools_rate", "Rate of two pools, GPUs divided"),
                 NO_BAND,
-            ),
-            Verdict(
-                "more",
-                "More requests with",
-                "one_shared_rate",
-                "two_best_pools_rate",
-                ("two pools", "one engine"),
             ),
         ),
         sentence=(

@@ -21,7 +21,7 @@ from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis, Ticks
 from llmserve_lab.running_example import cost
 
 NAMES = ("A", "B")
-LANES = ("prefill GPU", "link", "decode GPU: A", "decode GPU: B")
+LANES = ("prefill GPU", "link", "decode GPU", "tokens of A", "tokens of B")
 MS = 1e3
 GROUP = 4  # layers in one cell
 SHORT_S = 0.001  # on the link: drawn as a stroke
@@ -46,16 +46,16 @@ def pools_by_layer() -> StepFigure:
                 Ticks(table="tokens", grows=True),
                 Ticks(table="sent", grows=True),
             ),
-            height=200,
+            height=205,
             now=True,
         ),
         logs=logs,
         stills=((BY_LAYERS.name, 2), (BY_LAYERS.name, 5), (BY_LAYERS.name, last)),
-        start=5,
+        start=8,
         legend={
-            "A": "request A, four layers a piece",
+            "A": "request A: four layers a piece; a stroke for each token",
             "B": "request B",
-            "new": "a token reaches the user",
+            "other": "a decode step, and for whom",
         },
         counters=(
             Counter("layers of A computed"),
@@ -100,7 +100,7 @@ def _joined(layers: Sequence[Layer]) -> list[list[float]]:
 
 
 def _spans(run: Played) -> list[Row]:
-    """Four layers a cell: computed above, on the link below, and the decode steps."""
+    """Four layers a cell while they are computed, and the decode steps."""
     rows = []
     for number, (start_s, end_s) in run.prefills.items():
         name = NAMES[number]
@@ -110,7 +110,8 @@ def _spans(run: Played) -> list[Row]:
             at = start_s + first * each_s
             rows.append(_row(LANES[0], at, at + GROUP * each_s, name))
     for start_s, end_s, ids in run.steps:
-        rows += [_row(LANES[2 + i], start_s, end_s, NAMES[i]) for i in ids]
+        whom = "+".join(NAMES[i] for i in sorted(ids))
+        rows.append(_row(LANES[2], start_s, end_s, "other") | {"text": whom})
     return rows
 
 
@@ -121,7 +122,7 @@ def _row(lane: str, x: float, x2: float, ink: str) -> Row:
 
 def _tokens(run: Played) -> list[Row]:
     return [
-        {"y": LANES[2 + number], "x": round(MS * at, 3), "ink": "new"}
+        {"y": LANES[3 + number], "x": round(MS * at, 3), "ink": NAMES[number]}
         for number, times in run.tokens.items()
         for at in times
     ]

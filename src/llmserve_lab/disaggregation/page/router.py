@@ -17,13 +17,17 @@ from llmserve_lab.disaggregation.routing import (
 )
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.pictures import graph
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 
 SHOWN, BEFORE = 8, 131  # of the four hundred, a stretch in which each is usual
-HEIGHT = 300
+MS = 1e3
+UNTIL_MS, GAP_MS = 120.0, 1.5  # of the axis, and between a bar and its words
 Row = dict[str, Any]
-PLACES = {f"D{i + 1}": (0.75, 0.95 - 0.3 * i) for i in range(4)}
-SOURCE = (0.05, 0.5)
+LINKS = {place.name: place.link for place in four()}
+LANES = {
+    name: f"{name}, {'NVLink' if link == NEAR else 'InfiniBand'}"
+    for name, link in LINKS.items()
+}
 
 
 def routes_by_rule() -> StepFigure:
@@ -37,13 +41,21 @@ def routes_by_rule() -> StepFigure:
     return StepFigure(
         name="routing",
         title="A router weighs the link, the queue, and what is held already",
-        scene=graph({"nodes": _nodes()}, height=HEIGHT),
+        scene=Scene(
+            x=SceneAxis((0, UNTIL_MS), "time until it could decode (ms)"),
+            y=SceneAxis(tuple(LANES.values())),
+            marks=(
+                Cells(table="bars", x2="x2"),
+                Labels(table="words", align="left"),
+            ),
+            height=180,
+        ),
         logs=logs,
         stills=((names[0], last), (names[1], last), (names[3], last)),
         start=2,
         legend={
-            "communication": "cache on its way",
-            "other": "GPU: D1 and D2 in the same node, D3 and D4 in another",
+            "idle": "its queue",
+            "communication": "sending what it lacks",
         },
         counters=(
             Counter("this request waits"),
@@ -53,41 +65,36 @@ def routes_by_rule() -> StepFigure:
     )
 
 
-def _nodes() -> list[Row]:
-    nodes = [{"x": SOURCE[0], "y": SOURCE[1], "text": "P", "ink": "other"}]
-    return nodes + [
-        {"x": x, "y": y, "text": name, "ink": "other"}
-        for name, (x, y) in PLACES.items()
-    ]
-
-
 def _log(sent: Sequence[Sent]) -> StepLog:
     frames = tuple(_frame(sent[: number + 1]) for number in range(len(sent)))
-    messages, words = [], []
+    bars, words = list[Row](), list[Row]()
     for number, each in enumerate(sent):
         alive = {"since": number, "until": number + 1}
-        x2, y2 = PLACES[each.place]
-        messages.append(
-            {
-                "x": SOURCE[0],
-                "y": SOURCE[1],
-                "x2": x2,
-                "y2": y2,
-                "ink": "communication",
-                "text": f"{each.tokens:,} tokens",
-                **alive,
-            }
-        )
-        for (x, y), wait_s in zip(PLACES.values(), each.queues_s, strict=True):
-            said = f"busy for {si(wait_s, 's', 2)}" if wait_s else "free"
-            words.append({"x": x + 0.25, "y": y, "text": said, **alive})
-    return StepLog(frames, {"messages": messages, "words": words})
+        both = zip(LANES.items(), each.queues_s, each.transfers_s, strict=True)
+        for (name, lane), queue_s, transfer_s in both:
+            begins, ends = MS * queue_s, MS * (queue_s + transfer_s)
+            if queue_s:
+                bars.append(_bar(lane, 0, begins, "idle") | alive)
+            bars.append(_bar(lane, begins, ends, "communication") | alive)
+            words.append(
+                {"x": ends + GAP_MS, "y": lane, "text": _said(each, name)} | alive
+            )
+    return StepLog(frames, {"bars": bars, "words": words})
+
+
+def _bar(lane: str, x: float, x2: float, ink: str) -> Row:
+    return {"y": lane, "x": round(x, 3), "x2": round(x2, 3), "ink": ink}
+
+
+def _said(each: Sent, name: str) -> str:
+    """What a GPU holds, and whether it was chosen."""
+    held = f"holds {SHARED:,}" if name in each.holders else "holds none"
+    return f"◀ chosen, {held}" if name == each.place else held
 
 
 def _frame(sent: Sequence[Sent]) -> Frame:
     now, mean_s = sent[-1], sum(each.delay_s for each in sent) / len(sent)
-    links = {place.name: place.link for place in four()}
-    where = "in the same node" if links[now.place] == NEAR else "in another node"
+    where = "in the same node" if LINKS[now.place] == NEAR else "in another node"
     held = (
         f"it holds the beginning, so {FRESH:,} tokens are sent"
         if now.tokens == FRESH

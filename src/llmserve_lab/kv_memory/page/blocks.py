@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmserve_lab.kv_memory.lifecycle import BLOCKS, MemoryStep, moments
+from llmserve_lab.kv_memory.lifecycle import BLOCKS, SIZE, MemoryStep, moments
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.page.step.pictures import lifetimes
 
 COLUMNS = 4
-WIDE = 1.7  # of a block, in widths of an entry of a table
-TABLE_X = 8.3  # where the block tables begin
+WIDE, HIGH = 2.1, 1.75  # of a block with its heading, in units of the scene
+QUEUE_Y, TABLE_Y, EVENTS_Y = 6.15, 8.15, 11.1
 LETTERS = "ABCDEF"
-LAST = 6  # blocks of the longest table
+LANES = {"A": 0, "B": 1, "C": 2, "D": 0, "E": 2, "F": 0}  # no two of a lane at a time
+ONE, SEVERAL, NEW, KEPT, BLANK = "cache", "communication", "new", "idle", "empty"
 Row = dict[str, Any]
 
 
@@ -23,35 +24,43 @@ def blocks_stepped() -> StepFigure:
     log = StepLog(
         tuple(_frame(moment) for moment in moments()),
         {
-            "blocks": lifetimes([_blocks(moment) for moment in moments()]),
+            "places": lifetimes([_places(moment) for moment in moments()]),
+            "counts": lifetimes([_counts(moment) for moment in moments()]),
+            "names": lifetimes([_names(moment) for moment in moments()]),
+            "queue": lifetimes([_queue(moment) for moment in moments()]),
             "entries": lifetimes([_entries(moment) for moment in moments()]),
             "events": _events(),
-            "numbers": _numbers(),
         },
     )
     return StepFigure(
         name="paged-blocks",
         title="Each request sees a table of blocks; the blocks themselves lie anywhere",
         scene=Scene(
-            x=SceneAxis((-0.1, TABLE_X + LAST + 0.9), shown=False),
-            y=SceneAxis((7.2, -0.8), shown=False),
+            x=SceneAxis((0, WIDE * COLUMNS), shown=False),
+            y=SceneAxis((EVENTS_Y + 0.5, -0.1), shown=False),
             marks=(
-                Cells(table="blocks", x2="x2", y2="y2", text="text"),
-                Labels(table="numbers", ink="ink-text"),
-                Labels(table="events", align="left"),
+                Cells(table="blanks", x2="x2", y2="y2"),
+                Cells(table="places", x2="x2", y2="y2", text="text"),
+                Labels(table="names", ink="ink-text", align="left"),
+                Labels(table="counts", ink="ink-text", align="right"),
+                Cells(table="queue", x2="x2", y2="y2", text="text"),
                 Cells(table="entries", x2="x2", y2="y2", text="text"),
+                Labels(table="headings", ink="ink-text", align="left"),
+                Labels(table="events", ink="ink-text", align="left"),
             ),
-            height=310,
-            width=540,
+            fixed={"blanks": _blanks(), "headings": _headings()},
+            height=360,
+            width=560,
         ),
         logs={name: log},
-        start=4,
-        stills=((name, 2), (name, 4), (name, 8)),
+        start=0,
+        stills=((name, 2), (name, 4), (name, 6)),
         legend={
-            **{letter: f"used by {letter} alone" for letter in LETTERS},
-            "cache": "shared by several tables",
-            "idle": "free, contents kept",
-            "empty": "free and blank",
+            ONE: "one table points here",
+            SEVERAL: "several do (shared)",
+            NEW: "written in this step",
+            KEPT: "free, contents kept",
+            BLANK: "free and blank",
         },
         counters=(
             Counter("free blocks"),
@@ -61,40 +70,90 @@ def blocks_stepped() -> StepFigure:
     )
 
 
-def _place(block: int) -> tuple[float, float]:
+def _corner(block: int) -> tuple[float, float]:
     """Left and upper edge of a block in memory."""
-    return WIDE * (block % COLUMNS), 1.85 * (block // COLUMNS)
+    return WIDE * (block % COLUMNS), HIGH * (block // COLUMNS)
 
 
-def _users(moment: MemoryStep, block: int) -> list[str]:
-    return [name for name, table in moment.tables.items() if block in table]
+def _ink(moment: MemoryStep, block: int) -> str:
+    users = moment.users(block)
+    if not users:
+        return KEPT if block in moment.kept else BLANK
+    return SEVERAL if len(users) > 1 else ONE
 
 
-def _blocks(moment: MemoryStep) -> dict[int, Row]:
-    """Each block in the ink of what it holds, with the letters of its users."""
+def _place(block: int, place: int) -> Row:
+    """The square of a token in a block."""
+    x, y = _corner(block)
+    at = x + 0.03 + place * 0.49
+    return _rounded({"x": at, "x2": at + 0.47, "y": y + 0.6, "y2": y + 1.45})
+
+
+def _rounded(row: Row) -> Row:
+    return {k: round(v, 2) if isinstance(v, float) else v for k, v in row.items()}
+
+
+def _blanks() -> list[Row]:
+    """Every block, with nothing in it."""
+    ends = [(_place(block, 0), _place(block, SIZE - 1)) for block in range(BLOCKS)]
+    return [{**first, "x2": last["x2"], "ink": BLANK} for first, last in ends]
+
+
+def _places(moment: MemoryStep) -> dict[tuple[int, int], Row]:
+    """Every token that is held: its id in the ink of its block."""
+    return {
+        (block, place): {
+            **_place(block, place),
+            "ink": NEW if (block, place) in moment.written else _ink(moment, block),
+            "text": str(token),
+        }
+        for block, tokens in moment.contents.items()
+        for place, token in enumerate(tokens)
+    }
+
+
+def _names(moment: MemoryStep) -> dict[int, Row]:
+    """The number of each block, and the first digits of its hash once it has one."""
     found = {}
     for block in range(BLOCKS):
-        users, (x, y) = _users(moment, block), _place(block)
-        ink = "cache" if len(users) > 1 else users[0] if users else "empty"
-        if block in moment.kept:
-            ink = "idle"
-        cell = {"x": x + 0.05, "x2": x + WIDE - 0.05, "y": y + 0.35, "y2": y + 1.35}
-        found[block] = {**cell, "ink": ink, "text": "".join(users)}
+        x, y = _corner(block)
+        hash_ = moment.hashes.get(block)
+        text = f"{block} #{hash_}" if hash_ else str(block)
+        found[block] = _rounded({"x": x + 0.03, "y": y + 0.35, "text": text})
     return found
 
 
-def _numbers() -> list[Row]:
-    """The physical number above each block, and the headings."""
-    rows: list[Row] = [
-        {"x": x + WIDE / 2, "y": y + 0.1, "text": f"{block}"}
-        for block in range(BLOCKS)
-        for x, y in (_place(block),)
-    ]
-    middle = TABLE_X + 0.5 + LAST / 2
+def _counts(moment: MemoryStep) -> dict[int, Row]:
+    """The reference count of each block that holds something, and whose it is."""
+    found = {}
+    for block in moment.contents:
+        x, y = _corner(block)
+        users, author = moment.users(block), moment.authors.get(block)
+        whose = f"({author})" if author else users
+        text = f"{len(users)}×{whose}"
+        row = {"x": x + 0.03 + SIZE * 0.49, "y": y + 0.35, "text": text}
+        found[block] = _rounded(row)
+    return found
+
+
+def _queue(moment: MemoryStep) -> dict[int, Row]:
+    """Free blocks from the left, the next to be taken first."""
+    step = WIDE * COLUMNS / BLOCKS
+    return {
+        block: _rounded({
+            "x": step * at + 0.03, "x2": step * (at + 1) - 0.03,
+            "y": QUEUE_Y, "y2": QUEUE_Y + 0.8,
+            "ink": _ink(moment, block), "text": str(block),
+        })
+        for at, block in enumerate(moment.queue)
+    }  # fmt: skip
+
+
+def _headings() -> list[Row]:
+    """What the two rows below the blocks are."""
     return [
-        *rows,
-        {"x": WIDE * COLUMNS / 2, "y": -0.5, "text": "physical blocks"},
-        {"x": middle, "y": -0.5, "text": "block tables"},
+        {"x": 0.03, "y": QUEUE_Y - 0.4, "text": "free queue, next to be taken first:"},
+        {"x": 0.03, "y": TABLE_Y - 0.4, "text": "block tables:"},
     ]
 
 
@@ -102,36 +161,35 @@ def _entries(moment: MemoryStep) -> dict[tuple[str, int], Row]:
     """Rows of the block tables: the numbers of the blocks, in the order of the text."""
     found: dict[tuple[str, int], Row] = {}
     for name, table in moment.tables.items():
-        y = float(LETTERS.index(name))
-        edges = {"y": y + 0.1, "y2": y + 0.9}
+        y = TABLE_Y + 0.9 * LANES[name]
+        edges = _rounded({"y": y, "y2": y + 0.8})
         found[name, -1] = {
-            **edges, "x": TABLE_X - 0.5, "x2": TABLE_X + 0.35, "ink": name,
-            "text": name,
+            **edges, "x": 0.03, "x2": 0.8, "ink": BLANK, "text": name
         }  # fmt: skip
         for place, block in enumerate(table):
-            shared = len(_users(moment, block)) > 1
-            x = TABLE_X + 0.5 + place
-            found[name, place] = {
-                **edges, "x": x, "x2": x + 0.9, "ink": "cache" if shared else name,
+            x = 1.0 + 0.9 * place
+            found[name, place] = _rounded({
+                **edges, "x": x, "x2": x + 0.8, "ink": _ink(moment, block),
                 "text": str(block),
-            }  # fmt: skip
+            })  # fmt: skip
     return found
 
 
 def _events() -> list[Row]:
-    """What has just happened, a line for each kind of event: the blocks concerned."""
+    """What has just happened: each kind of event, with the blocks concerned."""
     rows: list[Row] = []
     for frame, moment in enumerate(moments()):
-        lines: dict[str, list[str]] = {}
+        kinds: dict[str, list[str]] = {}
         for event in moment.events:
             if event.kind == "released":
                 continue
+            alone = event.kind == "shared" and len(moment.users(event.block)) == 1
             copy = "" if event.source is None else f"{event.source} to "
-            lines.setdefault(event.kind, []).append(f"{copy}{event.block}")
-        for at, (kind, blocks) in enumerate(lines.items()):
-            text = f"{kind}: {', '.join(blocks)}"
-            where = {"x": 0.05, "y": 5.85 + 0.6 * at, "text": text}
-            rows.append({**where, "since": frame, "until": frame + 1})
+            kind = "found again" if alone else event.kind
+            kinds.setdefault(kind, []).append(f"{copy}{event.block}")
+        text = "; ".join(f"{kind} {', '.join(at)}" for kind, at in kinds.items())
+        row = {"x": 0.03, "y": EVENTS_Y, "text": text or "nothing taken or freed"}
+        rows.append({**row, "since": frame, "until": frame + 1})
     return rows
 
 

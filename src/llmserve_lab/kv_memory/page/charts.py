@@ -7,8 +7,8 @@ from typing import Any
 from llmserve_lab import notation as q
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
-from llmserve_lab.page.live.bound import Landmark, landmarks
-from llmserve_lab.page.palette import GREY, MEANINGS
+from llmserve_lab.page.live.bound import BoundMark, Landmark, Marks, landmarks
+from llmserve_lab.page.palette import GREY, MEANINGS, PAGE_CSS
 
 SHORTEST, LONGEST = 1024.0, 131_072.0
 CONTEXT = QuantityAxis(
@@ -18,36 +18,118 @@ CONTEXT = QuantityAxis(
     log=True,
     ticks={"values": [2000, 5000, 10_000, 20_000, 50_000, 100_000]},
 )
+# The highest decade belongs to the bar: so many requests fit on no choice of GPUs.
+DECADES = [1, 10, 100, 1000, 10_000]
 REQUESTS = QuantityAxis(
-    q.batch_fits, words="requests that fit, log", domain=(0.1, 10_000), log=True
+    q.batch_fits,
+    words="requests that fit, log",
+    domain=(1, 100_000),
+    log=True,
+    ticks={"values": DECADES},
+)
+BYTES = QuantityAxis(q.cache_bytes, unit="GB")
+BAR = (4, 30)  # pixels from the top
+PARTS = Marks(
+    BoundMark("weights", q.stored_bytes, MEANINGS["weights"]),
+    BoundMark("cache", q.cache_bytes, MEANINGS["cache"]),
+    BoundMark("the rest", q.beside_bytes, GREY),
 )
 
 
 def capacity() -> Any:
-    """The falling line of requests, grey where none fits or the model cannot read."""
+    """A bar of the memory; falling lines of requests, grey where no model reads."""
     from llmserve_lab.extras import altair as alt
 
     line = Drawn(
         "requests that fit", f.REQUESTS_FIT, MEANINGS["cache"], _known(), label_at=0.75
     )
+    beside = Drawn(
+        "beside it",
+        f.REQUESTS_FIT,
+        GREY,
+        _known("other_"),
+        label_at=0.4,
+        dash=(5, 3),
+        means="the model beside it",
+    )
+    place = Landmark("tokens in cache", q.mean_held, down=BAR[1])
     return alt.layer(
         *_grey(),
-        *landmarks(CONTEXT, "x", "mean_held", Landmark("tokens in cache", q.mean_held)),
-        bound_curves(CONTEXT, REQUESTS, line),
-        height=270,
+        *landmarks(CONTEXT, "x", "mean_held", place),
+        bound_curves(CONTEXT, REQUESTS, line, beside),
+        *_dots(),
+        *_memory(),
+        height=265,
     )
 
 
-def _known() -> dict[str, str]:
-    """Arguments of the line that the choices set."""
+def _dots() -> list[Any]:
+    """Where the slider stands on both lines."""
+    from llmserve_lab.extras import altair as alt
+
+    row = alt.Chart(alt.Data(values=[{}]))
+    return [
+        row.transform_calculate(
+            at=CONTEXT.reads(q.mean_held), up=REQUESTS.reads(q.batch_fits, signal)
+        )
+        .mark_point(filled=True, size=60, opacity=1, color=ink.css, clip=True)
+        .encode(x=CONTEXT.on("x", "at"), y=REQUESTS.on("y", "up"))
+        for signal, ink in (
+            ("batch_fits", MEANINGS["cache"]),
+            ("other_batch_fits", GREY),
+        )
+    ]
+
+
+def _known(prefix: str = "") -> dict[str, str]:
+    """Arguments of a line that the choices set."""
     names = (
         "cache_bytes", "full_token_bytes", "window_token_bytes", "window", "state_bytes"
     )  # fmt: skip
-    return {name: name for name in names}
+    return {name: prefix + name for name in names}
+
+
+def _memory() -> list[Any]:
+    """Memory of all GPUs as one bar: weights, cache, and what is neither."""
+    from llmserve_lab.extras import altair as alt
+
+    whole = f"(usable_bytes * {q.tp.name})"
+    weights, cache, _ = PARTS
+    after = f"({weights.quantity.name} + {cache.quantity.name})"
+    spans = {
+        weights.name: ("0", weights.quantity.name),
+        cache.name: (weights.quantity.name, after),
+        PARTS[2].name: (after, whole),
+    }
+    one, layers = alt.Chart(alt.Data(values=[{}])), []
+    for mark in PARTS:
+        start, end = spans[mark.name]
+        size = BYTES.scaled(f"{end} - {start}", q.cache_bytes)
+        width = f"width * ({end} - {start}) / {whole}"
+        said = f"format({size}, '.0f') + ' GB'"
+        long = f"'{mark.name} ' + {said}"
+        layers += [
+            one.mark_rect(
+                color=mark.ink.css,
+                stroke=PAGE_CSS,
+                y={"expr": str(BAR[0])},
+                y2={"expr": str(BAR[1])},
+                x={"expr": f"width * {start} / {whole}"},
+                x2={"expr": f"width * {end} / {whole}"},
+            ),
+            one.mark_text(
+                text={"expr": f"{width} > 104 ? {long} : {width} > 44 ? {said} : ''"},
+                color=PAGE_CSS,
+                fontWeight="bold",
+                y={"expr": str(sum(BAR) / 2)},
+                x={"expr": f"width * ({start} + {end}) / 2 / {whole}"},
+            ),
+        ]
+    return layers
 
 
 def _grey() -> list[Any]:
-    """Below one request nothing runs; beyond its longest context no model reads."""
+    """Beyond its longest context no model reads; below one request nothing runs."""
     from llmserve_lab.extras import altair as alt
 
     one = alt.Chart(alt.Data(values=[{}]))
@@ -56,21 +138,7 @@ def _grey() -> list[Any]:
     return [
         one.mark_rect(
             **look,
-            y={"expr": "height * 4 / 5"},
-            y2={"expr": "height"},
-            x={"expr": "0"},
-            x2={"expr": "width"},
-        ),
-        one.mark_text(
-            text="not even one request fits",
-            align="left",
-            x={"expr": "8"},
-            y={"expr": "height - 12"},
-            **words,
-        ),
-        one.mark_rect(
-            **look,
-            y={"expr": "0"},
+            y={"expr": "height / 5"},
             y2={"expr": "height"},
             x={"expr": f"width * {_along('most_context')}"},
             x2={"expr": "width"},
@@ -79,8 +147,16 @@ def _grey() -> list[Any]:
             text="beyond the model",
             align="right",
             x={"expr": "width - 6"},
-            y={"expr": "14"},
+            y={"expr": "height / 5 + 14"},
             opacity={"expr": f"most_context < {LONGEST} ? 1 : 0"},
+            **words,
+        ),
+        one.mark_text(
+            text="not even one request fits",
+            align="left",
+            x={"expr": "8"},
+            y={"expr": "height - 12"},
+            opacity={"expr": f"{q.batch_fits.name} < 1 ? 1 : 0"},
             **words,
         ),
     ]

@@ -11,7 +11,7 @@ from llmserve_lab.catalog.records.accelerator import Accelerator
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.cache_layers import CacheLayers
 from llmserve_lab.kv_memory.machine import BLOCK, MEMORY_SHARE, beside_bytes
-from llmserve_lab.page.live.controls import Choice, Lookup
+from llmserve_lab.page.live.controls import Choice, Lookup, Table
 from llmserve_lab.running_example import MODEL
 
 FORMATS = ("bf16", "fp8")
@@ -21,6 +21,7 @@ SHOWN = (
     "llama-4-scout", "deepseek-v3",
 )  # fmt: skip
 LAYERS = tuple(CACHE_LAYERS[key] for key in SHOWN)
+BESIDE = CACHE_LAYERS["qwen3-32b"].name  # in grey, until another is chosen
 DEVICES = tuple(
     ACCELERATORS[key]
     for key in ("h100-sxm", "h200-sxm", "b200-sxm", "a100-80-sxm", "mi300x", "l40s")
@@ -63,7 +64,6 @@ def choices() -> tuple[Choice | Lookup, ...]:
         )
         for one in LAYERS
     )
-    both = ("model", "group")
     return (
         Choice(
             "model",
@@ -75,15 +75,69 @@ def choices() -> tuple[Choice | Lookup, ...]:
                 "too_long": tuple(_longest(one) + 1 for one in LAYERS),
             },
         ),
-        Choice("gpu", "GPU", tuple(d.name for d in DEVICES), DEVICES[0].name),
-        Choice("group", "GPUs", tuple(map(str, GROUPS)), "1"),
+        Choice(
+            "gpu",
+            "GPU",
+            tuple(d.name for d in DEVICES),
+            DEVICES[0].name,
+            {"usable_bytes": tuple(d.usable_bytes for d in DEVICES)},
+        ),
+        Choice(
+            "group",
+            "GPUs",
+            tuple(map(str, GROUPS)),
+            "1",
+            {"tp": tuple(float(each) for each in GROUPS)},
+        ),
         Choice("bits", "Weights", tuple(p.upper() for p in FORMATS), "BF16"),
+        Choice("other", "Beside it", tuple(one.name for one in LAYERS), BESIDE),
         Lookup("cache_bytes", ("model", "gpu", "group", "bits"), room, "byte"),
-        Lookup("full_token_bytes", both, _each("full_token_bytes"), "byte/token"),
-        Lookup("window_token_bytes", both, _each("window_token_bytes"), "byte/token"),
-        Lookup("state_bytes", both, _each("state_bytes"), "byte/request"),
-        Lookup("window", ("model",), tuple(float(one.window or 1) for one in LAYERS)),
+        Lookup(
+            "other_cache_bytes",
+            ("other", "gpu", "group", "bits"),
+            _filled(room),
+            "byte",
+        ),
+        Lookup("stored_bytes", ("model", "bits"), _stored(), "byte"),
+        *_kept("", "model"),
+        *_kept("other_", "other"),
     )
+
+
+def _kept(prefix: str, model: str) -> tuple[Lookup, ...]:
+    """Bytes that the layers of a model keep, and how far its windows look back."""
+    both = (model, "group")
+    return (
+        *(
+            Lookup(prefix + name, both, _each(name), unit)
+            for name, unit in (
+                ("full_token_bytes", "byte/token"),
+                ("window_token_bytes", "byte/token"),
+                ("state_bytes", "byte/request"),
+            )
+        ),
+        Lookup(
+            f"{prefix}window", (model,), tuple(float(one.window or 1) for one in LAYERS)
+        ),
+    )
+
+
+def _filled(table: Table) -> Table:
+    """One byte where no block fits: the line of the model beside is out of sight."""
+    return tuple(
+        _filled(entry) if isinstance(entry, tuple) else 1.0 if entry is None else entry
+        for entry in table
+    )
+
+
+def _stored() -> Table:
+    """Bytes of the weights of each model in each format."""
+    found = []
+    for one in LAYERS:
+        assert one.shape is not None
+        sizes = (PRECISIONS[each].bytes_weight for each in FORMATS)
+        found.append(tuple(one.shape.weight_bytes(size) for size in sizes))
+    return tuple(found)
 
 
 def _longest(layers: CacheLayers) -> float:

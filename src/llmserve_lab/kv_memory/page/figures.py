@@ -17,7 +17,7 @@ STOPS = (
     1024.0, 1200.0, 2048.0, 4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0, 131_072.0
 )  # fmt: skip
 START = 1200.0  # tokens: prompt and answer of the book's request
-READS = ("within what the model reads", "longer than the model reads")
+READS = ("within its limit", "beyond its limit")
 WANTED = 64  # requests of 32,768 tokens: what the goal asks for
 FAR = 32_768.0
 
@@ -46,6 +46,10 @@ def capacity() -> LiveFigure:
         ),
         derived={
             "batch_fits": Bound(f.REQUESTS_FIT, **tied),
+            "other_batch_fits": Bound(
+                f.REQUESTS_FIT,
+                **{k: v if k == "mean_held" else f"other_{v}" for k, v in tied.items()},
+            ),
             "request_cache_bytes": Bound(
                 f.REQUEST_CACHE_BYTES,
                 **{k: v for k, v in tied.items() if k != "cache_bytes"},

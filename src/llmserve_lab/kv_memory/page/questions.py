@@ -46,7 +46,7 @@ predict_waste = Question(
     kind="predict",
     prompt=(
         "Suppose a server could foresee how long each request will be at its end, and "
-        "reserved the next power of two of that from the start. Requests are those of "
+        "reserved the next power of two above it from the start. Requests are those of "
         "a real chat service. At a random moment while answers are written, what share "
         "of the reserved memory holds a token?"
     ),
@@ -54,7 +54,7 @@ predict_waste = Question(
     answer=lambda: float(_foreseen() > 0.45) + float(_foreseen() > 0.75),
     why=lambda: (
         f"It is {_foreseen():.0%}. Rounding up to a power of two wastes about a "
-        "quarter, and the part of the answer that is not yet written wastes the rest."
+        "third, and the part of the answer that is not yet written wastes the rest."
     ),
     hints=(
         Hint(
@@ -62,7 +62,7 @@ predict_waste = Question(
             "Rounding up to a power of two can at most double a length, and most of a "
             "request is its prompt.",
         ),
-        Hint(lambda: 2.0, "Rounding up alone wastes about a quarter."),
+        Hint(lambda: 2.0, "Rounding up alone wastes about a third."),
     ),
 )
 predict_routing = Question(
@@ -83,7 +83,7 @@ predict_routing = Question(
     ),
     why=lambda: (
         f"From {routed('least loaded').hit_share:.0%} to "
-        f"{routed('prefix-aware').hit_share:.0%}: each prompt is computed on one "
+        f"{routed('prefix-aware').hit_share:.0%}: most prompts are computed on one "
         "replica instead of on all four."
     ),
     hints=(
@@ -207,10 +207,11 @@ window = Question(
 even = Question(
     name="kv-memory.even",
     prompt=(
-        f"{model().name} computes a row in {1e6 * cost().row_s:.2f} µs on the H100, as "
-        f"measured, and a token keeps {model().kv_bytes_per_token():,.0f} bytes. At "
-        "what bandwidth to the host's memory does copying a token's cache out and in "
-        "again take as long as computing it again?"
+        f"{model().name} computes a row in {1e6 * cost().row_s:.2f} µs on the H100, at "
+        "the rates fitted to measured servers, and a token keeps "
+        f"{model().kv_bytes_per_token():,.0f} bytes. At what bandwidth "
+        "to the host's memory does copying a token's cache out and in again take as "
+        "long as computing it again?"
     ),
     answer=lambda: f.SWAP_BW.at(room()),
     unit="byte/s",

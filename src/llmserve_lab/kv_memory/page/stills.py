@@ -1,11 +1,24 @@
-"""The chapter's still pictures: waste, layers of several kinds, routing."""
+"""The chapter's still pictures: waste, layers, preemption, routing."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
-from llmserve_lab.kv_memory.serving import ROUTINGS, routed
+from llmserve_lab.catalog.data.links import PCIE5
+from llmserve_lab.kv_memory import formulas as f
+from llmserve_lab.kv_memory.machine import num_blocks, room
+from llmserve_lab.kv_memory.serving import LINKS, ROUTINGS, preempted, routed
 from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, wasted
-from llmserve_lab.page.palette import BLUE, GREEN, GRID, INK, VERMILLION
+from llmserve_lab.page.palette import (
+    BLUE,
+    GREEN,
+    GREY,
+    GRID,
+    INK,
+    PURPLE,
+    VERMILLION,
+)
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 BLOCK = 16
@@ -29,7 +42,7 @@ def waste() -> StaticFigure:
     """Bars of used memory, a bar a way, for the conversation service."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(3.9, 2.2))
+    figure, axes = plt.subplots(figsize=(3.9, 1.9))
     found = shares(SERVICES[0])
     names, used = list(found), list(found.values())
     axes.barh(names, used, color=GREEN.light)
@@ -49,10 +62,12 @@ def waste() -> StaticFigure:
     axes.set(xlim=(0, 1))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     axes.set_xlabel("share that holds a token")
-    said = "; ".join(f"{name}: {share:.1%}" for name, share in found.items())
     return StaticFigure.of(
         figure,
-        sentence=f"Used share, prompts of the conversation trace: {said}.",
+        sentence=(
+            "Share of the memory set aside that holds a token, at random moments while "
+            "answers are written: prompts and answers of the conversation trace."
+        ),
         title="Reserving for the longest leaves most of the cache empty",
         name="kv-memory.waste",
     )
@@ -65,7 +80,12 @@ def rows() -> list[tuple[str, float, float]]:
         for each in CACHE_LAYERS.values()
         if each.shape is None or (each.shape.max_context or 0) >= FAR
     ]
-    return sorted(found, key=lambda row: -row[2])
+    return sorted(found, key=lambda row: -row[1])
+
+
+def _tenth(value: float) -> str:
+    """One decimal, halves rounded up."""
+    return f"{value + 1e-9:.1f}"
 
 
 @figure_style()
@@ -73,33 +93,27 @@ def layers() -> StaticFigure:
     """GiB of cache of one request, and what a count of all layers would say."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(3.9, 3.5))
+    figure, axes = plt.subplots(figsize=(4.3, 3.0))
     names = [name for name, _, _ in rows()]
     kept = [here for _, here, _ in rows()]
     naive = [most for _, _, most in rows()]
     axes.barh(names, naive, color=GRID.light, label="if every layer kept every token")
     axes.barh(names, kept, color=GREEN.light, label="what the layers keep")
     for row, (here, most) in enumerate(zip(kept, naive, strict=True)):
-        more = "" if most < 1.01 * here else f" of {most:.1f}"
-        axes.text(
-            max(here, most) + 0.2,
-            row,
-            f"{here:.1f}{more}",
-            va="center",
-            color=INK.light,
-        )
+        more = "" if most < 1.01 * here else f" of {_tenth(most)}"
+        where = max(here, most) + 0.2
+        look: dict[str, Any] = {"va": "center", "color": INK.light}
+        axes.text(where, row, f"{_tenth(here)}{more}", **look)
     axes.invert_yaxis()
-    axes.grid(visible=False, axis="y")
-    axes.set(xlim=(0, 21))
+    axes.grid(visible=False)
+    axes.set(xlim=(0, 22))
     axes.set_xlabel(f"GiB of one request of {FAR:,} tokens")
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2)
-    worst = max(rows(), key=lambda row: row[2] / row[1])
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
     return StaticFigure.of(
         figure,
         sentence=(
-            f"A request of {FAR:,} tokens keeps {worst[1]:.1f} GiB in {worst[0]}; "
-            f"counting every layer would say {worst[2]:.1f} GiB. Where no gray is "
-            "seen, all layers keep all tokens (latent attention, too, in fewer bytes)."
+            "Where no gray is seen, all layers keep all tokens (latent attention, too, "
+            "in fewer bytes)."
         ),
         title="Counting every layer overstates models with windows or states",
         name="kv-memory.layers",
@@ -108,40 +122,91 @@ def layers() -> StaticFigure:
 
 @figure_style()
 def routing() -> StaticFigure:
-    """Hit rate and time to first token under two routings, on one trace."""
+    """Hit rate and time to first token under three routings, on one trace."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(3.9, 1.9))
-    found = {name: routed(name) for name in ROUTINGS}
-    inks = (VERMILLION.light, BLUE.light)
-    names = list(found)
-    hits = [100 * each.hit_share for each in found.values()]
-    waits = [1e3 * each.ttft_s for each in found.values()]
-    for axes, values, unit in ((left, hits, " %"), (right, waits, " ms")):
-        axes.barh(names, values, color=inks)
-        for row, value in enumerate(values):
-            short = value < 0.3 * max(values)
-            axes.text(
-                value * 1.1 if short else value / 2,
-                row,
-                f"{value:.0f}{unit}",
-                va="center",
-                ha="left" if short else "center",
-                color=INK.light if short else "white",
-            )
-        axes.invert_yaxis()
-        axes.grid(visible=False, axis="y")
-    right.set_yticklabels([])
-    left.set(xlim=(0, 100), xlabel="prompt tokens found (%)")
-    right.set_xlabel("median time to\nfirst token (ms)")
-    said = "; ".join(
-        f"{name}: {each.hit_share:.0%} found, {1e3 * each.ttft_s:.0f} ms "
-        f"(mean {1e3 * each.ttft_mean_s:.0f} ms, P95 {1e3 * each.ttft_p95_s:.0f} ms)"
-        for name, each in found.items()
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(4.3, 2.2), width_ratios=(1, 1.5)
     )
+    names = [name.replace(" ", "\n").replace("-", "-\n") for name in ROUTINGS]
+    found = [routed(name) for name in ROUTINGS]
+    rows = range(len(found))
+    hits = [100 * each.hit_share for each in found]
+    left.barh(names, hits, color=GREEN.light, height=0.6)
+    for row, value in zip(rows, hits, strict=True):
+        look: dict[str, Any] = {"va": "center", "ha": "center", "color": "white"}
+        left.text(value / 2, row, f"{value:.0f} %", **look)
+    parts = {
+        "median": ([each.ttft_s for each in found], BLUE.light),
+        "mean": ([each.ttft_mean_s for each in found], GREY.light),
+        "P95": ([each.ttft_p95_s for each in found], VERMILLION.light),
+    }
+    for place, (part, (values, ink)) in enumerate(parts.items()):
+        at = [row + 0.27 * (place - 1) for row in rows]
+        right.barh(at, [1e3 * v for v in values], height=0.24, color=ink)
+        for y, value in zip(at, values, strict=True):
+            look = {"va": "center", "color": INK.light, "fontsize": 8.5}
+            right.text(1e3 * value + 6, y, f"{1e3 * value:.0f} {part}", **look)
+    right.set(xlim=(0, 410), yticks=[], xticks=(0, 100, 200, 300))
+    for axes in (left, right):
+        axes.invert_yaxis()
+        axes.grid(visible=False)
+    left.set(xlim=(0, 100), xticks=(0, 50), xlabel="prompt tokens\nfound (%)")
+    right.set_xlabel("time to the first\ntoken (ms)")
     return StaticFigure.of(
         figure,
-        sentence=f"Prompt tokens found and median time to first token: {said}.",
+        sentence=(
+            "Three routings of the same requests. P95: 95 of 100 requests have their "
+            "first token sooner than this."
+        ),
         title="The replica that knows the prompt answers sooner",
         name="kv-memory.routing",
+    )
+
+
+@figure_style()
+def preemption() -> StaticFigure:
+    """When the last answer of a burst is complete, against the link to the host."""
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(4.3, 2.35))
+    swapped = [preempted(link).end_s for link in LINKS]
+    axes.plot([link / 1e9 for link in LINKS], swapped, color=PURPLE.light)
+    axes.text(3.0, swapped[1] + 0.5, "swapping", color=PURPLE.light)
+    redo, ample = (
+        preempted(None).end_s,
+        preempted(None, kv_blocks=num_blocks()).end_s,
+    )
+    lines = {
+        f"recomputation: {redo:.1f} s": (redo, VERMILLION, 1),
+        f"no preemption, all blocks: {ample:.1f} s": (ample, GREEN, -1),
+    }
+    for text, (value, ink, side) in lines.items():
+        axes.axhline(value, color=ink.light, linestyle=ink.dash and (0, ink.dash))
+        look: dict[str, Any] = {
+            "va": "bottom" if side > 0 else "top",
+            "color": ink.light,
+        }
+        axes.text(60, value + 0.2 * side, text, ha="right", **look)
+    even, pcie = float(f.SWAP_BW.at(room())), float(PCIE5.bandwidth)
+    marks = {f"formula:\n{even / 1e9:.1f} GB/s": even, "PCIe 5\nx16": pcie}
+    for text, value in marks.items():
+        axes.axvline(value / 1e9, color=GREY.light, linewidth=0.8, linestyle=":")
+        look = {"ha": "right", "va": "top", "color": GREY.light}
+        axes.text(value / 1e9 * 0.96, 28.8, text, **look)
+    axes.set(xscale="log", xlim=(1.9, 70), ylim=(14, 29), ylabel="last answer (s)")
+    axes.set_xlabel("link to the host, each way (GB/s, log)")
+    axes.set_xticks([2, 4, 8, 16, 32, 64], ["2", "4", "8", "16", "32", "64"])
+    axes.set_yticks([16, 20, 24, 28])
+    axes.minorticks_off()
+    axes.grid(visible=False)
+    return StaticFigure.of(
+        figure,
+        sentence=(
+            "When the last answer of the burst is complete. Dotted: the bandwidth at "
+            "which the formula calls swapping and recomputation equal, and that of a "
+            "PCIe 5 link of sixteen lanes."
+        ),
+        title="A fast link makes swapping win, a larger cache wins more",
+        name="kv-memory.preemption",
     )

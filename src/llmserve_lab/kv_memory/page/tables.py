@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from llmserve_lab import running_example
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
+from llmserve_lab.catalog.evidence.serving import (
+    BLIS_LOG,
+    DEFAULT_SEQS,
+    H100_TOTAL,
+    IMAGES_LOG,
+    RTX_4090_LOG,
+    START_LOGS,
+    StartLog,
+)
 from llmserve_lab.kv_memory import formulas as f
-from llmserve_lab.kv_memory.machine import room
+from llmserve_lab.kv_memory.machine import (
+    SHARE_NOW,
+    kept,
+    log_of,
+    num_blocks,
+    printed_blocks,
+    room,
+)
+from llmserve_lab.page.engines import VERSION
 from llmserve_lab.page.table import Table
 from llmserve_lab.roofline.formulas import STORED_BYTES
-from llmserve_lab.validation.cache_blocks import predicted
+from llmserve_lab.running_example import model
+from llmserve_lab.validation.cache_blocks import predicted, reserve
 
 KIB, MIB = 1024.0, float(1 << 20)
 
@@ -23,12 +42,8 @@ def terms() -> Table:
     rows = [
         ("memory that the driver reports", _gb(float(usable)), usable.source),
         (f"of it {float(share):.0%} for the server", _gb(allowed), share.source),
-        (
-            "less weights",
-            _gb(-weights),
-            "every parameter stored, two bytes each",
-        ),
-        ("less activations and graphs", _gb(-float(beside)), beside.source),
+        ("less weights", _gb(-weights), "every parameter stored, two bytes each"),
+        ("less activations and the rest", _gb(-float(beside)), beside.source),
         (
             "left for the cache",
             _gb(float(f.CACHE_BYTES.at(known))),
@@ -51,31 +66,104 @@ def _gb(value: float) -> str:
     return f"{value / 1e9:.2f} GB".replace("-", "−")
 
 
+def four_counts() -> Table:
+    """Blocks of one model on one H100, as four servers would count them."""
+    beside, share = float(room()["beside_bytes"]), float(room()["memory_share"])
+    log = log_of(model().name)
+    rows = [
+        (
+            "nothing kept, as in \"Continuous batching\"",
+            f"{share:.0%}", _gb(0.0), f"{running_example.cost().kv_blocks():,}",
+        ),
+        (
+            "this page: the mean of nine servers",
+            f"{share:.0%}", _gb(beside), f"{num_blocks():,}",
+        ),
+        (
+            f"the same with vLLM {VERSION}'s share",
+            f"{float(SHARE_NOW):.0%}", _gb(beside), f"{num_blocks(SHARE_NOW):,}",
+        ),
+        (
+            "measured: vLLM 0.11.0, its own defaults",
+            f"{share:.0%}", _gb(kept(log)), f"{printed_blocks():,}",
+        ),
+    ]  # fmt: skip
+    columns = ("server", "share taken", "kept for the rest", "blocks")
+    return Table("Llama-3.1-8B in 16 bits on one H100", columns, rows)
+
+
+def start_log() -> Table:
+    """What a server says at its start, line by line, and what each line answers to."""
+    log = log_of(model().name)
+    total, share = float(H100_TOTAL), float(room()["memory_share"])
+    tokens = float(log.cache) / model().kv_bytes_per_token()
+    length = 16_000
+    rows = [
+        ("requested: share of the memory", _gib(share * total),
+         "--gpu-memory-utilization"),
+        ("Model loading took", _gib(-float(log.weights)),
+         "--quantization, GPUs that share the model"),
+        ("torch peak memory increase", _gib(-float(log.peak)),
+         "--max-num-seqs, --max-num-batched-tokens"),
+        ("non-torch memory", _gib(-float(log.other)), "GPUs that share the model"),
+        ("Available KV cache memory", _gib(float(log.cache)), "the sum"),
+        ("GPU KV cache size", f"{tokens:,.0f} tokens",
+         "--kv-cache-dtype fp8: twice as many"),
+        ("Maximum concurrency", f"{tokens / length:.1f} × {length:,}",
+         "--max-model-len: the length, no more"),
+    ]  # fmt: skip
+    return Table(
+        "Start of vLLM 0.11.0, Llama-3.1-8B on one H100",
+        ("line of the log", "says", "changed by"),
+        rows,
+        notes=("The last two are worked out from the line above.",),
+    )
+
+
+def _gib(value: float) -> str:
+    return f"{value / 2**30:.2f} GiB".replace("-", "−")
+
+
+def peaks() -> Table:
+    """The peak of the trial run beside the vocabulary, of five published starts."""
+    rows = [
+        (log.name, f"{log.vocab:,}", _gib(float(log.peak)), f"{per_entry(log):.1f}")
+        for log in START_LOGS
+    ]
+    columns = ("model", "vocabulary", "peak of the trial", "bytes a slot and entry")
+    name, size = IMAGES_LOG.name, _gib(float(IMAGES_LOG.peak))
+    note = (
+        f"The file has one model more, {name}, with an image encoder and options of "
+        f"its own: {size}, or {per_entry(IMAGES_LOG):.1f} bytes. That is not explained."
+    )
+    seqs = f"{float(DEFAULT_SEQS):,.0f} slots"
+    return Table(f"vLLM 0.11.0 on H100s, {seqs}", columns, rows, notes=(note,))
+
+
+def per_entry(log: StartLog) -> float:
+    """Peak of the trial run over slots of requests and entries of the vocabulary."""
+    return float(log.peak) / float(DEFAULT_SEQS) / log.vocab
+
+
 def per_token() -> Table:
-    """Bytes of the cache of a dozen models, a token and a long request."""
+    """Bytes of the cache of a dozen models: of a token and of a request."""
     rows = []
     for each in CACHE_LAYERS.values():
         split = (each.full_layers, each.window_layers, each.state_layers)
         rows.append(
             (
                 each.name,
-                each.kind,
                 " + ".join(str(count) for count in split),
                 f"{each.window:,}" if each.window else "–",
                 f"{each.naive_token_bytes() / KIB:.1f}",
                 f"{each.full_token_bytes() / KIB:.1f}",
+                f"{each.state_bytes() / MIB:.0f}" if each.state_layers else "–",
             )
         )
     return Table(
-        "KiB of cache a token, 16 bits",
-        (
-            "model",
-            "attention",
-            "layers: full + window + state",
-            "window (tokens)",
-            "all layers",
-            "a token beyond the window",
-        ),
+        "Layers that keep all, a window, a state; KiB a token if all kept all, and far "
+        "beyond the window; MiB of state a request. 16 bits",
+        ("model", "layers", "window", "if all", "far", "state"),
         rows,
     )
 
@@ -88,13 +176,17 @@ def counts() -> Table:
         device = "RTX 4090" if record.usable_bytes else "H100"
         rows.append(
             (
-                record.model.name,
-                f"{record.tp} × {device}",
+                f"{record.served or record.model.name}, {record.tp} × {device}",
                 f"{record.budget:,}",
                 f"{int(float(record.blocks)):,}",
                 f"{each.blocks:,}",
                 f"{100 * each.error:+.1f} %".replace("-", "−"),
+                _gb(reserve(record)),
             )
         )
-    columns = ("model", "GPUs", "token budget", "published", "predicted", "off by")
-    return Table("KV-cache blocks of 16 tokens at start", columns, rows)
+    columns = ("server", "budget", "published", "predicted", "off by", "kept itself")
+    notes = [
+        f"{device}: {log.place}. vLLM {log.version}; published {log.published}."
+        for device, log in (("H100", BLIS_LOG), ("RTX 4090", RTX_4090_LOG))
+    ]
+    return Table("KV-cache blocks of 16 tokens at start", columns, rows, notes=notes)

@@ -48,9 +48,11 @@ def _copies_s(
     far_share: Any,
     far_rate: Any,
     near_rate: Any,
+    ep: Any,
 ) -> Any:
-    """A start, then all copies of a GPU's rows through the slower of two ports."""
-    slower = maximum(far_share / far_rate, (1 - far_share) / near_rate)
+    """A start, then all copies that travel through the slower of two ports."""
+    near_share = 1 - far_share - 1 / ep  # what stays on its GPU travels nowhere
+    slower = maximum(far_share / far_rate, near_share / near_rate)
     return copy_start_s + one_copy_bytes * top_k * gpu_rows * slower
 
 

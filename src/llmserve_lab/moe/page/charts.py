@@ -16,7 +16,7 @@ from llmserve_lab.page.palette import GREY, SERIES, series
 
 RANKS = 8
 MOST = 1.1  # of the bytes of TP alone: no layout on offer sends more than 1
-ROWS = QuantityAxis(q.n_rows, words="rows in the batch", domain=(1, 4096), log=True)
+ROWS = QuantityAxis(q.n_rows, words="tokens in the batch", domain=(1, 4096), log=True)
 TOUCHED = QuantityAxis(q.touched_experts, words="experts read", domain=(0, 560))
 SENT = QuantityAxis(
     q.composed_bytes,
@@ -52,16 +52,14 @@ def touched() -> Any:
     from llmserve_lab.extras import altair as alt
 
     return alt.layer(
-        *landmarks(
-            TOUCHED, "y", "value", Landmark("all experts", q.n_experts, down=-4)
-        ),
-        *landmarks(ROWS, "x", "n_rows", Landmark("your rows", q.n_rows)),
+        *landmarks(TOUCHED, "y", "value", Landmark("all experts", q.n_experts, down=4)),
+        *landmarks(ROWS, "x", "n_rows", Landmark("your tokens", q.n_rows)),
         bound_curves(
             ROWS,
             TOUCHED,
-            Drawn("read", f.TOUCHED_EXPERTS, SERIES[0], label_at=0.45),
+            Drawn("experts read", f.TOUCHED_EXPERTS, SERIES[0], label_at=0.97),
             Drawn(
-                "all differ",
+                "if all differ",
                 f.TOUCHED_EXPERTS,
                 GREY,
                 label_at=0.62,
@@ -72,7 +70,7 @@ def touched() -> Any:
                 over=(1, 64),
             ),
         ),
-        height=260,
+        height=235,
     )
 
 

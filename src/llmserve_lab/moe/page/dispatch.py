@@ -59,7 +59,7 @@ def _scene(width: float) -> Scene:
     ]
     names = [{"x": 0.95, "y": PER * g + 1, "text": f"GPU {g}"} for g in range(toy.GPUS)]
     heads = [(HOME + COPY / 2, "tokens"), (HELD + 0.55, "experts")]
-    heads.append(((QUEUE + width) / 2, "received"))
+    heads.append((QUEUE + 2 * COPY, "received"))
     names += [{"x": x, "y": -0.35, "text": text} for x, text in heads]
     return Scene(
         x=SceneAxis((0, width), shown=False),
@@ -71,7 +71,7 @@ def _scene(width: float) -> Scene:
             Labels(table="routes", align="left"),
             Labels(table="names"),
         ),
-        height=305,
+        height=290,
         fixed={"bands": bands, "names": names},
     )
 
@@ -116,7 +116,7 @@ def sent(run: ExecutedLayer) -> int:
 def _log(name: str, run: ExecutedLayer) -> StepLog:
     busiest = float(max(loads(run)))
     wire, read = float(sent(run)), float(sum(bool(queue) for queue in queues(run)))
-    nothing, there = (0.0, 0.0, 0.0), (wire, busiest, 0.0)
+    nothing, there = (0.0, 0.0, "not yet"), (wire, busiest, "not yet")
     counted = (wire, busiest, read)
     frames = (
         Frame("Each GPU has two tokens of its own and two of the experts.", nothing),
@@ -186,14 +186,17 @@ def _boxes(run: ExecutedLayer) -> list[Row]:
 
 
 def _received(run: ExecutedLayer) -> list[Row]:
-    """What lies at each GPU before its experts run: one box for each copy."""
+    """What lies at each GPU before its experts run: one box for each copy.
+
+    A copy for two experts is as high as both.
+    """
     found, places = [], dict.fromkeys(range(toy.EXPERTS), 0)
     for gpu, token, there, asked in sorted(parcels(run), key=lambda copy: copy[:2]):
         rows = {PER * there, PER * there + 1} if len(asked) > 1 else set(asked)
         place = max(places[row] for row in rows)
         places |= dict.fromkeys(rows, place + 1)
-        x, y = QUEUE + COPY * place, min(rows) + 0.08 + (0.5 if len(rows) > 1 else 0)
-        arrived = {"since": SEND, "until": RUN}
+        x, y = QUEUE + COPY * place, min(rows) + 0.08
+        arrived = {"since": SEND, "until": RUN, "y2": max(rows) + 0.92}
         found.append(_box(x, y, "ABCD"[gpu], toy.name(gpu, token), **arrived))
     return found
 

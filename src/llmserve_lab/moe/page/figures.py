@@ -33,8 +33,17 @@ WEIGHTS: dict[str, Any] = {
 }
 
 
+LABELS = {
+    "n_rows": "Tokens in one forward pass",
+    "top_k": "Experts of a token",
+    "gpu_rows": "Tokens of a GPU's own requests",
+    "ep": "GPUs that share the experts",
+}
+
+
 def _slider(name: str, default: float, stops: tuple[float, ...] = ()) -> Slider:
-    return Slider(quantity(name), stops or STOPS[name], default)
+    label = LABELS.get(name, "")
+    return Slider(quantity(name), stops or STOPS[name], default, label)
 
 
 def route() -> LiveFigure:
@@ -91,7 +100,7 @@ def touched() -> LiveFigure:
         derived={"touched_experts": f.TOUCHED_EXPERTS},
         readouts=(
             Readout("touched_experts", "Experts read"),
-            Readout(f.ROWS_PER_EXPERT, "Rows of an expert, mean"),
+            Readout(f.ROWS_PER_EXPERT, "Tokens of an expert, mean"),
             Readout(f.READ_RATIO, "Bytes read, over the active ones", **WEIGHTS),
             Readout(
                 f.EXPERT_INTENSITY,
@@ -101,8 +110,10 @@ def touched() -> LiveFigure:
         ),
         sentence=(
             "{n_rows}, each sent to {top_k} of {n_experts} experts, touch "
-            "{touched_experts} of them: the batch reads {read_ratio} times the bytes "
-            "of the parameters that one row is active in, at {expert_intensity}."
+            "{touched_experts} of them, which are read. With the shared expert and the "
+            "router the batch reads {read_ratio} times the bytes that one token is "
+            "active in. The intensity of the routed experts alone is "
+            "{expert_intensity}."
         ),
     )
 
@@ -124,7 +135,7 @@ def memory() -> LiveFigure:
                 names[0],
                 {"hbm_bytes": tuple(device.hbm_bytes for device in devices)},
             ),
-            _slider("ep", 64.0, (4.0, *serving.GROUPS)),
+            _slider("ep", 8.0, (4.0, *serving.GROUPS)),
             _slider("reserved_bytes", serving.KEPT_BYTES),
         ),
         derived={
@@ -133,13 +144,12 @@ def memory() -> LiveFigure:
         },
         readouts=(
             Readout("gpu_weight_bytes", "Weights on each GPU"),
-            Readout("least_ep", "Fewest GPUs that hold it all"),
             Verdict("holds", "Your group", "ep", "least_ep", ("does not fit", "fits")),
         ),
         sentence=(
             "DeepSeek-V3 in FP8, experts shared by {ep} GPUs of type {gpu}: each holds "
-            "{gpu_weight_bytes} of weights; with {reserved_bytes} kept for caches at "
-            "least {least_ep} are needed, the fewest that fit."
+            "{gpu_weight_bytes} of weights, and {reserved_bytes} are kept for caches: "
+            "{holds}."
         ),
         goal=Goal(
             "keep 20 GB on each H800, and find the smallest group that fits.",
@@ -169,7 +179,7 @@ def group() -> LiveFigure:
 
     return LiveFigure(
         name="moe-group",
-        title="What a larger group saves in reading, it pays in sending",
+        title="What a larger group saves in reading, it spends on sending",
         chart=lambda: group_charts.layer_time(numbers, ways),
         controls=(
             _slider("ep", 32.0, serving.GROUPS[1:]),
@@ -188,7 +198,7 @@ def group() -> LiveFigure:
             },
         },
         readouts=(
-            Readout("rows_per_expert", "Rows of an expert, mean"),
+            Readout("rows_per_expert", "Tokens of an expert, mean"),
             Verdict(
                 "bound",
                 "The experts are",

@@ -52,7 +52,7 @@ def memory(fixed: Mapping[str, float]) -> Any:
                 label_at=0.62,
             ),
         ),
-        height=220,
+        height=205,
     )
 
 
@@ -65,7 +65,7 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
         q.layer_read_s,
         "µs/layer",
         words="time",
-        domain=(0, 640),
+        domain=(0, 650),
         ticks={"tickCount": 6},
     )
     read, compute = (
@@ -77,7 +77,7 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
     )
     sending = sent_s(fixed, ways)
     return alt.layer(
-        *landmarks(x, "x", "ep", Landmark("your EP size", q.ep)),
+        *landmarks(x, "x", "ep", Landmark("your EP size", q.ep, down=110)),
         bound_curves(
             x,
             y,
@@ -86,7 +86,8 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 f.LAYER_READ_S,
                 MEANINGS["weights"],
                 _tied(f.LAYER_READ_S, fixed, n_rows="(gpu_rows * datum.ep)"),
-                label_at=0.15,
+                label_at=1.0,
+                rising=True,
             ),
             Drawn(
                 "compute experts",
@@ -100,7 +101,8 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 "dispatch and combine",
                 f.COPIES_S,
                 MEANINGS["communication"],
-                label_at=0.75,
+                label_at=0.62,
+                rising=True,
                 expr=sending,
                 means="time of a dispatch and a combine",
             ),
@@ -114,7 +116,7 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 means="sum of experts and sending, one after the other",
             ),
         ),
-        height=270,
+        height=240,
     )
 
 

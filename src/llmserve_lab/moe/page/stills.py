@@ -63,7 +63,7 @@ def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFi
 
     housed = placements(rows, num_ranks, extra)
     figure, (panels,) = plt.subplots(
-        1, len(housed), sharey=True, squeeze=False, figsize=(4.6, 2.6)
+        1, len(housed), sharey=True, squeeze=False, figsize=(5.6, 1.9)
     )
     found = {name: way.loads(rows) for name, way in housed.items()}
     for axes, (name, load) in zip(panels, found.items(), strict=True):
@@ -73,7 +73,7 @@ def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFi
         axes.axhline(float(np.mean(load)), color=GREY.light, dashes=(4, 2))
         axes.set_title(name, fontsize=9.5)
         axes.set_xlabel("GPUs, busiest first")
-        axes.set_xticks([])
+        axes.set_xticks([0, num_ranks - 1], ["1", str(num_ranks)])
         axes.grid(axis="x", visible=False)
     panels[0].set_ylabel("choices of a GPU")
     missing = [name for name in ways(extra) if name not in found]
@@ -122,7 +122,7 @@ def exchange() -> StaticFigure:
     """Published times of dispatch and combine against the model's, by group size."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.6, 3.1))
+    figure, axes = plt.subplots(figsize=(5.6, 2.6))
     start_s, found = exchange_time.start_s(), exchange_time.compared()
     ways = {"combine": ("s", VERMILLION), "dispatch": ("o", BLUE)}
     for way, (marker, ink) in ways.items():
@@ -135,7 +135,14 @@ def exchange() -> StaticFigure:
                 [1e6 * each for each in times],
                 color=ink.light,
                 linestyle=dash,
-                label=f"{way}, {name}",
+            )
+            last = (sizes[-1] * 1.12, 1e6 * times[-1])
+            axes.annotate(
+                f"{way}, {name}",
+                last,
+                color=ink.light,
+                va="center",
+                annotation_clip=False,
             )
         axes.plot(
             sizes,
@@ -143,15 +150,14 @@ def exchange() -> StaticFigure:
             marker,
             color=ink.light,
             markersize=7,
-            label=f"{way}, measured",
         )
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()
-    axes.set_ylim(0, 560)
+    axes.set_ylim(0, 400)
+    axes.set_xlim(sizes[0] * 0.9, sizes[-1] * 4.2)
     axes.set_xlabel("GPUs that share the experts (log scale)")
     axes.set_ylabel("time of one layer (µs)")
-    axes.legend(loc="upper left", ncols=2, fontsize=8.5, handlelength=1.6)
     mean, worst = exchange_time.mean_error(), exchange_time.worst_error()
     return StaticFigure.of(
         figure,

@@ -6,6 +6,8 @@ launches and requests on top, and a higher peak that is reached by a power.
 
 from __future__ import annotations
 
+from typing import Any
+
 from llmserve_lab import notation as q
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.quantization.formulas.sizes import WEIGHT_BYTES
@@ -21,17 +23,31 @@ __all__ = [
 ]
 FITTED = "llmserve_lab.validation: the form that measured rows were fitted with"
 
+
+def in_few_bits(
+    linear_flops: Any,
+    peak_flops: Any,
+    eff_compute: Any,
+    low_peak_flops: Any,
+    peak_exponent: Any,
+    params_head: Any,
+    params_active: Any,
+) -> Any:
+    """Time of the linear layers; the LM head's share of them runs in 16 bits."""
+    head = params_head / params_active
+    faster = (low_peak_flops / peak_flops) ** peak_exponent
+    return linear_flops / (peak_flops * eff_compute) * (head + (1 - head) / faster)
+
+
 LINEAR_S = Formula(
     result=q.linear_s,
-    expr=lambda linear_flops, peak_flops, eff_compute, low_peak_flops, peak_exponent: (
-        linear_flops
-        / (peak_flops * eff_compute * (low_peak_flops / peak_flops) ** peak_exponent)
-    ),
+    expr=in_few_bits,
     uses=(roofline.LINEAR_FLOPS,),
     variant="quantized",
     title="Time of the linear layers, in few bits",
     source=FITTED,
-    holds="weight-only formats multiply in 16 bits, so that both peaks are the same",
+    holds="weight-only formats multiply in 16 bits: both peaks are the same; so does "
+    "the LM head, always",
 )
 WEIGHTS_S = Formula(
     result=q.weights_s,

@@ -34,8 +34,8 @@ WEIGHTS = {
     "nvfp4": "NVFP4",
 }
 CACHE_NAMES = {key: SCHEMES[key].numbers.name.split()[0] for key in CACHES}
-BATCHES = (1.0, 4.0, 16.0, 64.0, 128.0, 256.0)
-CONTEXTS = (256.0, float(TOKENS), 2048.0, 8192.0, 32_768.0)
+BATCHES = (1.0, 4.0, 16.0, 64.0, 128.0, 256.0, 420.0, 984.0)
+CONTEXTS = (256.0, float(TOKENS), 8192.0, 32_768.0)
 START = {"weights": "int4", "cache": "bf16"}
 
 

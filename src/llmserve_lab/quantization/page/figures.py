@@ -17,7 +17,7 @@ from llmserve_lab.quantization.page.controls import (
 )
 from llmserve_lab.roofline import formulas as roofline
 
-ENOUGH, MANY = 1.4, 256.0  # the goal: times as fast, with so many requests
+ENOUGH, MANY = 1.45, 256.0  # the goal: times as fast, with so many requests
 ONE: dict[str, Value] = {"chunk": 1.0}
 NARROW: dict[str, Value] = {"bytes_quantized": "bytes_quantized", "bytes_weight": 2.0}
 SIXTEEN: dict[str, Value] = {"bytes_quantized": 2.0, "bytes_weight": 2.0}
@@ -82,7 +82,6 @@ def few_bits() -> LiveFigure:
                 wide_step_s="wide_few_bits_step_s",
                 few_bits_step_s="few_bits_step_s",
             ),
-            Readout("stored_bytes", "Weights stored"),
             Verdict(
                 "held",
                 "On one GPU, weights and cache",
@@ -104,13 +103,15 @@ def few_bits() -> LiveFigure:
             "with 16 bits {wide_few_bits_step_s}; the products run in {multiplied}."
         ),
         goal=Goal(
-            "make a step of 256 requests with 1,100 tokens each at least 1.4 times as "
-            "fast as 16 bits do, on one GPU that holds them.",
-            lambda batch, context, few_bits_gain, held: (
+            "make a step of 256 requests with 1,100 tokens each at least 1.45 times as "
+            "fast as 16 bits do, on one GPU that holds them, with layers that multiply "
+            "in fewer bits, so that no code has to be unpacked.",
+            lambda batch, context, few_bits_gain, held, multiplied: (
                 (batch >= MANY)
                 & (context >= 1100)
                 & (few_bits_gain >= ENOUGH)
                 & (held > 0)
+                & (multiplied < 1)
             ),
             {"batch": MANY, "weights": "FP8", "cache": "FP8"},
         ),

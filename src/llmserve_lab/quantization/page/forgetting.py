@@ -7,12 +7,16 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.quantization import eviction
 from llmserve_lab.quantization.page.steps import WIDTH, Row
+from llmserve_lab.quantization.schemes import relative_error
 
 PLACES, COLUMNS, KEEP, SINKS = 48, 16, 16, 4
 STRIP = 0.3  # of a forgotten token's cell: what it was
+NUMBERS = 6  # of the output that are drawn
+BARS = "output of the head"
+LEVEL, REACH = 4.55, 0.95  # of the output's bars: their zero, and the longest
 
 
 @cache
@@ -31,25 +35,32 @@ def forgetting() -> StepFigure:
         title="Which tokens stay in the cache decides what the answer can use",
         scene=Scene(
             x=SceneAxis((0, COLUMNS), shown=False),
-            y=SceneAxis((PLACES // COLUMNS, 0), shown=False),
-            marks=(Cells(table="cells", x2="x2", y2="y2", text="text"),),
-            height=150,
+            y=SceneAxis((LEVEL + REACH, 0), shown=False),
+            marks=(
+                Cells(table="cells", x2="x2", y2="y2", text="text"),
+                Cells(table="bars", x2="x2", y2="y2"),
+                Labels(table="names", align="left"),
+            ),
+            height=230,
             width=620,
+            fixed={"names": [{"x": 0, "y": PLACES // COLUMNS + 0.3, "text": BARS}]},
         ),
         logs={name: _forgetting_log(head, name, kept[name]) for name in names},
         stills=tuple((name, 2) for name in names),
         legend={
-            "cache": "token in the cache; the number is its attention in %",
+            "cache": "token in the cache; its attention in %, none written below 0.5",
             "communication": "fact that the question is about",
             "new": "sink: first token, much attention, small value",
             "idle": "forgotten (a strip shows what it was)",
+            "other": "output with all tokens",
+            "compute": f"output now ({NUMBERS} of its numbers, each view to scale)",
         },
         counters=(
             Counter("tokens kept"),
             Counter("attention kept"),
             Counter("error of the output"),
         ),
-        start=2,
+        start=0,
     )
 
 
@@ -87,22 +98,49 @@ def _cells(head: eviction.Head, kept: np.ndarray) -> list[Row]:
     return cells
 
 
+def _bars(outputs: list[np.ndarray]) -> list[Row]:
+    """The first numbers of the output in each frame, beside those with all tokens."""
+    tallest = max(np.abs(each[:NUMBERS]).max() for each in outputs)
+    rows = [_bar(x, size / tallest, "other") for x, size in _first(outputs[0])]
+    for frame, output in enumerate(outputs[1:], 1):
+        life = {"since": frame, "until": frame + 1}
+        rows += [
+            _bar(x + 1.1, size / tallest, "compute") | life
+            for x, size in _first(output)
+        ]
+    return rows
+
+
+def _first(output: np.ndarray) -> list[tuple[float, float]]:
+    """Places and sizes of the numbers that are drawn."""
+    return [(2.6 * i + 0.1, float(size)) for i, size in enumerate(output[:NUMBERS])]
+
+
+def _bar(x: float, size: float, ink: str) -> Row:
+    ends = sorted((LEVEL, round(LEVEL - REACH * size, 2)))
+    return {"x": x, "x2": x + 1, "y": ends[0], "y2": ends[1], "ink": ink}
+
+
 def _forgetting_log(head: eviction.Head, name: str, kept: np.ndarray) -> StepLog:
     """All tokens and their attention, then the choice, then the attention again."""
     weights = head.weights()[-1]
     share, error = float(weights[kept].sum()), head.error(kept)
+    outputs = [head.output(), head.remaining(kept), head.output(kept)]
+    before = relative_error(outputs[0], outputs[1])
     lost = len(set(head.facts) - set(kept.tolist()))
     texts = (
         f"{PLACES} tokens of one made-up head. The last query gives "
         f"{weights[0]:.0%} of its attention to the first token.",
         f"{name.capitalize()}: {len(kept)} tokens stay, the others are forgotten, "
-        f"{lost} of {len(head.facts)} facts among them.",
-        f"Attention adds up to 100% again: each weight is {1 / share:.2f} times as "
-        f"large. The output is off by {error:.0%}.",
+        f"{lost} of {len(head.facts)} facts among them. With the weights as they were, "
+        f"the output would be off by {before:.0%}.",
+        f"But attention must add up to 100% again: each weight becomes "
+        f"{1 / share:.2f} times as large. The output is off by {error:.0%}.",
     )
     counters = [
         (str(PLACES), "100%", "0%"),
-        *[(str(len(kept)), f"{share:.0%}", f"{error:.0%}")] * 2,
+        *[(str(len(kept)), f"{share:.0%}", f"{off:.0%}") for off in (before, error)],
     ]
     frames = [Frame(t, c) for t, c in zip(texts, counters, strict=True)]
-    return StepLog(tuple(frames), {"cells": _cells(head, kept)})
+    tables = {"cells": _cells(head, kept), "bars": _bars(outputs)}
+    return StepLog(tuple(frames), tables)

@@ -18,7 +18,7 @@ from llmserve_lab.quantization.schemes import (
 
 NAMES = {each.name: each for each in FORMATS.values()}
 GROUPS = ("16", "32", "64", "128", "512")
-WIDTH, ROWS = 512, 64
+WIDTH, ROWS, SHOWN = 512, 64, 24
 
 
 def weights(outliers: int, times: int) -> np.ndarray:
@@ -50,23 +50,33 @@ def _scheme(number_format: str, group: str) -> Scheme:
 def _picture(
     *, number_format: str, group: str, outliers: int, times: int
 ) -> StaticFigure:
-    """The first row of weights, before and after."""
+    """Part of the first row of weights, an outlier among them, before and after."""
     from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(5.2, 2.4))
     x = weights(outliers, times)
     rounded = quantize(x, _scheme(number_format, group)).dequantize()
-    axes.plot(x[0, :64], "o", ms=4, color=BLUE.light, label="weight")
+    first = SHOWN * (int(np.abs(x[0]).argmax()) // SHOWN)
+    at = np.arange(first, first + SHOWN)
+    axes.plot(at, x[0, at], "o", ms=4, color=BLUE.light, label="weight")
     axes.plot(
-        rounded[0, :64], "_", ms=8, mew=2, color=VERMILLION.light, label="rounded"
+        at, rounded[0, at], "_", ms=8, mew=2, color=VERMILLION.light, label="rounded"
     )
     axes.axhline(0, color=GREY.light, lw=1)
-    axes.set(xlabel="column (the first 64)", ylabel="weight")
+    axes.set(xlabel=f"column ({SHOWN} of {WIDTH})", ylabel="weight (log far from 0)")
+    axes.set_yscale("symlog", linthresh=3)
+    top = 1.6 * float(np.abs(x[0, at]).max())
+    axes.set(ylim=(-top, top), yticks=[-30, -10, -3, 0, 3, 10, 30])
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "−"))
+    axes.minorticks_off()
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.25), ncols=2)
-    error = relative_error(x, rounded)
+    every, usual = errors(number_format, group, outliers, times)
     return StaticFigure.of(
         figure,
-        sentence=f"{number_format}, groups of {group}: error {error:.1%}.",
+        sentence=(
+            f"{number_format}, groups of {group}: the columns that are no outliers are "
+            f"off by {usual:.1%}, all columns together by {every:.1%}."
+        ),
         title=f"A row of weights in {number_format}, groups of {group}",
         name="quantization.bench",
     )

@@ -72,17 +72,18 @@ predict_one = Question(
     kind="predict",
     prompt=(
         "Llama-3.1-8B decodes one request of 1,100 tokens on one H100, as measured "
-        "servers reach it. Its weights go from 16 bits to INT4, a quarter of "
-        "the bytes; embedding and LM head stay. How much faster is a step?"
+        "servers reach it. The weights of its transformer blocks go from 16 bits to "
+        "INT4 in groups of 128; the embedding table and the LM head (the last matrix) "
+        "stay as they are. How much faster is a step?"
     ),
     choices=SPEEDS,
     answer=lambda: _nearest(gain(Bits("int4"), 1)),
     why=lambda: (
         f"Predicted is {gain(Bits('int4'), 1):.2f} times as fast, if unpacking the "
-        "codes is free. Reading the weights takes "
+        "codes is free; a measured server gained less. Reading the weights takes "
         f"{1e3 * served(Bits()).weights_s:.1f} ms in 16 bits and "
         f"{1e3 * served(Bits('int4')).weights_s:.1f} ms in INT4, but about "
-        f"{1e3 * served(Bits()).overhead_s:.1f} ms of launches stay as they are."
+        f"{1e3 * served(Bits()).overhead_s:.1f} ms stay as they are."
     ),
     hints=(
         Hint(lambda: 0.0, "Less: only the reading shrinks, and not all of it."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.quantization.codecs import INT4
-from llmserve_lab.quantization.gptq import ColumnStep, columns, gptq, output_error, rtn
+from llmserve_lab.quantization.gptq import columns, gptq, output_error, rtn
 from llmserve_lab.quantization.schemes import Scheme, quantize
 
 Row = dict[str, Any]
@@ -18,7 +19,7 @@ GROUP = (0.21, -0.53, 0.70, -0.34, 0.12, -0.04)
 OUTLIER = (0.21, -0.53, 4.20, -0.34, 0.12, -0.04)
 LOGS = {"an ordinary group": GROUP, "a group with an outlier": OUTLIER}
 TOY = Scheme("", "", INT4, "fp32")
-LINES = ("weight", "over scale", "code", "bits", "weight again", "error")
+LINES = ("weight", "over scale", "code", "bits", "weight again", "off by")
 WIDTH = 0.97
 
 
@@ -69,12 +70,12 @@ def group_quantized() -> StepFigure:
             "compute": "number over the scale",
             "new": "code that is stored",
             "cache": "weight as it is used",
-            "other": "error",
+            "other": "off by: weight again − weight",
         },
         counters=(
             Counter("scale"),
             Counter("bytes of the group"),
-            Counter("largest error"),
+            Counter("off by at most"),
         ),
         start=6,
     )
@@ -84,7 +85,7 @@ def _group_log(group: np.ndarray) -> StepLog:
     """Frames from what the codec does: maximum, scale, codes, weights, errors."""
     found = quantize(group, TOY)
     scale, again = float(found.scales[0]), found.dequantize()
-    top, error = int(np.abs(group).argmax()), group - again
+    top, error = int(np.abs(group).argmax()), again - group
     cells = []
     for i, x in enumerate(group):
         cells.append(_cell(i, 0, number(x), "weights"))
@@ -108,7 +109,7 @@ def _group_log(group: np.ndarray) -> StepLog:
         f"Each weight is divided by {number(scale)}.",
         "Round to the nearest whole number: four bits each, two's complement.",
         f"To use a weight, its code is multiplied by {number(scale)} again.",
-        f"The largest error is {worst}, at most half a scale ({number(scale / 2)}); "
+        f"The worst is off by {worst}, within half a scale ({number(scale / 2)}); "
         f"{lost} of {len(group)} weights became zero.",
     )
     stored = [str(2 * len(group))] * 4 + [f"{len(group) // 2} + scale"] * 3
@@ -120,13 +121,13 @@ def _group_log(group: np.ndarray) -> StepLog:
     return StepLog(tuple(frames), {"cells": cells})
 
 
-# A small layer for GPTQ: three outputs, six inputs that go up and down together.
+# A small layer for GPTQ: three outputs, six inputs that go up and down together. Its
+# weights have two digits and its scales are a tenth, so that what is printed adds up.
 OUTPUTS, INPUTS, NUM_ROWS = 3, 6, 200
-TOTAL = INPUTS + 0.4  # where the column of the sums begins
-SMALL = 0.03  # a smaller move stays pale
-
-
-SHOWN = 22  # the layer of the figure; gptq_gains() tells of the usual ones
+LARGEST, DIGITS = 0.7, (-4, -3, -2, -1, 1, 2, 3, 4)  # no weight halfway between codes
+TOTAL = INPUTS + 0.3  # where the column of the sums begins
+OTHER_SUM = TOTAL + 1.15
+SHOWN = 3866  # the layer of the figure; gptq_gains() tells of the usual ones
 
 
 @cache
@@ -135,7 +136,11 @@ def small_layer(seed: int = SHOWN) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     common = rng.standard_normal((NUM_ROWS, 1))
     rows = common + 0.5 * rng.standard_normal((NUM_ROWS, INPUTS))
-    return rng.uniform(-1, 1, (OUTPUTS, INPUTS)), rows
+    tenths = rng.integers(-6, 7, (OUTPUTS, INPUTS))
+    weight = (10 * tenths + rng.choice(DIGITS, (OUTPUTS, INPUTS))) / 100
+    for row in weight:
+        row[rng.integers(INPUTS)] = rng.choice([-LARGEST, LARGEST])
+    return weight, rows
 
 
 def gptq_gains(num_layers: int = 60) -> list[float]:
@@ -152,38 +157,39 @@ def gptq_gains(num_layers: int = 60) -> list[float]:
 def gptq_columns() -> StepFigure:
     """GPTQ: a column a frame is rounded, its error pushed onto those to come."""
     weight, rows = small_layer()
-    steps = list(columns(weight, rows, TOY))
+    pushed = [weight, *(step.weight for step in columns(weight, rows, TOY))]
     nearest = rtn(weight, TOY)
+    alone = [np.where(np.arange(INPUTS) < at, nearest, weight) for at in range(7)]
     names = [
         {"x": INPUTS / 2, "y": -0.35, "text": "weights: a row an output"},
         {"x": INPUTS / 2, "y": 3.65, "text": "moved from the original by"},
-        {"x": TOTAL + WIDTH / 2, "y": 3.65, "text": "row sum"},
+        {"x": TOTAL + WIDTH / 2, "y": 3.65, "text": "sum"},
     ]
     return StepFigure(
         name="gptq-columns",
         title="GPTQ pushes the error of each column onto the columns still to come",
         scene=Scene(
-            x=SceneAxis((-0.1, TOTAL + 1.1), shown=False),
+            x=SceneAxis((-0.1, OTHER_SUM + 1.1), shown=False),
             y=SceneAxis((7.1, -0.8), shown=False),
             marks=(
                 Cells(table="cells", x2="x2", text="text"),
                 Labels(table="names"),
+                Labels(table="beside"),
             ),
-            height=260,
-            width=560,
+            height=240,
+            width=580,
             fixed={"names": names},
         ),
         logs={
-            "GPTQ": _gptq_log(weight, rows, steps),
-            "round to nearest": _nearest_log(weight, rows, nearest),
+            "GPTQ": _rounding_log(rows, pushed, alone, GPTQ_SAYS),
+            "round to nearest": _rounding_log(rows, alone, pushed, NEAREST_SAYS),
         },
         stills=(("GPTQ", 1), ("GPTQ", 6), ("round to nearest", 6)),
         legend={
             "weights": "not yet rounded",
-            "new": "rounded: a code times the scale of its row",
-            "A": f"moved up by {SMALL} or more",
-            "B": f"moved down by {SMALL} or more",
-            "other": "row sum: change of the output if every input is 1",
+            "new": "rounded to a multiple of 0.10, the same both ways",
+            "A": "the two ways round it to different codes",
+            "other": "sum of a row’s moves: by what the output changes, all inputs 1",
         },
         counters=(
             Counter("columns rounded"),
@@ -193,19 +199,75 @@ def gptq_columns() -> StepFigure:
     )
 
 
-def _matrix(left: np.ndarray, moved: np.ndarray, done: int, frame: int) -> list[Row]:
+@dataclass(frozen=True)
+class Says:
+    """What a way of rounding says at the start, after a column and at the end."""
+
+    other: str
+    first: str
+    column: str
+    last: str
+
+
+GPTQ_SAYS = Says(
+    "RTN",
+    f"Three outputs, {INPUTS} inputs that rise and fall together.",
+    "Column {at} is rounded; the columns to its right move so that the outputs on the "
+    "calibration data stay as near as they can.",
+    "{differ} of {all} weights go to another code than the nearest: the moves of each "
+    "row cancel, and the outputs are off by {error:.1%}.",
+)
+NEAREST_SAYS = Says(
+    "GPTQ",
+    "The same layer, rounded to nearest.",
+    "Column {at} is rounded; no other column takes notice.",
+    "No weight moves by more than half a scale, but the moves of each row add up, and "
+    "the outputs are off by {error:.1%}.",
+)
+
+
+def _rounding_log(
+    rows: np.ndarray, states: list[np.ndarray], others: list[np.ndarray], says: Says
+) -> StepLog:
+    """Frames of one way of rounding, with the row sums of the other at the end."""
+    weight, last = states[0], len(states) - 1
+    differ = np.abs(states[-1] - others[-1]) > 1e-6
+    frames, cells = [], list[Row]()
+    for at, left in enumerate(states):
+        error = output_error(weight, left, rows)
+        text = says.column if at < last else says.last
+        known = {"at": at, "error": error, "differ": differ.sum(), "all": differ.size}
+        text = (text if at else says.first).format(**known)
+        frames.append(Frame(text, (f"{at} of {INPUTS}", f"{error:.1%}")))
+        cells += _matrix(left, left - weight, at, differ)
+    for row, total in enumerate(_sums(others[-1] - weight)):
+        place = _cell(OTHER_SUM, row + 4, number(total), "empty", since=last)
+        cells.append(place | {"until": last + 1})
+    beside = [
+        {"x": OTHER_SUM + WIDTH / 2, "y": 3.65, "text": says.other, "since": last}
+    ]
+    return StepLog(tuple(frames), {"cells": _merged(cells), "beside": beside})
+
+
+def _sums(moved: np.ndarray) -> list[float]:
+    """Row sums of the moves as they are printed."""
+    return [float(total) for total in np.round(moved, 2).sum(axis=1)]
+
+
+def _matrix(
+    left: np.ndarray, moved: np.ndarray, frame: int, differ: np.ndarray
+) -> list[Row]:
     """The cells of one frame: the weights above, by how much they moved below."""
-    cells = []
+    cells, life = [], {"since": frame, "until": frame + 1}
     for (row, column), x in np.ndenumerate(left):
-        life = {"since": frame, "until": frame + 1}
-        ink = "new" if column < done else "weights"
+        done = "A" if differ[row, column] else "new"
+        ink = done if column < frame else "weights"
         cells.append(_cell(column, row, number(float(x)), ink, **life))
-        by = float(moved[row, column])
-        ink = "A" if by > 0 else "B"
-        ink = ink if abs(round(by, 2)) >= SMALL else "empty"
-        cells.append(_cell(column, row + 4, number(by), ink, **life))
-    for row, total in enumerate(moved.sum(axis=1)):
-        cells.append(_cell(TOTAL, row + 4, number(float(total)), "other", **life))
+        ink = "A" if ink == "A" else "empty"
+        by = number(float(moved[row, column]))
+        cells.append(_cell(column, row + 4, by, ink, **life))
+    for row, total in enumerate(_sums(moved)):
+        cells.append(_cell(TOTAL, row + 4, number(total), "other", **life))
     return cells
 
 
@@ -221,44 +283,3 @@ def _merged(cells: list[Row]) -> list[Row]:
         else:
             before.append(dict(cell))
     return [cell for run in runs.values() for cell in run]
-
-
-def _gptq_log(weight: np.ndarray, rows: np.ndarray, steps: list[ColumnStep]) -> StepLog:
-    states = [weight, *(step.weight for step in steps)]
-    frames, cells = [], list[Row]()
-    for at, left in enumerate(states):
-        error = output_error(weight, left, rows)
-        if at == 0:
-            text = f"Three outputs, {INPUTS} inputs that rise and fall together."
-        elif at < len(states) - 1:
-            text = (
-                f"Column {at} is rounded; the columns to its right move so that the "
-                f"outputs on the calibration data stay as near as they can."
-            )
-        else:
-            text = (
-                f"All columns are rounded: moves in a row cancel, and the outputs are "
-                f"off by {error:.1%}."
-            )
-        frames.append(Frame(text, (f"{at} of {INPUTS}", f"{error:.1%}")))
-        cells += _matrix(left, left - weight, at, at)
-    return StepLog(tuple(frames), {"cells": _merged(cells)})
-
-
-def _nearest_log(weight: np.ndarray, rows: np.ndarray, nearest: np.ndarray) -> StepLog:
-    frames, cells = [], list[Row]()
-    for at in range(INPUTS + 1):
-        left = np.where(np.arange(INPUTS) < at, nearest, weight)
-        error = output_error(weight, left, rows)
-        if at == 0:
-            text = "The same layer, rounded to nearest."
-        elif at < INPUTS:
-            text = f"Column {at} is rounded; no other column takes notice."
-        else:
-            text = (
-                f"All columns are rounded: moves in a row add up, and the outputs are "
-                f"off by {error:.1%}."
-            )
-        frames.append(Frame(text, (f"{at} of {INPUTS}", f"{error:.1%}")))
-        cells += _matrix(left, left - weight, at, at)
-    return StepLog(tuple(frames), {"cells": _merged(cells)})

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from llmserve_lab.catalog.evidence import quantization as papers
 from llmserve_lab.page.palette import (
     BLUE,
     GREEN,
@@ -14,29 +15,49 @@ from llmserve_lab.page.palette import (
     INK,
     PURPLE,
     VERMILLION,
+    Ink,
 )
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.quantization import eviction, outliers
-from llmserve_lab.quantization.codecs import FORMATS
-from llmserve_lab.quantization.measured import by_clients, pairs
-from llmserve_lab.quantization.speed import Bits, decode_s, fits, served
+from llmserve_lab.quantization.codecs import FORMATS, NumberFormat
+from llmserve_lab.quantization.measured import by_clients, pairs, rate_gain
+from llmserve_lab.quantization.page.questions import gain
+from llmserve_lab.quantization.speed import Bits, fits, served
 from llmserve_lab.quantization.tables import TOKENS
 
 FIELD_INKS = {"sign": GREY, "exponent": VERMILLION, "mantissa": BLUE}
-BATCHES = tuple(2**i for i in range(10))
-CHOICES = {  # weights and cache: how it is called, its ink
-    Bits("int4", "bf16"): ("INT4 weights", BLUE),
-    Bits("fp8", "bf16"): ("FP8 weights", VERMILLION),
-    Bits("bf16", "fp8"): ("FP8 cache", GREEN),
-    Bits("fp8", "fp8"): ("FP8 both", PURPLE),
+WHOLE = ("integer", GREEN)  # two's complement: no bit is a sign alone
+BATCHES = tuple(range(1, 257))
+THIN = 0.004  # of the picture: what two neighbouring lines are apart at least
+CHOICES = {  # weights and cache: how it is called, its ink, where that is written
+    Bits("int4", "bf16"): ("INT4 weights", BLUE, (1.0, 1.92)),
+    Bits("fp8", "bf16"): ("FP8 weights", VERMILLION, (5.5, 1.27)),
+    Bits("bf16", "fp8"): ("FP8 cache", GREEN, (50, 1.03)),
+    Bits("fp8", "fp8"): ("FP8 both", PURPLE, (85, 1.53)),
 }
 POLICIES = {"window": GREY, "window with sinks": VERMILLION, "observed attention": BLUE}
 KEPT = (24, 32, 48, 64, 96, 128)
 
 
+def _apart(numbers: np.ndarray) -> np.ndarray:
+    """Numbers without those that would be drawn on top of the one before."""
+    ordered = np.sort(numbers)
+    first = np.append(True, np.diff(np.floor(ordered / THIN)) > 0)
+    return np.asarray(ordered[first])
+
+
+def _fields(each: NumberFormat) -> list[tuple[str, Ink, int]]:
+    """The bits of a code from the left: name, ink, how many."""
+    if not each.fields[1]:  # no exponent: a whole number
+        return [(*WHOLE, each.bits)]
+    named = zip(FIELD_INKS.items(), each.fields, strict=True)
+    return [(name, ink, width) for (name, ink), width in named]
+
+
 @figure_style()
 def layouts() -> StaticFigure:
     """Bits of each format, and where its numbers lie between 0 and its largest."""
+    from llmserve_lab.extras import patches
     from llmserve_lab.extras import pyplot as plt
 
     figure, (bits, line) = plt.subplots(
@@ -44,29 +65,32 @@ def layouts() -> StaticFigure:
     )
     for row, each in enumerate(FORMATS.values()):
         left = 0
-        for (name, ink), width in zip(FIELD_INKS.items(), each.fields, strict=True):
-            for bit in range(width):
-                bits.barh(
-                    row, 0.9, left=left + bit, height=0.62, color=ink.light,
-                    label=name if row == 0 and bit == 0 else None,
-                )  # fmt: skip
+        for _, ink, width in _fields(each):
+            bits.barh(row, width, left=left, height=0.62, color=ink.light)
             left += width
+        cuts = np.repeat(np.arange(left + 1.0), 3)  # one path between the bits
+        ends = np.tile([row - 0.31, row + 0.31, np.nan], left + 1)
+        bits.plot(cuts, ends, "-", color="white", lw=1.2)
         shown = each.numbers() / each.largest
         shown = shown[shown >= 0]
         if len(shown) > 1000:
             line.barh(row, 1, height=0.62, color=GREY.light, alpha=0.5)
             line.text(0.5, row, "too dense to draw", ha="center", va="center")
         else:
+            shown = _apart(shown)
             x = np.repeat(shown, 3)  # one path: down, up, and a gap
             y = np.tile([row - 0.31, row + 0.31, np.nan], len(shown))
-            line.plot(x, y, color=INK.light, lw=0.7, ls="-")
+            thin = 0.3 if len(shown) > 100 else 0.7
+            line.plot(x, y, "-", color=INK.light, lw=thin)
     bits.set_yticks(range(len(FORMATS)), [each.name for each in FORMATS.values()])
     bits.invert_yaxis()
     bits.set(xlabel="bits", xlim=(-0.2, 16.2))
     line.set(xlabel="numbers, 0 to the largest = 1", xlim=(-0.03, 1.03))
     for axes in (bits, line):
         axes.grid(visible=False)
-    figure.legend(loc="outside upper center", ncols=3)
+    inks = (*FIELD_INKS.items(), WHOLE)
+    keys = [patches.Patch(color=ink.light, label=name) for name, ink in inks]
+    figure.legend(handles=keys, loc="outside upper center", ncols=4)
     return StaticFigure.of(
         figure,
         sentence=(
@@ -83,7 +107,7 @@ def groups() -> StaticFigure:
     """Error of INT4 on ordinary weights against the group, outliers or none."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.2, 2.5))
+    figure, axes = plt.subplots(figsize=(4.7, 2.45))
     with_them = outliers.by_group(outliers.matrix())
     without = outliers.by_group(outliers.matrix(num_outliers=0))
     names = list(with_them)
@@ -120,40 +144,35 @@ def gains() -> StaticFigure:
     """Speed of a decode step over 16 bits against the batch, for four choices."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.4, 2.65))
-    base = served(Bits())
-    most = fits(base, context=TOKENS)
-    batches = [b for b in BATCHES if b <= most]
-    for bits, (name, ink) in CHOICES.items():
-        cost = served(bits)
-        gain = [
-            decode_s(base, batch=b, context=TOKENS)
-            / decode_s(cost, batch=b, context=TOKENS)
-            for b in batches
-        ]
-        axes.plot(batches, gain, "o-", color=ink.light, label=name, ms=4)
+    figure, axes = plt.subplots(figsize=(5.0, 2.75))
+    most = fits(served(Bits()), context=TOKENS)
+    ends = {}
+    for bits, (name, ink, place) in CHOICES.items():
+        ends[name] = [gain(bits, batch) for batch in BATCHES]
+        axes.plot(BATCHES, ends[name], "-", color=ink.light)
+        axes.text(*place, name, color=ink.light)
+    seen = [(batch, rate_gain("int4", batch)[0]) for batch in papers.RATES["int4"]]
+    axes.plot(*zip(*seen, strict=True), "D", mfc="none", color=BLUE.light, ms=6)
+    said = "measured, INT4: one H200, prompts included"
+    axes.text(1.0, 0.62, said, color=BLUE.light)
     axes.axvline(most, color=GREY.light, lw=1)
-    axes.text(0.92 * most, 1.93, "16 bits: memory\nfull at "
-              f"{most} ", ha="right", va="top", color=GREY.light)  # fmt: skip
+    axes.text(0.93 * most, 1.96, f"16 bits: memory full at {most}",
+              ha="right", va="top", color=GREY.light)  # fmt: skip
     axes.axhline(1, color=GREY.light, lw=1)
-    axes.set(xscale="log", ylim=(0.95, 1.97))
+    axes.set(xscale="log", ylim=(0.57, 2.0), xlim=(0.87, 480))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_xticks([1, 4, 16, 64, 256])
     axes.minorticks_off()
     axes.set_xlabel(f"requests in the batch, {TOKENS:,} tokens each (log)")
     axes.set_ylabel("times as fast as 16 bits")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.28), ncols=2)
-    one, many = (
-        decode_s(base, batch=b, context=TOKENS)
-        / decode_s(served(Bits("int4")), batch=b, context=TOKENS)
-        for b in (1, 256)
-    )
+    one, many = (ends["INT4 weights"][at] for at in (0, -1))
     return StaticFigure.of(
         figure,
         sentence=(
-            f"INT4 weights alone make a step of one request {one:.2f} times as fast, a "
-            f"step of 256 requests {many:.2f} times; FP8 weights and cache together "
-            "hold their gain."
+            f"Lines are predicted, unpacking free: INT4 weights alone make a step of "
+            f"one request {one:.2f} times as fast, of 256 requests {many:.2f} times. "
+            f"Diamonds are a measured server: {seen[0][1]:.2f}, {seen[1][1]:.2f} and "
+            f"{seen[2][1]:.2f} times."
         ),
         title="The gain of few-bit weights melts as the batch grows",
         name="quantization.gains",
@@ -193,19 +212,23 @@ def forgotten() -> StaticFigure:
 
 @figure_style()
 def measured_gains() -> StaticFigure:
-    """Measured and predicted gain of FP8 over BF16 against clients."""
+    """Measured and fitted gain of FP8 over BF16 against clients."""
     from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(5.2, 2.8))
     found = pairs("bf16", "fp8", wide_engine="vllm", tps=(2, 4))
     for tp, ink, shape in ((2, BLUE, "o"), (4, VERMILLION, "s")):
         of = by_clients(found, "trtllm", tp)
-        seen = [median(p.measured for p in each) for each in of.values()]
+        at = [clients * (1 + 0.03 * (tp - 3)) for clients in of]  # side by side
+        seen = [sorted(p.measured for p in each) for each in of.values()]
         said = [median(p.predicted for p in each) for each in of.values()]
-        axes.plot(list(of), seen, shape, color=ink.light, label=f"measured, {tp} GPUs")
-        axes.plot(list(of), said, "-", color=ink.light, label=f"predicted, {tp} GPUs")
+        middle = [median(each) for each in seen]
+        axes.vlines(at, [x[0] for x in seen], [x[-1] for x in seen], color=ink.light)
+        axes.plot(at, middle, shape, color=ink.light, label=f"measured, {tp} GPUs")
+        axes.plot(list(of), said, "-", color=ink.light, label=f"fitted, {tp} GPUs")
     axes.axhline(1, color=GREY.light, lw=1)
-    axes.set(xscale="log", ylim=(0.95, 1.7))
+    least = min(p.measured for p in found)
+    axes.set(xscale="log", ylim=(least - 0.05, 1.7))
     axes.set_xticks([8, 16, 32, 64, 128])
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.minorticks_off()
@@ -216,8 +239,9 @@ def measured_gains() -> StaticFigure:
         figure,
         sentence=(
             "Qwen3-32B on H100: time per output token in BF16 (vLLM) over FP8 "
-            "(TensorRT-LLM), medians over prompt lengths, beside the prediction."
+            "(TensorRT-LLM), medians over prompt lengths, from least to most, beside "
+            "the model that was fitted to these rows."
         ),
-        title="Halving the bytes was measured up to 1.5 times as fast, not twice",
+        title="Half the bytes made the median run at most 1.5 times as fast",
         name="quantization.measured",
     )

@@ -13,6 +13,7 @@ from llmserve_lab.page.live.bound import (
     Landmark,
     Marks,
     landmarks,
+    picked,
 )
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.palette import GREY, MEANINGS, NARROW, Ink, series
@@ -35,15 +36,18 @@ COMPUTE = QuantityAxis(
     log=True,
     words="attainable compute, log scale",
 )
+PEAK = "peak_flops * eff_compute"
 TIME = QuantityAxis(
     q.iteration_s, "ms", words="time of an iteration", ticks={"tickCount": 6}
 )
 FULL = "held_bytes > hbm_bytes"  # memory is: the batch cannot exist
 TOO_LARGE = "stored_bytes > hbm_bytes"  # the weights alone are
 FAINT = 0.25
+LANE = 34  # pixels of a lane of bars
 AT_EDGE = 6  # FLOP/byte: left of it no name fits before the point
 RIGHT_OF = "datum.intensity > ridge && datum.intensity < 8 * ridge"
 SEEN = 0.15  # the least share of idle time that is written into the gap
+TALL = 0.7  # beyond this share the gap is tall enough for words beside it
 SIDES = {  # of the ridge: the ink of what is waited for, and where its name begins
     "memory-bound": (MEANINGS["weights"], "right", -8),
     "compute-bound": (MEANINGS["compute"], "left", 8),
@@ -67,7 +71,20 @@ def roofline() -> Any:
         *_points(),
     )
     ridge = landmarks(INTENSITY, "x", "intensity", Landmark("ridge", q.ridge))
-    return alt.layer(*_sides(), *ridge, drawn.encode(x=x, y=y), height=260)
+    number = corners.transform_filter("datum.i == 1").transform_calculate(
+        intensity=INTENSITY.reads(q.ridge), says=f"format({q.ridge.name}, '.0f')"
+    )
+    look: dict[str, Any] = {"color": GREY.css, "align": "left", "dx": 4, "y": 24}
+    drawn = alt.layer(drawn.encode(x=x, y=y))
+    said = number.mark_text(**look).encode(x=x, text="says:N")
+    return alt.layer(*_sides(), *ridge, drawn, said, height=240)
+
+
+def _busy() -> str:
+    """Compute of the row's phase, its kernels one after the other, on the axis."""
+    shares = {case.name: case.signal(q.mfu) for case in PHASES.cases}
+    share = picked(PHASES.field, shares)
+    return COMPUTE.scaled(f"{share} * {PEAK}", q.attainable_flops)
 
 
 def _sides() -> list[Any]:
@@ -93,13 +110,12 @@ def _gap(y: Any) -> list[Any]:
     """From decode's point up to the peak: the share of the arithmetic that is idle."""
     from llmserve_lab.extras import altair as alt
 
-    roof, peak = PHASES.reads(COMPUTE, q.attainable_flops), "peak_flops * eff_compute"
     row = (
         alt.Chart(alt.Data(values=[{"phase": "decode"}]))
         .transform_calculate(
             intensity=PHASES.reads(INTENSITY, q.intensity),
-            reached=roof,
-            roof=COMPUTE.scaled(peak, q.attainable_flops),
+            reached=_busy(),
+            roof=COMPUTE.scaled(PEAK, q.attainable_flops),
         )
         .transform_calculate(idle="1 - datum.reached / datum.roof")
     )
@@ -110,19 +126,27 @@ def _gap(y: Any) -> list[Any]:
     )
     # At the left edge there is room on the right of the line alone, high above it.
     marks = [rule.encode(y=y, y2="reached")]
+    shown: dict[str, Any] = {"color": GREY.css, "clip": True, "fontSize": 13}
+    # A short gap has no room beside it: the words stand above the roof.
+    above = idle.transform_filter(f"datum.idle <= {TALL}")
+    look: dict[str, Any] = {"align": "right", "dx": 4, "dy": -14}
+    marks.append(above.mark_text(**look, **shown).encode(text="says:N"))
+    idle = idle.transform_filter(f"datum.idle > {TALL}")
     for where, share, align, dx in (("<", 0.75, "left", 6), (">=", 0.5, "right", -6)):
-        look: dict[str, Any] = {"align": align, "dx": dx}
+        look = {"align": align, "dx": dx}
         high = f"pow(datum.roof, {share}) * pow(datum.reached, 1 - {share})"
         words = idle.transform_filter(
             f"datum.intensity {where} {AT_EDGE}"
         ).transform_calculate(roof=high)
-        shown: dict[str, Any] = {"color": GREY.css, "clip": True, "fontSize": 13}
         marks.append(words.mark_text(**look, **shown).encode(text="says:N"))
     return marks
 
 
 def _points() -> list[Any]:
-    """A point for each phase, faint where memory is full, its name on its own side."""
+    """A point for each phase, faint where memory is full, its name on its own side.
+
+    Its height is what the kernels do in turn: on the roof where all wait for the same.
+    """
     from llmserve_lab.extras import altair as alt
 
     is_full = f"(datum.phase == 'decode' && {FULL}) || {TOO_LARGE}"
@@ -130,9 +154,12 @@ def _points() -> list[Any]:
         alt.Chart(alt.Data(values=PHASES.rows()))
         .transform_calculate(
             intensity=PHASES.reads(INTENSITY, q.intensity),
-            roof=PHASES.reads(COMPUTE, q.attainable_flops),
+            roof=_busy(),
             seen=f"({is_full}) ? {FAINT} : 1",
-            called=f"datum.phase + (({is_full}) ? ' (memory full)' : '')",
+        )
+        .transform_calculate(
+            number="' ' + format(datum.roof, '.3~r')",
+            called=f"datum.phase + (({is_full}) ? ' (memory full)' : datum.number)",
         )
         .encode(color=PHASES.color(legend=False))
     )
@@ -188,7 +215,7 @@ def iteration_time() -> Any:
             for name, (start, end) in spans.items()
         ]
         inks |= bars.inks
-    bars_only = alt.layer(*layers, height=150).encode(
+    bars_only = alt.layer(*layers, height=4 * LANE).encode(
         x=TIME.on("x", "start"),
         x2="end",
         y=alt.Y(
@@ -199,7 +226,44 @@ def iteration_time() -> Any:
         ),
         opacity=alt.Opacity("seen", type="quantitative", scale=None),
     )
-    return alt.layer(bars_only, *_lasts())
+    return alt.layer(bars_only, *_begins(), *_lasts())
+
+
+def _begins() -> list[Any]:
+    """A rule across both bars of a phase where its attention begins, and its name."""
+    from llmserve_lab.extras import altair as alt
+
+    rows = [
+        {"phase": each.name, "top": 2 * place * LANE, "foot": 2 * (place + 1) * LANE}
+        for place, each in enumerate(PHASES.cases)
+    ]
+    products, pairs, caches = (
+        PHASES.reads(TIME, each) for each in (q.linear_s, q.pairs_s, q.kv_s)
+    )
+    weights = TIME.reads(q.weights_s)
+    at = (
+        alt.Chart(alt.Data(values=rows))
+        .transform_calculate(start=f"max({weights}, {products})")
+        .transform_calculate(room=f"datum.start + min({pairs}, {caches})")
+        .transform_calculate(high=f"datum.top + {LANE} * ({_read()} ? 1.5 : 0.5)")
+    )
+    across = TIME.on("x", "start")
+    pixels: dict[str, Any] = {"type": "quantitative", "scale": None, "axis": None}
+    rule = at.mark_rule(color=GREY.css, strokeDash=[3, 3]).encode(
+        x=across, y=alt.Y("top", **pixels), y2="foot"
+    )
+    look: dict[str, Any] = {"align": "left", "dx": 5, "fontSize": 12}
+    name = at.mark_text(color=GREY.css, text="attention", **look)
+    high = alt.Y("high", **pixels)
+    return [rule, name.encode(x=TIME.on("x", "room"), y=high)]
+
+
+def _read() -> str:
+    """Whether reading ends last: attention's cache, or the weights and nothing more."""
+    pairs, caches, products = (
+        PHASES.reads(TIME, each) for each in (q.pairs_s, q.kv_s, q.linear_s)
+    )
+    return f"({pairs} < {caches} || {products} + {pairs} < {TIME.reads(q.weights_s)})"
 
 
 def _lasts() -> list[Any]:
@@ -208,16 +272,11 @@ def _lasts() -> list[Any]:
 
     rows = [{"phase": phase.name} for phase in PHASES.cases]
     lasts = PHASES.reads(TIME, q.iteration_s)
-    pairs, caches, products = (
-        PHASES.reads(TIME, each) for each in (q.pairs_s, q.kv_s, q.linear_s)
-    )
-    # Attention's longer side ends last, or nothing is computed after the weights.
-    read = f"{pairs} < {caches} || {products} + {pairs} < {TIME.reads(q.weights_s)}"
     ends = (
         alt.Chart(alt.Data(values=rows))
         .transform_calculate(start=lasts, room=f"1.35 * ({lasts})")
         .transform_calculate(
-            longer=f"({read}) ? 'read' : 'compute'",
+            longer=f"{_read()} ? 'read' : 'compute'",
             says="format(datum.start, '.3r') + ' ms'",
         )
         .transform_calculate(lane="datum.phase + ': ' + datum.longer")

@@ -20,12 +20,15 @@ CONTEXT = QuantityAxis(
 MIDDLE = 1500  # tokens: right of it a name stands on the left of its point
 NAMED: dict[str, Any] = {"fontWeight": "bold", "color": GREY.css, "clip": True}
 BESIDE: Any = (("<=", "left", 10), (">", "right", -8))
-NAMES_AT = {1.0: 0.75, 8.0: 0.25}  # shares of a line, where no point comes
+NAMES_AT = {1.0: 0.75}  # share of a line, where no point comes
 EIGHT = 8.0  # up to this batch a line is flat or rises: its name stands above it
 
 
-def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
-    """Intensity of decode against context: batches as far as memory goes, and all."""
+def batch_and_context(batches: Sequence[tuple[float, float]], none: float) -> Any:
+    """Intensity of decode against context: batches as far as memory goes, and all.
+
+    From the context ``none`` on no batch reaches the ridge: there the ground is shaded.
+    """
     from llmserve_lab.extras import altair as alt
 
     y = QuantityAxis(
@@ -45,7 +48,7 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
             rising=batch <= EIGHT,
             over=(128.0, min(full, LONGEST)),
         )
-        for ink, (batch, full) in zip(SERIES, batches, strict=False)
+        for ink, (batch, full) in zip(SERIES[:3:2], batches, strict=True)
     ]
     lines.append(
         Drawn(
@@ -69,6 +72,7 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
     called = here.transform_calculate(says=f"{FULL} ? 'memory full' : 'your batch'")
     at = {"x": CONTEXT.on("x", "context"), "y": y.on("y", "value")}
     return alt.layer(
+        *_out_of_reach(y, none),
         *landmarks(
             y,
             "y",
@@ -84,8 +88,24 @@ def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
             .encode(**at, text="says:N")
             for side, align, dx in BESIDE
         ),
-        height=260,
+        height=240,
     )
+
+
+def _out_of_reach(y: QuantityAxis, none: float) -> list[Any]:
+    """A shaded ground between the ridge and the top, where no batch can lie."""
+    from llmserve_lab.extras import altair as alt
+
+    rows = [{"context": none, "until": LONGEST}]
+    one = alt.Chart(alt.Data(values=rows)).transform_calculate(
+        value=y.reads(q.ridge), top="1000"
+    )
+    ground = one.mark_rect(color=GREY.css, opacity=0.16, clip=True).encode(
+        x=CONTEXT.on("x", "context"), x2="until", y=y.on("y", "value"), y2="top"
+    )
+    look: dict[str, Any] = {"align": "left", "dx": 8, "dy": -12, "fontSize": 12}
+    name = one.mark_text(color=GREY.css, text="no batch gets here", **look)
+    return [ground, name.encode(x=CONTEXT.on("x", "context"), y=y.on("y", "value"))]
 
 
 def attention_kinds(models: Mapping[str, ModelShape]) -> Any:

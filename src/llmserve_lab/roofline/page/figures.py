@@ -10,7 +10,7 @@ from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Value, Verdict
 from llmserve_lab.page.step.figure import StepFigure
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.machine import BATCH, MEAN_CONTEXT
+from llmserve_lab.roofline.machine import BATCH, MEAN_CONTEXT, longest_that_reaches
 from llmserve_lab.roofline.page import charts, context_charts, reuse
 from llmserve_lab.roofline.page.controls import (
     STOPS,
@@ -39,7 +39,7 @@ HELD = Verdict(
 )
 STORED = Bound(f.ITERATION_BYTES, weight_bytes="stored_bytes")
 KINDS = tuple(MODELS[key] for key in ("llama-2-7b", "llama-3-70b", "deepseek-v3"))
-BATCHES = (1.0, 8.0, 64.0)
+BATCHES = (1.0, 64.0)
 RATES = ("peak_flops", "hbm_bw", "eff_compute", "eff_mem")
 
 
@@ -65,30 +65,30 @@ def roofline() -> LiveFigure:
             "ridge": f.RIDGE,
             "decode_intensity": Bound(f.INTENSITY, **DECODE),
             "prefill_intensity": Bound(f.INTENSITY, **PREFILL),
-            "decode_attainable_flops": Bound(
-                f.ATTAINABLE_FLOPS, intensity="decode_intensity"
+            "decode_iteration_s": Bound(f.ITERATION_S_APART, **DECODE),
+            "prefill_iteration_s": Bound(f.ITERATION_S_APART, **PREFILL),
+            "decode_mfu": Bound(
+                f.MFU_MEASURED, measured_s="decode_iteration_s", chunk=1.0
             ),
-            "prefill_attainable_flops": Bound(
-                f.ATTAINABLE_FLOPS, intensity="prefill_intensity"
+            "prefill_mfu": Bound(
+                f.MFU_MEASURED, measured_s="prefill_iteration_s", **PROMPT_SIZE
             ),
             "held_bytes": STORED,
         },
         readouts=(
-            Readout("ridge", "Ridge"),
             Readout("decode_intensity", "Decode: intensity"),
             Readout("prefill_intensity", "Prefill: intensity"),
             HELD,
         ),
         sentence=(
             "{model} on {accelerator}: decoding {batch} with {context} in cache "
-            "reaches at most {decode_attainable_flops} under the roof, a prefill "
-            "of {chunk} at most {prefill_attainable_flops}; weights and cache take "
-            "{held_bytes} of memory."
+            "uses at most {decode_mfu} of the peak compute, a prefill of {chunk} at "
+            "most {prefill_mfu} of it; weights and cache take {held_bytes} of memory."
         ),
         goal=Goal(
-            "bring decode to the ridge while weights and cache fit on one GPU.",
-            lambda decode_intensity, ridge, held_bytes, hbm_bytes: (
-                (decode_intensity >= ridge) & (held_bytes <= hbm_bytes)
+            "bring decode’s idle share below a third; all must fit into memory.",
+            lambda decode_mfu, held_bytes, hbm_bytes: (
+                (3 * decode_mfu > 2) & (held_bytes <= hbm_bytes)
             ),
             {"batch": 512.0, "context": 128.0},
         ),
@@ -104,10 +104,11 @@ def batch_and_context() -> LiveFigure:
     ends = [
         (batch, float(f.CONTEXT_FITS.at(ideal(), batch=batch))) for batch in BATCHES
     ]
+    _, none_beyond = longest_that_reaches()
     return LiveFigure(
         name="batch-and-context",
         title="With long contexts no batch reaches the ridge, however large",
-        chart=lambda: context_charts.batch_and_context(ends),
+        chart=lambda: context_charts.batch_and_context(ends, none_beyond),
         controls=(
             Slider(quantity("batch"), STOPS["batch"][3:], float(BATCH)),
             Slider(quantity("context"), STOPS["context"], 4096.0),
@@ -132,8 +133,7 @@ def batch_and_context() -> LiveFigure:
             "the ridge is at {ridge}."
         ),
         goal=Goal(
-            "fill more than half of the memory while decode stays below a twentieth "
-            "of the ridge.",
+            "fill more than half of the memory, below a twentieth of the ridge.",
             lambda decode_intensity, ridge, held_bytes, hbm_bytes: (
                 (20 * decode_intensity < ridge)
                 & (held_bytes <= hbm_bytes)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from llmserve_lab.formula.text import plain
-from llmserve_lab.page.palette import BLUE, GREY, INK
+from llmserve_lab.page.palette import BLUE, GREY, INK, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline.machine import (
@@ -20,8 +20,7 @@ from llmserve_lab.roofline.measured import MeasuredServer, served
 from llmserve_lab.roofline.page.stills import tflops
 from llmserve_lab.running_example import ideal
 
-ON_THE_BOUND: dict[int, tuple[int, int]] = {BATCH: (-18, 2), 128: (-24, 2)}
-ON_THE_FIT: dict[int, tuple[int, int]] = {256: (-4, 7)}
+SEEN: dict[int, tuple[int, int]] = {8: (6, -9), 32: (7, -8), 128: (-6, 7)}
 
 
 @figure_style()
@@ -73,41 +72,46 @@ def trade() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     full, (_, most) = most_that_fit(), measured_batches()
-    batches = [int(b) for b in np.unique(np.geomspace(1, full, 18).round())]
-    bound = {b: bound_s(b) for b in (*batches, *ON_THE_BOUND, full)}
-    fit = {b: sum(terms(b).values()) for b in (*batches, *ON_THE_FIT, most, full)}
-    figure, axes = plt.subplots(figsize=(4.4, 2.7))
-    seen = {b: s for b, s in fit.items() if b <= most}
-    beyond = {b: s for b, s in fit.items() if b >= most}
-    _along(axes, bound, color=GREY.light, lw=2.2, ls="-")
-    _along(axes, seen, color=BLUE.light, lw=2.2, ls="-")
-    _along(axes, beyond, color=BLUE.light, lw=2.2, ls=(0, (3, 2)))
-    _named(axes, bound, ON_THE_BOUND | {full: (-8, 6)}, GREY.light)
-    _named(axes, fit, ON_THE_FIT | {full: (-10, 8)}, BLUE.light)
-    measured = {each.row.clients: each.row.tpot_s for each in servers_by_size()}
-    _along(axes, measured, color=INK.light, lw=0, marker="o", ms=6)
+    knee = round(float(f.RIDGE_ROWS.at(ideal())))
+    corners = {BATCH, most, knee, 2 * most, full}
+    batches = {int(b) for b in np.unique(np.geomspace(1, full, 40).round())} | corners
+    bound = {b: bound_s(b) for b in batches}
+    fit = {b: sum(terms(b).values()) for b in batches}
+    servers = servers_by_size()
+    measured = {each.row.clients: each.row.tpot_s for each in servers}
+    unseen = {e.row.clients: (1 + e.error) * e.row.tpot_s for e in servers}
+    figure, axes = plt.subplots(figsize=(4.4, 3.1))
+    _along(axes, bound, label="bound (datasheet)", color=GREY.light, lw=2.2, ls="-")
+    low = {b: s for b, s in fit.items() if b <= most}
+    high = {b: s for b, s in fit.items() if b >= most}
+    blue: dict[str, Any] = {"color": BLUE.light, "lw": 2.2}
+    _along(axes, low, label="decode as served (full fit)", ls="-", **blue)
+    _along(axes, high, label="the same, extrapolated", ls=(0, (3, 2)), **blue)
+    thin: dict[str, Any] = {"color": VERMILLION.light, "lw": 1.6, "ls": (0, (1, 1.2))}
+    _along(axes, unseen, label="prompts too (held-out)", **thin)
+    dots: dict[str, Any] = {"color": INK.light, "lw": 0, "marker": "o", "ms": 6}
+    _along(axes, measured, label="measured, with prompts", **dots)
+    marks = {BATCH: (-17, -2), most: (-22, -1), knee: (-8, 6), full: (-8, 6)}
+    _named(axes, bound, marks, GREY.light)
+    marks = {most: (-22, 0), 2 * most: (-8, 6), full: (-10, 6)}
+    _named(axes, fit, marks, BLUE.light)
+    _named(axes, measured, SEEN, INK.light)
     axes.set_xlim(0, 1.08e3 * fit[full])
-    axes.set_ylim(0, 1.1 * full / bound[full])
+    axes.set_ylim(0, 1.12 * full / bound[full])
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_xlabel("milliseconds from token to token, for each request")
     axes.set_ylabel("tokens a second, all requests")
-    for x, y, said, ink in (
-        (20, 15_400, "the datasheet’s bound", GREY),
-        (29, 8_200, "as served (fitted)", BLUE),
-        (21, 6_300, f"measured, {min(measured)} to {max(measured)} requests", INK),
-    ):
-        axes.text(x, y, said, color=ink.light, weight="bold", size=9)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=9)
     return StaticFigure.of(
         figure,
         name="roofline.trade",
         title="A larger batch: more tokens for all, slower ones for each",
         sentence=(
-            f"Small numbers are requests in the batch. By the bound {full} requests "
-            f"get {full / bound[full]:,.0f} tokens a second together and one each "
-            f"every {1e3 * bound[full]:.1f} ms; as served {full / fit[full]:,.0f} and "
-            f"{1e3 * fit[full]:.1f} ms, beyond {most} requests extrapolated (dashed). "
-            f"The measured servers run {min(measured)} to {max(measured)} requests; "
-            "their times include the prompts that they read in between."
+            f"Small numbers are requests in the batch. By the bound throughput ends at "
+            f"{knee} requests; as served {full} get {full / fit[full]:,.0f} tokens a "
+            f"second together, one each every {1e3 * fit[full]:.1f} ms. Measured "
+            "servers read prompts in between, so their tokens come later than the blue "
+            "line says; the dotted line counts prompts, too."
         ),
     )
 
@@ -133,6 +137,6 @@ def _named(
     """Dots on a line, called by their number of requests."""
     for size, beside in where.items():
         at = (1e3 * seconds[size], size / seconds[size])
-        axes.plot(*at, marker="|", color=ink, ms=8)
+        axes.plot(*at, marker="o", color=ink, ms=4.5)
         look: dict[str, Any] = {"xytext": beside, "textcoords": "offset points"}
         axes.annotate(f"{size}", at, color=ink, size=9, **look)

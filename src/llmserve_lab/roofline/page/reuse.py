@@ -60,7 +60,7 @@ def reuse() -> StepFigure:
         },
         counters=(
             Counter("tiles used"),
-            Counter("products of a row and a tile"),
+            Counter("rows × tiles multiplied"),
             Counter("tensor cores busy"),
         ),
         goal=Goal(
@@ -133,10 +133,9 @@ def _product(frame: int, places: list[tuple[int, int]], count: int) -> dict[Any,
         ink = "weights" if used else "empty"
         found["tile", place] = {"ink": ink, "faint": faint} | _tile(*place)
     high = 5.0 / max(count, PIECES)
+    found |= _pale(count, high)
     for n in range(count):
         at = {"y": round(1.1 + n * high, 4), "y2": round(1.1 + (n + 1) * high, 4)}
-        whole = {"x": ROWS_AT, "x2": ROWS_AT + WIDE * PIECES}
-        found["row", n] = {"ink": "new", "faint": 0.3} | at | whole
         found["piece", n] = {"ink": "new", "faint": 1.0} | at | _across(ROWS_AT, i)
         for piece in range(PIECES):
             sums = i + (piece <= j)  # products that have been added up here
@@ -145,6 +144,19 @@ def _product(frame: int, places: list[tuple[int, int]], count: int) -> dict[Any,
             new = {"ink": ink, "faint": faint} | at
             found["result", n, piece] = new | _across(RESULT_AT, piece)
     return found
+
+
+def _pale(count: int, high: float) -> dict[Any, Row]:
+    """The rows in their pieces; where rows are thin, all share a cell."""
+    cells = count if count <= PIECES else 1
+    tall = round(count * high / cells, 4)
+    return {
+        ("row", n, piece): {"ink": "new", "faint": 0.3}
+        | {"y": round(1.1 + n * tall, 4), "y2": round(1.1 + (n + 1) * tall, 4)}
+        | _across(ROWS_AT, piece)
+        for n in range(cells)
+        for piece in range(PIECES)
+    }
 
 
 def _across(left: float, piece: int) -> Row:

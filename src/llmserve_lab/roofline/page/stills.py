@@ -23,7 +23,7 @@ from llmserve_lab.roofline.page.charts import PHASES
 from llmserve_lab.running_example import device, model
 
 SPAN = (0.3, 3e4)  # of the roof in FLOP/byte, wider where a point lies beyond
-WIDEST, BOX = 3.7, (3.7, 1.1)  # inches: the widest pipe, the box of the largest memory
+WIDEST, BOX = 3.7, (3.7, 0.9)  # inches: the widest pipe, the box of the largest memory
 STEP, LEFT = 0.68, 0.15  # inches from one level to the next, and to the left edge
 TERM_INKS = {
     "read weights": MEANINGS["weights"],
@@ -37,7 +37,9 @@ TOTALS = (1, 8, 32, 128)  # requests above which the whole time is written
 
 @figure_style()
 def hierarchy(accelerator: Accelerator, shape: ModelShape) -> StaticFigure:
-    """The path from memory to the tensor cores: areas are bytes, widths bytes/s.
+    """The path of a weight to the tensor cores: areas are bytes, widths bytes/s.
+
+    Registers are not on it: Hopper's tensor cores read tiles from shared memory.
 
     Raises:
         LookupError: the catalog has no hierarchy for this accelerator.
@@ -45,7 +47,8 @@ def hierarchy(accelerator: Accelerator, shape: ModelShape) -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     *upper, hbm = accelerator.levels()
-    levels = (*upper, replace(hbm, bytes=accelerator.usable_bytes))
+    passed = [level for level in upper if level.name != "registers"]
+    levels = (*passed, replace(hbm, bytes=accelerator.usable_bytes))
     high = BOX[1] + STEP * len(levels)
     figure, axes = plt.subplots(figsize=(WIDEST + 2 * LEFT, high))
     axes.set_axis_off()

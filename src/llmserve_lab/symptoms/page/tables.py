@@ -121,11 +121,11 @@ def markdown_rows() -> str:
     Markdown, for the notebook's text: there a link leads to another page, and a test
     compares what stands there.
     """
-    head = ("symptom", "cause", "helps", "does not help")
-    lines = [_line(head), _line(("---",) * len(head))]
+    lines = []
     for of in CASES:
+        lines.append(f"- **{of.title}**")
         for cause in of.causes:
-            sides = (
+            good, vain = (
                 ", ".join(
                     f"[{each.name}]({each.chapter}.ipynb)"
                     for each in cause.remedies
@@ -133,12 +133,8 @@ def markdown_rows() -> str:
                 )
                 for helps in (True, False)
             )
-            lines.append(_line((of.title, cause.name, *sides)))
+            lines.append(f"  - *{cause.name}*: {good}; in vain: {vain}")
     return "\n".join(lines)
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def causes(key: str) -> Table:

@@ -38,7 +38,7 @@ SHORT = {
 WORDS = {
     "input": "The token vectors enter: both GPUs have them whole",
     "norm (redundant)": "Norm: each GPU normalises its own copy, nothing is sent",
-    "QKV projection (A)": "Queries, keys and values, column-parallel: whole heads",
+    "QKV projection (A)": "Queries, keys and values, column-parallel: own heads only",
     "attention": "Attention: each GPU mixes the values of its own heads",
     "o_proj (A)": "Output projection, column-parallel",
     "o_proj (B)": "Output projection, row-parallel: every output, in part",
@@ -107,7 +107,8 @@ def _log(strategy: str) -> StepLog:
         counters = (float(exchanges), bytes_sent, float(step.given[1]))
         frames.append(Frame(_sentence(step), counters))
         for gpu in range(GPUS):
-            rows.append(_held(gpu, done.steps[gpu][number], uncut[number], number))
+            held = _held(gpu, done.steps[gpu][number], uncut[number], number)
+            rows += [{**part, "since": number} for part in held]
     steps = [step.name for step in done.steps[0]]
     words = [
         {"x": gpu * APART + WIDEST / 2, "y": -0.6, "text": f"GPU {gpu}"}
@@ -130,17 +131,21 @@ def _names(steps: Sequence[str]) -> dict[str, list[Row]]:
     return {"names": names, "here": here}
 
 
-def _held(gpu: int, step: RankStep, uncut: RankStep, number: int) -> Row:
-    """A slice where the ranks share the vector, else all of it; one line a step."""
-    wide, first = step.given[1], 0
-    ink = "communication" if step.is_collective else "new"
+def _held(gpu: int, step: RankStep, uncut: RankStep, number: int) -> list[Row]:
+    """A slice where the ranks share the vector, else all of it; one line a step.
+
+    Of queries, keys and values a rank has its own heads: a slice of each.
+    """
+    parts = 3 if step.name.startswith("QKV") else 1
+    wide, whole = step.given[1] // parts, uncut.given[1] // parts
+    first, ink = 0, "communication" if step.is_collective else "new"
     if step.remark == "partial sum":
         ink = "compute"
-    elif wide < uncut.given[1]:
+    elif wide < whole:
         first = gpu * wide
-    start = gpu * APART + first
-    place = {"x": start, "x2": start + wide, "y": number, "y2": number + 0.9}
-    return {**place, "ink": ink, "text": str(wide)}
+    look = {"y": number, "y2": number + 0.9, "ink": ink, "text": str(wide)}
+    starts = (gpu * APART + part * whole + first for part in range(parts))
+    return [{"x": start, "x2": start + wide, **look} for start in starts]
 
 
 def _sentence(step: RankStep) -> str:

@@ -9,7 +9,7 @@ from llmserve_lab.catalog.evidence.collectives import ENGINE_LIMITS, ENGINE_RUNS
 from llmserve_lab.cluster import calibration
 from llmserve_lab.cluster import formulas as wires
 from llmserve_lab.page.live.axes import Drawn, QuantityAxis, bound_curves
-from llmserve_lab.page.live.bound import BoundMark, Landmark, Marks, landmarks
+from llmserve_lab.page.live.bound import BoundMark, Marks
 from llmserve_lab.page.live.controls import number
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.live.readout import Bound
@@ -93,6 +93,7 @@ def tp_time() -> Any:
         full.encode(**span),
         framed.encode(**span),
         words.encode(x=across, y=TIME.on("y", "top"), text="said:N"),
+        height=250,
     )
 
 
@@ -123,7 +124,7 @@ def all_reduce() -> Any:
         "one_shot_s": "one-shot",
         "in_switch_s": "in-switch",
     }
-    places = {"all_reduce_s": 0.3, "one_shot_s": 0.68, "in_switch_s": 0.3}
+    places = {"all_reduce_s": 0.47, "one_shot_s": 0.68, "in_switch_s": 0.36}
     lines = [
         Drawn(
             names[name],
@@ -151,17 +152,44 @@ def all_reduce() -> Any:
         .mark_point(filled=True, size=45, color=INK.css, opacity=0.9)
         .encode(x=SIZE.on("x", "tensor_bytes"), y=REDUCE.on("y", "value"))
     )
-    named = dots.transform_filter(f"datum.tensor_bytes == {16 * MIB}").mark_text(
-        text="dots: vLLM, measured", color=INK.css, align="left", dx=8, dy=14
+    named = (
+        alt.Chart(alt.Data(values=[{}]))
+        .transform_calculate(tensor_bytes="0", value="0")
+        .mark_text(
+            text="dots: vLLM, measured",
+            color=INK.css,
+            align="right",
+            x=alt.expr("width - 6"),
+            y=alt.expr("height - 34"),
+        )
     )
-    here = Landmark("bytes of the tokens chosen", q.hidden_bytes)
     return alt.layer(
         bound_curves(SIZE, REDUCE, *lines, _two_shot()),
         dots,
         named,
         *_limits(),
-        *landmarks(SIZE, "x", "tensor_bytes", here),
+        *_chosen(),
+        height=250,
     )
+
+
+def _chosen() -> list[Any]:
+    """A rule at the tokens chosen; its name stands where there is room."""
+    from llmserve_lab.extras import altair as alt
+
+    row = alt.Chart(alt.Data(values=[{}])).transform_calculate(
+        tensor_bytes=SIZE.reads(q.hidden_bytes)
+    )
+    across, far = SIZE.on("x", "tensor_bytes"), f"{q.hidden_bytes.name} > {MIB}"
+    rule = row.mark_rule(color=GREY.css, strokeDash=[3, 3], clip=True)
+    name = row.mark_text(
+        text="bytes of the tokens chosen",
+        color=GREY.css,
+        align=alt.expr(f"{far} ? 'right' : 'left'"),
+        dx=alt.expr(f"{far} ? -4 : 4"),
+        y=10,
+    )
+    return [rule.encode(x=across), name.encode(x=across)]
 
 
 def two_shots(n_ranks: str, tensor_bytes: str) -> Bound:

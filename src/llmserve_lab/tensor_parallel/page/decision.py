@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llmserve_lab.formula.band import Band, Limit, Unmeasured
-from llmserve_lab.page.banded import banded
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import PROMPT, band
 from llmserve_lab.tensor_parallel import byhand
@@ -13,7 +10,9 @@ from llmserve_lab.tensor_parallel.arguments import MODEL
 from llmserve_lab.validation.bands import Predicted
 
 ONE, HALF = 8, 4  # GPUs of the one group, and of each of the two
+LONG = 8000  # tokens: a prompt that vLLM reads in one iteration, by its defaults
 SERVED = (1, 32, 512)  # requests that decode at a time, over all eight GPUs
+LIKE = " on runs like this"
 Off = Band | Limit | Unmeasured
 
 
@@ -26,53 +25,56 @@ def tokens_per_s(n_gpus: int, batch: int) -> float:
     return batch / byhand.iteration_s(n_gpus, batch=batch)
 
 
-def prompts_per_s(n_gpus: int) -> float:
-    """Usual prompts per second of one group that only reads prompts, one by one."""
-    return 1 / byhand.prefill_s(n_gpus)
+def _text(value: float) -> str:
+    """A number to three digits, large ones with their thousands."""
+    return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:#.3g}"
 
 
-def _decode(batch: int) -> tuple[object, ...]:
+def _row(name: str, one: float, two: float, *, time: bool = False) -> tuple[str, ...]:
+    """Either way, and by what factor the one group is better."""
+    gain = two / one if time else one / two
+    return (name, _text(one), _text(two), f"{gain:.2f}")
+
+
+def _decode(batch: int) -> tuple[str, ...]:
     """Tokens per second of all eight GPUs, either way."""
     if batch == 1:
-        name, pair = "1 request", (tokens_per_s(ONE, 1), tokens_per_s(HALF, 1))
-        each = 1
-    else:
-        name, each = f"{batch} requests", batch // 2
-        pair = (tokens_per_s(ONE, batch), 2 * tokens_per_s(HALF, each))
-    cells = (
-        banded((rate, "token/s"), _band("decode_step", clients, tp).inverse())
-        for rate, clients, tp in zip(pair, (batch, each), (ONE, HALF), strict=True)
+        pair = (tokens_per_s(ONE, 1), tokens_per_s(HALF, 1))
+        return _row("1 request, tokens/s", *pair)
+    pair = (tokens_per_s(ONE, batch), 2 * tokens_per_s(HALF, batch // 2))
+    return _row(f"{batch} requests, tokens/s", *pair)
+
+
+def _bands() -> str:
+    """How far off such rates were, where something like them was measured."""
+    said = list[str]()
+    for batch in SERVED[1:]:
+        one, two = (
+            _band("decode_step", batch // (ONE // tp), tp).inverse()
+            for tp in (ONE, HALF)
+        )
+        either = f"{one.short} and {two.short}".replace(LIKE, "")
+        said.append(f"{batch} requests: {either}")
+    return (
+        f"Off{LIKE}, {'; '.join(said)}. All other times: outside everything measured."
     )
-    return (name, *cells, f"{pair[0] / pair[1]:.2f}")
 
 
 def choice() -> Table:
     """Eight H100s for Llama-3.1-70B in BF16, as one group or as two."""
-    read = [byhand.prefill_s(g) for g in (ONE, HALF)]
-    rate = [prompts_per_s(ONE), 2 * prompts_per_s(HALF)]
-    room = [byhand.cached_tokens(ONE), 2 * byhand.cached_tokens(HALF)]
-    rows: list[tuple[Any, ...]] = [
-        (
-            f"{PROMPT:,}-token prompt",
-            *(
-                banded((seconds, "s"), _band("ttft", 1, g))
-                for seconds, g in zip(read, (ONE, HALF), strict=True)
-            ),
-            f"{read[1] / read[0]:.2f}",
-        ),
-        (
-            "prompts only",
-            *(f"{each:.1f} prompts/s" for each in rate),
-            f"{rate[0] / rate[1]:.2f}",
-        ),
-        *(_decode(batch) for batch in SERVED),
-        (
-            "room for cache",
-            *(f"{each:,} tokens" for each in room),
-            f"{room[0] / room[1]:.2f}",
-        ),
-    ]
-    columns = ("what is asked", "TP 8", "2 × TP 4", "TP 8 gains")
-    return Table(
-        "Eight H100s: one group of eight, or two groups of four", columns, rows
+    short, long = (
+        [1e3 * byhand.prefill_s(g, prompt) for g in (ONE, HALF)]
+        for prompt in (PROMPT, LONG)
     )
+    room = [byhand.cached_tokens(ONE), 2 * byhand.cached_tokens(HALF)]
+    rows = [
+        _row(f"prompt of {PROMPT:,}, ms", *short, time=True),
+        _row(f"prompt of {LONG:,}, ms", *long, time=True),
+        _row(f"prompts of {PROMPT:,} a second", 1e3 / short[0], 2e3 / short[1]),
+        _row(f"prompts of {LONG:,} a second", 1e3 / long[0], 2e3 / long[1]),
+        *(_decode(batch) for batch in SERVED),
+        ("room, tokens", *(f"{n:,}" for n in room), f"{room[0] / room[1]:.2f}"),
+    ]
+    columns = ("eight H100s", "TP 8", "2 × TP 4", "gain")
+    caption = "Eight H100s as one group of eight, or as two groups of four"
+    return Table(caption, columns, rows, notes=(_bands(),))

@@ -101,16 +101,15 @@ def tp_time() -> LiveFigure:
         chart=charts.tp_time,
         controls=(
             _slider("n_ranks", 4.0, GROUP),
-            _slider("batch", 32.0, "Requests in the batch"),
+            _slider("batch", 1.0, "Requests in the batch"),
             _slider("context", 1000.0, "Tokens in each cache"),
             *_hardware(),
         ),
-        derived=_derived(),
+        derived=_derived() | {"tp_speedup": Bound(f.TP_SPEEDUP)},
         readouts=(
             banded(Readout(f.TP_S, "Iteration"), BAND),
             Readout(f.RANK_S, "Work of each GPU"),
             Readout(f.LINK_S, "All-reduces"),
-            Readout(f.TP_SPEEDUP, "Times faster than one GPU"),
             Verdict("fits", "In its memory", "rank_bytes", "hbm_bytes", FITS),
         ),
         sentence=(
@@ -151,18 +150,16 @@ def all_reduce() -> LiveFigure:
         derived={
             "hidden_bytes": Bound(f.HIDDEN_BYTES, batch=1.0, **size),
             **charts.ways("n_ranks", "hidden_bytes"),
-            "two_shot_s": charts.two_shots("n_ranks", "hidden_bytes"),
         },
         readouts=(
             Readout("one_shot_s", "One-shot"),
-            Readout("two_shot_s", "Two-shot, in two steps"),
             Readout("in_switch_s", "In-switch"),
             Readout("all_reduce_s", "NCCL all-reduce"),
         ),
         sentence=(
-            "{chunk} of Llama-3.1-70B make a batch of {hidden_bytes}. To add them "
-            "up on {n_ranks} × H100 takes {one_shot_s} in one shot, {two_shot_s} in "
-            "two, {in_switch_s} in the switch and {all_reduce_s} by NCCL. Dotted "
-            "verticals: sizes at which vLLM 0.33.0 changes from one way to the next."
+            "{chunk} of Llama-3.1-70B: a batch of {hidden_bytes}. To add it up on "
+            "{n_ranks} × H100 takes {one_shot_s} in one shot, {in_switch_s} in the "
+            "switch and {all_reduce_s} by NCCL. Dotted verticals: sizes at which vLLM "
+            "0.33.0 changes from one way to the next."
         ),
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from llmserve_lab.cluster import rings
-from llmserve_lab.cluster.rings import Logged, RingStep
+from llmserve_lab.cluster.rings import Held, Logged, RingStep
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Links, Scene, SceneAxis
 from llmserve_lab.page.step.pictures import lifetimes
@@ -16,9 +16,11 @@ GPUS = 4
 CHUNKS = "abcd"
 PLACES = ((0.0, 1.0), (6.0, 1.0), (6.0, 4.6), (0.0, 4.6))  # of each GPU's first cell
 FLOAT = 8  # bytes of a number in NumPy
+SPACE = 4 * "\N{NO-BREAK SPACE}"  # between the numbers of a copy
+THIN = 0.33  # height of a copy that arrived
 COLLECTIVES: dict[str, Callable[[Logged], None]] = {
-    "all-reduce on a ring": rings.all_reduce,
-    "one-shot all-reduce": rings.one_shot,
+    "ring": rings.all_reduce,
+    "one-shot": rings.one_shot,
     "two-shot": rings.two_shot,
     "in the switch": rings.in_switch,
 }
@@ -38,12 +40,13 @@ def collectives_on_four() -> StepFigure:
             marks=(
                 Links(table="links", text="text"),
                 Cells(table="cells", text="text", opacity="faint"),
+                Cells(table="copies", x2="x2", y2="y2", text="text"),
                 Labels(table="words"),
             ),
             height=290,
         ),
         logs=logs,
-        stills=((ring, 1), (ring, 3), ("one-shot all-reduce", 1)),
+        stills=((ring, 1), (ring, 3), ("one-shot", 1)),
         start=1,
         legend={
             "compute": "a GPU's own number, or a part of a sum",
@@ -60,6 +63,8 @@ def collectives_on_four() -> StepFigure:
 
 
 def _log(name: str, made: Callable[[Logged], None]) -> StepLog:
+    if made is rings.one_shot:
+        return _in_copies()
     start = rings.numbers(GPUS)
     through = made is rings.in_switch
     ranks = rings.play(made, [*start, [None] * GPUS] if through else start)
@@ -73,9 +78,45 @@ def _log(name: str, made: Callable[[Logged], None]) -> StepLog:
     ]
     cells = [row for gpu, steps in enumerate(ranks) for row in _cells(gpu, steps, sums)]
     links = [row for gpu in range(GPUS) for row in _links(gpu, ranks[gpu], made)]
-    return StepLog(
-        tuple(frames), {"cells": cells, "links": links, "words": _words(through)}
+    tables = {"cells": cells, "links": links, "words": _words(through), "copies": []}
+    return StepLog(tuple(frames), tables)
+
+
+def _in_copies() -> StepLog:
+    """One shot in three frames: own numbers, what arrives, and the sums."""
+    ranks = rings.play(rings.one_shot, rings.numbers(GPUS))
+    own = [steps[0].held for steps in ranks]
+    sums = [sum(column) for column in zip(*_plain(own), strict=True)]
+    after = ranks[0][-1]
+    sent = after.sent_bytes / FLOAT
+    frames = (
+        Frame(OWN, (0.0, 0.0, 0.0)),
+        Frame(AT_ONCE[rings.one_shot][0], (1.0, sent, 0.0)),
+        Frame(SUMMED, (1.0, sent, _complete(after, sums))),
     )
+    cells, copies, links = list[Row](), list[Row](), list[Row]()
+    for gpu, steps in enumerate(ranks):
+        held = RingStep(steps[-1].held)  # the sums: complete, no longer just exchanged
+        cells += _cells(gpu, [steps[0], steps[0], held], sums)
+        copies += _copies(gpu, own)
+        found = _links(gpu, steps, rings.one_shot)
+        links += [row for row in found if row["x"] != row["x2"]]  # copies hide the rest
+    tables = {"cells": cells, "links": links, "words": _words(False), "copies": copies}
+    return StepLog(frames, tables)
+
+
+def _copies(gpu: int, own: Sequence[Held]) -> list[Row]:
+    """The tensors of the others, on the inner side of a GPU's own."""
+    x, y = PLACES[gpu]
+    upper = gpu < GPUS // 2
+    rows = list[Row]()
+    for place, other in enumerate(o for o in range(GPUS) if o != gpu):
+        top = y + 1.06 + THIN * place if upper else y - 0.45 - THIN * (place + 1)
+        at: Row = {"y": round(top, 2), "y2": round(top + THIN - 0.02, 2)}
+        at |= {"ink": "communication", "since": 1, "until": 2}
+        text = SPACE.join(f"{number:g}" for number in _plain([own[other]])[0])
+        rows.append({"x": x, "x2": x + GPUS, "text": text, **at})
+    return rows
 
 
 def _plain(held: Sequence[Sequence[float | None]]) -> list[list[float]]:
@@ -176,10 +217,11 @@ def _between(gpu: int, other: int, chunk: int | None = None) -> Row:
 
 
 OWN = "Each GPU holds four numbers of its own: one chunk is one number here."
+SUMMED = "Each GPU adds up the four tensors for itself: nothing more is sent."
 AT_ONCE: dict[Callable[[Logged], None], tuple[str, ...]] = {
     rings.one_shot: (
-        "One shot: every GPU sends all its numbers to every other one, and each adds "
-        "up for itself. One step, but on four GPUs twice as many numbers as on a ring.",
+        "One shot: every GPU sends all its numbers to every other one, so three whole "
+        "copies arrive. One step, but twice as many numbers as on a ring of four.",
     ),
     rings.two_shot: (
         "First shot: every GPU gets one chunk from all others and adds it up.",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import nan
-from typing import Literal
+from typing import Any
 
 from llmserve_lab.catalog import Given
 from llmserve_lab.formula.text import si
@@ -20,14 +19,8 @@ from llmserve_lab.tensor_parallel.published import (
     worse,
 )
 
-CapStyle = Literal["butt", "round", "projecting"]
 INKS = {2: BLUE, 4: GREEN, 8: VERMILLION}
-# A mark is a short line: as wide as this, with this end. One path holds all of them.
-MARKS: dict[int, tuple[float, CapStyle]] = {
-    2: (0.0005, "round"),
-    4: (0.0005, "projecting"),
-    8: (0.03, "butt"),
-}
+MARKS = {2: "o", 4: "s", 8: "D"}
 RANGE = (0.7, 1.9)  # every pair lies in it
 
 
@@ -36,15 +29,10 @@ def _near(gain: float) -> float:
     return round(50 * gain) / 50
 
 
-def _dashes(found: Sequence[Doubling], wide: float) -> tuple[list[float], list[float]]:
-    """A short line at each pair, with a gap behind it: what a line is drawn through."""
-    x, y = list[float](), list[float]()
-    for measured, predicted in sorted(
-        {(_near(each.measured), _near(each.predicted)) for each in found}
-    ):
-        x += [measured - wide / 2, measured + wide / 2, nan]
-        y += [predicted, predicted, nan]
-    return x, y
+def _places(found: Sequence[Doubling]) -> tuple[list[float], list[float]]:
+    """Where the pairs lie; those within a mark of each other share it."""
+    places = sorted({(_near(each.measured), _near(each.predicted)) for each in found})
+    return [x for x, _ in places], [y for _, y in places]
 
 
 @figure_style()
@@ -52,20 +40,14 @@ def gains() -> StaticFigure:
     """Predicted against measured gain of each doubling, Llama-70B."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots()
+    figure, axes = plt.subplots(figsize=(6.4, 3.2))
     (same,) = axes.plot(RANGE, RANGE, "--", color=GREY.light, linewidth=1)
     same.set_label("predicted = measured")
-    for degree, ink in INKS.items():
+    for degree, ink in reversed(INKS.items()):
         found = by_degree(degree)
-        wide, cap = MARKS[degree]
-        axes.plot(
-            *_dashes(found, wide),
-            color=ink.light,
-            linewidth=4,
-            solid_capstyle=cap,
-            alpha=0.7,
-            label=f"{degree // 2} → {degree} GPUs",
-        )
+        look: dict[str, Any] = {"marker": MARKS[degree], "lw": 0, "ms": 5, "mew": 0}
+        name = f"{degree // 2} → {degree} GPUs"
+        axes.plot(*_places(found), color=ink.light, alpha=0.7, label=name, **look)
     axes.set_xlabel("measured: times faster on twice the GPUs")
     axes.set_ylabel("predicted: times faster")
     axes.set(xlim=RANGE, ylim=RANGE)
@@ -74,7 +56,7 @@ def gains() -> StaticFigure:
     return StaticFigure.of(
         figure,
         name="tensor_parallel.gains",
-        title="Twice the GPUs are less than twice as fast, as predicted",
+        title="Each doubling gains less, the last even less than predicted",
         sentence=f"{num_rows()} measured runs of Llama-70B on H100, H200 and B200 "
         f"make {len(every)} pairs that differ only in the number of GPUs. The gain in "
         f"time per token is predicted {mean_error(every):.0%} off on average, by a fit "
