@@ -100,6 +100,13 @@ def test_a_trial_changes_one_thing(each: Symptom, cause: Cause) -> None:
         assert remedy.change(cause.setup(0)) != cause.setup(0)
 
 
+@pytest.mark.parametrize("seed", (0, 3))
+def test_a_prompt_that_is_shared_fills_fewer_blocks(seed: int) -> None:
+    """Reuse across requests, and not another replica or more memory, is what saves."""
+    trial = tried(case("prefix-cache"), "caching is off", "turn it on", seed)
+    assert trial.after["kv_peak"] < 0.7 * trial.before["kv_peak"]
+
+
 def test_all_rows_that_were_asked_for_are_there() -> None:
     assert len(CASES) == len({each.key for each in CASES}) == 11
     assert sum(len(each.causes) for each in CASES) == 24
