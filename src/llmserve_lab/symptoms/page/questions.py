@@ -128,8 +128,8 @@ predict_memory = Question(
     kind="predict",
     prompt=(
         "An H100 serves 320 clients of Llama-3.1-8B whose answers have 1,500 tokens on "
-        "average, and requests are preempted all the time. vLLM's documentation names a "
-        "larger --gpu-memory-utilization first; you raise it from 0.90 to 0.92. What "
+        "average, and requests are preempted all the time. vLLM's documentation names "
+        "a larger --gpu-memory-utilization first; you raise it from 0.90 to 0.92. What "
         "happens to the number of preemptions?"
     ),
     choices=("nearly all are gone", "about half are left", "most of them are left"),
