@@ -66,10 +66,11 @@ def test_boards_show_the_numbers_of_their_runs() -> None:
 
 def test_the_table_of_all_rows_has_every_cause_once() -> None:
     rows = tables.all_rows().rows
-    assert [row[2] for row in rows] == [c.name for e in CASES for c in e.causes]
-    for row, cause in zip(rows, (c for e in CASES for c in e.causes), strict=True):
-        good = [r.name for r in cause.remedies if r.helps]
-        assert any(str(row[3]).startswith(name) for name in good)
+    causes = [cause for each in CASES for cause in each.causes]
+    assert [row[1] for row in rows] == [cause.name for cause in causes]
+    for row, cause in zip(rows, causes, strict=True):
+        assert row[3] in {r.option or "–" for r in cause.remedies if r.helps}
+        assert str(row[2]).count(";") == len(cause.signs) - 1
 
 
 @pytest.mark.parametrize("key", [each.key for each in CASES])

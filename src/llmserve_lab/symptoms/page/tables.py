@@ -94,25 +94,22 @@ def _both(trial: RemedyTrial, metric: str) -> str:
 
 
 def all_rows() -> Table:
-    """Symptom, question, cause and the remedy that helped, a row a cause."""
+    """Symptom, cause, its signs as intervals, and what helps in vLLM; a row a cause."""
     rows = []
     for of in CASES:
         for cause in of.causes:
-            good, *_ = (each for each in cause.remedies if each.helps)
-            rows.append(
-                (
-                    of.title,
-                    "; ".join(
-                        f"{METRICS[each.metric].words} {bound(each)}"
-                        for each in cause.signs
-                    ),
-                    cause.name,
-                    good.name,
-                    good.option or "–",
-                )
+            asked = "; ".join(
+                f"{METRICS[each.metric].words} {bound(each)}" for each in cause.signs
             )
-    columns = ("symptom", "signs", "cause", "first remedy", "in vLLM")
-    return Table("Symptom, signs, cause, remedy: every row is a run", columns, rows)
+            rows.append((of.title, cause.name, asked, option(cause)))
+    columns = ("symptom", "cause", "signs", "helps, in vLLM")
+    return Table("Symptoms, causes and signs: every row is a run", columns, rows)
+
+
+def option(cause: Cause) -> str:
+    """Name in vLLM of the first remedy that helps, or a dash."""
+    good, *_ = (each for each in cause.remedies if each.helps)
+    return good.option or "–"
 
 
 def markdown_rows() -> str:
