@@ -54,11 +54,12 @@ ASKED: dict[str, tuple[str, ...]] = {
     ),
     "symptoms.predict-memory": (
         "320 clients",
+        "a larger --gpu-memory",
         "from 0.90 to 0.92",
         "number of preemptions",
     ),
     "symptoms.predict-flops": (
-        "share an H100 with",
+        "share an H100 with Llama",
         "peak FLOP/s",
         "with the same memory",
     ),
