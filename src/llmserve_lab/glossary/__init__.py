@@ -15,6 +15,7 @@ from llmserve_lab.glossary import (
     memory,
     models,
     serving,
+    symptoms,
 )
 from llmserve_lab.glossary.term import Term as Term
 
@@ -37,6 +38,7 @@ def terms() -> tuple[Term, ...]:
         memory,
         models,
         serving,
+        symptoms,
     )
     found = tuple(term for room in rooms for term in room.TERMS)
     names = [name for term in found for name in term.names]

@@ -41,6 +41,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "deepseek_twin": ("deepseek",),
         "attention_ffn": ("afd",),
         "capacity": ("capacity",),
+        "symptoms": ("symptoms",),
         "how_wrong": ("how_wrong",),
     }
 )
