@@ -122,7 +122,10 @@ def splits() -> Any:
     room = curve.transform_calculate(  # for the names
         high="1.3 * datum.value", low=f"0.45 * ({LEAST.read(TIME)})"
     )
-    x, y = SPLITS.on("x", "n_split"), TIME.on("y", "value").scale(type="log", nice=False)
+    x, y = (
+        SPLITS.on("x", "n_split"),
+        TIME.on("y", "value").scale(type="log", nice=False),
+    )
     ink, seen = TOTAL.ink.css, alt.Opacity("seen:Q", scale=None)
     look: dict[str, Any] = {"align": "left", "dx": 12, "dy": -12, "color": ink}
     named = curve.transform_filter("datum.n == 2")
