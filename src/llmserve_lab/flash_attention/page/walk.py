@@ -211,7 +211,7 @@ def _state(
     else:
         numbers, ink = [""] * len(COLUMNS), "empty"
     for column, text in enumerate(numbers):
-        ends = STATE_EDGES[column : column + 2]
+        left, right = STATE_EDGES[column], STATE_EDGES[column + 1]
         own = ink if text else "empty"
-        found["state", token, column] = _cell(*ends, GRID_Y + token, own, text)
+        found["state", token, column] = _cell(left, right, GRID_Y + token, own, text)
     return found
