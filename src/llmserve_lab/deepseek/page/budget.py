@@ -21,6 +21,15 @@ COLUMNS = (
     "working (ms)",
     "counts (ms)",
 )
+RULES = {  # the note that says how the times of a part make the one that counts
+    "projections": 1,
+    "attention kernel": 2,
+    "around attention": 3,
+    "experts": 1,
+    "around experts": 3,
+    "all-to-alls": 3,
+    "other layers": 1,
+}
 
 
 @cache
@@ -87,7 +96,7 @@ def parts() -> tuple[tuple[str, ...], ...]:
     cache_ms = MS * other["kernel"] * GIGA / float(k["cache_rate"])
     found = (
         (
-            "projections [1]",
+            "projections",
             weights["projections"],
             other["projections"],
             ms(f.ATTN_GEMM_COMPUTE_S) * rate["gemm"] / TERA,
@@ -96,7 +105,7 @@ def parts() -> tuple[tuple[str, ...], ...]:
             ms(f.ATTN_GEMM_S),
         ),
         (
-            "attention kernel [2]",
+            "attention kernel",
             None,
             other["kernel"],
             kernel * rate["attn"] / TERA,
@@ -105,7 +114,7 @@ def parts() -> tuple[tuple[str, ...], ...]:
             kernel,
         ),
         (
-            "around attention [3]",
+            "around attention",
             None,
             other["attention"],
             None,
@@ -114,7 +123,7 @@ def parts() -> tuple[tuple[str, ...], ...]:
             ms(f.ATTN_ELEMENTWISE_S),
         ),
         (
-            "experts [1]",
+            "experts",
             weights["experts"],
             other["experts"],
             ms(f.EXPERT_COMPUTE_S) * rate["gemm"] / TERA,
@@ -123,7 +132,7 @@ def parts() -> tuple[tuple[str, ...], ...]:
             ms(f.EXPERTS_S),
         ),
         (
-            "around experts [3]",
+            "around experts",
             None,
             other["between"],
             None,
@@ -132,7 +141,7 @@ def parts() -> tuple[tuple[str, ...], ...]:
             ms(f.MOE_ELEMENTWISE_S),
         ),
         (
-            "all-to-alls [3]",
+            "all-to-alls",
             None,
             other["sent"],
             None,
@@ -141,7 +150,7 @@ def parts() -> tuple[tuple[str, ...], ...]:
             ms(f.ALL_TO_ALL_S),
         ),
         (
-            "other layers [1]",
+            "other layers",
             weights["rest"],
             None,
             ms(f.OTHER_COMPUTE_S) * rate["gemm"] / TERA,
@@ -175,4 +184,8 @@ def budget() -> Table:
         f"{MANY} requests of {CONTEXT:,} tokens on each of {PLACE.n_gpus} H100s, "
         "one batch; all layers, the busiest GPU"
     )
-    return Table(caption, COLUMNS, parts(), notes)
+    rows = [
+        (name, *numbers, f"{counts} [{RULES[name]}]" if name in RULES else counts)
+        for name, *numbers, counts in parts()
+    ]
+    return Table(caption, COLUMNS, rows, notes)
