@@ -14,12 +14,12 @@ GIGA, TERA = 1e9, 1e12
 NONE = "–"
 COLUMNS = (
     "part",
+    "counts (ms)",
+    "moving (ms)",
+    "working (ms)",
     "weights (GB)",
     "other (GB)",
     "work (TFLOP)",
-    "moving (ms)",
-    "working (ms)",
-    "counts (ms)",
 )
 RULES = {  # the note that says how the times of a part make the one that counts
     "projections": 1,
@@ -83,7 +83,7 @@ def launches(where: str) -> float:
 
 
 def parts() -> tuple[tuple[str, ...], ...]:
-    """The rows of the table: each part of a step, and at the end the step."""
+    """Each part of a step, and at the end the step: sizes, then times."""
     k, other = known(), moved()
     rate = {name: float(k[f"{name}_rate"]) / MS for name in ("gemm", "attn", "read")}
     stack, held = float(k["expert_stack"]) / GIGA, float(k["local_experts"])
@@ -184,8 +184,12 @@ def budget() -> Table:
         f"{MANY} requests of {CONTEXT:,} tokens on each of {PLACE.n_gpus} H100s, "
         "one batch; all layers, the busiest GPU"
     )
-    rows = [
-        (name, *numbers, f"{counts} [{RULES[name]}]" if name in RULES else counts)
-        for name, *numbers, counts in parts()
+    rows = [  # what counts stands first, where a phone shows it
+        (
+            name,
+            f"{counts} [{RULES[name]}]" if name in RULES else counts,
+            *(moving, working, *sizes),
+        )
+        for name, *sizes, moving, working, counts in parts()
     ]
     return Table(caption, COLUMNS, rows, notes)

@@ -138,7 +138,7 @@ def predicted_and_measured() -> StaticFigure:
     """The error of each run by the size of its group, and a strip of a fifth."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 3.2))
+    figure, axes = plt.subplots(figsize=(4.9, 3.1))
     axes.axhspan(-100 * STRIP, 100 * STRIP, color=GREY.light, alpha=0.16)
     axes.axhline(0, color=GREY.light, linewidth=1)
     found = runs()

@@ -97,7 +97,7 @@ def two_forms() -> StepFigure:
                 Cells(table="cells", x2="x2", y2="y2", text="text"),
                 Labels(table="words"),
             ),
-            height=272,
+            height=262,
         ),
         logs=logs,
         stills=((first, 2), (first, 4), (second, 4)),
@@ -171,9 +171,9 @@ def _spent(since: int) -> tuple[list[Row], list[Row]]:
     runs = [execute(form, n_rows=1, context=CACHED).flops for form in NAMES]
     bars, words = [], []
     for i, (name, flops) in enumerate(zip(NAMES.values(), runs, strict=True)):
-        y, length = 33.4 + 2.8 * i, 70 * flops / max(runs)
+        y, length = 33.4 + 2.8 * i, 58 * flops / max(runs)
         bars.append({**_cell(0, y, length, "other", since), "y2": y + 2.3})
-        at = {"x": length + 21, "y": y + 1.15, "since": since, "until": None}
+        at = {"x": length + 27, "y": y + 1.15, "since": since, "until": None}
         words.append(at | {"text": f"{name}: {flops:,}"})
     return bars, words
 
