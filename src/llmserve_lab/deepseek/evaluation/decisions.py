@@ -109,4 +109,4 @@ def balance_of(ep: int) -> float:
     held = {g: setup(DEVICE, g).local_experts(assumed.n_redundant) for g in (ep, 32)}
     fitted = held[FITTED_GPUS] ** 0.5 * (1 / assumed.balancedness - 1)
     spread = fitted / largest_of(FITTED_GPUS)
-    return 1 / (1 + spread * largest_of(ep) / held[ep] ** 0.5)
+    return float(1 / (1 + spread * largest_of(ep) / held[ep] ** 0.5))

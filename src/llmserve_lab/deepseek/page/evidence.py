@@ -116,7 +116,7 @@ def missed() -> tuple[Beside, ...]:
 
 
 NAMED = (  # runs with words beside them, and where the words begin
-    (DEEPSEEK_PREFILL, "a day's prefill", (6.5, 40)),
+    (DEEPSEEK_PREFILL, "a day's prefill", (3.7, 41)),
     (DEEPSEEK_DECODE, "DeepSeek", (170, -20)),
     (PROFILED_DECODE, "its profile", (170, -13)),
     (SGLANG_DECODE, "opening's run", (170, -6)),
@@ -138,7 +138,7 @@ def predicted_and_measured() -> StaticFigure:
     """The error of each run by the size of its group, and a strip of a fifth."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.9, 3.1))
+    figure, axes = plt.subplots(figsize=(4.9, 2.85))
     axes.axhspan(-100 * STRIP, 100 * STRIP, color=GREY.light, alpha=0.16)
     axes.axhline(0, color=GREY.light, linewidth=1)
     found = runs()

@@ -173,7 +173,7 @@ def _spent(since: int) -> tuple[list[Row], list[Row]]:
     for i, (name, flops) in enumerate(zip(NAMES.values(), runs, strict=True)):
         y, length = 33.4 + 2.8 * i, 58 * flops / max(runs)
         bars.append({**_cell(0, y, length, "other", since), "y2": y + 2.3})
-        at = {"x": length + 27, "y": y + 1.15, "since": since, "until": None}
+        at = {"x": 86, "y": y + 1.15, "since": since, "until": None}
         words.append(at | {"text": f"{name}: {flops:,}"})
     return bars, words
 

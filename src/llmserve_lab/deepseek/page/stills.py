@@ -124,8 +124,9 @@ def cached_of_a_token() -> StaticFigure:
         axes.text(x + width / 2, -8, _lines(text), ha="center", va="top", fontsize=9.5)
     cut = 2 * wide + 220 + spec.d_latent  # between the latent and the rotary key
     axes.vlines(cut, 0, 9, color=GREEN.light)
-    for x, part in ((cut - spec.d_latent / 2, spec.d_latent), (cut + 50, spec.d_rope)):
-        axes.text(x, 4, f"{part}", ha="center", fontsize=9.5)
+    middle = cut - spec.d_latent / 2
+    for at, part in ((middle, spec.d_latent), (cut + 50, spec.d_rope)):
+        axes.text(at, 4, f"{part}", ha="center", fontsize=9.5)
     axes.set_xlim(-40, 2 * wide + 240 + narrow)
     axes.set_ylim(-95, spec.n_heads + 2)
     axes.set_axis_off()
