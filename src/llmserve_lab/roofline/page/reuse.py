@@ -27,7 +27,9 @@ UNTIL = 35.0  # ticks on the axis
 PIECES = 4  # of a row, and tiles along a side of the weights
 ROWS_AT, TILES_AT, RESULT_AT, WIDE = 0.5, 12.5, 24.5, 2.0
 LANES = {"fetched": 7.3, "computed": 9.6}  # where the lanes begin, from the top
-BOTTOM = 10.9
+BESIDE = {"fetched": 12.0, "computed": 12.95}  # those of another number of rows
+HIGH, LOW = 1.1, 0.85  # of a lane, and of one of another number of rows
+BOTTOM = 14.0
 
 
 def reuse() -> StepFigure:
@@ -44,18 +46,20 @@ def reuse() -> StepFigure:
                 Cells(table="cells", x2="x2", y2="y2", opacity="faint"),
                 Cells(table="idle", x2="x2", y2="y2", grows=True),
                 Cells(table="lanes", x2="x2", y2="y2", grows=True),
+                Cells(table="other", x2="x2", y2="y2"),
                 Labels(table="words", align="left"),
+                Labels(table="names", align="left"),
             ),
-            height=270,
+            height=335,
             fixed={"words": _words()},
         ),
         logs={name: _log(count) for name, count in BATCHES.items()},
         stills=((first, last), ("4 rows", last), ("8 rows", last)),
-        start=5,
+        start=last,
         legend={
             "weights": "tile of the weights (pale: used before)",
-            "new": "row of the input",
-            "compute": "result, and computing",
+            "new": "rows of the input (pale: the piece is not in use)",
+            "compute": "computing, and its result (pale: not yet complete)",
             "idle": "waiting",
         },
         counters=(
@@ -111,7 +115,8 @@ def _log(count: int) -> StepLog:
                 at=each.end,
             )
         )
-    return StepLog(tuple(frames), {"cells": cells} | _lanes(fetched, computed))
+    lanes = _lanes(fetched, computed) | _beside(1 if count > 1 else RIDGE)
+    return StepLog(tuple(frames), {"cells": cells} | lanes)
 
 
 def _sentence(done: int, count: int, ticks: float, share: float) -> str:
@@ -147,14 +152,12 @@ def _product(frame: int, places: list[tuple[int, int]], count: int) -> dict[Any,
 
 
 def _pale(count: int, high: float) -> dict[Any, Row]:
-    """The rows in their pieces; where rows are thin, all share a cell."""
-    cells = count if count <= PIECES else 1
-    tall = round(count * high / cells, 4)
+    """The rows in their pieces."""
     return {
         ("row", n, piece): {"ink": "new", "faint": 0.3}
-        | {"y": round(1.1 + n * tall, 4), "y2": round(1.1 + (n + 1) * tall, 4)}
+        | {"y": round(1.1 + n * high, 4), "y2": round(1.1 + (n + 1) * high, 4)}
         | _across(ROWS_AT, piece)
-        for n in range(cells)
+        for n in range(count)
         for piece in range(PIECES)
     }
 
@@ -169,10 +172,28 @@ def _tile(i: int, j: int) -> Row:
 
 def _lanes(fetched: list[Busy], computed: list[Busy]) -> dict[str, list[Row]]:
     """Both units over time: what is not covered by work is waiting."""
+    lanes, idle = _spans(fetched, computed, LANES, HIGH)
+    return {"lanes": lanes, "idle": idle}
+
+
+def _beside(count: int) -> dict[str, list[Row]]:
+    """The whole timeline of another number of rows, to compare with."""
+    _, fetched, computed = run(count)
+    lanes, idle = _spans(fetched, computed, BESIDE, LOW)
+    rows = "1 row" if count == 1 else f"{count} rows"
+    text = f"to compare: {rows}, from beginning to end"
+    at = {"x": 0.0, "y": BESIDE["fetched"] - 0.6}
+    return {"other": [*idle, *lanes], "names": [at | {"text": text}]}
+
+
+def _spans(
+    fetched: list[Busy], computed: list[Busy], top: dict[str, float], high: float
+) -> tuple[list[Row], list[Row]]:
+    """Rectangles of what both units do, and of the whole time under them."""
     lanes, idle = list[Row](), list[Row]()
     inks = {"fetched": ("weights", fetched), "computed": ("compute", computed)}
     for lane, (ink, spans) in inks.items():
-        at = {"y": LANES[lane], "y2": LANES[lane] + 1.1}
+        at = {"y": top[lane], "y2": round(top[lane] + high, 4)}
         idle.append(at | {"x": 0.0, "x2": computed[-1].end, "ink": "idle"})
         lanes += [at | {"x": s.start, "x2": s.end, "ink": ink} for s in spans]
-    return {"lanes": lanes, "idle": idle}
+    return lanes, idle
