@@ -18,6 +18,8 @@ from llmserve_lab.continuous_batching.piggyback import Part
 from llmserve_lab.continuous_batching.sweep import idle_of_geometric
 from llmserve_lab.continuous_batching.workloads import crowd
 from llmserve_lab.deepseek.executed import mla
+from llmserve_lab.deepseek.executed.location import affinities
+from llmserve_lab.deepseek.executed.routing import draw
 from llmserve_lab.disaggregation.kv_transfer_timeline import hand_over
 from llmserve_lab.engine import Continuous, IterationCost, Pool, Request, simulate
 from llmserve_lab.formula.text import plain
@@ -47,6 +49,14 @@ def bursty(cv: float) -> float:
 
 Refused = tuple[Callable[[], object], str]
 NONSENSE: dict[str, Refused] = {
+    "draws without end": (
+        lambda: draw(n_rows=64, n_experts=256, top_k=8, n_gpus=8, times=10**30),
+        "n_rows × n_experts × times must be at most 1,000,000,000 scores",
+    ),
+    "a router without end": (
+        lambda: affinities(10**7, 256),
+        "n_rows must be at most 65,536 rows",
+    ),
     "ranks without end": (
         lambda: rings.numbers(10**30),
         "ranks must be at most 4,096 ranks, which are played out one by one",

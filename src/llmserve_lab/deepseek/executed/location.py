@@ -16,6 +16,7 @@ from llmserve_lab.checks import whole
 from llmserve_lab.transformer.arithmetic import Array, Integers
 
 Choose = Callable[[Array, Integers], Integers]
+MOST_ROWS, MOST_EXPERTS = 65_536, 4096
 
 
 def affinities(n_rows: int, n_experts: int, *, seed: int = 0) -> Array:
@@ -23,7 +24,8 @@ def affinities(n_rows: int, n_experts: int, *, seed: int = 0) -> Array:
 
     A stand-in for a trained router, whose affinities depend on each other.
     """
-    whole(n_rows=n_rows, n_experts=n_experts)
+    whole(of="row", most=MOST_ROWS, n_rows=n_rows)
+    whole(of="expert", most=MOST_EXPERTS, n_experts=n_experts)
     scores = np.random.default_rng(seed).standard_normal((n_rows, n_experts))
     return 1 / (1 + np.exp(-scores))
 

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llmserve_lab.checks import whole
 from llmserve_lab.transformer.arithmetic import Array, Integers
+
+MOST_SCORES = 10**9
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,14 @@ def draw(
     Raises:
         ValueError: a count is below 1, or a row is to draw more experts than there are.
     """
-    counts = {"n_rows": n_rows, "top_k": top_k, "n_gpus": n_gpus, "times": times}
-    for name, count in counts.items():
-        if count < 1:
-            raise ValueError(f"{name} must be at least 1, got {count}")
+    whole(n_rows=n_rows, n_experts=n_experts, top_k=top_k, n_gpus=n_gpus, times=times)
     if top_k > n_experts:
         raise ValueError(f"top_k must be at most n_experts = {n_experts}, got {top_k}")
+    if (scores := n_rows * n_experts * times) > MOST_SCORES:
+        raise ValueError(
+            f"n_rows × n_experts × times must be at most {MOST_SCORES:,} scores, "
+            f"which are drawn one by one, got {scores:,}"
+        )
     home = np.arange(n_experts, dtype=np.int64) * n_gpus // n_experts
     found = [
         _spread(counts, home, n_gpus)
