@@ -54,9 +54,9 @@ def datasheet_ridge(rng: random.Random) -> Case:
 
 @counts(f.ATTAINABLE_FLOPS_DATASHEET, by="enumerated")
 def datasheet_roof(rng: random.Random) -> Case:
-    """Ticks of two units that never rest: what arrives brings work, if there is room."""
+    """Two units that never rest: what arrives brings work, if there is room."""
     compute, memory, intensity = (rng.randint(1, 9) for _ in range(3))
-    finished = sum(sorted([compute, memory * intensity])[0] for _ in range(10))
+    finished = sum(min(compute, memory * intensity) for _ in range(10))
     known = {"peak_flops": compute, "hbm_bw": memory, "intensity": intensity}
     return Case(known, finished / 10)
 

@@ -113,7 +113,7 @@ ITERATION_S_DECODE = Formula(
     derived=True,
     variant="decode",
     title="Time of a decode iteration, by the datasheet",
-    source="[iteration_s-apart](#eq-iteration_s-apart) with one new row for each request",
+    source="[iteration_s-apart](#eq-iteration_s-apart), a new row for each request",
     holds="a dense model whose attention reads its caches longer than it computes",
 )
 ITERATIONS_PER_S = Formula(
@@ -129,5 +129,5 @@ ITERATIONS_PER_S = Formula(
 
 def _at_full_rate(time: Formula) -> sympy.Expr:
     """A time of decode at the datasheet's rates, in a dense model."""
-    dense = {"params_active": q.params_read, "chunk": q.own_row}
-    return at(time, **dense, eff_compute=1, eff_mem=1)
+    one_row = at(time, params_active=q.params_read, chunk=q.own_row)
+    return at(one_row, eff_compute=1, eff_mem=1)

@@ -249,7 +249,8 @@ def _begins() -> Any:
     )
     pixels: dict[str, Any] = {"type": "quantitative", "scale": None, "axis": None}
     rule = at.mark_rule(color=GREY.css, strokeDash=[3, 3])
-    return rule.encode(x=TIME.on("x", "start"), y=alt.Y("top", **pixels), y2="foot")
+    across = TIME.on("x", "start")
+    return rule.encode(x=across, y=alt.Y("top", **pixels), y2="foot")
 
 
 def _lasts() -> list[Any]:
@@ -264,7 +265,7 @@ def _lasts() -> list[Any]:
     ends = (
         alt.Chart(alt.Data(values=rows))
         .transform_calculate(start=lasts, room=f"1.35 * ({lasts})")
-        .transform_calculate(says="format(datum.start, '.2r') + ' ms in all'")
+        .transform_calculate(says="format(datum.start, '.3r') + ' ms'")
         .encode(y=alt.Y("lane", type="nominal", sort=None, title=None))
     )
     look: dict[str, Any] = {"align": "left", "dx": 5, "fontWeight": "bold"}

@@ -148,7 +148,9 @@ def iteration_time() -> LiveFigure:
     sizes = {"batch": float(BATCH), "context": float(MEAN_CONTEXT)}
     return LiveFigure(
         name="iteration-time",
-        title="Products, then attention: each lasts as long as the longer of its two bars",
+        title=(
+            "Products, then attention: each lasts as long as the longer of its two bars"
+        ),
         chart=charts.iteration_time,
         controls=(
             *sliders(**sizes, chunk=float(PROMPT)),

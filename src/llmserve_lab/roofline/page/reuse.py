@@ -5,6 +5,7 @@ The product ran on metered tiles; a toy GPU, whose ridge is four rows, takes its
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from llmserve_lab.page.live.goal import Goal
@@ -46,9 +47,7 @@ def reuse() -> StepFigure:
                 Cells(table="cells", x2="x2", y2="y2", opacity="faint"),
                 Cells(table="idle", x2="x2", y2="y2", grows=True),
                 Cells(table="lanes", x2="x2", y2="y2", grows=True),
-                Cells(table="other", x2="x2", y2="y2"),
                 Labels(table="words", align="left"),
-                Labels(table="names", align="left"),
             ),
             height=320,
             fixed={"words": _words()},
@@ -110,22 +109,20 @@ def _log(count: int) -> StepLog:
         share = busy(computed, each.end)
         frames.append(
             Frame(
-                _sentence(number + 1, count, each.end, share),
+                _sentence(number + 1, count, each.end),
                 (float(number + 1), float((number + 1) * count), f"{share:.0%}"),
                 at=each.end,
             )
         )
-    lanes = _lanes(fetched, computed) | _beside(1 if count > 1 else RIDGE)
-    return StepLog(tuple(frames), {"cells": cells} | lanes)
+    other, words = _beside(1 if count > 1 else RIDGE)
+    tables = {"cells": [*cells, *other], "words": words}
+    return StepLog(tuple(frames), tables | _lanes(fetched, computed))
 
 
-def _sentence(done: int, count: int, ticks: float, share: float) -> str:
+def _sentence(done: int, count: int, ticks: float) -> str:
     tiles = "tile" if done == 1 else "tiles"
-    each = "one row" if count == 1 else f"each of the {count} rows"
-    return (
-        f"{done} {tiles} multiplied with {each} after {ticks:.2f} ticks: the tensor "
-        f"cores were busy for {share:.0%} of the time."
-    )
+    rows = "row" if count == 1 else "rows"
+    return f"After {ticks:.2f} ticks {done} {tiles} multiplied with {count} {rows}."
 
 
 def _product(frame: int, places: list[tuple[int, int]], count: int) -> dict[Any, Row]:
@@ -176,14 +173,27 @@ def _lanes(fetched: list[Busy], computed: list[Busy]) -> dict[str, list[Row]]:
     return {"lanes": lanes, "idle": idle}
 
 
-def _beside(count: int) -> dict[str, list[Row]]:
-    """The whole timeline of another number of rows, to compare with."""
+def _beside(count: int) -> tuple[list[Row], list[Row]]:
+    """The whole time of another number of rows, to compare with."""
     _, fetched, computed = run(count)
-    lanes, idle = _spans(fetched, computed, BESIDE, LOW)
-    rows = "1 row" if count == 1 else f"{count} rows"
-    text = f"to compare: {rows}, from beginning to end"
+    lanes, idle = _spans(_joined(fetched), _joined(computed), BESIDE, LOW)
+    if count < RIDGE:  # the reading alone: it lasts nearly to the end
+        lanes, idle = [row for row in lanes if row["ink"] == "weights"], []
+    rows = "1 row takes" if count == 1 else f"{count} rows take"
+    text = f"to compare: {rows} {computed[-1].end:.2f} ticks"
     at = {"x": 0.0, "y": BESIDE["fetched"] - 0.6}
-    return {"other": [*idle, *lanes], "names": [at | {"text": text}]}
+    return [{**row, "faint": 1.0} for row in [*idle, *lanes]], [at | {"text": text}]
+
+
+def _joined(spans: list[Busy]) -> list[Busy]:
+    """Work without a pause in between, as one."""
+    found = list[Busy]()
+    for each in spans:
+        if found and found[-1].end == each.start:
+            found[-1] = replace(found[-1], end=each.end)
+        else:
+            found.append(each)
+    return found
 
 
 def _spans(
