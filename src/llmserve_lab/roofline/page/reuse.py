@@ -122,7 +122,7 @@ def _log(count: int) -> StepLog:
 def _sentence(done: int, count: int, ticks: float) -> str:
     tiles = "tile" if done == 1 else "tiles"
     rows = "row" if count == 1 else "rows"
-    return f"After {ticks:.2f} ticks {done} {tiles} multiplied with {count} {rows}."
+    return f"{done} {tiles} multiplied with {count} {rows} in {ticks:.2f} ticks."
 
 
 def _product(frame: int, places: list[tuple[int, int]], count: int) -> dict[Any, Row]:
@@ -178,7 +178,7 @@ def _beside(count: int) -> tuple[list[Row], list[Row]]:
     _, fetched, computed = run(count)
     lanes, idle = _spans(_joined(fetched), _joined(computed), BESIDE, LOW)
     if count < RIDGE:  # the reading alone: it lasts nearly to the end
-        lanes, idle = [row for row in lanes if row["ink"] == "weights"], []
+        lanes, idle = [row for row in lanes if row["ink"] == "weights"], idle[:1]
     rows = "1 row takes" if count == 1 else f"{count} rows take"
     text = f"to compare: {rows} {computed[-1].end:.2f} ticks"
     at = {"x": 0.0, "y": BESIDE["fetched"] - 0.6}
