@@ -47,6 +47,7 @@ window.llmserveReferences = {
 "sglang2025h100",
 "deepep2025",
 "lee2025overlap",
+"deepseek2025day6",
 "deepseek2024v3",
 "inferencex2026",
 "mazurek2025deepseek",
@@ -57,7 +58,6 @@ window.llmserveReferences = {
 "sglang2025cutlass",
 "deepseek2025profile",
 "sglang2025gb200b",
-"deepseek2025day6",
 "sglang2025gb200",
 "eigen2025mtp"
 ]
@@ -275,6 +275,7 @@ window.llmserveReferences = {
 "sglang2025h100": "The SGLang Team\\. Deploying DeepSeek with PD disaggregation and large\\-scale expert parallelism on 96 H100 GPUs\\. lmsys\\.org blog, 5 May, 2025\\.",
 "deepep2025": "DeepSeek\\-AI\\. DeepEP: an efficient expert\\-parallel communication library\\. README of June, 2025\\.",
 "lee2025overlap": "Seonho Lee, Jihwan Oh, Junkyum Kim, Seokjin Go, Jongse Park, and Divya Mahajan\\. Characterizing compute\\-communication overlap in GPU\\-accelerated distributed deep learning: performance and power implications\\. 2025\\. [arXiv:2507\\.03114](https://arxiv.org/abs/2507.03114)\\.",
+"deepseek2025day6": "DeepSeek\\-AI\\. DeepSeek\\-V3/R1 inference system overview\\. open\\-infra\\-index, day 6, 2025\\.",
 "deepseek2024v3": "DeepSeek\\-AI\\. DeepSeek\\-V3 technical report\\. 2024\\. [arXiv:2412\\.19437](https://arxiv.org/abs/2412.19437)\\.",
 "inferencex2026": "SemiAnalysis\\. InferenceX: continuous inference benchmarks\\. Apache\\-2\\.0, runs of February and March, 2026\\.",
 "mazurek2025deepseek": "Piotr Mazurek and Eric Schreiber\\. DeepSeek inference theoretical model: deriving the performance from hardware primitives\\. Aleph Alpha, 2025\\.",
@@ -285,7 +286,6 @@ window.llmserveReferences = {
 "sglang2025cutlass": "The SGLang Team\\. Extend cutlass\\_mla\\_decode to fewer heads, with benchmark\\. sgl\\-project/sglang, pull request 6929, 2025\\.",
 "deepseek2025profile": "DeepSeek\\-AI\\. Profiling data in DeepSeek infra\\. profile\\-data, README, 2025\\.",
 "sglang2025gb200b": "The SGLang Team\\. Deploying DeepSeek on GB200 NVL72 with PD and large scale EP \\(part II\\)\\. lmsys\\.org blog, 25 September, 2025\\.",
-"deepseek2025day6": "DeepSeek\\-AI\\. DeepSeek\\-V3/R1 inference system overview\\. open\\-infra\\-index, day 6, 2025\\.",
 "sglang2025gb200": "The SGLang Team\\. Deploying DeepSeek on GB200 NVL72 with PD and large scale EP\\. lmsys\\.org blog, 16 June, 2025\\.",
 "eigen2025mtp": "The Eigen AI Team\\. Accelerating SGLang with multiple token prediction\\. lmsys\\.org blog, 17 July, 2025\\.",
 "vllm50913": "dczhu\\. Cutting p/d\\-disaggregation TTFT: first\\-token seeding, fast KV side channels, and concurrent router dispatch \\(NixlConnector\\)\\. vLLM RFC 50913 and pull request 51919, 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/issues/50913](https://github.com/vllm-project/vllm/issues/50913)\\.",
