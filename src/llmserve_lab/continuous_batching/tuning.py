@@ -199,8 +199,8 @@ def servers(capped_rows: int) -> str:
 {server(budget())}
 # B: a larger budget, and a cap on one prompt
 {server(capped_rows, CAP)}
-# C: vLLM's default budget
-{server(DEFAULT)}"""
+# C: vLLM's default budget, {DEFAULT:,}
+vllm serve $M --max-num-seqs {SEQS}"""
 
 
 def commands() -> str:

@@ -1,4 +1,4 @@
-"""Static and continuous batching, stepped side by side: which request holds which slot."""
+"""Static and continuous batching, stepped together: what holds each slot."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _runs(found: Found) -> list[Row]:
             slot, letter = PLACES[name][stay.slot], LETTERS[stay.id]
             rows.append(_row(stay.first, stay.done, slot, letter, letter))
             if stay.idle:
-                rows.append(_row(stay.done, stay.left, slot, "idle", "wasted"))
+                rows.append(_row(stay.done, stay.left, slot, "idle", ""))
     return rows
 
 

@@ -197,7 +197,7 @@ def one_request(report: Report, number: int) -> StaticFigure:
 
 def _itl(gap_s: float) -> str:
     """The name of the longest gap."""
-    return f"longest ITL {si(gap_s, 's')}"
+    return f"ITL {si(gap_s, 's')}"
 
 
 def _span(
