@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # chapters that were taught anew
 TAUGHT = (
     "attention_ffn",
+    "capacity",
     "continuous_batching",
     "deepseek_twin",
     "disaggregation",
@@ -25,6 +26,7 @@ TAUGHT = (
     "quantization",
     "roofline",
     "speculative_decoding",
+    "symptoms",
     "tensor_parallel",
     "kv_memory",
     "varlen_batching",

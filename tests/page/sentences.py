@@ -88,6 +88,9 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "ep device gpu_requests context mla_s experts_s attn_elementwise_s "
         "moe_elementwise_s all_to_all_s other_s turn_s room"
     ),
+    "capacity.cost_latency": (
+        "model accelerator gpu_hour load ttft tpot replica_rate price busy_cost"
+    ),
     "continuous_batching.chunk_from_target": "context tbt_target chunk_fits",
     "continuous_batching.lanes": "chunk chunks_s",
     "disaggregation.goodput": (
@@ -158,6 +161,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "n_draft accept_rate draft_cost batch accepted accepted_needed"
     ),
     "kv_memory.capacity": "cache_bytes mean_held request_cache_bytes batch_fits",
+    "symptoms.little": ("arrival_rate system_s queue_s running_mean waiting_mean"),
     "varlen.attention_share": (
         "model overtake_prompt overtake_square row_prompt larger"
     ),

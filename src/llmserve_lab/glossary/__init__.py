@@ -6,6 +6,7 @@ from functools import cache
 
 from llmserve_lab.glossary import (
     axes,
+    deciding,
     drafts,
     errors,
     fewer_bytes,
@@ -14,6 +15,7 @@ from llmserve_lab.glossary import (
     memory,
     models,
     serving,
+    symptoms,
 )
 from llmserve_lab.glossary.term import Term as Term
 
@@ -27,6 +29,7 @@ def terms() -> tuple[Term, ...]:
     """
     rooms = (
         axes,
+        deciding,
         drafts,
         errors,
         fewer_bytes,
@@ -35,6 +38,7 @@ def terms() -> tuple[Term, ...]:
         memory,
         models,
         serving,
+        symptoms,
     )
     found = tuple(term for room in rooms for term in room.TERMS)
     names = [name for term in found for name in term.names]
