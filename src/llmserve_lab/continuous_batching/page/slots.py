@@ -72,8 +72,8 @@ def slots_by_iteration() -> StepFigure:
         },
         counters=(
             Counter("wasted slot-steps, static"),
-            Counter("C's TTFT, static"),
-            Counter("C's TTFT, continuous"),
+            Counter("C's first token, static"),
+            Counter("C's first token, continuous"),
             Counter("complete: static, continuous"),
         ),
     )
