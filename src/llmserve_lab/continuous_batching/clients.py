@@ -97,7 +97,7 @@ def capped_budget() -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class BudgetAndCap:
     """A budget and perhaps a cap, served: with launches added, and with none."""
 
     rows: int
@@ -122,10 +122,10 @@ class Choice:
         return 1 - self.per_s(launches=launches) / saturated(DEFAULT, launches=launches)
 
 
-def choices() -> tuple[Choice, Choice, Choice]:
+def choices() -> tuple[BudgetAndCap, BudgetAndCap, BudgetAndCap]:
     """The budget alone, a larger one with a cap, and the default."""
-    capped = Choice(rows=capped_budget(), cap=CAP)
-    return Choice(rows=budget()), capped, Choice(rows=DEFAULT)
+    capped = BudgetAndCap(rows=capped_budget(), cap=CAP)
+    return BudgetAndCap(rows=budget()), capped, BudgetAndCap(rows=DEFAULT)
 
 
 def capped_gap_beside_long_s() -> float:
