@@ -28,6 +28,7 @@ window.llmserveReferences = {
 "chunked-": {
 "letter": "C",
 "keys": [
+"aiconfigurator2026",
 "yu2022orca",
 "agrawal2023sarathi",
 "holmes2024fastgen",
@@ -262,6 +263,7 @@ window.llmserveReferences = {
 "kserve2026autoscaling": "The KServe Authors\\. Autoscale InferenceService with LLM metrics\\. KServe documentation, version 0\\.16, 2026\\. URL: [https://kserve\\.github\\.io/website/docs/model\\-serving/generative\\-inference/autoscaling](https://kserve.github.io/website/docs/model-serving/generative-inference/autoscaling)\\.",
 "apievangelist2026runpod": "API Evangelist\\. Runpod plans and pricing\\. public transcription of the provider's page, read 2026\\-10\\-07, 2026\\. URL: [https://github\\.com/api\\-evangelist/runpod](https://github.com/api-evangelist/runpod)\\.",
 "llmd2026slo": "The llm\\-d Authors\\. SLO\\-aware autoscaling with KEDA and predicted latency\\. llm\\-d documentation, 2026\\. URL: [https://llm\\-d\\.ai/docs/dev/operations/autoscaling/slo\\-aware](https://llm-d.ai/docs/dev/operations/autoscaling/slo-aware)\\.",
+"aiconfigurator2026": "NVIDIA\\. AIConfigurator: measured rows of served models, silicon\\_sample\\.csv\\. Package aiconfigurator\\-core 0\\.12\\.0, Apache\\-2\\.0, 2026\\.",
 "yu2022orca": "Gyeong\\-In Yu, Joo Seong Jeong, Geon\\-Woo Kim, Soojeong Kim, and Byung\\-Gon Chun\\. Orca: a distributed serving system for transformer\\-based generative models\\. In *OSDI*\\. 2022\\.",
 "agrawal2023sarathi": "Amey Agrawal, Ashish Panwar, Jayashree Mohan, Nipun Kwatra, Bhargav S\\. Gulavani, and Ramachandran Ramjee\\. SARATHI: efficient LLM inference by piggybacking decodes with chunked prefills\\. arXiv:2308\\.16369, 2023\\.",
 "holmes2024fastgen": "Connor Holmes and others\\. DeepSpeed\\-FastGen: high\\-throughput text generation for LLMs via MII and DeepSpeed\\-Inference\\. arXiv:2401\\.08671, 2024\\.",
@@ -307,7 +309,6 @@ window.llmserveReferences = {
 "dao2023flash2": "Tri Dao\\. FlashAttention\\-2: faster attention with better parallelism and work partitioning\\. 2023\\. [arXiv:2307\\.08691](https://arxiv.org/abs/2307.08691)\\.",
 "flashsource": "FlashAttention, the library: hopper/tile\\_size\\.h, hopper/heuristics\\.h, assets/flash3\\_fp16\\_fwd\\.png\\. Dao\\-AILab on GitHub, 2026\\.",
 "dao2023decoding": "Tri Dao, Daniel Haziza, Francisco Massa, and Grigory Sizov\\. Flash\\-decoding for long\\-context inference\\. PyTorch blog, October, 2023\\.",
-"aiconfigurator2026": "NVIDIA\\. AIConfigurator: measured rows of served models, silicon\\_sample\\.csv\\. Package aiconfigurator\\-core 0\\.12\\.0, Apache\\-2\\.0, 2026\\.",
 "stone1974cross": "M\\. Stone\\. Cross\\-validatory choice and assessment of statistical predictions\\. *Journal of the Royal Statistical Society, Series B*, 36\\(2\\):111\u2013147, 1974\\.",
 "zheng2024sglang": "Lianmin Zheng, Liangsheng Yin, Zhiqiang Xie, and others\\. SGLang: efficient execution of structured language model programs\\. In *NeurIPS*\\. 2024\\.",
 "llmd2026routing": "The llm\\-d authors\\. Prefix\\-cache aware routing\\. documentation of llm\\-d, 2026\\. URL: [https://llm\\-d\\.ai/docs/architecture/advanced/kv\\-management/prefix\\-cache\\-aware\\-routing](https://llm-d.ai/docs/architecture/advanced/kv-management/prefix-cache-aware-routing)\\.",
