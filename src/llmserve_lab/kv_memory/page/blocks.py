@@ -130,7 +130,9 @@ def _shield(cell: Row, number: int) -> Row:
     """The middle of a cell, with a number."""
     x, half = (cell["x"] + cell["x2"]) / 2, 0.13 if number < 10 else 0.2
     edges = {"x": x - half, "x2": x + half, "y": cell["y"] + 0.14}
-    return _rounded({**edges, "y2": cell["y2"] - 0.14, "ink": BLANK, "text": str(number)})
+    return _rounded(
+        {**edges, "y2": cell["y2"] - 0.14, "ink": BLANK, "text": str(number)}
+    )
 
 
 def _names(_moment: MemoryStep) -> dict[int, Row]:

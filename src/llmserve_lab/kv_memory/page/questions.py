@@ -100,7 +100,9 @@ predict_routing = Question(
         "the assistants has room for their prompts, and need not evict them."
     ),
     hints=(
-        Hint(lambda: 0.0, "A replica that serves all assistants keeps evicting prompts."),
+        Hint(
+            lambda: 0.0, "A replica that serves all assistants keeps evicting prompts."
+        ),
         Hint(lambda: 2.0, "Much is found already: assistants come back to a replica."),
     ),
 )

@@ -209,7 +209,11 @@ def preemption() -> StaticFigure:
     )
     lines = {
         f"recomputation: {redo:.1f} s": (redo, VERMILLION, 1),
-        f"all {num_blocks():,} blocks, no preemption: {ample:.1f} s": (ample, GREEN, -1),
+        f"all {num_blocks():,} blocks, no preemption: {ample:.1f} s": (
+            ample,
+            GREEN,
+            -1,
+        ),
     }
     for text, (value, ink, side) in lines.items():
         axes.axhline(value, color=ink.light, linestyle=ink.dash and (0, ink.dash))
