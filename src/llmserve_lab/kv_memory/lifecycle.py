@@ -15,7 +15,7 @@ B_PROMPT = (*SYSTEM, 9, 0, 4)
 D_PROMPT = A_PROMPT
 LONG = tuple(range(50, 72))  # six blocks
 F_PROMPT = (*SYSTEM, 3)
-# Short requests have come and gone before the first step, and left blocks in this order.
+# The free blocks before the first step: short requests have come and gone.
 LEFT_FREE = (6, 3, 9, 0, 7, 1, 10, 4, 11, 2, 8, 5)
 
 

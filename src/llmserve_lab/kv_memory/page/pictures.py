@@ -49,10 +49,10 @@ def translation() -> StaticFigure:
         axes.annotate("", end, start, arrowprops=_arrow(ink.light))
     for at in range(whole):
         block, here = divmod(at, SIZE)
-        number = table.index(block) if block in table else None
-        held = number is not None and SIZE * number + here < len(A_PROMPT)
+        row = table.index(block) if block in table else len(table)
+        held = SIZE * row + here < len(A_PROMPT)
         ink = GREEN if held else GRID
-        chosen = (number, here) == (entry, place)
+        chosen = (row, here) == (entry, place)
         _cell(axes, at, MEMORY, 1, "", chosen=chosen, ink=ink.light)
     for block in range(BLOCKS):
         look: dict[str, Any] = {"ha": "center", "va": "top", "color": INK.light}
@@ -92,11 +92,9 @@ def _cell(
     ink: str = GREEN.light,
 ) -> None:
     """A rectangle one row high, its text in the middle."""
-    from llmserve_lab.extras import pyplot as plt
-
     color = VERMILLION.light if chosen else ink
     look: dict[str, Any] = {"facecolor": color, "edgecolor": "white", "linewidth": 0.8}
-    axes.add_patch(plt.Rectangle((x, y), wide, 1.1, **look))
+    axes.barh(y + 0.55, wide, height=1.1, left=x, **look)
     middle = (x + wide / 2, y + 0.52)
     axes.text(*middle, text, ha="center", va="center", color="white", weight="bold")
 
@@ -139,7 +137,7 @@ def chain() -> StaticFigure:
     """Prompts cut into blocks, each named after its tokens and the name before."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.6, 3.3))
+    figure, axes = plt.subplots(figsize=(4.6, 3.1))
     for row, walk in enumerate(walks()):
         y = -2.6 * row
         axes.text(0, y + 1.25, walk.what, color=INK.light, weight="bold")
@@ -154,6 +152,7 @@ def chain() -> StaticFigure:
         words = " ".join(map(str, left)) + "  not full: no name"
         axes.text(x, y + 0.5, words, color=GREY.light, va="center")
     axes.set(xlim=(0, 17.2), ylim=(-8.5, 2.0))
+    axes.grid(visible=False)
     axes.set_axis_off()
     return StaticFigure.of(
         figure,
@@ -183,13 +182,11 @@ def _named(
     axes: Any, x: float, y: float, block: tuple[int, ...], name: str, fate: str
 ) -> None:
     """A block of tokens after the arrow that leads to it, its name and its fate."""
-    from llmserve_lab.extras import pyplot as plt
-
     ink = FATES[fate]
     arrow = _arrow(GREY.light)
     axes.annotate("", (x, y + 0.5), (x - 1.1, y + 0.5), arrowprops=arrow)
     look: dict[str, Any] = {"facecolor": ink.light, "edgecolor": "none"}
-    axes.add_patch(plt.Rectangle((x, y), 3.2, 1, **look))
+    axes.barh(y + 0.5, 3.2, height=1, left=x, **look)
     color = "white" if ink.solid else INK.light
     words = " ".join(map(str, block))
     middle: dict[str, Any] = {"ha": "center", "va": "center"}

@@ -21,7 +21,6 @@ from llmserve_lab.kv_memory.serving import (
 )
 from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, wasted
 from llmserve_lab.page.palette import (
-    BLUE,
     GOLD,
     GREEN,
     GREY,
@@ -209,7 +208,7 @@ def preemption() -> StaticFigure:
     )
     lines = {
         f"recomputation: {redo:.1f} s": (redo, VERMILLION, 1),
-        f"all {num_blocks():,} blocks, no preemption: {ample:.1f} s": (
+        f"all {num_blocks():,} blocks: {ample:.1f} s": (
             ample,
             GREEN,
             -1,
@@ -237,10 +236,9 @@ def preemption() -> StaticFigure:
     return StaticFigure.of(
         figure,
         sentence=(
-            f"When the last answer of the burst is complete, with {FEW_BLOCKS:,} blocks "
-            f"and (lowest line) with all {num_blocks():,}. Dotted: the bandwidth at "
-            "which the formula calls swapping and recomputation equal, and that of "
-            "PCIe 5 with sixteen lanes, the link from a GPU to its host."
+            f"The last answer, with {FEW_BLOCKS:,} blocks and (lowest line) with "
+            f"all {num_blocks():,}, without preemption. Dotted: where the formula "
+            "calls both ways equal, and PCIe 5 x16, the link from a GPU to its host."
         ),
         title="A fast link makes swapping win, a larger cache wins more",
         name="kv-memory.preemption",

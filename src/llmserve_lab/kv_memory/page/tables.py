@@ -217,7 +217,6 @@ def counts() -> Table:
         for device, log in (("H100", BLIS_LOG), ("RTX 4090", RTX_4090_LOG))
     ]
     notes.append(
-        "Two settings of one model differ in the tokens that one iteration may read. "
-        "Scout has weights in FP8."
+        "Equal rows differ in tokens that an iteration may read. Scout is in FP8."
     )
     return Table("KV-cache blocks of 16 tokens at start", columns, rows, notes=notes)
