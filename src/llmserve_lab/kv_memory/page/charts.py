@@ -121,7 +121,7 @@ def _memory() -> list[Any]:
                 x2={"expr": f"width * {end} / {whole}"},
             ),
             one.mark_text(
-                text={"expr": f"{width} > 32 ? {words} : ''"},
+                text={"expr": f"{width} > 27 ? {words} : ''"},
                 fontSize={"expr": f"{width} > 56 ? 12 : 9.5"},
                 lineBreak="\n",
                 baseline="top",

@@ -33,7 +33,7 @@ def translation() -> StaticFigure:
     """A text, its block table and the memory, with arrows from entries to blocks."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.6, 2.25))
+    figure, axes = plt.subplots(figsize=(3.9, 2.25))
     table, whole = request_a(), BLOCKS * SIZE
     entry, place = divmod(POSITION, SIZE)
     wide = 2.2  # of a token of the text, over one of the memory
@@ -137,7 +137,7 @@ def chain() -> StaticFigure:
     """Prompts cut into blocks, each named after its tokens and the name before."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.6, 3.1))
+    figure, axes = plt.subplots(figsize=(3.9, 3.1))
     for row, walk in enumerate(walks()):
         y = -2.6 * row
         axes.text(0, y + 1.25, walk.what, color=INK.light, weight="bold")
@@ -148,10 +148,10 @@ def chain() -> StaticFigure:
             block = walk.tokens[SIZE * place : SIZE * (place + 1)]
             _named(axes, 2.2 + 4.8 * place, y, block, name, _fate(row, walk, place))
         left = walk.tokens[SIZE * len(walk.names) :]
-        x = 2.0 + 4.8 * len(walk.names)
-        words = " ".join(map(str, left)) + "  not full: no name"
-        axes.text(x, y + 0.5, words, color=GREY.light, va="center")
-    axes.set(xlim=(0, 17.2), ylim=(-8.5, 2.0))
+        x = 2.5 + 4.8 * len(walk.names)
+        words = " ".join(map(str, left)) + "\nnot full:\nno name"
+        axes.text(x, y + 0.5, words, color=GREY.light, va="center", fontsize=8.5)
+    axes.set(xlim=(0, 15.6), ylim=(-8.5, 2.0))
     axes.grid(visible=False)
     axes.set_axis_off()
     return StaticFigure.of(

@@ -220,7 +220,7 @@ def preemption() -> StaticFigure:
             "va": "bottom" if side > 0 else "top",
             "color": ink.light,
         }
-        axes.text(68, value + 0.4 * side, text, ha="right", **look)
+        axes.text(60, value + 0.4 * side, text, ha="right", **look)
     even, pcie = float(f.SWAP_BW.at(room())), float(PCIE5.bandwidth)
     marks = {f"formula:\n{even / 1e9:.1f} GB/s": even, "PCIe 5\nx16": pcie}
     for text, value in marks.items():
