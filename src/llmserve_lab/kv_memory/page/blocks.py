@@ -25,7 +25,6 @@ def blocks_stepped() -> StepFigure:
         {
             "places": lifetimes([_places(moment) for moment in moments()]),
             "counts": lifetimes([_counts(moment) for moment in moments()]),
-            "names": lifetimes([_names(moment) for moment in moments()]),
             "shields": lifetimes([_shields(moment) for moment in moments()]),
             "queue": lifetimes([_queue(moment) for moment in moments()]),
             "entries": lifetimes([_entries(moment) for moment in moments()]),
@@ -41,7 +40,6 @@ def blocks_stepped() -> StepFigure:
             marks=(
                 Cells(table="blanks", x2="x2", y2="y2"),
                 Cells(table="places", x2="x2", y2="y2", text="text"),
-                Labels(table="names", ink="ink-text", align="left"),
                 Labels(table="counts", ink="ink-text", align="right"),
                 Cells(table="queue", x2="x2", y2="y2", text="text"),
                 Cells(table="shields", x2="x2", y2="y2", text="text"),
@@ -135,15 +133,6 @@ def _shield(cell: Row, number: int) -> Row:
     )
 
 
-def _names(_moment: MemoryStep) -> dict[int, Row]:
-    """The number of each block."""
-    found = {}
-    for block in range(BLOCKS):
-        x, y = _corner(block)
-        found[block] = _rounded({"x": x + 0.03, "y": y + 0.35, "text": str(block)})
-    return found
-
-
 def _counts(moment: MemoryStep) -> dict[int, Row]:
     """The reference count of each block that holds something, and whose it is."""
     found = {}
@@ -172,8 +161,14 @@ def _queue(moment: MemoryStep) -> dict[int, Row]:
 
 
 def _headings() -> list[Row]:
-    """What the two rows below the blocks are."""
+    """The number of each block, and what the two rows below the blocks are."""
+    corners = {block: _corner(block) for block in range(BLOCKS)}
+    numbers = [
+        _rounded({"x": x + 0.03, "y": y + 0.35, "text": str(block)})
+        for block, (x, y) in corners.items()
+    ]
     return [
+        *numbers,
         {"x": 0.03, "y": QUEUE_Y - 0.4, "text": "free queue, next to be taken first:"},
         {"x": 0.03, "y": TABLE_Y - 0.4, "text": "block tables:"},
     ]

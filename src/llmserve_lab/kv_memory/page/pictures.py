@@ -33,7 +33,7 @@ def translation() -> StaticFigure:
     """A text, its block table and the memory, with arrows from entries to blocks."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(3.9, 2.25))
+    figure, axes = plt.subplots(figsize=(3.9, 1.95))
     table, whole = request_a(), BLOCKS * SIZE
     entry, place = divmod(POSITION, SIZE)
     wide = 2.2  # of a token of the text, over one of the memory
@@ -137,7 +137,7 @@ def chain() -> StaticFigure:
     """Prompts cut into blocks, each named after its tokens and the name before."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(3.9, 3.1))
+    figure, axes = plt.subplots(figsize=(3.9, 2.8))
     for row, walk in enumerate(walks()):
         y = -2.6 * row
         axes.text(0, y + 1.25, walk.what, color=INK.light, weight="bold")

@@ -123,7 +123,7 @@ def layers() -> StaticFigure:
     """GiB of cache of one request, and what a count of all layers would say."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.3, 3.3))
+    figure, axes = plt.subplots(figsize=(4.3, 3.1))
     names = [name for name, _, _ in rows()]
     kept = [here for _, here, _ in rows()]
     naive = [most for _, _, most in rows()]
