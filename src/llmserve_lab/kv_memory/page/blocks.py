@@ -25,9 +25,8 @@ def blocks_stepped() -> StepFigure:
         {
             "places": lifetimes([_places(moment) for moment in moments()]),
             "counts": lifetimes([_counts(moment) for moment in moments()]),
-            "shields": lifetimes([_shields(moment) for moment in moments()]),
             "queue": lifetimes([_queue(moment) for moment in moments()]),
-            "entries": lifetimes([_entries(moment) for moment in moments()]),
+            "front": lifetimes([_front(moment) for moment in moments()]),
             "events": _events(),
         },
     )
@@ -42,8 +41,7 @@ def blocks_stepped() -> StepFigure:
                 Cells(table="places", x2="x2", y2="y2", text="text"),
                 Labels(table="counts", ink="ink-text", align="right"),
                 Cells(table="queue", x2="x2", y2="y2", text="text"),
-                Cells(table="shields", x2="x2", y2="y2", text="text"),
-                Cells(table="entries", x2="x2", y2="y2", text="text"),
+                Cells(table="front", x2="x2", y2="y2", text="text"),
                 Labels(table="headings", ink="ink-text", align="left"),
                 Labels(table="events", ink="ink-text", align="left"),
             ),
@@ -122,6 +120,11 @@ def _shields(moment: MemoryStep) -> dict[tuple[str, int, int], Row]:
     return found | {
         ("queue", block, 0): _shield(queued[block], block) for block in moment.kept
     }
+
+
+def _front(moment: MemoryStep) -> dict[tuple[object, ...], Row]:
+    """What is drawn last: rows of the tables, and the ground of kept letters."""
+    return {**_entries(moment), **_shields(moment)}
 
 
 def _shield(cell: Row, number: int) -> Row:
