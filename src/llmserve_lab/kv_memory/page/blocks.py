@@ -109,9 +109,9 @@ def _places(moment: MemoryStep) -> dict[tuple[int, int], Row]:
     }
 
 
-def _shields(moment: MemoryStep) -> dict[tuple[str, int, int], Row]:
+def _shields(moment: MemoryStep) -> dict[tuple[object, ...], Row]:
     """Plain ground below the letters of hatched cells, where they can be read."""
-    found = {
+    found: dict[tuple[object, ...], Row] = {
         ("place", block, place): _shield(_place(block, place), token)
         for block in moment.kept
         for place, token in enumerate(moment.contents[block])
@@ -124,7 +124,7 @@ def _shields(moment: MemoryStep) -> dict[tuple[str, int, int], Row]:
 
 def _front(moment: MemoryStep) -> dict[tuple[object, ...], Row]:
     """What is drawn last: rows of the tables, and the ground of kept letters."""
-    return {**_entries(moment), **_shields(moment)}
+    return _entries(moment) | _shields(moment)
 
 
 def _shield(cell: Row, number: int) -> Row:
@@ -177,9 +177,9 @@ def _headings() -> list[Row]:
     ]
 
 
-def _entries(moment: MemoryStep) -> dict[tuple[str, int], Row]:
+def _entries(moment: MemoryStep) -> dict[tuple[object, ...], Row]:
     """Rows of the block tables: the numbers of the blocks, in the order of the text."""
-    found: dict[tuple[str, int], Row] = {}
+    found: dict[tuple[object, ...], Row] = {}
     for lane, (name, table) in enumerate(sorted(moment.tables.items())):
         y = TABLE_Y + 0.9 * lane
         edges = _rounded({"y": y, "y2": y + 0.8})
