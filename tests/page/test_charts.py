@@ -58,6 +58,8 @@ SERIES = {
     **{"TPOT": "blue", "TTFT": "vermillion"},
     **{"TensorRT-LLM": "vermillion", "vLLM": "blue", "SGLang": "green"},
     **{"whole prompts": "blue", "chunks": "green", "two pools": "vermillion"},
+    **{"keeps both targets": "blue", "TPOT missed": "vermillion"},
+    "TTFT missed": "green",
     **{"one engine": "blue", "hides it": "blue", "falls behind": "vermillion"},
     **{"two pools, best split": "vermillion", "two pools, 2P:2D": "green"},
     "experts read": "blue",
