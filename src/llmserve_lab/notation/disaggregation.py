@@ -50,7 +50,7 @@ prompts_together = Count(
     "prompts that a prefill GPU reads in one iteration",
 )
 prefill_each_s = Positive(
-    r"t_{\mathrm{each}}", "s", "time of a prefill GPU for each of them"
+    r"t_{\mathrm{each}}", "s", "time of a prefill GPU for each prompt that it reads"
 )
 transfer_s = Positive(r"t_{\mathrm{hand}}", "s", "time to send the cache of a prompt")
 exposed_s = Positive(

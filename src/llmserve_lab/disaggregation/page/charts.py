@@ -78,7 +78,7 @@ def ruler() -> Any:
         .mark_point(filled=True, size=130, opacity=1)
         .encode(x=x, y=y, color=by_ink("side", SIDES)["color"])
     )
-    return alt.layer(points, *landmarks(BANDWIDTH, "x", "shown", MADE), height=310)
+    return alt.layer(points, *landmarks(BANDWIDTH, "x", "shown", MADE), height=255)
 
 
 def promises() -> Any:
@@ -102,7 +102,7 @@ def promises() -> Any:
         _even(rows, rates[ONE.name], rates[two.name]).encode(x=x, y=y)
         for two in (TWO, WHOLE_GPUS)
     ]
-    return alt.layer(lines, *even, *landmarks(PROMISED, "x", "ms", promise), height=300)
+    return alt.layer(lines, *even, *landmarks(PROMISED, "x", "ms", promise), height=275)
 
 
 def _even(rows: Any, one: str, two: str) -> Any:
@@ -182,5 +182,5 @@ def goodput() -> Any:
         .encode(y=KEPT.on("y", "s"), x=alt.value(0))
     )
     return alt.layer(
-        drawn.mark_line(clip=True).encode(x=x, y=y, **color), rule, words, height=285
+        drawn.mark_line(clip=True).encode(x=x, y=y, **color), rule, words, height=250
     )

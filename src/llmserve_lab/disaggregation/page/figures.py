@@ -142,9 +142,8 @@ def promises() -> LiveFigure:
         sentence=(
             f"{MACHINE}, prompts of {{prompt_len}}, answers of {{new_tokens}} "
             "at {tpot_target} promised for a token: {one_shared_rate} with one engine "
-            "on each GPU, {two_best_pools_rate} with two pools that read "
-            "{prompts_together} prompts an iteration, if GPUs could be divided as in a "
-            "large fleet."
+            "on each GPU, {two_best_pools_rate} with two pools (prompts read together: "
+            "{prompts_together}), if GPUs could be divided as in a large fleet."
         ),
         goal=Goal(
             "find a promise under which one engine carries more than a divided fleet.",

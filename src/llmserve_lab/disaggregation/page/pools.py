@@ -56,7 +56,7 @@ def pools_by_layer() -> StepFigure:
                 Ticks(table="tokens", grows=True),
                 Ticks(table="sent", grows=True),
             ),
-            height=265,
+            height=245,
             now=True,
         ),
         logs=logs,

@@ -48,7 +48,7 @@ def routes_by_rule() -> StepFigure:
                 Cells(table="bars", x2="x2"),
                 Labels(table="words", align="left"),
             ),
-            height=180,
+            height=160,
         ),
         logs=logs,
         stills=((names[0], last), (names[1], last), (names[3], last)),
