@@ -23,8 +23,8 @@ FLOORS = {
 }  # fmt: skip
 CHAPTER = 9
 # Attention-FFN disaggregation runs the twin of DeepSeek-V3 in two parts. What the
-# sources say, and how wrong the book is: both ask every chapter.
-ABOVE = {"afd": 10, "claims": 11, "how_wrong": 11}
+# sources say, how wrong the book is, and what symptoms mean: all ask every chapter.
+ABOVE = {"afd": 10, "symptoms": 10, "claims": 11, "how_wrong": 11}
 # What an iteration and a collective cost: formulas that all rooms above stand on.
 GROUND = ("roofline.formulas", "cluster.formulas")
 
@@ -113,6 +113,8 @@ def test_arrows_run_one_way() -> None:
         ("roofline.iteration_count", "claims.roofline", False),
         ("afd.deployment", "deepseek.model", True),
         ("deepseek.model", "afd.deployment", False),
+        ("symptoms.served", "kv_memory.machine", True),
+        ("kv_memory.machine", "symptoms.served", False),
     ],
 )
 def test_the_house_rules(importer: str, imported: str, verdict: bool) -> None:

@@ -25,6 +25,7 @@ TAUGHT = (
     "quantization",
     "roofline",
     "speculative_decoding",
+    "symptoms",
     "tensor_parallel",
     "kv_memory",
     "varlen_batching",

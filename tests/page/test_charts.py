@@ -71,6 +71,7 @@ SERIES = {
     "as many requests as fit": "blue",
     **{"plain": "vermillion", "tiled": "blue", "each once": "green"},
     "attention, with its merge": "green",
+    **{"running": "blue", "waiting": "vermillion"},
     **{"compute products": "gold", "compute attention": "grey"},
     **{"read experts": "blue", "compute experts": "gold", "weights of a GPU": "blue"},
     "dispatch and combine": "purple",

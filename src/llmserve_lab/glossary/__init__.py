@@ -14,6 +14,7 @@ from llmserve_lab.glossary import (
     memory,
     models,
     serving,
+    symptoms,
 )
 from llmserve_lab.glossary.term import Term as Term
 
@@ -35,6 +36,7 @@ def terms() -> tuple[Term, ...]:
         memory,
         models,
         serving,
+        symptoms,
     )
     found = tuple(term for room in rooms for term in room.TERMS)
     names = [name for term in found for name in term.names]

@@ -1,0 +1,1 @@
+"""Reading the symptoms: dashboards of executed runs, causes told apart, remedies."""

@@ -1,0 +1,166 @@
+"""Symptoms of a stream: answers that pause, percentiles that worsen."""
+
+from __future__ import annotations
+
+from llmserve_lab.engine import Chunked
+from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
+from llmserve_lab.symptoms.cases.latency import CHUNK, MACHINE, MANY, calm
+from llmserve_lab.symptoms.served import (
+    BUDGET,
+    SEATS,
+    WatchedRun,
+    backlog,
+    changed,
+    poisson,
+    server,
+)
+from llmserve_lab.workloads import Bounded, Geometric, Lognormal
+
+UNCUT = 65_536  # a token budget that cuts no prompt of these runs
+CROWD = 256  # clients
+
+
+def _books(seed: int) -> Watchable:
+    prompts = Bounded(law=Lognormal(mean=6000, cv=2.0), high=60_000)
+    requests = poisson(rate_per_s=1.5, many=MANY, seed=seed, prompt=prompts)
+    return WatchedRun(requests, server(Chunked(UNCUT, SEATS)))
+
+
+def _crowded(seed: int) -> Watchable:
+    requests = backlog(many=512, seed=seed, answer=Geometric(2000))
+    return WatchedRun(requests, server(Chunked(2048, SEATS)), clients=CROWD)
+
+
+PAUSES = Symptom(
+    key="pauses",
+    title="Answers that pause",
+    symptom="One answer in ten stands still for half a second or more.",
+    alarm=Sign("worst_gap", least=0.5),
+    goal="worst_gap",
+    rising=False,
+    question="Are requests preempted, or does one iteration take very many tokens?",
+    machine=MACHINE,
+    healthy=calm,
+    healthy_load="2 requests/s of 1,000 + 200 tokens",
+    causes=(
+        Cause(
+            "long prompts in one piece",
+            "1.5 requests/s, prompts of 6,000 tokens on average and up to 60,000",
+            _books,
+            (Sign("preemptions", most=0.0), Sign("iteration_tokens", least=10_000)),
+            (
+                Remedy(
+                    "smaller chunks",
+                    True,
+                    changed(policy=Chunked(CHUNK, SEATS)),
+                    "continuous_batching",
+                    f"--max-num-batched-tokens {CHUNK}",
+                ),
+                Remedy(
+                    "fewer seats",
+                    False,
+                    changed(policy=Chunked(UNCUT, 100)),
+                    "kv_memory",
+                    "--max-num-seqs 100",
+                ),
+            ),
+        ),
+        Cause(
+            "preemption",
+            f"{CROWD} clients, 1,000 + 2,000 tokens",
+            _crowded,
+            (Sign("preemptions", least=0.02), Sign("iteration_tokens", most=10_000)),
+            (
+                Remedy(
+                    "fewer seats",
+                    True,
+                    changed(policy=Chunked(2048, 80)),
+                    "kv_memory",
+                    "--max-num-seqs 80",
+                ),
+                Remedy(
+                    "smaller chunks",
+                    False,
+                    changed(policy=Chunked(1024, SEATS)),
+                    "continuous_batching",
+                    "--max-num-batched-tokens 1024",
+                ),
+            ),
+            goal="preemptions",
+        ),
+    ),
+)
+
+
+def _few(seed: int) -> Watchable:
+    requests = backlog(many=640, seed=seed)
+    return WatchedRun(requests, server(Chunked(CHUNK, SEATS)), clients=32)
+
+
+def _full_batch(seed: int) -> Watchable:
+    return WatchedRun(backlog(many=900, seed=seed), server(), clients=320)
+
+
+def _large_budget(seed: int) -> Watchable:
+    return WatchedRun(backlog(many=640, seed=seed), server(), clients=32)
+
+
+BATCH = Symptom(
+    key="percentiles",
+    title="More tokens per second, worse percentiles",
+    symptom="Since the last change the GPU writes more tokens, and chat feels slow.",
+    alarm=Sign("itl_p99", least=0.05),
+    goal="itl_p99",
+    rising=False,
+    question="Has the median time between tokens grown, or only the slowest percent?",
+    machine=MACHINE,
+    healthy=_few,
+    healthy_load="32 clients, 1,000 + 200 tokens, 512 tokens an iteration",
+    causes=(
+        Cause(
+            "a large batch",
+            "320 clients, 1,000 + 200 tokens, 8,192 tokens an iteration",
+            _full_batch,
+            (Sign("itl_p50", least=0.02),),
+            (
+                Remedy(
+                    "cap the batch",
+                    True,
+                    changed(policy=Chunked(BUDGET, 64)),
+                    "continuous_batching",
+                    "--max-num-seqs 64",
+                ),
+                Remedy(
+                    "smaller chunks",
+                    False,
+                    changed(policy=Chunked(2048, SEATS)),
+                    "continuous_batching",
+                    "--max-num-batched-tokens 2048",
+                ),
+            ),
+            goal="itl_p50",
+        ),
+        Cause(
+            "prompts among the decodes",
+            "32 clients, 1,000 + 200 tokens, 8,192 tokens an iteration",
+            _large_budget,
+            (Sign("itl_p50", most=0.02),),
+            (
+                Remedy(
+                    "smaller chunks",
+                    True,
+                    changed(policy=Chunked(CHUNK, SEATS)),
+                    "continuous_batching",
+                    f"--max-num-batched-tokens {CHUNK}",
+                ),
+                Remedy(
+                    "cap the batch",
+                    False,
+                    changed(policy=Chunked(BUDGET, 24)),
+                    "continuous_batching",
+                    "--max-num-seqs 24",
+                ),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,74 @@
+"""The reader's own diagnosis: from a panel of metrics to the name of the cause.
+
+The check shows it dashboards of runs that it has not seen, two symptoms with two
+causes each, and says which one is still named wrongly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from llmserve_lab.symptoms.case import watched
+from llmserve_lab.symptoms.cases import case
+
+Diagnosis = Callable[[Mapping[str, float]], str]
+ASKED = ("first-token", "pauses")
+SEEDS = (0, 1)
+ALARMS = {"ttft_p50": 1.0, "worst_gap": 0.5}
+
+
+def panels() -> list[tuple[str, str, Mapping[str, float]]]:
+    """Symptom, cause and metrics of each run that the check asks about."""
+    found: list[tuple[str, str, Mapping[str, float]]] = []
+    for key in ASKED:
+        of = case(key)
+        for cause in of.causes:
+            for seed in SEEDS:
+                seen = watched(of, cause.name, seed)
+                found.append((key, cause.name, dict(seen.values)))
+    return found
+
+
+def by_first_alarm(panel: Mapping[str, float]) -> str:
+    """The naive diagnosis: more GPUs, whatever the metrics say."""
+    return "too few GPUs"
+
+
+def by_signs(panel: Mapping[str, float]) -> str:
+    """Preemptions first, then the size of an iteration, then the queue."""
+    if panel["preemptions"] > 0.02:
+        return "preemption"
+    if panel["iteration_tokens"] > 10_000:
+        return "long prompts in one piece"
+    if panel["queue_share"] > 0.5:
+        return "too few seats"
+    return "long prompts"
+
+
+def check(diagnose: Diagnosis) -> str:
+    """What is still named wrongly, beginning with "not yet"; or that all is well.
+
+    Raises:
+        ValueError: the diagnosis is not a text.
+    """
+    for key, cause, panel in panels():
+        said = diagnose(panel)
+        if not isinstance(said, str):
+            raise ValueError(f"diagnose must return the name of a cause, got {said!r}")
+        if said != cause:
+            told = {name: round(panel[name], 3) for name in SHOWN}
+            return (
+                f"not yet: a run of {case(key).title.lower()!r} with\n{told}\n"
+                f"has the cause {cause!r}, your diagnosis says {said!r}."
+            )
+    return f"well done: {len(panels())} dashboards, and each cause has its name."
+
+
+SHOWN = (
+    "ttft_p50",
+    "worst_gap",
+    "queue_share",
+    "preemptions",
+    "iteration_tokens",
+    "kv_peak",
+)

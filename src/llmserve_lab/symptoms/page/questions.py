@@ -1,0 +1,279 @@
+"""The diagnosis game, guesses beside their runs, and exercises to compute."""
+
+from __future__ import annotations
+
+from llmserve_lab.formula.text import si
+from llmserve_lab.kv_memory.machine import BLOCK, num_blocks
+from llmserve_lab.page.question.question import Hint, Question
+from llmserve_lab.symptoms import formulas as f
+from llmserve_lab.symptoms.case import tried, watched
+from llmserve_lab.symptoms.cases import case
+from llmserve_lab.symptoms.dashboard import Dashboard
+from llmserve_lab.symptoms.measured import jump
+from llmserve_lab.symptoms.page.boards import GAME
+
+PROMPT, ANSWER = 1000, 1500  # tokens of a request in the exercise on seats
+LOAD = {"arrival_rate": 4.0, "system_s": 6.5, "queue_s": 1.5}
+LOOP = {"n_clients": 48.0, "arrival_rate": 6.0}
+
+
+def _seen(name: str) -> Dashboard:
+    """One of the three dashboards of the game."""
+    key, cause = GAME[name]
+    return watched(case(key), cause)
+
+
+def _one() -> Dashboard:
+    return _seen("dashboard 1")
+
+
+def _two() -> Dashboard:
+    return _seen("dashboard 2")
+
+
+def _three() -> Dashboard:
+    return _seen("dashboard 3")
+
+
+SEATS = ("the prompts are long", "the batch has too few seats", "the KV cache is full")
+MIXED = (
+    "requests are preempted",
+    "the batch is too large",
+    "prompts are read among the decodes",
+)
+FINDS = (
+    "prefix caching is off",
+    "the prompts differ near their start",
+    "system prompts are evicted before they return",
+)
+first = Question(
+    name="symptoms.first",
+    kind="predict",
+    prompt=(
+        "Dashboard 1. First tokens take many seconds. Name the cause that fits all of "
+        "its numbers."
+    ),
+    choices=SEATS,
+    answer=lambda: float(_one()["queue_share"] > 0.5) + float(_one()["kv_peak"] > 0.9),
+    why=lambda: (
+        f"{_one()['queue_share']:.0%} of the time to the first token is queue time, so "
+        "reading prompts is not what takes long; and the cache is "
+        f"{_one()['kv_peak']:.0%} full at most, so memory is not what is missing. The "
+        "number that runs never exceeds two: --max-num-seqs 2. With more seats the "
+        f"median is {si(_after('first-token', 1, 0, 'ttft_p50'), 's', 2)}."
+    ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "Then it would pass in prefill; look at the share that is queue time.",
+        ),
+        Hint(lambda: 2.0, "Look at the green area: most of the cache is free."),
+    ),
+)
+second = Question(
+    name="symptoms.second",
+    kind="predict",
+    prompt=(
+        "Dashboard 2. Since the last change the slowest percent of the gaps between "
+        "tokens is three times as long as before. Name the cause."
+    ),
+    choices=MIXED,
+    answer=lambda: (
+        float(_two()["preemptions"] == 0)
+        + float(_two()["preemptions"] == 0 and _two()["itl_p50"] < 0.02)
+    ),
+    why=lambda: (
+        "Nothing was preempted, and the median gap is "
+        f"{si(_two()['itl_p50'], 's', 2)}: a batch that is too large slows every "
+        "iteration. Only some gaps are long, and "
+        f"an iteration has up to {_two()['iteration_tokens']:,.0f} tokens: those are "
+        "prompts. With 512 tokens an iteration the 99th percentile falls from "
+        f"{si(_two()['itl_p99'], 's', 2)} to "
+        f"{si(_after('percentiles', 1, 0, 'itl_p99'), 's', 2)}."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "One of the rows counts preemptions."),
+        Hint(lambda: 1.0, "A large batch would lengthen the median gap as well."),
+    ),
+)
+third = Question(
+    name="symptoms.third",
+    kind="predict",
+    prompt=(
+        "Dashboard 3. Twenty assistants, each with a system prompt of 6,000 tokens; "
+        "tokens are looked up (the counter of queries grows), and none is found. The "
+        "cache is never full. Name the cause."
+    ),
+    choices=FINDS,
+    answer=lambda: (
+        float(_three()["queries"] > 0)
+        + float(_three()["queries"] > 0 and _three()["repeat_hits"] > 0.1)
+    ),
+    why=lambda: (
+        "Tokens are looked up, so caching is on. Nothing is evicted while blocks are "
+        f"free, and the cache is {_three()['kv_peak']:.0%} full at most. What is left: "
+        "each prompt opens with the time of day, so every block has a new name. With "
+        "the time at the end, the median time to the first token falls from "
+        f"{si(_three()['ttft_p50'], 's', 2)} to "
+        f"{si(_after('prefix-cache', 1, 0, 'ttft_p50'), 's', 2)}."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "Then nothing would be looked up."),
+        Hint(lambda: 2.0, "Blocks are evicted only when none is free."),
+    ),
+)
+
+predict_memory = Question(
+    name="symptoms.predict-memory",
+    kind="predict",
+    prompt=(
+        "An H100 serves 320 clients of Llama-3.1-8B whose answers have 1,500 tokens on "
+        "average, and requests are preempted all the time. vLLM's documentation names "
+        "a larger --gpu-memory-utilization first; you raise it from 0.90 to 0.92. What "
+        "happens to the number of preemptions?"
+    ),
+    choices=("nearly all are gone", "about half are left", "most of them are left"),
+    answer=lambda: float(_left() > 0.2) + float(_left() > 0.65),
+    why=lambda: (
+        f"{_left():.0%} are left. Two points more of the memory are a few percent more "
+        "blocks; the answers that arrive together want about twice what there is."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "Two points of 80 GB are less than 2 GB."),
+        Hint(lambda: 1.0, "How many more blocks are two points of the memory?"),
+    ),
+)
+predict_flops = Question(
+    name="symptoms.predict-flops",
+    kind="predict",
+    prompt=(
+        "Eight clients share an H100 with Llama-3.1-8B. The GPU is busy all the time, "
+        "and uses about two percent of its peak FLOP/s. What do twice the peak FLOP/s, "
+        "with the same memory, do for the tokens per second?"
+    ),
+    choices=("nearly twice as many", "about a third more", "about as many as before"),
+    answer=lambda: float(_faster() < 1.7) + float(_faster() < 1.1),
+    why=lambda: (
+        f"{100 * (_faster() - 1):.1f}% more. Each iteration reads all weights for "
+        "eight new tokens, and reading is what takes the time."
+    ),
+    hints=(
+        Hint(lambda: 0.0, "Two percent in use: is arithmetic what is waited for?"),
+        Hint(lambda: 1.0, "What does an iteration of eight rows wait for?"),
+    ),
+)
+seats = Question(
+    name="symptoms.seats",
+    prompt=(
+        f"A server has {num_blocks():,} KV blocks of {BLOCK} tokens. Its requests have "
+        f"prompts of {PROMPT:,} tokens and answers of up to {ANSWER:,}. What value of "
+        "--max-num-seqs makes preemptions impossible?"
+    ),
+    answer=lambda: float(_safe()),
+    rel_tol=0.02,
+    hints=(
+        Hint(
+            lambda: float(num_blocks() * BLOCK // PROMPT),
+            "That is what fits on arrival; the answers still have to grow.",
+        ),
+        Hint(
+            lambda: num_blocks() / (PROMPT + ANSWER),
+            "Those are blocks; each holds sixteen tokens.",
+        ),
+    ),
+    why=lambda: (
+        f"{num_blocks():,} · {BLOCK} tokens over {PROMPT + ANSWER:,} of a request at "
+        f"its longest, blocks rounded up: {_safe()}."
+    ),
+)
+running = Question(
+    name="symptoms.running",
+    prompt=(
+        "A server answers four requests per second. Their mean latency is 6.5 seconds, "
+        "of which 1.5 seconds pass in the queue. How many requests run at a time, on "
+        "average?"
+    ),
+    answer=lambda: float(f.RUNNING_MEAN(**LOAD)),
+    rel_tol=0.01,
+    hints=(
+        Hint(
+            lambda: LOAD["arrival_rate"] * LOAD["system_s"],
+            "That counts those that wait in the queue as well.",
+        ),
+        Hint(
+            lambda: LOAD["arrival_rate"] * LOAD["queue_s"],
+            "Those are the requests that wait.",
+        ),
+    ),
+    why=lambda: (
+        f"Equation {f.RUNNING_MEAN.link}: 4 · (6.5 − 1.5) = "
+        f"{float(f.RUNNING_MEAN(**LOAD)):.0f}."
+    ),
+)
+loop = Question(
+    name="symptoms.loop",
+    prompt=(
+        "A benchmark keeps 48 requests under way, and counts six answers per second. "
+        "What is the mean latency, in seconds?"
+    ),
+    unit="s",
+    answer=lambda: float(f.CLOSED_LOOP_S(**LOOP)),
+    rel_tol=0.01,
+    hints=(
+        Hint(
+            lambda: LOOP["arrival_rate"] / LOOP["n_clients"],
+            "That is upside down: requests over requests per second are seconds.",
+        ),
+    ),
+    why=lambda: (
+        f"Equation {f.CLOSED_LOOP_S.link}: 48 / 6 = "
+        f"{float(f.CLOSED_LOOP_S(**LOOP)):.0f} s, however the time is split."
+    ),
+)
+ran = Question(
+    name="symptoms.ran",
+    prompt=(
+        "In a benchmark with 128 clients the first token takes 137 s and the whole "
+        "answer 355 s; with 64 clients the first token takes 0.35 s. How many of the "
+        "128 requests ran at a time?"
+    ),
+    answer=lambda: jump().seats,
+    rel_tol=0.02,
+    hints=(
+        Hint(
+            lambda: jump().full.clients - jump().seats,
+            "Those are the ones that waited.",
+        ),
+        Hint(lambda: 64.0, "It is more than 64: nobody waited with 64 clients."),
+    ),
+    why=lambda: (
+        "Of 355 s each request waits about 136 s; so at any time 136/355 of the 128 "
+        f"wait, and {jump().seats:.1f} run."
+    ),
+)
+
+
+def _after(key: str, cause: int, remedy: int, metric: str) -> float:
+    """A metric after the remedy at these places was tried."""
+    of = case(key).causes[cause]
+    trial = tried(case(key), of.name, of.remedies[remedy].name)
+    return trial.after[metric]
+
+
+def _left() -> float:
+    """Preemptions left with a larger share of the memory, of those before."""
+    storm = case("preemption-storm")
+    before = watched(storm, storm.causes[0].name)["preemptions"]
+    return _after("preemption-storm", 0, 1, "preemptions") / before
+
+
+def _faster() -> float:
+    """Decode tokens per second with twice the peak, over those before."""
+    idle = case("idle-arithmetic")
+    before = watched(idle, idle.causes[0].name)["decode_per_s"]
+    return _after("idle-arithmetic", 0, 1, "decode_per_s") / before
+
+
+def _safe() -> int:
+    """Requests whose blocks fit at full length."""
+    return num_blocks() // -(-(PROMPT + ANSWER) // BLOCK)

@@ -1,0 +1,99 @@
+"""A preemption storm small enough to watch: four requests, twenty blocks of cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from llmserve_lab.engine import Chunked, IterationFrame, Request, simulate
+from llmserve_lab.engine.metrics.report import Report
+from llmserve_lab.kv_memory.machine import BLOCK
+from llmserve_lab.symptoms.served import server
+
+BLOCKS, PROMPT, ANSWERS = 20, 64, (80, 90, 70, 85)  # blocks; tokens of each request
+LETTERS = "ABCD"
+SEATS = {"four seats": 4, "two seats": 2}
+
+
+def requests() -> list[Request]:
+    """All four at once."""
+    return [
+        Request(arrival_s=0.0, prompt_len=PROMPT, output_len=answer, id=number)
+        for number, answer in enumerate(ANSWERS)
+    ]
+
+
+@cache
+def served(name: str) -> Report:
+    """The four on twenty blocks, every iteration logged.
+
+    Raises:
+        ValueError: there is no such number of seats.
+    """
+    if name not in SEATS:
+        raise ValueError(f"name must be one of {', '.join(SEATS)}, got {name!r}")
+    pool = server(Chunked(512, SEATS[name]), kv_blocks=BLOCKS)
+    return simulate(requests(), pool, leap=False, log=True)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Iterations, from ``first`` to before ``last``, in which a request did one thing.
+
+    ``again`` tokens were computed a second time at its start.
+    """
+
+    id: int
+    doing: str
+    first: int
+    last: int
+    again: int = 0
+
+
+def frames(name: str) -> list[IterationFrame]:
+    """Iterations of the run, one by one."""
+    log = served(name).log
+    assert log is not None, "the run is logged"
+    return log.frames()
+
+
+def held_blocks(frame: IterationFrame, more: int = 0) -> dict[int, int]:
+    """Blocks of each running request in an iteration, or with ``more`` tokens each."""
+    return {s.id: -(-(s.context + s.rows + more) // BLOCK) for s in frame.running}
+
+
+def stretches(name: str) -> list[Stretch]:
+    """What each request did, iteration by iteration, put together where it is alike."""
+    found: list[Stretch] = []
+    open_: dict[int, Stretch] = {}
+    played = frames(name)
+    for at, frame in enumerate(played):
+        rows = {each.id: each for each in frame.running}
+        now = dict.fromkeys(rows, "runs") | dict.fromkeys(frame.waiting, "waits")
+        for number in sorted(set(now) | set(open_)):
+            before, doing = open_.get(number), now.get(number)
+            if before is not None and before.doing == doing:
+                continue
+            if before is not None:
+                found.append(_closed(open_.pop(number), at))
+            if doing is not None:
+                again = at > 0 and doing == "runs" and rows[number].rows > 1
+                more = rows[number].rows - 1 if again and _known(found, number) else 0
+                open_[number] = Stretch(number, doing, at, at, more)
+    found += [_closed(each, len(played)) for each in open_.values()]
+    return sorted(found, key=lambda each: (each.id, each.first))
+
+
+def pauses(name: str) -> list[Stretch]:
+    """Stretches in which a preempted request waits, the longest first."""
+    waits = [each for each in stretches(name) if each.doing == "waits"]
+    return sorted(waits, key=lambda each: each.first - each.last)
+
+
+def _known(found: list[Stretch], number: int) -> bool:
+    """Whether a request has run before."""
+    return any(each.id == number and each.doing == "runs" for each in found)
+
+
+def _closed(each: Stretch, last: int) -> Stretch:
+    return Stretch(each.id, each.doing, each.first, last, each.again)

@@ -1,0 +1,83 @@
+"""The chapter's questions, read a second time from the prompts alone."""
+
+from tests.page.reading import Slip
+
+# A wrong computation by its words: how many times the right answer it gives.
+SLIPS: dict[str, dict[str, Slip]] = {
+    "symptoms.seats": {
+        "still have to grow": 451 / 179,
+        "each holds sixteen": 28_224 / 2_500 / 179,
+    },
+    "symptoms.running": {
+        "wait in the queue as well": 26 / 20,
+        "are the requests that wait": 6 / 20,
+    },
+    "symptoms.loop": {"upside down": 1 / 64},
+    "symptoms.ran": {
+        "the ones that waited": 49.185 / 78.815,
+        "more than 64": 64 / 78.815,
+    },
+}
+# A wrong option, and words of what is said to whoever takes it.
+MISTAKES: dict[str, dict[str, str]] = {
+    "symptoms.first": {
+        "the prompts are long": "share that is queue time",
+        "the KV cache is full": "most of the cache is free",
+    },
+    "symptoms.second": {
+        "requests are preempted": "counts preemptions",
+        "the batch is too large": "lengthen the median",
+    },
+    "symptoms.third": {
+        "prefix caching is off": "nothing would be looked up",
+        "system prompts are evicted before they return": "only when none is free",
+    },
+    "symptoms.predict-memory": {
+        "nearly all are gone": "less than 2 GB",
+        "about half are left": "How many more blocks",
+    },
+    "symptoms.predict-flops": {
+        "nearly twice as many": "what is waited for",
+        "about a third more": "eight rows wait for",
+    },
+}
+# Words of a prompt that turn the answer round if they are turned round.
+ASKED: dict[str, tuple[str, ...]] = {
+    "symptoms.first": ("Dashboard 1", "First tokens take", "fits all"),
+    "symptoms.second": ("Dashboard 2", "slowest percent", "gaps between tokens"),
+    "symptoms.third": (
+        "Dashboard 3",
+        "each with a system prompt",
+        "tokens are looked up",
+        "none is found",
+        "never full",
+    ),
+    "symptoms.predict-memory": (
+        "320 clients",
+        "a larger --gpu-memory",
+        "from 0.90 to 0.92",
+        "number of preemptions",
+    ),
+    "symptoms.predict-flops": (
+        "share an H100 with Llama",
+        "peak FLOP/s",
+        "with the same memory",
+    ),
+    "symptoms.seats": ("28,224 KV blocks of 16", "prompts of 1,000", "impossible"),
+    "symptoms.running": ("four requests per second", "pass in the queue", "run at"),
+    "symptoms.loop": ("48 requests under way", "six answers per second", "latency"),
+    "symptoms.ran": (
+        "In a benchmark with 128 clients",
+        "whole answer 355 s",
+        "with 64 clients",
+        "ran at a time",
+    ),
+}
+# What a question with options asks for.
+RIGHT: dict[str, str] = {
+    "symptoms.first": "the batch has too few seats",
+    "symptoms.second": "prompts are read among the decodes",
+    "symptoms.third": "the prompts differ near their start",
+    "symptoms.predict-memory": "most of them are left",
+    "symptoms.predict-flops": "about as many as before",
+}

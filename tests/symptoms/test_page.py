@@ -1,0 +1,115 @@
+"""What the page shows, against the runs: storm, dashboards, tables, bench, exercise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from llmserve_lab.symptoms import exercise, measured, storm
+from llmserve_lab.symptoms.case import trials, watched
+from llmserve_lab.symptoms.cases import CASES, case
+from llmserve_lab.symptoms.page import boards, figures, playground, tables, tree
+from tests.benches import answered
+
+
+@pytest.mark.parametrize("name", storm.SEATS)
+def test_the_storm_is_conserved_block_by_block(name: str) -> None:
+    """Every token is written once; blocks held never exceed those that there are."""
+    report, played = storm.served(name), storm.frames(name)
+    assert report.output_len.sum() == sum(storm.ANSWERS)
+    for frame in played:
+        assert sum(storm.held_blocks(frame).values()) == frame.used_blocks
+        assert frame.used_blocks <= storm.BLOCKS
+        assert len(frame.running) <= storm.SEATS[name]
+    stretches = storm.stretches(name)
+    again = sum(each.again for each in stretches)
+    assert again == report.recomputed_tokens
+    for number in range(4):
+        mine = [each for each in stretches if each.id == number]
+        assert [a.last for a in mine[:-1]] == [b.first for b in mine[1:]]
+        ran = sum(each.last - each.first for each in mine if each.doing == "runs")
+        assert ran == storm.ANSWERS[number]
+
+
+def test_two_seats_preempt_nothing_and_four_do() -> None:
+    assert storm.served("two seats").num_preemptions == 0
+    assert storm.served("four seats").num_preemptions == 2
+    with pytest.raises(ValueError, match="name must be one of four seats, two seats"):
+        storm.served("no seats")
+
+
+def test_the_step_figure_counts_what_the_report_counts() -> None:
+    shown = figures.storm_steps()
+    for name, log in shown.logs.items():
+        free, running, waiting, preempted, again = log.frames[-1].counters
+        report = storm.served(name)
+        assert (preempted, again) == (report.num_preemptions, report.recomputed_tokens)
+        assert (running, waiting) == (1.0, 0.0) and free == 10.0
+        for frame in log.frames:
+            assert float(frame.counters[1]) + float(frame.counters[2]) <= 4
+
+
+def test_boards_show_the_numbers_of_their_runs() -> None:
+    shown = boards.game()
+    for column, (key, cause) in enumerate(boards.GAME.values(), start=1):
+        seen = watched(case(key), cause)
+        stands = {str(row[0]): str(row[column]) for row in shown.panel.rows}
+        assert {k: v for k, v in stands.items() if v != "–"} == boards.panel(seen)
+        assert seen.series is not None
+        assert f"{max(seen.series.kv_usage):.0%} full" in shown.picture.sentence
+    with pytest.raises(ValueError, match="gauges over time, got hot-expert"):
+        cause = case("hot-expert").causes[0].name
+        boards.board({"a": ("hot-expert", cause)}, "", "", "")
+
+
+def test_the_table_of_all_rows_has_every_cause_once() -> None:
+    rows = tables.all_rows().rows
+    causes = [cause for each in CASES for cause in each.causes]
+    assert [row[1] for row in rows] == [cause.name for cause in causes]
+    for row, cause in zip(rows, causes, strict=True):
+        assert row[3] in {r.option or "–" for r in cause.remedies if r.helps}
+        assert str(row[2]).count(";") == len(cause.signs) - 1
+
+
+@pytest.mark.parametrize("key", [each.key for each in CASES])
+def test_tables_say_what_was_tried(key: str) -> None:
+    table, done = tables.tried_on(key), trials(case(key))
+    assert [row[-1] for row in table.rows] == [
+        "yes" if each.helped else "no" for each in done
+    ]
+    assert [row[1] for row in table.rows] == [each.remedy.words for each in done]
+    assert len(tables.causes(key).rows) == len(case(key).causes)
+
+
+def test_the_notebook_has_the_links_of_all_remedies() -> None:
+    text = Path("chapters/symptoms.ipynb").read_text("utf8")
+    cells = json.loads(text)["cells"]
+    assert any(tables.markdown_rows() in "".join(c["source"]) for c in cells)
+
+
+def test_the_map_asks_one_question_of_each_feeling() -> None:
+    said = tree.first_measurement().sentence
+    assert all(f"If {felt}: {asked}" in said for felt, asked, _, _ in tree.BRANCHES)
+
+
+def test_the_bench_tries_a_remedy_and_refuses_one_of_another_cause() -> None:
+    assert "901 ms" in answered(playground.bench)
+    refused = answered(playground.bench, remedy="turn it on")
+    assert "remedy must be one of smaller chunks, fewer seats" in refused
+
+
+def test_the_naive_diagnosis_is_told_and_the_solution_passes() -> None:
+    assert exercise.check(exercise.by_first_alarm).startswith("not yet")
+    assert exercise.check(exercise.by_signs).startswith("well done")
+    with pytest.raises(ValueError, match="diagnose must return the name of a cause"):
+        exercise.check(lambda panel: 3)  # type: ignore[arg-type,return-value]
+
+
+def test_seats_from_two_measured_rows_are_near_those_of_the_cache() -> None:
+    """Little's law knows nothing of memory, the count of blocks nothing of time."""
+    found = measured.jump()
+    assert found.full.clients == 2 * found.calm.clients
+    assert found.seats / found.room == pytest.approx(1.0, abs=0.05)
+    assert found.full.tpot_s / found.calm.tpot_s < 1.1

@@ -1,0 +1,54 @@
+"""The five sentences that a reader keeps, each held by runs on several loads."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmserve_lab.symptoms.case import tried, watched
+from llmserve_lab.symptoms.cases import CASES, case
+from llmserve_lab.symptoms.page import figures
+
+SEEDS = (0, 7)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_alarm_two_causes_and_one_remedy_that_helps_only_one(seed: int) -> None:
+    """Smaller chunks end the pauses of long prompts, and not those of preemption."""
+    of = case("pauses")
+    whole, storm = of.causes
+    assert tried(of, whole.name, "smaller chunks", seed).factor > 10
+    assert not tried(of, storm.name, "smaller chunks", seed).helped
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_queue_time_tells_a_full_server_from_a_long_prompt(seed: int) -> None:
+    of = case("first-token")
+    long, few = (watched(of, cause.name, seed) for cause in of.causes)
+    assert few["queue_share"] > 0.95 and long["queue_share"] < 0.2
+
+
+def test_littles_law_holds_at_every_stop_of_the_figure() -> None:
+    shown = figures.little()
+    for rate in figures.RATES:
+        for latency in figures.LATENCIES_S:
+            for queue in figures.QUEUES_S:
+                now = shown.values(arrival_rate=rate, system_s=latency, queue_s=queue)
+                inside = now["running_mean"] + now["waiting_mean"]
+                assert inside == pytest.approx(rate * latency)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_two_points_of_memory_leave_most_of_the_storm(seed: int) -> None:
+    of = case("preemption-storm")
+    first, _ = of.causes
+    more = tried(of, first.name, "a larger share of the memory", seed)
+    fewer = tried(of, first.name, "fewer seats", seed)
+    assert more.after["preemptions"] > 0.65 * more.before["preemptions"]
+    assert fewer.after["preemptions"] == 0
+
+
+def test_in_every_case_a_remedy_was_tried_that_does_not_help() -> None:
+    tried_in_vain = sum(
+        not r.helps for e in CASES for c in e.causes for r in c.remedies
+    )
+    assert tried_in_vain == 27
