@@ -149,11 +149,12 @@ def rates_table() -> Table:
         "promised TPOT",
         "one engine: [shared_rate](#eq-shared_rate)",
         "simulated",
-        f"2P:2D, k = {TOGETHER[0]}: [pools_rate](#eq-pools_rate)",
+        f"2P:2D, {TOGETHER[0]} prompt: [pools_rate](#eq-pools_rate)",
         "simulated",
-        f"2P:2D, k = {TOGETHER[1]}",
+        f"2P:2D, {TOGETHER[1]} prompts",
         "simulated",
     )
     gpus, load_ = sum(SPLIT.values()), f"{PROMPT:,} in, {ANSWER} out"
-    caption = f"Requests/s: {model().name}, {gpus} × {device().name}, {load_}"
+    what = f"{model().name}, {gpus} × {device().name}, {load_}"
+    caption = f"Requests/s: {what}, by prompts in an iteration of a prefill GPU"
     return Table(caption, columns, rows, settings=FLEET | {"seed": 0})
