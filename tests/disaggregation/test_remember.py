@@ -101,7 +101,7 @@ def test_the_backlog_turns_with_the_promise_as_well() -> None:
         carried(promise_s=0.05, shared=shared, **split) for shared in (True, False)
     )
     assert two < 0.8 * one
-    four = carried(promise_s=0.05, together=4, **split)
+    four = carried(promise_s=0.05, together=4, n_prefill=2, n_decode=2)
     assert 0.9 * one < four < 1.05 * one
 
 

@@ -76,7 +76,7 @@ class Served:
         many = self.prompts_together
         pairs = many * sum(range(1, self.prompt_len + 1))
         size = {"rows": many * self.prompt_len, "pairs": pairs, "cached": 0}
-        return self.iteration_s(**size, requests=many, prompts=many) / many
+        return float(self.iteration_s(**size, requests=many, prompts=many) / many)
 
     def step_s(self, batch: float) -> float:
         """A step of nothing but decodes, each in the middle of its answer."""

@@ -110,10 +110,8 @@ def even_whole_s(together: float = 1.0) -> float:
 
 def nearly_even_s(share: float = 0.05) -> tuple[float, float]:
     """Between which promises both ways carry the same within a share, divided GPUs."""
-    low, high = (
-        equal_at(lambda s, by=by: advantage(s) - by, 0.01, FARTHEST_S)
-        for by in (share, -share)
-    )
+    low = equal_at(lambda s: advantage(s) - share, 0.01, FARTHEST_S)
+    high = equal_at(lambda s: advantage(s) + share, 0.01, FARTHEST_S)
     return low, high
 
 

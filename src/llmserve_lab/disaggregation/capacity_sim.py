@@ -86,8 +86,9 @@ def carried(
         way = Pool(cost(), Continuous(max_batch=held), replicas=gpus, kv_blocks=ENDLESS)
     else:
         held = int(value(f.DECODE_BATCH, has))
-        split = {"n_prefill": n_prefill, "n_decode": n_decode}
-        way = two_pools(**split, together=together, batch=held)
+        way = two_pools(
+            n_prefill=n_prefill, n_decode=n_decode, together=together, batch=held
+        )
     requests = closed_requests(
         prompt=Always(prompt_len),
         output=Geometric(new_tokens),
@@ -101,6 +102,14 @@ def carried(
     return float(2 * quarter / (done[3 * quarter] - done[quarter]))
 
 
+def _four(*, promise_s: float, together: int = 1, shared: bool = False) -> float:
+    """What four GPUs carry."""
+    x, y = SPLIT.values()
+    return carried(
+        promise_s=promise_s, n_prefill=x, n_decode=y, together=together, shared=shared
+    )
+
+
 def carried_all() -> dict[str, list[float]]:
     """What one engine on each of four GPUs carries, and 2P:2D, by promise in ms.
 
@@ -108,11 +117,8 @@ def carried_all() -> dict[str, list[float]]:
     """
     return {
         f"{1e3 * promise_s:g}": [
-            round(carried(promise_s=promise_s, shared=True, **SPLIT), 2),
-            *(
-                round(carried(promise_s=promise_s, together=k, **SPLIT), 2)
-                for k in TOGETHER
-            ),
+            round(_four(promise_s=promise_s, shared=True), 2),
+            *(round(_four(promise_s=promise_s, together=k), 2) for k in TOGETHER),
         ]
         for promise_s in PROMISES_S
     }

@@ -39,7 +39,8 @@ LIMITS_S = (0.01, 0.015, 0.02, 0.03, 0.05)  # and the time of each further one
 WARM_S, COUNTED_S, AFTER_S = 30.0, 150.0, 20.0  # the slowest answer lasts 10 s
 BUDGETS, SPLITS = (8192, 2048, 512), (1, 2, 3)
 DEFAULT = BUDGETS[0]  # of vLLM's server on an H100: prompts of 1,000 are read whole
-ONES = tuple(f"budget {budget:,}" for budget in BUDGETS)
+SIZES = ("large", "middle", "small")
+ONES = tuple(f"{s} budget, {b:,}" for s, b in zip(SIZES, BUDGETS, strict=True))
 WHOLE, MIDDLE, CHUNKS = ONES
 POOLS = "two pools"
 WAYS = (*ONES, POOLS)

@@ -159,7 +159,7 @@ def goodput() -> LiveFigure:
     """Share of requests within both limits against the rate, in three ways."""
     limits = tuple(si(each, "s") for each in LIMITS_S)
     default = limits[1]
-    signals = ("whole_goodput", "middle_goodput", "chunks_goodput", "pools_goodput")
+    signals = ("large_goodput", "middle_goodput", "small_goodput", "pools_goodput")
     names = dict(zip(WAYS, signals, strict=True))
     return LiveFigure(
         name="goodput",
@@ -181,15 +181,15 @@ def goodput() -> LiveFigure:
         sentence=(
             f"{MACHINE}, {{load}}, a first token within {si(TTFT_S, 's')} and "
             "{limit} for each further one, hand-over: {hand}. Goodput: "
-            "{whole_goodput} with one engine on each GPU that reads at most "
+            "{large_goodput} with one engine on each GPU that reads at most "
             f"{BUDGETS[0]:,} tokens an iteration, {{middle_goodput}} with "
-            f"{BUDGETS[1]:,}, {{chunks_goodput}} with {BUDGETS[2]}; "
+            f"{BUDGETS[1]:,}, {{small_goodput}} with {BUDGETS[2]}; "
             "{pools_goodput} with two pools."
         ),
         goal=Goal(
             "find a load and a promise under which two pools serve 1.5 times as many.",
-            lambda pools_goodput, whole_goodput, middle_goodput: (
-                (pools_goodput > 1.5 * whole_goodput)
+            lambda pools_goodput, large_goodput, middle_goodput: (
+                (pools_goodput > 1.5 * large_goodput)
                 & (pools_goodput > 1.5 * middle_goodput)
             ),
             {"load": LOADS[1].name, "limit": limits[0]},

@@ -42,7 +42,8 @@ Row = dict[str, Any]
 def pools_by_layer() -> StepFigure:
     """Two requests on one GPU, and through two pools, caches sent in three ways."""
     runs = {way.name: played(way) for way in WAYS}
-    until = max(step[1] for run in (*runs.values(), shared()) for step in run.steps)
+    ends = [step[1] for run in runs.values() for step in run.steps]
+    until = max(*ends, shared().steps[-1][1])
     logs = {way.name: _log(way, runs[way.name]) for way in WAYS}
     last = len(logs[BY_LAYERS.name].frames) - 1
     return StepFigure(

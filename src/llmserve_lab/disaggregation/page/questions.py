@@ -20,7 +20,7 @@ from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.question.question import Hint, Question
 
 SENT = 4000  # tokens of the prompt to send by hand
-RATE = 85.0  # requests per second of the sizing exercise
+RATE = 78.0  # requests per second of the sizing exercise
 STRICT_S, LOOSE_S = LIMITS_S[0], LIMITS_S[-1]
 SIZED_S = 0.015  # promised for a token in the sizing exercise
 STEP_S, RIDE_S, PER_GPU = 0.015, 0.026, 12.0  # of the exercise on the stretched gap
@@ -216,7 +216,7 @@ sizing = Question(
     why=lambda: (
         f"Rate times time: {plain(prefill_gpus())} prefill GPUs, so "
         f"{ceil(prefill_gpus())}, and {plain(decode_gpus())} decode GPUs, so "
-        f"{ceil(decode_gpus())}."
+        f"{ceil(decode_gpus())}: {ceil(prefill_gpus()) + ceil(decode_gpus())} in all."
     ),
 )
 stretch = Question(
