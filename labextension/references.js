@@ -10,6 +10,21 @@ window.llmserveReferences = {
 "xiao2025xdeepserve"
 ]
 },
+"capacity-": {
+"letter": "P",
+"keys": [
+"datareceipts2026gpus",
+"zhong2024distserve",
+"kunishou2024costs",
+"patel2024splitwise",
+"kubernetes2026hpa",
+"nvidia2026snapshot",
+"kabakibo2026ice",
+"kserve2026autoscaling",
+"apievangelist2026runpod",
+"llmd2026slo"
+]
+},
 "chunked-": {
 "letter": "C",
 "keys": [
@@ -236,11 +251,20 @@ window.llmserveReferences = {
 "zhu2025megascale": "Ruidong Zhu and others\\. MegaScale\\-Infer: serving mixture\\-of\\-experts at scale with disaggregated expert parallelism\\. arXiv:2504\\.02263, 2025\\.",
 "stepfun2025step3": "StepFun\\. Step\\-3 is large yet affordable: model\\-system co\\-design for cost\\-effective decoding\\. arXiv:2507\\.19427, 2025\\.",
 "xiao2025xdeepserve": "Ao Xiao and others\\. xDeepServe: model\\-as\\-a\\-service on Huawei CloudMatrix384\\. arXiv:2508\\.02520, 2025\\.",
+"datareceipts2026gpus": "Data Receipts\\. What an H100 actually costs per hour\\. public transcription of price lists, read 2026\\-11\\-09, 2026\\. URL: [https://github\\.com/datareceipts/data\\-receipts](https://github.com/datareceipts/data-receipts)\\.",
+"zhong2024distserve": "Yinmin Zhong, Shengyu Liu, Junda Chen, Jianbo Hu, Yibo Zhu, Xuanzhe Liu, Xin Jin, and Hao Zhang\\. DistServe: disaggregating prefill and decoding for goodput\\-optimized large language model serving\\. In *OSDI*\\. 2024\\.",
+"kunishou2024costs": "kunishou\\. GenerativeAI\\-Cost: API prices of generative models\\. GitHub repository, 2024\\. URL: [https://github\\.com/kunishou/GenerativeAI\\-Cost](https://github.com/kunishou/GenerativeAI-Cost)\\.",
+"patel2024splitwise": "Pratyush Patel, Esha Choukse, Chaojie Zhang, Aashaka Shah, \u00cd\u00f1igo Goiri, Saeed Maleki, and Ricardo Bianchini\\. Splitwise: efficient generative LLM inference using phase splitting\\. In *ISCA*\\. 2024\\.",
+"kubernetes2026hpa": "The Kubernetes Authors\\. Horizontal pod autoscaling\\. Kubernetes documentation, 2026\\. URL: [https://kubernetes\\.io/docs/tasks/run\\-application/horizontal\\-pod\\-autoscale/](https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/)\\.",
+"nvidia2026snapshot": "Schwinn Saereesitthipitak\\. NVIDIA Dynamo Snapshot: fast startup for inference workloads on Kubernetes\\. NVIDIA Technical Blog, 2026\\. URL: [https://developer\\.nvidia\\.com/blog/nvidia\\-dynamo\\-snapshot\\-fast\\-startup\\-for\\-inference\\-workloads\\-on\\-kubernetes/](https://developer.nvidia.com/blog/nvidia-dynamo-snapshot-fast-startup-for-inference-workloads-on-kubernetes/)\\.",
+"kabakibo2026ice": "Huzaifa Shaaban Kabakibo and others\\. Breaking the ice: analyzing cold start latency in vLLM\\. 2026\\. [arXiv:2606\\.07362](https://arxiv.org/abs/2606.07362)\\.",
+"kserve2026autoscaling": "The KServe Authors\\. Autoscale InferenceService with LLM metrics\\. KServe documentation, version 0\\.16, 2026\\. URL: [https://kserve\\.github\\.io/website/docs/model\\-serving/generative\\-inference/autoscaling](https://kserve.github.io/website/docs/model-serving/generative-inference/autoscaling)\\.",
+"apievangelist2026runpod": "API Evangelist\\. Runpod plans and pricing\\. public transcription of the provider's page, read 2026\\-10\\-07, 2026\\. URL: [https://github\\.com/api\\-evangelist/runpod](https://github.com/api-evangelist/runpod)\\.",
+"llmd2026slo": "The llm\\-d Authors\\. SLO\\-aware autoscaling with KEDA and predicted latency\\. llm\\-d documentation, 2026\\. URL: [https://llm\\-d\\.ai/docs/dev/operations/autoscaling/slo\\-aware](https://llm-d.ai/docs/dev/operations/autoscaling/slo-aware)\\.",
 "yu2022orca": "Gyeong\\-In Yu, Joo Seong Jeong, Geon\\-Woo Kim, Soojeong Kim, and Byung\\-Gon Chun\\. Orca: a distributed serving system for transformer\\-based generative models\\. In *OSDI*\\. 2022\\.",
 "agrawal2023sarathi": "Amey Agrawal, Ashish Panwar, Jayashree Mohan, Nipun Kwatra, Bhargav S\\. Gulavani, and Ramachandran Ramjee\\. SARATHI: efficient LLM inference by piggybacking decodes with chunked prefills\\. arXiv:2308\\.16369, 2023\\.",
 "holmes2024fastgen": "Connor Holmes and others\\. DeepSpeed\\-FastGen: high\\-throughput text generation for LLMs via MII and DeepSpeed\\-Inference\\. arXiv:2401\\.08671, 2024\\.",
 "kwon2023vllm": "Woosuk Kwon, Zhuohan Li, Siyuan Zhuang, Ying Sheng, Lianmin Zheng, Cody Hao Yu, Joseph E\\. Gonzalez, Hao Zhang, and Ion Stoica\\. Efficient memory management for large language model serving with PagedAttention\\. In *SOSP*\\. 2023\\.",
-"zhong2024distserve": "Yinmin Zhong, Shengyu Liu, Junda Chen, Jianbo Hu, Yibo Zhu, Xuanzhe Liu, Xin Jin, and Hao Zhang\\. DistServe: disaggregating prefill and decoding for goodput\\-optimized large language model serving\\. In *OSDI*\\. 2024\\.",
 "vllm0330": "The vLLM Team\\. vLLM\\. 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/tree/v0\\.33\\.0](https://github.com/vllm-project/vllm/tree/v0.33.0)\\.",
 "guidellm081": "The vLLM Project\\. GuideLLM\\. version 0\\.8\\.1, 2026\\. URL: [https://github\\.com/vllm\\-project/guidellm](https://github.com/vllm-project/guidellm)\\.",
 "agrawal2024sarathi": "Amey Agrawal, Nitin Kedia, Ashish Panwar, Jayashree Mohan, Nipun Kwatra, Bhargav Gulavani, Alexey Tumanov, and Ramachandran Ramjee\\. Taming throughput\\-latency tradeoff in LLM inference with Sarathi\\-Serve\\. In *OSDI*\\. 2024\\.",
@@ -263,7 +287,6 @@ window.llmserveReferences = {
 "deepseek2025day6": "DeepSeek\\-AI\\. DeepSeek\\-V3/R1 inference system overview\\. open\\-infra\\-index, day 6, 2025\\.",
 "sglang2025gb200": "The SGLang Team\\. Deploying DeepSeek on GB200 NVL72 with PD and large scale EP\\. lmsys\\.org blog, 16 June, 2025\\.",
 "eigen2025mtp": "The Eigen AI Team\\. Accelerating SGLang with multiple token prediction\\. lmsys\\.org blog, 17 July, 2025\\.",
-"patel2024splitwise": "Pratyush Patel, Esha Choukse, Chaojie Zhang, Aashaka Shah, \u00cd\u00f1igo Goiri, Saeed Maleki, and Ricardo Bianchini\\. Splitwise: efficient generative LLM inference using phase splitting\\. In *ISCA*\\. 2024\\.",
 "vllm50913": "dczhu\\. Cutting p/d\\-disaggregation TTFT: first\\-token seeding, fast KV side channels, and concurrent router dispatch \\(NixlConnector\\)\\. vLLM RFC 50913 and pull request 51919, 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/issues/50913](https://github.com/vllm-project/vllm/issues/50913)\\.",
 "kamath2025pod": "Aditya K\\. Kamath, Ramya Prabhu, Jayashree Mohan, Simon Peter, Ramachandran Ramjee, and Ashish Panwar\\. POD\\-Attention: unlocking full prefill\\-decode overlap for faster LLM inference\\. In *ASPLOS*\\. 2025\\. URL: [https://arxiv\\.org/abs/2410\\.18038](https://arxiv.org/abs/2410.18038)\\.",
 "moriio2026": "AMD and Embedded LLM\\. Next\\-level inference: why your single\\-node vLLM setup needs prefill\\-decode disaggregation\\. vLLM blog, April 2026\\. URL: [https://github\\.com/vllm\\-project/vllm\\-project\\.github\\.io/blob/main/\\_posts/2026\\-04\\-07\\-moriio\\-kv\\-connector\\.md](https://github.com/vllm-project/vllm-project.github.io/blob/main/_posts/2026-04-07-moriio-kv-connector.md)\\.",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from llmserve_lab.symptoms.case import Symptom, trials, watched
+from llmserve_lab.symptoms.case import SEEDS, Symptom, trials, watched
 from llmserve_lab.symptoms.cases import CASES
 
 
-@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("seed", SEEDS[1:])
 @pytest.mark.parametrize("each", CASES, ids=[each.key for each in CASES])
 def test_alarm_cause_and_remedies_on_another_seed(each: Symptom, seed: int) -> None:
     assert not each.alarm.holds(watched(each, None, seed))

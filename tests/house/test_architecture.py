@@ -23,8 +23,9 @@ FLOORS = {
 }  # fmt: skip
 CHAPTER = 9
 # Attention-FFN disaggregation runs the twin of DeepSeek-V3 in two parts. What the
-# sources say, how wrong the book is, and what symptoms mean: all ask every chapter.
-ABOVE = {"afd": 10, "symptoms": 10, "claims": 11, "how_wrong": 11}
+# sources say, how wrong the book is, what serving costs and what symptoms mean: all
+# ask other chapters.
+ABOVE = {"afd": 10, "capacity": 10, "symptoms": 10, "claims": 11, "how_wrong": 11}
 # What an iteration and a collective cost: formulas that all rooms above stand on.
 GROUND = ("roofline.formulas", "cluster.formulas")
 

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # chapters that were taught anew
 TAUGHT = (
     "attention_ffn",
+    "capacity",
     "continuous_batching",
     "deepseek_twin",
     "disaggregation",

@@ -88,6 +88,9 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "ep device gpu_requests context mla_s experts_s attn_elementwise_s "
         "moe_elementwise_s all_to_all_s other_s turn_s room"
     ),
+    "capacity.cost_latency": (
+        "model accelerator gpu_hour load ttft tpot replica_rate price busy_cost"
+    ),
     "continuous_batching.chunk_from_target": "context tbt_target chunk_fits",
     "continuous_batching.lanes": "chunk chunks_s",
     "disaggregation.goodput": (

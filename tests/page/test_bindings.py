@@ -20,6 +20,7 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("hbm_bytes", "held_bytes"): ("do not fit", "fit"),
     ("expert_compute_s", "expert_read_s"): ("memory-bound", "compute-bound"),
     ("made", "link_bw"): ("hides it", "falls behind"),
+    ("first_rate", "token_rate"): ("TTFT", "TPOT"),
     ("one_shared_rate", "two_best_pools_rate"): ("two pools", "one engine"),
     ("expert_copy_ep_bytes", "ffn_tp_bytes"): (
         "EP, a copy an expert",
@@ -57,6 +58,7 @@ LABELS = {
     "decode_side": "Decode is",
     "kept": "This chunk",
     "most": "Most of the time goes to",
+    "binds": "Target that binds",
     "fits": "In its memory",
     "larger": "More FLOPs are in",
     "tile_fits": "The tile",

@@ -59,6 +59,8 @@ SERIES = {
     **{"TensorRT-LLM": "vermillion", "vLLM": "blue", "SGLang": "green"},
     **{"large budget": "blue", "middle budget": "green", "small budget": "purple"},
     "two pools": "vermillion",
+    **{"keeps both targets": "blue", "TPOT missed": "vermillion"},
+    "TTFT missed": "green",
     **{"one engine": "blue", "hides it": "blue", "falls behind": "vermillion"},
     **{"two pools, best split": "vermillion", "two pools, 2P:2D": "green"},
     "experts read": "blue",

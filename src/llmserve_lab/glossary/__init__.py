@@ -6,6 +6,7 @@ from functools import cache
 
 from llmserve_lab.glossary import (
     axes,
+    deciding,
     drafts,
     errors,
     fewer_bytes,
@@ -28,6 +29,7 @@ def terms() -> tuple[Term, ...]:
     """
     rooms = (
         axes,
+        deciding,
         drafts,
         errors,
         fewer_bytes,

@@ -30,6 +30,7 @@ from llmserve_lab.notation.speculative import *
 from llmserve_lab.notation.how_wrong import *
 from llmserve_lab.notation.parallelism import *
 from llmserve_lab.notation.quantization import *
+from llmserve_lab.notation.capacity import *
 from llmserve_lab.notation.symptoms import *
 
 _TABLE = named_by_variable(globals())

@@ -113,3 +113,8 @@ one_sum = Coefficient(
     "1", "element", "one log-sum-exp beside each head's output", value=1.0
 )
 byte_a_bit = Coefficient("0.125", "byte/parameter", "a byte has 8 bits", value=0.125)
+an_hour = Coefficient("3600", "s/hour", "seconds of an hour", value=3600.0)
+million_tokens = Coefficient("10^6", "token/Mtoken", "tokens of a million", value=1e6)
+million_requests = Coefficient(
+    "10^6", "request/Mrequest", "requests of a million", value=1e6
+)

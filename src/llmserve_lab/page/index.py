@@ -40,6 +40,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "disaggregation": ("disaggregation",),
         "deepseek_twin": ("deepseek",),
         "attention_ffn": ("afd",),
+        "capacity": ("capacity",),
         "symptoms": ("symptoms",),
         "how_wrong": ("how_wrong",),
     }

@@ -17,6 +17,7 @@ from llmserve_lab.checks import whole_number
 from llmserve_lab.symptoms.dashboard import METRICS, Dashboard
 
 HELPS, NO_HELP = 1.3, 1.25  # times as good, at least and at most
+SEEDS = range(6)  # random loads on which every verdict holds
 
 
 class Watchable(Protocol):

@@ -44,6 +44,12 @@ ADDRESSES = {
     "AWS Neuron documentation, Trainium2": "https://awsdocs-neuron.readthedocs-hosted"
     ".com/en/latest/about-neuron/arch/neuron-hardware/trainium2.html",
     "Google Cloud, TPU v6e": "https://docs.cloud.google.com/tpu/docs/v6e",
+    "RunPod, pricing page, 2026-11-09": "https://github.com/datareceipts/data-receipts",
+    "RunPod, pricing page, 2026-10-07": "https://github.com/api-evangelist/runpod",
+    "RunPod, prices of 2026-08-19": "https://huggingface.co/datasets/privum/"
+    "ai-compute-prices",
+    "Microsoft Azure, retail prices": "https://github.com/datareceipts/data-receipts",
+    "K. Kunishou, GenerativeAI-Cost": "https://github.com/kunishou/GenerativeAI-Cost",
     "IEEE 802.3": "https://standards.ieee.org/ieee/802.3/10422/",
     "InfiniBand Trade Association": "https://www.infinibandta.org/infiniband-roadmap/",
     "PCI-SIG": "https://pcisig.com/specifications",

@@ -1,0 +1,28 @@
+"""Write the record of the simulations: ``python -m llmserve_lab.capacity``.
+
+About four minutes on one core.
+"""
+
+from __future__ import annotations
+
+import json
+
+from llmserve_lab.capacity import pools, runs, triangle
+from llmserve_lab.capacity.record import RECORD
+
+
+def written() -> str:
+    """The whole record, a run on each line: what changes can be read."""
+    found = {
+        "triangle": triangle.traced_all(),
+        "scaled": runs.scaled_all(),
+        "pools": pools.carried_all(),
+        "hour": runs.hour_all(),
+        "search": runs.searched_all(),
+    }
+    text = json.dumps(found, separators=(",", ":"))
+    return text.replace("]],", "]],\n").replace("},", "},\n") + "\n"
+
+
+if __name__ == "__main__":
+    RECORD.write_text(written(), "utf8")

@@ -1,0 +1,103 @@
+"""Measured runs of the book's model on one H100, and what they would have cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from llmserve_lab.capacity import formulas as f
+from llmserve_lab.capacity.triangle import pool
+from llmserve_lab.catalog.data.prices import HOURLY
+from llmserve_lab.engine import simulate
+from llmserve_lab.formula.text import plain, si
+from llmserve_lab.page.table import Table
+from llmserve_lab.validation.rows import MeasuredRow, dense_rows
+from llmserve_lab.workloads import Always, closed_requests
+
+NAME, SYSTEM = "llama-3-8b", "h100-sxm"  # one shape with 3.1
+PROMPT, ANSWER = 1024, 256
+TURNS = 12  # requests of each client in the simulation
+
+
+@dataclass(frozen=True)
+class PricedRun:
+    """A measured run, the engine's of the same clients, and the dollars of both."""
+
+    clients: int
+    measured_tpot_s: float
+    tpot_s: float
+    measured_usd: float
+    usd: float
+
+    @property
+    def off(self) -> float:
+        """Error of the cost, as a share of the measured one."""
+        return self.usd / self.measured_usd - 1
+
+
+def rows() -> tuple[MeasuredRow, ...]:
+    """Prompts of 1,024 and answers of 256 tokens in BF16, by number of clients."""
+    found = (
+        row
+        for row in dense_rows()
+        if (row.model, row.system, row.precision, row.tp) == (NAME, SYSTEM, "bf16", 1)
+        and (row.prompt_len, row.output_len) == (PROMPT, ANSWER)
+    )
+    return tuple(sorted(found, key=lambda row: row.clients))
+
+
+@cache
+def beside() -> tuple[PricedRun, ...]:
+    """The engine beside every run."""
+    return tuple(_beside(row) for row in rows())
+
+
+def _beside(row: MeasuredRow) -> PricedRun:
+    requests = closed_requests(
+        prompt=Always(row.prompt_len),
+        output=Always(row.output_len),
+        num_requests=TURNS * row.clients,
+        seed=0,
+    )
+    one = pool("llama-3.1-8b", "h100-sxm")
+    report = simulate(list(requests), one, clients=row.clients)
+    measured_s = row.ttft_s + row.tpot_s * (row.output_len - 1)
+    return PricedRun(
+        row.clients,
+        row.tpot_s,
+        float(report.tpot_s.mean()),
+        _usd(row.clients / measured_s),
+        _usd(row.clients / float(report.latency_s.mean())),
+    )
+
+
+def _usd(per_s: float) -> float:
+    return float(f.BUSY_COST(price=float(HOURLY["h100-sxm"]), replica_rate=per_s))
+
+
+def table() -> Table:
+    """Table of TPOT and of dollars for a million requests, measured and simulated."""
+    found = [
+        (
+            str(each.clients),
+            si(each.measured_tpot_s, "s"),
+            si(each.tpot_s, "s"),
+            plain(each.measured_usd),
+            plain(each.usd),
+            f"{each.off:+.0%}",
+        )
+        for each in beside()
+    ]
+    columns = (
+        "clients",
+        "TPOT, measured",
+        "TPOT, engine",
+        "$, measured",
+        "$, engine",
+        "error",
+    )
+    caption = (
+        "TPOT, and dollars for a million requests: Llama-3.1-8B in BF16 on one H100 "
+        "(TensorRT-LLM), 1,024 in, 256 out"
+    )
+    return Table(caption, columns, found)

@@ -1,0 +1,1 @@
+"""What the chapter on cost and capacity shows and asks."""

@@ -1,0 +1,98 @@
+"""What the live figure draws: the cost of requests against their tail latency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from llmserve_lab import notation as q
+from llmserve_lab.capacity import formulas as f
+from llmserve_lab.capacity.triangle import (
+    DEVICES,
+    LASTS_S,
+    LOADS,
+    MODELS,
+    TPOTS_S,
+    TracedRate,
+    points,
+)
+from llmserve_lab.disaggregation.goodput import ENOUGH
+from llmserve_lab.page.live.axes import QuantityAxis
+from llmserve_lab.page.live.bound import Landmark, landmarks
+from llmserve_lab.page.live.marks import by_ink
+from llmserve_lab.page.palette import GREY, SERIES
+
+TOKEN = QuantityAxis(
+    q.tail_tpot,
+    "ms",
+    words="TPOT that nine in ten requests do not exceed, log",
+    domain=(5, 500),
+    log=True,
+)
+MONEY = QuantityAxis(
+    q.busy_cost, words="cost of a million requests, log", domain=(10, 10_000), log=True
+)
+KEPT, LATE, SLOW = "keeps both targets", "TTFT missed", "TPOT missed"
+INKS = {KEPT: SERIES[0], LATE: SERIES[2], SLOW: SERIES[1]}
+TARGET = Landmark("TPOT target", q.tpot_target)
+
+
+def table() -> str:
+    """Every stored point as a line: which run, its rate, its tail, what it keeps."""
+    return "\n".join(["m,d,l,r,t,k", *_lines()])
+
+
+def _lines() -> Iterator[str]:
+    for m, model in enumerate(MODELS):
+        for d, device in enumerate(DEVICES):
+            for n, load in enumerate(LOADS):
+                lasting = (
+                    p for p in points(model, device, load) if p.ttft_s <= LASTS_S
+                )
+                for each in lasting:
+                    head = f"{m},{d},{n},{each.per_s:g},{each.tpot_s:.4g}"
+                    yield f"{head},x{''.join(_kept(each))}"
+
+
+def _kept(point: TracedRate) -> Iterator[str]:
+    """For every pair of targets the place of a side: kept, or which one is missed."""
+    for i, row in enumerate(point.kept):
+        for j, share in enumerate(row):
+            late = point.soon[i] < point.steady[j]
+            yield "0" if share >= ENOUGH else "1" if late else "2"
+
+
+def triangle() -> Any:
+    """Cost against tail latency as the rate grows, by what is kept at each rate."""
+    from llmserve_lab.extras import altair as alt
+
+    numbers = dict.fromkeys("mdlrt", "number")
+    data = alt.Data(values=table(), format=alt.CsvDataFormat(type="csv", parse=numbers))
+    place = f"ttft * {len(TPOTS_S)} + tpot + 1"
+    drawn = (
+        alt.Chart(data)
+        .transform_filter("datum.m == model && datum.d == accelerator")
+        .transform_filter("datum.l == load")
+        .transform_calculate(
+            ms=TOKEN.scaled("datum.t", q.tail_tpot),
+            cost=MONEY.draws(f.BUSY_COST, replica_rate="datum.r"),
+            side=f"{list(INKS)}[toNumber(datum.k[{place}])]",
+            said="format(datum.r, '.2~r') + '/s'",
+        )
+    )
+    x, y = TOKEN.on("x", "ms"), MONEY.on("y", "cost")
+    line = drawn.mark_line(color=GREY.css, clip=True).encode(
+        x=x, y=y, order=alt.Order("r:Q")
+    )
+    dots = drawn.mark_point(filled=True, size=110, opacity=1, clip=True).encode(
+        x=x, y=y, **by_ink("side", INKS)
+    )
+    words = (
+        drawn.transform_window(place="row_number()", sort=[{"field": "r"}])
+        .transform_filter("datum.place % 3 == 1")
+        .mark_text(align="left", dx=9, dy=-7, color=GREY.css, clip=True, fontSize=12)
+        .encode(x=x, y=y, text="said:N")
+    )
+    return alt.layer(
+        line, dots, words, *landmarks(TOKEN, "x", "ms", TARGET), height=340
+    )

@@ -1,0 +1,144 @@
+"""A burst under an autoscaler, minute by minute: arrivals, replicas, missed targets."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+from llmserve_lab.capacity.autoscaling import WINDOW_S
+from llmserve_lab.capacity.runs import (
+    FAST_S,
+    HIGH,
+    LASTS_MIN,
+    MOST,
+    SLOW_S,
+    Stored,
+    burst,
+    scaled_run,
+)
+from llmserve_lab.capacity.trace import per_bin
+from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
+from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
+
+QUEUE, KV = "waiting requests, 5 a replica", "KV cache in use, 80%"
+FLIGHT = "requests under way, 40 a replica"
+SHOWN = {
+    "queue, slow start": (QUEUE, SLOW_S),
+    "KV 80%, slow start": (KV, SLOW_S),
+    "under way, slow start": (FLIGHT, SLOW_S),
+    "under way, fast start": (FLIGHT, FAST_S),
+}
+ARRIVE, MISS = "arrive /s", "too late"
+REPLICAS = tuple(f"replica {place}" for place in range(1, MOST + 1))
+LAST = int(LASTS_MIN) - 1  # the last minute that is seen to its end
+SEEN = 0.02  # share of a minute's requests below which a cell would be invisible
+Row = dict[str, Any]
+
+
+def burst_by_minute() -> StepFigure:
+    """The same burst under four autoscalers; a replica that starts is hatched."""
+    logs = {name: _log(scaled_run(*which)) for name, which in SHOWN.items()}
+    first, second, *_, last = logs
+    return StepFigure(
+        name="burst",
+        title="What is ordered in a burst serves only after the cold start",
+        scene=Scene(
+            x=SceneAxis((0, LAST), "minutes"),
+            y=SceneAxis((ARRIVE, *REPLICAS, MISS)),
+            marks=(
+                Cells(table="rates", x2="x2", text="text", opacity="faint", grows=True),
+                Cells(table="runs", x2="x2", text="text", grows=True),
+                Cells(table="late", x2="x2", text="text", opacity="faint", grows=True),
+            ),
+            height=300,
+        ),
+        logs=logs,
+        start=LAST - 1,
+        stills=((first, 10), (second, LAST - 1), (last, LAST - 1)),
+        legend={
+            "compute": "requests that arrive per second",
+            "new": "replica that serves",
+            "idle": "replica that starts: paid for, does not serve",
+            "other": "share of the minute's requests that miss a target",
+        },
+        counters=(
+            Counter("replicas that serve"),
+            Counter("replicas that start"),
+            Counter("requests too late so far"),
+            Counter("GPU-hours paid so far"),
+        ),
+    )
+
+
+def _log(run: Stored) -> StepLog:
+    arrived = [int(each) for each in per_bin(burst())]
+    frames, paid = [], 0.0
+    for at in range(LAST):
+        serves, starts = run.ready[at], run.starting[at]
+        paid += (serves + starts) * WINDOW_S
+        late = sum(run.missed[: at + 1])
+        counters = (serves, starts, f"{late:,}", f"{paid / 3600:.2f}")
+        frames.append(Frame(_said(at, arrived, run), counters, at=float(at + 1)))
+    tables = {
+        "rates": [_rate(at, arrived) for at in range(0, LAST, 2)],
+        "runs": _runs(run),
+        "late": [
+            _missed(at, run, arrived[at])
+            for at in range(LAST)
+            if run.missed[at] >= SEEN * arrived[at]
+        ],
+    }
+    return StepLog(tuple(frames), tables)
+
+
+def _said(at: int, arrived: list[int], run: Stored) -> str:
+    """What a dashboard would show at the end of a minute, in words."""
+    share = run.missed[at] / arrived[at]
+    serves, starts = run.ready[at], run.starting[at]
+    plural = "replica serves" if serves == 1 else "replicas serve"
+    more = f", {starts} more will" if starts else ""
+    return (
+        f"Minute {at + 1}: {arrived[at] / WINDOW_S:.0f} requests a second arrive; "
+        f"{serves} {plural}{more}; {share:.0%} of the minute's requests get an answer "
+        "that misses a target."
+    )
+
+
+def _rate(at: int, arrived: list[int]) -> Row:
+    """Two minutes of arrivals."""
+    both = arrived[at : min(at + 2, LAST)]
+    rate = sum(both) / (len(both) * WINDOW_S)
+    faint = 0.4 + 0.6 * min(1.0, rate / HIGH)
+    cell = _cell(at, at + len(both), ARRIVE, "compute", f"{rate:.0f}")
+    return cell | {"faint": round(faint, 2)}
+
+
+def _missed(at: int, run: Stored, arrived: int) -> Row:
+    share = run.missed[at] / arrived
+    text = f"{share:.0%}".rstrip("%") if share >= 0.3 and at % 3 == 1 else ""
+    row = _cell(at, at + 1, MISS, "other", text)
+    return row | {"faint": round(0.05 + 0.95 * share, 2)}
+
+
+def _runs(run: Stored) -> list[Row]:
+    """Spans in which a replica serves or starts, minute by minute joined."""
+    rows = []
+    for place, name in enumerate(REPLICAS):
+        states = [_state(run, at, place) for at in range(LAST)]
+        begin = 0
+        for state, group in groupby(states):
+            end = begin + len(list(group))
+            if state:
+                rows.append(_cell(begin, end, name, state, ""))
+            begin = end
+    return rows
+
+
+def _state(run: Stored, at: int, place: int) -> str:
+    if place < run.ready[at]:
+        return "new"
+    return "idle" if place < run.ready[at] + run.starting[at] else ""
+
+
+def _cell(x: int, x2: int, y: str, ink: str, text: str) -> Row:
+    return {"x": x, "x2": x2, "y": y, "ink": ink, "text": text}

@@ -1,0 +1,58 @@
+"""The chapter's bench: an autoscaler over a short burst; which target is early?"""
+
+from __future__ import annotations
+
+from llmserve_lab.capacity.autoscaling import Autoscaler, ScaledRun, Signal, scaled
+from llmserve_lab.capacity.loads import asked, ramp
+from llmserve_lab.capacity.page import stills
+from llmserve_lab.capacity.runs import HIGH, LOW
+from llmserve_lab.capacity.trace import MINUTE_S
+from llmserve_lab.capacity.triangle import LEVEL, pool
+from llmserve_lab.page.table import Table
+from llmserve_lab.page.widget import Bench, Choose, Knob, Turn
+
+WATCHED: dict[str, tuple[Signal, float]] = {
+    "requests under way": ("requests", 1.0),
+    "waiting requests": ("queue", 1.0),
+    "KV cache in use, %": ("kv", 0.01),
+}
+GOAL, GOAL_H = 0.98, 0.6  # share kept, and GPU-hours
+LASTS_MIN = 10.0
+
+
+def bench() -> Bench:
+    """What is watched, its target, the cold start, the replicas to begin with."""
+    knobs: dict[str, Knob] = {
+        "watched": Choose("watch", tuple(WATCHED), next(iter(WATCHED))),
+        "target": Turn("target of one replica", 1, 100, 40),
+        "cold": Turn("cold start, s", 10, 240, 120),
+        "fewest": Turn("replicas at least", 1, 4, 1),
+    }
+    return Bench("Bench: scale before the burst hurts", knobs, show, stills.signals())
+
+
+def run(watched: str, target: int, cold: int, fewest: int) -> ScaledRun:
+    """Ten minutes with a burst under an autoscaler."""
+    rate = ramp(low=LOW, high=HIGH, up_min=2, ramp_min=2, down_min=7)
+    requests = asked(rate, seconds=LASTS_MIN * MINUTE_S, most=HIGH)
+    signal, scale = WATCHED[watched]
+    policy = Autoscaler(signal, target * scale, cold_s=float(cold), fewest=fewest)
+    return scaled(requests, pool("llama-3.1-8b", "h100-sxm"), policy)
+
+
+def show(*, watched: str, target: int, cold: int, fewest: int) -> str:
+    """What was kept, what was paid, and the replicas minute by minute."""
+    found = run(watched, target, cold, fewest)
+    kept, hours = found.kept(LEVEL), found.replica_s / 3600
+    rows = [
+        (str(each.minute), str(each.ready), str(each.starting), str(each.waiting))
+        for each in found.minutes
+    ]
+    done = kept >= GOAL and hours <= GOAL_H
+    table = Table(
+        f"{kept:.1%} kept both targets, {hours:.2f} GPU-hours",
+        ("minute", "serve", "start", "waiting requests"),
+        rows,
+        notes=("Goal reached." if done else "Goal not reached yet.",),
+    )
+    return table._repr_html_()

@@ -1,0 +1,216 @@
+"""What to guess before reading about cost and capacity, and to work out after."""
+
+from __future__ import annotations
+
+from llmserve_lab.capacity import formulas as f
+from llmserve_lab.capacity import runs
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.question.question import Hint, Question
+
+IN_TIME = ("waiting requests", "KV cache in use, target 80%", "requests under way")
+CHEAPEST = ("the A100", "the H100", "the B200")
+FULLER = ("both equally", "the output token", "the input token")
+PRICE, RATE = 2.5, 5.0  # dollars an hour, requests a second: given in exercises
+RATE_1, PEAK, MEAN = 12.0, 50.0, 20.0
+ARRIVE, READY, COLD_S, NEW = 30.0, 20.0, 120.0, 40.0
+FAST, SLOW, DEAR = 0.03, 0.05, 4.0
+MILLION, HOUR_S = 1e6, 3600.0
+
+
+def _busy() -> float:
+    return float(f.BUSY_COST(price=PRICE, replica_rate=RATE))
+
+
+def _needed() -> float:
+    return float(f.N_REPLICAS(peak_rate=PEAK, replica_rate=RATE_1))
+
+
+def _used() -> float:
+    known = {"mean_rate": MEAN, "n_replicas": _needed(), "replica_rate": RATE_1}
+    return float(f.USED_SHARE(**known))
+
+
+def _backlog() -> float:
+    return float(f.BACKLOG(arrival_rate=ARRIVE, ready_rate=READY, cold_s=COLD_S))
+
+
+def _even() -> float:
+    return float(f.EVEN_PRICE(price=DEAR, fast_gpu_s=FAST, slow_gpu_s=SLOW))
+
+
+predict_cheapest = Question(
+    name="capacity.predict-cheapest",
+    kind="predict",
+    prompt=(
+        "An A100 costs 1.79 dollars an hour, an H100 3.99, a B200 6.79. On which do a "
+        "million requests of Llama-3.1-8B, 1,000 tokens in and 200 out, cost least, if "
+        "nine in ten must keep the two targets above?"
+    ),
+    choices=CHEAPEST,
+    answer=lambda: 2.0,
+    why=lambda: (
+        "On the B200: it serves more than eight times as many requests in time as the "
+        "A100, for less than four times the price."
+    ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "Its hour is the cheapest, but a TPOT of 20 ms leaves it few requests.",
+        ),
+        Hint(
+            lambda: 1.0,
+            "It beats the A100 by far, and is beaten by the newer GPU by less.",
+        ),
+    ),
+)
+predict_fuller = Question(
+    name="capacity.predict-fuller",
+    kind="predict",
+    prompt=(
+        "The same replica serves ten times as many requests per second as at night. "
+        "Which becomes cheaper by it: an input token or an output token?"
+    ),
+    choices=FULLER,
+    answer=lambda: 1.0,
+    why=lambda: (
+        "The output token. Reading a prompt takes the arithmetic units the same time "
+        "whoever else is served; a decode step reads the weights once for all answers "
+        "that are under way, and the more there are, the less each pays."
+    ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "A prompt of 1,000 tokens is 1,000 rows to compute at night and by day.",
+        ),
+        Hint(
+            lambda: 2.0,
+            "A prompt shares nothing with others; the decode steps share the weights.",
+        ),
+    ),
+)
+predict_signal = Question(
+    name="capacity.predict-signal",
+    kind="predict",
+    prompt=(
+        "A replica of Llama-3.1-8B on an H100 keeps its targets up to 13.8 requests "
+        "per second. The rate rises from 10 to 40 per second within three minutes. "
+        "Which signal of the engine asks for more replicas first?"
+    ),
+    choices=IN_TIME,
+    answer=lambda: 2.0,
+    why=lambda: (
+        "Requests under way: their number grows with the rate and with the latency, "
+        "from the first minute of the rise. Requests wait only once the GPU can take "
+        "no more, and the cache never became 80% full."
+    ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "A continuous batch admits at once; nothing waits until it is too late.",
+        ),
+        Hint(
+            lambda: 1.0,
+            "The targets are missed long before the cache is full.",
+        ),
+    ),
+)
+busy = Question(
+    name="capacity.busy",
+    prompt=(
+        f"A replica costs {PRICE:g} dollars an hour and serves {RATE:g} requests per "
+        "second in time. What do a million requests cost, in dollars, if it is always "
+        "busy?"
+    ),
+    answer=_busy,
+    unit="dollar/Mrequest",
+    why=lambda: f"Equation {f.BUSY_COST.link}: {si(_busy(), 'dollar/Mrequest')}.",
+    hints=(
+        Hint(
+            lambda: MILLION * PRICE / RATE,
+            "The price is by the hour, the rate by the second: divide by the seconds "
+            "of an hour.",
+        ),
+        Hint(
+            lambda: MILLION * PRICE / (RATE * 60),
+            "An hour has sixty times sixty seconds.",
+        ),
+    ),
+)
+idle = Question(
+    name="capacity.idle",
+    prompt=(
+        f"At the peak {PEAK:g} requests per second arrive, on average {MEAN:g}; a "
+        f"replica serves {RATE_1:g} per second in time. Enough replicas for the peak "
+        "stand all day. What share of their capacity is used?"
+    ),
+    answer=_used,
+    unit="dimensionless",
+    why=lambda: (
+        f"{_needed():.0f} replicas are needed, half a replica is not for sale; "
+        f"{f.USED_SHARE.link} gives {si(_used())}, a third."
+    ),
+    hints=(
+        Hint(
+            lambda: MEAN / PEAK,
+            "That would be so if the replicas fitted the peak exactly: round up.",
+        ),
+        Hint(
+            lambda: 1 - _used(),
+            "That is the share that is idle.",
+        ),
+    ),
+)
+backlog = Question(
+    name="capacity.backlog",
+    prompt=(
+        f"The ready replicas work off {READY:g} requests per second when suddenly "
+        f"{ARRIVE:g} arrive. New replicas serve {COLD_S:g} s later. How many requests "
+        "wait by then?"
+    ),
+    answer=_backlog,
+    unit="request",
+    why=lambda: (
+        f"Equation {f.BACKLOG.link}: {si(_backlog(), 'request')}. With {NEW:g} per "
+        f"second afterwards it takes another {_backlog() / (NEW - ARRIVE):.0f} s."
+    ),
+    hints=(
+        Hint(
+            lambda: ARRIVE * COLD_S,
+            "The ready replicas go on serving meanwhile.",
+        ),
+        Hint(
+            lambda: (ARRIVE - READY) * COLD_S / 60,
+            "Both rates are by the second, and so is the cold start.",
+        ),
+    ),
+)
+even = Question(
+    name="capacity.even",
+    prompt=(
+        f"In its pool, an answer takes {1e3 * FAST:g} ms of a GPU that costs {DEAR:g} "
+        f"dollars an hour, or {1e3 * SLOW:g} ms of an older one. Below what hourly "
+        "price, in dollars, is the older one the cheaper?"
+    ),
+    answer=_even,
+    unit="dollar/hour",
+    why=lambda: f"Equation {f.EVEN_PRICE.link}: {si(_even(), 'dollar/hour')}.",
+    hints=(
+        Hint(
+            lambda: DEAR * SLOW / FAST,
+            "The slower GPU must be the cheaper one: turn the ratio round.",
+        ),
+        Hint(
+            lambda: DEAR - DEAR * FAST / SLOW,
+            "That is the difference of the prices.",
+        ),
+    ),
+)
+
+
+def first_minutes() -> dict[str, int]:
+    """Minute in which each autoscaler ordered its first replica, by its name."""
+    found = {}
+    for name in runs.TARGETS:
+        starting = runs.scaled_run(name).starting
+        found[name] = next((at + 1 for at, n in enumerate(starting) if n), 0)
+    return found

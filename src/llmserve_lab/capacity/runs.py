@@ -1,0 +1,155 @@
+"""The runs that are stored: a burst under autoscalers, the hour, the search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from llmserve_lab.capacity import search as find
+from llmserve_lab.capacity.autoscaling import Autoscaler, ScaledRun, Signal, scaled
+from llmserve_lab.capacity.deployment import Candidate, grid
+from llmserve_lab.capacity.level import ServiceLevel
+from llmserve_lab.capacity.loads import asked, ramp
+from llmserve_lab.capacity.record import recorded
+from llmserve_lab.capacity.trace import MINUTE_S, azure_hour
+from llmserve_lab.capacity.triangle import LEVEL, pool
+from llmserve_lab.engine import Request, simulate
+
+LOW, HIGH = 10.0, 40.0  # requests per second, before the burst and in it
+UP_MIN, RAMP_MIN, DOWN_MIN, LASTS_MIN = 5.0, 3.0, 18.0, 30.0
+SLOW_S, FAST_S = 180.0, 30.0  # cold starts: image, weights, graphs; or a snapshot
+MOST = 8
+SEARCHED = ServiceLevel(ttft_s=1.0, tpot_s=0.05)  # of the 70B model on the trace
+TARGETS: dict[str, tuple[Signal, float]] = {
+    "waiting requests, 5 a replica": ("queue", 5.0),
+    "KV cache in use, 80%": ("kv", 0.8),
+    "KV cache in use, 10%": ("kv", 0.1),
+    "P90 of TTFT, 0.5 s": ("ttft", 0.5),
+    "requests under way, 40 a replica": ("requests", 40.0),
+}
+
+
+@cache
+def burst() -> tuple[Request, ...]:
+    """Half an hour whose rate grows fourfold within three minutes, and falls again."""
+    rate = ramp(low=LOW, high=HIGH, up_min=UP_MIN, ramp_min=RAMP_MIN, down_min=DOWN_MIN)
+    return asked(rate, seconds=LASTS_MIN * MINUTE_S, most=HIGH)
+
+
+def policies(cold_s: float) -> dict[str, Autoscaler]:
+    """The autoscalers that are compared, by what they watch, and a fixed number."""
+    found = {
+        name: Autoscaler(signal, target, cold_s=cold_s, most=MOST)
+        for name, (signal, target) in TARGETS.items()
+    }
+    return found | {"none: 3 from the start": Autoscaler("none", fewest=3, most=MOST)}
+
+
+def stored(run: ScaledRun) -> dict[str, Any]:
+    """A run as it is stored, minute by minute."""
+    minutes = [
+        [m.ready, m.starting, m.waiting, float(f"{m.signal:.4g}")] for m in run.minutes
+    ]
+    kept = LEVEL.kept(run.report)
+    return {
+        "minutes": minutes,
+        "missed": run.missed_by_minute(LEVEL).astype(int).tolist(),
+        "kept": round(kept.both, 4),
+        "ttft_s": round(kept.nearest_ttft_s, 3),
+        "gpu_h": round(run.replica_s / 3600, 3),
+    }
+
+
+def scaled_all() -> dict[str, Any]:
+    """The burst under every autoscaler, by cold start and by what is watched."""
+    one = pool("llama-3.1-8b", "h100-sxm")
+    return {
+        f"{cold_s:g}": {
+            name: stored(scaled(burst(), one, policy))
+            for name, policy in policies(cold_s).items()
+        }
+        for cold_s in (SLOW_S, FAST_S)
+    }
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A scaled run as recorded: rows of minutes, misses, share kept, GPU hours."""
+
+    ready: tuple[int, ...]
+    starting: tuple[int, ...]
+    waiting: tuple[int, ...]
+    signal: tuple[float, ...]
+    missed: tuple[int, ...]
+    kept: float
+    ttft_s: float
+    gpu_h: float
+
+
+@cache
+def scaled_run(name: str, cold_s: float = SLOW_S) -> Stored:
+    """The burst under one autoscaler, as recorded."""
+    found = recorded()["scaled"][f"{cold_s:g}"][name]
+    ready, starting, waiting, signal = zip(*found["minutes"], strict=True)
+    return Stored(
+        ready=ready,
+        starting=starting,
+        waiting=waiting,
+        signal=signal,
+        missed=tuple(found["missed"]),
+        kept=found["kept"],
+        ttft_s=found["ttft_s"],
+        gpu_h=found["gpu_h"],
+    )
+
+
+def hour_all() -> dict[str, Any]:
+    """The Azure hour on one H100: requests and output tokens by minute, and shares."""
+    report = simulate(azure_hour(), pool("llama-3.1-8b", "h100-sxm"))
+    kept = LEVEL.kept(report)
+    return {
+        "kept": round(kept.both, 4),
+        "ttft_s": round(kept.nearest_ttft_s, 4),
+        "tpot_s": round(kept.nearest_tpot_s, 5),
+        "goodput_per_s": round(most_of_the_trace(), 2),
+    }
+
+
+def most_of_the_trace(level: ServiceLevel = LEVEL) -> float:
+    """Mean rate of the hour, played faster, at which one H100 just keeps the level."""
+    from llmserve_lab.workloads import faster
+
+    one, requests = pool("llama-3.1-8b", "h100-sxm"), azure_hour()
+    mean = len(requests) / requests[-1].arrival_s
+    low, high = 1.0, 4.0
+    for _ in range(7):
+        times = (low + high) / 2
+        kept = level.kept(simulate(list(faster(requests, times=times)), one))
+        low, high = (times, high) if kept.good else (low, times)
+    return low * mean
+
+
+def searched_all() -> dict[str, Any]:
+    """Fates of the candidates by what is ranked first: dollars or GPUs."""
+    ranks = {"dollars": find.by_price(), "GPUs": find.by_gpus()}
+    return {
+        name: [
+            [each.device, each.tp, each.replicas, each.rows, fate]
+            for each, fate in find.search(
+                grid(), azure_hour(), SEARCHED, rank=rank
+            ).fates.items()
+        ]
+        for name, rank in ranks.items()
+    }
+
+
+@cache
+def searched(by: str = "dollars") -> find.Found:
+    """The search over the Azure hour, as recorded."""
+    rows: Sequence[Any] = recorded()["search"][by]
+    rank = find.by_price() if by == "dollars" else find.by_gpus()
+    fates = {Candidate(*row[:4]): row[4] for row in rows}
+    good = [each for each, fate in fates.items() if fate in find.GOOD]
+    return find.Found(min(good, key=rank), fates)

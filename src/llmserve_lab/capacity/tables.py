@@ -1,0 +1,175 @@
+"""Tables of the chapter: prices, what tokens cost, pools, queues, and the search."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from llmserve_lab import catalog
+from llmserve_lab.capacity import formulas as f
+from llmserve_lab.capacity import pools, runs
+from llmserve_lab.capacity.charging import split
+from llmserve_lab.capacity.search import GOOD
+from llmserve_lab.capacity.triangle import LOADS, goodput, points, pool
+from llmserve_lab.catalog.data.prices import (
+    API_PRICES,
+    H100_CHEAPEST,
+    H100_DEAREST,
+    H100_OCTOBER,
+    H100_SUMMER,
+    HOURLY,
+)
+from llmserve_lab.engine import Continuous, IterationCost, Pool, Request, simulate
+from llmserve_lab.formula.text import si
+from llmserve_lab.page.table import Table
+
+RATES = (1.0, 5.0, 13.8)
+WAITS = (0.2, 0.5, 0.8)
+WARM_S = 20.0  # of the run, until the batch has filled
+
+
+def prices() -> Table:
+    """Table of hourly prices: the list of the page, and the same GPU elsewhere."""
+    rows = [
+        (catalog.accelerator(key).name, price.shown(), price.source, price.note)
+        for key, price in HOURLY.items()
+    ]
+    others = (H100_SUMMER, H100_OCTOBER, H100_CHEAPEST, H100_DEAREST)
+    rows += [("H100 SXM", each.shown(), each.source, each.note) for each in others]
+    return Table("Prices of rented GPUs", ("GPU", "price", "source", "offer"), rows)
+
+
+@cache
+def token_costs(rate: float) -> tuple[float, float, float]:
+    """Dollars of a million input and output tokens at a rate, and the idle share."""
+    load, price = LOADS[0], float(HOURLY["h100-sxm"])
+    seconds = max(pools.SECONDS, 300 / rate)
+    requests = pools.asked(load, rate, seconds)
+    found = split(
+        requests,
+        pool("llama-3.1-8b", "h100-sxm"),
+        since_s=WARM_S,
+        until_s=requests[-1].arrival_s,
+    )
+    # Of each second, 1 / rate is a request's: the warm middle of the run is charged.
+    each_s = 1 / (rate * found.elapsed_s)
+    asked = f.INPUT_COST(
+        price=price, prompt_gpu_s=found.prompts_s * each_s, prompt_len=load.prompt
+    )
+    told = f.OUTPUT_COST(
+        price=price, answer_gpu_s=found.answers_s * each_s, new_tokens=load.answer
+    )
+    return float(asked), float(told), found.idle_s / found.elapsed_s
+
+
+def tokens_table() -> Table:
+    """Table of what input and output tokens cost as the replica fills, and APIs ask."""
+    rows = []
+    for rate in RATES:
+        asked, told, idle = token_costs(rate)
+        cells = (f"{asked:.4f}", f"{told:.2f}", f"1 : {told / asked:.0f}")
+        rows.append((f"{rate:g} requests/s", *cells, f"{idle:.0%}"))
+    for name, (first, second) in API_PRICES.items():
+        ratio = float(second) / float(first)
+        listed = (f"{1e6 * float(first):.2f}", f"{1e6 * float(second):.2f}")
+        rows.append((f"list price of {name}", *listed, f"1 : {ratio:.0f}", "–"))
+    columns = (
+        "load, or list",
+        "input, $ a million",
+        "output, $ a million",
+        "ratio",
+        "idle",
+    )
+    caption = "Llama-3.1-8B on one H100 at its hourly price, and list prices of 2024"
+    return Table(caption, columns, rows)
+
+
+def pools_table() -> Table:
+    """Table of mixes of GPUs: price, goodput, dollars for a million requests."""
+    rows = [
+        (
+            str(mix),
+            f"{mix.dollars_per_hour:.2f}",
+            f"{pools.goodput(mix):.1f}",
+            f"{pools.dollars_per_million(mix):.0f}",
+        )
+        for mix in pools.MIXES
+    ]
+    columns = ("GPUs", "$ an hour", "goodput, requests/s", "$ a million requests")
+    return Table(
+        "Llama-3.1-8B, 1,000 in, 200 out, in pools of two kinds", columns, rows
+    )
+
+
+def search_table(most: int = 6) -> Table:
+    """Table of the candidates that came closest, and what became of them."""
+    found = runs.searched()
+    tried = [
+        each for each, fate in found.fates.items() if fate in (*GOOD, "stopped: fails")
+    ]
+    tried.sort(key=lambda each: -each.dollars_per_hour())
+    rows = [
+        (
+            str(each),
+            str(each.num_gpus),
+            f"{each.dollars_per_hour():.2f}",
+            found.fates[each].replace("stopped: ", ""),
+        )
+        for each in tried[:most]
+    ]
+    columns = ("deployment", "GPUs", "$ an hour", "the level")
+    return Table("The dearest of those that were run", columns, rows)
+
+
+def waits_table() -> Table:
+    """Table of the mean wait for one server: closed forms, and the engine."""
+    rows = []
+    for law, lengths in LAWS.items():
+        for busy in WAITS:
+            closed, found = waits(lengths, busy)
+            rows.append(
+                (
+                    law,
+                    f"{busy:.0%}",
+                    si(closed, "s"),
+                    si(found, "s"),
+                    f"{found / closed:.2f}",
+                )
+            )
+    columns = ("prompts", "busy", "closed form", "engine", "ratio")
+    return Table(
+        "Mean wait for a server that reads one prompt at a time", columns, rows
+    )
+
+
+LAWS = {"all 1,000: M/D/1": (1000, 1000), "500 or 2,500: M/G/1": (500, 2500)}
+ROW_S, SHORT = 2e-5, 0.75  # seconds a token of a bare machine; share of short prompts
+
+
+def waits(
+    lengths: tuple[int, int], busy: float, num: int = 20_000
+) -> tuple[float, float]:
+    """Mean wait by Pollaczek and Khinchine, and in the engine with one slot."""
+    import numpy as np
+
+    rng = np.random.default_rng(3)
+    drawn = np.where(rng.random(num) < SHORT, *lengths)
+    mean, square = (float((drawn * ROW_S).mean()), float(((drawn * ROW_S) ** 2).mean()))
+    rate = busy / mean
+    times = np.cumsum(rng.exponential(1 / rate, num))
+    rate = num / float(times[-1])  # as drawn
+    requests = [
+        Request(arrival_s=float(at), prompt_len=int(size), output_len=1, id=number)
+        for number, (at, size) in enumerate(zip(times, drawn, strict=True))
+    ]
+    one = Pool(IterationCost(row_s=ROW_S), Continuous(max_batch=1), kv_blocks=10**6)
+    closed = f.QUEUE_S(arrival_rate=rate, service_square=square, service_s=mean)
+    return float(closed), float(simulate(requests, one).queue_s.mean())
+
+
+def at_level(
+    device: str = "h100-sxm", ttft_s: float = 0.5, tpot_s: float = 0.02
+) -> tuple[float, float]:
+    """Goodput of the small model on a GPU, and dollars for a million requests at it."""
+    rate = goodput(points(device=device), ttft_s, tpot_s)
+    usd = f.BUSY_COST(price=float(HOURLY[device]), replica_rate=rate)
+    return rate, float(usd)

@@ -1,0 +1,1 @@
+"""Tests of the chapter on cost, service levels and capacity."""

@@ -1,0 +1,83 @@
+"""The chapter's questions, read a second time from the prompts alone."""
+
+from tests.page.reading import Slip
+
+# A wrong computation by its words: how many times the right answer it gives.
+SLIPS: dict[str, dict[str, Slip]] = {
+    "capacity.busy": {
+        "divide by the seconds": 3600,
+        "sixty times sixty": 60,
+    },
+    "capacity.idle": {
+        "round up": (20 / 50) / (20 / 60),
+        "the share that is idle": 2,
+    },
+    "capacity.backlog": {
+        "go on serving": 30 / 10,
+        "by the second": 1 / 60,
+    },
+    "capacity.even": {
+        "turn the ratio round": (50 / 30) ** 2,
+        "difference of the prices": (1 - 3 / 5) / (3 / 5),
+    },
+}
+# A wrong option, and words of what is said to whoever takes it.
+MISTAKES: dict[str, dict[str, str]] = {
+    "capacity.predict-cheapest": {
+        "the A100": "leaves it few requests",
+        "the H100": "beaten by the newer GPU",
+    },
+    "capacity.predict-fuller": {
+        "both equally": "at night and by day",
+        "the input token": "shares nothing with others",
+    },
+    "capacity.predict-signal": {
+        "waiting requests": "nothing waits until",
+        "KV cache in use, target 80%": "long before the cache is full",
+    },
+}
+# Words of a prompt that turn the answer round if they are turned round.
+ASKED: dict[str, tuple[str, ...]] = {
+    "capacity.predict-cheapest": (
+        "An A100 costs 1.79 dollars an hour, an H100 3.99, a B200 6.79",
+        "cost least",
+        "nine in ten must keep the two targets",
+    ),
+    "capacity.predict-fuller": (
+        "ten times as many requests per second as at night",
+        "becomes cheaper",
+    ),
+    "capacity.predict-signal": (
+        "up to 13.8 requests per second",
+        "from 10 to 40 per second",
+        "asks for more replicas first",
+    ),
+    "capacity.busy": (
+        "costs 2.5 dollars an hour",
+        "serves 5 requests per second",
+        "a million requests cost, in dollars",
+        "always busy",
+    ),
+    "capacity.idle": (
+        "At the peak 50 requests per second arrive, on average 20",
+        "serves 12 per second",
+        "share of their capacity is used",
+    ),
+    "capacity.backlog": (
+        "work off 20 requests per second",
+        "suddenly 30 arrive",
+        "serve 120 s later",
+        "How many requests wait",
+    ),
+    "capacity.even": (
+        "takes 30 ms of a GPU that costs 4 dollars an hour, or 50 ms of an older one",
+        "Below what hourly price",
+        "the older one the cheaper",
+    ),
+}
+# What a question with options asks for.
+RIGHT: dict[str, str] = {
+    "capacity.predict-cheapest": "the B200",
+    "capacity.predict-fuller": "the output token",
+    "capacity.predict-signal": "requests under way",
+}

@@ -1,0 +1,107 @@
+"""The control loop against its rules, and a scaled run against its requests."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmserve_lab.capacity.autoscaling import Autoscaler, ScaledRun, scaled
+from llmserve_lab.capacity.loads import arrivals, asked, ramp
+from llmserve_lab.capacity.triangle import LEVEL, pool
+from llmserve_lab.engine import simulate
+
+ONE = pool("llama-3.1-8b", "h100-sxm")
+RATE = ramp(low=4.0, high=30.0, up_min=1.0, ramp_min=0.5, down_min=3.0)
+BURST = asked(RATE, seconds=300.0, most=30.0)
+
+
+def run(**kwargs: Any) -> ScaledRun:
+    return scaled(BURST, ONE, Autoscaler(**kwargs))
+
+
+@pytest.mark.parametrize("signal", ["queue", "kv", "ttft", "requests", "none"])
+def test_every_request_is_answered_once_with_all_its_tokens(signal: str) -> None:
+    found = run(signal=signal, target=0.5 if signal == "kv" else 20.0, cold_s=30.0)
+    report = found.report
+    assert sorted(report.id.tolist()) == [each.id for each in BURST]
+    assert report.output_len.sum() == sum(each.output_len for each in BURST)
+    assert report.prompt_len.sum() == sum(each.prompt_len for each in BURST)
+
+
+def test_a_fixed_number_is_the_pool_without_an_autoscaler() -> None:
+    found = run(signal="none", fewest=2)
+    plain = simulate(BURST, replace(ONE, replicas=2))
+    np.testing.assert_allclose(found.report.finished_s, plain.finished_s)
+    assert found.replica_s == pytest.approx(2 * plain.elapsed_s)
+
+
+def test_what_is_paid_is_what_stands() -> None:
+    """Within a period of the minutes that the dashboard shows."""
+    found = run(signal="requests", target=20.0, cold_s=30.0)
+    stands = [each.ready + each.starting for each in found.minutes]
+    paid = 60.0 * sum(stands)
+    slack = 60.0 * (max(stands) + sum(abs(np.diff(stands)))) + 60 * max(stands)
+    assert abs(found.replica_s - paid) <= slack
+
+
+def test_a_replica_serves_nothing_before_its_cold_start_is_over() -> None:
+    slow, fast = (run(signal="requests", target=20.0, cold_s=c) for c in (120.0, 15.0))
+    first = next(m.minute for m in slow.minutes if m.starting)
+    later = [m.ready for m in slow.minutes if m.minute < first + 2]
+    assert set(later) == {1}
+    assert fast.kept(LEVEL) > slow.kept(LEVEL)
+
+
+def test_missed_requests_are_counted_by_the_minute_of_their_arrival() -> None:
+    found = run(signal="none", fewest=1)
+    missed = found.missed_by_minute(LEVEL)
+    assert missed.sum() == pytest.approx((1 - found.kept(LEVEL)) * len(BURST))
+    assert missed[:1].sum() < missed[2:4].sum()
+
+
+@given(
+    st.lists(st.integers(0, 200), min_size=1, max_size=8),
+    st.integers(1, 60),
+    st.integers(1, 8),
+)
+def test_the_wish_is_within_its_limits(
+    values: list[int], target: int, before: int
+) -> None:
+    loop = Autoscaler("requests", target=float(target), most=8)
+    wish = loop.wanted(values, before)
+    assert 1 <= wish <= 8 and wish <= max(2 * before, before + 4)
+    asked_for = sum(values) / target
+    if abs(asked_for - before) <= 0.1 * before:
+        assert wish == before
+    elif 1 <= asked_for <= min(8, max(2 * before, before + 4)):
+        assert asked_for <= wish < asked_for + 1
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"signal": "mood"}, "signal must be one of"),
+        ({"signal": "kv", "target": 0.0}, "target must be"),
+        ({"signal": "kv", "cold_s": -1.0}, "cold_s must be finite and at least 0"),
+        ({"signal": "kv", "fewest": 0}, "fewest must be"),
+        ({"signal": "kv", "fewest": 4, "most": 2}, "most must be"),
+    ],
+)
+def test_a_wrong_autoscaler_is_refused(kwargs: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Autoscaler(**kwargs)
+
+
+def test_no_requests_are_refused() -> None:
+    with pytest.raises(ValueError, match="requests must hold at least 1 request"):
+        scaled([], ONE, Autoscaler("kv"))
+
+
+def test_arrivals_follow_their_rate() -> None:
+    times = arrivals(RATE, seconds=300.0, most=30.0, seed=5)
+    calm, busy = ((times < 60).sum() / 60, ((times > 90) & (times < 180)).sum() / 90)
+    assert calm == pytest.approx(4.0, rel=0.3) and busy == pytest.approx(30.0, rel=0.1)
+    assert (np.diff(times) > 0).all()

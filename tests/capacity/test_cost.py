@@ -1,0 +1,100 @@
+"""Money is conserved: what is charged is what is paid for, to the last second."""
+
+import random
+
+import pytest
+
+from llmserve_lab.capacity import formulas as f
+from llmserve_lab.capacity import pools, tables
+from llmserve_lab.capacity.charging import charged, split
+from llmserve_lab.capacity.deployment import Candidate, hourly, not_below_zero
+from llmserve_lab.capacity.trace import mean_lengths
+from llmserve_lab.capacity.triangle import LOADS, pool
+from llmserve_lab.catalog.data.prices import HOURLY
+from llmserve_lab.engine import (
+    Chunked,
+    IterationCost,
+    IterationLoad,
+    Pool,
+    Request,
+    simulate,
+)
+
+ONE = pool("llama-3.1-8b", "h100-sxm")
+
+
+@pytest.mark.parametrize("rate", [0.5, 4.0, 12.0])
+def test_prompts_answers_and_idleness_fill_the_time(rate: float) -> None:
+    requests = pools.asked(LOADS[0], rate, 10.0)
+    found = split(requests, ONE)
+    report = simulate(requests, ONE)
+    busy_s = report.pools["pool"].busy_s
+    assert found.prompts_s + found.answers_s == pytest.approx(busy_s, rel=1e-9)
+    assert found.elapsed_s == pytest.approx(report.elapsed_s, rel=1e-9)
+    assert found.prompts_s > 0 and found.answers_s > 0 and found.idle_s >= 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_dollars_of_tokens_are_the_dollars_of_the_gpu(seed: int) -> None:
+    """Input and output tokens at their costs are the rent of the busy time."""
+    rng = random.Random(seed)
+    requests = pools.asked(LOADS[0], rng.uniform(1, 12), 8.0)
+    found, number = split(requests, ONE), len(requests)
+    prompt, answer = mean_lengths(requests)
+    asked = f.INPUT_COST(
+        price=3.0, prompt_gpu_s=found.prompts_s / number, prompt_len=prompt
+    )
+    told = f.OUTPUT_COST(
+        price=3.0, answer_gpu_s=found.answers_s / number, new_tokens=answer
+    )
+    bill = (float(asked) * prompt + float(told) * answer) * number / 1e6
+    assert bill == pytest.approx(3.0 / 3600 * (found.elapsed_s - found.idle_s))
+
+
+def test_tokens_at_their_costs_are_a_request_at_its_cost() -> None:
+    """1,000 in and 200 out cost what a request costs, the idle share aside."""
+    for rate in tables.RATES:
+        asked, told, idle = tables.token_costs(rate)
+        price = float(HOURLY["h100-sxm"])
+        whole = float(f.BUSY_COST(price=price, replica_rate=rate))
+        assert 1000 * asked + 200 * told == pytest.approx((1 - idle) * whole)
+
+
+def test_the_cache_is_about_a_tenth_full_at_the_goodput() -> None:
+    report = simulate(pools.asked(LOADS[0], 13.8, 30.0), ONE)
+    use = report.pools["pool"]
+    mean = use.kv_token_s / (use.kv_tokens * use.elapsed_s)
+    assert 0.07 < mean < 0.14
+
+
+def test_a_prompt_alone_is_charged_all_of_its_iteration() -> None:
+    cost = IterationCost(row_s=1e-5, weights_s=5e-3)
+    lone = [Request(arrival_s=1.0, prompt_len=100, output_len=1, id=0)]
+    found = split(lone, Pool(cost, Chunked(512), kv_blocks=100))
+    alone_s = cost.seconds(IterationLoad.of(chunk=100))
+    assert found.prompts_s == pytest.approx(alone_s)
+    assert found.answers_s == 0 and found.idle_s == pytest.approx(1.0)
+    assert charged([], cost).elapsed_s == 0
+
+
+def test_a_price_below_zero_is_refused() -> None:
+    for wrong in (-0.01, float("nan")):
+        with pytest.raises(
+            ValueError, match="price must be at least 0 dollars an hour"
+        ):
+            not_below_zero(wrong)
+    with pytest.raises(ValueError, match=r"got -3\.0"):
+        Candidate("h100-sxm", 2, 1, 512).dollars_per_hour({"h100-sxm": -3.0})
+    with pytest.raises(KeyError, match="prices must name l40s"):
+        hourly("l40s")
+
+
+def test_every_price_is_cited_with_its_day() -> None:
+    for price in HOURLY.values():
+        assert price.unit == "dollar/hour" and "2026" in price.source and price.url
+
+
+def test_a_mix_costs_the_sum_of_its_gpus() -> None:
+    for mix in pools.MIXES:
+        gpus = [mix.prefill] * mix.n_prefill + [mix.decode] * mix.n_decode
+        assert mix.dollars_per_hour == pytest.approx(sum(map(hourly, gpus)))

@@ -1,0 +1,63 @@
+"""What the figures show is what was stored, and nothing of it is impossible."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from llmserve_lab.capacity import runs, triangle
+from llmserve_lab.capacity.page import figures, minutes, stills
+from llmserve_lab.capacity.trace import azure_hour, mean_lengths, per_bin
+from llmserve_lab.page.still import StaticFigure
+from llmserve_lab.workloads import azure
+
+
+def test_the_hour_is_the_published_one() -> None:
+    requests = azure_hour()
+    assert len(requests) == 19_366 and requests[0].arrival_s == 0
+    assert (requests[0].prompt_len, requests[0].output_len) == (374, 44)
+    assert per_bin(requests).sum() == len(requests)
+    assert mean_lengths(requests) == pytest.approx((1154.7, 211.1), abs=0.05)
+
+
+def test_the_hour_begins_as_the_published_file_does() -> None:
+    place = Path(__file__).parents[1] / "data/traces/azure_conversation_first_200.csv"
+    for ours, theirs in zip(azure_hour(), azure(place), strict=False):
+        assert ours.arrival_s == pytest.approx(theirs.arrival_s, abs=6e-4)
+        assert (ours.prompt_len, ours.output_len) == (
+            theirs.prompt_len,
+            theirs.output_len,
+        )
+
+
+def test_the_figure_opens_with_the_goodput_of_the_page() -> None:
+    values = figures.cost_latency().values()
+    found = triangle.goodput(triangle.points(), 0.5, 0.02)
+    assert values["replica_rate"] == pytest.approx(found, rel=1e-3)
+    assert values["price"] == 3.99
+
+
+def test_a_step_log_sums_to_the_stored_run() -> None:
+    figure = figures.burst_by_minute()
+    for name, which in minutes.SHOWN.items():
+        run, log = runs.scaled_run(*which), figure.logs[name]
+        assert len(log.frames) == minutes.LAST
+        late = sum(run.missed[: minutes.LAST])
+        assert log.frames[-1].counters[2] == f"{late:,}"
+        spans = [row for row in log.tables["runs"] if row["ink"] == "new"]
+        total = sum(row["x2"] - row["x"] for row in spans)
+        assert total == sum(run.ready[: minutes.LAST])
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        stills.kept,
+        stills.hour,
+        stills.signals,
+        stills.fates,
+        lambda: stills.whole_day(13),
+    ],
+)
+def test_every_picture_can_be_drawn(made: Callable[[], StaticFigure]) -> None:
+    assert "<svg" in made().html()

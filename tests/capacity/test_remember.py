@@ -1,0 +1,93 @@
+"""The five sentences that a reader keeps, each held in every state that is shown."""
+
+import pytest
+
+from llmserve_lab.capacity import day, runs, tables
+from llmserve_lab.capacity import formulas as f
+from llmserve_lab.capacity.triangle import (
+    DEVICES,
+    LEVEL,
+    LOADS,
+    MODELS,
+    TPOTS_S,
+    TTFTS_S,
+    MeanLengths,
+    goodput,
+    points,
+    rate_in_pace,
+    rate_in_time,
+)
+from llmserve_lab.catalog.data.prices import HOURLY
+
+EVERY = [(m, d, load) for m in MODELS for d in DEVICES for load in LOADS]
+RATE = goodput(points(), LEVEL.ttft_s, LEVEL.tpot_s)
+
+
+def test_a_busy_h100_serves_a_million_requests_for_eighty_dollars() -> None:
+    price = float(HOURLY["h100-sxm"])
+    full, poor = (
+        float(f.BUSY_COST(price=price, replica_rate=rate)) for rate in (RATE, RATE / 12)
+    )
+    assert 75 < full < 85 and poor == pytest.approx(12 * full)
+
+
+@pytest.mark.parametrize("where", EVERY, ids=str)
+def test_beyond_the_knee_hardly_anything_is_in_time(
+    where: tuple[str, str, MeanLengths],
+) -> None:
+    """Whatever the targets: at half as much again as saturation few keep both."""
+    found = points(*where)
+    for i, _ in enumerate(TTFTS_S):
+        for j, _ in enumerate(TPOTS_S):
+            shares = [each.kept[i][j] for each in found]
+            assert shares[-1] <= shares[0] + 0.02
+    throughput = [each.tokens_per_s for each in found]
+    assert throughput == sorted(throughput)
+
+
+@pytest.mark.parametrize("where", EVERY, ids=str)
+def test_the_goodput_is_at_most_what_each_target_allows(
+    where: tuple[str, str, MeanLengths],
+) -> None:
+    found = points(*where)
+    for first in TTFTS_S:
+        for each in TPOTS_S:
+            rate = goodput(found, first, each)
+            alone = (read(found, first, each) for read in (rate_in_time, rate_in_pace))
+            assert rate <= min(alone) + 1e-9
+
+
+@pytest.mark.parametrize("where", EVERY, ids=str)
+def test_looser_targets_never_lower_the_goodput(
+    where: tuple[str, str, MeanLengths],
+) -> None:
+    found = points(*where)
+    for first in TTFTS_S:
+        rates = [goodput(found, first, each) for each in TPOTS_S]
+        assert rates == sorted(rates)
+    for each in TPOTS_S:
+        rates = [goodput(found, first, each) for first in TTFTS_S]
+        assert rates == sorted(rates)
+
+
+def test_input_costs_the_same_and_output_falls_with_the_load() -> None:
+    asked, told, _ = zip(
+        *(tables.token_costs(rate) for rate in tables.RATES), strict=True
+    )
+    assert max(asked) / min(asked) < 1.15
+    assert list(told) == sorted(told, reverse=True) and told[0] > 8 * told[-1]
+
+
+def test_replicas_for_the_peak_are_used_to_about_a_half() -> None:
+    needed = day.replicas(day.hourly_rates(), RATE)
+    mean = sum(day.rate(hour + 0.5) for hour in range(24)) / 24
+    used = f.USED_SHARE(mean_rate=mean, n_replicas=max(needed), replica_rate=RATE)
+    assert 0.5 < float(used) < 0.6
+    assert all(n * RATE >= day.rate(h) for h, n in enumerate(needed))
+
+
+def test_no_signal_makes_up_for_a_slow_start() -> None:
+    slow = [runs.scaled_run(name).kept for name in runs.TARGETS]
+    fast = [runs.scaled_run(name, runs.FAST_S).kept for name in runs.TARGETS]
+    assert max(slow) < 0.85 < 0.98 < max(fast)
+    assert runs.scaled_run("KV cache in use, 80%").kept < 0.1
