@@ -148,7 +148,7 @@ def splits() -> Any:
 def _merge(curve: Any) -> list[Any]:
     """A band between the time of the splits alone and that with their merge."""
     ink = READ.ink.css
-    look: dict[str, Any] = {"color": ink, "align": "right", "dx": 4, "dy": -18}
+    look: dict[str, Any] = {"color": ink, "align": "right", "dx": 4, "dy": -28}
     named = curve.transform_filter(f"datum.n == {MOST_SPLITS}")
     return [
         curve.mark_area(color=ink, opacity=0.45).encode(y2="read:Q"),
