@@ -22,7 +22,7 @@ from llmserve_lab.symptoms.served import (
 )
 from llmserve_lab.workloads import Always, Geometric
 
-SAFE, SMALL_SAFE = 160, 64  # seats whose answers fit at full length
+SAFE = 160  # seats, below storm.seats_on_average of 1,000 + 1,500 tokens
 LITTLE = Cited(0.45, "dimensionless", "convention", "a GPU shared with something else")
 CLIENTS, FEWER = 320, 160
 
@@ -177,7 +177,7 @@ IDLE_MATH = Symptom(
         Cause(
             "a full cache",
             "64 clients, 30,000 + 600 tokens",
-            lambda seed: _decode(seed, 30_000, 64, 128),
+            lambda seed: _decode(seed, 30_000, 64, 256),
             (Sign("kv_peak", least=0.9),),
             (
                 Remedy(
