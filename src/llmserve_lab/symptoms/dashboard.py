@@ -59,10 +59,12 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "iteration_tokens": Metric(
             "tokens of an iteration, most", "token", "vllm:iteration_tokens_total"
         ),
-        "tokens_per_s": Metric("tokens written", "token/s", "vllm:generation_tokens"),
+        "tokens_per_s": Metric(
+            "tokens written, steady", "token/s", "vllm:generation_tokens"
+        ),
         "worst_gap": Metric("longest pause of an answer, P90", "s"),
         "short_ratio": Metric("latency, short over long answers", "share"),
-        "idle_slots": Metric("slots empty while requests wait", "share"),
+        "idle_slots": Metric("seats empty while requests wait", "share"),
         "repeat_hits": Metric("tokens found, prompt repeated at once", "share"),
         "gain": Metric("speed over the same load without drafts", "×"),
         "scaling": Metric("tokens a GPU, over those before", "×"),
@@ -146,12 +148,10 @@ def steady_tokens_per_s(report: Report) -> float:
     first_s, last_s = report.first_token_s, report.last_token_s
     inside_s = np.minimum(last_s, end_s) - np.maximum(first_s, begin_s)
     span_s = last_s - first_s
-    written = np.where(
-        span_s > 0,
-        report.output_len * np.clip(inside_s, 0, None) / np.where(span_s > 0, span_s, 1),
-        report.output_len * ((first_s > begin_s) & (first_s <= end_s)),
-    )
-    return float(written.sum()) / (end_s - begin_s)
+    at_once = (first_s > begin_s) & (first_s <= end_s)  # an answer of one token
+    share = np.clip(inside_s, 0, None) / np.where(span_s > 0, span_s, 1)
+    share = np.where(span_s > 0, share, at_once)
+    return float((report.output_len * share).sum()) / (end_s - begin_s)
 
 
 def _latencies(report: Report) -> dict[str, float]:

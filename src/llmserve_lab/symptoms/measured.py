@@ -47,7 +47,7 @@ class Jump:
 
     @property
     def room_growing(self) -> float:
-        """Requests that would fit if blocks were taken as answers grow: half on average."""
+        """Requests that would fit if blocks were taken as answers grow."""
         return self._tokens / (MEAN * (self.full.prompt_len + self.full.output_len / 2))
 
     @property

@@ -39,9 +39,9 @@ def seats_on_average(prompt: float, answer: float, spreads: float = 2.0) -> int:
     positive("prompt", prompt)
     positive("answer", answer)
     positive("spreads", spreads)
-    room, mean, spread = num_blocks() * BLOCK, prompt + answer, sqrt(prompt**2 + answer**2)
+    room, mean = num_blocks() * BLOCK, prompt + answer
     # n mean + spreads spread sqrt(n) = room, solved for sqrt(n)
-    margin = spreads * spread
+    margin = spreads * sqrt(prompt**2 + answer**2)
     root = (sqrt(margin**2 + 4 * mean * room) - margin) / (2 * mean)
     return int(root**2)
 

@@ -164,7 +164,7 @@ def _sentence(name: str, at: int) -> str:
         said.append(
             f"The next tokens need {more} more blocks, and {free or 'none'} "
             f"{'is' if free == 0 else 'are'} free: {_names(victims)}, admitted last, "
-            "is preempted after it."
+            "is preempted after this iteration."
         )
     if done := frame.ids("finished"):
         said.append(f"{_names(done)} is complete.")
