@@ -56,7 +56,7 @@ def check(diagnose: Diagnosis) -> str:
         if not isinstance(said, str):
             raise ValueError(f"diagnose must return the name of a cause, got {said!r}")
         if said != cause:
-            told = {name: round(panel[name], 3) for name in SHOWN}
+            told = "\n".join(f"    {name}: {panel[name]:.3f}" for name in SHOWN)
             return (
                 f"not yet: a run of {case(key).title.lower()!r} with\n{told}\n"
                 f"has the cause {cause!r}, your diagnosis says {said!r}."

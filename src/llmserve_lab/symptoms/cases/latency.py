@@ -57,7 +57,7 @@ SECOND = Remedy(
 FIRST_TOKEN = Symptom(
     key="first-token",
     title="A slow first token at low load",
-    symptom="The first token takes more than a second, and the GPU has little to do.",
+    symptom="The first token takes more than a second, though little is computed.",
     alarm=Sign("ttft_p50", least=1.0),
     goal="ttft_p50",
     rising=False,
