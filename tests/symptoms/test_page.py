@@ -95,8 +95,9 @@ def test_tables_say_what_was_tried(key: str) -> None:
         "yes" if each.helped else "no" for each in done
     ]
     for row, each in zip(table.rows, done, strict=True):
-        assert str(row[0]).startswith(each.cause.name)
-        assert str(row[0]).endswith(f": {each.remedy.words}")
+        note = 1 + case(key).causes.index(each.cause)
+        assert row[0] == f"{each.remedy.words} [{note}]"
+        assert table.notes[note - 1].startswith(f"{each.cause.name}: ")
     assert len(tables.causes(key).rows) == len(case(key).causes)
 
 

@@ -140,7 +140,7 @@ SHORT = Symptom(
     alarm=Sign("short_ratio", least=0.5),
     goal="short_ratio",
     rising=False,
-    question="Do slots of the batch stand empty while requests wait?",
+    question="Do seats of the batch stand empty while requests wait?",
     machine=MACHINE,
     healthy=_refilled,
     healthy_load="2 requests/s of 1,000 + 200 tokens, continuous batching",

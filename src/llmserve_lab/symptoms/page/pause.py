@@ -15,7 +15,7 @@ from llmserve_lab.page.palette import BLUE, GREEN, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 BEFORE_S, AFTER_S = 0.8, 1.6  # seconds shown around the begin of the pause
-WORST = 90  # percentile over answers of the pause that is shown
+WORST, ALIKE = 90, 0.02  # percentile over answers; what counts as the same pause
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,11 @@ def _spells(report: Report, number: int) -> Iterator[tuple[float, float]]:
 def longest(report: Report) -> Pause:
     """The pause of an answer that nine of ten do not exceed."""
     most = np.percentile(report.worst_gap_s, WORST)
-    number = int(report.id[int(np.argmin(np.abs(report.worst_gap_s - most)))])
+    alike = np.flatnonzero(np.abs(report.worst_gap_s - most) < ALIKE * most)
+    place = int(alike[np.argmax(report.output_len[alike])])  # much to see around it
+    number = int(report.id[place])
     times = token_times(report, number)
-    assert len(times) == report.output_len[report.id == number], "every token once"
+    assert len(times) == report.output_len[place], "every token once"
     at = int(np.argmax(np.diff(times)))
     begin_s, end_s = float(times[at]), float(times[at + 1])
     return Pause(times, begin_s, end_s, _reason(report, number, begin_s, end_s))

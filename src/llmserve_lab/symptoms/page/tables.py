@@ -63,8 +63,8 @@ def tried_on(key: str) -> Table:
     of = case(key)
     rows = [_row(trial) for trial in trials(of)]
     goals = dict.fromkeys(METRICS[of.goal_of(cause)].words for cause in of.causes)
-    columns = ("cause: remedy", "helps?", "before → after", "tokens/s")
-    notes = [f"{each.load}; {signs(of, each)}." for each in of.causes]
+    columns = ("remedy [cause]", "helps?", "before → after", "tokens/s")
+    notes = [f"{each.name}: {each.load}; {signs(of, each)}." for each in of.causes]
     calm = watched(of)[of.alarm.metric]
     notes.append(
         f"A healthy run: {of.healthy_load}; {METRICS[of.alarm.metric].words} "
@@ -80,8 +80,7 @@ def _row(trial: RemedyTrial) -> tuple[str, ...]:
     """Cause, remedy, the goal and the tokens per second, before and after."""
     of = trial.case
     return (
-        f"{trial.cause.name} [{1 + of.causes.index(trial.cause)}]: "
-        f"{trial.remedy.words}",
+        f"{trial.remedy.words} [{1 + of.causes.index(trial.cause)}]",
         HELPED if trial.helped else NOT,
         _both(trial, of.goal_of(trial.cause)),
         _both(trial, "tokens_per_s"),

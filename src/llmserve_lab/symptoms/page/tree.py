@@ -25,6 +25,7 @@ SECTIONS = {
     "hot-expert": "many-gpus",
     "pools": "many-gpus",
 }
+COLUMNS = "columns:13.5rem 2;column-gap:1.2rem;font-size:.85rem;line-height:1.4"
 LIST = f"list-style:none;margin:0 0 0 .6rem;padding:0;border-left:2px solid {GREY.css}"
 LEAF = "margin:0;padding-left:.7rem;text-indent:0"
 QUESTION = f"margin:.1rem 0 .2rem .6rem;color:{BLUE.css}"
@@ -48,7 +49,7 @@ class CauseTree:
     def _repr_html_(self) -> str:
         head = number_of_figure(self.name) + escape(self.title)
         branches = "".join(_branch(each) for each in self.cases)
-        columns = tag("div", branches, style="columns:20rem 2;column-gap:2rem")
+        columns = tag("div", branches, style=COLUMNS)
         title = tag("p", head, class_="live-title")
         return tag("figure", f"{title}\n{columns}", class_="static")
 
