@@ -15,7 +15,7 @@ PAGES = Path(__file__).resolve().parents[2] / "_build" / "html" / "chapters"
 def test_a_taught_page_keeps_its_budget(chromium: Browser, stem: str) -> None:
     page = chromium.new_page(viewport={"width": WIDTH, "height": 900})
     page.goto((PAGES / f"{stem}.html").as_uri())
-    page.locator("[data-state=running]").first.wait_for()
+    page.locator("[data-state=running]:visible").first.wait_for()
     page.wait_for_timeout(1500)  # mathematics is typeset, figures have their size
     first = page.locator(PICTURE).first
     assert first.evaluate("e => e.getBoundingClientRect().top + scrollY") <= MOST_TOP

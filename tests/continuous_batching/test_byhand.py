@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from llmserve_lab.continuous_batching import byhand, formulas, lanes, machine, tuning
+from llmserve_lab.continuous_batching import (
+    byhand,
+    clients,
+    formulas,
+    lanes,
+    machine,
+    tuning,
+)
 from llmserve_lab.continuous_batching.machine import LONG, TARGET_S
 from llmserve_lab.continuous_batching.page.questions import late_s
 from llmserve_lab.continuous_batching.workloads import beside_a_book
@@ -74,7 +81,9 @@ def test_what_to_set_keeps_the_target_and_costs_throughput() -> None:
     assert rows >= tuning.SEQS  # or vLLM refuses
     assert rows % tuning.TILE == 0
     assert tuning.saturated(rows) < tuning.saturated(8192)
-    assert f"--max-num-batched-tokens {rows} " in tuning.commands()
+    lines = tuning.servers(clients.capped_budget()).splitlines()
+    assert f"  --max-num-batched-tokens {rows}" in lines
+    assert tuning.GRAPH_ROWS <= 2 * tuning.SEQS  # or less is replayed
     most = byhand.chunk_parts(LONG)["chunk"]
     assert tuning.safe_chunk() < most
 
@@ -107,8 +116,30 @@ def test_the_first_budget_keeps_the_target_beside_a_long_decode() -> None:
     less = tuning.safe_chunk() - tuning.safe_chunk(long_decodes=1)
     each_s = byhand.chunk_parts(LONG)["line"]
     assert less * each_s == pytest.approx(LONG * cost().kv_token_s, rel=0.05)
-    first, best = tuning.trade(512), tuning.trade(512, recorded=True)
+    first, best = tuning.trade(512), tuning.trade(512, launches=False)
     assert best.gap_s < first.gap_s < tuning.trade(tuning.bound()).gap_s
+
+
+def test_another_long_decode_costs_its_cache_and_what_its_row_sees() -> None:
+    """It takes the place of a row that saw nothing."""
+    held = IterationLoad.of(chunk=1, context=PROMPT).times(machine.DECODES)
+    fresh = held.plus(IterationLoad.of(chunk=400))
+    other = held.plus(IterationLoad.of(chunk=399))
+    other = other.plus(IterationLoad.of(chunk=1, context=LONG))
+    more_s = cost().seconds(other) - cost().seconds(fresh)
+    assert more_s == pytest.approx(tuning.long_decode_s(), rel=0.01)
+    assert tuning.slow_gap_s(tuning.budget()) < 0.9 * TARGET_S
+
+
+def test_hidden_launches_are_no_more_than_the_work_of_the_gpu() -> None:
+    bare, calm = machine.hidden(), IterationLoad.of(chunk=1, context=PROMPT).times(5)
+    load = calm.plus(IterationLoad.of(chunk=507))
+    launches_s = cost().overhead_s + cost().prompt_s
+    assert cost().seconds(load) - bare.seconds(load) == pytest.approx(launches_s)
+    assert bare.seconds(load) > launches_s  # long enough to hide them
+    two_s = byhand.beside_two_rows_s(machine.replayed())
+    assert two_s == pytest.approx(lanes.calm_s(), rel=0.01)
+    assert two_s < 0.6 * byhand.beside_two_rows_s()
 
 
 def test_every_slot_taken_leaves_the_gap_no_longer() -> None:

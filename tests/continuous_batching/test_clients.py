@@ -93,6 +93,24 @@ def test_a_percentile_below_the_hundredth_hides_the_freeze() -> None:
 def test_the_table_has_a_row_for_each_choice() -> None:
     found = clients.choices()
     table = clients.choices_table()
-    assert [row[0] for row in table.rows] == list(found)
-    for row, (run, _) in zip(table.rows, found.values(), strict=True):
-        assert row[3] == f"{clients.short_ttft_s(run):.2f}"
+    assert [row[0] for row in table.rows] == [
+        f"{letter}: {each.name}" for letter, each in zip("ABC", found, strict=True)
+    ]
+    for row, each in zip(table.rows, found, strict=True):
+        assert row[3] == f"{clients.short_ttft_s(each.served()):.2f}"
+
+
+def test_a_smaller_budget_costs_throughput_less_if_launches_are_hidden() -> None:
+    alone, capped, default = clients.choices()
+    for launches in (True, False):
+        lost = [each.lost(launches=launches) for each in (alone, capped, default)]
+        assert lost[0] > lost[1] > lost[2] == 0
+    assert 0.02 < alone.lost(launches=False) < alone.lost() / 2 < 0.2
+
+
+def test_another_long_decode_beside_the_cap_keeps_the_safe_target() -> None:
+    run_s = clients.choices()[1].served().gaps.longest_s
+    beside_s = clients.capped_gap_beside_long_s()
+    assert run_s < beside_s <= tuning.safe_target_s()
+    lines = tuning.servers(clients.capped_budget())
+    assert f"--long-prefill-token-threshold {CAP} " in lines

@@ -65,6 +65,12 @@ def late_s(one: Served) -> float:
     return wire_free - computed
 
 
+@counts(f.PREFILL_EACH_S, by="enumerated")
+def prefill_each_s(rng: random.Random) -> Case:
+    one = served(rng)
+    return Case(f.PREFILL_EACH_S.given(one.values), one.prefill_each_s())
+
+
 @counts(f.EXPOSED_S, by="enumerated")
 def exposed_s(rng: random.Random) -> Case:
     one = served(rng)

@@ -154,7 +154,7 @@ def prefilled_per_s(one: Served) -> float:
     computed = wire_free = 0.0
     left = []
     for _ in range(60):
-        computed += one.prefill_s()
+        computed += one.prefill_each_s()
         wire_free = max(computed, wire_free) + one.transfer_s()
         left.append(wire_free)
     return float(one.n_prefill * 30 / (left[-1] - left[-31]))

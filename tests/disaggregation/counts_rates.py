@@ -32,7 +32,7 @@ def step_read_s(rng: random.Random) -> Case:
 def busy_prefill(one: Served) -> float:
     """Seconds of GPU that arrive in a second."""
     arrived, window_s = 7, 7 / one.arrival_rate
-    slower_s = max(one.prefill_s(), one.transfer_s())
+    slower_s = max(one.prefill_each_s(), one.transfer_s())
     return sum(slower_s for _ in range(arrived)) / float(window_s)
 
 

@@ -70,7 +70,7 @@ def test_the_goodput_shown_is_that_of_the_lines() -> None:
         goodput.POOLS,
         kind="mean gap",
         limit_s=0.01,
-        hand="wire alone",
+        hand="as measured",
     )
     assert at["pools_goodput"] == found.per_s
     pairs = zip(found.rates, found.shares, strict=True)

@@ -82,15 +82,15 @@ def test_prompts_stretch_the_gaps_of_a_shared_gpu() -> None:
 
 def test_the_split_serves_more_under_a_strict_promise_and_less_under_a_loose() -> None:
     def per_s(way: str, limit_s: float, load: goodput.Demand) -> float:
-        kind, hand = goodput.KINDS[0], goodput.HANDS[0]
+        kind, hand = goodput.KINDS[0], goodput.HANDS[1]
         return goodput.best(load, way, kind=kind, limit_s=limit_s, hand=hand).per_s
 
-    for load, times in zip(goodput.LOADS, (1.3, 1.7), strict=True):
+    for load, times in zip(goodput.LOADS, (1.4, 1.5), strict=True):
         for other in (goodput.WHOLE, goodput.CHUNKS):
             strict = per_s(goodput.POOLS, 0.01, load) / per_s(other, 0.01, load)
             assert strict > times
     usual = goodput.LOADS[0]
-    assert per_s(goodput.POOLS, 0.05, usual) < 0.9 * per_s(goodput.WHOLE, 0.05, usual)
+    assert per_s(goodput.POOLS, 0.05, usual) < 0.95 * per_s(goodput.WHOLE, 0.05, usual)
 
 
 def test_the_backlog_turns_with_the_promise_as_well() -> None:
@@ -100,7 +100,9 @@ def test_the_backlog_turns_with_the_promise_as_well() -> None:
     one, two = (
         carried(promise_s=0.05, shared=shared, **split) for shared in (True, False)
     )
-    assert two < one
+    assert two < 0.8 * one
+    four = carried(promise_s=0.05, together=4, n_prefill=2, n_decode=2)
+    assert 0.9 * one < four < 1.05 * one
 
 
 def test_an_ssd_is_slower_than_computing_and_memory_of_the_host_is_not() -> None:

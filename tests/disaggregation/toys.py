@@ -71,6 +71,13 @@ class Served:
         size = {"rows": self.prompt_len, "pairs": pairs, "cached": 0, "requests": 1}
         return self.iteration_s(**size, prompts=1)
 
+    def prefill_each_s(self) -> float:
+        """Read ``prompts_together`` prompts at once: the part of each of them."""
+        many = self.prompts_together
+        pairs = many * sum(range(1, self.prompt_len + 1))
+        size = {"rows": many * self.prompt_len, "pairs": pairs, "cached": 0}
+        return float(self.iteration_s(**size, requests=many, prompts=many) / many)
+
     def step_s(self, batch: float) -> float:
         """A step of nothing but decodes, each in the middle of its answer."""
         middle = self.contexts()[len(self.contexts()) // 2]
@@ -126,6 +133,7 @@ def served(rng: random.Random) -> Served:
         "overlap": rng.choice((0.0, rng.random(), 1.0)),
         "n_prefill": rng.randint(1, 4),
         "n_decode": rng.randint(1, 4),
+        "prompts_together": rng.randint(1, 5),
     }
     values |= {name: rng.randint(1, 10) / 10 for name in ("eff_mem", "eff_link")}
     values["eff_compute"] = rng.randint(1, 10) / 10

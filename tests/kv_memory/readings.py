@@ -23,7 +23,7 @@ MISTAKES: dict[str, dict[str, str]] = {
         "about 90 %": "Rounding up alone",
     },
     "kv-memory.predict-routing": {
-        "it stays about the same": "before it knows it",
+        "it stays about the same": "keeps evicting prompts",
         "it grows tenfold": "found already",
     },
     "kv-memory.predict-window": {
@@ -67,6 +67,6 @@ ASKED: dict[str, tuple[str, ...]] = {
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
     "kv-memory.predict-waste": "about 60 %",
-    "kv-memory.predict-routing": "it nearly doubles",
+    "kv-memory.predict-routing": "it grows by two thirds",
     "kv-memory.predict-window": "about 5 times",
 }

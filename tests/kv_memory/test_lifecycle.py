@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from llmserve_lab.kv_memory.lifecycle import BLOCKS, moments
+from llmserve_lab.kv_memory.lifecycle import BLOCKS, LEFT_FREE, moments
 from llmserve_lab.kv_memory.page.blocks import blocks_stepped
 
 # Kinds of events in each step, as its sentence tells them.
@@ -71,8 +71,16 @@ def test_every_token_is_written_once_or_found() -> None:
     """Tokens that a step computes are those that it neither finds nor copies."""
     sizes = [len(moment.written) for moment in moments()]
     assert sizes == [10, 3, 3, 0, 1, 1, 0, 10, 22, 0, 1]
-    last = moments()[-1]
-    assert {block: last.users(block) for block in (0, 1, 3, 5)} == {
-        0: "F", 1: "F", 3: "", 5: "",
-    }  # fmt: skip
-    assert last.authors == {3: "D", 5: "D"}
+    last, before = moments()[-1], moments()[-2]
+    system = moments()[0].tables["A"][:2]
+    assert last.tables["F"][:2] == system
+    assert set(system) <= set(before.kept)
+    assert set(last.authors.values()) == {"D"}
+    assert len(last.authors) == 2
+
+
+def test_blocks_lie_anywhere_from_the_first_step_on() -> None:
+    first = moments()[0]
+    assert first.tables["A"] == LEFT_FREE[:3] != tuple(sorted(LEFT_FREE[:3]))
+    assert first.queue == LEFT_FREE[3:]
+    assert first.said.startswith("Earlier requests left the free blocks in no order")

@@ -18,10 +18,11 @@ ORDER: dict[str, dict[str, str]] = {
         "one_batch_gpu_tokens_per_s": "in one batch ",
     },
     "deepseek.waterfall": {
-        "experts_s": "attention takes {mla_s}, the experts ",
-        "attn_elementwise_s": "elementwise kernels and launches ",
-        "moe_elementwise_s": "{attn_elementwise_s} and ",
-        "other_s": "the rest ",
+        "attn_phase_s": "attention takes ",
+        "attn_elementwise_s": "{attn_phase_s} (",
+        "moe_phase_s": "the experts ",
+        "moe_elementwise_s": "{moe_phase_s} (",
+        "other_s": "other layers ",
     },
     "moe.layouts": {
         "expert_copy_ep_bytes": "with TP alone, ",
@@ -85,7 +86,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "one_batch_gpu_tokens_per_s"
     ),
     "deepseek.waterfall": (
-        "ep device gpu_requests context mla_s experts_s attn_elementwise_s "
+        "ep device gpu_requests context attn_phase_s attn_elementwise_s moe_phase_s "
         "moe_elementwise_s all_to_all_s other_s turn_s room"
     ),
     "capacity.cost_latency": (
@@ -94,14 +95,15 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "continuous_batching.chunk_from_target": "context tbt_target chunk_fits",
     "continuous_batching.lanes": "chunk chunks_s",
     "disaggregation.goodput": (
-        "load limit hand whole_goodput chunks_goodput pools_goodput"
+        "load limit hand large_goodput middle_goodput small_goodput pools_goodput"
     ),
     "disaggregation.links": (
         "model accelerator prompt_len handoff_bytes made_kv_made_per_s link "
         "transfer_s exposed_s"
     ),
     "disaggregation.promises": (
-        "prompt_len new_tokens tpot_target one_shared_rate two_best_pools_rate"
+        "prompt_len new_tokens tpot_target one_shared_rate two_best_pools_rate "
+        "prompts_together"
     ),
     "end_to_end.again_or_once": (
         "model prompt_len new_tokens recompute_flops cached_flops flops_ratio "

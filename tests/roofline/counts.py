@@ -119,6 +119,16 @@ def intensity(rng: random.Random) -> Case:
     return Case(values, meter.flops / meter.bytes_read)
 
 
+@counts(f.INTENSITY_DECODE, by="enumerated")
+def decode_intensity(rng: random.Random) -> Case:
+    """Every request brings one row."""
+    shape, values = setting(rng)
+    meter = run(shape, batch=values["batch"], context=values["context"], chunk=1)
+    values["params_read"] = values["params_active"]
+    given = f.INTENSITY_DECODE.given(values)
+    return Case(given, meter.flops / meter.bytes_read)
+
+
 @counts(f.LINEAR_INTENSITY, by="enumerated")
 def linear_intensity(rng: random.Random) -> Case:
     values, meter = metered(f.LINEAR_INTENSITY, rng)

@@ -44,6 +44,23 @@ def ridge(rng: random.Random) -> Case:
     )
 
 
+@counts(f.RIDGE_DATASHEET, by="enumerated")
+def datasheet_ridge(rng: random.Random) -> Case:
+    """Two units that never rest."""
+    compute, memory = (Unit(Fraction(rng.randint(1, 9)), 10) for _ in range(2))
+    counted = float(compute.done(100) / memory.done(100))
+    return Case(f.RIDGE_DATASHEET.given(machine_values(compute, memory)), counted)
+
+
+@counts(f.ATTAINABLE_FLOPS_DATASHEET, by="enumerated")
+def datasheet_roof(rng: random.Random) -> Case:
+    """Two units that never rest: what arrives brings work, if there is room."""
+    compute, memory, intensity = (rng.randint(1, 9) for _ in range(3))
+    finished = sum(min(compute, memory * intensity) for _ in range(10))
+    known = {"peak_flops": compute, "hbm_bw": memory, "intensity": intensity}
+    return Case(known, finished / 10)
+
+
 @counts(f.ATTAINABLE_FLOPS, by="enumerated")
 def attainable_flops(rng: random.Random) -> Case:
     """Every byte that arrives brings work; the compute unit does what it can of it."""
@@ -221,6 +238,22 @@ def apart_s(rng: random.Random) -> Case:
         computed, arrived = ended + work / flops, ended + Fraction(size) / read
         ended = sorted([computed, arrived])[-1]
     return Case(f.ITERATION_S_APART.given(values), float(ended))
+
+
+@counts(f.ITERATION_S_DECODE, by="enumerated")
+def decode_s(rng: random.Random) -> Case:
+    """The products end with their later unit; then every cache is read, in turn."""
+    shape, values = setting(rng)
+    size = {"batch": values["batch"], "context": values["context"], "chunk": 1}
+    meter = run(shape, **size)
+    flops, read = Fraction(rng.randint(1, 9)), Fraction(rng.randint(1, 9))
+    values |= {"peak_flops": float(flops), "hbm_bw": float(read)}
+    values["params_read"] = values["params_active"]
+    products = (meter.linear_flops / flops, Fraction(meter.weight_bytes) / read)
+    ended = sorted(products)[-1]
+    for _ in range(values["batch"]):
+        ended += Fraction(meter.kv_read_bytes) / values["batch"] / read
+    return Case(f.ITERATION_S_DECODE.given(values), float(ended))
 
 
 @counts(f.ITERATIONS_PER_S, by="enumerated")

@@ -10,6 +10,8 @@ from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.registry import formulas
 from llmserve_lab.roofline import formulas as f
 from llmserve_lab.roofline.formulas import limits, times, utilisation, work
+from llmserve_lab.roofline.machine import decode
+from llmserve_lab.running_example import ideal
 
 MINE = [formula for formula in formulas() if formula in vars(f).values()]
 
@@ -21,6 +23,10 @@ def test_a_label_is_the_name_of_the_result_unless_two_share_it() -> None:
         "attn_flops_per_pair-mla",
         "mfu-measured",
         "iteration_s-apart",
+        "iteration_s-decode",
+        "intensity-decode",
+        "ridge-datasheet",
+        "attainable_flops-datasheet",
         "linear_s-apart",
         "pairs_s-apart",
     }
@@ -42,7 +48,7 @@ def test_a_name_is_that_of_the_result() -> None:
     for formula in MINE:
         names = [name for name, item in vars(f).items() if item is formula]
         upper = formula.name.upper()
-        ends = ("", "_MLA", "_MEASURED", "_APART")
+        ends = ("", "_MLA", "_MEASURED", "_APART", "_DECODE", "_DATASHEET")
         assert names in [[f"{upper}{end}"] for end in ends]
 
 
@@ -103,3 +109,15 @@ def test_batch_and_context_share_one_memory() -> None:
     assert one == pytest.approx(2 * two)
     with pytest.raises(ValueError, match=r"batch_fits holds for: the weights fit"):
         f.BATCH_FITS(**{**memory, "hbm_bytes": 1e10}, context=1024)
+
+
+@pytest.mark.parametrize(("batch", "context"), [(1, 1), (32, 1100), (512, 128)])
+def test_decode_is_one_row_for_each_request(batch: int, context: int) -> None:
+    """The two formulas of decode are the general ones, where attention waits."""
+    known, size = ideal(), decode(batch, context)
+    for of_decode, general in (
+        (f.INTENSITY_DECODE, f.INTENSITY),
+        (f.ITERATION_S_DECODE, f.ITERATION_S_APART),
+    ):
+        assert of_decode.at(known, size) == pytest.approx(general.at(known, size))
+    assert f.RIDGE_DATASHEET.at(known) == pytest.approx(f.RIDGE.at(known))

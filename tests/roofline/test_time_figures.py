@@ -35,6 +35,10 @@ def test_a_prompt_skips_the_lm_head_but_for_its_last_row() -> None:
     computing = (bill.linear_flops + bill.attn_flops) / float(H100.peak("bf16"))
     assert known["prefill_iteration_s"] == pytest.approx(computing, rel=1e-3)
     assert known["prefill_iteration_s"] == pytest.approx(14.4e-3, abs=5e-5)
+    head = walk(LLAMA, batch=1, context=0, chunk=1).weight_bytes - 2 * prompt_params(
+        LLAMA
+    )
+    assert head / float(H100.hbm_bw) == pytest.approx(0.31e-3, abs=5e-6)
     tied = replace(LLAMA, tied=True)
     assert prompt_params(tied) == prompt_params(LLAMA)
 
@@ -42,7 +46,11 @@ def test_a_prompt_skips_the_lm_head_but_for_its_last_row() -> None:
 def test_the_trade_states_the_ends_of_its_lines() -> None:
     picture = measured_roof.trade()
     assert "throughput ends at 295 requests" in picture.sentence
-    assert "as served 478 get 10,820 tokens a second" in picture.sentence
+    assert "as served 478 would get 11,000 tokens a second" in picture.sentence
+    assert "from 16 requests on their tokens come later" in picture.sentence
+    for each in measured.served():
+        later = each.row.tpot_s > measured_roof.fit_at(each.row.clients)
+        assert later == (each.row.clients >= 16)
     batches = [1, 8, 32, 104, 294, 296, 478]
     rates = [batch / bound_s(batch) for batch in batches]
     assert rates == sorted(rates)  # more for all

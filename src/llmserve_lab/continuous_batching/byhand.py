@@ -7,7 +7,7 @@ from llmserve_lab.continuous_batching.lanes import longest_gap_s, whole
 from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S
 from llmserve_lab.continuous_batching.occupancy import frames, logged
 from llmserve_lab.continuous_batching.workloads import four
-from llmserve_lab.engine import IterationLoad, Static
+from llmserve_lab.engine import Continuous, IterationCost, IterationLoad, Static
 from llmserve_lab.formula.origin import Computed
 from llmserve_lab.page.table import Table
 from llmserve_lab.roofline.formulas import LINEAR_FLOPS
@@ -133,10 +133,18 @@ def prompt_error(prompt_len: int = LONG) -> Band | Unmeasured:
     return example_band("ttft", clients=DECODES, prompt_len=prompt_len)
 
 
-def beside_two_rows_s() -> float:
+def c_reads_s() -> float:
+    """The iteration that reads C's prompt beside B, under continuous batching."""
+    run = logged(four(), Continuous(FIRST), cost())
+    c = four()[2]
+    (own,) = (f for f in frames(run) if c.id in f.ids("admitted"))
+    return own.end_s - own.start_s
+
+
+def beside_two_rows_s(machine: IterationCost | None = None) -> float:
     """The decodes and, beside them, the first two rows of a prompt."""
     beside = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
-    return cost().seconds(beside.plus(IterationLoad.of(chunk=2)))
+    return (machine or cost()).seconds(beside.plus(IterationLoad.of(chunk=2)))
 
 
 def row_flops() -> Computed:

@@ -6,20 +6,21 @@ has been answered.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from llmserve_lab.continuous_batching.capped import CAP, Capped
-from llmserve_lab.continuous_batching.machine import LONG, replayed
+from llmserve_lab.continuous_batching.machine import LONG, hidden
 from llmserve_lab.continuous_batching.tuning import (
     DEFAULT,
     RATE_PER_S,
     SEQS,
     TILE,
-    bound,
     budget,
     capped_gap_s,
+    long_decode_s,
     safe_target_s,
     saturated,
 )
@@ -35,12 +36,12 @@ from llmserve_lab.engine import (
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import ANSWER, PROMPT, cost
 
-USUAL_REQUESTS, LONG_REQUESTS, LONG_ANSWER = 1000, 5, 10  # of clients 2 and 3
-FIRST_S = 20.0  # when client 3 begins: the usual requests are in full swing
+USUAL_REQUESTS, LONG_REQUESTS, LONG_ANSWER = 1000, 5, 10  # of clients 1 and 2
+FIRST_S = 20.0  # when client 2 begins: the usual requests are in full swing
 
 
 def usual() -> list[Request]:
-    """What client 2 sends: prompts and answers of one length, at random times."""
+    """What client 1 sends: prompts and answers of one length, at random times."""
     gaps = np.random.default_rng(0).exponential(1 / RATE_PER_S, USUAL_REQUESTS)
     arrivals = np.cumsum(gaps)
     arrivals *= USUAL_REQUESTS / RATE_PER_S / arrivals[-1]
@@ -51,10 +52,10 @@ def usual() -> list[Request]:
 
 
 @cache
-def both(policy: Policy, *, recorded: bool = False) -> Report:
+def both(policy: Policy, *, launches: bool = True) -> Report:
     """Both clients' requests under one policy; the long prompt when its last is done.
 
-    ``recorded`` launches of an iteration with a prompt cost what decodes' cost.
+    Without ``launches`` an iteration is the GPU's own work alone.
     """
     asked, at_s = usual(), FIRST_S
     for number in range(USUAL_REQUESTS, USUAL_REQUESTS + LONG_REQUESTS):
@@ -62,7 +63,7 @@ def both(policy: Policy, *, recorded: bool = False) -> Report:
             arrival_s=at_s, prompt_len=LONG, output_len=LONG_ANSWER, id=number
         )
         asked = sorted([*asked, long], key=lambda request: request.arrival_s)
-        pool = Pool(replayed() if recorded else cost(), policy)
+        pool = Pool(cost() if launches else hidden(), policy)
         run = simulate(asked, pool)
         (at_s,) = (float(t) for t in run.last_token_s[run.id == number])
     return run
@@ -74,12 +75,12 @@ def in_one_piece() -> Report:
 
 
 def long_ttft_s(run: Report) -> float:
-    """Median time to first token of the long prompts: what client 3 prints."""
+    """Median time to first token of the long prompts: what client 2 prints."""
     return float(np.median(run.ttft_s[run.prompt_len == LONG]))
 
 
 def short_ttft_s(run: Report) -> float:
-    """Slowest first token of the usual requests: client 2's hundredth percentile."""
+    """Slowest first token of the usual requests: client 1's hundredth percentile."""
     return float(run.ttft_s[run.prompt_len == PROMPT].max())
 
 
@@ -95,41 +96,77 @@ def capped_budget() -> int:
     return rows
 
 
-def choices() -> dict[str, tuple[Report, float]]:
-    """Each choice of budget and cap: its run, its throughput with usual requests."""
-    found = {}
-    for rows in (DEFAULT, bound(), budget()):
-        found[f"{rows:,}"] = both(Chunked(rows, SEQS)), saturated(rows)
-    replays = both(Chunked(budget(), SEQS), recorded=True)
-    found[f"{budget():,} [1]"] = replays, saturated(budget(), recorded=True)
-    rows = capped_budget()
-    run = both(Capped(rows, SEQS))
-    found[f"{rows:,}, cap {CAP}"] = run, saturated(rows, cap=CAP)
-    return found
+@dataclass(frozen=True, kw_only=True)
+class BudgetAndCap:
+    """A budget and perhaps a cap, served: with launches added, and with none."""
+
+    rows: int
+    cap: int | None = None
+
+    @property
+    def name(self) -> str:
+        """As the table names it."""
+        return f"{self.rows:,}" + (f", cap {self.cap}" if self.cap else "")
+
+    def served(self, *, launches: bool = True) -> Report:
+        """Both clients under it."""
+        policy = Capped(self.rows, SEQS, cap=self.cap) if self.cap else None
+        return both(policy or Chunked(self.rows, SEQS), launches=launches)
+
+    def per_s(self, *, launches: bool = True) -> float:
+        """Tokens per second, saturated with usual requests alone."""
+        return saturated(self.rows, launches=launches, cap=self.cap)
+
+    def lost(self, *, launches: bool = True) -> float:
+        """Share of the default's throughput that it gives up."""
+        return 1 - self.per_s(launches=launches) / saturated(DEFAULT, launches=launches)
+
+
+def choices() -> tuple[BudgetAndCap, BudgetAndCap, BudgetAndCap]:
+    """The budget alone, a larger one with a cap, and the default."""
+    capped = BudgetAndCap(rows=capped_budget(), cap=CAP)
+    return BudgetAndCap(rows=budget()), capped, BudgetAndCap(rows=DEFAULT)
+
+
+def capped_gap_beside_long_s() -> float:
+    """The longest gap under the cap, and one more long prompt that decodes beside it.
+
+    Taken from the run, where more usual requests decode than beside a budget alone.
+    """
+    return float(choices()[1].served().gaps.longest_s) + long_decode_s()
 
 
 def choices_table() -> Table:
     """Table of what each choice of budget and cap makes of the two clients."""
-    rows = [
-        (
-            name,
-            _ms(run.gaps.longest_s),
-            f"{long_ttft_s(run):.2f}",
-            f"{short_ttft_s(run):.2f}",
-            f"{most:,.0f}",
+    rows = []
+    for letter, each in zip("ABC", choices(), strict=True):
+        run, most = each.served(), each.per_s()
+        lost, least = each.lost(), each.lost(launches=False)
+        rows.append(
+            (
+                f"{letter}: {each.name}",
+                _ms(run.gaps.longest_s),
+                f"{long_ttft_s(run):.2f}",
+                f"{short_ttft_s(run):.2f}",
+                f"{most:,.0f}",
+                f"{lost:.0%} ({least:.0%})" if lost else "–",
+            )
         )
-        for name, (run, most) in choices().items()
-    ]
-    columns = ("budget", "gap (ms)", "long (s)", "short (s)", "tokens/s")
-    replays = "Launches replayed, at best."
+    columns = (
+        "budget",
+        "longest gap (ms)",
+        "long TTFT (s)",
+        "usual TTFT (s)",
+        "tokens/s",
+        "lost",
+    )
     note = (
-        "Predicted. Gap: the longest. Long: median TTFT of client 3, in part spent "
-        "behind usual requests. Short: slowest TTFT of client 2. Tokens/s: saturated "
-        "with usual requests alone."
+        f"Predicted, launches added; {SEQS} slots. Long: median TTFT of client 2, in "
+        "part spent behind usual requests. Usual: slowest TTFT of client 1. Tokens/s: "
+        "saturated with usual requests alone. Lost: of C's tokens/s; in brackets: if "
+        "all launches were hidden, in both."
     )
-    return Table(
-        "What each budget does to both clients", columns, rows, (replays, note)
-    )
+    return Table("What each choice does to both clients", columns, rows, (note,))
 
 
 def _ms(gap_s: float) -> str:

@@ -49,6 +49,15 @@ def replayed() -> IterationCost:
     return replace(cost(), prompt_s=0.0)
 
 
+def hidden() -> IterationCost:
+    """The machine if the GPU never waited for a launch: its own work alone.
+
+    Launches are orders that run ahead. Behind the work of a long iteration they may be
+    hidden in part or altogether; the fit adds them, so that the truth lies between.
+    """
+    return replace(cost(), prompt_s=0.0, overhead_s=0.0)
+
+
 def slower_attention(share: float) -> IterationCost:
     """The machine if attention reached only ``share`` of the peak."""
     reached = float(setting()["eff_compute"])

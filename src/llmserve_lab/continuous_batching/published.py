@@ -98,6 +98,6 @@ def machines_table() -> Table:
     columns = ("result", "datasheet", "as served (predicted)", "ratio")
     note = (
         "A TTFT is longer than the gap by what was left of the iteration that ran when "
-        "the long prompt arrived."
+        "the long prompt arrived: milliseconds, which beside seconds do not show."
     )
     return Table("The same page on two machines", columns, rows, (note,))

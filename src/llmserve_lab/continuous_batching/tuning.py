@@ -13,7 +13,8 @@ from llmserve_lab.continuous_batching.machine import (
     DECODES,
     LONG,
     TARGET_S,
-    replayed,
+    hidden,
+    slower_attention,
 )
 from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.sweep import REQUESTS
@@ -47,9 +48,9 @@ class Trade:
 
 
 @cache
-def trade(budget: int, *, recorded: bool = False) -> Trade:
-    """The long prompt under a budget; ``recorded`` launches cost what decodes' cost."""
-    machine = replayed() if recorded else cost()
+def trade(budget: int, *, launches: bool = True) -> Trade:
+    """The long prompt under a budget; without ``launches`` the GPU's own work alone."""
+    machine = cost() if launches else hidden()
     run = logged(beside_a_book(), Chunked(budget, max_batch=SEQS), machine)
     return Trade(
         budget=budget,
@@ -128,6 +129,23 @@ def capped_gap_s(
     return (machine or cost()).seconds(load.plus(IterationLoad.of(chunk=room)))
 
 
+def long_decode_s() -> float:
+    """What one more request costs that decodes behind a long prompt, in a row's place.
+
+    Its cache is read and its row looks at it; the row itself was some other's before.
+    """
+    machine = cost()
+    looks_s = LONG * (machine.pair_s + machine.kv_token_s)
+    return looks_s + machine.request_s
+
+
+def slow_gap_s(rows: int) -> float:
+    """The last iteration beside a long decode if attention reached half of the peak."""
+    load = _calm().plus(_long_decodes(1))
+    chunk = IterationLoad.of(chunk=rows - load.rows, context=LONG)
+    return slower_attention(0.5).seconds(load.plus(chunk))
+
+
 def budget() -> int:
     """The token budget to try first: within the bound, and with recorded launches.
 
@@ -152,38 +170,52 @@ def rest_by_two_s() -> float:
 
 
 @cache
-def saturated(rows: int, *, recorded: bool = False, cap: int | None = None) -> float:
+def saturated(rows: int, *, launches: bool = True, cap: int | None = None) -> float:
     """Output tokens per second where usual requests alone never cease to wait.
 
-    ``rows`` are the token budget; ``recorded`` launches cost what decodes' cost; of an
+    ``rows`` are the token budget; without ``launches`` the GPU's own work is all; of an
     iteration one prompt has at most ``cap`` rows.
     """
     asked = crowd(per_s=1e6, num_requests=REQUESTS)
-    machine = replayed() if recorded else cost()
+    machine = cost() if launches else hidden()
     policy = Capped(rows, SEQS, cap=cap) if cap else Chunked(rows, SEQS)
     run = simulate(asked, Pool(machine, policy))
     return run.throughput_tokens_per_s
 
 
+def server(rows: int, cap: int | None = None) -> str:
+    """The server's command line with a budget, and perhaps a cap on one prompt."""
+    capped = f"\\\n  --long-prefill-token-threshold {cap} " if cap else ""
+    return (
+        f"vllm serve $M --max-num-seqs {SEQS} "
+        f"{capped}\\\n  --max-num-batched-tokens {rows}"
+    )
+
+
+def servers(capped_rows: int) -> str:
+    """The command lines of the choices, ``capped_rows`` the budget under the cap."""
+    return f"""M=meta-llama/Llama-3.1-8B-Instruct
+# A: the budget alone
+{server(budget())}
+# B: a larger budget, and a cap on one prompt
+{server(capped_rows, CAP)}
+# C: vLLM's default budget, {DEFAULT:,}
+vllm serve $M --max-num-seqs {SEQS}"""
+
+
 def commands() -> str:
-    """The server's command line with the budget, and two clients that check it."""
-    return f"""# in each of three terminals
-M=meta-llama/Llama-3.1-8B-Instruct
-# 1: the server
-vllm serve $M \\
-  --max-num-batched-tokens {budget()} \\
-  --max-num-seqs {SEQS}
-# 2: usual requests, for five minutes
+    """The two clients that check a server, each in a terminal of its own."""
+    return f"""# client 1: usual requests, for five minutes
 vllm bench serve --model $M \\
   --dataset-name random --seed $RANDOM \\
   --request-rate {RATE_PER_S} --num-prompts 1000 \\
-  --random-input-len {PROMPT} \\
+  --random-input-len {PROMPT} --ignore-eos \\
   --random-output-len {ANSWER} \\
   --percentile-metrics ttft,tpot,itl \\
   --metric-percentiles 50,99,100
-# 3, meanwhile: the long prompt, five times
+# client 2, meanwhile: the long prompt, five times
 vllm bench serve --model $M \\
   --dataset-name random --seed $RANDOM \\
   --max-concurrency 1 --num-prompts 5 \\
-  --random-input-len {LONG} \\
+  --random-input-len {LONG} --ignore-eos \\
   --random-output-len 10"""

@@ -22,6 +22,8 @@ from llmserve_lab.running_example import cost, model
 
 HALF = {"n_prefill": GPUS / 2, "n_decode": GPUS / 2}
 LOOSEST_S = 0.05
+FARTHEST_S = 0.1  # looser than any promise on the page
+TOGETHER = (1, 2, 4, 8)  # prompts in an iteration of a prefill GPU
 BATCH = 40.0  # requests that decode beside the prompt, in the calculation by hand
 
 
@@ -64,23 +66,53 @@ def gap_s(per_s: float) -> float:
     )
 
 
-def whole_split(promise_s: float) -> tuple[int, float]:
+def whole_split(promise_s: float, together: float = 1.0) -> tuple[int, float]:
     """Prefill GPUs of the best split into whole GPUs, and the rate that it carries."""
     carried = {}
     for x in SPLITS:
-        has = known(load(promise_s=promise_s), n_prefill=x, n_decode=GPUS - x)
+        size = load(promise_s=promise_s, together=together)
+        has = known(size, n_prefill=x, n_decode=GPUS - x)
         carried[x] = value(f.POOLS_RATE, has)
     return max(carried.items(), key=lambda each: each[1])
 
 
-def whole_advantage(promise_s: float) -> float:
+def whole_advantage(promise_s: float, together: float = 1.0) -> float:
     """Rate of the best split into whole GPUs over that of one engine on each."""
-    return whole_split(promise_s)[1] / usual(f.SHARED_RATE, promise_s)
+    return whole_split(promise_s, together)[1] / usual(f.SHARED_RATE, promise_s)
 
 
-def even_whole_s() -> float:
+def shared_rate(promise_s: float, together: float) -> float:
+    """Rate of one engine on each GPU if ``together`` prompts ride in the same step.
+
+    By halving, since [shared_rate](#eq-shared_rate) is solved for one prompt a step.
+    """
+
+    def step_s(batch: float) -> float:
+        alone_s = usual(f.DECODE_STEP_S, promise_s, decode_batch=batch)
+        rides = usual(f.RIDE_S, promise_s, shared_batch=batch)
+        own_s = usual(f.PREFILL_COMPUTE_S, promise_s) + cost().request_s
+        each_s = own_s + (rides - own_s) / together
+        return alone_s + batch / usual(f.DECODE_STEPS, promise_s) * each_s
+
+    low, high = 0.0, usual(f.ROOM_BATCH, promise_s)
+    if step_s(high) <= promise_s:
+        low = high
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if step_s(middle) <= promise_s else (low, middle)
+    return GPUS * low / (usual(f.DECODE_STEPS, promise_s) * step_s(low))
+
+
+def even_whole_s(together: float = 1.0) -> float:
     """The promise under which both ways carry the same on four whole GPUs."""
-    return equal_at(whole_advantage, 0.01, LOOSEST_S)
+    return equal_at(lambda s: whole_advantage(s, together), 0.01, FARTHEST_S)
+
+
+def nearly_even_s(share: float = 0.05) -> tuple[float, float]:
+    """Between which promises both ways carry the same within a share, divided GPUs."""
+    low = equal_at(lambda s: advantage(s) - share, 0.01, FARTHEST_S)
+    high = equal_at(lambda s: advantage(s) + share, 0.01, FARTHEST_S)
+    return low, high
 
 
 def advantage(promise_s: float, **more: float) -> float:
@@ -116,7 +148,7 @@ def even_overlap_kv(promise_s: float) -> float:
 
 def strict_streams(limit_s: float, per_s: float) -> dict[str, float]:
     """Share kept if every gap must be within a limit, by way, at a recorded rate."""
-    named = {"whole": "whole", "chunks": f"{BUDGETS[0]} rows", "pools": "2P:2D"}
+    named = {"whole": f"{BUDGETS[0]:,}", "chunks": f"{BUDGETS[-1]}", "pools": "2P:2D"}
     return {
         way: points(LOADS[0], name, HANDS[0])[per_s][KINDS[1], limit_s]
         for way, name in named.items()

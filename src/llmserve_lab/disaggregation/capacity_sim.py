@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from llmserve_lab import catalog
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.record import recorded
 from llmserve_lab.disaggregation.served import LINK, known, load, value
-from llmserve_lab.engine import Continuous, Disaggregated, Pool, simulate
-from llmserve_lab.formula.text import plain, si
+from llmserve_lab.engine import Chunked, Continuous, Disaggregated, Pool, simulate
+from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import ANSWER, PROMPT, cost, device, model, share
 from llmserve_lab.workloads import Always, Geometric, closed_requests
@@ -22,6 +25,7 @@ ENDLESS = 10**9  # blocks: the batch is set, so that memory is not asked again
 EACH = 1500  # requests for each GPU: seven times the largest batch of one engine
 PROMISES_S = (0.01, 0.02, 0.03, 0.05)
 SPLIT = {"n_prefill": 2, "n_decode": 2}
+TOGETHER = (1, 4)  # prompts that a prefill GPU reads in one iteration
 
 
 def two_pools(
@@ -29,11 +33,16 @@ def two_pools(
     n_prefill: int,
     n_decode: int,
     batch: int,
+    together: int = 1,
+    budget: int | None = None,
     orchestration_s: float = 0.0,
     bounded: bool = False,
     streamed: bool = True,
 ) -> Disaggregated:
-    """One prompt at a time on each prefill GPU, ``batch`` requests on each other.
+    """Pools of prefill GPUs and of decode GPUs, the latter with ``batch`` requests.
+
+    A prefill GPU reads the prompts that wait, ``together`` of them in an iteration at
+    most; or, with ``budget``, so many tokens of them, as an engine does by default.
 
     ``bounded`` by the memory of the decode GPUs as well, token by token. The cache is
     ``streamed`` layer by layer, or pulled when the prefill has ended.
@@ -43,9 +52,10 @@ def two_pools(
         cost(), Continuous(max_batch=batch), replicas=n_decode, kv_blocks=blocks
     )
     link = catalog.link(LINK)
+    reads = Chunked(budget) if budget else Continuous(max_batch=together)
     return Disaggregated.over(
         link,
-        prefill=Pool(cost(), Continuous(max_batch=1), replicas=n_prefill),
+        prefill=Pool(cost(), reads, replicas=n_prefill),
         decode=decode,
         streamed=streamed,
         eff_link=float(share().link),
@@ -60,6 +70,7 @@ def carried(
     new_tokens: int = ANSWER,
     n_prefill: int = 1,
     n_decode: int = 1,
+    together: int = 1,
     shared: bool = False,
 ) -> float:
     """Requests per second out of a backlog, from its first quarter to its third.
@@ -75,7 +86,9 @@ def carried(
         way = Pool(cost(), Continuous(max_batch=held), replicas=gpus, kv_blocks=ENDLESS)
     else:
         held = int(value(f.DECODE_BATCH, has))
-        way = two_pools(n_prefill=n_prefill, n_decode=n_decode, batch=held)
+        way = two_pools(
+            n_prefill=n_prefill, n_decode=n_decode, together=together, batch=held
+        )
     requests = closed_requests(
         prompt=Always(prompt_len),
         output=Geometric(new_tokens),
@@ -89,12 +102,23 @@ def carried(
     return float(2 * quarter / (done[3 * quarter] - done[quarter]))
 
 
+def _four(*, promise_s: float, together: int = 1, shared: bool = False) -> float:
+    """What four GPUs carry."""
+    x, y = SPLIT.values()
+    return carried(
+        promise_s=promise_s, n_prefill=x, n_decode=y, together=together, shared=shared
+    )
+
+
 def carried_all() -> dict[str, list[float]]:
-    """What one engine on each of four GPUs carries, and 2P:2D, by promise in ms."""
+    """What one engine on each of four GPUs carries, and 2P:2D, by promise in ms.
+
+    2P:2D once for each of ``TOGETHER``.
+    """
     return {
         f"{1e3 * promise_s:g}": [
-            round(carried(promise_s=promise_s, shared=shared, **SPLIT), 2)
-            for shared in (True, False)
+            round(_four(promise_s=promise_s, shared=True), 2),
+            *(round(_four(promise_s=promise_s, together=k), 2) for k in TOGETHER),
         ]
         for promise_s in PROMISES_S
     }
@@ -106,9 +130,15 @@ def most_apart() -> float:
     for promise_s in PROMISES_S:
         has = known(load(promise_s=promise_s), **SPLIT)
         stored = recorded()["backlog"][f"{1e3 * promise_s:g}"]
-        closed = (value(form, has) for form in (f.SHARED_RATE, f.POOLS_RATE))
+        closed = _closed(has)
         apart += [abs(x / y - 1) for x, y in zip(stored, closed, strict=True)]
     return max(apart)
+
+
+def _closed(has: Mapping[str, Any]) -> list[float]:
+    """What the closed forms say: one engine, then two pools by prompts together."""
+    pools = [value(f.POOLS_RATE, has, prompts_together=float(k)) for k in TOGETHER]
+    return [value(f.SHARED_RATE, has), *pools]
 
 
 def rates_table() -> Table:
@@ -118,16 +148,19 @@ def rates_table() -> Table:
         has = known(load(promise_s=promise_s), **SPLIT)
         cells = [si(promise_s, "s")]
         stored = recorded()["backlog"][f"{1e3 * promise_s:g}"]
-        for formula, found in zip((f.SHARED_RATE, f.POOLS_RATE), stored, strict=True):
-            cells += [plain(value(formula, has)), plain(found)]
+        for closed, found in zip(_closed(has), stored, strict=True):
+            cells += [f"{closed:.1f}", f"{found:.1f}"]
         rows.append(tuple(cells))
     columns = (
         "promised TPOT",
         "one engine: [shared_rate](#eq-shared_rate)",
         "simulated",
-        "2P:2D: [pools_rate](#eq-pools_rate)",
+        f"2P:2D, {TOGETHER[0]} prompt: [pools_rate](#eq-pools_rate)",
+        "simulated",
+        f"2P:2D, {TOGETHER[1]} prompts",
         "simulated",
     )
     gpus, load_ = sum(SPLIT.values()), f"{PROMPT:,} in, {ANSWER} out"
-    caption = f"Requests/s: {model().name}, {gpus} × {device().name}, {load_}"
+    what = f"{model().name}, {gpus} × {device().name}, {load_}"
+    caption = f"Requests/s: {what}, by prompts in an iteration of a prefill GPU"
     return Table(caption, columns, rows, settings=FLEET | {"seed": 0})

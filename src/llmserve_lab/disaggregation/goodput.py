@@ -1,8 +1,8 @@
 """Goodput: the largest rate at which nine in ten requests keep the service level.
 
-Four GPUs and the same requests, three ways: co-located with whole prompts, co-located
-with chunked prefill, disaggregated. Each way is simulated in its variants (a budget of
-rows, a split of the pools), and the best of them counts.
+Four GPUs and the same requests: co-located with three token budgets of an iteration,
+and disaggregated. Two pools are simulated in their splits, and the best of them counts.
+A GPU that prefills has the same budget, so that it reads waiting prompts together.
 
 A goodput is a rate that lasts. Each run warms up, counts the requests of many answers'
 time, and goes on while the last of them are answered. That takes minutes for all of
@@ -24,7 +24,6 @@ from llmserve_lab.disaggregation.capacity_sim import two_pools
 from llmserve_lab.disaggregation.record import recorded
 from llmserve_lab.engine import (
     Chunked,
-    Continuous,
     Disaggregated,
     Pool,
     Report,
@@ -38,9 +37,13 @@ GPUS, ENOUGH = 4, 0.9
 TTFT_S = 0.5  # the first token that a user is promised
 LIMITS_S = (0.01, 0.015, 0.02, 0.03, 0.05)  # and the time of each further one
 WARM_S, COUNTED_S, AFTER_S = 30.0, 150.0, 20.0  # the slowest answer lasts 10 s
-WHOLE, CHUNKS, POOLS = "whole prompts", "chunks", "two pools"
-WAYS = (WHOLE, CHUNKS, POOLS)
-BUDGETS, SPLITS = (512, 2048), (1, 2, 3)
+BUDGETS, SPLITS = (8192, 2048, 512), (1, 2, 3)
+DEFAULT = BUDGETS[0]  # of vLLM's server on an H100: prompts of 1,000 are read whole
+SIZES = ("large", "middle", "small")
+ONES = tuple(f"{s} budget, {b:,}" for s, b in zip(SIZES, BUDGETS, strict=True))
+WHOLE, MIDDLE, CHUNKS = ONES
+POOLS = "two pools"
+WAYS = (*ONES, POOLS)
 KINDS = ("mean gap", "every gap")
 HANDS = ("wire alone", "as measured")
 MANY = 10**6  # requests in a batch: memory alone bounds it
@@ -94,11 +97,9 @@ def asked(
 @cache
 def variants(way: str, hand: str) -> Mapping[str, Pool | Disaggregated]:
     """The deployments of a way by what they are called."""
-    if way == WHOLE:
-        return {"whole": Pool(cost(), Continuous(), replicas=GPUS)}
-    if way == CHUNKS:
-        pools = {b: Pool(cost(), Chunked(b), replicas=GPUS) for b in BUDGETS}
-        return {f"{budget:,} rows": pool for budget, pool in pools.items()}
+    if way != POOLS:
+        budget = BUDGETS[ONES.index(way)]
+        return {f"{budget:,}": Pool(cost(), Chunked(budget), replicas=GPUS)}
     pulled = hand == HANDS[1]  # as the connector that was measured does
     more_s = float(ORCHESTRATION_S) if pulled else 0.0
     return {
@@ -106,6 +107,7 @@ def variants(way: str, hand: str) -> Mapping[str, Pool | Disaggregated]:
             n_prefill=x,
             n_decode=GPUS - x,
             batch=MANY,
+            budget=DEFAULT,
             orchestration_s=more_s,
             bounded=True,
             streamed=not pulled,

@@ -18,6 +18,7 @@ from llmserve_lab.engine import Continuous, Disaggregated, Pool, Request, simula
 from llmserve_lab.running_example import PROMPT, cost, share
 
 ANSWERS = (9, 4)  # tokens of A and of B
+ARRIVALS_S = (0.0, 0.001)  # B comes while A's prompt is read
 SHARED_BY = 10  # GPUs on the port of the slow link
 
 
@@ -57,18 +58,14 @@ def bytes_per_s(way: Way) -> float:
 
 @cache
 def played(way: Way) -> Played:
-    """A and B arrive together; one GPU reads prompts, another writes answers."""
+    """A arrives, then B; one GPU reads prompts, another writes answers."""
     split = Disaggregated(
         prefill=Pool(cost(), Continuous(max_batch=1)),
         decode=Pool(cost(), Continuous()),
         bytes_per_s=bytes_per_s(way),
         streamed=way.streamed,
     )
-    asked = [
-        Request(id=number, arrival_s=0.0, prompt_len=PROMPT, output_len=answer)
-        for number, answer in enumerate(ANSWERS)
-    ]
-    log = simulate(asked, split, log=True, leap=False).log
+    log = simulate(_asked(), split, log=True, leap=False).log
     assert log is not None
     prefills = {
         each.id: (frame.start_s, frame.end_s)
@@ -85,6 +82,43 @@ def played(way: Way) -> Played:
         for number, (_, end) in prefills.items()
     }
     return Played(prefills, layers, steps, tokens)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The same requests on one GPU: its steps, with whose prompt, and all tokens."""
+
+    steps: tuple[tuple[float, float, tuple[int, ...], tuple[int, ...]], ...]
+
+    def tokens(self, number: int) -> tuple[float, ...]:
+        """When the tokens of a request come: at the end of each of its steps."""
+        return tuple(end for _, end, ids, _ in self.steps if number in ids)
+
+
+@cache
+def shared() -> Shared:
+    """A and B on one engine that reads prompts and writes answers."""
+    log = simulate(_asked(), Pool(cost(), Continuous()), log=True, leap=False).log
+    assert log is not None
+    return Shared(
+        tuple(
+            (
+                step.start_s,
+                step.end_s,
+                tuple(each.id for each in step.scheduled),
+                tuple(chunk[0] for chunk in step.chunks),
+            )
+            for step in log
+        )
+    )
+
+
+def _asked() -> list[Request]:
+    pairs = zip(ARRIVALS_S, ANSWERS, strict=True)
+    return [
+        Request(id=n, arrival_s=at_s, prompt_len=PROMPT, output_len=answer)
+        for n, (at_s, answer) in enumerate(pairs)
+    ]
 
 
 def _sent(

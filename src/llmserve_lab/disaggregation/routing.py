@@ -19,7 +19,7 @@ from llmserve_lab.running_example import cost, share
 NEAR, FAR = "nvlink4", "infiniband-ndr"
 TALKS, HOLDS = 12, 3  # conversations in all, and of which a GPU keeps the caches
 SHARED, FRESH = 6000, 2000  # tokens of a prompt: said before, and new
-BUSY_S = 0.020  # for which an admitted request keeps the next one waiting
+BUSY_S = 0.020  # the time for which an admitted request keeps the next one waiting
 PER_S = 80.0  # requests that arrive, for four GPUs
 
 
@@ -29,7 +29,7 @@ class DecodeGpu:
 
     name: str
     link: str
-    free_s: float = 0.0
+    free_s: float = 0.0  # when the next one can be admitted
     held: list[int] = field(default_factory=list)
 
     def keep(self, talk: int) -> None:
@@ -51,8 +51,8 @@ class DecodeGpu:
         return max(0.0, self.free_s - now_s)
 
     def delay_s(self, talk: int, now_s: float) -> float:
-        """Until the request can decode: the queue, and then the transfer."""
-        return self.queue_s(now_s) + self.transfer_s(talk)
+        """Until the request can decode: the cache is sent while the queue drains."""
+        return max(self.queue_s(now_s), self.transfer_s(talk))
 
 
 Router = Callable[[Sequence[DecodeGpu], int, float], DecodeGpu]
@@ -75,7 +75,7 @@ def most_cached(places: Sequence[DecodeGpu], talk: int, now_s: float) -> DecodeG
 
 
 def soonest(places: Sequence[DecodeGpu], talk: int, now_s: float) -> DecodeGpu:
-    """The GPU on which the request can decode first: queue and transfer together."""
+    """The GPU that can decode first: the longer of its queue and the transfer."""
     return min(places, key=lambda place: place.delay_s(talk, now_s))
 
 
@@ -131,7 +131,7 @@ def routed(router: Router, *, num_requests: int, seed: int = 0) -> list[Sent]:
         sending = tuple(place.transfer_s(talk) for place in places)
         holders = tuple(place.name for place in places if talk in place.held)
         queue_s = chosen.queue_s(now_s)
-        chosen.free_s = now_s + queue_s + BUSY_S
+        chosen.free_s = now_s + delay_s + BUSY_S
         chosen.keep(talk)
         costs = (queues, sending, holders)
         row = Sent(now_s, talk, chosen.name, tokens, queue_s, delay_s, *costs)

@@ -80,10 +80,18 @@ def setting(
 
 
 def load(
-    prompt: float = PROMPT, answer: float = ANSWER, promise_s: float = PROMISE_S
+    prompt: float = PROMPT,
+    answer: float = ANSWER,
+    promise_s: float = PROMISE_S,
+    *,
+    together: float = 1.0,
 ) -> dict[str, float]:
-    """A request, and the time per output token that it is promised."""
-    return {"prompt_len": prompt, "new_tokens": answer, "tpot_target": promise_s}
+    """A request, the time per output token that it is promised, and its company.
+
+    ``together`` prompts are read in one iteration of a prefill GPU.
+    """
+    size = {"prompt_len": prompt, "new_tokens": answer, "tpot_target": promise_s}
+    return size | {"prompts_together": together}
 
 
 def known(size: Mapping[str, float] | None = None, **more: Any) -> dict[str, Any]:
@@ -109,18 +117,27 @@ def commands() -> str:
 
     The router is that of vLLM's own tests.
     """
-    lines = []
-    roles = (("prefill", "kv_producer", 8100), ("decode", "kv_consumer", 8200))
-    for gpu, (name, role, port) in enumerate(roles):
-        transfer = f'{{"kv_connector": "NixlConnector", "kv_role": "{role}"}}'
+    lines = ["pip install nixl"]
+    transfer = '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}'
+    ports = {"prefill": 8100, "decode": 8200}
+    for gpu, (name, port) in enumerate(ports.items()):
         lines += [
             f"# {name}, on GPU {gpu}",
             f"CUDA_VISIBLE_DEVICES={gpu} VLLM_NIXL_SIDE_CHANNEL_PORT={5600 + gpu} \\",
             f"vllm serve meta-llama/Llama-3.1-8B --port {port} \\",
             f"    --kv-transfer-config '{transfer}' &",
         ]
+    asked = '{"model": "meta-llama/Llama-3.1-8B", "prompt": "One,", "max_tokens": 8}'
     router = "tests/v1/kv_connector/nixl_integration/toy_proxy_server.py"
-    lines += ["# the router", f"python {router} --port 8192 \\"]
-    lines.append("    --prefiller-hosts localhost --prefiller-ports 8100 \\")
-    lines.append("    --decoder-hosts localhost --decoder-ports 8200")
+    lines += ["# wait until both have loaded, then the router"]
+    for port in ports.values():
+        lines.append(f"until curl -sf localhost:{port}/health; do sleep 1; done")
+    lines += [
+        f"python {router} --port 8192 \\",
+        "    --prefiller-hosts localhost --prefiller-ports 8100 \\",
+        "    --decoder-hosts localhost --decoder-ports 8200 &",
+        "# a first request, through both",
+        "curl localhost:8192/v1/completions -H 'Content-Type: application/json' \\",
+        f"    -d '{asked}'",
+    ]
     return "\n".join(lines)

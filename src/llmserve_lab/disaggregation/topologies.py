@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from llmserve_lab import catalog
+from llmserve_lab.disaggregation.goodput import DEFAULT
 from llmserve_lab.engine import (
     Chunked,
     Continuous,
@@ -33,7 +34,7 @@ from llmserve_lab.workloads import (
 
 WHOLE, CHUNKS, POOLS = "one engine, whole prompts", "one engine, chunks", "two pools"
 INKS = {WHOLE: SERIES[0], CHUNKS: SERIES[2], POOLS: SERIES[1]}
-BUDGET = 512
+BUDGET, READS = 512, DEFAULT  # tokens of an iteration: of chunks, of a prefill GPU
 LIMITS = {"ttft_s": 0.5, "tpot_s": 0.015}  # what a user is promised
 TTFT: Metric = "ttft"
 TBT: Metric = "tbt"
@@ -70,8 +71,9 @@ def deployments(
 ) -> dict[str, Deployment]:
     """As many GPUs as engines that serve both phases, or as two pools over a link.
 
-    The prefill pool takes one prompt at a time, as a whole. ``link_latency_s`` stands
-    for the latency of the link, which must be given where none is published.
+    The prefill pool reads waiting prompts together, up to ``READS`` tokens an
+    iteration. ``link_latency_s`` stands for the latency of the link, which must be
+    given where none is published.
     """
     gpus = n_prefill + n_decode
     return {
@@ -79,7 +81,7 @@ def deployments(
         CHUNKS: Pool(cost, Chunked(budget), replicas=gpus),
         POOLS: Disaggregated.over(
             catalog.link(link),
-            prefill=Pool(cost, Continuous(max_batch=1), replicas=n_prefill),
+            prefill=Pool(cost, Chunked(READS), replicas=n_prefill),
             decode=Pool(cost, Continuous(), replicas=n_decode),
             streamed=streamed,
             eff_link=float(share().link),

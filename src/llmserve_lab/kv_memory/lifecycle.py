@@ -15,6 +15,8 @@ B_PROMPT = (*SYSTEM, 9, 0, 4)
 D_PROMPT = A_PROMPT
 LONG = tuple(range(50, 72))  # six blocks
 F_PROMPT = (*SYSTEM, 3)
+# The free blocks before the first step: short requests have come and gone.
+LEFT_FREE = (6, 3, 9, 0, 7, 1, 10, 4, 11, 2, 8, 5)
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,8 @@ def _free(*requests: str) -> Callable[..., None]:
 
 STEPS: tuple[tuple[str, Callable[..., None]], ...] = (
     (
-        "Request A arrives with a prompt of 10 tokens. It takes three blocks of four; "
-        "the last one is half empty. The two full ones get a hash.",
+        "Earlier requests left the free blocks in no order. Request A has a prompt of "
+        "10 tokens and takes the next three blocks; the last one stays half empty.",
         _admit("A", A_PROMPT),
     ),
     (
@@ -79,8 +81,8 @@ STEPS: tuple[tuple[str, Callable[..., None]], ...] = (
         _append("A", 3, 3, 6),
     ),
     (
-        "Request B begins with the same eight tokens. Their two blocks are found by "
-        "hash and shared; only the rest of B takes a block.",
+        "Request B begins with the same eight tokens. Their two blocks are found and "
+        "shared; only the last tokens of B take a block.",
         _admit("B", B_PROMPT),
     ),
     (
@@ -104,8 +106,8 @@ STEPS: tuple[tuple[str, Callable[..., None]], ...] = (
         _free("A", "C"),
     ),
     (
-        "D has the prompt of A, but is of another tenant, whose hashes are made to "
-        'differ (how: section "The code"). It finds nothing and takes three blocks.',
+        "D has the prompt of A, but belongs to another tenant, for whom nothing of A "
+        'is found (how: section "Prefix sharing"). It takes three blocks.',
         _admit("D", D_PROMPT, "tenant 2"),
     ),
     (
@@ -115,21 +117,31 @@ STEPS: tuple[tuple[str, Callable[..., None]], ...] = (
     ),
     (
         "B and D are done, the last block of each is freed first. Full blocks keep "
-        "their contents: the system prompt in 0 and 1, the text of D in 5 and 3.",
+        "their contents: the system prompt, and the text of D.",
         _free("B", "D"),
     ),
     (
-        "Request F begins as A and B did. Blocks 0 and 1 still hold that text, so F "
-        "finds them by their hash and takes them back: one table points to each.",
+        "Request F begins as A and B did. Two free blocks still hold that text, so F "
+        "finds them and takes them back: one table points to each.",
         _admit("F", F_PROMPT),
     ),
 )
+
+
+def _come_and_go(paged: PagedAllocator) -> None:
+    """Run requests of one token, and free them so that blocks lie as left free."""
+    for block in range(BLOCKS):
+        paged.admit(block, (block,))
+    first = {paged.table(block)[0]: block for block in range(BLOCKS)}
+    for block in reversed(LEFT_FREE):
+        paged.free(first[block])
 
 
 @cache
 def moments() -> tuple[MemoryStep, ...]:
     """The run, step by step; what is said of it is not checked here but in a test."""
     paged = PagedAllocator(BLOCKS, SIZE, log=True)
+    _come_and_go(paged)
     log = paged.pool.events
     assert log is not None
     found: list[MemoryStep] = []

@@ -35,7 +35,7 @@ SHARE_NOW = Cited(
 
 
 def beside_bytes() -> Cited:
-    """Activations, graphs and the rest of a GPU: the one constant, fitted to nine."""
+    """Working space of a GPU: the one constant, fitted to nine."""
     return Cited(
         mean(reserve(each) for each in BLOCK_COUNTS),
         "byte",

@@ -33,6 +33,7 @@ ASSISTANTS, SYSTEM = 120, 6_000  # applications, each with a system prompt of it
 QUESTION, ANSWER, RATE = 300, 200, 14.0  # mean tokens, and requests per second
 HOT, HOT_RATE = 0.5, 40.0  # share of all requests for one assistant; per second
 NUM_REQUESTS, LONG_RUN = 1_200, 4_800
+WARM = 1_200  # requests after which every prompt has been seen, left out of the means
 NO_EVICTION = ASSISTANTS * SYSTEM  # blocks: far more than all system prompts take
 OWN = 100_000  # names of blocks that belong to one assistant
 
@@ -107,11 +108,13 @@ def routed(
     kv_blocks: int | None = None,
     rate: float = RATE,
     hot: float = 0.0,
+    skip: int = 0,
 ) -> Routed:
     """The trace on several replicas under one routing.
 
     With ``kv_blocks`` each replica has so many instead of those that fit; ``rate`` and
-    ``hot`` are those of :func:`trace`.
+    ``hot`` are those of :func:`trace`; the first ``skip`` requests are served, but
+    not counted.
 
     Raises:
         ValueError: there is no routing of this name.
@@ -128,7 +131,12 @@ def routed(
         routing=ROUTINGS[name],
     )
     requests = trace(many=many, rate=rate, hot=hot)
-    return _summed(requests, simulate(requests, pool))
+    return _summed(requests, simulate(requests, pool), skip)
+
+
+def warm(name: str, *, kv_blocks: int | None = None) -> Routed:
+    """The long run without its start, in which every prompt is new."""
+    return routed(name, many=LONG_RUN, kv_blocks=kv_blocks, skip=WARM)
 
 
 def without_cache() -> Routed:
@@ -139,13 +147,14 @@ def without_cache() -> Routed:
     return _summed(trace(), simulate(trace(), pool))
 
 
-def _summed(requests: tuple[Request, ...], report: Report) -> Routed:
-    prompts = sum(each.prompt_len for each in requests)
+def _summed(requests: tuple[Request, ...], report: Report, skip: int = 0) -> Routed:
+    prompts = sum(each.prompt_len for each in requests[skip:])
+    ttft_s = np.asarray(report.ttft_s)[skip:]
     return Routed(
-        hit_share=float(report.hit_tokens.sum()) / prompts,
-        ttft_s=float(median(report.ttft_s)),
-        ttft_mean_s=float(np.mean(report.ttft_s)),
-        ttft_p95_s=float(np.quantile(report.ttft_s, 0.95)),
+        hit_share=float(report.hit_tokens[skip:].sum()) / prompts,
+        ttft_s=float(median(ttft_s)),
+        ttft_mean_s=float(np.mean(ttft_s)),
+        ttft_p95_s=float(np.quantile(ttft_s, 0.95)),
         preemptions=int(report.preemptions.sum()),
     )
 

@@ -27,6 +27,7 @@ class Waste:
     """Mean tokens in use, and set aside, over a run of arrivals and departures."""
 
     used: float
+    final: float  # length that the same requests will have in the end
     contiguous: float
     powers: float
     paged: dict[int, float]
@@ -74,7 +75,13 @@ def wasted(service: str, *, sizes: tuple[int, ...] = (1, 16, 256)) -> Waste:
     whole_length = prompts[seen] + answers[seen]
     paged = {size: float((-(-held // size) * size).mean()) for size in sizes}
     powers = 2.0 ** np.ceil(np.log2(whole_length))
-    return Waste(float(held.mean()), float(LIMIT), float(powers.mean()), paged)
+    return Waste(
+        used=float(held.mean()),
+        final=float(whole_length.mean()),
+        contiguous=float(LIMIT),
+        powers=float(powers.mean()),
+        paged=paged,
+    )
 
 
 def allocated(service: str, size: int) -> tuple[int, int]:

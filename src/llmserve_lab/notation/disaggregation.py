@@ -44,6 +44,14 @@ prefill_linear_s = Positive(
     r"t_{\mathrm{lin,pre}}", "s", "time of a prompt's linear layers"
 )
 prefill_s = Positive(r"t_{\mathrm{pre}}", "s", "time of a prefill at once")
+prompts_together = Count(
+    r"k_{\mathrm{pre}}",
+    "dimensionless",
+    "prompts that a prefill GPU reads in one iteration",
+)
+prefill_each_s = Positive(
+    r"t_{\mathrm{each}}", "s", "time of a prefill GPU for each prompt that it reads"
+)
 transfer_s = Positive(r"t_{\mathrm{hand}}", "s", "time to send the cache of a prompt")
 exposed_s = Positive(
     r"t_{\mathrm{late}}",
@@ -71,7 +79,7 @@ mean_context = Positive(
     "tokens in cache, mean over the decode steps of a request",
 )
 decode_s = Positive(
-    r"t_{\mathrm{step}}", "s", "lower bound on a decode step, memory-bound"
+    r"t_{\mathrm{step}}^{\min}", "s", "lower bound on a decode step, memory-bound"
 )
 free_rows = Quantity(
     r"n_{\mathrm{free}}",
@@ -100,7 +108,7 @@ decode_batch = Quantity(
     r"B_{\mathrm{pool}}", "request", "batch that a decode GPU serves in time"
 )
 decode_step_s = Positive(
-    r"t_{\mathrm{pool}}", "s", "time of a decode step in a pool of its own"
+    r"t_{\mathrm{step}}", "s", "time of a step of nothing but decodes"
 )
 ride_s = Positive(
     r"t_{\mathrm{ride}}", "s", "time that a prompt adds to the step in which it rides"

@@ -10,7 +10,7 @@ memory_share = Share(
     r"u_{\mathrm{mem}}", "dimensionless", "share of it that the server may take"
 )
 beside_bytes = Quantity(
-    r"M_{\mathrm{act}}", "byte", "memory of a GPU for activations and the rest"
+    r"M_{\mathrm{act}}", "byte", "working space of a GPU: activations and buffers"
 )
 cache_bytes = Positive(
     r"M_{\mathrm{kv}}", "byte", "memory left for the KV cache, all GPUs"

@@ -15,8 +15,8 @@ from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.running_example import cost
 
 BLOCKS, BLOCK_TOKENS = 8, 16
-WAITS, NOTES = ("1st in queue", "2nd in queue"), "event"
-ROWS = (*(f"block {i}" for i in range(BLOCKS, 0, -1)), *WAITS, NOTES)
+WAITS, NOTES = ("1st in queue", "2nd in queue"), ("event", "event ")
+ROWS = (*(f"block {i}" for i in range(BLOCKS, 0, -1)), *WAITS, *NOTES)
 A, B, C = range(3)
 Row = dict[str, Any]
 
@@ -36,7 +36,7 @@ def blocks_run_out() -> StepFigure:
     name = "continuous batching"
     return StepFigure(
         name="blocks",
-        title="A toy cache of eight blocks: admitted, grown, preempted, computed again",
+        title="No block is free: the last one admitted is thrown out and read again",
         scene=Scene(
             x=SceneAxis((0, len(run)), "iterations done"),
             y=SceneAxis(ROWS),
@@ -46,13 +46,14 @@ def blocks_run_out() -> StepFigure:
                 Labels(table="waits", x="mid", grows=True),
                 Labels(table="notes", align="left"),
             ),
-            height=165,
+            height=178,
         ),
         logs={name: log},
-        start=6,
-        stills=((name, 1), (name, 4), (name, 6)),
+        start=3,
+        stills=((name, 1), (name, 3), (name, 6)),
         legend={
-            **{letter: f"request {letter}" for letter in "ABC"},
+            **{letter: f"request {letter}" for letter in "AB"},
+            "C": "request C (pale: queued)",
             "empty": "free block",
         },
         counters=(
@@ -108,23 +109,17 @@ def _waits(run: Sequence[Iteration]) -> list[Row]:
 
 
 def _notes(run: Sequence[Iteration]) -> list[Row]:
-    """What has changed last, in words, where it happened."""
+    """What happened, in words, from the step on in which it did."""
     blocked = _first(run, lambda m: C in m.waiting)
     lost = _first(run, lambda m: B in m.waiting)
     back = next(i for i in range(lost, len(run)) if B in held_blocks(run[i]))
-    said = {
-        blocked: "◂ C arrives, no room",
-        lost: "◂ B is preempted",
-        back: f"◂ B back: {_rows(run[back], B)} rows",
-    }
-    frames = (1, 3, 5, None)  # of the story: a note stays until the next
-    return [
-        {"x": at, "y": NOTES, "text": text, "since": since}
-        | ({"until": until} if until else {})
-        for (at, text), since, until in zip(
-            said.items(), frames, frames[1:], strict=False
-        )
-    ]
+    need, again = held_blocks(run[0])[A], _rows(run[back], B)
+    said = (  # at which iteration, in which row, from which frame of the story on
+        (blocked, NOTES[0], f"◂ C arrives, needs {need} blocks", 1),
+        (lost, NOTES[1], "◂ B is preempted", 3),
+        (back, NOTES[0], f"◂ B back: {again} rows", 5),
+    )
+    return [{"x": at, "y": y, "text": text, "since": n} for at, y, text, n in said]
 
 
 def _stretches(
@@ -192,7 +187,8 @@ def _story(run: Sequence[Iteration]) -> list[tuple[int, str]]:
         ),
         (
             len(run) - 1,
-            "B is complete. No token of its answer was lost; its stream only paused.",
+            "B writes its last token, and then gives its blocks back. No token of its "
+            "answer was lost; its stream only paused.",
         ),
     ]
 

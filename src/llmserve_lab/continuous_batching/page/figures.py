@@ -129,7 +129,7 @@ def chunk_from_target() -> LiveFigure:
         ),
         sentence=(
             f"Beside {DECODES} requests that decode and after a prefix of {{context}}, "
-            "the solid line reaches a target of {tbt_target} at a chunk of "
-            "{chunk_fits}; shorter ones keep it."
+            "the solid line reaches a target of {tbt_target} at a chunk of about "
+            "{chunk_fits}; smaller ones keep it."
         ),
     )

@@ -1,4 +1,4 @@
-"""Static and continuous batching, stepped: which request holds which slot, and when."""
+"""Static and continuous batching, stepped together: what holds each slot."""
 
 from __future__ import annotations
 
@@ -15,13 +15,22 @@ from llmserve_lab.running_example import cost
 
 SLOTS = 2
 LATE = 2  # C, whose wait is counted
-WORDS = 500  # iterations, as wide as the words that say when a request arrived
 POLICIES: dict[str, Policy] = {
     "static batching": Static(SLOTS),
     "continuous batching": Continuous(SLOTS),
 }
-ROWS = ("slot 1", "slot 2", "C waits", "D waits")
+ROWS = (
+    "static 1",
+    "static 2",
+    "C waits",
+    "D waits",
+    "continuous 1",
+    "continuous 2",
+    "D waits ",
+)
+PLACES = {"static batching": ROWS[:4], "continuous batching": ROWS[4:]}
 Row = dict[str, Any]
+Found = dict[str, list[Stay]]  # the stays under each scheduler
 
 
 def served(policy: Policy) -> Report:
@@ -30,37 +39,42 @@ def served(policy: Policy) -> Report:
 
 
 def slots_by_iteration() -> StepFigure:
-    """The same four requests in two slots, under either scheduler."""
+    """The same four requests in two slots, under both schedulers at once."""
     reports = {name: served(policy) for name, policy in POLICIES.items()}
-    logs = {name: _log(name, report) for name, report in reports.items()}
-    longest = max(stay.left for report in reports.values() for stay in stays(report))
-    static, other = logs
-    last = len(logs[static].frames) - 1
+    found = {name: stays(report) for name, report in reports.items()}
+    longest = max(stay.left for each in found.values() for stay in each)
+    frames_ = tuple(
+        Frame(sentence, _counters(found, reports, at), at=float(at))
+        for at, sentence in _story(*found.values())
+    )
+    tables = {"runs": _runs(found), "waits": _waits(found)}
+    name = "both"
+    last = len(frames_) - 1
     return StepFigure(
         name="slots",
-        title="A static batch wastes slots; continuous batching refills them",
+        title="A static batch keeps C waiting; continuous batching lets it in",
         scene=Scene(
             x=SceneAxis((0, longest), f"iterations done ({_lasting(reports)} each)"),
             y=SceneAxis(ROWS),
             marks=(
-                Cells(table="waits", x2="x2", text="text", opacity="faint", grows=True),
+                Cells(table="waits", x2="x2", opacity="faint", grows=True),
                 Cells(table="runs", x2="x2", text="text", grows=True),
-                Labels(table="arrivals", align="left", grows=True),
+                Labels(table="waits", align="left", grows=True),
             ),
-            height=130,
+            height=170,
         ),
-        logs=logs,
+        logs={name: StepLog(frames_, tables)},
         start=last,
-        stills=((static, 3), (static, last), (other, last)),
+        stills=((name, 2), (name, 4), (name, last)),
         legend={
             **{LETTERS[each.id]: _asks(each) for each in four()},
             "idle": "wasted: slot held, token thrown away",
         },
         counters=(
-            Counter("time since the start", "s"),
-            Counter("wasted slot-steps"),
-            Counter("C's time to first token"),
-            Counter("answers complete"),
+            Counter("wasted slot-steps, static"),
+            Counter("C's first token, static"),
+            Counter("C's first token, continuous"),
+            Counter("complete: static, continuous"),
         ),
     )
 
@@ -79,50 +93,33 @@ def _asks(request: Request) -> str:
     )
 
 
-def _log(name: str, report: Report) -> StepLog:
-    found = stays(report)
-    moments = _static(found) if name.startswith("static") else _continuous(found)
-    shown = [
-        Frame(sentence, _counters(found, at, report), at=float(at))
-        for at, sentence in moments
-    ]
-    return StepLog(
-        tuple(shown), {"runs": _runs(found), "waits": _waits(found), **_arrivals(found)}
-    )
-
-
-def _runs(found: Sequence[Stay]) -> list[Row]:
+def _runs(found: Found) -> list[Row]:
     """Each stay as a bar of its request, and a hatched one where it is wasted."""
     rows = []
-    for stay in found:
-        slot, letter = f"slot {stay.slot + 1}", LETTERS[stay.id]
-        rows.append(_row(stay.first, stay.done, slot, letter, letter))
-        if stay.idle:
-            rows.append(_row(stay.done, stay.left, slot, "idle", ""))
+    for name, each in found.items():
+        for stay in each:
+            slot, letter = PLACES[name][stay.slot], LETTERS[stay.id]
+            rows.append(_row(stay.first, stay.done, slot, letter, letter))
+            if stay.idle:
+                rows.append(_row(stay.done, stay.left, slot, "idle", ""))
     return rows
 
 
-def _waits(found: Sequence[Stay]) -> list[Row]:
-    """From arrival to admission, in pale."""
-    return [
-        _row(s.arrived, s.first, f"{LETTERS[s.id]} waits", LETTERS[s.id], "")
-        | {"faint": 0.4}
-        for s in found
-        if s.first > s.arrived
-    ]
-
-
-def _arrivals(found: Sequence[Stay]) -> dict[str, list[Row]]:
-    """When those that come later arrived, in words, where no bar ends under them."""
+def _waits(found: Found) -> list[Row]:
+    """From arrival to admission, in pale, with the moment of arrival in words."""
     arrival_s = {request.id: request.arrival_s for request in four()}
     rows = []
-    for stay in (each for each in found if arrival_s[each.id] > 0):
-        fits = stay.first - stay.arrived > WORDS or stay.first == stay.arrived
-        when = si(arrival_s[stay.id], "s")
-        words = f" arrives at {when}" if fits else f" ◂ arrived at {when}"
-        x = stay.arrived if fits else stay.first
-        rows.append({"x": x, "y": f"{LETTERS[stay.id]} waits", "text": words})
-    return {"arrivals": rows}
+    for name, each in found.items():
+        for stay in each:
+            place = f"{LETTERS[stay.id]} waits"
+            rooms = [room for room in PLACES[name] if room.strip() == place]
+            words = f" came at {si(arrival_s[stay.id], 's')}"
+            rows += [
+                _row(stay.arrived, stay.first, room, LETTERS[stay.id], words)
+                | {"faint": 0.4}
+                for room in rooms
+            ]
+    return rows
 
 
 def _row(x: int, x2: int, y: str, ink: str, text: str) -> Row:
@@ -130,21 +127,27 @@ def _row(x: int, x2: int, y: str, ink: str, text: str) -> Row:
 
 
 def _counters(
-    found: Sequence[Stay], now: int, report: Report
+    found: Found, reports: dict[str, Report], now: int
 ) -> tuple[float | str, ...]:
-    idle = sum(max(0, min(now, stay.left) - stay.done) for stay in found)
-    sent = sum(stay.done <= now for stay in found)
+    static, other = found
+    idle = sum(max(0, min(now, s.left) - s.done) for s in found[static])
+    sent = ", ".join(f"{sum(s.done <= now for s in each)}" for each in found.values())
+    waits = (_ttft(found[name], reports[name], now) for name in (static, other))
+    return float(idle), *waits, sent
+
+
+def _ttft(found: Sequence[Stay], report: Report, now: int) -> str:
+    """C's time to first token as far as it is known."""
     (late,) = (stay for stay in found if stay.id == LATE)
-    waited = "not here yet" if now < late.arrived else "waiting"
     if now > late.first:
-        waited = si(float(report.ttft_s[report.id == LATE][0]), "s")
-    ends = [frame.end_s for frame in frames(report)]
-    return round(ends[now - 1], 2), float(idle), waited, f"{sent} of {len(found)}"
+        return si(float(report.ttft_s[report.id == LATE][0]), "s")
+    return "not here yet" if now < late.arrived else "waiting"
 
 
-def _opening(found: Sequence[Stay]) -> list[tuple[int, str]]:
-    """What both schedulers do alike."""
-    a, b, *_ = sorted(found, key=lambda stay: stay.id)
+def _story(static: Sequence[Stay], other: Sequence[Stay]) -> list[tuple[int, str]]:
+    """Both schedulers, moment by moment."""
+    a, b, c, d = sorted(static, key=lambda stay: stay.id)
+    _, _, c_in, d_in = sorted(other, key=lambda stay: stay.id)
     return [
         (
             a.done // 2,
@@ -152,66 +155,34 @@ def _opening(found: Sequence[Stay]) -> list[tuple[int, str]]:
             "them one token.",
         ),
         (
-            a.done,
-            f"A has its {a.done} tokens and is complete. B wants "
-            f"{b.done - a.done} more.",
-        ),
-    ]
-
-
-def _static(found: Sequence[Stay]) -> list[tuple[int, str]]:
-    """The static batch, moment by moment."""
-    a, b, c, d = sorted(found, key=lambda stay: stay.id)
-    batch = a.left
-    return [
-        *_opening(found),
-        (
-            c.arrived + 20,
-            "C has arrived. Slot 1 computes tokens that are thrown away, but the batch "
-            "is closed: C waits.",
+            a.done + 20,
+            f"A has its {a.done} tokens. The static batch keeps its slot; under "
+            "continuous batching the slot is free, and empty.",
         ),
         (
-            (d.arrived + batch) // 2,
-            "D has arrived, too. Both wait for the longest answer of the batch, B's.",
+            c_in.first + 20,
+            "C has arrived. The static batch is closed: C waits beside a slot that "
+            "computes waste. Continuous batching has let C in.",
         ),
         (
-            batch,
-            f"B has its {b.done:,} tokens, the batch is over. Only now C and D begin.",
+            (d_in.arrived + d_in.first) // 2,
+            "D has arrived. Under continuous batching it waits for the first free "
+            "slot, under static batching for B, the longest answer.",
         ),
         (
-            min(c.done, d.done),
-            "The second batch does the same: its shorter answer waits for the longer.",
+            (d_in.done + d_in.first) // 2,
+            "Under continuous batching C is complete and D has taken its slot. "
+            "In the static batch both still wait.",
+        ),
+        (
+            b.done,
+            f"B has its {b.done:,} tokens. Under continuous batching all is done; the "
+            "second static batch, C and D, only now begins.",
         ),
         (
             max(c.left, d.left),
-            f"All answers are out after {max(c.left, d.left):,} iterations. "
-            f"{sum(stay.idle for stay in found):,} slot-steps were wasted.",
-        ),
-    ]
-
-
-def _continuous(found: Sequence[Stay]) -> list[tuple[int, str]]:
-    """Continuous batching, moment by moment."""
-    _, b, c, d = sorted(found, key=lambda stay: stay.id)
-    return [
-        *_opening(found),
-        (
-            c.first + 20,
-            "A has left, and slot 1 was free. C has arrived and runs "
-            "from the next iteration on.",
-        ),
-        (
-            (d.arrived + d.first) // 2,
-            "D has arrived. Both slots are taken, so it waits for the first free one.",
-        ),
-        (d.first + 20, "C is complete and has left; D has taken its slot."),
-        (
-            (d.left + b.left) // 2,
-            "D is complete. Nothing waits, so slot 1 is free and costs nothing.",
-        ),
-        (
-            max(b.left, d.left),
-            f"All answers are out after {max(b.left, d.left):,} iterations, and no "
-            "token was thrown away.",
+            f"Static: {max(c.left, d.left):,} iterations, "
+            f"{sum(stay.idle for stay in static):,} slot-steps wasted. Continuous: "
+            f"{max(stay.left for stay in other):,}, none wasted.",
         ),
     ]

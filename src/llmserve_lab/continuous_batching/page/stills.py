@@ -21,7 +21,6 @@ from llmserve_lab.page.palette import BLUE, GREEN, GREY, INK, VERMILLION, Ink
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.running_example import setting
 
-SHORT_MS, TO_LEFT = 60, -12  # of a bracket's name: ms on the axis
 FULL_PER_S = 5.0  # requests per second, more than static batching can take
 INKS = {"static": VERMILLION, "continuous": BLUE}
 
@@ -79,75 +78,63 @@ def sweep(
 @figure_style()
 def budgets(
     launched: Sequence[Trade],
-    recorded: Sequence[Trade],
+    hidden: Sequence[Trade],
     *,
     target_s: float,
     default: int,
-    tried: Sequence[int],
+    tried: int,
 ) -> StaticFigure:
     """Longest gap and time to first token of a long prompt against the token budget.
 
-    ``recorded`` are the budgets whose launches an engine may replay, if replaying costs
-    no more than for decodes; ``launched`` all budgets with launches one by one. Those
-    ``tried`` are marked.
+    In ``launched`` every launch is added to the GPU's work, in ``hidden`` none. The
+    budget to be ``tried`` is marked.
     """
     from llmserve_lab.extras import pyplot as plt
 
     figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(4.8, 2.8))
     rows = [each.budget for each in launched]
     for axes, name, scale in ((upper, "gap_s", 1e3), (lower, "ttft_s", 1.0)):
-        ys = [scale * getattr(each, name) for each in launched]
-        axes.plot(rows, ys, "o-", color=BLUE.light, ms=4, label="launched one by one")
-        few = [each.budget for each in recorded]
-        ys = [scale * getattr(each, name) for each in recorded]
-        look: dict[str, Any] = {"color": VERMILLION.light, "ms": 4}
-        axes.plot(few, ys, "o--", label="launches replayed, at best", **look)
-        axes.axvline(default, color=GREY.light, lw=1, ls=":")
+        most, least = (
+            [scale * getattr(each, name) for each in found]
+            for found in (launched, hidden)
+        )
+        axes.fill_between(rows, least, most, color=BLUE.light, alpha=0.25, lw=0)
+        axes.plot(rows, most, color=BLUE.light)
+        axes.plot(rows, least, color=BLUE.light, ls="--")
+        axes.plot([tried], [most[rows.index(tried)]], "o", color=VERMILLION.light, ms=7)
+        axes.axvline(tried, color=VERMILLION.light, lw=1, ls=":")
     upper.axhline(1e3 * target_s, color=GREY.light, lw=1, ls="--")
-    words: dict[str, Any] = {"color": GREY.light, "va": "bottom"}
-    most = crossing(launched, target_s)
-    upper.plot([most], [1e3 * target_s], "o", ms=11, mfc="none", color=INK.light)
-    says = f"target {si(target_s, 's')}: about {round(most, -2):.0f} rows"
-    upper.annotate(
-        says, (most, 1e3 * target_s), (7, -13), textcoords="offset points", **words
-    )
-    lower.text(default * 0.93, 0.6, "vLLM's default", ha="right", **words)
+    words: dict[str, Any] = {"va": "bottom"}
+    upper.text(
+        1.3 * tried, 0.72e3 * target_s, f"{tried}: keeps {si(target_s, 's')}",
+        color=VERMILLION.light, va="top",
+    )  # fmt: skip
+    upper.text(default, 1.1e3 * target_s, "target", ha="right", color=GREY.light)
+    lower.text(1.9 * tried, 8.1, "launches added", color=BLUE.light, **words)
+    lower.text(1.9 * tried, 2.6, "launches hidden", color=BLUE.light, **words)
+    lower.text(default, 0.4, "vLLM's default", ha="right", color=GREY.light, **words)
     upper.set(ylabel="gap (ms, log)", xscale="log", yscale="log")
     upper.set_ylim(20, 1200)
     upper.set_yticks([20, 50, 100, 200, 500, 1000])
-    candidates = [each for each in launched if each.budget in tried]
-    for each in candidates:
-        upper.axvline(each.budget, color=GREY.light, lw=1, ls=":")
-        lower.axvline(each.budget, color=GREY.light, lw=1, ls=":")
-    beside = candidates[-1].budget  # too near the other for a tick
-    lower.text(1.04 * beside, 0.6, f"{beside}", **words)
     lower.set(ylabel="TTFT (s)", ylim=(0, 13), yticks=[0, 5, 10])
     lower.set_xlabel("token budget (rows, log)")
-    lower.set_xticks([rows[0], candidates[0].budget, 2048, default])
+    lower.set_xticks([rows[0], tried, 2048, default])
     for axis in (upper.yaxis, lower.xaxis):
         axis.set_major_formatter(lambda value, _: f"{value:,g}")
         axis.axes.minorticks_off()
-    lower.legend(loc=(0.3, 0.58))
     (largest,) = (each for each in launched if each.budget == default)
-    least = launched[0]
+    (chosen_one,) = (each for each in launched if each.budget == tried)
     return StaticFigure.of(
         figure,
         name="continuous_batching.budgets",
-        title="A smaller budget: shorter gaps, and a later first token",
+        title="A smaller budget buys short gaps with a later first token",
         sentence=(
-            f"Five requests decode while a prompt of {LONG:,} tokens is read. With a "
-            f"budget of {default:,} rows the longest gap is {si(largest.gap_s, 's')} "
-            f"and the prompt's TTFT {si(largest.ttft_s, 's')}; with {least.budget} "
-            f"rows it is {si(least.gap_s, 's')} and {si(least.ttft_s, 's')}, if all "
-            "are launched one by one."
+            f"Five requests decode while a prompt of {LONG:,} tokens is read. Budget "
+            f"{default:,}: longest gap {si(largest.gap_s, 's')}, the prompt's TTFT "
+            f"{si(largest.ttft_s, 's')}. Budget {tried}: {si(chosen_one.gap_s, 's')} "
+            f"and {si(chosen_one.ttft_s, 's')}, with launches added to the GPU's work."
         ),
     )
-
-
-def crossing(found: Sequence[Trade], target_s: float) -> float:
-    """The budget at which the longest gap reaches a target, between those served."""
-    gaps = [each.gap_s for each in found]
-    return float(np.interp(target_s, gaps, [each.budget for each in found]))
 
 
 def _named(
@@ -175,35 +162,29 @@ def one_request(report: Report, number: int) -> StaticFigure:
     last = float(report.last_token_s[i])
     ticks = [f.end_s for f in frames(report) if first <= f.end_s <= last]
     tpot_s = (last - first) / (len(ticks) - 1)
-    figure, axes = plt.subplots(figsize=(4.8, 1.5))
+    figure, axes = plt.subplots(figsize=(4.8, 1.7))
     axes.vlines(
         [1e3 * (t - arrival) for t in ticks], 0, 1, color=VERMILLION.light, lw=1.6
     )
     axes.plot([0], [0.5], ">", color=GREY.light, markersize=9)
+    gaps = [b - a for a, b in pairwise(ticks)]
+    start = ticks[gaps.index(max(gaps))]
+    ttft_s, all_s, mean = first - arrival, last - arrival, f"{si(tpot_s, 's')}"
     spans = (
-        (0, first - arrival, f"TTFT {si(first - arrival, 's')}", 1.35, BLUE),
-        (
-            first - arrival,
-            last - arrival,
-            f"ITL: a gap; TPOT: mean, {si(tpot_s, 's')}",
-            1.35,
-            GREEN,
-        ),
-        (0, last - arrival, f"E2E latency {si(last - arrival, 's')}", -0.95, GREY),
+        (0, ttft_s, f"TTFT\n{si(ttft_s, 's')}", 1.35, BLUE),
+        (ttft_s, all_s, f"TPOT: mean of {len(gaps)} gaps, {mean}", 1.35, GREEN),
+        (start - arrival, start - arrival + max(gaps), _itl(max(gaps)), 0.3, INK),
+        (0, all_s, f"E2E latency {si(all_s, 's')}", -0.95, GREY),
     )
     for start, end, text, height, ink in spans:
         _span(axes, 1e3 * start, 1e3 * end, text, height, ink)
-    axes.set(ylim=(-1.3, 2.4), yticks=[], xlabel="time since the request arrived (ms)")
+    axes.set(ylim=(-1.3, 2.9), yticks=[], xlabel="time since the request arrived (ms)")
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)
-    gaps = [b - a for a, b in pairwise(ticks)]
-    start = ticks[gaps.index(max(gaps))]
-    middle = 1e3 * (start - arrival + max(gaps) / 2)
-    axes.text(middle, 0.5, si(max(gaps), "s"), ha="center", va="center")
     return StaticFigure.of(
         figure,
         name="continuous_batching.request",
-        title="One request, four numbers",
+        title="A mean hides one long gap: look at the longest ITL, too",
         sentence=(
             "A request of the book's engine: it arrives at 0, its first token comes "
             f"after {si(first - arrival, 's')}, its last after "
@@ -214,22 +195,28 @@ def one_request(report: Report, number: int) -> StaticFigure:
     )
 
 
+def _itl(gap_s: float) -> str:
+    """The name of the longest gap."""
+    return f"ITL {si(gap_s, 's')}"
+
+
 def _span(
     axes: Any, start: float, end: float, text: str, height: float, ink: Ink
 ) -> None:
-    """A bracket with its name above, from its left end on where it is short."""
-    short = end - start < SHORT_MS
+    """A bracket with its name above."""
     look: dict[str, Any] = {"shrinkA": 0, "shrinkB": 0, "color": ink.light}
     look["arrowstyle"] = "|-|, widthA=0.3, widthB=0.3"
     axes.annotate("", (start, height), (end, height), arrowprops=look)
-    ha = "left" if short else "center"
-    at = start + TO_LEFT if short else (start + end) / 2
-    axes.text(at, height + 0.28, text, ha=ha, color=ink.light)
+    middle = (start + end) / 2
+    axes.text(middle, height + 0.28, text, ha="center", color=ink.light)
 
 
 @figure_style()
-def chosen(report: Report, target_s: float) -> StaticFigure:
-    """Rows that a scheduler under a target gave a prompt, and the closed form."""
+def chosen(report: Report, target_s: float, fixed: int) -> StaticFigure:
+    """Rows that a scheduler under a target gave a prompt, and the closed form.
+
+    ``fixed`` rows are what a budget that never changes leaves the prompt.
+    """
     from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(4.8, 1.75))
@@ -242,6 +229,8 @@ def chosen(report: Report, target_s: float) -> StaticFigure:
     held = {"context": dense, "tbt_target": target_s}
     fits = f.SERVED_CHUNK_FITS.at(setting(), decodes(), held, **served())
     axes.plot(dense, fits, color=BLUE.light, label="closed form")
+    axes.axhline(fixed, color=GREY.light, ls="--")
+    axes.text(0, 1.5 * fixed, f"a fixed budget: {fixed} rows", color=GREY.light)
     axes.set(ylim=(0, None), xlabel="prefix (tokens)", ylabel="chunk (rows)")
     axes.set_xticks([0, 25_000, 50_000, 75_000, 100_000])
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
@@ -253,8 +242,9 @@ def chosen(report: Report, target_s: float) -> StaticFigure:
         title="To keep the target, chunks have to shrink as the prompt is read",
         sentence=(
             f"To keep {si(target_s, 's')} the book's engine takes {len(rows)} "
-            f"iterations: chunks of {rows[0]:,} tokens at first, of {rows[-2]:,} in "
-            "the last that is full; the closed form runs through the points."
+            f"iterations: chunks of {rows[0]:,} rows at first, of {rows[-2]:,} in the "
+            f"last that is full. A budget that never changes must stay below all of "
+            f"them: {fixed} rows take {-(-LONG // fixed)} iterations."
         ),
     )
 

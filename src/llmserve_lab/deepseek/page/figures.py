@@ -50,7 +50,7 @@ def waterfall() -> LiveFigure:
     """One batch through one step: what is read, computed and sent."""
     return LiveFigure(
         name="decode-step",
-        title="One batch: while rows are dispatched and combined, the GPU waits",
+        title="One batch, summed over its layers: while rows travel, the GPU waits",
         chart=charts.waterfall,
         controls=(
             *sliders(
@@ -64,6 +64,12 @@ def waterfall() -> LiveFigure:
             **{p.name: _step(p, "gpu_requests", **sizes()) for p in charts.PARTS},
             "mla_s": _step(f.MLA_S, "gpu_requests", **_known(charts.ATTENTION)),
             "experts_s": _step(f.EXPERTS_S, "gpu_requests", **_known(charts.EXPERTS)),
+            "attn_phase_s": _step(
+                f.ATTN_PHASE_S, "gpu_requests", **_known(("mla_s", charts.WHOLE[0]))
+            ),
+            "moe_phase_s": _step(
+                f.MOE_PHASE_S, "gpu_requests", **_known(("experts_s", charts.WHOLE[1]))
+            ),
             "turn_s": _step(
                 f.TURN_S,
                 "gpu_requests",
@@ -71,20 +77,20 @@ def waterfall() -> LiveFigure:
             ),
         },
         readouts=(
-            Readout("mla_s", "Attention"),
-            Readout("experts_s", "Experts"),
+            Readout("attn_phase_s", "Attention"),
+            Readout("moe_phase_s", "Experts"),
             Readout("all_to_all_s", "Dispatch and combine"),
             banded(Readout("turn_s", "The step"), bands.OF_STEP),
             ROOM,
         ),
         sentence=(
             "DeepSeek-V3 on {ep} × {device}, {gpu_requests} per GPU with {context}: "
-            "attention takes {mla_s}, the experts {experts_s}, "
-            "elementwise kernels and launches {attn_elementwise_s} and "
-            "{moe_elementwise_s}, the all-to-alls {all_to_all_s}, the rest {other_s}; "
-            "one after another, and with the time on the host, that is a step of "
-            "{turn_s}. A gap follows projections and experts: their two bars overlap, "
-            "but not fully. Weights and cache {room}."
+            "attention takes {attn_phase_s} ({attn_elementwise_s} of it elementwise), "
+            "the experts {moe_phase_s} ({moe_elementwise_s} of it elementwise), the "
+            "all-to-alls {all_to_all_s}, other layers {other_s}; one after another, "
+            "and with the time on the host, that is a step of {turn_s}. Each bar is a "
+            "sum over all layers. A gap follows projections and experts: their two "
+            "bars overlap, but not fully. Weights and cache {room}."
         ),
     )
 

@@ -76,18 +76,6 @@ def rate(found: ServedGroup) -> Sourced:
     return banded(f"{made:,.0f} tokens/s", found.band)
 
 
-def without_copies(ep: int, target_ms: int) -> float:
-    """Tokens per second of an H100 if no expert had a second copy, as evenly loaded."""
-    place, context = setup("h100-sxm", ep), CONTEXTS[OPENS]
-    found = []
-    for way in WAYS:
-        assumed = replace(book_assumptions(), overlap=way, n_redundant=0)
-        twin = Twin(setup=place, assumptions=assumed)
-        batch = twin.batch_at(1e3 / target_ms, context=context, in_memory=True)
-        found.append(float(twin.gpu_tokens_per_s(batch=batch, context=context)))
-    return max(found)
-
-
 def measured(found: ServedGroup) -> str:
     """Where the measured rate would lie, from one number to another.
 
@@ -134,7 +122,7 @@ def group_size() -> LiveFigure:
     """What a GPU makes in groups of every size, where each user keeps a target."""
     return LiveFigure(
         name="group-size",
-        title="A stricter target always costs; a larger group pays only up to a point",
+        title="A stricter target never pays; a larger group pays only up to a point",
         chart=chart,
         controls=(
             Choice("target", "Target: at most (TPOT)", tuple(TARGETS), "50 ms"),
@@ -170,7 +158,7 @@ def group_size() -> LiveFigure:
             "makes {gpu_tokens_per_s} with {gpu_requests}, limited by {limit}, in "
             "{schedule}. The strip is where the measured rate would lie, if steps err "
             "as on the ten nearest measured runs. Squares: memory is full first. No "
-            "point: the group cannot keep the target (20 ms: no group of H100s)."
+            "point: by the twin, the group cannot keep the target."
         ),
         goal=Goal(
             "keep a target of 50 ms on H100s with 4,000 tokens each, and find a group "

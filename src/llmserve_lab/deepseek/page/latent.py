@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llmserve_lab.catalog import MODELS, precision
+from llmserve_lab.catalog import precision
 from llmserve_lab.catalog.records.attention import LatentAttention
 from llmserve_lab.deepseek.executed.mla import (
     D_MODEL,
@@ -16,11 +16,8 @@ from llmserve_lab.deepseek.executed.mla import (
     execute,
 )
 from llmserve_lab.deepseek.model.setup import DEEPSEEK
-from llmserve_lab.formula.text import plain, si
-from llmserve_lab.page.palette import GREEN, GREY
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
-from llmserve_lab.page.still import StaticFigure, figure_style
 
 CACHED = 7  # tokens in the cache before the new one
 SIDE = 2.0  # height of one token's or one head's row, in the scene's units
@@ -43,52 +40,6 @@ def all_heads_bytes() -> float:
 def latent_bytes() -> float:
     """Bytes of a token in the latent cache, all layers."""
     return float(DEEPSEEK.kv_bytes_per_token(precision("bf16").bytes_kv))
-
-
-@figure_style()
-def cached_of_a_token() -> StaticFigure:
-    """One token in one layer's cache, drawn to scale: all heads, eight, a latent."""
-    from llmserve_lab.extras import pyplot as plt
-
-    spec, grouped = latent(), MODELS["llama-3-70b"].attention
-    kv_heads: int = getattr(grouped, "n_kv_heads")  # noqa: B009
-    wide, narrow = spec.d_head + spec.d_v, spec.d_latent + spec.d_rope
-    figure, axes = plt.subplots(figsize=(4.8, 2.4))
-    blocks = (
-        (0, wide, spec.n_heads, GREY, f"keys and values of all {spec.n_heads} heads"),
-        (wide + 110, wide, kv_heads, GREY, f"of {kv_heads} heads (as Llama 70B)"),
-        (2 * wide + 220, narrow, 1, GREEN, "one latent, one rotary key"),
-    )
-    for x, width, height, ink, words in blocks:
-        axes.bar(x + width / 2, height, width, color=ink.light)
-        size = f"{height} × {width}"
-        text = f"{words}\n{size} = {height * width:,} numbers"
-        axes.text(x + width / 2, -8, _lines(text), ha="center", va="top", fontsize=9.5)
-    axes.set_xlim(-40, 2 * wide + 240 + narrow)
-    axes.set_ylim(-95, spec.n_heads + 2)
-    axes.set_axis_off()
-    return StaticFigure.of(
-        figure,
-        name="deepseek.cached_of_a_token",
-        title="What one token leaves in the cache of one layer, areas to scale",
-        sentence=(
-            f"With a key and a value for each of {spec.n_heads} heads a token would "
-            f"leave {spec.n_heads * wide:,} numbers in a layer; DeepSeek-V3 caches "
-            f"{narrow}: a latent of {spec.d_latent} and a rotary key of {spec.d_rope}, "
-            f"{plain(spec.n_heads * wide / narrow)} times fewer. In "
-            f"{DEEPSEEK.n_layers} layers of two bytes a number that is "
-            f"{si(latent_bytes(), 'byte')} a token instead of "
-            f"{si(all_heads_bytes(), 'byte')}."
-        ),
-    )
-
-
-def _lines(text: str) -> str:
-    """Words broken so that they stand under a narrow block."""
-    import textwrap
-
-    head, tail = text.split("\n")
-    return "\n".join([*textwrap.wrap(head, 15), *textwrap.wrap(tail, 15)])
 
 
 # Where each intermediate stands: x, y, and which of its axes are drawn as rows.
@@ -141,12 +92,12 @@ def two_forms() -> StepFigure:
         title="Plain makes all keys and values again; absorbed works on the cache",
         scene=Scene(
             x=SceneAxis((0, 114), shown=False),
-            y=SceneAxis((33, -2), shown=False),
+            y=SceneAxis((39, -2), shown=False),
             marks=(
                 Cells(table="cells", x2="x2", y2="y2", text="text"),
                 Labels(table="words"),
             ),
-            height=250,
+            height=262,
         ),
         logs=logs,
         stills=((first, 2), (first, 4), (second, 4)),
@@ -155,11 +106,13 @@ def two_forms() -> StepFigure:
             "new": "of the new token: query, sums, result",
             AGAIN: "made from the cache again",
             "weights": f"W, {TINY.d_latent} × {_made_width()} (not to scale)",
+            "other": "FLOPs",
         },
         counters=(
             Counter("numbers made from the cache"),
             Counter("FLOPs so far", digits=6),
         ),
+        start=len(logs[first].frames) - 1,
     )
 
 
@@ -167,6 +120,7 @@ def _log(form: str) -> StepLog:
     run = execute(form, n_rows=1, context=CACHED)
     steps = [step for step in run.steps if step.name in PLACES]
     cells, words = _cache(len(steps) + 1)
+    spent, named = _spent(len(steps))
     frames = [Frame(_opening(), (0.0, 0.0))]
     made = 0
     for at, step in enumerate(steps, 1):
@@ -176,10 +130,11 @@ def _log(form: str) -> StepLog:
         if step.name in WEIGHTS and (form == "absorbed" or step.name in INK):
             cells.append(_weights(step, at))
         words.append(_word(step, at))
-        made += _made(steps) if step.name == "key" else 0
+        made += _made([step])
         done = run.flops if step.name == "attention output" else step.flops
         frames.append(Frame(_said(step, form), (float(made), float(done))))
-    return StepLog(tuple(frames), {"cells": cells, "words": words})
+    tables = {"cells": cells + spent, "words": words + named}
+    return StepLog(tuple(frames), tables)
 
 
 def _opening() -> str:
@@ -209,6 +164,18 @@ def _both() -> str:
         for name, run in zip(NAMES.values(), runs, strict=True)
     )
     return " ".join(parts)
+
+
+def _spent(since: int) -> tuple[list[Row], list[Row]]:
+    """A bar for the FLOPs of either form, below the last step of both."""
+    runs = [execute(form, n_rows=1, context=CACHED).flops for form in NAMES]
+    bars, words = [], []
+    for i, (name, flops) in enumerate(zip(NAMES.values(), runs, strict=True)):
+        y, length = 33.4 + 2.8 * i, 58 * flops / max(runs)
+        bars.append({**_cell(0, y, length, "other", since), "y2": y + 2.3})
+        at = {"x": 86, "y": y + 1.15, "since": since, "until": None}
+        words.append(at | {"text": f"{name}: {flops:,}"})
+    return bars, words
 
 
 def _said(step: MlaStep, form: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llmserve_lab import notation as q
 from llmserve_lab.disaggregation.formulas.gpu_time import SHARED_GPU_S
-from llmserve_lab.disaggregation.formulas.kv_transfer import PREFILL_S, TRANSFER_S
+from llmserve_lab.disaggregation.formulas.kv_transfer import PREFILL_EACH_S, TRANSFER_S
 from llmserve_lab.disaggregation.formulas.pools import DECODE_GPU_S
 from llmserve_lab.formula.derive import ceiling, maximum, minimum
 from llmserve_lab.formula.formula import Formula
@@ -22,16 +22,16 @@ __all__ = [
 
 PREFILL_RATE = Formula(
     result=q.prefill_rate,
-    expr=lambda n_prefill, one_request, prefill_s, transfer_s: (
-        n_prefill * one_request / maximum(prefill_s, transfer_s)
+    expr=lambda n_prefill, one_request, prefill_each_s, transfer_s: (
+        n_prefill * one_request / maximum(prefill_each_s, transfer_s)
     ),
     uses=(
-        PREFILL_S,
+        PREFILL_EACH_S,
         TRANSFER_S,
     ),
     title="Rate of the prefill pool",
-    source="one prompt after the other; a GPU cannot outrun its link",
-    holds="a cache is sent while the next prompt is computed",
+    source="one iteration after the other; a GPU cannot outrun its link",
+    holds="caches are sent while the next prompts are computed",
 )
 DECODE_RATE = Formula(
     result=q.decode_rate,
@@ -89,12 +89,12 @@ SHARED_GPUS = Formula(
 )
 POOLS_GPUS = Formula(
     result=q.pools_gpus,
-    expr=lambda arrival_rate, prefill_s, transfer_s, decode_gpu_s, one_request: (
-        ceiling(arrival_rate * maximum(prefill_s, transfer_s) / one_request)
+    expr=lambda arrival_rate, prefill_each_s, transfer_s, decode_gpu_s, one_request: (
+        ceiling(arrival_rate * maximum(prefill_each_s, transfer_s) / one_request)
         + ceiling(arrival_rate * decode_gpu_s / one_request)
     ),
     uses=(
-        PREFILL_S,
+        PREFILL_EACH_S,
         TRANSFER_S,
         DECODE_GPU_S,
     ),

@@ -23,6 +23,7 @@ __all__ = [
     "KV_MADE_PER_S",
     "KV_MADE_SHORT",
     "PREFILL_COMPUTE_S",
+    "PREFILL_EACH_S",
     "PREFILL_FLOPS",
     "PREFILL_LINEAR_S",
     "PREFILL_S",
@@ -110,6 +111,34 @@ PREFILL_S = Formula(
     title="Time of a prefill",
     source=FITTED,
     holds="one prompt at a time on a GPU, read at once",
+)
+
+
+def _each(
+    prompts_together: Any,
+    prefill_linear_s: Any,
+    weights_s: Any,
+    overlap: Any,
+    prefill_compute_s: Any,
+    overhead_s: Any,
+    prompt_launch_s: Any,
+    one_request: Any,
+    request_s: Any,
+) -> Any:
+    """Their products hide one reading of the weights, and they share the launches."""
+    products = partly_hidden(prompts_together * prefill_linear_s, weights_s, overlap)
+    shared_s = products + overhead_s + prompt_launch_s
+    own_s = prefill_compute_s - prefill_linear_s + one_request * request_s
+    return shared_s / prompts_together + own_s
+
+
+PREFILL_EACH_S = Formula(
+    result=q.prefill_each_s,
+    expr=_each,
+    uses=(PREFILL_LINEAR_S, PREFILL_COMPUTE_S, WEIGHTS_S),
+    title="Time of a prefill, several prompts in an iteration",
+    source=FITTED,
+    holds="so many prompts, equally long, wait and fit the token budget",
 )
 EXPOSED_S = Formula(
     result=q.exposed_s,

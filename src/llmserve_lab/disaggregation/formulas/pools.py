@@ -9,7 +9,7 @@ from llmserve_lab.disaggregation.formulas.kv_transfer import (
     ARTICLE,
     FITTED,
     HANDOFF_BYTES,
-    PREFILL_S,
+    PREFILL_EACH_S,
     TRANSFER_S,
 )
 from llmserve_lab.formula.derive import at, maximum, minimum, solve
@@ -223,13 +223,13 @@ DECODE_S = Formula(
 )
 PREFILL_GPUS = Formula(
     result=q.prefill_gpus,
-    expr=lambda arrival_rate, prefill_s, transfer_s, one_request: (
-        arrival_rate * maximum(prefill_s, transfer_s) / one_request
+    expr=lambda arrival_rate, prefill_each_s, transfer_s, one_request: (
+        arrival_rate * maximum(prefill_each_s, transfer_s) / one_request
     ),
-    uses=(PREFILL_S, TRANSFER_S),
+    uses=(PREFILL_EACH_S, TRANSFER_S),
     title="Prefill GPUs kept busy",
     source="Little 1961: rate times time; a GPU cannot outrun its link",
-    holds="one prompt at a time on a GPU; the next whole number is what it takes",
+    holds="as [prefill_each_s](#eq-prefill_each_s); the next whole number is needed",
 )
 DECODE_GPUS = Formula(
     result=q.decode_gpus,
@@ -243,10 +243,10 @@ DECODE_GPUS = Formula(
 )
 POOL_RATIO = Formula(
     result=q.pool_ratio,
-    expr=lambda decode_gpu_s, prefill_s, transfer_s: (
-        decode_gpu_s / maximum(prefill_s, transfer_s)
+    expr=lambda decode_gpu_s, prefill_each_s, transfer_s: (
+        decode_gpu_s / maximum(prefill_each_s, transfer_s)
     ),
-    uses=(DECODE_GPU_S, PREFILL_S, TRANSFER_S),
+    uses=(DECODE_GPU_S, PREFILL_EACH_S, TRANSFER_S),
     title="Decode GPUs for each prefill GPU",
     source=(
         "[decode_gpus](#eq-decode_gpus) over [prefill_gpus](#eq-prefill_gpus): the "

@@ -47,7 +47,7 @@ ONE, TWO, WHOLE_GPUS = Marks(
     BoundMark("two pools, best split", f.BEST_POOLS_RATE, SERIES[1]),
     BoundMark("two pools, 2P:2D", f.POOLS_RATE, SERIES[2]),
 )
-INKS = dict(zip(WAYS, (SERIES[0], SERIES[2], SERIES[1]), strict=True))
+INKS = dict(zip(WAYS, (SERIES[0], SERIES[2], SERIES[3], SERIES[1]), strict=True))
 ARRIVALS = QuantityAxis(
     q.arrival_rate, words="requests that arrive", ticks={"tickCount": 5}
 )
@@ -78,7 +78,7 @@ def ruler() -> Any:
         .mark_point(filled=True, size=130, opacity=1)
         .encode(x=x, y=y, color=by_ink("side", SIDES)["color"])
     )
-    return alt.layer(points, *landmarks(BANDWIDTH, "x", "shown", MADE), height=310)
+    return alt.layer(points, *landmarks(BANDWIDTH, "x", "shown", MADE), height=255)
 
 
 def promises() -> Any:
@@ -98,8 +98,11 @@ def promises() -> Any:
         .encode(x=x, y=y, **by_ink("way", {m.name: m.ink for m in marks}))
     )
     promise = Landmark("promised", q.tpot_target)
-    even = _even(rows, rates[ONE.name], rates[TWO.name]).encode(x=x, y=y)
-    return alt.layer(lines, even, *landmarks(PROMISED, "x", "ms", promise), height=300)
+    even = [
+        _even(rows, rates[ONE.name], rates[two.name]).encode(x=x, y=y)
+        for two in (TWO, WHOLE_GPUS)
+    ]
+    return alt.layer(lines, *even, *landmarks(PROMISED, "x", "ms", promise), height=275)
 
 
 def _even(rows: Any, one: str, two: str) -> Any:
@@ -125,7 +128,7 @@ def _even(rows: Any, one: str, two: str) -> Any:
 
 def _tied(formula: Any) -> dict[str, Any]:
     """The constants of the machine that the formula asks for, and the row's promise."""
-    free = {"prompt_len", "new_tokens", "overlap_kv"}
+    free = {"prompt_len", "new_tokens", "overlap_kv", "prompts_together"}
     has: Mapping[str, Any] = known(load(), n_prefill=FLEET / 2, n_decode=FLEET / 2)
     tied: dict[str, Any] = {
         leaf.name: float(has[leaf.name])
@@ -179,5 +182,5 @@ def goodput() -> Any:
         .encode(y=KEPT.on("y", "s"), x=alt.value(0))
     )
     return alt.layer(
-        drawn.mark_line(clip=True).encode(x=x, y=y, **color), rule, words, height=285
+        drawn.mark_line(clip=True).encode(x=x, y=y, **color), rule, words, height=250
     )

@@ -6,15 +6,14 @@ from typing import Any
 
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.goodput import (
-    CHUNKS,
+    BUDGETS,
     GPUS,
     HANDS,
     KINDS,
     LIMITS_S,
     LOADS,
-    POOLS,
     TTFT_S,
-    WHOLE,
+    WAYS,
     best,
 )
 from llmserve_lab.disaggregation.page import charts
@@ -49,7 +48,7 @@ __all__ = [
 ]
 MACHINE = f"{model().name}, {GPUS} × {device().name}"
 NO_BAND = Unmeasured("no measured row tells at which rate a promise is kept")
-FREE = ("prompt_len", "new_tokens", "tpot_target", "overlap_kv")
+FREE = ("prompt_len", "new_tokens", "tpot_target", "overlap_kv", "prompts_together")
 
 
 def links() -> LiveFigure:
@@ -110,11 +109,12 @@ def promises() -> LiveFigure:
     return LiveFigure(
         name="promises",
         title=(
-            "Left of where the lines cross two pools carry more, right of it one engine"
+            "Two pools carry more wherever their line lies above that of one engine"
         ),
         chart=charts.promises,
         controls=sliders(
             tpot_target=0.015,
+            prompts_together=1.0,
             prompt_len=1000.0,
             new_tokens=200.0,
             overlap_kv=0.0,
@@ -142,11 +142,11 @@ def promises() -> LiveFigure:
         sentence=(
             f"{MACHINE}, prompts of {{prompt_len}}, answers of {{new_tokens}} "
             "at {tpot_target} promised for a token: {one_shared_rate} with one engine "
-            "on each GPU, {two_best_pools_rate} with two pools, if GPUs "
-            "could be divided as in a large fleet."
+            "on each GPU, {two_best_pools_rate} with two pools (prompts read together: "
+            "{prompts_together}), if GPUs could be divided as in a large fleet."
         ),
         goal=Goal(
-            "find a promise under which one engine on each GPU carries more.",
+            "find a promise under which one engine carries more than a divided fleet.",
             lambda one_shared_rate, two_best_pools_rate: (
                 one_shared_rate > two_best_pools_rate
             ),
@@ -159,7 +159,8 @@ def goodput() -> LiveFigure:
     """Share of requests within both limits against the rate, in three ways."""
     limits = tuple(si(each, "s") for each in LIMITS_S)
     default = limits[1]
-    names = {WHOLE: "whole_goodput", CHUNKS: "chunks_goodput", POOLS: "pools_goodput"}
+    signals = ("large_goodput", "middle_goodput", "small_goodput", "pools_goodput")
+    names = dict(zip(WAYS, signals, strict=True))
     return LiveFigure(
         name="goodput",
         title="Simulated goodput: how far each line stays above nine in ten",
@@ -167,7 +168,7 @@ def goodput() -> LiveFigure:
         controls=(
             Choice("load", "Load", tuple(e.name for e in LOADS), LOADS[0].name),
             Choice("limit", "Promised TPOT", limits, default),
-            Choice("hand", "Hand-over", HANDS, HANDS[0]),
+            Choice("hand", "Hand-over", HANDS, HANDS[1]),
             *(
                 Lookup(name, ("load", "limit", "hand"), _rates(way), "request/s")
                 for way, name in names.items()
@@ -180,14 +181,16 @@ def goodput() -> LiveFigure:
         sentence=(
             f"{MACHINE}, {{load}}, a first token within {si(TTFT_S, 's')} and "
             "{limit} for each further one, hand-over: {hand}. Goodput: "
-            "{whole_goodput} with whole prompts, {chunks_goodput} with chunks, "
+            "{large_goodput} with one engine on each GPU that reads at most "
+            f"{BUDGETS[0]:,} tokens an iteration, {{middle_goodput}} with "
+            f"{BUDGETS[1]:,}, {{small_goodput}} with {BUDGETS[2]}; "
             "{pools_goodput} with two pools."
         ),
         goal=Goal(
             "find a load and a promise under which two pools serve 1.5 times as many.",
-            lambda pools_goodput, whole_goodput, chunks_goodput: (
-                (pools_goodput > 1.5 * whole_goodput)
-                & (pools_goodput > 1.5 * chunks_goodput)
+            lambda pools_goodput, large_goodput, middle_goodput: (
+                (pools_goodput > 1.5 * large_goodput)
+                & (pools_goodput > 1.5 * middle_goodput)
             ),
             {"load": LOADS[1].name, "limit": limits[0]},
         ),

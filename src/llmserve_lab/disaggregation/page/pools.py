@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from llmserve_lab.disaggregation.hop import (
+    ANSWERS,
     AT_THE_END,
     BY_LAYERS,
     SLOW,
@@ -13,6 +14,7 @@ from llmserve_lab.disaggregation.hop import (
     Played,
     Way,
     played,
+    shared,
 )
 from llmserve_lab.disaggregation.kv_transfer_timeline import Layer
 from llmserve_lab.formula.text import si
@@ -21,23 +23,32 @@ from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis, Ticks
 from llmserve_lab.running_example import cost
 
 NAMES = ("A", "B")
-LANES = ("prefill GPU", "link", "decode GPU", "tokens of A", "tokens of B")
+LANES = (
+    "one GPU for both",
+    "its tokens of A",
+    "prefill GPU",
+    "link",
+    "decode GPU",
+    "tokens of A",
+    "tokens of B",
+)
+ONE, ONE_A, PREFILL, WIRE, DECODE, *OF = LANES
 MS = 1e3
-GROUP = 4  # layers in one cell
 SHORT_S = 0.001  # on the link: drawn as a stroke
 LAYERS = cost().n_layers
 Row = dict[str, Any]
 
 
 def pools_by_layer() -> StepFigure:
-    """Two requests through two pools, their caches sent in three ways."""
+    """Two requests on one GPU, and through two pools, caches sent in three ways."""
     runs = {way.name: played(way) for way in WAYS}
-    until = max(step[1] for run in runs.values() for step in run.steps)
+    ends = [step[1] for run in runs.values() for step in run.steps]
+    until = max(*ends, shared().steps[-1][1])
     logs = {way.name: _log(way, runs[way.name]) for way in WAYS}
     last = len(logs[BY_LAYERS.name].frames) - 1
     return StepFigure(
         name="pools",
-        title="The decode GPU can begin when the last layer of the cache is there",
+        title="On a shared GPU B's prompt holds A up; in two pools only the cache does",
         scene=Scene(
             x=SceneAxis((0, MS * until), "time (ms)"),
             y=SceneAxis(LANES),
@@ -46,14 +57,14 @@ def pools_by_layer() -> StepFigure:
                 Ticks(table="tokens", grows=True),
                 Ticks(table="sent", grows=True),
             ),
-            height=205,
+            height=245,
             now=True,
         ),
         logs=logs,
         stills=((BY_LAYERS.name, 2), (BY_LAYERS.name, 5), (BY_LAYERS.name, last)),
-        start=8,
+        start=9,
         legend={
-            "A": "request A: four layers a piece; a stroke for each token",
+            "A": "request A: a stroke for each layer, each token",
             "B": "request B",
             "other": "a decode step, and for whom",
         },
@@ -75,17 +86,18 @@ def _log(way: Way, run: Played) -> StepLog:
 
 
 def _tables(run: Played) -> dict[str, list[Row]]:
-    """Layers on the link are a bar where they touch; else a stroke for every four."""
+    """Layers on the link are a bar where they touch; else a stroke for each."""
     bars, strokes = [], []
     for number, layers in run.layers.items():
         joined = _joined(layers)
         for start_s, end_s in joined:
             if end_s - start_s > SHORT_S:
-                bars.append(_row(LANES[1], start_s, end_s, NAMES[number]))
-        for layer in layers[GROUP - 1 :: GROUP] if len(joined) > 1 else ():
-            at = {"y": LANES[1], "x": round(MS * layer.begun_s, 3)}
+                bars.append(_row(WIRE, start_s, end_s, NAMES[number]))
+        for layer in layers if len(joined) > 1 else ():
+            at = {"y": WIRE, "x": round(MS * layer.begun_s, 3)}
             strokes.append(at | {"ink": NAMES[number]})
-    return {"spans": [*_spans(run), *bars], "tokens": _tokens(run), "sent": strokes}
+    spans = [*_together(), *_spans(run), *bars]
+    return {"spans": spans, "tokens": _tokens(run), "sent": strokes}
 
 
 def _joined(layers: Sequence[Layer]) -> list[list[float]]:
@@ -99,19 +111,29 @@ def _joined(layers: Sequence[Layer]) -> list[list[float]]:
     return found
 
 
+def _together() -> list[Row]:
+    """Steps of the GPU that does both: in the colour of the prompt that rides."""
+    rows = []
+    for start_s, end_s, ids, prompts in shared().steps:
+        ink = NAMES[prompts[0]] if prompts else "other"
+        whom = "+".join(NAMES[i] for i in sorted(ids))
+        said = f"prompt of {ink}" if prompts else whom
+        if prompts and len(ids) > len(prompts):
+            said += ", a token of A"
+        rows.append(_row(ONE, start_s, end_s, ink) | {"text": said})
+    return rows
+
+
 def _spans(run: Played) -> list[Row]:
-    """Four layers a cell while they are computed, and the decode steps."""
+    """The prompts, each in one iteration, and the decode steps."""
     rows = []
     for number, (start_s, end_s) in run.prefills.items():
         name = NAMES[number]
-        groups = range(0, LAYERS, GROUP)
-        each_s = (end_s - start_s) / LAYERS
-        for first in groups:
-            at = start_s + first * each_s
-            rows.append(_row(LANES[0], at, at + GROUP * each_s, name))
+        said = {"text": f"prompt of {name}"}
+        rows.append(_row(PREFILL, start_s, end_s, name) | said)
     for start_s, end_s, ids in run.steps:
         whom = "+".join(NAMES[i] for i in sorted(ids))
-        rows.append(_row(LANES[2], start_s, end_s, "other") | {"text": whom})
+        rows.append(_row(DECODE, start_s, end_s, "other") | {"text": whom})
     return rows
 
 
@@ -121,9 +143,10 @@ def _row(lane: str, x: float, x2: float, ink: str) -> Row:
 
 
 def _tokens(run: Played) -> list[Row]:
+    lanes = [(OF[number], number, times) for number, times in run.tokens.items()]
     return [
-        {"y": LANES[3 + number], "x": round(MS * at, 3), "ink": NAMES[number]}
-        for number, times in run.tokens.items()
+        {"y": lane, "x": round(MS * at, 3), "ink": NAMES[number]}
+        for lane, number, times in [*lanes, (ONE_A, 0, shared().tokens(0))]
         for at in times
     ]
 
@@ -165,12 +188,18 @@ def _moments(way: Way, run: Played) -> list[tuple[float, str]]:
             f"{si(run.tokens[0][1] - read_s, 's')} after the first.",
         ),
         (third, _calm(run, third)),
+        (
+            shared().tokens(0)[1],
+            "Above, on the shared GPU, A's second token comes only now, "
+            f"{si(shared().tokens(0)[1] - shared().tokens(0)[0], 's')} after the "
+            "first: B's prompt rode in its step.",
+        ),
         (b_read, "B's prompt is read, too; B's first token goes out."),
         (run.arrived_s(1), "B's cache has arrived as well."),
         (
             max(step[1] for step in run.steps),
-            f"Both answers are complete after {si(run.steps[-1][1], 's')}. "
-            "No decode step carried a row of a prompt.",
+            f"Both answers, of {ANSWERS[0]} tokens and of {ANSWERS[1]}, are complete "
+            f"after {si(run.steps[-1][1], 's')}. No decode step carried a prompt.",
         ),
     ]
     return moments

@@ -21,7 +21,7 @@ from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 
 SHOWN, BEFORE = 8, 131  # of the four hundred, a stretch in which each is usual
 MS = 1e3
-UNTIL_MS, GAP_MS = 120.0, 1.5  # of the axis, and between a bar and its words
+UNTIL_MS, GAP_MS = 80.0, 1.5  # of the axis, and between a bar and its words
 Row = dict[str, Any]
 LINKS = {place.name: place.link for place in four()}
 LANES = {
@@ -40,7 +40,7 @@ def routes_by_rule() -> StepFigure:
     names = list(ROUTERS)
     return StepFigure(
         name="routing",
-        title="A router weighs the link, the queue, and what is held already",
+        title="The shortest bar is best: the longer of the queue and the sending",
         scene=Scene(
             x=SceneAxis((0, UNTIL_MS), "time until it could decode (ms)"),
             y=SceneAxis(tuple(LANES.values())),
@@ -48,14 +48,14 @@ def routes_by_rule() -> StepFigure:
                 Cells(table="bars", x2="x2"),
                 Labels(table="words", align="left"),
             ),
-            height=180,
+            height=160,
         ),
         logs=logs,
         stills=((names[0], last), (names[1], last), (names[3], last)),
-        start=2,
+        start=0,
         legend={
             "idle": "its queue",
-            "communication": "sending what it lacks",
+            "communication": "sending, beyond the queue",
         },
         counters=(
             Counter("this request waits"),
@@ -72,10 +72,11 @@ def _log(sent: Sequence[Sent]) -> StepLog:
         alive = {"since": number, "until": number + 1}
         both = zip(LANES.items(), each.queues_s, each.transfers_s, strict=True)
         for (name, lane), queue_s, transfer_s in both:
-            begins, ends = MS * queue_s, MS * (queue_s + transfer_s)
+            begins, ends = MS * queue_s, MS * max(queue_s, transfer_s)
             if queue_s:
                 bars.append(_bar(lane, 0, begins, "idle") | alive)
-            bars.append(_bar(lane, begins, ends, "communication") | alive)
+            if ends > begins:
+                bars.append(_bar(lane, begins, ends, "communication") | alive)
             words.append(
                 {"x": ends + GAP_MS, "y": lane, "text": _said(each, name)} | alive
             )

@@ -11,9 +11,8 @@ from llmserve_lab.page.step.pictures import lifetimes
 
 COLUMNS = 4
 WIDE, HIGH = 2.1, 1.75  # of a block with its heading, in units of the scene
-QUEUE_Y, TABLE_Y, EVENTS_Y = 6.15, 8.15, 11.1
-LETTERS = "ABCDEF"
-LANES = {"A": 0, "B": 1, "C": 2, "D": 0, "E": 2, "F": 0}  # no two of a lane at a time
+PLACE = 0.45  # width of a token
+QUEUE_Y, TABLE_Y, EVENTS_Y = 6.15, 8.15, 11.45
 ONE, SEVERAL, NEW, KEPT, BLANK = "cache", "communication", "new", "idle", "empty"
 Row = dict[str, Any]
 
@@ -26,9 +25,8 @@ def blocks_stepped() -> StepFigure:
         {
             "places": lifetimes([_places(moment) for moment in moments()]),
             "counts": lifetimes([_counts(moment) for moment in moments()]),
-            "names": lifetimes([_names(moment) for moment in moments()]),
             "queue": lifetimes([_queue(moment) for moment in moments()]),
-            "entries": lifetimes([_entries(moment) for moment in moments()]),
+            "front": lifetimes([_front(moment) for moment in moments()]),
             "events": _events(),
         },
     )
@@ -41,15 +39,14 @@ def blocks_stepped() -> StepFigure:
             marks=(
                 Cells(table="blanks", x2="x2", y2="y2"),
                 Cells(table="places", x2="x2", y2="y2", text="text"),
-                Labels(table="names", ink="ink-text", align="left"),
                 Labels(table="counts", ink="ink-text", align="right"),
                 Cells(table="queue", x2="x2", y2="y2", text="text"),
-                Cells(table="entries", x2="x2", y2="y2", text="text"),
+                Cells(table="front", x2="x2", y2="y2", text="text"),
                 Labels(table="headings", ink="ink-text", align="left"),
                 Labels(table="events", ink="ink-text", align="left"),
             ),
             fixed={"blanks": _blanks(), "headings": _headings()},
-            height=360,
+            height=372,
             width=560,
         ),
         logs={name: log},
@@ -58,7 +55,7 @@ def blocks_stepped() -> StepFigure:
         legend={
             ONE: "one table points here",
             SEVERAL: "several do (shared)",
-            NEW: "written in this step",
+            NEW: "written in this step (one table)",
             KEPT: "free, contents kept",
             BLANK: "free and blank",
         },
@@ -85,8 +82,8 @@ def _ink(moment: MemoryStep, block: int) -> str:
 def _place(block: int, place: int) -> Row:
     """The square of a token in a block."""
     x, y = _corner(block)
-    at = x + 0.03 + place * 0.49
-    return _rounded({"x": at, "x2": at + 0.47, "y": y + 0.6, "y2": y + 1.45})
+    at = x + 0.03 + place * PLACE
+    return _rounded({"x": at, "x2": at + 0.43, "y": y + 0.6, "y2": y + 1.45})
 
 
 def _rounded(row: Row) -> Row:
@@ -105,22 +102,38 @@ def _places(moment: MemoryStep) -> dict[tuple[int, int], Row]:
         (block, place): {
             **_place(block, place),
             "ink": NEW if (block, place) in moment.written else _ink(moment, block),
-            "text": str(token),
+            "text": "" if _ink(moment, block) == KEPT else str(token),
         }
         for block, tokens in moment.contents.items()
         for place, token in enumerate(tokens)
     }
 
 
-def _names(moment: MemoryStep) -> dict[int, Row]:
-    """The number of each block, and the first digits of its hash once it has one."""
-    found = {}
-    for block in range(BLOCKS):
-        x, y = _corner(block)
-        hash_ = moment.hashes.get(block)
-        text = f"{block} #{hash_}" if hash_ else str(block)
-        found[block] = _rounded({"x": x + 0.03, "y": y + 0.35, "text": text})
-    return found
+def _shields(moment: MemoryStep) -> dict[tuple[object, ...], Row]:
+    """Plain ground below the letters of hatched cells, where they can be read."""
+    found: dict[tuple[object, ...], Row] = {
+        ("place", block, place): _shield(_place(block, place), token)
+        for block in moment.kept
+        for place, token in enumerate(moment.contents[block])
+    }
+    queued = _queue(moment)
+    return found | {
+        ("queue", block, 0): _shield(queued[block], block) for block in moment.kept
+    }
+
+
+def _front(moment: MemoryStep) -> dict[tuple[object, ...], Row]:
+    """What is drawn last: rows of the tables, and the ground of kept letters."""
+    return _entries(moment) | _shields(moment)
+
+
+def _shield(cell: Row, number: int) -> Row:
+    """The middle of a cell, with a number."""
+    x, half = (cell["x"] + cell["x2"]) / 2, 0.13 if number < 10 else 0.2
+    edges = {"x": x - half, "x2": x + half, "y": cell["y"] + 0.14}
+    return _rounded(
+        {**edges, "y2": cell["y2"] - 0.14, "ink": BLANK, "text": str(number)}
+    )
 
 
 def _counts(moment: MemoryStep) -> dict[int, Row]:
@@ -131,7 +144,7 @@ def _counts(moment: MemoryStep) -> dict[int, Row]:
         users, author = moment.users(block), moment.authors.get(block)
         whose = f"({author})" if author else users
         text = f"{len(users)}×{whose}"
-        row = {"x": x + 0.03 + SIZE * 0.49, "y": y + 0.35, "text": text}
+        row = {"x": x + 0.03 + SIZE * PLACE, "y": y + 0.35, "text": text}
         found[block] = _rounded(row)
     return found
 
@@ -143,25 +156,32 @@ def _queue(moment: MemoryStep) -> dict[int, Row]:
         block: _rounded({
             "x": step * at + 0.03, "x2": step * (at + 1) - 0.03,
             "y": QUEUE_Y, "y2": QUEUE_Y + 0.8,
-            "ink": _ink(moment, block), "text": str(block),
+            "ink": _ink(moment, block),
+            "text": "" if block in moment.kept else str(block),
         })
         for at, block in enumerate(moment.queue)
     }  # fmt: skip
 
 
 def _headings() -> list[Row]:
-    """What the two rows below the blocks are."""
+    """The number of each block, and what the two rows below the blocks are."""
+    corners = {block: _corner(block) for block in range(BLOCKS)}
+    numbers = [
+        _rounded({"x": x + 0.03, "y": y + 0.35, "text": str(block)})
+        for block, (x, y) in corners.items()
+    ]
     return [
+        *numbers,
         {"x": 0.03, "y": QUEUE_Y - 0.4, "text": "free queue, next to be taken first:"},
         {"x": 0.03, "y": TABLE_Y - 0.4, "text": "block tables:"},
     ]
 
 
-def _entries(moment: MemoryStep) -> dict[tuple[str, int], Row]:
+def _entries(moment: MemoryStep) -> dict[tuple[object, ...], Row]:
     """Rows of the block tables: the numbers of the blocks, in the order of the text."""
-    found: dict[tuple[str, int], Row] = {}
-    for name, table in moment.tables.items():
-        y = TABLE_Y + 0.9 * LANES[name]
+    found: dict[tuple[object, ...], Row] = {}
+    for lane, (name, table) in enumerate(sorted(moment.tables.items())):
+        y = TABLE_Y + 0.9 * lane
         edges = _rounded({"y": y, "y2": y + 0.8})
         found[name, -1] = {
             **edges, "x": 0.03, "x2": 0.8, "ink": BLANK, "text": name

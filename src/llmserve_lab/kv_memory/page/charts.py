@@ -28,11 +28,11 @@ REQUESTS = QuantityAxis(
     ticks={"values": DECADES},
 )
 BYTES = QuantityAxis(q.cache_bytes, unit="GB")
-BAR = (4, 30)  # pixels from the top
+BAR = (2, 38)  # pixels from the top
 PARTS = Marks(
     BoundMark("weights", q.stored_bytes, MEANINGS["weights"]),
     BoundMark("cache", q.cache_bytes, MEANINGS["cache"]),
-    BoundMark("the rest", q.beside_bytes, GREY),
+    BoundMark("other memory", q.usable_bytes, GREY),
 )
 
 
@@ -101,13 +101,16 @@ def _memory() -> list[Any]:
         cache.name: (weights.quantity.name, after),
         PARTS[2].name: (after, whole),
     }
-    one, layers = alt.Chart(alt.Data(values=[{}])), []
+    one = alt.Chart(alt.Data(values=[{}]))
+    strip: dict[str, Any] = {"y": {"expr": "0"}, "y2": {"expr": "height / 5 - 1"}}
+    sides: dict[str, Any] = {"x": {"expr": "-1"}, "x2": {"expr": "width + 1"}}
+    layers = [one.mark_rect(color=PAGE_CSS, opacity=1, **strip, **sides)]
     for mark in PARTS:
         start, end = spans[mark.name]
         size = BYTES.scaled(f"{end} - {start}", q.cache_bytes)
         width = f"width * ({end} - {start}) / {whole}"
         said = f"format({size}, '.0f') + ' GB'"
-        long = f"'{mark.name} ' + {said}"
+        words = f"'{mark.name.split()[0]}\\n' + {said}"
         layers += [
             one.mark_rect(
                 color=mark.ink.css,
@@ -118,10 +121,13 @@ def _memory() -> list[Any]:
                 x2={"expr": f"width * {end} / {whole}"},
             ),
             one.mark_text(
-                text={"expr": f"{width} > 104 ? {long} : {width} > 44 ? {said} : ''"},
+                text={"expr": f"{width} > 27 ? {words} : ''"},
+                fontSize={"expr": f"{width} > 56 ? 12 : 9.5"},
+                lineBreak="\n",
+                baseline="top",
                 color=PAGE_CSS,
                 fontWeight="bold",
-                y={"expr": str(sum(BAR) / 2)},
+                y={"expr": str(BAR[0] + 5)},
                 x={"expr": f"width * ({start} + {end}) / 2 / {whole}"},
             ),
         ]

@@ -6,7 +6,7 @@ from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
 from llmserve_lab.formula.text import si
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.kv_memory.machine import BLOCK, num_blocks, room
-from llmserve_lab.kv_memory.serving import REPLICAS, routed
+from llmserve_lab.kv_memory.serving import REPLICAS, SYSTEM, warm
 from llmserve_lab.kv_memory.waste import SERVICES, wasted
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.running_example import ANSWER, PROMPT, cost, model
@@ -33,6 +33,16 @@ def _foreseen() -> float:
     return found.share(found.powers)
 
 
+def _rounded() -> float:
+    found = wasted(SERVICES[0])
+    return found.final / found.powers
+
+
+def _written() -> float:
+    found = wasted(SERVICES[0])
+    return found.used / found.final
+
+
 def _overstated() -> float:
     return GEMMA.naive_token_bytes() * FAR / GEMMA.request_bytes(FAR)
 
@@ -53,8 +63,9 @@ predict_waste = Question(
     choices=SHARES,
     answer=lambda: float(_foreseen() > 0.45) + float(_foreseen() > 0.75),
     why=lambda: (
-        f"It is {_foreseen():.0%}. Rounding up to a power of two wastes about a "
-        "third, and the part of the answer that is not yet written wastes the rest."
+        f"It is {_foreseen():.0%}. Rounding up to a power of two leaves "
+        f"{_rounded():.0%} for the final length, and of that {_written():.0%} is "
+        "written at a random moment; the product is the answer."
     ),
     hints=(
         Hint(
@@ -69,25 +80,29 @@ predict_routing = Question(
     name="kv-memory.predict-routing",
     kind="predict",
     prompt=(
-        f"A hundred and twenty assistants share {REPLICAS} replicas; each assistant "
-        "sends the same long system prompt with every question. Requests go to the "
-        "replica with the fewest requests. What happens to the share of prompt tokens "
-        "found in a cache if they go to the replica that knows the prompt instead?"
+        f"A hundred and twenty assistants share {REPLICAS} replicas and have done so "
+        "for a while; each assistant sends the same long system prompt with every "
+        f"question. A replica has room for {num_blocks() * BLOCK // SYSTEM} of these "
+        "prompts. Requests go to the replica with the fewest requests. What happens to "
+        "the share of prompt tokens found in a cache if they go to the replica that "
+        "knows the prompt instead?"
     ),
-    choices=("it stays about the same", "it nearly doubles", "it grows tenfold"),
+    choices=("it stays about the same", "it grows by two thirds", "it grows tenfold"),
     answer=lambda: float(
         sum(
-            routed("prefix-aware").hit_share > factor * routed("least loaded").hit_share
+            warm("prefix-aware").hit_share > factor * warm("least loaded").hit_share
             for factor in (1.3, 5.0)
         )
     ),
     why=lambda: (
-        f"From {routed('least loaded').hit_share:.0%} to "
-        f"{routed('prefix-aware').hit_share:.0%}: most prompts are computed on one "
-        "replica instead of on all four."
+        f"From {warm('least loaded').hit_share:.0%} to "
+        f"{warm('prefix-aware').hit_share:.0%}: a replica that serves a quarter of "
+        "the assistants has room for their prompts, and need not evict them."
     ),
     hints=(
-        Hint(lambda: 0.0, "Each replica has to compute a prompt before it knows it."),
+        Hint(
+            lambda: 0.0, "A replica that serves all assistants keeps evicting prompts."
+        ),
         Hint(lambda: 2.0, "Much is found already: assistants come back to a replica."),
     ),
 )

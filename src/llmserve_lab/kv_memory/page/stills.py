@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
 from llmserve_lab.catalog.data.links import PCIE5
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.kv_memory.machine import num_blocks, room
-from llmserve_lab.kv_memory.serving import LINKS, ROUTINGS, preempted, routed
+from llmserve_lab.kv_memory.serving import (
+    FEW_BLOCKS,
+    LINKS,
+    LONG_RUN,
+    ROUTINGS,
+    WARM,
+    preempted,
+    warm,
+)
 from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, wasted
 from llmserve_lab.page.palette import (
-    BLUE,
+    GOLD,
     GREEN,
     GREY,
     GRID,
@@ -26,31 +36,48 @@ FAR = 32_768  # tokens of the request whose cache is compared
 GIB = float(1 << 30)
 
 
+PARTS = {"holds a token": GREEN, "answer not yet written": GOLD, "never used": GRID}
+
+
 def shares(service: str) -> dict[str, float]:
     """Share of what is set aside that holds a token, by the way of setting aside."""
+    return {way: held for way, (held, _) in parts(service).items()}
+
+
+def parts(service: str) -> dict[str, tuple[float, float]]:
+    """Share that holds a token, and share that will, by the way of setting aside."""
     found = wasted(service)
+    ways = {
+        f"reserved: {LIMIT:,} tokens": (found.contiguous, found.final),
+        "reserved: power of two": (found.powers, found.final),
+        f"paged: blocks of {max(found.paged)}": (found.paged[256], found.used),
+        f"paged: blocks of {BLOCK}": (found.paged[BLOCK], found.used),
+    }
     return {
-        f"reserved: {LIMIT:,} tokens": found.share(found.contiguous),
-        "reserved: power of two": found.share(found.powers),
-        f"paged: blocks of {max(found.paged)}": found.share(found.paged[256]),
-        f"paged: blocks of {BLOCK}": found.share(found.paged[BLOCK]),
+        way: (found.used / aside, (in_the_end - found.used) / aside)
+        for way, (aside, in_the_end) in ways.items()
     }
 
 
 @figure_style()
 def waste() -> StaticFigure:
-    """Bars of used memory, a bar a way, for the conversation service."""
+    """Bars of what is set aside in three parts, a bar a way, conversation service."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(3.9, 1.9))
-    found = shares(SERVICES[0])
-    names, used = list(found), list(found.values())
-    axes.barh(names, used, color=GREEN.light)
-    axes.barh(names, [1 - x for x in used], left=used, color=GRID.light)
+    figure, axes = plt.subplots(figsize=(4.3, 2.3))
+    found = parts(SERVICES[0])
+    names = list(found)
+    used, later = (np.array(each) for each in zip(*found.values(), strict=True))
+    left = np.zeros(len(names))
+    for size, (part, ink) in zip(
+        (used, later, 1 - used - later), PARTS.items(), strict=True
+    ):
+        axes.barh(names, size, left=left, color=ink.light, label=part)
+        left = left + size
     for row, share in enumerate(used):
         inside = share > 0.3
         axes.text(
-            share - 0.02 if inside else share + 0.03,
+            share - 0.02 if inside else share + later[row] + 0.02,
             row,
             f"{share:.1%}" if share > 0.95 else f"{share:.0%}",
             ha="right" if inside else "left",
@@ -61,12 +88,15 @@ def waste() -> StaticFigure:
     axes.grid(visible=False)
     axes.set(xlim=(0, 1))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes.set_xlabel("share that holds a token")
+    axes.set_xlabel("share of the memory set aside")
+    look: dict[str, Any] = {"handlelength": 1, "columnspacing": 1, "ncols": 3}
+    figure.legend(loc="outside upper right", **look, fontsize=8.5)
     return StaticFigure.of(
         figure,
         sentence=(
-            "Share of the memory set aside that holds a token, at random moments while "
-            "answers are written: prompts and answers of the conversation trace."
+            "The memory set aside, at random moments while answers are written: "
+            "prompts and answers of the conversation trace. Number: share that holds "
+            "a token."
         ),
         title="Reserving for the longest leaves most of the cache empty",
         name="kv-memory.waste",
@@ -93,20 +123,20 @@ def layers() -> StaticFigure:
     """GiB of cache of one request, and what a count of all layers would say."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.3, 3.0))
+    figure, axes = plt.subplots(figsize=(4.3, 3.1))
     names = [name for name, _, _ in rows()]
     kept = [here for _, here, _ in rows()]
     naive = [most for _, _, most in rows()]
     axes.barh(names, naive, color=GRID.light, label="if every layer kept every token")
     axes.barh(names, kept, color=GREEN.light, label="what the layers keep")
     for row, (here, most) in enumerate(zip(kept, naive, strict=True)):
-        more = "" if most < 1.01 * here else f" of {_tenth(most)}"
+        more = f" of {_tenth(most)} ({most / here:.1f}×)" if most > 1.01 * here else ""
         where = max(here, most) + 0.2
         look: dict[str, Any] = {"va": "center", "color": INK.light}
         axes.text(where, row, f"{_tenth(here)}{more}", **look)
     axes.invert_yaxis()
     axes.grid(visible=False)
-    axes.set(xlim=(0, 22))
+    axes.set(xlim=(0, 29))
     axes.set_xlabel(f"GiB of one request of {FAR:,} tokens")
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
     return StaticFigure.of(
@@ -122,42 +152,41 @@ def layers() -> StaticFigure:
 
 @figure_style()
 def routing() -> StaticFigure:
-    """Hit rate and time to first token under three routings, on one trace."""
+    """Hit rate and time to first token under three routings, on one trace, warm."""
     from llmserve_lab.extras import pyplot as plt
 
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(4.3, 2.2), width_ratios=(1, 1.5)
     )
     names = [name.replace(" ", "\n").replace("-", "-\n") for name in ROUTINGS]
-    found = [routed(name) for name in ROUTINGS]
+    found = [warm(name) for name in ROUTINGS]
     rows = range(len(found))
     hits = [100 * each.hit_share for each in found]
     left.barh(names, hits, color=GREEN.light, height=0.6)
     for row, value in zip(rows, hits, strict=True):
         look: dict[str, Any] = {"va": "center", "ha": "center", "color": "white"}
         left.text(value / 2, row, f"{value:.0f} %", **look)
-    parts = {
-        "median": ([each.ttft_s for each in found], BLUE.light),
+    stats = {
         "mean": ([each.ttft_mean_s for each in found], GREY.light),
         "P95": ([each.ttft_p95_s for each in found], VERMILLION.light),
     }
-    for place, (part, (values, ink)) in enumerate(parts.items()):
-        at = [row + 0.27 * (place - 1) for row in rows]
-        right.barh(at, [1e3 * v for v in values], height=0.24, color=ink)
+    for place, (part, (values, ink)) in enumerate(stats.items()):
+        at = [row + 0.36 * (place - 0.5) for row in rows]
+        right.barh(at, [1e3 * v for v in values], height=0.32, color=ink)
         for y, value in zip(at, values, strict=True):
-            look = {"va": "center", "color": INK.light, "fontsize": 8.5}
+            look = {"va": "center", "color": INK.light}
             right.text(1e3 * value + 6, y, f"{1e3 * value:.0f} {part}", **look)
-    right.set(xlim=(0, 410), yticks=[], xticks=(0, 100, 200, 300))
+    right.set(xlim=(0, 340), yticks=[], xticks=(0, 100, 200, 300))
     for axes in (left, right):
         axes.invert_yaxis()
         axes.grid(visible=False)
-    left.set(xlim=(0, 100), xticks=(0, 50), xlabel="prompt tokens\nfound (%)")
+    left.set(xlim=(0, 100), xticks=(0, 50, 100), xlabel="prompt tokens\nfound (%)")
     right.set_xlabel("time to the first\ntoken (ms)")
     return StaticFigure.of(
         figure,
         sentence=(
-            "Three routings of the same requests. P95: 95 of 100 requests have their "
-            "first token sooner than this."
+            f"Requests {WARM + 1:,} to {LONG_RUN:,} of one run, under three routings. "
+            "P95: 95 of 100 requests have their first token sooner than this."
         ),
         title="The replica that knows the prompt answers sooner",
         name="kv-memory.routing",
@@ -172,14 +201,18 @@ def preemption() -> StaticFigure:
     figure, axes = plt.subplots(figsize=(4.3, 2.35))
     swapped = [preempted(link).end_s for link in LINKS]
     axes.plot([link / 1e9 for link in LINKS], swapped, color=PURPLE.light)
-    axes.text(3.0, swapped[1] + 0.5, "swapping", color=PURPLE.light)
+    axes.text(3.1, swapped[1] + 0.5, "swapping", color=PURPLE.light)
     redo, ample = (
         preempted(None).end_s,
         preempted(None, kv_blocks=num_blocks()).end_s,
     )
     lines = {
         f"recomputation: {redo:.1f} s": (redo, VERMILLION, 1),
-        f"no preemption, all blocks: {ample:.1f} s": (ample, GREEN, -1),
+        f"all {num_blocks():,} blocks: {ample:.1f} s": (
+            ample,
+            GREEN,
+            -1,
+        ),
     }
     for text, (value, ink, side) in lines.items():
         axes.axhline(value, color=ink.light, linestyle=ink.dash and (0, ink.dash))
@@ -187,25 +220,25 @@ def preemption() -> StaticFigure:
             "va": "bottom" if side > 0 else "top",
             "color": ink.light,
         }
-        axes.text(60, value + 0.2 * side, text, ha="right", **look)
+        axes.text(60, value + 0.4 * side, text, ha="right", **look)
     even, pcie = float(f.SWAP_BW.at(room())), float(PCIE5.bandwidth)
     marks = {f"formula:\n{even / 1e9:.1f} GB/s": even, "PCIe 5\nx16": pcie}
     for text, value in marks.items():
         axes.axvline(value / 1e9, color=GREY.light, linewidth=0.8, linestyle=":")
         look = {"ha": "right", "va": "top", "color": GREY.light}
-        axes.text(value / 1e9 * 0.96, 28.8, text, **look)
-    axes.set(xscale="log", xlim=(1.9, 70), ylim=(14, 29), ylabel="last answer (s)")
+        axes.text(value / 1e9 * 0.96, 10, text, **look)
+    axes.set(xscale="log", xlim=(1.9, 70), ylim=(0, 31), ylabel="last answer (s)")
     axes.set_xlabel("link to the host, each way (GB/s, log)")
     axes.set_xticks([2, 4, 8, 16, 32, 64], ["2", "4", "8", "16", "32", "64"])
-    axes.set_yticks([16, 20, 24, 28])
+    axes.set_yticks([0, 10, 20, 30])
     axes.minorticks_off()
     axes.grid(visible=False)
     return StaticFigure.of(
         figure,
         sentence=(
-            "When the last answer of the burst is complete. Dotted: the bandwidth at "
-            "which the formula calls swapping and recomputation equal, and that of a "
-            "PCIe 5 link of sixteen lanes."
+            f"The last answer, with {FEW_BLOCKS:,} blocks and (lowest line) with "
+            f"all {num_blocks():,}, without preemption. Dotted: where the formula "
+            "calls both ways equal, and PCIe 5 x16, the link from a GPU to its host."
         ),
         title="A fast link makes swapping win, a larger cache wins more",
         name="kv-memory.preemption",

@@ -10,17 +10,22 @@ from llmserve_lab.catalog.evidence.serving import (
     H100_TOTAL,
     IMAGES_LOG,
     RTX_4090_LOG,
+    SCOUT_BLOCKS,
+    SCOUT_GPUS,
     START_LOGS,
     StartLog,
 )
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.kv_memory.machine import (
+    BLOCK,
     SHARE_NOW,
     kept,
     log_of,
     num_blocks,
     printed_blocks,
     room,
+    scout,
+    scout_missing,
 )
 from llmserve_lab.page.engines import VERSION
 from llmserve_lab.page.table import Table
@@ -43,7 +48,7 @@ def terms() -> Table:
         ("memory that the driver reports", _gb(float(usable)), usable.source),
         (f"of it {float(share):.0%} for the server", _gb(allowed), share.source),
         ("less weights", _gb(-weights), "every parameter stored, two bytes each"),
-        ("less activations and the rest", _gb(-float(beside)), beside.source),
+        ("less working space", _gb(-float(beside)), beside.source),
         (
             "left for the cache",
             _gb(float(f.CACHE_BYTES.at(known))),
@@ -52,7 +57,7 @@ def terms() -> Table:
         (
             f"blocks of {size} tokens",
             f"{blocks:,}",
-            f"{float(f.CACHE_BYTES.at(known)) / MIB:,.0f} MiB over "
+            f"{float(f.CACHE_BYTES.at(known)) / MIB:,.1f} MiB over "
             f"{float(f.BLOCK_BYTES.at(known)) / MIB:.0f} MiB each, rounded down",
         ),
         ("tokens", f"{blocks * size:,}", "blocks times their tokens"),
@@ -84,11 +89,11 @@ def four_counts() -> Table:
             f"{float(SHARE_NOW):.0%}", _gb(beside), f"{num_blocks(SHARE_NOW):,}",
         ),
         (
-            "measured: vLLM 0.11.0, its own defaults",
+            "measured: vLLM 0.11.0, 1,024 requests at most",
             f"{share:.0%}", _gb(kept(log)), f"{printed_blocks():,}",
         ),
     ]  # fmt: skip
-    columns = ("server", "share taken", "kept for the rest", "blocks")
+    columns = ("server", "share taken", "working space", "blocks")
     return Table("Llama-3.1-8B in 16 bits on one H100", columns, rows)
 
 
@@ -96,8 +101,7 @@ def start_log() -> Table:
     """What a server says at its start, line by line, and what each line answers to."""
     log = log_of(model().name)
     total, share = float(H100_TOTAL), float(room()["memory_share"])
-    tokens = float(log.cache) / model().kv_bytes_per_token()
-    length = 16_000
+    tokens, length = printed_blocks() * BLOCK, 16_000
     rows = [
         ("requested: share of the memory", _gib(share * total),
          "--gpu-memory-utilization"),
@@ -107,16 +111,19 @@ def start_log() -> Table:
          "--max-num-seqs, --max-num-batched-tokens"),
         ("non-torch memory", _gib(-float(log.other)), "GPUs that share the model"),
         ("Available KV cache memory", _gib(float(log.cache)), "the sum"),
-        ("GPU KV cache size", f"{tokens:,.0f} tokens",
+        ("GPU KV cache size*", f"{tokens:,} tokens",
          "--kv-cache-dtype fp8: twice as many"),
-        ("Maximum concurrency", f"{tokens / length:.1f} × {length:,}",
+        ("Maximum concurrency*", f"{tokens / length:.1f} × {length:,}",
          "--max-model-len: the length, no more"),
     ]  # fmt: skip
     return Table(
         "Start of vLLM 0.11.0, Llama-3.1-8B on one H100",
         ("line of the log", "says", "changed by"),
         rows,
-        notes=("The last two are worked out from the line above.",),
+        notes=(
+            f"* Worked out here from the line above, for blocks of {BLOCK} tokens: "
+            f"{printed_blocks():,} whole blocks. The server's own had 128 tokens.",
+        ),
     )
 
 
@@ -127,10 +134,20 @@ def _gib(value: float) -> str:
 def peaks() -> Table:
     """The peak of the trial run beside the vocabulary, of five published starts."""
     rows = [
-        (log.name, f"{log.vocab:,}", _gib(float(log.peak)), f"{per_entry(log):.1f}")
+        (
+            f"{log.name}, {log.tp} GPU{'s' if log.tp > 1 else ''}",
+            f"{log.vocab:,}",
+            _gib(float(log.peak)),
+            f"{per_entry(log):.1f}",
+            _gib(float(log.other)),
+            _gb(kept(log)),
+        )
         for log in START_LOGS
     ]
-    columns = ("model", "vocabulary", "peak of the trial", "bytes a slot and entry")
+    columns = (
+        "model", "vocabulary", "peak of the trial", "bytes a slot and entry",
+        "non-torch", "working space of a GPU",
+    )  # fmt: skip
     name, size = IMAGES_LOG.name, _gib(float(IMAGES_LOG.peak))
     note = (
         f"The file has one model more, {name}, with an image encoder and options of "
@@ -169,7 +186,7 @@ def per_token() -> Table:
 
 
 def counts() -> Table:
-    """Nine published counts of blocks beside what the formula gives for each."""
+    """Ten published counts of blocks beside what the formula gives for each."""
     rows = []
     for each in predicted():
         record = each.record
@@ -177,16 +194,29 @@ def counts() -> Table:
         rows.append(
             (
                 f"{record.served or record.model.name}, {record.tp} × {device}",
-                f"{record.budget:,}",
-                f"{int(float(record.blocks)):,}",
-                f"{each.blocks:,}",
                 f"{100 * each.error:+.1f} %".replace("-", "−"),
                 _gb(reserve(record)),
+                f"{int(float(record.blocks)):,}",
+                f"{each.blocks:,}",
             )
         )
-    columns = ("server", "budget", "published", "predicted", "off by", "kept itself")
+    blocks, error = scout()
+    own = scout_missing()["gap"] + float(room()["beside_bytes"])
+    name = f"Llama-4 Scout, {SCOUT_GPUS} × H100"
+    rows.append(
+        (
+            name, f"{100 * error:+.1f} %", _gb(own), f"{float(SCOUT_BLOCKS):,.0f}",
+            f"{blocks:,}",
+        )
+    )  # fmt: skip
+    columns = (
+        "server", "off by", "working space", "published", "predicted",
+    )  # fmt: skip
     notes = [
         f"{device}: {log.place}. vLLM {log.version}; published {log.published}."
         for device, log in (("H100", BLIS_LOG), ("RTX 4090", RTX_4090_LOG))
     ]
+    notes.append(
+        "Equal rows differ in tokens that an iteration may read. Scout is in FP8."
+    )
     return Table("KV-cache blocks of 16 tokens at start", columns, rows, notes=notes)

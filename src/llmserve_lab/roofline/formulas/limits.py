@@ -24,6 +24,7 @@ ROOFLINE = "Williams et al. 2009"
 
 __all__ = [
     "ATTAINABLE_FLOPS",
+    "ATTAINABLE_FLOPS_DATASHEET",
     "ATTN_INTENSITY",
     "BATCH_FITS",
     "CONTEXT_FITS",
@@ -31,12 +32,14 @@ __all__ = [
     "CROSSOVER_TOKENS",
     "ENDLESS_INTENSITY",
     "INTENSITY",
+    "INTENSITY_DECODE",
     "LINEAR_INTENSITY",
     "LONG_INTENSITY",
     "PREFILL_REACH",
     "RIDGE",
     "RIDGE_BATCH",
     "RIDGE_CONTEXT",
+    "RIDGE_DATASHEET",
     "RIDGE_ROWS",
     "SHORT_INTENSITY",
 ]
@@ -48,6 +51,15 @@ INTENSITY = Formula(
     title="Arithmetic intensity",
     source=f"{ROOFLINE}; {ARTICLE}, §1",
     holds="perfect reuse on chip: each byte is read once",
+)
+INTENSITY_DECODE = Formula(
+    result=q.intensity,
+    expr=lambda: at(INTENSITY, chunk=q.own_row, params_active=q.params_read),
+    derived=True,
+    variant="decode",
+    title="Arithmetic intensity of decode",
+    source="[intensity](#eq-intensity) with one new row for each request",
+    holds="a dense model; every request holds the same context",
 )
 LINEAR_INTENSITY = Formula(
     result=q.linear_intensity,
@@ -74,6 +86,24 @@ ATTAINABLE_FLOPS = Formula(
     title="The roofline",
     source=ROOFLINE,
     holds="computing and reading overlap completely",
+)
+RIDGE_DATASHEET = Formula(
+    result=q.ridge,
+    expr=lambda: at(RIDGE, eff_compute=1, eff_mem=1),
+    derived=True,
+    variant="datasheet",
+    title="Ridge point of the datasheet",
+    source=f"{ROOFLINE}; {ARTICLE}, §1",
+    holds="one memory level, one kind of arithmetic, each at its full rate",
+)
+ATTAINABLE_FLOPS_DATASHEET = Formula(
+    result=q.attainable_flops,
+    expr=lambda: at(ATTAINABLE_FLOPS, eff_compute=1, eff_mem=1),
+    derived=True,
+    variant="datasheet",
+    title="The roofline of the datasheet",
+    source=ROOFLINE,
+    holds="computing and reading overlap completely, each at its full rate",
 )
 SHORT_INTENSITY = Formula(
     result=q.short_intensity,

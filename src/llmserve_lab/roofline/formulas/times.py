@@ -5,8 +5,10 @@ Lower bounds all of them: computing and reading overlap.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from llmserve_lab import notation as q
-from llmserve_lab.formula.derive import maximum
+from llmserve_lab.formula.derive import at, maximum
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.formulas.limits import ROOFLINE
 from llmserve_lab.roofline.formulas.work import (
@@ -18,11 +20,15 @@ from llmserve_lab.roofline.formulas.work import (
     WEIGHT_BYTES,
 )
 
+if TYPE_CHECKING:
+    import sympy
+
 __all__ = [
     "COMPUTE_S",
     "ITERATIONS_PER_S",
     "ITERATION_S",
     "ITERATION_S_APART",
+    "ITERATION_S_DECODE",
     "KV_S",
     "LINEAR_S",
     "PAIRS_S",
@@ -99,6 +105,17 @@ ITERATION_S_APART = Formula(
     source=f"{ROOFLINE}, applied to each of the two kernels",
     holds="computing and reading overlap inside a kernel, kernels do not overlap",
 )
+ITERATION_S_DECODE = Formula(
+    result=q.iteration_s,
+    expr=lambda: (
+        maximum(_at_full_rate(LINEAR_S), _at_full_rate(WEIGHTS_S)) + _at_full_rate(KV_S)
+    ),
+    derived=True,
+    variant="decode",
+    title="Time of a decode iteration, by the datasheet",
+    source="[iteration_s-apart](#eq-iteration_s-apart), a new row for each request",
+    holds="a dense model whose attention reads its caches longer than it computes",
+)
 ITERATIONS_PER_S = Formula(
     result=q.iterations_per_s,
     expr=lambda: 1 / WEIGHTS_S.teaching,
@@ -108,3 +125,9 @@ ITERATIONS_PER_S = Formula(
     source="scaling chapter, decode bound",
     holds="empty cache, one row: reading the weights is all that takes time",
 )
+
+
+def _at_full_rate(time: Formula) -> sympy.Expr:
+    """A time of decode at the datasheet's rates, in a dense model."""
+    one_row = at(time, params_active=q.params_read, chunk=q.own_row)
+    return at(one_row, eff_compute=1, eff_mem=1)

@@ -43,7 +43,8 @@ TIME = QuantityAxis(
 FULL = "held_bytes > hbm_bytes"  # memory is: the batch cannot exist
 TOO_LARGE = "stored_bytes > hbm_bytes"  # the weights alone are
 FAINT = 0.25
-LANE = 34  # pixels of a lane of bars
+LANE = 40  # pixels of a kernel's lane
+BAR = 14  # pixels of each of its two bars
 AT_EDGE = 6  # FLOP/byte: left of it no name fits before the point
 RIGHT_OF = "datum.intensity > ridge && datum.intensity < 8 * ridge"
 SEEN = 0.15  # the least share of idle time that is written into the gap
@@ -179,9 +180,9 @@ def _points() -> list[Any]:
 
 
 def iteration_time() -> Any:
-    """For each phase a bar of reading and one of computing: products, then attention.
+    """For each phase two kernels in turn, each a bar of reading and one of computing.
 
-    Attention begins when the slower side of the products has ended.
+    Attention begins when the longer bar of the products has ended.
     """
     from llmserve_lab.extras import altair as alt
 
@@ -201,85 +202,70 @@ def iteration_time() -> Any:
         weights, cache, products, attention = (bar.read(TIME) for bar in bars)
         then = f"max({weights}, {products})"  # attention begins
         ends = (
-            ("0", weights),
-            (then, f"{then} + {cache}"),
-            ("0", products),
-            (then, f"{then} + {attention}"),
+            ("products", "0", weights),
+            ("attention", then, f"{then} + {cache}"),
+            ("products", "0", products),
+            ("attention", then, f"{then} + {attention}"),
         )
         spans = {bar.name: span for bar, span in zip(bars, ends, strict=True)}
         gone = FULL if phase.name == "decode" else TOO_LARGE
         layers += [
-            alt.Chart(alt.Data(values=[_lane(phase, name)]))
+            alt.Chart(alt.Data(values=[_lane(phase, kernel, name)]))
             .transform_calculate(start=start, end=end, seen=f"{gone} ? {FAINT} : 1")
-            .mark_bar(height=22)
-            for name, (start, end) in spans.items()
+            .mark_bar(height=BAR, yOffset=_beside(name))
+            for name, (kernel, start, end) in spans.items()
         ]
         inks |= bars.inks
     bars_only = alt.layer(*layers, height=4 * LANE).encode(
         x=TIME.on("x", "start"),
         x2="end",
         y=alt.Y(
-            "lane", type="nominal", sort=None, title=None, axis=alt.Axis(minExtent=104)
+            "lane", type="nominal", sort=None, title=None, axis=alt.Axis(minExtent=116)
         ),
         color=by_ink("kind", inks)["color"].legend(
             columns=alt.ExprRef(f"width < {NARROW} ? 1 : 4")  # beside the axis' names
         ),
         opacity=alt.Opacity("seen", type="quantitative", scale=None),
     )
-    return alt.layer(bars_only, *_begins(), *_lasts())
+    return alt.layer(bars_only, _begins(), *_lasts())
 
 
-def _begins() -> list[Any]:
-    """A rule across both bars of a phase where its attention begins, and its name."""
+def _beside(bar: str) -> float:
+    """Of the two bars of a kernel that of reading is the upper one."""
+    return (-0.5 if bar.startswith("read") else 0.5) * (BAR + 1)
+
+
+def _begins() -> Any:
+    """A rule across both kernels of a phase, where its attention begins."""
     from llmserve_lab.extras import altair as alt
 
     rows = [
         {"phase": each.name, "top": 2 * place * LANE, "foot": 2 * (place + 1) * LANE}
         for place, each in enumerate(PHASES.cases)
     ]
-    products, pairs, caches = (
-        PHASES.reads(TIME, each) for each in (q.linear_s, q.pairs_s, q.kv_s)
+    products, weights = PHASES.reads(TIME, q.linear_s), TIME.reads(q.weights_s)
+    at = alt.Chart(alt.Data(values=rows)).transform_calculate(
+        start=f"max({weights}, {products})"
     )
-    weights = TIME.reads(q.weights_s)
-    at = (
-        alt.Chart(alt.Data(values=rows))
-        .transform_calculate(start=f"max({weights}, {products})")
-        .transform_calculate(room=f"datum.start + min({pairs}, {caches})")
-        .transform_calculate(high=f"datum.top + {LANE} * ({_read()} ? 1.5 : 0.5)")
-    )
-    across = TIME.on("x", "start")
     pixels: dict[str, Any] = {"type": "quantitative", "scale": None, "axis": None}
-    rule = at.mark_rule(color=GREY.css, strokeDash=[3, 3]).encode(
-        x=across, y=alt.Y("top", **pixels), y2="foot"
-    )
-    look: dict[str, Any] = {"align": "left", "dx": 5, "fontSize": 12}
-    name = at.mark_text(color=GREY.css, text="attention", **look)
-    high = alt.Y("high", **pixels)
-    return [rule, name.encode(x=TIME.on("x", "room"), y=high)]
-
-
-def _read() -> str:
-    """Whether reading ends last: attention's cache, or the weights and nothing more."""
-    pairs, caches, products = (
-        PHASES.reads(TIME, each) for each in (q.pairs_s, q.kv_s, q.linear_s)
-    )
-    return f"({pairs} < {caches} || {products} + {pairs} < {TIME.reads(q.weights_s)})"
+    rule = at.mark_rule(color=GREY.css, strokeDash=[3, 3])
+    across = TIME.on("x", "start")
+    return rule.encode(x=across, y=alt.Y("top", **pixels), y2="foot")
 
 
 def _lasts() -> list[Any]:
-    """Where each phase's last bar ends: how long its iteration lasts."""
+    """Where each phase's attention ends: how long its iteration lasts."""
     from llmserve_lab.extras import altair as alt
 
-    rows = [{"phase": phase.name} for phase in PHASES.cases]
+    rows = [
+        {"phase": phase.name, "lane": f"{phase.name}: attention"}
+        for phase in PHASES.cases
+    ]
     lasts = PHASES.reads(TIME, q.iteration_s)
     ends = (
         alt.Chart(alt.Data(values=rows))
         .transform_calculate(start=lasts, room=f"1.35 * ({lasts})")
-        .transform_calculate(
-            longer=f"{_read()} ? 'read' : 'compute'",
-            says="format(datum.start, '.3r') + ' ms'",
-        )
-        .transform_calculate(lane="datum.phase + ': ' + datum.longer")
+        .transform_calculate(says="format(datum.start, '.3r') + ' ms'")
         .encode(y=alt.Y("lane", type="nominal", sort=None, title=None))
     )
     look: dict[str, Any] = {"align": "left", "dx": 5, "fontWeight": "bold"}
@@ -292,6 +278,6 @@ def _lasts() -> list[Any]:
     ]
 
 
-def _lane(phase: Case, bar: str) -> dict[str, str]:
-    """The row of a bar: its lane is called by its first word, *read* or *compute*."""
-    return {"lane": f"{phase.name}: {bar.split()[0]}", "kind": bar}
+def _lane(phase: Case, kernel: str, bar: str) -> dict[str, str]:
+    """The lane of a bar: its phase, and the kernel that reads or computes."""
+    return {"lane": f"{phase.name}: {kernel}", "kind": bar}

@@ -17,24 +17,25 @@ LONGEST = 131_072.0  # tokens: the maximum context of the running example
 CONTEXT = QuantityAxis(
     q.context, domain=(32.0, LONGEST), log=True, words="tokens in cache, log scale"
 )
+TOP, STEPS = 1000, 40  # FLOP/byte at the top; points along the edge of a ground
 MIDDLE = 1500  # tokens: right of it a name stands on the left of its point
 NAMED: dict[str, Any] = {"fontWeight": "bold", "color": GREY.css, "clip": True}
 BESIDE: Any = (("<=", "left", 10), (">", "right", -8))
-NAMES_AT = {1.0: 0.75}  # share of a line, where no point comes
+NAMES_AT = {1.0: 0.75, 64.0: 0.15}  # share of a line, where no point comes
 EIGHT = 8.0  # up to this batch a line is flat or rises: its name stands above it
 
 
-def batch_and_context(batches: Sequence[tuple[float, float]], none: float) -> Any:
+def batch_and_context(batches: Sequence[tuple[float, float]]) -> Any:
     """Intensity of decode against context: batches as far as memory goes, and all.
 
-    From the context ``none`` on no batch reaches the ridge: there the ground is shaded.
+    Above the line of a batch without end the ground is shaded.
     """
     from llmserve_lab.extras import altair as alt
 
     y = QuantityAxis(
         q.intensity,
         words="intensity of decode, log scale",
-        domain=(0.7, 1000),
+        domain=(0.7, TOP),
         log=True,
     )
     lines = [
@@ -72,7 +73,7 @@ def batch_and_context(batches: Sequence[tuple[float, float]], none: float) -> An
     called = here.transform_calculate(says=f"{FULL} ? 'memory full' : 'your batch'")
     at = {"x": CONTEXT.on("x", "context"), "y": y.on("y", "value")}
     return alt.layer(
-        *_out_of_reach(y, none),
+        *_out_of_reach(y),
         *landmarks(
             y,
             "y",
@@ -92,20 +93,22 @@ def batch_and_context(batches: Sequence[tuple[float, float]], none: float) -> An
     )
 
 
-def _out_of_reach(y: QuantityAxis, none: float) -> list[Any]:
-    """A shaded ground between the ridge and the top, where no batch can lie."""
+def _out_of_reach(y: QuantityAxis) -> list[Any]:
+    """A shaded ground from the batch without end to the top, where no batch can lie."""
     from llmserve_lab.extras import altair as alt
 
-    rows = [{"context": none, "until": LONGEST}]
-    one = alt.Chart(alt.Data(values=rows)).transform_calculate(
-        value=y.reads(q.ridge), top="1000"
+    low, high = 128.0, LONGEST
+    rows = [{"context": low * (high / low) ** (n / STEPS)} for n in range(STEPS + 1)]
+    limit = y.draws(f.ENDLESS_INTENSITY, context="datum.context", chunk="1")
+    ends = alt.Chart(alt.Data(values=rows)).transform_calculate(
+        value=f"min({limit}, {TOP})", top=f"{TOP}"
     )
-    ground = one.mark_rect(color=GREY.css, opacity=0.16, clip=True).encode(
-        x=CONTEXT.on("x", "context"), x2="until", y=y.on("y", "value"), y2="top"
-    )
-    look: dict[str, Any] = {"align": "left", "dx": 8, "dy": -12, "fontSize": 12}
-    name = one.mark_text(color=GREY.css, text="no batch gets here", **look)
-    return [ground, name.encode(x=CONTEXT.on("x", "context"), y=y.on("y", "value"))]
+    x, up = CONTEXT.on("x", "context"), y.on("y", "value")
+    ground = ends.mark_area(color=GREY.css, opacity=0.16, clip=True)
+    at = alt.Chart(alt.Data(values=[{"context": 8192.0, "value": 480.0}]))
+    look: dict[str, Any] = {"color": GREY.css, "fontSize": 13}
+    name = at.mark_text(text="no batch gets here", **look)
+    return [ground.encode(x=x, y=up, y2="top"), name.encode(x=x, y=up)]
 
 
 def attention_kinds(models: Mapping[str, ModelShape]) -> Any:

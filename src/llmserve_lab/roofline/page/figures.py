@@ -10,7 +10,7 @@ from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Value, Verdict
 from llmserve_lab.page.step.figure import StepFigure
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.machine import BATCH, MEAN_CONTEXT, longest_that_reaches
+from llmserve_lab.roofline.machine import BATCH, MEAN_CONTEXT
 from llmserve_lab.roofline.page import charts, context_charts, reuse
 from llmserve_lab.roofline.page.controls import (
     STOPS,
@@ -104,14 +104,13 @@ def batch_and_context() -> LiveFigure:
     ends = [
         (batch, float(f.CONTEXT_FITS.at(ideal(), batch=batch))) for batch in BATCHES
     ]
-    _, none_beyond = longest_that_reaches()
     return LiveFigure(
         name="batch-and-context",
         title="With long contexts no batch reaches the ridge, however large",
-        chart=lambda: context_charts.batch_and_context(ends, none_beyond),
+        chart=lambda: context_charts.batch_and_context(ends),
         controls=(
             Slider(quantity("batch"), STOPS["batch"][3:], float(BATCH)),
-            Slider(quantity("context"), STOPS["context"], 4096.0),
+            Slider(quantity("context"), STOPS["context"], float(MEAN_CONTEXT)),
             *constants(**held, weight_bytes=read, stored_bytes=model().weight_bytes()),
             *constants(**{n: known[n] for n in RATES}),
         ),
@@ -149,7 +148,9 @@ def iteration_time() -> LiveFigure:
     sizes = {"batch": float(BATCH), "context": float(MEAN_CONTEXT)}
     return LiveFigure(
         name="iteration-time",
-        title="Products, then attention: each lasts as long as the longer of its bars",
+        title=(
+            "Products, then attention: each lasts as long as the longer of its two bars"
+        ),
         chart=charts.iteration_time,
         controls=(
             *sliders(**sizes, chunk=float(PROMPT)),

@@ -87,7 +87,7 @@ predict_ridge = Question(
     name="roofline.predict-ridge",
     kind="predict",
     prompt=lambda: (
-        f"An H100 computes {EXAMPLE['peak_flops'].shown(3)} in 16 bits and reads "
+        f"An H100 computes {EXAMPLE['peak_flops'].shown(3)} in BF16 and reads "
         f"{EXAMPLE['hbm_bw'].shown(3)}. How many FLOPs must it do with every byte it "
         "reads, so that neither side waits for the other?"
     ),

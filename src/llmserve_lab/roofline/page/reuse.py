@@ -5,6 +5,7 @@ The product ran on metered tiles; a toy GPU, whose ridge is four rows, takes its
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from llmserve_lab.page.live.goal import Goal
@@ -27,7 +28,9 @@ UNTIL = 35.0  # ticks on the axis
 PIECES = 4  # of a row, and tiles along a side of the weights
 ROWS_AT, TILES_AT, RESULT_AT, WIDE = 0.5, 12.5, 24.5, 2.0
 LANES = {"fetched": 7.3, "computed": 9.6}  # where the lanes begin, from the top
-BOTTOM = 10.9
+BESIDE = {"fetched": 12.0, "computed": 12.95}  # those of another number of rows
+HIGH, LOW = 1.1, 0.85  # of a lane, and of one of another number of rows
+BOTTOM = 14.0
 
 
 def reuse() -> StepFigure:
@@ -46,16 +49,16 @@ def reuse() -> StepFigure:
                 Cells(table="lanes", x2="x2", y2="y2", grows=True),
                 Labels(table="words", align="left"),
             ),
-            height=270,
+            height=320,
             fixed={"words": _words()},
         ),
         logs={name: _log(count) for name, count in BATCHES.items()},
         stills=((first, last), ("4 rows", last), ("8 rows", last)),
-        start=5,
+        start=last,
         legend={
-            "weights": "tile of the weights (pale: used before)",
-            "new": "row of the input",
-            "compute": "result, and computing",
+            "weights": "weights (pale: used before)",
+            "new": "input rows (pale: not in use)",
+            "compute": "result (pale: incomplete), computing",
             "idle": "waiting",
         },
         counters=(
@@ -106,21 +109,20 @@ def _log(count: int) -> StepLog:
         share = busy(computed, each.end)
         frames.append(
             Frame(
-                _sentence(number + 1, count, each.end, share),
+                _sentence(number + 1, count, each.end),
                 (float(number + 1), float((number + 1) * count), f"{share:.0%}"),
                 at=each.end,
             )
         )
-    return StepLog(tuple(frames), {"cells": cells} | _lanes(fetched, computed))
+    other, words = _beside(1 if count > 1 else RIDGE)
+    tables = {"cells": [*cells, *other], "words": words}
+    return StepLog(tuple(frames), tables | _lanes(fetched, computed))
 
 
-def _sentence(done: int, count: int, ticks: float, share: float) -> str:
+def _sentence(done: int, count: int, ticks: float) -> str:
     tiles = "tile" if done == 1 else "tiles"
-    each = "one row" if count == 1 else f"each of the {count} rows"
-    return (
-        f"{done} {tiles} multiplied with {each} after {ticks:.2f} ticks: the tensor "
-        f"cores were busy for {share:.0%} of the time."
-    )
+    rows = "row" if count == 1 else "rows"
+    return f"{done} {tiles} multiplied with {count} {rows} in {ticks:.2f} ticks."
 
 
 def _product(frame: int, places: list[tuple[int, int]], count: int) -> dict[Any, Row]:
@@ -147,14 +149,12 @@ def _product(frame: int, places: list[tuple[int, int]], count: int) -> dict[Any,
 
 
 def _pale(count: int, high: float) -> dict[Any, Row]:
-    """The rows in their pieces; where rows are thin, all share a cell."""
-    cells = count if count <= PIECES else 1
-    tall = round(count * high / cells, 4)
+    """The rows in their pieces."""
     return {
         ("row", n, piece): {"ink": "new", "faint": 0.3}
-        | {"y": round(1.1 + n * tall, 4), "y2": round(1.1 + (n + 1) * tall, 4)}
+        | {"y": round(1.1 + n * high, 4), "y2": round(1.1 + (n + 1) * high, 4)}
         | _across(ROWS_AT, piece)
-        for n in range(cells)
+        for n in range(count)
         for piece in range(PIECES)
     }
 
@@ -169,10 +169,41 @@ def _tile(i: int, j: int) -> Row:
 
 def _lanes(fetched: list[Busy], computed: list[Busy]) -> dict[str, list[Row]]:
     """Both units over time: what is not covered by work is waiting."""
+    lanes, idle = _spans(fetched, computed, LANES, HIGH)
+    return {"lanes": lanes, "idle": idle}
+
+
+def _beside(count: int) -> tuple[list[Row], list[Row]]:
+    """The whole time of another number of rows, to compare with."""
+    _, fetched, computed = run(count)
+    lanes, idle = _spans(_joined(fetched), _joined(computed), BESIDE, LOW)
+    if count < RIDGE:  # the reading alone: it lasts nearly to the end
+        lanes, idle = [row for row in lanes if row["ink"] == "weights"], idle[:1]
+    rows = "1 row takes" if count == 1 else f"{count} rows take"
+    text = f"to compare: {rows} {computed[-1].end:.2f} ticks"
+    at = {"x": 0.0, "y": BESIDE["fetched"] - 0.6}
+    return [{**row, "faint": 1.0} for row in [*idle, *lanes]], [at | {"text": text}]
+
+
+def _joined(spans: list[Busy]) -> list[Busy]:
+    """Work without a pause in between, as one."""
+    found = list[Busy]()
+    for each in spans:
+        if found and found[-1].end == each.start:
+            found[-1] = replace(found[-1], end=each.end)
+        else:
+            found.append(each)
+    return found
+
+
+def _spans(
+    fetched: list[Busy], computed: list[Busy], top: dict[str, float], high: float
+) -> tuple[list[Row], list[Row]]:
+    """Rectangles of what both units do, and of the whole time under them."""
     lanes, idle = list[Row](), list[Row]()
     inks = {"fetched": ("weights", fetched), "computed": ("compute", computed)}
     for lane, (ink, spans) in inks.items():
-        at = {"y": LANES[lane], "y2": LANES[lane] + 1.1}
+        at = {"y": top[lane], "y2": round(top[lane] + high, 4)}
         idle.append(at | {"x": 0.0, "x2": computed[-1].end, "ink": "idle"})
         lanes += [at | {"x": s.start, "x2": s.end, "ink": ink} for s in spans]
-    return {"lanes": lanes, "idle": idle}
+    return lanes, idle

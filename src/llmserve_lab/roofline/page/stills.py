@@ -160,8 +160,8 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
         100 * bound_s(int(batch), context) / all_
         for batch, all_ in zip(batches, whole, strict=True)
     ]
-    axes.plot(batches, bound, color=GRID.light, lw=4.5, ls="-")
-    look: dict[str, Any] = {"color": INK.light, "lw": 2.2, "ls": (0, (4, 2))}
+    axes.plot(batches, bound, color=GRID.light, lw=7, ls="-")
+    look: dict[str, Any] = {"color": INK.light, "lw": 3, "ls": "-"}
     axes.plot(batches, bound, label="datasheet’s bound", **look)
     axes.grid(visible=False)
     _above(axes, [*TOTALS, full], context)
@@ -197,7 +197,8 @@ def _above(axes: Any, batches: Sequence[int], context: int) -> None:
     for batch in batches:
         ends = {batches[0]: "left", batches[-1]: "right"}
         whole = si(sum(terms(batch, context).values()), "s", 2)
-        axes.text(batch, 103, whole, ha=ends.get(batch, "center"), size=9)
+        at = batch * (1.06 if batch == batches[0] else 1)  # clear of the axis
+        axes.text(at, 103, whole, ha=ends.get(batch, "center"), size=9)
     low, high = measured_batches()
     axes.plot([low, high], [114, 114], color=GREY.light, lw=2, marker="|", ls="-")
     middle = (low * high) ** 0.5

@@ -1,0 +1,112 @@
+"""What the twin's error leaves undecided: a target, a schedule, the size of a group.
+
+Each of the chapter's three decisions is taken again with the twin as wrong as it has
+been seen to be. The unevenness of experts is one more unknown: a GPU that holds many
+experts averages their loads, one that holds two does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.evaluation import ablations, byhand
+from llmserve_lab.deepseek.evaluation.bands import scored
+from llmserve_lab.deepseek.evaluation.group_size import WAYS
+from llmserve_lab.deepseek.model.setup import setup
+from llmserve_lab.deepseek.model.step_model import Twin
+from llmserve_lab.formula.band import Band
+
+DEVICE = "h100-sxm"
+FITTED_GPUS = 32  # of the prefill runs that the balancedness was found in
+POINTS, FAR = 20_001, 12.0  # of the integral over the largest of some normal loads
+
+
+def twins(ep: int, **changes: float) -> tuple[Twin, ...]:
+    """The twin of a group of H100s, in both schedules."""
+    known = replace(book_assumptions(), **changes)  # type: ignore[arg-type]
+    return tuple(
+        Twin(setup=setup(DEVICE, ep), assumptions=replace(known, overlap=way))
+        for way in WAYS
+    )
+
+
+def alone_s(ep: int, context: float) -> float:
+    """Seconds of the shortest step there is: one request on each GPU."""
+    return min(float(t.step_s(batch=1, context=context)) for t in twins(ep))
+
+
+def most_within(ep: int, context: float, tpot_s: float, error: float = 0.0) -> int:
+    """Requests on a GPU that keep a target, if steps are predicted with this error."""
+    slowest = 1 / (tpot_s * (1 + error))
+    return max(t.batch_at(slowest, context=context) for t in twins(ep))
+
+
+def rate_at(ep: int, context: float, tpot_s: float, balancedness: float) -> float:
+    """Tokens/s of an H100 at a target, with another balancedness; 0 if none fits."""
+    found = []
+    for twin in twins(ep, balancedness=balancedness):
+        batch = twin.batch_at(1 / tpot_s, context=context, in_memory=True)
+        if batch:
+            found.append(float(twin.gpu_tokens_per_s(batch=batch, context=context)))
+    return max(found, default=0.0)
+
+
+def across() -> Band:
+    """Errors of the steps of decode across nodes alone, the five of the band's runs."""
+    errors = [e for at, e in scored() if setup(at.accelerator, at.ep).n_nodes > 1]
+    regime = "decode across nodes"
+    return Band(min(errors), max(errors), regime, len(errors), "seen", whole=True)
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """Requests between which a predicted gain is smaller than gains have erred."""
+
+    least: int
+    most: int
+    error: float
+
+
+@cache
+def overlap() -> Undecided:
+    """Where the twin cannot say which schedule is faster, on the standing example.
+
+    The error is the largest of the published gains in decode, as a share of a rate.
+    """
+    found = list(ablations.overlap_ablations(book_assumptions()))[:-1]  # no prefill
+    error = max(abs(each.predicted - each.measured[0]) for each in found)
+    close = [n for n in range(1, byhand.MANY) if abs(gain(n)) <= error]
+    return Undecided(close[0], close[-1], error)
+
+
+def gain(requests: int) -> float:
+    """What two halves gain over one batch, as a share of its rate."""
+    one, two = (byhand.step_ms(requests, way) for way in ("none", "halves"))
+    return one / two - 1
+
+
+def largest_of(n: int) -> float:
+    """Expected largest of n independent standard normal numbers."""
+    from llmserve_lab.extras import stats
+
+    x = np.linspace(-FAR, FAR, POINTS)
+    density = n * stats.norm.pdf(x) * stats.norm.cdf(x) ** (n - 1)
+    return float(np.trapezoid(x * density, x))
+
+
+def balance_of(ep: int) -> float:
+    """Balancedness of another group, if experts' loads scatter independently.
+
+    The load of a GPU is the mean of its experts', so that its spread falls with the
+    root of their number; the busiest is the largest of ``ep`` such loads. The spread of
+    one expert is the one with which the group that was measured comes out as measured.
+    """
+    assumed = book_assumptions()
+    held = {g: setup(DEVICE, g).local_experts(assumed.n_redundant) for g in (ep, 32)}
+    fitted = held[FITTED_GPUS] ** 0.5 * (1 / assumed.balancedness - 1)
+    spread = fitted / largest_of(FITTED_GPUS)
+    return float(1 / (1 + spread * largest_of(ep) / held[ep] ** 0.5))

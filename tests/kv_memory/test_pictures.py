@@ -1,0 +1,49 @@
+"""What the pictures of translation and of the chain of names say, worked out anew."""
+
+from __future__ import annotations
+
+from llmserve_lab.kv_memory.lifecycle import A_PROMPT, SIZE, moments
+from llmserve_lab.kv_memory.page import pictures
+from llmserve_lab.paged_cache import PagedAllocator, block_hash
+from llmserve_lab.paged_cache.block_hash import ROOT
+
+
+def test_the_address_that_is_drawn_holds_the_token_of_that_position() -> None:
+    table, first = pictures.request_a(), moments()[0]
+    block = table[pictures.POSITION // SIZE]
+    place = pictures.POSITION % SIZE
+    assert first.contents[block][place] == A_PROMPT[pictures.POSITION]
+    said = pictures.translation().sentence
+    assert f"= {pictures.POSITION // SIZE} of the table says block {block}" in said
+    assert f"place {pictures.POSITION} % {SIZE} = {place} " in said
+
+
+def test_each_prompt_finds_as_many_blocks_as_begin_alike() -> None:
+    found = {walk.what[0]: walk.found for walk in pictures.walks()}
+    assert found == {"A": 2, "B": 2, "G": 0, "D": 0}
+
+
+def test_equal_blocks_after_another_beginning_have_other_names() -> None:
+    walks = {walk.what[0]: walk for walk in pictures.walks()}
+    a, b, g, d = (walks[letter] for letter in "ABGD")
+    assert a.tokens[SIZE : 2 * SIZE] == g.tokens[SIZE : 2 * SIZE]
+    assert a.names == b.names
+    assert a.names[1] != g.names[1]
+    assert not set(a.names) & set(d.names)
+    parent = ROOT
+    for place, name in enumerate(a.names):
+        parent = block_hash(parent, a.tokens[SIZE * place : SIZE * (place + 1)])
+        assert parent.hex()[:2] == name
+
+
+def test_blocks_shared_in_whole_save_a_little_less() -> None:
+    """Four requests with a prompt of 1,000 that find its full blocks, 200 more each."""
+    paged = PagedAllocator(1_000, 16)
+    for sample in range(4):
+        paged.admit(sample, [1] * 1_000)
+        paged.computed(sample, 1_000)
+        for _ in range(200):
+            paged.append(sample, 2 + sample)
+    taken = 1_000 - paged.pool.num_free
+    assert taken == 114
+    assert f"{1 - taken / 300:.1%}" == "62.0%"
