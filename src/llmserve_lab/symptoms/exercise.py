@@ -7,6 +7,7 @@ causes each, and says which one is still named wrongly.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import getsource
 
 from llmserve_lab.symptoms.case import watched
 from llmserve_lab.symptoms.cases import case
@@ -43,6 +44,11 @@ def by_signs(panel: Mapping[str, float]) -> str:
     if panel["queue_share"] > 0.5:
         return "too few seats"
     return "long prompts"
+
+
+def lines_of_solution() -> int:
+    """How long the solution is."""
+    return len(getsource(by_signs).splitlines())
 
 
 def check(diagnose: Diagnosis) -> str:
