@@ -131,12 +131,11 @@ def test_the_block_is_drawn_as_it_ran(log: str) -> None:
     figure = block_steps.block_on_two()
     done = article.execute(block_steps.LOGS[log], 2, article.batch())
     for frame, step in enumerate(done.steps[0]):
-        drawn = shown(figure, log, "held", frame)
+        drawn: list[dict[str, Any]] = shown(figure, log, "held", frame)
         rows = [row for row in drawn if row["y"] == frame]
         parts = 3 if step.name.startswith("QKV") else 1
         assert len(rows) == 2 * parts
-        spans: list[dict[str, Any]] = rows
-        assert {parts * (row["x2"] - row["x"]) for row in spans} == {step.given[1]}
+        assert {parts * (row["x2"] - row["x"]) for row in rows} == {step.given[1]}
         assert max(row["y"] for row in drawn) == frame  # no later line is drawn
         assert all(
             (row["ink"] == "communication") == step.is_collective for row in rows
