@@ -145,6 +145,28 @@ def searched_all() -> dict[str, Any]:
     }
 
 
+NEAR = 1.02  # times the price of the answer: closer than prices are known
+
+
+def near_all() -> list[list[Any]]:
+    """Candidates that cost hardly more than the answer, run too, and their fates."""
+    found = searched()
+    assert found.best is not None
+    most = NEAR * found.best.dollars_per_hour()
+    return [
+        [each.device, each.tp, each.replicas, each.rows, fate]
+        for each, known in found.fates.items()
+        if known == "cannot be cheaper" and each.dollars_per_hour() <= most
+        for fate in [find.judged(each, azure_hour(), SEARCHED)]
+    ]
+
+
+@cache
+def near() -> dict[Candidate, find.Fate]:
+    """Fates of the candidates that cost hardly more than the answer, as recorded."""
+    return {Candidate(*row[:4]): row[4] for row in recorded()["near"]}
+
+
 @cache
 def searched(by: str = "dollars") -> find.Found:
     """The search over the Azure hour, as recorded."""

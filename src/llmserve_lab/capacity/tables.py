@@ -67,19 +67,18 @@ def tokens_table() -> Table:
     for rate in RATES:
         asked, told, idle = token_costs(rate)
         cells = (f"{asked:.4f}", f"{told:.2f}", f"1 : {told / asked:.0f}")
-        rows.append((f"{rate:g} requests/s", *cells, f"{idle:.0%}"))
+        whole = f.BUSY_COST(price=float(HOURLY["h100-sxm"]), replica_rate=rate)
+        rest = (f"{idle:.0%}", f"{float(whole):,.0f}")
+        rows.append((f"{rate:g} requests/s", *cells, *rest))
     for name, (first, second) in API_PRICES.items():
         ratio = float(second) / float(first)
         listed = (f"{1e6 * float(first):.2f}", f"{1e6 * float(second):.2f}")
-        rows.append((f"list price of {name}", *listed, f"1 : {ratio:.0f}", "–"))
-    columns = (
-        "load, or list",
-        "input, $ a million",
-        "output, $ a million",
-        "ratio",
-        "idle",
+        rows.append((name, *listed, f"1 : {ratio:.0f}", "–", "–"))
+    columns = ("load, or list", "input", "output", "ratio", "idle", "request")
+    caption = (
+        "Dollars for a million: Llama-3.1-8B on one H100 at its hourly price, and list "
+        "prices of 2024"
     )
-    caption = "Llama-3.1-8B on one H100 at its hourly price, and list prices of 2024"
     return Table(caption, columns, rows)
 
 
@@ -87,17 +86,24 @@ def pools_table() -> Table:
     """Table of mixes of GPUs: price, goodput, dollars for a million requests."""
     rows = [
         (
-            str(mix),
+            f"{mix.n_prefill} {catalog.accelerator(mix.prefill).name}",
+            (
+                f"{mix.n_decode} {catalog.accelerator(mix.decode).name}"
+                if mix.decode
+                else "the same"
+            ),
             f"{mix.dollars_per_hour:.2f}",
             f"{pools.goodput(mix):.1f}",
             f"{pools.dollars_per_million(mix):.0f}",
         )
         for mix in pools.MIXES
     ]
-    columns = ("GPUs", "$ an hour", "goodput, requests/s", "$ a million requests")
-    return Table(
-        "Llama-3.1-8B, 1,000 in, 200 out, in pools of two kinds", columns, rows
+    columns = ("prefill", "decode", "$/hour", "requests/s", "$/million")
+    caption = (
+        "Goodput of pools, and dollars for a million requests: Llama-3.1-8B, 1,000 in, "
+        "200 out"
     )
+    return Table(caption, columns, rows)
 
 
 def search_table(most: int = 6) -> Table:
