@@ -70,7 +70,9 @@ backlog = Quantity(
 ready_rate = Positive(
     r"\lambda_{\mathrm{now}}", "request/s", "rate that the ready replicas work off"
 )
-drain_s = Positive(r"t_{\mathrm{drain}}", "s", "time until the last of the backlog is answered")
+drain_s = Positive(
+    r"t_{\mathrm{drain}}", "s", "time until the last of the backlog is answered"
+)
 signal_sum = Quantity(
     r"z_{\Sigma}", "dimensionless", "signal, summed over the ready replicas"
 )
