@@ -33,6 +33,7 @@ def drawn(rng: random.Random, *, square: bool = False) -> Setting:
         "tile_keys": float(tile_keys),
         "tile_rows": float(tile_keys * (1 if square else rng.randint(1, 3))),
         "bytes_number": float(rng.choice((1, 2, 4))),
+        "bytes_sum": float(rng.choice((4, 8))),
     }
 
 
@@ -111,6 +112,14 @@ def bytes_of(
     return lambda known, rng: run(known, rng, *more).numbers * known["bytes_number"]
 
 
+def outer_keys_bytes(known: Setting, rng: random.Random) -> float:
+    """Queries, keys and values as they are stored, all else as sums are kept."""
+    hbm = tiled(known, rng, "keys")
+    stored = sum(hbm.reads[name] for name in ("query", "key", "value"))
+    kept = hbm.numbers - stored
+    return stored * known["bytes_number"] + kept * known["bytes_sum"]
+
+
 def row_tiles(known: Setting, rng: random.Random) -> float:
     """Tiles of queries that the kernel brings on chip, one after another."""
     seen = set[int]()
@@ -132,7 +141,7 @@ def ratio(
 PLAIN, TILED = bytes_of(plain), bytes_of(tiled)
 counted(f.PLAIN_BYTES, PLAIN)
 counted(f.TILED_BYTES, TILED)
-counted(f.OUTER_KEYS_BYTES, bytes_of(tiled, "keys"), square=True)
+counted(f.OUTER_KEYS_BYTES, outer_keys_bytes, square=True)
 counted(f.ONCE_BYTES, distinct)
 counted(f.ROW_TILES, row_tiles)
 counted(f.KEYS_READ, per_number("key"))
@@ -186,7 +195,8 @@ def on_chip(known: Setting, rng: random.Random) -> tuple[float, float]:
         held = (rows + known["n_stages"] * 2 * keys) * known["d_head"]
         shared.append(held * known["bytes_number"])
         kept = visit.scores.size + visit.state.mixed.size
-        registers.append(kept * known["bytes_sum"])
+        weights = visit.scores.size * known["bytes_number"]
+        registers.append(kept * known["bytes_sum"] + weights)
 
     long = arrays(known | {"prompt_len": 3 * known["tile_rows"]}, rng)
     flash_attention(

@@ -5,13 +5,16 @@ import pytest
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.catalog.evidence import attention as evidence
 from llmserve_lab.catalog.evidence.kernels import CAUSAL_RUNS
+from llmserve_lab.flash_attention import formulas as f
 from llmserve_lab.flash_attention import measured
 from llmserve_lab.flash_attention.arguments import (
+    BOOK,
     check_fits,
     decode,
     fits,
     heads,
     library_splits,
+    wave_splits,
     waves_filled,
 )
 
@@ -85,7 +88,7 @@ def test_the_room_on_chip_is_that_of_the_library(width: int) -> None:
     ("sides", "said"),
     [
         ((128, 208), "232,448 bytes of shared memory, got 128 and 208"),
-        ((512, 16), "262,144 bytes of registers, got 512 and 16, which take 294,912"),
+        ((512, 16), "262,144 bytes of registers, got 512 and 16, which take 311,296"),
         ((0, 64), "tile_rows must be at least 1, got 0"),
         ((64, 0), "tile_keys must be at least 1, got 0"),
     ],
@@ -119,6 +122,33 @@ def test_the_library_takes_the_fewest_splits_that_fill_waves_well() -> None:
     assert library_splits(8, 132) == 15
     assert waves_filled(8, 14, 132) < 0.85 < waves_filled(8, 15, 132)
     assert waves_filled(8, 33, 132) == 1
-    assert library_splits(132, 132) == 1
+    assert library_splits(132, 132) == library_splits(106, 132) == 1
+    assert library_splits(4, 132) == 29  # four requests, one key–value head each
     with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):
         library_splits(0, 132)
+
+
+def test_one_wave_holds_at_least_one_split() -> None:
+    assert [wave_splits(8 * batch, 132) for batch in (1, 2, 16, 17, 64)] == [
+        16,
+        8,
+        1,
+        1,
+        1,
+    ]
+    with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):
+        wave_splits(0, 132)
+
+
+def test_splits_gain_in_the_model_where_a_second_wave_is_nearly_empty() -> None:
+    times = [
+        float(f.DECODE_ATTN_S.at(decode(16_000, batch=17, n_split=n))) for n in (1, 16)
+    ]
+    assert 1.8 < times[0] / times[1] < 1.9
+    one = [float(f.DECODE_ATTN_S.at(decode(BOOK, n_split=n))) for n in (16, 33)]
+    assert one[1] < one[0]  # two full waves beat one that is nearly full
+
+
+def test_products_and_exponentials_in_turns_are_faster_than_what_was_measured() -> None:
+    best = float(evidence.CAUSAL_SPEED[evidence.FLASH_THREE][measured.LONGEST])
+    assert best < measured.in_turns_bound() < 0.7 * measured.once_bound(16_384)

@@ -55,6 +55,22 @@ def test_a_long_prompt_moves_four_times_fewer_bytes(length: float) -> None:
         known = head(int(length), 128, int(keys))
         ratio = float(f.PLAIN_BYTES.at(known)) / float(f.TILED_BYTES.at(known))
         assert ratio == pytest.approx(4, rel=0.02)
+        tiles = float(f.ROW_TILES.at(known))
+        whole = float(f.TILED_BYTES.at(known, keys_read=tiles * length))
+        for part in (
+            float(f.PLAIN_BYTES.at(known)) / whole,
+            whole / float(f.TILED_BYTES.at(known)),
+        ):
+            assert part == pytest.approx(2, rel=0.02)
+
+
+@pytest.mark.parametrize(("rows", "width"), [(64, 64), (128, 64), (128, 256)])
+def test_the_ratio_is_four_tiles_of_queries_over_the_width(
+    rows: int, width: int
+) -> None:
+    known = head(10_000_000, rows) | {"d_head": width}
+    ratio = float(f.PLAIN_BYTES.at(known)) / float(f.TILED_BYTES.at(known))
+    assert ratio == pytest.approx(4 * rows / width, rel=1e-3)
 
 
 def test_the_kernel_itself_moves_as_many_fewer() -> None:

@@ -73,7 +73,7 @@ SERIES = {
     **{"batch 8": "vermillion", "batch 64": "green", "endless": "purple"},
     "as many requests as fit": "blue",
     **{"plain": "vermillion", "tiled": "blue", "each once": "green"},
-    "attention, with its merge": "green",
+    **{"attention, with its merge": "green", "merge": "purple"},
     **{"running": "blue", "waiting": "vermillion"},
     **{"compute products": "gold", "compute attention": "grey"},
     **{"read experts": "blue", "compute experts": "gold", "weights of a GPU": "blue"},

@@ -85,6 +85,8 @@ def decode(context: int, *, batch: int = 1, n_split: int = 1) -> dict[str, Any]:
 
 
 ENOUGH = 0.85  # of the best share of full waves: what the library is content with
+NEARLY_FULL = 0.8  # of the multiprocessors: from here on the library does not split
+FEW_TILES = 4  # of keys: up to here neither
 
 
 def waves_filled(blocks: int, n_split: int, n_sms: int) -> float:
@@ -96,8 +98,8 @@ def waves_filled(blocks: int, n_split: int, n_sms: int) -> float:
 def library_splits(blocks: int, n_sms: int, *, most: int = 128) -> int:
     """Fewest splits that fill their waves nearly as well as the best number does.
 
-    ``blocks`` are those without splits. The library also looks at how many tiles of
-    keys there are, and does not split where the blocks nearly fill the GPU.
+    ``blocks`` are those without splits; where they nearly fill the GPU there is one
+    split. So it is with few tiles of keys, of which this rule knows nothing.
 
     Source: FlashAttention, hopper/heuristics.h.
 
@@ -106,8 +108,21 @@ def library_splits(blocks: int, n_sms: int, *, most: int = 128) -> int:
     """
     for name, count in (("blocks", blocks), ("n_sms", n_sms), ("most", most)):
         whole_number(name, count)
+    if blocks >= NEARLY_FULL * n_sms:
+        return 1
     filled = [waves_filled(blocks, n, n_sms) for n in range(1, most + 1)]
     return next(n for n, f in enumerate(filled, 1) if f >= ENOUGH * max(filled))
+
+
+def wave_splits(blocks: int, n_sms: int) -> int:
+    """Most splits that fit into one wave, at least one.
+
+    Raises:
+        ValueError: an argument is below 1.
+    """
+    for name, count in (("blocks", blocks), ("n_sms", n_sms)):
+        whole_number(name, count)
+    return max(1, n_sms // blocks)
 
 
 def check_fits(rows: int, keys: int, d_head: int) -> tuple[float, float]:

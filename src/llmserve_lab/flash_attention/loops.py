@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import numpy as np
 
+from llmserve_lab.checks import whole
 from llmserve_lab.transformer import RunningSoftmax
 from llmserve_lab.transformer.arithmetic import Array
 
@@ -22,3 +25,16 @@ def two_loops(q: Array, k: Array, v: Array, n_q: int, n_k: int) -> Array:
             row.add(np.where(future, -np.inf, scores), values)
         out[i:end] = row.output  # written once; no score ever is
     return out
+
+
+def keys_met(prompt_len: int, tile_rows: int, tile_keys: int) -> int:
+    """Keys read, tile after tile, where each tile of keys that is begun is read whole.
+
+    Equal to the closed form where the tile of keys divides that of queries.
+
+    Raises:
+        TypeError, ValueError: an argument is no whole number of at least 1.
+    """
+    whole(prompt_len=prompt_len, tile_rows=tile_rows, tile_keys=tile_keys)
+    ends = (min(i + tile_rows, prompt_len) for i in range(0, prompt_len, tile_rows))
+    return sum(min(prompt_len, ceil(end / tile_keys) * tile_keys) for end in ends)

@@ -46,6 +46,16 @@ def once_bound(prompt_len: int) -> float:
     return min(reached, float(gpu.peak("bf16")))
 
 
+def in_turns_bound() -> float:
+    """FLOP/s if products and exponentials take turns instead of overlapping.
+
+    A pair has one exponential, and FLOPs for each element of a head. Heads of 128.
+    """
+    flops = 4 * float(evidence.DECODE_WIDTH)
+    products_s = flops / float(device().peak("bf16"))
+    return flops / (products_s + 1 / float(evidence.EXP_RATE))
+
+
 def off(predicted: float, measured: float) -> float:
     """By how much a prediction exceeds the measurement, as a share of the latter."""
     return predicted / measured - 1
@@ -120,6 +130,16 @@ def unsplit_factors(run: SplitRun) -> tuple[float, float]:
     again = float(evidence.DECODE_HEADS) / float(evidence.DECODE_KV_HEADS)
     without, split = (decode_bound_s(run, split=each) for each in (False, True))
     return again, without / split / again
+
+
+def times_the_bound(*, split: bool) -> tuple[float, float]:
+    """Least and most that a measured decode took, as a multiple of its bound."""
+    found = [
+        float(run.split_s if split else run.unsplit_s)
+        / decode_bound_s(run, split=split)
+        for run in evidence.DECODE_RUNS
+    ]
+    return min(found), max(found)
 
 
 def slope_and_rest() -> tuple[float, float]:

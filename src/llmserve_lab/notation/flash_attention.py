@@ -100,7 +100,9 @@ shared_bytes = Positive(
     r"M_{\mathrm{sh}}", "byte", "shared memory that the tiles on chip take"
 )
 register_bytes = Positive(
-    r"M_{\mathrm{reg}}", "byte", "registers that scores and sums of a tile take"
+    r"M_{\mathrm{reg}}",
+    "byte",
+    "registers that scores, weights and sums of a tile take",
 )
 
 shared_room = Positive(

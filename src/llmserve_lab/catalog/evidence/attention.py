@@ -90,6 +90,13 @@ SHARED_PER_BLOCK = Cited(
 REGISTERS_PER_SM = Cited(
     256 * 1024, "byte", "datasheet", CUDA_GUIDE, "65,536 registers of 32 bits"
 )
+EXP_RATE = Cited(
+    3.9e12,
+    "FLOP/s",
+    "paper",
+    "Shah et al. 2024 (FlashAttention-3), §3.2",
+    "exponentials of an H100 SXM",
+)
 # Tiles of FlashAttention-3, forward, 16 bits, by the width of a head: queries, keys.
 # Where the library notes that it is so, the keys are the most that fit.
 LIMITED_TILES: Mapping[int, tuple[Cited, Cited]] = MappingProxyType(

@@ -44,13 +44,28 @@ def _outer_keys_bytes(
     d_head: Any,
     state_rows: Any,
     rows_visited: Any,
+    bytes_sum: Any,
     two_sums: Any,
 ) -> Any:
     """Keys and values once, queries at each visit, the state there and back."""
-    return bytes_number * (
-        key_and_value * prompt_len * d_head
-        + state_rows * rows_visited * d_head
-        + state_rows * (2 * rows_visited - prompt_len) * (d_head + two_sums)
+    inputs = key_and_value * prompt_len + state_rows * rows_visited
+    state = state_rows * (2 * rows_visited - prompt_len) * (d_head + two_sums)
+    return bytes_number * inputs * d_head + bytes_sum * state
+
+
+def _register_bytes(
+    bytes_sum: Any,
+    state_rows: Any,
+    tile_rows: Any,
+    d_head: Any,
+    score_of_tile: Any,
+    tile_keys: Any,
+    bytes_number: Any,
+) -> Any:
+    """Scores and running output, and the weights that are multiplied with values."""
+    scores = score_of_tile * tile_keys
+    return (
+        state_rows * tile_rows * (bytes_sum * (d_head + scores) + bytes_number * scores)
     )
 
 
@@ -130,8 +145,8 @@ OUTER_KEYS_BYTES = Formula(
     title="Memory traffic in tiles, loop over keys outside",
     source=f"{FLASH}, algorithm 1",
     holds=(
-        "square tiles; output, maximum and sum of a row are written at each visit and "
-        "read again but at its first; no tile is found in the L2 cache"
+        "square tiles; output, maximum and sum of a row, as wide as sums, are written "
+        "at each visit, read again but at its first; no tile is found in the L2 cache"
     ),
 )
 ONCE_BYTES = Formula(
@@ -209,12 +224,10 @@ SHARED_BYTES = Formula(
 )
 REGISTER_BYTES = Formula(
     result=q.register_bytes,
-    expr=lambda bytes_sum, state_rows, tile_rows, d_head, score_of_tile, tile_keys: (
-        bytes_sum * state_rows * tile_rows * (d_head + score_of_tile * tile_keys)
-    ),
-    title="Registers of scores and sums",
+    expr=_register_bytes,
+    title="Registers of scores, weights and sums",
     source="counted",
-    holds="the scores of one tile and the running output, nothing else",
+    holds="the scores and weights of one tile and the running output, nothing else",
 )
 CHIP_SHARE = Formula(
     result=q.chip_share,

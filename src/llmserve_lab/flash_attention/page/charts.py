@@ -50,11 +50,13 @@ SPLITS = QuantityAxis(
 TIME = QuantityAxis(
     q.decode_attn_s,
     "µs",
-    words="time of attention, one layer",
-    ticks={"tickCount": 5},
+    words="time of attention, one layer, log scale",
+    ticks={"tickCount": 4},
 )
 FULL = "held_bytes > hbm_bytes"  # memory is: the batch cannot exist
 LEAST = BoundMark("least time", q.least_read_s, GREY)
+READ = BoundMark("splits alone", f.SPLIT_READ_S, MEANINGS["communication"])
+FULL_WAVES = "floor({} * n_sms / (n_kv_heads * batch))"  # splits that fill so many
 TOTAL = BoundMark("attention, with its merge", f.DECODE_ATTN_S, MEANINGS["cache"])
 
 
@@ -117,8 +119,13 @@ def splits() -> Any:
         .transform_calculate(n_split="datum.n", seen=f"{FULL} ? {FAINT} : 1")
         .transform_calculate(value=TOTAL.draw(TIME, n_split="datum.n"))
     )
-    room = curve.transform_calculate(high="1.2 * datum.value")  # for the names
-    x, y = SPLITS.on("x", "n_split"), TIME.on("y", "value")
+    room = curve.transform_calculate(  # for the names
+        high="1.3 * datum.value", low=f"0.45 * ({LEAST.read(TIME)})"
+    )
+    x, y = (
+        SPLITS.on("x", "n_split"),
+        TIME.on("y", "value").scale(type="log", nice=False),
+    )
     ink, seen = TOTAL.ink.css, alt.Opacity("seen:Q", scale=None)
     look: dict[str, Any] = {"align": "left", "dx": 12, "dy": -12, "color": ink}
     named = curve.transform_filter("datum.n == 2")
@@ -129,9 +136,51 @@ def splits() -> Any:
             opacity=seen
         ),
     ]
-    layers = alt.layer(*_least(), *drawn, *_chosen()).encode(x=x, y=y)
-    unseen = room.mark_point(opacity=0).encode(x=x, y=TIME.on("y", "high"))
-    return alt.layer(layers, unseen, height=260)
+    merge = curve.transform_calculate(read=READ.draw(TIME, n_split="datum.n"))
+    layers = alt.layer(*_merge(merge), *_least(), *drawn, *_waves(), *_chosen())
+    unseen = [
+        room.mark_point(opacity=0).encode(x=x, y=TIME.on("y", end))
+        for end in ("high", "low")
+    ]
+    return alt.layer(layers.encode(x=x, y=y), *unseen, height=280)
+
+
+def _merge(curve: Any) -> list[Any]:
+    """A band between the time of the splits alone and that with their merge."""
+    ink = READ.ink.css
+    look: dict[str, Any] = {"color": ink, "align": "right", "dx": 4, "dy": -28}
+    named = curve.transform_filter(f"datum.n == {MOST_SPLITS}")
+    return [
+        curve.mark_area(color=ink, opacity=0.45).encode(y2="read:Q"),
+        named.mark_text(text="merge", **look),
+    ]
+
+
+def _waves() -> list[Any]:
+    """Splits that fill one wave and two, and the one more that begins the second."""
+    from llmserve_lab.extras import altair as alt
+
+    first, second = (FULL_WAVES.format(n) for n in (1, 2))
+    # Of a number that two names would share, the second is left out.
+    places = (
+        (first, f"{first} >= 1", "': full'", "right", 20),
+        (f"{first} + 1", f"{first} >= 1", "': next wave'", "center", -12),
+        (second, f"{first} >= 1 && {second} > {first} + 1", "': full'", "center", 34),
+    )
+    marks = list[Any]()
+    for at, shown, text, align, down in places:
+        point = (
+            alt.Chart(alt.Data(values=[{}]))
+            .transform_calculate(n_split=at, says=f"{at} + {text}")
+            .transform_filter(f"{shown} && datum.n_split <= {MOST_SPLITS}")
+            .transform_calculate(value=TOTAL.draw(TIME, n_split="datum.n_split"))
+        )
+        look: dict[str, Any] = {"align": align, "dy": down, "fontSize": 12}
+        marks += [
+            point.mark_point(color=INK.css, size=60, filled=True, opacity=1),
+            point.mark_text(color=INK.css, **look).encode(text="says:N"),
+        ]
+    return marks
 
 
 def _least() -> list[Any]:
@@ -141,8 +190,7 @@ def _least() -> list[Any]:
     ends = alt.Chart(alt.Data(values=[{"n_split": 1}, {"n_split": MOST_SPLITS}]))
     line = ends.transform_calculate(value=LEAST.read(TIME))
     first = line.transform_filter("datum.n_split == 1")
-    below = {"expr": "batch < 4 ? -7 : 13"}
-    look: dict[str, Any] = {"align": "left", "dx": 5, "dy": below}
+    look: dict[str, Any] = {"align": "left", "dx": 5, "dy": 13}
     return [
         line.mark_line(color=LEAST.ink.css, strokeDash=[4, 3], strokeWidth=1.5),
         first.mark_text(text=LEAST.name, color=LEAST.ink.css, **look),
@@ -162,6 +210,7 @@ def _chosen() -> list[Any]:
     )
     side = {"expr": "n_split < 2 ? 'left' : n_split > 32 ? 'right' : 'center'"}
     look: dict[str, Any] = {"fontWeight": "bold", "fontSize": 13}
+    look["dx"] = {"expr": "n_split < 2 ? 14 : 0"}
     look["dy"] = {"expr": f"{FULL} ? -34 : -16"}
     return [
         chosen.mark_point(color=MEANINGS["new"].css, size=190, opacity=1),

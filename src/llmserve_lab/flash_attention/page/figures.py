@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llmserve_lab.catalog.evidence.attention import REGISTERS_PER_SM, SHARED_PER_BLOCK
 from llmserve_lab.flash_attention import formulas as f
-from llmserve_lab.flash_attention.arguments import BOOK, decode, head
+from llmserve_lab.flash_attention.arguments import BOOK, decode, head, multiprocessors
 from llmserve_lab.flash_attention.page import charts, split_steps, walk
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Lookup, Slider
@@ -33,9 +33,9 @@ LENGTHS = (
     float(BOOK),
     128_000.0,
 )
-ROWS, KEYS = (64.0, 128.0, 256.0, 512.0), (16.0, 32.0, 64.0)  # keys divide rows
-FIRST_ROWS, FIRST_KEYS = 128.0, 64.0
-SPLITS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 17.0, 24.0, 32.0, 64.0)
+ROWS, KEYS = (64.0, 128.0, 256.0, 512.0), (16.0, 32.0, 64.0, 128.0, 192.0)
+FIRST_ROWS, FIRST_KEYS = 128.0, 128.0
+SPLITS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 17.0, 24.0, 32.0, 33.0, 64.0)
 BATCHES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 HELD = Verdict(
     "held",
@@ -125,7 +125,7 @@ def traffic() -> LiveFigure:
             lambda tiled_intensity, chip_share: (
                 (tiled_intensity >= HIGH) & (chip_share <= 1)
             ),
-            {"prompt_len": 8000.0, "tile_rows": 256.0},
+            {"prompt_len": 8000.0, "tile_rows": 256.0, "tile_keys": 64.0},
         ),
     )
 
@@ -134,10 +134,11 @@ def decode_splits() -> LiveFigure:
     """Attention of a layer in decode against the number of splits."""
     machine = ideal()
     known = {**machine, **decode(BOOK), "stored_bytes": STORED_BYTES.at(machine)}
+    sms = int(float(multiprocessors()))
     names = ("n_heads", "n_kv_heads", "d_head", "n_sms", "bytes_kv", "bytes_sum")
     return LiveFigure(
         name="decode-splits",
-        title="Splits give idle multiprocessors work, and cost a merge",
+        title="Splits give idle multiprocessors work, wave by wave, and cost a merge",
         chart=charts.splits,
         controls=(
             Slider(quantity("context"), LENGTHS, float(BOOK), "Tokens in cache, each"),
@@ -153,8 +154,8 @@ def decode_splits() -> LiveFigure:
             "held_bytes": Bound(ITERATION_BYTES, weight_bytes="stored_bytes"),
         },
         readouts=(
-            Readout(f.WORK_BLOCKS, "Thread blocks"),
-            Readout(f.BUSY_SHARE, "Share of multiprocessors at work"),
+            Readout(f.WORK_BLOCKS, f"Thread blocks, for {sms} multiprocessors"),
+            Readout(f.WAVES, "Waves of thread blocks"),
             Readout("decode_attn_s", "Attention, one layer"),
             HELD,
             Readout("least_read_s", "Least time"),

@@ -54,7 +54,7 @@ def split_decoding() -> StepFigure:
             fixed={"words": _words()},
         ),
         logs=logs,
-        start=1,
+        start=0,
         stills=((three, 1), (three, 3), (one, TICKS - 1)),
         legend={
             "cache": "tile of keys and values, read",
@@ -122,7 +122,8 @@ def _handed(count: int) -> str:
     each = WIDTH_V + 1
     return (
         f"Each of the {count} splits writes {each} numbers, its own output and one "
-        "log-sum-exp; the merge reads them."
+        f"log-sum-exp (maximum + log of the sum): {count * each} are written, and the "
+        "merge reads as many."
     )
 
 
@@ -133,7 +134,8 @@ def _merged(log: VisitLog) -> str:
     out = ", ".join(f"{each:.2f}" for each in log.output[0])
     return (
         f"The splits hold {parts} of the sum of all exp(score), and count that much: "
-        f"the output is {out}, as without splits."
+        f"the output is {out}, as without splits. (On a GPU the merge is a kernel of "
+        "its own.)"
     )
 
 
@@ -166,7 +168,7 @@ def _picture(
     if merged:
         logs, _ = _partials(log)
         whole = float(np.logaddexp.reduce(logs))
-        words = ["all", "", "", f"{whole:.2f}"]
+        words = ["all", "–", "–", f"{whole:.2f}"]
         inks = ["compute"] * len(EDGES)
         found |= _line(SPLITS, [*words, *_numbers(log.output[0])], inks)
     return found

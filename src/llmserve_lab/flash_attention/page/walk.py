@@ -22,10 +22,10 @@ from llmserve_lab.page.step.pictures import lifetimes
 Row = dict[str, Any]
 WIDE = 2.2  # of a score
 GRID_X, GRID_Y, KEYS_Y, VALUES_Y = 3.2, 3.0, 1.3, 0.15
-STATE_X, STATE_WIDE = 17.2, 2.55
-COLUMNS = ("max", "sum", "mixture", "")
+STATE_EDGES = (17.2, 19.4, 21.6, 24.8, 28.0)
+COLUMNS = ("max", "sum", "mixture → output", "")
 DONE, PALE = 0.22, 0.35
-RIGHT = STATE_X + STATE_WIDE * len(COLUMNS)
+RIGHT = STATE_EDGES[-1]
 
 
 def tiles_walked() -> StepFigure:
@@ -46,7 +46,7 @@ def tiles_walked() -> StepFigure:
             fixed={"words": _words()},
         ),
         logs={"tiles": _log(log)},
-        start=3,
+        start=0,
         stills=(("tiles", 1), ("tiles", 3), ("tiles", 8)),
         legend={
             "new": "queries on chip",
@@ -69,11 +69,10 @@ def _words() -> list[Row]:
         {"x": 1.2, "y": VALUES_Y + 0.45, "text": "values"},
         {"x": 1.6, "y": GRID_Y - 0.35, "text": "queries"},
     ]
-    for i, name in enumerate(COLUMNS[:2]):
-        at = STATE_X + STATE_WIDE * (i + 0.5) - 0.45 * (1 - i)
-        found.append({"x": round(at, 2), "y": GRID_Y - 0.35, "text": name})
-    at = STATE_X + STATE_WIDE * 3 + 0.5
-    found.append({"x": round(at, 2), "y": GRID_Y - 0.35, "text": COLUMNS[2]})
+    ends = (STATE_EDGES[1], STATE_EDGES[2], STATE_EDGES[4])
+    for name, left, right in zip(COLUMNS[:3], STATE_EDGES[:3], ends, strict=True):
+        at = round((left + right) / 2, 2)
+        found.append({"x": at, "y": GRID_Y - 0.35, "text": name})
     return found
 
 
@@ -84,8 +83,8 @@ def _log(log: VisitLog) -> StepLog:
     for number, step in enumerate(steps):
         frames.append(
             Frame(
-                _sentence(step, number),
-                (float(step.read), float(step.written), float(step.scores.size)),
+                _sentence(step),
+                (float(step.read), float(step.written), float(_allowed(step))),
             )
         )
         pictures.append(_picture(log, number, written, busy=True))
@@ -98,8 +97,13 @@ def _log(log: VisitLog) -> StepLog:
     return StepLog(tuple(frames), {"cells": lifetimes(pictures)})
 
 
-def _sentence(step: KernelStep, number: int) -> str:
-    """The visit, and what it does to the last query of its tile."""
+def _allowed(step: KernelStep) -> int:
+    """Scores of a visit that the causal mask leaves."""
+    return sum(key <= row for row in range(*step.rows) for key in range(*step.keys))
+
+
+def _sentence(step: KernelStep) -> str:
+    """The visit, and what it does to the rows of its tile."""
     first, last = step.rows[0] + 1, step.rows[1]
     tile = f"Queries {first}–{last} meet keys {step.keys[0] + 1}–{step.keys[1]}. "
     now = float(step.highest[-1])
@@ -113,10 +117,14 @@ def _sentence(step: KernelStep, number: int) -> str:
             f"For query {last} no score is above its maximum, {_number(now)}: nothing "
             f"is rescaled, and the sum grows to {step.total[-1]:.2f}."
         )
-    return tile + (
-        f"Query {last} finds a larger score, {_number(now)}: sum and mixture are "
-        f"multiplied by {step.factor[-1]:.3f} before the new scores are added."
-    )
+    risen = [i for i, factor in enumerate(step.factor) if 0 < factor < 1]
+    found = [
+        f"query {first + i} finds a larger score, {_number(step.highest[i])}: sum and "
+        f"mixture are multiplied by {step.factor[i]:.3f}"
+        for i in risen
+    ]
+    said = "; ".join(found)
+    return f"{tile}{said[0].upper()}{said[1:]}, before the new scores are added."
 
 
 def _number(value: float) -> str:
@@ -203,9 +211,7 @@ def _state(
     else:
         numbers, ink = [""] * len(COLUMNS), "empty"
     for column, text in enumerate(numbers):
-        x = STATE_X + STATE_WIDE * column
+        left, right = STATE_EDGES[column], STATE_EDGES[column + 1]
         own = ink if text else "empty"
-        found["state", token, column] = _cell(
-            x, x + STATE_WIDE, GRID_Y + token, own, text
-        )
+        found["state", token, column] = _cell(left, right, GRID_Y + token, own, text)
     return found
