@@ -65,7 +65,7 @@ def rates_at(tpot_s: float) -> tuple[float, float]:
         ([each.tpot_s for each in runs], [each.usd for each in runs]),
     )
     measured, ours = (
-        float(np.interp(tpot_s, times, [_usd(1.0) / usd for usd in costs]))
+        float(np.interp(tpot_s, times, [usd_at(1.0) / usd for usd in costs]))
         for times, costs in asked
     )
     return measured, ours
@@ -85,12 +85,13 @@ def _beside(row: MeasuredRow) -> PricedRun:
         row.clients,
         row.tpot_s,
         float(report.tpot_s.mean()),
-        _usd(row.clients / measured_s),
-        _usd(row.clients / float(report.latency_s.mean())),
+        usd_at(row.clients / measured_s),
+        usd_at(row.clients / float(report.latency_s.mean())),
     )
 
 
-def _usd(per_s: float) -> float:
+def usd_at(per_s: float) -> float:
+    """Dollars for a million requests on an H100 at a rate."""
     return float(f.BUSY_COST(price=float(HOURLY["h100-sxm"]), replica_rate=per_s))
 
 

@@ -8,6 +8,7 @@ from llmserve_lab import catalog
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity import pools, runs
 from llmserve_lab.capacity.charging import split
+from llmserve_lab.capacity.deployment import HOUR_S
 from llmserve_lab.capacity.search import GOOD
 from llmserve_lab.capacity.triangle import LOADS, goodput, points, pool
 from llmserve_lab.catalog.data.prices import (
@@ -61,6 +62,12 @@ def token_costs(rate: float) -> tuple[float, float, float]:
     return float(asked), float(told), found.idle_s / found.elapsed_s
 
 
+def charged_ms(usd: float, num_tokens: int) -> float:
+    """Milliseconds of an H100 that tokens are charged, at dollars a million of them."""
+    seconds = num_tokens * usd / 1e6 * HOUR_S / float(HOURLY["h100-sxm"])
+    return 1e3 * seconds
+
+
 def tokens_table() -> Table:
     """Table of what input and output tokens cost as the replica fills, and APIs ask."""
     rows = []
@@ -82,23 +89,24 @@ def tokens_table() -> Table:
     return Table(caption, columns, rows)
 
 
+def short(device: str) -> str:
+    """Name of a GPU without its memory and its socket."""
+    return catalog.accelerator(device).name.split()[0]
+
+
 def pools_table() -> Table:
     """Table of mixes of GPUs: price, goodput, dollars for a million requests."""
     rows = [
         (
-            f"{mix.n_prefill} {catalog.accelerator(mix.prefill).name}",
-            (
-                f"{mix.n_decode} {catalog.accelerator(mix.decode).name}"
-                if mix.decode
-                else "the same"
-            ),
-            f"{mix.dollars_per_hour:.2f}",
-            f"{pools.goodput(mix):.1f}",
+            f"{mix.n_prefill} {short(mix.prefill)}",
+            (f"{mix.n_decode} {short(mix.decode)}" if mix.decode else "the same"),
             f"{pools.dollars_per_million(mix):.0f}",
+            f"{pools.goodput(mix):.1f}",
+            f"{mix.dollars_per_hour:.2f}",
         )
         for mix in pools.MIXES
     ]
-    columns = ("prefill", "decode", "$/hour", "requests/s", "$/million")
+    columns = ("prefill", "decode", "$/million", "requests/s", "$/hour")
     caption = (
         "Goodput of pools, and dollars for a million requests: Llama-3.1-8B, 1,000 in, "
         "200 out"
