@@ -175,7 +175,7 @@ def server_busy(rng: random.Random) -> Case:
 
 
 @counts(f.QUEUE_S, by="enumerated")
-def queue_s(rng: random.Random) -> Case:
+def mean_wait_s(rng: random.Random) -> Case:
     """The mean wait from the law of the queue length, solved by its generating sums.
 
     M/G/1 with service times of two values: the embedded chain at departures, its

@@ -192,7 +192,7 @@ def on_chip(known: Setting, rng: random.Random) -> tuple[float, float]:
 
     def look(visit: Any) -> None:
         rows, keys = visit.scores.shape[-2:]
-        held = (rows + known["n_stages"] * 2 * keys) * known["d_head"]
+        held = (rows + known["tile_stages"] * 2 * keys) * known["d_head"]
         shared.append(held * known["bytes_number"])
         kept = visit.scores.size + visit.state.mixed.size
         weights = visit.scores.size * known["bytes_number"]
@@ -209,7 +209,7 @@ def on_chip(known: Setting, rng: random.Random) -> tuple[float, float]:
 
 
 def chip(rng: random.Random) -> Setting:
-    more = {"n_stages": float(rng.randint(1, 3)), "bytes_sum": 4.0}
+    more = {"tile_stages": float(rng.randint(1, 3)), "bytes_sum": 4.0}
     return drawn(rng) | more | {"shared_room": 96.5, "register_room": 128.5}
 
 

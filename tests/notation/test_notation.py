@@ -1,9 +1,12 @@
 """One letter, one meaning: the notation table is complete, unique and in use."""
 
 from collections import Counter
+from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 
+from llmserve_lab import notation
 from llmserve_lab.formula.quantity import Coefficient, Quantity, named_by_variable
 from llmserve_lab.formula.registry import formulas, modules
 from llmserve_lab.formula.units import units
@@ -25,6 +28,16 @@ def test_a_quantity_has_the_name_of_its_variable_and_no_other() -> None:
     assert one.name == "thing" and str(one.sympy) == "thing"
     with pytest.raises(ValueError, match="thing must have one name, got other"):
         named_by_variable({"thing": one, "other": one})
+
+
+def test_no_two_rooms_give_one_name_to_two_quantities() -> None:
+    # All of them are imported into one namespace, where the later would win unseen.
+    owners: dict[str, Quantity] = {}
+    for module in iter_modules(notation.__path__):
+        named = vars(import_module(f"{notation.__name__}.{module.name}"))
+        for name, each in named.items():
+            if isinstance(each, Quantity):
+                assert owners.setdefault(name, each) is each, (name, module.name)
 
 
 def test_every_entry_is_complete() -> None:

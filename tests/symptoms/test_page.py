@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from llmserve_lab.kv_memory.machine import BLOCK, num_blocks
 from llmserve_lab.symptoms import exercise, measured, storm
 from llmserve_lab.symptoms.case import trials, watched
 from llmserve_lab.symptoms.cases import CASES, case
-from llmserve_lab.symptoms.page import boards, figures, playground, tables, tree
+from llmserve_lab.symptoms.cases.memory import SAFE
+from llmserve_lab.symptoms.cases.streaming import ROOMY
+from llmserve_lab.symptoms.dashboard import steady_tokens_per_s
+from llmserve_lab.symptoms.page import (
+    boards,
+    figures,
+    pause,
+    playground,
+    promql,
+    tables,
+    tree,
+)
+from llmserve_lab.symptoms.served import WatchedRun
 from tests.benches import answered
 
 
@@ -43,12 +58,12 @@ def test_two_seats_preempt_nothing_and_four_do() -> None:
 def test_the_step_figure_counts_what_the_report_counts() -> None:
     shown = figures.storm_steps()
     for name, log in shown.logs.items():
-        free, running, waiting, preempted, again = log.frames[-1].counters
+        running, waiting, preempted, again = log.frames[-1].counters
         report = storm.served(name)
         assert (preempted, again) == (report.num_preemptions, report.recomputed_tokens)
-        assert (running, waiting) == (1.0, 0.0) and free == 10.0
+        assert (running, waiting) == (1.0, 0.0)
         for frame in log.frames:
-            assert float(frame.counters[1]) + float(frame.counters[2]) <= 4
+            assert float(frame.counters[0]) + float(frame.counters[1]) <= 4
 
 
 def test_boards_show_the_numbers_of_their_runs() -> None:
@@ -76,10 +91,13 @@ def test_the_table_of_all_rows_has_every_cause_once() -> None:
 @pytest.mark.parametrize("key", [each.key for each in CASES])
 def test_tables_say_what_was_tried(key: str) -> None:
     table, done = tables.tried_on(key), trials(case(key))
-    assert [row[-1] for row in table.rows] == [
+    assert [row[1] for row in table.rows] == [
         "yes" if each.helped else "no" for each in done
     ]
-    assert [row[1] for row in table.rows] == [each.remedy.words for each in done]
+    for row, each in zip(table.rows, done, strict=True):
+        note = 1 + case(key).causes.index(each.cause)
+        assert row[0] == f"{each.remedy.words} [{note}]"
+        assert table.notes[note - 1].startswith(f"{each.cause.name}: ")
     assert len(tables.causes(key).rows) == len(case(key).causes)
 
 
@@ -89,9 +107,70 @@ def test_the_notebook_has_the_links_of_all_remedies() -> None:
     assert any(tables.markdown_rows() in "".join(c["source"]) for c in cells)
 
 
-def test_the_map_asks_one_question_of_each_feeling() -> None:
-    said = tree.first_measurement().sentence
-    assert all(f"If {felt}: {asked}" in said for felt, asked, _, _ in tree.BRANCHES)
+def test_the_map_has_a_leaf_for_every_cause_and_leads_to_a_heading() -> None:
+    html = tree.first_measurement()._repr_html_()
+    leaves = re.findall(r'<a href="#([-a-z]+)">([^<]+)</a></li>', html)
+    assert [name for _, name in leaves] == [
+        cause.name for key in tree.SECTIONS for cause in case(key).causes
+    ]
+    cells = json.loads(Path("chapters/symptoms.ipynb").read_text("utf8"))["cells"]
+    heads = [line for c in cells for line in c["source"] if line.startswith("## ")]
+    slugs = {re.sub("[^a-z]+", "-", each[3:].lower()).strip("-") for each in heads}
+    assert {section for section, _ in leaves} <= slugs
+
+
+def test_seats_for_a_known_maximum_never_overflow_and_one_more_can() -> None:
+    for longest in (1, 16, 17, 1000, 2500):
+        seats, blocks = storm.seats_at_most(longest), -(-longest // BLOCK)
+        assert seats * blocks <= num_blocks() < (seats + 1) * blocks
+    with pytest.raises(ValueError, match="longest must be"):
+        storm.seats_at_most(0)
+
+
+@pytest.mark.parametrize(("answer", "chosen"), ((1500, SAFE), (2000, ROOMY)))
+def test_seats_for_a_known_average_overflow_rarely(answer: int, chosen: int) -> None:
+    """Lengths drawn at random: two spreads of room, and none at all."""
+    rng, room = np.random.default_rng(5), num_blocks() * BLOCK
+
+    def overflows(seats: int) -> float:
+        held = rng.geometric(1 / 1000, (4000, seats))
+        held += rng.geometric(1 / answer, (4000, seats))
+        return float((held.sum(axis=1) > room).mean())
+
+    seats = storm.seats_on_average(1000, answer)
+    assert chosen <= seats
+    assert 0.01 < overflows(seats) < 0.04
+    assert 0.4 < overflows(room // (1000 + answer)) < 0.6
+    with pytest.raises(ValueError, match="spreads must be"):
+        storm.seats_on_average(1000, answer, 0)
+
+
+@pytest.mark.parametrize("cause", (0, 1))
+def test_the_pause_that_is_drawn_is_that_of_the_report(cause: int) -> None:
+    run = case("pauses").causes[cause].setup(0)
+    assert isinstance(run, WatchedRun)
+    report, shown = run.report(), pause.longest(run.report())
+    assert np.isclose(report.worst_gap_s, shown.seconds, rtol=1e-3).any()
+    p90 = np.percentile(report.worst_gap_s, 90)
+    assert shown.seconds == pytest.approx(p90, rel=0.02)
+    assert ("preempted" in shown.reason) == (cause == 1)
+
+
+def test_the_steady_window_counts_neither_ramp_nor_drain() -> None:
+    """Two pools carry what is offered; over the whole run half of it is missing."""
+    run = case("pools").healthy(0)
+    assert isinstance(run, WatchedRun)
+    report = run.report()
+    offered = float(report.output_len.sum() / report.arrival_s.max())
+    assert steady_tokens_per_s(report) == pytest.approx(offered, rel=0.06)
+    assert report.throughput_tokens_per_s < 0.6 * offered
+
+
+def test_every_panel_asks_for_a_metric_of_its_type() -> None:
+    for _, kind, query in promql.ROWS:
+        assert ("_bucket" in query or "_sum" in query) == (kind == "histogram")
+        assert ("rate(" in query) == (kind != "gauge")
+        assert query.count("(") == query.count(")") and "vllm:" in query
 
 
 def test_the_bench_tries_a_remedy_and_refuses_one_of_another_cause() -> None:

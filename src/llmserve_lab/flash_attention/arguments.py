@@ -44,7 +44,7 @@ def tile(rows: int = TILE_SIDE, keys: int = TILE_SIDE) -> dict[str, Any]:
     return {
         "tile_rows": rows,
         "tile_keys": keys,
-        "n_stages": evidence.STAGES,
+        "tile_stages": evidence.STAGES,
         "bytes_number": BYTES,
         "bytes_sum": BYTES_SUM,
     }

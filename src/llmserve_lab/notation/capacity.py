@@ -55,7 +55,7 @@ service_square = Positive(
 server_busy = Share(
     r"\rho_{\mathrm{q}}", "dimensionless", "share of the time in which a server is busy"
 )
-queue_s = Quantity(
+mean_wait_s = Quantity(
     r"t_{\mathrm{q}}", "s/request", "mean wait of a request in the queue"
 )
 fixed_queue_s = Quantity(

@@ -41,7 +41,7 @@ merged_out = Quantity(
 
 tile_rows = Count("n_q", "token/request", "queries of a tile")
 tile_keys = Count("n_k", "token/request", "keys of a tile")
-n_stages = Count(
+tile_stages = Count(
     r"n_{\mathrm{st}}", "dimensionless", "key–value tiles on chip at a time"
 )
 bytes_number = Positive(

@@ -4,7 +4,6 @@ from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.notation.kinds import Positive
 
 predicted_s = Positive(r"t_{\mathrm{pred}}", "s", "predicted time")
-measured_s = Positive(r"t_{\mathrm{meas}}", "s", "measured time")
 relative_error = Quantity(
     r"\varepsilon",
     "dimensionless",

@@ -59,10 +59,12 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "iteration_tokens": Metric(
             "tokens of an iteration, most", "token", "vllm:iteration_tokens_total"
         ),
-        "tokens_per_s": Metric("tokens written", "token/s", "vllm:generation_tokens"),
+        "tokens_per_s": Metric(
+            "tokens written, steady", "token/s", "vllm:generation_tokens"
+        ),
         "worst_gap": Metric("longest pause of an answer, P90", "s"),
         "short_ratio": Metric("latency, short over long answers", "share"),
-        "idle_slots": Metric("slots empty while requests wait", "share"),
+        "idle_slots": Metric("seats empty while requests wait", "share"),
         "repeat_hits": Metric("tokens found, prompt repeated at once", "share"),
         "gain": Metric("speed over the same load without drafts", "×"),
         "scaling": Metric("tokens a GPU, over those before", "×"),
@@ -122,9 +124,34 @@ def of_report(report: Report, more: Mapping[str, float] | None = None) -> Dashbo
         )
     steps = report.log.steps
     values = _latencies(report) | _gauges(steps) | dict(more or {})
-    values["tokens_per_s"] = report.throughput_tokens_per_s
+    values["tokens_per_s"] = steady_tokens_per_s(report)
     values["preemptions"] = report.num_preemptions / report.num_requests
     return Dashboard(MappingProxyType(values), sampled(steps, report.elapsed_s))
+
+
+def steady_window_s(report: Report) -> tuple[float, float]:
+    """Second half of the time in which requests arrive: neither ramp nor drain.
+
+    In a closed loop every client has a request under way until the last one arrives.
+    A load that arrives all at once has no such time: the whole run counts.
+    """
+    last_s = float(report.arrival_s.max())
+    return (last_s / 2, last_s) if last_s > 0 else (0.0, report.elapsed_s)
+
+
+def steady_tokens_per_s(report: Report) -> float:
+    """Tokens written per second of the steady window.
+
+    Those of an answer count evenly between its first and its last one.
+    """
+    begin_s, end_s = steady_window_s(report)
+    first_s, last_s = report.first_token_s, report.last_token_s
+    inside_s = np.minimum(last_s, end_s) - np.maximum(first_s, begin_s)
+    span_s = last_s - first_s
+    at_once = (first_s > begin_s) & (first_s <= end_s)  # an answer of one token
+    share = np.clip(inside_s, 0, None) / np.where(span_s > 0, span_s, 1)
+    share = np.where(span_s > 0, share, at_once)
+    return float((report.output_len * share).sum()) / (end_s - begin_s)
 
 
 def _latencies(report: Report) -> dict[str, float]:

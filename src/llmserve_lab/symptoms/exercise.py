@@ -7,6 +7,7 @@ causes each, and says which one is still named wrongly.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import getsource
 
 from llmserve_lab.symptoms.case import watched
 from llmserve_lab.symptoms.cases import case
@@ -45,6 +46,11 @@ def by_signs(panel: Mapping[str, float]) -> str:
     return "long prompts"
 
 
+def lines_of_solution() -> int:
+    """How long the solution is."""
+    return len(getsource(by_signs).splitlines())
+
+
 def check(diagnose: Diagnosis) -> str:
     """What is still named wrongly, beginning with "not yet"; or that all is well.
 
@@ -56,7 +62,7 @@ def check(diagnose: Diagnosis) -> str:
         if not isinstance(said, str):
             raise ValueError(f"diagnose must return the name of a cause, got {said!r}")
         if said != cause:
-            told = {name: round(panel[name], 3) for name in SHOWN}
+            told = "\n".join(f"    {name}: {panel[name]:.3f}" for name in SHOWN)
             return (
                 f"not yet: a run of {case(key).title.lower()!r} with\n{told}\n"
                 f"has the cause {cause!r}, your diagnosis says {said!r}."

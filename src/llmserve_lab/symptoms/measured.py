@@ -15,6 +15,7 @@ from llmserve_lab.validation.protocol import BLOCK_TOKENS, SHORTEST, protocol_of
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
 
 ENGINES = {"trtllm": "TensorRT-LLM", "vllm": "vLLM", "sglang": "SGLang"}
+MEAN = (1 + SHORTEST) / 2  # of the nominal lengths: drawn evenly from SHORTEST to 1
 SERVER = ("model", "system", "engine", "precision", "tp", "prompt_len", "output_len")
 
 
@@ -39,17 +40,24 @@ class Jump:
     def room(self) -> float:
         """Requests of mean length for which the predicted cache has room.
 
-        Lengths of the benchmark are drawn evenly from ``SHORTEST`` of the nominal one
-        to all of it.
+        The engine sets the whole answer aside at admission, so a request counts at
+        its full length.
         """
-        tokens = protocol_of(self.full).kv_blocks(self.full) * BLOCK_TOKENS
-        mean = (1 + SHORTEST) / 2
-        return tokens / (mean * (self.full.prompt_len + self.full.output_len))
+        return self._tokens / (MEAN * (self.full.prompt_len + self.full.output_len))
+
+    @property
+    def room_growing(self) -> float:
+        """Requests that would fit if blocks were taken as answers grow."""
+        return self._tokens / (MEAN * (self.full.prompt_len + self.full.output_len / 2))
+
+    @property
+    def _tokens(self) -> int:
+        return protocol_of(self.full).kv_blocks(self.full) * BLOCK_TOKENS
 
 
 def e2e_s(row: MeasuredRow) -> float:
-    """Time of a whole answer, from what was measured of its parts."""
-    return row.ttft_s + row.tpot_s * (row.output_len - 1)
+    """Time of a whole answer of mean length, from what was measured of its parts."""
+    return row.ttft_s + row.tpot_s * (MEAN * row.output_len - 1)
 
 
 @cache
@@ -84,4 +92,4 @@ def table() -> Table:
         f"{row.accelerator.name}, {ENGINES[row.engine]}, "
         f"{row.prompt_len:,} + {row.output_len:,} tokens: measured"
     )
-    return Table(title, ("clients", "TTFT", "TPOT", "whole answer"), rows)
+    return Table(title, ("clients", "TTFT", "TPOT", "mean answer"), rows)

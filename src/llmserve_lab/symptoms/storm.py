@@ -4,15 +4,46 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from math import sqrt
 
+from llmserve_lab.checks import positive, whole_number
 from llmserve_lab.engine import Chunked, IterationFrame, Request, simulate
 from llmserve_lab.engine.metrics.report import Report
-from llmserve_lab.kv_memory.machine import BLOCK
+from llmserve_lab.kv_memory.machine import BLOCK, num_blocks
 from llmserve_lab.symptoms.served import server
 
 BLOCKS, PROMPT, ANSWERS = 20, 64, (80, 90, 70, 85)  # blocks; tokens of each request
 LETTERS = "ABCD"
 SEATS = {"four seats": 4, "two seats": 2}
+
+
+def seats_at_most(longest: int) -> int:
+    """Seats that hold requests of ``longest`` tokens each, in whole blocks of the GPU.
+
+    Raises:
+        ValueError: a request has no token.
+    """
+    return num_blocks() // -(-whole_number("longest", longest, first=1) // BLOCK)
+
+
+def seats_on_average(prompt: float, answer: float, spreads: float = 2.0) -> int:
+    """Seats that hold requests of mean lengths, with ``spreads`` standard deviations.
+
+    Lengths are geometric. A geometric law forgets: an answer that is under way has on
+    average written as much as a whole one is long, so a seat holds ``prompt + answer``
+    tokens with the standard deviation of the two together.
+
+    Raises:
+        ValueError: a length or the margin is not positive.
+    """
+    positive("prompt", prompt)
+    positive("answer", answer)
+    positive("spreads", spreads)
+    room, mean = num_blocks() * BLOCK, prompt + answer
+    # n mean + spreads spread sqrt(n) = room, solved for sqrt(n)
+    margin = spreads * sqrt(prompt**2 + answer**2)
+    root = (sqrt(margin**2 + 4 * mean * room) - margin) / (2 * mean)
+    return int(root**2)
 
 
 def requests() -> list[Request]:

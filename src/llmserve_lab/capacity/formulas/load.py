@@ -31,7 +31,7 @@ SERVER_BUSY = Formula(
     holds="one server that keeps up",
 )
 QUEUE_S = Formula(
-    result=q.queue_s,
+    result=q.mean_wait_s,
     expr=lambda arrival_rate, service_square, server_busy: (
         arrival_rate * service_square / (2 * (1 - server_busy))
     ),
@@ -47,8 +47,8 @@ FIXED_QUEUE_S = Formula(
     ),
     uses=(SERVER_BUSY,),
     title="Mean wait where all take equally long",
-    source="[queue_s](#eq-queue_s) with the square of the mean: M/D/1",
-    holds="as [queue_s](#eq-queue_s); all service times alike",
+    source="[mean_wait_s](#eq-mean_wait_s) with the square of the mean: M/D/1",
+    holds="as [mean_wait_s](#eq-mean_wait_s); all service times alike",
 )
 WANTED_REPLICAS = Formula(
     result=q.wanted_replicas,

@@ -74,12 +74,12 @@ def _shared_bytes(
     d_head: Any,
     state_rows: Any,
     tile_rows: Any,
-    n_stages: Any,
+    tile_stages: Any,
     key_and_value: Any,
     tile_keys: Any,
 ) -> Any:
     """A tile of queries, and for each stage a tile of keys and one of values."""
-    on_chip = state_rows * tile_rows + n_stages * key_and_value * tile_keys
+    on_chip = state_rows * tile_rows + tile_stages * key_and_value * tile_keys
     return bytes_number * d_head * on_chip
 
 

@@ -80,7 +80,7 @@ def traffic() -> LiveFigure:
             Slider(quantity("prompt_len"), LENGTHS, 1000.0, "Tokens of the prompt"),
             Slider(quantity("tile_rows"), ROWS, FIRST_ROWS, "Queries of a tile"),
             Slider(quantity("tile_keys"), KEYS, FIRST_KEYS, "Keys of a tile"),
-            *_constants(known, "d_head", "bytes_number", "bytes_sum", "n_stages"),
+            *_constants(known, "d_head", "bytes_number", "bytes_sum", "tile_stages"),
             *_constants(known, "peak_flops", "hbm_bw", "eff_compute", "eff_mem"),
             *_constants(known, "shared_room", "register_room", "one"),
         ),

@@ -57,7 +57,7 @@ SECOND = Remedy(
 FIRST_TOKEN = Symptom(
     key="first-token",
     title="A slow first token at low load",
-    symptom="The first token takes more than a second, and the GPU has little to do.",
+    symptom="The first token takes more than a second, though little is computed.",
     alarm=Sign("ttft_p50", least=1.0),
     goal="ttft_p50",
     rising=False,
@@ -140,7 +140,7 @@ SHORT = Symptom(
     alarm=Sign("short_ratio", least=0.5),
     goal="short_ratio",
     rising=False,
-    question="Do slots of the batch stand empty while requests wait?",
+    question="Do seats of the batch stand empty while requests wait?",
     machine=MACHINE,
     healthy=_refilled,
     healthy_load="2 requests/s of 1,000 + 200 tokens, continuous batching",

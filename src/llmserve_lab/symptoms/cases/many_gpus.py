@@ -13,6 +13,7 @@ from llmserve_lab.parallelism.deployments import GpuLayout
 from llmserve_lab.running_example import share
 from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.cases.latency import MACHINE
+from llmserve_lab.symptoms.dashboard import steady_tokens_per_s
 from llmserve_lab.symptoms.served import (
     BUDGET,
     SEATS,
@@ -42,7 +43,7 @@ def _compared(served: WatchedRun, report: Report) -> Mapping[str, float]:
     assert served.before is not None, "a run with fewer GPUs"
     before = served.before.report()
     rates = [
-        each.throughput_tokens_per_s / _gpus(of.pool)
+        steady_tokens_per_s(each) / _gpus(of.pool)
         for each, of in ((report, served), (before, served.before))
     ]
     return {

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from llmserve_lab.catalog import Cited
 from llmserve_lab.engine import Chunked, Report
-from llmserve_lab.kv_memory.machine import SHARE_NOW, num_blocks
+from llmserve_lab.kv_memory.machine import MEMORY_SHARE, SHARE_NOW, num_blocks
 from llmserve_lab.running_example import share
 from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.cases.latency import MACHINE
@@ -22,7 +22,9 @@ from llmserve_lab.symptoms.served import (
 )
 from llmserve_lab.workloads import Always, Geometric
 
-SAFE, SMALL_SAFE = 160, 64  # seats whose answers fit at full length
+MORE = f"--gpu-memory-utilization {float(SHARE_NOW):.2f}"
+WAS = f"{float(MEMORY_SHARE):.2f}"  # the share before
+SAFE = 160  # seats, below storm.seats_on_average of 1,000 + 1,500 tokens
 LITTLE = Cited(0.45, "dimensionless", "convention", "a GPU shared with something else")
 CLIENTS, FEWER = 320, 160
 
@@ -73,7 +75,7 @@ STORM = Symptom(
                     False,
                     changed(kv_blocks=num_blocks(SHARE_NOW)),
                     "kv_memory",
-                    "--gpu-memory-utilization 0.92",
+                    MORE,
                 ),
                 Remedy(
                     "a smaller token budget",
@@ -95,7 +97,7 @@ STORM = Symptom(
                     True,
                     changed(kv_blocks=num_blocks(SHARE_NOW)),
                     "kv_memory",
-                    "--gpu-memory-utilization 0.92",
+                    MORE,
                 ),
                 Remedy(
                     "a smaller token budget",
@@ -177,7 +179,7 @@ IDLE_MATH = Symptom(
         Cause(
             "a full cache",
             "64 clients, 30,000 + 600 tokens",
-            lambda seed: _decode(seed, 30_000, 64, 128),
+            lambda seed: _decode(seed, 30_000, 64, 256),
             (Sign("kv_peak", least=0.9),),
             (
                 Remedy(

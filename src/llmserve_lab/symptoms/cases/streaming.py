@@ -18,6 +18,7 @@ from llmserve_lab.workloads import Bounded, Geometric, Lognormal
 
 UNCUT = 65_536  # a token budget that cuts no prompt of these runs
 CROWD = 256  # clients
+ROOMY = 128  # seats, below storm.seats_on_average of 1,000 + 2,000 tokens
 
 
 def _books(seed: int) -> Watchable:
@@ -74,9 +75,9 @@ PAUSES = Symptom(
                 Remedy(
                     "fewer seats",
                     True,
-                    changed(policy=Chunked(2048, 80)),
+                    changed(policy=Chunked(2048, ROOMY)),
                     "kv_memory",
-                    "--max-num-seqs 80",
+                    f"--max-num-seqs {ROOMY}",
                 ),
                 Remedy(
                     "smaller chunks",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from llmserve_lab.engine import Report
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.palette import BLUE, GREEN, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
@@ -14,6 +15,8 @@ from llmserve_lab.page.table import Table
 from llmserve_lab.symptoms.case import watched
 from llmserve_lab.symptoms.cases import case
 from llmserve_lab.symptoms.dashboard import Dashboard, Series
+from llmserve_lab.symptoms.page import pause
+from llmserve_lab.symptoms.served import WatchedRun
 
 GAME: dict[str, tuple[str, str]] = {
     "dashboard 1": ("first-token", "too few seats"),
@@ -25,13 +28,13 @@ PAIR = {
     "server 2": "long prompts in one piece",
 }
 PANEL: dict[str, tuple[str, ...]] = {
-    "time_to_first_token_seconds (P50 / P99)": ("ttft_p50", "ttft_p99"),
-    "inter_token_latency_seconds (P50 / P99)": ("itl_p50", "itl_p99"),
-    "request_queue_time_seconds (share of TTFT)": ("queue_share",),
-    "iteration_tokens_total (largest)": ("iteration_tokens",),
-    "num_preemptions (per request)": ("preemptions",),
-    "prefix_cache_hits (share of queries)": ("hit_share",),
-    "generation_tokens (per second)": ("tokens_per_s",),
+    "TTFT, P50 / P99": ("ttft_p50", "ttft_p99"),
+    "ITL, P50 / P99": ("itl_p50", "itl_p99"),
+    "queue time, share of TTFT": ("queue_share",),
+    "tokens of an iteration, most": ("iteration_tokens",),
+    "preemptions a request": ("preemptions",),
+    "prefix cache, share found": ("hit_share",),
+    "tokens written per second": ("tokens_per_s",),
 }
 SHARES, SECONDS = ("queue_share", "hit_share"), ("ttft", "itl")
 ROW_IN = 1.75  # inches of height of a server's gauges
@@ -85,7 +88,7 @@ def board(
     columns = [panel(each) for each in seen.values()]
     names = [each for each in PANEL if any(each in column for column in columns)]
     rows = [(metric, *(each.get(metric, "–") for each in columns)) for metric in names]
-    head = ("metric", *seen) if len(seen) > 1 else ("metric", "shows")
+    head = ("panel", *seen) if len(seen) > 1 else ("panel", "shows")
     return Board(_drawn(seen, title, name), Table(caption, head, rows))
 
 
@@ -140,13 +143,17 @@ def _sentence(who: str, series: Series, *, several: bool) -> str:
 
 @cache
 def pair() -> Board:
-    """Two servers with one symptom and two causes."""
-    return board(
-        {who: ("pauses", cause) for who, cause in PAIR.items()},
-        "Two servers, one symptom: answers pause",
-        "symptoms.pair",
-        "The panels of both servers",
-    )
+    """Two servers with one symptom and two causes: a pause of each, and the panels."""
+    title, name = "Two answers pause alike: one was preempted", "symptoms.pair"
+    of, caption = case("pauses"), "The panels of both servers"
+    servers = {who: (of.key, cause) for who, cause in PAIR.items()}
+    runs = dict[str, Report]()
+    for who, cause in PAIR.items():
+        run = of.cause(cause).setup(0)
+        assert isinstance(run, WatchedRun), "a load on a server, not a router"
+        runs[who] = run.report()
+    picture = pause.drawn(runs, f"{title}, the other waits for a prompt", name)
+    return Board(picture, board(servers, title, name, caption).panel)
 
 
 @cache

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from llmserve_lab.formula.text import si
-from llmserve_lab.kv_memory.machine import BLOCK, num_blocks
+from llmserve_lab.kv_memory.machine import BLOCK, SHARE_NOW, num_blocks
 from llmserve_lab.page.question.question import Hint, Question
+from llmserve_lab.running_example import ANSWER as ANSWER_MEAN
 from llmserve_lab.symptoms import formulas as f
 from llmserve_lab.symptoms.case import tried, watched
 from llmserve_lab.symptoms.cases import case
+from llmserve_lab.symptoms.cases.caching import FEW, QUESTION, SYSTEM
 from llmserve_lab.symptoms.dashboard import Dashboard
 from llmserve_lab.symptoms.measured import jump
 from llmserve_lab.symptoms.page.boards import GAME
@@ -102,7 +104,7 @@ third = Question(
     prompt=(
         "Dashboard 3. Twenty assistants, each with a system prompt of 6,000 tokens; "
         "tokens are looked up (the counter of queries grows), and none is found. The "
-        "cache is never full. Name the cause."
+        f"server has {num_blocks():,} KV blocks. Name the cause."
     ),
     choices=FINDS,
     answer=lambda: (
@@ -110,8 +112,10 @@ third = Question(
         + float(_three()["queries"] > 0 and _three()["repeat_hits"] > 0.1)
     ),
     why=lambda: (
-        "Tokens are looked up, so caching is on. Nothing is evicted while blocks are "
-        f"free, and the cache is {_three()['kv_peak']:.0%} full at most. What is left: "
+        "Tokens are looked up, so caching is on. The gauge counts only blocks of "
+        "requests under way, so it does not exclude eviction; counting does: between "
+        f"two uses of a system prompt come about {FEW} requests, which take "
+        f"{_between():,} of {num_blocks():,} blocks. What is left: "
         "each prompt opens with the time of day, so every block has a new name. With "
         "the time at the end, the median time to the first token falls from "
         f"{si(_three()['ttft_p50'], 's', 2)} to "
@@ -119,7 +123,7 @@ third = Question(
     ),
     hints=(
         Hint(lambda: 0.0, "Then nothing would be looked up."),
-        Hint(lambda: 2.0, "Blocks are evicted only when none is free."),
+        Hint(lambda: 2.0, "How many blocks do twenty requests take between two uses?"),
     ),
 )
 
@@ -135,12 +139,12 @@ predict_memory = Question(
     choices=("nearly all are gone", "about half are left", "most of them are left"),
     answer=lambda: float(_left() > 0.2) + float(_left() > 0.65),
     why=lambda: (
-        f"{_left():.0%} are left. Two points more of the memory are a few percent more "
-        "blocks; the answers that arrive together want about twice what there is."
+        f"{_left():.0%} are left. The server finds {_more_blocks():.0%} more blocks; "
+        "the clients together want nearly twice what there is."
     ),
     hints=(
-        Hint(lambda: 0.0, "Two points of 80 GB are less than 2 GB."),
-        Hint(lambda: 1.0, "How many more blocks are two points of the memory?"),
+        Hint(lambda: 0.0, "Two percent of 80 GB are less than 2 GB."),
+        Hint(lambda: 1.0, "How many more blocks are two percent of the memory?"),
     ),
 )
 predict_flops = Question(
@@ -233,8 +237,8 @@ loop = Question(
 ran = Question(
     name="symptoms.ran",
     prompt=(
-        "In a benchmark with 128 clients the first token takes 137 s and the whole "
-        "answer 355 s; with 64 clients the first token takes 0.35 s. How many of the "
+        "In a benchmark with 128 clients the first token takes 137 s and the mean "
+        "answer 333 s; with 64 clients the first token takes 0.35 s. How many of the "
         "128 requests ran at a time?"
     ),
     answer=lambda: jump().seats,
@@ -244,10 +248,10 @@ ran = Question(
             lambda: jump().full.clients - jump().seats,
             "Those are the ones that waited.",
         ),
-        Hint(lambda: 64.0, "It is more than 64: nobody waited with 64 clients."),
+        Hint(lambda: 64.0, "It is more than 64: no request waited with 64 clients."),
     ),
     why=lambda: (
-        "Of 355 s each request waits about 136 s; so at any time 136/355 of the 128 "
+        "Of 333 s each request waits about 137 s; so at any time 137/333 of the 128 "
         f"wait, and {jump().seats:.1f} run."
     ),
 )
@@ -258,6 +262,16 @@ def _after(key: str, cause: int, remedy: int, metric: str) -> float:
     of = case(key).causes[cause]
     trial = tried(case(key), of.name, of.remedies[remedy].name)
     return trial.after[metric]
+
+
+def _between() -> int:
+    """Blocks of the requests between two uses of a system prompt, at mean length."""
+    return FEW * -(-(SYSTEM + QUESTION + ANSWER_MEAN) // BLOCK)
+
+
+def _more_blocks() -> float:
+    """Blocks that the larger share of the memory adds, of those before."""
+    return num_blocks(SHARE_NOW) / num_blocks() - 1
 
 
 def _left() -> float:

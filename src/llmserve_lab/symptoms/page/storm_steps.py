@@ -53,9 +53,9 @@ def storm() -> StepFigure:
                 for letter, answer in zip(LETTERS, ANSWERS, strict=True)
             },
             "empty": "free block",
+            "new": "computed again",
         },
         counters=(
-            Counter("free blocks"),
             Counter("running"),
             Counter("waiting"),
             Counter("preemptions so far"),
@@ -126,10 +126,9 @@ def _lanes(name: str) -> dict[str, list[Row]]:
 def _frame(name: str, at: int) -> Frame:
     played = frames(name)
     frame = played[at]
-    preempted = sum(len(each.ids("preempted")) for each in played[: at + 1])
+    preempted = sum(len(each.ids("preempted")) for each in played[:at])
     again = sum(s.again for s in stretches(name) if s.first <= at)
     counters = (
-        float(BLOCKS - sum(held_blocks(frame).values())),
         float(len(frame.running)),
         float(len(frame.waiting)),
         float(preempted),
@@ -165,7 +164,7 @@ def _sentence(name: str, at: int) -> str:
         said.append(
             f"The next tokens need {more} more blocks, and {free or 'none'} "
             f"{'is' if free == 0 else 'are'} free: {_names(victims)}, admitted last, "
-            "is preempted."
+            "is preempted after this iteration."
         )
     if done := frame.ids("finished"):
         said.append(f"{_names(done)} is complete.")

@@ -34,7 +34,9 @@ def number(metric: str, value: float) -> str:
 
 
 def bound(sign: Sign) -> str:
-    """An interval in words: at least, at most."""
+    """An interval in words: at least, at most, or none at all."""
+    if sign.most == 0:
+        return "0"
     parts = [
         f"{word} {number(sign.metric, value)}"
         for word, value in (("≥", sign.least), ("≤", sign.most))
@@ -61,15 +63,16 @@ def tried_on(key: str) -> Table:
     of = case(key)
     rows = [_row(trial) for trial in trials(of)]
     goals = dict.fromkeys(METRICS[of.goal_of(cause)].words for cause in of.causes)
-    columns = ("cause", "remedy", "before → after", "tokens/s", "helps?")
-    notes = [f"{each.load}; {signs(of, each)}." for each in of.causes]
+    columns = ("remedy [cause]", "helps?", "before → after", "tokens/s")
+    notes = [f"{each.name}: {each.load}; {signs(of, each)}." for each in of.causes]
     calm = watched(of)[of.alarm.metric]
     notes.append(
         f"A healthy run: {of.healthy_load}; {METRICS[of.alarm.metric].words} "
         f"{number(of.alarm.metric, calm)}."
     )
     judged = " [1] and ".join(goals) + (" [2]" if len(goals) > 1 else "")
-    caption = f"{of.title}: {of.machine} [{len(notes)}]. Before and after: {judged}"
+    notes.append(f"{of.machine}. Before and after: {judged}.")
+    caption = f"{of.title} [{len(notes)}]"
     return Table(caption, columns, rows, notes=notes)
 
 
@@ -77,11 +80,10 @@ def _row(trial: RemedyTrial) -> tuple[str, ...]:
     """Cause, remedy, the goal and the tokens per second, before and after."""
     of = trial.case
     return (
-        f"{trial.cause.name} [{1 + of.causes.index(trial.cause)}]",
-        trial.remedy.words,
+        f"{trial.remedy.words} [{1 + of.causes.index(trial.cause)}]",
+        HELPED if trial.helped else NOT,
         _both(trial, of.goal_of(trial.cause)),
         _both(trial, "tokens_per_s"),
-        HELPED if trial.helped else NOT,
     )
 
 
@@ -153,9 +155,7 @@ def causes(key: str) -> Table:
 
 def exported() -> Table:
     """The metrics of the page, and what vLLM calls them."""
-    rows = [
-        (each.words, f"`{each.exported}`") for each in METRICS.values() if each.exported
-    ]
+    rows = [(each.words, each.exported) for each in METRICS.values() if each.exported]
     return Table("What the page reads, and its name in vLLM", ("words", "metric"), rows)
 
 

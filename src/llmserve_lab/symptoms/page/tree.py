@@ -1,83 +1,84 @@
-"""Map of first measurements: from what users feel to the question to ask of metrics."""
+"""Map of first measurements: symptom, what to measure, and the cause at each leaf."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, INK, VERMILLION
-from llmserve_lab.page.still import StaticFigure, figure_style
+from llmserve_lab.page.html import escape, number_of_figure, tag
+from llmserve_lab.page.palette import BLUE, GREY
+from llmserve_lab.symptoms.case import Cause, Symptom
+from llmserve_lab.symptoms.cases import CASES, case
+from llmserve_lab.symptoms.dashboard import METRICS
+from llmserve_lab.symptoms.page.tables import bound
 
-# What is felt, the question, and what yes and no point to.
-BRANCHES: tuple[tuple[str, str, str, str], ...] = (
-    (
-        "the first token is late",
-        "is most of it queue time?",
-        "yes: seats, cache or\nreplicas are missing",
-        "no: the prompt is long, or\nits cache is not found",
-    ),
-    (
-        "answers pause",
-        "do preemptions grow?",
-        "yes: fewer seats,\nmore cache",
-        "no: one iteration takes\ntoo many tokens",
-    ),
-    (
-        "answers are slow throughout",
-        "is the median ITL high?",
-        "yes: the batch is large, or\ndrafts do not pay",
-        "no: look at its P99,\nand at the client",
-    ),
-    (
-        "too few tokens per GPU",
-        "is the KV cache full?",
-        "yes: memory sets the batch:\nfewer bits, shared prompts",
-        "no: too few requests, or\nGPUs wait for each other",
-    ),
-)
+# The section that explains a symptom. Preemptions first: they bring other symptoms.
+SECTIONS = {
+    "preemption-storm": "a-preemption-storm-iteration-by-iteration",
+    "pauses": "one-symptom-two-causes-answers-that-pause",
+    "first-token": "before-the-first-token",
+    "short-answers": "before-the-first-token",
+    "percentiles": "between-tokens-throughput-up-percentiles-down",
+    "idle-arithmetic": "arithmetic-that-lies-idle-in-decode",
+    "prefix-cache": "reuse-that-does-not-pay",
+    "speculation": "reuse-that-does-not-pay",
+    "more-gpus": "many-gpus",
+    "hot-expert": "many-gpus",
+    "pools": "many-gpus",
+}
+COLUMNS = "columns:13.5rem 2;column-gap:1.2rem;font-size:.85rem;line-height:1.4"
+LIST = f"list-style:none;margin:0 0 0 .6rem;padding:0;border-left:2px solid {GREY.css}"
+LEAF = "margin:0;padding-left:.7rem;text-indent:0"
+QUESTION = f"margin:.1rem 0 .2rem .6rem;color:{BLUE.css}"
 
 
-@figure_style()
-def first_measurement() -> StaticFigure:
-    """Four things that users feel, and the metric to look at first."""
-    from llmserve_lab.extras import pyplot as plt
+@dataclass(frozen=True)
+class CauseTree:
+    """Symptoms, each with its question, and a leaf for each cause with its signs."""
 
-    figure, axes = plt.subplots(figsize=(3.9, 4.8))
-    axes.set_axis_off()
-    axes.set(xlim=(0, 1), ylim=(4 * len(BRANCHES) - 0.4, -0.2))
-    for at, (felt, question, yes, no) in enumerate(BRANCHES):
-        y = 4 * at
-        _box(axes, 0.5, y + 0.45, felt, INK.light, bold=True)
-        _line(axes, (0.5, y + 0.75), (0.5, y + 1.05))
-        _box(axes, 0.5, y + 1.35, question, BLUE.light)
-        _line(axes, (0.5, y + 1.65), (0.24, y + 2.0))
-        _line(axes, (0.5, y + 1.65), (0.76, y + 2.0))
-        _box(axes, 0.24, y + 2.55, yes, VERMILLION.light)
-        _box(axes, 0.76, y + 2.55, no, GREEN.light)
-    said = (
-        f"If {felt}: {question} {_flat(yes)}; {_flat(no)}."
-        for felt, question, yes, no in BRANCHES
+    title: str
+    name: str
+    cases: tuple[Symptom, ...]
+
+    def __repr__(self) -> str:
+        lines = []
+        for of in self.cases:
+            lines += [of.title, f"  {of.question}"]
+            lines += [f"    {signs(each)}: {each.name}" for each in of.causes]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = number_of_figure(self.name) + escape(self.title)
+        branches = "".join(_branch(each) for each in self.cases)
+        columns = tag("div", branches, style=COLUMNS)
+        title = tag("p", head, class_="live-title")
+        return tag("figure", f"{title}\n{columns}", class_="static")
+
+
+def signs(cause: Cause) -> str:
+    """Intervals of metrics in which only this cause lies."""
+    return ", ".join(f"{METRICS[s.metric].words} {bound(s)}" for s in cause.signs)
+
+
+def _branch(of: Symptom) -> str:
+    leaves = "".join(_leaf(of, each) for each in of.causes)
+    return tag(
+        "div",
+        tag("strong", escape(of.title))
+        + tag("p", escape(of.question), style=QUESTION)
+        + tag("ul", leaves, style=LIST),
+        style="break-inside:avoid;padding-bottom:.9rem;text-align:left",
     )
-    return StaticFigure.of(
-        figure,
-        sentence=" ".join(said),
-        title="Which measurement first",
-        name="symptoms.map",
+
+
+def _leaf(of: Symptom, cause: Cause) -> str:
+    link = tag("a", escape(cause.name), href=f"#{SECTIONS[of.key]}")
+    return tag("li", f"{escape(signs(cause))} → {link}", style=LEAF)
+
+
+def first_measurement() -> CauseTree:
+    """All symptoms of the page: what to measure, and where each answer leads."""
+    ordered = tuple(case(key) for key in SECTIONS)
+    assert len(ordered) == len(CASES), "every symptom has a section"
+    return CauseTree(
+        "From a symptom to a measurement to its cause", "symptoms.map", ordered
     )
-
-
-def _flat(text: str) -> str:
-    return text.replace("\n", " ")
-
-
-def _box(
-    axes: Any, x: float, y: float, text: str, edge: str, *, bold: bool = False
-) -> None:
-    frame = {"boxstyle": "round,pad=0.35", "facecolor": "none", "edgecolor": edge}
-    weight = "bold" if bold else "normal"
-    look = {"ha": "center", "va": "center", "color": INK.light, "fontsize": 8.5}
-    axes.text(x, y, text, bbox=frame, fontweight=weight, **look)
-
-
-def _line(axes: Any, start: tuple[float, float], end: tuple[float, float]) -> None:
-    (x, y), (x2, y2) = start, end
-    axes.plot((x, x2), (y, y2), color=GREY.light, linewidth=1.2, linestyle="-")
