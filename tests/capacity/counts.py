@@ -229,35 +229,30 @@ def wanted_replicas(rng: random.Random) -> Case:
     return Case(known, loop.wanted(values, 5), read=math.ceil)
 
 
-def queue_after(rng: random.Random) -> tuple[int, int, int, int, int]:
+def queue_after(rng: random.Random) -> tuple[int, int, int, int]:
     """Rates before and after, a cold start in s, and the queue at its end."""
     ready, arrival = rng.randint(2, 9), rng.randint(12, 20)
-    cold, scaled = rng.randint(5, 40), rng.randint(25, 40)
+    cold = rng.randint(5, 40)
     waiting = 0
     for _ in range(cold):
         waiting += arrival
         waiting -= min(waiting, ready)
-    return ready, arrival, cold, scaled, waiting
+    return ready, arrival, cold, waiting
 
 
 @counts(f.BACKLOG, by="enumerated")
 def backlog(rng: random.Random) -> Case:
-    ready, arrival, cold, _, waiting = queue_after(rng)
+    ready, arrival, cold, waiting = queue_after(rng)
     return Case({"arrival_rate": arrival, "ready_rate": ready, "cold_s": cold}, waiting)
 
 
 @counts(f.DRAIN_S, by="enumerated")
 def drain_s(rng: random.Random) -> Case:
     """Seconds until the queue is gone, rounded up: it is looked at once a second."""
-    ready, arrival, cold, scaled, waiting = queue_after(rng)
+    ready, arrival, cold, waiting = queue_after(rng)
     seconds = 0
-    while waiting > 0:
-        waiting += arrival - scaled
+    while waiting > 0:  # what arrives goes to the new replicas
+        waiting -= ready
         seconds += 1
-    values = {
-        "arrival_rate": arrival,
-        "ready_rate": ready,
-        "cold_s": cold,
-        "scaled_rate": scaled,
-    }
+    values = {"arrival_rate": arrival, "ready_rate": ready, "cold_s": cold}
     return Case(values, seconds, read=math.ceil)

@@ -19,6 +19,7 @@ def written() -> str:
         "pools": pools.carried_all(),
         "hour": runs.hour_all(),
         "search": runs.searched_all(),
+        "near": runs.near_all(),
     }
     text = json.dumps(found, separators=(",", ":"))
     return text.replace("]],", "]],\n").replace("},", "},\n") + "\n"

@@ -52,6 +52,25 @@ def beside() -> tuple[PricedRun, ...]:
     return tuple(_beside(row) for row in rows())
 
 
+def rates_at(tpot_s: float) -> tuple[float, float]:
+    """Requests per second at a mean TPOT, measured and simulated.
+
+    On straight lines between the numbers of clients.
+    """
+    import numpy as np
+
+    runs = beside()
+    asked = (
+        ([each.measured_tpot_s for each in runs], [each.measured_usd for each in runs]),
+        ([each.tpot_s for each in runs], [each.usd for each in runs]),
+    )
+    measured, ours = (
+        float(np.interp(tpot_s, times, [usd_at(1.0) / usd for usd in costs]))
+        for times, costs in asked
+    )
+    return measured, ours
+
+
 def _beside(row: MeasuredRow) -> PricedRun:
     requests = closed_requests(
         prompt=Always(row.prompt_len),
@@ -66,12 +85,13 @@ def _beside(row: MeasuredRow) -> PricedRun:
         row.clients,
         row.tpot_s,
         float(report.tpot_s.mean()),
-        _usd(row.clients / measured_s),
-        _usd(row.clients / float(report.latency_s.mean())),
+        usd_at(row.clients / measured_s),
+        usd_at(row.clients / float(report.latency_s.mean())),
     )
 
 
-def _usd(per_s: float) -> float:
+def usd_at(per_s: float) -> float:
+    """Dollars for a million requests on an H100 at a rate."""
     return float(f.BUSY_COST(price=float(HOURLY["h100-sxm"]), replica_rate=per_s))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from llmserve_lab.capacity import search as find
@@ -12,10 +13,11 @@ from llmserve_lab.capacity.autoscaling import Autoscaler, ScaledRun, Signal, sca
 from llmserve_lab.capacity.deployment import Candidate, grid
 from llmserve_lab.capacity.level import ServiceLevel
 from llmserve_lab.capacity.loads import asked, ramp
+from llmserve_lab.capacity.pools import asked as poisson
 from llmserve_lab.capacity.record import recorded
-from llmserve_lab.capacity.trace import MINUTE_S, azure_hour
-from llmserve_lab.capacity.triangle import LEVEL, pool
-from llmserve_lab.engine import Request, simulate
+from llmserve_lab.capacity.trace import HOUR_S, MINUTE_S, azure_hour
+from llmserve_lab.capacity.triangle import LEVEL, LOADS, pool
+from llmserve_lab.engine import Chunked, Request, simulate
 
 LOW, HIGH = 10.0, 40.0  # requests per second, before the burst and in it
 UP_MIN, RAMP_MIN, DOWN_MIN, LASTS_MIN = 5.0, 3.0, 18.0, 30.0
@@ -87,6 +89,33 @@ class Stored:
     ttft_s: float
     gpu_h: float
 
+    def first_drop(self) -> int:
+        """Minute, counted from 1, in which fewer replicas serve than before."""
+        pairs = enumerate(pairwise(self.ready), start=2)
+        return next(minute for minute, (one, two) in pairs if two < one)
+
+    def late_by(self, minutes: int) -> int:
+        """Requests of the first minutes that miss a target."""
+        return sum(self.missed[:minutes])
+
+    def starting_usd(self, hourly: float) -> float:
+        """Rent of the replicas that start, at so many dollars an hour."""
+        return hourly * sum(self.starting) * MINUTE_S / HOUR_S
+
+
+def slots() -> int:
+    """Requests that one replica of the burst runs at a time, at most."""
+    policy = pool("llama-3.1-8b", "h100-sxm").policy
+    assert isinstance(policy, Chunked)
+    return policy.max_batch
+
+
+def little(rate: float) -> tuple[float, float]:
+    """Mean latency on one H100 at a rate, and by Little's law requests under way."""
+    report = simulate(poisson(LOADS[0], rate), pool("llama-3.1-8b", "h100-sxm"))
+    latency_s = float(report.latency_s.mean())
+    return latency_s, rate * latency_s
+
 
 @cache
 def scaled_run(name: str, cold_s: float = SLOW_S) -> Stored:
@@ -143,6 +172,28 @@ def searched_all() -> dict[str, Any]:
         ]
         for name, rank in ranks.items()
     }
+
+
+NEAR = 1.02  # times the price of the answer: closer than prices are known
+
+
+def near_all() -> list[list[Any]]:
+    """Candidates that cost hardly more than the answer, run too, and their fates."""
+    found = searched()
+    assert found.best is not None
+    most = NEAR * found.best.dollars_per_hour()
+    return [
+        [each.device, each.tp, each.replicas, each.rows, fate]
+        for each, known in found.fates.items()
+        if known == "cannot be cheaper" and each.dollars_per_hour() <= most
+        for fate in [find.judged(each, azure_hour(), SEARCHED)]
+    ]
+
+
+@cache
+def near() -> dict[Candidate, find.Fate]:
+    """Fates of the candidates that cost hardly more than the answer, as recorded."""
+    return {Candidate(*row[:4]): row[4] for row in recorded()["near"]}
 
 
 @cache

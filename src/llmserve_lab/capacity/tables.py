@@ -8,6 +8,7 @@ from llmserve_lab import catalog
 from llmserve_lab.capacity import formulas as f
 from llmserve_lab.capacity import pools, runs
 from llmserve_lab.capacity.charging import split
+from llmserve_lab.capacity.deployment import HOUR_S
 from llmserve_lab.capacity.search import GOOD
 from llmserve_lab.capacity.triangle import LOADS, goodput, points, pool
 from llmserve_lab.catalog.data.prices import (
@@ -61,43 +62,56 @@ def token_costs(rate: float) -> tuple[float, float, float]:
     return float(asked), float(told), found.idle_s / found.elapsed_s
 
 
+def charged_ms(usd: float, num_tokens: int) -> float:
+    """Milliseconds of an H100 that tokens are charged, at dollars a million of them."""
+    seconds = num_tokens * usd / 1e6 * HOUR_S / float(HOURLY["h100-sxm"])
+    return 1e3 * seconds
+
+
 def tokens_table() -> Table:
     """Table of what input and output tokens cost as the replica fills, and APIs ask."""
     rows = []
     for rate in RATES:
         asked, told, idle = token_costs(rate)
         cells = (f"{asked:.4f}", f"{told:.2f}", f"1 : {told / asked:.0f}")
-        rows.append((f"{rate:g} requests/s", *cells, f"{idle:.0%}"))
+        whole = f.BUSY_COST(price=float(HOURLY["h100-sxm"]), replica_rate=rate)
+        rest = (f"{idle:.0%}", f"{float(whole):,.0f}")
+        rows.append((f"{rate:g} requests/s", *cells, *rest))
     for name, (first, second) in API_PRICES.items():
         ratio = float(second) / float(first)
         listed = (f"{1e6 * float(first):.2f}", f"{1e6 * float(second):.2f}")
-        rows.append((f"list price of {name}", *listed, f"1 : {ratio:.0f}", "–"))
-    columns = (
-        "load, or list",
-        "input, $ a million",
-        "output, $ a million",
-        "ratio",
-        "idle",
+        rows.append((name, *listed, f"1 : {ratio:.0f}", "–", "–"))
+    columns = ("load, or list", "input", "output", "ratio", "idle", "request")
+    caption = (
+        "Dollars for a million: Llama-3.1-8B on one H100 at its hourly price, and list "
+        "prices of 2024"
     )
-    caption = "Llama-3.1-8B on one H100 at its hourly price, and list prices of 2024"
     return Table(caption, columns, rows)
+
+
+def short(device: str) -> str:
+    """Name of a GPU without its memory and its socket."""
+    return catalog.accelerator(device).name.split()[0]
 
 
 def pools_table() -> Table:
     """Table of mixes of GPUs: price, goodput, dollars for a million requests."""
     rows = [
         (
-            str(mix),
-            f"{mix.dollars_per_hour:.2f}",
-            f"{pools.goodput(mix):.1f}",
+            f"{mix.n_prefill} {short(mix.prefill)}",
+            (f"{mix.n_decode} {short(mix.decode)}" if mix.decode else "the same"),
             f"{pools.dollars_per_million(mix):.0f}",
+            f"{pools.goodput(mix):.1f}",
+            f"{mix.dollars_per_hour:.2f}",
         )
         for mix in pools.MIXES
     ]
-    columns = ("GPUs", "$ an hour", "goodput, requests/s", "$ a million requests")
-    return Table(
-        "Llama-3.1-8B, 1,000 in, 200 out, in pools of two kinds", columns, rows
+    columns = ("prefill", "decode", "$/million", "requests/s", "$/hour")
+    caption = (
+        "Goodput of pools, and dollars for a million requests: Llama-3.1-8B, 1,000 in, "
+        "200 out"
     )
+    return Table(caption, columns, rows)
 
 
 def search_table(most: int = 6) -> Table:

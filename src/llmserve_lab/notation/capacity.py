@@ -65,15 +65,14 @@ cold_s = Quantity(
     r"t_{\mathrm{cold}}", "s", "cold start: from the order to the service"
 )
 backlog = Quantity(
-    r"N_{\mathrm{late}}", "request", "requests that wait when the new replicas serve"
+    r"N_{\mathrm{wait}}", "request", "requests that wait when the new replicas serve"
 )
 ready_rate = Positive(
     r"\lambda_{\mathrm{now}}", "request/s", "rate that the ready replicas work off"
 )
-scaled_rate = Positive(
-    r"\lambda_{\mathrm{new}}", "request/s", "rate that they and the new ones work off"
+drain_s = Positive(
+    r"t_{\mathrm{drain}}", "s", "time until the last of the backlog is answered"
 )
-drain_s = Positive(r"t_{\mathrm{drain}}", "s", "time until the backlog is gone")
 signal_sum = Quantity(
     r"z_{\Sigma}", "dimensionless", "signal, summed over the ready replicas"
 )

@@ -66,11 +66,9 @@ BACKLOG = Formula(
 )
 DRAIN_S = Formula(
     result=q.drain_s,
-    expr=lambda backlog, scaled_rate, arrival_rate: (
-        backlog / (scaled_rate - arrival_rate)
-    ),
+    expr=lambda backlog, ready_rate: backlog / ready_rate,
     uses=(BACKLOG,),
     title="Time until the backlog is gone",
-    source="the backlog over what is worked off beyond the arrivals",
-    holds="the new replicas carry more than what arrives",
+    source="the backlog over what the old replicas work off",
+    holds="requests do not move; what arrives now goes to the new replicas",
 )

@@ -12,7 +12,7 @@ CHEAPEST = ("the A100", "the H100", "the B200")
 FULLER = ("both equally", "the output token", "the input token")
 PRICE, RATE = 2.5, 5.0  # dollars an hour, requests a second: given in exercises
 RATE_1, PEAK, MEAN = 12.0, 50.0, 20.0
-ARRIVE, READY, COLD_S, NEW = 30.0, 20.0, 120.0, 40.0
+ARRIVE, READY, COLD_S = 30.0, 20.0, 120.0
 FAST, SLOW, DEAR = 0.03, 0.05, 4.0
 MILLION, HOUR_S = 1e6, 3600.0
 
@@ -170,8 +170,8 @@ backlog = Question(
     answer=_backlog,
     unit="request",
     why=lambda: (
-        f"Equation {f.BACKLOG.link}: {si(_backlog(), 'request')}. With {NEW:g} per "
-        f"second afterwards it takes another {_backlog() / (NEW - ARRIVE):.0f} s."
+        f"Equation {f.BACKLOG.link}: {si(_backlog(), 'request')}. They are not all "
+        f"that are late: {ARRIVE * COLD_S:,.0f} arrived while nothing new served."
     ),
     hints=(
         Hint(
