@@ -13,7 +13,7 @@ from tests.browser.test_provenance import CARD, PAGES
 
 TWIN = PAGES / "chapters" / "deepseek_twin.html"
 AFD = PAGES / "chapters" / "attention_ffn.html"
-STEP = "#fig-decode-step figure.live, figure.live:has(output[data-readout=mla_s])"
+STEP = "figure.live:has(output[data-readout=attn_phase_s])"
 
 
 @pytest.fixture(scope="module", params=[1280, 390])
@@ -97,4 +97,4 @@ def test_what_nobody_measured_says_so(chromium: Browser) -> None:
         number = page.locator(".sourced[data-sourced=split_rate]").first
         number.click()
         said = page.locator(f"{CARD} .origin-band")
-        expect(said).to_contain_text("no server that splits this model in this way")
+        expect(said).to_contain_text("no split of this model on these GPUs")

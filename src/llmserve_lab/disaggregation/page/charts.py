@@ -98,21 +98,28 @@ def promises() -> Any:
         .encode(x=x, y=y, **by_ink("way", {m.name: m.ink for m in marks}))
     )
     promise = Landmark("promised", q.tpot_target)
-    even = [
-        _even(rows, rates[ONE.name], rates[two.name]).encode(x=x, y=y)
-        for two in (TWO, WHOLE_GPUS)
-    ]
-    return alt.layer(lines, *even, *landmarks(PROMISED, "x", "ms", promise), height=275)
+    pools = [rates[two.name] for two in (TWO, WHOLE_GPUS)]
+    even = _even(rows, rates[ONE.name], pools).encode(x=x, y=y)
+    return alt.layer(lines, even, *landmarks(PROMISED, "x", "ms", promise), height=275)
 
 
-def _even(rows: Any, one: str, two: str) -> Any:
-    """A point where the advantage of two pools turns, on a straight line between."""
+def _even(rows: Any, one: str, pools: list[str]) -> Any:
+    """A point where the advantage of pools turns, on a straight line between rows."""
     from llmserve_lab.extras import altair as alt
 
     found = (
         alt.Chart(rows)
-        .transform_calculate(rate=one, more=f"({two}) - ({one})")
-        .transform_window(before="lag(more)", last="lag(rate)", sort=[{"field": "ms"}])
+        .transform_calculate(
+            rate=one, pools=f"[{', '.join(pools)}]", which=str([*range(len(pools))])
+        )
+        .transform_flatten(["pools", "which"])
+        .transform_calculate(more="datum.pools - datum.rate")
+        .transform_window(
+            before="lag(more)",
+            last="lag(rate)",
+            sort=[{"field": "ms"}],
+            groupby=["which"],
+        )
         .transform_filter("datum.before > 0 && datum.more <= 0")
         .transform_calculate(back="datum.more / (datum.more - datum.before)")
         .transform_calculate(

@@ -51,7 +51,7 @@ class CauseTree:
         branches = "".join(_branch(each) for each in self.cases)
         columns = tag("div", branches, style=COLUMNS)
         title = tag("p", head, class_="live-title")
-        return tag("figure", f"{title}\n{columns}", class_="static")
+        return tag("figure", f"{title}\n{columns}", class_="static words")
 
 
 def signs(cause: Cause) -> str:
