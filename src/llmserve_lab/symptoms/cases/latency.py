@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from llmserve_lab.engine import Chunked, Request, Static
+from llmserve_lab.engine import Chunked, Static
 from llmserve_lab.running_example import device, model, served_by
 from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.served import (
@@ -54,6 +54,22 @@ SECOND = Remedy(
     "parallelism",
     "--data-parallel-size 2",
 )
+OF_FEW_SEATS = (
+    Remedy(
+        "more seats in the batch",
+        True,
+        changed(policy=Chunked(BUDGET, SEATS)),
+        "continuous_batching",
+        f"--max-num-seqs {SEATS}",
+    ),
+    Remedy(
+        "a larger token budget",
+        False,
+        changed(policy=Chunked(2 * BUDGET, FEW_SEATS)),
+        "continuous_batching",
+        f"--max-num-batched-tokens {2 * BUDGET}",
+    ),
+)
 FIRST_TOKEN = Symptom(
     key="first-token",
     title="A slow first token at low load",
@@ -94,22 +110,7 @@ FIRST_TOKEN = Symptom(
             f"2 requests/s of 1,000 + 200 tokens, at most {FEW_SEATS} in the batch",
             _few_seats,
             (Sign("queue_share", least=0.5),),
-            (
-                Remedy(
-                    "more seats in the batch",
-                    True,
-                    changed(policy=Chunked(BUDGET, SEATS)),
-                    "continuous_batching",
-                    f"--max-num-seqs {SEATS}",
-                ),
-                Remedy(
-                    "a larger token budget",
-                    False,
-                    changed(policy=Chunked(2 * BUDGET, FEW_SEATS)),
-                    "continuous_batching",
-                    f"--max-num-batched-tokens {2 * BUDGET}",
-                ),
-            ),
+            OF_FEW_SEATS,
         ),
     ),
 )
@@ -117,20 +118,9 @@ FIRST_TOKEN = Symptom(
 SLOTS = 16
 
 
-def _mixed(seed: int) -> tuple[Request, ...]:
-    return poisson(rate_per_s=CALM, many=MANY, seed=seed)
-
-
 def _static(seed: int) -> Watchable:
-    return WatchedRun(_mixed(seed), server(Static(SLOTS)))
-
-
-def _tight(seed: int) -> Watchable:
-    return WatchedRun(_mixed(seed), server(Chunked(BUDGET, FEW_SEATS)))
-
-
-def _refilled(seed: int) -> Watchable:
-    return WatchedRun(_mixed(seed), server())
+    requests = poisson(rate_per_s=CALM, many=MANY, seed=seed)
+    return WatchedRun(requests, server(Static(SLOTS)))
 
 
 SHORT = Symptom(
@@ -142,7 +132,7 @@ SHORT = Symptom(
     rising=False,
     question="Do seats of the batch stand empty while requests wait?",
     machine=MACHINE,
-    healthy=_refilled,
+    healthy=calm,
     healthy_load="2 requests/s of 1,000 + 200 tokens, continuous batching",
     causes=(
         Cause(
@@ -168,24 +158,9 @@ SHORT = Symptom(
         Cause(
             "a full batch",
             f"2 requests/s of 1,000 + 200 tokens, at most {FEW_SEATS} in the batch",
-            _tight,
+            _few_seats,
             (Sign("idle_slots", most=0.2),),
-            (
-                Remedy(
-                    "more seats in the batch",
-                    True,
-                    changed(policy=Chunked(BUDGET, SEATS)),
-                    "continuous_batching",
-                    f"--max-num-seqs {SEATS}",
-                ),
-                Remedy(
-                    "a larger token budget",
-                    False,
-                    changed(policy=Chunked(2 * BUDGET, FEW_SEATS)),
-                    "continuous_batching",
-                    f"--max-num-batched-tokens {2 * BUDGET}",
-                ),
-            ),
+            OF_FEW_SEATS,
         ),
     ),
 )
