@@ -78,7 +78,7 @@ def test_the_plan_follows_from_the_printed_numbers() -> None:
     cells = {str(row[0]): [float(cell) for cell in row[1:]] for row in plan_rows()}
     answers = {32: 923.7, 64: 921.8}
     for clients, which, servers in ((64, 0, 13), (32, 2, 26)):
-        tpot, ttft = (cells[f"{clients}, {name}"] for name in ("TPOT", "TTFT"))
+        tpot, ttft = (cells[f"{clients} {name}"] for name in ("TPOT", "TTFT"))
         for made, factor, longest, _ in (tpot, ttft):
             assert longest == pytest.approx(made * factor, rel=2e-3)
         answer_len = answers[clients]

@@ -85,14 +85,15 @@ def plan() -> Table:
                 for each in (one.predicted_s, one.longest_s, one.measured_s)
             ]
             times.insert(1, f"{one.factor:.{places}f}")
-            rows.append((f"{load.clients}, {name}", *times))
+            rows.append((f"{load.clients} {name}", *times))
     return Table(
-        "Our server: mean times in ms; longest = predicted × factor",
-        ("clients", "predicted", "×", "longest", "measured"),
+        "Our server, by clients: mean times in ms; longest = book × factor",
+        ("load", "book", "×", "longest", "measured"),
         rows,
         notes=(
-            "Cross-validated: constants fitted without the 70B model. Factors: from "
-            "the nearest rows of other servers, also of the 70B model on other GPUs.",
+            "Book: constants fitted without the 70B model (cross-validated). Factors: "
+            "from the nearest rows of other servers, also of the 70B model on other "
+            "GPUs.",
         ),
     )
 
