@@ -37,8 +37,8 @@ ASKED_PER_S = 40_000.0  # output tokens that all users together ask for, per sec
 class Forecast:
     """A mean time as a planner writes it down: prediction, factor, and what was found.
 
-    Prediction and factor are rounded as they are printed, so that a reader who
-    multiplies them gets the same longest time.
+    Prediction and factor are rounded as they are printed, so that the printed numbers
+    multiply to the printed longest time.
     """
 
     predicted_s: float

@@ -248,7 +248,7 @@ cache_blocks = Question(
     name="how-wrong.blocks",
     prompt=_told,
     answer=lambda: float(_count().blocks),
-    rel_tol=0.03,
+    rel_tol=0.01,
     hints=(
         Hint(
             lambda: float(room(BLOCK_COUNTS[NEMO]).kv_blocks(reserved_bytes=0.0)),
