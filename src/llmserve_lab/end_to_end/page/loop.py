@@ -19,7 +19,6 @@ HALVES = {"with a KV cache": True, "everything again": False}
 TOPS = {"with a KV cache": 1.9, "everything again": 4.7}  # of the cells of each half
 CALLED = {"with a KV cache": "with a KV cache", "everything again": "no cache"}
 BLOCKS, LLAMA = 2, "llama-3.1-8b"
-MARGIN = 1.9  # left of the first column: the names of the blocks
 SAME = 4  # letters: shorter words get the type size of a word of four
 
 
@@ -37,7 +36,7 @@ def loop() -> StepFigure:
         name="generation-loop",
         title="A cache keeps what was computed",
         scene=Scene(
-            x=SceneAxis((-MARGIN, prompt + passes), shown=False),
+            x=SceneAxis((0, prompt + passes), shown=False),
             y=SceneAxis((6.9, -0.8), shown=False),
             marks=(
                 Cells(table="cells", text="text", y2="y2"),
@@ -46,7 +45,7 @@ def loop() -> StepFigure:
                 Labels(table="phases", align="left"),
             ),
             height=200,
-            fixed={"divider": _divider(prompt), "phases": _fixed(prompt)},
+            fixed={"divider": _divider(prompt), "phases": _phases(prompt)},
         ),
         logs={"both loops": _log(once, again)},
         start=3,
@@ -73,15 +72,10 @@ def _divider(prompt: int) -> list[Row]:
     return [{**look, "y": a, "y2": b} for a, b in ((-0.7, 1.0), *parts)]
 
 
-def _fixed(prompt: int) -> list[Row]:
-    """Which columns come from the prompt, which were written; names of the blocks."""
-    words = ((0, "prompt: prefill"), (prompt + 0.15, "answer: run by decode"))
-    found = [{"x": x, "y": -0.4, "text": text} for x, text in words]
-    return found + [
-        {"x": -MARGIN, "y": top + block + 0.5, "text": f"block {block + 1}"}
-        for top in TOPS.values()
-        for block in range(BLOCKS)
-    ]
+def _phases(prompt: int) -> list[Row]:
+    """Which columns come from the prompt, and which were written one by one."""
+    words = ((0.05, "prompt: prefill"), (prompt + 0.15, "answer: run by decode"))
+    return [{"x": x, "y": -0.4, "text": text} for x, text in words]
 
 
 def _log(once: LoopRun, again: LoopRun) -> StepLog:
@@ -105,8 +99,8 @@ def _log(once: LoopRun, again: LoopRun) -> StepLog:
             TOPS.items(), (kept, anew), (so_far, so_far_anew), strict=True
         ):
             cells += [cell | alive for cell in _columns(top, done, known)]
-            said = f"{CALLED[name]}: {rows} rows so far"
-            names.append({"x": -MARGIN, "y": top - 0.4, "text": said, **alive})
+            said = f"blocks 1 and {BLOCKS}, {CALLED[name]}: {rows} rows"
+            names.append({"x": 0.05, "y": top - 0.4, "text": said, **alive})
         counters = (
             f"{kept.computed} with, {anew.computed} without",
             f"{so_far} with, {so_far_anew} without",
