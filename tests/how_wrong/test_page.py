@@ -62,7 +62,7 @@ def test_the_residuals_state_the_errors_of_their_state() -> None:
         assert known["mean_error"] == pytest.approx(100 * mean_error(*asked), abs=0.06)
         assert known["bias"] == pytest.approx(100 * bias(*asked), abs=0.06)
         rows, error = chosen(*asked)
-        for name, engine in (("vllm_bias", "vllm"), ("tensorrt_bias", "trtllm")):
+        for name, engine in (("vllm_lean", "vllm"), ("tensorrt_lean", "trtllm")):
             own = [
                 e for e, row in zip(error, rows, strict=True) if row.engine == engine
             ]
@@ -112,7 +112,7 @@ def test_engines_lean_to_two_sides_whatever_the_fit_has_seen() -> None:
     """The title of the points, in every state in which something was fitted."""
     for kind, left in itertools.product(controls.KINDS, list(controls.LEFT)[:-1]):
         known = figures.residuals().values(kind=kind, left=left)
-        assert known["vllm_bias"] < 0 < known["tensorrt_bias"]
+        assert known["vllm_lean"] < 0 < known["tensorrt_lean"]
 
 
 def test_the_largest_part_of_what_the_datasheet_forgets() -> None:

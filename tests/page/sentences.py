@@ -117,7 +117,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     ),
     "how_wrong.ladder": ("tpot_error ttft_error"),
     "how_wrong.residuals": (
-        "kind left mean_error median_error bias tensorrt_bias vllm_bias"
+        "kind left mean_error median_error bias tensorrt_lean vllm_lean"
     ),
     "moe.group": ("ep gpu_rows rows_per_expert layer_read_s layer_compute_s"),
     "moe.layouts": (

@@ -65,8 +65,8 @@ def error_tables() -> tuple[Lookup, ...]:
         "mean_error": mean_error,
         "median_error": median_error,
         "bias": bias,
-        "tensorrt_bias": _leans("trtllm"),
-        "vllm_bias": _leans("vllm"),
+        "tensorrt_lean": _leans("trtllm"),
+        "vllm_lean": _leans("vllm"),
     }
     return tuple(
         Lookup(name, by, _per_cent(measure), PER_CENT) for name, measure in made.items()

@@ -153,13 +153,13 @@ def residuals() -> LiveFigure:
         readouts=(
             Readout("mean_error", "Mean error"),
             Readout("bias", "Bias"),
-            Readout("tensorrt_bias", "Bias on TensorRT-LLM"),
-            Readout("vllm_bias", "Bias on vLLM"),
+            Readout("tensorrt_lean", "Lean (bias) on TensorRT-LLM"),
+            Readout("vllm_lean", "Lean (bias) on vLLM"),
         ),
         sentence=(
             "Predicted: {kind}; left out: {left}. The mean absolute percentage error "
             "is {mean_error}, half of the rows are closer than {median_error}, and the "
-            "bias is {bias}: {tensorrt_bias} on the rows of TensorRT-LLM, {vllm_bias} "
+            "bias is {bias}: {tensorrt_lean} on the rows of TensorRT-LLM, {vllm_lean} "
             "on those of vLLM. The strip is a factor of 1¼ to either side."
         ),
         goal=Goal(
