@@ -1,6 +1,5 @@
 """A reader asks a number where it is from: by mouse, by keyboard, at any setting."""
 
-import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.registry import formulas
 from llmserve_lab.formula.text import said_unit, si
 from tests.browser.browser import RUNNING, Visit, visit
+from tests.page.data import held
 
 PAGES = Path(__file__).resolve().parents[2] / "_build" / "html"
 HELD = {
@@ -56,9 +56,7 @@ def by_label() -> dict[str, Formula]:
 @cache
 def records(stem: str) -> dict[str, Any]:
     """The records of a built page."""
-    text = HELD[stem].read_text("utf8")
-    _, _, rest = text.partition('class="provenance-data">')
-    found: dict[str, Any] = json.loads(rest.partition("</script>")[0])
+    found: dict[str, Any] = held(HELD[stem].read_text("utf8"), "provenance-data")
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import quickjs
@@ -12,10 +11,22 @@ from hypothesis import strategies as st
 
 from llmserve_lab.page.build.phrases import DATA, packed
 from llmserve_lab.page.html import data_script
+from tests.page.data import HOLDER, held
 
 SCRIPT = Path(__file__).resolve().parents[2] / "assets" / "phrases.js"
-HOLDER = re.compile(r'<script type="text/plain" class="phrases">(.*?)</script>', re.S)
-WORDS = ("attn_flops_per_pair", '"', "{", "max", "0.5", " ", "λ", "<b>", "\\", "\n", "x")
+WORDS = (
+    "attn_flops_per_pair",
+    '"',
+    "{",
+    "max",
+    "0.5",
+    " ",
+    "λ",
+    "<b>",
+    "\\",
+    "\n",
+    "x",
+)
 SAID = st.lists(st.sampled_from(WORDS), max_size=60).map("".join)
 PAGE = """
 const scripts = (texts) => texts.map((textContent) => ({ textContent }));
@@ -48,6 +59,7 @@ def test_what_is_said_often_stands_once() -> None:
     short = packed(page)
     assert short.count("attn_flops_per_pair") == 1
     assert len(short.encode()) < len(page.encode()) / 2
+    assert held(short, "live-data") == held(page, "live-data")
 
 
 def test_a_letter_that_data_write_stands_for_nothing() -> None:
