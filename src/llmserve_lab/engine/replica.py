@@ -292,8 +292,6 @@ class Replica(BatchState):
             if self.prefilling or len(self.decode_batch):
                 return []
             answered, self.done = self.done, []
-        if not answered:
-            return answered
         for sequence in answered:
             self._return_blocks(sequence, self.held_by(sequence))
             self.note("freed", sequence)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Integers
-from llmserve_lab.transformer.packing import Kernel, Packing, varlen_attention
+from llmserve_lab.transformer.packing import AttentionKernel, Packing, varlen_attention
 
 Entries = Mapping[str, Array]
 
@@ -26,7 +26,7 @@ class AttentionContext:
 
     packing: Packing
     positions: Integers
-    kernel: Kernel = varlen_attention
+    kernel: AttentionKernel = varlen_attention
     recall: Callable[[Entries], Entries] = nothing_before
 
     def attend(

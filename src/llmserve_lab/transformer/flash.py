@@ -21,7 +21,7 @@ from llmserve_lab.transformer.attention import check_attention, check_finite
 from llmserve_lab.transformer.hbm import HbmMeter
 from llmserve_lab.transformer.online_softmax import RunningSoftmax
 from llmserve_lab.transformer.packing import (
-    Kernel,
+    AttentionKernel,
     Packing,
     Pieces,
     varlen_attention,
@@ -230,7 +230,7 @@ def flash_attention(
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlashKernel(Kernel):
+class FlashKernel(AttentionKernel):
     """The attention of a model, tile by tile: ``forward_packed(…, kernel=this)``.
 
     ``pieces`` are those of the attention square that the tiles cover, request by

@@ -106,7 +106,7 @@ Pieces = Callable[[Packing], Iterable[Piece]]  # of the attention square
 
 
 @dataclass(frozen=True)
-class Kernel:
+class AttentionKernel:
     """How the attention of a packed batch is computed: ``pieces``, one by one."""
 
     pieces: Pieces
@@ -136,13 +136,13 @@ class Kernel:
         return out
 
 
-@Kernel
+@AttentionKernel
 def masked_attention(packing: Packing) -> Iterator[Piece]:
     """Every row against every key, n·m pairs; those of two requests masked away."""
     yield slice(None), slice(None), packing.mask
 
 
-@Kernel
+@AttentionKernel
 def varlen_attention(packing: Packing) -> Iterator[Piece]:
     """Request by request, Σ nᵢ·mᵢ pairs; a pair of two requests is never computed."""
     for rows, keys in packing.slices():
