@@ -115,7 +115,6 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "flash_attention.traffic": (
         "prompt_len tile_rows tile_keys plain_intensity tiled_intensity ridge"
     ),
-    "how_wrong.band": ("kind model gpu clients prompt where"),
     "how_wrong.ladder": ("tpot_error ttft_error"),
     "how_wrong.residuals": (
         "kind left mean_error median_error bias tensorrt_lean vllm_lean"
