@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmserve_lab.afd import deployment
-from llmserve_lab.afd.deployment import Copies, Split
+from llmserve_lab.afd import coupled, deployment
+from llmserve_lab.afd.coupled import Copies
+from llmserve_lab.afd.deployment import Split
 from llmserve_lab.afd.exercise import check, in_flight, in_turn
 from llmserve_lab.afd.page import tables
 from llmserve_lab.catalog import accelerator
@@ -68,8 +69,8 @@ def test_a_batch_keeps_target_and_memory_and_the_next_does_not() -> None:
 @pytest.mark.parametrize("copies", ["expert", "node"])
 def test_the_group_is_the_twin(copies: Copies) -> None:
     """With a copy for each expert it is the twin's own answer."""
-    found = deployment.together(GPU, 96, 0.05, copies=copies)
-    twin = deployment.group(GPU, 96, found.overlap)
+    found = coupled.together(GPU, 96, 0.05, copies=copies)
+    twin = coupled.group(GPU, 96, found.overlap)
     own = twin.batch_at(20.0, context=4096, in_memory=True)
     if copies == "expert":
         assert found.batch == own

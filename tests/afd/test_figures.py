@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from llmserve_lab.afd import deployment
+from llmserve_lab.afd import coupled
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.page import explore, figures, questions, stills, tables
@@ -99,7 +99,7 @@ def test_every_split_is_shown_as_it_was_searched(device: str, target: str) -> No
     gpu, tpot_s = explore.MACHINES[device], explore.TARGETS[target]
     best = tables.best(gpu, tpot_s)
     rate = best.gpu_tokens_per_s(tpot_s)
-    whole = deployment.together(gpu, tables.GPUS, tpot_s, copies="node")
+    whole = coupled.together(gpu, tables.GPUS, tpot_s, copies="node")
     assert known["split_gpu_tokens_per_s"] == pytest.approx(rate, abs=0.01)
     assert known["af_ratio"] == pytest.approx(best.ratio, abs=0.01)
     made = whole.gpu_tokens_per_s
@@ -134,7 +134,7 @@ def test_the_chart_draws_every_split_and_one_group() -> None:
 def test_the_measured_profile_lies_above_what_the_twin_says_of_a_group() -> None:
     at = tables.profile_tpot_s()
     low, high = tables.group_range("h100-sxm", (at,))
-    whole = deployment.together("h100-sxm", tables.GPUS, at, copies="node")
+    whole = coupled.together("h100-sxm", tables.GPUS, at, copies="node")
     seen = tables.profile().measured
     assert whole.gpu_tokens_per_s < seen < high[0]
     assert low[0] < whole.gpu_tokens_per_s

@@ -11,7 +11,7 @@ import itertools
 import numpy as np
 import pytest
 
-from llmserve_lab.afd import deployment, exercise
+from llmserve_lab.afd import coupled, deployment, exercise
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.page import figures, going_round, pictures, tables
 from llmserve_lab.afd.page.controls import STOPS, WIRES
@@ -126,7 +126,7 @@ def rates(tpot_s: float) -> tuple[float, float]:
             if step_s <= tpot_s and fits:
                 each = split.n_attn * split.n_batches * batch / step_s / 96
                 found.append((each, split.name))
-    whole = deployment.together(H100, 96, tpot_s, copies="node")
+    whole = coupled.together(H100, 96, tpot_s, copies="node")
     assert max(found)[1] == tables.best(H100, tpot_s).name
     return max(found)[0], whole.gpu_tokens_per_s
 
@@ -141,7 +141,7 @@ def test_the_split_wins_at_a_tight_target_and_not_at_a_loose_one() -> None:
 
 
 def test_the_gain_is_not_larger_than_the_error() -> None:
-    whole = deployment.together(H100, 96, TIGHT, copies="node")
+    whole = coupled.together(H100, 96, TIGHT, copies="node")
     off = tables.group_band(H100, whole.batch)
     assert isinstance(off, Band)
     gain = tables.best(H100, TIGHT).gpu_tokens_per_s(TIGHT) / whole.gpu_tokens_per_s - 1
@@ -158,7 +158,7 @@ def test_the_split_leads_only_between_two_targets() -> None:
     for ms in range(32, 80, 4):
         each = ms / 1e3
         split = tables.best(H100, each).gpu_tokens_per_s(each)
-        whole = deployment.together(H100, 96, each, copies="node").gpu_tokens_per_s
+        whole = coupled.together(H100, 96, each, copies="node").gpu_tokens_per_s
         assert (split > whole) is (first <= ms <= last)
 
 
