@@ -52,10 +52,16 @@ ffn_s = Positive("t_F", "s", "FFN time of a step")
 comm_s = Quantity("t_C", "s", "time of a step on the wire, both ways")
 attn_sd_s = Positive(r"\sigma_A", "s", "spread of an instance's mean Attention time")
 cycle_s = Positive(r"\tau", "s", "time between two steps, as in the paper")
-loop_s = Positive(r"t_{\circlearrowleft}", "s", "share of a step in its loop")
-pipeline_s = Positive(r"\tau_m", "s", "time between two steps, loop seen")
+loop_s = Positive(r"t_{\circlearrowleft}", "s", "time of a loop over the batches in it")
+port_s = Quantity(
+    r"t_{\mathrm{port}}", "s", "time that a batch takes a port in one direction"
+)
+pipeline_s = Positive(r"\tau_m", "s", "time between two steps, loop counted")
+period_s = Positive(
+    r"\tau_{\circlearrowleft}", "s", "time between two steps, loop and ports counted"
+)
 instance_tokens_per_s = Positive("X", "token/s", "tokens per second and instance")
-pipeline_tokens_per_s = Positive("X_m", "token/s", "the same, loop seen")
+pipeline_tokens_per_s = Positive("X_m", "token/s", "the same, loop counted")
 ratio_attn = Quantity(
     "r_A",
     "dimensionless",
