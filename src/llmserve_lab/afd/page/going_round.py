@@ -230,6 +230,17 @@ def gaps(rows: list[Bar], length: float) -> list[tuple[int, str, float, float]]:
     return found
 
 
+def shares(n_batches: int) -> dict[str, float]:
+    """Shares of the time in which Attention machines wait, by ink of what goes on."""
+    found: dict[str, float] = {}
+    length = window(n_batches)[1]
+    for lane, ink, begin, end in gaps(bars(n_batches), length):
+        if lane < ATTENTION:
+            spent = (end - begin) / (ATTENTION * length)
+            found[ink] = found.get(ink, 0.0) + spent
+    return found
+
+
 def _why(lane: int, there: dict[int, list[int]]) -> str:
     """Ink of a wait: a late machine, the wire, or the other kind of machine."""
     working = [bool(there[i]) for i in range(ATTENTION)]
