@@ -52,7 +52,10 @@ def test_a_period_is_no_shorter_than_any_machine_s_work(
     period = float(split.period_s(batch))
     for name in ("attn", "ffn", "out", "back"):
         assert period >= part[name]
-    assert m * period >= part["attn"] + part["ffn"] + part["wire"] - 1e-12
+    for overlap in ("free", "charged"):
+        assert replace(split, overlap=overlap).period_s(batch) >= period
+    assert replace(split, spread=0.5).period_s(batch) >= period
+    assert m * period >= part["late"] + part["ffn"] + part["wire"] - 1e-12
     assert split.tpot_s(batch + 1) > split.tpot_s(batch)
 
 

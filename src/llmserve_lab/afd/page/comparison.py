@@ -99,8 +99,6 @@ def beside_table(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S) -> Table:
         f"{1e3 * tpot_s:.0f} ms per token, contexts of 4,096 tokens on average; where "
         f"they differ, by a standard deviation of {SPREAD:.0%} of that. Last column: "
         "the split against the better group.",
-        f"On published groups in two halves the model is {band_words('free')} with "
-        f"free overlap, and {band_words('charged')} with charged overlap.",
     )
     columns = ("overlap", *WAYS, "split")
     caption = "One group and the best split, charged alike"

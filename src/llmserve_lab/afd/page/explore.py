@@ -119,8 +119,7 @@ def every_split() -> LiveFigure:
             "per token, overlap {overlap} on both sides: the best split, with "
             "{af_ratio} Attention GPUs for each FFN GPU, makes "
             "{split_gpu_tokens_per_s} on each GPU, one group "
-            "{group_gpu_tokens_per_s} (strip, on H100s: where a group in two halves "
-            "would be measured). No bar: the experts do not fit."
+            "{group_gpu_tokens_per_s} (strip: measured, by errors on groups alike)."
         ),
         goal=Goal(
             "find a setting in which the best split comes within five per cent of one "

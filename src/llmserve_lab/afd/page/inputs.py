@@ -70,8 +70,8 @@ def inputs_table(gpu: str = DEVICES[0]) -> Table:
     lines = tuple((name, how, f"{1e6 * spent:.1f}") for name, how, spent in found)
     notes = (
         f"{split.name} on {accelerator(gpu).name}: an Attention GPU has {batch} "
-        f"requests of a batch, an FFN GPU gets {rows:.0f} rows. Rates are those that "
-        "kernels reach. Where reading and computing overlap, the time is the root of "
+        f"requests of a batch, an FFN GPU gets {rows:.0f} rows; rates as kernels reach "
+        "them. Where reading and computing overlap, the time is the root of "
         f"the sum of their squares. A row goes to {copies:.1f} nodes; the busiest GPU "
         f"gets 1/{twin.assumptions.balancedness:.2f} of the mean.",
     )

@@ -220,8 +220,7 @@ def where_time_goes() -> StaticFigure:
         title="Two halves hide the network as well as a split does",
         sentence=(
             "Microseconds of GPU time for one token at 50 ms, overlap free: one batch, "
-            f"two halves, best split. {parts}. Sums: "
-            f"{', '.join(f'{each:.0f}' for each in sums)}; a million over them: "
+            f"two halves, best split. {parts}. A million over the sums: "
             f"{', '.join(f'{1e6 / each:,.0f}' for each in sums)} tokens/s."
         ),
     )
