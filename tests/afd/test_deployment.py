@@ -13,7 +13,7 @@ from llmserve_lab.afd import coupled, deployment
 from llmserve_lab.afd.coupled import Copies
 from llmserve_lab.afd.deployment import Split
 from llmserve_lab.afd.exercise import check, in_flight, in_turn
-from llmserve_lab.afd.page import tables
+from llmserve_lab.afd.page import comparison, tables
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.deepseek.model.setup import DEEPSEEK
 from tests.depth import examples
@@ -95,7 +95,7 @@ def test_experts_that_do_not_fit_are_left_out() -> None:
 def test_an_error_of_a_phase_moves_the_ratio_its_own_way() -> None:
     """Slower attention never wants fewer Attention GPUs for a full FFN."""
     low, high = tables.ratio_range(GPU, 0.05)
-    assert low <= tables.best(GPU, 0.05).ratio <= high
+    assert low <= comparison.best(GPU, 0.05).ratio <= high
     assert len(tables.ratios_table().rows) == 6
     assert "56A–40F" in str(tables.instances_table())
 
