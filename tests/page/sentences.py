@@ -69,7 +69,8 @@ ORDER: dict[str, dict[str, str]] = {
 }
 FIELDS = {  # of each sentence, in the order in which its words ask for them
     "afd.every_split": (
-        "device context target af_ratio split_gpu_tokens_per_s group_gpu_tokens_per_s"
+        "device context target overlap af_ratio split_gpu_tokens_per_s "
+        "group_gpu_tokens_per_s"
     ),
     "afd.idle": (
         "batch mean_prompt mean_decode n_batches wire af_ratio idle_attn idle_ffn "
