@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from llmserve_lab.page.alone import IMAGE
 from llmserve_lab.page.html import compact, data_script
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ OF_TEXT = {"text-anchor": "start", "font-size": "", "font-weight": ""}
 def slim(body: str) -> str:
     """The HTML of a page's body, shorter, and the same to look at."""
     body = _classed(PICTURE.sub(lambda match: _picture(match.group()), body))
+    body = IMAGE.sub("", body)
     body = DATA.sub(lambda match: FALLBACK.sub(r"var(\1)", match.group()), body)
     body = _configured(body)
     for idle in (MATHS, TAGGED, WORDS):
