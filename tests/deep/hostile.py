@@ -26,13 +26,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from tests.deep.recorded_calls import (
-    CHAPTERS,
-    Public,
-    publics,
-    recording,
-    run_chapter,
-)
+from tests.deep.recorded_calls import CHAPTERS, Public, Recorder, publics
 
 NUMBERS: tuple[Any, ...] = (
     0, -1, -2.5, 0.5, math.nan, math.inf, -math.inf,
@@ -187,12 +181,9 @@ def works(public: Public) -> bool:
 def recorded(pattern: str) -> list[Public]:
     """Those of the package that the chapters call, by name."""
     found = [each for each in publics() if re.search(pattern, each.name)]
-    with recording(found):
-        for path in (
-            CHAPTERS.parent / "intro.ipynb",
-            *sorted(CHAPTERS.glob("*.ipynb")),
-        ):
-            run_chapter(path)
+    recorder = Recorder(found)
+    for path in (FRONT, *sorted(CHAPTERS.glob("*.ipynb"))):
+        recorder.run_chapter(path)
     return [each for each in found if each.is_recorded]
 
 

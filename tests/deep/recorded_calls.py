@@ -10,7 +10,7 @@ import json
 import pkgutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
@@ -19,6 +19,7 @@ from typing import Any
 import llmserve_lab
 
 CHAPTERS = Path(__file__).resolve().parents[2] / "chapters"
+PATIENCE = 300_000  # calls of a cell without a new one
 SHOWN = ("_repr_html_", "_repr_mimebundle_", "_repr_latex_", "_repr_markdown_")
 
 
@@ -63,35 +64,42 @@ def arguments(frame: FrameType, code: CodeType) -> dict[str, Any] | None:
     return {name: frame.f_locals[name] for name in names if name in frame.f_locals}
 
 
-@contextmanager
-def recording(found: list[Public]) -> Iterator[None]:
-    """Keep the first call of each that is made meanwhile."""
-    wanted = {id(each.code): each for each in found if each.code}
+class Recorder:
+    """Keeps the first call of each that is made while it watches."""
 
-    def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and (each := wanted.get(id(frame.f_code))):
+    def __init__(self, found: list[Public]) -> None:
+        self.wanted = {id(each.code): each for each in found if each.code}
+        self.idle = 0
+
+    def watch(self) -> None:
+        """Look at every call from now on, until long nothing new was called."""
+        self.idle = 0
+        sys.setprofile(self._note)
+
+    def _note(self, frame: FrameType, event: str, _: object) -> None:
+        if event != "call":
+            return
+        self.idle += 1
+        if each := self.wanted.pop(id(frame.f_code), None):
+            self.idle = 0
             given = arguments(frame, frame.f_code)
-            del wanted[id(frame.f_code)]
             if given is not None:
                 if inspect.isclass(each.called):
                     given.pop(next(iter(given)), None)
                 each.usual, each.is_recorded = given, True
+        elif self.idle > PATIENCE:
+            sys.setprofile(None)
 
-    sys.setprofile(note)
-    try:
-        yield
-    finally:
+    def run_chapter(self, path: Path) -> None:
+        """Run the code of a notebook in this process; show what each cell ends with."""
+        names: dict[str, Any] = {"__name__": path.stem}
+        cells = json.loads(path.read_text("utf8"))["cells"]
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            for cell in cells:
+                if cell["cell_type"] == "code":
+                    self.watch()
+                    show("".join(cell["source"]), names)
         sys.setprofile(None)
-
-
-def run_chapter(path: Path) -> None:
-    """Run the code of a notebook in this process, and show what each cell ends with."""
-    names: dict[str, Any] = {"__name__": path.stem}
-    cells = json.loads(path.read_text("utf8"))["cells"]
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        for cell in cells:
-            if cell["cell_type"] == "code":
-                show("".join(cell["source"]), names)
 
 
 def show(source: str, names: dict[str, Any]) -> None:

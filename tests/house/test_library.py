@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import llmserve_lab
-from llmserve_lab import extras
+from llmserve_lab import __main__, extras
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "llmserve_lab"
@@ -98,6 +98,19 @@ def test_everything_imports_and_the_engine_runs_without_extras() -> None:
         [sys.executable, "-c", PLAIN], capture_output=True, text=True, check=False
     )
     assert (done.stdout.strip(), done.returncode) == ("1", 0), done.stderr
+
+
+def test_the_package_says_what_is_there_and_what_is_missing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        __main__, "find_spec", lambda name: None if name == "simpy" else 1
+    )
+    __main__.main()
+    said = capsys.readouterr().out
+    assert "extra [science] misses simpy\n" in said
+    assert "extra [plot] is installed\n" in said
+    assert all(name in said for name in llmserve_lab.__all__)
 
 
 MOST_MB = 180  # of a plain install

@@ -22,6 +22,7 @@ PARTS = ("query", "key", "value")
 
 def projections(d_model: int, n_heads: int, *, seed: int = 0) -> Projections:
     """Seeded weights: query, key and value [d, h, d/h], output [d, d]."""
+    whole_number("n_heads", n_heads)
     whole_number("d_model", d_model, of="element", most=16_384)
     rng = np.random.default_rng(seed)
     shape = (d_model, n_heads, d_model // n_heads)

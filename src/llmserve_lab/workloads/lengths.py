@@ -29,6 +29,13 @@ class LengthLaw(Protocol):
         """``size`` lengths in tokens, int64."""
 
 
+def are_laws(**laws: object) -> None:
+    """Refuse what draws no lengths, by name."""
+    for name, law in laws.items():
+        if not callable(getattr(law, "draw", None)):
+            raise TypeError(f"{name} must be a law such as Always(100), got {law!r}")
+
+
 class TabledLaw(LengthLaw, Protocol):
     """A law whose probabilities are known; equal ones must hash alike."""
 
@@ -159,6 +166,7 @@ class Bounded:
     high: int
 
     def __post_init__(self) -> None:
+        are_laws(law=self.law)
         whole(of="token", low=self.low, high=self.high)
         at_least("high", self.high, self.low)
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from llmserve_lab import catalog
 from llmserve_lab.afd.simulation.length_distributions import Law
-from llmserve_lab.checks import one_of, positive, whole, whole_fields
+from llmserve_lab.checks import of_type, one_of, positive, whole, whole_fields
 
 CYCLE_S = 1e-6  # the paper never says how long its cycle is; no ratio depends on it
 Comm = Literal["loop", "hidden"]
@@ -77,6 +77,7 @@ class Bundle:
     barrier: Barrier = "instance"
 
     def __post_init__(self) -> None:
+        of_type(AffineTime, attn=self.attn, ffn=self.ffn, wire=self.wire)
         whole_fields(self, "batch", "n_attn", "n_ffn", "n_batches")
         one_of("comm", self.comm, Comm)
         one_of("barrier", self.barrier, Barrier)
