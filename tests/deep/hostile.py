@@ -11,6 +11,7 @@ import inspect
 import json
 import math
 import os
+import random
 import re
 import resource
 import select
@@ -34,6 +35,7 @@ NUMBERS: tuple[Any, ...] = (
 )  # fmt: skip
 OTHERS: tuple[Any, ...] = ("", "x", None, [], {}, True, object(), np.array([1.0, -1.0]))
 FRONT = CHAPTERS.parent / "intro.ipynb"
+SOME = 3  # of the others, for each argument
 LONGEST_S = 5.0
 SILENT_S = 60.0  # a call that computes nothing and does not return
 WHOLE_S = 90.0  # of one callable
@@ -49,13 +51,15 @@ def all_numbers(found: tuple[Any, ...] | list[Any]) -> bool:
 
 def cases(public: Public) -> Iterator[tuple[str, Any]]:
     """The name of an argument, and what it is given instead."""
+    rng = random.Random(public.name)
     for name, usual in public.usual.items():
-        values: tuple[Any, ...] = (*OTHERS, 3, math.nan)
+        others = rng.sample(OTHERS, SOME)
+        values: tuple[Any, ...] = (*others, math.nan)
         if isinstance(usual, Real) and not isinstance(usual, bool):
-            values = (*NUMBERS, *OTHERS)
+            values = (*NUMBERS, *others)
         elif isinstance(usual, tuple | list) and all_numbers(usual):
             kind = type(usual)
-            values = (*OTHERS, *(kind([*usual[:-1], number]) for number in NUMBERS))
+            values = (*others, *(kind([*usual[:-1], number]) for number in NUMBERS))
         yield from ((name, value) for value in values)
 
 
