@@ -123,6 +123,6 @@ def layer_of(
 
 def batch(n_rows: int, *, d_model: int = 16, seed: int = 0) -> Array:
     """Seeded rows [n, d]."""
-    whole(of="row", most=MOST_ROWS, n_rows=n_rows)
+    whole(of="row", first=0, most=MOST_ROWS, n_rows=n_rows)
     whole(of="element", most=MOST_WIDE, d_model=d_model)
     return np.random.default_rng(seed).standard_normal((n_rows, d_model))

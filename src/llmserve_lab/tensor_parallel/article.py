@@ -52,7 +52,7 @@ class ExecutedCut:
 
 def batch(shape: ModelShape = SHAPE, n_rows: int = N_ROWS, seed: int = 0) -> Array:
     """Seeded rows [n, d] that a block takes in."""
-    whole(of="row", most=MOST_PLAYED, n_rows=n_rows)
+    whole(of="row", first=0, most=MOST_PLAYED, n_rows=n_rows)
     return np.random.default_rng(seed).standard_normal((n_rows, shape.d_model))
 
 
