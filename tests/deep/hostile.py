@@ -57,7 +57,7 @@ def cases(public: Public) -> Iterator[tuple[str, Any]]:
         values: tuple[Any, ...] = (*others, math.nan)
         if isinstance(usual, Real) and not isinstance(usual, bool):
             values = (*NUMBERS, *others)
-        elif isinstance(usual, tuple | list) and all_numbers(usual):
+        elif type(usual) in (tuple, list) and all_numbers(usual):
             kind = type(usual)
             values = (*others, *(kind([*usual[:-1], number]) for number in NUMBERS))
         yield from ((name, value) for value in values)

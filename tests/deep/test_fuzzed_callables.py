@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LEAST = 20_000  # calls
+LEAST = 15_000  # calls
 # What a user starts from: whatever is wrong is named there.
 FRONT = ("checks", "engine", "workloads", "paged_cache", "sweep")
 # The reader's own code, as the page prints it, has no checks.
