@@ -23,10 +23,12 @@ from llmserve_lab.how_wrong.page import (
     figures,
     other_tables,
     questions,
+    tables,
 )
 from llmserve_lab.how_wrong.page.playground import bench
 from llmserve_lab.how_wrong.record import SWITCHES, bias, chosen, mean_error, record
 from llmserve_lab.how_wrong.script import with_all_slots
+from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.live.controls import Choice
 from llmserve_lab.validation import (
     Band,
@@ -47,6 +49,16 @@ def test_every_point_of_the_residuals_is_a_row() -> None:
         assert abs(np.log2(float(line["c"]) / row.clients)) < 0.2  # nearest to its own
     error = charts.THOUSANDTH * np.array([float(line["e00"]) for line in lines])
     assert np.abs(error).mean() == pytest.approx(mean_error("tpot", "model"), abs=1e-4)
+
+
+def test_each_constant_is_switched_off_where_the_record_switches_it_off() -> None:
+    """Its row shows the errors of the record without the term that holds it."""
+    shown = {row[0]: row[3:] for row in tables.constants().rows}
+    for name, (words, _, _) in tables.CONSTANTS.items():
+        key = "".join(str(int(name not in held)) for held in SWITCHES.values())
+        assert key.count("0") == 1, name
+        means = record()["switches"][key]
+        assert list(shown[words]) == [per_cent(mean) for mean in means], name
 
 
 def test_the_residuals_state_the_errors_of_their_state() -> None:
