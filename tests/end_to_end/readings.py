@@ -41,6 +41,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "end-to-end.predict-the": (
         "word “the” twice",
         "the first block",
+        "the first block, with the numbers",
         "the numbers of the table and nothing else",
         "the last row, “ball”, give more weight",
     ),
@@ -60,6 +61,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "end-to-end.block": (
         "64 query heads and 8 key–value heads",
         "SwiGLU that is 28,672 wide inside",
+        "and two RMSNorms with a gain",
         "does one block have",
     ),
     "end-to-end.dog": (

@@ -17,7 +17,7 @@ LOGIC = tuple(
     f"tests/page/test_{name}.py"
     for name in (
         *("chart_source", "charts", "bindings", "wording"),
-        *("hints", "questions", "axes", "palette"),
+        *("hints", "questions", "axes", "palette", "seen"),
     )
 )
 OTHERS = (
