@@ -37,8 +37,8 @@ RIGHT = {
 # Words of the prompt that decide what is right, in their order.
 ASKED = {
     "quantization.predict-group": [
-        "512 columns", "four of the columns", "20 times", "INT4", "with one scale for each row",
-        "the other columns off",
+        "512 columns", "four of the columns", "20 times", "INT4",
+        "with one scale for each row", "the other columns off",
     ],
     "quantization.predict-one": [
         "Llama-3.1-8B", "decodes one request", "1,100 tokens", "one H100", "INT4",
