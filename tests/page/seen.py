@@ -277,8 +277,10 @@ def makers() -> dict[str, Callable[[], Note]]:
 
 
 def main(asked: list[str]) -> None:
-    """Write the notes of the pictures that are named."""
+    """Write the notes of the pictures that are named, or of all that there are."""
     found = makers()
+    for path in () if asked else NOTES.glob("*.json"):
+        path.unlink()
     for name in asked or sorted(found):
         chapter = name.split(".")[0]
         now = notes(chapter) | {name: found[name]()}
