@@ -86,11 +86,11 @@ def _one_request() -> StaticFigure:
 
 
 def _sweep() -> StaticFigure:
-    from llmserve_lab.continuous_batching import sweep
+    from llmserve_lab.continuous_batching import arrival_rates
     from llmserve_lab.continuous_batching.page import stills
 
-    most = {name: sweep.saturation(name) for name in sweep.policies()}
-    return stills.sweep({**sweep.points()}, most, sweep.SLOTS)
+    most = {name: arrival_rates.saturation(name) for name in arrival_rates.policies()}
+    return stills.sweep({**arrival_rates.points()}, most, arrival_rates.SLOTS)
 
 
 def _pair() -> StaticFigure:
