@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from llmserve_lab.continuous_batching import arrival_rates, lanes, tuning
 from llmserve_lab.continuous_batching import formulas as f
-from llmserve_lab.continuous_batching import lanes, sweep, tuning
 from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S, served
 from llmserve_lab.continuous_batching.occupancy import (
     frames,
@@ -229,14 +229,16 @@ def test_one_request_shows_its_own_times() -> None:
 def test_the_more_share_a_static_batch_the_more_of_it_idles(batch: int) -> None:
     """The longest of n exponential answers lasts 1 + 1/2 + … + 1/n means."""
     longest = sum(1 / place for place in range(1, batch + 1))
-    assert sweep.idle_of_geometric(batch) == pytest.approx(1 - 1 / longest, abs=0.03)
+    assert arrival_rates.idle_of_geometric(batch) == pytest.approx(
+        1 - 1 / longest, abs=0.03
+    )
 
 
 def test_clients_that_wait_hide_the_queue_that_a_crowd_makes() -> None:
-    closed, sparse, crowded = sweep.loops().values()
+    closed, sparse, crowded = arrival_rates.loops().values()
     assert closed.queue_s.max() == 0  # never more requests than slots
     assert crowded.ttft_s.mean() > 4 * sparse.ttft_s.mean() > 8 * closed.ttft_s.mean()
-    assert len(sweep.loops_table().rows) == 3
+    assert len(arrival_rates.loops_table().rows) == 3
 
 
 def test_a_run_without_a_log_is_refused() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab import catalog
-from llmserve_lab.continuous_batching import lanes, sweep, tuning
+from llmserve_lab.continuous_batching import arrival_rates, lanes, tuning
 from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S
 from llmserve_lab.continuous_batching.page import figures, questions
 from llmserve_lab.continuous_batching.page.controls import PREFIXES, REACHED, TARGETS
@@ -52,23 +52,25 @@ def by_hand(answers: list[int], slots: int) -> tuple[int, int]:
 
 def test_a_static_batch_throws_slot_steps_away() -> None:
     answers = [request.output_len for request in crowd(per_s=1.0, num_requests=6400)]
-    static, _ = by_hand(answers, sweep.SLOTS)
-    wasted = 1 - sum(answers) / (static * sweep.SLOTS)
-    assert sweep.idle_of_geometric(sweep.SLOTS) == pytest.approx(wasted, abs=0.02)
+    static, _ = by_hand(answers, arrival_rates.SLOTS)
+    wasted = 1 - sum(answers) / (static * arrival_rates.SLOTS)
+    assert arrival_rates.idle_of_geometric(arrival_rates.SLOTS) == pytest.approx(
+        wasted, abs=0.02
+    )
     assert wasted > 0.7
 
 
 def test_continuous_batching_delivers_several_times_as_much() -> None:
-    asked = crowd(per_s=1e6, num_requests=sweep.REQUESTS)
+    asked = crowd(per_s=1e6, num_requests=arrival_rates.REQUESTS)
     answers = [request.output_len for request in asked]
-    static, refilled = by_hand(answers, sweep.SLOTS)
-    most = {name: sweep.saturation(name) for name in sweep.policies()}
+    static, refilled = by_hand(answers, arrival_rates.SLOTS)
+    most = {name: arrival_rates.saturation(name) for name in arrival_rates.policies()}
     factor = most["continuous"] / most["static"]
     # The iterations of a full batch take a little longer than those of an empty one.
     assert static / refilled * 0.6 < factor <= static / refilled
     assert factor > 2.5
-    rates = [point.per_s for point in sweep.points()["static"]]
-    for name, found in sweep.points().items():
+    rates = [point.per_s for point in arrival_rates.points()["static"]]
+    for name, found in arrival_rates.points().items():
         assert all(point.tokens_per_s <= 1.02 * most[name] for point in found)
     assert rates[-1] * 200 > most["continuous"]  # the figure shows both saturated
 

@@ -16,16 +16,19 @@ PYTHON = MODULES + [path for room in ROOMS for path in (ROOT / room).rglob("*.py
 # Arrows run from a higher floor to a lower one.
 FLOORS = {
     "checks": 0, "extras": 0, "formula": 1, "notation": 2,
-    "glossary": 2, "page": 3, "sweep": 3,
+    "glossary": 2, "page": 3, "parameter_sweep": 3,
     "catalog": 4, "paged_cache": 4, "engine": 5, "cluster": 5, "transformer": 5,
     "workloads": 6,
     "validation": 7, "running_example": 8,
 }  # fmt: skip
 CHAPTER = 9
 # Attention-FFN disaggregation runs the twin of DeepSeek-V3 in two parts. What the
-# sources say, how wrong the book is, what serving costs and what symptoms mean: all
-# ask other chapters.
-ABOVE = {"afd": 10, "capacity": 10, "symptoms": 10, "claims": 11, "how_wrong": 11}
+# sources say, how wrong the book is, what serving costs, what symptoms mean and
+# what a class is asked: all ask other chapters.
+ABOVE = {
+    "afd": 10, "capacity": 10, "symptoms": 10, "labs": 10,
+    "claims": 11, "how_wrong": 11,
+}  # fmt: skip
 # What an iteration and a collective cost: formulas that all rooms above stand on.
 GROUND = ("roofline.formulas", "cluster.formulas")
 

@@ -10,7 +10,7 @@ from llmserve_lab.catalog.evidence.schedulers import (
     SARATHI,
     SARATHI_SETTING,
 )
-from llmserve_lab.continuous_batching import sweep
+from llmserve_lab.continuous_batching import arrival_rates
 from llmserve_lab.continuous_batching.machine import DECODES, LONG
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
 from llmserve_lab.engine import Chunked, IterationCost, IterationLoad, Pool, simulate
@@ -54,8 +54,8 @@ RESULTS = {
     "512-gap": ("in chunks of 512: longest gap", "s"),
     "2048-ttft": ("in chunks of 2,048: TTFT", "s"),
     "2048-gap": ("in chunks of 2,048: longest gap", "s"),
-    "static": (f"static, {sweep.SLOTS} slots, saturated", "token/s"),
-    "continuous": (f"continuous, {sweep.SLOTS} slots, saturated", "token/s"),
+    "static": (f"static, {arrival_rates.SLOTS} slots, saturated", "token/s"),
+    "continuous": (f"continuous, {arrival_rates.SLOTS} slots, saturated", "token/s"),
 }
 
 
@@ -80,8 +80,8 @@ def _results(machine: IterationCost) -> dict[str, float]:
         run = simulate(beside_a_book(), Pool(machine, Chunked(chunk + DECODES)))
         (ttft_s,) = run.ttft_s[run.prompt_len == LONG]
         found |= {f"{name}-ttft": float(ttft_s), f"{name}-gap": run.gaps.longest_s}
-    for name, policy in sweep.policies().items():
-        asked = crowd(per_s=1e6, num_requests=sweep.REQUESTS)
+    for name, policy in arrival_rates.policies().items():
+        asked = crowd(per_s=1e6, num_requests=arrival_rates.REQUESTS)
         run = simulate(asked, Pool(machine, policy))
         found[name] = run.throughput_tokens_per_s
     return found

@@ -10,10 +10,14 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.continuous_batching import formulas as f
+from llmserve_lab.continuous_batching.arrival_rates import (
+    REQUESTS,
+    RatePoint,
+    asked_per_s,
+)
 from llmserve_lab.continuous_batching.lanes import beats, pieces
 from llmserve_lab.continuous_batching.machine import LONG, decodes, served
 from llmserve_lab.continuous_batching.occupancy import frames
-from llmserve_lab.continuous_batching.sweep import REQUESTS, RatePoint, asked_per_s
 from llmserve_lab.continuous_batching.tuning import Trade
 from llmserve_lab.engine import Report
 from llmserve_lab.formula.text import si
