@@ -15,7 +15,7 @@ from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.running_example import cost
 
 BLOCKS, BLOCK_TOKENS = 8, 16
-WAITS, NOTES = ("1st in queue", "2nd in queue"), ("event", "event ")
+WAITS, NOTES = ("1st in queue", "2nd in queue"), ("what happens", " ")
 ROWS = (*(f"block {i}" for i in range(BLOCKS, 0, -1)), *WAITS, *NOTES)
 A, B, C = range(3)
 Row = dict[str, Any]
@@ -43,13 +43,13 @@ def blocks_run_out() -> StepFigure:
             marks=(
                 Cells(table="held", x2="x2", text="text", grows=True),
                 Cells(table="waits", x2="x2", opacity="faint", grows=True),
-                Labels(table="waits", x="mid", grows=True),
+                Labels(table="waits", align="left", grows=True),
                 Labels(table="notes", align="left"),
             ),
             height=178,
         ),
         logs={name: log},
-        start=3,
+        start=len(log.frames) - 1,
         stills=((name, 1), (name, 3), (name, 6)),
         legend={
             **{letter: f"request {letter}" for letter in "AB"},
@@ -103,8 +103,8 @@ def _waits(run: Sequence[Iteration]) -> list[Row]:
         for letter, start, end in _stretches(queue):
             if letter is None:
                 continue
-            cell = {"x": start, "x2": end, "y": y, "ink": letter, "text": letter}
-            rows.append({**cell, "mid": (start + end) / 2, "faint": 0.4})
+            cell = {"x": start, "x2": end, "y": y, "ink": letter}
+            rows.append({**cell, "text": f" {letter}", "faint": 0.4})
     return rows
 
 
