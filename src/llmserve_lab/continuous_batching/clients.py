@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 
+from llmserve_lab.continuous_batching.byhand import chunk_parts
 from llmserve_lab.continuous_batching.machine import LONG, priced
 from llmserve_lab.continuous_batching.tuning import (
     CAP,
@@ -20,6 +21,7 @@ from llmserve_lab.continuous_batching.tuning import (
     TILE,
     budget,
     capped_gap_s,
+    long_decode_s,
     safe_target_s,
     saturated,
 )
@@ -53,8 +55,7 @@ def usual() -> list[Request]:
 
 @cache
 def both(policy: Policy, machine: IterationCost) -> Report:
-    """Both clients' requests under one policy; the long prompt when its last is done.
-    """
+    """Both clients' requests under one policy; the long prompt when its last is done."""
     asked, at_s = usual(), FIRST_S
     for number in range(USUAL_REQUESTS, USUAL_REQUESTS + LONG_REQUESTS):
         long = Request(
@@ -91,6 +92,23 @@ def capped_budget() -> int:
     while capped_gap_s(rows + TILE, LONG, long_decodes=1) <= safe_target_s():
         rows += TILE
     return rows
+
+
+def cap_parts() -> dict[str, float]:
+    """What of the safe target the cap's rows and a long decode take; what is left.
+
+    At the end of the long prompt, in seconds, rounded as the page prints them.
+    """
+    parts = chunk_parts(LONG)
+    spare_s = round(safe_target_s(), 4) - round(parts["rest"], 4)
+    cap_s = round(CAP * parts["line"] + CAP**2 * parts["pair"] / 2, 4)
+    decode_s = round(cost().row_s + long_decode_s(), 4)
+    return {"cap": cap_s, "decode": decode_s, "left": spare_s - cap_s - decode_s}
+
+
+def cap_room() -> int:
+    """Rows of fresh prompts that what is left has room for."""
+    return int(cap_parts()["left"] / cost().row_s)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,5 +159,5 @@ def choices_table() -> Table:
         f"Predicted, with {SEQS} slots. Launches: recorded up to 512 rows, each by "
         "itself above. Saturated: usual requests alone, which never cease to wait."
     )
-    columns = ("", f"{names[0]}", f"{names[1]} (default)")
+    columns = ("", names[0], f"{names[1]} (default)")
     return Table("What the budget does to both clients", columns, rows, (note,))
