@@ -55,7 +55,7 @@ def usual() -> list[Request]:
 
 @cache
 def both(policy: Policy, machine: IterationCost) -> Report:
-    """Both clients' requests under one policy; the long prompt when its last is done."""
+    """Both clients' requests under a policy; the long prompt when its last is done."""
     asked, at_s = usual(), FIRST_S
     for number in range(USUAL_REQUESTS, USUAL_REQUESTS + LONG_REQUESTS):
         long = Request(

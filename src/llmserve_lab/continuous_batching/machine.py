@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from llmserve_lab import validation
 from llmserve_lab.catalog import Cited
-from llmserve_lab.engine import IterationCost, IterationLoad
+from llmserve_lab.engine import IterationCost
 from llmserve_lab.running_example import PROMPT, cost, model, setting
 
 LONG = 96 * 1024  # tokens of a long prompt; it fits the model's maximum context

@@ -109,13 +109,15 @@ def mixing_table() -> Table:
         f"Times as long as with both. Measured: {SARATHI}; {SARATHI_SETTING}. Engine: "
         f"{REQUESTS} requests of Llama-3.1-8B on one H100 SXM, the same budget; "
         + "; ".join(
-            f"{name} with prompts of {each.prompt:,} and answers of {each.answer} tokens "
-            f"on average, {each.per_s:g} a second"
+            f"{name} with prompts of {each.prompt:,} and answers of {each.answer} "
+            f"tokens on average, {each.per_s:g} a second"
             for name, each in LOADS.items()
         )
         + ". TTFT: median."
     )
-    return Table("Chunks and mixing, measured and in the engine", columns, rows, (note,))
+    return Table(
+        "Chunks and mixing, measured and in the engine", columns, rows, (note,)
+    )
 
 
 def fitted_rows() -> int:
@@ -124,6 +126,6 @@ def fitted_rows() -> int:
 
 
 def ideal_freeze_s() -> float:
-    """The long prompt in one piece beside the decodes, if all the datasheet is reached."""
+    """The long prompt in one piece beside the decodes, at all of the datasheet."""
     calm = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
     return datasheet().seconds(calm.plus(IterationLoad.of(chunk=LONG)))

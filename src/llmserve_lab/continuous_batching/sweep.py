@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -16,7 +15,6 @@ from llmserve_lab.running_example import ANSWER, cost
 
 SLOTS = 32
 MOST_DRAWN = 10_000  # slots, and batches, of which each answer is drawn
-RATES = (1.0, 2.0, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0, 11.0, 12.0, 14.0, 16.0)
 REQUESTS = 4000  # enough that the first and the last of them do not matter
 
 
@@ -25,34 +23,12 @@ def policies(slots: int = SLOTS) -> dict[str, Policy]:
     return {"static": Static(slots), "continuous": Continuous(slots)}
 
 
-@dataclass(frozen=True)
-class RatePoint:
-    """What a scheduler makes of a rate of arrivals."""
-
-    per_s: float
-    tokens_per_s: float
-
-
 @cache
 def served(name: str, per_s: float, slots: int = SLOTS) -> Report:
     """The crowd at a rate, under one of the schedulers."""
     return simulate(
         crowd(per_s=per_s, num_requests=REQUESTS), Pool(cost(), policies(slots)[name])
     )
-
-
-def points(
-    rates: tuple[float, ...] = RATES, slots: int = SLOTS
-) -> dict[str, list[RatePoint]]:
-    """Throughput of both schedulers at each rate."""
-    return {
-        name: [_point(rate, served(name, rate, slots)) for rate in rates]
-        for name in policies()
-    }
-
-
-def _point(rate: float, run: Report) -> RatePoint:
-    return RatePoint(rate, run.throughput_tokens_per_s)
 
 
 def saturation(name: str, slots: int = SLOTS) -> float:
@@ -94,12 +70,6 @@ def queue(name: str, per_s: float, until_s: float) -> tuple[list[float], list[in
     came = np.searchsorted(np.sort(run.arrival_s), times, side="right")
     began = np.searchsorted(starts, times, side="right")
     return times.tolist(), (came - began).tolist()
-
-
-def asked_per_s(per_s: float) -> float:
-    """Output tokens per second that the crowd at a rate asks for, as drawn."""
-    asked = crowd(per_s=per_s, num_requests=REQUESTS)
-    return sum(request.output_len for request in asked) / asked[-1].arrival_s
 
 
 def idle_of_geometric(

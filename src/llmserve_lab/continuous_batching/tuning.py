@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 from llmserve_lab.catalog.evidence.servers import VLLM_TOKEN_BUDGET
 from llmserve_lab.continuous_batching.byhand import prompt_band
@@ -61,7 +62,7 @@ def extra_s(budget: int, machine: IterationCost) -> dict[str, float]:
     Each part is what the difference loses where it costs nothing; what is left are the
     rows that the decodes have in every iteration, and bookkeeping.
     """
-    free = {
+    free: dict[str, dict[str, Any]] = {
         "weights": {"weights_s": 0.0},
         "cache": {"kv_token_s": 0.0},
         "launches": {"overhead_s": 0.0, "prompt_s": 0.0},
@@ -71,7 +72,7 @@ def extra_s(budget: int, machine: IterationCost) -> dict[str, float]:
     return parts | {"decodes": more_s - sum(parts.values())}
 
 
-def _more_s(budget: int, machine: IterationCost, off: dict[str, float]) -> float:
+def _more_s(budget: int, machine: IterationCost, off: dict[str, Any]) -> float:
     """By how much a budget delays the long prompt, with some costs switched off.
 
     In one piece every launch is made by itself, unless all are hidden.
@@ -162,7 +163,7 @@ def long_decode_s() -> float:
 
 
 def least_attention(rows: int) -> float:
-    """The share of the peak that attention has to reach for ``rows`` to keep the target.
+    """The share of the peak that attention needs for ``rows`` to keep the target.
 
     In the last iteration of the long prompt, beside the decodes.
     """

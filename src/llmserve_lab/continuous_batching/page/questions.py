@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.lanes import (
-    calm_s,
-    longest_gap_s,
     pieces,
     ttft_s,
     under,
@@ -34,8 +32,6 @@ WAITS = (
     "a few hundred milliseconds",
     "a few tens of milliseconds",
 )
-FREEZES = ("about 50 ms", "about half a second", "about a second")
-SIXTH = 16_384  # tokens: a sixth of the long prompt
 PRICES = ("next to nothing", "about a quarter more", "about twice the time")
 
 
@@ -48,16 +44,6 @@ def late_s(policy: Policy) -> float:
 def _late() -> float:
     found = late_s(POLICIES["continuous batching"])
     return float(found < 1) + float(found < 0.1)
-
-
-def sixth_s() -> float:
-    """The iteration that reads a sixth of the long prompt in one piece, as a gap."""
-    beside = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
-    return cost().seconds(beside.plus(IterationLoad.of(chunk=SIXTH)))
-
-
-def _freeze() -> float:
-    return float(sixth_s() > 0.1) + float(sixth_s() > 0.7)
 
 
 def _added() -> float:
@@ -129,32 +115,6 @@ predict_late = Question(
         f"running iteration, and then one iteration that reads C's {PROMPT:,} tokens."
     ),
 )
-predict_freeze = Question(
-    name="continuous-batching.predict-freeze",
-    kind="predict",
-    prompt=lambda: (
-        f"A prompt of {LONG:,} tokens, read in one piece, stops the stream for "
-        f"{si(longest_gap_s(whole()), 's')}. Five requests decode; each gets a token "
-        f"every {1e3 * calm_s():.0f} ms or so. Now a prompt of {SIXTH:,} tokens, a "
-        "sixth of that, joins their next iteration in one piece. How long until their "
-        "next token?"
-    ),
-    choices=FREEZES,
-    answer=_freeze,
-    hints=(
-        Hint(lambda: 0.0, "The linear layers alone take several times that."),
-        Hint(
-            lambda: 2.0,
-            "A sixth of the time, if it grew with the length alone; but attention "
-            "grows with its square.",
-        ),
-    ),
-    why=lambda: (
-        f"{si(sixth_s(), 's')}: no request gets a token before the iteration is over. "
-        f"Linear layers take a sixth, attention a thirty-sixth of what they take for "
-        "the whole of it."
-    ),
-)
 predict_price = Question(
     name="continuous-batching.predict-price",
     kind="predict",
@@ -171,7 +131,8 @@ predict_price = Question(
         Hint(lambda: 2.0, "Half of the reading happens beside the arithmetic."),
     ),
     why=lambda: (
-        f"{si(ttft_s(under(BUDGET)), 's')}, {_added() - 1:.0%} more. The arithmetic takes "
+        f"{si(ttft_s(under(BUDGET)), 's')}, {_added() - 1:.0%} more, if launches are "
+        "recorded. The arithmetic takes "
         f"{si(f.PROMPT_COMPUTE_S.at(setting(), prompt_len=LONG), 's')} in any case; "
         "launching every iteration, and the reading that does not hide, come on top."
     ),

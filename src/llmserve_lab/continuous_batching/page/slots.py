@@ -44,9 +44,7 @@ def slots_by_iteration() -> StepFigure:
             x=SceneAxis((0, round(longest_s, 2)), "time (s)"),
             y=SceneAxis(ROWS),
             marks=(
-                Cells(
-                    table="waits", x2="x2", text="text", opacity="faint", grows=True
-                ),
+                Cells(table="waits", x2="x2", text="text", opacity="faint", grows=True),
                 Cells(table="runs", x2="x2", text="text", grows=True),
             ),
             height=120,
@@ -120,7 +118,11 @@ def _counters(
     found: Sequence[Stay], report: Report, now: int
 ) -> tuple[float | str, ...]:
     idle = sum(max(0, min(now, stay.left) - stay.done) for stay in found)
-    return float(idle), _ttft(found, report, now), float(sum(s.done <= now for s in found))
+    return (
+        float(idle),
+        _ttft(found, report, now),
+        float(sum(s.done <= now for s in found)),
+    )
 
 
 def _ttft(found: Sequence[Stay], report: Report, now: int) -> str:

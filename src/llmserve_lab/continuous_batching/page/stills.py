@@ -7,19 +7,15 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
-from llmserve_lab.continuous_batching import formulas as f
-from llmserve_lab.continuous_batching.lanes import beats, pieces, ttft_s
-from llmserve_lab.continuous_batching.machine import LONG, decodes, served
+from llmserve_lab.continuous_batching.lanes import beats
+from llmserve_lab.continuous_batching.machine import LONG
 from llmserve_lab.continuous_batching.occupancy import frames
-from llmserve_lab.continuous_batching.sweep import RatePoint, asked_per_s, queue
+from llmserve_lab.continuous_batching.sweep import queue
 from llmserve_lab.continuous_batching.tuning import Trade
 from llmserve_lab.engine import Report
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, INK, VERMILLION, Ink
 from llmserve_lab.page.still import StaticFigure, figure_style
-from llmserve_lab.running_example import setting
 
 NARROW = 3.9  # inches of a drawing whose words can be read on a phone
 QUEUED = (3.0, 5.0)  # requests per second: what both can take, and what one cannot
@@ -28,83 +24,47 @@ INKS = {"static": VERMILLION, "continuous": BLUE}
 
 
 @figure_style()
-def sweep(
-    points: dict[str, Sequence[RatePoint]], most: dict[str, float], slots: int
-) -> StaticFigure:
-    """Throughput against the rate of arrivals, and the queue over time, by scheduler.
+def load(found: dict[str, float]) -> StaticFigure:
+    """The queue over time by scheduler, and what a saturated server delivers.
 
-    ``most`` is what each scheduler delivers where requests never cease to wait.
+    ``found`` is the throughput by name: static, its wasted rows skipped, refilled.
     """
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (upper, lower) = plt.subplots(2, 1, figsize=(NARROW, 3.9))
-    last = next(iter(points.values()))[-1].per_s
-    each = asked_per_s(last) / last  # tokens that a request asks for, as drawn
-    asked = [0, min(last, 1.2 * max(most.values()) / each)]
-    band: dict[str, Any] = {"color": GREY.light, "ls": "-", "lw": 6, "alpha": 0.3}
-    upper.plot(asked, [each * r for r in asked], **band)
-    for name, found in points.items():
-        rates = [point.per_s for point in found]
-        upper.plot(rates, [p.tokens_per_s for p in found], color=INKS[name].light)
-    static, continuous = (most[name] for name in INKS)
-    _named(upper, "static", (last, static), (0, -14), f", at most {static:,.0f}")
-    _named(upper, "continuous", (last, continuous), (0, 6))
-    upper.text(6.2, 1000, "asked for", color=GREY.light)
-    upper.set(ylabel="output tokens/s", xlim=(0, last), ylim=(0, 1.3 * continuous))
-    upper.set_xlabel("requests that arrive per second")
+    shape = {"height_ratios": (1.15, 1)}
+    figure, (upper, lower) = plt.subplots(
+        2, 1, figsize=(NARROW, 3.3), gridspec_kw=shape
+    )
     for name in INKS:
         for per_s in QUEUED:
             times, waiting = queue(name, per_s, QUEUED_S)
-            lower.plot(times, waiting, color=INKS[name].light, ls="-")
+            upper.plot(times, waiting, color=INKS[name].light, ls="-")
     longest = max(queue("static", QUEUED[-1], QUEUED_S)[1])
     look: dict[str, Any] = {"color": INKS["static"].light, "ha": "right"}
-    lower.text(190, 0.72 * longest, f"static, {QUEUED[1]:g} per second", **look)
-    look["ha"] = "left"
-    lower.text(150, 0.2 * longest, f"static, {QUEUED[0]:g} per second", **look)
-    look["color"] = INKS["continuous"].light
-    lower.text(4, -0.17 * longest, "continuous: none waits at either", **look)
-    lower.set(ylabel="requests that wait", xlim=(0, QUEUED_S))
-    lower.set_ylim(-0.24 * longest, 1.05 * longest)
-    lower.set_yticks([0, 100, 200, 300])
-    lower.set_xlabel("time (s)")
-    upper.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    return StaticFigure.of(
-        figure,
-        name="continuous_batching.sweep",
-        title="Static batching saturates early, and then its queue grows without end",
-        sentence=(
-            f"In {slots} slots static batching saturates at {static:,.0f} tokens/s, "
-            f"continuous batching at {continuous:,.0f}. Where a line leaves the grey "
-            f"one, more is asked for than delivered. Below: the queue at {QUEUED[0]:g} "
-            f"and at {QUEUED[1]:g} requests a second."
-        ),
-    )
-
-
-@figure_style()
-def causes(found: dict[str, float]) -> StaticFigure:
-    """Saturated throughput: static, its wasted rows skipped, its slots refilled."""
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(NARROW, 1.5))
+    upper.text(185, 0.74 * longest, f"static, {QUEUED[1]:g} a second", **look)
+    upper.text(292, 0.21 * longest, f"static, {QUEUED[0]:g} a second", **look)
+    look = {"color": INKS["continuous"].light}
+    upper.text(4, -0.26 * longest, "continuous: none waits at either", **look)
+    upper.set(ylabel="queue (requests)", xlim=(0, QUEUED_S), xlabel="time (s)")
+    upper.set_ylim(-0.36 * longest, 1.05 * longest)
+    upper.set_yticks([0, 200])
     inks = (VERMILLION, GREY, BLUE)
-    for place, (ink, (name, per_s)) in enumerate(
-        zip(inks, found.items(), strict=True)
-    ):
-        axes.barh(-place, per_s, height=0.42, color=ink.light)
-        axes.text(0, -place + 0.3, f"{name}: {per_s:,.0f}", va="bottom")
-    axes.set(yticks=[], ylim=(-2.4, 0.9), xlabel="output tokens/s, saturated")
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    axes.spines["left"].set_visible(False)
-    least, skipped, most = found.values()
+    for place, (ink, (name, per_s)) in enumerate(zip(inks, found.items(), strict=True)):
+        lower.barh(-place, per_s, height=0.36, color=ink.light)
+        lower.text(0, -place + 0.21, f"{name}: {per_s:,.0f}", va="bottom")
+    lower.set(yticks=[], ylim=(-2.3, 0.75), xlabel="output tokens/s, saturated")
+    lower.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    lower.grid(visible=False)
+    lower.spines["left"].set_visible(False)
     return StaticFigure.of(
         figure,
-        name="continuous_batching.causes",
-        title="What pays is refilling the slots, not skipping the wasted rows",
+        name="continuous_batching.load",
+        title="Static batching falls behind early. Refilling its slots pays, skipping "
+        "its wasted rows hardly does",
         sentence=(
-            f"A static server that computes no wasted row delivers {skipped:,.0f} "
-            f"tokens/s instead of {least:,.0f}. If a free slot is refilled at once, it "
-            f"is {most:,.0f}."
+            f"Above: how many requests wait, at {QUEUED[0]:g} and at {QUEUED[1]:g} "
+            "arrivals a second. Below: what a server delivers if requests never cease "
+            "to wait."
         ),
     )
 
@@ -117,23 +77,20 @@ def price(budget: int, found: dict[str, dict[str, float]]) -> StaticFigure:
     """
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(NARROW, 2.05))
+    figure, axes = plt.subplots(figsize=(NARROW, 1.85))
     inks = {"weights": BLUE, "cache": GREEN, "decodes": GREY, "launches": VERMILLION}
     totals = {name: sum(parts.values()) for name, parts in found.items()}
     for place, (name, parts) in enumerate(found.items()):
         left = 0.0
         for part, ink in inks.items():
-            axes.barh(-place, parts[part], left=left, height=0.4, color=ink.light)
-            if place == 1:
-                middle = left + parts[part] / 2
-                if part != "decodes":
-                    axes.text(
-                        middle, -place - 0.24, part, ha="center", va="top",
-                        color=ink.light,
-                    )  # fmt: skip
+            axes.barh(-place, parts[part], left=left, height=0.36, color=ink.light)
+            if part != "decodes" and place == len(found) - 1:
+                look = {"ha": "center", "va": "top", "color": ink.light}
+                axes.text(left + parts[part] / 2, -place - 0.24, part, **look)
             left += parts[part]
-        axes.text(0, -place + 0.26, f"{name}: {totals[name]:.2f} s", va="bottom")
-    axes.set(yticks=[], ylim=(-2.35, 0.85), xlim=(0, 2.75))
+        axes.text(0, -place + 0.21, f"{name}: {totals[name]:.2f} s", va="bottom")
+    axes.grid(visible=False)
+    axes.set(yticks=[], ylim=(-2.75, 0.75), xlim=(0, 2.75))
     axes.set_xlabel("seconds more than in one piece")
     axes.spines["left"].set_visible(False)
     _, counted, most = totals.values()
@@ -169,7 +126,7 @@ def budgets(
     """
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(NARROW, 3.9))
+    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(NARROW, 2.9))
     rows = [each.budget for each in counted]
     small = [each for each in counted if each.budget <= tried]
     large = [each for each in added if each.budget > tried]
@@ -186,10 +143,10 @@ def budgets(
     upper.axhline(1e3 * target_s, color=GREY.light, lw=1, ls="--")
     upper.text(rows[0], 1.1e3 * target_s, "target", color=GREY.light)
     upper.text(1.15 * tried, 40, f"{tried}", color=VERMILLION.light)
-    upper.text(default, 460, "default", ha="right", color=GREY.light)
-    lower.text(1.1 * tried, 8.0, "each launch by itself", color=BLUE.light)
-    lower.text(2.6 * tried, 4.2, "all hidden", color=BLUE.light)
-    lower.text(rows[0], 5.4, "recorded", color=BLUE.light)
+    upper.text(0.8 * default, 750, "default", ha="right", color=GREY.light)
+    lower.text(1.25 * tried, 7.9, "each launch by itself", color=BLUE.light)
+    lower.text(2.2 * tried, 4.0, "all hidden", color=BLUE.light)
+    lower.text(0.97 * tried, 5.0, "recorded", ha="right", color=BLUE.light)
     upper.set(ylabel="longest gap (ms, log)", xscale="log", yscale="log")
     upper.set_ylim(25, 1300)
     upper.set_yticks([50, 100, 200, 500, 1000])
@@ -207,8 +164,8 @@ def budgets(
             f"Five requests decode while a prompt of {LONG:,} tokens is read. Line: "
             f"launches recorded up to {tried} rows, each by itself above. Band: from "
             f"all hidden to each by itself. Budget {default:,}: longest gap "
-            f"{si(large[-1].gap_s, 's')}, TTFT {si(large[-1].ttft_s, 's', 2)}. Budget "
-            f"{tried}: {si(small[-1].gap_s, 's', 2)} and {si(small[-1].ttft_s, 's', 2)}."
+            f"{si(large[-1].gap_s, 's')}, TTFT {large[-1].ttft_s:.1f} s. Budget "
+            f"{tried}: {si(small[-1].gap_s, 's', 2)} and {small[-1].ttft_s:.1f} s."
         ),
     )
 
@@ -216,14 +173,6 @@ def budgets(
 def _marked(ink: Ink = VERMILLION) -> dict[str, Any]:
     """How one budget is marked."""
     return {"color": ink.light, "ms": 7}
-
-
-def _named(
-    axes: Any, name: str, at: tuple[float, float], off: tuple[int, int], more: str = ""
-) -> None:
-    """The name of a line beside its right end, where no line runs."""
-    look: dict[str, Any] = {"ha": "right", "color": INKS[name].light}
-    axes.annotate(f"{name} batching{more}", at, off, textcoords="offset points", **look)
 
 
 @figure_style()
@@ -283,47 +232,6 @@ def _span(
     axes.annotate("", (start, height), (end, height), arrowprops=look)
     middle = (start + end) / 2
     axes.text(middle, height + 0.28, text, ha="center", color=ink.light)
-
-
-@figure_style()
-def chosen(report: Report, target_s: float, fixed: Report) -> StaticFigure:
-    """Rows that a scheduler under a target gave a prompt, beside the closed form.
-
-    In ``fixed`` each iteration has as many rows as keep the same target to the end.
-    """
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(NARROW, 2.1))
-    rows = [beat.rows for beat in pieces(report)]
-    same = [beat.rows for beat in pieces(fixed)]
-    prefixes = [sum(rows[:number]) for number in range(len(rows))]
-    some = slice(None, None, 8)
-    axes.plot(prefixes[some], rows[some], "o", color=VERMILLION.light)
-    dense = np.linspace(0, prefixes[-1], 200)
-    held = {"context": dense, "tbt_target": target_s}
-    fits = f.SERVED_CHUNK_FITS.at(setting(), decodes(), held, **served())
-    axes.plot(dense, fits, color=BLUE.light)
-    axes.axhline(same[0], color=GREY.light, ls="--")
-    more = f"shrinking chunk:\n{len(rows)} iterations"
-    axes.text(21_000, 2500, more, color=VERMILLION.light)
-    less = f"fixed chunk: {len(same)} iterations"
-    axes.text(0, 0.45 * same[0], less, color=GREY.light, va="center")
-    axes.set(ylim=(0, 4300), xlabel="prefix (tokens)", ylabel="chunk (rows)")
-    axes.set_xticks([0, 50_000, 100_000])
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    return StaticFigure.of(
-        figure,
-        name="continuous_batching.chosen",
-        title="To keep the target, chunks have to shrink as the prompt is read",
-        sentence=(
-            f"Both keep {si(target_s, 's')} to the end of the long prompt. A chunk "
-            f"that shrinks from {rows[0]:,} rows reads it in {len(rows)} iterations and "
-            f"{si(ttft_s(report), 's', 2)}, one of always {same[0]:,} rows in "
-            f"{len(same)} and {si(ttft_s(fixed), 's', 2)}. Dots: every eighth iteration "
-            "of the engine; line: the formula below."
-        ),
-    )
 
 
 def _skyline(shown: Sequence[Any], floor_s: float) -> tuple[list[float], list[float]]:

@@ -77,9 +77,7 @@ def mixed_iterations() -> StepFigure:
             ),
             height=172,
         ),
-        logs={
-            name: _log(run, beside) for name, run in runs.items()
-        },
+        logs={name: _log(run, beside) for name, run in runs.items()},
         start=ends[first],
         stills=((first, ends[first]), (whole, ends[whole]), (apart, ends[apart])),
         legend={
