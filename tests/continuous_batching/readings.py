@@ -17,13 +17,9 @@ MISTAKES: dict[str, dict[str, str]] = {
         "a few seconds, as before": "takes seconds any more",
         "a few hundred milliseconds": "own prefill",
     },
-    "continuous-batching.predict-freeze": {
-        "about 50 ms": "several times that",
-        "about a second": "with its square",
-    },
     "continuous-batching.predict-price": {
         "next to nothing": "each launch costs time",
-        "more than twice the time": "beside the arithmetic",
+        "about twice the time": "beside the arithmetic",
     },
 }
 # Words of a prompt that turn the answer round if they are turned round.
@@ -33,15 +29,9 @@ ASKED: dict[str, tuple[str, ...]] = {
         "slot 1 is free",
         "How long does C wait",
     ),
-    "continuous-batching.predict-freeze": (
-        "Five requests decode",
-        "a sixth of that",
-        "joins their next iteration in one piece",
-        "How long until",
-    ),
     "continuous-batching.predict-price": (
-        "chunks of 512 rows",
-        "How much longer does the prefill take than in one piece",
+        "budget of 512 rows",
+        "How much later than in one piece",
     ),
     "continuous-batching.idle": ("static batch of four", "wasted"),
     "continuous-batching.freeze": ("32,768 tokens", "in one piece", "freezes"),
@@ -50,6 +40,5 @@ ASKED: dict[str, tuple[str, ...]] = {
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
     "continuous-batching.predict-late": "a few tens of milliseconds",
-    "continuous-batching.predict-freeze": "about half a second",
-    "continuous-batching.predict-price": "about half as much again",
+    "continuous-batching.predict-price": "about a quarter more",
 }

@@ -150,7 +150,7 @@ def choices_table() -> Table:
         ("usual: slowest TTFT", *(f"{short_ttft_s(run):.1f} s" for run in runs)),
         (
             "saturated tokens/s",
-            f"{small.per_s():,.0f} ({-small.lost():.0%})",
+            f"{small.per_s():,.0f} (−{small.lost():.0%})",
             f"{default.per_s():,.0f}",
         ),
     ]

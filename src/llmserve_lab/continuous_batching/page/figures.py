@@ -110,15 +110,14 @@ def chunk_from_target() -> LiveFigure:
             ),
         },
         readouts=(
-            Readout("chunk_fits", "Chunk that reaches the target, as served"),
+            Readout("chunk_fits", "Chunk that reaches the target"),
             Readout(
                 "ideal_chunk_fits",
-                "Chunk that reaches it, ideal machine (all of the datasheet)",
+                "If all of the datasheet were reached",
             ),
         ),
         sentence=(
-            f"Beside {DECODES} requests that decode and after a prefix of {{context}}, "
-            "the solid line reaches a target of {tbt_target} at a chunk of about "
-            "{chunk_fits}; smaller ones keep it. Launches added."
+            f"Beside {DECODES} decodes, each launch by itself: after {{context}} the "
+            "solid line reaches {tbt_target} at a chunk of {chunk_fits}."
         ),
     )

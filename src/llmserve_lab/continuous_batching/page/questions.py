@@ -119,10 +119,10 @@ predict_price = Question(
     name="continuous-batching.predict-price",
     kind="predict",
     prompt=lambda: (
-        f"Under a budget of {BUDGET} rows the prompt of {LONG:,} tokens takes "
-        f"{len(pieces(under(BUDGET)))} iterations. Each reads all weights again, and "
-        "the cache of all tokens before it. How much later does its first token come "
-        f"than in one piece, {si(ttft_s(whole()), 's')}?"
+        f"Under a budget of {BUDGET} rows each of {len(pieces(under(BUDGET)))} "
+        "iterations reads all weights again, and the cache of all tokens before it. "
+        f"How much later than in one piece ({si(ttft_s(whole()), 's')}) does the long "
+        "prompt's first token come?"
     ),
     choices=PRICES,
     answer=_price,

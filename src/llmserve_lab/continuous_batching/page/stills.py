@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 from llmserve_lab.continuous_batching.lanes import beats
-from llmserve_lab.continuous_batching.machine import LONG
-from llmserve_lab.continuous_batching.occupancy import frames
 from llmserve_lab.continuous_batching.sweep import queue
 from llmserve_lab.continuous_batching.tuning import Trade
 from llmserve_lab.engine import Report
 from llmserve_lab.formula.text import si
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, INK, VERMILLION, Ink
+from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION, Ink
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 NARROW = 3.9  # inches of a drawing whose words can be read on a phone
@@ -79,14 +76,15 @@ def price(budget: int, found: dict[str, dict[str, float]]) -> StaticFigure:
 
     figure, axes = plt.subplots(figsize=(NARROW, 1.85))
     inks = {"weights": BLUE, "cache": GREEN, "decodes": GREY, "launches": VERMILLION}
+    below: dict[str, Any] = {"ha": "center", "va": "top"}
     totals = {name: sum(parts.values()) for name, parts in found.items()}
     for place, (name, parts) in enumerate(found.items()):
         left = 0.0
         for part, ink in inks.items():
             axes.barh(-place, parts[part], left=left, height=0.36, color=ink.light)
             if part != "decodes" and place == len(found) - 1:
-                look = {"ha": "center", "va": "top", "color": ink.light}
-                axes.text(left + parts[part] / 2, -place - 0.24, part, **look)
+                middle = left + parts[part] / 2
+                axes.text(middle, -place - 0.24, part, color=ink.light, **below)
             left += parts[part]
         axes.text(0, -place + 0.21, f"{name}: {totals[name]:.2f} s", va="bottom")
     axes.grid(visible=False)
@@ -100,9 +98,8 @@ def price(budget: int, found: dict[str, dict[str, float]]) -> StaticFigure:
         name="continuous_batching.price",
         title="Reading again costs a second; the rest depends on the launches",
         sentence=(
-            f"A budget of {budget} rows delays the long prompt's first token by "
-            f"{counted:.2f} s, of which {assumed:.2f} s are launches. If each program "
-            f"were launched by itself, it would be {most:.2f} s. Grey: the rows of the "
+            f"Budget {budget}: {counted:.2f} s more, of which {assumed:.2f} s are "
+            f"launches; {most:.2f} s if each is made by itself. Grey: rows of the "
             "decodes."
         ),
     )
@@ -126,7 +123,7 @@ def budgets(
     """
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(NARROW, 2.9))
+    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(NARROW, 2.65))
     rows = [each.budget for each in counted]
     small = [each for each in counted if each.budget <= tried]
     large = [each for each in added if each.budget > tried]
@@ -147,7 +144,7 @@ def budgets(
     lower.text(1.25 * tried, 7.9, "each launch by itself", color=BLUE.light)
     lower.text(2.2 * tried, 4.0, "all hidden", color=BLUE.light)
     lower.text(0.97 * tried, 5.0, "recorded", ha="right", color=BLUE.light)
-    upper.set(ylabel="longest gap (ms, log)", xscale="log", yscale="log")
+    upper.set(ylabel="gap (ms, log)", xscale="log", yscale="log")
     upper.set_ylim(25, 1300)
     upper.set_yticks([50, 100, 200, 500, 1000])
     lower.set(ylabel="TTFT (s)", ylim=(0, 12), yticks=[0, 5, 10])
@@ -161,11 +158,9 @@ def budgets(
         name="continuous_batching.budgets",
         title="A smaller budget buys short gaps with a later first token",
         sentence=(
-            f"Five requests decode while a prompt of {LONG:,} tokens is read. Line: "
-            f"launches recorded up to {tried} rows, each by itself above. Band: from "
-            f"all hidden to each by itself. Budget {default:,}: longest gap "
-            f"{si(large[-1].gap_s, 's')}, TTFT {large[-1].ttft_s:.1f} s. Budget "
-            f"{tried}: {si(small[-1].gap_s, 's', 2)} and {small[-1].ttft_s:.1f} s."
+            f"Longest gap of the five, and TTFT of the long prompt. Budget {tried}: "
+            f"{si(small[-1].gap_s, 's', 2)} and {small[-1].ttft_s:.1f} s. Budget "
+            f"{default:,}: {si(large[-1].gap_s, 's')} and {large[-1].ttft_s:.1f} s."
         ),
     )
 
@@ -173,65 +168,6 @@ def budgets(
 def _marked(ink: Ink = VERMILLION) -> dict[str, Any]:
     """How one budget is marked."""
     return {"color": ink.light, "ms": 7}
-
-
-@figure_style()
-def one_request(report: Report, number: int) -> StaticFigure:
-    """The times of one request on one line: arrival, first token, every token after."""
-    from llmserve_lab.extras import pyplot as plt
-
-    (i,) = (k for k in range(report.num_requests) if report.id[k] == number)
-    arrival, first = float(report.arrival_s[i]), float(report.first_token_s[i])
-    last = float(report.last_token_s[i])
-    ticks = [f.end_s for f in frames(report) if first <= f.end_s <= last]
-    tpot_s = (last - first) / (len(ticks) - 1)
-    figure, axes = plt.subplots(figsize=(4.3, 1.8))
-    axes.vlines(
-        [1e3 * (t - arrival) for t in ticks], 0, 1, color=VERMILLION.light, lw=1.6
-    )
-    axes.plot([0], [0.5], ">", color=GREY.light, markersize=9)
-    gaps = [b - a for a, b in pairwise(ticks)]
-    start = ticks[gaps.index(max(gaps))]
-    ttft_s, all_s, mean = first - arrival, last - arrival, f"{si(tpot_s, 's')}"
-    spans = (
-        (0, ttft_s, f"TTFT\n{si(ttft_s, 's')}", 1.35, BLUE),
-        (ttft_s, all_s, f"TPOT: mean of {len(gaps)} gaps, {mean}", 1.35, GREEN),
-        (start - arrival, start - arrival + max(gaps), _itl(max(gaps)), 0.3, INK),
-        (0, all_s, f"E2E latency {si(all_s, 's')}", -0.95, GREY),
-    )
-    for start, end, text, height, ink in spans:
-        _span(axes, 1e3 * start, 1e3 * end, text, height, ink)
-    axes.set(ylim=(-1.3, 2.9), yticks=[], xlabel="time since the request arrived (ms)")
-    axes.grid(visible=False)
-    axes.spines["left"].set_visible(False)
-    return StaticFigure.of(
-        figure,
-        name="continuous_batching.request",
-        title="A mean hides one long gap: look at the longest ITL, too",
-        sentence=(
-            "A request of the book's engine: it arrives at 0, its first token comes "
-            f"after {si(first - arrival, 's')}, its last after "
-            f"{si(last - arrival, 's')}. "
-            f"One of its {len(gaps)} gaps lasts {si(max(gaps), 's')}, because another "
-            "prompt was read in between."
-        ),
-    )
-
-
-def _itl(gap_s: float) -> str:
-    """The name of the longest gap."""
-    return f"ITL {si(gap_s, 's')}"
-
-
-def _span(
-    axes: Any, start: float, end: float, text: str, height: float, ink: Ink
-) -> None:
-    """A bracket with its name above."""
-    look: dict[str, Any] = {"shrinkA": 0, "shrinkB": 0, "color": ink.light}
-    look["arrowstyle"] = "|-|, widthA=0.3, widthB=0.3"
-    axes.annotate("", (start, height), (end, height), arrowprops=look)
-    middle = (start + end) / 2
-    axes.text(middle, height + 0.28, text, ha="center", color=ink.light)
 
 
 def _skyline(shown: Sequence[Any], floor_s: float) -> tuple[list[float], list[float]]:
