@@ -113,9 +113,9 @@ def _notes(run: Sequence[Iteration]) -> list[Row]:
     blocked = _first(run, lambda m: C in m.waiting)
     lost = _first(run, lambda m: B in m.waiting)
     back = next(i for i in range(lost, len(run)) if B in held_blocks(run[i]))
-    need, again = held_blocks(run[0])[A], _rows(run[back], B)
+    again = _rows(run[back], B)
     said = (  # at which iteration, in which row, from which frame of the story on
-        (blocked, NOTES[0], f"◂ C arrives, needs {need} blocks", 1),
+        (blocked, NOTES[0], "◂ C arrives", 1),
         (lost, NOTES[1], "◂ B is preempted", 3),
         (back, NOTES[0], f"◂ B back: {again} rows", 5),
     )

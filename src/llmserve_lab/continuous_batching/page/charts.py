@@ -186,7 +186,7 @@ def lines() -> tuple[Drawn, ...]:
         Drawn(after[0], f.SERVED_ITERATION_S, after[1], {"context": "context"}),
         Drawn(bare[0], f.SERVED_ITERATION_S, bare[1], {"context": "0"}, dash=(5, 4)),
         Drawn(
-            "lower bound, after this prefix",
+            "all of the datasheet, after this prefix",
             f.MIXED_ITERATION_S,
             GREY,
             {"context": "context"},

@@ -123,7 +123,7 @@ def budgets(
     """
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(NARROW, 2.65))
+    figure, (upper, lower) = plt.subplots(2, 1, sharex=True, figsize=(NARROW, 2.55))
     rows = [each.budget for each in counted]
     small = [each for each in counted if each.budget <= tried]
     large = [each for each in added if each.budget > tried]
