@@ -17,6 +17,10 @@ MISTAKES: dict[str, dict[str, str]] = {
         "a few seconds, as before": "takes seconds any more",
         "a few hundred milliseconds": "own prefill",
     },
+    "continuous-batching.predict-freeze": {
+        "about 50 ms": "several times that",
+        "about a second": "with its square",
+    },
     "continuous-batching.predict-price": {
         "next to nothing": "each launch costs time",
         "about twice the time": "beside the arithmetic",
@@ -29,6 +33,12 @@ ASKED: dict[str, tuple[str, ...]] = {
         "slot 1 is free",
         "How long does C wait",
     ),
+    "continuous-batching.predict-freeze": (
+        "Five requests decode",
+        "a sixth of that",
+        "joins their next iteration in one piece",
+        "How long until",
+    ),
     "continuous-batching.predict-price": (
         "budget of 512 rows",
         "How much later than in one piece",
@@ -40,5 +50,6 @@ ASKED: dict[str, tuple[str, ...]] = {
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
     "continuous-batching.predict-late": "a few tens of milliseconds",
+    "continuous-batching.predict-freeze": "about half a second",
     "continuous-batching.predict-price": "about a quarter more",
 }

@@ -121,7 +121,7 @@ def test_the_figure_of_lanes_tells_the_truth_in_every_state() -> None:
         known = figure.values(limit=LIMITS[place], tbt_target=target)
         assert known["longest_gap_s"] == gaps_s[place]
         assert known["first_s"] == lanes.ttft_s(runs[place])
-        assert known["count"] == len(lanes.pieces(runs[place]))
+        assert known["reader_tokens"] == len(lanes.pieces(runs[place]))
         keeps = gaps_s[place] <= target
         best = keeps and all(gap_s > target for gap_s in gaps_s[place + 1 :])
         assert goal.met(known) is best, (place, target)

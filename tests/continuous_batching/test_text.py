@@ -102,6 +102,9 @@ def test_the_book_fits_the_model_and_the_cache() -> None:
 def test_the_predictions_come_true_in_a_run() -> None:
     late = questions.WAITS[int(questions.predict_late.right)]
     assert late == "a few tens of milliseconds"
+    assert (
+        questions.FREEZES[int(questions.predict_freeze.right)] == "about half a second"
+    )
     assert questions.PRICES[int(questions.predict_price.right)] == questions.PRICES[1]
 
 

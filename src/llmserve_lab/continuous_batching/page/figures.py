@@ -66,13 +66,13 @@ def lanes() -> LiveFigure:
             Slider(quantity("tbt_target"), TARGETS, TARGET_S, "Target for the gap"),
             *(Lookup(name, by, column, "s") for name, column in found.items()),
             Lookup("next_gap_s", by, next_s, "s"),
-            Lookup("count", by, count, "token"),
+            Lookup("reader_tokens", by, count, "token"),
         ),
         readouts=(
             banded(Readout("longest_gap_s", "Longest gap"), prompt_error()),
             Verdict("kept", "This budget", "tbt_target", "longest_gap_s", KEPT),
             Readout("mean_gap_s", "Mean gap while F is read"),
-            Readout("count", "Tokens of each reader meanwhile"),
+            Readout("reader_tokens", "Tokens of each reader meanwhile"),
         ),
         sentence=(
             "Token budget: {limit}. F's first token comes after {first_s}. At rest a "
@@ -110,14 +110,14 @@ def chunk_from_target() -> LiveFigure:
             ),
         },
         readouts=(
-            Readout("chunk_fits", "Chunk that reaches the target"),
+            Readout("chunk_fits", "Chunk that reaches the target, as served"),
             Readout(
                 "ideal_chunk_fits",
-                "If all of the datasheet were reached",
+                "Chunk that reaches it, ideal machine (all of the datasheet)",
             ),
         ),
         sentence=(
-            f"Beside {DECODES} decodes, each launch by itself: after {{context}} the "
-            "solid line reaches {tbt_target} at a chunk of {chunk_fits}."
+            f"Beside {DECODES} decodes, after a prefix of {{context}}, the solid line "
+            "reaches a target of {tbt_target} at a chunk of {chunk_fits}."
         ),
     )

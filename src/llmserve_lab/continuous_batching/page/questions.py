@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.lanes import (
+    calm_s,
+    longest_gap_s,
     pieces,
     ttft_s,
     under,
@@ -32,6 +34,8 @@ WAITS = (
     "a few hundred milliseconds",
     "a few tens of milliseconds",
 )
+FREEZES = ("about 50 ms", "about half a second", "about a second")
+SIXTH = 16_384  # tokens: a sixth of the long prompt
 PRICES = ("next to nothing", "about a quarter more", "about twice the time")
 
 
@@ -44,6 +48,16 @@ def late_s(policy: Policy) -> float:
 def _late() -> float:
     found = late_s(POLICIES["continuous batching"])
     return float(found < 1) + float(found < 0.1)
+
+
+def sixth_s() -> float:
+    """The iteration that reads a sixth of the long prompt in one piece, as a gap."""
+    beside = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
+    return cost().seconds(beside.plus(IterationLoad.of(chunk=SIXTH)))
+
+
+def _freeze() -> float:
+    return float(sixth_s() > 0.1) + float(sixth_s() > 0.7)
 
 
 def _added() -> float:
@@ -113,6 +127,32 @@ predict_late = Question(
     why=lambda: (
         f"{si(late_s(POLICIES['continuous batching']), 's')}: what is left of the "
         f"running iteration, and then one iteration that reads C's {PROMPT:,} tokens."
+    ),
+)
+predict_freeze = Question(
+    name="continuous-batching.predict-freeze",
+    kind="predict",
+    prompt=lambda: (
+        f"A prompt of {LONG:,} tokens, read in one piece, stops the stream for "
+        f"{si(longest_gap_s(whole()), 's')}. Five requests decode; each gets a token "
+        f"every {1e3 * calm_s():.0f} ms or so. Now a prompt of {SIXTH:,} tokens, a "
+        "sixth of that, joins their next iteration in one piece. How long until their "
+        "next token?"
+    ),
+    choices=FREEZES,
+    answer=_freeze,
+    hints=(
+        Hint(lambda: 0.0, "The linear layers alone take several times that."),
+        Hint(
+            lambda: 2.0,
+            "A sixth of the time, if it grew with the length alone; but attention "
+            "grows with its square.",
+        ),
+    ),
+    why=lambda: (
+        f"{si(sixth_s(), 's')}: no request gets a token before the iteration is over. "
+        f"Linear layers take a sixth, attention a thirty-sixth of what they take for "
+        "the whole of it."
     ),
 )
 predict_price = Question(
