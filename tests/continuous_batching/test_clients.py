@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from llmserve_lab.continuous_batching import clients, lanes, tuning
+from llmserve_lab.continuous_batching import clients, lanes, machine, tuning
 from llmserve_lab.continuous_batching.machine import (
     LONG,
     TARGET_S,
@@ -87,7 +87,7 @@ def test_the_budget_under_the_cap_adds_up() -> None:
     parts = clients.cap_parts()
     spare_s = round(tuning.safe_target_s(), 4) - 0.0156
     assert sum(parts.values()) == pytest.approx(spare_s, abs=1e-9)
-    all_rows = clients.cap_room() + CAP + tuning.DECODES + 1
+    all_rows = clients.cap_room() + CAP + machine.DECODES + 1
     assert all_rows // tuning.TILE * tuning.TILE == clients.capped_budget()
 
 
@@ -117,8 +117,8 @@ def test_the_table_prints_both_runs() -> None:
 
 def test_a_smaller_budget_costs_throughput_under_every_count_of_launches() -> None:
     alone, cap, default = clients.choices()
-    for machine in (cost(), hidden()):
-        lost = [each.lost(machine) for each in (alone, cap, default)]
+    for served in (cost(), hidden()):
+        lost = [each.lost(served) for each in (alone, cap, default)]
         assert lost[0] > lost[1] > lost[2] == 0
     assert 0.03 < alone.lost() < 0.12  # recorded, against each by itself
     most = 1 - alone.per_s() / default.per_s(hidden())

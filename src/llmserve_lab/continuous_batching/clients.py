@@ -160,4 +160,6 @@ def choices_table() -> Table:
         "itself above. Saturated: usual requests alone, which never cease to wait."
     )
     columns = ("", names[0], f"{names[1]} (default)")
-    return Table("What the budget does to both clients", columns, rows, (note,))
+    return Table(
+        "What the budget does to usual and long requests", columns, rows, (note,)
+    )
