@@ -12,6 +12,7 @@ BIN      := .venv/bin
 ENV      := .venv/.installed
 RUNTIME  := assets/vendor/vega.js
 BUILT    := _build/html/.stamp
+LABS     := .venv-labs/.installed
 CHAPTERS := $(wildcard chapters/*.ipynb)
 SOURCES  := _config.yml _toc.yml references.bib intro.ipynb $(CHAPTERS) chapters/*.md \
             $(shell find assets templates -type f 2>/dev/null)
@@ -22,7 +23,7 @@ export OPENBLAS_NUM_THREADS := 1
 # Compile a module once, not in each of the many kernels and workers.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: book test test-deep pages lab run bench mutants wheel offline lint types clean help
+.PHONY: book test test-deep pages lab labs run bench mutants wheel offline lint types clean help
 
 book: $(ENV) $(RUNTIME)  ## build the pages: _build/html/index.html
 	$(build_pages)
@@ -65,6 +66,9 @@ bench: $(ENV) $(BUILT)  ## print the ratios that the book must keep
 mutants: $(ENV)  ## plant defects one by one; the tests must turn red each time
 	@$(BIN)/python tools/mutants.py $(MUTANTS_FLAGS)
 
+labs: $(LABS)  ## build the graded labs, for students and for the teacher: _build/labs
+	@.venv-labs/bin/python tools/labs.py
+
 wheel: $(ENV) $(RUNTIME)  ## the package as one file, for Colab or a class: dist/*.whl
 	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
@@ -99,6 +103,13 @@ $(BUILT): $(ENV) $(RUNTIME) $(SOURCES)
 
 $(RUNTIME): $(ENV) tools/vendor_runtime.py
 	@$(BIN)/python tools/vendor_runtime.py
+	@touch $@
+
+# Graded labs need other libraries than the book, and have an environment of their own.
+$(LABS): $(ENV) requirements-labs.txt
+	@test -x .venv-labs/bin/python || $(BIN)/python -m venv .venv-labs
+	@.venv-labs/bin/python -m pip install --quiet --disable-pip-version-check \
+	    -r requirements-labs.txt -c constraints.txt -e .
 	@touch $@
 
 # uv where it is installed, pip otherwise.

@@ -12,6 +12,9 @@
   const PARTS = ["formulas", "quantities", "sources", "texts", "bands", "tables", "numbers", "figures"];
   const book = Object.fromEntries(PARTS.map((part) => [part, new Map()]));
   const CHECKED = "chapters/how_checked.html#check-";
+  const ERRORS = "chapters/how_wrong.html";
+  // A text that states a time or a rate; "72 H100s" is none.
+  const TIMED = /\d[\s\u00a0\u202f](?:[nµμm]?s|(?:tokens?|requests?|iterations?|answers?)\/s)(?![\w/])/;
   const KINDS = {
     datasheet: "datasheet", paper: "paper", measured: "measured", estimate: "estimate",
     convention: "convention", counted: "counted",
@@ -355,16 +358,25 @@
     return element("p", { class: "origin-band" }, element("b", {}, "Error band. "), bandSaid(band, value, unit));
   }
 
+  /* What is no prediction of a whole server has no measurement beside it, and says so. */
+  function unstated() {
+    const root = document.documentElement.dataset.content_root, title = "How wrong is this book?";
+    return element("p", { class: "origin-band" }, element("b", {}, "No error band. "),
+      "This number is chosen, measured, or a part of a prediction: no measurement stands beside it. " +
+      "What a whole server is predicted to do carries its error; see ",
+      root === undefined ? title : element("a", { href: root + ERRORS }, title));
+  }
+
   function storedParts(record) {
-    const band = book.bands.get(record.band);
+    const band = book.bands.get(record.band), stated = Boolean(band || record.source);
     if (record.formula) {
       const working = storedWorking(record);
-      return { title: working.formula.title, formula: record.formula,
+      return { title: working.formula.title, formula: record.formula, stated,
         parts: [bandLine(band, working.value, unitOf(working)), ...workingParts(working)] };
     }
-    if (record.source) return { title: "A number that is cited",
+    if (record.source) return { title: "A number that is cited", stated,
       parts: [bandLine(band), element("p", {}, sourceLine(record.source))] };
-    return { title: "A number from a run", parts: [bandLine(band), ...runParts(record.run)] };
+    return { title: "A number from a run", stated, parts: [bandLine(band), ...runParts(record.run)] };
   }
 
   function liveParts(root, readout) {
@@ -372,11 +384,11 @@
     if (!found) return null;
     if (found.working) {
       const { working } = found;
-      return { title: working.formula.title, formula: working.key,
+      return { title: working.formula.title, formula: working.key, stated: Boolean(band),
         parts: [bandLine(band, working.value, unitOf(working)), ...workingParts(working)] };
     }
     const line = found.source ? sourceLine(found.source) : found.says;
-    return { title: "A setting of this figure", parts: [bandLine(band), element("p", {}, line)] };
+    return { title: "A setting of this figure", stated: true, parts: [bandLine(band), element("p", {}, line)] };
   }
 
   /* --- The card: one for the page. --- */
@@ -412,7 +424,7 @@
     }, element("p", { class: "origin-title", id: "origin-title" },
       element("span", { class: "origin-hidden" }, "Where "), element("b", {}, text.trim()),
       element("span", { class: "origin-hidden" }, " is from: "), " ", heading(content)), button,
-    ...content.parts);
+    content.stated || !TIMED.test(text) ? "" : unstated(), ...content.parts);
     card.addEventListener("keydown", keys);
     document.body.append(card);
     place();

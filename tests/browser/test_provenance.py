@@ -1,6 +1,7 @@
 """A reader asks a number where it is from: by mouse, by keyboard, at any setting."""
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -27,6 +28,8 @@ WITH_FIGURES = [
     for stem, path in HELD.items()
     if 'figure class="live"' in path.read_text("utf8")
 ]
+# As a reader tells a time or a rate by its unit.
+TIMED = re.compile(r"\d\s(?:ns|µs|μs|ms|s|(?:token|request)s?/s)(?![\w/])")
 # Ask every mark in turn, and read what its card says.
 ASK_ALL = """() => [...document.querySelectorAll(".sourced[role=button]")].map(mark => {
   mark.click();
@@ -110,6 +113,9 @@ def test_every_number_answers_with_what_numpy_makes_of_its_record(
             assert source[1] in card and source[0] in card
         else:
             assert record["run"][0] in card
+        if "source" not in record:
+            stated = "No error band. " if "band" not in record else "Error band. "
+            assert (stated in card) is ("band" in record or bool(TIMED.search(text)))
     assert opened.page.locator(CARD).count() == 0
 
 
@@ -136,7 +142,13 @@ def compare_readouts(drawn: Locator) -> list[str]:
     for name, shown, computed, text, card in found:
         assert computed == pytest.approx(shown, rel=1e-9), name
         assert text in card
+        assert not TIMED.search(text) or "rror band. " in card or found_as_set(card)
     return [card for *_, card in found]
+
+
+def found_as_set(card: str) -> bool:
+    """Whether a number is one that the reader set, which predicts nothing."""
+    return "A setting of this figure" in card
 
 
 def test_two_hundred_numbers_were_compared() -> None:

@@ -23,9 +23,12 @@ FLOORS = {
 }  # fmt: skip
 CHAPTER = 9
 # Attention-FFN disaggregation runs the twin of DeepSeek-V3 in two parts. What the
-# sources say, how wrong the book is, what serving costs and what symptoms mean: all
-# ask other chapters.
-ABOVE = {"afd": 10, "capacity": 10, "symptoms": 10, "claims": 11, "how_wrong": 11}
+# sources say, how wrong the book is, what serving costs, what symptoms mean and
+# what a class is asked: all ask other chapters.
+ABOVE = {
+    "afd": 10, "capacity": 10, "symptoms": 10, "labs": 10,
+    "claims": 11, "how_wrong": 11,
+}  # fmt: skip
 # What an iteration and a collective cost: formulas that all rooms above stand on.
 GROUND = ("roofline.formulas", "cluster.formulas")
 

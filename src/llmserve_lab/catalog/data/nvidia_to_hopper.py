@@ -31,6 +31,7 @@ HALVED = "the datasheet prints the sparse number, which is twice this one"
 PACKAGE = "datasheet digits × 1e9; the stacks hold that many GiB"
 
 MIB = 1024**2
+H100_GIB = 79.19
 HBM_BUS = Cited(1024, "bit", "paper", JEDEC, "per stack")
 
 _driver = partial(Cited, unit="byte", kind="measured", source=CUDA_RUNTIME)
@@ -142,6 +143,13 @@ A100_80 = Accelerator(
         bus_bits=HBM_BUS,
         pin_rate=Cited(3.186e9, "bit/s", "measured", NVIDIA_SMI),
     ),
+    driver_bytes=Cited(
+        79.25 * GIB,
+        "byte",
+        "measured",
+        "HiDream-ai, VAREdit, issue 6, 2025: what PyTorch reports",
+        "79.25 GiB; nvidia-smi lists 81,920 MiB",
+    ),
 )
 H100 = Accelerator(
     name="H100 SXM",
@@ -155,7 +163,7 @@ H100 = Accelerator(
     compute_array=GH100,
     hbm_stacks=HBM3,
     memory_levels=H100_LEVELS,
-    driver_bytes=_driver(79.19 * GIB, note="79.19 GiB"),
+    driver_bytes=_driver(H100_GIB * GIB, note=f"{H100_GIB} GiB"),
 )
 _SAME_DIE = "the compute die of the H100"
 H200 = Accelerator(
@@ -189,6 +197,13 @@ H800 = Accelerator(
     num_devices=8,
     compute_array=GH100,
     hbm_stacks=HBM3,
+    driver_bytes=Cited(
+        H100_GIB * GIB,
+        "byte",
+        "estimate",
+        CUDA_RUNTIME,
+        f"{H100_GIB} GiB, on the H100, whose memory it has",
+    ),
 )
 H20 = Accelerator(
     name="H20 SXM",

@@ -34,6 +34,7 @@ ADDRESSES = {
     "AMD Instinct MI355X data sheet": "https://www.amd.com/en/products/accelerators/"
     "instinct/mi350/mi355x.html",
     "Alibaba, InferSim": "https://github.com/alibaba/InferSim",
+    "HiDream-ai, VAREdit": "https://github.com/HiDream-ai/VAREdit/issues/6",
     "NVIDIA, AIConfigurator": "https://github.com/ai-dynamo/aiconfigurator",
     "NVIDIA Blackwell Ultra datasheet": "https://resources.nvidia.com/"
     "en-us-blackwell-architecture/blackwell-ultra-datasheet",
