@@ -113,11 +113,10 @@ def _notes(run: Sequence[Iteration]) -> list[Row]:
     blocked = _first(run, lambda m: C in m.waiting)
     lost = _first(run, lambda m: B in m.waiting)
     back = next(i for i in range(lost, len(run)) if B in held_blocks(run[i]))
-    again = _rows(run[back], B)
     said = (  # at which iteration, in which row, from which frame of the story on
         (blocked, NOTES[0], "◂ C arrives", 1),
         (lost, NOTES[1], "◂ B is preempted", 3),
-        (back, NOTES[0], f"◂ B back: {again} rows", 5),
+        (back, NOTES[0], "◂ B read again", 5),
     )
     return [{"x": at, "y": y, "text": text, "since": n} for at, y, text, n in said]
 
