@@ -28,7 +28,7 @@ from llmserve_lab.afd.experiments.random_settings import (
 )
 from llmserve_lab.afd.simulation.event_simulator import replay
 from llmserve_lab.afd.simulation.vectorized_simulator import simulate
-from llmserve_lab.sweep import sweep
+from llmserve_lab.parameter_sweep import sweep
 
 SLOW, QUICK, RESUMED = 1000, 201, 15  # settings: bundles with m in flight
 SHORT = 300  # requests per instance, unless the answer is in doubt

@@ -13,7 +13,7 @@ from llmserve_lab.catalog import LINKS
 from llmserve_lab.cluster import Ledger, Rank, run
 from llmserve_lab.cluster.backend import Array
 from llmserve_lab.cluster.ledger import ON_THE_WIRE
-from llmserve_lab.cluster.ring import broadcast
+from llmserve_lab.cluster.ring_algorithm import broadcast
 from llmserve_lab.formula.text import si
 from tests.cluster.programs import own, ring_all_reduce, routed, swap
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from llmserve_lab.continuous_batching import arrival_rates, lanes, tuning
 from llmserve_lab.continuous_batching import formulas as f
-from llmserve_lab.continuous_batching import lanes, sweep, tuning
 from llmserve_lab.continuous_batching.machine import (
     GRAPH_ROWS,
     LONG,
@@ -249,7 +249,7 @@ def test_the_queue_grows_under_one_server_only() -> None:
         ("static", 5.0, True),
         ("continuous", 5.0, False),
     ):
-        _, waiting = sweep.queue(name, per_s, 600.0)
+        _, waiting = arrival_rates.queue(name, per_s, 600.0)
         assert (waiting[-1] > 3 * max(waiting[:50]) > 0) is grows
         assert min(waiting) >= 0
 
@@ -258,7 +258,9 @@ def test_the_queue_grows_under_one_server_only() -> None:
 def test_the_more_share_a_static_batch_the_more_of_it_idles(batch: int) -> None:
     """The longest of n exponential answers lasts 1 + 1/2 + … + 1/n means."""
     longest = sum(1 / place for place in range(1, batch + 1))
-    assert sweep.idle_of_geometric(batch) == pytest.approx(1 - 1 / longest, abs=0.03)
+    assert arrival_rates.idle_of_geometric(batch) == pytest.approx(
+        1 - 1 / longest, abs=0.03
+    )
 
 
 def test_a_run_without_a_log_is_refused() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab import catalog
-from llmserve_lab.continuous_batching import lanes, sweep, tuning
+from llmserve_lab.continuous_batching import arrival_rates, lanes, tuning
 from llmserve_lab.continuous_batching.machine import (
     DECODES,
     LONG,
@@ -59,17 +59,19 @@ def by_hand(answers: list[int], slots: int) -> tuple[int, int]:
 
 def test_a_static_batch_throws_slot_steps_away() -> None:
     answers = [request.output_len for request in crowd(per_s=1.0, num_requests=6400)]
-    static, _ = by_hand(answers, sweep.SLOTS)
-    wasted = 1 - sum(answers) / (static * sweep.SLOTS)
-    assert sweep.idle_of_geometric(sweep.SLOTS) == pytest.approx(wasted, abs=0.02)
+    static, _ = by_hand(answers, arrival_rates.SLOTS)
+    wasted = 1 - sum(answers) / (static * arrival_rates.SLOTS)
+    assert arrival_rates.idle_of_geometric(arrival_rates.SLOTS) == pytest.approx(
+        wasted, abs=0.02
+    )
     assert wasted > 0.7
 
 
 def test_continuous_batching_delivers_several_times_as_much() -> None:
-    asked = crowd(per_s=1e6, num_requests=sweep.REQUESTS)
+    asked = crowd(per_s=1e6, num_requests=arrival_rates.REQUESTS)
     answers = [request.output_len for request in asked]
-    static, refilled = by_hand(answers, sweep.SLOTS)
-    most = {name: sweep.saturation(name) for name in sweep.policies()}
+    static, refilled = by_hand(answers, arrival_rates.SLOTS)
+    most = {name: arrival_rates.saturation(name) for name in arrival_rates.policies()}
     factor = most["continuous"] / most["static"]
     # The iterations of a full batch take a little longer than those of an empty one.
     assert static / refilled * 0.6 < factor <= static / refilled
@@ -77,18 +79,24 @@ def test_continuous_batching_delivers_several_times_as_much() -> None:
 
 
 def test_refilling_pays_and_skipping_wasted_rows_does_not() -> None:
-    least, skipped, most = sweep.causes().values()
+    least, skipped, most = arrival_rates.causes().values()
     assert least < skipped < 1.5 * least  # the wasted rows are a small part
     assert most > 2 * skipped
-    run = sweep.skipping()
-    assert run.iterations == sweep.served("static", 1e6).iterations  # slots stay closed
+    run = arrival_rates.skipping()
+    assert (
+        run.iterations == arrival_rates.served("static", 1e6).iterations
+    )  # slots stay closed
     useful = [
-        sweep.saturation(n) * sweep.iteration_s(sweep.served(n, 1e6)) for n in NAMES
+        arrival_rates.saturation(n)
+        * arrival_rates.iteration_s(arrival_rates.served(n, 1e6))
+        for n in NAMES
     ]
-    longer = [sweep.iteration_s(sweep.served(name, 1e6)) for name in NAMES]
+    longer = [
+        arrival_rates.iteration_s(arrival_rates.served(name, 1e6)) for name in NAMES
+    ]
     factor = useful[1] / useful[0] / (longer[1] / longer[0])
     assert factor == pytest.approx(most / least, rel=1e-9)
-    assert useful[1] / sweep.SLOTS > 0.95  # the slots are full
+    assert useful[1] / arrival_rates.SLOTS > 0.95  # the slots are full
 
 
 @pytest.mark.parametrize("share", SHARES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmserve_lab.catalog.evidence.servers import VLLM_TOKEN_BUDGET
-from llmserve_lab.continuous_batching import lanes, sweep
+from llmserve_lab.continuous_batching import arrival_rates, lanes
 from llmserve_lab.continuous_batching.machine import DECODES, LONG
 from llmserve_lab.continuous_batching.page import questions, slots
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd, four
@@ -49,7 +49,7 @@ def test_a_small_chunk_rides_for_free_and_a_large_one_does_not(share: str) -> No
 def test_both_keep_up_at_a_low_rate_and_one_waits(share: str) -> None:
     asked = crowd(per_s=1.0, num_requests=200)
     runs = [
-        simulate(asked, Pool(on(share), policy(sweep.SLOTS)))
+        simulate(asked, Pool(on(share), policy(arrival_rates.SLOTS)))
         for policy in (Static, Continuous)
     ]
     static, free = (run.throughput_tokens_per_s for run in runs)

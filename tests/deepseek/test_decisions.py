@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation import byhand, decisions
+from llmserve_lab.deepseek.evaluation import decisions
+from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.page import budget, evidence, group
 from tests.deepseek.twins import twin
 
@@ -62,7 +63,7 @@ def test_the_budget_adds_up_as_printed() -> None:
     *_, whole = rows.pop("the step")
     counts = [float(numbers[-1]) for numbers in rows.values()]
     assert sum(counts) == pytest.approx(float(whole), abs=0.015)
-    assert float(whole) == pytest.approx(byhand.step_ms(byhand.MANY, "none"), abs=5e-3)
+    assert float(whole) == pytest.approx(worked.step_ms(worked.MANY, "none"), abs=5e-3)
     for name, rule in budget.RULES.items():
         moving, working, all_ = map(float, rows[name][-3:])
         made = {1: np.hypot(moving, working), 2: max(moving, working)}
@@ -72,7 +73,7 @@ def test_the_budget_adds_up_as_printed() -> None:
 def test_the_weights_of_the_budget_are_those_that_are_held() -> None:
     """All but the embedding table, of which a step reads one row a token."""
     weights = [float(row[1]) for row in budget.parts() if row[1] != budget.NONE]
-    one = twin(byhand.PLACE)
+    one = twin(worked.PLACE)
     table = float(one.shape["table_params"])
     assert sum(weights) * 1e9 == pytest.approx(one.resident_bytes() - table, rel=1e-3)
 

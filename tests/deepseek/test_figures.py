@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation import byhand
+from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.predictions import points
 from llmserve_lab.deepseek.model.assumptions import Overlap
 from llmserve_lab.deepseek.model.setup import SETUPS, setup
@@ -38,8 +38,8 @@ def test_both_schedules_are_the_twins(device: str, context: str, ep_at: str) -> 
 
 def test_two_halves_pay_from_where_the_page_says() -> None:
     """Walked down from many requests; in the figure, the first stop above it."""
-    n = byhand.MANY
-    while byhand.step_ms(n - 1, "halves") < byhand.step_ms(n - 1, "none"):
+    n = worked.MANY
+    while worked.step_ms(n - 1, "halves") < worked.step_ms(n - 1, "none"):
         n -= 1
     assert n == ways.fewest()
     figure = ways.halves_pay()

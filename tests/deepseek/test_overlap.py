@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.evaluation import byhand
+from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.executed.overlap import (
     ATTENTION,
     COMBINE,
@@ -102,17 +102,17 @@ def test_every_phase_of_every_half_runs_once(of: LayerTimes, layers: int) -> Non
 @pytest.mark.parametrize("requests", [32, 256])
 def test_the_log_is_the_twins_step(requests: int) -> None:
     """But for the dense layers, the other layers, the host, and filling once."""
-    twin = byhand.twin("halves")
-    of = layer_times(twin, batch=requests, context=byhand.CONTEXT)
+    twin = worked.twin("halves")
+    of = layer_times(twin, batch=requests, context=worked.CONTEXT)
     sparse = 58
-    rest = byhand.step_ms(requests, "halves") / 1e3 - sparse * per_layer(of)
-    known = twin.settled(twin.arguments(batch=requests, context=byhand.CONTEXT))
+    rest = worked.step_ms(requests, "halves") / 1e3 - sparse * per_layer(of)
+    known = twin.settled(twin.arguments(batch=requests, context=worked.CONTEXT))
     dense = 2 * 3 * of.attention
     other = 2 * float(f.OTHER_S.at(known)) + float(known["host_s"])
     assert rest == pytest.approx(dense + other, rel=0.15)
-    assert byhand.halves_ms(requests).layer == pytest.approx(1e3 * per_layer(of))
-    turn = layer_times(byhand.twin("none"), batch=requests, context=byhand.CONTEXT)
-    assert byhand.one_batch_ms(requests) == pytest.approx(
+    assert worked.halves_ms(requests).layer == pytest.approx(1e3 * per_layer(of))
+    turn = layer_times(worked.twin("none"), batch=requests, context=worked.CONTEXT)
+    assert worked.one_batch_ms(requests) == pytest.approx(
         1e3 * in_turn(turn, 1)[-1].end
     )
 

@@ -5,7 +5,8 @@ import pytest
 
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation import byhand, caveats
+from llmserve_lab.deepseek.evaluation import caveats
+from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
 from llmserve_lab.deepseek.executed.mla import execute
 from llmserve_lab.deepseek.model.setup import SETUPS, Setup, setup
@@ -41,15 +42,15 @@ def test_the_forms_cross_where_the_formula_says() -> None:
 
 
 def test_between_nodes_the_network_takes_more_than_half_of_a_step() -> None:
-    blocks = byhand.blocks_ms()
+    blocks = worked.blocks_ms()
     assert blocks["all_to_all_s"] > sum(blocks.values()) / 2
-    assert sum(blocks.values()) == pytest.approx(byhand.step_ms(byhand.MANY, "none"))
+    assert sum(blocks.values()) == pytest.approx(worked.step_ms(worked.MANY, "none"))
 
 
 def test_two_halves_gain_with_many_and_lose_with_few_requests() -> None:
     many, few = (
-        byhand.step_ms(n, "none") / byhand.step_ms(n, "halves")
-        for n in (byhand.MANY, byhand.FEW)
+        worked.step_ms(n, "none") / worked.step_ms(n, "halves")
+        for n in (worked.MANY, worked.FEW)
     )
     assert many > 1.2 and few < 0.85
     assert 64 < ways.fewest() < 128

@@ -16,7 +16,7 @@ PYTHON = MODULES + [path for room in ROOMS for path in (ROOT / room).rglob("*.py
 # Arrows run from a higher floor to a lower one.
 FLOORS = {
     "checks": 0, "extras": 0, "formula": 1, "notation": 2,
-    "glossary": 2, "page": 3, "sweep": 3,
+    "glossary": 2, "page": 3, "parameter_sweep": 3,
     "catalog": 4, "paged_cache": 4, "engine": 5, "cluster": 5, "transformer": 5,
     "workloads": 6,
     "validation": 7, "running_example": 8,

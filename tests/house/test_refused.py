@@ -12,10 +12,10 @@ from llmserve_lab import catalog, workloads
 from llmserve_lab.afd.theory.coefficients import layer
 from llmserve_lab.catalog import Cited
 from llmserve_lab.catalog.records.ffn import MoeFfn
-from llmserve_lab.cluster import ring, rings, run
+from llmserve_lab.cluster import ring_algorithm, ring_trace, run
 from llmserve_lab.cluster.ledger import Wire
+from llmserve_lab.continuous_batching.arrival_rates import idle_of_geometric
 from llmserve_lab.continuous_batching.piggyback import Part
-from llmserve_lab.continuous_batching.sweep import idle_of_geometric
 from llmserve_lab.continuous_batching.workloads import crowd
 from llmserve_lab.deepseek.executed import mla
 from llmserve_lab.deepseek.executed.location import affinities
@@ -58,7 +58,7 @@ NONSENSE: dict[str, Refused] = {
         "n_rows must be at most 65,536 rows",
     ),
     "ranks without end": (
-        lambda: rings.numbers(10**30),
+        lambda: ring_trace.numbers(10**30),
         "ranks must be at most 4,096 ranks, which are played out one by one",
     ),
     "threads without end": (
@@ -116,7 +116,7 @@ NONSENSE: dict[str, Refused] = {
         "bytes_per_s must be positive, got 0",
     ),
     "ranks below zero": (
-        lambda: ring.broadcast(8, 0, root=0, num_ranks=-1),
+        lambda: ring_algorithm.broadcast(8, 0, root=0, num_ranks=-1),
         "num_ranks must be at least 1, got -1",
     ),
     "share below zero": (lambda: popularity(-1), "hot_share must be in [0, 1], got -1"),

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmserve_lab import running_example
-from llmserve_lab.cluster import rings
+from llmserve_lab.cluster import ring_trace
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.page.step.figure import StepFigure
-from llmserve_lab.tensor_parallel import article, by_four, byhand
+from llmserve_lab.tensor_parallel import article, by_four
 from llmserve_lab.tensor_parallel import formulas as f
+from llmserve_lab.tensor_parallel import worked_example as worked
 from llmserve_lab.tensor_parallel.arguments import (
     CHOSEN_MACHINES,
     CHOSEN_MODELS,
@@ -83,11 +84,11 @@ def test_the_last_frame_of_a_collective_holds_its_sums(log: str) -> None:
     figure = ring_steps.collectives_on_four()
     frames = figure.logs[log].frames
     made = ring_steps.COLLECTIVES[log]
-    start = rings.numbers(4, gathered=made is rings.all_gather)
-    if made is rings.in_switch:
+    start = ring_trace.numbers(4, gathered=made is ring_trace.all_gather)
+    if made is ring_trace.in_switch:
         start = [*start, [None] * 4]
-    last = [steps[-1].held for steps in rings.play(made, start)]
-    sums = tuple(np.array(rings.numbers(4), dtype=float).sum(axis=0))
+    last = [steps[-1].held for steps in ring_trace.play(made, start)]
+    sums = tuple(np.array(ring_trace.numbers(4), dtype=float).sum(axis=0))
     if log == "reduce-scatter":
         for rank, held in enumerate(last):
             assert held[(rank + 1) % 4] == sums[(rank + 1) % 4]
@@ -110,19 +111,19 @@ def test_one_shot_shows_the_copies_that_arrive_before_it_adds_up() -> None:
 
 def test_two_groups_read_more_prompts_and_one_group_reads_each_sooner() -> None:
     for prompt in (1000, decision.LONG):
-        one, two = (byhand.prefill_s(g, prompt) for g in (8, 4))
+        one, two = (worked.prefill_s(g, prompt) for g in (8, 4))
         assert one < two < 2 * one
 
 
 def test_the_small_parts_of_a_token_add_up() -> None:
     for gpus in (4, 8):
-        rest = byhand.iteration_s(gpus) - 80 * float(DEFAULT["layer_s"])
+        rest = worked.iteration_s(gpus) - 80 * float(DEFAULT["layer_s"])
         weights = (
-            byhand.weights_gb(gpus)
+            worked.weights_gb(gpus)
             * 1e9
             / (float(DEFAULT["hbm_bw"]) * float(DEFAULT["eff_mem"]))
         )
-        small = sum(byhand.small_parts(gpus).values())
+        small = sum(worked.small_parts(gpus).values())
         assert small == pytest.approx(1e3 * (rest - weights))
 
 

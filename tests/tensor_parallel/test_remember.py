@@ -13,7 +13,7 @@ from llmserve_lab.catalog.evidence.collectives import (
 )
 from llmserve_lab.cluster import run
 from llmserve_lab.engine import IterationLoad
-from llmserve_lab.tensor_parallel import byhand
+from llmserve_lab.tensor_parallel import worked_example as worked
 from llmserve_lab.tensor_parallel.arguments import DEVICE, MODEL
 from llmserve_lab.tensor_parallel.model import forward
 from llmserve_lab.tensor_parallel.page.figures import STOPS
@@ -54,8 +54,8 @@ def test_for_a_vector_one_shot_beats_nccl_as_measured() -> None:
 def test_the_switch_takes_over_where_the_engine_changes() -> None:
     """Within a factor of two of the size at which vLLM leaves its own kernel."""
     changes = float(ENGINE_LIMITS[8].one_shot)
-    assert 0.5 < byhand.turn_bytes() / changes < 2
-    assert round(byhand.turn_rows()) == 12
+    assert 0.5 < worked.turn_bytes() / changes < 2
+    assert round(worked.turn_rows()) == 12
 
 
 @pytest.mark.parametrize("batch", [int(b) for b in STOPS["batch"]])
@@ -68,7 +68,7 @@ def test_more_gpus_help_but_less_than_their_number(batch: int) -> None:
 
 
 def test_the_cache_gains_most() -> None:
-    two, eight = (byhand.cached_tokens(tp) // USUAL for tp in (2, 8))
+    two, eight = (worked.cached_tokens(tp) // USUAL for tp in (2, 8))
     assert (two, eight) == (22, 1165)
     assert eight / two > 4 > token_s(2) / token_s(8)
 

@@ -117,7 +117,7 @@ UNSEEN = (
         "tests/cluster/test_ledger.py",
     ),
     Known(
-        f"{PACKAGE}/cluster/ring.py",
+        f"{PACKAGE}/cluster/ring_algorithm.py",
         "if place > 0 else 0,\n        steps=num_ranks - 1,",
         "if place > 0 else 0,\n        steps=num_ranks,",
         "tests/cluster/test_ledger.py",

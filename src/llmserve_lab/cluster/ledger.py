@@ -1,8 +1,9 @@
 """Communication log: calls, bytes, and the seconds that a link would need for them.
 
 Bytes on the wire are those that leave a rank under the ring algorithm, counted chunk by
-chunk (:mod:`llmserve_lab.cluster.ring`). A call takes as long as its steps' latencies
-and the larger of what goes out and what comes in, over the link's one-way bandwidth.
+chunk (:mod:`llmserve_lab.cluster.ring_algorithm`). A call takes as long as its steps'
+latencies and the larger of what goes out and what comes in, over the link's one-way
+bandwidth.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 from llmserve_lab.catalog.records.link import Link
 from llmserve_lab.checks import at_least, positive
-from llmserve_lab.cluster.ring import Traffic
+from llmserve_lab.cluster.ring_algorithm import Traffic
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Cell, Table
 

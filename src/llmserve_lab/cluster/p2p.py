@@ -13,7 +13,7 @@ from llmserve_lab.cluster.arrays import numeric
 from llmserve_lab.cluster.backend import Array, Backend
 from llmserve_lab.cluster.ledger import Record
 from llmserve_lab.cluster.rendezvous import Call, Returned
-from llmserve_lab.cluster.ring import Traffic
+from llmserve_lab.cluster.ring_algorithm import Traffic
 
 
 class Endpoint:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from llmserve_lab.cluster import ring
+from llmserve_lab.cluster import ring_algorithm
 from llmserve_lab.cluster.arrays import along, cut_points, form, numeric, summable
 from llmserve_lab.cluster.backend import Array
 from llmserve_lab.cluster.p2p import Endpoint
@@ -39,7 +39,7 @@ class Rank(Endpoint):
         call = self._call("all_reduce", *form(tensor))
         total = _in_rank_order(self._meet(call, chunks))
         pieces = self._meet(call, [total] * self.num_ranks)
-        self._count(call.name, tensor, ring.all_reduce, chunks)
+        self._count(call.name, tensor, ring_algorithm.all_reduce, chunks)
         return np.concatenate(pieces).reshape(tensor.shape)
 
     def all_gather(self, x: ArrayLike, *, axis: int) -> Array:
@@ -53,7 +53,7 @@ class Rank(Endpoint):
         call = self._call("all_gather", *form(tensor), ("axis", axis))
         pieces = self._meet(call, [tensor] * self.num_ranks)
         whole: Array = np.concatenate(pieces, axis=axis)
-        self._count(call.name, whole, ring.all_gather, pieces)
+        self._count(call.name, whole, ring_algorithm.all_gather, pieces)
         return whole
 
     def reduce_scatter(self, x: ArrayLike, *, axis: int) -> Array:
@@ -72,7 +72,7 @@ class Rank(Endpoint):
         slices = np.split(tensor, self.num_ranks, axis=axis)
         call = self._call("reduce_scatter", *form(tensor), ("axis", axis))
         total = _in_rank_order(self._meet(call, slices))
-        self._count(call.name, tensor, ring.reduce_scatter, slices)
+        self._count(call.name, tensor, ring_algorithm.reduce_scatter, slices)
         return total
 
     def all_to_all(
@@ -91,7 +91,7 @@ class Rank(Endpoint):
         call = self._call("all_to_all", *row)
         received = self._meet(call, parts)
         sent, came = ([p.nbytes for p in side] for side in (parts, received))
-        traffic = ring.all_to_all(sent, came, self.index)
+        traffic = ring_algorithm.all_to_all(sent, came, self.index)
         self._keep(call.name, tensor, traffic)
         return np.concatenate(received), tuple(len(part) for part in received)
 
@@ -101,7 +101,7 @@ class Rank(Endpoint):
         tensor = numeric("broadcast", x) if self.index == root else np.empty(0)
         call = self._call("broadcast", ("root", root))
         found = np.array(self._meet(call, [tensor] * self.num_ranks)[root])
-        traffic = ring.broadcast(
+        traffic = ring_algorithm.broadcast(
             found.nbytes, self.index, root=root, num_ranks=self.num_ranks
         )
         self._keep(call.name, found, traffic)
@@ -112,7 +112,7 @@ class Rank(Endpoint):
         call = self._call("barrier")
         nothing = [np.empty(0)] * self.num_ranks
         self._meet(call, nothing)
-        self._count(call.name, nothing[0], ring.all_reduce, nothing)
+        self._count(call.name, nothing[0], ring_algorithm.all_reduce, nothing)
 
 
 def _in_rank_order(parts: Sequence[Array]) -> Array:

@@ -11,7 +11,6 @@ from functools import cache
 
 import numpy as np
 
-from llmserve_lab.continuous_batching.byhand import chunk_parts
 from llmserve_lab.continuous_batching.machine import LONG, priced
 from llmserve_lab.continuous_batching.tuning import (
     CAP,
@@ -25,6 +24,7 @@ from llmserve_lab.continuous_batching.tuning import (
     safe_target_s,
     saturated,
 )
+from llmserve_lab.continuous_batching.worked_example import chunk_parts
 from llmserve_lab.engine import (
     Chunked,
     Continuous,

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from llmserve_lab.catalog.evidence.servers import VLLM_TOKEN_BUDGET
-from llmserve_lab.continuous_batching.byhand import prompt_band
+from llmserve_lab.continuous_batching.arrival_rates import REQUESTS
 from llmserve_lab.continuous_batching.lanes import longest_gap_s, ttft_s
 from llmserve_lab.continuous_batching.machine import (
     DECODES,
@@ -18,7 +18,7 @@ from llmserve_lab.continuous_batching.machine import (
     priced,
 )
 from llmserve_lab.continuous_batching.occupancy import logged
-from llmserve_lab.continuous_batching.sweep import REQUESTS
+from llmserve_lab.continuous_batching.worked_example import prompt_band
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
 from llmserve_lab.engine import Chunked, IterationCost, IterationLoad, Pool, simulate
 from llmserve_lab.page.table import Table

@@ -20,8 +20,8 @@ from llmserve_lab.catalog.evidence.disaggregated import (
     ORCHESTRATION_S,
     TOGETHER,
 )
-from llmserve_lab.disaggregation import byhand
 from llmserve_lab.disaggregation import formulas as f
+from llmserve_lab.disaggregation import worked_example as worked
 from llmserve_lab.disaggregation.goodput import GPUS
 from llmserve_lab.disaggregation.served import known, load, value
 from llmserve_lab.engine import (
@@ -142,17 +142,17 @@ def servers_table() -> Table:
 
 def together_table() -> Table:
     """Table of rates by the prompts that a prefill GPU reads in one iteration."""
-    promises = (0.015, byhand.LOOSEST_S)
+    promises = (0.015, worked.LOOSEST_S)
 
     def rates(carried: Callable[[float], float]) -> str:
         return ", ".join(f"{carried(promise_s):.1f}" for promise_s in promises)
 
     rows = []
-    for k in map(float, byhand.TOGETHER):
-        each_s = byhand.usual(f.PREFILL_EACH_S, prompts_together=k)
-        two = partial(byhand.usual, f.POOLS_RATE, prompts_together=k)
-        divided = partial(byhand.usual, f.BEST_POOLS_RATE, prompts_together=k)
-        one = partial(byhand.shared_rate, together=k)
+    for k in map(float, worked.TOGETHER):
+        each_s = worked.usual(f.PREFILL_EACH_S, prompts_together=k)
+        two = partial(worked.usual, f.POOLS_RATE, prompts_together=k)
+        divided = partial(worked.usual, f.BEST_POOLS_RATE, prompts_together=k)
+        one = partial(worked.shared_rate, together=k)
         ways = (rates(two), rates(divided), rates(one))
         rows.append((f"{k:.0f}", f"{1e3 * each_s:.2f} ms", *ways))
     columns = (
@@ -174,13 +174,13 @@ def even_table() -> Table:
     """Table of rates by promise: one engine on each GPU, whole and divided splits."""
     rows = []
     for promise_s in (0.01, 0.015, 0.02, 0.03, 0.05):
-        x, whole = byhand.whole_split(promise_s)
+        x, whole = worked.whole_split(promise_s)
         rows.append(
             (
                 si(promise_s, "s"),
-                f"{byhand.usual(f.SHARED_RATE, promise_s):.1f}",
+                f"{worked.usual(f.SHARED_RATE, promise_s):.1f}",
                 f"{whole:.1f} ({x}P:{GPUS - x}D)",
-                f"{byhand.usual(f.BEST_POOLS_RATE, promise_s):.1f}",
+                f"{worked.usual(f.BEST_POOLS_RATE, promise_s):.1f}",
             )
         )
     columns = ("promised TPOT", "one engine", "whole GPUs", "GPUs divided")

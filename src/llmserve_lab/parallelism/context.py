@@ -16,7 +16,7 @@ import numpy as np
 from llmserve_lab.checks import one_of
 from llmserve_lab.cluster import ClusterRun, Rank, run
 from llmserve_lab.parallelism.dealing import Deal, zigzag
-from llmserve_lab.parallelism.ring import METHODS, Method, Piece, Share
+from llmserve_lab.parallelism.ring_attention import METHODS, Method, Piece, Share
 from llmserve_lab.transformer import (
     PLAIN,
     AttentionContext,

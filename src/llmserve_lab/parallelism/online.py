@@ -1,7 +1,7 @@
 """One query a rank, blocks of keys going round: the running maximum and the sum.
 
-The same ring as in :mod:`llmserve_lab.parallelism.ring`, for one head whose keys and
-values are single numbers, so that a figure can show what each rank holds.
+The same ring as in :mod:`llmserve_lab.parallelism.ring_attention`, for one head whose
+keys and values are single numbers, so that a figure can show what each rank holds.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from llmserve_lab.continuous_batching import formulas as f
-from llmserve_lab.continuous_batching.byhand import prompt_error
 from llmserve_lab.continuous_batching.lanes import (
     BUDGETS,
     beats,
@@ -23,6 +22,7 @@ from llmserve_lab.continuous_batching.machine import (
 )
 from llmserve_lab.continuous_batching.page import charts
 from llmserve_lab.continuous_batching.page.controls import LIMITS, PREFIXES, TARGETS
+from llmserve_lab.continuous_batching.worked_example import prompt_error
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.text import si
 from llmserve_lab.notation import quantity

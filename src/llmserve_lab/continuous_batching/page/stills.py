@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from llmserve_lab.continuous_batching.arrival_rates import queue
 from llmserve_lab.continuous_batching.lanes import beats
-from llmserve_lab.continuous_batching.sweep import queue
 from llmserve_lab.continuous_batching.tuning import Trade
 from llmserve_lab.engine import Report
 from llmserve_lab.formula.text import si

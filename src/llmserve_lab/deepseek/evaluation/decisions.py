@@ -13,7 +13,8 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation import ablations, byhand
+from llmserve_lab.deepseek.evaluation import ablations
+from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.bands import scored
 from llmserve_lab.deepseek.evaluation.group_size import WAYS
 from llmserve_lab.deepseek.model.setup import setup
@@ -79,13 +80,13 @@ def overlap() -> Undecided:
     """
     found = list(ablations.overlap_ablations(book_assumptions()))[:-1]  # no prefill
     error = max(abs(each.predicted - each.measured[0]) for each in found)
-    close = [n for n in range(1, byhand.MANY) if abs(gain(n)) <= error]
+    close = [n for n in range(1, worked.MANY) if abs(gain(n)) <= error]
     return Undecided(close[0], close[-1], error)
 
 
 def gain(requests: int) -> float:
     """What two halves gain over one batch, as a share of its rate."""
-    one, two = (byhand.step_ms(requests, way) for way in ("none", "halves"))
+    one, two = (worked.step_ms(requests, way) for way in ("none", "halves"))
     return one / two - 1
 
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from functools import cache
 
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.evaluation.byhand import CONTEXT, MANY, MS, PLACE, twin
+from llmserve_lab.deepseek.evaluation.worked_example import (
+    CONTEXT,
+    MANY,
+    MS,
+    PLACE,
+    twin,
+)
 from llmserve_lab.deepseek.model.known import Numbers, computed
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.page.table import Table

@@ -13,8 +13,8 @@ from llmserve_lab.catalog import ACCELERATORS
 from llmserve_lab.catalog.evidence.deployments import SGLANG_DECODE
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
-from llmserve_lab.deepseek.evaluation.byhand import CONTEXT, MANY
 from llmserve_lab.deepseek.evaluation.group_size import WAYS, ServedGroup, served
+from llmserve_lab.deepseek.evaluation.worked_example import CONTEXT, MANY
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.formula.band import Band, ErrorBand

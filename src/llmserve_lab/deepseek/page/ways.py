@@ -12,8 +12,8 @@ from llmserve_lab import notation as q
 from llmserve_lab.catalog import ACCELERATORS
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
-from llmserve_lab.deepseek.evaluation.byhand import CONTEXT, MANY, step_ms
 from llmserve_lab.deepseek.evaluation.group_size import WAYS
+from llmserve_lab.deepseek.evaluation.worked_example import CONTEXT, MANY, step_ms
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.page.banded import banded

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import ceil
 
-from llmserve_lab.disaggregation import byhand
 from llmserve_lab.disaggregation import formulas as f
+from llmserve_lab.disaggregation import worked_example as worked
 from llmserve_lab.disaggregation.goodput import (
     HANDS,
     KINDS,
@@ -28,11 +28,11 @@ PRICE_PER_HOUR, SPEED = 2.0, 2000.0
 
 
 def _step_s() -> float:
-    return byhand.usual(f.DECODE_STEP_S, decode_batch=byhand.BATCH)
+    return worked.usual(f.DECODE_STEP_S, decode_batch=worked.BATCH)
 
 
 def _alone_s() -> float:
-    return byhand.usual(f.PREFILL_S)
+    return worked.usual(f.PREFILL_S)
 
 
 def made(prompt: float) -> float:
@@ -111,15 +111,15 @@ predict_ride = Question(
     name="disaggregation.predict-ride",
     kind="predict",
     prompt=lambda: (
-        f"An H100 decodes {byhand.BATCH:.0f} requests of Llama-3.1-8B in steps of "
+        f"An H100 decodes {worked.BATCH:.0f} requests of Llama-3.1-8B in steps of "
         f"{1e3 * _step_s():.1f} ms. One more prompt, of 1,000 tokens, rides in such a "
         f"step; alone it would take {1e3 * _alone_s():.1f} ms. How much longer does "
         "the step become?"
     ),
     choices=("as long as alone", "a fifth less than alone", "next to nothing"),
-    answer=lambda: 1.0 if 0.7 < byhand.ride_s() / _alone_s() < 0.9 else 0.0,
+    answer=lambda: 1.0 if 0.7 < worked.ride_s() / _alone_s() < 0.9 else 0.0,
     why=lambda: (
-        f"{1e3 * byhand.ride_s():.1f} ms: the prompt's rows and its attention are "
+        f"{1e3 * worked.ride_s():.1f} ms: the prompt's rows and its attention are "
         "computed all the same, but launches and the reading of the weights are paid "
         "for once."
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from llmserve_lab.formula.band import Band, Limit, Unmeasured
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import PROMPT, band
-from llmserve_lab.tensor_parallel import byhand
+from llmserve_lab.tensor_parallel import worked_example as worked
 from llmserve_lab.tensor_parallel.arguments import MODEL
 from llmserve_lab.validation.bands import Predicted
 
@@ -22,7 +22,7 @@ def _band(kind: Predicted, clients: int, tp: int) -> Off:
 
 def tokens_per_s(n_gpus: int, batch: int) -> float:
     """Tokens per second of one group whose requests all decode."""
-    return batch / byhand.iteration_s(n_gpus, batch=batch)
+    return batch / worked.iteration_s(n_gpus, batch=batch)
 
 
 def _text(value: float) -> str:
@@ -63,10 +63,10 @@ def _bands() -> str:
 def choice() -> Table:
     """Eight H100s for Llama-3.1-70B in BF16, as one group or as two."""
     short, long = (
-        [1e3 * byhand.prefill_s(g, prompt) for g in (ONE, HALF)]
+        [1e3 * worked.prefill_s(g, prompt) for g in (ONE, HALF)]
         for prompt in (PROMPT, LONG)
     )
-    room = [byhand.cached_tokens(ONE), 2 * byhand.cached_tokens(HALF)]
+    room = [worked.cached_tokens(ONE), 2 * worked.cached_tokens(HALF)]
     rows = [
         _row(f"prompt of {PROMPT:,}, ms", *short, time=True),
         _row(f"prompt of {LONG:,}, ms", *long, time=True),

@@ -7,8 +7,9 @@ from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.roofline.formulas import STORED_BYTES
 from llmserve_lab.running_example import PROMPT
-from llmserve_lab.tensor_parallel import article, byhand
+from llmserve_lab.tensor_parallel import article
 from llmserve_lab.tensor_parallel import formulas as f
+from llmserve_lab.tensor_parallel import worked_example as worked
 from llmserve_lab.tensor_parallel.arguments import (
     DEFAULT,
     DEVICE,
@@ -23,7 +24,7 @@ CHANGE = ENGINE_LIMITS[FOUR].one_shot
 
 def _token_s(n_gpus: float, batch: float = 1.0) -> float:
     """Seconds of an iteration of decodes with the usual prompt in cache."""
-    return byhand.iteration_s(n_gpus, batch=batch)
+    return worked.iteration_s(n_gpus, batch=batch)
 
 
 def _cache_tokens(n_gpus: float = TWO) -> float:
@@ -81,8 +82,8 @@ predict_degree = Question(
     answer=lambda: 1.0 if 0.55 < _token_s(8) / _token_s(4) < 1 else 2.0,
     why=lambda: (
         f"It takes {si(_token_s(8), 's')}. Only the work is halved, "
-        f"{si(byhand.work_s(4), 's')} to {si(byhand.work_s(8), 's')}. The rest, "
-        f"{si(_token_s(8) - byhand.work_s(8), 's')}, is the fixed time of the layers, "
+        f"{si(worked.work_s(4), 's')} to {si(worked.work_s(8), 's')}. The rest, "
+        f"{si(_token_s(8) - worked.work_s(8), 's')}, is the fixed time of the layers, "
         "all-reduces included, and stays."
     ),
     hints=(
@@ -159,27 +160,27 @@ fits = Question(
 turn = Question(
     name="tensor-parallel.turn",
     prompt=(
-        f"On four H100s a one-shot all-reduce takes {byhand.line('one-shot', FOUR)}, a "
-        f"two-shot one {byhand.line('two-shot', FOUR)}, where Q is the tensor that "
+        f"On four H100s a one-shot all-reduce takes {worked.line('one-shot', FOUR)}, a "
+        f"two-shot one {worked.line('two-shot', FOUR)}, where Q is the tensor that "
         f"each GPU holds. The vector of a token of {MODEL.name} has "
-        f"{si(byhand.row_bytes(), 'byte')}. From how many tokens in an iteration are "
+        f"{si(worked.row_bytes(), 'byte')}. From how many tokens in an iteration are "
         "two shots faster?"
     ),
-    answer=lambda: byhand.second_shot_rows(FOUR),
+    answer=lambda: worked.second_shot_rows(FOUR),
     unit="token",
     rel_tol=0.05,
     hints=(
         Hint(
-            lambda: byhand.second_shot_rows(8),
+            lambda: worked.second_shot_rows(8),
             "That is on eight GPUs: on four, three tensors arrive.",
         ),
     ),
     why=lambda: (
         "Set both equal: the difference of the starts over that of the times per byte "
-        f"is {si(byhand.second_shot_bytes(FOUR), 'byte')}, the vectors of "
-        f"{si(byhand.second_shot_rows(FOUR), 'token')}. vLLM changes over at "
+        f"is {si(worked.second_shot_bytes(FOUR), 'byte')}, the vectors of "
+        f"{si(worked.second_shot_rows(FOUR), 'token')}. vLLM changes over at "
         f"{float(CHANGE) / 1024:g} KiB, those of "
-        f"{si(float(CHANGE) / byhand.row_bytes(), 'token')}: near that, and there the "
+        f"{si(float(CHANGE) / worked.row_bytes(), 'token')}: near that, and there the "
         "two differ by little."
     ),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from llmserve_lab.cluster import rings
-from llmserve_lab.cluster.rings import Held, Logged, RingStep
+from llmserve_lab.cluster import ring_trace
+from llmserve_lab.cluster.ring_trace import Held, Logged, RingStep
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Links, Scene, SceneAxis
 from llmserve_lab.page.step.pictures import lifetimes
@@ -19,10 +19,10 @@ FLOAT = 8  # bytes of a number in NumPy
 SPACE = 4 * "\N{NO-BREAK SPACE}"  # between the numbers of a copy
 THIN = 0.33  # height of a copy that arrived
 COLLECTIVES: dict[str, Callable[[Logged], None]] = {
-    "ring": rings.all_reduce,
-    "one-shot": rings.one_shot,
-    "two-shot": rings.two_shot,
-    "in the switch": rings.in_switch,
+    "ring": ring_trace.all_reduce,
+    "one-shot": ring_trace.one_shot,
+    "two-shot": ring_trace.two_shot,
+    "in the switch": ring_trace.in_switch,
 }
 SWITCH = (3.0, 2.8)  # its first cell
 
@@ -63,12 +63,14 @@ def collectives_on_four() -> StepFigure:
 
 
 def _log(name: str, made: Callable[[Logged], None]) -> StepLog:
-    if made is rings.one_shot:
+    if made is ring_trace.one_shot:
         return _in_copies()
-    start = rings.numbers(GPUS)
-    through = made is rings.in_switch
-    ranks = rings.play(made, [*start, [None] * GPUS] if through else start)
-    sums = [sum(column) for column in zip(*_plain(rings.numbers(GPUS)), strict=True)]
+    start = ring_trace.numbers(GPUS)
+    through = made is ring_trace.in_switch
+    ranks = ring_trace.play(made, [*start, [None] * GPUS] if through else start)
+    sums = [
+        sum(column) for column in zip(*_plain(ring_trace.numbers(GPUS)), strict=True)
+    ]
     frames = [
         Frame(
             _sentence(made, number),
@@ -84,14 +86,14 @@ def _log(name: str, made: Callable[[Logged], None]) -> StepLog:
 
 def _in_copies() -> StepLog:
     """One shot in three frames: own numbers, what arrives, and the sums."""
-    ranks = rings.play(rings.one_shot, rings.numbers(GPUS))
+    ranks = ring_trace.play(ring_trace.one_shot, ring_trace.numbers(GPUS))
     own = [steps[0].held for steps in ranks]
     sums = [sum(column) for column in zip(*_plain(own), strict=True)]
     after = ranks[0][-1]
     sent = after.sent_bytes / FLOAT
     frames = (
         Frame(OWN, (0.0, 0.0, 0.0)),
-        Frame(AT_ONCE[rings.one_shot][0], (1.0, sent, 0.0)),
+        Frame(AT_ONCE[ring_trace.one_shot][0], (1.0, sent, 0.0)),
         Frame(SUMMED, (1.0, sent, _complete(after, sums))),
     )
     cells, copies, links = list[Row](), list[Row](), list[Row]()
@@ -99,7 +101,7 @@ def _in_copies() -> StepLog:
         held = RingStep(steps[-1].held)  # the sums: complete, no longer just exchanged
         cells += _cells(gpu, [steps[0], steps[0], held], sums)
         copies += _copies(gpu, own)
-        found = _links(gpu, steps, rings.one_shot)
+        found = _links(gpu, steps, ring_trace.one_shot)
         links += [row for row in found if row["x"] != row["x2"]]  # copies hide the rest
     tables = {"cells": cells, "links": links, "words": _words(False), "copies": copies}
     return StepLog(frames, tables)
@@ -163,7 +165,7 @@ def _links(
     gpu: int, steps: Sequence[RingStep], made: Callable[[Logged], None]
 ) -> list[Row]:
     """The messages of a GPU: to its neighbour, to all others, or to the switch."""
-    if made is rings.in_switch:
+    if made is ring_trace.in_switch:
         there = _to_switch(gpu)
         back = {"x": there["x2"], "y": there["y2"], "x2": there["x"], "y2": there["y"]}
         return [
@@ -219,16 +221,16 @@ def _between(gpu: int, other: int, chunk: int | None = None) -> Row:
 OWN = "Each GPU holds four numbers of its own: one chunk is one number here."
 SUMMED = "Each GPU adds up the four tensors for itself: nothing more is sent."
 AT_ONCE: dict[Callable[[Logged], None], tuple[str, ...]] = {
-    rings.one_shot: (
+    ring_trace.one_shot: (
         "One shot: every GPU sends all its numbers to every other one, so three whole "
         "copies arrive. One step, but twice as many numbers as on a ring of four.",
     ),
-    rings.two_shot: (
+    ring_trace.two_shot: (
         "First shot: every GPU gets one chunk from all others and adds it up.",
         "Second shot: every GPU sends its finished sum to all others. Two steps, and "
         "as many numbers as on a ring.",
     ),
-    rings.in_switch: (
+    ring_trace.in_switch: (
         "Every GPU sends its four numbers to the switch once. The switch adds up.",
         "The switch sends the sums back to all GPUs at the same time.",
     ),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from llmserve_lab.sweep import keyed, sweep
+from llmserve_lab.parameter_sweep import keyed, sweep
 
 SETTINGS = [{"n": n, "k": k} for n in (5, 20, 60) for k in (1, 3)]
 Opened = Callable[[str], Executor]

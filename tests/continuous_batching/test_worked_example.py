@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 
 from llmserve_lab.continuous_batching import (
-    byhand,
     formulas,
     lanes,
     machine,
     tuning,
+)
+from llmserve_lab.continuous_batching import (
+    worked_example as worked,
 )
 from llmserve_lab.continuous_batching.machine import LONG, TARGET_S
 from llmserve_lab.continuous_batching.page.questions import late_s
@@ -22,7 +24,7 @@ from llmserve_lab.running_example import band as example_band
 
 
 def test_the_wait_in_the_static_batch_adds_up() -> None:
-    hand = byhand.static_wait()
+    hand = worked.static_wait()
     assert round(hand["prompts"] + hand["decodes"], 3) == hand["batch"]
     assert round(hand["batch"] - 2.0, 3) == hand["wait"]
     assert round(hand["wait"] + hand["prompts"], 3) == hand["ttft"]
@@ -33,7 +35,7 @@ def test_the_wait_in_the_static_batch_adds_up() -> None:
 
 
 def test_the_freeze_adds_up() -> None:
-    hand = byhand.freeze()
+    hand = worked.freeze()
     total = hand["linear"] + hand["attention"] + hand["other"]
     assert (
         round(total, 3) == hand["sum"] == round(lanes.longest_gap_s(lanes.whole()), 3)
@@ -46,7 +48,7 @@ def test_the_freeze_adds_up() -> None:
 
 @pytest.mark.parametrize("prefix", [0, LONG // 2, LONG])
 def test_the_inequality_holds_for_the_chunk_and_for_no_row_more(prefix: int) -> None:
-    parts = byhand.chunk_parts(prefix)
+    parts = worked.chunk_parts(prefix)
     for rows, fits in ((parts["chunk"], True), (parts["chunk"] + 1, False)):
         takes = rows * parts["line"] + rows**2 * parts["pair"] / 2
         assert (takes <= parts["left"]) is fits
@@ -85,7 +87,7 @@ def test_what_to_set_keeps_the_target_and_costs_throughput() -> None:
     lines = tuning.server(rows).splitlines()
     assert f"  --max-num-batched-tokens {rows}" in lines
     assert rows <= machine.GRAPH_ROWS <= 2 * tuning.SEQS  # or less is replayed
-    most = byhand.chunk_parts(LONG)["chunk"]
+    most = worked.chunk_parts(LONG)["chunk"]
     assert tuning.safe_chunk() < most
 
 
@@ -115,7 +117,7 @@ def test_the_first_budget_keeps_the_target_beside_a_long_decode() -> None:
         took_s = cost().seconds(held.plus(chunk))
         assert (took_s <= tuning.safe_target_s()) is fits
     less = tuning.safe_chunk() - tuning.safe_chunk(long_decodes=1)
-    each_s = byhand.chunk_parts(LONG)["line"]
+    each_s = worked.chunk_parts(LONG)["line"]
     assert less * each_s == pytest.approx(LONG * cost().kv_token_s, rel=0.05)
     first, rival = tuning.trade(tuning.budget()), tuning.trade(tuning.bound())
     assert first.gap_s < rival.gap_s and first.ttft_s < rival.ttft_s  # as page 4 says
@@ -139,9 +141,9 @@ def test_hidden_launches_are_no_more_than_the_work_of_the_gpu() -> None:
     launches_s = cost().overhead_s + cost().prompt_s
     assert cost().seconds(load) - bare.seconds(load) == pytest.approx(launches_s)
     assert bare.seconds(load) > launches_s  # long enough to hide them
-    two_s = byhand.beside_two_rows_s(machine.replayed())
+    two_s = worked.beside_two_rows_s(machine.replayed())
     assert two_s == pytest.approx(lanes.calm_s(), rel=0.01)
-    assert two_s < 0.6 * byhand.beside_two_rows_s()
+    assert two_s < 0.6 * worked.beside_two_rows_s()
 
 
 def test_attention_may_fall_to_the_share_that_is_printed() -> None:
@@ -151,7 +153,7 @@ def test_attention_may_fall_to_the_share_that_is_printed() -> None:
     last = held.plus(IterationLoad.of(chunk=rows - machine.DECODES, context=LONG))
     took_s = replace(machine.replayed(), pair_s=slow).seconds(last)
     assert took_s == pytest.approx(TARGET_S)
-    assert share < byhand.measured_attention() < float(setting()["eff_compute"])
+    assert share < worked.measured_attention() < float(setting()["eff_compute"])
 
 
 def test_every_slot_taken_leaves_the_gap_no_longer() -> None:
@@ -159,27 +161,27 @@ def test_every_slot_taken_leaves_the_gap_no_longer() -> None:
 
 
 def test_two_gaps_say_what_an_iteration_takes_without_a_chunk() -> None:
-    rest_s = TARGET_S - byhand.chunk_parts(LONG)["left"]
+    rest_s = TARGET_S - worked.chunk_parts(LONG)["left"]
     assert tuning.rest_by_two_s() == pytest.approx(rest_s, rel=0.05)
-    bare_s = byhand.chunk_parts(LONG, machine.hidden())["rest"]
+    bare_s = worked.chunk_parts(LONG, machine.hidden())["rest"]
     assert tuning.rest_by_two_s(machine.hidden()) == pytest.approx(bare_s, rel=0.1)
 
 
 def test_the_freeze_at_less_of_the_peak_is_longer_by_attention_alone() -> None:
-    hand = byhand.freeze()
+    hand = worked.freeze()
     reached = float(setting()["eff_compute"])
-    assert byhand.freeze_at(reached) == pytest.approx(hand["sum"], rel=1e-9)
-    longer = byhand.freeze_at(reached / 2) - hand["sum"]
+    assert worked.freeze_at(reached) == pytest.approx(hand["sum"], rel=1e-9)
+    longer = worked.freeze_at(reached / 2) - hand["sum"]
     assert longer == pytest.approx(hand["attention"], rel=1e-9)
-    assert 0.5 < byhand.attention_share("llama-3-70b") / byhand.attention_share() < 0.7
-    assert 0 < byhand.attention_share() < 0.2
+    assert 0.5 < worked.attention_share("llama-3-70b") / worked.attention_share() < 0.7
+    assert 0 < worked.attention_share() < 0.2
 
 
 def test_the_table_of_errors_is_that_of_the_bands() -> None:
-    calm, first, none = byhand.reliability_table().rows
-    assert calm[2] == byhand.span(example_band("tpot", clients=machine.DECODES))
-    assert first[2] == byhand.span(byhand.prompt_band()) and "70b" in str(first[1])
-    assert none[2] == "extrapolated" and byhand.longest_measured() < LONG
+    calm, first, none = worked.reliability_table().rows
+    assert calm[2] == worked.span(example_band("tpot", clients=machine.DECODES))
+    assert first[2] == worked.span(worked.prompt_band()) and "70b" in str(first[1])
+    assert none[2] == "extrapolated" and worked.longest_measured() < LONG
 
 
 def test_the_commands_can_be_pasted() -> None:
@@ -193,7 +195,7 @@ def test_the_commands_can_be_pasted() -> None:
 
 def test_a_measured_gap_says_how_much_to_shrink_the_chunk() -> None:
     """Above what is there without a chunk, a gap is nearly in proportion to it."""
-    parts, chunk = byhand.chunk_parts(LONG), 1200
+    parts, chunk = worked.chunk_parts(LONG), 1200
     rest_s = TARGET_S - parts["left"]
     gap_s = rest_s + chunk * parts["line"] + chunk**2 * parts["pair"] / 2
     found = chunk * (TARGET_S - rest_s) / (gap_s - rest_s)
