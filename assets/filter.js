@@ -2,7 +2,7 @@
  *
  * A classic script without fetch or modules, so that it runs from file://. The box stands
  * in div.filter; what it filters is marked .filtered, in folds or not. A word matches the
- * beginning of any word of an entry: its text and its synonyms (data-also).
+ * beginning of any word of an entry: its text and its synonyms (script.also).
  */
 (function () {
   "use strict";
@@ -12,9 +12,14 @@
   const plain = (text) => text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase();
   const words = (text) => plain(text).split(/[^\p{L}\p{N}]+/u).filter(Boolean);
 
+  /* Synonyms by entry; a page that was not shortened has them at the entries. */
+  const known = document.querySelector("script.also");
+  const also = known ? JSON.parse(known.textContent) : {};
+
   /* What an entry is found by, without what MathJax has drawn. */
   function textOf(entry) {
-    return ` ${words(`${entry.textContent} ${entry.dataset.also ?? ""}`).join(" ")}`;
+    const more = also[entry.id] ?? entry.dataset.also ?? "";
+    return ` ${words(`${entry.textContent} ${more}`).join(" ")}`;
   }
 
   /* An entry of the glossary is a list of one term; it is marked here. */

@@ -44,7 +44,7 @@
 
   /* One line: the symbol as it is drawn, what it means, its unit. */
   function line(letter) {
-    const [, meaning, unit] = meanings.get(nameOf(letter));
+    const [meaning, unit] = meanings.get(nameOf(letter));
     const row = document.createElement("p"), shape = document.createElement("mjx-container");
     shape.className = "MathJax";
     shape.setAttribute("jax", "CHTML");

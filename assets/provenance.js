@@ -592,11 +592,4 @@
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", scan);
   else scan();
-  if (window.llmserveLab) {
-    let waiting = null;
-    new MutationObserver(() => {
-      clearTimeout(waiting);
-      waiting = setTimeout(scan, 200);
-    }).observe(document.body, { childList: true, subtree: true });
-  }
 })();

@@ -274,7 +274,4 @@
   window.llmserveQuestion = { judge, judgeChoice, compared, parseNumber, parseUnit, scan };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", scan);
   else scan();
-  if (window.llmserveLab) {
-    new MutationObserver(scan).observe(document.body, { childList: true, subtree: true });
-  }
 })();

@@ -17,13 +17,15 @@
       document.head.append(Object.assign(
         document.createElement("link"), { rel: "stylesheet", href: here + name }));
     }
-    let loading = null;
+    let loading = null, waiting = null;
     const look = async () => {
       if (!loading && !document.querySelector(OURS)) return;
       loading ??= Promise.all(RUNTIME.map(script));
       await loading;
       window.llmserveLive.start();
       window.llmserveQuestion.scan();
+      clearTimeout(waiting); // numbers are many: they are read when the page is quiet
+      waiting = setTimeout(window.llmserveProvenance.scan, 200);
     };
     new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
     look();

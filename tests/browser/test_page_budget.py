@@ -1,5 +1,9 @@
-"""The first picture of a taught chapter comes early, and its page has an end."""
+"""The first picture of a taught chapter comes early, and its page has an end.
 
+Each page is light: what a browser reads, and what is sent to it.
+"""
+
+from gzip import compress
 from pathlib import Path
 
 import pytest
@@ -9,6 +13,9 @@ from page_budget import LONGER, MOST_HEIGHT, MOST_TOP, PICTURE, WIDTH
 from tests.house.test_page_budget import TAUGHT
 
 PAGES = Path(__file__).resolve().parents[2] / "_build" / "html" / "chapters"
+BUILT = sorted(path.stem for path in PAGES.glob("*.html"))
+MOST_BYTES, MOST_SENT = 360_000, 90_000  # HTML, and HTML as servers send it
+LISTS = {"notation": 450_000}  # every letter and formula of the book on one page
 
 
 @pytest.mark.parametrize("stem", TAUGHT)
@@ -23,3 +30,10 @@ def test_a_taught_page_keeps_its_budget(chromium: Browser, stem: str) -> None:
     article = page.locator("article").first
     assert article.evaluate("e => e.scrollHeight") <= most
     page.close()
+
+
+@pytest.mark.parametrize("stem", BUILT)
+def test_a_built_page_is_light(stem: str) -> None:
+    html = (PAGES / f"{stem}.html").read_bytes()
+    assert len(html) <= LISTS.get(stem, MOST_BYTES)
+    assert len(compress(html, 6)) <= MOST_SENT

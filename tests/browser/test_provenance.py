@@ -1,6 +1,5 @@
 """A reader asks a number where it is from: by mouse, by keyboard, at any setting."""
 
-import json
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -14,6 +13,7 @@ from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.registry import formulas
 from llmserve_lab.formula.text import said_unit, si
 from tests.browser.browser import RUNNING, Visit, visit
+from tests.page.data import held
 
 PAGES = Path(__file__).resolve().parents[2] / "_build" / "html"
 HELD = {
@@ -59,9 +59,7 @@ def by_label() -> dict[str, Formula]:
 @cache
 def records(stem: str) -> dict[str, Any]:
     """The records of a built page."""
-    text = HELD[stem].read_text("utf8")
-    _, _, rest = text.partition('class="provenance-data">')
-    found: dict[str, Any] = json.loads(rest.partition("</script>")[0])
+    found: dict[str, Any] = held(HELD[stem].read_text("utf8"), "provenance-data")
     return found
 
 

@@ -16,14 +16,10 @@ import pytest
 
 from llmserve_lab.cluster import launched, run
 from tests.cluster.on_processes import large, plain, told
+from tests.cluster.printed import OPEN_MPI
 from tests.cluster.programs import RIGHT, WRONG
 
 Mpiexec = Callable[..., subprocess.CompletedProcess[str]]
-OPEN_MPI = {  # more ranks than cores, also where everyone is root
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-}
 
 
 @pytest.fixture(scope="module")

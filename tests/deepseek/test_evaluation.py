@@ -47,7 +47,7 @@ from llmserve_lab.deepseek.evaluation.published_runs import (
 )
 from llmserve_lab.deepseek.model.assumptions import Assumptions
 from llmserve_lab.deepseek.page import caveat_tables, tables
-from llmserve_lab.deepseek.page.tables import signed
+from llmserve_lab.formula.text import signed
 from tests.deepseek.twins import assume
 
 RUNS = [record for record in DEPLOYMENTS if decodes(record)]

@@ -92,7 +92,7 @@ def test_the_first_tier_is_the_memory_of_the_gpu_in_question() -> None:
         key: tiers.table(model, catalog.accelerator(key), prefix_len=8192).rows[0]
         for key in ("a100-80-sxm", "h100-sxm", "h200-sxm")
     }
-    assert [row[1] for row in found.values()] == ["56 GB", "60.5 GB", "119 GB"]
+    assert [row[1] for row in found.values()] == ["60.5 GB", "60.5 GB", "119 GB"]
     assert all(row[3] == "used in place" for row in found.values())
     large = catalog.model("llama-3-70b")
     with pytest.raises(ValueError, match=r"smaller than H100 .* Llama-3-70B with 141"):

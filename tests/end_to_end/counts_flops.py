@@ -6,6 +6,7 @@ import random
 
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.end_to_end import formulas as f
+from llmserve_lab.end_to_end.arguments import cached_heads
 from llmserve_lab.end_to_end.tally import Tally
 from llmserve_lab.transformer import Meter, Transformer, generate
 from tests.counted import Case, counts
@@ -51,6 +52,24 @@ def flops_ratio(rng: random.Random) -> Case:
         for c in (False, True)
     )
     return Case(size | per_row_and_pair(model), again / once)
+
+
+@counts(f.TOKEN_FLOPS, by="executed")
+def token_flops(rng: random.Random) -> Case:
+    """One more token after a few, metered: its matrices, and its pairs with all."""
+    model, context, meter = shape(rng), rng.randint(1, 9), Meter()
+    small = Transformer(model)
+    cache = small.new_cache(context + 1)
+    small.forward([place % VOCAB for place in range(context)], cache)
+    small.forward([0], cache, run=meter.on())
+    values = {
+        "params_active": per_row_and_pair(model)["params_active"],
+        "n_layers": model.n_layers,
+        "n_heads": cached_heads(model).n_heads,
+        "d_head": model.attention.d_head,
+        "context": context,
+    }
+    return Case(values, meter.linear_flops + meter.attn_flops)
 
 
 @counts(f.KV_HELD_BYTES, by="executed")

@@ -2,6 +2,10 @@
 
 from tests.page.reading import Slip
 
+# FLOPs of a token of the exercise, by its prompt alone.
+TOKEN_MATRICES = 80 * (2 * 72 * 8192 * 128 + 3 * 8192 * 28_672) + 128_256 * 8192
+TOKEN_PAIRS = 4 * 80 * 64 * 128 * 8001
+TOKEN = 2 * TOKEN_MATRICES + TOKEN_PAIRS
 # A wrong computation by its words: how many times the right answer it gives.
 SLIPS: dict[str, dict[str, Slip]] = {
     "end-to-end.predict-rows": {"longer the text becomes": 1.2 / (219_900 / 1199)},
@@ -10,12 +14,12 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "one block": 1 / 80,
         "Query heads share": 64 / 8,
     },
-    "end-to-end.block": {
-        "three matrices": 1 - 28_672 * 8192 / 855_654_400,
-        "fewer heads": 1 + 2 * (64 - 8) * 128 * 8192 / 855_654_400,
+    "end-to-end.token": {
+        "And the pairs": 1 - TOKEN_PAIRS / TOKEN,
+        "its product is added": TOKEN_MATRICES / TOKEN,
+        "three matrices": 1 - 2 * 80 * 8192 * 28_672 / TOKEN,
     },
     "end-to-end.dog": {"before the exponential": 1.04720, "later row": 0.74082},
-    "end-to-end.pairs": {"grow with the cube": 500.5 / 334},
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
@@ -41,7 +45,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "end-to-end.predict-the": (
         "word “the” twice",
         "the first block",
-        "the numbers of the table and nothing else",
+        "these matrices and nothing else",
         "the last row, “ball”, give more weight",
     ),
     "end-to-end.predict-past": ("“ball” is appended", "to the first four rows"),
@@ -57,20 +61,16 @@ ASKED: dict[str, tuple[str, ...]] = {
         "pairs that attention meets grow by",
     ),
     "end-to-end.per-token": ("80 blocks, 8 key–value heads", "does one token leave"),
-    "end-to-end.block": (
+    "end-to-end.token": (
         "64 query heads and 8 key–value heads",
         "SwiGLU that is 28,672 wide inside",
-        "does one block have",
+        "does one token cost after 8,000 others",
+        "LM head included",
     ),
     "end-to-end.dog": (
         "Give dog the",
-        "query of “dog” is (2, 3, 0, 0)",
+        "query of “dog” is (0, 3, 2, 0)",
         "give to “Give”",
-    ),
-    "end-to-end.pairs": (
-        "prompt of a single token, an answer of a thousand",
-        "times more",
-        "without a cache meet than the loop with one",
     ),
 }
 # What a question with options asks for.

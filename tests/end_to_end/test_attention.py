@@ -49,7 +49,10 @@ def test_equal_keys_get_equal_weights_until_positions_turn_them() -> None:
     one = example.example()
     assert one.weights[-1][1] == one.weights[-1][3]
     turned = one.turned.weights[-1]
-    assert turned[3] > 10 * turned[1]
+    assert turned[3] > 10 * turned[1]  # its own article, and the one of the dog
+    assert turned[3] > one.weights[-1][3] and turned[2] < one.weights[-1][2]
+    own, other = (4 * math.cos(distance - 1) for distance in (1, 3))
+    assert turned[3] / turned[1] == pytest.approx(math.exp((own - other) / 2))
     assert np.linalg.norm(one.turned.key, axis=1) == pytest.approx(
         np.linalg.norm(one.key, axis=1)
     )

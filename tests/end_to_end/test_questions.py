@@ -26,3 +26,11 @@ def test_a_request_is_run_again_as_often_as_the_page_says() -> None:
     again = sum(1000 + done for done in range(200))
     assert module.predict_rows.right == pytest.approx(again / 1199)
     assert module.per_token.right == 2 * 80 * 8 * 128 * 2
+
+
+def test_a_token_costs_its_matrices_and_its_pairs() -> None:
+    """Added up from the list of tensors; a token also looks at itself."""
+    names = ("embed_tokens", "norm", "input_layernorm", "post_attention_layernorm")
+    found = sum(e.params for e in module.BIG.tensors() if e.name not in names)
+    pairs = 80 * 64 * (2 * 128 + 2 * 128) * 8001
+    assert module.token.right == pytest.approx(2 * found + pairs, rel=1e-4)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmserve_lab.formula.text import plain, rounded, said, si, unit_text
+from llmserve_lab.formula.text import plain, rounded, said, si, signed, unit_text
 
 PREFIX = {"P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3, "m": 1e-3, "µ": 1e-6,
           "n": 1e-9, "": 1.0}  # fmt: skip
@@ -125,6 +125,14 @@ def test_beside_its_name_nothing_is_said_to_be_per_request(
     value: float, unit: str, text: str
 ) -> None:
     assert said(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "text"),
+    [(0.05, 0, "+5"), (-0.1234, 1, "−12.3"), (-0.004, 0, "+0"), (-0.0004, 1, "+0.0")],
+)
+def test_a_difference_has_its_sign(share: float, digits: int, text: str) -> None:
+    assert signed(share, digits) == f"{text}\N{NO-BREAK SPACE}%"
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
 from llmserve_lab.page.build.slim import slim
@@ -11,6 +12,7 @@ TEXTS = "".join(
     f'<text text-anchor="{at}" font-size="12px" fill="{FILL}">a</text>'
     for at in ("middle", "middle", "end")
 )
+CELL = re.compile(r'<(t[hdr])(?: class="?(\w+)"?)?(?: scope="?(\w+)"?)?>([^<]*)')
 SVG = f'<svg xmlns="http://www.w3.org/2000/svg"><g><path d="M0,0" />{TEXTS}</g></svg>'
 
 
@@ -54,3 +56,19 @@ def test_a_look_in_a_class_reaches_a_marker_that_is_used_elsewhere() -> None:
     mark = '<path d="M0 0h2" style="fill:red" />'
     page = f'<svg xmlns="http://www.w3.org/2000/svg"><defs>{mark * 3}</defs></svg>'
     assert ".z0{fill:red}" in slim(page).replace("svg .z0,", "")
+
+
+def test_a_table_is_read_as_it_was() -> None:
+    row = '<tr><th scope="row">a</th><td class="num">1</td><td>b</td></tr>\n'
+    body = f"<thead>\n{row}</thead>\n<tbody>\n{row * 2}</tbody>\n"
+    page = f'<table class="catalog" data-run="e5">{body}</table><td class="num">x</td>'
+    short = slim(page)
+    assert len(short) < len(page) and short.endswith('<td class="num">x</td>')
+    before, after = (CELL.findall(each) for each in (page, short))
+    assert after == before
+
+
+def test_synonyms_of_entries_become_data() -> None:
+    entry = '<div role="listitem" data-also="TPOT &amp; gap" id="letter-a" class="f">'
+    short = slim(entry)
+    assert "data-also" not in short and '{"letter-a":"TPOT & gap"}' in short

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
@@ -16,24 +11,9 @@ from llmserve_lab.parallelism.context import ContextTurn, context_parallel
 from llmserve_lab.parallelism.model import GROUPS, PROMPT, SMALL
 from llmserve_lab.parallelism.pipeline import decode_plan, pipelined
 from llmserve_lab.transformer import Transformer
-from tests.cluster.test_processes import OPEN_MPI
+from tests.cluster.printed import MPIEXEC, printed
 
 MODULE = "llmserve_lab.parallelism"
-MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
-
-
-def printed(*launcher: str) -> tuple[str, str]:
-    """What comes before the ranks, and what comes after."""
-    done = subprocess.run(
-        [*launcher, sys.executable, "-m", MODULE],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-        env=os.environ | OPEN_MPI,
-    )
-    logits, _, ranks = done.stdout.partition("ranks:")
-    return logits, ranks
 
 
 @pytest.mark.parametrize("processes", [2, 4])
@@ -41,8 +21,8 @@ def test_processes_print_the_logits_of_one(
     processes: int, optional: Callable[[str, object], None]
 ) -> None:
     optional("the extra mpi is not installed", MPIEXEC and find_spec("mpi4py"))
-    one, _ = printed()
-    several, together = printed(str(MPIEXEC), "-n", str(processes))
+    one, _ = printed(MODULE)
+    several, together = printed(MODULE, str(MPIEXEC), "-n", str(processes))
     assert one == several and "ring, pass-Q" in one
     model = Transformer(SMALL)
     pipe = pipelined(model, decode_plan(GROUPS, 4), processes)

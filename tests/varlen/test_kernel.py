@@ -16,7 +16,7 @@ from llmserve_lab.transformer import (
     varlen_attention,
 )
 from llmserve_lab.transformer.arithmetic import Array
-from llmserve_lab.transformer.packing import Kernel, cumulative
+from llmserve_lab.transformer.packing import AttentionKernel, cumulative
 from llmserve_lab.transformer.tiling import tiles, tiles_of
 from llmserve_lab.varlen.kernel import attend_packed
 from tests.depth import examples
@@ -58,7 +58,7 @@ def test_the_loop_over_requests_is_attention_of_each_alone(
 @given(lengths=LENGTHS, side=st.integers(1, 5), skip=st.booleans())
 @settings(max_examples=examples(25))
 def test_tiles_of_any_side_give_the_same(
-    kernel: Kernel, lengths: list[int], side: int, skip: bool
+    kernel: AttentionKernel, lengths: list[int], side: int, skip: bool
 ) -> None:
     cu, parts = cumulative(lengths), head(sum(lengths))
     packing = Packing(cu, (0,) * len(lengths))

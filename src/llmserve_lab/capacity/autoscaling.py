@@ -26,6 +26,7 @@ from llmserve_lab.capacity.trace import MINUTE_S, Requests, some
 from llmserve_lab.checks import at_least, one_of, positive, whole
 from llmserve_lab.engine import Pool, Report, Request, Routing
 from llmserve_lab.engine.arrivals import OpenLoop
+from llmserve_lab.engine.metrics.percentile import percentile
 from llmserve_lab.engine.metrics.report import report_of
 from llmserve_lab.engine.metrics.request_log import RequestLog
 from llmserve_lab.engine.pool import MOST_REPLICAS
@@ -117,7 +118,7 @@ class Watch(RequestLog):
         while self.recent and self.recent[0][0] < now_s - WINDOW_S:
             self.recent.popleft()
         times = [first_s for _, first_s in self.recent]
-        return float(np.percentile(times, 90)) if times else 0.0
+        return percentile(times, 90) if times else 0.0
 
 
 @dataclass

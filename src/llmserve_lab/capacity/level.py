@@ -6,6 +6,7 @@ Requests per second that keep it are the goodput, as DistServe defines it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Literal
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from llmserve_lab.checks import positive
 from llmserve_lab.engine import Report
+from llmserve_lab.engine.metrics.percentile import percentile
 
 Target = Literal["ttft", "tpot"]
 NINE_IN_TEN = 0.9
@@ -46,13 +48,15 @@ class ServiceLevel:
         Raises:
             ValueError: no request was answered.
         """
+        # A share is kept where at least so many are: no time between two is made up.
+        reached = partial(percentile, q=100 * self.share, method="inverted_cdf")
         return Kept(
             level=self,
             ttft=report.slo_attainment(ttft_s=self.ttft_s),
             tpot=report.slo_attainment(tpot_s=self.tpot_s),
             both=report.slo_attainment(ttft_s=self.ttft_s, tpot_s=self.tpot_s),
-            nearest_ttft_s=_within(report.ttft_s, self.share),
-            nearest_tpot_s=_within(_steps(report), self.share),
+            nearest_ttft_s=reached(report.ttft_s),
+            nearest_tpot_s=reached(_steps(report)),
         )
 
 
@@ -83,8 +87,3 @@ def _steps(report: Report) -> np.ndarray:
     found = np.zeros(report.num_requests)
     found[report.output_len > 1] = report.tpot_s
     return found
-
-
-def _within(times: np.ndarray, share: float) -> float:
-    """The smallest time that at least ``share`` of them do not exceed."""
-    return float(np.percentile(times, 100 * share, method="inverted_cdf"))

@@ -131,3 +131,21 @@ def generating(model: ModelShape) -> dict[str, Cited]:
     """What ``recompute_flops`` and ``cached_flops`` ask about a model."""
     head = Cited(parts_of(model)["head"], "parameter", "counted", model.source)
     return {**workload(model), "params_head": head}
+
+
+def token_of(model: ModelShape) -> dict[str, float]:
+    """What ``iteration_flops`` of a single token asks about a model."""
+    attention = cached_heads(model)
+    return {
+        "params_active": model.params_active,
+        "n_layers": model.n_layers,
+        "n_heads": attention.n_heads,
+        "d_head": attention.d_head,
+    }
+
+
+def matrices_of(model: ModelShape, **changed: float) -> float:
+    """Parameters of a dense model that multiply, but for the gains of its norms."""
+    known = block_of(model) | changed
+    block = float(f.ATTN_PARAMS.at(known)) + float(f.FFN_PARAMS.at(known))
+    return model.n_layers * block + model.vocab * model.d_model

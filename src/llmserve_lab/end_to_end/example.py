@@ -15,15 +15,16 @@ from llmserve_lab.page.table import Table
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.rope import rotate
 
-FEATURES = ("article", "verb", "noun", "alive")
+FEATURES = ("alive", "verb", "article", "noun")
 VECTORS = {
     "Give": (0, 1, 0, 0),
-    " the": (1, 0, 0, 0),
-    " dog": (0, 0, 1, 1),
-    " ball": (0, 0, 1, 0),
+    " the": (0, 0, 1, 0),
+    " dog": (1, 0, 0, 1),
+    " ball": (0, 0, 0, 1),
 }
-# Row by row: what an article, a verb, a noun, a living thing looks for.
-LOOKS_FOR = ((0, 1, 0, 0), (0, 0, 0, 0), (2, 3, 0, 0), (0, 0, 0, 0))
+# Row by row: what a living thing, a verb, an article, a noun looks for.
+LOOKS_FOR = ((0, 0, 0, 0), (0, 0, 0, 0), (0, 1, 0, 0), (0, 3, 2, 0))
+BACK = 1  # positions: rotated queries fit best a key that stands so far before them
 OFFERS = 2 * np.eye(len(FEATURES))  # a word offers what it is
 PASSES_ON = np.eye(len(FEATURES))  # and passes that on
 
@@ -55,11 +56,14 @@ class Example:
 
     @property
     def turned(self) -> Example:
-        """The same with rotary positions: queries and keys turned."""
+        """The same with rotary positions, and queries that look for the word before.
+
+        A trained matrix can turn its queries back by a position; then keys at that
+        distance get the scores that all keys had without positions.
+        """
         places = np.arange(len(self.words))
-        query, key = (
-            rotate(rows[:, None], places)[:, 0] for rows in (self.query, self.key)
-        )
+        query = rotate(self.query[:, None], places - BACK)[:, 0]
+        key = rotate(self.key[:, None], places)[:, 0]
         return replace(self, query=query, key=key)
 
     def table(self, title: str, numbers: Array, columns: tuple[str, ...]) -> Table:

@@ -13,9 +13,10 @@ import numpy as np
 from llmserve_lab.page.table import Table
 from llmserve_lab.transformer import ORDERED, Packing, Transformer, varlen_attention
 from llmserve_lab.transformer.arithmetic import Array
-from llmserve_lab.transformer.packing import Piece
+from llmserve_lab.transformer.packing import AttentionKernel, Piece
 
 
+@AttentionKernel
 def unmasked_attention(packing: Packing) -> Iterator[Piece]:
     """Attention in which every position sees every other, the future included."""
     everything = np.ones_like(packing.mask)

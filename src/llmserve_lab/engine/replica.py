@@ -25,6 +25,8 @@ from llmserve_lab.engine.speculation import Speculation
 from llmserve_lab.engine.timing.cost import IterationLoad
 from llmserve_lab.engine.timing.iteration_span import IterationSpan
 
+NOTHING = IterationLoad(0, 0, 0)
+
 
 class Replica(BatchState):
     """A scheduler state with a clock, asked from outside whenever ``end_s`` has come.
@@ -120,12 +122,12 @@ class Replica(BatchState):
     def begin(self) -> None:
         """Plan the next iterations and start them; with nothing to do, fall idle."""
         plan = self.plan = self.policy.plan(self)
-        self.decoding = plan.decode and len(self.decode_batch) > 0
+        decodes = len(self.decode_batch) if plan.decode else 0
+        self.decoding = decodes > 0
         if not plan.chunks and not self.decoding:
             self.end_s = inf
             return
-        self._cached = self.cached
-        self._growth = len(self.decode_batch) if self.decoding else 0
+        self._cached, self._growth = self.cached, decodes
         for _, rows in plan.chunks:
             self._growth += rows
         if self.kv_transfer is not None:  # blocks may be given back before it ends
@@ -144,7 +146,7 @@ class Replica(BatchState):
         """
         if self.speculation is not None:
             return self._speculative_run(plan, self.speculation)
-        load = self.decode_load() if self.decoding else IterationLoad(0, 0, 0)
+        load = super().decode_load() if self.decoding else NOTHING
         more_pairs = more_kv = plan.padded.rows if plan.padded else load.rows
         for sequence, rows in plan.chunks:
             load = load.plus(IterationLoad.of(chunk=rows, context=sequence.cached))
@@ -168,9 +170,8 @@ class Replica(BatchState):
 
     def _speculative_run(self, plan: Plan, speculation: Speculation) -> IterationSpan:
         """One iteration that verifies drafts, after the passes that made them."""
-        idle = IterationLoad(0, 0, 0)
-        decodes = super().decode_load() if self.decoding else idle
-        prompts = idle
+        decodes = super().decode_load() if self.decoding else NOTHING
+        prompts = NOTHING
         for each, rows in plan.chunks:
             prompts = prompts.plus(IterationLoad.of(chunk=rows, context=each.cached))
         return speculation.span(self.cost, decodes, prompts, self.end_s)
@@ -193,7 +194,7 @@ class Replica(BatchState):
             self.perform(self)
         run, self.run = self.run, None
         self.waited = self.waited + run.count if self.plan.waits else 0
-        if self.decoding:
+        if self.decoding and run.count > 1:
             self.grow(self.decode_batch.blocks_for(run.count - 1))
         used_blocks = self.num_blocks - self.free_blocks
         self.counters.add(run, self._cached, self._growth, used_blocks)

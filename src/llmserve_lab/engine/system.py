@@ -105,8 +105,10 @@ class System:
         Replicas that are due at the same moment but only wait to plan come after, so
         that what the ended iterations send on can be in their plans.
         """
+        if len(self.replicas) == 1:
+            return self.replicas[0]
         soonest = min(self.replicas, key=BY_END)
-        if len(self.replicas) == 1 or soonest.end_s == inf:
+        if soonest.end_s == inf:
             return soonest
         now_s = latest(soonest.end_s)
         due = [each for each in self.replicas if each.end_s <= now_s]

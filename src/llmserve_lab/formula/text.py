@@ -92,6 +92,12 @@ def said(value: float, unit: str = "", digits: int = 3) -> str:
     return si(value, said_unit(unit), digits)
 
 
+def signed(share: float, digits: int = 0) -> str:
+    """A difference as per cent, always with its sign: ``+5 %``, ``−12 %``, ``+0 %``."""
+    amount = round(100 * share, digits) + 0.0  # what rounds to nothing has a plus
+    return f"{amount:+.{digits}f}\N{NO-BREAK SPACE}%".replace("-", "−")
+
+
 def said_unit(unit: str) -> str:
     """A unit as it is said beside a name: tokens of one request are just tokens."""
     return OF_ONE_REQUEST.get(unit, unit)

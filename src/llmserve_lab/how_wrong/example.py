@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import mean, median
 
+from llmserve_lab.formula.text import signed
 from llmserve_lab.how_wrong.folds import constants_without
 from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
 from llmserve_lab.how_wrong.pairs import servers
 from llmserve_lab.how_wrong.record import row_errors
-from llmserve_lab.how_wrong.wording import per_cent, signed
+from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.validation import (
     DATASHEET,
     MeasuredRow,

@@ -9,7 +9,8 @@ import numpy as np
 
 from llmserve_lab.checks import of_type
 from llmserve_lab.engine import IterationCost
-from llmserve_lab.how_wrong.wording import per_cent, signed
+from llmserve_lab.formula.text import signed
+from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.validation import MeasuredRow, achieved, dense_rows
 from llmserve_lab.validation.protocol import protocol_of
 from llmserve_lab.validation.rows import every
@@ -56,7 +57,7 @@ def check(model: Model) -> str:
     of_type(Callable, model=model)  # type: ignore[arg-type]
     error = errors_of(model)
     mean, bias = float(np.abs(error).mean()), float(error.mean())
-    sizes = f"mean error {per_cent(mean)}, bias {signed(bias)}"
+    sizes = f"mean error {per_cent(mean)}, bias {signed(bias, 1)}"
     said = f"{sizes} on {len(error)} rows"
     if mean > GOOD:
         where = "too short" if bias < 0 else "too long"

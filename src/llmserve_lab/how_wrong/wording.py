@@ -6,8 +6,3 @@ from __future__ import annotations
 def per_cent(share: float, digits: int = 1) -> str:
     """A share as per cent, a sign only where it is negative."""
     return f"{100 * share:.{digits}f}\N{NO-BREAK SPACE}%".replace("-", "−")
-
-
-def signed(share: float, digits: int = 1) -> str:
-    """An error as per cent, always with its sign."""
-    return f"{100 * share:+.{digits}f}\N{NO-BREAK SPACE}%".replace("-", "−")

@@ -20,6 +20,7 @@ from llmserve_lab.engine import (
     Routing,
     simulate,
 )
+from llmserve_lab.engine.metrics.percentile import percentile
 from llmserve_lab.engine.routing import Target
 from llmserve_lab.kv_memory.machine import BLOCK, num_blocks
 from llmserve_lab.running_example import cost
@@ -154,7 +155,7 @@ def _summed(requests: tuple[Request, ...], report: Report, skip: int = 0) -> Rou
         hit_share=float(report.hit_tokens[skip:].sum()) / prompts,
         ttft_s=float(median(ttft_s)),
         ttft_mean_s=float(np.mean(ttft_s)),
-        ttft_p95_s=float(np.quantile(ttft_s, 0.95)),
+        ttft_p95_s=percentile(ttft_s, 95),
         preemptions=int(report.preemptions.sum()),
     )
 

@@ -21,6 +21,7 @@ from llmserve_lab.catalog.evidence.long_context import (
 )
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.engine.timing.cost import IterationLoad
+from llmserve_lab.formula.text import signed
 from llmserve_lab.page.table import Table
 from llmserve_lab.parallelism import formulas as f
 from llmserve_lab.parallelism.arguments import over
@@ -111,11 +112,6 @@ def ring_rows() -> float:
         catalog.accelerator(DEVICE), efficiency=running_example.share()
     )
     return float(f.RING_ROWS.at(known, gpu, over(catalog.link(BETWEEN))))
-
-
-def signed(error: float) -> str:
-    """An error in percent, with its sign."""
-    return f"{error:+.0%}".replace("-", "−")
 
 
 def table() -> Table:

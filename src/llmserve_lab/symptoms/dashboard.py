@@ -13,6 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from llmserve_lab.engine import IterationRecord, Report
+from llmserve_lab.engine.metrics.percentile import percentile
 
 BINS = 60  # points of a drawn series
 
@@ -159,7 +160,7 @@ def _latencies(report: Report) -> dict[str, float]:
         "ttft_p50": report.percentile("ttft", 50),
         "ttft_p99": report.percentile("ttft", 99),
         "e2e_p50": report.percentile("latency", 50),
-        "worst_gap": float(np.percentile(report.worst_gap_s, 90)),
+        "worst_gap": percentile(report.worst_gap_s, 90),
         "queue_share": float(report.queue_s.sum() / report.ttft_s.sum()),
         "short_ratio": _short_ratio(report),
     }
@@ -171,7 +172,7 @@ def _latencies(report: Report) -> dict[str, float]:
 
 def _short_ratio(report: Report) -> float:
     """Median latency of the shortest quarter of the answers over the longest's."""
-    low, high = np.percentile(report.output_len, (25, 75))
+    low, high = (percentile(report.output_len, q) for q in (25, 75))
     short = report.latency_s[report.output_len <= low]
     long = report.latency_s[report.output_len >= high]
     return float(np.median(short) / np.median(long))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Mask
+from llmserve_lab.transformer.attention import grouped_scores, mixture
 from llmserve_lab.transformer.online_softmax import Partial
 
 
@@ -26,20 +27,12 @@ def attend_piece(
     Other than there, a query may see no key of the piece: its log-sum-exp is −∞.
     """
     run.see(mask)
-    n, n_kv = len(query), key.shape[1]
-    scaled = query * (query.shape[-1] ** -0.5 if scale is None else scale)
-    grouped = scaled.reshape(n, n_kv, -1, query.shape[-1]).transpose(1, 2, 0, 3)
-    scores = run.attention(grouped, key.transpose(1, 2, 0)[:, None])
+    scores = grouped_scores(query, key, scale=scale, run=run)
     masked = np.where(mask, scores, -np.inf)  # [h_kv, h/h_kv, n, m]
     largest = masked.max(axis=-1, keepdims=True, initial=-np.inf)
     weights = np.exp(masked - np.where(np.isfinite(largest), largest, 0.0))
     total = run.total(weights)
     with np.errstate(divide="ignore"):
         lse = (largest + np.log(total))[..., 0]
-    mixed = run.attention(
-        weights / np.where(total > 0, total, 1.0), value.transpose(1, 0, 2)[:, None]
-    )
-    return Partial(
-        mixed.transpose(2, 0, 1, 3).reshape(n, -1, value.shape[-1]),
-        lse.transpose(2, 0, 1).reshape(n, -1),
-    )
+    mixed = mixture(weights / np.where(total > 0, total, 1.0), value, run=run)
+    return Partial(mixed, lse.transpose(2, 0, 1).reshape(len(query), -1))

@@ -51,21 +51,36 @@ def attend(
         ValueError: shapes do not fit, or a query may see no key at all.
     """
     check_attention(query, key, value, mask)
-    n, m, (n_kv, d_v) = len(query), len(key), value.shape[1:]
+    n, m = len(query), len(key)
     run.see(mask)
     run.note("mask", "n ℓ+n", mask)
-    scaled = query * (query.shape[-1] ** -0.5 if scale is None else scale)
-    # [h_kv, h/h_kv, n, d]: query heads of a group meet their one key–value head by
-    # broadcasting, so that it is never copied.
-    grouped = scaled.reshape(n, n_kv, -1, query.shape[-1]).transpose(1, 2, 0, 3)
-    scores = run.attention(grouped, key.transpose(1, 2, 0)[:, None])
+    scores = grouped_scores(query, key, scale=scale, run=run)
     run.note("scores", "h n ℓ+n", scores.reshape(-1, n, m))
     masked = np.where(mask, scores, -np.inf)
     run.note("masked scores", "h n ℓ+n", masked.reshape(-1, n, m))
     weights = softmax(masked, run=run)
     run.note("attention weights", "h n ℓ+n", weights.reshape(-1, n, m))
+    return mixture(weights, value, run=run)
+
+
+def grouped_scores(
+    query: Array, key: Array, *, scale: float | None, run: Execution
+) -> Array:
+    """Scores query · key · scale, head by head, [h_kv, h/h_kv, n, m].
+
+    Query heads of a group meet their one key–value head by broadcasting, so that it is
+    never copied. Shapes and ``scale`` are those of :func:`attend`.
+    """
+    n, d_k = len(query), query.shape[-1]
+    scaled = query * (d_k**-0.5 if scale is None else scale)
+    grouped = scaled.reshape(n, key.shape[1], -1, d_k).transpose(1, 2, 0, 3)
+    return run.attention(grouped, key.transpose(1, 2, 0)[:, None])
+
+
+def mixture(weights: Array, value: Array, *, run: Execution) -> Array:
+    """Values [m, h_kv, d_v] mixed by weights [h_kv, h/h_kv, n, m], [n, h, d_v]."""
     mixed = run.attention(weights, value.transpose(1, 0, 2)[:, None])
-    return mixed.transpose(2, 0, 1, 3).reshape(n, -1, d_v)
+    return mixed.transpose(2, 0, 1, 3).reshape(weights.shape[2], -1, value.shape[-1])
 
 
 def check_attention(query: Array, key: Array, value: Array, mask: Mask) -> None:

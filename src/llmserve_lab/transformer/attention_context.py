@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Integers
-from llmserve_lab.transformer.attention import attend
-from llmserve_lab.transformer.flash import FlashKernel
-from llmserve_lab.transformer.packing import Kernel, Packing, varlen_attention
+from llmserve_lab.transformer.packing import AttentionKernel, Packing, varlen_attention
 
 Entries = Mapping[str, Array]
 
@@ -30,7 +26,7 @@ class AttentionContext:
 
     packing: Packing
     positions: Integers
-    kernel: Kernel = varlen_attention
+    kernel: AttentionKernel = varlen_attention
     recall: Callable[[Entries], Entries] = nothing_before
 
     def attend(
@@ -42,16 +38,5 @@ class AttentionContext:
         scale: float | None = None,
         run: Execution = PLAIN,
     ) -> Array:
-        """[n, h, d_k], [m, h_kv, d_k], [m, h_kv, d_v] → [n, h, d_v], piece by piece."""
-        if isinstance(self.kernel, FlashKernel):
-            return self.kernel.attend(
-                query, key, value, self.packing, scale=scale, run=run
-            )
-        out = np.empty((*query.shape[:2], value.shape[-1]))
-        pieces = list(self.kernel(self.packing))
-        for i, (rows, keys, mask) in enumerate(pieces):
-            own = run if len(pieces) == 1 else run.inside(f"request {i}")
-            out[rows] = attend(
-                query[rows], key[keys], value[keys], mask, scale=scale, run=own
-            )
-        return out
+        """[n, h, d_k], [m, h_kv, d_k], [m, h_kv, d_v] → [n, h, d_v], by the kernel."""
+        return self.kernel.attend(query, key, value, self.packing, scale=scale, run=run)

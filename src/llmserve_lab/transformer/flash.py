@@ -21,9 +21,9 @@ from llmserve_lab.transformer.attention import check_attention, check_finite
 from llmserve_lab.transformer.hbm import HbmMeter
 from llmserve_lab.transformer.online_softmax import RunningSoftmax
 from llmserve_lab.transformer.packing import (
-    Kernel,
+    AttentionKernel,
     Packing,
-    Piece,
+    Pieces,
     varlen_attention,
 )
 from llmserve_lab.transformer.tiling import Outer, Tile, tiles
@@ -230,7 +230,7 @@ def flash_attention(
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlashKernel:
+class FlashKernel(AttentionKernel):
     """The attention of a model, tile by tile: ``forward_packed(…, kernel=this)``.
 
     ``pieces`` are those of the attention square that the tiles cover, request by
@@ -244,15 +244,11 @@ class FlashKernel:
     tile_rows: int
     tile_keys: int
     outer: Outer = "queries"
-    pieces: Kernel = varlen_attention
+    pieces: Pieces = varlen_attention
 
     def __post_init__(self) -> None:
         whole(tile_rows=self.tile_rows, tile_keys=self.tile_keys)
         one_of("outer", self.outer, Outer)
-
-    def __call__(self, packing: Packing) -> Iterable[Piece]:
-        """The pieces that the tiles cover."""
-        return self.pieces(packing)
 
     def attend(
         self,

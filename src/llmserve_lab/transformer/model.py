@@ -19,7 +19,7 @@ from llmserve_lab.transformer.cache import KVCache
 from llmserve_lab.transformer.cache_session import CacheSession
 from llmserve_lab.transformer.ffn import Scores
 from llmserve_lab.transformer.inputs import rotary_positions, token_ids
-from llmserve_lab.transformer.packing import Kernel, varlen_attention
+from llmserve_lab.transformer.packing import AttentionKernel, varlen_attention
 from llmserve_lab.transformer.rowwise import linear, norm
 from llmserve_lab.transformer.weights import Weights, seeded
 
@@ -92,7 +92,7 @@ class Transformer:
         caches: Sequence[KVCache] | None = None,
         *,
         positions: npt.ArrayLike | None = None,
-        kernel: Kernel = varlen_attention,
+        kernel: AttentionKernel = varlen_attention,
         run: Execution = PLAIN,
     ) -> Array:
         """Token ids [n] of several requests, one after the other → logits [n, V].
@@ -117,7 +117,7 @@ class Transformer:
         caches: Sequence[KVCache] | None = None,
         *,
         positions: npt.ArrayLike | None = None,
-        kernel: Kernel = varlen_attention,
+        kernel: AttentionKernel = varlen_attention,
         run: Execution = PLAIN,
     ) -> Array:
         """Rows [n, d] after the last block; arguments as of :meth:`forward_packed`."""

@@ -15,8 +15,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from llmserve_lab.checks import whole_numbers
-from llmserve_lab.transformer.arithmetic import Integers, Mask
-from llmserve_lab.transformer.attention import causal_mask
+from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Integers, Mask
+from llmserve_lab.transformer.attention import attend, causal_mask
 
 
 def cumulative(lengths: Sequence[int]) -> tuple[int, ...]:
@@ -102,14 +102,47 @@ class Packing:
 
 
 Piece = tuple[slice, slice, Mask]  # rows [n], keys [m], which may see which [n, m]
-Kernel = Callable[[Packing], Iterable[Piece]]  # pieces of the attention square
+Pieces = Callable[[Packing], Iterable[Piece]]  # of the attention square
 
 
+@dataclass(frozen=True)
+class AttentionKernel:
+    """How the attention of a packed batch is computed: ``pieces``, one by one."""
+
+    pieces: Pieces
+
+    def __call__(self, packing: Packing) -> Iterable[Piece]:
+        """The pieces of the attention square that are computed."""
+        return self.pieces(packing)
+
+    def attend(
+        self,
+        query: Array,
+        key: Array,
+        value: Array,
+        packing: Packing,
+        *,
+        scale: float | None = None,
+        run: Execution = PLAIN,
+    ) -> Array:
+        """[n, h, d_k], [m, h_kv, d_k], [m, h_kv, d_v] → [n, h, d_v]."""
+        out = np.empty((*query.shape[:2], value.shape[-1]))
+        pieces = list(self(packing))
+        for i, (rows, keys, mask) in enumerate(pieces):
+            own = run if len(pieces) == 1 else run.inside(f"request {i}")
+            out[rows] = attend(
+                query[rows], key[keys], value[keys], mask, scale=scale, run=own
+            )
+        return out
+
+
+@AttentionKernel
 def masked_attention(packing: Packing) -> Iterator[Piece]:
     """Every row against every key, n·m pairs; those of two requests masked away."""
     yield slice(None), slice(None), packing.mask
 
 
+@AttentionKernel
 def varlen_attention(packing: Packing) -> Iterator[Piece]:
     """Request by request, Σ nᵢ·mᵢ pairs; a pair of two requests is never computed."""
     for rows, keys in packing.slices():

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from llmserve_lab.cluster import ClusterRun, Rank, run
 from llmserve_lab.transformer import PLAIN, Transformer, varlen_attention
 from llmserve_lab.transformer.arithmetic import Array
-from llmserve_lab.transformer.packing import Kernel
+from llmserve_lab.transformer.packing import AttentionKernel
 from llmserve_lab.transformer.shard import share
 
 
@@ -24,7 +24,7 @@ def forward_on_ranks(
     cu_seqlens: Sequence[int],
     *,
     num_ranks: int,
-    kernel: Kernel = varlen_attention,
+    kernel: AttentionKernel = varlen_attention,
 ) -> ClusterRun[Array]:
     """Logits [n, V] on each of ``num_ranks`` ranks, and the ledger of their exchange.
 

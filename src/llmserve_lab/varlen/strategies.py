@@ -25,7 +25,7 @@ from llmserve_lab.transformer import (
     varlen_attention,
 )
 from llmserve_lab.transformer.arithmetic import Array, Integers
-from llmserve_lab.transformer.packing import Kernel
+from llmserve_lab.transformer.packing import AttentionKernel
 
 PADDING = 0  # any token id will do: nobody looks at what comes out for it
 
@@ -128,7 +128,7 @@ def _carried_out(
     tokens: npt.ArrayLike,
     cu_seqlens: tuple[int, ...],
     lengths: Sequence[int],
-    kernel: Kernel,
+    kernel: AttentionKernel,
 ) -> Outcome:
     meter = Meter()
     logits = model.forward_packed(tokens, cu_seqlens, kernel=kernel, run=meter.on())

@@ -1,4 +1,4 @@
-"""The chapter's still pictures: a sweep, one request's times, chunks as chosen."""
+"""The chapter's still pictures: a queue, the price of a budget, budgets, iterations."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from llmserve_lab.deepseek.evaluation import (
 )
 from llmserve_lab.deepseek.model.assumptions import Assumptions
 from llmserve_lab.deepseek.model.setup import Setup
-from llmserve_lab.deepseek.page.tables import per_cent, signed
-from llmserve_lab.formula.text import plain
+from llmserve_lab.deepseek.page.tables import per_cent
+from llmserve_lab.formula.text import plain, signed
 from llmserve_lab.page.table import Table
 
 

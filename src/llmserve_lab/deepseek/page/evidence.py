@@ -21,9 +21,10 @@ from llmserve_lab.deepseek.evaluation.predictions import Score, points, score
 from llmserve_lab.deepseek.executed.location import favouring, placed
 from llmserve_lab.deepseek.model.setup import setup, setup_of
 from llmserve_lab.deepseek.model.step_model import Twin
-from llmserve_lab.deepseek.page.tables import per_cent, signed, tenths
+from llmserve_lab.deepseek.page.tables import per_cent, tenths
 from llmserve_lab.formula.band import ErrorBand, Unmeasured
 from llmserve_lab.formula.origin import Sourced
+from llmserve_lab.formula.text import signed
 from llmserve_lab.page.banded import banded
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style

@@ -11,16 +11,11 @@ from llmserve_lab.deepseek.executed.mla import Compared
 from llmserve_lab.deepseek.model.assumptions import Assumptions
 from llmserve_lab.deepseek.model.elementwise_kernels import places
 from llmserve_lab.deepseek.model.setup import Setup
-from llmserve_lab.formula.text import plain, si
+from llmserve_lab.formula.text import plain, si, signed
 from llmserve_lab.page.table import Table
 
 Row = tuple[str, ...]
 PER_CENT = 100
-
-
-def signed(share: float) -> str:
-    """A share as a percentage with its sign."""
-    return f"{round(PER_CENT * share):+d} %"
 
 
 def per_cent(share: float) -> str:

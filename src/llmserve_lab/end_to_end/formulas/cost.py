@@ -11,7 +11,12 @@ from llmserve_lab.end_to_end.formulas.parameters import ARTICLE
 from llmserve_lab.end_to_end.sums import answer_flops, growth, over_passes
 from llmserve_lab.formula.derive import at, limit
 from llmserve_lab.formula.formula import Formula
-from llmserve_lab.roofline.formulas import ATTN_PAIRS, N_ROWS
+from llmserve_lab.roofline.formulas import (
+    ATTN_FLOPS_PER_PAIR,
+    ATTN_PAIRS,
+    ITERATION_FLOPS,
+    N_ROWS,
+)
 
 SUM = "summed by SymPy"
 ONE_PROMPT = "one request, greedy or sampled; the first pass is the prompt"
@@ -32,8 +37,23 @@ __all__ = [
     "ROWS_RATIO",
     "STEP_LEN",
     "STEP_PAIRS",
+    "TOKEN_FLOPS",
 ]
 
+TOKEN_FLOPS = Formula(
+    result=q.iteration_flops,
+    expr=lambda: at(
+        ITERATION_FLOPS,
+        batch=q.one_request,
+        chunk=q.own_row,
+        attn_flops_per_pair=ATTN_FLOPS_PER_PAIR,
+    ),
+    derived=True,
+    variant="token",
+    title="FLOPs of one token",
+    source="[iteration_flops](#eq-iteration_flops) with a single row",
+    holds="a row that the LM head scores; norms, activations and softmax are small",
+)
 STEP_LEN = Formula(
     result=q.step_len,
     expr=lambda prompt_len, step: prompt_len + step,

@@ -38,7 +38,7 @@ def again_or_once() -> Any:
         ),
         Drawn("with a cache", f.CACHED_FLOPS, cache, rising=True, dash=cache.dash),
     )
-    return alt.layer(bound_curves(TOKENS, FLOPS, *lines), _factor(), height=210)
+    return alt.layer(bound_curves(TOKENS, FLOPS, *lines), _factor(), height=150)
 
 
 def _factor() -> Any:

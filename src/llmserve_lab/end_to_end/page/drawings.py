@@ -1,9 +1,11 @@
-"""Still pictures of the model: a block, heads, parameters."""
+"""Still pictures of the model: a block, its FFN, heads, parameters."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
+
+import numpy as np
 
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.end_to_end.arguments import cached_heads, parts_of
@@ -19,7 +21,7 @@ def block() -> StaticFigure:
     """One block: the rows pass by above, two halves add to them from below."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.0, 2.1))
+    figure, axes = plt.subplots(figsize=(4.3, 1.9))
     _plain(axes, (0, 10.4), (0.6, 5.2))
     _arrow(axes, (0.1, 4.2), (10.3, 4.2), width=5)
     axes.text(0.1, 4.65, "rows in", color=GREY.light)
@@ -62,6 +64,65 @@ def _half(axes: Any, left: float, name: str, says: str, ink: str) -> None:
     )
 
 
+SILU = ((-4.0, VERMILLION), (2.0, GREEN))  # what the two gates of the example give
+UP = 3.0  # and what up gives in both
+
+
+def silu(z: Any) -> Any:
+    """The bend of SwiGLU: z over 1 + exp(−z)."""
+    return z / (1 + np.exp(-z))
+
+
+@figure_style()
+def bend() -> StaticFigure:
+    """The way of a row through SwiGLU, and the bend with two gates on it."""
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, (above, axes) = plt.subplots(
+        2, 1, figsize=(4.6, 2.4), height_ratios=(0.9, 1.2)
+    )
+    _plain(above, (0, 10), (0.2, 3.3))
+    above.text(0, 1.7, "row", va="center", weight="bold")
+    for y, name in ((2.7, "gate"), (0.7, "up")):
+        _arrow(above, (0.95, 1.7), (1.75, y))
+        _box(above, (1.85, y - 0.4, 1.4, 0.8), name, BLUE.light)
+    _arrow(above, (3.35, 2.7), (4.15, 2.7))
+    _box(above, (4.25, 2.3, 1.4, 0.8), "bend", BLUE.light)
+    _arrow(above, (5.75, 2.7), (6.6, 1.95))
+    _arrow(above, (3.35, 0.7), (6.6, 1.5))
+    above.text(6.8, 1.7, "×", ha="center", va="center", weight="bold", fontsize=14)
+    _arrow(above, (7.05, 1.7), (7.75, 1.7))
+    _box(above, (7.85, 1.3, 1.6, 0.8), "down", BLUE.light)
+    z = np.linspace(-6, 4, 31)
+    axes.plot(z, silu(z), color=INK.light)
+    for gate, ink in SILU:
+        axes.plot([gate], [silu(gate)], "o", color=ink.light)
+        side = "right" if gate > 0 else "center"
+        said = f"gate {gate:g} → {_signed(silu(gate))}\n× {UP:g} = "
+        said += _signed(UP * silu(gate))
+        place = (gate - 0.3, silu(gate) + 0.3) if gate > 0 else (gate, 0.45)
+        axes.text(*place, said.replace("-", "−"), ha=side, color=ink.light, fontsize=9)
+    axes.set(xlim=(-6, 4), ylim=(-0.6, 4), xticks=[-6, -4, -2, 0, 2, 4])
+    axes.set_yticks([0, 2, 4])
+    axes.set_xlabel("what the gate gives")
+    axes.set_ylabel("bent")
+    low, high = (UP * float(silu(gate)) for gate, _ in SILU)
+    return StaticFigure.of(
+        figure,
+        name=f"{CHAPTER}.bend",
+        title="SwiGLU: a gate decides what goes on",
+        sentence=(
+            f"Where up gives {UP:g}, a gate of 2 hands {high:.2f} on to down, and a "
+            f"gate of −4 only {low:.2f}: nearly nothing.".replace("-", "−")
+        ),
+    )
+
+
+def _signed(number: float) -> str:
+    """Two digits after the point; three where the number is nearly nothing."""
+    return f"{number:.{3 if abs(number) < 1 else 2}f}"
+
+
 @figure_style()
 def heads(model: ModelShape) -> StaticFigure:
     """Query heads above the key–value heads that they share."""
@@ -69,7 +130,7 @@ def heads(model: ModelShape) -> StaticFigure:
 
     attention = cached_heads(model)
     n, shared = attention.n_heads, attention.n_kv_heads
-    figure, axes = plt.subplots(figsize=(3.8, 1.25))
+    figure, axes = plt.subplots(figsize=(4.0, 1.15))
     _plain(axes, (-0.2, n + 0.2), (0, 4.2))
     each = n // shared
     look: dict[str, Any] = {"edgecolor": "none"}

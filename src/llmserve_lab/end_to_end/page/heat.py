@@ -14,11 +14,11 @@ from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.sampling import chances, nucleus
 
 Row = dict[str, Any]
-TEMPERATURES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
+TEMPERATURES = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
 LOGS = {"all words": 1.0, "top-p 0.9": 0.9}
 SHOWN = 5
-OTHERS = f"{len(WORDS) - SHOWN} others"
-RARE, WANTED = " worm", 0.1
+OTHERS = "all others"
+RARE, WANTED, MOST = " worm", 0.09, 5  # its share, and words that may be drawn
 ROOM, GAP = 0.15, 0.012  # of the axis: the shortest bar with its number in it
 
 
@@ -29,10 +29,10 @@ def logits() -> Array:
 
 def heat() -> StepFigure:
     """Probabilities of the likeliest words, by temperature."""
-    first = next(iter(LOGS))
+    first, last = LOGS
     return StepFigure(
         name="temperature",
-        title="A low temperature favours the likeliest word, a high one levels all",
+        title="A high temperature levels the probabilities",
         scene=Scene(
             x=SceneAxis((-0.03, 1.03), "probability of being drawn"),
             y=SceneAxis((*(WORDS[i].strip() for i in _likeliest()), OTHERS)),
@@ -40,28 +40,28 @@ def heat() -> StepFigure:
                 Cells(table="bars", x="start", x2="end", y="word", text="text"),
                 Labels(table="beside", y="word", align="left"),
             ),
-            height=25 * (SHOWN + 1),
+            height=22 * (SHOWN + 1),
         ),
         logs={name: _log(top_p) for name, top_p in LOGS.items()},
         stills=tuple((first, frame) for frame in (0, 3, len(TEMPERATURES) - 1)),
         start=TEMPERATURES.index(1.0),
         counters=(Counter("temperature"), Counter("words that may be drawn")),
         goal=Goal(
-            "let “worm” be drawn more than once in ten times",
+            f"let “worm” be drawn more than {100 * WANTED:.0f} times in a hundred "
+            f"while at most {MOST} words may be drawn",
             lambda frame, log: (
-                ((log < 1) & (frame >= first_frame(1.0)))
-                | ((log > 0) & (frame >= first_frame(0.9)))
+                (log > 0) & (frame >= wanted()[0]) & (frame <= wanted()[-1])
             ),
-            {"log": first, "frame": first_frame(1.0)},
+            {"log": last, "frame": wanted()[0]},
         ),
     )
 
 
-def first_frame(top_p: float) -> int:
-    """The first temperature at which the rare word has more than the wanted share."""
+def wanted(top_p: float = 0.9) -> list[int]:
+    """Temperatures at which the rare word has its share and few words are left."""
     at = WORDS.index(RARE)
-    shares = [float(chances(logits(), t, top_p)[at]) for t in TEMPERATURES]
-    return next(i for i, share in enumerate(shares) if share > WANTED)
+    found = [chances(logits(), t, top_p) for t in TEMPERATURES]
+    return [i for i, p in enumerate(found) if p[at] > WANTED and (p > 0).sum() <= MOST]
 
 
 def _likeliest() -> list[int]:

@@ -16,7 +16,7 @@ from llmserve_lab.page.step.marks import Cells, Labels, Links, Scene, SceneAxis
 
 Row = dict[str, Any]
 HALVES = {"with a KV cache": True, "everything again": False}
-TOPS = {"with a KV cache": 2.0, "everything again": 4.8}  # of the cells of each half
+TOPS = {"with a KV cache": 1.9, "everything again": 4.7}  # of the cells of each half
 CALLED = {"with a KV cache": "with a KV cache", "everything again": "no cache"}
 BLOCKS, LLAMA = 2, "llama-3.1-8b"
 SAME = 4  # letters: shorter words get the type size of a word of four
@@ -37,14 +37,14 @@ def loop() -> StepFigure:
         title="A cache keeps what was computed",
         scene=Scene(
             x=SceneAxis((0, prompt + passes), shown=False),
-            y=SceneAxis((7.1, -0.8), shown=False),
+            y=SceneAxis((6.9, -0.8), shown=False),
             marks=(
                 Cells(table="cells", text="text", y2="y2"),
                 Links(table="divider", width="width", arrow=False),
                 Labels(table="names", align="left"),
                 Labels(table="phases", align="left"),
             ),
-            height=220,
+            height=200,
             fixed={"divider": _divider(prompt), "phases": _phases(prompt)},
         ),
         logs={"both loops": _log(once, again)},
@@ -55,22 +55,26 @@ def loop() -> StepFigure:
             "idle": "computed again",
             "cache": "kept from earlier passes (KV cache)",
             "other": "token",
+            "empty": "token that comes out",
         },
         counters=(
             Counter("rows in this pass"),
             Counter("rows so far"),
-            Counter("cache read, in Llama-3.1-8B", "byte"),
+            Counter("cache read, Llama\u20113.1\u20118B", "byte"),
         ),
     )
 
 
 def _divider(prompt: int) -> list[Row]:
-    return [{"x": prompt, "x2": prompt, "y": -0.7, "y2": 7, "width": 2, "ink": "other"}]
+    """Between prompt and answer, with gaps for the titles of the halves."""
+    look = {"x": prompt, "x2": prompt, "width": 2, "ink": "other"}
+    parts = [(top, top + BLOCKS) for top in TOPS.values()]
+    return [{**look, "y": a, "y2": b} for a, b in ((-0.7, 1.0), *parts)]
 
 
 def _phases(prompt: int) -> list[Row]:
     """Which columns come from the prompt, and which were written one by one."""
-    words = ((0.1, "prompt: prefill"), (prompt + 0.15, "answer: run by decode"))
+    words = ((0.05, "prompt: prefill"), (prompt + 0.15, "answer: run by decode"))
     return [{"x": x, "y": -0.4, "text": text} for x, text in words]
 
 
@@ -79,7 +83,7 @@ def _log(once: LoopRun, again: LoopRun) -> StepLog:
     one = catalog.model(LLAMA).kv_bytes_per_token()
     sums = [accumulate(each.computed for each in run.passes) for run in (once, again)]
     frames, cells, names = list[Frame](), list[Row](), list[Row]()
-    tokens, prompt = list(once.prompt), len(once.prompt)
+    tokens = list(once.prompt)
     pairs = zip(once.passes, again.passes, *sums, strict=True)
     for number, (kept, anew, so_far, so_far_anew) in enumerate(pairs):
         alive = {"since": number, "until": number + 1}
@@ -95,8 +99,8 @@ def _log(once: LoopRun, again: LoopRun) -> StepLog:
             TOPS.items(), (kept, anew), (so_far, so_far_anew), strict=True
         ):
             cells += [cell | alive for cell in _columns(top, done, known)]
-            said = f"{CALLED[name]}: {rows} rows so far"
-            names.append({"x": prompt + 0.15, "y": top - 0.4, "text": said, **alive})
+            said = f"blocks 1 and {BLOCKS}, {CALLED[name]}: {rows} rows"
+            names.append({"x": 0.05, "y": top - 0.4, "text": said, **alive})
         counters = (
             f"{kept.computed} with, {anew.computed} without",
             f"{so_far} with, {so_far_anew} without",
@@ -115,15 +119,10 @@ def _columns(top: float, done: LoopPass, known: int) -> list[Row]:
     inks = ["cache"] * done.reused + ["idle"] * (known - done.reused)
     inks += ["new"] * (done.reused + done.computed - len(inks))
     return [
-        _cell(column, top + block, ink, _called(column, block, ink))
+        _cell(column, top + block, ink)
         for column, ink in enumerate(inks)
         for block in range(BLOCKS)
     ]
-
-
-def _called(column: int, block: int, ink: str) -> str:
-    """The block's name in its first column, where no hatching crosses it."""
-    return "" if column or ink == "idle" else f"block {block + 1}"
 
 
 def _cell(x: int, y: float, ink: str, text: str = "") -> Row:

@@ -59,14 +59,14 @@ def show(**settings: Any) -> str:
     ]
     total = sum(one.computed for one in found.passes)
     rows.append(("all", total, sum(one.reused for one in found.passes), ""))
-    columns = ("pass", "rows computed", "columns reused", "token")
+    columns = ("pass", "rows computed", "rows from the cache", "token")
     said = tag("p", tag("strong", escape(text)))
     return said + Table("Pass by pass", columns, rows)._repr_html_()
 
 
 @figure_style()
 def passes(found: LoopRun) -> StaticFigure:
-    """Rows computed and columns reused, pass by pass."""
+    """Rows computed and rows found in the cache, pass by pass."""
     from llmserve_lab.extras import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(5.6, 2.4))
@@ -74,18 +74,18 @@ def passes(found: LoopRun) -> StaticFigure:
     computed = [one.computed for one in found.passes]
     reused = [one.reused for one in found.passes]
     places = range(len(names))
-    axes.bar(places, reused, color=GREEN.light, label="reused")
+    axes.bar(places, reused, color=GREEN.light, label="from the cache")
     axes.bar(places, computed, bottom=reused, color=VERMILLION.light, label="computed")
     axes.set_xticks(list(places), names, color=GREY.light)
-    axes.set(xlabel="token that a pass wrote", ylabel="columns")
+    axes.set(xlabel="token that a pass wrote", ylabel="rows")
     axes.legend(loc="upper left")
     text = spell(found.prompt) + found.text
     return StaticFigure.of(
         figure,
         name="end_to_end.bench",
-        title="A pass of decode computes one column and reuses all others",
+        title="A pass of decode computes one row and finds the others in the cache",
         sentence=(
             f"“{text}”, drawn at temperature 1: {len(names)} passes, {sum(computed)} "
-            f"columns computed; the last pass writes {END}."
+            f"rows computed; the last pass writes {END}."
         ),
     )

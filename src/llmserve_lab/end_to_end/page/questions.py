@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from llmserve_lab import catalog
 from llmserve_lab.end_to_end import formulas as f
-from llmserve_lab.end_to_end.arguments import block_of
+from llmserve_lab.end_to_end.arguments import (
+    block_of,
+    matrices_of,
+    token_of,
+)
 from llmserve_lab.end_to_end.example import example
 from llmserve_lab.end_to_end.page.rows import Looking
 from llmserve_lab.end_to_end.stability import same_bits
@@ -18,6 +22,7 @@ from llmserve_lab.running_example import PROMPT as PROMPT
 LLAMA = catalog.model("llama-3.1-8b")
 BIG = catalog.model("llama-3.1-70b")
 OTHER = example("Give dog the")
+LOOKS_BACK = 8_000.0  # tokens in the cache of the exercise on FLOPs
 REQUEST: dict[str, float] = {"prompt_len": PROMPT, "new_tokens": ANSWER}
 
 
@@ -40,7 +45,7 @@ predict_the = Question(
     kind="predict",
     prompt=(
         "The sentence has the word “the” twice: once before “dog”, once before “ball”. "
-        "We are in the first block, with the numbers of the table and nothing else. To "
+        "We are in the first block, with these matrices and nothing else. To "
         "which “the” does the last row, “ball”, give more weight?"
     ),
     choices=("to the first", "to the second, its own article", "to both the same"),
@@ -160,39 +165,11 @@ per_token = Question(
         f"{si(BIG.kv_bytes_per_token(), 'byte')}."
     ),
 )
-block = Question(
-    name="end-to-end.block",
-    prompt=(
-        f"{BIG.name}: rows {BIG.d_model:,} wide, {BIG.attention.n_heads} query heads "
-        f"and {int(block_of(BIG)['n_kv_heads'])} key–value heads of "
-        f"{BIG.attention.d_head} numbers, a SwiGLU that is "
-        f"{int(block_of(BIG)['d_ff']):,} wide inside, and two RMSNorms with a gain for "
-        "each number of a row. How many parameters does one block have?"
-    ),
-    answer=lambda: f.BLOCK_PARAMS.at(block_of(BIG)),
-    unit="parameter/layer",
-    rel_tol=0.01,
-    hints=(
-        Hint(
-            lambda: f.BLOCK_PARAMS.at(block_of(BIG), ffn_matrices=2),
-            "A SwiGLU has three matrices: gate, up and down.",
-        ),
-        Hint(
-            lambda: f.BLOCK_PARAMS.at(block_of(BIG), n_kv_heads=BIG.attention.n_heads),
-            "Keys and values have fewer heads than queries here.",
-        ),
-    ),
-    why=lambda: (
-        "Attention, FFN and norms together, as in "
-        "[block_params](#eq-block_params): "
-        f"{si(f.BLOCK_PARAMS.at(block_of(BIG)), 'parameter/layer')}."
-    ),
-)
 dog = Question(
     name="end-to-end.dog",
     prompt=(
         "With the matrices of this page, another text of three words: “Give dog the”, "
-        "without positions. The query of “dog” is (2, 3, 0, 0), as before. What "
+        "without positions. The query of “dog” is (0, 3, 2, 0), as before. What "
         "attention weight does “dog”, the second row, give to “Give”?"
     ),
     answer=lambda: float(OTHER.weights[1, 0]),
@@ -209,24 +186,37 @@ dog = Question(
     ),
     why=lambda: f"It is {si(float(OTHER.weights[1, 0]))}.",
 )
-pairs = Question(
-    name="end-to-end.pairs",
+token = Question(
+    name="end-to-end.token",
     prompt=(
-        "A prompt of a single token, an answer of a thousand. How many times more "
-        "query–key pairs does the loop without a cache meet than the loop with one?"
+        f"{BIG.name}: {BIG.n_layers} blocks, rows {BIG.d_model:,} wide, "
+        f"{BIG.attention.n_heads} query heads and "
+        f"{int(block_of(BIG)['n_kv_heads'])} key–value heads of "
+        f"{BIG.attention.d_head} numbers, a SwiGLU that is "
+        f"{int(block_of(BIG)['d_ff']):,} wide inside, {BIG.vocab:,} tokens in the "
+        "vocabulary. How many GFLOP does one token cost after "
+        f"{LOOKS_BACK:,.0f} others, LM head included?"
     ),
-    answer=lambda: float(f.PAIRS_RATIO(prompt_len=1, new_tokens=1000)),
+    answer=lambda: f.TOKEN_FLOPS.at(token_of(BIG), context=LOOKS_BACK),
+    unit="FLOP",
+    asked_in="GFLOP",
     rel_tol=0.02,
     hints=(
+        Hint(lambda: 2.0 * BIG.params_active, "That is the matrices. And the pairs?"),
         Hint(
-            lambda: float(f.ROWS_RATIO(prompt_len=1, new_tokens=1000)),
-            "That is the ratio of the rows. Pairs grow with the cube.",
+            lambda: BIG.params_active,
+            "Each parameter multiplies, and its product is added.",
+        ),
+        Hint(
+            lambda: f.TOKEN_FLOPS.at(
+                token_of(BIG) | {"params_active": matrices_of(BIG, ffn_matrices=2)},
+                context=LOOKS_BACK,
+            ),
+            "A SwiGLU has three matrices: gate, up and down.",
         ),
     ),
     why=lambda: (
-        "Equation [pairs_ratio](#eq-pairs_ratio) gives "
-        f"{si(float(f.PAIRS_RATIO(prompt_len=1, new_tokens=1000)))}; "
-        "[long_answer_pairs](#eq-long_answer_pairs) says the same in short: about a "
-        "third of the answer's length."
+        "Blocks, LM head and pairs together: "
+        f"{si(float(f.TOKEN_FLOPS.at(token_of(BIG), context=LOOKS_BACK)), 'FLOP')}."
     ),
 )

@@ -14,7 +14,7 @@ from llmserve_lab.page.step.marks import Cells, Labels, Links, Scene, SceneAxis
 from llmserve_lab.transformer.arithmetic import Array
 
 Row = dict[str, Any]
-WIDEST = 22  # pixels of a line of weight 1
+WIDEST = 14  # pixels of a line of weight 1
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def attention_rows() -> StepFigure:
                 Labels(table="names", align="left"),
                 Labels(table="weights"),
             ),
-            height=195,
+            height=180,
             fixed={"names": _names()},
         ),
         logs={name: _log(one, way) for name, way in WAYS.items()},
@@ -103,7 +103,11 @@ def _alive(i: int) -> Row:
 
 def _names() -> list[Row]:
     return [
-        {"x": 0.03, "y": -0.3, "text": "keys and values, weights below; wider is more"},
+        {
+            "x": 0.03,
+            "y": -0.3,
+            "text": "keys and values; weights below, rounded",
+        },
     ]
 
 
@@ -122,11 +126,12 @@ def _cells(one: Example, i: int, seen: int) -> list[Row]:
 
 
 def _lines(weights: Array, i: int, seen: int) -> list[Row]:
-    """Lines from the keys that row i sees, side by side down to its query."""
+    """Lines from the keys that row i sees, down to its query, each at its share."""
+    ends = np.cumsum(weights[i]) - weights[i] / 2  # as in a bar of shares
     return [
         {
             **{"x": j + 0.5, "y": 1.45, "y2": 3.0, "ink": "cache", **_alive(i)},
-            "x2": round(i + (j + 0.5) / len(weights), 3),
+            "x2": round(i + float(ends[j]), 3),
             "width": round(WIDEST * float(weights[i, j]), 1),
         }
         for j in range(seen)

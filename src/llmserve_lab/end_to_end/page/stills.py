@@ -18,9 +18,10 @@ def phases() -> dict[str, tuple[float, float, float]]:
     square = PROMPT * (PROMPT + 1) / 2
     read = (prompt_flops(model, PROMPT) + pair * square) / peak
     found = {f"prefill of {PROMPT:,} tokens": (weights_s, 0.0, read)}
-    for seen in (PROMPT, model.max_context or PROMPT):
-        work = (2.0 * model.params_active + pair * seen) / peak
-        found[f"decode after {seen:,}"] = (weights_s, kappa * seen / rate, work)
+    for length in (PROMPT + 1, model.max_context or PROMPT):
+        seen = length - 1  # of the cache; the new row also looks at itself
+        work = (2.0 * model.params_active + pair * length) / peak
+        found[f"decode of token {length:,}"] = (weights_s, kappa * seen / rate, work)
     return found
 
 
@@ -30,14 +31,14 @@ def waiting() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     found = phases()
-    figure, axes = plt.subplots(figsize=(4.4, 2.3))
+    figure, axes = plt.subplots(figsize=(4.6, 2.1))
     for place, (name, (weights_s, cache_s, work_s)) in enumerate(found.items()):
         top, read_s = 3.0 * place, weights_s + cache_s
         axes.barh(top, 1e3 * weights_s, color=MEANINGS["weights"].light)
         left = 1e3 * weights_s
         axes.barh(top, 1e3 * cache_s, left=left, color=MEANINGS["cache"].light)
         axes.barh(top + 0.9, 1e3 * work_s, color=MEANINGS["compute"].light)
-        axes.text(-0.3, top + 0.45, name.replace(" a", "\na").replace(" o", "\no"),
+        axes.text(-0.3, top + 0.45, name.replace(" of", "\nof"),
             ha="right", va="center", fontsize=9)  # fmt: skip
         for y, seconds in ((top, read_s), (top + 0.9, work_s)):
             bold = "bold" if seconds == max(read_s, work_s) else "normal"
@@ -60,10 +61,10 @@ def waiting() -> StaticFigure:
     return StaticFigure.of(
         figure,
         name="end_to_end.waiting",
-        title="Prefill computes longer than it reads; decode only reads",
+        title="Prefill waits for arithmetic, decode for memory",
         sentence=(
             f"{running_example.model().name} on one {running_example.device().name}, "
-            "by the datasheet. The longer bar of each pass decides: "
+            "by the datasheet: "
             f"{1e3 * first[0]:.1f} ms to compute the prompt, {1e3 * middle:.2f} ms to "
             f"read for one token, {1e3 * last:.2f} ms with the longest possible text."
         ),

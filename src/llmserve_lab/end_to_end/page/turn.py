@@ -13,9 +13,9 @@ from llmserve_lab.transformer.rope import rotate
 
 Row = dict[str, Any]
 DIALS = {1: 0.0, 4: 3.0}  # position of the key, and where its dial stands
-DISTANCES = tuple(range(6))
-START = 30.0  # degrees from the key to the query before either is turned
+DISTANCES = tuple(range(5))
 STEP = float(np.degrees(1.0))  # the first pair of numbers turns a radian a position
+START = -STEP  # from the key to the query before either is turned: a position back
 TABLES = ("arc", "arrows", "tips", "names")
 SIDES = 24  # of the polygon that stands for the circle
 
@@ -25,10 +25,10 @@ def turn() -> StepFigure:
     circles = [row for at in DIALS.values() for row in _circle(at)]
     return StepFigure(
         name="rope",
-        title="Equal distance, equal angle, wherever the two stand",
+        title="Equal distance, equal angle",
         scene=Scene(
             x=SceneAxis((-1.45, 4.45), shown=False),
-            y=SceneAxis((-1.75, 1.3), shown=False),
+            y=SceneAxis((-1.95, 1.3), shown=False),
             marks=(
                 Links(table="circle", width="width", arrow=False),
                 Links(table="arc", width="width", arrow=False),
@@ -36,16 +36,16 @@ def turn() -> StepFigure:
                 Nodes(table="tips", size=60),
                 Labels(table="names"),
             ),
-            height=165,
-            width=319,
+            height=175,
+            width=318,
             fixed={"circle": circles},
         ),
         logs={"both": _log()},
-        stills=tuple(("both", distance) for distance in (0, 2, 5)),
-        start=2,
+        stills=tuple(("both", distance) for distance in (0, 1, 3)),
+        start=3,
         legend={"cache": "key", "new": "query", "other": "angle between them"},
         counters=(
-            Counter("start + distance × 1 radian"),
+            Counter("angle: start + distance × speed"),
             Counter("score, the product of both"),
         ),
     )
@@ -77,19 +77,20 @@ def _beside(row: Row, across: float) -> Row:
 
 
 def _circle(across: float) -> list[Row]:
-    return [_beside(row, across) for row in _bow(0.0, 360.0, lambda _: 1.0, "empty")]
+    return [_beside(row, across) for row in _bow(0.0, 360.0, "empty")]
 
 
 def _frame(distance: int, angle: float, score: float) -> Frame:
     product = f"{score:.2f}".replace("-", "−")
+    shown = f"{abs(angle):.1f}°"
     keys = " and ".join(f"{key_at}" for key_at in DIALS)
     queries = " and ".join(f"{key_at + distance}" for key_at in DIALS)
     said = (
-        f"Keys at positions {keys}, queries at {queries}: {angle:.1f}° between the two "
-        f"arrows on either dial, and the score is {product}."
+        f"Keys at positions {keys}, queries at {queries}: on either dial the arrows "
+        f"stand {shown} apart, and the score is {product}."
     )
-    sum_ = f"{START:.0f}° + {distance} × {STEP:.1f}° = {angle:.1f}°"
-    return Frame(said, (sum_, product))
+    sum_ = f"{START:.1f}° + {distance} × {STEP:.1f}° = {angle:.1f}°"
+    return Frame(said, (sum_.replace("-", "−").replace("−0.0°", "0.0°"), product))
 
 
 def _arrows(key: Array, query: Array, key_at: int, distance: int) -> dict[str, Any]:
@@ -103,38 +104,30 @@ def _arrows(key: Array, query: Array, key_at: int, distance: int) -> dict[str, A
         {"x": 1.2 * at["x"], "y": 1.2 * at["y"], "text": f"{ends[ink][1]}"}
         for ink, at in places.items()
     ]
-    below = {
-        "x": 0,
-        "y": -1.6,
-        "text": f"key at {key_at}, query at {key_at + distance}",
-    }
+    says = f"key at {key_at}, query at {key_at + distance}"
+    below = {"x": 0, "y": -1.5, "text": says}
+    sense = {"x": 0, "y": -1.82, "text": "↺ both turn this way"}
     return {
         "arrows": [
             {"x": 0, "y": 0, "x2": at["x"], "y2": at["y"], "ink": ink}
             for ink, at in places.items()
         ],
         "tips": [{**at, "ink": ink, "text": ""} for ink, at in places.items()],
-        "names": [*beside, below],
+        "names": [*beside, below, sense],
     }
 
 
 def _arc(key_at: int, angle: float) -> dict[str, Any]:
-    """The way from the key round to the query; it winds outwards."""
+    """The way from the key round to the query."""
     start = key_at * STEP
-    return {
-        "arc": _bow(start, start + angle, lambda turned: 0.4 + turned / 4000, "other")
-    }
+    return {"arc": _bow(start, start + angle, "other", radius=0.4)}
 
 
-def _bow(start: float, end: float, radius: Any, ink: str) -> list[Row]:
-    """A bow in short strokes; it may wind outwards."""
-    count = max(2, round(SIDES * (end - start) / 360))
-    turned = np.linspace(0, end - start, count + 1)
-    radii = np.array([radius(each) for each in turned])
-    x, y = (
-        (radii * way(np.radians(start + turned))).round(3).tolist()
-        for way in (np.cos, np.sin)
-    )
+def _bow(start: float, end: float, ink: str, radius: float = 1.0) -> list[Row]:
+    """A bow in short strokes."""
+    count = max(2, round(SIDES * abs(end - start) / 360))
+    turned = np.radians(np.linspace(start, end, count + 1))
+    x, y = ((radius * way(turned)).round(3).tolist() for way in (np.cos, np.sin))
     look = {"ink": ink, "width": 2}
     return [
         {"x": x[i], "y": y[i], "x2": x[i + 1], "y2": y[i + 1], **look}

@@ -21,11 +21,13 @@ from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.sampling import chances
 
 Row = dict[str, Any]
-BANDS = ("text", "tokens", "ids", "vectors", "block 1", "block 2", "logits", "sample")
+BANDS = ("text", "tokens", "ids", "vectors", "block 1", "block 2", "guesses", "choice")
 FIRST, WIDE = 1.7, 1.64  # where the tokens' columns begin, and their width
 LLAMA = "llama-3.1-8b"
 IDS, SEAM = BANDS.index("ids"), 0.9
 SHOWN = 1  # of the numbers of a row: the one whose rounded values differ
+TWICE = (1, 3)  # columns of the word that stands twice
+MARKED = {"vectors": "equal", "block 1": "different"}
 
 
 def way() -> StepFigure:
@@ -41,25 +43,27 @@ def way() -> StepFigure:
                 Links(table="seam", width="width", arrow=False),
                 Cells(table="cells", x2="x2", y2="y2", text="text"),
                 Labels(table="names", align="left"),
+                Labels(table="marked", align="left"),
             ),
-            height=round(27 * (len(BANDS) + SEAM)),
+            height=round(26 * (len(BANDS) + SEAM)),
             fixed={"names": _names(), "seam": _seam()},
         ),
-        logs={"pass": StepLog(frames, {"cells": rows})},
-        stills=(("pass", 3), ("pass", 6), ("pass", 8)),
-        start=len(BANDS),
+        logs={"pass": StepLog(frames, {"cells": rows, "marked": _marked()})},
+        stills=(("pass", 3), ("pass", 4), ("pass", 8)),
+        start=BANDS.index("block 1"),
         legend={
             "new": "this station",
             "other": "stations before",
+            "cache": "the two “the”",
             "empty": "still to come",
         },
-        counters=(Counter("shape here"), Counter("shape in Llama-3.1-8B")),
+        counters=(Counter("size here"), Counter("in Llama-3.1-8B")),
     )
 
 
 def _names() -> list[Row]:
     found = [{"x": 0, "y": _top(y) + 0.5, "text": name} for y, name in enumerate(BANDS)]
-    said = f"↓ from here on a small model of {len(WORDS)} words"
+    said = f"↓ toy model; a box: one of its row’s {model().shape.d_model} numbers"
     return [*found, {"x": 0, "y": IDS + 1 + 0.65 * SEAM, "text": said}]
 
 
@@ -67,6 +71,16 @@ def _seam() -> list[Row]:
     """A line between what is Llama's and what the small model computes."""
     y = IDS + 1 + 0.15 * SEAM
     return [{"x": 0, "x2": 10, "y": y, "y2": y, "width": 1, "ink": "other"}]
+
+
+def _marked() -> list[Row]:
+    """What becomes of the two rows of one word, beside them."""
+    end = FIRST + WIDE * (TWICE[-1] + 1) + 0.1
+    until = BANDS.index("block 1") + 1
+    return [
+        {"x": end, "y": _top(y) + 0.5, "text": f"← {said}", "since": y, "until": until}
+        for y, said in ((BANDS.index(band), said) for band, said in MARKED.items())
+    ]
 
 
 def _top(band: int) -> float:
@@ -82,7 +96,7 @@ def stations() -> dict[str, Array]:
         seen[name] = np.asarray(array)
 
     model().forward(tokenize(PROMPT), run=replace(PLAIN, note=note))
-    named = {"vectors": "embedding", "logits": "logits"}
+    named = {"vectors": "embedding", "guesses": "logits"}
     named |= {f"block {i}": f"block {i} / + residual, output" for i in (1, 2)}
     return {band: seen[name] for band, name in named.items()}
 
@@ -98,7 +112,8 @@ def _texts() -> dict[str, list[str]]:
     }
     for band in ("vectors", "block 1", "block 2"):
         shown[band] = [_short(row[SHOWN]) for row in found[band]]
-    shown["logits"] = [_short(row.max()) for row in found["logits"]]
+    best = found["guesses"].argmax(axis=-1)
+    shown["guesses"] = [WORDS[i].replace(" ", "␣") for i in best]
     return shown
 
 
@@ -113,15 +128,23 @@ def _rows() -> list[Row]:
     for y, (band, texts) in enumerate(_texts().items()):
         span = 4 * WIDE if band == "text" else WIDE
         for column, text in enumerate(texts):
-            found += _stages(_place(column, y, span), text, y)
+            twice = band in MARKED and column in TWICE
+            found += _stages(_place(column, y, span), text, y, twice=twice)
     y, word = len(BANDS) - 1, _likeliest()[0].replace(" ", "␣")
     found += _stages(_place(3, y, WIDE), word, y)
     found.append({**_place(4, 1, WIDE), "text": word, "ink": "new", "since": y + 1})
     return found
 
 
-def _stages(place: Row, text: str, y: int) -> list[Row]:
-    """A cell of station ``y``: before, at and after it."""
+def _stages(place: Row, text: str, y: int, *, twice: bool = False) -> list[Row]:
+    """A cell of station ``y``: before, at and after it; ``twice``: of the same word."""
+    if twice:
+        until = BANDS.index("block 1") + 1
+        return [
+            {**place, "text": "", "ink": "empty", "until": y},
+            {**place, "text": text, "ink": "cache", "since": y, "until": until},
+            {**place, "text": text, "ink": "other", "since": until},
+        ]
     return [
         {**place, "text": "", "ink": "empty", "until": y},
         {**place, "text": text, "ink": "new", "since": y, "until": y + 1},
@@ -138,7 +161,7 @@ def _place(column: int, y: int, span: float) -> Row:
 
 def _likeliest() -> tuple[str, float]:
     """The likeliest next token, and its probability."""
-    found = chances(stations()["logits"][-1])
+    found = chances(stations()["guesses"][-1])
     best = int(np.argmax(found))
     return WORDS[best], float(found[best])
 
@@ -152,19 +175,26 @@ def _frames() -> tuple[Frame, ...]:
     said = (
         ("The prompt is text.", (f"{len(PROMPT)} characters",) * 2),
         ("It is cut into tokens; ␣ stands for a space.", (f"{n} tokens",) * 2),
-        ("Each token has a number, its id, in the vocabulary.", (f"{n} ids",) * 2),
-        ("Each id is looked up in a table: one row of numbers a token.", rows),
+        ("Each token has a number, its id, in a fixed list.", (f"{n} ids",) * 2),
         (
-            "Block 1: rows look at earlier rows, and the two “the” differ now.",
+            "Each id is looked up in a table: one row of numbers a token. "
+            "The two “the” have equal rows.",
+            rows,
+        ),
+        (
+            "Block 1: each row has looked at the rows before it. The two “the” "
+            "were equal and are different now.",
             rows,
         ),
         (f"The next block does the same again. Llama-3.1-8B has {last} of them.", rows),
         (
-            "A last matrix, the LM head, scores every word: logits.",
+            f"A last matrix gives each row a score for all {small.vocab} words; "
+            "a box shows the word that scores highest.",
             scores,
         ),
         (
-            f"The last row decides: “{word.strip()}” has probability {chance:.2f}.",
+            f"Only the last row counts. Its likeliest word is “{word.strip()}”, with "
+            f"probability {chance:.2f}; this pass takes it.",
             ("1 token",) * 2,
         ),
         (

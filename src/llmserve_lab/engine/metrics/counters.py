@@ -58,8 +58,8 @@ class ReplicaCounters:
         """Count a span that has ended; the terms are those of :class:`Progress`."""
         self.iterations += span.count
         self.busy_s += span.end_s - span.start_s
-        self.compute_s += span.compute_total_s
-        self.memory_s += span.memory_total_s
+        self.compute_s += span.total(span.compute_s, span.more_compute_s)
+        self.memory_s += span.total(span.memory_s, span.more_memory_s)
         self.kv_token_s += span.weighted_total(cached_tokens, growth)
         if used_blocks > self.kv_peak_blocks:
             self.kv_peak_blocks = used_blocks

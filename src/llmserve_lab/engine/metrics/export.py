@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from llmserve_lab.engine.metrics.percentile import percentile
 from llmserve_lab.engine.metrics.tbt_histogram import Floats, TbtHistogram
 
 MS = 1e3  # vLLM's latencies are in milliseconds
@@ -49,8 +50,7 @@ def _moments(
         return {}
     wanted = {"median": 50.0} | {f"p{q:g}": q for q in quantiles}
     places = {
-        f"{word}_{name}_ms": MS * float(np.percentile(values_s, q))
-        for word, q in wanted.items()
+        f"{word}_{name}_ms": MS * percentile(values_s, q) for word, q in wanted.items()
     }
     mean_ms, std_ms = MS * float(values_s.mean()), MS * float(values_s.std())
     return {f"mean_{name}_ms": mean_ms, f"std_{name}_ms": std_ms} | places

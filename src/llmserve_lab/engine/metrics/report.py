@@ -18,13 +18,9 @@ import numpy as np
 from llmserve_lab.checks import one_of
 from llmserve_lab.engine.metrics.export import csv_text, data_frame, summary, written
 from llmserve_lab.engine.metrics.iteration_log import IterationLog
+from llmserve_lab.engine.metrics.percentile import Percentile, percentile
 from llmserve_lab.engine.metrics.request_log import RequestLog
-from llmserve_lab.engine.metrics.tbt_histogram import (
-    Floats,
-    Percentile,
-    TbtHistogram,
-    check_percentile,
-)
+from llmserve_lab.engine.metrics.tbt_histogram import Floats, TbtHistogram
 from llmserve_lab.engine.metrics.utilization import Utilization
 from llmserve_lab.engine.timing.time_tolerance import latest
 from llmserve_lab.formula.text import si
@@ -180,13 +176,12 @@ class Report:
                 [0, 100], or the method is another.
         """
         one_of("metric", metric, Metric)
-        check_percentile(q, method)
         if metric == "tbt":
             return self.gaps.percentile(q, method=method)
         values = getattr(self, f"{metric}_s")
         if not len(values):
             raise ValueError(f"{metric} must have at least one value, got none")
-        return float(np.percentile(values, q, method=method))
+        return percentile(values, q, method=method)
 
     def to_dict(self, *, quantiles: tuple[float, ...] = (99,)) -> dict[str, float]:
         """The run in numbers, by the names of ``vllm bench serve``, times in ms.

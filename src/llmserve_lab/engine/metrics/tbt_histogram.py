@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from array import array
 from math import ceil, floor
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from llmserve_lab.checks import one_of
+from llmserve_lab.engine.metrics.percentile import Percentile, check_percentile
 
-Percentile = Literal["linear", "inverted_cdf"]  # the rules, named as NumPy names them
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 MOST_RUNS = 16_384
@@ -98,13 +97,6 @@ class TbtHistogram:
         before = np.zeros(size) if self._bins is None else self._bins
         self._bins = before + found
         self._runs = array("d")
-
-
-def check_percentile(q: float, method: Percentile) -> None:
-    """Refuse a percentile beyond 100, and a rule that is not one of the two."""
-    if not 0 <= q <= 100:
-        raise ValueError(f"q must be in [0, 100], got {q}")
-    one_of("method", method, Percentile)
 
 
 def _bin(lengths: Floats) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -80,12 +80,12 @@ class DecodeBatch:
         """
         now_s = run.boundary_s(1)
         self.clock += 1
-        self.cached += len(self)
+        self.cached += len(self._by_end)
         for sequence in self.fresh:
             self.gaps.add(sequence.emit(now_s))
             sequence.cached += 1
             sequence.joined_at_step = self.clock
-        steady = len(self) - len(self.fresh)
+        steady = len(self._by_end) - len(self.fresh)
         if steady:
             gap_s = now_s - self.last_tick_s
             self.gaps.add(gap_s, times=steady)
@@ -94,7 +94,7 @@ class DecodeBatch:
 
     def _more_ticks(self, run: IterationSpan, *, skipped: int) -> None:
         """Book the iterations of ``run`` but the first ``skipped``: each is a gap."""
-        count, size = run.count - skipped, len(self)
+        count, size = run.count - skipped, len(self._by_end)
         first_s = run.first_s + skipped * run.slope_s
         self.clock += count
         self.cached += size * count
@@ -188,8 +188,9 @@ class DecodeBatch:
         In ``block_tokens`` ticks each member fills one block; of the ticks that are
         left over, each is the turn of one class of ``_phases``.
         """
-        rounds, rest = divmod(ticks, self.block_tokens)
-        need, phases, size = rounds * len(self), self._phases, self.block_tokens
+        phases, size = self._phases, self.block_tokens
+        rounds, rest = divmod(ticks, size)
+        need = rounds * len(self._by_end)
         for place in range(-self.clock, -self.clock - rest, -1):
             need += phases[place % size]
         return need
@@ -199,7 +200,7 @@ class DecodeBatch:
 
         With a block for each member and round, no tick can: nothing is counted then.
         """
-        if blocks >= len(self) * ((most - 1) // self.block_tokens + 1):
+        if blocks >= len(self._by_end) * ((most - 1) // self.block_tokens + 1):
             return most
         for ticks in range(1, most):
             if self.blocks_for(ticks) > blocks:

@@ -56,14 +56,15 @@ class IterationSpan:
         fixed_s += requests * cost.request_s
         if prompts:
             fixed_s += cost.prompt_s
+        growth_s = 0.0
+        computing, reading = (row_s, 0.0), (read_s, 0.0)
         if cost.attention_apart:  # it is added to products that stay as they are
-            bills = (row_s, 0.0), (read_s, 0.0)
             fixed_s += pair_s + cache_s
             growth_s = more_compute_s + more_memory_s
         else:
-            bills = (row_s + pair_s, more_compute_s), (read_s + cache_s, more_memory_s)
-            growth_s = 0.0
-        first_s, slope_s, count = _overlapped(bills, cost.overlap, count)
+            computing = row_s + pair_s, more_compute_s
+            reading = read_s + cache_s, more_memory_s
+        first_s, slope_s, count = _overlapped(computing, reading, cost.overlap, count)
         self.compute_s, self.more_compute_s = row_s + pair_s, more_compute_s
         self.memory_s, self.more_memory_s = read_s + cache_s, more_memory_s
         self.first_s, self.slope_s = first_s + fixed_s, slope_s + growth_s
@@ -118,17 +119,29 @@ class IterationSpan:
 
 
 def _overlapped(
-    bills: tuple[tuple[float, float], tuple[float, float]], overlap: float, count: int
+    computing: tuple[float, float],
+    reading: tuple[float, float],
+    overlap: float,
+    count: int,
 ) -> tuple[float, float, int]:
     """First time and slope of two bills that overlap, and for how many iterations.
 
     A bill is what it comes to at first and how much more from one to the next: until
     the two change places, the longer counts and of the shorter what is not hidden.
     """
-    (compute_s, more_compute_s), (memory_s, more_memory_s) = bills
-    ahead, gain = compute_s - memory_s, more_compute_s - more_memory_s
+    compute_s, more_compute_s = computing
+    memory_s, more_memory_s = reading
+    ahead, gain, shown = (
+        compute_s - memory_s,
+        more_compute_s - more_memory_s,
+        1 - overlap,
+    )
     if count > 1 and ahead * gain < 0 and count > -ahead / gain:
         count = int(-ahead / gain) + 1  # the last one before they change places
-    computing = ahead > 0 or (ahead == 0 and gain >= 0)
-    (longer, slope), (shorter, less) = bills if computing else bills[::-1]
-    return longer + (1 - overlap) * shorter, slope + (1 - overlap) * less, count
+    if ahead > 0 or (ahead == 0 and gain >= 0):
+        return (
+            compute_s + shown * memory_s,
+            more_compute_s + shown * more_memory_s,
+            count,
+        )
+    return memory_s + shown * compute_s, more_memory_s + shown * more_compute_s, count

@@ -10,14 +10,14 @@ from llmserve_lab.catalog.evidence.status import Kind
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.decode_scores import predictions, scores
 from llmserve_lab.deepseek.evaluation.predictions import Score, by_status, points
-from llmserve_lab.formula.text import si
+from llmserve_lab.formula.text import si, signed
 from llmserve_lab.how_wrong.drafts import fits
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
 from llmserve_lab.how_wrong.pairs import full_cache, fullest, pairs, ratios
 from llmserve_lab.how_wrong.record import record, row_errors
 from llmserve_lab.how_wrong.script import LINES
-from llmserve_lab.how_wrong.wording import per_cent, signed
+from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.table import Table
 from llmserve_lab.validation import dense_rows
 from llmserve_lab.validation.cache_blocks import predicted, reserve
@@ -87,7 +87,7 @@ def blocks() -> Table:
         name = f"{each.record.model.name}, {each.record.tp} × {gpu}"
         published = int(float(each.record.blocks))
         own = f"{reserve(each.record) / 1e9:.2f} GB"
-        counts = (f"{published:,}", f"{each.blocks:,}", signed(each.error))
+        counts = (f"{published:,}", f"{each.blocks:,}", signed(each.error, 1))
         rows.append((name, f"{each.record.budget:,}", own, *counts))
     return Table(
         "Blocks of 16 tokens that vLLM found room for (cross-validated)",
@@ -129,7 +129,7 @@ def elsewhere() -> Table:
     """What else the book predicts, each with its kind of score, in one table."""
     rows: list[tuple[str, ...]] = []
     for (what, status), has in sorted(twin_scores().items(), reverse=True):
-        numbers = (f"{has.n_runs} runs", per_cent(has.mean_error), signed(has.bias))
+        numbers = (f"{has.n_runs} runs", per_cent(has.mean_error), signed(has.bias, 1))
         rows.append((f"DeepSeek-V3's twin: {what}", status, *numbers))
     rows.append(("DeepSeek-V3's twin, unseen runs", "blind", "none yet", "–", "–"))
     for law in ("constant", "falling"):
@@ -141,7 +141,7 @@ def elsewhere() -> Table:
                 "seen",
                 f"{len(found)} curves",
                 per_cent(size),
-                signed(lean),
+                signed(lean, 1),
             )
         )
     for name, cells in afd_rules().items():

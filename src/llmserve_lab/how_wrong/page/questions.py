@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
-from llmserve_lab.formula.text import si
+from llmserve_lab.formula.text import si, signed
 from llmserve_lab.how_wrong import formulas as f
 from llmserve_lab.how_wrong.folds import folds
 from llmserve_lab.how_wrong.pairs import cache_requests, pairs, ratios, servers
-from llmserve_lab.how_wrong.wording import per_cent, signed
+from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.validation import MeasuredRow
 from llmserve_lab.validation.cache_blocks import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from llmserve_lab.catalog.evidence import serving
+from llmserve_lab.formula.text import signed
 from llmserve_lab.how_wrong import example
 from llmserve_lab.how_wrong.folds import NAMES, folds, span
 from llmserve_lab.how_wrong.record import (
@@ -15,7 +16,7 @@ from llmserve_lab.how_wrong.record import (
     scored,
 )
 from llmserve_lab.how_wrong.term_by_term import terms
-from llmserve_lab.how_wrong.wording import per_cent, signed
+from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.table import Table
 from llmserve_lab.validation import (
     achieved,
@@ -169,7 +170,7 @@ def coverage() -> Table:
             tpot, ttft = (tried[by][kind].get(name) for kind in ("tpot", "ttft"))
             plain, wide = (per_cent(tpot[i], 0) if tpot else "–" for i in (1, 3))
             first = per_cent(ttft[3], 0) if ttft else "–"
-            cells = (per_cent(fold.mean), signed(fold.bias), plain, wide, first)
+            cells = (per_cent(fold.mean), signed(fold.bias, 1), plain, wide, first)
             rows.append((NAMES[name], fold.n_predicted, *cells))
     return Table(
         "All rows of one name left out: error and bias of TPOT, and rows inside a 90 % "

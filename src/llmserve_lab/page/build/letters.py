@@ -117,9 +117,9 @@ def marked_html(text: str, found: set[str]) -> str:
 
 
 def meanings(names: Iterable[str]) -> dict[str, list[str]]:
-    """Symbol, meaning and unit of each quantity, by name."""
+    """Meaning and unit of each quantity, by name."""
     known = table()
     return {
-        name: [known[name].symbol, known[name].meaning, unit_text(known[name].unit)]
+        name: [known[name].meaning, unit_text(known[name].unit)]
         for name in sorted(names)
     }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from html import unescape
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -39,6 +40,11 @@ PLAIN_TAG = re.compile(r'<(?!svg)\w+(?![^>]* class=")[^>]*>')
 ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 MOVED = re.compile(r"translate\(([-.\d]+),\s*([-.\d]+)\)")
 PLAIN = re.compile(r'<span class="(?:n|p|w)">([^<]*)</span>')
+TABLE = re.compile(r'<table class="catalog".*?</table>', re.DOTALL)
+# The next cell or row, or the table's end, ends a cell, a row, a part; so HTML has it.
+ENDS = re.compile(r"</(?:t[dhr]|thead|tbody)>\n?")
+OF_CELL = re.compile(r' (class|scope)="(\w+)"(?=[ >])')
+ALSO = re.compile(r' data-also="([^"]*)"(?= id="([^"]*)")')
 APOSTROPHE = "&#x27;"  # every attribute stands between double quotes
 NAMESPACE = "http://www.w3.org/2000/svg"
 OF_LOOK = frozenset(
@@ -63,7 +69,7 @@ def slim(body: str) -> str:
     """The HTML of a page's body, shorter, and the same to look at."""
     body = _classed(PICTURE.sub(lambda match: _picture(match.group()), body))
     body = DATA.sub(lambda match: FALLBACK.sub(r"var(\1)", match.group()), body)
-    body = _configured(body)
+    body = TABLE.sub(_table, _found_by(_configured(body)))
     for idle in (MATHS, TAGGED, WORDS):
         body = idle.sub("", body)
     body = body.replace(MARK, "<span data-sourced=")
@@ -107,6 +113,18 @@ def _configured(body: str) -> str:
         return data_script(data, match.group(1))
 
     return data_script(json.loads(most[0]), "chart-config") + CHART.sub(short, body)
+
+
+def _found_by(body: str) -> str:
+    """Synonyms of many entries as data of the page: they are much alike."""
+    also = {name: unescape(words) for words, name in ALSO.findall(body)}
+    return data_script(also, "also") + ALSO.sub("", body) if also else body
+
+
+def _table(match: re.Match[str]) -> str:
+    """A table without the end tags and quotation marks that HTML can do without."""
+    first, rest = match.group().split(">", 1)
+    return f"{first}>" + OF_CELL.sub(r" \1=\2", ENDS.sub("", rest))
 
 
 def _rule(look: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from llmserve_lab.engine import Report
 from llmserve_lab.engine.metrics.iteration_log import IterationLog
+from llmserve_lab.engine.metrics.percentile import percentile
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.palette import BLUE, GREEN, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
@@ -77,7 +78,7 @@ def _spells(report: Report, number: int) -> Iterator[tuple[float, float]]:
 
 def longest(report: Report) -> Pause:
     """The pause of an answer that nine of ten do not exceed."""
-    most = np.percentile(report.worst_gap_s, WORST)
+    most = percentile(report.worst_gap_s, WORST)
     alike = np.flatnonzero(np.abs(report.worst_gap_s - most) < ALIKE * most)
     place = int(alike[np.argmax(report.output_len[alike])])  # much to see around it
     number = int(report.id[place])
