@@ -154,12 +154,11 @@ def choices_table() -> Table:
             f"{default.per_s():,.0f}",
         ),
     ]
-    names = [f"budget {each.rows:,}" for each in (small, default)]
     note = (
-        f"Predicted, with {SEQS} slots. Launches: recorded up to 512 rows, each by "
+        f"Predicted, with {SEQS} slots; {default.rows:,} is the default. Launches: recorded up to 512 rows, each by "
         "itself above. Saturated: usual requests alone, which never cease to wait."
     )
-    columns = ("", names[0], f"{names[1]} (default)")
+    columns = ("token budget", f"{small.rows:,}", f"{default.rows:,}")
     return Table(
         "What the budget does to usual and long requests", columns, rows, (note,)
     )
