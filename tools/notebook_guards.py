@@ -197,6 +197,22 @@ def takeaways_are_sentences(_name: str, notebook: Notebook) -> Iterator[str]:
             yield f"cell {number}: {word} is the name of a test; write a sentence"
 
 
+TAGS = re.compile(r"<summary>.*?</summary>|<[^>]+>", re.DOTALL)
+MARKUP = re.compile(r"\]\(|`|\*\*|\{\w+\}")
+
+
+def folds_are_rendered(_name: str, notebook: Notebook) -> Iterator[str]:
+    """Markdown under a tag of a fold needs a blank line first, or it stays raw."""
+    for number, cell in numbered(notebook, "markdown"):
+        for block in re.split(r"\n[ \t]*\n", source(cell)):
+            if not re.search(r"</?details|<summary", block):
+                continue
+            inner = " ".join(re.findall(r"<summary>(.*?)</summary>", block, re.DOTALL))
+            raw = TAGS.sub("", block).strip() or MARKUP.search(inner)
+            if raw:
+                yield f"cell {number}: {str(raw)[:40]!r} stands raw in a fold's tags"
+
+
 GUARDS: tuple[Guard, ...] = (
     run_in_order,
     prints_are_stored,
@@ -210,4 +226,5 @@ GUARDS: tuple[Guard, ...] = (
     prose_prints_numbers,
     numbered_by_name,
     takeaways_are_sentences,
+    folds_are_rendered,
 )

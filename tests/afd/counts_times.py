@@ -126,6 +126,34 @@ played(
 )
 
 
+def through_ports(attn: int, wire: int, ffn: int, port: int, m: int) -> float:
+    """The same with a port each way that takes one batch at a time: seconds a step."""
+    back = deque([0.0] * m)
+    free, out = [0.0] * 4, []
+    for _ in range(60 * m):
+        at = back.popleft()
+        for place, (busy, lasts) in enumerate(
+            ((attn, attn), (port, wire / 2), (ffn, ffn), (port, wire / 2))
+        ):
+            begun = max(at, free[place])
+            free[place], at = begun + busy, begun + lasts
+        back.append(at)
+        out.append(at)
+    return float(out[-1] - out[-1 - 20 * m]) / (20 * m)
+
+
+@counts(f.PERIOD_S, by="executed")
+def period_s(rng: random.Random) -> Case:
+    """Batches go round and queue at the machines and at the ports."""
+    v = known(rng)
+    attn, wire, ffn = stages(v)
+    port = rng.choice((rng.randint(0, wire // 2), max(attn, ffn) + rng.randint(0, 200)))
+    wire = max(wire, 2 * port)
+    m = int(v["n_batches"])
+    given = v | {"b_comm": v["b_comm"] + wire - stages(v)[1], "port_s": float(port)}
+    return Case(f.PERIOD_S.given(given), through_ports(attn, wire, ffn, port, m))
+
+
 def waiting(v: dict[str, float], place: int) -> float:
     """Share of many steps in which a stage does not work."""
     spent = 100 * round_and_round(*stages(v), int(v["n_batches"]))

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmserve_lab.afd import deployment
-from llmserve_lab.afd.deployment import Copies, Split
+from llmserve_lab.afd import coupled, deployment
+from llmserve_lab.afd.coupled import Copies
+from llmserve_lab.afd.deployment import Split
 from llmserve_lab.afd.exercise import check, in_flight, in_turn
-from llmserve_lab.afd.page import tables
+from llmserve_lab.afd.page import comparison, tables
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.deepseek.model.setup import DEEPSEEK
 from tests.depth import examples
@@ -51,7 +52,10 @@ def test_a_period_is_no_shorter_than_any_machine_s_work(
     period = float(split.period_s(batch))
     for name in ("attn", "ffn", "out", "back"):
         assert period >= part[name]
-    assert m * period >= part["attn"] + part["ffn"] + part["wire"] - 1e-12
+    for overlap in ("free", "charged"):
+        assert replace(split, overlap=overlap).period_s(batch) >= period
+    assert replace(split, spread=0.5).period_s(batch) >= period
+    assert m * period >= part["late"] + part["ffn"] + part["wire"] - 1e-12
     assert split.tpot_s(batch + 1) > split.tpot_s(batch)
 
 
@@ -68,8 +72,8 @@ def test_a_batch_keeps_target_and_memory_and_the_next_does_not() -> None:
 @pytest.mark.parametrize("copies", ["expert", "node"])
 def test_the_group_is_the_twin(copies: Copies) -> None:
     """With a copy for each expert it is the twin's own answer."""
-    found = deployment.together(GPU, 96, 0.05, copies=copies)
-    twin = deployment.group(GPU, 96, found.overlap)
+    found = coupled.together(GPU, 96, 0.05, copies=copies)
+    twin = coupled.group(GPU, 96, found.overlap)
     own = twin.batch_at(20.0, context=4096, in_memory=True)
     if copies == "expert":
         assert found.batch == own
@@ -91,7 +95,7 @@ def test_experts_that_do_not_fit_are_left_out() -> None:
 def test_an_error_of_a_phase_moves_the_ratio_its_own_way() -> None:
     """Slower attention never wants fewer Attention GPUs for a full FFN."""
     low, high = tables.ratio_range(GPU, 0.05)
-    assert low <= tables.best(GPU, 0.05).ratio <= high
+    assert low <= comparison.best(GPU, 0.05).ratio <= high
     assert len(tables.ratios_table().rows) == 6
     assert "56A–40F" in str(tables.instances_table())
 

@@ -11,16 +11,14 @@ import itertools
 import numpy as np
 import pytest
 
-from llmserve_lab.afd import deployment, exercise
+from llmserve_lab.afd import coupled, deployment, exercise
 from llmserve_lab.afd.experiments import paper_setup
-from llmserve_lab.afd.page import figures, going_round, pictures, tables
+from llmserve_lab.afd.page import comparison, figures, going_round, pictures, tables
 from llmserve_lab.afd.page.controls import STOPS, WIRES
 from llmserve_lab.afd.simulation.vectorized_simulator import simulate
-from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation.predictions import points
-from llmserve_lab.formula.band import Band
+from llmserve_lab.afd.theory.same_speed import same_speed
 
-TIGHT, LOOSE = tables.TIGHT_S, tables.LOOSE_S
+TIGHT = comparison.TIGHT_S
 H100 = "h100-sxm"
 
 
@@ -116,60 +114,73 @@ def test_stragglers_cost_at_the_top_and_nothing_beyond(ratio: int, lost: float) 
     assert 1 - rate_at(ratio) / equal == pytest.approx(lost, abs=0.006)
 
 
-def rates(tpot_s: float) -> tuple[float, float]:
+def rates(tpot_s: float, overlap: coupled.Overlap) -> tuple[float, float]:
     """The best split, tried one by one, and the better of two groups."""
     found = []
-    for split in deployment.splits(H100, 96, copies="node"):
+    for split in deployment.splits(H100, 96, copies="node", overlap=overlap):
         for batch in range(1, 200):
             step_s = float(split.tpot_s(batch))
             fits = split.n_batches * batch <= deployment.attn_fits(H100)
             if step_s <= tpot_s and fits:
                 each = split.n_attn * split.n_batches * batch / step_s / 96
                 found.append((each, split.name))
-    whole = deployment.together(H100, 96, tpot_s, copies="node")
-    assert max(found)[1] == tables.best(H100, tpot_s).name
-    return max(found)[0], whole.gpu_tokens_per_s
+    assert max(found)[1] == comparison.best(H100, tpot_s, overlap=overlap).name
+    return max(found)[0], comparison.whole(
+        H100, tpot_s, overlap=overlap
+    ).gpu_tokens_per_s
 
 
-def test_the_split_wins_at_a_tight_target_and_not_at_a_loose_one() -> None:
-    split, group = rates(TIGHT)
-    assert split / group - 1 == pytest.approx(0.16, abs=0.01)
-    assert tables.best(H100, TIGHT).name == "56A–40F"
-    split, group = rates(LOOSE)
-    assert 1 - split / group == pytest.approx(0.02, abs=0.006)
-    assert tables.best(H100, LOOSE).name == "64A–32F"
+@pytest.mark.parametrize(("overlap", "behind"), [("free", 0.10), ("charged", 0.33)])
+def test_the_split_is_behind_one_group(overlap: coupled.Overlap, behind: float) -> None:
+    split, group = rates(TIGHT, overlap)
+    assert 1 - split / group == pytest.approx(behind, abs=0.006)
+    assert comparison.best(H100, TIGHT).name == "56A–40F"
 
 
-def test_the_gain_is_not_larger_than_the_error() -> None:
-    whole = deployment.together(H100, 96, TIGHT, copies="node")
-    off = tables.group_band(H100, whole.batch)
-    assert isinstance(off, Band)
-    gain = tables.best(H100, TIGHT).gpu_tokens_per_s(TIGHT) / whole.gpu_tokens_per_s - 1
-    assert gain < off.high - off.low
-    (profile,) = [
-        p for p in points(book_assumptions()) if "profile, EP128" in p.record.name
-    ]
-    assert profile.error == pytest.approx(-0.15, abs=0.005)
+def test_no_split_leads_in_any_setting_that_is_shown() -> None:
+    every = comparison.every_lead()
+    assert len(every) == 72
+    assert max(every.values()) == pytest.approx(-0.033, abs=0.003)
 
 
-def test_the_split_leads_only_between_two_targets() -> None:
-    first, last = tables.lead(H100)
-    assert (first, last) == (45, 70)
-    for ms in range(32, 80, 4):
-        each = ms / 1e3
-        split = tables.best(H100, each).gpu_tokens_per_s(each)
-        whole = deployment.together(H100, 96, each, copies="node").gpu_tokens_per_s
-        assert (split > whole) is (first <= ms <= last)
+@pytest.mark.parametrize("spread", [0.25, 0.5, 1.0])
+def test_nor_does_one_where_contexts_differ(spread: float) -> None:
+    for overlap in comparison.OVERLAPS:
+        assert comparison.lead(H100, TIGHT, overlap=overlap, spread=spread) < -0.02
+
+
+def test_the_measured_groups_lie_between_the_two_readings() -> None:
+    free, charged = (comparison.halves_band(each) for each in comparison.OVERLAPS)
+    assert free.n == charged.n == 4
+    assert -0.2 < charged.low <= charged.high < 0 < free.low <= free.high < 0.1
+    assert comparison.band_words("free") == "4 to 9% too high"
+    assert comparison.band_words("charged") == "9 to 19% too low"
 
 
 def test_gpu_time_of_a_token_adds_up_to_the_rates() -> None:
     account = tables.account(H100, TIGHT)
-    coupled, parted = (sum(spent[i] for spent in account.values()) for i in (0, 1))
-    split, group = rates(TIGHT)
-    assert 1e6 / coupled == pytest.approx(group, rel=1e-9)
-    assert 1e6 / parted == pytest.approx(split, rel=1e-9)
+    sums = [sum(spent[i] for spent in account.values()) for i in range(3)]
+    found = comparison.beside(H100, TIGHT, overlap="free")
+    assert [1e6 / each for each in sums] == pytest.approx([*found.values()], rel=1e-9)
     waited = account["waiting for the network"]
-    assert waited[1] == 0 and waited[0] > coupled - parted
-    assert all(min(spent) >= 0 for spent in account.values())
-    with pytest.raises(ValueError, match="so tight that one batch wins"):
-        tables.account(H100, LOOSE)
+    assert waited[0] > sums[0] - sums[2] and waited[1] == pytest.approx(0, abs=1e-6)
+    assert all(min(spent) > -1e-6 for spent in account.values())
+
+
+@pytest.mark.parametrize(
+    ("n_batches", "equal", "gain"),
+    [
+        (2, True, 0.05),
+        (2, False, 0.0),
+        (3, True, -0.025),
+        (3, False, -0.067),
+    ],
+)
+def test_the_paper_s_example_at_the_same_speed(
+    n_batches: int, equal: bool, gain: float
+) -> None:
+    """A machine without a split, given as long, with as many requests as fit."""
+    found = same_speed(n_batches, equal=equal)
+    assert found.gain == pytest.approx(gain, abs=0.003)
+    alone = 0.00165 * 600 * found.requests + 50 + 0.083 * found.requests + 100
+    assert alone == pytest.approx(found.turn)

@@ -23,3 +23,8 @@ def test_the_record_is_what_the_rows_give_now() -> None:
     for part in ("switches", "script"):
         for name, means in recorded[part].items():
             assert now[part][name] == pytest.approx(means, rel=2e-3)
+    for by, names in recorded["together"]["both"].items():
+        for name, shares in names.items():
+            assert now["together"]["both"][by][name] == pytest.approx(shares, abs=0.02)
+    factors = recorded["together"]["new model"]
+    assert now["together"]["new model"] == pytest.approx(factors, rel=2e-3)

@@ -94,6 +94,13 @@ PLANTED: list[tuple[str, int, Callable[[Cell], object]]] = [
     ("numbered_by_name", 0, write("See exercise 3.")),
     ("numbered_by_name", 1, write("ridge = 2  # Figure 2.1")),
     ("takeaways_are_sentences", 0, write("Hold on: `test_it_holds`.")),
+    (
+        "folds_are_rendered",
+        0,
+        write("<details>\n<summary>Why</summary>\n For [15.2](#num-r) see"),
+    ),
+    ("folds_are_rendered", 0, write("<details>\n<summary>`raw`</summary>\n\nText")),
+    ("folds_are_rendered", 0, write("Text\n\n</details>\nand *more*")),
 ]
 
 

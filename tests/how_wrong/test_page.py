@@ -22,18 +22,21 @@ from llmserve_lab.how_wrong.page import (
     controls,
     figures,
     other_tables,
+    pictures,
     questions,
 )
 from llmserve_lab.how_wrong.page.playground import bench
-from llmserve_lab.how_wrong.record import SWITCHES, bias, chosen, mean_error, record
-from llmserve_lab.how_wrong.script import with_all_slots
-from llmserve_lab.page.live.controls import Choice
-from llmserve_lab.validation import (
-    Band,
-    Setting,
-    band,
-    dense_rows,
+from llmserve_lab.how_wrong.pairs import first_tokens_between
+from llmserve_lab.how_wrong.record import (
+    SWITCHES,
+    bias,
+    chosen,
+    mean_error,
+    record,
+    validated,
 )
+from llmserve_lab.how_wrong.script import with_all_slots
+from llmserve_lab.validation import DATASHEET, achieved, dense_rows
 from llmserve_lab.validation.cache_blocks import predicted, reserve, room
 from llmserve_lab.validation.protocol import protocol_of
 from tests.benches import answered
@@ -93,34 +96,36 @@ def test_two_terms_of_the_ladder_are_enough_and_only_these() -> None:
     assert reached == [["shares", "layers"]]
 
 
-def test_the_band_figure_asks_the_band() -> None:
-    figure = figures.band()
-    picks = [c for c in figure.controls if isinstance(c, Choice)]
-    inside = 0
-    for state in itertools.islice(
-        itertools.product(*(c.options for c in picks)), 0, None, 37
-    ):
-        known = figure.values(**dict(zip((c.name for c in picks), state, strict=True)))
-        kind, model, gpu, clients, prompt = state
-        found = band(
-            controls.KINDS[kind],
-            Setting.on(
-                controls.MODELS[model],
-                controls.GPUS[gpu],
-                tp=4,
-                clients=int(clients),
-                prompt_len=int(prompt.replace(",", "")),
-                output_len=1024,
-                precision="bf16" if gpu == "A100" else "fp8",
-            ),
-        )
-        assert known["outside"] == (not isinstance(found, Band))
-        if isinstance(found, Band):
-            inside += 1
-            assert known["low"] == pytest.approx(100 * found.low, abs=0.06)
-            ends = np.log1p([known["low"] / 100, known["high"] / 100])
-            assert -charts.SPAN < ends[0] < 0 < ends[1] < charts.SPAN
-    assert inside > 5
+def test_the_ladder_grows_with_the_switches_in_their_order() -> None:
+    """A rung is drawn once the switches up to its own are on; at first the first is."""
+    first = {name: figures.ladder().values()[name] for name in SWITCHES}
+    assert list(first.values()) == [1, 0, 0, 0, 0]
+    for on in itertools.product((0, 1), repeat=5):
+        run = next((i for i, each in enumerate(on) if not each), 5)
+        known = dict(zip(SWITCHES, on, strict=True))
+        assert eval(charts.IN_ORDER, {}, known) == run
+    needs = [charts.RUNG_SWITCHES[name] for name, _, _ in validated()["ladder"]]
+    assert needs == sorted(needs) and set(needs) == set(range(6))
+
+
+def test_engines_lean_to_two_sides_whatever_the_fit_has_seen() -> None:
+    """The title of the points, in every state in which something was fitted."""
+    for kind, left in itertools.product(controls.KINDS, list(controls.LEFT)[:-1]):
+        known = figures.residuals().values(kind=kind, left=left)
+        assert known["vllm_lean"] < 0 < known["tensorrt_lean"]
+
+
+def test_the_largest_part_of_what_the_datasheet_forgets() -> None:
+    ours, sheet = (pictures.parts_ms(each) for each in (achieved(), DATASHEET))
+    more = {name: ours[name] - sheet[name] for name in ours}
+    assert max(more, key=lambda name: more[name]) == "layers"
+    assert 2 * more["layers"] > sum(more.values())
+
+
+def test_the_predicted_first_token_jumps_where_the_prose_says() -> None:
+    clients, seconds = first_tokens_between()
+    jump = next(i for i in range(1, len(clients)) if seconds[i] > 3 * seconds[i - 1])
+    assert clients[jump - 1] < 51 <= clients[jump] + 1  # "about 50, there it bends"
 
 
 def test_the_folds_cover_every_row_once() -> None:
@@ -128,21 +133,27 @@ def test_the_folds_cover_every_row_once() -> None:
     assert sum(fold.n_predicted for fold in found) == len(dense_rows())
     for fold in found:
         assert fold.n_fitted + fold.n_predicted == len(dense_rows())
-        assert sum(n for _, n in folds.groups(fold.left_out)) == fold.n_predicted
         assert fold.layer_s == pytest.approx(found[0].layer_s, rel=0.05)  # hardly moves
     with pytest.raises(LookupError, match="by must be one of"):
         folds.folds("weather")
 
 
 def test_no_frame_predicts_a_model_that_was_fitted_to() -> None:
-    log = figures.leave_one_out().logs["folds"]
+    log = figures.leave_one_group_out().logs["folds"]
     for frame in range(1, len(log.frames) - 1):
         inks = {
             row["model"]: row["ink"]
-            for row in log.tables["cells"]
+            for row in log.tables["states"]
             if row["since"] <= frame < row["until"]
         }
         assert sorted(inks.values()).count("weights") == 2
+    bars = {row["model"]: row for row in log.tables["bars"]}
+    for fold in folds.folds("model"):
+        bar = bars[folds.NAMES[fold.left_out]]
+        assert bar["end"] == pytest.approx(100 * fold.mean, abs=0.06)
+        said = log.frames[bar["since"]].sentence
+        assert folds.NAMES[fold.left_out] in said and "predict" in said
+    assert all(row["since"] > 1 for row in bars.values())  # the question comes first
 
 
 def test_published_block_counts_are_predicted_within_two_per_cent() -> None:

@@ -69,7 +69,8 @@ ORDER: dict[str, dict[str, str]] = {
 }
 FIELDS = {  # of each sentence, in the order in which its words ask for them
     "afd.every_split": (
-        "device context target af_ratio split_gpu_tokens_per_s group_gpu_tokens_per_s"
+        "device context target overlap af_ratio split_gpu_tokens_per_s "
+        "group_gpu_tokens_per_s"
     ),
     "afd.idle": (
         "batch mean_prompt mean_decode n_batches wire af_ratio idle_attn idle_ffn "
@@ -115,7 +116,6 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "flash_attention.traffic": (
         "prompt_len tile_rows tile_keys plain_intensity tiled_intensity ridge"
     ),
-    "how_wrong.band": ("kind model gpu clients prompt where"),
     "how_wrong.ladder": ("tpot_error ttft_error"),
     "how_wrong.residuals": (
         "kind left mean_error median_error bias tensorrt_lean vllm_lean"

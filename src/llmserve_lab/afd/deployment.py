@@ -1,54 +1,36 @@
-"""AFD of DeepSeek-V3 on real GPUs, beside the same GPUs as one expert-parallel group.
+"""AFD of DeepSeek-V3 on real GPUs: splits into Attention GPUs and FFN GPUs.
 
 An instance is one GPU. An Attention GPU holds the weights of attention, of the dense
 layers and the vocabulary, and its requests' caches; an FFN GPU holds a share of the
 experts and a shared expert. The times are those of the twin's formulas, each phase on
-its own GPUs; both arrangements use the same kernels, links and shares of the peaks.
+its own GPUs; kernels, links and shares of the peaks are those of
+:mod:`llmserve_lab.afd.coupled`, and so is what overlapping costs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from llmserve_lab.afd.coupled import (
+    BATCHES,
+    CONTEXT,
+    Copies,
+    Overlap,
+    copies_of_row,
+    group,
+    slowest_context,
+)
 from llmserve_lab.checks import one_of, positive, whole
-from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.model import arguments
 from llmserve_lab.deepseek.model.known import computed
-from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
-from llmserve_lab.moe import formulas as moe
 from llmserve_lab.roofline.formulas import BATCH_FITS
 
-Copies = Literal["expert", "node"]
 NODE = 8  # GPUs; FFN GPUs come by the node
-CONTEXT = 4096.0  # tokens in each request's cache
-MOST = 512  # requests in a batch, searched
-BATCHES = np.arange(1, MOST + 1)
-SETTING = {"n_redundant": 0}  # no copies of experts, in either arrangement
-
-
-@cache
-def group(gpu: str, n_gpus: int, overlap: str = "none") -> Twin:
-    """The twin of ``n_gpus`` as one expert-parallel group."""
-    own: dict[str, Any] = {**SETTING, "overlap": overlap}
-    assumed = replace(book_assumptions(), **own)
-    return Twin(setup=setup(gpu, n_gpus), assumptions=assumed)
-
-
-def copies_of_row(twin: Twin, copies: Copies) -> float:
-    """Copies of a row that are sent: one for each expert, or for each node asked."""
-    top_k = float(twin.setup.experts.top_k)
-    if copies == "expert":
-        return top_k
-    nodes = twin.setup.nodes_of_a_row
-    if nodes <= 1:
-        return 1.0
-    among = round(twin.setup.experts.n_experts * nodes / twin.setup.n_nodes)
-    return float(moe.ROW_COPIES(n_experts=among, ep=nodes, top_k=top_k))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +38,11 @@ class Split:
     """``n_attn`` Attention GPUs and ``n_ffn`` FFN GPUs, ``n_batches`` in flight.
 
     ``attn_factor`` and ``ffn_factor`` stretch the times of either phase, to ask what an
-    error of the model would change. Every request has ``context`` tokens in its cache.
+    error of the model would change. Requests have ``context`` tokens in their caches on
+    average, with a standard deviation of ``spread`` times that.
 
     Raises:
-        ValueError: a count is below 1, or ``copies`` is unknown.
+        ValueError: a count is below 1, or ``copies`` or ``overlap`` is unknown.
     """
 
     gpu: str
@@ -68,6 +51,8 @@ class Split:
     n_batches: int = 3
     copies: Copies = "expert"
     context: float = CONTEXT
+    overlap: Overlap = "free"
+    spread: float = 0.0
     attn_factor: float = 1.0
     ffn_factor: float = 1.0
 
@@ -75,6 +60,7 @@ class Split:
         whole(n_attn=self.n_attn, n_ffn=self.n_ffn, n_batches=self.n_batches)
         positive("context", self.context)
         one_of("copies", self.copies, Copies)
+        one_of("overlap", self.overlap, Overlap)
 
     @property
     def ratio(self) -> float:
@@ -95,32 +81,60 @@ class Split:
     def layer_s(self, batch: Any) -> dict[str, Any]:
         """Seconds of one layer by part, for ``batch`` rows of an Attention GPU.
 
-        ``out`` and ``back`` are how long an FFN GPU's port is busy each way.
+        ``attn`` sets the pace of the slowest Attention GPU, over all its batches;
+        ``late`` is the slowest of one batch. ``out`` and ``back`` are how long the
+        busiest port is in use each way.
         """
         twin = group(self.gpu, self.n_ffn)
         batch = np.asarray(batch, np.float64)
-        mine = twin.blocks(batch=batch, context=self.context)
-        rows = self.ratio * batch
-        theirs = twin.blocks(batch=rows, context=self.context)
-        layers, moe_layers = _layers(twin)
-        attn = (mine["mla_s"] + mine["attn_elementwise_s"]) / layers
+        moe_layers = _layers(twin)[1]
+        pace, rest = self._attn_s(twin, batch, self.n_batches * batch)
+        late, _ = self._attn_s(twin, batch, batch)
+        theirs = twin.blocks(batch=self.ratio * batch, context=self.context)
         ffn = (theirs["experts_s"] + theirs["moe_elementwise_s"]) / moe_layers
-        out, back = self._port_s(twin, rows)
+        out, back = self._port_s(twin, batch)
         starts = float(twin.traffic["transfer_starts_s"]) / moe_layers
-        return {
-            "attn": self.attn_factor * attn,
+        found = {
+            "attn": self.attn_factor * pace,
+            "late": self.attn_factor * late,
             "ffn": self.ffn_factor * ffn,
-            "wire": starts + out + back,
-            "out": out,
-            "back": back,
-            "rest": mine["other_s"],
+            "out": max(self.ratio, 1.0) * out,
+            "back": max(self.ratio, 1.0) * back,
+            "starts": np.full_like(out, starts),
+            "rest": rest,
         }
+        if self.overlap == "charged":
+            found |= self._charged(twin, found, out + back)
+        return found | {"wire": found["starts"] + found["out"] + found["back"]}
 
-    def _port_s(self, twin: Twin, rows: Any) -> tuple[Any, Any]:
-        """Seconds of an FFN GPU's port for the rows that come in, and that go back."""
-        sent = rows * copies_of_row(twin, self.copies)
-        if self.copies == "expert":  # the busiest GPU gets more than the mean
-            sent = sent / twin.assumptions.balancedness
+    def _attn_s(self, twin: Twin, batch: Any, drawn: Any) -> tuple[Any, Any]:
+        """Seconds of attention on the slowest GPU, of ``drawn`` contexts each."""
+        context = slowest_context(self.context, self.spread, self.n_attn, drawn)
+        mine = twin.blocks(batch=batch, context=context)
+        layers = _layers(twin)[0]
+        return (mine["mla_s"] + mine["attn_elementwise_s"]) / layers, mine["other_s"]
+
+    def _charged(self, twin: Twin, part: dict[str, Any], sent: Any) -> dict[str, Any]:
+        """What computing and sending at once costs, as the twin charges two halves.
+
+        Both take longer while both go on; a start keeps its sender and its receiver
+        busy, half of it each. ``sent`` is how long an Attention GPU's port is in use.
+        """
+        slow, busy = twin.assumptions.overlap_slowdown, part["starts"] / 2
+        ports = {"attn": sent, "late": sent, "ffn": self.ratio * sent}
+        worked = {
+            name: part[name] + busy + slow * np.minimum(part[name], port)
+            for name, port in ports.items()
+        }
+        longer = {name: (1 + slow) * part[name] for name in ("out", "back")}
+        return worked | longer | {"starts": np.zeros_like(busy)}
+
+    def _port_s(self, twin: Twin, batch: Any) -> tuple[Any, Any]:
+        """Seconds of an Attention GPU's port for rows that leave, and that come back.
+
+        The busiest GPU gets more copies than the mean, as in the group.
+        """
+        sent = batch * copies_of_row(twin, self.copies) / twin.assumptions.balancedness
         rate, width = float(twin.machine["far_rate"]), twin.setup.model.d_model
         sizes = (twin.assumptions.dispatch, twin.assumptions.combine)
         there, back = (
@@ -132,7 +146,7 @@ class Split:
         """Seconds between two batches at a machine: the longest of four."""
         part = self.layer_s(batch)
         port = np.maximum(part["out"], part["back"])
-        loop = (part["attn"] + part["wire"] + part["ffn"]) / self.n_batches
+        loop = (part["late"] + part["wire"] + part["ffn"]) / self.n_batches
         longest = np.maximum(np.maximum(part["attn"], part["ffn"]), port)
         return np.maximum(longest, loop)
 
@@ -217,46 +231,3 @@ def best_split(gpu: str, n_gpus: int, tpot_s: float, **options: Any) -> Split:
     """The split with the most tokens per second at the target."""
     every = splits(gpu, n_gpus, **options)
     return max(every, key=lambda split: split.gpu_tokens_per_s(tpot_s))
-
-
-@dataclass(frozen=True)
-class Together:
-    """One group at a target: its overlap, requests of a GPU, and tokens/s of a GPU."""
-
-    overlap: str
-    batch: int
-    gpu_tokens_per_s: float
-
-
-@cache
-def together(
-    gpu: str,
-    n_gpus: int,
-    tpot_s: float,
-    *,
-    copies: Copies = "expert",
-    context: float = CONTEXT,
-) -> Together:
-    """The coupled baseline: attention and experts on every GPU of one group.
-
-    The better of one batch at a time and of two halves that overlap.
-    """
-    found = []
-    for overlap in ("none", "halves"):
-        step_s = _every_step_s(gpu, n_gpus, overlap, copies, context)
-        last = int(np.argmin(np.append(step_s <= tpot_s, False)))
-        if last:
-            found.append(Together(overlap, last, float(last / step_s[last - 1])))
-    return max(found, key=lambda one: one.gpu_tokens_per_s)
-
-
-@cache
-def _every_step_s(
-    gpu: str, n_gpus: int, overlap: str, copies: Copies, context: float
-) -> Any:
-    """Seconds of a group's step at every batch that fits."""
-    twin = group(gpu, n_gpus, overlap)
-    batches = BATCHES[: int(twin.batch_fits(context))]
-    known = twin.arguments(batch=batches, context=context)
-    known["dispatched_copies"] = copies_of_row(twin, copies)
-    return twin.step_of(known)

@@ -36,7 +36,7 @@ TERMS = (
         "A model is scored on runs that it was not fitted to, each group left "
         "out in turn.",
         "how_wrong",
-        ("leave-one-out",),
+        ("leave-one-group-out", "leave-one-out"),
     ),
     Term(
         "blind prediction",

@@ -7,12 +7,14 @@ switches, and what each line of the benchmark's script is worth. About two minut
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from llmserve_lab.afd.experiments.random_settings import error_table
+from llmserve_lab.how_wrong import example
 from llmserve_lab.how_wrong.record import (
     ALL_SEEN,
     FOLDS,
@@ -24,6 +26,8 @@ from llmserve_lab.how_wrong.record import (
 )
 from llmserve_lab.how_wrong.script import LINES, retold, with_all_slots
 from llmserve_lab.validation import DATASHEET, Predictor, Times, achieved, dense_rows
+from llmserve_lab.validation.bands import stretch
+from llmserve_lab.validation.coverage import trials
 from llmserve_lab.validation.fit import FREE, fit
 from llmserve_lab.validation.prediction import KINDS, errors
 from llmserve_lab.validation.rows import SHA256
@@ -53,6 +57,7 @@ def written() -> str:
         "switches": _switches(rows),
         "script": _script(rows),
         "slots": _slots(rows),
+        "together": _together(rows),
         "afd": _afd(),
     }
     lines = [f"{json.dumps(name)}: {json.dumps(part)}" for name, part in parts.items()]
@@ -117,6 +122,43 @@ def _slots(rows: Predictor) -> dict[str, list[float]]:
         error = errors(predictor.predict(achieved()), predictor.measured, "ttft")
         found[slots] = [float(f"{np.mean(each):.5g}") for each in (abs(error), error)]
     return found
+
+
+def _together(rows: Predictor) -> dict[str, Any]:
+    """Bands of TPOT and TTFT held together, and those of a model that is quite new."""
+    found = trials(rows)
+    numbers = [place for place, row in enumerate(rows.rows) if row in example.rows()]
+    model = rows.label("model") == example.MODEL
+    trial = found["model"]["tpot"][example.MODEL]
+    width = dict(zip(np.flatnonzero(model), trial.widths(), strict=True))
+    return {
+        "both": {
+            by: {
+                name: [len(both), float(f"{both.mean():.5g}"), float(f"{kept:.5g}")]
+                for name, both, kept in _held(rows, found[by], by)
+            }
+            for by in ("engine", "system")
+        },
+        "new model": {
+            str(rows.rows[place].clients): float(
+                f"{np.exp(stretch('tpot') * width[place]):.5g}"
+            )
+            for place in numbers
+        },
+    }
+
+
+def _held(rows: Predictor, found: Any, by: str) -> Iterator[tuple[str, Any, float]]:
+    """Of each name: which rows lie in both bands, what share keeps both promises."""
+    for name, first in found["ttft"].items():
+        public = rows.public[rows.label(by) == name]
+        signed = (
+            found["tpot"][name].needed(signed=True)[public] / stretch("tpot"),
+            first.needed(signed=True) / stretch("ttft"),
+        )
+        inside = (np.abs(signed[0]) <= 1) & (np.abs(signed[1]) <= 1)
+        kept = (signed[0] >= -1) & (signed[1] >= -1)
+        yield name, inside, float(kept.mean())
 
 
 def _afd() -> dict[str, Any]:

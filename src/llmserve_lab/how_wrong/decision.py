@@ -14,7 +14,7 @@ from math import ceil, expm1
 import numpy as np
 
 from llmserve_lab.how_wrong import example
-from llmserve_lab.how_wrong.record import chosen
+from llmserve_lab.how_wrong.record import chosen, record
 from llmserve_lab.validation import Band, MeasuredRow, Setting
 from llmserve_lab.validation.bands import (
     TIMES,
@@ -25,39 +25,62 @@ from llmserve_lab.validation.bands import (
     stretch,
 )
 from llmserve_lab.validation.prediction import Kind
+from llmserve_lab.validation.unit_work import Floats
 
 TPOT_S, TTFT_S = 0.020, 1.0  # promised: the longest mean times that users are given
+# Digits of a prediction in s and of its factor, as the page prints them.
+ROUNDED: tuple[tuple[Kind, int, int], ...] = (("tpot", 5, 3), ("ttft", 3, 2))
 ASKED_PER_S = 40_000.0  # output tokens that all users together ask for, per second
 
 
 @dataclass(frozen=True)
-class PlannedLoad:
-    """A server with so many clients: mean times and rate, predicted and at the end.
+class Forecast:
+    """A mean time as a planner writes it down: prediction, factor, and what was found.
 
-    The end of a band is where the server is worst: longest times, lowest rate.
+    Prediction and factor are rounded as they are printed, so that the printed numbers
+    multiply to the printed longest time.
     """
 
+    predicted_s: float
+    factor: float
+    measured_s: float
+
+    @property
+    def longest_s(self) -> float:
+        """The time at the worse end of the band."""
+        return self.predicted_s * self.factor
+
+
+@dataclass(frozen=True)
+class PlannedLoad:
+    """A server with so many clients, and answers of so many tokens in the mean."""
+
     clients: int
-    tpot_s: float
-    longest_tpot_s: float
-    ttft_s: float
-    longest_ttft_s: float
-    longest_e2e_s: float
     answer_len: float
-    tokens_per_s: float
-    fewest_per_s: float
-    measured_per_s: float
-    measured_tpot_s: float
+    tpot: Forecast
+    ttft: Forecast
+
+    def answer_s(self, which: str) -> float:
+        """A whole answer: its first token, then one TPOT for each of the others.
+
+        ``which`` is ``"predicted_s"``, ``"longest_s"`` or ``"measured_s"``.
+        """
+        first, each = (float(getattr(one, which)) for one in (self.ttft, self.tpot))
+        return first + (self.answer_len - 1) * each
+
+    def tokens_per_s(self, which: str) -> float:
+        """The rate: each client always has one answer under way."""
+        return self.clients * self.answer_len / round(self.answer_s(which), 2)
 
     @property
     def keeps(self) -> bool:
         """Whether both promises are kept at the worse ends."""
-        return self.longest_tpot_s <= TPOT_S and self.longest_ttft_s <= TTFT_S
+        return self.tpot.longest_s <= TPOT_S and self.ttft.longest_s <= TTFT_S
 
     @property
     def hopes(self) -> bool:
         """Whether the predictions alone keep them."""
-        return self.tpot_s <= TPOT_S and self.ttft_s <= TTFT_S
+        return self.tpot.predicted_s <= TPOT_S and self.ttft.predicted_s <= TTFT_S
 
 
 @cache
@@ -67,26 +90,16 @@ def loads() -> tuple[PlannedLoad, ...]:
     times, measured = rows.predict(example.unseen()), rows.measured
     found = []
     for place, row in enumerate(example.rows()):
-        answer_len = float(rows.exposures[place].output_len)
-        tokens = row.clients * answer_len
-        tpot_s, ttft_s, e2e_s = (
-            float(each[place]) for each in (times.tpot, times.ttft, times.e2e)
-        )
-        found.append(
-            PlannedLoad(
-                row.clients,
-                tpot_s,
-                error_band("tpot", row).around(tpot_s)[1],
-                ttft_s,
-                error_band("ttft", row).around(ttft_s)[1],
-                error_band("e2e", row).around(e2e_s)[1],
-                answer_len,
-                tokens / e2e_s,
-                error_band("tokens_per_s", row).around(tokens / e2e_s)[0],
-                tokens / float(measured.e2e[place]),
-                row.tpot_s,
+        tpot, ttft = (
+            Forecast(
+                round(float(getattr(times, kind)[place]), digits),
+                round(1 + error_band(kind, row).high, factor_digits),
+                float(getattr(measured, kind)[place]),
             )
+            for kind, digits, factor_digits in ROUNDED
         )
+        answer_len = round(float(rows.exposures[place].output_len), 1)
+        found.append(PlannedLoad(row.clients, answer_len, tpot, ttft))
     return tuple(found)
 
 
@@ -96,14 +109,57 @@ def error_band(kind: Predicted, row: MeasuredRow) -> Band:
 
     As :func:`llmserve_lab.validation.band`, from the nearest rows of other servers.
     """
-    rows, error = chosen(TIMES[kind], "model")
+    rows, error = near_rows(TIMES[kind], row)
+    half = stretch(TIMES[kind]) * half_width(error)
+    found = Band(expm1(-half), expm1(half), "rows of other servers", len(rows))
+    return found.inverse() if kind.endswith("_per_s") else found
+
+
+@cache
+def near_rows(kind: Kind, row: MeasuredRow) -> tuple[tuple[MeasuredRow, ...], Floats]:
+    """The rows of other servers nearest to a row's setting, and their errors."""
+    rows, error = chosen(kind, "model")
     other = np.array([each.server != row.server for each in rows])
     rows = tuple(each for each in rows if each.server != row.server)
     numbers = np.array([logs(Setting.of(each)) for each in rows])
     near = nearest(rows, numbers, Setting.of(row))
-    half = stretch(TIMES[kind]) * half_width(error[other][near])
-    found = Band(expm1(-half), expm1(half), "rows of other servers", len(near))
-    return found.inverse() if kind.endswith("_per_s") else found
+    return tuple(rows[place] for place in near), error[other][near]
+
+
+def without_the_model(row: MeasuredRow) -> Band:
+    """The band of TPOT, had the book never seen any row of the row's model.
+
+    Constants *and* the errors that make the band are then those of the other models.
+    """
+    factor = record()["together"]["new model"][str(row.clients)]
+    rows, _ = near_rows("tpot", row)
+    return Band(1 / factor - 1, factor - 1, "rows of other models", len(rows))
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What a measurement promises, before it is made.
+
+    ``share`` of the nearest rows erred so that the hoped-for load keeps the promise,
+    ``alike`` of those of the same engine; ``saved`` devices in the mean of all.
+    """
+
+    share: float
+    alike: float
+    saved: float
+
+
+def worth() -> Worth:
+    """Each error of a near row is taken as the error that the measurement finds."""
+    row, hope, booked = example.rows()[-1], hoped(), servers(planned(), "longest_s")
+    rows, error = near_rows("tpot", row)
+    kept = hope.tpot.predicted_s / (1 + error) <= TPOT_S
+    alike = np.array([each.engine == row.engine for each in rows])
+    needed = ASKED_PER_S / (hope.tokens_per_s("predicted_s") * (1 + error))
+    saved = np.where(kept, booked - np.ceil(needed), 0)
+    return Worth(
+        float(kept.mean()), float(kept[alike].mean()), example.TP * float(saved.mean())
+    )
 
 
 def power(kind: Kind) -> float:
@@ -121,6 +177,6 @@ def planned() -> PlannedLoad:
     return [each for each in loads() if each.keeps][-1]
 
 
-def servers(per_s: float) -> int:
-    """Servers for all the tokens that are asked for."""
-    return ceil(ASKED_PER_S / per_s)
+def servers(load: PlannedLoad, which: str) -> int:
+    """Servers for all the tokens that are asked for, each under that load."""
+    return ceil(ASKED_PER_S / load.tokens_per_s(which))

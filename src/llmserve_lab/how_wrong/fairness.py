@@ -9,7 +9,7 @@ import numpy as np
 from llmserve_lab.catalog.evidence import serving
 from llmserve_lab.how_wrong.folds import constants_without
 from llmserve_lab.how_wrong.record import row_errors
-from llmserve_lab.validation import Predictor, errors
+from llmserve_lab.validation import Predictor, dense_rows, errors
 from llmserve_lab.validation.constants import record as validated
 from llmserve_lab.validation.fit import TTFT_WEIGHT, UNKNOWN_WEIGHT
 from llmserve_lab.validation.prediction import Kind
@@ -40,17 +40,41 @@ def refused() -> tuple[int, float, float]:
     return len(size), float(size.mean()), float(every.mean())
 
 
+RULES = {"plain": 1, "even": 2, "wide": 3}  # places of the shares in the record
+
+
 def covered(
-    by: str, kind: Kind, *, plain: bool = False, name: str | None = None
+    by: str, kind: Kind, *, rule: str = "wide", name: str | None = None
 ) -> float:
     """Share of rows inside their band: of a name left out, or of all its label's.
 
+    ``rule``: the middle nine tenths of the nearest errors are the ``"plain"`` band; the
+    factor that holds as many, up or down, the ``"even"`` one; its power the ``"wide"``.
+
     Raises:
-        LookupError: the name was not left out.
+        LookupError: there is no such rule, or the name was not left out.
     """
+    if rule not in RULES:
+        raise LookupError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
     tried = validated()["coverage"]["tried"][by][kind]
     if name is not None and name not in tried:
         raise LookupError(f"name must be one of {', '.join(tried)}, got {name!r}")
     found = tried.values() if name is None else [tried[name]]
-    inside = sum(each[0] * each[1 if plain else 3] for each in found)
+    inside = sum(each[0] * each[RULES[rule]] for each in found)
     return float(inside / sum(each[0] for each in found))
+
+
+def mean_of(**labels: object) -> float:
+    """Mean TPOT error of the rows with some labels, their model left out.
+
+    Raises:
+        ValueError: there is no such row.
+    """
+    size = np.abs(row_errors("tpot", "model"))
+    own = [
+        all(getattr(row, name) == value for name, value in labels.items())
+        for row in dense_rows()
+    ]
+    if not any(own):
+        raise ValueError(f"labels must be those of a row, got {labels}")
+    return float(size[own].mean())

@@ -1,15 +1,14 @@
-"""Leave-one-out folds as they were run: what was fitted to what, and how it scored."""
+"""Leave-one-group-out folds: what was fitted to what, and how it scored."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from llmserve_lab.how_wrong.record import record, row_errors
 from llmserve_lab.validation import ServingConstants
-from llmserve_lab.validation.rows import MeasuredRow, dense_rows
+from llmserve_lab.validation.rows import dense_rows
 
 NAMES = {
     "llama-3-70b": "Llama-3.1-70B",
@@ -88,17 +87,3 @@ def span(constant: str) -> tuple[float, float]:
         for values in names.values()
     ]
     return min(found), max(found)
-
-
-def groups(model: str) -> Iterator[tuple[str, int]]:
-    """GPU and engine of a model's rows, and how many there are of each."""
-    counts = dict[str, int]()
-    for row in dense_rows():
-        if row.model == model:
-            counts[_server(row)] = counts.get(_server(row), 0) + 1
-    yield from counts.items()
-
-
-def _server(row: MeasuredRow) -> str:
-    engine = "TRT-LLM" if row.engine == "trtllm" else NAMES[row.engine]
-    return f"{NAMES[row.system]} {engine}"

@@ -150,3 +150,16 @@ def full_cache() -> list[tuple[MeasuredRow, float, float]]:
         (row, row.ttft_s * (1 + float(error[places[id(row)]])), free)
         for row, free in zip(fullest(), endless(fullest()), strict=True)
     ]
+
+
+BETWEEN = (36, 40, 44, 46, 48, 50, 52, 56)  # clients where the cache fills, unmeasured
+
+
+def first_tokens_between() -> tuple[list[int], list[float]]:
+    """Predicted TTFT of the fullest server, also between its measured clients, in s."""
+    rows = fullest()
+    more = [replace(rows[0], clients=clients) for clients in BETWEEN]
+    asked = sorted([*rows, *more], key=lambda row: row.clients)
+    reached = constants_without("model", rows[0].model)
+    found = Predictor(asked).predict(reached).ttft
+    return [row.clients for row in asked], [float(each) for each in found]

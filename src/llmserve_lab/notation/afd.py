@@ -3,11 +3,11 @@
 from llmserve_lab.formula.quantity import Quantity
 from llmserve_lab.notation.kinds import Count, Positive, Share
 
-RATIO = "Attention instances per FFN instance "
+RATIO = "Attention machines per FFN machine "
 
 p_stop = Share(r"\pi", "dimensionless", "chance that an answer ends at a step")
 mean_decode = Quantity(r"\mu_D", "token/request", "mean of D, tokens generated")
-n_requests = Positive(r"N_{\mathrm{req}}", "request", "requests per Attention instance")
+n_requests = Positive(r"N_{\mathrm{req}}", "request", "requests per Attention machine")
 step_index = Quantity("i", "dimensionless", "steps of a batch so far", whole=True)
 n_steps = Positive("K", "dimensionless", "steps of a batch in a run")
 decode_load = Quantity(
@@ -50,12 +50,18 @@ af_ratio = Positive("r", "dimensionless", RATIO.strip())
 attn_s = Positive("t_A", "s", "Attention time of a step")
 ffn_s = Positive("t_F", "s", "FFN time of a step")
 comm_s = Quantity("t_C", "s", "time of a step on the wire, both ways")
-attn_sd_s = Positive(r"\sigma_A", "s", "spread of an instance's mean Attention time")
+attn_sd_s = Positive(r"\sigma_A", "s", "spread of a machine's mean Attention time")
 cycle_s = Positive(r"\tau", "s", "time between two steps, as in the paper")
-loop_s = Positive(r"t_{\circlearrowleft}", "s", "share of a step in its loop")
-pipeline_s = Positive(r"\tau_m", "s", "time between two steps, loop seen")
-instance_tokens_per_s = Positive("X", "token/s", "tokens per second and instance")
-pipeline_tokens_per_s = Positive("X_m", "token/s", "the same, loop seen")
+loop_s = Positive(r"t_{\circlearrowleft}", "s", "time of a loop over the batches in it")
+port_s = Quantity(
+    r"t_{\mathrm{port}}", "s", "time that a batch takes a port in one direction"
+)
+pipeline_s = Positive(r"\tau_m", "s", "time between two steps, loop counted")
+period_s = Positive(
+    r"\tau_{\circlearrowleft}", "s", "time between two steps, loop and ports counted"
+)
+instance_tokens_per_s = Positive("X", "token/s", "tokens per second and machine")
+pipeline_tokens_per_s = Positive("X_m", "token/s", "the same, loop counted")
 ratio_attn = Quantity(
     "r_A",
     "dimensionless",
@@ -73,7 +79,7 @@ ratio_peak = Positive(
 )
 ratio_best = Positive("r^*", "dimensionless", RATIO + "best in the paper's model")
 best_tokens_per_s = Positive(
-    "X^*", "token/s", "tokens per second and instance at the best"
+    "X^*", "token/s", "tokens per second and machine at the best"
 )
 ratio_start = Quantity(
     r"r_{\vdash}",

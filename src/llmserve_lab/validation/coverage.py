@@ -45,11 +45,17 @@ class Trial:
     error: Floats
     near: Floats
 
-    def needed(self) -> Floats:
-        """By how much each row's band must be stretched to hold it, [rows]."""
-        width = np.array([half_width(near) for near in self.near])
-        found: Floats = np.abs(np.log1p(self.error)) / width
-        return found
+    def widths(self) -> Floats:
+        """Half widths of the bands before they are stretched, [rows]."""
+        return np.array([half_width(near) for near in self.near])
+
+    def needed(self, *, signed: bool = False) -> Floats:
+        """By how much each row's band must be stretched to hold it, [rows].
+
+        ``signed``: below zero where the prediction is too short.
+        """
+        found: Floats = np.log1p(self.error) / self.widths()
+        return found if signed else np.abs(found)
 
     def plain(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which rows lie between two percentiles of the errors near to them, [rows]."""

@@ -1,4 +1,4 @@
-"""Leave-one-out scores: how wrong the model is on what it was not fitted to.
+"""Leave-one-group-out scores: how wrong the model is on what it was not fitted to.
 
 All rows of one model (or system, engine, precision, group) are left out, the constants
 are fitted to the others, and these predict the ones left out. The form of the model was

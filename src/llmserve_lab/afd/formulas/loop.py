@@ -33,6 +33,7 @@ __all__ = [
     "IDLE_ATTN",
     "IDLE_FFN",
     "LOOP_S",
+    "PERIOD_S",
     "PIPELINE_S",
     "PIPELINE_TOKENS_PER_S",
     "RATIO_LOOP_END",
@@ -67,7 +68,15 @@ PIPELINE_S = Formula(
     uses=(ATTN_S, FFN_S, LOOP_S),
     title="Time between two steps, loop counted",
     source="ours",
-    holds=f"{EQUAL}; every instance has a wire of its own",
+    holds=f"{EQUAL}; no port is busy for longer than that",
+)
+PERIOD_S = Formula(
+    result=q.period_s,
+    expr=lambda attn_s, ffn_s, loop_s, port_s: maximum(attn_s, ffn_s, loop_s, port_s),
+    uses=(ATTN_S, FFN_S, LOOP_S),
+    title="Time between two steps, loop and ports counted",
+    source="ours",
+    holds=f"{EQUAL}; the busiest port, of either kind of machine, each way",
 )
 PIPELINE_TOKENS_PER_S = Formula(
     result=q.pipeline_tokens_per_s,

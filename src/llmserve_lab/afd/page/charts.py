@@ -33,7 +33,7 @@ def _along(data: str) -> Any:
 
 
 def _shade() -> Any:
-    """Which is the slowest: the ratios at which it is the FFN are tinted."""
+    """Which is the slowest: tinted where it is the FFN, with the loop counted."""
     from llmserve_lab.extras import altair as alt
 
     low, high = RATIOS
@@ -49,7 +49,7 @@ def _shade() -> Any:
     layers = [tint.encode(x=_along("af_ratio"), x2="end:Q")]
     layers += [name.encode(y=alt.value(0)) for name in names]
     row = alt.LayerChart(data=alt.Data(values=[{}]), layer=layers)
-    balance = (RATIO.reads(each) for each in (q.ratio_attn, q.ratio_comm))
+    balance = (RATIO.reads(each) for each in (q.ratio_attn, q.ratio_comm, q.ratio_end))
     return row.transform_calculate(
         af_ratio=f"max({low}, min({high}, max({', '.join(balance)})))",
         start=f"{low}",

@@ -20,18 +20,18 @@ from llmserve_lab.afd.simulation.length_distributions import (
 from llmserve_lab.afd.simulation.run import BundleRun
 from llmserve_lab.afd.simulation.slots import Requests, fill
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Cells, Labels, Links, Scene, SceneAxis
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 
 ATTENTION, SLOTS = 3, 4  # machines, and requests of a batch on each of them
-FLIGHTS = {"two batches in flight": 2, "three batches in flight": 3}
+FLIGHTS = {2: "two", 3: "three"}
 SKIPPED, SHOWN = 2, 2  # rounds left out at the start, and rounds shown
 US = 1e6
-INKS = "ABD"  # of the batches; C is too near to the colour of caches
+INKS = "ABC"  # of the batches
 WINDOW = 1450.0  # microseconds of the axis; two rounds of three batches
 LEFT = -280.0  # where names begin
-LANES = ("A1", "A2", "A3", "wire →", "FFN", "← wire")
-TOP, FIRST = 0.0, 3.9  # where the machines and the first lane are
-A_BOX, WIRE, F_BOX = (0.0, 480.0), (610.0, 840.0), (970.0, 1450.0)
+LANES = 6  # three Attention machines, the wire, the FFN machine, the wire back
+NAMES = {0: "A1", 1: "A2", 2: "A3", 4: "FFN"}  # of the machines; the wire is not drawn
+FFN = range(4, 5)
 Row = dict[str, Any]
 Bar = tuple[int, int, float, float]  # lane, batch, start and end in microseconds
 
@@ -107,87 +107,71 @@ def busy(rows: list[Bar], lanes: range, until: float) -> float:
 def waits(n_batches: int) -> tuple[float, float]:
     """Shares of the window in which Attention machines and the FFN machine wait."""
     rows, (_, length) = bars(n_batches), window(n_batches)
-    attn, ffn = busy(rows, range(ATTENTION), length), busy(rows, range(4, 5), length)
+    attn, ffn = busy(rows, range(ATTENTION), length), busy(rows, FFN, length)
     return 1 - attn, 1 - ffn
 
 
 def going_round() -> StepFigure:
-    """Batches going round between Attention and FFN machines, two or three of them."""
-    first, second = FLIGHTS
-    logs = {name: _log(m) for name, m in FLIGHTS.items()}
-    last, later = (len(log.frames) - 1 for log in logs.values())
+    """Batches going round, with two of them in flight and, below, with three."""
+    log = _log()
+    last = len(log.frames) - 1
     return StepFigure(
         name="afd-going-round",
-        title="A machine without a batch waits; a third batch fills half of the gaps",
+        title="A third batch in flight fills half of the gaps",
         scene=_scene(),
-        logs=logs,
-        stills=((first, last // 2), (first, last), (second, later)),
+        logs={"both": log},
+        stills=tuple(("both", at) for at in (last // 3, 2 * last // 3, last)),
         legend={
             "A": "batch 1",
             "B": "batch 2",
-            "D": "batch 3",
-            "cache": "caches, on Attention machines only",
-            "weights": "weights of the FFN",
-            "idle": "waits",
+            "C": "batch 3",
+            "new": "waits: another Attention machine is late",
+            "communication": "waits: rows are on the wire",
+            "idle": "waits: the other kind of machine works",
         },
-        counters=(
-            Counter("Attention has waited", "%"),
-            Counter("FFN has waited", "%"),
+        counters=tuple(
+            Counter(f"{word} in flight: Attention, FFN have waited")
+            for word in FLIGHTS.values()
         ),
+        start=last,
     )
 
 
 def _scene() -> Scene:
-    boxes = [
-        _cell(A_BOX[0], A_BOX[1], TOP + i + 0.06, 0.88, "empty", faint=0.6)
-        for i in range(ATTENTION)
-    ]
-    boxes += [
-        _cell(A_BOX[0] + 12, A_BOX[0] + 190, TOP + i + 0.2, 0.6, "cache", "cache")
-        for i in range(ATTENTION)
-    ]
-    boxes.append(_cell(*F_BOX, TOP + 0.06, 2.88, "empty", faint=0.6))
-    boxes.append(_cell(F_BOX[0] + 20, F_BOX[1] - 20, 0.3, 0.8, "weights", "weights"))
     lanes = [
-        _cell(0.0, WINDOW, FIRST + i + 0.08, 0.84, "empty", faint=0.2)
-        for i in range(len(LANES))
+        _cell(0.0, window(m)[1], _place(m, lane), 0.84, "empty", faint=0.2)
+        for m in FLIGHTS
+        for lane in NAMES
     ]
     names = [
-        {"x": LEFT / 2, "y": TOP + i + 0.5, "text": f"A{i + 1}"}
-        for i in range(ATTENTION)
+        {"x": LEFT / 2, "y": _place(m, lane) + 0.42, "text": name}
+        for m in FLIGHTS
+        for lane, name in NAMES.items()
     ]
     names += [
-        {"x": LEFT / 2, "y": FIRST + i + 0.5, "text": name}
-        for i, name in enumerate(LANES)
+        {"x": WINDOW / 2, "y": _place(m, 0) - 0.4, "text": f"{word} batches in flight"}
+        for m, word in FLIGHTS.items()
     ]
-    heads = (
-        (sum(A_BOX) / 2, "Attention"),
-        (sum(WIRE) / 2, "wire"),
-        (sum(F_BOX) / 2, "FFN"),
-    )
-    names += [{"x": x, "y": -0.45, "text": text} for x, text in heads]
-    foot = FIRST + len(LANES) + 0.45
+    foot = _place(3, 4) + 1.25
     names += [{"x": float(at), "y": foot, "text": f"{at} µs"} for at in (0, 500, 1000)]
-    links = [
-        {"x": A_BOX[1] + 12, "y": TOP + i + 0.5, "x2": F_BOX[0] - 12, "y2": 1.5}
-        | {"ink": "other", "wide": 1.5}
-        for i in range(ATTENTION)
-    ]
     return Scene(
         x=SceneAxis((LEFT, WINDOW + 10), shown=False),
         y=SceneAxis((foot + 0.5, -0.9), shown=False),
         marks=(
-            Links(table="links", width="wide", arrow=False),
             Cells(table="boxes", x2="x2", y2="y2", text="text", opacity="faint"),
-            Cells(table="places", x2="x2", y2="y2", text="text", opacity="faint"),
             Cells(
                 table="bars", x2="x2", y2="y2", text="text", opacity="faint", grows=True
             ),
             Labels(table="names"),
         ),
         height=335,
-        fixed={"boxes": boxes + lanes, "names": names, "links": links},
+        fixed={"boxes": lanes, "names": names},
     )
+
+
+def _place(n_batches: int, lane: int) -> float:
+    """Where a lane is drawn: machines of two batches above, of three below."""
+    return [*NAMES].index(lane) + (len(NAMES) + 1.0) * (n_batches - 2) + 0.08
 
 
 def _cell(
@@ -204,83 +188,109 @@ def _cell(
     return place | {"ink": ink, "text": text, "faint": faint}
 
 
-def _log(n_batches: int) -> StepLog:
-    rows, (_, length) = bars(n_batches), window(n_batches)
-    times = _moments(rows, length)
-    drawn = [
-        _cell(0.0, length, FIRST + lane + 0.08, 0.84, "idle") for lane in (0, 1, 2, 4)
-    ]
-    drawn += [
-        _cell(
-            s, e, FIRST + lane + 0.08, 0.84, INKS[b], f"{b + 1}" if e - s > 30 else ""
-        )
-        for lane, b, s, e in rows
-    ]
+def _log() -> StepLog:
+    drawn = [row for m in FLIGHTS for row in _drawn(m)]
+    ends = max(window(m)[1] for m in FLIGHTS)
+    moments = {at for m in FLIGHTS for at in _moments(bars(m), window(m)[1])}
+    times = [at for at in sorted(moments) if at < ends - 1][::2]
     frames = tuple(
-        Frame(_said(rows, at), (_waited(rows, at), _waited(rows, at, ffn=True)), at=at)
-        for at in times
+        Frame(" ".join(_said(m, at) for m in FLIGHTS), _waited(at), at=at)
+        for at in [*times, ends - 0.01]
     )
-    places = [
-        row | {"since": i, "until": i + 1}
-        for i, at in enumerate(times)
-        for row in _places(rows, at)
+    return StepLog(frames, {"bars": drawn})
+
+
+def _drawn(m: int) -> list[Row]:
+    """Work of the machines, and between it their waiting, by what else goes on."""
+    rows, (_, length) = bars(m), window(m)
+    found = [
+        _cell(s, e, _place(m, lane), 0.84, INKS[b], f"{b + 1}" if e - s > 40 else "")
+        for lane, b, s, e in rows
+        if lane in NAMES
     ]
-    return StepLog(frames, {"bars": drawn, "places": places})
+    return found + [
+        _cell(s, e, _place(m, lane), 0.84, ink)
+        for lane, ink, s, e in gaps(rows, length)
+    ]
+
+
+def gaps(rows: list[Bar], length: float) -> list[tuple[int, str, float, float]]:
+    """Every stretch in which a machine waits, with the ink of what else goes on."""
+    ends = sorted({0.0, length, *(at for row in rows for at in row[2:] if at < length)})
+    found: list[tuple[int, str, float, float]] = []
+    for lane in NAMES:
+        for begin, end in pairwise(ends):
+            there = _there(rows, (begin + end) / 2)
+            if end - begin < 1e-9 or there[lane]:
+                continue
+            ink = _why(lane, there)
+            if found and found[-1][:2] == (lane, ink) and found[-1][3] == begin:
+                begin = found.pop()[2]
+            found.append((lane, ink, begin, end))
+    return found
+
+
+def shares(n_batches: int) -> dict[str, float]:
+    """Shares of the time in which Attention machines wait, by ink of what goes on."""
+    found: dict[str, float] = {}
+    length = window(n_batches)[1]
+    for lane, ink, begin, end in gaps(bars(n_batches), length):
+        if lane < ATTENTION:
+            spent = (end - begin) / (ATTENTION * length)
+            found[ink] = found.get(ink, 0.0) + spent
+    return found
+
+
+def _why(lane: int, there: dict[int, list[int]]) -> str:
+    """Ink of a wait: a late machine, the wire, or the other kind of machine."""
+    working = [bool(there[i]) for i in range(ATTENTION)]
+    late = any(working) and not all(working)
+    if lane < ATTENTION and late:
+        return "new"
+    if there[3] or (there[5] and not any(working)):
+        return "communication"
+    return "new" if late else "idle"
 
 
 def _moments(rows: list[Bar], length: float) -> list[float]:
     """A moment between two events, wherever something lasts for long enough."""
     ends = sorted({0.0, length, *(at for _, _, s, e in rows for at in (s, e))})
-    found = [(a + b) / 2 for a, b in pairwise(ends) if b - a > 12]
-    return [*found[:-1], length - 0.01]
+    return [(a + b) / 2 for a, b in pairwise(ends) if b - a > 12]
 
 
-def _waited(rows: list[Bar], at: float, *, ffn: bool = False) -> float:
-    lanes = range(4, 5) if ffn else range(ATTENTION)
-    return round(100 * (1 - busy(rows, lanes, at)))
+def _waited(at: float) -> tuple[str, ...]:
+    found = []
+    for m in FLIGHTS:
+        rows, until = bars(m), min(at, window(m)[1])
+        shares = [1 - busy(rows, lanes, until) for lanes in (range(ATTENTION), FFN)]
+        found.append(", ".join(f"{share:.0%}" for share in shares))
+    return tuple(found)
 
 
 def _there(rows: list[Bar], at: float) -> dict[int, list[int]]:
     """Batches by lane at a moment."""
-    found: dict[int, list[int]] = {lane: [] for lane in range(len(LANES))}
+    found: dict[int, list[int]] = {lane: [] for lane in range(LANES)}
     for lane, batch, start, end in rows:
         if start <= at < end:
             found[lane].append(batch)
     return found
 
 
-def _places(rows: list[Bar], at: float) -> list[Row]:
-    """Where each batch is, drawn in the machines."""
-    found, there = [], _there(rows, at)
-    for i in range(ATTENTION):
-        for batch in there[i]:
-            text = f"batch {batch + 1}"
-            found.append(_cell(225, 465, TOP + i + 0.2, 0.6, INKS[batch], text))
-    for batch in there[4]:
-        text = f"batch {batch + 1}"
-        found.append(_cell(1000, 1420, TOP + 1.5, 1.0, INKS[batch], text))
-    sent = [(b, "→") for b in there[3]] + [(b, "←") for b in there[5]]
-    for k, (batch, arrow) in enumerate(sent):  # its rows are on all three lines
-        x, text = WIRE[0] - 60 + 120 * k, f"{arrow} {batch + 1}"
-        found.append(_cell(x, x + 112, TOP + 0.2, 2.6, INKS[batch], text))
-    return found
-
-
-def _said(rows: list[Bar], at: float) -> str:
-    """One or two sentences about a moment, from what is where."""
-    there = _there(rows, at)
+def _said(m: int, at: float) -> str:
+    """A sentence about a moment, from what is where."""
+    if at > window(m)[1]:
+        return f"{FLIGHTS[m].capitalize()} in flight: two rounds are over."
+    there = _there(bars(m), min(at, window(m)[1] - 1))
     parts = []
     for batch in sorted({b for each in there.values() for b in each}):
         lanes = [lane for lane, each in there.items() if batch in each]
         parts.append(f"batch {batch + 1} is {_where(lanes)}")
-    idle = [LANES[i] for i in (0, 1, 2, 4) if not there[i]]
-    said = "; ".join(parts) or "every batch waits for its turn"
-    wait = f" Waiting: {', '.join(idle)}." if idle else " Every machine works."
-    return f"At {at:.0f} µs {said}.{wait}"
+    said = ", ".join(parts) or "every batch waits for its turn"
+    return f"{FLIGHTS[m].capitalize()} in flight, at {at:.0f} µs: {said}."
 
 
 def _where(lanes: list[int]) -> str:
-    on = [LANES[lane] for lane in lanes if lane < ATTENTION]
+    on = [NAMES[lane] for lane in lanes if lane < ATTENTION]
     if on:
         return f"on {', '.join(on)}"
     return {3: "on its way to the FFN", 4: "in the FFN", 5: "on its way back"}[lanes[0]]

@@ -14,8 +14,8 @@ import numpy as np
 from llmserve_lab.afd.experiments.replications import Study
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION, Ink
 
-THOUSANDS = "tokens per 1,000 cycles, instance"
-RATIO = "Attention instances per FFN instance, r"
+THOUSANDS = "tokens per 1,000 cycles, machine"
+RATIO = "Attention machines per FFN machine, r"
 
 
 def points(axes: Any, one: Study, name: str, ink: Ink, *, unit: float = 1) -> None:
@@ -30,7 +30,7 @@ def points(axes: Any, one: Study, name: str, ink: Ink, *, unit: float = 1) -> No
 
 
 def rules(axes: Any, one: Study, ours: Ink, paper: Ink) -> None:
-    """Thousand tokens per second and instance by both rules; the paper's dashed."""
+    """Thousand tokens per second and machine by both rules; the paper's dashed."""
     axes.plot(one.ratios, one.paper / 1e3, color=paper.light, dashes=(4, 3), lw=1.2)
     axes.plot(one.ratios, one.ours / 1e3, color=ours.light, linestyle="-", lw=1.2)
     axes.set_ylabel(THOUSANDS)

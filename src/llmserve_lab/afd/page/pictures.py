@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.afd import deployment, formulas
+from llmserve_lab.afd import coupled, formulas
 from llmserve_lab.afd.experiments import paper_setup
-from llmserve_lab.afd.page import tables
+from llmserve_lab.afd.page import comparison, tables
 from llmserve_lab.afd.page.panels import quiet
 from llmserve_lab.afd.simulation.length_distributions import Floats
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
@@ -128,60 +128,56 @@ def slowest() -> StaticFigure:
     )
 
 
-def best_rates() -> tuple[list[float], list[float]]:
+def rates(overlap: coupled.Overlap) -> tuple[list[float], list[float]]:
     """Tokens/s of a GPU at each target: of the best split, and of one group."""
-    splits = [tables.best(GPU, each).gpu_tokens_per_s(each) for each in TARGETS]
-    groups = [
-        deployment.together(GPU, GPUS, each, copies="node").gpu_tokens_per_s
-        for each in TARGETS
-    ]
-    return splits, groups
+    found = [comparison.beside(GPU, each, overlap=overlap) for each in TARGETS]
+    splits = [each["split"] for each in found]
+    return splits, [max(each["one batch"], each["two halves"]) for each in found]
 
 
 @figure_style()
 def over_targets() -> StaticFigure:
-    """Tokens per second of a GPU over the target: the best split, and one group."""
+    """Tokens per second of a GPU over the target, overlap free and charged."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, over = plt.subplots(figsize=(5.6, 2.2))
-    splits, groups = best_rates()
+    figure, panels = plt.subplots(1, 2, figsize=(5.6, 2.5), sharey=True)
     ms = [1e3 * each for each in TARGETS]
-    low, high = tables.group_range(GPU, TARGETS)
-    over.fill_between(ms, low, high, color=GREEN.light, alpha=0.16, lw=0)
-    over.plot(ms, splits, color=BLUE.light, linestyle="-")
-    over.plot(ms, groups, color=GREEN.light, dashes=(4, 3))
-    over.text(43, 1350, "best split", color=BLUE.light, ha="left")
-    over.text(
-        30, 2350, "one group, and\nits error (strip)", color=GREEN.light, ha="left"
-    )
-    full, lead = tables.reached(GPU, 1.0), tables.lead(GPU)
-    over.plot(1e3 * full[0], splits[-1], "s", ms=7, color=BLUE.light)
-    over.plot(1e3 * full[2], groups[-1], "s", ms=7, color=GREEN.light)
     seen = tables.profile()
     at, rate = 1e3 * tables.profile_tpot_s(), float(seen.record.gpu_tokens_per_s)
-    over.plot(at, rate, "D", ms=7, color=VERMILLION.light)
-    words = f"measured: {seen.record.n_gpus} H800"
-    over.text(at, rate + 330, words, color=VERMILLION.light, ha="center")
-    over.plot([at, at], [rate + 60, rate + 300], color=VERMILLION.light, lw=0.8)
-    over.set_xlabel("target: ms per token")
-    over.set_ylabel("tokens/s of a GPU")
-    over.set_ylim(0, 3200)
-    over.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    over.locator_params(axis="y", nbins=4)
+    for axes, overlap in zip(panels, comparison.OVERLAPS, strict=True):
+        splits, groups = rates(overlap)
+        axes.plot(ms, splits, color=BLUE.light, linestyle="-")
+        axes.plot(ms, groups, color=GREEN.light, dashes=(4, 3))
+        axes.plot(at, rate, "D", ms=6, color=VERMILLION.light)
+        axes.set_title(f"overlap {overlap}", fontsize=10)
+        axes.text(78, groups[-1] + 110, "one group", color=GREEN.light, ha="right")
+        axes.text(78, splits[-1] - 300, "best split", color=BLUE.light, ha="right")
+        axes.set_xlabel("target: ms per token")
+        axes.set_ylim(0, 3400)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axes.locator_params(axis="y", nbins=4)
+        axes.locator_params(axis="x", nbins=4)
+    panels[0].set_ylabel("tokens/s of a GPU")
+    words = f"measured\n{seen.record.n_gpus} H800"
+    look: dict[str, Any] = {"color": VERMILLION.light, "ha": "left", "va": "bottom"}
+    panels[1].text(38, rate + 80, words, **look)
     quiet(figure)
     return StaticFigure.of(
         figure,
         name="afd.over-targets",
-        title=f"On H100s the split leads only between {lead[0]} and {lead[1]} ms",
+        title="Charged alike, one group is ahead of the best split at every target",
         sentence=(
-            f"DeepSeek-V3 on {GPUS} H100, contexts of 4,096 tokens, by the model; the "
-            "strip is where one group would be measured. The diamond is DeepSeek's "
-            f"own profile of one group: {rate:,.0f} tokens/s at {at:.0f} ms. At a "
-            "square memory is full, and a slower target buys nothing more: split "
-            f"{1e3 * full[0]:.0f} ms and {splits[-1]:,.0f} tokens/s, group "
-            f"{1e3 * full[2]:.0f} ms and {groups[-1]:,.0f}."
+            f"DeepSeek-V3 on {GPUS} H100, contexts of 4,096 tokens, by the model; one "
+            "group runs one batch or two halves, whichever makes more. The diamond is "
+            f"DeepSeek's own measured group: {rate:,.0f} tokens/s at {at:.0f} ms. "
+            f"At 50 ms the split is {_behind('free')} behind with free overlap and "
+            f"{_behind('charged')} with charged overlap."
         ),
     )
+
+
+def _behind(overlap: coupled.Overlap) -> str:
+    return f"{-comparison.lead(GPU, TARGET, overlap=overlap):.0%}"
 
 
 INKS = (BLUE, GREEN, VERMILLION, GREY, SERIES[3])
@@ -189,40 +185,42 @@ INKS = (BLUE, GREEN, VERMILLION, GREY, SERIES[3])
 
 @figure_style()
 def where_time_goes() -> StaticFigure:
-    """GPU time of a token by what it is spent on, as one group and split."""
+    """GPU time of a token by what it is spent on: one batch, two halves, split."""
     from llmserve_lab.extras import pyplot as plt
 
     account = tables.account(GPU, TARGET)
-    figure, axes = plt.subplots(figsize=(5.6, 2.1))
-    ways = ("one group", "split")
+    figure, axes = plt.subplots(figsize=(5.6, 2.7))
+    ways = ("group,\none batch", "group,\ntwo halves", "best split")
     for y in range(len(ways)):
         left = 0.0
         for ink, (what, spent) in zip(INKS, account.items(), strict=True):
             width = spent[y]
             label = what if not y else None
-            axes.barh(y, width, left=left, height=0.62, color=ink.light, label=label)
+            axes.barh(y, width, left=left, height=0.66, color=ink.light, label=label)
             if width > 12:
                 at = (left + width / 2, y)
                 axes.text(*at, f"{width:.0f}", **WORD)
             left += width
         axes.text(left + 6, y, f"{left:.0f}", va="center", fontsize=10)
-    axes.set_yticks([0, 1], ways)
+    axes.set_yticks(range(len(ways)), ways)
     axes.invert_yaxis()
     axes.set_xlim(0, 560)
     axes.set_xlabel("GPU time of one token (µs)")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=3, fontsize=8.5)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.42, 1.0), ncols=2, fontsize=9.5)
     axes.grid(visible=False)
     quiet(figure)
-    sums = [sum(spent[y] for spent in account.values()) for y in (0, 1)]
-    parts = "; ".join(f"{k}: {a:.0f} and {b:.0f}" for k, (a, b) in account.items())
+    parts = "; ".join(
+        f"{what}: {', '.join(f'{each:.0f}' for each in spent)}"
+        for what, spent in account.items()
+    )
+    sums = [sum(spent[y] for spent in account.values()) for y in range(len(ways))]
     return StaticFigure.of(
         figure,
         name="afd.where-time-goes",
-        title="The split saves waiting for the network, and pays in computing",
+        title="Two halves hide the network as well as a split does",
         sentence=(
-            f"Microseconds of GPU time for one token at 50 ms, one group and split. "
-            f"{parts}. Sums: {sums[0]:.0f} and {sums[1]:.0f} µs; "
-            f"a million over them: {1e6 / sums[0]:,.0f} and {1e6 / sums[1]:,.0f} "
-            "tokens/s."
+            "Microseconds of GPU time for one token at 50 ms, overlap free: one batch, "
+            f"two halves, best split. {parts}. A million over the sums: "
+            f"{', '.join(f'{1e6 / each:,.0f}' for each in sums)} tokens/s."
         ),
     )

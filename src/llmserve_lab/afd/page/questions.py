@@ -89,8 +89,9 @@ predict_slowest = Question(
 best_ratio = Question(
     name="afd.best-ratio",
     prompt=(
-        "Use the recipe: the paper's coefficients, a batch of 512, prompts of 100 and "
-        "answers of 500 tokens in the mean. Which ratio is best in its model?"
+        "Take the example's coefficients, prompts of 100 and answers of 500 tokens in "
+        "the mean, but a batch of 512. At which ratio do Attention and FFN balance? "
+        "(It is the best one in the paper's model.)"
     ),
     answer=lambda: _best_of(512),
     rel_tol=0.01,
@@ -122,26 +123,6 @@ slot = Question(
         "Of every eight looks six find the long kind. Equation "
         "[slot_tokens](#eq-slot_tokens): "
         f"{si(float(f.SLOT_TOKENS(**_two_kinds())), 'token')}."
-    ),
-)
-loop = Question(
-    name="afd.loop",
-    prompt=(
-        "The example's machine (batch of 256, answers of 500 tokens) with prompts of "
-        "300 tokens; the wire takes 0.022 cycles per row and 20 more. With two batches "
-        "in flight, loop counted, loads equal: which ratio is best?"
-    ),
-    answer=lambda: float(f.RATIO_PIPELINE.at(setting(prompt=300))),
-    rel_tol=0.01,
-    hints=(
-        Hint(
-            lambda: recipe(setting(prompt=300)).best,
-            "That is the paper's, loop not counted.",
-        ),
-    ),
-    why=lambda: (
-        f"Equation {f.RATIO_PIPELINE.link}: "
-        f"{si(float(f.RATIO_PIPELINE.at(setting(prompt=300))))}."
     ),
 )
 

@@ -6,7 +6,16 @@ from functools import cache
 from itertools import product
 from statistics import NormalDist
 
-from llmserve_lab.afd import deployment
+from llmserve_lab.afd import coupled, deployment
+from llmserve_lab.afd.page.comparison import (
+    DEVICES,
+    GPUS,
+    LOOSE_S,
+    TIGHT_S,
+    best,
+    lead,
+    whole,
+)
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
@@ -14,8 +23,6 @@ from llmserve_lab.deepseek.evaluation.predictions import Point, points
 from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.page.table import Table
 
-DEVICES = ("h100-sxm", "h200-sxm", "b200-sxm")
-GPUS, TIGHT_S, LOOSE_S = 96, 0.05, 0.1
 GB, US = 1e9, 1e6
 SPENT = (
     "attention",
@@ -27,18 +34,10 @@ SPENT = (
 NEVER = Unmeasured("no split of this model on these GPUs was measured, that we know")
 
 
-@cache
-def best(
-    gpu: str, tpot_s: float, copies: deployment.Copies = "node"
-) -> deployment.Split:
-    """The best split of 96 GPUs at a target."""
-    return deployment.best_split(gpu, GPUS, tpot_s, copies=copies)
-
-
 def group_band(gpu: str, batch: float) -> Band | Unmeasured:
     """How far off the twin is for one group of 96 GPUs: errors of a step's time."""
     known = DecodeSetting(
-        accelerator=gpu, ep=GPUS, batch=batch, context=deployment.CONTEXT
+        accelerator=gpu, ep=GPUS, batch=batch, context=coupled.CONTEXT
     )
     return band("decode_step", known)
 
@@ -50,8 +49,7 @@ def ratio_range(gpu: str, tpot_s: float) -> tuple[float, float]:
     Raises:
         ValueError: no run alike was measured.
     """
-    whole = deployment.together(gpu, GPUS, tpot_s, copies="node")
-    off = group_band(gpu, whole.batch)
+    off = group_band(gpu, whole(gpu, tpot_s).batch)
     if not isinstance(off, Band):
         raise ValueError(f"gpu must have measured runs alike, got {gpu}")
     factors = [1 / (1 + error) for error in (off.low, off.high)]
@@ -98,36 +96,17 @@ def each_at_median(n: int) -> tuple[float, float]:
     return chance, NormalDist().inv_cdf(chance)
 
 
-def group_range(
-    gpu: str, targets: tuple[float, ...]
-) -> tuple[list[float], list[float]]:
-    """Where one group would be measured at each target: lower and upper ends.
-
-    Raises:
-        ValueError: no run alike was measured.
-    """
-    ends = []
-    for each in targets:
-        whole = deployment.together(gpu, GPUS, each, copies="node")
-        off = group_band(gpu, whole.batch)
-        if not isinstance(off, Band):
-            raise ValueError(f"gpu must have measured runs alike, got {gpu}")
-        ends.append(off.inverse().around(whole.gpu_tokens_per_s))
-    low, high = zip(*ends, strict=True)
-    return [*low], [*high]
-
-
 def instances_table(gpu: str = DEVICES[0]) -> Table:
     """Table of what a GPU of either kind holds, in the best split at 50 ms."""
     split = best(gpu, TIGHT_S)
-    room = deployment.group(gpu, split.n_ffn).room_bytes() / GB
+    room = coupled.group(gpu, split.n_ffn).room_bytes() / GB
     attn, ffn = (
         deployment.attn_bytes(gpu) / GB,
         deployment.ffn_bytes(gpu, split.n_ffn) / GB,
     )
     fits = deployment.attn_fits(gpu)
     held = split.n_batches * split.batch_at(TIGHT_S)
-    each = deployment.group(gpu, split.n_ffn).setup.local_experts(0)
+    each = coupled.group(gpu, split.n_ffn).setup.local_experts(0)
     what = "attention, dense layers, vocabulary"
     rows = (
         ("weights", what, f"{each} experts a layer, shared expert"),
@@ -148,39 +127,40 @@ def reached(gpu: str, tpot_s: float) -> tuple[float, float, float]:
     """
     split = best(gpu, tpot_s)
     own = float(split.tpot_s(split.batch_at(tpot_s)))
-    whole = deployment.together(gpu, GPUS, tpot_s, copies="node")
-    return own, split.gpu_tokens_per_s(tpot_s), whole.batch / whole.gpu_tokens_per_s
+    one = whole(gpu, tpot_s)
+    return own, split.gpu_tokens_per_s(tpot_s), one.batch / one.gpu_tokens_per_s
 
 
-def account(gpu: str, tpot_s: float) -> dict[str, tuple[float, float]]:
-    """Microseconds of GPU time for one token: as one group, and in the best split.
+def account(gpu: str, tpot_s: float) -> dict[str, tuple[float, float, float]]:
+    """Microseconds of GPU time for one token: one batch, two halves, the best split.
 
-    The group runs one batch after another, as it does at a tight target.
-
-    Raises:
-        ValueError: the group is faster in two halves, whose parts overlap.
+    Overlap is free on both sides, so nothing that is hidden stands in it.
     """
-    whole = deployment.together(gpu, GPUS, tpot_s, copies="node")
-    if whole.overlap != "none":
-        raise ValueError(f"tpot_s must be so tight that one batch wins, got {tpot_s}")
-    twin = deployment.group(gpu, GPUS)
-    known = twin.arguments(batch=whole.batch, context=deployment.CONTEXT)
-    known["dispatched_copies"] = deployment.copies_of_row(twin, "node")
-    block = {k: float(v) / whole.batch * US for k, v in twin.blocks_of(known).items()}
-    coupled = (
+    found = [_group_account(gpu, tpot_s, halves=halves) for halves in (False, True)]
+    found.append(_split_account(best(gpu, tpot_s), tpot_s))
+    return dict(zip(SPENT, zip(*found, strict=True), strict=True))
+
+
+def _group_account(gpu: str, tpot_s: float, *, halves: bool) -> tuple[float, ...]:
+    """Of one group: each part of a batch, over the requests of a batch."""
+    one = coupled.arranged(gpu, GPUS, tpot_s, halves=halves, copies="node")
+    twin = coupled.group(gpu, GPUS, one.overlap)
+    known = twin.arguments(batch=one.batch, context=coupled.CONTEXT)
+    known["dispatched_copies"] = coupled.copies_of_row(twin, "node")
+    each = twin.n_batches / one.batch * US
+    block = {k: float(v) * each for k, v in twin.blocks_of(known).items()}
+    parts = (
         block["mla_s"] + block["attn_elementwise_s"],
         block["experts_s"] + block["moe_elementwise_s"],
-        block["all_to_all_s"],
-        0.0,
-        block["other_s"] + block["host_s"],
     )
-    parted = _split_account(best(gpu, tpot_s), tpot_s)
-    return {what: (a, b) for what, a, b in zip(SPENT, coupled, parted, strict=True)}
+    rest = block["other_s"] + block["host_s"] / twin.n_batches
+    waited = 1e6 / one.gpu_tokens_per_s - sum(parts) - rest
+    return (*parts, waited, 0.0, rest)
 
 
 def _split_account(split: deployment.Split, tpot_s: float) -> tuple[float, ...]:
     """The same of a split; what its GPUs do not work, they wait for each other."""
-    batch, twin = split.batch_at(tpot_s), deployment.group(split.gpu, split.n_ffn)
+    batch, twin = split.batch_at(tpot_s), coupled.group(split.gpu, split.n_ffn)
     part = {name: float(value) for name, value in split.layer_s(batch).items()}
     layers, gpus = twin.setup.model.n_layers, split.n_attn + split.n_ffn
     sparse = layers - twin.setup.experts.n_dense_layers
@@ -201,13 +181,13 @@ def ratios_table() -> Table:
         split = best(gpu, target)
         low, high = ratio_range(gpu, target)
         own, rate, other = reached(gpu, target)
-        whole = deployment.together(gpu, GPUS, target, copies="node")
+        group = whole(gpu, target).gpu_tokens_per_s
         rows.append(
             (
                 f"{accelerator(gpu).name}, {1e3 * target:.0f} ms",
-                f"{rate / whole.gpu_tokens_per_s - 1:+.0%}".replace("-", "−"),
+                f"{lead(gpu, target):+.0%}".replace("-", "−"),
                 f"{rate:,.0f} ({1e3 * own:.0f} ms)",
-                f"{whole.gpu_tokens_per_s:,.0f} ({1e3 * other:.0f} ms)",
+                f"{group:,.0f} ({1e3 * other:.0f} ms)",
                 split.name,
                 f"{split.ratio:.2f}",
                 f"{low:.2f}–{high:.2f}",
@@ -218,24 +198,13 @@ def ratios_table() -> Table:
         "DeepSeek-V3, 96 GPUs, contexts of 4,096 tokens. Rates in tokens/s of a GPU; "
         "in brackets the time per token reached: below the target, memory is full.",
         "r*: the best ratio. If off: the best ratio if the time of attention, or of "
-        "the FFN, were as far off as decode steps of the twin were on measured runs. "
+        "the FFN, were as far off as decode steps of the twin were on measured runs; "
+        "overlap is free. "
         "FFN GPUs come by the node of eight, so r can only be "
         f"{', '.join(f'{r:.2f}' for r in possible())} …",
     )
     caption = "The best split of 96 GPUs"
     return Table(caption, columns, rows, notes=notes)
-
-
-@cache
-def lead(gpu: str) -> tuple[int, int]:
-    """First and last whole milliseconds per token at which the split leads."""
-    found = []
-    for ms in range(30, 81):
-        whole = deployment.together(gpu, GPUS, ms / 1e3, copies="node")
-        rate = best(gpu, ms / 1e3).gpu_tokens_per_s(ms / 1e3)
-        if rate > whole.gpu_tokens_per_s:
-            found.append(ms)
-    return found[0], found[-1]
 
 
 def possible() -> list[float]:
@@ -267,7 +236,7 @@ def layer_table(gpu: str = DEVICES[0]) -> Table:
         "period",
     )
     note = (
-        "period: the longest of attention, FFN, an FFN GPU's port one way, and the sum "
+        "period: the longest of attention, FFN, the busiest port one way, and the sum "
         "of attention, FFN and wire over m"
     )
     return Table("One layer, at 50 ms per token", columns, rows, notes=(note,))

@@ -1,4 +1,4 @@
-"""What the live figures draw: errors, ladder with switches, a band of errors."""
+"""What the live figures draw: errors of all rows, and a ladder with switches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.page.controls import KINDS, LEFT, QUARTER
-from llmserve_lab.how_wrong.record import chosen, row_errors
+from llmserve_lab.how_wrong.record import row_errors
 from llmserve_lab.page.palette import GREY, INK, SERIES, Ink
 from llmserve_lab.validation.rows import dense_rows
 
@@ -19,12 +19,22 @@ MODEL_INKS: dict[str, Ink] = {
 }
 # Axes of scores, which are counted and not computed by a formula.
 MAPE = "mean error (%)"
-ROWS = "measured rows"
 THOUSANDTH = 1e-3  # errors are handed over as whole thousandths
 WIDE = QUARTER  # the strip around equality
 
 
 YOURS = "your switches"
+# Switches that must be on, from the first, before a rung of the ladder is drawn.
+RUNG_SWITCHES = {
+    "datasheet": 0,
+    "shares of compute and memory": 1,
+    "share of the link": 2,
+    "time per layer": 3,
+    "launches of a prompt": 3,
+    "time per request": 4,
+    "client": 5,
+}
+IN_ORDER = "shares * (1 + link * (1 + layers * (1 + requests * (1 + client))))"
 RUNG_ROWS = {
     "datasheet": "datasheet",
     "shares of compute and memory": "+ shares of the peaks",
@@ -42,13 +52,17 @@ def ladder(found: list[tuple[str, float, float]]) -> Any:
 
     rows: list[dict[str, Any]] = []
     for name, *means in found:
+        rung = {"r": RUNG_ROWS[name], "o": 0, "n": RUNG_SWITCHES[name]}
         for kind, mean in zip(("TPOT", "TTFT"), means, strict=True):
-            rows.append({"r": RUNG_ROWS[name], "k": kind, "v": 100 * mean, "o": 0})
+            rows.append({**rung, "k": kind, "v": 100 * mean})
     rows += [{"r": YOURS, "k": kind, "v": 0, "o": 1} for kind in ("TPOT", "TTFT")]
     order = [*RUNG_ROWS.values(), YOURS]
     own = "datum.o ? (datum.k == 'TPOT' ? tpot_error : ttft_error) : datum.v"
-    base = alt.Chart(alt.Data(values=rows)).transform_calculate(v=own)
-    y = alt.Y("r:N", sort=order, title=None, axis=alt.Axis(labelLimit=190))
+    data = alt.Chart(alt.Data(values=rows))
+    base = data.transform_filter(f"datum.o || datum.n <= {IN_ORDER}")
+    base = base.transform_calculate(v=own)
+    scale, axis = alt.Scale(domain=order), alt.Axis(labelLimit=190)
+    y = alt.Y("r:N", sort=order, title=None, scale=scale, axis=axis)
     offset = alt.YOffset("k:N", sort=["TPOT", "TTFT"])
     scale = alt.Scale(domain=[0, 75], nice=False)
     axis = alt.Axis(tickCount=4)
@@ -65,89 +79,20 @@ def ladder(found: list[tuple[str, float, float]]) -> Any:
         align="left", dx=4, fontSize=11, color=INK.css
     )
     said = words.encode(x=x, y=y, yOffset=offset, text="s:N")
-    return alt.layer(bars, said, height=320)
+    return alt.layer(bars, said, height=270)
 
 
-BOLD: dict[str, Any] = {"y": 23, "fontWeight": "bold", "color": INK.css}
-ENDS_OF_BAND: tuple[tuple[str, Any, int], ...] = (
-    ("low", "right", -5),
-    ("high", "left", 5),
-)
 RATIO = "predicted / measured, log scale"
-BIN = 0.02  # of the logarithm to base e
-SPAN = 1.26  # the same: a factor of 3.5 to either side
 ROUND = [0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 5, 10]
 
 
 def _ratio(field: str, ends: dict[str, Any]) -> dict[str, Any]:
-    """An axis of predicted over measured: equal factors have equal lengths."""
+    """An axis of a ratio of times: equal factors have equal lengths."""
     from llmserve_lab.extras import altair as alt
 
     axis = alt.Axis(grid=False, values=ROUND, format="~g")
     scale = alt.Scale(type="log", nice=False, **ends)
     return {"shorthand": f"{field}:Q", "title": RATIO, "scale": scale, "axis": axis}
-
-
-def band() -> Any:
-    """All errors as a pale histogram, and over it the band of the setting."""
-    from llmserve_lab.extras import altair as alt
-
-    x = alt.X(**_ratio("x", {"domain": [float(np.exp(-SPAN)), float(np.exp(SPAN))]}))
-    rows = _bins()
-    scale = alt.Scale(domain=[0, 1.4 * max(row["n"] for row in rows)], nice=False)
-    axis = alt.Axis(grid=False, tickCount=4)
-    y = alt.Y("n:Q", title=ROWS, scale=scale, axis=axis)
-    bins = alt.Chart(alt.Data(values=rows)).transform_filter("datum.k == kind")
-    bars = bins.mark_rect(color=GREY.css, opacity=0.35, clip=True).encode(
-        x=x, x2="x2:Q", y=y, y2=alt.Y2Datum(0)
-    )
-    one = alt.Chart(alt.Data(values=[{}]))
-    inside = one.transform_filter("outside < half").transform_calculate(
-        x="1 + low / 100", x2="1 + high / 100"
-    )
-    strip: dict[str, Any] = {
-        "y": 14,
-        "height": 16,
-        "color": SERIES[0].css,
-        "clip": True,
-    }
-    bar = inside.mark_rect(**strip).encode(x=x, x2="x2:Q")
-    signed = "(datum.v > 0 ? '+' : '−') + format(abs(datum.v), '.0f') + ' %'"
-    ends = [
-        inside.transform_calculate(v=name)
-        .transform_calculate(x="1 + datum.v / 100", s=signed)
-        .mark_text(**BOLD, align=side, dx=dx)
-        .encode(x=x, text="s:N")
-        for name, side, dx in ENDS_OF_BAND
-    ]
-    right = one.transform_calculate(x="1").mark_rule(color=GREY.css).encode(x=x)
-    none = (
-        one.transform_filter("outside > half")
-        .transform_calculate(x="1")
-        .mark_text(
-            text="outside everything measured: no band",
-            y=23,
-            fontSize=14,
-            fontWeight="bold",
-            color=GREY.css,
-        )
-        .encode(x=x)
-    )
-    return alt.layer(bars, right, bar, *ends, none, height=220)
-
-
-def _bins() -> list[dict[str, float]]:
-    """Rows in each bin of the ratio, by kind; headroom for the band is left above."""
-    found: list[dict[str, float]] = []
-    edges = np.arange(-SPAN, SPAN + BIN, BIN)
-    ends = np.exp(edges).round(4).tolist()
-    for index, kind in enumerate(KINDS.values()):
-        counts, _ = np.histogram(np.log1p(chosen(kind, "model")[1]), edges)
-        for place, count in enumerate(counts):
-            if count:
-                ends_ = {"x": ends[place], "x2": ends[place + 1]}
-                found.append({"k": index, **ends_, "n": int(count)})
-    return found
 
 
 ENGINE_INKS: dict[str, Ink] = {
@@ -158,7 +103,7 @@ ENGINE_INKS: dict[str, Ink] = {
 CLIENTS = "clients, log scale"
 APART = 0.14  # doublings between engines with one number of clients
 SPREAD = 0.02  # the same between rows of one engine
-NARROW, FAR = 2.5, 10.0  # times that a prediction may be off and still be on the axis
+NARROW, FAR = 2.0, 10.0  # times that a prediction may be off and still be on the axis
 HARD = f"kind > {len(KINDS) - 2} || left > {len(LEFT) - 2}"  # first token, or no fit
 
 
@@ -194,7 +139,7 @@ def residuals() -> Any:
         .encode(x=x, y=y, y2="u:Q")
     )
     line = ends.transform_calculate(t="1").mark_line(color=GREY.css, strokeWidth=1)
-    return alt.layer(strip, line.encode(x=x, y=y), points, height=340)
+    return alt.layer(strip, line.encode(x=x, y=y), points, height=280)
 
 
 def _ends() -> dict[str, Any]:

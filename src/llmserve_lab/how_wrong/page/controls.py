@@ -1,10 +1,8 @@
-"""What a reader can change: the kind of time, what is left out, terms, a setting."""
+"""What a reader can change: the kind of time, what is left out, terms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from itertools import product
 from typing import Any
 
 from llmserve_lab.how_wrong.record import (
@@ -18,7 +16,6 @@ from llmserve_lab.how_wrong.record import (
     record,
 )
 from llmserve_lab.page.live.controls import Choice, Lookup
-from llmserve_lab.validation import Band, Setting, band
 from llmserve_lab.validation.prediction import Kind
 
 PER_CENT = "%"
@@ -32,7 +29,7 @@ LEFT: dict[str, str] = {
     "the model": "model",
     "the GPU": "system",
     "the engine": "engine",
-    "nothing (fitted to all rows)": ALL_SEEN,
+    "nothing (in-sample)": ALL_SEEN,
     "all rows (datasheet, no fit)": SHEET,
 }
 OFF, ON = "as in the datasheet", "as fitted"
@@ -40,7 +37,7 @@ TERMS = dict(
     zip(
         SWITCHES,
         (
-            "shares of compute and memory",
+            "shares of the peaks",
             "share of the link",
             "time per layer",
             "time per request",
@@ -94,8 +91,12 @@ def _leans(engine: str) -> Callable[[Kind, str], float]:
 
 
 def switches() -> tuple[Choice, ...]:
-    """One choice for each term; all as in the datasheet at first."""
-    return tuple(Choice(name, TERMS[name], (OFF, ON), OFF) for name in SWITCHES)
+    """One choice for each term; at first what every calculator corrects is on."""
+    first = next(iter(SWITCHES))
+    return tuple(
+        Choice(name, TERMS[name], (OFF, ON), ON if name == first else OFF)
+        for name in SWITCHES
+    )
 
 
 def switch_tables() -> tuple[Lookup, ...]:
@@ -111,82 +112,3 @@ def _nested(on: str, place: int) -> Any:
     if len(on) == len(SWITCHES):
         return round(100 * record()["switches"][on][place], 1)
     return tuple(_nested(on + each, place) for each in "01")
-
-
-MODELS = {
-    "Llama-3.1-8B": "llama-3-8b",
-    "Llama-3.1-70B": "llama-3-70b",
-    "Llama-3.1-405B": "llama-3.1-405b",
-    "DeepSeek-V3 (experts)": "deepseek-v3",
-}
-GPUS = {"A100": "a100-80-sxm", "H100": "h100-sxm", "B200": "b200-sxm"}
-CLIENTS = (1, 4, 16, 32, 64, 128, 256, 1024)
-PROMPTS = (256, 1024, 4096, 16_384, 65_536)
-DEVICES, ANSWER, PRECISION = 4, 1024, "fp8"
-
-
-def setting_choices() -> tuple[Choice, ...]:
-    """Model, GPU, clients and prompt of a prediction."""
-    return (
-        Choice("model", "Model", tuple(MODELS), "Llama-3.1-70B"),
-        Choice("gpu", "GPU", tuple(GPUS), "H100"),
-        Choice("clients", "Clients", tuple(map(str, CLIENTS)), "32"),
-        Choice("prompt", "Prompt (tokens)", tuple(f"{p:,}" for p in PROMPTS), "1,024"),
-    )
-
-
-@cache
-def bands() -> dict[tuple[int, ...], Band | None]:
-    """The band of each setting by its indices, None outside everything measured."""
-    found = dict[tuple[int, ...], Band | None]()
-    kinds, axes = (*KINDS.values(),), ((*MODELS.values(),), (*GPUS.values(),))
-    for at in product(*(range(len(axis)) for axis in (kinds, *axes, CLIENTS, PROMPTS))):
-        setting = _setting(
-            axes[0][at[1]], axes[1][at[2]], CLIENTS[at[3]], PROMPTS[at[4]]
-        )
-        answer = band(kinds[at[0]], setting)
-        found[at] = answer if isinstance(answer, Band) else None
-    return found
-
-
-def _setting(model: str, gpu: str, clients: int, prompt: int) -> Setting:
-    precision = "bf16" if gpu == GPUS["A100"] else PRECISION
-    return Setting.on(
-        model,
-        gpu,
-        tp=DEVICES,
-        clients=clients,
-        prompt_len=prompt,
-        output_len=ANSWER,
-        precision=precision,
-    )
-
-
-def band_tables() -> tuple[Lookup, ...]:
-    """Ends of the band in per cent, 0 where there is none; whether there is none."""
-    by = ("kind", "model", "gpu", "clients", "prompt")
-    ends: dict[str, Any] = {
-        "low": lambda found: round(100 * found.low, 1) if found else 0.0,
-        "high": lambda found: round(100 * found.high, 1) if found else 0.0,
-        "outside": lambda found: 0.0 if found else 1.0,
-    }
-    return (
-        *(Lookup(name, by, _table(end)) for name, end in ends.items()),
-        _constant("half", 0.5),
-    )
-
-
-def _constant(name: str, value: Any) -> Lookup:
-    """A table of one number, which no choice leads to."""
-    return Lookup(name, (), value)
-
-
-def _table(end: Any) -> Any:
-    sizes = (len(KINDS), len(MODELS), len(GPUS), len(CLIENTS), len(PROMPTS))
-
-    def nested(at: tuple[int, ...]) -> Any:
-        if len(at) == len(sizes):
-            return end(bands()[at])
-        return tuple(nested((*at, i)) for i in range(sizes[len(at)]))
-
-    return nested(())

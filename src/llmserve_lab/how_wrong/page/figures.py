@@ -1,16 +1,16 @@
-"""The chapter's figures: predicted over measured, the ladder, a band, the folds."""
+"""The chapter's figures: predicted over measured, the ladder, the folds."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from llmserve_lab.how_wrong.folds import NAMES, Fold, folds, groups
+from llmserve_lab.how_wrong.folds import NAMES, Fold, folds
 from llmserve_lab.how_wrong.page import charts
 from llmserve_lab.how_wrong.page import controls as c
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
-from llmserve_lab.page.live.readout import Readout, Verdict
+from llmserve_lab.page.live.readout import Readout
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.validation.constants import record as validated
@@ -19,35 +19,45 @@ ENGINE_LEFT = list(c.LEFT).index("the engine")
 TOP_BIAS = 8.0  # per cent: more than the mean error of TPOT with nothing hidden
 LIMIT = 10.0  # per cent, of the goal on the ladder
 SWITCHES_ALLOWED = 2
-BESIDE = 1.1  # times the longest bar: behind each stands its error
+WIDEST, STATE, GAP = 18.0, 12.0, 0.3  # per cent: the axis, its right part, a space
+STATES = {
+    "other": "measured",
+    "weights": "fitted to",
+    "idle": "aside",
+    "new": "predicted",
+}
 
 
-def leave_one_out() -> StepFigure:
+def leave_one_group_out() -> StepFigure:
     """The folds as they ran: one model set aside, six constants fitted, then it."""
     names = {fold.left_out: NAMES[fold.left_out] for fold in folds("model")}
     frames = [_first()]
-    shown: list[dict[str, str]] = [dict.fromkeys(names, "weights")]
+    shown: list[dict[str, str]] = [dict.fromkeys(names, "other")]
     for fold in folds("model"):
         aside = {name: "idle" if name == fold.left_out else "weights" for name in names}
         frames += [_aside(fold), _predicted(fold)]
         shown += [aside, aside | {fold.left_out: "new"}]
     frames.append(_last())
     shown.append(dict.fromkeys(names, "new"))
-    most = max(fold.n_predicted for fold in folds("model"))
-    cells = Cells(table="cells", x="start", x2="end", y="model", text="text")
+    tables = {"states": _states(shown), "bars": _bars(), "scores": _scores()}
     return StepFigure(
-        name="leave-one-out",
+        name="leave-one-group-out",
         title="Each model is predicted by constants that never saw it",
         scene=Scene(
-            x=SceneAxis((0, BESIDE * most), "measured rows"),
+            x=SceneAxis((0, WIDEST), "mean error of TPOT (%)"),
             y=SceneAxis(tuple(names.values())),
-            marks=(cells, Labels(table="scores", align="left")),
+            marks=(
+                Cells(table="bars", x="start", x2="end", y="model"),
+                Cells(table="states", x="start", x2="end", y="model", text="text"),
+                Labels(table="scores", align="left"),
+            ),
             height=190,
         ),
-        logs={"folds": StepLog(tuple(frames), {"cells": _cells(shown), **_scores()})},
-        start=2,
+        logs={"folds": StepLog(tuple(frames), tables)},
+        start=0,
         stills=(("folds", 0), ("folds", 1), ("folds", 2)),
         legend={
+            "other": "measured",
             "weights": "fitted to",
             "idle": "set aside, not looked at",
             "new": "predicted",
@@ -62,8 +72,8 @@ def leave_one_out() -> StepFigure:
 def _first() -> Frame:
     rows = sum(fold.n_predicted for fold in folds("model"))
     said = (
-        f"{rows} measured rows of three models, by GPU and engine. Fitting to all of "
-        "them, and scoring the same, would be no test."
+        f"{rows} measured rows of three models. Constants that are fitted to all of "
+        "them, and scored on the same rows, would prove little."
     )
     return Frame(said, ("–", "–"))
 
@@ -88,43 +98,48 @@ def _last() -> Frame:
     mean = validated()["scores"]["model"]["tpot"]["mean"]
     said = (
         "Every row has been predicted once by constants that never saw its model: "
-        f"together {per_cent(mean)}, model left out. In each bar: GPU and engine."
+        f"{per_cent(mean)} over all rows."
     )
     return Frame(said, ("–", 100 * mean))
 
 
-def _scores() -> dict[str, list[dict[str, Any]]]:
-    """The error behind each bar, from the frame on in which it is known."""
-    return {
-        "scores": [
-            {
-                "x": fold.n_predicted + 4,
-                "y": NAMES[fold.left_out],
-                "text": per_cent(fold.mean),
-                "since": 2 * (place + 1),
-            }
-            for place, fold in enumerate(folds("model"))
-        ]
-    }
+def _bars() -> list[dict[str, Any]]:
+    """A model's error as the length of its bar, from the frame on that predicts it."""
+    return [
+        {
+            "model": NAMES[fold.left_out],
+            "start": 0,
+            "end": round(100 * fold.mean, 1),
+            "ink": "new",
+            "since": 2 * (place + 1),
+        }
+        for place, fold in enumerate(folds("model"))
+    ]
 
 
-def _cells(shown: list[dict[str, str]]) -> list[dict[str, Any]]:
-    """A cell for each server and span of frames in which its ink stays."""
+def _scores() -> list[dict[str, Any]]:
+    """How many rows a model has; behind its bar, from then on, the error."""
+    found: list[dict[str, Any]] = []
+    for place, fold in enumerate(folds("model")):
+        own = {"y": NAMES[fold.left_out]}
+        rows = f"{fold.n_predicted} rows"
+        known = 2 * (place + 1)
+        error = {"x": 100 * fold.mean + GAP, "text": per_cent(fold.mean)}
+        found.append({**own, "x": GAP, "text": rows, "since": 0, "until": known})
+        found.append({**own, **error, "since": known})
+    return found
+
+
+def _states(shown: list[dict[str, str]]) -> list[dict[str, Any]]:
+    """A cell for each model and span of frames: what is done with its rows then."""
     found: list[dict[str, Any]] = []
     for fold in folds("model"):
         inks = [frame[fold.left_out] for frame in shown]
         changes = [i for i, ink in enumerate(inks) if not i or ink != inks[i - 1]]
-        start = 0
-        for text, count in groups(fold.left_out):
-            place = {
-                "model": NAMES[fold.left_out],
-                "start": start,
-                "end": start + count,
-            }
-            for since, until in zip(changes, [*changes[1:], len(inks)], strict=True):
-                life = {"since": since, "until": until, "ink": inks[since]}
-                found.append({**place, "text": text, **life})
-            start += count
+        for since, until in zip(changes, [*changes[1:], len(inks)], strict=True):
+            place = {"model": NAMES[fold.left_out], "start": STATE, "end": WIDEST}
+            life = {"since": since, "until": until, "ink": inks[since]}
+            found.append({**place, "text": STATES[inks[since]], **life})
     return found
 
 
@@ -132,21 +147,20 @@ def residuals() -> LiveFigure:
     """Predicted over measured, a point a row, and which way each engine leans."""
     return LiveFigure(
         name="residuals",
-        title="Predicted over measured: on the line, a prediction is right",
+        title="Whatever the fit has seen, TensorRT-LLM leans long and vLLM short",
         chart=charts.residuals,
         controls=(c.kind(), c.left(), *c.error_tables()),
         readouts=(
             Readout("mean_error", "Mean error"),
-            Readout("median_error", "Median"),
             Readout("bias", "Bias"),
-            Readout("tensorrt_lean", "Lean on TensorRT-LLM"),
-            Readout("vllm_lean", "Lean on vLLM"),
+            Readout("tensorrt_lean", "Lean (bias) on TensorRT-LLM"),
+            Readout("vllm_lean", "Lean (bias) on vLLM"),
         ),
         sentence=(
             "Predicted: {kind}; left out: {left}. The mean absolute percentage error "
             "is {mean_error}, half of the rows are closer than {median_error}, and the "
-            "bias is {bias}. It leans by {tensorrt_lean} on TensorRT-LLM, by "
-            "{vllm_lean} on vLLM. The strip is a factor of 1¼ to either side."
+            "bias is {bias}: {tensorrt_lean} on the rows of TensorRT-LLM, {vllm_lean} "
+            "on those of vLLM. The strip is a factor of 1¼ to either side."
         ),
         goal=Goal(
             "find what to leave out so that TPOT has a mean error above eight per "
@@ -183,41 +197,5 @@ def ladder() -> LiveFigure:
                 & (shares + link + layers + requests + client <= SWITCHES_ALLOWED)
             ),
             {"shares": c.ON, "layers": c.ON},
-        ),
-    )
-
-
-def band() -> LiveFigure:
-    """The error band of a setting, or none where nothing like it was measured."""
-    return LiveFigure(
-        name="band",
-        title="A prediction has a band where something like it was measured",
-        chart=charts.band,
-        controls=(c.kind(), *c.setting_choices(), *c.band_tables()),
-        readouts=(
-            Verdict(
-                "where",
-                "This setting is",
-                "outside",
-                "half",
-                ("inside what was measured", "outside everything measured"),
-            ),
-        ),
-        sentence=(
-            "The {kind} of {model} on four {gpu}, {clients} clients, prompts of "
-            "{prompt} tokens and answers of a thousand: {where}."
-        ),
-        goal=Goal(
-            "go outside everything measured by changing only the prompt.",
-            lambda model, gpu, clients, outside: (
-                (outside > 0)
-                & (model > 0)
-                & (model < 2)
-                & (gpu > 0)
-                & (gpu < 2)
-                & (clients > 2)
-                & (clients < 4)
-            ),
-            {"prompt": "65,536"},
         ),
     )

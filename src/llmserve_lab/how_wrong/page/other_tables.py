@@ -20,7 +20,12 @@ from llmserve_lab.how_wrong.script import LINES
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.table import Table
 from llmserve_lab.validation import dense_rows
-from llmserve_lab.validation.cache_blocks import predicted, reserve
+from llmserve_lab.validation.cache_blocks import (
+    PredictedCount,
+    predicted,
+    reserve,
+    room,
+)
 
 
 def seesaw() -> Table:
@@ -73,7 +78,7 @@ def script() -> Table:
         (line, instead, *map(per_cent, found[line])) for line, instead in LINES.items()
     ]
     return Table(
-        "One line of a benchmark's script forgotten: mean errors, calibrated constants",
+        "One line of a benchmark's script forgotten: mean errors, in-sample",
         ("line", "assumed in its place", "TPOT", "TTFT"),
         rows,
     )
@@ -83,8 +88,7 @@ def blocks() -> Table:
     """Published counts of cache blocks, each predicted from the other models."""
     rows = []
     for each in predicted():
-        gpu = "H100" if each.record.usable_bytes is None else "RTX 4090"
-        name = f"{each.record.model.name}, {each.record.tp} × {gpu}"
+        name = f"{each.record.model.name}, {each.record.tp} × {_gpu(each)}"
         published = int(float(each.record.blocks))
         own = f"{reserve(each.record) / 1e9:.2f} GB"
         counts = (f"{published:,}", f"{each.blocks:,}", signed(each.error, 1))
@@ -113,6 +117,20 @@ def mean_block_error() -> float:
     return mean(abs(each.error) for each in predicted())
 
 
+def null_block_error(gpu: str = "") -> float:
+    """The same with no reserve at all, on one kind of GPU or on each."""
+    found = [
+        room(each.record).kv_blocks(reserved_bytes=0.0) / float(each.record.blocks) - 1
+        for each in predicted()
+        if gpu in ("", _gpu(each))
+    ]
+    return mean(map(abs, found))
+
+
+def _gpu(count: PredictedCount) -> str:
+    return "H100" if count.record.usable_bytes is None else "RTX 4090"
+
+
 RATES, STEPS = "tokens per second of a GPU", "time of a decode step"
 
 
@@ -128,7 +146,8 @@ def twin_scores() -> dict[tuple[str, Kind], Score]:
 def elsewhere() -> Table:
     """What else the book predicts, each with its kind of score, in one table."""
     rows: list[tuple[str, ...]] = []
-    for (what, status), has in sorted(twin_scores().items(), reverse=True):
+    for (what, kind), has in sorted(twin_scores().items(), reverse=True):
+        status = "in-sample" if kind == "calibrated" else kind
         numbers = (f"{has.n_runs} runs", per_cent(has.mean_error), signed(has.bias, 1))
         rows.append((f"DeepSeek-V3's twin: {what}", status, *numbers))
     rows.append(("DeepSeek-V3's twin, unseen runs", "blind", "none yet", "–", "–"))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llmserve_lab.formula.text import si
 from llmserve_lab.how_wrong import example
 from llmserve_lab.how_wrong.page.other_tables import full_server
-from llmserve_lab.how_wrong.pairs import cache_requests, full_cache
-from llmserve_lab.how_wrong.term_by_term import sheet_ms, terms
+from llmserve_lab.how_wrong.pairs import (
+    cache_requests,
+    first_tokens_between,
+    full_cache,
+)
+from llmserve_lab.how_wrong.term_by_term import terms
 from llmserve_lab.page.palette import GREY, INK, SERIES
 from llmserve_lab.page.still import StaticFigure, figure_style
+from llmserve_lab.validation import DATASHEET, ServingConstants, achieved
 
 
 @figure_style()
@@ -20,40 +23,34 @@ def end_of_the_cache() -> StaticFigure:
 
     found = full_cache()
     clients = [row.clients for row, _, _ in found]
-    room = cache_requests(found[0][0])
-    figure, axes = plt.subplots(figsize=(5.6, 2.9))
-    drawn: tuple[tuple[str, list[float], dict[str, Any]], ...] = (
-        (
-            "measured",
-            [row.ttft_s for row, _, _ in found],
-            {"color": INK.light, "marker": "o", "ls": "-"},
-        ),
-        (
-            "predicted",
-            [made for _, made, _ in found],
-            {"color": SERIES[0].light, "marker": "s", "ls": "--"},
-        ),
-        (
-            "predicted, endless cache",
-            [free for _, _, free in found],
-            {"color": SERIES[1].light, "marker": "^", "ls": ":"},
-        ),
+    asked, made = first_tokens_between()
+    figure, axes = plt.subplots(figsize=(3.8, 2.2))
+    axes.plot(asked, made, color=SERIES[0].light, ls="-")
+    free = [each for _, _, each in found]
+    axes.plot(clients, free, color=SERIES[1].light, ls=":")
+    waits = [row.ttft_s for row, _, _ in found]
+    axes.plot(clients, waits, "o", color=INK.light, ms=5)
+    words = (
+        ("measured", (4, waits[0]), INK, (0, -13), "left"),
+        ("predicted", (asked[-3], made[-3]), SERIES[0], (-8, 0), "right"),
+        ("predicted,\nendless cache", (150, 0.5), SERIES[1], (0, -20), "right"),
     )
-    for name, seconds, look in drawn:
-        axes.plot(clients, seconds, label=name, ms=4, **look)
-    axes.axvline(room, color=GREY.light, linewidth=0.9)
-    axes.annotate(
-        f"room for {room:.0f} requests",
-        (room, 0.2),
-        xytext=(5, 0),
-        textcoords="offset points",
-        ha="left",
-    )
+    for name, at, ink, by, side in words:
+        axes.annotate(
+            name,
+            at,
+            xytext=by,
+            textcoords="offset points",
+            ha=side,
+            color=ink.light,
+            fontweight="bold",
+        )
     axes.set(xscale="log", yscale="log", xlabel="clients (log)", ylabel="TTFT (s, log)")
+    axes.set_ylim(0.05, 900)
     axes.set_xticks(clients, [str(each) for each in clients])
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     axes.minorticks_off()
-    axes.legend(loc="upper left")
+    room = cache_requests(found[0][0])
     last_calm = [row for row, _, _ in found if row.clients <= room][-1]
     first_full = next(row for row, _, _ in found if row.clients > room)
     return StaticFigure.of(
@@ -69,50 +66,55 @@ def end_of_the_cache() -> StaticFigure:
     )
 
 
+MACHINES = ("datasheet", "book", "measured")
+# Parts of a token's time: the terms they gather by their first words, and their inks.
+PARTS = {
+    "memory and products": (("weights", "cache", "attention"), SERIES[0]),
+    "layers": (("layers",), SERIES[3]),
+    "link": (("link",), SERIES[1]),
+    "requests": (("requests",), SERIES[2]),
+}
+
+
 @figure_style()
 def token() -> StaticFigure:
     """One token's time by datasheet, by the book's terms, and measured."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.6, 2.2))
-    parts = _merged()
+    figure, axes = plt.subplots(figsize=(3.8, 1.85))
     measured = example.measured_ms()[example.CLIENTS]
-    for place, value in ((0, measured), (2, sheet_ms())):
-        axes.barh(place, value, color=GREY.light, height=0.62)
-        axes.text(value + 0.2, place, f"{value:.2f} ms", va="center")
-    left = 0.0
-    inks = (SERIES[0], SERIES[3], SERIES[1], SERIES[2])
-    for ink, (name, value) in zip(inks, parts.items(), strict=True):
-        axes.barh(1, value, left=left, color=ink.light, height=0.62, label=name)
-        left += value
-    axes.text(left + 0.2, 1, f"{left:.2f} ms", va="center")
-    axes.set_yticks((2, 1, 0), ("datasheet", "book", "measured"))
-    axes.set(xlabel="time per output token (ms)", xlim=(0, 1.2 * measured))
+    totals = []
+    for place, reached in ((2, DATASHEET), (1, achieved())):
+        left = 0.0
+        for name, value in parts_ms(reached).items():
+            label, ink = (name if place == 1 else ""), PARTS[name][1]
+            axes.barh(place, value, 0.62, left, label=label, color=ink.light)
+            left += value
+        totals.append(left)
+    axes.barh(0, measured, color=GREY.light, height=0.62)
+    for place, value in zip((2, 1, 0), (*totals, measured), strict=True):
+        axes.text(value + 0.2, place, f"{value:.1f} ms", va="center")
+    axes.set_yticks((2, 1, 0), MACHINES)
+    axes.set(xlabel="time per output token (ms)", xlim=(0, 1.25 * measured))
     axes.grid(axis="y", visible=False)
-    axes.legend(loc="upper center", ncols=4, bbox_to_anchor=(0.45, 1.3), handlelength=1)
-    said = ", ".join(f"{name} {value:.3f} ms" for name, value in parts.items())
+    axes.legend(loc="lower center", ncols=2, bbox_to_anchor=(0.4, 1.0), handlelength=1)
+    layers = parts_ms(achieved())["layers"]
     return StaticFigure.of(
         figure,
         sentence=(
-            f"{example.CLIENTS} clients: the datasheet promises "
-            f"{sheet_ms():.2f} ms a token, the book {left:.2f} ms ({said}), and "
-            f"{measured:.2f} ms were measured."
+            f"{example.CLIENTS} clients: the datasheet promises {totals[0]:.1f} ms a "
+            f"token and the book {totals[1]:.1f} ms, of which {layers:.1f} ms are time "
+            f"per layer; {measured:.1f} ms were measured."
         ),
-        title="Where the time of one token goes",
+        title="Most of what the datasheet forgets is time per layer",
         name="how_wrong.token",
     )
 
 
-def _merged() -> dict[str, float]:
-    """The terms in four parts, in ms."""
-    found = {each.name: 1e3 * each.seconds for each in terms()}
-    groups = {
-        "weights, products, cache": ("weights", "cache", "attention"),
-        "layers": ("layers",),
-        "link": ("link",),
-        "requests": ("requests",),
-    }
+def parts_ms(reached: ServingConstants) -> dict[str, float]:
+    """The terms of a machine in four parts, in ms."""
+    found = {each.name: 1e3 * each.seconds for each in terms(reached)}
     return {
         name: sum(value for term, value in found.items() if term.startswith(starts))
-        for name, starts in groups.items()
+        for name, (starts, _) in PARTS.items()
     }

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from llmserve_lab.catalog.evidence import serving
 from llmserve_lab.formula.text import signed
-from llmserve_lab.how_wrong import example
+from llmserve_lab.how_wrong import decision, example
 from llmserve_lab.how_wrong.folds import NAMES, folds, span
 from llmserve_lab.how_wrong.record import (
     SHEET,
+    bias,
     mean_error,
     median_error,
     record,
@@ -34,32 +35,66 @@ def by_hand() -> Table:
     rows = [
         tuple(
             str(cell).removesuffix(" ms").removesuffix("\N{NO-BREAK SPACE}%")
-            for cell in (
-                own.clients, own.shown, low.shown, low.error, made.shown, made.error
-            )
+            for cell in (own.clients, own.shown, made.shown, made.error, low.error)
         )
         for own, low, made in zip(true, sheet, book, strict=True)
-    ]  # fmt: skip
+    ]
     ends = [
-        (
-            words,
-            "",
-            "",
-            *(each.removesuffix("\N{NO-BREAK SPACE}%") for each in (first, "", last)),
-        )
-        for words, first, last in (
-            ("size", example.mean_of(sheet), example.mean_of(book)),
-            ("bias", example.bias_of(sheet), example.bias_of(book)),
+        (words, "", "", *(each.removesuffix("\N{NO-BREAK SPACE}%") for each in two))
+        for words, two in (
+            ("size", (example.mean_of(book), example.mean_of(sheet))),
+            ("bias", (example.bias_of(book), example.bias_of(sheet))),
         )
     ]
     return Table(
-        "TPOT in ms, errors in per cent: Llama-3.1-70B (FP8) on four H100, vLLM, "
-        "prompts and answers of about a thousand tokens",
-        ("clients", "measured", "sheet", "error", "book", "error"),
+        "TPOT in ms, errors in per cent: Llama-3.1-70B (FP8) on four H100, vLLM",
+        ("clients", "measured", "book", "error", "sheet’s"),
         [*rows, *ends],
         notes=(
-            "Sheet: the datasheet, nothing fitted. Book: cross-validated, by constants "
-            "that never saw a row of this model. Size: mean size of the errors.",
+            "Book: cross-validated, by constants that never saw a row of this model. "
+            "Sheet’s: the error of the datasheet alone. Size: mean size of the errors.",
+        ),
+    )
+
+
+def groups() -> Table:
+    """Errors by what was left out: each group for itself, and all rows together."""
+    rows: list[tuple[str | int, ...]] = []
+    for by in ("model", "engine"):
+        for fold in folds(by):
+            errors = (per_cent(fold.mean), signed(fold.bias, 1))
+            rows.append((NAMES[fold.left_out], fold.n_predicted, *errors))
+        pooled = (per_cent(mean_error("tpot", by)), signed(bias("tpot", by), 1))
+        rows.append((f"all, {by} by {by}", len(dense_rows()), *pooled))
+    return Table(
+        "TPOT where the fit has not seen the model or the engine (cross-validated)",
+        ("left out", "rows", "mean error", "bias"),
+        rows,
+    )
+
+
+def plan() -> Table:
+    """What a planner writes down at two loads: prediction, factor, longest time."""
+    rows: list[tuple[str, ...]] = []
+    for load in (decision.planned(), decision.hoped()):
+        for name, one, digits, places in (
+            ("TPOT", load.tpot, 2, 3),
+            ("TTFT", load.ttft, 0, 2),
+        ):
+            times = [
+                f"{1e3 * each:.{digits}f}"
+                for each in (one.predicted_s, one.longest_s, one.measured_s)
+            ]
+            times.insert(1, f"{one.factor:.{places}f}")
+            rows.append((f"{load.clients} {name}", *times))
+    return Table(
+        "Our server, by clients: mean times in ms; longest = book × factor",
+        ("load", "book", "×", "longest", "measured"),
+        rows,
+        notes=(
+            "Book: constants fitted without the 70B model (cross-validated). Factors: "
+            "from the nearest rows of other servers, also of the 70B model on other "
+            "GPUs.",
         ),
     )
 
@@ -70,7 +105,7 @@ def iteration() -> Table:
     rows = [(each.name, each.how, f"{1e3 * each.seconds:.3f}") for each in found]
     total = f"{1e3 * sum(each.seconds for each in found):.2f}"
     return Table(
-        f"One token of {example.CLIENTS} clients, term by term (calibrated constants)",
+        f"One token of {example.CLIENTS} clients, term by term (in-sample constants)",
         ("term", "with its numbers", "ms"),
         [*rows, ("TPOT, predicted", "the sum", total)],
         notes=(
@@ -82,17 +117,24 @@ def iteration() -> Table:
 
 def yardsticks() -> Table:
     """The book's errors beside what a datasheet, one factor and a tool reach."""
-    rows = []
-    naive = validated()["yardstick"]
-    for words, kind in SHORT.items():
-        sheet = per_cent(mean_error(kind, SHEET))
-        own = [per_cent(each(kind, "model")) for each in (mean_error, median_error)]
-        told = [per_cent(float(each)) for each in serving.TOOL_ERRORS[kind]]
-        tool = told if kind != "ttft" else ["–", "–"]
-        rows.append((words, sheet, per_cent(naive[kind]["mean"]), *own, *tool))
+    naive, tool = validated()["yardstick"], serving.TOOL_ERRORS
+    times = tuple(SHORT.values())
+
+    def told(place: int) -> list[str]:
+        known = (each for each in times if each != "ttft")
+        return [*(per_cent(float(tool[each][place])) for each in known), "–"]
+
+    rows: list[tuple[str, ...]] = [
+        ("datasheet", *(per_cent(mean_error(each, SHEET)) for each in times)),
+        ("× one factor", *(per_cent(naive[each]["mean"]) for each in times)),
+        ("the tool", *told(0)),
+        ("its median", *told(1)),
+        ("book", *(per_cent(mean_error(each, "model")) for each in times)),
+        ("its median", *(per_cent(median_error(each, "model")) for each in times)),
+    ]
     return Table(
-        "Mean errors (and medians), the model left out of whatever is fitted",
-        ("time", "datasheet", "× one factor", "book", "median", "tool", "median"),
+        "Mean errors, the model left out of whatever is fitted",
+        ("", *SHORT),
         rows,
         notes=(
             f"TPOT and end-to-end: all {len(dense_rows())} rows; TTFT: the "
@@ -113,26 +155,40 @@ def constants() -> Table:
         tpot, ttft = (per_cent(each) for each in off[key])
         return tpot, ttft
 
+    def alone(place: int) -> str:
+        return per_cent(off["".join("1" if i == place else "0" for i in range(5))][0])
+
     rows = [
         (
             words,
             said(getattr(reached, name)),
             "–".join((said(span(name)[0]), said(span(name)[1]))),
-            *without(place),
+            *(
+                ("as above",) * 3
+                if name == "compute"
+                else (alone(place), *without(place))
+            ),
         )
         for name, (words, said, place) in CONSTANTS.items()
     ]
     tpot, ttft = (per_cent(each) for each in off["11111"])
     return Table(
-        "Six fitted constants (calibrated), and mean errors without each",
-        ("constant", "fitted to all rows", "range of 12 fits", "TPOT", "TTFT"),
-        [*rows, ("all in place", "", "", tpot, ttft)],
+        "Six fitted constants (in-sample), and mean errors with or without their terms",
+        (
+            "constant",
+            "fitted",
+            "range of 12 fits",
+            "TPOT, alone",
+            "TPOT, without",
+            "TTFT, without",
+        ),
+        [*rows, ("all in place", "", "", "", tpot, ttft)],
         notes=(
             "Range: least and most, one model, GPU, engine or precision left out.",
-            "TPOT, TTFT: mean error with this constant as in the datasheet, nothing "
-            "fitted again. Both shares go together, with the overlap and the credit "
-            "for fewer bits (next section); with the time per layer goes the factor "
-            "for prompts.",
+            "Alone: only this term is as fitted; without: only this one is as in the "
+            "datasheet. Nothing is fitted again. Both shares go together, with the "
+            "overlap and the credit for fewer bits (next section); with the time per "
+            "layer goes the factor for prompts.",
         ),
     )
 

@@ -1,0 +1,123 @@
+"""The coupled baseline: the same GPUs as one expert-parallel group, and what is shared.
+
+A group and a split both run batches that compute while others travel. What that costs
+is read in the same way on both sides: ``free`` hides all of a transfer and slows
+nothing down; ``charged`` keeps GPUs busy while a transfer starts, and slows computing
+and sending at once. Where contexts differ, both wait for their slowest GPU.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from statistics import NormalDist
+from typing import Any, Literal
+
+import numpy as np
+
+from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.model.setup import setup
+from llmserve_lab.deepseek.model.step_model import Twin
+from llmserve_lab.moe import formulas as moe
+
+Copies = Literal["expert", "node"]
+Overlap = Literal["free", "charged"]
+HALVES = {"free": "ideal halves", "charged": "halves"}  # of the twin
+CONTEXT = 4096.0  # tokens in each request's cache
+MOST = 512  # requests in a batch, searched
+BATCHES = np.arange(1, MOST + 1)
+SETTING = {"n_redundant": 0}  # no copies of experts, in either arrangement
+
+
+@cache
+def group(gpu: str, n_gpus: int, overlap: str = "none") -> Twin:
+    """The twin of ``n_gpus`` as one expert-parallel group."""
+    own: dict[str, Any] = {**SETTING, "overlap": overlap}
+    assumed = replace(book_assumptions(), **own)
+    return Twin(setup=setup(gpu, n_gpus), assumptions=assumed)
+
+
+def copies_of_row(twin: Twin, copies: Copies) -> float:
+    """Copies of a row that are sent: one for each expert, or for each node asked."""
+    top_k = float(twin.setup.experts.top_k)
+    if copies == "expert":
+        return top_k
+    nodes = twin.setup.nodes_of_a_row
+    if nodes <= 1:
+        return 1.0
+    among = round(twin.setup.experts.n_experts * nodes / twin.setup.n_nodes)
+    return float(moe.ROW_COPIES(n_experts=among, ep=nodes, top_k=top_k))
+
+
+@cache
+def slowest_of(n: int) -> float:
+    """Mean of the largest of n standard normal numbers, in standard deviations.
+
+    >>> round(slowest_of(2), 3)  # one over the square root of pi
+    0.564
+    """
+    shares = (np.arange(4000) + 0.5) / 4000
+    return float(np.mean([NormalDist().inv_cdf(u ** (1 / n)) for u in shares]))
+
+
+def slowest_context(context: float, spread: float, n_gpus: int, drawn: Any) -> Any:
+    """Mean context on the slowest of ``n_gpus``, each with ``drawn`` requests."""
+    above = spread * slowest_of(n_gpus) / np.sqrt(np.maximum(drawn, 1))
+    return context * (1 + above)
+
+
+@dataclass(frozen=True)
+class Together:
+    """One group at a target: its overlap, requests of a GPU, and tokens/s of a GPU."""
+
+    overlap: str
+    batch: int
+    gpu_tokens_per_s: float
+
+
+@cache
+def together(gpu: str, n_gpus: int, tpot_s: float, **options: Any) -> Together:
+    """The coupled baseline: attention and experts on every GPU of one group.
+
+    The better of one batch at a time and of two halves that overlap. Options are those
+    of :func:`arranged`.
+    """
+    found = [
+        arranged(gpu, n_gpus, tpot_s, halves=halves, **options)
+        for halves in (False, True)
+    ]
+    return max(found, key=lambda one: one.gpu_tokens_per_s)
+
+
+@cache
+def arranged(
+    gpu: str,
+    n_gpus: int,
+    tpot_s: float,
+    *,
+    halves: bool,
+    copies: Copies = "expert",
+    context: float = CONTEXT,
+    overlap: Overlap = "free",
+    spread: float = 0.0,
+) -> Together:
+    """One group that runs one batch at a time, or two ``halves`` that overlap."""
+    how = HALVES[overlap] if halves else "none"
+    step_s = _every_step_s(gpu, n_gpus, how, copies, context, spread)
+    last = int(np.argmin(np.append(step_s <= tpot_s, False)))
+    return Together(how, last, float(last / step_s[last - 1]) if last else 0.0)
+
+
+@cache
+def _every_step_s(
+    gpu: str, n_gpus: int, how: str, copies: Copies, context: float, spread: float
+) -> Any:
+    """Seconds of a group's step at every batch that fits."""
+    twin = group(gpu, n_gpus, how)
+    batches = BATCHES[: int(twin.batch_fits(context))]
+    # halves that wait for each other wait for the slowest of each
+    drawn = batches / 2 if how == "halves" else batches
+    each = slowest_context(context, spread, n_gpus, drawn)
+    known = twin.arguments(batch=batches, context=each)
+    known["dispatched_copies"] = copies_of_row(twin, copies)
+    return twin.step_of(known)
