@@ -156,7 +156,8 @@ def choices_table() -> Table:
     ]
     note = (
         f"Predicted, with {SEQS} slots; {default.rows:,} is the default. Launches: "
-        "recorded up to 512 rows, each by itself above. Saturated: usual requests alone, which never cease to wait."
+        "recorded up to 512 rows, each by itself above. Saturated: usual requests "
+        "alone, which never cease to wait."
     )
     columns = ("token budget", f"{small.rows:,}", f"{default.rows:,}")
     return Table(
