@@ -45,7 +45,11 @@ ASKED: dict[str, tuple[str, ...]] = {
     ),
     "continuous-batching.idle": ("static batch of four", "wasted"),
     "continuous-batching.freeze": ("32,768 tokens", "in one piece", "freezes"),
-    "continuous-batching.chunk-fits": ("How many rows may the next", "at most"),
+    "continuous-batching.chunk-fits": (
+        "5 requests decode, with 1,000 tokens",
+        "How many rows may the next",
+        "at most",
+    ),
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
