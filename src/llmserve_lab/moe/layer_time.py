@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.catalog import accelerator
+from llmserve_lab.checks import MOST_PLAYED, whole
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.exchange_time import exchange_s, start_s
 from llmserve_lab.moe.models import DEEPSEEK
@@ -224,6 +225,7 @@ def routed(n_rows: int, seed: int = 0) -> list[int]:
     Scores are random. As DeepSeek-V3 does, a token takes the four groups whose two best
     scores add up to most, and the best experts of these.
     """
+    whole(of="row", most=MOST_PLAYED, n_rows=n_rows)
     scores = np.random.default_rng(seed).random((n_rows, ROUTER_GROUPS, 32))
     best = np.sort(scores, axis=2)[:, :, -2:].sum(axis=2)
     left_out = np.argsort(best, axis=1)[:, : ROUTER_GROUPS - TOP_GROUPS]
