@@ -9,7 +9,6 @@ from typing import Any
 
 from llmserve_lab.catalog import ACCELERATORS, MODELS
 from llmserve_lab.deepseek.model.setup import SETUPS
-from llmserve_lab.engine import Continuous, Pool, Request, simulate
 from llmserve_lab.moe.routing_sampler import popular
 from llmserve_lab.page.live import registry
 from llmserve_lab.page.still import StaticFigure
@@ -58,39 +57,32 @@ def _budgets() -> StaticFigure:
 
     return stills.budgets(
         [tuning.trade(rows) for rows in tuning.BUDGETS],
-        [tuning.trade(rows, launches=False) for rows in tuning.BUDGETS],
+        [tuning.trade(rows, cost()) for rows in tuning.BUDGETS],
+        [tuning.trade(rows, machine.hidden()) for rows in tuning.BUDGETS],
         target_s=machine.TARGET_S,
-        default=tuning.BUDGETS[-1],
+        default=tuning.DEFAULT,
         tried=tuning.budget(),
     )
 
 
-def _chosen() -> StaticFigure:
-    from llmserve_lab.continuous_batching import machine, tuning
-    from llmserve_lab.continuous_batching.lanes import within
-    from llmserve_lab.continuous_batching.page import stills
-
-    left = tuning.budget() - machine.DECODES
-    return stills.chosen(within(machine.TARGET_S), machine.TARGET_S, left)
-
-
-def _one_request() -> StaticFigure:
-    from llmserve_lab.continuous_batching.page import stills
-
-    asked = [
-        Request(id=0, arrival_s=0.0, prompt_len=1000, output_len=24),
-        Request(id=1, arrival_s=0.06, prompt_len=3000, output_len=2),
-    ]
-    report = simulate(asked, Pool(cost(), Continuous()), log=True, leap=False)
-    return stills.one_request(report, 0)
-
-
-def _sweep() -> StaticFigure:
+def _load() -> StaticFigure:
     from llmserve_lab.continuous_batching import arrival_rates
     from llmserve_lab.continuous_batching.page import stills
 
-    most = {name: arrival_rates.saturation(name) for name in arrival_rates.policies()}
-    return stills.sweep({**arrival_rates.points()}, most, arrival_rates.SLOTS)
+    return stills.load(arrival_rates.causes())
+
+
+def _price() -> StaticFigure:
+    from llmserve_lab.continuous_batching import machine, tuning
+    from llmserve_lab.continuous_batching.page import stills
+
+    recorded = tuning.extra_s(512, machine.replayed())
+    found = {
+        "launches hidden": recorded | {"launches": 0.0},
+        "launches recorded": recorded,
+        "each launch by itself": tuning.extra_s(512, cost()),
+    }
+    return stills.price(512, found)
 
 
 def _pair() -> StaticFigure:
@@ -103,9 +95,8 @@ def _game() -> StaticFigure:
 
 WITH_REPORTS: dict[str, Callable[[], StaticFigure]] = {
     "continuous_batching.stills.budgets": _budgets,
-    "continuous_batching.stills.chosen": _chosen,
-    "continuous_batching.stills.one_request": _one_request,
-    "continuous_batching.stills.sweep": _sweep,
+    "continuous_batching.stills.load": _load,
+    "continuous_batching.stills.price": _price,
     "symptoms.boards.pair": _pair,
     "symptoms.boards.game": _game,
 }
