@@ -138,7 +138,7 @@ def groups() -> StaticFigure:
     axes.set(xlim=(3.55, 8.3), ylim=(-0.02, 1.08), ylabel="error of the other columns")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     axes.set_xlabel("bits of a weight, scale included")
-    first, last = list(with_them)[0], list(with_them)[-1]
+    first, *_, last = with_them
     said = ", ".join(
         f"{SCHEMES[key].name} {outliers.by_scheme(key)[1]:.1%}"
         for key, *_ in FORMATS_DRAWN
