@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from llmserve_lab.catalog import ACCELERATORS, MODELS
+from llmserve_lab.catalog import ACCELERATORS
 from llmserve_lab.catalog.evidence import quantization as papers
 from llmserve_lab.page.table import Table
 from llmserve_lab.quantization.measured import pairs, rate_gain
@@ -83,18 +83,3 @@ def decision_table() -> Table:
     ]
     columns = ("load and GPU", "try first", "formula", "measured")
     return Table("Which format to try first, and how much faster it is", columns, rows)
-
-
-def room_table() -> Table:
-    """Table of a 70B model that needs two H200 in BF16 and one in fewer bits."""
-    rows = [
-        (
-            name,
-            f"{served(Bits(key), MODELS['llama-3.1-70b']).weight_bytes / 1e9:.0f} GB",
-            *(_times(one_for_two(key, batch)) for batch in (1, *MIDDLE)),
-        )
-        for key, name in (("fp8", "FP8"), ("int4", "INT4 weights"))
-    ]
-    columns = ("format", "stored", *(f"batch {batch}" for batch in (1, *MIDDLE)))
-    caption = "Llama-3.1-70B: rate of one H200 over that of two in BF16, measured"
-    return Table(caption, columns, rows)

@@ -113,7 +113,7 @@ def groups() -> StaticFigure:
     """Error on ordinary weights against the bits of a weight, scale included."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.2, 2.9))
+    figure, axes = plt.subplots(figsize=(5.2, 2.7))
     with_them = outliers.by_group(outliers.matrix())
     without = outliers.by_group(outliers.matrix(num_outliers=0))
     bits = [4.0, *(4 + 16 / g for g in (outliers.COLUMNS, 128, 32, 16))]
