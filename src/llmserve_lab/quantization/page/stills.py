@@ -37,7 +37,7 @@ CHOICES = {  # weights and cache: how it is called, its ink, where that is writt
 }
 FORMATS_DRAWN = (  # beside INT4: where the name stands, its ink
     ("mxfp4", (-0.08, -0.03), GREEN),
-    ("nvfp4", (-0.08, -0.02), PURPLE),
+    ("nvfp4", (0.66, -0.005), PURPLE),
     ("fp8", (-0.1, -0.01), INK),
     ("int8", (-0.1, 0.05), GREY),
 )
@@ -129,7 +129,7 @@ def groups() -> StaticFigure:
     )
     for x, y, said in zip(bits, with_them.values(), words, strict=True):
         axes.text(x + 0.09, y + 0.02, said, **at)
-    axes.text(4.33, 0.045, "INT4 without outliers", color=BLUE.light, va="center")
+    axes.text(5.1, 0.085, "INT4 without outliers", color=BLUE.light, va="center")
     for key, place, ink in FORMATS_DRAWN:
         x, y = outliers.by_scheme(key)
         axes.plot([x], [y], "D", color=ink.light)
