@@ -1,14 +1,14 @@
 """Which format to try first: by load and GPU, with what speaks for it.
 
-Speedups are a decode step's over 16 bits unless a row says otherwise; beside what the
-book's machine says stands what was measured, if anything was.
+Beside a measurement stands what the book's machine says of that very run; where nothing
+was measured, what it says of a decode step.
 """
 
 from __future__ import annotations
 
 from statistics import median
 
-from llmserve_lab.catalog import ACCELERATORS, MODELS
+from llmserve_lab.catalog import ACCELERATORS
 from llmserve_lab.catalog.evidence import quantization as papers
 from llmserve_lab.page.table import Table
 from llmserve_lab.quantization.measured import pairs, rate_gain
@@ -43,54 +43,43 @@ def one_for_two(weights: str, batch: int) -> float:
 
 
 def decision_table() -> Table:
-    """Table of the format to try first, by load and GPU, and its evidence."""
-    int4, fp8, both = Bits("int4"), Bits("fp8"), Bits("fp8", "fp8")
+    """Table of the format to try first, by load and GPU, and its evidence.
+
+    A formula's number stands beside a measurement of the same run, or beside none.
+    """
     fp4 = pairs("fp8", "fp4", tps=(1,))
-    old = [old_gpu_gain(model, "w8a8") for model in papers.A100_RATES]
+    runs = (1, *MIDDLE)
     rows = [
         (
-            "1 request, any of these GPUs",
-            "INT4 weights",
-            _times(step_gain(int4, 1)),
-            _times(rate_gain("int4", 1)[0]),
-        ),
-        (
-            "8, 64 requests or long prompts; H100, H200",
+            "1, 8, 64 requests; H100, H200",
             "FP8",
-            _times(*(step_gain(fp8, batch) for batch in MIDDLE)),
-            _times(*(rate_gain("fp8", batch)[0] for batch in MIDDLE)),
+            _times(*(rate_gain("fp8", batch)[1] for batch in runs)),
+            _times(*(rate_gain("fp8", batch)[0] for batch in runs)),
         ),
         (
             "256 requests; H100, H200",
             "FP8, cache too",
-            _times(step_gain(both, FULL)),
+            _times(step_gain(Bits("fp8", "fp8"), FULL)),
             "none",
         ),
         (
-            "64 requests; A100",
-            "INT8,\N{NO-BREAK SPACE}smoothed",
-            _times(step_gain(Bits("int8"), 64, "a100-80-sxm")),
-            _times(*old),
+            "1 request, memory short or no FP8",
+            "INT4 weights",
+            _times(rate_gain("int4", 1)[1]),
+            _times(rate_gain("int4", 1)[0]),
         ),
         (
-            "Llama-3-70B on one B200, over FP8",
+            "A100, many requests",
+            "INT8, smoothed; then measure",
+            "none",
+            _times(*(old_gpu_gain(model, "w8a8") for model in papers.A100_RATES)),
+        ),
+        (
+            "B200, Llama-3-70B, over FP8",
             "NVFP4",
             _times(median(p.predicted for p in fp4)),
             _times(median(p.measured for p in fp4)),
         ),
-        *(
-            (
-                f"Llama-3.1-70B on one {gpu}; 1, 64 requests",
-                name,
-                f"{served(Bits(key), MODELS['llama-3.1-70b']).weight_bytes / 1e9:.0f} "
-                "GB fit",
-                _times(*(one_for_two(key, batch) for batch in (1, 64))),
-            )
-            for gpu, key, name in (
-                ("H200", "fp8", "FP8"),
-                ("H100", "int4", "INT4 weights"),
-            )
-        ),
     ]
-    columns = ("load and GPU", "try first", "model", "measured")
-    return Table("Which format to try first", columns, rows)
+    columns = ("load and GPU", "try first", "formula", "measured")
+    return Table("Which format to try first, and how much faster it is", columns, rows)

@@ -190,10 +190,10 @@ def rates_table() -> Table:
         "BF16, token/s",
         "prompts take",
         "FP8 measured",
-        "model",
+        "formula",
         "INT4 measured",
-        "model",
-        "model, decode alone",
+        "formula",
+        "formula, decode alone",
     )
     return Table("Llama-3.1-8B on one H200, TensorRT-LLM 0.15", columns, rows)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from llmserve_lab.checks import positive, whole
 from llmserve_lab.quantization.codecs import INT4, Array
-from llmserve_lab.quantization.schemes import Scheme, quantize, relative_error
+from llmserve_lab.quantization.schemes import SCHEMES, Scheme, quantize, relative_error
 
 ROWS, COLUMNS, NUM_OUTLIERS, TIMES = 256, 512, 4, 20.0
 TENSOR = "one scale for all"
@@ -61,6 +61,15 @@ def by_group(x: Array) -> dict[str, float]:
         name = f"groups of {group}" if group else "a scale a row"
         found[name] = ordinary_error(x, quantize(x, made).dequantize())
     return found
+
+
+def by_scheme(key: str) -> tuple[float, float]:
+    """Bits of a number, and error of the ordinary columns, in a format of the page."""
+    rounded = quantize(matrix(), SCHEMES[key]).dequantize()
+    return (
+        SCHEMES[key].bits_per_number(COLUMNS),
+        ordinary_error(matrix(), rounded),
+    )
 
 
 def _one_scale(x: Array) -> Array:

@@ -16,6 +16,7 @@ KIVI = "Liu and others, KIVI, arXiv 2402.02750, abstract"
 STREAMING = "Xiao and others, StreamingLLM, arXiv 2309.17453, abstract"
 KURTIC = "Kurtic and others, Give Me BF16 or Give Me Death?, arXiv 2411.02355, abstract"
 MR_GPTQ = "Castro and others, Bridging the Gap …, arXiv 2509.23202, abstract"
+MARLIN = "Frantar and others, MARLIN, arXiv 2408.11743, abstract"
 VLLM_FP8 = "vLLM documentation, FP8 W8A8"
 NVFP4 = "NVIDIA, Introducing NVFP4, technical blog, 24 June 2025, summary"
 MODELOPT = "NVIDIA, Model Optimizer, examples/benchmark.md (modelopt 0.21.1)"
@@ -30,6 +31,7 @@ KIVI_LEAST, KIVI_MOST = _times(2.35, source=KIVI), _times(3.47, source=KIVI)
 STREAMING_SPEEDUP = _times(22.2, source=STREAMING)
 KURTIC_LEAST, KURTIC_MOST = _times(0.01, source=KURTIC), _times(0.03, source=KURTIC)
 MR_GPTQ_B200 = _times(2.2, source=MR_GPTQ)
+MARLIN_MOST = _times(2.8, source=MARLIN)
 VLLM_FP8_THROUGHPUT = _times(1.6, source=VLLM_FP8)
 NVFP4_MEMORY = _times(3.5, source=NVFP4)
 NVFP4_LOSS = _times(0.01, source=NVFP4)
@@ -109,6 +111,12 @@ PUBLISHED = (
         "OPT-175B and others, FasterTransformer",
         f"up to {_x(SMOOTHQUANT_SPEEDUP)} as fast, half the memory",
         SMOOTHQUANT,
+    ),
+    Published(
+        "INT4 weights by the MARLIN kernel",
+        "vLLM, whole run; GPU and model not in the abstract",
+        f"up to {_x(MARLIN_MOST)} as fast as FP16",
+        MARLIN,
     ),
     Published(
         "FP8 weights and activations",

@@ -15,6 +15,7 @@ from llmserve_lab.quantization.schemes import relative_error
 PLACES, COLUMNS, KEEP, SINKS = 48, 16, 16, 4
 STRIP = 0.3  # of a forgotten token's cell: what it was
 NUMBERS = 6  # of the output that are drawn
+TALLEST = 2.0  # times the largest number with all tokens: longer bars are cut off
 BARS = "output of the head"
 LEVEL, REACH = 4.55, 0.95  # of the output's bars: their zero, and the longest
 
@@ -53,14 +54,14 @@ def forgetting() -> StepFigure:
             "new": "sink: first token, much attention, small value",
             "idle": "forgotten (a strip shows what it was)",
             "other": "output with all tokens",
-            "compute": f"output now ({NUMBERS} of its numbers, each view to scale)",
+            "compute": f"output now ({NUMBERS} of its numbers; long bars are cut off)",
         },
         counters=(
             Counter("tokens kept"),
             Counter("attention kept"),
             Counter("error of the output"),
         ),
-        start=0,
+        start=2,
     )
 
 
@@ -100,7 +101,7 @@ def _cells(head: eviction.Head, kept: np.ndarray) -> list[Row]:
 
 def _bars(outputs: list[np.ndarray]) -> list[Row]:
     """The first numbers of the output in each frame, beside those with all tokens."""
-    tallest = max(np.abs(each[:NUMBERS]).max() for each in outputs)
+    tallest = TALLEST * np.abs(outputs[0][:NUMBERS]).max()  # the same in each view
     rows = [_bar(x, size / tallest, "other") for x, size in _first(outputs[0])]
     for frame, output in enumerate(outputs[1:], 1):
         life = {"since": frame, "until": frame + 1}
@@ -117,6 +118,7 @@ def _first(output: np.ndarray) -> list[tuple[float, float]]:
 
 
 def _bar(x: float, size: float, ink: str) -> Row:
+    size = max(-1.0, min(size, 1.0))
     ends = sorted((LEVEL, round(LEVEL - REACH * size, 2)))
     return {"x": x, "x2": x + 1, "y": ends[0], "y2": ends[1], "ink": ink}
 

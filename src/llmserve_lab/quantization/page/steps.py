@@ -76,7 +76,7 @@ def group_quantized() -> StepFigure:
         counters=(
             Counter("scale"),
             Counter("bytes of the group"),
-            Counter("off by at most"),
+            Counter("worst is off by"),
         ),
         start=6,
     )
@@ -197,7 +197,7 @@ def gptq_columns() -> StepFigure:
             Counter("columns rounded"),
             Counter("error of the outputs so far"),
         ),
-        start=6,
+        start=2,
     )
 
 

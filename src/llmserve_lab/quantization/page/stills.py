@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.catalog.evidence import quantization as papers
 from llmserve_lab.page.palette import (
     BLUE,
     GREEN,
@@ -20,8 +19,9 @@ from llmserve_lab.page.palette import (
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.quantization import eviction, outliers
 from llmserve_lab.quantization.codecs import FORMATS, NumberFormat
-from llmserve_lab.quantization.measured import by_clients, pairs, rate_gain
+from llmserve_lab.quantization.measured import by_clients, pairs
 from llmserve_lab.quantization.page.questions import gain
+from llmserve_lab.quantization.schemes import SCHEMES
 from llmserve_lab.quantization.speed import Bits, fits, served
 from llmserve_lab.quantization.tables import TOKENS
 
@@ -33,8 +33,14 @@ CHOICES = {  # weights and cache: how it is called, its ink, where that is writt
     Bits("int4", "bf16"): ("INT4 weights", BLUE, (1.0, 1.92)),
     Bits("fp8", "bf16"): ("FP8 weights", VERMILLION, (5.5, 1.27)),
     Bits("bf16", "fp8"): ("FP8 cache", GREEN, (50, 1.03)),
-    Bits("fp8", "fp8"): ("FP8 both", PURPLE, (85, 1.53)),
+    Bits("fp8", "fp8"): ("FP8 weights and cache", PURPLE, (12, 1.56)),
 }
+FORMATS_DRAWN = (  # beside INT4: where the name stands, its ink
+    ("mxfp4", (-0.08, -0.03), GREEN),
+    ("nvfp4", (0.66, -0.005), PURPLE),
+    ("fp8", (-0.1, -0.01), INK),
+    ("int8", (-0.1, 0.05), GREY),
+)
 POLICIES = {"window": GREY, "window with sinks": VERMILLION, "observed attention": BLUE}
 KEPT = (24, 32, 48, 64, 96, 128)
 
@@ -104,37 +110,48 @@ def layouts() -> StaticFigure:
 
 @figure_style()
 def groups() -> StaticFigure:
-    """Error of INT4 on ordinary weights against the group, outliers or none."""
+    """Error on ordinary weights against the bits of a weight, scale included."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.7, 2.45))
+    figure, axes = plt.subplots(figsize=(5.2, 2.7))
     with_them = outliers.by_group(outliers.matrix())
     without = outliers.by_group(outliers.matrix(num_outliers=0))
-    names = list(with_them)
-    axes.plot(names, list(with_them.values()), "o-", color=VERMILLION.light)
-    axes.plot(names, list(without.values()), "s--", color=BLUE.light)
-    at: dict[str, Any] = {"ha": "right", "color": VERMILLION.light}
-    axes.text(4.1, 0.93, "4 of 512 columns 20 times as large", **at)
-    axes.text(1.6, 0.2, "no outliers", color=BLUE.light)
-    axes.set(ylim=(0, 1.08), ylabel="error of the other columns")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     bits = [4.0, *(4 + 16 / g for g in (outliers.COLUMNS, 128, 32, 16))]
-    said = [f"{b:.3f}".rstrip("0").rstrip(".") for b in bits]
-    labels = ["all", "a row", "128", "32", "16"]
-    axes.set_xticks(
-        range(len(names)),
-        [f"{a}\n{b} bits" for a, b in zip(labels, said, strict=True)],
+    axes.plot(bits, list(with_them.values()), "o-", color=VERMILLION.light)
+    axes.plot(bits, list(without.values()), "s--", color=BLUE.light, ms=4)
+    at: dict[str, Any] = {"color": VERMILLION.light, "va": "center"}
+    words = (
+        "INT4, one scale for all",
+        "a scale a row",
+        "128",
+        "32",
+        "INT4, groups of 16",
     )
-    axes.set_xlabel("numbers that share a scale; bits of a weight, scale included")
-    first, last = names[0], names[-1]
+    for x, y, said in zip(bits, with_them.values(), words, strict=True):
+        axes.text(x + 0.09, y + 0.02, said, **at)
+    axes.text(5.1, 0.085, "INT4 without outliers", color=BLUE.light, va="center")
+    for key, place, ink in FORMATS_DRAWN:
+        x, y = outliers.by_scheme(key)
+        axes.plot([x], [y], "D", color=ink.light)
+        axes.text(x + place[0], y + place[1], SCHEMES[key].name, color=ink.light,
+                  ha="right", va="center")  # fmt: skip
+    axes.set(xlim=(3.55, 8.3), ylim=(-0.02, 1.08), ylabel="error of the other columns")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.set_xlabel("bits of a weight, scale included")
+    first, *_, last = with_them
+    said = ", ".join(
+        f"{SCHEMES[key].name} {outliers.by_scheme(key)[1]:.1%}"
+        for key, *_ in FORMATS_DRAWN
+    )
     return StaticFigure.of(
         figure,
         sentence=(
             f"With outliers, one scale for all rounds every other weight to zero "
             f"(error {with_them[first]:.0%}); {last} leave {with_them[last]:.0%}. "
-            f"Without them it is {without[first]:.0%} and {without[last]:.0%}."
+            f"Without them it is {without[first]:.0%} and {without[last]:.0%}. "
+            f"Other formats, outliers in the matrix: {said}."
         ),
-        title="A few large columns spoil the scale that all others share",
+        title="Smaller groups cost a little in bits and save much of the error",
         name="quantization.groups",
     )
 
@@ -151,15 +168,11 @@ def gains() -> StaticFigure:
         ends[name] = [gain(bits, batch) for batch in BATCHES]
         axes.plot(BATCHES, ends[name], "-", color=ink.light)
         axes.text(*place, name, color=ink.light)
-    seen = [(batch, rate_gain("int4", batch)[0]) for batch in papers.RATES["int4"]]
-    axes.plot(*zip(*seen, strict=True), "D", mfc="none", color=BLUE.light, ms=6)
-    said = "measured, INT4: one H200, prompts included"
-    axes.text(1.0, 0.62, said, color=BLUE.light)
     axes.axvline(most, color=GREY.light, lw=1)
     axes.text(0.93 * most, 1.96, f"16 bits: memory full at {most}",
               ha="right", va="top", color=GREY.light)  # fmt: skip
     axes.axhline(1, color=GREY.light, lw=1)
-    axes.set(xscale="log", ylim=(0.57, 2.0), xlim=(0.87, 480))
+    axes.set(xscale="log", ylim=(0.95, 2.0), xlim=(0.87, 480))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_xticks([1, 4, 16, 64, 256])
     axes.minorticks_off()
@@ -170,11 +183,9 @@ def gains() -> StaticFigure:
         figure,
         sentence=(
             f"Lines are predicted, unpacking free: INT4 weights alone make a step of "
-            f"one request {one:.2f} times as fast, of 256 requests {many:.2f} times. "
-            f"Diamonds are a measured server: {seen[0][1]:.2f}, {seen[1][1]:.2f} and "
-            f"{seen[2][1]:.2f} times."
+            f"one request {one:.2f} times as fast, of 256 requests {many:.2f} times."
         ),
-        title="The gain of few-bit weights melts as the batch grows",
+        title="By the formula, the gain of few-bit weights melts as the batch grows",
         name="quantization.gains",
     )
 
