@@ -1,6 +1,6 @@
 """The chapter's questions, read a second time from their prompts alone."""
 
-QUARTER_OF_TWO, SCALED = 0.5, 4.125 / 8
+QUARTER_OF_TWO, SCALED = 0.5, 4.5 / 8
 BLOCKS, TABLES = 8.03e9 - 2 * 128_256 * 4096, 4 * 128_256 * 4096
 STORED = BLOCKS * SCALED + TABLES
 # What a wrong computation gives, over the right answer, by words of its hint.
@@ -61,7 +61,7 @@ ASKED = {
         "off at most",
     ],
     "quantization.stored": [
-        "8.03 billion", "0.525 billion", "keep 16 bits", "INT4 with groups of 128",
-        "scales of 16 bits", "How many bytes",
+        "8.03 billion", "LM head with 0.525 billion", "keep 16 bits", "INT4",
+        "with groups of 32", "scales of 16 bits", "How many bytes",
     ],
 }  # fmt: skip

@@ -103,27 +103,6 @@ def half_off(found: tuple[PrecisionPair, ...]) -> float:
     return median(abs(pair.off) for pair in found)
 
 
-def gains_table() -> Table:
-    """Table of median gains, FP8 to FP4, of Llama-3-70B on one B200."""
-    rows = []
-    found = pairs("fp8", "fp4", tps=(1,))
-    for engine in ("vllm", "trtllm"):
-        for clients, of in by_clients(found, engine, 1).items():
-            rows.append(
-                (
-                    ENGINES[engine],
-                    clients,
-                    len(of),
-                    f"{median(p.measured for p in of):.2f}×",
-                    f"{median(p.predicted for p in of):.2f}×",
-                    f"{half_off(tuple(of)):.0%}",
-                )
-            )
-    columns = ("engine", "clients", "pairs", "measured", "fitted", "half within")
-    caption = "Llama-3-70B on one B200: speed of decode in FP4 over FP8, medians"
-    return Table(caption, columns, rows)
-
-
 def published_table() -> Table:
     """Table of what others report, with model, hardware and load as far as named."""
     rows = [

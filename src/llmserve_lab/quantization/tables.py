@@ -12,11 +12,8 @@ from llmserve_lab.quantization import tiny_model as tm
 from llmserve_lab.quantization.codecs import FORMATS
 from llmserve_lab.quantization.schemes import SCHEMES, quantize, relative_error
 from llmserve_lab.quantization.speed import (
-    ARITHMETIC,
     Bits,
     decode_s,
-    fits,
-    prefill_s,
     served,
 )
 
@@ -121,12 +118,6 @@ def layers() -> dict[str, tuple[float, float]]:
     }
 
 
-def layers_table() -> Table:
-    """Table of the error by layer on a held-out text, INT4 in groups of 128."""
-    rows = [(name, f"{a:.1%}", f"{b:.1%}") for name, (a, b) in layers().items()]
-    return Table("Error of a layer's output, INT4", ("layer", "RTN", "GPTQ"), rows)
-
-
 @cache
 def cache_errors() -> dict[str, float]:
     """Error of the logits by the format of the cache, a scale a head and token."""
@@ -150,35 +141,6 @@ def cache_table() -> Table:
         for key, error in cache_errors().items()
     ]
     return Table("Tiny model, cache", ("format of the cache", "of the logits"), rows)
-
-
-def bought_table(batches: tuple[int, ...] = (1, 32, 256)) -> Table:
-    """Table of what each format of the weights buys on the book's machine."""
-    base, rows = served(Bits()), []
-    for key in ARITHMETIC:
-        for cache_key in ("bf16", "fp8"):
-            cost = served(Bits(key, cache_key))
-            gains = (
-                decode_s(base, batch=b, context=TOKENS)
-                / decode_s(cost, batch=b, context=TOKENS)
-                for b in batches
-            )
-            prompt = prefill_s(base, prompt=LONG_PROMPT) / prefill_s(
-                cost, prompt=LONG_PROMPT
-            )
-            rows.append(
-                (
-                    SCHEMES[key].name,
-                    SCHEMES[cache_key].numbers.name.split()[0],
-                    f"{cost.weight_bytes / 1e9:.2f} GB",
-                    f"{fits(cost, context=TOKENS):,}",
-                    *(f"{gain:.2f}×" for gain in gains),
-                    f"{prompt:.2f}×",
-                )
-            )
-    columns = ("weights", "cache", "weights take", f"requests of {TOKENS:,} tokens fit")
-    faster = (*(f"decode, batch {b}" for b in batches), f"prefill of {LONG_PROMPT:,}")
-    return Table("Llama-3.1-8B on one H100", (*columns, *faster), rows)
 
 
 STEPS = (  # formats, batch

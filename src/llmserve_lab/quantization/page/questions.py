@@ -58,8 +58,10 @@ def _option(error: float) -> float:
 
 
 def stored_bytes() -> float:
-    """Bytes of the book's model with INT4 weights in groups of 128."""
-    return asked(f.STORED_BYTES, sizes(Bits("int4"), model()))
+    """Bytes of the book's model with INT4 weights in groups of 32."""
+    bits = float(f.EFFECTIVE_BITS(code_bits=4, scale_bits=16, group_size=32))
+    known = sizes(Bits("int4"), model()) | {"bytes_quantized": bits / 8}
+    return asked(f.STORED_BYTES, known)
 
 
 def _all_in_four() -> float:
@@ -153,9 +155,9 @@ bits = Question(
 stored = Question(
     name="quantization.stored",
     prompt=(
-        "Llama-3.1-8B has 8.03 billion parameters, 0.525 billion of them in the "
-        "embedding table and as many in the LM head. Both keep 16 bits; the others go "
-        "to INT4 with groups of 128 and scales of 16 bits. How many bytes are stored?"
+        "Llama-3.1-8B again: of 8.03 billion parameters, embedding table and LM head "
+        "with 0.525 billion each keep 16 bits, the others go to INT4, now with groups "
+        "of 32 and scales of 16 bits. How many bytes are stored?"
     ),
     answer=stored_bytes,
     unit="byte",
@@ -164,7 +166,7 @@ stored = Question(
         Hint(_all_in_four, "That is half a byte for each; two tables keep two bytes."),
     ),
     why=lambda: (
-        "6.98 billion parameters of 4.125 bits are 3.60 GB, and twice 0.525 billion of "
+        "6.98 billion parameters of 4.5 bits are 3.93 GB, and twice 0.525 billion of "
         f"16 bits are 2.10 GB: {si(stored_bytes(), 'byte')} together."
     ),
 )
