@@ -38,7 +38,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "double the batch",
         "FLOPs per byte",
     ),
-    "roofline.kv-per-token": ("How many bytes does one token", "16-bit cache"),
+    "roofline.kv-per-token": ("How many kilobytes does one token", "16-bit cache"),
     "roofline.speed": ("in FP8", "on one H200", "tokens a second", "at most"),
     "roofline.fits": ("fit beside", "on one H200", "Whole requests only"),
 }

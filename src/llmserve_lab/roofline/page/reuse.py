@@ -54,16 +54,15 @@ def reuse() -> StepFigure:
         ),
         logs={name: _log(count) for name, count in BATCHES.items()},
         stills=((first, last), ("4 rows", last), ("8 rows", last)),
-        start=last,
         legend={
-            "weights": "weights (pale: used before)",
-            "new": "input rows (pale: not in use)",
-            "compute": "result (pale: incomplete), computing",
+            "weights": "weights",
+            "new": "input rows",
+            "compute": "result (pale: not yet complete), computing",
             "idle": "waiting",
         },
         counters=(
             Counter("tiles used"),
-            Counter("rows × tiles multiplied"),
+            Counter("ticks for each row"),
             Counter("tensor cores busy"),
         ),
         goal=Goal(
@@ -110,7 +109,7 @@ def _log(count: int) -> StepLog:
         frames.append(
             Frame(
                 _sentence(number + 1, count, each.end),
-                (float(number + 1), float((number + 1) * count), f"{share:.0%}"),
+                (float(number + 1), f"{each.end / count:.2f}", f"{share:.0%}"),
                 at=each.end,
             )
         )
@@ -122,7 +121,11 @@ def _log(count: int) -> StepLog:
 def _sentence(done: int, count: int, ticks: float) -> str:
     tiles = "tile" if done == 1 else "tiles"
     rows = "row" if count == 1 else "rows"
-    return f"{done} {tiles} multiplied with {count} {rows} in {ticks:.2f} ticks."
+    verb = "has" if done == 1 else "have"
+    return (
+        f"After {ticks:.2f} ticks {done} {tiles} {verb} been multiplied with "
+        f"{count} {rows}."
+    )
 
 
 def _product(frame: int, places: list[tuple[int, int]], count: int) -> dict[Any, Row]:
@@ -177,8 +180,6 @@ def _beside(count: int) -> tuple[list[Row], list[Row]]:
     """The whole time of another number of rows, to compare with."""
     _, fetched, computed = run(count)
     lanes, idle = _spans(_joined(fetched), _joined(computed), BESIDE, LOW)
-    if count < RIDGE:  # the reading alone: it lasts nearly to the end
-        lanes, idle = [row for row in lanes if row["ink"] == "weights"], idle[:1]
     rows = "1 row takes" if count == 1 else f"{count} rows take"
     text = f"to compare: {rows} {computed[-1].end:.2f} ticks"
     at = {"x": 0.0, "y": BESIDE["fetched"] - 0.6}
