@@ -34,9 +34,9 @@ test: $(ENV)  ## compute every number again, and run every chapter
 
 test-deep: $(ENV)  ## what takes long: a chapter more, more random inputs, planted defects
 	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile tests/deep
-	@DEEP=4 $(BIN)/pytest -q -n $(WORKERS) --dist loadfile \
+	@DEEP=4 $(BIN)/pytest -q -n $(WORKERS) --dist loadfile -m hypothesis \
 	    $$(grep -rl --include='test_*.py' hypothesis tests)
-	@$(BIN)/python tools/mutants.py --sample 200 --green --workers 2
+	@$(BIN)/python tools/mutants.py --sample 60 --green --workers 2
 
 pages: $(ENV) $(BUILT)  ## open every page in chromium, and move every slider
 	@$(BIN)/pytest -q -n 2 --dist loadgroup tests/browser

@@ -47,6 +47,7 @@
   const ADDRESSES = new Set(["src", "srcset", "formaction", "background", "poster", "ping"]);
 
   function isHarmless({ name, value }) {
+    if (name === "src" && value.startsWith("data:image/svg+xml;base64,")) return true;
     if (name.startsWith("on") || ADDRESSES.has(name)) return false;
     if (name === "xlink:href") return value.startsWith("#");
     if (name === "href") return /^(#|https:\/\/|[\w./-]+(#|$))/.test(value);

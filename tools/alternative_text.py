@@ -2,6 +2,8 @@
 
 from html.parser import HTMLParser
 
+from llmserve_lab.page.alone import CLASS
+
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta"}
 PICTURES = {"img", "svg", "canvas"}
 
@@ -37,6 +39,8 @@ class Pictures(HTMLParser):
 def described(tag: str, attributes: Attributes) -> bool:
     """Whether this element itself says what it shows, or that it need not."""
     if attributes.get("aria-hidden") == "true":
+        return True
+    if attributes.get("class") == CLASS:  # the drawing once more, which is described
         return True
     if tag == "img":
         return bool((attributes.get("alt") or "").strip())

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -147,8 +148,8 @@ def serialised(notebook: Node) -> str:
     return text.rstrip("\n") + "\n"
 
 
-def execute(path: Path, scratch: Path, progress: Any) -> bool:
-    """Run one notebook and store its outputs; return whether the file changed.
+def execute(path: Path, scratch: Path, progress: Any) -> str:
+    """Run one notebook and store its outputs; say whether it changed, and its seconds.
 
     Raises:
         RuntimeError: a cell raised, with the notebook, the cell and the traceback.
@@ -172,15 +173,16 @@ def execute(path: Path, scratch: Path, progress: Any) -> bool:
         on_cell_start=lambda cell, cell_index: started.append(cell_index + 1),
         on_cell_complete=lambda cell, cell_index: progress.update(),
     )
+    began = time.monotonic()
     try:
         client.execute()
     except Exception as error:
         cell = started[-1] if started else "none"
         raise RuntimeError(f"{error}\n{path.name}, cell {cell}: raised this") from error
-    after = serialised(client.nb)
+    ran_s, after = time.monotonic() - began, serialised(client.nb)
     if after != before:
         path.write_text(after, "utf8", newline="\n")
-    return after != before
+    return f"{'unchanged' if after == before else 'rewritten'}, {ran_s:.1f} s"
 
 
 def run_all(paths: list[Path], scratch: Path, workers: int) -> list[str]:
@@ -196,8 +198,7 @@ def run_all(paths: list[Path], scratch: Path, workers: int) -> list[str]:
         jobs = {path: pool.submit(execute, path, scratch, progress) for path in paths}
         for path, job in jobs.items():
             try:
-                word = "rewritten" if job.result() else "unchanged"
-                tqdm.write(f"{path.name}: {word}")
+                tqdm.write(f"{path.name}: {job.result()}")
             except Exception as error:  # reported, and every other notebook still runs
                 failures.append(str(error))
     return failures

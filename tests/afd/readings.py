@@ -26,12 +26,18 @@ ASKED: dict[str, tuple[str, ...]] = {
     "afd.predict-hidden": ("How much of it stays hidden",),
     "afd.predict-slowest": (
         "waits for the slowest",
+        "In the example with two batches",
         "32 of them instead of 8 for one FFN machine",
         "cost",
     ),
     "afd.best-ratio": ("batch of 512", "prompts of 100", "of 500", "is best"),
     "afd.slot": ("prompts of 5 tokens that take 2", "of 16 that take 6", "on average"),
-    "afd.loop": ("With two batches in flight, loop counted", "which ratio is best"),
+    "afd.loop": (
+        "500 tokens) with prompts of",
+        "row and 20 more.",
+        "With two batches in flight, loop counted",
+        "which ratio is best",
+    ),
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {

@@ -98,7 +98,7 @@ def with_coefficient(name: str, value: float) -> Callable[[], object]:
         (lambda: paper_setup.made(1, batch=HALVES), "batch must be a whole .*got 8.5"),
         (
             lambda: paper_setup.served(n_requests=0),
-            "n_requests must be at least 1, got 0",
+            "n_requests must be at least 1 request, got 0",
         ),
         (
             lambda: corrected_model.best_ratio(paper_setup.made(1), FLAT, most=0),
@@ -121,7 +121,7 @@ def with_coefficient(name: str, value: float) -> Callable[[], object]:
             lambda: corrected_model.period_s(paper_setup.made(1), FLAT, 0),
             "af_ratio must be positive",
         ),
-        (lambda: curve(0), "most must be a ratio of at least 1, got 0"),
+        (lambda: curve(0), "most must be at least 1 instance, got 0"),
         (
             lambda: replace(FLAT, variance=-4.0),
             "variance must be finite and at least 0, got -4",

@@ -117,6 +117,11 @@ def test_another_log_keeps_the_frame_or_ends_where_it_ends(
     slider.press("ArrowLeft")
     player.get_by_label("static").check()
     at(player, figure, "static", 7)
+    player.get_by_label("continuous").check()
+    slider.press("End")
+    at(player, figure, "continuous", 8)
+    player.get_by_label("static").check()
+    at(player, figure, "static", 12)  # what has ended is shown ended, however long
 
 
 def test_play_runs_to_the_end_and_is_silent_meanwhile(

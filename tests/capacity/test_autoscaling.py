@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmserve_lab.capacity.autoscaling import Autoscaler, ScaledRun, scaled
+from llmserve_lab.capacity.autoscaling import (
+    Autoscaler,
+    Scaled,
+    ScaledRun,
+    Watch,
+    scaled,
+)
 from llmserve_lab.capacity.loads import arrivals, asked, ramp
 from llmserve_lab.capacity.triangle import LEVEL, pool
 from llmserve_lab.engine import simulate
@@ -53,6 +59,23 @@ def test_a_replica_serves_nothing_before_its_cold_start_is_over() -> None:
     later = [m.ready for m in slow.minutes if m.minute < first + 2]
     assert set(later) == {1}
     assert fast.kept(LEVEL) > slow.kept(LEVEL)
+
+
+@given(
+    st.lists(st.floats(0, 100), min_size=2, max_size=8), st.integers(1, 8), st.data()
+)
+def test_what_is_taken_away_started_last(
+    since: list[float], goal: int, data: st.DataObject
+) -> None:
+    """Whatever has served longest goes on; what is missing starts now."""
+    loop = Scaled(Autoscaler("requests", 20.0), Watch())
+    loop.ready_s = dict(enumerate(data.draw(st.permutations(since))))
+    before = sorted(loop.ready_s.values())
+    loop._resize(goal, (), now_s=200.0)
+    kept = sorted(loop.ready_s.values())
+    assert kept[: len(before)] == before[: min(goal, len(before))]
+    started = kept[len(before) :]
+    assert started == [200.0 + loop.policy.cold_s] * max(0, goal - len(before))
 
 
 def test_missed_requests_are_counted_by_the_minute_of_their_arrival() -> None:

@@ -1,6 +1,7 @@
 """The search finds what trying everything finds, and simulates almost nothing."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from llmserve_lab.capacity.search import (
     search,
 )
 from llmserve_lab.capacity.trace import azure_hour, per_bin
-from llmserve_lab.engine import simulate
+from llmserve_lab.engine import IterationLoad, simulate
 
 PART = azure_hour()[:250]
 LEVEL = ServiceLevel(ttft_s=0.4, tpot_s=0.02)
@@ -55,6 +56,29 @@ def test_the_work_of_the_bound_is_never_more_than_what_the_engine_does() -> None
         work_s = sum(part.sum() for part in least_work_s(each.cost, lengths))
         busy_s = simulate(PART, each.pool).pools["pool"].busy_s
         assert 0 < work_s <= busy_s
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_the_work_of_the_bound_is_counted_iteration_by_iteration(apart: bool) -> None:
+    """Every term, from the loads that the engine gives each request alone."""
+    requests = PART[:12]
+    cost = replace(SMALL[0].cost, attention_apart=apart)
+    row_s = cost.row_s + cost.collective_row_s
+
+    def least_s(load: IterationLoad, read_s: float) -> float:
+        work_s = load.rows * row_s + load.pairs * cost.pair_s
+        return work_s + load.kv_tokens * read_s + load.requests * cost.request_s
+
+    prefill_s, decode_s = least_work_s(cost, Lengths.of(requests))
+    for each, first_s, rest_s in zip(requests, prefill_s, decode_s, strict=True):
+        prompt = IterationLoad.of(chunk=each.prompt_len)
+        steps = [
+            IterationLoad.of(chunk=1, context=each.prompt_len + done)
+            for done in range(each.output_len - 1)
+        ]
+        read_s = cost.kv_token_s if apart else 0.0
+        assert first_s == pytest.approx(least_s(prompt, read_s))
+        assert rest_s == pytest.approx(sum(least_s(step, read_s) for step in steps))
 
 
 def test_what_the_bound_rules_out_fails() -> None:

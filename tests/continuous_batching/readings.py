@@ -23,7 +23,7 @@ MISTAKES: dict[str, dict[str, str]] = {
     },
     "continuous-batching.predict-price": {
         "next to nothing": "each launch costs time",
-        "more than twice the time": "beside the arithmetic",
+        "about twice the time": "beside the arithmetic",
     },
 }
 # Words of a prompt that turn the answer round if they are turned round.
@@ -40,16 +40,20 @@ ASKED: dict[str, tuple[str, ...]] = {
         "How long until",
     ),
     "continuous-batching.predict-price": (
-        "chunks of 512 rows",
-        "How much longer does the prefill take than in one piece",
+        "budget of 512 rows",
+        "How much later than in one piece",
     ),
     "continuous-batching.idle": ("static batch of four", "wasted"),
     "continuous-batching.freeze": ("32,768 tokens", "in one piece", "freezes"),
-    "continuous-batching.chunk-fits": ("How many rows may the next", "at most"),
+    "continuous-batching.chunk-fits": (
+        "5 requests decode, with 1,000 tokens",
+        "How many rows may the next",
+        "at most",
+    ),
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
     "continuous-batching.predict-late": "a few tens of milliseconds",
     "continuous-batching.predict-freeze": "about half a second",
-    "continuous-batching.predict-price": "about half as much again",
+    "continuous-batching.predict-price": "about a quarter more",
 }

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from llmserve_lab.catalog.evidence.schedulers import MIXING
-from llmserve_lab.continuous_batching import published
+from llmserve_lab.continuous_batching import lanes, published
+from llmserve_lab.continuous_batching.occupancy import logged
+from llmserve_lab.continuous_batching.schedules import ChunksApart
+from llmserve_lab.running_example import cost
 
 
 def test_a_refilled_batch_makes_twice_the_tokens_of_a_static_one() -> None:
@@ -20,4 +23,27 @@ def test_chunks_and_mixing_are_each_needed() -> None:
         assert ttft[0] < ttft[2] < ttft[1]  # chunks alone delay the first token
         assert tbt[2] <= tbt[1] < tbt[0]  # mixing alone freezes the others
         assert tbt[2] < tbt[0] / 4
-    assert len(published.mixing_table().rows) == 3
+
+
+def test_the_engine_has_the_schedulers_in_the_measured_order() -> None:
+    for load in published.LOADS:
+        mixing, chunks, both = (
+            published.simulated(load, name) for name in published.SCHEDULERS
+        )
+        assert mixing[0] < both[0] < chunks[0]
+        assert both[1] < chunks[1] < mixing[1]
+        assert 1.05 < chunks[1] / both[1] < 1.4
+    assert len(published.mixing_table().rows) == 4
+
+
+def test_chunks_apart_never_ride_with_decodes() -> None:
+    asked = published.LOADS["chat"].requests()[:20]
+    run = logged(asked, ChunksApart(256, 8), cost())
+    assert run.log is not None
+    both = [step for step in run.log if step.prefill_rows and step.decode_rows]
+    assert not both
+    assert sorted(run.output_len) == sorted(each.output_len for each in asked)
+
+
+def test_the_freeze_of_the_datasheet_is_shorter() -> None:
+    assert 2 < published.ideal_freeze_s() < lanes.longest_gap_s(lanes.whole())

@@ -15,13 +15,20 @@ import pytest
 
 from llmserve_lab import catalog
 from llmserve_lab.continuous_batching import arrival_rates, lanes, tuning
-from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S
+from llmserve_lab.continuous_batching.machine import (
+    DECODES,
+    LONG,
+    TARGET_S,
+    hidden,
+    replayed,
+)
 from llmserve_lab.continuous_batching.page import figures, questions
-from llmserve_lab.continuous_batching.page.controls import PREFIXES, REACHED, TARGETS
+from llmserve_lab.continuous_batching.page.controls import LIMITS, PREFIXES, TARGETS
 from llmserve_lab.continuous_batching.workloads import crowd
 from llmserve_lab.engine import IterationCost, IterationLoad
 from llmserve_lab.running_example import PROMPT, cost, device, model
 
+NAMES = ("static", "continuous")
 SHARES = ("datasheet", "article-06", "flashmla", "mazurek-mla", "as measured")
 
 
@@ -69,10 +76,27 @@ def test_continuous_batching_delivers_several_times_as_much() -> None:
     # The iterations of a full batch take a little longer than those of an empty one.
     assert static / refilled * 0.6 < factor <= static / refilled
     assert factor > 2.5
-    rates = [point.per_s for point in arrival_rates.points()["static"]]
-    for name, found in arrival_rates.points().items():
-        assert all(point.tokens_per_s <= 1.02 * most[name] for point in found)
-    assert rates[-1] * 200 > most["continuous"]  # the figure shows both saturated
+
+
+def test_refilling_pays_and_skipping_wasted_rows_does_not() -> None:
+    least, skipped, most = arrival_rates.causes().values()
+    assert least < skipped < 1.5 * least  # the wasted rows are a small part
+    assert most > 2 * skipped
+    run = arrival_rates.skipping()
+    assert (
+        run.iterations == arrival_rates.served("static", 1e6).iterations
+    )  # slots stay closed
+    useful = [
+        arrival_rates.saturation(n)
+        * arrival_rates.iteration_s(arrival_rates.served(n, 1e6))
+        for n in NAMES
+    ]
+    longer = [
+        arrival_rates.iteration_s(arrival_rates.served(name, 1e6)) for name in NAMES
+    ]
+    factor = useful[1] / useful[0] / (longer[1] / longer[0])
+    assert factor == pytest.approx(most / least, rel=1e-9)
+    assert useful[1] / arrival_rates.SLOTS > 0.95  # the slots are full
 
 
 @pytest.mark.parametrize("share", SHARES)
@@ -88,44 +112,60 @@ def test_a_long_prompt_freezes_everybody_for_seconds(share: str) -> None:
         assert lanes.longest_gap_s(run) == gaps.max()
 
 
-def states() -> Iterator[tuple[float, float]]:
-    """Every chunk and every target that the figure of lanes can show."""
-    for chunk in lanes.CHUNKS:
-        for target in REACHED:
-            yield float(chunk), target
+def states() -> Iterator[tuple[int, float]]:
+    """Every budget and every target that the figure of lanes can show."""
+    for place in range(len(LIMITS)):
+        for target in TARGETS:
+            yield place, target
 
 
 def test_the_figure_of_lanes_tells_the_truth_in_every_state() -> None:
     figure = figures.lanes()
     goal = figure.goal
     assert goal is not None
-    for chunk, target in states():
-        known = figure.values(chunk=chunk, tbt_target=target)
-        run = lanes.in_chunks(int(chunk))
-        gap_s = lanes.longest_gap_s(run)
-        assert known["served_iteration_s"] == pytest.approx(gap_s, rel=0.01)
-        longer = [c for c in lanes.CHUNKS if c > chunk]
-        keeps = gap_s <= target
-        best = keeps and all(
-            lanes.longest_gap_s(lanes.in_chunks(c)) > target for c in longer
-        )
-        assert goal.met(known) is best, (chunk, target)
+    runs = [*(lanes.under(rows) for rows in lanes.BUDGETS), lanes.whole()]
+    gaps_s = [lanes.longest_gap_s(run) for run in runs]
+    for place, target in states():
+        known = figure.values(limit=LIMITS[place], tbt_target=target)
+        assert known["longest_gap_s"] == gaps_s[place]
+        assert known["first_s"] == lanes.ttft_s(runs[place])
+        assert known["reader_tokens"] == len(lanes.pieces(runs[place]))
+        keeps = gaps_s[place] <= target
+        best = keeps and all(gap_s > target for gap_s in gaps_s[place + 1 :])
+        assert goal.met(known) is best, (place, target)
 
 
-def test_chunks_keep_the_target_and_cost_time() -> None:
-    run = lanes.in_chunks(512)
-    assert lanes.longest_gap_s(run) <= TARGET_S
-    first = tuning.trade(tuning.budget())
-    best = tuning.trade(tuning.budget(), launches=False)
-    assert best.gap_s < first.gap_s <= TARGET_S
-    whole_s = lanes.ttft_s(lanes.whole())
-    assert 1.15 < best.ttft_s / whole_s < first.ttft_s / whole_s < 1.6
-    times = [lanes.ttft_s(lanes.in_chunks(chunk)) for chunk in lanes.CHUNKS]
-    assert all(shorter > longer for shorter, longer in pairwise(times))
-    assert 1.2 < times[0] / times[-1] < 2
-    gaps = [lanes.mean_gap_s(lanes.in_chunks(chunk)) for chunk in lanes.CHUNKS]
+def test_a_small_budget_keeps_the_target_and_costs_time() -> None:
+    small = tuning.trade(tuning.budget())
+    best, worst = (tuning.trade(small.budget, on_) for on_ in (hidden(), cost()))
+    assert best.gap_s < small.gap_s < worst.gap_s <= TARGET_S
+    assert small == tuning.trade(small.budget, replayed())  # as the page's rule says
+    whole_s, bare_s = (
+        tuning.trade(LONG + DECODES, m).ttft_s for m in (cost(), hidden())
+    )
+    assert whole_s == pytest.approx(lanes.ttft_s(lanes.whole()), abs=0.01)
+    later = [best.ttft_s / bare_s, small.ttft_s / whole_s, worst.ttft_s / whole_s]
+    assert 1.15 < later[0] < later[1] < 1.3 < later[2] < 1.5
+    runs = [lanes.under(rows) for rows in lanes.BUDGETS]
+    assert all(lanes.ttft_s(less) > lanes.ttft_s(more) for less, more in pairwise(runs))
+    gaps = [lanes.mean_gap_s(run) for run in runs]
     assert all(a < b for a, b in pairwise(gaps))
     assert gaps[0] > 4 * lanes.calm_s()  # every reader is slow meanwhile
+
+
+def test_the_parts_of_the_price_are_what_each_cost_adds() -> None:
+    for machine, launches in ((replayed(), 0.5), (cost(), 2.0)):
+        parts = tuning.extra_s(512, machine)
+        whole_s = tuning.trade(LONG + DECODES, cost()).ttft_s
+        more_s = tuning.trade(512, machine).ttft_s - whole_s
+        assert sum(parts.values()) == pytest.approx(more_s)
+        assert all(part > 0 for part in parts.values())
+        each_s = (1 - machine.overlap) * machine.weights_s
+        chunks = len(lanes.pieces(lanes.under(512))) - 1
+        assert parts["weights"] == pytest.approx(chunks * each_s, rel=0.03)
+        launch_s = machine.overhead_s + machine.prompt_s
+        assert parts["launches"] == pytest.approx(chunks * launch_s, rel=0.03)
+        assert launches / 2 < parts["launches"] < launches
 
 
 @pytest.mark.parametrize("share", SHARES)

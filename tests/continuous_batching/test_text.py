@@ -8,7 +8,6 @@ from llmserve_lab.catalog.evidence.servers import VLLM_TOKEN_BUDGET
 from llmserve_lab.continuous_batching import arrival_rates, lanes
 from llmserve_lab.continuous_batching.machine import DECODES, LONG
 from llmserve_lab.continuous_batching.page import questions, slots
-from llmserve_lab.continuous_batching.published import machines, machines_table
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd, four
 from llmserve_lab.engine import (
     Chunked,
@@ -121,15 +120,3 @@ def test_the_exercises_are_what_the_engine_counts() -> None:
     load = IterationLoad.of(chunk=questions.TOO_LONG)
     assert questions.freeze.right == pytest.approx(on("as measured").compute_s(load))
     assert DECODES == 5
-
-
-def test_a_measured_server_pays_for_every_chunk() -> None:
-    found = {name: fitted for name, (_, fitted) in machines().items()}
-    assert found["512-ttft"] > 1.2 * found["whole-ttft"]
-    assert found["whole-ttft"] < found["2048-ttft"] < found["512-ttft"]
-    assert found["512-gap"] < found["2048-gap"] < found["whole-gap"]
-    assert found["continuous"] > 2 * found["static"]
-    for name, (ideal, fitted) in machines().items():
-        rate = name in ("static", "continuous")
-        assert (fitted < ideal) is rate, name  # times grow, rates fall
-    assert len(machines_table().rows) == len(found)

@@ -1,12 +1,17 @@
-"""The record of the chapter on capacity, made anew; the search against everything."""
+"""The record of the chapter on capacity, sampled and made anew; the search in full.
+
+Which part of the record is computed again is drawn by a seed, a share of each kind;
+`python -m llmserve_lab.capacity` makes all of it.
+"""
 
 import json
-from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
 
 from llmserve_lab.capacity import pools, runs, triangle
+from llmserve_lab.capacity.autoscaling import scaled
 from llmserve_lab.capacity.deployment import grid
 from llmserve_lab.capacity.level import ServiceLevel
 from llmserve_lab.capacity.record import recorded
@@ -19,27 +24,68 @@ from llmserve_lab.capacity.search import (
 )
 from llmserve_lab.capacity.trace import azure_hour
 
+DRAW = Random(18)
+LINES = [
+    (model, device, load)
+    for model in triangle.MODELS
+    for device in triangle.DEVICES
+    for load in triangle.LOADS
+]
+BURSTS = [(s, name) for s in (runs.SLOW_S, runs.FAST_S) for name in runs.policies(s)]
 
-@pytest.mark.parametrize(
-    ("name", "made"),
-    [
-        ("triangle", triangle.traced_all),
-        ("scaled", runs.scaled_all),
-        ("pools", pools.carried_all),
-        ("hour", runs.hour_all),
-        ("search", runs.searched_all),
-    ],
-)
-def test_the_record_is_what_the_simulations_give(
-    name: str, made: Callable[[], Any]
+
+def as_stored(made: Any) -> Any:
+    """What comes back from a file."""
+    return json.loads(json.dumps(made))
+
+
+@pytest.mark.parametrize(("model", "device", "load"), DRAW.sample(LINES, 8))
+def test_a_line_of_the_triangle_is_what_the_engine_gives(
+    model: str, device: str, load: triangle.MeanLengths
 ) -> None:
-    assert recorded()[name] == json.loads(json.dumps(made()))
+    one = triangle.pool(model, device)
+    most = triangle.saturation(load, one)
+    stored = recorded()["triangle"][f"{model}, {device}, {load}"]
+    rates = [float(f"{share * most:.3g}") for share in triangle.SHARES]
+    assert [row[0] for row in stored] == pytest.approx(rates, rel=1e-4)
+    for place in DRAW.sample(range(len(rates)), 4):
+        run = triangle.served(load, rates[place], one)
+        assert stored[place] == as_stored(triangle.point(run, rates[place]))
 
 
-@pytest.mark.parametrize("rank", [by_price(), by_gpus()])
+@pytest.mark.parametrize(("cold_s", "name"), DRAW.sample(BURSTS, 4))
+def test_a_burst_is_what_the_autoscaler_makes_of_it(cold_s: float, name: str) -> None:
+    one = triangle.pool("llama-3.1-8b", "h100-sxm")
+    run = scaled(runs.burst(), one, runs.policies(cold_s)[name])
+    assert recorded()["scaled"][f"{cold_s:g}"][name] == as_stored(runs.stored(run))
+
+
+@pytest.mark.parametrize("mix", DRAW.sample(pools.MIXES, 3), ids=str)
+def test_a_mix_carries_what_is_stored(mix: pools.GpuMix) -> None:
+    assert pools.goodput(mix) == round(pools.carried(mix), 2)
+
+
+def test_the_hour_is_what_the_simulations_give() -> None:
+    assert recorded()["hour"] == as_stored(runs.hour_all())
+
+
+def test_the_fates_are_those_of_the_search() -> None:
+    for name, rank in (("dollars", by_price()), ("GPUs", by_gpus())):
+        found = search(grid(), azure_hour(), runs.SEARCHED, rank=rank)
+        fates = [
+            [each.device, each.tp, each.replicas, each.rows, fate]
+            for each, fate in found.fates.items()
+        ]
+        assert recorded()["search"][name] == as_stored(fates)
+
+
 @pytest.mark.parametrize(
-    "level",
-    [runs.SEARCHED, ServiceLevel(1.0, 0.03), ServiceLevel(0.5, 0.1)],
+    ("rank", "level"),
+    [
+        (by_price(), runs.SEARCHED),
+        (by_price(), ServiceLevel(0.5, 0.1)),
+        (by_gpus(), ServiceLevel(1.0, 0.03)),
+    ],
 )
 def test_the_search_agrees_with_simulating_every_better_candidate(
     rank: Ranked, level: ServiceLevel

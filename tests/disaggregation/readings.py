@@ -26,12 +26,20 @@ MISTAKES: dict[str, dict[str, str]] = {
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
-    "disaggregation.predict-hide": ("twice as long", "need a faster link"),
+    "disaggregation.predict-hide": (
+        "twice as long",
+        "need a faster link",
+        "is to stay hidden?",
+    ),
     "disaggregation.predict-ride": ("One more prompt", "How much longer"),
     "disaggregation.predict-promise": ("promise is loosened", "serves more requests"),
     "disaggregation.handoff": ("4,000 tokens", "How long does", "one way"),
     "disaggregation.sizing": ("How many GPUs in all", "whole ones in each pool"),
-    "disaggregation.stretch": ("in which it rides", "mean gap"),
+    "disaggregation.stretch": (
+        "in which it rides",
+        "rides 26 ms longer. What is",
+        "mean gap",
+    ),
     "disaggregation.token-cost": ("2 dollars an hour", "a million tokens cost"),
 }
 # What a question with options asks for.

@@ -44,8 +44,7 @@ MISTAKES: dict[str, dict[str, str]] = {
 ASKED: dict[str, tuple[str, ...]] = {
     "end-to-end.predict-the": (
         "word “the” twice",
-        "the first block",
-        "these matrices and nothing else",
+        "the first block, with these matrices and nothing else",
         "the last row, “ball”, give more weight",
     ),
     "end-to-end.predict-past": ("“ball” is appended", "to the first four rows"),

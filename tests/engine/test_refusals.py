@@ -16,7 +16,7 @@ def test_what_cannot_be_served_is_refused() -> None:
     long = Request(arrival_s=0, prompt_len=6_000, output_len=500, id=7)
     with pytest.raises(ValueError, match="request 7 must fit into the 400 blocks"):
         simulate([long], POOL)
-    with pytest.raises(ValueError, match="clients must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="clients must be at least 1 client, got 0"):
         simulate([first], POOL, clients=0)
     with pytest.raises(ValueError, match="think_s must be 0 where nobody waits"):
         simulate([first], POOL, think_s=1)

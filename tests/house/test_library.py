@@ -6,12 +6,14 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 import llmserve_lab
-from llmserve_lab import extras
+from llmserve_lab import __main__, extras
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "llmserve_lab"
@@ -96,3 +98,47 @@ def test_everything_imports_and_the_engine_runs_without_extras() -> None:
         [sys.executable, "-c", PLAIN], capture_output=True, text=True, check=False
     )
     assert (done.stdout.strip(), done.returncode) == ("1", 0), done.stderr
+
+
+def test_the_package_says_what_is_there_and_what_is_missing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        __main__, "find_spec", lambda name: None if name == "simpy" else 1
+    )
+    __main__.main()
+    said = capsys.readouterr().out
+    assert "extra [science] misses simpy\n" in said
+    assert "extra [plot] is installed\n" in said
+    assert all(name in said for name in llmserve_lab.__all__)
+
+
+MOST_MB = 180  # of a plain install
+BLOCK = 4096  # bytes that a file system gives at a time
+
+
+def required(name: str, found: set[str]) -> set[str]:
+    """A distribution and all that it needs without extras."""
+    if name not in found:
+        found.add(name)
+        for line in metadata.requires(name) or ():
+            if "extra ==" not in line and "python_version <" not in line:
+                required(re.split(r"[^\w.-]", line)[0].lower(), found)
+    return found
+
+
+def installed_bytes(paths: Iterable[Path]) -> int:
+    """Bytes on a disk of files, each module with its compiled form."""
+    kept = [path for path in paths if path.is_file() and path.suffix != ".pyc"]
+    sizes = (path.stat().st_size * (1 + (path.suffix == ".py")) for path in kept)
+    return sum(-(-size // BLOCK) * BLOCK for size in sizes)
+
+
+def test_a_plain_install_is_small() -> None:
+    """What the extras keep out stays out: SciPy, plotting, notebooks."""
+    names = required("llmserve-lab", set())
+    assert {"numpy", "sympy", "pint"} < names
+    assert not {"scipy", "matplotlib", "altair", "ipykernel", "simpy"} & names
+    files = [file.locate() for name in names for file in metadata.files(name) or ()]
+    everything = [*map(Path, map(str, files)), *SOURCE.rglob("*")]
+    assert installed_bytes(everything) < MOST_MB * 10**6

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from llmserve_lab import catalog, workloads
+from llmserve_lab.afd.experiments.paper_setup import law
+from llmserve_lab.afd.simulation.bundle import Load
 from llmserve_lab.afd.theory.coefficients import layer
+from llmserve_lab.capacity.loads import arrivals
 from llmserve_lab.catalog import Cited
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.cluster import ring_algorithm, ring_trace, run
@@ -22,18 +25,24 @@ from llmserve_lab.deepseek.executed.location import affinities
 from llmserve_lab.deepseek.executed.routing import draw
 from llmserve_lab.disaggregation.kv_transfer_timeline import hand_over
 from llmserve_lab.engine import Continuous, IterationCost, Pool, Request, simulate
+from llmserve_lab.engine.arrivals import ClosedLoop
+from llmserve_lab.engine.kv_transfer import KVTransfer
+from llmserve_lab.engine.speculation import Acceptance, Speculation
+from llmserve_lab.engine.timing.cost import IterationLoad
 from llmserve_lab.formula.text import plain
 from llmserve_lab.moe.hot_rank import popularity
 from llmserve_lab.moe.placement import balance
+from llmserve_lab.moe.routing_sampler import draw as sampled
 from llmserve_lab.running_example import cost, device, model
-from llmserve_lab.transformer import tile_reads
+from llmserve_lab.speculative.enumeration import law_of_a_pass
+from llmserve_lab.transformer import Transformer, generate, tile_reads
 from llmserve_lab.transformer.cache import KVCache
 from llmserve_lab.transformer.flash_decoding import splits
+from llmserve_lab.transformer.paged import PagedKVStore
 from llmserve_lab.transformer.rowwise import split_heads
 
 MOE = MoeFfn(d_ff=4, n_experts=4, n_shared=1, top_k=2, n_dense_layers=0, d_ff_dense=8)
-DEEPSEEK = catalog.model("deepseek-v3")
-POOL_OF_TWO = {"n_gpus": -1, "prompt_len": 10, "new_tokens": 2, "tbt_target": 1.0}
+DEEPSEEK, TINY = catalog.model("deepseek-v3"), catalog.model("tiny-512")
 
 
 def goodput(limit_s: float) -> float:
@@ -104,6 +113,58 @@ NONSENSE: dict[str, Refused] = {
     "batches without end": (
         lambda: idle_of_geometric(10**7),
         "batch must be at most 10,000 requests",
+    ),
+    "clients without end": (
+        lambda: ClosedLoop([], clients=10**30),
+        "clients must be at most 1,000,000 clients",
+    ),
+    "steps of a simulation without end": (
+        lambda: Load(law=law(), n_requests=10**30),
+        "n_requests must be at most 1,000,000 requests",
+    ),
+    "arrivals without end": (
+        lambda: arrivals(lambda _: 1.0, seconds=1e308, most=10.0, seed=0),
+        "most × seconds must be at most 1,000,000 requests, got inf",
+    ),
+    "tokens without end": (
+        lambda: generate(Transformer(TINY), [1], 10**30),
+        "num_tokens must be at most 100,000 tokens",
+    ),
+    "outcomes without end": (
+        lambda: law_of_a_pass(lambda _: np.ones(2) / 2, lambda _: np.ones(2) / 2, 99),
+        "n_draft must be at most 12 drafts",
+    ),
+    "drafts without end": (
+        lambda: Speculation(10**30, Acceptance(0.5)),
+        "n_draft must be at most 1,024 drafts",
+    ),
+    "blocks without end": (
+        lambda: PagedKVStore(TINY, num_blocks=2**63, block_tokens=16),
+        "num_blocks × block_tokens must be at most 4,194,304 tokens",
+    ),
+    "scores without end": (
+        lambda: sampled([1.0] * 256, n_rows=10**30, top_k=8),
+        "n_rows × popularity must be at most 100,000,000 scores",
+    ),
+    "digits without end": (
+        lambda: plain(1.0, 10**30),
+        "digits must be at most 60, which",
+    ),
+    "a law that draws nothing": (
+        lambda: workloads.Bounded(law="short", high=9),  # type: ignore[arg-type]
+        "law must be a law such as Always(100), got 'short'",
+    ),
+    "a link that carries nothing": (
+        lambda: KVTransfer(bytes_per_s=0),
+        "bytes_per_s must be positive, got 0",
+    ),
+    "rows that are no number": (
+        lambda: IterationLoad.of(chunk=nan),  # type: ignore[arg-type]
+        "chunk and context must be at least 0 rows, got nan and 0",
+    ),
+    "a device of no catalog": (
+        lambda: catalog.accelerator("h1000"),
+        "accelerator must be one of a100-80-sxm",
     ),
     "no number shown": (lambda: plain(nan), "value must be finite"),
     "infinity shown": (lambda: plain(-inf), "value must be finite"),

@@ -24,6 +24,7 @@ from llmserve_lab.how_wrong.page import (
     other_tables,
     pictures,
     questions,
+    tables,
 )
 from llmserve_lab.how_wrong.page.playground import bench
 from llmserve_lab.how_wrong.pairs import first_tokens_between
@@ -36,6 +37,7 @@ from llmserve_lab.how_wrong.record import (
     validated,
 )
 from llmserve_lab.how_wrong.script import with_all_slots
+from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.validation import DATASHEET, achieved, dense_rows
 from llmserve_lab.validation.cache_blocks import predicted, reserve, room
 from llmserve_lab.validation.protocol import protocol_of
@@ -50,6 +52,19 @@ def test_every_point_of_the_residuals_is_a_row() -> None:
         assert abs(np.log2(float(line["c"]) / row.clients)) < 0.2  # nearest to its own
     error = charts.THOUSANDTH * np.array([float(line["e00"]) for line in lines])
     assert np.abs(error).mean() == pytest.approx(mean_error("tpot", "model"), abs=1e-4)
+
+
+def test_each_constant_is_switched_off_where_the_record_switches_it_off() -> None:
+    """Its row shows the errors of the record with its term alone, and without it."""
+    shown = {row[0]: row[3:] for row in tables.constants().rows}
+    for name, (words, _, _) in tables.CONSTANTS.items():
+        off = "".join(str(int(name not in held)) for held in SWITCHES.values())
+        alone = off.translate(str.maketrans("01", "10"))
+        assert alone.count("1") == 1, name
+        means = [record()["switches"][alone][0], *record()["switches"][off]]
+        said = [per_cent(mean) for mean in means]
+        assert list(shown[words]) in (said, ["as above"] * 3), name
+    assert sum(row[0] == "as above" for row in shown.values()) == 1
 
 
 def test_the_residuals_state_the_errors_of_their_state() -> None:

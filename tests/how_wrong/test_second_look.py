@@ -75,7 +75,7 @@ def test_the_same_rows_as_the_tool_change_little() -> None:
 
 def test_the_plan_follows_from_the_printed_numbers() -> None:
     """A reader's pocket calculator, fed with the cells of the table alone."""
-    cells = {str(row[0]): [float(cell) for cell in row[1:]] for row in plan_rows()}
+    cells = {str(row[0]): [float(str(cell)) for cell in row[1:]] for row in plan_rows()}
     answers = {32: 923.7, 64: 921.8}
     for clients, which, servers in ((64, 0, 13), (32, 2, 26)):
         tpot, ttft = (cells[f"{clients} {name}"] for name in ("TPOT", "TTFT"))

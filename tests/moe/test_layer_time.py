@@ -69,6 +69,29 @@ def test_a_hot_gpu_costs_only_where_computing_decides() -> None:
     assert equal == pytest.approx(30.5 * EXPERT / H200_BANDWIDTH, rel=0.01)
 
 
+def test_the_order_of_groups_turns_with_the_deadline() -> None:
+    """Small batches are faster on many GPUs, large ones on few."""
+    kept = [
+        [module.promised_rows(module.in_turn_s, ep, due) for ep in (16.0, 64.0)]
+        for due in module.DEADLINES_S
+    ]
+    assert [large > small for small, large in kept] == [True, True, True, False, False]
+    assert kept[3] == pytest.approx([130, 127], abs=1)
+
+
+def test_reading_saved_is_sending_lost_at_a_hundred_and_thirty_tokens() -> None:
+    even = module.even_rows()
+    assert even == pytest.approx(129, abs=2)
+    copy = 8 * 3 * 7168 * 8 / 50e9  # eight copies, out and back, a node's share
+    assert even == pytest.approx(256 * EXPERT / BANDWIDTH / copy, rel=2e-3)
+    for rows in (32.0, 100.0, 160.0, 220.0):
+        times = [
+            serving.layer_s(ep, rows)["read"] + exchange_time.exchange_s(ep, rows)
+            for ep in (16.0, 64.0)
+        ]
+        assert (times[1] < times[0]) == (rows < even)
+
+
 def test_the_larger_group_is_ahead_whatever_the_constant() -> None:
     for layer in (module.half_start_s, module.in_turn_s, module.double_start_s):
         small, large = (module.promised_rows(layer, ep) for ep in (16.0, 64.0))

@@ -94,7 +94,7 @@ def test_rows_draw_different_experts_by_popularity() -> None:
             routing_sampler.draw([1.0, odd], n_rows=1, top_k=1)
     with pytest.raises(ValueError, match="top_k must be at least 1, got -1"):
         routing_sampler.draw([1.0, 1.0], n_rows=1, top_k=-1)
-    with pytest.raises(ValueError, match="trials must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="trials must be at least 1 trial, got 0"):
         routing_sampler.mean_distinct([1.0, 1.0], n_rows=1, top_k=1, trials=0)
 
 

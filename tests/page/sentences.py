@@ -94,7 +94,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "model accelerator gpu_hour load ttft tpot replica_rate price busy_cost"
     ),
     "continuous_batching.chunk_from_target": "context tbt_target chunk_fits",
-    "continuous_batching.lanes": "chunk chunks_s",
+    "continuous_batching.lanes": "limit first_s",
     "disaggregation.goodput": (
         "load limit hand large_goodput middle_goodput small_goodput pools_goodput"
     ),

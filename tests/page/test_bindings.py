@@ -15,7 +15,7 @@ every_figure = pytest.mark.parametrize("name", registry.figures())
 VERDICTS = {  # what is less, than what; then the word where it is, and where it is not
     ("outside", "half"): ("inside what was measured", "outside everything measured"),
     ("hidden_comm_s", "comm_s"): ("machines wait for the wire", "the wire is hidden"),
-    ("tbt_target", "served_iteration_s"): ("breaks the target", "keeps the target"),
+    ("tbt_target", "longest_gap_s"): ("breaks the target", "keeps the target"),
     ("halves_s", "turn_s"): ("two halves", "one after another"),
     ("hbm_bytes", "held_bytes"): ("do not fit", "fit"),
     ("expert_compute_s", "expert_read_s"): ("memory-bound", "compute-bound"),
@@ -56,7 +56,7 @@ LABELS = {
     "holds": "Your group",
     "held": "On one GPU, weights and cache",
     "decode_side": "Decode is",
-    "kept": "This chunk",
+    "kept": "This budget",
     "most": "Most of the time goes to",
     "binds": "Target that binds",
     "fits": "In its memory",

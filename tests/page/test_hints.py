@@ -5,12 +5,16 @@ right answer, which mistake leads to which wrong option, and which words of a pr
 decide what is right.
 """
 
+import re
+from collections.abc import Iterator
+
 import pytest
 
 from llmserve_lab.formula.text import without_links
 from llmserve_lab.page.question.content import text_of
 from llmserve_lab.page.question.judge import hints
 from llmserve_lab.page.question.question import Question, questions
+from planted.charts import OPPOSITE
 from tests.page.reading import MORE, collected
 
 MINE = questions()
@@ -67,3 +71,18 @@ def test_a_prompt_asks_for_what_is_answered(name: str) -> None:
     places = [prompt.find(words) for words in ASKED[name]]
     assert -1 not in places, ASKED[name][places.index(-1)]
     assert places == sorted(places)
+
+
+def turned(prompt: str) -> Iterator[tuple[str, str]]:
+    """The prompt with each word that has an opposite turned round, and the word."""
+    for word, opposite in OPPOSITE.items():
+        for found in re.finditer(rf"\b{word}\b", prompt):
+            yield prompt[: found.start()] + opposite + prompt[found.end() :], word
+
+
+@pytest.mark.parametrize("name", MINE)
+def test_no_word_of_a_prompt_can_be_turned_round_unread(name: str) -> None:
+    prompt = plain_text(text_of(MINE[name].prompt))
+    for wrong, word in turned(prompt):
+        places = [wrong.find(words) for words in ASKED[name]]
+        assert -1 in places or places != sorted(places), f"{word} is not in ASKED"

@@ -72,3 +72,10 @@ def test_synonyms_of_entries_become_data() -> None:
     entry = '<div role="listitem" data-also="TPOT &amp; gap" id="letter-a" class="f">'
     short = slim(entry)
     assert "data-also" not in short and '{"letter-a":"TPOT & gap"}' in short
+
+
+def test_columns_of_the_index_need_no_space_and_prose_keeps_its_own() -> None:
+    row = '<span class="index-meaning">m</span> <code>c</code> '
+    row += '<span class="index-places">p</span>'
+    assert " <" not in slim(row).replace("<span class", "<span_class")
+    assert slim("<b>a</b> <code>c</code> b") == "<b>a</b> <code>c</code> b"

@@ -38,6 +38,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     ),
     "parallelism.predict-layout": (
         "two servers of four",
+        "servers of four, with a 400",
         "a 400 Gb/s port for each GPU",
         "prompt after prompt",
         "the most tokens per second",

@@ -37,8 +37,8 @@ RIGHT = {
 # Words of the prompt that decide what is right, in their order.
 ASKED = {
     "quantization.predict-group": [
-        "512 columns", "four of the columns", "20 times", "INT4", "each row",
-        "the other columns off",
+        "512 columns", "four of the columns", "20 times", "INT4",
+        "with one scale for each row", "the other columns off",
     ],
     "quantization.predict-one": [
         "Llama-3.1-8B", "decodes one request", "1,100 tokens", "one H100", "INT4",
@@ -46,7 +46,8 @@ ASKED = {
         "How much faster is a step",
     ],
     "quantization.predict-prompt": [
-        "prompt of 8,192 tokens", "in INT4", "products in 16 bits", "How much faster",
+        "prompt of 8,192 tokens", "in INT4", "products in 16 bits",
+        "How much faster than with 16-bit",
     ],
     "quantization.bits": [
         "codes of 4 bits", "scale of 16 bits", "group of 64", "How many bits",

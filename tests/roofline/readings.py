@@ -28,18 +28,26 @@ ASKED: dict[str, tuple[str, ...]] = {
         "neither side waits",
     ),
     "roofline.predict-batch": (
+        "on an H100, with 1,100 tokens",
         "needs at least",
         "such requests decode together",
         "How long does the iteration take at least",
     ),
     "roofline.predict-long": (
+        "an H100, each with a long",
         "a long context",
         "more cache than weights",
         "double the batch",
         "FLOPs per byte",
     ),
     "roofline.kv-per-token": ("How many kilobytes does one token", "16-bit cache"),
-    "roofline.speed": ("in FP8", "on one H200", "tokens a second", "at most"),
+    "roofline.speed": (
+        "in FP8",
+        "token. One request with 1,000 tokens",
+        "on one H200",
+        "tokens a second",
+        "at most",
+    ),
     "roofline.fits": ("fit beside", "on one H200", "Whole requests only"),
 }
 # What a question with options asks for.

@@ -62,10 +62,12 @@ ASKED: dict[str, tuple[str, ...]] = {
     ),
     "speculative.by-hand": (
         "A pass of the target takes 7 ms",
+        "takes 7 ms, with or without",
         "pass of the draft model takes 1.9 ms",
         "Chains of three drafts",
         "with chance 0.7 if all before it were",
         "time does a token take",
+        "a number with its unit",
     ),
     "speculative.endless": (
         "Drafts cost nothing",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -43,6 +44,32 @@ def test_waiting_is_the_queue_swept_event_by_event() -> None:
         busy += step.end_s - step.start_s
     # a request that comes during a step is in the gauge of its end
     assert run.observe()["waiting"] == pytest.approx(area / busy, rel=0.02)
+
+
+@pytest.mark.parametrize("replicas", [2, 3])
+def test_replicas_that_do_the_same_show_the_gauges_of_one(replicas: int) -> None:
+    """Requests add up over replicas; a share of the cache stays a share."""
+    rng = np.random.default_rng(2)
+    alone = [
+        Request(id=i, arrival_s=0.2 * i, prompt_len=int(p), output_len=40)
+        for i, p in enumerate(rng.integers(500, 3000, 12))
+    ]
+    copies = [
+        replace(each, id=replicas * each.id + copy)
+        for each in alone
+        for copy in range(replicas)
+    ]
+    one, many = (
+        of_report(simulate(requests, server(replicas=count), log=True, leap=False))
+        for requests, count in ((alone, 1), (copies, replicas))
+    )
+    assert one.series is not None and many.series is not None
+    assert max(one.series.kv_usage) > 0
+    assert many.series.kv_usage == pytest.approx(one.series.kv_usage)
+    for gauge in ("running", "waiting"):
+        added = replicas * np.array(getattr(one.series, gauge))
+        assert getattr(many.series, gauge) == pytest.approx(added)
+    assert many["kv_peak"] == pytest.approx(one["kv_peak"])
 
 
 def test_accepted_drafts_are_those_that_were_drawn() -> None:

@@ -173,6 +173,35 @@ def test_every_panel_asks_for_a_metric_of_its_type() -> None:
         assert query.count("(") == query.count(")") and "vllm:" in query
 
 
+# Counters of a made-up server, and what each panel then has to say.
+COUNTED = {
+    "vllm:request_queue_time_seconds_sum": 12.0,
+    "vllm:time_to_first_token_seconds_sum": 48.0,
+    "vllm:num_preemptions_total": 3.0,
+    "vllm:e2e_request_latency_seconds_count": 60.0,
+    "vllm:prefix_cache_hits_total": 800.0,
+    "vllm:prefix_cache_queries_total": 1000.0,
+    "vllm:generation_tokens_total": 5000.0,
+}
+SAID = {
+    "queue time, share of TTFT": 0.25,
+    "preemptions a request": 0.05,
+    "prefix cache, share found": 0.8,
+    "tokens written per second": 5000.0,
+}
+RATE = re.compile(r"sum\(rate\((\S+?)\[5m\]\)\)")
+
+
+def test_every_rate_and_ratio_says_what_its_panel_is_called() -> None:
+    found = {}
+    for panel, _, query in promql.ROWS:
+        asked = [COUNTED[name] for name in RATE.findall(query)]
+        if asked:
+            assert RATE.sub("·", query) in ("·", "· / ·")
+            found[panel] = asked[0] / (asked[1] if len(asked) > 1 else 1.0)
+    assert found == pytest.approx(SAID)
+
+
 def test_the_bench_tries_a_remedy_and_refuses_one_of_another_cause() -> None:
     assert "901 ms" in answered(playground.bench)
     refused = answered(playground.bench, remedy="turn it on")

@@ -46,6 +46,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "varlen.tiles": ("64 requests of 260", "anew with each", "skips", "is useful"),
     "varlen.overtake": (
         "multiplies each row of a prompt with",
+        "of a prompt with 68.45 billion",
         "with a kernel",
         "only what the causal mask allows",
         "more of the work",

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from llmserve_lab.engine.scheduler.request import Request
-from llmserve_lab.workloads import READERS, made_up, published
+from llmserve_lab.workloads import READERS, lines, made_up, published
 from llmserve_lab.workloads.synthetic import START, WRITERS, write_made_up
 from llmserve_lab.workloads.traces import MOONCAKE_BLOCK, datetime_s
 from tests.workloads.real import LENGTHS, SAMPLES, lengths, real, samples
@@ -141,3 +141,18 @@ def test_memory_does_not_grow_with_the_file(form: str, tmp_path: Path) -> None:
 
 def test_the_table_names_every_reader() -> None:
     assert [row[0] for row in published().rows] == list(READERS)
+
+
+@pytest.mark.parametrize("read", [READERS["azure"], READERS["mooncake"]])
+def test_a_line_that_does_not_end_is_refused_before_it_fills_the_memory(
+    read: Callable[[Path], Iterator[Request]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lines, "MOST_LINE", 1000)
+    endless = tmp_path / "endless"
+    endless.write_text("x" * 5000, "utf8")
+    with pytest.raises(
+        lines.MalformedLineError, match="line 1: line must be of at most 1,000"
+    ):
+        next(read(endless))

@@ -17,7 +17,7 @@ LOGIC = tuple(
     f"tests/page/test_{name}.py"
     for name in (
         *("chart_source", "charts", "bindings", "wording"),
-        *("hints", "questions", "axes", "palette"),
+        *("hints", "questions", "axes", "palette", "seen"),
     )
 )
 OTHERS = (
@@ -56,10 +56,35 @@ def for_formulas(root: Path, defect: Defect | None) -> list[Net]:
     return [("gates", own), notebooks(root, *names), *others]
 
 
+def users(root: Path, defect: Defect | None) -> list[str]:
+    """Rooms of the library whose code names the module of the catalog that is hit."""
+    if not defect or "/evidence/" not in defect.file:
+        return []
+    module = re.compile(rf"\bevidence(?:\.| import .*){Path(defect.file).stem}\b")
+    code = root.glob("src/llmserve_lab/*/**/*.py")
+    found = {path for path in code if module.search(path.read_text("utf8"))}
+    rooms = {path.relative_to(root / "src/llmserve_lab").parts[0] for path in found}
+    return sorted(
+        room for room in rooms - {"catalog"} if (root / "tests" / room).is_dir()
+    )
+
+
+def pages_of(root: Path, rooms: list[str]) -> list[str]:
+    """Chapters that import one of these rooms."""
+    names = re.compile(rf"from llmserve_lab\.(?:{'|'.join(rooms)})\b")
+    pages = sorted(root.glob("chapters/*.ipynb")) if rooms else []
+    shown = [path for path in pages if names.search(path.read_text("utf8"))]
+    return [str(path.relative_to(root)) for path in shown]
+
+
 def for_catalog(root: Path, defect: Defect | None) -> list[Net]:
-    """The catalog's own tests, then the pages that show its numbers: its own first."""
+    """The catalog's own tests, those of its users, the pages that show its numbers."""
     own = ("tests/catalog", ("-x", "tests/catalog"))
-    return [own, notebooks(root, CATALOG_PAGE), notebooks(root), package()]
+    rooms = users(root, defect)
+    tests = [("users' tests", ("-x", *(f"tests/{room}" for room in rooms)))]
+    pages = [notebooks(root, *pages_of(root, rooms))]
+    near = [*tests, *pages] if rooms else []
+    return [own, notebooks(root, CATALOG_PAGE), *near, notebooks(root), package()]
 
 
 def for_charts(_root: Path, defect: Defect | None) -> list[Net]:

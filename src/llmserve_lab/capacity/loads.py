@@ -7,10 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from llmserve_lab.capacity.trace import MINUTE_S
+from llmserve_lab.checks import at_least, positive
 from llmserve_lab.engine import Request
 from llmserve_lab.running_example import ANSWER, PROMPT
 from llmserve_lab.workloads import Bounded, Geometric, Lognormal
 
+MOST_DRAWN = 10**6  # requests
 Rate = Callable[[float], float]  # requests a second at a time in s
 
 
@@ -28,6 +30,13 @@ def arrivals(rate: Rate, *, seconds: float, most: float, seed: int) -> np.ndarra
 
     ``most`` is a rate that is never exceeded.
     """
+    at_least("seconds", seconds, 0)
+    positive("most", most)
+    if not most * seconds <= MOST_DRAWN:
+        raise ValueError(
+            f"most × seconds must be at most {MOST_DRAWN:,} requests, "
+            f"got {most * seconds:g}"
+        )
     rng = np.random.default_rng(seed)
     times = np.cumsum(rng.exponential(1 / most, int(1.1 * most * seconds) + 100))
     times = times[times < seconds]

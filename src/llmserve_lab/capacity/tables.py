@@ -19,10 +19,12 @@ from llmserve_lab.catalog.data.prices import (
     H100_SUMMER,
     HOURLY,
 )
+from llmserve_lab.checks import whole
 from llmserve_lab.engine import Continuous, IterationCost, Pool, Request, simulate
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
 
+MOST_REQUESTS = 10**6  # of one run
 RATES = (1.0, 5.0, 13.8)
 WAITS = (0.2, 0.5, 0.8)
 WARM_S = 20.0  # of the run, until the batch has filled
@@ -163,6 +165,7 @@ def waits(
     lengths: tuple[int, int], busy: float, num: int = 20_000
 ) -> tuple[float, float]:
     """Mean wait by Pollaczek and Khinchine, and in the engine with one slot."""
+    whole(of="request", most=MOST_REQUESTS, num=num)
     import numpy as np
 
     rng = np.random.default_rng(3)

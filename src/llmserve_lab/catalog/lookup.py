@@ -18,6 +18,10 @@ from llmserve_lab.catalog.records.shape import ModelShape
 Record = TypeVar("Record")
 
 
+class UnknownKeyError(LookupError, ValueError):
+    """A key that is in no table: a failed look-up, and a wrong value."""
+
+
 def accelerator(key: str) -> Accelerator:
     """Look up an accelerator: ``accelerator("h100-sxm")``.
 
@@ -68,4 +72,6 @@ def _find(what: str, table: Mapping[str, Record], key: str) -> Record:
         return table[key]
     close = get_close_matches(str(key).lower(), table)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise LookupError(f"{what} must be one of {', '.join(table)}, got {key!r}{hint}")
+    raise UnknownKeyError(
+        f"{what} must be one of {', '.join(table)}, got {key!r}{hint}"
+    )

@@ -217,8 +217,8 @@ def _row(claim: Claim) -> str:
     where = f"{claim.source.name}, {claim.section}"
     said = claim.printed and tag("q", escape(claim.printed), class_="claim-printed")
     cells = [
-        tag("a", claim.id, href=f"#{name}") + tag("small", escape(where)),
-        tag("span", escape(claim.says)) + said,
+        tag("a", claim.id, href=f"#{name}") + " " + tag("small", escape(where)),
+        f"{tag('span', escape(claim.says))} {said}".rstrip(),
         escape(claim.right or EMPTY),
         escape(off_by(claim.ratio)),
         tag("strong", escape(shown_as(claim.word))) + _because(claim),
@@ -243,4 +243,4 @@ def _row(claim: Claim) -> str:
 def _because(claim: Claim) -> str:
     reason = tag("span", linked(escape(claim.reason))) if claim.reason else ""
     basis = "" if claim.basis == COMPUTED else tag("small", escape(f"({claim.basis})"))
-    return reason + basis
+    return "".join(f" {part}" for part in (reason, basis) if part)

@@ -6,6 +6,7 @@ from functools import cache, partial
 from math import floor
 
 from llmserve_lab.catalog import ARTICLE_PARAMS, PRECISIONS
+from llmserve_lab.checks import whole
 from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number
 from llmserve_lab.claims.scaling import kv_bytes
@@ -40,6 +41,7 @@ def paged() -> float:
 
 def wasted(tokens: int) -> float:
     """Slots of one reservation of the whole context that stay empty, in per cent."""
+    whole(of="token", most=MAX_CONTEXT, tokens=tokens)
     return 100 * (1 - tokens / slots(tokens, block_tokens=MAX_CONTEXT))
 
 

@@ -6,6 +6,7 @@ from functools import cache, partial
 
 import numpy as np
 
+from llmserve_lab.checks import MOST_PLAYED, whole
 from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Passages, Size, Statement
 from llmserve_lab.claims.verdict import Ruling
@@ -23,6 +24,8 @@ on_drafts = partial(Claim, section="speculative decoding")
 @cache
 def one_pass(drafts: int, accepted: int) -> Verified:
     """A pass whose first drafts the target is sure of, and whose next it excludes."""
+    whole(of="draft", most=MOST_PLAYED, drafts=drafts)
+    whole(of="draft", first=0, most=drafts, accepted=accepted)
     sure = np.eye(2)
     targets = np.array([sure[0]] * accepted + [sure[1]] * (drafts + 1 - accepted))
     drawn = np.array([sure[0]] * drafts)

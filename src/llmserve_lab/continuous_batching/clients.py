@@ -11,9 +11,9 @@ from functools import cache
 
 import numpy as np
 
-from llmserve_lab.continuous_batching.capped import CAP, Capped
-from llmserve_lab.continuous_batching.machine import LONG, hidden
+from llmserve_lab.continuous_batching.machine import LONG, priced
 from llmserve_lab.continuous_batching.tuning import (
+    CAP,
     DEFAULT,
     RATE_PER_S,
     SEQS,
@@ -24,9 +24,11 @@ from llmserve_lab.continuous_batching.tuning import (
     safe_target_s,
     saturated,
 )
+from llmserve_lab.continuous_batching.worked_example import chunk_parts
 from llmserve_lab.engine import (
     Chunked,
     Continuous,
+    IterationCost,
     Policy,
     Pool,
     Report,
@@ -52,26 +54,22 @@ def usual() -> list[Request]:
 
 
 @cache
-def both(policy: Policy, *, launches: bool = True) -> Report:
-    """Both clients' requests under one policy; the long prompt when its last is done.
-
-    Without ``launches`` an iteration is the GPU's own work alone.
-    """
+def both(policy: Policy, machine: IterationCost) -> Report:
+    """Both clients' requests under a policy; the long prompt when its last is done."""
     asked, at_s = usual(), FIRST_S
     for number in range(USUAL_REQUESTS, USUAL_REQUESTS + LONG_REQUESTS):
         long = Request(
             arrival_s=at_s, prompt_len=LONG, output_len=LONG_ANSWER, id=number
         )
         asked = sorted([*asked, long], key=lambda request: request.arrival_s)
-        pool = Pool(cost() if launches else hidden(), policy)
-        run = simulate(asked, pool)
+        run = simulate(asked, Pool(machine, policy))
         (at_s,) = (float(t) for t in run.last_token_s[run.id == number])
     return run
 
 
 def in_one_piece() -> Report:
     """Both clients' requests where every prompt is read whole."""
-    return both(Continuous(SEQS))
+    return both(Continuous(SEQS), cost())
 
 
 def long_ttft_s(run: Report) -> float:
@@ -96,30 +94,44 @@ def capped_budget() -> int:
     return rows
 
 
+def cap_parts() -> dict[str, float]:
+    """What of the safe target the cap's rows and a long decode take; what is left.
+
+    At the end of the long prompt, in seconds, rounded as the page prints them.
+    """
+    parts = chunk_parts(LONG)
+    spare_s = round(safe_target_s(), 4) - round(parts["rest"], 4)
+    cap_s = round(CAP * parts["line"] + CAP**2 * parts["pair"] / 2, 4)
+    decode_s = round(cost().row_s + long_decode_s(), 4)
+    return {"cap": cap_s, "decode": decode_s, "left": spare_s - cap_s - decode_s}
+
+
+def cap_room() -> int:
+    """Rows of fresh prompts that what is left has room for."""
+    return int(cap_parts()["left"] / cost().row_s)
+
+
 @dataclass(frozen=True, kw_only=True)
 class BudgetAndCap:
-    """A budget and perhaps a cap, served: with launches added, and with none."""
+    """A budget and perhaps a cap, served, launches priced by the budget's rows."""
 
     rows: int
     cap: int | None = None
 
-    @property
-    def name(self) -> str:
-        """As the table names it."""
-        return f"{self.rows:,}" + (f", cap {self.cap}" if self.cap else "")
-
-    def served(self, *, launches: bool = True) -> Report:
+    def served(self) -> Report:
         """Both clients under it."""
-        policy = Capped(self.rows, SEQS, cap=self.cap) if self.cap else None
-        return both(policy or Chunked(self.rows, SEQS), launches=launches)
+        return both(Chunked(self.rows, SEQS, cap=self.cap), priced(self.rows))
 
-    def per_s(self, *, launches: bool = True) -> float:
+    def per_s(self, machine: IterationCost | None = None) -> float:
         """Tokens per second, saturated with usual requests alone."""
-        return saturated(self.rows, launches=launches, cap=self.cap)
+        return saturated(self.rows, machine, cap=self.cap)
 
-    def lost(self, *, launches: bool = True) -> float:
-        """Share of the default's throughput that it gives up."""
-        return 1 - self.per_s(launches=launches) / saturated(DEFAULT, launches=launches)
+    def lost(self, machine: IterationCost | None = None) -> float:
+        """Share of the default's throughput that it gives up, launches as priced.
+
+        With a ``machine`` both are served on that one.
+        """
+        return 1 - self.per_s(machine) / saturated(DEFAULT, machine)
 
 
 def choices() -> tuple[BudgetAndCap, BudgetAndCap, BudgetAndCap]:
@@ -128,48 +140,26 @@ def choices() -> tuple[BudgetAndCap, BudgetAndCap, BudgetAndCap]:
     return BudgetAndCap(rows=budget()), capped, BudgetAndCap(rows=DEFAULT)
 
 
-def capped_gap_beside_long_s() -> float:
-    """The longest gap under the cap, and one more long prompt that decodes beside it.
-
-    Taken from the run, where more usual requests decode than beside a budget alone.
-    """
-    return float(choices()[1].served().gaps.longest_s) + long_decode_s()
-
-
 def choices_table() -> Table:
-    """Table of what each choice of budget and cap makes of the two clients."""
-    rows = []
-    for letter, each in zip("ABC", choices(), strict=True):
-        run, most = each.served(), each.per_s()
-        lost, least = each.lost(), each.lost(launches=False)
-        rows.append(
-            (
-                f"{letter}: {each.name}",
-                _ms(run.gaps.longest_s),
-                f"{long_ttft_s(run):.2f}",
-                f"{short_ttft_s(run):.2f}",
-                f"{most:,.0f}",
-                f"{lost:.0%} ({least:.0%})" if lost else "–",
-            )
-        )
-    columns = (
-        "budget",
-        "longest gap (ms)",
-        "long TTFT (s)",
-        "usual TTFT (s)",
-        "tokens/s",
-        "lost",
-    )
+    """Table of what the default and the smaller budget make of the two clients."""
+    small, _, default = choices()
+    runs = [each.served() for each in (small, default)]
+    rows = [
+        ("longest gap", *(f"{1e3 * float(run.gaps.longest_s):.0f} ms" for run in runs)),
+        ("long prompts: TTFT, median", *(f"{long_ttft_s(run):.1f} s" for run in runs)),
+        ("usual: slowest TTFT", *(f"{short_ttft_s(run):.1f} s" for run in runs)),
+        (
+            "saturated tokens/s",
+            f"{small.per_s():,.0f} (−{small.lost():.0%})",
+            f"{default.per_s():,.0f}",
+        ),
+    ]
     note = (
-        f"Predicted, launches added; {SEQS} slots. Long: median TTFT of client 2, in "
-        "part spent behind usual requests. Usual: slowest TTFT of client 1. Tokens/s: "
-        "saturated with usual requests alone. Lost: of C's tokens/s; in brackets: if "
-        "all launches were hidden, in both."
+        f"Predicted, with {SEQS} slots; {default.rows:,} is the default. Launches: "
+        "recorded up to 512 rows, each by itself above. Saturated: usual requests "
+        "alone, which never cease to wait."
     )
-    return Table("What each choice does to both clients", columns, rows, (note,))
-
-
-def _ms(gap_s: float) -> str:
-    """Milliseconds to three digits."""
-    gap_ms = 1e3 * gap_s
-    return f"{gap_ms:.0f}" if gap_ms >= 100 else f"{gap_ms:.1f}"
+    columns = ("token budget", f"{small.rows:,}", f"{default.rows:,}")
+    return Table(
+        "What the budget does to usual and long requests", columns, rows, (note,)
+    )

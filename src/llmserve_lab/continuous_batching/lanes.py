@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
-from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S
+from llmserve_lab.continuous_batching.machine import (
+    DECODES,
+    LONG,
+    TARGET_S,
+    priced,
+)
 from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.workloads import BOOK_ARRIVES_S, beside_a_book
 from llmserve_lab.engine import (
@@ -26,7 +31,7 @@ from llmserve_lab.engine import (
 )
 from llmserve_lab.running_example import PROMPT, cost
 
-CHUNKS = (512, 768, 1024, 2048, 4096, 8192, LONG)  # each divides the prompt
+BUDGETS = (512, 1024, 2048, 4096, 8192)  # rows
 
 
 def served(requests: Sequence[Request], policy: Policy) -> Report:
@@ -35,12 +40,9 @@ def served(requests: Sequence[Request], policy: Policy) -> Report:
 
 
 @cache
-def in_chunks(chunk: int) -> Report:
-    """The long prompt in chunks of ``chunk`` rows beside the decodes.
-
-    The token budget is the chunk and a row for each decode.
-    """
-    return served(beside_a_book(), Chunked(chunk + DECODES))
+def under(budget: int) -> Report:
+    """The long prompt under a token budget, which the decodes take their rows of."""
+    return logged(beside_a_book(), Chunked(budget), priced(budget))
 
 
 @cache
@@ -53,6 +55,14 @@ def whole() -> Report:
 def within(target_s: float = TARGET_S) -> Report:
     """The long prompt under a scheduler that keeps a target."""
     return served(beside_a_book(), ChunkedWithin(target_s))
+
+
+@cache
+def fixed(target_s: float = TARGET_S) -> Report:
+    """The long prompt under the largest budget that keeps the target to its end."""
+    calm = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
+    rows = cost().chunk_within(target_s, load=calm, context=LONG)
+    return served(beside_a_book(), Chunked(rows + DECODES))
 
 
 @dataclass(frozen=True)

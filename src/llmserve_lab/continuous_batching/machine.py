@@ -6,24 +6,27 @@ from dataclasses import replace
 
 from llmserve_lab import validation
 from llmserve_lab.catalog import Cited
-from llmserve_lab.engine import IterationCost, IterationLoad
+from llmserve_lab.engine import IterationCost
 from llmserve_lab.running_example import PROMPT, cost, model, setting
 
 LONG = 96 * 1024  # tokens of a long prompt; it fits the model's maximum context
 DECODES = 5  # requests that write their answers when the long prompt arrives
 BOOK_ARRIVES_S = 1.0  # after the others
 TARGET_S = 0.1  # longest gap between two tokens that a reader should see
+GRAPH_ROWS = 512  # the most rows that vLLM records launches for, on this GPU
 
 
-def served() -> dict[str, Cited | float]:
+def served(machine: IterationCost | None = None) -> dict[str, Cited | float]:
     """Beside ``setting``: what overlaps, and what neither computes nor reads.
 
-    An iteration with a prompt beside the decodes pays ``overhead_s``. Of the embedding
-    table only the rows of its tokens are read, so that ``weight_bytes`` leave it out.
+    An iteration with a prompt beside the decodes pays ``overhead_s``, the launches of
+    the fitted machine if none is given. Of the embedding table only the rows of its
+    tokens are read, so that ``weight_bytes`` leave it out.
     """
     fitted, known = validation.achieved(), setting()
     per_param = float(known["bytes_weight"])
-    at_launch = cost().overhead_s + cost().prompt_s
+    launched = machine or cost()
+    at_launch = launched.overhead_s + launched.prompt_s
     requests_s = (DECODES + 1) * cost().request_s
     layer, times = fitted.cited("layer_s"), fitted.cited("prompt_layers")
     source = f"{layer.source}; four times that with a prompt: {times.source}"
@@ -58,6 +61,15 @@ def hidden() -> IterationCost:
     return replace(cost(), prompt_s=0.0, overhead_s=0.0)
 
 
+def priced(budget: int) -> IterationCost:
+    """The machine under a token budget, by the page's rule.
+
+    Launches are replayed if no iteration has more rows than are recorded, and are each
+    made by themselves otherwise.
+    """
+    return replayed() if budget <= GRAPH_ROWS else cost()
+
+
 def slower_attention(share: float) -> IterationCost:
     """The machine if attention reached only ``share`` of the peak."""
     reached = float(setting()["eff_compute"])
@@ -67,21 +79,3 @@ def slower_attention(share: float) -> IterationCost:
 def decodes() -> dict[str, float]:
     """The requests that decode beside a long prompt, as arguments of the formulas."""
     return {"n_decodes": float(DECODES), "decode_context": float(PROMPT)}
-
-
-def beside() -> dict[str, Cited | float]:
-    """As ``served``, with what the decodes beside each chunk take counted as overhead.
-
-    What the whole prompt takes in chunks is then what the readers see of it.
-    """
-    calm_s = cost().seconds(_decodes_at(PROMPT))
-    written = int(BOOK_ARRIVES_S / calm_s) + LONG // 512 // 2  # in the middle of it
-    load = _decodes_at(PROMPT + written)
-    known = served()
-    own_s = cost().compute_s(load) + cost().kv_token_s * load.kv_tokens
-    return known | {"overhead_s": float(known["overhead_s"]) + own_s}
-
-
-def _decodes_at(context: int) -> IterationLoad:
-    """The requests that decode, each with ``context`` tokens in cache."""
-    return IterationLoad.of(chunk=1, context=context).times(DECODES)

@@ -95,6 +95,17 @@ def replay() -> Table:
     return _compared("The same chunks in the engine", "simulated", found, note)
 
 
+def replay_low() -> float:
+    """By which share the engine's output is too low, on average over the chunks."""
+    short = [
+        1
+        - replayed(record.chunk_tokens).throughput_tokens_per_s
+        / float(record.output_per_s)
+        for record in CHUNK_SIZES
+    ]
+    return sum(short) / len(short)
+
+
 def _compared(
     caption: str, how: str, found: Sequence[tuple[float, float]], note: str
 ) -> Table:

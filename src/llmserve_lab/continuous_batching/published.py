@@ -1,8 +1,11 @@
-"""Published comparisons of schedulers, and the page on a machine as it was measured."""
+"""Published comparisons of schedulers, and the engine's own beside them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
+
+import numpy as np
 
 from llmserve_lab.catalog.evidence.schedulers import (
     BATCHING,
@@ -10,14 +13,56 @@ from llmserve_lab.catalog.evidence.schedulers import (
     SARATHI,
     SARATHI_SETTING,
 )
-from llmserve_lab.continuous_batching import arrival_rates
 from llmserve_lab.continuous_batching.machine import DECODES, LONG
-from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
-from llmserve_lab.engine import Chunked, IterationCost, IterationLoad, Pool, simulate
-from llmserve_lab.formula.text import si
+from llmserve_lab.continuous_batching.schedules import ChunksApart
+from llmserve_lab.engine import (
+    Chunked,
+    Continuous,
+    IterationLoad,
+    Policy,
+    Pool,
+    Request,
+    simulate,
+)
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import PROMPT, cost, datasheet
 from llmserve_lab.validation import dense_rows
+
+BUDGET, REQUESTS = 1024, 128  # of the measurement, and of the engine beside it
+SLOTS = 128
+SCHEDULERS: dict[str, Policy] = {
+    "mixing only": Continuous(SLOTS),
+    "chunks only": ChunksApart(BUDGET, SLOTS),
+    "both": Chunked(BUDGET, SLOTS),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """Requests with exponential lengths: mean prompt, mean answer, rate of arrivals."""
+
+    prompt: int
+    answer: int
+    per_s: float
+
+    def requests(self) -> list[Request]:
+        """As many as were measured, none of fewer than ten tokens."""
+        rng = np.random.default_rng(0)
+        arrivals = np.cumsum(rng.exponential(1 / self.per_s, REQUESTS))
+        prompts = 10 + rng.exponential(self.prompt, REQUESTS)
+        answers = 10 + rng.exponential(self.answer, REQUESTS)
+        return [
+            Request(arrival_s=float(t), prompt_len=int(s), output_len=int(u), id=number)
+            for number, (t, s, u) in enumerate(
+                zip(arrivals, prompts, answers, strict=True)
+            )
+        ]
+
+
+LOADS = {
+    "chat": Asked(prompt=2000, answer=400, per_s=5.0),
+    "papers": Asked(prompt=8000, answer=200, per_s=2.0),
+}
 
 
 def refilled() -> float:
@@ -26,37 +71,52 @@ def refilled() -> float:
     return float(continuous.times) / float(static.times)
 
 
+@cache
+def measured(load: str, scheduler: str) -> tuple[float, float]:
+    """Median TTFT and P99 TBT in s, as published."""
+    (found,) = (each for each in MIXING if each.scheduler == scheduler)
+    ttft, tbt = getattr(found, load)
+    return float(ttft), float(tbt)
+
+
+@cache
+def simulated(load: str, scheduler: str) -> tuple[float, float]:
+    """Median TTFT and P99 TBT in s, in the engine, of this page's model and GPU."""
+    pool = Pool(cost(), SCHEDULERS[scheduler])
+    run = simulate(LOADS[load].requests(), pool)
+    return run.percentile("ttft", 50), float(run.gaps.percentile(99))
+
+
 def mixing_table() -> Table:
-    """Table of what chunks and mixing do to TTFT and to the gaps, as measured."""
-    rows = [
-        (
-            each.scheduler,
-            *(f"{float(cell):.2f} s" for cell in (*each.chat, *each.papers)),
+    """Table of chunks and mixing, each over both together: measured, and simulated."""
+    rows = []
+    for load in LOADS:
+        for name in list(SCHEDULERS)[:2]:
+            pair = [found(load, name) for found in (measured, simulated)]
+            both = [found(load, "both") for found in (measured, simulated)]
+            cells = (
+                " / ".join(
+                    f"{own[place] / of[place]:.1f}"
+                    for own, of in zip(pair, both, strict=True)
+                )
+                for place in (0, 1)
+            )
+            rows.append((f"{load}, {name}", *cells))
+    columns = ("measured / engine", "median TTFT", "P99 gap")
+    note = (
+        f"Times as long as with both. Measured: {SARATHI}; "
+        f"{SARATHI_SETTING}. Engine: as many requests of this page's model, the same "
+        "budget; means: "
+        + "; ".join(
+            f"{name}: prompt {each.prompt:,}, answer {each.answer}, {each.per_s:g} a "
+            "second"
+            for name, each in LOADS.items()
         )
-        for each in MIXING
-    ]
-    columns = (
-        "scheduler",
-        "chat: TTFT",
-        "TBT",
-        "papers: TTFT",
-        "TBT",
+        + "."
     )
-    note = f"Measured: {SARATHI}; {SARATHI_SETTING}. TTFT: median; TBT: P99."
-    return Table("What chunks do, measured", columns, rows, (note,))
-
-
-RESULTS = {
-    "calm": ("an iteration of five decodes", "s"),
-    "whole-ttft": ("the long prompt in one piece: TTFT", "s"),
-    "whole-gap": ("the long prompt in one piece: longest gap", "s"),
-    "512-ttft": ("in chunks of 512: TTFT", "s"),
-    "512-gap": ("in chunks of 512: longest gap", "s"),
-    "2048-ttft": ("in chunks of 2,048: TTFT", "s"),
-    "2048-gap": ("in chunks of 2,048: longest gap", "s"),
-    "static": (f"static, {arrival_rates.SLOTS} slots, saturated", "token/s"),
-    "continuous": (f"continuous, {arrival_rates.SLOTS} slots, saturated", "token/s"),
-}
+    return Table(
+        "Chunks and mixing, measured and in the engine", columns, rows, (note,)
+    )
 
 
 def fitted_rows() -> int:
@@ -64,40 +124,7 @@ def fitted_rows() -> int:
     return len(dense_rows())
 
 
-@cache
-def machines() -> dict[str, tuple[float, float]]:
-    """Results of the page on the datasheet's machine and on the fitted one."""
-    ideal, fitted = _results(datasheet()), _results(cost())
-    return {name: (ideal[name], fitted[name]) for name in RESULTS}
-
-
-def _results(machine: IterationCost) -> dict[str, float]:
-    """The results by name, on one machine."""
+def ideal_freeze_s() -> float:
+    """The long prompt in one piece beside the decodes, at all of the datasheet."""
     calm = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
-    found = {"calm": machine.seconds(calm)}
-    chunks = {"whole": LONG, "512": 512, "2048": 2048}
-    for name, chunk in chunks.items():
-        run = simulate(beside_a_book(), Pool(machine, Chunked(chunk + DECODES)))
-        (ttft_s,) = run.ttft_s[run.prompt_len == LONG]
-        found |= {f"{name}-ttft": float(ttft_s), f"{name}-gap": run.gaps.longest_s}
-    for name, policy in arrival_rates.policies().items():
-        asked = crowd(per_s=1e6, num_requests=arrival_rates.REQUESTS)
-        run = simulate(asked, Pool(machine, policy))
-        found[name] = run.throughput_tokens_per_s
-    return found
-
-
-def machines_table() -> Table:
-    """Table of the page's results, on either machine."""
-    rows = [
-        (words, si(ideal, unit), si(fitted, unit), f"{fitted / ideal:.2f}")
-        for (words, unit), (ideal, fitted) in zip(
-            RESULTS.values(), machines().values(), strict=True
-        )
-    ]
-    columns = ("result", "datasheet", "as served (predicted)", "ratio")
-    note = (
-        "A TTFT is longer than the gap by what was left of the iteration that ran when "
-        "the long prompt arrived: milliseconds, which beside seconds do not show."
-    )
-    return Table("The same page on two machines", columns, rows, (note,))
+    return datasheet().seconds(calm.plus(IterationLoad.of(chunk=LONG)))

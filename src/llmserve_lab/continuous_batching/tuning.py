@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 from llmserve_lab.catalog.evidence.servers import VLLM_TOKEN_BUDGET
 from llmserve_lab.continuous_batching.arrival_rates import REQUESTS
-from llmserve_lab.continuous_batching.capped import CAP, Capped
-from llmserve_lab.continuous_batching.lanes import longest_gap_s, mean_gap_s, ttft_s
+from llmserve_lab.continuous_batching.lanes import longest_gap_s, ttft_s
 from llmserve_lab.continuous_batching.machine import (
     DECODES,
+    GRAPH_ROWS,
     LONG,
     TARGET_S,
     hidden,
-    slower_attention,
+    priced,
 )
 from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.worked_example import prompt_band
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
 from llmserve_lab.engine import Chunked, IterationCost, IterationLoad, Pool, simulate
 from llmserve_lab.page.table import Table
-from llmserve_lab.running_example import ANSWER, PROMPT, cost
+from llmserve_lab.running_example import ANSWER, PROMPT, cost, setting
 
 SEQS, TILE = 256, 128  # slots; rows that a kernel computes together
-GRAPH_ROWS = 512  # the most rows that vLLM records launches for, on this GPU
+CAP = 512  # rows of one prompt in an iteration, in the setting with a cap
 BUDGETS = (256, 384, GRAPH_ROWS, 640, 768, 1024, 2048, 4096, 8192)  # rows
-KEPT = (4096, 8192, 32_768, LONG)  # tokens of the longest prompt within the target
+KEPT = (4096, 8192, 32_768)  # tokens of the longest prompt within the target
 DEFAULT = int(VLLM_TOKEN_BUDGET.value)
 FEW = (1024, 2048)  # budgets that t_rest is measured with: no launch is recorded
 RATE_PER_S = 3  # usual requests that arrive a second
@@ -43,21 +44,42 @@ class Trade:
 
     budget: int
     gap_s: float
-    mean_s: float
     ttft_s: float
 
 
 @cache
-def trade(budget: int, *, launches: bool = True) -> Trade:
-    """The long prompt under a budget; without ``launches`` the GPU's own work alone."""
-    machine = cost() if launches else hidden()
-    run = logged(beside_a_book(), Chunked(budget, max_batch=SEQS), machine)
-    return Trade(
-        budget=budget,
-        gap_s=longest_gap_s(run),
-        mean_s=mean_gap_s(run),
-        ttft_s=ttft_s(run),
-    )
+def trade(budget: int, machine: IterationCost | None = None) -> Trade:
+    """The long prompt under a budget, launches ``priced`` by its rows if not given."""
+    policy = Chunked(budget, max_batch=SEQS)
+    run = logged(beside_a_book(), policy, machine or priced(budget))
+    return Trade(budget=budget, gap_s=longest_gap_s(run), ttft_s=ttft_s(run))
+
+
+@cache
+def extra_s(budget: int, machine: IterationCost) -> dict[str, float]:
+    """What a budget adds to the long prompt's TTFT in one piece, part by part.
+
+    Each part is what the difference loses where it costs nothing; what is left are the
+    rows that the decodes have in every iteration, and bookkeeping.
+    """
+    free: dict[str, dict[str, Any]] = {
+        "weights": {"weights_s": 0.0},
+        "cache": {"kv_token_s": 0.0},
+        "launches": {"overhead_s": 0.0, "prompt_s": 0.0},
+    }
+    more_s = _more_s(budget, machine, {})
+    parts = {name: more_s - _more_s(budget, machine, off) for name, off in free.items()}
+    return parts | {"decodes": more_s - sum(parts.values())}
+
+
+def _more_s(budget: int, machine: IterationCost, off: dict[str, Any]) -> float:
+    """By how much a budget delays the long prompt, with some costs switched off.
+
+    In one piece every launch is made by itself, unless all are hidden.
+    """
+    whole = hidden() if machine == hidden() else cost()
+    cut_s = trade(budget, replace(machine, **off)).ttft_s
+    return cut_s - trade(LONG + DECODES, replace(whole, **off)).ttft_s
 
 
 def share_below() -> float:
@@ -101,7 +123,8 @@ def bounds_table() -> Table:
         for tokens in KEPT
     ]
     columns = ("longest prompt (tokens)", "rows that fit", "budget")
-    return Table(f"Rows within {1e3 * safe_target_s():.0f} ms", columns, rows)
+    note = "Launches each by itself; up to 512 rows they are recorded."
+    return Table(f"Rows within {1e3 * safe_target_s():.0f} ms", columns, rows, (note,))
 
 
 def _long_decodes(count: int) -> IterationLoad:
@@ -139,11 +162,16 @@ def long_decode_s() -> float:
     return looks_s + machine.request_s
 
 
-def slow_gap_s(rows: int) -> float:
-    """The last iteration beside a long decode if attention reached half of the peak."""
-    load = _calm().plus(_long_decodes(1))
-    chunk = IterationLoad.of(chunk=rows - load.rows, context=LONG)
-    return slower_attention(0.5).seconds(load.plus(chunk))
+def least_attention(rows: int) -> float:
+    """The share of the peak that attention needs for ``rows`` to keep the target.
+
+    In the last iteration of the long prompt, beside the decodes.
+    """
+    machine, reached = priced(rows), float(setting()["eff_compute"])
+    load = _calm().plus(IterationLoad.of(chunk=rows - DECODES, context=LONG))
+    attention_s = load.pairs * machine.pair_s
+    rest_s = machine.seconds(load) - attention_s
+    return reached * attention_s / (TARGET_S - rest_s)
 
 
 def budget() -> int:
@@ -159,48 +187,35 @@ def crowded_gap_s() -> float:
     beside = SEQS - 1
     decodes = IterationLoad.of(chunk=1, context=PROMPT + ANSWER).times(beside)
     chunk = IterationLoad.of(chunk=budget() - beside, context=LONG)
-    return cost().seconds(decodes.plus(chunk))
+    return priced(budget()).seconds(decodes.plus(chunk))
 
 
-def rest_by_two_s() -> float:
+def rest_by_two_s(machine: IterationCost | None = None) -> float:
     """What an iteration takes without the chunk, from the gaps of two budgets."""
-    (less, more), chunks = (trade(rows) for rows in FEW), [r - DECODES for r in FEW]
-    slope = (more.gap_s - less.gap_s) / (chunks[1] - chunks[0])
-    return less.gap_s - chunks[0] * slope
+    less, more = (trade(rows, machine) for rows in FEW)
+    slope = (more.gap_s - less.gap_s) / (more.budget - less.budget)
+    return less.gap_s - (less.budget - DECODES) * slope
 
 
 @cache
-def saturated(rows: int, *, launches: bool = True, cap: int | None = None) -> float:
+def saturated(
+    rows: int, machine: IterationCost | None = None, *, cap: int | None = None
+) -> float:
     """Output tokens per second where usual requests alone never cease to wait.
 
-    ``rows`` are the token budget; without ``launches`` the GPU's own work is all; of an
-    iteration one prompt has at most ``cap`` rows.
+    ``rows`` are the token budget, of which one prompt has at most ``cap``; launches are
+    ``priced`` by the rows if no machine is given.
     """
     asked = crowd(per_s=1e6, num_requests=REQUESTS)
-    machine = cost() if launches else hidden()
-    policy = Capped(rows, SEQS, cap=cap) if cap else Chunked(rows, SEQS)
-    run = simulate(asked, Pool(machine, policy))
-    return run.throughput_tokens_per_s
+    pool = Pool(machine or priced(rows), Chunked(rows, SEQS, cap=cap))
+    return simulate(asked, pool).throughput_tokens_per_s
 
 
-def server(rows: int, cap: int | None = None) -> str:
-    """The server's command line with a budget, and perhaps a cap on one prompt."""
-    capped = f"\\\n  --long-prefill-token-threshold {cap} " if cap else ""
-    return (
-        f"vllm serve $M --max-num-seqs {SEQS} "
-        f"{capped}\\\n  --max-num-batched-tokens {rows}"
-    )
-
-
-def servers(capped_rows: int) -> str:
-    """The command lines of the choices, ``capped_rows`` the budget under the cap."""
+def server(rows: int) -> str:
+    """The server's command line with a budget."""
     return f"""M=meta-llama/Llama-3.1-8B-Instruct
-# A: the budget alone
-{server(budget())}
-# B: a larger budget, and a cap on one prompt
-{server(capped_rows, CAP)}
-# C: vLLM's default budget, {DEFAULT:,}
-vllm serve $M --max-num-seqs {SEQS}"""
+vllm serve $M --max-num-seqs {SEQS} \\
+  --max-num-batched-tokens {rows}"""
 
 
 def commands() -> str:
@@ -212,7 +227,7 @@ vllm bench serve --model $M \\
   --random-input-len {PROMPT} --ignore-eos \\
   --random-output-len {ANSWER} \\
   --percentile-metrics ttft,tpot,itl \\
-  --metric-percentiles 50,99,100
+  --metric-percentiles 99,99.9,100
 # client 2, meanwhile: the long prompt, five times
 vllm bench serve --model $M \\
   --dataset-name random --seed $RANDOM \\

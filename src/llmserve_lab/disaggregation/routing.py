@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from llmserve_lab import catalog
-from llmserve_lab.checks import whole
+from llmserve_lab.checks import MOST_PLAYED, whole
 from llmserve_lab.formula.text import si
 from llmserve_lab.running_example import cost, share
 
@@ -117,7 +117,7 @@ def routed(router: Router, *, num_requests: int, seed: int = 0) -> list[Sent]:
     Raises:
         ValueError: the router returned something that is no place.
     """
-    whole(num_requests=num_requests)
+    whole(of="request", most=MOST_PLAYED, num_requests=num_requests)
     rng, places, now_s = random.Random(seed), four(), 0.0
     found = []
     for _ in range(num_requests):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from llmserve_lab.catalog import Cited, ModelShape, workload
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.ffn import GeluFfn, SwigluFfn
+from llmserve_lab.checks import whole
 from llmserve_lab.end_to_end import formulas as f
 from llmserve_lab.page.table import Table
 
@@ -123,6 +124,7 @@ def scoring_every_row(
 
 def prompt_flops(model: ModelShape, tokens: int) -> float:
     """FLOPs in the matrices for a prompt, of which the LM head scores the last row."""
+    whole(of="token", tokens=tokens)
     head = parts_of(model)["head"]
     return 2.0 * ((model.params_active - head) * tokens + head)
 

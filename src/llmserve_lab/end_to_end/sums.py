@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmserve_lab import notation as q
+from llmserve_lab.checks import MOST_PLAYED, whole_number
 from llmserve_lab.formula.derive import at, limit, symbolic
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.quantity import Quantity
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 def over_passes(per_pass: Any, *, first: int = 0) -> sympy.Expr:
     """Sum of ``per_pass`` for passes ``first`` to u − 1, pass j after j new tokens."""
+    whole_number("first", first, of="pass", first=0, most=MOST_PLAYED)
     import sympy
 
     one, number = q.own_row.sympy, sympy.Dummy("number", integer=True, nonnegative=True)

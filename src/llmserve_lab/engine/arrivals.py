@@ -15,6 +15,8 @@ from math import inf
 from llmserve_lab.checks import at_least, whole
 from llmserve_lab.engine.scheduler.request import Request
 
+MOST_CLIENTS = 10**6
+
 
 def _following(requests: Iterator[Request]) -> Request | None:
     """The next request, nothing where they end."""
@@ -60,7 +62,7 @@ class ClosedLoop:
     def __init__(
         self, requests: Iterable[Request], *, clients: int, think_s: float = 0.0
     ) -> None:
-        whole(clients=clients)
+        whole(of="client", most=MOST_CLIENTS, clients=clients)
         at_least("think_s", think_s, 0)
         self._requests = iter(requests)
         self._think_s = think_s

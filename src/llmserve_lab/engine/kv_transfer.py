@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from math import inf
 
+from llmserve_lab.checks import at_least, whole
 from llmserve_lab.engine.scheduler.prefix_cache import CachedPrefixes
 from llmserve_lab.engine.scheduler.sequence import Sequence
 from llmserve_lab.engine.timing.iteration_span import IterationSpan
@@ -33,6 +34,11 @@ class KVTransfer:
         streamed: bool = False,
         held: CachedPrefixes | None = None,
     ) -> None:
+        if not bytes_per_s > 0:
+            raise ValueError(f"bytes_per_s must be positive, got {bytes_per_s}")
+        at_least("latency_s", latency_s, 0)
+        at_least("token_bytes", token_bytes, 0)
+        whole(n_layers=n_layers)
         self.token_s = token_bytes / bytes_per_s
         self.latency_s = latency_s
         self.n_layers, self.streamed = n_layers, streamed

@@ -14,6 +14,8 @@ from llmserve_lab.checks import of_type, whole, whole_number
 from llmserve_lab.engine.timing.cost import IterationCost, IterationLoad
 from llmserve_lab.engine.timing.iteration_span import IterationSpan
 
+MOST_DRAFTS = 1_024  # each is a pass of the model that drafts
+
 
 @dataclass(frozen=True)
 class Acceptance:
@@ -91,7 +93,7 @@ class Speculation:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        whole(of="draft", n_draft=self.n_draft)
+        whole(of="draft", most=MOST_DRAFTS, n_draft=self.n_draft)
         of_type(Acceptance, acceptance=self.acceptance)
         of_type(IterationCost | None, draft=self.draft)
         whole_number("seed", self.seed, first=None)

@@ -15,6 +15,7 @@ from llmserve_lab.checks import whole, whole_number
 from llmserve_lab.flash_attention import formulas as f
 
 BOOK = 98_000  # tokens of the long prompt that the book's other pages have, too
+MOST_SPLITS = 1_024
 TILE_SIDE = int(float(TILE))
 BYTES = 2.0  # of a number in 16 bits
 BYTES_SUM = 4.0  # of a number in 32 bits, in which sums are taken
@@ -106,8 +107,9 @@ def library_splits(blocks: int, n_sms: int, *, most: int = 128) -> int:
     Raises:
         ValueError: an argument is below 1.
     """
-    for name, count in (("blocks", blocks), ("n_sms", n_sms), ("most", most)):
+    for name, count in (("blocks", blocks), ("n_sms", n_sms)):
         whole_number(name, count)
+    whole_number("most", most, of="split", most=MOST_SPLITS)
     if blocks >= NEARLY_FULL * n_sms:
         return 1
     filled = [waves_filled(blocks, n, n_sms) for n in range(1, most + 1)]

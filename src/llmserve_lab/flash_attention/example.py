@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from llmserve_lab.checks import MOST_PLAYED, whole
 from llmserve_lab.transformer import HbmMeter, flash_attention, split_decode
 from llmserve_lab.transformer.arithmetic import Array
 from llmserve_lab.transformer.flash import Visit
@@ -70,6 +71,7 @@ class VisitLog:
 
 def head(tokens: int, *, seed: int = SEED) -> tuple[Array, Array, Array]:
     """Query, key [n, 1, 4] and value [n, 1, 2] of one head, in whole numbers."""
+    whole(of="token", most=MOST_PLAYED, tokens=tokens)
     rng = np.random.default_rng(seed)
     query, key = rng.integers(-2, 3, (2, tokens, 1, WIDTH)).astype(float)
     value = rng.integers(0, 10, (tokens, 1, WIDTH_V)).astype(float)

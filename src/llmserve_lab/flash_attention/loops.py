@@ -10,6 +10,8 @@ from llmserve_lab.checks import whole
 from llmserve_lab.transformer import RunningSoftmax
 from llmserve_lab.transformer.arithmetic import Array
 
+MOST_TOKENS = 2**22
+
 
 def two_loops(q: Array, k: Array, v: Array, n_q: int, n_k: int) -> Array:
     """Causal attention of one head: queries [s, d], keys [s, d], values [s, d_v]."""
@@ -35,6 +37,7 @@ def keys_met(prompt_len: int, tile_rows: int, tile_keys: int) -> int:
     Raises:
         TypeError, ValueError: an argument is no whole number of at least 1.
     """
-    whole(prompt_len=prompt_len, tile_rows=tile_rows, tile_keys=tile_keys)
+    whole(tile_rows=tile_rows, tile_keys=tile_keys)
+    whole(of="token", most=MOST_TOKENS, prompt_len=prompt_len)
     ends = (min(i + tile_rows, prompt_len) for i in range(0, prompt_len, tile_rows))
     return sum(min(prompt_len, ceil(end / tile_keys) * tile_keys) for end in ends)

@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 Data = dict[str, Any]
 
+MOST_ERROR = 1e15  # larger ones are told by no digit
+
 
 @dataclass(frozen=True)
 class Band:
@@ -114,6 +116,8 @@ ErrorBand = Band | Unmeasured | Limit
 
 def per_cent(error: float) -> str:
     """An error in whole per cent with its sign: ``−5``, ``+31``, ``0``."""
+    if not abs(error) < MOST_ERROR:
+        raise ValueError(f"error must be below {MOST_ERROR:g}, got {error}")
     # Of a tenth of a per cent first: the page knows no more, and prints the same.
     whole = int(abs(round(1000 * error)) / 10 + 0.5)
     return "0" if not whole else f"{'−' if error < 0 else '+'}{whole}"

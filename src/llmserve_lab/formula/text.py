@@ -6,6 +6,9 @@ import math
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal
 
+from llmserve_lab.checks import whole
+
+MOST_DIGITS = 60
 PREFIXES = ((15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k"))
 SMALL = ((-3, "m"), (-6, "µ"), (-9, "n"))
 TAKES_PREFIX = {"byte": "B", "FLOP": "FLOP", "s": "s"}
@@ -41,6 +44,7 @@ def rounded(value: float | Decimal, digits: int) -> tuple[str, int]:
 
     Ties round away from zero, as a reader does it by hand and as JavaScript does it.
     """
+    whole(most=MOST_DIGITS, digits=digits)
     context = Context(prec=digits, rounding=ROUND_HALF_UP)
     number = context.plus(Decimal(value).copy_abs())
     text = "".join(map(str, number.as_tuple().digits)).ljust(digits, "0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from llmserve_lab.catalog import PRECISIONS
+from llmserve_lab.checks import MOST_PLAYED, whole
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.running_example import ANSWER, PROMPT, cost, model
 from llmserve_lab.validation.constants import record
@@ -17,8 +18,7 @@ def step_s(batch: int) -> float:
     Raises:
         ValueError: there is no request.
     """
-    if batch < 1:
-        raise ValueError(f"batch must be at least 1 request, got {batch}")
+    whole(of="request", most=MOST_PLAYED, batch=batch)
     load = one = IterationLoad.of(chunk=1, context=CONTEXT)
     for _ in range(batch - 1):
         load = load.plus(one)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from llmserve_lab.catalog.records.ffn import MoeFfn
-from llmserve_lab.checks import one_of
+from llmserve_lab.checks import one_of, whole
 from llmserve_lab.transformer import Weights, seeded, tiny_shape
 from llmserve_lab.transformer.arithmetic import Array, Integers
 from llmserve_lab.transformer.ffn import (
@@ -25,6 +25,7 @@ from llmserve_lab.transformer.ffn import (
     swiglu_ffn,
 )
 
+MOST_ROWS, MOST_WIDE = 10**6, 16_384
 ROUTED, SHARED = "experts", "shared_experts"
 
 
@@ -112,6 +113,7 @@ def layer_of(
     limit: GroupLimit | None = None,
 ) -> MoeLayer:
     """Seeded weights for a layer of the kind that ``spec`` describes."""
+    whole(of="element", most=MOST_WIDE, d_model=d_model)
     shape = tiny_shape(n_layers=1, d_model=d_model, ffn=replace(spec, n_dense_layers=0))
     weights = Weights(shape, seeded(shape, seed)).layer(0)
     kept = {name: each for name, each in weights.items() if "expert" in name}
@@ -121,4 +123,6 @@ def layer_of(
 
 def batch(n_rows: int, *, d_model: int = 16, seed: int = 0) -> Array:
     """Seeded rows [n, d]."""
+    whole(of="row", first=0, most=MOST_ROWS, n_rows=n_rows)
+    whole(of="element", most=MOST_WIDE, d_model=d_model)
     return np.random.default_rng(seed).standard_normal((n_rows, d_model))

@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.catalog import accelerator
+from llmserve_lab.checks import MOST_PLAYED, whole
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.exchange_time import exchange_s, start_s
 from llmserve_lab.moe.models import DEEPSEEK
@@ -34,6 +35,8 @@ from llmserve_lab.running_example import ANSWER, PROMPT
 
 CONTEXT = PROMPT + ANSWER // 2  # cached tokens of a request, half way through
 PROMISED_S = 25e-3  # of a token, that a service might promise
+LATER_S = 40e-3  # a deadline at which the smallest group has caught up
+DEADLINES_S = (20e-3, PROMISED_S, 30e-3, LATER_S, 50e-3)
 NEARLY = 0.01  # of an expert: a GPU reads all that it holds
 TOP_GROUPS, ROUTER_GROUPS = 4, 8  # DeepSeek-V3: a token's experts are in four of eight
 LayerTime = Callable[[float, float], float]
@@ -117,12 +120,12 @@ def room(ep: float) -> int:
 
 
 @cache
-def promised_rows(layer: LayerTime, ep: float) -> int:
+def promised_rows(layer: LayerTime, ep: float, deadline_s: float = PROMISED_S) -> int:
     """Most requests of a GPU for which a token takes no longer than promised."""
     fits = [
         n
         for n in range(1, room(ep) + 1)
-        if MOE_LAYERS * layer(ep, float(n)) <= PROMISED_S
+        if MOE_LAYERS * layer(ep, float(n)) <= deadline_s
     ]
     return max(fits, default=0)
 
@@ -145,21 +148,37 @@ def rate_table() -> Table:
     return Table(title, columns, rows)
 
 
+def even_rows() -> float:
+    """Tokens of a GPU for which 64 GPUs take in turn as long to read and send as 16.
+
+    Reading saves a fixed time, for all experts are read; sending costs more with each
+    token.
+    """
+    small, large = (16.0, 64.0)
+    held = SPEC.n_experts * (1 / small - 1 / large)
+    known = setting()
+    bandwidth = float(known["hbm_bw"]) * float(known["eff_mem"])
+    saved = held * float(f.EXPERT_PARAMS.at(known)) / bandwidth
+    more = exchange_s(large, 1.0) - exchange_s(small, 1.0)
+    return saved / more
+
+
 def promise_table() -> Table:
-    """Table of the requests that keep a promised time per token, by group size."""
-    memory, rows = float(setting()["hbm_bytes"]), []
-    for ep in GROUPS[1:]:
-        free = memory - float(f.GPU_WEIGHT_BYTES.at(setting(), ep=ep))
-        cells = []
-        for layer in (in_turn_s, overlapped_s):
-            most = promised_rows(layer, ep)
-            cells += [f"{most}", f"{most / PROMISED_S:,.0f}/s"]
-        rows.append((f"{ep:.0f}", f"{free / 1e9:.1f} GB", *cells))
-    columns = ("GPUs", "memory left", "in turn", "rate", "overlapped", "its rate")
-    title = (
-        f"Requests of an H800 that keep {1e3 * PROMISED_S:.0f} ms per token, and its "
-        "tokens per second"
-    )
+    """Table of the requests of a GPU that keep a deadline, by group size."""
+    rows = [
+        (
+            f"{1e3 * due:.0f} ms",
+            *(
+                f"{promised_rows(layer, ep, due)}"
+                for layer in (in_turn_s, overlapped_s)
+                for ep in (16.0, 64.0)
+            ),
+        )
+        for due in DEADLINES_S
+    ]
+    turn = ("16, in turn", "64, in turn")
+    columns = ("token due in", *turn, "16, overlapped", "64, overlapped")
+    title = f"Requests of an H800 that keep a deadline (memory: at most {room(64.0)})"
     return Table(title, columns, rows)
 
 
@@ -224,6 +243,7 @@ def routed(n_rows: int, seed: int = 0) -> list[int]:
     Scores are random. As DeepSeek-V3 does, a token takes the four groups whose two best
     scores add up to most, and the best experts of these.
     """
+    whole(of="row", most=MOST_PLAYED, n_rows=n_rows)
     scores = np.random.default_rng(seed).random((n_rows, ROUTER_GROUPS, 32))
     best = np.sort(scores, axis=2)[:, :, -2:].sum(axis=2)
     left_out = np.argsort(best, axis=1)[:, : ROUTER_GROUPS - TOP_GROUPS]

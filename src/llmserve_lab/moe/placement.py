@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from llmserve_lab.checks import at_least
+from llmserve_lab.checks import MOST_PLAYED, at_least, whole
 from llmserve_lab.transformer.arithmetic import Array, Integers
 
 Counts = Sequence[float] | npt.NDArray[Any]
@@ -71,6 +71,8 @@ def contiguous(n_experts: int, num_ranks: int) -> Placement:
     Raises:
         ValueError: the experts cannot be dealt out evenly.
     """
+    whole(of="expert", most=MOST_PLAYED, n_experts=n_experts)
+    whole(of="rank", num_ranks=num_ranks)
     if num_ranks < 1 or n_experts % num_ranks:
         raise ValueError(
             f"n_experts must be a multiple of the {num_ranks} ranks, got {n_experts}"

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from llmserve_lab.checks import whole
+from llmserve_lab.checks import whole, whole_number
 from llmserve_lab.transformer.arithmetic import Array, Integers
+
+MOST_SCORES = 10**8  # a row has one for each expert
 
 
 def draw(
@@ -26,6 +28,8 @@ def draw(
     """
     whole(n_rows=n_rows, top_k=top_k)
     weights = np.asarray(popularity, dtype=float)
+    scores = n_rows * weights.size
+    whole_number("n_rows × popularity", scores, of="score", first=0, most=MOST_SCORES)
     if top_k > len(weights) or not (weights > 0).all():
         raise ValueError(
             f"popularity must be positive and of at least {top_k} experts, got "
@@ -62,7 +66,7 @@ def mean_distinct(
     Raises:
         ValueError: there is no trial, or as in :func:`draw`.
     """
-    whole(trials=trials)
+    whole(of="trial", most=10_000, trials=trials)
     found = [
         distinct(draw(popularity, n_rows=n_rows, top_k=top_k, seed=trial))
         for trial in range(trials)

@@ -17,6 +17,7 @@ from llmserve_lab.formula.text import LINK
 # Where no style sheet of ours is read (a viewer of notebooks, perhaps a dark one), a
 # figure is dark on white; the book's style sheet says otherwise.
 ON_WHITE = "background: #fff; color: #1d2329"
+VOID = ("img", "input")  # elements without an end
 
 
 def escape(text: str) -> str:
@@ -36,7 +37,7 @@ def tag(name: str, content: str = "", /, **attributes: str | bool | None) -> str
             parts.append(key.rstrip("_").replace("_", "-"))
         elif value is not None and value is not False:
             parts.append(f'{key.rstrip("_").replace("_", "-")}="{escape(value)}"')
-    return f"<{' '.join(parts)}>" + ("" if name == "input" else f"{content}</{name}>")
+    return f"<{' '.join(parts)}>" + ("" if name in VOID else f"{content}</{name}>")
 
 
 def prose(text: str) -> str:

@@ -205,7 +205,7 @@ def _letter(q: Quantity) -> str:
     ]
     attributes = {"id": f"letter-{q.name}", "class_": "filtered index-letter"}
     found = also(q.meaning) or None
-    return tag("div", "".join(parts), role="listitem", data_also=found, **attributes)
+    return tag("div", " ".join(parts), role="listitem", data_also=found, **attributes)
 
 
 def _links(places: Iterable[Formula]) -> str:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from llmserve_lab.page.alone import alone
 from llmserve_lab.page.html import ON_WHITE, digest, escape, number_of_figure, tag
 from llmserve_lab.page.palette import GREY, GRID, INK, SERIES, on_paper, themed
 from llmserve_lab.page.svg import tidy
@@ -112,4 +113,5 @@ class StaticFigure:
         )
         caption = tag("figcaption", escape(self.sentence))
         attributes = {"class_": "static", "id": key, "style": ON_WHITE}
-        return tag("figure", f"{title}\n{picture}\n{caption}", **attributes)
+        inside = f"{title}\n{picture}\n{alone(svg)}\n{caption}"
+        return tag("figure", inside, **attributes)

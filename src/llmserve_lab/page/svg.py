@@ -6,6 +6,8 @@ import re
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from llmserve_lab.checks import whole
+
 NAMESPACE = "http://www.w3.org/2000/svg"
 # The picture's frame has the description, the page has the font.
 DROPPED = re.compile(r"aria-|(class|font-family|pointer-events|role|version)$")
@@ -24,6 +26,7 @@ def tidy(svg: str, *, prefix: str, decimals: int, join: bool = False) -> str:
     go, and so does a style that would reach the page. Text stays as it is. With
     ``join`` neighbouring areas that look the same become one.
     """
+    whole(first=0, most=17, decimals=decimals)
     root = ElementTree.fromstring(svg)
     used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg))
     for element in root.iter():

@@ -11,6 +11,9 @@ from array import array
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
+from llmserve_lab.checks import NotWholeError, is_whole, whole
+
+MOST_ID = 2**63
 ROOT = sha256(b"llmserve_lab: before the first block").digest()
 
 
@@ -19,6 +22,9 @@ def block_hash(parent: bytes, tokens: Sequence[int], salt: str = "") -> bytes:
 
     The salt needs to enter the first block only: the chain carries it on.
     """
+    for token in tokens:
+        if not (is_whole(token) and -MOST_ID <= token < MOST_ID):
+            raise NotWholeError(f"tokens must be ids of 64 bits, got {token!r}")
     seasoned = sha256(salt.encode()).digest() if salt else b""
     return sha256(parent + seasoned + array("q", tokens).tobytes()).digest()
 
@@ -27,6 +33,7 @@ def chained_hashes(
     tokens: Sequence[int], block_tokens: int, *, salt: str = ""
 ) -> Iterator[bytes]:
     """Hashes of the full blocks of ``tokens``, the first to the last."""
+    whole(of="token", block_tokens=block_tokens)
     parent = ROOT
     for start in range(0, len(tokens) - block_tokens + 1, block_tokens):
         block = tokens[start : start + block_tokens]

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from llmserve_lab.checks import whole
+from llmserve_lab.checks import MOST_PLAYED, whole
 from llmserve_lab.cluster import ClusterRun, Rank, run
 from llmserve_lab.parallelism.stages import PipelineStage, layers_of
 from llmserve_lab.transformer import Transformer, cumulative, next_token
@@ -87,7 +87,7 @@ def decode_plan(groups: Sequence[Prompts], num_tokens: int) -> tuple[Microbatch,
     Raises:
         ValueError: there is no group, an empty one, or no token is wanted.
     """
-    whole(of="token", num_tokens=num_tokens)
+    whole(of="token", most=MOST_PLAYED, num_tokens=num_tokens)
     first = prefill_plan(groups)
     turns = [Microbatch(each.group) for each in first]
     return first + tuple(turns) * (num_tokens - 1)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from llmserve_lab.checks import whole, whole_number
+from llmserve_lab.checks import MOST_PLAYED, whole, whole_number
 from llmserve_lab.quantization.codecs import Array
 from llmserve_lab.quantization.schemes import relative_error
 from llmserve_lab.transformer import KVCache, Transformer
@@ -96,6 +96,8 @@ def synthetic_head(
     small: it takes what weight is left over. The queries also agree with the most
     recent keys, and with a few far back: facts that the question is about.
     """
+    whole(of="key", most=MOST_PLAYED, length=length)
+    whole(of="query", most=MOST_PLAYED, observing=observing)
     rng = np.random.default_rng(seed)
     width = 32
     ways = np.linalg.qr(rng.normal(size=(width, 3)))[0].T

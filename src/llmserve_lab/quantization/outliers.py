@@ -34,6 +34,7 @@ def ordinary_error(x: Array, rounded: Array) -> float:
 
 def by_draw(group: int, *, draws: int = 60) -> tuple[float, float]:
     """Least and greatest error of INT4 over draws of the places of the outliers."""
+    whole(of="draw", most=10_000, draws=draws)
     rng = np.random.default_rng(0)
     x = rng.standard_normal((ROWS, COLUMNS))
     found = []

@@ -16,6 +16,7 @@ from llmserve_lab.checks import whole
 from llmserve_lab.speculative.verification import residual
 from llmserve_lab.transformer.arithmetic import Array
 
+MOST_DRAFTS = 12  # every outcome of them is listed
 Text = tuple[int, ...]
 Law = Callable[[Text], Array]  # of the next token [V] after a text
 
@@ -26,7 +27,7 @@ def law_of_a_pass(target: Law, draft: Law, n_draft: int) -> dict[Text, float]:
     Raises:
         ValueError: there are fewer than 1 drafts.
     """
-    whole(of="draft", n_draft=n_draft)
+    whole(of="draft", most=MOST_DRAFTS, n_draft=n_draft)
     found: dict[Text, float] = defaultdict(float)
     for outcome, chance in _paths(target, draft, n_draft, (), 1.0):
         found[outcome] += chance
@@ -65,6 +66,7 @@ def law_of_a_text(target: Law, draft: Law, n_draft: int, length: int) -> Array:
     Passes follow each other until the text is long enough; what is too much is cut.
     """
     whole(length=length)
+    whole(of="draft", most=MOST_DRAFTS, n_draft=n_draft)
     vocab = len(target(()))
     found = np.zeros((vocab,) * length)
     _extend(found, target, draft, n_draft, (), 1.0)

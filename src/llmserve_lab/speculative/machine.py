@@ -180,6 +180,7 @@ def engine_gain(batch: int, n_draft: int, law: Acceptance, source: str) -> float
 
     All requests come at once, and their prompts are read in one iteration.
     """
+    whole(of="request", most=10_000, batch=batch)
     requests = [
         Request(arrival_s=0.0, prompt_len=PROMPT, output_len=ANSWER, id=number)
         for number in range(batch)

@@ -11,6 +11,7 @@ import numpy as np
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.ffn import GeluFfn
+from llmserve_lab.checks import MOST_PLAYED, whole
 from llmserve_lab.cluster import Ledger, Rank, run
 from llmserve_lab.page.table import Table
 from llmserve_lab.tensor_parallel import steps
@@ -51,6 +52,7 @@ class ExecutedCut:
 
 def batch(shape: ModelShape = SHAPE, n_rows: int = N_ROWS, seed: int = 0) -> Array:
     """Seeded rows [n, d] that a block takes in."""
+    whole(of="row", first=0, most=MOST_PLAYED, n_rows=n_rows)
     return np.random.default_rng(seed).standard_normal((n_rows, shape.d_model))
 
 

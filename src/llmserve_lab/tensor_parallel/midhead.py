@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from llmserve_lab.checks import whole_number
 from llmserve_lab.cluster import ClusterRun, Rank, run
 from llmserve_lab.transformer import attend, causal_mask
 from llmserve_lab.transformer.arithmetic import Array
@@ -21,6 +22,8 @@ PARTS = ("query", "key", "value")
 
 def projections(d_model: int, n_heads: int, *, seed: int = 0) -> Projections:
     """Seeded weights: query, key and value [d, h, d/h], output [d, d]."""
+    whole_number("n_heads", n_heads)
+    whole_number("d_model", d_model, of="element", most=16_384)
     rng = np.random.default_rng(seed)
     shape = (d_model, n_heads, d_model // n_heads)
     drawn = {part: rng.standard_normal(shape) * d_model**-0.5 for part in PARTS}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from llmserve_lab.checks import MOST_PLAYED, whole
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Mask
 from llmserve_lab.transformer.rowwise import softmax
 
@@ -18,6 +19,8 @@ def causal_mask(n_queries: int, n_keys: int) -> Mask:
     Raises:
         ValueError: there are more queries than keys.
     """
+    whole(of="query", first=0, most=MOST_PLAYED, n_queries=n_queries)
+    whole(of="key", first=0, most=MOST_PLAYED, n_keys=n_keys)
     if n_queries > n_keys:
         raise ValueError(
             f"n_queries must be at most n_keys = {n_keys}, got {n_queries}"

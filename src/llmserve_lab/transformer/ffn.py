@@ -13,6 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from llmserve_lab.catalog.records.ffn import Ffn, GeluFfn, MoeFfn
+from llmserve_lab.checks import whole
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Integers
 from llmserve_lab.transformer.attention_context import Entries
 from llmserve_lab.transformer.rowwise import gelu, linear, sigmoid, silu, softmax
@@ -147,6 +148,7 @@ def moe_ffn(
 def expert_weights(weights: Entries, kind: str, index: int) -> dict[str, Array]:
     """The three matrices of one expert; ``kind`` is experts or shared_experts."""
     names = ("gate_proj", "up_proj", "down_proj")
+    whole(first=0, most=len(weights[f"{kind}.{names[0]}"]) - 1, index=index)
     return {name: weights[f"{kind}.{name}"][index] for name in names}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from llmserve_lab.checks import at_least, whole
+from llmserve_lab.checks import MOST_PLAYED, at_least, whole
 from llmserve_lab.transformer.arithmetic import PLAIN, Array, Execution, Integers
 from llmserve_lab.transformer.inputs import token_ids
 from llmserve_lab.transformer.model import Transformer
@@ -58,7 +58,7 @@ def generate(
         TypeError, ValueError: as :meth:`Transformer.forward` and :func:`next_token`,
             or if ``num_tokens`` is no whole number, or below 1.
     """
-    whole(of="token", num_tokens=num_tokens)
+    whole(of="token", most=MOST_PLAYED, num_tokens=num_tokens)
     sequence = token_ids(prompt, vocab=model.shape.vocab)
     n_prompt = len(sequence)
     cache = model.new_cache(n_prompt + num_tokens - 1) if cached else None

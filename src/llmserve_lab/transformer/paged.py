@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from llmserve_lab.catalog import ModelShape
+from llmserve_lab.checks import whole, whole_number
 from llmserve_lab.paged_cache import PagedAllocator
 from llmserve_lab.transformer.arithmetic import Array, Integers
 from llmserve_lab.transformer.attention_context import Entries
-from llmserve_lab.transformer.cache import KVCache, cache_parts
+from llmserve_lab.transformer.cache import MOST_TOKENS, KVCache, cache_parts
 
 
 class SwappedOut(NamedTuple):
@@ -43,6 +44,11 @@ class PagedKVStore:
         prefix_caching: bool = True,
         log: bool = False,
     ) -> None:
+        whole(num_blocks=num_blocks, block_tokens=block_tokens)
+        room_for = num_blocks * block_tokens
+        whole_number(
+            "num_blocks × block_tokens", room_for, of="token", most=MOST_TOKENS
+        )
         self.shape = shape
         self.allocator = PagedAllocator(
             num_blocks, block_tokens, prefix_caching=prefix_caching, log=log

@@ -9,6 +9,8 @@ import numpy as np
 from llmserve_lab.transformer.arithmetic import Array, Mask
 from llmserve_lab.transformer.rowwise import softmax
 
+LEAST_P = 1e-9
+
 
 def chances(logits: Array, temperature: float = 1.0, top_p: float = 1.0) -> Array:
     """Probabilities [V] of the next token, those outside the top p set to 0.
@@ -21,7 +23,7 @@ def chances(logits: Array, temperature: float = 1.0, top_p: float = 1.0) -> Arra
             f"temperature must be positive and finite, got {temperature}; "
             "greedy decoding takes the largest logit"
         )
-    if not 0 < top_p <= 1:
+    if not LEAST_P <= top_p <= 1:
         raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}")
     found = softmax(logits / temperature)
     found[~nucleus(found, top_p)] = 0.0

@@ -15,6 +15,7 @@ import numpy as np
 from llmserve_lab.catalog import ModelShape
 from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.catalog.records.tensor import Tensor
+from llmserve_lab.checks import whole
 from llmserve_lab.transformer.arithmetic import Array
 
 OUTSIDE = ("embed_tokens", "norm", "norm.bias", "lm_head")
@@ -26,6 +27,7 @@ def seeded(shape: ModelShape, seed: int = 0) -> dict[str, Array]:
     A matrix has variance 1/inputs, so that rows keep their size; a gain is near 1 and
     a bias near 0, so that leaving one out would show.
     """
+    whole(first=0, seed=seed)
     rng = np.random.default_rng(seed)
     return {each.name: _drawn(each, rng) for each in shape.tensors() if each.copies}
 

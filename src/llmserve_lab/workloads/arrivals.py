@@ -13,6 +13,8 @@ import numpy as np
 from llmserve_lab.checks import positive
 
 BURSTIEST = 1e3  # gaps' deviation over their mean: above it a law is all zeros
+CALMEST = 1e-6  # below it gaps do not differ in any digit that is kept
+SLOWEST = 1e-30  # requests a second: one in many ages of the universe
 BLOCK = 1024  # gaps drawn at once; how many are taken changes no number
 
 
@@ -33,6 +35,11 @@ def bursty(
     positive("cv", cv)
     if cv > BURSTIEST:
         raise ValueError(f"cv must be at most {BURSTIEST:g}, got {cv:g}")
+    if cv < CALMEST:
+        raise ValueError(f"cv must be at least {CALMEST:g}, got {cv:g}")
+    if rate_per_s < SLOWEST:
+        rule = f"at least {SLOWEST:g} requests a second"
+        raise ValueError(f"rate_per_s must be {rule}, got {rate_per_s:g}")
     shape = cv**-2
     now = 0.0
     while True:

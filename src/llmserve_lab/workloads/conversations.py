@@ -17,7 +17,7 @@ import numpy as np
 from llmserve_lab.checks import positive, whole
 from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.workloads.arrivals import poisson
-from llmserve_lab.workloads.lengths import LengthLaw
+from llmserve_lab.workloads.lengths import LengthLaw, are_laws
 from llmserve_lab.workloads.traces import MOONCAKE_BLOCK
 
 
@@ -37,6 +37,7 @@ class Conversations:
     think_s: float
 
     def __post_init__(self) -> None:
+        are_laws(turns=self.turns, question=self.question, answer=self.answer)
         positive("rate_per_s", self.rate_per_s)
         positive("think_s", self.think_s)
         whole(of="token", first=0, system_len=self.system_len)

@@ -17,6 +17,7 @@ from llmserve_lab.checks import at_least, positive, whole
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 TAIL = 40  # means, beyond which a geometric length is not worth a row of its table
+MOST_LONG = 10**9  # tokens of which each length has a chance of its own
 MOST = 2.0**63  # tokens: from there on a length is no int64
 MIN_KEPT = 1e-3  # share of draws that must fall between bounds: else they hardly meet
 
@@ -26,6 +27,13 @@ class LengthLaw(Protocol):
 
     def draw(self, rng: np.random.Generator, size: int) -> Integers:
         """``size`` lengths in tokens, int64."""
+
+
+def are_laws(**laws: object) -> None:
+    """Refuse what draws no lengths, by name."""
+    for name, law in laws.items():
+        if not callable(getattr(law, "draw", None)):
+            raise TypeError(f"{name} must be a law such as Always(100), got {law!r}")
 
 
 class TabledLaw(LengthLaw, Protocol):
@@ -99,7 +107,8 @@ class Uniform:
     high: int
 
     def __post_init__(self) -> None:
-        if not 0 <= self.low <= self.high:
+        whole(of="token", first=0, most=MOST_LONG, low=self.low, high=self.high)
+        if self.low > self.high:
             raise ValueError(f"low must be in [0, {self.high}], got {self.low}")
 
     def draw(self, rng: np.random.Generator, size: int) -> Integers:
@@ -157,6 +166,7 @@ class Bounded:
     high: int
 
     def __post_init__(self) -> None:
+        are_laws(law=self.law)
         whole(of="token", low=self.low, high=self.high)
         at_least("high", self.high, self.low)
 

@@ -16,6 +16,7 @@ BROKEN_ARCHIVE = (OSError, EOFError, lzma.LZMAError, zlib.error)
 Compression = Literal["none", "gzip", "bz2", "xz"]
 Value = TypeVar("Value")
 Content = TypeVar("Content", str, list[str])
+MOST_LINE = 2**24  # characters: files may be long, what is in memory at a time not
 SHORT = reprlib.Repr()  # of what was found, in a message
 SHORT.maxstring = SHORT.maxlong = SHORT.maxother = 80
 
@@ -83,6 +84,21 @@ def opened(path: Path, compression: Compression = "none", **how: Any) -> IO[str]
     return cast("IO[str]", archives[compression](path, "rt", **text))
 
 
+def bounded(path: Path, file: IO[str]) -> Iterator[str]:
+    """Lines of a file, none longer than fits into memory with ease.
+
+    Raises:
+        MalformedLineError: a line is longer.
+    """
+    number = 0
+    while text := file.readline(MOST_LINE + 1):
+        number += 1
+        if len(text) > MOST_LINE:
+            rule = f"of at most {MOST_LINE:,} characters"
+            raise MalformedLineError(Line(path, number, {}), "line", rule, text)
+        yield text
+
+
 def csv_lines(
     path: Path, columns: Sequence[str], compression: Compression = "none"
 ) -> Iterator[Line]:
@@ -92,7 +108,7 @@ def csv_lines(
     memory at a time. Blank lines may end the file.
     """
     with opened(path, compression, newline="") as file:
-        rows = _rows(path, file)
+        rows = _rows(path, bounded(path, file))
         _, heading = next(rows, (1, []))
         for column in columns:
             if column not in heading:

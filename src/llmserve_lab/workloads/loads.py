@@ -15,7 +15,7 @@ import numpy as np
 from llmserve_lab.checks import positive, whole
 from llmserve_lab.engine.scheduler.request import Request
 from llmserve_lab.workloads.arrivals import BLOCK, at_once, bursty
-from llmserve_lab.workloads.lengths import LengthLaw
+from llmserve_lab.workloads.lengths import LengthLaw, are_laws
 
 MOST_DRAWN = 4_000_000  # requests: a simulated hour at a thousand a second
 
@@ -83,6 +83,7 @@ def _together(
     seeds: list[np.random.SeedSequence],
 ) -> Iterator[Request]:
     whole(of="request", most=MOST_DRAWN, num_requests=num_requests)
+    are_laws(prompt=prompt, output=output)
     prompts, outputs = (
         _drawn(law, np.random.default_rng(seed))
         for law, seed in zip((prompt, output), seeds, strict=True)

@@ -20,6 +20,7 @@ from llmserve_lab.workloads.lines import (
     Compression,
     Line,
     MalformedLineError,
+    bounded,
     csv_lines,
     filled,
     in_order,
@@ -156,7 +157,7 @@ def mooncake(path: str | Path) -> Iterator[Request]:
 def json_lines(path: Path) -> Iterator[Line]:
     """Lines of a file of JSON objects, one in memory at a time; blanks may end it."""
     with path.open(encoding="utf-8-sig", errors="replace") as file:
-        stripped = (text.strip() for text in file)
+        stripped = (text.strip() for text in bounded(path, file))
         for number, text in filled(path, enumerate(stripped, start=1)):
             at = Line(path, number, {})
             try:

@@ -19,6 +19,7 @@ from llmserve_lab.afd.simulation.run import BundleRun
 from llmserve_lab.afd.simulation.vectorized_simulator import simulate
 from llmserve_lab.afd.theory import finite_run
 from llmserve_lab.afd.theory.paper_recipe import with_slot_tokens
+from llmserve_lab.checks import MOST_PLAYED, whole
 from llmserve_lab.page.table import Table
 
 BATCH, PROMPT, ANSWER = 256, 100, 500
@@ -103,6 +104,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 def choices_table(*, n_requests: int) -> Table:
     """Table of the paper's metrics at its smallest and best ratio, by choice."""
+    whole(of="request", most=MOST_PLAYED, n_requests=n_requests)
     rows = [
         (name, *_cells(on_bundle, on_load | {"n_requests": n_requests}))
         for name, (on_bundle, on_load) in VARIANTS.items()

@@ -19,6 +19,8 @@ from llmserve_lab.afd.simulation.length_distributions import (
     Law,
     Uniform,
 )
+from llmserve_lab.afd.simulation.ratio_sweep import MOST_RATIO
+from llmserve_lab.checks import MOST_PLAYED, whole_number
 from llmserve_lab.page.table import Table
 
 MOST = 32
@@ -97,6 +99,8 @@ def compare(*, number: int, n_batches: int, n_requests: int = 4000) -> dict[str,
     ``best`` holds the best ratio as simulated, by ours and by the paper's; ``flat``
     tells whether the top is too flat for one.
     """
+    whole_number("n_requests", n_requests, of="request", most=MOST_PLAYED)
+    whole_number("n_batches", n_batches, of="batch", most=MOST_RATIO)
     made, law = drawn(number)
     made = replace(made, n_batches=n_batches)
     if isinstance(law, JointLengths):
@@ -128,6 +132,7 @@ def off_by(answers: Iterable[dict[str, Any]], whose: str) -> int:
 
 def error_table(*, numbers: Iterable[int], n_requests: int) -> Table:
     """Table of the errors of both rules over a few settings, by number."""
+    whole_number("n_requests", n_requests, of="request", most=MOST_PLAYED)
     answers = [
         compare(number=number, n_batches=m, n_requests=n_requests)
         for number in numbers

@@ -11,6 +11,8 @@ from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.page import comparison, tables
 from llmserve_lab.afd.page.panels import quiet
 from llmserve_lab.afd.simulation.length_distributions import Floats
+from llmserve_lab.afd.simulation.ratio_sweep import MOST_RATIO
+from llmserve_lab.checks import whole
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 
@@ -82,6 +84,8 @@ def looked_at() -> StaticFigure:
 
 def slowest_loads(ratio: int, *, n_draws: int = MANY, seed: int = 3) -> Floats:
     """Largest load of ``ratio`` instances over the mean load, drawn many times."""
+    whole(of="instance", most=MOST_RATIO, ratio=ratio)
+    whole(of="draw", most=20_000, n_draws=n_draws)
     law, rng = paper_setup.law(), np.random.default_rng(seed)
     slots = paper_setup.BATCH
     prompt, decode = law.length_biased(rng, 200_000, "end token")

@@ -12,13 +12,16 @@ from typing import Any, Literal
 
 from llmserve_lab import catalog
 from llmserve_lab.afd.simulation.length_distributions import Law
-from llmserve_lab.checks import one_of, positive, whole_fields
+from llmserve_lab.checks import of_type, one_of, positive, whole, whole_fields
 
 CYCLE_S = 1e-6  # the paper never says how long its cycle is; no ratio depends on it
 Comm = Literal["loop", "hidden"]
 Barrier = Literal["instance", "stage"]
 Start = Literal["fresh", "stationary"]
 Stop = Literal["total", "each"]
+
+
+MOST_REQUESTS = 10**6  # of one instance
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ class Bundle:
     barrier: Barrier = "instance"
 
     def __post_init__(self) -> None:
+        of_type(AffineTime, attn=self.attn, ffn=self.ffn, wire=self.wire)
         whole_fields(self, "batch", "n_attn", "n_ffn", "n_batches")
         one_of("comm", self.comm, Comm)
         one_of("barrier", self.barrier, Barrier)
@@ -147,7 +151,7 @@ class Load:
     steps: str = "end token"
 
     def __post_init__(self) -> None:
-        whole_fields(self, "n_requests")
+        whole(of="request", most=MOST_REQUESTS, n_requests=self.n_requests)
         one_of("start", self.start, Start)
         one_of("stop", self.stop, Stop)
         one_of("steps", self.steps, Literal["end token", "one each"])

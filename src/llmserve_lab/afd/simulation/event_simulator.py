@@ -34,7 +34,7 @@ class State(Enum):
     TO_ATTENTION = "on the wire to Attention"
 
 
-@dataclass
+@dataclass(slots=True)
 class Slot:
     """One place in a batch: the request in it, how far it is, and how many steps."""
 
@@ -44,11 +44,6 @@ class Slot:
     begun: int
     age: int
     steps: int
-
-    @property
-    def tokens(self) -> int:
-        """Tokens that attention reads for it."""
-        return self.prompt + self.age
 
 
 @dataclass
@@ -142,7 +137,8 @@ class Machine:
             yield from self._work(n, instance, slots)
 
     def _work(self, n: int, instance: int, slots: list[Slot]) -> Process:
-        work_s = self.bundle.attn(sum(slot.tokens for slot in slots))
+        # What attention reads: of each request its prompt, and what it has written.
+        work_s = self.bundle.attn(sum([slot.prompt + slot.age for slot in slots]))
         yield self.env.timeout(work_s)
         self.attn_s[n, instance] = work_s
         self.attn_end[n, instance] = self.env.now
@@ -151,9 +147,8 @@ class Machine:
         """Each request grows by a token or makes room for the next one."""
         for instance, own in enumerate(slots):
             for place, slot in enumerate(own):
-                if slot.age + 1 < slot.steps:
-                    slot.age += 1
-                else:
+                slot.age += 1
+                if slot.age >= slot.steps:
                     where = (batch, instance, place, slot.first, step)
                     what = (slot.prompt, slot.decode, slot.begun)
                     self.completed.append((*where, *what))

@@ -21,7 +21,9 @@ from llmserve_lab.afd.simulation.bundle import Bundle, Load
 from llmserve_lab.afd.simulation.length_distributions import Floats, Ints
 from llmserve_lab.afd.simulation.pipeline import itself, max_plus
 from llmserve_lab.afd.simulation.slots import fill
+from llmserve_lab.checks import whole, whole_number
 
+MOST_RATIO, MOST_STEPS = 1_024, 10**6
 SOME = 0.1  # requests per slot: below, a run is one look at its loads
 
 
@@ -120,8 +122,7 @@ def ladder(bundle: Bundle, load: Load, *, most: int, seed: int) -> Ladder:
 
 
 def _check(bundle: Bundle, load: Load, most: int) -> None:
-    if most < 1:
-        raise ValueError(f"most must be a ratio of at least 1, got {most}")
+    whole_number("most", most, of="instance", most=MOST_RATIO)
     if bundle.n_ffn != 1:
         raise ValueError(
             "n_ffn must be 1, for every whole ratio is a number of Attention "
@@ -140,6 +141,8 @@ def attention_s(
     bundle: Bundle, load: Load, *, n_steps: int, most: int, seed: int
 ) -> Floats:
     """Attention times, shape (steps of all batches, ``most`` instances), in seconds."""
+    whole_number("most", most, of="instance", most=MOST_RATIO)
+    whole(of="step", most=MOST_STEPS, n_steps=n_steps)
     steady, m = replace(load, start="stationary"), bundle.n_batches
     times = np.empty((n_steps, m, most))
     for batch in range(m):

@@ -14,6 +14,9 @@ import numpy as np
 
 from llmserve_lab.afd.simulation.bundle import Load
 from llmserve_lab.afd.simulation.length_distributions import STEPS, Floats, Ints
+from llmserve_lab.checks import whole
+
+MOST_SLOTS = 10**6  # of one batch on one instance
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +87,7 @@ def fill(
 
     The same seed gives the same requests, whatever other instances there are.
     """
+    whole(of="slot", most=MOST_SLOTS, n_slots=n_slots)
     rng = np.random.default_rng([seed, batch, instance])
     begin = np.zeros(n_slots, dtype=np.int64)
     behind, parts = np.arange(n_slots), []

@@ -11,6 +11,7 @@ from llmserve_lab.formula.text import si
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.table import Table
 
+MOST_FFN = 1_024
 REGIMES = {
     "ratio_attn": "Attention",
     "ratio_comm": "communication",
@@ -95,7 +96,7 @@ def pairs(known: Mapping[str, float], *, most_ffn: int = 8) -> list[Pair]:
     Raises:
         ValueError: ``most_ffn`` is below 1.
     """
-    whole_number("most_ffn", most_ffn)
+    whole_number("most_ffn", most_ffn, of="instance", most=MOST_FFN)
     known, kept = with_slot_tokens(known), list[Pair]()
     advice = recipe(known)
     for n_ffn in range(1, most_ffn + 1):

@@ -16,6 +16,7 @@ from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.experiments.replications import study
 from llmserve_lab.afd.simulation.length_distributions import Floats
 from llmserve_lab.afd.theory.paper_recipe import recipe, with_slot_tokens
+from llmserve_lab.checks import MOST_PLAYED, whole
 from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.verdict import Ruling
 
@@ -75,4 +76,5 @@ def simulated(batch: int = 256, prompt: int = 100, answer: int = 500) -> Floats:
 
 def best_simulated(batch: int) -> int:
     """The whole ratio that pays best in the simulation."""
+    whole(of="request", most=MOST_PLAYED, batch=batch)
     return 1 + int(np.argmax(simulated(batch)))

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.catalog import PRECISIONS, accelerator, machine
+from llmserve_lab.checks import whole
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe import hybrid_parallel_block, parallel
 from llmserve_lab.moe.layer import MoeLayer, batch, layer_of
@@ -17,6 +18,7 @@ from llmserve_lab.transformer import Meter
 from llmserve_lab.transformer.ffn import moe_ffn
 from llmserve_lab.transformer.shard import shape_of_share
 
+MOST_ROWS = 65_536
 CARDS, TP, WIDTH, ROWS = 8, 4, 16, 24
 H200, H100 = accelerator("h200-sxm"), accelerator("h100-sxm")
 SPEC = moe_of(DEEPSEEK)
@@ -107,6 +109,7 @@ def work_share() -> tuple[float, float]:
 
 def mixture_flops(n_rows: int) -> int:
     """FLOPs of the small mixture for so many rows, counted, the router included."""
+    whole(of="row", most=MOST_ROWS, n_rows=n_rows)
     meter = Meter()
     rows = batch(n_rows, d_model=WIDTH)
     moe_ffn(rows, layer().weights, layer().spec, scores="sigmoid", run=meter.on())

@@ -6,6 +6,7 @@ from itertools import product
 
 from llmserve_lab.catalog import EFFICIENCIES, LINKS, PRECISIONS
 from llmserve_lab.catalog.data.efficiencies import DEEP_EP_BW
+from llmserve_lab.checks import whole
 from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.deepseek.setting import (
     EXACT,
@@ -43,6 +44,7 @@ def over_all_reduce() -> float:
 
 def far_pairs(nodes: int) -> float:
     """Share of ordered pairs of nodes that are two, counted."""
+    whole(of="node", most=1_000, nodes=nodes)
     pairs = list(product(range(nodes), repeat=2))
     return sum(one != other for one, other in pairs) / len(pairs)
 

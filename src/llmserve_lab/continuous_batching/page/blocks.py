@@ -15,7 +15,7 @@ from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.running_example import cost
 
 BLOCKS, BLOCK_TOKENS = 8, 16
-WAITS, NOTES = ("1st in queue", "2nd in queue"), ("event", "event ")
+WAITS, NOTES = ("1st in queue", "2nd in queue"), ("what happens", " ")
 ROWS = (*(f"block {i}" for i in range(BLOCKS, 0, -1)), *WAITS, *NOTES)
 A, B, C = range(3)
 Row = dict[str, Any]
@@ -43,13 +43,13 @@ def blocks_run_out() -> StepFigure:
             marks=(
                 Cells(table="held", x2="x2", text="text", grows=True),
                 Cells(table="waits", x2="x2", opacity="faint", grows=True),
-                Labels(table="waits", x="mid", grows=True),
+                Labels(table="waits", align="left", grows=True),
                 Labels(table="notes", align="left"),
             ),
             height=178,
         ),
         logs={name: log},
-        start=3,
+        start=len(log.frames) - 1,
         stills=((name, 1), (name, 3), (name, 6)),
         legend={
             **{letter: f"request {letter}" for letter in "AB"},
@@ -103,8 +103,8 @@ def _waits(run: Sequence[Iteration]) -> list[Row]:
         for letter, start, end in _stretches(queue):
             if letter is None:
                 continue
-            cell = {"x": start, "x2": end, "y": y, "ink": letter, "text": letter}
-            rows.append({**cell, "mid": (start + end) / 2, "faint": 0.4})
+            cell = {"x": start, "x2": end, "y": y, "ink": letter}
+            rows.append({**cell, "text": f" {letter}", "faint": 0.4})
     return rows
 
 
@@ -113,11 +113,10 @@ def _notes(run: Sequence[Iteration]) -> list[Row]:
     blocked = _first(run, lambda m: C in m.waiting)
     lost = _first(run, lambda m: B in m.waiting)
     back = next(i for i in range(lost, len(run)) if B in held_blocks(run[i]))
-    need, again = held_blocks(run[0])[A], _rows(run[back], B)
     said = (  # at which iteration, in which row, from which frame of the story on
-        (blocked, NOTES[0], f"◂ C arrives, needs {need} blocks", 1),
+        (blocked, NOTES[0], "◂ C arrives", 1),
         (lost, NOTES[1], "◂ B is preempted", 3),
-        (back, NOTES[0], f"◂ B back: {again} rows", 5),
+        (back, NOTES[0], "◂ B read again", 5),
     )
     return [{"x": at, "y": y, "text": text, "since": n} for at, y, text, n in said]
 

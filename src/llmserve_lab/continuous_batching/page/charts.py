@@ -43,18 +43,21 @@ HEIGHT = STREAMS + 46
 LEGEND = -12  # above the lanes
 
 
-def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
-    """A tick for each token in each lane, and below them what is read of the prompt."""
+def lanes(runs: Sequence[Sequence[Beat]], until_s: float) -> Any:
+    """A tick for each token in each lane, and below them what is read of the prompt.
+
+    ``runs`` stand in the order of the budgets that the reader can choose.
+    """
     from llmserve_lab.extras import altair as alt
 
-    rows = [_row(chunk, beat) for chunk, beats in runs for beat in beats]
+    rows = [_row(number, beat) for number, run in enumerate(runs) for beat in run]
     numbers = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("cbp", "number"))
     data = alt.Data(values="\n".join(["c,b,p", *rows]), format=numbers)
     look = {"grid": False, "tickCount": 8}
     x = QuantityAxis(q.chunks_s, words=WAITED, domain=(FROM_S, until_s), ticks=look).on(
         "x", "a"
     )
-    # The rows stand once, in the layered chart, which picks those of the chunk.
+    # The rows stand once, in the layered chart, which picks those of the budget.
     mine = alt.Chart()
     streams = mine.encode(x=x, y=alt.value(STREAMS), y2=alt.value(0))
     tokens: dict[str, Any] = {"color": MEANINGS["new"].css, "clip": True}
@@ -78,8 +81,8 @@ def lanes(runs: Sequence[tuple[int, Sequence[Beat]]], until_s: float) -> Any:
         height=HEIGHT,
     )
     # Each iteration begins where the one before it has ended. No field is written
-    # twice: where the chunk changes, Vega computes them again.
-    chosen = chart.transform_filter("datum.c == chunk").transform_window(s="lag(b)")
+    # twice: where the budget changes, Vega computes them again.
+    chosen = chart.transform_filter("datum.c == limit").transform_window(s="lag(b)")
     begun = f"isValid(datum.s) ? datum.s : {-BOOK_ARRIVES_S:g}"
     return chosen.transform_calculate(a=begun)
 
@@ -107,7 +110,7 @@ def _target(x: Any) -> list[Any]:
     bar = row.mark_rule(strokeWidth=6, color=INK.css).encode(x=x, x2="b", y=foot)
     text: dict[str, Any] = {"align": "left", "dx": 6, "fontSize": 12, "color": GREY.css}
     words = row.transform_calculate(a="datum.b")
-    named = words.mark_text(text="← the target, as long as it is", **text)
+    named = words.mark_text(text="the longest gap that the target allows", **text)
     return [bar, named.encode(x=x, y=foot)]
 
 
@@ -128,8 +131,8 @@ def _longest(mine: Any, x: Any) -> Any:
     )
 
 
-def _row(chunk: int, beat: Beat) -> str:
-    return f"{chunk},{round(beat.end_s, 3):g},{int(beat.rows > 0)}"
+def _row(number: int, beat: Beat) -> str:
+    return f"{number},{round(beat.end_s, 3):g},{int(beat.rows > 0)}"
 
 
 def _between_lanes() -> list[Any]:
@@ -183,7 +186,7 @@ def lines() -> tuple[Drawn, ...]:
         Drawn(after[0], f.SERVED_ITERATION_S, after[1], {"context": "context"}),
         Drawn(bare[0], f.SERVED_ITERATION_S, bare[1], {"context": "0"}, dash=(5, 4)),
         Drawn(
-            "lower bound, after this prefix",
+            "all of the datasheet, after this prefix",
             f.MIXED_ITERATION_S,
             GREY,
             {"context": "context"},
@@ -205,7 +208,7 @@ def chunk_from_target() -> Any:
         drawn.transform_calculate(chunk=f"max(1, {each} * datum.i)").encode(x=x, y=y),
         *(mark for at, line in enumerate(lines()) for mark in _key(line, at)),
         _across("target", TIME, q.tbt_target).encode(y=y),
-        height=200,
+        height=160,
     )
 
 

@@ -4,41 +4,37 @@ from __future__ import annotations
 
 from llmserve_lab.continuous_batching import formulas as f
 from llmserve_lab.continuous_batching.lanes import (
-    CHUNKS,
+    BUDGETS,
     beats,
     calm_s,
-    in_chunks,
+    longest_gap_s,
+    mean_gap_s,
+    pieces,
     ttft_s,
+    under,
+    whole,
 )
 from llmserve_lab.continuous_batching.machine import (
     DECODES,
-    LONG,
     TARGET_S,
-    beside,
     decodes,
     served,
 )
 from llmserve_lab.continuous_batching.page import charts
-from llmserve_lab.continuous_batching.page.controls import (
-    PREFIXES,
-    REACHED,
-    STOPS,
-    TARGETS,
-)
+from llmserve_lab.continuous_batching.page.controls import LIMITS, PREFIXES, TARGETS
 from llmserve_lab.continuous_batching.worked_example import prompt_error
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.text import si
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.banded import banded
-from llmserve_lab.page.live.controls import Slider
+from llmserve_lab.page.live.controls import Choice, Lookup, Slider
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Value, Verdict
 from llmserve_lab.running_example import ideal, setting
 
 KEPT = ("breaks the target", "keeps the target")
-LARGEST_FITTING = 768.0  # of the chunks on the slider, on the default machine
-NEXT = 1.6  # times a chunk that fits: one that does not, for each target on the slider
+BEYOND_S = 1e3  # a gap that no target allows: there is nothing above no limit
 
 
 def asked_by(formula: Formula, /, **at: Value) -> Bound:
@@ -50,51 +46,44 @@ def asked_by(formula: Formula, /, **at: Value) -> Bound:
 
 
 def lanes() -> LiveFigure:
-    """Runs of the engine, one a chunk: each token of each reader as a tick."""
-    until_s = round(1.06 * max(ttft_s(in_chunks(chunk)) for chunk in CHUNKS), 1)
-    long = float(LONG)
+    """Runs of the engine, one a budget: each token of each reader as a tick."""
+    runs = [*(under(budget) for budget in BUDGETS), whole()]
+    found = {
+        "longest_gap_s": tuple(longest_gap_s(run) for run in runs),
+        "first_s": tuple(ttft_s(run) for run in runs),
+        "mean_gap_s": tuple(mean_gap_s(run) for run in runs),
+    }
+    next_s = (*found["longest_gap_s"][1:], BEYOND_S)
+    count = tuple(float(len(pieces(run))) for run in runs)
+    until_s = round(1.06 * max(found["first_s"]), 1)
+    by = ("limit",)
     return LiveFigure(
         name="lanes-of-tokens",
-        title="While a chunk of F's prompt is read, A to E get no token",
-        chart=lambda: charts.lanes([(c, beats(in_chunks(c))) for c in CHUNKS], until_s),
+        title="While rows of F's prompt are read, A to E get no token",
+        chart=lambda: charts.lanes([beats(run) for run in runs], until_s),
         controls=(
-            Slider(quantity("chunk"), STOPS, float(LONG), "Chunk"),
-            Slider(quantity("tbt_target"), REACHED, TARGET_S, "Target for the gap"),
+            Choice("limit", "Token budget", LIMITS, LIMITS[-1]),
+            Slider(quantity("tbt_target"), TARGETS, TARGET_S, "Target for the gap"),
+            *(Lookup(name, by, column, "s") for name, column in found.items()),
+            Lookup("next_gap_s", by, next_s, "s"),
+            Lookup("reader_tokens", by, count, "token"),
         ),
-        derived={
-            "last_prefix": Bound(f.LAST_PREFIX, prompt_len=long),
-            "served_iteration_s": asked_by(
-                f.SERVED_ITERATION_S, chunk="chunk", context="last_prefix"
-            ),
-            "chunk_fits": asked_by(
-                f.SERVED_CHUNK_FITS, context="last_prefix", tbt_target="tbt_target"
-            ),
-            "reading_gap_s": asked_by(
-                f.READING_GAP_S, prompt_len=long, chunk="chunk", **beside()
-            ),
-            "chunks_s": asked_by(
-                f.SERVED_PROMPT_S, prompt_len=long, chunk="chunk", **beside()
-            ),
-        },
         readouts=(
-            banded(
-                Readout("served_iteration_s", "Longest gap (last full iteration)"),
-                prompt_error(),
-            ),
-            Verdict("kept", "This chunk", "tbt_target", "served_iteration_s", KEPT),
-            Readout("reading_gap_s", "Mean gap while the prompt is read"),
-            Readout(f.NUM_CHUNKS, "Chunks = tokens of each reader", prompt_len=long),
+            banded(Readout("longest_gap_s", "Longest gap"), prompt_error()),
+            Verdict("kept", "This budget", "tbt_target", "longest_gap_s", KEPT),
+            Readout("mean_gap_s", "Mean gap while F is read"),
+            Readout("reader_tokens", "Tokens of each reader meanwhile"),
         ),
         sentence=(
-            "In chunks of {chunk} the prefill takes {chunks_s}. At rest a gap is "
-            f"{si(calm_s(), 's')}."
+            "Token budget: {limit}. F's first token comes after {first_s}. At rest a "
+            f"gap is {si(calm_s(), 's')}."
         ),
         goal=Goal(
-            "find the longest chunk on the slider that keeps the target.",
-            lambda chunk, chunk_fits: (
-                (chunk <= chunk_fits) & (NEXT * chunk > chunk_fits)
+            "find the largest budget that keeps the target.",
+            lambda longest_gap_s, next_gap_s, tbt_target: (
+                (longest_gap_s <= tbt_target) & (next_gap_s > tbt_target)
             ),
-            {"chunk": LARGEST_FITTING},
+            {"limit": LIMITS[0]},
         ),
     )
 
@@ -128,8 +117,7 @@ def chunk_from_target() -> LiveFigure:
             ),
         ),
         sentence=(
-            f"Beside {DECODES} requests that decode and after a prefix of {{context}}, "
-            "the solid line reaches a target of {tbt_target} at a chunk of about "
-            "{chunk_fits}; smaller ones keep it."
+            f"Beside {DECODES} decodes, after a prefix of {{context}}, the solid line "
+            "reaches a target of {tbt_target} at a chunk of {chunk_fits}."
         ),
     )

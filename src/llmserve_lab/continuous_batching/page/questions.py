@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from llmserve_lab.continuous_batching import formulas as f
-from llmserve_lab.continuous_batching.lanes import calm_s, longest_gap_s, whole
+from llmserve_lab.continuous_batching.lanes import (
+    calm_s,
+    longest_gap_s,
+    pieces,
+    ttft_s,
+    under,
+    whole,
+)
 from llmserve_lab.continuous_batching.machine import (
     DECODES,
     LONG,
@@ -19,7 +26,7 @@ from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.roofline import formulas as roofline
 from llmserve_lab.running_example import PROMPT, cost, setting
 
-CHUNK = 512.0
+BUDGET = 512
 ANSWERS = (100, 200, 300, 800)  # tokens, of a static batch
 TOO_LONG, FAR = 32_768, 73_728
 WAITS = (
@@ -29,7 +36,7 @@ WAITS = (
 )
 FREEZES = ("about 50 ms", "about half a second", "about a second")
 SIXTH = 16_384  # tokens: a sixth of the long prompt
-PRICES = ("next to nothing", "about half as much again", "more than twice the time")
+PRICES = ("next to nothing", "about a quarter more", "about twice the time")
 
 
 def late_s(policy: Policy) -> float:
@@ -54,18 +61,12 @@ def _freeze() -> float:
 
 
 def _added() -> float:
-    """The prefill in chunks over the prefill in one piece."""
-    return prompt_s(CHUNK) / prompt_s(LONG)
-
-
-def prompt_s(chunk: float) -> float:
-    """Time of the long prompt in chunks."""
-    sizes = {"prompt_len": LONG, "chunk": chunk}
-    return float(f.SERVED_PROMPT_S.at(setting(), sizes, **served()))
+    """The prompt's TTFT under the budget over that in one piece."""
+    return ttft_s(under(BUDGET)) / ttft_s(whole())
 
 
 def _price() -> float:
-    return float(_added() > 1.25) + float(_added() > 2)
+    return float(_added() > 1.1) + float(_added() > 1.6)
 
 
 def _idle() -> float:
@@ -158,10 +159,10 @@ predict_price = Question(
     name="continuous-batching.predict-price",
     kind="predict",
     prompt=lambda: (
-        f"Cut into chunks of {CHUNK:.0f} rows, the prompt of {LONG:,} tokens takes "
-        f"{f.NUM_CHUNKS(prompt_len=LONG, chunk=CHUNK):.0f} iterations. Each reads all "
-        "weights again, and the cache of all tokens before it. How much longer does "
-        "the prefill take than in one piece?"
+        f"Under a budget of {BUDGET} rows each of {len(pieces(under(BUDGET)))} "
+        "iterations reads all weights again, and the cache of all tokens before it. "
+        f"How much later than in one piece ({si(ttft_s(whole()), 's')}) does the long "
+        "prompt's first token come?"
     ),
     choices=PRICES,
     answer=_price,
@@ -170,8 +171,8 @@ predict_price = Question(
         Hint(lambda: 2.0, "Half of the reading happens beside the arithmetic."),
     ),
     why=lambda: (
-        f"{_added():.2f} times as long (rows and caches of the decodes beside it left "
-        "out). The arithmetic takes "
+        f"{si(ttft_s(under(BUDGET)), 's')}, {_added() - 1:.0%} more, if launches are "
+        "recorded. The arithmetic takes "
         f"{si(f.PROMPT_COMPUTE_S.at(setting(), prompt_len=LONG), 's')} in any case; "
         "launching every iteration, and the reading that does not hide, come on top."
     ),

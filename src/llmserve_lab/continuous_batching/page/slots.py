@@ -1,4 +1,4 @@
-"""Static and continuous batching, stepped together: what holds each slot."""
+"""Static and continuous batching, stepped: what holds each slot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from llmserve_lab.continuous_batching.workloads import LETTERS, four
 from llmserve_lab.engine import Continuous, Policy, Report, Request, Static
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
+from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis
 from llmserve_lab.running_example import cost
 
 SLOTS = 2
@@ -19,18 +19,9 @@ POLICIES: dict[str, Policy] = {
     "static batching": Static(SLOTS),
     "continuous batching": Continuous(SLOTS),
 }
-ROWS = (
-    "static 1",
-    "static 2",
-    "C waits",
-    "D waits",
-    "continuous 1",
-    "continuous 2",
-    "D waits ",
-)
-PLACES = {"static batching": ROWS[:4], "continuous batching": ROWS[4:]}
+ROWS = ("slot 1", "slot 2", "C waits", "D waits")
+ENDS = 0.02  # seconds after a moment, so that what it brings is drawn
 Row = dict[str, Any]
-Found = dict[str, list[Stay]]  # the stays under each scheduler
 
 
 def served(policy: Policy) -> Report:
@@ -39,50 +30,38 @@ def served(policy: Policy) -> Report:
 
 
 def slots_by_iteration() -> StepFigure:
-    """The same four requests in two slots, under both schedulers at once."""
+    """The same four requests in two slots, under either scheduler."""
     reports = {name: served(policy) for name, policy in POLICIES.items()}
-    found = {name: stays(report) for name, report in reports.items()}
-    longest = max(stay.left for each in found.values() for stay in each)
-    frames_ = tuple(
-        Frame(sentence, _counters(found, reports, at), at=float(at))
-        for at, sentence in _story(*found.values())
-    )
-    tables = {"runs": _runs(found), "waits": _waits(found)}
-    name = "both"
-    last = len(frames_) - 1
+    longest_s = max(float(run.elapsed_s) for run in reports.values())
+    logs = {name: _log(report) for name, report in reports.items()}
+    static, other = logs
+    ends = {name: len(log.frames) - 1 for name, log in logs.items()}
     return StepFigure(
         name="slots",
-        title="A static batch keeps C waiting; continuous batching lets it in",
+        title="A static batch computes waste while C waits; continuous batching lets "
+        "C in",
         scene=Scene(
-            x=SceneAxis((0, longest), f"iterations done ({_lasting(reports)} each)"),
+            x=SceneAxis((0, round(longest_s, 2)), "time (s)"),
             y=SceneAxis(ROWS),
             marks=(
-                Cells(table="waits", x2="x2", opacity="faint", grows=True),
+                Cells(table="waits", x2="x2", text="text", opacity="faint", grows=True),
                 Cells(table="runs", x2="x2", text="text", grows=True),
-                Labels(table="waits", align="left", grows=True),
             ),
-            height=170,
+            height=120,
         ),
-        logs={name: StepLog(frames_, tables)},
-        start=last,
-        stills=((name, 2), (name, 4), (name, last)),
+        logs=logs,
+        start=ends[static],
+        stills=((static, 2), (static, ends[static]), (other, ends[other])),
         legend={
             **{LETTERS[each.id]: _asks(each) for each in four()},
-            "idle": "wasted: slot held, token thrown away",
+            "idle": "wasted: the slot is held, its token thrown away",
         },
         counters=(
-            Counter("wasted slot-steps, static"),
-            Counter("C's first token, static"),
-            Counter("C's first token, continuous"),
-            Counter("complete: static, continuous"),
+            Counter("wasted slot-steps"),
+            Counter("C's time to first token"),
+            Counter("answers complete"),
         ),
     )
-
-
-def _lasting(reports: dict[str, Report]) -> str:
-    """From the shortest to the longest of all iterations."""
-    took = [f.end_s - f.start_s for run in reports.values() for f in frames(run)]
-    return f"{1e3 * min(took):.0f} to {1e3 * max(took):.0f} ms"
 
 
 def _asks(request: Request) -> str:
@@ -93,47 +72,57 @@ def _asks(request: Request) -> str:
     )
 
 
-def _runs(found: Found) -> list[Row]:
+def _log(report: Report) -> StepLog:
+    """One scheduler's story, on the clock."""
+    found, run = stays(report), frames(report)
+    starts_s = [moment.start_s for moment in run] + [run[-1].end_s]
+    told = _static(found) if len({s.left for s in found}) < 3 else _continuous(found)
+    shown = tuple(
+        Frame(sentence, _counters(found, report, at), at=round(starts_s[at] + ENDS, 2))
+        for at, sentence in told
+    )
+    return StepLog(
+        shown, {"runs": _runs(found, starts_s), "waits": _waits(found, starts_s)}
+    )
+
+
+def _runs(found: Sequence[Stay], starts_s: Sequence[float]) -> list[Row]:
     """Each stay as a bar of its request, and a hatched one where it is wasted."""
     rows = []
-    for name, each in found.items():
-        for stay in each:
-            slot, letter = PLACES[name][stay.slot], LETTERS[stay.id]
-            rows.append(_row(stay.first, stay.done, slot, letter, letter))
-            if stay.idle:
-                rows.append(_row(stay.done, stay.left, slot, "idle", ""))
+    for stay in found:
+        slot, letter = ROWS[stay.slot], LETTERS[stay.id]
+        first, done, left = (starts_s[i] for i in (stay.first, stay.done, stay.left))
+        rows.append(_row(first, done, slot, letter, letter))
+        if stay.idle:
+            rows.append(_row(done, left, slot, "idle", ""))
     return rows
 
 
-def _waits(found: Found) -> list[Row]:
-    """From arrival to admission, in pale, with the moment of arrival in words."""
+def _waits(found: Sequence[Stay], starts_s: Sequence[float]) -> list[Row]:
+    """From arrival to admission, in pale."""
     arrival_s = {request.id: request.arrival_s for request in four()}
     rows = []
-    for name, each in found.items():
-        for stay in each:
-            place = f"{LETTERS[stay.id]} waits"
-            rooms = [room for room in PLACES[name] if room.strip() == place]
-            words = f" came at {si(arrival_s[stay.id], 's')}"
-            rows += [
-                _row(stay.arrived, stay.first, room, LETTERS[stay.id], words)
-                | {"faint": 0.4}
-                for room in rooms
-            ]
+    for stay in found:
+        letter, place = LETTERS[stay.id], f"{LETTERS[stay.id]} waits"
+        if place in ROWS:
+            came, first = arrival_s[stay.id], starts_s[stay.first]
+            rows.append(_row(came, first, place, letter, letter) | {"faint": 0.4})
     return rows
 
 
-def _row(x: int, x2: int, y: str, ink: str, text: str) -> Row:
-    return {"x": x, "x2": x2, "y": y, "ink": ink, "text": text}
+def _row(x: float, x2: float, y: str, ink: str, text: str) -> Row:
+    return {"x": round(x, 3), "x2": round(x2, 3), "y": y, "ink": ink, "text": text}
 
 
 def _counters(
-    found: Found, reports: dict[str, Report], now: int
+    found: Sequence[Stay], report: Report, now: int
 ) -> tuple[float | str, ...]:
-    static, other = found
-    idle = sum(max(0, min(now, s.left) - s.done) for s in found[static])
-    sent = ", ".join(f"{sum(s.done <= now for s in each)}" for each in found.values())
-    waits = (_ttft(found[name], reports[name], now) for name in (static, other))
-    return float(idle), *waits, sent
+    idle = sum(max(0, min(now, stay.left) - stay.done) for stay in found)
+    return (
+        float(idle),
+        _ttft(found, report, now),
+        float(sum(s.done <= now for s in found)),
+    )
 
 
 def _ttft(found: Sequence[Stay], report: Report, now: int) -> str:
@@ -144,45 +133,71 @@ def _ttft(found: Sequence[Stay], report: Report, now: int) -> str:
     return "not here yet" if now < late.arrived else "waiting"
 
 
-def _story(static: Sequence[Stay], other: Sequence[Stay]) -> list[tuple[int, str]]:
-    """Both schedulers, moment by moment."""
-    a, b, c, d = sorted(static, key=lambda stay: stay.id)
-    _, _, c_in, d_in = sorted(other, key=lambda stay: stay.id)
+def _static(found: Sequence[Stay]) -> list[tuple[int, str]]:
+    """The static batch, moment by moment: iterations done, and what happens."""
+    a, b, c, d = sorted(found, key=lambda stay: stay.id)
     return [
         (
             a.done // 2,
-            "A and B run. The first iteration read their prompts; each gives each of "
-            "them one token.",
+            "A and B run. The first iteration read their prompts; each later one gives "
+            "each of them one token.",
         ),
         (
             a.done + 20,
-            f"A has its {a.done} tokens. The static batch keeps its slot; under "
-            "continuous batching the slot is free, and empty.",
+            f"A has its {a.done} tokens, but the batch keeps A's slot. It goes on "
+            "computing tokens that are thrown away.",
         ),
         (
-            c_in.first + 20,
-            "C has arrived. The static batch is closed: C waits beside a slot that "
-            "computes waste. Continuous batching has let C in.",
+            c.arrived + 20,
+            "C has arrived. The batch is closed: C waits beside a slot that computes "
+            "waste.",
         ),
         (
-            (d_in.arrived + d_in.first) // 2,
-            "D has arrived. Under continuous batching it waits for the first free "
-            "slot, under static batching for B, the longest answer.",
-        ),
-        (
-            (d_in.done + d_in.first) // 2,
-            "Under continuous batching C is complete and D has taken its slot. "
-            "In the static batch both still wait.",
+            (d.arrived + b.done) // 2,
+            "D has arrived, too. Both wait for B, the longest answer.",
         ),
         (
             b.done,
-            f"B has its {b.done:,} tokens. Under continuous batching all is done; the "
-            "second static batch, C and D, only now begins.",
+            f"B has its {b.done:,} tokens, and the batch is complete. Only now does "
+            "the second batch begin, with C and D.",
         ),
         (
             max(c.left, d.left),
-            f"Static: {max(c.left, d.left):,} iterations, "
-            f"{sum(stay.idle for stay in static):,} slot-steps wasted. Continuous: "
-            f"{max(stay.left for stay in other):,}, none wasted.",
+            f"All is done after {max(c.left, d.left):,} iterations. "
+            f"{sum(stay.idle for stay in found):,} slot-steps were wasted in both "
+            "batches.",
+        ),
+    ]
+
+
+def _continuous(found: Sequence[Stay]) -> list[tuple[int, str]]:
+    """Continuous batching, moment by moment."""
+    a, b, c, d = sorted(found, key=lambda stay: stay.id)
+    return [
+        (
+            a.done // 2,
+            "A and B run. So far nothing differs from the static batch.",
+        ),
+        (
+            a.done + 20,
+            f"A has its {a.done} tokens and leaves. Its slot is free, and computes "
+            "nothing.",
+        ),
+        (
+            c.first + 20,
+            "C has arrived. The next iteration took it into the free slot and read its "
+            "prompt.",
+        ),
+        (
+            (d.arrived + d.first) // 2,
+            "D has arrived. No slot is free, so D waits until C is complete.",
+        ),
+        (
+            (d.done + d.first) // 2,
+            "C is complete, and D has taken its slot in the next iteration.",
+        ),
+        (
+            b.done,
+            f"All is done after {b.done:,} iterations. No slot-step was wasted.",
         ),
     ]

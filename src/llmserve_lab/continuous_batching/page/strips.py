@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
+from llmserve_lab.continuous_batching.machine import priced
 from llmserve_lab.continuous_batching.occupancy import frames, logged
 from llmserve_lab.continuous_batching.workloads import LETTERS
 from llmserve_lab.engine import Chunked, Continuous, Policy, Request
@@ -17,10 +19,11 @@ BUDGET, LAST, D_PROMPT = 512, 3, 3000  # rows; the place of D; tokens
 ARRIVES_S, ANSWER = 0.2, 60
 POLICIES: dict[str, Policy] = {
     f"budget of {BUDGET} rows": Chunked(BUDGET),
-    "whole prompts": Continuous(),
+    "whole prompts, mixed": Continuous(),
+    "prefill first": Continuous(mixed=False),
 }
 BEFORE, AFTER = 2, 2  # decode iterations on either side of the prompt
-OTHER = "A, other"  # the lane of A under the other policy
+BESIDE = ("A, budget", "A, whole", "A, first")  # A's lane under each of them
 Row = dict[str, Any]
 
 
@@ -35,14 +38,17 @@ def requests() -> list[Request]:
 
 def watched(policy: Policy) -> list[Iteration]:
     """The iterations that read D's prompt, and a few on either side."""
-    run = frames(logged(requests(), policy, cost()))
+    machine = priced(policy.budget) if isinstance(policy, Chunked) else cost()
+    run = frames(logged(requests(), policy, machine))
     reads = [i for i, moment in enumerate(run) if _rows(moment).get(LAST, 0) > 1]
     return run[reads[0] - BEFORE : reads[-1] + 1 + AFTER]
 
 
 def longest_s(policy: Policy) -> float:
-    """The longest of the iterations: the longest gap of A, B and C."""
-    return max(moment.end_s - moment.start_s for moment in watched(policy))
+    """The longest gap between two tokens of A, and of B and C, which write with it."""
+    run = watched(policy)
+    ends_s = [run[0].start_s] + [m.end_s for m in run if 0 in _rows(m)]
+    return max(after - before for before, after in pairwise(ends_s))
 
 
 def read_s(policy: Policy) -> float:
@@ -55,37 +61,35 @@ def mixed_iterations() -> StepFigure:
     """Each iteration a strip through the lanes, as long as it lasts."""
     runs = {name: watched(policy) for name, policy in POLICIES.items()}
     longest_s = max(run[-1].end_s - run[0].start_s for run in runs.values())
-    first, other = runs
+    first, whole, apart = runs
     ends = {name: len(run) - 1 for name, run in runs.items()}
+    beside = _beside(list(runs.values()))
     return StepFigure(
         name="strips",
-        title="A strip is an iteration: with more rows it takes longer, and A, B and C "
-        "wait for its end",
+        title="A strip is an iteration. With fewer rows it is shorter, and A, B and C "
+        "wait less",
         scene=Scene(
             x=SceneAxis((0, 1e3 * longest_s), "time (ms)"),
-            y=SceneAxis((*LETTERS[: LAST + 1], OTHER)),
+            y=SceneAxis((*LETTERS[: LAST + 1], *BESIDE)),
             marks=(
                 Cells(table="rows", x2="x2", text="text"),
-                Cells(table="other", x2="x2", opacity="faint"),
+                Cells(table="beside", x2="x2", opacity="faint"),
             ),
-            height=132,
+            height=172,
         ),
-        logs={
-            first: _log(runs[first], runs[other]),
-            other: _log(runs[other], runs[first]),
-        },
+        logs={name: _log(run, beside) for name, run in runs.items()},
         start=ends[first],
-        stills=((first, BEFORE), (first, ends[first]), (other, ends[other])),
+        stills=((first, ends[first]), (whole, ends[whole]), (apart, ends[apart])),
         legend={
-            "A": "A, one row each (pale: A under the other choice)",
+            "A": "A, one row each (pale lanes: A under each scheduler)",
             **{letter: f"{letter}, one row each" for letter in "BC"},
             "D": f"D, a prompt of {D_PROMPT:,} tokens: its rows",
         },
         counters=(
             Counter("time of this iteration", "ms"),
             Counter("rows"),
-            Counter("longest gap so far", "ms"),
-            Counter("rows left of D's prompt"),
+            Counter("A's longest gap so far", "ms"),
+            Counter("D's prompt read for", "ms"),
         ),
     )
 
@@ -107,19 +111,21 @@ def _between(run: Sequence[Iteration], moment: Iteration) -> tuple[float, float]
     return start, end
 
 
-def _else(run: Sequence[Iteration]) -> list[Row]:
-    """A's tokens under the other policy, beside every frame."""
+def _beside(runs: Sequence[Sequence[Iteration]]) -> list[Row]:
+    """A's tokens under every policy, beside every frame."""
     found = []
-    for moment in run:
-        start, end = _between(run, moment)
-        cell = {"x": start, "x2": end, "y": OTHER, "ink": LETTERS[0]}
-        found.append({**cell, "faint": 0.45})
+    for lane, run in zip(BESIDE, runs, strict=True):
+        for moment in run:
+            if 0 in _rows(moment):
+                start, end = _between(run, moment)
+                cell = {"x": start, "x2": end, "y": lane, "ink": LETTERS[0]}
+                found.append({**cell, "faint": 0.45})
     return found
 
 
-def _log(run: Sequence[Iteration], other: Sequence[Iteration]) -> StepLog:
+def _log(run: Sequence[Iteration], beside: list[Row]) -> StepLog:
     found, rows = list[Frame](), list[Row]()
-    read, longest_ms = 0, 0.0
+    read, read_ms, gap_ms, longest_ms = 0, 0.0, 0.0, 0.0
     for number, moment in enumerate(run):
         start, end = _between(run, moment)
         for request, count in _rows(moment).items():
@@ -128,12 +134,15 @@ def _log(run: Sequence[Iteration], other: Sequence[Iteration]) -> StepLog:
             rows.append({**cell, "text": f"{count:,}", "since": number})
         chunk = _rows(moment).get(LAST, 0)
         read += chunk
-        longest_ms = max(longest_ms, _took_ms(moment))
+        read_ms += _took_ms(moment) if chunk > 1 else 0.0
+        gap_ms += _took_ms(moment)  # since A's last token
+        if 0 in _rows(moment):
+            longest_ms, gap_ms = max(longest_ms, gap_ms), 0.0
         left = max(0, D_PROMPT - read)
         all_rows = f"{sum(_rows(moment).values()):,}"
-        counts = (_took_ms(moment), all_rows, longest_ms, f"{left:,}")
+        counts = (_took_ms(moment), all_rows, round(longest_ms, 1), round(read_ms, 1))
         found.append(Frame(_sentence(moment, chunk, left), counts))
-    return StepLog(tuple(found), {"rows": rows, "other": _else(other)})
+    return StepLog(tuple(found), {"rows": rows, "beside": beside})
 
 
 def _sentence(moment: Iteration, chunk: int, left: int) -> str:
@@ -142,6 +151,8 @@ def _sentence(moment: Iteration, chunk: int, left: int) -> str:
     if chunk == 1:
         return f"D decodes as well: four requests, a row each: {_took_ms(moment):g} ms."
     both = f"{LAST} decodes and {chunk:,} rows of D's prompt: {_took_ms(moment):g} ms"
+    if 0 not in _rows(moment):
+        return f"{chunk:,} rows of D's prompt, alone. A, B and C stand still."
     if left:
         return f"{both}. {left:,} rows are left for later."
     return f"{both}. The prompt is complete; this iteration makes D's first token."

@@ -35,16 +35,16 @@ def chunks_fill_the_triangle() -> StepFigure:
             height=170,
         ),
         logs=logs,
-        start=len(logs[first].frames) - 1,
+        start=2,
         stills=tuple((first, frame) for frame in (0, 2, len(logs[first].frames) - 1)),
         legend={
-            "cache": "keys in the cache",
-            "new": "keys of the chunk itself (pale: computed before)",
+            "cache": "key read from the cache (pale: in an earlier iteration)",
+            "new": "key of the chunk itself (pale: of an earlier one)",
         },
         counters=(
             Counter("rows in this iteration"),
             Counter("pairs so far"),
-            Counter("cached keys read again (once a chunk)"),
+            Counter("cached keys read so far"),
         ),
     )
 
@@ -57,27 +57,24 @@ def masks(chunk: int) -> list[Mask]:
 
 
 def _log(seen: Sequence[Mask]) -> StepLog:
-    """A frame for each chunk and each decode, and one for all of them."""
+    """A frame for each chunk and each decode."""
     frames, rows = list[Frame](), list[Row]()
     pairs = read = 0
     for number, mask in enumerate(seen):
         new, keys = mask.shape
         prefix = keys - new
         pairs, read = pairs + int(mask.sum()), read + prefix
-        rows += _chunk(prefix, new, number, last=len(seen))
+        rows += _chunk(prefix, new, number)
         counters = (float(new), float(pairs), float(read))
         frames.append(Frame(_sentence(prefix, new), counters))
-    done = "All rows are computed; the triangle is full."
-    frames.append(Frame(done, (0.0, float(pairs), float(read))))
     return StepLog(tuple(frames), {"pairs": rows})
 
 
-def _chunk(prefix: int, new: int, frame: int, *, last: int) -> list[Row]:
-    """The rows of a chunk in full colour, then pale; all in full colour at the end."""
+def _chunk(prefix: int, new: int, frame: int) -> list[Row]:
+    """The rows of a chunk in full colour, then pale."""
     looks: list[Row] = [
         {"since": frame, "until": frame + 1, "faint": 1.0},
-        {"since": frame + 1, "until": last, "faint": PALE},
-        {"since": last, "faint": 1.0},
+        {"since": frame + 1, "faint": PALE},
     ]
     found = []
     for look in looks:

@@ -18,6 +18,7 @@ from llmserve_lab.transformer.attention_context import Entries
 from llmserve_lab.transformer.latent import latent_attention
 
 D_MODEL = 48
+MOST_ROWS, MOST_CONTEXT, MOST_WIDE = 1_024, 65_536, 16_384
 FORMS = {"vanilla": False, "absorbed": True}
 TINY = tiny_latent()
 ROUNDING = 1e-12
@@ -65,8 +66,9 @@ def execute(
             the context is negative.
     """
     one_of("form", form, Form)
-    whole(n_rows=n_rows)
-    whole(context=context, first=0)
+    whole(of="row", most=MOST_ROWS, n_rows=n_rows)
+    whole(of="token", first=0, most=MOST_CONTEXT, context=context)
+    whole(of="element", most=MOST_WIDE, d_model=d_model)
     rng = np.random.default_rng(seed)
     weights = {
         name: rng.standard_normal(shape) / np.sqrt(shape[0])

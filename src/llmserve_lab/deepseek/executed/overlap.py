@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from llmserve_lab.checks import whole
+from llmserve_lab.checks import MOST_PLAYED, whole
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.model.known import computed
 from llmserve_lab.deepseek.model.step_model import Twin
@@ -78,7 +78,7 @@ def layer_times(twin: Twin, *, batch: float, context: float) -> LayerTimes:
 
 def in_turn(times: LayerTimes, n_layers: int) -> tuple[Span, ...]:
     """One batch, one phase after another."""
-    whole(n_layers=n_layers)
+    whole(of="layer", most=MOST_PLAYED, n_layers=n_layers)
     found, now = list[Span](), 0.0
     for layer in range(n_layers):
         for phase in (ATTENTION, DISPATCH, EXPERTS, COMBINE):
@@ -104,7 +104,7 @@ def in_halves(times: LayerTimes, n_layers: int) -> tuple[Span, ...]:
     What a phase has made can be sent when the transfer before it is through; the phase
     after the next one needs it.
     """
-    whole(n_layers=n_layers)
+    whole(of="layer", most=MOST_PLAYED, n_layers=n_layers)
     order = [*_order(n_layers), None]
     found, now = list[Span](), 0.0
     first, *_ = order

@@ -13,10 +13,13 @@ from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
 from math import nan
 
+from llmserve_lab.checks import whole
 from llmserve_lab.engine.metrics.suffix_max import SuffixMax
 from llmserve_lab.engine.metrics.tbt_histogram import TbtHistogram
 from llmserve_lab.engine.scheduler.sequence import Sequence
 from llmserve_lab.engine.timing.iteration_span import IterationSpan
+
+MOST_BLOCK = 2**22  # a counter for each of its tokens
 
 
 class DecodeBatch:
@@ -30,6 +33,7 @@ class DecodeBatch:
     """
 
     def __init__(self, block_tokens: int, gaps: TbtHistogram) -> None:
+        whole(of="token", most=MOST_BLOCK, block_tokens=block_tokens)
         self.block_tokens = block_tokens
         self.gaps = gaps
         self.clock = 0

@@ -212,16 +212,20 @@ class Chunked(Policy):
     """Chunked prefill (Sarathi-Serve): all decodes, then prompts up to a token budget.
 
     An iteration has at most ``budget`` rows, or as many as there are decodes. The
-    oldest prompt comes first, and the next one gets what it leaves.
+    oldest prompt comes first, and the next one gets what it leaves. With a ``cap`` no
+    prompt has more rows of an iteration than that (vLLM does not cap a lone request).
     """
 
     budget: int = 512
     max_batch: int = 256
     _: KW_ONLY
+    cap: int | None = None
     order: Order = FCFS
 
     def __post_init__(self) -> None:
         whole(budget=self.budget, max_batch=self.max_batch)
+        if self.cap is not None:
+            whole(cap=self.cap)
         of_type(Order, order=self.order)
 
     def plan(self, state: BatchState) -> Plan:
@@ -232,18 +236,17 @@ class Chunked(Policy):
             sequence = state.next_prompt(len(chunks), self.max_batch)
             if sequence is None:
                 break
-            rows = min(room, sequence.pending)
+            rows = min(room, sequence.pending, self.cap or room)
             chunks.append((sequence, rows))
             room -= rows
         return Plan(chunks, repeats=self._repeats(chunks))
 
     @staticmethod
     def _repeats(chunks: list[tuple[Sequence, int]]) -> int:
-        """How often the same can follow: while the first prompt lasts, if it is cut."""
+        """How often the same can follow: until the first of the prompts is complete."""
         if not chunks:
             return MANY
-        sequence, rows = chunks[0]
-        return max(1, (sequence.pending - 1) // rows)
+        return max(1, min((each.pending - 1) // rows for each, rows in chunks))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ the engine only adds and multiplies, for one iteration or for a run of them.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from math import sqrt
+from math import inf, sqrt
 from numbers import Real
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -43,7 +43,7 @@ class IterationLoad(NamedTuple):
         Raises:
             ValueError: a size is negative.
         """
-        if chunk < 0 or context < 0:
+        if not (0 <= chunk < inf and 0 <= context < inf):
             given = f"{chunk} and {context}"
             raise ValueError(f"chunk and context must be at least 0 rows, got {given}")
         pairs = chunk * context + chunk * (chunk + 1) // 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from llmserve_lab.catalog.evidence.attention import SHARED_PER_BLOCK
+from llmserve_lab.checks import whole
 from llmserve_lab.flash_attention.arguments import BYTES, check_fits, heads
 from llmserve_lab.flash_attention.page.stills import moved
 from llmserve_lab.page.still import StaticFigure
@@ -21,6 +22,7 @@ from llmserve_lab.transformer.tiling import Outer
 
 LOOPS: dict[str, Outer] = {"queries outside": "queries", "keys outside": "keys"}
 FIRST_LENGTH, MOST_LENGTH = 512, 1024
+MOST_TOKENS = 8_192  # of which every pair is scored, twice
 FIRST_TILE = 128, 64  # queries and keys
 
 
@@ -43,6 +45,7 @@ def run(
     prompt_len: int, tile_rows: int, tile_keys: int, outer: Outer
 ) -> tuple[HbmMeter, HbmMeter, float]:
     """Both kernels on one head: their meters, and how far the outputs are apart."""
+    whole(of="token", most=MOST_TOKENS, prompt_len=prompt_len)
     rng, width = np.random.default_rng(0), int(float(heads()["d_head"]))
     query, key, value = rng.standard_normal((3, prompt_len, 1, width))
     tiled, plain = HbmMeter(), HbmMeter()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from llmserve_lab.page.alone import IMAGE
 from llmserve_lab.page.html import compact, data_script
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ TABLE = re.compile(r'<table class="catalog".*?</table>', re.DOTALL)
 ENDS = re.compile(r"</(?:t[dhr]|thead|tbody)>\n?")
 OF_CELL = re.compile(r' (class|scope)="(\w+)"(?=[ >])')
 ALSO = re.compile(r' data-also="([^"]*)"(?= id="([^"]*)")')
+# Between the columns of the index, which the style sheet parts.
+GAP = re.compile(
+    r'(?<=>) (?=<(?:span class="index-(?:meaning|places)'
+    r'|code>[^<]*</code> <span class="index-places))'
+)
 APOSTROPHE = "&#x27;"  # every attribute stands between double quotes
 NAMESPACE = "http://www.w3.org/2000/svg"
 OF_LOOK = frozenset(
@@ -68,6 +74,7 @@ OF_TEXT = {"text-anchor": "start", "font-size": "", "font-weight": ""}
 def slim(body: str) -> str:
     """The HTML of a page's body, shorter, and the same to look at."""
     body = _classed(PICTURE.sub(lambda match: _picture(match.group()), body))
+    body = GAP.sub("", IMAGE.sub("", body))
     body = DATA.sub(lambda match: FALLBACK.sub(r"var(\1)", match.group()), body)
     body = TABLE.sub(_table, _found_by(_configured(body)))
     for idle in (MATHS, TAGGED, WORDS):

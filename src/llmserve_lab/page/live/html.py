@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmserve_lab.formula.text import said, said_unit
+from llmserve_lab.page.alone import alone
 from llmserve_lab.page.html import (
     ON_WHITE,
     data_script,
@@ -44,6 +45,7 @@ def figure_html(figure: LiveFigure) -> str:
         tag("p", head, class_="live-title", id=f"{key}-title"),
         goal_html(figure.goal) if figure.goal else "",
         tag("div", svg, class_="live-picture", role="img", aria_label=sentence),
+        alone(svg),
         controls_html(figure, key),
         readouts_html(figure),
         tag("figcaption", escape(sentence)),
@@ -106,7 +108,9 @@ def _row(control: Control, key: str) -> str:
         head, turn = _choice(control, key)
     else:
         head, turn = _slider(control, key)
-    return tag("div", tag("div", head, class_="live-label") + turn, class_="live-row")
+    return tag(
+        "div", tag("div", head, class_="live-label") + " " + turn, class_="live-row"
+    )
 
 
 def _slider(slider: Slider, key: str) -> tuple[str, str]:
@@ -128,18 +132,18 @@ def _slider(slider: Slider, key: str) -> tuple[str, str]:
         aria_valuetext=shown,
         autocomplete="off",
     )
-    return label + value, turn
+    return f"{label} {value}", turn
 
 
 def _choice(choice: Choice, key: str) -> tuple[str, str]:
-    options = "".join(
+    options = " ".join(
         tag("option", escape(text), value=str(i), selected=text == choice.default)
         for i, text in enumerate(choice.options)
     )
     label = tag("label", escape(choice.label), for_=key)
     printed = tag("span", escape(choice.default), class_="live-value live-printed")
     select = tag("select", options, id=key, name=choice.name, autocomplete="off")
-    return label + printed, select
+    return f"{label} {printed}", select
 
 
 def readouts_html(figure: LiveFigure) -> str:

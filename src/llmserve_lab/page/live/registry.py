@@ -12,6 +12,7 @@ from typing import Any
 from llmserve_lab.formula.registry import modules
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.step.figure import StepFigure
+from llmserve_lab.page.still import StaticFigure
 
 
 @cache
@@ -24,6 +25,22 @@ def figures() -> dict[str, Callable[[], LiveFigure]]:
 def steps() -> dict[str, Callable[[], StepFigure]]:
     """Every function in the chapters' page rooms that makes a step figure, by name."""
     return _makers("StepFigure", _rooms())
+
+
+@cache
+def stills() -> dict[str, Callable[..., StaticFigure]]:
+    """Every public function there that draws a still: chapter, module and its name."""
+    made = (
+        (f"{room.__name__.split('.')[1]}.{room.__name__.rpartition('.')[2]}", each)
+        for room in _rooms()
+        for each in inspect.getmembers(room, inspect.isfunction)
+        if each[1].__module__ == room.__name__ and not each[0].startswith("_")
+    )
+    return {
+        f"{place}.{name}": make
+        for place, (name, make) in made
+        if inspect.signature(make).return_annotation == "StaticFigure"
+    }
 
 
 def _rooms() -> Iterator[ModuleType]:

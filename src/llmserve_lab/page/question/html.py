@@ -73,10 +73,10 @@ def _form(question: QuestionContent, key: str) -> str:
     fields = _choices(question, key) if question.choices else _field(question, key)
     button = tag("button", "Check", type="submit")
     more = tag("button", "Show the solution", type="button", hidden=True)
-    legend = tag("legend", "Your answer")
+    legend = tag("legend", "Your answer") + " "
     fieldset = tag("fieldset", legend + fields, aria_describedby=f"{key}-prompt")
     result = tag("p", "", class_="question-result", role="status", aria_live="polite")
-    row = tag("div", button + more, class_="question-buttons", hidden=True)
+    row = tag("div", f"{button} {more}", class_="question-buttons", hidden=True)
     return tag("form", fieldset + row + result, novalidate=True)
 
 
@@ -94,7 +94,7 @@ def _field(question: QuestionContent, key: str) -> str:
         hidden=True,
     )
     room = tag("span", "Your answer:", class_="question-room")
-    return room + field + tag("span", escape(unit), class_="question-unit")
+    return room + field + " " + tag("span", escape(unit), class_="question-unit")
 
 
 def _choices(question: QuestionContent, key: str) -> str:

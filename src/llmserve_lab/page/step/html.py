@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from llmserve_lab.page.alone import alone, hatching
 from llmserve_lab.page.html import (
     ON_WHITE,
     data_script,
@@ -76,13 +77,10 @@ def packed(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _hatch(key: str) -> str:
     """The pattern of what is idle, which every picture of the figure refers to."""
-    ink = f'stroke="{GREY.css}" stroke-width="1.6"'
-    line = f'<path d="M0,6L6,0M-1.5,1.5L1.5,-1.5M4.5,7.5L7.5,4.5" {ink}/>'
-    size = 'width="6" height="6" patternUnits="userSpaceOnUse"'
-    pattern = f'<pattern id="{key}-idle" {size}>{line}</pattern>'
+    pattern = hatching(f"{key}-idle")
     return (
         '<svg class="step-hatch" width="0" height="0" aria-hidden="true">'
-        f"<defs>{pattern}</defs></svg>"
+        f"{pattern}</svg>"
     )
 
 
@@ -135,7 +133,7 @@ def _log_choice(figure: StepContent, key: str) -> str:
         )  # fmt: skip
         rows.append(tag("span", button + tag("label", escape(name), for_=at)))
     legend = tag("legend", "What is played")
-    return tag("fieldset", legend + "".join(rows), class_="step-logs")
+    return tag("fieldset", " ".join([legend, *rows]), class_="step-logs")
 
 
 def _controls(figure: StepContent) -> str:
@@ -144,12 +142,16 @@ def _controls(figure: StepContent) -> str:
         "input", type="range", name="frame", min="0", max=str(last), step="1",
         value=str(figure.start), aria_label="Step", autocomplete="off",
     )  # fmt: skip
-    row = (
-        _button("back", "◀", "One step back")
-        + _button("play", "Play", None)
-        + _button("forward", "▶", "One step forward")
-        + slider
-        + tag("span", _place(figure.start, last), class_="step-at", aria_hidden="true")
+    row = " ".join(
+        (
+            _button("back", "◀", "One step back"),
+            _button("play", "Play", None),
+            _button("forward", "▶", "One step forward"),
+            slider,
+            tag(
+                "span", _place(figure.start, last), class_="step-at", aria_hidden="true"
+            ),
+        )
     )
     label = f"Steps: {figure.title}"
     return tag("div", row, class_="step-controls", role="group", aria_label=label)
@@ -197,6 +199,7 @@ def _still(figure: StepContent, at: Place, key: str) -> str:
         "div",
         tag("p", escape(head), class_="step-still-head")
         + _picture(figure, frame.sentence, svg)
+        + alone(svg)
         + (tag("p", escape(counted), class_="step-still-count") if counted else "")
         + tag("p", escape(frame.sentence)),
         class_="step-still",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from llmserve_lab.checks import whole
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.quantization.codecs import INT4
@@ -145,6 +146,7 @@ def small_layer(seed: int = SHOWN) -> tuple[np.ndarray, np.ndarray]:
 
 def gptq_gains(num_layers: int = 60) -> list[float]:
     """Error to nearest over error by GPTQ of the outputs, for many small layers."""
+    whole(of="layer", most=10_000, num_layers=num_layers)
     found = []
     for seed in range(num_layers):
         weight, rows = small_layer(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from llmserve_lab.page.html import escape, number_of_figure, tag
+from llmserve_lab.page.html import ON_WHITE, escape, number_of_figure, tag
 from llmserve_lab.page.palette import BLUE, GREY
 from llmserve_lab.symptoms.case import Cause, Symptom
 from llmserve_lab.symptoms.cases import CASES, case
@@ -51,7 +51,8 @@ class CauseTree:
         branches = "".join(_branch(each) for each in self.cases)
         columns = tag("div", branches, style=COLUMNS)
         title = tag("p", head, class_="live-title")
-        return tag("figure", f"{title}\n{columns}", class_="static words")
+        inside = f"{title}\n{columns}"
+        return tag("figure", inside, class_="static words", style=ON_WHITE)
 
 
 def signs(cause: Cause) -> str:

@@ -1,0 +1,58 @@
+"""Every public callable that the chapters use, under hostile arguments."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LEAST = 15_000  # calls
+# What a user starts from: whatever is wrong is named there.
+FRONT = ("checks", "engine", "workloads", "paged_cache", "sweep")
+# The reader's own code, as the page prints it, has no checks.
+OF_THE_READER = ".exercise."
+# A hostile seed is as good as any, and some runs take long with every seed.
+FREE = ("seed",)
+
+
+@pytest.fixture(scope="module")
+def hunted(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """What came of each callable."""
+    out = tmp_path_factory.mktemp("hostile") / "found"
+    command = [sys.executable, "-W", "ignore", "-m", "tests.deep.hostile", str(out)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    lines = [line for path in out.parent.iterdir() for line in path.open()]
+    return [json.loads(line) for line in lines]
+
+
+def calls(found: list[dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
+    """Callable and argument, value, word, message."""
+    for each in found:
+        for name, value, word, text in each["calls"]:
+            if name not in FREE and OF_THE_READER not in each["name"]:
+                yield f"{each['name']}({name})", value, word, text
+
+
+def test_nothing_runs_for_long_or_takes_all_memory(
+    hunted: list[dict[str, Any]],
+) -> None:
+    every = list(calls(hunted))
+    print(len(every), "calls", Counter(word for _, _, word, _ in every).most_common())
+    assert len(every) > LEAST
+    assert not [each for each in every if each[2] in ("no answer", "memory")]
+
+
+def test_a_count_that_is_too_large_is_refused_by_name_in_the_front_rooms(
+    hunted: list[dict[str, Any]],
+) -> None:
+    front = tuple(f"llmserve_lab.{room}." for room in FRONT)
+    own = [each for each in calls(hunted) if each[0].startswith(front)]
+    numbers = [each for each in own if each[1].lstrip("-")[:1].isdigit()]
+    wrong = [each for each in numbers if each[2] not in ("refused", "finite")]
+    assert len(numbers) > 500
+    assert not wrong
