@@ -82,9 +82,8 @@ def roofline() -> LiveFigure:
         ),
         sentence=(
             "{model} on {accelerator}: decoding {batch} with {context} in cache "
-            "uses at most the share {decode_mfu} of the peak compute, a prefill of "
-            "{chunk} at most {prefill_mfu} of it; weights and cache take {held_bytes} "
-            "of memory."
+            "uses at most {decode_mfu} of the peak compute, a prefill of {chunk} at "
+            "most {prefill_mfu} of it; weights and cache take {held_bytes} of memory."
         ),
         goal=Goal(
             "bring decode’s idle share below a third; all must fit into memory.",

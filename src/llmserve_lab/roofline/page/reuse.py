@@ -24,6 +24,7 @@ from llmserve_lab.roofline.tiles import (
 Row = dict[str, Any]
 RIDGE = 4  # products of a row and a tile while the next tile is fetched
 BATCHES = {"1 row": 1, "2 rows": 2, "4 rows": 4, "8 rows": 8}
+COMPARED = (1, RIDGE)  # rows, each beside the other
 UNTIL = 35.0  # ticks on the axis
 PIECES = 4  # of a row, and tiles along a side of the weights
 ROWS_AT, TILES_AT, RESULT_AT, WIDE = 0.5, 12.5, 24.5, 2.0
@@ -113,7 +114,9 @@ def _log(count: int) -> StepLog:
                 at=each.end,
             )
         )
-    other, words = _beside(1 if count > 1 else RIDGE)
+    other, words = list[Row](), list[Row]()
+    if count in COMPARED:
+        other, words = _beside(1 if count > 1 else RIDGE)
     tables = {"cells": [*cells, *other], "words": words}
     return StepLog(tuple(frames), tables | _lanes(fetched, computed))
 
@@ -121,11 +124,7 @@ def _log(count: int) -> StepLog:
 def _sentence(done: int, count: int, ticks: float) -> str:
     tiles = "tile" if done == 1 else "tiles"
     rows = "row" if count == 1 else "rows"
-    verb = "has" if done == 1 else "have"
-    return (
-        f"After {ticks:.2f} ticks {done} {tiles} {verb} been multiplied with "
-        f"{count} {rows}."
-    )
+    return f"{ticks:.2f} ticks: {done} {tiles} used for {count} {rows}."
 
 
 def _product(frame: int, places: list[tuple[int, int]], count: int) -> dict[Any, Row]:
