@@ -35,7 +35,7 @@ def trade() -> StaticFigure:
     bound = {b: bound_s(b) for b in batches}
     fit = {b: sum(terms(b).values()) for b in batches}
     measured = {each.row.clients: each.row.tpot_s for each in servers_by_size()}
-    figure, axes = plt.subplots(figsize=(4.4, 2.7))
+    figure, axes = plt.subplots(figsize=(4.4, 2.4))
     _along(axes, bound, label="bound (datasheet)", color=GREY.light, lw=2.2, ls="-")
     low = {b: s for b, s in fit.items() if b <= most}
     high = {b: s for b, s in fit.items() if b >= most}

@@ -145,7 +145,7 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
 
     full, (fewest, most) = most_that_fit(context), measured_batches()
     batches = (*TOTALS, full)
-    figure, axes = plt.subplots(figsize=(4.4, 3.0))
+    figure, axes = plt.subplots(figsize=(4.4, 2.7))
     for place, batch in enumerate(batches):
         _bar(axes, place, batch, context, fewest <= batch <= most)
     axes.grid(visible=False, axis="y")
