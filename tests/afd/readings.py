@@ -30,10 +30,15 @@ ASKED: dict[str, tuple[str, ...]] = {
         "32 of them instead of 8 for one FFN machine",
         "cost",
     ),
-    "afd.best-ratio": ("batch of 512", "prompts of 100", "of 500", "is best"),
+    "afd.best-ratio": (
+        "prompts of 100",
+        "of 500",
+        "a batch of 512",
+        "do Attention and FFN balance",
+    ),
     "afd.slot": ("prompts of 5 tokens that take 2", "of 16 that take 6", "on average"),
     "afd.loop": (
-        "500 tokens) with prompts of",
+        "batch of 256 again, with prompts of 300",
         "row and 20 more.",
         "With two batches in flight, loop counted",
         "which ratio is best",

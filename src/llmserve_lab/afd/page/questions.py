@@ -125,6 +125,26 @@ slot = Question(
         f"{si(float(f.SLOT_TOKENS(**_two_kinds())), 'token')}."
     ),
 )
+loop = Question(
+    name="afd.loop",
+    prompt=(
+        "The example's batch of 256 again, with prompts of 300 tokens; the wire takes "
+        "0.022 cycles per row and 20 more. With two batches in flight, loop counted, "
+        "which ratio is best?"
+    ),
+    answer=lambda: float(f.RATIO_PIPELINE.at(setting(prompt=300))),
+    rel_tol=0.01,
+    hints=(
+        Hint(
+            lambda: recipe(setting(prompt=300)).best,
+            "That is the paper's, loop not counted.",
+        ),
+    ),
+    why=lambda: (
+        f"Equation {f.RATIO_PIPELINE.link}: "
+        f"{si(float(f.RATIO_PIPELINE.at(setting(prompt=300))))}."
+    ),
+)
 
 
 def _two_kinds() -> dict[str, float]:
