@@ -40,7 +40,7 @@ ASKED: dict[str, tuple[str, ...]] = {
         "double the batch",
         "FLOPs per byte",
     ),
-    "roofline.kv-per-token": ("How many bytes does one token", "16-bit cache"),
+    "roofline.kv-per-token": ("How many kilobytes does one token", "16-bit cache"),
     "roofline.speed": (
         "in FP8",
         "token. One request with 1,000 tokens",

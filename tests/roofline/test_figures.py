@@ -15,10 +15,9 @@ from llmserve_lab.page.live.controls import Choice, Lookup
 from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.still import StaticFigure
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline import measured
 from llmserve_lab.roofline.iteration_count import IterationCount, walk
 from llmserve_lab.roofline.machine import MEAN_CONTEXT, most_that_fit
-from llmserve_lab.roofline.page import charts, figures, measured_roof, stills
+from llmserve_lab.roofline.page import charts, figures, stills
 from llmserve_lab.roofline.page.controls import DEVICES, SERVED, STOPS
 from llmserve_lab.running_example import cost, device, ideal, model
 
@@ -121,16 +120,6 @@ def test_the_served_iterations_are_those_of_the_engine() -> None:
         load = IterationLoad.of(chunk=1, context=MEAN_CONTEXT)
         seconds = cost().seconds(IterationLoad(*(batch * part for part in load)))
         assert f"every {si(seconds, 's', 2)} (bound" in served().sentence
-
-
-def test_measured_servers_lie_under_the_roof_at_what_the_title_says() -> None:
-    picture = measured_roof.under_the_roof()
-    peak, rate = float(H100.peak("bf16")), float(H100.hbm_bw)
-    for each in measured.served():
-        reached = each.flops / each.row.tpot_s
-        assert 0.5 < reached / min(peak, rate * each.intensity) < 0.66
-        assert each.intensity < peak / rate
-    assert "65% of it with 8 requests and 53% with 128" in picture.sentence
 
 
 def test_the_roof_states_both_intensities_and_the_ridge() -> None:

@@ -38,6 +38,50 @@ def test_utilisation_is_that_of_a_walk() -> None:
     assert each.prompts_s < each.row.tpot_s / 4
 
 
+def test_prompts_that_share_an_iteration_hide_behind_its_weights() -> None:
+    """By a walk: rows of both compute together, while the weights are read once."""
+    peak, rate = float(device().peak("bf16")), float(device().hbm_bw)
+    for each in measured.served():
+        decodes = walk(model(), batch=each.row.clients, context=1152, chunk=1)
+        new = walk(model(), batch=1, context=0, chunk=922, last_scored=True)
+        begin = each.row.clients / 461
+        products = decodes.linear_flops + begin * new.linear_flops
+        least = max(products / peak, decodes.weight_bytes / rate)
+        least += decodes.kv_read_bytes / rate + begin * new.attn_flops / peak
+        assert each.shared_s == pytest.approx(least, rel=3e-3)
+        apart = each.bound.value + each.prompts_s
+        assert each.bound.value < each.shared_s < apart < each.row.tpot_s
+    many = measured.served()[-1]
+    rest = [1 - s / many.row.tpot_s for s in (apart, many.shared_s)]
+    assert rest == pytest.approx([0.28, 0.41], abs=0.005)
+
+
+def test_the_five_servers_are_in_the_first_two_rows_of_the_diagnosis() -> None:
+    kinds = [measured.diagnosis(s.mbu.value, s.mfu.value) for s in measured.served()]
+    assert kinds == 4 * ["memory-bound"] + ["decodes and prompts mixed"]
+
+
+@pytest.mark.parametrize(
+    ("batch", "context"), [(478, 1100), (28, 16_384), (4, 131_072)]
+)
+def test_a_full_memory_is_read_so_that_bandwidth_is_in_use(
+    batch: int, context: int
+) -> None:
+    """Therefore usage of the cache is asked for, and not a low MBU."""
+    bill = walk(model(), batch=batch, context=context, chunk=1)
+    seconds = cost().seconds(machine.decodes(batch, context))
+    mbu = bill.iteration_bytes / seconds / float(device().hbm_bw)
+    mfu = bill.iteration_flops / seconds / float(device().peak("bf16"))
+    assert mbu > measured.HIGH_MBU and mfu < measured.HIGH_MFU
+    assert measured.diagnosis(mbu, mfu) == "memory-bound"
+    assert measured.diagnosis(mbu, mfu, cache_usage=0.99) == "out of room"
+
+
+def test_what_the_diagnosis_says_of_prompts_and_of_neither() -> None:
+    assert measured.diagnosis(0.45, 0.28) == "compute-bound"
+    assert measured.diagnosis(0.29, 0.03) == "overhead-bound"
+
+
 def test_the_log_line_is_that_of_the_iteration() -> None:
     bill = walk(model(), batch=machine.BATCH, context=machine.MEAN_CONTEXT, chunk=1)
     seconds = cost().seconds(machine.decodes(machine.BATCH))

@@ -125,8 +125,8 @@ predict_long = Question(
 kv_per_token = Question(
     name="roofline.kv-per-token",
     prompt=(
-        f"How many bytes does one token of {BIG.name} leave in a 16-bit cache? It has "
-        f"{BIG.n_layers} layers, {BIG.attention.n_heads} query heads and "
+        f"How many kilobytes does one token of {BIG.name} leave in a 16-bit cache? "
+        f"It has {BIG.n_layers} layers, {BIG.attention.n_heads} query heads and "
         f"{KV_HEADS} key–value heads, all of width {BIG.attention.d_head}."
     ),
     answer=lambda: KV_BYTES,

@@ -24,6 +24,7 @@ from llmserve_lab.roofline.tiles import (
 Row = dict[str, Any]
 RIDGE = 4  # products of a row and a tile while the next tile is fetched
 BATCHES = {"1 row": 1, "2 rows": 2, "4 rows": 4, "8 rows": 8}
+COMPARED = (1, RIDGE)  # rows, each beside the other
 UNTIL = 35.0  # ticks on the axis
 PIECES = 4  # of a row, and tiles along a side of the weights
 ROWS_AT, TILES_AT, RESULT_AT, WIDE = 0.5, 12.5, 24.5, 2.0
@@ -54,16 +55,15 @@ def reuse() -> StepFigure:
         ),
         logs={name: _log(count) for name, count in BATCHES.items()},
         stills=((first, last), ("4 rows", last), ("8 rows", last)),
-        start=last,
         legend={
-            "weights": "weights (pale: used before)",
-            "new": "input rows (pale: not in use)",
-            "compute": "result (pale: incomplete), computing",
+            "weights": "weights",
+            "new": "input rows",
+            "compute": "result (pale: not yet complete), computing",
             "idle": "waiting",
         },
         counters=(
             Counter("tiles used"),
-            Counter("rows × tiles multiplied"),
+            Counter("ticks for each row"),
             Counter("tensor cores busy"),
         ),
         goal=Goal(
@@ -110,11 +110,13 @@ def _log(count: int) -> StepLog:
         frames.append(
             Frame(
                 _sentence(number + 1, count, each.end),
-                (float(number + 1), float((number + 1) * count), f"{share:.0%}"),
+                (float(number + 1), f"{each.end / count:.2f}", f"{share:.0%}"),
                 at=each.end,
             )
         )
-    other, words = _beside(1 if count > 1 else RIDGE)
+    other, words = list[Row](), list[Row]()
+    if count in COMPARED:
+        other, words = _beside(1 if count > 1 else RIDGE)
     tables = {"cells": [*cells, *other], "words": words}
     return StepLog(tuple(frames), tables | _lanes(fetched, computed))
 
@@ -122,7 +124,7 @@ def _log(count: int) -> StepLog:
 def _sentence(done: int, count: int, ticks: float) -> str:
     tiles = "tile" if done == 1 else "tiles"
     rows = "row" if count == 1 else "rows"
-    return f"{done} {tiles} multiplied with {count} {rows} in {ticks:.2f} ticks."
+    return f"{ticks:.2f} ticks: {done} {tiles} used for {count} {rows}."
 
 
 def _product(frame: int, places: list[tuple[int, int]], count: int) -> dict[Any, Row]:
@@ -177,8 +179,6 @@ def _beside(count: int) -> tuple[list[Row], list[Row]]:
     """The whole time of another number of rows, to compare with."""
     _, fetched, computed = run(count)
     lanes, idle = _spans(_joined(fetched), _joined(computed), BESIDE, LOW)
-    if count < RIDGE:  # the reading alone: it lasts nearly to the end
-        lanes, idle = [row for row in lanes if row["ink"] == "weights"], idle[:1]
     rows = "1 row takes" if count == 1 else f"{count} rows take"
     text = f"to compare: {rows} {computed[-1].end:.2f} ticks"
     at = {"x": 0.0, "y": BESIDE["fetched"] - 0.6}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from math import sqrt
 from typing import Any
@@ -32,7 +32,7 @@ TERM_INKS = {
     "launches and gaps": MEANINGS["other"],
     "scheduling": MEANINGS["empty"],
 }
-TOTALS = (1, 8, 32, 128)  # requests above which the whole time is written
+TOTALS = (1, 8, 32, 128)  # requests whose iteration is drawn, beside a full memory
 
 
 @figure_style()
@@ -140,69 +140,62 @@ def _shown(record: Any) -> str:
 
 @figure_style()
 def served(context: int = MEAN_CONTEXT) -> StaticFigure:
-    """Shares of a decode iteration against its batch, and of the datasheet's bound."""
-    import numpy as np
-
+    """A decode iteration as served, as stacked bars of milliseconds, by batch."""
     from llmserve_lab.extras import pyplot as plt
 
-    full = most_that_fit(context)
-    batches = np.unique(np.geomspace(1, full, 18).round().astype(int))
-    parts = [terms(int(batch), context) for batch in batches]
-    whole = [sum(part.values()) for part in parts]
-    stacked = [
-        [100 * part[name] / all_ for part, all_ in zip(parts, whole, strict=True)]
-        for name in TERM_INKS
-    ]
-    figure, axes = plt.subplots(figsize=(4.4, 3.4))
-    inks = [ink.light for ink in TERM_INKS.values()]
-    axes.stackplot(batches, stacked, colors=inks, labels=list(TERM_INKS), lw=0)
-    bound = [
-        100 * bound_s(int(batch), context) / all_
-        for batch, all_ in zip(batches, whole, strict=True)
-    ]
-    axes.plot(batches, bound, color=GRID.light, lw=7, ls="-")
-    look: dict[str, Any] = {"color": INK.light, "lw": 3, "ls": "-"}
-    axes.plot(batches, bound, label="datasheet’s bound", **look)
-    axes.grid(visible=False)
-    _above(axes, [*TOTALS, full], context)
-    axes.set_xscale("log")
-    axes.minorticks_off()
-    axes.set_xlim(1, full)
-    axes.set_ylim(0, 128)
-    axes.set_xticks([*TOTALS, full], [f"{tick}" for tick in (*TOTALS, full)])
-    axes.set_yticks([0, 25, 50, 75, 100])
-    axes.set_xlabel("requests that decode together, log scale")
-    axes.set_ylabel("share of the iteration (%)")
-    figure.legend(loc="outside lower center", ncols=2, fontsize=9)
+    full, (fewest, most) = most_that_fit(context), measured_batches()
+    batches = (*TOTALS, full)
+    figure, axes = plt.subplots(figsize=(4.4, 2.7))
+    for place, batch in enumerate(batches):
+        _bar(axes, place, batch, context, fewest <= batch <= most)
+    axes.grid(visible=False, axis="y")
+    axes.set_yticks(range(len(batches)), [f"{batch}" for batch in batches])
+    axes.set_ylim(len(batches) - 0.5, -0.5)
     one, all_ = (sum(terms(b, context).values()) for b in (1, full))
-    fewest, most = measured_batches()
+    axes.set_xlim(0, 1.18e3 * all_)
+    axes.set_xlabel("milliseconds")
+    axes.set_ylabel("requests that decode together")
+    figure.legend(*_terms_legend(axes), loc="outside lower center", ncols=2, fontsize=9)
     return StaticFigure.of(
         figure,
         name="roofline.served",
         title="A small batch waits for weights, a large one for caches",
         sentence=(
             f"{model().name} on one {device().name}, {context:,} tokens in cache for "
-            f"each request, as served (fitted); the numbers at the top are the whole "
-            f"iteration. Alone a request gets a token every {si(one, 's', 2)} (bound "
-            f"{si(bound_s(1, context), 's', 2)}); with {full}, which fill memory, it "
-            f"would get one every {si(all_, 's', 2)} (bound "
-            f"{si(bound_s(full, context), 's', 2)}). Both ends are extrapolated: "
+            f"each request, as served (fitted); the number at the end of a bar is the "
+            f"whole iteration. Alone a request gets a token every {si(one, 's', 2)} "
+            f"(bound {si(bound_s(1, context), 's', 2)}); with {full}, which fill "
+            f"memory, it would get one every {si(all_, 's', 2)} (bound "
+            f"{si(bound_s(full, context), 's', 2)}). The pale bars are extrapolated: "
             f"servers were measured with {fewest} to {most} requests."
         ),
     )
 
 
-def _above(axes: Any, batches: Sequence[int], context: int) -> None:
-    """Over the shares: the whole time, and where servers were measured."""
-    for batch in batches:
-        ends = {batches[0]: "left", batches[-1]: "right"}
-        whole = si(sum(terms(batch, context).values()), "s", 2)
-        at = batch * (1.06 if batch == batches[0] else 1)  # clear of the axis
-        axes.text(at, 103, whole, ha=ends.get(batch, "center"), size=9)
-    low, high = measured_batches()
-    axes.plot([low, high], [114, 114], color=GREY.light, lw=2, marker="|", ls="-")
-    middle = (low * high) ** 0.5
-    axes.text(middle, 117, "servers were measured here", ha="center", size=9)
+def _bar(axes: Any, place: int, batch: int, context: int, seen: bool) -> None:
+    """The terms of an iteration one after the other, its sum, and its bound."""
+    start = 0.0
+    for name, seconds in terms(batch, context).items():
+        look: dict[str, Any] = {"color": TERM_INKS[name].light, "height": 0.62}
+        look |= {"label": name if not place else None, "alpha": 1 if seen else 0.5}
+        axes.barh(place, 1e3 * seconds, left=start, **look)
+        start += 1e3 * seconds
+    said = si(start / 1e3, "s", 2)
+    axes.text(start + 0.4, place, said, va="center", size=10, weight="bold")
+    least = 1e3 * bound_s(batch, context)
+    label = None if place else "datasheet’s bound"
+    ends = [place - 0.42, place + 0.42]
+    axes.plot([least] * 2, ends, color=INK.light, lw=2.6, ls="-", label=label)
+
+
+def _terms_legend(axes: Any) -> tuple[list[Any], list[str]]:
+    """Handles and names in full colour, though the first bar is pale."""
+    from llmserve_lab.extras import patches
+
+    _, names = axes.get_legend_handles_labels()
+    lines = [line for line in axes.lines if line.get_label() in names]
+    blocks = [patches.Patch(color=TERM_INKS[n].light) for n in TERM_INKS]
+    return [*blocks, *lines], [*TERM_INKS, *(line.get_label() for line in lines)]
 
 
 @figure_style()
