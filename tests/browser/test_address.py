@@ -146,7 +146,7 @@ def test_a_wrong_address_gives_the_usual_state_and_says_so(
         assert shown(figure) == usual, wrong
         page.evaluate("hash => { location.hash = hash; }", f"fig=example.{version}:")
         expect(notice).to_be_hidden()
-    assert page.locator("img").count() == 0
+    assert page.locator("img:not(.alone)").count() == 0
     expect(page.locator("figure.step .live-notice")).to_be_hidden()
     opened(page, f"{address}#fig=example.{version}:batch=3")
     expect(notice).to_contain_text(BAD)
