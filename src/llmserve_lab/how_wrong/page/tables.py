@@ -134,7 +134,7 @@ def yardsticks() -> Table:
     ]
     return Table(
         "Mean errors, the model left out of whatever is fitted",
-        ("time", *SHORT),
+        ("predicted by", *SHORT),
         rows,
         notes=(
             f"TPOT and end-to-end: all {len(dense_rows())} rows; TTFT: the "
