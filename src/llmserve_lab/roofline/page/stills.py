@@ -154,7 +154,7 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
     one, all_ = (sum(terms(b, context).values()) for b in (1, full))
     axes.set_xlim(0, 1.18e3 * all_)
     axes.set_xlabel("milliseconds")
-    axes.set_ylabel("requests that decode together")
+    axes.set_ylabel("batch (requests)")
     figure.legend(*_terms_legend(axes), loc="outside lower center", ncols=2, fontsize=9)
     return StaticFigure.of(
         figure,
