@@ -159,7 +159,7 @@ def mean_error() -> float:
 
 def served_table() -> Table:
     """Table of bound and measurement, and of what is in use."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for each in served():
         measured = each.row.tpot_s
         rows.append(
