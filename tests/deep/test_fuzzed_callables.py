@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LEAST = 15_000  # calls
 # What a user starts from: whatever is wrong is named there.
-FRONT = ("checks", "engine", "workloads", "paged_cache", "sweep")
+FRONT = ("checks", "engine", "workloads", "paged_cache", "parameter_sweep")
 # The reader's own code, as the page prints it, has no checks.
 OF_THE_READER = ".exercise."
 # A hostile seed is as good as any, and some runs take long with every seed.

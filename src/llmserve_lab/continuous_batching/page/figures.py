@@ -59,7 +59,7 @@ def lanes() -> LiveFigure:
     by = ("limit",)
     return LiveFigure(
         name="lanes-of-tokens",
-        title="While rows of F's prompt are read, A to E get no token",
+        title="Everybody in an iteration waits until it ends",
         chart=lambda: charts.lanes([beats(run) for run in runs], until_s),
         controls=(
             Choice("limit", "Token budget", LIMITS, LIMITS[-1]),

@@ -56,8 +56,8 @@ def load(found: dict[str, float]) -> StaticFigure:
     return StaticFigure.of(
         figure,
         name="continuous_batching.load",
-        title="Static batching falls behind early. Refilling its slots pays, skipping "
-        "its wasted rows hardly does",
+        title="Static batching falls behind early. Refilling its slots pays far more "
+        "than skipping its wasted rows",
         sentence=(
             f"Above: how many requests wait, at {QUEUED[0]:g} and at {QUEUED[1]:g} "
             "arrivals a second. Below: what a server delivers if requests never cease "
