@@ -104,6 +104,10 @@ def with_coefficient(name: str, value: float) -> Callable[[], object]:
             lambda: corrected_model.best_ratio(paper_setup.made(1), FLAT, most=0),
             "most must be .*got 0",
         ),
+        (
+            lambda: corrected_model.best_ratio(paper_setup.made(1), FLAT, most=10**7),
+            "most must be .*at most 10000, got 10000000",
+        ),
         (lambda: curve(2, paper_setup.made(2, n_ffn=2)), "n_ffn must be 1, .*got 2"),
         (
             lambda: recipe(paper_setup.known() | {"p_stop": 1.5}),

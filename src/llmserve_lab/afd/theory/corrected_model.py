@@ -28,6 +28,7 @@ from llmserve_lab.afd.simulation.length_distributions import Floats, SlotLaw
 
 NODES = 64
 FAR = 64  # ratios searched first
+MOST_RATIOS = 10_000  # each is a row of an array
 
 
 def period_s(bundle: Bundle, slot: SlotLaw, ratio: ArrayLike | None = None) -> Floats:
@@ -117,10 +118,12 @@ def best_ratio(bundle: Bundle, slot: SlotLaw, *, most: int | None = None) -> int
     Without ``most`` the search goes on until the top is not its last ratio.
 
     Raises:
-        ValueError: ``most`` is below 1.
+        ValueError: ``most`` is below 1, or above ``MOST_RATIOS``.
     """
-    if most is not None and most < 1:
-        raise ValueError(f"most must be a ratio of at least 1, got {most}")
+    if most is not None and not 1 <= most <= MOST_RATIOS:
+        raise ValueError(
+            f"most must be a ratio of at least 1 and at most {MOST_RATIOS}, got {most}"
+        )
     ratios = np.arange(1, (most or FAR) + 1)
     while True:
         best = int(ratios[np.argmax(tokens_per_s(bundle, slot, ratios))])
