@@ -23,13 +23,14 @@ export OPENBLAS_NUM_THREADS := 1
 # Compile a module once, not in each of the many kernels and workers.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: book test test-deep pages lab labs run bench mutants wheel offline lint types clean help
+.PHONY: book test test-deep fuzz pages lab labs run bench mutants wheel offline lint types clean help
 
 book: $(ENV) $(RUNTIME)  ## build the pages: _build/html/index.html
 	$(build_pages)
 
 test: $(ENV)  ## compute every number again, and run every chapter
 	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --ignore=tests/browser --ignore=tests/deep \
+	    --ignore=tests/fuzz \
 	    --nbval --nbval-current-env --nbval-cell-timeout=60
 
 test-deep: $(ENV)  ## what takes long: a chapter more, more random inputs, planted defects
@@ -37,6 +38,9 @@ test-deep: $(ENV)  ## what takes long: a chapter more, more random inputs, plant
 	@DEEP=4 $(BIN)/pytest -q -n $(WORKERS) --dist loadfile -m hypothesis \
 	    $$(grep -rl --include='test_*.py' hypothesis tests)
 	@$(BIN)/python tools/mutants.py --sample 60 --green --workers 2
+
+fuzz: $(ENV)  ## every public callable under hostile arguments; a quarter of an hour
+	@$(BIN)/pytest -q -n 0 tests/fuzz
 
 pages: $(ENV) $(BUILT)  ## open every page in chromium, and move every slider
 	@$(BIN)/pytest -q -n 2 --dist loadgroup tests/browser

@@ -1,6 +1,6 @@
 """Public callables under hostile arguments, each call in a process that may be killed.
 
-``python -m tests.deep.hostile FILE`` runs the chapters, keeps one real call of each
+``python -m tests.fuzz.hostile FILE`` runs the chapters, keeps one real call of each
 public function and class, and makes it again with one argument spoilt, then the next.
 A line of FILE says what came of a callable. A call may use five seconds of computing.
 """
@@ -27,7 +27,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from tests.deep.recorded_calls import CHAPTERS, Public, Recorder, publics
+from tests.fuzz.recorded_calls import CHAPTERS, Public, Recorder, publics
 
 NUMBERS: tuple[Any, ...] = (
     0, -1, -2.5, 0.5, math.nan, math.inf, -math.inf,

@@ -24,7 +24,7 @@ FREE = ("seed",)
 def hunted(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """What came of each callable."""
     out = tmp_path_factory.mktemp("hostile") / "found"
-    command = [sys.executable, "-W", "ignore", "-m", "tests.deep.hostile", str(out)]
+    command = [sys.executable, "-W", "ignore", "-m", "tests.fuzz.hostile", str(out)]
     subprocess.run(command, cwd=ROOT, check=True)
     lines = [line for path in out.parent.iterdir() for line in path.open()]
     return [json.loads(line) for line in lines]

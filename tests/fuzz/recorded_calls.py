@@ -20,6 +20,8 @@ import llmserve_lab
 
 CHAPTERS = Path(__file__).resolve().parents[2] / "chapters"
 PATIENCE = 300_000  # calls of a cell without a new one
+# What draws hands its work to threads, which a process that is forked off lacks.
+DRAWN = "llmserve_lab.page."
 SHOWN = ("_repr_html_", "_repr_mimebundle_", "_repr_latex_", "_repr_markdown_")
 
 
@@ -45,6 +47,8 @@ def modules() -> Iterator[ModuleType]:
 def publics() -> Iterator[Public]:
     """Functions and classes that a module defines under a name without underscore."""
     for module in modules():
+        if module.__name__.startswith(DRAWN):
+            continue
         for name, thing in sorted(vars(module).items()):
             own = getattr(thing, "__module__", "") == module.__name__
             if name.startswith("_") or not own:

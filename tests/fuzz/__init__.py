@@ -1,0 +1,1 @@
+"""Every public callable under hostile arguments: `make fuzz`."""
