@@ -15,6 +15,7 @@ from llmserve_lab.running_example import ANSWER, cost
 
 SLOTS = 32
 MOST_DRAWN = 10_000  # slots, and batches, of which each answer is drawn
+NEVER_CEASE_PER_S = 1e6  # requests arrive so quickly that some always wait
 REQUESTS = 4000  # enough that the first and the last of them do not matter
 
 
@@ -26,21 +27,23 @@ def policies(slots: int = SLOTS) -> dict[str, Policy]:
 @cache
 def served(name: str, per_s: float, slots: int = SLOTS) -> Report:
     """The crowd at a rate, under one of the schedulers."""
-    return simulate(
-        crowd(per_s=per_s, num_requests=REQUESTS), Pool(cost(), policies(slots)[name])
-    )
+    return _served(per_s, policies(slots)[name])
+
+
+def _served(per_s: float, policy: Policy) -> Report:
+    asked = crowd(per_s=per_s, num_requests=REQUESTS)
+    return simulate(asked, Pool(cost(), policy))
 
 
 def saturation(name: str, slots: int = SLOTS) -> float:
     """Output tokens per second where requests never cease to wait."""
-    return served(name, 1e6, slots).throughput_tokens_per_s
+    return served(name, NEVER_CEASE_PER_S, slots).throughput_tokens_per_s
 
 
 @cache
 def skipping(slots: int = SLOTS) -> Report:
     """The saturated static server that computes no row of a complete answer."""
-    asked = crowd(per_s=1e6, num_requests=REQUESTS)
-    return simulate(asked, Pool(cost(), StaticSkipping(slots)))
+    return _served(NEVER_CEASE_PER_S, StaticSkipping(slots))
 
 
 def causes(slots: int = SLOTS) -> dict[str, float]:

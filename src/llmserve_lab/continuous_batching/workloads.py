@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from llmserve_lab.checks import positive, whole
@@ -20,12 +22,17 @@ BEHIND_S, SHORT = 0.1, 100  # a short prompt comes so long after the long one
 LONGEST = 4000  # tokens of an answer in the crowd
 
 
+def numbered(sizes: Iterable[tuple[float, int, int]]) -> list[Request]:
+    """Requests of these arrivals in s, prompts and answers in tokens; ids from 0 on."""
+    return [
+        Request(arrival_s=arrival, prompt_len=prompt, output_len=answer, id=number)
+        for number, (arrival, prompt, answer) in enumerate(sizes)
+    ]
+
+
 def four() -> list[Request]:
     """A and B arrive together, C and D a little later; B wants by far the most."""
-    return [
-        Request(arrival_s=arrival, prompt_len=PROMPT, output_len=answer, id=number)
-        for number, (arrival, answer) in enumerate(FOUR)
-    ]
+    return numbered((arrival, PROMPT, answer) for arrival, answer in FOUR)
 
 
 def beside_a_book(
@@ -44,10 +51,7 @@ def beside_a_book(
     sizes.append((BOOK_ARRIVES_S, prompt_len, 10))
     if short:
         sizes.append((BOOK_ARRIVES_S + BEHIND_S, SHORT, 10))
-    return [
-        Request(arrival_s=arrival, prompt_len=prompt, output_len=answer, id=number)
-        for number, (arrival, prompt, answer) in enumerate(sizes)
-    ]
+    return numbered(sizes)
 
 
 def crowd(*, per_s: float, num_requests: int = 800, seed: int = 0) -> list[Request]:
@@ -83,8 +87,4 @@ def _geometric(count: int) -> np.ndarray:
 
 def short_of_blocks() -> list[Request]:
     """Three requests for a cache that holds two of them only while they are short."""
-    sizes = ((0.0, 40, 50), (0.0, 40, 70), (0.05, 40, 8))
-    return [
-        Request(arrival_s=arrival, prompt_len=prompt, output_len=answer, id=number)
-        for number, (arrival, prompt, answer) in enumerate(sizes)
-    ]
+    return numbered([(0.0, 40, 50), (0.0, 40, 70), (0.05, 40, 8)])

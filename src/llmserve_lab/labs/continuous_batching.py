@@ -14,6 +14,7 @@ import numpy as np
 
 from llmserve_lab.checks import whole
 from llmserve_lab.continuous_batching.exercise import Split, Splitting
+from llmserve_lab.continuous_batching.workloads import numbered
 from llmserve_lab.engine import Pool, Report, Request, simulate
 from llmserve_lab.running_example import PROMPT, cost
 
@@ -144,10 +145,7 @@ def beside_the_long_prompt(of: StudentNumbers) -> list[Request]:
     """
     sizes = [(0.0, PROMPT, 1200)] * of.decodes + [(1.0, of.long_prompt, 20)]
     sizes += [(1.0 + 0.05 * (1 + n), SHORT_LEN, 20) for n in range(SHORT_REQUESTS)]
-    return [
-        Request(arrival_s=arrival, prompt_len=prompt, output_len=answer, id=number)
-        for number, (arrival, prompt, answer) in enumerate(sizes)
-    ]
+    return numbered(sizes)
 
 
 def run(of: StudentNumbers, split: Split, *, budget: int) -> Report:

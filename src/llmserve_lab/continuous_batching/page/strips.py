@@ -8,7 +8,7 @@ from typing import Any
 
 from llmserve_lab.continuous_batching.machine import priced
 from llmserve_lab.continuous_batching.occupancy import frames, logged
-from llmserve_lab.continuous_batching.workloads import LETTERS
+from llmserve_lab.continuous_batching.workloads import LETTERS, numbered
 from llmserve_lab.engine import Chunked, Continuous, Policy, Request
 from llmserve_lab.engine.metrics.iteration_log import IterationFrame as Iteration
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
@@ -29,11 +29,8 @@ Row = dict[str, Any]
 
 def requests() -> list[Request]:
     """Three requests that decode, and a prompt that arrives while they do."""
-    sizes = [(0.0, PROMPT)] * LAST + [(ARRIVES_S, D_PROMPT)]
-    return [
-        Request(arrival_s=arrival, prompt_len=prompt, output_len=ANSWER, id=number)
-        for number, (arrival, prompt) in enumerate(sizes)
-    ]
+    sizes = [(0.0, PROMPT, ANSWER)] * LAST + [(ARRIVES_S, D_PROMPT, ANSWER)]
+    return numbered(sizes)
 
 
 def watched(policy: Policy) -> list[Iteration]:
