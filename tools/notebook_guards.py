@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from alternative_text import without_alternative
-from named_links import glued, typed_references, wrong_numbers
+from named_links import NUMBER, glued, typed_references, wrong_numbers
 from prose_numbers import typed_numbers
 from run_notebooks import SETUP_ID
 
@@ -181,6 +181,14 @@ def prose_prints_numbers(name: str, notebook: Notebook) -> Iterator[str]:
             yield f"cell {number}: {fault}"
 
 
+def glued_numbers_are_said(_name: str, notebook: Notebook) -> Iterator[str]:
+    """A number that no sentence says is not computed for the page."""
+    prose = "\n".join(source(cell) for _, cell in numbered(notebook, "markdown"))
+    said = {name for _, name in NUMBER.findall(prose)}
+    for name in glued(notebook).keys() - said:
+        yield f"{name} is glued, and no sentence says it"
+
+
 def numbered_by_name(name: str, notebook: Notebook) -> Iterator[str]:
     """Equations, chapters and exercises are referred to by name, never by number."""
     for number, cell in enumerate(notebook["cells"], start=1):
@@ -224,6 +232,7 @@ GUARDS: tuple[Guard, ...] = (
     allowed_imports,
     figures_described,
     prose_prints_numbers,
+    glued_numbers_are_said,
     numbered_by_name,
     takeaways_are_sentences,
     folds_are_rendered,

@@ -88,6 +88,7 @@ PLANTED: list[tuple[str, int, Callable[[Cell], object]]] = [
     ("prose_prints_numbers", 0, write("It is [15.3](#num-r).")),
     ("prose_prints_numbers", 0, write("It is [15.2](#num-ridge).")),
     ("prose_prints_numbers", 0, write("It is {glue:text}`r`.")),
+    ("glued_numbers_are_said", 0, write("It is not said.")),
     ("numbered_by_name", 0, write("See (1.7).")),
     ("numbered_by_name", 0, write("See chapter 5.")),
     ("numbered_by_name", 0, write("See equation 2.5.")),
