@@ -24,6 +24,7 @@ ONE_SHOT_BYTES = 2**20  # that arrive at a GPU: up to here an engine takes one s
 TWO_SHOT = (2**19, 2**23)  # tensors for which it takes two, on four GPUs: from, below
 LARGEST = 2**26  # tensors up to here: an engine leaves larger ones to NCCL
 LINK = "nvlink4"
+DIGITS = 9  # of a fitted constant
 Line = Callable[[AllReduceRun], tuple[float, ...]]
 
 
@@ -62,7 +63,9 @@ def _fitted(runs: Sequence[AllReduceRun], line: Line, *, steps: bool) -> FittedR
     """Least squares of relative errors; the last term of a line is bytes."""
     measured = np.array([float(run.seconds) for run in runs])
     terms = np.array([line(run) for run in runs])
-    found, *_ = np.linalg.lstsq(terms / measured[:, None], np.ones(len(runs)))
+    solved, *_ = np.linalg.lstsq(terms / measured[:, None], np.ones(len(runs)))
+    # The last digits are the machine's: two installations differ in the eleventh.
+    found = np.array([float(f"{each:.{DIGITS}g}") for each in solved])
     hop_s = float(found[1]) if steps else 0.0
     share = 1 / float(found[-1]) / float(link(LINK).bandwidth)
     errors = tuple(float(each) for each in terms @ found / measured - 1)
