@@ -19,7 +19,7 @@ LOGS = {"all words": 1.0, "top-p 0.9": 0.9}
 SHOWN = 5
 OTHERS = "all others"
 RARE, WANTED, MOST = " worm", 0.09, 5  # its share, and words that may be drawn
-PLACES = 6  # decimals of a bar's end
+DIGITS = 9  # significant ones of a bar's end
 ROOM, GAP = 0.15, 0.012  # of the axis: the shortest bar with its number in it
 
 
@@ -79,7 +79,7 @@ def _log(top_p: float) -> StepLog:
             number_on, number_beside = _placed(share, was)
             ink = "new" if share else "empty"
             # Far finer than a pixel; further digits differ between installations.
-            end, after = round(share, PLACES), round(share + GAP, PLACES)
+            end, after = (float(f"{x:.{DIGITS}g}") for x in (share, share + GAP))
             bars.append({**row, "start": 0, "end": end, "ink": ink, **number_on})
             beside.append({**row, "x": after, **number_beside})
         kept = int(nucleus(free, top_p).sum())
