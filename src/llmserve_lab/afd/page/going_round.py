@@ -26,7 +26,7 @@ ATTENTION, SLOTS = 3, 4  # machines, and requests of a batch on each of them
 FLIGHTS = {2: "two", 3: "three"}
 SKIPPED, SHOWN = 2, 2  # rounds left out at the start, and rounds shown
 US = 1e6
-INKS = "ACF"  # of the batches, apart from the inks of waiting
+INKS = "ACE"  # of the batches, apart from the inks of waiting
 WINDOW = 1450.0  # microseconds of the axis; two rounds of three batches
 FIRST = 150.0  # microseconds that the first picture shows already
 LEFT = -280.0  # where names begin
@@ -125,7 +125,7 @@ def going_round() -> StepFigure:
         legend={
             "A": "batch 1",
             "C": "batch 2",
-            "F": "batch 3",
+            "E": "batch 3",
             "new": "Attention waits: another Attention machine is late",
             "communication": "waits: rows are on the wire",
             "idle": "waits: the other kind of machine works",

@@ -38,15 +38,13 @@ def inputs_table(gpu: str = DEVICES[0]) -> Table:
         for (name, how), own, other in found
     )
     each = group.batch / 2
+    share = twin.assumptions.balancedness
     notes = (
-        f"The inputs are those of {split.name} on {accelerator(gpu).name}, at the "
-        f"rates that kernels reach. An FFN GPU gets {rows:.0f} rows in a batch; each "
-        f"goes to eight experts and the shared one, and the busiest GPU has "
-        f"1/{twin.assumptions.balancedness:.2f} times the mean of the former. Where a "
-        "line has bytes and FLOPs, reading and computing overlap, and its time is the "
-        "root of the sum of their squares.",
-        f"One half of the group's batch has {each:.1f} rows on each of {GPUS} GPUs, "
-        f"which hold {known['local_experts']:.0f} + 1 experts of a layer.",
+        f"{split.name} on {accelerator(gpu).name}, at rates that kernels reach. Each "
+        f"of an FFN GPU's {rows:.0f} rows goes to the shared expert and to 8 others, "
+        f"times 1/{share:.2f} on the busiest GPU. A line with bytes and FLOPs takes "
+        "the root of the sum of both times' squares. A half of the group has "
+        f"{each:.1f} rows and {known['local_experts']:.0f} + 1 experts on each GPU.",
     )
     columns = ("part", "from (split)", "split, µs", "one half, µs")
     return Table("One layer of one batch, from its inputs", columns, lines, notes=notes)
@@ -91,7 +89,7 @@ def _sources(a: Numbers, batch: float) -> list[tuple[str, str]]:
             f"{batch:.0f} × 4,096 tokens × {pair / 1e3:.0f} kFLOP at "
             f"{float(a['attn_rate']) / 1e12:.0f} TFLOP/s",
         ),
-        ("attention: small kernels", _small(a, "attn_launches", LAYERS, small)),
+        ("attention: others", _small(a, "attn_launches", LAYERS, small)),
     ]
 
 
@@ -109,14 +107,14 @@ def _experts(e: Numbers, rows: float) -> list[tuple[str, str]]:
             f"{(read - weights) / MB:.0f} MB of rows; {rows * (top + 1):.0f} rows of "
             f"experts × {2 * params / MB:.0f} MFLOP",
         ),
-        ("FFN: small kernels", _small(e, "moe_launches", SPARSE, small)),
+        ("FFN: others", _small(e, "moe_launches", SPARSE, small)),
     ]
 
 
 def _small(known: Numbers, launches: str, layers: int, moved: float) -> str:
     return (
-        f"{float(known[launches]) / layers:.0f} starts of "
-        f"{1e6 * float(known['launch_s']):.1f} µs; {moved / MB:.0f} MB of rows"
+        f"{float(known[launches]) / layers:.0f} kernels, "
+        f"{1e6 * float(known['launch_s']):.1f} µs each; {moved / MB:.0f} MB of rows"
     )
 
 

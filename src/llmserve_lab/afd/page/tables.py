@@ -27,8 +27,8 @@ GB, US = 1e9, 1e6
 SPENT = (
     "attention",
     "FFN",
-    "waiting for the network",
-    "waiting for the other kind",
+    "waits: network",
+    "waits: other kind",
     "other layers, host",
 )
 NEVER = Unmeasured("no split of this model on these GPUs was measured, that we know")
