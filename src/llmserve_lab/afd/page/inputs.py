@@ -14,40 +14,69 @@ LAYERS, SPARSE = 61, 58  # of DeepSeek-V3; those with experts
 MB = 1e6
 
 
-def inputs_table(gpu: str = DEVICES[0]) -> Table:
+def sides_table(gpu: str = DEVICES[0]) -> Table:
     """Table of one layer at 50 ms: the best split beside one group in two halves."""
-    split = best(gpu, TIGHT_S)
-    batch, twin = split.batch_at(TIGHT_S), coupled.group(gpu, split.n_ffn)
-    rows = split.ratio * batch
-    a, e = (
-        twin.settled(twin.arguments(batch=n, context=coupled.CONTEXT))
-        for n in (batch, rows)
-    )
-    part = {name: float(value) for name, value in split.layer_s(batch).items()}
-    wire = (part["starts"], part["out"], part["back"])
-    group, known, theirs = halves(gpu)
-    beside = (*computing(known, known), *theirs)
-    found = zip(
-        (*_sources(a, batch), *_experts(e, rows), *_wire(split, twin, batch)),
-        (*computing(a, e), *wire),
-        beside,
-        strict=True,
-    )
+    group, known, wire = halves(gpu)
+    beside = (*computing(known, known), *wire)
+    names = [name for name, _ in _inputs(gpu)]
     lines = tuple(
-        (name, how, f"{1e6 * own:.1f}", f"{1e6 * other:.1f}")
-        for (name, how), own, other in found
+        (name, f"{1e6 * own:.1f}", f"{1e6 * other:.1f}")
+        for name, own, other in zip(names, of_split(gpu), beside, strict=True)
     )
-    each = group.batch / 2
+    split = best(gpu, TIGHT_S)
+    batch = split.batch_at(TIGHT_S)
+    notes = (
+        f"{accelerator(gpu).name}. Split: {batch} rows on an Attention GPU, "
+        f"{split.ratio * batch:.0f} on an FFN GPU with 7 + 1 experts. Half: "
+        f"{group.batch / 2:.1f} rows and {known['local_experts']:.0f} + 1 experts on "
+        f"each of {GPUS} GPUs.",
+    )
+    columns = ("µs", split.name, "a half")
+    return Table("One layer of one batch", columns, lines, notes=notes)
+
+
+def inputs_table(gpu: str = DEVICES[0]) -> Table:
+    """Table of the same layer of the split, each time from its inputs."""
+    split = best(gpu, TIGHT_S)
+    rows, twin = split.ratio * split.batch_at(TIGHT_S), coupled.group(gpu, split.n_ffn)
+    found = zip(_inputs(gpu), of_split(gpu), strict=True)
+    lines = tuple((name, how, f"{1e6 * spent:.1f}") for (name, how), spent in found)
     share = twin.assumptions.balancedness
     notes = (
         f"{split.name} on {accelerator(gpu).name}, at rates that kernels reach. Each "
         f"of an FFN GPU's {rows:.0f} rows goes to the shared expert and to 8 others, "
         f"times 1/{share:.2f} on the busiest GPU. A line with bytes and FLOPs takes "
-        "the root of the sum of both times' squares. A half of the group has "
-        f"{each:.1f} rows and {known['local_experts']:.0f} + 1 experts on each GPU.",
+        "the root of the sum of both times' squares.",
     )
-    columns = ("part", "from (split)", "split, µs", "one half, µs")
-    return Table("One layer of one batch, from its inputs", columns, lines, notes=notes)
+    columns = ("part", "from", "µs")
+    return Table("One layer of the split, from its inputs", columns, lines, notes=notes)
+
+
+def of_split(gpu: str) -> tuple[float, ...]:
+    """Seconds of the eight lines of a layer of the best split at 50 ms."""
+    split = best(gpu, TIGHT_S)
+    part = split.layer_s(split.batch_at(TIGHT_S))
+    wire = (float(part[name]) for name in ("starts", "out", "back"))
+    return (*computing(*_known(gpu)), *wire)
+
+
+def _known(gpu: str) -> tuple[Numbers, Numbers]:
+    """Arguments of the best split at 50 ms: for an Attention and an FFN GPU's rows."""
+    split = best(gpu, TIGHT_S)
+    batch, twin = split.batch_at(TIGHT_S), coupled.group(gpu, split.n_ffn)
+    a, e = (
+        twin.settled(twin.arguments(batch=n, context=coupled.CONTEXT))
+        for n in (batch, split.ratio * batch)
+    )
+    return a, e
+
+
+def _inputs(gpu: str) -> list[tuple[str, str]]:
+    split = best(gpu, TIGHT_S)
+    batch, (a, e) = split.batch_at(TIGHT_S), _known(gpu)
+    twin = coupled.group(gpu, split.n_ffn)
+    experts = _experts(e, split.ratio * batch)
+    return [*_sources(a, batch), *experts, *_wire(split, twin, batch)]
 
 
 def computing(a: Numbers, e: Numbers) -> tuple[float, ...]:
@@ -69,7 +98,8 @@ def halves(gpu: str) -> tuple[coupled.Together, Numbers, tuple[float, float, flo
     ways = [float(each) / SPARSE for each in coupled.transfers_s(twin, known)]
     settled = twin.settled(known)
     starts = float(settled["transfer_starts_s"]) / SPARSE
-    return group, settled, (starts, *(each - starts / 2 for each in ways))  # type: ignore[return-value]
+    there, back = (each - starts / 2 for each in ways)
+    return group, settled, (starts, there, back)
 
 
 def _sources(a: Numbers, batch: float) -> list[tuple[str, str]]:

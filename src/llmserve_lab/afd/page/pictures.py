@@ -186,11 +186,11 @@ def over_targets() -> StaticFigure:
     return StaticFigure.of(
         figure,
         name="afd.over-targets",
-        title="Charged alike, one group is ahead of the best split at every target",
+        title="One group is ahead of the best split at every target",
         sentence=(
             f"DeepSeek-V3 on {GPUS} H100, contexts of 4,096 tokens, overlap free. The "
             f"diamond is DeepSeek's own group of {seen.record.n_gpus} H800, without a "
-            f"split: {rate:,.0f} tokens/s at {at:.0f} ms."
+            f"split: {round(rate, -1):,.0f} tokens/s at {at:.0f} ms."
         ),
     )
 
@@ -214,9 +214,11 @@ def where_time_goes() -> StaticFigure:
             axes.barh(y, width, left=left, height=0.66, color=ink.light, label=label)
             if width > NARROW_US:
                 axes.text(left + width / 2, y, f"{width:.0f}", **WORD)
-            elif width > 1:
-                above = (left + width / 2, y - 0.44)
-                axes.text(*above, f"{width:.0f}", color=ink.light, ha="center", size=9)
+            elif width > 1:  # two of them side by side, their numbers apart
+                first = ink is INKS[2]
+                at, side = (left + width - 2, "right") if first else (left + 6, "left")
+                look = {"color": ink.light, "ha": side, "size": 9}
+                axes.text(at, y - 0.42, f"{width:.0f}", **look)
             left += width
         axes.text(left + 6, y, f"{left:.0f}", va="center", fontsize=10)
     axes.set_yticks(range(len(ways)), ways)
@@ -229,7 +231,7 @@ def where_time_goes() -> StaticFigure:
     return StaticFigure.of(
         figure,
         name="afd.where-time-goes",
-        title="Two halves hide the whole network, the best split not quite",
+        title="Two halves hide the network, the split not quite",
         sentence=(
             f"DeepSeek-V3 on {GPUS} H100 at 50 ms per token, overlap free. The number "
             "behind each bar is its sum; a million over it is the rate of a GPU in "
