@@ -182,9 +182,9 @@ def test_inputs_give_the_times_by_hand() -> None:
     byhand = {
         "attention: weights": np.hypot(213e6 / read, 22.8e9 / reached),
         "attention: caches": 61 * 4096 * 279e3 / 660e12,
-        "attention: others": 15 * 2.6e-6 + 11e6 / read,
+        "attention: small kernels": 15 * 2.6e-6 + 11e6 / read,
         "FFN: experts": np.hypot(384e6 / read, 962 * 88e6 / reached),
-        "FFN: others": 16 * 2.6e-6 + 74e6 / read,
+        "FFN: small kernels": 16 * 2.6e-6 + 74e6 / read,
         "wire: there": 397 * 7168 / 44.5e9 * 66 / 64,
     }
     for name, seconds in byhand.items():

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from scipy.optimize import brentq
+import numpy as np
 
 from llmserve_lab.afd import coupled, deployment
 from llmserve_lab.catalog import accelerator
@@ -110,12 +110,11 @@ def _rate(twin: Twin, record: Deployment, batch: float) -> float:
 
 def _most_at(twin: Twin, record: Deployment, tpot_s: float) -> float:
     """Requests of a GPU at which a token takes ``tpot_s``, and that fit."""
-    fits = float(twin.batch_fits(float(record.context)))
-
-    def early(batch: float) -> float:
-        return batch / _rate(twin, record, batch) - tpot_s
-
-    return float(brentq(early, 1.0, fits)) if early(fits) > 0 else fits
+    context = float(record.context)
+    batches = np.arange(1.0, float(twin.batch_fits(context)) + 1)
+    known = twin.arguments(batch=batches, context=context)
+    each_s = coupled.step_s(twin, known) / twin.assumptions.accepted
+    return float(np.interp(tpot_s, each_s, batches))
 
 
 @cache

@@ -7,6 +7,7 @@ from llmserve_lab.afd.page.comparison import DEVICES, GPUS, TIGHT_S, best
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.deepseek import formulas as df
 from llmserve_lab.deepseek.model.known import Numbers, computed
+from llmserve_lab.deepseek.model.setup import DEEPSEEK
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.page.table import Table
 
@@ -58,6 +59,12 @@ def of_split(gpu: str) -> tuple[float, ...]:
     part = split.layer_s(split.batch_at(TIGHT_S))
     wire = (float(part[name]) for name in ("starts", "out", "back"))
     return (*computing(*_known(gpu)), *wire)
+
+
+def operations_per_byte(gpu: str) -> float:
+    """FLOPs of DeepSeek-V3's attention for each byte of a cache in sixteen bits."""
+    cached = DEEPSEEK.kv_bytes_per_token(2) / LAYERS
+    return float(_known(gpu)[0]["attn_flops_per_pair"]) / LAYERS / cached
 
 
 def _known(gpu: str) -> tuple[Numbers, Numbers]:
@@ -119,7 +126,7 @@ def _sources(a: Numbers, batch: float) -> list[tuple[str, str]]:
             f"{batch:.0f} × 4,096 tokens × {pair / 1e3:.0f} kFLOP at "
             f"{float(a['attn_rate']) / 1e12:.0f} TFLOP/s",
         ),
-        ("attention: others", _small(a, "attn_launches", LAYERS, small)),
+        ("attention: small kernels", _small(a, "attn_launches", LAYERS, small)),
     ]
 
 
@@ -137,7 +144,7 @@ def _experts(e: Numbers, rows: float) -> list[tuple[str, str]]:
             f"{(read - weights) / MB:.0f} MB of rows; {rows * (top + 1):.0f} rows of "
             f"experts × {2 * params / MB:.0f} MFLOP",
         ),
-        ("FFN: others", _small(e, "moe_launches", SPARSE, small)),
+        ("FFN: small kernels", _small(e, "moe_launches", SPARSE, small)),
     ]
 
 

@@ -217,7 +217,7 @@ def where_time_goes() -> StaticFigure:
             elif width > 1:  # two of them side by side, their numbers apart
                 first = ink is INKS[2]
                 at, side = (left + width - 2, "right") if first else (left + 6, "left")
-                look = {"color": ink.light, "ha": side, "size": 9}
+                look: dict[str, Any] = {"color": ink.light, "ha": side, "size": 9}
                 axes.text(at, y - 0.42, f"{width:.0f}", **look)
             left += width
         axes.text(left + 6, y, f"{left:.0f}", va="center", fontsize=10)
