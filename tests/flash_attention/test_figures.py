@@ -20,7 +20,7 @@ from llmserve_lab.flash_attention.example import (
 )
 from llmserve_lab.flash_attention.loops import keys_met, two_loops
 from llmserve_lab.flash_attention.page import figures, stills
-from llmserve_lab.flash_attention.page.walk import STATE_EDGES
+from llmserve_lab.flash_attention.page.walk import STATE_EDGES, USED
 from llmserve_lab.transformer import HbmMeter, attend, causal_mask, flash_attention
 
 
@@ -71,7 +71,9 @@ def test_no_score_outlives_the_frame_of_its_tile() -> None:
     shown = [
         (row["since"], row.get("until", len(log.frames)))
         for row in log.tables["cells"]
-        if row["ink"] == "compute" and row["text"] and row["x"] < STATE_EDGES[0] - 1
+        if row["ink"] == "compute"
+        and row["text"] not in ("", USED)
+        and row["x"] < STATE_EDGES[0] - 1
     ]
     assert shown and all(until - since == 1 for since, until in shown)
 
@@ -129,10 +131,18 @@ def test_large_tiles_of_queries_do_not_fit_beside_large_tiles_of_keys() -> None:
         assert (known["chip_share"] <= 1) == (keys <= most[rows])
 
 
-def test_a_visit_counts_the_scores_that_the_mask_leaves() -> None:
+def test_a_visit_counts_the_scores_of_its_whole_tile() -> None:
     frames = figures.tiles_walked().logs["tiles"].frames
     counted = sum(float(frame.counters[2]) for frame in frames)
-    assert counted == TOKENS * (TOKENS + 1) / 2
+    assert counted == len(tiled().steps) * TILE**2
+    masked = counted - TOKENS * (TOKENS + 1) / 2
+    assert masked == TOKENS / TILE  # one above the diagonal of each tile on it
+
+
+def test_the_walk_opens_where_a_row_is_rescaled() -> None:
+    figure = figures.tiles_walked()
+    said = figure.logs["tiles"].frames[figure.start].sentence
+    assert "finds a larger score" in said
 
 
 def test_every_row_that_is_rescaled_is_named() -> None:

@@ -136,6 +136,7 @@ def decode_splits() -> LiveFigure:
     known = {**machine, **decode(BOOK), "stored_bytes": STORED_BYTES.at(machine)}
     sms = int(float(multiprocessors()))
     names = ("n_heads", "n_kv_heads", "d_head", "n_sms", "bytes_kv", "bytes_sum")
+    names += ("tile_keys",)
     return LiveFigure(
         name="decode-splits",
         title="Splits give idle multiprocessors work, wave by wave, and cost a merge",
