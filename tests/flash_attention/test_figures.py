@@ -19,7 +19,8 @@ from llmserve_lab.flash_attention.example import (
     tiled,
 )
 from llmserve_lab.flash_attention.loops import keys_met, two_loops
-from llmserve_lab.flash_attention.page import figures, stills
+from llmserve_lab.flash_attention.arguments import head as of_example
+from llmserve_lab.flash_attention.page import figures, pictures, stills
 from llmserve_lab.flash_attention.page.walk import STATE_EDGES, USED
 from llmserve_lab.transformer import HbmMeter, attend, causal_mask, flash_attention
 
@@ -181,3 +182,20 @@ def test_the_still_is_faster_than_tiles_from_memory_allow() -> None:
     assert "616 TFLOP/s" in stills.speeds().sentence
     assert "419 would be the most" in stills.speeds().sentence
     assert f.TILED_INTENSITY.label == "tiled_intensity"
+
+
+@pytest.mark.parametrize("tile", pictures.TILES)
+def test_the_bars_of_a_tile_add_up_to_the_formulas(tile: tuple[int, int]) -> None:
+    known = of_example(1, *tile)
+    assert sum(pictures.shared_parts(*tile).values()) == float(
+        f.SHARED_BYTES.at(known)
+    )
+    assert sum(pictures.register_parts(*tile).values()) == float(
+        f.REGISTER_BYTES.at(known)
+    )
+
+
+def test_the_picture_says_which_tiles_fit() -> None:
+    said = pictures.rooms().sentence
+    assert "128 × 128 fits, 256 × 80 fits, 256 × 128 does not fit, 512 × 16" in said
+    assert "three kernels" in pictures.fused().title.lower()
