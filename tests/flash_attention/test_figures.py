@@ -8,6 +8,7 @@ import pytest
 
 from llmserve_lab.flash_attention import formulas as f
 from llmserve_lab.flash_attention.arguments import BOOK
+from llmserve_lab.flash_attention.arguments import head as of_example
 from llmserve_lab.flash_attention.example import (
     KEYS,
     SPLITS,
@@ -19,9 +20,8 @@ from llmserve_lab.flash_attention.example import (
     tiled,
 )
 from llmserve_lab.flash_attention.loops import keys_met, two_loops
-from llmserve_lab.flash_attention.arguments import head as of_example
 from llmserve_lab.flash_attention.page import figures, pictures, stills
-from llmserve_lab.flash_attention.page.walk import STATE_EDGES, USED
+from llmserve_lab.flash_attention.page.walk import STATE_EDGES
 from llmserve_lab.transformer import HbmMeter, attend, causal_mask, flash_attention
 
 
@@ -73,7 +73,7 @@ def test_no_score_outlives_the_frame_of_its_tile() -> None:
         (row["since"], row.get("until", len(log.frames)))
         for row in log.tables["cells"]
         if row["ink"] == "compute"
-        and row["text"] not in ("", USED)
+        and row["text"]
         and row["x"] < STATE_EDGES[0] - 1
     ]
     assert shown and all(until - since == 1 for since, until in shown)
@@ -187,9 +187,7 @@ def test_the_still_is_faster_than_tiles_from_memory_allow() -> None:
 @pytest.mark.parametrize("tile", pictures.TILES)
 def test_the_bars_of_a_tile_add_up_to_the_formulas(tile: tuple[int, int]) -> None:
     known = of_example(1, *tile)
-    assert sum(pictures.shared_parts(*tile).values()) == float(
-        f.SHARED_BYTES.at(known)
-    )
+    assert sum(pictures.shared_parts(*tile).values()) == float(f.SHARED_BYTES.at(known))
     assert sum(pictures.register_parts(*tile).values()) == float(
         f.REGISTER_BYTES.at(known)
     )

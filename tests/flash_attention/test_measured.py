@@ -128,7 +128,7 @@ def test_the_library_takes_the_fewest_splits_that_fill_waves_well() -> None:
     assert waves_filled(8, 33, 132) == 1
     assert library_splits(132, 132, key_tiles=9) == 1
     assert library_splits(106, 132, key_tiles=9) == 1
-    assert library_splits(4, 132, key_tiles=99) == 29  # four requests, one key–value head each
+    assert library_splits(4, 132, key_tiles=99) == 29  # one head of four requests
     with pytest.raises(ValueError, match="blocks must be at least 1, got 0"):
         library_splits(0, 132, key_tiles=9)
 

@@ -116,7 +116,9 @@ def splits() -> Any:
     rows = alt.sequence(1, MOST_SPLITS + 1, as_="n")
     curve = (
         alt.Chart(rows)
-        .transform_calculate(n_split="datum.n", seen=f"{FULL} || datum.n > {TILES} ? {FAINT} : 1")
+        .transform_calculate(
+            n_split="datum.n", seen=f"{FULL} || datum.n > {TILES} ? {FAINT} : 1"
+        )
         .transform_calculate(value=TOTAL.draw(TIME, n_split="datum.n"))
     )
     room = curve.transform_calculate(  # for the names
@@ -199,8 +201,8 @@ def _chosen() -> list[Any]:
         alt.Chart(alt.Data(values=[{}]))
         .transform_calculate(n_split="n_split", value=TIME.reads(q.decode_attn_s))
         .transform_calculate(
-            says=f"{FULL} ? 'memory full' : n_split > {TILES} ? 'more splits than tiles'"
-            " : format(datum.value, '.3r') + ' µs'"
+            says=f"{FULL} ? 'memory full' : n_split > {TILES} ? "
+            "'more splits than tiles' : format(datum.value, '.3r') + ' µs'"
         )
     )
     side = {"expr": "n_split < 2 ? 'left' : n_split > 32 ? 'right' : 'center'"}

@@ -122,7 +122,7 @@ def rooms() -> StaticFigure:
     """Bars of what four tiles take of shared memory and of registers, in KiB."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, both = plt.subplots(2, 1, figsize=(4.7, 3.9), sharex=True)
+    figure, both = plt.subplots(2, 1, figsize=(4.7, 3.1), sharex=True)
     width = int(float(heads()["d_head"]))
     names = [f"{rows} × {keys}" for rows, keys in TILES]
     panels = (
@@ -140,7 +140,7 @@ def rooms() -> StaticFigure:
         axes.text(room + 4, 2.5, f"{room:.0f}", fontsize=8.5, va="center")
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")
-        axes.set_title(title, fontsize=9.5, loc="left", pad=17)
+        axes.set_title(title, fontsize=9.5, loc="left", pad=15)
         axes.legend(
             loc="lower left", bbox_to_anchor=(0, 0.98), ncols=3, fontsize=8, frameon=0
         )

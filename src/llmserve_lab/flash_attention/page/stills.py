@@ -17,7 +17,7 @@ from llmserve_lab.page.still import StaticFigure, figure_style
 
 INKS = dict(zip(CODES, (VERMILLION, GREEN, BLUE), strict=True))
 TERA = 1e12
-NAMES_AT = dict(zip(CODES, ((0.4, 54), (2.1, 246), (2.1, 628)), strict=True))
+NAMES_AT = dict(zip(CODES, ((0.6, 138), (2.1, 246), (2.1, 628)), strict=True))
 
 
 @figure_style()
@@ -57,8 +57,8 @@ def speeds() -> StaticFigure:
     return StaticFigure.of(
         figure,
         sentence=(
-            f"H100, causal, heads of 128, batches of {LONGEST:,} tokens in all. At {LONGEST:,} "
-            f"tokens FlashAttention-3 reaches {best:.0f} TFLOP/s; with "
+            f"H100, causal, heads of 128, batches of {LONGEST:,} tokens in all. "
+            f"At {LONGEST:,} tokens FlashAttention-3 reaches {best:.0f} TFLOP/s; with "
             f"every tile from HBM {tiles:.0f} would be the most, and the peak is "
             f"{once[-1]:.0f}."
         ),

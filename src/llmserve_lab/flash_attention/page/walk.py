@@ -24,7 +24,7 @@ WIDE = 2.2  # of a score
 GRID_X, GRID_Y, KEYS_Y, VALUES_Y = 3.2, 3.0, 1.3, 0.15
 STATE_EDGES = (17.2, 19.6, 21.6, 23.6, 26.4, 29.2)
 COLUMNS = ("factor", "max", "sum", "mixture → output", "")
-USED, MASKED = "used", "−∞"  # words of cells that are no scores
+MASKED = "−∞"  # what a score is set to that the mask forbids
 DONE, PALE = 0.22, 0.35
 RIGHT = STATE_EDGES[-1]
 
@@ -199,9 +199,8 @@ def _score(log: VisitLog, number: int, token: int, key: int, *, busy: bool) -> R
         s.rows[0] <= token < s.rows[1] and s.keys[0] <= key < s.keys[1]
         for s in log.steps[: number + 1]
     )
-    if past:
-        return _cell(x, x + WIDE, y, "compute", USED, DONE)
-    return _cell(x, x + WIDE, y, "empty", "")
+    ink, faint = ("compute", DONE) if past else ("empty", 1.0)
+    return _cell(x, x + WIDE, y, ink, "", faint)
 
 
 def _state(
@@ -213,7 +212,7 @@ def _state(
     if on_chip:
         i = token - step.rows[0]
         factor = float(step.factor[i])
-        numbers = ["first" if factor == 0 else f"× {factor:.3g}"]
+        numbers = ["first" if factor == 0 else f"× {factor:.3f}"]
         numbers += [_number(step.highest[i]), f"{step.total[i]:.2f}"]
         numbers += [f"{each:.2f}" for each in step.mixed[i]]
         ink = "compute"
