@@ -72,9 +72,7 @@ def test_no_score_outlives_the_frame_of_its_tile() -> None:
     shown = [
         (row["since"], row.get("until", len(log.frames)))
         for row in log.tables["cells"]
-        if row["ink"] == "compute"
-        and row["text"]
-        and row["x"] < STATE_EDGES[0] - 1
+        if row["ink"] == "compute" and row["text"] and row["x"] < STATE_EDGES[0] - 1
     ]
     assert shown and all(until - since == 1 for since, until in shown)
 

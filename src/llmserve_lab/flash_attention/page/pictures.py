@@ -35,7 +35,7 @@ def fused() -> StaticFigure:
     gpu = device()
     hbm = f"{si(float(gpu.hbm_bytes), 'byte')}, {si(float(gpu.hbm_bw), 'byte/s')}"
     l2 = si(float(gpu.memory_levels[2].bytes), "byte")
-    figure, axes = plt.subplots(figsize=(4.7, 3.1))
+    figure, axes = plt.subplots(figsize=(4.7, 2.8))
     axes.set(xlim=(0, 12), ylim=(0, 9))
     axes.axis("off")
     _box(axes, (0, 7.6, 12, 1.2), f"HBM: {hbm}", GREY.light)
@@ -68,10 +68,8 @@ def fused() -> StaticFigure:
         name=f"{CHAPTER}.fused",
         title="Three kernels send the square through HBM four times, one kernel never",
         sentence=(
-            "Thick arrows carry a number for each pair of tokens. The first kernel "
-            "writes the scores, the second reads them and writes weights, the third "
-            "reads the weights. The fused kernel reads queries, keys and values and "
-            "writes the output."
+            "Thick arrows carry a number for each pair of tokens: scores and weights, "
+            "each written and read again."
         ),
     )
 
@@ -122,11 +120,11 @@ def rooms() -> StaticFigure:
     """Bars of what four tiles take of shared memory and of registers, in KiB."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, both = plt.subplots(2, 1, figsize=(4.7, 3.1), sharex=True)
+    figure, both = plt.subplots(1, 2, figsize=(5.2, 1.9), sharey=True)
     width = int(float(heads()["d_head"]))
     names = [f"{rows} × {keys}" for rows, keys in TILES]
     panels = (
-        (shared_parts, SHARED_PER_BLOCK, "shared memory of a thread block", INKS[:2]),
+        (shared_parts, SHARED_PER_BLOCK, "shared memory of a block", INKS[:2]),
         (register_parts, REGISTERS_PER_SM, "registers", INKS[2:]),
     )
     for axes, (parts, most, title, inks) in zip(both, panels, strict=True):
@@ -137,14 +135,21 @@ def rooms() -> StaticFigure:
             left = [a + b for a, b in zip(left, sizes, strict=True)]
         room = float(most) / KIB
         axes.axvline(room, color=INK.light, lw=1.5)
-        axes.text(room + 4, 2.5, f"{room:.0f}", fontsize=8.5, va="center")
-        axes.invert_yaxis()
+        axes.text(room + 6, -0.75, f"{room:.0f}", fontsize=8.5, va="center")
+        axes.set(xlim=(0, 330), ylim=(3.5, -1.1))
+        axes.set_xlabel("KiB (line: what there is)")
         axes.grid(visible=False, axis="y")
-        axes.set_title(title, fontsize=9.5, loc="left", pad=15)
+        axes.set_title(title, fontsize=9.5, loc="left", pad=24)
         axes.legend(
-            loc="lower left", bbox_to_anchor=(0, 0.98), ncols=3, fontsize=8, frameon=0
+            loc="lower left",
+            bbox_to_anchor=(-0.06, 0.98),
+            ncols=3,
+            fontsize=8,
+            frameon=False,
+            handlelength=0.9,
+            columnspacing=0.7,
+            handletextpad=0.4,
         )
-    both[1].set_xlabel("KiB (line: what there is)")
     said = ", ".join(
         f"{name} {'fits' if fits(*tile, width) else 'does not fit'}"
         for name, tile in zip(names, TILES, strict=True)

@@ -20,10 +20,10 @@ from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.page.step.pictures import lifetimes
 
 Row = dict[str, Any]
-WIDE = 2.2  # of a score
+WIDE = 1.9  # of a score
 GRID_X, GRID_Y, KEYS_Y, VALUES_Y = 3.2, 3.0, 1.3, 0.15
-STATE_EDGES = (17.2, 19.6, 21.6, 23.6, 26.4, 29.2)
-COLUMNS = ("factor", "max", "sum", "mixture → output", "")
+STATE_EDGES = (15.1, 18.2, 20.5, 22.9, 25.9, 28.9)
+COLUMNS = ("factor", "max", "sum", "mixture", "")
 MASKED = "−∞"  # what a score is set to that the mask forbids
 DONE, PALE = 0.22, 0.35
 RIGHT = STATE_EDGES[-1]
@@ -212,7 +212,7 @@ def _state(
     if on_chip:
         i = token - step.rows[0]
         factor = float(step.factor[i])
-        numbers = ["first" if factor == 0 else f"× {factor:.3f}"]
+        numbers = ["first" if factor == 0 else f"{factor:.3f}"]
         numbers += [_number(step.highest[i]), f"{step.total[i]:.2f}"]
         numbers += [f"{each:.2f}" for each in step.mixed[i]]
         ink = "compute"
