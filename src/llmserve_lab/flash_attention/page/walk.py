@@ -22,7 +22,7 @@ from llmserve_lab.page.step.pictures import lifetimes
 Row = dict[str, Any]
 WIDE = 1.9  # of a score
 GRID_X, GRID_Y, KEYS_Y, VALUES_Y = 3.2, 3.0, 1.3, 0.15
-STATE_EDGES = (15.1, 18.2, 20.5, 22.9, 25.9, 28.9)
+STATE_EDGES = (14.9, 18.5, 21.1, 23.6, 26.3, 29.0)
 COLUMNS = ("factor", "max", "sum", "mixture", "")
 MASKED = "−∞"  # what a score is set to that the mask forbids
 DONE, PALE = 0.22, 0.35
