@@ -84,9 +84,9 @@ def _box(
 
 
 def _rectangle(at: tuple[float, float], wide: float, high: float, look: Any) -> Any:
-    from matplotlib.patches import Rectangle
+    from llmserve_lab.extras import patches
 
-    return Rectangle(at, wide, high, **look)
+    return patches.Rectangle(at, wide, high, **look)
 
 
 def _arrow(
