@@ -24,16 +24,11 @@ MISTAKES: dict[str, dict[str, str]] = {
         "share of the link": "Only several GPUs",
         "time per request": "some microseconds each",
     },
-    "how-wrong.predict-seesaw": {
-        "shorter first tokens, and shorter answers": "have to be read",
-        "later first tokens, and much slower answers": "only its order",
-    },
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
     "how-wrong.predict-left": ("all of them on H100", "How far off", "on average"),
     "how-wrong.predict-term": ("takes away most", "per output token"),
-    "how-wrong.predict-seesaw": ("reads new prompts first", "What else?"),
     "how-wrong.mape": ("what was measured", "mean absolute percentage error"),
     "how-wrong.interval": ("is predicted", "the longest time"),
     "how-wrong.blocks": ("of both together", "of each GPU", "How many blocks"),
@@ -43,5 +38,4 @@ ASKED: dict[str, tuple[str, ...]] = {
 RIGHT: dict[str, str] = {
     "how-wrong.predict-left": "less than 10 %",
     "how-wrong.predict-term": "time per layer",
-    "how-wrong.predict-seesaw": "later first tokens, and answers about as quick",
 }

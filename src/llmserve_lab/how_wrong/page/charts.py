@@ -24,17 +24,6 @@ WIDE = QUARTER  # the strip around equality
 
 
 YOURS = "your switches"
-# Switches that must be on, from the first, before a rung of the ladder is drawn.
-RUNG_SWITCHES = {
-    "datasheet": 0,
-    "shares of compute and memory": 1,
-    "share of the link": 2,
-    "time per layer": 3,
-    "launches of a prompt": 3,
-    "time per request": 4,
-    "client": 5,
-}
-IN_ORDER = "shares * (1 + link * (1 + layers * (1 + requests * (1 + client))))"
 RUNG_ROWS = {
     "datasheet": "datasheet",
     "shares of compute and memory": "+ shares of the peaks",
@@ -47,20 +36,19 @@ RUNG_ROWS = {
 
 
 def ladder(found: list[tuple[str, float, float]]) -> Any:
-    """Mean errors at each rung, and of the terms that the reader has switched on."""
+    """Mean errors at each rung, pale, and of the reader's own switches, dark."""
     from llmserve_lab.extras import altair as alt
 
     rows: list[dict[str, Any]] = []
     for name, *means in found:
-        rung = {"r": RUNG_ROWS[name], "o": 0, "n": RUNG_SWITCHES[name]}
+        rung = {"r": RUNG_ROWS[name], "o": 0}
         for kind, mean in zip(("TPOT", "TTFT"), means, strict=True):
             rows.append({**rung, "k": kind, "v": 100 * mean})
     rows += [{"r": YOURS, "k": kind, "v": 0, "o": 1} for kind in ("TPOT", "TTFT")]
     order = [*RUNG_ROWS.values(), YOURS]
     own = "datum.o ? (datum.k == 'TPOT' ? tpot_error : ttft_error) : datum.v"
     data = alt.Chart(alt.Data(values=rows))
-    base = data.transform_filter(f"datum.o || datum.n <= {IN_ORDER}")
-    base = base.transform_calculate(v=own)
+    base = data.transform_calculate(v=own)
     scale, axis = alt.Scale(domain=order), alt.Axis(labelLimit=190)
     y = alt.Y("r:N", sort=order, title=None, scale=scale, axis=axis)
     offset = alt.YOffset("k:N", sort=["TPOT", "TTFT"])
@@ -103,6 +91,11 @@ ENGINE_INKS: dict[str, Ink] = {
 CLIENTS = "clients, log scale"
 APART = 0.14  # doublings between engines with one number of clients
 SPREAD = 0.02  # the same between rows of one engine
+# Where the rows of an engine and a number of clients are centred.
+CENTRE = (
+    "pow(2, round(log(datum.c) / LN2)) * "
+    "pow(2, datum.g == 'TensorRT-LLM' ? -0.14 : datum.g == 'vLLM' ? 0 : 0.14)"
+)
 NARROW, FAR = 2.0, 10.0  # times that a prediction may be off and still be on the axis
 HARD = f"kind > {len(KINDS) - 2} || left > {len(LEFT) - 2}"  # first token, or no fit
 
@@ -124,13 +117,20 @@ def residuals() -> Any:
         range=[ink.css for ink in ENGINE_INKS.values()],
     )
     picked = "datum['e' + kind + left]"
-    points = (
+    each = (
         alt.Chart(data)
         .transform_filter(f"kind < {len(KINDS) - 1} || datum.p > 0")
         .transform_calculate(g=f"{[NAMES[e] for e in ENGINE_INKS]}[datum.g]")
         .transform_calculate(t=f"1 + {THOUSANDTH:g} * {picked}")
-        .mark_square(size=12, opacity=0.75, clip=True)
-        .encode(x=x, y=y, color=alt.Color("g:N", scale=scale, title=None))
+    )
+    color = alt.Color("g:N", scale=scale, title=None)
+    points = each.mark_square(size=10, opacity=0.4, clip=True)
+    points = points.encode(x=x, y=y, color=color)
+    medians = (
+        each.transform_calculate(b=CENTRE)
+        .transform_aggregate(m="median(t)", groupby=["g", "b"])
+        .mark_tick(thickness=4, size=15, clip=True)
+        .encode(x="b:Q", y="m:Q", color=color)
     )
     ends = alt.Chart(alt.Data(values=[{"c": 3}, {"c": 170}]))
     strip = (
@@ -139,7 +139,7 @@ def residuals() -> Any:
         .encode(x=x, y=y, y2="u:Q")
     )
     line = ends.transform_calculate(t="1").mark_line(color=GREY.css, strokeWidth=1)
-    return alt.layer(strip, line.encode(x=x, y=y), points, height=280)
+    return alt.layer(strip, line.encode(x=x, y=y), points, medians, height=280)
 
 
 def _ends() -> dict[str, Any]:

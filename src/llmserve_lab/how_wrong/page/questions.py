@@ -8,7 +8,7 @@ from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
 from llmserve_lab.formula.text import si, signed
 from llmserve_lab.how_wrong import formulas as f
 from llmserve_lab.how_wrong.folds import folds
-from llmserve_lab.how_wrong.pairs import cache_requests, pairs, ratios, servers
+from llmserve_lab.how_wrong.pairs import cache_requests, servers
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.validation import MeasuredRow
@@ -29,11 +29,6 @@ TERMS = (
     "share of the link",
     "time per layer",
     "time per request",
-)
-SEESAW = (
-    "shorter first tokens, and shorter answers",
-    "later first tokens, and answers about as quick",
-    "later first tokens, and much slower answers",
 )
 # Four predictions and measurements in ms: made up, so that they can be worked by hand.
 MADE_UP = ((11.0, 10.0), (18.0, 20.0), (12.0, 10.0), (40.0, 40.0))
@@ -62,13 +57,6 @@ def drops() -> dict[str, float]:
 def _term() -> float:
     found = drops()
     return float(TERMS.index(max(TERMS, key=lambda name: found[name])))
-
-
-def _seesaw() -> float:
-    found = ratios(pairs("vllm", "sglang"))
-    if found.ttft < 1:
-        return 0.0
-    return 1.0 if found.e2e < 1.2 else 2.0
 
 
 def made_up() -> tuple[float, float]:
@@ -167,27 +155,6 @@ predict_term = Question(
         f"{100 * drops()['time per layer']:.0f} points. "
         "It is launches, synchronisation and the latency of collectives, whatever the "
         "layer computes, and no datasheet has it."
-    ),
-)
-predict_seesaw = Question(
-    name="how-wrong.predict-seesaw",
-    kind="predict",
-    prompt=lambda: (
-        "Two engines serve the same model on the same GPU to the same clients. vLLM "
-        "reads prompts in chunks beside the decodes; SGLang by default reads "
-        "new prompts first and lets all decodes wait. Its time per output token is "
-        f"{ratios(pairs('vllm', 'sglang')).tpot:.2f} times vLLM's. What else?"
-    ),
-    choices=SEESAW,
-    answer=_seesaw,
-    hints=(
-        Hint(lambda: 0.0, "The prompts have to be read at some time in either engine."),
-        Hint(lambda: 2.0, "The sum of work is the same: only its order differs."),
-    ),
-    why=lambda: (
-        f"The first token takes {ratios(pairs('vllm', 'sglang')).ttft:.1f} times as "
-        f"long, the whole answer {ratios(pairs('vllm', 'sglang')).e2e:.2f} times. In "
-        "the median of the pairs, prefill has been moved from one number to the other."
     ),
 )
 mape = Question(
