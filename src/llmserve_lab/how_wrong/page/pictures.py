@@ -91,8 +91,8 @@ def band() -> StaticFigure:
         ("measured", (8.7, 11.0), INK),
         ("predicted", (30, 12.2), SERIES[0]),
     )
-    for said, at, ink in words:
-        axes.text(*at, said, color=ink.light, fontweight="bold")
+    for said, (across, up), ink in words:
+        axes.text(across, up, said, color=ink.light, fontweight="bold")
     axes.set(xscale="log", xlabel="clients (log)", ylabel="TPOT (ms)", ylim=(0, 27))
     axes.set_xticks(clients, [str(each) for each in clients])
     axes.minorticks_off()
