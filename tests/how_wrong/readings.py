@@ -11,7 +11,6 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "That is the shortest": 0.8 / 1.3,
     },
     "how-wrong.blocks": {"keeps a reserve": MORE},
-    "how-wrong.cache-end": {"Only a share": 1 / 0.9, "holds its answer": 9},
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
@@ -32,7 +31,6 @@ ASKED: dict[str, tuple[str, ...]] = {
     "how-wrong.mape": ("what was measured", "mean absolute percentage error"),
     "how-wrong.interval": ("is predicted", "the longest time"),
     "how-wrong.blocks": ("of both together", "of each GPU", "How many blocks"),
-    "how-wrong.cache-end": ("of what weights and reserve leave", "at full length"),
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {

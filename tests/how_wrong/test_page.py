@@ -209,9 +209,6 @@ def test_the_answers_to_the_exercises() -> None:
     assert questions.interval.right == pytest.approx(0.015)
     assert questions.TERMS[int(questions.predict_term.right)] == "time per layer"
     assert questions.LEFT[int(questions.predict_left.right)] == "less than 10 %"
-    rows = questions._long_answers()
-    assert rows[-2].clients < questions.cache_end.right < rows[-1].clients
-    assert rows[-1].ttft_s > 100 * rows[-2].ttft_s
 
 
 def test_the_bench_reaches_its_goal_with_two_knobs() -> None:

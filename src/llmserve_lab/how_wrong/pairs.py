@@ -83,15 +83,6 @@ def cache_requests(row: MeasuredRow) -> float:
     return tokens / (row.prompt_len + row.output_len)
 
 
-def slots_seen(one: MeasuredRow, other: MeasuredRow) -> float:
-    """Requests that a full cache holds, from two measured TTFTs alone.
-
-    In a closed loop of N clients of which C fit, one waits nearly (N - C) / C answers.
-    The same answer time in both gives C.
-    """
-    return closed_loop((one.clients, one.ttft_s), (other.clients, other.ttft_s))[0]
-
-
 def closed_loop(
     one: tuple[int, float], other: tuple[int, float]
 ) -> tuple[float, float]:

@@ -129,7 +129,7 @@ def residuals() -> Any:
     medians = (
         each.transform_calculate(b=CENTRE)
         .transform_aggregate(m="median(t)", groupby=["g", "b"])
-        .mark_tick(thickness=4, size=15, clip=True)
+        .mark_point(shape="stroke", strokeWidth=4, size=250, opacity=1, clip=True)
         .encode(x="b:Q", y="m:Q", color=color)
     )
     ends = alt.Chart(alt.Data(values=[{"c": 3}, {"c": 170}]))

@@ -76,7 +76,7 @@ def band() -> StaticFigure:
     made = [1e3 * each.tpot.predicted_s for each in loads]
     factors = [each.tpot.factor for each in loads]
     plain = [each ** (1 / decision.power("tpot")) for each in factors]
-    figure, axes = plt.subplots(figsize=(3.8, 2.5))
+    figure, axes = plt.subplots(figsize=(3.8, 2.1))
     for wide, alpha in ((factors, 0.18), (plain, 0.28)):
         low = [one / by for one, by in zip(made, wide, strict=True)]
         high = [one * by for one, by in zip(made, wide, strict=True)]
@@ -86,14 +86,14 @@ def band() -> StaticFigure:
     axes.plot(clients, true, "o", color=INK.light, ms=5, zorder=3)
     axes.axhline(1e3 * decision.TPOT_S, color=SERIES[1].light, ls="--")
     words = (
-        (f"promise: {1e3 * decision.TPOT_S:g} ms", (4, 20.5), SERIES[1]),
-        ("band", (4.2, 14.0), SERIES[0]),
-        ("measured", (8.7, 11.0), INK),
-        ("predicted", (30, 12.2), SERIES[0]),
+        (f"promise: {1e3 * decision.TPOT_S:g} ms", (4, 20.7), SERIES[1]),
+        ("band", (4.2, 13.2), SERIES[0]),
+        ("measured", (8.6, 9.6), INK),
+        ("predicted", (33, 12.6), SERIES[0]),
     )
     for said, (across, up), ink in words:
         axes.text(across, up, said, color=ink.light, fontweight="bold")
-    axes.set(xscale="log", xlabel="clients (log)", ylabel="TPOT (ms)", ylim=(0, 27))
+    axes.set(xscale="log", xlabel="clients (log)", ylabel="TPOT (ms)", ylim=(7, 27))
     axes.set_xticks(clients, [str(each) for each in clients])
     axes.minorticks_off()
     last, hope = decision.planned(), decision.hoped()

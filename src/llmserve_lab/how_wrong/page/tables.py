@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 
 from llmserve_lab.catalog.evidence import serving
@@ -75,26 +74,6 @@ def by_hand() -> Table:
             "Sheet’s: the error of the datasheet alone. Size: mean size of the errors. "
             "Five rows of one server are one draw, so they have no interval.",
         ),
-    )
-
-
-def crossing() -> Table:
-    """How many rows there are of each model, engine and kind of GPU."""
-    rows = dense_rows()
-    count = Counter((row.model, row.engine, row.system) for row in rows)
-    systems = tuple(dict.fromkeys(sorted(row.system for row in rows)))
-    systems = tuple(sorted(systems, key=("h100-sxm", "h200-sxm", "b200-sxm").index))
-    pairs = sorted({key[:2] for key in count}, key=lambda pair: pair[::-1])
-    return Table(
-        "Rows by model, engine and GPU",
-        ("model, engine", *(NAMES[system] for system in systems)),
-        [
-            (
-                f"{NAMES[model]}, {NAMES[engine]}",
-                *(str(count[model, engine, system] or "–") for system in systems),
-            )
-            for model, engine in pairs
-        ],
     )
 
 
