@@ -23,11 +23,16 @@ MISTAKES: dict[str, dict[str, str]] = {
         "share of the link": "Only several GPUs",
         "time per request": "some microseconds each",
     },
+    "how-wrong.predict-seesaw": {
+        "shorter first tokens, and shorter answers": "look at all three",
+        "later first tokens, and much slower answers": "sum of work",
+    },
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
     "how-wrong.predict-left": ("all of them on H100", "How far off", "on average"),
     "how-wrong.predict-term": ("takes away most", "per output token"),
+    "how-wrong.predict-seesaw": ("SGLang's time per output token", "go with it"),
     "how-wrong.mape": ("what was measured", "mean absolute percentage error"),
     "how-wrong.interval": ("is predicted", "the longest time"),
     "how-wrong.blocks": ("of both together", "of each GPU", "How many blocks"),
@@ -36,4 +41,5 @@ ASKED: dict[str, tuple[str, ...]] = {
 RIGHT: dict[str, str] = {
     "how-wrong.predict-left": "less than 10 %",
     "how-wrong.predict-term": "time per layer",
+    "how-wrong.predict-seesaw": "later first tokens, and answers about as quick",
 }

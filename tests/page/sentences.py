@@ -116,7 +116,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "flash_attention.traffic": (
         "prompt_len tile_rows tile_keys plain_intensity tiled_intensity ridge"
     ),
-    "how_wrong.ladder": ("tpot_error ttft_error tpot_low tpot_high ttft_low ttft_high"),
+    "how_wrong.ladder": ("tpot_error tpot_low tpot_high ttft_error ttft_low ttft_high"),
     "how_wrong.residuals": (
         "kind left mean_error mean_low mean_high median_error bias tensorrt_lean "
         "vllm_lean"

@@ -8,8 +8,9 @@ import numpy as np
 
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.page.controls import KINDS, LEFT, QUARTER
-from llmserve_lab.how_wrong.record import row_errors
+from llmserve_lab.how_wrong.record import chosen, row_errors
 from llmserve_lab.page.palette import GREY, INK, SERIES, Ink
+from llmserve_lab.validation.prediction import Kind
 from llmserve_lab.validation.rows import dense_rows
 
 MODEL_INKS: dict[str, Ink] = {
@@ -91,11 +92,6 @@ ENGINE_INKS: dict[str, Ink] = {
 CLIENTS = "clients, log scale"
 APART = 0.14  # doublings between engines with one number of clients
 SPREAD = 0.02  # the same between rows of one engine
-# Where the rows of an engine and a number of clients are centred.
-CENTRE = (
-    "pow(2, round(log(datum.c) / LN2)) * "
-    "pow(2, datum.g == 'TensorRT-LLM' ? -0.14 : datum.g == 'vLLM' ? 0 : 0.14)"
-)
 NARROW, FAR = 2.0, 10.0  # times that a prediction may be off and still be on the axis
 HARD = f"kind > {len(KINDS) - 2} || left > {len(LEFT) - 2}"  # first token, or no fit
 
@@ -116,21 +112,22 @@ def residuals() -> Any:
         domain=[NAMES[engine] for engine in ENGINE_INKS],
         range=[ink.css for ink in ENGINE_INKS.values()],
     )
+    color = alt.Color("g:N", scale=scale, title=None)
     picked = "datum['e' + kind + left]"
-    each = (
+    points = (
         alt.Chart(data)
         .transform_filter(f"kind < {len(KINDS) - 1} || datum.p > 0")
         .transform_calculate(g=f"{[NAMES[e] for e in ENGINE_INKS]}[datum.g]")
         .transform_calculate(t=f"1 + {THOUSANDTH:g} * {picked}")
     )
-    color = alt.Color("g:N", scale=scale, title=None)
-    points = each.mark_square(size=10, opacity=0.4, clip=True)
+    points = points.mark_square(size=10, opacity=0.4, clip=True)
     points = points.encode(x=x, y=y, color=color)
     medians = (
-        each.transform_calculate(b=CENTRE)
-        .transform_aggregate(m="median(t)", groupby=["g", "b"])
-        .mark_point(shape="stroke", strokeWidth=4, size=250, opacity=1, clip=True)
-        .encode(x="b:Q", y="m:Q", color=color)
+        alt.Chart(alt.Data(values=_medians()))
+        .transform_filter(f"isValid({picked})")
+        .transform_calculate(t=f"1 + {THOUSANDTH:g} * {picked}")
+        .mark_point(shape="stroke", strokeWidth=4, size=220, opacity=1, clip=True)
+        .encode(x=x, y=y, color=color)
     )
     ends = alt.Chart(alt.Data(values=[{"c": 3}, {"c": 170}]))
     strip = (
@@ -173,3 +170,31 @@ def _lines() -> list[str]:
         cells += [""] * (len(errors) - scored)  # of TTFT: not shown, not handed over
         lines.append(",".join(cells))
     return lines
+
+
+def _medians() -> list[dict[str, Any]]:
+    """Median error of each engine at each number of clients, in every state."""
+    found = []
+    for place, engine in enumerate(ENGINE_INKS):
+        for clients in sorted({row.clients for row in dense_rows()}):
+            middle: dict[str, Any] = {
+                "g": NAMES[engine],
+                "c": clients * 2 ** (APART * (place - 1)),
+            }
+            for name, kind, left in _states():
+                rows, error = chosen(kind, left)
+                own = [
+                    each
+                    for row, each in zip(rows, error, strict=True)
+                    if (row.engine, row.clients) == (engine, clients)
+                ]
+                if own:
+                    middle[name] = round(float(np.median(own)) / THOUSANDTH)
+            found.append(middle)
+    return [middle for middle in found if len(middle) > 2]
+
+
+def _states() -> list[tuple[str, Kind, str]]:
+    """Columns of errors, with the kind of time and what is left out."""
+    pairs = [(kind, left) for kind in KINDS.values() for left in LEFT.values()]
+    return [(name, *pair) for name, pair in zip(_columns(), pairs, strict=True)]

@@ -26,6 +26,7 @@ from llmserve_lab.validation.cache_blocks import (
     reserve,
     room,
 )
+from llmserve_lab.validation.constants import record as validated
 from llmserve_lab.validation.drafts import KNOWN
 from llmserve_lab.validation.intervals import mean_interval
 
@@ -259,6 +260,37 @@ def combinations() -> Table:
     return Table(
         "Mean error of TPOT, the model left out",
         ("model", "GPU", "engine", "rows", "error"),
+        rows,
+        notes=("In brackets: 95 % bootstrap interval, whole servers drawn.",),
+    )
+
+
+FORMS = {
+    "as chosen": "as chosen",
+    "nothing hidden": "reading and computing add up",
+    "the shorter bill hidden": "the shorter of the two is free",
+    "no launches": "a layer costs the same with a prompt",
+    "exponent fitted": "the exponent is fitted, too",
+    "six constants alone": "none of the three set, exponent fitted",
+}
+
+
+def forms() -> Table:
+    """What the error would be with one of the three round numbers set otherwise."""
+    found = validated()["forms"]
+    rows: list[tuple[str, ...]] = [
+        (
+            words,
+            *(
+                with_ends(found[name][key], tuple(found[name]["intervals"][key]))
+                for key in ("tpot, model", "tpot, engine", "ttft, model")
+            ),
+        )
+        for name, words in FORMS.items()
+    ]
+    return Table(
+        "Mean error with another form, all constants fitted again",
+        ("form", "TPOT, model left out", "TPOT, engine left out", "TTFT, model"),
         rows,
         notes=("In brackets: 95 % bootstrap interval, whole servers drawn.",),
     )

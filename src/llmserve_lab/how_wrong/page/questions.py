@@ -8,6 +8,7 @@ from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
 from llmserve_lab.formula.text import si, signed
 from llmserve_lab.how_wrong import formulas as f
 from llmserve_lab.how_wrong.folds import folds
+from llmserve_lab.how_wrong.pairs import pairs, ratios
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.validation.cache_blocks import (
@@ -25,6 +26,11 @@ TERMS = (
     "share of the link",
     "time per layer",
     "time per request",
+)
+SEESAW = (
+    "shorter first tokens, and shorter answers",
+    "later first tokens, and answers about as quick",
+    "later first tokens, and much slower answers",
 )
 # Four predictions and measurements in ms: made up, so that they can be worked by hand.
 MADE_UP = ((11.0, 10.0), (18.0, 20.0), (12.0, 10.0), (40.0, 40.0))
@@ -51,6 +57,13 @@ def drops() -> dict[str, float]:
 def _term() -> float:
     found = drops()
     return float(TERMS.index(max(TERMS, key=lambda name: found[name])))
+
+
+def _seesaw() -> float:
+    found = ratios(pairs("vllm", "sglang"))
+    if found.ttft < 1:
+        return 0.0
+    return 1.0 if found.e2e < 1.2 else 2.0
 
 
 def made_up() -> tuple[float, float]:
@@ -126,6 +139,27 @@ predict_term = Question(
         f"{100 * drops()['time per layer']:.0f} points. "
         "It is launches, synchronisation and the latency of collectives, whatever the "
         "layer computes, and no datasheet has it."
+    ),
+)
+predict_seesaw = Question(
+    name="how-wrong.predict-seesaw",
+    kind="predict",
+    prompt=lambda: (
+        "Two engines serve the same model on the same GPU to the same clients. In the "
+        "median SGLang's time per output token is "
+        f"{ratios(pairs('vllm', 'sglang')).tpot:.2f} times vLLM's. Which first tokens "
+        "and whole answers go with it in these rows?"
+    ),
+    choices=SEESAW,
+    answer=_seesaw,
+    hints=(
+        Hint(lambda: 0.0, "One number says little of another: look at all three."),
+        Hint(lambda: 2.0, "The sum of work is the same, and so are the clients."),
+    ),
+    why=lambda: (
+        f"The first token takes {ratios(pairs('vllm', 'sglang')).ttft:.1f} times as "
+        f"long, the whole answer {ratios(pairs('vllm', 'sglang')).e2e:.2f} times. "
+        "Which settings made it so is not published."
     ),
 )
 mape = Question(

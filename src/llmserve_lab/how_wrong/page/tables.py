@@ -272,34 +272,3 @@ def coverage() -> Table:
             BOOTSTRAP,
         ),
     )
-
-
-FORMS = {
-    "as chosen": "as chosen",
-    "nothing hidden": "reading and computing add up",
-    "the shorter bill hidden": "the shorter of the two is free",
-    "no launches": "a layer costs the same with a prompt",
-    "exponent fitted": "the exponent is fitted, too",
-    "six constants alone": "none of the three set, exponent fitted",
-}
-
-
-def forms() -> Table:
-    """What the error would be with one of the three round numbers set otherwise."""
-    found = validated()["forms"]
-    rows: list[tuple[str, ...]] = [
-        (
-            words,
-            *(
-                with_ends(found[name][key], tuple(found[name]["intervals"][key]))
-                for key in ("tpot, model", "tpot, engine", "ttft, model")
-            ),
-        )
-        for name, words in FORMS.items()
-    ]
-    return Table(
-        "Mean error with another form, all constants fitted again",
-        ("form", "TPOT, model left out", "TPOT, engine left out", "TTFT, model"),
-        rows,
-        notes=(BOOTSTRAP,),
-    )
