@@ -126,7 +126,15 @@ def residuals() -> Any:
         alt.Chart(alt.Data(values=_medians()))
         .transform_filter(f"isValid({picked})")
         .transform_calculate(t=f"1 + {THOUSANDTH:g} * {picked}")
-        .mark_point(shape="stroke", strokeWidth=4, size=220, opacity=1, clip=True)
+        .mark_point(
+            shape="diamond",
+            filled=True,
+            size=70,
+            opacity=1,
+            stroke=INK.css,
+            strokeWidth=1,
+            clip=True,
+        )
         .encode(x=x, y=y, color=color)
     )
     ends = alt.Chart(alt.Data(values=[{"c": 3}, {"c": 170}]))

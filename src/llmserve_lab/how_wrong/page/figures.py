@@ -24,7 +24,7 @@ WIDEST, GAP = 15.0, 0.3  # per cent: the axis, and a space before words
 OPENS = 5  # two models have been predicted; the one that is asked for is set aside
 STATES = {
     "other": "measured",
-    "weights": "used for the fit",
+    "weights": "in the fit",
     "idle": "set aside",
     "new": "predicted",
 }
