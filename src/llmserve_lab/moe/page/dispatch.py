@@ -237,4 +237,4 @@ def _choice(expert: int, weight: float) -> str:
 
 
 def _term(expert: int, weight: float) -> str:
-    return f"{weight:.2f}·E{expert}"
+    return f"{weight:.2f} E{expert}".replace("0.", ".")

@@ -13,8 +13,8 @@ from llmserve_lab.page.still import StaticFigure, figure_style
 SHOWN = (16, 32)
 MB = 1e6
 GROUP_LABELS = {  # of each panel: a group, its ink, where its name stands
-    "in turn": ((16.0, VERMILLION, (45, 205)), (64.0, BLUE, (45, 108))),
-    "overlapped": ((16.0, VERMILLION, (42, 90)), (64.0, BLUE, (17, 150))),
+    "in turn": ((16.0, VERMILLION, (25.5, 190)), (64.0, BLUE, (45, 108))),
+    "overlapped": ((16.0, VERMILLION, (42, 90)), (64.0, BLUE, (10.5, 200))),
 }
 
 
