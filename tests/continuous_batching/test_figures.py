@@ -207,9 +207,9 @@ def test_the_price_is_the_sum_over_the_chunks() -> None:
 def test_the_chunk_from_a_target_is_the_engines() -> None:
     known = figures.chunk_from_target().values()
     calm = IterationLoad(5, 5 * 1001, 5 * 1000, 5)
-    rows = cost().chunk_within(TARGET_S, load=calm, context=65_536)
+    rows = cost().chunk_within(TARGET_S, load=calm, context=LONG)
     assert int(known["chunk_fits"]) == rows
-    rows = datasheet().chunk_within(TARGET_S, load=calm, context=65_536)
+    rows = datasheet().chunk_within(TARGET_S, load=calm, context=LONG)
     assert int(known["ideal_chunk_fits"]) == rows
 
 
@@ -230,7 +230,7 @@ def test_the_budgets_are_drawn_as_they_were_served() -> None:
         counted, added, bare, target_s=TARGET_S, default=8192, tried=tried
     )
     assert tuning.trade(896).gap_s < TARGET_S < tuning.trade(1024).gap_s
-    assert f"Budget {tried}: {1e3 * tuning.trade(tried).gap_s:.0f} ms" in shown.sentence
+    assert f"recorded up to {tried} rows" in shown.sentence
 
 
 def test_shrinking_and_fixed_chunks_keep_the_same_target() -> None:

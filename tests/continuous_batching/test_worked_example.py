@@ -16,6 +16,7 @@ from llmserve_lab.continuous_batching import (
     worked_example as worked,
 )
 from llmserve_lab.continuous_batching.machine import LONG, TARGET_S
+from llmserve_lab.continuous_batching.occupancy import logged
 from llmserve_lab.continuous_batching.page.questions import late_s
 from llmserve_lab.continuous_batching.workloads import beside_a_book
 from llmserve_lab.engine import Chunked, IterationLoad, Static
@@ -106,6 +107,27 @@ def test_the_bound_of_a_usual_prompt_is_the_largest(prompt_len: int) -> None:
         chunk = IterationLoad.of(chunk=budget - machine.DECODES, context=prompt_len)
         took_s = cost().seconds(calm.plus(chunk))
         assert (took_s <= tuning.safe_target_s()) is fits
+
+
+@pytest.mark.parametrize("prompt_len", (4096, 8192, 32_768))
+def test_the_largest_budget_keeps_the_target_in_the_engine(prompt_len: int) -> None:
+    """No gap of a run breaks it, and a gap of the next larger budget does."""
+    calm = [replace(r, arrival_s=0.0) for r in beside_a_book() if r.output_len > 1][:5]
+    for more, fits in ((0, True), (tuning.TILE, False)):
+        rows = tuning.largest(prompt_len) + more
+        late = replace(calm[0], id=99, arrival_s=1.0, prompt_len=prompt_len)
+        run = logged([*calm, late], Chunked(rows), machine.priced(rows))
+        longest_s = float(run.gaps.longest_s)
+        assert (longest_s <= tuning.safe_target_s()) is fits
+    assert tuning.bound(prompt_len) <= tuning.largest(prompt_len)
+
+
+def test_the_last_chunk_of_the_long_prompt_is_the_largest() -> None:
+    calm, rows = IterationLoad(5, 5 * 1001, 5 * 1000, 5), worked.last_chunk()
+    for chunk, fits in ((rows, True), (rows + 1, False)):
+        last = IterationLoad.of(chunk=chunk, context=LONG - chunk)
+        assert (cost().seconds(calm.plus(last)) <= TARGET_S) is fits
+    assert rows > worked.chunk_parts(LONG)["chunk"]
 
 
 def test_the_first_budget_keeps_the_target_beside_a_long_decode() -> None:

@@ -51,7 +51,7 @@ def causes(slots: int = SLOTS) -> dict[str, float]:
     return {
         "static": saturation("static", slots),
         "static, wasted rows skipped": skipping(slots).throughput_tokens_per_s,
-        "slots refilled at once": saturation("continuous", slots),
+        "continuous: slots refilled, too": saturation("continuous", slots),
     }
 
 

@@ -30,6 +30,7 @@ from llmserve_lab.validation import dense_rows
 
 BUDGET, REQUESTS = 1024, 128  # of the measurement, and of the engine beside it
 SLOTS = 128
+HOW = ("measured", "engine")
 SCHEDULERS: dict[str, Policy] = {
     "mixing only": Continuous(SLOTS),
     "chunks only": ChunksApart(BUDGET, SLOTS),
@@ -94,25 +95,21 @@ def mixing_table() -> Table:
         for name in list(SCHEDULERS)[:2]:
             pair = [found(load, name) for found in (measured, simulated)]
             both = [found(load, "both") for found in (measured, simulated)]
-            cells = (
-                " / ".join(
-                    f"{own[place] / of[place]:.1f}"
-                    for own, of in zip(pair, both, strict=True)
-                )
+            cells = [
+                f"{own[place] / of[place]:.1f}"
                 for place in (0, 1)
-            )
+                for own, of in zip(pair, both, strict=True)
+            ]
             rows.append((f"{load}, {name}", *cells))
-    columns = ("measured / engine", "median TTFT", "P99 gap")
+    heads = [f"{what}, {how}" for what in ("TTFT", "gap") for how in HOW]
+    columns = ("times that of both", *heads)
+    loads = "; ".join(
+        f"{name}: prompt {each.prompt:,}, answer {each.answer}, {each.per_s:g} a second"
+        for name, each in LOADS.items()
+    )
     note = (
-        f"Times as long as with both. Measured: {SARATHI}; "
-        f"{SARATHI_SETTING}. Engine: as many requests of this page's model, the same "
-        "budget; means: "
-        + "; ".join(
-            f"{name}: prompt {each.prompt:,}, answer {each.answer}, {each.per_s:g} a "
-            "second"
-            for name, each in LOADS.items()
-        )
-        + "."
+        f"Median TTFT and P99 gap. Measured: {SARATHI}; {SARATHI_SETTING}. Engine: "
+        f"as many requests of this page's model, the same budget; means: {loads}."
     )
     return Table(
         "Chunks and mixing, measured and in the engine", columns, rows, (note,)

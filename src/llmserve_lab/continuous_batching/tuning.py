@@ -116,13 +116,37 @@ def bound(prompt_len: int = LONG, *, long_decodes: int = 0) -> int:
     return (chunk + DECODES + long_decodes) // TILE * TILE
 
 
+def _longest_s(budget: int, prompt_len: int) -> float:
+    """The longest iteration that reads such a prompt beside the decodes."""
+    chunk = budget - DECODES
+    loads = (
+        _calm().plus(IterationLoad.of(chunk=min(chunk, prompt_len - at), context=at))
+        for at in range(0, prompt_len, chunk)
+    )
+    return max(priced(budget).seconds(load) for load in loads)
+
+
+def largest(prompt_len: int) -> int:
+    """The largest budget in whole tiles that keeps the target with every chunk.
+
+    All smaller ones keep it, too. ``bound`` stays below: it counts the whole prompt as
+    cached, and so every row of a chunk as the last one's.
+    """
+    budget = TILE
+    while _longest_s(budget + TILE, prompt_len) <= safe_target_s():
+        budget += TILE
+        if budget > prompt_len + DECODES:
+            raise ValueError(
+                "prompt_len must be longer than what any budget reads within "
+                f"{safe_target_s():g} s, got {prompt_len}"
+            )
+    return budget
+
+
 def bounds_table() -> Table:
     """Table of the largest budget that keeps the target, by the longest prompt."""
-    rows = [
-        (f"{tokens:,}", f"{safe_chunk(tokens):,}", f"{bound(tokens):,}")
-        for tokens in KEPT
-    ]
-    columns = ("longest prompt (tokens)", "rows that fit", "budget")
+    rows = [(f"{tokens:,}", f"{largest(tokens):,}") for tokens in KEPT]
+    columns = ("longest prompt (tokens)", "largest budget (rows)")
     note = "Launches each by itself; up to 512 rows they are recorded."
     return Table(f"Rows within {1e3 * safe_target_s():.0f} ms", columns, rows, (note,))
 

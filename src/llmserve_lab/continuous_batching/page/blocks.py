@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+from llmserve_lab.continuous_batching.machine import replayed
 from llmserve_lab.continuous_batching.occupancy import frames, held_blocks, logged
 from llmserve_lab.continuous_batching.workloads import LETTERS, short_of_blocks
 from llmserve_lab.engine import Continuous
 from llmserve_lab.engine.metrics.iteration_log import IterationFrame as Iteration
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
-from llmserve_lab.running_example import cost
 
 BLOCKS, BLOCK_TOKENS = 8, 16
 WAITS, NOTES = ("1st in queue", "2nd in queue"), ("what happens", " ")
@@ -22,8 +22,12 @@ Row = dict[str, Any]
 
 
 def watched() -> list[Iteration]:
-    """Three requests in a cache of eight blocks, iteration by iteration."""
-    return frames(logged(short_of_blocks(), Continuous(), cost(), kv_blocks=BLOCKS))
+    """Three requests in a cache of eight blocks, iteration by iteration.
+
+    No iteration has as many rows as are recorded.
+    """
+    machine = replayed()
+    return frames(logged(short_of_blocks(), Continuous(), machine, kv_blocks=BLOCKS))
 
 
 def blocks_run_out() -> StepFigure:

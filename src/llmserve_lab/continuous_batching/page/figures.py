@@ -16,6 +16,7 @@ from llmserve_lab.continuous_batching.lanes import (
 )
 from llmserve_lab.continuous_batching.machine import (
     DECODES,
+    LONG,
     TARGET_S,
     decodes,
     served,
@@ -72,7 +73,7 @@ def lanes() -> LiveFigure:
             banded(Readout("longest_gap_s", "Longest gap"), prompt_error()),
             Verdict("kept", "This budget", "tbt_target", "longest_gap_s", KEPT),
             Readout("mean_gap_s", "Mean gap while F is read"),
-            Readout("reader_tokens", "Tokens of each reader meanwhile"),
+            Readout("reader_tokens", "Tokens of each of A to E meanwhile"),
         ),
         sentence=(
             "Token budget: {limit}. F's first token comes after {first_s}. At rest a "
@@ -96,7 +97,7 @@ def chunk_from_target() -> LiveFigure:
         chart=charts.chunk_from_target,
         controls=(
             Slider(quantity("tbt_target"), TARGETS, TARGET_S, "Target for the gap"),
-            Slider(quantity("context"), PREFIXES, 65_536.0, "Prefix in cache"),
+            Slider(quantity("context"), PREFIXES, float(LONG), "Prefix in cache"),
         ),
         derived={
             "chunk_fits": asked_by(

@@ -38,8 +38,7 @@ def slots_by_iteration() -> StepFigure:
     ends = {name: len(log.frames) - 1 for name, log in logs.items()}
     return StepFigure(
         name="slots",
-        title="A static batch computes waste while C waits; continuous batching lets "
-        "C in",
+        title="C waits until the scheduler decides again",
         scene=Scene(
             x=SceneAxis((0, round(longest_s, 2)), "time (s)"),
             y=SceneAxis(ROWS),

@@ -28,16 +28,19 @@ def load(found: dict[str, float]) -> StaticFigure:
     """
     from llmserve_lab.extras import pyplot as plt
 
-    shape = {"height_ratios": (1.15, 1)}
+    shape = {"height_ratios": (1.3, 1.1)}
     figure, (upper, lower) = plt.subplots(
-        2, 1, figsize=(NARROW, 3.3), gridspec_kw=shape
+        2, 1, figsize=(NARROW, 3.1), gridspec_kw=shape
     )
+    look: dict[str, Any]
     for name in INKS:
         for per_s in QUEUED:
             times, waiting = queue(name, per_s, QUEUED_S)
-            upper.plot(times, waiting, color=INKS[name].light, ls="-")
+            dashes = "-" if per_s == QUEUED[-1] else "--"
+            look = {"color": INKS[name].light, "lw": 1, "ls": dashes}
+            upper.plot(times, waiting, **look)
     longest = max(queue("static", QUEUED[-1], QUEUED_S)[1])
-    look: dict[str, Any] = {"color": INKS["static"].light, "ha": "right"}
+    look = {"color": INKS["static"].light, "ha": "right"}
     upper.text(185, 0.74 * longest, f"static, {QUEUED[1]:g} a second", **look)
     upper.text(292, 0.21 * longest, f"static, {QUEUED[0]:g} a second", **look)
     look = {"color": INKS["continuous"].light}
@@ -59,9 +62,8 @@ def load(found: dict[str, float]) -> StaticFigure:
         title="Static batching falls behind early. Refilling its slots pays far more "
         "than skipping its wasted rows",
         sentence=(
-            f"Above: how many requests wait, at {QUEUED[0]:g} and at {QUEUED[1]:g} "
-            "arrivals a second. Below: what a server delivers if requests never cease "
-            "to wait."
+            "Above: requests that wait. Below: tokens per second if requests always "
+            "wait."
         ),
     )
 
@@ -91,16 +93,13 @@ def price(budget: int, found: dict[str, dict[str, float]]) -> StaticFigure:
     axes.set(yticks=[], ylim=(-2.75, 0.75), xlim=(0, 2.75))
     axes.set_xlabel("seconds more than in one piece")
     axes.spines["left"].set_visible(False)
-    _, counted, most = totals.values()
-    assumed = found[list(found)[1]]["launches"]
     return StaticFigure.of(
         figure,
         name="continuous_batching.price",
-        title="Reading again costs a second; the rest depends on the launches",
+        title="Reading again costs almost a second; what launches add is uncertain",
         sentence=(
-            f"Budget {budget}: {counted:.2f} s more, of which {assumed:.2f} s are "
-            f"launches; {most:.2f} s if each is made by itself. Grey: rows of the "
-            "decodes."
+            f"What a budget of {budget} rows adds to the first token. Grey: rows of "
+            "the decodes."
         ),
     )
 
@@ -141,9 +140,7 @@ def budgets(
     upper.text(rows[0], 1.1e3 * target_s, "target", color=GREY.light)
     upper.text(1.15 * tried, 40, f"{tried}", color=VERMILLION.light)
     upper.text(0.8 * default, 750, "default", ha="right", color=GREY.light)
-    lower.text(1.25 * tried, 7.9, "each launch by itself", color=BLUE.light)
-    lower.text(2.2 * tried, 4.0, "all hidden", color=BLUE.light)
-    lower.text(0.97 * tried, 5.0, "recorded", ha="right", color=BLUE.light)
+    lower.text(1.1 * tried, 9.2, "shaded: launches uncertain", color=BLUE.light)
     upper.set(ylabel="gap (ms, log)", xscale="log", yscale="log")
     upper.set_ylim(25, 1300)
     upper.set_yticks([50, 100, 200, 500, 1000])
@@ -158,9 +155,9 @@ def budgets(
         name="continuous_batching.budgets",
         title="A smaller budget buys short gaps with a later first token",
         sentence=(
-            f"Longest gap of the five, and TTFT of the long prompt. Budget {tried}: "
-            f"{si(small[-1].gap_s, 's', 2)} and {small[-1].ttft_s:.1f} s. Budget "
-            f"{default:,}: {si(large[-1].gap_s, 's')} and {large[-1].ttft_s:.1f} s."
+            "Longest gap of the five, and TTFT of the long prompt. "
+            f"Line: launches recorded up to {tried} rows, each by itself above. "
+            "Shaded: from all launches hidden to each by itself."
         ),
     )
 
