@@ -87,7 +87,7 @@ def deadlines() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     rows = np.arange(1.0, layer_time.room(16.0) + 1, 4)
-    figure, panels = plt.subplots(1, 2, sharey=True, figsize=(5.6, 2.6))
+    figure, panels = plt.subplots(1, 2, sharey=True, figsize=(5.6, 2.25))
     ways = {"in turn": layer_time.in_turn_s, "overlapped": layer_time.overlapped_s}
     for axes, (name, layer) in zip(panels, ways.items(), strict=True):
         for ep, ink, at in GROUP_LABELS[name]:
