@@ -135,6 +135,7 @@ window.llmserveReferences = {
 "wang2024lossfree",
 "graham1969bounds",
 "deepep2025",
+"sglang2025h100",
 "article07"
 ]
 },
