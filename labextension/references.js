@@ -28,8 +28,8 @@ window.llmserveReferences = {
 "chunked-": {
 "letter": "C",
 "keys": [
-"aiconfigurator2026",
 "yu2022orca",
+"aiconfigurator2026",
 "zhong2024distserve",
 "vllm0330",
 "guidellm081",
@@ -264,8 +264,8 @@ window.llmserveReferences = {
 "kserve2026autoscaling": "The KServe Authors\\. Autoscale InferenceService with LLM metrics\\. KServe documentation, version 0\\.16, 2026\\. URL: [https://kserve\\.github\\.io/website/docs/model\\-serving/generative\\-inference/autoscaling](https://kserve.github.io/website/docs/model-serving/generative-inference/autoscaling)\\.",
 "apievangelist2026runpod": "API Evangelist\\. Runpod plans and pricing\\. public transcription of the provider's page, read 2026\\-10\\-07, 2026\\. URL: [https://github\\.com/api\\-evangelist/runpod](https://github.com/api-evangelist/runpod)\\.",
 "llmd2026slo": "The llm\\-d Authors\\. SLO\\-aware autoscaling with KEDA and predicted latency\\. llm\\-d documentation, 2026\\. URL: [https://llm\\-d\\.ai/docs/dev/operations/autoscaling/slo\\-aware](https://llm-d.ai/docs/dev/operations/autoscaling/slo-aware)\\.",
-"aiconfigurator2026": "NVIDIA\\. AIConfigurator: measured rows of served models, silicon\\_sample\\.csv\\. Package aiconfigurator\\-core 0\\.12\\.0, Apache\\-2\\.0, 2026\\.",
 "yu2022orca": "Gyeong\\-In Yu, Joo Seong Jeong, Geon\\-Woo Kim, Soojeong Kim, and Byung\\-Gon Chun\\. Orca: a distributed serving system for transformer\\-based generative models\\. In *OSDI*\\. 2022\\.",
+"aiconfigurator2026": "NVIDIA\\. AIConfigurator: measured rows of served models, silicon\\_sample\\.csv\\. Package aiconfigurator\\-core 0\\.12\\.0, Apache\\-2\\.0, 2026\\.",
 "vllm0330": "The vLLM Team\\. vLLM\\. 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/tree/v0\\.33\\.0](https://github.com/vllm-project/vllm/tree/v0.33.0)\\.",
 "guidellm081": "The vLLM Project\\. GuideLLM\\. version 0\\.8\\.1, 2026\\. URL: [https://github\\.com/vllm\\-project/guidellm](https://github.com/vllm-project/guidellm)\\.",
 "shah2024flash3": "Jay Shah, Ganesh Bikshandi, Ying Zhang, Vijay Thakkar, Pradeep Ramani, and Tri Dao\\. FlashAttention\\-3: fast and accurate attention with asynchrony and low\\-precision\\. 2024\\. [arXiv:2407\\.08608](https://arxiv.org/abs/2407.08608)\\.",

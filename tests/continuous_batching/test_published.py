@@ -34,6 +34,8 @@ def test_the_engine_has_the_schedulers_in_the_measured_order() -> None:
         assert both[1] < chunks[1] < mixing[1]
         assert 1.05 < chunks[1] / both[1] < 1.4
     assert len(published.mixing_table().rows) == 4
+    off = published.mixing_off()
+    assert len(off) == 8 and sum(each > 1.5 for each in off) == 3  # as the page says
 
 
 def test_chunks_apart_never_ride_with_decodes() -> None:

@@ -30,7 +30,6 @@ from llmserve_lab.validation import dense_rows
 
 BUDGET, REQUESTS = 1024, 128  # of the measurement, and of the engine beside it
 SLOTS = 128
-HOW = ("measured", "engine")
 SCHEDULERS: dict[str, Policy] = {
     "mixing only": Continuous(SLOTS),
     "chunks only": ChunksApart(BUDGET, SLOTS),
@@ -72,6 +71,11 @@ def refilled() -> float:
     return float(continuous.times) / float(static.times)
 
 
+def paged() -> float:
+    """Throughput of continuous batching with a paged cache, over plain static."""
+    return float(BATCHING[-1].times)
+
+
 @cache
 def measured(load: str, scheduler: str) -> tuple[float, float]:
     """Median TTFT and P99 TBT in s, as published."""
@@ -88,18 +92,33 @@ def simulated(load: str, scheduler: str) -> tuple[float, float]:
     return run.percentile("ttft", 50), float(run.gaps.percentile(99))
 
 
+HOW = {"measured": measured, "engine": simulated}
+
+
+def mixing_off() -> list[float]:
+    """By what factor the engine's ratios to both together miss the measured ones."""
+    found = []
+    for load in LOADS:
+        for name in list(SCHEDULERS)[:2]:
+            pairs = zip(*(_over_both(load, name, how) for how in HOW), strict=True)
+            found += [max(one / other, other / one) for one, other in pairs]
+    return found
+
+
+def _over_both(load: str, scheduler: str, how: str) -> tuple[float, float]:
+    """Median TTFT and P99 TBT of a scheduler over those of both together."""
+    found = HOW[how]
+    (ttft, tbt), (ttft_both, tbt_both) = found(load, scheduler), found(load, "both")
+    return ttft / ttft_both, tbt / tbt_both
+
+
 def mixing_table() -> Table:
     """Table of chunks and mixing, each over both together: measured, and simulated."""
     rows = []
     for load in LOADS:
         for name in list(SCHEDULERS)[:2]:
-            pair = [found(load, name) for found in (measured, simulated)]
-            both = [found(load, "both") for found in (measured, simulated)]
-            cells = [
-                f"{own[place] / of[place]:.1f}"
-                for place in (0, 1)
-                for own, of in zip(pair, both, strict=True)
-            ]
+            ratios = zip(*(_over_both(load, name, how) for how in HOW), strict=True)
+            cells = [f"{each:.1f}" for pair in ratios for each in pair]
             rows.append((f"{load}, {name}", *cells))
     heads = [f"{what}, {how}" for what in ("TTFT", "gap") for how in HOW]
     columns = ("times that of both", *heads)

@@ -42,7 +42,8 @@ def predicted_s() -> dict[str, float]:
     """The same token by this chapter's model, in turn and overlapped."""
     record = PROFILED_DECODE
     assert record.batch is not None
-    ep, rows, context = map(float, (record.n_gpus, record.batch, record.context))
+    ep, rows = float(record.n_gpus), float(record.batch)
+    context = float(record.context)
     return {
         "in turn": MOE_LAYERS * layer_time.in_turn_s(ep, rows, context=context),
         "overlapped": MOE_LAYERS * layer_time.overlapped_s(ep, rows, context),

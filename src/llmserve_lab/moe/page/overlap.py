@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,7 @@ def deadlines() -> StaticFigure:
 
     rows = np.arange(1.0, layer_time.room(16.0) + 1, 4)
     figure, panels = plt.subplots(1, 2, sharey=True, figsize=(5.6, 2.25))
+    ways: dict[str, Callable[[float, float], float]]
     ways = {"in turn": layer_time.in_turn_s, "overlapped": layer_time.overlapped_s}
     for axes, (name, layer) in zip(panels, ways.items(), strict=True):
         for ep, ink, at in GROUP_LABELS[name]:
