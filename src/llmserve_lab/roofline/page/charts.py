@@ -22,6 +22,11 @@ from llmserve_lab.roofline import formulas as f
 PHASES = Cases(
     "phase", *(Case(p, p, ink) for p, ink in series("decode", "prefill").items())
 )
+KERNELS = Cases(  # of decode, in turn: each with an intensity of its own
+    "kernel",
+    Case("products", "products", MEANINGS["weights"]),
+    Case("attention", "attention", MEANINGS["cache"]),
+)
 WEAK, STRONG = 0.5, 5e4  # FLOP/byte
 INTENSITY = QuantityAxis(
     q.intensity,
@@ -69,6 +74,7 @@ def roofline() -> Any:
     drawn = alt.layer(
         line.mark_line(color=GREY.css, clip=True),
         *_gap(y),
+        *_kernels(),
         *_points(),
     )
     ridge = landmarks(INTENSITY, "x", "intensity", Landmark("ridge", q.ridge))
@@ -140,6 +146,31 @@ def _gap(y: Any) -> list[Any]:
             f"datum.intensity {where} {AT_EDGE}"
         ).transform_calculate(roof=high)
         marks.append(words.mark_text(**look, **shown).encode(text="says:N"))
+    return marks
+
+
+def _kernels() -> list[Any]:
+    """Decode's two kinds of kernels, each on the roof; its point is their average."""
+    from llmserve_lab.extras import altair as alt
+
+    rows = (
+        alt.Chart(alt.Data(values=KERNELS.rows()))
+        .transform_calculate(intensity=KERNELS.reads(INTENSITY, q.intensity))
+        .transform_calculate(
+            roof=COMPUTE.draws(f.ATTAINABLE_FLOPS, intensity="datum.intensity"),
+            called="'its ' + datum.kernel",
+        )
+    )
+    marks = [rows.mark_point(shape="diamond", color=GREY.css, size=70, clip=True)]
+    for which, align, dx, dy in (
+        ("datum.kernel == 'products'", "right", -8, -8),
+        ("datum.kernel == 'attention'", "left", 9, 9),
+    ):
+        look: dict[str, Any] = {"align": align, "dx": dx, "dy": dy, "clip": True}
+        names = rows.transform_filter(which).mark_text(
+            color=GREY.css, fontSize=13, **look
+        )
+        marks.append(names.encode(text="called:N"))
     return marks
 
 

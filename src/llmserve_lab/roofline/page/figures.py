@@ -65,6 +65,8 @@ def roofline() -> LiveFigure:
             "ridge": f.RIDGE,
             "decode_intensity": Bound(f.INTENSITY, **DECODE),
             "prefill_intensity": Bound(f.INTENSITY, **PREFILL),
+            "products_intensity": Bound(f.INTENSITY, context=0.0, **DECODE),
+            "attention_intensity": Bound(f.ATTN_INTENSITY, chunk=1.0),
             "decode_iteration_s": Bound(f.ITERATION_S_APART, **DECODE),
             "prefill_iteration_s": Bound(f.ITERATION_S_APART, **PREFILL),
             "decode_mfu": Bound(

@@ -12,6 +12,7 @@ from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.palette import BLUE, GREY, GRID, INK, MEANINGS
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.roofline import formulas as f
+from llmserve_lab.roofline import measured
 from llmserve_lab.roofline.machine import (
     MEAN_CONTEXT,
     bound_s,
@@ -105,7 +106,8 @@ def _boxes(axes: Any, levels: tuple[MemoryLevel, ...], weight_bytes: float) -> N
         side = sqrt(float(level.bytes) * per_byte)
         y = BOX[1] + STEP * place - 0.28
         _rectangle(axes, (WIDEST - side) / 2, y, side, side, INK.light)
-        name = f"{level.name}: {_shown(level.bytes)}"
+        many = " of all" if level is levels[0] else ""  # each multiprocessor has one
+        name = f"{level.name}{many}: {_shown(level.bytes)}"
         axes.text(WIDEST / 2 + 0.2, y, name, va="center", weight="bold", size=9)
 
 
@@ -118,10 +120,11 @@ def _pipes(axes: Any, levels: tuple[MemoryLevel, ...]) -> None:
         y, long = BOX[1] + STEP * place - gap, STEP - 0.36 + gap
         _rectangle(axes, (WIDEST - width) / 2, y, width, long, MEANINGS["new"].light)
         wide = width > WIDEST / 2  # then its name stands in it
+        about = "≈ " if place else ""  # only that of the largest memory is printed
         axes.text(
             WIDEST / 2 if wide else (WIDEST + width) / 2 + 0.12,
             y + long / 2,
-            _shown(level.bandwidth),
+            about + _shown(level.bandwidth),
             va="center",
             ha="center" if wide else "left",
             color=GRID.light if wide else INK.light,
@@ -159,15 +162,17 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
     return StaticFigure.of(
         figure,
         name="roofline.served",
-        title="A small batch waits for weights, a large one for caches",
+        title="A small batch waits for weights; a large one waits longer for caches",
         sentence=(
             f"{model().name} on one {device().name}, {context:,} tokens in cache for "
             f"each request, as served (fitted); the number at the end of a bar is the "
             f"whole iteration. Alone a request gets a token every {si(one, 's', 2)} "
             f"(bound {si(bound_s(1, context), 's', 2)}); with {full}, which fill "
             f"memory, it would get one every {si(all_, 's', 2)} (bound "
-            f"{si(bound_s(full, context), 's', 2)}). The pale bars are extrapolated: "
-            f"servers were measured with {fewest} to {most} requests."
+            f"{si(bound_s(full, context), 's', 2)}). The hatched bars are "
+            f"extrapolated: servers were measured with {fewest} to {most} requests. "
+            f"The measured servers have {measured.served()[0].context:,.0f} tokens in "
+            "each cache and read prompts in between."
         ),
     )
 
@@ -177,11 +182,17 @@ def _bar(axes: Any, place: int, batch: int, context: int, seen: bool) -> None:
     start = 0.0
     for name, seconds in terms(batch, context).items():
         look: dict[str, Any] = {"color": TERM_INKS[name].light, "height": 0.62}
-        look |= {"label": name if not place else None, "alpha": 1 if seen else 0.5}
+        look |= {"label": name if not place else None}
+        look |= {} if seen else {"hatch": "////", "edgecolor": "white", "lw": 0}
         axes.barh(place, 1e3 * seconds, left=start, **look)
         start += 1e3 * seconds
     said = si(start / 1e3, "s", 2)
-    axes.text(start + 0.4, place, said, va="center", size=10, weight="bold")
+    dots = {each.row.clients: 1e3 * each.row.tpot_s for each in measured.served()}
+    if (dot := dots.get(batch)) is not None:
+        name = "measured server" if batch == min(dots) else None
+        axes.plot(dot, place, "o", color=INK.light, ms=5.5, label=name)
+    beyond = max(start, dot or 0.0)
+    axes.text(beyond + 0.7, place, said, va="center", size=10, weight="bold")
     least = 1e3 * bound_s(batch, context)
     label = None if place else "datasheet’s bound"
     ends = [place - 0.42, place + 0.42]
