@@ -155,7 +155,7 @@ def test_each_kind_of_kernel_has_its_own_place_on_the_roof() -> None:
         products = bill.linear_flops / bill.weight_bytes
         attention = bill.attn_flops / bill.kv_read_bytes
         assert known["products_intensity"] == pytest.approx(products, rel=1e-3)
-        assert known["attention_intensity"] == pytest.approx(attention, rel=0.01)
+        assert known["attn_intensity"] == pytest.approx(attention, rel=0.01)
         average = known["decode_intensity"]
         assert min(products, attention) < average < max(products, attention)
 

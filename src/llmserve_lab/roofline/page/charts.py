@@ -22,10 +22,9 @@ from llmserve_lab.roofline import formulas as f
 PHASES = Cases(
     "phase", *(Case(p, p, ink) for p, ink in series("decode", "prefill").items())
 )
-KERNELS = Cases(  # of decode, in turn: each with an intensity of its own
-    "kernel",
-    Case("products", "products", MEANINGS["weights"]),
-    Case("attention", "attention", MEANINGS["cache"]),
+KERNELS = Marks(  # of decode, in turn: each with an intensity of its own
+    BoundMark("products", q.intensity, GREY, "products_intensity"),
+    BoundMark("attention", q.attn_intensity, GREY),
 )
 WEAK, STRONG = 0.5, 5e4  # FLOP/byte
 INTENSITY = QuantityAxis(
@@ -154,8 +153,10 @@ def _kernels() -> list[Any]:
     from llmserve_lab.extras import altair as alt
 
     rows = (
-        alt.Chart(alt.Data(values=KERNELS.rows()))
-        .transform_calculate(intensity=KERNELS.reads(INTENSITY, q.intensity))
+        alt.Chart(alt.Data(values=[{"kernel": mark.name} for mark in KERNELS]))
+        .transform_calculate(
+            intensity=picked("kernel", {m.name: m.read(INTENSITY) for m in KERNELS})
+        )
         .transform_calculate(
             roof=COMPUTE.draws(f.ATTAINABLE_FLOPS, intensity="datum.intensity"),
             called="'its ' + datum.kernel",

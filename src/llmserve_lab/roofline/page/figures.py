@@ -66,7 +66,7 @@ def roofline() -> LiveFigure:
             "decode_intensity": Bound(f.INTENSITY, **DECODE),
             "prefill_intensity": Bound(f.INTENSITY, **PREFILL),
             "products_intensity": Bound(f.INTENSITY, context=0.0, **DECODE),
-            "attention_intensity": Bound(f.ATTN_INTENSITY, chunk=1.0),
+            "attn_intensity": Bound(f.ATTN_INTENSITY, chunk=1.0),
             "decode_iteration_s": Bound(f.ITERATION_S_APART, **DECODE),
             "prefill_iteration_s": Bound(f.ITERATION_S_APART, **PREFILL),
             "decode_mfu": Bound(
