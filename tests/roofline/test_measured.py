@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from llmserve_lab.catalog.evidence.kernels import DECODE_KERNEL_BW
 from llmserve_lab.catalog.evidence.measurements import SMALL_BATCH
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.roofline import machine, measured
@@ -116,6 +117,20 @@ def test_the_log_line_is_that_of_the_iteration() -> None:
     assert float(rate) == pytest.approx(bill.iteration_flops / seconds / 1e12, abs=0.1)
     found = float(read.removesuffix(" GB/s/device"))
     assert found == pytest.approx(bill.iteration_bytes / seconds / 1e9, abs=0.1)
+
+
+def test_the_rate_of_reading_splits_the_same_whole() -> None:
+    """At the share of the fit nothing moves; a kernel's published rate leaves less."""
+    parts, rate = machine.terms(machine.BATCH), float(device().hbm_bw)
+    bill = walk(model(), batch=machine.BATCH, context=machine.MEAN_CONTEXT, chunk=1)
+    reading = parts["read weights"] + parts["read cache"]
+    fitted = bill.iteration_bytes / rate / reading
+    left = parts["launches and gaps"]
+    assert machine.launches_left_s(fitted) == pytest.approx(left, rel=1e-3)
+    share = float(DECODE_KERNEL_BW) / rate
+    assert share == pytest.approx(0.90, abs=0.005) and share < fitted
+    found = [machine.launches_left_s(s) for s in (0.85, share, fitted)]
+    assert found == sorted(found) and found[0] > 1.3e-3
 
 
 def test_a_prompt_takes_its_terms() -> None:

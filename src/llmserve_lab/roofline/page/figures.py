@@ -83,9 +83,10 @@ def roofline() -> LiveFigure:
             HELD,
         ),
         sentence=(
-            "{model} on {accelerator}: decoding {batch} with {context} in cache "
-            "uses at most {decode_mfu} of the peak compute, a prefill of {chunk} at "
-            "most {prefill_mfu} of it; weights and cache take {held_bytes} of memory."
+            "{model} on {accelerator}: when {batch} with {context} in cache decode, "
+            "their products do {products_intensity} and their attention does "
+            "{attn_intensity}; the ridge is at {ridge}. The prefill reads {chunk}. "
+            "Weights and cache take {held_bytes} of memory."
         ),
         goal=Goal(
             "bring decode’s idle share below a third; all must fit into memory.",
