@@ -18,7 +18,7 @@ from llmserve_lab.roofline.machine import (
 from llmserve_lab.roofline.measured import MeasuredServer, served
 from llmserve_lab.running_example import ideal
 
-SEEN: dict[int, tuple[int, int]] = {8: (7, -7), 32: (8, -9), 128: (9, -10)}
+SEEN: dict[int, tuple[int, int]] = {32: (8, -13), 128: (-9, 6)}
 
 
 @figure_style()
@@ -44,7 +44,7 @@ def trade() -> StaticFigure:
     _along(axes, low, label="decodes alone (fitted)", ls="-", **blue)
     _along(axes, high, label="decodes alone, extrapolated", ls=(0, (3, 2)), **blue)
     thin: dict[str, Any] = {"color": INK.light, "lw": 1.2, "ls": "-"}
-    _along(axes, unseen, label="with prompts (fitted, unseen)", **thin)
+    _along(axes, unseen, label="with prompts (fitted)", **thin)
     dots: dict[str, Any] = {"color": INK.light, "lw": 0, "marker": "o", "ms": 6}
     _along(axes, measured, label="measured servers", **dots)
     _named(axes, bound, {BATCH: (-17, -2), knee: (-8, 6), full: (-8, 6)}, GREY.light)

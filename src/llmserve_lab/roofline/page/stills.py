@@ -155,7 +155,7 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
     axes.set_yticks(range(len(batches)), [f"{batch}" for batch in batches])
     axes.set_ylim(len(batches) - 0.5, -0.5)
     one, all_ = (sum(terms(b, context).values()) for b in (1, full))
-    axes.set_xlim(0, 1.18e3 * all_)
+    axes.set_xlim(0, 1.55e3 * all_)  # room for words beside the longest bar
     axes.set_xlabel("milliseconds")
     axes.set_ylabel("batch (requests)")
     figure.legend(*_terms_legend(axes), loc="outside lower center", ncols=2, fontsize=9)
@@ -169,8 +169,8 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
             f"whole iteration. Alone a request gets a token every {si(one, 's', 2)} "
             f"(bound {si(bound_s(1, context), 's', 2)}); with {full}, which fill "
             f"memory, it would get one every {si(all_, 's', 2)} (bound "
-            f"{si(bound_s(full, context), 's', 2)}). The hatched bars are "
-            f"extrapolated: servers were measured with {fewest} to {most} requests. "
+            f"{si(bound_s(full, context), 's', 2)}). Servers were "
+            f"measured with {fewest} to {most} requests; the others are extrapolated. "
             f"The measured servers have {measured.served()[0].context:,.0f} tokens in "
             "each cache and read prompts in between."
         ),
@@ -183,16 +183,16 @@ def _bar(axes: Any, place: int, batch: int, context: int, seen: bool) -> None:
     for name, seconds in terms(batch, context).items():
         look: dict[str, Any] = {"color": TERM_INKS[name].light, "height": 0.62}
         look |= {"label": name if not place else None}
-        look |= {} if seen else {"hatch": "////", "edgecolor": "white", "lw": 0}
         axes.barh(place, 1e3 * seconds, left=start, **look)
         start += 1e3 * seconds
     said = si(start / 1e3, "s", 2)
-    dots = {each.row.clients: 1e3 * each.row.tpot_s for each in measured.served()}
-    if (dot := dots.get(batch)) is not None:
-        name = "measured server" if batch == min(dots) else None
-        axes.plot(dot, place, "o", color=INK.light, ms=5.5, label=name)
-    beyond = max(start, dot or 0.0)
-    axes.text(beyond + 0.7, place, said, va="center", size=10, weight="bold")
+    number = {"va": "center", "size": 10}
+    axes.text(start + 0.7, place, said, weight="bold", **number)
+    servers = {each.row.clients: each.row.tpot_s for each in measured.served()}
+    beside = "" if seen else "extrapolated"
+    if batch in servers:
+        beside = f"measured {si(servers[batch], 's', 2)}"
+    axes.text(start + 8.3, place, beside, **number)
     least = 1e3 * bound_s(batch, context)
     label = None if place else "datasheet’s bound"
     ends = [place - 0.42, place + 0.42]
