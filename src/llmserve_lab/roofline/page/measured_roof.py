@@ -36,7 +36,7 @@ def trade() -> StaticFigure:
     fit = {b: sum(terms(b).values()) for b in batches}
     measured = {each.row.clients: each.row.tpot_s for each in servers_by_size()}
     unseen = {each.row.clients: each.predicted_s for each in servers_by_size()}
-    figure, axes = plt.subplots(figsize=(4.4, 2.9))
+    figure, axes = plt.subplots(figsize=(4.4, 2.45))
     _along(axes, bound, label="bound (datasheet)", color=GREY.light, lw=2.2, ls="-")
     low = {b: s for b, s in fit.items() if b <= most}
     high = {b: s for b, s in fit.items() if b >= most}
@@ -62,8 +62,7 @@ def trade() -> StaticFigure:
         name="roofline.trade",
         title="A larger batch: more tokens for all, slower ones for each",
         sentence=(
-            f"Small numbers are requests in the batch. By the bound throughput ends at "
-            f"{knee} requests; as served {full} would get "
+            f"By the bound throughput ends at {knee} requests; as served {full} would get "
             f"{round(full / fit[full], -3):,.0f} tokens a second together, one each "
             f"every {1e3 * fit[full]:.0f} ms. Measured servers read prompts in "
             f"between: from {later[0]} requests on their tokens come later than on "
