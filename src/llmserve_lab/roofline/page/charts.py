@@ -164,7 +164,7 @@ def _kernels() -> list[Any]:
     )
     marks = [rows.mark_point(shape="diamond", color=GREY.css, size=70, clip=True)]
     for which, align, dx, dy in (
-        ("datum.kernel == 'products'", "right", -8, -8),
+        ("datum.kernel == 'products'", "left", 14, 3),
         ("datum.kernel == 'attention'", "left", 9, 9),
     ):
         look: dict[str, Any] = {"align": align, "dx": dx, "dy": dy, "clip": True}

@@ -155,7 +155,7 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
     axes.set_yticks(range(len(batches)), [f"{batch}" for batch in batches])
     axes.set_ylim(len(batches) - 0.5, -0.5)
     one, all_ = (sum(terms(b, context).values()) for b in (1, full))
-    axes.set_xlim(0, 1.55e3 * all_)  # room for words beside the longest bar
+    axes.set_xlim(0, 1.6e3 * all_)  # room for words beside the longest bar
     axes.set_xlabel("milliseconds")
     axes.set_ylabel("batch (requests)")
     figure.legend(*_terms_legend(axes), loc="outside lower center", ncols=2, fontsize=9)
@@ -185,13 +185,11 @@ def _bar(axes: Any, place: int, batch: int, context: int, seen: bool) -> None:
         axes.barh(place, 1e3 * seconds, left=start, **look)
         start += 1e3 * seconds
     said = si(start / 1e3, "s", 2)
-    number = {"va": "center", "size": 10}
-    axes.text(start + 0.7, place, said, weight="bold", **number)
     servers = {each.row.clients: each.row.tpot_s for each in measured.served()}
-    beside = "" if seen else "extrapolated"
+    said += "" if seen else " (extrapolated)"
     if batch in servers:
-        beside = f"measured {si(servers[batch], 's', 2)}"
-    axes.text(start + 8.3, place, beside, **number)
+        said += f" (measured {si(servers[batch], 's', 2)})"
+    axes.text(start + 0.7, place, said, va="center", size=10)
     least = 1e3 * bound_s(batch, context)
     label = None if place else "datasheet’s bound"
     ends = [place - 0.42, place + 0.42]
