@@ -8,6 +8,7 @@ from llmserve_lab.catalog.evidence.kernels import DECODE_KERNEL_BW
 from llmserve_lab.catalog.evidence.measurements import SMALL_BATCH
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.roofline import machine, measured
+from llmserve_lab.roofline.diagnosis import HIGH_MBU, HIGH_MFU, diagnosis
 from llmserve_lab.roofline.iteration_count import IterationCount, walk
 from llmserve_lab.running_example import PROMPT, cost, device, model
 
@@ -62,7 +63,7 @@ def test_prompts_that_share_an_iteration_hide_in_part_behind_its_weights() -> No
 
 def test_the_five_servers_are_in_the_first_two_rows_of_the_diagnosis() -> None:
     kinds = [
-        measured.diagnosis(
+        diagnosis(
             s.mbu.value,
             s.mfu.value,
             rows=s.row.clients,
@@ -84,10 +85,10 @@ def test_a_full_memory_is_read_so_that_bandwidth_is_in_use(
     seconds = cost().seconds(machine.decodes(batch, context))
     mbu = bill.iteration_bytes / seconds / float(device().hbm_bw)
     mfu = bill.iteration_flops / seconds / float(device().peak("bf16"))
-    assert mbu > measured.HIGH_MBU and mfu < measured.HIGH_MFU
+    assert mbu > HIGH_MBU and mfu < HIGH_MFU
     held = {"rows": batch, "cached": batch * context}
-    assert measured.diagnosis(mbu, mfu, **held) == "memory-bound by caches"
-    assert measured.diagnosis(mbu, mfu, cache_usage=0.99) == "out of room"
+    assert diagnosis(mbu, mfu, **held) == "memory-bound by caches"
+    assert diagnosis(mbu, mfu, cache_usage=0.99) == "out of room"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_a_larger_batch_is_advised_only_where_it_gains_much(
     batch: int, context: int, by: str
 ) -> None:
     """Ten per cent more requests: by the bound, most of it more tokens, or little."""
-    kind = measured.diagnosis(0.6, 0.2, rows=batch, cached=batch * context)
+    kind = diagnosis(0.6, 0.2, rows=batch, cached=batch * context)
     assert kind == f"memory-bound by {by}"
     more = 1.1 * machine.bound_s(batch, context)
     gain = more / machine.bound_s(round(1.1 * batch), context) - 1
@@ -106,8 +107,8 @@ def test_a_larger_batch_is_advised_only_where_it_gains_much(
 
 
 def test_what_the_diagnosis_says_of_prompts_and_of_neither() -> None:
-    assert measured.diagnosis(0.45, 0.28) == "compute-bound"
-    assert measured.diagnosis(0.29, 0.03) == "overhead-bound"
+    assert diagnosis(0.45, 0.28) == "compute-bound"
+    assert diagnosis(0.29, 0.03) == "overhead-bound"
 
 
 def test_the_log_line_is_that_of_the_iteration() -> None:

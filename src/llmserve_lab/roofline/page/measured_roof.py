@@ -62,7 +62,8 @@ def trade() -> StaticFigure:
         name="roofline.trade",
         title="A larger batch: more tokens for all, slower ones for each",
         sentence=(
-            f"By the bound throughput ends at {knee} requests; as served {full} would get "
+            f"By the bound throughput ends at {knee} requests; as served {full} would "
+            "get "
             f"{round(full / fit[full], -3):,.0f} tokens a second together, one each "
             f"every {1e3 * fit[full]:.0f} ms. Measured servers read prompts in "
             f"between: from {later[0]} requests on their tokens come later than on "

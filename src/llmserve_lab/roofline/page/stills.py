@@ -165,7 +165,8 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
         title="A small batch waits for weights; a large one waits longer for caches",
         sentence=(
             f"{model().name} on one {device().name}, {context:,} tokens in cache for "
-            f"each request, as served (fitted). Alone a request gets a token every {si(one, 's', 2)} "
+            "each request, as served (fitted). Alone a request gets a token every "
+            f"{si(one, 's', 2)} "
             f"(bound {si(bound_s(1, context), 's', 2)}); with {full}, which fill "
             f"memory, it would get one every {si(all_, 's', 2)} (bound "
             f"{si(bound_s(full, context), 's', 2)}). Servers were "
