@@ -18,13 +18,10 @@ from llmserve_lab.page.live.bound import (
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.palette import GREY, MEANINGS, NARROW, Ink, series
 from llmserve_lab.roofline import formulas as f
+from llmserve_lab.roofline.page.kernels_chart import kernels
 
 PHASES = Cases(
     "phase", *(Case(p, p, ink) for p, ink in series("decode", "prefill").items())
-)
-KERNELS = Marks(  # of decode, in turn: each with an intensity of its own
-    BoundMark("products", q.intensity, GREY, "products_intensity"),
-    BoundMark("attention", q.attn_intensity, GREY),
 )
 WEAK, STRONG = 0.5, 5e4  # FLOP/byte
 INTENSITY = QuantityAxis(
@@ -73,7 +70,7 @@ def roofline() -> Any:
     drawn = alt.layer(
         line.mark_line(color=GREY.css, clip=True),
         *_gap(y),
-        *_kernels(),
+        *kernels(INTENSITY, COMPUTE),
         *_points(),
     )
     ridge = landmarks(INTENSITY, "x", "intensity", Landmark("ridge", q.ridge))
@@ -145,33 +142,6 @@ def _gap(y: Any) -> list[Any]:
             f"datum.intensity {where} {AT_EDGE}"
         ).transform_calculate(roof=high)
         marks.append(words.mark_text(**look, **shown).encode(text="says:N"))
-    return marks
-
-
-def _kernels() -> list[Any]:
-    """Decode's two kinds of kernels, each on the roof; its point is their average."""
-    from llmserve_lab.extras import altair as alt
-
-    rows = (
-        alt.Chart(alt.Data(values=[{"kernel": mark.name} for mark in KERNELS]))
-        .transform_calculate(
-            intensity=picked("kernel", {m.name: m.read(INTENSITY) for m in KERNELS})
-        )
-        .transform_calculate(
-            roof=COMPUTE.draws(f.ATTAINABLE_FLOPS, intensity="datum.intensity"),
-            called="'its ' + datum.kernel",
-        )
-    )
-    marks = [rows.mark_point(shape="diamond", color=GREY.css, size=70, clip=True)]
-    for which, align, dx, dy in (
-        ("datum.kernel == 'products'", "left", 14, 3),
-        ("datum.kernel == 'attention'", "left", 9, 9),
-    ):
-        look: dict[str, Any] = {"align": align, "dx": dx, "dy": dy, "clip": True}
-        names = rows.transform_filter(which).mark_text(
-            color=GREY.css, fontSize=13, **look
-        )
-        marks.append(names.encode(text="called:N"))
     return marks
 
 
