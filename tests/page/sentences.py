@@ -48,8 +48,8 @@ ORDER: dict[str, dict[str, str]] = {
         "prefill_iteration_s": "a prefill of {chunk} takes at least ",
     },
     "roofline.roofline": {
-        "decode_mfu": "in cache uses at most ",
-        "prefill_mfu": "a prefill of {chunk} at most ",
+        "products_intensity": "their products do ",
+        "attn_intensity": "their attention does ",
     },
     "tensor_parallel.all_reduce": {
         "one_shot_s": "To add it up on {n_ranks} × H100 takes ",
@@ -148,7 +148,8 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "roofline.batch_and_context": ("batch context decode_intensity ridge"),
     "roofline.iteration_time": ("batch decode_iteration_s chunk prefill_iteration_s"),
     "roofline.roofline": (
-        "model accelerator batch context decode_mfu chunk prefill_mfu held_bytes"
+        "model accelerator batch context products_intensity attn_intensity ridge "
+        "chunk held_bytes"
     ),
     "tensor_parallel.all_reduce": (
         "chunk hidden_bytes n_ranks one_shot_s in_switch_s all_reduce_s"

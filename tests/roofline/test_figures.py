@@ -70,7 +70,8 @@ def test_the_hierarchy_states_the_ends_of_what_it_draws() -> None:
     assert "registers" not in picture.svg
     for level in PATH:
         holds = H100.usable_bytes if level.name == "HBM" else level.bytes
-        assert f"{level.name}: {si(float(holds), 'byte')}" in picture.svg
+        of_all = " of all" if level.name == "shared memory" else ""
+        assert f"{level.name}{of_all}: {si(float(holds), 'byte')}" in picture.svg
         assert si(float(level.bandwidth), "byte/s") in picture.svg
 
 
@@ -144,6 +145,19 @@ def test_the_numbers_of_the_roofline_are_those_of_a_walk() -> None:
     assert known["decode_intensity"] < known["ridge"]
     taken = held(LLAMA, **sizes["decode"])
     assert known["held_bytes"] == pytest.approx(taken)
+
+
+def test_each_kind_of_kernel_has_its_own_place_on_the_roof() -> None:
+    """A walk's products and its attention; decode's point lies between the two."""
+    for batch, context in ((8, 4096), (32, 1100), (512, 128)):
+        known = figures.roofline().values(batch=float(batch), context=float(context))
+        bill = read(LLAMA, batch=batch, context=context, chunk=1)
+        products = bill.linear_flops / bill.weight_bytes
+        attention = bill.attn_flops / bill.kv_read_bytes
+        assert known["products_intensity"] == pytest.approx(products, rel=1e-3)
+        assert known["attn_intensity"] == pytest.approx(attention, rel=0.01)
+        average = known["decode_intensity"]
+        assert min(products, attention) < average < max(products, attention)
 
 
 def corners(figure: LiveFigure, **fixed: str) -> Iterator[dict[str, Any]]:

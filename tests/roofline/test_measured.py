@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from llmserve_lab.catalog.evidence.kernels import DECODE_KERNEL_BW
 from llmserve_lab.catalog.evidence.measurements import SMALL_BATCH
 from llmserve_lab.engine import IterationLoad
 from llmserve_lab.roofline import machine, measured
+from llmserve_lab.roofline.diagnosis import HIGH_MBU, HIGH_MFU, diagnosis
 from llmserve_lab.roofline.iteration_count import IterationCount, walk
 from llmserve_lab.running_example import PROMPT, cost, device, model
 
@@ -38,7 +40,7 @@ def test_utilisation_is_that_of_a_walk() -> None:
     assert each.prompts_s < each.row.tpot_s / 4
 
 
-def test_prompts_that_share_an_iteration_hide_behind_its_weights() -> None:
+def test_prompts_that_share_an_iteration_hide_in_part_behind_its_weights() -> None:
     """By a walk: rows of both compute together, while the weights are read once."""
     peak, rate = float(device().peak("bf16")), float(device().hbm_bw)
     for each in measured.served():
@@ -52,13 +54,24 @@ def test_prompts_that_share_an_iteration_hide_behind_its_weights() -> None:
         apart = each.bound.value + each.prompts_s
         assert each.bound.value < each.shared_s < apart < each.row.tpot_s
     many = measured.served()[-1]
+    assert many.products_s > decodes.weight_bytes / rate  # compute-bound, so in part
+    assert many.products_s == pytest.approx(products / peak, rel=3e-3)
+    assert many.products_s == pytest.approx(5.55e-3, abs=0.02e-3)
     rest = [1 - s / many.row.tpot_s for s in (apart, many.shared_s)]
     assert rest == pytest.approx([0.28, 0.41], abs=0.005)
 
 
 def test_the_five_servers_are_in_the_first_two_rows_of_the_diagnosis() -> None:
-    kinds = [measured.diagnosis(s.mbu.value, s.mfu.value) for s in measured.served()]
-    assert kinds == 4 * ["memory-bound"] + ["decodes and prompts mixed"]
+    kinds = [
+        diagnosis(
+            s.mbu.value,
+            s.mfu.value,
+            rows=s.row.clients,
+            cached=s.row.clients * s.context,
+        )
+        for s in measured.served()
+    ]
+    assert kinds == 4 * ["memory-bound by weights"] + ["decodes and prompts mixed"]
 
 
 @pytest.mark.parametrize(
@@ -72,14 +85,30 @@ def test_a_full_memory_is_read_so_that_bandwidth_is_in_use(
     seconds = cost().seconds(machine.decodes(batch, context))
     mbu = bill.iteration_bytes / seconds / float(device().hbm_bw)
     mfu = bill.iteration_flops / seconds / float(device().peak("bf16"))
-    assert mbu > measured.HIGH_MBU and mfu < measured.HIGH_MFU
-    assert measured.diagnosis(mbu, mfu) == "memory-bound"
-    assert measured.diagnosis(mbu, mfu, cache_usage=0.99) == "out of room"
+    assert mbu > HIGH_MBU and mfu < HIGH_MFU
+    held = {"rows": batch, "cached": batch * context}
+    assert diagnosis(mbu, mfu, **held) == "memory-bound by caches"
+    assert diagnosis(mbu, mfu, cache_usage=0.99) == "out of room"
+
+
+@pytest.mark.parametrize(
+    ("batch", "context", "by"),
+    [(64, 1100, "weights"), (160, 1100, "caches"), (400, 250, "caches")],
+)
+def test_a_larger_batch_is_advised_only_where_it_gains_much(
+    batch: int, context: int, by: str
+) -> None:
+    """Ten per cent more requests: by the bound, most of it more tokens, or little."""
+    kind = diagnosis(0.6, 0.2, rows=batch, cached=batch * context)
+    assert kind == f"memory-bound by {by}"
+    more = 1.1 * machine.bound_s(batch, context)
+    gain = more / machine.bound_s(round(1.1 * batch), context) - 1
+    assert (gain > 0.05) == (by == "weights")
 
 
 def test_what_the_diagnosis_says_of_prompts_and_of_neither() -> None:
-    assert measured.diagnosis(0.45, 0.28) == "compute-bound"
-    assert measured.diagnosis(0.29, 0.03) == "overhead-bound"
+    assert diagnosis(0.45, 0.28) == "compute-bound"
+    assert diagnosis(0.29, 0.03) == "overhead-bound"
 
 
 def test_the_log_line_is_that_of_the_iteration() -> None:
@@ -89,6 +118,20 @@ def test_the_log_line_is_that_of_the_iteration() -> None:
     assert float(rate) == pytest.approx(bill.iteration_flops / seconds / 1e12, abs=0.1)
     found = float(read.removesuffix(" GB/s/device"))
     assert found == pytest.approx(bill.iteration_bytes / seconds / 1e9, abs=0.1)
+
+
+def test_the_rate_of_reading_splits_the_same_whole() -> None:
+    """At the share of the fit nothing moves; a kernel's published rate leaves less."""
+    parts, rate = machine.terms(machine.BATCH), float(device().hbm_bw)
+    bill = walk(model(), batch=machine.BATCH, context=machine.MEAN_CONTEXT, chunk=1)
+    reading = parts["read weights"] + parts["read cache"]
+    fitted = bill.iteration_bytes / rate / reading
+    left = parts["launches and gaps"]
+    assert machine.launches_left_s(fitted) == pytest.approx(left, rel=1e-3)
+    share = float(DECODE_KERNEL_BW) / rate
+    assert share == pytest.approx(0.90, abs=0.005) and share < fitted
+    found = [machine.launches_left_s(s) for s in (0.85, share, fitted)]
+    assert found == sorted(found) and found[0] > 1.3e-3
 
 
 def test_a_prompt_takes_its_terms() -> None:

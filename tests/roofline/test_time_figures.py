@@ -49,6 +49,8 @@ def test_the_trade_states_the_ends_of_its_lines() -> None:
     assert "as served 478 would get 11,000 tokens a second" in picture.sentence
     assert "from 16 requests on their tokens come later" in picture.sentence
     for each in measured.served():
+        assert each.predicted_s == pytest.approx(each.row.tpot_s, rel=0.17)
+    for each in measured.served():
         later = each.row.tpot_s > measured_roof.fit_at(each.row.clients)
         assert later == (each.row.clients >= 16)
     batches = [1, 8, 32, 104, 294, 296, 478]

@@ -33,6 +33,16 @@ def terms(batch: int, context: int = MEAN_CONTEXT) -> dict[str, float]:
     }
 
 
+def launches_left_s(share: float, batch: int = BATCH) -> float:
+    """Seconds left for launches and gaps if memory delivered ``share`` of its peak.
+
+    The whole iteration stays as served: only its split into parts is another one.
+    """
+    parts, (_, read_s, kv_s) = terms(batch), apart_s(batch)
+    read = parts["read weights"] + parts["read cache"]
+    return parts["launches and gaps"] + read - (read_s + kv_s) / share
+
+
 def prompt_terms(prompt: int = PROMPT) -> dict[str, float]:
     """Seconds of an iteration that reads one prompt, as served (fitted), by term.
 

@@ -29,7 +29,6 @@ from llmserve_lab.validation.protocol import SHORTEST
 PROMPT_LEN, OUTPUT_LEN = 1024, 512  # nominal, of the measured servers shown
 TOOL = "aiconfigurator-core 0.12.0"
 PROMPT_TIMES = (f.LINEAR_S, f.PAIRS_S)
-HIGH_MBU, HIGH_MFU, FULL_CACHE = 0.5, 0.25, 0.95  # rules of thumb, by which to diagnose
 MODEL, SYSTEM, ENGINE = "llama-3-8b", "h100-sxm", "trtllm"
 
 
@@ -56,6 +55,11 @@ class MeasuredServer:
         return f.ITERATION_S_APART.computed(ideal(), self.size)
 
     @property
+    def predicted_s(self) -> float:
+        """Time per token, prompts included, by the fit that has not seen this model."""
+        return self.row.tpot_s * (1 + self.error)
+
+    @property
     def mbu(self) -> Computed:
         """Share of the datasheet's bandwidth that its time per token makes use of."""
         return f.MBU.computed(ideal(), self.size, measured_s=self.row.tpot_s)
@@ -75,16 +79,30 @@ class MeasuredServer:
     def shared_s(self) -> float:
         """The datasheet's bound where prompts share the iterations of the decodes.
 
-        Their rows then hide behind the same reading of the weights; the caches and the
-        prompts' own attention come on top.
+        Their rows then join the products of the decodes, which take the longer of their
+        computing and of one reading of the weights; the caches and the prompts' own
+        attention come on top.
         """
+        known = ideal()
+        weights_s, kv_s = (float(t.at(known, self.size)) for t in (f.WEIGHTS_S, f.KV_S))
+        _, pairs_s = self._prompt_times()
+        return max(weights_s, self.products_s) + kv_s + pairs_s
+
+    @property
+    def products_s(self) -> float:
+        """Seconds to compute the products of the decodes and of the prompts together.
+
+        Above the time to read the weights, such an iteration is compute-bound.
+        """
+        linear_s, _ = self._prompt_times()
+        return linear_s + float(f.LINEAR_S.at(ideal(), self.size))
+
+    def _prompt_times(self) -> tuple[float, float]:
+        """Seconds of products and of attention that prompts bring an iteration."""
         begin = self.row.clients / (mean_share() * OUTPUT_LEN)
         size = prompt() | {"chunk": mean_share() * PROMPT_LEN}
-        known = ideal()
-        computed_s, pairs_s = (begin * float(t.at(known, size)) for t in PROMPT_TIMES)
-        computed_s += float(f.LINEAR_S.at(known, self.size))
-        weights_s, kv_s = (float(t.at(known, self.size)) for t in (f.WEIGHTS_S, f.KV_S))
-        return max(weights_s, computed_s) + kv_s + pairs_s
+        linear_s, pairs_s = (begin * float(t.at(ideal(), size)) for t in PROMPT_TIMES)
+        return linear_s, pairs_s
 
     @property
     def prompts_s(self) -> float:
@@ -102,26 +120,6 @@ class MeasuredServer:
         return f.MFU_MEASURED.computed(
             ideal(), iteration_flops=self.flops, measured_s=self.row.tpot_s
         )
-
-
-def diagnosis(mbu: float, mfu: float, cache_usage: float = 0.0) -> str:
-    """Kind of load, by rules of thumb; every pair of shares has exactly one.
-
-    Args:
-        mbu: share of the datasheet's bandwidth in use.
-        mfu: share of the datasheet's compute in use.
-        cache_usage: share of the cache's memory that is taken. A full one is asked for
-            first: it is read in every iteration, so that MBU is usually high as well.
-    """
-    if cache_usage >= FULL_CACHE:
-        return "out of room"
-    kinds = {
-        (True, False): "memory-bound",
-        (True, True): "decodes and prompts mixed",
-        (False, True): "compute-bound",
-        (False, False): "overhead-bound",
-    }
-    return kinds[mbu >= HIGH_MBU, mfu >= HIGH_MFU]
 
 
 def served() -> list[MeasuredServer]:

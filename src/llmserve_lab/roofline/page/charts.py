@@ -18,6 +18,7 @@ from llmserve_lab.page.live.bound import (
 from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.palette import GREY, MEANINGS, NARROW, Ink, series
 from llmserve_lab.roofline import formulas as f
+from llmserve_lab.roofline.page.kernels_chart import kernels
 
 PHASES = Cases(
     "phase", *(Case(p, p, ink) for p, ink in series("decode", "prefill").items())
@@ -69,6 +70,7 @@ def roofline() -> Any:
     drawn = alt.layer(
         line.mark_line(color=GREY.css, clip=True),
         *_gap(y),
+        *kernels(INTENSITY, COMPUTE),
         *_points(),
     )
     ridge = landmarks(INTENSITY, "x", "intensity", Landmark("ridge", q.ridge))

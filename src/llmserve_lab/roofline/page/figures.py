@@ -65,6 +65,8 @@ def roofline() -> LiveFigure:
             "ridge": f.RIDGE,
             "decode_intensity": Bound(f.INTENSITY, **DECODE),
             "prefill_intensity": Bound(f.INTENSITY, **PREFILL),
+            "products_intensity": Bound(f.INTENSITY, context=0.0, **DECODE),
+            "attn_intensity": Bound(f.ATTN_INTENSITY, chunk=1.0),
             "decode_iteration_s": Bound(f.ITERATION_S_APART, **DECODE),
             "prefill_iteration_s": Bound(f.ITERATION_S_APART, **PREFILL),
             "decode_mfu": Bound(
@@ -81,9 +83,10 @@ def roofline() -> LiveFigure:
             HELD,
         ),
         sentence=(
-            "{model} on {accelerator}: decoding {batch} with {context} in cache "
-            "uses at most {decode_mfu} of the peak compute, a prefill of {chunk} at "
-            "most {prefill_mfu} of it; weights and cache take {held_bytes} of memory."
+            "{model} on {accelerator}: when {batch} with {context} in cache decode, "
+            "their products do {products_intensity} and their attention does "
+            "{attn_intensity}; the ridge is at {ridge}. The prefill reads {chunk}. "
+            "Weights and cache take {held_bytes} of memory."
         ),
         goal=Goal(
             "bring decode’s idle share below a third; all must fit into memory.",

@@ -18,7 +18,7 @@ from llmserve_lab.roofline.machine import (
 from llmserve_lab.roofline.measured import MeasuredServer, served
 from llmserve_lab.running_example import ideal
 
-SEEN: dict[int, tuple[int, int]] = {32: (7, -8), 128: (-6, 7)}
+SEEN: dict[int, tuple[int, int]] = {32: (8, -13), 128: (6, -1)}
 
 
 @figure_style()
@@ -35,17 +35,20 @@ def trade() -> StaticFigure:
     bound = {b: bound_s(b) for b in batches}
     fit = {b: sum(terms(b).values()) for b in batches}
     measured = {each.row.clients: each.row.tpot_s for each in servers_by_size()}
-    figure, axes = plt.subplots(figsize=(4.4, 2.4))
+    unseen = {each.row.clients: each.predicted_s for each in servers_by_size()}
+    figure, axes = plt.subplots(figsize=(4.4, 2.45))
     _along(axes, bound, label="bound (datasheet)", color=GREY.light, lw=2.2, ls="-")
     low = {b: s for b, s in fit.items() if b <= most}
     high = {b: s for b, s in fit.items() if b >= most}
     blue: dict[str, Any] = {"color": BLUE.light, "lw": 2.2}
-    _along(axes, low, label="decode as served (fitted)", ls="-", **blue)
-    _along(axes, high, label="the same, extrapolated", ls=(0, (3, 2)), **blue)
+    _along(axes, low, label="decodes alone (fitted)", ls="-", **blue)
+    _along(axes, high, label="decodes alone, extrapolated", ls=(0, (3, 2)), **blue)
+    thin: dict[str, Any] = {"color": INK.light, "lw": 1.2, "ls": "-"}
+    _along(axes, unseen, label="with prompts (fitted)", **thin)
     dots: dict[str, Any] = {"color": INK.light, "lw": 0, "marker": "o", "ms": 6}
     _along(axes, measured, label="measured servers", **dots)
     _named(axes, bound, {BATCH: (-17, -2), knee: (-8, 6), full: (-8, 6)}, GREY.light)
-    _named(axes, fit, {BATCH: (-17, 2), full: (-10, 6)}, BLUE.light)
+    _named(axes, fit, {full: (-10, 6)}, BLUE.light)
     _named(axes, measured, SEEN, INK.light)
     axes.set_xlim(0, 1.08e3 * fit[full])
     axes.set_ylim(0, 1.12 * full / bound[full])
@@ -59,12 +62,13 @@ def trade() -> StaticFigure:
         name="roofline.trade",
         title="A larger batch: more tokens for all, slower ones for each",
         sentence=(
-            f"Small numbers are requests in the batch. By the bound throughput ends at "
-            f"{knee} requests; as served {full} would get "
+            f"By the bound throughput ends at {knee} requests; as served {full} would "
+            "get "
             f"{round(full / fit[full], -3):,.0f} tokens a second together, one each "
             f"every {1e3 * fit[full]:.0f} ms. Measured servers read prompts in "
-            f"between: from {later[0]} requests on their tokens come later than the "
-            "blue line, which only decodes."
+            f"between: from {later[0]} requests on their tokens come later than on "
+            "the blue line, which only decodes. The thin line predicts them with "
+            "their prompts, by the fit that had not seen this model."
         ),
     )
 

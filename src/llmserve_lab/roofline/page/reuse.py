@@ -24,7 +24,7 @@ from llmserve_lab.roofline.tiles import (
 Row = dict[str, Any]
 RIDGE = 4  # products of a row and a tile while the next tile is fetched
 BATCHES = {"1 row": 1, "2 rows": 2, "4 rows": 4, "8 rows": 8}
-COMPARED = (1, RIDGE)  # rows, each beside the other
+COMPARED = {1: RIDGE, 2: 1, RIDGE: 1, 8: RIDGE}  # rows, and those drawn beside them
 UNTIL = 35.0  # ticks on the axis
 PIECES = 4  # of a row, and tiles along a side of the weights
 ROWS_AT, TILES_AT, RESULT_AT, WIDE = 0.5, 12.5, 24.5, 2.0
@@ -32,6 +32,7 @@ LANES = {"fetched": 7.3, "computed": 9.6}  # where the lanes begin, from the top
 BESIDE = {"fetched": 12.0, "computed": 12.95}  # those of another number of rows
 HIGH, LOW = 1.1, 0.85  # of a lane, and of one of another number of rows
 BOTTOM = 14.0
+SIGNS = 1.75  # where × and = stand: beside the first row
 
 
 def reuse() -> StepFigure:
@@ -54,6 +55,7 @@ def reuse() -> StepFigure:
             fixed={"words": _words()},
         ),
         logs={name: _log(count) for name, count in BATCHES.items()},
+        start=last,
         stills=((first, last), ("4 rows", last), ("8 rows", last)),
         legend={
             "weights": "weights",
@@ -90,9 +92,9 @@ def busy(computed: list[Busy], until: float) -> float:
 def _words() -> list[Row]:
     places = {
         "rows": (ROWS_AT, 0.6),
-        "×": (ROWS_AT + 4 * WIDE + 1.3, 3.6),
+        "×": (ROWS_AT + 4 * WIDE + 1.3, SIGNS),
         "weights": (TILES_AT, 0.6),
-        "=": (TILES_AT + 4 * WIDE + 1.3, 3.6),
+        "=": (TILES_AT + 4 * WIDE + 1.3, SIGNS),
         "result": (RESULT_AT, 0.6),
         "memory reads": (0.0, LANES["fetched"] - 0.6),
         "tensor cores compute": (0.0, LANES["computed"] - 0.6),
@@ -114,9 +116,7 @@ def _log(count: int) -> StepLog:
                 at=each.end,
             )
         )
-    other, words = list[Row](), list[Row]()
-    if count in COMPARED:
-        other, words = _beside(1 if count > 1 else RIDGE)
+    other, words = _beside(COMPARED[count])
     tables = {"cells": [*cells, *other], "words": words}
     return StepLog(tuple(frames), tables | _lanes(fetched, computed))
 

@@ -12,6 +12,7 @@ from llmserve_lab.formula.text import plain, si
 from llmserve_lab.page.palette import BLUE, GREY, GRID, INK, MEANINGS
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.roofline import formulas as f
+from llmserve_lab.roofline import measured
 from llmserve_lab.roofline.machine import (
     MEAN_CONTEXT,
     bound_s,
@@ -105,7 +106,8 @@ def _boxes(axes: Any, levels: tuple[MemoryLevel, ...], weight_bytes: float) -> N
         side = sqrt(float(level.bytes) * per_byte)
         y = BOX[1] + STEP * place - 0.28
         _rectangle(axes, (WIDEST - side) / 2, y, side, side, INK.light)
-        name = f"{level.name}: {_shown(level.bytes)}"
+        many = " of all" if level is levels[0] else ""  # each multiprocessor has one
+        name = f"{level.name}{many}: {_shown(level.bytes)}"
         axes.text(WIDEST / 2 + 0.2, y, name, va="center", weight="bold", size=9)
 
 
@@ -118,10 +120,11 @@ def _pipes(axes: Any, levels: tuple[MemoryLevel, ...]) -> None:
         y, long = BOX[1] + STEP * place - gap, STEP - 0.36 + gap
         _rectangle(axes, (WIDEST - width) / 2, y, width, long, MEANINGS["new"].light)
         wide = width > WIDEST / 2  # then its name stands in it
+        about = "≈ " if place else ""  # only that of the largest memory is printed
         axes.text(
             WIDEST / 2 if wide else (WIDEST + width) / 2 + 0.12,
             y + long / 2,
-            _shown(level.bandwidth),
+            about + _shown(level.bandwidth),
             va="center",
             ha="center" if wide else "left",
             color=GRID.light if wide else INK.light,
@@ -152,22 +155,24 @@ def served(context: int = MEAN_CONTEXT) -> StaticFigure:
     axes.set_yticks(range(len(batches)), [f"{batch}" for batch in batches])
     axes.set_ylim(len(batches) - 0.5, -0.5)
     one, all_ = (sum(terms(b, context).values()) for b in (1, full))
-    axes.set_xlim(0, 1.18e3 * all_)
+    axes.set_xlim(0, 1.6e3 * all_)  # room for words beside the longest bar
     axes.set_xlabel("milliseconds")
     axes.set_ylabel("batch (requests)")
     figure.legend(*_terms_legend(axes), loc="outside lower center", ncols=2, fontsize=9)
     return StaticFigure.of(
         figure,
         name="roofline.served",
-        title="A small batch waits for weights, a large one for caches",
+        title="A small batch waits for weights; a large one waits longer for caches",
         sentence=(
             f"{model().name} on one {device().name}, {context:,} tokens in cache for "
-            f"each request, as served (fitted); the number at the end of a bar is the "
-            f"whole iteration. Alone a request gets a token every {si(one, 's', 2)} "
+            "each request, as served (fitted). Alone a request gets a token every "
+            f"{si(one, 's', 2)} "
             f"(bound {si(bound_s(1, context), 's', 2)}); with {full}, which fill "
             f"memory, it would get one every {si(all_, 's', 2)} (bound "
-            f"{si(bound_s(full, context), 's', 2)}). The pale bars are extrapolated: "
-            f"servers were measured with {fewest} to {most} requests."
+            f"{si(bound_s(full, context), 's', 2)}). Servers were "
+            f"measured with {fewest} to {most} requests; the others are extrapolated. "
+            f"The measured servers have {measured.served()[0].context:,.0f} tokens in "
+            "each cache and read prompts in between."
         ),
     )
 
@@ -177,11 +182,15 @@ def _bar(axes: Any, place: int, batch: int, context: int, seen: bool) -> None:
     start = 0.0
     for name, seconds in terms(batch, context).items():
         look: dict[str, Any] = {"color": TERM_INKS[name].light, "height": 0.62}
-        look |= {"label": name if not place else None, "alpha": 1 if seen else 0.5}
+        look |= {"label": name if not place else None}
         axes.barh(place, 1e3 * seconds, left=start, **look)
         start += 1e3 * seconds
     said = si(start / 1e3, "s", 2)
-    axes.text(start + 0.4, place, said, va="center", size=10, weight="bold")
+    servers = {each.row.clients: each.row.tpot_s for each in measured.served()}
+    said += "" if seen else " (extrapolated)"
+    if batch in servers:
+        said += f" (measured {si(servers[batch], 's', 2)})"
+    axes.text(start + 0.7, place, said, va="center", size=10)
     least = 1e3 * bound_s(batch, context)
     label = None if place else "datasheet’s bound"
     ends = [place - 0.42, place + 0.42]
