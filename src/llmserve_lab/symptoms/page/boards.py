@@ -32,7 +32,8 @@ PANEL: dict[str, tuple[str, ...]] = {
     "ITL, P50 / P99": ("itl_p50", "itl_p99"),
     "queue time, share of TTFT": ("queue_share",),
     "tokens of an iteration, most": ("iteration_tokens",),
-    "preemptions a request": ("preemptions",),
+    "preemptions per request": ("preemptions",),
+    "gaps above 0.5 s per request": ("long_gaps",),
     "prefix cache, share found": ("hit_share",),
     "tokens written per second": ("tokens_per_s",),
 }
@@ -61,7 +62,7 @@ def shown(name: str, value: float) -> str:
         return f"{value:.0%}"
     if name.startswith(SECONDS):
         return si(value, "s", 2)
-    return f"{value:.2f}" if name == "preemptions" else f"{value:,.0f}"
+    return f"{value:.2f}" if name in ("preemptions", "long_gaps") else f"{value:,.0f}"
 
 
 def panel(dashboard: Dashboard) -> dict[str, str]:
