@@ -17,12 +17,19 @@ from tests.workloads.real import real
 from benchmarks import Line
 from llmserve_lab import catalog
 from llmserve_lab.engine import Chunked, IterationCost, Pool, Request, simulate
+from llmserve_lab.engine.scheduler.order import (
+    FCFS,
+    Order,
+    Priority,
+    ShortestPromptFirst,
+)
 from llmserve_lab.workloads import azure, made_up
 
 TRACE, NUM_REQUESTS = "AzureLLMInferenceTrace_conv.csv", 19_366
 TRIES, SOME = 3, 2_000
 SHORT, LONG = 10_000, 30_000  # requests
 REQUEST_S, FIRST_S, SHARE, KEPT_BYTES = 100e-6, 2.0, 0.25, 200.0
+CHOSEN = 1.1  # the time of a run whose policy chooses who, over first come first served
 PROGRAM = """
 from llmserve_lab import catalog
 from llmserve_lab.engine import Chunked, IterationCost, Pool, Request, simulate
@@ -35,14 +42,14 @@ print(simulate(requests, Pool(cost, Chunked(2_048))))
 """
 
 
-def pool() -> Pool:
+def pool(order: Order = FCFS) -> Pool:
     """The machine of the articles, prompts in chunks of a usual budget."""
     cost = IterationCost.of(
         catalog.model("llama-2-7b"),
         catalog.accelerator("h100-sxm"),
         efficiency=catalog.efficiency("article-06"),
     )
-    return Pool(cost, Chunked(2_048))
+    return Pool(cost, Chunked(2_048, order=order))
 
 
 def trace() -> tuple[str, list[Request]]:
@@ -53,10 +60,12 @@ def trace() -> tuple[str, list[Request]]:
     return "made-up trace", list(made_up(num_requests=NUM_REQUESTS)["azure"])
 
 
-def core_s(requests: Iterable[Request], *, leap: bool = True) -> float:
+def core_s(
+    requests: Iterable[Request], *, leap: bool = True, order: Order = FCFS
+) -> float:
     """Seconds of one core that a run takes."""
     start = process_time()
-    simulate(requests, pool(), leap=leap)
+    simulate(requests, pool(order), leap=leap)
     return process_time() - start
 
 
@@ -85,6 +94,14 @@ def main() -> Iterator[Line]:
     each_s = min(core_s(requests) for _ in range(TRIES)) / len(requests)
     what = f"engine, {name}, {len(requests):,} requests: a core's time for each"
     yield Line(what, each_s, REQUEST_S, "s")
+    for order in (ShortestPromptFirst(), Priority()):
+        pairs = [
+            (core_s(requests, order=order), core_s(requests)) for _ in range(TRIES)
+        ]
+        chosen_s, first_s = (min(times) for times in zip(*pairs, strict=True))
+        yield Line(
+            f"engine: {type(order).__name__} / first come", chosen_s / first_s, CHOSEN
+        )
     few = list(islice(requests, SOME))
     pairs = [(core_s(few), core_s(few, leap=False)) for _ in range(TRIES)]
     share = min(leaps / steps for leaps, steps in pairs)

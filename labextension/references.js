@@ -135,6 +135,7 @@ window.llmserveReferences = {
 "wang2024lossfree",
 "graham1969bounds",
 "deepep2025",
+"sglang2025h100",
 "article07"
 ]
 },
@@ -306,7 +307,7 @@ window.llmserveReferences = {
 "dao2022flash": "Tri Dao, Daniel Y\\. Fu, Stefano Ermon, Atri Rudra, and Christopher R\u00e9\\. FlashAttention: fast and memory\\-efficient exact attention with IO\\-awareness\\. In *NeurIPS*\\. 2022\\.",
 "milakov2018online": "Maxim Milakov and Natalia Gimelshein\\. Online normalizer calculation for softmax\\. 2018\\. [arXiv:1805\\.02867](https://arxiv.org/abs/1805.02867)\\.",
 "dao2023flash2": "Tri Dao\\. FlashAttention\\-2: faster attention with better parallelism and work partitioning\\. 2023\\. [arXiv:2307\\.08691](https://arxiv.org/abs/2307.08691)\\.",
-"flashsource": "FlashAttention, the library: hopper/tile\\_size\\.h, hopper/heuristics\\.h, assets/flash3\\_fp16\\_fwd\\.png\\. Dao\\-AILab on GitHub, 2026\\.",
+"flashsource": "FlashAttention, the library: hopper/tile\\_size\\.h, hopper/heuristics\\.h, hopper/flash\\_prepare\\_scheduler\\.cu, csrc/flash\\_attn, assets/flash3\\_fp16\\_fwd\\.png\\. Dao\\-AILab on GitHub, 2026\\.",
 "dao2023decoding": "Tri Dao, Daniel Haziza, Francisco Massa, and Grigory Sizov\\. Flash\\-decoding for long\\-context inference\\. PyTorch blog, October, 2023\\.",
 "stone1974cross": "M\\. Stone\\. Cross\\-validatory choice and assessment of statistical predictions\\. *Journal of the Royal Statistical Society, Series B*, 36\\(2\\):111\u2013147, 1974\\.",
 "zheng2024sglang": "Lianmin Zheng, Liangsheng Yin, Zhiqiang Xie, and others\\. SGLang: efficient execution of structured language model programs\\. In *NeurIPS*\\. 2024\\.",

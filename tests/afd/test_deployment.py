@@ -71,8 +71,8 @@ def test_a_batch_keeps_target_and_memory_and_the_next_does_not() -> None:
 
 @pytest.mark.parametrize("copies", ["expert", "node"])
 def test_the_group_is_the_twin(copies: Copies) -> None:
-    """With a copy for each expert it is the twin's own answer."""
-    found = coupled.together(GPU, 96, 0.05, copies=copies)
+    """With a copy for each expert, and overlap charged, it is the twin's own answer."""
+    found = coupled.together(GPU, 96, 0.05, copies=copies, overlap="charged")
     twin = coupled.group(GPU, 96, found.overlap)
     own = twin.batch_at(20.0, context=4096, in_memory=True)
     if copies == "expert":

@@ -126,10 +126,10 @@ def test_the_goal_is_reached_where_split_and_group_are_near() -> None:
 
 def test_the_chart_draws_every_split_and_one_group() -> None:
     head, *lines = explore.csv_lines()
-    assert head == "o,d,c,t,a,r,l,h"
+    assert head == "o,d,c,t,a,r"
     rows = [line.split(",") for line in lines if line.startswith("0,0,0,3,")]
     here = explore.beside(*explore.OPENS)
-    drawn = {int(a): int(rate) for *_, a, rate, _, _ in rows}
+    drawn = {int(a): int(rate) for *_, a, rate in rows}
     assert drawn.pop(0) == round(here.group)
     assert drawn == {n_attn: round(rate) for n_attn, rate in here.splits.items()}
 
@@ -159,11 +159,36 @@ def test_a_layer_s_inputs_add_up_to_its_times() -> None:
     split = comparison.best("h100-sxm", 0.05)
     part = split.layer_s(split.batch_at(0.05))
     spent: dict[str, float] = {}
-    for name, _, each in inputs.inputs_table().rows:
+    half: dict[str, float] = {}
+    for name, own, other in inputs.sides_table().rows:
         kind = str(name).split(":")[0]
-        spent[kind] = spent.get(kind, 0.0) + float(str(each))
+        spent[kind] = spent.get(kind, 0.0) + float(str(own))
+        half[kind] = half.get(kind, 0.0) + float(str(other))
     for kind, name in (("attention", "attn"), ("FFN", "ffn"), ("wire", "wire")):
         assert spent[kind] == pytest.approx(1e6 * float(part[name]), abs=0.2)
+    account, group = tables.account("h100-sxm", 0.05), inputs.halves("h100-sxm")[0]
+    for kind, what, layers in (("attention", "attention", 61), ("FFN", "FFN", 58)):
+        each = account[what][1] * group.batch / 2 / layers
+        assert half[kind] == pytest.approx(each, abs=0.2)
+    assert [row[0] for row in inputs.inputs_table().rows] == [
+        row[0] for row in inputs.sides_table().rows
+    ]
+
+
+def test_inputs_give_the_times_by_hand() -> None:
+    """Bytes over rates, FLOPs over rates, and the root of the sum of squares."""
+    found = {str(row[0]): float(str(row[2])) for row in inputs.inputs_table().rows}
+    read, reached = 2.87e12, 1.19e15
+    byhand = {
+        "attention: weights": np.hypot(213e6 / read, 22.8e9 / reached),
+        "attention: caches": 61 * 4096 * 279e3 / 660e12,
+        "attention: small kernels": 15 * 2.6e-6 + 11e6 / read,
+        "FFN: experts": np.hypot(384e6 / read, 962 * 88e6 / reached),
+        "FFN: small kernels": 16 * 2.6e-6 + 74e6 / read,
+        "wire: there": 397 * 7168 / 44.5e9 * 66 / 64,
+    }
+    for name, seconds in byhand.items():
+        assert found[name] == pytest.approx(1e6 * float(seconds), rel=0.01), name
 
 
 def test_the_slowest_of_n_is_at_its_median_where_each_is_far_up() -> None:

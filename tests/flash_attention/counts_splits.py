@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import random
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 
@@ -51,6 +52,7 @@ def drawn(rng: random.Random) -> Setting:
         "d_head": float(rng.randint(1, 5)),
         "n_split": float(rng.randint(1, 6)),
         "context": float(rng.randint(6, 40)),
+        "tile_keys": float(rng.randint(1, 4)),
         "n_sms": float(rng.randint(1, 7)),
         "bytes_kv": 2.0,
         "bytes_sum": 4.0,
@@ -61,11 +63,15 @@ def drawn(rng: random.Random) -> Setting:
 
 
 def blocks(known: Setting) -> Iterator[float]:
-    """The bytes that each thread block reads, block by block."""
+    """The bytes that each thread block reads, all as much as the longest of a head."""
+    tiles = -(-int(known["context"]) // int(known["tile_keys"]))
+    dealt = [0] * int(known["n_split"])
+    for tile in range(tiles):
+        dealt[tile % len(dealt)] += 1
     for _request in range(int(known["batch"])):
         for _head in range(int(known["n_kv_heads"])):
             for _split in range(int(known["n_split"])):
-                keys = known["context"] / known["n_split"]
+                keys = max(dealt) * known["tile_keys"]
                 yield 2 * keys * known["d_head"] * known["bytes_kv"]
 
 
@@ -159,8 +165,11 @@ def decode_attn_s(rng: random.Random) -> Case:
 
 @counts(f.LEAST_READ_S, by="enumerated")
 def least_read_s(rng: random.Random) -> Case:
-    """All bytes of all blocks, one after another, at the whole bandwidth."""
+    """All keys and values of all heads, one by one, at the whole bandwidth."""
     known = drawn(rng)
-    total = sum(blocks(known))
+    heads = int(known["batch"] * known["n_kv_heads"])
+    total = 0.0
+    for _head, _key in product(range(heads), range(int(known["context"]))):
+        total += 2 * known["d_head"] * known["bytes_kv"]
     reached = known["hbm_bw"] * known["eff_mem"]
     return Case(f.LEAST_READ_S.given(known), total / reached)

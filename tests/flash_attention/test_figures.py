@@ -8,6 +8,7 @@ import pytest
 
 from llmserve_lab.flash_attention import formulas as f
 from llmserve_lab.flash_attention.arguments import BOOK
+from llmserve_lab.flash_attention.arguments import head as of_example
 from llmserve_lab.flash_attention.example import (
     KEYS,
     SPLITS,
@@ -19,7 +20,7 @@ from llmserve_lab.flash_attention.example import (
     tiled,
 )
 from llmserve_lab.flash_attention.loops import keys_met, two_loops
-from llmserve_lab.flash_attention.page import figures, stills
+from llmserve_lab.flash_attention.page import figures, pictures, stills
 from llmserve_lab.flash_attention.page.walk import STATE_EDGES
 from llmserve_lab.transformer import HbmMeter, attend, causal_mask, flash_attention
 
@@ -129,10 +130,18 @@ def test_large_tiles_of_queries_do_not_fit_beside_large_tiles_of_keys() -> None:
         assert (known["chip_share"] <= 1) == (keys <= most[rows])
 
 
-def test_a_visit_counts_the_scores_that_the_mask_leaves() -> None:
+def test_a_visit_counts_the_scores_of_its_whole_tile() -> None:
     frames = figures.tiles_walked().logs["tiles"].frames
     counted = sum(float(frame.counters[2]) for frame in frames)
-    assert counted == TOKENS * (TOKENS + 1) / 2
+    assert counted == len(tiled().steps) * TILE**2
+    masked = counted - TOKENS * (TOKENS + 1) / 2
+    assert masked == TOKENS / TILE  # one above the diagonal of each tile on it
+
+
+def test_the_walk_opens_where_a_row_is_rescaled() -> None:
+    figure = figures.tiles_walked()
+    said = figure.logs["tiles"].frames[figure.start].sentence
+    assert "finds a larger score" in said
 
 
 def test_every_row_that_is_rescaled_is_named() -> None:
@@ -171,3 +180,18 @@ def test_the_still_is_faster_than_tiles_from_memory_allow() -> None:
     assert "616 TFLOP/s" in stills.speeds().sentence
     assert "419 would be the most" in stills.speeds().sentence
     assert f.TILED_INTENSITY.label == "tiled_intensity"
+
+
+@pytest.mark.parametrize("tile", pictures.TILES)
+def test_the_bars_of_a_tile_add_up_to_the_formulas(tile: tuple[int, int]) -> None:
+    known = of_example(1, *tile)
+    assert sum(pictures.shared_parts(*tile).values()) == float(f.SHARED_BYTES.at(known))
+    assert sum(pictures.register_parts(*tile).values()) == float(
+        f.REGISTER_BYTES.at(known)
+    )
+
+
+def test_the_picture_says_which_tiles_fit() -> None:
+    said = pictures.rooms().sentence
+    assert "128 × 128 fits, 256 × 80 fits, 256 × 128 does not fit, 512 × 16" in said
+    assert "three kernels" in pictures.fused().title.lower()

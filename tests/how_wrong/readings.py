@@ -11,7 +11,6 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "That is the shortest": 0.8 / 1.3,
     },
     "how-wrong.blocks": {"keeps a reserve": MORE},
-    "how-wrong.cache-end": {"Only a share": 1 / 0.9, "holds its answer": 9},
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
@@ -25,19 +24,18 @@ MISTAKES: dict[str, dict[str, str]] = {
         "time per request": "some microseconds each",
     },
     "how-wrong.predict-seesaw": {
-        "shorter first tokens, and shorter answers": "have to be read",
-        "later first tokens, and much slower answers": "only its order",
+        "shorter first tokens, and shorter answers": "look at all three",
+        "later first tokens, and much slower answers": "sum of work",
     },
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
     "how-wrong.predict-left": ("all of them on H100", "How far off", "on average"),
     "how-wrong.predict-term": ("takes away most", "per output token"),
-    "how-wrong.predict-seesaw": ("reads new prompts first", "What else?"),
+    "how-wrong.predict-seesaw": ("SGLang's time per output token", "go with it"),
     "how-wrong.mape": ("what was measured", "mean absolute percentage error"),
     "how-wrong.interval": ("is predicted", "the longest time"),
     "how-wrong.blocks": ("of both together", "of each GPU", "How many blocks"),
-    "how-wrong.cache-end": ("of what weights and reserve leave", "at full length"),
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {

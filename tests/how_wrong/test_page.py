@@ -61,9 +61,10 @@ def test_each_constant_is_switched_off_where_the_record_switches_it_off() -> Non
         off = "".join(str(int(name not in held)) for held in SWITCHES.values())
         alone = off.translate(str.maketrans("01", "10"))
         assert alone.count("1") == 1, name
-        means = [record()["switches"][alone][0], *record()["switches"][off]]
+        means = [record()["switches"][alone][0], *record()["switches"][off][:2]]
         said = [per_cent(mean) for mean in means]
-        assert list(shown[words]) in (said, ["as above"] * 3), name
+        cells = [str(cell).split(" (")[0] for cell in shown[words]]
+        assert cells in (said, ["as above"] * 3), name
     assert sum(row[0] == "as above" for row in shown.values()) == 1
 
 
@@ -111,16 +112,14 @@ def test_two_terms_of_the_ladder_are_enough_and_only_these() -> None:
     assert reached == [["shares", "layers"]]
 
 
-def test_the_ladder_grows_with_the_switches_in_their_order() -> None:
-    """A rung is drawn once the switches up to its own are on; at first the first is."""
+def test_the_ladder_shows_every_rung_as_the_record_has_it() -> None:
+    """Whatever is switched; the reader's bars open on what a calculator corrects."""
     first = {name: figures.ladder().values()[name] for name in SWITCHES}
     assert list(first.values()) == [1, 0, 0, 0, 0]
-    for on in itertools.product((0, 1), repeat=5):
-        run = next((i for i, each in enumerate(on) if not each), 5)
-        known = dict(zip(SWITCHES, on, strict=True))
-        assert eval(charts.IN_ORDER, {}, known) == run
-    needs = [charts.RUNG_SWITCHES[name] for name, _, _ in validated()["ladder"]]
-    assert needs == sorted(needs) and set(needs) == set(range(6))
+    assert list(charts.RUNG_ROWS) == [name for name, *_ in validated()["ladder"]]
+    known = figures.ladder().values()
+    for kind in ("tpot", "ttft"):
+        assert known[f"{kind}_low"] < known[f"{kind}_error"] < known[f"{kind}_high"]
 
 
 def test_engines_lean_to_two_sides_whatever_the_fit_has_seen() -> None:
@@ -154,21 +153,23 @@ def test_the_folds_cover_every_row_once() -> None:
 
 
 def test_no_frame_predicts_a_model_that_was_fitted_to() -> None:
-    log = figures.leave_one_group_out().logs["folds"]
+    figure = figures.leave_one_group_out()
+    log = figure.logs["folds"]
     for frame in range(1, len(log.frames) - 1):
-        inks = {
-            row["model"]: row["ink"]
-            for row in log.tables["states"]
+        states = {
+            row["y"]: row["state"]
+            for row in log.tables["words"]
             if row["since"] <= frame < row["until"]
         }
-        assert sorted(inks.values()).count("weights") == 2
+        assert sorted(states.values()).count("weights") == 2
+    asked = folds.NAMES[folds.folds("model")[0].left_out]
     bars = {row["model"]: row for row in log.tables["bars"]}
     for fold in folds.folds("model"):
         bar = bars[folds.NAMES[fold.left_out]]
         assert bar["end"] == pytest.approx(100 * fold.mean, abs=0.06)
         said = log.frames[bar["since"]].sentence
         assert folds.NAMES[fold.left_out] in said and "predict" in said
-    assert all(row["since"] > 1 for row in bars.values())  # the question comes first
+    assert bars[asked]["since"] > figure.start  # the question comes first
 
 
 def test_published_block_counts_are_predicted_within_two_per_cent() -> None:
@@ -207,11 +208,7 @@ def test_the_answers_to_the_exercises() -> None:
     assert questions.mape.right == pytest.approx(0.1)
     assert questions.interval.right == pytest.approx(0.015)
     assert questions.TERMS[int(questions.predict_term.right)] == "time per layer"
-    assert "later first tokens" in questions.SEESAW[int(questions.predict_seesaw.right)]
     assert questions.LEFT[int(questions.predict_left.right)] == "less than 10 %"
-    rows = questions._long_answers()
-    assert rows[-2].clients < questions.cache_end.right < rows[-1].clients
-    assert rows[-1].ttft_s > 100 * rows[-2].ttft_s
 
 
 def test_the_bench_reaches_its_goal_with_two_knobs() -> None:
@@ -227,6 +224,16 @@ def test_the_twin_is_scored_apart_and_nothing_is_blind_without_being_so() -> Non
     kinds = {status for _, status in other_tables.twin_scores()}
     assert kinds == {"calibrated", "seen"}  # the page says that none is blind
     assert "none yet" in repr(other_tables.elsewhere())
+
+
+def test_drafts_are_scored_where_the_law_was_not_fitted() -> None:
+    found = {law: other_tables.drafts_error(law) for law in ("falling", "constant")}
+    assert found["falling"] < 0.05 < 0.15 < found["constant"]
+    for row in other_tables.drafted().rows:
+        measured, made = float(str(row[1])), float(str(row[2]))
+        if str(row[0]).endswith("*"):
+            assert made == measured
+    assert len(other_tables.drafted().rows) == other_tables.DRAFTS
 
 
 def test_the_corrected_rule_beats_the_printed_one_on_bundles_drawn_anew() -> None:

@@ -104,12 +104,12 @@ def test_switches_score_on_the_sample_as_on_all_rows() -> None:
     for on in product((0, 1), repeat=len(SWITCHES)):
         times = sample().predict(switched(achieved(), on))
         found = [score(sample(), times, kind).mean for kind in ("tpot", "ttft")]
-        stored = record()["switches"]["".join(map(str, on))]
+        stored = record()["switches"]["".join(map(str, on))][:2]
         assert found == pytest.approx(stored, rel=0.35, abs=0.02), on
 
 
 def test_the_ladder_is_a_path_through_the_switches() -> None:
-    rungs = {name: (tpot, ttft) for name, tpot, ttft in validated()["ladder"]}
+    rungs = {name: (tpot, ttft) for name, tpot, ttft, *_ in validated()["ladder"]}
     for name, on in (
         ("datasheet", "00000"),
         ("shares of compute and memory", "10000"),
@@ -118,7 +118,7 @@ def test_the_ladder_is_a_path_through_the_switches() -> None:
         ("time per request", "11110"),
         ("client", "11111"),
     ):
-        assert record()["switches"][on] == pytest.approx(rungs[name], rel=1e-3)
+        assert record()["switches"][on][:2] == pytest.approx(rungs[name], rel=1e-3)
 
 
 @pytest.mark.parametrize("line", LINES)

@@ -110,6 +110,6 @@ def test_leaving_out_an_engine_costs_most() -> None:
 def test_forgotten_lines_spoil_the_first_token() -> None:
     as_run, *forgotten = record()["script"].values()
     assert len(forgotten) == 3
-    for tpot, ttft in forgotten:
+    for tpot, ttft, *_ in forgotten:
         assert ttft > 1.2 * as_run[1]
         assert tpot < 1.3 * as_run[0]

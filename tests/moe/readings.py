@@ -11,7 +11,6 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "one expert": 7198 / 32 / 64 / 113,
     },
     "moe.least-ep": {"not shared out": 10 / 11, "Nothing is kept": 8 / 11},
-    "moe.copies": {"share a GPU": 8 / 7.6758},
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
@@ -29,7 +28,6 @@ ASKED: dict[str, tuple[str, ...]] = {
     "moe.kimi": ("store", "its router included"),
     "moe.ridge": ("Each GPU decodes 64", "How many GPUs must share"),
     "moe.least-ep": ("keep 30 GB", "fewest GPUs that hold", "experts shared out"),
-    "moe.copies": ("once to every GPU that holds one", "does it arrive"),
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {

@@ -116,9 +116,10 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "flash_attention.traffic": (
         "prompt_len tile_rows tile_keys plain_intensity tiled_intensity ridge"
     ),
-    "how_wrong.ladder": ("tpot_error ttft_error"),
+    "how_wrong.ladder": ("tpot_error tpot_low tpot_high ttft_error ttft_low ttft_high"),
     "how_wrong.residuals": (
-        "kind left mean_error median_error bias tensorrt_lean vllm_lean"
+        "kind left mean_error mean_low mean_high median_error bias tensorrt_lean "
+        "vllm_lean"
     ),
     "moe.group": ("ep gpu_rows rows_per_expert layer_read_s layer_compute_s"),
     "moe.layouts": (

@@ -16,6 +16,7 @@ from llmserve_lab.flash_attention import formulas as f
 
 BOOK = 98_000  # tokens of the long prompt that the book's other pages have, too
 MOST_SPLITS = 1_024
+MOST_TOKENS = 2**22
 TILE_SIDE = int(float(TILE))
 BYTES = 2.0  # of a number in 16 bits
 BYTES_SUM = 4.0  # of a number in 32 bits, in which sums are taken
@@ -73,6 +74,7 @@ def decode(context: int, *, batch: int = 1, n_split: int = 1) -> dict[str, Any]:
     known = running_example.setting()
     return {
         **heads(),
+        "tile_keys": TILE_SIDE,
         "context": context,
         "batch": batch,
         "n_split": n_split,
@@ -96,35 +98,67 @@ def waves_filled(blocks: int, n_split: int, n_sms: int) -> float:
     return waves / ceil(waves)
 
 
-def library_splits(blocks: int, n_sms: int, *, most: int = 128) -> int:
+def library_splits(blocks: int, n_sms: int, *, key_tiles: int, most: int = 128) -> int:
     """Fewest splits that fill their waves nearly as well as the best number does.
 
-    ``blocks`` are those without splits; where they nearly fill the GPU there is one
-    split. So it is with few tiles of keys, of which this rule knows nothing.
+    ``blocks`` are those without splits; where they nearly fill the GPU, or there are
+    few tiles of keys, there is one split. No split has less than a tile of keys.
 
     Source: FlashAttention, hopper/heuristics.h.
 
     Raises:
         ValueError: an argument is below 1.
     """
-    for name, count in (("blocks", blocks), ("n_sms", n_sms)):
+    for name, count in (
+        ("blocks", blocks),
+        ("n_sms", n_sms),
+        ("key_tiles", key_tiles),
+    ):
         whole_number(name, count)
     whole_number("most", most, of="split", most=MOST_SPLITS)
-    if blocks >= NEARLY_FULL * n_sms:
+    if blocks >= NEARLY_FULL * n_sms or key_tiles <= FEW_TILES:
         return 1
+    most = min(most, n_sms, key_tiles)
     filled = [waves_filled(blocks, n, n_sms) for n in range(1, most + 1)]
     return next(n for n, f in enumerate(filled, 1) if f >= ENOUGH * max(filled))
 
 
-def wave_splits(blocks: int, n_sms: int) -> int:
-    """Most splits that fit into one wave, at least one.
+def wave_splits(blocks: int, n_sms: int, *, key_tiles: int) -> int:
+    """Most splits that fit into one wave, of a tile of keys or more; at least one.
 
     Raises:
         ValueError: an argument is below 1.
     """
-    for name, count in (("blocks", blocks), ("n_sms", n_sms)):
+    for name, count in (
+        ("blocks", blocks),
+        ("n_sms", n_sms),
+        ("key_tiles", key_tiles),
+    ):
         whole_number(name, count)
-    return max(1, n_sms // blocks)
+    return max(1, min(n_sms // blocks, key_tiles))
+
+
+def request_splits(context: int, heads_kv: int, n_sms: int, *, most: int) -> int:
+    """Splits that FlashAttention-3 gives a single request of a ragged batch.
+
+    All tiles of keys, and a tenth more, are dealt out to the multiprocessors; a split
+    has as many tiles as one of them gets.
+
+    Source: FlashAttention, hopper/flash_prepare_scheduler.cu.
+
+    Raises:
+        ValueError: an argument is below 1.
+    """
+    for name, count in (
+        ("context", context),
+        ("heads_kv", heads_kv),
+        ("n_sms", n_sms),
+        ("most", most),
+    ):
+        whole_number(name, count, most=MOST_TOKENS)
+    tiles = ceil(context / TILE_SIDE)
+    per_sm = ceil(tiles * 11 * heads_kv / (10 * n_sms))
+    return max(1, min(ceil(tiles / per_sm), most))
 
 
 def check_fits(rows: int, keys: int, d_head: int) -> tuple[float, float]:

@@ -59,7 +59,7 @@ def check(function: Online) -> str:
         if not np.allclose(found, right, rtol=0, atol=CLOSE):
             got = ", ".join(f"{each:.3f}" for each in found)
             want = ", ".join(f"{each:.3f}" for each in right)
-            return f"not yet: with {name} the output is {got}; it should be {want}."
+            return f"not yet: with {name} the output is {got}, not {want}."
     return "well done: the same as a softmax over all scores, and none was kept."
 
 

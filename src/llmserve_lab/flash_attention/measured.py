@@ -14,7 +14,7 @@ from llmserve_lab.catalog.evidence.attention import (
     SplitRun,
 )
 from llmserve_lab.flash_attention import formulas as f
-from llmserve_lab.flash_attention.arguments import BYTES, BYTES_SUM, head
+from llmserve_lab.flash_attention.arguments import BYTES, BYTES_SUM, TILE_SIDE, head
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import device
 
@@ -112,6 +112,7 @@ def decode_bound_s(run: SplitRun, *, split: bool) -> float:
         "bytes_sum": BYTES_SUM,
         "batch": run.batch,
         "context": run.context,
+        "tile_keys": TILE_SIDE,
     }
     if split:
         per_head = 2 * run.context * float(evidence.DECODE_WIDTH) * BYTES

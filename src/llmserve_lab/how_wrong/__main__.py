@@ -90,13 +90,20 @@ def _folded(rows: Predictor) -> tuple[dict[str, Any], dict[str, Times]]:
 
 
 def _switches(rows: Predictor) -> dict[str, list[float]]:
-    """TPOT and TTFT, mean error, for every setting of the switches."""
+    """TPOT and TTFT, for every setting of the switches; see :func:`_with_ends`."""
     found = {}
     for on in product((0, 1), repeat=len(SWITCHES)):
         times = rows.predict(switched(achieved(), on))
-        means = [score(rows, times, kind).mean for kind in ("tpot", "ttft")]
-        found["".join(map(str, on))] = [float(f"{each:.5g}") for each in means]
+        found["".join(map(str, on))] = _with_ends(rows, times)
     return found
+
+
+def _with_ends(rows: Predictor, times: Times) -> list[float]:
+    """Mean errors of TPOT and TTFT, then low and high ends of each one's interval."""
+    both = score(rows, times, "tpot"), score(rows, times, "ttft")
+    numbers = [each.mean for each in both]
+    numbers += [end for each in both for end in (each.low, each.high)]
+    return [float(f"{each:.5g}") for each in numbers]
 
 
 def _script(rows: Predictor) -> dict[str, list[float]]:
@@ -106,9 +113,7 @@ def _script(rows: Predictor) -> dict[str, list[float]]:
     told |= {line: retold(public, line) for line in LINES}
     found = {}
     for line, predictor in told.items():
-        times = predictor.predict(achieved())
-        means = [score(predictor, times, kind).mean for kind in ("tpot", "ttft")]
-        found[line] = [float(f"{each:.5g}") for each in means]
+        found[line] = _with_ends(predictor, predictor.predict(achieved()))
     return found
 
 

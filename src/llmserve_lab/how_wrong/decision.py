@@ -7,7 +7,7 @@ Predictions and bands are as if no row of that server had been measured.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, expm1
 
@@ -17,6 +17,7 @@ from llmserve_lab.how_wrong import example
 from llmserve_lab.how_wrong.record import chosen, record
 from llmserve_lab.validation import Band, MeasuredRow, Setting
 from llmserve_lab.validation.bands import (
+    TAILS,
     TIMES,
     Predicted,
     half_width,
@@ -30,6 +31,7 @@ from llmserve_lab.validation.unit_work import Floats
 TPOT_S, TTFT_S = 0.020, 1.0  # promised: the longest mean times that users are given
 # Digits of a prediction in s and of its factor, as the page prints them.
 ROUNDED: tuple[tuple[Kind, int, int], ...] = (("tpot", 5, 3), ("ttft", 3, 2))
+ENGINE = "vllm"  # of the example
 ASKED_PER_S = 40_000.0  # output tokens that all users together ask for, per second
 
 
@@ -141,12 +143,15 @@ class Worth:
     """What a measurement promises, before it is made.
 
     ``share`` of the nearest rows erred so that the hoped-for load keeps the promise,
-    ``alike`` of those of the same engine; ``saved`` devices in the mean of all.
+    ``alike`` of those of the same engine; ``saved`` devices in the mean of all, and
+    ``if_kept`` where the promise is kept; ``saved_alike`` for the same engine.
     """
 
     share: float
     alike: float
     saved: float
+    if_kept: float
+    saved_alike: float
 
 
 def worth() -> Worth:
@@ -156,10 +161,49 @@ def worth() -> Worth:
     kept = hope.tpot.predicted_s / (1 + error) <= TPOT_S
     alike = np.array([each.engine == row.engine for each in rows])
     needed = ASKED_PER_S / (hope.tokens_per_s("predicted_s") * (1 + error))
-    saved = np.where(kept, booked - np.ceil(needed), 0)
+    saved = example.TP * np.where(kept, booked - np.ceil(needed), 0)
     return Worth(
-        float(kept.mean()), float(kept[alike].mean()), example.TP * float(saved.mean())
+        float(kept.mean()),
+        float(kept[alike].mean()),
+        float(saved.mean()),
+        float(saved[kept].mean()),
+        float(saved[alike].mean()),
     )
+
+
+def broken(load: PlannedLoad) -> float:
+    """Share of the engine's rows that erred by more than the promise of TPOT leaves.
+
+    Rows with a public script, the model left out of the constants; of any load.
+    """
+    rows, error = chosen("tpot", "model")
+    mine = [row.public and row.engine == ENGINE for row in rows]
+    return float((load.tpot.predicted_s / (1 + error[mine]) > TPOT_S).mean())
+
+
+@cache
+def engine_known() -> PlannedLoad:
+    """The most clients whose longest times, by the engine's own near rows, keep both.
+
+    The longest time is that which nineteen in twenty of the nearest rows that the same
+    engine served stay below; nothing is stretched, since this engine was measured.
+    """
+    found = []
+    for row, load in zip(example.rows(), loads(), strict=True):
+        tpot, ttft = (
+            replace(one, factor=_own_factor(kind, row, digits))
+            for one, (kind, _, digits) in zip(
+                (load.tpot, load.ttft), ROUNDED, strict=True
+            )
+        )
+        found.append(replace(load, tpot=tpot, ttft=ttft))
+    return [each for each in found if each.keeps][-1]
+
+
+def _own_factor(kind: Kind, row: MeasuredRow, digits: int) -> float:
+    rows, error = near_rows(kind, row)
+    own = error[[each.engine == ENGINE for each in rows]]
+    return round(1 / (1 + float(np.percentile(own, TAILS[0]))), digits)
 
 
 def power(kind: Kind) -> float:

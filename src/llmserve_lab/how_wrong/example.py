@@ -9,8 +9,6 @@ from statistics import mean, median
 from llmserve_lab.formula.text import signed
 from llmserve_lab.how_wrong.folds import constants_without
 from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
-from llmserve_lab.how_wrong.pairs import servers
-from llmserve_lab.how_wrong.record import row_errors
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.validation import (
     DATASHEET,
@@ -143,14 +141,3 @@ def mean_answer() -> float:
     """Mean tokens of an answer at the largest load of the example."""
     place = next(i for i, row in enumerate(rows()) if row.clients == CLIENTS)
     return float(predictor().exposures[place].output_len)
-
-
-def rank() -> tuple[int, int]:
-    """Place of the example among all servers and lengths by TPOT's error, from 1."""
-    places = {id(row): place for place, row in enumerate(dense_rows())}
-    error = row_errors("tpot", "model")
-    means = [
-        mean(abs(float(error[places[id(row)]])) for row in own) for own in servers()
-    ]
-    mine = mean(abs(float(error[places[id(row)]])) for row in rows())
-    return 1 + sum(each < mine for each in means), len(means)

@@ -8,8 +8,9 @@ import numpy as np
 
 from llmserve_lab.catalog.evidence import serving
 from llmserve_lab.how_wrong.folds import constants_without
-from llmserve_lab.how_wrong.record import row_errors
-from llmserve_lab.validation import Predictor, dense_rows, errors
+from llmserve_lab.how_wrong.record import chosen, row_errors
+from llmserve_lab.validation import Predictor, Setting, dense_rows, errors
+from llmserve_lab.validation.bands import half_width, logs, nearest, stretch
 from llmserve_lab.validation.constants import record as validated
 from llmserve_lab.validation.fit import TTFT_WEIGHT, UNKNOWN_WEIGHT
 from llmserve_lab.validation.prediction import Kind
@@ -62,6 +63,28 @@ def covered(
     found = tried.values() if name is None else [tried[name]]
     inside = sum(each[0] * each[RULES[rule]] for each in found)
     return float(inside / sum(each[0] for each in found))
+
+
+@cache
+def used_bands_held(model: str, engine: str | None = None) -> float:
+    """Share of a model's rows inside the band that the plan uses: TPOT's.
+
+    Constants without the model; errors of the nearest rows of all *other servers*, also
+    of that model. The stretch of the bands is that of the record, so in-sample.
+    """
+    every, error = chosen("tpot", "model")
+    server = np.array([row.server for row in every])
+    numbers = np.array([logs(Setting.of(row)) for row in every])
+    held = []
+    for name in sorted({row.server for row in every if row.model == model}):
+        other = np.flatnonzero(server != name)
+        rows, places = [every[place] for place in other], numbers[other]
+        for own in np.flatnonzero(server == name):
+            if engine in (None, every[own].engine):
+                near = nearest(rows, places, Setting.of(every[own]))
+                half = stretch("tpot") * half_width(error[other][near])
+                held.append(abs(np.log1p(error[own])) <= half)
+    return float(np.mean(held))
 
 
 def mean_of(**labels: object) -> float:

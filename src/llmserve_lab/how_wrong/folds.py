@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from llmserve_lab.how_wrong.record import record, row_errors
+from llmserve_lab.how_wrong.record import Ends, ends_of, record, row_errors
 from llmserve_lab.validation import ServingConstants
 from llmserve_lab.validation.rows import dense_rows
+from llmserve_lab.validation.unit_work import Floats
 
 NAMES = {
     "llama-3-70b": "Llama-3.1-70B",
@@ -40,6 +42,7 @@ class Fold:
     layer_s: float
     mean: float
     bias: float
+    ends: Ends | None = None
 
 
 def folds(by: str) -> tuple[Fold, ...]:
@@ -61,10 +64,16 @@ def folds(by: str) -> tuple[Fold, ...]:
             values["layer_s"],
             float(np.abs(error[label == name]).mean()),
             float(error[label == name].mean()),
+            _ends(np.abs(error), label == name),
         )
         for name, values in known[by].items()
     ]
     return tuple(sorted(found, key=lambda fold: -fold.n_predicted))
+
+
+def _ends(size: Floats, own: np.ndarray[Any, Any]) -> Ends | None:
+    rows = [row for row, mine in zip(dense_rows(), own, strict=True) if mine]
+    return ends_of(size[own], rows)
 
 
 def constants_without(by: str, name: str) -> ServingConstants:

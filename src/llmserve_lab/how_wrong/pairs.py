@@ -83,14 +83,17 @@ def cache_requests(row: MeasuredRow) -> float:
     return tokens / (row.prompt_len + row.output_len)
 
 
-def slots_seen(one: MeasuredRow, other: MeasuredRow) -> float:
-    """Requests that a full cache holds, from two measured TTFTs alone.
+def closed_loop(
+    one: tuple[int, float], other: tuple[int, float]
+) -> tuple[float, float]:
+    """Requests that fit, and seconds of an answer, from clients and TTFT at two loads.
 
-    In a closed loop of N clients of which C fit, one waits nearly (N - C) / C answers.
-    The same answer time in both gives C.
+    (N - C) / C answers pass before a request is admitted; both loads have equal ones.
     """
-    ratio = one.ttft_s / other.ttft_s
-    return (ratio * other.clients - one.clients) / (ratio - 1)
+    (few, short), (many, long) = one, other
+    ratio = short / long
+    fit = (ratio * many - few) / (ratio - 1)
+    return fit, short * fit / (few - fit)
 
 
 def first_tokens() -> dict[str, tuple[int, float, float]]:
@@ -109,6 +112,21 @@ def first_tokens() -> dict[str, tuple[int, float, float]]:
         )
         for name, own in (("queue", full), ("no queue", ~full))
     }
+
+
+def shifted(label: str) -> float:
+    """Mean size of TTFT's error if each name of a label may have one factor of its own.
+
+    The factor is that of its own rows, so this is in-sample; the model is left out of
+    the constants. What it removes stays the same from row to row of that name.
+    """
+    rows, error = chosen("ttft", "model")
+    logs = np.log1p(error)
+    name = np.array([getattr(row, label) for row in rows])
+    rest = logs.copy()
+    for each in np.unique(name):
+        rest[name == each] -= logs[name == each].mean()
+    return float(np.abs(np.expm1(rest)).mean())
 
 
 def neighbours() -> tuple[float, float]:

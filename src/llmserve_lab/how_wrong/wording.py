@@ -6,3 +6,11 @@ from __future__ import annotations
 def per_cent(share: float, digits: int = 1) -> str:
     """A share as per cent, a sign only where it is negative."""
     return f"{100 * share:.{digits}f}\N{NO-BREAK SPACE}%".replace("-", "−")
+
+
+def with_ends(mean: float, ends: tuple[float, float] | None, digits: int = 1) -> str:
+    """A mean error and, where it is known, the interval that the bootstrap gives."""
+    if ends is None:
+        return per_cent(mean, digits)
+    low, high = (f"{100 * each:.{digits}f}" for each in ends)
+    return f"{per_cent(mean, digits)} ({low} to {high})"

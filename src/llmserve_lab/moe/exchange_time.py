@@ -18,7 +18,7 @@ from llmserve_lab.catalog.evidence.measurements import ALL_TO_ALL, AllToAll
 from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.formula.text import plain
 from llmserve_lab.moe import formulas as f
-from llmserve_lab.moe.serving import ROWS, copy_bytes, setting
+from llmserve_lab.moe.serving import GPUS, ROWS, copy_bytes, setting
 from llmserve_lab.page.table import Table
 
 WAYS = ("dispatch", "combine")
@@ -39,11 +39,18 @@ class TimedTransfer:
         return self.predicted_s / self.measured_s - 1
 
 
-def seconds(way: str, ep: float, *, gpu_rows: float = ROWS, start_s: float) -> float:
-    """A dispatch or a combine of one layer on H800, by the chapter's formula."""
+def seconds(
+    way: str,
+    ep: float,
+    *,
+    gpu_rows: float = ROWS,
+    start_s: float,
+    gpu: str = GPUS[0],
+) -> float:
+    """A dispatch or a combine of one layer, by the chapter's formula."""
     known = {"ep": ep, "gpu_rows": gpu_rows, "copy_start_s": start_s}
     known["one_copy_bytes"] = copy_bytes()[way]
-    return float(f.COPIES_S.at(setting(), known))
+    return float(f.COPIES_S.at(setting(gpu), known))
 
 
 def measured_s(run: AllToAll, way: str) -> float:
@@ -99,10 +106,10 @@ def left_s(run: TimedTransfer) -> float:
     return run.measured_s - seconds(run.way, run.ep, start_s=0.0)
 
 
-def exchange_s(ep: float, gpu_rows: float = ROWS) -> float:
+def exchange_s(ep: float, gpu_rows: float = ROWS, gpu: str = GPUS[0]) -> float:
     """Dispatch and combine of one layer, one after the other."""
     start = start_s()
-    return sum(seconds(w, ep, gpu_rows=gpu_rows, start_s=start) for w in WAYS)
+    return sum(seconds(w, ep, gpu_rows=gpu_rows, start_s=start, gpu=gpu) for w in WAYS)
 
 
 def table() -> Table:

@@ -1,14 +1,16 @@
 """Time of a whole decode layer, by the size of the group; and what a hot GPU changes.
 
-Experts and sending are the chapter's formulas. What every GPU does for its own requests
-(attention, shared expert, dense layers, LM head) takes the longer of reading and
-computing, with the same shares of the datasheet.
+Experts and sending are the chapter's formulas; experts are read by the busiest GPU, for
+which all others wait. What every GPU does for its own requests (attention, shared
+expert, dense layers, LM head) takes the longer of reading and computing, with the same
+shares of the datasheet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from math import comb
 
 import numpy as np
 
@@ -36,30 +38,50 @@ from llmserve_lab.running_example import ANSWER, PROMPT
 CONTEXT = PROMPT + ANSWER // 2  # cached tokens of a request, half way through
 PROMISED_S = 25e-3  # of a token, that a service might promise
 LATER_S = 40e-3  # a deadline at which the smallest group has caught up
-DEADLINES_S = (20e-3, PROMISED_S, 30e-3, LATER_S, 50e-3)
 NEARLY = 0.01  # of an expert: a GPU reads all that it holds
 TOP_GROUPS, ROUTER_GROUPS = 4, 8  # DeepSeek-V3: a token's experts are in four of eight
 LayerTime = Callable[[float, float], float]
 
 
-def rest_s(gpu_rows: float) -> float:
+def rest_s(gpu_rows: float, context: float = CONTEXT, gpu: str = GPUS[0]) -> float:
     """Seconds of all but the routed experts, divided by the MoE layers."""
-    each = rest_parts_s(gpu_rows)
+    each = rest_parts_s(gpu_rows, context, gpu)
     products = max(each["weights read"], each["weights computed"])
     return products + max(each["caches read"], each["caches computed"])
 
 
 def experts_s(ep: float, gpu_rows: float) -> float:
-    """Seconds of the routed experts: reading or computing, whichever is longer."""
-    return max(layer_s(ep, gpu_rows).values())
+    """Seconds of the routed experts: reading or computing, whichever is longer.
+
+    Reading is that of the busiest GPU. Choices fall evenly, so all compute alike.
+    """
+    each = layer_s(ep, gpu_rows)
+    return max(each["read"] * _busiest_over_mean(ep, ep * gpu_rows), each["compute"])
 
 
-def in_turn_s(ep: float, gpu_rows: float, times_start: float = 1.0) -> float:
+@cache
+def _busiest_over_mean(ep: float, n_rows: float) -> float:
+    """Experts that the busiest GPU reads over those of the mean one, on average.
+
+    Each expert is taken as read or not by its own chance, as if no other counted.
+    """
+    held = int(SPEC.n_experts / ep)
+    chance = float(f.TOUCHED_EXPERTS.at(setting(), n_rows=n_rows)) / SPEC.n_experts
+    exactly = [
+        comb(held, j) * chance**j * (1 - chance) ** (held - j) for j in range(held)
+    ]
+    most = float((1 - np.cumsum(exactly) ** ep).sum())
+    return most / (held * chance)
+
+
+def in_turn_s(
+    ep: float, gpu_rows: float, times_start: float = 1.0, context: float = CONTEXT
+) -> float:
     """Seconds of a layer that waits for its transfers.
 
     ``times_start`` multiplies the fitted constant of each of them.
     """
-    work = experts_s(ep, gpu_rows) + rest_s(gpu_rows)
+    work = experts_s(ep, gpu_rows) + rest_s(gpu_rows, context)
     more = (times_start - 1) * 2 * start_s()
     return work + exchange_s(ep, gpu_rows) + more
 
@@ -74,29 +96,33 @@ def double_start_s(ep: float, gpu_rows: float) -> float:
     return in_turn_s(ep, gpu_rows, 2.0)
 
 
-def overlapped_s(ep: float, gpu_rows: float) -> float:
+def overlapped_s(ep: float, gpu_rows: float, context: float = CONTEXT) -> float:
     """Seconds of a layer in two half-batches: one is sent while the other computes.
 
     Each half reads its experts and the rest anew.
     """
-    return 2 * max(halves_s(ep, gpu_rows))
+    return 2 * max(halves_s(ep, gpu_rows, context))
 
 
-def halves_s(ep: float, gpu_rows: float) -> tuple[float, float]:
+def halves_s(
+    ep: float, gpu_rows: float, context: float = CONTEXT
+) -> tuple[float, float]:
     """Seconds that half a batch works on its GPU, and that it is sent."""
     half = gpu_rows / 2
-    return experts_s(ep, half) + rest_s(half), exchange_s(ep, half)
+    return experts_s(ep, half) + rest_s(half, context), exchange_s(ep, half)
 
 
-def rest_parts_s(gpu_rows: float) -> dict[str, float]:
+def rest_parts_s(
+    gpu_rows: float, context: float = CONTEXT, gpu: str = GPUS[0]
+) -> dict[str, float]:
     """Reading and computing of what is not attention, and of attention, a layer."""
-    known = setting()
+    known = setting(gpu)
     bandwidth = float(known["hbm_bw"]) * float(known["eff_mem"])
     share = float(known["eff_compute"])
     table = DEEPSEEK.vocab * DEEPSEEK.d_model  # the embedding is only looked up
     params = stored()["replicated_bytes"] - table
-    tokens = gpu_rows * CONTEXT
-    peak = float(accelerator(GPUS[0]).peak(CACHE_PRECISION)) * share
+    tokens = gpu_rows * context
+    peak = float(accelerator(gpu).peak(CACHE_PRECISION)) * share
     whole = {
         "weights read": params / bandwidth,
         "weights computed": 2
@@ -161,25 +187,6 @@ def even_rows() -> float:
     saved = held * float(f.EXPERT_PARAMS.at(known)) / bandwidth
     more = exchange_s(large, 1.0) - exchange_s(small, 1.0)
     return saved / more
-
-
-def promise_table() -> Table:
-    """Table of the requests of a GPU that keep a deadline, by group size."""
-    rows = [
-        (
-            f"{1e3 * due:.0f} ms",
-            *(
-                f"{promised_rows(layer, ep, due)}"
-                for layer in (in_turn_s, overlapped_s)
-                for ep in (16.0, 64.0)
-            ),
-        )
-        for due in DEADLINES_S
-    ]
-    turn = ("16, in turn", "64, in turn")
-    columns = ("token due in", *turn, "16, overlapped", "64, overlapped")
-    title = f"Requests of an H800 that keep a deadline (memory: at most {room(64.0)})"
-    return Table(title, columns, rows)
 
 
 def hot_layer_s(

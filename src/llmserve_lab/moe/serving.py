@@ -106,7 +106,7 @@ def commands() -> str:
         "--enable-expert-parallel",
         "--all2all-backend deepep_low_latency",
         "--enable-eplb",
-        '--eplb-config \'{"num_redundant_experts": 16, "log_balancedness": true}\'',
+        "--eplb-config '{\"log_balancedness\": true}'",
     ]
     meet = ["--data-parallel-address $FIRST", "--data-parallel-rpc-port 13345"]
     heads = (

@@ -51,7 +51,7 @@ attn_s = Positive("t_A", "s", "Attention time of a step")
 ffn_s = Positive("t_F", "s", "FFN time of a step")
 comm_s = Quantity("t_C", "s", "time of a step on the wire, both ways")
 attn_sd_s = Positive(r"\sigma_A", "s", "spread of a machine's mean Attention time")
-cycle_s = Positive(r"\tau", "s", "time between two steps, as in the paper")
+cycle_s = Positive(r"\tau", "s", "time from one batch to the next")
 loop_s = Positive(r"t_{\circlearrowleft}", "s", "time of a loop over the batches in it")
 port_s = Quantity(
     r"t_{\mathrm{port}}", "s", "time that a batch takes a port in one direction"

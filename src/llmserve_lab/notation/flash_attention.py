@@ -30,10 +30,16 @@ out_2 = Quantity(
     "o_2", "dimensionless", "output of the second split alone", minimum=-math.inf
 )
 lse_1 = Quantity(
-    "L_1", "dimensionless", "log-sum-exp of the first split", minimum=-math.inf
+    r"\mathrm{LSE}_1",
+    "dimensionless",
+    "log-sum-exp of the first split",
+    minimum=-math.inf,
 )
 lse_2 = Quantity(
-    "L_2", "dimensionless", "log-sum-exp of the second split", minimum=-math.inf
+    r"\mathrm{LSE}_2",
+    "dimensionless",
+    "log-sum-exp of the second split",
+    minimum=-math.inf,
 )
 merged_out = Quantity(
     "o_{12}", "dimensionless", "output of two splits, merged", minimum=-math.inf
@@ -57,7 +63,7 @@ square_bytes = Positive(
 )
 row_tiles = Count(r"T_q", "dimensionless", "tiles of queries in a prompt")
 keys_read = Positive(
-    r"K_{\mathrm{read}}",
+    r"s_{\mathrm{read}}",
     "token/request",
     "keys read by all tiles of queries, one tile after another",
 )

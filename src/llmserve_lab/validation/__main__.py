@@ -82,7 +82,8 @@ def _scored(rows: Predictor, reached: ServingConstants) -> dict[str, Any]:
     return {
         "scores": plain,
         "ladder": [
-            (name, tpot.mean, ttft.mean) for name, tpot, ttft in ladder(rows, reached)
+            (name, tpot.mean, ttft.mean, tpot.low, tpot.high, ttft.low, ttft.high)
+            for name, tpot, ttft in ladder(rows, reached)
         ],
         "forms": _forms(rows),
         "yardstick": _yardstick(rows),
@@ -109,19 +110,26 @@ FORMS: dict[str, tuple[tuple[str, ...], dict[str, float]]] = {
 }
 
 
-def _forms(rows: Predictor) -> dict[str, dict[str, float]]:
-    """TPOT and TTFT with other forms, the model or the engine left out."""
+def _forms(rows: Predictor) -> dict[str, dict[str, Any]]:
+    """TPOT and TTFT with other forms, the model or the engine left out.
+
+    The mean error of each, and under ``"intervals"`` the ends of its interval.
+    """
     found = {}
     for name, (free, values) in FORMS.items():
         start = replace(START, **values)
         times = {
             by: left_out(rows, by, free=free, start=start) for by in ("model", "engine")
         }
-        found[name] = {
-            f"{kind}, {by}": score(rows, each, kind).mean
+        made = {
+            f"{kind}, {by}": score(rows, each, kind)
             for by, each in times.items()
-            for kind in ("tpot", "ttft")
+            for kind in KINDS
+            if kind != "e2e"
         }
+        means: dict[str, Any] = {key: each.mean for key, each in made.items()}
+        ends = {key: [each.low, each.high] for key, each in made.items()}
+        found[name] = means | {"intervals": ends}
     return found
 
 

@@ -15,12 +15,12 @@ import numpy as np
 from llmserve_lab.checks import whole
 from llmserve_lab.validation.constants import DATASHEET, ServingConstants
 from llmserve_lab.validation.fit import FREE, START, WITH_EXPONENT, fit
+from llmserve_lab.validation.intervals import FEWEST, SEED, mean_interval
 from llmserve_lab.validation.prediction import KINDS, Kind, Predictor, Times, errors
 from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.unit_work import Floats
 
 LEFT_OUT = ("model", "system", "engine", "precision", "group")
-DRAWS, SEED = 2000, 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,8 @@ class ErrorScore:
     """Absolute relative errors of ``n`` rows: their mean, with an interval, and median.
 
     ``low`` and ``high`` bound 95 % of the means of servers drawn again with
-    replacement; ``bias`` is the mean of the signed errors.
+    replacement, and are not a number for one server alone; ``bias`` is the mean of the
+    signed errors.
     """
 
     n: int
@@ -111,7 +112,10 @@ def score(predictor: Predictor, predicted: Times, kind: Kind) -> ErrorScore:
         error, server = error[predictor.public], server[predictor.public]
     if not len(error):
         raise ValueError(f"rows must have a public protocol to score {kind}, got none")
-    low, high = _interval(np.abs(error), server)
+    ends = float("nan"), float("nan")
+    if len(np.unique(server)) >= FEWEST:
+        ends = mean_interval(np.abs(error), server)
+    low, high = ends
     return ErrorScore(
         n=len(error),
         mean=float(np.abs(error).mean()),
@@ -126,16 +130,6 @@ def scores(predictor: Predictor, predicted: Times) -> Mapping[Kind, ErrorScore]:
     """A score for each kind of time that has rows."""
     kinds = KINDS if predictor.public.any() else ("tpot", "e2e")
     return {kind: score(predictor, predicted, kind) for kind in kinds}
-
-
-def _interval(error: Floats, server: np.ndarray) -> tuple[float, float]:
-    """Bootstrap over servers, whose rows are not independent, of the mean error."""
-    names, own = np.unique(server, return_inverse=True)
-    total, count = np.bincount(own, weights=error), np.bincount(own)
-    drawn = np.random.default_rng(SEED).integers(len(names), size=(DRAWS, len(names)))
-    means = total[drawn].sum(axis=1) / count[drawn].sum(axis=1)
-    low, high = np.percentile(means, (2.5, 97.5))
-    return float(low), float(high)
 
 
 def permuted(predictor: Predictor, *, times: int, seed: int = SEED) -> Floats:

@@ -21,7 +21,7 @@ from llmserve_lab.afd.page.comparison import (
 )
 from llmserve_lab.afd.page.tables import NEVER
 from llmserve_lab.catalog import accelerator
-from llmserve_lab.formula.band import Band, ErrorBand, Unmeasured
+from llmserve_lab.formula.band import ErrorBand, Unmeasured
 from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.axes import QuantityAxis
 from llmserve_lab.page.live.controls import Choice, Lookup
@@ -81,7 +81,7 @@ def _table(of: Callable[[AtTarget], float]) -> Any:
 
 
 def every_split() -> LiveFigure:
-    """A bar for every split, and one group as a line with its band."""
+    """A bar for every split, and one group as a line."""
     return LiveFigure(
         name="every-split",
         title="Charged alike, no split beats one group of the same GPUs",
@@ -119,7 +119,7 @@ def every_split() -> LiveFigure:
             "per token, overlap {overlap} on both sides: the best split, with "
             "{af_ratio} Attention GPUs for each FFN GPU, makes "
             "{split_gpu_tokens_per_s} on each GPU, one group "
-            "{group_gpu_tokens_per_s} (strip: measured, by errors on groups alike)."
+            "{group_gpu_tokens_per_s}."
         ),
         goal=Goal(
             "find a setting in which the best split comes within five per cent of one "
@@ -137,29 +137,27 @@ def _reached(split_gpu_tokens_per_s: Any, group_gpu_tokens_per_s: Any) -> Any:
 
 def csv_lines() -> list[str]:
     """A row for each split at each setting; Attention GPUs 0 stand for one group."""
-    found = ["o,d,c,t,a,r,l,h"]
+    found = ["o,d,c,t,a,r"]
     for options in product(*MENUS):
         at = [m.index(name) for m, name in zip(MENUS, options, strict=True)]
         here = beside(*options)
-        off = here.off.around(here.group) if isinstance(here.off, Band) else ()
-        ends: list[int | str] = [round(end) for end in off] or ["", ""]
-        rows: list[list[int | str]] = [[0, round(here.group), *ends]]
-        rows += [[n_attn, round(rate), "", ""] for n_attn, rate in here.splits.items()]
+        rows = [[0, round(here.group)]]
+        rows += [[n_attn, round(rate)] for n_attn, rate in here.splits.items()]
         found += [",".join(map(str, (*at, *row))) for row in rows]
     return found
 
 
 def chart() -> Any:
-    """The bars, the group's line and strip, and the name of the best split."""
+    """The bars, the group's line, and the name of the best split."""
     from llmserve_lab.extras import altair as alt
 
-    csv = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("odctarlh", "number"))
+    csv = alt.CsvDataFormat(type="csv", parse=dict.fromkeys("odctar", "number"))
     data = alt.Data(values="\n".join(csv_lines()), format=csv)
     here = alt.Chart(data).transform_filter(
         "datum.o === overlap && datum.d === device && datum.c === context && "
         "datum.t === target"
     )
-    ticks = alt.Axis(values=[8, 24, 40, 56, 72], grid=False)
+    ticks = alt.Axis(values=[*range(8, 88, 8)], grid=False)
     scale = alt.Scale(domain=[0, GPUS])
     x = alt.X("a", type="quantitative", scale=scale, axis=ticks).title(
         f"Attention GPUs (of {GPUS})"
@@ -175,13 +173,8 @@ def chart() -> Any:
         .encode(x=x, y=y, text="name:N")
     )
     group = here.transform_filter("datum.a === 0")
-    strip = (
-        group.transform_filter("datum.l > 0")
-        .mark_rect(opacity=0.22, color=GREEN.css)
-        .encode(y=RATE.on("y", "l"), y2="h:Q")
-    )
     line = group.mark_rule(color=GREEN.css, strokeWidth=2.25).encode(y=y)
     said = group.mark_text(
         align="left", dx=4, dy=-8, fontWeight="bold", color=GREEN.css, text="one group"
     ).encode(x=alt.value(0), y=y)
-    return alt.layer(bars, strip, line, said, name, height=195)
+    return alt.layer(bars, line, said, name, height=195)

@@ -26,8 +26,9 @@ ATTENTION, SLOTS = 3, 4  # machines, and requests of a batch on each of them
 FLIGHTS = {2: "two", 3: "three"}
 SKIPPED, SHOWN = 2, 2  # rounds left out at the start, and rounds shown
 US = 1e6
-INKS = "ABC"  # of the batches
+INKS = "ACE"  # of the batches, apart from the inks of waiting
 WINDOW = 1450.0  # microseconds of the axis; two rounds of three batches
+FIRST = 150.0  # microseconds that the first picture shows already
 LEFT = -280.0  # where names begin
 LANES = 6  # three Attention machines, the wire, the FFN machine, the wire back
 NAMES = {0: "A1", 1: "A2", 2: "A3", 4: "FFN"}  # of the machines; the wire is not drawn
@@ -123,15 +124,14 @@ def going_round() -> StepFigure:
         stills=tuple(("both", at) for at in (last // 3, 2 * last // 3, last)),
         legend={
             "A": "batch 1",
-            "B": "batch 2",
-            "C": "batch 3",
-            "new": "waits: another Attention machine is late",
+            "C": "batch 2",
+            "E": "batch 3",
+            "new": "Attention waits: another Attention machine is late",
             "communication": "waits: rows are on the wire",
             "idle": "waits: the other kind of machine works",
         },
         counters=tuple(
-            Counter(f"{word} in flight: Attention, FFN have waited")
-            for word in FLIGHTS.values()
+            Counter(f"{word} in flight: so far waited") for word in FLIGHTS.values()
         ),
         start=last,
     )
@@ -192,7 +192,7 @@ def _log() -> StepLog:
     drawn = [row for m in FLIGHTS for row in _drawn(m)]
     ends = max(window(m)[1] for m in FLIGHTS)
     moments = {at for m in FLIGHTS for at in _moments(bars(m), window(m)[1])}
-    times = [at for at in sorted(moments) if at < ends - 1][::2]
+    times = [at for at in sorted(moments) if FIRST < at < ends - 1][::2]
     frames = tuple(
         Frame(" ".join(_said(m, at) for m in FLIGHTS), _waited(at), at=at)
         for at in [*times, ends - 0.01]
@@ -249,7 +249,7 @@ def _why(lane: int, there: dict[int, list[int]]) -> str:
         return "new"
     if there[3] or (there[5] and not any(working)):
         return "communication"
-    return "new" if late else "idle"
+    return "idle"
 
 
 def _moments(rows: list[Bar], length: float) -> list[float]:
@@ -263,7 +263,8 @@ def _waited(at: float) -> tuple[str, ...]:
     for m in FLIGHTS:
         rows, until = bars(m), min(at, window(m)[1])
         shares = [1 - busy(rows, lanes, until) for lanes in (range(ATTENTION), FFN)]
-        found.append(", ".join(f"{share:.0%}" for share in shares))
+        words = zip(("Attention", "FFN"), shares, strict=True)
+        found.append(", ".join(f"{name} {share:.0%}" for name, share in words))
     return tuple(found)
 
 

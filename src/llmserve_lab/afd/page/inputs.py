@@ -2,77 +2,171 @@
 
 from __future__ import annotations
 
-from llmserve_lab.afd import coupled
-from llmserve_lab.afd.page.comparison import DEVICES, TIGHT_S, best
+from llmserve_lab.afd import coupled, deployment
+from llmserve_lab.afd.page.comparison import DEVICES, GPUS, TIGHT_S, best
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.deepseek import formulas as df
-from llmserve_lab.deepseek.model.known import computed
+from llmserve_lab.deepseek.model.known import Numbers, computed
+from llmserve_lab.deepseek.model.setup import DEEPSEEK
+from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.page.table import Table
+
+LAYERS, SPARSE = 61, 58  # of DeepSeek-V3; those with experts
+MB = 1e6
+
+
+def sides_table(gpu: str = DEVICES[0]) -> Table:
+    """Table of one layer at 50 ms: the best split beside one group in two halves."""
+    group, known, wire = halves(gpu)
+    beside = (*computing(known, known), *wire)
+    names = [name for name, _ in _inputs(gpu)]
+    lines = tuple(
+        (name, f"{1e6 * own:.1f}", f"{1e6 * other:.1f}")
+        for name, own, other in zip(names, of_split(gpu), beside, strict=True)
+    )
+    split = best(gpu, TIGHT_S)
+    batch = split.batch_at(TIGHT_S)
+    notes = (
+        f"{accelerator(gpu).name}. Split: {batch} rows on an Attention GPU, "
+        f"{split.ratio * batch:.0f} on an FFN GPU with 7 + 1 experts. Half: "
+        f"{group.batch / 2:.1f} rows and {known['local_experts']:.0f} + 1 experts on "
+        f"each of {GPUS} GPUs.",
+    )
+    columns = ("µs", split.name, "a half")
+    return Table("One layer of one batch", columns, lines, notes=notes)
 
 
 def inputs_table(gpu: str = DEVICES[0]) -> Table:
-    """Table of one layer of the best split at 50 ms, each time from its inputs."""
+    """Table of the same layer of the split, each time from its inputs."""
+    split = best(gpu, TIGHT_S)
+    rows, twin = split.ratio * split.batch_at(TIGHT_S), coupled.group(gpu, split.n_ffn)
+    found = zip(_inputs(gpu), of_split(gpu), strict=True)
+    lines = tuple((name, how, f"{1e6 * spent:.1f}") for (name, how), spent in found)
+    share = twin.assumptions.balancedness
+    notes = (
+        f"{split.name} on {accelerator(gpu).name}, at rates that kernels reach. Each "
+        f"of an FFN GPU's {rows:.0f} rows goes to the shared expert and to 8 others, "
+        f"times 1/{share:.2f} on the busiest GPU. A line with bytes and FLOPs takes "
+        "the root of the sum of both times' squares.",
+    )
+    columns = ("part", "from", "µs")
+    return Table("One layer of the split, from its inputs", columns, lines, notes=notes)
+
+
+def of_split(gpu: str) -> tuple[float, ...]:
+    """Seconds of the eight lines of a layer of the best split at 50 ms."""
+    split = best(gpu, TIGHT_S)
+    part = split.layer_s(split.batch_at(TIGHT_S))
+    wire = (float(part[name]) for name in ("starts", "out", "back"))
+    return (*computing(*_known(gpu)), *wire)
+
+
+def operations_per_byte(gpu: str) -> float:
+    """FLOPs of DeepSeek-V3's attention for each byte of a cache in sixteen bits."""
+    cached = DEEPSEEK.kv_bytes_per_token(2) / LAYERS
+    return float(_known(gpu)[0]["attn_flops_per_pair"]) / LAYERS / cached
+
+
+def _known(gpu: str) -> tuple[Numbers, Numbers]:
+    """Arguments of the best split at 50 ms: for an Attention and an FFN GPU's rows."""
     split = best(gpu, TIGHT_S)
     batch, twin = split.batch_at(TIGHT_S), coupled.group(gpu, split.n_ffn)
-    rows = split.ratio * batch
-    layers, sparse = 61, 58
     a, e = (
         twin.settled(twin.arguments(batch=n, context=coupled.CONTEXT))
-        for n in (batch, rows)
+        for n in (batch, split.ratio * batch)
     )
-    part = {name: float(value) for name, value in split.layer_s(batch).items()}
-    read, reached = float(a["read_rate"]), float(a["gemm_rate"])
-    weights, moved = float(a["mla_params"]) / layers, float(a["attn_gemm_row_bytes"])
-    pair = float(a["attn_flops_per_pair"]) / layers
-    experts = float(e["expert_stack"]) / sparse * (float(e["local_experts"]) + 1)
-    attn_kernels, moe_kernels = a["attn_launches"] / layers, e["moe_launches"] / sparse
-    attn = (
-        float(computed(df.ATTN_GEMM_S, a)) / layers,
-        float(computed(df.ATTN_KERNEL_S, a)) / layers,
-        float(computed(df.ATTN_ELEMENTWISE_S, a)) / layers,
+    return a, e
+
+
+def _inputs(gpu: str) -> list[tuple[str, str]]:
+    split = best(gpu, TIGHT_S)
+    batch, (a, e) = split.batch_at(TIGHT_S), _known(gpu)
+    twin = coupled.group(gpu, split.n_ffn)
+    experts = _experts(e, split.ratio * batch)
+    return [*_sources(a, batch), *experts, *_wire(split, twin, batch)]
+
+
+def computing(a: Numbers, e: Numbers) -> tuple[float, ...]:
+    """Seconds of a layer's five lines of computing: three of attention, two of FFN."""
+    attn = (df.ATTN_GEMM_S, df.ATTN_KERNEL_S, df.ATTN_ELEMENTWISE_S)
+    ffn = (df.EXPERTS_S, df.MOE_ELEMENTWISE_S)
+    return (
+        *(float(computed(each, a)) / LAYERS for each in attn),
+        *(float(computed(each, e)) / SPARSE for each in ffn),
     )
-    ffn = (
-        float(computed(df.EXPERTS_S, e)) / sparse,
-        float(computed(df.MOE_ELEMENTWISE_S, e)) / sparse,
-    )
-    copies = coupled.copies_of_row(twin, "node")
-    busiest = rows * copies / twin.assumptions.balancedness
-    port = float(twin.machine["far_rate"])
-    found = (
+
+
+def halves(gpu: str) -> tuple[coupled.Together, Numbers, tuple[float, float, float]]:
+    """One group in two halves at 50 ms: its arguments, and a half's starts and ways."""
+    group = coupled.arranged(gpu, GPUS, TIGHT_S, halves=True, copies="node")
+    twin = coupled.group(gpu, GPUS, group.overlap)
+    known = twin.arguments(batch=group.batch, context=coupled.CONTEXT)
+    known["dispatched_copies"] = coupled.copies_of_row(twin, "node")
+    ways = [float(each) / SPARSE for each in coupled.transfers_s(twin, known)]
+    settled = twin.settled(known)
+    starts = float(settled["transfer_starts_s"]) / SPARSE
+    there, back = (each - starts / 2 for each in ways)
+    return group, settled, (starts, there, back)
+
+
+def _sources(a: Numbers, batch: float) -> list[tuple[str, str]]:
+    params = float(a["mla_params"]) / LAYERS
+    moved = float(a["attn_gemm_row_bytes"]) * batch / LAYERS
+    pair = float(a["attn_flops_per_pair"]) / LAYERS
+    small = float(a["attn_row_bytes"]) * batch / LAYERS
+    return [
         (
             "attention: weights",
-            f"{weights / 1e6:.0f} MB at {read / 1e12:.2f} TB/s, "
-            f"and {moved * batch / layers / 1e6:.0f} MB of rows",
-            attn[0],
+            f"{params / MB:.0f} MB and {moved / MB:.0f} MB of rows at "
+            f"{float(a['read_rate']) / 1e12:.2f} TB/s; {2 * params * batch / 1e9:.1f} "
+            f"GFLOP at {float(a['gemm_rate']) / 1e15:.2f} PFLOP/s",
         ),
         (
             "attention: caches",
-            f"{batch} × 4,096 tokens × {pair / 1e3:.0f} kFLOP at "
+            f"{batch:.0f} × 4,096 tokens × {pair / 1e3:.0f} kFLOP at "
             f"{float(a['attn_rate']) / 1e12:.0f} TFLOP/s",
-            attn[1],
         ),
-        ("attention: between", f"{attn_kernels:.0f} kernels start, rows move", attn[2]),
+        ("attention: small kernels", _small(a, "attn_launches", LAYERS, small)),
+    ]
+
+
+def _experts(e: Numbers, rows: float) -> list[tuple[str, str]]:
+    params = float(e["expert_stack"]) / SPARSE
+    weights = params * (float(e["local_experts"]) + 1)
+    read = float(computed(df.EXPERT_READ_S, e)) / SPARSE * float(e["read_rate"])
+    top = float(e["top_k"]) / float(e["balancedness"])
+    moved = float(e["moe_row_bytes"]) + float(e["moe_copy_bytes"]) * top
+    small = rows * moved / SPARSE
+    return [
         (
             "FFN: experts",
-            f"{experts / 1e6:.0f} MB of {e['local_experts']:.0f} + 1 "
-            f"experts; {rows:.0f} rows at {reached / 1e15:.2f} PFLOP/s",
-            ffn[0],
+            f"{weights / MB:.0f} MB of {e['local_experts']:.0f} + 1 experts and "
+            f"{(read - weights) / MB:.0f} MB of rows; {rows * (top + 1):.0f} rows of "
+            f"experts × {2 * params / MB:.0f} MFLOP",
         ),
-        ("FFN: between", f"{moe_kernels:.0f} kernels start, rows move", ffn[1]),
-        ("wire: starts", "one there, one back", part["starts"]),
+        ("FFN: small kernels", _small(e, "moe_launches", SPARSE, small)),
+    ]
+
+
+def _small(known: Numbers, launches: str, layers: int, moved: float) -> str:
+    return (
+        f"{float(known[launches]) / layers:.0f} kernels, "
+        f"{1e6 * float(known['launch_s']):.1f} µs each; {moved / MB:.0f} MB of rows"
+    )
+
+
+def _wire(split: deployment.Split, twin: Twin, batch: float) -> list[tuple[str, str]]:
+    rows = max(split.ratio, 1.0) * batch
+    copies = coupled.copies_of_row(twin, split.copies)
+    share = twin.assumptions.balancedness
+    busiest = rows * copies / share
+    port = float(twin.machine["far_rate"])
+    return [
+        ("wire: starts", "one there, one back"),
         (
             "wire: there",
-            f"{busiest:.0f} copies of a row, a byte a number, at {port / 1e9:.1f} GB/s",
-            part["out"],
+            f"{rows:.0f} rows × {copies:.1f} nodes / {share:.2f}"
+            f" = {busiest:.0f} copies, a byte a number, at {port / 1e9:.1f} GB/s",
         ),
-        ("wire: back", "the same, two bytes a number", part["back"]),
-    )
-    lines = tuple((name, how, f"{1e6 * spent:.1f}") for name, how, spent in found)
-    notes = (
-        f"{split.name} on {accelerator(gpu).name}: an Attention GPU has {batch} "
-        f"requests of a batch, an FFN GPU gets {rows:.0f} rows; rates as kernels reach "
-        "them. Where reading and computing overlap, the time is the root of "
-        f"the sum of their squares. A row goes to {copies:.1f} nodes; the busiest GPU "
-        f"gets 1/{twin.assumptions.balancedness:.2f} of the mean.",
-    )
-    return Table("One layer, from its inputs", ("part", "from", "µs"), lines, notes)
+        ("wire: back", "the same, two bytes a number"),
+    ]

@@ -73,7 +73,7 @@ predict_slowest = Question(
     choices=("nearly nothing", "about 15 % of the throughput", "a third of it"),
     answer=lambda: float(_cost_of_stragglers() > 0.05),
     why=lambda: (
-        f"The FFN takes so much longer that nobody waits for a straggler: at r = 32 "
+        f"The FFN takes so much longer that no straggler delays it: at r = 32 "
         f"they cost {_cost_of_stragglers():.1%}. They cost most near the best ratio, "
         "where Attention and FFN take equally long."
     ),

@@ -27,8 +27,8 @@ GB, US = 1e9, 1e6
 SPENT = (
     "attention",
     "FFN",
-    "waiting for the network",
-    "waiting for each other",
+    "waits: network",
+    "waits: other kind",
     "other layers, host",
 )
 NEVER = Unmeasured("no split of this model on these GPUs was measured, that we know")
@@ -171,7 +171,28 @@ def _split_account(split: deployment.Split, tpot_s: float) -> tuple[float, ...]:
     host = gpus * twin.assumptions.host_s * US / tokens
     rest = split.n_attn * part["rest"] * each + host
     total = gpus * float(split.tpot_s(batch)) * US / tokens
-    return attn, ffn, 0.0, total - attn - ffn - rest, rest
+    longest = max(part["attn"], part["ffn"])
+    wire = gpus * sparse * (float(split.period_s(batch)) - longest) * each
+    return attn, ffn, wire, total - attn - ffn - wire - rest, rest
+
+
+def unequal(gpu: str, tpot_s: float) -> tuple[float, float]:
+    """Microseconds of a token in which a split's GPUs wait for the other kind.
+
+    Because the kinds take unequally long, and because FFN GPUs have nothing to do in
+    the layers without experts and in the LM head.
+    """
+    split = best(gpu, tpot_s)
+    batch, twin = split.batch_at(tpot_s), coupled.group(gpu, split.n_ffn)
+    part = {name: float(value) for name, value in split.layer_s(batch).items()}
+    layers = twin.setup.model.n_layers
+    dense = twin.setup.experts.n_dense_layers
+    each = US / (split.n_attn * batch)
+    longest = max(part["attn"], part["ffn"])
+    attn, ffn = split.n_attn * part["attn"], split.n_ffn * part["ffn"]
+    late = (split.n_attn + split.n_ffn) * longest - attn - ffn
+    idle = split.n_ffn * (dense * part["attn"] + part["rest"])
+    return (layers - dense) * late * each, idle * each
 
 
 def ratios_table() -> Table:

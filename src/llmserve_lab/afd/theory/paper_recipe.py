@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.checks import whole_number
-from llmserve_lab.formula.text import si
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.table import Table
 
@@ -40,7 +39,6 @@ class Advice:
             ("wire and FFN balance, r_C", f"{self.ratio_comm:.2f}"),
             ("FFN alone, r_peak", f"{self.ratio_peak:.2f}"),
             ("best, r*", f"{self.best:.2f}"),
-            ("tokens per second and instance", si(self.tokens_per_s, "token/s")),
         ]
         caption = f"The paper's recipe: {self.limits} decides"
         return Table(caption, ("ratio", "value"), rows)

@@ -28,9 +28,9 @@ def load(found: dict[str, float]) -> StaticFigure:
     """
     from llmserve_lab.extras import pyplot as plt
 
-    shape = {"height_ratios": (1.15, 1)}
+    shape = {"height_ratios": (1.3, 1.1)}
     figure, (upper, lower) = plt.subplots(
-        2, 1, figsize=(NARROW, 2.8), gridspec_kw=shape
+        2, 1, figsize=(NARROW, 3.1), gridspec_kw=shape
     )
     look: dict[str, Any]
     for name in INKS:

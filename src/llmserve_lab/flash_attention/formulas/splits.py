@@ -35,6 +35,7 @@ def _split_read_s(
     waves: Any,
     n_sms: Any,
     key_and_value: Any,
+    tile_keys: Any,
     context: Any,
     d_head: Any,
     bytes_kv: Any,
@@ -43,7 +44,8 @@ def _split_read_s(
     eff_mem: Any,
 ) -> Any:
     """Waves times what a block reads, at a multiprocessor's share of the bandwidth."""
-    block = key_and_value * context * d_head * bytes_kv / n_split
+    keys = tile_keys * ceiling(context / (tile_keys * n_split))  # whole tiles
+    block = key_and_value * keys * d_head * bytes_kv
     return waves * block * n_sms / (hbm_bw * eff_mem)
 
 
@@ -113,7 +115,10 @@ SPLIT_READ_S = Formula(
     uses=(WAVES,),
     title="Time of the splits",
     source="counted",
-    holds="a multiprocessor draws at most its even share of the bandwidth",
+    holds=(
+        "a multiprocessor draws at most its even share of the bandwidth; splits are "
+        "of whole tiles of keys, and there are at most as many"
+    ),
 )
 MERGE_BYTES = Formula(
     result=q.merge_bytes,

@@ -54,8 +54,8 @@ TIME = QuantityAxis(
     ticks={"tickCount": 4},
 )
 FULL = "held_bytes > hbm_bytes"  # memory is: the batch cannot exist
+TILES = "ceil(context / tile_keys)"  # of keys: more splits than that have no work
 LEAST = BoundMark("least time", q.least_read_s, GREY)
-READ = BoundMark("splits alone", f.SPLIT_READ_S, MEANINGS["communication"])
 FULL_WAVES = "floor({} * n_sms / (n_kv_heads * batch))"  # splits that fill so many
 TOTAL = BoundMark("attention, with its merge", f.DECODE_ATTN_S, MEANINGS["cache"])
 
@@ -116,7 +116,9 @@ def splits() -> Any:
     rows = alt.sequence(1, MOST_SPLITS + 1, as_="n")
     curve = (
         alt.Chart(rows)
-        .transform_calculate(n_split="datum.n", seen=f"{FULL} ? {FAINT} : 1")
+        .transform_calculate(
+            n_split="datum.n", seen=f"{FULL} || datum.n > {TILES} ? {FAINT} : 1"
+        )
         .transform_calculate(value=TOTAL.draw(TIME, n_split="datum.n"))
     )
     room = curve.transform_calculate(  # for the names
@@ -136,8 +138,7 @@ def splits() -> Any:
             opacity=seen
         ),
     ]
-    merge = curve.transform_calculate(read=READ.draw(TIME, n_split="datum.n"))
-    layers = alt.layer(*_merge(merge), *_least(), *drawn, *_waves(), *_chosen())
+    layers = alt.layer(*_least(), *drawn, *_waves(), *_chosen())
     unseen = [
         room.mark_point(opacity=0).encode(x=x, y=TIME.on("y", end))
         for end in ("high", "low")
@@ -145,34 +146,29 @@ def splits() -> Any:
     return alt.layer(layers.encode(x=x, y=y), *unseen, height=280)
 
 
-def _merge(curve: Any) -> list[Any]:
-    """A band between the time of the splits alone and that with their merge."""
-    ink = READ.ink.css
-    look: dict[str, Any] = {"color": ink, "align": "right", "dx": 4, "dy": -28}
-    named = curve.transform_filter(f"datum.n == {MOST_SPLITS}")
-    return [
-        curve.mark_area(color=ink, opacity=0.45).encode(y2="read:Q"),
-        named.mark_text(text="merge", **look),
-    ]
-
-
 def _waves() -> list[Any]:
     """Splits that fill one wave and two, and the one more that begins the second."""
     from llmserve_lab.extras import altair as alt
 
     first, second = (FULL_WAVES.format(n) for n in (1, 2))
+    one, two = (
+        f"({n} * n_kv_heads * batch < {waves} * n_sms ? ': nearly full' : ': full')"
+        for n, waves in ((first, 1), (second, 2))
+    )
     # Of a number that two names would share, the second is left out.
     places = (
-        (first, f"{first} >= 1", "': full'", "right", 20),
+        (first, f"{first} >= 1", one, "right", 20),
         (f"{first} + 1", f"{first} >= 1", "': next wave'", "center", -12),
-        (second, f"{first} >= 1 && {second} > {first} + 1", "': full'", "center", 34),
+        (second, f"{first} >= 1 && {second} > {first} + 1", two, "center", 34),
     )
     marks = list[Any]()
     for at, shown, text, align, down in places:
         point = (
             alt.Chart(alt.Data(values=[{}]))
             .transform_calculate(n_split=at, says=f"{at} + {text}")
-            .transform_filter(f"{shown} && datum.n_split <= {MOST_SPLITS}")
+            .transform_filter(
+                f"{shown} && datum.n_split <= min({MOST_SPLITS}, {TILES})"
+            )
             .transform_calculate(value=TOTAL.draw(TIME, n_split="datum.n_split"))
         )
         look: dict[str, Any] = {"align": align, "dy": down, "fontSize": 12}
@@ -205,7 +201,8 @@ def _chosen() -> list[Any]:
         alt.Chart(alt.Data(values=[{}]))
         .transform_calculate(n_split="n_split", value=TIME.reads(q.decode_attn_s))
         .transform_calculate(
-            says=f"{FULL} ? 'memory full' : format(datum.value, '.3r') + ' µs'"
+            says=f"{FULL} ? 'memory full' : n_split > {TILES} ? "
+            "'more splits than tiles' : format(datum.value, '.3r') + ' µs'"
         )
     )
     side = {"expr": "n_split < 2 ? 'left' : n_split > 32 ? 'right' : 'center'"}

@@ -135,7 +135,8 @@ def decode_splits() -> LiveFigure:
     machine = ideal()
     known = {**machine, **decode(BOOK), "stored_bytes": STORED_BYTES.at(machine)}
     sms = int(float(multiprocessors()))
-    names = ("n_heads", "n_kv_heads", "d_head", "n_sms", "bytes_kv", "bytes_sum")
+    heads = ("n_heads", "n_kv_heads", "d_head", "n_sms")
+    names = (*heads, "bytes_kv", "bytes_sum", "tile_keys")
     return LiveFigure(
         name="decode-splits",
         title="Splits give idle multiprocessors work, wave by wave, and cost a merge",

@@ -80,7 +80,9 @@ def _words() -> list[Row]:
         {"x": 1.2, "y": round(LANES_Y + GAP * i + HIGH / 2, 2), "text": f"SM {i + 1}"}
         for i in range(SPLITS)
     ]
-    found.append({"x": LEFT + 1.6, "y": 0.5, "text": "ticks →"})
+    for tick in range(TICKS):
+        at = round(LEFT + WIDE * (tick + 0.5), 2)
+        found.append({"x": at, "y": 0.5, "text": f"tick {tick + 1}"})
     for i, name in enumerate(COLUMNS[:-1]):
         end = EDGES[-1] if name == "output" else EDGES[i + 1]
         at = (EDGES[i] + end) / 2

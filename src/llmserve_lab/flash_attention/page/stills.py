@@ -17,7 +17,7 @@ from llmserve_lab.page.still import StaticFigure, figure_style
 
 INKS = dict(zip(CODES, (VERMILLION, GREEN, BLUE), strict=True))
 TERA = 1e12
-NAMES_AT = dict(zip(CODES, ((2.1, 54), (2.1, 246), (2.1, 628)), strict=True))
+NAMES_AT = dict(zip(CODES, ((0.6, 138), (2.1, 246), (2.1, 628)), strict=True))
 
 
 @figure_style()
@@ -37,8 +37,8 @@ def speeds() -> StaticFigure:
             x, gone = len(found) - 0.88, "out of memory"
             axes.text(x, found[-1], gone, color=ink, fontsize=7.5, va="center")
     bounds = {
-        "bound: every tile from HBM": (FLASH_THREE, 4.95, 436),
-        "bound: plain": (STANDARD, 4.95, 124),
+        "bound: all tiles from HBM": (FLASH_THREE, 4.95, 436),
+        "bound: plain, from HBM": (STANDARD, 4.95, 124),
     }
     for text, (code, x, y) in bounds.items():
         drawn = [bound(code, n) / TERA for n in FIGURE_LENGTHS]
@@ -47,16 +47,17 @@ def speeds() -> StaticFigure:
     once = [once_bound(n) / TERA for n in FIGURE_LENGTHS]
     axes.plot(places, once, ":", color=INK.light, lw=1.2)
     axes.text(
-        4.95, 935, "bound: every number once", color=INK.light, fontsize=8, ha="right"
+        4.95, 935, "bound: each number once", color=INK.light, fontsize=8, ha="right"
     )
     axes.set_xticks(places, [f"{n:,}" for n in FIGURE_LENGTHS])
     axes.set(ylim=(0, 1050), xlabel="tokens of the prompt (doubled from tick to tick)")
-    axes.set_ylabel("TFLOP/s")
+    axes.set_ylabel("TFLOP/s (causal, heads of 128)")
     best = float(CAUSAL_SPEED[FLASH_THREE][LONGEST]) / TERA
     tiles = bound(FLASH_THREE, LONGEST) / TERA
     return StaticFigure.of(
         figure,
         sentence=(
+            f"H100, causal, heads of 128, batches of {LONGEST:,} tokens in all. "
             f"At {LONGEST:,} tokens FlashAttention-3 reaches {best:.0f} TFLOP/s; with "
             f"every tile from HBM {tiles:.0f} would be the most, and the peak is "
             f"{once[-1]:.0f}."

@@ -20,10 +20,11 @@ from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.page.step.pictures import lifetimes
 
 Row = dict[str, Any]
-WIDE = 2.2  # of a score
+WIDE = 1.9  # of a score
 GRID_X, GRID_Y, KEYS_Y, VALUES_Y = 3.2, 3.0, 1.3, 0.15
-STATE_EDGES = (17.2, 19.4, 21.6, 24.8, 28.0)
-COLUMNS = ("max", "sum", "mixture → output", "")
+STATE_EDGES = (14.9, 18.5, 21.1, 23.6, 26.3, 29.0)
+COLUMNS = ("factor", "max", "sum", "mixture", "")
+MASKED = "−∞"  # what a score is set to that the mask forbids
 DONE, PALE = 0.22, 0.35
 RIGHT = STATE_EDGES[-1]
 
@@ -46,13 +47,14 @@ def tiles_walked() -> StepFigure:
             fixed={"words": _words()},
         ),
         logs={"tiles": _log(log)},
-        start=0,
+        start=_first_rise(log),
         stills=(("tiles", 1), ("tiles", 3), ("tiles", 8)),
         legend={
             "new": "queries on chip",
             "cache": "keys and values on chip",
-            "compute": "scores, maximum, sum, mixture on chip",
-            "idle": "future: not allowed, or tile skipped",
+            "compute": "computed on chip (pale: used and forgotten)",
+            "idle": "tile of the future, skipped",
+            "empty": "in memory, or not computed yet",
             "other": "output, written to memory",
         },
         counters=(
@@ -63,14 +65,25 @@ def tiles_walked() -> StepFigure:
     )
 
 
+def _first_rise(log: VisitLog) -> int:
+    """The frame in which a row first finds a larger score, so that it is rescaled."""
+    visit = next(
+        i
+        for i, step in enumerate(log.steps)
+        if any(0 < factor < 1 for factor in step.factor)
+    )
+    written = len({step.rows for step in log.steps[: visit + 1]}) - 1
+    return visit + written
+
+
 def _words() -> list[Row]:
     found = [
         {"x": 1.5, "y": KEYS_Y + 0.45, "text": "keys"},
         {"x": 1.2, "y": VALUES_Y + 0.45, "text": "values"},
         {"x": 1.6, "y": GRID_Y - 0.35, "text": "queries"},
     ]
-    ends = (STATE_EDGES[1], STATE_EDGES[2], STATE_EDGES[4])
-    for name, left, right in zip(COLUMNS[:3], STATE_EDGES[:3], ends, strict=True):
+    ends = (*STATE_EDGES[1:4], STATE_EDGES[5])
+    for name, left, right in zip(COLUMNS[:4], STATE_EDGES[:4], ends, strict=True):
         at = round((left + right) / 2, 2)
         found.append({"x": at, "y": GRID_Y - 0.35, "text": name})
     return found
@@ -84,7 +97,7 @@ def _log(log: VisitLog) -> StepLog:
         frames.append(
             Frame(
                 _sentence(step),
-                (float(step.read), float(step.written), float(_allowed(step))),
+                (float(step.read), float(step.written), float(step.scores.size)),
             )
         )
         pictures.append(_picture(log, number, written, busy=True))
@@ -97,11 +110,6 @@ def _log(log: VisitLog) -> StepLog:
     return StepLog(tuple(frames), {"cells": lifetimes(pictures)})
 
 
-def _allowed(step: KernelStep) -> int:
-    """Scores of a visit that the causal mask leaves."""
-    return sum(key <= row for row in range(*step.rows) for key in range(*step.keys))
-
-
 def _sentence(step: KernelStep) -> str:
     """The visit, and what it does to the rows of its tile."""
     first, last = step.rows[0] + 1, step.rows[1]
@@ -109,8 +117,8 @@ def _sentence(step: KernelStep) -> str:
     now = float(step.highest[-1])
     if step.factor[-1] == 0:
         return tile + (
-            f"Query {last} had seen nothing before: its maximum is {_number(now)}, its "
-            f"sum {step.total[-1]:.2f}."
+            f"It is their first tile, so nothing is rescaled yet. Query {last} has the "
+            f"maximum {_number(now)} and the sum {step.total[-1]:.2f}."
         )
     if step.factor[-1] == 1:
         return tile + (
@@ -179,13 +187,14 @@ def _cell(x: float, x2: float, y: float, ink: str, text: str, faint: float = 1) 
 def _score(log: VisitLog, number: int, token: int, key: int, *, busy: bool) -> Row:
     """A pair: on chip, forgotten, not yet made, or of the future."""
     x, y = GRID_X + WIDE * key, GRID_Y + token
-    if key > token:
+    if key // TILE > token // TILE:
         return _cell(x, x + WIDE, y, "idle", "")
     step = log.steps[number]
     here = step.rows[0] <= token < step.rows[1] and step.keys[0] <= key < step.keys[1]
     if busy and here:
         value = step.scores[token - step.rows[0], key - step.keys[0]]
-        return _cell(x, x + WIDE, y, "compute", _number(value))
+        text = _number(value) if key <= token else MASKED
+        return _cell(x, x + WIDE, y, "compute", text)
     past = any(
         s.rows[0] <= token < s.rows[1] and s.keys[0] <= key < s.keys[1]
         for s in log.steps[: number + 1]
@@ -202,11 +211,13 @@ def _state(
     on_chip = busy and step.rows[0] <= token < step.rows[1]
     if on_chip:
         i = token - step.rows[0]
-        numbers = [_number(step.highest[i]), f"{step.total[i]:.2f}"]
+        factor = float(step.factor[i])
+        numbers = ["first" if factor == 0 else f"{factor:.3f}"]
+        numbers += [_number(step.highest[i]), f"{step.total[i]:.2f}"]
         numbers += [f"{each:.2f}" for each in step.mixed[i]]
         ink = "compute"
     elif token in written:
-        numbers = ["", "", *(f"{each:.2f}" for each in log.output[token, 0])]
+        numbers = ["", "", "", *(f"{each:.2f}" for each in log.output[token, 0])]
         ink = "other"
     else:
         numbers, ink = [""] * len(COLUMNS), "empty"

@@ -8,8 +8,9 @@ import numpy as np
 
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.page.controls import KINDS, LEFT, QUARTER
-from llmserve_lab.how_wrong.record import row_errors
+from llmserve_lab.how_wrong.record import chosen, row_errors
 from llmserve_lab.page.palette import GREY, INK, SERIES, Ink
+from llmserve_lab.validation.prediction import Kind
 from llmserve_lab.validation.rows import dense_rows
 
 MODEL_INKS: dict[str, Ink] = {
@@ -24,17 +25,6 @@ WIDE = QUARTER  # the strip around equality
 
 
 YOURS = "your switches"
-# Switches that must be on, from the first, before a rung of the ladder is drawn.
-RUNG_SWITCHES = {
-    "datasheet": 0,
-    "shares of compute and memory": 1,
-    "share of the link": 2,
-    "time per layer": 3,
-    "launches of a prompt": 3,
-    "time per request": 4,
-    "client": 5,
-}
-IN_ORDER = "shares * (1 + link * (1 + layers * (1 + requests * (1 + client))))"
 RUNG_ROWS = {
     "datasheet": "datasheet",
     "shares of compute and memory": "+ shares of the peaks",
@@ -47,20 +37,19 @@ RUNG_ROWS = {
 
 
 def ladder(found: list[tuple[str, float, float]]) -> Any:
-    """Mean errors at each rung, and of the terms that the reader has switched on."""
+    """Mean errors at each rung, pale, and of the reader's own switches, dark."""
     from llmserve_lab.extras import altair as alt
 
     rows: list[dict[str, Any]] = []
     for name, *means in found:
-        rung = {"r": RUNG_ROWS[name], "o": 0, "n": RUNG_SWITCHES[name]}
+        rung = {"r": RUNG_ROWS[name], "o": 0}
         for kind, mean in zip(("TPOT", "TTFT"), means, strict=True):
             rows.append({**rung, "k": kind, "v": 100 * mean})
     rows += [{"r": YOURS, "k": kind, "v": 0, "o": 1} for kind in ("TPOT", "TTFT")]
     order = [*RUNG_ROWS.values(), YOURS]
     own = "datum.o ? (datum.k == 'TPOT' ? tpot_error : ttft_error) : datum.v"
     data = alt.Chart(alt.Data(values=rows))
-    base = data.transform_filter(f"datum.o || datum.n <= {IN_ORDER}")
-    base = base.transform_calculate(v=own)
+    base = data.transform_calculate(v=own)
     scale, axis = alt.Scale(domain=order), alt.Axis(labelLimit=190)
     y = alt.Y("r:N", sort=order, title=None, scale=scale, axis=axis)
     offset = alt.YOffset("k:N", sort=["TPOT", "TTFT"])
@@ -123,14 +112,30 @@ def residuals() -> Any:
         domain=[NAMES[engine] for engine in ENGINE_INKS],
         range=[ink.css for ink in ENGINE_INKS.values()],
     )
+    color = alt.Color("g:N", scale=scale, title=None)
     picked = "datum['e' + kind + left]"
     points = (
         alt.Chart(data)
         .transform_filter(f"kind < {len(KINDS) - 1} || datum.p > 0")
         .transform_calculate(g=f"{[NAMES[e] for e in ENGINE_INKS]}[datum.g]")
         .transform_calculate(t=f"1 + {THOUSANDTH:g} * {picked}")
-        .mark_square(size=12, opacity=0.75, clip=True)
-        .encode(x=x, y=y, color=alt.Color("g:N", scale=scale, title=None))
+    )
+    points = points.mark_square(size=10, opacity=0.4, clip=True)
+    points = points.encode(x=x, y=y, color=color)
+    medians = (
+        alt.Chart(alt.Data(values=_medians()))
+        .transform_filter(f"isValid({picked})")
+        .transform_calculate(t=f"1 + {THOUSANDTH:g} * {picked}")
+        .mark_point(
+            shape="diamond",
+            filled=True,
+            size=70,
+            opacity=1,
+            stroke=INK.css,
+            strokeWidth=1,
+            clip=True,
+        )
+        .encode(x=x, y=y, color=color)
     )
     ends = alt.Chart(alt.Data(values=[{"c": 3}, {"c": 170}]))
     strip = (
@@ -139,7 +144,7 @@ def residuals() -> Any:
         .encode(x=x, y=y, y2="u:Q")
     )
     line = ends.transform_calculate(t="1").mark_line(color=GREY.css, strokeWidth=1)
-    return alt.layer(strip, line.encode(x=x, y=y), points, height=280)
+    return alt.layer(strip, line.encode(x=x, y=y), points, medians, height=280)
 
 
 def _ends() -> dict[str, Any]:
@@ -173,3 +178,31 @@ def _lines() -> list[str]:
         cells += [""] * (len(errors) - scored)  # of TTFT: not shown, not handed over
         lines.append(",".join(cells))
     return lines
+
+
+def _medians() -> list[dict[str, Any]]:
+    """Median error of each engine at each number of clients, in every state."""
+    found = []
+    for place, engine in enumerate(ENGINE_INKS):
+        for clients in sorted({row.clients for row in dense_rows()}):
+            middle: dict[str, Any] = {
+                "g": NAMES[engine],
+                "c": clients * 2 ** (APART * (place - 1)),
+            }
+            for name, kind, left in _states():
+                rows, error = chosen(kind, left)
+                own = [
+                    each
+                    for row, each in zip(rows, error, strict=True)
+                    if (row.engine, row.clients) == (engine, clients)
+                ]
+                if own:
+                    middle[name] = round(float(np.median(own)) / THOUSANDTH)
+            found.append(middle)
+    return [middle for middle in found if len(middle) > 2]
+
+
+def _states() -> list[tuple[str, Kind, str]]:
+    """Columns of errors, with the kind of time and what is left out."""
+    pairs = [(kind, left) for kind in KINDS.values() for left in LEFT.values()]
+    return [(name, *pair) for name, pair in zip(_columns(), pairs, strict=True)]

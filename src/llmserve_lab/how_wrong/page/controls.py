@@ -11,6 +11,7 @@ from llmserve_lab.how_wrong.record import (
     SWITCHES,
     bias,
     chosen,
+    mean_ends,
     mean_error,
     median_error,
     record,
@@ -63,6 +64,8 @@ def error_tables() -> tuple[Lookup, ...]:
     by = ("kind", "left")
     made = {
         "mean_error": mean_error,
+        "mean_low": lambda kind, left: mean_ends(kind, left)[0],
+        "mean_high": lambda kind, left: mean_ends(kind, left)[1],
         "median_error": median_error,
         "bias": bias,
         "tensorrt_lean": _leans("trtllm"),
@@ -102,9 +105,11 @@ def switches() -> tuple[Choice, ...]:
 def switch_tables() -> tuple[Lookup, ...]:
     """Mean errors of TPOT and TTFT in per cent, for every setting of the switches."""
     names = tuple(SWITCHES)
+    places = {"tpot_error": 0, "ttft_error": 1, "tpot_low": 2, "tpot_high": 3}
+    places |= {"ttft_low": 4, "ttft_high": 5}
     return tuple(
-        Lookup(f"{name}_error", names, _nested("", place), PER_CENT)
-        for place, name in enumerate(("tpot", "ttft"))
+        Lookup(name, names, _nested("", place), PER_CENT)
+        for name, place in places.items()
     )
 
 

@@ -15,9 +15,9 @@ from llmserve_lab.how_wrong.drafts import fits
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
 from llmserve_lab.how_wrong.pairs import full_cache, fullest, pairs, ratios
-from llmserve_lab.how_wrong.record import record, row_errors
+from llmserve_lab.how_wrong.record import ends_of, record, row_errors
 from llmserve_lab.how_wrong.script import LINES
-from llmserve_lab.how_wrong.wording import per_cent
+from llmserve_lab.how_wrong.wording import per_cent, with_ends
 from llmserve_lab.page.table import Table
 from llmserve_lab.validation import dense_rows
 from llmserve_lab.validation.cache_blocks import (
@@ -26,6 +26,9 @@ from llmserve_lab.validation.cache_blocks import (
     reserve,
     room,
 )
+from llmserve_lab.validation.constants import record as validated
+from llmserve_lab.validation.drafts import KNOWN
+from llmserve_lab.validation.intervals import mean_interval
 
 
 def seesaw() -> Table:
@@ -73,15 +76,20 @@ def full_server() -> str:
 def script() -> Table:
     """Errors of the rows with a public protocol, one line of the script forgotten."""
     found = record()["script"]
-    rows = [("as it was run", "", *map(per_cent, found["as it was run"]))]
-    rows += [
-        (line, instead, *map(per_cent, found[line])) for line, instead in LINES.items()
-    ]
+    rows = [("as it was run", "", *_both(found["as it was run"]))]
+    rows += [(line, instead, *_both(found[line])) for line, instead in LINES.items()]
     return Table(
         "One line of a benchmark's script forgotten: mean errors, in-sample",
         ("line", "assumed in its place", "TPOT", "TTFT"),
         rows,
+        notes=("In brackets: 95 % bootstrap interval, whole servers drawn.",),
     )
+
+
+def _both(found: list[float]) -> tuple[str, str]:
+    """Mean errors of TPOT and TTFT as the record has them, with their intervals."""
+    tpot, ttft, low, high, least, most = found
+    return with_ends(tpot, (low, high)), with_ends(ttft, (least, most))
 
 
 def blocks() -> Table:
@@ -93,6 +101,8 @@ def blocks() -> Table:
         own = f"{reserve(each.record) / 1e9:.2f} GB"
         counts = (f"{published:,}", f"{each.blocks:,}", signed(each.error, 1))
         rows.append((name, f"{each.record.budget:,}", own, *counts))
+    size = with_ends(mean_block_error(), block_ends(), 2)
+    rows.append(("mean size", "", "", "", "", size))
     return Table(
         "Blocks of 16 tokens that vLLM found room for (cross-validated)",
         ("server, 16 bits", "token budget", "its reserve", "published", "predicted",
@@ -115,6 +125,13 @@ def worst_block_error() -> float:
 def mean_block_error() -> float:
     """Mean size of the errors of the counts."""
     return mean(abs(each.error) for each in predicted())
+
+
+def block_ends() -> tuple[float, float]:
+    """Interval of that mean, the counts of one model drawn together."""
+    found = predicted()
+    size = np.array([abs(each.error) for each in found])
+    return mean_interval(size, np.array([each.record.model.name for each in found]))
 
 
 def null_block_error(gpu: str = "") -> float:
@@ -151,18 +168,6 @@ def elsewhere() -> Table:
         numbers = (f"{has.n_runs} runs", per_cent(has.mean_error), signed(has.bias, 1))
         rows.append((f"DeepSeek-V3's twin: {what}", status, *numbers))
     rows.append(("DeepSeek-V3's twin, unseen runs", "blind", "none yet", "–", "–"))
-    for law in ("constant", "falling"):
-        found = [getattr(each, f"{law}_error") for each in fits()]
-        size, lean = mean(map(abs, found)), mean(found)
-        rows.append(
-            (
-                f"accepted drafts, {law} acceptance",
-                "seen",
-                f"{len(found)} curves",
-                per_cent(size),
-                signed(lean, 1),
-            )
-        )
     for name, cells in afd_rules().items():
         rows.append((f"AFD, {name}", "simulated", cells[1], cells[0], "–"))
     return Table(
@@ -173,6 +178,48 @@ def elsewhere() -> Table:
             "AFD, Attention–FFN disaggregation: median error of the throughput, beside "
             "a simulator that shares the rule's assumptions; no real machine.",
         ),
+    )
+
+
+def drafted() -> Table:
+    """Tokens accepted a step by number of drafts, measured beside the falling law."""
+    rows = []
+    for k in range(1, DRAFTS + 1):
+        cells = [
+            f"{each:.2f}"
+            for fit in fits()
+            for each in (fit.curve.tokens[k - 1], fit.falling.tokens(k))
+        ]
+        rows.append((f"{k}*" if k in FITTED_AT else str(k), *cells))
+    sizes = (
+        ("falling", drafts_error("falling")),
+        ("constant", drafts_error("constant")),
+    )
+    names = (each for fit in fits() for each in (fit.curve.name.split(",")[0], "law"))
+    return Table(
+        "Tokens a step, by drafts: published curves beside a law of two numbers",
+        ("drafts", *names),
+        rows,
+        notes=(
+            f"* The law's two numbers are fitted here. On the other "
+            f"{DRAFTS - len(FITTED_AT)} numbers of drafts its mean error is "
+            f"{per_cent(dict(sizes)['falling'])}; one constant chance, fitted at one "
+            f"draft, is off by {per_cent(dict(sizes)['constant'])} there. Two curves "
+            "are too few for an interval.",
+        ),
+    )
+
+
+DRAFTS, FITTED_AT = 8, (1, KNOWN)
+
+
+def drafts_error(law: str) -> float:
+    """Mean size of a law's errors, both curves, where it was not fitted."""
+    return mean(
+        abs(fit.error(getattr(fit, law), k))
+        for fit in fits()
+        for k in range(1, DRAFTS + 1)
+        if k not in FITTED_AT
     )
 
 
@@ -203,12 +250,47 @@ def combinations() -> Table:
     for names in (("model", "system", "engine"), ("tp",)):
         keys = [tuple(getattr(row, name) for name in names) for row in dense_rows()]
         for key in sorted(set(keys)):
-            own = size[[each == key for each in keys]]
+            mine = np.array([each == key for each in keys])
+            own = size[mine]
+            inside = [row for row, it in zip(dense_rows(), mine, strict=True) if it]
+            ends = ends_of(own, inside)
             said = [NAMES.get(each, f"{each} of them") for each in key]
             cells = said if len(said) > 1 else ["all", said[0], "all"]
-            rows.append((*cells, f"{len(own)}", per_cent(float(own.mean()))))
+            rows.append((*cells, f"{len(own)}", with_ends(float(own.mean()), ends)))
     return Table(
         "Mean error of TPOT, the model left out",
         ("model", "GPU", "engine", "rows", "error"),
         rows,
+        notes=("In brackets: 95 % bootstrap interval, whole servers drawn.",),
+    )
+
+
+FORMS = {
+    "as chosen": "as chosen",
+    "nothing hidden": "reading and computing add up",
+    "the shorter bill hidden": "the shorter of the two is free",
+    "no launches": "a layer costs the same with a prompt",
+    "exponent fitted": "the exponent is fitted, too",
+    "six constants alone": "none of the three set, exponent fitted",
+}
+
+
+def forms() -> Table:
+    """What the error would be with one of the three round numbers set otherwise."""
+    found = validated()["forms"]
+    rows: list[tuple[str, ...]] = [
+        (
+            words,
+            *(
+                with_ends(found[name][key], tuple(found[name]["intervals"][key]))
+                for key in ("tpot, model", "tpot, engine", "ttft, model")
+            ),
+        )
+        for name, words in FORMS.items()
+    ]
+    return Table(
+        "Mean error with another form, all constants fitted again",
+        ("form", "TPOT, model left out", "TPOT, engine left out", "TTFT, model"),
+        rows,
+        notes=("In brackets: 95 % bootstrap interval, whole servers drawn.",),
     )

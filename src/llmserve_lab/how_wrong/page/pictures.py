@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmserve_lab.formula.text import si
-from llmserve_lab.how_wrong import example
+from llmserve_lab.how_wrong import decision, example
 from llmserve_lab.how_wrong.page.other_tables import full_server
 from llmserve_lab.how_wrong.pairs import (
     cache_requests,
@@ -63,6 +63,53 @@ def end_of_the_cache() -> StaticFigure:
         ),
         title="The first token waits as soon as the cache is full",
         name="how_wrong.end_of_the_cache",
+    )
+
+
+@figure_style()
+def band() -> StaticFigure:
+    """TPOT of the example over its clients: prediction, band, what was measured."""
+    from llmserve_lab.extras import pyplot as plt
+
+    loads = decision.loads()
+    clients = [each.clients for each in loads]
+    made = [1e3 * each.tpot.predicted_s for each in loads]
+    factors = [each.tpot.factor for each in loads]
+    plain = [each ** (1 / decision.power("tpot")) for each in factors]
+    figure, axes = plt.subplots(figsize=(3.8, 2.1))
+    for wide, alpha in ((factors, 0.18), (plain, 0.28)):
+        low = [one / by for one, by in zip(made, wide, strict=True)]
+        high = [one * by for one, by in zip(made, wide, strict=True)]
+        axes.fill_between(clients, low, high, color=SERIES[0].light, alpha=alpha, lw=0)
+    axes.plot(clients, made, color=SERIES[0].light)
+    true = [1e3 * each.tpot.measured_s for each in loads]
+    axes.plot(clients, true, "o", color=INK.light, ms=5, zorder=3)
+    axes.axhline(1e3 * decision.TPOT_S, color=SERIES[1].light, ls="--")
+    words = (
+        (f"promise: {1e3 * decision.TPOT_S:g} ms", (4, 20.7), SERIES[1]),
+        ("band", (4.2, 13.2), SERIES[0]),
+        ("measured", (8.6, 9.6), INK),
+        ("predicted", (33, 12.6), SERIES[0]),
+    )
+    for said, (across, up), ink in words:
+        axes.text(across, up, said, color=ink.light, fontweight="bold")
+    axes.set(xscale="log", xlabel="clients (log)", ylabel="TPOT (ms)", ylim=(7, 27))
+    axes.set_xticks(clients, [str(each) for each in clients])
+    axes.minorticks_off()
+    last, hope = decision.planned(), decision.hoped()
+    return StaticFigure.of(
+        figure,
+        sentence=(
+            "Llama-3.1-70B (FP8) on four H100, vLLM. Dark: the factor of the nearest "
+            f"rows; pale: the band. With {last.clients} clients the band ends at "
+            f"{1e3 * last.tpot.longest_s:.1f} ms, with {hope.clients} at "
+            f"{1e3 * hope.tpot.longest_s:.1f} ms."
+        ),
+        title=(
+            f"With {last.clients} clients the whole band keeps the promise, with "
+            f"{hope.clients} it does not"
+        ),
+        name="how_wrong.band",
     )
 
 

@@ -8,10 +8,9 @@ from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
 from llmserve_lab.formula.text import si, signed
 from llmserve_lab.how_wrong import formulas as f
 from llmserve_lab.how_wrong.folds import folds
-from llmserve_lab.how_wrong.pairs import cache_requests, pairs, ratios, servers
+from llmserve_lab.how_wrong.pairs import pairs, ratios
 from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.question.question import Hint, Question
-from llmserve_lab.validation import MeasuredRow
 from llmserve_lab.validation.cache_blocks import (
     BLOCK_TOKENS,
     UTILISATION,
@@ -20,8 +19,6 @@ from llmserve_lab.validation.cache_blocks import (
     room,
 )
 from llmserve_lab.validation.constants import record as validated
-from llmserve_lab.validation.protocol import protocol_of
-from llmserve_lab.validation.unit_work import BYTES_16, weight_bytes
 
 LEFT = ("less than 10 %", "about 25 %", "more than 50 %")
 TERMS = (
@@ -38,8 +35,6 @@ SEESAW = (
 # Four predictions and measurements in ms: made up, so that they can be worked by hand.
 MADE_UP = ((11.0, 10.0), (18.0, 20.0), (12.0, 10.0), (40.0, 40.0))
 FORECAST_S, LOW, HIGH = 0.012, -0.20, 0.30
-ON_ONE = ("b200-sxm", "trtllm", "fp8")
-LENGTHS = (1024, 8192)
 YI = 7  # the count that the text works by hand
 NEMO = 4  # the count that the exercise asks for
 
@@ -102,29 +97,6 @@ def _told() -> str:
     )
 
 
-def _long_answers() -> tuple[MeasuredRow, ...]:
-    """One B200 with short prompts and long answers, by clients."""
-    (found,) = (
-        rows
-        for rows in servers()
-        if (rows[0].system, rows[0].engine, rows[0].precision) == ON_ONE
-        and (rows[0].tp, rows[0].output_len) == (1, max(LENGTHS))
-    )
-    return found
-
-
-def _token_bytes() -> float:
-    row = _long_answers()[0]
-    return row.shape.kv_bytes_per_token(protocol_of(row).kv_bytes)
-
-
-def _held_bytes() -> float:
-    """Weights, the table of embeddings and the reserve."""
-    row = _long_answers()[0]
-    table = row.shape.vocab * row.shape.d_model * BYTES_16
-    return weight_bytes(row) + table + protocol_of(row).reserved_bytes
-
-
 predict_left = Question(
     name="how-wrong.predict-left",
     kind="predict",
@@ -173,21 +145,21 @@ predict_seesaw = Question(
     name="how-wrong.predict-seesaw",
     kind="predict",
     prompt=lambda: (
-        "Two engines serve the same model on the same GPU to the same clients. vLLM "
-        "reads prompts in chunks beside the decodes; SGLang by default reads "
-        "new prompts first and lets all decodes wait. Its time per output token is "
-        f"{ratios(pairs('vllm', 'sglang')).tpot:.2f} times vLLM's. What else?"
+        "Two engines serve the same model on the same GPU to the same clients. In the "
+        "median SGLang's time per output token is "
+        f"{ratios(pairs('vllm', 'sglang')).tpot:.2f} times vLLM's. Which first tokens "
+        "and whole answers go with it in these rows?"
     ),
     choices=SEESAW,
     answer=_seesaw,
     hints=(
-        Hint(lambda: 0.0, "The prompts have to be read at some time in either engine."),
-        Hint(lambda: 2.0, "The sum of work is the same: only its order differs."),
+        Hint(lambda: 0.0, "One number says little of another: look at all three."),
+        Hint(lambda: 2.0, "The sum of work is the same, and so are the clients."),
     ),
     why=lambda: (
         f"The first token takes {ratios(pairs('vllm', 'sglang')).ttft:.1f} times as "
-        f"long, the whole answer {ratios(pairs('vllm', 'sglang')).e2e:.2f} times. In "
-        "the median of the pairs, prefill has been moved from one number to the other."
+        f"long, the whole answer {ratios(pairs('vllm', 'sglang')).e2e:.2f} times. "
+        "Which settings made it so is not published."
     ),
 )
 mape = Question(
@@ -259,39 +231,5 @@ cache_blocks = Question(
         f"What is left of both GPUs, divided by a block: "
         f"{_count().blocks:,}, or about {si(float(_count().blocks))}. The "
         f"server printed {float(_count().record.blocks):,.0f}."
-    ),
-)
-cache_end = Question(
-    name="how-wrong.cache-end",
-    prompt=lambda: (
-        f"Llama-3.1-70B in eight bits on one B200, TensorRT-LLM. It gives the cache "
-        f"{per_cent(protocol_of(_long_answers()[0]).memory, 0)} of what weights and "
-        "reserve "
-        f"leave of {si(float(_long_answers()[0].accelerator.usable_bytes), 'byte')} "
-        "that its driver reports: "
-        f"{si(_held_bytes(), 'byte')} are taken. A token of cache has "
-        f"{si(_token_bytes(), 'byte')}. Each request has "
-        f"{_long_answers()[0].prompt_len:,} tokens of prompt and "
-        f"{_long_answers()[0].output_len:,} of answer. For how many requests at full "
-        "length is there room?"
-    ),
-    answer=lambda: cache_requests(_long_answers()[0]),
-    unit="request",
-    rel_tol=0.03,
-    hints=(
-        Hint(
-            lambda: cache_requests(_long_answers()[0]) / 0.9,
-            "Only a share of what is left goes to the cache.",
-        ),
-        Hint(
-            lambda: cache_requests(_long_answers()[0]) * 9,
-            "A request holds its answer in the cache, too.",
-        ),
-    ),
-    why=lambda: (
-        f"{si(cache_requests(_long_answers()[0]), 'request')}. Measured: with "
-        f"{_long_answers()[-2].clients} clients the first token comes after "
-        f"{si(_long_answers()[-2].ttft_s, 's')}, with {_long_answers()[-1].clients} "
-        f"after {si(_long_answers()[-1].ttft_s, 's')}."
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from llmserve_lab.catalog.evidence import serving
 from llmserve_lab.formula.text import signed
@@ -11,13 +11,15 @@ from llmserve_lab.how_wrong.folds import NAMES, folds, span
 from llmserve_lab.how_wrong.record import (
     SHEET,
     bias,
+    mean_ends,
     mean_error,
     median_error,
     record,
     scored,
+    switched_ends,
 )
 from llmserve_lab.how_wrong.term_by_term import terms
-from llmserve_lab.how_wrong.wording import per_cent
+from llmserve_lab.how_wrong.wording import per_cent, with_ends
 from llmserve_lab.page.table import Table
 from llmserve_lab.validation import (
     achieved,
@@ -27,6 +29,22 @@ from llmserve_lab.validation.constants import record as validated
 from llmserve_lab.validation.prediction import Kind as TimeKind
 
 SHORT: dict[str, TimeKind] = {"TPOT": "tpot", "end-to-end": "e2e", "TTFT": "ttft"}
+
+
+BOOTSTRAP = (
+    "In brackets: 95 % bootstrap interval, whole servers drawn, constants kept. Of "
+    "fewer than ten servers it is too narrow."
+)
+
+
+def scored_as(kind: TimeKind, left: str) -> str:
+    """A mean error with its interval, of all rows that the kind is scored on."""
+    return with_ends(mean_error(kind, left), mean_ends(kind, left))
+
+
+def stored_as(score: Mapping[str, float]) -> str:
+    """A score of the record as it is printed."""
+    return with_ends(score["mean"], (score["low"], score["high"]))
 
 
 def by_hand() -> Table:
@@ -47,12 +65,14 @@ def by_hand() -> Table:
         )
     ]
     return Table(
-        "TPOT in ms, errors in per cent: Llama-3.1-70B (FP8) on four H100, vLLM",
+        "TPOT in ms, errors in per cent: Llama-3.1-70B (FP8) on four H100, vLLM, "
+        "lengths of up to 1,024 tokens",
         ("clients", "measured", "book", "error", "sheet’s"),
         [*rows, *ends],
         notes=(
             "Book: cross-validated, by constants that never saw a row of this model. "
-            "Sheet’s: the error of the datasheet alone. Size: mean size of the errors.",
+            "Sheet’s: the error of the datasheet alone. Size: mean size of the errors. "
+            "Five rows of one server are one draw, so they have no interval.",
         ),
     )
 
@@ -62,14 +82,16 @@ def groups() -> Table:
     rows: list[tuple[str | int, ...]] = []
     for by in ("model", "engine"):
         for fold in folds(by):
-            errors = (per_cent(fold.mean), signed(fold.bias, 1))
+            errors = (with_ends(fold.mean, fold.ends), signed(fold.bias, 1))
             rows.append((NAMES[fold.left_out], fold.n_predicted, *errors))
-        pooled = (per_cent(mean_error("tpot", by)), signed(bias("tpot", by), 1))
+        mean = with_ends(mean_error("tpot", by), mean_ends("tpot", by))
+        pooled = (mean, signed(bias("tpot", by), 1))
         rows.append((f"all, {by} by {by}", len(dense_rows()), *pooled))
     return Table(
         "TPOT where the fit has not seen the model or the engine (cross-validated)",
         ("left out", "rows", "mean error", "bias"),
         rows,
+        notes=(BOOTSTRAP,),
     )
 
 
@@ -125,12 +147,15 @@ def yardsticks() -> Table:
         return [*(per_cent(float(tool[each][place])) for each in known), "–"]
 
     rows: list[tuple[str, ...]] = [
-        ("datasheet", *(per_cent(mean_error(each, SHEET)) for each in times)),
-        ("× one factor", *(per_cent(naive[each]["mean"]) for each in times)),
+        ("datasheet", *(scored_as(each, SHEET) for each in times)),
+        ("× one factor", *(stored_as(naive[each]) for each in times)),
         ("the tool", *told(0)),
-        ("its median", *told(1)),
-        ("book", *(per_cent(mean_error(each, "model")) for each in times)),
-        ("its median", *(per_cent(median_error(each, "model")) for each in times)),
+        ("its median error", *told(1)),
+        ("book", *(scored_as(each, "model") for each in times)),
+        (
+            "the book’s median",
+            *(per_cent(median_error(each, "model")) for each in times),
+        ),
     ]
     return Table(
         "Mean errors, the model left out of whatever is fitted",
@@ -141,7 +166,9 @@ def yardsticks() -> Table:
             f"{len(scored('ttft'))} whose script is published.",
             f"The tool: the {float(serving.TOOL_ROWS):.0f} rows that it answers, run "
             "as a user would; whether its authors tuned it on them is not said. Its "
-            "TTFT was scored on rows without a public script too, so it is not shown.",
+            "TTFT was scored on rows without a public script too, so it is not shown. "
+            "Its errors row by row are not published, so it has no interval.",
+            BOOTSTRAP,
         ),
     )
 
@@ -152,11 +179,12 @@ def constants() -> Table:
 
     def without(place: int) -> tuple[str, str]:
         key = "".join("0" if i == place else "1" for i in range(5))
-        tpot, ttft = (per_cent(each) for each in off[key])
+        tpot, ttft = (with_ends(off[key][i], switched_ends(key, i)) for i in (0, 1))
         return tpot, ttft
 
     def alone(place: int) -> str:
-        return per_cent(off["".join("1" if i == place else "0" for i in range(5))][0])
+        key = "".join("1" if i == place else "0" for i in range(5))
+        return with_ends(off[key][0], switched_ends(key, 0))
 
     rows = [
         (
@@ -171,7 +199,7 @@ def constants() -> Table:
         )
         for name, (words, said, place) in CONSTANTS.items()
     ]
-    tpot, ttft = (per_cent(each) for each in off["11111"])
+    tpot, ttft = without(len(CONSTANTS))
     return Table(
         "Six fitted constants (in-sample), and mean errors with or without their terms",
         (
@@ -189,6 +217,7 @@ def constants() -> Table:
             "datasheet. Nothing is fitted again. Both shares go together, with the "
             "overlap and the credit for fewer bits (next section); with the time per "
             "layer goes the factor for prompts.",
+            BOOTSTRAP,
         ),
     )
 
@@ -226,7 +255,8 @@ def coverage() -> Table:
             tpot, ttft = (tried[by][kind].get(name) for kind in ("tpot", "ttft"))
             plain, wide = (per_cent(tpot[i], 0) if tpot else "–" for i in (1, 3))
             first = per_cent(ttft[3], 0) if ttft else "–"
-            cells = (per_cent(fold.mean), signed(fold.bias, 1), plain, wide, first)
+            error = with_ends(fold.mean, fold.ends)
+            cells = (error, signed(fold.bias, 1), plain, wide, first)
             rows.append((NAMES[name], fold.n_predicted, *cells))
     return Table(
         "All rows of one name left out: error and bias of TPOT, and rows inside a 90 % "
@@ -239,35 +269,6 @@ def coverage() -> Table:
             "others: the band of the book.",
             "–: too few rows with a published script remain. No band without H100: "
             "then the rows of one model remain.",
+            BOOTSTRAP,
         ),
-    )
-
-
-FORMS = {
-    "as chosen": "as chosen",
-    "nothing hidden": "reading and computing add up",
-    "the shorter bill hidden": "the shorter of the two is free",
-    "no launches": "a layer costs the same with a prompt",
-    "exponent fitted": "the exponent is fitted, too",
-    "six constants alone": "none of the three set, exponent fitted",
-}
-
-
-def forms() -> Table:
-    """What the error would be with one of the three round numbers set otherwise."""
-    found = validated()["forms"]
-    rows: list[tuple[str, ...]] = [
-        (
-            words,
-            *(
-                per_cent(found[name][key])
-                for key in ("tpot, model", "tpot, engine", "ttft, model")
-            ),
-        )
-        for name, words in FORMS.items()
-    ]
-    return Table(
-        "Mean error with another form, all constants fitted again",
-        ("form", "TPOT, model left out", "TPOT, engine left out", "TTFT, model"),
-        rows,
     )

@@ -179,16 +179,13 @@ def _boxes(run: ExecutedLayer) -> list[Row]:
         found.append(_box(HELD, y, "weights", f"E{expert}", faint=PALE, until=RUN))
         look = {"faint": 1.0 if queue else PALE, "since": RUN}
         found.append(_box(HELD, y, "weights", f"E{expert}", **look))
-        for place, (gpu, token) in enumerate(queue):
-            x, there = QUEUE + COPY * place, {"since": RUN, "until": SUM}
-            found.append(_box(x, y, "ABCD"[gpu], toy.name(gpu, token), **there))
     return found
 
 
 def _received(run: ExecutedLayer) -> list[Row]:
-    """What lies at each GPU before its experts run: one box for each copy.
+    """What has come to each GPU, until the sums are made: one box for each copy.
 
-    A copy for two experts is as high as both.
+    A copy for two experts is as high as both, while they run as well.
     """
     found, places = [], dict.fromkeys(range(toy.EXPERTS), 0)
     for gpu, token, there, asked in sorted(parcels(run), key=lambda copy: copy[:2]):
@@ -196,7 +193,7 @@ def _received(run: ExecutedLayer) -> list[Row]:
         place = max(places[row] for row in rows)
         places |= dict.fromkeys(rows, place + 1)
         x, y = QUEUE + COPY * place, min(rows) + 0.08
-        arrived = {"since": SEND, "until": RUN, "y2": max(rows) + 0.92}
+        arrived = {"since": SEND, "until": SUM, "y2": max(rows) + 0.92}
         found.append(_box(x, y, "ABCD"[gpu], toy.name(gpu, token), **arrived))
     return found
 
@@ -223,13 +220,21 @@ def _routes(run: ExecutedLayer) -> list[Row]:
         for token, (experts, weights) in enumerate(
             zip(log.chosen, log.weight, strict=True)
         ):
-            said = " ".join(
-                f"E{e} {w:.2f}".replace("0.", ".")
-                for e, w in zip(experts, weights, strict=True)
+            said, added = (
+                joint.join(form(e, w) for e, w in zip(experts, weights, strict=True))
+                for joint, form in ((" ", _choice), (" + ", _term))
             )
             y = PER * gpu + token + 0.5
             place = {"x": LEFT, "y": y, "since": ROUTE, "until": ROUTE + 1}
             found.append({**place, "text": said})
             summed = {"x": RESULT + COPY + 0.2, "y": y, "since": SUM}
-            found.append({**summed, "until": SUM + 1, "text": f"of {said}"})
+            found.append({**summed, "until": SUM + 1, "text": f"= {added}"})
     return found
+
+
+def _choice(expert: int, weight: float) -> str:
+    return f"E{expert} {weight:.2f}".replace("0.", ".")
+
+
+def _term(expert: int, weight: float) -> str:
+    return f"{weight:.2f} E{expert}".replace("0.", ".")

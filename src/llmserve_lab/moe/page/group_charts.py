@@ -52,7 +52,7 @@ def memory(fixed: Mapping[str, float]) -> Any:
                 label_at=0.62,
             ),
         ),
-        height=205,
+        height=185,
     )
 
 
@@ -116,7 +116,7 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 means="sum of experts and sending, one after the other",
             ),
         ),
-        height=240,
+        height=225,
     )
 
 

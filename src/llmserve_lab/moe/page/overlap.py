@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from llmserve_lab.moe import exchange_time, layer_time, serving
-from llmserve_lab.page.palette import BLUE, GREY, PURPLE
+from llmserve_lab.page.palette import BLUE, GREY, PURPLE, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 SHOWN = (16, 32)
 MB = 1e6
+GROUP_LABELS = {  # of each panel: a group, its ink, where its name stands
+    "in turn": ((16.0, VERMILLION, (25.5, 190)), (64.0, BLUE, (45, 108))),
+    "overlapped": ((16.0, VERMILLION, (42, 90)), (64.0, BLUE, (10.5, 200))),
+}
 
 
 @figure_style()
@@ -18,7 +24,7 @@ def timeline() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, panels = plt.subplots(
-        len(SHOWN), 1, sharex=True, figsize=(4.4, 1.9), squeeze=True
+        len(SHOWN), 1, sharex=True, figsize=(4.6, 2.3), squeeze=True
     )
     said = []
     for axes, ep in zip(panels, SHOWN, strict=True):
@@ -34,7 +40,7 @@ def timeline() -> StaticFigure:
         name="moe.overlap",
         title="Overlapped, the longer of working and sending sets the pace",
         sentence=(
-            f"DeepSeek-V3, {serving.ROWS:.0f} tokens on each H800, halves A and B: "
+            f"DeepSeek-V3, {serving.ROWS:.0f} tokens on each H800, halves 1 and 2: "
             f"{'; '.join(said)}."
         ),
     )
@@ -52,10 +58,10 @@ def _lanes(axes: Any, whole: tuple[float, float], half: tuple[float, float]) -> 
     bars = [
         (2, 0.0, work, BLUE, "work"),
         (2, work, sent, PURPLE, "send"),
-        (1, 0.0, 1e6 * half[0], BLUE, "work A"),
-        (1, beat, 1e6 * half[0], BLUE, "work B"),
-        (0, 0.0, 1e6 * half[1], PURPLE, "send B"),
-        (0, beat, 1e6 * half[1], PURPLE, "send A"),
+        (1, 0.0, 1e6 * half[0], BLUE, "work 1"),
+        (1, beat, 1e6 * half[0], BLUE, "work 2"),
+        (0, 0.0, 1e6 * half[1], PURPLE, "send 2"),
+        (0, beat, 1e6 * half[1], PURPLE, "send 1"),
     ]
     for lane, start, length, ink, text in bars:
         axes.barh(
@@ -73,6 +79,43 @@ def _lanes(axes: Any, whole: tuple[float, float], half: tuple[float, float]) -> 
     axes.set_yticks([2, 1, 0], ["in turn", "halves: GPU", "halves: links"])
     axes.grid(axis="y", visible=False)
     axes.set_xlim(0, 720)
+
+
+@figure_style()
+def deadlines() -> StaticFigure:
+    """Time of a token against a GPU's requests: two groups, in turn and overlapped."""
+    from llmserve_lab.extras import pyplot as plt
+
+    rows = np.arange(1.0, layer_time.room(16.0) + 1, 4)
+    figure, panels = plt.subplots(1, 2, sharey=True, figsize=(5.6, 2.25))
+    ways = {"in turn": layer_time.in_turn_s, "overlapped": layer_time.overlapped_s}
+    for axes, (name, layer) in zip(panels, ways.items(), strict=True):
+        for ep, ink, at in GROUP_LABELS[name]:
+            took = [1e3 * serving.MOE_LAYERS * layer(ep, each) for each in rows]
+            axes.plot(took, rows, color=ink.light)
+            axes.text(*at, f"{ep:.0f} GPUs", color=ink.light, fontweight="bold")
+        for due in (layer_time.PROMISED_S, layer_time.LATER_S):
+            axes.axvline(1e3 * due, color=GREY.light, dashes=(4, 2), lw=1)
+        axes.set_title(name, fontsize=9.5)
+        axes.set_xlabel("deadline of a token (ms)")
+        axes.set_xlim(10, 60)
+        axes.set_ylim(0, 240)
+    panels[0].set_ylabel("requests of a GPU")
+    turn, over = (
+        [layer_time.promised_rows(layer, ep) for ep in (16.0, 64.0)]
+        for layer in ways.values()
+    )
+    return StaticFigure.of(
+        figure,
+        name="moe.deadlines",
+        title="A tight deadline favours the large group; a loose one does not, in turn",
+        sentence=(
+            "DeepSeek-V3 on H800, the requests of one GPU whose tokens meet a deadline "
+            f"(dashed: {1e3 * layer_time.PROMISED_S:.0f} and "
+            f"{1e3 * layer_time.LATER_S:.0f} ms). At the first, groups of 16 and 64 "
+            f"take {turn[0]} and {turn[1]} in turn, {over[0]} and {over[1]} overlapped."
+        ),
+    )
 
 
 @figure_style()

@@ -13,7 +13,7 @@ from llmserve_lab.moe.models import DEEPSEEK, DEFAULT, EP, KIMI, moe_of, sizes_o
 from llmserve_lab.page.question.question import Hint, Question
 
 H200 = accelerator("h200-sxm")
-ROWS, MANY, HOT, KEPT = 64.0, 64.0, 0.1, 30e9
+ROWS, HOT, KEPT = 64.0, 0.1, 30e9
 SMALL, LARGE = 16.0, 64.0  # groups of GPUs
 TOUCHED = ("about 9", "about 70", "about 220")
 SPEC, KIMI_SPEC = moe_of(DEEPSEEK), moe_of(KIMI)
@@ -227,19 +227,5 @@ least_ep = Question(
     why=lambda: (
         f"{f.LEAST_EP.link}: the experts over what memory leaves on each GPU, rounded "
         f"up, {float(f.LEAST_EP(**kimi_bytes(), **_room())):.0f}."
-    ),
-)
-copies = Question(
-    name="moe.copies",
-    prompt=(
-        f"A router chooses {SPEC.top_k} of {SPEC.n_experts} experts, any of them. On "
-        f"{MANY:g} GPUs, each token goes once to every GPU that holds one of its "
-        "experts. On how many GPUs does it arrive, on average?"
-    ),
-    answer=lambda: float(f.ROW_COPIES.at(DEFAULT, ep=MANY)),
-    rel_tol=0.01,
-    hints=(Hint(lambda: float(DEFAULT["top_k"]), "Two experts may share a GPU."),),
-    why=lambda: (
-        f"Equation {f.ROW_COPIES.link}: {si(float(f.ROW_COPIES.at(DEFAULT, ep=MANY)))}."
     ),
 )

@@ -1,0 +1,49 @@
+"""Time of a whole token: the opening's server, and a published decode beside the model.
+
+Both add up the parts of a layer from ``layer_time`` over all MoE layers.
+"""
+
+from __future__ import annotations
+
+from llmserve_lab.catalog.evidence.deployments import PROFILED_DECODE
+from llmserve_lab.moe import layer_time
+from llmserve_lab.moe.exchange_time import exchange_s
+from llmserve_lab.moe.formulas import EXPERT_PARAMS
+from llmserve_lab.moe.serving import GPUS, MOE_LAYERS, setting
+
+NODE = 8.0  # GPUs of one server
+
+
+def opening_s(n_rows: int) -> dict[str, float]:
+    """Parts of a token's time on one server of eight H200, in seconds.
+
+    The experts are those of the busiest GPU. With one request a single GPU has it.
+    """
+    known, gpu = setting(GPUS[1]), GPUS[1]
+    reached = float(known["hbm_bw"]) * float(known["eff_mem"])
+    expert_s = float(EXPERT_PARAMS.at(known)) / reached  # FP8: a byte a parameter
+    own = max(1.0, n_rows / NODE)
+    layer = {
+        "experts": layer_time.busiest_reads(n_rows) * expert_s,
+        "rest": layer_time.rest_s(own, gpu=gpu),
+        "sending": exchange_s(NODE, own, gpu),
+    }
+    return {name: MOE_LAYERS * each for name, each in layer.items()}
+
+
+def profiled_s() -> float:
+    """Seconds of a token in DeepSeek's published profile, if nothing was drafted."""
+    record = PROFILED_DECODE
+    assert record.batch is not None
+    return float(record.batch) / float(record.gpu_tokens_per_s)
+
+
+def predicted_s() -> dict[str, float]:
+    """The same token by this chapter's model, in turn and overlapped."""
+    record = PROFILED_DECODE
+    assert record.batch is not None
+    ep, rows, context = map(float, (record.n_gpus, record.batch, record.context))
+    return {
+        "in turn": MOE_LAYERS * layer_time.in_turn_s(ep, rows, context=context),
+        "overlapped": MOE_LAYERS * layer_time.overlapped_s(ep, rows, context),
+    }
