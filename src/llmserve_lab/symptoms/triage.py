@@ -51,9 +51,9 @@ class Question:
     no: Question | Leaf
 
 
-STORM = "a-preemption-storm-iteration-by-iteration"
-PAUSES = "one-symptom-two-causes-answers-that-pause"
-FIRST, BETWEEN = "before-the-first-token", "between-tokens-more-of-them-and-later"
+STORM = "a-preemption-storm-step-by-step"
+PAUSES = "answers-that-pause-two-causes"
+FIRST, BETWEEN = "before-the-first-token", "between-tokens-more-but-later"
 IDLE = "arithmetic-that-lies-idle-in-decode"
 HEALTHY = Leaf("none of these", "leave the server as it is, and look at others")
 FRONT = Leaf(

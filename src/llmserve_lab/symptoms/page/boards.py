@@ -38,7 +38,7 @@ PANEL: dict[str, tuple[str, ...]] = {
     "tokens written per second": ("tokens_per_s",),
 }
 SHARES, SECONDS = ("queue_share", "hit_share"), ("ttft", "itl")
-ROW_IN = 1.75  # inches of height of a server's gauges
+ROW_IN = 1.5  # inches of height of a server's gauges
 
 
 @dataclass(frozen=True)

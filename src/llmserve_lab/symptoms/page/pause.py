@@ -104,7 +104,7 @@ def drawn(runs: dict[str, Report], title: str, name: str) -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, grid = plt.subplots(
-        len(runs), 2, figsize=(5.6, 4.2), sharex=True, squeeze=False
+        len(runs), 2, figsize=(5.6, 3.7), sharex=True, squeeze=False
     )
     said = []
     for (left, right), (who, report) in zip(grid, runs.items(), strict=True):

@@ -6,7 +6,6 @@ from llmserve_lab.formula.text import si
 from llmserve_lab.kv_memory.machine import BLOCK, SHARE_NOW, num_blocks
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.running_example import ANSWER as ANSWER_MEAN
-from llmserve_lab.symptoms import formulas as f
 from llmserve_lab.symptoms.case import tried, watched
 from llmserve_lab.symptoms.cases import case
 from llmserve_lab.symptoms.cases.caching import FEW, QUESTION, SYSTEM
@@ -15,8 +14,6 @@ from llmserve_lab.symptoms.measured import jump
 from llmserve_lab.symptoms.page.boards import GAME
 
 PROMPT, ANSWER = 1000, 1500  # tokens of a request in the exercise on seats
-LOAD = {"arrival_rate": 4.0, "system_s": 6.5, "queue_s": 1.5}
-LOOP = {"n_clients": 48.0, "arrival_rate": 6.0}
 
 
 def _seen(name: str) -> Dashboard:
@@ -188,50 +185,6 @@ seats = Question(
     why=lambda: (
         f"{num_blocks():,} · {BLOCK} tokens over {PROMPT + ANSWER:,} of a request at "
         f"its longest, blocks rounded up: {_safe()}."
-    ),
-)
-running = Question(
-    name="symptoms.running",
-    prompt=(
-        "A server answers four requests per second. Their mean latency is 6.5 seconds, "
-        "of which 1.5 seconds pass in the queue. How many requests run at a time, on "
-        "average?"
-    ),
-    answer=lambda: float(f.RUNNING_MEAN(**LOAD)),
-    rel_tol=0.01,
-    hints=(
-        Hint(
-            lambda: LOAD["arrival_rate"] * LOAD["system_s"],
-            "That counts those that wait in the queue as well.",
-        ),
-        Hint(
-            lambda: LOAD["arrival_rate"] * LOAD["queue_s"],
-            "Those are the requests that wait.",
-        ),
-    ),
-    why=lambda: (
-        f"Equation {f.RUNNING_MEAN.link}: 4 · (6.5 − 1.5) = "
-        f"{float(f.RUNNING_MEAN(**LOAD)):.0f}."
-    ),
-)
-loop = Question(
-    name="symptoms.loop",
-    prompt=(
-        "A benchmark keeps 48 requests under way, and counts six answers per second. "
-        "What is the mean latency, in seconds?"
-    ),
-    unit="s",
-    answer=lambda: float(f.CLOSED_LOOP_S(**LOOP)),
-    rel_tol=0.01,
-    hints=(
-        Hint(
-            lambda: LOOP["arrival_rate"] / LOOP["n_clients"],
-            "That is upside down: requests over requests per second are seconds.",
-        ),
-    ),
-    why=lambda: (
-        f"Equation {f.CLOSED_LOOP_S.link}: 48 / 6 = "
-        f"{float(f.CLOSED_LOOP_S(**LOOP)):.0f} s, however the time is split."
     ),
 )
 ran = Question(

@@ -174,12 +174,6 @@ def causes(key: str) -> Table:
     return Table(f"{of.title}: the same alarm, other signs", columns, rows)
 
 
-def exported() -> Table:
-    """The metrics of the page, and what vLLM calls them."""
-    rows = [(each.words, each.exported) for each in METRICS.values() if each.exported]
-    return Table("What the page reads, and its name in vLLM", ("words", "metric"), rows)
-
-
 def threshold() -> str:
     """From which factor on a remedy counts as a help."""
     return f"{100 * (HELPS - 1):.0f}%"

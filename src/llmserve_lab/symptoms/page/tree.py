@@ -17,7 +17,7 @@ FOUND = (
     f"flex:1 1 13rem;border-left:4px solid {GREEN.css};padding:.2rem .6rem;"
     "text-align:left"
 )
-SMALL = f"display:block;font-size:.8em;color:{GREY.css};overflow-wrap:anywhere"
+SMALL = f"display:block;font-size:.88em;color:{GREY.css};overflow-wrap:anywhere"
 DOWN = f"margin:0 0 0 1.2rem;padding:.1rem .5rem;border-left:2px solid {GREY.css}"
 NESTED = f"flex:1 1 13rem;border-left:4px solid {BLUE.css};padding:.2rem .6rem"
 WHOLE = "font-size:.85rem;line-height:1.35;text-align:left"
