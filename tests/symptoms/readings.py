@@ -8,6 +8,10 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "still have to grow": 451 / 179,
         "each holds sixteen": 28_224 / 2_500 / 179,
     },
+    "symptoms.running": {
+        "wait in the queue as well": 26 / 20,
+        "are the requests that wait": 6 / 20,
+    },
     "symptoms.ran": {
         "the ones that waited": 52.407 / 75.593,
         "more than 64": 64 / 75.593,
@@ -59,9 +63,10 @@ ASKED: dict[str, tuple[str, ...]] = {
         "with the same memory",
     ),
     "symptoms.seats": ("28,224 KV blocks of 16", "prompts of 1,000", "impossible"),
+    "symptoms.running": ("four requests per second", "pass in the queue", "run at"),
     "symptoms.ran": (
         "In a benchmark with 128 clients",
-        "mean latency 333 s",
+        "latency 333 s",
         "with 64 clients",
         "ran at a time",
     ),

@@ -41,14 +41,14 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Question:
+class Branch:
     """A question to the metrics; ``yes`` and ``no`` lead on or to a leaf."""
 
     words: str
     metric: str
     ask: Ask
-    yes: Question | Leaf
-    no: Question | Leaf
+    yes: Branch | Leaf
+    no: Branch | Leaf
 
 
 STORM = "a-preemption-storm-step-by-step"
@@ -69,11 +69,11 @@ PROMPTS = Leaf("long prompts", "tensor parallelism, prefix caching", FIRST)
 BATCH = Leaf("a large batch", "cap the batch, or another replica", BETWEEN)
 MIXED = Leaf("prompts among the decodes", "smaller chunks", BETWEEN)
 
-PERCENTILES = Question(
+PERCENTILES = Branch(
     "Is the P99 of the inter-token latency above your goal?",
     "inter_token_latency_seconds",
     lambda p, g: p["itl_p99"] > g.itl_p99_s,
-    Question(
+    Branch(
         "Its median, too?",
         "inter_token_latency_seconds",
         lambda p, g: p["itl_p50"] > g.itl_s,
@@ -82,12 +82,12 @@ PERCENTILES = Question(
     ),
     HEALTHY,
 )
-QUEUED = Question(
+QUEUED = Branch(
     "Is the KV cache full?",
     "kv_cache_usage_perc",
     lambda p, g: p["kv_peak"] > g.full,
     FULL,
-    Question(
+    Branch(
         "Do tokens still come faster than your goal?",
         "inter_token_latency_seconds, median",
         lambda p, g: p["itl_p50"] < g.itl_s,
@@ -95,33 +95,33 @@ QUEUED = Question(
         OVERLOAD,
     ),
 )
-TREE = Question(
+TREE = Branch(
     "Does the client wait far longer for the first token than vLLM says?",
     "TTFT at the client over time_to_first_token_seconds",
     lambda p, g: p.get("in_front", 0.0) > g.in_front,
     FRONT,
-    Question(
+    Branch(
         "Are requests preempted?",
         "num_preemptions_total per finished request",
         lambda p, g: p["preemptions"] > g.preempted,
-        Question(
+        Branch(
             "Does the GPU have memory that vLLM did not claim?",
             "cache_config_info, KV blocks",
             lambda p, g: p["claimed"] < g.claimed,
             LITTLE,
             OUTGROWN,
         ),
-        Question(
+        Branch(
             "Is the first token late, and most of that queue time?",
             "request_queue_time_seconds over TTFT",
             lambda p, g: p["ttft_p50"] > g.ttft_s and p["queue_share"] > g.queued,
             QUEUED,
-            Question(
+            Branch(
                 "Do answers stand still for half a second?",
                 "inter_token_latency_seconds above 0.5 s, per request",
                 lambda p, g: p["long_gaps"] > g.long_gaps,
                 LONG,
-                Question(
+                Branch(
                     "Is the first token late all the same?",
                     "time_to_first_token_seconds",
                     lambda p, g: p["ttft_p50"] > g.ttft_s,
@@ -136,13 +136,13 @@ TREE = Question(
 
 def cause_of(panel: Panel, goals: Goals | None = None) -> Leaf:
     """Walk the tree with the metrics of a server."""
-    at: Question | Leaf = TREE
-    while isinstance(at, Question):
+    at: Branch | Leaf = TREE
+    while isinstance(at, Branch):
         at = at.yes if at.ask(panel, goals or Goals()) else at.no
     return at
 
 
-def leaves(of: Question | Leaf = TREE) -> list[Leaf]:
+def leaves(of: Branch | Leaf = TREE) -> list[Leaf]:
     """All leaves, from the first question to the last."""
     if isinstance(of, Leaf):
         return [of]

@@ -33,12 +33,11 @@ PANEL: dict[str, tuple[str, ...]] = {
     "queue time, share of TTFT": ("queue_share",),
     "tokens of an iteration, most": ("iteration_tokens",),
     "preemptions per request": ("preemptions",),
-    "gaps above 0.5 s per request": ("long_gaps",),
     "prefix cache, share found": ("hit_share",),
     "tokens written per second": ("tokens_per_s",),
 }
 SHARES, SECONDS = ("queue_share", "hit_share"), ("ttft", "itl")
-ROW_IN = 1.5  # inches of height of a server's gauges
+ROW_IN = 1.4  # inches of height of a server's gauges
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def shown(name: str, value: float) -> str:
         return f"{value:.0%}"
     if name.startswith(SECONDS):
         return si(value, "s", 2)
-    return f"{value:.2f}" if name in ("preemptions", "long_gaps") else f"{value:,.0f}"
+    return f"{value:.2f}" if name == "preemptions" else f"{value:,.0f}"
 
 
 def panel(dashboard: Dashboard) -> dict[str, str]:

@@ -6,6 +6,7 @@ from llmserve_lab.formula.text import si
 from llmserve_lab.kv_memory.machine import BLOCK, SHARE_NOW, num_blocks
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.running_example import ANSWER as ANSWER_MEAN
+from llmserve_lab.symptoms import formulas as f
 from llmserve_lab.symptoms.case import tried, watched
 from llmserve_lab.symptoms.cases import case
 from llmserve_lab.symptoms.cases.caching import FEW, QUESTION, SYSTEM
@@ -14,6 +15,7 @@ from llmserve_lab.symptoms.measured import jump
 from llmserve_lab.symptoms.page.boards import GAME
 
 PROMPT, ANSWER = 1000, 1500  # tokens of a request in the exercise on seats
+LOAD = {"arrival_rate": 4.0, "system_s": 6.5, "queue_s": 1.5}
 
 
 def _seen(name: str) -> Dashboard:
@@ -187,11 +189,35 @@ seats = Question(
         f"its longest, blocks rounded up: {_safe()}."
     ),
 )
+running = Question(
+    name="symptoms.running",
+    prompt=(
+        "A server answers four requests per second. Their mean latency is 6.5 seconds, "
+        "of which 1.5 seconds pass in the queue. How many requests run at a time, on "
+        "average?"
+    ),
+    answer=lambda: float(f.RUNNING_MEAN(**LOAD)),
+    rel_tol=0.01,
+    hints=(
+        Hint(
+            lambda: LOAD["arrival_rate"] * LOAD["system_s"],
+            "That counts those that wait in the queue as well.",
+        ),
+        Hint(
+            lambda: LOAD["arrival_rate"] * LOAD["queue_s"],
+            "Those are the requests that wait.",
+        ),
+    ),
+    why=lambda: (
+        f"Equation {f.RUNNING_MEAN.link}: 4 · (6.5 − 1.5) = "
+        f"{float(f.RUNNING_MEAN(**LOAD)):.0f}."
+    ),
+)
 ran = Question(
     name="symptoms.ran",
     prompt=(
         "In a benchmark with 128 clients the first token takes 137 s and the mean "
-        "answer 333 s; with 64 clients the first token takes 0.35 s. How many of the "
+        "latency 333 s; with 64 clients the first token takes 0.35 s. How many of the "
         "128 requests ran at a time?"
     ),
     answer=lambda: jump().seats,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from llmserve_lab.page.html import ON_WHITE, escape, number_of_figure, tag
 from llmserve_lab.page.palette import BLUE, GREEN, GREY
-from llmserve_lab.symptoms.triage import TREE, Leaf, Question
+from llmserve_lab.symptoms.triage import TREE, Branch, Leaf
 
 ROW = "display:flex;flex-wrap:wrap;align-items:center;gap:.35rem .6rem;text-align:left"
 ASKED = (
@@ -29,7 +29,7 @@ class DecisionTree:
 
     title: str
     name: str
-    root: Question
+    root: Branch
 
     def __repr__(self) -> str:
         return "\n".join([self.title, *_lines(self.root, "")])
@@ -41,14 +41,14 @@ class DecisionTree:
         return tag("figure", inside, class_="static words", style=ON_WHITE)
 
 
-def _lines(of: Question | Leaf, indent: str) -> list[str]:
+def _lines(of: Branch | Leaf, indent: str) -> list[str]:
     if isinstance(of, Leaf):
         return [f"{indent}→ {of.cause}: {of.remedy}"]
     yes = _lines(of.yes, f"{indent}    ")
     return [f"{indent}{of.words} ({of.metric})", *yes, *_lines(of.no, indent)]
 
 
-def _trunk(of: Question | Leaf) -> str:
+def _trunk(of: Branch | Leaf) -> str:
     """A question with its branch, and below it what comes after no."""
     if isinstance(of, Leaf):
         return _leaf(of)
@@ -57,14 +57,14 @@ def _trunk(of: Question | Leaf) -> str:
     return f"{row}{tag('div', 'no ↓', style=DOWN)}{_trunk(of.no)}"
 
 
-def _branch(of: Question | Leaf) -> str:
+def _branch(of: Branch | Leaf) -> str:
     """What comes after yes: a cause, or further questions, each in its line."""
     if isinstance(of, Leaf):
         return _leaf(of)
     parts, word = [_question(of)], "yes"
-    while isinstance(of, Question):
+    while isinstance(of, Branch):
         parts.append(f"{word} → {_named(of.yes)}")
-        if isinstance(of.no, Question):
+        if isinstance(of.no, Branch):
             parts.append(f"no → {_question(of.no)}")
         else:
             parts.append(f"no → {_named(of.no)}")
@@ -73,11 +73,11 @@ def _branch(of: Question | Leaf) -> str:
     return tag("div", lines, style=NESTED)
 
 
-def _question(of: Question) -> str:
+def _question(of: Branch) -> str:
     return escape(of.words) + tag("span", escape(of.metric), style=SMALL)
 
 
-def _named(of: Question | Leaf) -> str:
+def _named(of: Branch | Leaf) -> str:
     assert isinstance(of, Leaf), "a branch asks one question after another"
     name = escape(of.cause)
     linked = tag("a", name, href=f"#{of.section}") if of.section else name
