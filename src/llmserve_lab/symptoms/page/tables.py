@@ -87,9 +87,6 @@ def tried_on(key: str) -> Table:
     judged = ", or ".join(f"{goal}{' [2]' * bool(at)}" for at, goal in enumerate(goals))
     columns = ("remedy [cause]", "helps?", judged, "tokens/s", "TTFT, median")
     notes = [f"{each.name}: {each.load}; {signs(of, each)}." for each in of.causes]
-    judged = ", or ".join(f"{goal}{' [2]' * bool(at)}" for at, goal in enumerate(goals))
-    columns = ("remedy [cause]", "helps?", judged, "tokens/s", "TTFT, median")
-    notes = [f"{each.name}: {each.load}; {signs(of, each)}." for each in of.causes]
     calm = watched(of)[of.alarm.metric]
     notes.append(
         f"A healthy run: {of.healthy_load}; {METRICS[of.alarm.metric].words} "
