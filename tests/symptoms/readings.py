@@ -12,7 +12,6 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "wait in the queue as well": 26 / 20,
         "are the requests that wait": 6 / 20,
     },
-    "symptoms.loop": {"upside down": 1 / 64},
     "symptoms.ran": {
         "the ones that waited": 52.407 / 75.593,
         "more than 64": 64 / 75.593,
@@ -65,10 +64,9 @@ ASKED: dict[str, tuple[str, ...]] = {
     ),
     "symptoms.seats": ("28,224 KV blocks of 16", "prompts of 1,000", "impossible"),
     "symptoms.running": ("four requests per second", "pass in the queue", "run at"),
-    "symptoms.loop": ("48 requests under way", "six answers per second", "latency"),
     "symptoms.ran": (
         "In a benchmark with 128 clients",
-        "mean answer 333 s",
+        "latency 333 s",
         "with 64 clients",
         "ran at a time",
     ),

@@ -52,3 +52,25 @@ def test_in_every_case_a_remedy_was_tried_that_does_not_help() -> None:
         not r.helps for e in CASES for c in e.causes for r in c.remedies
     )
     assert tried_in_vain == 27
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_cap_raises_the_rate_of_one_storm_and_lowers_that_of_the_other(
+    seed: int,
+) -> None:
+    """Both caps end their storm; which work they save and which seats they empty."""
+    found = {
+        key: tried(case(key), cause, "fewer seats", seed)
+        for key, cause in (
+            ("preemption-storm", "answers outgrow the cache"),
+            ("pauses", "preemption"),
+        )
+    }
+    rates = {
+        key: each.after["tokens_per_s"] / each.before["tokens_per_s"]
+        for key, each in found.items()
+    }
+    assert all(each.helped for each in found.values())
+    assert rates["preemption-storm"] > 1.02 > 0.95 > rates["pauses"]
+    for each in found.values():
+        assert each.after["ttft_p50"] > each.before["ttft_p50"]

@@ -16,6 +16,7 @@ from llmserve_lab.engine import IterationRecord, Report
 from llmserve_lab.engine.metrics.percentile import percentile
 
 BINS = 60  # points of a drawn series
+LONG_S = 0.5  # a gap that a reader sees, and a bound of a bucket in vLLM
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "kv_peak": Metric("KV cache in use, most", "share", "vllm:kv_cache_usage_perc"),
         "blocks": Metric("KV blocks", "block", "vllm:cache_config_info"),
         "preemptions": Metric(
-            "preemptions a request", "preemption", "vllm:num_preemptions"
+            "preemptions per request", "preemption", "vllm:num_preemptions"
         ),
         "hit_share": Metric("prefix cache, tokens found", "share", _HITS),
         "queries": Metric(
@@ -63,12 +64,13 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "tokens_per_s": Metric(
             "tokens written, steady", "token/s", "vllm:generation_tokens"
         ),
+        "long_gaps": Metric("gaps above 0.5 s per request", "gap", _ITL),
         "worst_gap": Metric("longest pause of an answer, P90", "s"),
         "short_ratio": Metric("latency, short over long answers", "share"),
         "idle_slots": Metric("seats empty while requests wait", "share"),
         "repeat_hits": Metric("tokens found, prompt repeated at once", "share"),
         "gain": Metric("speed over the same load without drafts", "×"),
-        "scaling": Metric("tokens a GPU, over those before", "×"),
+        "scaling": Metric("tokens per GPU, over those before", "×"),
         "total": Metric("tokens of all GPUs, over those before", "×"),
         "itl_ratio": Metric("ITL, median, over that before", "×"),
         "mfu": Metric("MFU of iterations without prompts", "share"),
@@ -167,6 +169,8 @@ def _latencies(report: Report) -> dict[str, float]:
     if report.gaps.count:
         found["itl_p50"] = report.percentile("tbt", 50)
         found["itl_p99"] = report.percentile("tbt", 99)
+        gaps, many = report.gaps.values()
+        found["long_gaps"] = float(many[gaps > LONG_S].sum()) / report.num_requests
     return found
 
 

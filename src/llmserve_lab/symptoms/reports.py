@@ -20,6 +20,17 @@ SLOWER_PARAMS = Cited(
 AGAIN_FORCED = _tax(0.79, note="forced sweep")
 AGAIN_LOW, AGAIN_HIGH = _tax(0.10, note="online"), _tax(0.23, note="online")
 
+# Instrumented vLLM under memory pressure, whole run.
+_counted = partial(Cited, kind="measured", source="inference-sim issue 963")
+PREEMPTIONS = _counted(1538, "preemption", note="of all requests together")
+REQUESTS = _counted(19_801, "request", note="all of them completed")
+MOST_OFTEN = _counted(4, "preemption", note="most of one request")
+
+
+def per_request() -> str:
+    """Preemptions per request of that run."""
+    return f"{float(PREEMPTIONS) / float(REQUESTS):.2f}"
+
 
 def share(cited: Cited) -> Sourced:
     """A cited share in percent."""

@@ -32,12 +32,12 @@ PANEL: dict[str, tuple[str, ...]] = {
     "ITL, P50 / P99": ("itl_p50", "itl_p99"),
     "queue time, share of TTFT": ("queue_share",),
     "tokens of an iteration, most": ("iteration_tokens",),
-    "preemptions a request": ("preemptions",),
+    "preemptions per request": ("preemptions",),
     "prefix cache, share found": ("hit_share",),
     "tokens written per second": ("tokens_per_s",),
 }
 SHARES, SECONDS = ("queue_share", "hit_share"), ("ttft", "itl")
-ROW_IN = 1.75  # inches of height of a server's gauges
+ROW_IN = 1.4  # inches of height of a server's gauges
 
 
 @dataclass(frozen=True)

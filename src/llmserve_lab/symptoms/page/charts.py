@@ -48,5 +48,5 @@ def little() -> Any:
     return alt.layer(
         *landmarks(RATE, "x", "arrival_rate", Landmark("rate", q.arrival_rate)),
         bound_curves(RATE, REQUESTS, *lines),
-        height=260,
+        height=210,
     )

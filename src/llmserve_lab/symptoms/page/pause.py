@@ -100,17 +100,17 @@ def _reason(report: Report, number: int, begin_s: float, end_s: float) -> str:
 
 @figure_style()
 def drawn(runs: dict[str, Report], title: str, name: str) -> StaticFigure:
-    """Tokens of the answer, and the KV cache in the same seconds; a row a server."""
+    """Tokens of the answer, and those of each iteration; a row a server."""
     from llmserve_lab.extras import pyplot as plt
 
     figure, grid = plt.subplots(
-        len(runs), 2, figsize=(5.6, 4.2), sharex=True, sharey="col", squeeze=False
+        len(runs), 2, figsize=(5.6, 3.7), sharex=True, squeeze=False
     )
     said = []
     for (left, right), (who, report) in zip(grid, runs.items(), strict=True):
         pause = longest(report)
         _answer(left, pause)
-        most = _cache(right, report, pause.begin_s)
+        most = _iterations(right, report, pause.begin_s)
         left.set_ylabel(f"{who.capitalize()}\ntokens written")
         reason = pause.reason.replace("\n", " ")
         said.append(
@@ -119,7 +119,7 @@ def drawn(runs: dict[str, Report], title: str, name: str) -> StaticFigure:
             f"{most:.0%} full."
         )
     grid[0][0].set_title("one answer")
-    grid[0][1].set_title("KV cache in use (%)")
+    grid[0][1].set_title("tokens of an iteration")
     for axes in grid[-1]:
         axes.set_xlabel("time since the pause began (s)")
     return StaticFigure.of(figure, sentence=" ".join(said), title=title, name=name)
@@ -137,11 +137,27 @@ def _answer(axes: Any, pause: Pause) -> None:
     axes.set(xlim=(-BEFORE_S, AFTER_S), ylim=(0, None))
 
 
-def _cache(axes: Any, report: Report, begin_s: float) -> float:
-    """Draw the share of KV blocks in use; return the most of it."""
-    steps = log_of(report).between(begin_s - BEFORE_S, begin_s + AFTER_S).steps
-    times = [each.end_s - begin_s for each in steps]
-    percent = [100 * each.used_blocks / each.num_blocks for each in steps]
-    axes.fill_between(times, percent, step="pre", color=GREEN.light, alpha=0.5)
-    axes.set(ylim=(0, 105))
-    return max(percent) / 100
+def _iterations(axes: Any, report: Report, begin_s: float) -> float:
+    """Draw tokens of iterations and preemptions; return the most of the cache used."""
+    inside = log_of(report).between(begin_s - BEFORE_S, begin_s + AFTER_S)
+    times = [each.end_s - begin_s for each in inside.steps]
+    rows = [each.load.rows for each in inside.steps]
+    axes.fill_between(times, rows, step="pre", color=GREEN.light, alpha=0.6)
+    high = 1.25 * max(rows)
+    lost = [e.time_s - begin_s for e in inside.events if e.kind == "preempted"]
+    if lost:
+        axes.plot(
+            lost, [0.93 * high] * len(lost), "v", color=VERMILLION.light, markersize=5
+        )
+        axes.text(
+            AFTER_S,
+            0.98 * high,
+            "▼ preemption",
+            color=VERMILLION.light,
+            fontsize=8.5,
+            ha="right",
+            va="bottom",
+        )
+    axes.set(ylim=(0, 1.12 * high if lost else high))
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    return max(each.used_blocks / each.num_blocks for each in inside.steps)

@@ -1,26 +1,37 @@
-"""Panels of the dashboards as queries to Prometheus, under vLLM's metric names."""
+"""Panels of the dashboards and alerts as queries, under vLLM's metric names."""
 
 from __future__ import annotations
 
 from llmserve_lab.page.table import Table
-
-SPAN = "[5m]"
+from llmserve_lab.symptoms.case import Symptom
+from llmserve_lab.symptoms.cases import case
+from llmserve_lab.symptoms.page.boards import PAIR
+from llmserve_lab.symptoms.prometheus import (
+    ALERTS,
+    BLIND,
+    ITL,
+    LATENCY,
+    PREEMPTED,
+    QUEUE,
+    SPAN,
+    TTFT,
+    Scrape,
+)
+from llmserve_lab.symptoms.served import WatchedRun
 
 
 def rate(metric: str) -> str:
-    """Increase of a counter per second, added up over servers."""
-    return f"sum(rate({metric}{SPAN}))"
+    """Increase of a counter per second, for each server."""
+    return f"sum by (instance) (rate({metric}{SPAN}))"
 
 
 def quantile(metric: str, q: str = "0.99") -> str:
-    """Quantile of a histogram, read from its buckets."""
-    return f"histogram_quantile({q}, sum by (le) (rate({metric}_bucket{SPAN})))"
+    """Quantile of a histogram of each server, read from its buckets."""
+    rates = f"sum by (le, instance) (rate({metric}_bucket{SPAN}))"
+    return f"histogram_quantile({q}, {rates})"
 
 
-TTFT, ITL = "vllm:time_to_first_token_seconds", "vllm:inter_token_latency_seconds"
-QUEUE, LATENCY = "vllm:request_queue_time_seconds", "vllm:e2e_request_latency_seconds"
 HITS, QUERIES = "vllm:prefix_cache_hits_total", "vllm:prefix_cache_queries_total"
-PREEMPTED = "vllm:num_preemptions_total"
 ROWS = (
     ("running", "gauge", "vllm:num_requests_running"),
     ("waiting", "gauge", "vllm:num_requests_waiting"),
@@ -33,12 +44,7 @@ ROWS = (
         f"{rate(f'{QUEUE}_sum')} / {rate(f'{TTFT}_sum')}",
     ),
     (
-        "tokens of an iteration",
-        "histogram",
-        quantile("vllm:iteration_tokens_total"),
-    ),
-    (
-        "preemptions a request",
+        "preemptions per request",
         "counter",
         f"{rate(PREEMPTED)} / {rate(f'{LATENCY}_count')}",
     ),
@@ -50,3 +56,31 @@ ROWS = (
 def panels() -> Table:
     """Every panel with the type of its metric and its query."""
     return Table("The panels as queries (PromQL)", ("panel", "type", "query"), ROWS)
+
+
+def scraped(key: str, cause: str) -> Scrape:
+    """What a cause's run has added to the counters of its server."""
+    of: Symptom = case(key)
+    run = of.cause(cause).setup(0)
+    assert isinstance(run, WatchedRun), "a load on a server, not a router"
+    return Scrape.of(run.report())
+
+
+def alerts() -> Table:
+    """What each alert reads on both servers, and whether it fires."""
+    seen = {who: scraped("pauses", cause) for who, cause in PAIR.items()}
+    rows = []
+    for alert in ALERTS:
+        cells = (
+            f"{alert.query.value(s):.3g}{', fires' if alert.fires(s) else ''}"
+            for s in seen.values()
+        )
+        rows.append((alert.name, *cells))
+    blind = (f"{BLIND.value(s):,.0f}" for s in seen.values())
+    rows.append(("P99 of iteration tokens (no alert)", *blind))
+    return Table("What the alerts read on the two servers", ("query", *seen), rows)
+
+
+def rules() -> str:
+    """The expressions of the alerts, to be copied."""
+    return "\n\n".join(f"# {each.name}\n{each.text}" for each in ALERTS)

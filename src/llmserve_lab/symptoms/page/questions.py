@@ -16,7 +16,6 @@ from llmserve_lab.symptoms.page.boards import GAME
 
 PROMPT, ANSWER = 1000, 1500  # tokens of a request in the exercise on seats
 LOAD = {"arrival_rate": 4.0, "system_s": 6.5, "queue_s": 1.5}
-LOOP = {"n_clients": 48.0, "arrival_rate": 6.0}
 
 
 def _seen(name: str) -> Dashboard:
@@ -214,31 +213,11 @@ running = Question(
         f"{float(f.RUNNING_MEAN(**LOAD)):.0f}."
     ),
 )
-loop = Question(
-    name="symptoms.loop",
-    prompt=(
-        "A benchmark keeps 48 requests under way, and counts six answers per second. "
-        "What is the mean latency, in seconds?"
-    ),
-    unit="s",
-    answer=lambda: float(f.CLOSED_LOOP_S(**LOOP)),
-    rel_tol=0.01,
-    hints=(
-        Hint(
-            lambda: LOOP["arrival_rate"] / LOOP["n_clients"],
-            "That is upside down: requests over requests per second are seconds.",
-        ),
-    ),
-    why=lambda: (
-        f"Equation {f.CLOSED_LOOP_S.link}: 48 / 6 = "
-        f"{float(f.CLOSED_LOOP_S(**LOOP)):.0f} s, however the time is split."
-    ),
-)
 ran = Question(
     name="symptoms.ran",
     prompt=(
         "In a benchmark with 128 clients the first token takes 137 s and the mean "
-        "answer 333 s; with 64 clients the first token takes 0.35 s. How many of the "
+        "latency 333 s; with 64 clients the first token takes 0.35 s. How many of the "
         "128 requests ran at a time?"
     ),
     answer=lambda: jump().seats,

@@ -45,7 +45,7 @@ def storm() -> StepFigure:
             height=190,
         ),
         logs=logs,
-        start=2,
+        start=len(moments) - 1,  # the finding: C and D stand still, then again
         stills=((four, 1), (four, len(moments) - 1), (two, len(_moments(two)) - 1)),
         legend={
             **{

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+from html import escape
 from math import inf
 
 from llmserve_lab.formula.text import si
@@ -19,6 +22,24 @@ from llmserve_lab.symptoms.cases import CASES, case
 from llmserve_lab.symptoms.dashboard import METRICS
 
 HELPED, NOT = "yes", "no"
+
+
+@dataclass(frozen=True)
+class Remedies(Table):
+    """Table that a narrow page shows as a card for each row, its cells labelled."""
+
+    def _repr_html_(self) -> str:
+        """The table's HTML, each cell with the words of its column."""
+        labels = [escape(each) for each in self.columns[1:]]
+        html = super()._repr_html_().replace('"catalog"', '"catalog remedies"', 1)
+        head, _, body = html.partition("<tbody>")
+        rows = body.split("<tr>")
+        return head + "<tbody>" + "<tr>".join(_labelled(row, labels) for row in rows)
+
+
+def _labelled(row: str, labels: list[str]) -> str:
+    left = iter(labels)
+    return re.sub("<td", lambda _: f'<td data-label="{next(left)}"', row)
 
 
 def number(metric: str, value: float) -> str:
@@ -63,17 +84,16 @@ def tried_on(key: str) -> Table:
     of = case(key)
     rows = [_row(trial) for trial in trials(of)]
     goals = dict.fromkeys(METRICS[of.goal_of(cause)].words for cause in of.causes)
-    columns = ("remedy [cause]", "helps?", "before → after", "tokens/s")
+    judged = ", or ".join(f"{goal}{' [2]' * bool(at)}" for at, goal in enumerate(goals))
+    columns = ("remedy [cause]", "helps?", judged, "tokens/s", "TTFT, median")
     notes = [f"{each.name}: {each.load}; {signs(of, each)}." for each in of.causes]
     calm = watched(of)[of.alarm.metric]
     notes.append(
         f"A healthy run: {of.healthy_load}; {METRICS[of.alarm.metric].words} "
         f"{number(of.alarm.metric, calm)}."
     )
-    judged = " [1] and ".join(goals) + (" [2]" if len(goals) > 1 else "")
-    notes.append(f"{of.machine}. Before and after: {judged}.")
-    caption = f"{of.title} [{len(notes)}]"
-    return Table(caption, columns, rows, notes=notes)
+    caption = f"{of.title}: before → after ({of.machine})"
+    return Remedies(caption, columns, rows, notes=notes)
 
 
 def _row(trial: RemedyTrial) -> tuple[str, ...]:
@@ -84,6 +104,7 @@ def _row(trial: RemedyTrial) -> tuple[str, ...]:
         HELPED if trial.helped else NOT,
         _both(trial, of.goal_of(trial.cause)),
         _both(trial, "tokens_per_s"),
+        _both(trial, "ttft_p50"),
     )
 
 
@@ -151,12 +172,6 @@ def causes(key: str) -> Table:
         rows.append((cause.name, *cells))
     columns = ("cause", *(METRICS[each].words for each in (of.alarm.metric, *asked)))
     return Table(f"{of.title}: the same alarm, other signs", columns, rows)
-
-
-def exported() -> Table:
-    """The metrics of the page, and what vLLM calls them."""
-    rows = [(each.words, each.exported) for each in METRICS.values() if each.exported]
-    return Table("What the page reads, and its name in vLLM", ("words", "metric"), rows)
 
 
 def threshold() -> str:

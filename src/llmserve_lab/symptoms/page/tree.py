@@ -1,85 +1,95 @@
-"""Map of first measurements: symptom, what to measure, and the cause at each leaf."""
+"""The decision tree drawn: a trunk of questions, and a branch to the right for yes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from llmserve_lab.page.html import ON_WHITE, escape, number_of_figure, tag
-from llmserve_lab.page.palette import BLUE, GREY
-from llmserve_lab.symptoms.case import Cause, Symptom
-from llmserve_lab.symptoms.cases import CASES, case
-from llmserve_lab.symptoms.dashboard import METRICS
-from llmserve_lab.symptoms.page.tables import bound
+from llmserve_lab.page.palette import BLUE, GREEN, GREY
+from llmserve_lab.symptoms.triage import TREE, Branch, Leaf
 
-# The section that explains a symptom. Preemptions first: they bring other symptoms.
-SECTIONS = {
-    "preemption-storm": "a-preemption-storm-iteration-by-iteration",
-    "pauses": "one-symptom-two-causes-answers-that-pause",
-    "first-token": "before-the-first-token",
-    "short-answers": "before-the-first-token",
-    "percentiles": "between-tokens-throughput-up-percentiles-down",
-    "idle-arithmetic": "arithmetic-that-lies-idle-in-decode",
-    "prefix-cache": "reuse-that-does-not-pay",
-    "speculation": "reuse-that-does-not-pay",
-    "more-gpus": "many-gpus",
-    "hot-expert": "many-gpus",
-    "pools": "many-gpus",
-}
-COLUMNS = "columns:13.5rem 2;column-gap:1.2rem;font-size:.85rem;line-height:1.4"
-LIST = f"list-style:none;margin:0 0 0 .6rem;padding:0;border-left:2px solid {GREY.css}"
-LEAF = "margin:0;padding-left:.7rem;text-indent:0"
-QUESTION = f"margin:.1rem 0 .2rem .6rem;color:{BLUE.css}"
+ROW = "display:flex;flex-wrap:wrap;align-items:center;gap:.35rem .6rem;text-align:left"
+ASKED = (
+    f"flex:1 1 14rem;border:1px solid {BLUE.css};border-radius:.4rem;"
+    "padding:.35rem .6rem"
+)
+FOUND = (
+    f"flex:1 1 13rem;border-left:4px solid {GREEN.css};padding:.2rem .6rem;"
+    "text-align:left"
+)
+SMALL = f"display:block;font-size:.88em;color:{GREY.css};overflow-wrap:anywhere"
+DOWN = f"margin:0 0 0 1.2rem;padding:.1rem .5rem;border-left:2px solid {GREY.css}"
+NESTED = f"flex:1 1 13rem;border-left:4px solid {BLUE.css};padding:.2rem .6rem"
+WHOLE = "font-size:.85rem;line-height:1.35;text-align:left"
 
 
 @dataclass(frozen=True)
-class CauseTree:
-    """Symptoms, each with its question, and a leaf for each cause with its signs."""
+class DecisionTree:
+    """Questions in order; the first that is answered with yes leads to the cause."""
 
     title: str
     name: str
-    cases: tuple[Symptom, ...]
+    root: Branch
 
     def __repr__(self) -> str:
-        lines = []
-        for of in self.cases:
-            lines += [of.title, f"  {of.question}"]
-            lines += [f"    {signs(each)}: {each.name}" for each in of.causes]
-        return "\n".join(lines)
+        return "\n".join([self.title, *_lines(self.root, "")])
 
     def _repr_html_(self) -> str:
         head = number_of_figure(self.name) + escape(self.title)
-        branches = "".join(_branch(each) for each in self.cases)
-        columns = tag("div", branches, style=COLUMNS)
         title = tag("p", head, class_="live-title")
-        inside = f"{title}\n{columns}"
+        inside = f"{title}\n{tag('div', _trunk(self.root), style=WHOLE)}"
         return tag("figure", inside, class_="static words", style=ON_WHITE)
 
 
-def signs(cause: Cause) -> str:
-    """Intervals of metrics in which only this cause lies."""
-    return ", ".join(f"{METRICS[s.metric].words} {bound(s)}" for s in cause.signs)
+def _lines(of: Branch | Leaf, indent: str) -> list[str]:
+    if isinstance(of, Leaf):
+        return [f"{indent}→ {of.cause}: {of.remedy}"]
+    yes = _lines(of.yes, f"{indent}    ")
+    return [f"{indent}{of.words} ({of.metric})", *yes, *_lines(of.no, indent)]
 
 
-def _branch(of: Symptom) -> str:
-    leaves = "".join(_leaf(of, each) for each in of.causes)
-    return tag(
-        "div",
-        tag("strong", escape(of.title))
-        + tag("p", escape(of.question), style=QUESTION)
-        + tag("ul", leaves, style=LIST),
-        style="break-inside:avoid;padding-bottom:.9rem;text-align:left",
-    )
+def _trunk(of: Branch | Leaf) -> str:
+    """A question with its branch, and below it what comes after no."""
+    if isinstance(of, Leaf):
+        return _leaf(of)
+    asked = tag("div", _question(of), style=ASKED)
+    row = tag("div", f"{asked}<span>yes →</span>{_branch(of.yes)}", style=ROW)
+    return f"{row}{tag('div', 'no ↓', style=DOWN)}{_trunk(of.no)}"
 
 
-def _leaf(of: Symptom, cause: Cause) -> str:
-    link = tag("a", escape(cause.name), href=f"#{SECTIONS[of.key]}")
-    return tag("li", f"{escape(signs(cause))} → {link}", style=LEAF)
+def _branch(of: Branch | Leaf) -> str:
+    """What comes after yes: a cause, or further questions, each in its line."""
+    if isinstance(of, Leaf):
+        return _leaf(of)
+    parts, word = [_question(of)], "yes"
+    while isinstance(of, Branch):
+        parts.append(f"{word} → {_named(of.yes)}")
+        if isinstance(of.no, Branch):
+            parts.append(f"no → {_question(of.no)}")
+        else:
+            parts.append(f"no → {_named(of.no)}")
+        of = of.no
+    lines = "".join(tag("div", part) for part in parts)
+    return tag("div", lines, style=NESTED)
 
 
-def first_measurement() -> CauseTree:
-    """All symptoms of the page: what to measure, and where each answer leads."""
-    ordered = tuple(case(key) for key in SECTIONS)
-    assert len(ordered) == len(CASES), "every symptom has a section"
-    return CauseTree(
-        "From a symptom to a measurement to its cause", "symptoms.map", ordered
+def _question(of: Branch) -> str:
+    return escape(of.words) + tag("span", escape(of.metric), style=SMALL)
+
+
+def _named(of: Branch | Leaf) -> str:
+    assert isinstance(of, Leaf), "a branch asks one question after another"
+    name = escape(of.cause)
+    linked = tag("a", name, href=f"#{of.section}") if of.section else name
+    return f"<strong>{linked}</strong>: {escape(of.remedy)}"
+
+
+def _leaf(of: Leaf) -> str:
+    return tag("div", _named(of), style=FOUND)
+
+
+def first_measurement() -> DecisionTree:
+    """The tree of this page: what to measure first, and where each answer leads."""
+    return DecisionTree(
+        "Ask from the top: the first yes leads to the cause", "symptoms.map", TREE
     )

@@ -1,0 +1,149 @@
+"""Decision tree of first measurements: questions in order, each answered by a metric.
+
+Every question compares a metric with a goal of your own or with what the server was
+given (its seats, its memory), so that the order holds on other GPUs as well. A healthy
+server falls through to the end: no cause is named where nothing is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+Panel = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Goals:
+    """What you promise your users, and from where on a metric counts as a sign."""
+
+    ttft_s: float = 1.0
+    itl_s: float = 0.02
+    itl_p99_s: float = 0.05
+    preempted: float = 0.02  # preemptions per request
+    long_gaps: float = 0.05  # gaps above half a second, per request
+    queued: float = 0.5  # share of TTFT
+    full: float = 0.95  # share of KV blocks in use
+    claimed: float = 0.9  # blocks, of those that the GPU could hold
+    in_front: float = 0.5  # share of the client's TTFT that the server does not see
+
+
+Ask = Callable[[Panel, Goals], bool]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A cause, what to try first, and the section that explains it."""
+
+    cause: str
+    remedy: str
+    section: str = ""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A question to the metrics; ``yes`` and ``no`` lead on or to a leaf."""
+
+    words: str
+    metric: str
+    ask: Ask
+    yes: Branch | Leaf
+    no: Branch | Leaf
+
+
+STORM = "a-preemption-storm-step-by-step"
+PAUSES = "answers-that-pause-two-causes"
+FIRST, BETWEEN = "before-the-first-token", "between-tokens-more-but-later"
+IDLE = "arithmetic-that-lies-idle-in-decode"
+HEALTHY = Leaf("none of these", "leave the server as it is, and look at others")
+FRONT = Leaf(
+    "in front of the engine", "gateway, network, tokenisation", "when-it-fails"
+)
+LITTLE = Leaf("little memory for the cache", "a larger share of the memory", STORM)
+OUTGROWN = Leaf("answers outgrow the cache", "fewer seats", STORM)
+FULL = Leaf("a full cache", "fewer bytes a token, or another GPU", IDLE)
+FEW = Leaf("too few seats", "more seats", FIRST)
+OVERLOAD = Leaf("overload", "another replica, or fewer requests", "when-it-fails")
+LONG = Leaf("long prompts in one piece", "smaller chunks", PAUSES)
+PROMPTS = Leaf("long prompts", "tensor parallelism, prefix caching", FIRST)
+BATCH = Leaf("a large batch", "cap the batch, or another replica", BETWEEN)
+MIXED = Leaf("prompts among the decodes", "smaller chunks", BETWEEN)
+
+PERCENTILES = Branch(
+    "Is the P99 of the inter-token latency above your goal?",
+    "inter_token_latency_seconds",
+    lambda p, g: p["itl_p99"] > g.itl_p99_s,
+    Branch(
+        "Its median, too?",
+        "inter_token_latency_seconds",
+        lambda p, g: p["itl_p50"] > g.itl_s,
+        BATCH,
+        MIXED,
+    ),
+    HEALTHY,
+)
+QUEUED = Branch(
+    "Is the KV cache full?",
+    "kv_cache_usage_perc",
+    lambda p, g: p["kv_peak"] > g.full,
+    FULL,
+    Branch(
+        "Do tokens still come faster than your goal?",
+        "inter_token_latency_seconds, median",
+        lambda p, g: p["itl_p50"] < g.itl_s,
+        FEW,
+        OVERLOAD,
+    ),
+)
+TREE = Branch(
+    "Does the client wait far longer for the first token than vLLM says?",
+    "TTFT at the client over time_to_first_token_seconds",
+    lambda p, g: p.get("in_front", 0.0) > g.in_front,
+    FRONT,
+    Branch(
+        "Are requests preempted?",
+        "num_preemptions_total per finished request",
+        lambda p, g: p["preemptions"] > g.preempted,
+        Branch(
+            "Does the GPU have memory that vLLM did not claim?",
+            "cache_config_info, KV blocks",
+            lambda p, g: p["claimed"] < g.claimed,
+            LITTLE,
+            OUTGROWN,
+        ),
+        Branch(
+            "Is the first token late, and most of that queue time?",
+            "request_queue_time_seconds over TTFT",
+            lambda p, g: p["ttft_p50"] > g.ttft_s and p["queue_share"] > g.queued,
+            QUEUED,
+            Branch(
+                "Do answers stand still for half a second?",
+                "inter_token_latency_seconds above 0.5 s, per request",
+                lambda p, g: p["long_gaps"] > g.long_gaps,
+                LONG,
+                Branch(
+                    "Is the first token late all the same?",
+                    "time_to_first_token_seconds",
+                    lambda p, g: p["ttft_p50"] > g.ttft_s,
+                    PROMPTS,
+                    PERCENTILES,
+                ),
+            ),
+        ),
+    ),
+)
+
+
+def cause_of(panel: Panel, goals: Goals | None = None) -> Leaf:
+    """Walk the tree with the metrics of a server."""
+    at: Branch | Leaf = TREE
+    while isinstance(at, Branch):
+        at = at.yes if at.ask(panel, goals or Goals()) else at.no
+    return at
+
+
+def leaves(of: Branch | Leaf = TREE) -> list[Leaf]:
+    """All leaves, from the first question to the last."""
+    if isinstance(of, Leaf):
+        return [of]
+    return [*leaves(of.yes), *leaves(of.no)]
