@@ -141,7 +141,7 @@ def chain() -> StaticFigure:
     for row, walk in enumerate(walks()):
         y = -2.6 * row
         axes.text(0, y + 1.25, walk.what, color=INK.light, weight="bold")
-        start = "salt" if walk.salt else "root"
+        start = "root\n+ salt" if walk.salt else "root"
         ink = VERMILLION if walk.salt else GREY
         axes.text(0, y + 0.5, start, color=ink.light, va="center")
         for place, name in enumerate(walk.names):
