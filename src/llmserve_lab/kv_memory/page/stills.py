@@ -223,7 +223,7 @@ def preemption() -> StaticFigure:
         left = side < 0  # below the curve there is room at the left
         place: dict[str, Any] = {"x": 2.1 if left else 60}
         place["ha"] = "left" if left else "right"
-        axes.text(y=value + 0.4 * side, s=text, **place, **look)
+        axes.text(y=value + (0.4 if side > 0 else -0.9), s=text, **place, **look)
     even, pcie = float(f.SWAP_BW.at(room())), float(PCIE5.bandwidth)
     marks = {f"formula:\n{even / 1e9:.1f} GB/s": even, "PCIe 5\nx16": pcie}
     for text, value in marks.items():

@@ -73,7 +73,7 @@ def _gb(value: float) -> str:
 
 
 def server_counts() -> Table:
-    """Blocks of one model on one H100, as five servers would count them."""
+    """Blocks of one model on one H100, as four servers would count them."""
     beside, share = float(room()["beside_bytes"]), float(room()["memory_share"])
     log = log_of(model().name)
     rows = [
@@ -84,10 +84,6 @@ def server_counts() -> Table:
         (
             "this page: mean working space of nine servers",
             f"{share:.0%}", _gb(beside), f"{num_blocks():,}",
-        ),
-        (
-            f"the same, the share of vLLM {VERSION}",
-            f"{float(SHARE_NOW):.0%}", _gb(beside), f"{num_blocks(SHARE_NOW):,}",
         ),
         (
             "log of vLLM 0.11.0, 1,024 requests at most",
