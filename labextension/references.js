@@ -216,6 +216,7 @@ window.llmserveReferences = {
 "letter": "Y",
 "keys": [
 "vllm2026optimization",
+"inferencesim963",
 "little1961proof",
 "vllm54607",
 "vllm16300",
@@ -358,6 +359,7 @@ window.llmserveReferences = {
 "vllm2025eagle": "Ekagra Ranjan\\. vLLM, issue 20780: EAGLE and EAGLE\\-3 on Llama\\-3\\.1\\-8B\\. 2025\\. URL: [https://github\\.com/vllm\\-project/vllm/issues/20780](https://github.com/vllm-project/vllm/issues/20780)\\.",
 "sglang2025speculative": "SGLang\\. Speculative decoding \\(documentation\\)\\. 2025\\. URL: [https://docs\\.sglang\\.io/advanced\\_features/speculative\\_decoding\\.html](https://docs.sglang.io/advanced_features/speculative_decoding.html)\\.",
 "vllm2026optimization": "vLLM Team\\. Optimization and tuning: preemption\\. vLLM documentation, 2026\\. URL: [https://docs\\.vllm\\.ai/en/stable/configuration/optimization/](https://docs.vllm.ai/en/stable/configuration/optimization/)\\.",
+"inferencesim963": "inference\\-sim issue 963\\. Preemption log storm and near\\-livelock under KV exhaustion\\. GitHub, 2026\\. URL: [https://github\\.com/inference\\-sim/inference\\-sim/issues/963](https://github.com/inference-sim/inference-sim/issues/963)\\.",
 "little1961proof": "John D\\. C\\. Little\\. A proof for the queuing formula L = \u03bbW\\. *Operations Research*, 9\\(3\\):383\u2013387, 1961\\.",
 "vllm54607": "vLLM issue 54607\\. Prefix\\-match\\-unit and the default match granularity are undocumented\\. GitHub, 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/issues/54607](https://github.com/vllm-project/vllm/issues/54607)\\.",
 "vllm16300": "vLLM issue 16300\\. Performance degradation with tp=8 compared to tp=4\\. GitHub, 2025\\. URL: [https://github\\.com/vllm\\-project/vllm/issues/16300](https://github.com/vllm-project/vllm/issues/16300)\\.",

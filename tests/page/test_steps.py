@@ -245,7 +245,7 @@ def test_every_step_figure_of_the_book_can_be_made() -> None:
     for make in found_steps().values():
         figure = make()
         html = figure._repr_mimebundle_()["text/html"]
-        assert len(IMAGE.sub("", html).encode()) < 60_000, figure.name
+        assert len(IMAGE.sub("", html).encode()) < 64_000, figure.name
         if figure.goal:
             signals = figure.values(**figure.goal.example)
             assert figure.goal.met(signals), figure.name

@@ -18,6 +18,7 @@ from llmserve_lab.symptoms import triage
 from llmserve_lab.symptoms.case import watched
 from llmserve_lab.symptoms.cases import case
 from llmserve_lab.symptoms.page import promql, tree
+from llmserve_lab.symptoms.page.boards import PAIR
 from llmserve_lab.symptoms.prometheus import (
     ALERTS,
     BLIND,
@@ -81,7 +82,7 @@ def test_every_leaf_is_drawn_and_leads_to_a_heading() -> None:
 
 
 def test_two_alerts_tell_the_two_servers_apart() -> None:
-    storm, book = (promql.scraped("pauses", c) for c in promql.PAIR.values())
+    storm, book = (promql.scraped("pauses", c) for c in PAIR.values())
     assert GAPS.fires(storm) and GAPS.fires(book)
     assert STORM.fires(storm) and not STORM.fires(book)
     assert LONG.fires(book) and not LONG.fires(storm)

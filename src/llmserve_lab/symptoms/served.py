@@ -18,7 +18,7 @@ from llmserve_lab.engine import (
 )
 from llmserve_lab.kv_memory.machine import BLOCK, num_blocks
 from llmserve_lab.running_example import ANSWER, PROMPT, cost
-from llmserve_lab.symptoms.case import Watchable
+from llmserve_lab.symptoms.case import Cause, Watchable
 from llmserve_lab.symptoms.dashboard import Dashboard, of_report
 from llmserve_lab.workloads import (
     Geometric,
@@ -142,3 +142,22 @@ def backlog(
             seed=seed,
         )
     )
+
+
+def report_of(cause: Cause, remedy: str | None = None) -> Report:
+    """What the engine reports of a cause's first run, with a remedy if one is named.
+
+    Raises:
+        TypeError: the cause is not a run of the engine.
+    """
+    setup = cause.setup(0)
+    run = cause.remedy(remedy).change(setup) if remedy else setup
+    if not isinstance(run, WatchedRun):
+        raise TypeError(f"cause must be a run of the engine, got {cause.name!r}")
+    return run.report()
+
+
+def recomputed_share(cause: Cause) -> float:
+    """What preempted requests compute again, as a share of all their tokens."""
+    ran = report_of(cause)
+    return float(ran.recomputed_tokens / (ran.prompt_len.sum() + ran.output_len.sum()))

@@ -180,7 +180,7 @@ def _beside(count: int) -> tuple[list[Row], list[Row]]:
     _, fetched, computed = run(count)
     lanes, idle = _spans(_joined(fetched), _joined(computed), BESIDE, LOW)
     rows = "1 row takes" if count == 1 else f"{count} rows take"
-    text = f"to compare: {rows} {computed[-1].end:.2f} ticks"
+    text = f"{rows} {computed[-1].end:.2f} ticks"
     at = {"x": 0.0, "y": BESIDE["fetched"] - 0.6}
     return [{**row, "faint": 1.0} for row in [*idle, *lanes]], [at | {"text": text}]
 
