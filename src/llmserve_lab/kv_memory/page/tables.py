@@ -78,23 +78,23 @@ def server_counts() -> Table:
     log = log_of(model().name)
     rows = [
         (
-            "nothing set aside (\"Continuous batching\")",
-            f"{share:.0%}", _gb(0.0), f"{running_example.cost().kv_blocks():,}",
+            "nothing set aside",
+            f"{running_example.cost().kv_blocks():,}", f"{share:.0%}", _gb(0.0),
         ),
         (
-            "this page: mean working space of nine servers",
-            f"{share:.0%}", _gb(beside), f"{num_blocks():,}",
+            "this page",
+            f"{num_blocks():,}", f"{share:.0%}", _gb(beside),
         ),
         (
-            "log of vLLM 0.11.0, 1,024 requests at most",
-            f"{share:.0%}", _gb(kept(log)), f"{printed_blocks():,}",
+            "log of vLLM 0.11.0, 1,024 requests",
+            f"{printed_blocks():,}", f"{share:.0%}", _gb(kept(log)),
         ),
         (
-            f"estimate: vLLM {VERSION}, both defaults*",
-            f"{float(SHARE_NOW):.0%}", _gb(kept(log)), f"{stock_blocks():,}",
+            f"vLLM {VERSION}, defaults (estimate)*",
+            f"{stock_blocks():,}", f"{float(SHARE_NOW):.0%}", _gb(kept(log)),
         ),
     ]  # fmt: skip
-    columns = ("server", "share", "working space", "blocks")
+    columns = ("server", "blocks", "share", "working space")
     notes = (
         "* Share 92%, at most 1,024 requests, working space of the log above. Fewer "
         "still in practice: this version first sets memory aside for CUDA graphs.",
