@@ -163,7 +163,9 @@ def test_the_routes_shown_rank_the_rules_as_four_hundred_do() -> None:
     """Soonest is best, most cached next; the first choice of nearest is a bad one."""
     step = router.routes_by_rule()
     shown = {
-        name: sum(each.delay_s for each in routed(rule, num_requests=router.BEFORE + 8)[-8:])
+        name: sum(
+            each.delay_s for each in routed(rule, num_requests=router.BEFORE + 8)[-8:]
+        )
         for name, rule in ROUTERS.items()
     }
     assert sorted(shown, key=shown.__getitem__)[:2] == ["soonest", "most cached"]

@@ -111,8 +111,8 @@ def test_a_fair_race_ends_where_more_prompts_read_together_move_it() -> None:
     whole = [worked.even_whole_s(float(k)) for k in (1, 2, 4)]
     fleet = [worked.even_fleet_s(float(k)) for k in (1, 2, 4)]
     assert whole == sorted(whole) and fleet == sorted(fleet)
-    assert 0.015 < whole[0] and whole[-1] < 0.031
-    assert 0.034 < fleet[0] and fleet[-1] < 0.06
+    assert whole[0] > 0.015 and whole[-1] < 0.031
+    assert fleet[0] > 0.034 and fleet[-1] < 0.06
     for k in (1.0, 2.0, 4.0):
         assert worked.fleet_advantage(0.1, k) < 1 < worked.fleet_advantage(0.015, k)
 

@@ -147,7 +147,11 @@ def _tokens(run: Played) -> list[Row]:
     lanes = [(OF[number], number, times) for number, times in run.tokens.items()]
     return [
         {"y": lane, "x": round(MS * at, 3), "ink": NAMES[number]}
-        for lane, number, times in [*lanes, (ONE_A, 0, shared().tokens(0)), (ONE_B, 1, shared().tokens(1))]
+        for lane, number, times in [
+            *lanes,
+            (ONE_A, 0, shared().tokens(0)),
+            (ONE_B, 1, shared().tokens(1)),
+        ]
         for at in times
     ]
 
