@@ -40,7 +40,7 @@ from llmserve_lab.workloads import Always, poisson_requests
 LAYERS = {"n_layers": float(model().n_layers)}
 MANY = 10**6  # blocks: memory is not asked
 MORI_PROMPT, MORI_ANSWER = 2000, 1000  # tokens, of the published run
-ASSUMED_S = (0.01, 0.05, 0.15)  # of orchestration: below what one server showed
+ASSUMED_S = (0.05, 0.15)  # of orchestration: below what one server showed
 BUSY = 0.5  # share of the time in which a prefill GPU reads
 CALM = {"prefill_busy": BUSY}
 HERE = f"{model().name} on {device().name}, {PROMPT:,} in, {ANSWER} out"
@@ -216,7 +216,7 @@ def handover_table() -> Table:
         f"Pulled: {1e3 * whole_s:.2f} ms on the wire, and an assumed orchestration. In "
         f"vLLM a hand-over of {si(float(HANDOVER_S), 's')}, less "
         f"{si(float(ON_THE_WIRE_S), 's')} on its wire, left "
-        f"{si(float(ORCHESTRATION_S), 's')}. {HANDOVER_S.note}. A decode step and a "
+        f"{si(float(ORCHESTRATION_S), 's')}. A decode step and a "
         "queue are in that number, so orchestration alone is less."
     )
     columns = ("first token from", "hand-over", "TTFT", "gap before the second token")

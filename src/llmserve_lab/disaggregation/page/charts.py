@@ -44,7 +44,7 @@ RATE = QuantityAxis(q.shared_rate, words="rate that four GPUs carry", domain=(0,
 PROMISED = QuantityAxis(q.tpot_target, "ms", words="promised TPOT", domain=(0, 60))
 ONE, TWO, WHOLE_GPUS = Marks(
     BoundMark(
-        "one engine, 1 prompt a step", f.SHARED_RATE, SERIES[0], "one_shared_rate"
+        "one engine", f.SHARED_RATE, SERIES[0], "one_shared_rate"
     ),
     BoundMark("two pools, best split", f.BEST_POOLS_RATE, SERIES[1]),
     BoundMark("two pools, 2P:2D", f.POOLS_RATE, SERIES[2]),

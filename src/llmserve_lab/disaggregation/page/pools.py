@@ -120,7 +120,7 @@ def _together() -> list[Row]:
         whom = "+".join(NAMES[i] for i in sorted(ids))
         said = f"prompt of {ink}" if prompts else whom
         if prompts and len(ids) > len(prompts):
-            said += ", a token of A"
+            said = f"{ink}, token of A"
         rows.append(_row(ONE, start_s, end_s, ink) | {"text": said})
     return rows
 
@@ -207,7 +207,7 @@ def _moments(way: Way, run: Played) -> list[tuple[float, str]]:
             f"after {si(run.steps[-1][1], 's')}. No decode step carried a prompt.",
         ),
         (
-            max(step[1] for step in (*run.steps, *shared().steps)) + SHORT_S,
+            max(run.steps[-1][1], shared().steps[-1][1]) + SHORT_S,
             f"Two GPUs were done after {si(run.steps[-1][1], 's')}, the one GPU after "
             f"{si(shared().steps[-1][1], 's')}: the split spends a second GPU.",
         ),
