@@ -58,7 +58,7 @@ def pools_by_layer() -> StepFigure:
                 Ticks(table="tokens", grows=True),
                 Ticks(table="sent", grows=True),
             ),
-            height=270,
+            height=250,
             now=True,
         ),
         logs=logs,
