@@ -43,9 +43,7 @@ FEWEST_MS, MOST_MS, EACH_MS = 7.0, 60.0, 0.5  # of the promise, along its axis
 RATE = QuantityAxis(q.shared_rate, words="rate that four GPUs carry", domain=(0, 100))
 PROMISED = QuantityAxis(q.tpot_target, "ms", words="promised TPOT", domain=(0, 60))
 ONE, TWO, WHOLE_GPUS = Marks(
-    BoundMark(
-        "one engine", f.SHARED_RATE, SERIES[0], "one_shared_rate"
-    ),
+    BoundMark("one engine", f.SHARED_RATE, SERIES[0], "one_shared_rate"),
     BoundMark("two pools, best split", f.BEST_POOLS_RATE, SERIES[1]),
     BoundMark("two pools, 2P:2D", f.POOLS_RATE, SERIES[2]),
 )
