@@ -80,7 +80,8 @@ def kimi_bytes() -> dict[str, float]:
     return {"routed_bytes": float(routed), "replicated_bytes": float(rest)}
 
 
-def _room() -> dict[str, float]:
+def memory_left() -> dict[str, float]:
+    """Memory of an H200 as programs see it, and what the exercise keeps of it."""
     return {"hbm_bytes": float(H200.usable_bytes), "reserved_bytes": KEPT}
 
 
@@ -211,7 +212,7 @@ least_ep = Question(
         f"{si(KEPT, 'byte')} for caches. What are the fewest GPUs that hold it, "
         "experts shared out and the rest replicated? (Experts need not divide evenly.)"
     ),
-    answer=lambda: float(f.LEAST_EP(**kimi_bytes(), **_room())),
+    answer=lambda: float(f.LEAST_EP(**kimi_bytes(), **memory_left())),
     rel_tol=0.0,
     hints=(
         Hint(
@@ -222,13 +223,13 @@ least_ep = Question(
         ),
         Hint(
             lambda: float(
-                f.LEAST_EP(**kimi_bytes(), **_room() | {"reserved_bytes": 1.0})
+                f.LEAST_EP(**kimi_bytes(), **memory_left() | {"reserved_bytes": 1.0})
             ),
             "Nothing is kept for caches then.",
         ),
     ),
     why=lambda: (
         f"{f.LEAST_EP.link}: the experts over what memory leaves on each GPU, rounded "
-        f"up, {float(f.LEAST_EP(**kimi_bytes(), **_room())):.0f}."
+        f"up, {float(f.LEAST_EP(**kimi_bytes(), **memory_left())):.0f}."
     ),
 )
