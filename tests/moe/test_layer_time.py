@@ -113,7 +113,9 @@ def test_the_hot_gpu_reads_what_is_drawn_to_it() -> None:
 
 
 def test_a_router_uses_four_of_eight_groups() -> None:
-    assert all(sum(n > 0 for n in grouped_router.routed(1, seed)) <= 4 for seed in range(50))
+    assert all(
+        sum(n > 0 for n in grouped_router.routed(1, seed)) <= 4 for seed in range(50)
+    )
     seen = [sum(grouped_router.routed(64, seed)) for seed in range(50)]
     assert np.mean(seen) == pytest.approx(222, abs=4)
     assert grouped_router.busiest_reads(1) * 8 > 2 * 8  # above the mean of one each
