@@ -232,3 +232,13 @@ def test_speed_stops_every_group_before_memory_does(context: int) -> None:
     for name, place in SETUPS.items():
         assert fast[name] < float(twin(place).batch_fits(context))
     assert max(fast, key=lambda name: fast[name]) == "12 × 4 GB200"
+
+
+def test_a_larger_group_pays_at_a_strict_target_and_hardly_at_a_loose_one() -> None:
+    """Memory binds in neither group, so the target alone decides."""
+    gains = {}
+    for target_ms in (33, 50):
+        small, large = (group.best_of("h100-sxm", ep, target_ms) for ep in (32, 72))
+        assert small.batch < small.fits and large.batch < large.fits
+        gains[target_ms] = large.tokens_per_s / small.tokens_per_s
+    assert gains[33] > 1.4 and gains[50] < 1.1

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
-from llmserve_lab.catalog.evidence.serving import H100_TOTAL, START_LOGS
+from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS, H100_TOTAL, START_LOGS
 from llmserve_lab.engine import LeastLoaded, Pool, PrefixAware, simulate
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.kv_memory import machine, serving
@@ -25,9 +25,9 @@ from llmserve_lab.kv_memory.page.controls import (
 )
 from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, allocated, wasted
 from llmserve_lab.paged_cache import PagedAllocator
-from llmserve_lab.running_example import cost, model
+from llmserve_lab.running_example import cost, model, setting
 from llmserve_lab.transformer import KVCache, PagedKVStore, tiny_shape
-from llmserve_lab.validation.cache_blocks import predicted
+from llmserve_lab.validation.cache_blocks import predicted, reserve
 
 
 def test_a_token_takes_what_a_cache_of_the_shape_takes() -> None:
@@ -170,7 +170,7 @@ def test_nine_counts_are_predicted_each_from_the_others() -> None:
 def test_affinity_overloads_the_replica_of_a_popular_assistant() -> None:
     sticky, prefix = (
         serving.routed(name, rate=serving.HOT_RATE, hot=serving.HOT)
-        for name in ("session affinity", "prefix-aware")
+        for name in ("affinity by assistant", "prefix-aware")
     )
     assert sticky.ttft_p95_s > 30 * prefix.ttft_p95_s
     assert sticky.hit_share > prefix.hit_share  # it is not for want of hits
@@ -205,6 +205,35 @@ def test_with_its_own_peak_a_published_start_is_met() -> None:
     printed = machine.printed_blocks()
     assert machine.with_kept(machine.kept(log)) == pytest.approx(printed, rel=2e-3)
     assert machine.num_blocks() / printed == pytest.approx(1.07, abs=0.01)
+
+
+def test_more_slots_leave_fewer_blocks() -> None:
+    """Both defaults together leave fewer blocks than the share alone."""
+    assert machine.stock_blocks() < machine.num_blocks()
+    assert machine.stock_blocks() < machine.num_blocks(machine.SHARE_NOW)
+    assert machine.stock_blocks() > machine.printed_blocks()
+    default = machine.beside_at(1_024)
+    assert default == pytest.approx(machine.kept(machine.log_of(model().name)))
+    assert machine.beside_at(128) < machine.beside_at(376) < default
+
+
+def test_as_many_slots_as_fit_is_a_fixed_point_near_the_headline() -> None:
+    fits, each = machine.fixed_slots(1_200), 75
+    assert 0.97 * 376 < fits < 376
+    assert machine.with_kept(machine.beside_at(fits)) // each == fits
+
+
+def test_the_law_of_slots_is_broken_by_the_card_with_256() -> None:
+    """It asks for more than that server set aside in all, so it is no law there."""
+    card = BLOCK_COUNTS[-1]
+    assert card.seqs == 256
+    law = min(map(tables.per_entry, START_LOGS)) * card.seqs * card.model.vocab
+    assert law > reserve(card)
+
+
+def test_reads_of_a_shared_prefix_alone_overload_the_hot_replica() -> None:
+    """Each token of an answer reads the whole prefix, shared or not."""
+    assert serving.hot_reads() > float(setting()["hbm_bw"])
 
 
 def test_swapping_wins_above_the_bandwidth_that_the_formula_says() -> None:

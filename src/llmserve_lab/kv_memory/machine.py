@@ -9,6 +9,7 @@ from llmserve_lab.catalog import Cited
 from llmserve_lab.catalog.evidence.servers import VLLM_BLOCK
 from llmserve_lab.catalog.evidence.serving import (
     BLOCK_COUNTS,
+    DEFAULT_SEQS,
     PROFILES,
     SCOUT_BLOCKS,
     SCOUT_GPUS,
@@ -66,12 +67,12 @@ def errors() -> list[float]:
 
 
 def reserves() -> list[float]:
-    """Bytes of a GPU that each of the nine servers itself kept beside weights."""
+    """Bytes of a GPU that each of the nine servers itself set aside."""
     return [reserve(each) for each in BLOCK_COUNTS]
 
 
 def errors_with_nothing() -> list[float]:
-    """The same errors if nothing were kept beside weights and cache."""
+    """The same errors if no working space were set aside."""
     found = []
     for each in BLOCK_COUNTS:
         blocks = room_of(each).kv_blocks(
@@ -114,7 +115,7 @@ def log_of(name: str) -> StartLog:
 
 
 def kept(log: StartLog) -> float:
-    """Bytes of a GPU that a server kept for all but weights and cache."""
+    """Bytes of a GPU that a server set aside for all but weights and cache."""
     return float(log.peak) + float(log.other)
 
 
@@ -125,9 +126,45 @@ def printed_blocks() -> int:
 
 
 def with_kept(bytes_: float) -> int:
-    """Whole blocks of the running example if so many bytes are kept for the rest."""
+    """Whole blocks of the running example if so many bytes are set aside."""
     kept_ = Cited(bytes_, "byte", "measured", PROFILES)
     return int(float(f.NUM_BLOCKS.at(room() | {"beside_bytes": kept_})))
+
+
+def beside_at(slots: int) -> float:
+    """Working space where sampling makes the peak: that of the log, scaled by slots.
+
+    Requests that a server samples at once (``--max-num-seqs``) each take a row of the
+    vocabulary; few of them take less than the trial's tokens do, and then this is a
+    lower bound.
+
+    Raises:
+        ValueError: there is no slot.
+    """
+    if slots < 1:
+        raise ValueError(f"slots must be at least 1, got {slots}")
+    log = log_of(running_example.model().name)
+    return float(log.peak) * slots / float(DEFAULT_SEQS) + float(log.other)
+
+
+def fixed_slots(context: int) -> int:
+    """Requests that fit on a server that has just as many slots."""
+    each = -(-context // BLOCK)
+    slots, fits = 0, num_blocks() // each
+    while slots != fits:
+        slots, fits = fits, with_kept(beside_at(fits)) // each
+    return slots
+
+
+def stock_blocks() -> int:
+    """Blocks with both defaults of today: the larger share, and as many slots.
+
+    The working space is that of the older log; what today's servers set aside for CUDA
+    graphs is not in it.
+    """
+    log = log_of(running_example.model().name)
+    set_aside = Cited(kept(log), "byte", "measured", PROFILES)
+    return int(float(f.NUM_BLOCKS.at(room(SHARE_NOW) | {"beside_bytes": set_aside})))
 
 
 def served(reserved_tokens: float) -> int:

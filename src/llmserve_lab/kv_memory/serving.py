@@ -23,7 +23,7 @@ from llmserve_lab.engine import (
 from llmserve_lab.engine.metrics.percentile import percentile
 from llmserve_lab.engine.routing import Target
 from llmserve_lab.kv_memory.machine import BLOCK, num_blocks
-from llmserve_lab.running_example import cost
+from llmserve_lab.running_example import cost, model
 from llmserve_lab.workloads import Geometric, poisson_requests
 
 BUDGET = 8192  # tokens of an iteration
@@ -40,7 +40,7 @@ OWN = 100_000  # names of blocks that belong to one assistant
 
 
 class Sticky(Routing):
-    """Session affinity: a hash of the assistant says which replica, whatever it has."""
+    """Affinity by assistant: a hash of its name says which replica, whatever it has."""
 
     def choose(self, replicas: Sequence[Target], request: Request) -> int:
         """Place of the replica that all requests of the assistant go to."""
@@ -50,7 +50,7 @@ class Sticky(Routing):
 
 ROUTINGS: dict[str, Routing] = {
     "least loaded": LeastLoaded(),
-    "session affinity": Sticky(),
+    "affinity by assistant": Sticky(),
     "prefix-aware": PrefixAware(SLACK),
 }
 
@@ -133,6 +133,17 @@ def routed(
     )
     requests = trace(many=many, rate=rate, hot=hot)
     return _summed(requests, simulate(requests, pool), skip)
+
+
+def hot_reads() -> float:
+    """Bytes a second of cache that decode reads on the popular assistant's replica.
+
+    Its hash sends it all requests of that assistant and its part of the others. Each
+    token of an answer reads prompt and answer so far, the shared part included.
+    """
+    arrivals = HOT_RATE * (HOT + (1 - HOT) / REPLICAS)
+    held = SYSTEM + QUESTION + ANSWER / 2
+    return arrivals * ANSWER * held * model().kv_bytes_per_token()
 
 
 def warm(name: str, *, kv_blocks: int | None = None) -> Routed:

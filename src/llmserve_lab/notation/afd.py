@@ -42,23 +42,21 @@ a_ffn = Positive("a_F", "s/request", "FFN time per request")
 b_ffn = Positive("b_F", "s", "FFN time that no request adds to")
 a_comm = Positive("a_C", "s/request", "round trip on the wire per request")
 b_comm = Positive("b_C", "s", "round trip that no request adds to")
-n_batches = Count(
-    "m", "dimensionless", "batches: in flight in decode, all of them in prefill"
-)
+n_batches = Count("m", "dimensionless", "batches in flight (of a prefill: all batches)")
 token_load = Positive("T", "token", "tokens attended to in a step")
 af_ratio = Positive("r", "dimensionless", RATIO.strip())
-attn_s = Positive("t_A", "s", "Attention time of a step")
-ffn_s = Positive("t_F", "s", "FFN time of a step")
-comm_s = Quantity("t_C", "s", "time of a step on the wire, both ways")
+attn_s = Positive("t_A", "s", "Attention time of a batch in one layer")
+ffn_s = Positive("t_F", "s", "FFN time of a batch in one layer")
+comm_s = Quantity("t_C", "s", "time of a batch on the wire in one layer, both ways")
 attn_sd_s = Positive(r"\sigma_A", "s", "spread of a machine's mean Attention time")
 cycle_s = Positive(r"\tau", "s", "time from one batch to the next")
 loop_s = Positive(r"t_{\circlearrowleft}", "s", "time of a loop over the batches in it")
 port_s = Quantity(
     r"t_{\mathrm{port}}", "s", "time that a batch takes a port in one direction"
 )
-pipeline_s = Positive(r"\tau_m", "s", "time between two steps, loop counted")
+pipeline_s = Positive(r"\tau_m", "s", "time between two batches, loop counted")
 period_s = Positive(
-    r"\tau_{\circlearrowleft}", "s", "time between two steps, loop and ports counted"
+    r"\tau_{\circlearrowleft}", "s", "time between two batches, loop and ports counted"
 )
 instance_tokens_per_s = Positive("X", "token/s", "tokens per second and machine")
 pipeline_tokens_per_s = Positive("X_m", "token/s", "the same, loop counted")

@@ -84,7 +84,7 @@ def every_split() -> LiveFigure:
     """A bar for every split, and one group as a line."""
     return LiveFigure(
         name="every-split",
-        title="Charged alike, no split beats one group of the same GPUs",
+        title="In the model no split is ahead of one group of the same GPUs",
         chart=chart,
         controls=(
             Choice("target", "Target: at most (TPOT)", tuple(TARGETS), OPENS[3]),

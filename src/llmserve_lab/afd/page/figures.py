@@ -50,7 +50,8 @@ def throughput() -> LiveFigure:
     """What each ratio pays, by three times alone and with the loop counted."""
     return LiveFigure(
         name="afd-throughput",
-        title="More Attention machines pay until the FFN machine is full",
+        title="With few Attention machines the FFN machine waits, with many it is the "
+        "narrow place",
         chart=charts.throughput,
         controls=controls(),
         derived=derived()

@@ -207,3 +207,11 @@ DRAFT_CURVES: tuple[DraftCurve, ...] = (
         tokens=(1.83, 2.43, 2.88, 3.24, 3.46, 3.62, 3.71, 3.77),
     ),
 )
+
+H100_SMI = Cited(
+    81_559 * 2**20,
+    "byte",
+    "measured",
+    "nvidia-smi on an H100 SXM of 80 GB: total memory",
+    "81,559 MiB; the CUDA runtime has less to give",
+)

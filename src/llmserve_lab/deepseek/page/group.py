@@ -122,7 +122,7 @@ def group_size() -> LiveFigure:
     """What a GPU makes in groups of every size, where each user keeps a target."""
     return LiveFigure(
         name="group-size",
-        title="A stricter target never pays; a larger group pays only up to a point",
+        title="A stricter target costs rate, and lets a larger group pay for longer",
         chart=chart,
         controls=(
             Choice("target", "Target: at most (TPOT)", tuple(TARGETS), "50 ms"),

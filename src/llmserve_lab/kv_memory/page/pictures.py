@@ -141,9 +141,9 @@ def chain() -> StaticFigure:
     for row, walk in enumerate(walks()):
         y = -2.6 * row
         axes.text(0, y + 1.25, walk.what, color=INK.light, weight="bold")
-        start = "salt" if walk.salt else "root"
-        ink = VERMILLION if walk.salt else GREY
-        axes.text(0, y + 0.5, start, color=ink.light, va="center")
+        axes.text(0, y + 0.5, "root", color=GREY.light, va="center")
+        if walk.salt:
+            axes.text(0, y - 0.35, "+ salt", color=VERMILLION.light, va="center")
         for place, name in enumerate(walk.names):
             block = walk.tokens[SIZE * place : SIZE * (place + 1)]
             _named(axes, 2.2 + 4.8 * place, y, block, name, _fate(row, walk, place))

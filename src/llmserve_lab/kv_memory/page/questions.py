@@ -126,55 +126,6 @@ predict_window = Question(
         Hint(lambda: 2.0, "Ten layers keep every token."),
     ),
 )
-token_bytes = Question(
-    name="kv-memory.token-bytes",
-    prompt=(
-        "Llama-3.1-70B has 80 layers, each with 8 key–value heads 128 numbers wide, "
-        "in 16 bits. How many KiB does one token leave in the cache?"
-    ),
-    answer=lambda: LLAMA_70B.naive_token_bytes() / KIB,
-    rel_tol=0.01,
-    hints=(
-        Hint(
-            lambda: LLAMA_70B.naive_token_bytes() / KIB / 2,
-            "A key and a value: that is a factor of two.",
-        ),
-        Hint(
-            lambda: LLAMA_70B.naive_token_bytes() / KIB * 8,
-            "That counts the 64 query heads; only key–value heads are cached.",
-        ),
-    ),
-    why=lambda: (
-        "2 · 8 · 128 numbers of 2 bytes in 80 layers are "
-        f"{LLAMA_70B.naive_token_bytes():,.0f} bytes, or "
-        f"{LLAMA_70B.naive_token_bytes() / KIB:.0f} KiB."
-    ),
-)
-samples = Question(
-    name="kv-memory.samples",
-    prompt=(
-        f"A user asks for {SAMPLES} answers of {ANSWER} tokens to one prompt of "
-        f"{PROMPT:,} tokens. What share of the cache does sharing the prompt save, "
-        "beside copies for each answer (a number between 0 and 1)?"
-    ),
-    answer=lambda: f.SHARING_SHARE(**EASY),
-    rel_tol=0.02,
-    hints=(
-        Hint(
-            lambda: (SAMPLES - 1) / SAMPLES,
-            "That would be so if there were only prompts; the answers are not shared.",
-        ),
-        Hint(
-            lambda: PROMPT / (PROMPT + ANSWER),
-            "One copy of the prompt is needed in any case.",
-        ),
-    ),
-    why=lambda: (
-        f"Equation {f.SHARING_SHARE.link}: {SAMPLES - 1} of {SAMPLES} prompts are "
-        f"saved, of {SAMPLES} · {PROMPT + ANSWER:,} tokens: "
-        f"{float(f.SHARING_SHARE(**EASY)):.3f}."
-    ),
-)
 fits = Question(
     name="kv-memory.fits",
     prompt=(

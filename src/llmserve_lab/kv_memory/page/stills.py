@@ -95,7 +95,7 @@ def waste() -> StaticFigure:
         figure,
         sentence=(
             "The memory set aside, at random moments while answers are written: "
-            "prompts and answers of the conversation trace. Number: share that holds "
+            "prompts and answers of the chat service. Number: share that holds "
             "a token."
         ),
         title="Reserving for the longest leaves most of the cache empty",
@@ -136,7 +136,7 @@ def layers() -> StaticFigure:
         axes.text(where, row, f"{_tenth(here)}{more}", **look)
     axes.invert_yaxis()
     axes.grid(visible=False)
-    axes.set(xlim=(0, 29))
+    axes.set(xlim=(0, 26))
     axes.set_xlabel(f"GiB of one request of {FAR:,} tokens")
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
     return StaticFigure.of(
@@ -220,7 +220,10 @@ def preemption() -> StaticFigure:
             "va": "bottom" if side > 0 else "top",
             "color": ink.light,
         }
-        axes.text(60, value + 0.4 * side, text, ha="right", **look)
+        left = side < 0  # below the curve there is room at the left
+        place: dict[str, Any] = {"x": 2.1 if left else 60}
+        place["ha"] = "left" if left else "right"
+        axes.text(y=value + (0.4 if side > 0 else -0.9), s=text, **place, **look)
     even, pcie = float(f.SWAP_BW.at(room())), float(PCIE5.bandwidth)
     marks = {f"formula:\n{even / 1e9:.1f} GB/s": even, "PCIe 5\nx16": pcie}
     for text, value in marks.items():
@@ -240,6 +243,6 @@ def preemption() -> StaticFigure:
             f"all {num_blocks():,}, without preemption. Dotted: where the formula "
             "calls both ways equal, and PCIe 5 x16, the link from a GPU to its host."
         ),
-        title="A fast link makes swapping win, a larger cache wins more",
+        title="A fast link makes swapping win a little, a larger cache far more",
         name="kv-memory.preemption",
     )
