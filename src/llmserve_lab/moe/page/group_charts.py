@@ -65,7 +65,7 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
         q.layer_read_s,
         "µs/layer",
         words="time",
-        domain=(0, 1100),
+        domain=(0, 650),
         ticks={"tickCount": 6},
     )
     read, compute = (
