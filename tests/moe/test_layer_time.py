@@ -130,7 +130,7 @@ def test_a_kept_group_is_nearly_always_used() -> None:
         scores = rng.random((8, 32))
         order = sorted(range(8), key=lambda g: -sum(sorted(scores[g])[-2:]))
         for kept, found in ((order[:4], ruled), (list(range(4)), blind)):
-            best = sorted(((scores[g, e], g) for g in kept for e in range(32)))[-8:]
+            best = sorted((scores[g, e], g) for g in kept for e in range(32))[-8:]
             found.append(len({g for _, g in best}))
     assert np.mean(ruled) == pytest.approx(grouped_router.places_reached(8), abs=0.02)
     assert grouped_router.places_reached(8) == pytest.approx(3.95, abs=0.01)
