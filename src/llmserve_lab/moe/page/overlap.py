@@ -125,7 +125,8 @@ def deadlines() -> StaticFigure:
             f"(dashed: {1e3 * layer_time.PROMISED_S:.0f} and "
             f"{1e3 * layer_time.LATER_S:.0f} ms). At the first, groups of 16 and 64 "
             f"take {turn[0]} and {turn[1]} in turn, {over[0]} and {over[1]} with "
-            f"ideal overlap. Shaded: up to {late():.1f} times as slow, as one measured decode."
+            f"ideal overlap. Shaded: up to {late():.1f} times as slow, as "
+            "one measured decode."
         ),
     )
 
