@@ -128,7 +128,6 @@ window.llmserveReferences = {
 "moe-": {
 "letter": "M",
 "keys": [
-"deepseek2024v3",
 "vllm0330",
 "fedus2021switch",
 "lepikhin2020gshard",
@@ -136,6 +135,7 @@ window.llmserveReferences = {
 "graham1969bounds",
 "deepep2025",
 "sglang2025h100",
+"deepseek2024v3",
 "article07"
 ]
 },

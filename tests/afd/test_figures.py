@@ -179,7 +179,7 @@ def test_inputs_give_the_times_by_hand() -> None:
     """Bytes over rates, FLOPs over rates, and the root of the sum of squares."""
     found = {str(row[0]): float(str(row[2])) for row in inputs.inputs_table().rows}
     read, reached = 2.87e12, 1.19e15
-    byhand = {
+    worked = {
         "attention: weights": np.hypot(213e6 / read, 22.8e9 / reached),
         "attention: caches": 61 * 4096 * 279e3 / 660e12,
         "attention: small kernels": 15 * 2.6e-6 + 11e6 / read,
@@ -187,7 +187,7 @@ def test_inputs_give_the_times_by_hand() -> None:
         "FFN: small kernels": 16 * 2.6e-6 + 74e6 / read,
         "wire: there": 397 * 7168 / 44.5e9 * 66 / 64,
     }
-    for name, seconds in byhand.items():
+    for name, seconds in worked.items():
         assert found[name] == pytest.approx(1e6 * float(seconds), rel=0.01), name
 
 

@@ -9,8 +9,9 @@ import pytest
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.disaggregation import goodput
 from llmserve_lab.disaggregation.hop import WAYS, played
-from llmserve_lab.disaggregation.page import figures
+from llmserve_lab.disaggregation.page import figures, router
 from llmserve_lab.disaggregation.page import playground as module
+from llmserve_lab.disaggregation.routing import ROUTERS, routed
 from llmserve_lab.disaggregation.topologies import (
     CHUNKS,
     POOLS,
@@ -70,7 +71,7 @@ def test_the_goodput_shown_is_that_of_the_lines() -> None:
         goodput.POOLS,
         kind="mean gap",
         limit_s=0.01,
-        hand="as measured",
+        hand="wire and 168 ms",
     )
     assert at["pools_goodput"] == found.per_s
     pairs = zip(found.rates, found.shares, strict=True)
@@ -156,3 +157,19 @@ def test_every_deployment_answers_every_request() -> None:
     for report in side_by_side(requests, pools).values():
         assert report.num_requests == 30
         assert report.output_len.sum() == sum(each.output_len for each in requests)
+
+
+def test_the_routes_shown_rank_the_rules_as_four_hundred_do() -> None:
+    """Soonest is best, most cached next; the first choice of nearest is a bad one."""
+    step = router.routes_by_rule()
+    shown = {
+        name: sum(
+            each.delay_s for each in routed(rule, num_requests=router.BEFORE + 8)[-8:]
+        )
+        for name, rule in ROUTERS.items()
+    }
+    assert sorted(shown, key=shown.__getitem__)[:2] == ["soonest", "most cached"]
+    assert list(step.logs) == list(ROUTERS)
+    begun = routed(ROUTERS["nearest"], num_requests=router.BEFORE + 1)[-1]
+    costs = map(max, begun.queues_s, begun.transfers_s)
+    assert begun.delay_s > 1.2 * min(costs)

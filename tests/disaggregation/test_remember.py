@@ -12,6 +12,7 @@ from llmserve_lab.catalog import LINKS, MODELS
 from llmserve_lab.catalog.evidence import disaggregated as measured
 from llmserve_lab.catalog.evidence.tiers import HOST_DRAM, NVME_SSD
 from llmserve_lab.disaggregation import goodput
+from llmserve_lab.disaggregation import worked_example as worked
 from llmserve_lab.disaggregation.capacity_sim import carried
 from llmserve_lab.disaggregation.kv_transfer_timeline import hand_over, late_s
 from llmserve_lab.disaggregation.page.controls import BY_BANDWIDTH, FITS_ALL
@@ -103,6 +104,26 @@ def test_the_backlog_turns_with_the_promise_as_well() -> None:
     assert two < 0.8 * one
     four = carried(promise_s=0.05, together=4, n_prefill=2, n_decode=2)
     assert 0.9 * one < four < 1.05 * one
+
+
+def test_a_fair_race_ends_where_more_prompts_read_together_move_it() -> None:
+    """As many prompts together on both sides: every case has a break-even."""
+    whole = [worked.even_whole_s(float(k)) for k in (1, 2, 4)]
+    fleet = [worked.even_fleet_s(float(k)) for k in (1, 2, 4)]
+    assert whole == sorted(whole) and fleet == sorted(fleet)
+    assert whole[0] > 0.015 and whole[-1] < 0.031
+    assert fleet[0] > 0.034 and fleet[-1] < 0.06
+    for k in (1.0, 2.0, 4.0):
+        assert worked.fleet_advantage(0.1, k) < 1 < worked.fleet_advantage(0.015, k)
+
+
+def test_without_orchestration_a_loose_promise_is_a_tie() -> None:
+    kind, hand = goodput.KINDS[0], goodput.HANDS[0]
+    one, two = (
+        goodput.best(goodput.LOADS[0], way, kind=kind, limit_s=0.05, hand=hand).per_s
+        for way in (goodput.WHOLE, goodput.POOLS)
+    )
+    assert two == pytest.approx(one, rel=0.02)
 
 
 def test_an_ssd_is_slower_than_computing_and_memory_of_the_host_is_not() -> None:

@@ -4,11 +4,6 @@ from tests.page.reading import Slip
 
 # A wrong computation by its words: how many times the right answer it gives.
 SLIPS: dict[str, dict[str, Slip]] = {
-    "kv-memory.token-bytes": {"a factor of two": 1 / 2, "64 query heads": 8},
-    "kv-memory.samples": {
-        "there were only prompts": (3 / 4) / (5 / 8),
-        "needed in any case": (1000 / 1200) / (5 / 8),
-    },
     "kv-memory.fits": {"each holds sixteen tokens": 28_224 / 32_768 / 13},
     "kv-memory.window": {
         "all layers": 62 * 32_768 / (10 * 32_768 + 52 * 1_024),
@@ -50,12 +45,6 @@ ASKED: dict[str, tuple[str, ...]] = {
         "32,768 tokens",
         "overstated if every layer",
     ),
-    "kv-memory.token-bytes": (
-        "80 layers",
-        "each with 8 key–value heads 128",
-        "How many KiB",
-    ),
-    "kv-memory.samples": ("4 answers of 200", "prompt of 1,000", "share", "save"),
     "kv-memory.fits": ("451,584 tokens", "requests with 32,768 tokens", "at once"),
     "kv-memory.window": (
         "62 layers with 16 key–value heads",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from llmserve_lab.moe import exchange_time, serving, token_time
+from llmserve_lab.catalog import accelerator
+from llmserve_lab.moe import exchange_time, grouped_router, serving, token_time
 from llmserve_lab.moe import layer_time as module
 from llmserve_lab.moe.hot_rank import popularity
 from llmserve_lab.moe.models import DEEPSEEK
@@ -35,9 +36,10 @@ def test_halves_read_twice_and_hide_the_shorter_of_two() -> None:
         for rows in (16.0, 128.0):
             half = rows / 2
             work = module.experts_s(ep, half) + module.rest_s(half)
+            sent = exchange_time.exchange_s(ep, half)
+            turn = module.in_turn_s(ep, rows)
             found = module.overlapped_s(ep, rows)
-            assert found >= 2 * work * (1 - 1e-12)
-            assert found >= 2 * exchange_time.exchange_s(ep, half) * (1 - 1e-12)
+            assert found == pytest.approx(min(2 * max(work, sent), turn))
     small = module.overlapped_s(16.0, 128.0) / module.in_turn_s(16.0, 128.0)
     assert small == pytest.approx(1.0, abs=0.01)  # overlap gains nothing there
 
@@ -111,18 +113,70 @@ def test_the_hot_gpu_reads_what_is_drawn_to_it() -> None:
 
 
 def test_a_router_uses_four_of_eight_groups() -> None:
-    assert all(sum(n > 0 for n in module.routed(1, seed)) <= 4 for seed in range(50))
-    seen = [sum(module.routed(64, seed)) for seed in range(50)]
+    assert all(
+        sum(n > 0 for n in grouped_router.routed(1, seed)) <= 4 for seed in range(50)
+    )
+    seen = [sum(grouped_router.routed(64, seed)) for seed in range(50)]
     assert np.mean(seen) == pytest.approx(222, abs=4)
-    assert module.busiest_reads(1) * 8 > 2 * 8  # above the mean of one each
-    assert module.busiest_reads(64) == pytest.approx(30.5, abs=0.5)
+    assert grouped_router.busiest_reads(1) * 8 > 2 * 8  # above the mean of one each
+    assert grouped_router.busiest_reads(64) == pytest.approx(30.5, abs=0.5)
+
+
+def test_a_kept_group_is_nearly_always_used() -> None:
+    """Groups are ranked by their two best scores, here with plain loops."""
+    rng = np.random.default_rng(7)
+    ruled, blind = [], []
+    for _ in range(2_000):
+        scores = rng.random((8, 32))
+        order = sorted(range(8), key=lambda g: -sum(sorted(scores[g])[-2:]))
+        for kept, found in ((order[:4], ruled), (list(range(4)), blind)):
+            best = sorted((scores[g, e], g) for g in kept for e in range(32))[-8:]
+            found.append(len({g for _, g in best}))
+    assert np.mean(ruled) == pytest.approx(grouped_router.places_reached(8), abs=0.02)
+    assert grouped_router.places_reached(8) == pytest.approx(3.95, abs=0.01)
+    assert np.mean(blind) == pytest.approx(3.62, abs=0.04)  # groups drawn at random
+    assert grouped_router.places_reached(1) == 1
+    with pytest.raises(ValueError, match="places must divide 256 experts, got 7"):
+        grouped_router.places_reached(7)
+
+
+def test_a_larger_group_leaves_memory_for_longer_requests() -> None:
+    """Weights and caches added up; one more request would not fit."""
+    for ep in (16.0, 64.0, 256.0):
+        weights = sum(
+            t.params / (ep if t.name.startswith("experts.") else 1)
+            for t in DEEPSEEK.tensors()
+        )
+        for tokens in module.LONG_CONTEXTS:
+            cache = tokens * 61 * (512 + 64) * 2
+            room = module.cache_room(ep, tokens)
+            memory = float(accelerator("h800-sxm").usable_bytes)
+            assert weights + room * cache <= memory < weights + (room + 1) * cache
+    assert module.cache_room(64.0, 32_768) > 2 * module.cache_room(16.0, 32_768)
+    assert module.cache_room(8.0, 4_096) == 0
+    assert len(module.cache_table().rows) == 3
+
+
+def test_the_opening_is_the_product_that_is_written_out() -> None:
+    for rows, reads, printed in ((1, 3.0, 1.7), (64, 30.5, 17.1)):
+        assert grouped_router.busiest_reads(rows) == pytest.approx(reads, abs=0.05)
+        product = reads * EXPERT / H200_BANDWIDTH * 58 * 1e3
+        assert product == pytest.approx(printed, abs=0.06)
+
+
+def test_one_rule_of_memory_on_both_gpus() -> None:
+    for gpu in serving.GPUS:
+        seen = float(serving.setting(gpu)["hbm_bytes"])
+        assert seen == float(accelerator(gpu).usable_bytes)
+        assert seen > float(accelerator(gpu).hbm_bytes)  # GiB behind the label's GB
 
 
 def test_the_tables_close() -> None:
     for row in module.rate_table().rows:
         parts = [int(str(cell).split()[0]) for cell in row[1:5]]
         assert sum(parts[:3]) == parts[3]
-        assert int(str(row[7])) == 2 * max(int(str(row[5])), int(str(row[6])))
+        halves = 2 * max(int(str(row[5])), int(str(row[6])))
+        assert int(str(row[7])) == min(halves, int(str(row[4])))
     assert len(module.hot_table(0.1).rows) == 3
 
 
@@ -157,7 +211,10 @@ def test_a_published_decode_is_slower_than_the_model() -> None:
     assert said["overlapped"] < said["in turn"] < took
     assert 1 - said["in turn"] / took == pytest.approx(0.08, abs=0.01)
     assert 1 - said["overlapped"] / took == pytest.approx(0.36, abs=0.01)
-    assert module.promised_rows(module.overlapped_s, 16.0) == 1
+    for ep in serving.GROUPS[1:]:  # overlap is a choice: it never takes fewer requests
+        for due in (25e-3, 40e-3, 50e-3):
+            in_turn = module.promised_rows(module.in_turn_s, ep, due)
+            assert module.promised_rows(module.overlapped_s, ep, due) >= in_turn
     over = [
         [module.promised_rows(module.overlapped_s, ep, due) for ep in (16.0, 64.0)]
         for due in (25e-3, 40e-3, 50e-3)

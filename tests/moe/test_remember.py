@@ -67,7 +67,7 @@ def held_bytes(gpus: int) -> float:
 
 @pytest.mark.parametrize(("gpu", "fewest"), [("h800-sxm", 16), ("h200-sxm", 8)])
 def test_the_smallest_group_is_the_first_that_fits(gpu: str, fewest: int) -> None:
-    memory = float(accelerator(gpu).hbm_bytes)
+    memory = float(accelerator(gpu).usable_bytes)
     groups = [g for g in range(1, 257) if SPEC.n_experts % g == 0]
     fits = [g for g in groups if held_bytes(g) + 20 * GB <= memory]
     assert fits[0] == fewest == serving.least_ep(gpu)
@@ -77,7 +77,7 @@ def test_the_figure_of_memory_tells_the_truth_in_every_state() -> None:
     figure = figures.memory()
     assert figure.goal is not None
     for gpu in serving.GPUS:
-        memory = float(accelerator(gpu).hbm_bytes)
+        memory = float(accelerator(gpu).usable_bytes)
         for ep in (4.0, *serving.GROUPS):
             for kept in figures.STOPS["reserved_bytes"]:
                 known = figure.values(

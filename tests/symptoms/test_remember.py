@@ -55,10 +55,10 @@ def test_in_every_case_a_remedy_was_tried_that_does_not_help() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_cap_raises_the_rate_of_one_storm_and_lowers_that_of_the_other(
+def test_a_cap_raises_the_rate_of_a_storm_by_a_few_per_cent(
     seed: int,
 ) -> None:
-    """Both caps end their storm; which work they save and which seats they empty."""
+    """Both caps end their storm, and the first token waits for a seat."""
     found = {
         key: tried(case(key), cause, "fewer seats", seed)
         for key, cause in (
@@ -71,6 +71,6 @@ def test_a_cap_raises_the_rate_of_one_storm_and_lowers_that_of_the_other(
         for key, each in found.items()
     }
     assert all(each.helped for each in found.values())
-    assert rates["preemption-storm"] > 1.02 > 0.95 > rates["pauses"]
+    assert all(1 < rate < 1.12 for rate in rates.values()), rates
     for each in found.values():
         assert each.after["ttft_p50"] > each.before["ttft_p50"]

@@ -45,7 +45,7 @@ WHOLE, MIDDLE, CHUNKS = ONES
 POOLS = "two pools"
 WAYS = (*ONES, POOLS)
 KINDS = ("mean gap", "every gap")
-HANDS = ("wire alone", "as measured")
+HANDS = ("wire alone", "wire and 168 ms")
 MANY = 10**6  # requests in a batch: memory alone bounds it
 NARROW = 0.05  # the knee is found when its rates are this close to each other
 HOPELESS = 0.02  # share kept under which a higher rate need not be tried
@@ -100,7 +100,7 @@ def variants(way: str, hand: str) -> Mapping[str, Pool | Disaggregated]:
     if way != POOLS:
         budget = BUDGETS[ONES.index(way)]
         return {f"{budget:,}": Pool(cost(), Chunked(budget), replicas=GPUS)}
-    pulled = hand == HANDS[1]  # as the connector that was measured does
+    pulled = hand == HANDS[1]  # NixlConnector: orchestration of other GPUs, borrowed
     more_s = float(ORCHESTRATION_S) if pulled else 0.0
     return {
         f"{x}P:{GPUS - x}D": two_pools(

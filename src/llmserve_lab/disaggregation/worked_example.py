@@ -77,8 +77,17 @@ def whole_split(promise_s: float, together: float = 1.0) -> tuple[int, float]:
 
 
 def whole_advantage(promise_s: float, together: float = 1.0) -> float:
-    """Rate of the best split into whole GPUs over that of one engine on each."""
-    return whole_split(promise_s, together)[1] / usual(f.SHARED_RATE, promise_s)
+    """Rate of the best split into whole GPUs over that of one engine on each.
+
+    As many prompts share a step there as share an iteration of a prefill GPU.
+    """
+    return whole_split(promise_s, together)[1] / shared_rate(promise_s, together)
+
+
+def fleet_advantage(promise_s: float, together: float = 1.0) -> float:
+    """The same for GPUs that can be divided, as they nearly can in a large fleet."""
+    two = usual(f.BEST_POOLS_RATE, promise_s, prompts_together=together)
+    return two / shared_rate(promise_s, together)
 
 
 def shared_rate(promise_s: float, together: float) -> float:
@@ -106,6 +115,11 @@ def shared_rate(promise_s: float, together: float) -> float:
 def even_whole_s(together: float = 1.0) -> float:
     """The promise under which both ways carry the same on four whole GPUs."""
     return equal_at(lambda s: whole_advantage(s, together), 0.01, FARTHEST_S)
+
+
+def even_fleet_s(together: float = 1.0) -> float:
+    """The promise under which both ways carry the same, if GPUs can be divided."""
+    return equal_at(lambda s: fleet_advantage(s, together), 0.01, FARTHEST_S)
 
 
 def nearly_even_s(share: float = 0.05) -> tuple[float, float]:

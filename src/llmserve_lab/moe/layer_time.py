@@ -15,9 +15,9 @@ from math import comb
 import numpy as np
 
 from llmserve_lab.catalog import accelerator
-from llmserve_lab.checks import MOST_PLAYED, whole
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.exchange_time import exchange_s, start_s
+from llmserve_lab.moe.grouped_router import busiest_reads
 from llmserve_lab.moe.models import DEEPSEEK
 from llmserve_lab.moe.serving import (
     CACHE_PRECISION,
@@ -38,8 +38,8 @@ from llmserve_lab.running_example import ANSWER, PROMPT
 CONTEXT = PROMPT + ANSWER // 2  # cached tokens of a request, half way through
 PROMISED_S = 25e-3  # of a token, that a service might promise
 LATER_S = 40e-3  # a deadline at which the smallest group has caught up
+LONG_CONTEXTS = (1_200, 4_096, 32_768)  # tokens of a request
 NEARLY = 0.01  # of an expert: a GPU reads all that it holds
-TOP_GROUPS, ROUTER_GROUPS = 4, 8  # DeepSeek-V3: a token's experts are in four of eight
 LayerTime = Callable[[float, float], float]
 
 
@@ -97,11 +97,13 @@ def double_start_s(ep: float, gpu_rows: float) -> float:
 
 
 def overlapped_s(ep: float, gpu_rows: float, context: float = CONTEXT) -> float:
-    """Seconds of a layer in two half-batches: one is sent while the other computes.
+    """Seconds of a layer if two half-batches overlap wherever that is faster.
 
-    Each half reads its experts and the rest anew.
+    One half is sent while the other computes, and each reads its experts and the rest
+    anew. Where the two halves together take longer, the batch stays whole, in turn.
     """
-    return 2 * max(halves_s(ep, gpu_rows, context))
+    halves = 2 * max(halves_s(ep, gpu_rows, context))
+    return min(halves, in_turn_s(ep, gpu_rows, context=context))
 
 
 def halves_s(
@@ -163,7 +165,7 @@ def rate_table() -> Table:
         parts = [experts_s(ep, ROWS), rest_s(ROWS), exchange_s(ep)]
         micro = [round(1e6 * each) for each in parts]
         works, sends = (round(1e6 * each) for each in halves_s(ep, ROWS))
-        both = 2 * max(works, sends)
+        both = min(2 * max(works, sends), sum(micro))
         times = (*micro, sum(micro), works, sends, both)
         rows.append((f"{ep:.0f}", *map(str, times)))
     columns = (
@@ -174,19 +176,49 @@ def rate_table() -> Table:
     return Table(title, columns, rows)
 
 
+def cache_room(ep: float, tokens: float, gpu: str = GPUS[0]) -> int:
+    """Requests of so many tokens whose caches fit beside a GPU's weights.
+
+    All memory that programs see is used; nothing is kept for anything else.
+    """
+    known = setting(gpu)
+    left = float(known["hbm_bytes"]) - float(f.GPU_WEIGHT_BYTES.at(known, ep=ep))
+    return max(0, int(left / (kv_bytes() * tokens)))
+
+
+def cache_table() -> Table:
+    """Table of what a group leaves for caches, and of the requests that this holds."""
+    known, rows = setting(), []
+    for ep in (16.0, 64.0, 256.0):
+        left = float(known["hbm_bytes"]) - float(f.GPU_WEIGHT_BYTES.at(known, ep=ep))
+        held = (f"{cache_room(ep, tokens)}" for tokens in LONG_CONTEXTS)
+        rows.append((f"{ep:.0f}", f"{left / 1e9:.0f} GB", *held))
+    columns = ("GPUs", "left", *(f"of {tokens:,} tokens" for tokens in LONG_CONTEXTS))
+    title = "Memory left on an H800 beside its weights, and the requests it holds"
+    return Table(title, columns, rows)
+
+
 def even_rows() -> float:
     """Tokens of a GPU for which 64 GPUs take in turn as long to read and send as 16.
 
     Reading saves a fixed time, for all experts are read; sending costs more with each
     token.
     """
+    return saved_s() / sent_more_s()
+
+
+def saved_s() -> float:
+    """Seconds of reading that 64 GPUs save a layer against 16, all experts read."""
     small, large = (16.0, 64.0)
     held = SPEC.n_experts * (1 / small - 1 / large)
     known = setting()
     bandwidth = float(known["hbm_bw"]) * float(known["eff_mem"])
-    saved = held * float(f.EXPERT_PARAMS.at(known)) / bandwidth
-    more = exchange_s(large, 1.0) - exchange_s(small, 1.0)
-    return saved / more
+    return held * float(f.EXPERT_PARAMS.at(known)) / bandwidth
+
+
+def sent_more_s() -> float:
+    """Seconds that a token takes longer to be sent on 64 GPUs than on 16, a layer."""
+    return exchange_s(64.0, 1.0) - exchange_s(16.0, 1.0)
 
 
 def hot_layer_s(
@@ -242,25 +274,3 @@ def hot_table(hot_share: float, ep: float = 8.0) -> Table:
         f"ones, and a hot one to which {hot_share:.0%} are drawn"
     )
     return Table(title, columns, rows)
-
-
-def routed(n_rows: int, seed: int = 0) -> list[int]:
-    """Experts read on each of eight GPUs that hold a router's group each.
-
-    Scores are random. As DeepSeek-V3 does, a token takes the four groups whose two best
-    scores add up to most, and the best experts of these.
-    """
-    whole(of="row", most=MOST_PLAYED, n_rows=n_rows)
-    scores = np.random.default_rng(seed).random((n_rows, ROUTER_GROUPS, 32))
-    best = np.sort(scores, axis=2)[:, :, -2:].sum(axis=2)
-    left_out = np.argsort(best, axis=1)[:, : ROUTER_GROUPS - TOP_GROUPS]
-    np.put_along_axis(scores, left_out[:, :, None], -1.0, axis=1)
-    flat = scores.reshape(n_rows, -1)
-    chosen = np.unique(np.argsort(-flat, axis=1)[:, : SPEC.top_k])
-    return [int(each) for each in np.bincount(chosen // 32, minlength=ROUTER_GROUPS)]
-
-
-@cache
-def busiest_reads(n_rows: int, trials: int = 400) -> float:
-    """Experts that the busiest of eight GPUs reads in a layer, mean over draws."""
-    return float(np.mean([max(routed(n_rows, seed)) for seed in range(trials)]))

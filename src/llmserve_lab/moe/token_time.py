@@ -9,6 +9,7 @@ from llmserve_lab.catalog.evidence.deployments import PROFILED_DECODE
 from llmserve_lab.moe import layer_time
 from llmserve_lab.moe.exchange_time import exchange_s
 from llmserve_lab.moe.formulas import EXPERT_PARAMS
+from llmserve_lab.moe.grouped_router import busiest_reads
 from llmserve_lab.moe.serving import GPUS, MOE_LAYERS, setting
 
 NODE = 8.0  # GPUs of one server
@@ -24,7 +25,7 @@ def opening_s(n_rows: int) -> dict[str, float]:
     expert_s = float(EXPERT_PARAMS.at(known)) / reached  # FP8: a byte a parameter
     own = max(1.0, n_rows / NODE)
     layer = {
-        "experts": layer_time.busiest_reads(n_rows) * expert_s,
+        "experts": busiest_reads(n_rows) * expert_s,
         "rest": layer_time.rest_s(own, gpu=gpu),
         "sending": exchange_s(NODE, own, gpu),
     }

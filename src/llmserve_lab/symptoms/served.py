@@ -144,20 +144,14 @@ def backlog(
     )
 
 
-def report_of(cause: Cause, remedy: str | None = None) -> Report:
-    """What the engine reports of a cause's first run, with a remedy if one is named.
+def recomputed_share(cause: Cause) -> float:
+    """What preempted requests compute again in a first run, as a share of its tokens.
 
     Raises:
         TypeError: the cause is not a run of the engine.
     """
-    setup = cause.setup(0)
-    run = cause.remedy(remedy).change(setup) if remedy else setup
+    run = cause.setup(0)
     if not isinstance(run, WatchedRun):
         raise TypeError(f"cause must be a run of the engine, got {cause.name!r}")
-    return run.report()
-
-
-def recomputed_share(cause: Cause) -> float:
-    """What preempted requests compute again, as a share of all their tokens."""
-    ran = report_of(cause)
+    ran = run.report()
     return float(ran.recomputed_tokens / (ran.prompt_len.sum() + ran.output_len.sum()))

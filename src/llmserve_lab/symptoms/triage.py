@@ -147,3 +147,16 @@ def leaves(of: Branch | Leaf = TREE) -> list[Leaf]:
     if isinstance(of, Leaf):
         return [of]
     return [*leaves(of.yes), *leaves(of.no)]
+
+
+TRIED = (  # a case, a cause in it, and the leaf that its runs must be led to
+    ("preemption-storm", "answers outgrow the cache", OUTGROWN),
+    ("preemption-storm", "little memory for the cache", LITTLE),
+    ("pauses", "preemption", OUTGROWN),
+    ("pauses", "long prompts in one piece", LONG),
+    ("first-token", "too few seats", FEW),
+    ("first-token", "long prompts", PROMPTS),
+    ("idle-arithmetic", "a full cache", FULL),
+    ("percentiles", "a large batch", BATCH),
+    ("percentiles", "prompts among the decodes", MIXED),
+)

@@ -37,7 +37,7 @@ BANDWIDTH = QuantityAxis(
 )
 HIDES, BEHIND = "hides it", "falls behind"
 SIDES = {HIDES: SERIES[0], BEHIND: SERIES[1]}
-MADE = Landmark("cache is made", q.kv_made_per_s, "made_kv_made_per_s")
+MADE = Landmark("prefill makes cache", q.kv_made_per_s, "made_kv_made_per_s")
 FLEET = 4
 FEWEST_MS, MOST_MS, EACH_MS = 7.0, 60.0, 0.5  # of the promise, along its axis
 RATE = QuantityAxis(q.shared_rate, words="rate that four GPUs carry", domain=(0, 100))

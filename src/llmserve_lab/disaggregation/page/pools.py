@@ -24,15 +24,16 @@ from llmserve_lab.running_example import cost
 
 NAMES = ("A", "B")
 LANES = (
-    "one GPU for both",
+    "1 GPU for both",
     "its tokens of A",
-    "prefill GPU",
+    "its tokens of B",
+    "2nd case: prefill GPU",
     "link",
-    "decode GPU",
+    "and decode GPU",
     "tokens of A",
     "tokens of B",
 )
-ONE, ONE_A, PREFILL, WIRE, DECODE, *OF = LANES
+ONE, ONE_A, ONE_B, PREFILL, WIRE, DECODE, *OF = LANES
 MS = 1e3
 SHORT_S = 0.001  # on the link: drawn as a stroke
 LAYERS = cost().n_layers
@@ -43,7 +44,7 @@ def pools_by_layer() -> StepFigure:
     """Two requests on one GPU, and through two pools, caches sent in three ways."""
     runs = {way.name: played(way) for way in WAYS}
     ends = [step[1] for run in runs.values() for step in run.steps]
-    until = max(*ends, shared().steps[-1][1])
+    until = max(*ends, shared().steps[-1][1]) + SHORT_S
     logs = {way.name: _log(way, runs[way.name]) for way in WAYS}
     last = len(logs[BY_LAYERS.name].frames) - 1
     return StepFigure(
@@ -57,12 +58,12 @@ def pools_by_layer() -> StepFigure:
                 Ticks(table="tokens", grows=True),
                 Ticks(table="sent", grows=True),
             ),
-            height=245,
+            height=250,
             now=True,
         ),
         logs=logs,
         stills=((BY_LAYERS.name, 2), (BY_LAYERS.name, 5), (BY_LAYERS.name, last)),
-        start=9,
+        start=last,
         legend={
             "A": "request A: a stroke for each layer, each token",
             "B": "request B",
@@ -119,7 +120,7 @@ def _together() -> list[Row]:
         whom = "+".join(NAMES[i] for i in sorted(ids))
         said = f"prompt of {ink}" if prompts else whom
         if prompts and len(ids) > len(prompts):
-            said += ", a token of A"
+            said = f"{ink}, token of A"
         rows.append(_row(ONE, start_s, end_s, ink) | {"text": said})
     return rows
 
@@ -146,7 +147,11 @@ def _tokens(run: Played) -> list[Row]:
     lanes = [(OF[number], number, times) for number, times in run.tokens.items()]
     return [
         {"y": lane, "x": round(MS * at, 3), "ink": NAMES[number]}
-        for lane, number, times in [*lanes, (ONE_A, 0, shared().tokens(0))]
+        for lane, number, times in [
+            *lanes,
+            (ONE_A, 0, shared().tokens(0)),
+            (ONE_B, 1, shared().tokens(1)),
+        ]
         for at in times
     ]
 
@@ -200,6 +205,11 @@ def _moments(way: Way, run: Played) -> list[tuple[float, str]]:
             max(step[1] for step in run.steps),
             f"Both answers, of {ANSWERS[0]} tokens and of {ANSWERS[1]}, are complete "
             f"after {si(run.steps[-1][1], 's')}. No decode step carried a prompt.",
+        ),
+        (
+            max(run.steps[-1][1], shared().steps[-1][1]) + SHORT_S,
+            f"Two GPUs were done after {si(run.steps[-1][1], 's')}, the one GPU after "
+            f"{si(shared().steps[-1][1], 's')}: the split spends a second GPU.",
         ),
     ]
     return moments

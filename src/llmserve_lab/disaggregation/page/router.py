@@ -19,9 +19,9 @@ from llmserve_lab.formula.text import si
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 
-SHOWN, BEFORE = 8, 131  # of the four hundred, a stretch in which each is usual
+SHOWN, BEFORE = 8, 264  # of the four hundred, a stretch in which each is usual
 MS = 1e3
-UNTIL_MS, GAP_MS = 80.0, 1.5  # of the axis, and between a bar and its words
+UNTIL_MS, GAP_MS = 70.0, 1.5  # of the axis, and between a bar and its words
 Row = dict[str, Any]
 LINKS = {place.name: place.link for place in four()}
 LANES = {

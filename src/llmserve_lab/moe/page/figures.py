@@ -133,7 +133,7 @@ def memory() -> LiveFigure:
                 "GPU",
                 names,
                 names[0],
-                {"hbm_bytes": tuple(device.hbm_bytes for device in devices)},
+                {"hbm_bytes": tuple(device.usable_bytes for device in devices)},
             ),
             _slider("ep", 8.0, (4.0, *serving.GROUPS)),
             _slider("reserved_bytes", serving.KEPT_BYTES),

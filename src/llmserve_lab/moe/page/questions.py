@@ -80,8 +80,9 @@ def kimi_bytes() -> dict[str, float]:
     return {"routed_bytes": float(routed), "replicated_bytes": float(rest)}
 
 
-def _room() -> dict[str, float]:
-    return {"hbm_bytes": float(H200.hbm_bytes), "reserved_bytes": KEPT}
+def memory_left() -> dict[str, float]:
+    """Memory of an H200 as programs see it, and what the exercise keeps of it."""
+    return {"hbm_bytes": float(H200.usable_bytes), "reserved_bytes": KEPT}
 
 
 def _ceiling(number: float) -> float:
@@ -139,16 +140,19 @@ predict_skew = Question(
     name="moe.predict-skew",
     kind="predict",
     prompt=(
-        f"One of {EP:g} GPUs holds popular experts: {100 * HOT:g} % of all choices are "
-        "drawn to it, the rest is spread evenly over all. The batch is so large that "
+        f"One of {EP:g} GPUs holds popular experts. It gets {100 * HOT:g} % of all "
+        "choices *on top of* its even share of the others, which are spread over all "
+        "GPUs alike. The batch is so large that "
         "computing decides, and all wait for the slowest. What share of the GPUs' "
         "time is put to use?"
     ),
     answer=lambda: balancedness(HOT),
     rel_tol=0.15,
     why=lambda: (
-        f"A share of {si(balancedness(HOT))}: the busy GPU has {HOT:g} of all rows on "
-        "top of its even part of the rest, and that part is small."
+        f"The busy GPU gets {100 * HOT:g} % and an eighth of the other "
+        f"{100 * (1 - HOT):g} %, together {100 * (HOT + (1 - HOT) / EP):.2f} %, where "
+        f"an even share is {100 / EP:g} %. The quotient of the two is "
+        f"{si(balancedness(HOT))}."
     ),
     hints=(Hint(lambda: 1 - HOT, "By how much is the busy one above the mean?"),),
 )
@@ -204,28 +208,28 @@ least_ep = Question(
     prompt=lambda: (
         f"{KIMI.name} in FP8: {si(kimi_bytes()['routed_bytes'], 'byte')} of routed "
         f"experts, {si(kimi_bytes()['replicated_bytes'], 'byte')} of all the rest. On "
-        f"each {H200.name} ({si(float(H200.hbm_bytes), 'byte')}) keep "
+        f"each {H200.name} ({si(float(H200.usable_bytes), 'byte')}) keep "
         f"{si(KEPT, 'byte')} for caches. What are the fewest GPUs that hold it, "
         "experts shared out and the rest replicated? (Experts need not divide evenly.)"
     ),
-    answer=lambda: float(f.LEAST_EP(**kimi_bytes(), **_room())),
+    answer=lambda: float(f.LEAST_EP(**kimi_bytes(), **memory_left())),
     rel_tol=0.0,
     hints=(
         Hint(
             lambda: _ceiling(
-                sum(kimi_bytes().values()) / (float(H200.hbm_bytes) - KEPT)
+                sum(kimi_bytes().values()) / (float(H200.usable_bytes) - KEPT)
             ),
             "The rest is not shared out: every GPU holds it.",
         ),
         Hint(
             lambda: float(
-                f.LEAST_EP(**kimi_bytes(), **_room() | {"reserved_bytes": 1.0})
+                f.LEAST_EP(**kimi_bytes(), **memory_left() | {"reserved_bytes": 1.0})
             ),
             "Nothing is kept for caches then.",
         ),
     ),
     why=lambda: (
         f"{f.LEAST_EP.link}: the experts over what memory leaves on each GPU, rounded "
-        f"up, {float(f.LEAST_EP(**kimi_bytes(), **_room())):.0f}."
+        f"up, {float(f.LEAST_EP(**kimi_bytes(), **memory_left())):.0f}."
     ),
 )

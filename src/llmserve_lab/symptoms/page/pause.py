@@ -76,9 +76,14 @@ def _spells(report: Report, number: int) -> Iterator[tuple[float, float]]:
         before_s = stop_s
 
 
-def longest(report: Report) -> Pause:
-    """The pause of an answer that nine of ten do not exceed."""
-    most = percentile(report.worst_gap_s, WORST)
+def worst_s(report: Report) -> float:
+    """The longest pause of an answer that nine of ten do not exceed."""
+    return percentile(report.worst_gap_s, WORST)
+
+
+def longest(report: Report, most: float | None = None) -> Pause:
+    """The longest pause of an answer, of ``most`` seconds, or else the worst of ten."""
+    most = worst_s(report) if most is None else most
     alike = np.flatnonzero(np.abs(report.worst_gap_s - most) < ALIKE * most)
     place = int(alike[np.argmax(report.output_len[alike])])  # much to see around it
     number = int(report.id[place])
@@ -100,15 +105,15 @@ def _reason(report: Report, number: int, begin_s: float, end_s: float) -> str:
 
 @figure_style()
 def drawn(runs: dict[str, Report], title: str, name: str) -> StaticFigure:
-    """Tokens of the answer, and those of each iteration; a row a server."""
+    """Tokens of an answer, and those of each iteration; a row a server, alike."""
     from llmserve_lab.extras import pyplot as plt
 
     figure, grid = plt.subplots(
         len(runs), 2, figsize=(5.6, 3.7), sharex=True, squeeze=False
     )
-    said = []
+    said, most_s = [], min(map(worst_s, runs.values()))
     for (left, right), (who, report) in zip(grid, runs.items(), strict=True):
-        pause = longest(report)
+        pause = longest(report, most_s)
         _answer(left, pause)
         most = _iterations(right, report, pause.begin_s)
         left.set_ylabel(f"{who.capitalize()}\ntokens written")
