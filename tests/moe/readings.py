@@ -10,7 +10,7 @@ SLIPS: dict[str, dict[str, Slip]] = {
         "not to one": 8 * 7198 / 64 / 113,
         "one expert": 7198 / 32 / 64 / 113,
     },
-    "moe.least-ep": {"not shared out": 10 / 11, "Nothing is kept": 8 / 11},
+    "moe.least-ep": {"not shared out": 9 / 10, "Nothing is kept": 8 / 10},
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
@@ -24,7 +24,7 @@ MISTAKES: dict[str, dict[str, str]] = {
 ASKED: dict[str, tuple[str, ...]] = {
     "moe.predict-touched": ("each token to 8 of 256", "How many different experts"),
     "moe.predict-group": ("nothing overlaps", "whichever is longer", "together"),
-    "moe.predict-skew": ("wait for the slowest", "share", "put to use"),
+    "moe.predict-skew": ("wait for the slowest", "What share", "put to use"),
     "moe.kimi": ("store", "its router included"),
     "moe.ridge": ("Each GPU decodes 64", "How many GPUs must share"),
     "moe.least-ep": ("keep 30 GB", "fewest GPUs that hold", "experts shared out"),

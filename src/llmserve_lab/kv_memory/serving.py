@@ -135,15 +135,22 @@ def routed(
     return _summed(requests, simulate(requests, pool), skip)
 
 
-def hot_reads() -> float:
-    """Bytes a second of cache that decode reads on the popular assistant's replica.
+def hot_arrivals() -> float:
+    """Requests a second on the popular assistant's replica, if a hash chooses it.
 
-    Its hash sends it all requests of that assistant and its part of the others. Each
-    token of an answer reads prompt and answer so far, the shared part included.
+    All requests of that assistant go there, and a part of the others.
     """
-    arrivals = HOT_RATE * (HOT + (1 - HOT) / REPLICAS)
-    held = SYSTEM + QUESTION + ANSWER / 2
-    return arrivals * ANSWER * held * model().kv_bytes_per_token()
+    return HOT_RATE * (HOT + (1 - HOT) / REPLICAS)
+
+
+def hot_held() -> float:
+    """Cached tokens that a token of an answer reads: prompt, and half of the answer."""
+    return SYSTEM + QUESTION + ANSWER / 2
+
+
+def hot_reads() -> float:
+    """Bytes a second of cache that decode reads on the popular assistant's replica."""
+    return hot_arrivals() * ANSWER * hot_held() * model().kv_bytes_per_token()
 
 
 def warm(name: str, *, kv_blocks: int | None = None) -> Routed:
