@@ -165,10 +165,10 @@ window.llmserveReferences = {
 "xiao2023streaming",
 "li2024snapkv",
 "frantar2024marlin",
+"scaling_chapter",
 "vllmfp8",
 "nvidia2025nvfp4",
-"castro2025microscaling",
-"scaling_chapter"
+"castro2025microscaling"
 ]
 },
 "roofline-": {

@@ -192,7 +192,7 @@ ROOMS = (
 
 def rooms_table() -> Table:
     """Table of what one H100 holds: bytes of the weights, and requests beside them."""
-    rows = []
+    rows: list[tuple[str | int, ...]] = []
     for bits in ROOMS:
         cost = served(bits)
         names = (

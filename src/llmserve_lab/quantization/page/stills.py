@@ -32,18 +32,18 @@ BATCHES = tuple(range(1, 257))
 THIN = 0.004  # of the picture: what two neighbouring lines are apart at least
 CHOICES = {  # weights and cache: how it is called, its ink, where that is written
     Bits("int4", "bf16"): ("INT4 weights", BLUE, (1.0, 1.92)),
-    Bits("fp8", "bf16"): ("FP8 weights", VERMILLION, (5.5, 1.27)),
+    Bits("fp8", "bf16"): ("FP8 weights", VERMILLION, (2.2, 1.355)),
     Bits("bf16", "fp8"): ("FP8 cache", GREEN, (50, 1.03)),
-    Bits("fp8", "fp8"): ("FP8 weights and cache", PURPLE, (10, 1.66)),
+    Bits("fp8", "fp8"): ("FP8 weights and cache", PURPLE, (1.0, 1.52)),
 }
 FORMATS_DRAWN = (  # beside INT4: where the name stands, its ink
-    ("mxfp4", (0.62, -0.085), GREEN),
-    ("nvfp4", (0.72, 0.02), PURPLE),
+    ("mxfp4", (-0.08, 0.035), GREEN),
+    ("nvfp4", (0.68, -0.02), PURPLE),
     ("fp8", (-0.1, -0.01), INK),
     ("int8", (-0.1, 0.05), GREY),
 )
 SEEN = (  # measured runs: format, ink, mark, where the name stands
-    ("fp8", VERMILLION, "s", (1.2, 1.43)),
+    ("fp8", VERMILLION, "s", (9.5, 1.2)),
     ("int4", BLUE, "o", (9.5, 0.73)),
 )
 POLICIES = {"window": GREY, "window with sinks": VERMILLION, "observed attention": BLUE}
