@@ -161,14 +161,14 @@ window.llmserveReferences = {
 "lmquant",
 "modelopt",
 "kurtic2024bf16",
-"liu2024kivi",
 "xiao2023streaming",
 "li2024snapkv",
 "frantar2024marlin",
+"scaling_chapter",
 "vllmfp8",
+"liu2024kivi",
 "nvidia2025nvfp4",
-"castro2025microscaling",
-"scaling_chapter"
+"castro2025microscaling"
 ]
 },
 "roofline-": {
@@ -338,11 +338,11 @@ window.llmserveReferences = {
 "lmquant": "MIT HAN Lab\\. QServe: W4A8KV4 quantization, evaluation results\\. README of the repository lmquant\\. URL: [https://github\\.com/mit\\-han\\-lab/lmquant](https://github.com/mit-han-lab/lmquant)\\.",
 "modelopt": "NVIDIA\\. Model optimizer benchmark reference\\. Repository of the TensorRT Model Optimizer\\. URL: [https://github\\.com/NVIDIA/TensorRT\\-Model\\-Optimizer/blob/main/examples/benchmark\\.md](https://github.com/NVIDIA/TensorRT-Model-Optimizer/blob/main/examples/benchmark.md)\\.",
 "kurtic2024bf16": "Eldar Kurtic, Alexandre Marques, Shubhra Pandit, Mark Kurtz, and Dan Alistarh\\. \u201cGive me BF16 or give me death\u201d? accuracy\\-performance trade\\-offs in LLM quantization\\. 2024\\. URL: [https://arxiv\\.org/abs/2411\\.02355](https://arxiv.org/abs/2411.02355), [arXiv:2411\\.02355](https://arxiv.org/abs/2411.02355)\\.",
-"liu2024kivi": "Zirui Liu, Jiayi Yuan, Hongye Jin, and others\\. KIVI: a tuning\\-free asymmetric 2bit quantization for KV cache\\. 2024\\. URL: [https://arxiv\\.org/abs/2402\\.02750](https://arxiv.org/abs/2402.02750), [arXiv:2402\\.02750](https://arxiv.org/abs/2402.02750)\\.",
 "xiao2023streaming": "Guangxuan Xiao, Yuandong Tian, Beidi Chen, Song Han, and Mike Lewis\\. Efficient streaming language models with attention sinks\\. 2023\\. URL: [https://arxiv\\.org/abs/2309\\.17453](https://arxiv.org/abs/2309.17453), [arXiv:2309\\.17453](https://arxiv.org/abs/2309.17453)\\.",
 "li2024snapkv": "Yuhong Li, Yingbing Huang, Bowen Yang, and others\\. SnapKV: LLM knows what you are looking for before generation\\. 2024\\. URL: [https://arxiv\\.org/abs/2404\\.14469](https://arxiv.org/abs/2404.14469), [arXiv:2404\\.14469](https://arxiv.org/abs/2404.14469)\\.",
 "frantar2024marlin": "Elias Frantar, Roberto L\\. Castro, Jiale Chen, Torsten Hoefler, and Dan Alistarh\\. MARLIN: mixed\\-precision auto\\-regressive parallel inference on large language models\\. 2024\\. URL: [https://arxiv\\.org/abs/2408\\.11743](https://arxiv.org/abs/2408.11743), [arXiv:2408\\.11743](https://arxiv.org/abs/2408.11743)\\.",
 "vllmfp8": "vLLM Team\\. FP8 W8A8\\. vLLM documentation\\. URL: [https://docs\\.vllm\\.ai/en/stable/features/quantization/fp8/](https://docs.vllm.ai/en/stable/features/quantization/fp8/)\\.",
+"liu2024kivi": "Zirui Liu, Jiayi Yuan, Hongye Jin, and others\\. KIVI: a tuning\\-free asymmetric 2bit quantization for KV cache\\. 2024\\. URL: [https://arxiv\\.org/abs/2402\\.02750](https://arxiv.org/abs/2402.02750), [arXiv:2402\\.02750](https://arxiv.org/abs/2402.02750)\\.",
 "nvidia2025nvfp4": "Eduardo Alvarez, Omri Almog, Eric Chung, and others\\. Introducing NVFP4 for efficient and accurate low\\-precision inference\\. NVIDIA technical blog, 2025\\. URL: [https://developer\\.nvidia\\.com/blog/introducing\\-nvfp4\\-for\\-efficient\\-and\\-accurate\\-low\\-precision\\-inference](https://developer.nvidia.com/blog/introducing-nvfp4-for-efficient-and-accurate-low-precision-inference)\\.",
 "castro2025microscaling": "Roberto L\\. Castro, Vage Egiazarian, and others\\. Bridging the gap between promise and performance for microscaling FP4 quantization\\. 2025\\. URL: [https://arxiv\\.org/abs/2509\\.23202](https://arxiv.org/abs/2509.23202), [arXiv:2509\\.23202](https://arxiv.org/abs/2509.23202)\\.",
 "williams2009roofline": "Samuel Williams, Andrew Waterman, and David Patterson\\. Roofline: an insightful visual performance model for multicore architectures\\. *Communications of the ACM*, 52\\(4\\):65\u201376, 2009\\. [doi:10\\.1145/1498765\\.1498785](https://doi.org/10.1145/1498765.1498785)\\.",

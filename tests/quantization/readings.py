@@ -41,9 +41,9 @@ ASKED = {
         "with one scale for each row", "the other columns off",
     ],
     "quantization.predict-one": [
-        "Llama-3.1-8B", "decodes one request", "1,100 tokens", "one H100", "INT4",
-        "LM head", "stay as they are",
-        "How much faster is a step",
+        "Llama-3.1-8B", "decodes one request", "1,100 tokens", "one H100",
+        "LM head", "INT4", "stay as they are", "costs nothing",
+        "How much faster is a step at best",
     ],
     "quantization.predict-prompt": [
         "prompt of 8,192 tokens", "in INT4", "products in 16 bits",

@@ -133,7 +133,7 @@ def test_marked_weights_are_those_that_the_two_ways_round_apart() -> None:
     assert len(weights) == 18
     for place in weights:
         apart = pushed[place][0] != nearest[place][0]
-        assert (pushed[place][1] == "A") == (nearest[place][1] == "A") == apart
+        assert (pushed[place][1] == "B") == (nearest[place][1] == "B") == apart
     for cells in (pushed, nearest):  # each row adds up at the printed digits
         for row in range(4, 7):
             moves = [_plain(cells[x, row][0]) for x in range(steps.INPUTS)]
@@ -176,7 +176,13 @@ def test_the_bench_goal_is_met_by_one_format_alone() -> None:
 
 def test_the_table_of_decisions_says_what_the_prices_and_papers_say() -> None:
     rows = [tuple(map(str, row)) for row in decision.decision_table().rows]
-    assert len(rows) == 5
+    assert len(rows) == 7
+    assert all(
+        re.search(r"Llama-[23][.\d]*-\d+B, one [AHB]\d00", row[0]) for row in rows
+    )
+    measured_on = {row[0].split(", ")[1] for row in rows[:3] if row[3] != "none"}
+    assert measured_on == {"one H200"}  # the published runs are of no other GPU
+    assert [row[3] for row in rows[4:6]] == ["INT8: 0.96×", "INT8: 1.51×"]
     figure = figures.few_bits()
     known = figure.values(batch=256.0, weights="FP8", cache="FP8")
     assert rows[1][2] == f"{known['few_bits_gain']:.2f}×" and rows[1][3] == "none"

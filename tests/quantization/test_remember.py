@@ -7,6 +7,7 @@ from llmserve_lab.catalog.evidence import quantization as papers
 from llmserve_lab.quantization import eviction, measured, outliers, tables
 from llmserve_lab.quantization.page import figures
 from llmserve_lab.quantization.page.controls import BATCHES, CONTEXTS
+from llmserve_lab.quantization.page.forgetting import KEEP, small_head
 from llmserve_lab.quantization.schemes import SCHEMES, quantize
 
 
@@ -84,6 +85,18 @@ def test_published_int4_stays_below_what_is_predicted_with_unpacking_free() -> N
         )
 
 
+def test_int4_lost_in_decode_whatever_its_prompts_did() -> None:
+    """Were only the prompts slower, they would have had to run at under 0.4 times."""
+    for batch in (8, 64):
+        assert measured.decode_if_prompts_kept("int4", batch) < 0.7
+    assert measured.prompts_if_decode_gained("int4", 8) < 0.4
+    for batch in papers.RATES["bf16"]:  # put together again: the measured run
+        prompts = measured.prompts_share(batch)
+        decode = (1 - prompts) / measured.decode_if_prompts_kept("int4", batch)
+        seen = measured.rate_gain("int4", batch)[0]
+        assert prompts + decode == pytest.approx(1 / seen)
+
+
 def test_the_terms_of_a_step_add_up() -> None:
     """The page's table of a step, term by term."""
     for bits, batch in tables.STEPS:
@@ -101,7 +114,10 @@ def test_the_error_of_all_columns_flatters() -> None:
 
 
 def test_the_kind_of_token_matters_more_than_the_number() -> None:
-    """Remember 5, for other made-up heads too."""
+    """Remember 5: the figure's head, and other made-up heads too."""
+    shown = eviction.kept_by(small_head(), KEEP)
+    small = {name: small_head().error(kept) for name, kept in shown.items()}
+    assert small["window"] > 9 and small["observed attention"] < 0.05
     for seed in (3, 5, 9, 12):
         head = eviction.synthetic_head(seed=seed)
         few, many = (eviction.kept_by(head, keep) for keep in (32, 128))

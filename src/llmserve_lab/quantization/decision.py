@@ -49,37 +49,45 @@ def decision_table() -> Table:
     """
     fp4 = pairs("fp8", "fp4", tps=(1,))
     runs = (1, *MIDDLE)
+    old = {model: _times(old_gpu_gain(model, "w8a8")) for model in papers.A100_RATES}
     rows = [
         (
-            "1, 8, 64 requests; H100, H200",
+            "Llama-3.1-8B, one H200, runs of 1, 8, 64",
             "FP8",
             _times(*(rate_gain("fp8", batch)[1] for batch in runs)),
             _times(*(rate_gain("fp8", batch)[0] for batch in runs)),
         ),
         (
-            "256 requests; H100, H200",
+            "Llama-3.1-8B, one H100, step of 256",
             "FP8, cache too",
             _times(step_gain(Bits("fp8", "fp8"), FULL)),
             "none",
         ),
         (
-            "1 request, memory short or no FP8",
+            "Llama-3.1-8B, one H200, run of 1, memory short",
             "INT4 weights",
             _times(rate_gain("int4", 1)[1]),
             _times(rate_gain("int4", 1)[0]),
         ),
         (
-            "A100, many requests",
-            "INT8, smoothed; then measure",
+            "Llama-3.1-8B, one A100 (no FP8), step of 1",
+            "INT4 weights; then measure",
+            _times(step_gain(Bits("int4"), 1, "a100-80-sxm")),
             "none",
-            _times(*(old_gpu_gain(model, "w8a8") for model in papers.A100_RATES)),
+        ),
+        ("Llama-3-8B, one A100, full", "16 bits", "none", f"INT8: {old['Llama-3-8B']}"),
+        (
+            "Llama-2-7B, one A100, full",
+            "INT8, smoothed",
+            "none",
+            f"INT8: {old['Llama-2-7B']}",
         ),
         (
-            "B200, Llama-3-70B, over FP8",
+            "Llama-3-70B, one B200, over FP8",
             "NVFP4",
             _times(median(p.predicted for p in fp4)),
             _times(median(p.measured for p in fp4)),
         ),
     ]
-    columns = ("load and GPU", "try first", "formula", "measured")
+    columns = ("model, GPU, requests", "try first", "formula", "measured")
     return Table("Which format to try first, and how much faster it is", columns, rows)

@@ -152,6 +152,22 @@ def decode_gain(weights: str, batch: int) -> float:
     return static_run("bf16", batch).decode_s / static_run(weights, batch).decode_s
 
 
+def decode_if_prompts_kept(weights: str, batch: int) -> float:
+    """Measured speed of decode over BF16, had prompts been read as fast as in BF16.
+
+    The share of the prompts is the model's.
+    """
+    prompts = prompts_share(batch)
+    return (1 - prompts) / (1 / rate_gain(weights, batch)[0] - prompts)
+
+
+def prompts_if_decode_gained(weights: str, batch: int) -> float:
+    """Measured speed of the prompts over BF16, had decode gained what it should."""
+    prompts = prompts_share(batch)
+    decode = (1 - prompts) / decode_gain(weights, batch)
+    return prompts / (1 / rate_gain(weights, batch)[0] - decode)
+
+
 def rates_table() -> Table:
     """Table of INT4 and FP8 weights over BF16 on one H200, published and by the model.
 

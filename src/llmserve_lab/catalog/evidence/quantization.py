@@ -15,6 +15,7 @@ SMOOTHQUANT = "Xiao and others, SmoothQuant, arXiv 2211.10438, abstract"
 KIVI = "Liu and others, KIVI, arXiv 2402.02750, abstract"
 STREAMING = "Xiao and others, StreamingLLM, arXiv 2309.17453, abstract"
 KURTIC = "Kurtic and others, Give Me BF16 or Give Me Death?, arXiv 2411.02355, abstract"
+KURTIC_ACL = "Kurtic and others, the same, ACL 2025, abstract"
 MR_GPTQ = "Castro and others, Bridging the Gap …, arXiv 2509.23202, abstract"
 MARLIN = "Frantar and others, MARLIN, arXiv 2408.11743, abstract"
 VLLM_FP8 = "vLLM documentation, FP8 W8A8"
@@ -130,6 +131,13 @@ PUBLISHED = (
         f"FP8 lossless; INT8 loses {float(KURTIC_LEAST):.0%} to "
         f"{float(KURTIC_MOST):.0%}; INT4 weights rival INT8",
         KURTIC,
+    ),
+    Published(
+        "W4A16 or W8A8: cost of serving",
+        "Llama-3.1, vLLM, several GPUs; the abstract names neither",
+        "W4A16 cheapest for one request at a time and on mid-tier GPUs; W8A8 best with "
+        "continuous batching on high-end GPUs",
+        KURTIC_ACL,
     ),
     Published(
         "NVFP4 weights and activations",

@@ -42,7 +42,7 @@ def parts(prefix: str) -> Marks:
 
 HEIGHT, HALF = 38, 19  # pixels of a lane's bar; reading above, computing below
 ROOM = 1.3  # of the longer bar: how far the axis goes at least
-WRITTEN = 26  # pixels: a narrower part bears no number
+WRITTEN = 19  # pixels: a narrower part bears no number
 
 
 def _in_lane(mark: int) -> str:

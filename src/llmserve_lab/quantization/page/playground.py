@@ -75,7 +75,8 @@ def _picture(
         figure,
         sentence=(
             f"{number_format}, groups of {group}: the columns that are no outliers are "
-            f"off by {usual:.1%}, all columns together by {every:.1%}."
+            f"off by {usual:.1%}, all columns together by {every:.1%}. (The "
+            "bench draws another matrix than the chapter's, so its errors differ.)"
         ),
         title=f"A row of weights in {number_format}, groups of {group}",
         name="quantization.bench",

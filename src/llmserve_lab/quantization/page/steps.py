@@ -163,7 +163,11 @@ def gptq_columns() -> StepFigure:
     nearest = rtn(weight, TOY)
     alone = [np.where(np.arange(INPUTS) < at, nearest, weight) for at in range(7)]
     names = [
-        {"x": INPUTS / 2, "y": -0.35, "text": "weights: a row an output"},
+        {
+            "x": INPUTS / 2,
+            "y": -0.35,
+            "text": "weight matrix: each row makes one output",
+        },
         {"x": INPUTS / 2, "y": 3.65, "text": "moved from the original by"},
         {"x": TOTAL + WIDTH / 2, "y": 3.65, "text": "sum"},
     ]
@@ -190,14 +194,14 @@ def gptq_columns() -> StepFigure:
         legend={
             "weights": "not yet rounded",
             "new": "rounded to a multiple of 0.10, the same both ways",
-            "A": "the two ways round it to different codes",
-            "other": "sum of a row’s moves: by what the output changes, all inputs 1",
+            "B": "GPTQ and rounding to nearest choose different codes",
+            "other": "sum of a row’s moves: change of the output if every input is 1",
         },
         counters=(
             Counter("columns rounded"),
             Counter("error of the outputs so far"),
         ),
-        start=2,
+        start=INPUTS,
     )
 
 
@@ -262,10 +266,10 @@ def _matrix(
     """The cells of one frame: the weights above, by how much they moved below."""
     cells, life = [], {"since": frame, "until": frame + 1}
     for (row, column), x in np.ndenumerate(left):
-        done = "A" if differ[row, column] else "new"
+        done = "B" if differ[row, column] else "new"
         ink = done if column < frame else "weights"
         cells.append(_cell(column, row, number(float(x)), ink, **life))
-        ink = "A" if ink == "A" else "empty"
+        ink = "B" if ink == "B" else "empty"
         by = number(float(moved[row, column]))
         cells.append(_cell(column, row + 4, by, ink, **life))
     for row, total in enumerate(_sums(moved)):
