@@ -125,7 +125,7 @@ def test_a_router_uses_four_of_eight_groups() -> None:
 def test_a_kept_group_is_nearly_always_used() -> None:
     """Groups are ranked by their two best scores, here with plain loops."""
     rng = np.random.default_rng(7)
-    ruled, blind = [], []
+    ruled, blind = list[int](), list[int]()
     for _ in range(2_000):
         scores = rng.random((8, 32))
         order = sorted(range(8), key=lambda g: -sum(sorted(scores[g])[-2:]))
