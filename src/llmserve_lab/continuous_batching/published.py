@@ -96,12 +96,13 @@ HOW = {"measured": measured, "engine": simulated}
 
 
 def mixing_off() -> list[float]:
-    """By what factor the engine's ratios to both together miss the measured ones."""
+    """By what factor the engine's ratios, as printed, miss the measured ones."""
     found = []
     for load in LOADS:
         for name in list(SCHEDULERS)[:2]:
             pairs = zip(*(_over_both(load, name, how) for how in HOW), strict=True)
-            found += [max(one / other, other / one) for one, other in pairs]
+            shown = [(round(one, 1), round(other, 1)) for one, other in pairs]
+            found += [max(one / other, other / one) for one, other in shown]
     return found
 
 
