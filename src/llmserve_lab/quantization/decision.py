@@ -27,7 +27,7 @@ def step_gain(bits: Bits, batch: int, gpu: str = "h100-sxm") -> float:
 
 
 def _times(*gains: float) -> str:
-    return ",\N{NO-BREAK SPACE}".join(f"{gain:.2f}×" for gain in gains)
+    return ", ".join(f"{gain:.2f}×" for gain in gains)
 
 
 def old_gpu_gain(model: str, key: str) -> float:
