@@ -157,6 +157,6 @@ def rooms() -> StaticFigure:
     return StaticFigure.of(
         figure,
         name=f"{CHAPTER}.rooms",
-        title="Keys fill the shared memory, queries the registers",
+        title="With larger tiles the registers overflow first",
         sentence=f"Queries × keys of a tile, heads of {width}: {said}.",
     )
