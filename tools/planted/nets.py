@@ -23,6 +23,7 @@ LOGIC = tuple(
 OTHERS = (
     "tests/browser",
     "tests/deep",
+    "tests/fuzz",
     "tests/house/test_mutants.py",
 )  # what is built, and ourselves
 
