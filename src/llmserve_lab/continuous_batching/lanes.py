@@ -15,6 +15,7 @@ from llmserve_lab.continuous_batching.machine import (
     DECODES,
     LONG,
     TARGET_S,
+    calm,
     priced,
 )
 from llmserve_lab.continuous_batching.occupancy import logged
@@ -60,8 +61,7 @@ def within(target_s: float = TARGET_S) -> Report:
 @cache
 def fixed(target_s: float = TARGET_S) -> Report:
     """The long prompt under the largest budget that keeps the target to its end."""
-    calm = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
-    rows = cost().chunk_within(target_s, load=calm, context=LONG)
+    rows = cost().chunk_within(target_s, load=calm(), context=LONG)
     return served(beside_a_book(), Chunked(rows + DECODES))
 
 

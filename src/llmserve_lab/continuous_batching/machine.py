@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from llmserve_lab import validation
 from llmserve_lab.catalog import Cited
-from llmserve_lab.engine import IterationCost
+from llmserve_lab.engine import IterationCost, IterationLoad
 from llmserve_lab.running_example import PROMPT, cost, model, setting
 
 LONG = 96 * 1024  # tokens of a long prompt; it fits the model's maximum context
@@ -74,6 +74,11 @@ def slower_attention(share: float) -> IterationCost:
     """The machine if attention reached only ``share`` of the peak."""
     reached = float(setting()["eff_compute"])
     return replace(cost(), pair_s=cost().pair_s * reached / share)
+
+
+def calm() -> IterationLoad:
+    """The requests that decode beside a long prompt, as the load of an iteration."""
+    return IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
 
 
 def decodes() -> dict[str, float]:

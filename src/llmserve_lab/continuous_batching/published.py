@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,7 +14,7 @@ from llmserve_lab.catalog.evidence.schedulers import (
     SARATHI,
     SARATHI_SETTING,
 )
-from llmserve_lab.continuous_batching.machine import DECODES, LONG
+from llmserve_lab.continuous_batching.machine import LONG, calm
 from llmserve_lab.continuous_batching.schedules import ChunksApart
 from llmserve_lab.engine import (
     Chunked,
@@ -25,7 +26,7 @@ from llmserve_lab.engine import (
     simulate,
 )
 from llmserve_lab.page.table import Table
-from llmserve_lab.running_example import PROMPT, cost, datasheet
+from llmserve_lab.running_example import cost, datasheet
 from llmserve_lab.validation import dense_rows
 
 BUDGET, REQUESTS = 1024, 128  # of the measurement, and of the engine beside it
@@ -97,13 +98,17 @@ HOW = {"measured": measured, "engine": simulated}
 
 def mixing_off() -> list[float]:
     """By what factor the engine's ratios, as printed, miss the measured ones."""
-    found = []
+    pairs = [pair for _, both in _compared() for pair in both]
+    shown = [(round(one, 1), round(other, 1)) for one, other in pairs]
+    return [max(one / other, other / one) for one, other in shown]
+
+
+def _compared() -> Iterator[tuple[str, list[tuple[float, float]]]]:
+    """Load and scheduler; measured beside the engine's, median TTFT and P99 TBT."""
     for load in LOADS:
         for name in list(SCHEDULERS)[:2]:
-            pairs = zip(*(_over_both(load, name, how) for how in HOW), strict=True)
-            shown = [(round(one, 1), round(other, 1)) for one, other in pairs]
-            found += [max(one / other, other / one) for one, other in shown]
-    return found
+            seen, made = (_over_both(load, name, how) for how in HOW)
+            yield f"{load}, {name}", list(zip(seen, made, strict=True))
 
 
 def _over_both(load: str, scheduler: str, how: str) -> tuple[float, float]:
@@ -115,12 +120,10 @@ def _over_both(load: str, scheduler: str, how: str) -> tuple[float, float]:
 
 def mixing_table() -> Table:
     """Table of chunks and mixing, each over both together: measured, and simulated."""
-    rows = []
-    for load in LOADS:
-        for name in list(SCHEDULERS)[:2]:
-            ratios = zip(*(_over_both(load, name, how) for how in HOW), strict=True)
-            cells = [f"{each:.1f}" for pair in ratios for each in pair]
-            rows.append((f"{load}, {name}", *cells))
+    rows = [
+        (name, *(f"{each:.1f}" for pair in pairs for each in pair))
+        for name, pairs in _compared()
+    ]
     heads = [f"{what}, {how}" for what in ("TTFT", "gap") for how in HOW]
     columns = ("times that of both", *heads)
     loads = "; ".join(
@@ -143,5 +146,4 @@ def fitted_rows() -> int:
 
 def ideal_freeze_s() -> float:
     """The long prompt in one piece beside the decodes, at all of the datasheet."""
-    calm = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
-    return datasheet().seconds(calm.plus(IterationLoad.of(chunk=LONG)))
+    return datasheet().seconds(calm().plus(IterationLoad.of(chunk=LONG)))

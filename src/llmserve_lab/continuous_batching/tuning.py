@@ -7,13 +7,14 @@ from functools import cache
 from typing import Any
 
 from llmserve_lab.catalog.evidence.servers import VLLM_TOKEN_BUDGET
-from llmserve_lab.continuous_batching.arrival_rates import REQUESTS
+from llmserve_lab.continuous_batching.arrival_rates import NEVER_CEASE_PER_S, REQUESTS
 from llmserve_lab.continuous_batching.lanes import longest_gap_s, ttft_s
 from llmserve_lab.continuous_batching.machine import (
     DECODES,
     GRAPH_ROWS,
     LONG,
     TARGET_S,
+    calm,
     hidden,
     priced,
 )
@@ -96,17 +97,12 @@ def safe_target_s() -> float:
     return TARGET_S * (1 - share_below())
 
 
-def _calm() -> IterationLoad:
-    """The requests that decode beside the long prompt."""
-    return IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
-
-
 def safe_chunk(prompt_len: int = LONG, *, long_decodes: int = 0) -> int:
     """Rows that fit after such a prompt with the error taken off the target.
 
     ``long_decodes`` have read a long prompt and write their answers beside the others.
     """
-    load = _calm().plus(_long_decodes(long_decodes))
+    load = calm().plus(_long_decodes(long_decodes))
     return cost().chunk_within(safe_target_s(), load=load, context=prompt_len)
 
 
@@ -120,7 +116,7 @@ def _longest_s(budget: int, prompt_len: int) -> float:
     """The longest iteration that reads such a prompt beside the decodes."""
     chunk = budget - DECODES
     loads = (
-        _calm().plus(IterationLoad.of(chunk=min(chunk, prompt_len - at), context=at))
+        calm().plus(IterationLoad.of(chunk=min(chunk, prompt_len - at), context=at))
         for at in range(0, prompt_len, chunk)
     )
     return max(priced(budget).seconds(load) for load in loads)
@@ -167,7 +163,7 @@ def capped_gap_s(
     Each further argument is the prefix of a long prompt that has the cap's rows, the
     last of them what is left where that is less; fresh prompts take the remainder.
     """
-    load = _calm().plus(_long_decodes(long_decodes))
+    load = calm().plus(_long_decodes(long_decodes))
     room = rows - load.rows
     for prefix in long_prompts:
         chunk = min(CAP, room)
@@ -192,7 +188,7 @@ def least_attention(rows: int) -> float:
     In the last iteration of the long prompt, beside the decodes.
     """
     machine, reached = priced(rows), float(setting()["eff_compute"])
-    load = _calm().plus(IterationLoad.of(chunk=rows - DECODES, context=LONG))
+    load = calm().plus(IterationLoad.of(chunk=rows - DECODES, context=LONG))
     attention_s = load.pairs * machine.pair_s
     rest_s = machine.seconds(load) - attention_s
     return reached * attention_s / (TARGET_S - rest_s)
@@ -230,7 +226,7 @@ def saturated(
     ``rows`` are the token budget, of which one prompt has at most ``cap``; launches are
     ``priced`` by the rows if no machine is given.
     """
-    asked = crowd(per_s=1e6, num_requests=REQUESTS)
+    asked = crowd(per_s=NEVER_CEASE_PER_S, num_requests=REQUESTS)
     pool = Pool(machine or priced(rows), Chunked(rows, SEQS, cap=cap))
     return simulate(asked, pool).throughput_tokens_per_s
 

@@ -7,10 +7,10 @@ from bisect import bisect_right
 from llmserve_lab import catalog
 from llmserve_lab.catalog.evidence.kernels import CAUSAL_RUNS
 from llmserve_lab.continuous_batching.lanes import longest_gap_s, whole
-from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S
+from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S, calm
 from llmserve_lab.continuous_batching.occupancy import frames, logged
 from llmserve_lab.continuous_batching.workloads import four
-from llmserve_lab.engine import Continuous, IterationCost, IterationLoad, Static
+from llmserve_lab.engine import IterationCost, IterationLoad, Static
 from llmserve_lab.formula.origin import Computed
 from llmserve_lab.page.table import Table
 from llmserve_lab.roofline.formulas import LINEAR_FLOPS
@@ -92,7 +92,7 @@ def chunk_parts(prefix: int, machine: IterationCost | None = None) -> dict[str, 
     Launches are each made by themselves, unless a ``machine`` makes them otherwise.
     """
     machine = machine or cost()
-    beside = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
+    beside = calm()
     fixed_s = machine.overhead_s + machine.prompt_s
     fixed_s += (DECODES + 1) * machine.request_s
     hidden_s = (1 - machine.overlap) * machine.weights_s
@@ -113,7 +113,7 @@ def last_chunk() -> int:
 
     What is cached before it is the prompt without the chunk itself.
     """
-    beside = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
+    beside = calm()
     fits = range(1, LONG)
     return bisect_right(
         fits,
@@ -158,17 +158,9 @@ def prompt_error(prompt_len: int = LONG) -> Band | Unmeasured:
     return example_band("ttft", clients=DECODES, prompt_len=prompt_len)
 
 
-def c_reads_s() -> float:
-    """The iteration that reads C's prompt beside B, under continuous batching."""
-    run = logged(four(), Continuous(FIRST), cost())
-    c = four()[2]
-    (own,) = (f for f in frames(run) if c.id in f.ids("admitted"))
-    return own.end_s - own.start_s
-
-
 def beside_two_rows_s(machine: IterationCost | None = None) -> float:
     """The decodes and, beside them, the first two rows of a prompt."""
-    beside = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
+    beside = calm()
     return (machine or cost()).seconds(beside.plus(IterationLoad.of(chunk=2)))
 
 
@@ -201,11 +193,11 @@ def reliability_table() -> Table:
     Raises:
         LookupError: nothing like the decodes was measured.
     """
-    calm = example_band("tpot", clients=DECODES)
-    if not isinstance(calm, Band):
-        raise LookupError(f"decodes must be like measured ones, got {calm.reason}")
+    near = example_band("tpot", clients=DECODES)
+    if not isinstance(near, Band):
+        raise LookupError(f"decodes must be like measured ones, got {near.reason}")
     rows = [
-        ("time per output token (TPOT)", _runs(calm), span(calm)),
+        ("time per output token (TPOT)", _runs(near), span(near)),
         ("TTFT", _runs(prompt_band()), span(prompt_band())),
         ("TTFT, longer prompt or 8B", "none, no public TTFT of an 8B", "extrapolated"),
     ]

@@ -109,12 +109,7 @@ def library_splits(blocks: int, n_sms: int, *, key_tiles: int, most: int = 128) 
     Raises:
         ValueError: an argument is below 1.
     """
-    for name, count in (
-        ("blocks", blocks),
-        ("n_sms", n_sms),
-        ("key_tiles", key_tiles),
-    ):
-        whole_number(name, count)
+    whole(blocks=blocks, n_sms=n_sms, key_tiles=key_tiles)
     whole_number("most", most, of="split", most=MOST_SPLITS)
     if blocks >= NEARLY_FULL * n_sms or key_tiles <= FEW_TILES:
         return 1
@@ -129,12 +124,7 @@ def wave_splits(blocks: int, n_sms: int, *, key_tiles: int) -> int:
     Raises:
         ValueError: an argument is below 1.
     """
-    for name, count in (
-        ("blocks", blocks),
-        ("n_sms", n_sms),
-        ("key_tiles", key_tiles),
-    ):
-        whole_number(name, count)
+    whole(blocks=blocks, n_sms=n_sms, key_tiles=key_tiles)
     return max(1, min(n_sms // blocks, key_tiles))
 
 
@@ -149,13 +139,8 @@ def request_splits(context: int, heads_kv: int, n_sms: int, *, most: int) -> int
     Raises:
         ValueError: an argument is below 1.
     """
-    for name, count in (
-        ("context", context),
-        ("heads_kv", heads_kv),
-        ("n_sms", n_sms),
-        ("most", most),
-    ):
-        whole_number(name, count, most=MOST_TOKENS)
+    whole(most=MOST_TOKENS, context=context, heads_kv=heads_kv, n_sms=n_sms)
+    whole_number("most", most, most=MOST_TOKENS)
     tiles = ceil(context / TILE_SIDE)
     per_sm = ceil(tiles * 11 * heads_kv / (10 * n_sms))
     return max(1, min(ceil(tiles / per_sm), most))

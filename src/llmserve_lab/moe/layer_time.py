@@ -181,18 +181,21 @@ def cache_room(ep: float, tokens: float, gpu: str = GPUS[0]) -> int:
 
     All memory that programs see is used; nothing is kept for anything else.
     """
+    return max(0, int(left_bytes(ep, gpu) / (kv_bytes() * tokens)))
+
+
+def left_bytes(ep: float, gpu: str = GPUS[0]) -> float:
+    """Memory of a GPU beside its weights; below zero if these do not fit."""
     known = setting(gpu)
-    left = float(known["hbm_bytes"]) - float(f.GPU_WEIGHT_BYTES.at(known, ep=ep))
-    return max(0, int(left / (kv_bytes() * tokens)))
+    return float(known["hbm_bytes"]) - float(f.GPU_WEIGHT_BYTES.at(known, ep=ep))
 
 
 def cache_table() -> Table:
     """Table of what a group leaves for caches, and of the requests that this holds."""
-    known, rows = setting(), []
+    rows = []
     for ep in (16.0, 64.0, 256.0):
-        left = float(known["hbm_bytes"]) - float(f.GPU_WEIGHT_BYTES.at(known, ep=ep))
         held = (f"{cache_room(ep, tokens)}" for tokens in LONG_CONTEXTS)
-        rows.append((f"{ep:.0f}", f"{left / 1e9:.0f} GB", *held))
+        rows.append((f"{ep:.0f}", f"{left_bytes(ep) / 1e9:.0f} GB", *held))
     columns = ("GPUs", "left", *(f"of {tokens:,} tokens" for tokens in LONG_CONTEXTS))
     title = "Memory left on an H800 beside its weights, and the requests it holds"
     return Table(title, columns, rows)

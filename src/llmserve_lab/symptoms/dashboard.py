@@ -14,9 +14,9 @@ import numpy as np
 
 from llmserve_lab.engine import IterationRecord, Report
 from llmserve_lab.engine.metrics.percentile import percentile
+from llmserve_lab.symptoms.prometheus import ITL, LONG_S, QUEUE, TTFT
 
 BINS = 60  # points of a drawn series
-LONG_S = 0.5  # a gap that a reader sees, and a bound of a bucket in vLLM
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,14 @@ class Metric:
     exported: str = ""
 
 
-_TTFT, _ITL = "vllm:time_to_first_token_seconds", "vllm:inter_token_latency_seconds"
 _HITS = "vllm:prefix_cache_hits"
 METRICS: Mapping[str, Metric] = MappingProxyType(
     {
-        "ttft_p50": Metric("TTFT, median", "s", _TTFT),
-        "ttft_p99": Metric("TTFT, P99", "s", _TTFT),
-        "itl_p50": Metric("ITL, median", "s", _ITL),
-        "itl_p99": Metric("ITL, P99", "s", _ITL),
-        "queue_share": Metric(
-            "queue time, share of TTFT", "share", "vllm:request_queue_time_seconds"
-        ),
+        "ttft_p50": Metric("TTFT, median", "s", TTFT),
+        "ttft_p99": Metric("TTFT, P99", "s", TTFT),
+        "itl_p50": Metric("ITL, median", "s", ITL),
+        "itl_p99": Metric("ITL, P99", "s", ITL),
+        "queue_share": Metric("queue time, share of TTFT", "share", QUEUE),
         "e2e_p50": Metric("latency, median", "s", "vllm:e2e_request_latency_seconds"),
         "running": Metric("running, mean", "request", "vllm:num_requests_running"),
         "waiting": Metric("waiting, mean", "request", "vllm:num_requests_waiting"),
@@ -64,7 +61,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "tokens_per_s": Metric(
             "tokens written, steady", "token/s", "vllm:generation_tokens"
         ),
-        "long_gaps": Metric("gaps above 0.5 s per request", "gap", _ITL),
+        "long_gaps": Metric(f"gaps above {LONG_S:g} s per request", "gap", ITL),
         "worst_gap": Metric("longest pause of an answer, P90", "s"),
         "short_ratio": Metric("latency, short over long answers", "share"),
         "idle_slots": Metric("seats empty while requests wait", "share"),

@@ -17,11 +17,13 @@ from typing import Protocol
 import numpy as np
 
 from llmserve_lab.engine import Report
+from llmserve_lab.symptoms.triage import Goals
 
 SPAN = "[5m]"
 PREEMPTED = "vllm:num_preemptions_total"
 LATENCY, TTFT = "vllm:e2e_request_latency_seconds", "vllm:time_to_first_token_seconds"
 QUEUE, ITL = "vllm:request_queue_time_seconds", "vllm:inter_token_latency_seconds"
+LONG_S = 0.5  # a gap that a reader sees, and a bound of a bucket
 TOKENS = "vllm:iteration_tokens_total"  # a histogram in spite of its name
 # Bounds of vLLM's buckets, vllm/v1/metrics/loggers.py.
 TOKEN_BOUNDS = (1, *(2**n for n in range(3, 15)))
@@ -181,6 +183,11 @@ class Above:
         return whole.value(seen) - part.value(seen)
 
 
+def _grouped(of: Query) -> str:
+    """A query's text where an operator follows: a difference needs its brackets."""
+    return f"({of.text})" if isinstance(of, Above) else of.text
+
+
 @dataclass(frozen=True)
 class Ratio:
     """One query over another."""
@@ -191,8 +198,7 @@ class Ratio:
     @property
     def text(self) -> str:
         """PromQL."""
-        top = f"({self.over.text})" if isinstance(self.over, Above) else self.over.text
-        return f"{top} / {self.under.text}"
+        return f"{_grouped(self.over)} / {self.under.text}"
 
     def value(self, seen: Scrape) -> float:
         """Not a number where nothing happened."""
@@ -229,9 +235,7 @@ class Alert:
     @property
     def text(self) -> str:
         """The rule's expression."""
-        query = self.query
-        inside = f"({query.text})" if isinstance(query, Above) else query.text
-        return f"{inside} > {self.threshold:g}"
+        return f"{_grouped(self.query)} > {self.threshold:g}"
 
     def fires(self, seen: Scrape) -> bool:
         """Whether the value exceeds the threshold; not a number does not."""
@@ -239,9 +243,18 @@ class Alert:
 
 
 FINISHED = Increase(f"{LATENCY}_count")
+GOALS = Goals()
 ALERTS = (
-    Alert("preemptions per request", Ratio(Increase(PREEMPTED), FINISHED), 0.02),
-    Alert("gaps above 0.5 s per request", Ratio(Above(ITL, 0.5), FINISHED), 0.05),
+    Alert(
+        "preemptions per request",
+        Ratio(Increase(PREEMPTED), FINISHED),
+        GOALS.preempted,
+    ),
+    Alert(
+        f"gaps above {LONG_S:g} s per request",
+        Ratio(Above(ITL, LONG_S), FINISHED),
+        GOALS.long_gaps,
+    ),
     Alert("iterations above 8,192 tokens", Above(TOKENS, 8192), 0.0),
 )
 BLIND = Quantile(0.99, TOKENS)

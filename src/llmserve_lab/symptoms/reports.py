@@ -24,7 +24,6 @@ AGAIN_LOW, AGAIN_HIGH = _tax(0.10, note="online"), _tax(0.23, note="online")
 _counted = partial(Cited, kind="measured", source="inference-sim issue 963")
 PREEMPTIONS = _counted(1538, "preemption", note="of all requests together")
 REQUESTS = _counted(19_801, "request", note="all of them completed")
-MOST_OFTEN = _counted(4, "preemption", note="most of one request")
 
 
 def per_request() -> str:

@@ -152,16 +152,6 @@ def rates(overlap: coupled.Overlap) -> tuple[list[float], list[float]]:
     return splits, [max(each["one batch"], each["two halves"]) for each in found]
 
 
-def _as_run() -> float:
-    """What the model of a group gives for DeepSeek's own, at its time per token."""
-    (seen,) = (
-        each
-        for each in comparison.errors("free")
-        if each.run == tables.profile().record.name
-    )
-    return float(tables.profile().record.gpu_tokens_per_s) * (1 + seen.at_speed)
-
-
 @figure_style()
 def over_targets() -> StaticFigure:
     """Tokens per second of a GPU over the target, beside a group that was measured."""
@@ -174,9 +164,10 @@ def over_targets() -> StaticFigure:
     splits, groups = rates("free")
     axes.plot(ms, splits, color=BLUE.light, linestyle="-")
     axes.plot(ms, groups, color=GREEN.light, dashes=(4, 3))
-    as_run = _as_run()
     axes.plot(at, rate, "D", ms=7, color=GREEN.light, zorder=5)
-    axes.plot(at, as_run, "D", ms=7, mfc="none", color=GREEN.light, zorder=5)
+    axes.plot(
+        at, tables.profile_as_run(), "D", ms=7, mfc="none", color=GREEN.light, zorder=5
+    )
     axes.text(66, groups[-1] + 110, "one group (model)", color=GREEN.light, ha="center")
     axes.text(66, splits[-1] - 330, "best split (model)", color=BLUE.light, ha="center")
     words = "another group: measured,\nand by the model (open)"

@@ -13,6 +13,7 @@ from llmserve_lab.afd.page.comparison import (
     LOOSE_S,
     TIGHT_S,
     best,
+    errors,
     lead,
     whole,
 )
@@ -85,6 +86,13 @@ def profile_tpot_s() -> float:
     if seen.batch is None:
         raise ValueError(f"the profile must be of decode, got {seen.name}")
     return seen.batch / seen.measured
+
+
+def profile_as_run() -> float:
+    """Tokens/s of a GPU that the model of a group gives for it, at that time."""
+    seen = profile()
+    (off,) = (each for each in errors("free") if each.run == seen.record.name)
+    return seen.measured * (1 + off.at_speed)
 
 
 def each_at_median(n: int) -> tuple[float, float]:

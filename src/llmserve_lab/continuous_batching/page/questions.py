@@ -15,6 +15,7 @@ from llmserve_lab.continuous_batching.machine import (
     DECODES,
     LONG,
     TARGET_S,
+    calm,
     decodes,
     served,
 )
@@ -52,8 +53,7 @@ def _late() -> float:
 
 def sixth_s() -> float:
     """The iteration that reads a sixth of the long prompt in one piece, as a gap."""
-    beside = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
-    return cost().seconds(beside.plus(IterationLoad.of(chunk=SIXTH)))
+    return cost().seconds(calm().plus(IterationLoad.of(chunk=SIXTH)))
 
 
 def _freeze() -> float:
@@ -80,8 +80,7 @@ def _long_s() -> float:
 
 def _gap_s() -> float:
     """The whole iteration of that prompt, beside the decodes."""
-    beside = IterationLoad.of(chunk=1, context=PROMPT).times(DECODES)
-    return cost().seconds(beside.plus(IterationLoad.of(chunk=TOO_LONG)))
+    return cost().seconds(calm().plus(IterationLoad.of(chunk=TOO_LONG)))
 
 
 def _flops_per_s() -> float:

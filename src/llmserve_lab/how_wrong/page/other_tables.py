@@ -117,11 +117,6 @@ def blocks() -> Table:
     )  # fmt: skip
 
 
-def worst_block_error() -> float:
-    """The largest error of a count, in size."""
-    return max(abs(each.error) for each in predicted())
-
-
 def mean_block_error() -> float:
     """Mean size of the errors of the counts."""
     return mean(abs(each.error) for each in predicted())

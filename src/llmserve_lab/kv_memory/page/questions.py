@@ -12,9 +12,9 @@ from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.running_example import ANSWER, PROMPT, cost, model
 
 SAMPLES = 4  # answers to one prompt
-LLAMA_70B, GEMMA = CACHE_LAYERS["llama-3.1-70b"], CACHE_LAYERS["gemma-3-27b"]
+GEMMA = CACHE_LAYERS["gemma-3-27b"]
 FAR = 32_768  # tokens
-KIB, GIB = 1024.0, float(1 << 30)
+GIB = float(1 << 30)
 SHARES = ("about 30 %", "about 60 %", "about 90 %")
 SHARED = {
     "num_samples": float(SAMPLES),

@@ -15,6 +15,7 @@ from llmserve_lab.symptoms.prometheus import (
     QUEUE,
     SPAN,
     TTFT,
+    Quantile,
     Scrape,
 )
 from llmserve_lab.symptoms.served import WatchedRun
@@ -25,19 +26,14 @@ def rate(metric: str) -> str:
     return f"sum by (instance) (rate({metric}{SPAN}))"
 
 
-def quantile(metric: str, q: str = "0.99") -> str:
-    """Quantile of a histogram of each server, read from its buckets."""
-    rates = f"sum by (le, instance) (rate({metric}_bucket{SPAN}))"
-    return f"histogram_quantile({q}, {rates})"
-
-
+P99 = 0.99
 HITS, QUERIES = "vllm:prefix_cache_hits_total", "vllm:prefix_cache_queries_total"
 ROWS = (
     ("running", "gauge", "vllm:num_requests_running"),
     ("waiting", "gauge", "vllm:num_requests_waiting"),
     ("KV cache", "gauge", f"max_over_time(vllm:kv_cache_usage_perc{SPAN})"),
-    ("TTFT, P99", "histogram", quantile(TTFT)),
-    ("ITL, P99", "histogram", quantile(ITL)),
+    ("TTFT, P99", "histogram", Quantile(P99, TTFT).text),
+    ("ITL, P99", "histogram", Quantile(P99, ITL).text),
     (
         "queue time, share of TTFT",
         "histogram",
