@@ -211,16 +211,46 @@ def test_no_record_holds_what_the_build_takes_for_a_reference(path: Path) -> Non
     assert "`" not in text and "](#" not in text
 
 
-def test_a_run_names_the_call_of_its_cell() -> None:
+def test_a_run_names_what_its_cells_name() -> None:
     for path in CHAPTERS:
         code = "\n".join(
             "".join(cell["source"])
             for cell in notebook_of(path)["cells"]
             if cell["cell_type"] == "code"
         )
-        # As Python writes it, as the record does: 1e3 is 1000.0.
-        squeezed = "".join(ast.unparse(ast.parse(code)).split()).replace('"', "'")
+        known = names_in(code)
         for record in records_of(path).get("numbers", {}).values():
-            if "run" in record:
-                name = record["run"][0].partition("(")[0].replace('"', "'")
-                assert "".join(name.split()) in squeezed, record
+            if "run" in record and not record["run"][0].endswith("…"):
+                assert names_in(record["run"][0]) <= known, record
+
+
+def names_in(code: str) -> set[str]:
+    """Names and attributes of a text of Python."""
+    tree = [*ast.walk(ast.parse(code))]
+    plain = {node.id for node in tree if isinstance(node, ast.Name)}
+    return plain | {node.attr for node in tree if isinstance(node, ast.Attribute)}
+
+
+def test_most_numbers_say_more_than_the_text_of_their_expression() -> None:
+    bare, told = 0, 0
+    for path in CHAPTERS:
+        for record in records_of(path).get("numbers", {}).values():
+            bare += len(record.get("run", ["", ""])) == 1
+            told += len(record.get("run", ["", ""])) > 1
+    assert told > 1500 and bare < told / 20, (bare, told)
+
+
+def test_every_step_behind_a_number_is_recorded_with_its_own_origin() -> None:
+    steps = 0
+    for path in CHAPTERS:
+        records = records_of(path)
+        for record in records.get("numbers", {}).values():
+            for key in [*record.get("run", []), [], [], []][3] or ():
+                text, _, given, exact, *_ = [*records["steps"][key], "", {}, None]
+                steps += 1
+                if isinstance(exact, dict):
+                    label = exact.get("formula")
+                    assert label is None or label in records["formulas"]
+                    assert label or exact["source"] in records["sources"]
+                assert text and isinstance(given, dict)
+    assert steps > 1500
