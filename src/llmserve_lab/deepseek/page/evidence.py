@@ -21,7 +21,7 @@ from llmserve_lab.deepseek.evaluation.predictions import Score, points, score
 from llmserve_lab.deepseek.executed.location import favouring, placed
 from llmserve_lab.deepseek.model.setup import setup, setup_of
 from llmserve_lab.deepseek.model.step_model import Twin
-from llmserve_lab.deepseek.page.tables import per_cent, tenths
+from llmserve_lab.deepseek.page.tables import per_cent
 from llmserve_lab.formula.band import ErrorBand, Unmeasured
 from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import signed
@@ -82,27 +82,6 @@ def by_fabric() -> dict[str, Score]:
         for kind in (ACROSS, INSIDE, PREFILL)
     }
     return {kind: score("seen", errors) for kind, errors in kinds.items()}
-
-
-def fabrics() -> Table:
-    """The score of each kind of run, and whether it is this chapter's case."""
-    rows = [
-        (
-            kind,
-            str(each.n_runs),
-            tenths(each.mean_error),
-            tenths(each.bias, "+"),
-            signed(each.worst),
-        )
-        for kind, each in by_fabric().items()
-    ]
-    columns = ("runs", "many", "mean error", "bias", "worst")
-    return Table(
-        "Rates of a GPU at the batch that was run, by what joined the GPUs",
-        columns,
-        rows,
-        ["error: predicted / measured − 1; a minus says that the prediction is low"],
-    )
 
 
 def within(share: float = STRIP) -> int:
