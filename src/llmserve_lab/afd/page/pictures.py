@@ -1,7 +1,8 @@
-"""Still pictures of the taught page: machines, a slot, the slowest of r, rates."""
+"""Still pictures of the taught page: a slot, the slowest of r, split and group."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,18 @@ import numpy as np
 from llmserve_lab.afd import coupled, formulas
 from llmserve_lab.afd.experiments import paper_setup
 from llmserve_lab.afd.page import comparison, tables
+from llmserve_lab.afd.page.arrangements import WORD, by_night
 from llmserve_lab.afd.page.panels import quiet
 from llmserve_lab.afd.simulation.length_distributions import Floats
 from llmserve_lab.afd.simulation.ratio_sweep import MOST_RATIO
 from llmserve_lab.checks import whole
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, INK, SERIES, VERMILLION, Ink
+from llmserve_lab.page.palette import (
+    BLUE,
+    GREEN,
+    GREY,
+    SERIES,
+    VERMILLION,
+)
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 KINDS = ((4, 3), (14, 9))  # prompt and steps of two kinds of requests
@@ -21,10 +29,7 @@ GPU, GPUS = "h100-sxm", 96
 TARGET = 0.05  # seconds per token
 TARGETS = tuple(0.03 + 0.0025 * i for i in range(21))
 NARROW_US = 30  # a narrower part has its number above it
-WORD: dict[str, Any] = {"ha": "center", "va": "center", "color": "white", "size": 9}
 MANY = 4000  # draws of a bundle's loads
-HIGH, TOPS = 9.5, (48, 36, 24, 12)  # of drawn machines
-Part = tuple[str, Ink, float]
 
 
 def slot_tokens() -> float:
@@ -43,63 +48,6 @@ def slot_tokens() -> float:
 def by_request() -> float:
     """Tokens of the two kinds, each averaged over its own steps, then both alike."""
     return float(np.mean([prompt + (steps - 1) / 2 for prompt, steps in KINDS]))
-
-
-def _machine(axes: Any, left: float, top: float, wide: float, *parts: Part) -> None:
-    """A machine, cut into what it holds: words, ink, share of its width."""
-    from llmserve_lab.extras import patches
-
-    for words, ink, share in parts:
-        axes.add_patch(
-            patches.Rectangle(
-                (left, top - HIGH), wide * share, HIGH, color=ink.light, lw=0
-            )
-        )
-        place = (left + wide * share / 2, top - HIGH / 2)
-        axes.text(*place, words, **WORD | {"size": 8.5, "linespacing": 1.05})
-        left += wide * share
-
-
-@figure_style()
-def two_ways() -> StaticFigure:
-    """What stands where: a split of four machines beside a wide group of four."""
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(4.1, 1.92))
-    wire: dict[str, Any] = {"color": GREY.light, "lw": 1.6, "linestyle": "-"}
-    name: dict[str, Any] = {"color": GREY.light, "ha": "center", "size": 9.5}
-    for row in range(3):
-        words = f"A{row + 1}: attention,\ncaches"
-        _machine(axes, 0, TOPS[row] - 6, 25, (words, BLUE, 1))
-        y = TOPS[row] - 6 - HIGH / 2
-        axes.plot((25, 31), (y, y), **wire)
-    ends = [TOPS[row] - 6 - HIGH / 2 for row in (0, 2)]
-    axes.plot((31, 31), ends, **wire)
-    axes.plot((31, 37), (sum(ends) / 2,) * 2, **wire)
-    _machine(axes, 37, sum(ends) / 2 + HIGH / 2, 12, ("FFN: all\nexperts", GREEN, 1))
-    axes.text(31, ends[1] - 6, "wire", va="top", **name)
-    for row in range(4):
-        parts = ("attention,\ncaches", BLUE, 0.56), ("¼ of the\nexperts", GREEN, 0.44)
-        _machine(axes, 57, TOPS[row], 36, *parts)
-        y = TOPS[row] - HIGH / 2
-        axes.plot((93, 98), (y, y), **wire)
-    axes.plot((98, 98), [TOPS[row] - HIGH / 2 for row in (0, 3)], **wire)
-    axes.text(98, TOPS[3] - HIGH, "wire", va="top", **name)
-    for x, words in ((24, "a split: 3A–1F"), (76, "a wide group of four")):
-        axes.text(x, 52, words, ha="center", weight="bold", color=INK.light)
-    axes.set_xlim(0, 103)
-    axes.set_ylim(-3, 55)
-    axes.axis("off")
-    return StaticFigure.of(
-        figure,
-        name="afd.two-ways",
-        title="A split keeps attention and experts apart, a wide group has both on "
-        "every machine",
-        sentence=(
-            "Four machines, arranged in two ways. In either, the row of each token "
-            "crosses the wire to its experts and back in every layer."
-        ),
-    )
 
 
 @figure_style()
@@ -281,7 +229,7 @@ def where_time_goes() -> StaticFigure:
     axes.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=2, fontsize=9.5)
     axes.grid(visible=False)
     quiet(figure)
-    return StaticFigure.of(
+    drawn = StaticFigure.of(
         figure,
         name="afd.where-time-goes",
         title="Two halves hide the network, the split not quite",
@@ -291,3 +239,4 @@ def where_time_goes() -> StaticFigure:
             "tokens per second."
         ),
     )
+    return replace(drawn, svg=by_night(drawn.svg))
