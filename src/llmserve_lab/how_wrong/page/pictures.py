@@ -95,7 +95,7 @@ def band() -> StaticFigure:
         (f"promise: {1e3 * decision.TPOT_S:g} ms", (4, 20.7), SERIES[1]),
         ("band", (4.2, 13.2), SERIES[0]),
         ("measured", (8.6, 9.6), INK),
-        ("predicted", (33, 12.6), SERIES[0]),
+        ("predicted", (37, 11.4), SERIES[0]),
     )
     for said, (across, up), ink in words:
         axes.text(across, up, said, color=ink.light, fontweight="bold")
@@ -128,7 +128,7 @@ def near_errors() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     rows, error = decision.near_rows("tpot", example.rows()[3])
-    figure, axes = plt.subplots(figsize=(3.8, 2.1))
+    figure, axes = plt.subplots(figsize=(3.8, 1.8))
     places = []
     for place, engine in enumerate(NEAR_ENGINES):
         own = 1 + error[[row.engine == engine for row in rows]]

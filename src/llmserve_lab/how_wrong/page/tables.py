@@ -13,7 +13,6 @@ from llmserve_lab.how_wrong.record import (
     bias,
     mean_ends,
     mean_error,
-    median_error,
     record,
     scored,
     switched_ends,
@@ -181,12 +180,7 @@ def yardsticks() -> Table:
         ("datasheet", *(scored_as(each, SHEET) for each in times)),
         ("× one factor", *(stored_as(naive[each]) for each in times)),
         ("the tool", *told(0)),
-        ("its median error", *told(1)),
         ("book", *(scored_as(each, "model") for each in times)),
-        (
-            "the book’s median",
-            *(per_cent(median_error(each, "model")) for each in times),
-        ),
     ]
     return Table(
         "Mean errors, the model left out of whatever is fitted",
