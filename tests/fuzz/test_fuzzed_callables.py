@@ -26,7 +26,9 @@ def hunted(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     out = tmp_path_factory.mktemp("hostile") / "found"
     command = [sys.executable, "-W", "ignore", "-m", "tests.fuzz.hostile", str(out)]
     subprocess.run(command, cwd=ROOT, check=True)
-    lines = [line for path in out.parent.iterdir() for line in path.open()]
+    lines = [
+        line for path in out.parent.iterdir() for line in path.read_text().splitlines()
+    ]
     return [json.loads(line) for line in lines]
 
 
