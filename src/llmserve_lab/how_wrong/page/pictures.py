@@ -27,7 +27,7 @@ def end_of_the_cache() -> StaticFigure:
     found = full_cache()
     clients = [row.clients for row, _, _ in found]
     asked, made = first_tokens_between()
-    figure, axes = plt.subplots(figsize=(3.8, 2.2))
+    figure, axes = plt.subplots(figsize=(3.8, 2.0))
     axes.plot(asked, made, color=SERIES[0].light, ls="-")
     free = [each for _, _, each in found]
     axes.plot(clients, free, color=SERIES[1].light, ls=":")
@@ -79,7 +79,7 @@ def band() -> StaticFigure:
     made = [1e3 * each.tpot.predicted_s for each in loads]
     factors = [each.tpot.factor for each in loads]
     plain = [each ** (1 / decision.power("tpot")) for each in factors]
-    figure, axes = plt.subplots(figsize=(3.8, 2.1))
+    figure, axes = plt.subplots(figsize=(3.8, 1.9))
     for wide, alpha in ((factors, 0.18), (plain, 0.28)):
         low = [one / by for one, by in zip(made, wide, strict=True)]
         high = [one * by for one, by in zip(made, wide, strict=True)]

@@ -71,8 +71,7 @@ def by_hand() -> Table:
         [*rows, *ends],
         notes=(
             "Book: cross-validated, by constants that never saw a row of this model. "
-            "Sheet’s: the error of the datasheet alone. Size: mean size of the errors. "
-            "Five rows of one server are one draw, so they have no interval.",
+            "Sheet’s: the error of the datasheet alone. Size: mean size of the errors.",
         ),
     )
 
