@@ -152,8 +152,8 @@ def residuals() -> LiveFigure:
         readouts=(
             Readout("mean_error", "Mean error"),
             Readout("bias", "Bias"),
-            Readout("tensorrt_lean", "Bias on TensorRT-LLM"),
-            Readout("vllm_lean", "Bias on vLLM"),
+            Readout("tensorrt_lean", "Lean (bias) on TensorRT-LLM"),
+            Readout("vllm_lean", "Lean (bias) on vLLM"),
         ),
         sentence=(
             "Predicted: {kind}; left out: {left}. The mean absolute percentage error "

@@ -27,7 +27,7 @@ def end_of_the_cache() -> StaticFigure:
     found = full_cache()
     clients = [row.clients for row, _, _ in found]
     asked, made = first_tokens_between()
-    figure, axes = plt.subplots(figsize=(3.8, 2.0))
+    figure, axes = plt.subplots(figsize=(3.8, 2.2))
     axes.plot(asked, made, color=SERIES[0].light, ls="-")
     free = [each for _, _, each in found]
     axes.plot(clients, free, color=SERIES[1].light, ls=":")
