@@ -13,11 +13,11 @@ from llmserve_lab.catalog import machine as described
 from llmserve_lab.continuous_batching import machine
 from llmserve_lab.formula.origin import CellRun, Computed, Evidence
 from llmserve_lab.page.assignments import assigned, bare, free
-from llmserve_lab.page.derivation import Cells, cells
+from llmserve_lab.page.derivation import NotebookCells, cells
 from llmserve_lab.roofline import formulas as f
 
 H100 = accelerator("h100-sxm")
-NAMES = {
+NAMES: dict[str, Any] = {
     "f": f,
     "gpu": H100,
     "machine": machine,
@@ -26,7 +26,7 @@ NAMES = {
 }
 
 
-def after(*codes: str, **names: Any) -> Cells:
+def after(*codes: str, **names: Any) -> NotebookCells:
     """The notebook after its cells, with the names that they would have left."""
     return cells({**NAMES, **names}, [*codes, ""], until=0)
 
@@ -88,7 +88,7 @@ def test_a_name_means_what_it_meant_where_it_was_read() -> None:
 def test_lines_below_the_number_do_not_count() -> None:
     code = "x = 1\nglue(x=x)\nx = 2"
     found = cells({"x": 2}, [code], until=2).origin(ast.parse("x", mode="eval").body)
-    assert found.call == "x = 1"
+    assert isinstance(found, CellRun) and found.call == "x = 1"
 
 
 def test_a_call_says_what_it_does_and_with_which_arguments() -> None:
