@@ -254,7 +254,8 @@ def test_every_step_behind_a_number_is_recorded_with_its_own_origin() -> None:
         records = records_of(path)
         for record in records.get("numbers", {}).values():
             run = [*record.get("run", ())]
-            for step in map(records.get("steps", {}).get, run[3] if run[3:] else ()):
+            for key in run[3] if run[3:] else ():
+                step = records["steps"][key]
                 steps += 1
                 assert step[0] and all(isinstance(each, dict) for each in step[2:])
                 for exact in step[3:]:
