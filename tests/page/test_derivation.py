@@ -64,6 +64,13 @@ def test_a_name_is_followed_to_the_formula_that_made_it() -> None:
     assert isinstance(found, Computed) and found.formula is f.RIDGE
 
 
+def test_a_number_that_only_changes_its_unit_keeps_its_source() -> None:
+    codes = ("rate = float(known['hbm_bw'])", "tera = rate / 1e12")
+    assert (
+        origin("f'{tera:.2f}'", *codes, rate=1.0, tera=1.0) is NAMES["known"]["hbm_bw"]
+    )
+
+
 def test_a_chain_is_followed_over_cells_the_nearest_first() -> None:
     found = origin(
         "a - b", "c = machine.LONG", "b, a = c / 2, f.RIDGE.at(known)", a=1, b=2, c=3

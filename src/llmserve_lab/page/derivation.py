@@ -47,7 +47,8 @@ class NotebookCells:
         node, made, name = bare(node), self.made, ""
         if isinstance(node, ast.Name) and (at := self.last(node.id, made)) is not None:
             name, node, made = f"{made[at][1]} = ", bare(made[at][2]), made[:at]
-        return self.exact(node) or replace(self, made=made).run(node, name)
+        before = replace(self, made=made)
+        return before.exact(node) or before.run(node, name)
 
     def run(self, node: ast.expr, name: str = "") -> CellRun:
         """An expression as it is written, and what is behind it."""
@@ -67,7 +68,12 @@ class NotebookCells:
         if isinstance(node, ast.Attribute) and node.attr == "value":
             node = node.value
         found = self.computed(node) or self.value_or_none(node)
-        return found if isinstance(found, Computed | Evidence) else None
+        if isinstance(found, Computed | Evidence):
+            return found
+        at = self.last(node.id, self.made) if isinstance(node, ast.Name) else None
+        if at is None:
+            return None
+        return replace(self, made=self.made[:at]).exact(self.made[at][2])
 
     def steps(self, node: ast.expr) -> Iterator[Assignment]:
         """The assignments behind an expression, the nearest first."""
@@ -78,7 +84,8 @@ class NotebookCells:
                 if at is None or len(said) == MOST_STEPS:
                     continue
                 _, left, right = made[at]
-                text, exact = short(f"{left} = {written(right)}"), self.exact(right)
+                before = replace(self, made=made[:at])
+                text, exact = short(f"{left} = {written(right)}"), before.exact(right)
                 if text in said:
                     continue
                 said.add(text)
