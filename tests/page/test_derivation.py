@@ -13,11 +13,11 @@ from llmserve_lab.catalog import machine as described
 from llmserve_lab.continuous_batching import machine
 from llmserve_lab.formula.origin import CellRun, Computed, Evidence
 from llmserve_lab.page.assignments import assigned, bare, free
-from llmserve_lab.page.derivation import Cells, cells
+from llmserve_lab.page.derivation import NotebookCells, cells
 from llmserve_lab.roofline import formulas as f
 
 H100 = accelerator("h100-sxm")
-NAMES = {
+NAMES: dict[str, Any] = {
     "f": f,
     "gpu": H100,
     "machine": machine,
@@ -26,7 +26,7 @@ NAMES = {
 }
 
 
-def after(*codes: str, **names: Any) -> Cells:
+def after(*codes: str, **names: Any) -> NotebookCells:
     """The notebook after its cells, with the names that they would have left."""
     return cells({**NAMES, **names}, [*codes, ""], until=0)
 
@@ -64,6 +64,13 @@ def test_a_name_is_followed_to_the_formula_that_made_it() -> None:
     assert isinstance(found, Computed) and found.formula is f.RIDGE
 
 
+def test_a_number_that_only_changes_its_unit_keeps_its_source() -> None:
+    codes = ("rate = float(known['hbm_bw'])", "tera = rate / 1e12")
+    assert (
+        origin("f'{tera:.2f}'", *codes, rate=1.0, tera=1.0) is NAMES["known"]["hbm_bw"]
+    )
+
+
 def test_a_chain_is_followed_over_cells_the_nearest_first() -> None:
     found = origin(
         "a - b", "c = machine.LONG", "b, a = c / 2, f.RIDGE.at(known)", a=1, b=2, c=3
@@ -88,7 +95,7 @@ def test_a_name_means_what_it_meant_where_it_was_read() -> None:
 def test_lines_below_the_number_do_not_count() -> None:
     code = "x = 1\nglue(x=x)\nx = 2"
     found = cells({"x": 2}, [code], until=2).origin(ast.parse("x", mode="eval").body)
-    assert found.call == "x = 1"
+    assert isinstance(found, CellRun) and found.call == "x = 1"
 
 
 def test_a_call_says_what_it_does_and_with_which_arguments() -> None:

@@ -70,7 +70,7 @@ class Computed:
 
 
 @dataclass(frozen=True)
-class Step:
+class Assignment:
     """An assignment behind a number: its text, and the run or formula that it is."""
 
     text: str
@@ -89,7 +89,7 @@ class CellRun:
     call: str
     does: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Assignment, ...] = ()
 
 
 Origin = Computed | Evidence | CellRun

@@ -17,7 +17,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from llmserve_lab.formula.formula import Formula
-from llmserve_lab.formula.origin import CellRun, Computed, Evidence, Origin, Step
+from llmserve_lab.formula.origin import Assignment, CellRun, Computed, Evidence, Origin
 from llmserve_lab.page.assignments import assigned, bare, chained, free, short, written
 
 MOST_STEPS, DEEPEST = 6, 3
@@ -34,7 +34,7 @@ class _UnknownError(Exception):
 
 
 @dataclass(frozen=True)
-class Cells:
+class NotebookCells:
     """The names of a notebook, and what its cells have assigned, in their order."""
 
     names: Names
@@ -47,7 +47,8 @@ class Cells:
         node, made, name = bare(node), self.made, ""
         if isinstance(node, ast.Name) and (at := self.last(node.id, made)) is not None:
             name, node, made = f"{made[at][1]} = ", bare(made[at][2]), made[:at]
-        return self.exact(node) or replace(self, made=made).run(node, name)
+        before = replace(self, made=made)
+        return before.exact(node) or before.run(node, name)
 
     def run(self, node: ast.expr, name: str = "") -> CellRun:
         """An expression as it is written, and what is behind it."""
@@ -67,9 +68,14 @@ class Cells:
         if isinstance(node, ast.Attribute) and node.attr == "value":
             node = node.value
         found = self.computed(node) or self.value_or_none(node)
-        return found if isinstance(found, Computed | Evidence) else None
+        if isinstance(found, Computed | Evidence):
+            return found
+        at = self.last(node.id, self.made) if isinstance(node, ast.Name) else None
+        if at is None:
+            return None
+        return replace(self, made=self.made[:at]).exact(self.made[at][2])
 
-    def steps(self, node: ast.expr) -> Iterator[Step]:
+    def steps(self, node: ast.expr) -> Iterator[Assignment]:
         """The assignments behind an expression, the nearest first."""
         waiting, said = [(node, self.made, 0)], set[str]()
         while waiting:
@@ -78,11 +84,12 @@ class Cells:
                 if at is None or len(said) == MOST_STEPS:
                     continue
                 _, left, right = made[at]
-                text, exact = short(f"{left} = {written(right)}"), self.exact(right)
+                before = replace(self, made=made[:at])
+                text, exact = short(f"{left} = {written(right)}"), before.exact(right)
                 if text in said:
                     continue
                 said.add(text)
-                yield Step(text, self.does(right), self.settings(right), exact)
+                yield Assignment(text, self.does(right), self.settings(right), exact)
                 if exact is None and depth + 1 < DEEPEST:
                     waiting.append((right, made[:at], depth + 1))
 
@@ -216,11 +223,13 @@ STILL = (
 )  # fmt: skip
 
 
-def cells(names: Names, codes: Sequence[str], until: int) -> Cells:
-    """Cells that have run; of the last one the lines before line ``until``."""
+def cells(names: Names, codes: Sequence[str], until: int) -> NotebookCells:
+    """NotebookCells that have run; of the last one the lines before line ``until``."""
     before = [each for code in codes[:-1] for each in assigned(code)]
     now = [each for each in assigned(codes[-1]) if each[0] < until]
-    return Cells(names, [(name, left, node) for _, name, left, node in (*before, *now)])
+    return NotebookCells(
+        names, [(name, left, node) for _, name, left, node in (*before, *now)]
+    )
 
 
 def documented(found: Any) -> bool:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from llmserve_lab.formula.band import ErrorBand
 from llmserve_lab.formula.latex import template
 from llmserve_lab.formula.origin import (
+    Assignment,
     CellRun,
     Computed,
     Evidence,
     Origin,
-    Step,
     hand_in,
 )
 from llmserve_lab.formula.quantity import Coefficient, Quantity
@@ -97,14 +97,14 @@ class Provenance:
             return {"run": self._run(origin.call, origin, steps)}
         return {"source": self.source(origin)}
 
-    def _run(self, text: str, run: CellRun | Step, more: Any) -> list[Any]:
+    def _run(self, text: str, run: CellRun | Assignment, more: Any) -> list[Any]:
         settings = {n: self._setting(v) for n, v in run.settings.items()}
         held = [text, run.does, settings, more]
         while not held[-1]:  # what is not known is not said
             held.pop()
         return held
 
-    def _step(self, step: Step) -> str:
+    def _step(self, step: Assignment) -> str:
         """Record an assignment behind numbers; returns the key."""
         if step.exact is None:
             record = self._run(step.text, step, None)
