@@ -349,7 +349,7 @@
     if (band.outside) return "outside everything measured";
     if (band.limit) return `${band.limit} bound`;
     const { low, high } = band.truth ? inverse(band) : band;
-    const errors = `${band.truth ? "measured: " : ""}${perCent(low)}…${perCent(high)} %`;
+    const errors = `${perCent(low)}…${perCent(high)} %${band.truth ? " if measured" : ""}`;
     return band.moved ? `as it opens: ${errors}` : band.truth ? errors : `${errors} on runs like this`;
   }
 

@@ -56,7 +56,7 @@ class Band:
         low, high, words = self.low, self.high, "{} on runs like this"
         if self.truth:
             away = self.inverse()  # 1 / (1 + error) - 1
-            low, high, words = away.low, away.high, "measured: {}"
+            low, high, words = away.low, away.high, "{} if measured"
         return words.format(f"{per_cent(low)}…{per_cent(high)} %")
 
     def record(self) -> Data:

@@ -56,7 +56,7 @@ ATTENTION, EXPERTS = (
     if len(bars) > 1
 )
 WHOLE = tuple(block.name for block, *bars in BLOCKS if len(bars) == 1)
-TIME = QuantityAxis(q.turn_s, "ms", words="time", ticks={"tickCount": 5})
+TIME = QuantityAxis(q.turn_s, "ms", words="time", ticks={"tickCount": 3})
 
 
 def bars() -> list[dict[str, str]]:

@@ -97,6 +97,7 @@ def two_forms() -> StepFigure:
             marks=(
                 Cells(table="cells", x2="x2", y2="y2", text="text"),
                 Labels(table="words"),
+                Labels(table="sums", align="left"),
             ),
             height=262,
         ),
@@ -130,11 +131,12 @@ def _log(form: str) -> StepLog:
             cells += _shared_keys(at)
         if step.name in WEIGHTS and (form == "absorbed" or step.name in INK):
             cells.append(_weights(step, at))
+            words.append(_arrow(step, at))
         words.append(_word(step, at))
         made += _made([step])
         done = max(0, step.flops - _shared(run)[0])
         frames.append(Frame(_said(step, form), (float(made), float(done))))
-    tables = {"cells": cells + spent, "words": words + named}
+    tables = {"cells": cells + spent, "words": words, "sums": named}
     return StepLog(tuple(frames), tables)
 
 
@@ -187,7 +189,7 @@ def _spent(since: int) -> tuple[list[Row], list[Row]]:
     for i, (name, flops) in enumerate(zip(NAMES.values(), runs, strict=True)):
         y, length = 33.4 + 2.8 * i, 58 * flops / max(runs)
         bars.append({**_cell(0, y, length, "other", since), "y2": y + 2.3})
-        at = {"x": length + 20, "y": y + 1.15, "since": since, "until": None}
+        at = {"x": length + 1.5, "y": y + 1.15, "since": since, "until": None}
         words.append(at | {"text": f"{name}: {flops:,}"})
     return bars, words
 
@@ -234,8 +236,16 @@ def _shared_keys(since: int) -> list[Row]:
 def _weights(step: MlaStep, since: int) -> Row:
     """A small box for the parameters, where they are multiplied with."""
     x, y = WEIGHTS[step.name]
-    arrow = "→" if step.name in INK else "↓"  # on to what the product makes
-    return {**_cell(x, y, 5.5, "weights", since), "y2": y + 3.2, "text": f"W {arrow}"}
+    return {**_cell(x, y, 5.5, "weights", since), "y2": y + 3.2, "text": "W"}
+
+
+def _arrow(step: MlaStep, since: int) -> Row:
+    """From a box of parameters on to what the product with them makes."""
+    x, y = WEIGHTS[step.name]
+    right = {"x": x + 2.75, "y": y + 5, "text": "→"}
+    down = {"x": x + 7.5, "y": y + 1.6, "text": "↓"}
+    place = right if step.name in INK else down
+    return {**place, "since": since, "until": None}
 
 
 def _cells(step: MlaStep, since: int) -> list[Row]:
