@@ -67,10 +67,10 @@ def touched() -> Any:
                 rising=True,
                 expr="top_k * datum.n_rows",
                 means="choices of rows that all differ",
-                over=(1, 64),
+                over=(1, 70),
             ),
         ),
-        height=235,
+        height=205,
     )
 
 

@@ -52,7 +52,7 @@ def memory(fixed: Mapping[str, float]) -> Any:
                 label_at=0.62,
             ),
         ),
-        height=185,
+        height=165,
     )
 
 
@@ -65,8 +65,8 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
         q.layer_read_s,
         "µs/layer",
         words="time",
-        domain=(0, 650),
-        ticks={"tickCount": 6},
+        domain=(0, 850),
+        ticks={"tickCount": 5},
     )
     read, compute = (
         _tied(f.LAYER_READ_S, fixed, n_rows="(gpu_rows * datum.ep)", ep="datum.ep"),
