@@ -86,7 +86,7 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 f.LAYER_READ_S,
                 MEANINGS["weights"],
                 _tied(f.LAYER_READ_S, fixed, n_rows="(gpu_rows * datum.ep)"),
-                label_at=1.0,
+                label_at=0.14,
                 rising=True,
             ),
             Drawn(
@@ -102,7 +102,6 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 f.COPIES_S,
                 MEANINGS["communication"],
                 label_at=0.62,
-                rising=True,
                 expr=sending,
                 means="time of a dispatch and a combine",
             ),

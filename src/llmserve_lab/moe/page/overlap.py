@@ -32,7 +32,7 @@ def timeline() -> StaticFigure:
     )
     said = []
     for axes, ep in zip(panels, SHOWN, strict=True):
-        parts = _parts(ep)
+        parts = layer_parts(ep)
         half = layer_time.halves_s(ep, serving.ROWS)
         _lanes(axes, parts, half)
         axes.set_title(f"{ep} GPUs", fontsize=9.5, loc="left", fontweight="bold")
@@ -44,14 +44,12 @@ def timeline() -> StaticFigure:
         name="moe.overlap",
         title="Overlap hides sending on 32 GPUs, and gains nothing on 16",
         sentence=(
-            f"DeepSeek-V3, {serving.ROWS:.0f} tokens on each H800: "
-            f"{'; '.join(said)}. While a GPU works on one half of its tokens, the "
-            "links send the other."
+            f"DeepSeek-V3, {serving.ROWS:.0f} tokens on each H800: {'; '.join(said)}."
         ),
     )
 
 
-def _parts(ep: int) -> dict[str, int]:
+def layer_parts(ep: int) -> dict[str, int]:
     """Microseconds of a layer's parts, as they are printed."""
     rows = serving.ROWS
     each = {
@@ -133,10 +131,10 @@ def deadlines() -> StaticFigure:
         name="moe.deadlines",
         title="With a tight deadline, a GPU of the large group serves more requests",
         sentence=(
-            "DeepSeek-V3 on H800, without overlap. With a deadline of "
-            f"{1e3 * layer_time.PROMISED_S:.0f} ms a token (first dashed line) a GPU "
-            f"takes {small} requests in a group of 16 and {large} in one of 64; at "
-            f"{1e3 * layer_time.LATER_S:.0f} ms (second line) both take about as many."
+            "DeepSeek-V3 on H800, without overlap. Dashed: deadlines of "
+            f"{1e3 * layer_time.PROMISED_S:.0f} ms, where a GPU takes {small} requests "
+            f"in a group of 16 and {large} in one of 64, and of "
+            f"{1e3 * layer_time.LATER_S:.0f} ms."
         ),
     )
 
@@ -158,7 +156,7 @@ def traces() -> StaticFigure:
         ),
     }
     for axes, (title, (attention, experts)) in zip(panels, cases.items(), strict=True):
-        for gpu, parts in enumerate(_traced(attention, experts)):
+        for gpu, parts in enumerate(traced(attention, experts)):
             for (start, end), ink, name in zip(parts, TRACE_INKS, TRACED, strict=True):
                 waits = ink is PURPLE and end - start > TRANSFER
                 words = f"{name}, mostly waiting" if waits else name
@@ -179,7 +177,7 @@ def traces() -> StaticFigure:
     )
 
 
-def _traced(
+def traced(
     attention: tuple[float, ...], experts: tuple[float, ...]
 ) -> list[list[tuple[float, float]]]:
     """Start and end of attention, dispatch, experts and combine on every GPU."""
