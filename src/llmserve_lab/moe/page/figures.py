@@ -23,7 +23,7 @@ STOPS = {
     "n_experts": (16.0, 32.0, 64.0, 128.0, 256.0, 384.0, 512.0),
     "n_rows": tuple(2.0**i for i in range(13)),
     "reserved_bytes": tuple(1e9 * gb for gb in (5, 10, 15, 20, 30, 40, 50)),
-    "gpu_rows": (8.0, 16.0, 32.0, 64.0, 128.0, 192.0),
+    "gpu_rows": (8.0, 16.0, 32.0, 64.0, 128.0, 160.0),
     "hot_share": (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9),
 }
 ROW: dict[str, Any] = {"d_model": DEFAULT["d_model"], "bytes_act": DEFAULT["bytes_act"]}

@@ -65,7 +65,7 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
         q.layer_read_s,
         "µs/layer",
         words="time",
-        domain=(0, 850),
+        domain=(0, 750),
         ticks={"tickCount": 5},
     )
     read, compute = (
@@ -82,15 +82,14 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
             x,
             y,
             Drawn(
-                "read experts",
+                "read",
                 f.LAYER_READ_S,
                 MEANINGS["weights"],
                 _tied(f.LAYER_READ_S, fixed, n_rows="(gpu_rows * datum.ep)"),
-                label_at=0.14,
-                rising=True,
+                label_at=0.15,
             ),
             Drawn(
-                "compute experts",
+                "compute",
                 f.LAYER_COMPUTE_S,
                 MEANINGS["compute"],
                 _tied(f.LAYER_COMPUTE_S, fixed, gpu_rows="gpu_rows"),
@@ -98,15 +97,15 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 rising=True,
             ),
             Drawn(
-                "dispatch and combine",
+                "send",
                 f.COPIES_S,
                 MEANINGS["communication"],
-                label_at=0.62,
+                label_at=0.8,
                 expr=sending,
-                means="time of a dispatch and a combine",
+                means="time to send copies and answers",
             ),
             Drawn(
-                "sum, experts and sending",
+                "sum",
                 f.COPIES_S,
                 GREY,
                 label_at=0.95,

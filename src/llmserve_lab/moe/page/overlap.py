@@ -74,8 +74,8 @@ def _lanes(axes: Any, parts: dict[str, int], half: tuple[float, float]) -> None:
         for i, which in enumerate(halves):
             verb = "work on" if lane else "send"
             _bar(axes, lane, i * beat, took, ink, f"{verb} half {which}: {took}")
-    for lane, end in ((2, start), (0.5, 2 * beat)):
-        axes.text(end + 8, lane, f"{end}", va="center", fontweight="bold")
+    for height, end in ((2.0, start), (0.5, 2 * beat)):
+        axes.text(end + 8, height, f"{end}", va="center", fontweight="bold")
     axes.set_yticks([2, 1, 0], ["in sequence", "halves: GPU", "halves: links"])
     axes.grid(visible=False)
     axes.set_xlim(0, 760)
@@ -112,7 +112,7 @@ def deadlines() -> StaticFigure:
     for ep, ink, at in GROUP_LABELS:
         took = [1e3 * serving.MOE_LAYERS * layer_time.in_turn_s(ep, n) for n in rows]
         axes.plot(took, rows, color=ink.light)
-        axes.text(*at, f"{ep:.0f} GPUs", color=ink.light, fontweight="bold")
+        axes.text(at[0], at[1], f"{ep:.0f} GPUs", color=ink.light, fontweight="bold")
         most = layer_time.promised_rows(layer_time.in_turn_s, ep)
         due = 1e3 * layer_time.PROMISED_S
         axes.plot([due], [most], "o", color=ink.light, markersize=6)
@@ -131,7 +131,7 @@ def deadlines() -> StaticFigure:
         name="moe.deadlines",
         title="With a tight deadline, a GPU of the large group serves more requests",
         sentence=(
-            "DeepSeek-V3 on H800, without overlap. Dashed: deadlines of "
+            "DeepSeek-V3 on H800, without overlap. Grey lines: deadlines of "
             f"{1e3 * layer_time.PROMISED_S:.0f} ms, where a GPU takes {small} requests "
             f"in a group of 16 and {large} in one of 64, and of "
             f"{1e3 * layer_time.LATER_S:.0f} ms."
@@ -169,7 +169,7 @@ def traces() -> StaticFigure:
     return StaticFigure.of(
         figure,
         name="moe.traces",
-        title="The GPU that does not look long is the one that is late",
+        title="What looks long on GPU 0 tells why GPU 1 is late",
         sentence=(
             "A sketch of one layer on two GPUs of a group. A transfer ends on every "
             "GPU only after the last one has sent, so waiting is recorded as transfer."
