@@ -52,7 +52,7 @@ LABELS = {
     "room": "Weights and cache",
     "bound": "The experts are",
     "more": "More requests with",
-    "cheaper": "With a copy an expert, less leaves with",
+    "cheaper": "Around the experts, less leaves with",
     "holds": "Your group",
     "held": "On one GPU, weights and cache",
     "decode_side": "Decode is",

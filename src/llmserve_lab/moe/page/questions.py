@@ -48,6 +48,10 @@ def rows_each() -> float:
     return float(f.ROWS_PER_EXPERT.at(DEFAULT, n_rows=_group_rows()))
 
 
+def _power(least: float) -> int:
+    return int(next(g for g in serving.GROUPS if g >= least))
+
+
 def _experts_s(ep: float) -> float:
     """Reading or computing the experts of a layer, whichever is longer."""
     return max(serving.layer_s(ep).values())
@@ -168,7 +172,7 @@ sending = Question(
     name="moe.sending",
     prompt=lambda: (
         f"{HALL:.0f} H800 share DeepSeek-V3's experts, and each brings {ROWS:.0f} "
-        f"tokens with {SPEC.top_k} copies of {si(_answer_bytes(), 'byte')} in a "
+        f"tokens, {SPEC.top_k} copies of {si(_answer_bytes(), 'byte')} each, to a "
         f"combine. A node has {serving.setting()['node_gpus']:.0f} GPUs, InfiniBand "
         f"{si(float(serving.setting()['far_rate']), 'byte/s')} per GPU, and a transfer "
         f"takes {si(exchange_time.start_s(), 's')} besides. How many microseconds "
@@ -191,6 +195,33 @@ sending = Question(
         f"Of {ROWS * SPEC.top_k:.0f} copies {1 - 8 / HALL:.0%} leave the node, which "
         f"takes {si(combine_s() - exchange_time.start_s(), 's')}; with the constant "
         f"it is {si(combine_s(), 's')}."
+    ),
+)
+ridge = Question(
+    name="moe.ridge",
+    prompt=lambda: (
+        f"DeepSeek-V3 in FP8 on H800. An expert needs {rows_each():.0f} tokens in an "
+        f"iteration to be compute-bound; a token goes to {SPEC.top_k} of "
+        f"{SPEC.n_experts}. Each GPU decodes {ROWS:.0f} requests. How many GPUs must "
+        "share the experts at least? (Experts need not divide evenly.)"
+    ),
+    answer=lambda: _ceiling(_group_rows() / ROWS),
+    rel_tol=0.01,
+    hints=(
+        Hint(
+            lambda: rows_each() * SPEC.n_experts / ROWS,
+            f"Every token goes to {SPEC.top_k} experts, not to one.",
+        ),
+        Hint(
+            lambda: rows_each() / ROWS,
+            "So many would do if all tokens went through one expert.",
+        ),
+    ),
+    why=lambda: (
+        f"Equation [moe_ridge_rows](#eq-moe_ridge_rows): {si(_group_rows(), 'token')} "
+        f"in the whole group. With {ROWS:.0f} on each GPU that takes "
+        f"{_ceiling(_group_rows() / ROWS):.0f} GPUs; the next group that divides "
+        f"{SPEC.n_experts} experts has {_power(_group_rows() / ROWS)}."
     ),
 )
 least_ep = Question(
