@@ -17,7 +17,7 @@ from llmserve_lab.formula.text import plain, si, signed
 from llmserve_lab.page.table import Table
 
 Row = tuple[str, ...]
-PER_CENT = 100
+PER_CENT, THOUSAND = 100, 1000
 
 
 def per_cent(share: float) -> str:
@@ -84,10 +84,15 @@ def _reached(place: Setup) -> tuple[list[str], list[str]]:
     rates = (*rates, "near_rate", "far_rate")
     taken = (twin.room_bytes(), *(made[name] for name in rates))
     least, best = (
-        [f"{plain(float(at) / scale)}" for at, scale in zip(of, scales, strict=True)]
+        [_in_full(float(at) / scale) for at, scale in zip(of, scales, strict=True)]
         for of in (taken, most)
     )
     return best, least
+
+
+def _in_full(value: float) -> str:
+    """Three digits, or all before the point, as the text has them."""
+    return f"{value:,.0f}" if value >= THOUSAND else plain(value)
 
 
 def elementwise(place: Setup) -> Table:
