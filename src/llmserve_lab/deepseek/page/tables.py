@@ -80,8 +80,8 @@ def _reached(place: Setup) -> tuple[list[str], list[str]]:
     peaks = (float(gpu.peak_flops["fp8"]), float(gpu.peak_flops["bf16"]))
     scales = (1e9, 1e12, 1e12, 1e12, 1e12, 1e9, 1e9)
     most = (float(gpu.usable_bytes), memory, memory, *peaks, *links)
-    rates = ("read_rate", "cache_rate", "gemm_rate", "attn_rate")
-    rates = (*rates, "near_rate", "far_rate")
+    kernels = ("read_rate", "cache_rate", "gemm_rate", "attn_rate")
+    rates = (*kernels, "near_rate", "far_rate")
     taken = (twin.room_bytes(), *(made[name] for name in rates))
     least, best = (
         [_in_full(float(at) / scale) for at, scale in zip(of, scales, strict=True)]
