@@ -6,8 +6,9 @@ import pytest
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import decisions
 from llmserve_lab.deepseek.evaluation import worked_example as worked
-from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
+from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band, nearest
 from llmserve_lab.deepseek.evaluation.group_size import served
+from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.page import budget, evidence, group
 from llmserve_lab.formula.band import Band
 from tests.deepseek.twins import twin
@@ -110,3 +111,9 @@ def test_twice_the_speed_costs_rate_however_wrong_the_steps_are() -> None:
     assert fast is not None
     made = group.fixed_batch(72)[0] * 256
     assert kept[1] == pytest.approx(fast.tokens_per_s / made)
+
+
+def test_no_run_behind_the_range_of_sixteen_gpus_was_across_nodes() -> None:
+    batch = float(group.best_of("h100-sxm", 16, 50).batch)
+    at = DecodeSetting(accelerator="h100-sxm", ep=16, batch=batch, context=4000.0)
+    assert {setup(run.accelerator, run.ep).n_nodes for run, _ in nearest(at)} == {1.0}
