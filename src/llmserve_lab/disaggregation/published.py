@@ -254,13 +254,10 @@ def goodput_table() -> Table:
             )
         )
     columns = ("promised TPOT", "one engine", "two pools", "gain", "best split")
-    caption = (
-        f"Requests/s that {GPUS} simulated GPUs serve within both limits: "
-        f"{HERE} on average"
-    )
+    caption = f"Requests/s within both limits: {GPUS} simulated GPUs, {HERE} on average"
     note = (
-        f"One engine with a budget of {BUDGETS[0]:,}. Two pools with either hand-over. No measured row tells at "
-        "which rate a promise is kept, so there is no band of error."
+        f"One engine: budget of {BUDGETS[0]:,}. Two pools: either hand-over. No server "
+        "was measured in this way, so there is no band of error."
     )
     return Table(caption, columns, rows, notes=(note,))
 

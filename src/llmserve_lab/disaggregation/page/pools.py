@@ -61,7 +61,7 @@ def pools_by_layer() -> StepFigure:
                 Ticks(table="sent", grows=True),
                 Labels(table="gaps", grows=True),
             ),
-            height=275,
+            height=260,
             now=True,
         ),
         logs=logs,
