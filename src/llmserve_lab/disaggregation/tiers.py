@@ -137,17 +137,6 @@ def gain(
     raise LookupError(f"tier must be DRAM or SSD, got {tier!r}")
 
 
-def enough(
-    model: ModelShape, accelerator: Accelerator, tier: str, prefix_len: int
-) -> float:
-    """Share of a tier's datasheet from which on fetching is as fast as computing.
-
-    Raises:
-        LookupError: there is no such tier.
-    """
-    return float(share().link) / gain(model, accelerator, tier, prefix_len)
-
-
 def table(model: ModelShape, accelerator: Accelerator, *, prefix_len: int) -> Table:
     """Table of the tiers: what they hold, what was found there, and whether it pays.
 

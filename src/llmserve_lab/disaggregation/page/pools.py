@@ -37,7 +37,7 @@ LANES = (
 ONE, ONE_A, ONE_B, BETWEEN, PREFILL, WIRE, DECODE, *OF = LANES
 MS = 1e3
 SHORT_S = 0.001  # on the link: drawn as a stroke
-WIDE_S, BESIDE_S = 0.02, 0.009  # a gap that holds its words; else they stand before
+WIDE_S, BESIDE_S = 0.02, 0.02  # a gap that holds its words; else they stand before
 LAYERS = cost().n_layers
 Row = dict[str, Any]
 
