@@ -14,6 +14,7 @@ SLIPS: dict[str, dict[str, Slip]] = {
 }
 # A wrong option, and words of what is said to whoever takes it.
 MISTAKES: dict[str, dict[str, str]] = {
+    "disaggregation.predict-hide": {"yes, twice as fast": "twice the time to compute"},
     "disaggregation.predict-ride": {
         "as long as alone": "paid for by the step",
         "next to nothing": "rows have to be computed",
@@ -25,6 +26,11 @@ MISTAKES: dict[str, dict[str, str]] = {
 }
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
+    "disaggregation.predict-hide": (
+        "twice as long",
+        "need a faster link",
+        "is to stay hidden?",
+    ),
     "disaggregation.predict-ride": ("One more prompt", "How much longer"),
     "disaggregation.predict-promise": ("promise is loosened", "serves more requests"),
     "disaggregation.handoff": ("4,000 tokens", "How long does", "one way"),
@@ -38,6 +44,7 @@ ASKED: dict[str, tuple[str, ...]] = {
 }
 # What a question with options asks for.
 RIGHT: dict[str, str] = {
+    "disaggregation.predict-hide": "no, about the same link will do",
     "disaggregation.predict-ride": "a fifth less than alone",
     "disaggregation.predict-promise": (
         "two pools under the strict one, one engine under the loose one"

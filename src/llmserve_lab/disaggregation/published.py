@@ -9,15 +9,12 @@ import numpy as np
 
 from llmserve_lab.catalog.evidence.disaggregated import (
     APART,
-    HANDOVER_S,
     MORI_GAP_S,
     MORI_INSTANCES,
     MORI_RATE,
     MORI_REQUESTS,
     MORI_SETTING,
     MORI_TTFT_S,
-    ON_THE_WIRE_S,
-    ORCHESTRATION_S,
     TOGETHER,
 )
 from llmserve_lab.disaggregation import formulas as f
@@ -51,9 +48,6 @@ from llmserve_lab.workloads import Always, poisson_requests
 LAYERS = {"n_layers": float(model().n_layers)}
 MANY = 10**6  # blocks: memory is not asked
 MORI_PROMPT, MORI_ANSWER = 2000, 1000  # tokens, of the published run
-ASSUMED_S = (0.05, 0.15)  # of orchestration: below what one server showed
-BUSY = 0.5  # share of the time in which a prefill GPU reads
-CALM = {"prefill_busy": BUSY}
 HERE = f"{model().name} on {device().name}, {PROMPT:,} in, {ANSWER} out"
 
 
@@ -204,37 +198,6 @@ def even_table() -> Table:
     return Table(caption, columns, rows)
 
 
-def handover_table() -> Table:
-    """Table of TTFT and the gap after it, by the side that emits and the hop."""
-    rows = []
-    whole_s = value(f.TRANSFER_S, known(load()))
-    hops: tuple[tuple[str, float, dict[str, float]], ...] = (
-        ("streamed, wire alone", 0.0, {}),
-        *(
-            (f"pulled, and {si(more_s, 's')}", more_s, {"exposed_s": whole_s})
-            for more_s in ASSUMED_S
-        ),
-    )
-    for side, emits in (("prefill GPU", 0.0), ("decode GPU", 1.0)):
-        for hop, more_s, late in hops:
-            has = known(
-                load(), decode_emits=emits, orchestration_s=more_s, **LAYERS, **CALM
-            )
-            forms = (f.TTFT, f.SECOND_GAP_S)
-            times = (f"{1e3 * value(form, has, **late):.1f} ms" for form in forms)
-            rows.append((side, hop, *times))
-    note = (
-        f"Pulled: {1e3 * whole_s:.2f} ms on the wire, and an assumed orchestration. In "
-        f"vLLM a hand-over of {si(float(HANDOVER_S), 's')}, less "
-        f"{si(float(ON_THE_WIRE_S), 's')} on its wire, left "
-        f"{si(float(ORCHESTRATION_S), 's')}. A decode step and a "
-        "queue are in that number, so orchestration alone is less."
-    )
-    columns = ("first token from", "hand-over", "TTFT", "gap before the second token")
-    caption = f"{HERE}; prefill GPU busy {BUSY:.0%}, decode steps of 20 ms"
-    return Table(caption, columns, rows, notes=(note,))
-
-
 def goodput_table() -> Table:
     """Table of simulated goodput by promise: one engine, two pools, and what is won."""
     rows = []
@@ -243,20 +206,19 @@ def goodput_table() -> Table:
         pools = [served_best(POOLS, limit_s, hand) for hand in reversed(HANDS)]
         low, high = sorted(pool.per_s for pool in pools)
         gains = (_more(rate / one.per_s - 1) for rate in (low, high))
-        splits = dict.fromkeys(pool.variant for pool in pools)
         rows.append(
             (
                 si(limit_s, "s"),
                 f"{one.per_s:.1f}",
-                f"{low:.1f} to {high:.1f}",
-                " to ".join(gains),
-                ", ".join(splits),
+                f"{low:.1f} – {high:.1f}",
+                " … ".join(gains),
             )
         )
-    columns = ("promised TPOT", "one engine", "two pools", "gain", "best split")
+    columns = ("TPOT", "one engine", "two pools", "gain")
     caption = f"Requests/s within both limits: {GPUS} simulated GPUs, {HERE} on average"
     note = (
-        f"One engine: budget of {BUDGETS[0]:,}. Two pools: either hand-over. No server "
+        f"One engine: budget of {BUDGETS[0]:,}. Two pools: 1P:3D under the first "
+        "promise, 2P:2D under the others; either hand-over. No server "
         "was measured in this way, so there is no band of error."
     )
     return Table(caption, columns, rows, notes=(note,))

@@ -47,7 +47,7 @@ ONE, TWO, WHOLE_GPUS = Marks(
     BoundMark("two pools, best split", f.BEST_POOLS_RATE, SERIES[1]),
     BoundMark("two pools, 2P:2D", f.POOLS_RATE, SERIES[2]),
 )
-INKS = dict(zip(SHOWN, (SERIES[0], SERIES[2], SERIES[1]), strict=True))
+INKS = dict(zip(SHOWN, (SERIES[0], SERIES[3], SERIES[1]), strict=True))
 ARRIVALS = QuantityAxis(
     q.arrival_rate, words="requests that arrive", ticks={"tickCount": 5}
 )
@@ -78,7 +78,7 @@ def ruler() -> Any:
         .mark_point(filled=True, size=130, opacity=1)
         .encode(x=x, y=y, color=by_ink("side", SIDES)["color"])
     )
-    return alt.layer(points, *landmarks(BANDWIDTH, "x", "shown", MADE), height=230)
+    return alt.layer(points, *landmarks(BANDWIDTH, "x", "shown", MADE), height=210)
 
 
 def promises() -> Any:
@@ -100,7 +100,7 @@ def promises() -> Any:
     promise = Landmark("promised", q.tpot_target)
     pools = [rates[two.name] for two in (TWO, WHOLE_GPUS)]
     even = _even(rows, rates[ONE.name], pools).encode(x=x, y=y)
-    return alt.layer(lines, even, *landmarks(PROMISED, "x", "ms", promise), height=240)
+    return alt.layer(lines, even, *landmarks(PROMISED, "x", "ms", promise), height=220)
 
 
 def _even(rows: Any, one: str, pools: list[str]) -> Any:
@@ -189,5 +189,5 @@ def goodput() -> Any:
         .encode(y=KEPT.on("y", "s"), x=alt.value(0))
     )
     return alt.layer(
-        drawn.mark_line(clip=True).encode(x=x, y=y, **color), rule, words, height=225
+        drawn.mark_line(clip=True).encode(x=x, y=y, **color), rule, words, height=205
     )

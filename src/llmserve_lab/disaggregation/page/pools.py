@@ -36,6 +36,7 @@ LANES = (
 )
 ONE, ONE_A, ONE_B, BETWEEN, PREFILL, WIRE, DECODE, *OF = LANES
 MS = 1e3
+SOON_MS = 1e-6  # rounding
 SHORT_S = 0.001  # on the link: drawn as a stroke
 WIDE_S, BESIDE_S = 0.02, 0.02  # a gap that holds its words; else they stand before
 LAYERS = cost().n_layers
@@ -86,7 +87,11 @@ def _log(way: Way, run: Played) -> StepLog:
         Frame(text, _counters(run, at), at=MS * at)
         for at, text in sorted(moments, key=lambda moment: moment[0])
     ]
-    return StepLog(tuple(frames), _tables(run))
+    tables = _tables(run)
+    for gap in tables["gaps"]:
+        over = gap.pop("over")
+        gap["since"] = next(i for i, f in enumerate(frames) if (f.at or 0) >= over)
+    return StepLog(tuple(frames), tables)
 
 
 def _tables(run: Played) -> dict[str, list[Row]]:
@@ -111,7 +116,8 @@ def _gap(lane: str, tokens: Sequence[float]) -> Row:
     words = f"{si(second_s - first_s, 's')}"
     wide = second_s - first_s > WIDE_S
     at_s = (first_s + second_s) / 2 if wide else first_s - BESIDE_S
-    return {"y": lane, "x": round(MS * at_s, 3), "text": words}
+    over = MS * second_s - SOON_MS
+    return {"y": lane, "x": round(MS * at_s, 3), "text": words, "over": over}
 
 
 def _joined(layers: Sequence[Layer]) -> list[list[float]]:

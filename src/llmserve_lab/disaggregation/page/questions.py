@@ -89,6 +89,30 @@ def _million() -> float:
     return 1e6 * float(f.TOKEN_COST(**price))
 
 
+predict_hide = Question(
+    name="disaggregation.predict-hide",
+    kind="predict",
+    prompt=(
+        "A prompt twice as long leaves twice the cache. The cache is sent layer by "
+        "layer while the prompt is still being read. Does a prompt twice as long need "
+        "a faster link, if the sending is to stay hidden?"
+    ),
+    choices=("yes, twice as fast", "no, about the same link will do"),
+    answer=lambda: float(made(8000) < 1.5 * made(4000)),
+    why=lambda: (
+        "Twice the cache is made in about twice the time: "
+        f"{si(made(4000), 'byte/s')} at 4,000 tokens and "
+        f"{si(made(8000), 'byte/s')} at 8,000. The longer the prompt, the larger the "
+        "share of attention in its time, and attention makes no cache."
+    ),
+    hints=(
+        Hint(
+            lambda: 0.0,
+            "The longer prompt also takes twice the time to compute, so the link has "
+            "twice the time.",
+        ),
+    ),
+)
 predict_ride = Question(
     name="disaggregation.predict-ride",
     kind="predict",
