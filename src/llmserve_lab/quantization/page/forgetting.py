@@ -134,7 +134,7 @@ def _forgetting_log(head: eviction.Head, name: str, kept: np.ndarray) -> StepLog
         f"{name.capitalize()}: {len(kept)} tokens stay, the others are forgotten, "
         f"{lost} of {len(head.facts)} facts among them. With the weights as they were, "
         f"the output would be off by {before:.0%}.",
-        f"But attention must add up to 100% again: each weight becomes "
+        f"But attention must add up to 100% again: each share becomes "
         f"{1 / share:.2f} times as large. The output is off by {error:.0%}.",
     )
     counters = [
