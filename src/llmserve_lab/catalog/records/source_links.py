@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 ARXIV = re.compile(r"arXiv (\d{4}\.\d{5})")
 CONFIG = re.compile(r"^config\.json of (\S+/\S+)$")
@@ -89,7 +90,7 @@ class Document(str):
         made.url = url
         return made
 
-    def __getnewargs__(self) -> tuple[str, str]:
+    def __getnewargs__(self) -> Any:
         """What a copy in another process is made of."""
         return str(self), self.url
 

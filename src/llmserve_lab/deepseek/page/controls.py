@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from llmserve_lab.catalog import ACCELERATORS, MODELS, Accelerator
+from llmserve_lab.catalog import MODELS, Accelerator
+from llmserve_lab.catalog.selection import stacks_known, where
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.model.assumptions import Assumptions
@@ -26,8 +27,7 @@ def known(device: Accelerator) -> bool:
     )
 
 
-NAMED = ("h100-sxm", "h200-sxm", "h800-sxm", "b200-sxm", "gb200-nvl72")
-DEVICES = tuple(filter(known, (ACCELERATORS[key] for key in NAMED)))
+DEVICES = where(known, stacks_known)  # servers and racks
 SHAPES = (MODELS["deepseek-v3"], MODELS["kimi-k2"])
 GROUPS = (8, 16, 32, 72, 144, 256)
 # The calibrated one, to three digits, so that figures and text agree.
