@@ -72,11 +72,12 @@ class IterationCost:
     hides. Of the experts, ``experts_s`` to read, each row misses one with the chance
     ``expert_miss``; what all rows miss is not read. The rest says what is stored where:
     bytes of all ``n_gpus`` together, ``kv_bytes_per_token`` without copies and
-    ``kv_copies`` of each, in ``n_layers`` layers.
+    ``kv_copies`` of each, in ``n_layers`` layers. A request of more than
+    ``max_context`` tokens is refused; a cost without a model has no such limit.
 
     Raises:
-        ValueError: a number is negative, an overlap or a chance above 1, or one row
-            takes no time.
+        ValueError: a number is negative, an overlap or a chance above 1, the maximum
+            context is below 1 token, or one row takes no time.
     """
 
     row_s: float = 0.0
@@ -98,9 +99,14 @@ class IterationCost:
     hbm_bytes: float = 0.0
     n_layers: int = 1
     n_gpus: int = 1
+    max_context: int | None = None
 
     def __post_init__(self) -> None:
+        if self.max_context is not None:
+            whole(of="token", max_context=self.max_context)
         for each in fields(self):
+            if each.name == "max_context":
+                continue
             of_type(Real, **{each.name: (value := getattr(self, each.name))})
             at_least(each.name, value, 0)
         for name in ("overlap", "expert_miss"):
@@ -171,6 +177,7 @@ class IterationCost:
             attention_apart=attention_apart,
             n_layers=model.n_layers,
             n_gpus=tp,
+            max_context=model.max_context,
         )
 
     def compute_s(self, load: IterationLoad) -> float:
