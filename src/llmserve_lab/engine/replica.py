@@ -84,10 +84,9 @@ class Replica(BatchState):
         """Append a request to the waiting queue.
 
         Raises:
-            ValueError: it is longer than the model can read, or its cache would not fit
-                even if it were alone.
+            ValueError: it is longer than the model reads, or its cache would not fit.
         """
-        self._require_context(sequence)
+        sequence.require_context(self.cost.max_context)
         stays = self.reserve_output or self.kv_transfer is None
         most = self.blocks(sequence.known + (sequence.left - 1 if stays else 0))
         if most > self.num_blocks:
@@ -100,15 +99,6 @@ class Replica(BatchState):
         if self.events is not None:
             self.events.add(now_s, "arrived", sequence.request.id)
         self.wake(now_s)
-
-    def _require_context(self, sequence: Sequence) -> None:
-        """Refuse a request that is longer than the model of this replica can read."""
-        limit, tokens = self.cost.max_context, sequence.known + sequence.left
-        if limit is not None and tokens > limit:
-            raise ValueError(
-                f"request {sequence.request.id} must have at most {limit:,} tokens of "
-                f"prompt and answer, the max_context of the model, got {tokens:,}"
-            )
 
     def wake(self, now_s: float) -> None:
         """Plan anew at the next boundary, since something has changed."""

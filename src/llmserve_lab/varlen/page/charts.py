@@ -293,6 +293,6 @@ def _beyond() -> list[Any]:
             fontSize=12,
             x={"expr": "width - 6"},
             y={"expr": "height - 12"},
-            opacity={"expr": f"most_context < {LONGEST} ? 1 : 0"},
+            opacity={"expr": f"(1 - {along}) * width > 105 ? 1 : 0"},
         ),
     ]

@@ -18,7 +18,7 @@ BATCH = 4.0  # requests in the figure
 PROMPTS = (64.0, 125.0, 250.0, 500.0, *(1000.0 * 2**i for i in range(8)))
 LARGE = 1e9  # parameters of a model that is served
 SIDES = ("linear layers", "attention")
-READS = ("within the model's context", "beyond the model's context")
+READS = ("within the limit", "beyond the limit")
 
 
 def attention_square() -> LiveFigure:
@@ -100,11 +100,12 @@ def attention_share() -> LiveFigure:
             Verdict(
                 "larger", "More FLOPs are in", "row_prompt", "overtake_prompt", SIDES
             ),
-            Verdict("reads", "The prompt is", "row_prompt", "most_context", READS),
+            Verdict("read_whole", "The prompt is", "row_prompt", "most_context", READS),
         ),
         sentence=(
             "{model}: attention does more FLOPs than the linear layers from prompts of "
             "{overtake_prompt} on, or {overtake_square} if whole squares are computed; "
-            "with a prompt of {row_prompt}, {reads}, most FLOPs are in the {larger}."
+            "a prompt of {row_prompt} is {read_whole} of the model, and most of its "
+            "FLOPs are in the {larger}."
         ),
     )
