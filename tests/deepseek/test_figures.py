@@ -10,10 +10,16 @@ from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.predictions import points
 from llmserve_lab.deepseek.model.assumptions import Overlap
 from llmserve_lab.deepseek.model.setup import SETUPS, setup
-from llmserve_lab.deepseek.page import evidence, figures, group, latent, ways
+from llmserve_lab.deepseek.page import controls, evidence, figures, group, latent, ways
 from tests.deepseek.twins import twin
 
 H100 = SETUPS["9 × 8 H100"]
+
+
+def test_every_context_on_a_slider_can_be_read_by_both_models() -> None:
+    limits = [shape.max_context or 0 for shape in controls.SHAPES]
+    assert 0 < max(controls.STOPS["context"]) <= min(limits)
+    assert 2 * max(controls.STOPS["context"]) > min(limits)
 
 
 @pytest.mark.parametrize("device", ways.DEVICES)

@@ -6,7 +6,7 @@ from statistics import mean
 
 from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog import Cited
-from llmserve_lab.catalog.evidence.servers import VLLM_BLOCK
+from llmserve_lab.catalog.evidence.servers import VLLM_BLOCK, VLLM_MEMORY_SHARE
 from llmserve_lab.catalog.evidence.serving import (
     BLOCK_COUNTS,
     DEFAULT_SEQS,
@@ -30,9 +30,7 @@ MEMORY_SHARE = Cited(
     "convention",
     "the published logs, vLLM 0.11.0 to 0.19.0: --gpu-memory-utilization 0.9",
 )
-SHARE_NOW = Cited(
-    0.92, "dimensionless", "convention", "vLLM 0.33.0, vllm/config/cache.py"
-)
+SHARE_NOW = VLLM_MEMORY_SHARE
 
 
 def beside_bytes() -> Cited:

@@ -9,13 +9,14 @@ from itertools import product
 from typing import Any
 
 from llmserve_lab import notation as q
-from llmserve_lab.catalog import ACCELERATORS
+from llmserve_lab.catalog.selection import one_of_each_domain
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
 from llmserve_lab.deepseek.evaluation.group_size import WAYS
 from llmserve_lab.deepseek.evaluation.worked_example import CONTEXT, MANY, step_ms
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
+from llmserve_lab.deepseek.page.controls import DEVICES as KNOWN
 from llmserve_lab.page.banded import banded
 from llmserve_lab.page.live.axes import QuantityAxis
 from llmserve_lab.page.live.controls import Choice, Lookup
@@ -25,7 +26,7 @@ from llmserve_lab.page.live.marks import by_ink
 from llmserve_lab.page.live.readout import Readout
 from llmserve_lab.page.palette import SERIES
 
-DEVICES = {ACCELERATORS[key].name: key for key in ("h100-sxm", "gb200-nvl72")}
+DEVICES = {each.name: each.key for each in one_of_each_domain(KNOWN)}
 CONTEXTS = {f"{tokens:,} tokens": float(tokens) for tokens in (1000, 2000, 4000)}
 GROUPS = {f"{ep}": ep for ep in (32, 72, 144)}
 REQUESTS = {f"{n}": n for n in (8, 16, 32, 64, 96, 128, 192, 256)}
