@@ -9,7 +9,7 @@
   "use strict";
   if (window.llmserveProvenance) return;
 
-  const PARTS = ["formulas", "quantities", "sources", "texts", "bands", "tables", "numbers", "figures"];
+  const PARTS = ["formulas", "quantities", "sources", "texts", "steps", "bands", "tables", "numbers", "figures"];
   const book = Object.fromEntries(PARTS.map((part) => [part, new Map()]));
   const CHECKED = "chapters/how_checked.html#check-";
   const ERRORS = "chapters/how_wrong.html";
@@ -310,17 +310,32 @@
     return quantity(resultOf(working.key)).unit;
   }
 
-  function runParts([call, does, given]) {
-    const settings = Object.entries(given ?? {}).map(([name, value]) =>
+  function settingsList(given) {
+    const lines = Object.entries(given ?? {}).map(([name, value]) =>
       Array.isArray(value)
         ? element("li", {}, `${name}: `, element("b", {}, value[0]), " ", sourceLine(value[1]))
         : element("li", {}, `${name}: `, element("b", {}, value)));
+    return lines.length ? element("ul", { class: "origin-given" }, ...lines) : "";
+  }
+
+  function code(text) {
+    return element("pre", { class: "origin-run", tabindex: "0" }, element("code", {}, text));
+  }
+
+  function runParts([call, does, given, steps]) {
     return [
       element("p", {}, "Printed by a run of the book's code when this page was made:"),
-      element("pre", { class: "origin-run", tabindex: "0" }, element("code", {}, call)),
-      does ? element("p", {}, does) : "",
-      settings.length ? element("ul", { class: "origin-given" }, ...settings) : "",
+      code(call), does ? element("p", {}, does) : "", settingsList(given),
+      ...(steps?.length ? [element("p", {}, "where"), ...steps.flatMap(stepParts)] : []),
     ];
+  }
+
+  /* An assignment behind a number: a formula, a cited number, or a run of its own. */
+  function stepParts(key) {
+    const [text, does, given, exact] = book.steps.get(key) ?? ["not recorded"];
+    const from = !exact ? "" : exact.formula ? below(storedWorking(exact))
+      : element("p", {}, sourceLine(exact.source));
+    return [code(text), does && !exact ? element("p", {}, does) : "", settingsList(given), from];
   }
 
   /* An error in whole per cent with its sign; Python prints the same. */

@@ -67,6 +67,12 @@ def test_two_batches_hide_nothing_and_three_as_much_as_attention(wire: float) ->
     assert period(1.3, 3) == pytest.approx(1.1)
 
 
+def test_the_ffn_starts_five_batches_in_the_time_of_four() -> None:
+    for n_batches, count in ((2, 4), (3, 5)):
+        drawn = [s for lane, _, s, _ in going_round.bars(n_batches) if lane == 4]
+        assert len([s for s in drawn if s < going_round.shown() - 1]) == count
+
+
 def test_three_batches_fill_half_of_the_gaps_in_the_picture() -> None:
     two, three = (going_round.waits(m) for m in (2, 3))
     assert two == pytest.approx((0.252, 0.330), abs=0.005)
@@ -153,6 +159,38 @@ def test_nor_does_one_where_contexts_differ(spread: float) -> None:
         assert comparison.lead(H100, TIGHT, overlap=overlap, spread=spread) < -0.02
 
 
+def test_differing_contexts_cost_the_group_more_than_the_split() -> None:
+    alike, differ = (
+        comparison.beside(H100, TIGHT, spread=spread)
+        for spread in (0.0, comparison.SPREAD)
+    )
+    lost = {name: 1 - differ[name] / alike[name] for name in comparison.WAYS}
+    assert lost["two halves"] == pytest.approx(0.067, abs=0.003)
+    assert lost["split"] == pytest.approx(0.036, abs=0.003)
+    behind = 1 - differ["split"] / differ["two halves"]
+    assert behind == pytest.approx(0.07, abs=0.004)
+
+
+def test_the_table_of_measured_groups_states_each_error() -> None:
+    for row in comparison.measured_table().rows:
+        seen, said = (float(str(each).replace(",", "")) for each in row[1:3])
+        off = float(str(row[3]).replace("−", "-").rstrip("%"))
+        assert 100 * (said / seen - 1) == pytest.approx(off, abs=0.06)
+        assert abs(off) < 5
+
+
+def test_the_old_bundle_loses_where_prompts_are_longer() -> None:
+    """Six coefficients typed once more, both batches going round or taking turns."""
+
+    def rate(r: int) -> float:
+        attn, ffn = 0.00165 * 256 * 1000 + 50, 0.083 * r * 256 + 100
+        wire = 0.022 * 256 + 20
+        return r / (r + 1) / max(attn, ffn, (attn + wire + ffn) / 2)
+
+    assert max(range(1, 65), key=rate) == 16
+    assert 1 - rate(8) / rate(16) == pytest.approx(0.056, abs=0.001)
+
+
 def test_measured_groups_at_the_same_time_per_token() -> None:
     """Requests are searched one by one until a token takes longer than measured."""
     free, charged = (comparison.halves_band(each) for each in comparison.OVERLAPS)
@@ -236,10 +274,10 @@ def test_gpu_time_of_a_token_adds_up_to_the_rates() -> None:
 @pytest.mark.parametrize(
     ("n_batches", "equal", "gain"),
     [
-        (2, True, 0.05),
-        (2, False, 0.0),
-        (3, True, -0.025),
-        (3, False, -0.067),
+        (2, True, 0.069),
+        (2, False, 0.009),
+        (3, True, -0.037),
+        (3, False, -0.077),
     ],
 )
 def test_the_paper_s_example_at_the_same_speed(

@@ -3,6 +3,7 @@
 Each page is light: what a browser reads, and what is sent to it.
 """
 
+import re
 from gzip import compress
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from tests.house.test_page_budget import TAUGHT
 PAGES = Path(__file__).resolve().parents[2] / "_build" / "html" / "chapters"
 BUILT = sorted(path.stem for path in PAGES.glob("*.html"))
 MOST_BYTES, MOST_SENT = 360_000, 90_000  # HTML, and HTML as servers send it
+MOST_RECORDS = 40_000  # what all numbers of a page have to say of themselves
+RECORDS = re.compile(rb'class="provenance-data">(.*?)</script>', re.DOTALL)
 LISTS = {"notation": 450_000}  # every letter and formula of the book on one page
 
 
@@ -37,3 +40,4 @@ def test_a_built_page_is_light(stem: str) -> None:
     html = (PAGES / f"{stem}.html").read_bytes()
     assert len(html) <= LISTS.get(stem, MOST_BYTES)
     assert len(compress(html, 6)) <= MOST_SENT
+    assert sum(map(len, RECORDS.findall(html))) <= MOST_RECORDS

@@ -78,7 +78,10 @@ def test_the_residuals_state_the_errors_of_their_state() -> None:
         assert known["mean_error"] == pytest.approx(100 * mean_error(*asked), abs=0.06)
         assert known["bias"] == pytest.approx(100 * bias(*asked), abs=0.06)
         rows, error = chosen(*asked)
-        for name, engine in (("vllm_lean", "vllm"), ("tensorrt_lean", "trtllm")):
+        for name, engine in (
+            ("vllm_lean", "vllm"),
+            ("tensorrt_lean", "trtllm"),
+        ):
             own = [
                 e for e, row in zip(error, rows, strict=True) if row.engine == engine
             ]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from llmserve_lab import running_example
+from llmserve_lab.how_wrong.wording import with_ends
 from llmserve_lab.validation import (
     Band,
     Setting,
@@ -62,9 +63,20 @@ def test_left_out_rows_are_predicted_worse_than_fitted_ones() -> None:
 
 def test_the_interval_holds_the_mean_and_narrows_with_rows() -> None:
     found = score(sample(), sample().predict(achieved()), "tpot")
-    assert found.low < found.mean < found.high
+    assert found.interval is not None
+    low, high = found.interval
+    assert low < found.mean < high
     recorded = record()["scores"]["in sample"]["tpot"]
-    assert recorded["high"] - recorded["low"] < found.high - found.low
+    assert recorded["high"] - recorded["low"] < high - low
+
+
+def test_one_server_has_no_interval() -> None:
+    """Not a number, nor ends that say nothing: none at all."""
+    servers = sample().label("server")
+    one = sample().subset(servers == servers[0])
+    found = score(one, one.predict(achieved()), "tpot")
+    assert found.interval is None and found.n == len(one.rows)
+    assert with_ends(found.mean, found.interval).endswith("(one server)")
 
 
 def test_times_dealt_out_anew_cannot_be_predicted() -> None:

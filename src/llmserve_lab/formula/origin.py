@@ -70,12 +70,26 @@ class Computed:
 
 
 @dataclass(frozen=True)
+class Assignment:
+    """An assignment behind a number: its text, and the run or formula that it is."""
+
+    text: str
+    does: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    exact: Computed | Evidence | None = None
+
+
+@dataclass(frozen=True)
 class CellRun:
-    """Run of a notebook cell that printed a number: the call, and its settings."""
+    """Run of a notebook cell that printed a number: the call, and its settings.
+
+    ``steps`` are the assignments that gave the names in the call, the nearest first.
+    """
 
     call: str
     does: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    steps: tuple[Assignment, ...] = ()
 
 
 Origin = Computed | Evidence | CellRun

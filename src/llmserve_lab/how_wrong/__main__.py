@@ -102,7 +102,7 @@ def _with_ends(rows: Predictor, times: Times) -> list[float]:
     """Mean errors of TPOT and TTFT, then low and high ends of each one's interval."""
     both = score(rows, times, "tpot"), score(rows, times, "ttft")
     numbers = [each.mean for each in both]
-    numbers += [end for each in both for end in (each.low, each.high)]
+    numbers += [end for each in both for end in each.interval or ()]
     return [float(f"{each:.5g}") for each in numbers]
 
 

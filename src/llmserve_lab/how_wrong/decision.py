@@ -2,6 +2,7 @@
 
 The example's server with 4 to 64 clients: what is predicted, the worst end of the band,
 the most clients that still keep the promise there, and servers for the tokens asked.
+Any number of clients may be planned with; some of them were measured.
 Predictions and bands are as if no row of that server had been measured.
 """
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from llmserve_lab.how_wrong import example
 from llmserve_lab.how_wrong.record import chosen, record
-from llmserve_lab.validation import Band, MeasuredRow, Setting
+from llmserve_lab.validation import Band, MeasuredRow, Predictor, Setting
 from llmserve_lab.validation.bands import (
     TAILS,
     TIMES,
@@ -45,7 +46,7 @@ class Forecast:
 
     predicted_s: float
     factor: float
-    measured_s: float
+    measured_s: float | None = None
 
     @property
     def longest_s(self) -> float:
@@ -85,24 +86,43 @@ class PlannedLoad:
         return self.tpot.predicted_s <= TPOT_S and self.ttft.predicted_s <= TTFT_S
 
 
+def measured_loads() -> tuple[PlannedLoad, ...]:
+    """The example's rows as a planner would see them."""
+    rows = [row.clients for row in example.rows()]
+    return tuple(load for load in loads() if load.clients in rows)
+
+
 @cache
 def loads() -> tuple[PlannedLoad, ...]:
-    """The example's rows as a planner would see them."""
-    rows = example.predictor()
-    times, measured = rows.predict(example.unseen()), rows.measured
+    """Every load that may be planned with, also between those that were measured."""
+    rows = _rows()
+    predictor = Predictor(rows)
+    times = predictor.predict(example.unseen())
     found = []
-    for place, row in enumerate(example.rows()):
+    for place, row in enumerate(rows):
         tpot, ttft = (
             Forecast(
                 round(float(getattr(times, kind)[place]), digits),
                 round(1 + error_band(kind, row).high, factor_digits),
-                float(getattr(measured, kind)[place]),
+                _measured_s(kind, row.clients),
             )
             for kind, digits, factor_digits in ROUNDED
         )
-        answer_len = round(float(rows.exposures[place].output_len), 1)
+        answer_len = round(float(predictor.exposures[place].output_len), 1)
         found.append(PlannedLoad(row.clients, answer_len, tpot, ttft))
     return tuple(found)
+
+
+def _rows() -> list[MeasuredRow]:
+    """The example's settings: as measured, and all loads from 16 to 64 clients."""
+    *_, few, _, most = (row.clients for row in example.rows())
+    clients = {row.clients for row in example.rows()} | set(range(few, most))
+    return [replace(example.rows()[-1], clients=each) for each in sorted(clients)]
+
+
+def _measured_s(kind: Kind, clients: int) -> float | None:
+    own = [row for row in example.rows() if row.clients == clients]
+    return float(getattr(own[0], f"{kind}_s")) if own else None
 
 
 @cache
@@ -128,6 +148,29 @@ def near_rows(kind: Kind, row: MeasuredRow) -> tuple[tuple[MeasuredRow, ...], Fl
     return tuple(rows[place] for place in near), error[other][near]
 
 
+def near_band(rule: str) -> tuple[float, float]:
+    """Ends of a band of predicted over measured, for the load that the text works.
+
+    ``rule``: ``"plain"`` from the 5th to the 95th percentile of the nearest errors,
+    ``"even"`` the factor that holds as many, ``"wide"`` its power, the book's.
+
+    Raises:
+        LookupError: there is no such rule.
+    """
+    _, error = near_rows("tpot", example.rows()[3])
+    half = half_width(error)
+    low, high = (1 + float(each) for each in np.percentile(error, TAILS))
+    wide = stretch("tpot") * half
+    found = {
+        "plain": (low, high),
+        "even": (float(np.exp(-half)), float(np.exp(half))),
+        "wide": (float(np.exp(-wide)), float(np.exp(wide))),
+    }
+    if rule not in found:
+        raise LookupError(f"rule must be one of {', '.join(found)}, got {rule!r}")
+    return found[rule]
+
+
 def without_the_model(row: MeasuredRow) -> Band:
     """The band of TPOT, had the book never seen any row of the row's model.
 
@@ -142,33 +185,57 @@ def without_the_model(row: MeasuredRow) -> Band:
 class Worth:
     """What a measurement promises, before it is made.
 
-    ``share`` of the nearest rows erred so that the hoped-for load keeps the promise,
-    ``alike`` of those of the same engine; ``saved`` devices in the mean of all, and
-    ``if_kept`` where the promise is kept; ``saved_alike`` for the same engine.
+    Devices saved in the mean of what it may find: of all the nearest rows' errors
+    beside the plan by the band, and of the ``n_alike`` of the same engine beside the
+    plan that knows the engine. ``share`` of them make the plan smaller.
     """
 
-    share: float
-    alike: float
     saved: float
-    if_kept: float
+    n: int
     saved_alike: float
+    n_alike: int
+    share: float
+    share_alike: float
 
 
 def worth() -> Worth:
     """Each error of a near row is taken as the error that the measurement finds."""
-    row, hope, booked = example.rows()[-1], hoped(), servers(planned(), "longest_s")
-    rows, error = near_rows("tpot", row)
-    kept = hope.tpot.predicted_s / (1 + error) <= TPOT_S
-    alike = np.array([each.engine == row.engine for each in rows])
-    needed = ASKED_PER_S / (hope.tokens_per_s("predicted_s") * (1 + error))
-    saved = example.TP * np.where(kept, booked - np.ceil(needed), 0)
-    return Worth(
-        float(kept.mean()),
-        float(kept[alike].mean()),
-        float(saved.mean()),
-        float(saved[kept].mean()),
-        float(saved[alike].mean()),
+    rows, error = near_rows("tpot", example.rows()[-1])
+    alike = np.array([each.engine == ENGINE for each in rows])
+    needed = np.array([servers_found(float(each)) for each in error])
+    saved, saved_alike = (
+        example.TP * (servers(plan, "longest_s") - found)
+        for plan, found in ((planned(), needed), (engine_known(), needed[alike]))
     )
+    return Worth(
+        float(saved.mean()),
+        len(saved),
+        float(saved_alike.mean()),
+        len(saved_alike),
+        float((saved > 0).mean()),
+        float((saved_alike > 0).mean()),
+    )
+
+
+def servers_found(error: float) -> int:
+    """Servers that are planned once one was measured and TPOT's error is known.
+
+    The error is taken to be the same at every load; TTFT, far below its promise, is
+    taken as predicted.
+
+    Raises:
+        ValueError: not even the smallest load keeps the promise.
+    """
+    found = [
+        replace(load, tpot=replace(load.tpot, factor=1 / (1 + error)))
+        for load in loads()
+    ]
+    kept = [load for load in found if load.tpot.longest_s <= TPOT_S]
+    if not kept:
+        raise ValueError(f"error must leave a load that keeps the promise, got {error}")
+    best = kept[-1]
+    first = replace(best.ttft, factor=1.0)
+    return servers(replace(best, ttft=first), "longest_s")
 
 
 def broken(load: PlannedLoad) -> float:
@@ -189,7 +256,7 @@ def engine_known() -> PlannedLoad:
     engine served stay below; nothing is stretched, since this engine was measured.
     """
     found = []
-    for row, load in zip(example.rows(), loads(), strict=True):
+    for row, load in zip(_rows(), loads(), strict=True):
         tpot, ttft = (
             replace(one, factor=_own_factor(kind, row, digits))
             for one, (kind, _, digits) in zip(

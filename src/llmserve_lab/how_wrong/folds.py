@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.how_wrong.record import Ends, ends_of, record, row_errors
+from llmserve_lab.how_wrong.record import ends_of, record, row_errors
 from llmserve_lab.validation import ServingConstants
+from llmserve_lab.validation.intervals import Interval
 from llmserve_lab.validation.rows import dense_rows
 from llmserve_lab.validation.unit_work import Floats
 
@@ -42,7 +43,7 @@ class Fold:
     layer_s: float
     mean: float
     bias: float
-    ends: Ends | None = None
+    ends: Interval | None = None
 
 
 def folds(by: str) -> tuple[Fold, ...]:
@@ -71,7 +72,7 @@ def folds(by: str) -> tuple[Fold, ...]:
     return tuple(sorted(found, key=lambda fold: -fold.n_predicted))
 
 
-def _ends(size: Floats, own: np.ndarray[Any, Any]) -> Ends | None:
+def _ends(size: Floats, own: np.ndarray[Any, Any]) -> Interval | None:
     rows = [row for row, mine in zip(dense_rows(), own, strict=True) if mine]
     return ends_of(size[own], rows)
 

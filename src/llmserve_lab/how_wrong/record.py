@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.validation import DATASHEET, ServingConstants, constants
-from llmserve_lab.validation.intervals import FEWEST, mean_interval
+from llmserve_lab.validation.intervals import FEWEST, Interval, mean_interval
 from llmserve_lab.validation.prediction import KINDS, Kind
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
 from llmserve_lab.validation.unit_work import Floats
@@ -105,10 +105,7 @@ def median_error(kind: Kind, left_out: str) -> float:
     return float(np.median(np.abs(chosen(kind, left_out)[1])))
 
 
-Ends = tuple[float, float]
-
-
-def ends_of(size: Floats, rows: Sequence[MeasuredRow]) -> Ends | None:
+def ends_of(size: Floats, rows: Sequence[MeasuredRow]) -> Interval | None:
     """Interval of the mean of some sizes of errors, servers drawn; of one server none.
 
     All rows of a server are drawn together, whatever their lengths and clients.
@@ -118,7 +115,7 @@ def ends_of(size: Floats, rows: Sequence[MeasuredRow]) -> Ends | None:
 
 
 @cache
-def mean_ends(kind: Kind, left_out: str) -> Ends:
+def mean_ends(kind: Kind, left_out: str) -> Interval:
     """Interval of a mean absolute percentage error, as shares."""
     rows, error = chosen(kind, left_out)
     found = ends_of(np.abs(error), rows)
@@ -126,7 +123,7 @@ def mean_ends(kind: Kind, left_out: str) -> Ends:
     return found
 
 
-def switched_ends(on: str, place: int) -> Ends:
+def switched_ends(on: str, place: int) -> Interval:
     """Interval of a mean error with those switches on; TPOT is at 0 and TTFT at 1."""
     low, high = record()["switches"][on][2 + 2 * place : 4 + 2 * place]
-    return low, high
+    return Interval(low, high)

@@ -9,8 +9,8 @@ def per_cent(share: float, digits: int = 1) -> str:
 
 
 def with_ends(mean: float, ends: tuple[float, float] | None, digits: int = 1) -> str:
-    """A mean error and, where it is known, the interval that the bootstrap gives."""
+    """A mean error and the bootstrap's interval, which one server alone has not."""
     if ends is None:
-        return per_cent(mean, digits)
+        return f"{per_cent(mean, digits)} (one server)"
     low, high = (f"{100 * each:.{digits}f}" for each in ends)
     return f"{per_cent(mean, digits)} ({low} to {high})"

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from llmserve_lab.formula.band import ErrorBand
 from llmserve_lab.formula.latex import template
-from llmserve_lab.formula.origin import CellRun, Computed, Evidence, Origin, hand_in
+from llmserve_lab.formula.origin import (
+    Assignment,
+    CellRun,
+    Computed,
+    Evidence,
+    Origin,
+    hand_in,
+)
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 from llmserve_lab.formula.text import said_unit, without_links
 from llmserve_lab.formula.tree import prefix_form
@@ -33,6 +40,7 @@ PARTS = (
     "quantities",
     "sources",
     "texts",
+    "steps",
     "bands",
     "tables",
     "numbers",
@@ -85,12 +93,26 @@ class Provenance:
             }
             return {"formula": origin.formula.label, "given": given}
         if isinstance(origin, CellRun):
-            settings = {n: self._setting(v) for n, v in origin.settings.items()}
-            run = [origin.call, origin.does, settings]
-            while not run[-1]:  # what is not known is not said
-                run.pop()
-            return {"run": run}
+            steps = [self._step(each) for each in origin.steps]
+            return {"run": self._run(origin.call, origin, steps)}
         return {"source": self.source(origin)}
+
+    def _run(self, text: str, run: CellRun | Assignment, more: Any) -> list[Any]:
+        settings = {n: self._setting(v) for n, v in run.settings.items()}
+        held = [text, run.does, settings, more]
+        while not held[-1]:  # what is not known is not said
+            held.pop()
+        return held
+
+    def _step(self, step: Assignment) -> str:
+        """Record an assignment behind numbers; returns the key."""
+        if step.exact is None:
+            record = self._run(step.text, step, None)
+        else:  # its card says the rest
+            record = [step.text, "", {}, self._record(step.exact)]
+        key = digest(record)[:5]
+        self.data["steps"][key] = record
+        return key
 
     def _given(self, term: Quantity, value: Any) -> Any:
         """A number in the unit of its letter; with the key of its source, if it has."""

@@ -21,6 +21,7 @@ from llmserve_lab.validation.prediction import KINDS, Predictor, errors
 from llmserve_lab.validation.rows import SHA256, dense_rows, every
 from llmserve_lab.validation.scores import (
     LEFT_OUT,
+    ErrorScore,
     left_out,
     per_engine,
     permuted,
@@ -73,7 +74,7 @@ def _scored(rows: Predictor, reached: ServingConstants) -> dict[str, Any]:
     table["in sample"] = scores(rows, rows.predict(reached))
     table["one set per engine and generation"] = scores(public, per_engine(public))
     plain = {
-        by: {kind: asdict(each) for kind, each in found.items()}
+        by: {kind: _plain(each) for kind, each in found.items()}
         for by, found in table.items()
     }
     by_model = {
@@ -82,7 +83,7 @@ def _scored(rows: Predictor, reached: ServingConstants) -> dict[str, Any]:
     return {
         "scores": plain,
         "ladder": [
-            (name, tpot.mean, ttft.mean, tpot.low, tpot.high, ttft.low, ttft.high)
+            (name, tpot.mean, ttft.mean, *_ends(tpot), *_ends(ttft))
             for name, tpot, ttft in ladder(rows, reached)
         ],
         "forms": _forms(rows),
@@ -96,7 +97,18 @@ def _scored(rows: Predictor, reached: ServingConstants) -> dict[str, Any]:
 def _yardstick(rows: Predictor) -> dict[str, dict[str, float]]:
     """Scores of the datasheet times one fitted factor for each kind of time."""
     found = scores(rows, scaled(rows, "model"))
-    return {kind: asdict(each) for kind, each in found.items()}
+    return {kind: _plain(each) for kind, each in found.items()}
+
+
+def _plain(found: ErrorScore) -> dict[str, Any]:
+    """A score as the record has it; no ends are stored where one server was scored."""
+    parts = asdict(found)
+    ends = parts.pop("interval")
+    return parts | (ends._asdict() if ends else {})
+
+
+def _ends(found: ErrorScore) -> list[float]:
+    return list(found.interval or ())
 
 
 # What else the form could have been: free constants, and numbers set otherwise.
@@ -128,7 +140,7 @@ def _forms(rows: Predictor) -> dict[str, dict[str, Any]]:
             if kind != "e2e"
         }
         means: dict[str, Any] = {key: each.mean for key, each in made.items()}
-        ends = {key: [each.low, each.high] for key, each in made.items()}
+        ends = {key: _ends(each) for key, each in made.items()}
         found[name] = means | {"intervals": ends}
     return found
 

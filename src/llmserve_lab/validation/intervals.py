@@ -6,7 +6,7 @@ that would make the interval far too narrow.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,14 @@ LEVEL = 0.95
 FEWEST = 2  # groups that can be drawn anew
 
 
-def mean_interval(size: Floats, group: np.ndarray[Any, Any]) -> tuple[float, float]:
+class Interval(NamedTuple):
+    """Ends between which the means of the draws lie."""
+
+    low: float
+    high: float
+
+
+def mean_interval(size: Floats, group: np.ndarray[Any, Any]) -> Interval:
     """Ends between which 95 % of the means of groups drawn with replacement lie.
 
     ``size`` [rows] are sizes of errors, ``group`` [rows] what each row belongs to. The
@@ -42,7 +49,7 @@ def mean_interval(size: Floats, group: np.ndarray[Any, Any]) -> tuple[float, flo
         rng=np.random.default_rng(SEED),
     )
     ends = drawn.confidence_interval
-    return float(ends.low), float(ends.high)
+    return Interval(float(ends.low), float(ends.high))
 
 
 def _pooled(total: Floats, count: Floats, axis: int = -1) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 from llmserve_lab.checks import whole
 from llmserve_lab.validation.constants import DATASHEET, ServingConstants
 from llmserve_lab.validation.fit import FREE, START, WITH_EXPONENT, fit
-from llmserve_lab.validation.intervals import FEWEST, SEED, mean_interval
+from llmserve_lab.validation.intervals import FEWEST, SEED, Interval, mean_interval
 from llmserve_lab.validation.prediction import KINDS, Kind, Predictor, Times, errors
 from llmserve_lab.validation.rows import MeasuredRow
 from llmserve_lab.validation.unit_work import Floats
@@ -27,17 +27,15 @@ LEFT_OUT = ("model", "system", "engine", "precision", "group")
 class ErrorScore:
     """Absolute relative errors of ``n`` rows: their mean, with an interval, and median.
 
-    ``low`` and ``high`` bound 95 % of the means of servers drawn again with
-    replacement, and are not a number for one server alone; ``bias`` is the mean of the
-    signed errors.
+    ``interval`` holds 95 % of the means of servers drawn again with replacement, and
+    one server alone has none; ``bias`` is the mean of the signed errors.
     """
 
     n: int
     mean: float
     median: float
     bias: float
-    low: float
-    high: float
+    interval: Interval | None
 
 
 def left_out(
@@ -112,17 +110,13 @@ def score(predictor: Predictor, predicted: Times, kind: Kind) -> ErrorScore:
         error, server = error[predictor.public], server[predictor.public]
     if not len(error):
         raise ValueError(f"rows must have a public protocol to score {kind}, got none")
-    ends = float("nan"), float("nan")
-    if len(np.unique(server)) >= FEWEST:
-        ends = mean_interval(np.abs(error), server)
-    low, high = ends
+    several = len(np.unique(server)) >= FEWEST
     return ErrorScore(
         n=len(error),
         mean=float(np.abs(error).mean()),
         median=float(np.median(np.abs(error))),
         bias=float(error.mean()),
-        low=low,
-        high=high,
+        interval=mean_interval(np.abs(error), server) if several else None,
     )
 
 

@@ -18,10 +18,12 @@ MARKS: dict[str, Any] = {
 }
 RATIO = QuantityAxis(q.af_ratio, domain=RATIOS, log=True, ticks=MARKS)
 SECONDS = QuantityAxis(q.pipeline_s)
+WIDE = 2.0  # a band of ratios with room for its name: its end over its begin
 LOW = 270  # pixels down: below the curves
+MIDDLE = 235  # pixels down: below the curves, where they are not low
 TIMES = {"attn_s": "attn_s", "comm_s": "comm_s"}
 FEW: dict[str, Any] = {"tickCount": 5}
-LOOP = Landmark("best r, loop counted", q.ratio_pipeline, down=16)
+LOOP = Landmark("best r, loop", q.ratio_pipeline, down=16)
 SLOWER = Larger(
     BoundMark("Attention", q.attn_s), BoundMark("wire", q.comm_s), "{}-bound"
 )
@@ -33,7 +35,7 @@ def _along(data: str) -> Any:
 
 
 def _shade() -> Any:
-    """Which is the slowest: tinted where it is the FFN, with the loop counted."""
+    """Which sets the pace: blue where it is the loop, grey where it is the FFN."""
     from llmserve_lab.extras import altair as alt
 
     low, high = RATIOS
@@ -42,11 +44,20 @@ def _shade() -> Any:
     right: dict[str, Any] = {**look, "align": "right", "dx": -6}
     slower = alt.ExprRef(SLOWER.expression(SECONDS))
     tint = alt.Chart().mark_rect(color=GREY.css, opacity=0.12, clip=True)
+    loop = alt.Chart().mark_rect(color=SERIES[0].css, opacity=0.12, clip=True)
+    wide = f"datum.af_ratio > {WIDE} * datum.begins"
     names = (
         alt.Chart().mark_text(text=slower, **left).encode(x=_along("start")),
         alt.Chart().mark_text(text="FFN-bound", **right).encode(x=_along("end")),
+        alt.Chart()
+        .mark_text(text="loop-bound", **left | {"dy": MIDDLE})
+        .transform_filter(wide)
+        .encode(x=_along("begins")),
     )
-    layers = [tint.encode(x=_along("af_ratio"), x2="end:Q")]
+    layers = [
+        tint.encode(x=_along("af_ratio"), x2="end:Q"),
+        loop.encode(x=_along("begins"), x2="af_ratio:Q"),
+    ]
     layers += [name.encode(y=alt.value(0)) for name in names]
     row = alt.LayerChart(data=alt.Data(values=[{}]), layer=layers)
     balance = (RATIO.reads(each) for each in (q.ratio_attn, q.ratio_comm, q.ratio_end))
@@ -54,6 +65,8 @@ def _shade() -> Any:
         af_ratio=f"max({low}, min({high}, max({', '.join(balance)})))",
         start=f"{low}",
         end=f"{high}",
+    ).transform_calculate(
+        begins=f"max({low}, min(datum.af_ratio, {RATIO.reads(q.ratio_start)}))",
     )
 
 

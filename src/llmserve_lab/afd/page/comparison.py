@@ -26,6 +26,12 @@ OVERLAPS: tuple[coupled.Overlap, ...] = ("free", "charged")
 WAYS = ("one batch", "two halves", "split")
 SPREAD = 0.5  # standard deviation of contexts over their mean, where they differ
 HALVES_ON = ("h100-sxm", "h800-sxm")  # measured groups in halves, of this model
+NAMES = {
+    "DeepSeek, EP144": "DeepSeek",
+    "DeepSeek's profile, EP128": "DeepSeek's profile",
+    "SGLang, EP72": "SGLang",
+    "SGLang, EP72, drafts simulated": "SGLang, simulated speculative decoding",
+}
 HOW = "deployments of DeepSeek-V3, in view while the model was made"
 
 
@@ -133,6 +139,27 @@ def band_words(overlap: coupled.Overlap, *, at: str = "at_speed") -> str:
         return f"within {math.ceil(100 * far)}%"
     side = "low" if max(found) < 0 else "high"
     return f"{100 * near:.0f} to {far:.0%} too {side}"
+
+
+def measured_table() -> Table:
+    """Table of the measured groups: tokens/s of a GPU, measured and by the model."""
+    known = {record.name: record for record in DEPLOYMENTS}
+    rows = []
+    for each in errors("free"):
+        record = known[each.run]
+        rate = float(record.gpu_tokens_per_s)
+        rows.append(
+            (
+                f"{NAMES[each.run]}, {record.n_gpus} "
+                f"{accelerator(record.accelerator).name.split()[0]}, "
+                f"{1e3 * each.tpot_s:.0f} ms",
+                f"{rate:,.0f}",
+                f"{rate * (1 + each.at_speed):,.0f}",
+                f"{100 * each.at_speed:+.1f}%".replace("-", "−"),
+            )
+        )
+    columns = ("group and TPOT", "measured", "model", "off")
+    return Table("Groups in two halves, at their own time per token", columns, rows)
 
 
 def beside_table(gpu: str = DEVICES[0], tpot_s: float = TIGHT_S) -> Table:

@@ -26,7 +26,7 @@ SIZES |= {"mean_prompt": "Mean prompt", "mean_decode": "Mean answer"}
 WIRES = {"as fitted": 1.0, "4 times slower": 4.0, "10 times slower": 10.0}
 
 
-def controls() -> tuple[Slider | Choice, ...]:
+def controls(wire: str = "as fitted") -> tuple[Slider | Choice, ...]:
     """Sizes, and a wire that may be slower than the one that the paper fitted."""
     sizes = tuple(
         Slider(quantity(name), STOPS[name], START[name], SIZES[name]) for name in START
@@ -39,4 +39,4 @@ def controls() -> tuple[Slider | Choice, ...]:
         name: tuple(round(factor * value, 15) for factor in factors[name])
         for name, value in ascend().items()
     }
-    return (*sizes, Choice("wire", "Wire", tuple(WIRES), "as fitted", columns))
+    return (*sizes, Choice("wire", "Wire", tuple(WIRES), wire, columns))

@@ -14,7 +14,8 @@ from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 
-HIDES = ("machines wait for the wire", "the wire is hidden")
+HIDES = ("the wire is not hidden", "the wire is hidden")
+OPENS = "4 times slower"  # the wire of the first figure, so that the loop is seen
 WHOLE = tuple(float(r) for r in range(1, 65))
 CORNERS = ("ratio_start", "ratio_attn", "ratio_loop", "ratio_end")
 
@@ -50,10 +51,9 @@ def throughput() -> LiveFigure:
     """What each ratio pays, by three times alone and with the loop counted."""
     return LiveFigure(
         name="afd-throughput",
-        title="With few Attention machines the FFN machine waits, with many it is the "
-        "narrow place",
+        title="The loop of a batch can bring the best ratio down",
         chart=charts.throughput,
-        controls=controls(),
+        controls=controls(OPENS),
         derived=derived()
         | {
             "hidden_comm_s": Bound(f.HIDDEN_COMM_S, attn_s="attn_s"),
@@ -71,8 +71,8 @@ def throughput() -> LiveFigure:
             "At balance, {hidden}."
         ),
         goal=Goal(
-            "with the wire 4 times slower, bring the best ratio with the loop counted "
-            "up to the paper's; leave batch and lengths as they are",
+            "bring the best ratio with the loop counted up to the paper's; leave the "
+            "wire, the batch and the lengths as they are",
             lambda ratio_pipeline, ratio_best, wire, batch, mean_prompt, mean_decode: (
                 (ratio_pipeline >= 0.999 * ratio_best)
                 & (wire >= 1)
@@ -84,7 +84,7 @@ def throughput() -> LiveFigure:
                 & (mean_decode >= START["mean_decode"])
                 & (mean_decode <= START["mean_decode"])
             ),
-            {"wire": "4 times slower", "n_batches": 3.0},
+            {"n_batches": 3.0},
         ),
     )
 

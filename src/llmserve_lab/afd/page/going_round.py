@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
+from llmserve_lab.afd.page.lanes import NAMES, Row, cell, high, place, scene
 from llmserve_lab.afd.simulation.bundle import AffineTime, Bundle, Load
 from llmserve_lab.afd.simulation.event_simulator import Machine, State, serving
 from llmserve_lab.afd.simulation.length_distributions import (
@@ -20,20 +20,16 @@ from llmserve_lab.afd.simulation.length_distributions import (
 from llmserve_lab.afd.simulation.run import BundleRun
 from llmserve_lab.afd.simulation.slots import Requests, fill
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 
 ATTENTION, SLOTS = 3, 4  # machines, and requests of a batch on each of them
 FLIGHTS = {2: "two", 3: "three"}
 SKIPPED, SHOWN = 2, 2  # rounds left out at the start, and rounds shown
 US = 1e6
-INKS = "ACE"  # of the batches, apart from the inks of waiting
-WINDOW = 1450.0  # microseconds of the axis; two rounds of three batches
+INKS = "ACD"  # of the batches, apart from the inks of waiting
 FIRST = 150.0  # microseconds that the first picture shows already
-LEFT = -280.0  # where names begin
 LANES = 6  # three Attention machines, the wire, the FFN machine, the wire back
-NAMES = {0: "A1", 1: "A2", 2: "A3", 4: "FFN"}  # of the machines; the wire is not drawn
 FFN = range(4, 5)
-Row = dict[str, Any]
+LEAST = 55.0  # microseconds of a bar that has room for its batch's number
 Bar = tuple[int, int, float, float]  # lane, batch, start and end in microseconds
 
 
@@ -118,17 +114,17 @@ def going_round() -> StepFigure:
     last = len(log.frames) - 1
     return StepFigure(
         name="afd-going-round",
-        title="A third batch in flight fills half of the gaps",
-        scene=_scene(),
+        title="With a third batch in flight the FFN machine starts five batches "
+        "instead of four",
+        scene=scene(FLIGHTS, shown()),
         logs={"both": log},
         stills=tuple(("both", at) for at in (last // 3, 2 * last // 3, last)),
         legend={
             "A": "batch 1",
             "C": "batch 2",
-            "E": "batch 3",
-            "new": "Attention waits: another Attention machine is late",
-            "communication": "waits: rows are on the wire",
-            "idle": "waits: the other kind of machine works",
+            "D": "batch 3",
+            "new": "waits: another Attention machine is late",
+            "idle": "waits: no batch is there",
         },
         counters=tuple(
             Counter(f"{word} in flight: so far waited") for word in FLIGHTS.values()
@@ -137,81 +133,55 @@ def going_round() -> StepFigure:
     )
 
 
-def _scene() -> Scene:
-    lanes = [
-        _cell(0.0, window(m)[1], _place(m, lane), 0.84, "empty", faint=0.2)
-        for m in FLIGHTS
-        for lane in NAMES
-    ]
-    names = [
-        {"x": LEFT / 2, "y": _place(m, lane) + 0.42, "text": name}
-        for m in FLIGHTS
-        for lane, name in NAMES.items()
-    ]
-    names += [
-        {"x": WINDOW / 2, "y": _place(m, 0) - 0.4, "text": f"{word} batches in flight"}
-        for m, word in FLIGHTS.items()
-    ]
-    foot = _place(3, 4) + 1.25
-    names += [{"x": float(at), "y": foot, "text": f"{at} µs"} for at in (0, 500, 1000)]
-    return Scene(
-        x=SceneAxis((LEFT, WINDOW + 10), shown=False),
-        y=SceneAxis((foot + 0.5, -0.9), shown=False),
-        marks=(
-            Cells(table="boxes", x2="x2", y2="y2", text="text", opacity="faint"),
-            Cells(
-                table="bars", x2="x2", y2="y2", text="text", opacity="faint", grows=True
-            ),
-            Labels(table="names"),
-        ),
-        height=335,
-        fixed={"boxes": lanes, "names": names},
-    )
-
-
-def _place(n_batches: int, lane: int) -> float:
-    """Where a lane is drawn: machines of two batches above, of three below."""
-    return [*NAMES].index(lane) + (len(NAMES) + 1.0) * (n_batches - 2) + 0.08
-
-
-def _cell(
-    x: float,
-    x2: float,
-    y: float,
-    high: float,
-    ink: str,
-    text: str = "",
-    *,
-    faint: float = 1.0,
-) -> Row:
-    place = {"x": x, "x2": x2, "y": round(y, 2), "y2": round(y + high, 2)}
-    return place | {"ink": ink, "text": text, "faint": faint}
+def shown() -> float:
+    """Microseconds that are drawn of both: the rounds of two batches."""
+    return window(2)[1]
 
 
 def _log() -> StepLog:
     drawn = [row for m in FLIGHTS for row in _drawn(m)]
-    ends = max(window(m)[1] for m in FLIGHTS)
     moments = {at for m in FLIGHTS for at in _moments(bars(m), window(m)[1])}
-    times = [at for at in sorted(moments) if FIRST < at < ends - 1][::2]
+    times = [at for at in sorted(moments) if FIRST < at < shown() - 1][::2]
     frames = tuple(
         Frame(" ".join(_said(m, at) for m in FLIGHTS), _waited(at), at=at)
-        for at in [*times, ends - 0.01]
+        for at in [*times, shown() - 0.01]
     )
     return StepLog(frames, {"bars": drawn})
 
 
 def _drawn(m: int) -> list[Row]:
-    """Work of the machines, and between it their waiting, by what else goes on."""
-    rows, (_, length) = bars(m), window(m)
+    """Work, ways and, between a machine's work, its waiting: for a late one, or not."""
     found = [
-        _cell(s, e, _place(m, lane), 0.84, INKS[b], f"{b + 1}" if e - s > 40 else "")
-        for lane, b, s, e in rows
-        if lane in NAMES
+        cell(
+            s,
+            min(e, shown()),
+            place(m, lane),
+            high(lane),
+            INKS[b],
+            f"{b + 1}" if lane in NAMES and min(e, shown()) - s > LEAST else "",
+        )
+        for lane, b, s, e in bars(m)
+        if s < shown() - 1
     ]
+    waited = _merged(gaps(bars(m), window(m)[1]))
     return found + [
-        _cell(s, e, _place(m, lane), 0.84, ink)
-        for lane, ink, s, e in gaps(rows, length)
+        cell(s, min(e, shown()), place(m, lane), 0.84, ink)
+        for lane, ink, s, e in waited
+        if s < shown() - 1
     ]
+
+
+def _merged(
+    found: list[tuple[int, str, float, float]],
+) -> list[tuple[int, str, float, float]]:
+    """Waits with one ink whatever else goes on, but for a machine that is late."""
+    merged: list[tuple[int, str, float, float]] = []
+    for lane, why, begin, end in found:
+        ink = "new" if why == "new" else "idle"
+        if merged and merged[-1][:2] == (lane, ink) and merged[-1][3] == begin:
+            begin = merged.pop()[2]
+        merged.append((lane, ink, begin, end))
+    return merged
 
 
 def gaps(rows: list[Bar], length: float) -> list[tuple[int, str, float, float]]:
@@ -279,8 +249,6 @@ def _there(rows: list[Bar], at: float) -> dict[int, list[int]]:
 
 def _said(m: int, at: float) -> str:
     """A sentence about a moment, from what is where."""
-    if at > window(m)[1]:
-        return f"{FLIGHTS[m].capitalize()} in flight: two rounds are over."
     there = _there(bars(m), min(at, window(m)[1] - 1))
     parts = []
     for batch in sorted({b for each in there.values() for b in each}):

@@ -17,40 +17,50 @@ MB = 1e6
 
 def sides_table(gpu: str = DEVICES[0]) -> Table:
     """Table of one layer at 50 ms: the best split beside one group in two halves."""
-    group, known, wire = halves(gpu)
-    beside = (*computing(known, known), *wire)
-    names = [name for name, _ in _inputs(gpu)]
+    _, known, wire = halves(gpu)
+    beside = in_four((*computing(known, known), *wire))
+    split = best(gpu, TIGHT_S)
+    names = ("attention", "FFN", "wire, there", "wire, back")
     lines = tuple(
         (name, f"{1e6 * own:.1f}", f"{1e6 * other:.1f}")
-        for name, own, other in zip(names, of_split(gpu), beside, strict=True)
+        for name, own, other in zip(names, in_four(of_split(gpu)), beside, strict=True)
     )
-    split = best(gpu, TIGHT_S)
-    batch = split.batch_at(TIGHT_S)
-    notes = (
-        f"{accelerator(gpu).name}. Split: {batch} rows on an Attention GPU, "
-        f"{split.ratio * batch:.0f} on an FFN GPU with 7 + 1 experts. Half: "
-        f"{group.batch / 2:.1f} rows and {known['local_experts']:.0f} + 1 experts on "
-        f"each of {GPUS} GPUs.",
-    )
-    columns = ("µs", split.name, "a half")
-    return Table("One layer of one batch", columns, lines, notes=notes)
+    columns = ("µs", f"split, {split.name}", "group, a half")
+    return Table("One layer of one batch", columns, lines)
+
+
+def in_four(parts: tuple[float, ...]) -> tuple[float, float, float, float]:
+    """Seconds of attention, FFN, and the way there and back, half of the starts each.
+
+    From the eight lines of a layer.
+    """
+    *work, starts, there, back = parts
+    return sum(work[:3]), sum(work[3:]), there + starts / 2, back + starts / 2
 
 
 def inputs_table(gpu: str = DEVICES[0]) -> Table:
-    """Table of the same layer of the split, each time from its inputs."""
+    """Table of the same layer in eight lines, each time of the split's explained."""
     split = best(gpu, TIGHT_S)
-    rows, twin = split.ratio * split.batch_at(TIGHT_S), coupled.group(gpu, split.n_ffn)
-    found = zip(_inputs(gpu), of_split(gpu), strict=True)
-    lines = tuple((name, how, f"{1e6 * spent:.1f}") for (name, how), spent in found)
+    batch = split.batch_at(TIGHT_S)
+    rows, twin = split.ratio * batch, coupled.group(gpu, split.n_ffn)
+    group, known, wire = halves(gpu)
+    beside = (*computing(known, known), *wire)
+    found = zip(_inputs(gpu), of_split(gpu), beside, strict=True)
+    lines = tuple(
+        (name, how, f"{1e6 * spent:.1f}", f"{1e6 * other:.1f}")
+        for (name, how), spent, other in found
+    )
     share = twin.assumptions.balancedness
     notes = (
-        f"{split.name} on {accelerator(gpu).name}, at rates that kernels reach. Each "
-        f"of an FFN GPU's {rows:.0f} rows goes to the shared expert and to 8 others, "
-        f"times 1/{share:.2f} on the busiest GPU. A line with bytes and FLOPs takes "
-        "the root of the sum of both times' squares.",
+        f"{split.name} on {accelerator(gpu).name}, at rates that kernels reach. An "
+        f"Attention GPU has {batch} rows. Each of an FFN GPU's {rows:.0f} rows goes to "
+        f"the shared expert and to 8 others, times 1/{share:.2f} on the busiest GPU. A "
+        "line with bytes and FLOPs takes the root of the sum of both times' squares.",
+        f"Half: {group.batch / 2:.1f} rows and {known['local_experts']:.0f} + 1 "
+        f"experts on each of {GPUS} GPUs; otherwise alike.",
     )
-    columns = ("part", "from", "µs")
-    return Table("One layer of the split, from its inputs", columns, lines, notes=notes)
+    columns = ("part", "from (split)", "split, µs", "half, µs")
+    return Table("One layer of one batch, from its inputs", columns, lines, notes=notes)
 
 
 def of_split(gpu: str) -> tuple[float, ...]:
@@ -61,10 +71,11 @@ def of_split(gpu: str) -> tuple[float, ...]:
     return (*computing(*_known(gpu)), *wire)
 
 
-def operations_per_byte(gpu: str) -> float:
-    """FLOPs of DeepSeek-V3's attention for each byte of a cache in sixteen bits."""
+def caches_read_s(gpu: str) -> float:
+    """Seconds in which an Attention GPU of the best split reads a layer's caches."""
+    batch = best(gpu, TIGHT_S).batch_at(TIGHT_S)
     cached = DEEPSEEK.kv_bytes_per_token(2) / LAYERS
-    return float(_known(gpu)[0]["attn_flops_per_pair"]) / LAYERS / cached
+    return batch * coupled.CONTEXT * cached / float(_known(gpu)[0]["read_rate"])
 
 
 def _known(gpu: str) -> tuple[Numbers, Numbers]:

@@ -34,7 +34,7 @@ class SameSpeed:
 def same_speed(
     n_batches: int,
     *,
-    ratio: int = 9,
+    ratio: int = 8,
     equal: bool = True,
     price: float = 1.0,
     ffn_slower: float = 1.0,

@@ -13,7 +13,6 @@ from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Readout
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
-from llmserve_lab.validation.constants import achieved
 from llmserve_lab.validation.constants import record as validated
 
 ENGINE_LEFT = list(c.LEFT).index("the engine")
@@ -21,7 +20,7 @@ TOP_BIAS = 8.0  # per cent: more than the mean error of TPOT with nothing hidden
 LIMIT = 10.0  # per cent, of the goal on the ladder
 SWITCHES_ALLOWED = 2
 WIDEST, GAP = 17.0, 0.3  # per cent: the axis, and a space before words
-OPENS = 5  # two models have been predicted; the one that is asked for is set aside
+OPENS = 1  # a model is set aside, and none has been predicted: a question asks first
 STATES = {
     "other": "measured",
     "weights": "in the fit",
@@ -61,12 +60,9 @@ def leave_one_group_out() -> StepFigure:
         ),
         logs={"folds": StepLog(tuple(frames), tables)},
         start=OPENS,
-        stills=(("folds", 1), ("folds", OPENS), ("folds", len(frames) - 1)),
+        stills=(("folds", OPENS), ("folds", 5), ("folds", len(frames) - 1)),
         legend={"new": "mean error of a model that the constants never saw"},
-        counters=(
-            Counter("time per layer, fitted", "s"),
-            Counter("mean error of TPOT", "%"),
-        ),
+        counters=(Counter("mean error of TPOT", "%"),),
     )
 
 
@@ -76,7 +72,7 @@ def _first() -> Frame:
         f"{rows} measured rows of three models. Constants that are fitted to all of "
         "them, and scored on the same rows, would prove little."
     )
-    return Frame(said, ("–", "–"))
+    return Frame(said, ("–",))
 
 
 def _aside(fold: Fold) -> Frame:
@@ -84,7 +80,7 @@ def _aside(fold: Fold) -> Frame:
         f"{NAMES[fold.left_out]} is set aside. The six constants are fitted to the "
         f"other {fold.n_fitted} rows."
     )
-    return Frame(said, (fold.layer_s, "–"))
+    return Frame(said, ("–",))
 
 
 def _predicted(fold: Fold) -> Frame:
@@ -92,17 +88,16 @@ def _predicted(fold: Fold) -> Frame:
         f"These constants predict the {fold.n_predicted} rows of "
         f"{NAMES[fold.left_out]}: the mean error is {per_cent(fold.mean)}."
     )
-    return Frame(said, (fold.layer_s, 100 * fold.mean))
+    return Frame(said, (100 * fold.mean,))
 
 
 def _last() -> Frame:
     mean = validated()["scores"]["model"]["tpot"]["mean"]
     said = (
         "Every row has been predicted once by constants that never saw its model: "
-        f"{per_cent(mean)} over all rows. (The time per layer shown is now that of a "
-        "fit to all of them.)"
+        f"{per_cent(mean)} over all rows."
     )
-    return Frame(said, (achieved().layer_s, 100 * mean))
+    return Frame(said, (100 * mean,))
 
 
 def _bars() -> list[dict[str, Any]]:
@@ -120,7 +115,7 @@ def _bars() -> list[dict[str, Any]]:
 
 
 def _words(shown: list[dict[str, str]]) -> list[dict[str, Any]]:
-    """Beside each model, by frames: its error where known, and what is done with it."""
+    """Beside each model, by frames: its error once known, until then what it is for."""
     found: list[dict[str, Any]] = []
     for place, fold in enumerate(_order()):
         known = 2 * (place + 1)
@@ -128,7 +123,11 @@ def _words(shown: list[dict[str, str]]) -> list[dict[str, Any]]:
             _word(fold, frame[fold.left_out], known=i >= known)
             for i, frame in enumerate(shown)
         ]
-        changes = [i for i, word in enumerate(said) if not i or word != said[i - 1]]
+        told = [
+            (word, frame[fold.left_out])
+            for word, frame in zip(said, shown, strict=True)
+        ]
+        changes = [i for i, each in enumerate(told) if not i or each != told[i - 1]]
         for since, until in zip(changes, [*changes[1:], len(said)], strict=True):
             x = GAP + (100 * fold.mean if since >= known else 0)
             own = {"y": NAMES[fold.left_out], "x": x, "text": said[since]}
@@ -140,15 +139,14 @@ def _words(shown: list[dict[str, str]]) -> list[dict[str, Any]]:
 def _word(fold: Fold, state: str, *, known: bool) -> str:
     if not known:
         return f"{fold.n_predicted} rows, {STATES[state]}"
-    done = "" if state == "new" else f", {STATES[state]}"
-    return f"{per_cent(fold.mean)}{done}"
+    return per_cent(fold.mean)
 
 
 def residuals() -> LiveFigure:
     """Predicted over measured, a point a row, and which way each engine leans."""
     return LiveFigure(
         name="residuals",
-        title="Whatever the fit has seen, TensorRT-LLM leans long and vLLM short",
+        title="Too short for vLLM, and on the whole too long for TensorRT-LLM",
         chart=charts.residuals,
         controls=(c.kind(), c.left(), *c.error_tables()),
         readouts=(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from llmserve_lab.formula.text import si
-from llmserve_lab.how_wrong import decision, example
+from llmserve_lab.how_wrong import decision, example, fairness
+from llmserve_lab.how_wrong.folds import NAMES
+from llmserve_lab.how_wrong.page.charts import ENGINE_INKS
 from llmserve_lab.how_wrong.page.other_tables import full_server
 from llmserve_lab.how_wrong.pairs import (
     cache_requests,
@@ -11,6 +13,7 @@ from llmserve_lab.how_wrong.pairs import (
     full_cache,
 )
 from llmserve_lab.how_wrong.term_by_term import terms
+from llmserve_lab.how_wrong.wording import per_cent
 from llmserve_lab.page.palette import GREY, INK, SERIES
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.validation import DATASHEET, ServingConstants, achieved
@@ -72,31 +75,33 @@ def band() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     loads = decision.loads()
-    clients = [each.clients for each in loads]
+    clients: list[float] = [each.clients for each in loads]
     made = [1e3 * each.tpot.predicted_s for each in loads]
     factors = [each.tpot.factor for each in loads]
     plain = [each ** (1 / decision.power("tpot")) for each in factors]
-    figure, axes = plt.subplots(figsize=(3.8, 2.1))
+    figure, axes = plt.subplots(figsize=(3.8, 1.9))
     for wide, alpha in ((factors, 0.18), (plain, 0.28)):
         low = [one / by for one, by in zip(made, wide, strict=True)]
         high = [one * by for one, by in zip(made, wide, strict=True)]
         axes.fill_between(clients, low, high, color=SERIES[0].light, alpha=alpha, lw=0)
     axes.plot(clients, made, color=SERIES[0].light)
-    true = [1e3 * each.tpot.measured_s for each in loads]
-    axes.plot(clients, true, "o", color=INK.light, ms=5, zorder=3)
+    true = example.measured_ms()
+    axes.plot(list(true), list(true.values()), "o", color=INK.light, ms=5, zorder=3)
     axes.axhline(1e3 * decision.TPOT_S, color=SERIES[1].light, ls="--")
+    last, hope = decision.planned(), decision.hoped()
+    axes.vlines(last.clients, 7, 1e3 * last.tpot.longest_s, color=GREY.light, ls=":")
     words = (
+        (f"{last.clients}", (last.clients * 1.02, 7.3), GREY),
         (f"promise: {1e3 * decision.TPOT_S:g} ms", (4, 20.7), SERIES[1]),
         ("band", (4.2, 13.2), SERIES[0]),
         ("measured", (8.6, 9.6), INK),
-        ("predicted", (33, 12.6), SERIES[0]),
+        ("predicted", (37, 11.4), SERIES[0]),
     )
     for said, (across, up), ink in words:
         axes.text(across, up, said, color=ink.light, fontweight="bold")
     axes.set(xscale="log", xlabel="clients (log)", ylabel="TPOT (ms)", ylim=(7, 27))
-    axes.set_xticks(clients, [str(each) for each in clients])
+    axes.set_xticks(list(true), [str(each) for each in true])
     axes.minorticks_off()
-    last, hope = decision.planned(), decision.hoped()
     return StaticFigure.of(
         figure,
         sentence=(
@@ -106,13 +111,58 @@ def band() -> StaticFigure:
             f"{1e3 * hope.tpot.longest_s:.1f} ms."
         ),
         title=(
-            f"With {last.clients} clients the whole band keeps the promise, with "
+            f"With up to {last.clients} clients the whole band keeps the promise, with "
             f"{hope.clients} it does not"
         ),
         name="how_wrong.band",
     )
 
 
+NEAR_ENGINES = ("vllm", "trtllm")  # those of the nearest rows, in the order drawn
+RULES = (("plain", 0.45), ("even", 0.65), ("wide", 0.9))  # of a band; how dark
+
+
+@figure_style()
+def near_errors() -> StaticFigure:
+    """Predicted over measured of the nearest rows, and three bands made from them."""
+    from llmserve_lab.extras import pyplot as plt
+
+    rows, error = decision.near_rows("tpot", example.rows()[3])
+    figure, axes = plt.subplots(figsize=(3.8, 1.8))
+    places = []
+    for place, engine in enumerate(NEAR_ENGINES):
+        own = 1 + error[[row.engine == engine for row in rows]]
+        spread = [4.2 - place + 0.09 * (i % 5 - 2) for i in range(len(own))]
+        axes.plot(own, spread, "o", ms=3, alpha=0.7, color=ENGINE_INKS[engine].light)
+        places.append((4.2 - place, NAMES[engine]))
+    for place, (rule, dark) in enumerate(RULES):
+        low, high = decision.near_band(rule)
+        up = 2 - 0.9 * place
+        axes.barh(up, high - low, 0.5, low, color=GREY.light, alpha=dark)
+        held = per_cent(fairness.covered("engine", "tpot", rule=rule), 0)
+        axes.text(1.36, up, held, va="center", fontweight="bold")
+        places.append((up, WORDS[rule]))
+    axes.axvline(1, color=INK.light, lw=0.8)
+    axes.text(1.36, 3.1, "holds", va="center")
+    axes.set(xscale="log", xlabel="predicted / measured (log)", xlim=(0.72, 1.52))
+    axes.set_xticks([0.8, 1, 1.25], ["0.8", "1", "1.25"])
+    axes.minorticks_off()
+    axes.set_yticks([up for up, _ in places], [name for _, name in places])
+    axes.grid(axis="y", visible=False)
+    return StaticFigure.of(
+        figure,
+        sentence=(
+            f"Dots: TPOT of the {len(rows)} nearest rows. Bars: three bands made from "
+            "them. At the right: the share of the rows of an engine, left out of "
+            "everything, that such bands held."
+        ),
+        title="vLLM’s rows lie left of 1 and TensorRT-LLM’s right, so a new engine "
+        "needs a wide band",
+        name="how_wrong.near_errors",
+    )
+
+
+WORDS = {"plain": "plain", "even": "even", "wide": "the book’s"}
 MACHINES = ("datasheet", "book", "measured")
 # Parts of a token's time: the terms they gather by their first words, and their inks.
 PARTS = {
@@ -153,7 +203,7 @@ def token() -> StaticFigure:
             f"token and the book {totals[1]:.1f} ms, of which {layers:.1f} ms are time "
             f"per layer; {measured:.1f} ms were measured."
         ),
-        title="Most of what the datasheet forgets is time per layer",
+        title="Most of the missing time is fitted as a time per layer",
         name="how_wrong.token",
     )
 

@@ -137,8 +137,8 @@ predict_term = Question(
     why=lambda: (
         "The time per layer: it alone lowers the mean error by "
         f"{100 * drops()['time per layer']:.0f} points. "
-        "It is launches, synchronisation and the latency of collectives, whatever the "
-        "layer computes, and no datasheet has it."
+        "It is what the other terms leave over, fitted as so much for each layer, and "
+        "no datasheet has it."
     ),
 )
 predict_seesaw = Question(

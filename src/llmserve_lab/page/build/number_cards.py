@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 Context = dict[str, Any]
+RUN_STEPS = 3  # where a run names what is behind it
 ELEMENT = re.compile(
     rf'<script type="application/json" class="{SCRIPT}">(.*?)</script>\s*', re.DOTALL
 )
@@ -29,7 +30,10 @@ def gathered(body: str, *stored: Data) -> str:
     """A page's HTML with all its records in one element."""
     found = map(json.loads, ELEMENT.findall(body))
     data = merged(*found, *stored)
-    data |= {"numbers": _short(data["numbers"])} if "numbers" in data else {}
+    if "numbers" in data:
+        data |= {"numbers": _short(data["numbers"])}
+    if "steps" in data:
+        _counted(data)
     return ELEMENT.sub("", body) + (data_script(data, SCRIPT) if data else "")
 
 
@@ -44,6 +48,21 @@ def _short(numbers: Context) -> Context:
                 held["run"].pop()
         short[name] = held
     return short
+
+
+def _counted(data: Data) -> None:
+    """Number the steps of a page as its numbers ask for them: a count is short."""
+    runs = [each["run"] for each in data["numbers"].values() if "run" in each]
+    asked = [run for run in runs if len(run) > RUN_STEPS]
+    keys = {key: str(i) for i, key in enumerate(_asked_for(asked))}
+    for run in asked:
+        run[RUN_STEPS] = [keys[key] for key in run[RUN_STEPS]]
+    data["steps"] = {short: data["steps"][key] for key, short in keys.items()}
+
+
+def _asked_for(runs: list[list[Any]]) -> dict[str, None]:
+    """Keys of the steps behind runs, each once."""
+    return dict.fromkeys(key for run in runs for key in run[RUN_STEPS])
 
 
 def stored_records(notebook: dict[str, Any]) -> Iterator[Data]:
