@@ -29,7 +29,7 @@ MISTAKES: dict[str, dict[str, str]] = {
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
     "kv-memory.predict-waste": (
-        "the next power of two",
+        "rounded up to a power of two",
         "from the start",
         "At a random moment while answers are written",
         "reserved memory holds a token",

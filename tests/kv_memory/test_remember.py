@@ -157,6 +157,18 @@ def test_so_it_is_with_other_requests(seed: int) -> None:
     assert soon < late
 
 
+def test_the_figure_warns_where_no_count_confirms_the_formula() -> None:
+    figure = figures.capacity()
+    warned = {
+        one.name
+        for one in LAYERS
+        if figure.values(model=one.name, gpu="B200 SXM", group="8", bits="FP8")[
+            "unlike"
+        ]
+    }
+    assert warned == {"gpt-oss-120b", "Llama-4 Scout", "DeepSeek-V3"}
+
+
 def test_nine_counts_are_predicted_each_from_the_others() -> None:
     errors = [abs(each.error) for each in predicted()]
     assert len(errors) == 9
@@ -174,6 +186,8 @@ def test_affinity_overloads_the_replica_of_a_popular_assistant() -> None:
     )
     assert sticky.ttft_p95_s > 30 * prefix.ttft_p95_s
     assert sticky.hit_share > prefix.hit_share  # it is not for want of hits
+    load = serving.routed("least loaded", rate=serving.HOT_RATE, hot=serving.HOT)
+    assert prefix.ttft_p95_s < load.ttft_p95_s < sticky.ttft_p95_s / 30
 
 
 def test_affinity_sends_an_assistant_to_one_replica() -> None:
@@ -207,20 +221,31 @@ def test_with_its_own_peak_a_published_start_is_met() -> None:
     assert machine.num_blocks() / printed == pytest.approx(1.07, abs=0.01)
 
 
-def test_more_slots_leave_fewer_blocks() -> None:
-    """Both defaults together leave fewer blocks than the share alone."""
-    assert machine.stock_blocks() < machine.num_blocks()
-    assert machine.stock_blocks() < machine.num_blocks(machine.SHARE_NOW)
-    assert machine.stock_blocks() > machine.printed_blocks()
+def test_a_slot_takes_the_room_of_a_few_dozen_tokens() -> None:
+    """So a request of the running example costs far more than a slot left unused."""
     default = machine.beside_at(1_024)
     assert default == pytest.approx(machine.kept(machine.log_of(model().name)))
     assert machine.beside_at(128) < machine.beside_at(376) < default
+    each = machine.beside_at(377) - machine.beside_at(376)
+    assert each == pytest.approx(machine.slot_bytes())
+    assert 30 < machine.slot_bytes() / model().kv_bytes_per_token() < 50
 
 
-def test_as_many_slots_as_fit_is_a_fixed_point_near_the_headline() -> None:
-    fits, each = machine.fixed_slots(1_200), 75
-    assert 0.97 * 376 < fits < 376
-    assert machine.with_kept(machine.beside_at(fits)) // each == fits
+def test_a_model_whose_longest_request_does_not_fit_is_refused() -> None:
+    """Llama-3.1-70B in 16 bits leaves two H100s some cache, and too little for one."""
+    left = cache_bytes(LAYERS[1], DEVICES[0], 2, "bf16")
+    assert left is not None
+    assert LAYERS[1].shape is not None
+    longest = LAYERS[1].shape.max_context
+    assert longest == 131_072
+    assert 0 < left // LAYERS[1].naive_token_bytes() < longest
+
+
+def test_a_preempted_answer_pauses_for_seconds_and_no_other_does() -> None:
+    redo = serving.preempted(None)
+    safe = serving.preempted(None, max_batch=serving.SAFE_BATCH)
+    assert redo.pause_s > 30 * safe.pause_s
+    assert safe.pause_s < 0.25
 
 
 def test_the_law_of_slots_is_broken_by_the_card_with_256() -> None:

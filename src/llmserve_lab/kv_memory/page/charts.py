@@ -44,7 +44,7 @@ def capacity() -> Any:
         "requests that fit", f.REQUESTS_FIT, MEANINGS["cache"], _known(), label_at=0.75
     )
     beside = Drawn(
-        "beside it",
+        "model beside it",
         f.REQUESTS_FIT,
         GREY,
         _known("other_"),
@@ -155,6 +155,14 @@ def _grey() -> list[Any]:
             x={"expr": "width - 6"},
             y={"expr": "height / 5 + 14"},
             opacity={"expr": f"most_context < {LONGEST} ? 1 : 0"},
+            **words,
+        ),
+        one.mark_text(
+            text="no server confirms this count",
+            align="right",
+            x={"expr": "width - 6"},
+            y={"expr": "height / 5 + 30"},
+            opacity={"expr": "unlike"},
             **words,
         ),
         one.mark_text(

@@ -55,10 +55,10 @@ predict_waste = Question(
     name="kv-memory.predict-waste",
     kind="predict",
     prompt=(
-        "Suppose a server could foresee how long each request will be at its end, and "
-        "reserved the next power of two above it from the start. Requests are those of "
-        "a real chat service. At a random moment while answers are written, what share "
-        "of the reserved memory holds a token?"
+        "Suppose a server knew the final length of each request, prompt and answer "
+        "together, and reserved this length, rounded up to a power of two, from the "
+        "start. Requests are those of a real chat service. At a random moment while "
+        "answers are written, what share of the reserved memory holds a token?"
     ),
     choices=SHARES,
     answer=lambda: float(_foreseen() > 0.45) + float(_foreseen() > 0.75),
