@@ -91,7 +91,7 @@ def choices() -> tuple[Choice | Lookup, ...]:
             {"tp": tuple(float(each) for each in GROUPS)},
         ),
         Choice("bits", "Weights", tuple(p.upper() for p in FORMATS), "BF16"),
-        Choice("other", "Model beside it", tuple(one.name for one in LAYERS), BESIDE),
+        Choice("other", "Second model", tuple(one.name for one in LAYERS), BESIDE),
         Lookup("cache_bytes", ("model", "gpu", "group", "bits"), room, "byte"),
         Lookup(
             "other_cache_bytes",

@@ -160,11 +160,14 @@ def routing() -> StaticFigure:
     """Hit rate and time to first token under three routings; then one hot assistant."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, grid = plt.subplots(
-        2, 2, figsize=(4.3, 3.35), width_ratios=(1, 1.5), height_ratios=(1.35, 1)
+    figure, at_place = plt.subplot_mosaic(
+        [["left", "right"], ["below", "below"]],
+        figsize=(4.3, 3.2),
+        width_ratios=(1, 1.5),
+        height_ratios=(1.7, 1),
     )
-    (left, right), (_, hot) = grid
-    names = [name.replace(" ", "\n").replace("-", "-\n") for name in ROUTINGS]
+    left, right, hot = (at_place[each] for each in ("left", "right", "below"))
+    names = ["least\nloaded", "affinity by\nassistant", "prefix-\naware"]
     found = [warm(name) for name in ROUTINGS]
     rows = range(len(found))
     hits = [100 * each.hit_share for each in found]
@@ -183,15 +186,14 @@ def routing() -> StaticFigure:
             look = {"va": "center", "color": INK.light}
             right.text(1e3 * value + 6, y, f"{1e3 * value:.0f} {part}", **look)
     right.set(xlim=(0, 340), yticks=[], xticks=(0, 100, 200, 300))
-    left.set(xlim=(0, 112), xticks=(0, 50, 100), xlabel="prompt tokens\nfound (%)")
+    left.set(xlim=(0, 125), xticks=(0, 50, 100), xlabel="prompt tokens\nfound (%)")
     right.set_xlabel("time to the first\ntoken (ms)")
-    grid[1, 0].remove()
     late = [routed(name, rate=HOT_RATE, hot=HOT).ttft_p95_s for name in ROUTINGS]
-    hot.barh(list(ROUTINGS), late, color=VERMILLION.light, height=0.6)
+    hot.barh(list(ROUTINGS), late, color=VERMILLION.light, height=0.7)
     for row, value in enumerate(late):
         words = f"{value:.0f} s" if value > 1 else f"{value:.2f} s"
         hot.text(value + 0.3, row, words, va="center", color=INK.light)
-    hot.set(xlim=(0, 24), xlabel="P95 with one very popular\nassistant (s)")
+    hot.set(xlim=(0, 22), xlabel="P95 with one very popular assistant (s)")
     for axes in (left, right, hot):
         axes.invert_yaxis()
         axes.grid(visible=False)
@@ -203,7 +205,7 @@ def routing() -> StaticFigure:
             f"{NUM_REQUESTS / HOT_RATE:.0f} s, half of them for one assistant. P95: 95 "
             "of 100 requests have their first token sooner than this."
         ),
-        title="The replica that knows the prompt answers sooner, unless all ask it",
+        title="The replica that knows the prompt answers sooner, unless it is flooded",
         name="kv-memory.routing",
     )
 

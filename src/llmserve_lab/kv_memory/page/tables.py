@@ -21,12 +21,11 @@ from llmserve_lab.kv_memory.machine import (
     printed_blocks,
     room,
     scout,
-    scout_missing,
 )
 from llmserve_lab.page.table import Table
 from llmserve_lab.roofline.formulas import STORED_BYTES
 from llmserve_lab.running_example import model
-from llmserve_lab.validation.cache_blocks import predicted, reserve
+from llmserve_lab.validation.cache_blocks import predicted
 
 KIB, MIB = 1024.0, float(1 << 20)
 
@@ -163,27 +162,23 @@ def counts() -> Table:
                 f"{int(float(record.blocks)):,}",
                 f"{each.blocks:,}",
                 f"{100 * each.error:+.1f} %".replace("-", "−"),
-                _gb(reserve(record)),
             )
         )
     blocks, error = scout()
-    own = scout_missing()["gap"] + float(room()["beside_bytes"])
     name = f"Llama-4 Scout, {SCOUT_GPUS} × H100"
     rows.append(
         (
             name, f"{float(SCOUT_BLOCKS):,.0f}", f"{blocks:,}",
-            f"{100 * error:+.1f} %", _gb(own),
+            f"{100 * error:+.1f} %",
         )
     )  # fmt: skip
-    columns = (
-        "server", "published", "predicted", "off by", "working space",
-    )  # fmt: skip
+    columns = ("server", "published", "predicted", "off by")
     notes = [
         f"{device}: {log.place}. vLLM {log.version}; published {log.published}."
         for device, log in (("H100", BLIS_LOG), ("RTX 4090", RTX_4090_LOG))
     ]
     notes.append(
-        "Rows of one name differ in their token budget: Llama-3.1-70B first 8,192, "
-        "then 2,048 tokens; Qwen2.5-7B first 1,024, then 2,048. Scout is in FP8."
+        "Equal names differ in --max-num-batched-tokens: Llama-3.1-70B 8,192, then "
+        "2,048; Qwen2.5-7B 1,024, then 2,048. Scout is in FP8."
     )
     return Table("KV-cache blocks of 16 tokens at start", columns, rows, notes=notes)
