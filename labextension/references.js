@@ -128,6 +128,7 @@ window.llmserveReferences = {
 "moe-": {
 "letter": "M",
 "keys": [
+"inferencex2026",
 "vllm0330",
 "fedus2021switch",
 "lepikhin2020gshard",

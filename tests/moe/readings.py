@@ -5,7 +5,7 @@ from tests.page.reading import Slip
 # A wrong computation by its words: how many times the right answer it gives.
 SLIPS: dict[str, dict[str, Slip]] = {
     "moe.predict-skew": {"above the mean": 0.9 / 0.5882},
-    "moe.kimi": {"three matrices": 2 / 3, "one token's": 9 / 385},
+    "moe.sending": {"besides": 110.1 / 158.3, "stay in the node": 195.0 / 158.3},
     "moe.ridge": {
         "not to one": 8 * 7198 / 64 / 113,
         "one expert": 7198 / 32 / 64 / 113,
@@ -25,7 +25,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "moe.predict-touched": ("each token to 8 of 256", "How many different experts"),
     "moe.predict-group": ("nothing overlaps", "whichever is longer", "together"),
     "moe.predict-skew": ("wait for the slowest", "What share", "put to use"),
-    "moe.kimi": ("store", "its router included"),
+    "moe.sending": ("to a combine", "besides", "does the combine take"),
     "moe.ridge": ("Each GPU decodes 64", "How many GPUs must share"),
     "moe.least-ep": ("keep 30 GB", "fewest GPUs that hold", "experts shared out"),
 }

@@ -128,9 +128,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     ),
     "moe.memory": ("ep gpu gpu_weight_bytes reserved_bytes holds"),
     "moe.route": ("row top_k rule row_copies row_out_bytes expert_copies_bytes"),
-    "moe.touched": (
-        "n_rows top_k n_experts touched_experts read_ratio expert_intensity"
-    ),
+    "moe.touched": ("n_rows top_k n_experts touched_experts read_ratio"),
     "moe.traffic": (
         "n_rows top_k hot_share hot_bytes cold_bytes busiest_rows balancedness"
     ),

@@ -24,7 +24,7 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("one_shared_rate", "two_best_pools_rate"): ("two pools", "one engine"),
     ("expert_copy_ep_bytes", "ffn_tp_bytes"): (
         "EP, a copy an expert",
-        "TP, or neither",
+        "TP, or as much with both",
     ),
     ("decode_intensity", "ridge"): ("memory-bound", "compute-bound"),
     ("link_s", "rank_s"): ("the ranks' own work", "communication"),
@@ -52,7 +52,7 @@ LABELS = {
     "room": "Weights and cache",
     "bound": "The experts are",
     "more": "More requests with",
-    "cheaper": "With a copy an expert, less leaves with",
+    "cheaper": "Around the experts, less leaves with",
     "holds": "Your group",
     "held": "On one GPU, weights and cache",
     "decode_side": "Decode is",

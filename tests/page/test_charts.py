@@ -42,7 +42,7 @@ MEANT = {  # by the words of a mark's name; a name that has none is one of a ser
     r"\bread$": "weights",
     r"\bcache$": "cache",
     r"\bcompute$|^compute the layers$|\bwork\b": "compute",
-    r"\b(?:all-reduces|all-to-alls|communication|sent|wire)$": "communication",
+    r"\b(?:all-reduces|all-to-alls|communication|sen[dt]|wire)$": "communication",
     r"\b(?:rest|at home)$": "other",
 }
 SERIES = {

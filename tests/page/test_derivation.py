@@ -51,7 +51,7 @@ def test_a_cited_number_is_its_own_source_however_it_is_told(text: str) -> None:
 
 
 @pytest.mark.parametrize("call", ["f.RIDGE(**known)", "f.RIDGE.at(known)"])
-@pytest.mark.parametrize("told", ["{}", "f'{{{} / 2:.0f}}'", "1e3 * {}"])
+@pytest.mark.parametrize("told", ["{}", "f'{{{} / 1e3:.0f}}'", "1e3 * {}"])
 def test_a_formula_comes_with_what_was_put_in(call: str, told: str) -> None:
     found = origin(told.format(call))
     assert isinstance(found, Computed) and found.formula is f.RIDGE
@@ -62,6 +62,12 @@ def test_a_formula_comes_with_what_was_put_in(call: str, told: str) -> None:
 def test_a_name_is_followed_to_the_formula_that_made_it() -> None:
     found = origin("f'{ridge:.0f}'", "ridge = f.RIDGE.at(known)", ridge=295.2)
     assert isinstance(found, Computed) and found.formula is f.RIDGE
+
+
+def test_a_formula_that_is_only_a_part_stands_behind_the_number() -> None:
+    found = origin("f.RIDGE.at(known) / 2 + f.RIDGE.at(known)")
+    (part,) = found.steps
+    assert part.text == "f.RIDGE.at(known)" and part.exact.formula is f.RIDGE
 
 
 def test_a_number_that_only_changes_its_unit_keeps_its_source() -> None:

@@ -32,16 +32,20 @@ def chosen(n_rows: int, seed: int = 0) -> Integers:
     return np.asarray(np.argsort(-flat, axis=1)[:, : SPEC.top_k])
 
 
-def routed(n_rows: int, seed: int = 0) -> list[int]:
-    """Experts read on each of eight GPUs that hold a group each."""
-    read = np.unique(chosen(n_rows, seed)) // GROUP_EXPERTS
-    return [int(each) for each in np.bincount(read, minlength=ROUTER_GROUPS)]
+def routed(n_rows: int, seed: int = 0, places: int = ROUTER_GROUPS) -> list[int]:
+    """Experts read on each GPU; eight of them hold one of the router's groups each."""
+    read = np.unique(chosen(n_rows, seed)) // (SPEC.n_experts // places)
+    return [int(each) for each in np.bincount(read, minlength=places)]
 
 
 @cache
-def busiest_reads(n_rows: int, trials: int = 400) -> float:
-    """Experts that the busiest of eight GPUs reads in a layer, mean over draws."""
-    return float(np.mean([max(routed(n_rows, seed)) for seed in range(trials)]))
+def busiest_reads(n_rows: int, places: int = ROUTER_GROUPS, trials: int = 400) -> float:
+    """Experts that the busiest GPU reads in a layer, mean over draws.
+
+    Rounded to a tenth, which is as much as so many draws can tell.
+    """
+    mean = np.mean([max(routed(n_rows, seed, places)) for seed in range(trials)])
+    return round(float(mean), 1)
 
 
 @cache

@@ -169,7 +169,7 @@ def rate_table() -> Table:
         times = (*micro, sum(micro), works, sends, both)
         rows.append((f"{ep:.0f}", *map(str, times)))
     columns = (
-        *("GPUs", "experts", "rest", "sending", "in turn"),
+        *("GPUs", "experts", "rest", "sending", "in sequence"),
         *("half works", "half sends", "overlapped"),
     )
     title = f"An MoE layer in µs, {ROWS:.0f} tokens on each H800, computed"
@@ -202,21 +202,24 @@ def cache_table() -> Table:
 
 
 def even_rows() -> float:
-    """Tokens of a GPU for which 64 GPUs take in turn as long to read and send as 16.
+    """Tokens of a GPU for which 64 GPUs take in turn as long a layer as 16.
 
-    Reading saves a fixed time, for all experts are read; sending costs more with each
-    token.
+    The experts save time, by reading or computing, whichever is longer; sending costs
+    more with each token.
     """
-    return saved_s() / sent_more_s()
+    fewer, more = 1.0, ROWS * 2
+    while more - fewer > 1e-3:
+        middle = (fewer + more) / 2
+        if saved_s(middle) > middle * sent_more_s():
+            fewer = middle
+        else:
+            more = middle
+    return fewer
 
 
-def saved_s() -> float:
-    """Seconds of reading that 64 GPUs save a layer against 16, all experts read."""
-    small, large = (16.0, 64.0)
-    held = SPEC.n_experts * (1 / small - 1 / large)
-    known = setting()
-    bandwidth = float(known["hbm_bw"]) * float(known["eff_mem"])
-    return held * float(f.EXPERT_PARAMS.at(known)) / bandwidth
+def saved_s(gpu_rows: float) -> float:
+    """Seconds that the experts of a layer take longer on 16 GPUs than on 64."""
+    return experts_s(16.0, gpu_rows) - experts_s(64.0, gpu_rows)
 
 
 def sent_more_s() -> float:

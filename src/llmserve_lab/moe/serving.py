@@ -95,7 +95,7 @@ def layer_s(ep: float, gpu_rows: float = ROWS, gpu: str = GPUS[0]) -> dict[str, 
     }
 
 
-def commands() -> str:
+def commands() -> tuple[str, str]:
     """How vLLM is started with experts on eight, and on sixteen GPUs."""
     serve = "vllm serve deepseek-ai/DeepSeek-V3"
     one = [serve, "--data-parallel-size 8", "--enable-expert-parallel"]
@@ -114,9 +114,8 @@ def commands() -> str:
         "# the first of two nodes of eight H800, decode; FIRST is its address",
     )
     parts = (" \\\n    ".join(lines) for lines in (one, [*two, *meet]))
-    return "\n".join(
-        f"{head}\n{part}" for head, part in zip(heads, parts, strict=True)
-    ) + (
+    first, second = (f"{head}\n{part}" for head, part in zip(heads, parts, strict=True))
+    return first, second + (
         "\n# the second node: the same, and at the end\n"
         "    --headless --data-parallel-start-rank 8"
     )

@@ -5,6 +5,7 @@ Both add up the parts of a layer from ``layer_time`` over all MoE layers.
 
 from __future__ import annotations
 
+from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS, DecodeRun
 from llmserve_lab.catalog.evidence.deployments import PROFILED_DECODE
 from llmserve_lab.moe import layer_time
 from llmserve_lab.moe.exchange_time import exchange_s
@@ -13,9 +14,10 @@ from llmserve_lab.moe.grouped_router import busiest_reads
 from llmserve_lab.moe.serving import GPUS, MOE_LAYERS, setting
 
 NODE = 8.0  # GPUs of one server
+CROWD = 64  # requests of the opening
 
 
-def opening_s(n_rows: int) -> dict[str, float]:
+def opening_s(n_rows: int, context: float = layer_time.CONTEXT) -> dict[str, float]:
     """Parts of a token's time on one server of eight H200, in seconds.
 
     The experts are those of the busiest GPU. With one request a single GPU has it.
@@ -26,10 +28,28 @@ def opening_s(n_rows: int) -> dict[str, float]:
     own = max(1.0, n_rows / NODE)
     layer = {
         "experts": busiest_reads(n_rows) * expert_s,
-        "rest": layer_time.rest_s(own, gpu=gpu),
+        "rest": layer_time.rest_s(own, context, gpu),
         "sending": exchange_s(NODE, own, gpu),
     }
     return {name: MOE_LAYERS * each for name, each in layer.items()}
+
+
+def measured_crowd() -> DecodeRun:
+    """A decode of as many requests as the opening's crowd on eight H200, FP8."""
+    wanted = ("h200-sxm", "fp8", int(NODE), CROWD / NODE, "sglang")
+    return next(
+        run
+        for run in DECODE_RUNS
+        if (run.accelerator, run.precision, run.ep, run.requests_per_gpu, run.engine)
+        == wanted
+    )
+
+
+def predicted_crowd_s() -> float:
+    """The same by this chapter's model; caches half way through the answers."""
+    run = measured_crowd()
+    context = run.prompt_tokens + run.output_tokens / 2
+    return sum(opening_s(CROWD, context).values())
 
 
 def profiled_s() -> float:

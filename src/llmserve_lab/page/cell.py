@@ -10,6 +10,8 @@ from typing import Any
 from llmserve_lab.formula.origin import CellRun, Origin
 from llmserve_lab.page.derivation import cells
 
+_RUN: list[str] = []  # the cells of this notebook since the book was imported
+
 
 def this_run(settings: Mapping[str, Any] | None = None) -> CellRun | None:
     """The last expression of the cell that is being run; None outside a notebook.
@@ -42,19 +44,27 @@ def _names() -> Mapping[str, Any]:
 
 
 def _codes() -> Sequence[str]:
-    """The cells that have run, and the one that the front end asks the kernel to run.
+    """The cells that have run, the present one last; empty outside a notebook."""
+    return _RUN if _shell() is not None and _RUN and _parses(_RUN[-1]) else []
 
-    Empty outside a notebook.
+
+def _parses(code: str) -> bool:
+    """Whether a cell is Python alone, and no magic line, say."""
+    try:
+        return bool(ast.parse(code).body)
+    except SyntaxError:
+        return False
+
+
+def _follow() -> None:
+    """Keep the text of the present cell and of each that runs from now on.
+
+    A kernel that stores no history has no other record of them.
     """
     shell = _shell()
-    if shell is None or not hasattr(shell, "get_parent"):
-        return []
-    code = str(shell.get_parent().get("content", {}).get("code", ""))
-    try:
-        ast.parse(code)
-    except SyntaxError:  # a magic line, say
-        return []
-    return [*shell.user_ns.get("In", [""])[:-1], code] if code else []
+    if shell is not None and hasattr(shell, "get_parent"):
+        _RUN.append(str(shell.get_parent().get("content", {}).get("code", "")))
+        shell.events.register("pre_run_cell", lambda cell: _RUN.append(cell.raw_cell))
 
 
 def _shell() -> Any:
@@ -63,3 +73,6 @@ def _shell() -> Any:
 
     module = sys.modules.get("IPython")
     return module.get_ipython() if module else None
+
+
+_follow()

@@ -12,6 +12,7 @@ import ast
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import log10
 from numbers import Integral, Real
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -56,12 +57,12 @@ class NotebookCells:
         return CellRun(text, does, self.settings(node), tuple(self.steps(node)))
 
     def exact(self, node: ast.expr) -> Computed | Evidence | None:
-        """The formula or the cited number that an expression is, scaled or not."""
+        """The formula or the cited number that an expression is, in whatever unit."""
         node = bare(node)
         while isinstance(node, ast.BinOp) and isinstance(node.op, SCALED):
-            if isinstance(node.right, ast.Constant):
+            if is_prefix(node.right):
                 node = bare(node.left)
-            elif isinstance(node.left, ast.Constant) and isinstance(node.op, ast.Mult):
+            elif is_prefix(node.left) and isinstance(node.op, ast.Mult):
                 node = bare(node.right)
             else:
                 return None
@@ -80,6 +81,7 @@ class NotebookCells:
         waiting, said = [(node, self.made, 0)], set[str]()
         while waiting:
             node, made, depth = waiting.pop(0)
+            yield from self.formulas(node, said)
             for at in (self.last(name, made) for name in free(node)):
                 if at is None or len(said) == MOST_STEPS:
                     continue
@@ -92,6 +94,14 @@ class NotebookCells:
                 yield Assignment(text, self.does(right), self.settings(right), exact)
                 if exact is None and depth + 1 < DEEPEST:
                     waiting.append((right, made[:at], depth + 1))
+
+    def formulas(self, node: ast.expr, said: set[str]) -> Iterator[Assignment]:
+        """Calls of formulas within an expression, which are not yet ``said``."""
+        for each in ast.walk(node):
+            text = written(each) if isinstance(each, ast.Call) else ""
+            if text and text not in said and (exact := self.computed(each)) is not None:
+                said.add(text)
+                yield Assignment(short(text), exact=exact)
 
     def last(self, name: str, made: Sequence[Made]) -> int | None:
         """Where a name of data was made last."""
@@ -230,6 +240,12 @@ def cells(names: Names, codes: Sequence[str], until: int) -> NotebookCells:
     return NotebookCells(
         names, [(name, left, node) for _, name, left, node in (*before, *now)]
     )
+
+
+def is_prefix(node: ast.expr) -> bool:
+    """Whether it is a power of ten: it changes the prefix of a unit, and no more."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, Real) and value > 0 and float(log10(value)).is_integer()
 
 
 def documented(found: Any) -> bool:

@@ -53,7 +53,7 @@ def touched() -> Any:
 
     return alt.layer(
         *landmarks(TOUCHED, "y", "value", Landmark("all experts", q.n_experts, down=4)),
-        *landmarks(ROWS, "x", "n_rows", Landmark("your tokens", q.n_rows)),
+        *landmarks(ROWS, "x", "n_rows", Landmark("your tokens", q.n_rows, down=22)),
         bound_curves(
             ROWS,
             TOUCHED,
@@ -67,10 +67,10 @@ def touched() -> Any:
                 rising=True,
                 expr="top_k * datum.n_rows",
                 means="choices of rows that all differ",
-                over=(1, 64),
+                over=(1, 70),
             ),
         ),
-        height=235,
+        height=205,
     )
 
 

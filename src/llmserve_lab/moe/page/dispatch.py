@@ -126,10 +126,10 @@ def _log(name: str, run: ExecutedLayer) -> StepLog:
         ),
         Frame(_dispatch(name, run), there),
         Frame(_experts(run, int(read)), counted),
-        Frame("Combine: every answer travels back to the token's own GPU.", counted),
+        Frame(_combine(name), counted),
         Frame(
-            "Each GPU adds up the answers, each times its weight. The sums are those "
-            "of a layer on one GPU.",
+            "Each GPU adds up what came back, each answer times its weight. The sums "
+            "are those of a layer on one GPU.",
             counted,
         ),
     )
@@ -148,6 +148,15 @@ def _dispatch(name: str, run: ExecutedLayer) -> str:
         f"Dispatch: a copy of each token for each {each} that it needs. {len(made)} "
         f"copies; {stay} stay on their GPU, {sent(run)} travel."
     )
+
+
+def _combine(name: str) -> str:
+    if name.endswith("GPU"):
+        return (
+            "Combine: for each copy one vector travels back. A GPU with two answers "
+            "to a token adds them up first, each times its weight."
+        )
+    return "Combine: every answer travels back to the token's own GPU."
 
 
 def _experts(run: ExecutedLayer, read: int) -> str:

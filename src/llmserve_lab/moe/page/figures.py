@@ -23,7 +23,7 @@ STOPS = {
     "n_experts": (16.0, 32.0, 64.0, 128.0, 256.0, 384.0, 512.0),
     "n_rows": tuple(2.0**i for i in range(13)),
     "reserved_bytes": tuple(1e9 * gb for gb in (5, 10, 15, 20, 30, 40, 50)),
-    "gpu_rows": tuple(2.0**i for i in range(3, 8)),
+    "gpu_rows": (8.0, 16.0, 32.0, 64.0, 128.0, 160.0),
     "hot_share": (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9),
 }
 ROW: dict[str, Any] = {"d_model": DEFAULT["d_model"], "bytes_act": DEFAULT["bytes_act"]}
@@ -101,19 +101,13 @@ def touched() -> LiveFigure:
         readouts=(
             Readout("touched_experts", "Experts read"),
             Readout(f.ROWS_PER_EXPERT, "Tokens of an expert, mean"),
-            Readout(f.READ_RATIO, "Bytes read, over the active ones", **WEIGHTS),
-            Readout(
-                f.EXPERT_INTENSITY,
-                "Intensity of the experts",
-                bytes_weight=serving.setting()["bytes_weight"],
-            ),
+            Readout(f.READ_RATIO, "Bytes read, times those of one token", **WEIGHTS),
         ),
         sentence=(
             "{n_rows}, each sent to {top_k} of {n_experts} experts, touch "
             "{touched_experts} of them, which are read. With the shared expert and the "
-            "router the batch reads {read_ratio} times the bytes that one token is "
-            "active in. The intensity of the routed experts alone is "
-            "{expert_intensity}."
+            "router the batch reads {read_ratio} times the bytes that one token alone "
+            "would read."
         ),
     )
 
@@ -179,7 +173,7 @@ def group() -> LiveFigure:
 
     return LiveFigure(
         name="moe-group",
-        title="What a larger group saves in reading, it spends on sending",
+        title="A larger group reads less and sends more",
         chart=lambda: group_charts.layer_time(numbers, ways),
         controls=(
             _slider("ep", 32.0, serving.GROUPS[1:]),
@@ -262,10 +256,10 @@ def layouts() -> LiveFigure:
             Readout(f.COMPOSED_BYTES, "TP × EP × SP, a copy a rank", **SPREAD),
             Verdict(
                 "cheaper",
-                "With a copy an expert, less leaves with",
+                "Around the experts, less leaves with",
                 "expert_copy_ep_bytes",
                 "ffn_tp_bytes",
-                ("EP, a copy an expert", "TP, or neither"),
+                ("EP, a copy an expert", "TP, or as much with both"),
             ),
         ),
         sentence=(

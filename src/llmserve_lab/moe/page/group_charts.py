@@ -52,7 +52,7 @@ def memory(fixed: Mapping[str, float]) -> Any:
                 label_at=0.62,
             ),
         ),
-        height=185,
+        height=165,
     )
 
 
@@ -65,8 +65,8 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
         q.layer_read_s,
         "µs/layer",
         words="time",
-        domain=(0, 650),
-        ticks={"tickCount": 6},
+        domain=(0, 750),
+        ticks={"tickCount": 5},
     )
     read, compute = (
         _tied(f.LAYER_READ_S, fixed, n_rows="(gpu_rows * datum.ep)", ep="datum.ep"),
@@ -82,15 +82,14 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
             x,
             y,
             Drawn(
-                "read experts",
+                "read",
                 f.LAYER_READ_S,
                 MEANINGS["weights"],
                 _tied(f.LAYER_READ_S, fixed, n_rows="(gpu_rows * datum.ep)"),
-                label_at=1.0,
-                rising=True,
+                label_at=0.15,
             ),
             Drawn(
-                "compute experts",
+                "compute",
                 f.LAYER_COMPUTE_S,
                 MEANINGS["compute"],
                 _tied(f.LAYER_COMPUTE_S, fixed, gpu_rows="gpu_rows"),
@@ -98,16 +97,15 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 rising=True,
             ),
             Drawn(
-                "dispatch and combine",
+                "send",
                 f.COPIES_S,
                 MEANINGS["communication"],
-                label_at=0.62,
-                rising=True,
+                label_at=0.8,
                 expr=sending,
-                means="time of a dispatch and a combine",
+                means="time to send copies and answers",
             ),
             Drawn(
-                "sum, experts and sending",
+                "sum",
                 f.COPIES_S,
                 GREY,
                 label_at=0.95,

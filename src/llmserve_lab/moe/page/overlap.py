@@ -1,23 +1,25 @@
-"""Two still pictures: a layer in turn and overlapped, and the ports of two nodes."""
+"""Still pictures of time: a layer's parts, deadlines, a trace; and two nodes' ports."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from llmserve_lab.moe import exchange_time, layer_time, serving, token_time
-from llmserve_lab.page.palette import BLUE, GREY, PURPLE, VERMILLION
+from llmserve_lab.page.palette import BLUE, GREEN, GREY, PURPLE, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 SHOWN = (16, 32)
 MB = 1e6
-PANELS = {"in turn": "in turn", "overlapped": "overlapped: ideal to measured"}
-GROUP_LABELS = {  # of each panel: a group, its ink, where its name stands
-    "in turn": ((16.0, VERMILLION, (25.5, 190)), (64.0, BLUE, (45, 108))),
-    "overlapped": ((16.0, VERMILLION, (42, 90)), (64.0, BLUE, (10.5, 200))),
-}
+GROUP_LABELS = (  # a group, its ink, where its name stands
+    (16.0, VERMILLION, (40.9, 212)),
+    (64.0, BLUE, (46, 122)),
+)
+NARROW = 120  # microseconds of a bar that has no room for its name
+TRACED = ("attention", "dispatch", "experts", "combine")
+TRANSFER = 1.75  # of a sketch without unit
+TRACE_INKS = (GREEN, PURPLE, BLUE, PURPLE)
 
 
 @figure_style()
@@ -26,61 +28,73 @@ def timeline() -> StaticFigure:
     from llmserve_lab.extras import pyplot as plt
 
     figure, panels = plt.subplots(
-        len(SHOWN), 1, sharex=True, figsize=(4.6, 2.3), squeeze=True
+        len(SHOWN), 1, sharex=True, figsize=(4.8, 2.75), squeeze=True
     )
     said = []
     for axes, ep in zip(panels, SHOWN, strict=True):
-        whole = (_work(ep), exchange_time.exchange_s(ep))
+        parts = layer_parts(ep)
         half = layer_time.halves_s(ep, serving.ROWS)
-        _lanes(axes, whole, half)
-        axes.set_title(f"{ep} GPUs", fontsize=9.5, loc="left")
-        turn, both = 1e6 * sum(whole), 2 * round(1e6 * max(half))
-        said.append(f"on {ep} GPUs {turn:.0f} µs in turn, {both:.0f} µs overlapped")
+        _lanes(axes, parts, half)
+        axes.set_title(f"{ep} GPUs", fontsize=9.5, loc="left", fontweight="bold")
+        turn, both = sum(parts.values()), 2 * round(1e6 * max(half))
+        said.append(f"on {ep} GPUs {turn} µs in sequence, {both} µs overlapped")
     panels[-1].set_xlabel("time of one MoE layer (µs)")
     return StaticFigure.of(
         figure,
         name="moe.overlap",
-        title="Overlapped, the longer of working and sending sets the pace",
+        title="Overlap hides sending on 32 GPUs, and gains nothing on 16",
         sentence=(
-            f"DeepSeek-V3, {serving.ROWS:.0f} tokens on each H800, halves 1 and 2: "
-            f"{'; '.join(said)}."
+            f"DeepSeek-V3, {serving.ROWS:.0f} tokens on each H800: {'; '.join(said)}."
         ),
     )
 
 
-def _work(ep: int) -> float:
+def layer_parts(ep: int) -> dict[str, int]:
+    """Microseconds of a layer's parts, as they are printed."""
     rows = serving.ROWS
-    return layer_time.experts_s(ep, rows) + layer_time.rest_s(rows)
+    each = {
+        "experts": layer_time.experts_s(ep, rows),
+        "rest": layer_time.rest_s(rows),
+        "sending": exchange_time.exchange_s(ep),
+    }
+    return {name: round(1e6 * took) for name, took in each.items()}
 
 
-def _lanes(axes: Any, whole: tuple[float, float], half: tuple[float, float]) -> None:
-    """Three lanes of a panel: in turn, and the GPU and the links, overlapped."""
-    work, sent = (1e6 * each for each in whole)
-    beat = 1e6 * max(half)
-    bars = [
-        (2, 0.0, work, BLUE, "work"),
-        (2, work, sent, PURPLE, "send"),
-        (1, 0.0, 1e6 * half[0], BLUE, "work 1"),
-        (1, beat, 1e6 * half[0], BLUE, "work 2"),
-        (0, 0.0, 1e6 * half[1], PURPLE, "send 2"),
-        (0, beat, 1e6 * half[1], PURPLE, "send 1"),
-    ]
-    for lane, start, length, ink, text in bars:
-        axes.barh(
-            lane, length, left=start, height=0.94, color=ink.light, edgecolor="white"
-        )
-        axes.text(
-            start + length / 2,
-            lane,
-            text,
-            color="white",
-            ha="center",
-            va="center",
-            fontsize=7.5,
-        )
-    axes.set_yticks([2, 1, 0], ["in turn", "halves: GPU", "halves: links"])
-    axes.grid(axis="y", visible=False)
-    axes.set_xlim(0, 720)
+def _lanes(axes: Any, parts: dict[str, int], half: tuple[float, float]) -> None:
+    """Three lanes of a panel: in sequence, and the GPU and the links, overlapped."""
+    inks = {"experts": BLUE, "rest": GREEN, "sending": PURPLE}
+    work, sent = (round(1e6 * each) for each in half)
+    beat = max(work, sent)
+    start = 0
+    for name, took in parts.items():
+        words = f"{name} {took}" if took > NARROW else f"{took}"
+        _bar(axes, 2, start, took, inks[name], words)
+        start += took
+    for lane, took, ink, halves in ((1, work, GREY, "12"), (0, sent, PURPLE, "21")):
+        for i, which in enumerate(halves):
+            verb = "work on" if lane else "send"
+            _bar(axes, lane, i * beat, took, ink, f"{verb} half {which}: {took}")
+    for height, end in ((2.0, start), (0.5, 2 * beat)):
+        axes.text(end + 8, height, f"{end}", va="center", fontweight="bold")
+    axes.set_yticks([2, 1, 0], ["in sequence", "halves: GPU", "halves: links"])
+    axes.grid(visible=False)
+    axes.set_xlim(0, 760)
+
+
+def _bar(
+    axes: Any, lane: float, start: float, took: float, ink: Any, text: str
+) -> None:
+    """A bar with its words inside."""
+    axes.barh(lane, took, left=start, height=0.9, color=ink.light, edgecolor="white")
+    axes.text(
+        start + took / 2,
+        lane,
+        text,
+        color="white",
+        ha="center",
+        va="center",
+        fontsize=7.5,
+    )
 
 
 def late() -> float:
@@ -90,45 +104,89 @@ def late() -> float:
 
 @figure_style()
 def deadlines() -> StaticFigure:
-    """Time of a token against a GPU's requests: two groups, in turn and overlapped."""
+    """Requests that a GPU of two groups can take, against the time of a token."""
     from llmserve_lab.extras import pyplot as plt
 
     rows = np.arange(1.0, layer_time.room(16.0) + 1, 4)
-    figure, panels = plt.subplots(1, 2, sharey=True, figsize=(5.6, 2.25))
-    ways: dict[str, Callable[[float, float], float]]
-    ways = {"in turn": layer_time.in_turn_s, "overlapped": layer_time.overlapped_s}
-    for axes, (name, layer) in zip(panels, ways.items(), strict=True):
-        for ep, ink, at in GROUP_LABELS[name]:
-            took = [1e3 * serving.MOE_LAYERS * layer(ep, each) for each in rows]
-            axes.plot(took, rows, color=ink.light)
-            if name == "overlapped":
-                slow = [late() * each for each in took]
-                axes.fill_betweenx(rows, took, slow, color=ink.light, alpha=0.15, lw=0)
-            axes.text(*at, f"{ep:.0f} GPUs", color=ink.light, fontweight="bold")
-        for due in (layer_time.PROMISED_S, layer_time.LATER_S):
-            axes.axvline(1e3 * due, color=GREY.light, dashes=(4, 2), lw=1)
-        axes.set_title(PANELS[name], fontsize=9.5)
-        axes.set_xlabel("deadline of a token (ms)")
-        axes.set_xlim(10, 60)
-        axes.set_ylim(0, 240)
-    panels[0].set_ylabel("requests of a GPU")
-    turn, over = (
-        [layer_time.promised_rows(layer, ep) for ep in (16.0, 64.0)]
-        for layer in ways.values()
+    figure, axes = plt.subplots(figsize=(4.8, 2.4))
+    for ep, ink, at in GROUP_LABELS:
+        took = [1e3 * serving.MOE_LAYERS * layer_time.in_turn_s(ep, n) for n in rows]
+        axes.plot(took, rows, color=ink.light)
+        axes.text(at[0], at[1], f"{ep:.0f} GPUs", color=ink.light, fontweight="bold")
+        most = layer_time.promised_rows(layer_time.in_turn_s, ep)
+        due = 1e3 * layer_time.PROMISED_S
+        axes.plot([due], [most], "o", color=ink.light, markersize=6)
+        axes.text(due - 0.6, most + 6, f"{most}", color=ink.light, ha="right")
+    for due_s in (layer_time.PROMISED_S, layer_time.LATER_S):
+        axes.axvline(1e3 * due_s, color=GREY.light, dashes=(4, 2), lw=1)
+    axes.set_xlabel("deadline of a token (ms)")
+    axes.set_xlim(10, 60)
+    axes.set_ylim(0, 240)
+    axes.set_ylabel("requests of a GPU")
+    small, large = (
+        layer_time.promised_rows(layer_time.in_turn_s, ep) for ep in (16.0, 64.0)
     )
     return StaticFigure.of(
         figure,
         name="moe.deadlines",
-        title="A tight deadline favours the large group, with and without overlap",
+        title="With a tight deadline, a GPU of the large group serves more requests",
         sentence=(
-            "DeepSeek-V3 on H800, the requests of one GPU whose tokens meet a deadline "
-            f"(dashed: {1e3 * layer_time.PROMISED_S:.0f} and "
-            f"{1e3 * layer_time.LATER_S:.0f} ms). At the first, groups of 16 and 64 "
-            f"take {turn[0]} and {turn[1]} in turn, {over[0]} and {over[1]} with "
-            f"ideal overlap. Shaded: up to {late():.1f} times as slow, as "
-            "one measured decode."
+            "DeepSeek-V3 on H800, without overlap. Grey lines: deadlines of "
+            f"{1e3 * layer_time.PROMISED_S:.0f} ms, where a GPU takes {small} requests "
+            f"in a group of 16 and {large} in one of 64, and of "
+            f"{1e3 * layer_time.LATER_S:.0f} ms."
         ),
     )
+
+
+@figure_style()
+def traces() -> StaticFigure:
+    """Two GPUs of a group through one layer: what waiting looks like in a trace."""
+    from llmserve_lab.extras import pyplot as plt
+
+    figure, panels = plt.subplots(2, 1, sharex=True, figsize=(4.8, 2.3))
+    cases = {
+        "GPU 1 has overloaded experts: the combine of GPU 0 looks long": (
+            (2.0, 2.0),
+            (2.0, 4.4),
+        ),
+        "GPU 1 has long contexts: the dispatch of GPU 0 looks long": (
+            (2.0, 4.4),
+            (2.0, 2.0),
+        ),
+    }
+    for axes, (title, (attention, experts)) in zip(panels, cases.items(), strict=True):
+        for gpu, parts in enumerate(traced(attention, experts)):
+            for (start, end), ink, name in zip(parts, TRACE_INKS, TRACED, strict=True):
+                waits = ink is PURPLE and end - start > TRANSFER
+                words = f"{name}, mostly waiting" if waits else name
+                _bar(axes, 1 - gpu, start, end - start, ink, words)
+        axes.set_yticks([1, 0], ["GPU 0", "GPU 1"])
+        axes.set_xticks([])
+        axes.grid(visible=False)
+        axes.set_title(title, fontsize=9, loc="left")
+    panels[-1].set_xlabel("time")
+    return StaticFigure.of(
+        figure,
+        name="moe.traces",
+        title="What looks long on GPU 0 tells why GPU 1 is late",
+        sentence=(
+            "A sketch of one layer on two GPUs of a group. A transfer ends on every "
+            "GPU only after the last one has sent, so waiting is recorded as transfer."
+        ),
+    )
+
+
+def traced(
+    attention: tuple[float, ...], experts: tuple[float, ...]
+) -> list[list[tuple[float, float]]]:
+    """Start and end of attention, dispatch, experts and combine on every GPU."""
+    there = max(attention) + TRANSFER
+    back = there + max(experts) + TRANSFER
+    return [
+        [(0.0, own), (own, there), (there, there + run), (there + run, back)]
+        for own, run in zip(attention, experts, strict=True)
+    ]
 
 
 @figure_style()

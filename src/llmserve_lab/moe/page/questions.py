@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
-from llmserve_lab.catalog import Given, accelerator
+from llmserve_lab.catalog import accelerator
 from llmserve_lab.formula.text import plain, si
 from llmserve_lab.moe import exchange_time, serving
 from llmserve_lab.moe import formulas as f
-from llmserve_lab.moe.models import DEEPSEEK, DEFAULT, EP, KIMI, moe_of, sizes_of
+from llmserve_lab.moe.models import DEEPSEEK, DEFAULT, EP, KIMI, moe_of
 from llmserve_lab.page.question.question import Hint, Question
 
 H200 = accelerator("h200-sxm")
 ROWS, HOT, KEPT = 64.0, 0.1, 30e9
 SMALL, LARGE = 16.0, 64.0  # groups of GPUs
+HALL = 32.0  # GPUs of the exercise on sending
 TOUCHED = ("about 9", "about 70", "about 220")
-SPEC, KIMI_SPEC = moe_of(DEEPSEEK), moe_of(KIMI)
+SPEC = moe_of(DEEPSEEK)
 
 
 def touched(n_rows: float) -> float:
@@ -37,10 +37,6 @@ def balancedness(hot_share: float) -> float:
 
 def _ratio(n_rows: float) -> float:
     return float(f.READ_RATIO.at(DEFAULT, n_rows=n_rows))
-
-
-def _stored(model: Mapping[str, Given]) -> float:
-    return float(f.MOE_PARAMS.at(model))
 
 
 def _group_rows() -> float:
@@ -83,6 +79,22 @@ def kimi_bytes() -> dict[str, float]:
 def memory_left() -> dict[str, float]:
     """Memory of an H200 as programs see it, and what the exercise keeps of it."""
     return {"hbm_bytes": float(H200.usable_bytes), "reserved_bytes": KEPT}
+
+
+def _answer_bytes() -> float:
+    return serving.copy_bytes()["combine"]
+
+
+def combine_s() -> float:
+    """Seconds of the combine that the exercise asks for."""
+    start = exchange_time.start_s()
+    return exchange_time.seconds("combine", HALL, gpu_rows=ROWS, start_s=start)
+
+
+def _combine_all_far_s() -> float:
+    copies = ROWS * SPEC.top_k
+    wire = copies * _answer_bytes() / float(serving.setting()["far_rate"])
+    return wire + exchange_time.start_s()
 
 
 def _ceiling(number: float) -> float:
@@ -140,9 +152,9 @@ predict_skew = Question(
     name="moe.predict-skew",
     kind="predict",
     prompt=(
-        f"One of {EP:g} GPUs holds popular experts. It gets {100 * HOT:g} % of all "
-        "choices *on top of* its even share of the others, which are spread over all "
-        "GPUs alike. The batch is so large that "
+        f"One of {EP:g} GPUs holds popular experts: {100 * HOT:g} % of all choices "
+        f"go to it in any case. The other {100 * (1 - HOT):g} % are spread evenly over "
+        f"all {EP:g} GPUs, this one included. The batch is so large that "
         "computing decides, and all wait for the slowest. What share of the GPUs' "
         "time is put to use?"
     ),
@@ -156,24 +168,33 @@ predict_skew = Question(
     ),
     hints=(Hint(lambda: 1 - HOT, "By how much is the busy one above the mean?"),),
 )
-kimi = Question(
-    name="moe.kimi",
-    prompt=(
-        f"{KIMI.name} has {KIMI_SPEC.n_experts} routed experts and "
-        f"{KIMI_SPEC.n_shared} shared one in a layer, each a SwiGLU (three matrices of "
-        f"{KIMI.d_model} × {KIMI_SPEC.d_ff} numbers). How many parameters does an MoE "
-        "layer store, its router included?"
+sending = Question(
+    name="moe.sending",
+    prompt=lambda: (
+        f"{HALL:.0f} H800 share DeepSeek-V3's experts, and each brings {ROWS:.0f} "
+        f"tokens, {SPEC.top_k} copies of {si(_answer_bytes(), 'byte')} each, to a "
+        f"combine. A node has {serving.setting()['node_gpus']:.0f} GPUs, InfiniBand "
+        f"{si(float(serving.setting()['far_rate']), 'byte/s')} per GPU, and a transfer "
+        f"takes {si(exchange_time.start_s(), 's')} besides. How many microseconds "
+        "does the combine take?"
     ),
-    answer=lambda: _stored(sizes_of(KIMI)),
-    unit="parameter/layer",
-    rel_tol=0.01,
+    answer=lambda: 1e6 * combine_s(),
+    unit="µs",
+    rel_tol=0.02,
     hints=(
-        Hint(lambda: _stored(sizes_of(KIMI)) * 2 / 3, "A SwiGLU has three matrices."),
-        Hint(lambda: float(f.MOE_ACTIVE.at(sizes_of(KIMI))), "That is one token's."),
+        Hint(
+            lambda: 1e6 * (combine_s() - exchange_time.start_s()),
+            "And what a transfer takes besides?",
+        ),
+        Hint(
+            lambda: 1e6 * _combine_all_far_s(),
+            "Some copies stay in the node, and NVLink carries them meanwhile.",
+        ),
     ),
     why=lambda: (
-        f"Equation {f.MOE_PARAMS.link}: "
-        f"{si(_stored(sizes_of(KIMI)), 'parameter/layer')}."
+        f"Of {ROWS * SPEC.top_k:.0f} copies {1 - 8 / HALL:.0%} leave the node, which "
+        f"takes {si(combine_s() - exchange_time.start_s(), 's')}; with the constant "
+        f"it is {si(combine_s(), 's')}."
     ),
 )
 ridge = Question(

@@ -164,12 +164,11 @@ def exchange() -> StaticFigure:
         name="moe.exchange",
         title="Sending takes longer with more GPUs, and levels off",
         sentence=(
-            f"DeepEP on H800, {serving.ROWS:.0f} tokens on each GPU; eight GPUs "
-            "are joined by NVLink, more by InfiniBand. Points are measured, solid "
-            "lines are the model fitted to all of them, dotted lines the wire alone. "
-            "Left out of the fit, a "
-            f"group size is predicted {100 * mean:.0f} % off on average; the worst, "
-            f"{100 * abs(worst):.1f} %, is too {'low' if worst < 0 else 'high'}."
+            f"DeepEP on H800, {serving.ROWS:.0f} tokens on each GPU. Points are "
+            "measured, solid lines are the model fitted to all of them. Left out of "
+            f"the fit, a group size is predicted {100 * mean:.0f} % off on average; "
+            f"the worst, {100 * abs(worst):.1f} %, is too "
+            f"{'low' if worst < 0 else 'high'}."
         ),
     )
 
