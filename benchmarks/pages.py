@@ -7,22 +7,20 @@ everywhere; milliseconds are those of this machine, as busy as it is just now.
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from gzip import compress
 from pathlib import Path
 from statistics import median
 
 from playwright.sync_api import Browser, sync_playwright
 from tests.browser.browser import FLAGS, RUNNING, step_times, visit
-from tests.browser.pieces import SCRIPTS
-from tests.browser.test_pages import OURS
+from tests.browser.limits import MOST_BYTES, MOST_SENT
 
 from benchmarks import Line
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "_build" / "html" / "chapters"
-# Ours too, on every page.
-SHARED = (*SCRIPTS, "letters.js", "provenance.js", "book.css", "provenance.css")
 OPENINGS = 5
-STEP_MS, DRAWN_S, OURS_MB = 4.0, 1.0, 0.2
+STEP_MS, DRAWN_S = 4.0, 1.0
 FRAME_MS = 16.0  # a choice, or a step of a step figure, takes no more than a frame
 
 # Milliseconds since the reader asked for the page, noted when a figure first runs.
@@ -84,11 +82,12 @@ def steps(browser: Browser, page: Path) -> Iterator[Line]:
             yield Line(title, median(step_times(figure)), FRAME_MS, "ms")
 
 
-def ours_mb(page: Path) -> float:
-    """Megabytes of figures, questions and benches, and of the files behind them."""
-    pieces = sum(len(piece.encode()) for piece in OURS.findall(page.read_text("utf8")))
-    files = sum((ROOT / "assets" / name).stat().st_size for name in SHARED)
-    return (pieces + files) / 1e6
+def size(page: Path) -> Iterator[Line]:
+    """Kilobytes of a page's HTML, as a browser reads it and as a server sends it."""
+    html = page.read_bytes()
+    yield Line(f"{page.stem}: HTML", len(html) / 1e3, MOST_BYTES / 1e3, "kB")
+    sent = len(compress(html, 6))
+    yield Line(f"{page.stem}: HTML as sent", sent / 1e3, MOST_SENT / 1e3, "kB")
 
 
 def main() -> Iterator[Line]:
@@ -103,4 +102,4 @@ def main() -> Iterator[Line]:
                 "s",
             )
             yield from steps(browser, page)
-            yield Line(f"{name}: ours beside the runtime", ours_mb(page), OURS_MB, "MB")
+            yield from size(page)

@@ -67,11 +67,11 @@ window.llmserveReferences = {
 "keys": [
 "patel2024splitwise",
 "zhong2024distserve",
-"vllm50913",
-"kamath2025pod",
 "vllm0330",
+"vllm50913",
 "moriio2026",
 "qin2025mooncake",
+"kamath2025pod",
 "article06",
 "scaling_chapter"
 ]
@@ -294,9 +294,9 @@ window.llmserveReferences = {
 "sglang2025gb200": "The SGLang Team\\. Deploying DeepSeek on GB200 NVL72 with PD and large scale EP\\. lmsys\\.org blog, 16 June, 2025\\.",
 "eigen2025mtp": "The Eigen AI Team\\. Accelerating SGLang with multiple token prediction\\. lmsys\\.org blog, 17 July, 2025\\.",
 "vllm50913": "dczhu\\. Cutting p/d\\-disaggregation TTFT: first\\-token seeding, fast KV side channels, and concurrent router dispatch \\(NixlConnector\\)\\. vLLM RFC 50913 and pull request 51919, 2026\\. URL: [https://github\\.com/vllm\\-project/vllm/issues/50913](https://github.com/vllm-project/vllm/issues/50913)\\.",
-"kamath2025pod": "Aditya K\\. Kamath, Ramya Prabhu, Jayashree Mohan, Simon Peter, Ramachandran Ramjee, and Ashish Panwar\\. POD\\-Attention: unlocking full prefill\\-decode overlap for faster LLM inference\\. In *ASPLOS*\\. 2025\\. URL: [https://arxiv\\.org/abs/2410\\.18038](https://arxiv.org/abs/2410.18038)\\.",
 "moriio2026": "AMD and Embedded LLM\\. Next\\-level inference: why your single\\-node vLLM setup needs prefill\\-decode disaggregation\\. vLLM blog, April 2026\\. URL: [https://github\\.com/vllm\\-project/vllm\\-project\\.github\\.io/blob/main/\\_posts/2026\\-04\\-07\\-moriio\\-kv\\-connector\\.md](https://github.com/vllm-project/vllm-project.github.io/blob/main/_posts/2026-04-07-moriio-kv-connector.md)\\.",
 "qin2025mooncake": "Ruoyu Qin, Zheming Li, Weiran He, Jialei Cui, Feng Ren, Mingxing Zhang, Yongwei Wu, Weimin Zheng, and Xinran Xu\\. Mooncake: trading more storage for less computation \u2014 A KVCache\\-centric architecture for serving LLM chatbot\\. In *FAST*\\. 2025\\.",
+"kamath2025pod": "Aditya K\\. Kamath, Ramya Prabhu, Jayashree Mohan, Simon Peter, Ramachandran Ramjee, and Ashish Panwar\\. POD\\-Attention: unlocking full prefill\\-decode overlap for faster LLM inference\\. In *ASPLOS*\\. 2025\\. URL: [https://arxiv\\.org/abs/2410\\.18038](https://arxiv.org/abs/2410.18038)\\.",
 "article06": "Prefill and decode disaggregation: two phases on opposite sides of the roofline\\. Article 06 of the series of learning notes on how language models are served; the text that was read names no author and no address\\.",
 "scaling_chapter": "Scaling LLM inference\\. Chapter of an online course: decode\\-heavy serving, KV\\-cache design, batching, PagedAttention and speculative decoding\\.",
 "sennrich2016bpe": "Rico Sennrich, Barry Haddow, and Alexandra Birch\\. Neural machine translation of rare words with subword units\\. In *ACL*\\. 2016\\.",

@@ -11,11 +11,11 @@ import pytest
 from playwright.sync_api import Browser
 
 from page_budget import LONGER, MOST_HEIGHT, MOST_TOP, PICTURE, WIDTH
+from tests.browser.limits import MOST_BYTES, MOST_SENT
 from tests.house.test_page_budget import TAUGHT
 
 PAGES = Path(__file__).resolve().parents[2] / "_build" / "html" / "chapters"
 BUILT = sorted(path.stem for path in PAGES.glob("*.html"))
-MOST_BYTES, MOST_SENT = 360_000, 90_000  # HTML, and HTML as servers send it
 MOST_RECORDS = 40_000  # what all numbers of a page have to say of themselves
 RECORDS = re.compile(rb'class="provenance-data">(.*?)</script>', re.DOTALL)
 LISTS = {"notation": 450_000}  # every letter and formula of the book on one page

@@ -34,7 +34,7 @@ from llmserve_lab.continuous_batching.page import (
     strips,
     triangle,
 )
-from llmserve_lab.continuous_batching.workloads import BOOK_ARRIVES_S, four
+from llmserve_lab.continuous_batching.workloads import BOOK_ARRIVES_S, crowd, four
 from llmserve_lab.engine import Continuous, IterationLoad, Pool, Report, simulate
 from llmserve_lab.page.step.figure import Frame
 from llmserve_lab.running_example import cost, datasheet, setting
@@ -243,15 +243,18 @@ def test_shrinking_and_fixed_chunks_keep_the_same_target() -> None:
     assert lanes.pieces(fixed)[0].rows == questions.fits(LONG)
 
 
-def test_the_queue_grows_under_one_server_only() -> None:
-    for name, per_s, grows in (
-        ("static", 3.0, False),
-        ("static", 5.0, True),
-        ("continuous", 5.0, False),
-    ):
-        _, waiting = arrival_rates.queue(name, per_s, 600.0)
-        assert (waiting[-1] > 3 * max(waiting[:50]) > 0) is grows
-        assert min(waiting) >= 0
+@pytest.mark.parametrize("name", arrival_rates.policies())
+def test_a_server_delivers_what_is_asked_for_until_it_is_saturated(name: str) -> None:
+    most, delivered = arrival_rates.saturation(name), arrival_rates.sweep(name)
+    answers = [each.output_len for each in crowd(per_s=1.0, num_requests=4000)]
+    mean = sum(answers) / len(answers)
+    kept = 0
+    for per_s, found in zip(arrival_rates.RATES, delivered, strict=True):
+        asked = per_s * mean
+        # Arrivals scatter, and the last requests leave places empty.
+        assert found == pytest.approx(min(asked, most), rel=0.06), per_s
+        kept += asked < most
+    assert 0 < kept < len(delivered)  # each has its knee within the picture
 
 
 @pytest.mark.parametrize("batch", [1, 2, 8, 32])

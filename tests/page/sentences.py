@@ -96,15 +96,14 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "continuous_batching.chunk_from_target": "context tbt_target chunk_fits",
     "continuous_batching.lanes": "limit first_s",
     "disaggregation.goodput": (
-        "load limit hand large_goodput middle_goodput small_goodput pools_goodput"
+        "load limit hand large_goodput small_goodput pools_goodput"
     ),
     "disaggregation.links": (
         "model accelerator prompt_len handoff_bytes made_kv_made_per_s link "
         "transfer_s exposed_s"
     ),
     "disaggregation.promises": (
-        "prompt_len new_tokens tpot_target one_shared_rate two_best_pools_rate "
-        "prompts_together"
+        "prompt_len new_tokens tpot_target one_shared_rate two_best_pools_rate"
     ),
     "end_to_end.again_or_once": (
         "model prompt_len new_tokens recompute_flops cached_flops flops_ratio "

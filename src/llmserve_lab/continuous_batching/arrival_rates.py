@@ -16,6 +16,7 @@ from llmserve_lab.running_example import ANSWER, cost
 SLOTS = 32
 MOST_DRAWN = 10_000  # slots, and batches, of which each answer is drawn
 NEVER_CEASE_PER_S = 1e6  # requests arrive so quickly that some always wait
+RATES = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 14.0)  # requests per second
 REQUESTS = 4000  # enough that the first and the last of them do not matter
 
 
@@ -65,14 +66,9 @@ def factor(slots: int) -> float:
     return saturation("continuous", slots) / saturation("static", slots)
 
 
-def queue(name: str, per_s: float, until_s: float) -> tuple[list[float], list[int]]:
-    """Requests that wait for their first iteration, at each moment of a run."""
-    run = served(name, per_s)
-    starts = np.sort(run.arrival_s + run.queue_s)
-    times = np.linspace(0.0, until_s, 200)
-    came = np.searchsorted(np.sort(run.arrival_s), times, side="right")
-    began = np.searchsorted(starts, times, side="right")
-    return times.tolist(), (came - began).tolist()
+def sweep(name: str) -> tuple[float, ...]:
+    """Output tokens per second under one of the schedulers at each of ``RATES``."""
+    return tuple(served(name, per_s).throughput_tokens_per_s for per_s in RATES)
 
 
 def idle_of_geometric(

@@ -1,4 +1,4 @@
-"""The chapter's still pictures: a queue, the price of a budget, budgets, iterations."""
+"""The chapter's still pictures: rates of arrival, budgets and their price."""
 
 from __future__ import annotations
 
@@ -6,48 +6,44 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from llmserve_lab.continuous_batching.arrival_rates import queue
+from llmserve_lab.continuous_batching.arrival_rates import RATES, sweep
 from llmserve_lab.continuous_batching.lanes import beats
 from llmserve_lab.continuous_batching.tuning import Trade
 from llmserve_lab.engine import Report
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION, Ink
 from llmserve_lab.page.still import StaticFigure, figure_style
+from llmserve_lab.running_example import ANSWER
 
 NARROW = 3.9  # inches of a drawing whose words can be read on a phone
-QUEUED = (3.0, 5.0)  # requests per second: what both can take, and what one cannot
-QUEUED_S = 300.0  # of the run that is shown
 INKS = {"static": VERMILLION, "continuous": BLUE}
 
 
 @figure_style()
 def load(found: dict[str, float]) -> StaticFigure:
-    """The queue over time by scheduler, and what a saturated server delivers.
+    """What a server delivers as the rate of arrivals grows, and saturated.
 
     ``found`` is the throughput by name: static, its wasted rows skipped, refilled.
     """
     from llmserve_lab.extras import pyplot as plt
 
-    shape = {"height_ratios": (1.3, 1.1)}
+    shape = {"height_ratios": (1.5, 1.1)}
     figure, (upper, lower) = plt.subplots(
-        2, 1, figsize=(NARROW, 3.1), gridspec_kw=shape
+        2, 1, figsize=(NARROW, 3.4), gridspec_kw=shape
     )
     look: dict[str, Any]
-    for name in INKS:
-        for per_s in QUEUED:
-            times, waiting = queue(name, per_s, QUEUED_S)
-            dashes = "-" if per_s == QUEUED[-1] else "--"
-            look = {"color": INKS[name].light, "lw": 1, "ls": dashes}
-            upper.plot(times, waiting, **look)
-    longest = max(queue("static", QUEUED[-1], QUEUED_S)[1])
-    look = {"color": INKS["static"].light, "ha": "right"}
-    upper.text(185, 0.74 * longest, f"static, {QUEUED[1]:g} a second", **look)
-    upper.text(292, 0.21 * longest, f"static, {QUEUED[0]:g} a second", **look)
-    look = {"color": INKS["continuous"].light}
-    upper.text(4, -0.26 * longest, "continuous: none waits at either", **look)
-    upper.set(ylabel="queue (requests)", xlim=(0, QUEUED_S), xlabel="time (s)")
-    upper.set_ylim(-0.36 * longest, 1.05 * longest)
-    upper.set_yticks([0, 200])
+    asked = [per_s * ANSWER for per_s in RATES]
+    upper.plot(RATES, asked, color=GREY.light, lw=1, ls="--")
+    upper.text(11.2, 2480, "asked for", color=GREY.light, ha="right")
+    for name, ink in INKS.items():
+        delivered = sweep(name)
+        look = {"color": ink.light, "lw": 1.4, "ls": "-", "marker": ".", "ms": 4}
+        upper.plot(RATES, delivered, **look)
+        look = {"color": ink.light, "ha": "right", "va": "top"}
+        upper.text(RATES[-1], 0.87 * delivered[-1], name, **look)
+    upper.set(ylabel="output tokens/s", xlabel="requests that arrive each second")
+    upper.set(xlim=(0, RATES[-1] + 0.3), ylim=(0, asked[-1]), xticks=range(0, 15, 2))
+    upper.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     inks = (VERMILLION, GREY, BLUE)
     for place, (ink, (name, per_s)) in enumerate(zip(inks, found.items(), strict=True)):
         lower.barh(-place, per_s, height=0.36, color=ink.light)
@@ -62,8 +58,8 @@ def load(found: dict[str, float]) -> StaticFigure:
         title="Static batching falls behind early. Refilling its slots pays far more "
         "than skipping its wasted rows",
         sentence=(
-            "Above: requests that wait. Below: tokens per second if requests always "
-            "wait."
+            "Above: what each delivers of what is asked for. Below: tokens per second "
+            "if requests always wait."
         ),
     )
 
