@@ -208,7 +208,7 @@ def test_an_h800_is_an_h100_with_fewer_links() -> None:
 
 @pytest.mark.parametrize("device", DISCLOSED, ids=lambda each: each.key)
 def test_every_device_names_a_link_that_scales_up(device: catalog.Accelerator) -> None:
-    card = device.key in ("l40s", "rtx-pro-6000")  # on PCI Express alone
+    card = device.scale_up.startswith("pcie")
     assert catalog.link(device.scale_up).scope == ("host" if card else "scale-up")
 
 

@@ -9,32 +9,12 @@ import pytest
 from llmserve_lab.catalog import ACCELERATORS
 from llmserve_lab.catalog.records.cited import Cited
 
-# Words of vendors' papers that name one product or one generation.
-PRODUCTS = re.compile(
-    r"A100|H100|H200|H800|H20\b|GB200|B200|B300|L40S|RTX PRO 6000|MI300X|MI325X|MI355X"
-    r"|910C|Trainium2|TPU v6e|Ampere|Hopper|Blackwell(?: Ultra)?|CDNA ?\d"
-)
 PAPER = re.compile(r"whitepaper|data ?sheet|brief", re.IGNORECASE)
-# Whose paper may be cited: the product's own, its generation's, its parent's. H200 and
-# H800 are H100 chips with another memory or another link.
-FAMILIES = {
-    "a100-80-sxm": {"A100", "Ampere"},
-    "h100-sxm": {"H100", "Hopper"},
-    "h200-sxm": {"H200", "H100", "Hopper"},
-    "h800-sxm": {"H800", "H100", "Hopper"},
-    "b200-sxm": {"B200", "Blackwell"},
-    "gb200-nvl72": {"GB200", "B200", "Blackwell"},
-    "mi300x": {"MI300X", "CDNA 3"},
-    "mi325x": {"MI325X", "MI300X", "CDNA 3"},
-    "h20-sxm": {"H20"},
-    "b300-sxm": {"B300", "Blackwell Ultra"},
-    "l40s": {"L40S"},
-    "rtx-pro-6000": {"RTX PRO 6000", "Blackwell"},
-    "mi355x": {"MI355X"},
-    "trainium2": {"Trainium2"},
-    "tpu-v6e": {"TPU v6e"},
-    "ascend-910c": {"910C"},
-}
+NAMES = {name for each in ACCELERATORS.values() for name in each.family}
+# The longer first: a paper on Blackwell Ultra is none on Blackwell.
+PRODUCTS = re.compile(
+    "|".join(rf"\b{re.escape(name)}\b" for name in sorted(NAMES, key=len, reverse=True))
+)
 
 
 def cited(record: Any) -> Iterator[Cited]:
@@ -53,7 +33,7 @@ def cited(record: Any) -> Iterator[Cited]:
 def foreign(key: str, source: str) -> list[str]:
     """Products that a source names and that are not of the record's family."""
     named = PRODUCTS.findall(source)
-    strangers = [name for name in named if name not in FAMILIES[key]]
+    strangers = [name for name in named if name not in ACCELERATORS[key].family]
     return strangers or (["none"] if PAPER.search(source) and not named else [])
 
 
@@ -64,6 +44,28 @@ def test_a_paper_is_of_the_product_or_of_its_family(key: str) -> None:
     assert {s: foreign(key, s) for s in sources if foreign(key, s)} == {}
 
 
+def squeezed(words: str) -> str:
+    """Letters and digits alone: ``CDNA 3`` and ``cdna3`` are one generation."""
+    return re.sub(r"\W", "", words).lower()
+
+
+@pytest.mark.parametrize("key", ACCELERATORS)
+def test_a_family_is_the_device_its_generation_and_devices_of_it(key: str) -> None:
+    device = ACCELERATORS[key]
+    own, *others = device.family
+    assert own in device.name
+    alike = [e for e in ACCELERATORS.values() if e.architecture == device.architecture]
+    for other in others:
+        generation = squeezed(other) in squeezed(device.architecture)
+        assert generation or other in {each.family[0] for each in alike}, other
+
+
+@pytest.mark.parametrize("key", ACCELERATORS)
+def test_a_paper_has_an_address(key: str) -> None:
+    papers = [each for each in cited(ACCELERATORS[key]) if PAPER.search(each.source)]
+    assert {each.source for each in papers if not each.url} == set()
+
+
 @pytest.mark.parametrize(
     ("key", "source"),
     [
@@ -71,6 +73,10 @@ def test_a_paper_is_of_the_product_or_of_its_family(key: str) -> None:
         ("a100-80-sxm", "NVIDIA H100 Tensor Core GPU datasheet, 2024"),
         ("mi300x", "AMD Instinct data sheet, 2023"),
         ("h100-sxm", "NVIDIA H200 Tensor Core GPU datasheet, 2024"),
+        ("b200-sxm", "NVIDIA GB200 NVL72 datasheet, 2025"),
+        ("b300-sxm", "NVIDIA Blackwell Architecture, technical brief, 2024"),
+        ("b200-sxm", "NVIDIA Blackwell Ultra datasheet, 2025"),
+        ("h100-sxm", "NVIDIA V100 datasheet, 2018"),
     ],
 )
 def test_another_product_s_paper_is_refused(key: str, source: str) -> None:

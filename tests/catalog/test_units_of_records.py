@@ -1,5 +1,7 @@
 """A number enters a device, a link or a model in its unit, or not at all."""
 
+import copy
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -10,7 +12,7 @@ import pytest
 from llmserve_lab import catalog
 from llmserve_lab.catalog import ACCELERATORS, LINKS, MODELS, PRECISIONS, Cited, machine
 from llmserve_lab.catalog.records.accelerator import MemoryLevel
-from llmserve_lab.catalog.records.source_links import address
+from llmserve_lab.catalog.records.source_links import Document, address
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.roofline import formulas as f
 from tests.catalog.test_cited import everything
@@ -121,3 +123,24 @@ def test_every_source_on_the_web_has_an_address_that_is_one() -> None:
     assert address("arXiv 2601.21351 v1, tables 2 and 4").endswith("abs/2601.21351")
     assert address("config.json of Qwen/Qwen3-32B").endswith(".co/Qwen/Qwen3-32B")
     assert address("a rumour") == ""
+
+
+def test_a_document_is_its_name_with_an_address() -> None:
+    paper = Document("a datasheet, 2027", "https://example.org/sheet")
+    assert paper == "a datasheet, 2027"
+    for each in (paper, copy.deepcopy(paper), pickle.loads(pickle.dumps(paper))):
+        assert address(each) == "https://example.org/sheet"
+    told = Cited(2, "TB/s", "datasheet", paper).in_unit("byte/s", what="hbm_bw")
+    assert told.url == "https://example.org/sheet"
+    with pytest.raises(ValueError, match="url must begin with https://, got 'sheet'"):
+        Document("a datasheet", "sheet")
+
+
+def test_a_device_without_a_family_is_its_own() -> None:
+    assert device(name="my GPU", family=()).family == ("my GPU",)
+
+
+@pytest.mark.parametrize("family", ["H100", ("H100", "")])
+def test_a_family_without_names_is_refused(family: Any) -> None:
+    with pytest.raises(ValueError, match="family must be a tuple of names, got"):
+        device(family=family)

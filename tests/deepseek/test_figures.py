@@ -8,10 +8,16 @@ from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.group_size import WAYS
 from llmserve_lab.deepseek.evaluation.predictions import points
 from llmserve_lab.deepseek.model.setup import SETUPS, setup
-from llmserve_lab.deepseek.page import evidence, figures, group, latent
+from llmserve_lab.deepseek.page import controls, evidence, figures, group, latent
 from tests.deepseek.twins import twin
 
 H100 = SETUPS["9 × 8 H100"]
+
+
+def test_every_context_on_a_slider_can_be_read_by_both_models() -> None:
+    limits = [shape.max_context or 0 for shape in controls.SHAPES]
+    assert 0 < max(controls.STOPS["context"]) <= min(limits)
+    assert 2 * max(controls.STOPS["context"]) > min(limits)
 
 
 def test_two_halves_pay_from_where_the_page_says() -> None:

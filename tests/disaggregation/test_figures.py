@@ -55,12 +55,39 @@ def test_no_promise_is_refused_and_no_batch_exceeds_memory() -> None:
     ends = {slider.name: slider.stops for slider in figure.sliders}
     for promise_s in (ends["tpot_target"][0], ends["tpot_target"][-1]):
         for prompt in ends["prompt_len"]:
-            for overlap in (0.0, 1.0):
-                at = figure.values(
-                    tpot_target=promise_s, prompt_len=prompt, overlap_kv=overlap
-                )
-                for name in ("one_shared_batch", "two_decode_batch"):
-                    assert 0 <= at[name] <= at["batch_fits"]
+            at = figure.values(tpot_target=promise_s, prompt_len=prompt)
+            for name in ("one_shared_batch", "two_decode_batch"):
+                assert 0 <= at[name] <= at["batch_fits"]
+
+
+def test_under_a_strict_promise_the_best_split_carries_more_at_every_stop() -> None:
+    figure = figures.promises()
+    stops = {slider.name: slider.stops for slider in figure.sliders}
+    for prompt in stops["prompt_len"]:
+        for answer in stops["new_tokens"]:
+            at = figure.values(tpot_target=0.01, prompt_len=prompt, new_tokens=answer)
+            assert at["two_best_pools_rate"] > 1.1 * at["one_shared_rate"]
+
+
+def test_two_pools_gain_most_under_the_strictest_promise_in_every_state() -> None:
+    figure = figures.goodput()
+    limits = ("10 ms", "15 ms", "20 ms", "30 ms", "50 ms")
+    for demand in goodput.LOADS:
+        for hand in goodput.HANDS:
+            gains = []
+            for limit in limits:
+                at = figure.values(load=demand.name, limit=limit, hand=hand)
+                gains.append(at["pools_goodput"] / at["large_goodput"])
+                assert at["small_goodput"] < at["large_goodput"]
+            assert max(gains) == gains[0] > 1.4
+
+
+def test_the_routing_opens_where_the_choice_is_far_from_the_best() -> None:
+    first = next(iter(ROUTERS.values()))
+    opened = routed(first, num_requests=router.BEFORE + 8)[router.BEFORE + router.WRONG]
+    best_s = min(map(max, opened.queues_s, opened.transfers_s))
+    assert opened.delay_s > 4 * best_s
+    assert opened.place in ("D3", "D4")
 
 
 def test_the_goodput_shown_is_that_of_the_lines() -> None:

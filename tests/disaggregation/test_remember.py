@@ -6,6 +6,8 @@ that are sent one by one, requests that are served.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from llmserve_lab.catalog import LINKS, MODELS
@@ -18,6 +20,7 @@ from llmserve_lab.disaggregation.kv_transfer_timeline import hand_over, late_s
 from llmserve_lab.disaggregation.page.controls import BY_BANDWIDTH, FITS_ALL
 from llmserve_lab.engine import (
     Continuous,
+    Disaggregated,
     IterationLoad,
     Pool,
     Request,
@@ -134,3 +137,39 @@ def test_an_ssd_is_slower_than_computing_and_memory_of_the_host_is_not() -> None
         for tier in (HOST_DRAM, NVME_SSD)
     ]
     assert gains[0] > 6 and 0.8 < gains[1] < 1
+    assert 0.64 < float(share().link) / gains[1] < 0.66  # of its datasheet: even
+
+
+def test_two_pools_serve_thirty_percent_more_up_to_twice_a_step() -> None:
+    def gain(limit_s: float, hand: str, demand: goodput.Demand) -> float:
+        one, two = (
+            goodput.best(
+                demand, way, kind=goodput.KINDS[0], limit_s=limit_s, hand=hand
+            ).per_s
+            for way in (goodput.WHOLE, goodput.POOLS)
+        )
+        return two / one
+
+    usual, longer = goodput.LOADS
+    for hand in goodput.HANDS:
+        assert all(gain(at_s, hand, usual) > 1.295 for at_s in (0.01, 0.015, 0.02))
+        assert 1.05 < gain(0.03, hand, usual) < 1.16
+        assert gain(0.05, hand, usual) < 1.01
+        assert gain(0.01, hand, longer) > 1.6
+        assert gain(0.02, hand, longer) < 1.05
+    assert gain(0.015, goodput.HANDS[1], longer) < 1.01
+
+
+def test_reading_together_is_what_lifts_two_pools_over_the_formula() -> None:
+    """With one prompt an iteration a rate above the formula's is kept for few."""
+    demand, key = goodput.LOADS[0], (goodput.KINDS[0], 0.015)
+    together = goodput.variants(goodput.POOLS, goodput.HANDS[0])["2P:2D"]
+    assert isinstance(together, Disaggregated)
+    alone = replace(
+        together, prefill=replace(together.prefill, policy=Continuous(max_batch=1))
+    )
+    asked = goodput.asked(demand, 62.0)
+    shares = [
+        goodput.kept(simulate(asked, way), hop=False)[key] for way in (together, alone)
+    ]
+    assert shares[0] > goodput.ENOUGH > 0.5 > shares[1]

@@ -107,7 +107,9 @@ def slow(scenario: Scenario, number: Any = float) -> dict[int, Life]:
     lives: dict[int, Life] = {}
 
     def servers(of: Pool) -> list[Server]:
-        cost = SimpleNamespace(**{k: number(v) for k, v in vars(of.cost).items()})
+        cost = SimpleNamespace(
+            **{k: number(v) for k, v in vars(of.cost).items() if v is not None}
+        )
         made = [
             Server(env, cost, slow_policy(of.policy, number), of.num_blocks)
             for _ in range(of.replicas)

@@ -197,12 +197,49 @@ def test_a_choice_that_cannot_be_is_refused() -> None:
     stranger = Sequence(ask(9, 3))
     requests = [ask(0, 10), ask(1, 10)]
     for choose, message in (
-        (lambda state: stranger, "next must be one that waits, got Sequence.id=9"),
+        (lambda state: stranger, "next must be a request that waits.*Sequence.id=9"),
+        (lambda state: state, "next must be a request that waits, .*Replica"),
+        (lambda state: state.waiting, "next must be a request that waits, .*deque"),
+        (lambda state: state.waiting[0].request, r"that waits, .* got Request\("),
+        (lambda state: 0, "that waits, or None, got 0 with 2 waiting"),
         (lambda state: None, "next must admit a request where none runs, got None"),
     ):
-        pool = Pool(COST, Continuous(order=Wrong(choose)), kv_blocks=9)
+        order = Wrong(choose)
+        for policy in (Continuous(order=order), Chunked(8, order=order)):
+            with pytest.raises((ValueError, RuntimeError), match=message):
+                simulate(requests, Pool(COST, policy, kv_blocks=9))
         with pytest.raises((ValueError, RuntimeError), match=message):
-            simulate(requests, pool)
+            simulate(requests, Pool(COST, Static(2, order=order), kv_blocks=9))
+
+
+class WrongVictim(Order):
+    def __init__(self, choose: Callable[[BatchState], Any]) -> None:
+        object.__setattr__(self, "choose", choose)
+
+    def victim(self, state: BatchState) -> Any:
+        return self.choose(state)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("choose", "got"),
+    [
+        (lambda state: None, "None"),
+        (lambda state: 0, "0"),
+        (lambda state: state.running()[0].request, r"Request\("),
+        (lambda state: Sequence(ask(9, 3)), "Sequence.id=9"),
+    ],
+)
+def test_a_victim_that_does_not_run_is_refused(
+    choose: Callable[[BatchState], Any], got: str
+) -> None:
+    pool = Pool(COST, Continuous(order=WrongVictim(choose)), kv_blocks=4)
+    with pytest.raises(
+        ValueError, match=f"victim must be a request that runs, got {got}"
+    ):
+        simulate([ask(0, 16, 40), ask(1, 16, 40)], pool)
+
+
+def test_an_order_and_a_priority_are_of_their_types() -> None:
     with pytest.raises(TypeError, match="order must be of type Order, got 'fcfs'"):
         Continuous(order="fcfs")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="priority must be a whole number"):

@@ -88,15 +88,14 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "continuous_batching.chunk_from_target": "context tbt_target chunk_fits",
     "continuous_batching.lanes": "limit first_s",
     "disaggregation.goodput": (
-        "load limit hand large_goodput middle_goodput small_goodput pools_goodput"
+        "load limit hand large_goodput small_goodput pools_goodput"
     ),
     "disaggregation.links": (
         "model accelerator prompt_len handoff_bytes made_kv_made_per_s link "
         "transfer_s exposed_s"
     ),
     "disaggregation.promises": (
-        "prompt_len new_tokens tpot_target one_shared_rate two_best_pools_rate "
-        "prompts_together"
+        "prompt_len new_tokens tpot_target one_shared_rate two_best_pools_rate"
     ),
     "end_to_end.again_or_once": (
         "model prompt_len new_tokens recompute_flops cached_flops flops_ratio "
@@ -157,7 +156,7 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     "kv_memory.capacity": "cache_bytes mean_held request_cache_bytes batch_fits",
     "symptoms.little": ("arrival_rate system_s queue_s running_mean waiting_mean"),
     "varlen.attention_share": (
-        "model overtake_prompt overtake_square row_prompt larger"
+        "model overtake_prompt overtake_square row_prompt read_whole larger"
     ),
     "varlen.attention_square": (
         "len_1 len_2 len_3 len_4 padded_pairs masked_pairs varlen_pairs useful_pairs"

@@ -30,6 +30,7 @@ MADE_OF: dict[str, dict[str, Any]] = {
         "model": LLAMA.name,
         "gpu": ACCELERATORS["h100-sxm"].name,
         "gpus": 1,
+        "context": 8192,
     },
     "moe.stills.loads": {
         "title": "Choices",

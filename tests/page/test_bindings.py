@@ -36,6 +36,7 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
     ("one_batch", "half"): ("two halves", "one batch"),
     ("row_prompt", "overtake_prompt"): ("linear layers", "attention"),
     ("accepted", "accepted_needed"): ("lose", "gain"),
+    ("row_prompt", "most_context"): ("within the limit", "beyond the limit"),
     ("mean_held", "too_long"): (
         "within its limit",
         "beyond its limit",
@@ -46,6 +47,7 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
 
 
 LABELS = {
+    "read_whole": "The prompt is",
     "gains": "Drafts",
     "hidden": "At balance",
     "better": "Faster here:",

@@ -8,7 +8,7 @@ import pytest
 
 from llmserve_lab.catalog import ACCELERATORS, MODELS
 from llmserve_lab.catalog.evidence import quantization as papers
-from llmserve_lab.quantization import decision, eviction, measured
+from llmserve_lab.quantization import decision, eviction, measured, tables
 from llmserve_lab.quantization.page import (
     figures,
     forgetting,
@@ -219,6 +219,29 @@ def test_what_the_figure_forgets_is_gone() -> None:
         last = [r for r in log.tables["cells"] if r.get("since") == 2 and r["text"]]
         assert sum(int(row["text"]) for row in last) == pytest.approx(100, abs=5)
         assert f"{head.error(kept):.0%}" in log.frames[-1].sentence
+
+
+def test_the_errors_of_all_choices_stand_side_by_side() -> None:
+    head = forgetting.small_head()
+    fixed = forgetting.forgetting().scene.fixed
+    kept = eviction.kept_by(head, forgetting.KEEP)
+    errors = [head.error(each) for each in kept.values()]
+    long = [row["x2"] - row["x"] for row in fixed["bars"]]
+    assert np.array(long) / max(long) == pytest.approx(
+        np.array(errors) / max(errors), abs=0.01
+    )
+    written = [row["text"] for row in fixed["names"]]
+    assert [name for name in written if name in kept] == list(kept)
+    assert [each for each in written if each.endswith("%")] == [
+        f"{error:.0%}" for error in errors
+    ]
+
+
+def test_the_sums_of_a_step_close_as_printed() -> None:
+    for bits, batch in tables.STEPS[:4]:
+        left, total = tables.step_line(bits, batch).split(" = ")
+        terms = [float(each) for each in left.split(" + ")]
+        assert sum(terms) == pytest.approx(float(total), abs=1e-9)
 
 
 def test_the_stills_say_what_they_draw() -> None:

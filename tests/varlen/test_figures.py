@@ -68,6 +68,16 @@ def test_attention_overtakes_where_the_bill_of_flops_says() -> None:
         assert attention == pytest.approx(linear)
 
 
+def test_a_prompt_beyond_the_model_s_context_is_said_to_be_so() -> None:
+    known = figures.attention_share().values
+    for model in (m for m in MODELS.values() if m.params_total > figures.LARGE):
+        assert model.max_context
+        for prompt in figures.PROMPTS:
+            shown = known(model=model.name, row_prompt=prompt)
+            with_answer = prompt + 1  # of one token
+            assert shown["read_whole"] == float(with_answer > model.max_context)
+
+
 def test_a_batch_of_nothing_has_no_moments() -> None:
     with pytest.raises(ValueError, match=r"lengths must be 1 or more requests .* \[\]"):
         batch_of([])

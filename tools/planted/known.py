@@ -72,7 +72,7 @@ TOGETHER = (
     ),
     Known(f"{AFD}/charts.py", "f.IDLE_ATTN, attn", "f.IDLE_FFN, attn", CHARTS),
     Known(
-        f"{PACKAGE}/catalog/data/nvidia_to_hopper.py",
+        f"{PACKAGE}/catalog/data/links.py",
         '"NVIDIA H100 Tensor Core GPU Architecture',
         '"NVIDIA A100 Tensor Core GPU Architecture',
         "tests/catalog/test_sources.py",

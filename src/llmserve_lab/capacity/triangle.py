@@ -11,6 +11,13 @@ import numpy as np
 from llmserve_lab import catalog, running_example
 from llmserve_lab.capacity.level import ServiceLevel, Target
 from llmserve_lab.capacity.record import recorded
+from llmserve_lab.catalog.data.prices import HOURLY
+from llmserve_lab.catalog.selection import (
+    beginning_with,
+    driver_known,
+    in_servers,
+    stacks_known,
+)
 from llmserve_lab.disaggregation.goodput import ENOUGH, rate_kept
 from llmserve_lab.engine import Chunked, Pool, Report, simulate
 from llmserve_lab.running_example import ANSWER, PROMPT
@@ -18,7 +25,13 @@ from llmserve_lab.workloads import Bounded, Geometric, Lognormal, poisson_reques
 
 ROWS = 2048  # budget of an iteration, vLLM: max_num_batched_tokens
 MODELS = {"llama-3.1-8b": 1, "llama-3.1-70b": 4}  # and the GPUs of a replica
-DEVICES = ("h100-sxm", "a100-80-sxm", "h200-sxm", "b200-sxm")
+DEVICES = tuple(
+    each.key
+    for each in beginning_with(
+        running_example.DEVICE, in_servers("bf16", stacks_known, driver_known)
+    )
+    if each.key in HOURLY
+)
 TTFTS_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 TPOTS_S = (0.015, 0.02, 0.03, 0.05, 0.1)
 LEVEL = ServiceLevel(ttft_s=0.5, tpot_s=0.02)  # of the page

@@ -2,22 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from llmserve_lab.catalog.data.accelerators import ACCELERATORS
 from llmserve_lab.catalog.records.accelerator import Accelerator
 
 PER_SERVER = 8  # what is joined by more links than these is a rack
+Rule = Callable[[Accelerator], bool]
 
 
-def in_servers(precision: str = "bf16") -> tuple[Accelerator, ...]:
+def stacks_known(device: Accelerator) -> bool:
+    """Whether its bandwidth is known twice: as printed, and from the pins of HBM."""
+    return device.disclosed and device.hbm_stacks is not None
+
+
+def driver_known(device: Accelerator) -> bool:
+    """Whether it is known how much memory its driver shows to a program."""
+    return device.disclosed and device.driver_bytes is not None
+
+
+def chip_known(device: Accelerator) -> bool:
+    """Whether its peak is known twice: as printed, and from multiprocessors × clock."""
+    return device.disclosed and device.compute_array is not None
+
+
+def where(*rules: Rule) -> tuple[Accelerator, ...]:
+    """Accelerators for which all rules hold, servers and racks, in the book's order."""
+    return tuple(
+        each for each in ACCELERATORS.values() if all(rule(each) for rule in rules)
+    )
+
+
+def in_servers(precision: str = "bf16", *rules: Rule) -> tuple[Accelerator, ...]:
     """Accelerators of one server (no racks) that compute in ``precision``.
 
-    Of those that a roofline cannot tell apart (an H800 is an H100 with fewer links) the
-    first one stands for all.
+    Further ``rules`` must hold, too. Of those that a roofline cannot tell apart (an
+    H800 is an H100 with fewer links) the first one stands for all.
     """
     found: dict[tuple[float, ...], Accelerator] = {}
-    for device in ACCELERATORS.values():
-        small = device.disclosed and device.num_devices <= PER_SERVER
-        if small and precision in device.peak_flops:
+    for device in where(lambda each: each.disclosed, *rules):
+        if device.num_devices <= PER_SERVER and precision in device.peak_flops:
             numbers = (device.peak("bf16"), device.hbm_bw, device.hbm_bytes)
             found.setdefault(tuple(map(float, numbers)), device)
     return tuple(found.values())
+
+
+def one_of_each_domain(devices: Iterable[Accelerator]) -> tuple[Accelerator, ...]:
+    """The first of those whose link joins equally many: a server's, a rack's."""
+    found: dict[int, Accelerator] = {}
+    for device in devices:
+        found.setdefault(device.num_devices, device)
+    return tuple(found.values())
+
+
+def beginning_with(key: str, devices: Iterable[Accelerator]) -> tuple[Accelerator, ...]:
+    """The same devices, that of ``key`` first, as a menu opens with it.
+
+    Raises:
+        ValueError: it is not one of them.
+    """
+    rest = list(devices)
+    first = [each for each in rest if each.key == key]
+    if not first:
+        raise ValueError(
+            f"key must be one of {', '.join(each.key for each in rest)}, got {key!r}"
+        )
+    return (*first, *(each for each in rest if each.key != key))

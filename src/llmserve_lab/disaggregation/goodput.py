@@ -44,6 +44,7 @@ ONES = tuple(f"{s} budget, {b:,}" for s, b in zip(SIZES, BUDGETS, strict=True))
 WHOLE, MIDDLE, CHUNKS = ONES
 POOLS = "two pools"
 WAYS = (*ONES, POOLS)
+SHOWN = (WHOLE, CHUNKS, POOLS)  # on the page: the middle budget is as the large
 KINDS = ("mean gap", "every gap")
 HANDS = ("wire alone", "wire and 168 ms")
 MANY = 10**6  # requests in a batch: memory alone bounds it

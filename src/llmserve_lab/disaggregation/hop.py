@@ -19,7 +19,7 @@ from llmserve_lab.running_example import PROMPT, cost, share
 
 ANSWERS = (9, 4)  # tokens of A and of B
 ARRIVALS_S = (0.0, 0.001)  # B comes while A's prompt is read
-SHARED_BY = 10  # GPUs on the port of the slow link
+SHARED_BY = 8  # GPUs of a machine, on the one port of the slow link
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,28 @@ import numpy as np
 
 from llmserve_lab.catalog.evidence.disaggregated import (
     APART,
-    HANDOVER_S,
     MORI_GAP_S,
     MORI_INSTANCES,
     MORI_RATE,
     MORI_REQUESTS,
     MORI_SETTING,
     MORI_TTFT_S,
-    ON_THE_WIRE_S,
-    ORCHESTRATION_S,
     TOGETHER,
 )
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation import worked_example as worked
-from llmserve_lab.disaggregation.goodput import GPUS
+from llmserve_lab.disaggregation.goodput import (
+    BUDGETS,
+    GPUS,
+    HANDS,
+    KINDS,
+    LIMITS_S,
+    LOADS,
+    POOLS,
+    WHOLE,
+    Best,
+    best,
+)
 from llmserve_lab.disaggregation.served import known, load, value
 from llmserve_lab.engine import (
     Continuous,
@@ -40,9 +48,6 @@ from llmserve_lab.workloads import Always, poisson_requests
 LAYERS = {"n_layers": float(model().n_layers)}
 MANY = 10**6  # blocks: memory is not asked
 MORI_PROMPT, MORI_ANSWER = 2000, 1000  # tokens, of the published run
-ASSUMED_S = (0.05, 0.15)  # of orchestration: below what one server showed
-BUSY = 0.5  # share of the time in which a prefill GPU reads
-CALM = {"prefill_busy": BUSY}
 HERE = f"{model().name} on {device().name}, {PROMPT:,} in, {ANSWER} out"
 
 
@@ -160,7 +165,7 @@ def together_table() -> Table:
         "prompts together",
         "time of each",
         "2P:2D",
-        "GPUs divided",
+        "best split",
         "one engine, as many ride",
     )
     said = " and ".join(si(promise_s, "s") for promise_s in promises)
@@ -184,7 +189,7 @@ def even_table() -> Table:
                 f"{worked.usual(f.BEST_POOLS_RATE, promise_s):.1f}",
             )
         )
-    columns = ("promised TPOT", "one engine", "whole GPUs", "GPUs divided")
+    columns = ("promised TPOT", "one engine", "whole GPUs", "best split")
     caption = (
         f"Requests/s that {GPUS} GPUs carry, by the formulas: {HERE}; one prompt an "
         "iteration of a prefill GPU, two pools split into whole GPUs, and "
@@ -193,35 +198,39 @@ def even_table() -> Table:
     return Table(caption, columns, rows)
 
 
-def handover_table() -> Table:
-    """Table of TTFT and the gap after it, by the side that emits and the hop."""
+def goodput_table() -> Table:
+    """Table of simulated goodput by promise: one engine, two pools, and what is won."""
     rows = []
-    whole_s = value(f.TRANSFER_S, known(load()))
-    hops: tuple[tuple[str, float, dict[str, float]], ...] = (
-        ("streamed, wire alone", 0.0, {}),
-        *(
-            (f"pulled, and {si(more_s, 's')}", more_s, {"exposed_s": whole_s})
-            for more_s in ASSUMED_S
-        ),
-    )
-    for side, emits in (("prefill GPU", 0.0), ("decode GPU", 1.0)):
-        for hop, more_s, late in hops:
-            has = known(
-                load(), decode_emits=emits, orchestration_s=more_s, **LAYERS, **CALM
+    for limit_s in LIMITS_S:
+        one = served_best(WHOLE, limit_s, HANDS[0])
+        pools = [served_best(POOLS, limit_s, hand) for hand in reversed(HANDS)]
+        low, high = sorted(pool.per_s for pool in pools)
+        gains = (_more(rate / one.per_s - 1) for rate in (low, high))
+        rows.append(
+            (
+                si(limit_s, "s"),
+                f"{one.per_s:.1f}",
+                f"{low:.1f} – {high:.1f}",
+                " … ".join(gains),
             )
-            forms = (f.TTFT, f.SECOND_GAP_S)
-            times = (f"{1e3 * value(form, has, **late):.1f} ms" for form in forms)
-            rows.append((side, hop, *times))
+        )
+    columns = ("TPOT", "one engine", "two pools", "gain")
+    caption = f"Requests/s within both limits: {GPUS} simulated GPUs, {HERE} on average"
     note = (
-        f"Pulled: {1e3 * whole_s:.2f} ms on the wire, and an assumed orchestration. In "
-        f"vLLM a hand-over of {si(float(HANDOVER_S), 's')}, less "
-        f"{si(float(ON_THE_WIRE_S), 's')} on its wire, left "
-        f"{si(float(ORCHESTRATION_S), 's')}. A decode step and a "
-        "queue are in that number, so orchestration alone is less."
+        f"One engine: budget of {BUDGETS[0]:,}. Two pools: 1P:3D under the first "
+        "promise, 2P:2D under the others; either hand-over. No server "
+        "was measured in this way, so there is no band of error."
     )
-    columns = ("first token from", "hand-over", "TTFT", "gap before the second token")
-    caption = f"{HERE}; prefill GPU busy {BUSY:.0%}, decode steps of 20 ms"
     return Table(caption, columns, rows, notes=(note,))
+
+
+def _more(share: float) -> str:
+    return "0%" if round(100 * share) == 0 else f"{share:+.0%}".replace("-", "−")
+
+
+def served_best(way: str, limit_s: float, hand: str) -> Best:
+    """Best variant of a way under a promise on the mean gap, for the usual load."""
+    return best(LOADS[0], way, kind=KINDS[0], limit_s=limit_s, hand=hand)
 
 
 def batch_table() -> Table:

@@ -76,12 +76,16 @@ def most_cached(places: Sequence[DecodeGpu], talk: int, now_s: float) -> DecodeG
 
 def soonest(places: Sequence[DecodeGpu], talk: int, now_s: float) -> DecodeGpu:
     """The GPU that can decode first: the longer of its queue and the transfer."""
-    return min(places, key=lambda place: place.delay_s(talk, now_s))
+
+    def until_it_decodes_s(place: DecodeGpu) -> float:
+        return max(place.queue_s(now_s), place.transfer_s(talk))
+
+    return min(places, key=until_it_decodes_s)
 
 
 ROUTERS: dict[str, Router] = {
-    "nearest": nearest,
     "least loaded": least_loaded,
+    "nearest": nearest,
     "most cached": most_cached,
     "soonest": soonest,
 }

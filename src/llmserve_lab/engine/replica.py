@@ -84,8 +84,9 @@ class Replica(BatchState):
         """Append a request to the waiting queue.
 
         Raises:
-            ValueError: its cache would not fit even if it were alone.
+            ValueError: it is longer than the model reads, or its cache would not fit.
         """
+        sequence.require_context(self.cost.max_context)
         stays = self.reserve_output or self.kv_transfer is None
         most = self.blocks(sequence.known + (sequence.left - 1 if stays else 0))
         if most > self.num_blocks:

@@ -42,8 +42,9 @@ def simulate(
 
     Raises:
         TypeError: the deployment is something else, or one of the requests is.
-        ValueError: requests do not come in order, one can never fit into the cache, or
-            there are fewer than 1 clients.
+        ValueError: requests do not come in order, one is longer than the model's
+            maximum context or can never fit into the cache, or there are fewer than 1
+            clients.
     """
     if not isinstance(deployment, Pool | Disaggregated):
         raise TypeError(

@@ -6,7 +6,7 @@ from statistics import mean
 
 from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog import Cited
-from llmserve_lab.catalog.evidence.servers import VLLM_BLOCK
+from llmserve_lab.catalog.evidence.servers import VLLM_BLOCK, VLLM_MEMORY_SHARE
 from llmserve_lab.catalog.evidence.serving import (
     BLOCK_COUNTS,
     DEFAULT_SEQS,
@@ -30,9 +30,7 @@ MEMORY_SHARE = Cited(
     "convention",
     "the published logs, vLLM 0.11.0 to 0.19.0: --gpu-memory-utilization 0.9",
 )
-SHARE_NOW = Cited(
-    0.92, "dimensionless", "convention", "vLLM 0.33.0, vllm/config/cache.py"
-)
+SHARE_NOW = VLLM_MEMORY_SHARE
 
 
 def beside_bytes() -> Cited:
@@ -144,27 +142,12 @@ def beside_at(slots: int) -> float:
     if slots < 1:
         raise ValueError(f"slots must be at least 1, got {slots}")
     log = log_of(running_example.model().name)
-    return float(log.peak) * slots / float(DEFAULT_SEQS) + float(log.other)
+    return slots * slot_bytes() + float(log.other)
 
 
-def fixed_slots(context: int) -> int:
-    """Requests that fit on a server that has just as many slots."""
-    each = -(-context // BLOCK)
-    slots, fits = 0, num_blocks() // each
-    while slots != fits:
-        slots, fits = fits, with_kept(beside_at(fits)) // each
-    return slots
-
-
-def stock_blocks() -> int:
-    """Blocks with both defaults of today: the larger share, and as many slots.
-
-    The working space is that of the older log; what today's servers set aside for CUDA
-    graphs is not in it.
-    """
-    log = log_of(running_example.model().name)
-    set_aside = Cited(kept(log), "byte", "measured", PROFILES)
-    return int(float(f.NUM_BLOCKS.at(room(SHARE_NOW) | {"beside_bytes": set_aside})))
+def slot_bytes() -> float:
+    """Working space for one more request of the limit, where sampling decides."""
+    return float(log_of(running_example.model().name).peak) / float(DEFAULT_SEQS)
 
 
 def served(reserved_tokens: float) -> int:

@@ -56,7 +56,7 @@ transfer_s = Positive(r"t_{\mathrm{hand}}", "s", "time to send the cache of a pr
 exposed_s = Positive(
     r"t_{\mathrm{late}}",
     "s",
-    "part of the sending that outlasts the prefill, layer by layer",
+    "part of the sending that is left when the prefill ends",
 )
 kv_made_per_s = Positive(r"W_{\mathrm{made}}", "byte/s", "cache that a prefill makes")
 kv_made_short = Positive(
@@ -99,13 +99,17 @@ step_own_s = Positive(
     "time in a decode step that a request shares with no other",
 )
 tbt_batch = Quantity(
-    r"B_{\mathrm{read}}", "request", "batch in time, if the weights are read the longer"
+    r"B_{\mathrm{read}}",
+    "request",
+    "batch that keeps the promise, if reading the weights outlasts computing",
 )
 arith_batch = Quantity(
-    r"B_{\mathrm{comp}}", "request", "batch in time, if the rows compute the longer"
+    r"B_{\mathrm{comp}}",
+    "request",
+    "batch that keeps the promise, if computing outlasts reading the weights",
 )
 decode_batch = Quantity(
-    r"B_{\mathrm{pool}}", "request", "batch that a decode GPU serves in time"
+    r"B_{\mathrm{pool}}", "request", "batch with which a decode GPU keeps the promise"
 )
 decode_step_s = Positive(
     r"t_{\mathrm{step}}", "s", "time of a step of nothing but decodes"
@@ -117,7 +121,7 @@ shared_time_batch = Quantity(
     r"B_{\mathrm{one}}^{\mathrm{time}}", "request", "batch of one engine in time"
 )
 shared_batch = Quantity(
-    r"B_{\mathrm{one}}", "request", "batch that a shared GPU serves in time"
+    r"B_{\mathrm{one}}", "request", "batch with which a shared GPU keeps the promise"
 )
 shared_gap_s = Positive(
     r"\overline{t}_{\mathrm{gap}}", "s", "mean gap beside prompts that keep arriving"

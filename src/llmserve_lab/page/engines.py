@@ -1,24 +1,35 @@
 """What the book's mechanisms are called in vLLM: one table, one pinned release.
 
 Every name was read in the sources of that release; ``path`` is relative to its root.
+Whatever a page calls an option or a metric of the engine stands here, and a test looks
+through all pages: options by concept, further options, metrics.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 ENGINE, VERSION = "vLLM", "0.33.0"
 SOURCE = "https://github.com/vllm-project/vllm/blob/v0.33.0/"
+DOCS = "https://docs.vllm.ai/en/v0.33.0/"
+SERVE, BENCH_SERVE, METRICS_PAGE = "cli/serve/", "cli/bench/serve/", "usage/metrics/"
 SCHEDULER = "vllm/v1/core/sched/scheduler.py"
 SCHEDULER_CONFIG = "vllm/config/scheduler.py"
 CACHE = "vllm/v1/core/kv_cache_manager.py"
 BLOCKS = "vllm/v1/core/block_pool.py"
 CACHE_CONFIG = "vllm/config/cache.py"
 BENCH = "vllm/benchmarks/serve.py"
+DATASETS = "vllm/benchmarks/datasets/datasets.py"
+ARGUMENTS = "vllm/engine/arg_utils.py"
+LOGGERS = "vllm/v1/metrics/loggers.py"
+NIXL = "vllm/distributed/kv_transfer/kv_connector/v1/nixl/stats.py"
 CONNECTOR = "vllm/distributed/kv_transfer/kv_connector/v1/base.py"
 PARALLEL_CONFIG = "vllm/config/parallel.py"
 LINEAR = "vllm/model_executor/layers/linear.py"
 COMMUNICATORS = "vllm/distributed/device_communicators"
+PROXY = "tests/v1/kv_connector/nixl_integration/toy_proxy_server.py"
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,15 @@ class Named:
     def url(self) -> str:
         """The file in the pinned release."""
         return SOURCE + self.path
+
+    @property
+    def docs(self) -> str:
+        """The page of the documentation that lists it; empty where none does."""
+        if self.name.startswith("vllm:"):
+            return DOCS + METRICS_PAGE
+        if not self.name.startswith("--") or self.path == PROXY:
+            return ""
+        return DOCS + (BENCH_SERVE if self.path in (BENCH, DATASETS) else SERVE)
 
 
 NAMES: dict[str, Named] = {
@@ -183,6 +203,79 @@ NAMES: dict[str, Named] = {
         "--metric-percentiles", BENCH, "NumPy's linear interpolation between ranks"
     ),
 }
+
+
+def _listed(path: str, names: str) -> dict[str, Named]:
+    """Names of one file, by themselves."""
+    return {name: Named(name, path) for name in names.split()}
+
+
+# Options that stand for no mechanism of the book, and those of the tools beside it.
+OPTIONS: Mapping[str, Named] = MappingProxyType(
+    _listed(
+        ARGUMENTS,
+        "--attention-config --data-parallel-address --data-parallel-rpc-port "
+        "--data-parallel-size-local --data-parallel-start-rank "
+        "--dbo-decode-token-threshold --enforce-eager --eplb-config "
+        "--kv-events-config --kv-offloading-size --kv-transfer-config --master-addr "
+        "--nnodes --node-rank --prefix-caching-hash-algo --profiler-config --watermark",
+    )
+    | _listed("vllm/entrypoints/common/cli_args.py", "--headless --port")
+    | _listed(
+        BENCH,
+        "--ignore-eos --max-concurrency --model --num-warmups --percentile-metrics "
+        "--ready-check-timeout-sec --request-rate",
+    )
+    | _listed(
+        DATASETS,
+        "--dataset-name --num-prompts --random-input-len --random-output-len --seed",
+    )
+    | _listed(
+        PROXY, "--decoder-hosts --decoder-ports --prefiller-hosts --prefiller-ports"
+    )
+)
+METRICS: Mapping[str, Named] = MappingProxyType(
+    _listed(
+        LOGGERS,
+        "vllm:cache_config_info vllm:e2e_request_latency_seconds "
+        "vllm:generation_tokens vllm:inter_token_latency_seconds "
+        "vllm:iteration_tokens_total vllm:kv_cache_usage_perc vllm:num_preemptions "
+        "vllm:num_requests_running vllm:num_requests_waiting vllm:prefix_cache_hits "
+        "vllm:prefix_cache_queries vllm:prompt_tokens "
+        "vllm:request_prefill_time_seconds vllm:request_queue_time_seconds "
+        "vllm:time_to_first_token_seconds",
+    )
+    | _listed(
+        "vllm/v1/metrics/perf.py",
+        "vllm:estimated_flops_per_gpu_total vllm:estimated_read_bytes_per_gpu_total",
+    )
+    | _listed(
+        "vllm/v1/spec_decode/metrics.py",
+        "vllm:spec_decode_num_accepted_tokens vllm:spec_decode_num_drafts "
+        "vllm:spec_decode_num_accepted_tokens_per_pos",
+    )
+    | _listed(NIXL, "vllm:nixl_num_kv_expired_reqs vllm:nixl_xfer_time_seconds")
+)
+# What Prometheus appends to the name of a counter or a histogram.
+SUFFIXES = ("_total", "_bucket", "_count", "_sum")
+
+
+def shown(name: str) -> Named:
+    """An option or a metric as a page writes it: ``--no-…``, ``…_total``, too.
+
+    Raises:
+        ValueError: the engine has none of this name in the table.
+    """
+    known = {each.name: each for each in NAMES.values()} | {**OPTIONS, **METRICS}
+    plain = "--" + name.removeprefix("--no-") if name.startswith("--no-") else name
+    bare = (plain.removesuffix(suffix) for suffix in SUFFIXES)
+    for found in (name, plain, *(bare if name.startswith("vllm:") else ())):
+        if found in known:
+            return known[found]
+    raise ValueError(
+        f"name must be an option or a metric of {ENGINE} {VERSION} in the table, "
+        f"got {name!r}"
+    )
 
 
 def named(concept: str) -> Named:

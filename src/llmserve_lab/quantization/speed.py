@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from llmserve_lab import validation
 from llmserve_lab.catalog import Accelerator, ModelShape, workload
+from llmserve_lab.catalog.evidence.servers import VLLM_MEMORY_SHARE
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.engine.timing.cost import IterationLoad
 from llmserve_lab.formula.formula import Formula
@@ -36,7 +37,7 @@ ARITHMETIC: Mapping[str, str | None] = MappingProxyType(
     }
 )
 CACHES = ("bf16", "fp8", "int4-row")
-UTILISATION = 0.92  # vLLM's default share of the memory
+UTILISATION = float(VLLM_MEMORY_SHARE)  # vLLM's default share of the memory
 
 
 @dataclass(frozen=True)

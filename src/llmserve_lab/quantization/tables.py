@@ -170,6 +170,21 @@ def step_parts(bits: Bits, batch: int) -> dict[str, float]:
     }
 
 
+def step_line(bits: Bits, batch: int) -> str:
+    """The sum of a step in ms as it is written out: what is small is one term."""
+    ms = {name: 1e3 * seconds for name, seconds in step_parts(bits, batch).items()}
+    if batch == 1:
+        terms = [ms["read weights"], ms["launch kernels"]]
+        digits = 2
+    else:
+        shorter, longer = sorted((ms["read weights"], ms["compute layers"]))
+        terms = [longer, shorter / 2, ms["read cache"], ms["launch kernels"]]
+        digits = 1
+    terms.append(ms["step"] - sum(terms))
+    written = " + ".join(f"{each:.{digits}f}" for each in terms)
+    return f"{written} = {ms['step']:.{digits}f}"
+
+
 def steps_table() -> Table:
     """Table of a decode step term by term, at batch one and at 256."""
     found = [step_parts(*each) for each in STEPS]

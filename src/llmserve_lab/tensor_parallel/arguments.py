@@ -18,6 +18,7 @@ from llmserve_lab.catalog import (
     workload,
 )
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
+from llmserve_lab.catalog.selection import in_servers, stacks_known
 from llmserve_lab.cluster import calibration
 from llmserve_lab.cluster.formulas import (
     ALL_REDUCE_S,
@@ -125,8 +126,10 @@ def all_reduce_times(n_ranks: float, tensor_bytes: float) -> dict[str, float]:
 
 
 MODEL_KEYS = ("llama-3.1-8b", "llama-3.1-70b", "llama-3.1-405b")
-MACHINE_KEYS = ("h100-sxm", "h200-sxm")
 CHOSEN_MODELS = tuple(MODELS[key] for key in MODEL_KEYS)
-CHOSEN_MACHINES = tuple(ACCELERATORS[key] for key in MACHINE_KEYS)
 MODEL, DEVICE = MODELS["llama-3.1-70b"], ACCELERATORS["h100-sxm"]
+# The collectives were measured over this link, so only what it joins can be chosen.
+CHOSEN_MACHINES = in_servers(
+    "bf16", stacks_known, lambda each: each.scale_up == DEVICE.scale_up
+)
 DEFAULT: dict[str, Given] = served(MODEL, DEVICE)

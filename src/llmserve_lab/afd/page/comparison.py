@@ -13,13 +13,16 @@ import numpy as np
 from llmserve_lab.afd import coupled, deployment
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.catalog.evidence.deployments import DEPLOYMENTS, Deployment
+from llmserve_lab.catalog.selection import in_servers, stacks_known
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.published_runs import batch_of, decodes, run_as
 from llmserve_lab.deepseek.model.step_model import Twin
+from llmserve_lab.deepseek.page.controls import known
 from llmserve_lab.formula.band import Band
 from llmserve_lab.page.table import Table
 
-DEVICES = ("h100-sxm", "h200-sxm", "b200-sxm")
+# Servers, no racks: a copy of a row goes to each node.
+DEVICES = tuple(each.key for each in in_servers("fp8", known, stacks_known))
 GPUS, TIGHT_S, LOOSE_S = 96, 0.05, 0.1
 SHOWN_MS, CONTEXTS = (30, 40, 45, 50, 60, 70), (4096.0, 8192.0)
 OVERLAPS: tuple[coupled.Overlap, ...] = ("free", "charged")

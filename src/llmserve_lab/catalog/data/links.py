@@ -8,18 +8,39 @@ from types import MappingProxyType
 
 from llmserve_lab.catalog.records.cited import Cited
 from llmserve_lab.catalog.records.link import Link, Wires
+from llmserve_lab.catalog.records.source_links import Document
 
-A100_PAPER = "NVIDIA A100 Tensor Core GPU Architecture, whitepaper, 2020"
-H100_PAPER = "NVIDIA H100 Tensor Core GPU Architecture, whitepaper V1.04, 2023"
+INSTINCT = "https://www.amd.com/en/products/accelerators/instinct"
+A100_PAPER = Document(
+    "NVIDIA A100 Tensor Core GPU Architecture, whitepaper, 2020",
+    "https://images.nvidia.com/aem-dam/en-zz/Solutions/data-center/"
+    "nvidia-ampere-architecture-whitepaper.pdf",
+)
+H100_PAPER = Document(
+    "NVIDIA H100 Tensor Core GPU Architecture, whitepaper V1.04, 2023",
+    "https://resources.nvidia.com/en-us-tensor-core/gtc22-whitepaper-hopper",
+)
 NVLINK_PAGE = "NVIDIA NVLink and NVLink Switch, product page, nvidia.com, 2025"
 H800_PAPER = "DeepSeek, Insights into DeepSeek-V3, arXiv 2505.09343, section 4"
 INFINIBAND = "InfiniBand Trade Association, roadmap"
 ETHERNET = "IEEE 802.3, Ethernet at 400 Gb/s"
-NEURON = "AWS Neuron documentation, Trainium2 architecture"
-TPU = "Google Cloud, TPU v6e documentation"
-MI355X_SHEET = "AMD Instinct MI355X data sheet, 2025"
+NEURON = Document(
+    "AWS Neuron documentation, Trainium2 architecture",
+    "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/"
+    "neuron-hardware/trainium2.html",
+)
+TPU = Document(
+    "Google Cloud, TPU v6e documentation", "https://docs.cloud.google.com/tpu/docs/v6e"
+)
+MI355X_SHEET = Document(
+    "AMD Instinct MI355X data sheet, 2025", f"{INSTINCT}/mi350/mi355x.html"
+)
 PCI_SIG = "PCI-SIG, PCI Express Base Specification 4.0 and 5.0"
-CDNA3_PAPER = "AMD CDNA 3 Architecture, whitepaper, 2023"
+CDNA3_PAPER = Document(
+    "AMD CDNA 3 Architecture, whitepaper, 2023",
+    "https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/"
+    "white-papers/amd-cdna-3-white-paper.pdf",
+)
 LATENCY_TABLE = "DeepSeek, Insights into DeepSeek-V3, arXiv 2505.09343, latency table"
 
 _ENCODED = "one way, after 128b/130b encoding"

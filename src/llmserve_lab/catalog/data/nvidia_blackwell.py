@@ -25,12 +25,29 @@ from llmserve_lab.catalog.records.accelerator import (
     HbmStacks,
 )
 from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.catalog.records.source_links import NVIDIA, Document
 
-B200_SHEET = "NVIDIA DGX B200 datasheet, 2025, divided by its 8 GPUs"
-GB200_SHEET = "NVIDIA GB200 NVL72 datasheet, 2025, divided by its 72 GPUs"
-BLACKWELL_SHEET = "NVIDIA Blackwell Architecture, technical brief, 2024"
-B300_SHEET = "NVIDIA Blackwell Ultra datasheet, 2025, divided by the 8 GPUs of a B300"
-RTX_SHEET = "NVIDIA RTX PRO 6000 Blackwell Workstation Edition datasheet, 2025"
+B200_SHEET = Document(
+    "NVIDIA DGX B200 datasheet, 2025, divided by its 8 GPUs", f"{NVIDIA}/dgx-b200/"
+)
+GB200_SHEET = Document(
+    "NVIDIA GB200 NVL72 datasheet, 2025, divided by its 72 GPUs",
+    f"{NVIDIA}/gb200-nvl72/",
+)
+BLACKWELL_SHEET = Document(
+    "NVIDIA Blackwell Architecture, technical brief, 2024",
+    f"{NVIDIA}/technologies/blackwell-architecture/",
+)
+B300_SHEET = Document(
+    "NVIDIA Blackwell Ultra datasheet, 2025, divided by the 8 GPUs of a B300",
+    "https://resources.nvidia.com/en-us-blackwell-architecture/"
+    "blackwell-ultra-datasheet",
+)
+RTX_SHEET = Document(
+    "NVIDIA RTX PRO 6000 Blackwell Workstation Edition datasheet, 2025",
+    "https://www.nvidia.com/en-us/products/workstations/professional-desktop-gpus/"
+    "rtx-pro-6000/",
+)
 _OF_FP4 = "of the FP4 peak, as NVIDIA's AIConfigurator has the ratios"
 
 _b200 = partial(Cited, kind="datasheet", source=B200_SHEET)
@@ -55,6 +72,7 @@ B200 = Accelerator(
     name="B200 SXM",
     key="b200-sxm",
     architecture="blackwell",
+    family=("B200", "Blackwell"),
     peak_flops=tensor_peaks(
         bf16=_b200(2.25e15, "FLOP/s", note=HALVED),
         fp8=_b200(4.5e15, "FLOP/s", note=HALVED),
@@ -72,6 +90,7 @@ GB200 = Accelerator(
     name="GB200 NVL72",
     key="gb200-nvl72",
     architecture="blackwell",
+    family=("GB200", "B200", "Blackwell"),
     peak_flops=tensor_peaks(
         bf16=_gb200(2.5e15, "FLOP/s", note=HALVED),
         fp8=_gb200(5e15, "FLOP/s", note=HALVED),
@@ -88,6 +107,7 @@ B300 = Accelerator(
     name="B300 SXM",
     key="b300-sxm",
     architecture="blackwell-ultra",
+    family=("B300", "Blackwell Ultra"),
     peak_flops=tensor_peaks(
         bf16=_b300(2.25e15, "FLOP/s", note=HALVED),
         fp8=_b300(4.5e15, "FLOP/s", note=HALVED),
@@ -104,6 +124,7 @@ RTX_PRO_6000 = Accelerator(
     name="RTX PRO 6000 Blackwell",
     key="rtx-pro-6000",
     architecture="blackwell-rtx",
+    family=("RTX PRO 6000", "Blackwell"),
     peak_flops=tensor_peaks(
         bf16=Cited(500e12, "FLOP/s", "estimate", CONFIGURATOR, f"a quarter {_OF_FP4}"),
         fp8=Cited(1e15, "FLOP/s", "estimate", CONFIGURATOR, f"a half {_OF_FP4}"),

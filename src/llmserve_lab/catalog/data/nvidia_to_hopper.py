@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
 
+from llmserve_lab.catalog.data.links import A100_PAPER, H100_PAPER
 from llmserve_lab.catalog.records.accelerator import (
     GIB,
     Accelerator,
@@ -14,13 +15,12 @@ from llmserve_lab.catalog.records.accelerator import (
     MemoryLevel,
 )
 from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.catalog.records.source_links import NVIDIA, Document
 
-AMPERE_PAPER = "NVIDIA A100 Tensor Core GPU Architecture, whitepaper, 2020"
-A100_SHEET = "NVIDIA A100 80GB datasheet, 2022"
-HOPPER_PAPER = "NVIDIA H100 Tensor Core GPU Architecture, whitepaper V1.04, 2023"
-H100_SHEET = "NVIDIA H100 Tensor Core GPU datasheet, 2024"
-H200_SHEET = "NVIDIA H200 Tensor Core GPU datasheet, 2024"
-L40S_SHEET = "NVIDIA L40S datasheet, 2023"
+A100_SHEET = Document("NVIDIA A100 80GB datasheet, 2022", f"{NVIDIA}/a100/")
+H100_SHEET = Document("NVIDIA H100 Tensor Core GPU datasheet, 2024", f"{NVIDIA}/h100/")
+H200_SHEET = Document("NVIDIA H200 Tensor Core GPU datasheet, 2024", f"{NVIDIA}/h200/")
+L40S_SHEET = Document("NVIDIA L40S datasheet, 2023", f"{NVIDIA}/l40s/")
 INFERSIM = "Alibaba, InferSim, hardware/gpu.py, 2025"
 CONFIGURATOR = "NVIDIA, AIConfigurator, systems, 2026"
 JEDEC = "JEDEC JESD235 and JESD238, High Bandwidth Memory"
@@ -36,8 +36,8 @@ HBM_BUS = Cited(1024, "bit", "paper", JEDEC, "per stack")
 
 _driver = partial(Cited, unit="byte", kind="measured", source=CUDA_RUNTIME)
 _a100 = partial(Cited, kind="datasheet", source=A100_SHEET)
-_ampere = partial(Cited, kind="datasheet", source=AMPERE_PAPER)
-_hopper = partial(Cited, kind="datasheet", source=HOPPER_PAPER)
+_ampere = partial(Cited, kind="datasheet", source=A100_PAPER)
+_hopper = partial(Cited, kind="datasheet", source=H100_PAPER)
 _h100 = partial(Cited, kind="datasheet", source=H100_SHEET)
 _h200 = partial(Cited, kind="datasheet", source=H200_SHEET)
 _l40s = partial(Cited, kind="datasheet", source=L40S_SHEET)
@@ -131,6 +131,7 @@ A100_80 = Accelerator(
     name="A100 80GB SXM",
     key="a100-80-sxm",
     architecture="ampere",
+    family=("A100", "Ampere"),
     peak_flops=tensor_peaks(bf16=_a100(312e12, "FLOP/s"), int8=_a100(624e12, "FLOP/s")),
     hbm_bytes=_a100(80e9, "byte", note=PACKAGE),
     hbm_bw=_a100(2.039e12, "byte/s"),
@@ -155,6 +156,7 @@ H100 = Accelerator(
     name="H100 SXM",
     key="h100-sxm",
     architecture="hopper",
+    family=("H100", "Hopper"),
     peak_flops=HOPPER_PEAKS,
     hbm_bytes=H100_LEVELS[-1].bytes,
     hbm_bw=H100_LEVELS[-1].bandwidth,
@@ -170,6 +172,7 @@ H200 = Accelerator(
     name="H200 SXM",
     key="h200-sxm",
     architecture="hopper",
+    family=("H200", "H100", "Hopper"),
     peak_flops=HOPPER_PEAKS,
     hbm_bytes=_h200(141e9, "byte", note="of 6 stacks of 24 GB, 3 GB are held back"),
     hbm_bw=_h200(4.8e12, "byte/s"),
@@ -190,6 +193,7 @@ H800 = Accelerator(
     name="H800 SXM",
     key="h800-sxm",
     architecture="hopper",
+    family=("H800", "H100", "Hopper"),
     peak_flops=HOPPER_PEAKS,
     hbm_bytes=_h100(80e9, "byte", note=f"{_SAME_DIE}; only links and FP64 are cut"),
     hbm_bw=_h100(3.35e12, "byte/s", note=_SAME_DIE),
@@ -209,6 +213,7 @@ H20 = Accelerator(
     name="H20 SXM",
     key="h20-sxm",
     architecture="hopper",
+    family=("H20",),
     peak_flops=tensor_peaks(
         bf16=_infersim(148e12, "FLOP/s"), fp8=_infersim(296e12, "FLOP/s")
     ),
@@ -221,6 +226,7 @@ L40S = Accelerator(
     name="L40S",
     key="l40s",
     architecture="ada",
+    family=("L40S",),
     peak_flops=tensor_peaks(
         bf16=_l40s(362.05e12, "FLOP/s", note=HALVED),
         fp8=_l40s(733e12, "FLOP/s", note=HALVED),

@@ -10,6 +10,13 @@ from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
+from llmserve_lab.catalog.data.links import (
+    CDNA3_PAPER,
+    INSTINCT,
+    MI355X_SHEET,
+    NEURON,
+    TPU,
+)
 from llmserve_lab.catalog.data.nvidia_to_hopper import (
     HBM_BUS,
     PACKAGE,
@@ -23,27 +30,29 @@ from llmserve_lab.catalog.records.accelerator import (
     Undisclosed,
 )
 from llmserve_lab.catalog.records.cited import Cited
+from llmserve_lab.catalog.records.source_links import Document
 
-MI325X_SHEET = "AMD Instinct MI325X data sheet, 2024"
-MI300X_SHEET = "AMD Instinct MI300X data sheet, 2023"
-CDNA3_PAPER = "AMD CDNA 3 Architecture, whitepaper, 2023"
+MI325X_SHEET = Document(
+    "AMD Instinct MI325X data sheet, 2024", f"{INSTINCT}/mi300/mi325x.html"
+)
+MI300X_SHEET = Document(
+    "AMD Instinct MI300X data sheet, 2023", f"{INSTINCT}/mi300/mi300x.html"
+)
 AFD_PAPER = "arXiv 2601.21351 v1, tables 2 and 4"
-MI355X_SHEET = "AMD Instinct MI355X data sheet, 2025"
-TRAINIUM = "AWS Neuron documentation, Trainium2 architecture"
-TPU = "Google Cloud, TPU v6e documentation"
 
 _mi300x = partial(Cited, kind="datasheet", source=MI300X_SHEET)
 _mi325x = partial(Cited, kind="datasheet", source=MI325X_SHEET)
 _cdna3 = partial(Cited, kind="datasheet", source=CDNA3_PAPER)
 _afd = partial(Cited, kind="paper", source=AFD_PAPER)
 _mi355x = partial(Cited, kind="datasheet", source=MI355X_SHEET)
-_trainium = partial(Cited, kind="datasheet", source=TRAINIUM)
+_trainium = partial(Cited, kind="datasheet", source=NEURON)
 _tpu = partial(Cited, kind="datasheet", source=TPU)
 
 MI300X = Accelerator(
     name="MI300X",
     key="mi300x",
     architecture="cdna3",
+    family=("MI300X", "CDNA 3"),
     peak_flops=tensor_peaks(
         bf16=_mi300x(1307.4e12, "FLOP/s"),
         fp8=_mi300x(2614.9e12, "FLOP/s"),
@@ -73,6 +82,7 @@ MI325X = replace(
     MI300X,
     name="MI325X",
     key="mi325x",
+    family=("MI325X", "MI300X", "CDNA 3"),
     peak_flops=tensor_peaks(
         bf16=_mi325x(1307.4e12, "FLOP/s"),
         fp8=_mi325x(2614.9e12, "FLOP/s"),
@@ -86,6 +96,7 @@ ASCEND_910C = Undisclosed(
     name="Ascend 910C",
     key="ascend-910c",
     architecture="da-vinci",
+    family=("910C",),
     reason=f"the paper ({AFD_PAPER}) gives only coefficients fitted to its traces; "
     "they are in .fitted, in cycles",
     fitted={
@@ -101,6 +112,7 @@ MI355X = Accelerator(
     name="MI355X",
     key="mi355x",
     architecture="cdna4",
+    family=("MI355X",),
     peak_flops=tensor_peaks(
         bf16=_mi355x(2.5e15, "FLOP/s"),
         fp8=_mi355x(5e15, "FLOP/s"),
@@ -124,6 +136,7 @@ TRAINIUM2 = Accelerator(
     name="Trainium2",
     key="trainium2",
     architecture="neuroncore-v3",
+    family=("Trainium2",),
     peak_flops=tensor_peaks(
         bf16=_trainium(667e12, "FLOP/s"), fp8=_trainium(1299e12, "FLOP/s")
     ),
@@ -136,6 +149,7 @@ TPU_V6E = Accelerator(
     name="TPU v6e",
     key="tpu-v6e",
     architecture="trillium",
+    family=("TPU v6e",),
     peak_flops=MappingProxyType(
         {"bf16": _tpu(918e12, "FLOP/s"), "int8": _tpu(1836e12, "FLOP/s")}
     ),

@@ -71,3 +71,7 @@ VLLM_SMALL_BUDGET = Cited(
     2048, "token", "convention", "vLLM 0.33.0, docs/configuration/optimization.md"
 )
 VLLM_BLOCK = Cited(16, "token", "convention", "vLLM 0.33.0, vllm/config/cache.py")
+# What --gpu-memory-utilization is where it is not given.
+VLLM_MEMORY_SHARE = Cited(
+    0.92, "dimensionless", "convention", "vLLM 0.33.0, vllm/config/cache.py"
+)

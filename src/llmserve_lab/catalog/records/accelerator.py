@@ -19,6 +19,7 @@ from typing import NoReturn
 from llmserve_lab.catalog.data.links import LINKS
 from llmserve_lab.catalog.records.cited import Cited, cite_in
 from llmserve_lab.catalog.records.link import BITS_PER_BYTE
+from llmserve_lab.catalog.records.source_links import Document
 from llmserve_lab.checks import whole_fields
 
 GIB = 1024**3
@@ -31,7 +32,12 @@ B300_DRIVER = Cited(
     "NVIDIA, AIConfigurator, systems, 2026: total memory as nvidia-smi reports it",
     "275,040 MiB",
 )
-B300_PRINTED = Cited(288e9, "byte", "paper", "Hugging Face, hardware: B300")
+B300_PRINTED = Cited(
+    288e9,
+    "byte",
+    "paper",
+    Document("Hugging Face, hardware: B300", "https://huggingface.co/hardware/b300"),
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -97,6 +103,9 @@ class Accelerator:
 
     ``architecture`` is the generation of the chip (``"hopper"``): kernels are written
     for one, so that shares of a peak that were reached are known by its name.
+    ``family`` are the names that a vendor's paper may have for its numbers to come from
+    it: the device's own (``name``, unless it says another), its generation's, that of a
+    device whose die it has.
     ``peak_flops`` maps a precision (``"bf16"``, ``"fp8"``, …) to FLOP/s without
     sparsity; integer operations count as FLOPs. ``hbm_bytes`` and ``hbm_bw`` are byte
     and byte/s of one device. ``scale_up`` is the key of its link and ``num_devices``
@@ -106,8 +115,8 @@ class Accelerator:
 
     Raises:
         TypeError: a number has no source, or ``num_devices`` is not an int.
-        ValueError: a number is in a foreign unit, ``num_devices`` is below 1, or the
-            catalog has no such link.
+        ValueError: a number is in a foreign unit, ``num_devices`` is below 1, the
+            family is no tuple of names, or the catalog has no such link.
     """
 
     name: str
@@ -122,11 +131,15 @@ class Accelerator:
     hbm_stacks: HbmStacks | None = None
     memory_levels: tuple[MemoryLevel, ...] = ()
     driver_bytes: Cited | None = None
+    family: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         cite_in(self, peak_flops="FLOP/s", hbm_bytes="byte", hbm_bw="byte/s")
         cite_in(self, driver_bytes="byte")
         whole_fields(self, "num_devices")
+        if not (isinstance(self.family, tuple) and all(self.family)):
+            raise ValueError(f"family must be a tuple of names, got {self.family!r}")
+        object.__setattr__(self, "family", self.family or (self.name,))
         if self.scale_up not in LINKS:
             raise ValueError(
                 f"scale_up must be one of {', '.join(LINKS)}, got {self.scale_up!r}"
@@ -194,11 +207,12 @@ class Undisclosed(Accelerator):
         name: str,
         key: str,
         architecture: str,
+        family: tuple[str, ...],
         reason: str,
         fitted: Mapping[str, Cited],
     ) -> None:
         vars(self).update(name=name, key=key, architecture=architecture, reason=reason)
-        vars(self).update(fitted=MappingProxyType(dict(fitted)))
+        vars(self).update(family=family, fitted=MappingProxyType(dict(fitted)))
 
     def __getattr__(self, field: str) -> NoReturn:
         if field in Accelerator.__dataclass_fields__:

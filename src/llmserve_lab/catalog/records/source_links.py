@@ -3,48 +3,22 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from typing import Any
 
 ARXIV = re.compile(r"arXiv (\d{4}\.\d{5})")
 CONFIG = re.compile(r"^config\.json of (\S+/\S+)$")
 LMSYS = "https://lmsys.org/blog"
 NVIDIA = "https://www.nvidia.com/en-us/data-center"
-# The beginning of a source's name, and its address. The longest beginning wins.
+# The beginning of a source's name, and its address. The longest beginning wins. Papers
+# of one device or link are a Document in its maker's file, with the address there.
 ADDRESSES = {
-    "NVIDIA A100 Tensor Core GPU Architecture": "https://images.nvidia.com/aem-dam/"
-    "en-zz/Solutions/data-center/nvidia-ampere-architecture-whitepaper.pdf",
-    "NVIDIA A100 80GB datasheet": f"{NVIDIA}/a100/",
     "NVIDIA A100 40GB datasheet": f"{NVIDIA}/a100/",
-    "NVIDIA H100 Tensor Core GPU Architecture": "https://resources.nvidia.com/"
-    "en-us-tensor-core/gtc22-whitepaper-hopper",
-    "NVIDIA H100 Tensor Core GPU datasheet": f"{NVIDIA}/h100/",
-    "NVIDIA H200 Tensor Core GPU datasheet": f"{NVIDIA}/h200/",
-    "NVIDIA DGX B200 datasheet": f"{NVIDIA}/dgx-b200/",
-    "NVIDIA GB200 NVL72 datasheet": f"{NVIDIA}/gb200-nvl72/",
-    "NVIDIA Blackwell Architecture": f"{NVIDIA}/technologies/blackwell-architecture/",
     "NVIDIA NVLink and NVLink Switch": f"{NVIDIA}/nvlink/",
     "NVIDIA CUDA C++ Programming Guide": "https://docs.nvidia.com/cuda/"
     "cuda-c-programming-guide/",
-    "AMD Instinct MI300X data sheet": "https://www.amd.com/en/products/accelerators/"
-    "instinct/mi300/mi300x.html",
-    "AMD CDNA 3 Architecture": "https://www.amd.com/content/dam/amd/en/documents/"
-    "instinct-tech-docs/white-papers/amd-cdna-3-white-paper.pdf",
-    "AMD Instinct MI325X data sheet": "https://www.amd.com/en/products/accelerators/"
-    "instinct/mi300/mi325x.html",
-    "AMD Instinct MI355X data sheet": "https://www.amd.com/en/products/accelerators/"
-    "instinct/mi350/mi355x.html",
     "Alibaba, InferSim": "https://github.com/alibaba/InferSim",
     "HiDream-ai, VAREdit": "https://github.com/HiDream-ai/VAREdit/issues/6",
     "NVIDIA, AIConfigurator": "https://github.com/ai-dynamo/aiconfigurator",
-    "NVIDIA Blackwell Ultra datasheet": "https://resources.nvidia.com/"
-    "en-us-blackwell-architecture/blackwell-ultra-datasheet",
-    "NVIDIA L40S datasheet": f"{NVIDIA}/l40s/",
-    "NVIDIA RTX PRO 6000 Blackwell": "https://www.nvidia.com/en-us/products/"
-    "workstations/professional-desktop-gpus/rtx-pro-6000/",
-    "Hugging Face, hardware: B300": "https://huggingface.co/hardware/b300",
-    "AWS Neuron documentation, Trainium2": "https://awsdocs-neuron.readthedocs-hosted"
-    ".com/en/latest/about-neuron/arch/neuron-hardware/trainium2.html",
-    "Google Cloud, TPU v6e": "https://docs.cloud.google.com/tpu/docs/v6e",
     "RunPod, pricing page, 2026-11-09": "https://github.com/datareceipts/data-receipts",
     "RunPod, pricing page, 2026-10-07": "https://github.com/api-evangelist/runpod",
     "RunPod, prices of 2026-08-19": "https://huggingface.co/datasets/privum/"
@@ -99,13 +73,36 @@ ADDRESSES = {
 }
 
 
-@cache
+class Document(str):
+    """Name of a source, with the address at which it can be read.
+
+    Raises:
+        ValueError: the address is none of the web.
+    """
+
+    url: str
+
+    def __new__(cls, name: str, url: str) -> Document:
+        """Attach an address to a name; the name itself stays as it is."""
+        if not url.startswith("https://"):
+            raise ValueError(f"url must begin with https://, got {url!r}")
+        made = super().__new__(cls, name)
+        made.url = url
+        return made
+
+    def __getnewargs__(self) -> Any:
+        """What a copy in another process is made of."""
+        return str(self), self.url
+
+
 def address(source: str) -> str:
     """Web address of a source, empty where none is known.
 
-    A number on arXiv and the name of a checkpoint say where they are; the rest is a
-    table of the documents that the catalog cites.
+    A :class:`Document` has its own. A number on arXiv and the name of a checkpoint say
+    where they are; the rest is a table of what the catalog cites in several places.
     """
+    if isinstance(source, Document):
+        return source.url
     if found := ARXIV.search(source):
         return f"https://arxiv.org/abs/{found[1]}"
     if found := CONFIG.match(source):

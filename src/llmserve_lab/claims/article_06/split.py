@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 from math import log10
 
@@ -76,8 +77,9 @@ def orders() -> float:
 @cache
 def first_token_s(link: Link) -> float:
     """Time to the first token of one request whose cache is sent over ``link``."""
+    # The article's prompt fills the model's context, and an answer comes on top.
     cost = IterationCost.of(MODELS["llama-2-7b"], accelerator("h100-sxm"))
-    pool = Pool(cost, Continuous())
+    pool = Pool(replace(cost, max_context=None), Continuous())
     latency_s = float(link.latency or 0.0)  # the article leaves it out
     split = Disaggregated.over(
         link, prefill=pool, decode=pool, link_latency_s=latency_s

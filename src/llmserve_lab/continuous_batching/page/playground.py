@@ -8,11 +8,15 @@ from itertools import count
 from typing import Any
 
 from llmserve_lab.catalog import (
-    ACCELERATORS,
     EFFICIENCIES,
     MODELS,
     Accelerator,
     ModelShape,
+)
+from llmserve_lab.catalog.selection import (
+    beginning_with,
+    in_servers,
+    stacks_known,
 )
 from llmserve_lab.continuous_batching.machine import DECODES
 from llmserve_lab.continuous_batching.page.stills import heartbeat
@@ -30,12 +34,12 @@ from llmserve_lab.engine import (
     simulate,
 )
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
-from llmserve_lab.running_example import AS_MEASURED, served_by
+from llmserve_lab.running_example import AS_MEASURED, DEVICE, served_by
 
-DEVICES = ("h100-sxm", "h200-sxm", "b200-sxm", "mi300x", "a100-80-sxm")
+DEVICES = beginning_with(DEVICE, in_servers("bf16", stacks_known))
 ON_ONE_DEVICE = tuple(MODELS[k] for k in ("llama-3.1-8b", "llama-3-8b", "llama-2-7b"))
 MODEL_NAMES = tuple(model.name for model in ON_ONE_DEVICE)
-DEVICE_NAMES = tuple(ACCELERATORS[key].name for key in DEVICES)
+DEVICE_NAMES = tuple(each.name for each in DEVICES)
 SHARE_NAMES = (AS_MEASURED, *(each.name for each in EFFICIENCIES.values()))
 SCHEDULERS: dict[str, Callable[[int, float], Policy]] = {
     "chunked prefill, a token budget": lambda rows, _: Chunked(rows),
@@ -116,9 +120,7 @@ def run(
     (shape,) = (each for each in ON_ONE_DEVICE if each.name == model)
     for request in workload:
         shape.require_context(request.prompt_len + request.output_len)
-    (device,) = (
-        ACCELERATORS[k] for k in DEVICES if ACCELERATORS[k].name == accelerator
-    )
+    (device,) = (each for each in DEVICES if each.name == accelerator)
     cost = _cost(shape, device, efficiency)
     policy = SCHEDULERS[scheduler](budget, target_ms / 1000)
     looks = count(1)

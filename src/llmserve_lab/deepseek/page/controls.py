@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
+from math import inf
 
-from llmserve_lab.catalog import ACCELERATORS, MODELS, Accelerator
+from llmserve_lab.catalog import MODELS, Accelerator
+from llmserve_lab.catalog.selection import stacks_known, where
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.model.assumptions import Assumptions
@@ -26,16 +29,23 @@ def known(device: Accelerator) -> bool:
     )
 
 
-NAMED = ("h100-sxm", "h200-sxm", "h800-sxm", "b200-sxm", "gb200-nvl72")
-DEVICES = tuple(filter(known, (ACCELERATORS[key] for key in NAMED)))
+DEVICES = where(known, stacks_known)  # servers and racks
 SHAPES = (MODELS["deepseek-v3"], MODELS["kimi-k2"])
+
+
+def contexts(stops: Iterable[float]) -> tuple[float, ...]:
+    """The stops that every model here can read."""
+    longest = min(shape.max_context or inf for shape in SHAPES)
+    return tuple(stop for stop in stops if stop <= longest)
+
+
 GROUPS = (8, 16, 32, 72, 144, 256)
 # The calibrated one, to three digits, so that figures and text agree.
 BALANCED = round(book_assumptions().balancedness, 3)
 STOPS = {
     "ep": tuple(map(float, GROUPS)),
     "gpu_requests": (1.0, *(2.0**i for i in range(3, 12))),
-    "context": tuple(float(1000 * 2**i) for i in range(9)),
+    "context": contexts(float(1000 * 2**i) for i in range(9)),
     "balancedness": (0.3, 0.4, 0.5, 0.6, 0.7, BALANCED, 0.9, 1.0),
 }
 RATES = (

@@ -9,8 +9,8 @@ from itertools import product
 from typing import Any
 
 from llmserve_lab import notation as q
-from llmserve_lab.catalog import ACCELERATORS
 from llmserve_lab.catalog.evidence.deployments import SGLANG_DECODE
+from llmserve_lab.catalog.selection import one_of_each_domain
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
 from llmserve_lab.deepseek.evaluation.group_size import WAYS, ServedGroup, served
@@ -18,6 +18,7 @@ from llmserve_lab.deepseek.evaluation.worked_example import CONTEXT, MANY
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page import bands
+from llmserve_lab.deepseek.page.controls import DEVICES as KNOWN
 from llmserve_lab.formula.band import Band, ErrorBand
 from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.page.banded import banded
@@ -32,7 +33,7 @@ from llmserve_lab.page.table import Table
 
 MS = 1e-3
 HALF: Any = 0.5  # between no and yes
-DEVICES = {ACCELERATORS[key].name: key for key in ("h100-sxm", "gb200-nvl72")}
+DEVICES = {each.name: each.key for each in one_of_each_domain(KNOWN)}
 CONTEXTS = {f"{tokens:,} tokens": float(tokens) for tokens in (4000, 8000)}
 TARGETS = {f"{ms} ms": ms * MS for ms in (20, 33, 50, 100)}
 GROUPS = {f"{ep}": ep for ep in (8, 16, 32, 72, 96, 144, 256)}

@@ -15,7 +15,7 @@ from llmserve_lab.disaggregation.goodput import (
     LIMITS_S,
     LOADS,
     POOLS,
-    WAYS,
+    SHOWN,
     Demand,
     best,
 )
@@ -47,7 +47,7 @@ ONE, TWO, WHOLE_GPUS = Marks(
     BoundMark("two pools, best split", f.BEST_POOLS_RATE, SERIES[1]),
     BoundMark("two pools, 2P:2D", f.POOLS_RATE, SERIES[2]),
 )
-INKS = dict(zip(WAYS, (SERIES[0], SERIES[2], SERIES[3], SERIES[1]), strict=True))
+INKS = dict(zip(SHOWN, (SERIES[0], SERIES[3], SERIES[1]), strict=True))
 ARRIVALS = QuantityAxis(
     q.arrival_rate, words="requests that arrive", ticks={"tickCount": 5}
 )
@@ -78,7 +78,7 @@ def ruler() -> Any:
         .mark_point(filled=True, size=130, opacity=1)
         .encode(x=x, y=y, color=by_ink("side", SIDES)["color"])
     )
-    return alt.layer(points, *landmarks(BANDWIDTH, "x", "shown", MADE), height=255)
+    return alt.layer(points, *landmarks(BANDWIDTH, "x", "shown", MADE), height=210)
 
 
 def promises() -> Any:
@@ -100,7 +100,7 @@ def promises() -> Any:
     promise = Landmark("promised", q.tpot_target)
     pools = [rates[two.name] for two in (TWO, WHOLE_GPUS)]
     even = _even(rows, rates[ONE.name], pools).encode(x=x, y=y)
-    return alt.layer(lines, even, *landmarks(PROMISED, "x", "ms", promise), height=275)
+    return alt.layer(lines, even, *landmarks(PROMISED, "x", "ms", promise), height=220)
 
 
 def _even(rows: Any, one: str, pools: list[str]) -> Any:
@@ -135,7 +135,7 @@ def _even(rows: Any, one: str, pools: list[str]) -> Any:
 
 def _tied(formula: Any) -> dict[str, Any]:
     """The constants of the machine that the formula asks for, and the row's promise."""
-    free = {"prompt_len", "new_tokens", "overlap_kv", "prompts_together"}
+    free = {"prompt_len", "new_tokens"}
     has: Mapping[str, Any] = known(load(), n_prefill=FLEET / 2, n_decode=FLEET / 2)
     tied: dict[str, Any] = {
         leaf.name: float(has[leaf.name])
@@ -156,11 +156,11 @@ def goodput() -> Any:
     from llmserve_lab.extras import altair as alt
 
     lines = [
-        f"{i},{j},{k},{WAYS.index(way)},{rate:g},{kept:.3f}"
+        f"{i},{j},{k},{SHOWN.index(way)},{rate:g},{kept:.3f}"
         for i, each in enumerate(LOADS)
         for j, limit in enumerate(LIMITS_S)
         for k, hand in enumerate(HANDS)
-        for way in WAYS
+        for way in SHOWN
         if way == POOLS or k == 0
         for rate, kept in _line(each, way, limit, hand)
     ]
@@ -170,12 +170,12 @@ def goodput() -> Any:
         format=alt.CsvDataFormat(type="csv", parse=numbers),
     )
     mine = "datum.l == load && datum.t == limit"
-    hand = f"(datum.h == hand || datum.w != {WAYS.index(POOLS)})"
+    hand = f"(datum.h == hand || datum.w != {SHOWN.index(POOLS)})"
     x, y = ARRIVALS.on("x", "r"), KEPT.on("y", "s")
     drawn = (
         alt.Chart(data)
         .transform_filter(f"{mine} && {hand}")
-        .transform_calculate(way=f"{list(WAYS)}[datum.w]")
+        .transform_calculate(way=f"{list(SHOWN)}[datum.w]")
     )
     color = by_ink("way", INKS)
     rule = (
@@ -189,5 +189,5 @@ def goodput() -> Any:
         .encode(y=KEPT.on("y", "s"), x=alt.value(0))
     )
     return alt.layer(
-        drawn.mark_line(clip=True).encode(x=x, y=y, **color), rule, words, height=250
+        drawn.mark_line(clip=True).encode(x=x, y=y, **color), rule, words, height=205
     )

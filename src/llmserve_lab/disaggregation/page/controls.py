@@ -21,19 +21,24 @@ BY_BANDWIDTH = tuple(
 )
 Stops = Mapping[str, tuple[float, ...]]
 STOPS: dict[str, tuple[float, ...]] = {
-    "prompt_len": (1000.0, 2000.0, 4000.0, 8000.0, 16_000.0, 32_000.0, 128_000.0),
+    "prompt_len": (
+        500.0,
+        1000.0,
+        2000.0,
+        4000.0,
+        8000.0,
+        16_000.0,
+        32_000.0,
+        128_000.0,
+    ),
     "new_tokens": (50.0, 100.0, 200.0, 400.0, 800.0),
     "tpot_target": (0.008, 0.01, 0.012, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05),
-    "overlap_kv": (0.0, 0.25, 0.5, 0.75, 1.0),
-    "prompts_together": (1.0, 2.0, 4.0, 8.0),
 }
 FITS_ALL = (500.0, 1000.0, 2000.0, 4000.0)  # in the context of every model here
 LABELS = {
     "prompt_len": "Prompt",
     "new_tokens": "Answer (new tokens)",
     "tpot_target": "Promised TPOT",
-    "overlap_kv": "Overlap of cache reads and prompts",
-    "prompts_together": "Prompts that a prefill GPU reads together",
 }
 
 

@@ -19,23 +19,26 @@ from llmserve_lab.disaggregation.hop import (
 from llmserve_lab.disaggregation.kv_transfer_timeline import Layer
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
-from llmserve_lab.page.step.marks import Cells, Scene, SceneAxis, Ticks
+from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis, Ticks
 from llmserve_lab.running_example import cost
 
 NAMES = ("A", "B")
 LANES = (
-    "1 GPU for both",
-    "its tokens of A",
-    "its tokens of B",
-    "2nd case: prefill GPU",
+    "one shared GPU",
+    "A's tokens",
+    "B's tokens",
+    "two pools:",
+    "prefill GPU",
     "link",
-    "and decode GPU",
-    "tokens of A",
-    "tokens of B",
+    "decode GPU",
+    "A's tokens ",
+    "B's tokens ",
 )
-ONE, ONE_A, ONE_B, PREFILL, WIRE, DECODE, *OF = LANES
+ONE, ONE_A, ONE_B, BETWEEN, PREFILL, WIRE, DECODE, *OF = LANES
 MS = 1e3
+SOON_MS = 1e-6  # rounding
 SHORT_S = 0.001  # on the link: drawn as a stroke
+WIDE_S, BESIDE_S = 0.02, 0.02  # a gap that holds its words; else they stand before
 LAYERS = cost().n_layers
 Row = dict[str, Any]
 
@@ -57,15 +60,16 @@ def pools_by_layer() -> StepFigure:
                 Cells(table="spans", x2="x2", text="text", grows=True),
                 Ticks(table="tokens", grows=True),
                 Ticks(table="sent", grows=True),
+                Labels(table="gaps", grows=True),
             ),
-            height=250,
+            height=260,
             now=True,
         ),
         logs=logs,
         stills=((BY_LAYERS.name, 2), (BY_LAYERS.name, 5), (BY_LAYERS.name, last)),
         start=last,
         legend={
-            "A": "request A: a stroke for each layer, each token",
+            "A": "request A (strokes: its layers on the link, its tokens)",
             "B": "request B",
             "other": "a decode step, and for whom",
         },
@@ -83,7 +87,11 @@ def _log(way: Way, run: Played) -> StepLog:
         Frame(text, _counters(run, at), at=MS * at)
         for at, text in sorted(moments, key=lambda moment: moment[0])
     ]
-    return StepLog(tuple(frames), _tables(run))
+    tables = _tables(run)
+    for gap in tables["gaps"]:
+        over = gap.pop("over")
+        gap["since"] = next(i for i, f in enumerate(frames) if (f.at or 0) >= over)
+    return StepLog(tuple(frames), tables)
 
 
 def _tables(run: Played) -> dict[str, list[Row]]:
@@ -98,7 +106,18 @@ def _tables(run: Played) -> dict[str, list[Row]]:
             at = {"y": WIRE, "x": round(MS * layer.begun_s, 3)}
             strokes.append(at | {"ink": NAMES[number]})
     spans = [*_together(), *_spans(run), *bars]
-    return {"spans": spans, "tokens": _tokens(run), "sent": strokes}
+    gaps = [_gap(ONE_A, shared().tokens(0)), _gap(OF[0], run.tokens[0])]
+    return {"spans": spans, "tokens": _tokens(run), "sent": strokes, "gaps": gaps}
+
+
+def _gap(lane: str, tokens: Sequence[float]) -> Row:
+    """How long the second token lets the user wait, written behind the first."""
+    first_s, second_s = tokens[:2]
+    words = f"{si(second_s - first_s, 's')}"
+    wide = second_s - first_s > WIDE_S
+    at_s = (first_s + second_s) / 2 if wide else first_s - BESIDE_S
+    over = MS * second_s - SOON_MS
+    return {"y": lane, "x": round(MS * at_s, 3), "text": words, "over": over}
 
 
 def _joined(layers: Sequence[Layer]) -> list[list[float]]:
@@ -208,11 +227,21 @@ def _moments(way: Way, run: Played) -> list[tuple[float, str]]:
         ),
         (
             max(run.steps[-1][1], shared().steps[-1][1]) + SHORT_S,
-            f"Two GPUs were done after {si(run.steps[-1][1], 's')}, the one GPU after "
-            f"{si(shared().steps[-1][1], 's')}: the split spends a second GPU.",
+            _done(run),
         ),
     ]
     return moments
+
+
+def _done(run: Played) -> str:
+    """What the second GPU has bought: all done sooner or not, and an even stream."""
+    two_s, one_s = run.steps[-1][1], shared().steps[-1][1]
+    second_s = run.tokens[0][1] - run.tokens[0][0]
+    return (
+        f"With twice the GPUs everything is done after {si(two_s, 's')} instead of "
+        f"{si(one_s, 's')}. What the second GPU buys is the stream: A's second token "
+        f"comes {si(second_s, 's')} after the first."
+    )
 
 
 def _sends(way: Way) -> str:

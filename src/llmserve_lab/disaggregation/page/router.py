@@ -10,6 +10,7 @@ from llmserve_lab.disaggregation.routing import (
     NEAR,
     ROUTERS,
     SHARED,
+    Router,
     Sent,
     four,
     mean_delay_s,
@@ -20,6 +21,8 @@ from llmserve_lab.page.step.figure import Counter, Frame, StepFigure, StepLog
 from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 
 SHOWN, BEFORE = 8, 264  # of the four hundred, a stretch in which each is usual
+WRONG = 4  # the frame in which the first rule is most wrong: the figure opens there
+RUN = 400  # requests of the mean
 MS = 1e3
 UNTIL_MS, GAP_MS = 70.0, 1.5  # of the axis, and between a bar and its words
 Row = dict[str, Any]
@@ -33,7 +36,7 @@ LANES = {
 def routes_by_rule() -> StepFigure:
     """Eight requests to four decode GPUs that are busy already, under each rule."""
     logs = {
-        name: _log(routed(router, num_requests=BEFORE + SHOWN)[BEFORE:])
+        name: _log(routed(router, num_requests=BEFORE + SHOWN)[BEFORE:], router)
         for name, router in ROUTERS.items()
     }
     last = SHOWN - 1
@@ -51,8 +54,8 @@ def routes_by_rule() -> StepFigure:
             height=160,
         ),
         logs=logs,
-        stills=((names[0], last), (names[1], last), (names[3], last)),
-        start=0,
+        stills=((names[0], WRONG), (names[1], last), (names[3], WRONG)),
+        start=WRONG,
         legend={
             "idle": "its queue",
             "communication": "sending, beyond the queue",
@@ -60,13 +63,14 @@ def routes_by_rule() -> StepFigure:
         counters=(
             Counter("this request waits"),
             Counter("tokens sent"),
-            Counter("mean wait so far"),
+            Counter(f"mean wait of {RUN} requests"),
         ),
     )
 
 
-def _log(sent: Sequence[Sent]) -> StepLog:
-    frames = tuple(_frame(sent[: number + 1]) for number in range(len(sent)))
+def _log(sent: Sequence[Sent], router: Router) -> StepLog:
+    mean_s = mean_delay_s(router, num_requests=RUN)
+    frames = tuple(_frame(sent[: n + 1], mean_s) for n in range(len(sent)))
     bars, words = list[Row](), list[Row]()
     for number, each in enumerate(sent):
         alive = {"since": number, "until": number + 1}
@@ -93,8 +97,8 @@ def _said(each: Sent, name: str) -> str:
     return f"◀ chosen, {held}" if name == each.place else held
 
 
-def _frame(sent: Sequence[Sent]) -> Frame:
-    now, mean_s = sent[-1], sum(each.delay_s for each in sent) / len(sent)
+def _frame(sent: Sequence[Sent], mean_s: float) -> Frame:
+    now = sent[-1]
     where = "in the same node" if LINKS[now.place] == NEAR else "in another node"
     held = (
         f"it holds the beginning, so {FRESH:,} tokens are sent"
@@ -111,4 +115,6 @@ def _frame(sent: Sequence[Sent]) -> Frame:
 
 def means() -> dict[str, float]:
     """Mean wait of four hundred requests, by rule."""
-    return {name: mean_delay_s(router) for name, router in ROUTERS.items()}
+    return {
+        name: mean_delay_s(router, num_requests=RUN) for name, router in ROUTERS.items()
+    }

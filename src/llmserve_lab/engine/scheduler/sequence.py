@@ -80,6 +80,19 @@ class Sequence:
             self.worst_gap_s = gap_s
         return gap_s
 
+    def require_context(self, limit: int | None) -> None:
+        """Refuse what is longer than the model reads.
+
+        Raises:
+            ValueError: prompt and answer have more than ``limit`` tokens.
+        """
+        tokens = self.known + self.left
+        if limit is not None and tokens > limit:
+            raise ValueError(
+                f"request {self.request.id} must have at most {limit:,} tokens of "
+                f"prompt and answer, the max_context of the model, got {tokens:,}"
+            )
+
     def __repr__(self) -> str:
         return (
             f"Sequence(id={self.request.id}, known={self.known}, "

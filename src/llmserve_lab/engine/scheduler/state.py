@@ -113,14 +113,28 @@ class BatchState:
 
     def next_waiting(self) -> Sequence | None:
         """The request that is next to be admitted, if any waits."""
-        return self._choose_next(self) if self.waiting else None
+        return self._chosen() if self.waiting else None
+
+    def _chosen(self) -> Sequence | None:
+        """What the order chooses of those that wait, or None to admit none now.
+
+        Raises:
+            ValueError: what it chooses is no request that waits.
+        """
+        chosen = self._choose_next(self)
+        if chosen is None or self.waiting[0] is chosen or chosen in self.waiting:
+            return chosen
+        raise ValueError(
+            f"next must be a request that waits, or None, got {chosen!r} "
+            f"with {len(self.waiting)} waiting"
+        )
 
     def admit(self) -> Sequence | None:
         """Move the request that is next into the batch if there are blocks for it.
 
         Where there are not, none is admitted in its place (head-of-line blocking).
         """
-        sequence = self._choose_next(self) if self.waiting else None
+        sequence = self.next_waiting()
         if sequence is None:
             return None
         needed = blocks = self._blocks_of_table(sequence)
@@ -143,7 +157,7 @@ class BatchState:
         group: list[Sequence] = []
         room = longest = self.width = 0
         while len(group) < most and self.waiting:
-            sequence = self._choose_next(self)
+            sequence = self._chosen()
             if sequence is None:
                 break
             width = max(self.width, sequence.known)
@@ -162,10 +176,8 @@ class BatchState:
         """Take a request out of the queue."""
         if self.waiting[0] is sequence:
             self.waiting.popleft()
-        elif sequence in self.waiting:
-            self.waiting.remove(sequence)
         else:
-            raise ValueError(f"next must be one that waits, got {sequence!r}")
+            self.waiting.remove(sequence)
 
     def _enter(self, sequence: Sequence, blocks: int) -> None:
         found = self._take_blocks(sequence, blocks)

@@ -13,7 +13,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llmserve_lab.catalog import Accelerator, Efficiency, Link, ModelShape
-from llmserve_lab.checks import at_least, of_type, whole
+from llmserve_lab.checks import at_least, of_type, positive, whole
 from llmserve_lab.engine.timing.time_tolerance import latest
 
 if TYPE_CHECKING:
@@ -72,11 +72,11 @@ class IterationCost:
     hides. Of the experts, ``experts_s`` to read, each row misses one with the chance
     ``expert_miss``; what all rows miss is not read. The rest says what is stored where:
     bytes of all ``n_gpus`` together, ``kv_bytes_per_token`` without copies and
-    ``kv_copies`` of each, in ``n_layers`` layers.
+    ``kv_copies`` of each, in ``n_layers`` layers. A model reads ``max_context`` tokens.
 
     Raises:
-        ValueError: a number is negative, an overlap or a chance above 1, or one row
-            takes no time.
+        ValueError: a number is negative, an overlap or a chance above 1, the maximum
+            context is below 1 token, or one row takes no time.
     """
 
     row_s: float = 0.0
@@ -98,9 +98,12 @@ class IterationCost:
     hbm_bytes: float = 0.0
     n_layers: int = 1
     n_gpus: int = 1
+    max_context: int | None = None
 
     def __post_init__(self) -> None:
-        for each in fields(self):
+        limit = MANY if self.max_context is None else self.max_context
+        whole(of="token", max_context=limit)
+        for each in fields(self)[:-1]:  # all but max_context
             of_type(Real, **{each.name: (value := getattr(self, each.name))})
             at_least(each.name, value, 0)
         for name in ("overlap", "expert_miss"):
@@ -171,6 +174,7 @@ class IterationCost:
             attention_apart=attention_apart,
             n_layers=model.n_layers,
             n_gpus=tp,
+            max_context=model.max_context,
         )
 
     def compute_s(self, load: IterationLoad) -> float:
@@ -274,9 +278,7 @@ class IterationCost:
         whole(of="token", block_tokens=block_tokens)
         if not 0 < utilisation <= 1:
             raise ValueError(f"utilisation must be in (0, 1], got {utilisation}")
-        if not self.kv_bytes_per_token > 0:
-            got = self.kv_bytes_per_token
-            raise ValueError(f"kv_bytes_per_token must be positive, got {got}")
+        positive("kv_bytes_per_token", self.kv_bytes_per_token)
         block_bytes = block_tokens * self.kv_bytes_per_token * self.kv_copies
         taken_bytes = self.weight_bytes + reserved_bytes * self.n_gpus
         room_bytes = self.hbm_bytes * utilisation - taken_bytes
@@ -290,10 +292,7 @@ class IterationCost:
 
 
 def _positive_root(square: float, line: float, slack: float) -> float:
-    """The x ≥ 0 at which square·x² + line·x reaches slack; 0 if slack is negative.
-
-    Where x costs nothing, there is no end to it.
-    """
+    """The x ≥ 0 where square·x² + line·x is slack; 0 below it, MANY if x is free."""
     if slack < 0:
         return 0.0
     steep = line + sqrt(line * line + 4 * square * slack)

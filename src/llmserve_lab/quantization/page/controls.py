@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llmserve_lab.catalog import ACCELERATORS, MODELS, Accelerator, ModelShape, workload
+from llmserve_lab.catalog import MODELS, Accelerator, ModelShape, workload
+from llmserve_lab.catalog.selection import (
+    beginning_with,
+    driver_known,
+    in_servers,
+    stacks_known,
+)
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Lookup, Slider
 from llmserve_lab.quantization.schemes import SCHEMES
@@ -18,13 +24,12 @@ from llmserve_lab.quantization.speed import (
     room_bytes,
 )
 from llmserve_lab.quantization.tables import TOKENS
-from llmserve_lab.running_example import share
+from llmserve_lab.running_example import DEVICE, share
 from llmserve_lab.validation import achieved
 
 SERVED = tuple(MODELS[key] for key in ("llama-3.1-8b", "llama-3.1-70b"))
-DEVICES = tuple(
-    ACCELERATORS[key] for key in ("h100-sxm", "a100-80-sxm", "h200-sxm", "b200-sxm")
-)
+# What fits is shown, so the memory that their drivers leave must be known.
+DEVICES = beginning_with(DEVICE, in_servers("bf16", stacks_known, driver_known))
 WEIGHTS = {
     "bf16": "BF16",
     "fp8": "FP8",

@@ -14,10 +14,9 @@ from llmserve_lab.quantization.schemes import relative_error
 
 PLACES, COLUMNS, KEEP, SINKS = 48, 16, 16, 4
 STRIP = 0.3  # of a forgotten token's cell: what it was
-NUMBERS = 6  # of the output that are drawn
-TALLEST = 2.0  # times the largest number with all tokens: longer bars are cut off
-BARS = "output of the head"
-LEVEL, REACH = 4.55, 0.95  # of the output's bars: their zero, and the longest
+BARS = "error of the output, by what stays"
+FIRST, THICK = 3.7, 0.45  # the upper edge of the first error's bar, its height
+LEFT, LONGEST = 4.6, 9.5  # where the bars of the errors begin; the longest
 
 
 @cache
@@ -33,10 +32,10 @@ def forgetting() -> StepFigure:
     names = list(kept)
     return StepFigure(
         name="forgetting",
-        title="Which tokens stay in the cache decides what the answer can use",
+        title="Forgetting the sink ruins the output; keeping what was asked for helps",
         scene=Scene(
             x=SceneAxis((0, COLUMNS), shown=False),
-            y=SceneAxis((LEVEL + REACH, 0), shown=False),
+            y=SceneAxis((FIRST + 3.6 * THICK, 0), shown=False),
             marks=(
                 Cells(table="cells", x2="x2", y2="y2", text="text"),
                 Cells(table="bars", x2="x2", y2="y2"),
@@ -44,7 +43,7 @@ def forgetting() -> StepFigure:
             ),
             height=230,
             width=620,
-            fixed={"names": [{"x": 0, "y": PLACES // COLUMNS + 0.3, "text": BARS}]},
+            fixed={"names": _error_names(head, kept), "bars": _error_bars(head, kept)},
         ),
         logs={name: _forgetting_log(head, name, kept[name]) for name in names},
         stills=tuple((name, 2) for name in names),
@@ -53,8 +52,6 @@ def forgetting() -> StepFigure:
             "communication": "fact that the question is about",
             "new": "sink: first token, much attention, small value",
             "idle": "forgotten (a strip shows what it was)",
-            "other": "output with all tokens",
-            "compute": f"output now ({NUMBERS} of its numbers; long bars are cut off)",
         },
         counters=(
             Counter("tokens kept"),
@@ -99,36 +96,37 @@ def _cells(head: eviction.Head, kept: np.ndarray) -> list[Row]:
     return cells
 
 
-def _bars(outputs: list[np.ndarray]) -> list[Row]:
-    """The first numbers of the output in each frame, beside those with all tokens."""
-    tallest = TALLEST * np.abs(outputs[0][:NUMBERS]).max()  # the same in each view
-    rows = [_bar(x, size / tallest, "other") for x, size in _first(outputs[0])]
-    for frame, output in enumerate(outputs[1:], 1):
-        life = {"since": frame, "until": frame + 1}
-        rows += [
-            _bar(x + 1.1, size / tallest, "compute") | life
-            for x, size in _first(output)
-        ]
-    return rows
+def _error_bars(head: eviction.Head, kept: dict[str, np.ndarray]) -> list[Row]:
+    """The error of the output under each choice, on one scale."""
+    errors = [head.error(each) for each in kept.values()]
+    return [
+        {
+            "x": LEFT,
+            "x2": round(LEFT + max(0.04, LONGEST * error / max(errors)), 3),
+            "y": round(FIRST + at * 1.2 * THICK, 3),
+            "y2": round(FIRST + at * 1.2 * THICK + THICK, 3),
+            "ink": "other",
+        }
+        for at, error in enumerate(errors)
+    ]
 
 
-def _first(output: np.ndarray) -> list[tuple[float, float]]:
-    """Places and sizes of the numbers that are drawn."""
-    return [(2.6 * i + 0.1, float(size)) for i, size in enumerate(output[:NUMBERS])]
-
-
-def _bar(x: float, size: float, ink: str) -> Row:
-    size = max(-1.0, min(size, 1.0))
-    ends = sorted((LEVEL, round(LEVEL - REACH * size, 2)))
-    return {"x": x, "x2": x + 1, "y": ends[0], "y2": ends[1], "ink": ink}
+def _error_names(head: eviction.Head, kept: dict[str, np.ndarray]) -> list[Row]:
+    """What the bars are, and beside each its choice and its error."""
+    names: list[Row] = [{"x": 0, "y": FIRST - 0.3, "text": BARS}]
+    for bar, (name, each) in zip(_error_bars(head, kept), kept.items(), strict=True):
+        middle = (bar["y"] + bar["y2"]) / 2
+        names.append({"x": 0, "y": middle, "text": name})
+        error = f"{head.error(each):.0%}"
+        names.append({"x": bar["x2"] + 0.15, "y": middle, "text": error})
+    return names
 
 
 def _forgetting_log(head: eviction.Head, name: str, kept: np.ndarray) -> StepLog:
     """All tokens and their attention, then the choice, then the attention again."""
     weights = head.weights()[-1]
     share, error = float(weights[kept].sum()), head.error(kept)
-    outputs = [head.output(), head.remaining(kept), head.output(kept)]
-    before = relative_error(outputs[0], outputs[1])
+    before = relative_error(head.output(), head.remaining(kept))
     lost = len(set(head.facts) - set(kept.tolist()))
     texts = (
         f"{PLACES} tokens of one made-up head. The last query gives "
@@ -136,7 +134,7 @@ def _forgetting_log(head: eviction.Head, name: str, kept: np.ndarray) -> StepLog
         f"{name.capitalize()}: {len(kept)} tokens stay, the others are forgotten, "
         f"{lost} of {len(head.facts)} facts among them. With the weights as they were, "
         f"the output would be off by {before:.0%}.",
-        f"But attention must add up to 100% again: each weight becomes "
+        f"But attention must add up to 100% again: each share becomes "
         f"{1 / share:.2f} times as large. The output is off by {error:.0%}.",
     )
     counters = [
@@ -144,5 +142,4 @@ def _forgetting_log(head: eviction.Head, name: str, kept: np.ndarray) -> StepLog
         *[(str(len(kept)), f"{share:.0%}", f"{off:.0%}") for off in (before, error)],
     ]
     frames = [Frame(t, c) for t, c in zip(texts, counters, strict=True)]
-    tables = {"cells": _cells(head, kept), "bars": _bars(outputs)}
-    return StepLog(tuple(frames), tables)
+    return StepLog(tuple(frames), {"cells": _cells(head, kept)})

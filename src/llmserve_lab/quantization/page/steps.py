@@ -173,7 +173,7 @@ def gptq_columns() -> StepFigure:
     ]
     return StepFigure(
         name="gptq-columns",
-        title="GPTQ pushes the error of each column onto the columns still to come",
+        title="GPTQ makes the moves of each row cancel; rounding to nearest does not",
         scene=Scene(
             x=SceneAxis((-0.1, OTHER_SUM + 1.1), shown=False),
             y=SceneAxis((7.1, -0.8), shown=False),

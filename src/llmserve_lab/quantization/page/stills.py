@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.catalog.evidence import quantization as papers
 from llmserve_lab.page.palette import (
     BLUE,
     GREEN,
@@ -20,7 +19,7 @@ from llmserve_lab.page.palette import (
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.quantization import eviction, outliers
 from llmserve_lab.quantization.codecs import FORMATS, NumberFormat
-from llmserve_lab.quantization.measured import by_clients, pairs, rate_gain
+from llmserve_lab.quantization.measured import by_clients, pairs
 from llmserve_lab.quantization.page.questions import gain
 from llmserve_lab.quantization.schemes import SCHEMES
 from llmserve_lab.quantization.speed import Bits, fits, served
@@ -41,10 +40,6 @@ FORMATS_DRAWN = (  # beside INT4: where the name stands, its ink
     ("nvfp4", (0.68, -0.02), PURPLE),
     ("fp8", (-0.1, -0.01), INK),
     ("int8", (-0.1, 0.05), GREY),
-)
-SEEN = (  # measured runs: format, ink, mark, where the name stands
-    ("fp8", VERMILLION, "s", (9.5, 1.2)),
-    ("int4", BLUE, "o", (9.5, 0.73)),
 )
 POLICIES = {"window": GREY, "window with sinks": VERMILLION, "observed attention": BLUE}
 KEPT = (24, 32, 48, 64, 96, 128)
@@ -161,6 +156,12 @@ def groups() -> StaticFigure:
     )
 
 
+def _ridge(bits: Bits) -> int:
+    """Requests at which computing the layers takes as long as reading the weights."""
+    cost = served(bits)
+    return round(cost.weights_s / cost.row_s)
+
+
 @figure_style()
 def gains() -> StaticFigure:
     """Speed of a decode step over 16 bits against the batch, for four choices."""
@@ -177,11 +178,12 @@ def gains() -> StaticFigure:
     axes.text(0.93 * most, 1.96, f"16 bits: memory full at {most}",
               ha="right", va="top", color=GREY.light)  # fmt: skip
     axes.axhline(1, color=GREY.light, lw=1)
-    for key, ink, shape, place in SEEN:
-        seen = [rate_gain(key, batch)[0] for batch in papers.RATES[key]]
-        axes.plot(list(papers.RATES[key]), seen, shape, color=ink.light, mfc="none")
-        axes.text(*place, f"{key.upper()} measured*", color=ink.light)
-    axes.set(xscale="log", ylim=(0.68, 2.0), xlim=(0.87, 480))
+    wide = _ridge(Bits())
+    for bits in (Bits("int4"), Bits("fp8", "fp8")):
+        name, ink, _ = CHOICES[bits]
+        at = [_ridge(bits), wide]
+        axes.plot(at, [ends[name][each - 1] for each in at], "o", color=ink.light)
+    axes.set(xscale="log", ylim=(0.9, 2.0), xlim=(0.87, 480))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_xticks([1, 4, 16, 64, 256])
     axes.minorticks_off()
@@ -192,11 +194,12 @@ def gains() -> StaticFigure:
         figure,
         sentence=(
             f"Lines: a decode step on an H100, predicted with free unpacking. INT4 "
-            f"weights gain {one:.2f} times for one request, {many:.2f} for 256. "
-            "(*) Open marks: whole runs, prompts included, measured on an H200 in "
-            "TensorRT-LLM 0.15."
+            f"weights gain {one:.2f} times for one request, {many:.2f} for 256. Dots: "
+            f"computing takes as long as reading the weights, in INT4 at "
+            f"{_ridge(Bits('int4'))} requests, in FP8 at {_ridge(Bits('fp8'))} and in "
+            f"16 bits at {wide}."
         ),
-        title="The gain of few-bit weights melts as the batch grows",
+        title="The gain of INT4 weights melts as the batch grows; that of FP8 stays",
         name="quantization.gains",
     )
 

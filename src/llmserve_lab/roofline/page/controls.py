@@ -7,21 +7,20 @@ can be chosen.
 from __future__ import annotations
 
 from llmserve_lab.catalog import (
-    ACCELERATORS,
     MODELS,
     PRECISIONS,
     Accelerator,
     ModelShape,
     workload,
 )
+from llmserve_lab.catalog.selection import in_servers, stacks_known
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Lookup, Slider
 from llmserve_lab.roofline.machine import MEAN_CONTEXT, prompt_params
 from llmserve_lab.running_example import MODEL, PROMPT
 
 FORMATS = ("bf16", "fp8")
-SINGLE = ("a100-80-sxm", "h100-sxm", "h200-sxm", "b200-sxm", "mi300x")
-DEVICES = tuple(ACCELERATORS[key] for key in SINGLE)
+DEVICES = in_servers("bf16", stacks_known)
 SERVED = tuple(MODELS[key] for key in (MODEL, "qwen3-32b", "llama-3.1-70b"))
 STOPS = {
     "batch": tuple(2.0**i for i in range(10)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from llmserve_lab import catalog
 from llmserve_lab.catalog import machine, workload
+from llmserve_lab.catalog.evidence.servers import VLLM_MEMORY_SHARE
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.roofline import formulas as f
@@ -24,7 +25,7 @@ KV_BYTES = float(LLAMA_70["kv_bytes_per_token"])
 KV_BYTES_8B = float(EXAMPLE["kv_bytes_per_token"])
 HBM_BYTES = float(H200["hbm_bytes"])
 EIGHT_K, SIXTEEN_K = 2**13, 2**14
-VLLM_SHARE = 0.92  # of the memory that vLLM 0.33.0 takes: --gpu-memory-utilization
+VLLM_SHARE = float(VLLM_MEMORY_SHARE)  # of the memory that vLLM takes
 FEW, TWICE = 14, 28  # requests of 16K tokens that fit
 FP8_H200 = machine(catalog.accelerator("h200-sxm"), precision="fp8")
 KV_HEADS = BIG.kv_elements_per_token // (2 * BIG.n_layers * BIG.attention.d_head)

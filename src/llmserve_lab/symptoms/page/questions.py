@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmserve_lab.formula.text import si
-from llmserve_lab.kv_memory.machine import BLOCK, SHARE_NOW, num_blocks
+from llmserve_lab.kv_memory.machine import BLOCK, MEMORY_SHARE, SHARE_NOW, num_blocks
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.running_example import ANSWER as ANSWER_MEAN
 from llmserve_lab.symptoms import formulas as f
@@ -132,7 +132,8 @@ predict_memory = Question(
     prompt=(
         "An H100 serves 320 clients of Llama-3.1-8B whose answers have 1,500 tokens on "
         "average, and requests are preempted all the time. vLLM's documentation names "
-        "a larger --gpu-memory-utilization first; you raise it from 0.90 to 0.92. What "
+        "a larger --gpu-memory-utilization first; you raise it from "
+        f"{float(MEMORY_SHARE):.2f} to {float(SHARE_NOW):.2f}. What "
         "happens to the number of preemptions?"
     ),
     choices=("nearly all are gone", "about half are left", "most of them are left"),

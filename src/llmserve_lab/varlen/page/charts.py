@@ -12,8 +12,12 @@ from llmserve_lab.varlen import formulas as f
 
 LENGTHS = ("len_1", "len_2", "len_3", "len_4")
 REQUESTS = "ABCD"
+SHORTEST, LONGEST = 64, 1e6
 PROMPT = QuantityAxis(
-    q.row_prompt, words="prompt of the average row", domain=(64, 1e6), log=True
+    q.row_prompt,
+    words="prompt of the average row",
+    domain=(SHORTEST, LONGEST),
+    log=True,
 )
 WAYS = Marks(
     BoundMark("padded", f.PADDED_PAIRS, INK),
@@ -253,6 +257,7 @@ def share() -> Any:
     at = row | {"batch": "1", "mean_square_prompt": "pow(datum.row_prompt, 2)"}
     line = Drawn("attention", f.ATTN_SHARE, SERIES[0], at, label_at=0.62, rising=True)
     return alt.layer(
+        *_beyond(),
         *landmarks(
             PROMPT,
             "x",
@@ -262,3 +267,32 @@ def share() -> Any:
         ),
         bound_curves(PROMPT, y, line),
     )
+
+
+def _beyond() -> list[Any]:
+    """Beyond its maximum context the model reads no prompt."""
+    from llmserve_lab.extras import altair as alt
+
+    one = alt.Chart(alt.Data(values=[{}]))
+    inside = f"min(most_context, {LONGEST})"
+    along = f"log({inside} / {SHORTEST}) / log({LONGEST} / {SHORTEST})"
+    return [
+        one.mark_rect(
+            color=GREY.css,
+            opacity=0.22,
+            clip=True,
+            x={"expr": f"width * {along}"},
+            x2={"expr": "width"},
+            y={"expr": "0"},
+            y2={"expr": "height"},
+        ),
+        one.mark_text(
+            text="beyond the model",
+            align="right",
+            color=GREY.css,
+            fontSize=12,
+            x={"expr": "width - 6"},
+            y={"expr": "height - 12"},
+            opacity={"expr": f"(1 - {along}) * width > 105 ? 1 : 0"},
+        ),
+    ]

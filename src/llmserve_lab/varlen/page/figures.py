@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llmserve_lab.catalog import MODELS
+from llmserve_lab.catalog import MODELS, ModelShape
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Choice, Slider
 from llmserve_lab.page.live.figure import LiveFigure
@@ -18,6 +18,7 @@ BATCH = 4.0  # requests in the figure
 PROMPTS = (64.0, 125.0, 250.0, 500.0, *(1000.0 * 2**i for i in range(8)))
 LARGE = 1e9  # parameters of a model that is served
 SIDES = ("linear layers", "attention")
+READS = ("within the limit", "beyond the limit")
 
 
 def attention_square() -> LiveFigure:
@@ -59,6 +60,12 @@ def attention_square() -> LiveFigure:
     )
 
 
+def longest(model: ModelShape) -> float:
+    """Tokens that a model reads at most, prompt and answer together."""
+    assert model.max_context is not None
+    return float(model.max_context)
+
+
 def attention_share() -> LiveFigure:
     """Where attention overtakes the linear layers, for any model of the catalog."""
     models = tuple(m for m in MODELS.values() if m.params_total > LARGE)
@@ -67,6 +74,8 @@ def attention_share() -> LiveFigure:
         name: tuple(work[name] for work in works)
         for name in ("params_active", "attn_flops_per_pair")
     }
+    # A prompt leaves room for an answer of one token at least.
+    columns["most_context"] = tuple(map(longest, models))
     names = tuple(model.name for model in models)
     return LiveFigure(
         name="attention-share",
@@ -91,10 +100,12 @@ def attention_share() -> LiveFigure:
             Verdict(
                 "larger", "More FLOPs are in", "row_prompt", "overtake_prompt", SIDES
             ),
+            Verdict("read_whole", "The prompt is", "row_prompt", "most_context", READS),
         ),
         sentence=(
             "{model}: attention does more FLOPs than the linear layers from prompts of "
             "{overtake_prompt} on, or {overtake_square} if whole squares are computed; "
-            "with a prompt of {row_prompt} most FLOPs are in the {larger}."
+            "a prompt of {row_prompt} is {read_whole} of the model, and most of its "
+            "FLOPs are in the {larger}."
         ),
     )

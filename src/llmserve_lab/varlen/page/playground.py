@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from llmserve_lab.catalog import ACCELERATORS, MODELS
+from llmserve_lab.catalog import MODELS
 from llmserve_lab.catalog.evidence.packing import TILE
+from llmserve_lab.catalog.selection import (
+    beginning_with,
+    chip_known,
+    in_servers,
+    stacks_known,
+)
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.page.table import Table
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn, Write
-from llmserve_lab.running_example import served_by
+from llmserve_lab.running_example import DEVICE, served_by
 from llmserve_lab.transformer import tiles_of
 from llmserve_lab.varlen import formulas as f
 from llmserve_lab.varlen.arguments import batch_of
@@ -21,9 +27,9 @@ START = " ".join(f"{length:.0f}" for length in FOUR)
 MODEL_NAMES = tuple(
     MODELS[key].name for key in ("llama-3.1-8b", "llama-2-7b", "qwen3-32b")
 )
-DEVICE_NAMES = tuple(
-    ACCELERATORS[k].name for k in ("h100-sxm", "h200-sxm", "a100-80-sxm")
-)
+# Tiles are multiplied, so the peak must be known from the chip.
+DEVICES = beginning_with(DEVICE, in_servers("bf16", chip_known, stacks_known))
+DEVICE_NAMES = tuple(each.name for each in DEVICES)
 MOST = 100_000  # tokens of a batch that the bench takes
 
 
@@ -66,7 +72,7 @@ def read(text: str) -> list[int]:
 
 def _cost(model: str, accelerator: str) -> IterationCost:
     (shape,) = (each for each in MODELS.values() if each.name == model)
-    (device,) = (each for each in ACCELERATORS.values() if each.name == accelerator)
+    (device,) = (each for each in DEVICES if each.name == accelerator)
     return served_by(shape, device)
 
 
