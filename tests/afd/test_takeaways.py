@@ -84,6 +84,9 @@ def test_stragglers_cost_most_at_balance() -> None:
     cost = 1 - one.mean("tokens_per_s") / equal
     assert abs(cost[-1]) < 1e-3 and cost.max() > 0.03
     assert 5 <= one.ratios[np.argmax(cost)] <= 12
+    # They do not move the best whole ratio of the example.
+    best = [one.ratios[np.argmax(rate)] for rate in (equal, one.mean("tokens_per_s"))]
+    assert best == [8, 8]
 
 
 def test_counting_completed_requests_loses_the_tokens_in_flight() -> None:

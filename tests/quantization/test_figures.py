@@ -224,6 +224,7 @@ def test_what_the_figure_forgets_is_gone() -> None:
 def test_the_errors_of_all_choices_stand_side_by_side() -> None:
     head = forgetting.small_head()
     fixed = forgetting.forgetting().scene.fixed
+    assert fixed is not None
     kept = eviction.kept_by(head, forgetting.KEEP)
     errors = [head.error(each) for each in kept.values()]
     long = [row["x2"] - row["x"] for row in fixed["bars"]]
