@@ -348,8 +348,9 @@
   function bandText(band) {
     if (band.outside) return "outside everything measured";
     if (band.limit) return `${band.limit} bound`;
-    const errors = `${perCent(band.low)}…${perCent(band.high)} %`;
-    return band.moved ? `as it opens: ${errors}` : `${errors} on runs like this`;
+    const { low, high } = band.truth ? inverse(band) : band;
+    const errors = `${perCent(low)}…${perCent(high)} %${band.truth ? " if measured" : ""}`;
+    return band.moved ? `as it opens: ${errors}` : band.truth ? errors : `${errors} on runs like this`;
   }
 
   function far(error) {

@@ -22,7 +22,6 @@ from llmserve_lab.deepseek.evaluation.caveats import (
     by_balance,
     few_requests,
     full_machines,
-    hiding_bounds,
     production,
     untold,
     user_rates,
@@ -106,12 +105,6 @@ def test_what_deepseek_does_not_tell_moves_its_rows() -> None:
         assert ours.error == predicted()[ours.record.name].error
     assert implied.error < drafted.error < tabled.error < 0.02
     assert profiled.error < profile_drafted.error < 0
-
-
-def test_the_racks_later_runs_lie_between_nothing_hidden_and_all() -> None:
-    for each in hiding_bounds(book_assumptions()):
-        assert each.none < each.everything
-        assert each.none == predicted()[each.record.name].error
 
 
 def test_with_few_requests_the_host_is_what_kernels_do_not_account_for() -> None:

@@ -6,7 +6,11 @@ import pytest
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import decisions
 from llmserve_lab.deepseek.evaluation import worked_example as worked
+from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band, nearest
+from llmserve_lab.deepseek.evaluation.group_size import served
+from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.page import budget, evidence, group
+from llmserve_lab.formula.band import Band
 from tests.deepseek.twins import twin
 
 SHORT = {"context": 4000.0, "tpot_s": 0.02}
@@ -93,3 +97,23 @@ def test_most_decodes_across_nodes_were_faster() -> None:
     assert len(errors) == many == 6 and quick == 4
     band = decisions.across()
     assert band.n == 5 and band.high == pytest.approx(1 / (1 + min(errors)) - 1)
+
+
+def test_twice_the_speed_costs_rate_however_wrong_the_steps_are() -> None:
+    """With the error that both rates share at either end of the opening's band."""
+    half = group.twice_s()
+    at = DecodeSetting(accelerator="h100-sxm", ep=72, batch=256, context=2000.0)
+    step = band("decode_step", at)
+    assert isinstance(step, Band)
+    kept = [decisions.kept_at(half, error) for error in (step.low, 0.0, step.high)]
+    assert kept == sorted(kept) and kept[-1] < 0.8
+    fast = served("h100-sxm", 72, context=2000.0, tpot_s=half)
+    assert fast is not None
+    made = group.fixed_batch(72)[0] * 256
+    assert kept[1] == pytest.approx(fast.tokens_per_s / made)
+
+
+def test_no_run_behind_the_range_of_sixteen_gpus_was_across_nodes() -> None:
+    batch = float(group.best_of("h100-sxm", 16, 50).batch)
+    at = DecodeSetting(accelerator="h100-sxm", ep=16, batch=batch, context=4000.0)
+    assert {setup(run.accelerator, run.ep).n_nodes for run, _ in nearest(at)} == {1.0}

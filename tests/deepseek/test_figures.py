@@ -1,16 +1,14 @@
 """The figures show what the twin computes."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import worked_example as worked
+from llmserve_lab.deepseek.evaluation.group_size import WAYS
 from llmserve_lab.deepseek.evaluation.predictions import points
-from llmserve_lab.deepseek.model.assumptions import Overlap
 from llmserve_lab.deepseek.model.setup import SETUPS, setup
-from llmserve_lab.deepseek.page import controls, evidence, figures, group, latent, ways
+from llmserve_lab.deepseek.page import controls, evidence, figures, group, latent
 from tests.deepseek.twins import twin
 
 H100 = SETUPS["9 × 8 H100"]
@@ -22,56 +20,23 @@ def test_every_context_on_a_slider_can_be_read_by_both_models() -> None:
     assert 2 * max(controls.STOPS["context"]) > min(limits)
 
 
-@pytest.mark.parametrize("device", ways.DEVICES)
-@pytest.mark.parametrize("context", ways.CONTEXTS)
-@pytest.mark.parametrize("ep_at", ways.GROUPS)
-def test_both_schedules_are_the_twins(device: str, context: str, ep_at: str) -> None:
-    place = setup(ways.DEVICES[device], ways.GROUPS[ep_at])
-    known = {"device": device, "context": context, "ep_at": ep_at}
-    figure = ways.halves_pay()
-    for requests, n in ways.REQUESTS.items():
-        size: dict[str, Any] = {"batch": n, "context": ways.CONTEXTS[context]}
-        if float(twin(place).batch_fits(size["context"])) < n:
-            with pytest.raises(ValueError, match="no value for this choice"):
-                figure.values(**known, requests=requests)
-            continue
-        shown = figure.values(**known, requests=requests)
-        overlaps: dict[str, Overlap] = {"two_halves": "halves", "one_batch": "none"}
-        for name, overlap in overlaps.items():
-            made = float(twin(place, overlap=overlap).gpu_tokens_per_s(**size))
-            assert shown[f"{name}_gpu_tokens_per_s"] == pytest.approx(made, abs=0.06)
-
-
 def test_two_halves_pay_from_where_the_page_says() -> None:
-    """Walked down from many requests; in the figure, the first stop above it."""
+    """Walked down from many requests."""
     n = worked.MANY
     while worked.step_ms(n - 1, "halves") < worked.step_ms(n - 1, "none"):
         n -= 1
-    assert n == ways.fewest()
-    figure = ways.halves_pay()
-    assert figure.goal is not None
-    met = [r for r in ways.REQUESTS if figure.goal.met(figure.values(requests=r))]
-    assert met == [next(r for r, count in ways.REQUESTS.items() if count >= n)]
+    assert n == worked.fewest()
 
 
-def test_inside_a_rack_two_halves_never_pay() -> None:
-    """So the figure's title holds wherever its menus stand."""
-    for context in ways.CONTEXTS:
-        for ep_at in ("32", "72"):
-            for requests in ways.REQUESTS:
-                made = ways.rates("GB200 NVL72", context, ep_at, requests)
-                assert made is None or made[0] < made[1]
-
-
-def test_the_chart_draws_what_the_menus_say() -> None:
-    head, *lines = ways.csv_lines()
-    assert head == "d,c,e,b,h,t"
-    menus = [list(menu) for menu in (ways.DEVICES, ways.CONTEXTS, ways.GROUPS)]
-    for line in lines:
-        *index, n, halves, turn = map(int, line.split(","))
-        names = [menu[at] for menu, at in zip(menus, index, strict=True)]
-        made = ways.rates(names[0], names[1], names[2], f"{n}")
-        assert made is not None and [halves, turn] == [round(each) for each in made]
+@pytest.mark.parametrize("context", [1000.0, 2000.0, 4000.0])
+@pytest.mark.parametrize("ep", [32, 72])
+def test_inside_a_rack_two_halves_never_pay(ep: int, context: float) -> None:
+    rack = setup("gb200-nvl72", ep)
+    for batch in (8.0, 16.0, 32.0, 64.0, 96.0, 128.0, 192.0, 256.0):
+        size = {"batch": batch, "context": context}
+        halves, turn = (twin(rack, overlap=way) for way in WAYS)
+        if float(turn.batch_fits(context)) >= batch:
+            assert halves.step_s(**size) > turn.step_s(**size)
 
 
 def test_the_bars_of_a_step_are_the_twins_blocks() -> None:

@@ -10,7 +10,7 @@ from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
 from llmserve_lab.deepseek.executed.mla import execute
 from llmserve_lab.deepseek.model.setup import SETUPS, Setup, setup
-from llmserve_lab.deepseek.page import group, ways
+from llmserve_lab.deepseek.page import group
 from llmserve_lab.deepseek.page import latent as page
 from llmserve_lab.formula.band import Band
 from tests.deepseek.twins import twin
@@ -53,7 +53,7 @@ def test_two_halves_gain_with_many_and_lose_with_few_requests() -> None:
         for n in (worked.MANY, worked.FEW)
     )
     assert many > 1.2 and few < 0.85
-    assert 64 < ways.fewest() < 128
+    assert 64 < worked.fewest() < 128
 
 
 @pytest.mark.parametrize("device", group.DEVICES)

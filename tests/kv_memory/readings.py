@@ -4,7 +4,10 @@ from tests.page.reading import Slip
 
 # A wrong computation by its words: how many times the right answer it gives.
 SLIPS: dict[str, dict[str, Slip]] = {
-    "kv-memory.fits": {"each holds sixteen tokens": 28_224 / 32_768 / 13},
+    "kv-memory.fits": {
+        "each holds sixteen tokens": 28_224 / 32_768 / 16,
+        "a copy of the shared beginning": 13 / 16,
+    },
     "kv-memory.window": {
         "all layers": 62 * 32_768 / (10 * 32_768 + 52 * 1_024),
         "keep something, too": 10 * 32_768 / (10 * 32_768 + 52 * 1_024),
@@ -29,7 +32,7 @@ MISTAKES: dict[str, dict[str, str]] = {
 # Words of a prompt that turn the answer round if they are turned round.
 ASKED: dict[str, tuple[str, ...]] = {
     "kv-memory.predict-waste": (
-        "the next power of two",
+        "rounded up to a power of two",
         "from the start",
         "At a random moment while answers are written",
         "reserved memory holds a token",
@@ -45,7 +48,13 @@ ASKED: dict[str, tuple[str, ...]] = {
         "32,768 tokens",
         "overstated if every layer",
     ),
-    "kv-memory.fits": ("451,584 tokens", "requests with 32,768 tokens", "at once"),
+    "kv-memory.fits": (
+        "451,584 tokens",
+        "begin with the same 6,000 tokens",
+        "stores once",
+        "requests with 32,768 tokens",
+        "at once",
+    ),
     "kv-memory.window": (
         "62 layers with 16 key–value heads",
         "52 of the layers",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from llmserve_lab.kv_memory.lifecycle import A_PROMPT, SIZE, moments
-from llmserve_lab.kv_memory.page import pictures
-from llmserve_lab.paged_cache import PagedAllocator, block_hash
+from llmserve_lab.kv_memory.page import pictures, questions
+from llmserve_lab.paged_cache import NoFreeBlockError, PagedAllocator, block_hash
 from llmserve_lab.paged_cache.block_hash import ROOT
 
 
@@ -47,3 +47,16 @@ def test_blocks_shared_in_whole_save_a_little_less() -> None:
     taken = 1_000 - paged.pool.num_free
     assert taken == 114
     assert f"{1 - taken / 300:.1%}" == "62.0%"
+
+
+def test_long_requests_with_one_beginning_fit_as_often_as_the_exercise_says() -> None:
+    """Admit them to an allocator of as many blocks until the next finds no room."""
+    paged, number = PagedAllocator(28_224, 16), 0
+    try:
+        while True:
+            text = [1] * 6_000 + [2 + number] * (32_768 - 6_000)
+            paged.admit(number, text)
+            paged.computed(number, len(text))
+            number += 1
+    except NoFreeBlockError:
+        assert number == questions.fits.answer()

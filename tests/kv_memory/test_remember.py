@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
-from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS, H100_TOTAL, START_LOGS
 from llmserve_lab.engine import LeastLoaded, Pool, PrefixAware, simulate
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.kv_memory import machine, serving
-from llmserve_lab.kv_memory.page import figures, stills, tables
+from llmserve_lab.kv_memory.page import figures, stills
 from llmserve_lab.kv_memory.page.controls import (
     DEVICES,
     GROUPS,
@@ -27,7 +26,7 @@ from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, allocated, wasted
 from llmserve_lab.paged_cache import PagedAllocator
 from llmserve_lab.running_example import cost, model, setting
 from llmserve_lab.transformer import KVCache, PagedKVStore, tiny_shape
-from llmserve_lab.validation.cache_blocks import predicted, reserve
+from llmserve_lab.validation.cache_blocks import predicted
 
 
 def test_a_token_takes_what_a_cache_of_the_shape_takes() -> None:
@@ -157,6 +156,18 @@ def test_so_it_is_with_other_requests(seed: int) -> None:
     assert soon < late
 
 
+def test_the_figure_warns_where_no_count_confirms_the_formula() -> None:
+    figure = figures.capacity()
+    warned = {
+        one.name
+        for one in LAYERS
+        if figure.values(model=one.name, gpu="B200 SXM", group="8", bits="FP8")[
+            "unlike"
+        ]
+    }
+    assert warned == {"gpt-oss-120b", "Llama-4 Scout", "DeepSeek-V3"}
+
+
 def test_nine_counts_are_predicted_each_from_the_others() -> None:
     errors = [abs(each.error) for each in predicted()]
     assert len(errors) == 9
@@ -174,6 +185,8 @@ def test_affinity_overloads_the_replica_of_a_popular_assistant() -> None:
     )
     assert sticky.ttft_p95_s > 30 * prefix.ttft_p95_s
     assert sticky.hit_share > prefix.hit_share  # it is not for want of hits
+    load = serving.routed("least loaded", rate=serving.HOT_RATE, hot=serving.HOT)
+    assert prefix.ttft_p95_s < load.ttft_p95_s < sticky.ttft_p95_s / 30
 
 
 def test_affinity_sends_an_assistant_to_one_replica() -> None:
@@ -188,47 +201,11 @@ def test_affinity_sends_an_assistant_to_one_replica() -> None:
     assert set.union(*found.values()) == set(range(serving.REPLICAS))
 
 
-def test_the_lines_of_a_start_log_add_up() -> None:
-    for log in START_LOGS:
-        parts = (log.weights, log.peak, log.other, log.cache)
-        asked = float(machine.MEMORY_SHARE) * float(H100_TOTAL)
-        assert sum(map(float, parts)) == pytest.approx(asked, rel=5e-4)
-
-
-def test_the_peak_of_a_trial_follows_slots_and_vocabulary() -> None:
-    found = [tables.per_entry(log) for log in START_LOGS]
-    assert 38 <= min(found) <= max(found) < 40
-
-
-def test_with_its_own_peak_a_published_start_is_met() -> None:
-    log = machine.log_of(model().name)
-    printed = machine.printed_blocks()
-    assert machine.with_kept(machine.kept(log)) == pytest.approx(printed, rel=2e-3)
-    assert machine.num_blocks() / printed == pytest.approx(1.07, abs=0.01)
-
-
-def test_more_slots_leave_fewer_blocks() -> None:
-    """Both defaults together leave fewer blocks than the share alone."""
-    assert machine.stock_blocks() < machine.num_blocks()
-    assert machine.stock_blocks() < machine.num_blocks(machine.SHARE_NOW)
-    assert machine.stock_blocks() > machine.printed_blocks()
-    default = machine.beside_at(1_024)
-    assert default == pytest.approx(machine.kept(machine.log_of(model().name)))
-    assert machine.beside_at(128) < machine.beside_at(376) < default
-
-
-def test_as_many_slots_as_fit_is_a_fixed_point_near_the_headline() -> None:
-    fits, each = machine.fixed_slots(1_200), 75
-    assert 0.97 * 376 < fits < 376
-    assert machine.with_kept(machine.beside_at(fits)) // each == fits
-
-
-def test_the_law_of_slots_is_broken_by_the_card_with_256() -> None:
-    """It asks for more than that server set aside in all, so it is no law there."""
-    card = BLOCK_COUNTS[-1]
-    assert card.seqs == 256
-    law = min(map(tables.per_entry, START_LOGS)) * card.seqs * card.model.vocab
-    assert law > reserve(card)
+def test_a_preempted_answer_pauses_for_seconds_and_no_other_does() -> None:
+    redo = serving.preempted(None)
+    safe = serving.preempted(None, max_batch=serving.SAFE_BATCH)
+    assert redo.pause_s > 30 * safe.pause_s
+    assert safe.pause_s < 0.25
 
 
 def test_reads_of_a_shared_prefix_alone_overload_the_hot_replica() -> None:

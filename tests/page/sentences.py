@@ -13,10 +13,6 @@ ORDER: dict[str, dict[str, str]] = {
         "ratio_best": "the paper's best ratio is ",
         "ratio_pipeline": "with the loop counted the best ratio is ",
     },
-    "deepseek.halves_pay": {
-        "two_halves_gpu_tokens_per_s": "in two halves a GPU makes ",
-        "one_batch_gpu_tokens_per_s": "in one batch ",
-    },
     "deepseek.waterfall": {
         "attn_phase_s": "attention takes ",
         "attn_elementwise_s": "{attn_phase_s} (",
@@ -81,10 +77,6 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
     ),
     "deepseek.group_size": (
         "device context target ep_at gpu_tokens_per_s gpu_requests limit schedule"
-    ),
-    "deepseek.halves_pay": (
-        "ep_at device context requests two_halves_gpu_tokens_per_s "
-        "one_batch_gpu_tokens_per_s"
     ),
     "deepseek.waterfall": (
         "ep device gpu_requests context attn_phase_s attn_elementwise_s moe_phase_s "

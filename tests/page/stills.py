@@ -22,7 +22,6 @@ TWO = {"one way": (3.0, 1.0), "the other": (1.0, 0.5)}
 MADE_OF: dict[str, dict[str, Any]] = {
     "capacity.stills.whole_day": {"replica_rate": 13.0},
     "deepseek.stills.long_contexts": {"place": PLACE},
-    "deepseek.stills.models_and_contexts": {"place": PLACE},
     "end_to_end.drawings.heads": {"model": LLAMA},
     "end_to_end.drawings.parameters": {"model": LLAMA},
     "flash_attention.stills.moved": {"megabytes": TWO, "title": "Two ways"},
@@ -31,6 +30,7 @@ MADE_OF: dict[str, dict[str, Any]] = {
         "model": LLAMA.name,
         "gpu": ACCELERATORS["h100-sxm"].name,
         "gpus": 1,
+        "context": 8192,
     },
     "moe.stills.loads": {
         "title": "Choices",

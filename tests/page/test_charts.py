@@ -48,7 +48,7 @@ MEANT = {  # by the words of a mark's name; a name that has none is one of a ser
 SERIES = {
     **{"decode": "blue", "prefill": "vermillion"},
     **{"two halves": "vermillion", "one batch": "blue"},
-    "one group": "green",
+    **{"one group": "green", "chosen": "green"},
     **{"useful: allowed by the mask": "blue", "padding": "grey"},
     **{"for nothing: own future": "gold"},
     "masked: pairs of two requests": "vermillion",

@@ -20,6 +20,7 @@ class Band:
 
     An error is predicted / measured − 1. ``regime`` says what those runs were, and
     ``how`` how they were predicted. ``whole`` bands hold the errors of all ``n`` runs.
+    ``truth`` bands say beside the number where a measurement would lie.
 
     Raises:
         ValueError: an error is not above −1, or they are in the wrong order.
@@ -31,6 +32,7 @@ class Band:
     n: int
     how: str = ""
     whole: bool = False
+    truth: bool = False
 
     def __post_init__(self) -> None:
         if not -1 < self.low <= self.high:
@@ -50,15 +52,20 @@ class Band:
 
     @property
     def short(self) -> str:
-        """What stands beside the number."""
-        return f"{per_cent(self.low)}…{per_cent(self.high)} % on runs like this"
+        """What stands beside the number: errors, or how far from it the truth lies."""
+        low, high, words = self.low, self.high, "{} on runs like this"
+        if self.truth:
+            away = self.inverse()  # 1 / (1 + error) - 1
+            low, high, words = away.low, away.high, "{} if measured"
+        return words.format(f"{per_cent(low)}…{per_cent(high)} %")
 
     def record(self) -> Data:
         """As a page stores it, its errors to a tenth of a per cent."""
         errors = {"low": round(self.low, 3), "high": round(self.high, 3)}
         how = {"how": self.how} if self.how else {}
-        share = {"whole": True} if self.whole else {}
-        return {**errors, "n": self.n, "runs": self.regime, **how, **share}
+        kinds = {"whole": self.whole, "truth": self.truth}
+        said = {name: True for name, is_so in kinds.items() if is_so}
+        return {**errors, "n": self.n, "runs": self.regime, **how, **said}
 
     def __str__(self) -> str:
         return f"{self.low:+.0%} … {self.high:+.0%} on {self.n} runs: {self.regime}"

@@ -142,27 +142,12 @@ def beside_at(slots: int) -> float:
     if slots < 1:
         raise ValueError(f"slots must be at least 1, got {slots}")
     log = log_of(running_example.model().name)
-    return float(log.peak) * slots / float(DEFAULT_SEQS) + float(log.other)
+    return slots * slot_bytes() + float(log.other)
 
 
-def fixed_slots(context: int) -> int:
-    """Requests that fit on a server that has just as many slots."""
-    each = -(-context // BLOCK)
-    slots, fits = 0, num_blocks() // each
-    while slots != fits:
-        slots, fits = fits, with_kept(beside_at(fits)) // each
-    return slots
-
-
-def stock_blocks() -> int:
-    """Blocks with both defaults of today: the larger share, and as many slots.
-
-    The working space is that of the older log; what today's servers set aside for CUDA
-    graphs is not in it.
-    """
-    log = log_of(running_example.model().name)
-    set_aside = Cited(kept(log), "byte", "measured", PROFILES)
-    return int(float(f.NUM_BLOCKS.at(room(SHARE_NOW) | {"beside_bytes": set_aside})))
+def slot_bytes() -> float:
+    """Working space for one more request of the limit, where sampling decides."""
+    return float(log_of(running_example.model().name).peak) / float(DEFAULT_SEQS)
 
 
 def served(reserved_tokens: float) -> int:

@@ -186,6 +186,7 @@ class Preempted:
     recomputed_tokens: int
     end_s: float
     ttft_s: float
+    pause_s: float  # longest time between two tokens of one answer
 
 
 FULL_LOAD = 256  # requests at once, more than the blocks hold when answers have grown
@@ -222,4 +223,5 @@ def preempted(
         recomputed_tokens=int(report.recomputed_tokens),
         end_s=float(np.max(report.finished_s)),
         ttft_s=float(median(report.ttft_s)),
+        pause_s=float(np.max(report.worst_gap_s)),
     )

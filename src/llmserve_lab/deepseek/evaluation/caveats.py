@@ -13,9 +13,6 @@ from llmserve_lab.catalog.evidence.deployments import (
     DEEPSEEK_DECODE,
     DEEPSEEK_PREFILL,
     DEEPSEEK_USER_RATES,
-    NVL72_LATER,
-    NVL72_LOW,
-    NVL72_PREFILL,
     PROFILED_DECODE,
     PROFILED_PREFILL,
     SMALL_BATCHES,
@@ -27,7 +24,6 @@ from llmserve_lab.deepseek.evaluation.published_runs import (
     DRAFTED,
     batch_of,
     rate_as_run,
-    rate_of,
     run_as,
 )
 from llmserve_lab.deepseek.model.assumptions import Assumptions
@@ -125,28 +121,6 @@ def untold(assumed: Assumptions) -> tuple[IfSo, ...]:
         IfSo(record, what, batch, rate_as_run(record, made, batch=batch))
         for record, made, batch, what in cases
     )
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Errors of a run with nothing of the all-to-alls hidden, and with all of them."""
-
-    record: Deployment
-    none: float
-    everything: float
-
-
-def hiding_bounds(assumed: Assumptions) -> tuple[Bounds, ...]:
-    """The rack's later runs, nothing of the all-to-alls hidden or all of them."""
-    found = []
-    for record in (NVL72_LATER, NVL72_LOW, NVL72_PREFILL):
-        none, measured = run_as(record, assumed), float(record.gpu_tokens_per_s)
-        hidden = replace(none.assumptions, overlap="hidden")
-        both = (none, replace(none, assumptions=hidden))
-        found.append(
-            Bounds(record, *(rate_of(record, twin) / measured - 1 for twin in both))
-        )
-    return tuple(found)
 
 
 @dataclass(frozen=True)

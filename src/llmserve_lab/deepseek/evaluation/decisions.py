@@ -46,6 +46,24 @@ def most_within(ep: int, context: float, tpot_s: float, error: float = 0.0) -> i
     return max(t.batch_at(slowest, context=context) for t in twins(ep))
 
 
+def kept_at(tpot_s: float, error: float = 0.0) -> float:
+    """Share of the opening batch's rate that is left where users keep a target.
+
+    Every step is predicted with the same error, so that it leaves both rates alike.
+    """
+    context, ours = float(worked.CONTEXT), twins(worked.PLACE.n_gpus)
+    slowest = 1 / (tpot_s * (1 + error))
+    batches = [t.batch_at(slowest, context=context, in_memory=True) for t in ours]
+    at_target, opening = (
+        max(
+            float(t.gpu_tokens_per_s(batch=n, context=context)) if n else 0.0
+            for t, n in zip(ours, of, strict=True)
+        )
+        for of in (batches, [worked.MANY] * len(ours))
+    )
+    return at_target / opening
+
+
 def rate_at(ep: int, context: float, tpot_s: float, balancedness: float) -> float:
     """Tokens/s of an H100 at a target, with another balancedness; 0 if none fits."""
     found = []

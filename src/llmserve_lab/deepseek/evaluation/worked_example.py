@@ -27,6 +27,11 @@ def step_ms(requests: int, overlap: Overlap) -> float:
     return MS * float(twin(overlap).step_s(batch=requests, context=CONTEXT))
 
 
+def fewest() -> int:
+    """Requests on a GPU from which two halves are faster than one batch."""
+    return next(n for n in range(1, MANY) if step_ms(n, "halves") < step_ms(n, "none"))
+
+
 def blocks_ms(requests: int = MANY) -> dict[str, float]:
     """Milliseconds of each part of a step, one batch after another."""
     found = twin("none").blocks(batch=requests, context=CONTEXT)

@@ -20,7 +20,7 @@ GIGA, TERA = 1e9, 1e12
 NONE = "–"
 COLUMNS = (
     "part",
-    "counts (ms)",
+    "time (ms)",
     "moving (ms)",
     "working (ms)",
     "weights (GB)",
@@ -179,12 +179,12 @@ def budget() -> Table:
     row = float(k["attn_gemm_row_bytes"]) / 1e6
     notes = (
         f"moved at {float(k['read_rate']) / TERA:.2f} TB/s, computed at "
-        f"{float(k['gemm_rate']) / TERA:,.0f} TFLOP/s; counts: root of the sum of "
+        f"{float(k['gemm_rate']) / TERA:,.0f} TFLOP/s; time: root of the sum of "
         f"squares. Other: what goes in and out, in projections {row:.1f} MB a row",
         f"caches at {float(k['cache_rate']) / TERA:.1f} TB/s, pairs at "
-        f"{float(k['attn_rate']) / TERA:.0f} TFLOP/s; counts: the longer",
+        f"{float(k['attn_rate']) / TERA:.0f} TFLOP/s; time: the longer",
         "around: elementwise kernels. Working: launches of kernels, or starts of "
-        "transfers; counts: the sum",
+        "transfers; time: the sum",
     )
     caption = (
         f"{MANY} requests of {CONTEXT:,} tokens on each of {PLACE.n_gpus} H100s, "

@@ -27,22 +27,6 @@ def balance(assumed: Assumptions) -> Table:
     return Table("Error by balancedness", columns, rows)
 
 
-def production(assumed: Assumptions) -> Table:
-    """A production decode, told no more than what a user saw."""
-    rows = [
-        (
-            f"{each.user_rate:.0f} tokens/s",
-            each.batch,
-            plain(each.predicted),
-            plain(each.measured),
-            signed(each.error),
-        )
-        for each in caveats.production(assumed)
-    ]
-    columns = ("a user sees", "batch", "predicted", "measured", "error")
-    return Table("DeepSeek, EP144, from a user's rate alone", columns, rows)
-
-
 def busy(assumed: Assumptions) -> Table:
     """How much of each full machine's rate a day's prefill came to."""
     rows = [
@@ -51,31 +35,6 @@ def busy(assumed: Assumptions) -> Table:
     ]
     columns = ("a full machine", "tokens/s of a GPU", "the day's mean is")
     return Table("How busy was DeepSeek's prefill?", columns, rows)
-
-
-def untold(assumed: Assumptions) -> Table:
-    """DeepSeek's decodes if their batch or their drafting was another."""
-    rows = [
-        (
-            f"{each.record.name}, {each.what}",
-            f"{each.batch:.4g}",
-            plain(each.predicted),
-            signed(each.error),
-        )
-        for each in caveats.untold(assumed)
-    ]
-    columns = ("if it was", "batch", "predicted", "error")
-    return Table("What DeepSeek does not tell of its decode", columns, rows)
-
-
-def hiding(assumed: Assumptions) -> Table:
-    """The rack's later runs, nothing of the all-to-alls hidden or all of them."""
-    rows = [
-        (each.record.name, signed(each.none), signed(each.everything))
-        for each in caveats.hiding_bounds(assumed)
-    ]
-    columns = ("deployment", "nothing hidden", "all hidden")
-    return Table("Error with no overlap, and with the most there can be", columns, rows)
 
 
 def few_requests(assumed: Assumptions) -> Table:

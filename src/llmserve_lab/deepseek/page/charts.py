@@ -10,7 +10,7 @@ from llmserve_lab.formula.formula import Formula
 from llmserve_lab.page.live.axes import QuantityAxis
 from llmserve_lab.page.live.bound import BoundMark, Marks
 from llmserve_lab.page.live.marks import by_ink
-from llmserve_lab.page.palette import MEANINGS
+from llmserve_lab.page.palette import GREY, MEANINGS
 
 KINDS = {
     "read": MEANINGS["weights"],
@@ -56,13 +56,20 @@ ATTENTION, EXPERTS = (
     if len(bars) > 1
 )
 WHOLE = tuple(block.name for block, *bars in BLOCKS if len(bars) == 1)
-TIME = QuantityAxis(q.turn_s, "ms", words="time", ticks={"tickCount": 5})
+TIME = QuantityAxis(q.turn_s, "ms", words="time", ticks={"tickCount": 3})
 
 
 def bars() -> list[dict[str, str]]:
-    """Each bar of a step: its lane, its kind, where it starts and how long it is."""
+    """Each bar of a step: its lane, its kind, where it starts and how long it is.
+
+    ``both`` is what reading and computing take together, where both are drawn.
+    """
     found, start = [], "0"
+    kernel = next(m for m in BARS if m.source is f.ATTN_KERNEL_S).read(TIME)
     for block, *inside in BLOCKS:
+        both = TIME.reads(block) if len(inside) > 1 else "0"
+        if block is q.mla_s:
+            both = f"{both} - {kernel}"
         for mark, kind in inside:
             late = mark.source is f.ATTN_KERNEL_S  # after the projections
             length = mark.read(TIME)
@@ -74,6 +81,7 @@ def bars() -> list[dict[str, str]]:
                     if late
                     else start,
                     "length": length,
+                    "both": "0" if late else both,
                 }
             )
         start = f"{start} + {TIME.reads(block)}"
@@ -90,21 +98,30 @@ def waterfall() -> Any:
         {"i": i, "lane": bar["lane"], "kind": bar["kind"]}
         for i, bar in enumerate(drawn)
     ]
-    start, length = (
+    start, length, both = (
         f"[{', '.join(bar[which] for bar in drawn)}][datum.i]"
-        for which in ("start", "length")
+        for which in ("start", "length", "both")
     )
-    return (
-        alt.Chart(alt.Data(values=rows), height=195)
+    base = (
+        alt.Chart(alt.Data(values=rows))
         .transform_calculate(start=start)
-        .transform_calculate(end=f"datum.start + {length}")
-        .mark_bar(height=20)
-        .encode(
-            x=TIME.on("x", "start"),
-            x2="end",
-            y=alt.Y("lane", type="nominal", sort=None, title=None),
-            color=by_ink("kind", KINDS)["color"].legend(
-                columns=alt.ExprRef("width < 420 ? 1 : 4")
-            ),
+        .transform_calculate(
+            end=f"datum.start + {length}", both=f"datum.start + {both}"
         )
     )
+    x = TIME.on("x", "start")
+    y = alt.Y("lane", type="nominal", sort=None, title=None)
+    filled = base.mark_bar(height=20).encode(
+        x=x,
+        x2="end",
+        y=y,
+        color=by_ink("kind", KINDS)["color"].legend(
+            columns=alt.ExprRef("width < 420 ? 1 : 4")
+        ),
+    )
+    frames = (
+        base.transform_filter("datum.both > datum.start")
+        .mark_bar(height=20, filled=False, stroke=GREY.light, strokeWidth=1.5)
+        .encode(x=x, x2="both", y=y)
+    )
+    return alt.layer(filled, frames, height=195)

@@ -21,7 +21,8 @@ from llmserve_lab.deepseek.evaluation.predictions import Score, points, score
 from llmserve_lab.deepseek.executed.location import favouring, placed
 from llmserve_lab.deepseek.model.setup import setup, setup_of
 from llmserve_lab.deepseek.model.step_model import Twin
-from llmserve_lab.deepseek.page.tables import per_cent, tenths
+from llmserve_lab.deepseek.page.bands import truth
+from llmserve_lab.deepseek.page.tables import per_cent
 from llmserve_lab.formula.band import ErrorBand, Unmeasured
 from llmserve_lab.formula.origin import Sourced
 from llmserve_lab.formula.text import signed
@@ -84,27 +85,6 @@ def by_fabric() -> dict[str, Score]:
     return {kind: score("seen", errors) for kind, errors in kinds.items()}
 
 
-def fabrics() -> Table:
-    """The score of each kind of run, and whether it is this chapter's case."""
-    rows = [
-        (
-            kind,
-            str(each.n_runs),
-            tenths(each.mean_error),
-            tenths(each.bias, "+"),
-            signed(each.worst),
-        )
-        for kind, each in by_fabric().items()
-    ]
-    columns = ("runs", "many", "mean error", "bias", "worst")
-    return Table(
-        "Rates of a GPU at the batch that was run, by what joined the GPUs",
-        columns,
-        rows,
-        ["error: predicted / measured − 1; a minus says that the prediction is low"],
-    )
-
-
 def within(share: float = STRIP) -> int:
     """How many runs are predicted within a share."""
     return sum(abs(run.error) <= share for run in runs())
@@ -119,7 +99,7 @@ def missed() -> tuple[Beside, ...]:
 NAMED = (  # runs with words beside them, and where the words begin
     (DEEPSEEK_PREFILL, "a day's prefill", (3.7, 41)),
     (DEEPSEEK_DECODE, "DeepSeek", (170, -20)),
-    (PROFILED_DECODE, "its profile", (170, -13)),
+    (PROFILED_DECODE, "DeepSeek's profile", (170, -13)),
     (SGLANG_DECODE, "opening's run", (170, -6)),
     (SGLANG_DRAFTED, "same, with drafts", (14, -26)),
     (KIMI_DECODE, "Kimi K2", (170, 1)),
@@ -218,7 +198,7 @@ def _band(bonus: float) -> ErrorBand:
         return UNTRIED
     size = {"batch": REQUESTS, "context": CONTEXT}
     here = DecodeSetting(accelerator="h100-sxm", ep=PLACE.n_gpus, **size)
-    return band("gpu_tokens_per_s", here)
+    return truth(band("gpu_tokens_per_s", here))
 
 
 def rate(found: Favoured) -> Sourced:

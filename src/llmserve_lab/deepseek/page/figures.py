@@ -89,8 +89,8 @@ def waterfall() -> LiveFigure:
             "the experts {moe_phase_s} ({moe_elementwise_s} of it elementwise), the "
             "all-to-alls {all_to_all_s}, other layers {other_s}; one after another, "
             "and with the time on the host, that is a step of {turn_s}. Each bar is a "
-            "sum over all layers. A gap follows projections and experts: their two "
-            "bars overlap, but not fully. Weights and cache {room}."
+            "sum over all layers. A frame is what reading and computing take "
+            "together: they overlap, but not fully. Weights and cache {room}."
         ),
     )
 

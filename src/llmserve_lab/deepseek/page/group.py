@@ -17,6 +17,7 @@ from llmserve_lab.deepseek.evaluation.group_size import WAYS, ServedGroup, serve
 from llmserve_lab.deepseek.evaluation.worked_example import CONTEXT, MANY
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
+from llmserve_lab.deepseek.page import bands
 from llmserve_lab.deepseek.page.controls import DEVICES as KNOWN
 from llmserve_lab.formula.band import Band, ErrorBand
 from llmserve_lab.formula.origin import Sourced
@@ -135,7 +136,7 @@ def group_size() -> LiveFigure:
         readouts=(
             banded(
                 Readout("gpu_tokens_per_s", "A GPU makes"),
-                best_of("h100-sxm", 72, 50).band,
+                bands.truth(best_of("h100-sxm", 72, 50).band),
             ),
             Readout("gpu_requests", "Requests on a GPU"),
             Verdict(

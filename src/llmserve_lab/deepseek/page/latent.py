@@ -12,6 +12,7 @@ from llmserve_lab.deepseek.executed.mla import (
     D_MODEL,
     FORMS,
     TINY,
+    MlaRun,
     MlaStep,
     execute,
 )
@@ -96,6 +97,7 @@ def two_forms() -> StepFigure:
             marks=(
                 Cells(table="cells", x2="x2", y2="y2", text="text"),
                 Labels(table="words"),
+                Labels(table="sums", align="left"),
             ),
             height=262,
         ),
@@ -106,11 +108,11 @@ def two_forms() -> StepFigure:
             "new": "of the new token: query, sums, result",
             AGAIN: "made from the cache again",
             "weights": f"W, {TINY.d_latent} × {_made_width()} (not to scale)",
-            "other": "FLOPs",
+            "other": "FLOPs that differ",
         },
         counters=(
             Counter("numbers made from the cache"),
-            Counter("FLOPs so far", digits=6),
+            Counter("FLOPs that differ, so far", digits=6),
         ),
         start=len(logs[first].frames) - 1,
     )
@@ -129,11 +131,12 @@ def _log(form: str) -> StepLog:
             cells += _shared_keys(at)
         if step.name in WEIGHTS and (form == "absorbed" or step.name in INK):
             cells.append(_weights(step, at))
+            words.append(_arrow(step, at))
         words.append(_word(step, at))
         made += _made([step])
-        done = run.flops if step.name == "attention output" else step.flops
+        done = max(0, step.flops - _shared(run)[0])
         frames.append(Frame(_said(step, form), (float(made), float(done))))
-    tables = {"cells": cells + spent, "words": words + named}
+    tables = {"cells": cells + spent, "words": words, "sums": named}
     return StepLog(tuple(frames), tables)
 
 
@@ -155,25 +158,38 @@ def _made(steps: Sequence[MlaStep]) -> int:
     return sum(math.prod(step.shape) for step in steps if step.name in INK)
 
 
+def _shared(run: MlaRun) -> tuple[int, int]:
+    """FLOPs of both forms alike: for query and latent, and for the last product."""
+    done = {step.name: step.flops for step in run.steps}
+    return done["rotary key"], run.flops - done["attention output"]
+
+
+def _differ(run: MlaRun) -> int:
+    """FLOPs of a form without those that both forms spend."""
+    return run.flops - sum(_shared(run))
+
+
 def _both() -> str:
     """What either form made and spent, side by side."""
-    runs = (execute(form, n_rows=1, context=CACHED) for form in NAMES)
-    parts = (
+    runs = [execute(form, n_rows=1, context=CACHED) for form in NAMES]
+    parts = [
         f"The {name} made {_made(run.steps):,} numbers from the cache and spent "
-        f"{run.flops:,} FLOPs."
+        f"{_differ(run):,} FLOPs."
         for name, run in zip(NAMES.values(), runs, strict=True)
-    )
-    return " ".join(parts)
+    ]
+    alike = sum(_shared(runs[0]))
+    also = f"Query, latent and the last product take {alike:,} more in either form."
+    return " ".join([*parts, also])
 
 
 def _spent(since: int) -> tuple[list[Row], list[Row]]:
     """A bar for the FLOPs of either form, below the last step of both."""
-    runs = [execute(form, n_rows=1, context=CACHED).flops for form in NAMES]
+    runs = [_differ(execute(form, n_rows=1, context=CACHED)) for form in NAMES]
     bars, words = [], []
     for i, (name, flops) in enumerate(zip(NAMES.values(), runs, strict=True)):
         y, length = 33.4 + 2.8 * i, 58 * flops / max(runs)
         bars.append({**_cell(0, y, length, "other", since), "y2": y + 2.3})
-        at = {"x": 86, "y": y + 1.15, "since": since, "until": None}
+        at = {"x": length + 1.5, "y": y + 1.15, "since": since, "until": None}
         words.append(at | {"text": f"{name}: {flops:,}"})
     return bars, words
 
@@ -221,6 +237,15 @@ def _weights(step: MlaStep, since: int) -> Row:
     """A small box for the parameters, where they are multiplied with."""
     x, y = WEIGHTS[step.name]
     return {**_cell(x, y, 5.5, "weights", since), "y2": y + 3.2, "text": "W"}
+
+
+def _arrow(step: MlaStep, since: int) -> Row:
+    """From a box of parameters on to what the product with them makes."""
+    x, y = WEIGHTS[step.name]
+    right = {"x": x + 2.75, "y": y + 5, "text": "→"}
+    down = {"x": x + 7.5, "y": y + 1.6, "text": "↓"}
+    place = right if step.name in INK else down
+    return {**place, "since": since, "until": None}
 
 
 def _cells(step: MlaStep, since: int) -> list[Row]:

@@ -28,6 +28,7 @@ LAYERS, CONTEXT, MANY, FEW = 2, 2000.0, 256.0, 32.0
 SHORT = {ATTENTION: "a", DISPATCH: "d", EXPERTS: "e", COMBINE: "c"}
 PLACE = SETUPS["9 × 8 H100"]
 MS = 1e3
+DONE = 1e-9  # seconds by which an end may be ahead of its frame
 Row = dict[str, Any]
 
 
@@ -92,7 +93,7 @@ def _log(ways: dict[str, tuple[Span, ...]]) -> StepLog:
     """A frame wherever a phase of the two halves ends, and at both ends."""
     ends = {way: found[-1].end for way, found in ways.items()}
     moments = {round(s.end, 12) for s in ways[TWO] if s.phase != START}
-    moments = {at for at in moments if at < min(ends.values()) - 1e-9}
+    moments = {at for at in moments if at < min(ends.values()) - DONE}
     moments |= set(ends.values())
     frames = tuple(_frame(ways, ends, at) for at in sorted(moments))
     rows = [_row(way, span) for way, found in ways.items() for span in found]
@@ -117,12 +118,13 @@ def _frame(
     said = " ".join(
         f"{way.capitalize()}: {_now(found, at)}." for way, found in ways.items()
     )
-    return Frame(said, tuple(min(at, end) for end in ends.values()), at=MS * at)
+    took = tuple(end if end < at + DONE else "not done" for end in ends.values())
+    return Frame(said, took, at=MS * at)
 
 
 def _now(found: tuple[Span, ...], at: float) -> str:
     """What is under way up to a moment, or that all is done."""
-    if found[-1].end < at + 1e-9:
+    if found[-1].end < at + DONE:
         return f"two layers are done after {MS * found[-1].end:.2f} ms"
     going = [s for s in found if s.start < at - 1e-12 <= s.end and s.phase != START]
     halves = any(s.half for s in found)

@@ -8,13 +8,12 @@ import numpy as np
 
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation.predictions import up_to
 from llmserve_lab.deepseek.model.prefill import prefill_s
-from llmserve_lab.deepseek.model.setup import DEEPSEEK, Setup, setup
+from llmserve_lab.deepseek.model.setup import DEEPSEEK, Setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page import latent
 from llmserve_lab.formula.text import plain, si
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
+from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 BATCHES = np.exp2(np.arange(11, dtype=np.float64))
@@ -27,43 +26,6 @@ def _plainly(axes: Any) -> None:
     axes.minorticks_off()
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: plain(value))
-
-
-@figure_style()
-def models_and_contexts(place: Setup) -> StaticFigure:
-    """DeepSeek-V3 beside Kimi K2, and short beside long contexts, over the batch."""
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, axes = plt.subplots()
-    kimi = setup(place.accelerator.key, place.n_gpus, model="kimi-k2")
-    cases = ((place, SHORT), (kimi, SHORT), (place, LONG), (kimi, LONG))
-    found = []
-    for ink, (here, context) in zip(SERIES, cases, strict=False):
-        fits = float(
-            Twin(setup=here, assumptions=book_assumptions()).batch_fits(context)
-        )
-        batches = up_to(BATCHES, fits)
-        rates = Twin(setup=here, assumptions=book_assumptions()).gpu_tokens_per_s(
-            batch=batches, context=context
-        )
-        name = f"{here.model.name}, {context:,} tokens"
-        axes.loglog(batches, rates, color=ink.light, label=name)
-        found.append((float(rates[FEW]), fits))
-    axes.legend()
-    _plainly(axes)
-    axes.set(xlabel="requests on a GPU, as many as fit", ylabel="tokens/s of a GPU")
-    (short, most), (other, _), (long, few), _ = found
-    made = [si(rate, "token/s") for rate in (short, other, long)]
-    return StaticFigure.of(
-        figure,
-        name="deepseek.models_and_contexts",
-        title="Kimi K2's fewer heads pay for its experts; a long context costs",
-        sentence=(
-            f"{place.name}, {BATCHES[FEW]:.0f} requests a GPU: {made[0]} from "
-            f"DeepSeek-V3, {made[1]} from Kimi K2, {made[2]} from DeepSeek-V3 with "
-            f"{LONG:,} tokens, of which {few:.0f} requests fit instead of {most:.0f}."
-        ),
-    )
 
 
 @figure_style()

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from llmserve_lab.deepseek.calibration.host_time import GROUPS, leave_one_out
+from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import decode_scores, kernels, predictions
 from llmserve_lab.deepseek.evaluation.predictions import NOTES, Point, Score
 from llmserve_lab.deepseek.executed.mla import Compared
 from llmserve_lab.deepseek.model.assumptions import Assumptions
 from llmserve_lab.deepseek.model.elementwise_kernels import places
-from llmserve_lab.deepseek.model.setup import Setup
+from llmserve_lab.deepseek.model.setup import Setup, setup
+from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.formula.text import plain, si, signed
 from llmserve_lab.page.table import Table
 
 Row = tuple[str, ...]
-PER_CENT = 100
+PER_CENT, THOUSAND = 100, 1000
 
 
 def per_cent(share: float) -> str:
@@ -42,17 +44,68 @@ def _shown(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def elementwise(setup: Setup) -> Table:
+def inputs() -> Table:
+    """What two GPUs can do by their datasheets, and what the twin takes of it."""
+    groups = [setup(key, 72) for key in ("h100-sxm", "gb200-nvl72")]
+    columns = [column for place in groups for column in _reached(place)]
+    names = (
+        "memory (GB)",
+        "weights read (TB/s)",
+        "caches read (TB/s)",
+        "FP8 products (TFLOP/s)",
+        "attention, BF16 (TFLOP/s)",
+        "link in node or rack (GB/s)",
+        "port to the network (GB/s)",
+    )
+    return Table(
+        "What each GPU could do, and what the twin takes",
+        ("", "H100", "taken", "GB200", "taken"),
+        list(zip(names, *columns, strict=True)),
+        [
+            "H100, GB200: by their datasheets, links one way; an H100's memory as its "
+            "driver reports it. An engine takes nine tenths of the memory",
+            "taken: for weights and FP8 products a share fitted to GEMMs on Hopper; "
+            "for caches and attention the headlines of DeepSeek's library on H800s, on "
+            "the GB200 the attention of another kernel's benchmark; for links a share "
+            "fitted to DeepEP's times on H800s",
+        ],
+    )
+
+
+def _reached(place: Setup) -> tuple[list[str], list[str]]:
+    """Peaks of one GPU, and the rates that its kernels and links are taken to reach."""
+    gpu, twin = place.accelerator, Twin(setup=place, assumptions=book_assumptions())
+    made, memory = twin.machine, float(gpu.hbm_bw)
+    links = (float(place.near.bandwidth), float(place.far.bandwidth))
+    peaks = (float(gpu.peak_flops["fp8"]), float(gpu.peak_flops["bf16"]))
+    scales = (1e9, 1e12, 1e12, 1e12, 1e12, 1e9, 1e9)
+    most = (float(gpu.usable_bytes), memory, memory, *peaks, *links)
+    kernels = ("read_rate", "cache_rate", "gemm_rate", "attn_rate")
+    rates = (*kernels, "near_rate", "far_rate")
+    taken = (twin.room_bytes(), *(made[name] for name in rates))
+    least, best = (
+        [_in_full(float(at) / scale) for at, scale in zip(of, scales, strict=True)]
+        for of in (taken, most)
+    )
+    return best, least
+
+
+def _in_full(value: float) -> str:
+    """Three digits, or all before the point, as the text has them."""
+    return f"{value:,.0f}" if value >= THOUSAND else plain(value)
+
+
+def elementwise(place: Setup) -> Table:
     """Kernels of a layer and the bytes that each moves for a row."""
     rows = [
         (
-            place.name,
-            place.n_kernels,
-            place.gemm_bytes / 1e3,
-            place.elementwise_bytes / 1e3,
-            place.largest,
+            each.name,
+            each.n_kernels,
+            each.gemm_bytes / 1e3,
+            each.elementwise_bytes / 1e3,
+            each.largest,
         )
-        for place in places(setup)
+        for each in places(place)
     ]
     columns = ("where", "kernels", "kB in GEMMs", "kB elementwise", "most of it")
     return Table("One layer of a decode step, kernel by kernel", columns, rows)

@@ -10,6 +10,7 @@ from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.page.step.pictures import lifetimes
 
 COLUMNS = 4
+SHARING = 2  # the frame in which two requests share blocks for the first time
 WIDE, HIGH = 2.1, 1.75  # of a block with its heading, in units of the scene
 PLACE = 0.45  # width of a token
 QUEUE_Y, TABLE_Y, EVENTS_Y = 6.15, 8.15, 11.45
@@ -32,7 +33,7 @@ def blocks_stepped() -> StepFigure:
     )
     return StepFigure(
         name="paged-blocks",
-        title="Each request sees a table of blocks; the blocks themselves lie anywhere",
+        title="Blocks lie anywhere; two tables that name the same block share it",
         scene=Scene(
             x=SceneAxis((0, WIDE * COLUMNS), shown=False),
             y=SceneAxis((EVENTS_Y + 0.5, -0.1), shown=False),
@@ -50,12 +51,12 @@ def blocks_stepped() -> StepFigure:
             width=560,
         ),
         logs={name: log},
-        start=0,
+        start=SHARING,
         stills=((name, 2), (name, 4), (name, 6)),
         legend={
             ONE: "one table points here",
             SEVERAL: "several do (shared)",
-            NEW: "written in this step (one table)",
+            NEW: "written in this step",
             KEPT: "free, contents kept",
             BLANK: "free and blank",
         },
@@ -65,6 +66,12 @@ def blocks_stepped() -> StepFigure:
             Counter("evicted so far"),
         ),
     )
+
+
+def _entry_ink(moment: MemoryStep, block: int) -> str:
+    """As the block's own squares: orange where this step wrote into it."""
+    fresh = any(at == block for at, _ in moment.written)
+    return NEW if fresh else _ink(moment, block)
 
 
 def _corner(block: int) -> tuple[float, float]:
@@ -189,7 +196,7 @@ def _entries(moment: MemoryStep) -> dict[tuple[object, ...], Row]:
         for place, block in enumerate(table):
             x = 1.0 + 0.9 * place
             found[name, place] = _rounded({
-                **edges, "x": x, "x2": x + 0.8, "ink": _ink(moment, block),
+                **edges, "x": x, "x2": x + 0.8, "ink": _entry_ink(moment, block),
                 "text": str(block),
             })  # fmt: skip
     return found

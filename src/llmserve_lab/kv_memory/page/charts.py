@@ -41,16 +41,21 @@ def capacity() -> Any:
     from llmserve_lab.extras import altair as alt
 
     line = Drawn(
-        "requests that fit", f.REQUESTS_FIT, MEANINGS["cache"], _known(), label_at=0.75
+        "chosen",
+        f.REQUESTS_FIT,
+        MEANINGS["cache"],
+        _known(),
+        label_at=0.85,
+        means="the chosen model",
     )
     beside = Drawn(
-        "beside it",
+        "second",
         f.REQUESTS_FIT,
         GREY,
         _known("other_"),
         label_at=0.4,
         dash=(5, 3),
-        means="the model beside it",
+        means="the second model",
     )
     place = Landmark("tokens in cache", q.mean_held, down=BAR[1])
     return alt.layer(
@@ -155,6 +160,14 @@ def _grey() -> list[Any]:
             x={"expr": "width - 6"},
             y={"expr": "height / 5 + 14"},
             opacity={"expr": f"most_context < {LONGEST} ? 1 : 0"},
+            **words,
+        ),
+        one.mark_text(
+            text="no server confirms this count",
+            align="right",
+            x={"expr": "width - 6"},
+            y={"expr": "height / 5 + 30"},
+            opacity={"expr": "unlike"},
             **words,
         ),
         one.mark_text(

@@ -73,6 +73,7 @@ def choices() -> tuple[Choice | Lookup, ...]:
             {
                 "most_context": tuple(_longest(one) for one in LAYERS),
                 "too_long": tuple(_longest(one) + 1 for one in LAYERS),
+                "unlike": tuple(float(_unlike(one)) for one in LAYERS),
             },
         ),
         Choice(
@@ -90,7 +91,7 @@ def choices() -> tuple[Choice | Lookup, ...]:
             {"tp": tuple(float(each) for each in GROUPS)},
         ),
         Choice("bits", "Weights", tuple(p.upper() for p in FORMATS), "BF16"),
-        Choice("other", "Beside it", tuple(one.name for one in LAYERS), BESIDE),
+        Choice("other", "Second model", tuple(one.name for one in LAYERS), BESIDE),
         Lookup("cache_bytes", ("model", "gpu", "group", "bits"), room, "byte"),
         Lookup(
             "other_cache_bytes",
@@ -138,6 +139,13 @@ def _stored() -> Table:
         sizes = (PRECISIONS[each].bytes_weight for each in FORMATS)
         found.append(tuple(one.shape.weight_bytes(size) for size in sizes))
     return tuple(found)
+
+
+def _unlike(layers: CacheLayers) -> bool:
+    """Whether no published count of a model with such layers confirms the formula."""
+    assert layers.shape is not None
+    plain = isinstance(layers.shape.attention, GroupedQueryAttention)
+    return bool(layers.window_layers or layers.state_layers or not plain)
 
 
 def _longest(layers: CacheLayers) -> float:

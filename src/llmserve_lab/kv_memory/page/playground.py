@@ -28,15 +28,15 @@ def bench() -> Bench:
     knobs: dict[str, Knob] = {
         "model": Choose("model", MODEL_NAMES, MODEL_NAMES[1]),
         "gpu": Choose("GPU", DEVICE_NAMES, DEVICE_NAMES[0]),
-        "gpus": Choose("GPUs", GROUP_NAMES, GROUP_NAMES[2]),
+        "gpus": Choose("GPUs", GROUP_NAMES, GROUP_NAMES[1]),
         "context": Turn("tokens of a request", 1, MOST, FAR),
     }
-    picture = memory(MODEL_NAMES[1], DEVICE_NAMES[0], GROUPS[2])
+    picture = memory(MODEL_NAMES[1], DEVICE_NAMES[0], GROUPS[1], FAR)
     return Bench("Bench: fill the memory", knobs, show, picture)
 
 
 @figure_style()
-def memory(model: str, gpu: str, gpus: int) -> StaticFigure:
+def memory(model: str, gpu: str, gpus: int, context: int) -> StaticFigure:
     """One bar: weights, cache, and what the server leaves or needs besides."""
     from llmserve_lab.extras import pyplot as plt
 
@@ -55,12 +55,13 @@ def memory(model: str, gpu: str, gpus: int) -> StaticFigure:
     for name, (size, ink) in parts.items():
         axes.barh([""], [size / GB], left=left / GB, color=ink, label=name)
         left += size
-    axes.set_xlabel("memory of all GPUs (GB)")
+    axes.set(xlabel="memory of all GPUs (GB)", yticks=[])
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     said = ", ".join(f"{name} {size / GB:.0f} GB" for name, (size, _) in parts.items())
-    title = f"{model} on {gpus} × {gpu}"
+    fits = int(cache // (layers.request_bytes(context) * copies(layers, gpus)))
+    title = f"{model} on {gpus} × {gpu}: {fits:,} requests of {context:,} tokens fit"
     return StaticFigure.of(
-        figure, sentence=f"{title}: {said}.", title=title, name="kv-memory.bench"
+        figure, sentence=f"{said}.", title=title, name="kv-memory.bench"
     )
 
 
@@ -80,7 +81,7 @@ def show(*, model: str, gpu: str, gpus: str, context: int) -> str:
     assert layers.shape is not None
     layers.shape.require_context(context)
     group = int(gpus)
-    picture = memory(model, gpu, group)
+    picture = memory(model, gpu, group, context)
     left = cache_bytes(layers, device, group, "bf16")
     if left is None:
         return picture.html() + "<p>The weights leave no room for a block.</p>"

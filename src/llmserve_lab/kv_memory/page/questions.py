@@ -55,10 +55,10 @@ predict_waste = Question(
     name="kv-memory.predict-waste",
     kind="predict",
     prompt=(
-        "Suppose a server could foresee how long each request will be at its end, and "
-        "reserved the next power of two above it from the start. Requests are those of "
-        "a real chat service. At a random moment while answers are written, what share "
-        "of the reserved memory holds a token?"
+        "Suppose a server knew the final length of each request, prompt and answer "
+        "together, and reserved this length, rounded up to a power of two, from the "
+        "start. Requests are those of a real chat service. At a random moment while "
+        "answers are written, what share of the reserved memory holds a token?"
     ),
     choices=SHARES,
     answer=lambda: float(_foreseen() > 0.45) + float(_foreseen() > 0.75),
@@ -129,20 +129,26 @@ predict_window = Question(
 fits = Question(
     name="kv-memory.fits",
     prompt=(
-        f"One H100 has room for {_tokens():,.0f} tokens of Llama-3.1-8B. How many "
-        f"requests with {FAR:,} tokens in cache each run at once?"
+        f"One H100 has room for {_tokens():,.0f} tokens of Llama-3.1-8B. All requests "
+        f"begin with the same {SYSTEM:,} tokens, which prefix caching stores once. How "
+        f"many requests with {FAR:,} tokens in cache each run at once?"
     ),
-    answer=lambda: float(_tokens() // FAR),
+    answer=lambda: float((_tokens() - SYSTEM) // (FAR - SYSTEM)),
     rel_tol=0.02,
     hints=(
         Hint(
             lambda: num_blocks() / FAR,
             "Those are blocks; each holds sixteen tokens.",
         ),
+        Hint(
+            lambda: float(_tokens() // FAR),
+            "So many would fit if each kept a copy of the shared beginning.",
+        ),
     ),
     why=lambda: (
-        f"{_tokens():,.0f} / {FAR:,} = {_tokens() / FAR:.1f}, so "
-        f"{_tokens() // FAR:.0f} whole ones."
+        f"({_tokens():,.0f} − {SYSTEM:,}) / ({FAR:,} − {SYSTEM:,}) = "
+        f"{(_tokens() - SYSTEM) / (FAR - SYSTEM):.1f}, so "
+        f"{(_tokens() - SYSTEM) // (FAR - SYSTEM):.0f} whole ones."
     ),
 )
 window = Question(

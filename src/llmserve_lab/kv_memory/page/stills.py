@@ -12,11 +12,15 @@ from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.kv_memory.machine import num_blocks, room
 from llmserve_lab.kv_memory.serving import (
     FEW_BLOCKS,
+    HOT,
+    HOT_RATE,
     LINKS,
     LONG_RUN,
+    NUM_REQUESTS,
     ROUTINGS,
     WARM,
     preempted,
+    routed,
     warm,
 )
 from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, wasted
@@ -130,18 +134,19 @@ def layers() -> StaticFigure:
     axes.barh(names, naive, color=GRID.light, label="if every layer kept every token")
     axes.barh(names, kept, color=GREEN.light, label="what the layers keep")
     for row, (here, most) in enumerate(zip(kept, naive, strict=True)):
-        more = f" of {_tenth(most)} ({most / here:.1f}×)" if most > 1.01 * here else ""
+        more = f" of {_tenth(most)}" if most > 1.01 * here else ""
         where = max(here, most) + 0.2
         look: dict[str, Any] = {"va": "center", "color": INK.light}
         axes.text(where, row, f"{_tenth(here)}{more}", **look)
     axes.invert_yaxis()
     axes.grid(visible=False)
-    axes.set(xlim=(0, 26))
+    axes.set(xlim=(0, 19.5), xticks=(0, 5, 10, 15))
     axes.set_xlabel(f"GiB of one request of {FAR:,} tokens")
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
     return StaticFigure.of(
         figure,
         sentence=(
+            "Counted from the shapes of the layers: the least that a server can use. "
             "Where no gray is seen, all layers keep all tokens (latent attention, too, "
             "in fewer bytes)."
         ),
@@ -152,13 +157,17 @@ def layers() -> StaticFigure:
 
 @figure_style()
 def routing() -> StaticFigure:
-    """Hit rate and time to first token under three routings, on one trace, warm."""
+    """Hit rate and time to first token under three routings; then one hot assistant."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(4.3, 2.2), width_ratios=(1, 1.5)
+    figure, at_place = plt.subplot_mosaic(
+        [["left", "right"], ["below", "below"]],
+        figsize=(4.3, 3.2),
+        width_ratios=(1, 1.5),
+        height_ratios=(1.7, 1),
     )
-    names = [name.replace(" ", "\n").replace("-", "-\n") for name in ROUTINGS]
+    left, right, hot = (at_place[each] for each in ("left", "right", "below"))
+    names = ["least\nloaded", "affinity by\nassistant", "prefix-\naware"]
     found = [warm(name) for name in ROUTINGS]
     rows = range(len(found))
     hits = [100 * each.hit_share for each in found]
@@ -177,18 +186,26 @@ def routing() -> StaticFigure:
             look = {"va": "center", "color": INK.light}
             right.text(1e3 * value + 6, y, f"{1e3 * value:.0f} {part}", **look)
     right.set(xlim=(0, 340), yticks=[], xticks=(0, 100, 200, 300))
-    for axes in (left, right):
+    left.set(xlim=(0, 125), xticks=(0, 50, 100), xlabel="prompt tokens\nfound (%)")
+    right.set_xlabel("time to the first\ntoken (ms)")
+    late = [routed(name, rate=HOT_RATE, hot=HOT).ttft_p95_s for name in ROUTINGS]
+    hot.barh(list(ROUTINGS), late, color=VERMILLION.light, height=0.7)
+    for row, value in enumerate(late):
+        words = f"{value:.0f} s" if value > 1 else f"{value:.2f} s"
+        hot.text(value + 0.3, row, words, va="center", color=INK.light)
+    hot.set(xlim=(0, 22), xlabel="P95 with one very popular assistant (s)")
+    for axes in (left, right, hot):
         axes.invert_yaxis()
         axes.grid(visible=False)
-    left.set(xlim=(0, 100), xticks=(0, 50, 100), xlabel="prompt tokens\nfound (%)")
-    right.set_xlabel("time to the first\ntoken (ms)")
     return StaticFigure.of(
         figure,
         sentence=(
-            f"Requests {WARM + 1:,} to {LONG_RUN:,} of one run, under three routings. "
-            "P95: 95 of 100 requests have their first token sooner than this."
+            f"Above: requests {WARM + 1:,} to {LONG_RUN:,} of one run, all assistants "
+            f"equally popular. Below: {HOT_RATE:.0f} requests a second for "
+            f"{NUM_REQUESTS / HOT_RATE:.0f} s, half of them for one assistant. P95: 95 "
+            "of 100 requests have their first token sooner than this."
         ),
-        title="The replica that knows the prompt answers sooner",
+        title="The replica that knows the prompt answers sooner, unless it is flooded",
         name="kv-memory.routing",
     )
 

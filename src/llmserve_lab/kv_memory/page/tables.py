@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from llmserve_lab import running_example
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
 from llmserve_lab.catalog.evidence.serving import (
     BLIS_LOG,
@@ -18,21 +17,15 @@ from llmserve_lab.catalog.evidence.serving import (
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.kv_memory.machine import (
     BLOCK,
-    SHARE_NOW,
-    kept,
     log_of,
-    num_blocks,
     printed_blocks,
     room,
     scout,
-    scout_missing,
-    stock_blocks,
 )
-from llmserve_lab.page.engines import VERSION
 from llmserve_lab.page.table import Table
 from llmserve_lab.roofline.formulas import STORED_BYTES
 from llmserve_lab.running_example import model
-from llmserve_lab.validation.cache_blocks import predicted, reserve
+from llmserve_lab.validation.cache_blocks import predicted
 
 KIB, MIB = 1024.0, float(1 << 20)
 
@@ -72,36 +65,6 @@ def _gb(value: float) -> str:
     return f"{value / 1e9:.2f} GB".replace("-", "−")
 
 
-def server_counts() -> Table:
-    """Blocks of one model on one H100, as four servers would count them."""
-    beside, share = float(room()["beside_bytes"]), float(room()["memory_share"])
-    log = log_of(model().name)
-    rows = [
-        (
-            "nothing set aside",
-            f"{running_example.cost().kv_blocks():,}", f"{share:.0%}", _gb(0.0),
-        ),
-        (
-            "this page",
-            f"{num_blocks():,}", f"{share:.0%}", _gb(beside),
-        ),
-        (
-            "log of vLLM 0.11.0, 1,024 requests",
-            f"{printed_blocks():,}", f"{share:.0%}", _gb(kept(log)),
-        ),
-        (
-            f"vLLM {VERSION}, defaults (estimate)*",
-            f"{stock_blocks():,}", f"{float(SHARE_NOW):.0%}", _gb(kept(log)),
-        ),
-    ]  # fmt: skip
-    columns = ("server", "blocks", "share", "working space")
-    notes = (
-        "* Share 92%, at most 1,024 requests, working space of the log above. Fewer "
-        "still in practice: this version first sets memory aside for CUDA graphs.",
-    )
-    return Table("Llama-3.1-8B in 16 bits on one H100", columns, rows, notes=notes)
-
-
 def start_log() -> Table:
     """What a server says at its start, line by line, and what each line answers to."""
     log = log_of(model().name)
@@ -116,17 +79,17 @@ def start_log() -> Table:
          "--max-num-seqs, --max-num-batched-tokens"),
         ("non-torch memory", _gib(-float(log.other)), "GPUs that share the model"),
         ("Available KV cache memory", _gib(float(log.cache)), "the sum"),
-        ("GPU KV cache size*", f"{tokens:,} tokens",
+        ("GPU KV cache size [1]", f"{tokens:,} tokens",
          "--kv-cache-dtype fp8: twice as many"),
-        ("Maximum concurrency*", f"{tokens / length:.1f} × {length:,}",
-         "--max-model-len: the length, no more"),
+        ("Maximum concurrency [1]", f"{tokens / length:.1f} × {length:,}",
+         "--max-model-len: only this line"),
     ]  # fmt: skip
     return Table(
         "Start of vLLM 0.11.0, Llama-3.1-8B on one H100",
         ("line of the log", "size", "changed by"),
         rows,
         notes=(
-            f"* Worked out here from the line above, for blocks of {BLOCK} tokens: "
+            f"Computed here from the line above, for blocks of {BLOCK} tokens: "
             f"{printed_blocks():,} whole blocks. The server's own had 128 tokens.",
         ),
     )
@@ -137,33 +100,30 @@ def _gib(value: float) -> str:
 
 
 def peaks() -> Table:
-    """The peak of the trial run beside the vocabulary, of five published starts."""
+    """The peak of the trial batch beside the vocabulary, of five published starts."""
     rows = [
         (
             f"{log.name}, {log.tp} GPU{'s' if log.tp > 1 else ''}",
             f"{log.vocab:,}",
             _gib(float(log.peak)),
             f"{per_entry(log):.1f}",
-            _gib(float(log.other)),
-            _gb(kept(log)),
         )
         for log in START_LOGS
     ]
-    columns = (
-        "model", "vocabulary", "peak of the trial", "bytes a slot and entry",
-        "non-torch", "working space of a GPU",
-    )  # fmt: skip
+    columns = ("model", "vocabulary", "peak", "bytes")
     name, size = IMAGES_LOG.name, _gib(float(IMAGES_LOG.peak))
-    note = (
+    notes = (
+        "Bytes of the peak for each slot and each entry of the vocabulary.",
         f"The file has one model more, {name}, with an image encoder and options of "
-        f"its own: {size}, or {per_entry(IMAGES_LOG):.1f} bytes. That is not explained."
+        f"its own: {size}, or {per_entry(IMAGES_LOG):.1f} bytes, for no known reason.",
     )
     seqs = f"{float(DEFAULT_SEQS):,.0f} slots"
-    return Table(f"vLLM 0.11.0 on H100s, {seqs}", columns, rows, notes=(note,))
+    caption = f"Peak of the trial batch on a GPU: vLLM 0.11.0, H100s, {seqs}"
+    return Table(caption, columns, rows, notes=notes)
 
 
 def per_entry(log: StartLog) -> float:
-    """Peak of the trial run over slots of requests and entries of the vocabulary."""
+    """Peak of the trial batch over slots of requests and entries of the vocabulary."""
     return float(log.peak) / float(DEFAULT_SEQS) / log.vocab
 
 
@@ -202,26 +162,23 @@ def counts() -> Table:
                 f"{int(float(record.blocks)):,}",
                 f"{each.blocks:,}",
                 f"{100 * each.error:+.1f} %".replace("-", "−"),
-                _gb(reserve(record)),
             )
         )
     blocks, error = scout()
-    own = scout_missing()["gap"] + float(room()["beside_bytes"])
     name = f"Llama-4 Scout, {SCOUT_GPUS} × H100"
     rows.append(
         (
             name, f"{float(SCOUT_BLOCKS):,.0f}", f"{blocks:,}",
-            f"{100 * error:+.1f} %", _gb(own),
+            f"{100 * error:+.1f} %",
         )
     )  # fmt: skip
-    columns = (
-        "server", "published", "predicted", "off by", "working space",
-    )  # fmt: skip
+    columns = ("server", "published", "predicted", "off by")
     notes = [
         f"{device}: {log.place}. vLLM {log.version}; published {log.published}."
         for device, log in (("H100", BLIS_LOG), ("RTX 4090", RTX_4090_LOG))
     ]
     notes.append(
-        "Equal rows differ in tokens that an iteration may read. Scout is in FP8."
+        "Equal names differ in --max-num-batched-tokens: Llama-3.1-70B 8,192, then "
+        "2,048; Qwen2.5-7B 1,024, then 2,048. Scout is in FP8."
     )
     return Table("KV-cache blocks of 16 tokens at start", columns, rows, notes=notes)
