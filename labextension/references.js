@@ -129,6 +129,7 @@ window.llmserveReferences = {
 "letter": "M",
 "keys": [
 "inferencex2026",
+"deepseek2024v3",
 "vllm0330",
 "fedus2021switch",
 "lepikhin2020gshard",
@@ -136,7 +137,6 @@ window.llmserveReferences = {
 "graham1969bounds",
 "deepep2025",
 "sglang2025h100",
-"deepseek2024v3",
 "article07"
 ]
 },

@@ -2,7 +2,7 @@
 
 The published times are those of DeepEP's low-latency kernels on H800. Links are taken
 at their datasheets; the only number that is fitted is one constant per transfer. It is
-no pure start: what is left over grows with the group, above all in the combine. Each
+no pure start: the combine leaves more over on 128 and 256 GPUs than on fewer. Each
 group size is predicted with the constant that the others give.
 """
 
@@ -110,6 +110,16 @@ def exchange_s(ep: float, gpu_rows: float = ROWS, gpu: str = GPUS[0]) -> float:
     """Dispatch and combine of one layer, one after the other."""
     start = start_s()
     return sum(seconds(w, ep, gpu_rows=gpu_rows, start_s=start, gpu=gpu) for w in WAYS)
+
+
+def joined_s(ep: float, gpu_rows: float = ROWS, gpu: str = GPUS[0]) -> float:
+    """As :func:`exchange_s`, if one node held the whole group and nothing left it."""
+    known = setting(gpu) | {"node_gpus": ep}
+    at = {"ep": ep, "gpu_rows": gpu_rows, "copy_start_s": start_s()}
+    return sum(
+        float(f.COPIES_S.at(known, at, one_copy_bytes=width))
+        for width in copy_bytes().values()
+    )
 
 
 def table() -> Table:

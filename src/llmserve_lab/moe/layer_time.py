@@ -114,6 +114,14 @@ def halves_s(
     return experts_s(ep, half) + rest_s(half, context), exchange_s(ep, half)
 
 
+def own_read_bytes() -> float:
+    """Weights beside the routed experts that an iteration reads, in FP8.
+
+    The embedding is stored on every GPU, but only looked up.
+    """
+    return stored()["replicated_bytes"] - DEEPSEEK.vocab * DEEPSEEK.d_model
+
+
 def rest_parts_s(
     gpu_rows: float, context: float = CONTEXT, gpu: str = GPUS[0]
 ) -> dict[str, float]:
@@ -121,8 +129,7 @@ def rest_parts_s(
     known = setting(gpu)
     bandwidth = float(known["hbm_bw"]) * float(known["eff_mem"])
     share = float(known["eff_compute"])
-    table = DEEPSEEK.vocab * DEEPSEEK.d_model  # the embedding is only looked up
-    params = stored()["replicated_bytes"] - table
+    params = own_read_bytes()  # FP8: a byte a parameter
     tokens = gpu_rows * context
     peak = float(accelerator(gpu).peak(CACHE_PRECISION)) * share
     whole = {

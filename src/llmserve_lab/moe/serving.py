@@ -106,7 +106,7 @@ def commands() -> tuple[str, str]:
         "--enable-expert-parallel",
         "--all2all-backend deepep_low_latency",
         "--enable-eplb",
-        "--eplb-config '{\"log_balancedness\": true}'",
+        '--eplb-config \'{"num_redundant_experts": 16, "log_balancedness": true}\'',
     ]
     meet = ["--data-parallel-address $FIRST", "--data-parallel-rpc-port 13345"]
     heads = (

@@ -15,7 +15,6 @@ PER = toy.EXPERTS // toy.GPUS  # experts of a GPU
 HOME, RESULT, HELD, QUEUE = 2.2, 3.4, 8.1, 9.35  # where columns begin
 COPY, LEFT, RIGHT = 1.1, 3.4, 8.0  # width of a copy; ends of the wires
 ROUTE, SEND, RUN, BACK, SUM = 1, 2, 3, 4, 5  # frames
-PALE = 0.35  # an expert that is not read, or not yet
 Row = dict[str, Any]
 LOGS: dict[str, tuple[Copies, bool]] = {
     "a copy for each expert": ("expert", False),
@@ -38,7 +37,7 @@ def dispatch_and_combine() -> StepFigure:
         stills=((first, ROUTE), (first, SEND), (first, RUN)),
         legend={
             **{"ABCD"[g]: f"tokens of GPU {g}" for g in range(toy.GPUS)},
-            "weights": "experts (pale: not read)",
+            "weights": "experts (grey: not read, or not yet)",
             "other": "stays on its GPU",
             "new": "sum of the answers",
         },
@@ -59,7 +58,7 @@ def _scene(width: float) -> Scene:
     ]
     names = [{"x": 0.95, "y": PER * g + 1, "text": f"GPU {g}"} for g in range(toy.GPUS)]
     heads = [(HOME + COPY / 2, "tokens"), (HELD + 0.55, "experts")]
-    heads.append((QUEUE + 2 * COPY, "received"))
+    heads.append((QUEUE + 3 * COPY, "received"))
     names += [{"x": x, "y": -0.35, "text": text} for x, text in heads]
     return Scene(
         x=SceneAxis((0, width), shown=False),
@@ -185,9 +184,9 @@ def _boxes(run: ExecutedLayer) -> list[Row]:
             found.append(_box(RESULT, y, "new", "Σ", **done))
     for expert, queue in enumerate(queues(run)):
         y = expert + 0.08
-        found.append(_box(HELD, y, "weights", f"E{expert}", faint=PALE, until=RUN))
-        look = {"faint": 1.0 if queue else PALE, "since": RUN}
-        found.append(_box(HELD, y, "weights", f"E{expert}", **look))
+        found.append(_box(HELD, y, "empty", f"E{expert}", until=RUN))
+        ink = "weights" if queue else "empty"
+        found.append(_box(HELD, y, ink, f"E{expert}", since=RUN))
     return found
 
 

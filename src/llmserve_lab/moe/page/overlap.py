@@ -112,6 +112,11 @@ def deadlines() -> StaticFigure:
     for ep, ink, at in GROUP_LABELS:
         took = [1e3 * serving.MOE_LAYERS * layer_time.in_turn_s(ep, n) for n in rows]
         axes.plot(took, rows, color=ink.light)
+        early, after = (
+            [1e3 * serving.MOE_LAYERS * way(ep, n) for n in rows]
+            for way in (layer_time.half_start_s, layer_time.double_start_s)
+        )
+        axes.fill_betweenx(rows, early, after, color=ink.light, alpha=0.15, lw=0)
         axes.text(at[0], at[1], f"{ep:.0f} GPUs", color=ink.light, fontweight="bold")
         most = layer_time.promised_rows(layer_time.in_turn_s, ep)
         due = 1e3 * layer_time.PROMISED_S
@@ -134,7 +139,8 @@ def deadlines() -> StaticFigure:
             "DeepSeek-V3 on H800, without overlap. Grey lines: deadlines of "
             f"{1e3 * layer_time.PROMISED_S:.0f} ms, where a GPU takes {small} requests "
             f"in a group of 16 and {large} in one of 64, and of "
-            f"{1e3 * layer_time.LATER_S:.0f} ms."
+            f"{1e3 * layer_time.LATER_S:.0f} ms. Bands: the constant of each "
+            "transfer halved (left edge) or doubled (right edge)."
         ),
     )
 

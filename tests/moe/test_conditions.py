@@ -1,0 +1,47 @@
+"""What a larger group costs, under other constants, links and shares of overlap."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmserve_lab.moe import exchange_time, layer_time, serving
+from llmserve_lab.moe.page import overlap
+
+
+def test_joined_by_nvlink_a_group_sends_all_but_its_own_copies_over_it() -> None:
+    """Every copy through one port, bytes counted one by one."""
+    for gpus in (16, 64):
+        copies = serving.ROWS * serving.SPEC.top_k * (1 - 1 / gpus)
+        bare = copies * 7168 * (1 + 2) / 200e9
+        said = exchange_time.joined_s(gpus)
+        assert said == pytest.approx(bare + 2 * exchange_time.start_s())
+        assert said < exchange_time.exchange_s(gpus)
+
+
+def test_the_large_group_stays_ahead_whatever_the_constant_and_the_overlap() -> None:
+    for way in (layer_time.half_start_s, layer_time.double_start_s):
+        small, large = (layer_time.promised_rows(way, g) for g in (16, 64))
+        assert large > 2 * small
+    due_s = layer_time.PROMISED_S / overlap.late()
+    assert layer_time.promised_rows(layer_time.overlapped_s, 16, due_s) == 0
+    assert layer_time.promised_rows(layer_time.overlapped_s, 64, due_s) == 10
+
+
+def test_ten_transfers_leave_alike_and_two_combines_more() -> None:
+    left = sorted(exchange_time.compared(), key=exchange_time.left_s)
+    times = [1e6 * exchange_time.left_s(run) for run in left]
+    assert times[0] > 44 and times[9] < 58 and times[10] > 75
+    assert {(run.way, run.ep) for run in left[10:]} == {
+        ("combine", 128),
+        ("combine", 256),
+    }
+
+
+def test_the_redundant_experts_of_the_command_fill_the_gpus_evenly() -> None:
+    assert '"num_redundant_experts": 16' in serving.commands()[1]
+    assert (serving.SPEC.n_experts + 16) % 16 == 0
+
+
+def test_the_embedding_is_held_but_not_read() -> None:
+    held = serving.stored()["replicated_bytes"] - layer_time.own_read_bytes()
+    assert held == 129_280 * 7168
