@@ -59,7 +59,7 @@ def inputs() -> Table:
     )
     return Table(
         "What each GPU could do, and what the twin takes",
-        ("", "H100", "taken", "GB200", "taken"),
+        ("what", "H100", "taken", "GB200", "taken"),
         list(zip(names, *columns, strict=True)),
         [
             "H100, GB200: by their datasheets, links one way; an H100's memory as its "
