@@ -122,6 +122,12 @@ def test_the_largest_budget_keeps_the_target_in_the_engine(prompt_len: int) -> N
     assert tuning.bound(prompt_len) <= tuning.largest(prompt_len)
 
 
+@pytest.mark.parametrize("prompt_len", [0, 131_073, 2**63, 1.5])
+def test_a_prompt_that_the_model_cannot_take_is_refused(prompt_len: int) -> None:
+    with pytest.raises(ValueError, match="prompt_len must be "):
+        tuning.largest(prompt_len)
+
+
 def test_the_last_chunk_of_the_long_prompt_is_the_largest() -> None:
     calm, rows = IterationLoad(5, 5 * 1001, 5 * 1000, 5), worked.last_chunk()
     for chunk, fits in ((rows, True), (rows + 1, False)):

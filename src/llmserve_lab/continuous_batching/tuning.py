@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from llmserve_lab.catalog.evidence.servers import VLLM_TOKEN_BUDGET
+from llmserve_lab.checks import whole
 from llmserve_lab.continuous_batching.arrival_rates import NEVER_CEASE_PER_S, REQUESTS
 from llmserve_lab.continuous_batching.lanes import longest_gap_s, ttft_s
 from llmserve_lab.continuous_batching.machine import (
@@ -23,7 +24,7 @@ from llmserve_lab.continuous_batching.worked_example import prompt_band
 from llmserve_lab.continuous_batching.workloads import beside_a_book, crowd
 from llmserve_lab.engine import Chunked, IterationCost, IterationLoad, Pool, simulate
 from llmserve_lab.page.table import Table
-from llmserve_lab.running_example import ANSWER, PROMPT, cost, setting
+from llmserve_lab.running_example import ANSWER, PROMPT, cost, model, setting
 
 SEQS, TILE = 256, 128  # slots; rows that a kernel computes together
 CAP = 512  # rows of one prompt in an iteration, in the setting with a cap
@@ -128,6 +129,7 @@ def largest(prompt_len: int) -> int:
     All smaller ones keep it, too. ``bound`` stays below: it counts the whole prompt as
     cached, and so every row of a chunk as the last one's.
     """
+    whole(of="token", most=model().max_context, prompt_len=prompt_len)
     budget = TILE
     while _longest_s(budget + TILE, prompt_len) <= safe_target_s():
         budget += TILE
