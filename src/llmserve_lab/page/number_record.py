@@ -47,6 +47,7 @@ PARTS = (
     "figures",
 )
 SCRIPT = "provenance-data"  # class of the element that holds the records
+DIGITS = 12  # significant ones of what was put into a formula
 Data = dict[str, dict[str, Any]]
 
 
@@ -117,6 +118,8 @@ class Provenance:
     def _given(self, term: Quantity, value: Any) -> Any:
         """A number in the unit of its letter; with the key of its source, if it has."""
         number = float(term.checked(value))
+        if not number.is_integer():  # the last digits differ between processors
+            number = float(f"{number:.{DIGITS}g}")
         return [number, self.source(value)] if isinstance(value, Evidence) else number
 
     def _setting(self, value: Any) -> Any:
