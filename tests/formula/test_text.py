@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmserve_lab.formula.text import plain, rounded, said, si, signed, unit_text
+from llmserve_lab.formula.text import kept, plain, rounded, said, si, signed, unit_text
 
 PREFIX = {"P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3, "m": 1e-3, "µ": 1e-6,
           "n": 1e-9, "": 1.0}  # fmt: skip
@@ -154,3 +154,10 @@ def test_a_count_has_no_fraction(count: float, unit: str) -> None:
     text = si(count, unit)
     assert "." not in text
     assert abs(read(text, unit) - count) <= 0.5
+
+
+@pytest.mark.parametrize("number", [1 / 3, 2e-13, 1.5e300, -0.1 - 0.2])
+def test_a_stored_number_forgets_only_its_last_digits(number: float) -> None:
+    near = number * (1 + 2**-52)
+    assert kept(number) == kept(near) == pytest.approx(number, rel=1e-11)
+    assert kept(7_504_924_672.0) == 7_504_924_672.0

@@ -134,3 +134,8 @@ def _counts(unit: str) -> bool:
 
 def _superscript(exponent: int) -> str:
     return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def kept(number: float) -> float:
+    """A number to be stored: the last of its digits differ between processors."""
+    return number if number.is_integer() else float(f"{number:.12g}")

@@ -23,7 +23,7 @@ from llmserve_lab.formula.origin import (
     hand_in,
 )
 from llmserve_lab.formula.quantity import Coefficient, Quantity
-from llmserve_lab.formula.text import said_unit, without_links
+from llmserve_lab.formula.text import kept, said_unit, without_links
 from llmserve_lab.formula.tree import prefix_form
 from llmserve_lab.page.html import data_script, digest, escape, tag
 from llmserve_lab.page.live.bands import BandTable, ReadoutBand, opens_with
@@ -47,7 +47,6 @@ PARTS = (
     "figures",
 )
 SCRIPT = "provenance-data"  # class of the element that holds the records
-DIGITS = 12  # significant ones of what was put into a formula
 Data = dict[str, dict[str, Any]]
 
 
@@ -117,9 +116,7 @@ class Provenance:
 
     def _given(self, term: Quantity, value: Any) -> Any:
         """A number in the unit of its letter; with the key of its source, if it has."""
-        number = float(term.checked(value))
-        if not number.is_integer():  # the last digits differ between processors
-            number = float(f"{number:.{DIGITS}g}")
+        number = kept(float(term.checked(value)))
         return [number, self.source(value)] if isinstance(value, Evidence) else number
 
     def _setting(self, value: Any) -> Any:
