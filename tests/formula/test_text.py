@@ -156,7 +156,7 @@ def test_a_count_has_no_fraction(count: float, unit: str) -> None:
     assert abs(read(text, unit) - count) <= 0.5
 
 
-@pytest.mark.parametrize("number", [1 / 3, 2e-13, 1.5e300, -0.1 - 0.2])
+@pytest.mark.parametrize("number", [1 / 3, 2e-13, 1.5e9 / 7, -0.1 - 0.2])
 def test_a_stored_number_forgets_only_its_last_digits(number: float) -> None:
     near = number * (1 + 2**-52)
     assert kept(number) == kept(near) == pytest.approx(number, rel=1e-11)
