@@ -22,13 +22,14 @@
     return ` ${words(`${entry.textContent} ${more}`).join(" ")}`;
   }
 
-  /* An entry of the glossary is a list of one term; it is marked here. */
-  function markTerms() {
-    for (const list of document.querySelectorAll("dl[id^='term-']")) list.classList.add("filtered");
+  /* Where every item of a list is an entry, it is marked here and not on the page. */
+  const ITEMS = { terms: "dl[id^='term-']", notation: ":is(.letters-list, .formulas-list) > li" };
+  function mark(filter) {
+    for (const item of document.querySelectorAll(ITEMS[filter] ?? ":not(*)")) item.classList.add("filtered");
   }
 
   function start(box) {
-    if (box.dataset.filter === "terms") markTerms();
+    mark(box.dataset.filter);
     const entries = [...document.querySelectorAll(".filtered")].map((node) =>
       ({ node, text: textOf(node), fold: node.closest("details.index-part") }));
     const folds = [...document.querySelectorAll("details.index-part")];

@@ -7,142 +7,9 @@
 (function () {
   "use strict";
   if (window.llmserveLive) return;
+  const si = window.llmserveSi;
+  const { write, embed, goalOf, share } = window.llmserveFigureParts;
 
-  /* Numbers as llmserve_lab.formula.text.si prints them; the tests compare the two. Units
-     and prefixes are those of the package, written into tables.js. */
-  const words = () => window.llmserveTables.text;
-
-  function unitText(unit, plural) {
-    if (unit === "" || unit === "dimensionless") return "";
-    const shown = unit.replaceAll(" ", "").replaceAll("**2", "²").replaceAll("*", "·");
-    const parts = shown.split("/");
-    const [head, below] = [parts[0], parts.slice(1).join("/")];
-    if (head === "1") return "per " + below.replace(/^\(+|\)+$/g, "");
-    const named = plural && words().counted.includes(head) ? head + "s" : head;
-    const first = words().takes_prefix[head] ?? named;
-    return parts.length > 1 ? first + "/" + below : first;
-  }
-
-  /* Significant digits, and the power of ten of the first one. */
-  function rounded(value, digits) {
-    const [mantissa, power] = Math.abs(value).toExponential(digits - 1).split("e");
-    return [mantissa.replace(".", ""), Number(power)];
-  }
-
-  /* The digits written out with their first one at 10^power, commas from 10,000. */
-  function written(digits, power) {
-    let whole = power < 0 ? "0" : digits.slice(0, power + 1).padEnd(power + 1, "0");
-    let rest = power < 0 ? "0".repeat(-power - 1) + digits : digits.slice(power + 1);
-    rest = rest.replace(/0+$/, "");
-    if (power >= 4) whole = whole.replace(/\B(?=(\d{3})+$)/g, ",");
-    return rest ? whole + "." + rest : whole;
-  }
-
-  function scaleOf(value, unit, digits) {
-    const { large, small, takes_prefix, no_prefix } = words();
-    const takes = !no_prefix.includes(unit) && unit.split("/")[0] in takes_prefix;
-    if (!takes || value === 0) return [0, ""];
-    const power = rounded(value, digits)[1];
-    const steps = power >= 0 ? large : small;
-    return steps.find(([size]) => power >= size) ?? [0, ""];
-  }
-
-  function numberText(value, unit, scale, digits) {
-    if (value === 0) return "0";
-    const sign = value < 0 ? "-" : "";
-    let [text, power] = rounded(value, digits);
-    const counts = unit.split("/").every((name) => words().counted.includes(name));
-    if (counts && Math.abs(value) >= 10 ** digits && Math.abs(value) < 1e7) {
-      const whole = String(Math.floor(Math.abs(value) + 0.5));
-      return sign + written(whole, whole.length - 1);
-    }
-    power -= scale;
-    if (power >= -3 && power < 7) return sign + written(text, power);
-    const raised = String(power).replace(/[-\d]/g, (c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]);
-    return sign + written(text, 0) + "×10" + raised;
-  }
-
-  function si(value, unit = "", digits = 3) {
-    if (!Number.isFinite(value)) return "no value here";
-    const [scale, prefix] = scaleOf(value, unit, digits);
-    const text = numberText(value, unit, scale, digits);
-    return (text + " " + prefix + unitText(unit, text !== "1")).trimEnd();
-  }
-
-  /* Compiled expressions are quicker; where a page may not compile, Vega walks them. */
-  function mayCompile() {
-    try { return Boolean(new Function("")); } catch { return false; }
-  }
-
-  /* What has not changed is not announced again, nor laid out. */
-  function write(element, text) {
-    if (element.textContent !== text) element.textContent = text;
-  }
-
-  /* How all charts of a built page look; in a notebook each says it itself. */
-  function config() {
-    const shared = document.querySelector("script.chart-config");
-    return shared ? JSON.parse(shared.textContent) : {};
-  }
-
-  async function embed(box, spec) {
-    const options = {
-      ...(spec.config ? {} : { config: config() }),
-      mode: "vega-lite", renderer: "svg", ast: !mayCompile(), actions: false,
-      tooltip: false, hover: false, defaultStyle: false,
-    };
-    return (await window.vegaEmbed(box, spec, options)).view;
-  }
-
-  /* A function that says whether the goal of a figure is reached, if it has one. What was
-     reached once stays done. */
-  function goalOf(root, data, view) {
-    if (!data.goal) return null;
-    const { read, write: keep, drop, task, done } = window.llmserveKeep;
-    const key = `goal/${data.name}`;
-    const goal = root.querySelector(".live-goal");
-    const said = goal.querySelector(".goal-said");
-    let before = read(key) === data.version;
-    function look() {
-      const there = Boolean(view.signal("goal_reached"));
-      if (there && !before) {
-        before = true;
-        keep(key, data.version);
-        done(key);
-      }
-      write(said, there ? "You are there." : before ? "You have been there." : "");
-      goal.dataset.reached = String(there || before);
-    }
-    if (read(key) !== null && !before) drop(key); // it was the goal of another version
-    task(key, () => { before = false; look(); });
-    done(key, before);
-    look();
-    goal.hidden = false;
-    return look;
-  }
-
-  /* A figure's state in the address, a button that copies it, a line for what is wrong. */
-  function share(figure, row) {
-    const { enter, copyButton, inLab } = window.llmserveKeep;
-    const { name, version } = figure.data;
-    if (inLab) return;
-    const notice = Object.assign(document.createElement("p"), { className: "live-notice" });
-    notice.setAttribute("role", "status");
-    notice.hidden = true;
-    figure.picture.before(notice);
-    row.prepend(copyButton(name));
-    enter(name, {
-      version,
-      root: figure.root,
-      state: () => figure.state(),
-      set: (settings) => figure.set(settings),
-      tell(text) {
-        if (text) figure.set({});
-        write(notice, text);
-        notice.hidden = !text;
-      },
-    });
-  }
 
   /* One figure: its signals hold what the reader has set; the page shows what they say. */
   class Figure {
@@ -194,7 +61,7 @@
       this.show();
       if (inputs.some((input) => input.tagName === "SELECT")) this.disableHoles();
       this.goal?.();
-      window.llmserveKeep.move(this.data.name);
+      window.llmserveAddress.move(this.data.name);
     }
 
     reset() {
@@ -346,10 +213,10 @@
     }
   }
 
-  window.llmserveLive = { si, scan, start, embed, goalOf, share };
+  window.llmserveLive = { si, scan, start };
 
   function start() {
-    if (!window.vegaEmbed || !window.llmserveKeep || !window.llmserveTables) return;
+    if (!window.vegaEmbed || !window.llmserveKeep || !window.llmserveAddress || !window.llmserveTables) return;
     scan();
     window.llmserveStep?.scan();
   }
@@ -366,6 +233,10 @@
     });
   }
   printLight(document.documentElement);
+
+  /* The theme's icons are drawn by now. Looking for more in all that a figure draws took
+     half of the time of a step. */
+  window.addEventListener("load", () => window.FontAwesome?.noAuto());
 
   /* A deferred script runs when the page is read, and Vega before it; else wait for both. */
   if (window.vegaEmbed && document.readyState !== "loading") start();

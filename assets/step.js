@@ -48,7 +48,7 @@
         datasets: Object.fromEntries(tables.map(([name, table]) => [name, unpacked(table)])),
       };
       try {
-        this.view = await window.llmserveLive.embed(box, spec);
+        this.view = await window.llmserveFigureParts.embed(box, spec);
       } catch (error) {
         this.player.hidden = true;
         throw error;
@@ -74,8 +74,8 @@
       this.player.addEventListener("keydown", (event) => this.key(event));
       this.root.takeKey = (event) => this.key(event); // JupyterLab lets no key through
       new ResizeObserver(() => this.fit()).observe(this.picture);
-      this.goal = window.llmserveLive.goalOf(this.root, this.data, this.view);
-      window.llmserveLive.share(this, this.root.querySelector(".live-actions"));
+      this.goal = window.llmserveFigureParts.goalOf(this.root, this.data, this.view);
+      window.llmserveFigureParts.share(this, this.root.querySelector(".live-actions"));
     }
 
     get last() { return this.data.logs[this.log].say.length - 1; }
@@ -118,7 +118,7 @@
       this.view.run();
       this.show();
       this.goal?.();
-      window.llmserveKeep.move(this.data.name);
+      window.llmserveAddress.move(this.data.name);
     }
 
     toggle() {

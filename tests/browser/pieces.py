@@ -7,12 +7,17 @@ from typing import Any
 from vendor_runtime import RUNTIME, vendor
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
-SCRIPTS = ("tables.js", "keep.js", "live.js", "step.js", "question.js")
+SCRIPTS = (
+    *("tables.js", "si.js", "keep.js", "address.js", "figure_parts.js"),
+    *("live.js", "step.js", "question.js"),
+)
+STYLES = ("book.css", "text.css", "lists.css")
 LOADED = "\n".join(f'<script defer src="{s}"></script>' for s in ("vega.js", *SCRIPTS))
+LINKED = "".join(f'<link rel="stylesheet" href="{s}">' for s in STYLES)
 PAGE = f"""<!doctype html>
 <html lang="en" data-theme="light"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>Pieces</title>
-<link rel="icon" href="data:,"><link rel="stylesheet" href="book.css">
+<link rel="icon" href="data:,">{LINKED}
 <style>html[data-theme=dark] {{ background: #121212; color-scheme: dark; }}</style>
 {LOADED}</head>
 <body>NAVIGATION<main><h1>Pieces</h1>PIECES</main></body></html>"""
@@ -25,7 +30,7 @@ def html_of(item: Any) -> str:
 
 def prepare(folder: Path) -> None:
     """Put the scripts and the style beside the pages of a folder."""
-    for name in (*SCRIPTS, "book.css"):
+    for name in (*SCRIPTS, *STYLES):
         shutil.copy(ASSETS / name, folder)
     if RUNTIME.is_file():
         shutil.copy(RUNTIME, folder / "vega.js")

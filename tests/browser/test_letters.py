@@ -18,7 +18,7 @@ LONG = max(formulas(), key=lambda formula: width(formula.latex))
 WIDE = [formula for formula in formulas() if width(formula.latex) > 0.6 * DIGITS]
 LOADED: dict[str, Any] = {
     "html_static_path": [str(ASSETS)],
-    "html_css_files": ["book.css"],
+    "html_css_files": ["book.css", "text.css", "lists.css"],
     "html_js_files": [
         [name, {"defer": "defer"}] for name in ("hover_card.js", "letters.js")
     ],

@@ -18,7 +18,6 @@ PAGES = Path(__file__).resolve().parents[2] / "_build" / "html" / "chapters"
 BUILT = sorted(path.stem for path in PAGES.glob("*.html"))
 MOST_RECORDS = 40_000  # what all numbers of a page have to say of themselves
 RECORDS = re.compile(rb'class="provenance-data">(.*?)</script>', re.DOTALL)
-LISTS = {"notation": 450_000}  # every letter and formula of the book on one page
 
 
 @pytest.mark.parametrize("stem", TAUGHT)
@@ -38,6 +37,6 @@ def test_a_taught_page_keeps_its_budget(chromium: Browser, stem: str) -> None:
 @pytest.mark.parametrize("stem", BUILT)
 def test_a_built_page_is_light(stem: str) -> None:
     html = (PAGES / f"{stem}.html").read_bytes()
-    assert len(html) <= LISTS.get(stem, MOST_BYTES)
+    assert len(html) <= MOST_BYTES
     assert len(compress(html, 6)) <= MOST_SENT
     assert sum(map(len, RECORDS.findall(html))) <= MOST_RECORDS

@@ -125,6 +125,14 @@ def test_a_page_is_whole_when_opened_from_a_server(online: Visit) -> None:
     assert online.errors == [] and online.outside == []
 
 
+def test_what_a_figure_draws_is_not_searched_for_icons(unzipped: Visit) -> None:
+    """It took half of the time of a step; the theme's icons are drawn by then."""
+    icons = "[typeof FontAwesome, FontAwesome.config.observeMutations]"
+    assert unzipped.page.evaluate(icons) == ["object", False]
+    assert unzipped.page.locator("i[class^='fa']").count() == 0
+    assert unzipped.page.locator("svg.svg-inline--fa").count() > 5
+
+
 def test_each_slider_shows_the_values_that_numpy_gives(unzipped: Visit) -> None:
     for drawn in unzipped.page.locator(RUNNING).all():
         name = drawn.locator(".live-data").evaluate("e => JSON.parse(e.text).name")

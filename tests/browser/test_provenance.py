@@ -51,6 +51,11 @@ ASK_READOUTS = """figure => [...figure.querySelectorAll(".origin-ask")].map(ask 
 })"""
 
 
+STEPS = """() => [...window.llmserveProvenance.book.steps.values()]
+  .map(([, , , exact]) => exact).filter(exact => exact?.formula)
+  .map(exact => [exact, window.llmserveProvenance.storedWorking(exact).value])"""
+
+
 @cache
 def by_label() -> dict[str, Formula]:
     return {formula.label: formula for formula in formulas()}
@@ -61,6 +66,12 @@ def records(stem: str) -> dict[str, Any]:
     """The records of a built page."""
     found: dict[str, Any] = held(HELD[stem].read_text("utf8"), "provenance-data")
     return found
+
+
+def formula_steps(stem: str) -> list[Any]:
+    """The assignments behind a page's numbers that are a formula with its values."""
+    steps = records(stem).get("steps", {}).values()
+    return [each for each in steps if len(each) > 3 and "formula" in (each[3] or {})]
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +128,19 @@ def test_every_number_answers_with_what_numpy_makes_of_its_record(
     assert opened.page.locator(CARD).count() == 0
 
 
+@pytest.mark.parametrize("opened", EACH, indirect=True)
+def test_a_step_on_the_way_to_a_number_comes_to_what_numpy_makes_of_it(
+    opened: Visit,
+) -> None:
+    found = opened.page.evaluate(STEPS)
+    assert len(found) == len(formula_steps(stem_of(opened)))
+    for exact, value in found:
+        given = exact["given"].items()
+        known = {n: v[0] if isinstance(v, list) else v for n, v in given}
+        expected = float(by_label()[exact["formula"]](**known))
+        assert value == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize("opened", WITH_FIGURES, indirect=True)
 def test_a_readout_answers_with_the_present_setting(opened: Visit) -> None:
     for drawn in opened.page.locator(RUNNING).all():
@@ -150,16 +174,24 @@ def found_as_set(card: str) -> bool:
     return "A setting of this figure" in card
 
 
-def test_two_hundred_numbers_were_compared() -> None:
-    marks = sum(
-        path.read_text("utf8").count(' data-sourced="') for path in HELD.values()
-    )
-    readouts = sum(
-        len(figure["readouts"])
+def test_two_hundred_numbers_are_compared_with_their_formula() -> None:
+    """Only those that the tests above compute again: a formula's."""
+    marks = [
+        key
+        for stem, path in HELD.items()
+        for key in re.findall(r' data-sourced="([\w-]+)"', path.read_text("utf8"))
+        if "formula" in records(stem)["numbers"].get(key, {})
+    ]
+    readouts = [
+        name
         for stem in HELD
         for figure in records(stem).get("figures", {}).values()
-    )
-    assert marks + readouts > 300
+        for name, bound in figure["readouts"].items()
+        if isinstance(bound, dict)
+    ]
+    steps = [each for stem in HELD for each in formula_steps(stem)]
+    print(len(marks), "marks,", len(readouts), "readouts,", len(steps), "steps")
+    assert len(marks) + len(readouts) + len(steps) > 220
 
 
 @pytest.mark.parametrize("opened", EACH[:2], indirect=True)
