@@ -5,6 +5,7 @@ it, prints the lines, and fails where a limit is broken. Ratios come from pairs 
 taken one after the other, so that a busy machine slows both.
 """
 
+import json
 from dataclasses import dataclass
 
 
@@ -27,3 +28,8 @@ class Line:
         limit = "" if self.limit is None else f" (limit {self.limit:g}{unit})"
         broken = "" if self.kept else "  <- over the limit"
         return f"{self.what}: {self.value:.2g}{unit}{limit}{broken}"
+
+    def record(self) -> str:
+        """The line as JSON, its value to the two digits that are printed."""
+        value = float(f"{self.value:.2g}")
+        return json.dumps({"what": self.what, "value": value, "limit": self.limit})

@@ -2,7 +2,8 @@
 
 The long sweep (``python -m benchmarks.afd --slow``) is a thousand settings, a quarter
 of an hour on one core, and goes on where it was stopped. It prints the distribution of
-errors that the chapter speaks of; ``afd_rule.txt`` beside this file is such a print.
+errors that the chapter speaks of, a record a line; ``afd_rule.jsonl`` beside this file
+holds them.
 """
 
 import resource
@@ -133,4 +134,4 @@ if __name__ == "__main__":
     slow = "--slow" in sys.argv
     STORE.parent.mkdir(exist_ok=True)
     for line in of_rule(SLOW, compare, STORE) if slow else main():
-        print(line, flush=True)
+        print(line.record() if slow else line, flush=True)

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks import Line
-from llmserve_lab.formula.formula import Array, Formula
+from llmserve_lab.formula.arrays import Array
+from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline import formulas as f
 
 POINTS = 1_000_000
 PAIRS, TRIES = 21, 3
 LIMIT = 3.0
 MODEL = {
-    "params_total": 6.7e9,
+    "params_read": 6.6e9,
     "params_active": 6.7e9,
     "bytes_weight": 2.0,
     "kv_bytes_per_token": 5.2e5,
@@ -44,7 +45,7 @@ def intensity(v: dict[str, Any]) -> Any:
         (2 * v["params_active"] + attention * (v["context"] + half))
         * (v["chunk"] * v["batch"])
         / (
-            v["bytes_weight"] * v["params_total"]
+            v["bytes_weight"] * v["params_read"]
             + v["kv_bytes_per_token"] * v["context"] * v["batch"]
         )
     )
@@ -53,7 +54,7 @@ def intensity(v: dict[str, Any]) -> Any:
 def ridge_batch(v: dict[str, Any]) -> Any:
     """Equation ``ridge_batch``, by hand."""
     ridge = v["peak_flops"] * v["eff_compute"] / (v["hbm_bw"] * v["eff_mem"])
-    return (v["bytes_weight"] * v["params_total"] * ridge) / (
+    return (v["bytes_weight"] * v["params_read"] * ridge) / (
         2 * v["params_active"] * v["chunk"]
         - ridge * v["kv_bytes_per_token"] * v["context"]
     )

@@ -28,7 +28,8 @@ Layer = dict[str, Array]
 def normed(x: Array, gain: Array, bias: Array) -> Array:
     """Mean 0 and variance 1, gain and bias."""
     x = x - x.mean(axis=-1, keepdims=True)
-    return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-6) * gain + bias
+    size: Array = np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-6)
+    return x / size * gain + bias
 
 
 def rotated(x: Array, turn: Array) -> Array:
