@@ -19,6 +19,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from llmserve_lab import boundary
+
 if TYPE_CHECKING:
     from llmserve_lab.catalog import ACCELERATORS as ACCELERATORS
     from llmserve_lab.catalog import LINKS as LINKS
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from llmserve_lab.workloads import closed_requests as closed_requests
     from llmserve_lab.workloads import poisson_requests as poisson_requests
 
+boundary.install()
 __version__ = "0.1.0"
 
 # Where each name comes from: a plain import of the package stays quick.

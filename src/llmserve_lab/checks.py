@@ -8,6 +8,7 @@ from numbers import Integral
 from types import UnionType
 from typing import SupportsFloat, TypeGuard, get_args
 
+Extended = float  # a number that may be infinite: no limit, never
 MOST_PLAYED = 10**5  # of what is counted one by one in a loop
 
 
@@ -25,6 +26,12 @@ def one_of(name: str, value: object, options: object) -> None:
     known = get_args(options)
     if value not in known:
         raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+
+
+class UnknownKeyError(KeyError, ValueError):
+    """A key that is in no table: a failed look-up, and a wrong value."""
+
+    __str__ = BaseException.__str__  # a KeyError would put it in quotation marks
 
 
 class NotWholeError(TypeError, ValueError):
@@ -80,6 +87,8 @@ def whole_numbers(name: str, numbers: Iterable[object]) -> None:
     Raises:
         NotWholeError: one is not; the message shows it.
     """
+    if not isinstance(numbers, Iterable):
+        raise NotWholeError(f"{name} must be whole numbers, got {numbers!r}")
     for number in numbers:
         if not is_whole(number):
             raise NotWholeError(f"{name} must be whole numbers, got {number!r}")
@@ -95,7 +104,7 @@ def of_type(kind: type | UnionType, **things: object) -> None:
 
 def at_least(name: str, value: float, least: float) -> None:
     """Refuse what is below ``least``, infinite or not a number."""
-    if not (math.isfinite(value) and value >= least):
+    if not (math.isfinite(_float(name, value)) and value >= least):
         raise ValueError(f"{name} must be finite and at least {least:g}, got {value}")
 
 
@@ -105,9 +114,18 @@ def positive(name: str, value: SupportsFloat) -> float:
     Raises:
         ValueError: it is one of these.
     """
-    number = float(value)
+    number = _float(name, value)
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite, got {number}")
     if number <= 0:
         raise ValueError(f"{name} must be positive, got {number:g}")
     return number
+
+
+def _float(name: str, value: SupportsFloat) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, got {value!r}") from None
+    except OverflowError:  # a whole number of more than 308 digits
+        return math.inf

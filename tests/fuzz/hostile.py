@@ -27,6 +27,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from tests.fuzz.formulas_called import public_formulas
 from tests.fuzz.recorded_calls import CHAPTERS, Public, Recorder, publics
 
 NUMBERS: tuple[Any, ...] = (
@@ -88,18 +89,25 @@ def call(public: Public, given: dict[str, Any]) -> object:
 
 
 def judged(public: Public, name: str, value: Any) -> tuple[str, str]:
-    """A word on how a call ends, and the message of an error."""
+    """A word on how a call ends, and the message of an error.
+
+    A call is refused where the message has a rule and the name of an argument, and
+    inside where the name is another's: that of a function or a formula further down.
+    """
     try:
         found = call(public, {**public.usual, name: value})
     except (ValueError, TypeError) as error:
         text = str(error)
         known = any(re.search(rf"\b{each}\b", text) for each in public.usual)
-        return ("refused" if known or " must " in text else "nameless"), text[:200]
+        word = "refused" if known else "inside" if " must " in text else "nameless"
+        return word, text[:200]
     except MemoryError as error:
         return "memory", str(error)[:200]
     except Exception as error:
         return type(error).__name__, str(error)[:200]
-    return ("finite" if finite(found) else "not finite"), ""
+    if finite(found) or not finite(call(public, public.usual)):
+        return "finite", ""
+    return "not finite", ""
 
 
 def play(public: Public, start: int, out: IO[str]) -> None:
@@ -188,7 +196,8 @@ def recorded(pattern: str) -> list[Public]:
     recorder = Recorder(found)
     for path in (FRONT, *sorted(CHAPTERS.glob("*.ipynb"))):
         recorder.run_chapter(path)
-    return [each for each in found if each.is_recorded]
+    of_formulas = (each for each in public_formulas() if re.search(pattern, each.name))
+    return [*(each for each in found if each.is_recorded), *of_formulas]
 
 
 def main(out: Path, pattern: str = "", lanes: int = 2) -> None:

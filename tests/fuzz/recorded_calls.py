@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
@@ -22,6 +23,7 @@ CHAPTERS = Path(__file__).resolve().parents[2] / "chapters"
 PATIENCE = 300_000  # calls of a cell without a new one
 # What draws hands its work to threads, which a process that is forked off lacks.
 DRAWN = "llmserve_lab.page."
+JUDGE = "llmserve_lab.boundary."  # of the calls themselves
 SHOWN = ("_repr_html_", "_repr_mimebundle_", "_repr_latex_", "_repr_markdown_")
 
 
@@ -47,16 +49,17 @@ def modules() -> Iterator[ModuleType]:
 def publics() -> Iterator[Public]:
     """Functions and classes that a module defines under a name without underscore."""
     for module in modules():
-        if module.__name__.startswith(DRAWN):
+        if f"{module.__name__}.".startswith((DRAWN, JUDGE)):
             continue
         for name, thing in sorted(vars(module).items()):
             own = getattr(thing, "__module__", "") == module.__name__
             if name.startswith("_") or not own:
                 continue
             if inspect.isfunction(thing):
-                yield Public(f"{module.__name__}.{name}", thing, thing.__code__)
-            elif inspect.isclass(thing):
-                made = getattr(thing.__init__, "__code__", None)
+                code = inspect.unwrap(thing).__code__
+                yield Public(f"{module.__name__}.{name}", thing, code)
+            elif inspect.isclass(thing) and not issubclass(thing, Enum):
+                made = getattr(inspect.unwrap(thing.__init__), "__code__", None)
                 yield Public(f"{module.__name__}.{name}", thing, made)
 
 

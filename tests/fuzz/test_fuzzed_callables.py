@@ -1,4 +1,4 @@
-"""Every public callable that the chapters use, under hostile arguments."""
+"""Formulas, and public callables that the chapters use, under hostile arguments."""
 
 import json
 import subprocess
@@ -11,9 +11,15 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LEAST = 15_000  # calls
+LEAST = 60_000  # calls
 # What a user starts from: whatever is wrong is named there.
 FRONT = ("checks", "engine", "workloads", "paged_cache", "parameter_sweep")
+FORMULAS = "llmserve_lab.formulas."
+# These bear no check of each call (`llmserve_lab/boundary/__init__.py`).
+BARE = (*FRONT, "page", "extras")
+# A message that names an argument, or the quantity further down that it spoils.
+TOLD = ("refused", "inside", "finite")
+SHARE = 0.03  # of a room's calls that may end in another way
 # The reader's own code, as the page prints it, has no checks.
 OF_THE_READER = ".exercise."
 # A hostile seed is as good as any, and some runs take long with every seed.
@@ -55,6 +61,30 @@ def test_a_count_that_is_too_large_is_refused_by_name_in_the_front_rooms(
     front = tuple(f"llmserve_lab.{room}." for room in FRONT)
     own = [each for each in calls(hunted) if each[0].startswith(front)]
     numbers = [each for each in own if each[1].lstrip("-")[:1].isdigit()]
-    wrong = [each for each in numbers if each[2] not in ("refused", "finite")]
+    wrong = [each for each in numbers if each[2] not in TOLD]
     assert len(numbers) > 500
     assert not wrong
+
+
+def test_a_formula_refuses_by_name_whatever_it_is_given(
+    hunted: list[dict[str, Any]],
+) -> None:
+    own = [each for each in calls(hunted) if each[0].startswith(FORMULAS)]
+    assert len(own) > 40_000
+    assert not [each for each in own if each[2] not in TOLD]
+
+
+def test_a_wrong_argument_is_named_in_every_other_room(
+    hunted: list[dict[str, Any]],
+) -> None:
+    """Whether it is no number, of another kind, or not finite."""
+    every: Counter[str] = Counter()
+    wrong: Counter[str] = Counter()
+    for name, _, word, _ in calls(hunted):
+        room = name.split(".")[1]
+        every[room] += 1
+        wrong[room] += word not in TOLD
+    print("not told:", wrong.most_common())
+    shares = {room: wrong[room] / every[room] for room in every if room not in BARE}
+    assert len(shares) > 20
+    assert {room: share for room, share in shares.items() if share > SHARE} == {}

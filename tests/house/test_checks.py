@@ -51,6 +51,25 @@ def test_what_is_too_small_is_refused(value: float) -> None:
     checks.at_least("share", 0, 0)
 
 
+@pytest.mark.parametrize("value", ["x", None, [], np.ones(2)])
+def test_what_is_no_number_is_refused(value: Any) -> None:
+    for check in (
+        lambda: checks.positive("rate", value),
+        lambda: checks.at_least("rate", value, 0),
+    ):
+        with pytest.raises(TypeError, match="rate must be a number, got"):
+            check()
+    if value is None:
+        with pytest.raises(TypeError, match="n must be whole numbers, got None"):
+            checks.whole_numbers("n", value)  # type: ignore[arg-type]
+
+
+def test_a_key_that_is_not_known_is_a_failed_look_up_and_a_wrong_value() -> None:
+    error = checks.UnknownKeyError("key must be one of a, b, got 'c'")
+    assert isinstance(error, KeyError) and isinstance(error, ValueError)
+    assert str(error) == "key must be one of a, b, got 'c'"
+
+
 def test_an_unknown_option_and_another_type_are_refused() -> None:
     with pytest.raises(ValueError, match="way must be one of up, down, got 'left'"):
         checks.one_of("way", "left", Literal["up", "down"])

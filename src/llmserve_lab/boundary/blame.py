@@ -1,0 +1,172 @@
+"""From a failed call to the argument to blame: its name, the rule, the value."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from numbers import Real
+from reprlib import Repr
+from typing import Any, Literal, get_args, get_origin
+
+import numpy as np
+
+from llmserve_lab.boundary.kinds import annotated, fits
+
+Function = Callable[..., Any]
+Values = Mapping[str, Any]
+LARGEST = 1e100  # beyond it, and below its inverse, float64 does not go far
+DEEP = 4
+SHORT = Repr()
+SHORT.maxstring = SHORT.maxother = 60
+# What a wrong argument ends in; a missing file or library is another matter.
+JUDGED = (ArithmeticError, AttributeError, LookupError, RuntimeError, StopIteration,
+          TypeError, ValueError)  # fmt: skip
+# Python's and NumPy's own words, which hold a "must" and no argument's name.
+FOREIGN = re.compile(
+    r"^(list|tuple|string|slice|byte) ind|^(must|arrays|all|float\(\)) |^only "
+)
+
+
+def raised(
+    function: Function, args: tuple[Any, ...], kwargs: Values, error: Exception
+) -> None:
+    """Raise an error that names the argument, if ``error`` does not and one is wrong.
+
+    Raises:
+        TypeError: an argument is not of its annotated kind.
+        ValueError: it is none of the options, or a number that cannot be computed with.
+    """
+    given = _given(function, args, kwargs)
+    if given is None or _is_told(error) or not isinstance(error, JUDGED):
+        return
+    found = _of_another_kind(function, given) or _beyond(given, f" ({error})")
+    if found is not None:
+        raise found from error
+
+
+def returned(
+    function: Function, args: tuple[Any, ...], kwargs: Values, found: Any
+) -> None:
+    """Refuse an argument that is not finite, or too large, if the result is not finite.
+
+    Raises:
+        ValueError: it is; an argument whose default is infinite may be.
+    """
+    if not any(map(_is_extreme, (*args, *kwargs.values()))):
+        return
+    if function.__name__ == "__init__":
+        found = args[0]
+    if not _is_finite(found):
+        given = _given(function, args, kwargs) or {}
+        usual = inspect.signature(function).parameters
+        may = {
+            name
+            for name in given
+            if _is_extreme(usual[name].default)
+            or "Extended" in str(usual[name].annotation)
+        }
+        finite = {name: value for name, value in given.items() if name not in may}
+        refused = _of_another_kind(function, given) or _beyond(finite)
+        if refused is not None:
+            raise refused
+
+
+def yielded(
+    function: Function, args: tuple[Any, ...], kwargs: Values, found: Iterator[Any]
+) -> Iterator[Any]:
+    """What a generator yields, judged like a call."""
+    try:
+        for each in found:
+            returned(function, args, kwargs, each)
+            yield each
+    except Exception as error:
+        raised(function, args, kwargs, error)
+        raise
+
+
+def _given(
+    function: Function, args: tuple[Any, ...], kwargs: Values
+) -> dict[str, Any] | None:
+    """The arguments by name; None where they do not fit the signature."""
+    try:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+    except TypeError:
+        return None
+    return {name: value for name, value in given.items() if name != "self"}
+
+
+def _is_told(error: Exception) -> bool:
+    """Whether the message speaks of an argument and its rule."""
+    text = str(error)
+    is_of_book = type(error).__module__.startswith("llmserve_lab.")
+    return is_of_book or (" must " in text and not FOREIGN.search(text))
+
+
+def _of_another_kind(function: Function, given: Values) -> Exception | None:
+    for name, text, kind in annotated(function):
+        if name not in given or fits(given[name], kind):
+            continue
+        value = SHORT.repr(given[name])
+        if get_origin(kind) is Literal:
+            options = ", ".join(map(str, get_args(kind)))
+            return ValueError(f"{name} must be one of {options}, got {value}")
+        return TypeError(f"{name} must be of type {text}, got {value}")
+    return None
+
+
+def _beyond(given: Values, why: str = "") -> Exception | None:
+    """A number that is not finite, or beyond what is computed with."""
+    for name, value in given.items():
+        if not _is_extreme(value):
+            continue
+        shown = SHORT.repr(value)
+        if any(not math.isfinite(_size(each)) for each in _numbers(value)):
+            return ValueError(f"{name} must be finite, got {shown}")
+        return ValueError(f"{name} must be of a size to compute with, got {shown}{why}")
+    return None
+
+
+def _numbers(value: Any) -> Iterable[Any]:
+    """A number, or those of a sequence of numbers."""
+    if isinstance(value, Real):
+        return (value,)
+    if isinstance(value, np.ndarray):
+        return value.ravel() if value.dtype.kind in "f" else ()
+    if isinstance(value, Mapping):
+        value = [*value.values()]
+    if isinstance(value, list | tuple) and all(isinstance(v, Real) for v in value):
+        return value
+    return ()
+
+
+def _is_extreme(value: Any) -> bool:
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return not bool(np.isfinite(value).all())
+    sizes = [_size(number) for number in _numbers(value) if number]
+    return not all(1 / LARGEST <= size <= LARGEST for size in sizes)
+
+
+def _size(number: Any) -> float:
+    try:
+        return abs(float(number))
+    except OverflowError:  # a whole number of more than 308 digits
+        return LARGEST * LARGEST
+
+
+def _is_finite(found: Any, depth: int = DEEP) -> bool:
+    """Whether every number in a result is one."""
+    if isinstance(found, float | np.floating):
+        return math.isfinite(found)
+    if isinstance(found, np.ndarray):
+        return found.dtype.kind not in "fc" or bool(np.isfinite(found).all())
+    inside: Iterable[Any] = ()
+    if isinstance(found, Mapping):
+        inside = found.values()
+    elif isinstance(found, list | tuple):
+        inside = found
+    elif is_dataclass(found) and not isinstance(found, type):
+        inside = [getattr(found, field.name, None) for field in fields(found)]
+    return depth == 0 or all(_is_finite(each, depth - 1) for each in inside)
