@@ -8,8 +8,8 @@ import numpy as np
 
 from llmserve_lab.afd import formulas as f
 from llmserve_lab.cluster import Rank, run
+from llmserve_lab.transformer import Meter, Transformer, tiny_shape
 from llmserve_lab.transformer.ffn import swiglu_ffn
-from llmserve_lab.transformer.meter import Meter
 from tests.counted import Case, counts
 
 
@@ -24,13 +24,17 @@ def shape(rng: random.Random) -> dict[str, float]:
     return found | rates | shares | widths
 
 
-@counts(f.A_ATTN, by="unrolled")
+@counts(f.A_ATTN, by="executed")
 def a_attn(rng: random.Random) -> Case:
-    """Read one token's entries, byte after byte, and share them among the layers."""
+    """Run a token, and weigh what attention reads of it in one layer of the cache."""
     v = shape(rng)
-    v["kv_bytes_per_token"] *= v["n_layers"]
-    spent = sum(1 / (v["hbm_bw"] * v["eff_mem"]) for _ in range(96))
-    return Case(f.A_ATTN.given(v), spent)
+    head = 2 * rng.randint(1, 6)
+    model = Transformer(tiny_shape(n_layers=int(v["n_layers"]), d_head=head))
+    cache = model.new_cache(1)
+    model.forward([1], cache)
+    read = sum(entries.nbytes for entries in cache.read(0).values())
+    v["kv_bytes_per_token"] = model.shape.kv_bytes_per_token(8)
+    return Case(f.A_ATTN.given(v), read / (v["hbm_bw"] * v["eff_mem"]))
 
 
 def expert_flops(v: dict[str, float]) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import random
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +18,8 @@ from llmserve_lab.afd.simulation.length_distributions import Independent, Unifor
 from llmserve_lab.afd.simulation.pipeline import pipeline
 from llmserve_lab.formula.formula import Formula
 from tests.counted import Case, Kind, counts
+
+Time = TypeVar("Time", int, float)
 
 
 def known(rng: random.Random) -> dict[str, float]:
@@ -66,17 +70,17 @@ def stages(v: dict[str, float]) -> tuple[int, int, int]:
     return attend(v), wire, ffn
 
 
-def in_a_row(*times: int) -> int:
+def in_a_row(*times: Time) -> Time:
     """Machines in a row, work without end: what lies between two that come out."""
-    free = [0] * len(times)
+    free = [0 * time for time in times]
     for _ in range(50):
-        before, at = free[-1], 0
+        before, at = free[-1], 0 * free[-1]
         for place, time in enumerate(times):
             at = free[place] = max(at, free[place]) + time
     return free[-1] - before
 
 
-def round_and_round(attn: int, wire: int, ffn: int, m: int) -> float:
+def round_and_round(attn: float, wire: float, ffn: float, m: int) -> float:
     """m batches on two machines with a wire between them: seconds per step, late."""
     log = pipeline(
         np.full((40 * m, 1), float(attn)), ffn, wire, n_batches=m, barrier="instance"
@@ -142,7 +146,7 @@ def through_ports(attn: int, wire: int, ffn: int, port: int, m: int) -> float:
     return float(out[-1] - out[-1 - 20 * m]) / (20 * m)
 
 
-@counts(f.PERIOD_S, by="executed")
+@counts(f.PERIOD_S, by="enumerated")
 def period_s(rng: random.Random) -> Case:
     """Batches go round and queue at the machines and at the ports."""
     v = known(rng)
@@ -175,33 +179,62 @@ def loop_s(rng: random.Random) -> Case:
     return Case(f.LOOP_S.given(v), lap_s / v["n_batches"])
 
 
-Late = Callable[[float, float, float, float], bool]  # Attention, wire, FFN, batches
+Late = Callable[[float, float, float, int], bool]  # Attention, wire, FFN, batches
 
 
-def first(formula: Formula, late: Late) -> None:
-    """Register a count that adds requests to the FFN until something is late.
+def first(formula: Formula, late: Late, *, by: Kind) -> None:
+    """Register a count that looks for the request with which something is late.
 
-    The closed form is a ratio; times the batch and rounded up it is that request.
+    Requests are added to the FFN; what is late once stays late, so that the first one
+    is found by halving. The closed form is a ratio; times the batch and rounded up it
+    is that request.
     """
 
     def count(rng: random.Random) -> Case:
-        v, requests = known(rng), 0
+        v = known(rng)
         v["a_ffn"] /= 0.73  # no ties
-        attn, wire = attend(v), stages(v)[1]
-        v["b_ffn"] = ffn = 0.01  # early with no request
-        while not late(attn, wire, ffn, v["n_batches"]):
-            ffn += v["a_ffn"]
-            requests += 1
+        attn, wire, m = attend(v), stages(v)[1], int(v["n_batches"])
+        v["b_ffn"] = 0.01  # early with no request
+
+        def is_late(requests: int) -> bool:
+            return late(attn, wire, v["b_ffn"] + requests * v["a_ffn"], m)
+
+        found = bisect_left(range(100_000), True, key=is_late)
         batch = v["batch"]
-        return Case(formula.given(v), requests, lambda r: max(0, math.ceil(r * batch)))
+        return Case(formula.given(v), found, lambda r: max(0, math.ceil(r * batch)))
 
-    counts(formula, by="unrolled")(count)
+    counts(formula, by=by)(count)
 
 
-first(f.RATIO_ATTN, lambda attn, wire, ffn, m: ffn >= attn)
-first(f.RATIO_COMM, lambda attn, wire, ffn, m: ffn >= wire)
-first(f.RATIO_LOOP_START, lambda attn, wire, ffn, m: attn + wire + ffn >= m * attn)
-first(f.RATIO_LOOP_END, lambda attn, wire, ffn, m: m * ffn >= attn + wire + ffn)
+def exceeds(period: float, work: float) -> bool:
+    """Whether somebody has to wait: a step takes longer than the work in it."""
+    return period > work * (1 + 1e-9)
+
+
+def waits_for_ffn(attn: float, wire: float, ffn: float, m: int) -> bool:
+    """Whether Attention waits where a batch is never missing: two more than needed."""
+    return exceeds(round_and_round(attn, 0.0, ffn, m + 2), attn)
+
+
+def holds_the_wire_up(attn: float, wire: float, ffn: float, m: int) -> bool:
+    """Whether machines in a row, the wire one of them, wait for the FFN."""
+    return exceeds(in_a_row(0, wire, ffn), wire)
+
+
+def waits_for_batches(attn: float, wire: float, ffn: float, m: int) -> bool:
+    """Whether Attention waits where every batch has an FFN to itself: it is a delay."""
+    return exceeds(round_and_round(attn, wire + ffn, 0.0, m), attn)
+
+
+def never_waits(attn: float, wire: float, ffn: float, m: int) -> bool:
+    """Whether the FFN always has a batch, each with an Attention stage to itself."""
+    return not exceeds(round_and_round(0.0, wire + attn, ffn, m), ffn)
+
+
+first(f.RATIO_ATTN, waits_for_ffn, by="executed")
+first(f.RATIO_COMM, holds_the_wire_up, by="enumerated")
+first(f.RATIO_LOOP_START, waits_for_batches, by="executed")
+first(f.RATIO_LOOP_END, never_waits, by="executed")
 
 
 @counts(f.HIDDEN_COMM_S, by="executed")

@@ -172,11 +172,11 @@ def test_differing_contexts_cost_the_group_more_than_the_split() -> None:
 
 
 def test_the_table_of_measured_groups_states_each_error() -> None:
-    for row in comparison.measured_table().rows:
-        seen, said = (float(str(each).replace(",", "")) for each in row[1:3])
-        off = float(str(row[3]).replace("−", "-").rstrip("%"))
-        assert 100 * (said / seen - 1) == pytest.approx(off, abs=0.06)
-        assert abs(off) < 5
+    for each in comparison.measured_groups():
+        assert each.measured == float(each.record.gpu_tokens_per_s)
+        off = each.predicted / each.measured - 1
+        assert off == pytest.approx(each.error.at_speed, rel=1e-9)
+        assert abs(off) < 0.05
 
 
 def test_the_old_bundle_loses_where_prompts_are_longer() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +15,9 @@ from llmserve_lab.afd.experiments.random_settings import (
     FLIGHTS,
     compare,
     drawn,
-    error_table,
     flat,
     off_by,
+    rule_errors,
 )
 from llmserve_lab.afd.experiments.replications import LAWS, Study, study
 from llmserve_lab.afd.simulation.bundle import Barrier
@@ -156,29 +157,31 @@ def test_the_rule_beats_the_paper_s_form_where_it_matters() -> None:
     assert all(abs(a["best"][1] - a["best"][0]) <= 1 or a["flat"] for a in found)
 
 
-def printed() -> dict[str, float]:
+def recorded() -> dict[str, float]:
     """Numbers of the long sweep over a thousand bundles, by what they are called."""
-    lines = (ROOT / "benchmarks" / "afd_rule.txt").read_text("utf8").splitlines()
-    parts = [line.rpartition(": ") for line in lines]
-    return {what: float(value.split()[0]) for what, _, value in parts}
+    lines = (ROOT / "benchmarks" / "afd_rule.jsonl").read_text("utf8").splitlines()
+    return {each["what"]: each["value"] for each in map(json.loads, lines)}
 
 
 @pytest.mark.parametrize("number", range(0, 20, 4))  # a law of every kind
-def test_the_long_sweep_printed_what_its_settings_give(number: int) -> None:
+def test_the_long_sweep_recorded_what_its_settings_give(number: int) -> None:
     """A few of its thousand settings, run again as it ran them."""
-    long, m = printed(), FLIGHTS[number % len(FLIGHTS)]
+    long, m = recorded(), FLIGHTS[number % len(FLIGHTS)]
     found = compare(number=number, n_batches=m)
     for whose, name in (("ours", "ours"), ("paper", "the paper's")):
         worst = long[f"AFD rule, {name}: worst of 32000 throughputs"]
         far = long[f"AFD rule, {name}: best ratio off by, 555 sharp tops"]
-        assert np.abs(found[whose]).max() <= 1.02 * worst  # printed to two digits
+        assert np.abs(found[whose]).max() <= 1.02 * worst  # kept to two digits
         assert off_by([found], whose) <= far
 
 
 def test_a_flat_top_has_no_best_ratio() -> None:
     assert flat([1, 2, 2.999, 3, 2.999, 2.99])
     assert not flat([1, 2, 3, 2, 1])
-    assert len(error_table(numbers=[7], n_requests=50).rows) == 2
+    found = rule_errors(numbers=[7], n_requests=50)
+    assert found.n_bundles == len(FLIGHTS) and len(found.rules) == 2
+    for each in found.rules:
+        assert list(each.sizes.values()) == sorted(each.sizes.values())
 
 
 def test_a_hidden_wire_gives_two_batches_back_what_they_lost() -> None:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
 from llmserve_lab.catalog.records.attention import LatentAttention
+from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.executed.mla import execute
+from llmserve_lab.moe.placement import contiguous
+from llmserve_lab.transformer import Transformer
 from tests.counted import Case, counts
+from tests.deepseek.executed_step import ATTENTION, FLOAT, tiny
 from tests.deepseek.works import Works, run_of
+
+OUTSIDE = ("dense.", "router", "lm_head", "norm", "input_", "post_")
 
 
 def spec(rng: random.Random) -> LatentAttention:
@@ -61,30 +68,52 @@ def vanilla_pair_flops(rng: random.Random) -> Case:
     return Case(values, done)
 
 
-@counts(f.ABSORB_ROWS, by="unrolled")
+def on_the_cache(form: str, of: LatentAttention, rows: int, context: int) -> int:
+    """FLOPs of some rows on a cache, less those of the same rows without one."""
+    long, short = (
+        execute(form, n_rows=rows, context=n, spec=of, d_model=2).flops
+        for n in (context, 0)
+    )
+    return long - short
+
+
+@counts(f.ABSORB_ROWS, by="executed")
 def absorb_rows(rng: random.Random) -> Case:
-    """Add rows until making keys of the cache costs less than wide pairs with it."""
-    cached, narrow = rng.randint(1, 9), rng.randint(1, 5)
-    wide, up = narrow + rng.randint(1, 5), rng.randint(10, 90)
-    rows = 0
-    while 2 * up * cached > rows * cached * (wide - narrow):
+    """Add rows until vanilla MLA does less on a cache than absorbed MLA, both run."""
+    head, context = rng.randint(3, 6), rng.randint(1, 9)
+    wider = {"d_head": head, "d_v": head, "d_latent": head + rng.randint(1, 3)}
+    of = replace(spec(rng), **wider)
+    rows = 1
+    while on_the_cache("vanilla", of, rows, context) > on_the_cache(
+        "absorbed", of, rows, context
+    ):
         rows += 1
+    pairs = {
+        form: execute(form, n_rows=1, context=0, spec=of, d_model=2).meter.attn_flops
+        for form in ("absorbed", "vanilla")
+    }
     values = {
-        "up_params": up,
-        "attn_flops_per_pair": wide,
-        "vanilla_pair_flops": narrow,
+        "up_params": made(of),
+        "attn_flops_per_pair": pairs["absorbed"],
+        "vanilla_pair_flops": pairs["vanilla"],
     }
     return Case(values, rows, lambda value: -(-value // 1))
 
 
-@counts(f.QUADRATIC_PROMPT, by="unrolled")
+@counts(f.QUADRATIC_PROMPT, by="executed")
 def quadratic_prompt(rng: random.Random) -> Case:
-    """Grow a prompt token by token until its rectangle's half outweighs its rows."""
-    active, pair = rng.randint(5, 40), rng.randint(1, 6)
-    prompt = 0
-    while pair * Fraction(prompt * prompt, 2) < 2 * active * prompt or not prompt:
+    """Grow a prompt that is run until half of its square outweighs its rows."""
+    of = spec(rng)
+    weights = [shape for _, shape in of.weights(2) if len(shape) == 2]
+    prompt, one = 0, execute("vanilla", n_rows=1, context=0, spec=of, d_model=2)
+    done = one.meter
+    while not prompt or Fraction(done.attn_flops, 2) < done.linear_flops:
         prompt += 1
-    values = {"params_active": active, "vanilla_pair_flops": pair}
+        done = execute("vanilla", n_rows=prompt, context=0, spec=of, d_model=2).meter
+    values = {
+        "params_active": sum(rows * columns for rows, columns in weights),
+        "vanilla_pair_flops": one.meter.attn_flops,
+    }
     return Case(values, prompt, lambda value: -(-value // 1))
 
 
@@ -128,7 +157,11 @@ def read_experts(rng: random.Random) -> Case:
     return Case(values, local * touched / len(outcomes))
 
 
-@counts(f.BUSIEST_EXPERTS, by="unrolled")
+@counts(
+    f.BUSIEST_EXPERTS,
+    by="unrolled",
+    why="it is an estimate; rows that draw are beside it in the tests of routing",
+)
 def busiest_experts(rng: random.Random) -> Case:
     """All choices enumerated, then spread as the paper estimates, then cut off."""
     case = read_experts(rng)
@@ -145,20 +178,11 @@ def _harmonic(gpus: int) -> list[float]:
     return [] if gpus == 1 else [2.0**i * i for i in range(1, 60)]
 
 
-@counts(f.ALL_TO_ALL_BYTES, by="unrolled")
+@counts(f.ALL_TO_ALL_BYTES, by="executed")
 def all_to_all_bytes(rng: random.Random) -> Case:
-    """Every copy of every row pays for itself; the busiest GPU has more of them."""
-    rows, copies, size = rng.randint(1, 5), rng.randint(1, 4), rng.randint(1, 9)
-    share = 2.0 ** -rng.randint(0, 3)
-    sent = sum(size for _ in range(rows) for _ in range(copies))
-    values = {
-        "copy_bytes": size,
-        "dispatched_copies": copies,
-        "batch": rows,
-        "chunk": 1,
-        "balancedness": share,
-    }
-    return Case(values, sum(sent for _ in range(int(1 / share))))
+    """Ranks exchange rows; weigh what comes to the busiest one's experts and leaves."""
+    works = Works(rng)
+    return Case(run_of(works, f.ALL_TO_ALL_BYTES), float(works.all_to_all()))
 
 
 @counts(f.FAR_SHARE, by="enumerated")
@@ -170,27 +194,67 @@ def far_share(rng: random.Random) -> Case:
     return Case({"n_nodes": nodes}, far / len(pairs))
 
 
-@counts(f.RESIDENT_BYTES, by="unrolled")
+def placed(rng: random.Random) -> tuple[dict[str, float], float, Transformer]:
+    """A model on one of some GPUs, its experts shared out; what the GPU holds."""
+    model = Transformer(tiny(rng))
+    arrays, ffn = model.weights.arrays, model.shape.ffn
+    assert isinstance(ffn, MoeFfn)
+    many = ffn.n_experts
+    gpus = rng.choice([each for each in range(1, many + 1) if many % each == 0])
+    mine = rng.choice(contiguous(many, gpus).seats)
+    held = sum(a.nbytes for name, a in arrays.items() if not name.startswith("experts"))
+    stacks = [a for name, a in arrays.items() if name.startswith("experts")]
+    for stack in stacks:
+        by_layer = stack.reshape(-1, many, *stack.shape[1:])
+        held += sum(by_layer[:, expert].nbytes for expert in mine)
+    sizes = {
+        name: sum(a.size for n, a in arrays.items() if n.startswith(names))
+        for name, names in {
+            "mla_params": ATTENTION,
+            "other_params": OUTSIDE,
+            "table_params": ("embed_tokens",),
+        }.items()
+    }
+    known = sizes | {
+        "bytes_weight": FLOAT,
+        "expert_stack": sum(stack.size for stack in stacks) / many,
+        "local_experts": len(mine),
+        "n_shared": ffn.n_shared,
+    }
+    return known, held, model
+
+
+@counts(f.RESIDENT_BYTES, by="executed")
 def resident_bytes(rng: random.Random) -> Case:
-    works = Works(rng)
-    return Case(run_of(works, f.RESIDENT_BYTES), works.held())
+    """Weigh the arrays of a model that one GPU holds: its experts, and all the rest."""
+    known, held, _ = placed(rng)
+    return Case(known, held)
 
 
-@counts(f.HELD_BYTES, by="unrolled")
+@counts(f.HELD_BYTES, by="executed")
 def held_bytes(rng: random.Random) -> Case:
-    """Weights are put in, then one token after the other of every request."""
-    works = Works(rng)
-    return Case(run_of(works, f.HELD_BYTES), works.held() + works.cached())
+    """Run requests on it, and weigh their caches as well."""
+    known, held, model = placed(rng)
+    requests, context = rng.randint(1, 5), rng.randint(1, 9)
+    for _ in range(requests):
+        cache = model.new_cache(context)
+        model.forward([1] * context, cache)
+        held += cache.num_bytes
+    known |= {"gpu_requests": requests, "context": context}
+    known |= {"kv_bytes_per_token": model.shape.kv_bytes_per_token(FLOAT)}
+    return Case(known, held)
 
 
-@counts(f.MLA_BYTES, by="unrolled")
+@counts(f.MLA_BYTES, by="executed")
 def mla_bytes(rng: random.Random) -> Case:
+    """Run a step; weigh the weights that products read, and the caches read."""
     works = Works(rng)
     return Case(run_of(works, f.MLA_BYTES), works.attention_bytes())
 
 
-@counts(f.EXPERT_BYTES, by="unrolled")
+@counts(f.EXPERT_BYTES, by="executed")
 def expert_bytes(rng: random.Random) -> Case:
+    """Run experts on ranks; weigh what the busiest one's products read and write."""
     works = Works(rng)
-    values = run_of(works, f.EXPERT_BYTES, "read_experts", "all_to_all_bytes")
-    return Case(values, works.expert_bytes())
+    values = run_of(works, f.EXPERT_BYTES, "read_experts")
+    return Case(values, float(works.expert_bytes()))

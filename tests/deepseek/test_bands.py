@@ -6,14 +6,26 @@ from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import bands, predictions
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
+from llmserve_lab.deepseek.evaluation.caveats import few_requests
+from llmserve_lab.deepseek.model.setup import Setup, setup
 from llmserve_lab.formula.band import Band, Unmeasured
 
+SCORED = bands.scored()
 HERE = DecodeSetting(accelerator="h100-sxm", ep=72, batch=128, context=4096)
+
+
+def setup_of(place: DecodeSetting) -> Setup:
+    return setup(place.accelerator, place.ep)
 
 
 def test_every_decode_that_was_measured_is_scored_once() -> None:
     decodes = [p for p in predictions.points(book_assumptions()) if p.batch is not None]
-    assert len(bands.scored()) == len(DECODE_RUNS) + len(decodes)
+    decodes += [
+        each.point
+        for each in few_requests(book_assumptions())
+        if each.point.status == "seen"
+    ]
+    assert len(bands.scored()) == len(DECODE_RUNS) + len(decodes) == len(set(SCORED))
     # The rate of a deployment is one over its step, so that its error is as well.
     steps = sorted(error for _, error in bands.scored()[len(DECODE_RUNS) :])
     rates = sorted(1 / (1 + p.error) - 1 for p in decodes)
@@ -23,18 +35,37 @@ def test_every_decode_that_was_measured_is_scored_once() -> None:
 def test_a_band_holds_the_error_of_the_run_that_it_stands_on() -> None:
     for place, error in bands.scored():
         found = band("decode_step", place)
-        assert isinstance(found, Band) and found.n == bands.NEAREST
+        assert isinstance(found, Band)
         assert found.low <= error <= found.high
 
 
-def test_the_band_s_ends_are_errors_of_the_nearest_runs() -> None:
-    near = bands.nearest(HERE)
+def test_across_nodes_the_band_holds_the_errors_of_all_six_runs() -> None:
+    near = [run for run in bands.scored() if setup_of(run[0]).n_nodes > 1]
     found = band("decode_step", HERE)
-    assert isinstance(found, Band) and len(near) == bands.NEAREST == found.n
-    assert {found.low, found.high} <= {error for _, error in near}
-    rest = [run for run in bands.scored() if run not in near]
-    farthest = max(bands._distance(place, HERE) for place, _ in near)
-    assert all(bands._distance(place, HERE) >= farthest for place, _ in rest)
+    assert isinstance(found, Band) and len(near) == 6 == found.n
+    assert (found.low, found.high) == (min(e for _, e in near), max(e for _, e in near))
+    assert found.low < -0.1 and found.high > 0.1  # both ways
+    assert "across nodes" in found.regime
+
+
+@pytest.mark.parametrize("ep", [16, 32, 72, 256])
+def test_the_band_does_not_move_with_the_batch_or_the_group(ep: int) -> None:
+    """So that two predictions for groups across nodes can be compared."""
+    known = band("decode_step", HERE)
+    for batch in (8.0, 66.0, 256.0):
+        asked = DecodeSetting(
+            accelerator="h100-sxm", ep=ep, batch=batch, context=4000.0
+        )
+        assert band("decode_step", asked) == known
+
+
+def test_inside_a_node_or_rack_only_runs_inside_one_count() -> None:
+    sizes = {"h100-sxm": 8, "gb200-nvl72": 72}
+    for accelerator, ep in sizes.items():
+        at = DecodeSetting(accelerator=accelerator, ep=ep, batch=64, context=4000)
+        runs = bands.alike(at)
+        assert {place.architecture for place, _ in runs} == {at.architecture}
+        assert {setup_of(place).n_nodes for place, _ in runs} == {1.0}
 
 
 def test_a_rate_has_the_inverse_band_of_its_step() -> None:
@@ -46,8 +77,8 @@ def test_a_rate_has_the_inverse_band_of_its_step() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"batch": 1.0}, "1 requests on a GPU, far below"),
-        ({"batch": 1e5}, "100,000 requests on a GPU, far above"),
+        ({"batch": 0.5}, "0.5 requests on a GPU, far below"),
+        ({"batch": 1e5}, "100,000 requests on a GPU, far above 480"),
         ({"ep": 320}, "a group of 320 GPUs, far above 144"),
         ({"context": 1e6}, "a context of 1,000,000 tokens, far above"),
         ({"accelerator": "a100-80-sxm"}, "architecture ampere; measured: blackwell"),

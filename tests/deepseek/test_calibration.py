@@ -39,7 +39,7 @@ from llmserve_lab.deepseek.calibration.link_efficiency import (
 )
 from llmserve_lab.deepseek.calibration.routing_balance import fit_balancedness
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.model.efficiency import KernelEfficiency
+from llmserve_lab.deepseek.model.assumptions import KernelEfficiency
 from llmserve_lab.deepseek.model.setup import SETUPS
 
 PLACE = SETUPS["9 × 8 H100"]

@@ -133,7 +133,9 @@ def test_what_matters_depends_on_the_batch() -> None:
     few, many = (
         dict(swings(SETUPS["9 × 8 H100"], batch=b, context=2048)) for b in (32, 256)
     )
-    assert few["one after another"] > 0.1 > -0.1 > many["one after another"]
-    assert few["the libraries' headlines"] > 0.3 > many["the libraries' headlines"]
-    assert few["nothing between GEMMs"] > 0.3 > many["nothing between GEMMs"]
+    # Of the faster schedule: changing to it changes nothing.
+    assert few["always one after another"] == 0 == many["always two halves"]
+    assert few["always two halves"] < -0.1 > many["always one after another"]
+    assert few["the libraries' headlines"] > many["the libraries' headlines"]
+    assert few["nothing between GEMMs"] > 0.1 > many["nothing between GEMMs"]
     assert few["vanilla attention"] < -0.5 and many["vanilla attention"] < -0.5

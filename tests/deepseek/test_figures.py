@@ -8,7 +8,17 @@ from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.group_size import WAYS
 from llmserve_lab.deepseek.evaluation.predictions import points
 from llmserve_lab.deepseek.model.setup import SETUPS, setup
-from llmserve_lab.deepseek.page import controls, evidence, figures, group, latent
+from llmserve_lab.deepseek.page import (
+    charts,
+    controls,
+    evidence,
+    figures,
+    group,
+    latent,
+    stills,
+    tables,
+)
+from llmserve_lab.formula.text import signed
 from tests.deepseek.twins import twin
 
 H100 = SETUPS["9 × 8 H100"]
@@ -86,6 +96,45 @@ def test_runs_are_those_of_the_tables() -> None:
         assert errors[point.name] == pytest.approx(point.error)
 
 
+def test_an_error_with_a_sign_is_one_of_a_rate_in_every_table() -> None:
+    """The figure, the table of workers and the scores say the same of each run."""
+    assumed = book_assumptions()
+    rates = {run.name: signed(run.error) for run in evidence.runs()}
+    rows = tables.decode_runs(assumed).rows
+    assert {str(row[0]): str(row[-1]) for row in rows}.items() <= rates.items()
+    workers = next(
+        row for row in tables.scores(assumed).rows if "worker" in str(row[0])
+    )
+    errors = [run.error for run in evidence.runs()[-len(rows) :]]
+    assert f"{100 * np.mean(np.abs(errors)):.1f}" in str(workers[3])
+    assert str(workers[5]) == signed(max(errors, key=abs))
+
+
+def test_the_copies_that_are_drawn_are_eight_and_one_stays() -> None:
+    place, n_redundant = H100, book_assumptions().n_redundant
+    sent = stills.destinations(place, n_redundant)
+    assert len(sent) == place.experts.top_k
+    assert all(0 <= gpu < place.n_gpus for gpu in sent)
+    stay = sum(gpu < place.n_gpus // int(place.n_nodes) for gpu in sent)
+    said = stills.copies_of_a_row(place).sentence
+    assert f"own node: {stay}," in said and f"other nodes: {len(sent) - stay}," in said
+
+
+def test_launches_are_drawn_apart_from_what_is_moved() -> None:
+    """Two bars in a lane, as long as the block together."""
+    known = figures.waterfall().values()
+    bars = [bar for bar in charts.bars() if "elementwise" in bar["lane"]]
+    assert [bar["kind"] for bar in bars] == ["read", "starts and the rest"] * 2
+    launch = float(known["launch_s"])
+    for moved, started in zip(bars[::2], bars[1::2], strict=True):
+        in_ms = started["length"].removeprefix("1000 * (").removesuffix(")")
+        count, _, of = in_ms.partition(" * ")
+        assert of == "launch_s" and moved["length"].endswith(started["length"])
+        name = {"a": "attn_launches", "e": "moe_launches"}[moved["lane"][0]]
+        assert float(count) == pytest.approx(float(controls.sizes()[name]))
+        assert 1 < 1e3 * float(count) * launch < 4  # milliseconds
+
+
 def test_the_goal_of_the_groups_is_a_group_that_memory_limits() -> None:
     figure = group.group_size()
     assert figure.goal is not None
@@ -93,3 +142,25 @@ def test_the_goal_of_the_groups_is_a_group_that_memory_limits() -> None:
         ep: figure.goal.met(figure.values(ep_at=ep)) for ep in group.GROUPS if ep != "8"
     }
     assert [ep for ep, reached in met.items() if reached] == ["16"]
+
+
+def test_what_a_gpu_can_do_is_in_the_unit_of_its_row() -> None:
+    """A decimal prefix counts in thousands; the peaks are those of the catalog."""
+    prefixes = {"G": 1e9, "T": 1e12}
+    of_each = [setup(key, 72) for key in ("h100-sxm", "gb200-nvl72")]
+    peaks = [
+        [place.accelerator.usable_bytes, *2 * [place.accelerator.hbm_bw]]
+        + [place.accelerator.peak_flops[bits] for bits in ("fp8", "bf16")]
+        + [place.near.bandwidth, place.far.bandwidth]
+        for place in of_each
+    ]
+    rows = tables.inputs().rows
+    for at, (what, first, _, second, _) in enumerate(rows):
+        prefix = str(what).rpartition("(")[2][0]
+        for shown, peak in zip((first, second), peaks, strict=True):
+            number = prefixes[prefix] * float(str(shown).replace(",", ""))
+            assert number == pytest.approx(float(peak[at]), rel=5e-3), what
+    taken = [float(str(row[2]).replace(",", "")) for row in rows]
+    most = [float(str(row[1]).replace(",", "")) for row in rows]
+    assert taken[0] / most[0] == pytest.approx(0.9, rel=5e-3)  # of the memory
+    assert all(less <= more for less, more in zip(taken, most, strict=True))

@@ -3,16 +3,20 @@
 import numpy as np
 import pytest
 
+from llmserve_lab.catalog.evidence.deployments import SGLANG_DECODE
 from llmserve_lab.deepseek import formulas as f
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import caveats
 from llmserve_lab.deepseek.evaluation import worked_example as worked
 from llmserve_lab.deepseek.evaluation.bands import DecodeSetting, band
+from llmserve_lab.deepseek.evaluation.group_size import fits_beside_buffers, served
+from llmserve_lab.deepseek.evaluation.predictions import point
 from llmserve_lab.deepseek.executed.mla import execute
 from llmserve_lab.deepseek.model.setup import SETUPS, Setup, setup
-from llmserve_lab.deepseek.page import group
+from llmserve_lab.deepseek.page import group, stills
 from llmserve_lab.deepseek.page import latent as page
 from llmserve_lab.formula.band import Band
+from llmserve_lab.formula.text import si
 from tests.deepseek.twins import twin
 
 H100 = SETUPS["9 × 8 H100"]
@@ -85,7 +89,9 @@ def test_what_is_served_fits_and_keeps_its_target() -> None:
                     place = twin(setup(key, ep), overlap=way)
                     step_s = float(place.step_s(batch=found.batch, context=tokens))
                     assert step_s <= tpot_s * (1 + 1e-9)
-                    assert found.batch <= float(place.batch_fits(tokens))
+                    assert found.batch <= found.fits
+                    assert found.fits == fits_beside_buffers(setup(key, ep), tokens)
+                    assert found.fits < float(place.batch_fits(tokens))
 
 
 def test_the_numbers_of_the_group_are_those_of_the_page() -> None:
@@ -95,7 +101,31 @@ def test_the_numbers_of_the_group_are_those_of_the_page() -> None:
     assert more.tokens_per_s == pytest.approx(enough.tokens_per_s, rel=0.02)
     rack, beyond = (group.best_of("gb200-nvl72", ep, 50) for ep in (72, 96))
     assert beyond.tokens_per_s < 0.8 * rack.tokens_per_s
-    assert group.at("H100 SXM", group.OPENS, "20 ms", "72") is None
+    assert served("h100-sxm", 72, context=4000.0, tpot_s=0.02) is None
+
+
+def test_more_than_32_h100s_pay_at_33_ms_only() -> None:
+    """The figure's title, at both of its contexts."""
+    for context in group.CONTEXTS:
+        for target, pays in (("50 ms", False), ("33 ms", True)):
+            few = group.at("H100 SXM", context, target, "32")
+            assert few is not None
+            for ep in ("72", "96", "144", "256"):
+                more = group.at("H100 SXM", context, target, ep)
+                assert more is not None
+                gain = more.tokens_per_s / few.tokens_per_s - 1
+                assert gain > 0.4 if pays else 0 < gain < 0.12
+
+
+def test_a_batch_for_a_target_is_found_by_hand() -> None:
+    """Two steps and a line through them lead to what the search finds."""
+    one = twin(H100, overlap="none")
+    few, more = (1e3 * float(one.step_s(batch=n, context=4000)) for n in (32, 64))
+    slope = (more - few) / 32
+    found = group.best_of("h100-sxm", 72, 50)
+    assert not found.halves
+    assert int(64 + (50 - more) / slope) == found.batch
+    assert round(few - 32 * slope, 1) == 21.8
 
 
 def searched(ep: int, tpot_s: float, error: float) -> float:
@@ -103,7 +133,8 @@ def searched(ep: int, tpot_s: float, error: float) -> float:
     best = 0.0
     for way in ("halves", "none"):
         place = twin(setup("h100-sxm", ep), overlap=way)
-        batches = np.arange(1, int(place.batch_fits(4000)) + 1)
+        fits = fits_beside_buffers(setup("h100-sxm", ep), 4000.0)
+        batches = np.arange(1, fits + 1)
         real = np.asarray(place.step_s(batch=batches, context=4000)) / (1 + error)
         kept = real <= tpot_s
         best = max(best, float((batches / real)[kept].max(initial=0.0)))
@@ -146,6 +177,14 @@ def test_a_group_that_leaves_its_rack_stands_evenly_in_two() -> None:
 def rate(batch: float, context: float = 2048, **changes: object) -> float:
     made = twin(H100, **changes).gpu_tokens_per_s(batch=batch, context=context)
     return float(made)
+
+
+def test_the_curve_of_decode_is_that_of_the_faster_schedule() -> None:
+    """With four requests one batch is faster than two halves."""
+    sentence = stills.long_contexts(H100).sentence
+    fastest = rate(4, 1024.0, overlap="none")
+    assert fastest > 1.3 * rate(4, 1024.0)
+    assert f"from {si(fastest, 'token/s')} to" in sentence
 
 
 def test_absorbing_saves_decode_and_costs_prefill() -> None:
@@ -242,3 +281,20 @@ def test_a_larger_group_pays_at_a_strict_target_and_hardly_at_a_loose_one() -> N
         assert small.batch < small.fits and large.batch < large.fits
         gains[target_ms] = large.tokens_per_s / small.tokens_per_s
     assert gains[33] > 1.4 and gains[50] < 1.1
+    small, large = (group.best_of("h100-sxm", ep, 33) for ep in (32, 72))
+    assert isinstance(small.band, Band) and isinstance(large.band, Band)
+    ends = zip(
+        small.band.around(small.tokens_per_s),
+        large.band.around(large.tokens_per_s),
+        strict=True,
+    )
+    assert all(more > 1.1 * less for less, more in ends)
+
+
+def test_the_opening_s_run_is_predicted_with_both_libraries() -> None:
+    run = point(SGLANG_DECODE, book_assumptions())
+    as_run = 1e3 * worked.MANY / run.predicted
+    real = 1e3 * worked.MANY / run.measured
+    later = worked.step_ms(worked.MANY, "halves")
+    assert real < later < as_run
+    assert round(100 * run.error) == -9

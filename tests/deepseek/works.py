@@ -1,156 +1,143 @@
-"""A machine that works off amounts tick by tick; nothing here knows a closed form."""
+"""A GPU that works off what a tiny DeepSeek did; nothing here knows a closed form."""
 
 from __future__ import annotations
 
 import random
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
+from llmserve_lab.deepseek.executed.overlap import LayerTimes, Span, in_turn
 from llmserve_lab.formula.formula import Formula
-
-
-def ticks(*loads: tuple[float, float]) -> Fraction:
-    """Time to work off (amount, rate) loads in turn, a slice at a time."""
-    time = Fraction(0)
-    for amount, rate in loads:
-        left, share = Fraction(amount), Fraction(rate) / 8
-        while left > 0:
-            step = min(left, share)
-            left, time = left - step, time + step / Fraction(rate)
-    return time
-
-
-def rounded(read: Fraction, compute: Fraction) -> Fraction:
-    """Time at which the squares of both uses, of memory and of compute, add up to one.
-
-    Halve the interval between the longer of the two and their sum until it is narrow.
-    """
-    low, high = sorted([read, compute])[-1], read + compute
-    for _ in range(60):
-        middle = Fraction(float((low + high) / 2))
-        used = (read / middle) ** 2 + (compute / middle) ** 2
-        low, high = (middle, high) if used > 1 else (low, middle)
-    return high
+from llmserve_lab.transformer import Transformer
+from tests.deepseek.clock import rounded, stream, ticks
+from tests.deepseek.executed_step import (
+    ATTENTION,
+    EXPERTS,
+    FLOAT,
+    OTHERS,
+    Exchanged,
+    Step,
+    tiny,
+)
+from tests.traffic import numbers, part
 
 
 class Works:
-    """Random small amounts and rates of one GPU, and what it does with them."""
+    """Random rates of one GPU, and what a tiny DeepSeek that ran makes it do.
 
-    def __init__(self, rng: random.Random) -> None:
-        def few() -> int:
-            return rng.randint(1, 6)
+    What is asked of a model is read off its arrays; what one row moves, off a step of
+    one row.
+    """
 
+    def __init__(self, rng: random.Random, *, even: bool = False) -> None:
         names = (
-            "bytes_weight mla_params expert_stack other_params table_params context "
-            "kv_bytes_per_token attn_flops_per_pair local_experts copy_bytes "
-            "dispatched_copies top_k read_rate cache_rate gemm_rate attn_rate far_rate "
-            "near_rate n_batches chunk batch gpu_requests accepted launch_s host_s "
-            "attn_gemm_row_bytes attn_row_bytes attn_launches moe_gemm_row_bytes "
-            "moe_gemm_copy_bytes moe_row_bytes moe_copy_bytes moe_launches "
-            "transfer_starts_s"
+            "n_batches gpu_requests accepted launch_s host_s attn_row_bytes "
+            "attn_launches moe_row_bytes moe_copy_bytes moe_launches transfer_starts_s"
         )
-        self.values: dict[str, Any] = {name: few() for name in names.split()}
-        self.values |= {
-            "n_shared": rng.randint(0, 2),
-            "balancedness": 2.0 ** -rng.randint(0, 2),
+        rates = "read_rate cache_rate gemm_rate attn_rate far_rate near_rate"
+        self.size = {"batch": rng.randint(1, 3), "chunk": rng.randint(1, 3)}
+        self.size["context"] = rng.randint(1, 5)
+        self.model = Transformer(tiny(rng), absorbed=True)
+        n_rows = self.size["batch"] * self.size["chunk"]
+        self.moe = Exchanged(rng, n_rows=n_rows, even=even)
+        home, copy = self.moe.of_a_row()
+        few = {name: rng.randint(1, 6) for name in names.split()}
+        self.values: dict[str, Any] = {**self.size, **few}
+        self.values |= {name: 300 * rng.randint(1, 9) for name in rates.split()}
+        self.values |= self._model() | {
+            "n_shared": self.moe.spec.n_shared,
+            "top_k": self.moe.spec.top_k,
+            "dispatched_copies": self.moe.spec.top_k,
+            "expert_stack": self.moe.expert_numbers,
+            "copy_bytes": 2 * FLOAT * self.moe.d_model,
+            "balancedness": self.moe.balancedness,
+            "n_nodes": self.moe.n_nodes,
+            "read_experts": self.moe.touched,
+            "far_share": float(self.moe.apart()[0] / sum(self.moe.apart())),
+            "moe_gemm_row_bytes": home,
+            "moe_gemm_copy_bytes": copy,
             "dispatch_share": 2.0 ** -rng.randint(1, 3),
             "overlap_slowdown": rng.randint(0, 4) / 8,
-            "n_nodes": few(),
-            "n_experts": 64,
-            "ep": 1,
+            "bytes_weight": FLOAT,
         }
-        self.values["read_experts"] = float(rng.randint(1, 4))
-        self.values["all_to_all_bytes"] = float(rng.randint(1, 40))
+
+    def _model(self) -> dict[str, float]:
+        """What the arrays of the model say, and a step of a single row."""
+        arrays, shape = self.model.weights.arrays, self.model.shape
+        alone = Step(self.model, n_requests=1, chunk=1, context=0)
+        return {
+            "mla_params": numbers(arrays, *ATTENTION),
+            "other_params": numbers(arrays, *OTHERS),
+            "kv_bytes_per_token": shape.kv_bytes_per_token(FLOAT),
+            "attn_flops_per_pair": alone.pair_flops,
+            "attn_gemm_row_bytes": part(alone.traffic.row_bytes, *ATTENTION),
+        }
 
     def __getattr__(self, name: str) -> Any:
+        if name == "values":  # not yet there
+            raise AttributeError(name)
         return self.values[name]
+
+    @cached_property
+    def step(self) -> Step:
+        """The step, taken."""
+        size = self.size
+        return Step(
+            self.model,
+            n_requests=size["batch"],
+            chunk=size["chunk"],
+            context=size["context"],
+        )
 
     def rows(self) -> range:
         """Every row of the batch."""
         return range(self.batch * self.chunk)
 
-    def held(self) -> Any:
-        """Weights put into memory one parameter after the other."""
-        copies = range(self.local_experts + self.n_shared)
-        experts = sum(1 for _ in copies for _ in range(self.expert_stack))
-        others = ("mla_params", "other_params", "table_params")
-        return self.bytes_weight * (experts + sum(self.values[name] for name in others))
+    def attention_bytes(self) -> int:
+        """Weights of attention that products read, and entries read of the caches."""
+        return self.attention_weight_bytes() + self.step.cache_bytes
 
-    def cached(self) -> Any:
-        """Every token of every request on the GPU, one after the other."""
-        requests, tokens = range(self.gpu_requests), range(self.context)
-        return sum(self.kv_bytes_per_token for _ in requests for _ in tokens)
-
-    def attention_bytes(self) -> Any:
-        """Weights once, then every cached token of every request."""
-        cached = sum(
-            self.kv_bytes_per_token
-            for _ in range(self.batch)
-            for _ in range(self.context)
-        )
-        return sum(self.bytes_weight for _ in range(self.mla_params)) + cached
-
-    def copies(self) -> range:
-        """Copies of a row that the busiest GPU gets."""
-        return range(self.top_k * int(1 / self.balancedness))
-
-    def pairs(self) -> int:
-        """Each new row with what is cached before it and with those of its chunk."""
-        return sum(
-            1
-            for _ in range(self.batch)
-            for row in range(self.chunk)
-            for _ in range(self.context + row + 1)
-        )
+    def attention_weight_bytes(self) -> int:
+        """Weights of attention that products read."""
+        return part(self.step.traffic.weight_bytes, *ATTENTION)
 
     def attention_ticks(self) -> Fraction:
-        """Weight products of every row, then each row's pairs under the mask."""
-        linear = sum(2 * self.mla_params for _ in self.rows())
-        return ticks(
-            (linear, self.gemm_rate),
-            (self.pairs() * self.attn_flops_per_pair, self.attn_rate),
-        )
-
-    def attention_gemm_bytes(self) -> Any:
-        """Weights once, then every row in and out."""
-        rows = sum(self.attn_gemm_row_bytes for _ in self.rows())
-        return sum(self.bytes_weight for _ in range(self.mla_params)) + rows
+        """Weight products, then the pairs that the mask let through."""
+        linear = part(self.step.traffic.flops, *ATTENTION)
+        return ticks((linear, self.gemm_rate), (self.step.pair_flops, self.attn_rate))
 
     def attention_gemm_ticks(self) -> tuple[Fraction, Fraction]:
         """Reading and computing of attention's GEMMs, each alone."""
-        linear = sum(2 * self.mla_params for _ in self.rows())
-        read = ticks((self.attention_gemm_bytes(), self.read_rate))
-        return read, ticks((linear, self.gemm_rate))
+        seen = self.step.traffic
+        moved = self.attention_weight_bytes() + part(seen.row_bytes, *ATTENTION)
+        linear = part(seen.flops, *ATTENTION)
+        return ticks((moved, self.read_rate)), ticks((linear, self.gemm_rate))
 
-    def attention_kernel_ticks(self) -> Fraction:
-        """Read the cache and work off the pairs at once; whichever ends later."""
-        cached = sum(
-            self.kv_bytes_per_token
-            for _ in range(self.batch)
-            for _ in range(self.context)
-        )
-        read = ticks((cached, self.cache_rate))
-        pairs = ticks((self.pairs() * self.attn_flops_per_pair, self.attn_rate))
-        return sorted([read, pairs])[-1]
+    def attention_kernel(self) -> dict[str, Fraction]:
+        """How long the attention kernel keeps memory and compute busy."""
+        return {
+            "memory": ticks((self.step.cache_bytes, self.cache_rate)),
+            "compute": ticks((self.step.pair_flops, self.attn_rate)),
+        }
 
-    def expert_bytes(self) -> float:
-        """Touched and shared experts once, what came and went, and rows between."""
-        experts = int(self.read_experts) + self.n_shared
-        weights = sum(self.expert_stack for _ in range(experts)) * self.bytes_weight
-        rows = sum(
-            self.moe_gemm_row_bytes + sum(self.moe_gemm_copy_bytes for _ in copies)
-            for _ in self.rows()
-            for copies in [self.copies()]
-        )
-        return float(weights + self.all_to_all_bytes + rows)
+    def all_to_all(self) -> Fraction:
+        """Bytes that come to the busiest rank's experts, and leave them."""
+        return sum(self.moe.busiest.port_bytes(), Fraction(0))
+
+    def expert_bytes(self) -> Fraction:
+        """Experts that products read, and rows in and out of them and between them.
+
+        Rows between the products are those of the meter; gate and up each read what
+        arrived, of which the first is not between them.
+        """
+        seen = self.moe.busiest.traffic
+        weights = part(seen.weight_bytes, *EXPERTS)
+        return Fraction(weights + part(seen.row_bytes, "router", *EXPERTS))
 
     def expert_ticks(self) -> Fraction:
-        """Rows of the busiest GPU, expert by expert."""
-        routed = sum(2 * self.expert_stack for _ in self.rows() for _ in self.copies())
-        shared = sum(
-            2 * self.expert_stack for _ in self.rows() for _ in range(self.n_shared)
-        )
-        return ticks((routed + shared, self.gemm_rate))
+        """Products of the busiest rank with routed and shared experts."""
+        return ticks((part(self.moe.busiest.traffic.flops, *EXPERTS), self.gemm_rate))
 
     def launched(self, kernels: int, moved: Any) -> Fraction:
         """Launch one kernel after the other, and move the bytes."""
@@ -163,31 +150,32 @@ class Works:
         return self.launched(self.attn_launches, moved)
 
     def expert_elementwise_ticks(self) -> Fraction:
-        """Every row, and every copy that the busiest GPU gets of it."""
-        moved = sum(
-            self.moe_row_bytes + sum(self.moe_copy_bytes for _ in self.copies())
-            for _ in self.rows()
-        )
+        """Every row, and every copy that the busiest GPU gets."""
+        moved = sum(self.moe_row_bytes for _ in self.rows())
+        moved += sum(self.moe_copy_bytes for _ in range(self.moe.busiest.copies))
         return self.launched(self.moe_launches, moved)
 
     def flight_ticks(self) -> Fraction:
-        """A share for every node; one of them is at home."""
-        part = Fraction(self.all_to_all_bytes) / self.n_nodes
-        far = ticks(*[(part, self.far_rate)] * (self.n_nodes - 1))
-        return sorted([far, ticks((part, self.near_rate))])[-1]
+        """What goes to other nodes and what stays, on two networks at the same time."""
+        far, near = self.moe.apart()
+        links = {"far": (far, self.far_rate), "near": (near, self.near_rate)}
+        return stream({name: ticks(load) for name, load in links.items()})
 
     def other_ticks(self) -> tuple[Fraction, Fraction]:
-        """Read all, and multiply all, each alone."""
-        read = ticks((self.other_params * self.bytes_weight, self.read_rate))
-        mul = ticks(*[(2 * self.other_params, self.gemm_rate) for _ in self.rows()])
-        return read, mul
+        """Read and multiply dense layers, router and LM head, each alone."""
+        seen = self.step.traffic
+        read = ticks((part(seen.weight_bytes, *OTHERS), self.read_rate))
+        return read, ticks((part(seen.flops, *OTHERS), self.gemm_rate))
+
+    def mla_kernels(self) -> tuple[dict[str, Fraction], ...]:
+        """Attention's GEMMs, and its kernel."""
+        return {"both": rounded(*self.attention_gemm_ticks())}, self.attention_kernel()
 
     def block_ticks(self) -> dict[str, Fraction]:
         """The blocks of a step."""
         experts = ticks((self.expert_bytes(), self.read_rate))
-        gemms = rounded(*self.attention_gemm_ticks())
         return {
-            "mla_s": gemms + self.attention_kernel_ticks(),
+            "mla_s": stream(*self.mla_kernels()),
             "attn_elementwise_s": self.attention_elementwise_ticks(),
             "experts_s": rounded(experts, self.expert_ticks()),
             "moe_elementwise_s": self.expert_elementwise_ticks(),
@@ -199,63 +187,30 @@ class Works:
         """Attention and experts of a batch, and its dispatch and its combine."""
         block, flight = self.block_ticks(), self.flight_ticks()
         there = flight * Fraction(self.dispatch_share)
+        attention = {"memory": block["attn_elementwise_s"]}
+        experts = {"both": block["experts_s"]}, {"memory": block["moe_elementwise_s"]}
         return (
-            block["mla_s"] + block["attn_elementwise_s"],
-            block["experts_s"] + block["moe_elementwise_s"],
+            stream(*self.mla_kernels(), attention),
+            stream(*experts),
             there,
             flight - there,
         )
 
-
-LAYERS = 6  # of which the first ones are not yet in a steady state
-
-
-def two_halves(
-    attention: Fraction,
-    experts: Fraction,
-    there: Fraction,
-    back: Fraction,
-    slowdown: Fraction,
-) -> Fraction:
-    """Two half batches on one GPU and its ports, from event to event; time of a layer.
-
-    Kernels run in the order in which they are queued, each when what it needs has
-    arrived; what it makes is sent when the ports are free. While both the GPU and the
-    ports are busy, each does 1 / (1 + slowdown) of its work in a second.
-    """
-    layer = [("A", "attention"), ("B", "experts"), ("A", "experts"), ("B", "attention")]
-    queue = layer * LAYERS
-    work = {"attention": attention, "experts": experts}
-    size = {"attention": there, "experts": back}  # what each makes, to be sent
-    arrived = {"A": True, "B": True}
-    ports: list[tuple[str, Fraction]] = []
-    running: tuple[str, str, Fraction] | None = None
-    clock, ends = Fraction(0), list[Fraction]()
-    while queue or running:
-        if running is None and arrived[queue[0][0]]:
-            half, kind = queue.pop(0)
-            arrived[half], running = False, (half, kind, work[kind])
-        busy = [running[2]] if running else []
-        busy += [ports[0][1]] if ports else []
-        rate = 1 / (1 + slowdown) if len(busy) > 1 else Fraction(1)
-        took = min(busy) / rate
-        clock += took
-        if ports:
-            half, left = ports[0]
-            ports[0] = (half, left - took * rate)
-        if running:
-            half, kind, left = running
-            running = (half, kind, left - took * rate)
-            if running[2] <= 0:
-                ports.append((half, size[kind]))
-                running = None
-                ends.append(clock)
-        while ports and ports[0][1] <= 0:
-            arrived[ports.pop(0)[0]] = True
-    return ends[-1] - ends[-1 - len(layer)]
+    def turn(self) -> tuple[Span, ...]:
+        """All layers of one batch, one phase after another, as the page plays it."""
+        attention, experts, there, back = self.phases()
+        layers = self.n_batches  # any number of layers shares the times
+        times = LayerTimes(
+            attention=float(attention / layers),
+            dispatch=float(there / layers),
+            experts=float(experts / layers),
+            combine=float(back / layers),
+            start=self.transfer_starts_s / layers / 2,
+        )
+        return in_turn(times, layers)
 
 
 def run_of(works: Works, formula: Formula, *known: str) -> dict[str, Any]:
-    """The arguments that describe ``works`` to ``formula``, some results given."""
+    """The arguments that describe ``works`` to ``formula``, some results measured."""
     leaves = formula.leaves(keep=frozenset(known))
     return {leaf.name: works.values[leaf.name] for leaf in leaves}

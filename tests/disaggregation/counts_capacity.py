@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 
 from llmserve_lab.disaggregation import formulas as f
+from llmserve_lab.engine import Chunked, IterationCost, Pool, Request, simulate
 from tests.counted import Case, counts
 from tests.disaggregation.toys import Served, first, riding, served
 from tests.roofline.toys import run
@@ -265,11 +266,17 @@ def pools_gpus(rng: random.Random) -> Case:
     return Case(f.POOLS_GPUS.given(one.values), counted)
 
 
-@counts(f.TOKEN_COST, by="unrolled")
+@counts(f.TOKEN_COST, by="executed")
 def token_cost(rng: random.Random) -> Case:
-    """Pay for an hour, second by second, and count what came out."""
-    price, speed = rng.uniform(1e-4, 1e-2), rng.uniform(10, 9000)
-    paid = made = 0.0
-    for _ in range(3600):
-        paid, made = paid + price, made + speed
-    return Case({"gpu_price": price, "tokens_per_s": speed}, paid / made)
+    """Let an engine serve and wait; pay for all of its time, and count the answers."""
+    price, step_s = rng.uniform(1e-4, 1e-2), rng.uniform(0.01, 0.1)
+    lengths = [rng.randint(1, 9) for _ in range(rng.randint(1, 6))]
+    asked = [
+        Request(arrival_s=5.0 * each, prompt_len=4, output_len=length, id=each)
+        for each, length in enumerate(lengths)
+    ]
+    cost = IterationCost(weights_s=step_s, row_s=1e-9)
+    report = simulate(asked, Pool(cost, Chunked(64), kv_blocks=99))
+    paid = price * float(report.finished_s.max())
+    speed = report.throughput_tokens_per_s
+    return Case({"gpu_price": price, "tokens_per_s": speed}, paid / sum(lengths))

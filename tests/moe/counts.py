@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+from bisect import bisect_left
 from collections.abc import Callable
 from statistics import fmean
 
@@ -12,8 +14,10 @@ from llmserve_lab.catalog.records.ffn import MoeFfn
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.layer import MoeLayer, batch, layer_of
+from llmserve_lab.transformer.ffn import moe_ffn
 from tests.counted import Case, counts
 from tests.moe.small import FLOAT, every_routing, sizes, spec_of
+from tests.traffic import Traffic, part
 
 Params = Callable[[MoeLayer], float]
 
@@ -132,20 +136,34 @@ def expert_intensity(rng: random.Random) -> Case:
     return Case(values, flops / bytes_read)
 
 
-@counts(f.MOE_RIDGE_ROWS, by="unrolled")
+def evenly(layer: MoeLayer, rounds: int) -> Traffic:
+    """Run so many rounds of rows, in each of which every expert is chosen top_k times.
+
+    The router is the identity: row r asks for the experts from r on.
+    """
+    many, top_k = layer.spec.n_experts, layer.spec.top_k
+    asked = sum(np.roll(np.eye(many), place, axis=1) for place in range(top_k))
+    weights = {**layer.weights, "router": np.eye(many)}
+    traffic = Traffic(weights)
+    moe_ffn(np.tile(asked, (rounds, 1)), weights, layer.spec, run=traffic.on())
+    return traffic
+
+
+@counts(f.MOE_RIDGE_ROWS, by="executed")
 def moe_ridge_rows(rng: random.Random) -> Case:
-    """Deal rows out evenly, one round of all experts after the other, to the ridge."""
-    n_experts = rng.randint(2, 6)
-    top_k = rng.randint(1, n_experts)
-    peak, bandwidth = rng.randint(5, 40), rng.randint(1, 4)
-    flops_per_number = choices = 0
-    while flops_per_number * bandwidth < peak * FLOAT:
-        choices += n_experts  # each expert gets a row, whose numbers cost 2 FLOPs
-        flops_per_number += 2
-    exact = peak * FLOAT / bandwidth / flops_per_number * choices / top_k
-    machine = {"peak_flops": peak, "hbm_bw": bandwidth, "eff_compute": 1, "eff_mem": 1}
-    values = {"n_experts": n_experts, "top_k": top_k, "bytes_weight": FLOAT} | machine
-    return Case(dict(values), exact)
+    """Run more and more rounds, until computing takes longer than reading experts."""
+    spec = spec_of(rng, n_experts=rng.randint(2, 6))
+    layer = layer_of(spec, d_model=spec.n_experts)
+    machine = {"peak_flops": rng.randint(5, 40) + 0.3, "hbm_bw": rng.randint(1, 4)}
+
+    def computes_longer(rounds: int) -> bool:
+        seen = evenly(layer, rounds)
+        read_s = part(seen.weight_bytes, "experts") / machine["hbm_bw"]
+        return part(seen.flops, "experts") / machine["peak_flops"] > read_s
+
+    rounds = bisect_left(range(1, 400), True, key=computes_longer) + 1
+    values = sizes(f.MOE_RIDGE_ROWS, spec, **machine, eff_compute=1.0, eff_mem=1.0)
+    return Case(values, rounds, lambda rows: math.ceil(rows / spec.n_experts))
 
 
 def cut(rng: random.Random, rows: int) -> tuple[dict[str, float], float, float]:

@@ -45,3 +45,16 @@ def test_the_redundant_experts_of_the_command_fill_the_gpus_evenly() -> None:
 def test_the_embedding_is_held_but_not_read() -> None:
     held = serving.stored()["replicated_bytes"] - layer_time.own_read_bytes()
     assert held == 129_280 * 7168
+
+
+def test_the_command_of_the_opening_sends_as_its_times_assume() -> None:
+    first, second = serving.commands()
+    for command in (*first.split("# SGLang"), second):
+        assert "deepep" in command
+    assert "--data-parallel-size 8" in first and "--ep-size 8" in first
+
+
+def test_what_watches_the_load_switches_the_balancer_on() -> None:
+    vllm, sglang = serving.watching().split("# SGLang")
+    assert "--enable-eplb" in vllm and '"log_balancedness": true' in vllm
+    assert "metrics" in sglang and "eplb" not in sglang  # it counts without

@@ -18,8 +18,21 @@ def test_the_copies_are_those_on_the_ledger(name: str) -> None:
     """A copy and its answer are a row each; the ledger knows nothing of the figure."""
     run = toy.executed(*dispatch.LOGS[name])
     assert row_bytes(run.ledger, WIDTH) == 2 * dispatch.sent(run) * ROW
-    counters = dispatch.dispatch_and_combine().logs[name].frames[dispatch.SUM].counters
-    assert counters[0] == dispatch.sent(run)
+    frames = dispatch.dispatch_and_combine().logs[name].frames
+    found = [frame.counters[0] for frame in frames]
+    there, back = dispatch.sent(run), row_bytes(run.ledger, WIDTH) / ROW
+    assert found == [0, 0, there, there, back, back]
+
+
+@pytest.mark.parametrize("name", dispatch.LOGS)
+def test_the_choices_are_counted_as_soon_as_the_router_has_made_them(name: str) -> None:
+    _, popular = dispatch.LOGS[name]
+    chosen, _ = toy.layer(popular).route(np.concatenate(toy.tokens()))
+    homes = [toy.home(expert) for expert in chosen.ravel().tolist()]
+    busiest = max(homes.count(gpu) for gpu in range(toy.GPUS))
+    frames = dispatch.dispatch_and_combine().logs[name].frames
+    found = [frame.counters[1] for frame in frames]
+    assert found == ["not yet", *[busiest] * 5]
 
 
 @pytest.mark.parametrize("name", dispatch.LOGS)

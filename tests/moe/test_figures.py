@@ -12,8 +12,6 @@ import pytest
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.hot_rank import RANKS, WIDTH, exchanged
-from llmserve_lab.moe.hybrid_parallel_block import execute
-from llmserve_lab.moe.layer import batch
 from llmserve_lab.moe.models import DEFAULT, inventory, moe_of, per_layer, sizes_of
 from llmserve_lab.moe.page import figures, route_chart, stills
 from llmserve_lab.moe.page.playground import bench
@@ -70,20 +68,17 @@ def test_executed_traffic_is_that_of_the_closed_forms() -> None:
     assert matrix.sum() == 512 * 4 * WIDTH * 8
 
 
-def test_the_picture_of_layouts_tells_the_steps() -> None:
-    block = execute([batch(8, d_model=32, seed=1)], tp=4)
-    sentence = stills.layouts(block, tp=4).sentence
-    assert sentence.index("all-gather: all rows") < sentence.index(
-        "reduce-scatter: some"
-    )
-
-
 def test_k_ranks_with_k_experts_gain_no_bytes_by_copies() -> None:
-    even = figures.layouts().values(node="8 ranks, groups of 4", top_k=8.0)
-    assert even["expert_copy_ep_bytes"] == pytest.approx(even["ffn_tp_bytes"])
-    more = figures.layouts().values(node="64 ranks, groups of 8", top_k=8.0)
-    assert more["expert_copy_ep_bytes"] < more["ffn_tp_bytes"] / 7
-    assert more["composed_bytes"] == more["sp_bytes"] + more["rank_copy_ep_bytes"]
+    """A copy for each expert costs k/g of the all-reduce of all rows."""
+    for ranks in (8.0, 64.0):
+        known = DEFAULT | {"n_rows": 1024.0, "ep": ranks}
+        copies = float(f.EP_BYTES.at(known, row_copies=8.0))
+        assert copies == pytest.approx(8 / ranks * float(f.FFN_TP_BYTES.at(known)))
+    composed = known | {"tp": 8.0}
+    parts = (f.SP_BYTES, f.EP_BYTES)
+    assert float(f.COMPOSED_BYTES.at(composed)) == pytest.approx(
+        sum(float(each.at(composed)) for each in parts)
+    )
 
 
 def test_the_inventory_adds_up_to_what_is_published() -> None:
@@ -113,7 +108,7 @@ def test_the_picture_on_the_page_is_the_state_at_the_start() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"num_ranks": 5}, "must fill 5 ranks evenly, got 256 and 32"),
+        ({"num_ranks": 7}, "must fill 7 ranks evenly, got 256 and 64"),
         ({"n_experts": 4}, "popularity must be positive and of at least 8 experts"),
     ],
 )
@@ -129,7 +124,7 @@ def test_a_wrong_setting_is_answered_in_a_sentence(
     [
         (72, 32, ["in order", "heaviest first"]),
         (144, 32, ["in order", "heaviest first"]),
-        (32, 5, ["5 copies more"]),
+        (32, 5, ["5 replicas more"]),
     ],
 )
 def test_a_published_size_is_housed_in_the_ways_that_fill_it(

@@ -64,7 +64,7 @@ def test_a_large_group_pays_by_speed_and_not_by_throughput() -> None:
     assert kept[128.0] < 1.1 * kept[64.0]
 
 
-def test_a_hot_gpu_costs_only_where_computing_decides() -> None:
+def test_a_hot_gpu_costs_nothing_where_reading_stays_longer() -> None:
     for n_rows, printed in ((64.0, 1.0), (1024.0, 1.0), (8192.0, 1.7)):
         assert module.slower(8.0, n_rows, 0.1) == pytest.approx(printed, abs=0.05)
     assert module.slower(8.0, 1024.0, 0.0) == pytest.approx(1)
@@ -181,13 +181,19 @@ def test_one_rule_of_memory_on_both_gpus() -> None:
         assert seen > float(accelerator(gpu).hbm_bytes)  # GiB behind the label's GB
 
 
-def test_the_tables_close() -> None:
-    for row in module.rate_table().rows:
-        parts = [int(str(cell).split()[0]) for cell in row[1:5]]
-        assert sum(parts[:3]) == parts[3]
-        halves = 2 * max(int(str(row[5])), int(str(row[6])))
-        assert int(str(row[7])) == min(halves, int(str(row[4])))
-    assert len(module.hot_table(0.1).rows) == 3
+def test_the_table_closes_as_it_is_printed() -> None:
+    """Whole microseconds, of which each is that of its part."""
+    for each in module.layers_micro():
+        parts = [
+            1e6 * module.experts_s(each.ep, serving.ROWS),
+            1e6 * module.rest_s(serving.ROWS),
+            1e6 * exchange_time.exchange_s(each.ep),
+        ]
+        whole = [each.experts, each.rest, each.sending]
+        assert whole == pytest.approx(parts, abs=0.5)
+        assert each.in_sequence == sum(whole)
+        halves = 2 * max(each.half_works, each.half_sends)
+        assert each.overlapped == min(halves, each.in_sequence)
 
 
 def test_the_layer_waits_for_the_gpu_that_reads_most() -> None:

@@ -150,7 +150,19 @@ def test_what_is_predicted_is_near_what_was_published() -> None:
 
 
 def test_a_hot_gpu_has_more_to_compute_and_no_more_to_read() -> None:
-    """Choices dealt out: a tenth to GPU 0, the rest to all in turn."""
+    """Choices dealt out: a tenth to GPU 0, the rest to all in turn.
+
+    Its experts take the longer of two: on 32 H800 the mean GPU reads longer than it
+    computes, and the hot one computes more than twice as long as all read.
+    """
+    flops, bandwidth = machine("h800-sxm")
+    expert = 3 * 7168 * 2048
+    read, mean = 8 * expert / bandwidth, 2 * expert * 8 * 128 / flops
+    assert mean < read and (0.1 * 32 + 0.9) * mean / read == pytest.approx(2.3, abs=0.1)
+    found = layer_time.slower(32.0, 32 * 128.0, 0.1, "h800-sxm")
+    assert found == pytest.approx(2.3, abs=0.05)
+    for rows in (64.0, 1024.0):
+        assert layer_time.slower(8.0, rows, 0.1) < 1.03
     choices = 80_000
     loads = np.full(8, 0.9 * choices / 8)
     loads[0] += 0.1 * choices

@@ -18,8 +18,7 @@ import numpy as np
 
 from llmserve_lab.deepseek import formulas as df
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.model.known import Numbers, computed
-from llmserve_lab.deepseek.model.setup import setup
+from llmserve_lab.deepseek.model.setup import Numbers, setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.moe import formulas as moe
 
@@ -138,13 +137,13 @@ def step_s(twin: Twin, known: Numbers) -> Any:
     there, back = transfers_s(twin, known)
     known = twin.settled(known)
     both = known | {"flight_s": there + back, "dispatch_share": there / (there + back)}
-    rest = computed(df.OTHER_S, known)
-    return computed(df.STAGES_S, both) + twin.n_batches * rest + known["host_s"]
+    rest = df.OTHER_S.reusing(known)
+    return df.STAGES_S.reusing(both) + twin.n_batches * rest + known["host_s"]
 
 
 def transfers_s(twin: Twin, known: Numbers) -> tuple[Any, Any]:
     """Seconds of all dispatches and of all combines of a batch, starts included."""
     known = twin.settled(known)
-    flight, starts = computed(df.FLIGHT_S, known), known["transfer_starts_s"]
+    flight, starts = df.FLIGHT_S.reusing(known), known["transfer_starts_s"]
     share = known["dispatch_share"]
     return flight * share + starts / 2, flight * (1 - share) + starts / 2

@@ -25,8 +25,7 @@ from llmserve_lab.afd.coupled import (
     slowest_context,
 )
 from llmserve_lab.checks import one_of, positive, whole
-from llmserve_lab.deepseek.model import arguments
-from llmserve_lab.deepseek.model.known import computed
+from llmserve_lab.deepseek.model.setup import number_bytes
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.roofline.formulas import BATCH_FITS
 
@@ -137,9 +136,7 @@ class Split:
         sent = batch * copies_of_row(twin, self.copies) / twin.assumptions.balancedness
         rate, width = float(twin.machine["far_rate"]), twin.setup.model.d_model
         sizes = (twin.assumptions.dispatch, twin.assumptions.combine)
-        there, back = (
-            sent * width * arguments.number_bytes(size) / rate for size in sizes
-        )
+        there, back = (sent * width * number_bytes(size) / rate for size in sizes)
         return there, back
 
     def period_s(self, batch: Any) -> Any:
@@ -212,7 +209,7 @@ def attn_fits(gpu: str, context: float = CONTEXT) -> int:
     twin = group(gpu, NODE)
     known = {"hbm_bytes": twin.room_bytes(), "stored_bytes": attn_bytes(gpu)}
     size = twin.shape | known | {"context": context}
-    return int(np.floor(computed(BATCH_FITS, size)))
+    return int(np.floor(BATCH_FITS.reusing(size)))
 
 
 @cache

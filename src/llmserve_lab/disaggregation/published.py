@@ -19,6 +19,7 @@ from llmserve_lab.catalog.evidence.disaggregated import (
 )
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation import worked_example as worked
+from llmserve_lab.disaggregation.batch_limits import LIMITS, batch_limits
 from llmserve_lab.disaggregation.goodput import (
     BUDGETS,
     GPUS,
@@ -236,27 +237,15 @@ def served_best(way: str, limit_s: float, hand: str) -> Best:
 def batch_table() -> Table:
     """Table of the three limits of a decode batch, for a few prompts and promises."""
     rows = []
-    for prompt, promise_s in (
-        (PROMPT, 0.01),
-        (PROMPT, 0.02),
-        (PROMPT, 0.05),
-        (16 * PROMPT, 0.02),
-        (128 * PROMPT, 0.01),
-    ):
-        has = known(load(prompt, ANSWER, promise_s))
-        read, arith, room = (
-            value(each, has) for each in (f.TBT_BATCH, f.ARITH_BATCH, f.ROOM_BATCH)
-        )
-        least = min(read, arith, room)
-        names = {read: "reading", arith: "computing", room: "memory"}
+    for each in batch_limits():
         held = (
-            f"{int(least):,}, {names[least]}"
-            if least >= 1
+            f"{each.batch:,}, {each.tightest}"
+            if each.batch
             else "promise cannot be kept"
         )
-        limits = (f"{int(each):,}" for each in (read, arith, room))
-        rows.append((f"{prompt:,}", si(promise_s, "s"), *limits, held))
-    columns = ("prompt", "promised TPOT", "reading", "computing", "memory", "batch")
+        limits = (f"{int(limit):,}" for limit in each.limits.values())
+        rows.append((f"{each.prompt:,}", si(each.promise_s, "s"), *limits, held))
+    columns = ("prompt", "promised TPOT", *LIMITS, "batch")
     what = f"{model().name} on one {device().name}, answers of {ANSWER} tokens"
     caption = f"Most requests in a batch: {what}"
     return Table(caption, columns, rows)

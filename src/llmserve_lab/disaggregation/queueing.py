@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from llmserve_lab.disaggregation import capacity_sim, served
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.engine import Continuous, Pool, simulate
-from llmserve_lab.formula.origin import Sourced
+from llmserve_lab.formula.origin import Computed, Sourced
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
 from llmserve_lab.running_example import cost, device, model
@@ -14,13 +16,30 @@ from llmserve_lab.workloads import Always, poisson_requests
 N_LAYERS = float(model().n_layers)
 
 
-def wait_table(*, prompt_len: int, num_requests: int = 3200) -> Table:
-    """Table of mean TTFT by load: ``ttft``, and one simulated GPU that prefills."""
+@dataclass(frozen=True)
+class Wait:
+    """Mean TTFT where a GPU is busy for a share of the time: closed form, simulated."""
+
+    busy: float
+    closed: Computed
+    simulated_s: float
+
+    @property
+    def ratio(self) -> float:
+        """The simulated mean over the closed form."""
+        return self.simulated_s / self.closed.value
+
+
+def waits(*, prompt_len: int, num_requests: int = 3200) -> tuple[Wait, ...]:
+    """Mean TTFT by load: ``ttft``, and one simulated GPU that prefills."""
     has = served.known(served.load(prompt_len), decode_emits=0.0, orchestration_s=0.0)
+    has |= {"n_layers": N_LAYERS}
     prefill_s = served.value(f.PREFILL_S, has)
-    rows = []
+    found = []
     for busy in (0.2, 0.5, 0.8):
-        found = served.computed(f.TTFT, has | {"n_layers": N_LAYERS}, prefill_busy=busy)
+        closed = served.computed(
+            f.TTFT, has | {"n_layers": N_LAYERS}, prefill_busy=busy
+        )
         requests = poisson_requests(
             rate_per_s=busy / prefill_s,
             prompt=Always(prompt_len),
@@ -29,10 +48,18 @@ def wait_table(*, prompt_len: int, num_requests: int = 3200) -> Table:
             seed=0,
         )
         alone = Pool(cost(), Continuous(max_batch=1))
-        simulated = float(simulate(requests, alone).ttft_s.mean())
-        closed = Sourced(si(found.value, "s"), found)
-        shown = (closed, si(simulated, "s"), f"{simulated / found.value:.2f}")
-        rows.append((f"{busy:.0%} busy", *shown))
+        mean_s = float(simulate(requests, alone).ttft_s.mean())
+        found.append(Wait(busy, closed, mean_s))
+    return tuple(found)
+
+
+def wait_table(*, prompt_len: int, num_requests: int = 3200) -> Table:
+    """Table of mean TTFT by load: ``ttft``, and one simulated GPU that prefills."""
+    rows = []
+    for each in waits(prompt_len=prompt_len, num_requests=num_requests):
+        closed = Sourced(si(each.closed.value, "s"), each.closed)
+        shown = (closed, si(each.simulated_s, "s"), f"{each.ratio:.2f}")
+        rows.append((f"{each.busy:.0%} busy", *shown))
     columns = ("load", "closed form", "simulated", "ratio")
     what = f"{model().name} on one {device().name}"
     caption = f"Mean TTFT, {what}, prompts of {prompt_len:,} tokens"

@@ -14,11 +14,12 @@ from llmserve_lab.catalog import (
     machine,
     workload,
 )
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.formula.origin import Computed
 from llmserve_lab.running_example import ANSWER, PROMPT, device, model, share
 
-UTILISATION = 0.9  # of the memory, to weights and caches, as in the engine
+UTILISATION = float(MEMORY_SHARE)
 LINK = "infiniband-ndr"
 PROMISE_S = 0.02  # time per output token that a user is promised
 KV_OVERLAP = Cited(

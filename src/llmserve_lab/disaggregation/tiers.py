@@ -14,6 +14,7 @@ from functools import cache
 from llmserve_lab.catalog import Accelerator, ModelShape
 from llmserve_lab.catalog.evidence.tiers import HOST_DRAM, NVME_SSD
 from llmserve_lab.catalog.records.accelerator import MemoryLevel
+from llmserve_lab.checks import UnknownKeyError
 from llmserve_lab.disaggregation import formulas as f
 from llmserve_lab.disaggregation.served import load, setting, value
 from llmserve_lab.engine import Request
@@ -134,7 +135,7 @@ def gain(
         if each.name == tier:
             known = setting(model, accelerator) | load(prefix_len)
             return value(f.TIER_GAIN, known, tier_bw=reached(each))
-    raise LookupError(f"tier must be DRAM or SSD, got {tier!r}")
+    raise UnknownKeyError(f"tier must be DRAM or SSD, got {tier!r}")
 
 
 def table(model: ModelShape, accelerator: Accelerator, *, prefix_len: int) -> Table:

@@ -18,6 +18,7 @@ from llmserve_lab.catalog import accelerator
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.exchange_time import exchange_s, start_s
 from llmserve_lab.moe.grouped_router import busiest_reads
+from llmserve_lab.moe.layer_micro import LayerMicro
 from llmserve_lab.moe.models import DEEPSEEK
 from llmserve_lab.moe.serving import (
     CACHE_PRECISION,
@@ -165,16 +166,23 @@ def promised_rows(layer: LayerTime, ep: float, deadline_s: float = PROMISED_S) -
     return max(fits, default=0)
 
 
+def layers_micro() -> tuple[LayerMicro, ...]:
+    """A layer's parts by group size, each rounded to a microsecond."""
+    found = []
+    for ep in GROUPS[1:]:
+        parts = (experts_s(ep, ROWS), rest_s(ROWS), exchange_s(ep))
+        times = (round(1e6 * each) for each in (*parts, *halves_s(ep, ROWS)))
+        found.append(LayerMicro(ep, *times))
+    return tuple(found)
+
+
 def rate_table() -> Table:
     """Table of a layer's parts, one after another and overlapped, by group size."""
     rows = []
-    for ep in GROUPS[1:]:
-        parts = [experts_s(ep, ROWS), rest_s(ROWS), exchange_s(ep)]
-        micro = [round(1e6 * each) for each in parts]
-        works, sends = (round(1e6 * each) for each in halves_s(ep, ROWS))
-        both = min(2 * max(works, sends), sum(micro))
-        times = (*micro, sum(micro), works, sends, both)
-        rows.append((f"{ep:.0f}", *map(str, times)))
+    for each in layers_micro():
+        parts = (each.experts, each.rest, each.sending, each.in_sequence)
+        times = (*parts, each.half_works, each.half_sends, each.overlapped)
+        rows.append((f"{each.ep:.0f}", *map(str, times)))
     columns = (
         *("GPUs", "experts", "rest", "sending", "in sequence"),
         *("half works", "half sends", "overlapped"),

@@ -24,6 +24,11 @@ ROWS = float(ALL_TO_ALL_ROWS)  # of a GPU in the published measurement
 KEPT_BYTES = 20e9  # of a GPU, for caches and working memory: the reader's to choose
 GROUPS = tuple(2.0**i for i in range(3, 9))  # 8 to 256 GPUs: they divide the experts
 FAR = LINKS["infiniband-ndr"]
+LOW_LATENCY = "--all2all-backend deepep_low_latency"
+SGLANG = """# SGLang, the same node
+python -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 \\
+    --tp-size 8 --ep-size 8 --dp-size 8 --enable-dp-attention \\
+    --moe-a2a-backend deepep"""
 
 
 def params(*, routed: bool) -> float:
@@ -96,26 +101,37 @@ def layer_s(ep: float, gpu_rows: float = ROWS, gpu: str = GPUS[0]) -> dict[str, 
 
 
 def commands() -> tuple[str, str]:
-    """How vLLM is started with experts on eight, and on sixteen GPUs."""
+    """How experts are served with DeepEP on eight GPUs, and on sixteen."""
     serve = "vllm serve deepseek-ai/DeepSeek-V3"
-    one = [serve, "--data-parallel-size 8", "--enable-expert-parallel"]
+    one = [serve, "--data-parallel-size 8", "--enable-expert-parallel", LOW_LATENCY]
     two = [
         serve,
         "--data-parallel-size 16",
         "--data-parallel-size-local 8",
         "--enable-expert-parallel",
-        "--all2all-backend deepep_low_latency",
+        LOW_LATENCY,
         "--enable-eplb",
         '--eplb-config \'{"num_redundant_experts": 16, "log_balancedness": true}\'',
     ]
     meet = ["--data-parallel-address $FIRST", "--data-parallel-rpc-port 13345"]
     heads = (
-        "# one node of eight H200",
+        "# vLLM, one node of eight H200, decode",
         "# the first of two nodes of eight H800, decode; FIRST is its address",
     )
     parts = (" \\\n    ".join(lines) for lines in (one, [*two, *meet]))
     first, second = (f"{head}\n{part}" for head, part in zip(heads, parts, strict=True))
-    return first, second + (
+    return f"{first}\n{SGLANG}", second + (
         "\n# the second node: the same, and at the end\n"
         "    --headless --data-parallel-start-rank 8"
+    )
+
+
+def watching() -> str:
+    """Options that log balancedness and leave the experts where they are."""
+    return (
+        "# vLLM\n"
+        "    --enable-eplb \\\n"
+        '    --eplb-config \'{"log_balancedness": true, "step_interval": 1000000}\'\n'
+        "# SGLang 0.5, its balancer left off\n"
+        "    --enable-expert-distribution-metrics"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -102,24 +102,42 @@ VARIANTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
+@dataclass(frozen=True)
+class ChoiceRuns:
+    """The paper's experiment under one choice: runs at its smallest and best ratio."""
+
+    name: str
+    few: BundleRun
+    best: BundleRun
+
+
+def choices(*, n_requests: int) -> tuple[ChoiceRuns, ...]:
+    """The experiment under every choice that the paper leaves open."""
+    whole(of="request", most=MOST_PLAYED, n_requests=n_requests)
+    found = []
+    for name, (on_bundle, on_load) in VARIANTS.items():
+        load = served(**on_load, n_requests=n_requests)
+        few, best = (
+            simulate(made(ratio, **on_bundle), load, seed=1) for ratio in (SMALL, BEST)
+        )
+        found.append(ChoiceRuns(name, few, best))
+    return tuple(found)
+
+
 def choices_table(*, n_requests: int) -> Table:
     """Table of the paper's metrics at its smallest and best ratio, by choice."""
-    whole(of="request", most=MOST_PLAYED, n_requests=n_requests)
     rows = [
-        (name, *_cells(on_bundle, on_load | {"n_requests": n_requests}))
-        for name, (on_bundle, on_load) in VARIANTS.items()
+        (each.name, *_metrics(each.few), *_metrics(each.best), _waits(each.best))
+        for each in choices(n_requests=n_requests)
     ]
     caption = f"What the paper leaves open: {n_requests:,} requests per instance"
     note = "Tokens per 1,000 cycles and instance."
     return Table(caption, COLUMNS, rows, notes=(note,))
 
 
-def _cells(on_bundle: dict[str, Any], on_load: dict[str, Any]) -> tuple[str, ...]:
-    few, best = (
-        simulate(made(ratio, **on_bundle), served(**on_load), seed=1)
-        for ratio in (SMALL, BEST)
-    )
-    return (*_metrics(few), *_metrics(best), f"{best.idle_attn:.1%}")
+def _waits(run: BundleRun) -> str:
+    """The share that Attention waits."""
+    return f"{run.idle_attn:.1%}"
 
 
 def _metrics(run: BundleRun) -> tuple[str, ...]:

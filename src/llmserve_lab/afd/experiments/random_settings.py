@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -130,22 +130,59 @@ def off_by(answers: Iterable[dict[str, Any]], whose: str) -> int:
     return max((abs(best[place] - best[0]) for best in sharp), default=0)
 
 
-def error_table(*, numbers: Iterable[int], n_requests: int) -> Table:
-    """Table of the errors of both rules over a few settings, by number."""
+@dataclass(frozen=True)
+class RuleErrors:
+    """A rule beside simulation: sizes of its errors, by the keys of SHARES.
+
+    ``best_off_by`` is how far its best ratio is from the simulated one, at worst.
+    """
+
+    name: str
+    sizes: dict[str, float]
+    best_off_by: int
+
+
+@dataclass(frozen=True)
+class RulesBeside:
+    """Errors of both rules over ``n_bundles`` settings."""
+
+    n_bundles: int
+    rules: tuple[RuleErrors, ...]
+
+    @property
+    def drawn(self) -> str:
+        """What the errors are of."""
+        return f"{self.n_bundles} bundles at ratios 1 to {MOST}"
+
+
+RULES = {"paper": "the paper's form", "ours": "our rule"}
+
+
+def rule_errors(*, numbers: Iterable[int], n_requests: int) -> RulesBeside:
+    """Errors of both rules over a few settings, by number."""
     whole_number("n_requests", n_requests, of="request", most=MOST_PLAYED)
     answers = [
         compare(number=number, n_batches=m, n_requests=n_requests)
         for number in numbers
         for m in FLIGHTS
     ]
-    rows: list[tuple[str | int, ...]] = []
-    for whose, name in (("paper", "the paper's form"), ("ours", "our rule")):
+    rules = []
+    for whose, name in RULES.items():
         errors = np.abs([answer[whose] for answer in answers])
-        cells = (f"{np.quantile(errors, at):.2%}" for at in SHARES.values())
-        rows.append((name, *cells, off_by(answers, whose)))
+        sizes = {share: float(np.quantile(errors, at)) for share, at in SHARES.items()}
+        rules.append(RuleErrors(name, sizes, off_by(answers, whose)))
+    return RulesBeside(len(answers), tuple(rules))
+
+
+def error_table(*, numbers: Iterable[int], n_requests: int) -> Table:
+    """Table of the errors of both rules over a few settings, by number."""
+    found = rule_errors(numbers=numbers, n_requests=n_requests)
+    rows: list[tuple[str | int, ...]] = []
+    for each in found.rules:
+        cells = (f"{size:.2%}" for size in each.sizes.values())
+        rows.append((each.name, *cells, each.best_off_by))
     columns = ("error of throughput", *SHARES, "best ratio off by")
-    caption = f"{len(answers)} bundles at ratios 1 to {MOST}"
-    return Table(caption, columns, rows)
+    return Table(found.drawn, columns, rows)
 
 
 def outside() -> dict[str, tuple[int, int, Law]]:

@@ -144,21 +144,42 @@ def band_words(overlap: coupled.Overlap, *, at: str = "at_speed") -> str:
     return f"{100 * near:.0f} to {far:.0%} too {side}"
 
 
+@dataclass(frozen=True)
+class MeasuredGroup:
+    """A group in two halves: tokens/s of a GPU, measured, and by the model."""
+
+    record: Deployment
+    error: Error
+
+    @property
+    def measured(self) -> float:
+        """As it was published."""
+        return float(self.record.gpu_tokens_per_s)
+
+    @property
+    def predicted(self) -> float:
+        """By the model, at the measured time per token."""
+        return self.measured * (1 + self.error.at_speed)
+
+
+def measured_groups() -> tuple[MeasuredGroup, ...]:
+    """The measured groups beside the model, transfers free."""
+    known = {record.name: record for record in DEPLOYMENTS}
+    return tuple(MeasuredGroup(known[each.run], each) for each in errors("free"))
+
+
 def measured_table() -> Table:
     """Table of the measured groups: tokens/s of a GPU, measured and by the model."""
-    known = {record.name: record for record in DEPLOYMENTS}
     rows = []
-    for each in errors("free"):
-        record = known[each.run]
-        rate = float(record.gpu_tokens_per_s)
+    for each in measured_groups():
+        device = accelerator(each.record.accelerator).name.split()[0]
+        where = f"{NAMES[each.error.run]}, {each.record.n_gpus} {device}, "
         rows.append(
             (
-                f"{NAMES[each.run]}, {record.n_gpus} "
-                f"{accelerator(record.accelerator).name.split()[0]}, "
-                f"{1e3 * each.tpot_s:.0f} ms",
-                f"{rate:,.0f}",
-                f"{rate * (1 + each.at_speed):,.0f}",
-                f"{100 * each.at_speed:+.1f}%".replace("-", "−"),
+                f"{where}{1e3 * each.error.tpot_s:.0f} ms",
+                f"{each.measured:,.0f}",
+                f"{each.predicted:,.0f}",
+                f"{100 * each.error.at_speed:+.1f}%".replace("-", "−"),
             )
         )
     columns = ("group and TPOT", "measured", "model", "off")

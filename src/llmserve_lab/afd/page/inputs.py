@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from llmserve_lab.afd import coupled, deployment
 from llmserve_lab.afd.page.comparison import DEVICES, GPUS, TIGHT_S, best
 from llmserve_lab.catalog import accelerator
 from llmserve_lab.deepseek import formulas as df
-from llmserve_lab.deepseek.model.known import Numbers, computed
-from llmserve_lab.deepseek.model.setup import DEEPSEEK
+from llmserve_lab.deepseek.model.setup import DEEPSEEK, Numbers
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.page.table import Table
 
@@ -15,17 +16,37 @@ LAYERS, SPARSE = 61, 58  # of DeepSeek-V3; those with experts
 MB = 1e6
 
 
+@dataclass(frozen=True)
+class LayerPart:
+    """A part of a layer at 50 ms: seconds of the best split, and of a group's half.
+
+    ``how`` says where the split's seconds are from.
+    """
+
+    name: str
+    split_s: float
+    half_s: float
+    how: str = ""
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """Both in microseconds."""
+        return f"{1e6 * self.split_s:.1f}", f"{1e6 * self.half_s:.1f}"
+
+
+SIDES = ("attention", "FFN", "wire, there", "wire, back")
+
+
+def sides(gpu: str = DEVICES[0]) -> tuple[LayerPart, ...]:
+    """One layer at 50 ms in four parts."""
+    both = in_four(of_split(gpu)), in_four(of_half(gpu))
+    return tuple(map(LayerPart, SIDES, *both))
+
+
 def sides_table(gpu: str = DEVICES[0]) -> Table:
     """Table of one layer at 50 ms: the best split beside one group in two halves."""
-    _, known, wire = halves(gpu)
-    beside = in_four((*computing(known, known), *wire))
-    split = best(gpu, TIGHT_S)
-    names = ("attention", "FFN", "wire, there", "wire, back")
-    lines = tuple(
-        (name, f"{1e6 * own:.1f}", f"{1e6 * other:.1f}")
-        for name, own, other in zip(names, in_four(of_split(gpu)), beside, strict=True)
-    )
-    columns = ("µs", f"split, {split.name}", "group, a half")
+    columns = ("µs", f"split, {best(gpu, TIGHT_S).name}", "group, a half")
+    lines = [(each.name, *each.shown) for each in sides(gpu)]
     return Table("One layer of one batch", columns, lines)
 
 
@@ -38,18 +59,19 @@ def in_four(parts: tuple[float, ...]) -> tuple[float, float, float, float]:
     return sum(work[:3]), sum(work[3:]), there + starts / 2, back + starts / 2
 
 
+def layer_inputs(gpu: str = DEVICES[0]) -> tuple[LayerPart, ...]:
+    """The same layer in eight lines, each time of the split's explained."""
+    names, how = zip(*_inputs(gpu), strict=True)
+    return tuple(map(LayerPart, names, of_split(gpu), of_half(gpu), how))
+
+
 def inputs_table(gpu: str = DEVICES[0]) -> Table:
     """Table of the same layer in eight lines, each time of the split's explained."""
     split = best(gpu, TIGHT_S)
     batch = split.batch_at(TIGHT_S)
     rows, twin = split.ratio * batch, coupled.group(gpu, split.n_ffn)
-    group, known, wire = halves(gpu)
-    beside = (*computing(known, known), *wire)
-    found = zip(_inputs(gpu), of_split(gpu), beside, strict=True)
-    lines = tuple(
-        (name, how, f"{1e6 * spent:.1f}", f"{1e6 * other:.1f}")
-        for (name, how), spent, other in found
-    )
+    group, known, _ = halves(gpu)
+    lines = [(each.name, each.how, *each.shown) for each in layer_inputs(gpu)]
     share = twin.assumptions.balancedness
     notes = (
         f"{split.name} on {accelerator(gpu).name}, at rates that kernels reach. An "
@@ -69,6 +91,12 @@ def of_split(gpu: str) -> tuple[float, ...]:
     part = split.layer_s(split.batch_at(TIGHT_S))
     wire = (float(part[name]) for name in ("starts", "out", "back"))
     return (*computing(*_known(gpu)), *wire)
+
+
+def of_half(gpu: str) -> tuple[float, ...]:
+    """Seconds of the eight lines of a layer of a half of one group at 50 ms."""
+    _, known, wire = halves(gpu)
+    return (*computing(known, known), *wire)
 
 
 def caches_read_s(gpu: str) -> float:
@@ -102,8 +130,8 @@ def computing(a: Numbers, e: Numbers) -> tuple[float, ...]:
     attn = (df.ATTN_GEMM_S, df.ATTN_KERNEL_S, df.ATTN_ELEMENTWISE_S)
     ffn = (df.EXPERTS_S, df.MOE_ELEMENTWISE_S)
     return (
-        *(float(computed(each, a)) / LAYERS for each in attn),
-        *(float(computed(each, e)) / SPARSE for each in ffn),
+        *(float(each.reusing(a)) / LAYERS for each in attn),
+        *(float(each.reusing(e)) / SPARSE for each in ffn),
     )
 
 
@@ -144,7 +172,7 @@ def _sources(a: Numbers, batch: float) -> list[tuple[str, str]]:
 def _experts(e: Numbers, rows: float) -> list[tuple[str, str]]:
     params = float(e["expert_stack"]) / SPARSE
     weights = params * (float(e["local_experts"]) + 1)
-    read = float(computed(df.EXPERT_READ_S, e)) / SPARSE * float(e["read_rate"])
+    read = float(df.EXPERT_READ_S.reusing(e)) / SPARSE * float(e["read_rate"])
     top = float(e["top_k"]) / float(e["balancedness"])
     moved = float(e["moe_row_bytes"]) + float(e["moe_copy_bytes"]) * top
     small = rows * moved / SPARSE

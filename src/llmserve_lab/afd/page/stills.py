@@ -28,18 +28,23 @@ from llmserve_lab.page.still import StaticFigure, figure_style
 MOST = 16  # ratio of the ablations
 
 
-@figure_style()
-def simulated(*, n_requests: int = 500, n_seeds: int = 5) -> StaticFigure:
-    """The paper's setting in steady state at every ratio, with confidence bands."""
-    from llmserve_lab.extras import pyplot as plt
-
-    one = study(
+def steady(*, n_requests: int, n_seeds: int) -> Study:
+    """The paper's setting in steady state at every ratio up to 32."""
+    return study(
         paper_setup.made(1),
         paper_setup.law(),
         most=32,
         n_requests=n_requests,
         seeds=range(n_seeds),
     )
+
+
+@figure_style()
+def simulated(*, n_requests: int = 500, n_seeds: int = 5) -> StaticFigure:
+    """The paper's setting in steady state at every ratio, with confidence bands."""
+    from llmserve_lab.extras import pyplot as plt
+
+    one = steady(n_requests=n_requests, n_seeds=n_seeds)
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(5.6, 5.6), sharex=True)
     rates(upper, one)
     waits(lower, one)

@@ -33,7 +33,7 @@ from llmserve_lab.deepseek.calibration.constants import (
     NEAR_SHARE,
     TRANSFER_START,
 )
-from llmserve_lab.deepseek.model.efficiency import KernelEfficiency, Kernels, on_every
+from llmserve_lab.deepseek.model.assumptions import KernelEfficiency, Kernels, on_every
 from llmserve_lab.deepseek.model.setup import DEEPSEEK
 from llmserve_lab.formula.arrays import Array
 

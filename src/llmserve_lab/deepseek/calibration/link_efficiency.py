@@ -11,8 +11,7 @@ from llmserve_lab.catalog.evidence.measurements import (
     AllToAll,
 )
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.model.arguments import number_bytes
-from llmserve_lab.deepseek.model.setup import DEEPSEEK
+from llmserve_lab.deepseek.model.setup import DEEPSEEK, number_bytes
 
 NODE = 8
 FORMS = ("fp8", "bf16")  # of a dispatch, and of a combine

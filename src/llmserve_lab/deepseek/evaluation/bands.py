@@ -2,7 +2,9 @@
 
 Decode workers are predicted with the time on the host that was fitted to the other
 GPUs' runs; published deployments, which were in view while the twin was made, as they
-are. The nearest of both make the band, the widest error each way, as they are few.
+are. Alike are all runs whose group stands alike, across nodes or inside one node or
+rack, and the band holds all their errors: it does not move with the batch, so that two
+predictions for one group can be compared.
 """
 
 from __future__ import annotations
@@ -14,22 +16,21 @@ from math import log2
 from typing import Literal
 
 from llmserve_lab.catalog.evidence.decode_runs import DECODE_RUNS
-from llmserve_lab.checks import positive, whole
+from llmserve_lab.checks import UnknownKeyError, positive, whole
 from llmserve_lab.deepseek.calibration.host_time import (
     decoding_requests,
     leave_one_out,
     mean_context,
 )
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.evaluation.predictions import points
+from llmserve_lab.deepseek.evaluation.caveats import few_requests
+from llmserve_lab.deepseek.evaluation.predictions import Point, points
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.formula.band import Band, Unmeasured
 from llmserve_lab.formula.text import plain
 
 Predicted = Literal["decode_step", "gpu_tokens_per_s", "user_tokens_per_s"]
-NEAREST = 10  # runs; with few runs the whole range of their errors is the band
 FARTHEST = 1.0  # doublings: farther from every run in one number is outside
-OTHER_ARCHITECTURE = 1.0  # doublings that another architecture counts for
 HOW = (
     "DeepSeek-V3 and Kimi K2; decode workers predicted with what was fitted to other "
     "GPUs, deployments that were seen"
@@ -66,6 +67,11 @@ class DecodeSetting:
         return setup(self.accelerator, self.ep).accelerator.architecture
 
     @property
+    def across(self) -> bool:
+        """Whether the group stands in several nodes, or several racks."""
+        return setup(self.accelerator, self.ep).n_nodes > 1
+
+    @property
     def logs(self) -> dict[str, float]:
         """Numbers in doublings, by name."""
         return {name: log2(getattr(self, name)) for name in ("ep", "batch", "context")}
@@ -88,15 +94,23 @@ def scored() -> tuple[tuple[DecodeSetting, float], ...]:
             found.append((place, error))
     for point in points(assumed):
         if point.batch is not None:
-            record = point.record
-            place = DecodeSetting(
-                accelerator=record.accelerator,
-                ep=record.n_gpus,
-                batch=point.batch,
-                context=float(record.context),
-            )
-            found.append((place, 1 / (1 + point.error) - 1))  # of the step
+            found.append(_scored(point, float(point.record.context)))
+    for few in few_requests(assumed):
+        if few.point.status == "seen":  # the others are among the workers
+            found.append(_scored(few.point, few.context))
     return tuple(found)
+
+
+def _scored(point: Point, context: float) -> tuple[DecodeSetting, float]:
+    """A published decode: where it ran, and the error of its step, not of its rate."""
+    record = point.record
+    place = DecodeSetting(
+        accelerator=record.accelerator,
+        ep=record.n_gpus,
+        batch=float(point.batch or 0),
+        context=context,
+    )
+    return place, 1 / (1 + point.error) - 1
 
 
 @cache
@@ -108,25 +122,28 @@ def band(kind: Predicted, setting: DecodeSetting) -> Band | Unmeasured:
     """
     kinds = ("decode_step", "gpu_tokens_per_s", "user_tokens_per_s")
     if kind not in kinds:
-        raise LookupError(f"kind must be one of {', '.join(kinds)}, got {kind!r}")
+        raise UnknownKeyError(f"kind must be one of {', '.join(kinds)}, got {kind!r}")
     if reason := _outside(setting):
         return Unmeasured(reason)
-    near = nearest(setting)
-    errors = [error for _, error in near]
-    runs = [place for place, _ in near]
-    found = Band(min(errors), max(errors), _regime(runs), len(near), HOW, whole=True)
+    found = of_runs(alike(setting))
     return found if kind == "decode_step" else found.inverse()
 
 
-def nearest(setting: DecodeSetting) -> list[tuple[DecodeSetting, float]]:
-    """The measured runs that a band stands on, the nearest first, with their errors."""
-    return sorted(scored(), key=lambda run: _distance(run[0], setting))[:NEAREST]
+def of_runs(runs: Sequence[tuple[DecodeSetting, float]]) -> Band:
+    """The band that holds the errors of some runs."""
+    errors, places = [error for _, error in runs], [place for place, _ in runs]
+    return Band(min(errors), max(errors), _regime(places), len(runs), HOW, whole=True)
 
 
-def _distance(run: DecodeSetting, setting: DecodeSetting) -> float:
-    apart = sum((run.logs[name] - at) ** 2 for name, at in setting.logs.items())
-    other = run.architecture != setting.architecture
-    return float(apart + OTHER_ARCHITECTURE * other)
+def alike(setting: DecodeSetting) -> list[tuple[DecodeSetting, float]]:
+    """The measured runs that a band stands on, with their errors.
+
+    Those whose group stands alike; inside one node or rack only those on GPUs of the
+    same architecture. (Across nodes all runs are on one.)
+    """
+    runs = [run for run in scored() if run[0].across == setting.across]
+    same = [run for run in runs if run[0].architecture == setting.architecture]
+    return same or runs
 
 
 def _outside(setting: DecodeSetting) -> str:
@@ -137,7 +154,7 @@ def _outside(setting: DecodeSetting) -> str:
     said = {"ep": "a group of {} GPUs", "batch": "{} requests on a GPU"}
     said["context"] = "a context of {} tokens"
     for name, at in setting.logs.items():
-        logs = [run.logs[name] for run, _ in scored()]
+        logs = [run.logs[name] for run, _ in alike(setting)]
         for side, last, far in (
             ("below", min(logs), min(logs) - at),
             ("above", max(logs), at - max(logs)),
@@ -151,9 +168,10 @@ def _outside(setting: DecodeSetting) -> str:
 def _regime(runs: list[DecodeSetting]) -> str:
     """What some runs have in common, in a line."""
     gpus = "/".join(sorted({run.name for run in runs}))
-    return f"decode on {gpus}, EP {_span([run.ep for run in runs])}"
+    where = "across nodes" if runs[0].across else "in one node or rack"
+    return f"decode on {gpus} {where}, EP {_span([run.ep for run in runs])}"
 
 
 def _span(values: Sequence[float]) -> str:
-    low, high = plain(min(values), 2), plain(max(values), 2)
+    low, high = plain(min(values)), plain(max(values))
     return low if low == high else f"{low}–{high}"

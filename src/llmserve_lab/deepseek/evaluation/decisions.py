@@ -15,11 +15,9 @@ import numpy as np
 from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation import ablations
 from llmserve_lab.deepseek.evaluation import worked_example as worked
-from llmserve_lab.deepseek.evaluation.bands import scored
 from llmserve_lab.deepseek.evaluation.group_size import WAYS
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
-from llmserve_lab.formula.band import Band
 
 DEVICE = "h100-sxm"
 FITTED_GPUS = 32  # of the prefill runs that the balancedness was found in
@@ -72,13 +70,6 @@ def rate_at(ep: int, context: float, tpot_s: float, balancedness: float) -> floa
         if batch:
             found.append(float(twin.gpu_tokens_per_s(batch=batch, context=context)))
     return max(found, default=0.0)
-
-
-def across() -> Band:
-    """Errors of the steps of decode across nodes alone, the five of the band's runs."""
-    errors = [e for at, e in scored() if setup(at.accelerator, at.ep).n_nodes > 1]
-    regime = "decode across nodes"
-    return Band(min(errors), max(errors), regime, len(errors), "seen", whole=True)
 
 
 @dataclass(frozen=True)

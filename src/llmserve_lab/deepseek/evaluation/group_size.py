@@ -2,7 +2,8 @@
 
 For each group the largest batch is taken that fits into memory and keeps the time per
 output token (TPOT), in the faster of the two schedules; where even one request does not
-fit, or is too slow, there is nothing.
+fit, or is too slow, there is nothing. What fits is what fits beside weights, tables in
+BF16 and the buffers of the communication library.
 
 The error of a step at a given batch is not the error of the rate at a given target: if
 steps are shorter than predicted, the target admits a larger batch as well. So both ends
@@ -48,6 +49,32 @@ class ServedGroup:
         return self.batch == self.fits
 
 
+HALF = 128  # rows of a half that the communication library is told to make room for
+BUFFERS = 4  # to send and to receive, each twice, for two steps in flight
+CONTROL_BYTES = 16  # beside each row
+
+
+def buffer_bytes(place: Setup, rows: int = HALF) -> float:
+    """Bytes that DeepEP's low-latency buffers take on each GPU.
+
+    Each holds every row of a half for every expert of the group, copies included, as
+    wide as a combine sends it. (``LowLatencyLayout`` in the library's code.)
+    """
+    experts = place.experts.n_experts + book_assumptions().n_redundant
+    return float(BUFFERS * experts * rows * (2 * place.model.d_model + CONTROL_BYTES))
+
+
+def fits_beside_buffers(place: Setup, context: float) -> int:
+    """Requests that fit beside weights, tables in BF16, and these buffers.
+
+    Activations and CUDA graphs take more, and are not counted here either.
+    """
+    twin = Twin(setup=place, assumptions=book_assumptions())
+    tables = 2 * float(twin.shape["table_params"])  # one more byte of each parameter
+    spare = twin.room_bytes() - twin.resident_bytes() - tables - buffer_bytes(place)
+    return int(spare // (context * float(twin.shape["kv_bytes_per_token"])))
+
+
 @cache
 def served(
     accelerator: str, ep: int, *, context: float, tpot_s: float
@@ -78,16 +105,14 @@ def _best(
 ) -> ServedGroup | None:
     """The best within the target, if every step were predicted with this error."""
     found = []
+    fits = max(0, fits_beside_buffers(place, context))
     for overlap in WAYS:
         assumed = replace(book_assumptions(), overlap=overlap)
         twin = Twin(setup=place, assumptions=assumed)
-        if twin.resident_bytes() >= twin.room_bytes():
-            return None
         slowest = 1 / (tpot_s * (1 + error))  # tokens/s of a user, by the twin
-        batch = twin.batch_at(slowest, context=context, in_memory=True)
+        batch = min(fits, twin.batch_at(slowest, context=context))
         if batch:
             rate = float(twin.gpu_tokens_per_s(batch=batch, context=context))
-            fits = int(twin.batch_fits(context))
             found.append((rate * (1 + error), batch, fits, overlap == "halves"))
     if not found:
         return None

@@ -24,8 +24,7 @@ from llmserve_lab.deepseek.calibration.link_efficiency import (
     link_times,
     seconds_of,
 )
-from llmserve_lab.deepseek.model.assumptions import Assumptions
-from llmserve_lab.deepseek.model.efficiency import KernelEfficiency
+from llmserve_lab.deepseek.model.assumptions import Assumptions, KernelEfficiency
 from llmserve_lab.deepseek.model.setup import setup
 from llmserve_lab.deepseek.model.step_model import Twin
 

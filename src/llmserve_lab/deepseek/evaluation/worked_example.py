@@ -75,6 +75,15 @@ def halves_ms(requests: int = MANY) -> Halves:
     return Halves(tuple(map(max, pairs)), slowed, len(pairs) * of.start)
 
 
+def busy_share(requests: int = MANY) -> float:
+    """Share of a layer in which the GPU computes for one of the halves.
+
+    While bytes fly it computes more slowly, and so for longer.
+    """
+    of, made = layer_ms("halves", requests), halves_ms(requests)
+    return (2 * (of.attention + of.experts) + made.slowed) / made.layer
+
+
 def one_batch_ms(requests: int = MANY) -> float:
     """Milliseconds of a layer of one batch, one phase after another."""
     of = layer_ms("none", requests)

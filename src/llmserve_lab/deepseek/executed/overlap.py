@@ -13,7 +13,6 @@ from itertools import pairwise
 
 from llmserve_lab.checks import MOST_PLAYED, whole
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.model.known import computed
 from llmserve_lab.deepseek.model.step_model import Twin
 
 ATTENTION, DISPATCH, EXPERTS, COMBINE = "attention", "dispatch", "experts", "combine"
@@ -63,7 +62,7 @@ def layer_times(twin: Twin, *, batch: float, context: float) -> LayerTimes:
     layers = twin.setup.model.n_layers
     sparse = layers - twin.setup.experts.n_dense_layers
     attention, experts, flight = (
-        float(known.get(part.name, computed(part, known))) for part in PHASES
+        float(known.get(part.name, part.reusing(known))) for part in PHASES
     )
     there = float(known["dispatch_share"])
     return LayerTimes(

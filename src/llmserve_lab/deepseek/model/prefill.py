@@ -15,8 +15,7 @@ import numpy as np
 
 from llmserve_lab.cluster.formulas import ROW_COPIES
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.model.known import Numbers
-from llmserve_lab.deepseek.model.setup import Setup
+from llmserve_lab.deepseek.model.setup import Numbers, Setup
 from llmserve_lab.deepseek.model.step_model import Twin
 
 

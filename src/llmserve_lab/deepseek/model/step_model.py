@@ -14,11 +14,16 @@ from typing import Any
 import numpy as np
 
 from llmserve_lab.deepseek import formulas as f
-from llmserve_lab.deepseek.model import arguments
 from llmserve_lab.deepseek.model.assumptions import Assumptions, Overlap
 from llmserve_lab.deepseek.model.elementwise_kernels import row_traffic
-from llmserve_lab.deepseek.model.known import Numbers, computed
-from llmserve_lab.deepseek.model.setup import Setup
+from llmserve_lab.deepseek.model.setup import (
+    OUTSIDE,
+    Numbers,
+    Setup,
+    machine_arguments,
+    model_arguments,
+    traffic_arguments,
+)
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.roofline.formulas import BATCH_FITS
 
@@ -85,18 +90,18 @@ class Twin:
     @cached_property
     def shape(self) -> Numbers:
         """What the formulas ask about the model."""
-        return arguments.shape(self.setup, self.assumptions)
+        return model_arguments(self.setup, self.assumptions)
 
     @cached_property
     def machine(self) -> Numbers:
         """What the formulas ask about the machine: rates reached, not peaks."""
-        return arguments.machine(self.setup, self.assumptions)
+        return machine_arguments(self.setup, self.assumptions)
 
     @cached_property
     def traffic(self) -> Numbers:
         """What is sent: copies of a row, their bytes, and how unevenly they fall."""
         held = {"local_experts": self.setup.local_experts(self.n_redundant)}
-        return arguments.traffic(self.setup, self.assumptions) | held
+        return traffic_arguments(self.setup, self.assumptions) | held
 
     @cached_property
     def rows(self) -> Numbers:
@@ -148,8 +153,8 @@ class Twin:
             return {}
         return {
             block.name: f.SHARP_S(
-                block_read_s=computed(read, known),
-                block_compute_s=known.get(compute.name, computed(compute, known)),
+                block_read_s=read.reusing(known),
+                block_compute_s=known.get(compute.name, compute.reusing(known)),
             )
             for block, read, compute in ROOFED
         }
@@ -161,9 +166,7 @@ class Twin:
     def blocks_of(self, known: Numbers) -> Numbers:
         """The same from arguments that may have been changed."""
         known = self.settled(known)
-        found = {
-            part.name: known.get(part.name, computed(part, known)) for part in PARTS
-        }
+        found = {part.name: known.get(part.name, part.reusing(known)) for part in PARTS}
         return found | {HOST: known[HOST]}
 
     def step_s(self, *, batch: Any, context: Any) -> Any:
@@ -172,7 +175,7 @@ class Twin:
 
     def step_of(self, known: Numbers) -> Any:
         """The same from arguments that may have been changed."""
-        return computed(self.step, self.settled(known))
+        return self.step.reusing(self.settled(known))
 
     def user_tokens_per_s(
         self, *, batch: Any, context: Any, in_memory: bool = True
@@ -210,7 +213,7 @@ class Twin:
                 f"weights must fit in {room / 1e9:.0f} GB, got {held / 1e9:.0f} GB"
             )
         size = {"hbm_bytes": room, "stored_bytes": held, "context": context}
-        return np.floor(computed(BATCH_FITS, self.shape | size))
+        return np.floor(BATCH_FITS.reusing(self.shape | size))
 
     def require_room(self, batch: Any, context: Any) -> None:
         """Refuse more requests on a GPU than fit beside the weights.
@@ -227,7 +230,7 @@ class Twin:
         tokens = float(np.broadcast_to(context, fits.shape).flat[worst])
         room = self.room_bytes() - self.resident_bytes()
         size = {"hbm_bytes": self.room_bytes(), "stored_bytes": self.resident_bytes()}
-        alone = float(computed(BATCH_FITS, self.shape | size | {"context": tokens}))
+        alone = float(BATCH_FITS.reusing(self.shape | size | {"context": tokens}))
         missing = got * room / alone - room
         raise ValueError(
             f"batch must be at most {most:.0f} requests of {tokens:,.0f} tokens, which "
@@ -244,7 +247,7 @@ class Twin:
 
     def resident_bytes(self) -> float:
         """Bytes of the weights that one GPU holds."""
-        known, other = self.shape | self.traffic, self.setup.params(*arguments.OUTSIDE)
+        known, other = self.shape | self.traffic, self.setup.params(*OUTSIDE)
         return float(f.RESIDENT_BYTES.at(known, other_params=other))
 
     def batch_at(

@@ -12,7 +12,7 @@ from llmserve_lab.deepseek.evaluation.worked_example import (
     PLACE,
     twin,
 )
-from llmserve_lab.deepseek.model.known import Numbers, computed
+from llmserve_lab.deepseek.model.setup import Numbers
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.page.table import Table
 
@@ -47,7 +47,7 @@ def known() -> Numbers:
 
 def ms(part: Formula) -> float:
     """Milliseconds of a part of the standing example."""
-    return MS * float(computed(part, known()))
+    return MS * float(part.reusing(known()))
 
 
 def moved() -> dict[str, float]:

@@ -91,7 +91,8 @@ def swings(place: Setup, *, batches: tuple[float, ...], context: float) -> Table
     ]
     columns = ("change", *(f"{batch:.0f} requests" for batch in batches))
     title = "Change of tokens/s of a GPU, assumption by assumption"
-    return Table(title, columns, rows)
+    notes = ["before and after in the faster schedule, unless the change names one"]
+    return Table(title, columns, rows, notes)
 
 
 def silent(place: Setup, *, context: float) -> Table:

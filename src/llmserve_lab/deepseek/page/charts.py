@@ -6,6 +6,7 @@ from typing import Any
 
 from llmserve_lab import notation as q
 from llmserve_lab.deepseek import formulas as f
+from llmserve_lab.deepseek.page.controls import sizes
 from llmserve_lab.formula.formula import Formula
 from llmserve_lab.page.live.axes import QuantityAxis
 from llmserve_lab.page.live.bound import BoundMark, Marks
@@ -16,7 +17,7 @@ KINDS = {
     "read": MEANINGS["weights"],
     "compute": MEANINGS["compute"],
     "communication": MEANINGS["communication"],
-    "the rest": MEANINGS["other"],
+    "starts and the rest": MEANINGS["other"],
 }
 
 
@@ -46,7 +47,7 @@ BLOCKS = (
         _bar("experts, elementwise", f.MOE_ELEMENTWISE_S, "read"),
     ),
     (q.all_to_all_s, _bar("all-to-alls", f.ALL_TO_ALL_S, "communication")),
-    (q.other_s, _bar("other layers, and the host", f.OTHER_S, "the rest")),
+    (q.other_s, _bar("other layers, and the host", f.OTHER_S, "starts and the rest")),
 )
 BARS = Marks(*(mark for _, *bars in BLOCKS for mark, _ in bars))
 PARTS = tuple(bar.formula for bar in BARS)
@@ -56,6 +57,11 @@ ATTENTION, EXPERTS = (
     if len(bars) > 1
 )
 WHOLE = tuple(block.name for block, *bars in BLOCKS if len(bars) == 1)
+# Elementwise blocks, and how many kernels each launches.
+STARTED = {
+    q.attn_elementwise_s: "attn_launches",
+    q.moe_elementwise_s: "moe_launches",
+}
 TIME = QuantityAxis(q.turn_s, "ms", words="time", ticks={"tickCount": 3})
 
 
@@ -71,6 +77,9 @@ def bars() -> list[dict[str, str]]:
         if block is q.mla_s:
             both = f"{both} - {kernel}"
         for mark, kind in inside:
+            if block in STARTED:
+                found += _started(mark, start, STARTED[block])
+                continue
             late = mark.source is f.ATTN_KERNEL_S  # after the projections
             length = mark.read(TIME)
             found.append(
@@ -87,6 +96,18 @@ def bars() -> list[dict[str, str]]:
         start = f"{start} + {TIME.reads(block)}"
     host = {"start": start, "length": f"{TIME.reads(q.turn_s)} - ({start})"}
     return [*found, found[-1] | host]
+
+
+def _started(mark: BoundMark, start: str, launches: str) -> list[dict[str, str]]:
+    """Two bars in one lane: what is moved, then the launches of the kernels."""
+    starts = TIME.scaled(f"{float(sizes()[launches]):.12g} * launch_s", q.launch_s)
+    moved = f"{mark.read(TIME)} - {starts}"
+    same = {"lane": mark.name, "both": "0"}
+    later = f"{start} + {moved}"
+    return [
+        same | {"kind": "read", "start": start, "length": moved},
+        same | {"kind": "starts and the rest", "start": later, "length": starts},
+    ]
 
 
 def waterfall() -> Any:

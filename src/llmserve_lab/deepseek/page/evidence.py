@@ -21,7 +21,6 @@ from llmserve_lab.deepseek.evaluation.predictions import Score, points, score
 from llmserve_lab.deepseek.executed.location import favouring, placed
 from llmserve_lab.deepseek.model.setup import setup, setup_of
 from llmserve_lab.deepseek.model.step_model import Twin
-from llmserve_lab.deepseek.page.bands import truth
 from llmserve_lab.deepseek.page.tables import per_cent
 from llmserve_lab.formula.band import ErrorBand, Unmeasured
 from llmserve_lab.formula.origin import Sourced
@@ -98,11 +97,11 @@ def missed() -> tuple[Beside, ...]:
 
 NAMED = (  # runs with words beside them, and where the words begin
     (DEEPSEEK_PREFILL, "a day's prefill", (3.7, 41)),
-    (DEEPSEEK_DECODE, "DeepSeek", (170, -20)),
-    (PROFILED_DECODE, "DeepSeek's profile", (170, -13)),
-    (SGLANG_DECODE, "opening's run", (170, -6)),
-    (SGLANG_DRAFTED, "same, with drafts", (14, -26)),
-    (KIMI_DECODE, "Kimi K2", (170, 1)),
+    (DEEPSEEK_DECODE, "DeepSeek's day", (185, -22)),
+    (PROFILED_DECODE, "DeepSeek's profile", (185, -14)),
+    (SGLANG_DECODE, "opening's run", (185, -6)),
+    (SGLANG_DRAFTED, "SGLang, drafts", (14, -26)),
+    (KIMI_DECODE, "Kimi K2", (185, 2)),
     (SMALL_BATCHES[-1], "2 requests each", (11, 27)),
 )
 SIZES = (4, 8, 16, 32, 72, 144)  # GPUs, on the axis
@@ -119,7 +118,7 @@ def predicted_and_measured() -> StaticFigure:
     """The error of each run by the size of its group, and a strip of a fifth."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(4.9, 2.85))
+    figure, axes = plt.subplots(figsize=(5.2, 3.0))
     axes.axhspan(-100 * STRIP, 100 * STRIP, color=GREY.light, alpha=0.16)
     axes.axhline(0, color=GREY.light, linewidth=1)
     found = runs()
@@ -142,12 +141,20 @@ def predicted_and_measured() -> StaticFigure:
     axes.minorticks_off()
     axes.set_xticks(SIZES, [f"{size}" for size in SIZES])
     axes.set(
-        xlim=(3.3, 900),
+        xlim=(3.3, 2100),
         ylim=(-34, 52),
         xlabel="GPUs in the group (log scale)",
         ylabel="error of the rate (%)",
     )
-    axes.legend(loc="upper right", fontsize=9, handlelength=1)
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(-0.02, 1.0),
+        ncols=2,
+        fontsize=9,
+        handlelength=1,
+        columnspacing=1,
+        frameon=False,
+    )
     worst, (quick, across) = missed()[0], faster()
     return StaticFigure.of(
         figure,
@@ -198,7 +205,7 @@ def _band(bonus: float) -> ErrorBand:
         return UNTRIED
     size = {"batch": REQUESTS, "context": CONTEXT}
     here = DecodeSetting(accelerator="h100-sxm", ep=PLACE.n_gpus, **size)
-    return truth(band("gpu_tokens_per_s", here))
+    return band("gpu_tokens_per_s", here)
 
 
 def rate(found: Favoured) -> Sourced:

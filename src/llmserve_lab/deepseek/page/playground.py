@@ -15,13 +15,13 @@ from llmserve_lab.deepseek.calibration.kernel_efficiency import (
     measured_kernels,
 )
 from llmserve_lab.deepseek.defaults import book_assumptions
-from llmserve_lab.deepseek.model.efficiency import Kernels
+from llmserve_lab.deepseek.model.assumptions import Kernels
 from llmserve_lab.deepseek.model.setup import Setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page.controls import DEVICES, SHAPES
 from llmserve_lab.engine import Acceptance
 from llmserve_lab.formula.text import plain, si
-from llmserve_lab.page.palette import BLUE
+from llmserve_lab.page.palette import BLUE, GREY
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.page.widget import Bench, Choose, Knob, Turn
 
@@ -104,18 +104,23 @@ def _twin(**knobs: Any) -> Twin:
 
 @figure_style()
 def _picture(**knobs: Any) -> StaticFigure:
-    """The blocks of one batch in flight, one after another."""
+    """The parts of a batch in flight one after another, and where the step ends."""
     from llmserve_lab.extras import pyplot as plt
 
     twin, size = _twin(**knobs), {n: knobs[n] for n in ("batch", "context")}
     blocks = [1e3 * float(value) for value in twin.blocks(**size).values()]
     figure, axes = plt.subplots(figsize=(5.6, 2.2))
     starts = [sum(blocks[:i]) for i in range(len(blocks))]
+    step = float(twin.step_s(**size))
+    half = twin.n_batches > 1
     axes.barh(NAMES, blocks, left=starts, color=BLUE.light)
+    axes.axvline(1e3 * step, color=GREY.light, dashes=(4, 2))
+    words = f"step {si(step, 's')}"
+    axes.text(1e3 * step, 0, f"{words} ", ha="right", va="center", fontsize=9)
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel("time of one batch in flight (ms)")
-    step = float(twin.step_s(**size))
+    whose = "one of two halves, which run side by side" if half else "the batch"
+    axes.set_xlabel(f"parts of {whose} (ms)")
     fits = float(twin.batch_fits(knobs["context"]))
     if knobs["batch"] > fits:
         said = f"only {plain(fits)} fit in memory, so this cannot be"

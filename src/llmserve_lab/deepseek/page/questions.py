@@ -171,7 +171,8 @@ fits = Question(
         f"How many requests of {LONG} tokens fit on a GPU of {PLACE.name}? The weights "
         f"take {si(_twin().resident_bytes(), 'byte')} of the "
         f"{si(_twin().room_bytes(), 'byte')} that may be used, a token "
-        f"{si(_twin().shape['kv_bytes_per_token'], 'byte/token')}. Whole requests only."
+        f"{si(_twin().shape['kv_bytes_per_token'], 'byte/token')}. Whole requests "
+        "only; buffers are not counted."
     ),
     answer=lambda: float(_twin().batch_fits(LONG)),
     unit="request",

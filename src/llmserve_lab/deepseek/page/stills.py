@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.deepseek.defaults import book_assumptions
+from llmserve_lab.deepseek.evaluation.group_size import WAYS
+from llmserve_lab.deepseek.executed.location import affinities, largest
 from llmserve_lab.deepseek.model.prefill import prefill_s
 from llmserve_lab.deepseek.model.setup import DEEPSEEK, Setup
 from llmserve_lab.deepseek.model.step_model import Twin
 from llmserve_lab.deepseek.page import latent
 from llmserve_lab.formula.text import plain, si
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION
+from llmserve_lab.page.palette import BLUE, GREEN, GREY, MEANINGS, VERMILLION, Ink
 from llmserve_lab.page.still import StaticFigure, figure_style
 
 BATCHES = np.exp2(np.arange(11, dtype=np.float64))
 SHORT, LONG = 2048, 32_768
+SENT = MEANINGS["communication"]
 FEW = 4  # where in BATCHES the models are compared
 
 
@@ -43,7 +47,16 @@ def long_contexts(place: Setup, *, batch: float = 4.0) -> StaticFigure:
     )
     rows = lengths[-1]
     read = rows / np.asarray(prefill_s(twin, prompt=lengths, rows=rows))
-    made = np.asarray(twin.gpu_tokens_per_s(batch=batch, context=lengths))
+    ways = (replace(twin.assumptions, overlap=way) for way in WAYS)
+    made = np.max(
+        [
+            Twin(setup=place, assumptions=each).gpu_tokens_per_s(
+                batch=batch, context=lengths
+            )
+            for each in ways
+        ],
+        axis=0,
+    )
     axes.loglog(lengths, read, color=BLUE.light, label="prefill")
     label = f"decode, {batch:.0f} requests"
     axes.loglog(lengths, made, color=VERMILLION.light, dashes=(4, 2), label=label)
@@ -60,7 +73,8 @@ def long_contexts(place: Setup, *, batch: float = 4.0) -> StaticFigure:
         sentence=(
             f"{place.name}: from {lengths[0]:,.0f} to {rows:,.0f} tokens the prefill "
             f"of a GPU falls from {first[0]} to {last[0]}, its decode with "
-            f"{batch:.0f} requests from {first[1]} to {last[1]}."
+            f"{batch:.0f} requests in the faster schedule from {first[1]} to "
+            f"{last[1]}."
         ),
     )
 
@@ -106,6 +120,74 @@ def cached_of_a_token() -> StaticFigure:
             f"{si(latent.all_heads_bytes(), 'byte')}."
         ),
     )
+
+
+DRAW = 3  # seed of the choice that is drawn
+
+
+def destinations(place: Setup, n_redundant: int) -> tuple[int, ...]:
+    """GPUs of the experts that one row on GPU 0 chooses, drawn at random."""
+    held = int(place.local_experts(n_redundant))
+    places = largest(affinities(1, held * place.n_gpus, seed=DRAW), place.experts.top_k)
+    return tuple(int(each) // held for each in places[0])
+
+
+@figure_style()
+def copies_of_a_row(place: Setup) -> StaticFigure:
+    """The GPUs of a group, node by node, and where the copies of one row go."""
+    from llmserve_lab.extras import pyplot as plt
+
+    nodes = int(place.n_nodes)
+    each = place.n_gpus // nodes
+    sent = destinations(place, book_assumptions().n_redundant)
+    stay = [gpu for gpu in sent if gpu < each]
+    figure, axes = plt.subplots(figsize=(5.6, 1.45))
+    own, last = _spot(0, each), place.n_gpus - 1
+    away = [gpu for gpu in sent if gpu not in stay]
+    _squares(axes, [_spot(gpu, each) for gpu in range(place.n_gpus)], GREY, 0.3)
+    for to, ink in ((stay, GREEN), (away, SENT)):
+        ends = [_spot(gpu, each) for gpu in to]
+        _squares(axes, ends, ink, 1)
+        for x, y in ends:
+            axes.plot([own[0], x], [own[1], y], "-", color=ink.light, linewidth=1)
+    _squares(axes, [own], BLUE, 1)
+    for node in range(nodes):
+        x = _spot(node * each, each)[0] + 0.5
+        axes.text(x, 4.2, f"node\n{node + 1}", ha="center", va="center", fontsize=9)
+    axes.set(xlim=(-0.7, _spot(last, each)[0] + 0.7), ylim=(4.9, -0.7), aspect="equal")
+    axes.set_axis_off()
+    return StaticFigure.of(
+        figure,
+        name="deepseek.copies_of_a_row",
+        title="A row on one GPU, and the copies that go to its experts",
+        sentence=(
+            f"{nodes} nodes of {each} GPUs. A row on the blue GPU has chosen "
+            f"{len(sent)} experts (drawn at random). Copies inside its own node: "
+            f"{len(stay)}, over NVLink (green). Copies to other nodes: {len(away)}, "
+            "all through the one port of the blue GPU (purple). Every GPU does this "
+            "with all its rows, and the results come back the same way."
+        ),
+    )
+
+
+def _squares(axes: Any, at: list[tuple[float, float]], ink: Ink, alpha: float) -> None:
+    """GPUs, all as one path, which keeps the picture small."""
+    from llmserve_lab.extras import matplotlib as mpl
+    from llmserve_lab.extras import patches
+
+    path_of = mpl.path.Path
+    square = path_of.unit_rectangle()
+    corners = (np.asarray(square.vertices) - 0.5) * 0.75
+    whole = path_of.make_compound_path(
+        *(path_of(corners + np.array(each), square.codes) for each in at)
+    )
+    axes.add_patch(patches.PathPatch(whole, color=ink.light, alpha=alpha, linewidth=0))
+
+
+def _spot(gpu: int, of_node: int) -> tuple[float, float]:
+    """Where a GPU stands: two columns for each node."""
+    node, place = divmod(gpu, of_node)
+    return 2.8 * node + place % 2, float(place // 2)
 
 
 def _lines(text: str) -> str:

@@ -30,20 +30,6 @@ def tenths(share: float, sign: str = "") -> str:
     return f"{PER_CENT * share:{sign}.1f} %"
 
 
-def assumptions(assumed: Assumptions) -> Table:
-    """Every assumption as it was made."""
-    rows = [(name, _shown(value)) for name, value in vars(assumed).items()]
-    return Table("What the text leaves open", ("assumption", "made"), rows)
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if hasattr(value, "items"):
-        return "; ".join(f"{key}: {kernels.name}" for key, kernels in value.items())
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-
 def inputs() -> Table:
     """What two GPUs can do by their datasheets, and what the twin takes of it."""
     groups = [setup(key, 72) for key in ("h100-sxm", "gb200-nvl72")]
@@ -162,6 +148,11 @@ def points(assumed: Assumptions) -> Table:
     return Table("Tokens per second of a GPU", columns, rows, numbered())
 
 
+def of_rate(error: float) -> float:
+    """The error of a rate, given that of the time that it is one over."""
+    return 1 / (1 + error) - 1
+
+
 def _scored(what: str, found: Iterable[Score]) -> Iterable[Row]:
     for each in found:
         low, high = each.mean_interval
@@ -181,7 +172,10 @@ def scores(assumed: Assumptions) -> Table:
     steps = decode_scores.predictions(assumed)
     rows = [
         *_scored("rate of a deployment", predictions.by_status(found)),
-        *_scored("step of a decode worker", decode_scores.scores(steps)),
+        *_scored(
+            "rate of a decode worker",
+            predictions.by_status((s.status, of_rate(s.error)) for s in steps),
+        ),
     ]
     columns = ("what", "runs", "many", "mean error", "bias", "worst", "within 15 %")
     notes = [
@@ -196,10 +190,18 @@ def left_out(assumed: Assumptions) -> Table:
     rows = []
     for by in GROUPS:
         for each in leave_one_out(assumed, by):
-            total = predictions.score("calibrated", each.errors)
+            rates = [of_rate(error) for error in each.errors]
+            total = predictions.score("calibrated", rates)
             errors = (tenths(total.mean_error), tenths(total.bias, "+"))
             rows.append((by, each.group, total.n_runs, si(each.host_s, "s"), *errors))
-    columns = ("left out", "which", "runs", "host, of the others", "mean error", "bias")
+    columns = (
+        "left out",
+        "which",
+        "runs",
+        "host, of the others",
+        "mean error, rate",
+        "bias",
+    )
     return Table("Each group predicted with the time of all others", columns, rows)
 
 
@@ -211,11 +213,12 @@ def decode_runs(assumed: Assumptions) -> Table:
             f"{each.requests:.3g}",
             f"{1e3 * each.predicted_s:.1f} ms",
             f"{1e3 * each.measured_s:.1f} ms",
-            signed(each.error),
+            signed(of_rate(each.error)),
         )
         for each in decode_scores.predictions(assumed)
     ]
-    columns = ("run", "decoding on a GPU", "predicted", "measured", "error")
+    of = ("predicted", "measured", "error of the rate")
+    columns = ("run", "decoding on a GPU", *of)
     return Table("A step of a decode worker, runs calibrated on", columns, rows)
 
 
@@ -229,23 +232,8 @@ def transfers(assumed: Assumptions) -> Table:
             both = (plain(1e6 * s) for s in (each.predicted_s, each.measured_s))
             cells += [" / ".join(both), signed(each.error)]
         rows.append(tuple(cells))
-    columns = ("group", "dispatch", "error", "combine", "its error")
+    columns = ("group", "dispatch", "of the time", "combine", "of its time")
     start = next(iter(assumed.kernels.values())).transfer_start_s
     by = f"two shares and {si(start, 's')} a transfer" if start else "two shares"
     caption = f"All-to-all of the communication library, by {by} / measured, in µs"
     return Table(caption, columns, rows)
-
-
-def headlines() -> Table:
-    """The best that two libraries print, and what the twin takes instead."""
-    rows = [
-        (
-            each.what,
-            si(float(each.best), each.best.unit),
-            per_cent(each.of_peak),
-            per_cent(each.taken),
-        )
-        for each in kernels.headlines()
-    ]
-    columns = ("what", "headline", "of the peak", "the twin takes")
-    return Table("Two libraries' headlines on an H800 SXM", columns, rows)

@@ -42,7 +42,7 @@ def dispatch_and_combine() -> StepFigure:
             "new": "sum of the answers",
         },
         counters=(
-            Counter("copies between GPUs"),
+            Counter("copies and answers sent between GPUs"),
             Counter("choices at the busiest GPU"),
             Counter("experts read"),
         ),
@@ -115,21 +115,22 @@ def sent(run: ExecutedLayer) -> int:
 def _log(name: str, run: ExecutedLayer) -> StepLog:
     busiest = float(max(loads(run)))
     wire, read = float(sent(run)), float(sum(bool(queue) for queue in queues(run)))
-    nothing, there = (0.0, 0.0, "not yet"), (wire, busiest, "not yet")
-    counted = (wire, busiest, read)
+    nothing = (0.0, "not yet", "not yet")
+    routed, there = (0.0, busiest, "not yet"), (wire, busiest, "not yet")
+    counted, back = (wire, busiest, read), (2 * wire, busiest, read)
     frames = (
         Frame("Each GPU has two tokens of its own and two of the experts.", nothing),
         Frame(
             "Route: each token's two best experts, with the weights of their answers.",
-            nothing,
+            routed,
         ),
         Frame(_dispatch(name, run), there),
         Frame(_experts(run, int(read)), counted),
-        Frame(_combine(name), counted),
+        Frame(_combine(name), back),
         Frame(
             "Each GPU adds up what came back, each answer times its weight. The sums "
             "are those of a layer on one GPU.",
-            counted,
+            back,
         ),
     )
     one = toy.layer(name.startswith("two")).dense(np.concatenate(toy.tokens()))

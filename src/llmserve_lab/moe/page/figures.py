@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from llmserve_lab.catalog import accelerator
-from llmserve_lab.moe import exchange_time, serving
+from llmserve_lab.moe import exchange_time, layer_time, serving
 from llmserve_lab.moe import formulas as f
 from llmserve_lab.moe.models import DEFAULT
 from llmserve_lab.moe.page import charts, group_charts, route_chart
@@ -17,7 +17,6 @@ from llmserve_lab.page.live.figure import LiveFigure
 from llmserve_lab.page.live.goal import Goal
 from llmserve_lab.page.live.readout import Bound, Readout, Verdict
 
-NODES = ((8, 2), (8, 4), (8, 8), (16, 8), (32, 8), (64, 8))
 STOPS = {
     "top_k": (1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0),
     "n_experts": (16.0, 32.0, 64.0, 128.0, 256.0, 384.0, 512.0),
@@ -27,7 +26,6 @@ STOPS = {
     "hot_share": (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9),
 }
 ROW: dict[str, Any] = {"d_model": DEFAULT["d_model"], "bytes_act": DEFAULT["bytes_act"]}
-SPREAD = ROW | {"n_experts": DEFAULT["n_experts"]}
 WEIGHTS: dict[str, Any] = {
     name: DEFAULT[name] for name in ("d_model", "d_expert", "ffn_matrices", "n_shared")
 }
@@ -166,15 +164,18 @@ def group() -> LiveFigure:
         "copy_start_s": exchange_time.start_s(),
     }
     numbers = {name: float(value) for name, value in known.items()}
-    ways = serving.copy_bytes()
+    ways, own = serving.copy_bytes(), layer_time.rest_parts_s(1.0)
 
     def bound(formula: Any, *signals: str, **more: Any) -> Bound:
         return Bound.tied(formula, {**known, **more}, *signals)
 
     return LiveFigure(
         name="moe-group",
-        title="A larger group reads less and sends more",
-        chart=lambda: group_charts.layer_time(numbers, ways),
+        title=(
+            "A larger group: less reading, more sending, and with "
+            f"{serving.ROWS:.0f} tokens the same sum"
+        ),
+        chart=lambda: group_charts.layer_time(numbers, ways, own),
         controls=(
             _slider("ep", 32.0, serving.GROUPS[1:]),
             _slider("gpu_rows", serving.ROWS),
@@ -223,50 +224,5 @@ def group() -> LiveFigure:
                 & (2 * layer_read_s >= layer_compute_s)
             ),
             {"ep": 64.0},
-        ),
-    )
-
-
-def layouts() -> LiveFigure:
-    """What leaves a rank in one block: TP, EP in two ways, and TP × EP × SP."""
-    options = tuple(f"{ep} ranks, groups of {tp}" for ep, tp in NODES)
-    columns = {
-        "ep": tuple(float(ep) for ep, _ in NODES),
-        "tp": tuple(float(tp) for _, tp in NODES),
-    }
-    return LiveFigure(
-        name="moe-layouts",
-        title="A copy for each rank never sends more than a sum over all ranks",
-        chart=charts.layouts,
-        controls=(
-            Choice("node", "Laid out on", options, options[1], columns),
-            _slider("n_rows", 1024.0, STOPS["n_rows"][4:]),
-            _slider("top_k", 8.0),
-        ),
-        derived={
-            "ffn_tp_bytes": Bound(f.FFN_TP_BYTES, **ROW),
-            "rank_copy_ep_bytes": Bound(f.EP_BYTES, **SPREAD),
-            "expert_copy_ep_bytes": Bound(f.EP_BYTES, row_copies="top_k", **ROW),
-            "sp_bytes": Bound(f.SP_BYTES, **ROW),
-        },
-        readouts=(
-            Readout(f.TP_BLOCK_BYTES, "TP", **ROW),
-            Readout("expert_copy_ep_bytes", "EP, a copy an expert"),
-            Readout("rank_copy_ep_bytes", "EP, a copy a rank"),
-            Readout(f.COMPOSED_BYTES, "TP × EP × SP, a copy a rank", **SPREAD),
-            Verdict(
-                "cheaper",
-                "Around the experts, less leaves with",
-                "expert_copy_ep_bytes",
-                "ffn_tp_bytes",
-                ("EP, a copy an expert", "TP, or as much with both"),
-            ),
-        ),
-        sentence=(
-            "{n_rows} on {node}, {top_k} experts each: in a block of DeepSeek-V3's "
-            "width {tp_block_bytes} leave a rank with TP alone, "
-            "{expert_copy_ep_bytes} with EP and a copy for each expert, "
-            "{rank_copy_ep_bytes} with one for each rank, and {composed_bytes} with "
-            "TP × EP × SP."
         ),
     )

@@ -52,12 +52,14 @@ def memory(fixed: Mapping[str, float]) -> Any:
                 label_at=0.62,
             ),
         ),
-        height=165,
+        height=150,
     )
 
 
-def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
-    """Reading and computing a GPU's experts, and sending copies, for one layer."""
+def layer_time(
+    fixed: Mapping[str, float], ways: Mapping[str, float], rest: Mapping[str, float]
+) -> Any:
+    """Parts of one layer: a GPU's experts, copies that are sent, the rest, and all."""
     from llmserve_lab.extras import altair as alt
 
     x = _ranks(16)
@@ -65,7 +67,7 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
         q.layer_read_s,
         "µs/layer",
         words="time",
-        domain=(0, 750),
+        domain=(0, 900),
         ticks={"tickCount": 5},
     )
     read, compute = (
@@ -75,9 +77,9 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
     longer = (
         f"max({f.LAYER_READ_S.browser(read)}, {f.LAYER_COMPUTE_S.browser(compute)})"
     )
-    sending = sent_s(fixed, ways)
+    sending, own = sent_s(fixed, ways), own_s(rest)
     return alt.layer(
-        *landmarks(x, "x", "ep", Landmark("your EP size", q.ep, down=110)),
+        *landmarks(x, "x", "ep", Landmark("your EP size", q.ep, down=8)),
         bound_curves(
             x,
             y,
@@ -86,7 +88,8 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 f.LAYER_READ_S,
                 MEANINGS["weights"],
                 _tied(f.LAYER_READ_S, fixed, n_rows="(gpu_rows * datum.ep)"),
-                label_at=0.15,
+                label_at=0.1,
+                rising=True,
             ),
             Drawn(
                 "compute",
@@ -110,11 +113,20 @@ def layer_time(fixed: Mapping[str, float], ways: Mapping[str, float]) -> Any:
                 GREY,
                 label_at=0.95,
                 rising=True,
-                expr=f"({longer} + {sending})",
-                means="sum of experts and sending, one after the other",
+                expr=f"({longer} + {sending} + {own})",
+                means="sum of all three, in sequence",
+            ),
+            Drawn(
+                "rest",
+                f.COPIES_S,
+                MEANINGS["other"],
+                label_at=1.0,
+                rising=True,
+                expr=own,
+                means="rest: attention and shared weights",
             ),
         ),
-        height=225,
+        height=200,
     )
 
 
@@ -126,6 +138,16 @@ def sent_s(fixed: Mapping[str, float], ways: Mapping[str, float]) -> str:
         at = _tied(f.COPIES_S, known, gpu_rows="gpu_rows", ep="datum.ep")
         both.append(f"({f.COPIES_S.browser(at)})")
     return " + ".join(both)
+
+
+def own_s(rest: Mapping[str, float]) -> str:
+    """Vega expression of the rest: of each of two parts the longer of two times.
+
+    ``rest`` holds the times of one token. Weights are read once, whatever the batch.
+    """
+    read, computed = rest["weights read"], rest["weights computed"]
+    caches = max(rest["caches read"], rest["caches computed"])
+    return f"(max({read!r}, {computed!r} * gpu_rows) + {caches!r} * gpu_rows)"
 
 
 def _tied(formula: Any, fixed: Mapping[str, float], **signals: str) -> dict[str, str]:

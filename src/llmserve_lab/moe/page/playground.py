@@ -21,10 +21,10 @@ def bench() -> Bench:
     knobs: dict[str, Knob] = {
         "n_experts": Turn("routed experts", 1, 1024, 256),
         "top_k": Turn("experts of a token", 1, 64, 8),
-        "num_ranks": Turn("GPUs", 1, 128, 32),
+        "num_ranks": Turn("GPUs", 1, 128, 64),
         "n_rows": Turn("tokens in the batch", 1, 16_384, 4096),
-        "steepness": Turn("Zipf's exponent, in %", 0, 300, 80),
-        "extra": Turn("redundant copies", 0, 512, 32),
+        "steepness": Turn("Zipf's exponent, in %", 0, 300, 200),
+        "extra": Turn("replicas", 0, 512, 64),
         "seed": Turn("seed", 0, 10_000, 0),
     }
     start = {name: int(getattr(knob, "default", 0)) for name, knob in knobs.items()}

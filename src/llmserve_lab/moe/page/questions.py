@@ -13,7 +13,6 @@ from llmserve_lab.page.question.question import Hint, Question
 
 H200 = accelerator("h200-sxm")
 ROWS, HOT, KEPT = 64.0, 0.1, 30e9
-SMALL, LARGE = 16.0, 64.0  # groups of GPUs
 HALL = 32.0  # GPUs of the exercise on sending
 TOUCHED = ("about 9", "about 70", "about 220")
 SPEC = moe_of(DEEPSEEK)
@@ -29,9 +28,9 @@ def _nearest() -> float:
     return float(min(range(3), key=lambda i: abs(guesses[i] - touched(ROWS))))
 
 
-def balancedness(hot_share: float) -> float:
-    """Balancedness of eight ranks of which one draws a share of all choices."""
-    here = {"n_rows": ROWS, "ep": EP, "hot_share": hot_share}
+def balancedness(hot_share: float, ep: float = EP) -> float:
+    """Balancedness of ranks of which one draws a share of all choices."""
+    here = {"n_rows": ROWS, "ep": ep, "hot_share": hot_share}
     return float(f.BALANCEDNESS.at(DEFAULT, here))
 
 
@@ -46,27 +45,6 @@ def _group_rows() -> float:
 def rows_each() -> float:
     """Tokens that an expert needs in an iteration to be compute-bound."""
     return float(f.ROWS_PER_EXPERT.at(DEFAULT, n_rows=_group_rows()))
-
-
-def _power(least: float) -> int:
-    return int(next(g for g in serving.GROUPS if g >= least))
-
-
-def _experts_s(ep: float) -> float:
-    """Reading or computing the experts of a layer, whichever is longer."""
-    return max(serving.layer_s(ep).values())
-
-
-def _sending_s(ep: float) -> float:
-    return exchange_time.exchange_s(ep)
-
-
-def _layer_s(ep: float) -> float:
-    return _experts_s(ep) + _sending_s(ep)
-
-
-def _slower() -> float:
-    return _layer_s(LARGE) / _layer_s(SMALL)
 
 
 def kimi_bytes() -> dict[str, float]:
@@ -125,29 +103,6 @@ predict_touched = Question(
         ),
     ),
 )
-predict_group = Question(
-    name="moe.predict-group",
-    kind="predict",
-    prompt=lambda: (
-        f"{serving.ROWS:.0f} tokens on each H800, experts shared by {SMALL:.0f} GPUs. "
-        f"Reading takes {si(_experts_s(SMALL), 's')} a layer, dispatch and combine "
-        f"{si(exchange_time.exchange_s(SMALL), 's')}; nothing overlaps. Take "
-        f"{LARGE:.0f} GPUs instead: each reads a quarter of the experts. How long do "
-        "reading or computing, whichever is longer, and sending take together?"
-    ),
-    choices=("about half as long", "about as long as before", "about twice as long"),
-    answer=lambda: float(1 + (_slower() > 1.5) - (_slower() < 0.7)),
-    why=lambda: (
-        f"{si(_layer_s(LARGE), 's')} against {si(_layer_s(SMALL), 's')}: the experts "
-        f"save {si(_experts_s(SMALL) - _experts_s(LARGE), 's')}, and since more copies "
-        "leave their node, sending takes "
-        f"{si(_sending_s(LARGE) - _sending_s(SMALL), 's')} more."
-    ),
-    hints=(
-        Hint(lambda: 0.0, "Reading does get shorter. And how far must copies travel?"),
-        Hint(lambda: 2.0, "No more copies are sent; more of them leave their node."),
-    ),
-)
 predict_skew = Question(
     name="moe.predict-skew",
     kind="predict",
@@ -195,33 +150,6 @@ sending = Question(
         f"Of {ROWS * SPEC.top_k:.0f} copies {1 - 8 / HALL:.0%} leave the node, which "
         f"takes {si(combine_s() - exchange_time.start_s(), 's')}; with the constant "
         f"it is {si(combine_s(), 's')}."
-    ),
-)
-ridge = Question(
-    name="moe.ridge",
-    prompt=lambda: (
-        f"DeepSeek-V3 in FP8 on H800. An expert needs {rows_each():.0f} tokens in an "
-        f"iteration to be compute-bound; a token goes to {SPEC.top_k} of "
-        f"{SPEC.n_experts}. Each GPU decodes {ROWS:.0f} requests. How many GPUs must "
-        "share the experts at least? (Experts need not divide evenly.)"
-    ),
-    answer=lambda: _ceiling(_group_rows() / ROWS),
-    rel_tol=0.01,
-    hints=(
-        Hint(
-            lambda: rows_each() * SPEC.n_experts / ROWS,
-            f"Every token goes to {SPEC.top_k} experts, not to one.",
-        ),
-        Hint(
-            lambda: rows_each() / ROWS,
-            "So many would do if all tokens went through one expert.",
-        ),
-    ),
-    why=lambda: (
-        f"Equation [moe_ridge_rows](#eq-moe_ridge_rows): {si(_group_rows(), 'token')} "
-        f"in the whole group. With {ROWS:.0f} on each GPU that takes "
-        f"{_ceiling(_group_rows() / ROWS):.0f} GPUs; the next group that divides "
-        f"{SPEC.n_experts} experts has {_power(_group_rows() / ROWS)}."
     ),
 )
 least_ep = Question(

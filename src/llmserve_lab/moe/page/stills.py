@@ -6,33 +6,17 @@ import numpy as np
 
 from llmserve_lab.formula.text import plain
 from llmserve_lab.moe import exchange_time, load_balancing, serving
-from llmserve_lab.moe.hybrid_parallel_block import EVERY, HEADS, PART, SOME, HybridRun
 from llmserve_lab.moe.placement import Counts, Placement, balance, contiguous, redundant
-from llmserve_lab.page.palette import BLUE, GREEN, GREY, SERIES, VERMILLION
+from llmserve_lab.page.palette import BLUE, GREEN, GREY, VERMILLION
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.transformer.arithmetic import Integers
 
-# How a layout is cut: across its features, down its rows; and what to write on it.
-PIECES: dict[str, tuple[bool, bool, str]] = {
-    SOME: (False, True, ""),
-    EVERY: (False, False, "on\neach"),
-    HEADS: (True, False, ""),
-    PART: (False, False, "a part\non each"),
-}
 INKS = {"in order": VERMILLION, "heaviest first": BLUE}
-STEPS = {
-    "start": "start",
-    "all-gather": "gather",
-    "attention": "attention",
-    "output projection": "output",
-    "reduce-scatter": "scatter",
-    "dispatch, experts, combine": "experts",
-}
 
 
 def ways(extra: int) -> tuple[str, str, str]:
-    """Names of three ways to house experts, the last with copies of some."""
-    return "in order", "heaviest first", f"{extra} copies more"
+    """Names of three ways to house experts, the last with replicas of some."""
+    return "in order", "heaviest first", f"{extra} replicas more"
 
 
 def placements(rows: Counts, num_ranks: int, extra: int) -> dict[str, Placement]:
@@ -88,36 +72,6 @@ def loads(title: str, rows: Integers, *, num_ranks: int, extra: int) -> StaticFi
 
 
 @figure_style()
-def layouts(block: HybridRun, *, tp: int) -> StaticFigure:
-    """Rows × features of one batch after each step, a colour for each rank's piece."""
-    from llmserve_lab.extras import patches
-    from llmserve_lab.extras import pyplot as plt
-
-    steps = [held for held in block.steps[0] if held.layout in PIECES]
-    figure, axes = plt.subplots(figsize=(4.4, 2.0))
-    for place, held in enumerate(steps):
-        across, down, note = PIECES[held.layout]
-        for piece in range(tp if across or down else 1):
-            x, y = place + 0.8 * piece / tp * across, 0.8 * piece / tp * down
-            width, height = (0.8 / tp if cut else 0.8 for cut in (across, down))
-            ink = SERIES[piece].light if across or down else GREY.light
-            axes.add_patch(
-                patches.Rectangle((x, y), width, height, color=ink, alpha=0.6)
-            )
-        axes.text(place + 0.4, 0.4, note, ha="center", va="center", fontsize=9)
-        axes.text(place + 0.4, -0.08, STEPS[held.step], ha="center", fontsize=9)
-    axes.set(xlim=(-0.1, len(steps)), ylim=(0.9, -0.3))
-    axes.axis("off")
-    names = ", then ".join(f"{held.step}: {held.layout}" for held in steps)
-    return StaticFigure.of(
-        figure,
-        name="moe.layouts",
-        title="Rows are cut for experts, features only inside attention",
-        sentence=f"A batch on {tp} ranks, rows down and features across. {names}.",
-    )
-
-
-@figure_style()
 def exchange() -> StaticFigure:
     """Published times of dispatch and combine against the model's, by group size."""
     from llmserve_lab.extras import pyplot as plt
@@ -144,13 +98,10 @@ def exchange() -> StaticFigure:
                 va="center",
                 annotation_clip=False,
             )
-        axes.plot(
-            sizes,
-            [1e6 * each.measured_s for each in points],
-            marker,
-            color=ink.light,
-            markersize=7,
-        )
+        took = [1e6 * each.measured_s for each in points]
+        axes.plot(sizes, took, marker, color=ink.light, markersize=7)
+        place, up = (sizes[1], 16) if way == "combine" else (sizes[1], -22)
+        axes.text(place, took[1] + up, "measured", color=ink.light, ha="center")
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()
