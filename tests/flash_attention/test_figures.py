@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from llmserve_lab.catalog.evidence.attention import REGISTERS_PER_SM, SHARED_PER_BLOCK
 from llmserve_lab.flash_attention import formulas as f
 from llmserve_lab.flash_attention.arguments import BOOK
 from llmserve_lab.flash_attention.arguments import head as of_example
@@ -193,5 +194,25 @@ def test_the_bars_of_a_tile_add_up_to_the_formulas(tile: tuple[int, int]) -> Non
 
 def test_the_picture_says_which_tiles_fit() -> None:
     said = pictures.rooms().sentence
-    assert "128 × 128 fits, 256 × 80 fits, 256 × 128 does not fit, 512 × 16" in said
+    assert said.endswith("128 × 128, 128 × 192, 192 × 128 and 256 × 64 fit.")
     assert "three kernels" in pictures.fused().title.lower()
+
+
+@pytest.mark.parametrize(
+    ("tile", "over", "words"),
+    [
+        (pictures.MORE_KEYS, (True, False), "{} × {} overflows shared memory,"),
+        (pictures.MORE_QUERIES, (False, True), ", {} × {} the registers"),
+    ],
+)
+def test_the_title_names_the_room_that_a_tile_overflows(
+    tile: tuple[int, int], over: tuple[bool, bool], words: str
+) -> None:
+    taken = pictures.shared_parts(*tile), pictures.register_parts(*tile)
+    rooms = SHARED_PER_BLOCK, REGISTERS_PER_SM
+    found = [
+        sum(part.values()) > float(room)
+        for part, room in zip(taken, rooms, strict=True)
+    ]
+    assert tuple(found) == over
+    assert words.format(*tile) in pictures.rooms().title

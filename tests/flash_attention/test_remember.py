@@ -7,6 +7,7 @@ import pytest
 
 from llmserve_lab.catalog import model
 from llmserve_lab.flash_attention import formulas as f
+from llmserve_lab.flash_attention import measured
 from llmserve_lab.flash_attention.arguments import BOOK, decode, head, heads
 from llmserve_lab.flash_attention.page import figures
 from llmserve_lab.flash_attention.unchanged import decode_saving, work
@@ -89,6 +90,8 @@ def test_one_decode_keeps_eight_multiprocessors_busy_splits_nearly_all() -> None
     assert float(f.BUSY_SHARE.at(split)) > 0.96
     gain = float(f.DECODE_ATTN_S.at(alone)) / float(f.DECODE_ATTN_S.at(split))
     assert f"{gain:.1f}" == "15.5"
+    less = measured.gain_is_less()
+    assert gain > 132 / 8 / less[0]  # what is expected is less than the model says
     for context in figures.LENGTHS:
         assert float(f.BUSY_SHARE.at(decode(int(context)))) < 0.07
 
@@ -104,6 +107,18 @@ def test_flops_stay_and_a_short_decode_saves_next_to_nothing() -> None:
     flash_attention(query, key, value, tile_rows=8, tile_keys=8, run=meter.on())
     assert meter.useful_pairs == work(32, 8).useful
     assert meter.pairs == tiles_of([32], 8) * 64 == work(32, 8).computed
+
+
+def test_whole_tiles_cost_an_eighth_where_they_divide_the_prompt() -> None:
+    """At 1,000 tokens a third of the excess is padding, not the diagonal."""
+    assert f"{work(1024, 128).extra:.0%}" == "12%"
+    assert f"{work(1000, 128).extra:.0%}" == "18%"
+    ends = [*range(128, 1000, 128), 1000]
+    rows = [128] * 7 + [104]
+    unpadded = (
+        sum(a * b for a, b in zip(ends, rows, strict=True)) / work(1000, 128).useful
+    )
+    assert f"{unpadded - 1:.0%}" == "12%"
 
 
 def test_the_cache_is_what_it_was() -> None:

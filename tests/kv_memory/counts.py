@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import random
 
+import numpy as np
+
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.paged_cache import NoFreeBlockError, PagedAllocator
-from llmserve_lab.transformer import KVCache, tiny_shape
+from llmserve_lab.transformer import KVCache, Meter, Transformer, tiny_shape
 from llmserve_lab.transformer.paged import PagedKVStore
 from tests.counted import Case, counts
 
@@ -176,42 +178,66 @@ def sharing_share(rng: random.Random) -> Case:
 
 
 def machine(rng: random.Random) -> dict[str, float]:
+    """A link to the host and a GPU, both slow."""
     return {
-        "kv_bytes_per_token": 1024.0 * rng.randint(1, 9),
-        "n_rows": rng.randint(1, 50),
         "host_bw": 1e6 * rng.randint(1, 9),
-        "params_active": 1000.0 * rng.randint(1, 9),
         "peak_flops": 1e9 * rng.randint(1, 9),
         "eff_compute": rng.choice([0.5, 1.0]),
     }
 
 
-@counts(f.SWAP_S)
+@counts(f.SWAP_S, by="executed")
 def swap_s(rng: random.Random) -> Case:
-    """Copy token by token, out and in again."""
-    known = machine(rng)
-    seconds = 0.0
-    for _ in range(2):
-        for _ in range(int(known["n_rows"])):
-            seconds += known["kv_bytes_per_token"] / known["host_bw"]
-    return Case(f.SWAP_S.given(known), seconds)
+    """Swap a request out of the store and in again; weigh what leaves and arrives."""
+    shape, tokens = tiny_shape(n_layers=rng.randint(1, 3)), rng.randint(1, 20)
+    size = rng.randint(1, 5)
+    store = PagedKVStore(shape, num_blocks=20, block_tokens=size, prefix_caching=False)
+    model, cache = Transformer(shape), store.admit("one", [1] * tokens)
+    model.forward([1] * tokens, cache)
+    copy = store.swap_out("one")
+    for array in store.blocks.values():
+        array[:] = 0.0
+    store.swap_in("one", copy)
+    arrived = sum(8 * np.count_nonzero(array) for array in store.blocks.values())
+    moved = sum(array.nbytes for array in copy.held.values()) + arrived
+    known = machine(rng) | {
+        "kv_bytes_per_token": shape.kv_bytes_per_token(8),
+        "n_rows": tokens,
+    }
+    return Case(f.SWAP_S.given(known), moved / known["host_bw"])
 
 
-@counts(f.REDO_S)
+@counts(f.REDO_S, by="executed")
 def redo_s(rng: random.Random) -> Case:
-    """A multiplication and an addition for each parameter and token."""
-    known = machine(rng)
-    flops = 0.0
-    for _ in range(int(known["n_rows"])):
-        flops += known["params_active"] + known["params_active"]
-    seconds = flops / (known["peak_flops"] * known["eff_compute"])
-    return Case(f.REDO_S.given(known), seconds)
+    """Run the tokens through the model again, its weight products metered."""
+    model, tokens = (
+        Transformer(tiny_shape(n_layers=rng.randint(1, 3))),
+        rng.randint(1, 9),
+    )
+    meter = Meter()
+    model.forward([1] * tokens, run=meter.on())
+    known = machine(rng) | {
+        "n_rows": tokens,
+        "params_active": model.weights.num_params - looked_up(model),
+    }
+    rate = known["peak_flops"] * known["eff_compute"]
+    return Case(f.REDO_S.given(known), meter.linear_flops / rate)
+
+
+def looked_up(model: Transformer) -> int:
+    """Numbers of the embedding table and of the norms: no product reads them."""
+    arrays = model.weights.arrays.items()
+    return sum(a.size for n, a in arrays if n == "embed_tokens" or a.ndim < 3)
 
 
 @counts(f.SWAP_BW, by="enumerated")
 def swap_bw(rng: random.Random) -> Case:
     """Halve an interval of bandwidths until both times are the same."""
-    known = machine(rng)
+    known = machine(rng) | {
+        "kv_bytes_per_token": 1024.0 * rng.randint(1, 9),
+        "n_rows": rng.randint(1, 50),
+        "params_active": 1000.0 * rng.randint(1, 9),
+    }
     redo = float(f.REDO_S.at(known))
     low, high = 1.0, 1e18
     for _ in range(200):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from llmserve_lab.kv_memory.lifecycle import A_PROMPT, SIZE, moments
 from llmserve_lab.kv_memory.page import pictures, questions
+from llmserve_lab.kv_memory.waste import SERVICES, wasted
 from llmserve_lab.paged_cache import NoFreeBlockError, PagedAllocator, block_hash
 from llmserve_lab.paged_cache.block_hash import ROOT
 
@@ -60,3 +63,14 @@ def test_long_requests_with_one_beginning_fit_as_often_as_the_exercise_says() ->
             number += 1
     except NoFreeBlockError:
         assert number == questions.fits.answer()
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_block_of_one_token_wastes_nothing_and_none_wastes_a_whole_block(
+    service: str,
+) -> None:
+    found = wasted(service, sizes=(1, 2, 16, 256))
+    assert found.paged[1] == found.used
+    for size in (2, 16, 256):  # the last block has 0 to size - 1 places left
+        left = found.paged[size] - found.used
+        assert left == pytest.approx((size - 1) / 2, rel=0.1)

@@ -15,13 +15,8 @@ from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
 from llmserve_lab.engine import LeastLoaded, Pool, PrefixAware, simulate
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.kv_memory import machine, serving
-from llmserve_lab.kv_memory.page import figures, stills
-from llmserve_lab.kv_memory.page.controls import (
-    DEVICES,
-    GROUPS,
-    LAYERS,
-    cache_bytes,
-)
+from llmserve_lab.kv_memory.page import controls, figures, stills
+from llmserve_lab.kv_memory.page.controls import DEVICES, GROUPS, LAYERS
 from llmserve_lab.kv_memory.waste import LIMIT, SERVICES, allocated, wasted
 from llmserve_lab.paged_cache import PagedAllocator
 from llmserve_lab.running_example import cost, model, setting
@@ -189,6 +184,43 @@ def test_affinity_overloads_the_replica_of_a_popular_assistant() -> None:
     assert prefix.ttft_p95_s < load.ttft_p95_s < sticky.ttft_p95_s / 30
 
 
+def test_the_limit_of_requests_makes_the_queue_and_slow_tokens_without_it() -> None:
+    """What overloads the hot replica waits outside the batch, or slows all in it."""
+    load = {"rate": serving.HOT_RATE, "hot": serving.HOT}
+    narrow = serving.routed("affinity by assistant", **load)
+    wide = serving.routed("affinity by assistant", **load, max_batch=serving.WIDE_BATCH)
+    spread = serving.routed("prefix-aware", **load)
+    waiting, last_s = serving.hot_queue()
+    assert waiting > 200
+    assert last_s == pytest.approx(narrow.ttft_p95_s, rel=0.1)
+    assert wide.ttft_p95_s < narrow.ttft_p95_s / 30
+    assert wide.tpot_mean_s > 3 * spread.tpot_mean_s
+
+
+def test_the_latent_on_eight_gpus_leaves_an_eighth_of_the_requests() -> None:
+    latent, gqa = CACHE_LAYERS["deepseek-v3"], CACHE_LAYERS["llama-3.1-70b"]
+    assert controls.copies(latent, 8) == 8
+    assert controls.copies(gqa, 8) == 1 and controls.copies(gqa, 16) == 2
+
+
+def test_the_row_of_scout_is_counted_as_if_all_layers_kept_all_tokens() -> None:
+    scout = CACHE_LAYERS["llama-4-scout"]
+    assert scout.shape is not None
+    left = machine.scout()[0] * machine.BLOCK * scout.naive_token_bytes()
+    allowed = float(machine.room()["memory_share"]) * float(DEVICES[0].usable_bytes)
+    beside = float(machine.beside_bytes())
+    asked = 2 * (allowed - beside) - scout.shape.weight_bytes(1.0)
+    assert left == pytest.approx(asked, rel=1e-3)
+
+
+def test_the_mean_length_fits_more_than_the_full_and_then_some_pause() -> None:
+    """At one stage of their answers no limit above what fits at full length is safe."""
+    mean_held = serving.BURST_PROMPT + serving.BURST_ANSWER // 2
+    at_mean = serving.FEW_BLOCKS * machine.BLOCK // mean_held
+    assert serving.SAFE_BATCH < at_mean < serving.FULL_LOAD
+    assert serving.preempted(None, max_batch=at_mean).preemptions > 0
+
+
 def test_affinity_sends_an_assistant_to_one_replica() -> None:
     requests = serving.trace(many=400)
     found: dict[Hashable, set[int]] = {}
@@ -225,7 +257,7 @@ def test_what_does_not_fit_is_no_choice_and_all_else_is() -> None:
     figure = figures.capacity()
     for one, device, group in product(LAYERS, DEVICES, GROUPS):
         setting = {"model": one.name, "gpu": device.name, "group": str(group)}
-        left = cache_bytes(one, device, group, "bf16")
+        left = controls.cache_bytes(one, device, group, "bf16")
         if left is None:
             with pytest.raises(ValueError, match="has no value for this choice"):
                 figure.values(**setting)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS, H100_TOTAL, START_LOGS
 from llmserve_lab.kv_memory import machine
 from llmserve_lab.kv_memory.page import tables
@@ -15,7 +16,7 @@ from llmserve_lab.validation.cache_blocks import reserve
 def test_the_lines_of_a_start_log_add_up() -> None:
     for log in START_LOGS:
         parts = (log.weights, log.peak, log.other, log.cache)
-        asked = float(machine.MEMORY_SHARE) * float(H100_TOTAL)
+        asked = float(MEMORY_SHARE) * float(H100_TOTAL)
         assert sum(map(float, parts)) == pytest.approx(asked, rel=5e-4)
 
 

@@ -20,34 +20,24 @@ MISTAKES = {
     },
     "quantization.predict-one": {
         "about 4 times": "not all of it",
-        "about 3 times": "launches of all layers",
+        "about 3 times": "fixed time of a step",
         "not at all": "most of a step is reading weights",
-    },
-    "quantization.predict-prompt": {
-        "about 4 times": "does not wait for them",
-        "about 3 times": "once for all rows",
-        "about 2 times": "a decode of one request",
     },
 }
 RIGHT = {
     "quantization.predict-group": "about 90 %",
     "quantization.predict-one": "about 2 times",
-    "quantization.predict-prompt": "not at all",
 }
 # Words of the prompt that decide what is right, in their order.
 ASKED = {
     "quantization.predict-group": [
         "512 columns", "four of the columns", "20 times", "INT4",
-        "with one scale for each row", "the other columns off",
+        "with one scale for each row", "error of the numbers in the other 508 columns",
     ],
     "quantization.predict-one": [
         "Llama-3.1-8B", "decodes one request", "1,100 tokens", "one H100",
         "LM head", "INT4", "stay as they are", "costs nothing",
-        "How much faster is a step at best",
-    ],
-    "quantization.predict-prompt": [
-        "prompt of 8,192 tokens", "in INT4", "products in 16 bits",
-        "How much faster than with 16-bit",
+        "How much faster does the book's formula make a step",
     ],
     "quantization.bits": [
         "codes of 4 bits", "scale of 16 bits", "group of 64", "How many bits",
@@ -61,7 +51,7 @@ ASKED = {
         "off at most",
     ],
     "quantization.stored": [
-        "8.03 billion", "LM head with 0.525 billion", "keep 16 bits", "INT4",
-        "with groups of 32", "scales of 16 bits", "How many bytes",
+        "8.03 billion", "LM head with 0.525 billion", "keep 16 bits", "NVFP4",
+        "codes of 4 bits", "groups of 16", "a scale of 8 bits", "How many bytes",
     ],
 }  # fmt: skip

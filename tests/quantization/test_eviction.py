@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from llmserve_lab.quantization import eviction as ev
 from llmserve_lab.quantization import tiny_model as tm
+from llmserve_lab.quantization.page import forgetting
 
 
 @given(st.integers(1, 60), st.integers(0, 6), st.integers(1, 70))
@@ -91,3 +92,31 @@ def test_bad_input_is_named() -> None:
         ev.observed(np.ones((2, 20)), 4, recent=8)
     with pytest.raises(ValueError, match="length must be at least 1 token, got 0"):
         ev.window(0, 4)
+
+
+def test_the_errors_of_all_choices_stand_side_by_side() -> None:
+    """In each frame; the bar of the choice that is shown says what its card says."""
+    head = forgetting.small_head()
+    kept = ev.kept_by(head, forgetting.KEEP)
+    errors = {name: head.error(each) for name, each in kept.items()}
+    for name, log in forgetting.forgetting().logs.items():
+        for frame, made in enumerate(log.frames):
+            bars, names = (
+                [
+                    row
+                    for row in log.tables[table]
+                    if row.get("since", 0) <= frame < row.get("until", 9)
+                ]
+                for table in ("bars", "names")
+            )
+            written = [row["text"] for row in names]
+            said = [each for each in written if each.endswith("%")]
+            shown = dict(zip(kept, said, strict=True))
+            assert [each for each in written if each in kept] == list(kept)
+            assert shown[name] == made.counters[-1]
+            others = {other: f"{errors[other]:.0%}" for other in set(kept) - {name}}
+            assert {other: shown[other] for other in others} == others
+            for error, row in zip(shown.values(), bars, strict=True):
+                length = (row["x2"] - row["x"]) / forgetting.LONGEST
+                share = float(error[:-1]) / 100 / max(errors.values())
+                assert length == pytest.approx(share, abs=0.01)

@@ -51,7 +51,7 @@ def test_calibration_lowers_the_error_of_the_logits() -> None:
 
 
 def test_weight_only_bits_help_small_batches_and_both_help_any() -> None:
-    """Remember 4, at every batch and context of the figure that the H100 holds."""
+    """At every batch and context of the figure that the H100 holds."""
     figure = figures.few_bits()
     for context in CONTEXTS:
         last = np.inf
@@ -67,7 +67,7 @@ def test_weight_only_bits_help_small_batches_and_both_help_any() -> None:
 
 
 def test_published_int4_stays_below_what_is_predicted_with_unpacking_free() -> None:
-    """Remember 4 puts the measured gain of INT4 first; FP8 is met closely."""
+    """What the page calls much too hopeful for INT4, and right for FP8."""
     for batch in papers.RATES["bf16"]:
         seen, said = measured.rate_gain("int4", batch)
         assert seen < 0.85 * said

@@ -127,3 +127,19 @@ def test_an_unknown_scheme_is_refused() -> None:
     assert scheme("nvfp4").group == 16
     with pytest.raises(ValueError, match=r"key must be one of fp16, .*, got 'int3'"):
         scheme("int3")
+
+
+def test_even_steps_win_among_like_weights_and_lose_beside_an_outlier() -> None:
+    """The page's group by hand, in a group that each format shares a scale over."""
+    like = np.array([0.21, -0.53, 0.70, -0.34])
+
+    def worst(key: str, group: np.ndarray) -> float:
+        whole = np.tile(group, 32)[None]
+        off = np.abs(whole - quantize(whole, SCHEMES[key]).dequantize())
+        return float(off[np.abs(whole) < 1].max())
+
+    found = {key: worst(key, like) for key in ("int4", "mxfp4", "nvfp4")}
+    assert found["int4"] < found["mxfp4"] < found["nvfp4"]
+    loud = np.where(like == 0.70, 4.2, like)
+    spoilt = {key: worst(key, loud) for key in found}
+    assert max(spoilt["mxfp4"], spoilt["nvfp4"]) < spoilt["int4"]

@@ -1,16 +1,22 @@
 """What fewer bits buy: limits of the price, and what fits."""
 
+import math
+
+import numpy as np
 import pytest
 
 from llmserve_lab import running_example, validation
 from llmserve_lab.catalog import MODELS
 from llmserve_lab.quantization.page import questions
+from llmserve_lab.quantization.page.sharing import kib_per_token
 from llmserve_lab.quantization.speed import (
     ARITHMETIC,
     CACHES,
     Bits,
     decode_s,
     fits,
+    overtaken,
+    overtaken_between,
     prefill_s,
     served,
 )
@@ -82,6 +88,91 @@ def test_twice_the_peak_is_reached_by_the_fitted_power_but_for_the_head() -> Non
     assert ratio == pytest.approx(2**reached.exponent, rel=1e-3)
 
 
+def test_int4_and_fp8_weights_are_level_at_one_batch_whatever_is_cached() -> None:
+    """FP8 does not stay ahead: with an equal cache INT4 is faster below that batch."""
+    level = overtaken(Bits("int4"), Bits("fp8"), context=1100)
+    for context in (16, 1100, 32_768):
+        for kind in ("bf16", "fp8"):
+            four, eight = (served(Bits(key, kind)) for key in ("int4", "fp8"))
+            for batch in (1, 64, level - 1, level, 256, 1000):
+                took = (
+                    decode_s(c, batch=batch, context=context) for c in (four, eight)
+                )
+                ahead = next(took) < next(took)
+                assert ahead == (batch < level)
+    with pytest.raises(ValueError, match="most must be a batch at which second is"):
+        overtaken(Bits("int4"), Bits("fp8"), context=1100, most=level - 1)
+
+
+def test_the_batch_where_they_are_level_is_no_sharp_number() -> None:
+    """Each assumption by a closed form: no overlap, whole overlap, the whole peak."""
+    four, eight = served(Bits("int4")), served(Bits("fp8"))
+    apart = (eight.weights_s - four.weights_s) / (four.row_s - eight.row_s)
+    together = eight.weights_s / four.row_s
+    shape = running_example.model()
+    head = shape.vocab * shape.d_model / shape.params_active
+    full = four.row_s * (head + (1 - head) / 2)
+    peak = (eight.weights_s - four.weights_s / 2) / (four.row_s - full / 2)
+    between = overtaken_between(Bits("int4"), Bits("fp8"), context=1100)
+    found = [math.ceil(each) for each in (peak, together, apart)]
+    assert between == (found[0], found[2]) == (min(found), max(found))
+    assert between[0] < overtaken(Bits("int4"), Bits("fp8"), context=1100) < between[1]
+
+
+def test_an_fp8_cache_saves_reading_long_before_the_memory_is_full() -> None:
+    """The recipe: it gains below what sixteen bits hold, and makes room above."""
+    wide, few = served(Bits()), served(Bits("bf16", "fp8"))
+    most = fits(wide, context=1100)
+    gains = [questions.gain(Bits("bf16", "fp8"), batch) for batch in (64, 256)]
+    assert 1.1 < gains[0] < gains[1] and most > 256
+    assert fits(few, context=1100) > 1.9 * most
+
+
+def test_a_difference_of_two_runs_errs_more_than_one_run() -> None:
+    """The page's standard errors, on answers that are drawn."""
+    rng = np.random.default_rng(4)
+    right = rng.random((2, 4000, 1319)) < 0.8
+    apart = right.mean(axis=2)
+    assert 100 * apart[0].std() == pytest.approx(1.1, abs=0.05)
+    assert 100 * (apart[0] - apart[1]).std() == pytest.approx(1.6, abs=0.05)
+    turned = rng.choice([-1, 0, 1], p=[0.025, 0.95, 0.025], size=(4000, 1319))
+    assert 100 * turned.mean(axis=1).std() == pytest.approx(0.6, abs=0.05)
+    twice = 2 * rng.binomial(2000, 0.05, 4000).mean() ** 0.5 / 2000
+    assert twice == pytest.approx(0.01, rel=0.01)  # a point, at 2,000 questions
+
+
+def test_the_gain_of_weights_melts_and_that_of_a_cache_grows() -> None:
+    batches = (1, 4, 16, 64, 128, 256)
+    for weights in ("int4", "fp8"):
+        gains = [questions.gain(Bits(weights), batch) for batch in batches]
+        assert gains == sorted(gains, reverse=True) and gains[0] - gains[-1] > 0.3
+    for weights in ("bf16", "fp8", "int4"):
+        added = [
+            questions.gain(Bits(weights, "fp8"), batch)
+            / questions.gain(Bits(weights), batch)
+            for batch in batches
+        ]
+        assert added == sorted(added) and added[-1] > 1.2
+
+
+def test_the_head_is_no_reason_why_a_prompt_gains_little() -> None:
+    """An engine applies it to the last token alone; the gain hardly changes."""
+    with_head, without = (
+        questions.prompt_gain(Bits("fp8"), head=head) for head in (True, False)
+    )
+    assert with_head < without < 1.03 * with_head and without < 2**0.5
+
+
+def test_shared_heads_are_the_models_of_the_catalog() -> None:
+    models = {"MHA": "llama-2-7b", "GQA": "llama-3.1-8b"}
+    for kind, key in models.items():
+        assert kib_per_token(kind) == MODELS[key].kv_bytes_per_token(2.0) / 1024
+    assert kib_per_token("MQA") == kib_per_token("MHA") / 32
+    v3 = MODELS["deepseek-v3"]
+    a_layer = v3.kv_bytes_per_token(2.0) / v3.n_layers / 1024
+    assert kib_per_token("MLA") == pytest.approx(32 * a_layer)
+
+
 def test_tables_have_a_row_for_each_choice() -> None:
     saved = {row[0]: row[2] for row in shared_table().rows}
     assert saved["Llama-2-7B"] == "1×" and saved["Llama-3.1-8B"] == "4×"
@@ -89,10 +180,11 @@ def test_tables_have_a_row_for_each_choice() -> None:
 
 
 def test_the_answers_are_the_prices() -> None:
-    assert (
-        questions.predict_one.answer() == 2 and questions.predict_prompt.answer() == 3
-    )
+    assert questions.predict_one.answer() == 2
     assert questions.bits.answer() == 4.25
     tables = 2 * 128_256 * 4096  # embedding and LM head
     rest = 8_030_261_248 - tables
+    assert served(Bits("nvfp4")).weight_bytes == pytest.approx(
+        questions.stored.answer()
+    )
     assert questions.stored.answer() == pytest.approx(2 * tables + 4.5 / 8 * rest)

@@ -51,6 +51,20 @@ def test_planted_outlier_channels_change_no_answer_but_those_of_even_steps() -> 
         assert alone > tm.logit_error(model, nearest, HELD_OUT)
 
 
+def test_smoothing_undoes_exactly_what_was_planted() -> None:
+    """So it proves nothing about other models, as the page says."""
+    model = tm.model()
+    loud, channels = tm.with_outlier_channels(model, num=4, times=100.0)
+    factors = []
+    for each in (model, loud):  # SmoothQuant's factor, its strength one half
+        rows = np.abs(tm.layer_inputs(each, HELD_OUT)["q_proj", 0]).max(axis=0)
+        weights = np.abs(each.weights.arrays["q_proj"][0]).max(axis=1)
+        factors.append(np.sqrt(rows / weights))
+    grown = factors[1] / factors[0]
+    assert grown[channels] == pytest.approx(100.0)
+    assert np.delete(grown, channels) == pytest.approx(1.0)
+
+
 def test_the_embedding_and_the_head_are_kept() -> None:
     model = tm.model()
     rounded = tm.rounded_to_nearest(model, SCHEMES["int8"]).weights.arrays

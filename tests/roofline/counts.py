@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 from llmserve_lab.roofline import formulas as f
+from llmserve_lab.transformer import PLAIN, Transformer, cumulative, tiny_shape
+from llmserve_lab.transformer.arithmetic import Array
 from tests.counted import Case, counts
 from tests.roofline.machine import Machine
 from tests.roofline.toys import metered, run, setting, shape_values, toy
@@ -65,11 +68,21 @@ def iteration_bytes(rng: random.Random) -> Case:
     return Case(values, meter.bytes_read)
 
 
-@counts(f.N_ROWS, by="unrolled")
+@counts(f.N_ROWS, by="executed")
 def n_rows(rng: random.Random) -> Case:
+    """Run requests that each bring a chunk; how many rows has the first product?"""
     batch, chunk = rng.randint(1, 9), rng.randint(1, 9)
-    rows = [row for _ in range(batch) for row in range(chunk)]
-    return Case({"batch": batch, "chunk": chunk}, len(rows))
+    model, seen = Transformer(tiny_shape(n_layers=1)), list[int]()
+
+    def product(left: Array, right: Array) -> Array:
+        seen.append(len(left))
+        return PLAIN.linear(left, right)
+
+    prompts = [list(range(chunk)) for _ in range(batch)]
+    bounds = cumulative([len(prompt) for prompt in prompts])
+    tokens = [token for prompt in prompts for token in prompt]
+    model.forward_packed(tokens, bounds, run=replace(PLAIN, linear=product))
+    return Case({"batch": batch, "chunk": chunk}, seen[0])
 
 
 @counts(f.LINEAR_FLOPS, by="enumerated")

@@ -10,6 +10,7 @@ from llmserve_lab.engine import IterationLoad
 from llmserve_lab.roofline import machine, measured
 from llmserve_lab.roofline.diagnosis import HIGH_MBU, HIGH_MFU, diagnosis
 from llmserve_lab.roofline.iteration_count import IterationCount, walk
+from llmserve_lab.roofline.one_request import bounded
 from llmserve_lab.running_example import PROMPT, cost, device, model
 
 
@@ -114,10 +115,8 @@ def test_what_the_diagnosis_says_of_prompts_and_of_neither() -> None:
 def test_the_log_line_is_that_of_the_iteration() -> None:
     bill = walk(model(), batch=machine.BATCH, context=machine.MEAN_CONTEXT, chunk=1)
     seconds = cost().seconds(machine.decodes(machine.BATCH))
-    rate, read = measured.log_line().split("MFU: ")[1].split(" TF/s/device ")
-    assert float(rate) == pytest.approx(bill.iteration_flops / seconds / 1e12, abs=0.1)
-    found = float(read.removesuffix(" GB/s/device"))
-    assert found == pytest.approx(bill.iteration_bytes / seconds / 1e9, abs=0.1)
+    wanted = (bill.iteration_flops / seconds, bill.iteration_bytes / seconds)
+    assert measured.logged() == pytest.approx(wanted, rel=1e-3)
 
 
 def test_the_rate_of_reading_splits_the_same_whole() -> None:
@@ -151,14 +150,14 @@ def test_the_shape_measured_is_that_of_the_running_example() -> None:
 
 
 def test_the_terms_add_up_as_they_are_printed() -> None:
-    rows = measured.steps().rows
-    for column in (1, 2):
-        parts = [float(str(row[column]).split()[0]) for row in rows]
-        assert sum(parts[:-1]) == pytest.approx(parts[-1], abs=1e-9)
+    """Each is rounded to three decimals of a millisecond, and so is the whole."""
+    found = measured.step_terms()
+    for times in ([x.bound_s for x in found], [x.served_s for x in found]):
+        *parts, whole = (round(1e3 * each, 3) for each in times)
+        assert sum(parts) == pytest.approx(whole, abs=1e-9)
     assert machine.terms(1)["read cache"] < machine.terms(2)["read cache"]
 
 
 def test_one_request_on_eight_gpus_is_measured_above_its_bound() -> None:
-    assert len(measured.bound_against_measurement().rows) == 2 * len(SMALL_BATCH)
-    for row in measured.bound_against_measurement().rows:
-        assert float(str(row[-1])) > 3
+    assert len(bounded()) == 2 * len(SMALL_BATCH)
+    assert all(each.ratio > 3 for each in bounded())

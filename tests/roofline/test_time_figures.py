@@ -9,6 +9,7 @@ from llmserve_lab.roofline.iteration_count import walk
 from llmserve_lab.roofline.machine import bound_s, prompt_params
 from llmserve_lab.roofline.page import figures, measured_roof
 from llmserve_lab.running_example import device, model
+from tests.page import drawn
 
 H100, LLAMA = device(), model()
 
@@ -60,3 +61,25 @@ def test_the_trade_states_the_ends_of_its_lines() -> None:
     assert [bound_s(b) for b in batches] == sorted(bound_s(b) for b in batches)
     for each in measured.served():
         assert each.row.clients / each.row.tpot_s < each.row.clients / each.bound.value
+
+
+@pytest.mark.parametrize(
+    ("batch", "context"), [(1.0, 1100.0), (32.0, 1100.0), (512.0, 128.0)]
+)
+def test_attention_is_drawn_from_the_rule_on_that_says_where_it_begins(
+    batch: float, context: float
+) -> None:
+    """It stands where the longer bar of the products ends, and attention begins."""
+    figure, size = figures.iteration_time(), {"batch": batch, "context": context}
+    bars = drawn.marks(figure, "rect", **size)
+    rules = [
+        each for each in drawn.marks(figure, "rule", **size) if "strokeDash" in each
+    ]
+    assert len(rules) == 2 and len(bars) == 8
+    for rule in rules:
+        own = [each for each in bars if rule["y"] < each["y"] < rule["y2"]]
+        later = [each["x"] for each in own if each["ink"] in ("green", "grey")]
+        ends = [b["x"] + b["width"] for b in own if b["ink"] in ("blue", "gold")]
+        assert [rule["x"]] * 2 == pytest.approx(later)
+        assert rule["x"] == pytest.approx(max(ends))
+        assert max(ends) > 1.2 * min(ends)

@@ -8,9 +8,12 @@ import pytest
 
 from llmserve_lab.catalog import MODELS, PRECISIONS, ModelShape, workload
 from llmserve_lab.formula.formula import Formula
-from llmserve_lab.formula.text import si
 from llmserve_lab.roofline import formulas as f
-from llmserve_lab.roofline.iteration_count import IterationCount, comparison, walk
+from llmserve_lab.roofline.iteration_count import (
+    IterationCount,
+    compared,
+    walk,
+)
 from llmserve_lab.transformer import Meter, Transformer, tiny_latent, tiny_shape
 
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=lambda m: m.key)
@@ -128,19 +131,16 @@ def test_a_bad_size_is_named(change: dict[str, Any], message: str) -> None:
 
 
 def test_the_comparison_puts_both_side_by_side() -> None:
-    table = comparison(SMALL, batch=2, context=100, chunk=3)
-    assert len(table.rows) == 6
-    ratios = [float(str(row[-1])) for row in table.rows]
-    assert ratios == pytest.approx([1] * 6, abs=2e-3)
     size: dict[str, Any] = {"batch": 2, "context": 100, "chunk": 3}
-    assert "606 pairs" not in repr(table)  # 2·(101 + 102 + 103) of them
-    assert str(walk(SMALL, **size).attn_pairs) == "612"
-    assert any("612 pairs" in row for row in table.rows)
+    found = {each.formula: each for each in compared(SMALL, **size)}
+    assert [each.ratio for each in found.values()] == pytest.approx([1] * 6, abs=2e-3)
+    # 2·(101 + 102 + 103) of them, and not 606 as without those of the chunk itself
+    assert found[f.ATTN_PAIRS].counted == walk(SMALL, **size).attn_pairs == 612
 
 
 def test_an_empty_cache_is_read_by_neither_side() -> None:
-    rows = comparison(SMALL, batch=1, context=0, chunk=1).rows
-    assert [row[-1] for row in rows if "KV bytes read" in str(row[0])] == ["both none"]
+    found = compared(SMALL, batch=1, context=0, chunk=1)
+    assert [x.formula for x in found if x.ratio is None] == [f.KV_READ_BYTES]
 
 
 @pytest.mark.parametrize(("chunk", "absorbed"), [(1, True), (2, False)])
@@ -148,8 +148,8 @@ def test_the_comparison_takes_the_form_of_its_phase(chunk: int, absorbed: bool) 
     size: dict[str, Any] = {"batch": 1, "context": 4096, "chunk": chunk}
     model = MODELS["deepseek-v3"]
     bill = walk(model, absorbed=absorbed, **size)
-    rows = comparison(model, **size).rows
-    assert any(si(bill.attn_flops, "FLOP", 5) in row[1:3] for row in rows)
+    found = {each.formula: each for each in compared(model, **size)}
+    assert found[f.ATTN_FLOPS].counted == bill.attn_flops
 
 
 def test_a_chunk_of_latents_does_what_a_decoder_executes() -> None:

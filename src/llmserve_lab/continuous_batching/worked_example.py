@@ -6,6 +6,7 @@ from bisect import bisect_right
 
 from llmserve_lab import catalog
 from llmserve_lab.catalog.evidence.kernels import CAUSAL_RUNS
+from llmserve_lab.checks import UnknownKeyError
 from llmserve_lab.continuous_batching.lanes import longest_gap_s, whole
 from llmserve_lab.continuous_batching.machine import DECODES, LONG, TARGET_S, calm
 from llmserve_lab.continuous_batching.occupancy import frames, logged
@@ -149,7 +150,7 @@ def prompt_band() -> Band:
     """
     found = spread("ttft", prompt_runs())
     if not isinstance(found, Band):
-        raise LookupError(f"runs must be measured ones, got {found.reason}")
+        raise UnknownKeyError(f"runs must be measured ones, got {found.reason}")
     return found
 
 
@@ -195,7 +196,7 @@ def reliability_table() -> Table:
     """
     near = example_band("tpot", clients=DECODES)
     if not isinstance(near, Band):
-        raise LookupError(f"decodes must be like measured ones, got {near.reason}")
+        raise UnknownKeyError(f"decodes must be like measured ones, got {near.reason}")
     rows = [
         ("time per output token (TPOT)", _runs(near), span(near)),
         ("TTFT", _runs(prompt_band()), span(prompt_band())),

@@ -88,7 +88,7 @@ def decode(context: int, *, batch: int = 1, n_split: int = 1) -> dict[str, Any]:
 
 
 ENOUGH = 0.85  # of the best share of full waves: what the library is content with
-NEARLY_FULL = 0.8  # of the multiprocessors: from here on the library does not split
+NEARLY_FULL = 0.8  # of the multiprocessors: from here on it does not look further
 FEW_TILES = 4  # of keys: up to here neither
 
 
@@ -118,6 +118,26 @@ def library_splits(blocks: int, n_sms: int, *, key_tiles: int, most: int = 128) 
     return next(n for n, f in enumerate(filled, 1) if f >= ENOUGH * max(filled))
 
 
+def rule_splits(blocks: int, n_sms: int, *, key_tiles: int) -> int:
+    """One full wave of splits; where that idles too many SMs, the fewest full waves.
+
+    Splits that fit into one wave are taken if they fill their waves ``NEARLY_FULL``;
+    else the fewest that fill them ``ENOUGH``. No split has less than a tile of keys.
+
+    Raises:
+        ValueError: an argument is below 1.
+    """
+    first = wave_splits(blocks, n_sms, key_tiles=key_tiles)
+    if first == key_tiles or waves_filled(blocks, first, n_sms) >= NEARLY_FULL:
+        return first
+    fills = (
+        n
+        for n in range(1, min(n_sms, key_tiles) + 1)
+        if waves_filled(blocks, n, n_sms) >= ENOUGH
+    )
+    return next(fills, first)
+
+
 def wave_splits(blocks: int, n_sms: int, *, key_tiles: int) -> int:
     """Most splits that fit into one wave, of a tile of keys or more; at least one.
 
@@ -129,21 +149,30 @@ def wave_splits(blocks: int, n_sms: int, *, key_tiles: int) -> int:
 
 
 def request_splits(context: int, heads_kv: int, n_sms: int, *, most: int) -> int:
-    """Splits that FlashAttention-3 gives a single request of a ragged batch.
+    """Splits that FlashAttention-3 gives a single request, as vLLM calls it.
 
-    All tiles of keys, and a tenth more, are dealt out to the multiprocessors; a split
-    has as many tiles as one of them gets.
+    vLLM hands ``most`` over as the number of splits, so ``library_splits`` is not
+    asked, and calls every batch ragged. All tiles of keys, and a tenth more, are dealt
+    out to the multiprocessors; a split has as many tiles as one of them gets.
 
     Source: FlashAttention, hopper/flash_prepare_scheduler.cu.
 
     Raises:
         ValueError: an argument is below 1.
     """
-    whole(most=MOST_TOKENS, context=context, heads_kv=heads_kv, n_sms=n_sms)
     whole_number("most", most, most=MOST_TOKENS)
     tiles = ceil(context / TILE_SIDE)
-    per_sm = ceil(tiles * 11 * heads_kv / (10 * n_sms))
-    return max(1, min(ceil(tiles / per_sm), most))
+    return max(1, min(ceil(tiles / request_tiles(context, heads_kv, n_sms)), most))
+
+
+def request_tiles(context: int, heads_kv: int, n_sms: int) -> int:
+    """Tiles of keys in a split of that request: a multiprocessor's, and a tenth more.
+
+    Raises:
+        ValueError: an argument is below 1.
+    """
+    whole(most=MOST_TOKENS, context=context, heads_kv=heads_kv, n_sms=n_sms)
+    return ceil(ceil(context / TILE_SIDE) * 11 * heads_kv / (10 * n_sms))
 
 
 def check_fits(rows: int, keys: int, d_head: int) -> tuple[float, float]:

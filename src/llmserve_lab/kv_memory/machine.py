@@ -6,7 +6,11 @@ from statistics import mean
 
 from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog import Cited
-from llmserve_lab.catalog.evidence.servers import VLLM_BLOCK, VLLM_MEMORY_SHARE
+from llmserve_lab.catalog.evidence.servers import (
+    MEMORY_SHARE,
+    VLLM_BLOCK,
+    VLLM_MEMORY_SHARE,
+)
 from llmserve_lab.catalog.evidence.serving import (
     BLOCK_COUNTS,
     DEFAULT_SEQS,
@@ -20,16 +24,10 @@ from llmserve_lab.catalog.evidence.serving import (
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.kv_memory import formulas as f
 from llmserve_lab.running_example import device, setting
-from llmserve_lab.validation.cache_blocks import UTILISATION, predicted, reserve
+from llmserve_lab.validation.cache_blocks import predicted, reserve
 from llmserve_lab.validation.cache_blocks import room as room_of
 
 BLOCK = int(float(VLLM_BLOCK))  # tokens
-MEMORY_SHARE = Cited(
-    UTILISATION,
-    "dimensionless",
-    "convention",
-    "the published logs, vLLM 0.11.0 to 0.19.0: --gpu-memory-utilization 0.9",
-)
 SHARE_NOW = VLLM_MEMORY_SHARE
 
 
@@ -74,7 +72,7 @@ def errors_with_nothing() -> list[float]:
     found = []
     for each in BLOCK_COUNTS:
         blocks = room_of(each).kv_blocks(
-            utilisation=UTILISATION, block_tokens=BLOCK, reserved_bytes=0.0
+            utilisation=float(MEMORY_SHARE), block_tokens=BLOCK, reserved_bytes=0.0
         )
         found.append(blocks / float(each.blocks) - 1)
     return found

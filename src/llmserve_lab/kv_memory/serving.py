@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,8 @@ from llmserve_lab.workloads import Geometric, poisson_requests
 
 BUDGET = 8192  # tokens of an iteration
 BUDGET_POLICY = Chunked(BUDGET)
+MAX_BATCH = BUDGET_POLICY.max_batch  # requests that a replica runs at a time
+WIDE_BATCH = 1_024  # default of a large GPU
 SLACK = 8  # requests that the replica with the prefix may have more than the least
 REPLICAS = 4
 ASSISTANTS, SYSTEM = 120, 6_000  # applications, each with a system prompt of its own
@@ -63,6 +66,7 @@ class Routed:
     ttft_s: float
     ttft_mean_s: float
     ttft_p95_s: float
+    tpot_mean_s: float  # of all requests with two tokens or more
     preemptions: int
 
 
@@ -110,29 +114,36 @@ def routed(
     rate: float = RATE,
     hot: float = 0.0,
     skip: int = 0,
+    max_batch: int = MAX_BATCH,
 ) -> Routed:
     """The trace on several replicas under one routing.
 
     With ``kv_blocks`` each replica has so many instead of those that fit; ``rate`` and
     ``hot`` are those of :func:`trace`; the first ``skip`` requests are served, but
-    not counted.
+    not counted; ``max_batch`` is the most requests that a replica runs at a time.
 
     Raises:
         ValueError: there is no routing of this name.
     """
     if name not in ROUTINGS:
         raise ValueError(f"name must be one of {', '.join(ROUTINGS)}, got {name!r}")
-    pool = Pool(
+    pool = _pool(ROUTINGS[name], max_batch=max_batch, kv_blocks=kv_blocks)
+    requests = trace(many=many, rate=rate, hot=hot)
+    return _summed(requests, simulate(requests, pool), skip)
+
+
+def _pool(
+    routing: Routing, *, max_batch: int = MAX_BATCH, kv_blocks: int | None = None
+) -> Pool:
+    return Pool(
         cost(),
-        BUDGET_POLICY,
+        Chunked(BUDGET, max_batch),
         REPLICAS,
         kv_blocks=num_blocks() if kv_blocks is None else kv_blocks,
         block_tokens=BLOCK,
         prefix_caching=True,
-        routing=ROUTINGS[name],
+        routing=routing,
     )
-    requests = trace(many=many, rate=rate, hot=hot)
-    return _summed(requests, simulate(requests, pool), skip)
 
 
 def hot_arrivals() -> float:
@@ -153,6 +164,23 @@ def hot_reads() -> float:
     return hot_arrivals() * ANSWER * hot_held() * model().kv_bytes_per_token()
 
 
+@cache
+def hot_queue() -> tuple[int, float]:
+    """Requests that wait when the last has arrived, and how long until all have begun.
+
+    On the popular assistant's replica, if a hash chooses it; in seconds.
+    """
+    requests, sticky = trace(rate=HOT_RATE, hot=HOT), Sticky()
+    targets: list[Any] = [None] * REPLICAS
+    popular = next(each for each in requests if each.prefix and each.prefix[0] == 0)
+    place = sticky.choose(targets, popular)
+    report = simulate(requests, _pool(sticky))
+    ids = np.asarray(report.id, dtype=int)  # in the order in which they are complete
+    here = [sticky.choose(targets, requests[each]) == place for each in ids]
+    late = np.asarray(report.first_token_s)[here] - requests[-1].arrival_s
+    return int(np.sum(late > 0)), float(np.max(late))
+
+
 def warm(name: str, *, kv_blocks: int | None = None) -> Routed:
     """The long run without its start, in which every prompt is new."""
     return routed(name, many=LONG_RUN, kv_blocks=kv_blocks, skip=WARM)
@@ -168,12 +196,14 @@ def without_cache() -> Routed:
 
 def _summed(requests: tuple[Request, ...], report: Report, skip: int = 0) -> Routed:
     prompts = sum(each.prompt_len for each in requests[skip:])
-    ttft_s = np.asarray(report.ttft_s)[skip:]
+    order = np.argsort(report.id)[skip:]  # the report has them as they are complete
+    ttft_s = np.asarray(report.ttft_s)[order]
     return Routed(
-        hit_share=float(report.hit_tokens[skip:].sum()) / prompts,
+        hit_share=float(report.hit_tokens[order].sum()) / prompts,
         ttft_s=float(median(ttft_s)),
         ttft_mean_s=float(np.mean(ttft_s)),
         ttft_p95_s=percentile(ttft_s, 95),
+        tpot_mean_s=float(np.mean(report.tpot_s)),
         preemptions=int(report.preemptions.sum()),
     )
 

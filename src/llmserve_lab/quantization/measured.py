@@ -89,15 +89,6 @@ def pairs(
     )
 
 
-def by_clients(
-    found: tuple[PrecisionPair, ...], engine: str, tp: int
-) -> dict[int, list[PrecisionPair]]:
-    """Pairs whose narrow row is of one engine on so many GPUs, by clients."""
-    mine = [p for p in found if p.narrow.engine == engine and p.narrow.tp == tp]
-    clients = sorted({p.narrow.clients for p in mine})
-    return {c: [p for p in mine if p.narrow.clients == c] for c in clients}
-
-
 def half_off(found: tuple[PrecisionPair, ...]) -> float:
     """Median of how far the predicted gain is off, its sign left out."""
     return median(abs(pair.off) for pair in found)
@@ -139,6 +130,11 @@ def rate_gain(weights: str, batch: int) -> tuple[float, float]:
     """Throughput over that of BF16 on an H200: published, and by the model."""
     wide, few = (float(papers.RATES[key][batch]) for key in ("bf16", weights))
     return few / wide, static_run(weights, batch).rate / static_run("bf16", batch).rate
+
+
+def w4a8_gain(batch: int) -> float:
+    """Published throughput over BF16 with INT4 weights and FP8 activations."""
+    return float(papers.W4A8_RATES[batch]) / float(papers.RATES["bf16"][batch])
 
 
 def prompts_share(batch: int) -> float:

@@ -17,7 +17,10 @@ TENSOR = "one scale for all"
 
 
 def matrix(*, num_outliers: int = NUM_OUTLIERS, times: float = TIMES) -> Array:
-    """A made-up weight [256, 512]: normal, with a few columns ``times`` as large."""
+    """A made-up matrix [256, 512]: normal, with a few columns ``times`` as large.
+
+    With such columns it is like activations, without them like most weights.
+    """
     whole(first=0, num_outliers=num_outliers)
     positive("times", times)
     rng = np.random.default_rng(4)
@@ -63,13 +66,11 @@ def by_group(x: Array) -> dict[str, float]:
     return found
 
 
-def by_scheme(key: str) -> tuple[float, float]:
+def by_scheme(key: str, *, num_outliers: int = NUM_OUTLIERS) -> tuple[float, float]:
     """Bits of a number, and error of the ordinary columns, in a format of the page."""
-    rounded = quantize(matrix(), SCHEMES[key]).dequantize()
-    return (
-        SCHEMES[key].bits_per_number(COLUMNS),
-        ordinary_error(matrix(), rounded),
-    )
+    x = matrix(num_outliers=num_outliers)
+    rounded = quantize(x, SCHEMES[key]).dequantize()
+    return SCHEMES[key].bits_per_number(COLUMNS), ordinary_error(x, rounded)
 
 
 def _one_scale(x: Array) -> Array:

@@ -101,9 +101,16 @@ def asked(formula: Formula, known: Mapping[str, float]) -> float:
 
 @cache
 def served(
-    bits: Bits, shape: ModelShape | None = None, gpu: Accelerator | None = None
+    bits: Bits,
+    shape: ModelShape | None = None,
+    gpu: Accelerator | None = None,
+    exponent: float | None = None,
 ) -> IterationCost:
-    """The book's machine with these formats; by default model and GPU of the book."""
+    """The book's machine with these formats; by default model and GPU of the book.
+
+    A peak n times as high computes n to the ``exponent`` times as fast: by default as
+    fitted to measured servers.
+    """
     shape, gpu = shape or model(), gpu or device()
     wide, known = served_by(shape, gpu), sizes(bits, shape)
     read = asked(f.WEIGHT_BYTES, known)
@@ -111,7 +118,8 @@ def served(
     faster = float(gpu.peak(multiplies_in(bits.weights, gpu))) / float(gpu.peak(WIDE))
     whole = known["bytes_weight"] * known["params_read"]
     head = known["params_head"] / known["params_active"]
-    blocks_row = (1 - head) / faster ** validation.achieved().exponent
+    reached = validation.achieved().exponent if exponent is None else exponent
+    blocks_row = (1 - head) / faster**reached
     return replace(
         wide,
         weights_s=wide.weights_s * read / whole,
@@ -130,6 +138,41 @@ def decode_s(cost: IterationCost, *, batch: int, context: int) -> float:
 def prefill_s(cost: IterationCost, *, prompt: int) -> float:
     """Seconds of a prompt read at once."""
     return cost.seconds(IterationLoad.of(chunk=prompt))
+
+
+def overtaken(first: Bits, second: Bits, *, context: int, most: int = 4096) -> int:
+    """Least batch whose decode step takes no longer in ``second`` than in ``first``.
+
+    Raises:
+        ValueError: there is none up to ``most``.
+    """
+    return _level(served(first), served(second), context=context, most=most)
+
+
+def overtaken_between(first: Bits, second: Bits, *, context: int) -> tuple[int, int]:
+    """Least and most of that batch if an assumption were another, one at a time.
+
+    Nothing of the shorter of reading and computing is hidden, or all of it; or the
+    peak of ``second`` is reached in full.
+    """
+    costs = served(first), served(second)
+    pairs = [tuple(replace(c, overlap=hidden) for c in costs) for hidden in (0.0, 1.0)]
+    pairs.append((costs[0], served(second, exponent=1.0)))
+    found = [_level(one, other, context=context) for one, other in pairs]
+    return min(found), max(found)
+
+
+def _level(
+    first: IterationCost, second: IterationCost, *, context: int, most: int = 4096
+) -> int:
+    """Least batch whose decode step takes no longer at the second price."""
+    for batch in range(1, most + 1):
+        one, other = (
+            decode_s(c, batch=batch, context=context) for c in (first, second)
+        )
+        if other <= one:
+            return batch
+    raise ValueError(f"most must be a batch at which second is ahead, got {most}")
 
 
 def room_bytes(gpu: Accelerator) -> float:

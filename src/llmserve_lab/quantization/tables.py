@@ -37,7 +37,9 @@ def formats_table() -> Table:
         rows.append(
             (
                 each.name,
-                f"{sign} + {exponent} + {mantissa}",
+                f"{sign} + {exponent} + {mantissa}"
+                if exponent
+                else f"{each.bits}, two’s complement",
                 f"{each.largest:,.6g}" if each.largest < 1e9 else f"{each.largest:.2e}",
                 f"{numbers[numbers > 0].min():.2g}",
                 f"{len(numbers):,}",
@@ -164,7 +166,7 @@ def step_parts(bits: Bits, batch: int) -> dict[str, float]:
         "longer + ½ shorter": max(read, compute) + cost.exposed_s(batch),
         "attention": pairs,
         "read cache": batch * TOKENS * cost.kv_token_s,
-        "launch kernels": cost.overhead_s,
+        "fixed time": cost.overhead_s,
         "requests": batch * cost.request_s,
         "step": decode_s(cost, batch=batch, context=TOKENS),
     }
@@ -174,11 +176,11 @@ def step_line(bits: Bits, batch: int) -> str:
     """The sum of a step in ms as it is written out: what is small is one term."""
     ms = {name: 1e3 * seconds for name, seconds in step_parts(bits, batch).items()}
     if batch == 1:
-        terms = [ms["read weights"], ms["launch kernels"]]
+        terms = [ms["read weights"], ms["fixed time"]]
         digits = 2
     else:
         shorter, longer = sorted((ms["read weights"], ms["compute layers"]))
-        terms = [longer, shorter / 2, ms["read cache"], ms["launch kernels"]]
+        terms = [longer, shorter / 2, ms["read cache"], ms["fixed time"]]
         digits = 1
     terms.append(ms["step"] - sum(terms))
     written = " + ".join(f"{each:.{digits}f}" for each in terms)

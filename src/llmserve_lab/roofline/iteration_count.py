@@ -12,7 +12,8 @@ from typing import Any
 
 from llmserve_lab.catalog import ModelShape, workload
 from llmserve_lab.checks import MOST_PLAYED, positive, whole
-from llmserve_lab.formula.origin import Sourced
+from llmserve_lab.formula.formula import Formula
+from llmserve_lab.formula.origin import Computed, Sourced
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.table import Table
 from llmserve_lab.roofline import formulas as f
@@ -135,8 +136,36 @@ def _attention(
         bill.kv_write_bytes += one_token
 
 
-def comparison(model: ModelShape, *, batch: int, context: int, chunk: int) -> Table:
-    """Table of each closed form beside what the walk counted, and their ratio.
+CLOSED = (
+    f.WEIGHT_BYTES,
+    f.KV_READ_BYTES,
+    f.LINEAR_FLOPS,
+    f.ATTN_PAIRS,
+    f.ATTN_FLOPS,
+    f.KV_WRITE_BYTES,
+)
+
+
+@dataclass(frozen=True)
+class ComparedCount:
+    """A closed form beside what the walk counted."""
+
+    formula: Formula
+    closed: Computed
+    counted: float
+
+    @property
+    def ratio(self) -> float | None:
+        """The closed form over the count; None where both are nothing."""
+        if self.closed.value == self.counted == 0:
+            return None
+        return self.closed.value / self.counted
+
+
+def compared(
+    model: ModelShape, *, batch: int, context: int, chunk: int
+) -> tuple[ComparedCount, ...]:
+    """Each closed form beside what the walk counted.
 
     One row works on the latents of MLA, a chunk on keys and values made from them.
     """
@@ -144,25 +173,23 @@ def comparison(model: ModelShape, *, batch: int, context: int, chunk: int) -> Ta
     absorbed = chunk == 1
     bill = walk(model, absorbed=absorbed, **size)
     known = workload(model, absorbed=absorbed) | size
+    return tuple(
+        ComparedCount(each, each.computed(known), float(getattr(bill, each.name)))
+        for each in CLOSED
+    )
+
+
+def comparison(model: ModelShape, *, batch: int, context: int, chunk: int) -> Table:
+    """Table of each closed form beside what the walk counted, and their ratio."""
     rows = []
-    for formula in (
-        f.WEIGHT_BYTES,
-        f.KV_READ_BYTES,
-        f.LINEAR_FLOPS,
-        f.ATTN_PAIRS,
-        f.ATTN_FLOPS,
-        f.KV_WRITE_BYTES,
-    ):
-        found = formula.computed(known)
-        closed = found.value
-        counted = float(getattr(bill, formula.name))
-        unit = formula.result.unit
+    for each in compared(model, batch=batch, context=context, chunk=chunk):
+        of, unit = each.formula, each.formula.result.unit
         rows.append(
             (
-                f"{formula.result.meaning}, {formula.link}",
-                Sourced(si(closed, unit, 5), found),
-                si(counted, unit, 5),
-                "both none" if closed == counted == 0 else f"{closed / counted:.4f}",
+                f"{of.result.meaning}, {of.link}",
+                Sourced(si(each.closed.value, unit, 5), each.closed),
+                si(each.counted, unit, 5),
+                "both none" if each.ratio is None else f"{each.ratio:.4f}",
             )
         )
     caption = f"{model.name}: closed form against the walk"

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llmserve_lab import catalog
-from llmserve_lab.catalog import Cited, machine, workload
-from llmserve_lab.catalog.evidence.measurements import SMALL_BATCH, SmallBatch
+from llmserve_lab.catalog.evidence.measurements import SMALL_BATCH
 from llmserve_lab.formula.origin import Computed, Sourced
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.banded import banded
@@ -21,6 +20,8 @@ from llmserve_lab.roofline.machine import (
     terms,
 )
 from llmserve_lab.roofline.machine import bound_s as datasheet_s
+from llmserve_lab.roofline.one_request import bound_s as bound_s
+from llmserve_lab.roofline.one_request import bounded
 from llmserve_lab.running_example import band, cost, ideal
 from llmserve_lab.validation import MeasuredRow, datasheet_bound, dense_rows
 from llmserve_lab.validation.constants import record as fit
@@ -188,24 +189,40 @@ def _least(server: MeasuredServer) -> Any:
     return banded(shown, datasheet_bound("decode_step"))
 
 
-def steps(batch: int = BATCH, context: int = MEAN_CONTEXT) -> Table:
-    """Table from the datasheet's bound to a served decode iteration, term by term."""
+@dataclass(frozen=True)
+class StepTerm:
+    """A term of a decode iteration: seconds by the datasheet's bound, and as served."""
+
+    name: str
+    bound_s: float
+    served_s: float
+
+
+def step_terms(batch: int = BATCH, context: int = MEAN_CONTEXT) -> tuple[StepTerm, ...]:
+    """From the datasheet's bound to an iteration as served; the last is the whole."""
     reached, sizes = cost(), decode(batch, context)
     known = ideal()
     weights_s, kv_s = (float(each.at(known, sizes)) for each in (f.WEIGHTS_S, f.KV_S))
     at = terms(batch, context)
-    shown = [
-        ("read the weights", weights_s, at["read weights"]),
-        ("read the caches", kv_s, at["read cache"]),
-        ("compute, not hidden", 0.0, at["compute, not hidden"]),
-        ("launches and gaps", 0.0, reached.overhead_s),
-        ("schedule requests", 0.0, batch * reached.request_s),
-    ]
-    rows = [(name, _ms(one), _ms(two)) for name, one, two in shown]
-    least, whole = _ms(datasheet_s(batch, context)), _ms(sum(at.values()))
+    return (
+        StepTerm("read the weights", weights_s, at["read weights"]),
+        StepTerm("read the caches", kv_s, at["read cache"]),
+        StepTerm("compute, not hidden", 0.0, at["compute, not hidden"]),
+        StepTerm("launches and gaps", 0.0, reached.overhead_s),
+        StepTerm("schedule requests", 0.0, batch * reached.request_s),
+        StepTerm("together", datasheet_s(batch, context), sum(at.values())),
+    )
+
+
+def steps(batch: int = BATCH, context: int = MEAN_CONTEXT) -> Table:
+    """Table from the datasheet's bound to a served decode iteration, term by term."""
+    *parts, whole = (
+        (each.name, _ms(each.bound_s), _ms(each.served_s))
+        for each in step_terms(batch, context)
+    )
+    name, least, most = whole
     around = band("decode_step", clients=batch)
-    together = banded(least, datasheet_bound("decode_step")), banded(whole, around)
-    rows.append(("together", *together))
+    together = banded(least, datasheet_bound("decode_step")), banded(most, around)
     columns = ("ms", "bound", "as served")
     caption = (
         f"A decode iteration of {batch} requests with {context:,} tokens in cache each"
@@ -214,15 +231,21 @@ def steps(batch: int = BATCH, context: int = MEAN_CONTEXT) -> Table:
         f"As served: by the full fit, to {fitted_rows()} measured runs ({TOOL}). Three "
         "decimals, so that the parts add up."
     )
-    return Table(caption, columns, rows, notes=(note,))
+    return Table(caption, columns, [*parts, (name, *together)], notes=(note,))
+
+
+def logged(batch: int = BATCH) -> tuple[float, float]:
+    """FLOPs and bytes read per second of decode iterations as served (fitted)."""
+    known, size = ideal(), decode(batch)
+    seconds = sum(terms(batch).values())
+    of = (f.ITERATION_FLOPS, f.ITERATION_BYTES)
+    flops, read = (float(each.at(known, size)) / seconds for each in of)
+    return flops, read
 
 
 def log_line(batch: int = BATCH) -> str:
     """What vLLM would log of decode iterations as served (fitted), in its own words."""
-    known, size = ideal(), decode(batch)
-    seconds = sum(terms(batch).values())
-    flops = float(f.ITERATION_FLOPS.at(known, size)) / seconds
-    read = float(f.ITERATION_BYTES.at(known, size)) / seconds
+    flops, read = logged(batch)
     return (
         f"Engine 000: MFU: {flops / 1e12:.1f} TF/s/device {read / 1e9:.1f} GB/s/device"
     )
@@ -233,36 +256,14 @@ def _ms(seconds: float) -> str:
     return f"{1e3 * seconds:.3f}"
 
 
-def bound_s(record: SmallBatch, *, chunk: int, context: int) -> Computed:
-    """Lower bound on the time of one iteration for the request of ``record``.
-
-    Tensor parallelism multiplies peak and bandwidth by the number of devices; the links
-    between them are free here, as everything is that a roofline does not know.
-    """
-    one = machine(catalog.accelerator(record.accelerator))
-    known = one | workload(catalog.model(record.model))
-    rates = ("peak_flops", "hbm_bw")
-    all_of_them = {rate: float(one[rate]) * record.num_devices for rate in rates}
-    size = {"batch": 1, "chunk": chunk, "context": context}
-    return f.ITERATION_S.computed(known, **all_of_them, **size)
-
-
 def bound_against_measurement() -> Table:
     """Table of bound, measurement and their ratio for one request on eight devices."""
     rows = []
-    for record in SMALL_BATCH.values():
-        device, tokens = catalog.accelerator(record.accelerator), record.prompt_tokens
-        where = f"{record.num_devices} × {device.name}"
-        prefill = bound_s(record, chunk=tokens, context=0)
-        decode = bound_s(record, chunk=1, context=tokens)
-        rows.append(_row(f"{where}: prompt of {tokens}", prefill, record.prompt_s))
-        rows.append(_row(f"{where}: one token", decode, record.token_s))
+    for each in bounded():
+        limit = Sourced(si(each.bound.value, "s"), each.bound)
+        rows.append((each.what, limit, each.measured.shown(3), f"{each.ratio:.1f}"))
     columns = ("one request alone", "bound", "measured", "measured / bound")
+    *_, record = SMALL_BATCH.values()
     name = catalog.model(record.model).name
     caption = f"{name}: the roofline's bound and a measurement"
     return Table(caption, columns, rows, notes=(f"Measured: {record.token_s.source}.",))
-
-
-def _row(what: str, bound: Computed, measured: Cited) -> tuple[str, str, str, str]:
-    limit = Sourced(si(bound.value, "s"), bound)
-    return what, limit, measured.shown(3), f"{float(measured) / bound.value:.1f}"

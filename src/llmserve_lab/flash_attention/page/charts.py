@@ -51,10 +51,11 @@ TIME = QuantityAxis(
     q.decode_attn_s,
     "µs",
     words="time of attention, one layer, log scale",
-    ticks={"tickCount": 4},
+    ticks={"values": [c * 10**n for n in range(-1, 5) for c in (1, 2, 5)]},
 )
 FULL = "held_bytes > hbm_bytes"  # memory is: the batch cannot exist
 TILES = "ceil(context / tile_keys)"  # of keys: more splits than that have no work
+EMPTY = f"{FULL} || {TILES} < 2"  # nothing can be split
 LEAST = BoundMark("least time", q.least_read_s, GREY)
 FULL_WAVES = "floor({} * n_sms / (n_kv_heads * batch))"  # splits that fill so many
 TOTAL = BoundMark("attention, with its merge", f.DECODE_ATTN_S, MEANINGS["cache"])
@@ -73,7 +74,7 @@ def roof() -> Any:
     )
     ridge = landmarks(INTENSITY, "x", "intensity", Landmark("ridge", q.ridge))
     drawn = alt.layer(line.mark_line(color=GREY.css, clip=True), *_points())
-    return alt.layer(*ridge, drawn.encode(x=x, y=y), height=270)
+    return alt.layer(*ridge, drawn.encode(x=x, y=y), height=235)
 
 
 def _points() -> list[Any]:
@@ -113,37 +114,41 @@ def splits() -> Any:
     """Time of attention for every number of splits, and the one that is chosen."""
     from llmserve_lab.extras import altair as alt
 
-    rows = alt.sequence(1, MOST_SPLITS + 1, as_="n")
-    curve = (
-        alt.Chart(rows)
+    curve = alt.Chart(alt.sequence(1, MOST_SPLITS + 1, as_="n_split"))
+    curve = curve.transform_calculate(value=TOTAL.draw(TIME, n_split="datum.n_split"))
+    ink = TOTAL.ink.css
+    look: dict[str, Any] = {"align": "left", "dx": 12, "dy": -12}
+    named = (
+        alt.Chart(alt.Data(values=[{"n_split": 2}]))
         .transform_calculate(
-            n_split="datum.n", seen=f"{FULL} || datum.n > {TILES} ? {FAINT} : 1"
+            value=TOTAL.draw(TIME, n_split="2"), seen=f"{EMPTY} ? {FAINT} : 1"
         )
-        .transform_calculate(value=TOTAL.draw(TIME, n_split="datum.n"))
+        .mark_text(text=TOTAL.name, fontWeight="bold", color=ink, **look)
+        .encode(opacity=alt.Opacity("seen:Q", scale=None))
     )
-    room = curve.transform_calculate(  # for the names
-        high="1.3 * datum.value", low=f"0.45 * ({LEAST.read(TIME)})"
-    )
-    x, y = (
-        SPLITS.on("x", "n_split"),
-        TIME.on("y", "value").scale(type="log", nice=False),
-    )
-    ink, seen = TOTAL.ink.css, alt.Opacity("seen:Q", scale=None)
-    look: dict[str, Any] = {"align": "left", "dx": 12, "dy": -12, "color": ink}
-    named = curve.transform_filter("datum.n == 2")
+    works = curve.transform_filter(f"!({FULL}) && datum.n_split <= {TILES}")
     drawn = [
-        curve.mark_line(color=ink, strokeWidth=2).encode(opacity=seen),
-        curve.mark_point(color=ink, size=16).encode(opacity=seen),
-        named.mark_text(text=TOTAL.name, fontWeight="bold", **look).encode(
-            opacity=seen
-        ),
+        curve.mark_line(color=ink, strokeWidth=2, opacity=FAINT),
+        works.mark_line(color=ink, strokeWidth=2.5),
+        named,
     ]
     layers = alt.layer(*_least(), *drawn, *_waves(), *_chosen())
-    unseen = [
-        room.mark_point(opacity=0).encode(x=x, y=TIME.on("y", end))
-        for end in ("high", "low")
-    ]
-    return alt.layer(layers.encode(x=x, y=y), *unseen, height=280)
+    x, y = SPLITS.on("x", "n_split"), TIME.on("y", "value")
+    scale = alt.Scale(type="log", domain=_room(), nice=False)
+    return layers.encode(x=x, y=y.scale(scale)).properties(height=250)
+
+
+def _room() -> list[Any]:
+    """Both ends of the axis of time: what is drawn, and room for its names.
+
+    The curve is highest at one of its ends, up to a merge: few long splits, or many
+    without work.
+    """
+    from llmserve_lab.extras import altair as alt
+
+    ends = ", ".join(TOTAL.draw(TIME, n_split=str(n)) for n in (1, MOST_SPLITS))
+    low, high = f"0.45 * ({LEAST.read(TIME)})", f"1.3 * max({ends})"
+    return [alt.ExprRef(low), alt.ExprRef(high)]
 
 
 def _waves() -> list[Any]:

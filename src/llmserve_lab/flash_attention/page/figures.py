@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from llmserve_lab.catalog.evidence.attention import REGISTERS_PER_SM, SHARED_PER_BLOCK
+from llmserve_lab.catalog.records.cited import Cited
 from llmserve_lab.flash_attention import formulas as f
 from llmserve_lab.flash_attention.arguments import BOOK, decode, head, multiprocessors
 from llmserve_lab.flash_attention.page import charts, split_steps, walk
+from llmserve_lab.formula.text import si
 from llmserve_lab.notation import quantity
 from llmserve_lab.page.live.controls import Lookup, Slider
 from llmserve_lab.page.live.figure import LiveFigure
@@ -66,11 +68,15 @@ def _constants(known: dict[str, object], *names: str) -> tuple[Lookup, ...]:
     )
 
 
+def _of(label: str, room: Cited) -> str:
+    """The label of a number of bytes, with what there is of them."""
+    return f"{label}, of {si(float(room), 'byte')} ({float(room) / 1024:.0f} KiB)"
+
+
 def traffic() -> LiveFigure:
     """One head: bytes to and from memory, room on chip, and points under the roof."""
     known = {**head(1000), **ideal()}
     known |= {"shared_room": SHARED_PER_BLOCK, "register_room": REGISTERS_PER_SM}
-    known |= {"one": 1.0}
     ways = ("plain", "tiled", "once")
     return LiveFigure(
         name="traffic",
@@ -82,7 +88,7 @@ def traffic() -> LiveFigure:
             Slider(quantity("tile_keys"), KEYS, FIRST_KEYS, "Keys of a tile"),
             *_constants(known, "d_head", "bytes_number", "bytes_sum", "tile_stages"),
             *_constants(known, "peak_flops", "hbm_bw", "eff_compute", "eff_mem"),
-            *_constants(known, "shared_room", "register_room", "one"),
+            *_constants(known, "shared_room", "register_room"),
         ),
         derived={
             "ridge": RIDGE,
@@ -105,15 +111,8 @@ def traffic() -> LiveFigure:
         readouts=(
             Readout(f.PLAIN_BYTES, "Plain: bytes moved"),
             Readout(f.TILED_BYTES, "Tiled: bytes moved"),
-            Readout(f.SHARED_BYTES, "Shared memory of the tile"),
-            Readout(f.REGISTER_BYTES, "Registers of the tile"),
-            Verdict(
-                "tile_fits",
-                "The tile",
-                "one",
-                "chip_share",
-                ("does not fit", "fits on chip"),
-            ),
+            Readout(f.SHARED_BYTES, _of("Shared memory", SHARED_PER_BLOCK)),
+            Readout(f.REGISTER_BYTES, _of("Registers", REGISTERS_PER_SM)),
         ),
         sentence=(
             "One head, {prompt_len}, queries of a tile {tile_rows}, keys {tile_keys}: "
@@ -159,7 +158,6 @@ def decode_splits() -> LiveFigure:
             Readout(f.WAVES, "Waves of thread blocks"),
             Readout("decode_attn_s", "Attention, one layer"),
             HELD,
-            Readout("least_read_s", "Least time"),
         ),
         sentence=(
             "Decoding {batch} with {context} in cache, number of splits {n_split}: "

@@ -22,9 +22,21 @@ from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.running_example import device
 
 CHAPTER = "flash_attention"
-TILES = ((128, 128), (256, 80), (256, 128), (512, 16))
+TILES = ((128, 128), (128, 192), (128, 208), (192, 128), (256, 128), (256, 64))
+MORE_KEYS, MORE_QUERIES = TILES[2], TILES[4]  # from the first: what overflows where
 KIB = 1024
 INKS = (VERMILLION, GREEN, GREY, GOLD, BLUE)  # queries, keys; output, scores, weights
+
+
+# Top of a kernel's box, its name, and what it reads and writes, with its height.
+KERNELS = (
+    (8.9, "scores", (("q and k", True), ("scores", False))),
+    (6.9, "softmax", (("scores", True), ("weights", False))),
+    (4.9, "mixing", (("weights", True), ("v", True), ("output", False))),
+    (1.9, "FlashAttention", (("q, k and v", True), ("output", False))),
+)
+SQUARES = ("scores", "weights")
+FROM, TO = 2.6, 8.6  # of the arrows
 
 
 @figure_style()
@@ -32,46 +44,46 @@ def fused() -> StaticFigure:
     """HBM, the L2 cache and the chip, with what three kernels and one send through."""
     from llmserve_lab.extras import pyplot as plt
 
-    gpu = device()
-    hbm = f"{si(float(gpu.hbm_bytes), 'byte')}, {si(float(gpu.hbm_bw), 'byte/s')}"
-    l2 = si(float(gpu.memory_levels[2].bytes), "byte")
-    figure, axes = plt.subplots(figsize=(4.7, 2.8))
-    axes.set(xlim=(0, 12), ylim=(0, 9))
+    figure, axes = plt.subplots(figsize=(4.7, 3.0))
+    axes.set(xlim=(0, 12), ylim=(-0.4, 10.9))
     axes.axis("off")
-    _box(axes, (0, 7.6, 12, 1.2), f"HBM: {hbm}", GREY.light)
-    _box(axes, (0, 6.5, 12, 0.8), f"L2 cache: {l2}, shared by all SMs", GREY.light)
-    kernels = (
-        (0.1, 2.2, "scores", ("q, k", "scores")),
-        (2.6, 2.2, "softmax", ("scores", "weights")),
-        (5.1, 2.2, "mixing", ("weights, v", "output")),
-        (8.4, 3.5, "FlashAttention", ("q, k, v", "output")),
-    )
-    for i, (left, wide, name, passed) in enumerate(kernels):
-        ink = GREEN.light if i == len(kernels) - 1 else VERMILLION.light
-        _box(axes, (left, 2.1, wide, 1.2), name, ink)
-        for part, text in enumerate(passed):
-            x = left + wide * (0.27 if part == 0 else 0.73)
-            ends = ((x, 6.4), (x, 3.4)) if part == 0 else ((x, 3.4), (x, 6.4))
-            thick = 3.5 if text in ("scores", "weights", "weights, v") else 1.2
-            _arrow(axes, *ends, ink, thick)
-            axes.text(x + 0.08, 4.9, text, rotation=90, va="center", fontsize=8)
-    axes.text(3.7, 1.35, "plain: three kernels", ha="center", weight="bold")
-    axes.text(10.1, 1.35, "fused: one kernel", ha="center", weight="bold")
-    chip = (
-        f"on each of {int(float(multiprocessors()))} SMs: "
-        f"{float(REGISTERS_PER_SM) / KIB:.0f} KiB registers, "
-        f"{float(SHARED_PER_BLOCK) / KIB + 1:.0f} KiB shared memory"
-    )
-    axes.text(6, 0.35, chip, ha="center", color=GREY.light, fontsize=8.5)
+    registers, shared, l2, hbm = (_level(i) for i in range(4))
+    _box(axes, (0, 0.1, FROM, 8.8), f"HBM\n{hbm}", GREY.light)
+    axes.axvspan(3.6, 4.9, 0.045, 0.822, color=GREY.light, alpha=0.18, lw=0)
+    axes.text(4.25, 9.9, f"through the L2 cache\n{l2}", **_centred(8))
+    sms = int(float(multiprocessors()))
+    chip = f"on chip, {sms} SMs: shared memory\n{shared}; registers {registers}"
+    axes.text(9.3, 9.9, chip, **_centred(8))
+    for top, name, passed in KERNELS:
+        ink = (GREEN if "Flash" in name else VERMILLION).light
+        high = 0.85 * len(passed)
+        _box(axes, (TO, top - high, 12 - TO, high), name, ink)
+        for row, (text, read) in enumerate(passed):
+            y = top - 0.85 * row - 0.55
+            ends = ((FROM, y), (TO, y)) if read else ((TO, y), (FROM, y))
+            _arrow(axes, *ends, ink, 3.2 if text in SQUARES else 1.0)
+            axes.text(6.75, y + 0.34, text, **_centred(8))
+    axes.plot((FROM, 12), (2.36, 2.36), ":", color=GREY.light, lw=0.8)
     return StaticFigure.of(
         figure,
         name=f"{CHAPTER}.fused",
         title="Three kernels send the square through HBM four times, one kernel never",
         sentence=(
             "Thick arrows carry a number for each pair of tokens: scores and weights, "
-            "each written and read again."
+            "each written and read again. Speeds are of the whole GPU."
         ),
     )
+
+
+def _level(index: int) -> str:
+    """Size and speed of one level of the GPU's memory."""
+    level = device().memory_levels[index]
+    size, speed = si(float(level.bytes), "byte", 2), float(level.bandwidth)
+    return f"{size}, {si(speed, 'byte/s', 3 if index == 3 else 2)}"
+
+
+def _centred(size: float) -> dict[str, Any]:
+    return {"ha": "center", "va": "center", "fontsize": size}
 
 
 def _box(
@@ -80,7 +92,7 @@ def _box(
     x, y, wide, high = place
     look = {"fill": False, "edgecolor": ink, "linewidth": 1.5}
     axes.add_patch(_rectangle((x, y), wide, high, look))
-    axes.text(x + wide / 2, y + high / 2, text, ha="center", va="center", fontsize=9)
+    axes.text(x + wide / 2, y + high / 2, text.replace(", ", "\n"), **_centred(9))
 
 
 def _rectangle(at: tuple[float, float], wide: float, high: float, look: Any) -> Any:
@@ -92,7 +104,8 @@ def _rectangle(at: tuple[float, float], wide: float, high: float, look: Any) -> 
 def _arrow(
     axes: Any, tail: tuple[float, float], tip: tuple[float, float], ink: str, lw: float
 ) -> None:
-    look = {"arrowstyle": "-|>", "color": ink, "linewidth": lw, "shrinkA": 0}
+    look = {"arrowstyle": "-|>", "color": ink, "linewidth": lw}
+    look |= {"shrinkA": 0, "shrinkB": 1}
     axes.annotate("", xy=tip, xytext=tail, arrowprops=look)
 
 
@@ -117,10 +130,10 @@ def register_parts(rows: int, keys: int) -> dict[str, float]:
 
 @figure_style()
 def rooms() -> StaticFigure:
-    """Bars of what four tiles take of shared memory and of registers, in KiB."""
+    """Bars of what six tiles take of shared memory and of registers, in KiB."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, both = plt.subplots(1, 2, figsize=(5.2, 1.9), sharey=True)
+    figure, both = plt.subplots(1, 2, figsize=(5.2, 2.15), sharey=True)
     width = int(float(heads()["d_head"]))
     names = [f"{rows} × {keys}" for rows, keys in TILES]
     panels = (
@@ -134,9 +147,12 @@ def rooms() -> StaticFigure:
             axes.barh(names, sizes, left=left, color=ink.light, label=part, height=0.6)
             left = [a + b for a, b in zip(left, sizes, strict=True)]
         room = float(most) / KIB
+        for row, size in enumerate(left):
+            if size > room:
+                axes.text(size + 5, row, "too much", fontsize=7.5, va="center")
         axes.axvline(room, color=INK.light, lw=1.5)
         axes.text(room + 6, -0.75, f"{room:.0f}", fontsize=8.5, va="center")
-        axes.set(xlim=(0, 330), ylim=(3.5, -1.1))
+        axes.set(xlim=(0, 385), ylim=(len(TILES) - 0.5, -1.1))
         axes.set_xlabel("KiB (line: what there is)")
         axes.grid(visible=False, axis="y")
         axes.set_title(title, fontsize=9.5, loc="left", pad=24)
@@ -150,13 +166,14 @@ def rooms() -> StaticFigure:
             columnspacing=0.7,
             handletextpad=0.4,
         )
-    said = ", ".join(
-        f"{name} {'fits' if fits(*tile, width) else 'does not fit'}"
-        for name, tile in zip(names, TILES, strict=True)
-    )
+    fitting = [f"{r} × {k}" for r, k in TILES if fits(r, k, width)]
+    said = f"{', '.join(fitting[:-1])} and {fitting[-1]} fit"
     return StaticFigure.of(
         figure,
         name=f"{CHAPTER}.rooms",
-        title="With larger tiles the registers overflow first",
+        title=(
+            f"{MORE_KEYS[0]} × {MORE_KEYS[1]} overflows shared memory, "
+            f"{MORE_QUERIES[0]} × {MORE_QUERIES[1]} the registers"
+        ),
         sentence=f"Queries × keys of a tile, heads of {width}: {said}.",
     )

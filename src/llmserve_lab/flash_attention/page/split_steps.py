@@ -54,7 +54,7 @@ def split_decoding() -> StepFigure:
             fixed={"words": _words()},
         ),
         logs=logs,
-        start=0,
+        start=TICKS // SPLITS - 1,  # all three splits have read their keys
         stills=((three, 1), (three, 3), (one, TICKS - 1)),
         legend={
             "cache": "tile of keys and values, read",

@@ -20,9 +20,9 @@ from llmserve_lab.page.step.marks import Cells, Labels, Scene, SceneAxis
 from llmserve_lab.page.step.pictures import lifetimes
 
 Row = dict[str, Any]
-WIDE = 1.9  # of a score
+WIDE = 1.65  # of a score
 GRID_X, GRID_Y, KEYS_Y, VALUES_Y = 3.2, 3.0, 1.3, 0.15
-STATE_EDGES = (14.9, 18.5, 21.1, 23.6, 26.3, 29.0)
+STATE_EDGES = (13.3, 16.7, 19.7, 22.6, 25.8, 29.0)
 COLUMNS = ("factor", "max", "sum", "mixture", "")
 MASKED = "−∞"  # what a score is set to that the mask forbids
 DONE, PALE = 0.22, 0.35
@@ -217,8 +217,7 @@ def _state(
         numbers += [f"{each:.2f}" for each in step.mixed[i]]
         ink = "compute"
     elif token in written:
-        numbers = ["", "", "", *(f"{each:.2f}" for each in log.output[token, 0])]
-        ink = "other"
+        return _output(log, token)
     else:
         numbers, ink = [""] * len(COLUMNS), "empty"
     for column, text in enumerate(numbers):
@@ -226,3 +225,13 @@ def _state(
         own = ink if text else "empty"
         found["state", token, column] = _cell(left, right, GRID_Y + token, own, text)
     return found
+
+
+def _output(log: VisitLog, token: int) -> dict[Any, Row]:
+    """The output of a row in memory, called so where its maximum and sum stood."""
+    y, edges = GRID_Y + token, (STATE_EDGES[0], *STATE_EDGES[3:])
+    texts = ["output", *(f"{each:.2f}" for each in log.output[token, 0])]
+    return {
+        ("output", token, i): _cell(edges[i], edges[i + 1], y, "other", text)
+        for i, text in enumerate(texts)
+    }

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from llmserve_lab.catalog import ACCELERATORS, PRECISIONS
 from llmserve_lab.catalog.data.cache_layers import CACHE_LAYERS
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.catalog.records.accelerator import Accelerator
 from llmserve_lab.catalog.records.attention import GroupedQueryAttention
 from llmserve_lab.catalog.records.cache_layers import CacheLayers
-from llmserve_lab.kv_memory.machine import BLOCK, MEMORY_SHARE, beside_bytes
+from llmserve_lab.kv_memory.machine import BLOCK, beside_bytes
 from llmserve_lab.page.live.controls import Choice, Lookup, Table
 from llmserve_lab.running_example import MODEL
 

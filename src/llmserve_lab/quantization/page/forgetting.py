@@ -16,7 +16,7 @@ PLACES, COLUMNS, KEEP, SINKS = 48, 16, 16, 4
 STRIP = 0.3  # of a forgotten token's cell: what it was
 BARS = "error of the output, by what stays"
 FIRST, THICK = 3.7, 0.45  # the upper edge of the first error's bar, its height
-LEFT, LONGEST = 4.6, 9.5  # where the bars of the errors begin; the longest
+LEFT, LONGEST = 6.8, 7.0  # where the bars of the errors begin; the longest
 
 
 @cache
@@ -43,9 +43,8 @@ def forgetting() -> StepFigure:
             ),
             height=230,
             width=620,
-            fixed={"names": _error_names(head, kept), "bars": _error_bars(head, kept)},
         ),
-        logs={name: _forgetting_log(head, name, kept[name]) for name in names},
+        logs={name: _forgetting_log(head, name, kept) for name in names},
         stills=tuple((name, 2) for name in names),
         legend={
             "cache": "token in the cache; its attention in %, none written below 0.5",
@@ -96,35 +95,44 @@ def _cells(head: eviction.Head, kept: np.ndarray) -> list[Row]:
     return cells
 
 
-def _error_bars(head: eviction.Head, kept: dict[str, np.ndarray]) -> list[Row]:
-    """The error of the output under each choice, on one scale."""
-    errors = [head.error(each) for each in kept.values()]
-    return [
-        {
-            "x": LEFT,
-            "x2": round(LEFT + max(0.04, LONGEST * error / max(errors)), 3),
-            "y": round(FIRST + at * 1.2 * THICK, 3),
-            "y2": round(FIRST + at * 1.2 * THICK + THICK, 3),
-            "ink": "other",
-        }
-        for at, error in enumerate(errors)
-    ]
+def _error_rows(
+    head: eviction.Head, kept: dict[str, np.ndarray], chosen: str
+) -> dict[str, list[Row]]:
+    """The error of each choice, on one scale; that of the chosen one grows with it.
 
-
-def _error_names(head: eviction.Head, kept: dict[str, np.ndarray]) -> list[Row]:
-    """What the bars are, and beside each its choice and its error."""
+    Nothing is lost in frame 0. In frame 1 the attention is as it was before, in frame 2
+    it adds up to one again; the other choices stand where they end.
+    """
+    whole = head.output()
+    ends = {name: head.error(each) for name, each in kept.items()}
+    before = relative_error(whole, head.remaining(kept[chosen]))
     names: list[Row] = [{"x": 0, "y": FIRST - 0.3, "text": BARS}]
-    for bar, (name, each) in zip(_error_bars(head, kept), kept.items(), strict=True):
-        middle = (bar["y"] + bar["y2"]) / 2
+    bars: list[Row] = []
+    for at, (name, end) in enumerate(ends.items()):
+        upper = round(FIRST + at * 1.2 * THICK, 3)
+        low, middle = round(upper + THICK, 3), upper + THICK / 2
         names.append({"x": 0, "y": middle, "text": name})
-        error = f"{head.error(each):.0%}"
-        names.append({"x": bar["x2"] + 0.15, "y": middle, "text": error})
-    return names
+        spans: list[tuple[float, Row]] = [(end, {})]
+        if name == chosen:
+            spans = [
+                (0.0, {"until": 1}),
+                (before, {"since": 1, "until": 2}),
+                (end, {"since": 2}),
+            ]
+        for error, seen in spans:
+            x2 = round(LEFT + max(0.04, LONGEST * error / max(ends.values())), 3)
+            place: Row = {"x": LEFT, "x2": x2, "y": upper, "y2": low, "ink": "other"}
+            bars.append(place | seen)
+            said: Row = {"x": x2 + 0.15, "y": middle, "text": f"{error:.0%}"}
+            names.append(said | seen)
+    return {"bars": bars, "names": names}
 
 
-def _forgetting_log(head: eviction.Head, name: str, kept: np.ndarray) -> StepLog:
+def _forgetting_log(
+    head: eviction.Head, name: str, choices: dict[str, np.ndarray]
+) -> StepLog:
     """All tokens and their attention, then the choice, then the attention again."""
-    weights = head.weights()[-1]
+    weights, kept = head.weights()[-1], choices[name]
     share, error = float(weights[kept].sum()), head.error(kept)
     before = relative_error(head.output(), head.remaining(kept))
     lost = len(set(head.facts) - set(kept.tolist()))
@@ -142,4 +150,6 @@ def _forgetting_log(head: eviction.Head, name: str, kept: np.ndarray) -> StepLog
         *[(str(len(kept)), f"{share:.0%}", f"{off:.0%}") for off in (before, error)],
     ]
     frames = [Frame(t, c) for t, c in zip(texts, counters, strict=True)]
-    return StepLog(tuple(frames), {"cells": _cells(head, kept)})
+    return StepLog(
+        tuple(frames), {"cells": _cells(head, kept)} | _error_rows(head, choices, name)
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from llmserve_lab.formula.text import si
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.quantization import formulas as f
@@ -34,9 +36,19 @@ def gain(bits: Bits, batch: int) -> float:
     return wide / few
 
 
-def prompt_gain(bits: Bits) -> float:
-    """How many times as fast a long prompt is read as in 16 bits."""
-    wide, few = (prefill_s(served(each), prompt=LONG_PROMPT) for each in (Bits(), bits))
+def prompt_gain(bits: Bits, *, head: bool = True) -> float:
+    """How many times as fast a long prompt is read as in 16 bits.
+
+    The book's machine multiplies every token by the LM head. Engines do it for the
+    last token of a prompt alone: without ``head`` it is left out.
+    """
+    shape = model()
+    share = shape.vocab * shape.d_model / shape.params_active
+    left_out = 0.0 if head else served(Bits()).row_s * share
+    wide, few = (
+        prefill_s(replace(cost, row_s=cost.row_s - left_out), prompt=LONG_PROMPT)
+        for cost in map(served, (Bits(), bits))
+    )
     return wide / few
 
 
@@ -59,9 +71,9 @@ def _option(error: float) -> float:
 
 
 def stored_bytes() -> float:
-    """Bytes of the book's model with INT4 weights in groups of 32."""
-    bits = float(f.EFFECTIVE_BITS(code_bits=4, scale_bits=16, group_size=32))
-    known = sizes(Bits("int4"), model()) | {"bytes_quantized": bits / 8}
+    """Bytes of the book's model with NVFP4 weights."""
+    bits = float(f.EFFECTIVE_BITS(code_bits=4, scale_bits=8, group_size=16))
+    known = sizes(Bits("nvfp4"), model()) | {"bytes_quantized": bits / 8}
     return asked(f.STORED_BYTES, known)
 
 
@@ -78,13 +90,13 @@ predict_one = Question(
         "its transformer blocks (all layers between embedding and LM head) go from 16 "
         "bits to INT4 in groups of 128; the embedding table and the LM head (the last "
         "matrix) stay as they are. Unpacking the codes costs nothing. How much faster "
-        "is a step at best?"
+        "does the book's formula make a step?"
     ),
     choices=SPEEDS,
     answer=lambda: _nearest(gain(Bits("int4"), 1)),
     why=lambda: (
-        f"The bound is {gain(Bits('int4'), 1):.2f} times as fast. A server measured on "
-        f"one H200 (TensorRT-LLM 0.15, the whole run) gained "
+        f"The formula makes it {gain(Bits('int4'), 1):.2f} times as fast. A server "
+        f"measured on one H200 (TensorRT-LLM 0.15, the whole run) gained "
         f"{rate_gain('int4', 1)[0]:.2f} times, where the formula has "
         f"{rate_gain('int4', 1)[1]:.2f} for that run. Reading the weights takes "
         f"{1e3 * served(Bits()).weights_s:.1f} ms in 16 bits and "
@@ -93,44 +105,23 @@ predict_one = Question(
     ),
     hints=(
         Hint(lambda: 0.0, "Less: only the reading shrinks, and not all of it."),
-        Hint(lambda: 1.0, "Less: the launches of all layers take as long as before."),
+        Hint(lambda: 1.0, "Less: the fixed time of a step stays as long as before."),
         Hint(lambda: 3.0, "More: at one request most of a step is reading weights."),
-    ),
-)
-predict_prompt = Question(
-    name="quantization.predict-prompt",
-    kind="predict",
-    prompt=(
-        "The same model reads a prompt of 8,192 tokens on the same H100, its weights "
-        "in INT4 and its products in 16 bits. How much faster than with 16-bit weights?"
-    ),
-    choices=SPEEDS,
-    answer=lambda: _nearest(prompt_gain(Bits("int4"))),
-    why=lambda: (
-        f"It is {prompt_gain(Bits('int4')):.2f} times as fast. The weights are read "
-        "once for all rows, and the time goes into the products, which still run in 16 "
-        f"bits. FP8, which multiplies in 8, is {prompt_gain(Bits('fp8')):.2f} times as "
-        "fast."
-    ),
-    hints=(
-        Hint(lambda: 0.0, "The bytes shrink; a long prompt does not wait for them."),
-        Hint(lambda: 1.0, "The weights are read once for all rows of the prompt."),
-        Hint(lambda: 2.0, "That is a decode of one request; a prompt has many rows."),
     ),
 )
 predict_group = Question(
     name="quantization.predict-group",
     kind="predict",
     prompt=(
-        "A matrix has 512 columns of normal random weights, and four of the columns "
-        "are 20 times as large. It is rounded to INT4, with one scale for each row. "
-        "How far are the weights of the other columns off, as a root mean square?"
+        "A matrix of normal random numbers has 256 rows and 512 columns, and four of "
+        "the columns are 20 times as large. It is rounded to INT4, with one scale for "
+        "each row. What is the error of the numbers in the other 508 columns?"
     ),
     choices=ERRORS,
     answer=lambda: _option(row_error()),
     why=lambda: (
         f"It is {row_error():.0%}. Each row has four large numbers in it, so its scale "
-        "is some seven times too large, and most ordinary weights become zero. Without "
+        "is some seven times too large, and most ordinary numbers become zero. Without "
         f"the four columns it would be {row_error(num_outliers=0):.0%}."
     ),
     hints=(
@@ -160,8 +151,9 @@ stored = Question(
     name="quantization.stored",
     prompt=(
         "Llama-3.1-8B again: of 8.03 billion parameters, embedding table and LM head "
-        "with 0.525 billion each keep 16 bits, the others go to INT4, now with groups "
-        "of 32 and scales of 16 bits. How many bytes are stored?"
+        "with 0.525 billion each keep 16 bits, the others go to NVFP4: codes of 4 bits "
+        "in groups of 16, a scale of 8 bits for each group (the one scale of a whole "
+        "matrix is too small to count). How many bytes are stored?"
     ),
     answer=stored_bytes,
     unit="byte",

@@ -20,7 +20,7 @@ GROUP = (0.21, -0.53, 0.70, -0.34, 0.12, -0.04)
 OUTLIER = (0.21, -0.53, 4.20, -0.34, 0.12, -0.04)
 LOGS = {"an ordinary group": GROUP, "a group with an outlier": OUTLIER}
 TOY = Scheme("", "", INT4, "fp32")
-LINES = ("weight", "over scale", "code", "bits", "weight again", "off by")
+LINES = ("weight", "over scale", "code", "bits", "used as", "off by")
 WIDTH = 0.97
 
 
@@ -71,7 +71,7 @@ def group_quantized() -> StepFigure:
             "compute": "number over the scale",
             "new": "code that is stored",
             "cache": "weight as it is used",
-            "other": "off by: weight again − weight",
+            "other": "off by: used as − weight",
         },
         counters=(
             Counter("scale"),
@@ -166,7 +166,7 @@ def gptq_columns() -> StepFigure:
         {
             "x": INPUTS / 2,
             "y": -0.35,
-            "text": "weight matrix: each row makes one output",
+            "text": "each row makes one output",
         },
         {"x": INPUTS / 2, "y": 3.65, "text": "moved from the original by"},
         {"x": TOTAL + WIDTH / 2, "y": 3.65, "text": "sum"},

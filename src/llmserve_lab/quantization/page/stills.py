@@ -2,45 +2,59 @@
 
 from __future__ import annotations
 
-from statistics import median
 from typing import Any
 
 import numpy as np
 
+from llmserve_lab.catalog.evidence import quantization as papers
 from llmserve_lab.page.palette import (
     BLUE,
     GREEN,
     GREY,
     INK,
-    PURPLE,
     VERMILLION,
     Ink,
 )
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.quantization import eviction, outliers
 from llmserve_lab.quantization.codecs import FORMATS, NumberFormat
-from llmserve_lab.quantization.measured import by_clients, pairs
+from llmserve_lab.quantization.measured import rate_gain
+from llmserve_lab.quantization.outliers import NUM_OUTLIERS
 from llmserve_lab.quantization.page.questions import gain
 from llmserve_lab.quantization.schemes import SCHEMES
-from llmserve_lab.quantization.speed import Bits, fits, served
+from llmserve_lab.quantization.speed import Bits, overtaken, overtaken_between
 from llmserve_lab.quantization.tables import TOKENS
 
 FIELD_INKS = {"sign": GREY, "exponent": VERMILLION, "mantissa": BLUE}
 WHOLE = ("integer", GREEN)  # two's complement: no bit is a sign alone
 BATCHES = tuple(range(1, 257))
 THIN = 0.004  # of the picture: what two neighbouring lines are apart at least
-CHOICES = {  # weights and cache: how it is called, its ink, where that is written
-    Bits("int4", "bf16"): ("INT4 weights", BLUE, (1.0, 1.92)),
-    Bits("fp8", "bf16"): ("FP8 weights", VERMILLION, (2.2, 1.355)),
-    Bits("bf16", "fp8"): ("FP8 cache", GREEN, (50, 1.03)),
-    Bits("fp8", "fp8"): ("FP8 weights and cache", PURPLE, (1.0, 1.52)),
+CHOICES: dict[
+    str, tuple[str, Ink, str, dict[str, tuple[float, float]]]
+] = {  # weights: name, ink, its points, where it is written for each cache
+    "int4": ("INT4", BLUE, "o", {"bf16": (5, 1.83), "fp8": (6, 1.87)}),
+    "fp8": ("FP8", VERMILLION, "s", {"bf16": (0.95, 1.525), "fp8": (1, 1.53)}),
+    "bf16": ("16-bit", GREEN, "", {"bf16": (1, 1), "fp8": (1, 1.05)}),
 }
-FORMATS_DRAWN = (  # beside INT4: where the name stands, its ink
-    ("mxfp4", (-0.08, 0.035), GREEN),
-    ("nvfp4", (0.68, -0.02), PURPLE),
-    ("fp8", (-0.1, -0.01), INK),
-    ("int8", (-0.1, 0.05), GREY),
-)
+CACHE_NAMES = {"bf16": "16 bits", "fp8": "FP8"}
+MATRICES = {  # planted outlier columns: what the matrix is like, its ink and dash
+    NUM_OUTLIERS: ("four outlier columns", VERMILLION, (4.6, 0.56), "-"),
+    0: ("no outliers", BLUE, (4.67, 0.125), "--"),
+}
+GROUP_SIZES = (128, 32, 16)
+GROUP_NAMES = {  # where it is written on the line with outliers
+    "one scale for all": (4.03, 1.2, "left"),
+    "a scale a row": (4.08, 0.85, "left"),
+    "groups of 128": (4.08, 0.54, "right"),
+    "32": (4.53, 0.36, "left"),
+    "groups of 16": (5.17, 0.345, "right"),
+}
+FORMATS_DRAWN = {  # on which panel; where the name stands, by the planted columns
+    "mxfp4": (0, {NUM_OUTLIERS: (4.21, 0.25, "right"), 0: (4.25, 0.083, "center")}),
+    "nvfp4": (0, {NUM_OUTLIERS: (4.56, 0.172, "left"), 0: (4.5, 0.069, "center")}),
+    "fp8": (1, {0: (7.98, 0.0265, "right")}),
+    "int8": (1, {NUM_OUTLIERS: (7.98, 0.0695, "right"), 0: (7.98, 0.0074, "right")}),
+}
 POLICIES = {"window": GREY, "window with sinks": VERMILLION, "observed attention": BLUE}
 KEPT = (24, 32, 48, 64, 96, 128)
 
@@ -110,96 +124,137 @@ def layouts() -> StaticFigure:
 
 @figure_style()
 def groups() -> StaticFigure:
-    """Error on ordinary weights against the bits of a weight, scale included."""
+    """Error of ordinary numbers against their bits, scale included, on two matrices."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.2, 2.7))
-    with_them = outliers.by_group(outliers.matrix())
-    without = outliers.by_group(outliers.matrix(num_outliers=0))
-    bits = [4.0, *(4 + 16 / g for g in (outliers.COLUMNS, 128, 32, 16))]
-    axes.plot(bits, list(with_them.values()), "o-", color=VERMILLION.light)
-    axes.plot(bits, list(without.values()), "s--", color=BLUE.light, ms=4)
-    at: dict[str, Any] = {"color": VERMILLION.light, "va": "center"}
-    words = (
-        "INT4, one scale for all",
-        "a scale a row",
-        "128",
-        "32",
-        "INT4, groups of 16",
+    figure, (few, eight) = plt.subplots(
+        1, 2, figsize=(5.2, 2.75), sharey=True, width_ratios=(3.4, 1)
     )
-    for x, y, said in zip(bits, with_them.values(), words, strict=True):
-        axes.text(x + 0.09, y + 0.02, said, **at)
-    axes.text(5.1, 0.085, "INT4 without outliers", color=BLUE.light, va="center")
-    for key, place, ink in FORMATS_DRAWN:
-        x, y = outliers.by_scheme(key)
-        axes.plot([x], [y], "D", color=ink.light)
-        axes.text(x + place[0], y + place[1], SCHEMES[key].name, color=ink.light,
-                  ha="right", va="center")  # fmt: skip
-    axes.set(xlim=(3.55, 8.3), ylim=(-0.02, 1.08), ylabel="error of the other columns")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes.set_xlabel("bits of a weight, scale included")
-    first, *_, last = with_them
-    said = ", ".join(
-        f"{SCHEMES[key].name} {outliers.by_scheme(key)[1]:.1%}"
-        for key, *_ in FORMATS_DRAWN
-    )
+    bits = [4.0, *(4 + 16 / g for g in (outliers.COLUMNS, *GROUP_SIZES))]
+    for num, (name, ink, place, way) in MATRICES.items():
+        errors = outliers.by_group(outliers.matrix(num_outliers=num))
+        few.plot(bits, list(errors.values()), "o" + way, color=ink.light, ms=4)
+        few.text(*place, name, color=ink.light, va="center")
+        for key, (panel, places) in FORMATS_DRAWN.items():
+            on = (few, eight)[panel]
+            x, y = outliers.by_scheme(key, num_outliers=num)
+            on.plot([x], [y], "D", color=ink.light, ms=6)
+            if num in places:
+                *where, side = places[num]
+                said = SCHEMES[key].name.split()[0]
+                shade = INK if len(places) == 1 else ink
+                on.text(*where, said, color=shade.light, ha=side, va="center")
+    for name, (*where, side) in GROUP_NAMES.items():
+        few.text(*where, name, color=VERMILLION.light, ha=side, va="center")
+    spoilt = list(outliers.by_group(outliers.matrix()).values())
+    few.set(xlim=(3.62, 5.2), ylabel="error of ordinary numbers (log)")
+    eight.set(xlim=(7.7, 8.35))
+    eight.spines["left"].set_visible(False)
+    eight.tick_params(left=False)
+    few.set(yscale="log", ylim=(0.005, 1.6))
+    few.set_yticks([0.01, 0.03, 0.1, 0.3, 1])
+    few.set_xticks([4, 4.5, 5])
+    eight.set_xticks([8])
+    for axes in (few, eight):
+        axes.minorticks_off()
+    few.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    figure.supxlabel("bits of a number, its share of the scale included", fontsize=9.5,
+                     color=GREY.light)  # fmt: skip
+    usual = outliers.by_group(outliers.matrix(num_outliers=0))
+    first, *_, last = usual
     return StaticFigure.of(
         figure,
         sentence=(
-            f"With outliers, one scale for all rounds every other weight to zero "
-            f"(error {with_them[first]:.0%}); {last} leave {with_them[last]:.0%}. "
-            f"Without them it is {without[first]:.0%} and {without[last]:.0%}. "
-            f"Other formats, outliers in the matrix: {said}."
+            f"Lines: INT4. Without outliers (like most weights) the error falls from "
+            f"{usual[first]:.0%} to {usual[last]:.0%}, with four outlier columns (like "
+            f"activations) from {spoilt[0]:.0%} to {spoilt[-1]:.0%}. Diamonds: other "
+            f"formats on the same two matrices, in FP8 equally far off. The axis is "
+            f"broken."
         ),
-        title="Smaller groups take a few bits more and save most of the error",
+        title="Smaller groups cost up to one bit more; with outliers they save most",
         name="quantization.groups",
     )
 
 
-def _ridge(bits: Bits) -> int:
-    """Requests at which computing the layers takes as long as reading the weights."""
-    cost = served(bits)
-    return round(cost.weights_s / cost.row_s)
+def _lines(axes: Any, cache: str) -> None:
+    """Speed of a step over 16 bits against the batch, with one format of the cache."""
+    for weights, (name, ink, _, place) in CHOICES.items():
+        gains = [gain(Bits(weights, cache), batch) for batch in BATCHES]
+        if (weights, cache) != ("bf16", "bf16"):
+            axes.plot(BATCHES, gains, "-", color=ink.light)
+            axes.text(*place[cache], f"{name} weights", color=ink.light)
+    axes.axhline(1, color=GREY.light, lw=1)
+    axes.set(xscale="log", xlim=(0.85, 300), ylim=(0.68, 2.15))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.set_xticks([1, 4, 16, 64, 256])
+    axes.minorticks_off()
+    axes.set_title(f"cache in {CACHE_NAMES[cache]}", fontsize=9.5)
+
+
+def _points(axes: Any) -> None:
+    """Measured runs: those of a newer engine on an H200, of an older on an H100."""
+    for weights, (_, ink, shape, _) in CHOICES.items():
+        if weights not in papers.OLD_GAINS:
+            continue
+        both = {n: rate_gain(weights, n) for n in papers.RATES["bf16"]}
+        new = {n: seen for n, (seen, _) in both.items()}
+        old = {n: float(g) for n, g in papers.OLD_GAINS[weights].items()}
+        look = {"color": ink.light, "ms": 6, "clip_on": False}
+        axes.plot(list(new), list(new.values()), shape, **look)
+        said = [said for _, said in both.values()]
+        dash = {"color": ink.light, "ms": 13, "mew": 1.6, "clip_on": False}
+        axes.plot(list(both), said, "_", **dash)
+        axes.vlines(list(both), list(new.values()), said, color=ink.light, lw=0.8)
+        axes.plot(list(old), list(old.values()), shape, mfc="none", **look)
+    last = max(papers.RATES["bf16"])
+    for y, word in zip(rate_gain("int4", last), ("measured", "formula"), strict=True):
+        axes.text(0.72 * last, y, word, color=BLUE.light, ha="right", va="center")
+
+
+def _crossing() -> tuple[int, int, int]:
+    """Requests from which on FP8 beats INT4: the formula's, and at least and most."""
+    four, eight = Bits("int4"), Bits("fp8")
+    between = overtaken_between(four, eight, context=TOKENS)
+    return overtaken(four, eight, context=TOKENS), *between
 
 
 @figure_style()
 def gains() -> StaticFigure:
-    """Speed of a decode step over 16 bits against the batch, for four choices."""
+    """Speed of a decode step over 16 bits against the batch, and measured runs."""
     from llmserve_lab.extras import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(5.0, 2.75))
-    most = fits(served(Bits()), context=TOKENS)
-    ends = {}
-    for bits, (name, ink, place) in CHOICES.items():
-        ends[name] = [gain(bits, batch) for batch in BATCHES]
-        axes.plot(BATCHES, ends[name], "-", color=ink.light)
-        axes.text(*place, name, color=ink.light)
-    axes.axvline(most, color=GREY.light, lw=1)
-    axes.text(0.93 * most, 1.96, f"16 bits: memory full at {most}",
-              ha="right", va="top", color=GREY.light)  # fmt: skip
-    axes.axhline(1, color=GREY.light, lw=1)
-    wide = _ridge(Bits())
-    for bits in (Bits("int4"), Bits("fp8", "fp8")):
-        name, ink, _ = CHOICES[bits]
-        at = [_ridge(bits), wide]
-        axes.plot(at, [ends[name][each - 1] for each in at], "o", color=ink.light)
-    axes.set(xscale="log", ylim=(0.9, 2.0), xlim=(0.87, 480))
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axes.set_xticks([1, 4, 16, 64, 256])
-    axes.minorticks_off()
-    axes.set_xlabel(f"requests in the batch, {TOKENS:,} tokens each (log)")
-    axes.set_ylabel("times as fast as 16 bits")
-    one, many = (ends["INT4 weights"][at] for at in (0, -1))
+    figure, panels = plt.subplots(1, 2, figsize=(5.6, 2.9), sharey=True)
+    level, least, most = _crossing()
+    for axes, cache in zip(panels, CACHE_NAMES, strict=True):
+        _lines(axes, cache)
+        axes.axvline(level, color=GREY.light, lw=1, ls=":")
+        axes.axvspan(least, most, color=GREY.light, alpha=0.18, lw=0)
+    _points(panels[0])
+    panels[0].text(0.95 * least, 2.06, f"level: about {level}", color=GREY.light,
+                   ha="right", va="center")  # fmt: skip
+    for y, said in ((0.93, "filled: H200"), (0.83, "open: H100")):
+        panels[0].text(0.95, y, said, color=GREY.light, va="center")
+    panels[0].set_ylabel("times as fast as 16 bits")
+    figure.supxlabel(f"requests in the batch (log), {TOKENS:,} tokens each",
+                     fontsize=9.5, color=GREY.light)  # fmt: skip
+    ends = {
+        bits: [gain(bits, batch) for batch in (1, BATCHES[-1])]
+        for bits in (Bits("int4"), Bits("fp8"), Bits("bf16", "fp8"))
+    }
+    told = [f"{one:.2f} to {many:.2f}" for one, many in ends.values()]
     return StaticFigure.of(
         figure,
         sentence=(
-            f"Lines: a decode step on an H100, predicted with free unpacking. INT4 "
-            f"weights gain {one:.2f} times for one request, {many:.2f} for 256. Dots: "
-            f"computing takes as long as reading the weights, in INT4 at "
-            f"{_ridge(Bits('int4'))} requests, in FP8 at {_ridge(Bits('fp8'))} and in "
-            f"16 bits at {wide}."
+            f"Lines: a decode step on an H100 by the formula, unpacking free: INT4 "
+            f"weights gain {told[0]} times from 1 to {BATCHES[-1]} requests, FP8 "
+            f"weights {told[1]}, an FP8 cache {told[2]}. Points: measured runs of "
+            f"NVIDIA's engine with prompts, circles INT4, squares FP8 (0.15 on an "
+            f"H200, 0.9 on an H100). The lines are not their prediction: the "
+            f"formula's for the same filled run is the dash at its place. Pale: INT4 "
+            f"and FP8 are level from {least} to {most} requests, by what is assumed."
         ),
-        title="The gain of INT4 weights melts as the batch grows; that of FP8 stays",
+        title="As the batch grows, the gain of few-bit weights melts; that of an FP8 "
+        "cache grows",
         name="quantization.gains",
     )
 
@@ -232,41 +287,4 @@ def forgotten() -> StaticFigure:
         sentence=f"With a quarter of the tokens kept the output is off by: {said}.",
         title="In this head, which tokens are kept matters more than how many",
         name="quantization.forgotten",
-    )
-
-
-@figure_style()
-def measured_gains() -> StaticFigure:
-    """Measured and fitted gain of FP8 over BF16 against clients."""
-    from llmserve_lab.extras import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(5.2, 2.8))
-    found = pairs("bf16", "fp8", wide_engine="vllm", tps=(2, 4))
-    for tp, ink, shape in ((2, BLUE, "o"), (4, VERMILLION, "s")):
-        of = by_clients(found, "trtllm", tp)
-        at = [clients * (1 + 0.03 * (tp - 3)) for clients in of]  # side by side
-        seen = [sorted(p.measured for p in each) for each in of.values()]
-        said = [median(p.predicted for p in each) for each in of.values()]
-        middle = [median(each) for each in seen]
-        axes.vlines(at, [x[0] for x in seen], [x[-1] for x in seen], color=ink.light)
-        axes.plot(at, middle, shape, color=ink.light, label=f"measured, {tp} GPUs")
-        axes.plot(list(of), said, "-", color=ink.light, label=f"fitted, {tp} GPUs")
-    axes.axhline(1, color=GREY.light, lw=1)
-    least = min(p.measured for p in found)
-    axes.set(xscale="log", ylim=(least - 0.05, 1.7))
-    axes.set_xticks([8, 16, 32, 64, 128])
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axes.minorticks_off()
-    axes.set_xlabel("clients at a time (log)")
-    axes.set_ylabel("BF16 time over FP8 time")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.32), ncols=2)
-    return StaticFigure.of(
-        figure,
-        sentence=(
-            "Qwen3-32B on H100: time per output token in BF16 (vLLM) over FP8 "
-            "(TensorRT-LLM), medians over prompt lengths, from least to most, beside "
-            "the model that was fitted to these rows."
-        ),
-        title="Half the bytes made the median run about 1.5 times as fast at best",
-        name="quantization.measured",
     )

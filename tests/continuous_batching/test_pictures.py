@@ -1,0 +1,26 @@
+"""What is drawn beside the runs is as long as it is called."""
+
+import pytest
+
+from llmserve_lab.continuous_batching.page import charts, figures
+from llmserve_lab.continuous_batching.page.controls import LIMITS, TARGETS
+from tests.page import drawn
+
+BAR = 6  # pixels that the stroke of the target is high
+BESIDE = "the longest gap that the target allows"
+
+
+@pytest.mark.parametrize("limit", [LIMITS[0], LIMITS[-1]])
+@pytest.mark.parametrize("target_s", [TARGETS[0], TARGETS[-1]])
+def test_the_bar_of_the_target_is_as_long_as_the_target_whatever_the_run(
+    limit: str, target_s: float
+) -> None:
+    """It begins at zero; what lies left of it is a known part of a second."""
+    figure, known = figures.lanes(), {"limit": limit, "tbt_target": target_s}
+    rules = drawn.marks(figure, "rule", **known)
+    (bar,) = (each for each in rules if each.get("strokeWidth") == BAR)
+    pixels_per_s = bar["x"] / -charts.FROM_S
+    assert (bar["x2"] - bar["x"]) / pixels_per_s == pytest.approx(target_s)
+    words = drawn.marks(figure, "text", **known)
+    (named,) = (each for each in words if each.get("text") == BESIDE)
+    assert named["x"] == pytest.approx(bar["x2"]) and named["y"] == bar["y"]

@@ -1,0 +1,66 @@
+"""Calculations by hand close with the digits that are printed, and with no others."""
+
+import json
+import re
+from math import exp, log
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "chapters" / "flash_attention.ipynb"
+LINKED = re.compile(r"\[([^\]]*)\]\(#num-(hand_\w+)\)")
+
+
+@pytest.fixture(scope="module")
+def said() -> dict[str, str]:
+    cells = json.loads(PAGE.read_text("utf8"))["cells"]
+    text = "".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    return {name: words for words, name in LINKED.findall(text)}
+
+
+def _closes(said: dict[str, str], name: str, found: float) -> bool:
+    """Whether a number worked out from what is printed rounds to what is printed."""
+    digits = len(said[name].partition(".")[2])
+    return f"{found:.{digits}f}" == said[name]
+
+
+def _added(words: str) -> float:
+    return sum(float(each) for each in words.split(" + "))
+
+
+def test_a_reader_with_a_calculator_finds_the_output(said: dict[str, str]) -> None:
+    at = {
+        name: float(text)
+        for name, text in said.items()
+        if re.fullmatch(r"[\d.]+", text)
+    }
+    factor, one, two = at["hand_factor"], at["hand_one"], at["hand_two"]
+    first, after = at["hand_mixed"], at["hand_mixed_2"]
+    all_, total = at["hand_mixed_all"], at["hand_sum"]
+    worked = {
+        "hand_factor": exp(3 - 5),
+        "hand_one": _added(said["hand_terms"]),
+        "hand_two": _added(said["hand_terms_2"]),
+        "hand_kept": one * factor,
+        "hand_sum": at["hand_kept"] + _added(said["hand_terms_2"]),
+        "hand_mixed_kept": first * factor,
+        "hand_mixed_all": at["hand_mixed_kept"] + after,
+        "hand_out": all_ / total,
+        "hand_lse_1": 3 + log(one),
+        "hand_lse_2": 5 + log(two),
+        "hand_share_1": 1 / (1 + exp(at["hand_lse_2"] - at["hand_lse_1"])),
+        "hand_share_2": 1 - at["hand_share_1"],
+        "hand_out_1": first / one,
+        "hand_out_2": after / two,
+    }
+    assert [
+        name for name, found in worked.items() if not _closes(said, name, found)
+    ] == []
+
+
+def test_the_merge_gives_the_same_output(said: dict[str, str]) -> None:
+    parts = (1, 2)
+    merged = sum(
+        float(said[f"hand_share_{n}"]) * float(said[f"hand_out_{n}"]) for n in parts
+    )
+    assert _closes(said, "hand_out", merged)
