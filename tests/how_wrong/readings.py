@@ -6,9 +6,10 @@ from tests.page.reading import MORE, Slip
 SLIPS: dict[str, dict[str, Slip]] = {
     "how-wrong.mape": {"two signs cancel": 1 / 2, "its own measurement": 5 / 80 / 0.1},
     "how-wrong.interval": {
-        "not of the prediction": 1.3 * 0.8,
-        "Divide": 1.2 * 0.8,
-        "That is the shortest": 0.8 / 1.3,
+        "not of the prediction": 23 / 22,  # of 8.3 s an answer, not 8 s
+        "Divide": 21 / 22,
+        "That is the shortest": 14 / 22,
+        "These are servers": 1 / 4,
     },
     "how-wrong.blocks": {"keeps a reserve": MORE},
 }
@@ -34,7 +35,7 @@ ASKED: dict[str, tuple[str, ...]] = {
     "how-wrong.predict-term": ("takes away most", "per output token"),
     "how-wrong.predict-seesaw": ("SGLang's time per output token", "go with it"),
     "how-wrong.mape": ("what was measured", "mean absolute percentage error"),
-    "how-wrong.interval": ("is predicted", "the longest time"),
+    "how-wrong.interval": ("is predicted", "at the end of the band"),
     "how-wrong.blocks": ("of both together", "of each GPU", "How many blocks"),
 }
 # What a question with options asks for.

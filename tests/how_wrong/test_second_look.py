@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import ceil
 
 import pytest
 
-from llmserve_lab.how_wrong import decision, example, fairness, term_by_term
+from llmserve_lab.how_wrong import (
+    decision,
+    example,
+    factors,
+    fairness,
+    term_by_term,
+)
 from llmserve_lab.how_wrong.folds import folds
-from llmserve_lab.how_wrong.page import tables
+from llmserve_lab.how_wrong.page import plan_tables
+from llmserve_lab.how_wrong.page.plan_tables import plan_risk, worked_plans
 from llmserve_lab.how_wrong.pairs import (
     answers_by_tpot,
     cache_requests,
@@ -19,7 +25,12 @@ from llmserve_lab.how_wrong.pairs import (
     fullest,
     shifted,
 )
-from llmserve_lab.how_wrong.record import bias, mean_error, record, validated
+from llmserve_lab.how_wrong.record import (
+    bias,
+    mean_error,
+    record,
+    validated,
+)
 from llmserve_lab.validation import (
     DATASHEET,
     Band,
@@ -37,16 +48,17 @@ def test_one_token_term_by_term_is_the_prediction() -> None:
     for reached in (achieved(), DATASHEET, example.unseen()):
         total = 1e3 * sum(each.seconds for each in term_by_term.terms(reached))
         assert total == pytest.approx(example.tpot_ms(reached)[clients], rel=1e-9)
-    printed = [float(row[-1]) for row in tables.iteration().rows]
-    assert sum(printed[:-1]) == pytest.approx(printed[-1], abs=0.005)
+    found = [1e3 * each.seconds for each in term_by_term.terms()]
+    printed = (round(each, 3) for each in found)
+    assert sum(printed) == pytest.approx(round(sum(found), 2), abs=0.005)
 
 
 def test_errors_by_hand_are_those_of_the_printed_times() -> None:
-    for row in tables.by_hand().rows[:-2]:
-        true, made, error, _ = (
-            float(str(cell).split()[0].replace("−", "-")) for cell in row[1:]
-        )
-        assert 100 * (made / true - 1) == pytest.approx(error, abs=0.006)
+    true, sheet, book = (example.worked(name) for name in example.MACHINES)
+    for own, low, made in zip(true, sheet, book, strict=True):
+        for each in (low, made):
+            by_hand = round(1e3 * each.seconds, 2) / round(1e3 * own.seconds, 2) - 1
+            assert by_hand == pytest.approx(each.share, rel=1e-9)
 
 
 def test_without_an_end_the_cache_differs_only_where_it_is_full() -> None:
@@ -84,8 +96,22 @@ def test_a_plan_that_knows_its_engine_lies_between() -> None:
     assert plan.clients < known.clients < hope.clients
     needed = [decision.servers(each, "longest_s") for each in (known, plan)]
     assert decision.servers(hope, "measured_s") < needed[0] < needed[1]
-    risks = [decision.broken(each) for each in (plan, known, hope)]
-    assert risks == sorted(risks) and risks[1] < 0.05 < 0.4 < risks[2]
+    rules: tuple[factors.Rule, ...] = ("band", "engine", "prediction")
+    risks = [plan_risk(rule) for rule in rules]
+    assert risks == sorted(risks) and risks[1] < 0.1 < 0.4 < risks[2]
+
+
+def test_the_prediction_alone_stops_at_the_last_measured_load() -> None:
+    """Its next client would keep the promise too, so the table says where it ends."""
+    few, last = decision.measured_loads()[-2:]
+    assert decision.hoped() == last and last.clients == example.CLIENTS
+    more = last.tpot.predicted_s - few.tpot.predicted_s
+    one_more = last.tpot.predicted_s + more / (last.clients - few.clients)
+    assert one_more < decision.TPOT_S
+    assert f"up to the {last.clients} measured" in plan_tables.plans().caption
+    plan = decision.engine_known()  # this one ends by itself
+    after = [each for each in decision.engine_loads() if each.clients > plan.clients]
+    assert plan.tpot.longest_s <= decision.TPOT_S < after[0].tpot.longest_s
 
 
 def test_one_client_more_breaks_the_promise() -> None:
@@ -125,27 +151,16 @@ def test_the_same_rows_as_the_tool_change_little() -> None:
 
 
 def test_the_plan_follows_from_the_printed_numbers() -> None:
-    """A reader's pocket calculator, fed with the cells of the table alone."""
-    cells = {
-        str(row[0]): [float(str(cell)) for cell in row[1:4]] for row in plan_rows()
-    }
-    answers = {34: 925.6, 64: 921.8}
-    for clients, which, servers in ((64, 0, 13), (34, 2, 25)):
-        tpot, ttft = (cells[f"{clients} {name}"] for name in ("TPOT", "TTFT"))
-        for made, factor, longest in (tpot, ttft):
-            assert longest == pytest.approx(made * factor, rel=2e-3)
-        answer_len = answers[clients]
-        answer_s = round(ttft[which] / 1e3 + (answer_len - 1) * tpot[which] / 1e3, 2)
-        per_s = clients * answer_len / answer_s
-        assert ceil(decision.ASKED_PER_S / per_s) == servers
-        load = next(each for each in decision.loads() if each.clients == clients)
-        name = ("predicted_s", "", "longest_s")[which]
-        assert load.tokens_per_s(name) == pytest.approx(per_s, abs=1)
-        assert decision.servers(load, name) == servers
-
-
-def plan_rows() -> Sequence[Sequence[object]]:
-    return tables.plan().rows
+    """A reader's pocket calculator, fed with the numbers as the table prints them."""
+    for each in worked_plans():
+        tpot_s = each.tpot_ms * (each.tpot_factor or 1) / 1e3
+        ttft_s = each.ttft_ms * (each.ttft_factor or 1) / 1e3
+        answer_s = ttft_s + (each.answer_len - 1) * tpot_s
+        per_s = each.clients * each.answer_len / answer_s
+        assert answer_s == pytest.approx(each.answer_s, abs=0.011)
+        assert per_s == pytest.approx(each.tokens_per_s, abs=2)
+        assert ceil(decision.ASKED_PER_S / per_s) == each.servers
+        assert each.gpus == example.TP * each.servers
 
 
 def test_a_plan_by_the_band_keeps_what_it_promises() -> None:

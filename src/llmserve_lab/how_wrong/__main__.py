@@ -1,7 +1,8 @@
 """Write the chapter's record anew: ``python -m llmserve_lab.how_wrong``.
 
 Errors of every row with each label left out, the constants of each fold, the ladder's
-switches, and what each line of the benchmark's script is worth. About two minutes.
+switches, what each line of the benchmark's script is worth, and bands whose power was
+chosen without a name. About four minutes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from llmserve_lab.afd.experiments.random_settings import error_table
+from llmserve_lab.afd.experiments.random_settings import rule_errors
 from llmserve_lab.how_wrong import example
 from llmserve_lab.how_wrong.record import (
     ALL_SEEN,
@@ -27,7 +28,7 @@ from llmserve_lab.how_wrong.record import (
 from llmserve_lab.how_wrong.script import LINES, retold, with_all_slots
 from llmserve_lab.validation import DATASHEET, Predictor, Times, achieved, dense_rows
 from llmserve_lab.validation.bands import stretch
-from llmserve_lab.validation.coverage import trials
+from llmserve_lab.validation.coverage import Trials, nested, trials
 from llmserve_lab.validation.fit import FREE, fit
 from llmserve_lab.validation.prediction import KINDS, errors
 from llmserve_lab.validation.rows import SHA256
@@ -47,6 +48,7 @@ def written() -> str:
     folds, times = _folded(rows)
     times[ALL_SEEN] = rows.predict(achieved())
     times[SHEET] = rows.predict(DATASHEET)
+    found = trials(rows)
     parts: dict[str, Any] = {
         "rows_sha256": SHA256["dense_rows.csv"],
         "folds": folds,
@@ -57,7 +59,8 @@ def written() -> str:
         "switches": _switches(rows),
         "script": _script(rows),
         "slots": _slots(rows),
-        "together": _together(rows),
+        "together": _together(rows, found),
+        "nested": _nested(rows, found),
         "afd": _afd(),
     }
     lines = [f"{json.dumps(name)}: {json.dumps(part)}" for name, part in parts.items()]
@@ -129,9 +132,22 @@ def _slots(rows: Predictor) -> dict[str, list[float]]:
     return found
 
 
-def _together(rows: Predictor) -> dict[str, Any]:
+def _nested(rows: Predictor, found: Trials) -> dict[str, Any]:
+    """The power of a band chosen without a name, and the share of it that it holds."""
+    return {
+        by: {
+            name: {
+                kind: [power, float(f"{held:.5g}")]
+                for kind, (power, held) in kinds.items()
+            }
+            for name, kinds in names.items()
+        }
+        for by, names in nested(rows, found).items()
+    }
+
+
+def _together(rows: Predictor, found: Trials) -> dict[str, Any]:
     """Bands of TPOT and TTFT held together, and those of a model that is quite new."""
-    found = trials(rows)
     numbers = [place for place, row in enumerate(rows.rows) if row in example.rows()]
     model = rows.label("model") == example.MODEL
     trial = found["model"]["tpot"][example.MODEL]
@@ -168,8 +184,13 @@ def _held(rows: Predictor, found: Any, by: str) -> Iterator[tuple[str, Any, floa
 
 def _afd() -> dict[str, Any]:
     """Errors of two rules of Attention–FFN disaggregation, bundles drawn at random."""
-    found = error_table(numbers=AFD_NUMBERS, n_requests=AFD_REQUESTS)
-    return {"caption": found.caption, "rows": [list(row) for row in found.rows]}
+    found = rule_errors(numbers=AFD_NUMBERS, n_requests=AFD_REQUESTS)
+    rules = {
+        each.name: {name: float(f"{size:.5g}") for name, size in each.sizes.items()}
+        | {"best off by": each.best_off_by}
+        for each in found.rules
+    }
+    return {"drawn": found.drawn, "rules": rules}
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from math import ceil, expm1
 
 import numpy as np
 
+from llmserve_lab.checks import UnknownKeyError
 from llmserve_lab.how_wrong import example
 from llmserve_lab.how_wrong.record import chosen, record
 from llmserve_lab.validation import Band, MeasuredRow, Predictor, Setting
@@ -167,7 +168,7 @@ def near_band(rule: str) -> tuple[float, float]:
         "wide": (float(np.exp(-wide)), float(np.exp(wide))),
     }
     if rule not in found:
-        raise LookupError(f"rule must be one of {', '.join(found)}, got {rule!r}")
+        raise UnknownKeyError(f"rule must be one of {', '.join(found)}, got {rule!r}")
     return found[rule]
 
 
@@ -238,19 +239,9 @@ def servers_found(error: float) -> int:
     return servers(replace(best, ttft=first), "longest_s")
 
 
-def broken(load: PlannedLoad) -> float:
-    """Share of the engine's rows that erred by more than the promise of TPOT leaves.
-
-    Rows with a public script, the model left out of the constants; of any load.
-    """
-    rows, error = chosen("tpot", "model")
-    mine = [row.public and row.engine == ENGINE for row in rows]
-    return float((load.tpot.predicted_s / (1 + error[mine]) > TPOT_S).mean())
-
-
 @cache
-def engine_known() -> PlannedLoad:
-    """The most clients whose longest times, by the engine's own near rows, keep both.
+def engine_loads() -> tuple[PlannedLoad, ...]:
+    """Every load with the factors of the engine's own near rows, to the slow side.
 
     The longest time is that which nineteen in twenty of the nearest rows that the same
     engine served stay below; nothing is stretched, since this engine was measured.
@@ -258,16 +249,22 @@ def engine_known() -> PlannedLoad:
     found = []
     for row, load in zip(_rows(), loads(), strict=True):
         tpot, ttft = (
-            replace(one, factor=_own_factor(kind, row, digits))
+            replace(one, factor=own_factor(kind, row, digits))
             for one, (kind, _, digits) in zip(
                 (load.tpot, load.ttft), ROUNDED, strict=True
             )
         )
         found.append(replace(load, tpot=tpot, ttft=ttft))
-    return [each for each in found if each.keeps][-1]
+    return tuple(found)
 
 
-def _own_factor(kind: Kind, row: MeasuredRow, digits: int) -> float:
+def engine_known() -> PlannedLoad:
+    """The most clients with which those times keep the promises."""
+    return [each for each in engine_loads() if each.keeps][-1]
+
+
+def own_factor(kind: Kind, row: MeasuredRow, digits: int) -> float:
+    """The factor that nineteen in twenty of the engine's nearest rows stay below."""
     rows, error = near_rows(kind, row)
     own = error[[each.engine == ENGINE for each in rows]]
     return round(1 / (1 + float(np.percentile(own, TAILS[0]))), digits)

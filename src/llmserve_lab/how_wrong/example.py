@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import mean, median
 
+from llmserve_lab.checks import UnknownKeyError
 from llmserve_lab.formula.text import signed
 from llmserve_lab.how_wrong.folds import constants_without
 from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
@@ -91,7 +92,7 @@ def worked(machine: str) -> tuple[WorkedRow, ...]:
         LookupError: there is no such machine.
     """
     if machine not in MACHINES:
-        raise LookupError(f"machine must be one of {MACHINES}, got {machine!r}")
+        raise UnknownKeyError(f"machine must be one of {MACHINES}, got {machine!r}")
     true = measured_ms()
     made = true if machine == "measured" else tpot_ms(_reached(machine))
     return tuple(
@@ -128,13 +129,15 @@ def tokens_per_s() -> tuple[float, float, float]:
     """Output tokens per second: by the datasheet, by constants left out, measured.
 
     Each client always has one request under way, so that the rate is clients × tokens
-    of a mean answer / end-to-end time.
+    of a mean answer / end-to-end time; the measured one to a hundredth of a second, as
+    the page's plan has it.
     """
     place = next(i for i, row in enumerate(rows()) if row.clients == CLIENTS)
     tokens = CLIENTS * predictor().exposures[place].output_len
     times = (predictor().predict(DATASHEET), predictor().predict(unseen()))
     sheet, book = (tokens / float(each.e2e[place]) for each in times)
-    return sheet, book, tokens / float(predictor().measured.e2e[place])
+    measured = round(float(predictor().measured.e2e[place]), PRINTED)
+    return sheet, book, tokens / measured
 
 
 def mean_answer() -> float:

@@ -68,14 +68,14 @@ def check(model: Model) -> str:
     return f"well done: {said}."
 
 
-def decode_and_prefill(row: MeasuredRow, cost: IterationCost) -> float:
+def decode_and_prefill(run: MeasuredRow, cost: IterationCost) -> float:
     """An iteration of all clients, and a share of the others' prompts."""
-    context = row.prompt_len + row.output_len / 2
+    context = run.prompt_len + run.output_len / 2
     step_s = (
         cost.weights_s
         + cost.overhead_s
-        + row.clients * context * cost.kv_token_s
-        + row.clients * cost.request_s
+        + run.clients * context * cost.kv_token_s
+        + run.clients * cost.request_s
     )
-    prompt_s = row.prompt_len * (cost.row_s + cost.collective_row_s)
-    return step_s + (row.clients - 1) * prompt_s / row.output_len
+    prompt_s = run.prompt_len * (cost.row_s + cost.collective_row_s)
+    return step_s + (run.clients - 1) * prompt_s / run.output_len

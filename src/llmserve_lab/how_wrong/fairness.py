@@ -7,10 +7,11 @@ from functools import cache
 import numpy as np
 
 from llmserve_lab.catalog.evidence import serving
+from llmserve_lab.checks import UnknownKeyError
 from llmserve_lab.how_wrong.folds import constants_without
 from llmserve_lab.how_wrong.record import chosen, row_errors
 from llmserve_lab.validation import Predictor, Setting, dense_rows, errors
-from llmserve_lab.validation.bands import half_width, logs, nearest, stretch
+from llmserve_lab.validation.bands import half_width, logs, nearest
 from llmserve_lab.validation.constants import record as validated
 from llmserve_lab.validation.fit import TTFT_WEIGHT, UNKNOWN_WEIGHT
 from llmserve_lab.validation.prediction import Kind
@@ -56,10 +57,10 @@ def covered(
         LookupError: there is no such rule, or the name was not left out.
     """
     if rule not in RULES:
-        raise LookupError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
+        raise UnknownKeyError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
     tried = validated()["coverage"]["tried"][by][kind]
     if name is not None and name not in tried:
-        raise LookupError(f"name must be one of {', '.join(tried)}, got {name!r}")
+        raise UnknownKeyError(f"name must be one of {', '.join(tried)}, got {name!r}")
     found = tried.values() if name is None else [tried[name]]
     inside = sum(each[0] * each[RULES[rule]] for each in found)
     return float(inside / sum(each[0] for each in found))
@@ -67,10 +68,10 @@ def covered(
 
 @cache
 def used_bands_held(model: str, engine: str | None = None) -> float:
-    """Share of a model's rows inside the band that the plan uses: TPOT's.
+    """Share of a model's rows inside the factor of near rows, for TPOT: no power.
 
     Constants without the model; errors of the nearest rows of all *other servers*, also
-    of that model. The stretch of the bands is that of the record, so in-sample.
+    of that model. Nothing was chosen by the rows that are scored: cross-validated.
     """
     every, error = chosen("tpot", "model")
     server = np.array([row.server for row in every])
@@ -82,7 +83,7 @@ def used_bands_held(model: str, engine: str | None = None) -> float:
         for own in np.flatnonzero(server == name):
             if engine in (None, every[own].engine):
                 near = nearest(rows, places, Setting.of(every[own]))
-                half = stretch("tpot") * half_width(error[other][near])
+                half = half_width(error[other][near])
                 held.append(abs(np.log1p(error[own])) <= half)
     return float(np.mean(held))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from llmserve_lab.checks import UnknownKeyError
 from llmserve_lab.how_wrong.record import ends_of, record, row_errors
 from llmserve_lab.validation import ServingConstants
 from llmserve_lab.validation.intervals import Interval
@@ -33,13 +34,14 @@ NAMES = {
 class Fold:
     """One name left out: rows fitted to and predicted, what was fitted, the scores.
 
-    ``layer_s`` is the fitted time of a layer in s; ``mean`` and ``bias`` are those of
-    the TPOT errors of the rows left out.
+    ``n_servers`` of them were predicted. ``layer_s`` is the fitted time of a layer in
+    s; ``mean`` and ``bias`` are those of the TPOT errors of the rows left out.
     """
 
     left_out: str
     n_fitted: int
     n_predicted: int
+    n_servers: int
     layer_s: float
     mean: float
     bias: float
@@ -54,7 +56,7 @@ def folds(by: str) -> tuple[Fold, ...]:
     """
     known = record()["folds"]
     if by not in known:
-        raise LookupError(f"by must be one of {', '.join(known)}, got {by!r}")
+        raise UnknownKeyError(f"by must be one of {', '.join(known)}, got {by!r}")
     label = np.array([getattr(row, by) for row in dense_rows()])
     error = row_errors("tpot", by)
     found = [
@@ -62,6 +64,7 @@ def folds(by: str) -> tuple[Fold, ...]:
             name,
             int((label != name).sum()),
             int((label == name).sum()),
+            len({row.server for row in dense_rows() if getattr(row, by) == name}),
             values["layer_s"],
             float(np.abs(error[label == name]).mean()),
             float(error[label == name].mean()),
@@ -85,7 +88,7 @@ def constants_without(by: str, name: str) -> ServingConstants:
     """
     known = record()["folds"].get(by, {})
     if name not in known:
-        raise LookupError(f"name must be one that {by!r} tells apart, got {name!r}")
+        raise UnknownKeyError(f"name must be one that {by!r} tells apart, got {name!r}")
     return ServingConstants(**known[name])
 
 

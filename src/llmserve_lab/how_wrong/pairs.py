@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from statistics import mean, median
+from statistics import median
 
 import numpy as np
 
@@ -127,23 +126,6 @@ def shifted(label: str) -> float:
     for each in np.unique(name):
         rest[name == each] -= logs[name == each].mean()
     return float(np.abs(np.expm1(rest)).mean())
-
-
-def neighbours() -> tuple[float, float]:
-    """TPOT of rows that differ in the clients alone, from one number to the next.
-
-    Returns the mean error of the ratio of their times, and the share of the pairs whose
-    two errors have the same sign; the model is left out.
-    """
-    rows = {id(row): place for place, row in enumerate(dense_rows())}
-    error = row_errors("tpot", "model")
-    found = [
-        (float(error[rows[id(few)]]), float(error[rows[id(more)]]))
-        for server in servers()
-        for few, more in pairwise(server)
-    ]
-    ratio = mean(abs((1 + more) / (1 + few) - 1) for few, more in found)
-    return ratio, mean(float(few * more > 0) for few, more in found)
 
 
 def endless(rows: Sequence[MeasuredRow]) -> list[float]:

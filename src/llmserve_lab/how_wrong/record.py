@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from llmserve_lab.checks import UnknownKeyError
 from llmserve_lab.validation import DATASHEET, ServingConstants, constants
-from llmserve_lab.validation.intervals import FEWEST, Interval, mean_interval
+from llmserve_lab.validation.intervals import Interval, mean_interval
 from llmserve_lab.validation.prediction import KINDS, Kind
 from llmserve_lab.validation.rows import MeasuredRow, dense_rows
 from llmserve_lab.validation.unit_work import Floats
@@ -26,6 +27,7 @@ RECORD = Path(__file__).parent / "data" / "record.json"
 PLACES = 1e-4  # errors are stored as whole ten-thousandths
 FOLDS = ("model", "system", "engine", "precision")  # labels that are left out in turn
 ALL_SEEN, SHEET = "nothing", "datasheet"  # fitted to all rows; fitted to none
+ENOUGH = 10  # servers: the bootstrap of fewer gives an interval that is too narrow
 # Terms that can be taken back to what a datasheet promises, each with its constants.
 SWITCHES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -68,10 +70,10 @@ def row_errors(kind: Kind, left_out: str) -> Floats:
         LookupError: there is no such kind of time, or nothing of that name is left out.
     """
     if kind not in KINDS:
-        raise LookupError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+        raise UnknownKeyError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
     known = record()["errors"]
     if left_out not in known:
-        raise LookupError(
+        raise UnknownKeyError(
             f"left_out must be one of {', '.join(known)}, got {left_out!r}"
         )
     return PLACES * np.array(known[left_out][kind], dtype=np.float64)
@@ -106,12 +108,12 @@ def median_error(kind: Kind, left_out: str) -> float:
 
 
 def ends_of(size: Floats, rows: Sequence[MeasuredRow]) -> Interval | None:
-    """Interval of the mean of some sizes of errors, servers drawn; of one server none.
+    """Interval of the mean of some sizes of errors, servers drawn; of few servers none.
 
     All rows of a server are drawn together, whatever their lengths and clients.
     """
     server = np.array([row.server for row in rows])
-    return mean_interval(size, server) if len(set(server)) >= FEWEST else None
+    return mean_interval(size, server) if len(set(server)) >= ENOUGH else None
 
 
 @cache
@@ -127,3 +129,30 @@ def switched_ends(on: str, place: int) -> Interval:
     """Interval of a mean error with those switches on; TPOT is at 0 and TTFT at 1."""
     low, high = record()["switches"][on][2 + 2 * place : 4 + 2 * place]
     return Interval(low, high)
+
+
+Switched = tuple[float, Interval]  # a mean error
+
+
+@dataclass(frozen=True)
+class SwitchedErrors:
+    """Mean errors with a term as fitted alone, and of TPOT and TTFT without it."""
+
+    alone: Switched
+    tpot: Switched
+    ttft: Switched
+
+
+def switched_errors(place: int) -> SwitchedErrors:
+    """Those of the switch at ``place``; beyond the last, with nothing taken away."""
+    off = record()["switches"]
+
+    def found(key: str, which: int) -> Switched:
+        return off[key][which], switched_ends(key, which)
+
+    places = range(len(SWITCHES))
+    without, alone = (
+        "".join(str(int((i == place) == kept)) for i in places)
+        for kept in (False, True)
+    )
+    return SwitchedErrors(found(alone, 0), found(without, 0), found(without, 1))

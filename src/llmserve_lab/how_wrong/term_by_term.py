@@ -61,6 +61,12 @@ def products(cost: IterationCost, found: Exposure) -> tuple[Products, Products]:
     return parts[0], parts[1]
 
 
+def with_a_prompt() -> Products:
+    """Products of the example's iterations that carry a prompt, at its largest load."""
+    bill, found = counted()
+    return products(cost_of(bill, achieved()), found)[1]
+
+
 def terms(reached: ServingConstants | None = None) -> tuple[CostTerm, ...]:
     """All terms of the largest load of the example; their sum is the prediction."""
     reached = achieved() if reached is None else reached

@@ -9,8 +9,16 @@ def per_cent(share: float, digits: int = 1) -> str:
 
 
 def with_ends(mean: float, ends: tuple[float, float] | None, digits: int = 1) -> str:
-    """A mean error and the bootstrap's interval, which one server alone has not."""
+    """A mean error and the bootstrap's interval, which few servers have not."""
     if ends is None:
-        return f"{per_cent(mean, digits)} (one server)"
+        return per_cent(mean, digits)
     low, high = (f"{100 * each:.{digits}f}" for each in ends)
     return f"{per_cent(mean, digits)} ({low} to {high})"
+
+
+def bare_ends(mean: float, ends: tuple[float, float] | None) -> str:
+    """The same in a narrow column, whose caption says that it is in per cent."""
+    if ends is None:
+        return f"{100 * mean:.1f}"
+    low, high = (f"{100 * each:.1f}" for each in ends)
+    return f"{100 * mean:.1f} ({low}–{high})"

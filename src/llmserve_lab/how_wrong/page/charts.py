@@ -68,7 +68,7 @@ def ladder(found: list[tuple[str, float, float]]) -> Any:
         align="left", dx=4, fontSize=11, color=INK.css
     )
     said = words.encode(x=x, y=y, yOffset=offset, text="s:N")
-    return alt.layer(bars, said, height=270)
+    return alt.layer(bars, said, height=245)
 
 
 RATIO = "predicted / measured, log scale"
@@ -122,20 +122,21 @@ def residuals() -> Any:
     )
     points = points.mark_square(size=10, opacity=0.4, clip=True)
     points = points.encode(x=x, y=y, color=color)
-    medians = (
+    middle = (
         alt.Chart(alt.Data(values=_medians()))
         .transform_filter(f"isValid({picked})")
         .transform_calculate(t=f"1 + {THOUSANDTH:g} * {picked}")
-        .mark_point(
-            shape="diamond",
-            filled=True,
-            size=70,
-            opacity=1,
-            stroke=INK.css,
-            strokeWidth=1,
-            clip=True,
-        )
         .encode(x=x, y=y, color=color)
+    )
+    joined = middle.mark_line(strokeWidth=1.5, clip=True)
+    medians = middle.mark_point(
+        shape="diamond",
+        filled=True,
+        size=70,
+        opacity=1,
+        stroke=INK.css,
+        strokeWidth=1,
+        clip=True,
     )
     ends = alt.Chart(alt.Data(values=[{"c": 3}, {"c": 170}]))
     strip = (
@@ -144,7 +145,8 @@ def residuals() -> Any:
         .encode(x=x, y=y, y2="u:Q")
     )
     line = ends.transform_calculate(t="1").mark_line(color=GREY.css, strokeWidth=1)
-    return alt.layer(strip, line.encode(x=x, y=y), points, medians, height=280)
+    marks = (strip, line.encode(x=x, y=y), points, joined, medians)
+    return alt.layer(*marks, height=240)
 
 
 def _ends() -> dict[str, Any]:

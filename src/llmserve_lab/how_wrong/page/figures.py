@@ -19,14 +19,9 @@ ENGINE_LEFT = list(c.LEFT).index("the engine")
 TOP_BIAS = 8.0  # per cent: more than the mean error of TPOT with nothing hidden
 LIMIT = 10.0  # per cent, of the goal on the ladder
 SWITCHES_ALLOWED = 2
-WIDEST, GAP = 17.0, 0.3  # per cent: the axis, and a space before words
-OPENS = 1  # a model is set aside, and none has been predicted: a question asks first
-STATES = {
-    "other": "measured",
-    "weights": "in the fit",
-    "idle": "set aside",
-    "new": "predicted",
-}
+WIDEST, GAP = 13.0, 0.3  # per cent: the axis, and a space before words
+OPENS = 0  # one model has been predicted; a question asks for another
+STATES = {"weights": "in the fit", "new": "predicted"}
 
 
 def _order() -> tuple[Fold, ...]:
@@ -37,13 +32,9 @@ def _order() -> tuple[Fold, ...]:
 def leave_one_group_out() -> StepFigure:
     """The folds as they ran: one model set aside, six constants fitted, then it."""
     names = {fold.left_out: NAMES[fold.left_out] for fold in _order()}
-    frames = [_first()]
-    shown: list[dict[str, str]] = [dict.fromkeys(names, "other")]
-    for fold in _order():
-        aside = {name: "idle" if name == fold.left_out else "weights" for name in names}
-        frames += [_aside(fold), _predicted(fold)]
-        shown += [aside, aside | {fold.left_out: "new"}]
-    frames.append(_last())
+    frames = [_predicted(fold) for fold in _order()] + [_last()]
+    fitted = dict.fromkeys(names, "weights")
+    shown = [fitted | {fold.left_out: "new"} for fold in _order()]
     shown.append(dict.fromkeys(names, "new"))
     tables = {"bars": _bars(), "words": _words(shown)}
     return StepFigure(
@@ -56,37 +47,21 @@ def leave_one_group_out() -> StepFigure:
                 Cells(table="bars", x="start", x2="end", y="model"),
                 Labels(table="words", align="left"),
             ),
-            height=190,
+            height=120,
         ),
         logs={"folds": StepLog(tuple(frames), tables)},
         start=OPENS,
-        stills=(("folds", OPENS), ("folds", 5), ("folds", len(frames) - 1)),
+        stills=(("folds", OPENS), ("folds", 2), ("folds", len(frames) - 1)),
         legend={"new": "mean error of a model that the constants never saw"},
         counters=(Counter("mean error of TPOT", "%"),),
     )
 
 
-def _first() -> Frame:
-    rows = sum(fold.n_predicted for fold in folds("model"))
-    said = (
-        f"{rows} measured rows of three models. Constants that are fitted to all of "
-        "them, and scored on the same rows, would prove little."
-    )
-    return Frame(said, ("–",))
-
-
-def _aside(fold: Fold) -> Frame:
-    said = (
-        f"{NAMES[fold.left_out]} is set aside. The six constants are fitted to the "
-        f"other {fold.n_fitted} rows."
-    )
-    return Frame(said, ("–",))
-
-
 def _predicted(fold: Fold) -> Frame:
     said = (
-        f"These constants predict the {fold.n_predicted} rows of "
-        f"{NAMES[fold.left_out]}: the mean error is {per_cent(fold.mean)}."
+        f"{NAMES[fold.left_out]} is set aside. The six constants are fitted to the "
+        f"other {fold.n_fitted} rows and predict its {fold.n_predicted} rows: the mean "
+        f"error is {per_cent(fold.mean)}."
     )
     return Frame(said, (100 * fold.mean,))
 
@@ -108,7 +83,7 @@ def _bars() -> list[dict[str, Any]]:
             "start": 0,
             "end": round(100 * fold.mean, 1),
             "ink": "new",
-            "since": 2 * (place + 1),
+            "since": place,
         }
         for place, fold in enumerate(_order())
     ]
@@ -118,7 +93,7 @@ def _words(shown: list[dict[str, str]]) -> list[dict[str, Any]]:
     """Beside each model, by frames: its error once known, until then what it is for."""
     found: list[dict[str, Any]] = []
     for place, fold in enumerate(_order()):
-        known = 2 * (place + 1)
+        known = place
         said = [
             _word(fold, frame[fold.left_out], known=i >= known)
             for i, frame in enumerate(shown)
@@ -146,7 +121,7 @@ def residuals() -> LiveFigure:
     """Predicted over measured, a point a row, and which way each engine leans."""
     return LiveFigure(
         name="residuals",
-        title="Too short for vLLM, and on the whole too long for TensorRT-LLM",
+        title="On average too short for vLLM and too long for TensorRT-LLM",
         chart=charts.residuals,
         controls=(c.kind(), c.left(), *c.error_tables()),
         readouts=(
@@ -178,7 +153,7 @@ def ladder() -> LiveFigure:
     found = [(name, tpot, ttft) for name, tpot, ttft, *_ in validated()["ladder"]]
     return LiveFigure(
         name="ladder",
-        title="The time per layer takes away most of the error",
+        title="The time per layer takes away most of the error of TPOT",
         chart=lambda: charts.ladder(found),
         controls=(*c.switches(), *c.switch_tables()),
         readouts=(

@@ -11,7 +11,13 @@ from llmserve_lab.deepseek.defaults import book_assumptions
 from llmserve_lab.deepseek.evaluation.decode_scores import predictions, scores
 from llmserve_lab.deepseek.evaluation.predictions import Score, by_status, points
 from llmserve_lab.formula.text import si, signed
-from llmserve_lab.how_wrong.drafts import fits
+from llmserve_lab.how_wrong.drafts import (
+    DRAFTS,
+    FITTED_AT,
+    drafted_tokens,
+    drafts_error,
+    fits,
+)
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.formulas import RELATIVE_ERROR
 from llmserve_lab.how_wrong.pairs import full_cache, fullest, pairs, ratios
@@ -27,8 +33,6 @@ from llmserve_lab.validation.cache_blocks import (
     room,
 )
 from llmserve_lab.validation.constants import record as validated
-from llmserve_lab.validation.drafts import KNOWN
-from llmserve_lab.validation.intervals import mean_interval
 
 
 def seesaw() -> Table:
@@ -82,7 +86,6 @@ def script() -> Table:
         "One line of a benchmark's script forgotten: mean errors, in-sample",
         ("line", "assumed in its place", "TPOT", "TTFT"),
         rows,
-        notes=("In brackets: 95 % bootstrap interval, whole servers drawn.",),
     )
 
 
@@ -101,8 +104,7 @@ def blocks() -> Table:
         own = f"{reserve(each.record) / 1e9:.2f} GB"
         counts = (f"{published:,}", f"{each.blocks:,}", signed(each.error, 1))
         rows.append((name, f"{each.record.budget:,}", own, *counts))
-    size = with_ends(mean_block_error(), block_ends(), 2)
-    rows.append(("mean size", "", "", "", "", size))
+    rows.append(("mean size", "", "", "", "", per_cent(mean_block_error(), 2)))
     return Table(
         "Blocks of 16 tokens that vLLM found room for (cross-validated)",
         ("server, 16 bits", "token budget", "its reserve", "published", "predicted",
@@ -120,13 +122,6 @@ def blocks() -> Table:
 def mean_block_error() -> float:
     """Mean size of the errors of the counts."""
     return mean(abs(each.error) for each in predicted())
-
-
-def block_ends() -> tuple[float, float]:
-    """Interval of that mean, the counts of one model drawn together."""
-    found = predicted()
-    size = np.array([abs(each.error) for each in found])
-    return mean_interval(size, np.array([each.record.model.name for each in found]))
 
 
 def null_block_error(gpu: str = "") -> float:
@@ -163,8 +158,10 @@ def elsewhere() -> Table:
         numbers = (f"{has.n_runs} runs", per_cent(has.mean_error), signed(has.bias, 1))
         rows.append((f"DeepSeek-V3's twin: {what}", status, *numbers))
     rows.append(("DeepSeek-V3's twin, unseen runs", "blind", "none yet", "–", "–"))
-    for name, cells in afd_rules().items():
-        rows.append((f"AFD, {name}", "simulated", cells[1], cells[0], "–"))
+    afd = record()["afd"]
+    for name, sizes in afd["rules"].items():
+        error = per_cent(sizes["median"], 2)
+        rows.append((f"AFD, {RULES[name]}", "simulated", afd["drawn"], error, "–"))
     return Table(
         "Other predictions of the book beside what there is",
         ("prediction", "kind", "beside", "mean error", "bias"),
@@ -179,13 +176,12 @@ def elsewhere() -> Table:
 def drafted() -> Table:
     """Tokens accepted a step by number of drafts, measured beside the falling law."""
     rows = []
-    for k in range(1, DRAFTS + 1):
-        cells = [
-            f"{each:.2f}"
-            for fit in fits()
-            for each in (fit.curve.tokens[k - 1], fit.falling.tokens(k))
-        ]
-        rows.append((f"{k}*" if k in FITTED_AT else str(k), *cells))
+    for curves in drafted_tokens():
+        cells = [f"{x:.2f}" for each in curves for x in (each.measured, each.law)]
+        first = curves[0]
+        rows.append(
+            (f"{first.n_draft}*" if first.fitted else str(first.n_draft), *cells)
+        )
     sizes = (
         ("falling", drafts_error("falling")),
         ("constant", drafts_error("constant")),
@@ -205,37 +201,10 @@ def drafted() -> Table:
     )
 
 
-DRAFTS, FITTED_AT = 8, (1, KNOWN)
-
-
-def drafts_error(law: str) -> float:
-    """Mean size of a law's errors, both curves, where it was not fitted."""
-    return mean(
-        abs(fit.error(getattr(fit, law), k))
-        for fit in fits()
-        for k in range(1, DRAFTS + 1)
-        if k not in FITTED_AT
-    )
-
-
 RULES = {
     "the paper's form": "rule as its paper prints it",
     "our rule": "corrected rule",
 }
-
-
-def afd_rules() -> dict[str, tuple[str, str, str]]:
-    """Of each rule of disaggregation: median error, how many bundles, the worst."""
-    found = record()["afd"]
-    count = found["caption"].split(",")[0]
-    return {
-        RULES[name]: (_spaced(cells[0]), count, _spaced(cells[2]))
-        for name, *cells in found["rows"]
-    }
-
-
-def _spaced(share: str) -> str:
-    return share.replace("%", "\N{NO-BREAK SPACE}%")
 
 
 def combinations() -> Table:
@@ -251,12 +220,12 @@ def combinations() -> Table:
             ends = ends_of(own, inside)
             said = [NAMES.get(each, f"{each} of them") for each in key]
             cells = said if len(said) > 1 else ["all", said[0], "all"]
-            rows.append((*cells, f"{len(own)}", with_ends(float(own.mean()), ends)))
+            counts = (f"{len(own)}", f"{len({row.server for row in inside})}")
+            rows.append((*cells, *counts, with_ends(float(own.mean()), ends)))
     return Table(
         "Mean error of TPOT, the model left out",
-        ("model", "GPU", "engine", "rows", "error"),
+        ("model", "GPU", "engine", "rows", "servers", "error"),
         rows,
-        notes=("In brackets: 95 % bootstrap interval, whole servers drawn.",),
     )
 
 
@@ -287,5 +256,4 @@ def forms() -> Table:
         "Mean error with another form, all constants fitted again",
         ("form", "TPOT, model left out", "TPOT, engine left out", "TTFT, model"),
         rows,
-        notes=("In brackets: 95 % bootstrap interval, whole servers drawn.",),
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from llmserve_lab.formula.text import si
 from llmserve_lab.how_wrong import decision, example, fairness
+from llmserve_lab.how_wrong.factors import nested_held
 from llmserve_lab.how_wrong.folds import NAMES
 from llmserve_lab.how_wrong.page.charts import ENGINE_INKS
 from llmserve_lab.how_wrong.page.other_tables import full_server
@@ -61,7 +64,7 @@ def end_of_the_cache() -> StaticFigure:
         sentence=(
             f"{full_server()}: with {last_calm.clients} clients the first token comes "
             f"after {si(last_calm.ttft_s, 's')}, with {first_full.clients} after "
-            f"{si(first_full.ttft_s, 's')}. A model without an end of the cache misses "
+            f"{si(first_full.ttft_s, 's')}. A predictor whose cache has no end misses "
             "the jump."
         ),
         title="The first token waits as soon as the cache is full",
@@ -78,35 +81,41 @@ def band() -> StaticFigure:
     clients: list[float] = [each.clients for each in loads]
     made = [1e3 * each.tpot.predicted_s for each in loads]
     factors = [each.tpot.factor for each in loads]
-    plain = [each ** (1 / decision.power("tpot")) for each in factors]
-    figure, axes = plt.subplots(figsize=(3.8, 1.9))
-    for wide, alpha in ((factors, 0.18), (plain, 0.28)):
-        low = [one / by for one, by in zip(made, wide, strict=True)]
-        high = [one * by for one, by in zip(made, wide, strict=True)]
-        axes.fill_between(clients, low, high, color=SERIES[0].light, alpha=alpha, lw=0)
+    figure, axes = plt.subplots(figsize=(3.8, 2.1))
+    low = [one / by for one, by in zip(made, factors, strict=True)]
+    high = [one * by for one, by in zip(made, factors, strict=True)]
+    axes.fill_between(clients, low, high, color=SERIES[0].light, alpha=0.18, lw=0)
+    axes.plot(clients, high, color=SERIES[0].light, lw=0.8)
     axes.plot(clients, made, color=SERIES[0].light)
+    own = [1e3 * each.tpot.longest_s for each in decision.engine_loads()]
+    axes.plot(clients, own, color=SERIES[2].light, ls="-.", lw=1)
     true = example.measured_ms()
     axes.plot(list(true), list(true.values()), "o", color=INK.light, ms=5, zorder=3)
     axes.axhline(1e3 * decision.TPOT_S, color=SERIES[1].light, ls="--")
     last, hope = decision.planned(), decision.hoped()
-    axes.vlines(last.clients, 7, 1e3 * last.tpot.longest_s, color=GREY.light, ls=":")
+    for load in (last, decision.engine_known()):
+        axes.vlines(load.clients, 5, 1e3 * decision.TPOT_S, color=GREY.light, ls=":")
+        axes.text(
+            0.98 * load.clients, 4.6, f"{load.clients}", ha="right", color=GREY.light
+        )
     words = (
-        (f"{last.clients}", (last.clients * 1.02, 7.3), GREY),
-        (f"promise: {1e3 * decision.TPOT_S:g} ms", (4, 20.7), SERIES[1]),
-        ("band", (4.2, 13.2), SERIES[0]),
-        ("measured", (8.6, 9.6), INK),
-        ("predicted", (37, 11.4), SERIES[0]),
+        (f"promise: {1e3 * decision.TPOT_S:g} ms", (4, 20.8), SERIES[1]),
+        ("book’s band", (4.2, 17.0), SERIES[0]),
+        ("vLLM’s factor", (4.2, 13.6), SERIES[2]),
+        ("measured", (7.2, 9.3), INK),
+        ("predicted", (17, 11.2), SERIES[0]),
     )
     for said, (across, up), ink in words:
         axes.text(across, up, said, color=ink.light, fontweight="bold")
-    axes.set(xscale="log", xlabel="clients (log)", ylabel="TPOT (ms)", ylim=(7, 27))
+    axes.set(xscale="log", xlabel="clients (log)", ylabel="TPOT (ms)", ylim=(4, 27))
     axes.set_xticks(list(true), [str(each) for each in true])
     axes.minorticks_off()
     return StaticFigure.of(
         figure,
         sentence=(
-            "Llama-3.1-70B (FP8) on four H100, vLLM. Dark: the factor of the nearest "
-            f"rows; pale: the band. With {last.clients} clients the band ends at "
+            "Llama-3.1-70B (FP8) on four H100, vLLM. No constant has seen this model; "
+            f"the band’s power, {decision.power('tpot'):g}, was chosen on all rows. "
+            f"With {last.clients} clients the band ends at "
             f"{1e3 * last.tpot.longest_s:.1f} ms, with {hope.clients} at "
             f"{1e3 * hope.tpot.longest_s:.1f} ms."
         ),
@@ -119,56 +128,80 @@ def band() -> StaticFigure:
 
 
 NEAR_ENGINES = ("vllm", "trtllm")  # those of the nearest rows, in the order drawn
-RULES = (("plain", 0.45), ("even", 0.65), ("wide", 0.9))  # of a band; how dark
+LEFT_ENGINES = ("vllm", "trtllm", "sglang")
+RULES = (("plain", 0.35), ("even", 0.6), ("wide", 1.0))  # of a band; how dark
+WORDS = {"plain": "plain", "even": "even", "wide": "book’s"}
+SIDES = {"plain": "center", "even": "right", "wide": "left"}
 
 
 @figure_style()
 def near_errors() -> StaticFigure:
-    """Predicted over measured of the nearest rows, and three bands made from them."""
+    """Errors of the nearest rows with three bands, and what such bands held."""
     from llmserve_lab.extras import pyplot as plt
 
     rows, error = decision.near_rows("tpot", example.rows()[3])
-    figure, axes = plt.subplots(figsize=(3.8, 1.8))
+    figure, (near, held) = plt.subplots(
+        2, figsize=(3.8, 2.7), height_ratios=(5, 3.2), layout="constrained"
+    )
     places = []
     for place, engine in enumerate(NEAR_ENGINES):
         own = 1 + error[[row.engine == engine for row in rows]]
         spread = [4.2 - place + 0.09 * (i % 5 - 2) for i in range(len(own))]
-        axes.plot(own, spread, "o", ms=3, alpha=0.7, color=ENGINE_INKS[engine].light)
+        near.plot(own, spread, "o", ms=3, alpha=0.7, color=ENGINE_INKS[engine].light)
         places.append((4.2 - place, NAMES[engine]))
     for place, (rule, dark) in enumerate(RULES):
         low, high = decision.near_band(rule)
         up = 2 - 0.9 * place
-        axes.barh(up, high - low, 0.5, low, color=GREY.light, alpha=dark)
-        held = per_cent(fairness.covered("engine", "tpot", rule=rule), 0)
-        axes.text(1.36, up, held, va="center", fontweight="bold")
-        places.append((up, WORDS[rule]))
-    axes.axvline(1, color=INK.light, lw=0.8)
-    axes.text(1.36, 3.1, "holds", va="center")
-    axes.set(xscale="log", xlabel="predicted / measured (log)", xlim=(0.72, 1.52))
-    axes.set_xticks([0.8, 1, 1.25], ["0.8", "1", "1.25"])
-    axes.minorticks_off()
-    axes.set_yticks([up for up, _ in places], [name for _, name in places])
-    axes.grid(axis="y", visible=False)
+        near.barh(up, high - low, 0.5, low, color=GREY.light, alpha=dark)
+        places.append((up, f"{WORDS[rule]} band"))
+    near.axvline(1, color=INK.light, lw=0.8)
+    near.set(xscale="log", xlabel="predicted / measured (log)", xlim=(0.72, 1.4))
+    near.set_xticks([0.8, 1, 1.25], ["0.8", "1", "1.25"])
+    near.minorticks_off()
+    near.set_yticks([up for up, _ in places], [name for _, name in places])
+    near.grid(axis="y", visible=False)
+    _draw_held(held)
+    share = per_cent(fairness.covered("engine", "tpot", rule="plain"), 0)
     return StaticFigure.of(
         figure,
         sentence=(
-            f"Dots: TPOT of the {len(rows)} nearest rows. Bars: three bands made from "
-            "them. At the right: the share of the rows of an engine, left out of "
-            "everything, that such bands held."
+            f"Above: the {len(rows)} rows nearest to our server, and three bands made "
+            "from all of them. Below: each engine left out in its turn; the plain "
+            f"band held {share} of all these rows."
         ),
-        title="vLLM’s rows lie left of 1 and TensorRT-LLM’s right, so a new engine "
-        "needs a wide band",
+        title="Made from other engines, a plain band holds far less than nine in ten",
         name="how_wrong.near_errors",
     )
 
 
-WORDS = {"plain": "plain", "even": "even", "wide": "the book’s"}
+def _draw_held(axes: Any) -> None:
+    """Of each engine, left out: the share of its rows that each kind of band held."""
+    for place, engine in enumerate(LEFT_ENGINES):
+        for rule, dark in RULES:
+            share = 100 * held_of(rule, engine)
+            axes.plot(share, -place, "o", ms=6, alpha=dark, color=GREY.light)
+            if not place:
+                axes.text(share, 0.4, WORDS[rule], ha=SIDES[rule])
+    axes.axvline(90, color=SERIES[1].light, ls="--")
+    axes.set(xlabel="rows of a left-out engine inside (%)", xlim=(48, 104))
+    axes.set_ylim(-2.5, 1)
+    names = [NAMES[engine] for engine in LEFT_ENGINES]
+    axes.set_yticks([-place for place in range(len(names))], names)
+
+
+def held_of(rule: str, engine: str) -> float:
+    """Share of an engine's rows inside a band made without it; the power as well."""
+    if rule == "wide":
+        return nested_held("engine", "tpot", engine)
+    return fairness.covered("engine", "tpot", rule=rule, name=engine)
+
+
 MACHINES = ("datasheet", "book", "measured")
 # Parts of a token's time: the terms they gather by their first words, and their inks.
 PARTS = {
-    "memory and products": (("weights", "cache", "attention"), SERIES[0]),
-    "layers": (("layers",), SERIES[3]),
     "link": (("link",), SERIES[1]),
+    "reading and computing": (("weights", "cache", "attention"), SERIES[0]),
+    "layers": (("layers",), SERIES[3]),
     "requests": (("requests",), SERIES[2]),
 }
 

@@ -12,6 +12,7 @@ from llmserve_lab.page.palette import GREY
 from llmserve_lab.page.still import StaticFigure, figure_style
 from llmserve_lab.page.widget import Bench, Knob, Turn
 from llmserve_lab.validation import (
+    ErrorScore,
     Predictor,
     ServingConstants,
     dense_rows,
@@ -21,6 +22,14 @@ from llmserve_lab.validation import (
 from llmserve_lab.validation.rows import every
 
 SAMPLE = 16  # every sixteenth row
+KNOBS = {
+    "memory": Turn("memory share (%)", 1, 150, 80),
+    "compute": Turn("compute share (%)", 1, 150, 50),
+    "link": Turn("link share (%)", 1, 150, 50),
+    "layer_us": Turn("time per layer (µs)", 0, 1000, 20),
+    "request_us": Turn("time per request (µs)", 0, 1000, 10),
+}
+START = {name: knob.default for name, knob in KNOBS.items()}
 
 
 @cache
@@ -43,6 +52,12 @@ def machine(
     )
 
 
+def scores(reached: ServingConstants) -> tuple[ErrorScore, ErrorScore]:
+    """Errors of TPOT and of TTFT on the rows of the bench."""
+    times = sample().predict(reached)
+    return score(sample(), times, "tpot"), score(sample(), times, "ttft")
+
+
 @figure_style()
 def picture(reached: ServingConstants) -> StaticFigure:
     """Errors of TPOT against the number of clients, a point a row."""
@@ -61,7 +76,7 @@ def picture(reached: ServingConstants) -> StaticFigure:
     axes.minorticks_off()
     axes.set_ylim(-max(30, 1.1 * np.abs(error).max()), max(30, 1.1 * error.max()))
     axes.legend(loc="upper center", ncols=3, bbox_to_anchor=(0.5, 1.22))
-    tpot, ttft = (score(rows, times, kind) for kind in ("tpot", "ttft"))
+    tpot, ttft = scores(reached)
     return StaticFigure.of(
         figure,
         sentence=(
@@ -73,18 +88,9 @@ def picture(reached: ServingConstants) -> StaticFigure:
 
 def bench() -> Bench:
     """Five constants, and what they are worth on every sixteenth row."""
-    knobs: dict[str, Knob] = {
-        "memory": Turn("memory share (%)", 1, 150, 80),
-        "compute": Turn("compute share (%)", 1, 150, 50),
-        "link": Turn("link share (%)", 1, 150, 50),
-        "layer_us": Turn("time per layer (µs)", 0, 1000, 20),
-        "request_us": Turn("time per request (µs)", 0, 1000, 10),
-    }
-    start = {
-        name: knob.default for name, knob in knobs.items() if isinstance(knob, Turn)
-    }
+    knobs: dict[str, Knob] = {**KNOBS}
     title = "Bench: your own constants against the rows"
-    return Bench(title, knobs, show, picture(machine(**start)))
+    return Bench(title, knobs, show, picture(machine(**START)))
 
 
 def show(**settings: int) -> str:

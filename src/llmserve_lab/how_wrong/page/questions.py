@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import ceil
 
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
 from llmserve_lab.formula.text import si, signed
@@ -35,6 +36,8 @@ SEESAW = (
 # Four predictions and measurements in ms: made up, so that they can be worked by hand.
 MADE_UP = ((11.0, 10.0), (18.0, 20.0), (12.0, 10.0), (40.0, 40.0))
 FORECAST_S, LOW, HIGH = 0.012, -0.20, 0.30
+# The made-up server of the same exercise, and what its users ask for.
+FIRST_S, ANSWER, CLIENTS, ASKED_PER_S, TP = 0.5, 501, 30, 40_000, 4
 YI = 7  # the count that the text works by hand
 NEMO = 4  # the count that the exercise asks for
 
@@ -77,6 +80,16 @@ def made_up() -> tuple[float, float]:
 
 def _longest_s() -> float:
     return float(f.MEASURED_S(predicted_s=FORECAST_S, relative_error=LOW))
+
+
+def servers(tpot_s: float) -> int:
+    """Servers for the made-up demand, if each token takes so long."""
+    answer_s = FIRST_S + (ANSWER - 1) * tpot_s
+    return ceil(ASKED_PER_S * answer_s / (CLIENTS * ANSWER))
+
+
+def _gpus(tpot_s: float) -> float:
+    return float(TP * servers(tpot_s))
 
 
 def _count() -> PredictedCount:
@@ -187,33 +200,36 @@ mape = Question(
 interval = Question(
     name="how-wrong.interval",
     prompt=lambda: (
-        f"A time per output token of {si(FORECAST_S, 's')} is predicted. On runs like "
-        f"this one 90 % of the errors lie between {signed(LOW, 0)} and "
-        f"{signed(HIGH, 0)}. What is "
-        "the longest time that you should be prepared for?"
+        f"A time per output token of {si(FORECAST_S, 's')} is predicted for "
+        f"{CLIENTS} clients. On runs like this one 90 % of the errors lie between "
+        f"{signed(LOW, 0)} and {signed(HIGH, 0)}. The first token comes after "
+        f"{si(FIRST_S, 's')}, an answer has {ANSWER} tokens, a server "
+        f"{TP} GPUs, and users ask for {ASKED_PER_S:,} tokens a second. How many GPUs "
+        "do you plan, at the end of the band?"
     ),
-    answer=_longest_s,
-    unit="s",
-    asked_in="ms",
+    answer=lambda: _gpus(_longest_s()),
     rel_tol=0.01,
     hints=(
         Hint(
-            lambda: FORECAST_S * (1 + HIGH),
+            lambda: _gpus(FORECAST_S * (1 + HIGH)),
             "The error is a share of the measurement, not of the prediction, and a "
             "prediction that was too short has a negative one.",
         ),
         Hint(
-            lambda: FORECAST_S * (1 - LOW),
-            "Nearly: but the error is a share of the measurement. Divide.",
+            lambda: _gpus(FORECAST_S * (1 - LOW)),
+            "Nearly: but the error is a share of the measurement. Divide by one plus "
+            "it, and round the servers up.",
         ),
         Hint(
-            lambda: FORECAST_S / (1 + HIGH),
+            lambda: _gpus(FORECAST_S / (1 + HIGH)),
             "That is the shortest: a positive error is a prediction that is too long.",
         ),
+        Hint(lambda: float(servers(_longest_s())), "These are servers, not GPUs."),
     ),
     why=lambda: (
         f"The prediction may be 20 % too short: {f.MEASURED_S.link} gives "
-        f"{si(_longest_s(), 's')}."
+        f"{si(_longest_s(), 's')}. With it {servers(_longest_s())} servers are needed, "
+        f"{si(_gpus(_longest_s()))} GPUs."
     ),
 )
 cache_blocks = Question(

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from llmserve_lab.catalog.evidence import serving
 from llmserve_lab.formula.text import signed
-from llmserve_lab.how_wrong import decision, example
+from llmserve_lab.how_wrong import example
 from llmserve_lab.how_wrong.folds import NAMES, folds, span
 from llmserve_lab.how_wrong.record import (
+    ENOUGH,
     SHEET,
     bias,
     mean_ends,
     mean_error,
-    record,
     scored,
-    switched_ends,
+    switched_errors,
 )
 from llmserve_lab.how_wrong.term_by_term import terms
-from llmserve_lab.how_wrong.wording import per_cent, with_ends
+from llmserve_lab.how_wrong.wording import bare_ends, per_cent, with_ends
 from llmserve_lab.page.table import Table
 from llmserve_lab.validation import (
     achieved,
@@ -27,24 +28,24 @@ from llmserve_lab.validation import (
 from llmserve_lab.validation.constants import record as validated
 from llmserve_lab.validation.prediction import Kind as TimeKind
 
-SHORT: dict[str, TimeKind] = {"TPOT": "tpot", "end-to-end": "e2e", "TTFT": "ttft"}
+TIMES: tuple[TimeKind, ...] = ("tpot", "ttft")
 
 
 BOOTSTRAP = (
-    "In brackets: 95 % bootstrap interval, whole servers drawn, constants kept. Of "
-    "fewer than ten servers it is too narrow."
+    "In brackets: 95 % bootstrap interval, whole servers drawn, constants kept; of "
+    f"fewer than {ENOUGH} servers it would be too narrow, and none is given."
 )
 
 
 def scored_as(kind: TimeKind, left: str) -> str:
     """A mean error with its interval, of all rows that the kind is scored on."""
-    return with_ends(mean_error(kind, left), mean_ends(kind, left))
+    return bare_ends(mean_error(kind, left), mean_ends(kind, left))
 
 
 def stored_as(score: Mapping[str, float]) -> str:
     """A score of the record as it is printed."""
     ends = (score["low"], score["high"]) if "low" in score else None
-    return with_ends(score["mean"], ends)
+    return bare_ends(score["mean"], ends)
 
 
 def by_hand() -> Table:
@@ -60,18 +61,19 @@ def by_hand() -> Table:
     ends = [
         (words, "", "", *(each.removesuffix("\N{NO-BREAK SPACE}%") for each in two))
         for words, two in (
-            ("size", (example.mean_of(book), example.mean_of(sheet))),
+            ("mean size", (example.mean_of(book), example.mean_of(sheet))),
             ("bias", (example.bias_of(book), example.bias_of(sheet))),
         )
     ]
     return Table(
         "TPOT in ms, errors in per cent: Llama-3.1-70B (FP8) on four H100, vLLM, "
         "lengths of up to 1,024 tokens",
-        ("clients", "measured", "book", "error", "sheet’s"),
+        ("clients", "measured", "book", "its error", "datasheet"),
         [*rows, *ends],
         notes=(
             "Book: cross-validated, by constants that never saw a row of this model. "
-            "Sheet’s: the error of the datasheet alone. Size: mean size of the errors.",
+            "Datasheet: the error of the datasheet alone. Mean size: of the errors "
+            "above, without their signs.",
         ),
     )
 
@@ -81,73 +83,25 @@ def groups() -> Table:
     rows: list[tuple[str | int, ...]] = []
     for by in ("model", "engine"):
         for fold in folds(by):
-            errors = (with_ends(fold.mean, fold.ends), signed(fold.bias, 1))
-            rows.append((NAMES[fold.left_out], fold.n_predicted, *errors))
-        mean = with_ends(mean_error("tpot", by), mean_ends("tpot", by))
-        pooled = (mean, signed(bias("tpot", by), 1))
-        rows.append((f"all, {by} by {by}", len(dense_rows()), *pooled))
+            errors = (bare_ends(fold.mean, fold.ends), _bias(fold.bias))
+            counts = (fold.n_predicted, fold.n_servers)
+            rows.append((NAMES[fold.left_out], *counts, *errors))
+        mean = bare_ends(mean_error("tpot", by), mean_ends("tpot", by))
+        pooled = (mean, _bias(bias("tpot", by)))
+        counts = (len(dense_rows()), sum(fold.n_servers for fold in folds(by)))
+        rows.append((f"all, {by} by {by}", *counts, *pooled))
     return Table(
-        "TPOT where the fit has not seen the model or the engine (cross-validated)",
-        ("left out", "rows", "mean error", "bias"),
+        "TPOT where the fit has not seen the model or the engine, errors in per cent "
+        "(cross-validated)",
+        ("left out", "rows", "servers", "mean error", "bias"),
         rows,
         notes=(BOOTSTRAP,),
     )
 
 
-def plan() -> Table:
-    """What a planner writes down at two loads: prediction, factor, longest time."""
-    rows: list[tuple[str, ...]] = []
-    for load in (decision.planned(), decision.hoped()):
-        for name, one, digits, places in (
-            ("TPOT", load.tpot, 2, 3),
-            ("TTFT", load.ttft, 0, 2),
-        ):
-            times = [
-                "–" if each is None else f"{1e3 * each:.{digits}f}"
-                for each in (one.predicted_s, one.longest_s, one.measured_s)
-            ]
-            times.insert(1, f"{one.factor:.{places}f}")
-            rows.append((f"{load.clients} {name}", *times))
-    return Table(
-        "Our server, by clients: mean times in ms; longest = book × factor",
-        ("load", "book", "×", "longest", "measured"),
-        rows,
-        notes=(
-            "Book: constants fitted without the 70B model (cross-validated). Factors: "
-            "from the nearest rows of other servers, also of the 70B model on other "
-            "GPUs.",
-        ),
-    )
-
-
-def plans() -> Table:
-    """The plans of the decision side by side: clients, devices, and what may break."""
-    hope = decision.hoped()
-    known = (
-        ("prediction alone", hope, "predicted_s"),
-        ("vLLM’s own factor", decision.engine_known(), "longest_s"),
-        ("the book’s band", decision.planned(), "longest_s"),
-    )
-    rows = [
-        (
-            name,
-            str(load.clients),
-            f"{example.TP * decision.servers(load, which)}",
-            per_cent(decision.broken(load)),
-        )
-        for name, load, which in known
-    ]
-    measured = f"{example.TP * decision.servers(hope, 'measured_s')}"
-    return Table(
-        "Plans for the same demand",
-        ("plan by", "clients", "GPUs", "risk"),
-        [*rows, ("a measurement", str(hope.clients), measured, "–")],
-        notes=(
-            "Risk: share of the vLLM rows with a public script that were slower than "
-            "predicted by so much that the promise of TPOT would break "
-            "(cross-validated).",
-        ),
-    )
+def _bias(share: float) -> str:
+    """A signed share in a column of per cent."""
+    return signed(share, 1).removesuffix("\N{NO-BREAK SPACE}%")
 
 
 def iteration() -> Table:
@@ -169,61 +123,49 @@ def iteration() -> Table:
 def yardsticks() -> Table:
     """The book's errors beside what a datasheet, one factor and a tool reach."""
     naive, tool = validated()["yardstick"], serving.TOOL_ERRORS
-    times = tuple(SHORT.values())
-
-    def told(place: int) -> list[str]:
-        known = (each for each in times if each != "ttft")
-        return [*(per_cent(float(tool[each][place])) for each in known), "–"]
-
+    bare = validated()["forms"]["six constants alone"]
     rows: list[tuple[str, ...]] = [
-        ("datasheet", *(scored_as(each, SHEET) for each in times)),
-        ("× one factor", *(stored_as(naive[each]) for each in times)),
-        ("the tool", *told(0)),
-        ("book", *(scored_as(each, "model") for each in times)),
+        ("datasheet", *(scored_as(each, SHEET) for each in TIMES)),
+        ("× one factor", *(stored_as(naive[each]) for each in TIMES)),
+        ("the tool", bare_ends(float(tool["tpot"][0]), None), "–"),
+        ("book, nothing set by hand", *(_form(bare, each) for each in TIMES)),
+        ("book", *(scored_as(each, "model") for each in TIMES)),
     ]
     return Table(
-        "Mean errors, the model left out of whatever is fitted",
-        ("predicted by", *SHORT),
+        "Mean errors in per cent, the model left out of whatever is fitted",
+        ("predicted by", "TPOT", "TTFT"),
         rows,
         notes=(
-            f"TPOT and end-to-end: all {len(dense_rows())} rows; TTFT: the "
-            f"{len(scored('ttft'))} whose script is published.",
+            f"TPOT: all {len(dense_rows())} rows; TTFT: the {len(scored('ttft'))} "
+            "whose script is published.",
             f"The tool: the {float(serving.TOOL_ROWS):.0f} rows that it answers, run "
             "as a user would; whether its authors tuned it on them is not said. Its "
-            "TTFT was scored on rows without a public script too, so it is not shown. "
-            "Its errors row by row are not published, so it has no interval.",
-            BOOTSTRAP,
+            "TTFT was scored on other rows too and is not shown; its errors row by row "
+            "are not published, so it has no interval.",
         ),
     )
 
 
+def _form(found: Mapping[str, Any], kind: TimeKind) -> str:
+    """Another form's score, the model left out."""
+    key = f"{kind}, model"
+    low, high = found["intervals"][key]
+    return bare_ends(found[key], (low, high))
+
+
 def constants() -> Table:
     """The constants by name, and the mean error where one is as in the datasheet."""
-    reached, off = achieved(), record()["switches"]
-
-    def without(place: int) -> tuple[str, str]:
-        key = "".join("0" if i == place else "1" for i in range(5))
-        tpot, ttft = (with_ends(off[key][i], switched_ends(key, i)) for i in (0, 1))
-        return tpot, ttft
-
-    def alone(place: int) -> str:
-        key = "".join("1" if i == place else "0" for i in range(5))
-        return with_ends(off[key][0], switched_ends(key, 0))
-
-    rows = [
-        (
-            words,
-            said(getattr(reached, name)),
-            "–".join((said(span(name)[0]), said(span(name)[1]))),
-            *(
-                ("as above",) * 3
-                if name == "compute"
-                else (alone(place), *without(place))
-            ),
-        )
-        for name, (words, said, place) in CONSTANTS.items()
-    ]
-    tpot, ttft = without(len(CONSTANTS))
+    reached = achieved()
+    rows = []
+    for name, (words, said, place) in CONSTANTS.items():
+        errors = switched_errors(place)
+        three = (errors.alone, errors.tpot, errors.ttft)
+        cells = ["as above" if name == "compute" else with_ends(*x) for x in three]
+        least, most = span(name)
+        ends = f"{said(least)}–{said(most)}"
+        rows.append((words, said(getattr(reached, name)), ends, *cells))
+    everything = switched_errors(len(CONSTANTS))
+    tpot, ttft = (with_ends(*each) for each in (everything.tpot, everything.ttft))
     return Table(
         "Six fitted constants (in-sample), and mean errors with or without their terms",
         (
@@ -239,7 +181,7 @@ def constants() -> Table:
             "Range: least and most, one model, GPU, engine or precision left out.",
             "Alone: only this term is as fitted; without: only this one is as in the "
             "datasheet. Nothing is fitted again. Both shares go together, with the "
-            "overlap and the credit for fewer bits (next section); with the time per "
+            "overlap and the gain from fewer bits (next section); with the time per "
             "layer goes the factor for prompts.",
             BOOTSTRAP,
         ),
@@ -281,11 +223,11 @@ def coverage() -> Table:
             first = per_cent(ttft[3], 0) if ttft else "–"
             error = with_ends(fold.mean, fold.ends)
             cells = (error, signed(fold.bias, 1), plain, wide, first)
-            rows.append((NAMES[name], fold.n_predicted, *cells))
+            rows.append((NAMES[name], fold.n_predicted, fold.n_servers, *cells))
     return Table(
         "All rows of one name left out: error and bias of TPOT, and rows inside a 90 % "
         "band",
-        ("left out", "rows", "error", "bias", "TPOT, plain", "TPOT", "TTFT"),
+        ("left out", "rows", "servers", "error", "bias", "TPOT, plain", "TPOT", "TTFT"),
         rows,
         notes=(
             "Error and bias: cross-validated. The last three columns: rows inside. "
