@@ -17,7 +17,10 @@ from llmserve_lab.page.number_record import Data, merged
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
-SCRIPT = ROOT / "assets" / "provenance.js"
+SCRIPTS = [
+    ROOT / "assets" / f"{name}.js"
+    for name in ("provenance_records", "provenance_text", "provenance")
+]
 MARK = re.compile(r'<span class="sourced" data-sourced="([\w-]+)">(.*?)</span>')
 READOUT = re.compile(r'<output data-readout="(\w+)" data-value="([^"]+)"')
 FIGURE = re.compile(r'<figure class="live" id="([\w-]+)".*?</figure>', re.DOTALL)
@@ -74,7 +77,8 @@ class Browser:
     def __init__(self, records: Data) -> None:
         self.engine = quickjs.Context()
         self.engine.eval(NO_PAGE)
-        self.engine.eval(SCRIPT.read_text("utf8"))
+        for script in SCRIPTS:
+            self.engine.eval(script.read_text("utf8"))
         self.engine.eval("var p = window.llmserveProvenance")
         self.engine.eval(f"p.add({json.dumps(records)})")
 

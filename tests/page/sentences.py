@@ -20,10 +20,6 @@ ORDER: dict[str, dict[str, str]] = {
         "moe_elementwise_s": "{moe_phase_s} (",
         "other_s": "other layers ",
     },
-    "moe.layouts": {
-        "expert_copy_ep_bytes": "with TP alone, ",
-        "rank_copy_ep_bytes": "with EP and a copy for each expert, ",
-    },
     "moe.traffic": {
         "n_rows": "",
         "busiest_rows": "for any other, ",
@@ -113,10 +109,6 @@ FIELDS = {  # of each sentence, in the order in which its words ask for them
         "vllm_lean"
     ),
     "moe.group": ("ep gpu_rows rows_per_expert layer_read_s layer_compute_s"),
-    "moe.layouts": (
-        "n_rows node top_k tp_block_bytes expert_copy_ep_bytes rank_copy_ep_bytes "
-        "composed_bytes"
-    ),
     "moe.memory": ("ep gpu gpu_weight_bytes reserved_bytes holds"),
     "moe.route": ("row top_k rule row_copies row_out_bytes expert_copies_bytes"),
     "moe.touched": ("n_rows top_k n_experts touched_experts read_ratio"),

@@ -21,6 +21,7 @@ PLACE, LLAMA = SETUPS["9 × 8 H100"], MODELS["llama-3.1-8b"]
 TWO = {"one way": (3.0, 1.0), "the other": (1.0, 0.5)}
 MADE_OF: dict[str, dict[str, Any]] = {
     "capacity.stills.whole_day": {"replica_rate": 13.0},
+    "deepseek.stills.copies_of_a_row": {"place": PLACE},
     "deepseek.stills.long_contexts": {"place": PLACE},
     "end_to_end.drawings.heads": {"model": LLAMA},
     "end_to_end.drawings.parameters": {"model": LLAMA},
@@ -104,7 +105,6 @@ WITH_REPORTS: dict[str, Callable[[], StaticFigure]] = {
 LEFT_OUT = {
     "afd.stills.own",
     "end_to_end.playground.passes",
-    "moe.stills.layouts",
     "roofline.stills.roof",
     "symptoms.pause.drawn",
     "tensor_parallel.stills.degrees",

@@ -56,6 +56,16 @@ def test_a_rate_is_as_much_too_high_as_its_time_is_too_low(a: float, b: float) -
     assert (again.low, again.high) == pytest.approx((band.low, band.high), abs=0.012)
 
 
+def test_a_band_of_the_truth_says_from_where_to_where() -> None:
+    band = Band(-0.2, 0.25, "runs", 6, truth=True)
+    assert band.beside(0.1, "s") == "if it errs as others did: 80 to 125 ms"
+    assert (
+        band.beside(900.0, "token/s")
+        == "if it errs as others did: 720 to 1130 tokens/s"
+    )
+    assert NEAR.beside(0.1, "s") == NEAR.short
+
+
 def test_a_lower_bound_of_a_time_is_an_upper_bound_of_the_rate() -> None:
     assert FLOOR.inverse().side == "upper" and FLOOR.inverse().inverse() == FLOOR
     assert FAR.inverse() is FAR

@@ -41,7 +41,6 @@ VERDICTS = {  # what is less, than what; then the word where it is, and where it
         "within its limit",
         "beyond its limit",
     ),
-    ("one", "chip_share"): ("does not fit", "fits on chip"),
     ("peak_flops", "low_peak_flops"): ("fewer bits", "16 bits"),
 }
 
@@ -63,7 +62,6 @@ LABELS = {
     "binds": "Target that binds",
     "fits": "In its memory",
     "larger": "More FLOPs are in",
-    "tile_fits": "The tile",
     "where": "This setting is",
     "limit": "What limits them",
     "schedule": "Faster schedule",

@@ -62,7 +62,7 @@ def test_an_address_is_read_part_by_part(
     hash_: str, anchor: str, states: dict[str, dict[str, str] | None]
 ) -> None:
     source = """(() => {
-      const { anchor, states } = window.llmserveKeep.parseHash(hash);
+      const { anchor, states } = window.llmserveAddress.parseHash(hash);
       const settings = ([name, found]) => [name, found && found.settings];
       return [anchor, [...states].map(settings)];
     })()"""
@@ -73,7 +73,7 @@ def test_an_address_is_read_part_by_part(
 def test_a_state_is_written_as_it_is_read() -> None:
     settings = {"batch": 32, "context": 65536.5, "small": 1e-9, "model": 1}
     source = """(() => {
-      const { parseHash, formatState } = window.llmserveKeep;
+      const { parseHash, formatState } = window.llmserveAddress;
       return parseHash("#" + formatState("a-b", "0f1e", settings)).states.get("a-b");
     })()"""
     found = evaluate(source, settings=settings)

@@ -8,7 +8,6 @@ import pytest
 
 from llmserve_lab import notation as q
 from llmserve_lab.deepseek.page.charts import BLOCKS
-from llmserve_lab.moe.page.charts import LAYOUTS
 from llmserve_lab.page.live import registry
 from llmserve_lab.page.live.axes import QuantityAxis
 from llmserve_lab.page.live.bound import (
@@ -164,7 +163,7 @@ def test_marks_that_fit_are_built() -> None:
         _ = READ.formula
 
 
-# What no word tells: bars, lanes and layouts, read once more.
+# What no word tells: bars and lanes, read once more.
 def test_bars_of_a_step_are_of_their_kind() -> None:
     kinds = {mark.quantity.name: kind for _, *bars in BLOCKS for mark, kind in bars}
     assert kinds == {
@@ -176,23 +175,10 @@ def test_bars_of_a_step_are_of_their_kind() -> None:
         "expert_compute_s": "compute",
         "moe_elementwise_s": "read",
         "all_to_all_s": "communication",
-        "other_s": "the rest",
+        "other_s": "starts and the rest",
     }
     order = [block.name for block, *_ in BLOCKS]
     assert order == [
         *("mla_s", "attn_elementwise_s", "experts_s", "moe_elementwise_s"),
         *("all_to_all_s", "other_s"),
     ]
-
-
-def test_layouts_are_those_they_are_called_by() -> None:
-    signals = {
-        name: (attention and attention[1], experts[1])
-        for name, attention, experts in LAYOUTS
-    }
-    assert signals == {
-        "TP": ("ffn_tp_bytes", "ffn_tp_bytes"),
-        "EP, a copy an expert": (None, "expert_copy_ep_bytes"),
-        "EP, a copy a rank": (None, "rank_copy_ep_bytes"),
-        "TP × EP × SP": ("sp_bytes", "rank_copy_ep_bytes"),
-    }

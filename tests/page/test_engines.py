@@ -23,11 +23,19 @@ STYLE = re.compile(r"style=\\?\"[^\"]*\"|var\(--[^)]*\)|--(?:fig|book)-[a-z]*")
 # Options of other programs, as the pages name them.
 SGLANG = {
     "--deepep-mode",
+    "--disaggregation-mode",
+    "--dp-size",
+    "--enable-deepep-moe",
     "--enable-dp-attention",
+    "--enable-expert-distribution-metrics",
     "--enable-two-batch-overlap",
     "--ep-num-redundant-experts",
+    "--ep-size",
+    "--model-path",
+    "--moe-a2a-backend",
+    "--tp-size",
 }
-LM_EVAL, OWN = {"--tasks"}, {"--check"}
+LM_EVAL, OWN = {"--tasks", "--batch"}, {"--check"}
 BEGINNINGS = {"--max", "--gpu"}  # of options whose value is a size
 OTHERS = SGLANG | LM_EVAL | OWN | BEGINNINGS
 

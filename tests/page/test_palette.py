@@ -17,7 +17,7 @@ from llmserve_lab.page.palette import (
     variables,
 )
 
-STYLE = Path(__file__).resolve().parents[2] / "assets" / "book.css"
+STYLES = (Path(__file__).resolve().parents[2] / "assets").glob("*.css")
 PAGES = {"light": ("#ffffff", "#f3f4f5"), "dark": ("#121212", "#14181e", "#222832")}
 
 
@@ -88,7 +88,7 @@ def test_every_ink_is_legible_by_day_and_by_night(ink: Ink) -> None:
 
 
 def test_the_style_sheet_holds_these_inks_and_no_others() -> None:
-    css = STYLE.read_text("utf8")
+    css = "".join(path.read_text("utf8") for path in STYLES)
     assert css.count(variables(dark=False)) == 2  # the page, and paper
     assert css.count(variables(dark=True)) == 1
     assert css.count("--fig-ink:") == 3

@@ -74,8 +74,11 @@ def test_synonyms_of_entries_become_data() -> None:
     assert "data-also" not in short and '{"letter-a":"TPOT & gap"}' in short
 
 
-def test_columns_of_the_index_need_no_space_and_prose_keeps_its_own() -> None:
-    row = '<span class="index-meaning">m</span> <code>c</code> '
-    row += '<span class="index-places">p</span>'
-    assert " <" not in slim(row).replace("<span class", "<span_class")
-    assert slim("<b>a</b> <code>c</code> b") == "<b>a</b> <code>c</code> b"
+def test_a_letter_of_the_index_is_plain_and_those_of_formulas_stay_marked() -> None:
+    letter = (
+        r'<li id="letter-a"><span class="math">\(\class{q-a}{a_{b}}\)</span> a</li>'
+    )
+    formula = r'<li id="formula-f"><p>\(\class{q-a}{a_{b}}\)</p></li>'
+    short = slim(f"<ul>{letter}\n{formula}</ul>")
+    assert r"\(a_{b}\)" in short and r"\class{q-a}{a_{b}}\)</p>" in short
+    assert short.count("<li ") == 2 and short.count("</li>") == 1

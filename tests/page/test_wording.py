@@ -20,7 +20,9 @@ from llmserve_lab.page.live.wording import (
     stems,
     told_apart,
 )
+from tests.page.comparisons import compared
 from tests.page.sentences import FIELDS, ORDER
+from tests.page.turned import SENTENCES, TITLES
 
 every_figure = pytest.mark.parametrize("name", registry.figures())
 
@@ -154,6 +156,23 @@ def test_a_slider_is_called_by_what_it_moves(name: str) -> None:
         if isinstance(slider, Slider) and slider.label:
             words = named(slider.quantity) | stems(unit_text(slider.quantity.unit))
             assert stems(slider.label) & words, (slider.name, slider.label)
+
+
+@every_figure
+def test_no_comparison_of_a_figure_s_words_is_turned_round_unread(name: str) -> None:
+    """Of a title and of the sentence below the drawing, as they were read."""
+    figure = registry.figures()[name]()
+    assert compared(figure.title) == TITLES.get(name, "")
+    assert compared(figure.sentence) == SENTENCES.get(name, "")
+
+
+@pytest.mark.parametrize("name", registry.steps())
+def test_no_comparison_of_a_stepped_title_is_turned_round_unread(name: str) -> None:
+    assert compared(registry.steps()[name]().title) == TITLES.get(name, "")
+
+
+def test_only_figures_of_the_book_were_read() -> None:
+    assert {*TITLES, *SENTENCES} <= {*registry.figures(), *registry.steps()}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from functools import cached_property
 from llmserve_lab import catalog, running_example
 from llmserve_lab.catalog import Cited
 from llmserve_lab.catalog.data.prices import HOURLY
-from llmserve_lab.checks import whole
+from llmserve_lab.checks import UnknownKeyError, whole
 from llmserve_lab.engine import Chunked, IterationCost, Pool
 
 HOUR_S = 3600.0
@@ -24,7 +24,9 @@ def hourly(device: str, prices: Prices = HOURLY) -> float:
         ValueError: its price is below zero.
     """
     if device not in prices:
-        raise KeyError(f"prices must name {device}, got only {', '.join(prices)}")
+        raise UnknownKeyError(
+            f"prices must name {device}, got only {', '.join(prices)}"
+        )
     return not_below_zero(float(prices[device]))
 
 

@@ -14,12 +14,9 @@ from llmserve_lab.catalog.data.precisions import PRECISIONS, Precision
 from llmserve_lab.catalog.records.accelerator import Accelerator
 from llmserve_lab.catalog.records.link import Link
 from llmserve_lab.catalog.records.shape import ModelShape
+from llmserve_lab.checks import UnknownKeyError
 
 Record = TypeVar("Record")
-
-
-class UnknownKeyError(LookupError, ValueError):
-    """A key that is in no table: a failed look-up, and a wrong value."""
 
 
 def accelerator(key: str) -> Accelerator:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
+REFUSALS = ("ValueError", "TypeError", "NotWholeError", "UnknownKeyError")
+
 
 class ClusterError(RuntimeError):
     """The ranks cannot go on together; the message names them, the call and the rule.
@@ -21,6 +23,10 @@ class ClusterError(RuntimeError):
     def __init__(self, message: str, *, rank: int | None = None) -> None:
         super().__init__(message)
         self.rank = rank
+
+
+class RefusedOnRankError(ClusterError, ValueError):
+    """A rank refused what it was given, and says so by name."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,9 @@ def _check_nobody_raised(states: Sequence[State]) -> None:
     raised = {i: s for i, s in enumerate(states) if isinstance(s, Raised)}
     others = {i: s for i, s in enumerate(states) if i not in raised}
     if raised:
-        raise ClusterError(f"{_who(raised)}{meanwhile(others)}", rank=min(raised))
+        refused = all(state.error.startswith(REFUSALS) for state in raised.values())
+        kind = RefusedOnRankError if refused else ClusterError
+        raise kind(f"{_who(raised)}{meanwhile(others)}", rank=min(raised))
 
 
 def meanwhile(others: Mapping[int, State]) -> str:

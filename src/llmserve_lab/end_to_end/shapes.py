@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from llmserve_lab.checks import UnknownKeyError
 from llmserve_lab.end_to_end.arguments import cached_heads
 from llmserve_lab.transformer import (
     PLAIN,
@@ -49,7 +50,7 @@ def step_shape(
     found = [each.shape for each in steps if each.name == step]
     if len(found) != 1:
         names = ", ".join(each.name for each in steps)
-        raise LookupError(f"step must be one of {names}, got {step!r}")
+        raise UnknownKeyError(f"step must be one of {names}, got {step!r}")
     return found[0]
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from llmserve_lab.formula.text import si
+
 Data = dict[str, Any]
 
 MOST_ERROR = 1e15  # larger ones are told by no digit
@@ -52,16 +54,24 @@ class Band:
 
     @property
     def short(self) -> str:
-        """What stands beside the number: errors, or how far from it the truth lies."""
-        low, high, words = self.low, self.high, "{} on runs like this"
-        if self.truth:
-            away = self.inverse()  # 1 / (1 + error) - 1
-            low, high, words = away.low, away.high, "{} if measured"
-        return words.format(f"{per_cent(low)}…{per_cent(high)} %")
+        """The errors, as they stand beside the number."""
+        return f"{per_cent(self.low)}…{per_cent(self.high)} % on runs like this"
+
+    def beside(self, value: float, unit: str) -> str:
+        """What stands beside a number: errors, or where the measured one would lie."""
+        if not self.truth:
+            return self.short
+        low, high = (si(end, unit) for end in self.around(value))
+        (first, *named), last = low.split(" ", 1), high.split(" ", 1)[1:]
+        return f"if it errs as others did: {first if named == last else low} to {high}"
 
     def record(self) -> Data:
-        """As a page stores it, its errors to a tenth of a per cent."""
-        errors = {"low": round(self.low, 3), "high": round(self.high, 3)}
+        """As a page stores it, its errors to a tenth of a per cent.
+
+        One digit more where a range is computed of them.
+        """
+        digits = 4 if self.truth else 3
+        errors = {"low": round(self.low, digits), "high": round(self.high, digits)}
         how = {"how": self.how} if self.how else {}
         kinds = {"whole": self.whole, "truth": self.truth}
         said = {name: True for name, is_so in kinds.items() if is_so}

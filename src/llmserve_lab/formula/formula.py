@@ -73,6 +73,19 @@ class Formula(Equation):
         """
         return self(**self.given(*known, **more))
 
+    def reusing(self, known: Mapping[str, Any]) -> Any:
+        """Compute from ``known``, intermediate results taken where it has them.
+
+        Returns:
+            As a call does, in the unit of ``result``.
+        """
+        return self(**self.reused(known))
+
+    def reused(self, known: Mapping[str, Any]) -> dict[str, Any]:
+        """What of ``known`` :meth:`reusing` hands to the formula."""
+        asked = self.leaves(keep=frozenset(known))
+        return {leaf.name: known[leaf.name] for leaf in asked}
+
     def computed(self, *known: Mapping[str, Any], **more: Any) -> Computed:
         """The result together with the arguments that went in; see :meth:`at`.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 
+from llmserve_lab.checks import UnknownKeyError
 from llmserve_lab.formula.quantity import Quantity
 
 Table = Callable[[], Mapping[str, Quantity]]
@@ -29,7 +30,9 @@ def quantity(name: str) -> Quantity:
     try:
         return _TABLES[0]()[name]
     except (IndexError, KeyError):
-        raise KeyError(f"name must be in the notation table, got {name!r}") from None
+        raise UnknownKeyError(
+            f"name must be in the notation table, got {name!r}"
+        ) from None
 
 
 @cache

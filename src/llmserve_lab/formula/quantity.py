@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from llmserve_lab.checks import Extended
 from llmserve_lab.formula.arrays import Array
 from llmserve_lab.formula.units import convert
 
@@ -34,8 +35,8 @@ class Quantity:
     symbol: str
     unit: str
     meaning: str
-    minimum: float = 0.0
-    maximum: float = math.inf
+    minimum: Extended = 0.0
+    maximum: Extended = math.inf
     positive: bool = False
     whole: bool = False
     name: str = field(default="", kw_only=True)

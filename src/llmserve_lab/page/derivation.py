@@ -24,6 +24,7 @@ from llmserve_lab.page.assignments import assigned, bare, chained, free, short, 
 MOST_STEPS, DEEPEST = 6, 3
 MOST_SETTINGS = 12
 PLAIN = (Real, str)
+WAYS = ("at", "computed", "reusing")  # of calling a formula
 CALLED = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType, Formula)
 SCALED = (ast.Mult, ast.Div)
 Names = Mapping[str, Any]
@@ -182,7 +183,7 @@ class NotebookCells:
         if not isinstance(node, ast.Call):
             return None
         func = node.func
-        is_way = isinstance(func, ast.Attribute) and func.attr in ("at", "computed")
+        is_way = isinstance(func, ast.Attribute) and func.attr in WAYS
         formula = self.value_or_none(func.value if is_way else func)  # type: ignore
         if not isinstance(formula, Formula):
             return None
@@ -192,6 +193,8 @@ class NotebookCells:
             words = [""] * len(node.args) + [word.arg for word in node.keywords]
             named = {w: each for w, each in zip(words, values, strict=True) if w}
             known = [each for w, each in zip(words, values, strict=True) if not w]
+            if is_way and func.attr == "reusing":  # type: ignore
+                return formula.computed(**formula.reused(*known))
             return formula.computed(*known, **named)
         except (_UnknownError, TypeError, ValueError):
             return None

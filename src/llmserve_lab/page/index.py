@@ -185,9 +185,9 @@ class ChapterIndex:
         parts = [tag("summary", escape(self._counts()))]
         if letters := letters_of(self.chapter):
             rows = "\n".join(map(_letter, letters))
-            parts.append(tag("div", rows, class_="letters-list", role="list"))
+            parts.append(tag("ul", rows, class_="letters-list"))
         rows = "\n".join(map(_formula, formulas_of(self.chapter)))
-        parts.append(tag("div", rows, class_="formulas-list", role="list"))
+        parts.append(tag("ul", rows, class_="formulas-list"))
         mark = "index-part tex2jax_process mathjax_process"
         return tag("details", "\n".join(parts), class_=mark)
 
@@ -195,17 +195,16 @@ class ChapterIndex:
 def _letter(q: Quantity) -> str:
     """One letter: symbol, meaning and unit, range, name in code, where it stands."""
     unit = unit_text(q.unit)
-    shown = tag("span", f" ({escape(unit)})", class_="index-unit") if unit else ""
+    shown = tag("small", f" ({escape(unit)})") if unit else ""
     places = _places().get(q.name, [])
     parts = [
-        tag("span", inline(q.symbol), class_="index-symbol"),
-        tag("span", escape(q.meaning) + shown, class_="index-meaning"),
+        inline(q.symbol),
+        tag("span", escape(q.meaning) + shown),
         tag("code", escape(q.name)),
-        tag("span", _links(places[:MOST_PLACES]), class_="index-places"),
+        tag("span", _links(places[:MOST_PLACES])),
     ]
-    attributes = {"id": f"letter-{q.name}", "class_": "filtered index-letter"}
     found = also(q.meaning) or None
-    return tag("div", " ".join(parts), role="listitem", data_also=found, **attributes)
+    return tag("li", " ".join(parts), data_also=found, id=f"letter-{q.name}")
 
 
 def _links(places: Iterable[Formula]) -> str:
@@ -223,23 +222,17 @@ def _formula(f: Formula) -> str:
     ]
     head = [
         tag("a", f.label, href=f"#eq-{f.label}"),
-        tag("strong", escape(f.title)),
+        tag("b", escape(f.title)),
         tag("code", escape(f.label)),
     ]
     inside = [
-        tag("p", " ".join(head), class_="index-title"),
+        tag("p", " ".join(head)),
         display(broken(f.latex)),
-        tag("p", " · ".join(filter(None, small)), class_="index-small"),
+        tag("p", " · ".join(filter(None, small))),
     ]
     words = f"{f.title} {f.result.meaning}"
-    attributes = {"id": f"formula-{f.label}", "class_": "filtered index-formula"}
-    return tag(
-        "div",
-        "\n".join(inside),
-        role="listitem",
-        data_also=also(words) or None,
-        **attributes,
-    )
+    found = also(words) or None
+    return tag("li", "\n".join(inside), data_also=found, id=f"formula-{f.label}")
 
 
 @dataclass(frozen=True, repr=False)

@@ -25,6 +25,7 @@ from llmserve_lab.formula.origin import (
 from llmserve_lab.formula.quantity import Coefficient, Quantity
 from llmserve_lab.formula.text import kept, said_unit, without_links
 from llmserve_lab.formula.tree import prefix_form
+from llmserve_lab.page.band_beside import shown
 from llmserve_lab.page.html import data_script, digest, escape, tag
 from llmserve_lab.page.live.bands import BandTable, ReadoutBand, opens_with
 from llmserve_lab.page.live.readout import Readout
@@ -241,14 +242,6 @@ def _cited(evidence: Evidence) -> str:
     is_web = evidence.url.startswith("https://")
     who = tag("a", short, href=evidence.url) if is_web else short
     return f"{who} ({evidence.kind})"
-
-
-def shown(band: ErrorBand | None) -> str:
-    """An error band as HTML beside its number; empty without one."""
-    if band is None:
-        return ""
-    name = tag("span", "error band: ", class_="origin-hidden")
-    return " " + tag("small", name + escape(band.short), class_="band")
 
 
 def marked(html: str, key: str) -> str:

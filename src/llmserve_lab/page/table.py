@@ -17,10 +17,11 @@ from typing import Any
 
 from llmserve_lab.formula.origin import CellRun, Sourced
 from llmserve_lab.formula.text import plain, without_links
+from llmserve_lab.page.band_beside import shown
 from llmserve_lab.page.banded import band_of
 from llmserve_lab.page.cell import this_run
 from llmserve_lab.page.html import linked
-from llmserve_lab.page.number_record import Provenance, marked, shown
+from llmserve_lab.page.number_record import Provenance, marked
 
 Cell = str | int | float
 NUMBER_LIKE = re.compile(r"[~≈<>≤≥]?\s*[-−+]?\.?\d")

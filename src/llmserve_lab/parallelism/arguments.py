@@ -19,11 +19,12 @@ from llmserve_lab.catalog import (
     wire,
     workload,
 )
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.notation import bytes_act, quantity
 
 BYTES_ACT = PRECISIONS["bf16"].bytes_in(bytes_act.unit)  # rows travel as weights do
 BYTES_KV = PRECISIONS["bf16"].bytes_kv
-UTILISATION = 0.9  # of the memory: what a server takes for weights and cache
+UTILISATION = float(MEMORY_SHARE)
 MODEL, DEVICE = MODELS["llama-3.1-70b"], ACCELERATORS["h100-sxm"]
 LINK_KEYS = ("nvlink4", "infiniband-ndr")
 CHOSEN_LINKS = tuple(LINKS[key] for key in LINK_KEYS)

@@ -17,6 +17,7 @@ from llmserve_lab.catalog import (
     machine,
     workload,
 )
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS
 from llmserve_lab.catalog.selection import in_servers, stacks_known
 from llmserve_lab.cluster import calibration
@@ -30,7 +31,7 @@ from llmserve_lab.cluster.formulas import (
 from llmserve_lab.notation import bytes_act, quantity
 
 BYTES_ACT = PRECISIONS["bf16"].bytes_in(bytes_act.unit)  # rows travel as weights do
-UTILISATION = 0.9  # of the memory: what the servers counted took
+UTILISATION = float(MEMORY_SHARE)  # what the servers counted took
 BLOCK_TOKENS = 16
 COUNTED = ("llama-3-70b", 4, 8192)  # model, GPUs, token budget of a counted server
 LINK = "nvlink4"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from llmserve_lab.checks import UnknownKeyError
 from llmserve_lab.page.table import Table
 from llmserve_lab.transformer.arithmetic import PLAIN, Execution
 from llmserve_lab.transformer.model import Transformer
@@ -45,7 +46,7 @@ class ShapeTrace:
         steps = tuple(step for step in self.steps if step.place == place)
         if not steps:
             places = ", ".join(dict.fromkeys(step.place for step in self.steps))
-            raise LookupError(f"place must be one of {places}, got {place!r}")
+            raise UnknownKeyError(f"place must be one of {places}, got {place!r}")
         return ShapeTrace(f"{self.title}, {place}", steps)
 
     @property

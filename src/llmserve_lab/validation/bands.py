@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from llmserve_lab import catalog
-from llmserve_lab.checks import positive, whole
+from llmserve_lab.checks import UnknownKeyError, positive, whole
 from llmserve_lab.formula.band import Band, Limit, Unmeasured
 from llmserve_lab.validation.constants import record
 from llmserve_lab.validation.prediction import KINDS, Kind
@@ -131,7 +131,7 @@ def band(kind: Predicted, setting: Setting) -> Band | Unmeasured:
         LookupError: there is no such kind of prediction.
     """
     if kind not in TIMES:
-        raise LookupError(f"kind must be one of {', '.join(TIMES)}, got {kind!r}")
+        raise UnknownKeyError(f"kind must be one of {', '.join(TIMES)}, got {kind!r}")
     found = _of_time(TIMES[kind], setting)
     return found.inverse() if kind.endswith("_per_s") else found
 
@@ -143,7 +143,7 @@ def datasheet_bound(kind: Predicted) -> Limit:
         LookupError: there is no such kind of prediction.
     """
     if kind not in TIMES:
-        raise LookupError(f"kind must be one of {', '.join(TIMES)}, got {kind!r}")
+        raise UnknownKeyError(f"kind must be one of {', '.join(TIMES)}, got {kind!r}")
     return DATASHEET.inverse() if kind.endswith("_per_s") else DATASHEET
 
 

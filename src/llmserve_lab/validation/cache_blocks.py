@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from statistics import mean
 
 from llmserve_lab import catalog
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.catalog.evidence.serving import BLOCK_COUNTS, BlockCount
 from llmserve_lab.engine import IterationCost
 from llmserve_lab.validation.unit_work import BYTES_16
 
-UTILISATION = 0.9
+UTILISATION = float(MEMORY_SHARE)
 BLOCK_TOKENS = 16
 DEVICE = "h100-sxm"
 

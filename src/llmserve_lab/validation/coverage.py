@@ -78,7 +78,7 @@ def trials(predictor: Predictor) -> Trials:
     for by in TRIED:
         label = predictor.label(by)
         found[by] = {kind: {} for kind in KINDS}
-        for name in np.unique(label):
+        for name in np.unique(label) if len(np.unique(label)) > 1 else ():
             rest, own = predictor.subset(label != name), predictor.subset(label == name)
             if len(np.unique(rest.label("model"))) < 2:
                 continue
@@ -126,6 +126,31 @@ def share(found: Mapping[str, Trial], stretch: float) -> float:
     """Share of the rows of all names that lie in their bands; NaN without a row."""
     needed = [each.needed() for each in found.values()]
     return float((np.concatenate(needed) <= stretch).mean()) if needed else float("nan")
+
+
+Nested = dict[str, dict[str, dict[Kind, tuple[float, float]]]]
+
+
+def nested(predictor: Predictor, found: Trials) -> Nested:
+    """The stretch chosen without a name, and the share of its rows held with it.
+
+    By label, name and kind. All rows of the name are away while the stretch is chosen,
+    so that what it then holds of them is cross-validated; ``found`` are the trials of
+    all rows. Where too little remains to choose by, there is none.
+    """
+    chosen: Nested = {by: {} for by in STRETCHED_FOR}
+    for by in STRETCHED_FOR:
+        label = predictor.label(by)
+        for name in map(str, np.unique(label)):
+            inner = trials(predictor.subset(label != name))
+            chosen[by][name] = {
+                kind: (stretch, share({name: found[by][kind][name]}, stretch))
+                for kind in KINDS
+                if name in found[by][kind]
+                and any(inner[each][kind] for each in STRETCHED_FOR)
+                for stretch in [stretch_of(inner, kind)]
+            }
+    return chosen
 
 
 def coverage(predictor: Predictor) -> dict[str, Any]:

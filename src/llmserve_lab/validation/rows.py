@@ -18,7 +18,7 @@ from types import MappingProxyType
 from llmserve_lab import catalog
 from llmserve_lab.catalog.records.accelerator import Accelerator
 from llmserve_lab.catalog.records.shape import ModelShape
-from llmserve_lab.checks import positive, whole
+from llmserve_lab.checks import UnknownKeyError, positive, whole
 
 DATA = files("llmserve_lab.validation") / "data"
 SHA256: Mapping[str, str] = MappingProxyType(
@@ -122,7 +122,7 @@ def vendored(name: str) -> str:
         ValueError: its bytes have changed.
     """
     if name not in SHA256:
-        raise LookupError(f"name must be one of {', '.join(SHA256)}, got {name!r}")
+        raise UnknownKeyError(f"name must be one of {', '.join(SHA256)}, got {name!r}")
     content = (DATA / name).read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     if digest != SHA256[name]:

@@ -21,6 +21,7 @@ MARLIN = "Frantar and others, MARLIN, arXiv 2408.11743, abstract"
 VLLM_FP8 = "vLLM documentation, FP8 W8A8"
 NVFP4 = "NVIDIA, Introducing NVFP4, technical blog, 24 June 2025, summary"
 MODELOPT = "NVIDIA, Model Optimizer, examples/benchmark.md (modelopt 0.21.1)"
+MODELOPT_OLD = "NVIDIA, Model Optimizer, benchmark.md (modelopt 0.11.0)"
 LMQUANT = "MIT HAN Lab, lmquant, projects/llm/README.md"
 
 _times = partial(Cited, unit="dimensionless", kind="measured")
@@ -46,7 +47,21 @@ RATES = {
     "fp8": {1: _rate(245.03), 8: _rate(1051.17), 64: _rate(2190.93)},
     "int4": {1: _rate(231.75), 8: _rate(599.72), 64: _rate(1392.78)},
 }
-# The 70B model by the same: BF16 on two H200, FP8 and INT4 (AWQ) on one.
+# The same runs with INT4 weights (AWQ) and FP8 activations.
+W4A8_RATES = {1: _rate(239.70), 8: _rate(801.72), 64: _rate(1930.86)}
+# Speed over FP16 by an older release: Llama-3-8B on one H100, TensorRT-LLM 0.9, by
+# format and batch. The lengths of prompts and answers are not named.
+OLD_GAINS = {
+    "fp8": {
+        batch: _times(gain, source=MODELOPT_OLD)
+        for batch, gain in ((2, 1.39), (32, 1.66), (64, 1.43))
+    },
+    "int4": {
+        batch: _times(gain, source=MODELOPT_OLD)
+        for batch, gain in ((2, 1.61), (32, 1.43), (64, 1.37))
+    },
+}
+# The 70B model by the first: BF16 on two H200, FP8 and INT4 (AWQ) on one.
 LARGE_RATES = {
     "bf16": {1: _rate(45.81), 8: _rate(182.61), 64: _rate(401.50)},
     "fp8": {1: _rate(43.46), 8: _rate(182.07), 64: _rate(420.64)},

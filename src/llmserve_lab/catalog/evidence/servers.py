@@ -71,6 +71,13 @@ VLLM_SMALL_BUDGET = Cited(
     2048, "token", "convention", "vLLM 0.33.0, docs/configuration/optimization.md"
 )
 VLLM_BLOCK = Cited(16, "token", "convention", "vLLM 0.33.0, vllm/config/cache.py")
+# What a server takes of the memory on every page, as those whose blocks are counted.
+MEMORY_SHARE = Cited(
+    0.9,
+    "dimensionless",
+    "convention",
+    "the published logs, vLLM 0.11.0 to 0.19.0: --gpu-memory-utilization 0.9",
+)
 # What --gpu-memory-utilization is where it is not given.
 VLLM_MEMORY_SHARE = Cited(
     0.92, "dimensionless", "convention", "vLLM 0.33.0, vllm/config/cache.py"

@@ -20,7 +20,7 @@ from llmserve_lab.catalog.data.links import LINKS
 from llmserve_lab.catalog.records.cited import Cited, cite_in
 from llmserve_lab.catalog.records.link import BITS_PER_BYTE
 from llmserve_lab.catalog.records.source_links import Document
-from llmserve_lab.checks import whole_fields
+from llmserve_lab.checks import UnknownKeyError, whole_fields
 
 GIB = 1024**3
 RTX_4090_DRIVER = Cited(25.25e9, "byte", "measured", "CUDA runtime on an RTX 4090")
@@ -171,7 +171,7 @@ class Accelerator:
             LookupError: the catalog has no hierarchy for this device.
         """
         if not self.memory_levels:
-            raise LookupError(
+            raise UnknownKeyError(
                 f"accelerator must have its memory levels listed, got {self.key}"
             )
         return self.memory_levels
@@ -184,14 +184,14 @@ class Accelerator:
         """
         if precision not in self.peak_flops:
             known = ", ".join(self.peak_flops)
-            raise LookupError(
+            raise UnknownKeyError(
                 f"precision must be one that {self.name} computes in ({known}), "
                 f"got {precision!r}"
             )
         return self.peak_flops[precision]
 
 
-class UndisclosedError(LookupError, AttributeError):
+class UndisclosedError(UnknownKeyError, AttributeError):
     """A number was asked for that is not published."""
 
 

@@ -84,7 +84,7 @@ class Document(str):
 
     def __new__(cls, name: str, url: str) -> Document:
         """Attach an address to a name; the name itself stays as it is."""
-        if not url.startswith("https://"):
+        if not (isinstance(url, str) and url.startswith("https://")):
             raise ValueError(f"url must begin with https://, got {url!r}")
         made = super().__new__(cls, name)
         made.url = url

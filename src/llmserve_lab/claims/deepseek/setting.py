@@ -8,8 +8,7 @@ from llmserve_lab.catalog import MODELS
 from llmserve_lab.claims.claim import Claim
 from llmserve_lab.claims.parts import Number, Recompute, Size, Statement
 from llmserve_lab.claims.verdict import Ruling
-from llmserve_lab.deepseek.model.arguments import ATTENTION
-from llmserve_lab.deepseek.model.setup import SETUPS, Setup
+from llmserve_lab.deepseek.model.setup import ATTENTION, SETUPS, Setup
 
 EXACT, ROUNDED = Ruling.EXACT, Ruling.WITHIN_ROUNDING
 MIXED, WRONG = Ruling.INCONSISTENT, Ruling.WRONG

@@ -13,6 +13,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llmserve_lab.catalog import Accelerator, Efficiency, Link, ModelShape
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.checks import at_least, of_type, positive, whole
 from llmserve_lab.engine.timing.time_tolerance import latest
 
@@ -261,7 +262,7 @@ class IterationCost:
     def kv_blocks(
         self,
         *,
-        utilisation: float = 0.9,
+        utilisation: float = float(MEMORY_SHARE),
         block_tokens: int = 16,
         reserved_bytes: float = 0.0,
     ) -> int:

@@ -46,11 +46,13 @@ TABLE = re.compile(r'<table class="catalog".*?</table>', re.DOTALL)
 ENDS = re.compile(r"</(?:t[dhr]|thead|tbody)>\n?")
 OF_CELL = re.compile(r' (class|scope)="(\w+)"(?=[ >])')
 ALSO = re.compile(r' data-also="([^"]*)"(?= id="([^"]*)")')
-# Between the columns of the index, which the style sheet parts.
-GAP = re.compile(
-    r'(?<=>) (?=<(?:span class="index-(?:meaning|places)'
-    r'|code>[^<]*</code> <span class="index-places))'
+# A letter of the index stands beside its meaning and need not show it once more.
+OWN = re.compile(
+    r'(<li[^>]* id="letter-([\w-]+)"[^>]*><span class="math[^"]*">\\\()'
+    r"\\class\{q-\2\}\{(.*?)\}(?=\\\)</span>)"
 )
+# The next item, or the list's end, ends an item of it.
+ENDS_OF_INDEX = re.compile(r"</li>\n?(?=<li id=\"(?:letter|formula)-)")
 APOSTROPHE = "&#x27;"  # every attribute stands between double quotes
 NAMESPACE = "http://www.w3.org/2000/svg"
 OF_LOOK = frozenset(
@@ -74,7 +76,8 @@ OF_TEXT = {"text-anchor": "start", "font-size": "", "font-weight": ""}
 def slim(body: str) -> str:
     """The HTML of a page's body, shorter, and the same to look at."""
     body = _classed(PICTURE.sub(lambda match: _picture(match.group()), body))
-    body = GAP.sub("", IMAGE.sub("", body))
+    body = OWN.sub(r"\1\3", IMAGE.sub("", body))
+    body = ENDS_OF_INDEX.sub("", body)
     body = DATA.sub(lambda match: FALLBACK.sub(r"var(\1)", match.group()), body)
     body = TABLE.sub(_table, _found_by(_configured(body)))
     for idle in (MATHS, TAGGED, WORDS):

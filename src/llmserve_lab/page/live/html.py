@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmserve_lab.formula.text import said, said_unit
 from llmserve_lab.page.alone import alone
+from llmserve_lab.page.band_beside import shown
 from llmserve_lab.page.html import (
     ON_WHITE,
     data_script,
@@ -25,7 +26,7 @@ from llmserve_lab.page.live.controls import (
 )
 from llmserve_lab.page.live.goal import goal_html
 from llmserve_lab.page.live.readout import Readout, Verdict
-from llmserve_lab.page.number_record import Provenance, shown
+from llmserve_lab.page.number_record import Provenance
 from llmserve_lab.page.svg import tidy
 
 if TYPE_CHECKING:
@@ -169,4 +170,6 @@ def _band(figure: LiveFigure, readout: Readout | Verdict) -> str:
     """The error band of a number at the defaults, if it is a prediction."""
     if isinstance(readout, Verdict) or readout.band is None:
         return ""
-    return shown(band_at(readout.band, figure.controls, figure.values()))
+    known = figure.values()
+    at = known[readout.name], figure.units[readout.name]
+    return shown(band_at(readout.band, figure.controls, known), at)

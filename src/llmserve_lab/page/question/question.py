@@ -12,6 +12,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from llmserve_lab.checks import UnknownKeyError
 from llmserve_lab.formula.registry import modules
 from llmserve_lab.page.question.content import Hint as Hint
 from llmserve_lab.page.question.content import QuestionContent
@@ -60,7 +61,7 @@ def named(name: str) -> Question:
         if question.name == name:
             return question
     known = ", ".join(sorted(questions()))
-    raise KeyError(f"name must be one of {known}, got {name!r}")
+    raise UnknownKeyError(f"name must be one of {known}, got {name!r}")
 
 
 def check(name: str, value: Any, unit: str | None = None) -> Judgement:

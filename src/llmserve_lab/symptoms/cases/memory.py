@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from llmserve_lab.catalog import Cited
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.engine import Chunked, Report
-from llmserve_lab.kv_memory.machine import MEMORY_SHARE, SHARE_NOW, num_blocks
+from llmserve_lab.kv_memory.machine import SHARE_NOW, num_blocks
 from llmserve_lab.running_example import share
 from llmserve_lab.symptoms.case import Cause, Remedy, Sign, Symptom, Watchable
 from llmserve_lab.symptoms.cases.latency import MACHINE

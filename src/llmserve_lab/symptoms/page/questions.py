@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from llmserve_lab.catalog.evidence.servers import MEMORY_SHARE
 from llmserve_lab.formula.text import si
-from llmserve_lab.kv_memory.machine import BLOCK, MEMORY_SHARE, SHARE_NOW, num_blocks
+from llmserve_lab.kv_memory.machine import BLOCK, SHARE_NOW, num_blocks
 from llmserve_lab.page.question.question import Hint, Question
 from llmserve_lab.running_example import ANSWER as ANSWER_MEAN
 from llmserve_lab.symptoms import formulas as f

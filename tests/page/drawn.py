@@ -1,0 +1,78 @@
+"""Where marks stand: those of a live chart in pixels, lines of a still in its units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+from llmserve_lab.page.live.figure import LiveFigure
+from llmserve_lab.page.still import StaticFigure
+from tests.page import seen
+
+Points = list[tuple[float, float]]
+
+
+def _items(figure: LiveFigure, **changes: Any) -> list[tuple[Any, ...]]:
+    """What Vega draws at a setting: role, kind, place and the rest of each item."""
+    from llmserve_lab.extras import vl_convert
+
+    known = figure.values(**changes)
+    params = [
+        each | {"value": known[each["name"]]} if "value" in each else each
+        for each in figure.spec["params"]
+    ]
+    scene = vl_convert.vegalite_to_scenegraph({**figure.spec, "params": params})
+    return list(seen._items(scene["scenegraph"]))
+
+
+def marks(figure: LiveFigure, kind: str, **changes: Any) -> list[dict[str, Any]]:
+    """Marks of one kind at a setting: left and top in pixels, ink, and the rest."""
+    return [
+        {**item, "x": x, "y": y, "ink": seen._ink(item)}
+        for role, is_a, x, y, item in _items(figure, **changes)
+        if is_a == kind and not role.startswith(seen.BESIDE)
+    ]
+
+
+def titles(figure: LiveFigure) -> list[str]:
+    """Titles of the axes of a live chart."""
+    return [
+        str(item.get("text", ""))
+        for role, kind, *_, item in _items(figure)
+        if kind == "text" and role.startswith("axis-title")
+    ]
+
+
+def texts(figure: LiveFigure, **changes: Any) -> list[str]:
+    """Words that stand in the drawing at a setting."""
+    found = [str(each.get("text", "")) for each in marks(figure, "text", **changes)]
+    return [text for text in found if text]
+
+
+def panels(make: Callable[[], StaticFigure]) -> list[Any]:
+    """Matplotlib's panels of a picture, as they are handed to the page."""
+    found: list[Any] = []
+    taken = StaticFigure.of
+
+    def of(figure: Any, **words: Any) -> StaticFigure:
+        found.extend(figure.axes)
+        return taken(figure, **words)
+
+    with mock.patch.object(StaticFigure, "of", of):
+        make()
+    return found
+
+
+def lines(panel: Any) -> dict[str, list[Points]]:
+    """Lines and dots of a panel by ink, each as points in the units of its axes."""
+    found: dict[str, list[Points]] = {}
+    for line in panel.lines:
+        points = [(float(x), float(y)) for x, y in line.get_xydata()]
+        found.setdefault(seen._name(line.get_color()), []).append(points)
+    return found
+
+
+def inks(panel: Any) -> dict[str, str]:
+    """The ink of each word that is written into a panel."""
+    return {text.get_text(): seen._name(text.get_color()) for text in panel.texts}

@@ -1,0 +1,175 @@
+"""The lists "Remember", read once more: numbers by name, words with an opposite."""
+
+# Of each sentence in its order: the names of its numbers, and between them in quotes
+# the words that could be turned round, each with the word after it.
+KEPT: dict[str, list[str]] = {
+    "attention_ffn": [
+        (
+            "‘further Attention’ ‘long as’ balance loop_two ‘with the’ ‘best whole’ "
+            "top ‘with stragglers’ prompt_long balance ratio_long"
+        ),
+        "‘nothing of’ three_word ‘no port’ ‘longer than’",
+        "‘Long requests’ ‘many steps’ meets",
+        "lost_top ‘best ratio’ lost_far far",
+        (
+            "‘best split’ gpus tight context behind_free ‘less or’ differ_free "
+            "band_free ‘no such’"
+        ),
+    ],
+    "capacity": [
+        "price afternoon rate_only",
+        "‘Beyond the’ ‘rises but’ ‘falls at’ full_rate full_kept",
+        "‘with the’ ratio low_ratio",
+        "day_high day_used",
+        "‘No signal’ slow ‘best one’ flight_missed ‘with fast’ fast flight_fast",
+    ],
+    "continuous_batching": [
+        "‘longest answer’ ‘with slots’ slots idle_many",
+        "‘before every’ ‘with slots’ slots prompt answer sat_factor",
+        "long freeze",
+        (
+            "budget ‘most about’ gap_small later ‘later later_least’ later_least "
+            "later_most"
+        ),
+        "‘not a’ target fits_start fits_end",
+    ],
+    "deepseek_twin": [
+        "dt_kv dt_factor ‘less than’ dt_heads",
+        "‘not from’ dt_absorb ‘long cache’ ‘fewer FLOPs’",
+        ("‘longest dt_sent_share’ dt_sent_share dt_many dt_n_gpus ‘after another’"),
+        (
+            "‘with many’ ‘many requests’ ‘with few’ ‘few dt_step_two’ dt_step_two "
+            "dt_step_one ‘with dt_many’ dt_many dt_context dt_few_two dt_few_one "
+            "‘with dt_few’ dt_few"
+        ),
+        (
+            "‘large enough’ ‘larger one’ ‘strict target’ dt_t33 ‘loose one’ "
+            "dt_target dt_ctx dt_at16 dt_ep16 dt_range16 dt_at72 dt_n_gpus "
+            "dt_range72 ‘grows when’"
+        ),
+    ],
+    "disaggregation": [
+        "prompt late_fast ‘late over’ made ‘late by’ sent",
+        "‘small part’ on_wire handover",
+        "ride ‘longer at’ per_gpu ‘grows from’ hand_step gap_round",
+        (
+            "strict ‘least strict_more’ strict_more ‘more requests’ ‘with one’ "
+            "loose ‘nothing even’"
+        ),
+        ("‘faster than’ share_link dram_gain ‘fast whereas’ ‘faster only’ ‘more than’"),
+    ],
+    "end_to_end": [
+        "layers vocab",
+        "‘no row’ ‘later one’ ‘never change’ kv_token",
+        "row_flops prompt_row share_ffn",
+        "prompt answer ratio held",
+        "read_bytes",
+    ],
+    "flash_attention": [
+        "book square_layer",
+        "d_head ‘larger score’",
+        (
+            "‘With tile’ tile d_head ‘long causal’ less_book ‘fewer bytes’ "
+            "less_whole less_skip both_len over_plain ‘fast’"
+        ),
+        (
+            "heads_kv sms ‘with splits’ splits book expect_low expect_high ‘fast "
+            "and’ token_low token_high"
+        ),
+        "short decode_of_step ‘fewer bytes’",
+    ],
+    "how_wrong": [
+        "‘With one’ qwen_error fold_error tpot ‘better’",
+        "rung_sheet ‘always too’ ‘fast and’ ‘largest correction’",
+        "‘worse than’ ttft bare_ttft ‘better than’",
+        "‘within one’ full_ttft",
+        "‘not made’ plain_engine nested_engine",
+    ],
+    "kv_memory": [
+        "kappa_kib tokens share slots",
+        "limit used_reserved block used_paged",
+        "saved",
+        "‘no room’ ‘raises the’ hits_load hits_prefix",
+        (
+            "‘With a’ slots card_slots ‘within worst_error’ worst_error too_many "
+            "‘high at’ seqs ‘large GPUs’ scout_off"
+        ),
+    ],
+    "mixture_of_experts": [
+        (
+            "‘more experts’ ‘few hundred’ crowd_users touched64 experts hit "
+            "routed64 ‘many as’"
+        ),
+        "ridge_rows sparse ‘many as’",
+        (
+            "‘smallest group’ ‘with kept’ kept least least_h200 ‘larger one’ ‘more "
+            "room’ ‘long requests’"
+        ),
+        (
+            "large ‘less time’ small ‘below about’ law_rows ‘more above’ ‘above "
+            "because’ ‘longer’"
+        ),
+        (
+            "hot hot_slower ‘longer of’ ‘longer but’ middle ‘with rows’ rows "
+            "above32 hot32 ‘long although’"
+        ),
+    ],
+    "parallelism": [
+        "alone_ms ‘large GPU’ ‘not speed’",
+        ("‘shrinks with’ ‘with the’ hand_more_bubble ‘with sixteen’ ‘many batches’"),
+        "fewer ‘many tensor-parallel’ ‘not fit’",
+        "busy_eight ‘less than’ miss",
+        "ds_even",
+    ],
+    "quantization": [
+        ("‘largest number’ ‘largest code’ ‘no weight’ ‘more than’ b_nvfp4 ‘not four’"),
+        "‘Large numbers’ g128 clean_128 ‘With outlier’ spoil_row g16 spoil_16",
+        "logit_gptq logit_rtn ‘not seen’",
+        "‘below cross_range’ cross_range heads_32 ‘grows with’ ‘with the’",
+        "‘more than’ ‘many with’ ‘with a’ ‘with a’ ev_error ev_error_seen",
+    ],
+    "roofline": [
+        "read_s row_s",
+        "ridge_rows prompt",
+        (
+            "batch ‘with context’ context ‘least bound_short’ bound_short batch "
+            "bound_one_short"
+        ),
+        (
+            "‘not share’ ‘with context’ context ‘no batch’ ‘large does’ ‘more than’ "
+            "endless"
+        ),
+        "‘longer than’ batch total mbu_batch",
+    ],
+    "speculative_decoding": [
+        "‘with chance’ texts",
+        "flat_plain ‘many tokens’ ‘with a’ ‘worst error’ fall_worst",
+        "‘with four’ four plain ‘not’",
+        "hook_gain measured3 foreseen3",
+        "lose_eight ‘best number’ ‘falls from’ best_one ‘grows checked’",
+    ],
+    "symptoms": [
+        "gap_whole gap_cut ‘long prompt’ ‘not shorten’",
+        (
+            "‘late first’ long_share ‘with long’ ‘long prompts’ few_share ‘with "
+            "too’ ‘few seats’"
+        ),
+        "‘many law_rate’ law_rate law_queue law_waiting ‘long as’",
+        ("share_new share_old ‘not end’ safe ‘below the’ ‘raises the’ ‘more work’"),
+        "n_remedies vain_count ‘less than’ ‘late first’",
+    ],
+    "tensor_parallel": [
+        "calls ‘more for’",
+        "‘less than’ nccl_row shot_row",
+        "‘Above turn_rows’ turn_rows ‘faster than’ vllm_kib",
+        "hand_beside ‘not from’ gain_eight gain_4",
+        "fit_two usual fit_eight ‘most checked’",
+    ],
+    "varlen_batching": [
+        "‘longest batches’ pad8",
+        "many many ‘many pairs’",
+        "",
+        "overtake",
+        "best_measured ‘fast at’ best_rows ‘no faster’ ‘faster at’ flat_rows",
+    ],
+}
